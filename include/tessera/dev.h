@@ -1,0 +1,38 @@
+/*
+ * The device API, whole: what a kernel may say.
+ *
+ * A kernel is written once, in the C that C11 and C++17 share, and compiled for every backend. It sees tiles and blocks, never
+ * lanes. Every call takes the tsr_coop_t that makes it (the block or one of its workers) and is collective and uniform over it:
+ * all its threads make the call with the same arguments.
+ *
+ *   dev/kernel.h   defining a kernel            dev/atomic.h   atomics and fences, order and scope
+ *   dev/coop.h     who am I; meeting            dev/signal.h   signals, waits, barriers
+ *   dev/view.h     matrices in memory           dev/tile.h     tiles in registers, arithmetic on them
+ *   dev/pointer.h  put, get, copy               dev/gemm.h     the matrix product's main loop
+ *   dev/value.h    load, store: a register tile and anyone's memory
+ *
+ * These headers are the contract. The bodies come from one port: backends/<name>/dev/.
+ */
+#ifndef TESSERA_DEV_H
+#define TESSERA_DEV_H
+
+#include "tessera/kernel.h"
+#include "tessera/types.h"
+
+#include "tessera/dev/port.h"
+
+#include "tessera/dev/atomic.h"
+#include "tessera/dev/coop.h"
+#include "tessera/dev/gemm.h"
+#include "tessera/dev/kernel.h"
+#include "tessera/dev/pointer.h"
+#include "tessera/dev/signal.h"
+#include "tessera/dev/tile.h"
+#include "tessera/dev/value.h"
+#include "tessera/dev/view.h"
+
+#include TSR_PORT_BODIES
+
+#include "tessera/dev/site.h"
+
+#endif

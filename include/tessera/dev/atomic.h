@@ -1,0 +1,46 @@
+/* Atomics and fences: order on the access, scope beside it. */
+#ifndef TESSERA_DEV_ATOMIC_H
+#define TESSERA_DEV_ATOMIC_H
+
+#include "tessera/dev/port.h"
+
+/*
+ * Order: TSR_RELAXED TSR_ACQUIRE TSR_RELEASE TSR_ACQ_REL TSR_SEQ_CST.
+ * Scope: TSR_SCOPE_BLOCK TSR_SCOPE_DEVICE TSR_SCOPE_SYSTEM. Two accesses synchronise only if each names a scope that includes the
+ *        other's thread: between ranks that is TSR_SCOPE_SYSTEM, always.
+ * Both are written as these names in the call itself: the compilers want literals, so all of this family are macros.
+ *
+ * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap or in shared memory; `peer` says whose copy is meant (shared
+ * memory: my own rank). Integers take every operation; f32 and f64 take add, min, max, xchg, load and store.
+ *
+ *   T    tsr_atomic_load (coop, p, peer, order, scope)            relaxed, acquire, seq_cst
+ *   void tsr_atomic_store(coop, p, v, peer, order, scope)         relaxed, release, seq_cst
+ *   T    tsr_atomic_xchg (coop, p, v, peer, order, scope)         returns the old value, as all below
+ *   T    tsr_atomic_add  (coop, p, v, peer, order, scope)
+ *   T    tsr_atomic_and, tsr_atomic_or, tsr_atomic_xor, tsr_atomic_min, tsr_atomic_max (the same arguments)
+ *   T    tsr_atomic_cas  (coop, p, expected, desired, peer, order, failure_order, scope)
+ *                         Stores `desired` where the old value equals `expected`. A failed one is a load with failure_order:
+ *                         it releases nothing.
+ *   void tsr_fence(order, scope)                                  acquire, release, acq_rel, seq_cst
+ *
+ *   Called by:  block or worker. It acts once a call, whatever the number of threads; the result is given to all of them.
+ *               A release covers the earlier accesses of the whole coop (its threads meet first), an acquire orders the later
+ *               ones of the whole coop (they meet afterwards). tsr_fence is each thread's own.
+ *   Ordering:   as C11, with scopes (design: scoped RC11). An order that the operation cannot have does not compile.
+ *   Errors:     as in dev/pointer.h.
+ *   Source:     Iris paper, section 3.3.3 and Table 3.
+ *
+ *   void tsr_signal_local(coop, flag, value, scope)               release store of `value` at block or device scope
+ *   int  tsr_wait_local(coop, flag, value, scope)                 acquire; until *flag >= value; TSR_WAIT_*, deadline as tsr_wait
+ *
+ *     Signals between blocks (TSR_SCOPE_DEVICE) or workers of a block (TSR_SCOPE_BLOCK) of one rank. `flag` is a u64 of mine, in
+ *     the heap or in shared memory; monotone, never reset while somebody may wait. Release and acquire as above.
+ *     The partner of tsr_wait_local is tsr_signal_local on the same flag with a scope that includes it.
+ *     Litmus: MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww between workers.
+ */
+#if !defined(TSR_SCOPE_SYSTEM) || !defined(tsr_atomic_load) || !defined(tsr_atomic_cas) || !defined(tsr_fence) || \
+	!defined(tsr_signal_local) || !defined(tsr_wait_local)
+#error "the port does not define ordered accesses"
+#endif
+
+#endif

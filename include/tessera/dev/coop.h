@@ -1,0 +1,36 @@
+/* Who calls: the block, or one of its workers. A set of threads (coop) is not a scope of memory (TSR_SCOPE_*). */
+#ifndef TESSERA_DEV_COOP_H
+#define TESSERA_DEV_COOP_H
+
+#include "tessera/dev/port.h"
+
+/** This rank, and the number of ranks of the world. Never wait; any coop. */
+TSR_DEV int tsr_rank(const tsr_coop_t *coop);
+TSR_DEV int tsr_size(const tsr_coop_t *coop);
+
+/** The `i`-th peer to visit, i from 0 to tsr_size - 1: me first, then the ranks after me in turn, so that not all push to rank 0
+ *  at one time. */
+TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i);
+
+/** Index of the block in its launch, and blocks of the launch. */
+TSR_DEV int tsr_block_index(const tsr_coop_t *coop);
+TSR_DEV int tsr_block_count(const tsr_coop_t *coop);
+
+/** Index of the worker in its block (0 for the coop of a block), and workers of the block. */
+TSR_DEV int tsr_worker_index(const tsr_coop_t *coop);
+TSR_DEV int tsr_worker_count(const tsr_coop_t *coop);
+
+/**
+ * Meeting of the coop's threads: what each did before happens before what each does after (block scope).
+ * Called by:  block (all its workers), or worker. Has the world's deadline on the emulator.
+ * Completion: when all have arrived.
+ */
+TSR_DEV void tsr_sync(tsr_coop_t *coop);
+
+/** Names the caller's role in the record of the run (tessera/record.h). Costs nothing on a device. `role` is a string literal. */
+TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role);
+
+/** Clears shared memory, with a tsr_sync before and after. Called by: block. */
+TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes);
+
+#endif

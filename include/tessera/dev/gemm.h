@@ -1,0 +1,45 @@
+/* The main loop of a matrix product: the seam for speed. Depth, swizzle, staging and worker roles are the backend's. */
+#ifndef TESSERA_DEV_GEMM_H
+#define TESSERA_DEV_GEMM_H
+
+#include "tessera/dev/port.h"
+
+/** Tasks first, first + step, ... below `end`: a persistent block's share of the tiles. */
+typedef struct tsr_tasks {
+	int64_t first, step, end;
+} tsr_tasks_t;
+
+/** Task order: where the tile of task `task` lies in C, in elements. A TSR_FN; no device calls. */
+typedef tsr_pos_t (*tsr_order_fn)(int64_t task, const void *ctx);
+
+/**
+ * Gate: called before the operands' columns k0 .. k1-1 are read for the tile at `at`; returns the rank whose copy of A they are
+ * read from. A TSR_FN. It is called with a coop of its own (the loader): it may wait and read atomics, with that coop; it may not
+ * sync the block. TSR_NO_GATE: nothing to wait for, A is mine.
+ */
+typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx);
+#define TSR_NO_GATE ((tsr_gate_fn)0)
+
+/*
+ * Epilogue: `void epilogue(tsr_coop_t *me, cfg_frag_t *acc, tsr_pos_t at, void *ctx)`, a TSR_FN called with each finished tile, in
+ * task order. It may map and reduce the fragment, store it to my or a peer's memory or to shared memory, put, signal and wait with
+ * `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead of it.
+ * Its stores and signals are commands: the backend completes the writes before it signals.
+ *
+ * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)
+ *
+ *   For each task, in turn: the tile of A * B at order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is K x N,
+ *   both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
+ *   Called by:  block, or worker 0 of a split block.
+ *   Ordering:   operands are read by weak accesses after their gate; the epilogue's are the coop's own.
+ *   Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
+ */
+#if !defined(tsr_gemm)
+#error "the port does not define the main loop"
+#endif
+
+/** One tile, K range k0 .. k1-1, added to `acc` (zero it first): for loops that tsr_gemm does not fit. Called by: as tsr_gemm. */
+TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
+				    int64_t k1, tsr_gate_fn gate, const void *ctx);
+
+#endif

@@ -1,0 +1,166 @@
+/* Bodies of dev/atomic.h but the local signals: one thread acts, the coop meets before it releases and after it acquires. */
+#ifndef TESSERA_DEV_GPU_ATOMIC_H
+#define TESSERA_DEV_GPU_ATOMIC_H
+
+#include "tessera/dev/gpu/coop.h"
+#include "tessera/dev/gpu/memory.h"
+
+/** Orders that a load can have, or a failed compare-and-swap; that a store can have. */
+template <int ORDER> constexpr bool tsr_gpu_reads = ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE || ORDER == TSR_SEQ_CST;
+template <int ORDER> constexpr bool tsr_gpu_writes = ORDER == TSR_RELAXED || ORDER == TSR_RELEASE || ORDER == TSR_SEQ_CST;
+
+/** The bits that an atomic moves: the hardware's loads, stores, exchanges and compare-and-swaps are of words. */
+template <int BYTES> struct tsr_gpu_word;
+template <> struct tsr_gpu_word<4> {
+	typedef uint32_t type;
+};
+template <> struct tsr_gpu_word<8> {
+	typedef uint64_t type;
+};
+template <typename T> using tsr_gpu_word_t = typename tsr_gpu_word<sizeof(T)>::type;
+
+template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
+{
+	static_assert(sizeof(To) == sizeof(From), "a cast of bits");
+	To to;
+	__builtin_memcpy(&to, &from, sizeof to);
+	return to;
+}
+
+/** Before an access with `ORDER`: what the coop's threads did is ready to be released by one of them. */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(const tsr_coop_t *coop)
+{
+	if constexpr (tsr_gpu_releases<ORDER>) {
+		tsr_port_drain<SCOPE>();
+		tsr_gpu_meet(coop);
+	}
+}
+
+/** After it: the result for all threads, whose later accesses come after what one of them has acquired. */
+template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_after(tsr_coop_t *coop, T result)
+{
+	tsr_gpu_word_t<T> word = (tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(result));
+	if constexpr (tsr_gpu_acquires<ORDER>)
+		tsr_port_refresh<SCOPE>();
+	return tsr_gpu_cast<T>(word);
+}
+
+/** Whether this thread acts; in debug builds not where rank or pointer is wrong. Shared memory is my own rank's. */
+template <typename T> TSR_DEV bool tsr_gpu_acts(const tsr_coop_t *coop, T *p, int peer)
+{
+	return tsr_gpu_leads(coop) && (tsr_port_is_shared(p) || tsr_gpu_accepts(coop, p, sizeof *p, peer));
+}
+
+template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_coop_t *coop, T *p, int peer)
+{
+	static_assert(tsr_gpu_reads<ORDER>, "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
+	T value = 0;
+	if (tsr_gpu_acts(coop, p, peer))
+		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
+	return tsr_gpu_after<ORDER, SCOPE>(coop, value);
+}
+
+template <int ORDER, int SCOPE, typename T, typename V> TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
+{
+	static_assert(tsr_gpu_writes<ORDER>, "tsr_atomic_store takes TSR_RELAXED, TSR_RELEASE or TSR_SEQ_CST");
+	tsr_gpu_before<ORDER, SCOPE>(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		tsr_port_store<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer),
+					     tsr_gpu_cast<tsr_gpu_word_t<T>>((T)v));
+}
+
+/* ---- read-modify-writes: what each does to one word */
+
+struct tsr_gpu_xchg {
+	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
+	{
+		typedef tsr_gpu_word_t<T> word_t;
+		return tsr_gpu_cast<T>(tsr_port_xchg<ORDER, SCOPE>((word_t *)p, tsr_gpu_cast<word_t>(v)));
+	}
+};
+struct tsr_gpu_add {
+	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
+	{
+		return tsr_port_add<ORDER, SCOPE>(p, v);
+	}
+};
+#define TSR_GPU_BITWISE(name_)                                                                        \
+	struct tsr_gpu_##name_ {                                                                      \
+		template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v) \
+		{                                                                                     \
+			static_assert(tsr_gpu_is_integer<T>, "tsr_atomic_" #name_ " takes integers"); \
+			typedef tsr_gpu_word_t<T> word_t;                                             \
+			return (T)tsr_port_##name_<ORDER, SCOPE>((word_t *)p, (word_t)v);             \
+		}                                                                                     \
+	}
+TSR_GPU_BITWISE(and);
+TSR_GPU_BITWISE(or);
+TSR_GPU_BITWISE(xor);
+
+/**
+ * The smaller or larger of floats: a compare-and-swap that has failed releases nothing, so it is repeated until it succeeds, also
+ * where the value stays as it is.
+ */
+template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extreme(T *p, T v)
+{
+	typedef tsr_gpu_word_t<T> word_t;
+	word_t seen = tsr_port_load<TSR_RELAXED, SCOPE>((word_t *)p), expected;
+	do {
+		T old = tsr_gpu_cast<T>(seen);
+		expected = seen;
+		seen = tsr_port_cas<ORDER, TSR_RELAXED, SCOPE>((word_t *)p, expected,
+							       tsr_gpu_cast<word_t>((LARGER ? v > old : v < old) ? v : old));
+	} while (seen != expected);
+	return tsr_gpu_cast<T>(seen);
+}
+struct tsr_gpu_min {
+	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
+	{
+		if constexpr (tsr_gpu_is_integer<T>)
+			return tsr_port_min<ORDER, SCOPE>(p, v);
+		else
+			return tsr_gpu_extreme<ORDER, SCOPE, false>(p, v);
+	}
+};
+struct tsr_gpu_max {
+	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
+	{
+		if constexpr (tsr_gpu_is_integer<T>)
+			return tsr_port_max<ORDER, SCOPE>(p, v);
+		else
+			return tsr_gpu_extreme<ORDER, SCOPE, true>(p, v);
+	}
+};
+
+template <int ORDER, int SCOPE, typename OP, typename T, typename V>
+TSR_DEV T tsr_gpu_atomic_rmw(tsr_coop_t *coop, T *p, V v, int peer)
+{
+	T old = 0;
+	tsr_gpu_before<ORDER, SCOPE>(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		old = OP::template apply<ORDER, SCOPE>(tsr_gpu_peer_address(coop, p, peer), (T)v);
+	return tsr_gpu_after<ORDER, SCOPE>(coop, old);
+}
+
+template <int ORDER, int FAILURE, int SCOPE, typename T, typename E, typename V>
+TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int peer)
+{
+	static_assert(tsr_gpu_reads<FAILURE>, "a failed tsr_atomic_cas is a load: TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
+	static_assert(tsr_gpu_is_integer<T>, "tsr_atomic_cas takes integers");
+	typedef tsr_gpu_word_t<T> word_t;
+	constexpr int after = tsr_gpu_acquires<ORDER> ? ORDER : FAILURE;
+	T old = 0;
+	tsr_gpu_before<ORDER, SCOPE>(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		old = (T)tsr_port_cas<ORDER, FAILURE, SCOPE>((word_t *)tsr_gpu_peer_address(coop, p, peer), (word_t)(T)expected,
+							     (word_t)(T)desired);
+	return tsr_gpu_after<after, SCOPE>(coop, old);
+}
+
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(void)
+{
+	static_assert(tsr_gpu_releases<ORDER> || tsr_gpu_acquires<ORDER>, "tsr_fence takes every order but TSR_RELAXED");
+	tsr_port_fence<ORDER, SCOPE>();
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* What the host half of a GPU backend hands to every launch of a kernel, and what the kernel tells it back. C11 and C++17. */
+#ifndef TESSERA_DEV_GPU_CONTEXT_H
+#define TESSERA_DEV_GPU_CONTEXT_H
+
+#include <stdint.h>
+
+#include "tessera/types.h"
+
+/*
+ * The entry of kernel `name` is the symbol TSR_GPU_ENTRY_PREFIX + name, for a variant TSR_GPU_ENTRY_PREFIX + name + "__" + variant:
+ *     extern "C" void tsr_entry_<name>(tsr_gpu_context_t context, args_t args)
+ * both by value, args at the next offset of its alignment. Dynamic shared memory is tsr_kernel_t.shared_bytes. How many
+ * threads a block has: backends/<name>/dev/threads.h.
+ */
+#define TSR_GPU_ENTRY_PREFIX "tsr_entry_"
+
+/** Most notes that are kept of one rank; as many wait records as a world keeps. */
+#define TSR_GPU_NOTES 64
+
+/** Most workers of a block: the scratch memory of each is part of the block's shared memory. */
+#define TSR_GPU_MAX_WORKERS 4
+
+enum {
+	TSR_GPU_NOTE_WAIT = 1,   /* a wait expired */
+	TSR_GPU_NOTE_RANK = 2,   /* a rank outside the world (debug builds) */
+	TSR_GPU_NOTE_POINTER = 3 /* memory outside the heap (debug builds) */
+};
+
+/** Something that the host is to report: where, and what. Rank and kernel are those of the launch. */
+typedef struct tsr_gpu_note {
+	uint32_t kind;   /* TSR_GPU_NOTE_*; 0 until the rest is written: stored last, release at system scope */
+	uint32_t fatal;  /* not 0: the world ends */
+	uint32_t launch; /* of the context */
+	int32_t block, worker;
+	int32_t peer; /* wait: the rank that should have signalled, or TSR_ANY_RANK; else the rank argument */
+	int32_t line;
+	uint32_t reserved;
+	uint64_t address; /* of the flag, or of the memory */
+	uint64_t size_bytes;
+	uint64_t expected, seen; /* wait: flag values */
+	uint64_t waited_ns;
+	char file[96]; /* cut at the front where it is longer */
+} tsr_gpu_note_t;
+
+/** One launch. The host fills it before every launch; the same for all its blocks. */
+typedef struct tsr_gpu_context {
+	int32_t rank, size;
+	int32_t blocks;      /* of the launch */
+	uint32_t launch;     /* the host's number for it, which notes carry */
+	uint64_t heap_bytes; /* of every rank */
+	uint64_t deadline_ns;
+	uint32_t clock_khz;        /* ticks a millisecond of the clock that the port reads */
+	uint32_t reserved;         /* 0 */
+	uint32_t *abort;           /* host memory, mapped: not 0 once the world has ended. Kernels may set it to 1 */
+	tsr_gpu_note_t *notes;     /* host memory, mapped: TSR_GPU_NOTES of them */
+	uint32_t *notes_taken;     /* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
+	char *base[TSR_MAX_RANKS]; /* every rank's heap as this device sees it; mine at its own address */
+} tsr_gpu_context_t;
+
+#endif

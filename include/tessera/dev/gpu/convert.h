@@ -1,0 +1,189 @@
+/* Element types on a GPU: how each is stored, and rounding to it. The same results as src/base/convert.h. */
+#ifndef TESSERA_DEV_GPU_CONVERT_H
+#define TESSERA_DEV_GPU_CONVERT_H
+
+#include "tessera/dev/gpu/port.h"
+
+/*
+ * stored_t: what stands in memory. value_t: what a register holds while it is computed with; it holds every stored value of a
+ * tile's type exactly, and sums of products are of it.
+ */
+struct tsr_gpu_f64 {
+	typedef double stored_t, value_t;
+	enum { code = TSR_F64 };
+};
+struct tsr_gpu_f32 {
+	typedef float stored_t, value_t;
+	enum { code = TSR_F32 };
+};
+struct tsr_gpu_f16 {
+	typedef uint16_t stored_t;
+	typedef float value_t;
+	enum { code = TSR_F16 };
+};
+struct tsr_gpu_bf16 {
+	typedef uint16_t stored_t;
+	typedef float value_t;
+	enum { code = TSR_BF16 };
+};
+struct tsr_gpu_i64 {
+	typedef int64_t stored_t, value_t;
+	enum { code = TSR_I64 };
+};
+struct tsr_gpu_i32 {
+	typedef int32_t stored_t, value_t;
+	enum { code = TSR_I32 };
+};
+struct tsr_gpu_i8 {
+	typedef int8_t stored_t;
+	typedef int32_t value_t;
+	enum { code = TSR_I8 };
+};
+struct tsr_gpu_u8 {
+	typedef uint8_t stored_t;
+	typedef int32_t value_t;
+	enum { code = TSR_U8 };
+};
+
+/** Evaluates `call_` with `type_` standing for the dtype of the value `dtype_`. */
+#define TSR_GPU_BY_DTYPE(dtype_, type_, call_) \
+	switch (dtype_) {                      \
+	case TSR_F64: {                        \
+		typedef tsr_gpu_f64 type_;     \
+		call_;                         \
+	} break;                               \
+	case TSR_F32: {                        \
+		typedef tsr_gpu_f32 type_;     \
+		call_;                         \
+	} break;                               \
+	case TSR_F16: {                        \
+		typedef tsr_gpu_f16 type_;     \
+		call_;                         \
+	} break;                               \
+	case TSR_BF16: {                       \
+		typedef tsr_gpu_bf16 type_;    \
+		call_;                         \
+	} break;                               \
+	case TSR_I64: {                        \
+		typedef tsr_gpu_i64 type_;     \
+		call_;                         \
+	} break;                               \
+	case TSR_I32: {                        \
+		typedef tsr_gpu_i32 type_;     \
+		call_;                         \
+	} break;                               \
+	case TSR_I8: {                         \
+		typedef tsr_gpu_i8 type_;      \
+		call_;                         \
+	} break;                               \
+	default: {                             \
+		typedef tsr_gpu_u8 type_;      \
+		call_;                         \
+	} break;                               \
+	}
+
+TSR_DEV int64_t tsr_gpu_dtype_bytes(int32_t dtype)
+{
+	return dtype == TSR_F64 || dtype == TSR_I64   ? 8
+	       : dtype == TSR_F32 || dtype == TSR_I32 ? 4
+	       : dtype == TSR_I8 || dtype == TSR_U8   ? 1
+						      : 2;
+}
+
+TSR_DEV uint32_t tsr_gpu_bits(float x)
+{
+	uint32_t bits;
+	__builtin_memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
+
+TSR_DEV float tsr_gpu_float(uint32_t bits)
+{
+	float x;
+	__builtin_memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/** To nearest, ties to even; overflow gives infinity, NaN a quiet NaN. */
+TSR_DEV uint16_t tsr_gpu_round_bf16(float x)
+{
+	uint32_t bits = tsr_gpu_bits(x);
+	uint32_t quiet = bits >> 16 | 0x40u;
+	uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+/** Towards zero, the last bit set where that is not exact: rounding the result to 16 bits equals rounding `x` once. */
+TSR_DEV float tsr_gpu_round_odd(double x)
+{
+	float nearest = (float)x;
+	uint32_t bits = tsr_gpu_bits(nearest);
+	if ((double)nearest == x || x != x)
+		return nearest;
+	if (x > 0 ? (double)nearest > x : (double)nearest < x)
+		bits--; /* magnitudes count up in the bits, infinity included */
+	return tsr_gpu_float(bits | 1u);
+}
+
+/** To nearest, ties to even, then the nearest value in low .. high; NaN gives 0. */
+TSR_DEV int64_t tsr_gpu_saturate(double x, int64_t low, int64_t high)
+{
+	if (x != x)
+		return 0;
+	if (x <= (double)low)
+		return low;
+	return x >= (double)high ? high : (int64_t)__builtin_rint(x);
+}
+
+/* What 16 bits are rounded from: a float as it is, wider types to odd first. */
+TSR_DEV float tsr_gpu_for_half(float x)
+{
+	return x;
+}
+
+template <typename V> TSR_DEV float tsr_gpu_for_half(V x)
+{
+	return tsr_gpu_round_odd((double)x);
+}
+
+/** The limits of an integer type. */
+template <typename I> struct tsr_gpu_limits {
+	static constexpr bool is_signed = (I)-1 < (I)0;
+	static constexpr I high = is_signed ? (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1) : (I) ~(I)0;
+	static constexpr I low = is_signed ? (I)(-high - 1) : (I)0;
+};
+
+template <typename V> constexpr bool tsr_gpu_is_integer = (V)0.5 == (V)0;
+
+/** `x` as an element of type D is stored. Integers saturate. */
+template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V x)
+{
+	typedef typename D::stored_t stored_t;
+	if constexpr (D::code == TSR_BF16)
+		return tsr_gpu_round_bf16(tsr_gpu_for_half(x));
+	else if constexpr (D::code == TSR_F16)
+		return tsr_port_round_f16(tsr_gpu_for_half(x));
+	else if constexpr (!tsr_gpu_is_integer<stored_t>)
+		return (stored_t)x;
+	else if constexpr (!tsr_gpu_is_integer<V>)
+		return (stored_t)tsr_gpu_saturate((double)x, tsr_gpu_limits<stored_t>::low, tsr_gpu_limits<stored_t>::high);
+	else if constexpr (sizeof(V) <= sizeof(int64_t)) {
+		const int64_t low = tsr_gpu_limits<stored_t>::low, high = tsr_gpu_limits<stored_t>::high, whole = (int64_t)x;
+		return (stored_t)(whole < low ? low : whole > high ? high : whole);
+	}
+}
+
+/** A stored element of type D as a value. */
+template <typename V, typename D> TSR_DEV V tsr_gpu_decode(typename D::stored_t x)
+{
+	if constexpr (D::code == TSR_BF16)
+		return tsr_gpu_decode<V, tsr_gpu_f32>(tsr_gpu_float((uint32_t)x << 16));
+	else if constexpr (D::code == TSR_F16)
+		return tsr_gpu_decode<V, tsr_gpu_f32>(tsr_port_widen_f16(x));
+	else if constexpr (!tsr_gpu_is_integer<V>)
+		return (V)x;
+	else
+		return tsr_gpu_encode<tsr_gpu_i32>(x); /* integer registers are 32 bits wide */
+}
+
+#endif

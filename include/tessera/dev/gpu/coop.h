@@ -1,0 +1,134 @@
+/* Bodies of dev/coop.h, and how a kernel's entry makes its coops. */
+#ifndef TESSERA_DEV_GPU_COOP_H
+#define TESSERA_DEV_GPU_COOP_H
+
+#include "tessera/dev/gpu/port.h"
+
+TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
+				 int workers)
+{
+	tsr_coop_t block;
+	block.context = context;
+	block.told = shared->told[0];
+	block.scratch = scratch;
+	block.thread = tsr_port_thread();
+	block.threads = TSR_PORT_BLOCK_THREADS(workers);
+	block.worker = 0;
+	block.workers = workers;
+	block.whole = 1;
+	block.turn = 0;
+	block.file = "";
+	block.line = 0;
+	return block;
+}
+
+/** Worker 0: the first threads, or all. */
+TSR_DEV tsr_coop_t tsr_gpu_worker_main(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
+				       int workers)
+{
+	tsr_coop_t worker = tsr_gpu_block(context, shared, scratch, workers);
+	worker.told = shared->told[1];
+	worker.whole = workers == 1;
+	if (workers > 1)
+		worker.threads = TSR_PORT_MAIN_THREADS;
+	return worker;
+}
+
+/** Any other worker: as many threads each, behind worker 0's. */
+TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
+					int workers)
+{
+	tsr_coop_t worker = tsr_gpu_block(context, shared, scratch, workers);
+	int behind = tsr_port_thread() - TSR_PORT_MAIN_THREADS;
+	worker.worker = 1 + behind / TSR_PORT_MOVER_THREADS;
+	if (worker.worker < 1)
+		__builtin_unreachable(); /* lets the compiler drop what the kernel's body does for worker 0 only */
+	worker.told = shared->told[1 + worker.worker];
+	worker.scratch = scratch + worker.worker;
+	worker.thread = behind % TSR_PORT_MOVER_THREADS;
+	worker.threads = TSR_PORT_MOVER_THREADS;
+	worker.whole = 0;
+	return worker;
+}
+
+/** The coop's threads meet. */
+TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)
+{
+	if (coop->whole)
+		tsr_port_meet_block();
+	else
+		tsr_port_meet_worker(coop->worker, coop->threads);
+}
+
+/** The thread that acts where the coop acts once. */
+TSR_DEV int tsr_gpu_leads(const tsr_coop_t *coop)
+{
+	return coop->thread == 0;
+}
+
+/**
+ * The leading thread's `word`, for all threads; they meet once. The next call uses the other word, and none overtakes another by
+ * more than one meeting: so nobody's word is overwritten before it is read.
+ */
+TSR_DEV uint64_t tsr_gpu_tell(tsr_coop_t *coop, uint64_t word)
+{
+	uint64_t *told = &coop->told[coop->turn];
+	coop->turn ^= 1;
+	if (tsr_gpu_leads(coop))
+		*told = word;
+	tsr_gpu_meet(coop);
+	return *told;
+}
+
+TSR_DEV int tsr_rank(const tsr_coop_t *coop)
+{
+	return coop->context->rank;
+}
+
+TSR_DEV int tsr_size(const tsr_coop_t *coop)
+{
+	return coop->context->size;
+}
+
+TSR_DEV int tsr_block_index(const tsr_coop_t *coop)
+{
+	(void)coop;
+	return tsr_port_block();
+}
+
+TSR_DEV int tsr_block_count(const tsr_coop_t *coop)
+{
+	return coop->context->blocks;
+}
+
+TSR_DEV int tsr_worker_index(const tsr_coop_t *coop)
+{
+	return coop->worker;
+}
+
+TSR_DEV int tsr_worker_count(const tsr_coop_t *coop)
+{
+	return coop->workers;
+}
+
+TSR_DEV void tsr_sync(tsr_coop_t *coop)
+{
+	tsr_gpu_meet(coop);
+}
+
+TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role)
+{
+	(void)coop;
+	(void)role;
+}
+
+TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
+{
+	unsigned char *bytes = (unsigned char *)shared;
+	tsr_gpu_meet(block);
+	for (size_t i = (size_t)block->thread; i < size_bytes; i += (size_t)block->threads)
+		bytes[i] = 0;
+	tsr_gpu_meet(block);
+}
+
+#endif

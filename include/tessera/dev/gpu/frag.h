@@ -1,0 +1,101 @@
+/* Fragments: how a tile's elements are dealt to threads, and their exchange through shared memory. */
+#ifndef TESSERA_DEV_GPU_FRAG_H
+#define TESSERA_DEV_GPU_FRAG_H
+
+#include "tessera/dev/gpu/convert.h"
+#include "tessera/dev/gpu/coop.h"
+
+enum { TSR_GPU_ACCUMULATOR, TSR_GPU_OPERAND_A, TSR_GPU_OPERAND_B, TSR_GPU_ROWS };
+
+/** What sums of a configuration's products are kept in. */
+template <typename D> struct tsr_gpu_sum {
+	typedef typename D::value_t type;
+};
+
+/**
+ * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop. Once inlined
+ * the number of threads is a constant, and what the larger coops leave of `v` is never laid down.
+ */
+template <typename T, int ROLE> struct tsr_gpu_frag {
+	typedef T tile_t;
+	typedef typename T::dtype_t dtype_t;
+	typedef typename dtype_t::value_t value_t;
+	enum {
+		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B,
+		rows = ROLE == TSR_GPU_OPERAND_B ? (int)T::K : (int)T::M,
+		cols = ROLE == TSR_GPU_ROWS        ? 1
+		       : ROLE == TSR_GPU_OPERAND_A ? (int)T::K
+						   : (int)T::N,
+		elements = rows * cols,
+		capacity = (elements + TSR_GPU_FEWEST_THREADS - 1) / TSR_GPU_FEWEST_THREADS,
+		/* rows that the scratch memory holds at a time */
+		fit = TSR_GPU_SCRATCH_BYTES / (cols * (int)sizeof(value_t)),
+		band = fit < rows ? fit : rows
+	};
+	static_assert(rows > 0 && cols > 0 && T::K > 0, "a tile's extents are positive");
+	static_assert(fit > 0, "a row of the tile does not fit the scratch memory: choose a narrower tile");
+	value_t v[capacity];
+};
+
+/** Runs the body for each of this thread's elements: v[i] is element e. */
+#define TSR_GPU_EACH(F_, coop_, i_, e_)                                                   \
+	TSR_GPU_UNROLL                                                                    \
+	for (int i_ = 0; i_ < F_::capacity && i_ * (coop_)->threads < F_::elements; i_++) \
+		if (int e_ = i_ * (coop_)->threads + (coop_)->thread; F_::elements % (coop_)->threads == 0 || e_ < F_::elements)
+
+/** Row and column of element e = i * threads + thread: where rows and coop divide each other, with constants for most of it. */
+template <int COLS> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
+{
+	int n = coop->threads;
+	if (n % COLS == 0)
+		return i * (n / COLS) + coop->thread / COLS;
+	return COLS % n == 0 ? i / (COLS / n) : (i * n + coop->thread) / COLS;
+}
+
+template <int COLS> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
+{
+	int n = coop->threads;
+	if (n % COLS == 0)
+		return coop->thread % COLS;
+	return COLS % n == 0 ? i % (COLS / n) * n + coop->thread : (i * n + coop->thread) % COLS;
+}
+
+/** An operand's element is rounded to the type that the product multiplies. */
+template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)
+{
+	if constexpr (F::operand)
+		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>(tsr_gpu_encode<typename F::dtype_t>(x));
+	else
+		return x;
+}
+
+template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
+{
+	return (V *)coop->scratch->bytes;
+}
+
+/** Lays the rows from `first` on, as many as fit, into the scratch memory. It was free before; readable after a meeting. */
+template <typename F> TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
+{
+	typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
+	int low = first * F::cols, high = low + F::band * F::cols;
+	TSR_GPU_EACH(F, coop, i, e)
+	{
+		if (e >= low && e < high)
+			scratch[e - low] = frag->v[i];
+	}
+}
+
+/** The reverse: takes those rows from the scratch memory. */
+template <typename F> TSR_DEV void tsr_gpu_frag_take(const tsr_coop_t *coop, F *frag, int first)
+{
+	const typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
+	int low = first * F::cols, high = low + F::band * F::cols;
+	TSR_GPU_EACH(F, coop, i, e)
+	{
+		if (e >= low && e < high)
+			frag->v[i] = tsr_gpu_settle<F>(scratch[e - low]);
+	}
+}
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch memory, and every thread adds up its own elements.
+ * This is the main loop for any GPU and any shape; a port may bring one of its own, made for its matrix units.
+ */
+#ifndef TESSERA_DEV_GPU_GEMM_H
+#define TESSERA_DEV_GPU_GEMM_H
+
+#include "tessera/dev/gpu/tile.h"
+
+/** The stage of a configuration: A as M rows of `depth`, then B as `depth` rows of N. */
+template <typename T> struct tsr_gpu_stage {
+	typedef typename T::dtype_t::value_t value_t;
+	enum { fit = TSR_GPU_SCRATCH_BYTES / ((T::M + T::N) * (int)sizeof(value_t)), depth = fit < T::K ? fit : (int)T::K };
+	static_assert(fit > 0, "a column of A and a row of B do not fit the scratch memory: choose a smaller tile");
+};
+
+TSR_DEV float tsr_gpu_fma(float x, float y, float sum)
+{
+	return __builtin_fmaf(x, y, sum);
+}
+
+TSR_DEV double tsr_gpu_fma(double x, double y, double sum)
+{
+	return __builtin_fma(x, y, sum);
+}
+
+TSR_DEV int32_t tsr_gpu_fma(int32_t x, int32_t y, int32_t sum)
+{
+	return (int32_t)((uint32_t)sum + (uint32_t)x * (uint32_t)y); /* wraps, as two's complement does */
+}
+
+/** acc += staged A * staged B. Between two meetings. */
+template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *acc)
+{
+	typedef typename F::tile_t tile_t;
+	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
+	const typename F::value_t *a = tsr_gpu_scratch<typename F::value_t>(coop), *b = a + tile_t::M * depth;
+	TSR_GPU_NO_UNROLL
+	for (int k = 0; k < depth; k++) {
+		TSR_GPU_EACH(F, coop, i, e)
+		{
+			int row = tsr_gpu_row<F::cols>(coop, i), col = tsr_gpu_col<F::cols>(coop, i);
+			acc->v[i] = tsr_gpu_fma(a[row * depth + k], b[k * tile_t::N + col], acc->v[i]);
+		}
+	}
+}
+
+/* Operand fragments are dealt like all others, so each step of the stage picks its columns of A and rows of B. */
+TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+{
+	typedef typename tsr_frag_t::tile_t tile_t;
+	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
+	typename tsr_frag_t::value_t *stage_a = tsr_gpu_scratch<typename tsr_frag_t::value_t>(coop),
+				     *stage_b = stage_a + tile_t::M * depth;
+	TSR_GPU_NO_UNROLL
+	for (int k0 = 0; k0 < tile_t::K; k0 += depth) {
+		/* The last step may reach past K: zeros there. */
+		for (int e = coop->thread; k0 + depth > tile_t::K && e < (tile_t::M + tile_t::N) * depth; e += coop->threads)
+			stage_a[e] = 0;
+		if (k0 + depth > tile_t::K)
+			tsr_gpu_meet(coop);
+		TSR_GPU_EACH(tsr_frag_a_t, coop, i, e)
+		{
+			int k = e % tile_t::K - k0;
+			if (k >= 0 && k < depth)
+				stage_a[e / tile_t::K * depth + k] = a->v[i];
+		}
+		TSR_GPU_EACH(tsr_frag_b_t, coop, i, e)
+		{
+			int k = e / tile_t::N - k0;
+			if (k >= 0 && k < depth)
+				stage_b[k * tile_t::N + e % tile_t::N] = b->v[i];
+		}
+		tsr_gpu_meet(coop);
+		tsr_gpu_multiply(coop, acc);
+		tsr_gpu_meet(coop);
+	}
+}
+
+/** Rows at.row .. and columns k0 .. k1-1 of a view into a stage of `rows` by `cols`, zero outside the view and past k1. */
+template <typename D, int ROWS, int COLS, typename V>
+TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_target_t &from, int64_t rows_end, int64_t cols_end)
+{
+	typedef typename D::stored_t stored_t;
+	TSR_GPU_NO_UNROLL
+	for (int e = coop->thread; e < ROWS * COLS; e += coop->threads) {
+		int64_t row = from.at.row + e / COLS, col = from.at.col + e % COLS;
+		V x = 0;
+		if (row >= 0 && row < rows_end && col >= 0 && col < cols_end)
+			x = tsr_gpu_decode<V, D>(((const stored_t *)from.data)[row * from.ld + col]);
+		stage[e] = x;
+	}
+}
+
+TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+/** One K chunk, k0 .. k1-1, whose gate has been passed; A is read from `peer`. */
+template <typename F>
+TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0, int64_t k1,
+				int peer)
+{
+	typedef typename F::tile_t tile_t;
+	typedef typename F::dtype_t dtype_t;
+	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
+	typename F::value_t *stage = tsr_gpu_scratch<typename F::value_t>(coop);
+	tsr_pos_t at_a, at_b;
+	at_a.row = at.row;
+	at_b.col = at.col;
+	TSR_GPU_NO_UNROLL
+	for (int64_t k = k0; k < k1; k += depth) {
+		at_a.col = at_b.row = k;
+		tsr_gpu_stage_load<dtype_t, tile_t::M, depth>(coop, stage, tsr_gpu_target(coop, a, at_a, peer), a.rows,
+							      tsr_gpu_least(a.cols, k1));
+		tsr_gpu_stage_load<dtype_t, depth, tile_t::N>(coop, stage + tile_t::M * depth,
+							      tsr_gpu_target(coop, b, at_b, tsr_rank(coop)),
+							      tsr_gpu_least(b.rows, k1), b.cols);
+		tsr_gpu_meet(coop);
+		tsr_gpu_multiply(coop, acc);
+		tsr_gpu_meet(coop);
+	}
+}
+
+TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
+				    int64_t k1, tsr_gate_fn gate, const void *ctx)
+{
+	constexpr int chunk = tsr_frag_t::tile_t::K;
+	TSR_GPU_NO_UNROLL
+	for (int64_t k = k0; k < k1; k += chunk) {
+		int64_t end = tsr_gpu_least(k + chunk, k1);
+		int peer = gate ? gate(coop, at, k, end, ctx) : tsr_rank(coop);
+		if (tsr_gpu_accepts_view(coop, a, peer) && tsr_gpu_accepts_view(coop, b, tsr_rank(coop)))
+			tsr_gpu_gemm_chunk(coop, acc, a, b, at, k, end, peer);
+	}
+}
+
+/** tsr_gemm: a product in which K of A and of B is the smaller of both. */
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
+{
+	TSR_GPU_NO_UNROLL
+	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
+		F acc;
+		tsr_pos_t at = ORDER(task, ctx);
+		tsr_frag_zero(coop, &acc);
+		tsr_gemm_mainloop(coop, &acc, a, b, at, (int64_t)0, tsr_gpu_least(a.cols, b.rows), GATE, (const void *)ctx);
+		EPILOGUE(coop, &acc, at, ctx);
+	}
+}
+
+#endif

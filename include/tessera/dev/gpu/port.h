@@ -1,0 +1,101 @@
+/*
+ * What the ports for GPUs share before the contracts are read: the words of C that C++ lacks, the coop, the macros.
+ *
+ * A port (backends/<name>/dev/port.h) defines first:
+ *
+ *   TSR_PORT_DEVICE                   marks a device function
+ *   TSR_PORT_SHARED                   marks a block's static shared memory
+ *   TSR_PORT_ENTRY(threads)           begins a kernel for blocks of `threads`
+ *   TSR_PORT_BY_VALUE(type)           a kernel's parameter
+ *   TSR_PORT_SOLE_THREADS             threads of a block of one worker
+ *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
+ *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
+ *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
+ *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
+ *
+ * and then, as device functions:
+ *
+ *   int  tsr_port_thread(), tsr_port_block()       index of the thread in its block, of the block in its launch
+ *   unsigned char *tsr_port_dynamic_shared()       the launch's dynamic shared memory
+ *   void tsr_port_meet_block()                     all threads of the block meet; earlier accesses of each are performed at block
+ *                                                  scope before, and ready to be released by any of them
+ *   void tsr_port_meet_worker(worker, threads)     the same for the threads of one worker
+ *   uint64_t tsr_port_clock(), void tsr_port_pause()   ticks of a clock that all blocks share; a rest in a polling loop
+ *   T *tsr_port_global(T *p)                       p, known to point to global memory
+ *   bool tsr_port_is_shared(T *p)                  p points to shared memory
+ *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
+ *   void tsr_port_fence<order, scope>()            each thread's own, complete when it returns
+ *   void tsr_port_drain<scope>()                   before a meeting after which one thread releases for all
+ *   void tsr_port_refresh<scope>()                 after a meeting before which one thread acquired for all
+ *   tsr_port_load, _store, _xchg, _add, _and, _or, _xor, _min, _max, _cas <order, scope>(p, ...)
+ *       ordered accesses of one thread to my or a peer's memory or shared memory: u32 and u64 (add: every type; min and max: every
+ *       integer). cas also takes the failure order and returns the old value.
+ */
+#ifndef TESSERA_DEV_GPU_PORT_H
+#define TESSERA_DEV_GPU_PORT_H
+
+#include "tessera/dev/gpu/context.h"
+
+/* Kernels are written in C; these compilers read them as C++. */
+#define restrict __restrict__
+#define _Static_assert static_assert
+#define _Alignas alignas
+#define _Alignof alignof
+#define _Bool bool
+
+#define TSR_DEV static inline __attribute__((always_inline, unused)) TSR_PORT_DEVICE
+#define TSR_FN TSR_DEV
+#define TSR_DEV_FRAG template <typename tsr_frag_t> TSR_DEV
+#define TSR_DEV_FRAG_ROWS template <typename tsr_frag_t, typename tsr_rows_t> TSR_DEV
+#define TSR_DEV_FRAG_DOT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
+
+/** Whether an order releases, acquires. */
+template <int ORDER> constexpr bool tsr_gpu_releases = ORDER == TSR_RELEASE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
+template <int ORDER> constexpr bool tsr_gpu_acquires = ORDER == TSR_ACQUIRE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
+
+#define TSR_GPU_UNROLL _Pragma("unroll")
+#define TSR_GPU_NO_UNROLL _Pragma("unroll 1")
+
+enum {
+	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop with the fewest. */
+	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS,
+	/* Shared memory through which a coop's threads exchange elements. */
+	TSR_GPU_SCRATCH_BYTES = 8192
+};
+
+/** What the threads of a coop need of shared memory. A worker has its own; the block has its words, and worker 0's scratch. */
+typedef struct tsr_gpu_shared {
+	uint64_t told[1 + TSR_GPU_MAX_WORKERS][2]; /* what one thread tells the others: of the block, of the workers; in turn */
+} tsr_gpu_shared_t;
+
+typedef struct __attribute__((aligned(16))) tsr_gpu_scratch {
+	unsigned char bytes[TSR_GPU_SCRATCH_BYTES];
+} tsr_gpu_scratch_t;
+
+/** A block or worker, as each of its threads keeps it. */
+typedef struct tsr_coop {
+	const tsr_gpu_context_t *context;
+	uint64_t *told;
+	tsr_gpu_scratch_t *scratch;
+	int thread, threads; /* mine in the coop, and how many it has */
+	int worker, workers; /* index in the block, workers of the block */
+	int whole;           /* the coop is the block */
+	int turn;            /* which word of `told` is next */
+	const char *file;    /* the call's place in the source */
+	int line;
+} tsr_coop_t;
+
+TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
+{
+	coop->file = file;
+	coop->line = line;
+	return coop;
+}
+
+#define TSR_AT(coop_) tsr_gpu_at((coop_), __FILE__, __LINE__)
+
+#define TSR_PORT_BODIES "tessera/dev/gpu/bodies.h"
+
+#include "tessera/dev/gpu/macros.h"
+
+#endif

@@ -1,0 +1,208 @@
+/* Bodies of dev/signal.h, and of the local signals of dev/atomic.h. */
+#ifndef TESSERA_DEV_GPU_SIGNAL_H
+#define TESSERA_DEV_GPU_SIGNAL_H
+
+#include "tessera/dev/gpu/atomic.h"
+
+/* A flag is polled this often between two looks at the clock and at the host's abort word. */
+#define TSR_GPU_POLLS 256u
+
+/* ---- raising flags */
+
+/** One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on the rank whose flag it is. */
+template <int ORDER> TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	uint64_t *theirs = tsr_gpu_peer_address(coop, tsr_port_global(flag), peer);
+	if (op == TSR_SIGNAL_ADD)
+		(void)tsr_port_add<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
+	else
+		tsr_port_store<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
+}
+
+TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
+	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
+		tsr_gpu_raise<TSR_RELEASE>(coop, flag, value, op, peer);
+}
+
+TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
+{
+	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
+	if (!tsr_gpu_leads(coop) || !tsr_gpu_accepts(coop, flag, sizeof *flag, tsr_rank(coop)))
+		return;
+	/* One fence, then relaxed accesses: each is a release, for the price of one. */
+	tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; i < tsr_size(coop); i++)
+		tsr_gpu_raise<TSR_RELAXED>(coop, flag, value, op, tsr_peer(coop, i));
+}
+
+TSR_DEV void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+			    TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	tsr_put(coop, dst, src, size_bytes, peer);
+	tsr_signal(coop, flag, value, op, peer);
+}
+
+TSR_DEV void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
+			       tsr_signal_op_t op, int peer)
+{
+	tsr_put_2d(coop, dst, src, peer);
+	tsr_signal(coop, flag, value, op, peer);
+}
+
+template <int SCOPE> TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
+{
+	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_signal_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
+	tsr_gpu_before<TSR_RELEASE, SCOPE>(coop);
+	if (tsr_gpu_acts(coop, flag, tsr_rank(coop))) /* Partner: the acquire in tsr_gpu_poll. */
+		tsr_port_store<TSR_RELEASE, SCOPE>(flag, value);
+}
+
+/* ---- waiting */
+
+/** A wait: until one of `count` flags, from `start` on in turn, is at least `value`. */
+typedef struct tsr_gpu_wait {
+	uint64_t *flags;
+	int count, start, from;
+	uint64_t value, deadline_ns;
+	int fatal; /* expiry ends the world */
+} tsr_gpu_wait_t;
+
+TSR_DEV uint64_t tsr_gpu_ticks(const tsr_gpu_context_t *context, uint64_t ns)
+{
+	return ns / 1000000 * context->clock_khz + ns % 1000000 * context->clock_khz / 1000000;
+}
+
+/** Leaves the wait record, and ends the world where the wait is a plain one. One thread. */
+TSR_DEV int tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t wait, uint64_t seen)
+{
+	tsr_gpu_note_t *note = tsr_gpu_note_open(coop);
+	if (note) {
+		note->peer = wait.from;
+		note->address = (uint64_t)(uintptr_t)&wait.flags[wait.start];
+		note->size_bytes = sizeof *wait.flags;
+		note->expected = wait.value;
+		note->seen = seen;
+		note->waited_ns = wait.deadline_ns;
+	}
+	tsr_gpu_note_close(coop, note, TSR_GPU_NOTE_WAIT, (uint32_t)wait.fatal);
+	return wait.fatal ? TSR_WAIT_ABORTED : TSR_WAIT_EXPIRED;
+}
+
+/**
+ * One thread polls, relaxed: an acquire at each look would cost its invalidation each time. Once a flag is high enough a fence
+ * acquires what came before it. Partners: tsr_gpu_raise, tsr_gpu_signal_local. Litmus: MP.rel.acq.diffGPU-ss,
+ * MP.rel.acq.sameGPU-aa. Returns the flag's index, or -1 - TSR_WAIT_*.
+ */
+template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wait_t wait)
+{
+	uint64_t begin = 0, first_seen = 0;
+	int index = wait.start;
+	for (uint32_t polls = 1;; polls++) {
+		uint64_t seen = tsr_port_load<TSR_RELAXED, SCOPE>(&wait.flags[index]);
+		if (seen >= wait.value) {
+			tsr_port_fence<TSR_ACQUIRE, SCOPE>();
+			return index;
+		}
+		if (index == wait.start)
+			first_seen = seen;
+		index = index + 1 < wait.count ? index + 1 : 0;
+		tsr_port_pause();
+		if (polls % TSR_GPU_POLLS)
+			continue;
+		uint64_t now = tsr_port_clock();
+		if (!begin)
+			begin = now;
+		if (tsr_gpu_aborted(coop))
+			return -1 - TSR_WAIT_ABORTED;
+		if (now - begin >= tsr_gpu_ticks(coop->context, wait.deadline_ns))
+			return -1 - tsr_gpu_expire(coop, wait, first_seen);
+	}
+}
+
+/** The whole coop waits; what it finds is told to all threads. */
+template <int SCOPE> TSR_DEV int tsr_gpu_wait(tsr_coop_t *coop, tsr_gpu_wait_t wait)
+{
+	int found = -1 - TSR_WAIT_ABORTED;
+	if (wait.count < 1)
+		return -1 - TSR_WAIT_EXPIRED;
+	if (tsr_gpu_leads(coop) && (tsr_port_is_shared(wait.flags) ||
+				    tsr_gpu_accepts(coop, wait.flags, (uint64_t)wait.count * sizeof *wait.flags, tsr_rank(coop))))
+		found = tsr_gpu_poll<SCOPE>(coop, wait);
+	return (int)(int32_t)tsr_gpu_after<TSR_ACQUIRE, SCOPE>(coop, (uint32_t)found);
+}
+
+TSR_DEV int tsr_gpu_wait_result(int found)
+{
+	return found >= 0 ? TSR_WAIT_OK : -1 - found;
+}
+
+TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, int from, uint64_t value, uint64_t deadline_ns,
+					int fatal)
+{
+	tsr_gpu_wait_t wait;
+	wait.flags = flags;
+	wait.count = count;
+	wait.start = count > 0 ? (start % count + count) % count : 0;
+	wait.from = from;
+	wait.value = value;
+	wait.deadline_ns = deadline_ns;
+	wait.fatal = fatal;
+	return wait;
+}
+
+TSR_DEV int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
+{
+	uint64_t deadline_ns = coop->context->deadline_ns;
+	return tsr_gpu_wait_result(
+		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 1)));
+}
+
+TSR_DEV int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+{
+	return tsr_gpu_wait_result(
+		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 0)));
+}
+
+TSR_DEV int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value)
+{
+	uint64_t deadline_ns = coop->context->deadline_ns;
+	int found = tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
+		coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 1));
+	return found >= 0 ? found : -1;
+}
+
+TSR_DEV int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+			       uint64_t deadline_ns)
+{
+	int found = tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
+		coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 0));
+	return found >= 0 ? found : -1;
+}
+
+template <int SCOPE> TSR_DEV int tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
+{
+	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_wait_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
+	uint64_t deadline_ns = coop->context->deadline_ns;
+	return tsr_gpu_wait_result(tsr_gpu_wait<SCOPE>(coop, tsr_gpu_wait_for(flag, 1, 0, tsr_rank(coop), value, deadline_ns, 1)));
+}
+
+/* ---- the barrier of the ranks */
+
+TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
+{
+	int me = tsr_rank(coop), result = TSR_WAIT_OK;
+	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own last store, or ordered before it.
+	 */
+	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, me);
+	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each direction. */
+	tsr_signal_all(coop, &state->arrived[me], epoch, TSR_SIGNAL_SET);
+	for (int i = 1; i < tsr_size(coop) && result == TSR_WAIT_OK; i++)
+		result = tsr_wait(coop, &state->arrived[tsr_peer(coop, i)], epoch, tsr_peer(coop, i));
+	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, epoch, me);
+	return result;
+}
+
+#endif

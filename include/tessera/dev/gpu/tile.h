@@ -1,0 +1,98 @@
+/* Bodies of dev/tile.h. */
+#ifndef TESSERA_DEV_GPU_TILE_H
+#define TESSERA_DEV_GPU_TILE_H
+
+#include "tessera/dev/gpu/value.h"
+
+TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
+{
+	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
+	{
+		frag->v[i] = 0;
+	}
+}
+
+/** What a map function gives, as the fragment holds it. */
+template <typename F> TSR_DEV typename F::value_t tsr_gpu_mapped(float x)
+{
+	return tsr_gpu_settle<F>(tsr_gpu_decode<typename F::value_t, tsr_gpu_f32>(x));
+}
+
+TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
+{
+	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
+	{
+		int row = tsr_gpu_row<tsr_frag_t::cols>(coop, i), col = tsr_gpu_col<tsr_frag_t::cols>(coop, i);
+		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], at.row + row, at.col + col, ctx));
+	}
+}
+
+/** The value of an empty row: none is smaller, or larger. */
+template <typename V> TSR_DEV V tsr_gpu_reduce_empty(tsr_reduce_t op)
+{
+	if (op == TSR_REDUCE_SUM)
+		return 0;
+	if constexpr (tsr_gpu_is_integer<V>)
+		return op == TSR_REDUCE_MAX ? tsr_gpu_limits<V>::low : tsr_gpu_limits<V>::high;
+	else
+		return op == TSR_REDUCE_MAX ? (V)-__builtin_huge_val() : (V)__builtin_huge_val();
+}
+
+template <typename V> TSR_DEV V tsr_gpu_reduce(tsr_reduce_t op, V x, V y)
+{
+	if (op == TSR_REDUCE_SUM)
+		return x + y;
+	return (op == TSR_REDUCE_MAX ? y > x : y < x) ? y : x;
+}
+
+/* The thread that holds a row's value walks the row, so that sums run from left to right whatever the coop. */
+TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols,
+					    tsr_reduce_t op)
+{
+	typedef typename tsr_frag_t::value_t value_t;
+	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
+	int length = cols < tsr_frag_t::cols ? (int)cols : (int)tsr_frag_t::cols;
+	TSR_GPU_NO_UNROLL
+	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
+		tsr_gpu_frag_lay(coop, frag, first);
+		tsr_gpu_meet(coop);
+		TSR_GPU_EACH(tsr_rows_t, coop, i, row)
+		{
+			value_t sum = tsr_gpu_reduce_empty<value_t>(op);
+			if (row < first || row >= first + tsr_frag_t::band)
+				continue;
+			TSR_GPU_NO_UNROLL
+			for (int col = 0; col < length; col++)
+				sum = tsr_gpu_reduce(op, sum, scratch[(row - first) * tsr_frag_t::cols + col]);
+			rows->v[i] = sum;
+		}
+		tsr_gpu_meet(coop);
+	}
+}
+
+TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn,
+					 const void *ctx)
+{
+	static_assert((int)tsr_rows_t::band == (int)tsr_rows_t::rows, "a column of the tile does not fit the scratch memory");
+	const typename tsr_rows_t::value_t *scratch = tsr_gpu_scratch<typename tsr_rows_t::value_t>(coop);
+	tsr_gpu_frag_lay(coop, rows, 0);
+	tsr_gpu_meet(coop);
+	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
+	{
+		float of_row = (float)scratch[tsr_gpu_row<tsr_frag_t::cols>(coop, i)];
+		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], of_row, ctx));
+	}
+	tsr_gpu_meet(coop);
+}
+
+TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
+{
+	tsr_load(coop, frag, view, at, tsr_rank(coop));
+}
+
+TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+{
+	tsr_store(coop, view, at, frag, tsr_rank(coop));
+}
+
+#endif

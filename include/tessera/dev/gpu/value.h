@@ -1,0 +1,171 @@
+/* Bodies of dev/value.h: fragments go to memory and come from it through the scratch memory, a band of rows at a time. */
+#ifndef TESSERA_DEV_GPU_VALUE_H
+#define TESSERA_DEV_GPU_VALUE_H
+
+#include "tessera/dev/gpu/frag.h"
+#include "tessera/dev/gpu/memory.h"
+
+/** A place in memory for the tile at `at`: the view's element 0, 0 on the peer that is meant, and what limits access. */
+typedef struct tsr_gpu_target {
+	char *data;
+	int64_t rows, cols, ld;
+	tsr_pos_t at;
+	int32_t dtype;
+	tsr_mask_fn mask;
+	const void *ctx;
+	double other; /* what a load gives for elements that it does not touch */
+} tsr_gpu_target_t;
+
+TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int peer)
+{
+	tsr_gpu_target_t target;
+	target.data = tsr_gpu_view_address(coop, view, peer);
+	target.rows = view.rows;
+	target.cols = view.cols;
+	target.ld = view.ld;
+	target.at = at;
+	target.dtype = view.dtype;
+	target.mask = 0;
+	target.ctx = 0;
+	target.other = 0;
+	return target;
+}
+
+TSR_DEV bool tsr_gpu_touches(const tsr_gpu_target_t &target, int64_t row, int64_t col)
+{
+	return row >= 0 && row < target.rows && col >= 0 && col < target.cols &&
+	       (!target.mask || target.mask(row, col, target.ctx));
+}
+
+/** Sixteen bytes of stored elements. */
+template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
+	S element[16 / sizeof(S)];
+};
+
+/**
+ * How many elements of a row are moved at a time: sixteen bytes of them where every row of the tile begins at a multiple of
+ * sixteen, and the row's length is a whole number of such groups.
+ */
+template <typename S, int COLS> struct tsr_gpu_group {
+	enum { size = COLS % (16 / (int)sizeof(S)) == 0 ? 16 / (int)sizeof(S) : 1 };
+};
+
+template <typename S> TSR_DEV bool tsr_gpu_packs(const tsr_gpu_target_t &target)
+{
+	return (((uintptr_t)target.data + (uint64_t)(target.at.row * target.ld + target.at.col) * sizeof(S)) % 16 == 0) &&
+	       (uint64_t)target.ld * sizeof(S) % 16 == 0 && !target.mask;
+}
+
+/** Stores the scratch memory's band of `rows` rows as elements of type D, from the tile's row `first` on. */
+template <typename D, int COLS, typename V>
+TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const V *scratch, int first, int rows)
+{
+	typedef typename D::stored_t stored_t;
+	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
+	bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
+	TSR_GPU_NO_UNROLL
+	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
+		int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
+		stored_t *at = (stored_t *)target.data + (row * target.ld + col);
+		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
+			tsr_gpu_pack<stored_t> pack;
+			for (int j = 0; j < group; j++)
+				pack.element[j] = tsr_gpu_encode<D>(scratch[e + j]);
+			*(tsr_gpu_pack<stored_t> *)at = pack;
+			continue;
+		}
+		TSR_GPU_NO_UNROLL
+		for (int j = 0; j < group; j++)
+			if (tsr_gpu_touches(target, row, col + j))
+				at[j] = tsr_gpu_encode<D>(scratch[e + j]);
+	}
+}
+
+/** Loads that band into the scratch memory. */
+template <typename D, int COLS, typename V>
+TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch, int first, int rows)
+{
+	typedef typename D::stored_t stored_t;
+	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
+	bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
+	TSR_GPU_NO_UNROLL
+	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
+		int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
+		const stored_t *at = (const stored_t *)target.data + (row * target.ld + col);
+		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
+			tsr_gpu_pack<stored_t> pack = *(const tsr_gpu_pack<stored_t> *)at;
+			for (int j = 0; j < group; j++)
+				scratch[e + j] = tsr_gpu_decode<V, D>(pack.element[j]);
+			continue;
+		}
+		TSR_GPU_NO_UNROLL
+		for (int j = 0; j < group; j++)
+			scratch[e + j] = tsr_gpu_touches(target, row, col + j) ? tsr_gpu_decode<V, D>(at[j])
+									       : tsr_gpu_decode<V, tsr_gpu_f64>(target.other);
+	}
+}
+
+template <typename F> TSR_DEV void tsr_gpu_store_to(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+{
+	typedef typename F::value_t value_t;
+	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
+	TSR_GPU_NO_UNROLL
+	for (int first = 0; first < F::rows; first += F::band) {
+		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
+		tsr_gpu_frag_lay(coop, frag, first);
+		tsr_gpu_meet(coop);
+		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols>(coop, target, scratch, first, rows)))
+		tsr_gpu_meet(coop);
+	}
+}
+
+template <typename F> TSR_DEV void tsr_gpu_load_from(const tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+{
+	typedef typename F::value_t value_t;
+	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
+	TSR_GPU_NO_UNROLL
+	for (int first = 0; first < F::rows; first += F::band) {
+		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
+		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_load<D, F::cols>(coop, target, scratch, first, rows)))
+		tsr_gpu_meet(coop);
+		tsr_gpu_frag_take(coop, frag, first);
+		tsr_gpu_meet(coop);
+	}
+}
+
+/* ---- dev/value.h */
+
+TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask,
+				  const void *ctx, double other, int peer)
+{
+	if (!tsr_gpu_accepts_view(coop, view, peer))
+		return;
+	tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	target.mask = mask;
+	target.ctx = ctx;
+	target.other = other;
+	tsr_gpu_load_from(coop, target, frag);
+}
+
+TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask,
+				   const void *ctx, int peer)
+{
+	if (!tsr_gpu_accepts_view(coop, view, peer))
+		return;
+	tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	target.mask = mask;
+	target.ctx = ctx;
+	tsr_gpu_store_to(coop, target, frag);
+}
+
+TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
+{
+	tsr_load_masked(coop, frag, view, at, (tsr_mask_fn)0, (const void *)0, 0.0, peer);
+}
+
+TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+{
+	tsr_store_masked(coop, view, at, frag, (tsr_mask_fn)0, (const void *)0, peer);
+}
+
+#endif

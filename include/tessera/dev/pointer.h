@@ -1,0 +1,44 @@
+/* Pointer family: data moves between memories. The pointer is always mine, the rank argument always the peer. */
+#ifndef TESSERA_DEV_POINTER_H
+#define TESSERA_DEV_POINTER_H
+
+#include "tessera/dev/port.h"
+
+/*
+ * For all of them:
+ *   Called by:  block or worker.
+ *   Ordering:   weak accesses of the caller: no order with anything but through its later release (tsr_signal, a releasing
+ *               atomic, tsr_sync) and, for what they read, its earlier acquire.
+ *   Completion: when the call returns the source may be reused by this coop after a tsr_sync; the destination is complete at the
+ *               peer only for who acquires a later signal, or after tsr_flush.
+ *   Progress:   does not need the peer to run.
+ *   Errors:     a rank outside the world, or memory outside the heap, ends the launch with TSR_ERR_KERNEL (always on the
+ *               emulator; debug builds elsewhere). Zero bytes, rows or columns do nothing.
+ *   Source:     Iris paper, section 3.3.2 and Table 3.
+ */
+
+/** Copies `size_bytes` from my `src` to `peer`'s copy of `dst`. */
+TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer);
+
+/** Copies `size_bytes` from `peer`'s copy of `src` to my `dst`. */
+TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer);
+
+/** Copies from `src_peer`'s copy of `src` to `dst_peer`'s copy of `dst`; any pair of ranks, mine or not. */
+TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer,
+		      size_t size_bytes);
+
+/**
+ * The same for matrices: the overlap of both views' extents, same dtype. `src` of a put and `dst` of a get may be shared memory.
+ * The whole of the view is moved; tsr_view_part cuts out a tile.
+ */
+TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer);
+TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer);
+TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer);
+
+/**
+ * My earlier stores and puts to `peer` are complete in its memory when this returns. Orders nothing for others: a signal does.
+ * Called by: block or worker, for its own accesses.
+ */
+TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer);
+
+#endif

@@ -1,0 +1,34 @@
+/* Call sites: every call of the device API that can wait, move data or go wrong says where it stands in the source. */
+#ifndef TESSERA_DEV_SITE_H
+#define TESSERA_DEV_SITE_H
+
+/* TSR_AT(coop) is the port's: it notes file and line in the coop, or nothing. A macro does not expand within itself,
+ * so each name below still ends at the function of that name. */
+#define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
+#define tsr_shared_clear(coop_, ...) tsr_shared_clear(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_put(coop_, ...) tsr_put(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_get(coop_, ...) tsr_get(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_copy(coop_, ...) tsr_copy(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_put_2d(coop_, ...) tsr_put_2d(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_get_2d(coop_, ...) tsr_get_2d(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_copy_2d(coop_, ...) tsr_copy_2d(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_flush(coop_, ...) tsr_flush(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_load(coop_, ...) tsr_load(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_store(coop_, ...) tsr_store(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_load_masked(coop_, ...) tsr_load_masked(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_store_masked(coop_, ...) tsr_store_masked(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_tile_load(coop_, ...) tsr_tile_load(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_tile_store(coop_, ...) tsr_tile_store(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_tile_dot(coop_, ...) tsr_tile_dot(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_signal(coop_, ...) tsr_signal(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_signal_all(coop_, ...) tsr_signal_all(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_put_signal(coop_, ...) tsr_put_signal(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_put_signal_2d(coop_, ...) tsr_put_signal_2d(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_wait(coop_, ...) tsr_wait(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_wait_until(coop_, ...) tsr_wait_until(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_wait_any(coop_, ...) tsr_wait_any(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_wait_any_until(coop_, ...) tsr_wait_any_until(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_barrier_ranks(coop_, ...) tsr_barrier_ranks(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
+
+#endif

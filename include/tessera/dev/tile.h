@@ -1,0 +1,60 @@
+/* Tiles in registers: fragments that the coop's threads hold together. */
+#ifndef TESSERA_DEV_TILE_H
+#define TESSERA_DEV_TILE_H
+
+#include "tessera/dev/port.h"
+
+/*
+ * TSR_TILE(cfg, dtype, M, N, K)      at file scope; dtype is f64 f32 f16 bf16 i32 i8 u8; M, N, K are literals
+ *
+ *   Declares a configuration: output tiles of M x N, operand tiles of M x K and K x N with elements of `dtype`, products summed
+ *   in f32 (f64: f64; integers: i32). It names
+ *     cfg_frag_t     the type of an accumulator fragment (M x N)
+ *     cfg_a_t, cfg_b_t, cfg_rows_t   of an operand (M x K), (K x N), and of one value a row (M x 1)
+ *     TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_K(cfg), TSR_TILE_DTYPE(cfg)   its extents and tsr_dtype_t, constant expressions
+ *   TSR_SHARED_TILES(cfg, name, count) declares, as a member of a block's shared struct, `count` output tiles of cfg's dtype,
+ *   aligned to 128 bytes: tsr_view_shared(shared->name[i], TSR_TILE_DTYPE(cfg), TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_N(cfg)).
+ *
+ * TSR_FRAG(cfg, name, coop)          accumulator        TSR_FRAG_A(cfg, name, coop)      operand M x K
+ * TSR_FRAG_ROWS(cfg, name, coop)     one value a row    TSR_FRAG_B(cfg, name, coop)      operand K x N
+ *
+ *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
+ *   Its content is undefined at first.
+ */
+#if !defined(TSR_TILE) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || \
+	!defined(TSR_FRAG_ROWS)
+#error "the port does not define tiles"
+#endif
+
+/** An element's new value from its old one and its position in the matrix (at + position in the tile). A TSR_FN. */
+typedef float (*tsr_map_fn)(float x, int64_t row, int64_t col, const void *ctx);
+
+/** An element's new value from its old one and the value of its row. A TSR_FN. */
+typedef float (*tsr_map_rows_fn)(float x, float row_value, const void *ctx);
+
+typedef enum tsr_reduce { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN = 2 } tsr_reduce_t;
+
+/* Called by the coop that the fragment belongs to. They touch registers only. */
+
+/** Every element becomes 0. */
+TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag);
+
+/** Every element x at (row, col) becomes fn(x, at.row + row, at.col + col, ctx). */
+TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx);
+
+/** rows[i] becomes the sum, largest or smallest of row i of `frag`, over its first `cols` columns; sums run from left to right. */
+TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols,
+					    tsr_reduce_t op);
+
+/** Every element x of row i becomes fn(x, rows[i], ctx). */
+TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn,
+					 const void *ctx);
+
+/** tsr_load and tsr_store for this rank's memory, or the block's shared memory. */
+TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at);
+TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
+
+/** acc += a * b. Each element's sum runs in the backend's own order. Fragments of one configuration and one coop. */
+TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b);
+
+#endif

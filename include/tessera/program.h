@@ -1,0 +1,33 @@
+/* For programs and libraries that stand on this one: to say why, and to read what people write, with the library's own voice. */
+#ifndef TESSERA_PROGRAM_H
+#define TESSERA_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Keeps a sentence for tsr_last_error on this thread and returns `status`: `return tsr_error(TSR_ERR_ARGUMENT, "...", ...);`.
+ * Called by whoever first decides the error; callers hand the status on unchanged. The sentence names cause and cure.
+ */
+tsr_status_t tsr_error(tsr_status_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Reads "64", "32K", "1.5M", "2G" (powers of 1024) and "500ms", "30s", "2m". TSR_ERR_CONFIG names `what`. Any thread. */
+tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out);
+tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns_out);
+
+/** Reads a whole decimal number in low .. high. Any thread. */
+tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long high, long *value_out);
+
+/** The entry of `names` (null-terminated) nearest to `text`, or null where none is near. For "did you mean". Any thread. */
+const char *tsr_nearest_name(const char *text, const char *const *names);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* Streams, launches, events. */
+#ifndef TESSERA_STREAM_H
+#define TESSERA_STREAM_H
+
+#include "tessera/kernel.h"
+#include "tessera/world.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A queue of launches of one rank: each begins when the one before it has ended. Streams have no order among each other. */
+typedef struct tsr_stream tsr_stream_t;
+
+/** A point in a stream, with a time stamp. */
+typedef struct tsr_event tsr_event_t;
+
+/** Any thread of the rank; not collective. Errors: TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM. */
+tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out);
+
+/** Waits for the stream's work, then releases it. Null is TSR_OK. Errors: those of tsr_stream_sync; released all the same. */
+tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
+
+/**
+ * Waits until all work given to the stream has ended.
+ * Errors: TSR_ERR_TIMEOUT (a wait in a kernel expired: the sentence is its wait record), TSR_ERR_KERNEL (a kernel misused the API),
+ *         TSR_ERR_PEER_LOST, TSR_ERR_ABORTED.
+ */
+tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
+
+/**
+ * Starts `kernel` on `blocks` blocks behind the stream's earlier work. `args` (kernel->args_bytes) are copied before it returns.
+ * A stream's earlier launches, and what the host did before the call, happen before the kernel.
+ * Blocks past the device's resident limit start when others end: a kernel whose blocks wait for each other or for a peer must fit.
+ * Called by: any thread of the rank. Errors: TSR_ERR_ARGUMENT (blocks < 1, null), TSR_ERR_UNSUPPORTED (no code for this backend,
+ *            too much shared memory or too many workers), TSR_ERR_ABORTED.
+ */
+tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args);
+
+/** One launch of a group. */
+typedef struct tsr_launch_desc {
+	tsr_stream_t *stream;
+	const tsr_kernel_t *kernel;
+	int blocks;
+	const void *args;
+} tsr_launch_desc_t;
+
+/**
+ * Starts kernels that wait for each other: all their blocks are on the device together.
+ * Errors: as tsr_launch, and TSR_ERR_RESIDENCY where the blocks do not fit together (says how many do); then nothing was started.
+ */
+tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
+
+/** Any thread of the rank. */
+tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out);
+tsr_status_t tsr_event_destroy(tsr_event_t *event);
+
+/** Marks the point behind the stream's work so far. Recording again moves the mark. */
+tsr_status_t tsr_event_record(tsr_event_t *event, tsr_stream_t *stream);
+
+/** Later work of `stream` begins after the event's last recorded mark is reached. An event never recorded is reached. */
+tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event);
+
+/** Waits on the host for the mark. Errors: those of tsr_stream_sync. */
+tsr_status_t tsr_event_sync(tsr_event_t *event);
+
+/** Nanoseconds from one reached mark to another. Errors: TSR_ERR_ARGUMENT where one was not recorded or is not reached. */
+tsr_status_t tsr_event_elapsed_ns(const tsr_event_t *begin, const tsr_event_t *end, uint64_t *ns_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/* Words that host and device code share: limits, heap pointers, element types, positions, views. */
+#ifndef TESSERA_TYPES_H
+#define TESSERA_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** The most ranks of one world. One node: the bases of all heaps travel with every launch. */
+#define TSR_MAX_RANKS 64
+
+/**
+ * Marks a pointer into the symmetric heap: `TSR_HEAP float *x`. Such a pointer is handed to the API and never
+ * dereferenced: on a device the data may be another rank's, on the emulator the memory may be modelled.
+ * clang rejects a dereference (noderef); other compilers take the mark as a comment.
+ */
+#if defined(__clang__) && !defined(__cplusplus)
+#define TSR_HEAP __attribute__((noderef))
+#else
+#define TSR_HEAP
+#endif
+
+/** Element types. The values are part of the file formats that carry them. */
+typedef enum tsr_dtype {
+	TSR_F64 = 0,
+	TSR_F32 = 1,
+	TSR_F16 = 2,  /* IEEE binary16 */
+	TSR_BF16 = 3, /* the upper half of a binary32 */
+	TSR_I64 = 4,
+	TSR_I32 = 5,
+	TSR_I8 = 6,
+	TSR_U8 = 7
+} tsr_dtype_t;
+
+/** Position of a tile's upper left element, in elements of the matrix that is tiled. */
+typedef struct tsr_pos {
+	int64_t row, col;
+} tsr_pos_t;
+
+/** Whose memory a view looks at. */
+typedef enum tsr_space {
+	TSR_SPACE_HEAP = 0,  /* the symmetric heap: may be translated to a peer */
+	TSR_SPACE_SHARED = 1 /* shared memory of a block: this block only */
+} tsr_space_t;
+
+/**
+ * A row-major matrix in memory: `rows` by `cols` elements, consecutive rows `ld` elements apart.
+ * Its edges are the mask of every operation on it: elements outside are neither read nor written.
+ * Passed by value, in kernel arguments too. Built by tsr_view (device), tsr_tensor_view (host).
+ */
+typedef struct tsr_view {
+	TSR_HEAP void *data;
+	int64_t rows, cols, ld;
+	int32_t dtype; /* tsr_dtype_t */
+	int32_t space; /* tsr_space_t */
+} tsr_view_t;
+
+/** How a signal changes its flag. SET has one producer; ADD may have many. */
+typedef enum tsr_signal_op { TSR_SIGNAL_SET = 0, TSR_SIGNAL_ADD = 1 } tsr_signal_op_t;
+
+/** A wait that may be satisfied by any rank names this in place of a rank. */
+#define TSR_ANY_RANK (-1)
+
+/** What the device operations return where they can fail in the field. */
+enum { TSR_WAIT_OK = 0, TSR_WAIT_EXPIRED = 1, TSR_WAIT_ABORTED = 2 };
+
+#endif

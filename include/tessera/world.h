@@ -1,0 +1,113 @@
+/* The world: ranks, their agreement, and its end. */
+#ifndef TESSERA_WORLD_H
+#define TESSERA_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/status.h"
+#include "tessera/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** N ranks, each with one device and one heap. A rank is a process, or a thread where TESSERA_PLACEMENT=thread. */
+typedef struct tsr_world tsr_world_t;
+
+/**
+ * Joins the world that the environment describes: `tessera run`, torchrun, Open MPI / PMIx, PMI or Slurm; without any of
+ * them a world of one. A job that looks like N ranks never becomes N worlds of one: what cannot be joined is an error.
+ * Chooses the backend (TESSERA_BACKEND, or the best present), opens its device, maps every rank's heap and checks each mapping.
+ *
+ * Called by:  collective; once a rank. Programs with TSR_MAIN do not call it.
+ * Completion: when every rank has arrived, or within the world's deadline (TESSERA_DEADLINE).
+ * Errors:     TSR_ERR_CONFIG, TSR_ERR_NOT_FOUND (backend), TSR_ERR_NO_DEVICE, TSR_ERR_PEER_LOST (names who never arrived),
+ *             TSR_ERR_MISMATCH (ranks with different settings), TSR_ERR_SYSTEM. `*world_out` is written only on success.
+ * Source:     Iris paper, section 3.2.1.
+ */
+tsr_status_t tsr_init(tsr_world_t **world_out);
+
+/**
+ * Leaves the world: waits for this rank's streams and for every rank, unmaps the heaps, closes the device.
+ * Called by:  collective. `world` is invalid afterwards whatever is returned; null is TSR_OK.
+ * Errors:     TSR_ERR_MISMATCH, TSR_ERR_PEER_LOST, TSR_ERR_TIMEOUT, TSR_ERR_ABORTED; everything local is released all the same.
+ */
+tsr_status_t tsr_finalize(tsr_world_t *world);
+
+/** This rank, 0 .. tsr_world_size - 1. Any thread. */
+int tsr_world_rank(const tsr_world_t *world);
+
+/** The number of ranks. Any thread. */
+int tsr_world_size(const tsr_world_t *world);
+
+/** 1 where the ranks are threads of one process, 0 where each is a process. Any thread. */
+int tsr_world_in_threads(const tsr_world_t *world);
+
+/** The name of the backend in use: "cpuemu", "cuda", "hip". Any thread. */
+const char *tsr_world_backend(const tsr_world_t *world);
+
+/** The world's default deadline of every wait, in nanoseconds (TESSERA_DEADLINE). Any thread. */
+uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
+
+/** Device properties of this rank. They can be set on the emulator (TESSERA_CPUEMU_*). */
+typedef struct tsr_device_props {
+	char name[64];
+	int resident_blocks;   /* blocks that can be on the device at one time */
+	int workers_per_block; /* the most workers a block can be split into */
+	size_t shared_bytes;   /* shared memory a block can have */
+} tsr_device_props_t;
+
+/** Any thread. Errors: TSR_ERR_ARGUMENT. */
+tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out);
+
+/**
+ * Waits for this rank's streams, then for every rank. What any rank did before it happens before what any rank does after it,
+ * on hosts and devices.
+ * Called by:  collective, one thread a rank.
+ * Errors:     TSR_ERR_TIMEOUT, TSR_ERR_PEER_LOST (both name the ranks that did not arrive), TSR_ERR_MISMATCH (another rank made
+ *             another collective call; the sentence names both), TSR_ERR_KERNEL (a kernel of this rank failed), TSR_ERR_ABORTED.
+ * Source:     Iris paper, section 3.2.2.
+ */
+tsr_status_t tsr_barrier(tsr_world_t *world);
+
+/**
+ * Copies `size_bytes` of host memory at `data` from rank `root` to every rank.
+ * Called by:  collective, one thread a rank. Errors: as tsr_barrier, and TSR_ERR_ARGUMENT for a root outside the world.
+ */
+tsr_status_t tsr_broadcast(tsr_world_t *world, void *data, size_t size_bytes, int root);
+
+/**
+ * Gathers `size_bytes` of host memory from every rank: rank r's `mine` lands at `all + r * size_bytes` on every rank.
+ * Called by:  collective, one thread a rank. Errors: as tsr_barrier.
+ */
+tsr_status_t tsr_allgather(tsr_world_t *world, const void *mine, void *all, size_t size_bytes);
+
+/** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. */
+typedef struct tsr_wait_record {
+	int rank, block, worker; /* who waited; block -1: the host */
+	char kernel[48];         /* the kernel, or the host call */
+	char site[96];           /* file:line of the call */
+	char allocation[32];     /* name of the allocation that holds the flag, "shared memory", or "" for the host */
+	uint64_t offset_bytes;   /* of the flag in its allocation */
+	uint64_t expected, seen; /* flag values */
+	int from;                /* the rank that should have signalled, or TSR_ANY_RANK */
+	uint64_t waited_ns;
+} tsr_wait_record_t;
+
+/**
+ * The `index`-th wait record of the world, of all ranks, oldest first. Any thread, also after a failure, until tsr_finalize.
+ * Errors: TSR_ERR_NOT_FOUND past the last one (at most 64 are kept).
+ */
+tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out);
+
+/**
+ * Ends the world for a reason of the program's own: every rank's waits return, later collective calls fail with TSR_ERR_ABORTED
+ * and `sentence`. Any thread, not collective.
+ */
+void tsr_abort(tsr_world_t *world, const char *sentence);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
