@@ -1,0 +1,60 @@
+/* The sentence of the last error, kept for each thread, and the names of the codes. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/error.h"
+
+/* The one piece of mutable state of the library that no handle owns: an error may be that there is no handle. */
+static _Thread_local char last_sentence[1024];
+
+tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
+{
+	char sentence[sizeof last_sentence]; /* apart: the arguments may quote the last sentence */
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
+	va_end(arguments);
+	memcpy(last_sentence, sentence, sizeof sentence);
+	return status;
+}
+
+const char *tsr_last_error(void)
+{
+	return last_sentence;
+}
+
+const char *tsr_status_name(tsr_status_t status)
+{
+	switch (status) {
+	case TSR_OK:
+		return "TSR_OK";
+	case TSR_ERR_ARGUMENT:
+		return "TSR_ERR_ARGUMENT";
+	case TSR_ERR_NO_MEMORY:
+		return "TSR_ERR_NO_MEMORY";
+	case TSR_ERR_MISMATCH:
+		return "TSR_ERR_MISMATCH";
+	case TSR_ERR_NOT_FOUND:
+		return "TSR_ERR_NOT_FOUND";
+	case TSR_ERR_UNSUPPORTED:
+		return "TSR_ERR_UNSUPPORTED";
+	case TSR_ERR_CONFIG:
+		return "TSR_ERR_CONFIG";
+	case TSR_ERR_RESIDENCY:
+		return "TSR_ERR_RESIDENCY";
+	case TSR_ERR_NO_DEVICE:
+		return "TSR_ERR_NO_DEVICE";
+	case TSR_ERR_SYSTEM:
+		return "TSR_ERR_SYSTEM";
+	case TSR_ERR_KERNEL:
+		return "TSR_ERR_KERNEL";
+	case TSR_ERR_TIMEOUT:
+		return "TSR_ERR_TIMEOUT";
+	case TSR_ERR_PEER_LOST:
+		return "TSR_ERR_PEER_LOST";
+	case TSR_ERR_ABORTED:
+		return "TSR_ERR_ABORTED";
+	}
+	return "TSR_ERR_?";
+}

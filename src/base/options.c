@@ -1,0 +1,192 @@
+/* Every TESSERA_* variable: its name, its default, its meaning, its reader. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/error.h"
+#include "src/base/options.h"
+#include "tessera/types.h"
+
+extern char **environ;
+
+typedef struct option {
+	const char *name;
+	const char *fallback; /* read like a value; null: not set */
+	const char *meaning;
+	tsr_status_t (*read)(const char *name, const char *text, tsr_options_t *options);
+} option_t;
+
+static tsr_status_t read_backend(const char *name, const char *text, tsr_options_t *options)
+{
+	(void)name; /* the registry knows the names */
+	options->backend = text;
+	return TSR_OK;
+}
+
+/** Which of two words it is: *second_out says the second. */
+static tsr_status_t read_word(const char *name, const char *text, const char *first, const char *second, bool *second_out)
+{
+	if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be '%s' or '%s'", name, text, first, second);
+	*second_out = strcmp(text, second) == 0;
+	return TSR_OK;
+}
+
+static tsr_status_t read_placement(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_word(name, text, "process", "thread", &options->threads);
+}
+
+static tsr_status_t read_log(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_word(name, text, "quiet", "info", &options->verbose);
+}
+
+static tsr_status_t read_cuda_heap(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_word(name, text, "vmm", "ipc", &options->cuda_ipc);
+}
+
+static tsr_status_t read_int(const char *name, const char *text, long low, long high, int *value_out)
+{
+	long value;
+	const tsr_status_t status = tsr_parse_int(name, text, low, high, &value);
+	if (status == TSR_OK)
+		*value_out = (int)value;
+	return status;
+}
+
+static tsr_status_t read_rank(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 0, TSR_MAX_RANKS - 1, &options->rank);
+}
+
+static tsr_status_t read_size(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 1, TSR_MAX_RANKS, &options->size);
+}
+
+static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *options)
+{
+	const size_t length = strlen(text);
+	bool plain = length > 0 && length <= 64;
+	for (size_t i = 0; plain && i < length; i++)
+		plain = isalnum((unsigned char)text[i]) || strchr("._-:@", text[i]) != NULL;
+	if (!plain)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must have 1 to 64 letters, digits or any of . _ - : @", name,
+				 text);
+	options->job = text;
+	return TSR_OK;
+}
+
+static tsr_status_t read_bytes(const char *name, const char *text, size_t low, size_t high, size_t *size_out)
+{
+	size_t size = 0;
+	const tsr_status_t status = tsr_parse_size(name, text, &size);
+	if (status != TSR_OK)
+		return status;
+	if (size < low || size > high)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from %zu to %zu bytes", name, text, low, high);
+	*size_out = size;
+	return TSR_OK;
+}
+
+static tsr_status_t read_heap_size(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_bytes(name, text, 4096, (size_t)1 << 46, &options->heap_bytes);
+}
+
+static tsr_status_t read_shared_size(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_bytes(name, text, 0, (size_t)1 << 30, &options->shared_bytes);
+}
+
+static tsr_status_t read_deadline(const char *name, const char *text, tsr_options_t *options)
+{
+	const uint64_t shortest = 1000000, longest = 7ull * 24 * 3600 * 1000000000;
+	uint64_t ns = 0;
+	const tsr_status_t status = tsr_parse_duration(name, text, &ns);
+	if (status != TSR_OK)
+		return status;
+	if (ns < shortest || ns > longest)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from 1ms to 168h", name, text);
+	options->deadline_ns = ns;
+	return TSR_OK;
+}
+
+static tsr_status_t read_resident_blocks(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 1, 65536, &options->resident_blocks);
+}
+
+static tsr_status_t read_workers(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 1, 64, &options->max_workers);
+}
+
+static const option_t table[] = {
+	{"TESSERA_BACKEND", NULL, "backend to use: cpuemu, cuda, hip; not set: the best present", read_backend},
+	{"TESSERA_PLACEMENT", "process", "what a rank is: process or thread", read_placement},
+	{"TESSERA_RANK", NULL, "rank of this process; set by tessera run", read_rank},
+	{"TESSERA_SIZE", NULL, "number of ranks; set by tessera run, or by hand with TESSERA_PLACEMENT=thread", read_size},
+	{"TESSERA_JOB", NULL, "a word that all ranks of a job share and no other job has; set by tessera run", read_job},
+	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched", read_heap_size},
+	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},
+	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "64", "blocks that are on an emulated device at one time", read_resident_blocks},
+	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have", read_workers},
+	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device", read_shared_size},
+	{"TESSERA_CUDA_HEAP", "vmm", "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
+	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why", read_log},
+};
+enum { COUNT = sizeof table / sizeof *table };
+
+/** Refuses a TESSERA_* variable that is not in the table. */
+static tsr_status_t check_name(const char *entry)
+{
+	char name[64];
+	const size_t length = strcspn(entry, "=");
+	snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), entry);
+	const char *names[COUNT + 1] = {NULL};
+	for (size_t i = 0; i < COUNT; i++) {
+		if (strcmp(table[i].name, name) == 0)
+			return TSR_OK;
+		names[i] = table[i].name;
+	}
+	const char *nearest = tsr_nearest_name(name, names);
+	if (nearest != NULL)
+		return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: did you mean %s?", name, nearest);
+	return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: unset it; tessera info -e lists the settings", name);
+}
+
+tsr_status_t tsr_options_read(tsr_options_t *options_out)
+{
+	for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+		const tsr_status_t status = strncmp(*entry, "TESSERA_", 8) == 0 ? check_name(*entry) : TSR_OK;
+		if (status != TSR_OK)
+			return status;
+	}
+	tsr_options_t options = {.rank = -1, .size = -1};
+	for (size_t i = 0; i < COUNT; i++) {
+		const char *text = getenv(table[i].name);
+		if (text != NULL && *text == '\0')
+			return tsr_error(TSR_ERR_CONFIG, "%s is set, but empty: give it a value or unset it", table[i].name);
+		if (text == NULL)
+			text = table[i].fallback;
+		const tsr_status_t status = text != NULL ? table[i].read(table[i].name, text, &options) : TSR_OK;
+		if (status != TSR_OK)
+			return status;
+	}
+	*options_out = options;
+	return TSR_OK;
+}
+
+void tsr_options_print(FILE *out)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const char *value = getenv(table[i].name);
+		const char *fallback = table[i].fallback != NULL ? table[i].fallback : "not set";
+		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", table[i].name, value != NULL ? value : fallback, fallback,
+			table[i].meaning);
+	}
+}

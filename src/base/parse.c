@@ -1,0 +1,101 @@
+/* Numbers as people write them: sizes, durations, whole numbers. */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "src/base/error.h"
+#include "src/base/options.h"
+
+typedef struct unit {
+	const char *name;
+	uint64_t factor;
+} unit_t;
+
+static const unit_t size_units[] = {
+	{"", 1}, {"K", (uint64_t)1 << 10}, {"M", (uint64_t)1 << 20}, {"G", (uint64_t)1 << 30}, {"T", (uint64_t)1 << 40}, {NULL, 0},
+};
+
+static const unit_t time_units[] = {
+	{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60ull * 1000000000}, {"h", 3600ull * 1000000000},
+	{NULL, 0},
+};
+
+/** Reads digits, and a fraction where they have one. Returns what follows, or null where that is no number. */
+static const char *scan_number(const char *text, uint64_t *whole_out, double *fraction_out)
+{
+	if (!isdigit((unsigned char)*text))
+		return NULL;
+	uint64_t whole = 0;
+	for (; isdigit((unsigned char)*text); text++) {
+		const uint64_t digit = (uint64_t)(*text - '0');
+		if (whole > (UINT64_MAX - digit) / 10)
+			return NULL;
+		whole = whole * 10 + digit;
+	}
+	double fraction = 0, place = 0.1;
+	if (*text == '.') {
+		if (!isdigit((unsigned char)*++text))
+			return NULL;
+		for (; isdigit((unsigned char)*text); text++, place /= 10)
+			fraction += place * (*text - '0');
+	}
+	*whole_out = whole;
+	*fraction_out = fraction;
+	return text;
+}
+
+/** Number and unit; false where it is none of `units` or does not fit. A fraction needs a unit that can be divided. */
+static bool scan_scaled(const char *text, const unit_t *units, uint64_t *value_out)
+{
+	uint64_t whole;
+	double fraction;
+	const char *rest = scan_number(text, &whole, &fraction);
+	if (rest == NULL)
+		return false;
+	while (units->name != NULL && strcasecmp(units->name, rest) != 0)
+		units++;
+	if (units->name == NULL || (units->factor == 1 && fraction != 0))
+		return false;
+	const uint64_t part = (uint64_t)(fraction * (double)units->factor + 1e-6);
+	if (whole > (UINT64_MAX - part) / units->factor)
+		return false;
+	*value_out = whole * units->factor + part;
+	return true;
+}
+
+tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out)
+{
+	uint64_t value;
+	if (!scan_scaled(text, size_units, &value) || value > SIZE_MAX)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is '%s', which is not a size: write a number of bytes, or one with K, M, G or T, such as 256M",
+				 what, text);
+	*size_out = (size_t)value;
+	return TSR_OK;
+}
+
+tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns_out)
+{
+	uint64_t value;
+	if (!scan_scaled(text, time_units, &value))
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"%s is '%s', which is not a duration: write a number with ns, us, ms, s, m or h, such as 30s or 500ms",
+			what, text);
+	*ns_out = value;
+	return TSR_OK;
+}
+
+tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long high, long *value_out)
+{
+	char *end;
+	errno = 0;
+	const long value = strtol(text, &end, 10);
+	const bool number = (isdigit((unsigned char)*text) || *text == '-') && end != text && *end == '\0' && errno == 0;
+	if (!number || value < low || value > high)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be a whole number from %ld to %ld", what, text, low, high);
+	*value_out = value;
+	return TSR_OK;
+}

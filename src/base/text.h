@@ -1,0 +1,31 @@
+/* Pieces of sentences. */
+#ifndef TESSERA_BASE_TEXT_H
+#define TESSERA_BASE_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/** Writes "30 s", "1.5 s", "500 ms" or "20 ns" to text; returns it. */
+static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size)
+{
+	if (ns >= 1000000000u)
+		snprintf(text, size, "%.4g s", (double)ns / 1e9);
+	else if (ns >= 1000000u)
+		snprintf(text, size, "%.4g ms", (double)ns / 1e6);
+	else if (ns >= 1000u)
+		snprintf(text, size, "%.4g us", (double)ns / 1e3);
+	else
+		snprintf(text, size, "%llu ns", (unsigned long long)ns);
+	return text;
+}
+
+/** FNV-1a: equal texts have equal hashes. Never 0, which tables take for "empty". */
+static inline uint64_t tsr_text_hash(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash != 0 ? hash : 1;
+}
+
+#endif

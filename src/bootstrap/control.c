@@ -1,0 +1,147 @@
+/* The control segment's life, the world's end, and what is kept about it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "src/base/error.h"
+#include "src/base/futex.h"
+#include "src/base/text.h"
+#include "src/bootstrap/control.h"
+
+tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
+{
+	const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	void *memory = mmap(NULL, sizeof(tsr_control_t), PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (memory == MAP_FAILED)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot map the control segment of %zu bytes: %s", sizeof(tsr_control_t),
+				 strerror(errno));
+	*control_out = memory;
+	return TSR_OK;
+}
+
+/** Waiters sleep on the round, and on their rank's bell in the backend. */
+static void wake_everybody(tsr_control_t *control)
+{
+	tsr_futex_wake_all(&control->round);
+	for (int rank = 0; rank < TSR_MAX_RANKS; rank++) {
+		/* relaxed: a sleeper looks at `aborted` again whenever the bell has changed */
+		atomic_fetch_add_explicit(&control->words.rank[rank].bell, 1, memory_order_relaxed);
+		tsr_futex_wake_all(&control->words.rank[rank].bell);
+	}
+}
+
+static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, const char *sentence)
+{
+	tsr_control_t *control = boot->control;
+	uint32_t nobody = 0;
+	/* relaxed: only decides who writes */
+	if (!atomic_compare_exchange_strong_explicit(&control->end_claimed, &nobody, 1, memory_order_relaxed, memory_order_relaxed))
+		return;
+	control->end_status = status;
+	control->end_rank = boot->rank;
+	control->end_code = exit_code;
+	snprintf(control->end_sentence, sizeof control->end_sentence, "%s", sentence);
+	/* release: partners are the acquires in tsr_boot_abort_status and tsr_boot_exit_code */
+	atomic_store_explicit(&control->words.aborted, 1, memory_order_release);
+	wake_everybody(control);
+}
+
+void tsr_boot_abort(tsr_boot_t *boot, tsr_status_t status, const char *sentence)
+{
+	end_world(boot, status, 0, sentence);
+}
+
+void tsr_boot_fail(tsr_boot_t *boot, int exit_code)
+{
+	char sentence[96];
+	snprintf(sentence, sizeof sentence, "rank %d of %d ended with exit code %d, so the world ended", boot->rank, boot->size,
+		 exit_code);
+	end_world(boot, TSR_ERR_PEER_LOST, exit_code, sentence);
+}
+
+int tsr_boot_exit_code(const tsr_boot_t *boot)
+{
+	/* acquire: partner is the release in end_world */
+	const bool ended = atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) != 0;
+	return ended && boot->control->end_code != 0 ? boot->control->end_code : EXIT_FAILURE;
+}
+
+tsr_status_t tsr_boot_abort_status(const tsr_boot_t *boot, const char **sentence_out)
+{
+	/* acquire: partner is the release in end_world; after it the sentence does not change */
+	if (atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) == 0)
+		return TSR_OK;
+	*sentence_out = boot->control->end_sentence;
+	return (tsr_status_t)boot->control->end_status;
+}
+
+tsr_status_t tsr_boot_ended(const tsr_boot_t *boot)
+{
+	const char *sentence;
+	const tsr_status_t status = tsr_boot_abort_status(boot, &sentence);
+	if (status == TSR_OK)
+		return TSR_OK;
+	const bool everybodys =
+		status == TSR_ERR_TIMEOUT || status == TSR_ERR_PEER_LOST || status == TSR_ERR_MISMATCH || status == TSR_ERR_CONFIG;
+	return tsr_error(everybodys || boot->control->end_rank == boot->rank ? status : TSR_ERR_ABORTED, "%s", sentence);
+}
+
+tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *format, ...)
+{
+	char sentence[TSR_SENTENCE_LENGTH];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
+	va_end(arguments);
+	tsr_boot_abort(boot, status, sentence);
+	for (int i = 0; i < 100; i++) { /* where another has claimed the end, it is about to say why; if it does not die before */
+		const tsr_status_t ended = tsr_boot_ended(boot);
+		if (ended != TSR_OK)
+			return ended;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return tsr_error(status, "%s", sentence);
+}
+
+bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
+{
+	const uint64_t hash = tsr_text_hash(sentence);
+	for (int i = 0; i < TSR_REPORTS; i++) {
+		uint64_t entry = 0;
+		/* relaxed: the entry is all that is shared */
+		if (atomic_compare_exchange_strong_explicit(&boot->control->reports[i], &entry, hash, memory_order_relaxed,
+							    memory_order_relaxed))
+			return true;
+		if (entry == hash)
+			return false;
+	}
+	return true; /* more different sentences than anybody reads: rather twice than never */
+}
+
+void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record)
+{
+	tsr_control_t *control = boot->control;
+	/* relaxed: hands out entries; `ready` orders their content. A load first, so that the count cannot wrap. */
+	if (atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed) >= TSR_WAIT_RECORDS)
+		return;
+	const uint32_t index = atomic_fetch_add_explicit(&control->wait_records_taken, 1, memory_order_relaxed);
+	if (index >= TSR_WAIT_RECORDS)
+		return;
+	control->wait_records[index].record = *record;
+	/* release: partner is the acquire in tsr_boot_wait_record */
+	atomic_store_explicit(&control->wait_records[index].ready, 1, memory_order_release);
+}
+
+tsr_status_t tsr_boot_wait_record(const tsr_boot_t *boot, int index, tsr_wait_record_t *record_out)
+{
+	/* acquire: partner is the release in tsr_boot_keep_wait_record */
+	if (index < 0 || index >= TSR_WAIT_RECORDS ||
+	    atomic_load_explicit(&boot->control->wait_records[index].ready, memory_order_acquire) == 0)
+		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d", index);
+	*record_out = boot->control->wait_records[index].record;
+	return TSR_OK;
+}

@@ -1,0 +1,145 @@
+/* Which job this process belongs to: the choice between what several launchers say. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/error.h"
+#include "src/base/text.h"
+#include "src/bootstrap/bootstrap.h"
+#include "src/bootstrap/found.h"
+
+typedef tsr_status_t (*find_fn)(tsr_found_t *found_out);
+
+/* From the inside out: a job of Slurm often holds one process a node, which is a launcher itself. */
+static const find_fn finders[] = {tsr_found_torchrun, tsr_found_open_mpi, tsr_found_pmi, tsr_found_slurm};
+enum { FINDERS = sizeof finders / sizeof *finders };
+
+/** The first launcher that says more than one rank, or else the first that says anything. Size 0: nobody does. */
+static tsr_found_t choose(const tsr_found_t *found)
+{
+	tsr_found_t chosen = {.launcher = "none"};
+	for (int i = 0; i < FINDERS; i++)
+		if (found[i].size > chosen.size && chosen.size < 2)
+			chosen = found[i];
+	return chosen;
+}
+
+/**
+ * torchrun, Open MPI and PMI start the same kind of process: where two of them speak, one is stale, and to follow it could split
+ * the job. Slurm is left out: it may have started the launchers of several jobs.
+ */
+static tsr_status_t check_agreement(const tsr_found_t *found, const tsr_found_t *chosen)
+{
+	for (int i = 0; i < FINDERS; i++)
+		if (found[i].size > 1 && finders[i] != tsr_found_slurm &&
+		    (found[i].size != chosen->size || found[i].rank != chosen->rank))
+			return tsr_error(TSR_ERR_CONFIG,
+					 "%s's variables say rank %d of %d, %s's say rank %d of %d: unset those that are stale",
+					 chosen->launcher, chosen->rank, chosen->size, found[i].launcher, found[i].rank,
+					 found[i].size);
+	return TSR_OK;
+}
+
+static tsr_status_t check_one_node(const tsr_found_t *found, tsr_found_t *chosen)
+{
+	for (int i = 0; i < FINDERS && chosen->local_size == 0; i++)
+		if (found[i].size == chosen->size && found[i].rank == chosen->rank)
+			chosen->local_size = found[i].local_size;
+	if (chosen->local_size != 0 && chosen->local_size < chosen->size)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s started %d ranks on several nodes; a world is one node: start all ranks on one",
+				 chosen->launcher, chosen->size);
+	if (chosen->size > TSR_MAX_RANKS)
+		return tsr_error(TSR_ERR_CONFIG, "%s started %d ranks; a world has at most %d", chosen->launcher, chosen->size,
+				 TSR_MAX_RANKS);
+	return TSR_OK;
+}
+
+/** What launchers other than our own say. An incomplete set counts where no complete one explains the process. */
+static tsr_status_t find_foreign(tsr_found_t *chosen_out)
+{
+	tsr_found_t found[FINDERS];
+	for (int i = 0; i < FINDERS; i++)
+		if (finders[i](&found[i]) != TSR_OK)
+			found[i].size = 0;
+	tsr_found_t chosen = choose(found);
+	if (chosen.size == 0) {
+		tsr_status_t status = TSR_OK;
+		for (int i = 0; i < FINDERS && status == TSR_OK; i++)
+			status = finders[i](&found[i]); /* once more, for its sentence */
+		if (status == TSR_OK)
+			status = tsr_found_pmix_alone();
+		if (status != TSR_OK)
+			return status;
+	}
+	*chosen_out = chosen;
+	tsr_status_t status = check_agreement(found, &chosen);
+	if (status == TSR_OK && chosen.size > 1)
+		status = check_one_node(found, &chosen);
+	return status;
+}
+
+/** A word of few bytes for any job: what does not fit is hashed, not cut. */
+static void name_job(const tsr_found_t *found, tsr_job_t *job)
+{
+	char name[400];
+	snprintf(name, sizeof name, "%s-%s", found->launcher, found->job);
+	if (strlen(name) <= 80)
+		snprintf(job->name, sizeof job->name, "%.80s", name);
+	else
+		snprintf(job->name, sizeof job->name, "%.60s-%016llx", name, (unsigned long long)tsr_text_hash(name));
+}
+
+static void set_job(const tsr_found_t *found, tsr_job_t *job)
+{
+	job->rank = found->size > 0 ? found->rank : 0;
+	job->size = found->size > 0 ? found->size : 1;
+	job->launcher = found->launcher;
+	name_job(found, job);
+}
+
+/** TESSERA_PLACEMENT=thread: TESSERA_SIZE ranks, all in this process, which must be the only one. */
+static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found_t *foreign, tsr_job_t *job)
+{
+	if (options->rank >= 0)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_PLACEMENT is thread, but TESSERA_RANK says that this process is one rank: unset "
+				 "one of them");
+	if (foreign->size > 1)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"TESSERA_PLACEMENT is thread, but %s started %d processes, each of which would be a world: start one "
+			"process, or use TESSERA_PLACEMENT=process",
+			foreign->launcher, foreign->size);
+	const tsr_found_t threads = {.launcher = "none", .size = options->size > 0 ? options->size : 1};
+	set_job(&threads, job);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_job_detect(tsr_job_t *job_out)
+{
+	tsr_options_t options;
+	tsr_found_t own = {.size = 0}, foreign = {.size = 0};
+	tsr_status_t status = tsr_options_read(&options);
+	if (status == TSR_OK && !options.threads)
+		status = tsr_found_tessera(&options, &own);
+	if (status != TSR_OK)
+		return status;
+	if (own.size > 1) { /* started by tessera run, wherever that was started: nothing else matters */
+		set_job(&own, job_out);
+		return TSR_OK;
+	}
+	status = find_foreign(&foreign);
+	if (status != TSR_OK && own.size == 0)
+		return status;
+	if (options.threads)
+		return detect_threads(&options, &foreign, job_out);
+	if (own.size == 1 && foreign.size > 1)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"TESSERA_SIZE is 1, but %s started %d ranks, each of which would be a world of its own: unset TESSERA_RANK "
+			"and TESSERA_SIZE",
+			foreign.launcher, foreign.size);
+	set_job(own.size == 1 ? &own : &foreign, job_out);
+	return TSR_OK;
+}

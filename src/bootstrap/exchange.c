@@ -1,0 +1,215 @@
+/* The one collective under all others: rounds in which every rank says something and hears what all others said. */
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/error.h"
+#include "src/base/futex.h"
+#include "src/base/text.h"
+#include "src/bootstrap/control.h"
+
+enum {
+	SPINS = 200,             /* some microseconds, where every rank has a processor */
+	YIELDS = 16,             /* where they share processors: let the others come */
+	SLEEP_NS = 20 * 1000000, /* looks for lost ranks in between */
+	EVERYBODY = -1           /* in place of a root: all ranks have payload */
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+static tsr_control_slot_t *slot_of(const tsr_boot_t *boot, int rank)
+{
+	return &boot->control->slots[rank][boot->round & 1];
+}
+
+static bool round_complete(const tsr_boot_t *boot)
+{
+	/* acquire: partner is the release in come_to_round; what all ranks did before the round happens before what follows */
+	return (int32_t)(atomic_load_explicit(&boot->control->round, memory_order_acquire) - boot->round) >= 0;
+}
+
+/** Counts this rank in; the last one completes the round and wakes the others. Its slot is filled. */
+static void come_to_round(tsr_boot_t *boot)
+{
+	tsr_control_t *control = boot->control;
+	/* relaxed: for reports alone */
+	atomic_store_explicit(&control->member[boot->rank].posted, boot->round, memory_order_relaxed);
+	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them on with `round`.
+	 * Litmus: MP.rmw.diffGPU-ss, then MP.rel.acq.diffGPU-ss */
+	const uint32_t before = atomic_fetch_add_explicit(&control->arrived, 1, memory_order_acq_rel);
+	if (before + 1 != boot->round * (uint32_t)boot->size)
+		return;
+	/* release: partner is the acquire in round_complete */
+	atomic_store_explicit(&control->round, boot->round, memory_order_release);
+	tsr_futex_wake_all(&control->round);
+}
+
+/** A short wait for ranks that are on their way. */
+static bool wait_awake(const tsr_boot_t *boot)
+{
+	for (int i = 0; boot->may_spin && i < SPINS; i++) {
+		if (round_complete(boot))
+			return true;
+		relax();
+	}
+	for (int i = 0; i < YIELDS; i++) {
+		if (round_complete(boot))
+			return true;
+		sched_yield();
+	}
+	return round_complete(boot);
+}
+
+static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+{
+	if (wait_awake(boot))
+		return TSR_OK;
+	uint64_t checked_ns = tsr_now_ns();
+	for (;;) {
+		/* relaxed: the futex compares it again; round_complete acquires */
+		const uint32_t seen = atomic_load_explicit(&boot->control->round, memory_order_relaxed);
+		if (round_complete(boot))
+			return TSR_OK; /* before the world's end is looked at: a complete round counts on all ranks */
+		tsr_status_t status = tsr_boot_ended(boot);
+		const uint64_t now = tsr_now_ns();
+		if (status == TSR_OK && now - begin_ns > boot->deadline_ns)
+			status = tsr_boot_expire(boot, call, begin_ns);
+		if (status == TSR_OK && now - checked_ns >= SLEEP_NS) {
+			status = tsr_boot_check_ranks(boot, call);
+			checked_ns = now;
+		}
+		if (status != TSR_OK)
+			return round_complete(boot) ? TSR_OK : status;
+		const uint64_t left_ns = begin_ns + boot->deadline_ns - now + 1;
+		tsr_futex_wait(&boot->control->round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
+	}
+}
+
+/** Writes "tsr_heap_alloc(4096 bytes), " with the size where that is what differs. */
+static void describe(const tsr_control_slot_t *slot, bool with_size, char *text, size_t size)
+{
+	if (with_size)
+		snprintf(text, size, "%s(%s%s%llu bytes)", slot->call, slot->arguments, slot->arguments[0] != '\0' ? ", " : "",
+			 (unsigned long long)slot->size_bytes);
+	else if (slot->arguments[0] != '\0')
+		snprintf(text, size, "%s(%s)", slot->call, slot->arguments);
+	else
+		snprintf(text, size, "%s", slot->call);
+}
+
+/** All ranks compare the same slots in the same order, so all come to the same end and the same sentence. */
+static tsr_status_t compare(tsr_boot_t *boot)
+{
+	const tsr_control_slot_t *first = slot_of(boot, 0);
+	for (int r = 1; r < boot->size; r++) {
+		const tsr_control_slot_t *other = slot_of(boot, r);
+		const bool same_call = strcmp(first->call, other->call) == 0;
+		const bool same_size = first->size_bytes == other->size_bytes;
+		if (same_call && same_size && first->arguments_hash == other->arguments_hash)
+			continue;
+		char theirs[320], ours[320];
+		describe(other, same_call && !same_size, theirs, sizeof theirs);
+		describe(first, same_call && !same_size, ours, sizeof ours);
+		const char *format =
+			"rank %d called %s where rank 0 called %s: every rank must make the same collective calls in the same "
+			"order, with the same arguments";
+		char sentence[TSR_SENTENCE_LENGTH];
+		snprintf(sentence, sizeof sentence, format, r, theirs, ours);
+		if (!same_call)
+			return tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
+		return tsr_error(TSR_ERR_MISMATCH, "%s", sentence);
+	}
+	return TSR_OK;
+}
+
+/** Opens the next round and says what this rank calls. The slot is free: all have read what it held two rounds ago. */
+static tsr_control_slot_t *open_round(tsr_boot_t *boot, const char *call, const char *arguments, size_t size_bytes)
+{
+	boot->round++;
+	tsr_control_slot_t *slot = slot_of(boot, boot->rank);
+	snprintf(slot->call, sizeof slot->call, "%s", call);
+	snprintf(slot->arguments, sizeof slot->arguments, "%s", arguments);
+	slot->arguments_hash = tsr_text_hash(arguments);
+	slot->size_bytes = size_bytes;
+	return slot;
+}
+
+static tsr_status_t complete_round(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+{
+	come_to_round(boot);
+	return await_round(boot, call, begin_ns);
+}
+
+/**
+ * As many rounds as the payload takes. With a root, its payload alone travels, to `all`; else everybody's, to its place in `all`.
+ * The first round compares: where it succeeds all ranks know the size, and come to the same number of rounds.
+ */
+static tsr_status_t run_rounds(tsr_boot_t *boot, const char *call, const char *arguments, const unsigned char *mine,
+			       unsigned char *all, size_t size_bytes, int root)
+{
+	const uint64_t begin_ns = tsr_now_ns();
+	size_t done = 0;
+	do {
+		const size_t left = size_bytes - done;
+		const size_t chunk = left < TSR_CHUNK_BYTES ? left : TSR_CHUNK_BYTES;
+		tsr_control_slot_t *slot = open_round(boot, call, arguments, size_bytes);
+		if (chunk > 0 && (root == EVERYBODY || root == boot->rank))
+			memcpy(slot->payload, mine + done, chunk);
+		tsr_status_t status = complete_round(boot, call, done == 0 ? begin_ns : tsr_now_ns());
+		if (status == TSR_OK && done == 0)
+			status = compare(boot);
+		if (status != TSR_OK)
+			return status;
+		for (int r = 0; root == EVERYBODY && chunk > 0 && r < boot->size; r++)
+			memcpy(all + (size_t)r * size_bytes + done, slot_of(boot, r)->payload, chunk);
+		if (root != EVERYBODY && root != boot->rank && chunk > 0)
+			memcpy(all + done, slot_of(boot, root)->payload, chunk);
+		done += chunk;
+	} while (done < size_bytes);
+	return TSR_OK;
+}
+
+static tsr_status_t exchange(tsr_boot_t *boot, const char *call, const char *arguments, const void *mine, void *all,
+			     size_t size_bytes, int root)
+{
+	tsr_status_t status = tsr_boot_ended(boot);
+	if (status == TSR_OK && boot->door_fd >= 0)
+		status = tsr_boot_await_ranks(boot, call, tsr_now_ns());
+	return status == TSR_OK ? run_rounds(boot, call, arguments, mine, all, size_bytes, root) : status;
+}
+
+tsr_status_t tsr_boot_exchange(tsr_boot_t *boot, const char *call, const char *arguments, const void *mine, void *all,
+			       size_t size_bytes)
+{
+	return exchange(boot, call, arguments, mine, all, size_bytes, EVERYBODY);
+}
+
+tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *arguments, void *data, size_t size_bytes, int root)
+{
+	return exchange(boot, call, arguments, data, data, size_bytes, root);
+}
+
+bool tsr_boot_quiesce(tsr_boot_t *boot)
+{
+	if (!boot->in_threads)
+		return true;
+	const uint64_t begin_ns = tsr_now_ns();
+	tsr_control_member_t *member = boot->control->member;
+	/* release: partner is the acquire below; this rank's accesses to the others' memory are over */
+	atomic_store_explicit(&member[boot->rank].quiet, 1, memory_order_release);
+	tsr_futex_wake_all(&member[boot->rank].quiet);
+	for (int r = 0; r < boot->size; r++)
+		/* acquire: partner is the release above */
+		while (atomic_load_explicit(&member[r].quiet, memory_order_acquire) == 0) {
+			if (tsr_now_ns() - begin_ns > boot->deadline_ns)
+				return false;
+			tsr_futex_wait(&member[r].quiet, 0, SLEEP_NS);
+		}
+	return true;
+}

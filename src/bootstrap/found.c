@@ -1,0 +1,185 @@
+/* The variables of each launcher, as their sources and manuals have them. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/base/error.h"
+#include "src/bootstrap/found.h"
+
+/** A number from the environment, or `absent` where the variable is not set. */
+static tsr_status_t read_number(const char *name, long low, long absent, int *value_out)
+{
+	const char *text = getenv(name);
+	long value = absent;
+	const tsr_status_t status = text != NULL ? tsr_parse_int(name, text, low, INT_MAX, &value) : TSR_OK;
+	if (status == TSR_OK)
+		*value_out = (int)value;
+	return status;
+}
+
+/** Rank and size, which come together or not at all. */
+static tsr_status_t read_pair(const char *launcher, const char *rank_name, const char *size_name, tsr_found_t *found)
+{
+	*found = (tsr_found_t){.launcher = launcher};
+	int rank = -1, size = 0;
+	tsr_status_t status = read_number(rank_name, 0, -1, &rank);
+	if (status == TSR_OK)
+		status = read_number(size_name, 1, 0, &size);
+	if (status != TSR_OK)
+		return status;
+	if ((rank >= 0) != (size > 0))
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is set but %s is not, so this looks like a part of a job of %s: set both or neither",
+				 rank >= 0 ? rank_name : size_name, rank >= 0 ? size_name : rank_name, launcher);
+	if (size > 0 && rank >= size)
+		return tsr_error(TSR_ERR_CONFIG, "%s is %d, but with %s %d the last rank is %d", rank_name, rank, size_name, size,
+				 size - 1);
+	found->rank = rank;
+	found->size = size;
+	return TSR_OK;
+}
+
+static const char *or_empty(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+tsr_status_t tsr_found_tessera(const tsr_options_t *options, tsr_found_t *found)
+{
+	const tsr_status_t status = read_pair("tessera run", "TESSERA_RANK", "TESSERA_SIZE", found);
+	if (status != TSR_OK)
+		return status;
+	if (found->size > 1 && options->job == NULL)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_RANK and TESSERA_SIZE are set but TESSERA_JOB is not: set it to one word on all "
+				 "ranks of the job, or start the program with tessera run");
+	if (found->size == 0 && options->job != NULL)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_JOB is set but TESSERA_RANK and TESSERA_SIZE are not: set all three or none");
+	snprintf(found->job, sizeof found->job, "%s", or_empty(options->job));
+	return TSR_OK;
+}
+
+tsr_status_t tsr_found_torchrun(tsr_found_t *found)
+{
+	tsr_status_t status = read_pair("torchrun", "RANK", "WORLD_SIZE", found);
+	if (status == TSR_OK && found->size == 0 && (getenv("LOCAL_RANK") != NULL || getenv("LOCAL_WORLD_SIZE") != NULL))
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is set but RANK and WORLD_SIZE are not, so this looks like a part of a job of "
+				 "torchrun: set both, or unset it",
+				 getenv("LOCAL_RANK") != NULL ? "LOCAL_RANK" : "LOCAL_WORLD_SIZE");
+	if (status == TSR_OK)
+		status = read_number("LOCAL_WORLD_SIZE", 1, 0, &found->local_size);
+	if (status != TSR_OK || found->size == 0)
+		return status;
+	const char *port = getenv("MASTER_PORT"), *run = getenv("TORCHELASTIC_RUN_ID");
+	if (found->size > 1 && port == NULL && run == NULL)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "RANK and WORLD_SIZE are set but neither MASTER_PORT nor TORCHELASTIC_RUN_ID is, so the "
+				 "job has no name: set MASTER_PORT to one number on all ranks");
+	snprintf(found->job, sizeof found->job, "%.60s.%.12s.%.100s.%.12s", or_empty(getenv("MASTER_ADDR")), or_empty(port),
+		 or_empty(run), or_empty(getenv("TORCHELASTIC_RESTART_COUNT")));
+	return TSR_OK;
+}
+
+tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
+{
+	tsr_status_t status = read_pair("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", found);
+	if (status == TSR_OK)
+		status = read_number("OMPI_COMM_WORLD_LOCAL_SIZE", 1, 0, &found->local_size);
+	if (status != TSR_OK || found->size == 0)
+		return status;
+	const char *job = getenv("PMIX_NAMESPACE");
+	if (job == NULL)
+		job = getenv("OMPI_MCA_ess_base_jobid");
+	if (found->size > 1 && job == NULL)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"OMPI_COMM_WORLD_RANK and _SIZE are set but neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is, so the "
+			"job has no name: start the ranks with mpirun, or unset these variables");
+	snprintf(found->job, sizeof found->job, "%.200s", or_empty(job));
+	return TSR_OK;
+}
+
+tsr_status_t tsr_found_pmix_alone(void)
+{
+	const char *rank = getenv("PMIX_RANK");
+	if (rank == NULL)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_CONFIG,
+			 "PMIX_RANK is %s, so this is a part of a job, but no variable says how many ranks it has: start it with "
+			 "tessera run, torchrun, mpirun or srun, or unset PMIX_RANK for a world of one",
+			 rank);
+}
+
+/**
+ * The process that Hydra's ranks share: the proxy at the other end of the socket PMI_FD. Wrappers between proxy and rank
+ * change the parent, not the socket.
+ */
+static pid_t pmi_proxy(void)
+{
+	int fd = -1;
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+	if (read_number("PMI_FD", 0, -1, &fd) == TSR_OK && fd >= 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid > 0)
+		return peer.pid;
+	return getppid();
+}
+
+tsr_status_t tsr_found_pmi(tsr_found_t *found)
+{
+	tsr_status_t status = read_pair("PMI", "PMI_RANK", "PMI_SIZE", found);
+	if (status == TSR_OK)
+		status = read_number("MPI_LOCALNRANKS", 1, 0, &found->local_size);
+	if (status != TSR_OK || found->size == 0)
+		return status;
+	const char *job = getenv("PMI_PORT") != NULL ? getenv("PMI_PORT") : getenv("PMI_JOBID");
+	if (job != NULL)
+		snprintf(found->job, sizeof found->job, "%.200s", job);
+	else
+		snprintf(found->job, sizeof found->job, "%ld", (long)pmi_proxy());
+	return TSR_OK;
+}
+
+/**
+ * Slurm numbers the steps that srun starts from 0. Batch scripts, interactive shells and the like have no step, or one of the
+ * reserved numbers at the end of the range: a program started there is one process inside an allocation, whatever its size.
+ */
+static bool in_slurm_step(const char **step_out)
+{
+	const char *step = getenv("SLURM_STEP_ID") != NULL ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
+	*step_out = step;
+	return step != NULL && strtoull(step, NULL, 10) < 0xfffffff0u;
+}
+
+static const char *first_set(const char *a, const char *b, const char *c)
+{
+	return getenv(a) != NULL ? a : getenv(b) != NULL ? b : c;
+}
+
+tsr_status_t tsr_found_slurm(tsr_found_t *found)
+{
+	*found = (tsr_found_t){.launcher = "Slurm"};
+	const char *step;
+	if (!in_slurm_step(&step))
+		return TSR_OK;
+	const char *size_name = first_set("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS");
+	if (getenv("SLURM_PROCID") == NULL && getenv(size_name) == NULL)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "SLURM_STEP_ID is set but SLURM_PROCID and SLURM_NTASKS are not, so this looks like a "
+				 "part of a job of srun: set both, or unset it");
+	tsr_status_t status = read_pair("Slurm", "SLURM_PROCID", size_name, found);
+	int nodes = 0;
+	if (status == TSR_OK)
+		status = read_number(first_set("SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"), 1, 0, &nodes);
+	if (status != TSR_OK)
+		return status;
+	if (nodes > 0) /* exact counts a node would need parsing "2(x3)"; more than one node is all that matters */
+		found->local_size = nodes > 1 ? found->size - 1 : found->size;
+	const char *job = getenv("SLURM_JOB_ID") != NULL ? getenv("SLURM_JOB_ID") : getenv("SLURM_JOBID");
+	snprintf(found->job, sizeof found->job, "%.40s.%.40s", or_empty(job), step);
+	return TSR_OK;
+}

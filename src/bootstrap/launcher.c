@@ -1,0 +1,169 @@
+/* Starting worlds: N processes that share a job's name, or one process whose ranks are threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/error.h"
+#include "src/base/options.h"
+#include "src/bootstrap/bootstrap.h"
+#include "src/bootstrap/crew.h"
+#include "src/registry/registry.h"
+#include "src/world/program.h"
+#include "tessera/launcher.h"
+
+/** A launcher's fields with the environment's values filled in. */
+typedef struct plan {
+	tsr_options_t options;
+	int ranks;
+	bool threads;
+	char job[64]; /* no other launch of this machine has it while this one lives */
+} plan_t;
+
+/** A rank of a job starts no world of its own. A job that cannot be made out is for tsr_init to judge. */
+static tsr_status_t check_outer_job(void)
+{
+	tsr_job_t job;
+	if (tsr_job_detect(&job) != TSR_OK || job.size < 2 || strcmp(job.launcher, "none") == 0)
+		return TSR_OK;
+	return tsr_error(
+		TSR_ERR_CONFIG,
+		"this process is rank %d of %d of a job that %s started, and each of its ranks would start a world of its own: "
+		"start the program itself there, or this command outside the job",
+		job.rank, job.size, job.launcher);
+}
+
+static tsr_status_t make_plan(const tsr_launcher_t *launcher, plan_t *plan)
+{
+	tsr_status_t status = tsr_options_read(&plan->options);
+	if (status == TSR_OK)
+		status = check_outer_job();
+	if (status != TSR_OK)
+		return status;
+	if (launcher->backend != NULL)
+		plan->options.backend = launcher->backend;
+	plan->ranks = launcher->ranks != 0 ? launcher->ranks : plan->options.size > 0 ? plan->options.size : 1;
+	if (plan->ranks < 1 || plan->ranks > TSR_MAX_RANKS)
+		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", plan->ranks, TSR_MAX_RANKS);
+	plan->threads = launcher->placement == TSR_PLACE_DEFAULT ? plan->options.threads : launcher->placement == TSR_PLACE_THREAD;
+	plan->options.threads = plan->threads;
+	snprintf(plan->job, sizeof plan->job, "%ld.%llu", (long)getpid(), (unsigned long long)tsr_now_ns());
+	return TSR_OK;
+}
+
+static void set_number(const char *name, int value)
+{
+	char text[16];
+	snprintf(text, sizeof text, "%d", value);
+	setenv(name, text, 1);
+}
+
+/** In a rank's process: the environment that tsr_init reads. `rank` -1: it holds all ranks. */
+static void set_environment(const plan_t *plan, int rank)
+{
+	set_number("TESSERA_SIZE", plan->ranks);
+	setenv("TESSERA_PLACEMENT", rank < 0 ? "thread" : "process", 1);
+	if (plan->options.backend != NULL)
+		setenv("TESSERA_BACKEND", plan->options.backend, 1);
+	if (rank < 0) {
+		unsetenv("TESSERA_RANK");
+		unsetenv("TESSERA_JOB");
+	} else {
+		set_number("TESSERA_RANK", rank);
+		setenv("TESSERA_JOB", plan->job, 1);
+	}
+}
+
+/** What the process of a rank does, and returns as its exit code. */
+typedef struct task {
+	int argc;
+	char **argv;
+	tsr_main_fn entry; /* null: executes argv */
+	int failures_fd;   /* where a program that cannot be executed leaves errno; closed by executing */
+} task_t;
+
+static int run_task(const task_t *task)
+{
+	if (task->entry != NULL)
+		return tsr_program_run(task->argc, task->argv, task->entry);
+	execvp(task->argv[0], task->argv);
+	const int error = errno;
+	(void)!write(task->failures_fd, &error, sizeof error);
+	return error == ENOENT ? 127 : 126;
+}
+
+static int fail(tsr_status_t status, const char *action)
+{
+	tsr_error(status, "%s: %s", action, strerror(errno));
+	return tsr_fail(NULL);
+}
+
+/** Starts all processes and waits for them. */
+static int run_processes(const plan_t *plan, const task_t *task)
+{
+	tsr_crew_t crew;
+	fflush(stdout); /* or each child would write what is still in there */
+	fflush(stderr);
+	if (!tsr_crew_begin(&crew, plan->options.deadline_ns))
+		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
+	crew.one_process = plan->threads;
+	int code = 0;
+	for (int r = 0; r < (plan->threads ? 1 : plan->ranks) && code == 0; r++) {
+		const pid_t pid = tsr_crew_fork(&crew);
+		if (pid < 0)
+			code = fail(TSR_ERR_SYSTEM, "cannot start a process for a rank");
+		if (pid != 0)
+			continue;
+		set_environment(plan, plan->threads ? -1 : r);
+		const int result = run_task(task);
+		fflush(stdout); /* not exit(): what the launching program does at its end is not the ranks' to do */
+		fflush(stderr);
+		_exit(result);
+	}
+	if (code == 0)
+		code = tsr_crew_wait(&crew);
+	tsr_crew_end(&crew);
+	return code;
+}
+
+int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_main_fn entry)
+{
+	plan_t plan;
+	if (make_plan(launcher, &plan) != TSR_OK)
+		return tsr_fail(NULL);
+	if (plan.threads)
+		return tsr_program_run_threads(&plan.options, plan.ranks, argc, argv, entry);
+	const task_t task = {.argc = argc, .argv = argv, .entry = entry, .failures_fd = -1};
+	return run_processes(&plan, &task);
+}
+
+/** Says once what no rank could execute. */
+static void report_execution(int failures_fd, const char *program)
+{
+	int error;
+	if (read(failures_fd, &error, sizeof error) == (ssize_t)sizeof error)
+		fprintf(stderr, "tessera: cannot execute '%s': %s\n", program, strerror(error));
+}
+
+int tsr_launch_program(const tsr_launcher_t *launcher, char **argv)
+{
+	plan_t plan;
+	int failures[2];
+	if (argv == NULL || argv[0] == NULL) {
+		tsr_error(TSR_ERR_ARGUMENT, "there is no program to run: name one behind the options");
+		return tsr_fail(NULL);
+	}
+	if (make_plan(launcher, &plan) != TSR_OK)
+		return tsr_fail(NULL);
+	if (pipe2(failures, O_CLOEXEC | O_NONBLOCK) != 0)
+		return fail(TSR_ERR_SYSTEM, "cannot start a program");
+	const task_t task = {.argv = argv, .failures_fd = failures[1]};
+	const int code = run_processes(&plan, &task);
+	report_execution(failures[0], argv[0]);
+	close(failures[0]);
+	close(failures[1]);
+	return code;
+}

@@ -1,0 +1,38 @@
+/* The allocator: offsets only, deterministic, no memory of its own in the heap, no communication. */
+#ifndef TESSERA_HEAP_ALLOCATOR_H
+#define TESSERA_HEAP_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tessera/heap.h"
+
+/**
+ * Allocations begin and end on multiples of this, so that two of them never share a cache line; of a heap whose size is not a
+ * multiple the rest is not used.
+ */
+#define TSR_ALLOCATOR_GRANULE 256u
+/** The largest alignment that can be asked for. */
+#define TSR_ALLOCATOR_MAX_ALIGN ((size_t)2 << 20)
+
+typedef struct tsr_allocator tsr_allocator_t;
+
+/** Null where the host has no memory. */
+tsr_allocator_t *tsr_allocator_create(size_t size_bytes);
+void tsr_allocator_destroy(tsr_allocator_t *allocator);
+
+/**
+ * Best fit, the lowest offset among equals. Same calls in the same order give the same offsets, and a take that is released again
+ * leaves no trace. The name is copied; it is valid as long as the allocation. TSR_ERR_NO_MEMORY (full sentence), TSR_ERR_ARGUMENT.
+ */
+tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name,
+				size_t *offset_out);
+/** TSR_ERR_NOT_FOUND where `offset` is not the begin of an allocation (says what it is instead). */
+tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset);
+
+/** The allocation that holds `offset`, with the size that was asked for. False: none. */
+bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out, size_t *begin_out,
+			size_t *size_out);
+void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usage_out);
+
+#endif

@@ -1,0 +1,283 @@
+/* The collective calls of the symmetric heap. Each is one exchange, so that all ranks come out of it alike. */
+#include "src/heap/heap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "src/base/error.h"
+#include "src/heap/allocator.h"
+
+/* Room for what ranks compare of a call: numbers and a name. Of a longer name the begin is compared; the allocation keeps all of
+ * it. */
+enum { ARGUMENTS_TEXT = 512 };
+
+/* The allocator's lock does not change the world as its users see it. */
+static void lock(const tsr_world_t *world)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&world->allocator_lock);
+}
+
+static void unlock(const tsr_world_t *world)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)&world->allocator_lock);
+}
+
+static tsr_status_t no_world(const char *call)
+{
+	return tsr_error(TSR_ERR_ARGUMENT, "%s was called without a world; pass the one that tsr_init or TSR_MAIN gave", call);
+}
+
+/* Address in my heap as an offset. False: outside. */
+static bool offset_of(const tsr_world_t *world, const TSR_HEAP void *pointer, size_t *offset_out)
+{
+	uintptr_t base = (uintptr_t)world->heap_bases[world->rank], address = (uintptr_t)pointer;
+	if (address < base || address - base >= world->heap_bytes)
+		return false;
+	*offset_out = address - base;
+	return true;
+}
+
+/* Tells every rank how the call went here. A failure anywhere is one everywhere; each rank keeps its own sentence if it has one. */
+static tsr_status_t agree(tsr_world_t *world, const char *call, const char *arguments, tsr_status_t mine)
+{
+	int32_t verdict = mine, verdicts[TSR_MAX_RANKS];
+	tsr_status_t status = tsr_world_exchange(world, call, arguments, &verdict, verdicts, sizeof verdict);
+	if (status != TSR_OK || mine != TSR_OK)
+		return status != TSR_OK ? status : mine;
+	for (int rank = 0; rank < world->size; rank++)
+		if (verdicts[rank] != TSR_OK)
+			return tsr_error(
+				(tsr_status_t)verdicts[rank],
+				"%s(%s) was undone on every rank because rank %d failed with %s; see the error of that rank", call,
+				arguments, rank, tsr_status_name((tsr_status_t)verdicts[rank]));
+	return TSR_OK;
+}
+
+/* ------------------------------------------------------------------ take and release */
+
+static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *request, size_t *offset_out)
+{
+	if (request->verdict != TSR_OK)
+		return request->verdict;
+	lock(world);
+	tsr_status_t status =
+		tsr_allocator_take(world->allocator, request->size_bytes, request->align_bytes, request->name, offset_out);
+	unlock(world);
+	return status;
+}
+
+static tsr_status_t release_here(tsr_world_t *world, size_t offset)
+{
+	lock(world);
+	tsr_status_t status = tsr_allocator_release(world->allocator, offset);
+	unlock(world);
+	return status;
+}
+
+static tsr_status_t fill_here(tsr_world_t *world, const tsr_heap_request_t *request, void *memory)
+{
+	if (request->fill)
+		return request->fill(world, (TSR_HEAP void *)memory, request->fill_ctx);
+	size_t size_bytes = request->size_bytes < TSR_HEAP_POISON_BYTES ? request->size_bytes : TSR_HEAP_POISON_BYTES;
+	return world->backend->heap->fill(world->device, memory, TSR_HEAP_POISON, size_bytes);
+}
+
+/*
+ * The memory is taken and filled before the ranks agree, and given back where they do not. That costs one exchange, and no rank can
+ * write to a peer's copy that the peer has yet to fill: nobody has the address before all have filled theirs.
+ */
+tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request, TSR_HEAP void **pointer_out)
+{
+	size_t offset = 0;
+	tsr_status_t mine = take_here(world, request, &offset);
+	const bool taken = mine == TSR_OK;
+	char *memory = (char *)world->heap_bases[world->rank] + offset;
+	if (taken)
+		mine = fill_here(world, request, memory);
+
+	tsr_status_t status = agree(world, request->call, request->arguments, mine);
+	if (status != TSR_OK) {
+		if (taken)
+			(void)release_here(world, offset);
+		return status;
+	}
+	*pointer_out = (TSR_HEAP void *)memory;
+	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_bytes, const char *name,
+			    TSR_HEAP void **pointer_out)
+{
+	static const char call[] = "tsr_heap_alloc";
+	if (!world)
+		return no_world(call);
+	if (!name)
+		name = "unnamed";
+	char arguments[ARGUMENTS_TEXT];
+	snprintf(arguments, sizeof arguments, "%zu bytes, alignment %zu, \"%s\"", size_bytes, align_bytes, name);
+	tsr_heap_request_t request = {
+		.call = call, .arguments = arguments, .name = name, .size_bytes = size_bytes, .align_bytes = align_bytes};
+	if (!pointer_out)
+		request.verdict = tsr_error(TSR_ERR_ARGUMENT, "tsr_heap_alloc(%s) was given no place for the pointer", arguments);
+	return tsr_heap_take(world, &request, pointer_out);
+}
+
+/* What a rank asks to release, as text that is equal where it is the same allocation. An error where it is not of the heap at all.
+ */
+static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP void *pointer, size_t *offset_out, char *text,
+				     size_t text_bytes)
+{
+	const char *name;
+	size_t inside;
+	if (!pointer) {
+		snprintf(text, text_bytes, "null");
+	} else if (!offset_of(world, pointer, offset_out)) {
+		snprintf(text, text_bytes, "a pointer outside the heap");
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "tsr_heap_free was given %p, which lies outside this rank's heap; pass what "
+				 "tsr_heap_alloc returned on this rank",
+				 tsr_heap_raw(pointer));
+	} else if (tsr_heap_find(world, pointer, &name, &inside) == TSR_OK) {
+		snprintf(text, text_bytes, "\"%s\" at offset %zu", name, *offset_out);
+	} else {
+		snprintf(text, text_bytes, "nothing at offset %zu", *offset_out);
+	}
+	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
+{
+	static const char call[] = "tsr_heap_free";
+	if (!world)
+		return no_world(call);
+	size_t offset = 0;
+	char arguments[ARGUMENTS_TEXT];
+	tsr_status_t mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
+	if (mine == TSR_OK)
+		mine = tsr_world_sync_streams(world);
+	tsr_status_t status = agree(world, call, arguments, mine);
+	if (status != TSR_OK || !pointer)
+		return status;
+	return release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
+}
+
+/* ------------------------------------------------------------------ questions */
+
+TSR_HEAP void *tsr_heap_base(const tsr_world_t *world, int rank)
+{
+	if (!world || rank < 0 || rank >= world->size)
+		return NULL;
+	return (TSR_HEAP void *)world->heap_bases[rank];
+}
+
+tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank, TSR_HEAP void **peer_out)
+{
+	static const char call[] = "tsr_heap_translate";
+	size_t offset;
+	if (!world)
+		return no_world(call);
+	if (rank < 0 || rank >= world->size)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given rank %d of a world of %d; ranks are 0 to %d", call, rank,
+				 world->size, world->size - 1);
+	if (!offset_of(world, pointer, &offset))
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given %p, which lies outside the heap of rank %d; the pointer is always mine, "
+				 "the rank is the peer's",
+				 call, tsr_heap_raw(pointer), world->rank);
+	if (!world->heap_bases[rank])
+		return tsr_error(TSR_ERR_UNSUPPORTED, "the heap of rank %d is not mapped on rank %d; reach it with put and signal",
+				 rank, world->rank);
+	*peer_out = (TSR_HEAP void *)((char *)world->heap_bases[rank] + offset);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_out)
+{
+	if (!world || !usage_out)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_heap_usage needs a world and a place for the answer");
+	lock(world);
+	tsr_allocator_usage(world->allocator, usage_out);
+	unlock(world);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointer, const char **name_out, size_t *offset_out)
+{
+	static const char call[] = "tsr_heap_find";
+	if (!world)
+		return no_world(call);
+	size_t offset, begin, size_bytes;
+	const char *name;
+	if (!offset_of(world, pointer, &offset))
+		return tsr_error(TSR_ERR_NOT_FOUND, "%p lies outside this rank's heap", tsr_heap_raw(pointer));
+	lock(world);
+	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &size_bytes);
+	unlock(world);
+	if (!found)
+		return tsr_error(TSR_ERR_NOT_FOUND, "%p (offset %zu of the heap) belongs to no allocation", tsr_heap_raw(pointer),
+				 offset);
+	if (name_out)
+		*name_out = name;
+	if (offset_out)
+		*offset_out = offset - begin;
+	return TSR_OK;
+}
+
+/* ------------------------------------------------------------------ host copies */
+
+tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call, const TSR_HEAP void *heap, size_t size_bytes)
+{
+	size_t offset, begin = 0, allocated = 0;
+	const char *name;
+	if (!offset_of(world, heap, &offset))
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %p, which lies outside this rank's heap", call,
+				 tsr_heap_raw(heap));
+	lock(world);
+	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &allocated);
+	unlock(world);
+	if (!found)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %p (offset %zu of the heap), which belongs to no allocation", call,
+				 tsr_heap_raw(heap), offset);
+	size_t inside = offset - begin;
+	if (size_bytes > allocated - inside)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %zu bytes from byte %zu on leaves \"%s\", which has %zu bytes", call,
+				 size_bytes, inside, name, allocated);
+	return TSR_OK;
+}
+
+/* Common to the three below. Nothing to copy is no error, wherever the pointers look. */
+static tsr_status_t check_copy(const tsr_world_t *world, const char *call, const TSR_HEAP void *heap, const void *host,
+			       size_t size_bytes)
+{
+	if (!world)
+		return no_world(call);
+	if (size_bytes == 0)
+		return TSR_OK;
+	if (!host)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %zu bytes was given null for the host memory", call, size_bytes);
+	return tsr_heap_check_range(world, call, heap, size_bytes);
+}
+
+tsr_status_t tsr_memcpy_to_heap(tsr_world_t *world, TSR_HEAP void *heap, const void *host, size_t size_bytes)
+{
+	tsr_status_t status = check_copy(world, "tsr_memcpy_to_heap", heap, host, size_bytes);
+	if (status != TSR_OK || size_bytes == 0)
+		return status;
+	return world->backend->heap->write(world->device, tsr_heap_raw(heap), host, size_bytes);
+}
+
+tsr_status_t tsr_memcpy_from_heap(tsr_world_t *world, void *host, const TSR_HEAP void *heap, size_t size_bytes)
+{
+	tsr_status_t status = check_copy(world, "tsr_memcpy_from_heap", heap, host, size_bytes);
+	if (status != TSR_OK || size_bytes == 0)
+		return status;
+	return world->backend->heap->read(world->device, host, tsr_heap_raw(heap), size_bytes);
+}
+
+tsr_status_t tsr_memset_heap(tsr_world_t *world, TSR_HEAP void *heap, int byte, size_t size_bytes)
+{
+	tsr_status_t status = check_copy(world, "tsr_memset_heap", heap, &byte, size_bytes);
+	if (status != TSR_OK || size_bytes == 0)
+		return status;
+	return world->backend->heap->fill(world->device, tsr_heap_raw(heap), byte, size_bytes);
+}

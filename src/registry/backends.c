@@ -1,0 +1,99 @@
+/* The backends, best first: an explicit list. */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/error.h"
+#include "src/base/options.h"
+#include "src/registry/registry.h"
+
+typedef struct entry {
+	const char *name;
+	const tsr_backend_t *backend; /* null: not part of this build */
+} entry_t;
+
+/* The build says which it has; cpuemu is always there. */
+#if defined(TSR_WITH_CUDA)
+#define CUDA &tsr_backend_cuda
+#else
+#define CUDA NULL
+#endif
+
+static const entry_t entries[] = {
+	{"cuda", CUDA},
+	{"hip", NULL},
+	{"cpuemu", &tsr_backend_cpuemu},
+};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+const char *tsr_backend_name_at(int index, const tsr_backend_t **backend_out)
+{
+	if (index < 0 || index >= ENTRIES)
+		return NULL;
+	*backend_out = entries[index].backend;
+	return entries[index].name;
+}
+
+static tsr_status_t not_found(const char *name)
+{
+	const char *names[ENTRIES + 1] = {NULL};
+	char list[64] = "";
+	for (int i = 0; i < ENTRIES; i++) {
+		const size_t used = strlen(list);
+		snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i == ENTRIES - 1 ? " and " : ", ", entries[i].name);
+		names[i] = entries[i].name;
+	}
+	const char *nearest = tsr_nearest_name(name, names);
+	return tsr_error(TSR_ERR_NOT_FOUND, "there is no backend '%s'%s%s%s: TESSERA_BACKEND may be one of %s", name,
+			 nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?)" : "",
+			 list);
+}
+
+/** Whether the backend can be used here; the sentence says why not. */
+static tsr_status_t probe(const entry_t *entry)
+{
+	if (entry->backend == NULL)
+		return tsr_error(TSR_ERR_NO_DEVICE,
+				 "the backend '%s' is not part of this build of the library, so it has no device here: use "
+				 "TESSERA_BACKEND=cpuemu",
+				 entry->name);
+	if (entry->backend->abi != TSR_BACKEND_ABI)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend '%s' was built for plug-in contract %u, not %u: build it anew",
+				 entry->name, entry->backend->abi, TSR_BACKEND_ABI);
+	int devices = 0;
+	return entry->backend->device->probe(&devices);
+}
+
+static tsr_status_t choose_best(const tsr_backend_t **backend_out)
+{
+	tsr_status_t status = TSR_ERR_NO_DEVICE;
+	for (int i = 0; i < ENTRIES; i++) {
+		status = probe(&entries[i]);
+		if (status == TSR_OK) {
+			tsr_error(TSR_OK, "%s", ""); /* why others were passed over is no error of the caller's */
+			*backend_out = entries[i].backend;
+			return TSR_OK;
+		}
+	}
+	return status;
+}
+
+tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_out, const char **why_out)
+{
+	if (name == NULL) {
+		const tsr_status_t status = choose_best(backend_out);
+		if (status == TSR_OK)
+			*why_out = "it is the best one that has a device here";
+		return status;
+	}
+	for (int i = 0; i < ENTRIES; i++) {
+		if (strcmp(entries[i].name, name) != 0)
+			continue;
+		const tsr_status_t status = probe(&entries[i]);
+		if (status == TSR_OK) {
+			*backend_out = entries[i].backend;
+			*why_out = "TESSERA_BACKEND names it";
+		}
+		return status;
+	}
+	return not_found(name);
+}

@@ -1,0 +1,145 @@
+/* Shapes, and the life of a tensor. */
+#include "src/tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/error.h"
+
+/* ------------------------------------------------------------------ shapes */
+
+const char *tsr_shape_text(tsr_dtype_t dtype, int dims, const int64_t *shape, char text[TSR_SHAPE_TEXT])
+{
+	const int shown = !shape || dims < 0 ? 0 : dims < TSR_MAX_DIMS ? dims : TSR_MAX_DIMS;
+	int used = snprintf(text, TSR_SHAPE_TEXT, "%s [", tsr_dtype_name(dtype));
+	for (int i = 0; i < shown; i++)
+		used += snprintf(text + used, (size_t)(TSR_SHAPE_TEXT - used), "%s%" PRId64, i ? ", " : "", shape[i]);
+	snprintf(text + used, (size_t)(TSR_SHAPE_TEXT - used), "%s]", shown == dims ? "" : "?");
+	return text;
+}
+
+tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape, int64_t *count_out)
+{
+	char text[TSR_SHAPE_TEXT];
+	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
+	if (element == 0)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given element type %d, which is none; take one of tsr_dtype_t", call,
+				 (int)dtype);
+	if (dims < 1 || dims > TSR_MAX_DIMS)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %d dimensions; a tensor has 1 to %d", call, dims, TSR_MAX_DIMS);
+	if (!shape)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given null for the shape of %d dimensions", call, dims);
+	for (int i = 0; i < dims; i++)
+		if (shape[i] < 1)
+			return tsr_error(TSR_ERR_ARGUMENT, "%s: extent %d of %s is %" PRId64 "; every extent must be 1 or more",
+					 call, i, tsr_shape_text(dtype, dims, shape, text), shape[i]);
+	int64_t count = 1, bytes;
+	for (int i = 0; i < dims; i++)
+		if (__builtin_mul_overflow(count, shape[i], &count) || __builtin_mul_overflow(count, element, &bytes) ||
+		    (uint64_t)bytes > SIZE_MAX)
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "%s: %s is larger than any memory: with extent %d (%" PRId64 ") its size overflows", call,
+					 tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
+	*count_out = count;
+	return TSR_OK;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static tsr_tensor_t describe(const tsr_tensor_plan_t *plan, TSR_HEAP void *data)
+{
+	tsr_tensor_t tensor = {.data = data, .dtype = plan->dtype, .dims = plan->dims};
+	int64_t stride = 1;
+	for (int i = plan->dims - 1; i >= 0; i--) {
+		tensor.shape[i] = plan->shape[i];
+		tensor.stride[i] = stride;
+		stride *= plan->shape[i];
+	}
+	return tensor;
+}
+
+/* What is wrong here is carried into the collective call: the other ranks are on their way to it and must not wait in vain. */
+tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, tsr_tensor_t *out)
+{
+	if (!world)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was called without a world; pass the one that tsr_init or TSR_MAIN gave",
+				 plan->call);
+	char text[TSR_SHAPE_TEXT];
+	int64_t count = 0;
+	tsr_status_t verdict = plan->verdict;
+	if (verdict == TSR_OK)
+		verdict = tsr_shape_count(plan->call, plan->dtype, plan->dims, plan->shape, &count);
+	if (verdict == TSR_OK && !out)
+		verdict = tsr_error(TSR_ERR_ARGUMENT, "%s was given no place for the tensor", plan->call);
+	tsr_shape_text(plan->dtype, plan->dims, plan->shape, text);
+	tsr_heap_request_t request = {
+		.call = plan->call,
+		.arguments = text,
+		.name = text,
+		.size_bytes = (size_t)count * tsr_dtype_bytes(plan->dtype),
+		.verdict = verdict,
+		.fill = plan->fill,
+		.fill_ctx = plan->fill_ctx,
+	};
+	TSR_HEAP void *data;
+	tsr_status_t status = tsr_heap_take(world, &request, &data);
+	if (status == TSR_OK)
+		*out = describe(plan, data);
+	return status;
+}
+
+tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out)
+{
+	tsr_tensor_plan_t plan = {.call = "tsr_tensor_empty", .dtype = dtype, .dims = dims, .shape = shape};
+	return tsr_tensor_make(world, &plan, out);
+}
+
+tsr_status_t tsr_tensor_free(tsr_world_t *world, tsr_tensor_t *tensor)
+{
+	tsr_status_t status = tsr_heap_free(world, tensor ? tensor->data : NULL);
+	if (status == TSR_OK && tensor)
+		memset(tensor, 0, sizeof *tensor);
+	return status;
+}
+
+/* ------------------------------------------------------------------ questions */
+
+int64_t tsr_tensor_count(const tsr_tensor_t *tensor)
+{
+	if (!tensor || tensor->dims < 1)
+		return 0;
+	int64_t count = 1;
+	for (int i = 0; i < tensor->dims; i++)
+		count *= tensor->shape[i];
+	return count;
+}
+
+tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out)
+{
+	static const char call[] = "tsr_tensor_view";
+	int64_t count;
+	char text[TSR_SHAPE_TEXT];
+	if (!tensor || !view_out)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a tensor and a place for the view", call);
+	tsr_status_t status = tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
+	if (status != TSR_OK)
+		return status;
+	tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text);
+	if (tensor->dims > 2)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s: %s has %d dimensions; a view is a matrix, so reshape to 2", call, text,
+				 tensor->dims);
+	const int64_t rows = tensor->dims == 2 ? tensor->shape[0] : 1, cols = tensor->shape[tensor->dims - 1];
+	const int64_t ld = rows > 1 ? tensor->stride[0] : cols;
+	if (cols > 1 && tensor->stride[tensor->dims - 1] != 1)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s: neighbours in a row of %s are %" PRId64 " elements apart; a view needs 1",
+				 call, text, tensor->stride[tensor->dims - 1]);
+	if (ld < cols)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s: rows of %s begin %" PRId64 " elements apart, so they overlap; a view needs %" PRId64
+				 " or more",
+				 call, text, ld, cols);
+	*view_out = (tsr_view_t){
+		.data = tensor->data, .rows = rows, .cols = cols, .ld = ld, .dtype = tensor->dtype, .space = TSR_SPACE_HEAP};
+	return TSR_OK;
+}

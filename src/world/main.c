@@ -1,0 +1,142 @@
+/* Programs: the entry is called once a rank, and what ends the world is said once. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/error.h"
+#include "src/world/host.h"
+#include "src/world/program.h"
+
+enum { FAILED = 1 };
+
+int tsr_exit_code(int code)
+{
+	return code != 0 && (code & 0xff) == 0 ? FAILED : code & 0xff;
+}
+
+/** Prints the last error's sentence, unless another rank of the world has. */
+static int report(tsr_boot_t *boot)
+{
+	const char *sentence = tsr_last_error();
+	if (boot == NULL || tsr_boot_claim_report(boot, sentence))
+		fprintf(stderr, "tessera: %s\n", *sentence != '\0' ? sentence : "failed, and no call of the library said why");
+	return boot != NULL ? tsr_boot_exit_code(boot) : FAILED;
+}
+
+int tsr_fail(tsr_world_t *world)
+{
+	return report(world != NULL ? world->boot : NULL);
+}
+
+/** One rank's life, from membership to the end of it. A rank that fails ends the world, so that nobody waits for it. */
+static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, char **argv, tsr_main_fn entry)
+{
+	tsr_world_t *world;
+	int code;
+	if (tsr_world_open(boot, options, &world) != TSR_OK) {
+		code = report(boot);
+	} else {
+		tsr_status_t status = TSR_ERR_PEER_LOST;
+		code = tsr_exit_code(entry(world, argc, argv));
+		if (code != 0)
+			tsr_boot_fail(boot, code);
+		else if ((status = tsr_world_settle(world)) != TSR_OK)
+			code = report(boot); /* before the close: ranks as threads may wait there for one that is late */
+		(void)tsr_world_close(world, status);
+	}
+	tsr_boot_leave(boot);
+	return code;
+}
+
+/** What the ranks of one process as threads share. */
+typedef struct program {
+	const tsr_options_t *options;
+	int argc;
+	char **argv;
+	tsr_main_fn entry;
+	_Atomic int first_code; /* the first that is not 0 */
+} program_t;
+
+typedef struct rank_thread {
+	program_t *program;
+	tsr_boot_t *boot;
+	char **argv; /* its own array: programs take arguments out of it */
+	pthread_t thread;
+} rank_thread_t;
+
+static void *rank_thread_main(void *data)
+{
+	rank_thread_t *rank = data;
+	program_t *program = rank->program;
+	const int code = run_rank(rank->boot, program->options, program->argc, rank->argv, program->entry);
+	int none = 0;
+	if (code != 0) /* relaxed: read after the threads are joined */
+		atomic_compare_exchange_strong_explicit(&program->first_code, &none, code, memory_order_relaxed,
+							memory_order_relaxed);
+	return NULL;
+}
+
+/** Starts a thread for each rank, and joins them. Those that cannot be started leave the world, and the others notice. */
+static void run_threads(program_t *program, rank_thread_t *ranks, int size)
+{
+	int started = 0;
+	while (started < size && pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
+		started++;
+	if (started < size) {
+		tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started, size);
+		program->first_code = report(NULL);
+		for (int r = started; r < size; r++) {
+			tsr_boot_abort(ranks[r].boot, TSR_ERR_SYSTEM, tsr_last_error());
+			tsr_boot_leave(ranks[r].boot);
+		}
+	}
+	for (int r = 0; r < started; r++)
+		pthread_join(ranks[r].thread, NULL);
+}
+
+int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+{
+	program_t program = {.options = options, .argc = argc, .argv = argv, .entry = entry};
+	const size_t array = (size_t)argc + 1;
+	rank_thread_t *ranks = calloc((size_t)size, sizeof *ranks);
+	char **arrays = calloc((size_t)size * array, sizeof *arrays);
+	tsr_boot_t *boots[TSR_MAX_RANKS];
+	tsr_status_t status = TSR_OK;
+	if (ranks == NULL || arrays == NULL)
+		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks as threads", size);
+	if (status == TSR_OK)
+		status = tsr_boot_threads(size, options->deadline_ns, boots);
+	if (status != TSR_OK) {
+		program.first_code = report(NULL);
+	} else {
+		for (int r = 0; r < size; r++) {
+			memcpy(arrays + (size_t)r * array, argv, (size_t)argc * sizeof *argv);
+			ranks[r] = (rank_thread_t){.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
+		}
+		run_threads(&program, ranks, size);
+	}
+	free(arrays);
+	free(ranks);
+	return program.first_code;
+}
+
+int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
+{
+	tsr_options_t options;
+	tsr_job_t job;
+	tsr_boot_t *boot;
+	if (tsr_options_read(&options) != TSR_OK || tsr_job_detect(&job) != TSR_OK)
+		return report(NULL);
+	if (options.threads)
+		return tsr_program_run_threads(&options, job.size, argc, argv, entry);
+	if (tsr_boot_join(&job, options.deadline_ns, &boot) != TSR_OK)
+		return report(NULL);
+	return run_rank(boot, &options, argc, argv, entry);
+}
+
+int tsr_main(int argc, char **argv, tsr_main_fn entry)
+{
+	return tsr_program_run(argc, argv, entry);
+}

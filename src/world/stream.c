@@ -1,0 +1,142 @@
+/* Streams and launches: argument checks, then the backend. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/error.h"
+#include "src/world/stream.h"
+
+tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out)
+{
+	if (world == NULL || stream_out == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_create: world and stream_out must not be null");
+	tsr_stream_t *stream = calloc(1, sizeof *stream);
+	if (stream == NULL)
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a stream");
+	stream->world = world;
+	pthread_mutex_lock(&world->streams_lock);
+	const tsr_status_t status = world->backend->stream->create(world->device, &stream->device);
+	if (status == TSR_OK) {
+		stream->next = world->streams;
+		world->streams = stream;
+		world->streams_created++;
+	}
+	pthread_mutex_unlock(&world->streams_lock);
+	if (status != TSR_OK) {
+		free(stream);
+		return status;
+	}
+	*stream_out = stream;
+	return TSR_OK;
+}
+
+tsr_status_t tsr_stream_destroy(tsr_stream_t *stream)
+{
+	if (stream == NULL)
+		return TSR_OK;
+	tsr_world_t *world = stream->world;
+	const tsr_status_t status = tsr_stream_sync(stream);
+	pthread_mutex_lock(&world->streams_lock);
+	for (tsr_stream_t **link = &world->streams; *link != NULL; link = &(*link)->next)
+		if (*link == stream) {
+			*link = stream->next;
+			break;
+		}
+	world->backend->stream->destroy(stream->device);
+	pthread_mutex_unlock(&world->streams_lock);
+	free(stream);
+	return status;
+}
+
+tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
+{
+	if (stream == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_sync: stream must not be null");
+	return tsr_world_result(stream->world, stream->world->backend->stream->sync(stream->device));
+}
+
+tsr_status_t tsr_world_sync_streams(tsr_world_t *world)
+{
+	tsr_status_t first = TSR_OK;
+	char sentence[1024] = "";
+	pthread_mutex_lock(&world->streams_lock);
+	for (tsr_stream_t *stream = world->streams; stream != NULL; stream = stream->next) {
+		const tsr_status_t status = tsr_stream_sync(stream);
+		if (first == TSR_OK && status != TSR_OK) {
+			first = status;
+			snprintf(sentence, sizeof sentence, "%s", tsr_last_error()); /* a later stream may fail otherwise */
+		}
+	}
+	pthread_mutex_unlock(&world->streams_lock);
+	return first == TSR_OK ? TSR_OK : tsr_error(first, "%s", sentence);
+}
+
+/** What can be told of one launch without asking the device. */
+static tsr_status_t check_launch(const tsr_launch_desc_t *launch)
+{
+	if (launch->stream == NULL || launch->kernel == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_launch: stream and kernel must not be null (tsr_kernel_find returns null where "
+				 "there is no such kernel or variant)");
+	const tsr_kernel_t *kernel = launch->kernel;
+	if (kernel->abi != TSR_KERNEL_ABI)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "the kernel %s was built for descriptor version %u, not %u: build it anew",
+				 kernel->name, kernel->abi, TSR_KERNEL_ABI);
+	if (launch->blocks < 1)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s on %d blocks: it takes at least 1", kernel->name,
+				 launch->blocks);
+	if (launch->args == NULL && kernel->args_bytes > 0)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s without arguments: it takes %zu bytes of them", kernel->name,
+				 kernel->args_bytes);
+	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
+}
+
+tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args)
+{
+	const tsr_launch_desc_t launch = {stream, kernel, blocks, args};
+	const tsr_status_t status = check_launch(&launch);
+	if (status != TSR_OK)
+		return status;
+	const tsr_world_t *world = stream->world;
+	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
+	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch, 1, false));
+}
+
+/** All of one world, and no two in one stream: what follows another in its stream cannot be on the device with it. */
+static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
+{
+	if (launches == NULL || count < 1)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group of %d launches: it takes at least 1", count);
+	for (int i = 0; i < count; i++) {
+		const tsr_status_t status = check_launch(&launches[i]);
+		if (status != TSR_OK)
+			return status;
+		for (int j = 0; j < i; j++) {
+			if (launches[j].stream == launches[i].stream)
+				return tsr_error(
+					TSR_ERR_ARGUMENT,
+					"tsr_launch_group: launches %d and %d are in one stream, so they cannot be on the device "
+					"together: give each its own stream",
+					j, i);
+			if (launches[j].stream->world != launches[i].stream->world)
+				return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group: launches %d and %d are of two worlds", j, i);
+		}
+	}
+	return TSR_OK;
+}
+
+tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
+{
+	tsr_status_t status = check_group(launches, count);
+	if (status != TSR_OK)
+		return status;
+	tsr_device_launch_t *device_launches = calloc((size_t)count, sizeof *device_launches);
+	if (device_launches == NULL)
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches", count);
+	for (int i = 0; i < count; i++)
+		device_launches[i] =
+			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel, launches[i].blocks, launches[i].args};
+	const tsr_world_t *world = launches[0].stream->world;
+	status = tsr_world_result(world, world->backend->stream->launch(world->device, device_launches, count, true));
+	free(device_launches);
+	return status;
+}

@@ -1,0 +1,22 @@
+/* A stream and an event as src/world keeps them. */
+#ifndef TESSERA_WORLD_STREAM_H
+#define TESSERA_WORLD_STREAM_H
+
+#include "src/world/world.h"
+#include "tessera/stream.h"
+
+struct tsr_stream {
+	tsr_world_t *world;
+	tsr_device_stream_t *device;
+	struct tsr_stream *next; /* in world->streams */
+};
+
+struct tsr_event {
+	tsr_world_t *world;
+	tsr_device_event_t *device;
+};
+
+/** Hands on what a backend said; where the world has ended meanwhile, with the sentence that ended it. */
+tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status);
+
+#endif

@@ -1,0 +1,43 @@
+/* The inside of a world: shared by the host API's parts in src/, by nobody else. */
+#ifndef TESSERA_WORLD_WORLD_H
+#define TESSERA_WORLD_WORLD_H
+
+#include <pthread.h>
+
+#include "backend.h"
+#include "src/base/options.h"
+#include "src/bootstrap/bootstrap.h"
+#include "tessera/world.h"
+
+struct tsr_allocator; /* src/heap/allocator.h */
+
+struct tsr_world {
+	tsr_boot_t *boot;
+	tsr_options_t options;
+	const tsr_backend_t *backend;
+	tsr_host_t host; /* what the backend holds on to */
+	tsr_device_t *device;
+	int rank, size;
+
+	void *heap_bases[TSR_MAX_RANKS];
+	size_t heap_bytes;
+	bool heap_made; /* the backend's heap exists and must be unmapped */
+	struct tsr_allocator *allocator;
+	pthread_mutex_t allocator_lock; /* the backend looks allocations up from its own threads */
+
+	pthread_mutex_t streams_lock;
+	struct tsr_stream *streams; /* list of the live ones, for tsr_barrier and tsr_finalize */
+	int streams_created;
+};
+
+/** tsr_init over a membership that exists already: what tsr_main does for ranks as threads. */
+tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_world_t **world_out);
+
+/** Waits for all streams of this rank; the first failure. In src/world/stream.c. */
+tsr_status_t tsr_world_sync_streams(tsr_world_t *world);
+
+/** The collective of src/bootstrap with this world's abort sentence on failure. */
+tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments, const void *mine, void *all,
+				size_t size_bytes);
+
+#endif
