@@ -1,0 +1,64 @@
+/* What the host half and the device port of the emulator share: the emulated block and what a thread carries through it. */
+#ifndef TESSERA_CPUEMU_BLOCK_H
+#define TESSERA_CPUEMU_BLOCK_H
+
+#include "backend.h"
+#include "tessera/dev/port.h"
+
+/** The surroundings of every block of a device. Constant while kernels run, but for `running`. */
+typedef struct tsr_cpu_env {
+	const tsr_host_t *host;
+	int rank, size;
+	size_t heap_bytes;
+	unsigned char *base[TSR_MAX_RANKS]; /* every rank's heap as this process sees it */
+	int cpus;                           /* that this process may run on */
+	_Atomic int running;                /* workers of this rank that are inside a kernel */
+} tsr_cpu_env_t;
+
+enum { TSR_CPU_ARENA_DEPTH = 64 };
+
+/** A buffer of an arena, and the head of the fragment that lies in it, if one does. */
+typedef struct tsr_cpu_slot {
+	tsr_frag_t frag; /* first: a fragment finds its slot */
+	struct tsr_cpu_arena *owner;
+	void *data;
+	size_t bytes;
+} tsr_cpu_slot_t;
+
+/** A thread's private memory: a stack of buffers that grow and are kept, so that a main loop does not allocate. */
+typedef struct tsr_cpu_arena {
+	int depth;
+	tsr_cpu_slot_t slot[TSR_CPU_ARENA_DEPTH];
+	tsr_frag_t none; /* handed out where there is no room: it has no elements, so every operation on it does nothing */
+} tsr_cpu_arena_t;
+
+/** What belongs to one thread while it runs one worker of one block. */
+typedef struct tsr_cpu_worker {
+	int index; /* of the worker in its block */
+	tsr_record_entry_t record;
+	tsr_cpu_arena_t arena;
+} tsr_cpu_worker_t;
+
+/** An emulated block. A new content for each block that is begun; the meeting words belong to its workers. */
+typedef struct tsr_cpu_block {
+	tsr_cpu_env_t *env;
+	struct tsr_cpu_launch *launch;
+	const tsr_kernel_t *kernel;
+	int index, count;
+	unsigned char *shared;
+	size_t shared_bytes;
+
+	_Atomic uint32_t arrived, phase, sleepers; /* the meeting of the workers: dev/coop.c */
+	uint64_t given;                            /* what the first worker hands to the others, between two meetings */
+
+	struct tsr_cpu_block *next; /* in the launch's free list or the device's queue; guarded by the device's lock, as below */
+	int taken, unfinished;      /* workers that a thread has begun, and that have not ended */
+} tsr_cpu_block_t;
+
+/** Keeps the first failure of the launch's stream, and ends the world. Any thread. */
+void tsr_cpu_launch_fail(struct tsr_cpu_launch *launch, tsr_status_t status, const char *sentence);
+
+/** Gives back an arena's buffers. */
+void tsr_cpu_arena_clear(tsr_cpu_arena_t *arena);
+
+#endif

@@ -1,0 +1,118 @@
+/* Atomics: the typed functions behind the macros, over the bits of the memory layer. */
+#include "cpuemu/dev/bell.h"
+
+static bool releases(int order)
+{
+	return order == TSR_RELEASE || order == TSR_ACQ_REL || order == TSR_SEQ_CST;
+}
+
+static const char *const op_names[] = {
+	[TSR_CPU_LOAD] = "tsr_atomic_load", [TSR_CPU_STORE] = "tsr_atomic_store", [TSR_CPU_XCHG] = "tsr_atomic_xchg",
+	[TSR_CPU_ADD] = "tsr_atomic_add",   [TSR_CPU_AND] = "tsr_atomic_and",     [TSR_CPU_OR] = "tsr_atomic_or",
+	[TSR_CPU_XOR] = "tsr_atomic_xor",   [TSR_CPU_MIN] = "tsr_atomic_min",     [TSR_CPU_MAX] = "tsr_atomic_max",
+	[TSR_CPU_CAS] = "tsr_atomic_cas",
+};
+
+/** What one call asks for. */
+typedef struct atomic_call {
+	tsr_mem_kind_t kind;
+	enum tsr_cpu_op op;
+	void *p;
+	uint64_t bits, desired; /* operand; compare-and-swap: expected and desired */
+	int peer, order, failure, scope;
+} atomic_call_t;
+
+static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
+{
+	tsr_mem_t mem;
+	size_t bytes = call->kind == TSR_MEM_U32 || call->kind == TSR_MEM_I32 || call->kind == TSR_MEM_F32 ? 4 : 8;
+	tsr_mem_access_t access = call->op == TSR_CPU_LOAD ? TSR_MEM_READ : TSR_MEM_WRITE;
+	uint64_t old;
+	if (!tsr_mem_reach(coop, op_names[call->op], call->p, bytes, bytes, call->peer, access, &mem))
+		return 0;
+	if (call->op == TSR_CPU_CAS)
+		old = tsr_mem_cas(&mem, call->kind, call->bits, call->desired, call->order, call->failure, call->scope);
+	else
+		old = tsr_mem_atomic(&mem, call->kind, call->op, call->bits, call->order, call->scope);
+	if (access == TSR_MEM_WRITE)
+		tsr_bell_ring(coop->block->env, &mem); /* it may be a flag that somebody waits for */
+	return old;
+}
+
+/** Once for the coop: its threads meet before a release, and all receive the old value. */
+static uint64_t act_once(tsr_coop_t *coop, const atomic_call_t *call)
+{
+	uint64_t old = 0;
+	if (coop->count == 1)
+		return act(coop, call);
+	if (releases(call->order) && !tsr_cpu_meet(coop, op_names[call->op]))
+		return 0;
+	if (tsr_cpu_leads(coop))
+		old = act(coop, call);
+	return tsr_cpu_give(coop, op_names[call->op], old);
+}
+
+#define DEFINE_ATOMIC(suffix_, type_, kind_)                                                                                       \
+	type_ tsr_cpu_atomic_##suffix_(tsr_coop_t *coop, enum tsr_cpu_op op, void *p, type_ value, int peer, int order, int scope) \
+	{                                                                                                                          \
+		atomic_call_t call = {.kind = (kind_), .op = op, .p = p, .peer = peer, .order = order, .scope = scope};            \
+		type_ old;                                                                                                         \
+		memcpy(&call.bits, &value, sizeof value);                                                                          \
+		call.bits = act_once(coop, &call);                                                                                 \
+		memcpy(&old, &call.bits, sizeof old);                                                                              \
+		return old;                                                                                                        \
+	}                                                                                                                          \
+	type_ tsr_cpu_cas_##suffix_(tsr_coop_t *coop, void *p, type_ expected, type_ desired, int peer, int order, int failure,    \
+				    int scope)                                                                                     \
+	{                                                                                                                          \
+		atomic_call_t call = {.kind = (kind_), .op = TSR_CPU_CAS, .p = p, .peer = peer, .order = order};                   \
+		type_ old;                                                                                                         \
+		call.failure = failure;                                                                                            \
+		call.scope = scope;                                                                                                \
+		memcpy(&call.bits, &expected, sizeof expected);                                                                    \
+		memcpy(&call.desired, &desired, sizeof desired);                                                                   \
+		call.bits = act_once(coop, &call);                                                                                 \
+		memcpy(&old, &call.bits, sizeof old);                                                                              \
+		return old;                                                                                                        \
+	}
+
+/* The low bytes of the bits hold the value. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values of 4 bytes lie in the low half of the bits");
+DEFINE_ATOMIC(u32, uint32_t, TSR_MEM_U32)
+DEFINE_ATOMIC(i32, int32_t, TSR_MEM_I32)
+DEFINE_ATOMIC(u64, uint64_t, TSR_MEM_U64)
+DEFINE_ATOMIC(i64, int64_t, TSR_MEM_I64)
+DEFINE_ATOMIC(f32, float, TSR_MEM_F32)
+DEFINE_ATOMIC(f64, double, TSR_MEM_F64)
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wtsan" /* a stand-alone fence is what was asked for; ThreadSanitizer does not see it */
+#endif
+
+void tsr_cpu_fence(int order, int scope)
+{
+	(void)scope;
+	switch (order) {
+	case TSR_ACQUIRE:
+		atomic_thread_fence(memory_order_acquire);
+		break;
+	case TSR_RELEASE:
+		atomic_thread_fence(memory_order_release);
+		break;
+	case TSR_ACQ_REL:
+		atomic_thread_fence(memory_order_acq_rel);
+		break;
+	default:
+		atomic_thread_fence(memory_order_seq_cst);
+		break;
+	}
+}
+
+void tsr_flush(tsr_coop_t *coop, int peer)
+{
+	if ((unsigned)peer >= (unsigned)tsr_size(coop))
+		tsr_cpu_misuse(coop, __func__, "ranks begin at 0 and end before the size of the world",
+			       "of rank %d of a world of %d", peer, tsr_size(coop));
+	else /* nothing of mine is still in a store buffer; orders nothing for others, so it has no partner */
+		tsr_cpu_fence(TSR_SEQ_CST, TSR_SCOPE_SYSTEM);
+}

@@ -1,0 +1,133 @@
+/* Who calls, and the meeting of a block's workers. */
+#include "cpuemu/dev/wait.h"
+
+int tsr_rank(const tsr_coop_t *coop)
+{
+	return coop->block->env->rank;
+}
+
+int tsr_size(const tsr_coop_t *coop)
+{
+	return coop->block->env->size;
+}
+
+int tsr_block_index(const tsr_coop_t *coop)
+{
+	return coop->block->index;
+}
+
+int tsr_block_count(const tsr_coop_t *coop)
+{
+	return coop->block->count;
+}
+
+int tsr_worker_index(const tsr_coop_t *coop)
+{
+	return coop->kind == TSR_CPU_BLOCK ? 0 : coop->worker->index;
+}
+
+int tsr_worker_count(const tsr_coop_t *coop)
+{
+	return (int)coop->block->kernel->workers;
+}
+
+/** Opens the phase for those who wait. Partner: the acquire of `phase` in meeting_over; the count as in tsr_bell_ring. */
+static void open_phase(tsr_cpu_block_t *block)
+{
+	/* Relaxed: nobody arrives again before the phase below is open. */
+	atomic_store_explicit(&block->arrived, 0, memory_order_relaxed);
+	atomic_fetch_add_explicit(&block->phase, 1, memory_order_seq_cst);
+	if (atomic_load_explicit(&block->sleepers, memory_order_seq_cst) != 0)
+		tsr_futex_wake_all(&block->phase);
+}
+
+typedef struct meeting {
+	tsr_cpu_block_t *block;
+	uint32_t phase;
+} meeting_t;
+
+static bool meeting_over(void *ctx)
+{
+	meeting_t *meeting = ctx;
+	/* Acquire: partner is the release in open_phase, which carries what all workers did before they arrived.
+	 * Litmus: MP.rel.acq.sameWG-ww. */
+	return atomic_load_explicit(&meeting->block->phase, memory_order_acquire) != meeting->phase;
+}
+
+static void meeting_sleep(void *ctx, uint64_t ns)
+{
+	meeting_t *meeting = ctx;
+	atomic_fetch_add_explicit(&meeting->block->sleepers, 1, memory_order_seq_cst); /* partner: open_phase */
+	tsr_futex_wait(&meeting->block->phase, meeting->phase, ns);
+	atomic_fetch_sub_explicit(&meeting->block->sleepers, 1, memory_order_relaxed);
+}
+
+static void meeting_expired(tsr_coop_t *coop, const char *call, uint64_t waited_ns)
+{
+	uint32_t arrived = atomic_load_explicit(&coop->block->arrived, memory_order_relaxed);
+	tsr_wait_record_t record = {.expected = coop->block->kernel->workers, .seen = arrived, .waited_ns = waited_ns};
+	snprintf(record.allocation, sizeof record.allocation, "the block's meeting");
+	record.from = coop->block->env->rank;
+	tsr_wait_keep(coop, &record, NULL);
+	tsr_wait_fail(coop, &record, "%s: %u of the block's %u workers came; all of them make every call with the block", call,
+		      (unsigned)arrived, (unsigned)coop->block->kernel->workers);
+}
+
+bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
+{
+	tsr_cpu_block_t *block = coop->block;
+	if (coop->count == 1)
+		return true;
+	meeting_t meeting = {block, atomic_load_explicit(&block->phase, memory_order_relaxed)};
+	/* Acquire and release: each arrival hands on what came before it, the last one opens the phase with all of it. Partner:
+	 * itself on the other workers. Litmus: MP.rmw.sameGPU-aa. */
+	if (atomic_fetch_add_explicit(&block->arrived, 1, memory_order_acq_rel) + 1 == (uint32_t)coop->count) {
+		open_phase(block);
+		return true;
+	}
+	tsr_patience_t patience = {.over = meeting_over, .sleep = meeting_sleep, .ctx = &meeting};
+	patience.deadline_ns = block->env->host->deadline_ns;
+	int how = tsr_wait_patiently(coop, &patience);
+	if (how == TSR_WAIT_EXPIRED)
+		meeting_expired(coop, call, patience.waited_ns);
+	return how == TSR_WAIT_OK;
+}
+
+uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value)
+{
+	if (coop->count == 1)
+		return value;
+	if (tsr_cpu_leads(coop))
+		coop->block->given = value;
+	if (!tsr_cpu_meet(coop, call))
+		return 0;
+	value = coop->block->given;
+	return tsr_cpu_meet(coop, call) ? value : 0;
+}
+
+void tsr_sync(tsr_coop_t *coop)
+{
+	if (coop->kind == TSR_CPU_LOADER)
+		tsr_cpu_misuse(coop, __func__, "a gate may wait and read atomics; it runs on its own", "in a gate");
+	else
+		tsr_cpu_meet(coop, __func__);
+}
+
+void tsr_role(tsr_coop_t *coop, const char *role)
+{
+	snprintf(coop->worker->record.role, sizeof coop->worker->record.role, "%s", role);
+}
+
+void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
+{
+	tsr_mem_t mem;
+	int64_t first, last;
+	tsr_cpu_meet(block, __func__);
+	tsr_cpu_share(block, (int64_t)size_bytes, &first, &last);
+	if (block->kind != TSR_CPU_BLOCK)
+		tsr_cpu_misuse(block, __func__, "all workers clear it together, with the block", "by one worker");
+	else if (first < last && tsr_mem_reach(block, __func__, (unsigned char *)shared + first, (size_t)(last - first), 1,
+					       tsr_rank(block), TSR_MEM_WRITE, &mem))
+		tsr_mem_clear(mem.at, (size_t)(last - first));
+	tsr_cpu_meet(block, __func__);
+}

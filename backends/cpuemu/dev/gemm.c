@@ -1,0 +1,149 @@
+/* The main loop: panels are copied through the memory layer into private ones, the product runs on those. */
+#include "cpuemu/dev/blas.h"
+#include "cpuemu/dev/value.h"
+#include "src/base/clock.h"
+
+enum { CHUNK = 512 }; /* columns of A a turn where no gate asks for less */
+
+/** One call of the main loop: the tile, and this thread's rows of it. */
+typedef struct loop {
+	tsr_coop_t *coop;
+	tsr_frag_t *acc;
+	tsr_view_t a, b;
+	tsr_pos_t at;
+	int64_t first, rows, cols; /* of the tile: first row of this thread, its rows, the tile's columns */
+	int64_t chunk;
+	tsr_gate_fn gate;
+	const void *ctx;
+	unsigned char *panel_a, *panel_b;
+} loop_t;
+
+/** Checks what does not depend on the chunk, and finds the thread's rows. False: a misuse was noted. */
+static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
+{
+	const tsr_frag_t *acc = l->acc;
+	if (l->coop->kind != TSR_CPU_BLOCK && l->coop->worker->index != 0)
+		return tsr_cpu_misuse(l->coop, call, "only the block or its worker 0 has the threads for it", "by worker %d",
+				      l->coop->worker->index);
+	if (l->a.dtype != acc->tile.dtype || l->b.dtype != acc->tile.dtype)
+		return tsr_cpu_misuse(l->coop, call, "declare the tile with the dtype of A and B",
+				      "of operands of dtype %d and %d with tiles of dtype %d", l->a.dtype, l->b.dtype,
+				      acc->tile.dtype);
+	if (k0 < 0 || k0 > k1 || k1 > l->a.cols || k1 > l->b.rows)
+		return tsr_cpu_misuse(l->coop, call, "the range lies within the columns of A and the rows of B",
+				      "of the range %lld to %lld with %lld columns of A and %lld rows of B", (long long)k0,
+				      (long long)k1, (long long)l->a.cols, (long long)l->b.rows);
+	if (l->at.row < 0 || l->at.col < 0)
+		return tsr_cpu_misuse(l->coop, call, "tiles begin inside the matrix", "of the tile at %lld, %lld",
+				      (long long)l->at.row, (long long)l->at.col);
+	int64_t below = l->a.rows - l->at.row, right = l->b.cols - l->at.col;
+	int64_t last = below < acc->last ? below : acc->last;
+	l->first = acc->first;
+	l->rows = last > acc->first ? last - acc->first : 0;
+	l->cols = right < acc->cols ? (right > 0 ? right : 0) : acc->cols;
+	l->chunk = l->gate ? acc->tile.k : k1 - k0 < CHUNK ? k1 - k0 : CHUNK;
+	return true;
+}
+
+/** Copies a part of an operand into a dense panel. */
+static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_view_t part, int rank)
+{
+	tsr_mem_t mem;
+	size_t wide = tsr_cpu_bytes(l->acc->held), element = tsr_cpu_bytes(part.dtype);
+	if (!tsr_mem_reach_view(l->coop, call, part, rank, TSR_MEM_READ, &mem))
+		return false;
+	for (int64_t row = 0; row < part.rows; row++)
+		tsr_mem_read_row(l->acc->held, panel + (size_t)(row * part.cols) * wide, part.dtype,
+				 mem.at + (size_t)(row * part.ld) * element, (size_t)part.cols);
+	l->coop->worker->record.operand_bytes += (uint64_t)(part.rows * part.cols) * element;
+	return true;
+}
+
+/** The gate is called once for the coop, by the thread that loads first, with a coop of its own. */
+static int pass_gate(loop_t *l, const char *call, int64_t k0, int64_t k1)
+{
+	int rank = tsr_rank(l->coop);
+	if (!l->gate)
+		return rank;
+	if (tsr_cpu_leads(l->coop)) {
+		tsr_coop_t loader = *l->coop;
+		loader.kind = TSR_CPU_LOADER;
+		loader.index = 0;
+		loader.count = 1;
+		rank = l->gate(&loader, l->at, k0, k1, l->ctx);
+	}
+	return (int)tsr_cpu_give(l->coop, call, (uint64_t)rank);
+}
+
+static bool loop_turn(loop_t *l, const char *call, int64_t k0, int64_t k1)
+{
+	int rank = pass_gate(l, call, k0, k1);
+	tsr_pos_t a_at = {l->at.row + l->first, k0}, b_at = {k0, l->at.col};
+	if (tsr_cpu_aborted(l->coop)) /* a wait in the gate has ended the world */
+		return false;
+	if (l->rows == 0 || l->cols == 0)
+		return true;
+	if (!load_panel(l, call, l->panel_a, tsr_view_part(l->a, a_at, l->rows, k1 - k0), rank) ||
+	    !load_panel(l, call, l->panel_b, tsr_view_part(l->b, b_at, k1 - k0, l->cols), tsr_rank(l->coop)))
+		return false;
+	int depth = (int)(k1 - k0);
+	tsr_blas_add_product(l->acc->held, (int)l->rows, (int)l->cols, depth, l->panel_a, depth, l->panel_b, (int)l->cols,
+			     tsr_frag_at(l->acc, l->first, 0), l->acc->cols);
+	return true;
+}
+
+static void loop_run(loop_t *l, const char *call, int64_t k0, int64_t k1)
+{
+	bool whole = true;
+	for (int64_t k = k0; whole && k < k1; k += l->chunk)
+		whole = loop_turn(l, call, k, k + l->chunk < k1 ? k + l->chunk : k1);
+	if (!whole || !tsr_cpu_leads(l->coop) || k1 < l->a.cols)
+		return;
+	l->coop->worker->record.products++; /* the tile's last column of A is in */
+	l->coop->worker->record.last_product_ns = tsr_now_ns();
+}
+
+static void mainloop(tsr_coop_t *coop, const char *call, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
+		     int64_t k1, tsr_gate_fn gate, const void *ctx)
+{
+	loop_t l = {.coop = coop, .acc = acc, .a = a, .b = b, .at = at, .gate = gate, .ctx = ctx};
+	if (!acc->elements || !loop_begin(&l, call, k0, k1))
+		return;
+	size_t wide = tsr_cpu_bytes(acc->held);
+	l.panel_a = tsr_cpu_arena_take(coop, (size_t)((l.rows + 1) * l.chunk) * wide);
+	if (!l.panel_a)
+		return;
+	l.panel_b = tsr_cpu_arena_take(coop, (size_t)(l.chunk * (l.cols + 1)) * wide);
+	if (l.panel_b) {
+		loop_run(&l, call, k0, k1);
+		tsr_cpu_arena_drop(coop);
+	}
+	tsr_cpu_arena_drop(coop);
+}
+
+void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0, int64_t k1,
+		       tsr_gate_fn gate, const void *ctx)
+{
+	mainloop(coop, __func__, acc, a, b, at, k0, k1, gate, ctx);
+}
+
+void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, tsr_order_fn order,
+		  tsr_gate_fn gate, tsr_cpu_epilogue_fn epilogue, void *ctx)
+{
+	const char *file = coop->file; /* the epilogue's calls note places of their own */
+	int line = coop->line;
+	if (tasks.step < 1) {
+		tsr_cpu_misuse(coop, "tsr_gemm", "a step of the number of sharing blocks visits each task once",
+			       "with a step of %lld between tasks", (long long)tasks.step);
+		return;
+	}
+	tsr_frag_t *acc = tsr_cpu_frag_take(coop, tile, TSR_CPU_FRAG_C);
+	for (int64_t task = tasks.first; task < tasks.end && !tsr_cpu_aborted(coop); task += tasks.step) {
+		tsr_pos_t at = order(task, ctx);
+		tsr_cpu_at(coop, file, line);
+		tsr_frag_zero(coop, acc);
+		mainloop(coop, "tsr_gemm", acc, a, b, at, 0, a.cols, gate, ctx);
+		epilogue(coop, acc, at, ctx);
+	}
+	tsr_cpu_frag_drop(&acc);
+}

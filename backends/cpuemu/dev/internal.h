@@ -1,0 +1,76 @@
+/* What the bodies include: the contracts without dev/site.h, whose macros would catch the definitions. */
+#ifndef TESSERA_CPUEMU_INTERNAL_H
+#define TESSERA_CPUEMU_INTERNAL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "cpuemu/block.h"
+#include "tessera/dev/atomic.h"
+#include "tessera/dev/coop.h"
+#include "tessera/dev/gemm.h"
+#include "tessera/dev/kernel.h"
+#include "tessera/dev/pointer.h"
+#include "tessera/dev/signal.h"
+#include "tessera/dev/tile.h"
+#include "tessera/dev/value.h"
+#include "tessera/dev/view.h"
+
+#include "cpuemu/dev/bodies.h"
+
+/**
+ * Notes that a kernel used the API wrongly, and ends the world with TSR_ERR_KERNEL: "kernel K, block B, worker W of rank R:
+ * CALL WHAT at FILE:LINE; CURE". The caller skips its operation. Returns false: `return tsr_cpu_misuse(...)`.
+ */
+bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/** The coop's threads meet; nothing for a coop of one. False where the world has ended instead. */
+bool tsr_cpu_meet(tsr_coop_t *coop, const char *call);
+
+/** The value that the coop's first thread brings, on all of them; meets before and after. */
+uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value);
+
+static inline bool tsr_cpu_leads(const tsr_coop_t *coop)
+{
+	return coop->index == 0;
+}
+
+/** The thread's share of `total` things: first .. last-1. */
+static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t *first, int64_t *last)
+{
+	*first = total * coop->index / coop->count;
+	*last = total * (coop->index + 1) / coop->count;
+}
+
+static inline bool tsr_cpu_aborted(const tsr_coop_t *coop)
+{
+	/* Relaxed: it carries no data, and a late look only costs one more turn. */
+	return atomic_load_explicit(&coop->block->env->host->words->aborted, memory_order_relaxed) != 0;
+}
+
+static inline size_t tsr_cpu_bytes(int32_t dtype)
+{
+	switch (dtype) {
+	case TSR_F64:
+	case TSR_I64:
+		return 8;
+	case TSR_F32:
+	case TSR_I32:
+		return 4;
+	case TSR_F16:
+	case TSR_BF16:
+		return 2;
+	case TSR_I8:
+	case TSR_U8:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/** A private buffer of the thread, given back in reverse order; null (and the misuse is noted) where there is no room. */
+void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
+void tsr_cpu_arena_drop(tsr_coop_t *coop);
+
+#endif

@@ -1,0 +1,213 @@
+/* The memory layer's accesses. */
+#include "cpuemu/dev/memory.h"
+
+void tsr_mem_read(void *private_to, const unsigned char *from, size_t bytes)
+{
+	memcpy(private_to, from, bytes);
+}
+
+void tsr_mem_write(unsigned char *to, const void *private_from, size_t bytes)
+{
+	memcpy(to, private_from, bytes);
+}
+
+void tsr_mem_copy(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+	memmove(to, from, bytes);
+}
+
+void tsr_mem_clear(unsigned char *to, size_t bytes)
+{
+	memset(to, 0, bytes);
+}
+
+/*
+ * The atomics, on bits. Every order is a literal at its access, so that compiler and ThreadSanitizer see what was asked for. The
+ * partners of these accesses are whatever the kernels pair them with.
+ */
+
+/* One access for each order; `access_(order)` is a macro. */
+#define BY_ORDER(order_, access_)                 \
+	switch (order_) {                         \
+	case TSR_RELAXED:                         \
+		return access_(__ATOMIC_RELAXED); \
+	case TSR_ACQUIRE:                         \
+		return access_(__ATOMIC_ACQUIRE); \
+	case TSR_RELEASE:                         \
+		return access_(__ATOMIC_RELEASE); \
+	case TSR_ACQ_REL:                         \
+		return access_(__ATOMIC_ACQ_REL); \
+	default:                                  \
+		return access_(__ATOMIC_SEQ_CST); \
+	}
+
+/* A failure order beyond the success order raises the latter: older compilers refuse the pair, and C17 asks for no less. */
+static int at_least(int order, int failure)
+{
+	if (failure == TSR_SEQ_CST)
+		return TSR_SEQ_CST;
+	if (failure == TSR_ACQUIRE && order == TSR_RELAXED)
+		return TSR_ACQUIRE;
+	return failure == TSR_ACQUIRE && order == TSR_RELEASE ? TSR_ACQ_REL : order;
+}
+
+#define PAIR(order_, failure_) ((order_)*8 + (failure_))
+#define CAS_CASE(order_, failure_)                                                                  \
+	case PAIR(order_, failure_):                                                                \
+		(void)__atomic_compare_exchange_n(at, &expected, desired, 0, (order_), (failure_)); \
+		break
+
+#define LOAD(order_) __atomic_load_n(at, order_)
+#define XCHG(order_) __atomic_exchange_n(at, bits, order_)
+#define ADD(order_) __atomic_fetch_add(at, bits, order_)
+#define AND(order_) __atomic_fetch_and(at, bits, order_)
+#define OR(order_) __atomic_fetch_or(at, bits, order_)
+#define XOR(order_) __atomic_fetch_xor(at, bits, order_)
+
+/* The accesses of one width. Orders that an operation cannot have were refused by the port's macros. */
+#define DEFINE_WIDTH(name_, bits_t_)                                                                                 \
+	static bits_t_ name_##_load(const bits_t_ *at, int order)                                                    \
+	{                                                                                                            \
+		if (order == TSR_RELAXED)                                                                            \
+			return LOAD(__ATOMIC_RELAXED);                                                               \
+		return order == TSR_ACQUIRE ? LOAD(__ATOMIC_ACQUIRE) : LOAD(__ATOMIC_SEQ_CST);                       \
+	}                                                                                                            \
+	static void name_##_store(bits_t_ *at, bits_t_ bits, int order)                                              \
+	{                                                                                                            \
+		if (order == TSR_RELAXED)                                                                            \
+			__atomic_store_n(at, bits, __ATOMIC_RELAXED);                                                \
+		else if (order == TSR_RELEASE)                                                                       \
+			__atomic_store_n(at, bits, __ATOMIC_RELEASE);                                                \
+		else                                                                                                 \
+			__atomic_store_n(at, bits, __ATOMIC_SEQ_CST);                                                \
+	}                                                                                                            \
+	static bits_t_ name_##_xchg(bits_t_ *at, bits_t_ bits, int order)                                            \
+	{                                                                                                            \
+		BY_ORDER(order, XCHG)                                                                                \
+	}                                                                                                            \
+	static bits_t_ name_##_add(bits_t_ *at, bits_t_ bits, int order)                                             \
+	{                                                                                                            \
+		BY_ORDER(order, ADD)                                                                                 \
+	}                                                                                                            \
+	static bits_t_ name_##_and(bits_t_ *at, bits_t_ bits, int order)                                             \
+	{                                                                                                            \
+		BY_ORDER(order, AND)                                                                                 \
+	}                                                                                                            \
+	static bits_t_ name_##_or(bits_t_ *at, bits_t_ bits, int order)                                              \
+	{                                                                                                            \
+		BY_ORDER(order, OR)                                                                                  \
+	}                                                                                                            \
+	static bits_t_ name_##_xor(bits_t_ *at, bits_t_ bits, int order)                                             \
+	{                                                                                                            \
+		BY_ORDER(order, XOR)                                                                                 \
+	}                                                                                                            \
+	static bits_t_ name_##_cas(bits_t_ *at, bits_t_ expected, bits_t_ desired, int order, int failure)           \
+	{                                                                                                            \
+		switch (PAIR(at_least(order, failure), failure)) {                                                   \
+			CAS_CASE(__ATOMIC_RELAXED, __ATOMIC_RELAXED);                                                \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_RELAXED);                                                \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);                                                \
+			CAS_CASE(__ATOMIC_RELEASE, __ATOMIC_RELAXED);                                                \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);                                                \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                                                \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);                                                \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);                                                \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                \
+		}                                                                                                    \
+		return expected;                                                                                     \
+	}                                                                                                            \
+	/* What the processor has no instruction for: a loop, relaxed until it succeeds. */                          \
+	static bits_t_ name_##_loop(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)   \
+	{                                                                                                            \
+		bits_t_ old = LOAD(__ATOMIC_RELAXED), found;                                                         \
+		for (;; old = found) {                                                                               \
+			found = name_##_cas(at, old, (bits_t_)combine(kind, op, old, bits), order, TSR_RELAXED);     \
+			if (found == old)                                                                            \
+				return old;                                                                          \
+		}                                                                                                    \
+	}                                                                                                            \
+	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order) \
+	{                                                                                                            \
+		bool real = kind == TSR_MEM_F32 || kind == TSR_MEM_F64;                                              \
+		switch (op) {                                                                                        \
+		case TSR_CPU_LOAD:                                                                                   \
+			return name_##_load(at, order);                                                              \
+		case TSR_CPU_STORE:                                                                                  \
+			name_##_store(at, bits, order);                                                              \
+			return 0;                                                                                    \
+		case TSR_CPU_XCHG:                                                                                   \
+			return name_##_xchg(at, bits, order);                                                        \
+		case TSR_CPU_ADD:                                                                                    \
+			return real ? name_##_loop(at, kind, op, bits, order) : name_##_add(at, bits, order);        \
+		case TSR_CPU_AND:                                                                                    \
+			return name_##_and(at, bits, order);                                                         \
+		case TSR_CPU_OR:                                                                                     \
+			return name_##_or(at, bits, order);                                                          \
+		case TSR_CPU_XOR:                                                                                    \
+			return name_##_xor(at, bits, order);                                                         \
+		default:                                                                                             \
+			return name_##_loop(at, kind, op, bits, order);                                              \
+		}                                                                                                    \
+	}
+
+#define COMBINE(type_)                                                                                 \
+	do {                                                                                           \
+		type_ x, y, z;                                                                         \
+		memcpy(&x, &old, sizeof x);                                                            \
+		memcpy(&y, &bits, sizeof y);                                                           \
+		z = op == TSR_CPU_ADD ? x + y : op == TSR_CPU_MIN ? (y < x ? y : x) : (y > x ? y : x); \
+		memcpy(&result, &z, sizeof z);                                                         \
+	} while (0)
+
+/** The new bits of an addition of floats, a minimum or a maximum. Integer additions never come here: they may not overflow. */
+static uint64_t combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits)
+{
+	uint64_t result = 0;
+	switch (kind) {
+	case TSR_MEM_U32:
+		COMBINE(uint32_t);
+		break;
+	case TSR_MEM_I32:
+		COMBINE(int32_t);
+		break;
+	case TSR_MEM_U64:
+		COMBINE(uint64_t);
+		break;
+	case TSR_MEM_I64:
+		COMBINE(int64_t);
+		break;
+	case TSR_MEM_F32:
+		COMBINE(float);
+		break;
+	case TSR_MEM_F64:
+		COMBINE(double);
+		break;
+	}
+	return result;
+}
+
+DEFINE_WIDTH(narrow, uint32_t)
+DEFINE_WIDTH(wide, uint64_t)
+
+static bool is_narrow(tsr_mem_kind_t kind)
+{
+	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32;
+}
+
+/* Every scope is the machine's: a processor has no narrower one. The scope is here for executors that know the difference. */
+uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope)
+{
+	(void)scope;
+	if (is_narrow(kind))
+		return narrow_atomic((uint32_t *)(void *)mem->at, kind, op, (uint32_t)bits, order);
+	return wide_atomic((uint64_t *)(void *)mem->at, kind, op, bits, order);
+}
+
+uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
+		     int scope)
+{
+	(void)scope;
+	if (is_narrow(kind))
+		return narrow_cas((uint32_t *)(void *)mem->at, (uint32_t)expected, (uint32_t)desired, order, failure);
+	return wide_cas((uint64_t *)(void *)mem->at, expected, desired, order, failure);
+}

@@ -1,0 +1,90 @@
+/*
+ * The one layer through which the emulator touches the heap and shared memory: everything in dev/ goes through here, so that an
+ * executor with a memory of its own can take its place.
+ */
+#ifndef TESSERA_CPUEMU_MEMORY_H
+#define TESSERA_CPUEMU_MEMORY_H
+
+#include "cpuemu/dev/internal.h"
+
+typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
+
+/** Checked memory: `at` is where this process sees it. */
+typedef struct tsr_mem {
+	unsigned char *at;
+	int rank;    /* whose heap; my rank for shared memory */
+	bool shared; /* the block's shared memory */
+} tsr_mem_t;
+
+/* The rare half of tsr_mem_reach: shared memory, or the sentence that says what is wrong. */
+bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align, int peer,
+			tsr_mem_access_t access, tsr_mem_t *mem);
+
+/**
+ * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is noted as a misuse, and the operation is skipped.
+ * Shared memory has no copies: `peer` must be my rank.
+ */
+static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
+				 int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	const tsr_cpu_env_t *env = coop->block->env;
+	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)env->base[env->rank];
+	if ((unsigned)peer >= (unsigned)env->size || offset >= env->heap_bytes || bytes > env->heap_bytes - offset ||
+	    offset % align != 0 || (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
+		return tsr_mem_reach_slow(coop, call, pointer, bytes, align, peer, access, mem);
+	*mem = (tsr_mem_t){env->base[peer] + offset, peer, false};
+	return true;
+}
+
+/** The same for all of a view, which must not be empty. Checks its extents, dtype and space too. */
+bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem);
+
+/** Counts payload in the record of the run. Called before the access: the first remote write is timed at its begin. */
+void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes);
+
+/* ------------------------------------------------------------------ weak accesses */
+
+/*
+ * Functions, not inline: where the compiler knows a bound of the size it copies with instructions of its own, and ThreadSanitizer,
+ * which watches the calls of memcpy, sees nothing.
+ */
+void tsr_mem_read(void *private_to, const unsigned char *from, size_t bytes);
+void tsr_mem_write(unsigned char *to, const void *private_from, size_t bytes);
+void tsr_mem_copy(unsigned char *to, const unsigned char *from, size_t bytes); /* may overlap: a tile put onto itself */
+void tsr_mem_clear(unsigned char *to, size_t bytes);
+
+/* ------------------------------------------------------------------ ordered accesses */
+
+/** The kinds that an atomic's bits stand for. */
+typedef enum tsr_mem_kind { TSR_MEM_U32, TSR_MEM_I32, TSR_MEM_U64, TSR_MEM_I64, TSR_MEM_F32, TSR_MEM_F64 } tsr_mem_kind_t;
+
+/** Any atomic but compare-and-swap, on the bits of a value; returns the old bits (store: 0). */
+uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope);
+
+/** Compare-and-swap; returns the old bits. */
+uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
+		     int scope);
+
+/** A flag for a poll: relaxed, orders nothing. */
+static inline uint64_t tsr_mem_poll(const unsigned char *at)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+}
+
+/** The flag again after a poll has succeeded. Partner: tsr_mem_raise. Litmus: MP.rel.acq.diffGPU-ss. */
+static inline uint64_t tsr_mem_acquire(const unsigned char *at)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+/** Raises a flag. Partner: tsr_mem_acquire; an ADD continues the release sequences of the ADDs before it. Litmus:
+ * MP.rel.acq.diffGPU-ss for SET, MP.rmw.diffGPU-ss for ADD. */
+static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_op_t op)
+{
+	if (op == TSR_SIGNAL_ADD)
+		(void)__atomic_fetch_add((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+}
+
+#endif

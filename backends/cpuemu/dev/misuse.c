@@ -1,0 +1,97 @@
+/* What is wrong with a call, in one sentence. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cpuemu/dev/memory.h"
+#include "src/base/clock.h"
+
+bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
+{
+	const tsr_cpu_block_t *block = coop->block;
+	char detail[256], sentence[512];
+	va_list arguments;
+	va_start(arguments, what);
+	vsnprintf(detail, sizeof detail, what, arguments);
+	va_end(arguments);
+	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of rank %d: %s %s at %s:%d; %s", block->kernel->name,
+		 block->index, coop->worker->index, block->env->rank, call, detail, coop->file, coop->line, cure);
+	tsr_cpu_launch_fail(block->launch, TSR_ERR_KERNEL, sentence);
+	return false;
+}
+
+static bool in_shared(const tsr_cpu_block_t *block, uintptr_t at, size_t bytes)
+{
+	uintptr_t offset = at - (uintptr_t)block->shared;
+	return block->shared && offset < block->shared_bytes && bytes <= block->shared_bytes - offset;
+}
+
+bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align, int peer,
+			tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	const tsr_cpu_env_t *env = coop->block->env;
+	uintptr_t at = (uintptr_t)pointer, offset = at - (uintptr_t)env->base[env->rank];
+	if ((unsigned)peer >= (unsigned)env->size)
+		return tsr_cpu_misuse(coop, call, "ranks begin at 0 and end before the size of the world",
+				      "to rank %d of a world of %d", peer, env->size);
+	if (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER)
+		return tsr_cpu_misuse(coop, call, "a gate waits and reads atomics; write in the epilogue", "in a gate");
+	if (at % align != 0)
+		return tsr_cpu_misuse(coop, call, "align flags and atomics to their size",
+				      "of an address that is not aligned to %zu", align);
+	if (in_shared(coop->block, at, bytes)) {
+		if (peer != env->rank)
+			return tsr_cpu_misuse(coop, call, "shared memory belongs to one block: name the own rank, or use the heap",
+					      "of shared memory to rank %d", peer);
+		*mem = (tsr_mem_t){coop->block->shared + (at - (uintptr_t)coop->block->shared), env->rank, true};
+		return true;
+	}
+	if (offset < env->heap_bytes)
+		return tsr_cpu_misuse(coop, call, "check the size of the transfer against the allocation",
+				      "of %zu bytes from offset %zu of a heap of %zu bytes", bytes, (size_t)offset,
+				      env->heap_bytes);
+	return tsr_cpu_misuse(coop, call, "the pointer is always the caller's own: pass one that tsr_heap_alloc gave to this rank",
+			      "of %zu bytes outside this rank's heap and the block's shared memory", bytes);
+}
+
+/** The bytes that a view spans; false where its numbers make no matrix. */
+static bool view_bytes(tsr_view_t view, size_t *bytes_out)
+{
+	size_t element = tsr_cpu_bytes(view.dtype);
+	int64_t before, elements, bytes;
+	if (element == 0 || view.rows < 1 || view.cols < 1 || view.ld < view.cols ||
+	    __builtin_mul_overflow(view.rows - 1, view.ld, &before) || __builtin_add_overflow(before, view.cols, &elements) ||
+	    __builtin_mul_overflow(elements, (int64_t)element, &bytes))
+		return false;
+	*bytes_out = (size_t)bytes;
+	return true;
+}
+
+bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	size_t bytes;
+	if (!view_bytes(view, &bytes))
+		return tsr_cpu_misuse(coop, call, "extents are positive, rows at least as far apart as they are long",
+				      "of a view of %lld x %lld elements of dtype %d with rows %lld apart", (long long)view.rows,
+				      (long long)view.cols, view.dtype, (long long)view.ld);
+	if (!tsr_mem_reach(coop, call, view.data, bytes, tsr_cpu_bytes(view.dtype), peer, access, mem))
+		return false;
+	if (mem->shared != (view.space == TSR_SPACE_SHARED))
+		return tsr_cpu_misuse(coop, call, "make views of the heap by tsr_view, of shared memory by tsr_view_shared",
+				      "of a view that names the wrong kind of memory");
+	return true;
+}
+
+void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes)
+{
+	tsr_record_entry_t *record = &coop->worker->record;
+	bool mine = mem->rank == coop->block->env->rank;
+	if (mem->shared)
+		return;
+	if (access == TSR_MEM_READ) {
+		*(mine ? &record->local_read_bytes : &record->remote_read_bytes) += bytes;
+		return;
+	}
+	*(mine ? &record->local_written_bytes : &record->remote_written_bytes) += bytes;
+	if (!mine && record->first_remote_ns == 0)
+		record->first_remote_ns = tsr_now_ns();
+}

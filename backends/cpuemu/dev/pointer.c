@@ -1,0 +1,93 @@
+/* Pointer family: bytes and matrices between memories. */
+#include "cpuemu/dev/memory.h"
+
+/** One side of a transfer. */
+typedef struct side {
+	const TSR_HEAP void *pointer;
+	int rank;
+} side_t;
+
+/** The thread's share of the bytes, in whole cache lines where there is more than one thread. */
+static void share_bytes(const tsr_coop_t *coop, size_t bytes, size_t *first, size_t *last)
+{
+	int64_t begin, end;
+	tsr_cpu_share(coop, (int64_t)((bytes + 63) / 64), &begin, &end);
+	*first = (size_t)begin * 64 < bytes ? (size_t)begin * 64 : bytes;
+	*last = (size_t)end * 64 < bytes ? (size_t)end * 64 : bytes;
+}
+
+static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t src, size_t size_bytes)
+{
+	tsr_mem_t to, from;
+	size_t first, last;
+	if (size_bytes == 0 || !tsr_mem_reach(coop, call, dst.pointer, size_bytes, 1, dst.rank, TSR_MEM_WRITE, &to) ||
+	    !tsr_mem_reach(coop, call, src.pointer, size_bytes, 1, src.rank, TSR_MEM_READ, &from))
+		return;
+	share_bytes(coop, size_bytes, &first, &last);
+	if (first == last)
+		return;
+	tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
+	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
+	tsr_mem_copy(to.at + first, from.at + first, last - first);
+}
+
+void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+{
+	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes);
+}
+
+void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+{
+	copy_bytes(coop, __func__, (side_t){dst, tsr_rank(coop)}, (side_t){src, peer}, size_bytes);
+}
+
+void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
+{
+	copy_bytes(coop, __func__, (side_t){dst, dst_peer}, (side_t){src, src_peer}, size_bytes);
+}
+
+static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int dst_rank, tsr_view_t src, int src_rank)
+{
+	tsr_mem_t to, from;
+	int64_t first, last;
+	if (dst.dtype != src.dtype) {
+		tsr_cpu_misuse(coop, call, "move tiles through a fragment to convert them", "between views of dtype %d and %d",
+			       src.dtype, dst.dtype);
+		return;
+	}
+	dst.rows = src.rows = dst.rows < src.rows ? dst.rows : src.rows;
+	dst.cols = src.cols = dst.cols < src.cols ? dst.cols : src.cols;
+	if (dst.rows == 0 || dst.cols == 0 || !tsr_mem_reach_view(coop, call, dst, dst_rank, TSR_MEM_WRITE, &to) ||
+	    !tsr_mem_reach_view(coop, call, src, src_rank, TSR_MEM_READ, &from))
+		return;
+	tsr_cpu_share(coop, dst.rows, &first, &last);
+	if (first == last)
+		return;
+	size_t element = tsr_cpu_bytes(dst.dtype), row = (size_t)dst.cols * element, rows = (size_t)(last - first);
+	size_t to_step = (size_t)dst.ld * element, from_step = (size_t)src.ld * element;
+	tsr_mem_count(coop, &from, TSR_MEM_READ, rows * row);
+	tsr_mem_count(coop, &to, TSR_MEM_WRITE, rows * row);
+	to.at += (size_t)first * to_step;
+	from.at += (size_t)first * from_step;
+	if (to_step == row && from_step == row) {
+		tsr_mem_copy(to.at, from.at, rows * row);
+		return;
+	}
+	for (size_t i = 0; i < rows; i++)
+		tsr_mem_copy(to.at + i * to_step, from.at + i * from_step, row);
+}
+
+void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
+{
+	copy_matrix(coop, __func__, dst, peer, src, tsr_rank(coop));
+}
+
+void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
+{
+	copy_matrix(coop, __func__, dst, tsr_rank(coop), src, peer);
+}
+
+void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+{
+	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer);
+}

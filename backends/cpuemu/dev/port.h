@@ -1,0 +1,266 @@
+/* The CPU's port: what dev/port.h asks for, in plain C11. The bodies are functions of the library. */
+#ifndef TESSERA_CPUEMU_PORT_H
+#define TESSERA_CPUEMU_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/kernel.h"
+#include "tessera/types.h"
+
+#define TSR_FN __attribute__((unused)) static inline
+#define TSR_DEV extern
+#define TSR_DEV_FRAG extern
+#define TSR_DEV_FRAG_ROWS extern
+#define TSR_DEV_FRAG_DOT extern
+#define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
+
+/* ------------------------------------------------------------------ who calls */
+
+enum tsr_cpu_coop_kind { TSR_CPU_BLOCK, TSR_CPU_WORKER, TSR_CPU_LOADER };
+
+/** One thread's part in a coop. Every thread has coops of its own, so noting the call's place is no race. */
+typedef struct tsr_coop {
+	struct tsr_cpu_block *block;   /* the emulated block */
+	struct tsr_cpu_worker *worker; /* what belongs to this thread */
+	int index, count;              /* of this thread among the coop's */
+	enum tsr_cpu_coop_kind kind;
+	const char *file; /* of the last call */
+	int line;
+} tsr_coop_t;
+
+static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int line)
+{
+	coop->file = file;
+	coop->line = line;
+	return coop;
+}
+
+#define TSR_AT(coop_) tsr_cpu_at((coop_), __FILE__, __LINE__)
+
+/* ------------------------------------------------------------------ kernels (dev/kernel.h) */
+
+#if defined(TSR_UNIT)
+#define TSR_CPU_UNIT TSR_UNIT
+#else
+#define TSR_CPU_UNIT ""
+#endif
+
+#define TSR_CPU_PASTE_(a_, b_) a_##__##b_
+#define TSR_CPU_PASTE(a_, b_) TSR_CPU_PASTE_(a_, b_)
+#define TSR_CPU_TEXT_(a_) #a_
+#define TSR_CPU_TEXT(a_) TSR_CPU_TEXT_(a_)
+#if defined(TSR_VARIANT)
+#define TSR_CPU_OBJECT(name_) TSR_CPU_PASTE(name_, TSR_VARIANT)
+#define TSR_CPU_VARIANT TSR_CPU_TEXT(TSR_VARIANT)
+#else
+#define TSR_CPU_OBJECT(name_) name_
+#define TSR_CPU_VARIANT ""
+#endif
+
+/* The descriptor, and a pointer to it in the section that src/registry walks. */
+#define TSR_CPU_DESCRIBE(name_, workers_, shared_bytes_, args_bytes_)              \
+	extern const tsr_kernel_t TSR_CPU_OBJECT(name_);                           \
+	const tsr_kernel_t TSR_CPU_OBJECT(name_) = {                               \
+		TSR_KERNEL_ABI, (workers_),    #name_,          TSR_CPU_VARIANT,   \
+		TSR_CPU_UNIT,   (args_bytes_), (shared_bytes_), tsr_entry_##name_, \
+	};                                                                         \
+	__attribute__((used, section("tsr_kernels"))) static const tsr_kernel_t *const tsr_listed_##name_ = &TSR_CPU_OBJECT(name_)
+
+#define TSR_KERNEL(name_, args_t_, a_)                                                                       \
+	static void tsr_body_##name_(tsr_coop_t *block, const args_t_ *a_);                                  \
+	static void tsr_entry_##name_(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared) \
+	{                                                                                                    \
+		(void)worker;                                                                                \
+		(void)shared;                                                                                \
+		tsr_body_##name_(block, (const args_t_ *)args);                                              \
+	}                                                                                                    \
+	TSR_CPU_DESCRIBE(name_, 1, 0, sizeof(args_t_));                                                      \
+	static void tsr_body_##name_(__attribute__((unused)) tsr_coop_t *block, __attribute__((unused)) const args_t_ *a_)
+
+#define TSR_KERNEL_SPLIT(name_, workers_, shared_t_, args_t_, a_)                                                           \
+	static void tsr_body_##name_(tsr_coop_t *block, tsr_coop_t *worker, shared_t_ *shared, const args_t_ *a_);          \
+	static void tsr_entry_##name_(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)                \
+	{                                                                                                                   \
+		tsr_body_##name_(block, worker, (shared_t_ *)shared, (const args_t_ *)args);                                \
+	}                                                                                                                   \
+	TSR_CPU_DESCRIBE(name_, (workers_), sizeof(shared_t_), sizeof(args_t_));                                            \
+	static void tsr_body_##name_(__attribute__((unused)) tsr_coop_t *block, __attribute__((unused)) tsr_coop_t *worker, \
+				     __attribute__((unused)) shared_t_ *shared, __attribute__((unused)) const args_t_ *a_)
+
+/* ------------------------------------------------------------------ tiles (dev/tile.h) */
+
+/** A configuration as the library's functions see it. */
+typedef struct tsr_cpu_tile {
+	int32_t m, n, k, dtype;
+} tsr_cpu_tile_t;
+
+/**
+ * A fragment, of any configuration. Elements are held in the accumulator's type: f32, f64 or i32. Each thread of the coop holds
+ * the rows first .. last-1; of an operand K x N, which every row of a product needs, it holds all.
+ */
+typedef struct tsr_frag {
+	tsr_cpu_tile_t tile;
+	int32_t rows, cols, first, last;
+	int32_t held;   /* TSR_F32, TSR_F64 or TSR_I32 */
+	int32_t dtype;  /* what the elements are rounded to when they are written */
+	void *elements; /* rows x cols, private to the thread */
+} tsr_frag_t;
+typedef tsr_frag_t tsr_rows_t;
+typedef tsr_frag_t tsr_frag_a_t;
+typedef tsr_frag_t tsr_frag_b_t;
+
+enum tsr_cpu_frag_use { TSR_CPU_FRAG_C, TSR_CPU_FRAG_A, TSR_CPU_FRAG_B, TSR_CPU_FRAG_ROWS };
+
+enum {
+	TSR_CPU_DTYPE_f64 = TSR_F64,
+	TSR_CPU_DTYPE_f32 = TSR_F32,
+	TSR_CPU_DTYPE_f16 = TSR_F16,
+	TSR_CPU_DTYPE_bf16 = TSR_BF16,
+	TSR_CPU_DTYPE_i32 = TSR_I32,
+	TSR_CPU_DTYPE_i8 = TSR_I8,
+	TSR_CPU_DTYPE_u8 = TSR_U8,
+	TSR_CPU_BYTES_f64 = 8,
+	TSR_CPU_BYTES_f32 = 4,
+	TSR_CPU_BYTES_f16 = 2,
+	TSR_CPU_BYTES_bf16 = 2,
+	TSR_CPU_BYTES_i32 = 4,
+	TSR_CPU_BYTES_i8 = 1,
+	TSR_CPU_BYTES_u8 = 1
+};
+
+#define TSR_TILE(cfg_, dtype_, m_, n_, k_)                  \
+	typedef tsr_frag_t cfg_##_frag_t;                   \
+	typedef tsr_frag_a_t cfg_##_a_t;                    \
+	typedef tsr_frag_b_t cfg_##_b_t;                    \
+	typedef tsr_rows_t cfg_##_rows_t;                   \
+	enum {                                              \
+		cfg_##_tile_m = (m_),                       \
+		cfg_##_tile_n = (n_),                       \
+		cfg_##_tile_k = (k_),                       \
+		cfg_##_tile_dtype = TSR_CPU_DTYPE_##dtype_, \
+		cfg_##_tile_bytes = TSR_CPU_BYTES_##dtype_  \
+	}
+#define TSR_TILE_M(cfg_) cfg_##_tile_m
+#define TSR_TILE_N(cfg_) cfg_##_tile_n
+#define TSR_TILE_K(cfg_) cfg_##_tile_k
+#define TSR_TILE_DTYPE(cfg_) ((tsr_dtype_t)cfg_##_tile_dtype)
+#define TSR_CPU_TILE(cfg_) ((tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype})
+
+#define TSR_SHARED_TILES(cfg_, name_, count_) \
+	__attribute__((                       \
+		aligned(128))) unsigned char name_[count_][(cfg_##_tile_m * cfg_##_tile_n * cfg_##_tile_bytes + 127) / 128 * 128]
+
+/* A fragment lives in its thread's arena, given back where its scope ends. */
+#define TSR_CPU_FRAG(cfg_, name_, coop_, use_)                                        \
+	__attribute__((cleanup(tsr_cpu_frag_drop), unused)) tsr_frag_t *const name_ = \
+		tsr_cpu_frag_take(TSR_AT(coop_), TSR_CPU_TILE(cfg_), (use_))
+#define TSR_FRAG(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_C)
+#define TSR_FRAG_A(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_A)
+#define TSR_FRAG_B(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_B)
+#define TSR_FRAG_ROWS(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_ROWS)
+
+#define tsr_gemm(cfg_, coop_, a_, b_, tasks_, order_, gate_, epilogue_, ctx_) \
+	tsr_cpu_gemm(TSR_AT(coop_), TSR_CPU_TILE(cfg_), (a_), (b_), (tasks_), (order_), (gate_), (epilogue_), (ctx_))
+
+/* ------------------------------------------------------------------ ordered accesses (dev/atomic.h) */
+
+/* The compilers' own values, so that the library hands them on. */
+#define TSR_RELAXED 0
+#define TSR_ACQUIRE 2
+#define TSR_RELEASE 3
+#define TSR_ACQ_REL 4
+#define TSR_SEQ_CST 5
+#if TSR_RELAXED != __ATOMIC_RELAXED || TSR_ACQUIRE != __ATOMIC_ACQUIRE || TSR_RELEASE != __ATOMIC_RELEASE || \
+	TSR_ACQ_REL != __ATOMIC_ACQ_REL || TSR_SEQ_CST != __ATOMIC_SEQ_CST
+#error "this compiler numbers the memory orders otherwise"
+#endif
+
+#define TSR_SCOPE_BLOCK 0
+#define TSR_SCOPE_DEVICE 1
+#define TSR_SCOPE_SYSTEM 2
+
+enum tsr_cpu_op {
+	TSR_CPU_LOAD,
+	TSR_CPU_STORE,
+	TSR_CPU_XCHG,
+	TSR_CPU_ADD,
+	TSR_CPU_AND,
+	TSR_CPU_OR,
+	TSR_CPU_XOR,
+	TSR_CPU_MIN,
+	TSR_CPU_MAX,
+	TSR_CPU_CAS
+};
+
+/* An expression that does not compile where `cond_` is false. */
+#define TSR_CPU_REQUIRE(cond_, text_)           \
+	((void)sizeof(struct {                  \
+		_Static_assert((cond_), text_); \
+		char tsr_ok;                    \
+	}))
+#define TSR_CPU_LOAD_ORDER(o_) ((o_) == TSR_RELAXED || (o_) == TSR_ACQUIRE || (o_) == TSR_SEQ_CST)
+#define TSR_CPU_STORE_ORDER(o_) ((o_) == TSR_RELAXED || (o_) == TSR_RELEASE || (o_) == TSR_SEQ_CST)
+#define TSR_CPU_RMW_ORDER(o_) (TSR_CPU_LOAD_ORDER(o_) || (o_) == TSR_RELEASE || (o_) == TSR_ACQ_REL)
+#define TSR_CPU_SCOPE(s_) ((s_) == TSR_SCOPE_BLOCK || (s_) == TSR_SCOPE_DEVICE || (s_) == TSR_SCOPE_SYSTEM)
+#define TSR_CPU_INTEGER(p_) _Generic(*(p_) + 0, float : 0, double : 0, default : 1)
+
+/* `*p_` is never evaluated, only its type is asked for: a heap pointer is not dereferenced outside the library. */
+#define TSR_CPU_TYPED(name_, p_)                   \
+	_Generic(*(p_) + 0, int                    \
+		 : name_##_i32, unsigned int       \
+		 : name_##_u32, long               \
+		 : name_##_i64, long long          \
+		 : name_##_i64, unsigned long      \
+		 : name_##_u64, unsigned long long \
+		 : name_##_u64, float              \
+		 : name_##_f32, double             \
+		 : name_##_f64)
+#define TSR_CPU_RAW(p_) ((void *)(uintptr_t)(p_))
+#define TSR_CPU_CHECKED(p_, order_ok_, scope_)                                                            \
+	TSR_CPU_REQUIRE(sizeof(*(p_)) >= 4, "an atomic is a u32, i32, u64, i64, f32 or f64"),             \
+		TSR_CPU_REQUIRE(order_ok_, "the operation cannot have this order; it must be a literal"), \
+		TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal")
+
+#define TSR_CPU_RMW(op_, coop_, p_, v_, peer_, order_, scope_)   \
+	(TSR_CPU_CHECKED(p_, TSR_CPU_RMW_ORDER(order_), scope_), \
+	 TSR_CPU_TYPED(tsr_cpu_atomic, p_)(TSR_AT(coop_), (op_), TSR_CPU_RAW(p_), (v_), (peer_), (order_), (scope_)))
+#define TSR_CPU_BITWISE(op_, coop_, p_, v_, peer_, order_, scope_)                       \
+	(TSR_CPU_REQUIRE(TSR_CPU_INTEGER(p_), "f32 and f64 have no bitwise operations"), \
+	 TSR_CPU_RMW(op_, coop_, p_, v_, peer_, order_, scope_))
+
+#define tsr_atomic_load(coop_, p_, peer_, order_, scope_)         \
+	(TSR_CPU_CHECKED(p_, TSR_CPU_LOAD_ORDER(order_), scope_), \
+	 TSR_CPU_TYPED(tsr_cpu_atomic, p_)(TSR_AT(coop_), TSR_CPU_LOAD, TSR_CPU_RAW(p_), 0, (peer_), (order_), (scope_)))
+#define tsr_atomic_store(coop_, p_, v_, peer_, order_, scope_)                                                           \
+	(TSR_CPU_CHECKED(p_, TSR_CPU_STORE_ORDER(order_), scope_),                                                       \
+	 (void)TSR_CPU_TYPED(tsr_cpu_atomic, p_)(TSR_AT(coop_), TSR_CPU_STORE, TSR_CPU_RAW(p_), (v_), (peer_), (order_), \
+						 (scope_)))
+#define tsr_atomic_xchg(...) TSR_CPU_RMW(TSR_CPU_XCHG, __VA_ARGS__)
+#define tsr_atomic_add(...) TSR_CPU_RMW(TSR_CPU_ADD, __VA_ARGS__)
+#define tsr_atomic_min(...) TSR_CPU_RMW(TSR_CPU_MIN, __VA_ARGS__)
+#define tsr_atomic_max(...) TSR_CPU_RMW(TSR_CPU_MAX, __VA_ARGS__)
+#define tsr_atomic_and(...) TSR_CPU_BITWISE(TSR_CPU_AND, __VA_ARGS__)
+#define tsr_atomic_or(...) TSR_CPU_BITWISE(TSR_CPU_OR, __VA_ARGS__)
+#define tsr_atomic_xor(...) TSR_CPU_BITWISE(TSR_CPU_XOR, __VA_ARGS__)
+#define tsr_atomic_cas(coop_, p_, expected_, desired_, peer_, order_, failure_, scope_)                                         \
+	(TSR_CPU_CHECKED(p_, TSR_CPU_RMW_ORDER(order_), scope_),                                                                \
+	 TSR_CPU_REQUIRE(TSR_CPU_LOAD_ORDER(failure_), "a failed compare-and-swap is a load"),                                  \
+	 TSR_CPU_REQUIRE(TSR_CPU_INTEGER(p_), "f32 and f64 have no compare-and-swap"),                                          \
+	 TSR_CPU_TYPED(tsr_cpu_cas, p_)(TSR_AT(coop_), TSR_CPU_RAW(p_), (expected_), (desired_), (peer_), (order_), (failure_), \
+					(scope_)))
+
+#define tsr_fence(order_, scope_)                                                                                 \
+	(TSR_CPU_REQUIRE(TSR_CPU_RMW_ORDER(order_) && (order_) != TSR_RELAXED, "a fence cannot have this order"), \
+	 TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal"), tsr_cpu_fence((order_), (scope_)))
+
+#define TSR_CPU_LOCAL(flag_, scope_)                                                         \
+	TSR_CPU_REQUIRE(sizeof(*(flag_)) == 8 && TSR_CPU_INTEGER(flag_), "a flag is a u64"), \
+		TSR_CPU_REQUIRE((scope_) == TSR_SCOPE_BLOCK || (scope_) == TSR_SCOPE_DEVICE, \
+				"a local signal has block or device scope; between ranks use tsr_signal")
+#define tsr_signal_local(coop_, flag_, value_, scope_) \
+	(TSR_CPU_LOCAL(flag_, scope_), tsr_cpu_signal_local(TSR_AT(coop_), TSR_CPU_RAW(flag_), (value_), (scope_)))
+#define tsr_wait_local(coop_, flag_, value_, scope_) \
+	(TSR_CPU_LOCAL(flag_, scope_), tsr_cpu_wait_local(TSR_AT(coop_), TSR_CPU_RAW(flag_), (value_), (scope_)))
+
+#endif

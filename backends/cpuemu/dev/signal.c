@@ -1,0 +1,275 @@
+/* Signals and waits. */
+#include "cpuemu/dev/wait.h"
+
+/* ------------------------------------------------------------------ raising flags */
+
+/** By the coop's first thread, after the meeting: its release covers what all threads did. Partner: flag_look. */
+static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	tsr_mem_t mem;
+	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer, TSR_MEM_WRITE, &mem))
+		return;
+	tsr_mem_raise(mem.at, value, op);
+	tsr_bell_ring(coop->block->env, &mem);
+}
+
+static void signal_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	if (tsr_cpu_meet(coop, call) && tsr_cpu_leads(coop))
+		raise_flag(coop, call, flag, value, op, peer);
+}
+
+void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+{
+	signal_from(coop, __func__, flag, value, op, peer);
+}
+
+static void signal_all_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
+{
+	if (!tsr_cpu_meet(coop, call) || !tsr_cpu_leads(coop))
+		return;
+	for (int i = 0; i < tsr_size(coop); i++)
+		raise_flag(coop, call, flag, value, op, tsr_peer(coop, i));
+}
+
+void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
+{
+	signal_all_from(coop, __func__, flag, value, op);
+}
+
+void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, TSR_HEAP uint64_t *flag,
+		    uint64_t value, tsr_signal_op_t op, int peer)
+{
+	tsr_put(coop, dst, src, size_bytes, peer);
+	signal_from(coop, __func__, flag, value, op, peer);
+}
+
+void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
+		       tsr_signal_op_t op, int peer)
+{
+	tsr_put_2d(coop, dst, src, peer);
+	signal_from(coop, __func__, flag, value, op, peer);
+}
+
+/* A scope narrower than the machine's costs a processor as much as the widest. */
+void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
+{
+	(void)scope;
+	signal_from(coop, "tsr_signal_local", (TSR_HEAP uint64_t *)flag, value, TSR_SIGNAL_SET, tsr_rank(coop));
+}
+
+/* ------------------------------------------------------------------ waiting for flags */
+
+/** A wait for one of `count` flags of mine. */
+typedef struct flag_wait {
+	tsr_coop_t *coop;
+	tsr_mem_t flags;
+	int count, start;
+	uint64_t value;
+	int which;     /* found */
+	uint64_t seen; /* of the flag looked at first, when it was not enough */
+} flag_wait_t;
+
+/** Polls relaxed; acquires after success. Partner: raise_flag. */
+static bool flag_look(void *ctx)
+{
+	flag_wait_t *w = ctx;
+	for (int i = 0; i < w->count; i++) {
+		int which = (w->start + i) % w->count;
+		const unsigned char *at = w->flags.at + (size_t)which * sizeof(uint64_t);
+		uint64_t seen = tsr_mem_poll(at);
+		if (seen >= w->value) {
+			(void)tsr_mem_acquire(at);
+			w->which = which;
+			return true;
+		}
+		if (i == 0)
+			w->seen = seen;
+	}
+	return false;
+}
+
+static uint32_t flag_groups(const flag_wait_t *w)
+{
+	uint32_t groups = 0;
+	for (int i = 0; i < w->count && groups != UINT32_MAX; i++) {
+		tsr_mem_t flag = w->flags;
+		flag.at += (size_t)i * sizeof(uint64_t);
+		groups |= tsr_bell_group(w->coop->block->env, &flag);
+	}
+	return groups;
+}
+
+/** Counts itself, reads the bell, looks once more, sleeps. Partner: tsr_bell_ring, where the order is explained. */
+static void flag_sleep(void *ctx, uint64_t ns)
+{
+	flag_wait_t *w = ctx;
+	tsr_cpu_env_t *env = w->coop->block->env;
+	_Atomic uint32_t *bell = &env->host->words->rank[env->rank].bell;
+	_Atomic uint32_t *sleepers = &env->host->words->rank[env->rank].sleepers;
+	atomic_fetch_add_explicit(sleepers, 1, TSR_BELL_ORDER);
+	uint32_t seen = atomic_load_explicit(bell, TSR_BELL_ORDER);
+	if (!flag_look(w))
+		tsr_bell_sleep(bell, seen, flag_groups(w), ns);
+	atomic_fetch_sub_explicit(sleepers, 1, memory_order_relaxed);
+}
+
+static void name_flag(const flag_wait_t *w, char name[80])
+{
+	const tsr_cpu_block_t *block = w->coop->block;
+	const tsr_host_t *host = block->env->host;
+	char allocation[32];
+	size_t offset;
+	if (w->flags.shared)
+		snprintf(name, 80, "shared memory+%zu", (size_t)(w->flags.at - block->shared));
+	else if (host->find_allocation(host->ctx, (size_t)(w->flags.at - block->env->base[block->env->rank]), allocation, &offset))
+		snprintf(name, 80, "'%s'+%zu", allocation, offset);
+	else
+		snprintf(name, 80, "the flag at heap offset %zu", (size_t)(w->flags.at - block->env->base[block->env->rank]));
+}
+
+/** Leaves the wait record; `ends_world`: and the sentence. */
+static void flag_expired(const flag_wait_t *w, int from, uint64_t waited_ns, bool ends_world)
+{
+	tsr_wait_record_t record = {.expected = w->value, .seen = w->seen, .from = from, .waited_ns = waited_ns};
+	char name[80], who[32] = "any rank", among[48] = "";
+	if (w->flags.shared) {
+		snprintf(record.allocation, sizeof record.allocation, "shared memory");
+		record.offset_bytes = (uint64_t)(w->flags.at - w->coop->block->shared);
+	}
+	tsr_wait_keep(w->coop, &record, w->flags.shared ? NULL : w->flags.at);
+	if (!ends_world)
+		return;
+	name_flag(w, name);
+	if (from != TSR_ANY_RANK)
+		snprintf(who, sizeof who, "rank %d", from);
+	if (w->count > 1)
+		snprintf(among, sizeof among, "one of the %d flags from ", w->count);
+	tsr_wait_fail(w->coop, &record,
+		      "%s to raise %s%s to %llu; it was %llu: the signal was not sent, or its sender is not resident, or it takes "
+		      "longer than TESSERA_DEADLINE",
+		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
+}
+
+static int flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool ends_world)
+{
+	tsr_patience_t patience = {.over = flag_look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
+	int how = tsr_wait_patiently(w->coop, &patience);
+	if (how != TSR_WAIT_EXPIRED)
+		return how;
+	flag_expired(w, from, patience.waited_ns, ends_world);
+	return ends_world ? TSR_WAIT_ABORTED : TSR_WAIT_EXPIRED;
+}
+
+/** The wait of one thread; `*which_out` on TSR_WAIT_OK. */
+static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+		     int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+{
+	flag_wait_t w = {.coop = coop, .count = count, .start = start, .value = value};
+	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, flags, (size_t)count * sizeof(uint64_t), sizeof(uint64_t),
+						    tsr_rank(coop), TSR_MEM_READ, &w.flags))
+		return TSR_WAIT_ABORTED;
+	if (from != TSR_ANY_RANK && (unsigned)from >= (unsigned)tsr_size(coop)) {
+		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a world of %d", from,
+			       tsr_size(coop));
+		return TSR_WAIT_ABORTED;
+	}
+	int how = flag_look(&w) ? TSR_WAIT_OK : flag_wait_slow(&w, from, deadline_ns, ends_world);
+	*which_out = w.which;
+	return how;
+}
+
+/** The coop's first thread waits; the meeting hands its acquire on to the others. */
+static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int from,
+		     uint64_t deadline_ns, bool ends_world)
+{
+	int which, how = TSR_WAIT_ABORTED;
+	if (tsr_cpu_leads(coop))
+		how = flag_wait(coop, call, flag, 1, 0, value, from, deadline_ns, ends_world, &which);
+	if (coop->count == 1)
+		return how;
+	how = (int)tsr_cpu_give(coop, call, (uint64_t)how);
+	return tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
+}
+
+int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
+{
+	return coop_wait(coop, __func__, flag, value, from, coop->block->env->host->deadline_ns, true);
+}
+
+int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+{
+	return coop_wait(coop, __func__, flag, value, from, deadline_ns, false);
+}
+
+int tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
+{
+	(void)scope;
+	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, tsr_rank(coop),
+			 coop->block->env->host->deadline_ns, true);
+}
+
+static int coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+			 uint64_t deadline_ns, bool ends_world)
+{
+	int which = -1;
+	if (tsr_cpu_leads(coop)) {
+		if (count < 1 || start < 0)
+			tsr_cpu_misuse(coop, call, "wait for at least one flag, from the first or a later one on",
+				       "for %d flags from the %d-th on", count, start);
+		else if (flag_wait(coop, call, flags, count, start % count, value, TSR_ANY_RANK, deadline_ns, ends_world, &which) !=
+			 TSR_WAIT_OK)
+			which = -1;
+	}
+	if (coop->count == 1)
+		return which;
+	which = (int)tsr_cpu_give(coop, call, (uint64_t)(which + 1)) - 1;
+	return tsr_cpu_aborted(coop) ? -1 : which;
+}
+
+int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value)
+{
+	return coop_wait_any(coop, __func__, flags, count, start, value, coop->block->env->host->deadline_ns, true);
+}
+
+int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value, uint64_t deadline_ns)
+{
+	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false);
+}
+
+/* ------------------------------------------------------------------ the ranks' barrier */
+
+/** By the coop's first thread: tells all, waits for all, advances the epoch. */
+static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
+{
+	int me = tsr_rank(coop), which;
+	tsr_mem_t epoch;
+	if (!tsr_mem_reach(coop, call, state, sizeof(tsr_barrier_state_t), sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
+		return TSR_WAIT_ABORTED;
+	/* Relaxed: only this rank's users of the barrier touch the epoch, one after the other. */
+	uint64_t next = tsr_mem_poll(epoch.at) + 1;
+	for (int i = 0; i < tsr_size(coop); i++)
+		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i));
+	for (int i = 1; i < tsr_size(coop); i++) {
+		int from = tsr_peer(coop, i);
+		int how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, from, coop->block->env->host->deadline_ns, true,
+				    &which);
+		if (how != TSR_WAIT_OK)
+			return how;
+	}
+	(void)tsr_mem_atomic(&epoch, TSR_MEM_U64, TSR_CPU_STORE, next, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	return TSR_WAIT_OK;
+}
+
+int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
+{
+	int how = TSR_WAIT_ABORTED;
+	if (!tsr_cpu_meet(coop, __func__))
+		return how;
+	if (tsr_cpu_leads(coop))
+		how = barrier_meet(coop, __func__, state);
+	if (coop->count == 1)
+		return how;
+	how = (int)tsr_cpu_give(coop, __func__, (uint64_t)how);
+	return tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
+}

@@ -1,0 +1,95 @@
+/* Tiles: arithmetic on fragments, in registers. */
+#include "cpuemu/dev/blas.h"
+#include "cpuemu/dev/value.h"
+
+void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
+{
+	(void)coop;
+	if (frag->first < frag->last)
+		memset(tsr_frag_at(frag, frag->first, 0), 0,
+		       (size_t)(frag->last - frag->first) * (size_t)frag->cols * tsr_cpu_bytes(frag->held));
+}
+
+/* Element functions take and give floats. */
+static float get(const tsr_frag_t *frag, int64_t row, int64_t col)
+{
+	float x;
+	tsr_row_widen(TSR_F32, &x, frag->held, tsr_frag_at(frag, row, col), 1);
+	return x;
+}
+
+static void set(tsr_frag_t *frag, int64_t row, int64_t col, float x)
+{
+	tsr_row_narrow(frag->held, tsr_frag_at(frag, row, col), TSR_F32, &x, 1);
+}
+
+void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
+{
+	(void)coop;
+	for (int64_t row = frag->first; row < frag->last; row++) {
+		for (int64_t col = 0; col < frag->cols; col++)
+			set(frag, row, col, fn(get(frag, row, col), at.row + row, at.col + col, ctx));
+		tsr_frag_settle(frag, row);
+	}
+}
+
+void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn, const void *ctx)
+{
+	(void)coop;
+	int64_t last = frag->last < rows->last ? frag->last : rows->last;
+	for (int64_t row = frag->first > rows->first ? frag->first : rows->first; row < last; row++) {
+		float row_value = get(rows, row, 0);
+		for (int64_t col = 0; col < frag->cols; col++)
+			set(frag, row, col, fn(get(frag, row, col), row_value, ctx));
+		tsr_frag_settle(frag, row);
+	}
+}
+
+/* One value a row of each held type; the first `cols` columns, from left to right. No columns: the operation's neutral value. */
+#define DEFINE_REDUCE(name_, type_, sum_t_, low_, high_)                                          \
+	static type_ name_(const type_ *row, int64_t cols, tsr_reduce_t op)                       \
+	{                                                                                         \
+		type_ value = op == TSR_REDUCE_SUM ? 0 : op == TSR_REDUCE_MAX ? (low_) : (high_); \
+		for (int64_t col = 0; col < cols; col++) {                                        \
+			if (op == TSR_REDUCE_SUM)                                                 \
+				value = (type_)((sum_t_)value + (sum_t_)row[col]);                \
+			else if (op == TSR_REDUCE_MAX ? row[col] > value : row[col] < value)      \
+				value = row[col];                                                 \
+		}                                                                                 \
+		return value;                                                                     \
+	}
+DEFINE_REDUCE(reduce_f32, float, float, -__builtin_inff(), __builtin_inff())
+DEFINE_REDUCE(reduce_f64, double, double, -__builtin_inf(), __builtin_inf())
+DEFINE_REDUCE(reduce_i32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
+
+void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols, tsr_reduce_t op)
+{
+	(void)coop;
+	int64_t last = frag->last < rows->last ? frag->last : rows->last;
+	cols = cols < frag->cols ? cols : frag->cols;
+	for (int64_t row = frag->first > rows->first ? frag->first : rows->first; row < last; row++) {
+		void *to = tsr_frag_at(rows, row, 0);
+		const void *from = tsr_frag_at(frag, row, 0);
+		if (frag->held == TSR_F32)
+			*(float *)to = reduce_f32(from, cols, op);
+		else if (frag->held == TSR_F64)
+			*(double *)to = reduce_f64(from, cols, op);
+		else
+			*(int32_t *)to = reduce_i32(from, cols, op);
+	}
+}
+
+void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+{
+	if (!acc->elements || !a->elements || !b->elements) /* the arena was exhausted, which has been noted */
+		return;
+	if (acc->held != a->held || acc->held != b->held || a->cols != b->rows || acc->rows != a->rows || acc->cols != b->cols ||
+	    acc->first != a->first || acc->last != a->last) {
+		tsr_cpu_misuse(coop, __func__, "declare all three with one configuration and one coop",
+			       "of fragments of different configurations");
+		return;
+	}
+	if (acc->first < acc->last)
+		tsr_blas_add_product(acc->held, acc->last - acc->first, acc->cols, a->cols, tsr_frag_at(a, a->first, 0), a->cols,
+				     b->elements, b->cols, tsr_frag_at(acc, acc->first, 0), acc->cols);
+}

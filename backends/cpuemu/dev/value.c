@@ -1,0 +1,209 @@
+/* Value family: between a register tile and anyone's memory. */
+#include "cpuemu/dev/value.h"
+
+enum { STAGE = 512 }; /* elements of a row that are converted at a time */
+
+void tsr_mem_read_row(int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
+{
+	_Alignas(64) unsigned char stage[STAGE * 8];
+	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
+	if (dtype == held_dtype) {
+		tsr_mem_read(held, from, count * element);
+		return;
+	}
+	for (size_t i = 0; i < count; i += STAGE) {
+		size_t n = count - i < STAGE ? count - i : STAGE;
+		tsr_mem_read(stage, from + i * element, n * element);
+		tsr_row_widen(held_dtype, (unsigned char *)held + i * wide, dtype, stage, n);
+	}
+}
+
+void tsr_mem_write_row(int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count)
+{
+	_Alignas(64) unsigned char stage[STAGE * 8];
+	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
+	if (dtype == held_dtype) {
+		tsr_mem_write(to, held, count * element);
+		return;
+	}
+	for (size_t i = 0; i < count; i += STAGE) {
+		size_t n = count - i < STAGE ? count - i : STAGE;
+		tsr_row_narrow(dtype, stage, held_dtype, (const unsigned char *)held + i * wide, n);
+		tsr_mem_write(to + i * element, stage, n * element);
+	}
+}
+
+void tsr_frag_settle(tsr_frag_t *frag, int64_t row)
+{
+	_Alignas(64) unsigned char stage[STAGE * 8];
+	if (frag->dtype == frag->held)
+		return;
+	for (int64_t col = 0; col < frag->cols; col += STAGE) {
+		size_t n = (size_t)(frag->cols - col < STAGE ? frag->cols - col : STAGE);
+		tsr_row_narrow(frag->dtype, stage, frag->held, tsr_frag_at(frag, row, col), n);
+		tsr_row_widen(frag->held, tsr_frag_at(frag, row, col), frag->dtype, stage, n);
+	}
+}
+
+/* ------------------------------------------------------------------ the part of a tile that lies in the view */
+
+/** Which elements of a tile lie in a view, and where in memory. Rows and columns are the tile's. */
+typedef struct patch {
+	int64_t row0, row1, col0, col1; /* empty where row0 >= row1 or col0 >= col1 */
+	tsr_mem_t mem;                  /* of element (row0, col0) */
+	size_t element, step;           /* bytes of an element, and from row to row */
+} patch_t;
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+/** The patch of rows first .. last-1 of a tile with `cols` columns. False: a misuse was noted. */
+static bool patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, int64_t first, int64_t last, int64_t cols,
+		       int peer, tsr_mem_access_t access, patch_t *patch)
+{
+	tsr_pos_t origin;
+	patch->row0 = clamp(-at.row, first, last);
+	patch->row1 = clamp(view.rows - at.row, patch->row0, last);
+	patch->col0 = clamp(-at.col, 0, cols);
+	patch->col1 = clamp(view.cols - at.col, patch->col0, cols);
+	if (patch->row0 == patch->row1 || patch->col0 == patch->col1) {
+		patch->row1 = patch->row0;
+		return true;
+	}
+	origin = (tsr_pos_t){at.row + patch->row0, at.col + patch->col0};
+	patch->element = tsr_cpu_bytes(view.dtype);
+	patch->step = (size_t)view.ld * patch->element;
+	return tsr_mem_reach_view(coop, call, tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0),
+				  peer, access, &patch->mem);
+}
+
+static unsigned char *patch_at(const patch_t *patch, int64_t row, int64_t col)
+{
+	return patch->mem.at + (size_t)(row - patch->row0) * patch->step + (size_t)(col - patch->col0) * patch->element;
+}
+
+/* ------------------------------------------------------------------ loads and stores */
+
+/** A mask and what a load gives where it is 0; no function: every element takes part. */
+typedef struct masking {
+	tsr_mask_fn fn;
+	const void *ctx;
+	double other;
+} masking_t;
+
+static void fill_row(tsr_frag_t *frag, int64_t row, double value)
+{
+	int32_t whole = (int32_t)(frag->held == TSR_I32 ? value : 0); /* integer fragments are given whole numbers */
+	for (int64_t col = 0; col < frag->cols; col++) {
+		unsigned char *at = tsr_frag_at(frag, row, col);
+		if (frag->held == TSR_F64)
+			*(double *)(void *)at = value;
+		else if (frag->held == TSR_F32)
+			*(float *)(void *)at = (float)value;
+		else
+			*(int32_t *)(void *)at = whole;
+	}
+}
+
+/** The next run of columns begin .. *end-1 of a row, from `col` on, that take part; begin == col1 where there is none. */
+static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int64_t col, int64_t col1, int64_t *end)
+{
+	*end = col1;
+	if (!mask->fn)
+		return col;
+	while (col < col1 && !mask->fn(row, at_col + col, mask->ctx))
+		col++;
+	for (*end = col; *end < col1 && mask->fn(row, at_col + *end, mask->ctx);)
+		++*end;
+	return col;
+}
+
+static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
+{
+	patch_t patch;
+	uint64_t elements = 0;
+	if (!patch_find(coop, call, view, at, frag->first, frag->last, frag->cols, peer, TSR_MEM_READ, &patch))
+		return;
+	for (int64_t row = frag->first; row < frag->last; row++) {
+		bool inside = row >= patch.row0 && row < patch.row1;
+		if (mask.fn || !inside || patch.col0 > 0 || patch.col1 < frag->cols)
+			fill_row(frag, row, mask.other);
+		for (int64_t end, col = patch.col0; inside && col < patch.col1; col = end) {
+			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
+			tsr_mem_read_row(frag->held, tsr_frag_at(frag, row, col), view.dtype, patch_at(&patch, row, col),
+					 (size_t)(end - col));
+			elements += (uint64_t)(end - col);
+		}
+		tsr_frag_settle(frag, row);
+	}
+	if (elements > 0)
+		tsr_mem_count(coop, &patch.mem, TSR_MEM_READ, elements * patch.element);
+}
+
+/** Bytes of the elements that take part: counted before the first is written. */
+static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_pos_t at)
+{
+	uint64_t elements = 0;
+	if (!mask->fn)
+		return (uint64_t)((patch->row1 - patch->row0) * (patch->col1 - patch->col0)) * patch->element;
+	for (int64_t row = patch->row0; row < patch->row1; row++)
+		for (int64_t col = patch->col0; col < patch->col1; col++)
+			elements += mask->fn(at.row + row, at.col + col, mask->ctx) != 0;
+	return elements * patch->element;
+}
+
+static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
+		  int peer)
+{
+	patch_t patch;
+	int64_t first, last;
+	tsr_cpu_share(coop, frag->rows, &first, &last); /* of an operand that all threads hold, each stores a share */
+	first = first > frag->first ? first : frag->first;
+	last = last < frag->last ? last : frag->last;
+	if (first >= last || !patch_find(coop, call, view, at, first, last, frag->cols, peer, TSR_MEM_WRITE, &patch))
+		return;
+	uint64_t bytes = patch.row0 < patch.row1 ? masked_bytes(&patch, &mask, at) : 0;
+	if (bytes == 0)
+		return;
+	tsr_mem_count(coop, &patch.mem, TSR_MEM_WRITE, bytes);
+	for (int64_t row = patch.row0; row < patch.row1; row++)
+		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
+			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
+			tsr_mem_write_row(view.dtype, patch_at(&patch, row, col), frag->held, tsr_frag_at(frag, row, col),
+					  (size_t)(end - col));
+		}
+}
+
+void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
+{
+	load(coop, __func__, frag, view, at, (masking_t){NULL, NULL, 0}, peer);
+}
+
+void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+{
+	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
+}
+
+void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask, const void *ctx,
+		     double other, int peer)
+{
+	load(coop, __func__, frag, view, at, (masking_t){mask, ctx, other}, peer);
+}
+
+void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask, const void *ctx,
+		      int peer)
+{
+	store(coop, __func__, view, at, frag, (masking_t){mask, ctx, 0}, peer);
+}
+
+void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
+{
+	load(coop, __func__, frag, view, at, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+}
+
+void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+{
+	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+}

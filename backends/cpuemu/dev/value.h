@@ -1,0 +1,23 @@
+/* Rows of matrices between memory and private buffers: what the value family, tiles and the main loop stand on. */
+#ifndef TESSERA_CPUEMU_VALUE_H
+#define TESSERA_CPUEMU_VALUE_H
+
+#include "cpuemu/dev/convert.h"
+#include "cpuemu/dev/memory.h"
+
+/** Reads `count` elements of `dtype` at `from` into `held`, converted. */
+void tsr_mem_read_row(int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count);
+
+/** The reverse. */
+void tsr_mem_write_row(int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count);
+
+/** Element (row, col) of a fragment's private buffer. */
+static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)
+{
+	return (unsigned char *)frag->elements + (size_t)(row * frag->cols + col) * tsr_cpu_bytes(frag->held);
+}
+
+/** Rounds a row of an operand to the type that the operand stands for; an accumulator stays as it is. */
+void tsr_frag_settle(tsr_frag_t *frag, int64_t row);
+
+#endif

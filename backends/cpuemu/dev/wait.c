@@ -1,0 +1,138 @@
+/* Patience: spin, then yield, then sleep; and the wait record. */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cpuemu/dev/wait.h"
+
+enum {
+	LOOKS = 512,         /* between two looks at the clock and at the world */
+	LOOKS_CROWDED = 64,  /* where looking only delays whom we wait for */
+	LOOKS_BARE = 256,    /* the first do without the pause, which costs more than a flag's way */
+	YIELDS_CROWDED = 16, /* before the first sleep */
+	/*
+	 * While every worker may have a processor of its own, a wait holds on to its processor for longer than a turn of the
+	 * system's scheduler. Two threads that yield to each other on one processor would be left there for good: they seem
+	 * to get along, and none of them has waited long enough to be moved.
+	 */
+	AWAKE_NS = 5 * 1000 * 1000,
+	LOST_EVERY_NS = 100 * 1000 * 1000, /* asking for a lost rank costs a system call */
+};
+
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static bool crowded(const tsr_cpu_env_t *env)
+{
+	/* Relaxed: a guess. All ranks of a world share the processors of one node. */
+	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running, memory_order_relaxed) * env->size > env->cpus;
+}
+
+static bool look(tsr_patience_t *p, int looks)
+{
+	for (int i = 0; i < looks; i++) {
+		if (p->over(p->ctx))
+			return true;
+		if (i >= LOOKS_BARE)
+			pause_briefly();
+	}
+	return false;
+}
+
+/** Ends the world where a rank has died: what we wait for may never come, and nobody else may notice. */
+static bool rank_lost(tsr_coop_t *coop)
+{
+	const tsr_cpu_block_t *block = coop->block;
+	const tsr_host_t *host = block->env->host;
+	char sentence[512];
+	int lost = host->lost_rank(host->ctx);
+	if (lost < 0)
+		return false;
+	snprintf(sentence, sizeof sentence,
+		 "rank %d ended without leaving the world while rank %d, block %d of kernel %s waited at %s:%d; see what that rank "
+		 "printed last",
+		 lost, block->env->rank, block->index, block->kernel->name, coop->file, coop->line);
+	tsr_cpu_launch_fail(block->launch, TSR_ERR_PEER_LOST, sentence);
+	return true;
+}
+
+/**
+ * The longest sleep grows with the crowd, so that hundreds of sleepers do not keep the processors busy by looking. A ring wakes
+ * at once; this bounds only how late an abort or a lost rank is seen.
+ */
+static uint64_t longest_sleep_ns(const tsr_cpu_env_t *env)
+{
+	return 1000000u +
+	       50000u * (uint64_t)atomic_load_explicit(&env->host->words->rank[env->rank].sleepers, memory_order_relaxed);
+}
+
+/** Why a wait that has not succeeded ends now; TSR_WAIT_OK: it goes on. */
+static int given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t *asked)
+{
+	if (tsr_cpu_aborted(coop))
+		return TSR_WAIT_ABORTED;
+	if (p->waited_ns >= p->deadline_ns)
+		return TSR_WAIT_EXPIRED;
+	if (now - *asked < LOST_EVERY_NS)
+		return TSR_WAIT_OK;
+	*asked = now;
+	return rank_lost(coop) ? TSR_WAIT_ABORTED : TSR_WAIT_OK;
+}
+
+int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
+{
+	const tsr_cpu_env_t *env = coop->block->env;
+	uint64_t begin = 0, asked = 0, sleep_ns = 20000;
+	int yields = 0;
+	for (;;) {
+		bool many = crowded(env);
+		if (look(p, many ? LOOKS_CROWDED : LOOKS))
+			return TSR_WAIT_OK;
+		uint64_t now = tsr_now_ns();
+		if (begin == 0) /* after the first looks: a wait that is over by then needs no clock */
+			begin = asked = now;
+		p->waited_ns = now - begin;
+		int how = given_up(coop, p, now, &asked);
+		if (how != TSR_WAIT_OK)
+			return how;
+		if (!many && p->waited_ns < AWAKE_NS)
+			continue;
+		if (many && yields++ < YIELDS_CROWDED) {
+			sched_yield();
+			continue;
+		}
+		uint64_t left = p->deadline_ns - p->waited_ns, most = longest_sleep_ns(env);
+		p->sleep(p->ctx, sleep_ns < left ? sleep_ns : left);
+		sleep_ns = sleep_ns * 2 < most ? sleep_ns * 2 : most;
+	}
+}
+
+void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag)
+{
+	const tsr_cpu_block_t *block = coop->block;
+	const tsr_host_t *host = block->env->host;
+	record->rank = block->env->rank;
+	record->block = block->index;
+	record->worker = coop->worker->index;
+	snprintf(record->kernel, sizeof record->kernel, "%s", block->kernel->name);
+	snprintf(record->site, sizeof record->site, "%s:%d", coop->file, coop->line);
+	host->keep_wait_record(host->ctx, record, flag);
+}
+
+void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...)
+{
+	char detail[256], sentence[640];
+	va_list arguments;
+	va_start(arguments, what);
+	vsnprintf(detail, sizeof detail, what, arguments);
+	va_end(arguments);
+	snprintf(sentence, sizeof sentence, "rank %d, block %d of kernel %s waited %.3g s at %s for %s", record->rank,
+		 record->block, record->kernel, (double)record->waited_ns / 1e9, record->site, detail);
+	tsr_cpu_launch_fail(coop->block->launch, TSR_ERR_TIMEOUT, sentence);
+}

@@ -1,0 +1,27 @@
+/* Patience: how a thread waits without starving those it waits for, and what it leaves behind when it gives up. */
+#ifndef TESSERA_CPUEMU_WAIT_H
+#define TESSERA_CPUEMU_WAIT_H
+
+#include <stdio.h>
+
+#include "cpuemu/dev/bell.h"
+
+/** A wait for anything: spins, then yields, then sleeps ever longer. */
+typedef struct tsr_patience {
+	bool (*over)(void *ctx); /* looks; true ends the wait, with acquire */
+	void (*sleep)(void *ctx, uint64_t ns);
+	void *ctx;
+	uint64_t deadline_ns; /* relative */
+	uint64_t waited_ns;   /* left behind */
+} tsr_patience_t;
+
+/** Returns TSR_WAIT_OK, _EXPIRED, or _ABORTED. */
+int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *patience);
+
+/** Fills who and where into `record` and keeps it; `flag` is mine, or null. */
+void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag);
+
+/** Ends the world with TSR_ERR_TIMEOUT: "rank R, block B of kernel K waited T s at SITE for ...". */
+void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

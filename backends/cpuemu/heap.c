@@ -1,0 +1,186 @@
+/* The emulated heap: a memory file that every rank maps. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cpuemu/device.h"
+#include "src/base/error.h"
+
+/** Lies behind the heap, so that checking a mapping never touches what is allocated. */
+typedef struct heap_tail {
+	char magic[16];
+	uint64_t rank, process, size_bytes;
+	_Atomic uint64_t mapped;         /* how many ranks have mapped it */
+	uint64_t pattern[TSR_MAX_RANKS]; /* pattern[r]: written and read back by rank r */
+} heap_tail_t;
+
+static const char magic[16] = "tessera heap 1";
+
+enum { ALIGN = 2 << 20 }; /* the largest alignment of an allocation: offsets are aligned, so the base has to be */
+
+static size_t page_round(size_t size_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	return (size_bytes + page - 1) / page * page;
+}
+
+static heap_tail_t *tail_of(void *base, size_t size_bytes)
+{
+	return (heap_tail_t *)(void *)((unsigned char *)base + page_round(size_bytes));
+}
+
+/** Maps the file at a multiple of ALIGN: room for one more is taken, the file laid into it, the rest given back. */
+static void *map_aligned(int fd, size_t bytes)
+{
+	size_t whole = page_round(bytes);
+	unsigned char *room = mmap(NULL, whole + ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return MAP_FAILED;
+	size_t before = (ALIGN - (uintptr_t)room % ALIGN) % ALIGN;
+	void *base = mmap(room + before, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+	if (base == MAP_FAILED) {
+		int cause = errno;
+		munmap(room, whole + ALIGN);
+		errno = cause;
+		return base;
+	}
+	if (before > 0)
+		munmap(room, before);
+	if (before < ALIGN)
+		munmap(room + before + whole, ALIGN - before);
+	return base;
+}
+
+static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, void **base_out)
+{
+	void *base = map_aligned(fd, bytes);
+	if (base == MAP_FAILED)
+		return tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
+				 bytes, whose, rank, strerror(errno));
+	*base_out = base;
+	return TSR_OK;
+}
+
+static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+{
+	int rank = device->env.rank;
+	size_t bytes = page_round(size_bytes) + sizeof(heap_tail_t);
+	void *base = NULL;
+	int fd = memfd_create("tessera-heap", MFD_CLOEXEC);
+	if (fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "making the memory file of rank %d's heap failed: %s; raise the limit on open files", rank,
+				 strerror(errno));
+	if (ftruncate(fd, (off_t)bytes) != 0) {
+		int cause = errno;
+		close(fd);
+		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %zu bytes failed: %s; set TESSERA_HEAP_SIZE lower", rank,
+				 bytes, strerror(cause));
+	}
+	tsr_status_t status = map_file(fd, bytes, "my own", rank, &base);
+	if (status != TSR_OK) {
+		close(fd);
+		return status;
+	}
+	heap_tail_t *tail = tail_of(base, size_bytes);
+	memcpy(tail->magic, magic, sizeof magic);
+	tail->rank = (uint64_t)rank;
+	tail->process = (uint64_t)getpid();
+	tail->size_bytes = size_bytes;
+	device->env.base[rank] = base;
+	device->env.heap_bytes = size_bytes;
+	device->mapped[rank] = base;
+	device->mapped_bytes = bytes;
+	*export_out = (tsr_heap_export_t){.fd = fd, .process = (uint64_t)getpid(), .address = (uint64_t)(uintptr_t)base};
+	export_out->size_bytes = size_bytes;
+	return TSR_OK;
+}
+
+/** It is the heap that it claims to be, and stores and atomics reach it. */
+static tsr_status_t heap_check(const tsr_device_t *device, void *base, const tsr_heap_export_t *peer, int rank)
+{
+	heap_tail_t *tail = tail_of(base, (size_t)peer->size_bytes);
+	int me = device->env.rank;
+	volatile uint64_t *pattern = &tail->pattern[me];
+	uint64_t value = 0x7e55e7a000000000u | (uint64_t)me << 16 | (uint64_t)rank;
+	if (memcmp(tail->magic, magic, sizeof magic) != 0 || tail->rank != (uint64_t)rank || tail->process != peer->process ||
+	    tail->size_bytes != peer->size_bytes)
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "what rank %d exported as its heap is not that heap; descriptors were mixed up between ranks",
+				 rank);
+	*pattern = value;
+	/* Relaxed: only the count matters, nothing is handed over. */
+	uint64_t before = atomic_fetch_add_explicit(&tail->mapped, 1, memory_order_relaxed);
+	if (*pattern != value || before >= (uint64_t)device->env.size)
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "rank %d's heap does not keep what rank %d writes to it; do not share heaps of two worlds", rank,
+				 me);
+	return TSR_OK;
+}
+
+static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count, void **bases_out)
+{
+	for (int r = 0; r < count; r++) {
+		void *base = (void *)(uintptr_t)exports[r].address;
+		if (exports[r].size_bytes != device->env.heap_bytes)
+			return tsr_error(TSR_ERR_MISMATCH,
+					 "rank %d has a heap of %llu bytes, rank %d one of %zu; set TESSERA_HEAP_SIZE alike", r,
+					 (unsigned long long)exports[r].size_bytes, device->env.rank, device->env.heap_bytes);
+		if (exports[r].process != (uint64_t)getpid()) {
+			tsr_status_t status = map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
+			if (status != TSR_OK)
+				return status;
+			device->mapped[r] = base;
+		}
+		device->env.base[r] = base;
+		tsr_status_t status = heap_check(device, base, &exports[r], r);
+		if (status != TSR_OK)
+			return status;
+	}
+	for (int r = 0; r < count; r++)
+		bases_out[r] = device->env.base[r];
+	return TSR_OK;
+}
+
+static void heap_unmap(tsr_device_t *device)
+{
+	for (int r = 0; r < TSR_MAX_RANKS; r++) {
+		if (device->mapped[r])
+			munmap(device->mapped[r], device->mapped_bytes);
+		device->mapped[r] = NULL;
+		device->env.base[r] = NULL;
+	}
+	device->env.heap_bytes = 0;
+}
+
+static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host, size_t size_bytes)
+{
+	(void)device;
+	memcpy(heap, host, size_bytes);
+	return TSR_OK;
+}
+
+static tsr_status_t heap_read(tsr_device_t *device, void *host, const void *heap, size_t size_bytes)
+{
+	(void)device;
+	memcpy(host, heap, size_bytes);
+	return TSR_OK;
+}
+
+static tsr_status_t heap_fill(tsr_device_t *device, void *heap, int byte, size_t size_bytes)
+{
+	(void)device;
+	memset(heap, byte, size_bytes);
+	return TSR_OK;
+}
+
+const tsr_heap_ops_t tsr_cpu_heap_ops = {
+	.size = sizeof(tsr_heap_ops_t),
+	.create = heap_create,
+	.map = heap_map,
+	.unmap = heap_unmap,
+	.write = heap_write,
+	.read = heap_read,
+	.fill = heap_fill,
+};
