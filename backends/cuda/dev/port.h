@@ -1,0 +1,176 @@
+/* The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later. What it must define: tessera/dev/gpu/port.h. */
+#ifndef TESSERA_CUDA_PORT_H
+#define TESSERA_CUDA_PORT_H
+
+#if !defined(__CUDACC_VER_MAJOR__) || __CUDACC_VER_MAJOR__ < 13
+#error "the CUDA port needs nvcc 13 or later: earlier ones have no scoped atomics of their own"
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#error "the CUDA port needs compute capability 9.0 or later: compile with -gencode=arch=compute_90a,code=sm_90a"
+#endif
+
+#include "cuda/dev/threads.h"
+
+#define TSR_PORT_DEVICE __device__
+#define TSR_PORT_SHARED __shared__
+#define TSR_PORT_ENTRY(threads_) extern "C" __global__ void __launch_bounds__(threads_)
+#define TSR_PORT_BY_VALUE(type_) const __grid_constant__ type_
+#define TSR_PORT_SOLE_THREADS TSR_CUDA_SOLE_THREADS
+#define TSR_PORT_MAIN_THREADS TSR_CUDA_MAIN_THREADS
+#define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
+#define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
+
+#define TSR_RELAXED __NV_ATOMIC_RELAXED
+#define TSR_ACQUIRE __NV_ATOMIC_ACQUIRE
+#define TSR_RELEASE __NV_ATOMIC_RELEASE
+#define TSR_ACQ_REL __NV_ATOMIC_ACQ_REL
+#define TSR_SEQ_CST __NV_ATOMIC_SEQ_CST
+#define TSR_SCOPE_BLOCK __NV_THREAD_SCOPE_BLOCK
+#define TSR_SCOPE_DEVICE __NV_THREAD_SCOPE_DEVICE
+#define TSR_SCOPE_SYSTEM __NV_THREAD_SCOPE_SYSTEM
+
+#include "tessera/dev/gpu/port.h"
+
+/* ---- threads, time, memory */
+
+TSR_DEV int tsr_port_thread(void)
+{
+	return (int)threadIdx.x;
+}
+
+TSR_DEV int tsr_port_block(void)
+{
+	return (int)blockIdx.x;
+}
+
+TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
+{
+	extern __shared__ __align__(128) unsigned char tsr_cuda_dynamic_shared[];
+	return tsr_cuda_dynamic_shared;
+}
+
+/* A barrier orders and carries what its threads did, at block scope: who releases after it releases for all of them. */
+TSR_DEV void tsr_port_meet_block(void)
+{
+	__syncthreads();
+}
+
+/* Named barriers 1 .. 15 are the workers'; 0 is the block's. */
+TSR_DEV void tsr_port_meet_worker(int worker, int threads)
+{
+	__asm__ volatile("bar.sync %0, %1;" ::"r"(1 + worker), "r"(threads) : "memory");
+}
+
+TSR_DEV uint64_t tsr_port_clock(void)
+{
+	uint64_t ns;
+	__asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+/* Polling at full speed: a rest costs latency, and the poll of one thread costs the others nothing. */
+TSR_DEV void tsr_port_pause(void)
+{
+}
+
+template <typename T> TSR_DEV T *tsr_port_global(T *p)
+{
+	return (T *)__cvta_global_to_generic(__cvta_generic_to_global((const void *)p));
+}
+
+template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
+{
+	return __isShared((const void *)p);
+}
+
+TSR_DEV float tsr_port_widen_f16(uint16_t bits)
+{
+	float x;
+	__asm__("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+	return x;
+}
+
+TSR_DEV uint16_t tsr_port_round_f16(float x)
+{
+	uint16_t bits;
+	__asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+	return bits;
+}
+
+/* ---- order: template arguments are literals to nvcc, function arguments are not */
+
+#define TSR_CUDA_FENCE(kind_)                                                  \
+	do {                                                                   \
+		if constexpr (SCOPE == TSR_SCOPE_SYSTEM)                       \
+			__asm__ volatile("fence." kind_ ".sys;" ::: "memory"); \
+		else if constexpr (SCOPE == TSR_SCOPE_DEVICE)                  \
+			__asm__ volatile("fence." kind_ ".gpu;" ::: "memory"); \
+		else                                                           \
+			__asm__ volatile("fence." kind_ ".cta;" ::: "memory"); \
+	} while (0)
+
+/** PTX has no fence that only acquires or only releases; the compiler's builtin would make fence.sc of those. */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
+{
+	if constexpr (ORDER == TSR_SEQ_CST)
+		TSR_CUDA_FENCE("sc");
+	else
+		TSR_CUDA_FENCE("acq_rel");
+}
+
+/* The barrier between a thread's stores and another's release, or another's acquire and a thread's loads, is enough here. */
+template <int SCOPE> TSR_DEV void tsr_port_drain(void)
+{
+}
+
+template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
+{
+}
+
+template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
+{
+	return __nv_atomic_load_n(p, ORDER, SCOPE);
+}
+
+template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W v)
+{
+	__nv_atomic_store_n(p, v, ORDER, SCOPE);
+}
+
+template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_xchg(W *p, W v)
+{
+	return __nv_atomic_exchange_n(p, v, ORDER, SCOPE);
+}
+
+/** What a type is added as: 64-bit words without a sign, whose bits are the same. */
+template <typename T> struct tsr_cuda_sum {
+	typedef T type;
+};
+template <> struct tsr_cuda_sum<int64_t> {
+	typedef uint64_t type;
+};
+
+template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
+{
+	typedef typename tsr_cuda_sum<T>::type sum_t;
+	return (T)__nv_atomic_fetch_add((sum_t *)p, (sum_t)v, ORDER, SCOPE);
+}
+
+#define TSR_CUDA_RMW(name_)                                                               \
+	template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_##name_(T *p, T v) \
+	{                                                                                 \
+		return __nv_atomic_fetch_##name_(p, v, ORDER, SCOPE);                     \
+	}
+TSR_CUDA_RMW(and)
+TSR_CUDA_RMW(or)
+TSR_CUDA_RMW(xor)
+TSR_CUDA_RMW(min)
+TSR_CUDA_RMW(max)
+
+template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+{
+	__nv_atomic_compare_exchange_n(p, &expected, desired, false, ORDER, FAILURE, SCOPE);
+	return expected;
+}
+
+#endif

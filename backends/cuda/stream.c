@@ -1,0 +1,84 @@
+/* Streams. */
+#include <stdlib.h>
+
+#include "cuda/device.h"
+#include "src/base/error.h"
+
+static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **stream_out)
+{
+	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
+	if (!stream)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a stream; free some");
+	tsr_status_t status = tsr_cuda_enter(device);
+	if (status == TSR_OK) {
+		status = tsr_cuda_check(&device->cu, device->cu.stream_create(&stream->stream, CU_STREAM_NON_BLOCKING),
+					"destroy streams that are not needed", "making a stream on rank %d", device->host->rank);
+		tsr_cuda_leave(device);
+	}
+	if (status != TSR_OK) {
+		free(stream);
+		return status;
+	}
+	stream->device = device;
+	pthread_mutex_lock(&device->lock);
+	stream->serial = ++device->serials;
+	stream->next = device->streams;
+	device->streams = stream;
+	pthread_mutex_unlock(&device->lock);
+	*stream_out = stream;
+	return TSR_OK;
+}
+
+static void stream_destroy(tsr_device_stream_t *stream)
+{
+	tsr_device_t *device = stream->device;
+	pthread_mutex_lock(&device->lock);
+	for (tsr_device_stream_t **s = &device->streams; *s; s = &(*s)->next)
+		if (*s == stream) {
+			*s = stream->next;
+			break;
+		}
+	pthread_mutex_unlock(&device->lock);
+	if (tsr_cuda_enter(device) == TSR_OK) {
+		(void)device->cu.stream_destroy(stream->stream);
+		tsr_cuda_leave(device);
+	}
+	free(stream);
+}
+
+/**
+ * Has no deadline of its own: a kernel may compute for hours. It ends all the same, because every wait inside a kernel has the
+ * world's deadline and returns when the world ends, and every block then runs to its end.
+ */
+static tsr_status_t stream_sync(tsr_device_stream_t *stream)
+{
+	tsr_device_t *device = stream->device;
+	tsr_status_t status = tsr_cuda_enter(device);
+	if (status != TSR_OK)
+		return status;
+	CUresult code = tsr_cuda_await(device, stream->stream, NULL);
+	tsr_cuda_leave(device);
+	return tsr_cuda_verdict(device, stream->serial, code);
+}
+
+static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_event_t *event)
+{
+	tsr_device_t *device = stream->device;
+	tsr_status_t status = tsr_cuda_enter(device);
+	if (status != TSR_OK)
+		return status;
+	status = tsr_cuda_check(&device->cu, device->cu.stream_wait(stream->stream, event->event, CU_EVENT_WAIT_DEFAULT),
+				"a kernel may have crashed before: see what was said first", "letting a stream of rank %d wait",
+				device->host->rank);
+	tsr_cuda_leave(device);
+	return status;
+}
+
+const tsr_stream_ops_t tsr_cuda_stream_ops = {
+	.size = sizeof(tsr_stream_ops_t),
+	.create = stream_create,
+	.destroy = stream_destroy,
+	.launch = tsr_cuda_launch,
+	.sync = stream_sync,
+	.wait_event = stream_wait_event,
+};
