@@ -1,0 +1,117 @@
+/* The device port for HIP: clang 19 or later, gfx90a and gfx942, no vendor header. What it must define: tessera/dev/gpu/port.h. */
+#ifndef TESSERA_HIP_PORT_H
+#define TESSERA_HIP_PORT_H
+
+#if !defined(__clang__) || __clang_major__ < 19
+#error "the HIP port needs clang 19 or later: compile with clang-19 -x hip"
+#endif
+#if !defined(__HIP_DEVICE_COMPILE__)
+#error "the HIP port is for devices only: compile with --offload-device-only; the host half is the C compiler's"
+#endif
+#if !defined(__gfx90a__) && !defined(__gfx942__)
+#error "the HIP port knows gfx90a and gfx942: on others the caches are not what its ordered accesses were written for"
+#endif
+
+#include "hip/dev/threads.h"
+
+#define TSR_PORT_DEVICE __attribute__((device))
+#define TSR_PORT_SHARED __attribute__((shared))
+#define TSR_PORT_ENTRY(threads_) \
+	extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(threads_, threads_))) void
+#define TSR_PORT_BY_VALUE(type_) const type_
+#define TSR_PORT_SOLE_THREADS TSR_HIP_SOLE_THREADS
+#define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
+
+#define TSR_RELAXED __ATOMIC_RELAXED
+#define TSR_ACQUIRE __ATOMIC_ACQUIRE
+#define TSR_RELEASE __ATOMIC_RELEASE
+#define TSR_ACQ_REL __ATOMIC_ACQ_REL
+#define TSR_SEQ_CST __ATOMIC_SEQ_CST
+#define TSR_SCOPE_BLOCK __HIP_MEMORY_SCOPE_WORKGROUP
+#define TSR_SCOPE_DEVICE __HIP_MEMORY_SCOPE_AGENT
+#define TSR_SCOPE_SYSTEM __HIP_MEMORY_SCOPE_SYSTEM
+
+#include "tessera/dev/gpu/port.h"
+
+#include "hip/dev/order.h"
+
+/* ---- threads, time, memory */
+
+TSR_DEV int tsr_port_thread(void)
+{
+	return (int)__builtin_amdgcn_workitem_id_x();
+}
+
+TSR_DEV int tsr_port_block(void)
+{
+	return (int)__builtin_amdgcn_workgroup_id_x();
+}
+
+TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
+{
+	extern __attribute__((shared)) __attribute__((aligned(128))) unsigned char tsr_hip_dynamic_shared[];
+	return tsr_hip_dynamic_shared;
+}
+
+/*
+ * The barrier lets waves go on while their stores are on the way, and a release that one wave makes afterwards would not wait for
+ * those of the others: so every wave waits for its own before.
+ */
+TSR_DEV void tsr_port_meet_block(void)
+{
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	tsr_hip_settle();
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	tsr_hip_no_earlier();
+}
+
+/* A worker is one wave: its lanes have met. The compiler must not move accesses across, and the wave waits as above. */
+TSR_DEV void tsr_port_meet_worker(int worker, int threads)
+{
+	(void)worker;
+	(void)threads;
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+	tsr_hip_settle();
+	__builtin_amdgcn_wave_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+
+TSR_DEV uint64_t tsr_port_clock(void)
+{
+	return __builtin_readsteadycounter();
+}
+
+TSR_DEV void tsr_port_pause(void)
+{
+	__builtin_amdgcn_s_sleep(1);
+}
+
+template <typename T> TSR_DEV T *tsr_port_global(T *p)
+{
+	return (T *)(__attribute__((address_space(1))) T *)p;
+}
+
+template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
+{
+	return __builtin_amdgcn_is_shared((const void *)p);
+}
+
+TSR_DEV float tsr_port_widen_f16(uint16_t bits)
+{
+	_Float16 x;
+	__builtin_memcpy(&x, &bits, sizeof x);
+	return (float)x;
+}
+
+TSR_DEV uint16_t tsr_port_round_f16(float x)
+{
+	_Float16 half = (_Float16)x;
+	uint16_t bits;
+	__builtin_memcpy(&bits, &half, sizeof bits);
+	return bits;
+}
+
+#endif
