@@ -1,0 +1,30 @@
+/* What the host hands to every kernel of this folder. */
+#ifndef GEMM_ALL_SCATTER_ARGS_H
+#define GEMM_ALL_SCATTER_ARGS_H
+
+#include "tessera/types.h"
+
+/**
+ * What the ranks tell each other, in the heap, cleared before the first use. Epochs live here and advance here, so that a launch
+ * repeated with the same arguments is right, and no flag is ever reset.
+ */
+typedef struct gas_sync {
+	uint64_t epoch;                  /* products completed on this rank */
+	uint64_t finished;               /* blocks of the running launch that have ended */
+	uint64_t retired[TSR_MAX_RANKS]; /* retired[r]: the epoch for which rank r's C may be written (RETIRED) */
+	uint64_t stored[TSR_MAX_RANKS];  /* stored[r]: the epoch whose tiles rank r has stored to me (READY) */
+} gas_sync_t;
+
+typedef struct gas_args {
+	tsr_view_t a;        /* M x K, a copy on every rank */
+	tsr_view_t b;        /* K x n: my columns of B */
+	tsr_view_t c;        /* M x N: the whole product, on every rank */
+	int64_t first_col;   /* where my n columns begin in C */
+	int64_t group;       /* rows of tiles walked together: tsr_grouped_order */
+	int32_t gemm_blocks; /* workgroup-specialised: the blocks below this one compute, the others send */
+	int32_t reserved;
+	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
+	TSR_HEAP gas_sync_t *sync;
+} gas_args_t;
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Unfused, bulk-synchronous: Iris paper, section 4.1.1, Listing 3.
+ * Two kernels on one stream: the whole product goes to my C, and when the last block has ended, from there to the peers.
+ */
+#ifndef GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
+#define GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
+
+#include "kernels/gemm_all_scatter/handshake.h"
+
+/** Epilogue: keeps the tile in my C. */
+TSR_FN void gas_keep(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
+{
+	const gas_run_t *run = (const gas_run_t *)ctx;
+	tsr_tile_store(me, gas_slab(run->args), at, c);
+}
+
+TSR_KERNEL(gas_gemm, gas_args_t, a)
+{
+	gas_run_t run = gas_begin(block, a);
+	tsr_role(block, "compute");
+	tsr_gemm(tile, block, a->a, a->b, gas_tasks(&run, tsr_block_index(block), tsr_block_count(block)), gas_order, TSR_NO_GATE,
+		 gas_keep, &run);
+}
+
+TSR_KERNEL(gas_all_scatter, gas_args_t, a)
+{
+	gas_run_t run = gas_begin(block, a);
+	tsr_role(block, "send");
+	gas_open(block, &run, tsr_block_index(block));
+	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a); task += tsr_block_count(block))
+		gas_put_tile(block, a, gas_order(task, &run));
+	gas_close(block, &run, tsr_block_count(block));
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* Names, shapes and tiles: all that can be judged without a device. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/gemm_all_scatter/config.h"
+
+static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
+	[GAS_BULK_SYNCHRONOUS] = {"bulk-synchronous", {"gas_gemm", "gas_all_scatter"}, false},
+	[GAS_PRODUCER_CONSUMER] = {"producer-consumer", {"gas_producer", "gas_consumer"}, true},
+	[GAS_FUSED_SEQUENTIAL] = {"fused-sequential", {"gas_fused_sequential", NULL}, false},
+	[GAS_FUSED_WORKGROUP] = {"fused-workgroup-specialized", {"gas_fused_workgroup", NULL}, true},
+	[GAS_FUSED_WAVE] = {"fused-wave-specialized", {"gas_fused_wave", NULL}, false},
+};
+
+const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
+{
+	return &patterns[pattern];
+}
+
+static bool is_pattern(gas_pattern_t pattern)
+{
+	return (unsigned)pattern < GAS_PATTERN_COUNT;
+}
+
+const char *gas_pattern_name(gas_pattern_t pattern)
+{
+	return is_pattern(pattern) ? patterns[pattern].name : "?";
+}
+
+/** The name in the spelling of the table: without "unfused-", with -ized. False where it is too long to be one. */
+static bool spell_pattern(const char *text, char *spelt, size_t size, bool *unfused)
+{
+	static const char prefix[] = "unfused-", british[] = "specialised";
+	*unfused = strncmp(text, prefix, strlen(prefix)) == 0;
+	if ((size_t)snprintf(spelt, size, "%s", text + (*unfused ? strlen(prefix) : 0)) >= size)
+		return false;
+	char *end = strstr(spelt, british);
+	if (end)
+		end[strlen("speciali")] = 'z';
+	return true;
+}
+
+tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
+{
+	const char *names[GAS_PATTERN_COUNT + 1] = {NULL};
+	char spelt[64];
+	bool unfused, short_enough = spell_pattern(text, spelt, sizeof spelt, &unfused);
+	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {
+		names[p] = patterns[p].name;
+		if (short_enough && strcmp(spelt, names[p]) == 0 && !(unfused && p >= GAS_FUSED_SEQUENTIAL)) {
+			*pattern_out = (gas_pattern_t)p;
+			return TSR_OK;
+		}
+	}
+	const char *near = short_enough ? tsr_nearest_name(spelt, names) : NULL;
+	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown%s%s%s: there are %s, %s, %s, %s and %s", text,
+			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", names[0], names[1], names[2],
+			 names[3], names[4]);
+}
+
+gas_share_t gas_share(int64_t n, int rank, int ranks)
+{
+	/* r * n / ranks in parts, so that it cannot overflow. */
+	int64_t each = n / ranks, rest = n % ranks;
+	int64_t begin = rank * each + rank * rest / ranks;
+	int64_t end = (rank + 1) * each + (rank + 1) * rest / ranks;
+	return (gas_share_t){begin, end - begin};
+}
+
+int64_t gas_largest_share(int64_t n, int ranks)
+{
+	return n / ranks + (n % ranks != 0);
+}
+
+/** Whether rows x cols elements have a size that the address space can hold. */
+static bool bytes_fit(int64_t rows, int64_t cols, tsr_dtype_t dtype)
+{
+	int64_t bytes;
+	return !__builtin_mul_overflow(rows, cols, &bytes) &&
+	       !__builtin_mul_overflow(bytes, (int64_t)tsr_dtype_bytes(dtype), &bytes);
+}
+
+static tsr_status_t check_shape(const gas_config_t *config)
+{
+	int64_t m = config->m, n = config->n, k = config->k;
+	if (m < 1 || n < 1 || k < 1)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
+				 m, n, k);
+	if (!bytes_fit(m, k, config->dtype) || !bytes_fit(k, n, config->dtype) || !bytes_fit(m, n, config->dtype))
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
+				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
+				 m, n, k);
+	return TSR_OK;
+}
+
+void gas_variant_name(tsr_dtype_t dtype, gas_tile_size_t tile, char name_out[GAS_VARIANT_SIZE])
+{
+	(void)snprintf(name_out, GAS_VARIANT_SIZE, "%s_%dx%dx%d", tsr_dtype_name(dtype), tile.m, tile.n, tile.k);
+}
+
+bool gas_tile_at(int *index, tsr_dtype_t dtype, gas_pattern_t pattern, gas_tile_size_t *tile_out)
+{
+	const tsr_kernel_t *kernel;
+	while ((kernel = tsr_kernel_at((*index)++)) != NULL) {
+		gas_tile_size_t tile;
+		char name[GAS_VARIANT_SIZE];
+		const char *extents = strchr(kernel->variant, '_');
+		if (strcmp(kernel->name, patterns[pattern].kernels[0]) != 0 || !extents ||
+		    sscanf(extents, "_%dx%dx%d", &tile.m, &tile.n, &tile.k) != 3)
+			continue;
+		gas_variant_name(dtype, tile, name);
+		if (strcmp(kernel->variant, name) != 0)
+			continue;
+		*tile_out = tile;
+		return true;
+	}
+	return false;
+}
+
+/** Writes the tiles that are built for the dtype, such as "16x16x16, 64x64x32"; "" where none is. */
+static void list_tiles(const gas_config_t *config, char *list, size_t size)
+{
+	gas_tile_size_t tile;
+	size_t used = 0;
+	list[0] = '\0';
+	for (int index = 0; used < size && gas_tile_at(&index, config->dtype, config->pattern, &tile);)
+		used += (size_t)snprintf(list + used, size - used, "%s%dx%dx%d", used ? ", " : "", tile.m, tile.n, tile.k);
+}
+
+static tsr_status_t check_tile(const gas_config_t *config)
+{
+	char built[256], variant[GAS_VARIANT_SIZE];
+	list_tiles(config, built, sizeof built);
+	if (built[0] == '\0')
+		return tsr_error(TSR_ERR_NOT_FOUND, "GEMM + all-scatter is not built for dtype %s; use bf16, f16 or f32",
+				 tsr_dtype_name(config->dtype));
+	if (gas_tile_is_automatic(config->tile))
+		return TSR_OK;
+	gas_variant_name(config->dtype, config->tile, variant);
+	if (!tsr_kernel_find(patterns[config->pattern].kernels[0], variant))
+		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", config->tile.m,
+				 config->tile.n, config->tile.k, tsr_dtype_name(config->dtype), built);
+	return TSR_OK;
+}
+
+static tsr_status_t check_blocks(const gas_config_t *config)
+{
+	bool sends_apart = patterns[config->pattern].sends_apart;
+	if (config->blocks < 0 || config->comm_blocks < 0)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%d blocks, %d of which send, cannot be launched: give at least 1, or 0 for automatic",
+				 config->blocks, config->comm_blocks);
+	if (!sends_apart)
+		return TSR_OK;
+	if (config->blocks == 1)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "pattern %s needs at least 2 blocks, one that computes and one that sends; 1 was asked for",
+				 gas_pattern_name(config->pattern));
+	if (config->blocks && config->comm_blocks >= config->blocks)
+		return tsr_error(TSR_ERR_ARGUMENT, "%d of %d blocks send, so none computes; let at most %d send",
+				 config->comm_blocks, config->blocks, config->blocks - 1);
+	return TSR_OK;
+}
+
+tsr_status_t gas_config_check(const gas_config_t *config, int ranks)
+{
+	if (!is_pattern(config->pattern))
+		return tsr_error(TSR_ERR_ARGUMENT, "pattern %d is none of 0 .. %d; gas_pattern_parse knows their names",
+				 (int)config->pattern, GAS_PATTERN_COUNT - 1);
+	if (ranks < 1 || ranks > TSR_MAX_RANKS)
+		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d", TSR_MAX_RANKS, ranks);
+	tsr_status_t status = check_shape(config);
+	if (status == TSR_OK)
+		status = check_tile(config);
+	if (status == TSR_OK)
+		status = check_blocks(config);
+	return status;
+}

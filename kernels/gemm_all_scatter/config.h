@@ -1,0 +1,32 @@
+/* What the parts of the host half share among themselves. */
+#ifndef GEMM_ALL_SCATTER_CONFIG_H
+#define GEMM_ALL_SCATTER_CONFIG_H
+
+#include "kernels/gemm_all_scatter/gemm_all_scatter.h"
+
+/** The kernels of a pattern, in the order of their launch. */
+typedef struct gas_pattern_kernels {
+	const char *name;       /* of the pattern */
+	const char *kernels[2]; /* null: none */
+	bool sends_apart;       /* some of the blocks only send */
+} gas_pattern_kernels_t;
+
+const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern);
+
+/** The most columns that any rank's share of `n` has: what every rank allocates. */
+int64_t gas_largest_share(int64_t n, int ranks);
+
+enum { GAS_VARIANT_SIZE = 48 };
+
+/** The variant's name, such as "bf16_64x64x32". */
+void gas_variant_name(tsr_dtype_t dtype, gas_tile_size_t tile, char name_out[GAS_VARIANT_SIZE]);
+
+/** Walks the tiles that this executable has for a dtype: the next from `*index` on (0 at first). False past the last. */
+bool gas_tile_at(int *index, tsr_dtype_t dtype, gas_pattern_t pattern, gas_tile_size_t *tile_out);
+
+static inline bool gas_tile_is_automatic(gas_tile_size_t tile)
+{
+	return tile.m == 0 && tile.n == 0 && tile.k == 0;
+}
+
+#endif

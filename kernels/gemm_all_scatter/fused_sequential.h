@@ -1,0 +1,28 @@
+/*
+ * Fused, sequential: Iris paper, section 4.2.1, Listing 4.
+ * One kernel: each tile goes from registers to every rank as soon as it is computed, and is never read back from memory.
+ */
+#ifndef GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
+#define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
+
+#include "kernels/gemm_all_scatter/handshake.h"
+
+/** Epilogue: stores the tile to every rank, mine first. */
+TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
+{
+	const gas_run_t *run = (const gas_run_t *)ctx;
+	for (int i = 0; i < tsr_size(me); i++)
+		tsr_store(me, gas_slab(run->args), at, c, tsr_peer(me, i));
+}
+
+TSR_KERNEL(gas_fused_sequential, gas_args_t, a)
+{
+	gas_run_t run = gas_begin(block, a);
+	tsr_role(block, "compute and send");
+	gas_open(block, &run, tsr_block_index(block));
+	tsr_gemm(tile, block, a->a, a->b, gas_tasks(&run, tsr_block_index(block), tsr_block_count(block)), gas_order, TSR_NO_GATE,
+		 gas_scatter, &run);
+	gas_close(block, &run, tsr_block_count(block));
+}
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * Fused, producer-consumer by wave specialisation: named in the Iris paper, section 4.2.3, and left there as future work.
+ * One kernel: in each block one worker computes and another sends. Tiles pass through two stages of shared memory, so nothing is
+ * read back from the heap, and the next product runs while the last tile is on its way.
+ */
+#ifndef GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
+#define GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
+
+#include "kernels/gemm_all_scatter/handshake.h"
+
+enum { GAS_STAGES = 2 };
+enum { GAS_WORKER_COMPUTE = 0, GAS_WORKER_SEND = 1, GAS_WORKERS = 2 };
+
+typedef struct gas_wave_shared {
+	uint64_t ready[GAS_STAGES];   /* turns that have been put into the stage */
+	uint64_t retired[GAS_STAGES]; /* turns that have been sent from it */
+	TSR_SHARED_TILES(tile, stage, GAS_STAGES);
+} gas_wave_shared_t;
+
+/** What the worker that computes knows: turns count the block's tiles. */
+typedef struct gas_wave {
+	gas_run_t run; /* first, so that gas_order finds it */
+	gas_wave_shared_t *shared;
+	uint64_t turn;
+} gas_wave_t;
+
+TSR_FN tsr_view_t gas_stage(gas_wave_shared_t *shared, int stage)
+{
+	return tsr_view_shared(shared->stage[stage], TSR_TILE_DTYPE(tile), TSR_TILE_M(tile), TSR_TILE_N(tile), TSR_TILE_N(tile));
+}
+
+/** Epilogue: puts the tile into the next stage once its last content is sent. Partners: the signal and the wait in gas_send.
+ * Litmus: MP.rel.acq.sameWG-ww, for READY and for RETIRED. */
+TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
+{
+	gas_wave_t *wave = (gas_wave_t *)ctx;
+	int s = (int)(wave->turn % GAS_STAGES);
+	uint64_t use = wave->turn++ / GAS_STAGES;
+	tsr_pos_t origin = {0, 0};
+	(void)at;
+	tsr_wait_local(me, &wave->shared->retired[s], use, TSR_SCOPE_BLOCK);
+	tsr_tile_store(me, gas_stage(wave->shared, s), origin, c);
+	tsr_signal_local(me, &wave->shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
+}
+
+/** The worker that sends: takes the tiles in the same order. Partners: the signal and the wait in gas_hand_over. Litmus:
+ * MP.rel.acq.sameWG-ww. */
+TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *shared)
+{
+	tsr_tasks_t tasks = gas_tasks(run, tsr_block_index(me), tsr_block_count(me));
+	uint64_t turn = 0;
+	gas_open(me, run, tsr_block_index(me));
+	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step, turn++) {
+		int s = (int)(turn % GAS_STAGES);
+		uint64_t use = turn / GAS_STAGES;
+		tsr_wait_local(me, &shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
+		for (int i = 0; i < tsr_size(me); i++)
+			tsr_put_2d(me, gas_tile(run->args, gas_order(task, run)), gas_stage(shared, s), tsr_peer(me, i));
+		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
+	}
+	gas_close(me, run, tsr_block_count(me));
+}
+
+TSR_KERNEL_SPLIT(gas_fused_wave, GAS_WORKERS, gas_wave_shared_t, gas_args_t, a)
+{
+	gas_wave_t wave = {gas_begin(worker, a), shared, 0};
+	tsr_shared_clear(block, shared, sizeof *shared);
+	if (tsr_worker_index(worker) == GAS_WORKER_COMPUTE) {
+		tsr_role(worker, "compute");
+		tsr_gemm(tile, worker, a->a, a->b, gas_tasks(&wave.run, tsr_block_index(block), tsr_block_count(block)), gas_order,
+			 TSR_NO_GATE, gas_hand_over, &wave);
+	} else {
+		tsr_role(worker, "send");
+		gas_send(worker, &wave.run, shared);
+	}
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* Handing tiles from blocks that compute to blocks that send, through my C and one flag a tile: Iris paper, Listing 5. */
+#ifndef GEMM_ALL_SCATTER_HANDOFF_H
+#define GEMM_ALL_SCATTER_HANDOFF_H
+
+#include "kernels/gemm_all_scatter/handshake.h"
+
+/** The flag of the tile at `at`: raised to the launch's epoch when the tile stands in my C. */
+TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
+{
+	int64_t tiles_n = tsr_tiles(a->b.cols, TSR_TILE_N(tile));
+	return a->tile_ready + at.row / TSR_TILE_M(tile) * tiles_n + at.col / TSR_TILE_N(tile);
+}
+
+/** Epilogue: keeps the tile in my C and raises its flag. Partner: the wait in gas_consume. Litmus: MP.rel.acq.sameGPU-aa. */
+TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
+{
+	const gas_run_t *run = (const gas_run_t *)ctx;
+	tsr_tile_store(me, gas_slab(run->args), at, c);
+	tsr_signal_local(me, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
+}
+
+/** The `index`-th of `count` computing blocks. */
+TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index, int count)
+{
+	tsr_role(block, "compute");
+	tsr_gemm(tile, block, run->args->a, run->args->b, gas_tasks(run, index, count), gas_order, TSR_NO_GATE, gas_keep_and_signal,
+		 run);
+}
+
+/** The `index`-th of `count` sending blocks. Partner of the wait: the signal in gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
+ */
+TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count)
+{
+	tsr_role(block, "send");
+	gas_open(block, run, index);
+	for (int64_t task = index; task < gas_tile_count(run->args); task += count) {
+		tsr_pos_t at = gas_order(task, run);
+		tsr_wait_local(block, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
+		gas_put_tile(block, run->args, at);
+	}
+	gas_close(block, run, count);
+}
+
+#endif

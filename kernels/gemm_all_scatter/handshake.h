@@ -1,0 +1,54 @@
+/*
+ * How the ranks begin and end a product. RETIRED says "my C may be written", READY says "my tiles are in your C".
+ * When a launch ends on a rank, all of C on that rank is complete; the next launch may follow at once, with the same arguments.
+ */
+#ifndef GEMM_ALL_SCATTER_HANDSHAKE_H
+#define GEMM_ALL_SCATTER_HANDSHAKE_H
+
+#include "kernels/gemm_all_scatter/tiles.h"
+
+/**
+ * The launch's epoch. Called by every block. The epoch was stored before the last launch ended (gas_close), which happens
+ * before this one begins, so relaxed is enough.
+ */
+TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
+{
+	gas_run_t run = {a, 1 + tsr_atomic_load(me, &a->sync->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE)};
+	return run;
+}
+
+/**
+ * Before a sender's first store to a peer: the first of my senders tells every rank that my C may be written; each waits until
+ * all ranks have said so. Called by every sender, `sender` being its index.
+ * The signal's partner is the wait below on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ */
+TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
+{
+	TSR_HEAP gas_sync_t *sync = run->args->sync;
+	if (sender == 0)
+		tsr_signal_all(me, &sync->retired[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
+	for (int i = 1; i < tsr_size(me); i++)
+		tsr_wait(me, &sync->retired[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+}
+
+/**
+ * After a sender's last store: the last of my `senders` to come here tells every rank that my tiles are in its C, waits until all
+ * ranks have said so, and advances the epoch.
+ * The add releases each sender's stores to the last one, which acquires them (litmus: MP.rmw.sameGPU-aa) and passes
+ * them on with its own release (ISA2.ra.GPU+SYS-as). The signal's partner is the wait below on the other ranks.
+ */
+TSR_FN void gas_close(tsr_coop_t *me, const gas_run_t *run, int senders)
+{
+	TSR_HEAP gas_sync_t *sync = run->args->sync;
+	uint64_t before = tsr_atomic_add(me, &sync->finished, (uint64_t)1, tsr_rank(me), TSR_ACQ_REL, TSR_SCOPE_DEVICE);
+	if (before + 1 < (uint64_t)senders)
+		return;
+	tsr_signal_all(me, &sync->stored[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
+	for (int i = 1; i < tsr_size(me); i++)
+		tsr_wait(me, &sync->stored[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+	/* Read by the next launch only, which begins after this one has ended. */
+	tsr_atomic_store(me, &sync->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(me, &sync->epoch, run->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+#endif

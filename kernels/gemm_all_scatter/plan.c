@@ -1,0 +1,352 @@
+/* A plan: what one pattern needs on one rank, and its launches. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/gemm_all_scatter/args.h"
+#include "kernels/gemm_all_scatter/config.h"
+
+/* Rows of tiles that are walked together, so that neighbours share operands in cache: as in the Iris paper's runs, about 6. */
+enum { GROUP = 6 };
+
+/* tsr_heap_alloc's default alignment: what an allocation is rounded up to. */
+enum { HEAP_ALIGN_BYTES = 256 };
+
+/* Tiles a rank should have at least, where the tile is ours to choose. */
+enum { TILES_TO_OVERLAP = 8 };
+
+struct gas_plan {
+	tsr_world_t *world;
+	gas_config_t config;
+	const tsr_kernel_t *kernels[2];
+	gas_args_t args;
+	tsr_stream_t *main, *side;    /* side: producer-consumer's second stream */
+	tsr_event_t *forked, *joined; /* the side stream begins, and ends, with the main one */
+};
+
+/* ---------------------------------------------------------------- filling in what is automatic */
+
+static bool fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
+{
+	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
+}
+
+/** How many tiles cover the largest share of C. */
+static int64_t tile_count(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+{
+	int64_t share = gas_largest_share(config->n, ranks);
+	return ((config->m - 1) / tile.m + 1) * ((share - 1) / tile.n + 1);
+}
+
+/** Whether a rank's part of C is large enough for the tile: to fill it, and to have other tiles to compute while one is sent. */
+static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+{
+	return tile.m <= config->m && tile.n <= gas_largest_share(config->n, ranks) &&
+	       tile_count(config, tile, ranks) >= TILES_TO_OVERLAP;
+}
+
+/** The largest tile that suits the shape, or the smallest where none does; of those that fit the device. */
+static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_device_props_t *device)
+{
+	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
+	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
+	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
+		char variant[GAS_VARIANT_SIZE];
+		gas_variant_name(config->dtype, tile, variant);
+		if (!fits_device(tsr_kernel_find(kernel, variant), device))
+			continue;
+		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
+			smallest = tile;
+		if (suits_shape(config, tile, ranks) && tile.m * tile.n > best.m * best.n)
+			best = tile;
+	}
+	if (smallest.m == 0)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "no tile that is built for %s and pattern %s fits a block of %s (%zu bytes, %d workers)",
+				 tsr_dtype_name(config->dtype), gas_pattern_name(config->pattern), device->name,
+				 device->shared_bytes, device->workers_per_block);
+	config->tile = best.m ? best : smallest;
+	return TSR_OK;
+}
+
+/** Two tiles a block, so that a block has something to overlap; and a sixth of the blocks for sending, as 48 of 304 in the paper.
+ */
+static tsr_status_t choose_blocks(gas_config_t *config, int ranks, const tsr_device_props_t *device)
+{
+	bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
+	int least = sends_apart ? 2 : 1;
+	if (sends_apart && config->comm_blocks >= least)
+		least = config->comm_blocks + 1;
+	if (config->blocks == 0) {
+		int64_t wanted = (tile_count(config, config->tile, ranks) + 1) / 2;
+		if (wanted > device->resident_blocks)
+			wanted = device->resident_blocks;
+		config->blocks = wanted > least ? (int)wanted : least;
+	}
+	if (config->blocks > device->resident_blocks)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "%d blocks of pattern %s wait for each other, and %s holds %d at one time; launch fewer blocks",
+				 config->blocks, gas_pattern_name(config->pattern), device->name, device->resident_blocks);
+	if (!sends_apart)
+		config->comm_blocks = 0;
+	else if (config->comm_blocks == 0)
+		config->comm_blocks = (config->blocks + 5) / 6;
+	return TSR_OK;
+}
+
+static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *device)
+{
+	const gas_pattern_kernels_t *pattern = gas_pattern_kernels(plan->config.pattern);
+	char variant[GAS_VARIANT_SIZE];
+	gas_variant_name(plan->config.dtype, plan->config.tile, variant);
+	for (int i = 0; i < 2 && pattern->kernels[i]; i++) {
+		plan->kernels[i] = tsr_kernel_find(pattern->kernels[i], variant);
+		if (!plan->kernels[i])
+			return tsr_error(TSR_ERR_NOT_FOUND, "kernel %s is not built for %s", pattern->kernels[i], variant);
+		if (!fits_device(plan->kernels[i], device))
+			return tsr_error(
+				TSR_ERR_UNSUPPORTED,
+				"kernel %s for %s needs %zu bytes of shared memory and %u workers a block, and %s has %zu and %d; "
+				"use a smaller tile",
+				pattern->kernels[i], variant, plan->kernels[i]->shared_bytes, plan->kernels[i]->workers,
+				device->name, device->shared_bytes, device->workers_per_block);
+	}
+	return TSR_OK;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, the ranks' flags. The same on every rank. */
+typedef struct gas_sizes {
+	size_t a, b, c, tile_ready, sync;
+} gas_sizes_t;
+
+/** Cannot overflow: gas_config_check has seen the matrices, and a tile has more elements than its flag has bytes. */
+static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
+{
+	size_t element = tsr_dtype_bytes(config->dtype), m = (size_t)config->m, n = (size_t)config->n, k = (size_t)config->k;
+	size_t share = (size_t)gas_largest_share(config->n, ranks);
+	return (gas_sizes_t){.a = m * k * element,
+			     .b = k * share * element,
+			     .c = m * n * element,
+			     .tile_ready = (size_t)tile_count(config, config->tile, ranks) * sizeof(uint64_t),
+			     .sync = sizeof(gas_sync_t)};
+}
+
+static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
+{
+	const size_t parts[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->sync};
+	const gas_config_t *c = &plan->config;
+	tsr_heap_usage_t usage;
+	size_t total = 0;
+	tsr_status_t status = tsr_heap_usage(plan->world, &usage);
+	if (status != TSR_OK)
+		return status;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		size_t rounded = (parts[i] + HEAP_ALIGN_BYTES - 1) / HEAP_ALIGN_BYTES * HEAP_ALIGN_BYTES;
+		if (__builtin_add_overflow(total, rounded, &total))
+			total = SIZE_MAX;
+	}
+	if (total <= usage.free_bytes)
+		return TSR_OK;
+	return tsr_error(
+		TSR_ERR_NO_MEMORY,
+		"shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s needs %zu bytes of each rank's heap, and %zu of %zu are free "
+		"(largest piece %zu); set TESSERA_HEAP_SIZE higher, or use a smaller shape",
+		c->m, c->n, c->k, tsr_dtype_name(c->dtype), total, usage.free_bytes, usage.size_bytes, usage.largest_bytes);
+}
+
+static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const char *name, int64_t rows, int64_t cols,
+				    tsr_view_t *view_out)
+{
+	TSR_HEAP void *data;
+	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, &data);
+	if (status != TSR_OK)
+		return status;
+	*view_out = (tsr_view_t){.data = data,
+				 .rows = rows,
+				 .cols = cols,
+				 .ld = cols > 0 ? cols : 1, /* a share may be empty */
+				 .dtype = plan->config.dtype,
+				 .space = TSR_SPACE_HEAP};
+	return TSR_OK;
+}
+
+/** Flags are zero before their first use; the barrier in gas_plan_create makes sure of the other ranks'. */
+static tsr_status_t allocate_flags(gas_plan_t *plan, size_t size_bytes, const char *name, TSR_HEAP void **flags_out)
+{
+	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, flags_out);
+	return status == TSR_OK ? tsr_memset_heap(plan->world, *flags_out, 0, size_bytes) : status;
+}
+
+static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
+{
+	const gas_config_t *c = &plan->config;
+	gas_args_t *args = &plan->args;
+	TSR_HEAP void *tile_ready = NULL, *sync = NULL;
+	gas_share_t share = gas_share(c->n, tsr_world_rank(plan->world), tsr_world_size(plan->world));
+	tsr_status_t status = allocate_matrix(plan, sizes->a, "A", c->m, c->k, &args->a);
+	if (status == TSR_OK)
+		status = allocate_matrix(plan, sizes->b, "B", c->k, share.cols, &args->b);
+	if (status == TSR_OK)
+		status = allocate_matrix(plan, sizes->c, "C", c->m, c->n, &args->c);
+	if (status == TSR_OK)
+		status = allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
+	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
+	if (status == TSR_OK)
+		status = allocate_flags(plan, sizes->sync, "gemm_all_scatter.sync", &sync);
+	args->sync = (TSR_HEAP gas_sync_t *)sync;
+	args->first_col = share.first_col;
+	args->group = GROUP;
+	args->gemm_blocks = c->blocks - c->comm_blocks;
+	return status;
+}
+
+/* ---------------------------------------------------------------- life */
+
+static tsr_status_t create_streams(gas_plan_t *plan)
+{
+	tsr_status_t status = tsr_stream_create(plan->world, &plan->main);
+	if (status != TSR_OK || plan->config.pattern != GAS_PRODUCER_CONSUMER)
+		return status;
+	status = tsr_stream_create(plan->world, &plan->side);
+	if (status == TSR_OK)
+		status = tsr_event_create(plan->world, &plan->forked);
+	if (status == TSR_OK)
+		status = tsr_event_create(plan->world, &plan->joined);
+	return status;
+}
+
+/** Fills `plan` in; what has been made when an error comes is gas_plan_destroy's to release. */
+static tsr_status_t build(gas_plan_t *plan)
+{
+	int ranks = tsr_world_size(plan->world);
+	tsr_device_props_t device;
+	tsr_status_t status = tsr_world_device(plan->world, &device);
+	if (status == TSR_OK && gas_tile_is_automatic(plan->config.tile))
+		status = choose_tile(&plan->config, ranks, &device);
+	if (status == TSR_OK)
+		status = find_kernels(plan, &device);
+	if (status == TSR_OK)
+		status = choose_blocks(&plan->config, ranks, &device);
+	if (status != TSR_OK)
+		return status;
+	gas_sizes_t sizes = plan_sizes(&plan->config, ranks);
+	status = check_heap(plan, &sizes);
+	if (status == TSR_OK)
+		status = allocate(plan, &sizes);
+	if (status == TSR_OK)
+		status = create_streams(plan);
+	return status == TSR_OK ? tsr_barrier(plan->world) : status;
+}
+
+tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas_plan_t **plan_out)
+{
+	tsr_status_t status = gas_config_check(config, tsr_world_size(world));
+	if (status != TSR_OK)
+		return status;
+	gas_plan_t *plan = calloc(1, sizeof *plan);
+	if (!plan)
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan");
+	plan->world = world;
+	plan->config = *config;
+	status = build(plan);
+	if (status != TSR_OK)
+		return gas_plan_abandon(plan, status);
+	*plan_out = plan;
+	return TSR_OK;
+}
+
+static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
+{
+	return earlier != TSR_OK ? earlier : later;
+}
+
+tsr_status_t gas_plan_destroy(gas_plan_t *plan)
+{
+	if (!plan)
+		return TSR_OK;
+	gas_args_t *args = &plan->args;
+	TSR_HEAP void *memory[] = {args->a.data, args->b.data, args->c.data, args->tile_ready, args->sync};
+	tsr_status_t status = tsr_stream_destroy(plan->main);
+	status = first_error(status, tsr_stream_destroy(plan->side));
+	if (plan->forked)
+		status = first_error(status, tsr_event_destroy(plan->forked));
+	if (plan->joined)
+		status = first_error(status, tsr_event_destroy(plan->joined));
+	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+		if (memory[i])
+			status = first_error(status, tsr_heap_free(plan->world, memory[i]));
+	free(plan);
+	return status;
+}
+
+tsr_status_t gas_plan_abandon(gas_plan_t *plan, tsr_status_t status)
+{
+	char sentence[1024];
+	(void)snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
+	(void)gas_plan_destroy(plan);
+	return tsr_error(status, "%s", sentence);
+}
+
+const gas_config_t *gas_plan_config(const gas_plan_t *plan)
+{
+	return &plan->config;
+}
+
+tsr_view_t gas_plan_a(const gas_plan_t *plan)
+{
+	return plan->args.a;
+}
+
+tsr_view_t gas_plan_b(const gas_plan_t *plan)
+{
+	return plan->args.b;
+}
+
+tsr_view_t gas_plan_c(const gas_plan_t *plan)
+{
+	return plan->args.c;
+}
+
+/* ---------------------------------------------------------------- running */
+
+/** One kernel after the other on one stream. */
+static tsr_status_t run_in_turn(gas_plan_t *plan)
+{
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; status == TSR_OK && i < 2 && plan->kernels[i]; i++)
+		status = tsr_launch(plan->main, plan->kernels[i], plan->config.blocks, &plan->args);
+	return status;
+}
+
+/** Both kernels together, on two streams that share the device's blocks; the main stream goes on when both have ended. */
+static tsr_status_t run_side_by_side(gas_plan_t *plan)
+{
+	const gas_config_t *c = &plan->config;
+	const tsr_launch_desc_t launches[] = {
+		{plan->main, plan->kernels[0], c->blocks - c->comm_blocks, &plan->args},
+		{plan->side, plan->kernels[1], c->comm_blocks, &plan->args},
+	};
+	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
+	if (status == TSR_OK)
+		status = tsr_stream_wait_event(plan->side, plan->forked);
+	if (status == TSR_OK)
+		status = tsr_launch_group(launches, 2);
+	if (status == TSR_OK)
+		status = tsr_event_record(plan->joined, plan->side);
+	if (status == TSR_OK)
+		status = tsr_stream_wait_event(plan->main, plan->joined);
+	return status;
+}
+
+tsr_status_t gas_plan_run(gas_plan_t *plan)
+{
+	return plan->config.pattern == GAS_PRODUCER_CONSUMER ? run_side_by_side(plan) : run_in_turn(plan);
+}
+
+tsr_status_t gas_plan_sync(gas_plan_t *plan)
+{
+	tsr_status_t status = tsr_stream_sync(plan->main);
+	return plan->side ? first_error(status, tsr_stream_sync(plan->side)) : status;
+}

@@ -1,0 +1,22 @@
+/*
+ * Unfused, producer-consumer: Iris paper, section 4.1.2.
+ * Two kernels on two streams share the device's blocks: the consumer sends a tile as soon as the producer has raised its flag.
+ */
+#ifndef GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
+#define GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
+
+#include "kernels/gemm_all_scatter/handoff.h"
+
+TSR_KERNEL(gas_producer, gas_args_t, a)
+{
+	gas_run_t run = gas_begin(block, a);
+	gas_produce(block, &run, tsr_block_index(block), tsr_block_count(block));
+}
+
+TSR_KERNEL(gas_consumer, gas_args_t, a)
+{
+	gas_run_t run = gas_begin(block, a);
+	gas_consume(block, &run, tsr_block_index(block), tsr_block_count(block));
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* What every pattern shares: my part of C, its tiles, their order, and sending one. */
+#ifndef GEMM_ALL_SCATTER_TILES_H
+#define GEMM_ALL_SCATTER_TILES_H
+
+#include "kernels/gemm_all_scatter/args.h"
+#include "tessera/dev.h"
+
+/** One launch: its arguments, and the epoch that its flags reach. What order, gate and epilogue get. */
+typedef struct gas_run {
+	const gas_args_t *args;
+	uint64_t epoch;
+} gas_run_t;
+
+/** My columns of C, which I compute and all ranks receive. Tiles are counted and placed within them. */
+TSR_FN tsr_view_t gas_slab(const gas_args_t *a)
+{
+	tsr_pos_t at = {0, a->first_col};
+	return tsr_view_part(a->c, at, a->c.rows, a->b.cols);
+}
+
+TSR_FN int64_t gas_tile_count(const gas_args_t *a)
+{
+	return tsr_tiles(a->c.rows, TSR_TILE_M(tile)) * tsr_tiles(a->b.cols, TSR_TILE_N(tile));
+}
+
+/** Tasks of the `index`-th of `count` persistent blocks. */
+TSR_FN tsr_tasks_t gas_tasks(const gas_run_t *run, int index, int count)
+{
+	tsr_tasks_t tasks = {index, count, gas_tile_count(run->args)};
+	return tasks;
+}
+
+/** Task order: where the task's tile lies in my slab. */
+TSR_FN tsr_pos_t gas_order(int64_t task, const void *ctx)
+{
+	const gas_args_t *a = ((const gas_run_t *)ctx)->args;
+	tsr_pos_t t =
+		tsr_grouped_order(task, tsr_tiles(a->c.rows, TSR_TILE_M(tile)), tsr_tiles(a->b.cols, TSR_TILE_N(tile)), a->group);
+	tsr_pos_t at = {t.row * TSR_TILE_M(tile), t.col * TSR_TILE_N(tile)};
+	return at;
+}
+
+/** The part of my slab that the tile at `at` covers: the same view on every rank. */
+TSR_FN tsr_view_t gas_tile(const gas_args_t *a, tsr_pos_t at)
+{
+	return tsr_view_part(gas_slab(a), at, TSR_TILE_M(tile), TSR_TILE_N(tile));
+}
+
+/** Sends a tile that stands in my C to every other rank. */
+TSR_FN void gas_put_tile(tsr_coop_t *me, const gas_args_t *a, tsr_pos_t at)
+{
+	for (int i = 1; i < tsr_size(me); i++)
+		tsr_put_2d(me, gas_tile(a, at), gas_tile(a, at), tsr_peer(me, i));
+}
+
+#endif
