@@ -1,0 +1,39 @@
+/*
+ * Message passing with the pointer family: the producer puts a message into the next rank's mailbox and signals, in one operation:
+ * who acquires the signal sees the data.
+ */
+#include "message_passing.h"
+
+enum { MESSAGE_BYTES = ROWS * COLS * sizeof(float) };
+
+TSR_FN void produce(tsr_coop_t *block, const mp_args_t *a)
+{
+	for (uint64_t m = 1; m <= MESSAGES; m++) {
+		if (m > SLOTS)
+			tsr_wait(block, &a->flags->retired, m - SLOTS, mp_next(block)); /* partner: the signal in consume */
+		tsr_put_signal(block, mp_slot(a->mailbox, m).data, mp_message(a->source, m).data, MESSAGE_BYTES, &a->flags->ready,
+			       m, TSR_SIGNAL_SET, mp_next(block)); /* partner: the wait in consume */
+	}
+}
+
+TSR_FN void consume(tsr_coop_t *block, const mp_args_t *a)
+{
+	for (uint64_t m = 1; m <= MESSAGES; m++) {
+		tsr_wait(block, &a->flags->ready, m, mp_previous(block)); /* partner: the put_signal in produce */
+		tsr_put(block, mp_message(a->results, m).data, mp_slot(a->mailbox, m).data, MESSAGE_BYTES, tsr_rank(block));
+		tsr_signal(block, &a->flags->retired, m, TSR_SIGNAL_SET, mp_previous(block)); /* partner: the wait in produce */
+	}
+}
+
+TSR_KERNEL(message_passing_put_signal, mp_args_t, a)
+{
+	if (tsr_block_index(block) == 0)
+		produce(block, a);
+	else
+		consume(block, a);
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	return mp_run(world, &message_passing_put_signal);
+}

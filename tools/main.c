@@ -1,0 +1,86 @@
+/* The `tessera` command: finds the command that is meant and hands over. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/tessera.h"
+#include "tools/commands.h"
+#include "tools/usage.h"
+
+typedef struct command {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} command_t;
+
+static const command_t commands[] = {
+	{"run", "start a program as a world of ranks", tsr_cmd_run},
+	{"bench", "run a workload in one or all of its patterns, verify it and time it", tsr_cmd_bench},
+	{"perf", "measure put, get, copy, atomic, signal and barrier", tsr_cmd_perf},
+	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
+	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+	printf("tessera: tile-granular communication between GPUs that share a symmetric heap\n\n"
+	       "usage: tessera COMMAND [OPTIONS] [ARGUMENTS]\n"
+	       "       tessera COMMAND --help\n"
+	       "       tessera --version\n\n"
+	       "commands:\n");
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-6s %s\n", commands[i].name, commands[i].summary);
+	printf("\nExit code: 0 done and right; 1 failed; 2 misused. Settings: 'tessera info -e'.\n");
+}
+
+static const command_t *find_command(const char *name)
+{
+	for (int i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[COMMAND_COUNT + 1] = {NULL};
+
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		names[i] = commands[i].name;
+	const char *near = tsr_nearest_name(name, names);
+	fprintf(stderr, "tessera: unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
+	if (near)
+		fprintf(stderr, "; did you mean '%s'?", near);
+	fprintf(stderr, " ('tessera --help' lists what there is)\n");
+	return TOOL_MISUSED;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (argc < 2) {
+		fprintf(stderr, "tessera: which command? ('tessera --help' lists what there is)\n");
+		return TOOL_MISUSED;
+	}
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		printf("tessera %d.%d\n", TSR_VERSION_MAJOR, TSR_VERSION_MINOR);
+		return TOOL_OK;
+	}
+	bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+	if (help && argc < 3) {
+		print_help();
+		return TOOL_OK;
+	}
+	const command_t *command = find_command(help ? argv[2] : name);
+	if (!command)
+		return unknown_command(help ? argv[2] : name);
+	if (help) {
+		char ask[] = "--help";
+		char *arguments[] = {argv[2], ask, NULL};
+		return command->run(2, arguments);
+	}
+	return command->run(argc - 1, argv + 1);
+}

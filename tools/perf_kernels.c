@@ -1,0 +1,129 @@
+#include "tools/perf_kernels.h"
+#include "tessera/dev.h"
+
+/** This block's part of `size_bytes`: whole 16-byte pieces, the last block taking what is left. */
+typedef struct perf_part {
+	uint64_t first, size_bytes;
+} perf_part_t;
+
+TSR_FN perf_part_t perf_part(const tsr_coop_t *block, uint64_t size_bytes)
+{
+	uint64_t index = (uint64_t)tsr_block_index(block), count = (uint64_t)tsr_block_count(block);
+	uint64_t pieces = size_bytes / 16;
+	uint64_t first = pieces * index / count * 16;
+	uint64_t end = index + 1 == count ? size_bytes : pieces * (index + 1) / count * 16;
+	perf_part_t part = {first, end - first};
+	return part;
+}
+
+TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
+{
+	return (TSR_HEAP char *)base + offset_bytes;
+}
+
+/* ------------------------------------------------------------------ put, get, copy */
+
+TSR_KERNEL(perf_put, perf_move_args_t, a)
+{
+	perf_part_t part = perf_part(block, a->size_bytes);
+	for (uint64_t i = 0; i < a->repeats; i++)
+		tsr_put(block, perf_at(a->dst, part.first), perf_at(a->src, part.first), part.size_bytes, a->dst_peer);
+	tsr_flush(block, a->dst_peer);
+}
+
+TSR_KERNEL(perf_get, perf_move_args_t, a)
+{
+	perf_part_t part = perf_part(block, a->size_bytes);
+	for (uint64_t i = 0; i < a->repeats; i++)
+		tsr_get(block, perf_at(a->dst, part.first), perf_at(a->src, part.first), part.size_bytes, a->src_peer);
+}
+
+TSR_KERNEL(perf_copy, perf_move_args_t, a)
+{
+	perf_part_t part = perf_part(block, a->size_bytes);
+	for (uint64_t i = 0; i < a->repeats; i++)
+		tsr_copy(block, perf_at(a->dst, part.first), a->dst_peer, perf_at(a->src, part.first), a->src_peer,
+			 part.size_bytes);
+	tsr_flush(block, a->dst_peer);
+}
+
+/* ------------------------------------------------------------------ signal */
+
+/** Adds to a count that the host reads after the launch has ended: relaxed is enough. */
+TSR_FN void perf_count(tsr_coop_t *block, TSR_HEAP uint64_t *count, uint64_t more)
+{
+	if (more > 0)
+		tsr_atomic_add(block, count, more, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+/** Each signal's partner is the wait on the other rank. Litmus: MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_signal(block, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_signal(block, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+TSR_KERNEL(perf_message, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->rounds && missed == 0; i++) {
+		uint64_t at = i * a->size_bytes;
+		if (a->leads) /* READY: partner is the wait on the other rank */
+			tsr_put_signal(block, perf_at(a->inbox, at), perf_at(a->outbox, at), a->size_bytes, a->flag, a->first + i,
+				       TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, a->first + i, a->partner) != TSR_WAIT_OK;
+		if (a->leads)
+			continue;
+		tsr_put(block, perf_at(a->kept, at), perf_at(a->inbox, at), a->size_bytes, tsr_rank(block));
+		tsr_signal(block, a->flag, a->first + i, TSR_SIGNAL_SET, a->partner); /* RETIRED: the leader's wait */
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/* ------------------------------------------------------------------ atomic */
+
+/** Relaxed: counting orders nothing. The host reads the counter after a barrier. */
+TSR_KERNEL(perf_atomic, perf_atomic_args_t, a)
+{
+	uint64_t wrong = 0, above = 0; /* the next old value is at least `above` */
+	for (uint64_t i = 0; i < a->repeats; i++) {
+		uint64_t old = tsr_atomic_add(block, a->counter, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		wrong += old < above;
+		above = old + 1;
+	}
+	perf_count(block, a->wrong, wrong);
+}
+
+/* ------------------------------------------------------------------ barrier */
+
+const size_t perf_barrier_state_bytes = sizeof(tsr_barrier_state_t);
+
+TSR_KERNEL(perf_barrier, perf_barrier_args_t, a)
+{
+	TSR_HEAP tsr_barrier_state_t *state = (TSR_HEAP tsr_barrier_state_t *)a->state;
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->repeats && missed == 0; i++)
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK;
+	perf_count(block, a->missed, missed);
+}
+
+TSR_KERNEL(perf_meeting, perf_barrier_args_t, a)
+{
+	TSR_HEAP tsr_barrier_state_t *state = (TSR_HEAP tsr_barrier_state_t *)a->state;
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->repeats && missed == 0; i++) {
+		for (int r = 0; r < tsr_size(block); r++)
+			tsr_put(block, &a->told[tsr_rank(block)], &a->rounds[i], sizeof(uint64_t), r);
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* all have told me */
+		tsr_put(block, &a->kept[i * TSR_MAX_RANKS], a->told, sizeof(uint64_t) * (uint64_t)tsr_size(block), tsr_rank(block));
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* I have read, so all may tell me again */
+	}
+	perf_count(block, a->missed, missed);
+}

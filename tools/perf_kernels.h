@@ -1,0 +1,61 @@
+/* The kernels of `tessera perf`, and what the host hands to them. Each repeats its operation inside one launch. */
+#ifndef TESSERA_TOOLS_PERF_KERNELS_H
+#define TESSERA_TOOLS_PERF_KERNELS_H
+
+#include "tessera/kernel.h"
+#include "tessera/types.h"
+
+/** put, get, copy: `size_bytes` from one rank's copy of `src` to another's copy of `dst`, shared out over the blocks. */
+typedef struct perf_move_args {
+	TSR_HEAP void *dst;
+	TSR_HEAP void *src;
+	uint64_t size_bytes, repeats;
+	int32_t src_peer, dst_peer;
+} perf_move_args_t;
+
+TSR_KERNEL_DECLARE(perf_put);
+TSR_KERNEL_DECLARE(perf_get);
+TSR_KERNEL_DECLARE(perf_copy);
+
+/** signal: epochs first .. first + rounds - 1 go to `partner` and back. Its memory, in the heap: */
+typedef struct perf_pingpong_args {
+	TSR_HEAP uint64_t *flag;   /* a flag a rank: raised by the partner */
+	TSR_HEAP uint64_t *missed; /* rounds whose wait did not end well are added here */
+	uint64_t first, rounds;
+	int32_t partner, leads;
+	/* perf_message: a message of `size_bytes` a round goes from the leader to its partner, which keeps a copy. */
+	TSR_HEAP void *outbox, *inbox, *kept; /* `rounds` messages each */
+	uint64_t size_bytes;
+} perf_pingpong_args_t;
+
+TSR_KERNEL_DECLARE(perf_signal);
+TSR_KERNEL_DECLARE(perf_message);
+
+/** atomic: adds 1 to `peer`'s copy of the counter `repeats` times. */
+typedef struct perf_atomic_args {
+	TSR_HEAP uint64_t *counter;
+	TSR_HEAP uint64_t *wrong; /* additions whose old value was not above the one before are added here */
+	uint64_t repeats;
+	int32_t peer, reserved;
+} perf_atomic_args_t;
+
+TSR_KERNEL_DECLARE(perf_atomic);
+
+/** barrier: meets all ranks `repeats` times. */
+typedef struct perf_barrier_args {
+	TSR_HEAP void *state;      /* tsr_barrier_state_t */
+	TSR_HEAP uint64_t *missed; /* barriers that did not end well are added here */
+	uint64_t repeats;
+	/* perf_meeting: in round i every rank tells the others i between two barriers, and keeps what it was told. */
+	TSR_HEAP uint64_t *rounds; /* i for i from 0 to repeats - 1 */
+	TSR_HEAP uint64_t *told;   /* TSR_MAX_RANKS of them */
+	TSR_HEAP uint64_t *kept;   /* TSR_MAX_RANKS a round */
+} perf_barrier_args_t;
+
+TSR_KERNEL_DECLARE(perf_barrier);
+TSR_KERNEL_DECLARE(perf_meeting);
+
+/** Bytes of a tsr_barrier_state_t, for the host, which does not include the device headers. */
+extern const size_t perf_barrier_state_bytes;
+
+#endif

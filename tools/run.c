@@ -1,0 +1,90 @@
+/* tessera run: starts a program as a world of ranks. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tessera/launcher.h"
+#include "tools/commands.h"
+#include "tools/usage.h"
+
+static const char help[] =
+	"usage: tessera run -n RANKS [--backend B] [--placement process|thread] [--] PROGRAM [ARGUMENTS]\n\n"
+	"Starts PROGRAM as a world of RANKS ranks on this machine and waits for its end. When a rank fails, the others are\n"
+	"told and the exit code is that rank's; nothing is left behind.\n\n"
+	"  -n, --ranks RANKS       how many ranks, 1 or more\n"
+	"  -b, --backend B         which backend; without it TESSERA_BACKEND, or the best one with a device\n"
+	"  -p, --placement P       process: each rank is a process (default); thread: all ranks live in one process\n"
+	"  -h, --help              this text\n\n"
+	"example:\n"
+	"  tessera run -n 8 ./hello\n";
+
+/** Whether execvp would find the program: better said once, here, than by every rank. */
+static bool is_program(const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+
+	const char *path = getenv("PATH");
+	for (const char *part = path ? path : ""; *part;) {
+		size_t length = strcspn(part, ":");
+		char file[4096];
+		snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1, length ? part : ".", name);
+		if (access(file, X_OK) == 0)
+			return true;
+		part += length;
+		part += *part == ':';
+	}
+	return false;
+}
+
+static int check_program(const char *name)
+{
+	if (is_program(name))
+		return TOOL_OK;
+	if (!strchr(name, '/') && access(name, X_OK) == 0)
+		return tool_misuse("run", "'%s' is not on PATH; did you mean './%s'?", name, name);
+	return tool_misuse("run", "cannot execute '%s': no such program, or not executable", name);
+}
+
+int tsr_cmd_run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"ranks", required_argument, NULL, 'n'},
+		{"backend", required_argument, NULL, 'b'},
+		{"placement", required_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	tsr_launcher_t launcher = {.ranks = 0};
+	int misused = TOOL_OK;
+
+	/* '+': what follows PROGRAM is the program's own. */
+	for (int o; !misused && (o = getopt_long(argc, argv, "+:n:b:p:h", options, NULL)) != -1;) {
+		switch (o) {
+		case 'n':
+			misused = tool_parse_ranks("run", optarg, &launcher.ranks);
+			break;
+		case 'b':
+			misused = tool_parse_backend("run", optarg, &launcher.backend);
+			break;
+		case 'p':
+			misused = tool_parse_placement("run", optarg, &launcher.placement);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return TOOL_OK;
+		default:
+			misused = tool_bad_option("run", o, argv, options);
+		}
+	}
+	if (misused)
+		return misused;
+	if (launcher.ranks == 0)
+		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
+	if (optind >= argc)
+		return tool_misuse("run", "which program? Name it behind the options");
+	misused = check_program(argv[optind]);
+	return misused ? misused : tsr_launch_program(&launcher, argv + optind);
+}

@@ -1,0 +1,104 @@
+#include "tools/usage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/backends.h"
+#include "tessera/program.h"
+#include "tessera/types.h"
+
+int tool_misuse(const char *command, const char *format, ...)
+{
+	va_list arguments;
+	char sentence[1024];
+
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
+	va_end(arguments);
+	fprintf(stderr, "tessera %s: %s ('tessera %s --help' says more)\n", command, sentence, command);
+	return TOOL_MISUSED;
+}
+
+int tool_misuse_last_error(const char *command)
+{
+	return tool_misuse(command, "%s", tsr_last_error());
+}
+
+static const char *nearest_option(const char *text, const struct option *options)
+{
+	enum { MOST = 64 };
+	const char *names[MOST + 1];
+	int count = 0;
+
+	for (const struct option *o = options; o->name && count < MOST; o++)
+		names[count++] = o->name;
+	names[count] = NULL;
+	return tsr_nearest_name(text, names);
+}
+
+int tool_bad_option(const char *command, int code, char **argv, const struct option *options)
+{
+	const char *word = argv[optind - 1];
+
+	if (code == ':')
+		return tool_misuse(command, "option '%s' needs a value", word);
+	if (strncmp(word, "--", 2) != 0)
+		return tool_misuse(command, "unknown option '-%c'", optopt);
+
+	char name[64];
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (const struct option *o = options; o->name; o++) {
+		if (strcmp(o->name, name) == 0)
+			return tool_misuse(command, "option '--%s' takes no value", name);
+	}
+	const char *near = nearest_option(name, options);
+	if (near)
+		return tool_misuse(command, "unknown option '--%s'; did you mean '--%s'?", name, near);
+	return tool_misuse(command, "unknown option '--%s'", name);
+}
+
+int tool_parse_ranks(const char *command, const char *text, int *ranks_out)
+{
+	long ranks;
+
+	if (tsr_parse_int("-n", text, 1, TSR_MAX_RANKS, &ranks) != TSR_OK)
+		return tool_misuse_last_error(command);
+	*ranks_out = (int)ranks;
+	return TOOL_OK;
+}
+
+int tool_parse_backend(const char *command, const char *text, const char **backend_out)
+{
+	enum { MOST = 16 };
+	const char *names[MOST + 1];
+	char all[256] = "";
+	int count = 0;
+	tsr_backend_info_t info;
+
+	while (count < MOST && tsr_backend_at(count, &info) == TSR_OK) {
+		if (strcmp(info.name, text) == 0) {
+			*backend_out = info.name;
+			return TOOL_OK;
+		}
+		size_t used = strlen(all);
+		snprintf(all + used, sizeof all - used, "%s%s", count ? ", " : "", info.name);
+		names[count++] = info.name;
+	}
+	names[count] = NULL;
+	const char *near = tsr_nearest_name(text, names);
+	if (near)
+		return tool_misuse(command, "unknown backend '%s'; did you mean '%s'?", text, near);
+	return tool_misuse(command, "unknown backend '%s'; there are: %s", text, all);
+}
+
+int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out)
+{
+	if (strcmp(text, "process") == 0)
+		*placement_out = TSR_PLACE_PROCESS;
+	else if (strcmp(text, "thread") == 0)
+		*placement_out = TSR_PLACE_THREAD;
+	else
+		return tool_misuse(command, "--placement is 'process' or 'thread', not '%s'", text);
+	return TOOL_OK;
+}
