@@ -1,0 +1,171 @@
+"""Kernels compiled for GPUs: which toolkits are here, and the builders of device code."""
+import os
+import re
+import shutil
+import subprocess
+
+import SCons.Tool
+from SCons.Script import Action, Exit
+
+from programs import unit_of
+
+CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
+AMD_ARCHES = ("gfx942", "gfx90a")
+NVIDIA_ARCH = "sm_90a"
+HOSTED = ("cuda",)  # backends that have a host half: what is compiled for them can run
+
+
+class Toolkit:
+    """A compiler of device code for one architecture: how a unit becomes assembly, and assembly an image."""
+
+    def __init__(self, backend, arch, compile_command, assemble_command, assembly_suffix, image_suffix, include=None):
+        self.backend, self.arch = backend, arch
+        self.include = include  # the folder of the headers that the backend's host half needs
+        self.compile_command, self.assemble_command = compile_command, assemble_command
+        self.assembly_suffix, self.image_suffix = assembly_suffix, image_suffix
+
+
+def toolkits(env):
+    """The toolkits that the option `backends` asks for. Says in a line what is missing; what was named must be there."""
+    wanted = env["backends"].split(",")
+    found = []
+    for backend, find in (("cuda", _find_cuda), ("hip", _find_hip)):
+        if backend not in wanted and "auto" not in wanted:
+            continue
+        kits, why = find()
+        found += kits
+        if why and backend in wanted:
+            print(f"scons: backends={env['backends']}: {backend}: {why}")
+            Exit(2)
+        if why and not env.GetOption("silent"):
+            print(f"{backend}: not built: {why}")
+    return found
+
+
+def _find_cuda():
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if not nvcc:
+        return [], "no nvcc on PATH nor in /usr/local/cuda/bin (the CUDA toolkit, 13 or later, has it)"
+    include = _cuda_headers(nvcc)
+    if not include:
+        return [], f"{nvcc} cannot compile for {NVIDIA_ARCH}, or its toolkit has no cuda_runtime_api.h or cuda.h"
+    version = _cuda_version(include)
+    if version < 13:
+        return [], f"{nvcc} is of CUDA {version}; the scoped atomics that the kernels need came with CUDA 13"
+    flags = f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}"
+    compile_command = f"{nvcc} -x cu -std=c++17 -O3 -arch=compute_90a -ptx"
+    return [Toolkit("cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include)], ""
+
+
+def _cuda_headers(nvcc):
+    """The folder of headers of a toolkit that is whole, or None. nvcc may be a wrapper that lives elsewhere, so it is asked."""
+    command = [nvcc, "--dryrun", "-x", "cu", f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}", "-c", os.devnull, "-o", os.devnull]
+    answer = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    top = re.search(r"^#\$ TOP=(.*)$", answer.stderr, re.MULTILINE)
+    if answer.returncode or not top:
+        return None
+    include = os.path.join(os.path.realpath(top.group(1).strip()), "include")
+    whole = all(os.path.exists(os.path.join(include, name)) for name in ("cuda_runtime_api.h", "cuda.h"))
+    return include if whole else None
+
+
+def _cuda_version(include):
+    with open(os.path.join(include, "cuda.h"), encoding="utf-8", errors="replace") as header:
+        found = re.search(r"^#define CUDA_VERSION (\d+)", header.read(), re.MULTILINE)
+    return int(found.group(1)) // 1000 if found else 0
+
+
+def _find_hip():
+    for clang in filter(None, map(shutil.which, CLANGS)):
+        version = _clang_version(clang)
+        if version >= 19 and _has_lld(clang, version):
+            return [_hip_toolkit(clang, arch) for arch in AMD_ARCHES], ""
+    return [], "no clang 19 or later with its lld (ci/install-deps installs clang-19 and lld-19)"
+
+
+def _hip_toolkit(clang, arch):
+    compile_command = f"{clang} -x hip -std=c++17 -O3 -nogpulib -nogpuinc --offload-device-only --offload-arch={arch} -S"
+    return Toolkit("hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s", ".hsaco")
+
+
+def _clang_version(clang):
+    answer = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    major = answer.stdout.split(".")[0].strip()
+    return int(major) if major.isdigit() else 0
+
+
+def _has_lld(clang, version):
+    beside = os.path.join(os.path.dirname(os.path.realpath(clang)), "ld.lld")
+    return bool(shutil.which(beside) or shutil.which(f"ld.lld-{version}"))
+
+
+def add_methods(env):
+    for method in (DeviceAssemblies, DeviceImages, NamedImage):
+        env.AddMethod(method)
+
+
+def DeviceAssemblies(env, sources):
+    """What the toolkits make of units with kernels: [(toolkit, unit, assembly)]. Checks read it, and images are made from it."""
+    made = [(kit, unit_of(env, source), _assembly(env, kit, source)) for source in sources for kit in env["TOOLKITS"]]
+    env.Alias("device", [assembly for _, _, assembly in made])
+    return made
+
+
+def DeviceImages(env, sources):
+    """Objects with the device code of these units for each toolkit, to be linked beside the units' own objects."""
+    made = [_embedded(env, kit, unit, _image(env, kit, unit, assembly)) for kit, unit, assembly in env.DeviceAssemblies(sources)]
+    env.Alias("device", made)
+    return made
+
+
+def NamedImage(env, kit, source, symbol):
+    """The object of device code that the library itself uses, for one toolkit: it is found by its symbol, a tsr_image_t."""
+    unit = unit_of(env, source)
+    return _embedded(env, kit, unit, _image(env, kit, unit, _assembly(env, kit, source)), symbol)
+
+
+def toolkit_of(env, backend):
+    """The first toolkit of a backend, or None where the build has none."""
+    return next((kit for kit in env["TOOLKITS"] if kit.backend == backend), None)
+
+
+def defines_kernels(source):
+    """Whether a source has a kernel of its own, as programs, tools and examples may or may not."""
+    return re.search(rb"^\s*TSR_KERNEL(_SPLIT)?\(", source.get_contents(), re.MULTILINE) is not None
+
+
+def _assembly(env, kit, source):
+    unit = unit_of(env, source)
+    return env.Command(
+        _path(env, kit, unit, kit.assembly_suffix),
+        env.File(source).srcnode(),
+        _action(env, f"{kit.compile_command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
+        CPPDEFINES=env["CPPDEFINES"] + [("TSR_UNIT", f'\\"{unit}\\"')],
+        # SCons looks for no includes in the sources of a command of one's own.
+        source_scanner=SCons.Tool.CScanner,
+    )[0]
+
+
+def _image(env, kit, unit, assembly):
+    """The code object that the vendor's driver loads."""
+    path = _path(env, kit, unit, kit.image_suffix)
+    return env.Command(path, assembly, _action(env, f"{kit.assemble_command} -o $TARGET $SOURCE"))[0]
+
+
+def _embedded(env, kit, unit, image, symbol=None):
+    strings = {"FILE": image.path, "UNIT": unit, "BACKEND": kit.backend, "ARCH": kit.arch}
+    defines = " ".join(f"'-DTSR_IMAGE_{name}=\"{value}\"'" for name, value in strings.items())
+    if symbol:
+        defines += f" -DTSR_IMAGE_SYMBOL={symbol}"
+    command = _action(env, f"$CC -c {defines} tools/embed.S -o $TARGET")
+    return env.Command(_path(env, kit, unit, ".o"), [image, "#tools/embed.S"], command)[0]
+
+
+def _path(env, kit, unit, suffix):
+    """Device code is the same in every variant, but for what NDEBUG leaves out of release."""
+    kind = "release" if env["variant"] == "release" else "debug"
+    return f"#build/device-{kind}/{kit.arch}/{unit}{suffix}"
+
+
+def _action(env, command):
+    return Action(command, None if env["verbose"] else "  compile $TARGET")

@@ -1,0 +1,61 @@
+"""The options of the build: what may be said on the command line, and a clear sentence for what may not."""
+import difflib
+import shutil
+from collections import namedtuple
+
+from SCons.Script import Exit
+from SCons.Variables import BoolVariable, Variables
+
+Variant = namedtuple("Variant", "flags link_flags defines")
+
+
+def _sanitized(*names):
+    switch = "-fsanitize=" + ",".join(names)
+    return Variant(["-O1", "-g", "-fno-omit-frame-pointer", switch, "-fno-sanitize-recover=all"], [switch], [])
+
+
+VARIANTS = {
+    "debug": Variant(["-O1", "-g"], [], []),
+    "release": Variant(["-O3", "-g"], [], ["NDEBUG"]),
+    "asan": _sanitized("address", "undefined"),
+    "tsan": _sanitized("thread"),
+}
+
+BACKENDS = ("cpuemu", "cuda", "hip")
+
+
+def variables(arguments):
+    opts = Variables(None, arguments)
+    opts.Add("variant", "flavour of the build: " + ", ".join(VARIANTS) + " (asan is with ubsan)", "debug")
+    opts.Add("CC", "C compiler, such as gcc or clang-19", "gcc")
+    opts.Add(
+        "backends",
+        "auto: those whose toolkit is present; or a list such as cuda,hip, whose toolkits must be present. cpuemu is always built",
+        "auto",
+    )
+    opts.Add(BoolVariable("verbose", "print whole command lines", False))
+    return opts
+
+
+def check(env, opts):
+    """Ends the build with a sentence where an option or its value is unknown."""
+    for name in opts.UnknownVariables():
+        _refuse(f"unknown option '{name}'", name, opts.keys())
+    if env["variant"] not in VARIANTS:
+        _refuse(f"unknown variant '{env['variant']}'", env["variant"], VARIANTS)
+    if not shutil.which(env["CC"]):
+        _fail(f"CC={env['CC']}: no such program on PATH; ci/install-deps installs gcc and clang-19")
+    for name in env["backends"].split(","):
+        if name not in BACKENDS + ("auto",):
+            _refuse(f"unknown backend '{name}'", name, BACKENDS + ("auto",))
+
+
+def _refuse(what, word, known):
+    near = difflib.get_close_matches(word, known, 1, 0.5)
+    hint = f"did you mean '{near[0]}'?" if near else "known: " + ", ".join(known)
+    _fail(f"{what}: {hint}")
+
+
+def _fail(sentence):
+    print("scons: " + sentence)
+    Exit(2)

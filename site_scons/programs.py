@@ -1,0 +1,55 @@
+"""What the rooms build from: sources by folder, objects that know their unit, tests that are run."""
+import glob
+import os
+
+
+def add_methods(env):
+    for method in (Sources, UnitObjects, RunAlias):
+        env.AddMethod(method)
+
+
+def Sources(env, *patterns):
+    """The sources below the calling SConscript's folder that match, sorted; `**/` descends."""
+    here = env.Dir(".").srcnode()
+    root = here.abspath
+    found = set()
+    for pattern in patterns:
+        if pattern.startswith("**/"):
+            for folder, _, _ in os.walk(root):
+                found.update(_matches(env, root, os.path.join(os.path.relpath(folder, root), pattern[3:])))
+        else:
+            found.update(_matches(env, root, pattern))
+    return sorted(found)
+
+
+def _matches(env, root, pattern):
+    return [os.path.relpath(path, root) for path in glob.glob(os.path.join(root, pattern))]
+
+
+def unit_of(env, source):
+    """The name of a translation unit: its path from the top, without the suffix."""
+    path = env.File(source).srcnode().path
+    return os.path.splitext(path)[0]
+
+
+def UnitObjects(env, sources, **overrides):
+    """
+    Objects that may define kernels. Each is told its unit's name, which its device images carry too. They are linked as they
+    are, never from an archive: the linker would leave out an object that only the descriptors' section refers to.
+    """
+    defines = overrides.pop("CPPDEFINES", env["CPPDEFINES"])
+    return [
+        env.Object(source, CPPDEFINES=defines + [("TSR_UNIT", '\\"%s\\"' % unit_of(env, source))], **overrides)
+        for source in sources
+    ]
+
+
+def RunAlias(env, name, tests, needs, options=""):
+    """
+    `scons name` builds the tests and what they need, and runs them whatever ran before. Their counts are left in
+    <build>/<last part of name>.tally.
+    """
+    build = env.Dir("$BUILD").path
+    run = f"@ci/run-tests --build {build} --tally {build}/{os.path.basename(name)}.tally {options} "
+    alias = env.Alias(name, list(tests) + list(needs), run + " ".join(test.path for test in tests))
+    env.AlwaysBuild(alias)
