@@ -1,0 +1,15 @@
+#!/bin/sh
+# The dispatcher: help of every command, the version, and what is misspelt.
+. "$(dirname "$0")/tap"
+
+for command in run bench perf info cc; do
+	prints "the help lists $command" "^  $command " tessera --help
+	prints "$command has a help" "^usage: tessera $command" tessera $command --help
+	prints "help $command is the same" "^usage: tessera $command" tessera help $command
+done
+prints "the version" '^tessera [0-9]+\.[0-9]+$' tessera --version
+refuses "no command" 2 'which command' tessera
+refuses "a misspelt command" 2 "unknown command 'pref'; did you mean 'perf'\?" tessera pref
+refuses "a command like none" 2 "unknown command 'xyzzyxyzzy' \(" tessera xyzzyxyzzy
+refuses "an option for a command" 2 "unknown option '--verbos'" tessera --verbos
+finish

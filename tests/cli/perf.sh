@@ -1,0 +1,61 @@
+#!/bin/sh
+# tessera perf: that it measures and verifies each operation, and what it refuses. Speed is judged elsewhere: this machine is busy.
+. "$(dirname "$0")/tap"
+json=$TAP_FILES/perf.json
+few="-N 3 -w 0 -m 20"
+
+for placement in process thread; do
+	for operation in put get copy; do
+		for ranks in 1 2 3; do
+			prints "$operation on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
+				tessera perf $operation -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
+			seen "$operation on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 ' 4
+		done
+	done
+	for ranks in 2 3; do
+		prints "signal on $ranks as $placement" '^ .* 0 .*one way$' \
+			tessera perf signal -n $ranks --placement $placement $few
+	done
+	for ranks in 1 3; do
+		prints "atomic on $ranks as $placement" '^ .* 0 .*all ranks at' \
+			tessera perf atomic -n $ranks --placement $placement $few
+		prints "barrier on $ranks as $placement" '^ .* 0 .*all ranks$' \
+			tessera perf barrier -n $ranks --placement $placement $few
+	done
+done
+prints "memcpy stands beside" 'memcpy\(GB/s\) +ratio' tessera perf put -b 32K -e 32K $few
+seen "and the ratio to it" '^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-9]+$'
+prints "steps" '^ +24 +3 +f64 ' tessera perf get -b 8 -e 31 -i 8 -d f64 $few
+seen "steps end at the largest size" '^ +[0-9]+ +[0-9]+ +f64 ' 3
+prints "several blocks" '0 \(ok\)' tessera perf put -b 1000 -e 1000 -d u8 --blocks 7 $few
+prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
+prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
+python3 -c "
+import json
+report = json.load(open('$json'))
+assert report['operation'] == 'put' and report['ranks'] == 2
+assert [row['size_bytes'] for row in report['rows']] == [8, 16, 32, 64]
+assert all(row['wrong'] == 0 and row['time_us'] > 0 and row['reference_us'] > 0 for row in report['rows'])
+" 2>"$TAP_FILES/err"
+verdict $? "the JSON holds the lines"
+
+refuses "no operation" 2 'which operation' tessera perf -n 2
+refuses "a misspelt operation" 2 "did you mean 'signal'" tessera perf singal -n 2
+refuses "two operations" 2 "'get'" tessera perf put get
+refuses "no ranks" 2 '0' tessera perf put -n 0
+refuses "a signal to oneself" 2 '-n 2' tessera perf signal -n 1
+refuses "a smallest size above the largest" 2 'larger than' tessera perf put -b 64 -e 8
+refuses "a size of nothing" 2 'whole number' tessera perf put -b 0
+refuses "a part of an element" 2 'whole number' tessera perf put -b 6
+refuses "a size that overflows" 2 '-e' tessera perf put -e 99999999999G
+refuses "a size larger than the machine" 2 'GiB' tessera perf put -e 1000000G
+refuses "a size that is none" 2 'many' tessera perf put -b many
+refuses "a factor that goes nowhere" 2 '-f' tessera perf put -f 1
+refuses "a step that goes nowhere" 2 '-i' tessera perf put -i 0
+refuses "two ways to step" 2 'one of them' tessera perf put -i 8 -f 2
+refuses "an unknown type" 2 'f31' tessera perf put -d f31
+refuses "no samples" 2 '-N' tessera perf put -N 0
+refuses "a file that cannot be written" 2 'no-such-folder' tessera perf put --json /no-such-folder/x.json
+refuses "a misspelt option" 2 "did you mean '--minbytes'" tessera perf put --minbites=8k
+refuses "an unknown letter" 2 "'-z'" tessera perf put -z
+finish

@@ -1,0 +1,19 @@
+#!/bin/sh
+# ThreadSanitizer and a planted bug: a signal without its release is reported, and the right signal is not.
+. "$(dirname "$0")/tap"
+program=$BUILD/tests/planted/missing_release
+case $BUILD in
+*-tsan) ;;
+*)
+	prints "without ThreadSanitizer the planted bug is not seen" '' tessera run -n 2 --placement thread "$program" planted
+	skip "a planted missing release is reported" "this is not the tsan variant"
+	finish
+	;;
+esac
+
+prints "the right signal raises no report" '' tessera run -n 2 --placement thread "$program" right
+try tessera run -n 2 --placement thread "$program" planted
+[ "$code" -ne 0 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
+	grep -q 'missing_release.c' "$TAP_FILES/err"
+verdict $? "a planted missing release is reported, with the kernel's line" "exit code $code"
+finish

@@ -1,0 +1,199 @@
+/* Wrong use of the API by a kernel: the operation is skipped, the launch fails, and one sentence says what, where and why. */
+#include "ended_world.h"
+
+typedef enum misuse {
+	PUT_TO_RANK,
+	PUT_OUTSIDE,
+	PUT_PAST_THE_HEAP,
+	LOAD_OUTSIDE,
+	MIXED_DTYPES,
+	BAD_VIEW,
+	WRONG_SPACE,
+	ATOMIC_RANK,
+	ATOMIC_ALIGNMENT,
+	SIGNAL_RANK,
+	WAIT_OUTSIDE,
+	WAIT_FOR_RANK,
+	WAIT_FOR_NONE,
+	FLUSH_RANK,
+	SYNC_IN_GATE,
+	WRITE_IN_GATE,
+	GATE_TO_RANK,
+	GEMM_DTYPE,
+	GEMM_RANGE,
+	GEMM_STEP,
+	MISUSES
+} misuse_t;
+
+/* What the sentence must hold, beside kernel, block and place. */
+static const char *const said[MISUSES] = {
+	[PUT_TO_RANK] = "tsr_put to rank 9 of a world of 2",
+	[PUT_OUTSIDE] = "tsr_put of 16 bytes outside this rank's heap",
+	[PUT_PAST_THE_HEAP] = "from offset",
+	[LOAD_OUTSIDE] = "tsr_load of",
+	[MIXED_DTYPES] = "tsr_put_2d between views of dtype",
+	[BAD_VIEW] = "rows 3 apart",
+	[WRONG_SPACE] = "the wrong kind of memory",
+	[ATOMIC_RANK] = "tsr_atomic_add to rank -1",
+	[ATOMIC_ALIGNMENT] = "tsr_atomic_max of an address that is not aligned to 8",
+	[SIGNAL_RANK] = "tsr_signal to rank 2 of a world of 2",
+	[WAIT_OUTSIDE] = "tsr_wait of 8 bytes outside",
+	[WAIT_FOR_RANK] = "tsr_wait for rank 64",
+	[WAIT_FOR_NONE] = "tsr_wait_any for 0 flags",
+	[FLUSH_RANK] = "tsr_flush of rank -3",
+	[SYNC_IN_GATE] = "tsr_sync in a gate",
+	[WRITE_IN_GATE] = "tsr_signal in a gate",
+	[GATE_TO_RANK] = "to rank 7 of a world of 2",
+	[GEMM_DTYPE] = "operands of dtype",
+	[GEMM_RANGE] = "tsr_gemm_mainloop of the range 0 to 9",
+	[GEMM_STEP] = "a step of 0",
+};
+
+typedef struct misuse_args {
+	TSR_HEAP uint64_t *heap;
+	uint64_t heap_left; /* from `heap` to the heap's end */
+	int32_t misuse, reserved;
+} misuse_args_t;
+
+TSR_TILE(tile, f32, 16, 16, 16);
+
+TSR_FN tsr_pos_t any_order(int64_t task, const void *ctx)
+{
+	tsr_pos_t at = {0, 0};
+	(void)task, (void)ctx;
+	return at;
+}
+
+TSR_FN int bad_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+{
+	const misuse_args_t *a = (const misuse_args_t *)ctx;
+	(void)at, (void)k0, (void)k1;
+	if (a->misuse == SYNC_IN_GATE)
+		tsr_sync(loader);
+	if (a->misuse == WRITE_IN_GATE)
+		tsr_signal(loader, a->heap, 1, TSR_SIGNAL_SET, 0);
+	return a->misuse == GATE_TO_RANK ? 7 : 0;
+}
+
+TSR_FN void no_epilogue(tsr_coop_t *me, tile_frag_t *acc, tsr_pos_t at, void *ctx)
+{
+	(void)me, (void)acc, (void)at, (void)ctx;
+}
+
+TSR_FN void misuse_products(tsr_coop_t *block, const misuse_args_t *a)
+{
+	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4), f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
+	tsr_tasks_t one = {0, a->misuse == GEMM_STEP ? 0 : 1, 1};
+	tsr_pos_t origin = {0, 0};
+	misuse_args_t copy = *a;
+	TSR_FRAG(tile, acc, block);
+	tsr_frag_zero(block, acc);
+	if (a->misuse == GEMM_DTYPE)
+		tsr_gemm_mainloop(block, acc, f16, f16, origin, 0, 4, TSR_NO_GATE, a);
+	else if (a->misuse == GEMM_RANGE)
+		tsr_gemm_mainloop(block, acc, f32, f32, origin, 0, 9, TSR_NO_GATE, a);
+	else
+		tsr_gemm(tile, block, f32, f32, one, any_order, bad_gate, no_epilogue, &copy);
+}
+
+TSR_FN void misuse_views(tsr_coop_t *block, const misuse_args_t *a)
+{
+	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4), f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
+	tsr_view_t narrow = tsr_view(a->heap, TSR_F32, 4, 4, 3),
+		   shared = tsr_view_shared((void *)(uintptr_t)a->heap, TSR_F32, 4, 4, 4);
+	tsr_view_t far = tsr_view(a->heap + a->heap_left, TSR_F32, 4, 4, 4);
+	tsr_pos_t origin = {0, 0};
+	TSR_FRAG(tile, frag, block);
+	tsr_frag_zero(block, frag);
+	if (a->misuse == LOAD_OUTSIDE)
+		tsr_load(block, frag, far, origin, 0);
+	else if (a->misuse == MIXED_DTYPES)
+		tsr_put_2d(block, f32, f16, 0);
+	else if (a->misuse == BAD_VIEW)
+		tsr_tile_store(block, narrow, origin, frag);
+	else
+		tsr_tile_store(block, shared, origin, frag);
+}
+
+TSR_KERNEL(do_wrong, misuse_args_t, a)
+{
+	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
+	if (tsr_block_index(block) != 1)
+		return;
+	switch ((misuse_t)a->misuse) {
+	case PUT_TO_RANK:
+		tsr_put(block, a->heap, a->heap, 16, 9);
+		break;
+	case PUT_OUTSIDE:
+		tsr_put(block, (TSR_HEAP void *)(uintptr_t)64, a->heap, 16, 0);
+		break;
+	case PUT_PAST_THE_HEAP:
+		tsr_put(block, a->heap, a->heap, a->heap_left + 1, 0);
+		break;
+	case ATOMIC_RANK:
+		tsr_atomic_add(block, a->heap, (uint64_t)1, -1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		break;
+	case ATOMIC_ALIGNMENT:
+		tsr_atomic_max(block, (TSR_HEAP uint64_t *)(bytes + 4), (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		break;
+	case SIGNAL_RANK:
+		tsr_signal(block, a->heap, 1, TSR_SIGNAL_SET, 2);
+		break;
+	case WAIT_OUTSIDE:
+		tsr_wait(block, (TSR_HEAP uint64_t *)(uintptr_t)64, 1, 0);
+		break;
+	case WAIT_FOR_RANK:
+		tsr_wait(block, a->heap, 1, 64);
+		break;
+	case WAIT_FOR_NONE:
+		tsr_wait_any(block, a->heap, 0, 0, 1);
+		break;
+	case FLUSH_RANK:
+		tsr_flush(block, -3);
+		break;
+	case SYNC_IN_GATE:
+	case WRITE_IN_GATE:
+	case GATE_TO_RANK:
+	case GEMM_DTYPE:
+	case GEMM_RANGE:
+	case GEMM_STEP:
+		misuse_products(block, a);
+		break;
+	default:
+		misuse_views(block, a);
+		break;
+	}
+}
+
+static int misuse_body(tsr_world_t *world, int argc, char **argv)
+{
+	misuse_args_t a = {.misuse = argc > 1 ? atoi(argv[1]) : 0};
+	unsigned char seen[256];
+	tsr_heap_usage_t usage;
+	a.heap = poisoned(world, sizeof seen, "target");
+	CHECK(a.heap);
+	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
+	a.heap_left = usage.size_bytes - (uint64_t)((uintptr_t)a.heap - (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
+	CHECK(tsr_barrier(world) == TSR_OK);
+	if (tsr_world_rank(world) == 0) {
+		CHECK(run_kernel(world, &do_wrong, 2, &a) == TSR_ERR_KERNEL);
+		CHECK(strstr(tsr_last_error(), "kernel do_wrong, block 1, worker 0 of rank 0: "));
+		CHECK(strstr(tsr_last_error(), "test_misuse.c:"));
+		CHECK(strstr(tsr_last_error(), said[a.misuse]));
+	} else {
+		CHECK(tsr_barrier(world) != TSR_OK, "the world has ended");
+	}
+	CHECK(tsr_memcpy_from_heap(world, seen, a.heap, sizeof seen) == TSR_OK);
+	for (size_t i = 0; i < sizeof seen; i++)
+		CHECK(seen[i] == POISON, "the operation is skipped");
+	return witness();
+}
+
+Test(misuse, every_kind_is_named)
+{
+	char number[16];
+	for (int i = 0; i < MISUSES; i++) {
+		snprintf(number, sizeof number, "%d", i);
+		ended_both(2, misuse_body, number, said[i]);
+	}
+}

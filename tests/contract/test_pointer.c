@@ -1,0 +1,214 @@
+/* Pointer family: bytes and matrices between any pair of ranks, nothing touched beside them. */
+#include "contract_test.h"
+
+enum { OP_PUT, OP_GET, OP_COPY, OPS };
+
+typedef struct move_args {
+	TSR_HEAP unsigned char *dst, *src;
+	uint64_t bytes;
+	int32_t op, to, from;
+} move_args_t;
+
+TSR_KERNEL(move_bytes, move_args_t, a)
+{
+	if (a->op == OP_PUT)
+		tsr_put(block, a->dst, a->src, a->bytes, a->to);
+	else if (a->op == OP_GET)
+		tsr_get(block, a->dst, a->src, a->bytes, a->from);
+	else
+		tsr_copy(block, a->dst, a->to, a->src, a->from, a->bytes);
+	tsr_flush(block, a->to);
+}
+
+enum { ROOM = 5000, EDGE = 3 };
+
+/* Rank `actor` moves; every rank then checks its own destination. */
+static int move_once(tsr_world_t *world, move_args_t a, int actor)
+{
+	static const char *const names[] = {"put", "get", "copy"};
+	int me = tsr_world_rank(world);
+	unsigned char host[ROOM];
+	CHECK(tsr_memset_heap(world, a.dst, POISON, ROOM) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	a.dst += EDGE;
+	if (me == actor)
+		CHECK(run_kernel(world, &move_bytes, 1, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, host, a.dst - EDGE, ROOM) == TSR_OK);
+	for (size_t i = 0; i < ROOM; i++) {
+		bool moved = me == a.to && i >= EDGE && i < EDGE + a.bytes;
+		CHECK(host[i] == (moved ? mark_of(a.from, i - EDGE) : POISON), "%s of %llu bytes by %d from %d to %d, byte %zu",
+		      names[a.op], (unsigned long long)a.bytes, actor, a.from, a.to, i);
+	}
+	return 0;
+}
+
+static int bytes_body(tsr_world_t *world, int argc, char **argv)
+{
+	static const uint64_t sizes[] = {0, 1, 7, 64, 1000, 4097};
+	int me = tsr_world_rank(world), size = tsr_world_size(world);
+	unsigned char host[ROOM];
+	(void)argc, (void)argv;
+	move_args_t a = {.dst = poisoned(world, ROOM, "dst"), .src = poisoned(world, ROOM, "src")};
+	CHECK(a.dst && a.src);
+	for (size_t i = 0; i < ROOM; i++)
+		host[i] = mark_of(me, i);
+	CHECK(tsr_memcpy_to_heap(world, a.src, host, ROOM) == TSR_OK);
+	for (int i = 0; i < size * size; i++) { /* any pair, by an actor that is neither where there are three */
+		a.bytes = sizes[i % 6];
+		a.from = i / size;
+		a.to = i % size;
+		a.op = OP_COPY;
+		if (move_once(world, a, (a.from + a.to) % size) != 0)
+			return 1;
+		a.op = OP_PUT;
+		a.bytes = sizes[(i + 1) % 6];
+		if (move_once(world, a, a.from) != 0)
+			return 1;
+		a.op = OP_GET;
+		a.bytes = sizes[(i + 2) % 6];
+		if (move_once(world, a, a.to) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+Test(pointer, bytes_between_any_pair)
+{
+	world_each(bytes_body, NULL);
+}
+
+/* ------------------------------------------------------------------ matrices */
+
+typedef struct part_args {
+	tsr_view_t dst, src;
+	tsr_pos_t at;
+	int64_t rows, cols;
+	int32_t op, to, from;
+} part_args_t;
+
+TSR_KERNEL(move_part, part_args_t, a)
+{
+	tsr_view_t dst = tsr_view_part(a->dst, a->at, a->rows, a->cols), src = tsr_view_part(a->src, a->at, a->rows, a->cols);
+	if (a->op == OP_PUT)
+		tsr_put_2d(block, dst, src, a->to);
+	else if (a->op == OP_GET)
+		tsr_get_2d(block, dst, src, a->from);
+	else
+		tsr_copy_2d(block, dst, a->to, src, a->from);
+}
+
+enum { ROWS = 23, COLS = 17, DST_LD = 19, SRC_LD = 29 };
+
+static int part_check(tsr_world_t *world, const part_args_t *a, size_t element)
+{
+	unsigned char host[ROWS * DST_LD * 8];
+	size_t bytes = ROWS * DST_LD * element;
+	CHECK(tsr_memcpy_from_heap(world, host, a->dst.data, bytes) == TSR_OK);
+	for (size_t i = 0; i < bytes; i++) {
+		int64_t row = (int64_t)(i / element / DST_LD), col = (int64_t)(i / element % DST_LD);
+		bool moved = tsr_world_rank(world) == a->to && row >= a->at.row && row < a->at.row + a->rows && col >= a->at.col &&
+			     col < a->at.col + a->cols && col < COLS;
+		size_t from = ((size_t)row * SRC_LD + (size_t)col) * element + i % element;
+		CHECK(host[i] == (moved ? mark_of(a->from, from) : POISON), "row %lld col %lld byte %zu of op %d", (long long)row,
+		      (long long)col, i % element, a->op);
+	}
+	return 0;
+}
+
+static int parts_of(tsr_world_t *world, tsr_dtype_t dtype, size_t element)
+{
+	static const tsr_pos_t at[] = {{0, 0}, {16, 8}, {22, 16}, {-3, -2}, {23, 0}, {7, 5}};
+	int me = tsr_world_rank(world), size = tsr_world_size(world);
+	unsigned char host[ROWS * SRC_LD * 8];
+	TSR_HEAP void *dst = poisoned(world, ROWS * DST_LD * element, "dst");
+	TSR_HEAP void *src = poisoned(world, ROWS * SRC_LD * element, "src");
+	CHECK(dst && src);
+	for (size_t i = 0; i < ROWS * SRC_LD * element; i++)
+		host[i] = mark_of(me, i);
+	CHECK(tsr_memcpy_to_heap(world, src, host, ROWS * SRC_LD * element) == TSR_OK);
+	for (int i = 0; i < 6; i++) {
+		part_args_t a = {.dst = {dst, ROWS, COLS, DST_LD, dtype, TSR_SPACE_HEAP},
+				 .src = {src, ROWS, COLS, SRC_LD, dtype, TSR_SPACE_HEAP},
+				 .at = at[i],
+				 .rows = 16,
+				 .cols = 9};
+		a.op = i % OPS;
+		a.from = i % size;
+		a.to = (i + 1) % size;
+		int actor = a.op == OP_PUT ? a.from : a.op == OP_GET ? a.to : (i + 2) % size;
+		CHECK(tsr_memset_heap(world, dst, POISON, ROWS * DST_LD * element) == TSR_OK);
+		CHECK(tsr_barrier(world) == TSR_OK);
+		if (me == actor)
+			CHECK(run_kernel(world, &move_part, 1, &a) == TSR_OK);
+		CHECK(tsr_barrier(world) == TSR_OK);
+		if (part_check(world, &a, element) != 0)
+			return 1;
+	}
+	CHECK(tsr_heap_free(world, dst) == TSR_OK);
+	CHECK(tsr_heap_free(world, src) == TSR_OK);
+	return 0;
+}
+
+static int parts_body(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return parts_of(world, TSR_F64, 8) || parts_of(world, TSR_F32, 4) || parts_of(world, TSR_F16, 2) ||
+	       parts_of(world, TSR_BF16, 2) || parts_of(world, TSR_I64, 8) || parts_of(world, TSR_I32, 4) ||
+	       parts_of(world, TSR_I8, 1) || parts_of(world, TSR_U8, 1);
+}
+
+Test(pointer, parts_of_matrices_of_every_dtype)
+{
+	world_each(parts_body, NULL);
+}
+
+static int onto_itself_body(tsr_world_t *world, int argc, char **argv)
+{
+	unsigned char host[100], seen[100];
+	(void)argc, (void)argv;
+	move_args_t a = {.dst = poisoned(world, sizeof host, "buffer"), .bytes = sizeof host};
+	CHECK(a.dst);
+	a.src = a.dst;
+	a.to = tsr_world_rank(world);
+	for (size_t i = 0; i < sizeof host; i++)
+		host[i] = mark_of(a.to, i);
+	CHECK(tsr_memcpy_to_heap(world, a.dst, host, sizeof host) == TSR_OK);
+	CHECK(run_kernel(world, &move_bytes, 1, &a) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, seen, a.dst, sizeof seen) == TSR_OK);
+	CHECK(memcmp(seen, host, sizeof host) == 0);
+	return 0;
+}
+
+Test(pointer, a_put_onto_itself_changes_nothing)
+{
+	world_each(onto_itself_body, NULL);
+}
+
+/* ------------------------------------------------------------------ pure functions */
+
+Test(pure, grouped_order_is_a_bijection)
+{
+	for (int64_t m = 1; m <= 7; m++)
+		for (int64_t n = 1; n <= 6; n++)
+			for (int64_t group = -1; group <= 9; group++) {
+				char seen[7][6] = {{0}};
+				for (int64_t i = 0; i < m * n; i++) {
+					tsr_pos_t at = tsr_grouped_order(i, m, n, group);
+					cr_assert(at.row >= 0 && at.row < m && at.col >= 0 && at.col < n);
+					cr_expect(seen[at.row][at.col]++ == 0, "%d x %d tiles in groups of %d: tile twice", (int)m,
+						  (int)n, (int)group);
+				}
+			}
+	cr_expect_eq(tsr_grouped_order(1, 4, 4, 2).row, 1, "a group is walked column by column");
+	cr_expect_eq(tsr_grouped_order(2, 4, 4, 2).col, 1, "then its next column follows");
+}
+
+Test(pure, tiles_cover)
+{
+	cr_expect_eq(tsr_tiles(0, 16), 0);
+	cr_expect_eq(tsr_tiles(1, 16), 1);
+	cr_expect_eq(tsr_tiles(16, 16), 1);
+	cr_expect_eq(tsr_tiles(17, 16), 2);
+	cr_expect_eq(tsr_tiles(INT64_MAX, 1), INT64_MAX);
+}

@@ -1,0 +1,112 @@
+"""
+Reads what the device compilers made of the kernels, for the checks `isa` and `ptx`: which units, their functions, and the golden
+lines of the probes. The build leaves it below build/device-debug/ (scons device), or device-release.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ENTRY = "tsr_entry_"
+GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals")
+SKIPPED = 77
+
+
+def units():
+    """Every unit with kernels that is built for GPUs: probes, kernels, examples."""
+    sources = subprocess.run(
+        ["ci/list-files", "tests/device/*.c", "kernels/*.c", "examples/*.c"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    return [os.path.splitext(source)[0] for source in sources if _has_kernels(source)]
+
+
+def _has_kernels(source):
+    with open(os.path.join(ROOT, source), encoding="utf-8") as file:
+        text = file.read()
+    return bool(re.search(r"^(TSR_KERNEL|PROBE_|TSR_TILE)", text, re.MULTILINE))
+
+
+def assemblies(arch, suffix, tool):
+    """[(unit, path)] for one architecture. Ends the check: skipped where nothing is built, failed where something is missing."""
+    folder = next(filter(os.path.isdir, (f"{ROOT}/build/device-{kind}/{arch}" for kind in ("debug", "release"))), None)
+    if not folder:
+        here = shutil.which(tool) or shutil.which(f"/usr/local/cuda/bin/{tool}")
+        print(f"no code for {arch}: " + ("`scons device` makes it" if here else f"no {tool} here"))
+        return None
+    found = [(unit, f"{folder}/{unit}{suffix}") for unit in units()]
+    missing = [unit for unit, path in found if not os.path.exists(path)]
+    newest = max((os.path.getmtime(os.path.join(ROOT, name)), name) for name in _sources())
+    stale = [unit for unit, path in found if unit not in missing and os.path.getmtime(path) < newest[0]]
+    if missing:
+        sys.exit(f"no code for {arch} of {', '.join(missing)}: run `scons device`")
+    if stale:
+        print(f"note: code for {arch} of {len(stale)} units is older than {newest[1]}; `scons device` looks whether that matters")
+    return found
+
+
+def _sources():
+    listed = subprocess.run(
+        ["ci/list-files", "include/tessera/dev/*.h", "backends/*/dev/*.h"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return listed.stdout.split()
+
+
+class Golden:
+    """The golden lines of one architecture: `function: token; token; ...`. With --bless they are written instead of compared."""
+
+    def __init__(self, arch):
+        self.path = os.path.join(ROOT, "tests", "device", "golden", f"{arch}.txt")
+        self.bless = "--bless" in sys.argv
+        self.seen = {}
+        self.lines = {}
+        if not self.bless:
+            with open(self.path, encoding="ascii") as file:
+                pairs = (line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
+                self.lines = {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs}
+
+    def compare(self, function, tokens):
+        """Problems of one probe."""
+        line = "; ".join(tokens)
+        self.seen[function] = line
+        if self.bless or self.lines.get(function) == line:
+            return []
+        expected = self.lines.get(function, "nothing: it is not in the file")
+        return [f"{function}:\n    expected {expected}\n    found    {line}"]
+
+    def finish(self):
+        """Problems of the whole: probes that were not seen."""
+        if not self.bless:
+            return [f"{function} is a golden line, but no probe" for function in self.lines if function not in self.seen]
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write("# What the ordered operations of each probe compile to; compared by ci/checks, written by its option --bless.\n")
+            file.write("# Look at every line that changes: it is the memory model, as the hardware gets it.\n")
+            file.writelines(f"{function}: {line}\n" for function, line in sorted(self.seen.items()))
+        return []
+
+
+def functions(path, begin):
+    """[(name, [(line number, text)])] of the kernels of an assembly; `begin` matches the line that opens one and names it."""
+    found = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            match = begin.match(line)
+            if match:
+                found.append((match.group(1), []))
+            elif found:
+                found[-1][1].append((number, line))
+    return found
+
+
+def squeeze(tokens):
+    """The same token again says nothing new."""
+    return [token for i, token in enumerate(tokens) if i == 0 or token != tokens[i - 1]]
+
+
+def report(problems, counted):
+    """Prints, and ends the check. One that looked at no kernel is no pass."""
+    for problem in problems:
+        print(problem)
+    print(counted)
+    sys.exit(bool(problems))

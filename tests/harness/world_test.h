@@ -1,0 +1,83 @@
+/* Tests that need a world: each test's body runs once a rank, in worlds of several sizes and both placements. */
+#ifndef TESSERA_WORLD_TEST_H
+#define TESSERA_WORLD_TEST_H
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tessera/tessera.h"
+
+/** Says on stderr which check failed where, with the test's own message (null: none) and the library's last error. */
+static inline void world_check_failed(const tsr_world_t *world, const char *file, int line, const char *what, const char *format,
+				      ...)
+{
+	va_list arguments;
+	char message[512] = "";
+	va_start(arguments, format);
+	if (format)
+		vsnprintf(message, sizeof message, format, arguments);
+	va_end(arguments);
+	fprintf(stderr, "%s:%d: rank %d of %d: %s: %s (last error: %s)\n", file, line, tsr_world_rank(world), tsr_world_size(world),
+		what, message, tsr_last_error());
+}
+
+/**
+ * CHECK(condition) or CHECK(condition, "format", ...), in a rank's body: prints where and why, and fails the rank. Asserting
+ * belongs to the test's own process.
+ */
+#define CHECK(...) WORLD_CHECK(__VA_ARGS__, WORLD_NO_MESSAGE)
+#define WORLD_NO_MESSAGE ((const char *)0)
+#define WORLD_CHECK(cond_, ...)                                                             \
+	do {                                                                                \
+		if (!(cond_)) {                                                             \
+			world_check_failed(world, __FILE__, __LINE__, #cond_, __VA_ARGS__); \
+			return 1;                                                           \
+		}                                                                           \
+	} while (0)
+
+/** ThreadSanitizer sees one process only. */
+#if defined(__SANITIZE_THREAD__)
+#define WORLD_THREADS_ONLY 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WORLD_THREADS_ONLY 1
+#endif
+#endif
+
+/** Whether ranks can be threads: on the emulator alone. */
+static inline bool world_has_threads(void)
+{
+	const char *backend = getenv("TESSERA_BACKEND");
+	return !backend || strcmp(backend, "cpuemu") == 0;
+}
+
+/** Runs `entry` in one world, as processes where ranks cannot be threads; returns its exit code. `argument` reaches the ranks as
+ * argv[1]. */
+static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+{
+	if (placement == TSR_PLACE_THREAD && !world_has_threads())
+		placement = TSR_PLACE_PROCESS;
+	tsr_launcher_t launcher = {.ranks = ranks, .placement = placement};
+	char name[] = "test";
+	char *argv[] = {name, (char *)(uintptr_t)argument, NULL};
+	return tsr_launch_world(&launcher, argument ? 2 : 1, argv, entry);
+}
+
+/** Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as threads, and expects 0 of each. */
+static inline void world_each(tsr_main_fn entry, const char *argument)
+{
+	static const int sizes[] = {1, 2, 3, 5, 8};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+#ifndef WORLD_THREADS_ONLY
+		cr_expect(world_run(sizes[i], TSR_PLACE_PROCESS, entry, argument) == 0, "%d ranks as processes", sizes[i]);
+#endif
+		if (world_has_threads())
+			cr_expect(world_run(sizes[i], TSR_PLACE_THREAD, entry, argument) == 0, "%d ranks as threads", sizes[i]);
+	}
+}
+
+#endif

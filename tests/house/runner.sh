@@ -1,0 +1,70 @@
+#!/bin/sh
+# The test runner itself: what crashes, hangs, runs nothing or leaves something behind is a failure, and counts are counted.
+. "$(dirname "$0")/../cli/tap"
+tests=$TAP_FILES/tests
+checks=$tests/ci/checks
+mkdir -p "$checks"
+
+# script FILE: makes a script of what stands on stdin.
+script() {
+	{ echo '#!/bin/sh'; cat; } >"$1"
+	chmod +x "$1"
+}
+
+# counts NAME TOTALS PATTERN TEST...: ci/run-tests ends with TOTALS, a line matches, and its exit code tells failures.
+counts() {
+	name=$1 totals=$2 pattern=$3
+	shift 3
+	try ci/run-tests --limit 2 --tally "$TAP_FILES/tally" "$@"
+	wanted=1
+	case $totals in *' 0 failed'*) wanted=0 ;; esac
+	[ "$code" -eq $wanted ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$totals" ] && grep -qE -- "$pattern" "$TAP_FILES/out" &&
+		[ "$(cat "$TAP_FILES/tally")" = "$(echo "$totals" | tr -dc '0-9 ' | tr -s ' ' | sed 's/^ //; s/ $//')" ]
+	verdict $? "$name" "exit code $code; wanted $wanted, /$pattern/ and: $totals"
+}
+
+script "$tests/mixed.sh" <<'E2'
+echo "ok - one"; echo "ok - two # skip no device"; echo "not ok - three"; exit 1
+E2
+counts "a script's lines" "1 passed, 1 failed, 1 skipped" 'skipped two: no device' "$tests/mixed.sh"
+echo 'echo "ok - one"' | script "$tests/good.sh"
+counts "several scripts" "2 passed, 1 failed, 1 skipped" 'FAILED three' "$tests/mixed.sh" "$tests/good.sh"
+counts "success" "1 passed, 0 failed, 0 skipped" 'good.sh: 1 passed' "$tests/good.sh"
+echo 'exit 0' | script "$tests/nothing.sh"
+counts "a script that runs nothing" "0 passed, 1 failed, 0 skipped" 'ran no test' "$tests/nothing.sh"
+echo 'echo "ok - one"; exit 3' | script "$tests/error.sh"
+counts "an exit code that no test explains" "1 passed, 1 failed, 0 skipped" 'exited with 3' "$tests/error.sh"
+echo 'echo "ok - one"; kill -SEGV $$' | script "$tests/crash.sh"
+counts "a crash" "1 passed, 1 failed, 0 skipped" 'ended by signal 11' "$tests/crash.sh"
+echo 'echo "ok - one"; sleep 60' | script "$tests/hang.sh"
+counts "a hang" "1 passed, 1 failed, 0 skipped" 'did not end within 2 s' "$tests/hang.sh"
+echo 'echo "ok - one"; echo "==1==ERROR: LeakSanitizer: detected memory leaks"' | script "$tests/leak.sh"
+counts "a report that no exit code tells" "1 passed, 1 failed, 0 skipped" 'FAILED leak.sh: ERROR: LeakSanitizer' "$tests/leak.sh"
+echo 'echo "ok - one"; setsid sleep 60 &' | script "$tests/orphan.sh"
+counts "a process that is left behind" "1 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind' "$tests/orphan.sh"
+left=/dev/shm/tessera-runner-test.$$
+echo "echo 'ok - one'; : >$left" | script "$tests/litter.sh"
+counts "a file that is left in /dev/shm" "1 passed, 1 failed, 0 skipped" 'left tessera-runner-test' "$tests/litter.sh"
+rm -f "$left"
+counts "a program that is not there" "0 passed, 1 failed, 0 skipped" 'cannot be started' "$tests/absent"
+echo 'exit 0' | script "$checks/good"
+echo 'echo no compiler; exit 77' | script "$checks/absent"
+echo 'exit 2' | script "$checks/bad"
+counts "checks" "1 passed, 1 failed, 1 skipped" 'skipped absent: no compiler' "$checks/good" "$checks/absent" "$checks/bad"
+
+cat >"$tests/plain.c" <<'E2'
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <unistd.h>
+Test(plain, good) { cr_assert(1); cr_expect_eq(2, 2, "two is %d", 2); }
+Test(plain, wrong) { cr_expect_eq(1, 2); }
+Test(plain, not_a_number) { cr_assert_float_eq(NAN, 1, 10); }
+Test(plain, fatal) { cr_assert_str_eq("a", "b", "of %d", 3); _exit(0); }
+Test(plain, crash) { raise(SIGSEGV); }
+Test(plain, hang, .timeout = 1) { sleep(60); }
+Test(plain, skip) { cr_skip_test("no %s", "device"); }
+E2
+gcc -D_GNU_SOURCE -Itests/harness/plain "$tests/plain.c" tests/harness/plain/main.c -lm -o "$tests/plain" 2>"$TAP_FILES/err"
+counts "the plain runner" "1 passed, 5 failed, 1 skipped" 'skipped plain::skip: no device' "$tests/plain"
+refuses "a filter that nothing matches" 1 'no test ran' sh -c "'$tests/plain' --filter plain/gone >/dev/null"
+finish

@@ -1,0 +1,321 @@
+/* Starting worlds: exit codes, signals, and that nothing is left whatever happens. */
+#include <criterion/criterion.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clean_environment.h"
+#include "src/base/clock.h"
+#include "tessera/tessera.h"
+
+#define SECOND 1000000000u
+
+/*
+ * A pipe that everybody inherits: who lives holds it open. What ranks write to it can be counted, and it ends when all have ended.
+ */
+static int life[2] = {-1, -1};
+
+static void begin(const char *environment)
+{
+	clean_environment();
+	set_environment("TESSERA_HEAP_SIZE=1M");
+	set_environment(environment);
+	cr_assert_eq(pipe(life), 0);
+}
+
+/** Closes this process's end, and counts what was written until all others have ended; -1: they did not within `seconds`. */
+static int count_until_all_have_ended(int seconds)
+{
+	close(life[1]);
+	const uint64_t end_ns = tsr_now_ns() + (uint64_t)seconds * SECOND;
+	int count = 0;
+	char byte;
+	while (tsr_now_ns() < end_ns) {
+		struct pollfd entry = {.fd = life[0], .events = POLLIN};
+		if (poll(&entry, 1, 50) <= 0)
+			continue;
+		if (read(life[0], &byte, 1) != 1) {
+			close(life[0]);
+			return count;
+		}
+		count++;
+	}
+	close(life[0]);
+	return -1;
+}
+
+static void say(void)
+{
+	(void)!write(life[1], "x", 1);
+}
+
+static int launch(int ranks, tsr_placement_t placement, tsr_main_fn entry)
+{
+	const tsr_launcher_t launcher = {.ranks = ranks, .placement = placement};
+	char name[] = "test";
+	char *argv[] = {name, NULL};
+	return tsr_launch_world(&launcher, 1, argv, entry);
+}
+
+static int exit_code_is_7_on_rank_1(tsr_world_t *world, int argc, char **argv)
+{
+	say();
+	if (argc != 1 || strcmp(argv[0], "test") != 0 || argv[1] != NULL)
+		return 99;
+	return tsr_world_rank(world) == 1 ? 7 : 0;
+}
+
+Test(launcher, exit_code_of_the_rank_that_failed)
+{
+	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD; placement++) {
+		begin("");
+		cr_expect_eq(launch(3, placement, exit_code_is_7_on_rank_1), 7);
+		cr_expect_eq(launch(1, placement, exit_code_is_7_on_rank_1), 0);
+		cr_expect_eq(count_until_all_have_ended(5), 4);
+	}
+}
+
+static _Noreturn void hang(void)
+{
+	for (;;)
+		pause();
+}
+
+static int code_of_256(tsr_world_t *world, int argc, char **argv)
+{
+	(void)world, (void)argc, (void)argv;
+	return 256;
+}
+
+Test(launcher, a_failure_never_becomes_success)
+{
+	begin("");
+	cr_expect(launch(1, TSR_PLACE_PROCESS, code_of_256) != 0);
+	cr_expect(launch(1, TSR_PLACE_THREAD, code_of_256) != 0);
+}
+
+static int die_on_rank_2(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	if (tsr_world_rank(world) == 2)
+		kill(getpid(), SIGKILL);
+	return tsr_barrier(world) == TSR_ERR_PEER_LOST && strstr(tsr_last_error(), "rank 2 of 5 is lost") ? tsr_fail(world) : 99;
+}
+
+Test(launcher, a_rank_that_is_killed_ends_the_world_at_once)
+{
+	begin("");
+	const uint64_t begin_ns = tsr_now_ns();
+	cr_expect_eq(launch(5, TSR_PLACE_PROCESS, die_on_rank_2), 128 + SIGKILL);
+	cr_expect(tsr_now_ns() - begin_ns < 10ull * SECOND);
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+static int exit_on_rank_0(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	if (tsr_world_rank(world) == 0)
+		exit(5);
+	return tsr_barrier(world) == TSR_ERR_PEER_LOST ? tsr_fail(world) : 99;
+}
+
+Test(launcher, a_rank_that_exits_behind_our_back_ends_the_world)
+{
+	begin("");
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, exit_on_rank_0), 5);
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+static int rank_1_fails_and_others_hang(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	if (tsr_world_rank(world) == 1)
+		return 3;
+	hang();
+}
+
+Test(launcher, ranks_that_do_not_notice_the_end_are_killed_at_the_deadline)
+{
+	begin("TESSERA_DEADLINE=300ms");
+	const uint64_t begin_ns = tsr_now_ns();
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, rank_1_fails_and_others_hang), 3);
+	cr_expect(tsr_now_ns() - begin_ns < 5ull * SECOND);
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+/* ------------------------------------------------------------------ interruption */
+
+static int hang_with_a_child(tsr_world_t *world, int argc, char **argv)
+{
+	(void)world, (void)argc, (void)argv;
+	if (fork() == 0) /* a rank's own child goes too */
+		hang();
+	say();
+	hang();
+}
+
+/** Starts a launcher of 3 ranks that hang, each with a child that hangs, and returns when they do. */
+static pid_t launch_hanging(void)
+{
+	const pid_t pid = fork();
+	if (pid == 0)
+		_exit(launch(3, TSR_PLACE_PROCESS, hang_with_a_child));
+	char byte;
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(read(life[0], &byte, 1), 1);
+	return pid;
+}
+
+static int code_of(pid_t pid)
+{
+	int status = 0;
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Test(launcher, an_interrupt_ends_all_ranks_and_their_children)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		begin("");
+		const pid_t pid = launch_hanging();
+		kill(pid, signals[i]);
+		cr_expect_eq(code_of(pid), 128 + signals[i]);
+		cr_expect_eq(count_until_all_have_ended(5), 0);
+	}
+}
+
+Test(launcher, nothing_is_left_when_the_launcher_is_killed)
+{
+	begin("");
+	const pid_t pid = launch_hanging();
+	kill(pid, SIGKILL);
+	cr_expect_eq(code_of(pid), 128 + SIGKILL);
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+static int leave_a_child(tsr_world_t *world, int argc, char **argv)
+{
+	(void)world, (void)argc, (void)argv;
+	if (fork() == 0)
+		hang();
+	return 0;
+}
+
+Test(launcher, nothing_is_left_of_a_world_that_ended_well)
+{
+	begin("");
+	cr_expect_eq(launch(2, TSR_PLACE_PROCESS, leave_a_child), 0);
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+Test(launcher, the_signals_of_the_caller_are_as_before)
+{
+	sigset_t before, after;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, now;
+	begin("");
+	sigaction(SIGCHLD, &ignore, NULL); /* would reap the ranks behind the launcher's back */
+	sigprocmask(SIG_BLOCK, NULL, &before);
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, exit_code_is_7_on_rank_1), 7);
+	sigprocmask(SIG_BLOCK, NULL, &after);
+	sigaction(SIGCHLD, NULL, &now);
+	cr_expect(now.sa_handler == SIG_IGN);
+	cr_expect(sigismember(&after, SIGINT) == sigismember(&before, SIGINT) &&
+		  sigismember(&after, SIGCHLD) == sigismember(&before, SIGCHLD));
+}
+
+/* ------------------------------------------------------------------ what is started, and with what */
+
+static int check_environment(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	const char *rank = getenv("TESSERA_RANK"), *size = getenv("TESSERA_SIZE");
+	const bool same = rank && size && atoi(rank) == tsr_world_rank(world) && atoi(size) == tsr_world_size(world);
+	return same && getenv("TESSERA_JOB") && tsr_world_deadline_ns(world) == 17ull * SECOND ? 0 : 1;
+}
+
+Test(launcher, settings_pass_through)
+{
+	begin("TESSERA_DEADLINE=17s");
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, check_environment), 0);
+}
+
+static int expect_3_ranks(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	say();
+	return tsr_world_size(world) == 3 ? 0 : 1;
+}
+
+Test(launcher, what_is_not_said_comes_from_the_environment)
+{
+	begin("TESSERA_SIZE=3 TESSERA_PLACEMENT=thread");
+	cr_expect_eq(launch(0, TSR_PLACE_PROCESS, expect_3_ranks), 0);
+	cr_expect_eq(count_until_all_have_ended(5), 3);
+}
+
+Test(launcher, bad_requests_are_refused)
+{
+	begin("");
+	cr_expect(launch(TSR_MAX_RANKS + 1, TSR_PLACE_PROCESS, expect_3_ranks) != 0);
+	cr_expect(launch(-1, TSR_PLACE_THREAD, expect_3_ranks) != 0);
+	setenv("TESSERA_DEADLINE", "soon", 1);
+	cr_expect(launch(3, TSR_PLACE_PROCESS, expect_3_ranks) != 0);
+	clean_environment();
+	setenv("TESSERA_BACKEND", "cpuemo", 1);
+	const uint64_t begin_ns = tsr_now_ns();
+	cr_expect(launch(3, TSR_PLACE_PROCESS, expect_3_ranks) != 0);
+	cr_expect(launch(3, TSR_PLACE_THREAD, expect_3_ranks) != 0);
+	cr_expect(tsr_now_ns() - begin_ns < 10ull * SECOND, "ranks waited for one that had failed");
+	cr_expect_eq(count_until_all_have_ended(5), 0);
+}
+
+static int launch_shell(int ranks, const char *script)
+{
+	char shell[] = "/bin/sh", flag[] = "-c", text[256];
+	char *argv[] = {shell, flag, text, NULL};
+	const tsr_launcher_t launcher = {.ranks = ranks};
+	snprintf(text, sizeof text, script, life[1]);
+	return tsr_launch_program(&launcher, argv);
+}
+
+Test(launcher, a_program_that_joins_no_world_runs_n_times)
+{
+	begin("");
+	cr_expect_eq(launch_shell(4, "printf $TESSERA_SIZE >/proc/self/fd/%d"), 0);
+	cr_expect_eq(count_until_all_have_ended(5), 4);
+	begin("");
+	cr_expect_eq(launch_shell(3, "printf x >/proc/self/fd/%d; exit $((TESSERA_RANK == 1 ? 4 : 0))"), 4);
+	cr_expect_eq(count_until_all_have_ended(5), 3);
+}
+
+Test(launcher, one_rank_reads_the_input)
+{
+	int input[2];
+	begin("");
+	cr_assert_eq(pipe(input), 0);
+	cr_assert_eq(write(input[1], "abc", 3), 3);
+	close(input[1]);
+	const int before = dup(STDIN_FILENO);
+	dup2(input[0], STDIN_FILENO);
+	close(input[0]);
+	cr_expect_eq(launch_shell(3, "cat >/proc/self/fd/%d"), 0);
+	dup2(before, STDIN_FILENO);
+	cr_expect_eq(count_until_all_have_ended(5), 3);
+}
+
+Test(launcher, a_program_that_cannot_be_executed)
+{
+	char missing[] = "/no/such/program", folder[] = "/";
+	char *argv[] = {missing, NULL};
+	const tsr_launcher_t launcher = {.ranks = 2};
+	begin("");
+	cr_expect_eq(tsr_launch_program(&launcher, argv), 127);
+	argv[0] = folder;
+	cr_expect_eq(tsr_launch_program(&launcher, argv), 126);
+	argv[0] = NULL;
+	cr_expect(tsr_launch_program(&launcher, argv) != 0);
+}

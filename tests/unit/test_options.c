@@ -1,0 +1,182 @@
+/* Settings: what is read, and the sentence about what cannot be. */
+#include <criterion/criterion.h>
+
+#include "clean_environment.h"
+#include "src/base/options.h"
+
+typedef struct bad {
+	const char *name, *value;
+	const char *says; /* must be in the sentence, beside name and value */
+} bad_t;
+
+static const bad_t bad_values[] = {
+	{"TESSERA_PLACEMENT", "fibre", "'process' or 'thread'"},
+	{"TESSERA_CUDA_HEAP", "fd", "'vmm' or 'ipc'"},
+	{"TESSERA_LOG", "loud", "'quiet' or 'info'"},
+	{"TESSERA_RANK", "-1", "0 to 63"},
+	{"TESSERA_RANK", "one", "0 to 63"},
+	{"TESSERA_RANK", "64", "0 to 63"},
+	{"TESSERA_RANK", "1 ", "0 to 63"},
+	{"TESSERA_RANK", "99999999999999999999", "0 to 63"},
+	{"TESSERA_SIZE", "0", "1 to 64"},
+	{"TESSERA_SIZE", "65", "1 to 64"},
+	{"TESSERA_SIZE", "2x", "1 to 64"},
+	{"TESSERA_SIZE", "+2", "1 to 64"},
+	{"TESSERA_JOB", "a b", "letters, digits"},
+	{"TESSERA_JOB", "12345678901234567890123456789012345678901234567890123456789012345", "1 to 64"},
+	{"TESSERA_HEAP_SIZE", "much", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "1.5", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "1.M", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", ".5M", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "-1M", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "1MM", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "1 M", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "16777216T", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "18446744073709551616", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "0", "from 4096"},
+	{"TESSERA_HEAP_SIZE", "4095", "from 4096"},
+	{"TESSERA_DEADLINE", "30", "such as 30s"},
+	{"TESSERA_DEADLINE", "s", "such as 30s"},
+	{"TESSERA_DEADLINE", "30 s", "such as 30s"},
+	{"TESSERA_DEADLINE", "0s", "1ms to 168h"},
+	{"TESSERA_DEADLINE", "999us", "1ms to 168h"},
+	{"TESSERA_DEADLINE", "169h", "1ms to 168h"},
+	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "0", "1 to 65536"},
+	{"TESSERA_CPUEMU_WORKERS", "65", "1 to 64"},
+	{"TESSERA_CPUEMU_SHARED_SIZE", "2G", "from 0"},
+};
+
+/* What this test knows is empty, a setting is not. */
+static tsr_options_t poisoned(void)
+{
+	tsr_options_t options;
+	memset(&options, 0x5a, sizeof options);
+	return options;
+}
+
+Test(options, what_cannot_be_read_is_quoted)
+{
+	for (size_t i = 0; i < sizeof bad_values / sizeof *bad_values; i++) {
+		const bad_t *bad = &bad_values[i];
+		tsr_options_t options = poisoned();
+		const tsr_options_t before = options;
+		clean_environment();
+		setenv(bad->name, bad->value, 1);
+		cr_expect_eq(tsr_options_read(&options), TSR_ERR_CONFIG, "%s=%s", bad->name, bad->value);
+		const char *sentence = tsr_last_error();
+		cr_expect(strstr(sentence, bad->name) && strstr(sentence, bad->value) && strstr(sentence, bad->says), "%s=%s: %s",
+			  bad->name, bad->value, sentence);
+		cr_expect(memcmp(&before, &options, sizeof options) == 0, "%s=%s: written in spite of the error", bad->name,
+			  bad->value);
+	}
+}
+
+Test(options, an_empty_value_is_an_error)
+{
+	static const char *const names[] = {"TESSERA_BACKEND", "TESSERA_RANK", "TESSERA_DEADLINE"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		tsr_options_t options;
+		clean_environment();
+		setenv(names[i], "", 1);
+		cr_expect_eq(tsr_options_read(&options), TSR_ERR_CONFIG, "%s", names[i]);
+		cr_expect(strstr(tsr_last_error(), names[i]) != NULL, "%s", tsr_last_error());
+	}
+}
+
+Test(options, an_unknown_name_is_an_error_that_names_the_nearest)
+{
+	tsr_options_t options;
+	clean_environment();
+	setenv("TESSERA_HEAPSIZE", "1G", 1);
+	cr_assert_eq(tsr_options_read(&options), TSR_ERR_CONFIG);
+	cr_assert(strstr(tsr_last_error(), "TESSERA_HEAPSIZE: did you mean TESSERA_HEAP_SIZE?") != NULL, "%s", tsr_last_error());
+	clean_environment();
+	setenv("TESSERA_SOMETHING_ELSE_ALTOGETHER", "1", 1);
+	cr_assert_eq(tsr_options_read(&options), TSR_ERR_CONFIG);
+	cr_assert(strstr(tsr_last_error(), "TESSERA_SOMETHING_ELSE_ALTOGETHER") != NULL, "%s", tsr_last_error());
+	cr_assert(strstr(tsr_last_error(), "did you mean") == NULL, "%s", tsr_last_error());
+}
+
+Test(options, defaults)
+{
+	tsr_options_t options = poisoned();
+	clean_environment();
+	cr_assert_eq(tsr_options_read(&options), TSR_OK);
+	cr_expect(options.backend == NULL && options.job == NULL);
+	cr_expect(!options.threads && !options.verbose);
+	cr_expect(options.rank == -1 && options.size == -1);
+	cr_expect_eq(options.heap_bytes, (size_t)1 << 30);
+	cr_expect_eq(options.deadline_ns, 30000000000u);
+	cr_expect_eq(options.resident_blocks, 64);
+	cr_expect_eq(options.max_workers, 8);
+	cr_expect_eq(options.shared_bytes, (size_t)228 * 1024);
+}
+
+Test(options, every_setting_is_read)
+{
+	tsr_options_t options = poisoned();
+	clean_environment();
+	set_environment("TESSERA_BACKEND=cpuemu TESSERA_PLACEMENT=thread TESSERA_RANK=3 TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
+			"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
+			"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_LOG=info");
+	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
+	cr_assert_str_eq(options.backend, "cpuemu");
+	cr_assert_str_eq(options.job, "a.b-c");
+	cr_expect(options.threads && options.verbose);
+	cr_expect(options.rank == 3 && options.size == 5);
+	cr_expect_eq(options.heap_bytes, (size_t)1536 * 1024);
+	cr_expect_eq(options.deadline_ns, 500000000u);
+	cr_expect_eq(options.resident_blocks, 7);
+	cr_expect_eq(options.max_workers, 4);
+	cr_expect_eq(options.shared_bytes, (size_t)65536);
+}
+
+Test(options, print_names_every_variable_and_its_value)
+{
+	char *text = NULL;
+	size_t length = 0;
+	clean_environment();
+	setenv("TESSERA_DEADLINE", "42s", 1);
+	FILE *out = open_memstream(&text, &length);
+	tsr_options_print(out);
+	fclose(out);
+	static const char *const names[] = {"BACKEND",
+					    "PLACEMENT",
+					    "RANK",
+					    "SIZE",
+					    "JOB",
+					    "HEAP_SIZE",
+					    "DEADLINE",
+					    "LOG",
+					    "CPUEMU_RESIDENT_BLOCKS",
+					    "CPUEMU_WORKERS",
+					    "CPUEMU_SHARED_SIZE"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		cr_expect(strstr(text, names[i]) != NULL, "%s", names[i]);
+	cr_expect(strstr(text, "42s") != NULL && strstr(text, "30s") != NULL, "%s", text);
+	free(text);
+}
+
+Test(parse, sizes_and_durations)
+{
+	size_t size = 0;
+	uint64_t ns = 0;
+	cr_expect(tsr_parse_size("x", "64", &size) == TSR_OK && size == 64);
+	cr_expect(tsr_parse_size("x", "32K", &size) == TSR_OK && size == 32768);
+	cr_expect(tsr_parse_size("x", "2g", &size) == TSR_OK && size == (size_t)2 << 30);
+	cr_expect(tsr_parse_size("x", "0.1M", &size) == TSR_OK && size == 104857);
+	cr_expect(tsr_parse_size("x", "18446744073709551615", &size) == TSR_OK && size == SIZE_MAX);
+	cr_expect(tsr_parse_duration("x", "2m", &ns) == TSR_OK && ns == 120000000000u);
+	cr_expect(tsr_parse_duration("x", "1.5s", &ns) == TSR_OK && ns == 1500000000u);
+	cr_expect(tsr_parse_duration("x", "7ns", &ns) == TSR_OK && ns == 7);
+}
+
+Test(parse, nearest_name)
+{
+	static const char *const names[] = {"cuda", "hip", "cpuemu", NULL};
+	cr_assert_str_eq(tsr_nearest_name("cpuemo", names), "cpuemu");
+	cr_assert_str_eq(tsr_nearest_name("CUDA", names), "cuda");
+	cr_assert_str_eq(tsr_nearest_name("cudda", names), "cuda");
+	cr_assert(tsr_nearest_name("opencl", names) == NULL);
+	cr_assert(tsr_nearest_name("", names) == NULL);
+}

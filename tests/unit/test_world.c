@@ -1,0 +1,228 @@
+/* The host API of a world: queries, collectives, streams and events, and the end. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clean_environment.h"
+#include "world_test.h"
+
+static void begin(const char *environment)
+{
+	clean_environment();
+	set_environment("TESSERA_HEAP_SIZE=1M");
+	set_environment(environment);
+}
+
+static int queries(tsr_world_t *world, int argc, char **argv)
+{
+	tsr_device_props_t props;
+	const int size = tsr_world_size(world), rank = tsr_world_rank(world);
+	CHECK(argc == 2 && size == atoi(argv[1]), "argv[1] is %s", argv[1]);
+	CHECK(rank >= 0 && rank < size);
+	CHECK(strcmp(tsr_world_backend(world), "cpuemu") == 0);
+	CHECK(tsr_world_deadline_ns(world) == 5000000000u);
+	CHECK(tsr_world_device(world, &props) == TSR_OK);
+	CHECK(props.resident_blocks == 7 && props.workers_per_block == 8 && props.shared_bytes == 228 * 1024);
+	CHECK(tsr_world_device(world, NULL) == TSR_ERR_ARGUMENT);
+	return 0;
+}
+
+Test(world, queries)
+{
+	static const int sizes[] = {1, 2, 3, 5, 8};
+	begin("TESSERA_DEADLINE=5s TESSERA_CPUEMU_RESIDENT_BLOCKS=7");
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		char size[8];
+		snprintf(size, sizeof size, "%d", sizes[i]);
+		cr_expect_eq(world_run(sizes[i], TSR_PLACE_PROCESS, queries, size), 0);
+		cr_expect_eq(world_run(sizes[i], TSR_PLACE_THREAD, queries, size), 0);
+	}
+}
+
+static int collectives(tsr_world_t *world, int argc, char **argv)
+{
+	enum { COUNT = 10007 };
+	const int size = tsr_world_size(world), rank = tsr_world_rank(world);
+	int *mine = malloc(COUNT * sizeof *mine), *all = malloc((size_t)size * COUNT * sizeof *all);
+	(void)argc, (void)argv;
+	CHECK(mine && all);
+	for (int i = 0; i < COUNT; i++)
+		mine[i] = rank * 100000 + i;
+	memset(all, 0xee, (size_t)size * COUNT * sizeof *all);
+	CHECK(tsr_allgather(world, mine, all, COUNT * sizeof *mine) == TSR_OK);
+	for (int i = 0; i < size * COUNT; i++)
+		CHECK(all[i] == i / COUNT * 100000 + i % COUNT, "element %d is %d", i, all[i]);
+	for (int root = 0; root < size; root++) {
+		for (int i = 0; i < COUNT; i++)
+			mine[i] = rank == root ? root - i : -77;
+		CHECK(tsr_broadcast(world, mine, COUNT * sizeof *mine, root) == TSR_OK);
+		for (int i = 0; i < COUNT; i++)
+			CHECK(mine[i] == root - i, "element %d is %d", i, mine[i]);
+	}
+	CHECK(tsr_broadcast(world, NULL, 0, 0) == TSR_OK && tsr_allgather(world, NULL, NULL, 0) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	free(mine);
+	free(all);
+	return 0;
+}
+
+Test(world, collectives_move_every_byte)
+{
+	begin("");
+	world_each(collectives, NULL);
+}
+
+/* Every rank counts up in memory that all share; nobody leaves a barrier before all have counted. */
+static int *counter;
+
+static int count_between_barriers(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	for (int round = 1; round <= 200; round++) {
+		const int target = round * tsr_world_size(world);
+		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+		CHECK(tsr_barrier(world) == TSR_OK);
+		CHECK(__atomic_load_n(counter, __ATOMIC_RELAXED) == target);
+		CHECK(tsr_barrier(world) == TSR_OK);
+	}
+	return 0;
+}
+
+Test(world, a_barrier_holds_until_all_have_come)
+{
+	begin("");
+	for (int size = 1; size <= 5; size += 2)
+		for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD; placement++) {
+			counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			cr_expect_eq(world_run(size, placement, count_between_barriers, NULL), 0);
+			munmap(counter, sizeof *counter);
+		}
+}
+
+static int arguments(tsr_world_t *world, int argc, char **argv)
+{
+	int x = 0;
+	(void)argc, (void)argv;
+	CHECK(tsr_broadcast(world, &x, sizeof x, -1) == TSR_ERR_ARGUMENT);
+	CHECK(strstr(tsr_last_error(), "rank -1") != NULL);
+	CHECK(tsr_broadcast(world, &x, sizeof x, tsr_world_size(world)) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_broadcast(world, NULL, 4, 0) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_allgather(world, &x, NULL, 4) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_barrier(NULL) == TSR_ERR_ARGUMENT && tsr_finalize(NULL) == TSR_OK && tsr_init(NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_stream_create(world, NULL) == TSR_ERR_ARGUMENT && tsr_stream_sync(NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_stream_destroy(NULL) == TSR_OK && tsr_event_destroy(NULL) == TSR_OK);
+	CHECK(tsr_wait_record(world, 0, NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_barrier(world) == TSR_OK); /* the world goes on */
+	return 0;
+}
+
+Test(world, wrong_arguments_cost_the_call_only)
+{
+	begin("");
+	world_each(arguments, NULL);
+}
+
+static void never_run(struct tsr_coop *block, struct tsr_coop *worker, const void *args, void *shared)
+{
+	(void)block, (void)worker, (void)args, (void)shared;
+	abort();
+}
+
+static int launches(tsr_world_t *world, int argc, char **argv)
+{
+	const int args = 1;
+	const tsr_kernel_t kernel = {.abi = TSR_KERNEL_ABI,
+				     .workers = 1,
+				     .name = "never",
+				     .variant = "",
+				     .unit = "test",
+				     .args_bytes = sizeof args,
+				     .cpu = never_run};
+	tsr_kernel_t old = kernel;
+	tsr_stream_t *stream = NULL, *other = NULL;
+	old.abi++;
+	(void)argc, (void)argv;
+	CHECK(tsr_stream_create(world, &stream) == TSR_OK && tsr_stream_create(world, &other) == TSR_OK);
+	CHECK(tsr_launch(NULL, &kernel, 1, &args) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_launch(stream, NULL, 1, &args) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_launch(stream, &kernel, 0, &args) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "never on 0 blocks"));
+	CHECK(tsr_launch(stream, &kernel, 1, NULL) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "4 bytes"));
+	CHECK(tsr_launch(stream, &old, 1, &args) == TSR_ERR_UNSUPPORTED);
+	const tsr_launch_desc_t twice[] = {{stream, &kernel, 1, &args}, {stream, &kernel, 1, &args}};
+	CHECK(tsr_launch_group(twice, 2) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "in one stream"));
+	CHECK(tsr_launch_group(twice, 0) == TSR_ERR_ARGUMENT && tsr_launch_group(NULL, 1) == TSR_ERR_ARGUMENT);
+	const tsr_launch_desc_t half_wrong[] = {{stream, &kernel, 1, &args}, {other, &kernel, -1, &args}};
+	CHECK(tsr_launch_group(half_wrong, 2) == TSR_ERR_ARGUMENT); /* and nothing was started: never_run would end us */
+	CHECK(tsr_stream_sync(stream) == TSR_OK && tsr_stream_destroy(stream) == TSR_OK);
+	return 0; /* the other stream is the world's to destroy */
+}
+
+Test(world, launches_that_cannot_be)
+{
+	begin("");
+	cr_expect_eq(world_run(2, TSR_PLACE_PROCESS, launches, NULL), 0);
+	cr_expect_eq(world_run(2, TSR_PLACE_THREAD, launches, NULL), 0);
+}
+
+static int events(tsr_world_t *world, int argc, char **argv)
+{
+	tsr_stream_t *stream;
+	tsr_event_t *first, *second;
+	uint64_t ns = 77;
+	(void)argc, (void)argv;
+	CHECK(tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(tsr_event_create(world, &first) == TSR_OK && tsr_event_create(world, &second) == TSR_OK);
+	CHECK(tsr_event_sync(first) == TSR_OK && tsr_stream_wait_event(stream, first) == TSR_OK); /* never recorded: reached */
+	CHECK(tsr_event_elapsed_ns(first, second, &ns) == TSR_ERR_ARGUMENT && ns == 77);
+	CHECK(tsr_event_record(first, stream) == TSR_OK && tsr_event_sync(first) == TSR_OK);
+	usleep(2000);
+	CHECK(tsr_event_record(second, stream) == TSR_OK && tsr_event_sync(second) == TSR_OK);
+	CHECK(tsr_event_elapsed_ns(first, second, &ns) == TSR_OK && ns >= 2000000, "%llu ns", (unsigned long long)ns);
+	ns = 77;
+	CHECK(tsr_event_elapsed_ns(second, first, &ns) == TSR_ERR_ARGUMENT && ns == 77);
+	CHECK(tsr_event_record(NULL, stream) == TSR_ERR_ARGUMENT && tsr_event_record(first, NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_event_destroy(first) == TSR_OK && tsr_event_destroy(second) == TSR_OK && tsr_stream_destroy(stream) == TSR_OK);
+	return 0;
+}
+
+Test(world, events)
+{
+	begin("");
+	cr_expect_eq(world_run(2, TSR_PLACE_PROCESS, events, NULL), 0);
+	cr_expect_eq(world_run(2, TSR_PLACE_THREAD, events, NULL), 0);
+}
+
+/* Programs without TSR_MAIN: worlds may follow each other in one process. */
+Test(world, init_and_finalize_again_and_again)
+{
+	begin("");
+	for (int i = 0; i < 3; i++) {
+		tsr_world_t *world = NULL;
+		cr_assert_eq(tsr_init(&world), TSR_OK, "%s", tsr_last_error());
+		cr_expect(tsr_world_rank(world) == 0 && tsr_world_size(world) == 1);
+		cr_expect_eq(tsr_barrier(world), TSR_OK);
+		cr_expect_eq(tsr_finalize(world), TSR_OK, "%s", tsr_last_error());
+	}
+}
+
+Test(world, init_that_fails_writes_nothing)
+{
+	static const struct {
+		const char *environment;
+		tsr_status_t status;
+		const char *says;
+	} cases[] = {
+		{"TESSERA_BACKEND=cpuemo", TSR_ERR_NOT_FOUND, "did you mean cpuemu?"},
+		{"TESSERA_BACKEND=opencl", TSR_ERR_NOT_FOUND, "cuda, hip and cpuemu"},
+		{"TESSERA_RANK=1", TSR_ERR_CONFIG, "TESSERA_SIZE"},
+		{"TESSERA_HEAP_SIZE=huge", TSR_ERR_CONFIG, "'huge'"},
+		{"TESSERA_HEEP_SIZE=1M", TSR_ERR_CONFIG, "did you mean TESSERA_HEAP_SIZE?"},
+		{"TESSERA_PLACEMENT=thread TESSERA_SIZE=2", TSR_ERR_CONFIG, "TSR_MAIN"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		tsr_world_t *world = NULL;
+		begin(cases[i].environment);
+		cr_expect_eq(tsr_init(&world), cases[i].status, "%s", cases[i].environment);
+		cr_expect(strstr(tsr_last_error(), cases[i].says) != NULL, "%s: %s", cases[i].environment, tsr_last_error());
+		cr_expect(world == NULL);
+	}
+}
