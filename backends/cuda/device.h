@@ -43,7 +43,7 @@ extern const tsr_cuda_sharing_t tsr_cuda_vmm, tsr_cuda_ipc;
 typedef struct tsr_cuda_function {
 	const tsr_kernel_t *kernel;
 	CUfunction function; /* null: the image of its unit has no such entry */
-	int threads;
+	int threads; /* of a block: what the device half was compiled for */
 	int static_bytes;  /* shared memory of the port's own */
 	int local_bytes;   /* a thread */
 	int blocks_per_sm; /* that can be resident; 0 where a block does not fit */
@@ -154,9 +154,6 @@ tsr_status_t tsr_cuda_fill(tsr_device_t *device, CUdeviceptr to, int byte, size_
 /** With the lock: finds a kernel, loading its unit where it is the first of it. Errors: TSR_ERR_UNSUPPORTED, TSR_ERR_SYSTEM. */
 tsr_status_t tsr_cuda_function(tsr_device_t *device, const tsr_kernel_t *kernel, const tsr_cuda_function_t **function_out);
 void tsr_cuda_modules_unload(tsr_device_t *device);
-
-/** Threads of a block of `workers` workers. */
-int tsr_cuda_block_threads(uint32_t workers);
 
 /**
  * Waits until `stream`, or `event` where it is not null, has been reached. Meanwhile hands an end of the world on to the kernels,

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/dev/threads.h"
 #include "cuda/device.h"
 #include "src/base/error.h"
-
-int tsr_cuda_block_threads(uint32_t workers)
-{
-	return TSR_CUDA_BLOCK_THREADS((int)workers);
-}
 
 bool tsr_cuda_arch_runs(const char *arch, int major, int minor)
 {
@@ -62,8 +56,9 @@ static CUresult prepare(const tsr_device_t *device, CUmodule module, tsr_cuda_fu
 		f->function = NULL;
 		return code == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : code; /* said when it is launched */
 	}
-	f->threads = tsr_cuda_block_threads(kernel->workers);
 	code = cu->func_load(f->function);
+	if (code == CUDA_SUCCESS) /* its launch bounds, which the device half decides */
+		code = cu->func_attribute(&f->threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f->function);
 	if (code == CUDA_SUCCESS)
 		code = cu->func_attribute(&f->static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->function);
 	if (code == CUDA_SUCCESS)

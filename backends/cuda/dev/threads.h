@@ -1,4 +1,4 @@
-/* How many threads a block has: for the device half, and for the host half that launches it. */
+/* How many threads a block has. The host half asks the driver for the launch bounds of each kernel. */
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 

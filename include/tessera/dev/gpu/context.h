@@ -9,8 +9,8 @@
 /*
  * The entry of kernel `name` is the symbol TSR_GPU_ENTRY_PREFIX + name, for a variant TSR_GPU_ENTRY_PREFIX + name + "__" + variant:
  *     extern "C" void tsr_entry_<name>(tsr_gpu_context_t context, args_t args)
- * both by value, args at the next offset of its alignment. Dynamic shared memory is tsr_kernel_t.shared_bytes. How many
- * threads a block has: backends/<name>/dev/threads.h.
+ * both by value, args at the next offset of its alignment. Dynamic shared memory is tsr_kernel_t.shared_bytes. A block has
+ * as many threads as the kernel's launch bounds say (backends/<name>/dev/threads.h).
  */
 #define TSR_GPU_ENTRY_PREFIX "tsr_entry_"
 
