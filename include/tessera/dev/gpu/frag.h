@@ -13,8 +13,9 @@ template <typename D> struct tsr_gpu_sum {
 };
 
 /**
- * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop. Once inlined
- * the number of threads is a constant, and what the larger coops leave of `v` is never laid down.
+ * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop, unless the port
+ * deals it as its matrix unit does (tsr_port_layout). Once inlined the number of threads is a constant, and what the larger coops
+ * leave of `v` is never laid down.
  */
 template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef T tile_t;
@@ -37,28 +38,48 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	value_t v[capacity];
 };
 
+#include TSR_PORT_LAYOUT
+
+/** Whether the port deals fragments of type F to such a coop itself. A constant once inlined. */
+template <typename F> TSR_DEV bool tsr_gpu_by_port(const tsr_coop_t *coop)
+{
+	return tsr_port_layout<F>::threads != 0 && coop->threads == tsr_port_layout<F>::threads;
+}
+
+/** Row and column of this thread's v[i]: where rows and coop divide each other, with constants for most of it. */
+template <typename F> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
+{
+	int n = coop->threads;
+	if (tsr_gpu_by_port<F>(coop))
+		return tsr_port_layout<F>::row(coop, i);
+	if (n % F::cols == 0)
+		return i * (n / F::cols) + coop->thread / F::cols;
+	return F::cols % n == 0 ? i / (F::cols / n) : (i * n + coop->thread) / F::cols;
+}
+
+template <typename F> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
+{
+	int n = coop->threads;
+	if (tsr_gpu_by_port<F>(coop))
+		return tsr_port_layout<F>::col(coop, i);
+	if (n % F::cols == 0)
+		return coop->thread % F::cols;
+	return F::cols % n == 0 ? i % (F::cols / n) * n + coop->thread : (i * n + coop->thread) % F::cols;
+}
+
+/** Which element, counted row by row, this thread's v[i] is. */
+template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
+{
+	if (tsr_gpu_by_port<F>(coop))
+		return tsr_port_layout<F>::row(coop, i) * F::cols + tsr_port_layout<F>::col(coop, i);
+	return i * coop->threads + coop->thread;
+}
+
 /** Runs the body for each of this thread's elements: v[i] is element e. */
 #define TSR_GPU_EACH(F_, coop_, i_, e_)                                                   \
 	TSR_GPU_UNROLL                                                                    \
 	for (int i_ = 0; i_ < F_::capacity && i_ * (coop_)->threads < F_::elements; i_++) \
-		if (int e_ = i_ * (coop_)->threads + (coop_)->thread; F_::elements % (coop_)->threads == 0 || e_ < F_::elements)
-
-/** Row and column of element e = i * threads + thread: where rows and coop divide each other, with constants for most of it. */
-template <int COLS> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
-{
-	int n = coop->threads;
-	if (n % COLS == 0)
-		return i * (n / COLS) + coop->thread / COLS;
-	return COLS % n == 0 ? i / (COLS / n) : (i * n + coop->thread) / COLS;
-}
-
-template <int COLS> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
-{
-	int n = coop->threads;
-	if (n % COLS == 0)
-		return coop->thread % COLS;
-	return COLS % n == 0 ? i % (COLS / n) * n + coop->thread : (i * n + coop->thread) % COLS;
-}
+		if (int e_ = tsr_gpu_element<F_>((coop_), i_); F_::elements % (coop_)->threads == 0 || e_ < F_::elements)
 
 /** An operand's element is rounded to the type that the product multiplies. */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)

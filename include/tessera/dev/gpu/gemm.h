@@ -1,6 +1,7 @@
 /*
  * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch memory, and every thread adds up its own elements.
- * This is the main loop for any GPU and any shape; a port may bring one of its own, made for its matrix units.
+ * This is the main loop for any GPU, type and shape. The port's tsr_port_gemm, which tsr_gemm calls, takes it where it has none of
+ * its own made for its matrix units.
  */
 #ifndef TESSERA_DEV_GPU_GEMM_H
 #define TESSERA_DEV_GPU_GEMM_H
@@ -39,7 +40,7 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 	for (int k = 0; k < depth; k++) {
 		TSR_GPU_EACH(F, coop, i, e)
 		{
-			int row = tsr_gpu_row<F::cols>(coop, i), col = tsr_gpu_col<F::cols>(coop, i);
+			int row = tsr_gpu_row<F>(coop, i), col = tsr_gpu_col<F>(coop, i);
 			acc->v[i] = tsr_gpu_fma(a[row * depth + k], b[k * tile_t::N + col], acc->v[i]);
 		}
 	}
@@ -149,5 +150,7 @@ TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		EPILOGUE(coop, &acc, at, ctx);
 	}
 }
+
+#include TSR_PORT_GEMM
 
 #endif

@@ -101,6 +101,6 @@
 /* ---- dev/gemm.h: order, gate and epilogue become template arguments, so that they are inlined */
 
 #define tsr_gemm(cfg_, coop_, a_, b_, tasks_, order_, gate_, epilogue_, ctx_) \
-	tsr_gpu_gemm<cfg_##_frag_t, order_, gate_, epilogue_>(TSR_AT(coop_), (a_), (b_), (tasks_), (ctx_))
+	tsr_port_gemm<cfg_##_frag_t, order_, gate_, epilogue_>(TSR_AT(coop_), (a_), (b_), (tasks_), (ctx_))
 
 #endif

@@ -22,7 +22,7 @@ TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at,
 {
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
-		int row = tsr_gpu_row<tsr_frag_t::cols>(coop, i), col = tsr_gpu_col<tsr_frag_t::cols>(coop, i);
+		int row = tsr_gpu_row<tsr_frag_t>(coop, i), col = tsr_gpu_col<tsr_frag_t>(coop, i);
 		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], at.row + row, at.col + col, ctx));
 	}
 }
@@ -79,7 +79,7 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 	tsr_gpu_meet(coop);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
-		float of_row = (float)scratch[tsr_gpu_row<tsr_frag_t::cols>(coop, i)];
+		float of_row = (float)scratch[tsr_gpu_row<tsr_frag_t>(coop, i)];
 		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], of_row, ctx));
 	}
 	tsr_gpu_meet(coop);

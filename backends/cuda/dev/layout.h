@@ -1,0 +1,17 @@
+/* How fragments are dealt to threads: none as a matrix unit leaves them. */
+#ifndef TESSERA_CUDA_LAYOUT_H
+#define TESSERA_CUDA_LAYOUT_H
+
+template <typename F> struct tsr_port_layout {
+	enum { threads = 0 };
+	TSR_DEV int row(const tsr_coop_t *, int)
+	{
+		return 0;
+	}
+	TSR_DEV int col(const tsr_coop_t *, int)
+	{
+		return 0;
+	}
+};
+
+#endif
