@@ -43,10 +43,10 @@ extern const tsr_cuda_sharing_t tsr_cuda_vmm, tsr_cuda_ipc;
 typedef struct tsr_cuda_function {
 	const tsr_kernel_t *kernel;
 	CUfunction function; /* null: the image of its unit has no such entry */
-	int threads; /* of a block: what the device half was compiled for */
-	int static_bytes;  /* shared memory of the port's own */
-	int local_bytes;   /* a thread */
-	int blocks_per_sm; /* that can be resident; 0 where a block does not fit */
+	int threads;         /* of a block: what the device half was compiled for */
+	int static_bytes;    /* shared memory of the port's own */
+	int local_bytes;     /* a thread */
+	int blocks_per_sm;   /* that can be resident; 0 where a block does not fit */
 } tsr_cuda_function_t;
 
 /** The device code of one translation unit. */

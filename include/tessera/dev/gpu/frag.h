@@ -13,9 +13,9 @@ template <typename D> struct tsr_gpu_sum {
 };
 
 /**
- * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop, unless the port
- * deals it as its matrix unit does (tsr_port_layout). Once inlined the number of threads is a constant, and what the larger coops
- * leave of `v` is never laid down.
+ * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop, unless the
+ * port deals it as its matrix unit does (tsr_port_layout). Once inlined the number of threads is a constant, and what the larger
+ * coops leave of `v` is never laid down.
  */
 template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef T tile_t;

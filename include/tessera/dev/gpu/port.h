@@ -12,9 +12,9 @@
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
- *   TSR_PORT_LAYOUT                   the header with `template <typename F> struct tsr_port_layout`: `threads` of the coops to which
- *                                     the port deals fragments of type F itself, 0 for none; row(coop, i) and col(coop, i) of v[i]
- *   TSR_PORT_GEMM                     the header with tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
+ *   TSR_PORT_LAYOUT                   the header with `template <typename F> struct tsr_port_layout`: `threads` of the coops to
+ * which the port deals fragments of type F itself, 0 for none; row(coop, i) and col(coop, i) of v[i] TSR_PORT_GEMM the header with
+ * tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
  *
  * and then, as device functions:
  *
