@@ -90,7 +90,7 @@ static tsr_status_t take_device(tsr_device_t *device)
 	return status;
 }
 
-/** With the context current: the page, the notes' counter and the side stream. */
+/** With the context current: the page, the notes' counter, the side stream and the workspace. */
 static tsr_status_t make_parts(tsr_device_t *device)
 {
 	static const char cure[] = "see nvidia-smi whether the GPU's or the host's memory is full";
@@ -118,7 +118,8 @@ static tsr_status_t make_parts(tsr_device_t *device)
 		.notes = (tsr_gpu_note_t *)(uintptr_t)TSR_CUDA_ON_DEVICE(device, notes),
 		.notes_taken = (uint32_t *)(uintptr_t)device->notes_taken,
 	};
-	return tsr_cuda_fill(device, device->notes_taken, 0, sizeof(uint32_t));
+	const tsr_status_t status = tsr_cuda_fill(device, device->notes_taken, 0, sizeof(uint32_t));
+	return status == TSR_OK ? tsr_cuda_workspace_make(device) : status;
 }
 
 static void device_close(tsr_device_t *device)
@@ -128,6 +129,8 @@ static void device_close(tsr_device_t *device)
 		tsr_cuda_modules_unload(device);
 		if (device->notes_taken)
 			(void)cu->mem_free(device->notes_taken);
+		if (device->workspace)
+			(void)cu->mem_free(device->workspace);
 		if (device->side)
 			(void)cu->stream_destroy(device->side);
 		if (device->page)

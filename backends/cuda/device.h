@@ -45,6 +45,7 @@ typedef struct tsr_cuda_function {
 	CUfunction function; /* null: the image of its unit has no such entry */
 	int threads;         /* of a block: what the device half was compiled for */
 	int static_bytes;    /* shared memory of the port's own */
+	int dynamic_bytes;   /* the kernel's own part, or all that there is where it has a main loop */
 	int local_bytes;     /* a thread */
 	int blocks_per_sm;   /* that can be resident; 0 where a block does not fit */
 } tsr_cuda_function_t;
@@ -102,6 +103,7 @@ struct tsr_device {
 
 	tsr_cuda_page_t *page;
 	CUdeviceptr page_on_device, notes_taken;
+	CUdeviceptr workspace;    /* a tsr_cuda_workspace_t */
 	tsr_gpu_context_t launch; /* what launches have in common; the heaps' bases once they are mapped */
 
 	const tsr_cuda_sharing_t *sharing;
@@ -132,6 +134,10 @@ bool tsr_cuda_has_code(int major, int minor);
 
 /** The device code that checks mappings, part of the library. */
 extern const tsr_image_t tsr_cuda_check_image;
+
+/** Makes the device's workspace, on which main loops depend, and names it in `device->launch`. Errors: TSR_ERR_NO_MEMORY, _SYSTEM.
+ */
+tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device);
 
 /** Whether code for `arch`, such as "sm_90a", runs on a device of this compute capability. */
 bool tsr_cuda_arch_runs(const char *arch, int major, int minor);

@@ -62,7 +62,8 @@
 	X(event_destroy, cuEventDestroy)                          \
 	X(event_record, cuEventRecord)                            \
 	X(event_query, cuEventQuery)                              \
-	X(event_elapsed, cuEventElapsedTime)
+	X(event_elapsed, cuEventElapsedTime)                      \
+	X(tensor_map, cuTensorMapEncodeTiled)
 
 typedef struct tsr_cuda_driver {
 #define TSR_CUDA_FIELD(field_, function_) __typeof__(function_) *field_;

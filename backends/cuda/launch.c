@@ -61,9 +61,10 @@ static tsr_status_t start(tsr_device_t *device, const tsr_device_launch_t *l, co
 	const uint32_t number = ++device->launches;
 	context.blocks = l->blocks;
 	context.launch = number;
+	context.shared_bytes = (uint32_t)l->kernel->shared_bytes;
 	device->launched[number % TSR_CUDA_LAUNCHES_KEPT] = (tsr_cuda_launched_t){number, l->stream->serial, l->kernel};
 	CUresult code = device->cu.launch(f->function, (unsigned)l->blocks, 1, 1, (unsigned)f->threads, 1, 1,
-					  (unsigned)l->kernel->shared_bytes, l->stream->stream, parameters, NULL);
+					  (unsigned)f->dynamic_bytes, l->stream->stream, parameters, NULL);
 	if (code == CUDA_SUCCESS)
 		l->stream->last = l->kernel;
 	return tsr_cuda_check(&device->cu, code, "a kernel may have crashed before: see what was said first",

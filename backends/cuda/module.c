@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/dev/shared.h"
 #include "cuda/device.h"
 #include "src/base/error.h"
 
@@ -65,11 +66,12 @@ static CUresult prepare(const tsr_device_t *device, CUmodule module, tsr_cuda_fu
 		code = cu->func_attribute(&f->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f->function);
 	if (code != CUDA_SUCCESS || (size_t)f->static_bytes + kernel->shared_bytes > device->block_shared_bytes)
 		return code; /* too large a block is said when it is launched, too */
-	if (kernel->shared_bytes > 0)
-		code = cu->func_set_attribute(f->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-					      (int)kernel->shared_bytes);
+	f->dynamic_bytes = (int)(TSR_CUDA_HAS_PIPELINE(f->static_bytes) ? device->block_shared_bytes - (size_t)f->static_bytes
+									: kernel->shared_bytes);
+	if (f->dynamic_bytes > 0)
+		code = cu->func_set_attribute(f->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f->dynamic_bytes);
 	if (code == CUDA_SUCCESS)
-		code = cu->occupancy(&f->blocks_per_sm, f->function, f->threads, kernel->shared_bytes);
+		code = cu->occupancy(&f->blocks_per_sm, f->function, f->threads, (size_t)f->dynamic_bytes);
 	return code;
 }
 

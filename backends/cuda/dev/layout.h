@@ -1,16 +1,36 @@
-/* How fragments are dealt to threads: none as a matrix unit leaves them. */
+/* How fragments are dealt to threads: sums of products as the tensor cores leave them, for the tiles that they multiply. */
 #ifndef TESSERA_CUDA_LAYOUT_H
 #define TESSERA_CUDA_LAYOUT_H
 
+template <typename D> constexpr bool tsr_cuda_multiplies = false;
+template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_bf16> = true;
+template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_f16> = true;
+
+/** Whether the tensor cores make a tile's product: T's extents divide into their blocks, for two warpgroups of consumers. */
+template <typename T>
+constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> && (int)T::K == 64 && (int)T::N % 64 == 0 &&
+				  (((int)T::M == 128 && (int)T::N <= 256) || ((int)T::M == 256 && (int)T::N <= 128));
+
+/**
+ * Each warpgroup has half of the rows, in bands of 64. Of a band a warp has 16 rows and a thread four elements of every eight
+ * columns: two that are neighbours, and two eight rows below. PTX ISA 8.0, section 9.7.15.5, matrix D.
+ */
 template <typename F> struct tsr_port_layout {
-	enum { threads = 0 };
-	TSR_DEV int row(const tsr_coop_t *, int)
+	typedef typename F::tile_t tile_t;
+	enum {
+		sums = F::role == TSR_GPU_ACCUMULATOR,
+		threads = sums && tsr_cuda_is_fast<tile_t> ? TSR_CUDA_CONSUMER_THREADS : 0,
+		bands = (int)tile_t::M / 128,                                    /* of a warpgroup */
+		band_elements = 64 * (int)tile_t::N / TSR_CUDA_WARPGROUP_THREADS /* of a thread */
+	};
+	TSR_DEV int row(const tsr_coop_t *coop, int i)
 	{
-		return 0;
+		int warpgroup = coop->thread / TSR_CUDA_WARPGROUP_THREADS, warp = coop->thread / 32 % 4, lane = coop->thread % 32;
+		return (warpgroup * bands + i / band_elements) * 64 + warp * 16 + lane / 4 + i / 2 % 2 * 8;
 	}
-	TSR_DEV int col(const tsr_coop_t *, int)
+	TSR_DEV int col(const tsr_coop_t *coop, int i)
 	{
-		return 0;
+		return i % band_elements / 4 * 8 + coop->thread % 4 * 2 + i % 2;
 	}
 };
 

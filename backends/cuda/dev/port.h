@@ -13,14 +13,15 @@
 
 #define TSR_PORT_DEVICE __device__
 #define TSR_PORT_SHARED __shared__
-#define TSR_PORT_ENTRY(threads_) extern "C" __global__ void __launch_bounds__(threads_)
+/* At least one block a multiprocessor: so the registers of a thread are known, which can then be dealt anew (dev/hopper.h). */
+#define TSR_PORT_ENTRY(threads_) extern "C" __global__ void __launch_bounds__(threads_, 1)
 #define TSR_PORT_BY_VALUE(type_) const __grid_constant__ type_
-#define TSR_PORT_SOLE_THREADS TSR_CUDA_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_CUDA_MAIN_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
 
 #define TSR_PORT_LAYOUT "cuda/dev/layout.h"
+#define TSR_PORT_STAGING "cuda/dev/staging.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
 
 #define TSR_RELAXED __NV_ATOMIC_RELAXED
@@ -58,10 +59,20 @@ TSR_DEV void tsr_port_meet_block(void)
 	__syncthreads();
 }
 
-/* Named barriers 1 .. 15 are the workers'; 0 is the block's. */
+/* Named barriers: 0 is the block's, 1 .. 4 are the workers'. */
+enum {
+	TSR_CUDA_BARRIER_WORKER = 1,
+	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS, /* the parts of worker 0 in a main loop */
+	TSR_CUDA_BARRIER_LOADER,
+	TSR_CUDA_BARRIER_WARPGROUP /* and the next: each warpgroup of the consumers */
+};
+
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
-	__asm__ volatile("bar.sync %0, %1;" ::"r"(1 + worker), "r"(threads) : "memory");
+	int barrier = threads == TSR_CUDA_CONSUMER_THREADS ? (int)TSR_CUDA_BARRIER_CONSUMERS
+		      : threads == TSR_CUDA_LOADER_THREADS ? (int)TSR_CUDA_BARRIER_LOADER
+							   : TSR_CUDA_BARRIER_WORKER + worker;
+	__asm__ volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 TSR_DEV uint64_t tsr_port_clock(void)

@@ -2,12 +2,15 @@
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 
-#define TSR_CUDA_SOLE_THREADS 256  /* a block of one worker: two warpgroups */
-#define TSR_CUDA_MAIN_THREADS 256  /* worker 0 of a block of several */
+#define TSR_CUDA_WARPGROUP_THREADS 128
+#define TSR_CUDA_MAIN_THREADS 384  /* worker 0, or a block of one worker: what multiplies, and a warpgroup that loads for it */
 #define TSR_CUDA_MOVER_THREADS 128 /* every other worker: a warpgroup */
 
+/* Within worker 0, while it runs a main loop. */
+#define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
+#define TSR_CUDA_LOADER_THREADS 32    /* a warp of the third, which runs order and gate and feeds the copy engine */
+
 /** Threads of a block of `workers` workers. */
-#define TSR_CUDA_BLOCK_THREADS(workers_) \
-	((workers_) == 1 ? TSR_CUDA_SOLE_THREADS : TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)
+#define TSR_CUDA_BLOCK_THREADS(workers_) (TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)
 
 #endif

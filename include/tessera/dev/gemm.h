@@ -23,7 +23,8 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
 /*
  * Epilogue: `void epilogue(tsr_coop_t *me, cfg_frag_t *acc, tsr_pos_t at, void *ctx)`, a TSR_FN called with each finished tile, in
  * task order. It may map and reduce the fragment, store it to my or a peer's memory or to shared memory, put, signal and wait with
- * `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead of it.
+ * `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead of it. The
+ * whole coop finds it there afterwards, if ctx has its own type: what a `void *` points to nobody can copy.
  * Its stores and signals are commands: the backend completes the writes before it signals.
  *
  * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)

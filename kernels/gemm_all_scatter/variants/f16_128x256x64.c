@@ -4,4 +4,4 @@
 
 TSR_TILE(tile, f16, 128, 256, 64);
 
-#include "kernels/gemm_all_scatter/patterns.h"
+#include "kernels/gemm_all_scatter/one_worker_patterns.h"

@@ -49,11 +49,13 @@ typedef struct tsr_gpu_context {
 	uint32_t launch;     /* the host's number for it, which notes carry */
 	uint64_t heap_bytes; /* of every rank */
 	uint64_t deadline_ns;
-	uint32_t clock_khz;        /* ticks a millisecond of the clock that the port reads */
-	uint32_t reserved;         /* 0 */
-	uint32_t *abort;           /* host memory, mapped: not 0 once the world has ended. Kernels may set it to 1 */
-	tsr_gpu_note_t *notes;     /* host memory, mapped: TSR_GPU_NOTES of them */
-	uint32_t *notes_taken;     /* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
+	uint32_t clock_khz;       /* ticks a millisecond of the clock that the port reads */
+	uint32_t shared_bytes;    /* the kernel's own part of the dynamic shared memory, tsr_kernel_t.shared_bytes: its beginning */
+	uint32_t *abort;          /* host memory, mapped: not 0 once the world has ended. Kernels may set it to 1 */
+	tsr_gpu_note_t *notes;    /* host memory, mapped: TSR_GPU_NOTES of them */
+	uint32_t *notes_taken;    /* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
+	void *workspace;          /* this device's memory, for the port's own use; null: none */
+	uint64_t workspace_parts; /* the port knows what they are */
 	char *base[TSR_MAX_RANKS]; /* every rank's heap as this device sees it; mine at its own address */
 } tsr_gpu_context_t;
 

@@ -17,6 +17,9 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.workers = workers;
 	block.whole = 1;
 	block.turn = 0;
+	block.under_way = 0;
+	block.stamps = 0;
+	block.laid = 0;
 	block.file = "";
 	block.line = 0;
 	return block;
@@ -50,6 +53,10 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 	worker.whole = 0;
 	return worker;
 }
+
+/* Stores by a way of the port's own: TSR_PORT_STAGING (tessera/dev/gpu/port.h). */
+TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
+TSR_DEV void tsr_port_complete(void);
 
 /** The coop's threads meet. */
 TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)

@@ -22,6 +22,7 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef typename T::dtype_t dtype_t;
 	typedef typename dtype_t::value_t value_t;
 	enum {
+		role = ROLE,
 		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B,
 		rows = ROLE == TSR_GPU_OPERAND_B ? (int)T::K : (int)T::M,
 		cols = ROLE == TSR_GPU_ROWS        ? 1
@@ -36,7 +37,14 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	static_assert(rows > 0 && cols > 0 && T::K > 0, "a tile's extents are positive");
 	static_assert(fit > 0, "a row of the tile does not fit the scratch memory: choose a narrower tile");
 	value_t v[capacity];
+	int stamp; /* of its content, among the coop's fragments */
 };
+
+/** Before a change of a fragment's content. */
+template <typename F> TSR_DEV void tsr_gpu_frag_changes(tsr_coop_t *coop, F *frag)
+{
+	frag->stamp = ++coop->stamps;
+}
 
 #include TSR_PORT_LAYOUT
 

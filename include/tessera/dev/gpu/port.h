@@ -7,14 +7,20 @@
  *   TSR_PORT_SHARED                   marks a block's static shared memory
  *   TSR_PORT_ENTRY(threads)           begins a kernel for blocks of `threads`
  *   TSR_PORT_BY_VALUE(type)           a kernel's parameter
- *   TSR_PORT_SOLE_THREADS             threads of a block of one worker
  *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
- *   TSR_PORT_LAYOUT                   the header with `template <typename F> struct tsr_port_layout`: `threads` of the coops to
- * which the port deals fragments of type F itself, 0 for none; row(coop, i) and col(coop, i) of v[i] TSR_PORT_GEMM the header with
- * tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
+ *
+ * and names three headers:
+ *
+ *   TSR_PORT_LAYOUT   struct tsr_port_layout<F>: `threads` of the coops to which the port deals fragments of type F itself, 0 for
+ *                     none; row(coop, i) and col(coop, i) of such a coop's element v[i]
+ *   TSR_PORT_STAGING  tsr_port_store(coop, target, frag): stores a fragment by a way of the port's own, true where it did; such
+ *                     stores may end later. tsr_port_settle(coop), called by all the coop's threads before anything that comes
+ *                     after them in the program's order and touches memory: until they have ended. tsr_port_complete(): the
+ *                     same for the calling thread's own alone
+ *   TSR_PORT_GEMM     tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
  *
  * and then, as device functions:
  *
@@ -84,6 +90,9 @@ typedef struct tsr_coop {
 	int worker, workers; /* index in the block, workers of the block */
 	int whole;           /* the coop is the block */
 	int turn;            /* which word of `told` is next */
+	int under_way;       /* stores by a way of the port's own may not have ended */
+	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
+	int laid;            /* stamp of the fragment that the scratch memory still holds as such a store laid it down; 0: none */
 	const char *file;    /* the call's place in the source */
 	int line;
 } tsr_coop_t;

@@ -6,6 +6,7 @@
 
 TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 {
+	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		frag->v[i] = 0;
@@ -20,6 +21,7 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_mapped(float x)
 
 TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
 {
+	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		int row = tsr_gpu_row<tsr_frag_t>(coop, i), col = tsr_gpu_col<tsr_frag_t>(coop, i);
@@ -52,6 +54,8 @@ TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, 
 	typedef typename tsr_frag_t::value_t value_t;
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	int length = cols < tsr_frag_t::cols ? (int)cols : (int)tsr_frag_t::cols;
+	tsr_gpu_take_scratch(coop);
+	tsr_gpu_frag_changes(coop, rows);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
 		tsr_gpu_frag_lay(coop, frag, first);
@@ -75,6 +79,8 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 {
 	static_assert((int)tsr_rows_t::band == (int)tsr_rows_t::rows, "a column of the tile does not fit the scratch memory");
 	const typename tsr_rows_t::value_t *scratch = tsr_gpu_scratch<typename tsr_rows_t::value_t>(coop);
+	tsr_gpu_take_scratch(coop);
+	tsr_gpu_frag_changes(coop, frag);
 	tsr_gpu_frag_lay(coop, rows, 0);
 	tsr_gpu_meet(coop);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)

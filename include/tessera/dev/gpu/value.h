@@ -10,7 +10,7 @@ typedef struct tsr_gpu_target {
 	char *data;
 	int64_t rows, cols, ld;
 	tsr_pos_t at;
-	int32_t dtype;
+	int32_t dtype, space;
 	tsr_mask_fn mask;
 	const void *ctx;
 	double other; /* what a load gives for elements that it does not touch */
@@ -25,6 +25,7 @@ TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view,
 	target.ld = view.ld;
 	target.at = at;
 	target.dtype = view.dtype;
+	target.space = view.space;
 	target.mask = 0;
 	target.ctx = 0;
 	target.other = 0;
@@ -105,9 +106,21 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 	}
 }
 
-template <typename F> TSR_DEV void tsr_gpu_store_to(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+#include TSR_PORT_STAGING
+
+/** Before an operation that takes the scratch memory: nothing that was laid down there is still to be read. */
+TSR_DEV void tsr_gpu_take_scratch(tsr_coop_t *coop)
+{
+	tsr_port_settle(coop);
+	coop->laid = 0;
+}
+
+template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
+	if (tsr_port_store(coop, target, frag))
+		return;
+	tsr_gpu_take_scratch(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
@@ -119,10 +132,12 @@ template <typename F> TSR_DEV void tsr_gpu_store_to(const tsr_coop_t *coop, cons
 	}
 }
 
-template <typename F> TSR_DEV void tsr_gpu_load_from(const tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
+	tsr_gpu_take_scratch(coop);
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
+	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;

@@ -1,0 +1,115 @@
+/* Hopper's asynchronous instructions: barriers in shared memory, the copy engine, the register split. PTX ISA 8.0, section 9.7. */
+#ifndef TESSERA_CUDA_HOPPER_H
+#define TESSERA_CUDA_HOPPER_H
+
+/** The address of shared memory as instructions take it. */
+TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
+{
+	return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* ---- mbarriers: a phase ends when all arrivals and all announced bytes have come */
+
+TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier, uint32_t arrivals)
+{
+	__asm__ volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+TSR_DEV void tsr_cuda_mbarrier_end(uint32_t barrier)
+{
+	__asm__ volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+/** What was initialised is seen by the copy engine. */
+TSR_DEV void tsr_cuda_mbarrier_publish(void)
+{
+	__asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+TSR_DEV void tsr_cuda_mbarrier_arrive(uint32_t barrier)
+{
+	__asm__ volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/** Arrives, and announces bytes that the copy engine will bring. */
+TSR_DEV void tsr_cuda_mbarrier_expect(uint32_t barrier, uint32_t bytes)
+{
+	__asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+/** Until the phase of this parity has ended. No deadline: it depends on this block's own threads and the copy engine only. */
+TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
+{
+	uint32_t ended;
+	do
+		__asm__ volatile("{\n\t.reg .pred ended;\n\t"
+				 "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n\t"
+				 "selp.u32 %0, 1, 0, ended;\n\t}"
+				 : "=r"(ended)
+				 : "r"(barrier), "r"(parity)
+				 : "memory");
+	while (!ended);
+}
+
+/* ---- the copy engine */
+
+/** A box of a two-dimensional tensor map, x along its rows, to shared memory; its bytes arrive at the mbarrier. */
+TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t y, uint32_t barrier)
+{
+	__asm__ volatile(
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+		"l"(map), "r"(x), "r"(y), "r"(barrier)
+		: "memory");
+}
+
+/** Bytes of shared memory to my or a peer's memory; all multiples of 16. Part of the thread's next group. */
+TSR_DEV void tsr_cuda_bulk_store(void *to, uint32_t from, uint32_t bytes)
+{
+	__asm__ volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+			 "r"(from), "r"(bytes)
+			 : "memory");
+}
+
+/** Ends the thread's group of stores. */
+TSR_DEV void tsr_cuda_bulk_commit(void)
+{
+	__asm__ volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/** Until the thread's stores have read their shared memory, which may then be written again. */
+TSR_DEV void tsr_cuda_bulk_await_reads(void)
+{
+	__asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/** Until the thread's stores are complete: as if it had made them itself, in time for its next release. */
+TSR_DEV void tsr_cuda_bulk_await(void)
+{
+	__asm__ volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/** The thread's earlier writes to shared memory are seen by the copy engine's accesses that come after a meeting. */
+TSR_DEV void tsr_cuda_shared_to_engine(void)
+{
+	__asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/** What the thread has acquired is seen by the copy engine's loads that it starts from here on. */
+TSR_DEV void tsr_cuda_acquired_to_engine(void)
+{
+	__asm__ volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/* ---- registers: each warpgroup takes or gives its own. The sums over a block do not exceed what it was launched with. */
+
+template <int REGISTERS> TSR_DEV void tsr_cuda_registers_up(void)
+{
+	__asm__ volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+template <int REGISTERS> TSR_DEV void tsr_cuda_registers_down(void)
+{
+	__asm__ volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* The pipeline between the copy engine and the tensor cores: its stages in shared memory, and whose turn each of them is. */
+#ifndef TESSERA_CUDA_PIPELINE_H
+#define TESSERA_CUDA_PIPELINE_H
+
+#include "cuda/dev/hopper.h"
+#include "cuda/dev/shared.h"
+#include "cuda/dev/wgmma.h"
+
+enum { TSR_CUDA_STAGES_MOST = 8 };
+
+/** Static shared memory of a kernel with a main loop. */
+typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
+	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
+	uint64_t full[TSR_CUDA_STAGES_MOST];  /* the stage's operands have come */
+	uint64_t empty[TSR_CUDA_STAGES_MOST]; /* they have been multiplied */
+	uint64_t told[2][2];                  /* words of the consumers, of the loader */
+	unsigned char unused[TSR_CUDA_PIPELINE_BYTES - TSR_CUDA_MAP_BYTES - 16 * TSR_CUDA_STAGES_MOST - 32];
+} tsr_cuda_pipeline_t;
+static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_CUDA_PIPELINE_BYTES, "the host knows a kernel with a pipeline by this size");
+static_assert(sizeof(tsr_gpu_shared_t) < TSR_CUDA_PIPELINE_BYTES, "a kernel without one has less");
+static_assert(TSR_GPU_SCRATCH_BYTES == TSR_CUDA_SCRATCH_BYTES, "and pieces of this size");
+
+/**
+ * How dynamic shared memory is divided for tiles of T: stages of A and B, 64 deep, then the staging memory through which a finished
+ * tile leaves. The whole tile fits it where at least four stages do beside it: then stores run under the next tile's product.
+ * Else it takes half of the columns at a time.
+ */
+template <typename T> struct tsr_cuda_division {
+	enum {
+		a_bytes = (int)T::M * 128,
+		b_bytes = (int)T::N * 128,
+		stage_bytes = a_bytes + b_bytes,
+		most_bytes = 226 * 1024, /* 227 KiB, less what is static */
+		whole_bytes = (int)T::M * ((int)T::N * 2 + 16),
+		parts = (most_bytes - whole_bytes) / stage_bytes >= 4 ? 1 : 2,
+		part_cols = (int)T::N / parts,
+		pitch_bytes = part_cols * 2 + 16, /* 16 more than a row: eight rows begin in different banks */
+		staging_bytes = (int)T::M * pitch_bytes
+	};
+};
+
+/** The ring of stages as the loader or a consumer walks it. */
+typedef struct tsr_cuda_ring {
+	uint32_t stage;       /* shared address of the first */
+	uint32_t full, empty; /* of the barriers */
+	int stages, slot;
+	uint32_t parity; /* of the phase that `slot` is in: 0 at first, changing with each round */
+} tsr_cuda_ring_t;
+
+TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
+{
+	ring->slot++;
+	if (ring->slot == ring->stages) {
+		ring->slot = 0;
+		ring->parity ^= 1u;
+	}
+}
+
+/** The dynamic shared memory behind the kernel's own, from where a box can stand, and how much there is. */
+TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *bytes_out)
+{
+	uint32_t all, begin = tsr_cuda_shared_address(tsr_port_dynamic_shared());
+	uint32_t free = begin + coop->context->shared_bytes;
+	__asm__("mov.u32 %0, %%dynamic_smem_size;" : "=r"(all));
+	free = (free + TSR_CUDA_SHARED_ALIGN - 1) / TSR_CUDA_SHARED_ALIGN * TSR_CUDA_SHARED_ALIGN;
+	*bytes_out = begin + all > free ? begin + all - free : 0;
+	return tsr_port_dynamic_shared() + (free - begin);
+}
+
+/** The ring for tiles of T: as many stages as there is room for. Less than two are no pipeline. */
+template <typename T>
+TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const unsigned char *memory, uint32_t bytes)
+{
+	typedef tsr_cuda_division<T> division;
+	tsr_cuda_ring_t ring;
+	int room = bytes > (uint32_t)division::staging_bytes ? (int)(bytes - (uint32_t)division::staging_bytes) : 0;
+	ring.stage = tsr_cuda_shared_address(memory);
+	ring.full = tsr_cuda_shared_address(pipeline->full);
+	ring.empty = tsr_cuda_shared_address(pipeline->empty);
+	ring.stages = room / division::stage_bytes < TSR_CUDA_STAGES_MOST ? room / division::stage_bytes : TSR_CUDA_STAGES_MOST;
+	ring.slot = 0;
+	ring.parity = 0;
+	return ring;
+}
+
+/** One thread, before the block meets: the loader arrives at `full`, each of the two consuming warpgroups at `empty`. */
+TSR_DEV void tsr_cuda_ring_open(const tsr_cuda_ring_t *ring)
+{
+	for (uint32_t i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
+		tsr_cuda_mbarrier_init(ring->full + 8 * i, 1);
+		tsr_cuda_mbarrier_init(ring->empty + 8 * i, 2);
+	}
+	tsr_cuda_mbarrier_publish();
+}
+
+/** One thread, after the block has met. */
+TSR_DEV void tsr_cuda_ring_close(const tsr_cuda_ring_t *ring)
+{
+	for (uint32_t i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
+		tsr_cuda_mbarrier_end(ring->full + 8 * i);
+		tsr_cuda_mbarrier_end(ring->empty + 8 * i);
+	}
+}
+
+#endif

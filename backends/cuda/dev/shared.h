@@ -1,0 +1,39 @@
+/*
+ * What a kernel with a main loop has besides its own: shared memory, and places for tensor maps. For both halves; C11 and C++17.
+ *
+ * The host gives such a kernel all the dynamic shared memory that a block can have. It knows one by its static shared memory, in
+ * which nothing but the barriers of the main loop has their size: coops' words are smaller, and scratch memory comes in whole
+ * pieces.
+ */
+#ifndef TESSERA_CUDA_SHARED_H
+#define TESSERA_CUDA_SHARED_H
+
+#include <stdint.h>
+
+#define TSR_CUDA_SCRATCH_BYTES 8192
+#define TSR_CUDA_PIPELINE_BYTES 512
+#define TSR_CUDA_HAS_PIPELINE(static_bytes_) ((static_bytes_) % TSR_CUDA_SCRATCH_BYTES >= TSR_CUDA_PIPELINE_BYTES)
+
+/* Boxes of the copy engine begin at multiples of this in shared memory. */
+#define TSR_CUDA_SHARED_ALIGN 1024
+
+#define TSR_CUDA_MAP_BYTES 128
+
+/** A tensor map, and the matrix that it was made for. */
+typedef struct tsr_cuda_place {
+	unsigned char map[TSR_CUDA_MAP_BYTES];
+	uint64_t data; /* 0: none yet */
+	uint64_t rows, cols, ld;
+	unsigned char unused[TSR_CUDA_MAP_BYTES - 4 * sizeof(uint64_t)];
+} tsr_cuda_place_t;
+
+/**
+ * tsr_gpu_context_t.workspace: device memory, cleared when it is made. Blocks make their maps by changing the first, which is the
+ * host's; each multiprocessor keeps what its blocks have made (one block with a main loop fills it), for B and for every rank's A.
+ */
+typedef struct tsr_cuda_workspace {
+	tsr_cuda_place_t first;   /* a matrix of 16-bit elements, in boxes of 64 by 64 with the 128-byte swizzle */
+	tsr_cuda_place_t place[]; /* (1 + ranks) of them for every multiprocessor */
+} tsr_cuda_workspace_t;
+
+#endif

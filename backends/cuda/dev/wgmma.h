@@ -1,0 +1,96 @@
+/*
+ * The warpgroup's matrix product: 64 rows of A and N columns of B, 16 deep, both in shared memory with the 128-byte swizzle.
+ * PTX ISA 8.0, section 9.7.15.
+ */
+#ifndef TESSERA_CUDA_WGMMA_H
+#define TESSERA_CUDA_WGMMA_H
+
+TSR_DEV void tsr_cuda_wgmma_begin(void)
+{
+	__asm__ volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+TSR_DEV void tsr_cuda_wgmma_commit(void)
+{
+	__asm__ volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/** Until at most PENDING of the warpgroup's groups are under way. */
+template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
+{
+	__asm__ volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+/*
+ * Descriptors of operands in boxes of 128 bytes by 64 rows, as the copy engine lays them down. In units of 16 bytes: where it
+ * begins, the leading offset, the stride; and 1 for the 128-byte swizzle.
+ */
+#define TSR_CUDA_OPERAND(address_, leading_, stride_) \
+	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | (uint64_t)((stride_) >> 4) << 32 | 1ull << 62)
+
+enum {
+	TSR_CUDA_BOX_BYTES = 8192,  /* 64 rows of 128 bytes */
+	TSR_CUDA_GROUP_BYTES = 1024 /* eight of them: the swizzle's period */
+};
+
+/** A: K runs along the 128 bytes, so that 16 of K are 32 bytes. Groups of eight rows follow one another. */
+TSR_DEV uint64_t tsr_cuda_operand_a(uint32_t box, int k)
+{
+	return TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES);
+}
+
+/** B: N runs along the 128 bytes, and from box to box; 16 of K are 16 rows. */
+TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
+{
+	return TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES, TSR_CUDA_GROUP_BYTES);
+}
+
+#define TSR_CUDA_R8(d_, i_)                                                                                       \
+	"+f"((d_)[(i_)]), "+f"((d_)[(i_) + 1]), "+f"((d_)[(i_) + 2]), "+f"((d_)[(i_) + 3]), "+f"((d_)[(i_) + 4]), \
+		"+f"((d_)[(i_) + 5]), "+f"((d_)[(i_) + 6]), "+f"((d_)[(i_) + 7])
+#define TSR_CUDA_R32(d_, i_) TSR_CUDA_R8(d_, i_), TSR_CUDA_R8(d_, (i_) + 8), TSR_CUDA_R8(d_, (i_) + 16), TSR_CUDA_R8(d_, (i_) + 24)
+#define TSR_CUDA_R32_ALL(d_) TSR_CUDA_R32(d_, 0)
+#define TSR_CUDA_R64(d_) TSR_CUDA_R32(d_, 0), TSR_CUDA_R32(d_, 32)
+#define TSR_CUDA_R96(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64)
+#define TSR_CUDA_R128(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64), TSR_CUDA_R32(d_, 96)
+
+#define TSR_CUDA_N64                                                             \
+	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TSR_CUDA_N128                                                                                   \
+	TSR_CUDA_N64 ", "                                                                               \
+		     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+		     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TSR_CUDA_N192                                                                                    \
+	TSR_CUDA_N128 ", "                                                                               \
+		      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+		      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define TSR_CUDA_N256                                                                                                \
+	TSR_CUDA_N192 ", "                                                                                           \
+		      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+		      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+
+/** sum += A * B for N columns of type D: started, not ended. The sum is N / 2 registers of each of the warpgroup's threads. */
+template <int N, typename D> struct tsr_cuda_wgmma;
+
+/* A along K, B along N. a_ and b_ are the numbers of the descriptors' operands. */
+#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_)                                                                        \
+	template <> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_> {                                                               \
+		TSR_DEV void start(float *sum, uint64_t a, uint64_t b)                                                          \
+		{                                                                                                               \
+			__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ "." type_ " {" TSR_CUDA_N##n_ \
+					 "}, %" #a_ ", %" #b_ ", 1, 1, 1, 0, 1;"                                                \
+					 : sums_(sum)                                                                           \
+					 : "l"(a), "l"(b));                                                                     \
+		}                                                                                                               \
+	}
+#define TSR_CUDA_WGMMA_TYPES(n_, sums_, a_, b_)          \
+	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_); \
+	TSR_CUDA_WGMMA(n_, f16, "f16", sums_, a_, b_)
+
+TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32_ALL, 32, 33);
+TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65);
+TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97);
+TSR_CUDA_WGMMA_TYPES(256, TSR_CUDA_R128, 128, 129);
+
+#endif

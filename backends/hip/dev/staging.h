@@ -1,0 +1,18 @@
+/* Stores of fragments by a way of the port's own: none. */
+#ifndef TESSERA_HIP_STAGING_H
+#define TESSERA_HIP_STAGING_H
+
+TSR_DEV void tsr_port_settle(tsr_coop_t *)
+{
+}
+
+TSR_DEV void tsr_port_complete(void)
+{
+}
+
+template <typename F> TSR_DEV bool tsr_port_store(tsr_coop_t *, const tsr_gpu_target_t &, const F *)
+{
+	return false;
+}
+
+#endif
