@@ -15,6 +15,9 @@ enum { HEAP_ALIGN_BYTES = 256 };
 /* Tiles a rank should have at least, where the tile is ours to choose. */
 enum { TILES_TO_OVERLAP = 8 };
 
+/* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile. */
+enum { LOADING = 32 };
+
 struct gas_plan {
 	tsr_world_t *world;
 	gas_config_t config;
@@ -45,11 +48,19 @@ static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ra
 	       tile_count(config, tile, ranks) >= TILES_TO_OVERLAP;
 }
 
-/** The largest tile that suits the shape, or the smallest where none does; of those that fit the device. */
+/** What the product costs in such tiles: rounds of the device's blocks, each as long as a tile takes, full or not. */
+static double tile_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int resident_blocks)
+{
+	int64_t rounds = (tile_count(config, tile, ranks) - 1) / resident_blocks + 1;
+	return (double)rounds * ((double)tile.m * tile.n + LOADING * ((double)tile.m + tile.n));
+}
+
+/** The cheapest tile that suits the shape, or the smallest where none does; of those that fit the device. */
 static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
 	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
 	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
+	double least = 0;
 	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
 		char variant[GAS_VARIANT_SIZE];
 		gas_variant_name(config->dtype, tile, variant);
@@ -57,8 +68,11 @@ static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_devic
 			continue;
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;
-		if (suits_shape(config, tile, ranks) && tile.m * tile.n > best.m * best.n)
+		double cost = tile_cost(config, tile, ranks, device->resident_blocks);
+		if (suits_shape(config, tile, ranks) && (best.m == 0 || cost < least)) {
 			best = tile;
+			least = cost;
+		}
 	}
 	if (smallest.m == 0)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
@@ -69,8 +83,7 @@ static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_devic
 	return TSR_OK;
 }
 
-/** Two tiles a block, so that a block has something to overlap; and a sixth of the blocks for sending, as 48 of 304 in the paper.
- */
+/** A tile for every block, as long as there are blocks; and a sixth of the blocks for sending, as 48 of 304 in the paper. */
 static tsr_status_t choose_blocks(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
 	bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
@@ -78,7 +91,7 @@ static tsr_status_t choose_blocks(gas_config_t *config, int ranks, const tsr_dev
 	if (sends_apart && config->comm_blocks >= least)
 		least = config->comm_blocks + 1;
 	if (config->blocks == 0) {
-		int64_t wanted = (tile_count(config, config->tile, ranks) + 1) / 2;
+		int64_t wanted = tile_count(config, config->tile, ranks);
 		if (wanted > device->resident_blocks)
 			wanted = device->resident_blocks;
 		config->blocks = wanted > least ? (int)wanted : least;
