@@ -131,7 +131,7 @@ def toolkit_of(env, backend):
 
 def defines_kernels(source):
     """Whether a source has a kernel of its own, as programs, tools and examples may or may not."""
-    return re.search(rb"^\s*TSR_KERNEL(_SPLIT)?\(", source.get_contents(), re.MULTILINE) is not None
+    return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE)?\(", source.get_contents(), re.MULTILINE) is not None
 
 
 def _assembly(env, kit, source):
