@@ -131,12 +131,12 @@ def toolkit_of(env, backend):
 
 def defines_kernels(source):
     """Whether a source has a kernel of its own, as programs, tools and examples may or may not."""
-    return re.search(rb"^\s*TSR_KERNEL(_SPLIT)?\(", source.get_contents(), re.MULTILINE) is not None
+    return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE)?\(", source.get_contents(), re.MULTILINE) is not None
 
 
 def _assembly(env, kit, source):
     unit = unit_of(env, source)
-    return env.Command(
+    assembly = env.Command(
         _path(env, kit, unit, kit.assembly_suffix),
         env.File(source).srcnode(),
         _action(env, f"{kit.compile_command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
@@ -144,6 +144,9 @@ def _assembly(env, kit, source):
         # SCons looks for no includes in the sources of a command of one's own.
         source_scanner=SCons.Tool.CScanner,
     )[0]
+    # Nor does it follow an include whose name is a macro, as a port's are.
+    env.Depends(assembly, env.Glob("#include/tessera/dev/gpu/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
+    return assembly
 
 
 def _image(env, kit, unit, assembly):

@@ -108,3 +108,9 @@ TSR_KERNEL_SPLIT(probe_workers_local, 2, probe_shared_t, probe_args_t, a)
 	else
 		tsr_wait_local(worker, &shared->flags[0], 1, TSR_SCOPE_BLOCK);
 }
+
+TSR_KERNEL_WIDE(probe_wide, probe_args_t, a)
+{
+	tsr_put_signal(block, a->data, a->data, 4096, a->flags, 7, TSR_SIGNAL_SET, a->peer);
+	tsr_wait(block, a->flags, 7, a->peer);
+}

@@ -78,6 +78,9 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 	TSR_CPU_DESCRIBE(name_, 1, 0, sizeof(args_t_));                                                      \
 	static void tsr_body_##name_(__attribute__((unused)) tsr_coop_t *block, __attribute__((unused)) const args_t_ *a_)
 
+/* A block of a CPU is one thread, whatever it does. */
+#define TSR_KERNEL_WIDE(name_, args_t_, a_) TSR_KERNEL(name_, args_t_, a_)
+
 #define TSR_KERNEL_SPLIT(name_, workers_, shared_t_, args_t_, a_)                                                           \
 	static void tsr_body_##name_(tsr_coop_t *block, tsr_coop_t *worker, shared_t_ *shared, const args_t_ *a_);          \
 	static void tsr_entry_##name_(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)                \

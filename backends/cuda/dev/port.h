@@ -16,6 +16,7 @@
 /* At least one block a multiprocessor: so the registers of a thread are known, which can then be dealt anew (dev/hopper.h). */
 #define TSR_PORT_ENTRY(threads_) extern "C" __global__ void __launch_bounds__(threads_, 1)
 #define TSR_PORT_BY_VALUE(type_) const __grid_constant__ type_
+#define TSR_PORT_WIDE_THREADS TSR_CUDA_WIDE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_CUDA_MAIN_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
@@ -123,13 +124,20 @@ TSR_DEV uint16_t tsr_port_round_f16(float x)
 			__asm__ volatile("fence." kind_ ".cta;" ::: "memory"); \
 	} while (0)
 
-/** PTX has no fence that only acquires or only releases; the compiler's builtin would make fence.sc of those. */
+/**
+ * By hand: the compiler's builtin makes fence.sc of all but acq_rel. One that only acquires drops what the first-level cache holds;
+ * one that releases waits for all stores on their way, which takes many times as long.
+ */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 {
 	if constexpr (ORDER == TSR_SEQ_CST)
 		TSR_CUDA_FENCE("sc");
-	else
+	else if constexpr (ORDER == TSR_ACQ_REL)
 		TSR_CUDA_FENCE("acq_rel");
+	else if constexpr (ORDER == TSR_RELEASE)
+		TSR_CUDA_FENCE("release");
+	else
+		TSR_CUDA_FENCE("acquire");
 }
 
 /* The barrier between a thread's stores and another's release, or another's acquire and a thread's loads, is enough here. */

@@ -19,6 +19,7 @@
 #define TSR_PORT_ENTRY(threads_) \
 	extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(threads_, threads_))) void
 #define TSR_PORT_BY_VALUE(type_) const type_
+#define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS /* each wave writes back for itself before a signal: no more of them */
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)

@@ -13,6 +13,11 @@
  *   and leaves in the host program `const tsr_kernel_t name`, to be handed to tsr_launch.
  *   `args_t` is a plain struct with the same layout in C and C++ (fixed-width integers, TSR_HEAP pointers, views).
  *
+ * TSR_KERNEL_WIDE(name, args_t, a) { body }
+ *
+ *   The same for a block that moves data: as wide as is of use to the device's memory and links (1024 threads on CUDA), so that a
+ *   few blocks saturate them. The whole API serves in it but main loops and register tiles: a thread has few registers.
+ *
  * TSR_KERNEL_SPLIT(name, workers, shared_t, args_t, a) { body }
  *
  *   The same for a block that is split into `workers` workers (a literal), each of which runs the body. It sees also
@@ -32,7 +37,7 @@
  *   variant's name, an identifier's tail such as bf16_64x64x32, before including tessera/dev.h. The kernel `name` becomes the
  *   object name__bf16_64x64x32; the host picks one by tsr_kernel_find(name, variant).
  */
-#if !defined(TSR_KERNEL) || !defined(TSR_KERNEL_SPLIT) || !defined(TSR_FN)
+#if !defined(TSR_KERNEL) || !defined(TSR_KERNEL_WIDE) || !defined(TSR_KERNEL_SPLIT) || !defined(TSR_FN)
 #error "the port does not define kernels"
 #endif
 

@@ -15,15 +15,19 @@
 #define TSR_GPU_BODY(name_) TSR_GPU_PASTE(tsr_body_, TSR_GPU_NAME(name_))
 
 /* The descriptor is made by the host's compiler; host code in the same file may name it. */
-#define TSR_KERNEL(name_, args_t_, a_)                                                                      \
+#define TSR_KERNEL(name_, args_t_, a_) TSR_GPU_KERNEL(name_, TSR_PORT_BLOCK_THREADS(1), args_t_, a_)
+#define TSR_KERNEL_WIDE(name_, args_t_, a_) TSR_GPU_KERNEL(name_, TSR_PORT_WIDE_THREADS, args_t_, a_)
+
+#define TSR_GPU_KERNEL(name_, threads_, args_t_, a_)                                                        \
 	TSR_KERNEL_DECLARE(TSR_GPU_NAME(name_));                                                            \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block, const args_t_ *a_);                            \
-	TSR_PORT_ENTRY(TSR_PORT_BLOCK_THREADS(1))                                                           \
+	TSR_PORT_ENTRY(threads_)                                                                            \
 	TSR_GPU_ENTRY(name_)(TSR_PORT_BY_VALUE(tsr_gpu_context_t) context, TSR_PORT_BY_VALUE(args_t_) args) \
 	{                                                                                                   \
 		TSR_PORT_SHARED tsr_gpu_shared_t shared;                                                    \
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                                               \
 		tsr_coop_t block = tsr_gpu_block(&context, &shared, scratch, 1);                            \
+		block.threads = (threads_);                                                                 \
 		TSR_GPU_BODY(name_)(&block, &args);                                                         \
 	}                                                                                                   \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)), const args_t_ *a_ __attribute__((unused)))

@@ -5,13 +5,21 @@
 #include "tessera/dev/gpu/convert.h"
 #include "tessera/dev/gpu/note.h"
 
-/** The address of `peer`'s copy of my `p`: peer base + (p - my base). Mine is `p` itself, the one address it has on this rank. */
-template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
+/**
+ * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base). Both bases are read from the launch's parameters,
+ * and mine is my own address: where `peer` is me, what is added and taken away is the same, and p is left as the one address it
+ * has.
+ */
+template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T *p, int peer)
 {
 	const tsr_gpu_context_t *context = coop->context;
-	if (peer == context->rank)
-		return p;
 	return tsr_port_global((T *)(context->base[peer] + ((const char *)p - context->base[context->rank])));
+}
+
+/** The same for what may be shared memory, too: that is always mine. */
+template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
+{
+	return peer == tsr_rank(coop) ? p : tsr_gpu_heap_address(coop, p, peer);
 }
 
 /** Whether a call may touch `size_bytes` at `peer`'s copy of the heap's `p`. Debug builds note what is wrong; the call does
@@ -53,19 +61,14 @@ TSR_DEV char *tsr_gpu_view_address(const tsr_coop_t *coop, tsr_view_t view, int 
 {
 	if (view.space == TSR_SPACE_SHARED)
 		return (char *)view.data;
-	return tsr_gpu_peer_address(coop, tsr_port_global((char *)view.data), peer);
+	return tsr_gpu_heap_address(coop, tsr_port_global((char *)view.data), peer);
 }
 
 /* ---- copying bytes */
 
 template <int BYTES> struct tsr_gpu_unit;
 template <> struct tsr_gpu_unit<16> {
-	struct __attribute__((aligned(16))) type {
-		uint32_t word[4];
-	};
-};
-template <> struct tsr_gpu_unit<8> {
-	typedef uint64_t type;
+	typedef unsigned __int128 type; /* a scalar: clang leaves what is held of a struct in memory */
 };
 template <> struct tsr_gpu_unit<4> {
 	typedef uint32_t type;
@@ -77,6 +80,11 @@ template <> struct tsr_gpu_unit<1> {
 	typedef uint8_t type;
 };
 
+enum {
+	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
+	TSR_GPU_IN_FLIGHT = 8
+};
+
 /** Rows of bytes, one to be copied to the other. Consecutive rows are a pitch apart. */
 typedef struct tsr_gpu_rows_of_bytes {
 	char *dst;
@@ -84,50 +92,132 @@ typedef struct tsr_gpu_rows_of_bytes {
 	int64_t dst_pitch, src_pitch, rows, row_bytes;
 } tsr_gpu_rows_of_bytes_t;
 
-/** Copies bytes begin .. begin + count * UNIT of every row, in units that both sides are aligned to. */
-template <int UNIT>
-TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int64_t begin, int64_t count)
+/** Copies `count` units that follow one another. */
+template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *dst_bytes, const char *src_bytes, int64_t count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
-	if (count <= 0)
-		return;
-	/* Walks the units of all rows in steps of the coop's size; long rows turn over rarely, so no division in the loop. */
-	int64_t row = coop->thread / count, unit = coop->thread % count;
-	while (row < job.rows) {
-		const unit_t *src = (const unit_t *)(job.src + row * job.src_pitch + begin);
-		unit_t *dst = (unit_t *)(job.dst + row * job.dst_pitch + begin);
-		dst[unit] = src[unit];
-		for (unit += coop->threads; unit >= count && row < job.rows; unit -= count)
-			row++;
+	const int64_t step = coop->threads;
+	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
+	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
+	unit_t held[TSR_GPU_IN_FLIGHT];
+	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
+	TSR_GPU_NO_UNROLL
+	for (; left > (TSR_GPU_IN_FLIGHT - 1) * step; left -= TSR_GPU_IN_FLIGHT * step) {
+		TSR_GPU_UNROLL
+		for (int i = 0; i < TSR_GPU_IN_FLIGHT; i++)
+			held[i] = src[i * step];
+		TSR_GPU_UNROLL
+		for (int i = 0; i < TSR_GPU_IN_FLIGHT; i++)
+			dst[i * step] = held[i];
+		src += TSR_GPU_IN_FLIGHT * step;
+		dst += TSR_GPU_IN_FLIGHT * step;
+	}
+	TSR_GPU_UNROLL
+	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
+		if (left > i * step)
+			held[i] = src[i * step];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
+		if (left > i * step)
+			dst[i * step] = held[i];
+}
+
+/** A walk over `count` places of each of many rows, in steps of the coop's size; divides once, at its start. */
+typedef struct tsr_gpu_walk {
+	int64_t row, place, count;
+	int row_step, place_step;
+} tsr_gpu_walk_t;
+
+TSR_DEV tsr_gpu_walk_t tsr_gpu_walk_begin(const tsr_coop_t *coop, int64_t count)
+{
+	const int threads = coop->threads;
+	tsr_gpu_walk_t walk = {0, coop->thread, count, 0, threads}; /* where a row takes several steps */
+	if (count <= threads) {
+		walk.row = coop->thread / (int)count;
+		walk.place = coop->thread % (int)count;
+		walk.row_step = threads / (int)count;
+		walk.place_step = threads % (int)count;
+	}
+	return walk;
+}
+
+TSR_DEV void tsr_gpu_walk_on(tsr_gpu_walk_t *walk)
+{
+	walk->row += walk->row_step;
+	walk->place += walk->place_step;
+	if (walk->place >= walk->count) {
+		walk->place -= walk->count;
+		walk->row++;
 	}
 }
 
-/** Copies with the widest units that all addresses allow, and what is left of each row byte by byte. */
+/** Copies all of every row but its first `head` bytes and what makes no whole unit, in units that both sides are aligned to. */
+template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int64_t head)
+{
+	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT / 2 }; /* each with an address of its own */
+	const int64_t count = (job.row_bytes - head) / UNIT;
+	if (UNIT == 16 && job.rows == 1) {
+		tsr_gpu_copy_run<UNIT>(coop, job.dst + head, job.src + head, count);
+		return;
+	}
+	if (count <= 0)
+		return;
+	tsr_gpu_walk_t walk = tsr_gpu_walk_begin(coop, count);
+	TSR_GPU_NO_UNROLL
+	while (walk.row < job.rows) {
+		unit_t held[IN_FLIGHT], *to[IN_FLIGHT];
+		TSR_GPU_UNROLL
+		for (int i = 0; i < IN_FLIGHT; i++) {
+			const bool ends = walk.row >= job.rows;
+			const int64_t offset = head + walk.place * UNIT;
+			to[i] = ends ? 0 : (unit_t *)(job.dst + walk.row * job.dst_pitch + offset);
+			/* What is loaded behind the end is not stored: a branch here would have each load wait for the last. */
+			held[i] = *(const unit_t *)(job.src + (ends ? head : walk.row * job.src_pitch + offset));
+			tsr_gpu_walk_on(&walk);
+		}
+		TSR_GPU_UNROLL
+		for (int i = 0; i < IN_FLIGHT; i++)
+			if (to[i])
+				*to[i] = held[i];
+	}
+}
+
+/** Copies the first `head` and the last `tail` bytes of every row. */
+TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int head, int tail)
+{
+	if (head + tail == 0)
+		return;
+	TSR_GPU_NO_UNROLL
+	for (tsr_gpu_walk_t walk = tsr_gpu_walk_begin(coop, head + tail); walk.row < job.rows; tsr_gpu_walk_on(&walk)) {
+		int64_t at = walk.place < head ? walk.place : job.row_bytes - tail - head + walk.place;
+		job.dst[walk.row * job.dst_pitch + at] = job.src[walk.row * job.src_pitch + at];
+	}
+}
+
+/** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte. */
 TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job)
 {
-	uintptr_t all = (uintptr_t)job.dst | (uintptr_t)job.src;
-	if (job.rows > 1)
-		all |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
-	int width = all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
-	int64_t units = job.row_bytes / width, whole_bytes = units * width;
-	switch (width) {
-	case 16:
-		tsr_gpu_copy_units<16>(coop, job, 0, units);
-		break;
-	case 8:
-		tsr_gpu_copy_units<8>(coop, job, 0, units);
-		break;
-	case 4:
-		tsr_gpu_copy_units<4>(coop, job, 0, units);
-		break;
-	case 2:
-		tsr_gpu_copy_units<2>(coop, job, 0, units);
-		break;
-	default:
-		tsr_gpu_copy_units<1>(coop, job, 0, units);
-		break;
+	if (job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
+		job.row_bytes *= job.rows;
+		job.rows = 1;
 	}
-	tsr_gpu_copy_units<1>(coop, job, whole_bytes, job.row_bytes - whole_bytes);
+	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
+	if (job.rows > 1)
+		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
+	const int width = apart % 16 == 0 ? 16 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
+	const int64_t gap = -(int64_t)(uintptr_t)job.dst & (width - 1);
+	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
+	const int tail = (int)((job.row_bytes - head) & (width - 1));
+	if (width == 16)
+		tsr_gpu_copy_units<16>(coop, job, head);
+	else if (width == 4)
+		tsr_gpu_copy_units<4>(coop, job, head);
+	else if (width == 2)
+		tsr_gpu_copy_units<2>(coop, job, head);
+	else
+		tsr_gpu_copy_units<1>(coop, job, head);
+	tsr_gpu_copy_ends(coop, job, head, tail);
 }
 
 /* ---- dev/pointer.h */
@@ -138,11 +228,10 @@ TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const 
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
 	tsr_gpu_rows_of_bytes_t job;
-	job.dst = tsr_gpu_peer_address(coop, tsr_port_global((char *)dst), dst_peer);
-	job.src = tsr_gpu_peer_address(coop, tsr_port_global((const char *)src), src_peer);
-	job.dst_pitch = job.src_pitch = 0;
+	job.dst = tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer);
+	job.src = tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer);
+	job.dst_pitch = job.src_pitch = job.row_bytes = (int64_t)size_bytes;
 	job.rows = 1;
-	job.row_bytes = (int64_t)size_bytes;
 	tsr_gpu_copy_rows(coop, job);
 }
 

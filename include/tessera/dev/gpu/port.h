@@ -7,6 +7,7 @@
  *   TSR_PORT_SHARED                   marks a block's static shared memory
  *   TSR_PORT_ENTRY(threads)           begins a kernel for blocks of `threads`
  *   TSR_PORT_BY_VALUE(type)           a kernel's parameter
+ *   TSR_PORT_WIDE_THREADS             threads of a block that moves data, no fewer than those of worker 0
  *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block

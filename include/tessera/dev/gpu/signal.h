@@ -12,7 +12,7 @@
 /** One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on the rank whose flag it is. */
 template <int ORDER> TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
 {
-	uint64_t *theirs = tsr_gpu_peer_address(coop, tsr_port_global(flag), peer);
+	uint64_t *theirs = tsr_gpu_heap_address(coop, tsr_port_global(flag), peer);
 	if (op == TSR_SIGNAL_ADD)
 		(void)tsr_port_add<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
 	else
@@ -194,6 +194,21 @@ template <int SCOPE> TSR_DEV int tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *
 
 /* ---- the barrier of the ranks */
 
+/** The waits of a barrier, by one thread: the coop meets once behind them all, not once a rank. */
+TSR_DEV int tsr_gpu_wait_for_all(const tsr_coop_t *coop, tsr_barrier_state_t *state, uint64_t epoch)
+{
+	int found = 0;
+	if (!tsr_gpu_accepts(coop, state, sizeof *state, tsr_rank(coop)))
+		return TSR_WAIT_ABORTED;
+	TSR_GPU_NO_UNROLL
+	for (int i = 1; i < tsr_size(coop) && found >= 0; i++) {
+		int from = tsr_peer(coop, i);
+		found = tsr_gpu_poll<TSR_SCOPE_SYSTEM>(
+			coop, tsr_gpu_wait_for(&state->arrived[from], 1, 0, from, epoch, coop->context->deadline_ns, 1));
+	}
+	return tsr_gpu_wait_result(found);
+}
+
 TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
 {
 	int me = tsr_rank(coop), result = TSR_WAIT_OK;
@@ -202,8 +217,9 @@ TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *st
 	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, me);
 	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each direction. */
 	tsr_signal_all(coop, &state->arrived[me], epoch, TSR_SIGNAL_SET);
-	for (int i = 1; i < tsr_size(coop) && result == TSR_WAIT_OK; i++)
-		result = tsr_wait(coop, &state->arrived[tsr_peer(coop, i)], epoch, tsr_peer(coop, i));
+	if (tsr_gpu_leads(coop))
+		result = tsr_gpu_wait_for_all(coop, tsr_port_global(state), epoch);
+	result = (int)(int32_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop, (uint32_t)result);
 	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, epoch, me);
 	return result;
 }
