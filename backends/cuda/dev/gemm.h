@@ -1,7 +1,8 @@
 /*
  * The main loop on Hopper. Of worker 0's three warpgroups two multiply, each its half of the tile's rows, and run the epilogue; of
- * the third a warp runs order and gate and loads operands ahead, into the next tile's while an epilogue runs. Registers go from the
- * loader to those who multiply. ParallelKittens, section 3; PTX ISA 8.0, sections 9.7.9 and 9.7.15.
+ * the third a warp runs order and gate and loads operands ahead, into the next tile's while an epilogue runs, and the others store
+ * what the epilogue has laid down. Registers go from the third to those who multiply. ParallelKittens, section 3; PTX ISA 8.0,
+ * sections 9.7.9 and 9.7.15.
  *
  * Tiles that the tensor cores do not make, and operands that the copy engine cannot read, take the plain loop, on the same threads.
  */
@@ -127,6 +128,7 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 				 const void *map_b, tsr_cuda_ring_t ring, tsr_tasks_t tasks, const void *ctx)
 {
 	int mapped = tsr_rank(loader);
+	uint32_t loaded = 0;
 	TSR_GPU_NO_UNROLL
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		tsr_pos_t at = ORDER(task, ctx);
@@ -141,6 +143,8 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 			if (tsr_gpu_leads(loader))
 				tsr_cuda_load_stage<T>(&ring, map_a, map_b, at, k);
 			tsr_cuda_ring_advance(&ring);
+			if (tsr_gpu_leads(loader))
+				*(volatile uint32_t *)&tsr_cuda_pipeline()->loaded = ++loaded;
 		}
 	}
 }
@@ -153,6 +157,8 @@ TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, uint32_t *made, const tsr_cuda_op
 	const void *map_a = tsr_cuda_map_a(loader, made, operands, tsr_rank(loader));
 	if (GATE != TSR_NO_GATE || tsr_gpu_leads(loader))
 		tsr_cuda_load_tasks<T, ORDER, GATE>(loader, made, operands, map_a, map_b, ring, tasks, ctx);
+	if (tsr_gpu_leads(loader))
+		*(volatile uint32_t *)&tsr_cuda_pipeline()->loaded = TSR_CUDA_LOADED_ALL;
 	__syncwarp();
 }
 
@@ -253,17 +259,19 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 					  (const void *)ctx);
 		EPILOGUE(me, &acc, at, ctx);
 	}
-	tsr_port_settle(me);
+	(void)tsr_port_settle(me);
+	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0};
+	tsr_cuda_post(me, none);
 }
 
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	typedef typename F::tile_t tile_t;
-	TSR_PORT_SHARED tsr_cuda_pipeline_t pipeline;
+	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	uint32_t bytes;
 	unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
-	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(&pipeline, memory, bytes);
+	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(pipeline, memory, bytes);
 	tsr_cuda_operands_t operands = tsr_cuda_operands(coop, a, b);
 	tsr_gpu_scratch_t *staging = (tsr_gpu_scratch_t *)(memory + ring.stages * tsr_cuda_division<tile_t>::stage_bytes);
 	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
@@ -275,23 +283,26 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 
 	tsr_cuda_shared_to_engine(); /* what the threads have written where stages now come */
 	if (tsr_gpu_leads(coop))
-		tsr_cuda_ring_open(&ring);
+		tsr_cuda_pipeline_open(pipeline);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
-		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline.told[0], staging);
+		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], staging);
 		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, pipelined, tasks, ctx);
 		tsr_cuda_join_registers(coop, true);
 	} else {
 		tsr_cuda_split_registers(coop, false);
-		tsr_coop_t me = tsr_cuda_loader(coop, pipeline.told[1]);
-		if (pipelined && me.thread < TSR_CUDA_LOADER_THREADS)
-			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline.map, &operands, ring, tasks, (const void *)ctx);
+		tsr_coop_t me = tsr_cuda_loader(coop, pipeline->told[1]);
+		if (me.thread >= TSR_CUDA_LOADER_THREADS)
+			tsr_cuda_storers<tile_t>(me.thread - TSR_CUDA_LOADER_THREADS, staging->bytes, operands.depth / 64,
+						 tsr_size(coop));
+		else if (pipelined)
+			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline->map, &operands, ring, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}
 	tsr_cuda_share(coop, staging, ctx);
 	if (tsr_gpu_leads(coop))
-		tsr_cuda_ring_close(&ring);
+		tsr_cuda_pipeline_close(pipeline);
 }
 
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>

@@ -62,33 +62,7 @@ TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t 
 		: "memory");
 }
 
-/** Bytes of shared memory to my or a peer's memory; all multiples of 16. Part of the thread's next group. */
-TSR_DEV void tsr_cuda_bulk_store(void *to, uint32_t from, uint32_t bytes)
-{
-	__asm__ volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
-			 "r"(from), "r"(bytes)
-			 : "memory");
-}
-
-/** Ends the thread's group of stores. */
-TSR_DEV void tsr_cuda_bulk_commit(void)
-{
-	__asm__ volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/** Until the thread's stores have read their shared memory, which may then be written again. */
-TSR_DEV void tsr_cuda_bulk_await_reads(void)
-{
-	__asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
-
-/** Until the thread's stores are complete: as if it had made them itself, in time for its next release. */
-TSR_DEV void tsr_cuda_bulk_await(void)
-{
-	__asm__ volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-}
-
-/** The thread's earlier writes to shared memory are seen by the copy engine's accesses that come after a meeting. */
+/** The thread's earlier writes to shared memory come before what the copy engine brings there after a meeting. */
 TSR_DEV void tsr_cuda_shared_to_engine(void)
 {
 	__asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -6,17 +6,39 @@
 #include "cuda/dev/shared.h"
 #include "cuda/dev/wgmma.h"
 
-enum { TSR_CUDA_STAGES_MOST = 8 };
+enum { TSR_CUDA_STAGES_MOST = 8, TSR_CUDA_STORES_MOST = 4 };
+
+/** What storers are to do: rows of the tile that has been laid down, to my or a peer's memory. */
+typedef struct tsr_cuda_store {
+	char *to; /* null: there is nothing more to do */
+	int64_t pitch_bytes;
+	int32_t rows, row_bytes;
+	int32_t stamp;  /* of the tile */
+	int32_t remote; /* it goes over the link */
+} tsr_cuda_store_t;
 
 /** Static shared memory of a kernel with a main loop. */
 typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
-	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
-	uint64_t full[TSR_CUDA_STAGES_MOST];  /* the stage's operands have come */
-	uint64_t empty[TSR_CUDA_STAGES_MOST]; /* they have been multiplied */
-	uint64_t told[2][2];                  /* words of the consumers, of the loader */
-	unsigned char unused[TSR_CUDA_PIPELINE_BYTES - TSR_CUDA_MAP_BYTES - 16 * TSR_CUDA_STAGES_MOST - 32];
+	uint32_t map[TSR_CUDA_MAP_BYTES / 4];  /* where a tensor map is made */
+	uint64_t full[TSR_CUDA_STAGES_MOST];   /* the stage's operands have come */
+	uint64_t empty[TSR_CUDA_STAGES_MOST];  /* they have been multiplied */
+	uint64_t posted[TSR_CUDA_STORES_MOST]; /* the store may be made */
+	uint64_t ended[TSR_CUDA_STORES_MOST];  /* it has been */
+	tsr_cuda_store_t store[TSR_CUDA_STORES_MOST];
+	uint64_t told[2][2]; /* words of the consumers, of the loader */
+	uint32_t loaded;     /* chunks that the loader has asked for: by which storers pace themselves; no order */
+	uint32_t awaited;    /* stores that consumers wait for: those are made without a pause; no order */
+	unsigned char unused[24];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_CUDA_PIPELINE_BYTES, "the host knows a kernel with a pipeline by this size");
+
+/** The block's, one whatever the number of its main loops. */
+TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
+{
+	TSR_PORT_SHARED tsr_cuda_pipeline_t pipeline;
+	return &pipeline;
+}
+
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_CUDA_PIPELINE_BYTES, "a kernel without one has less");
 static_assert(TSR_GPU_SCRATCH_BYTES == TSR_CUDA_SCRATCH_BYTES, "and pieces of this size");
 
@@ -83,22 +105,35 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const
 	return ring;
 }
 
-/** One thread, before the block meets: the loader arrives at `full`, each of the two consuming warpgroups at `empty`. */
-TSR_DEV void tsr_cuda_ring_open(const tsr_cuda_ring_t *ring)
+/**
+ * One thread, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
+ * leader at `posted`, each of the three storing warps at `ended`.
+ */
+TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline)
 {
-	for (uint32_t i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
-		tsr_cuda_mbarrier_init(ring->full + 8 * i, 1);
-		tsr_cuda_mbarrier_init(ring->empty + 8 * i, 2);
+	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[i]), 1);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[i]), 2);
 	}
+	for (int i = 0; i < TSR_CUDA_STORES_MOST; i++) {
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[i]), 1);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_STORER_THREADS / 32);
+	}
+	pipeline->loaded = 0;
+	pipeline->awaited = 0;
 	tsr_cuda_mbarrier_publish();
 }
 
 /** One thread, after the block has met. */
-TSR_DEV void tsr_cuda_ring_close(const tsr_cuda_ring_t *ring)
+TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline)
 {
-	for (uint32_t i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
-		tsr_cuda_mbarrier_end(ring->full + 8 * i);
-		tsr_cuda_mbarrier_end(ring->empty + 8 * i);
+	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[i]));
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[i]));
+	}
+	for (int i = 0; i < TSR_CUDA_STORES_MOST; i++) {
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[i]));
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[i]));
 	}
 }
 

@@ -10,6 +10,7 @@
 /* Within worker 0, while it runs a main loop. */
 #define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
 #define TSR_CUDA_LOADER_THREADS 32    /* a warp of the third, which runs order and gate and feeds the copy engine */
+#define TSR_CUDA_STORER_THREADS 96    /* its others, which store finished tiles */
 
 /** Threads of a block of `workers` workers. */
 #define TSR_CUDA_BLOCK_THREADS(workers_) (TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)

@@ -2,12 +2,9 @@
 #ifndef TESSERA_HIP_STAGING_H
 #define TESSERA_HIP_STAGING_H
 
-TSR_DEV void tsr_port_settle(tsr_coop_t *)
+TSR_DEV bool tsr_port_settle(tsr_coop_t *)
 {
-}
-
-TSR_DEV void tsr_port_complete(void)
-{
+	return false;
 }
 
 template <typename F> TSR_DEV bool tsr_port_store(tsr_coop_t *, const tsr_gpu_target_t &, const F *)

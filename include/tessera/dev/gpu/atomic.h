@@ -27,9 +27,15 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 	return to;
 }
 
-/** Before an access with `ORDER`: what the coop's threads did is ready to be released by one of them. */
-template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(const tsr_coop_t *coop)
+/**
+ * Before an access with `ORDER`: what the coop's threads did is ready to be released by one of them. Where the access releases
+ * nothing, a fence of the program's may stand for it: one that came before stores that had not ended is made good for.
+ */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
+	bool settled = tsr_port_settle(coop);
+	if (settled && !tsr_gpu_releases<ORDER> && tsr_gpu_leads(coop))
+		tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
 	if constexpr (tsr_gpu_releases<ORDER>) {
 		tsr_port_drain<SCOPE>();
 		tsr_gpu_meet(coop);
@@ -55,7 +61,7 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_co
 {
 	static_assert(tsr_gpu_reads<ORDER>, "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
 	T value = 0;
-	tsr_port_settle(coop);
+	(void)tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
 	return tsr_gpu_after<ORDER, SCOPE>(coop, value);
@@ -64,7 +70,6 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_co
 template <int ORDER, int SCOPE, typename T, typename V> TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
 {
 	static_assert(tsr_gpu_writes<ORDER>, "tsr_atomic_store takes TSR_RELAXED, TSR_RELEASE or TSR_SEQ_CST");
-	tsr_port_settle(coop);
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		tsr_port_store<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer),
@@ -138,7 +143,6 @@ template <int ORDER, int SCOPE, typename OP, typename T, typename V>
 TSR_DEV T tsr_gpu_atomic_rmw(tsr_coop_t *coop, T *p, V v, int peer)
 {
 	T old = 0;
-	tsr_port_settle(coop);
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		old = OP::template apply<ORDER, SCOPE>(tsr_gpu_peer_address(coop, p, peer), (T)v);
@@ -153,7 +157,6 @@ TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int 
 	typedef tsr_gpu_word_t<T> word_t;
 	constexpr int after = tsr_gpu_acquires<ORDER> ? ORDER : FAILURE;
 	T old = 0;
-	tsr_port_settle(coop);
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		old = (T)tsr_port_cas<ORDER, FAILURE, SCOPE>((word_t *)tsr_gpu_peer_address(coop, p, peer), (word_t)(T)expected,
@@ -164,8 +167,6 @@ TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int 
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(void)
 {
 	static_assert(tsr_gpu_releases<ORDER> || tsr_gpu_acquires<ORDER>, "tsr_fence takes every order but TSR_RELAXED");
-	if constexpr (tsr_gpu_releases<ORDER>)
-		tsr_port_complete();
 	tsr_port_fence<ORDER, SCOPE>();
 }
 

@@ -17,7 +17,8 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.workers = workers;
 	block.whole = 1;
 	block.turn = 0;
-	block.under_way = 0;
+	block.posted = 0;
+	block.settled = 0;
 	block.stamps = 0;
 	block.laid = 0;
 	block.file = "";
@@ -55,8 +56,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 }
 
 /* Stores by a way of the port's own: TSR_PORT_STAGING (tessera/dev/gpu/port.h). */
-TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
-TSR_DEV void tsr_port_complete(void);
+TSR_DEV bool tsr_port_settle(tsr_coop_t *coop);
 
 /** The coop's threads meet. */
 TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)

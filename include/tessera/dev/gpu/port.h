@@ -19,8 +19,7 @@
  *                     none; row(coop, i) and col(coop, i) of such a coop's element v[i]
  *   TSR_PORT_STAGING  tsr_port_store(coop, target, frag): stores a fragment by a way of the port's own, true where it did; such
  *                     stores may end later. tsr_port_settle(coop), called by all the coop's threads before anything that comes
- *                     after them in the program's order and touches memory: until they have ended. tsr_port_complete(): the
- *                     same for the calling thread's own alone
+ *                     after them in the program's order and touches memory: until they have ended; whether there were any
  *   TSR_PORT_GEMM     tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
  *
  * and then, as device functions:
@@ -91,7 +90,8 @@ typedef struct tsr_coop {
 	int worker, workers; /* index in the block, workers of the block */
 	int whole;           /* the coop is the block */
 	int turn;            /* which word of `told` is next */
-	int under_way;       /* stores by a way of the port's own may not have ended */
+	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
+	uint32_t settled;    /* of these, the ones that are known to have ended */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
 	int laid;            /* stamp of the fragment that the scratch memory still holds as such a store laid it down; 0: none */
 	const char *file;    /* the call's place in the source */

@@ -21,7 +21,6 @@ template <int ORDER> TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag
 
 TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
 {
-	tsr_port_settle(coop);
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
 		tsr_gpu_raise<TSR_RELEASE>(coop, flag, value, op, peer);
@@ -29,7 +28,6 @@ TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t valu
 
 TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
 {
-	tsr_port_settle(coop);
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (!tsr_gpu_leads(coop) || !tsr_gpu_accepts(coop, flag, sizeof *flag, tsr_rank(coop)))
 		return;
@@ -57,7 +55,6 @@ TSR_DEV void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src,
 template <int SCOPE> TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
 {
 	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_signal_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
-	tsr_port_settle(coop);
 	tsr_gpu_before<TSR_RELEASE, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, flag, tsr_rank(coop))) /* Partner: the acquire in tsr_gpu_poll. */
 		tsr_port_store<TSR_RELEASE, SCOPE>(flag, value);

@@ -11,6 +11,7 @@ typedef struct tsr_gpu_target {
 	int64_t rows, cols, ld;
 	tsr_pos_t at;
 	int32_t dtype, space;
+	int32_t remote; /* the memory of another rank */
 	tsr_mask_fn mask;
 	const void *ctx;
 	double other; /* what a load gives for elements that it does not touch */
@@ -26,6 +27,7 @@ TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view,
 	target.at = at;
 	target.dtype = view.dtype;
 	target.space = view.space;
+	target.remote = peer != tsr_rank(coop);
 	target.mask = 0;
 	target.ctx = 0;
 	target.other = 0;
@@ -111,7 +113,7 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 /** Before an operation that takes the scratch memory: nothing that was laid down there is still to be read. */
 TSR_DEV void tsr_gpu_take_scratch(tsr_coop_t *coop)
 {
-	tsr_port_settle(coop);
+	(void)tsr_port_settle(coop);
 	coop->laid = 0;
 }
 
