@@ -44,6 +44,24 @@ ends "too little time" 0 "1 passed, 0 failed, 0 skipped" '^4 not run: there was 
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; setsid sleep 30 &'
 ends "a process that is left behind" 1 "5 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
 program tessera <<'E2'
+[ "$1" = info ] && printf '  cpuemu   1 device\n  gas_producer   f16_16x16x16   1 worker\n'
+exit 0
+E2
+PATH=$TAP_FILES/tools:$PATH
+mkdir "$TAP_FILES/tools"
+sanitizer() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$TAP_FILES/tools/compute-sanitizer"
+	chmod +x "$TAP_FILES/tools/compute-sanitizer"
+}
+sanitizer 'echo "ERROR SUMMARY: 0 errors"'
+ends "memcheck" 0 "1 passed, 0 failed, 0 skipped" '^memcheck f16 16x16x16' --memcheck
+sanitizer 'echo "ERROR SUMMARY: 0 errors"; echo "ERROR SUMMARY: 2 errors"'
+ends "memcheck that finds something" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
+sanitizer 'exit 0'
+ends "memcheck that watches nothing" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
+sanitizer 'echo "Device not supported"; exit 1'
+ends "memcheck without support" 0 "0 passed, 0 failed, 1 skipped" 'does not support the device' --memcheck
+program tessera <<'E2'
 echo '  cpuemu   no device: it is asleep'
 E2
 try ci/gpu --emulate "$packed"

@@ -4,7 +4,6 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -121,14 +120,14 @@ static int compute_all(tsr_world_t *world, int argc, char **argv)
 	return 0;
 }
 
-/** One world's outcomes, in a file of memory that its ranks, which need not be children of this process, open by its name. */
+/** One world's outcomes, in a file that its ranks, which need not be children of this process, open by its name. */
 static int outcomes_of(const char *backend, tsr_placement_t placement, int ranks, uint64_t seed)
 {
-	char argument[160];
+	char argument[160], path[] = "/tmp/tessera-agree-XXXXXX";
 	const char *before = getenv("TESSERA_BACKEND");
 	char *saved = before ? strdup(before) : NULL;
-	const int file = memfd_create("outcomes", MFD_CLOEXEC);
-	snprintf(argument, sizeof argument, "%" PRIu64 " /proc/%d/fd/%d", seed, (int)getpid(), file);
+	const int file = mkstemp(path);
+	snprintf(argument, sizeof argument, "%" PRIu64 " %s", seed, path);
 	if (backend)
 		setenv("TESSERA_BACKEND", backend, 1);
 	cr_expect(world_run(ranks, placement, compute_all, argument) == 0, "%d ranks, seed %" PRIu64, ranks, seed);
@@ -137,6 +136,7 @@ static int outcomes_of(const char *backend, tsr_placement_t placement, int ranks
 	else
 		unsetenv("TESSERA_BACKEND");
 	free(saved);
+	unlink(path);
 	return file;
 }
 
