@@ -74,7 +74,9 @@ static tsr_status_t take_device(tsr_device_t *device)
 	if (code != CUDA_SUCCESS || count < 1)
 		return tsr_cuda_no_device(cu, code != CUDA_SUCCESS ? code : CUDA_ERROR_NO_DEVICE);
 	const int ordinal = device->host->rank % count;
-	tsr_status_t status = tsr_cuda_check(cu, cu->device_get(&device->id, ordinal), "see nvidia-smi", "taking GPU %d", ordinal);
+	tsr_status_t status = tsr_cuda_check_visible(count);
+	if (status == TSR_OK)
+		status = tsr_cuda_check(cu, cu->device_get(&device->id, ordinal), "see nvidia-smi", "taking GPU %d", ordinal);
 	if (status == TSR_OK)
 		status = read_properties(device, ordinal);
 	if (status != TSR_OK)

@@ -6,6 +6,7 @@
 
 #include "cuda/driver.h"
 #include "src/base/error.h"
+#include "src/base/visible.h"
 
 #define LIBRARY "libcuda.so.1"
 
@@ -81,6 +82,20 @@ tsr_status_t tsr_cuda_no_device(const tsr_cuda_driver_t *driver, CUresult code)
 				 "CUDA_VISIBLE_DEVICES is '%.64s' and leaves no GPU: unset it, or name GPUs of nvidia-smi -L",
 				 visible);
 	return tsr_error(TSR_ERR_NO_DEVICE, "the NVIDIA driver finds no GPU here: see nvidia-smi, or use TESSERA_BACKEND=cpuemu");
+}
+
+/* Fewer GPUs than were named would be shared by more ranks than was meant, and only the times would tell. */
+tsr_status_t tsr_cuda_check_visible(int count)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+	char entry[TSR_VISIBLE_ENTRY_BYTES];
+	if (!tsr_visible_refused(list, count, entry))
+		return TSR_OK;
+	return tsr_error(
+		TSR_ERR_NO_DEVICE,
+		"CUDA_VISIBLE_DEVICES is '%.64s', and the driver shows %d of that: '%s' is no GPU that it can add; name GPUs "
+		"of nvidia-smi -L, each once, and one MIG instance at most",
+		list, count, entry);
 }
 
 tsr_status_t tsr_cuda_driver_start(const tsr_cuda_driver_t *driver)

@@ -82,6 +82,9 @@ tsr_status_t tsr_cuda_driver_start(const tsr_cuda_driver_t *driver);
 /** Says why the driver's initialisation failed with `code`: no GPU, CUDA_VISIBLE_DEVICES, or what the driver says. */
 tsr_status_t tsr_cuda_no_device(const tsr_cuda_driver_t *driver, CUresult code);
 
+/** Refuses a CUDA_VISIBLE_DEVICES of which the driver, which shows `count` GPUs, has not taken every entry. */
+tsr_status_t tsr_cuda_check_visible(int count);
+
 /** Writes "CUDA_ERROR_OUT_OF_MEMORY: out of memory" to text; returns it. */
 const char *tsr_cuda_text(const tsr_cuda_driver_t *driver, CUresult code, char text[128]);
 

@@ -102,6 +102,9 @@ tsr_status_t tsr_cuda_probe(int *count_out)
 		return status;
 	if (look.code != CUDA_SUCCESS || look.count == 0)
 		return tsr_cuda_no_device(&driver, look.code != CUDA_SUCCESS ? look.code : CUDA_ERROR_NO_DEVICE);
+	status = tsr_cuda_check_visible(look.count);
+	if (status != TSR_OK)
+		return status;
 	if (look.usable == 0)
 		return tsr_error(TSR_ERR_NO_DEVICE,
 				 "the GPU here has compute capability %d.%d, and this library has code for %s: use "

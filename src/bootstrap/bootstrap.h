@@ -39,10 +39,11 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 void tsr_boot_leave(tsr_boot_t *boot);
 
 /**
- * Before memory is unmapped that ranks as threads share, where no exchange could say that they are done with it: waits within the
- * deadline until all ranks have called this. False: somebody has not, and may still use the memory. Processes: true at once.
+ * Before memory is unmapped that ranks as threads share, where no exchange could say that they are done with it: waits until all
+ * ranks have called this or left. Without a deadline, as the only wait: whoever started the threads joins all of them, so that to
+ * leave a late one behind would leak the memory and end nothing sooner. Processes: returns at once.
  */
-bool tsr_boot_quiesce(tsr_boot_t *boot);
+void tsr_boot_quiesce(tsr_boot_t *boot);
 
 int tsr_boot_rank(const tsr_boot_t *boot);
 int tsr_boot_size(const tsr_boot_t *boot);

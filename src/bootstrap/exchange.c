@@ -195,21 +195,17 @@ tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *
 	return exchange(boot, call, arguments, data, data, size_bytes, root);
 }
 
-bool tsr_boot_quiesce(tsr_boot_t *boot)
+void tsr_boot_quiesce(tsr_boot_t *boot)
 {
 	if (!boot->in_threads)
-		return true;
-	const uint64_t begin_ns = tsr_now_ns();
+		return;
 	tsr_control_member_t *member = boot->control->member;
 	/* release: partner is the acquire below; this rank's accesses to the others' memory are over */
 	atomic_store_explicit(&member[boot->rank].quiet, 1, memory_order_release);
 	tsr_futex_wake_all(&member[boot->rank].quiet);
 	for (int r = 0; r < boot->size; r++)
-		/* acquire: partner is the release above */
-		while (atomic_load_explicit(&member[r].quiet, memory_order_acquire) == 0) {
-			if (tsr_now_ns() - begin_ns > boot->deadline_ns)
-				return false;
+		/* acquire: partners are the release above, and the one in tsr_boot_leave, of a rank that needs not wait */
+		while (atomic_load_explicit(&member[r].quiet, memory_order_acquire) == 0 &&
+		       atomic_load_explicit(&member[r].state, memory_order_acquire) != TSR_MEMBER_LEFT)
 			tsr_futex_wait(&member[r].quiet, 0, SLEEP_NS);
-		}
-	return true;
 }

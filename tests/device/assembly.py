@@ -1,6 +1,6 @@
 """
 Reads what the device compilers made of the kernels, for the checks `isa` and `ptx`: which units, their functions, and the golden
-lines of the probes. The build leaves it below build/device-debug/ (scons device), or device-release.
+lines of the probes and of what is shipped. The build leaves it below build/device-debug/ (scons device), or device-release.
 """
 import os
 import re
@@ -15,9 +15,9 @@ SKIPPED = 77
 
 
 def units():
-    """Every unit with kernels that is built for GPUs: probes, kernels, examples."""
+    """Every unit with kernels that is built for GPUs: probes, kernels, tools, examples."""
     sources = subprocess.run(
-        ["ci/list-files", "tests/device/*.c", "kernels/*.c", "examples/*.c"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["ci/list-files", "tests/device/*.c", "kernels/*.c", "tools/*.c", "examples/*.c"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     return [os.path.splitext(source)[0] for source in sources if _has_kernels(source)]
 
@@ -53,11 +53,16 @@ def _sources():
     return listed.stdout.split()
 
 
+def is_shipped(unit):
+    """Whether a unit is for users, and no probe."""
+    return not unit.startswith("tests/")
+
+
 class Golden:
     """The golden lines of one architecture: `function: token; token; ...`. With --bless they are written instead of compared."""
 
-    def __init__(self, arch):
-        self.path = os.path.join(ROOT, "tests", "device", "golden", f"{arch}.txt")
+    def __init__(self, arch, what=""):
+        self.path = os.path.join(ROOT, "tests", "device", "golden", f"{arch}{what}.txt")
         self.bless = "--bless" in sys.argv
         self.seen = {}
         self.lines = {}
@@ -66,8 +71,15 @@ class Golden:
                 pairs = (line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
                 self.lines = {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs}
 
+    def compare_shipped(self, function, tokens):
+        """Problems of one kernel that is shipped: which ordered operations it has, how often apart; all of its variants have the same."""
+        name, operations = function.split("__")[0], sorted(set(tokens)) or ["none"]
+        if self.bless and self.seen.get(name, "; ".join(operations)) != "; ".join(operations):
+            return [f"{function}: has other ordered operations than another variant of it: {'; '.join(operations)}"]
+        return self.compare(name, operations)
+
     def compare(self, function, tokens):
-        """Problems of one probe."""
+        """Problems of one function."""
         line = "; ".join(tokens)
         self.seen[function] = line
         if self.bless or self.lines.get(function) == line:
@@ -76,11 +88,11 @@ class Golden:
         return [f"{function}:\n    expected {expected}\n    found    {line}"]
 
     def finish(self):
-        """Problems of the whole: probes that were not seen."""
+        """Problems of the whole: functions that were not seen."""
         if not self.bless:
-            return [f"{function} is a golden line, but no probe" for function in self.lines if function not in self.seen]
+            return [f"{function} is a golden line, but no function" for function in self.lines if function not in self.seen]
         with open(self.path, "w", encoding="ascii") as file:
-            file.write("# What the ordered operations of each probe compile to; compared by ci/checks, written by its option --bless.\n")
+            file.write("# What the ordered operations of each function compile to; compared by ci/checks, written by its option --bless.\n")
             file.write("# Look at every line that changes: it is the memory model, as the hardware gets it.\n")
             file.writelines(f"{function}: {line}\n" for function, line in sorted(self.seen.items()))
         return []

@@ -55,9 +55,17 @@ static inline bool world_has_threads(void)
 	return !backend || strcmp(backend, "cpuemu") == 0;
 }
 
-/** Runs `entry` in one world, as processes where ranks cannot be threads; returns its exit code. `argument` reaches the ranks as
- * argv[1]. */
-static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+/**
+ * Part of a test program that keeps worlds running from one test to the next (tests/harness/resident.c), and absent elsewhere: true
+ * where a world that runs already has run `entry`.
+ */
+extern __attribute__((weak)) bool world_resident_run(int ranks, tsr_main_fn entry, const char *argument, int *code_out);
+
+/**
+ * Starts a world, as processes where ranks cannot be threads, runs `entry` in it, and returns its exit code. `argument` reaches the
+ * ranks as argv[1].
+ */
+static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
 {
 	if (placement == TSR_PLACE_THREAD && !world_has_threads())
 		placement = TSR_PLACE_PROCESS;
@@ -65,6 +73,19 @@ static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn en
 	char name[] = "test";
 	char *argv[] = {name, (char *)(uintptr_t)argument, NULL};
 	return tsr_launch_world(&launcher, argument ? 2 : 1, argv, entry);
+}
+
+/**
+ * The same, in a world that runs already where there is one: so what the ranks need to know comes by the argument or by the
+ * environment, never by the test's globals.
+ */
+static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+{
+	const bool threads = placement == TSR_PLACE_THREAD && world_has_threads();
+	int code;
+	if (!threads && world_resident_run && world_resident_run(ranks, entry, argument, &code))
+		return code;
+	return world_start(ranks, placement, entry, argument);
 }
 
 /** Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as threads, and expects 0 of each. */

@@ -4,14 +4,17 @@
 
 #include "world_test.h"
 
-/**
- * world_each; under valgrind, which is some 50 times slower and looks at memory, not at schedules, one world of 3 in each
- * placement. Valgrind tells its clients by preloading its own allocator.
- */
-static inline void each_world(tsr_main_fn entry, const char *argument)
+/** Valgrind, which is some 50 times slower and looks at memory, not at schedules, tells its clients by preloading its allocator. */
+static inline bool under_valgrind(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
-	if (!preloaded || !strstr(preloaded, "vgpreload")) {
+	return preloaded && strstr(preloaded, "vgpreload");
+}
+
+/** world_each; under valgrind one world of 3 in each placement. */
+static inline void each_world(tsr_main_fn entry, const char *argument)
+{
+	if (!under_valgrind()) {
 		world_each(entry, argument);
 		return;
 	}

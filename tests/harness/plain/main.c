@@ -188,12 +188,25 @@ static int settings_read(int argc, char **argv, settings_t *settings)
 	return EXIT_SUCCESS;
 }
 
+/** What is left over of the tests as a whole counts as one of them, where it is wrong. */
+static void after_all(const settings_t *settings, counts_t *counts)
+{
+	const char *wrong = plain_after_all ? plain_after_all() : NULL;
+	if (!wrong)
+		return;
+	fprintf(settings->tap, "not ok - after all tests\n  # %s\n", wrong);
+	fflush(settings->tap);
+	counts->failed++;
+}
+
 int main(int argc, char **argv)
 {
 	settings_t settings = {.timeout = 120, .tap = stdout};
 	counts_t counts = {0, 0, 0};
 	if (settings_read(argc, argv, &settings) != EXIT_SUCCESS)
 		return EXIT_FAILURE;
+	if (plain_before_all && !settings.list)
+		plain_before_all();
 	for (const plain_test_t *test = first_test; test; test = test->next) {
 		if (!selected(test, settings.filter) || test->options.disabled)
 			continue;
@@ -205,6 +218,7 @@ int main(int argc, char **argv)
 	}
 	if (settings.list)
 		return EXIT_SUCCESS;
+	after_all(&settings, &counts);
 	printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
 	if (counts.passed + counts.failed + counts.skipped == 0) {
 		fprintf(stderr, "%s: no test ran\n", argv[0]);

@@ -31,6 +31,10 @@ typedef struct plain_test {
 
 void plain_register(plain_test_t *test);
 
+/** Where the program has them: called before the first test and after the last. The second returns what it found wrong, or null. */
+__attribute__((weak)) void plain_before_all(void);
+__attribute__((weak)) const char *plain_after_all(void);
+
 /** Notes a failure; a fatal one ends the test. `format` is null where the test gives no message. */
 void plain_failed(int fatal, const char *file, int line, const char *what, const char *format, ...);
 

@@ -1,0 +1,166 @@
+"""
+The order of memory accesses in AMD's assembly, on every path through a kernel: what may still be on its way where an instruction
+stands. Each rule is a set of facts that instructions make and end, joined where paths meet, until nothing changes.
+
+  ("written", n)   the store of line n has not been written back beyond this wave's caches at device scope, or at system scope
+  ("leaving", n)   written back by a buffer_wbl2 that has not been waited for
+  ("written-back", n)  the buffer_wbl2 of line n has not been waited for
+  ("pending", n)   the access of line n has not been waited for
+  ("polled", n)    the load at system scope of line n has seen a flag, and nothing is invalidated since
+"""
+import collections
+import re
+
+END = re.compile(r"\s*\.section|\s*\.Lfunc_end")
+LABEL = re.compile(r"(\.L\w+):")
+MEMORY = re.compile(r"(global|flat|buffer|scratch)_(load|store|atomic)(\w*)")
+CACHE = re.compile(r"buffer_(wbl2|inv\w*|wbinv\w*)")
+BITS = re.compile(r"\b(?:sc0|sc1|glc)\b")
+BRANCH = re.compile(r"s_(c?branch)\w*\s+(\.L\w+)")
+LEAVES = re.compile(r"s_(?:endpgm|setpc\w*)")
+
+Instruction = collections.namedtuple("Instruction", "number text token")
+Block = collections.namedtuple("Block", "body next")
+
+
+def token(text):
+    """What an instruction means for order; None where it means nothing."""
+    bits = "".join(" " + bit for bit in BITS.findall(text))
+    cache, memory = CACHE.match(text), MEMORY.match(text)
+    if cache:
+        return cache.group(0) + bits
+    if memory:
+        _, kind, rest = memory.groups()
+        return kind + (re.sub(r"_x2$", "", rest) if kind == "atomic" else "") + bits
+    if text.startswith("s_waitcnt") and "vmcnt(0)" in text:
+        return "wait"
+    if text.startswith("ds_"):
+        return "lds " + {"ds_read": "load", "ds_write": "store"}.get(text.split("_b")[0], "atomic")
+    return "s_barrier" if text.startswith("s_barrier") else None
+
+
+def instructions(lines):
+    """Up to the function's end, without comments and directives; a label is an instruction without a token."""
+    found = []
+    for number, line in lines:
+        if END.match(line):
+            break
+        text = line.split(";")[0].strip()
+        if text and (LABEL.match(text) or not text.startswith(".") and not text.endswith(":")):
+            found.append(Instruction(number, text, token(text)))
+    return found
+
+
+def blocks(body):
+    """{label: Block}, the first one called "": its instructions that mean something, and the labels that may follow."""
+    found, label, kept, ended = {}, "", [], False
+    for instruction in body:
+        start, branch = LABEL.match(instruction.text), BRANCH.match(instruction.text)
+        if start:
+            found[label] = Block(kept, found.get(label, Block([], [])).next + ([] if ended else [start.group(1)]))
+            label, kept, ended = start.group(1), [], False
+        elif ended:
+            continue  # behind an unconditional branch, up to the next label
+        elif branch:
+            kept.append(instruction)
+            kind, target = branch.groups()
+            if kind == "branch":
+                found[label] = Block(kept, [target])
+                ended = True
+            else:  # what follows is a block of its own
+                behind = f"{label}+"
+                found[label] = Block(kept, [target, behind])
+                label, kept = behind, []
+        elif LEAVES.match(instruction.text):
+            kept.append(instruction)
+            found[label] = Block(kept, [])
+            ended = True
+        elif instruction.token:
+            kept.append(instruction)
+    if label not in found:
+        found[label] = Block(kept, [])
+    return found
+
+
+def scope_of(kind):
+    """2: system, 1: device, 0: neither. gfx942 says so on each access; gfx90a does not, and has 0 everywhere."""
+    return 2 if "sc0 sc1" in kind else 1 if kind.endswith(" sc1") else 0
+
+
+def after(facts, instruction):
+    """The facts behind an instruction."""
+    number, text, kind = instruction
+    if kind is None:
+        return facts
+    if kind == "wait":
+        return {fact for fact in facts if fact[0] not in ("pending", "written-back", "leaving")}
+    if kind.startswith("buffer_wbl2"):
+        scope = scope_of(kind) or 2
+        facts = {("leaving", *fact[1:]) if fact[0] == "written" and fact[2] <= scope else fact for fact in facts}
+        return facts | {("written-back", number)}
+    if kind.startswith(("buffer_inv", "buffer_wbinv")):
+        return {fact for fact in facts if fact[0] != "polled" or scope_of(kind) < 2}
+    if not text.startswith(("global_", "flat_")):
+        return facts
+    facts = facts | {("pending", number)}
+    if kind.startswith("store") and not scope_of(kind):
+        facts |= {("written", number, 1), ("written", number, 2)}
+    if is_poll(instruction):
+        facts |= {("polled", number)}
+    return facts
+
+
+def is_poll(instruction):
+    """A flag is a 64-bit word, looked at with system scope."""
+    return instruction.token == "load sc0 sc1" and "_dwordx2" in instruction.text
+
+
+def is_signal(instruction):
+    """A flag is raised by a 64-bit store, or an atomic, at device or system scope."""
+    kind, text = instruction.token, instruction.text
+    wide = "_dwordx2" in text or "_x2" in text
+    return wide and kind.startswith(("store", "atomic")) and scope_of(kind) > 0
+
+
+def wrong(facts, instruction):
+    """What must not be on its way where the instruction stands."""
+    text, kind = instruction.text, instruction.token
+    accesses = kind is not None and kind != "wait"
+    stands = {"written-back": accesses or LEAVES.match(text)}
+    stands["pending"] = kind is not None and kind.startswith(("s_barrier", "buffer_inv", "buffer_wbinv"))
+    signals = accesses and is_signal(instruction)
+    # Bytes are the file's name, which a wait that has failed, and acquires nothing, copies to its note.
+    stands["polled"] = kind == "load" and text.startswith(("global_", "flat_")) and not text.startswith("global_load_ubyte")
+    for fact in sorted(facts):
+        if fact[0] in ("written", "leaving"):
+            if signals and fact[2] == scope_of(kind):
+                yield f"raises a flag, and the store of line {fact[1]} is not written back and waited for"
+        elif stands[fact[0]]:
+            yield {
+                "written-back": f"before the wait for the buffer_wbl2 of line {fact[1]}",
+                "pending": f"and the access of line {fact[1]} has not been waited for",
+                "polled": f"reads what the flag of line {fact[1]} guards, and nothing has been invalidated",
+            }[fact[0]]
+
+
+def broken(body):
+    """(line number, sentence) for each rule that some path breaks."""
+    graph = blocks(body)
+    before = {label: set() for label in graph}
+    todo = list(graph)
+    while todo:
+        label = todo.pop()
+        facts = before[label]
+        for instruction in graph[label].body:
+            facts = after(facts, instruction)
+        for following in graph[label].next:
+            if not facts <= before[following]:
+                before[following] |= facts
+                todo.append(following)
+    found = set()
+    for label, block in graph.items():
+        facts = before[label]
+        for instruction in block.body:
+            found.update((instruction.number, f'"{instruction.text}" {why}') for why in wrong(facts, instruction))
+            facts = after(facts, instruction)
+    return sorted(found)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""
+The checks of assembly can fail: a kernel from which a wait, a write-back or an invalidation is taken is found, on one path or on all,
+and so is one with local memory. By a small kernel always, and by each shipped one where its assembly is built.
+"""
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "device"))
+import assembly  # noqa: E402
+import cubin  # noqa: E402
+import paths  # noqa: E402
+
+BEGIN = re.compile(rf"({assembly.ENTRY}\w+):")
+
+# Waits for a flag, reads what it guards, and passes it on.
+SMALL = """
+.LBB0_1:
+	global_load_dwordx2 v[0:1], v2, s[0:1] sc0 sc1
+	s_waitcnt vmcnt(0)
+	v_cmp_gt_u64_e32 vcc, s[4:5], v[0:1]
+	s_cbranch_vccnz .LBB0_1
+	buffer_inv sc0 sc1
+	global_load_dword v3, v2, s[2:3]
+	s_waitcnt vmcnt(0)
+	s_cbranch_scc0 .LBB0_3
+	global_store_dword v2, v3, s[6:7]
+	s_waitcnt vmcnt(0)
+	s_barrier
+.LBB0_3:
+	global_store_dword v2, v3, s[8:9]
+	buffer_wbl2 sc0 sc1
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	flat_store_dwordx2 v[4:5], v[6:7] sc0 sc1
+	s_endpgm
+"""
+
+
+def small(text=SMALL):
+    return paths.instructions(enumerate(text.splitlines(True), 1))
+
+
+def without(body, index):
+    """The body without what stands at `index`, and, of a wait, without those right behind it, which would do its work."""
+    end = index + 1
+    while body[index].token == "wait" and end < len(body) and body[end].token in ("wait", None) and not leads_away(body[end]):
+        end += 1
+    return body[:index] + [kept for kept in body[index:end] if kept.token is None] + body[end:]
+
+
+def leads_away(instruction):
+    return paths.LABEL.match(instruction.text) or paths.BRANCH.match(instruction.text)
+
+
+def behind(body, token):
+    """Where the wait stands that follows each instruction of this kind."""
+    for index, instruction in enumerate(body):
+        if instruction.token and instruction.token.startswith(token):
+            yield next(i for i in range(index + 1, len(body)) if body[i].token == "wait")
+
+
+def all_without(body, token):
+    return [instruction for instruction in body if not (instruction.token or "").startswith(token)]
+
+
+def verdict(good, name):
+    print(f"{'ok' if good else 'not ok'} - {name}")
+    return good
+
+
+def finds(text, sentence):
+    return any(sentence in found for _, found in paths.broken(small(text)))
+
+
+def small_ones():
+    wait = "s_waitcnt vmcnt(0) lgkmcnt(0)"
+    yield verdict(not paths.broken(small()), "a kernel that is right is let pass")
+    yield verdict(finds(SMALL.replace(wait, "s_nop 0"), "before the wait for the buffer_wbl2"), "a wait that is lost")
+    yield verdict(finds(SMALL.replace("buffer_wbl2 sc0 sc1", ""), "raises a flag"), "a write-back that is lost")
+    yield verdict(finds(SMALL.replace("wbl2 sc0 sc1", "wbl2 sc1"), "raises a flag"), "a write-back of too narrow a scope")
+    yield verdict(finds(SMALL.replace("buffer_inv sc0 sc1", ""), "reads what the flag"), "an invalidation that is lost")
+    late = SMALL.replace("flat_store", "global_store_dword v2, v3, s[8:9]\n\tflat_store")
+    yield verdict(finds(late, "raises a flag"), "a store behind the write-back")
+    yield verdict(finds(SMALL.replace("s[6:7]\n\ts_waitcnt vmcnt(0)", "s[6:7]"), "s_barrier"), "a barrier before the wait")
+    around = SMALL.replace("\tbuffer_wbl2", "\ts_cbranch_scc1 .LBB0_4\n\tbuffer_wbl2").replace("\tflat", ".LBB0_4:\n\tflat")
+    yield verdict(finds(around, "raises a flag"), "a path around the write-back")
+
+
+def shipped_ones():
+    """Every wait behind a write-back, one by one; all write-backs, and all invalidations that guard data."""
+    for arch in ("gfx942", "gfx90a"):
+        found = assembly.assemblies(arch, ".s", "clang-19") or []
+        waits = missed = 0
+        for unit, path in (pair for pair in found if assembly.is_shipped(pair[0])):
+            for _, lines in assembly.functions(path, BEGIN):
+                body = paths.instructions(lines)
+                lost = [without(body, index) for index in behind(body, "buffer_wbl2")]
+                waits += len(lost)
+                missed += sum(not paths.broken(mutant) for mutant in lost)
+        if not found:
+            print(f"ok - the shipped kernels of {arch} # skip they are not built: scons device")
+        else:
+            yield verdict(waits and not missed, f"each of {waits} waits of the shipped kernels of {arch}: {missed} are not missed")
+
+
+def flags_and_local_memory():
+    consumer = "kernels/gemm_all_scatter/variants/bf16_16x16x16"
+    folder = os.path.join(assembly.ROOT, "build", "device-debug")
+    if os.path.exists(f"{folder}/gfx942/{consumer}.s"):
+        kernels = dict(assembly.functions(f"{folder}/gfx942/{consumer}.s", BEGIN))
+        body = paths.instructions(kernels["tsr_entry_gas_fused_sequential__bf16_16x16x16"])
+        for token, sentence in (("buffer_wbl2", "raises a flag"), ("buffer_inv", "reads what the flag")):
+            good = any(sentence in found for _, found in paths.broken(all_without(body, token)))
+            yield verdict(good, f"a shipped kernel without any {token}")
+    if os.path.exists(f"{folder}/sm_90a/{consumer}.cubin"):
+        local = cubin.local_bytes(f"{folder}/sm_90a/{consumer}.cubin")
+        yield verdict("tsr_entry_gas_consumer__bf16_16x16x16" in local, "local memory is read from a cubin")
+
+
+if __name__ == "__main__":
+    sys.exit(not all(list(small_ones()) + list(shipped_ones()) + list(flags_and_local_memory())))

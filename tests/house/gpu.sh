@@ -1,0 +1,73 @@
+#!/bin/sh
+# ci/gpu itself, on programs that only pretend: what fails, what is missing and what there was no time for is counted as that.
+. "$(dirname "$0")/../cli/tap"
+packed=$TAP_FILES/packed
+mkdir "$packed"
+
+# program NAME: makes a script of what stands on stdin.
+program() {
+	{ echo '#!/bin/sh'; cat; } >"$packed/$1"
+	chmod +x "$packed/$1"
+}
+
+# on_gpus LINE...: a test program with two tests, which does this once it knows where its `$report` goes.
+on_gpus() {
+	{
+		echo 'for option; do case $option in --list) echo one/a; echo one/b; exit ;; --tap=*) report=${option#--tap=} ;; esac; done'
+		printf '%s\n' "$@"
+	} | program on_gpus
+}
+
+# ends NAME CODE TOTALS PATTERN OPTION...: exit code, last line, and a line that matches.
+ends() {
+	name=$1 wanted=$2 totals=$3 pattern=$4
+	shift 4
+	try ci/gpu --emulate "$@" "$packed"
+	[ "$code" -eq "$wanted" ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$totals" ] && grep -qE -- "$pattern" "$TAP_FILES/out"
+	verdict $? "$name" "exit code $code; wanted $wanted, /$pattern/ and: $totals"
+}
+
+program tessera <<'E2'
+[ "$1" = info ] && echo '  cpuemu   1 device'
+exit 0
+E2
+on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b # skip no peer" >>"$report"'
+ends "success" 0 "4 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
+on_gpus 'echo "not ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; echo "it broke here"; exit 1'
+ends "a failure" 1 "4 passed, 1 failed, 0 skipped" 'it broke here'
+on_gpus 'echo "ok - one::a" >"$report"; exit 3'
+ends "a crash between two tests" 1 "4 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
+on_gpus 'exit 0'
+ends "a program that runs nothing" 1 "3 passed, 1 failed, 0 skipped" 'after 0 tests'
+on_gpus 'echo "ok - one::a" >"$report"; sleep 30'
+ends "too little time" 0 "1 passed, 0 failed, 0 skipped" '^4 not run: there was no time' --seconds 1
+on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; setsid sleep 30 &'
+ends "a process that is left behind" 1 "5 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
+program tessera <<'E2'
+[ "$1" = info ] && printf '  cpuemu   1 device\n  gas_producer   f16_16x16x16   1 worker\n'
+exit 0
+E2
+PATH=$TAP_FILES/tools:$PATH
+mkdir "$TAP_FILES/tools"
+sanitizer() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$TAP_FILES/tools/compute-sanitizer"
+	chmod +x "$TAP_FILES/tools/compute-sanitizer"
+}
+sanitizer 'echo "ERROR SUMMARY: 0 errors"'
+ends "memcheck" 0 "1 passed, 0 failed, 0 skipped" '^memcheck f16 16x16x16' --memcheck
+sanitizer 'echo "ERROR SUMMARY: 0 errors"; echo "ERROR SUMMARY: 2 errors"'
+ends "memcheck that finds something" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
+sanitizer 'exit 0'
+ends "memcheck that watches nothing" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
+sanitizer 'echo "Device not supported"; exit 1'
+ends "memcheck without support" 0 "0 passed, 0 failed, 1 skipped" 'does not support the device' --memcheck
+program tessera <<'E2'
+echo '  cpuemu   no device: it is asleep'
+E2
+try ci/gpu --emulate "$packed"
+[ "$code" -eq 77 ] && [ "$(cat "$TAP_FILES/out")" = "skipped: it is asleep" ]
+verdict $? "no device" "exit code $code; wanted 77 and the reason"
+try ci/gpu "$TAP_FILES/absent"
+[ "$code" -eq 77 ] && grep -q 'scons gpu makes it' "$TAP_FILES/out"
+verdict $? "nothing packed" "exit code $code; wanted 77 and the reason"
+finish
