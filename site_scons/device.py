@@ -21,6 +21,7 @@ class Toolkit:
     def __init__(self, backend, arch, compile_command, assemble_command, assembly_suffix, image_suffix, include=None):
         self.backend, self.arch = backend, arch
         self.include = include  # the folder of the headers that the backend's host half needs
+        self.program_command = None  # how a program in the vendor's own language is built
         self.compile_command, self.assemble_command = compile_command, assemble_command
         self.assembly_suffix, self.image_suffix = assembly_suffix, image_suffix
 
@@ -54,7 +55,9 @@ def _find_cuda():
         return [], f"{nvcc} is of CUDA {version}; the scoped atomics that the kernels need came with CUDA 13"
     flags = f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}"
     compile_command = f"{nvcc} -x cu -std=c++17 -O3 -arch=compute_90a -ptx"
-    return [Toolkit("cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include)], ""
+    kit = Toolkit("cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include)
+    kit.program_command = f"{nvcc} -std=c++17 -O3 {flags}"
+    return [kit], ""
 
 
 def _cuda_headers(nvcc):
@@ -100,7 +103,7 @@ def _has_lld(clang, version):
 
 
 def add_methods(env):
-    for method in (DeviceAssemblies, DeviceImages, NamedImage):
+    for method in (DeviceAssemblies, DeviceImages, DeviceProgram, NamedImage):
         env.AddMethod(method)
 
 
@@ -122,6 +125,11 @@ def NamedImage(env, kit, source, symbol):
     """The object of device code that the library itself uses, for one toolkit: it is found by its symbol, a tsr_image_t."""
     unit = unit_of(env, source)
     return _embedded(env, kit, unit, _image(env, kit, unit, _assembly(env, kit, source)), symbol)
+
+
+def DeviceProgram(env, kit, target, source):
+    """A program in the vendor's own language, without the library."""
+    return env.Command(target, source, _action(env, f"{kit.program_command} -o $TARGET $SOURCE"))[0]
 
 
 def toolkit_of(env, backend):

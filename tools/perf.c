@@ -29,6 +29,24 @@ tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, 
 	return TSR_OK;
 }
 
+tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *args, uint64_t launches,
+				double *ns_out)
+{
+	uint64_t ns;
+
+	for (uint64_t i = 0; i < perf_lead(launches); i++)
+		PERF_TRY(tsr_launch(run->stream, kernel, blocks, args));
+	PERF_TRY(tsr_event_record(run->begin, run->stream));
+	for (uint64_t i = 0; i < launches; i++)
+		PERF_TRY(tsr_launch(run->stream, kernel, blocks, args));
+	PERF_TRY(tsr_event_record(run->end, run->stream));
+	PERF_TRY(tsr_event_sync(run->end));
+	PERF_TRY(tsr_stream_sync(run->stream));
+	PERF_TRY(tsr_event_elapsed_ns(run->begin, run->end, &ns));
+	*ns_out = (double)ns;
+	return TSR_OK;
+}
+
 uint64_t perf_lead(uint64_t repeats)
 {
 	return 1 + repeats / 16;
@@ -45,12 +63,16 @@ uint64_t perf_enough(uint64_t repeats, double ns)
 	return enough < 1 ? 1 : (uint64_t)enough;
 }
 
+bool perf_on_host(const perf_run_t *run)
+{
+	return strcmp(tsr_world_backend(run->world), "cpuemu") == 0;
+}
+
 void *perf_host_address(const perf_run_t *run, TSR_HEAP void *pointer, int rank)
 {
 	TSR_HEAP void *address;
 
-	/* The emulator's heaps are host memory that this process maps. */
-	if (strcmp(tsr_world_backend(run->world), "cpuemu") != 0)
+	if (!perf_on_host(run))
 		return NULL;
 	if (tsr_heap_translate(run->world, pointer, rank, &address) != TSR_OK)
 		return NULL;
@@ -89,6 +111,9 @@ static tsr_status_t measure(perf_run_t *run)
 	switch (run->options->op) {
 	case PERF_SIGNAL:
 		PERF_TRY(perf_run_signal(run));
+		break;
+	case PERF_PUT_SIGNAL:
+		PERF_TRY(perf_run_put_signal(run));
 		break;
 	case PERF_ATOMIC:
 		PERF_TRY(perf_run_atomic(run));
@@ -134,12 +159,12 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 /** A heap that holds the buffers, where the user has not said how large it is to be. */
 static void make_room(const perf_options_t *options)
 {
-	const size_t usual = (size_t)1 << 30, rest = (size_t)16 << 20;
+	const size_t usual = (size_t)1 << 30, rest = (size_t)16 << 20, buffers = 3;
 	char text[32];
 
-	if (!perf_op_moves(options->op) || options->max_bytes <= (usual - rest) / 2)
+	if (!perf_op_sized(options->op) || options->max_bytes <= (usual - rest) / buffers)
 		return;
-	snprintf(text, sizeof text, "%zu", 2 * options->max_bytes + rest);
+	snprintf(text, sizeof text, "%zu", buffers * options->max_bytes + rest);
 	setenv("TESSERA_HEAP_SIZE", text, 0);
 }
 

@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------ options */
 
-typedef enum perf_op { PERF_PUT, PERF_GET, PERF_COPY, PERF_ATOMIC, PERF_SIGNAL, PERF_BARRIER } perf_op_t;
+typedef enum perf_op { PERF_PUT, PERF_GET, PERF_COPY, PERF_PUT_SIGNAL, PERF_ATOMIC, PERF_SIGNAL, PERF_BARRIER } perf_op_t;
 
 typedef struct perf_options {
 	perf_op_t op;
@@ -17,8 +17,10 @@ typedef struct perf_options {
 	size_t min_bytes, max_bytes;
 	size_t factor, step_bytes; /* one of them is 0 */
 	tsr_dtype_t dtype;
-	long samples, warmup, blocks;
-	long repeats; /* operations in one launch; 0: as many as make a sample long enough */
+	long samples, warmup;
+	long blocks;  /* that move the data; 0: as many as the device has use for */
+	long repeats; /* operations in one sample; 0: as many as make it long enough */
+	bool each;    /* every move is a launch of its own, and launches count */
 	bool check;
 	bool sized;       /* a size, step or type was given */
 	const char *json; /* null: none */
@@ -28,8 +30,11 @@ enum { PERF_MAX_SAMPLES = 999 };
 
 const char *perf_op_name(perf_op_t op);
 
-/** put, get and copy move data of many sizes; the others are one word each. */
+/** put, get and copy move data, which other means can do too. */
 bool perf_op_moves(perf_op_t op);
+
+/** These and put-signal have many sizes; the others are one word each. */
+bool perf_op_sized(perf_op_t op);
 
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
@@ -71,13 +76,14 @@ typedef struct perf_row {
 	size_t type_bytes;
 	double time_ns, spread;
 	int64_t wrong; /* elements; -1: not checked */
-	/* What the same took by the means of the host, in the same run; 0: there is nothing to compare with. */
+	/* What the same took by other means, in the same run; 0: there is nothing to compare with. */
 	double reference_ns;
 } perf_row_t;
 
 typedef struct perf_report {
 	const perf_options_t *options;
-	struct json_t *json; /* null where no file is written */
+	struct json_t *json;   /* null where no file is written */
+	const char *reference; /* the other means that the operation is compared with */
 	tool_progress_t progress;
 	int64_t wrong;
 	double worst_ratio; /* of the rows that a promise is made for; 0: no such row */
@@ -107,6 +113,10 @@ typedef struct perf_run {
  */
 tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead, const void *args, double *ns_out);
 
+/** The same for `launches` launches with `args`, each of which is an operation. */
+tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *args, uint64_t launches,
+				double *ns_out);
+
 /** Operations of the first launch where the second has `repeats`: enough to last until the second is queued. */
 uint64_t perf_lead(uint64_t repeats);
 
@@ -122,6 +132,9 @@ typedef tsr_status_t (*perf_sample_fn)(void *ctx, perf_pair_t *pair);
  */
 tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx, perf_pair_t *pair_out);
 
+/** Whether the heaps are host memory that this process maps: the emulator's. */
+bool perf_on_host(const perf_run_t *run);
+
 /** `rank`'s copy of my `pointer` as the host may use it; null where this backend's heap is not the host's memory. */
 void *perf_host_address(const perf_run_t *run, TSR_HEAP void *pointer, int rank);
 
@@ -134,6 +147,7 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 /* The measurements: collective; rank 0 reports. */
 tsr_status_t perf_run_move(perf_run_t *run);
 tsr_status_t perf_run_signal(perf_run_t *run);
+tsr_status_t perf_run_put_signal(perf_run_t *run);
 tsr_status_t perf_run_atomic(perf_run_t *run);
 tsr_status_t perf_run_barrier(perf_run_t *run);
 

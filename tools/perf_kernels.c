@@ -1,21 +1,6 @@
 #include "tools/perf_kernels.h"
 #include "tessera/dev.h"
 
-/** This block's part of `size_bytes`: whole 16-byte pieces, the last block taking what is left. */
-typedef struct perf_part {
-	uint64_t first, size_bytes;
-} perf_part_t;
-
-TSR_FN perf_part_t perf_part(const tsr_coop_t *block, uint64_t size_bytes)
-{
-	uint64_t index = (uint64_t)tsr_block_index(block), count = (uint64_t)tsr_block_count(block);
-	uint64_t pieces = size_bytes / 16;
-	uint64_t first = pieces * index / count * 16;
-	uint64_t end = index + 1 == count ? size_bytes : pieces * (index + 1) / count * 16;
-	perf_part_t part = {first, end - first};
-	return part;
-}
-
 TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 {
 	return (TSR_HEAP char *)base + offset_bytes;
@@ -23,28 +8,48 @@ TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 
 /* ------------------------------------------------------------------ put, get, copy */
 
-TSR_KERNEL(perf_put, perf_move_args_t, a)
+/** The chunk at `first`, which ends where the move ends; empty behind that. */
+typedef struct perf_part {
+	uint64_t first, size_bytes;
+} perf_part_t;
+
+TSR_FN perf_part_t perf_part(const perf_move_args_t *a, uint64_t first)
 {
-	perf_part_t part = perf_part(block, a->size_bytes);
-	for (uint64_t i = 0; i < a->repeats; i++)
-		tsr_put(block, perf_at(a->dst, part.first), perf_at(a->src, part.first), part.size_bytes, a->dst_peer);
-	tsr_flush(block, a->dst_peer);
+	uint64_t left = first < a->size_bytes ? a->size_bytes - first : 0;
+	perf_part_t part = {first, left < a->chunk_bytes ? left : a->chunk_bytes};
+	return part;
 }
 
-TSR_KERNEL(perf_get, perf_move_args_t, a)
+/* The blocks take chunks in turn, so that all are at neighbouring memory. What is moved is complete when the launch ends. */
+TSR_FN perf_part_t perf_first(const tsr_coop_t *block, const perf_move_args_t *a)
 {
-	perf_part_t part = perf_part(block, a->size_bytes);
-	for (uint64_t i = 0; i < a->repeats; i++)
-		tsr_get(block, perf_at(a->dst, part.first), perf_at(a->src, part.first), part.size_bytes, a->src_peer);
+	return perf_part(a, (uint64_t)tsr_block_index(block) * a->chunk_bytes);
 }
 
-TSR_KERNEL(perf_copy, perf_move_args_t, a)
+TSR_FN perf_part_t perf_next(const tsr_coop_t *block, const perf_move_args_t *a, perf_part_t part)
 {
-	perf_part_t part = perf_part(block, a->size_bytes);
+	return perf_part(a, part.first + (uint64_t)tsr_block_count(block) * a->chunk_bytes);
+}
+
+TSR_KERNEL_WIDE(perf_put, perf_move_args_t, a)
+{
 	for (uint64_t i = 0; i < a->repeats; i++)
-		tsr_copy(block, perf_at(a->dst, part.first), a->dst_peer, perf_at(a->src, part.first), a->src_peer,
-			 part.size_bytes);
-	tsr_flush(block, a->dst_peer);
+		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
+			tsr_put(block, perf_at(a->dst, p.first), perf_at(a->src, p.first), p.size_bytes, a->dst_peer);
+}
+
+TSR_KERNEL_WIDE(perf_get, perf_move_args_t, a)
+{
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
+			tsr_get(block, perf_at(a->dst, p.first), perf_at(a->src, p.first), p.size_bytes, a->src_peer);
+}
+
+TSR_KERNEL_WIDE(perf_copy, perf_move_args_t, a)
+{
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
+			tsr_copy(block, perf_at(a->dst, p.first), a->dst_peer, perf_at(a->src, p.first), a->src_peer, p.size_bytes);
 }
 
 /* ------------------------------------------------------------------ signal */
@@ -66,6 +71,20 @@ TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
 		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
 		if (!a->leads)
 			tsr_signal(block, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/** The same, each signal with a message under it. */
+TSR_KERNEL(perf_put_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
 	}
 	perf_count(block, a->missed, missed);
 }

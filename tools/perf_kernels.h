@@ -5,11 +5,11 @@
 #include "tessera/kernel.h"
 #include "tessera/types.h"
 
-/** put, get, copy: `size_bytes` from one rank's copy of `src` to another's copy of `dst`, shared out over the blocks. */
+/** put, get, copy: `size_bytes` from one rank's copy of `src` to another's copy of `dst`; the blocks take chunks of it in turn. */
 typedef struct perf_move_args {
 	TSR_HEAP void *dst;
 	TSR_HEAP void *src;
-	uint64_t size_bytes, repeats;
+	uint64_t size_bytes, chunk_bytes, repeats;
 	int32_t src_peer, dst_peer;
 } perf_move_args_t;
 
@@ -17,18 +17,26 @@ TSR_KERNEL_DECLARE(perf_put);
 TSR_KERNEL_DECLARE(perf_get);
 TSR_KERNEL_DECLARE(perf_copy);
 
+/**
+ * What they are compared with on a GPU: plain 16-byte loads and stores, through the addresses that the host has found. `dst` and
+ * `src` are these, aligned to 16, and the size is a multiple of that; there are no chunks and no peers. Does nothing on a CPU.
+ */
+TSR_KERNEL_DECLARE(perf_plain);
+
 /** signal: epochs first .. first + rounds - 1 go to `partner` and back. Its memory, in the heap: */
 typedef struct perf_pingpong_args {
 	TSR_HEAP uint64_t *flag;   /* a flag a rank: raised by the partner */
 	TSR_HEAP uint64_t *missed; /* rounds whose wait did not end well are added here */
 	uint64_t first, rounds;
 	int32_t partner, leads;
-	/* perf_message: a message of `size_bytes` a round goes from the leader to its partner, which keeps a copy. */
+	/* perf_put_signal: a message of `size_bytes` goes with each signal, from `outbox` to the other's `inbox`.
+	 * perf_message: a message of `size_bytes` a round goes from the leader to its partner, which keeps a copy. */
 	TSR_HEAP void *outbox, *inbox, *kept; /* `rounds` messages each */
 	uint64_t size_bytes;
 } perf_pingpong_args_t;
 
 TSR_KERNEL_DECLARE(perf_signal);
+TSR_KERNEL_DECLARE(perf_put_signal);
 TSR_KERNEL_DECLARE(perf_message);
 
 /** atomic: adds 1 to `peer`'s copy of the counter `repeats` times. */

@@ -1,4 +1,4 @@
-/* put, get and copy: bandwidth by size, beside memcpy between the same buffers. */
+/* put, get and copy: bandwidth by size, beside memcpy or plain stores between the same buffers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +6,9 @@
 #include "tools/perf_kernels.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
+enum { BLOCK_BYTES = 8 << 10 };   /* of use to a block, where the device chooses how many there are */
+enum { CHUNK_BYTES = 128 << 10 }; /* the most a block moves before it goes on: one round of its threads */
+enum { LINE_BYTES = 128 };
 
 /** Source and destination on every rank; rank 0 moves from one rank's to another's. */
 typedef struct move {
@@ -14,7 +17,9 @@ typedef struct move {
 	TSR_HEAP void *destination;
 	int from, to;
 	const tsr_kernel_t *kernel;
-	perf_move_args_t args;
+	perf_move_args_t args, plain; /* plain: what the other kernel gets, where there is one */
+	int blocks;
+	uint64_t repeats;                   /* operations of a sample */
 	unsigned char *expected, *received; /* on rank `to`, where it verifies */
 } move_t;
 
@@ -86,30 +91,72 @@ static tsr_status_t count_wrong(move_t *move, size_t size_bytes, int64_t *wrong_
 	return TSR_OK;
 }
 
-static tsr_status_t time_kernel(move_t *move, double *ns_out)
+/** How many blocks, and how much of the move each takes at a time: as much as gives all of them the same number of turns. */
+static tsr_status_t share_out(move_t *move, size_t size_bytes)
 {
-	perf_move_args_t lead = move->args;
+	const perf_options_t *options = move->run->options;
+	const bool on_host = perf_on_host(move->run);
+	tsr_device_props_t props;
 
-	lead.repeats = perf_lead(move->args.repeats);
-	return perf_time(move->run, move->kernel, (int)move->run->options->blocks, &lead, &move->args, ns_out);
+	PERF_TRY(tsr_world_device(move->run->world, &props));
+	size_t blocks = (size_t)options->blocks, most = on_host ? 1 : (size_t)props.resident_blocks;
+	if (blocks == 0) {
+		blocks = (size_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+		blocks = blocks < most ? blocks : most;
+	}
+	size_t each = (size_bytes + blocks - 1) / blocks;
+	size_t turns = on_host ? 1 : (each + CHUNK_BYTES - 1) / CHUNK_BYTES;
+	size_t chunk = (each + turns - 1) / turns;
+	move->blocks = (int)blocks;
+	move->args.chunk_bytes = (chunk + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+	return TSR_OK;
 }
 
-/** Warms up, and finds how many operations make a launch long enough: on rank 0. */
+/** The addresses that this device has for the two ends, for a kernel without the library; none where the host does as well. */
+static tsr_status_t find_plain(move_t *move, size_t size_bytes)
+{
+	perf_run_t *run = move->run;
+
+	move->plain = move->args;
+	move->plain.size_bytes = 0;
+	if (perf_on_host(run) || size_bytes % 16)
+		return TSR_OK;
+	move->plain.size_bytes = size_bytes;
+	PERF_TRY(tsr_heap_translate(run->world, move->destination, move->to, &move->plain.dst));
+	return tsr_heap_translate(run->world, move->source.data, move->from, &move->plain.src);
+}
+
+/** `repeats` moves by one of the kernels. */
+static tsr_status_t time_kernel(move_t *move, const tsr_kernel_t *kernel, perf_move_args_t args, double *ns_out)
+{
+	perf_move_args_t lead = args;
+
+	if (move->run->options->each) {
+		args.repeats = 1;
+		return perf_time_launches(move->run, kernel, move->blocks, &args, move->repeats, ns_out);
+	}
+	lead.repeats = perf_lead(move->repeats);
+	args.repeats = move->repeats;
+	return perf_time(move->run, kernel, move->blocks, &lead, &args, ns_out);
+}
+
+/** Warms up, and finds how many operations make a sample long enough: on rank 0. */
 static tsr_status_t warm_up(move_t *move)
 {
 	const perf_options_t *options = move->run->options;
-	perf_move_args_t *args = &move->args;
 	double fastest = 0;
 
 	/* A guess at a fast machine, so that launches hardly count when it is put right. */
-	args->repeats = options->repeats ? (uint64_t)options->repeats : perf_enough(1, 20 + (double)args->size_bytes / 64);
+	move->repeats = options->repeats ? (uint64_t)options->repeats
+			: options->each  ? 100
+					 : perf_enough(1, 20 + (double)move->args.size_bytes / 64);
 	for (long i = 0; i < options->warmup + 1; i++) {
 		double ns;
-		PERF_TRY(time_kernel(move, &ns));
+		PERF_TRY(time_kernel(move, move->kernel, move->args, &ns));
 		fastest = i == 0 || ns < fastest ? ns : fastest;
 	}
 	if (!options->repeats)
-		args->repeats = perf_enough(args->repeats, fastest);
+		move->repeats = perf_enough(move->repeats, fastest);
 	return TSR_OK;
 }
 
@@ -125,23 +172,25 @@ static double time_memcpy(void *destination, const void *source, size_t size_byt
 	return (double)(perf_now_ns() - begin);
 }
 
-/** One of the kernel and one of memcpy: what disturbs one disturbs the other. On rank 0. */
+/** One of the kernel and one of the other means: what disturbs one disturbs the other. On rank 0. */
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 {
 	move_t *move = ctx;
 	perf_run_t *run = move->run;
-	const perf_move_args_t *args = &move->args;
 	void *destination = perf_host_address(run, move->destination, move->to);
 	const void *source = perf_host_address(run, move->source.data, move->from);
 	double ns;
 
-	PERF_TRY(time_kernel(move, &ns));
-	perf_samples_add(&pair->kernel, ns / (double)args->repeats);
+	PERF_TRY(time_kernel(move, move->kernel, move->args, &ns));
+	perf_samples_add(&pair->kernel, ns / (double)move->repeats);
 	if (destination && source) {
-		(void)time_memcpy(destination, source, args->size_bytes, perf_lead(args->repeats));
-		ns = time_memcpy(destination, source, args->size_bytes, args->repeats);
-		perf_samples_add(&pair->host, ns / (double)args->repeats);
-	}
+		(void)time_memcpy(destination, source, move->args.size_bytes, perf_lead(move->repeats));
+		ns = time_memcpy(destination, source, move->args.size_bytes, move->repeats);
+	} else if (move->plain.size_bytes > 0)
+		PERF_TRY(time_kernel(move, &perf_plain, move->plain, &ns));
+	else
+		return TSR_OK;
+	perf_samples_add(&pair->host, ns / (double)move->repeats);
 	return TSR_OK;
 }
 
@@ -156,6 +205,8 @@ static tsr_status_t measure_size(move_t *move, size_t size_bytes)
 	move->args.size_bytes = size_bytes;
 	move->args.src_peer = move->from;
 	move->args.dst_peer = move->to;
+	PERF_TRY(share_out(move, size_bytes));
+	PERF_TRY(find_plain(move, size_bytes));
 	PERF_TRY(tsr_barrier(run->world)); /* rank 0 may still be at the size before */
 	PERF_TRY(poison(move, size_bytes));
 	PERF_TRY(tsr_barrier(run->world));

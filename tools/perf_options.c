@@ -8,16 +8,19 @@
 #include "tools/usage.h"
 
 static const char help[] =
-	"usage: tessera perf put|get|copy|atomic|signal|barrier [-n RANKS] [OPTIONS]\n\n"
+	"usage: tessera perf put|get|copy|put-signal|atomic|signal|barrier [-n RANKS] [OPTIONS]\n\n"
 	"Measures one operation of the device API and verifies what it did. Every operation is repeated inside one kernel launch, "
 	"so\n"
-	"launches are not measured. Times are medians; spread is the distance of the quartiles in percent of the median. Samples "
+	"launches are not measured, but for -l. Times are medians; spread is the distance of the quartiles in percent of the "
+	"median. Samples "
 	"that\n"
 	"scatter by more than 10 % are taken again, up to four times, and those that scatter least count; a line that\n"
 	"other work has disturbed all the same says so.\n\n"
-	"  put      rank 0 to rank 1's memory      beside memcpy, the same buffers in the same process, samples in turn\n"
-	"  get      rank 1's memory to rank 0      beside memcpy, likewise\n"
-	"  copy     rank 1's to rank 2's memory, by rank 0 (ranks count round the world)    beside memcpy, likewise\n"
+	"  put      rank 0 to rank 1's memory      beside memcpy, the same buffers in the same process, samples in turn; on a\n"
+	"                                          GPU beside a kernel of plain 16-byte loads and stores, launched likewise\n"
+	"  get      rank 1's memory to rank 0      beside the same\n"
+	"  copy     rank 1's to rank 2's memory, by rank 0 (ranks count round the world)    beside the same\n"
+	"  put-signal  one way of a ping-pong of tsr_put_signal and tsr_wait between kernels of ranks 0 and 1, a block each\n"
 	"  signal   one way of a ping-pong of tsr_signal and tsr_wait between kernels of ranks 0 and 1\n"
 	"                                          beside a ping-pong of C11 atomics between the same two ranks' hosts\n"
 	"  atomic   tsr_atomic_add, rank 0 alone and all ranks at one counter    beside C11 atomic_fetch_add\n"
@@ -32,18 +35,21 @@ static const char help[] =
 	"  -m, --agg_iters N     operations in one launch, which makes one sample (default: about 3 ms of them)\n"
 	"  -w, --warmup_iters N  launches before the first sample (default 2)\n"
 	"  -c, --check 0|1       verify (default 1)\n"
-	"      --blocks N        blocks that move the data, N from 1 on (default 1)\n"
+	"  -V, --blocks N        blocks that put, get or copy, N from 1 on (default: 1 on the emulator; on a GPU one for\n"
+	"                        every 8 KiB, at most one a multiprocessor). Their threads: as wide as blocks get\n"
+	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and launches are measured (default 0)\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
 	"      --backend B       which backend; without it TESSERA_BACKEND, or the best one with a device\n"
 	"      --placement P     ranks as process (default) or thread\n"
 	"  -h, --help            this text\n\n"
 	"columns, as nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s) #wrong; 1 GB is 10^9 bytes. Of one pair of\n"
 	"ranks algbw and busbw are the same. #wrong counts elements that differ from what was sent, in buffers poisoned before.\n"
-	"ratio: for put, get and copy this bandwidth by memcpy's (more is better); else this time by the host's (less is "
+	"ratio: for put, get and copy this bandwidth by that of memcpy or the plain kernel (more is better); else this time by the "
+	"host's (less is "
 	"better).\n\n"
 	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
 
-enum { OPT_BLOCKS = 256, OPT_BACKEND, OPT_PLACEMENT };
+enum { OPT_BACKEND = 256, OPT_PLACEMENT };
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -57,14 +63,15 @@ static const struct option long_options[] = {
 	{"warmup_iters", required_argument, NULL, 'w'},
 	{"check", required_argument, NULL, 'c'},
 	{"json", required_argument, NULL, 'J'},
-	{"blocks", required_argument, NULL, OPT_BLOCKS},
+	{"blocks", required_argument, NULL, 'V'},
+	{"launches", required_argument, NULL, 'l'},
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put", "get", "copy", "atomic", "signal", "barrier", NULL};
+static const char *const op_names[] = {"put", "get", "copy", "put-signal", "atomic", "signal", "barrier", NULL};
 
 const char *perf_op_name(perf_op_t op)
 {
@@ -74,6 +81,11 @@ const char *perf_op_name(perf_op_t op)
 bool perf_op_moves(perf_op_t op)
 {
 	return op == PERF_PUT || op == PERF_GET || op == PERF_COPY;
+}
+
+bool perf_op_sized(perf_op_t op)
+{
+	return perf_op_moves(op) || op == PERF_PUT_SIGNAL;
 }
 
 static int parse_op(const char *text, perf_op_t *op_out)
@@ -87,7 +99,8 @@ static int parse_op(const char *text, perf_op_t *op_out)
 	const char *near = tsr_nearest_name(text, op_names);
 	if (near)
 		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text, near);
-	return tool_misuse("perf", "unknown operation '%s'; there are put, get, copy, atomic, signal and barrier", text);
+	return tool_misuse("perf", "unknown operation '%s'; there are put, get, copy, put-signal, atomic, signal and barrier",
+			   text);
 }
 
 static int parse_size(const char *what, const char *text, size_t *size_out)
@@ -128,7 +141,7 @@ static int parse_sized(int letter, const char *text, perf_options_t *options)
 
 static int parse_option(int letter, const char *text, perf_options_t *options)
 {
-	long check = 0;
+	long check = 0, each = 0;
 	int misused;
 
 	switch (letter) {
@@ -147,8 +160,12 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 	case 'J':
 		options->json = text;
 		return TOOL_OK;
-	case OPT_BLOCKS:
-		return parse_number("--blocks", text, 1, 65536, &options->blocks);
+	case 'V':
+		return parse_number("-V", text, 1, 65536, &options->blocks);
+	case 'l':
+		misused = parse_number("-l", text, 0, 1, &each);
+		options->each = each != 0;
+		return misused;
 	case OPT_BACKEND:
 		return tool_parse_backend("perf", text, &options->launcher.backend);
 	case OPT_PLACEMENT:
@@ -178,8 +195,9 @@ static int check_sizes(perf_options_t *options)
 		return tool_misuse("perf", "-i %zu is not a whole number of %s, which have %zu bytes each", options->step_bytes,
 				   type, element);
 
-	/* A source and a destination on every rank. Memory that is not there would end a rank without a word. */
-	double needed = 2.0 * (double)options->max_bytes * options->launcher.ranks;
+	/* A source and a destination on every rank, and what is kept of messages. Memory that is not there would end a rank without
+	 * a word. */
+	double needed = (options->op == PERF_PUT_SIGNAL ? 3.0 : 2.0) * (double)options->max_bytes * options->launcher.ranks;
 	double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	if (needed > present)
 		return tool_misuse("perf", "-e %zu needs %.3g GiB on %d ranks and this machine has %.3g: choose a smaller size",
@@ -196,12 +214,11 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 		.dtype = TSR_F32,
 		.samples = 15,
 		.warmup = 2,
-		.blocks = 1,
 		.check = true,
 	};
 
 	*help_out = false;
-	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:J:h", long_options, NULL)) != -1;) {
+	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options, NULL)) != -1;) {
 		if (o == 'h') {
 			fputs(help, stdout);
 			*help_out = true;
@@ -213,11 +230,11 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("perf", "which operation? There are put, get, copy, atomic, signal and barrier");
+		return tool_misuse("perf", "which operation? There are put, get, copy, put-signal, atomic, signal and barrier");
 	int misused = parse_op(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run", argv[optind + 1]);
-	if (!misused && options.op == PERF_SIGNAL && options.launcher.ranks < 2)
+	if (!misused && (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL) && options.launcher.ranks < 2)
 		misused = tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
 	if (!misused)
 		misused = check_sizes(&options);

@@ -6,21 +6,22 @@
 
 #include "tools/perf.h"
 
-/** The host's means that the operation is compared with, as the column says it. */
-static const char *reference_name(perf_op_t op)
+/** The means that the operation is compared with. */
+static const char *reference_name(perf_op_t op, bool on_host)
 {
 	if (perf_op_moves(op))
-		return "memcpy(GB/s)";
-	return op == PERF_BARRIER ? "host(us)" : "C11(us)";
+		return on_host ? "memcpy" : "plain";
+	return op == PERF_BARRIER ? "host" : "C11";
 }
 
 static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const char *device)
 {
 	const perf_options_t *o = report->options;
 
-	report->json = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:[]}", "command", "perf", "operation", perf_op_name(o->op),
-				 "ranks", tsr_world_size(world), "backend", tsr_world_backend(world), "device", device, "samples",
-				 (int)o->samples, "blocks", (int)o->blocks, "rows");
+	report->json = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command", "perf", "operation",
+				 perf_op_name(o->op), "ranks", tsr_world_size(world), "backend", tsr_world_backend(world), "device",
+				 device, "samples", (int)o->samples, "blocks", (int)o->blocks, "each_launched", (int)o->each,
+				 "reference", report->reference, "rows");
 	return report->json ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
 }
 
@@ -28,31 +29,34 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 {
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
 	tsr_device_props_t props;
-	bool moves = perf_op_moves(options->op);
+	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
+	char reference[32];
 
 	*report = fresh;
+	report->reference = reference_name(options->op, strcmp(tsr_world_backend(world), "cpuemu") == 0);
 	PERF_TRY(tsr_world_device(world, &props));
 	if (options->json)
 		PERF_TRY(begin_json(report, world, props.name));
-	for (size_t s = moves ? options->min_bytes : 0; s; s = perf_next_size(options, s))
+	for (size_t s = sized ? options->min_bytes : 0; s; s = perf_next_size(options, s))
 		report->progress.steps++;
-	if (!moves)
+	if (!sized)
 		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
 
 	printf("# tessera perf %s: %d ranks as %s on %s (%s)", perf_op_name(options->op), tsr_world_size(world),
 	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
-	if (moves)
+	if (moves && options->blocks)
 		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
-	printf("\n# median of %ld sample%s, each of many operations inside one launch\n", options->samples,
-	       options->samples == 1 ? "" : "s");
-	if (!moves && options->sized)
+	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
+	       moves && options->each ? "launches of one operation" : "operations inside one launch");
+	if (!sized && options->sized)
 		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
+	snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
 	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type", "time(us)", "algbw(GB/s)",
-	       "busbw(GB/s)", "#wrong", reference_name(options->op), "ratio", "spread(%)");
+	       "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
 	return TSR_OK;
 }
 
-/** For moves how many times as fast as the host's means, else how many times as long. */
+/** For moves how many times as fast as the other means, else how many times as long. */
 static double row_ratio(perf_op_t op, const perf_row_t *row)
 {
 	if (row->reference_ns <= 0 || row->time_ns <= 0 || op == PERF_BARRIER)
@@ -120,7 +124,7 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	else
 		printf("# not verified (-c 0)\n");
 	if (report->worst_ratio > 0 && perf_op_moves(options->op))
-		printf("# least ratio to memcpy from 32 KiB on: %.2f\n", report->worst_ratio);
+		printf("# least ratio to %s from 32 KiB on: %.2f\n", report->reference, report->worst_ratio);
 	else if (report->worst_ratio > 0)
 		printf("# ratio to C11 atomics: %.2f\n", report->worst_ratio);
 	fflush(stdout);

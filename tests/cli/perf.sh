@@ -13,6 +13,9 @@ for placement in process thread; do
 		done
 	done
 	for ranks in 2 3; do
+		prints "put-signal on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
+			tessera perf put-signal -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
+		seen "put-signal on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way$' 4
 		prints "signal on $ranks as $placement" '^ .* 0 .*one way$' \
 			tessera perf signal -n $ranks --placement $placement $few
 	done
@@ -28,12 +31,17 @@ seen "and the ratio to it" '^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-
 prints "steps" '^ +24 +3 +f64 ' tessera perf get -b 8 -e 31 -i 8 -d f64 $few
 seen "steps end at the largest size" '^ +[0-9]+ +[0-9]+ +f64 ' 3
 prints "several blocks" '0 \(ok\)' tessera perf put -b 1000 -e 1000 -d u8 --blocks 7 $few
+for operation in put get copy; do
+	prints "$operation by more blocks than there are lines" '0 \(ok\)' tessera perf $operation -b 1 -e 301 -i 100 -d u8 -V 9 $few
+	prints "$operation, each a launch" '0 \(ok\)' tessera perf $operation -b 4096 -e 4096 -l 1 $few
+	seen "$operation, each a launch: it says so" '^# median of 3 samples, each of many launches of one operation$'
+done
 prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
 prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
 python3 -c "
 import json
 report = json.load(open('$json'))
-assert report['operation'] == 'put' and report['ranks'] == 2
+assert report['operation'] == 'put' and report['ranks'] == 2 and report['reference'] == 'memcpy' and not report['each_launched']
 assert [row['size_bytes'] for row in report['rows']] == [8, 16, 32, 64]
 assert all(row['wrong'] == 0 and row['time_us'] > 0 and row['reference_us'] > 0 for row in report['rows'])
 " 2>"$TAP_FILES/err"
@@ -43,6 +51,9 @@ refuses "no operation" 2 'which operation' tessera perf -n 2
 refuses "a misspelt operation" 2 "did you mean 'signal'" tessera perf singal -n 2
 refuses "two operations" 2 "'get'" tessera perf put get
 refuses "no ranks" 2 '0' tessera perf put -n 0
+refuses "a message to oneself" 2 '-n 2' tessera perf put-signal -n 1
+refuses "no blocks" 2 '-V' tessera perf put -V 0
+refuses "a launch and a half" 2 '-l' tessera perf put -l 2
 refuses "a signal to oneself" 2 '-n 2' tessera perf signal -n 1
 refuses "a smallest size above the largest" 2 'larger than' tessera perf put -b 64 -e 8
 refuses "a size of nothing" 2 'whole number' tessera perf put -b 0
