@@ -7,7 +7,7 @@
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
 enum { BLOCK_BYTES = 8 << 10 };   /* of use to a block, where the device chooses how many there are */
-enum { CHUNK_BYTES = 128 << 10 }; /* the most a block moves before it goes on: one round of its threads */
+enum { CHUNK_BYTES = 512 << 10 }; /* the most a block moves before it goes on: some rounds of its threads */
 enum { LINE_BYTES = 128 };
 
 /** Source and destination on every rank; rank 0 moves from one rank's to another's. */
