@@ -27,6 +27,7 @@ typedef struct perf_options {
 } perf_options_t;
 
 enum { PERF_MAX_SAMPLES = 999 };
+enum { PERF_BLOCK_BYTES = 8 << 10 }; /* as much is of use to a block of a GPU, where it is not said how many there are */
 
 const char *perf_op_name(perf_op_t op);
 

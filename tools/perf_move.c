@@ -6,8 +6,7 @@
 #include "tools/perf_kernels.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
-enum { BLOCK_BYTES = 8 << 10 };   /* of use to a block, where the device chooses how many there are */
-enum { CHUNK_BYTES = 128 << 10 }; /* the most a block moves before it goes on: one round of its threads */
+enum { CHUNK_BYTES = 512 << 10 }; /* the most a block moves before it goes on: some rounds of its threads */
 enum { LINE_BYTES = 128 };
 
 /** Source and destination on every rank; rank 0 moves from one rank's to another's. */
@@ -101,7 +100,7 @@ static tsr_status_t share_out(move_t *move, size_t size_bytes)
 	PERF_TRY(tsr_world_device(move->run->world, &props));
 	size_t blocks = (size_t)options->blocks, most = on_host ? 1 : (size_t)props.resident_blocks;
 	if (blocks == 0) {
-		blocks = (size_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+		blocks = (size_bytes + PERF_BLOCK_BYTES - 1) / PERF_BLOCK_BYTES;
 		blocks = blocks < most ? blocks : most;
 	}
 	size_t each = (size_bytes + blocks - 1) / blocks;

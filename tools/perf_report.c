@@ -30,10 +30,11 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
 	tsr_device_props_t props;
 	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
+	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0;
 	char reference[32];
 
 	*report = fresh;
-	report->reference = reference_name(options->op, strcmp(tsr_world_backend(world), "cpuemu") == 0);
+	report->reference = reference_name(options->op, on_host);
 	PERF_TRY(tsr_world_device(world, &props));
 	if (options->json)
 		PERF_TRY(begin_json(report, world, props.name));
@@ -46,6 +47,8 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
 	if (moves && options->blocks)
 		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
+	else if (moves && !on_host)
+		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
 	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
 	       moves && options->each ? "launches of one operation" : "operations inside one launch");
 	if (!sized && options->sized)
@@ -76,7 +79,7 @@ static void print_row(perf_op_t op, const perf_row_t *row, double ratio)
 	else if (row->reference_ns > 0)
 		snprintf(reference, sizeof reference, "%.3f", row->reference_ns / 1e3);
 	if (ratio > 0)
-		snprintf(times, sizeof times, "%.2f", ratio);
+		snprintf(times, sizeof times, "%.3f", ratio);
 	printf(" %12zu %12zu %6s %12.3f %12.2f %12.2f %7s %13s %7s %9.1f%s%s\n", row->size_bytes, row->size_bytes / row->type_bytes,
 	       row->type, row->time_ns / 1e3, bandwidth, bandwidth, wrong, reference, times, row->spread * 100,
 	       row->what ? "  " : "", row->what ? row->what : "");
@@ -124,7 +127,7 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	else
 		printf("# not verified (-c 0)\n");
 	if (report->worst_ratio > 0 && perf_op_moves(options->op))
-		printf("# least ratio to %s from 32 KiB on: %.2f\n", report->reference, report->worst_ratio);
+		printf("# least ratio to %s from 32 KiB on: %.3f\n", report->reference, report->worst_ratio);
 	else if (report->worst_ratio > 0)
 		printf("# ratio to C11 atomics: %.2f\n", report->worst_ratio);
 	fflush(stdout);

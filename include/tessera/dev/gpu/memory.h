@@ -99,10 +99,10 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *
 	const int64_t step = coop->threads;
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
-	unit_t held[TSR_GPU_IN_FLIGHT];
 	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
 	TSR_GPU_NO_UNROLL
 	for (; left > (TSR_GPU_IN_FLIGHT - 1) * step; left -= TSR_GPU_IN_FLIGHT * step) {
+		unit_t held[TSR_GPU_IN_FLIGHT];
 		TSR_GPU_UNROLL
 		for (int i = 0; i < TSR_GPU_IN_FLIGHT; i++)
 			held[i] = src[i * step];
@@ -112,14 +112,14 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *
 		src += TSR_GPU_IN_FLIGHT * step;
 		dst += TSR_GPU_IN_FLIGHT * step;
 	}
+	unit_t rest[TSR_GPU_IN_FLIGHT - 1];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
+		rest[i] = left > i * step ? src[i * step] : 0;
 	TSR_GPU_UNROLL
 	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
 		if (left > i * step)
-			held[i] = src[i * step];
-	TSR_GPU_UNROLL
-	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
-		if (left > i * step)
-			dst[i * step] = held[i];
+			dst[i * step] = rest[i];
 }
 
 /** A walk over `count` places of each of many rows, in steps of the coop's size; divides once, at its start. */

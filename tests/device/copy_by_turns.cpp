@@ -1,0 +1,140 @@
+/*
+ * The copying of gpu/memory.h on a CPU, one thread of a coop after the other: which bytes go where needs no GPU to be checked, and
+ * the sanitizers see what is read and written beside them. ci/checks/copying builds and runs it.
+ */
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+/* A port of which only the pointers are real: nobody waits, meets or orders here. */
+#define TSR_PORT_DEVICE
+#define TSR_PORT_SHARED static
+#define TSR_PORT_ENTRY(threads_) extern "C" void
+#define TSR_PORT_BY_VALUE(type_) const type_
+#define TSR_PORT_SOLE_THREADS 256
+#define TSR_PORT_WIDE_THREADS 1024
+#define TSR_PORT_MAIN_THREADS 256
+#define TSR_PORT_MOVER_THREADS 128
+#define TSR_PORT_BLOCK_THREADS(workers_) 256
+enum { TSR_RELAXED, TSR_ACQUIRE, TSR_RELEASE, TSR_ACQ_REL, TSR_SEQ_CST };
+enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
+#include "tessera/dev/gpu/port.h"
+template <typename T> TSR_DEV T *tsr_port_global(T *p)
+{
+	return p;
+}
+template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
+{
+	return *p;
+}
+template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W v)
+{
+	*p = v;
+}
+template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_add(W *p, W v)
+{
+	W old = *p;
+	*p += v;
+	return old;
+}
+template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence()
+{
+}
+TSR_DEV int tsr_port_block()
+{
+	return 0;
+}
+TSR_DEV int tsr_port_thread()
+{
+	return 0;
+}
+TSR_DEV void tsr_port_meet_block()
+{
+}
+TSR_DEV void tsr_port_meet_worker(int, int)
+{
+}
+TSR_DEV float tsr_port_widen_f16(uint16_t)
+{
+	return 0;
+}
+TSR_DEV uint16_t tsr_port_round_f16(float)
+{
+	return 0;
+}
+#include "tessera/dev/gpu/coop.h"
+#include "tessera/dev/gpu/memory.h"
+
+static const unsigned char poison = 0x5b;
+static long cases, wrong;
+
+static char *aligned(std::vector<char> &memory, int offset)
+{
+	return (char *)(((uintptr_t)memory.data() + 63) / 64 * 64) + offset;
+}
+
+/** One copy between buffers that end where the last row does, displaced by `to` and `from`. */
+static void copy(int threads, int64_t rows, int64_t bytes, int64_t dst_pitch, int64_t src_pitch, int to, int from)
+{
+	std::vector<char> dst(128 + to + rows * dst_pitch, (char)poison), src(128 + from + rows * src_pitch);
+	for (size_t i = 0; i < src.size(); i++)
+		src[i] = (char)(i * 7 + i / 251 + 1);
+	char *d = aligned(dst, to), *s = aligned(src, from);
+	for (int thread = 0; thread < threads; thread++) {
+		tsr_coop_t coop = {};
+		coop.thread = thread;
+		coop.threads = threads;
+		tsr_gpu_copy_rows(&coop, {d, s, dst_pitch, src_pitch, rows, bytes});
+	}
+	for (char &found : dst) {
+		int64_t at = &found - d, row = at < 0 ? -1 : at / dst_pitch, col = at - row * dst_pitch;
+		bool moved = row >= 0 && row < rows && col < bytes;
+		if (found == (moved ? s[row * src_pitch + col] : (char)poison))
+			continue;
+		if (wrong++ < 10)
+			printf("%d threads, %lld rows of %lld bytes, pitches %lld and %lld, from %d to %d: row %lld byte %lld\n",
+			       threads, (long long)rows, (long long)bytes, (long long)dst_pitch, (long long)src_pitch, from, to,
+			       (long long)row, (long long)col);
+	}
+	cases++;
+}
+
+/** Every small size at every alignment of both sides. */
+static void small(int threads)
+{
+	static const int pitches[][2] = {{128, 112}, {108, 116}, {106, 102}, {101, 103}, {100, 100}};
+	for (int size = 1; size <= 100; size++)
+		for (int to = 0; to < 18; to++)
+			for (int from = size % 3; from < 18; from += 3) {
+				copy(threads, 1, size, size, size, to, from);
+				auto &pitch = pitches[(size + to) % 5];
+				copy(threads, 3, size, pitch[0], pitch[1], to, from);
+			}
+}
+
+/** Up to some rounds of the threads, and rests of every length. */
+static void large(int threads)
+{
+	uint64_t random = 1;
+	auto below = [&](int64_t n) {
+		return (int64_t)((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % n;
+	};
+	for (int i = 0; i < 300; i++) {
+		int64_t rows = 1 + below(i % 2 ? 1 : 40), unit = (int64_t)1 << below(5),
+			bytes = 1 + below(threads * 16 * 20 / rows);
+		int64_t whole = (bytes + unit - 1) / unit * unit;
+		int to = (int)below(18), from = below(2) ? to : (int)below(18);
+		copy(threads, rows, bytes, whole + below(3) * unit, whole + below(3) * unit, to, from);
+	}
+}
+
+int main()
+{
+	for (int threads : {64, 128, 256, 1024}) {
+		small(threads);
+		large(threads);
+	}
+	printf("%ld copies, %ld wrong bytes\n", cases, wrong);
+	return wrong > 0;
+}
