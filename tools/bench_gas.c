@@ -1,246 +1,126 @@
 /* `tessera bench gemm-all-scatter`: runs the patterns, in turn, on every rank. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "tools/bench.h"
-#include "tools/progress.h"
 #include "tools/usage.h"
 
 /* Written before the ranks start and only read by them: an entry gets no context of its own, and ranks may be threads. */
 static bench_gas_options_t line;
 
-/** The runs of a pattern after which C is judged. */
-typedef enum bench_stage { STAGE_FIRST, STAGE_REPEATED, STAGE_TIMED } bench_stage_t;
+/** Everything that a rank finds out. */
+typedef struct findings {
+	bench_gas_baseline_t baseline;
+	bench_gas_result_t results[GAS_PATTERN_COUNT];
+	int count; /* of the results */
+} findings_t;
 
-static const char *const stage_names[] = {
-	[STAGE_FIRST] = "first run", [STAGE_REPEATED] = "repeated runs", [STAGE_TIMED] = "timed runs"};
-
-/** One pattern's run on one rank. */
-typedef struct bench_run {
-	const bench_gas_options_t *options;
-	tsr_world_t *world;
-	int number;                       /* of the pattern in this bench, from 0 */
-	const gas_reference_t *reference; /* null: nothing is verified */
-	gas_plan_t *plan;
-	tool_progress_t progress;  /* shown by rank 0 */
-	bench_stage_t wrong_stage; /* of the first verdict that found something wrong on this rank, */
-	gas_verdict_t verdict;     /* and that verdict */
-} bench_run_t;
-
-static uint64_t now_ns(void)
+static bool is_rank_0(const bench_gas_session_t *session)
 {
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return tsr_world_rank(session->world) == 0;
 }
 
-static tsr_status_t run_and_wait(bench_run_t *run, int times)
+/** The plan shows that the shape fits; then inputs and reference are made. */
+static tsr_status_t begin(bench_gas_session_t *session)
 {
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < times; i++)
-		status = gas_plan_run(run->plan);
-	return status == TSR_OK ? gas_plan_sync(run->plan) : status;
-}
-
-/** Compares this rank's C; keeps the first verdict that finds something wrong. */
-static tsr_status_t judge(bench_run_t *run, bench_stage_t stage)
-{
-	gas_verdict_t verdict;
-	if (!run->reference || run->verdict.wrong)
-		return TSR_OK;
-	tsr_status_t status = gas_reference_check(run->reference, run->world, run->plan, &verdict);
-	if (status == TSR_OK && verdict.wrong) {
-		run->wrong_stage = stage;
-		run->verdict = verdict;
-	}
-	return status;
-}
-
-/* ---------------------------------------------------------------- the stages of a pattern */
-
-static tsr_status_t print_record(bench_run_t *run)
-{
-	tsr_record_entry_t *entries;
-	int *counts;
-	tsr_status_t status = bench_record_gather(run->world, &entries, &counts);
-	if (status != TSR_OK)
-		return status;
-	if (tsr_world_rank(run->world) == 0) {
-		(void)printf("%s, what each worker did in one run:\n", gas_pattern_name(gas_plan_config(run->plan)->pattern));
-		bench_print_record(tsr_world_size(run->world), entries, counts);
-	}
-	free(entries);
-	free(counts);
-	return TSR_OK;
-}
-
-/** One run with a record. A backend without one is no error: the columns say so. */
-static tsr_status_t recorded_run(bench_run_t *run, bench_traffic_t *traffic_out)
-{
-	tsr_status_t status = gas_plan_poison(run->plan, run->world);
-	if (status != TSR_OK)
-		return status;
-	status = tsr_record_start(run->world);
-	bool recorded = status == TSR_OK;
-	if (recorded || status == TSR_ERR_UNSUPPORTED)
-		status = run_and_wait(run, 1);
-	if (recorded && status == TSR_OK)
-		status = tsr_record_stop(run->world);
-	if (recorded && status == TSR_OK)
-		status = bench_record_sum(run->world, traffic_out);
-	if (recorded && status == TSR_OK && run->options->record)
-		status = print_record(run);
-	return status == TSR_OK ? judge(run, STAGE_FIRST) : status;
-}
-
-/** Two runs in a row, without waiting and with nothing reset: what is left of one must not serve the other. */
-static tsr_status_t repeated_run(bench_run_t *run)
-{
-	tsr_status_t status = run->reference ? gas_plan_poison(run->plan, run->world) : TSR_OK;
-	if (run->reference && status == TSR_OK)
-		status = run_and_wait(run, 2);
-	return status == TSR_OK ? judge(run, STAGE_REPEATED) : status;
-}
-
-static tsr_status_t timed_runs(bench_run_t *run, uint64_t *times_ns)
-{
-	int iterations = run->options->iterations;
-	tsr_status_t status = run->reference ? gas_plan_poison(run->plan, run->world) : TSR_OK;
-	if (status == TSR_OK)
-		status = run_and_wait(run, run->options->warmup);
-	for (int i = 0; status == TSR_OK && i < iterations; i++) {
-		tool_progress_step(&run->progress, "%s: timed runs", gas_pattern_name(gas_plan_config(run->plan)->pattern));
-		status = tsr_barrier(run->world);
-		uint64_t begin = now_ns();
-		if (status == TSR_OK)
-			status = run_and_wait(run, 1);
-		times_ns[i] = now_ns() - begin;
-	}
-	return status == TSR_OK ? judge(run, STAGE_TIMED) : status;
-}
-
-static int compare_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
-/** Each iteration lasts as long as its slowest rank. */
-static tsr_status_t agree_on_times(tsr_world_t *world, uint64_t *times_ns, int count)
-{
-	int ranks = tsr_world_size(world);
-	uint64_t *all = malloc((size_t)ranks * (size_t)count * sizeof *all);
-	if (!all)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times of %d ranks", count, ranks);
-	tsr_status_t status = tsr_allgather(world, times_ns, all, (size_t)count * sizeof *all);
-	for (int i = 0; status == TSR_OK && i < ranks * count; i++)
-		if (all[i] > times_ns[i % count])
-			times_ns[i % count] = all[i];
-	free(all);
-	qsort(times_ns, (size_t)count, sizeof *times_ns, compare_ns);
-	return status;
-}
-
-/** The first rank with something wrong speaks for all. */
-static tsr_status_t agree_on_verdict(const bench_run_t *run, bench_gas_result_t *result)
-{
-	struct {
-		bench_stage_t stage;
-		gas_verdict_t verdict;
-	} mine, all[TSR_MAX_RANKS];
-	memset(&mine, 0, sizeof mine); /* padding travels too */
-	mine.stage = run->wrong_stage;
-	mine.verdict = run->verdict;
-	tsr_status_t status = tsr_allgather(run->world, &mine, all, sizeof mine);
-	result->verified = run->reference != NULL;
-	result->wrong_rank = -1;
-	for (int r = 0; status == TSR_OK && r < tsr_world_size(run->world); r++) {
-		if (all[r].verdict.wrong == 0)
-			continue;
-		result->wrong_rank = r;
-		result->wrong_run = stage_names[all[r].stage];
-		result->verdict = all[r].verdict;
-		break;
-	}
-	return status;
-}
-
-/** What rank 0 alone does, and must do: where it fails, the world ends, so that no other rank waits for it. */
-static tsr_status_t rank_0_only(tsr_world_t *world, tsr_status_t status)
-{
-	if (status != TSR_OK)
-		tsr_abort(world, tsr_last_error());
-	return status;
-}
-
-/* ---------------------------------------------------------------- a pattern, and all */
-
-static tsr_status_t run_stages(bench_run_t *run, bench_gas_result_t *result)
-{
-	const bench_gas_options_t *options = run->options;
-	tsr_status_t status = gas_plan_fill(run->plan, run->world, &options->inputs);
-	if (status == TSR_OK)
-		status = recorded_run(run, &result->traffic);
-	if (status == TSR_OK)
-		status = repeated_run(run);
-	if (status == TSR_OK)
-		status = timed_runs(run, result->times_ns);
-	tool_progress_clear(&run->progress);
-	if (status == TSR_OK)
-		status = agree_on_times(run->world, result->times_ns, options->iterations);
-	if (status == TSR_OK)
-		status = agree_on_verdict(run, result);
-	if (status == TSR_OK && options->dump && tsr_world_rank(run->world) == 0)
-		status = rank_0_only(run->world, bench_gas_dump_c(options, run->world, run->plan));
-	return status;
-}
-
-/** The reference is made once a plan has shown that the shape fits. */
-static tsr_status_t run_pattern(bench_run_t *run, gas_pattern_t pattern, gas_reference_t **reference, bench_gas_result_t *result)
-{
-	const bench_gas_options_t *options = run->options;
-	bool first = tsr_world_rank(run->world) == 0;
+	const bench_gas_options_t *options = session->options;
 	gas_config_t config = options->config;
-	config.pattern = pattern;
-	result->iterations = options->iterations;
-	result->times_ns = calloc((size_t)options->iterations, sizeof *result->times_ns);
-	if (!result->times_ns)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times", options->iterations);
-	tsr_status_t status = gas_plan_create(run->world, &config, &run->plan);
+	for (int p = GAS_PATTERN_COUNT; p-- > 0;)
+		if (options->patterns[p])
+			config.pattern = (gas_pattern_t)p;
+	tsr_status_t status = gas_plan_create(session->world, &config, &session->plan);
 	if (status != TSR_OK)
 		return status;
-	result->config = *gas_plan_config(run->plan);
-	if (first && run->number == 0)
-		bench_gas_print_header(run->world, options);
-	if (options->verify && !*reference)
-		status = gas_reference_create(run->world, &options->config, &options->inputs, reference);
-	run->reference = *reference;
+	if (is_rank_0(session))
+		bench_gas_print_head(session->world, options);
+	status = gas_plan_fill(session->plan, session->world, &options->inputs);
+	if (status == TSR_OK && options->verify)
+		status = gas_reference_create(session->world, &config, &options->inputs, &session->reference);
 	if (status == TSR_OK)
-		status = run_stages(run, result);
-	if (status != TSR_OK)
-		return gas_plan_abandon(run->plan, status);
-	if (first)
-		bench_gas_print_result(result);
-	return gas_plan_destroy(run->plan);
+		status = tsr_event_create(session->world, &session->begin);
+	if (status == TSR_OK)
+		status = tsr_event_create(session->world, &session->end);
+	return status;
 }
 
-static tsr_status_t run_patterns(tsr_world_t *world, const bench_gas_options_t *options, bench_gas_result_t *results,
-				 int *count_out)
+static tsr_status_t run_pattern(bench_gas_session_t *session, gas_pattern_t pattern, bench_gas_result_t *result)
 {
-	gas_reference_t *reference = NULL;
+	const bench_gas_options_t *options = session->options;
+	gas_config_t config = options->config;
 	tsr_status_t status = TSR_OK;
+	config.pattern = pattern;
+	if (options->tune) {
+		result->trials = calloc(1, sizeof *result->trials);
+		if (!result->trials)
+			return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a list of trials");
+		status = bench_gas_tune(session, &config, result->trials);
+	} else if (!options->no_tuned) {
+		status = bench_gas_recall(session, &config, result);
+	}
+	if (status == TSR_OK)
+		status = gas_plan_adapt(session->plan, &config);
+	if (status == TSR_OK)
+		status = bench_gas_run(session, result);
+	if (status == TSR_OK && options->tune && result->judgement.wrong_rank < 0)
+		status = bench_gas_remember(session, result);
+	if (status == TSR_OK && options->dump && is_rank_0(session))
+		status = bench_rank_0_only(session->world, bench_gas_dump_c(options, session->world, session->plan));
+	return status;
+}
+
+static tsr_status_t run_patterns(bench_gas_session_t *session, findings_t *findings)
+{
+	const bench_gas_options_t *options = session->options;
+	bool first = is_rank_0(session);
+	tsr_status_t status = TSR_OK;
+	/* The table of a search stands above the row of its pattern, and so do the heads of the columns. */
+	if (first && !options->tune)
+		bench_gas_print_columns(&findings->baseline);
 	for (int p = 0; status == TSR_OK && p < GAS_PATTERN_COUNT; p++) {
-		bench_run_t run = {.options = options, .world = world, .number = *count_out};
 		if (!options->patterns[p])
 			continue;
-		if (tsr_world_rank(world) == 0)
-			run.progress = tool_progress_begin(options->iterations);
-		status = run_pattern(&run, (gas_pattern_t)p, &reference, &results[(*count_out)++]);
+		bench_gas_result_t *result = &findings->results[findings->count++];
+		status = run_pattern(session, (gas_pattern_t)p, result);
+		if (status != TSR_OK || !first)
+			continue;
+		if (result->trials) {
+			bench_gas_print_trials(result->trials);
+			bench_gas_print_columns(&findings->baseline);
+		}
+		bench_gas_print_result(result, &findings->baseline);
 	}
-	gas_reference_destroy(reference);
+	if (status == TSR_OK && first)
+		bench_gas_print_tuned(findings->results, findings->count);
 	return status;
+}
+
+/** The first failure's sentence stays: after one, what is left is the world's to release. */
+static tsr_status_t finish(bench_gas_session_t *session, tsr_status_t status)
+{
+	gas_reference_destroy(session->reference);
+	(void)tsr_event_destroy(session->begin);
+	(void)tsr_event_destroy(session->end);
+	return status == TSR_OK ? gas_plan_destroy(session->plan) : gas_plan_abandon(session->plan, status);
+}
+
+static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
+{
+	bench_gas_session_t session = {.options = &line, .world = world};
+	bool first = is_rank_0(&session);
+	tsr_status_t status = TSR_OK;
+	if (first && line.dump)
+		status = bench_rank_0_only(world, bench_gas_dump_inputs(&line));
+	if (status == TSR_OK)
+		status = begin(&session);
+	if (status == TSR_OK && line.baseline)
+		status = bench_gas_baseline(&session, &findings->baseline);
+	if (status == TSR_OK && line.baseline && first)
+		bench_gas_print_baseline(&session, &findings->baseline);
+	if (status == TSR_OK)
+		status = run_patterns(&session, findings);
+	if (status == TSR_OK && first && line.json)
+		status = bench_rank_0_only(
+			world, bench_gas_write_json(world, &line, &findings->baseline, findings->results, findings->count));
+	return finish(&session, status);
 }
 
 /** The entry of a rank. */
@@ -248,23 +128,17 @@ static int bench_rank(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	const bench_gas_options_t *options = &line;
-	bench_gas_result_t results[GAS_PATTERN_COUNT] = {{.iterations = 0}};
-	int count = 0, wrong = 0;
-	bool first = tsr_world_rank(world) == 0;
-	tsr_status_t status = TSR_OK;
-	if (first && options->dump)
-		status = rank_0_only(world, bench_gas_dump_inputs(options));
-	if (status == TSR_OK)
-		status = run_patterns(world, options, results, &count);
-	if (status == TSR_OK && first && options->json)
-		status = rank_0_only(world, bench_gas_write_json(world, options, results, count));
-	int code = status == TSR_OK ? 0 : tsr_fail(world);
-	for (int i = 0; i < count; i++) {
-		wrong += results[i].verified && results[i].wrong_rank >= 0;
-		free(results[i].times_ns);
+	findings_t findings = {.count = 0};
+	tsr_status_t status = run_all(world, &findings);
+	int code = status == TSR_OK ? TOOL_OK : tsr_fail(world);
+	bool wrong = findings.baseline.measured && findings.baseline.judgement.wrong_rank >= 0;
+	for (int i = 0; i < findings.count; i++) {
+		wrong = wrong || findings.results[i].judgement.wrong_rank >= 0;
+		bench_times_free(&findings.results[i].times);
+		free(findings.results[i].trials);
 	}
-	return code == 0 && wrong ? TOOL_FAILED : code;
+	bench_gas_baseline_free(&findings.baseline);
+	return code == TOOL_OK && wrong ? TOOL_FAILED : code;
 }
 
 int bench_gas(int argc, char **argv)

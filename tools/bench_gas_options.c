@@ -27,20 +27,26 @@ static const char help_text[] =
 	"      --tile MxNxK      of the main loop, one that is built (which should take least time)\n"
 	"      --blocks B        of a run on a rank, all resident together (one a tile)\n"
 	"      --comm-blocks C   of these, those that only send, in the two patterns that have such (a sixth)\n"
-	"  -i, --iterations I    timed runs of a pattern (10)\n"
+	"  -i, --iterations I    timed runs of a pattern (20)\n"
 	"  -w, --warmup W        runs before them (2)\n"
 	"      --verify          compare every element on every rank with a product in double precision\n"
 	"      --integers        inputs -4 .. 4: results must be right bit for bit; otherwise uniform in [-1, 1)\n"
 	"      --seed S          of the inputs (1)\n"
+	"      --baseline        measure what one would use instead on the same A and B: cuBLAS + NCCL on cuda, OpenBLAS and\n"
+	"                        memcpy on cpuemu; and print how the patterns compare with it\n"
+	"      --tune            search tile and blocks of each pattern, print what was tried, and remember the best\n"
+	"      --no-tuned        do not use what an earlier --tune has remembered\n"
 	"      --record          print what each worker of each block did in one run\n"
 	"      --json FILE       write the results as JSON\n"
 	"      --dump FILE       write A, B and each pattern's C as raw arrays; FILE.json says what is where\n"
 	"  -h, --help            this text\n\n"
 	"columns:\n"
-	"  median, spread   of the slowest rank's time from launch to end, over the timed runs\n"
+	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind another run\n"
 	"  written, read    bytes written into, and read back from, the ranks' own heaps in one run, operands apart; all ranks\n"
 	"  to peers         bytes stored into other ranks' heaps in one run; all ranks\n"
-	"  early            whether ranks first stored to a peer before their last product had ended\n\n"
+	"  early            whether ranks first stored to a peer before their last product had ended\n"
+	"  baseline, floor  with --baseline, instead of the above: how many times faster than product + all-gather, and how many\n"
+	"                   times the larger of the library's product and the stores to all other ranks at the rate of one pair\n\n"
 	"example:\n"
 	"  tessera bench gemm-all-scatter -n 8 --pattern all --shape 1024x1024x1024 --verify\n";
 
@@ -55,6 +61,9 @@ enum {
 	OPT_VERIFY,
 	OPT_INTEGERS,
 	OPT_SEED,
+	OPT_BASELINE,
+	OPT_TUNE,
+	OPT_NO_TUNED,
 	OPT_RECORD,
 	OPT_JSON,
 	OPT_DUMP
@@ -76,6 +85,9 @@ static const struct option long_options[] = {
 	{"verify",      no_argument,       NULL, OPT_VERIFY},
 	{"integers",    no_argument,       NULL, OPT_INTEGERS},
 	{"seed",        required_argument, NULL, OPT_SEED},
+	{"baseline",    no_argument,       NULL, OPT_BASELINE},
+	{"tune",        no_argument,       NULL, OPT_TUNE},
+	{"no-tuned",    no_argument,       NULL, OPT_NO_TUNED},
 	{"record",      no_argument,       NULL, OPT_RECORD},
 	{"json",        required_argument, NULL, OPT_JSON},
 	{"dump",        required_argument, NULL, OPT_DUMP},
@@ -221,6 +233,15 @@ static int take_option(int option, char **argv, bench_gas_options_t *o)
 	case OPT_INTEGERS:
 		o->inputs.integers = true;
 		return TOOL_OK;
+	case OPT_BASELINE:
+		o->baseline = true;
+		return TOOL_OK;
+	case OPT_TUNE:
+		o->tune = true;
+		return TOOL_OK;
+	case OPT_NO_TUNED:
+		o->no_tuned = true;
+		return TOOL_OK;
 	case OPT_RECORD:
 		o->record = true;
 		return TOOL_OK;
@@ -270,9 +291,27 @@ static tsr_status_t check_writable(const char *option, const char *path, const c
 	return TSR_OK;
 }
 
-static tsr_status_t check_options(const bench_gas_options_t *options)
+/** That a search can be remembered is known before it; what cannot be recalled is told, and left alone. */
+static tsr_status_t check_tune_file(bench_gas_options_t *options)
+{
+	char path[PATH_MAX];
+	if (!options->tune && (options->no_tuned || !bench_gas_is_automatic(options)))
+		return TSR_OK;
+	tsr_status_t status = tune_file_path(path);
+	if (status == TSR_OK)
+		status = tune_file_check(path);
+	if (status == TSR_OK || options->tune)
+		return status;
+	(void)fprintf(stderr, "tessera " COMMAND ": %s; going on without them\n", tsr_last_error());
+	options->no_tuned = true;
+	return TSR_OK;
+}
+
+static tsr_status_t check_options(bench_gas_options_t *options)
 {
 	tsr_status_t status = TSR_OK;
+	if (options->tune && options->no_tuned)
+		return tsr_error(TSR_ERR_ARGUMENT, "--tune and --no-tuned contradict each other; give one of them");
 	gas_config_t config = options->config;
 	for (int p = 0; status == TSR_OK && p < GAS_PATTERN_COUNT; p++) {
 		config.pattern = (gas_pattern_t)p;
@@ -285,7 +324,7 @@ static tsr_status_t check_options(const bench_gas_options_t *options)
 		status = check_writable("--json", options->json, "");
 	if (status == TSR_OK && options->dump)
 		status = check_writable("--dump", options->dump, ".json");
-	return status;
+	return status == TSR_OK ? check_tune_file(options) : status;
 }
 
 bool bench_gas_options_read(int argc, char **argv, bench_gas_options_t *options_out, int *code_out)
@@ -296,7 +335,7 @@ bool bench_gas_options_read(int argc, char **argv, bench_gas_options_t *options_
 		.patterns = {true, true, true, true, true},
 		.config = {.m = 1024, .n = 1024, .k = 1024, .dtype = TSR_BF16},
 		.inputs = {.seed = 1},
-		.iterations = 10,
+		.iterations = 20,
 		.warmup = 2,
 	};
 	int code = read_line(argc, argv, &options, &help);

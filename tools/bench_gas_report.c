@@ -1,19 +1,13 @@
-/* What `tessera bench gemm-all-scatter` says: a line a pattern, rows a worker, JSON. */
-#include <errno.h>
+/* What `tessera bench gemm-all-scatter` prints: the baseline, the trials of a search, a line a pattern. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/bench.h"
 
 /* ---------------------------------------------------------------- pieces */
 
-enum { SHORT_TEXT = 24 };
-
-/** "640", "1.5K", "33.0M". */
-static const char *bytes_text(uint64_t bytes, char text_out[SHORT_TEXT])
+const char *bench_bytes_text(uint64_t bytes, char text_out[BENCH_SHORT_TEXT])
 {
 	static const char units[] = "KMGTPE";
 	double value = (double)bytes;
@@ -21,41 +15,27 @@ static const char *bytes_text(uint64_t bytes, char text_out[SHORT_TEXT])
 	for (; value >= 1024.0; unit++)
 		value /= 1024.0;
 	if (unit < 0)
-		(void)snprintf(text_out, SHORT_TEXT, "%" PRIu64, bytes);
+		(void)snprintf(text_out, BENCH_SHORT_TEXT, "%" PRIu64, bytes);
 	else
-		(void)snprintf(text_out, SHORT_TEXT, "%.1f%c", value, units[unit]);
+		(void)snprintf(text_out, BENCH_SHORT_TEXT, "%.1f%c", value, units[unit]);
 	return text_out;
 }
 
-static const char *tile_text(gas_tile_size_t tile, char text_out[SHORT_TEXT])
+static const char *tile_text(gas_tile_size_t tile, char text_out[BENCH_SHORT_TEXT])
 {
-	(void)snprintf(text_out, SHORT_TEXT, "%dx%dx%d", tile.m, tile.n, tile.k);
+	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%dx%dx%d", tile.m, tile.n, tile.k);
 	return text_out;
 }
 
-static const char *placement_name(const tsr_world_t *world)
+static const char *spread_text(const bench_times_t *times, char text_out[BENCH_SHORT_TEXT])
 {
-	return tsr_world_in_threads(world) ? "thread" : "process";
-}
-
-static uint64_t median_ns(const bench_gas_result_t *result)
-{
-	int middle = result->iterations / 2;
-	if (result->iterations % 2)
-		return result->times_ns[middle];
-	return (result->times_ns[middle - 1] + result->times_ns[middle]) / 2;
-}
-
-/** Of the whole product, by the median. */
-static double gflops(const bench_gas_result_t *result)
-{
-	double operations = 2.0 * (double)result->config.m * (double)result->config.n * (double)result->config.k;
-	uint64_t ns = median_ns(result);
-	return ns ? operations / (double)ns : 0.0;
+	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%.3f .. %.3f", (double)times->ns[0] * 1e-6,
+		       (double)times->ns[times->count - 1] * 1e-6);
+	return text_out;
 }
 
 /** yes, no, how many of the ranks that send, or - where none does. */
-static const char *early_text(const bench_traffic_t *traffic, char text_out[SHORT_TEXT])
+static const char *early_text(const bench_traffic_t *traffic, char text_out[BENCH_SHORT_TEXT])
 {
 	if (traffic->senders == 0)
 		return "-";
@@ -63,168 +43,203 @@ static const char *early_text(const bench_traffic_t *traffic, char text_out[SHOR
 		return "no";
 	if (traffic->early_senders == traffic->senders)
 		return "yes";
-	(void)snprintf(text_out, SHORT_TEXT, "%d of %d", traffic->early_senders, traffic->senders);
+	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%d of %d", traffic->early_senders, traffic->senders);
 	return text_out;
 }
 
-/* ---------------------------------------------------------------- the table */
+/** 10^12 operations a second, of a product of `cols` columns. */
+static double tflops(const gas_config_t *c, int64_t cols, uint64_t ns)
+{
+	return ns ? 2.0 * (double)c->m * (double)cols * (double)c->k / (double)ns * 1e-3 : 0.0;
+}
 
-void bench_gas_print_header(const tsr_world_t *world, const bench_gas_options_t *options)
+/** A NaN is what C was poisoned with: no product of the inputs is one. */
+static const char *got_text(double got, char text_out[BENCH_SHORT_TEXT])
+{
+	if (isnan(got))
+		return "NaN (never stored)";
+	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%.9g", got);
+	return text_out;
+}
+
+static void print_verdict(const gas_config_t *config, const bench_judgement_t *judgement)
+{
+	const gas_verdict_t *v = &judgement->verdict;
+	char got[BENCH_SHORT_TEXT];
+	if (!judgement->verified)
+		(void)printf("not verified\n");
+	else if (judgement->wrong_rank < 0)
+		(void)printf("ok\n");
+	else
+		(void)printf("WRONG on rank %d after the %s: C(%" PRId64 ", %" PRId64 ") is %s, expected %.9g within %.3g; %" PRId64
+			     " of %" PRId64 " elements are wrong\n",
+			     judgement->wrong_rank, judgement->wrong_run, v->row, v->col, got_text(v->got, got), v->expected,
+			     v->bound, v->wrong, config->m * config->n);
+}
+
+/* ---------------------------------------------------------------- the head, and the baseline */
+
+void bench_gas_print_head(const tsr_world_t *world, const bench_gas_options_t *options)
 {
 	const gas_config_t *c = &options->config;
 	tsr_device_props_t device = {.name = "?"};
 	(void)tsr_world_device(world, &device);
 	(void)printf("GEMM + all-scatter, %" PRId64 "x%" PRId64 "x%" PRId64
 		     " %s, %d ranks (one %s each) on %s (%s), %s inputs, seed %" PRIu64 "; %s\n",
-		     c->m, c->n, c->k, tsr_dtype_name(c->dtype), tsr_world_size(world), placement_name(world),
-		     tsr_world_backend(world), device.name, options->inputs.integers ? "integer" : "random", options->inputs.seed,
+		     c->m, c->n, c->k, tsr_dtype_name(c->dtype), tsr_world_size(world),
+		     tsr_world_in_threads(world) ? "thread" : "process", tsr_world_backend(world), device.name,
+		     options->inputs.integers ? "integer" : "random", options->inputs.seed,
 		     options->verify ? "every element on every rank is verified" : "not verified");
-	(void)printf("%-27s %10s %9s %15s %8s %8s %8s %8s %8s %6s  %s\n", "pattern", "tile", "median ms", "spread ms", "GFLOP/s",
-		     "launches", "written", "read", "to peers", "early", "verdict");
 	(void)fflush(stdout);
 }
 
-/** A NaN is what C was poisoned with: no product of the inputs is one. */
-static const char *got_text(double got, char text_out[SHORT_TEXT])
+/** "what   median   spread", without the end of the line. */
+static void print_times(const char *what, const bench_times_t *times)
 {
-	if (isnan(got))
-		return "NaN (never stored)";
-	(void)snprintf(text_out, SHORT_TEXT, "%.9g", got);
-	return text_out;
+	char spread[BENCH_SHORT_TEXT];
+	(void)printf("  %-38s %9.3f %18s", what, (double)bench_median_ns(times) * 1e-6, spread_text(times, spread));
 }
 
-static void print_verdict(const bench_gas_result_t *result)
+/** One row of the baseline: what the step does, and the rate of what is done in it; or why it was not measured. */
+static void print_step(const bench_gas_session_t *session, const bench_gas_baseline_t *b, bench_step_t step, const char *what)
 {
-	const gas_verdict_t *v = &result->verdict;
-	char got[SHORT_TEXT];
-	if (!result->verified)
-		(void)printf("not verified\n");
-	else if (result->wrong_rank < 0)
-		(void)printf("ok\n");
+	const gas_config_t *c = &session->options->config;
+	uint64_t ns = bench_median_ns(&b->times[step]);
+	if (b->missing[step][0]) {
+		(void)printf("  %-38s %9s  %s\n", what, "-", b->missing[step]);
+		return;
+	}
+	print_times(what, &b->times[step]);
+	if (step == BENCH_PRODUCT)
+		(void)printf(" %10.3f TFLOP/s on rank 0\n", tflops(c, gas_share(c->n, 0, tsr_world_size(session->world)).cols, ns));
+	else if (step == BENCH_GATHER)
+		(void)printf("\n");
+	else if (step == BENCH_PUSH_PAIR || step == BENCH_PUSH_ALL)
+		(void)printf(" %10.1f GB/s out of a rank\n", step == BENCH_PUSH_PAIR ? b->pair_gbps : b->all_gbps);
 	else
-		(void)printf("WRONG on rank %d after the %s: C(%" PRId64 ", %" PRId64 ") is %s, expected %.9g within %.3g; %" PRId64
-			     " of %" PRId64 " elements are wrong\n",
-			     result->wrong_rank, result->wrong_run, v->row, v->col, got_text(v->got, got), v->expected, v->bound,
-			     v->wrong, result->config.m * result->config.n);
+		(void)printf(" %10.3f TFLOP/s of all", tflops(c, c->n, ns));
+	if (step == BENCH_BOTH)
+		(void)printf("\n");
+	if (step == BENCH_LAYOUT) {
+		(void)printf(", ");
+		print_verdict(c, &b->judgement);
+	}
 }
 
-void bench_gas_print_result(const bench_gas_result_t *result)
+static void print_own_product(const bench_gas_session_t *session, const bench_gas_baseline_t *b)
 {
-	const bench_traffic_t *t = &result->traffic;
-	char tile[SHORT_TEXT], spread[2 * SHORT_TEXT], launches[SHORT_TEXT] = "?";
-	char written[SHORT_TEXT] = "?", read[SHORT_TEXT] = "?", sent[SHORT_TEXT] = "?", early[SHORT_TEXT] = "?";
-	(void)snprintf(spread, sizeof spread, "%.2f .. %.2f", (double)result->times_ns[0] * 1e-6,
-		       (double)result->times_ns[result->iterations - 1] * 1e-6);
+	const gas_config_t *c = &session->options->config;
+	char what[2 * BENCH_SHORT_TEXT], tile[BENCH_SHORT_TEXT];
+	uint64_t ours = bench_median_ns(&b->product), theirs = bench_median_ns(&b->times[BENCH_PRODUCT]);
+	(void)snprintf(what, sizeof what, "product by Tessera, %s", tile_text(b->product_config.tile, tile));
+	print_times(what, &b->product);
+	(void)printf(" %10.3f TFLOP/s on rank 0", tflops(c, gas_share(c->n, 0, tsr_world_size(session->world)).cols, ours));
+	if (theirs && ours)
+		(void)printf(", %.3f of the library's", (double)theirs / (double)ours);
+	(void)printf("\n");
+}
+
+void bench_gas_print_baseline(const bench_gas_session_t *session, const bench_gas_baseline_t *b)
+{
+	char bytes[BENCH_SHORT_TEXT], pair[3 * BENCH_SHORT_TEXT], all[3 * BENCH_SHORT_TEXT];
+	(void)bench_bytes_text(b->push_bytes, bytes);
+	(void)snprintf(pair, sizeof pair, "plain stores, rank 0 to 1, %s", bytes);
+	(void)snprintf(all, sizeof all, "plain stores, each to each, %s", bytes);
+	(void)printf("  %-38s %9s %18s\n", b->name, "median ms", "spread ms");
+	print_step(session, b, BENCH_PRODUCT, "product");
+	print_own_product(session, b);
+	print_step(session, b, BENCH_GATHER, "all-gather");
+	print_step(session, b, BENCH_BOTH, "product + all-gather: the baseline");
+	print_step(session, b, BENCH_LAYOUT, "the same, + columns to their places");
+	print_step(session, b, BENCH_PUSH_PAIR, pair);
+	print_step(session, b, BENCH_PUSH_ALL, all);
+	if (b->floor_ns)
+		(void)printf("  floor: %.3f ms, the larger of the library's product and %.3f ms of stores at one pair's rate\n",
+			     (double)b->floor_ns * 1e-6, (double)b->exchange_ns * 1e-6);
+	else
+		(void)printf("  floor: not known without the above\n");
+	(void)fflush(stdout);
+}
+
+/* ---------------------------------------------------------------- a search */
+
+void bench_gas_print_trials(const bench_trials_t *trials)
+{
+	(void)printf("  %-27s %12s %6s %7s %8s %9s\n", "tried", "tile", "blocks", "sending", "samples", "median ms");
+	for (int i = 0; i < trials->count; i++) {
+		const bench_trial_t *t = &trials->trial[i];
+		char tile[BENCH_SHORT_TEXT];
+		(void)printf("  %-27s %12s %6d %7d %8d %9.3f%s\n", gas_pattern_name(t->config.pattern),
+			     tile_text(t->config.tile, tile), t->config.blocks, t->config.comm_blocks, t->samples,
+			     (double)t->median_ns * 1e-6,
+			     t->best        ? "  best"
+			     : t->abandoned ? "  given up"
+					    : "");
+	}
+	(void)fflush(stdout);
+}
+
+void bench_gas_print_tuned(const bench_gas_result_t *results, int count)
+{
+	int told = 0;
+	for (int i = 0; i < count; i++)
+		if (results[i].remembered)
+			(void)printf("%s%s (%s)", told++ ? ", " : "tile and blocks as --tune has found them: ",
+				     gas_pattern_name(results[i].config.pattern), results[i].tuned_on);
+	if (told)
+		(void)printf("; --no-tuned leaves them out\n");
+	(void)fflush(stdout);
+}
+
+/* ---------------------------------------------------------------- the table */
+
+void bench_gas_print_columns(const bench_gas_baseline_t *baseline)
+{
+	(void)printf("%-27s %12s %9s %18s %8s ", "pattern", "tile", "median ms", "spread ms", "TFLOP/s");
+	if (baseline->measured)
+		(void)printf("%9s %8s  ", "baseline", "floor");
+	else
+		(void)printf("%8s %8s %8s %8s %6s  ", "launches", "written", "read", "to peers", "early");
+	(void)printf("verdict\n");
+	(void)fflush(stdout);
+}
+
+/** How many times faster than the baseline, and how many times the floor. */
+static void print_ratios(const bench_gas_baseline_t *baseline, uint64_t ns)
+{
+	char faster[BENCH_SHORT_TEXT] = "?", over[BENCH_SHORT_TEXT] = "?";
+	uint64_t both = bench_median_ns(&baseline->times[BENCH_BOTH]);
+	if (both && ns)
+		(void)snprintf(faster, sizeof faster, "%.3fx", (double)both / (double)ns);
+	if (baseline->floor_ns)
+		(void)snprintf(over, sizeof over, "%.3fx", (double)ns / (double)baseline->floor_ns);
+	(void)printf("%9s %8s  ", faster, over);
+}
+
+static void print_traffic(const bench_traffic_t *t)
+{
+	char launches[BENCH_SHORT_TEXT] = "?", early[BENCH_SHORT_TEXT] = "?";
+	char written[BENCH_SHORT_TEXT] = "?", read[BENCH_SHORT_TEXT] = "?", sent[BENCH_SHORT_TEXT] = "?";
 	if (t->recorded) {
 		(void)snprintf(launches, sizeof launches, "%d", t->launches);
-		(void)bytes_text(t->local_written_bytes, written);
-		(void)bytes_text(t->local_read_bytes, read);
-		(void)bytes_text(t->remote_written_bytes, sent);
+		(void)bench_bytes_text(t->local_written_bytes, written);
+		(void)bench_bytes_text(t->local_read_bytes, read);
+		(void)bench_bytes_text(t->remote_written_bytes, sent);
 	}
-	(void)printf("%-27s %10s %9.2f %15s %8.2f %8s %8s %8s %8s %6s  ", gas_pattern_name(result->config.pattern),
-		     tile_text(result->config.tile, tile), (double)median_ns(result) * 1e-6, spread, gflops(result), launches,
-		     written, read, sent, t->recorded ? early_text(t, early) : early);
-	print_verdict(result);
-	(void)fflush(stdout);
+	(void)printf("%8s %8s %8s %8s %6s  ", launches, written, read, sent, t->recorded ? early_text(t, early) : early);
 }
 
-/* ---------------------------------------------------------------- rows a worker */
-
-/** Microseconds since `origin`, or "-" for a stamp that is none. */
-static const char *since_text(uint64_t stamp_ns, uint64_t origin_ns, char text_out[SHORT_TEXT])
-{
-	if (stamp_ns == 0)
-		return "-";
-	(void)snprintf(text_out, SHORT_TEXT, "%.1f", (double)(stamp_ns - origin_ns) * 1e-3);
-	return text_out;
-}
-
-static void print_row(int rank, const tsr_record_entry_t *e, uint64_t origin_ns)
-{
-	char operands[SHORT_TEXT], written[SHORT_TEXT], read[SHORT_TEXT], sent[SHORT_TEXT];
-	char remote[SHORT_TEXT], product[SHORT_TEXT];
-	(void)printf("  %4d %6d %6d %5d %6d  %-21s %-16s %8" PRIu64 " %8s %8s %8s %8s %10.1f %10.1f %10s %10s\n", rank, e->launch,
-		     e->stream, e->block, e->worker, e->kernel, e->role[0] ? e->role : "-", e->products,
-		     bytes_text(e->operand_bytes, operands), bytes_text(e->local_written_bytes, written),
-		     bytes_text(e->local_read_bytes, read), bytes_text(e->remote_written_bytes, sent),
-		     (double)(e->begin_ns - origin_ns) * 1e-3, (double)(e->end_ns - origin_ns) * 1e-3,
-		     since_text(e->first_remote_ns, origin_ns, remote), since_text(e->last_product_ns, origin_ns, product));
-}
-
-void bench_print_record(int ranks, const tsr_record_entry_t *entries, const int *counts)
-{
-	(void)printf("  %4s %6s %6s %5s %6s  %-21s %-16s %8s %8s %8s %8s %8s %10s %10s %10s %10s\n", "rank", "launch", "stream",
-		     "block", "worker", "kernel", "role", "products", "operands", "written", "read", "to peers", "begin us",
-		     "end us", "1st remote", "last prod.");
-	for (int r = 0; r < ranks; entries += counts[r++]) {
-		uint64_t origin = UINT64_MAX;
-		for (int i = 0; i < counts[r]; i++)
-			origin = entries[i].begin_ns < origin ? entries[i].begin_ns : origin;
-		for (int i = 0; i < counts[r]; i++)
-			print_row(r, &entries[i], origin);
-	}
-	(void)fflush(stdout);
-}
-
-/* ---------------------------------------------------------------- JSON */
-
-static json_t *traffic_json(const bench_traffic_t *t)
-{
-	if (!t->recorded)
-		return json_null();
-	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i}", "launches", t->launches, "products",
-			 (json_int_t)t->products, "operand_bytes", (json_int_t)t->operand_bytes, "local_written_bytes",
-			 (json_int_t)t->local_written_bytes, "local_read_bytes", (json_int_t)t->local_read_bytes,
-			 "remote_written_bytes", (json_int_t)t->remote_written_bytes, "remote_read_bytes",
-			 (json_int_t)t->remote_read_bytes, "senders", t->senders, "senders_before_last_product", t->early_senders);
-}
-
-static json_t *verdict_json(const bench_gas_result_t *result)
-{
-	const gas_verdict_t *v = &result->verdict;
-	if (!result->verified)
-		return json_null();
-	if (result->wrong_rank < 0)
-		return json_pack("{s:b}", "ok", 1);
-	/* JSON has no NaN: what was got goes as text. */
-	char got[SHORT_TEXT + 8];
-	(void)snprintf(got, sizeof got, "%.17g", v->got);
-	return json_pack("{s:b, s:i, s:s, s:I, s:I, s:s, s:f, s:f, s:I}", "ok", 0, "rank", result->wrong_rank, "run",
-			 result->wrong_run, "row", (json_int_t)v->row, "col", (json_int_t)v->col, "got", got, "expected",
-			 v->expected, "bound", v->bound, "wrong_elements", (json_int_t)v->wrong);
-}
-
-static json_t *result_json(const bench_gas_result_t *result)
+void bench_gas_print_result(const bench_gas_result_t *result, const bench_gas_baseline_t *baseline)
 {
 	const gas_config_t *c = &result->config;
-	json_t *times = json_array();
-	for (int i = 0; i < result->iterations; i++)
-		(void)json_array_append_new(times, json_integer((json_int_t)result->times_ns[i]));
-	return json_pack("{s:s, s:[i,i,i], s:i, s:i, s:I, s:f, s:o, s:o, s:o}", "pattern", gas_pattern_name(c->pattern), "tile",
-			 c->tile.m, c->tile.n, c->tile.k, "blocks", c->blocks, "comm_blocks", c->comm_blocks, "median_ns",
-			 (json_int_t)median_ns(result), "gflops", gflops(result), "times_ns", times, "traffic",
-			 traffic_json(&result->traffic), "verdict", verdict_json(result));
-}
-
-tsr_status_t bench_gas_write_json(const tsr_world_t *world, const bench_gas_options_t *options, const bench_gas_result_t *results,
-				  int count)
-{
-	const gas_config_t *c = &options->config;
-	json_t *patterns = json_array();
-	for (int i = 0; i < count; i++)
-		(void)json_array_append_new(patterns, result_json(&results[i]));
-	json_t *root = json_pack("{s:s, s:s, s:s, s:i, s:{s:I, s:I, s:I}, s:s, s:I, s:b, s:i, s:o}", "workload", "gemm-all-scatter",
-				 "backend", tsr_world_backend(world), "placement", placement_name(world), "ranks",
-				 tsr_world_size(world), "shape", "m", (json_int_t)c->m, "n", (json_int_t)c->n, "k",
-				 (json_int_t)c->k, "dtype", tsr_dtype_name(c->dtype), "seed", (json_int_t)options->inputs.seed,
-				 "integers", options->inputs.integers, "warmup", options->warmup, "patterns", patterns);
-	if (!root)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the results as JSON");
-	errno = 0;
-	int failed = json_dump_file(root, options->json, JSON_INDENT(2));
-	json_decref(root);
-	if (failed)
-		return tsr_error(TSR_ERR_SYSTEM, "--json: '%s' cannot be written: %s", options->json,
-				 errno ? strerror(errno) : "unknown error");
-	return TSR_OK;
+	char tile[BENCH_SHORT_TEXT], spread[BENCH_SHORT_TEXT];
+	uint64_t ns = bench_median_ns(&result->times);
+	(void)printf("%-27s %12s %9.3f %18s %8.3f ", gas_pattern_name(c->pattern), tile_text(c->tile, tile), (double)ns * 1e-6,
+		     spread_text(&result->times, spread), tflops(c, c->n, ns));
+	if (baseline->measured)
+		print_ratios(baseline, ns);
+	else
+		print_traffic(&result->traffic);
+	print_verdict(c, &result->judgement);
+	(void)fflush(stdout);
 }

@@ -33,6 +33,7 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	device->env.size = host->size;
 	device->env.cpus = usable_cpus();
 	snprintf(device->props.name, sizeof device->props.name, "CPU emulator");
+	device->props.ordinal = -1;
 	device->props.resident_blocks = options.resident_blocks;
 	device->props.workers_per_block = options.max_workers;
 	device->props.shared_bytes = options.shared_bytes;

@@ -58,6 +58,7 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 				 "out of CUDA_VISIBLE_DEVICES",
 				 ordinal, props->name, device->host->rank, device->major, device->minor, tsr_cuda_check_image.arch);
 	device->block_shared_bytes = (size_t)block_shared;
+	props->ordinal = ordinal;
 	/* One block a multiprocessor is what every kernel that can be launched at all has. */
 	props->resident_blocks = device->sms;
 	props->workers_per_block = TSR_GPU_MAX_WORKERS;

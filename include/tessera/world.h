@@ -53,7 +53,8 @@ uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
 /** Device properties of this rank. They can be set on the emulator (TESSERA_CPUEMU_*). */
 typedef struct tsr_device_props {
 	char name[64];
-	int resident_blocks;   /* blocks that can be on the device at one time */
+	int ordinal;         /* which of the devices that the vendor's runtime shows this process; -1 where it has no such count */
+	int resident_blocks; /* blocks that can be on the device at one time */
 	int workers_per_block; /* the most workers a block can be split into */
 	size_t shared_bytes;   /* shared memory a block can have */
 } tsr_device_props_t;

@@ -70,6 +70,15 @@ typedef struct gas_plan gas_plan_t;
  */
 tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas_plan_t **plan_out);
 
+/**
+ * Makes the plan one of another pattern, tile or split of blocks, for the same product: A, B and C stay as they are.
+ *
+ * Called by:  collective, one thread a rank; every rank with the same `config`. Waits for the plan's runs.
+ * Errors:     those of gas_plan_create, and TSR_ERR_ARGUMENT for another shape or dtype. The plan is as it was before, unless
+ *             waiting for its runs or creating a stream failed.
+ */
+tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config);
+
 /** Waits for the plan's runs and releases it. Collective; null on every rank is TSR_OK. The first error; released all the same. */
 tsr_status_t gas_plan_destroy(gas_plan_t *plan);
 
@@ -93,6 +102,12 @@ tsr_view_t gas_plan_c(const gas_plan_t *plan);
  * Called by:  one thread a rank; every rank equally often. Errors: those of tsr_launch and tsr_launch_group.
  */
 tsr_status_t gas_plan_run(gas_plan_t *plan);
+
+/** Starts the product of this rank's columns alone, into its own C: bulk-synchronous plans only. Not collective; else as above. */
+tsr_status_t gas_plan_run_product(gas_plan_t *plan);
+
+/** The stream on which runs begin and end: events recorded there before and after a run enclose it. As long as the plan. */
+tsr_stream_t *gas_plan_stream(const gas_plan_t *plan);
 
 /** Waits until this rank's runs have ended. Errors: those of tsr_stream_sync. */
 tsr_status_t gas_plan_sync(gas_plan_t *plan);

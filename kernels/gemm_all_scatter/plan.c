@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
@@ -217,21 +218,23 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 
 /* ---------------------------------------------------------------- life */
 
+/** Those that the pattern needs and an earlier one has not left. */
 static tsr_status_t create_streams(gas_plan_t *plan)
 {
-	tsr_status_t status = tsr_stream_create(plan->world, &plan->main);
-	if (status != TSR_OK || plan->config.pattern != GAS_PRODUCER_CONSUMER)
+	tsr_status_t status = plan->main ? TSR_OK : tsr_stream_create(plan->world, &plan->main);
+	if (status != TSR_OK || plan->config.pattern != GAS_PRODUCER_CONSUMER || plan->joined)
 		return status;
-	status = tsr_stream_create(plan->world, &plan->side);
-	if (status == TSR_OK)
+	if (!plan->side)
+		status = tsr_stream_create(plan->world, &plan->side);
+	if (status == TSR_OK && !plan->forked)
 		status = tsr_event_create(plan->world, &plan->forked);
 	if (status == TSR_OK)
 		status = tsr_event_create(plan->world, &plan->joined);
 	return status;
 }
 
-/** Fills `plan` in; what has been made when an error comes is gas_plan_destroy's to release. */
-static tsr_status_t build(gas_plan_t *plan)
+/** Fills in what is automatic and finds the kernels; allocates nothing. */
+static tsr_status_t decide(gas_plan_t *plan)
 {
 	int ranks = tsr_world_size(plan->world);
 	tsr_device_props_t device;
@@ -242,9 +245,16 @@ static tsr_status_t build(gas_plan_t *plan)
 		status = find_kernels(plan, &device);
 	if (status == TSR_OK)
 		status = choose_blocks(&plan->config, ranks, &device);
+	return status;
+}
+
+/** Fills `plan` in; what has been made when an error comes is gas_plan_destroy's to release. */
+static tsr_status_t build(gas_plan_t *plan)
+{
+	tsr_status_t status = decide(plan);
 	if (status != TSR_OK)
 		return status;
-	gas_sizes_t sizes = plan_sizes(&plan->config, ranks);
+	gas_sizes_t sizes = plan_sizes(&plan->config, tsr_world_size(plan->world));
 	status = check_heap(plan, &sizes);
 	if (status == TSR_OK)
 		status = allocate(plan, &sizes);
@@ -273,6 +283,37 @@ tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas
 static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
 {
 	return earlier != TSR_OK ? earlier : later;
+}
+
+static bool same_product(const gas_config_t *a, const gas_config_t *b)
+{
+	return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype;
+}
+
+/** The tiles' flags alone depend on what may change: new ones are there before the old ones go. */
+tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
+{
+	gas_plan_t next = *plan;
+	TSR_HEAP void *tile_ready = NULL, *before = plan->args.tile_ready;
+	next.config = *config;
+	memset(next.kernels, 0, sizeof next.kernels);
+	tsr_status_t status = gas_config_check(config, tsr_world_size(plan->world));
+	if (status == TSR_OK && !same_product(config, &plan->config))
+		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make another plan for another product");
+	if (status == TSR_OK)
+		status = decide(&next);
+	if (status != TSR_OK)
+		return status;
+	gas_sizes_t sizes = plan_sizes(&next.config, tsr_world_size(plan->world));
+	status = allocate_flags(plan, sizes.tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
+	if (status != TSR_OK)
+		return status;
+	next.args.tile_ready = (TSR_HEAP uint64_t *)tile_ready;
+	next.args.gemm_blocks = next.config.blocks - next.config.comm_blocks;
+	*plan = next;
+	status = create_streams(plan);
+	/* Waits for the runs with the old flags, and for every rank: so the new ones are clear on all. */
+	return first_error(status, tsr_heap_free(plan->world, before));
 }
 
 tsr_status_t gas_plan_destroy(gas_plan_t *plan)
@@ -305,6 +346,11 @@ tsr_status_t gas_plan_abandon(gas_plan_t *plan, tsr_status_t status)
 const gas_config_t *gas_plan_config(const gas_plan_t *plan)
 {
 	return &plan->config;
+}
+
+tsr_stream_t *gas_plan_stream(const gas_plan_t *plan)
+{
+	return plan->main;
 }
 
 tsr_view_t gas_plan_a(const gas_plan_t *plan)
@@ -356,6 +402,14 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 tsr_status_t gas_plan_run(gas_plan_t *plan)
 {
 	return plan->config.pattern == GAS_PRODUCER_CONSUMER ? run_side_by_side(plan) : run_in_turn(plan);
+}
+
+tsr_status_t gas_plan_run_product(gas_plan_t *plan)
+{
+	if (plan->config.pattern != GAS_BULK_SYNCHRONOUS)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "pattern %s does not compute without sending; use %s",
+				 gas_pattern_name(plan->config.pattern), gas_pattern_name(GAS_BULK_SYNCHRONOUS));
+	return tsr_launch(plan->main, plan->kernels[0], plan->config.blocks, &plan->args);
 }
 
 tsr_status_t gas_plan_sync(gas_plan_t *plan)

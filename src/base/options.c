@@ -92,6 +92,13 @@ static tsr_status_t read_bytes(const char *name, const char *text, size_t low, s
 	return TSR_OK;
 }
 
+static tsr_status_t read_tune_file(const char *name, const char *text, tsr_options_t *options)
+{
+	(void)name; /* a path is judged where it is opened */
+	options->tune_file = text;
+	return TSR_OK;
+}
+
 static tsr_status_t read_heap_size(const char *name, const char *text, tsr_options_t *options)
 {
 	return read_bytes(name, text, 4096, (size_t)1 << 46, &options->heap_bytes);
@@ -137,6 +144,8 @@ static const option_t table[] = {
 	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have", read_workers},
 	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device", read_shared_size},
 	{"TESSERA_CUDA_HEAP", "vmm", "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
+	{"TESSERA_TUNE_FILE", NULL, "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
+	 read_tune_file},
 	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why", read_log},
 };
 enum { COUNT = sizeof table / sizeof *table };

@@ -11,17 +11,18 @@
 
 /** Every setting, read and checked. Strings live as long as the process. */
 typedef struct tsr_options {
-	const char *backend;  /* TESSERA_BACKEND: null where not set */
-	bool threads;         /* TESSERA_PLACEMENT=process|thread */
-	int rank, size;       /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
-	const char *job;      /* TESSERA_JOB: null where not set */
-	size_t heap_bytes;    /* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
-	uint64_t deadline_ns; /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
-	int resident_blocks;  /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
-	int max_workers;      /* TESSERA_CPUEMU_WORKERS; workers a block may have; default 8 */
-	size_t shared_bytes;  /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
-	bool cuda_ipc;        /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
-	bool verbose;         /* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
+	const char *backend;   /* TESSERA_BACKEND: null where not set */
+	bool threads;          /* TESSERA_PLACEMENT=process|thread */
+	int rank, size;        /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
+	const char *job;       /* TESSERA_JOB: null where not set */
+	size_t heap_bytes;     /* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
+	uint64_t deadline_ns;  /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
+	int resident_blocks;   /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
+	int max_workers;       /* TESSERA_CPUEMU_WORKERS; workers a block may have; default 8 */
+	size_t shared_bytes;   /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
+	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
+	const char *tune_file; /* TESSERA_TUNE_FILE: null where not set; the command reads it */
+	bool verbose;          /* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
 } tsr_options_t;
 
 /**

@@ -22,6 +22,7 @@ static int queries(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_world_deadline_ns(world) == 5000000000u);
 	CHECK(tsr_world_device(world, &props) == TSR_OK);
 	CHECK(props.resident_blocks == 7 && props.workers_per_block == 8 && props.shared_bytes == 228 * 1024);
+	CHECK(props.ordinal == -1);
 	CHECK(tsr_world_device(world, NULL) == TSR_ERR_ARGUMENT);
 	return 0;
 }

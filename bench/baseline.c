@@ -1,0 +1,121 @@
+/* Baselines: which one a backend has, and what they share. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/internal.h"
+
+tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool *none_out)
+{
+	char(*all)[BENCH_SENTENCE] = calloc(TSR_MAX_RANKS, BENCH_SENTENCE);
+	if (!all)
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the ranks' sentences");
+	tsr_status_t status = tsr_allgather(world, sentence, all, BENCH_SENTENCE);
+	*none_out = true;
+	for (int r = 0; status == TSR_OK && *none_out && r < tsr_world_size(world); r++)
+		if (all[r][0] != '\0') {
+			memcpy(sentence, all[r], BENCH_SENTENCE);
+			*none_out = false;
+		}
+	free(all);
+	return status;
+}
+
+/** Room for what every other rank stores to me, as much of it as the heap has. */
+static tsr_status_t make_room(bench_baseline_t *b)
+{
+	enum { PIECE = 4096 };
+	tsr_heap_usage_t heap;
+	tsr_status_t status = tsr_heap_usage(b->world, &heap);
+	if (status != TSR_OK)
+		return status;
+	size_t room = heap.largest_bytes / (size_t)b->size / PIECE * PIECE;
+	b->push_bytes = room < b->ops->push_bytes ? room : b->ops->push_bytes;
+	const char *why = NULL;
+	if (b->size == 1)
+		why = "a world of one rank has no link";
+	else if (b->push_bytes == 0)
+		why = "the heap has no room left for stores to be measured; set TESSERA_HEAP_SIZE higher";
+	if (!why)
+		return tsr_heap_alloc(b->world, (size_t)b->size * b->push_bytes, 0, "bench.pushed", &b->pushed);
+	(void)snprintf(b->missing[BENCH_PUSH_PAIR], BENCH_SENTENCE, "%s", why);
+	(void)snprintf(b->missing[BENCH_PUSH_ALL], BENCH_SENTENCE, "%s", why);
+	return TSR_OK;
+}
+
+tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world, const bench_task_t *task,
+				    bench_baseline_t **baseline_out)
+{
+	bench_baseline_t *b = calloc(1, sizeof *b);
+	if (!b)
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a baseline");
+	b->ops = ops;
+	b->world = world;
+	b->rank = tsr_world_rank(world);
+	b->size = tsr_world_size(world);
+	b->task = *task;
+	b->share = gas_share(task->n, b->rank, b->size);
+	tsr_status_t status = make_room(b);
+	if (status == TSR_OK)
+		status = ops->open(b);
+	if (status != TSR_OK) {
+		(void)bench_baseline_close(b, true);
+		return status;
+	}
+	*baseline_out = b;
+	return TSR_OK;
+}
+
+tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task, bench_baseline_t **baseline_out)
+{
+	static const struct {
+		const char *backend;
+		const bench_baseline_ops_t *ops;
+	} ways[] = {{"cuda", &bench_cublas_nccl}, {"cpuemu", &bench_openblas}};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (strcmp(ways[i].backend, tsr_world_backend(world)) == 0)
+			return bench_baseline_open_by(ways[i].ops, world, task, baseline_out);
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "there is no baseline for the backend %s: leave --baseline out, or use cuda or cpuemu",
+			 tsr_world_backend(world));
+}
+
+tsr_status_t bench_baseline_close(bench_baseline_t *baseline, bool failed)
+{
+	if (!baseline)
+		return TSR_OK;
+	baseline->ops->close(baseline, failed);
+	/* After a failure the heap goes with the world: to free it would wait for the others, and cover the first sentence. */
+	tsr_status_t status = failed ? TSR_OK : tsr_heap_free(baseline->world, baseline->pushed);
+	free(baseline);
+	return status;
+}
+
+const char *bench_baseline_name(const bench_baseline_t *baseline)
+{
+	return baseline->name;
+}
+
+const char *bench_baseline_missing(const bench_baseline_t *baseline, bench_step_t step)
+{
+	return baseline->missing[step][0] ? baseline->missing[step] : NULL;
+}
+
+tsr_status_t bench_baseline_time(bench_baseline_t *baseline, bench_step_t step, uint64_t *ns_out)
+{
+	if (baseline->missing[step][0])
+		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", baseline->missing[step]);
+	return baseline->ops->time(baseline, step, ns_out);
+}
+
+tsr_status_t bench_baseline_read(bench_baseline_t *baseline, void *c_out)
+{
+	if (baseline->missing[BENCH_LAYOUT][0])
+		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", baseline->missing[BENCH_LAYOUT]);
+	return baseline->ops->read(baseline, c_out);
+}
+
+size_t bench_baseline_push_bytes(const bench_baseline_t *baseline)
+{
+	return baseline->push_bytes;
+}

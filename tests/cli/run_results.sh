@@ -1,0 +1,34 @@
+#!/bin/sh
+# bench/run-results, on the emulator: its two files, rows that fail, and what it refuses.
+. "$(dirname "$0")/tap"
+run="$(dirname "$0")/../../bench/run-results"
+out=$TAP_FILES/results
+
+prints "two shapes" '^wrote .*/gemm_all_scatter-cpuemu-3-f32-[0-9-]+\.json$' \
+	"$run" --backend cpuemu --ranks 3 --shape 91x73x37 --shape 40x2x20 --dtype f32 --iterations 3 --verify --out "$out" --commit abc123 "$BUILD"
+python3 -c "
+import glob, json
+report = json.load(open(glob.glob('$out/*.json')[0]))
+table = open(glob.glob('$out/*.md')[0]).read()
+assert report['commit'] == 'abc123' and report['date'] and report['machine']['cores'] > 0
+assert [(run['shape'], run['code'], run['said']) for run in report['runs']] == [('91x73x37', 0, ''), ('40x2x20', 0, '')]
+assert all(len(run['result']['patterns']) == 5 and run['result']['baseline']['floor_ns'] for run in report['runs'])
+assert 'commit abc123' in table and 'OpenBLAS + memcpy' in table
+for shape in ('91x73x37', '40x2x20'):
+    assert table.count('| ' + shape + ' |') == 6 and table.count('| ' + shape + ' | **') == 1, shape
+assert table.count('| ok |') == 10
+" 2>"$TAP_FILES/err"
+verdict $? "both are in the JSON and in the table"
+
+rm -rf "$out"
+try env TESSERA_CPUEMU_RESIDENT_BLOCKS=1 "$run" --backend cpuemu --ranks 2 --shape 64x64x64 --iterations 1 --out "$out" "$BUILD"
+[ "$code" -eq 1 ] && grep -q '^- 64x64x64: failed with code 1: .*at one time' "$out"/*.md
+verdict $? "a shape that fails is a row that says why" "exit code $code"
+
+try "$run" --backend cpuemu --shape 64x64 --out "$out" "$BUILD"
+[ "$code" -eq 2 ] && grep -q "'64x64' is not MxNxK" "$TAP_FILES/err"
+verdict $? "a shape that is none is refused" "exit code $code"
+try "$run" --backend cpuemu --ranks 2 --shape 64x64x64 --out "$out" "$TAP_FILES"
+[ "$code" -eq 1 ] && grep -q 'tessera cannot be started' "$TAP_FILES/err"
+verdict $? "a folder without the command is refused" "exit code $code"
+finish

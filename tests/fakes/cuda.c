@@ -1,0 +1,176 @@
+/*
+ * A driver that is none, for tests of the baseline's calls: device memory is the host's, and what is put on a stream is done at
+ * once. FAKE_ONE_GPU: all ranks have the same one. FAKE_NO_MEMORY: nothing can be allocated.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/stores.h"
+#include "bench/vendor.h"
+
+enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
+
+/* The prototypes are those that the baseline has, so a fake that differs does not compile. */
+#define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
+BENCH_CUDA_ENTRIES(DECLARE)
+
+static char thing; /* what every handle points to */
+
+int cuInit(unsigned flags)
+{
+	return flags == 0 ? 0 : REFUSED;
+}
+
+int cuGetErrorString(int code, const char **out)
+{
+	*out = code == OUT_OF_MEMORY ? "out of memory" : "refused by the fake";
+	return 0;
+}
+
+int cuDeviceGet(int *out, int ordinal)
+{
+	*out = ordinal;
+	return 0;
+}
+
+int cuDeviceGetPCIBusId(char *out, int size, int device)
+{
+	(void)snprintf(out, (size_t)size, "%d:%ld", device, getenv("FAKE_ONE_GPU") ? 0L : (long)syscall(SYS_gettid));
+	return 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **out, int device)
+{
+	(void)device;
+	*out = &thing;
+	return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+	(void)device;
+	return 0;
+}
+
+int cuCtxPushCurrent_v2(void *context)
+{
+	return context == &thing ? 0 : REFUSED;
+}
+
+int cuCtxPopCurrent_v2(void **out)
+{
+	*out = &thing;
+	return 0;
+}
+
+int cuStreamCreate(void **out, unsigned flags)
+{
+	*out = &thing;
+	return flags == BENCH_CU_STREAM_NON_BLOCKING ? 0 : REFUSED;
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+	return stream == &thing ? 0 : REFUSED;
+}
+
+/* An event is the time of its record. */
+int cuEventCreate(void **out, unsigned flags)
+{
+	(void)flags;
+	*out = calloc(1, sizeof(struct timespec));
+	return *out ? 0 : OUT_OF_MEMORY;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+	free(event);
+	return 0;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+	return stream == &thing ? clock_gettime(CLOCK_MONOTONIC, event) : REFUSED;
+}
+
+int cuEventQuery(void *event)
+{
+	return ((struct timespec *)event)->tv_sec ? 0 : BENCH_CU_NOT_READY;
+}
+
+int cuEventElapsedTime(float *ms_out, void *begin, void *end)
+{
+	const struct timespec *b = begin, *e = end;
+	*ms_out = (float)((double)(e->tv_sec - b->tv_sec) * 1e3 + (double)(e->tv_nsec - b->tv_nsec) * 1e-6);
+	return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *out, size_t bytes)
+{
+	void *memory = getenv("FAKE_NO_MEMORY") ? NULL : malloc(bytes);
+	*out = (uint64_t)(uintptr_t)memory;
+	return memory ? 0 : OUT_OF_MEMORY;
+}
+
+int cuMemFree_v2(uint64_t pointer)
+{
+	free((void *)(uintptr_t)pointer);
+	return 0;
+}
+
+int cuMemsetD8Async(uint64_t pointer, unsigned char byte, size_t bytes, void *stream)
+{
+	memset((void *)(uintptr_t)pointer, byte, bytes);
+	return stream == &thing ? 0 : REFUSED;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+	memcpy(to, (const void *)(uintptr_t)from, bytes);
+	return 0;
+}
+
+int cuMemcpy2DAsync_v2(const bench_copy_2d_t *copy, void *stream)
+{
+	bool device = copy->src_type == BENCH_CU_MEMORY_DEVICE && copy->dst_type == BENCH_CU_MEMORY_DEVICE;
+	bool plain = !copy->src_x_bytes && !copy->src_y && !copy->dst_x_bytes && !copy->dst_y && stream == &thing;
+	if (!device || !plain || copy->width_bytes > copy->src_pitch || copy->width_bytes > copy->dst_pitch)
+		return REFUSED;
+	for (size_t row = 0; row < copy->height; row++)
+		memcpy((void *)(uintptr_t)(copy->dst_device + row * copy->dst_pitch),
+		       (const void *)(uintptr_t)(copy->src_device + row * copy->src_pitch), copy->width_bytes);
+	return 0;
+}
+
+int cuModuleLoadData(void **out, const void *image)
+{
+	*out = &thing;
+	return strstr(image, ".entry " BENCH_STORES_KERNEL) ? 0 : REFUSED;
+}
+
+int cuModuleUnload(void *module)
+{
+	return module == &thing ? 0 : REFUSED;
+}
+
+int cuModuleGetFunction(void **out, void *module, const char *name)
+{
+	*out = module;
+	return strcmp(name, BENCH_STORES_KERNEL) == 0 ? 0 : NOT_FOUND;
+}
+
+/** The one kernel that there is: to, from, pieces of 16 bytes. */
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+		   unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra)
+{
+	bool plain = function == &thing && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1;
+	if (!plain || shared_bytes > 0 || stream != &thing || extra)
+		return REFUSED;
+	memcpy((void *)(uintptr_t) * (const uint64_t *)arguments[0], (const void *)(uintptr_t) * (const uint64_t *)arguments[1],
+	       (size_t) * (const uint64_t *)arguments[2] * 16);
+	return 0;
+}

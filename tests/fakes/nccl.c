@@ -1,0 +1,135 @@
+/* NCCL's calls between ranks of one machine, through a file that all map and whose path is the unique id. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bench/vendor.h"
+
+#define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
+BENCH_NCCL_ENTRIES(DECLARE)
+
+enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, DATA_BYTES = 16 << 20 };
+
+/** What the file holds. */
+typedef struct area {
+	atomic_int ready; /* release: rank 0 has made the barrier; acquire: the others use it */
+	pthread_barrier_t barrier;
+	char data[DATA_BYTES];
+} area_t;
+
+typedef struct comm {
+	area_t *area;
+	int ranks, rank;
+} comm_t;
+
+int ncclGetVersion(int *out)
+{
+	*out = 22809;
+	return 0;
+}
+
+int ncclGetUniqueId(bench_nccl_id_t *out)
+{
+	(void)snprintf(out->bytes, sizeof out->bytes, "/tmp/fake-nccl-XXXXXX");
+	int fd = mkstemp(out->bytes);
+	int failed = fd < 0 || ftruncate(fd, sizeof(area_t)) != 0;
+	if (fd >= 0)
+		(void)close(fd);
+	return failed ? SYSTEM_ERROR : 0;
+}
+
+int ncclCommInitRank(void **out, int ranks, bench_nccl_id_t id, int rank)
+{
+	int fd = open(id.bytes, O_RDWR | O_CLOEXEC);
+	comm_t *comm = calloc(1, sizeof *comm);
+	void *area = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(area_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		(void)close(fd);
+	if (!comm || area == MAP_FAILED) {
+		free(comm);
+		return SYSTEM_ERROR;
+	}
+	*comm = (comm_t){area, ranks, rank};
+	if (rank == 0) {
+		pthread_barrierattr_t shared;
+		(void)pthread_barrierattr_init(&shared);
+		(void)pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+		(void)pthread_barrier_init(&comm->area->barrier, &shared, (unsigned)ranks);
+		atomic_store_explicit(&comm->area->ready, 1, memory_order_release); /* partner: the load below */
+	}
+	while (!atomic_load_explicit(&comm->area->ready, memory_order_acquire)) /* partner: the store above */
+		(void)sched_yield();
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	if (rank == 0)
+		(void)unlink(id.bytes);
+	*out = comm;
+	return 0;
+}
+
+int ncclCommDestroy(void *comm)
+{
+	(void)munmap(((comm_t *)comm)->area, sizeof(area_t));
+	free(comm);
+	return 0;
+}
+
+int ncclCommAbort(void *comm)
+{
+	return ncclCommDestroy(comm);
+}
+
+const char *ncclGetErrorString(int code)
+{
+	return code == INVALID_ARGUMENT ? "invalid argument" : "unhandled system error";
+}
+
+int ncclGroupStart(void)
+{
+	return 0;
+}
+
+int ncclGroupEnd(void)
+{
+	return 0;
+}
+
+static size_t size_of(int type)
+{
+	return type == BENCH_NCCL_F32 ? 4 : type == BENCH_NCCL_F16 || type == BENCH_NCCL_BF16 ? 2 : 0;
+}
+
+/** In place only, as the baseline calls it. */
+int ncclAllGather(const void *send, void *receive, size_t count, int type, void *opaque, void *stream)
+{
+	const comm_t *comm = opaque;
+	size_t bytes = count * size_of(type);
+	if (bytes == 0 || bytes * (size_t)comm->ranks > DATA_BYTES || !stream ||
+	    send != (char *)receive + (size_t)comm->rank * bytes)
+		return INVALID_ARGUMENT;
+	memcpy(comm->area->data + (size_t)comm->rank * bytes, send, bytes);
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	memcpy(receive, comm->area->data, (size_t)comm->ranks * bytes);
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	return 0;
+}
+
+int ncclBroadcast(const void *send, void *receive, size_t count, int type, int root, void *opaque, void *stream)
+{
+	const comm_t *comm = opaque;
+	size_t bytes = count * size_of(type);
+	if (bytes == 0 || bytes > DATA_BYTES || !stream || root < 0 || root >= comm->ranks)
+		return INVALID_ARGUMENT;
+	if (comm->rank == root)
+		memcpy(comm->area->data, send, bytes);
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	if (comm->rank != root)
+		memcpy(receive, comm->area->data, bytes);
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	return 0;
+}
