@@ -12,7 +12,6 @@ from programs import unit_of
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
 AMD_ARCHES = ("gfx942", "gfx90a")
 NVIDIA_ARCH = "sm_90a"
-HOSTED = ("cuda",)  # backends that have a host half: what is compiled for them can run
 
 
 class Toolkit:
@@ -40,6 +39,11 @@ def toolkits(env):
         if why and not env.GetOption("silent"):
             print(f"{backend}: not built: {why}")
     return found
+
+
+def hosted(env):
+    """Backends whose host half is built: what is compiled for them can run. Each has device code of its own toolkit."""
+    return [name for name in ("cuda",) if toolkit_of(env, name)]
 
 
 def _find_cuda():
