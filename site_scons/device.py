@@ -42,8 +42,25 @@ def toolkits(env):
 
 
 def hosted(env):
-    """Backends whose host half is built: what is compiled for them can run. Each has device code of its own toolkit."""
-    return [name for name in ("cuda",) if toolkit_of(env, name)]
+    """Backends whose host half is built: what is compiled for them can run. Says what HIP on NVIDIA's GPUs lacks, and ends."""
+    found = [name for name in ("cuda", "hip") if toolkit_of(env, name)]
+    if env["hip_platform"] == "nvidia":
+        why = _lacks_hip_on_nvidia(env)
+        if why:
+            print("scons: hip_platform=nvidia: " + why)
+            Exit(2)
+        found = ["cuda", "hip"]
+    return found
+
+
+def _lacks_hip_on_nvidia(env):
+    kit = toolkit_of(env, "cuda")
+    if not kit:
+        return "the kernels are compiled by nvcc there, and cuda is not built"
+    include = "#include <hip/nvidia_detail/nvidia_hip_runtime_api.h>"
+    command = [env["CC"], "-E", "-D__HIP_PLATFORM_NVIDIA__", "-isystem", kit.include, "-x", "c", "-o", os.devnull, "-"]
+    answer = subprocess.run(command, input=include, capture_output=True, text=True, check=False)
+    return "" if answer.returncode == 0 else "no headers of HIP's NVIDIA platform (ci/install-deps installs libamdhip64-dev)"
 
 
 def _find_cuda():
@@ -104,7 +121,7 @@ def _has_lld(clang, version):
 
 
 def add_methods(env):
-    for method in (DeviceAssemblies, DeviceImages, NamedImage):
+    for method in (DeviceAssemblies, DeviceImages, NamedImage, HipPlatform):
         env.AddMethod(method)
 
 
@@ -126,6 +143,26 @@ def NamedImage(env, kit, source, symbol):
     """The object of device code that the library itself uses, for one toolkit: it is found by its symbol, a tsr_image_t."""
     unit = unit_of(env, source)
     return _embedded(env, kit, unit, _image(env, kit, unit, _assembly(env, kit, source)), symbol)
+
+
+def HipPlatform(env):
+    """
+    The library that stands in for HIP's runtime where the option `hip_platform` is not amd; none where it is. C++, because HIP's
+    headers for NVIDIA's GPUs are, and by nvcc, which knows where CUDA is. Alone the driver is linked, by its stub: a program opens the
+    library when it runs.
+    """
+    if env["hip_platform"] == "amd":
+        return []
+    kit = toolkit_of(env, "cuda")
+    nvcc = kit.compile_command.split()[0]
+    stubs = os.path.join(os.path.dirname(kit.include), "lib64", "stubs")
+    flags = "-x c++ -std=c++17 -O2 -D__HIP_PLATFORM_NVIDIA__ -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-Wall"
+    return env.Command(
+        "$BUILD/libtessera-hip-nvidia.so",
+        "#backends/hip/nvidia/platform.cpp",
+        _action(env, f"{nvcc} {flags} $_CPPINCFLAGS -shared -cudart=static -o $TARGET $SOURCE -L{stubs} -lcuda"),
+        source_scanner=SCons.Tool.CScanner,
+    )
 
 
 def toolkit_of(env, backend):
