@@ -146,6 +146,6 @@ typedef struct tsr_backend {
 } tsr_backend_t;
 
 extern const tsr_backend_t tsr_backend_cpuemu;
-extern const tsr_backend_t tsr_backend_cuda; /* where the build has it */
+extern const tsr_backend_t tsr_backend_cuda, tsr_backend_hip; /* where the build has them */
 
 #endif

@@ -12,7 +12,6 @@ from programs import unit_of
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
 AMD_ARCHES = ("gfx942", "gfx90a")
 NVIDIA_ARCH = "sm_90a"
-HOSTED = ("cuda",)  # backends that have a host half: what is compiled for them can run
 
 
 class Toolkit:
@@ -41,6 +40,28 @@ def toolkits(env):
         if why and not env.GetOption("silent"):
             print(f"{backend}: not built: {why}")
     return found
+
+
+def hosted(env):
+    """Backends whose host half is built: what is compiled for them can run. Says what HIP on NVIDIA's GPUs lacks, and ends."""
+    found = [name for name in ("cuda", "hip") if toolkit_of(env, name)]
+    if env["hip_platform"] == "nvidia":
+        why = _lacks_hip_on_nvidia(env)
+        if why:
+            print("scons: hip_platform=nvidia: " + why)
+            Exit(2)
+        found = ["cuda", "hip"]
+    return found
+
+
+def _lacks_hip_on_nvidia(env):
+    kit = toolkit_of(env, "cuda")
+    if not kit:
+        return "the kernels are compiled by nvcc there, and cuda is not built"
+    include = "#include <hip/nvidia_detail/nvidia_hip_runtime_api.h>"
+    command = [env["CC"], "-E", "-D__HIP_PLATFORM_NVIDIA__", "-isystem", kit.include, "-x", "c", "-o", os.devnull, "-"]
+    answer = subprocess.run(command, input=include, capture_output=True, text=True, check=False)
+    return "" if answer.returncode == 0 else "no headers of HIP's NVIDIA platform (ci/install-deps installs libamdhip64-dev)"
 
 
 def _find_cuda():
@@ -103,7 +124,7 @@ def _has_lld(clang, version):
 
 
 def add_methods(env):
-    for method in (DeviceAssemblies, DeviceImages, DeviceProgram, NamedImage):
+    for method in (DeviceAssemblies, DeviceImages, DeviceProgram, NamedImage, HipPlatform):
         env.AddMethod(method)
 
 
@@ -130,6 +151,26 @@ def NamedImage(env, kit, source, symbol):
 def DeviceProgram(env, kit, target, source):
     """A program in the vendor's own language, without the library."""
     return env.Command(target, source, _action(env, f"{kit.program_command} -o $TARGET $SOURCE"))[0]
+
+
+def HipPlatform(env):
+    """
+    The library that stands in for HIP's runtime where the option `hip_platform` is not amd; none where it is. C++, because HIP's
+    headers for NVIDIA's GPUs are, and by nvcc, which knows where CUDA is. Alone the driver is linked, by its stub: a program opens the
+    library when it runs.
+    """
+    if env["hip_platform"] == "amd":
+        return []
+    kit = toolkit_of(env, "cuda")
+    nvcc = kit.compile_command.split()[0]
+    stubs = os.path.join(os.path.dirname(kit.include), "lib64", "stubs")
+    flags = "-x c++ -std=c++17 -O2 -D__HIP_PLATFORM_NVIDIA__ -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-Wall"
+    return env.Command(
+        "$BUILD/libtessera-hip-nvidia.so",
+        "#backends/hip/nvidia/platform.cpp",
+        _action(env, f"{nvcc} {flags} $_CPPINCFLAGS -shared -cudart=static -o $TARGET $SOURCE -L{stubs} -lcuda"),
+        source_scanner=SCons.Tool.CScanner,
+    )
 
 
 def toolkit_of(env, backend):

@@ -22,6 +22,7 @@ VARIANTS = {
 }
 
 BACKENDS = ("cpuemu", "cuda", "hip")
+HIP_PLATFORMS = ("amd", "nvidia")
 
 
 def variables(arguments):
@@ -33,6 +34,11 @@ def variables(arguments):
         "auto: those whose toolkit is present; or a list such as cuda,hip, whose toolkits must be present. cpuemu is always built",
         "auto",
     )
+    opts.Add(
+        "hip_platform",
+        "whose GPUs the hip backend runs on: amd, or nvidia (HIP's headers over CUDA: its host half on NVIDIA's GPUs)",
+        "amd",
+    )
     opts.Add(BoolVariable("verbose", "print whole command lines", False))
     return opts
 
@@ -43,6 +49,8 @@ def check(env, opts):
         _refuse(f"unknown option '{name}'", name, opts.keys())
     if env["variant"] not in VARIANTS:
         _refuse(f"unknown variant '{env['variant']}'", env["variant"], VARIANTS)
+    if env["hip_platform"] not in HIP_PLATFORMS:
+        _refuse(f"unknown hip_platform '{env['hip_platform']}'", env["hip_platform"], HIP_PLATFORMS)
     if not shutil.which(env["CC"]):
         _fail(f"CC={env['CC']}: no such program on PATH; ci/install-deps installs gcc and clang-19")
     for name in env["backends"].split(","):

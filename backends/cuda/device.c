@@ -7,13 +7,10 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 
-/* Static shared memory of the port: scratch and words of each worker (tessera/dev/gpu/port.h), rounded up. */
-enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * 8192 + 1024 };
-
 tsr_status_t tsr_cuda_enter(const tsr_device_t *device)
 {
 	return tsr_cuda_check(&device->cu, device->cu.ctx_push(device->context), "use the device while its world lives",
-			      "making rank %d's CUDA context current", device->host->rank);
+			      "making rank %d's CUDA context current", device->gpu.host->rank);
 }
 
 void tsr_cuda_leave(const tsr_device_t *device)
@@ -33,19 +30,28 @@ CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *
 	return code;
 }
 
+const tsr_image_t *tsr_cuda_check_image(void)
+{
+	const tsr_image_t *image;
+	for (int i = 0; (image = tsr_gpu_check_image_at(i)) != NULL; i++)
+		if (strcmp(image->backend, "cuda") == 0)
+			return image;
+	return NULL; /* no build: this file is compiled where that image is */
+}
+
 bool tsr_cuda_has_code(int major, int minor)
 {
-	return tsr_cuda_arch_runs(tsr_cuda_check_image.arch, major, minor);
+	return tsr_cuda_arch_runs(tsr_cuda_check_image()->arch, major, minor);
 }
 
 static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
-	tsr_device_props_t *props = &device->props;
+	tsr_device_props_t *props = &device->gpu.props;
 	int block_shared = 0;
 	CUresult code = tsr_cuda_capability(cu, ordinal, &device->major, &device->minor);
 	if (code == CUDA_SUCCESS)
-		code = cu->device_attribute(&device->sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id);
+		code = cu->device_attribute(&device->gpu.sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id);
 	if (code == CUDA_SUCCESS)
 		code = cu->device_attribute(&block_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->id);
 	if (code == CUDA_SUCCESS)
@@ -56,13 +62,12 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "GPU %d (%s) of rank %d has compute capability %d.%d, and this library has code for %s: leave it "
 				 "out of CUDA_VISIBLE_DEVICES",
-				 ordinal, props->name, device->host->rank, device->major, device->minor, tsr_cuda_check_image.arch);
-	device->block_shared_bytes = (size_t)block_shared;
+				 ordinal, props->name, device->gpu.host->rank, device->major, device->minor,
+				 tsr_cuda_check_image()->arch);
+	snprintf(device->gpu.arch, sizeof device->gpu.arch, "%d.%d", device->major, device->minor);
+	device->gpu.block_shared_bytes = (size_t)block_shared;
+	tsr_gpu_props_fill(&device->gpu);
 	props->ordinal = ordinal;
-	/* One block a multiprocessor is what every kernel that can be launched at all has. */
-	props->resident_blocks = device->sms;
-	props->workers_per_block = TSR_GPU_MAX_WORKERS;
-	props->shared_bytes = (size_t)block_shared - PORT_SHARED_BYTES;
 	return TSR_OK;
 }
 
@@ -74,7 +79,7 @@ static tsr_status_t take_device(tsr_device_t *device)
 	CUresult code = cu->device_count(&count);
 	if (code != CUDA_SUCCESS || count < 1)
 		return tsr_cuda_no_device(cu, code != CUDA_SUCCESS ? code : CUDA_ERROR_NO_DEVICE);
-	const int ordinal = device->host->rank % count;
+	const int ordinal = device->gpu.host->rank % count;
 	tsr_status_t status = tsr_cuda_check_visible(count);
 	if (status == TSR_OK)
 		status = tsr_cuda_check(cu, cu->device_get(&device->id, ordinal), "see nvidia-smi", "taking GPU %d", ordinal);
@@ -87,7 +92,8 @@ static tsr_status_t take_device(tsr_device_t *device)
 	CUcontext context;
 	status = tsr_cuda_check(cu, cu->primary_retain(&context, device->id),
 				"see nvidia-smi whether the GPU is in exclusive mode or its memory is full",
-				"making a context on GPU %d (%s) for rank %d", ordinal, device->props.name, device->host->rank);
+				"making a context on GPU %d (%s) for rank %d", ordinal, device->gpu.props.name,
+				device->gpu.host->rank);
 	if (status == TSR_OK)
 		device->context = context;
 	return status;
@@ -98,12 +104,11 @@ static tsr_status_t make_parts(tsr_device_t *device)
 {
 	static const char cure[] = "see nvidia-smi whether the GPU's or the host's memory is full";
 	const tsr_cuda_driver_t *cu = &device->cu;
-	const tsr_host_t *host = device->host;
 	void *page = NULL;
-	CUresult code = cu->host_alloc(&page, sizeof *device->page, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	CUresult code = cu->host_alloc(&page, sizeof *device->gpu.page, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
 	if (code == CUDA_SUCCESS) {
-		memset(page, 0, sizeof *device->page);
-		device->page = page;
+		memset(page, 0, sizeof *device->gpu.page);
+		device->gpu.page = page;
 		code = cu->host_pointer(&device->page_on_device, page, 0);
 	}
 	if (code == CUDA_SUCCESS)
@@ -111,16 +116,9 @@ static tsr_status_t make_parts(tsr_device_t *device)
 	if (code == CUDA_SUCCESS)
 		code = cu->mem_alloc(&device->notes_taken, sizeof(uint32_t));
 	if (code != CUDA_SUCCESS)
-		return tsr_cuda_check(cu, code, cure, "setting rank %d's device up", host->rank);
-	device->launch = (tsr_gpu_context_t){
-		.rank = host->rank,
-		.size = host->size,
-		.deadline_ns = host->deadline_ns,
-		.clock_khz = 1000000, /* %globaltimer counts nanoseconds */
-		.abort = (uint32_t *)(uintptr_t)TSR_CUDA_ON_DEVICE(device, abort),
-		.notes = (tsr_gpu_note_t *)(uintptr_t)TSR_CUDA_ON_DEVICE(device, notes),
-		.notes_taken = (uint32_t *)(uintptr_t)device->notes_taken,
-	};
+		return tsr_cuda_check(cu, code, cure, "setting rank %d's device up", device->gpu.host->rank);
+	/* %globaltimer counts nanoseconds */
+	tsr_gpu_context_fill(&device->gpu, device->page_on_device, device->notes_taken, 1000000);
 	const tsr_status_t status = tsr_cuda_fill(device, device->notes_taken, 0, sizeof(uint32_t));
 	return status == TSR_OK ? tsr_cuda_workspace_make(device) : status;
 }
@@ -129,27 +127,38 @@ static void device_close(tsr_device_t *device)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
 	if (device->context && tsr_cuda_enter(device) == TSR_OK) {
-		tsr_cuda_modules_unload(device);
+		tsr_gpu_modules_unload(&device->gpu, device);
 		if (device->notes_taken)
 			(void)cu->mem_free(device->notes_taken);
 		if (device->workspace)
 			(void)cu->mem_free(device->workspace);
 		if (device->side)
 			(void)cu->stream_destroy(device->side);
-		if (device->page)
-			(void)cu->host_free(device->page);
+		if (device->gpu.page)
+			(void)cu->host_free(device->gpu.page);
 		tsr_cuda_leave(device);
 	}
 	if (device->context)
 		(void)cu->primary_release(device->id);
-	pthread_mutex_destroy(&device->lock);
-	free(device->launched);
+	tsr_gpu_close(&device->gpu);
 	free(device);
 }
 
-static tsr_status_t open_parts(tsr_device_t *device)
+static const tsr_gpu_vendor_t vendor = {
+	.name = "cuda",
+	.toolkit = "the CUDA toolkit",
+	.debugger = "compute-sanitizer",
+	.runs = tsr_cuda_runs,
+	.load = tsr_cuda_load,
+	.unload = tsr_cuda_unload,
+	.start = tsr_cuda_start,
+};
+
+static tsr_status_t open_parts(tsr_device_t *device, const tsr_host_t *host)
 {
-	tsr_status_t status = tsr_cuda_driver_find(&device->cu);
+	tsr_status_t status = tsr_gpu_open(&device->gpu, &vendor, host);
+	if (status == TSR_OK)
+		status = tsr_cuda_driver_find(&device->cu);
 	if (status == TSR_OK)
 		status = tsr_cuda_driver_start(&device->cu);
 	if (status == TSR_OK)
@@ -170,17 +179,10 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	if (status != TSR_OK)
 		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
-	tsr_cuda_launched_t *launched = calloc(TSR_CUDA_LAUNCHES_KEPT, sizeof *launched);
-	if (!device || !launched) {
-		free(device);
-		free(launched);
+	if (!device)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's CUDA device; free some", host->rank);
-	}
-	device->host = host;
-	device->launched = launched;
 	device->sharing = options.cuda_ipc ? &tsr_cuda_ipc : &tsr_cuda_vmm;
-	pthread_mutex_init(&device->lock, NULL);
-	status = open_parts(device);
+	status = open_parts(device, host);
 	if (status != TSR_OK) {
 		device_close(device);
 		return status;
@@ -191,7 +193,7 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 
 static tsr_status_t device_properties(tsr_device_t *device, tsr_device_props_t *props_out)
 {
-	*props_out = device->props;
+	*props_out = device->gpu.props;
 	return TSR_OK;
 }
 

@@ -12,7 +12,7 @@ static tsr_status_t event_create(tsr_device_t *device, tsr_device_event_t **even
 	tsr_status_t status = tsr_cuda_enter(device);
 	if (status == TSR_OK) {
 		status = tsr_cuda_check(&device->cu, device->cu.event_create(&event->event, CU_EVENT_DEFAULT),
-					"destroy events that are not needed", "making an event on rank %d", device->host->rank);
+					"destroy events that are not needed", "making an event on rank %d", device->gpu.host->rank);
 		tsr_cuda_leave(device);
 	}
 	if (status != TSR_OK) {
@@ -41,11 +41,11 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 		return status;
 	status = tsr_cuda_check(&device->cu, device->cu.event_record(event->event, stream->stream),
 				"a kernel may have crashed before: see what was said first", "recording an event on rank %d",
-				device->host->rank);
+				device->gpu.host->rank);
 	tsr_cuda_leave(device);
 	if (status == TSR_OK) {
 		event->recorded = true;
-		event->serial = stream->serial;
+		event->serial = stream->track.serial;
 	}
 	return status;
 }
@@ -53,13 +53,7 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 /** Has no deadline of its own, for the reason that a stream's sync has none. */
 static tsr_status_t event_sync(tsr_device_event_t *event)
 {
-	tsr_device_t *device = event->device;
-	tsr_status_t status = tsr_cuda_enter(device);
-	if (status != TSR_OK)
-		return status;
-	CUresult code = tsr_cuda_await(device, NULL, event->event);
-	tsr_cuda_leave(device);
-	return tsr_cuda_verdict(device, event->serial, code);
+	return tsr_cuda_wait(event->device, NULL, event->event, event->serial);
 }
 
 /** The driver tells intervals, and more finely the shorter they are. */
@@ -78,7 +72,7 @@ static tsr_status_t event_elapsed_ns(const tsr_device_event_t *begin, const tsr_
 	if (code == CUDA_ERROR_NOT_READY)
 		return tsr_error(TSR_ERR_ARGUMENT, "the event has not been reached yet; wait for it before asking for its time");
 	status = tsr_cuda_check(&device->cu, code, "a kernel may have crashed before: see what was said first",
-				"reading events of rank %d", device->host->rank);
+				"reading events of rank %d", device->gpu.host->rank);
 	if (status == TSR_OK)
 		*ns_out = (int64_t)((double)ms * 1e6);
 	return status;

@@ -5,29 +5,22 @@
 #include "cuda/device.h"
 #include "src/base/error.h"
 
-enum { ALIGN = 2 << 20 }; /* the largest alignment of an allocation, and the pages of the device */
-
-static size_t whole_bytes(size_t size_bytes)
-{
-	return (tsr_cuda_tail_offset(size_bytes) + tsr_cuda_tail_bytes() + ALIGN - 1) / ALIGN * ALIGN;
-}
-
 static tsr_status_t check_base(const tsr_device_t *device, const tsr_cuda_mapping_t *mapping, int rank)
 {
-	if (mapping->base % ALIGN == 0)
+	if (mapping->base % TSR_GPU_ALIGN == 0)
 		return TSR_OK;
 	return tsr_error(TSR_ERR_SYSTEM,
 			 "the driver maps rank %d's heap for rank %d at %#llx, which is not a multiple of 2 MiB: set "
 			 "TESSERA_CUDA_HEAP=vmm",
-			 rank, device->host->rank, (unsigned long long)mapping->base);
+			 rank, device->gpu.host->rank, (unsigned long long)mapping->base);
 }
 
 static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
 {
-	const int rank = device->host->rank;
+	const int rank = device->gpu.host->rank;
 	tsr_cuda_mapping_t *mapping = &device->heap[rank];
 	tsr_heap_export_t export = {.fd = -1, .process = (uint64_t)getpid(), .size_bytes = size_bytes};
-	*mapping = (tsr_cuda_mapping_t){.bytes = whole_bytes(size_bytes), .mine = true};
+	*mapping = (tsr_cuda_mapping_t){.bytes = tsr_gpu_whole_bytes(size_bytes), .mine = true};
 	tsr_status_t status = device->sharing->create(device, mapping, &export);
 	if (status == TSR_OK)
 		status = check_base(device, mapping, rank);
@@ -40,7 +33,7 @@ static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_hea
 		return status;
 	}
 	export.address = mapping->base;
-	device->launch.heap_bytes = size_bytes;
+	device->gpu.launch.heap_bytes = size_bytes;
 	*export_out = export;
 	return TSR_OK;
 }
@@ -57,16 +50,15 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 
 static tsr_status_t map_rank(tsr_device_t *device, const tsr_heap_export_t *peer, int rank)
 {
-	const int me = device->host->rank;
+	const int me = device->gpu.host->rank;
 	tsr_cuda_mapping_t *mapping = &device->heap[rank];
-	if (peer->size_bytes != device->launch.heap_bytes)
-		return tsr_error(TSR_ERR_MISMATCH,
-				 "rank %d has a heap of %llu bytes, rank %d one of %llu; set TESSERA_HEAP_SIZE alike", rank,
-				 (unsigned long long)peer->size_bytes, me, (unsigned long long)device->launch.heap_bytes);
+	tsr_status_t status = tsr_gpu_heap_agrees(&device->gpu, peer, rank);
+	if (status != TSR_OK)
+		return status;
 	if (rank == me)
 		return TSR_OK;
 	*mapping = (tsr_cuda_mapping_t){.bytes = device->heap[me].bytes};
-	tsr_status_t status = device->sharing->open(device, mapping, peer, rank);
+	status = device->sharing->open(device, mapping, peer, rank);
 	return status == TSR_OK ? check_base(device, mapping, rank) : status;
 }
 
@@ -89,8 +81,8 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 	status = map_all(device, exports, count);
 	tsr_cuda_leave(device);
 	for (int r = 0; r < count && status == TSR_OK; r++) {
-		device->launch.base[r] = (char *)(uintptr_t)device->heap[r].base;
-		bases_out[r] = device->launch.base[r];
+		device->gpu.launch.base[r] = (char *)(uintptr_t)device->heap[r].base;
+		bases_out[r] = device->gpu.launch.base[r];
 	}
 	return status;
 }
@@ -102,8 +94,8 @@ static void heap_unmap(tsr_device_t *device)
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		device->sharing->close(device, &device->heap[r]);
 	tsr_cuda_leave(device);
-	memset(device->launch.base, 0, sizeof device->launch.base);
-	device->launch.heap_bytes = 0;
+	memset(device->gpu.launch.base, 0, sizeof device->gpu.launch.base);
+	device->gpu.launch.heap_bytes = 0;
 }
 
 /* ------------------------------------------------------------------ the host's copies */
@@ -113,7 +105,7 @@ static tsr_status_t finish(tsr_device_t *device, CUresult code, const char *what
 	if (code == CUDA_SUCCESS)
 		code = device->cu.stream_sync(device->side);
 	return tsr_cuda_check(&device->cu, code, "a kernel may have crashed before: see what was said first", "%s rank %d's heap",
-			      what, device->host->rank);
+			      what, device->gpu.host->rank);
 }
 
 tsr_status_t tsr_cuda_copy_to(tsr_device_t *device, CUdeviceptr to, const void *from, size_t size_bytes)

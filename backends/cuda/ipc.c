@@ -18,7 +18,7 @@ static tsr_status_t ipc_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 	}
 	if (code != CUDA_SUCCESS)
 		return tsr_cuda_check(cu, code, "set TESSERA_HEAP_SIZE lower, free memory of the GPU, or set TESSERA_CUDA_HEAP=vmm",
-				      "making rank %d's heap of %zu bytes on its GPU", device->host->rank, mapping->bytes);
+				      "making rank %d's heap of %zu bytes on its GPU", device->gpu.host->rank, mapping->bytes);
 	memcpy(export_out->bytes, &handle, sizeof handle);
 	return TSR_OK;
 }
@@ -31,13 +31,14 @@ static tsr_status_t ipc_open(tsr_device_t *device, tsr_cuda_mapping_t *mapping, 
 	if (peer->fd >= 0)
 		return tsr_error(TSR_ERR_MISMATCH,
 				 "rank %d shares its heap in another way than rank %d; set TESSERA_CUDA_HEAP alike", rank,
-				 device->host->rank);
+				 device->gpu.host->rank);
 	memcpy(&handle, peer->bytes, sizeof handle);
 	CUresult code = cu->ipc_open(&base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 	if (code == CUDA_SUCCESS)
 		mapping->base = base;
 	return tsr_cuda_check(cu, code, "set TESSERA_CUDA_HEAP=vmm, or run on GPUs that reach each other (nvidia-smi topo -p2p rw)",
-			      "mapping rank %d's heap on the GPU of rank %d (%s)", rank, device->host->rank, device->props.name);
+			      "mapping rank %d's heap on the GPU of rank %d (%s)", rank, device->gpu.host->rank,
+			      device->gpu.props.name);
 }
 
 static void ipc_close(tsr_device_t *device, tsr_cuda_mapping_t *mapping)

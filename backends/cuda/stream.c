@@ -11,8 +11,9 @@ static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **st
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a stream; free some");
 	tsr_status_t status = tsr_cuda_enter(device);
 	if (status == TSR_OK) {
-		status = tsr_cuda_check(&device->cu, device->cu.stream_create(&stream->stream, CU_STREAM_NON_BLOCKING),
-					"destroy streams that are not needed", "making a stream on rank %d", device->host->rank);
+		status =
+			tsr_cuda_check(&device->cu, device->cu.stream_create(&stream->stream, CU_STREAM_NON_BLOCKING),
+				       "destroy streams that are not needed", "making a stream on rank %d", device->gpu.host->rank);
 		tsr_cuda_leave(device);
 	}
 	if (status != TSR_OK) {
@@ -20,11 +21,7 @@ static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **st
 		return status;
 	}
 	stream->device = device;
-	pthread_mutex_lock(&device->lock);
-	stream->serial = ++device->serials;
-	stream->next = device->streams;
-	device->streams = stream;
-	pthread_mutex_unlock(&device->lock);
+	tsr_gpu_stream_add(&device->gpu, &stream->track);
 	*stream_out = stream;
 	return TSR_OK;
 }
@@ -32,13 +29,7 @@ static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **st
 static void stream_destroy(tsr_device_stream_t *stream)
 {
 	tsr_device_t *device = stream->device;
-	pthread_mutex_lock(&device->lock);
-	for (tsr_device_stream_t **s = &device->streams; *s; s = &(*s)->next)
-		if (*s == stream) {
-			*s = stream->next;
-			break;
-		}
-	pthread_mutex_unlock(&device->lock);
+	tsr_gpu_stream_remove(&device->gpu, &stream->track);
 	if (tsr_cuda_enter(device) == TSR_OK) {
 		(void)device->cu.stream_destroy(stream->stream);
 		tsr_cuda_leave(device);
@@ -52,13 +43,7 @@ static void stream_destroy(tsr_device_stream_t *stream)
  */
 static tsr_status_t stream_sync(tsr_device_stream_t *stream)
 {
-	tsr_device_t *device = stream->device;
-	tsr_status_t status = tsr_cuda_enter(device);
-	if (status != TSR_OK)
-		return status;
-	CUresult code = tsr_cuda_await(device, stream->stream, NULL);
-	tsr_cuda_leave(device);
-	return tsr_cuda_verdict(device, stream->serial, code);
+	return tsr_cuda_wait(stream->device, stream->stream, NULL, stream->track.serial);
 }
 
 static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_event_t *event)
@@ -69,7 +54,7 @@ static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_ev
 		return status;
 	status = tsr_cuda_check(&device->cu, device->cu.stream_wait(stream->stream, event->event, CU_EVENT_WAIT_DEFAULT),
 				"a kernel may have crashed before: see what was said first", "letting a stream of rank %d wait",
-				device->host->rank);
+				device->gpu.host->rank);
 	tsr_cuda_leave(device);
 	return status;
 }

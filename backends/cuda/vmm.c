@@ -42,7 +42,7 @@ static tsr_status_t check_support(const tsr_device_t *device)
 	if (can_map && can_export)
 		return TSR_OK;
 	return tsr_error(TSR_ERR_UNSUPPORTED, "rank %d's GPU (%s) cannot export memory by descriptors: set TESSERA_CUDA_HEAP=ipc",
-			 device->host->rank, device->props.name);
+			 device->gpu.host->rank, device->gpu.props.name);
 }
 
 static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping, tsr_heap_export_t *export_out)
@@ -65,7 +65,7 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 		code = cu->vmm_export(&fd, mapping->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
 	if (code != CUDA_SUCCESS)
 		return tsr_cuda_check(cu, code, "set TESSERA_HEAP_SIZE lower, free memory of the GPU, or set TESSERA_CUDA_HEAP=ipc",
-				      "making rank %d's heap of %zu bytes on its GPU", device->host->rank, mapping->bytes);
+				      "making rank %d's heap of %zu bytes on its GPU", device->gpu.host->rank, mapping->bytes);
 	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	export_out->fd = fd;
 	return TSR_OK;
@@ -77,13 +77,13 @@ static tsr_status_t vmm_open(tsr_device_t *device, tsr_cuda_mapping_t *mapping, 
 	if (peer->fd < 0)
 		return tsr_error(TSR_ERR_MISMATCH,
 				 "rank %d shares its heap in another way than rank %d; set TESSERA_CUDA_HEAP alike", rank,
-				 device->host->rank);
+				 device->gpu.host->rank);
 	CUresult code = cu->vmm_import(&mapping->handle, (void *)(uintptr_t)peer->fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	mapping->created = code == CUDA_SUCCESS;
 	if (code == CUDA_SUCCESS)
 		code = map_object(device, mapping);
-	return tsr_cuda_check(cu, code, other_way, "mapping rank %d's heap on the GPU of rank %d (%s)", rank, device->host->rank,
-			      device->props.name);
+	return tsr_cuda_check(cu, code, other_way, "mapping rank %d's heap on the GPU of rank %d (%s)", rank,
+			      device->gpu.host->rank, device->gpu.props.name);
 }
 
 static void vmm_close(tsr_device_t *device, tsr_cuda_mapping_t *mapping)

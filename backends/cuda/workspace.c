@@ -19,7 +19,7 @@ static CUresult make_first(const tsr_device_t *device, CUtensorMap *map_out)
 tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device)
 {
 	_Static_assert(sizeof(CUtensorMap) == TSR_CUDA_MAP_BYTES, "a tensor map has another size");
-	const size_t places = 1 + (size_t)device->sms * (size_t)(1 + device->host->size);
+	const size_t places = 1 + (size_t)device->gpu.sms * (size_t)(1 + device->gpu.host->size);
 	const size_t bytes = places * sizeof(tsr_cuda_place_t);
 	CUtensorMap first;
 	CUresult code = device->cu.mem_alloc(&device->workspace, bytes);
@@ -27,9 +27,9 @@ tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device)
 		code = make_first(device, &first);
 	if (code != CUDA_SUCCESS)
 		return tsr_cuda_check(&device->cu, code, "see nvidia-smi whether the GPU's memory is full",
-				      "making rank %d's workspace of %zu bytes", device->host->rank, bytes);
-	device->launch.workspace = (void *)(uintptr_t)device->workspace;
-	device->launch.workspace_parts = (uint64_t)device->sms;
+				      "making rank %d's workspace of %zu bytes", device->gpu.host->rank, bytes);
+	device->gpu.launch.workspace = (void *)(uintptr_t)device->workspace;
+	device->gpu.launch.workspace_parts = (uint64_t)device->gpu.sms;
 	tsr_status_t status = tsr_cuda_fill(device, device->workspace, 0, bytes);
 	return status == TSR_OK ? tsr_cuda_copy_to(device, device->workspace, &first, sizeof first) : status;
 }

@@ -48,6 +48,11 @@ static tsr_status_t read_cuda_heap(const char *name, const char *text, tsr_optio
 	return read_word(name, text, "vmm", "ipc", &options->cuda_ipc);
 }
 
+static tsr_status_t read_hip_heap(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_word(name, text, "fine", "uncached", &options->hip_uncached);
+}
+
 static tsr_status_t read_int(const char *name, const char *text, long low, long high, int *value_out)
 {
 	long value;
@@ -144,6 +149,7 @@ static const option_t table[] = {
 	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have", read_workers},
 	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device", read_shared_size},
 	{"TESSERA_CUDA_HEAP", "vmm", "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
+	{"TESSERA_HIP_HEAP", "fine", "memory of heaps on hip: fine (fine-grained), or uncached", read_hip_heap},
 	{"TESSERA_TUNE_FILE", NULL, "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},
 	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why", read_log},

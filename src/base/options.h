@@ -21,6 +21,7 @@ typedef struct tsr_options {
 	int max_workers;       /* TESSERA_CPUEMU_WORKERS; workers a block may have; default 8 */
 	size_t shared_bytes;   /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
 	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
+	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
 	const char *tune_file; /* TESSERA_TUNE_FILE: null where not set; the command reads it */
 	bool verbose;          /* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
 } tsr_options_t;

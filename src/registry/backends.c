@@ -17,10 +17,15 @@ typedef struct entry {
 #else
 #define CUDA NULL
 #endif
+#if defined(TSR_WITH_HIP)
+#define HIP &tsr_backend_hip
+#else
+#define HIP NULL
+#endif
 
 static const entry_t entries[] = {
 	{"cuda", CUDA},
-	{"hip", NULL},
+	{"hip", HIP},
 	{"cpuemu", &tsr_backend_cpuemu},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };

@@ -12,6 +12,7 @@ denies() {
 
 denies "an unknown option" "unknown option 'varient': did you mean 'variant'\?" varient=debug
 denies "an unknown variant" "unknown variant 'relase': did you mean 'release'\?" variant=relase
+denies "an unknown platform of hip" "unknown hip_platform 'nvidea': did you mean 'nvidia'\?" hip_platform=nvidea
 denies "an unknown backend" "unknown backend 'cudda': did you mean 'cuda'\?" backends=cudda
 denies "a compiler that is not there" "no such program on PATH" CC=no-such-compiler
 finish

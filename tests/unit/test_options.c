@@ -12,6 +12,7 @@ typedef struct bad {
 static const bad_t bad_values[] = {
 	{"TESSERA_PLACEMENT", "fibre", "'process' or 'thread'"},
 	{"TESSERA_CUDA_HEAP", "fd", "'vmm' or 'ipc'"},
+	{"TESSERA_HIP_HEAP", "coarse", "'fine' or 'uncached'"},
 	{"TESSERA_LOG", "loud", "'quiet' or 'info'"},
 	{"TESSERA_RANK", "-1", "0 to 63"},
 	{"TESSERA_RANK", "one", "0 to 63"},

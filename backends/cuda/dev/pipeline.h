@@ -6,7 +6,11 @@
 #include "cuda/dev/shared.h"
 #include "cuda/dev/wgmma.h"
 
-enum { TSR_CUDA_STAGES_MOST = 8, TSR_CUDA_STORES_MOST = 4 };
+enum {
+	TSR_CUDA_STAGES_MOST = 8,
+	TSR_CUDA_STORES_MOST = 4,
+	TSR_CUDA_SHARED_ALIGN = 1024 /* what boxes of the copy engine are aligned to in shared memory */
+};
 
 /** What storers are to do: rows of the tile that has been laid down, to my or a peer's memory. */
 typedef struct tsr_cuda_store {
@@ -30,7 +34,7 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint32_t awaited;    /* stores that consumers wait for: those are made without a pause; no order */
 	unsigned char unused[24];
 } tsr_cuda_pipeline_t;
-static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_CUDA_PIPELINE_BYTES, "the host knows a kernel with a pipeline by this size");
+static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 
 /** The block's, one whatever the number of its main loops. */
 TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
@@ -39,8 +43,7 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 	return &pipeline;
 }
 
-static_assert(sizeof(tsr_gpu_shared_t) < TSR_CUDA_PIPELINE_BYTES, "a kernel without one has less");
-static_assert(TSR_GPU_SCRATCH_BYTES == TSR_CUDA_SCRATCH_BYTES, "and pieces of this size");
+static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
 
 /**
  * How dynamic shared memory is divided for tiles of T: stages of A and B, 64 deep, then the staging memory through which a finished

@@ -1,21 +1,8 @@
-/*
- * What a kernel with a main loop has besides its own: shared memory, and places for tensor maps. For both halves; C11 and C++17.
- *
- * The host gives such a kernel all the dynamic shared memory that a block can have. It knows one by its static shared memory, in
- * which nothing but the barriers of the main loop has their size: coops' words are smaller, and scratch memory comes in whole
- * pieces.
- */
+/* What a kernel with a main loop has besides its own: places in device memory for tensor maps. For both halves; C11 and C++17. */
 #ifndef TESSERA_CUDA_SHARED_H
 #define TESSERA_CUDA_SHARED_H
 
 #include <stdint.h>
-
-#define TSR_CUDA_SCRATCH_BYTES 8192
-#define TSR_CUDA_PIPELINE_BYTES 512
-#define TSR_CUDA_HAS_PIPELINE(static_bytes_) ((static_bytes_) % TSR_CUDA_SCRATCH_BYTES >= TSR_CUDA_PIPELINE_BYTES)
-
-/* Boxes of the copy engine begin at multiples of this in shared memory. */
-#define TSR_CUDA_SHARED_ALIGN 1024
 
 #define TSR_CUDA_MAP_BYTES 128
 

@@ -67,9 +67,7 @@ template <int ORDER> constexpr bool tsr_gpu_acquires = ORDER == TSR_ACQUIRE || O
 
 enum {
 	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop with the fewest. */
-	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS,
-	/* Shared memory through which a coop's threads exchange elements. */
-	TSR_GPU_SCRATCH_BYTES = 8192
+	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS
 };
 
 /** What the threads of a coop need of shared memory. A worker has its own; the block has its words, and worker 0's scratch. */

@@ -2,46 +2,44 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/device.h"
+#include "gpu/gpu.h"
 
 /** A note, and what the host knows of the launch that it is of. */
 typedef struct told {
 	const tsr_gpu_note_t *note;
 	const char *kernel;
-	tsr_device_stream_t *stream; /* null where it is gone */
+	tsr_gpu_track_t *stream; /* null where it is gone */
 	char place[sizeof((tsr_gpu_note_t *)0)->file + 12];
 } told_t;
 
 /** With the lock. */
-static told_t tell(tsr_device_t *device, const tsr_gpu_note_t *note)
+static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 {
-	const tsr_cuda_launched_t *launched = &device->launched[note->launch % TSR_CUDA_LAUNCHES_KEPT];
+	const tsr_gpu_launched_t *launched = &gpu->launched[note->launch % TSR_GPU_LAUNCHES_KEPT];
 	told_t told = {.note = note, .kernel = "?"};
 	snprintf(told.place, sizeof told.place, "%.*s:%d", (int)sizeof note->file, note->file, (int)note->line);
 	if (launched->number != note->launch || !launched->kernel)
 		return told;
 	told.kernel = launched->kernel->name;
-	told.stream = device->streams;
-	while (told.stream && told.stream->serial != launched->serial)
-		told.stream = told.stream->next;
+	told.stream = tsr_gpu_stream_find(gpu, launched->serial);
 	return told;
 }
 
-static bool in_heap(const tsr_device_t *device, uint64_t address, size_t *offset_out)
+static bool in_heap(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out)
 {
-	const uint64_t base = (uint64_t)(uintptr_t)device->launch.base[device->host->rank];
-	if (address < base || address - base >= device->launch.heap_bytes)
+	const uint64_t base = (uint64_t)(uintptr_t)gpu->launch.base[gpu->host->rank];
+	if (address < base || address - base >= gpu->launch.heap_bytes)
 		return false;
 	*offset_out = (size_t)(address - base);
 	return true;
 }
 
-static void name_flag(const tsr_device_t *device, uint64_t address, char name[80])
+static void name_flag(const tsr_gpu_t *gpu, uint64_t address, char name[80])
 {
-	const tsr_host_t *host = device->host;
+	const tsr_host_t *host = gpu->host;
 	char allocation[32];
 	size_t heap_offset, offset;
-	if (!in_heap(device, address, &heap_offset))
+	if (!in_heap(gpu, address, &heap_offset))
 		snprintf(name, 80, "a flag in shared memory");
 	else if (host->find_allocation(host->ctx, heap_offset, allocation, &offset))
 		snprintf(name, 80, "'%s'+%zu", allocation, offset);
@@ -50,10 +48,10 @@ static void name_flag(const tsr_device_t *device, uint64_t address, char name[80
 }
 
 /** An expired wait: its record, and what ends the world where it is a plain one. */
-static tsr_status_t tell_wait(const tsr_device_t *device, const told_t *told, char sentence[640])
+static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sentence[640])
 {
 	const tsr_gpu_note_t *note = told->note;
-	const tsr_host_t *host = device->host;
+	const tsr_host_t *host = gpu->host;
 	size_t offset;
 	char name[80], who[32] = "any rank";
 	tsr_wait_record_t record = {.rank = host->rank,
@@ -63,13 +61,13 @@ static tsr_status_t tell_wait(const tsr_device_t *device, const told_t *told, ch
 				    .seen = note->seen,
 				    .from = note->peer,
 				    .waited_ns = note->waited_ns};
-	const bool heap = in_heap(device, note->address, &offset);
+	const bool heap = in_heap(gpu, note->address, &offset);
 	if (!heap)
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
 	snprintf(record.kernel, sizeof record.kernel, "%s", told->kernel);
 	snprintf(record.site, sizeof record.site, "%.*s", (int)sizeof record.site - 1, told->place);
 	host->keep_wait_record(host->ctx, &record, heap ? (const void *)(uintptr_t)note->address : NULL);
-	name_flag(device, note->address, name);
+	name_flag(gpu, note->address, name);
 	if (note->peer != TSR_ANY_RANK)
 		snprintf(who, sizeof who, "rank %d", (int)note->peer);
 	snprintf(sentence, 640,
@@ -81,20 +79,20 @@ static tsr_status_t tell_wait(const tsr_device_t *device, const told_t *told, ch
 	return TSR_ERR_TIMEOUT;
 }
 
-static tsr_status_t tell_misuse(const tsr_device_t *device, const told_t *told, char sentence[640])
+static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char sentence[640])
 {
 	const tsr_gpu_note_t *note = told->note;
-	const tsr_host_t *host = device->host;
+	const tsr_host_t *host = gpu->host;
 	char what[320];
 	size_t offset;
 	if (note->kind == TSR_GPU_NOTE_RANK)
 		snprintf(what, sizeof what,
 			 "a call to rank %d of a world of %d at %s; ranks begin at 0 and end before the size of the world",
 			 (int)note->peer, host->size, told->place);
-	else if (in_heap(device, note->address, &offset))
+	else if (in_heap(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; check the size of the transfer",
-			 (unsigned long long)note->size_bytes, offset, (unsigned long long)device->launch.heap_bytes, told->place);
+			 (unsigned long long)note->size_bytes, offset, (unsigned long long)gpu->launch.heap_bytes, told->place);
 	else
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes outside this rank's heap at %s; the pointer is always the caller's own",
@@ -105,29 +103,29 @@ static tsr_status_t tell_misuse(const tsr_device_t *device, const told_t *told, 
 }
 
 /** With the lock: one note. A stream keeps its first failure, the world too. */
-static void report(tsr_device_t *device, const tsr_gpu_note_t *note)
+static void report(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 {
-	const told_t told = tell(device, note);
-	tsr_cuda_failure_t failure;
-	failure.status = note->kind == TSR_GPU_NOTE_WAIT ? tell_wait(device, &told, failure.sentence)
-							 : tell_misuse(device, &told, failure.sentence);
+	const told_t told = tell(gpu, note);
+	struct tsr_gpu_failure failure;
+	failure.status = note->kind == TSR_GPU_NOTE_WAIT ? tell_wait(gpu, &told, failure.sentence)
+							 : tell_misuse(gpu, &told, failure.sentence);
 	if (!note->fatal)
 		return;
 	if (told.stream && told.stream->failure.status == TSR_OK)
 		told.stream->failure = failure;
-	device->host->abort_world(device->host->ctx, failure.status, failure.sentence);
+	gpu->host->abort_world(gpu->host->ctx, failure.status, failure.sentence);
 }
 
-void tsr_cuda_notes_read(tsr_device_t *device)
+void tsr_gpu_notes_read(tsr_gpu_t *gpu)
 {
-	pthread_mutex_lock(&device->lock);
+	pthread_mutex_lock(&gpu->lock);
 	for (int i = 0; i < TSR_GPU_NOTES; i++) {
-		const tsr_gpu_note_t *note = &device->page->notes[i];
+		const tsr_gpu_note_t *note = &gpu->page->notes[i];
 		/* Acquire: partner is the release in tsr_gpu_note_close, at system scope, after the rest of the note. */
-		if (device->reported[i] || __atomic_load_n(&note->kind, __ATOMIC_ACQUIRE) == 0)
+		if (gpu->reported[i] || __atomic_load_n(&note->kind, __ATOMIC_ACQUIRE) == 0)
 			continue;
-		device->reported[i] = true;
-		report(device, note);
+		gpu->reported[i] = true;
+		report(gpu, note);
 	}
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&gpu->lock);
 }

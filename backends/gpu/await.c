@@ -1,0 +1,98 @@
+/* Waiting for the device: the host polls, so that it sees the end of the world, lost ranks and notes while kernels run. */
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "gpu/gpu.h"
+#include "src/base/clock.h"
+#include "src/base/error.h"
+
+/* Kernels that take less are waited for without sleeping, so that their times are right; later a rest is lost in the whole. */
+#define AWAKE_NS 20000000u
+#define REST_NS 50000u
+#define LOST_EVERY_NS 100000000u
+
+tsr_status_t tsr_gpu_world_status(const tsr_gpu_t *gpu)
+{
+	/* Relaxed: it says that the world has ended, and orders nothing. */
+	if (atomic_load_explicit(&gpu->host->words->aborted, memory_order_relaxed) != 0)
+		return tsr_error(TSR_ERR_ABORTED, "the world has ended: another rank or an earlier call failed; see what it said");
+	return TSR_OK;
+}
+
+/** Hands the end of the world on to the kernels, and a kernel's on to the world. */
+static void relay(tsr_gpu_t *gpu)
+{
+	/* Relaxed: both words say that the world has ended. What a kernel noted before is read behind the note's own acquire. */
+	if (__atomic_load_n(&gpu->page->abort, __ATOMIC_RELAXED) != 0)
+		tsr_gpu_notes_read(gpu);
+	else if (atomic_load_explicit(&gpu->host->words->aborted, memory_order_relaxed) != 0)
+		__atomic_store_n(&gpu->page->abort, 1u, __ATOMIC_RELAXED); /* partner: tsr_gpu_aborted */
+}
+
+static void look_for_lost(const tsr_gpu_t *gpu)
+{
+	const tsr_host_t *host = gpu->host;
+	char sentence[256];
+	const int lost = host->lost_rank(host->ctx);
+	if (lost < 0)
+		return;
+	snprintf(sentence, sizeof sentence,
+		 "rank %d ended without leaving the world while rank %d waited for its kernels; see what that rank printed last",
+		 lost, host->rank);
+	host->abort_world(host->ctx, TSR_ERR_PEER_LOST, sentence);
+}
+
+void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx)
+{
+	const struct timespec rest = {.tv_nsec = REST_NS};
+	const uint64_t begin = tsr_now_ns();
+	uint64_t asked = begin;
+	while (busy(ctx)) {
+		const uint64_t now = tsr_now_ns();
+		relay(gpu);
+		if (now - asked >= LOST_EVERY_NS) {
+			look_for_lost(gpu);
+			asked = now;
+		}
+		if (now - begin < AWAKE_NS)
+			sched_yield(); /* ranks may be more than processors */
+		else
+			nanosleep(&rest, NULL);
+	}
+	tsr_gpu_notes_read(gpu);
+}
+
+/** With the lock: the kernel that crashed takes the whole device with it. */
+static void crash(tsr_gpu_t *gpu, uint64_t serial, const char *trouble, struct tsr_gpu_failure *failure)
+{
+	const tsr_gpu_track_t *stream = tsr_gpu_stream_find(gpu, serial);
+	gpu->dead = true;
+	failure->status = TSR_ERR_KERNEL;
+	snprintf(failure->sentence, sizeof failure->sentence,
+		 "a kernel of rank %d crashed on its GPU (%s); the last one launched on the stream was %s: build it with "
+		 "-DTSR_DEBUG, "
+		 "run it on cpuemu, or under %s",
+		 gpu->host->rank, trouble, stream && stream->last ? stream->last->name : "another", gpu->vendor->debugger);
+}
+
+tsr_status_t tsr_gpu_verdict(tsr_gpu_t *gpu, uint64_t serial, const char *trouble)
+{
+	struct tsr_gpu_failure failure = {TSR_OK, ""};
+	bool crashed = false;
+	pthread_mutex_lock(&gpu->lock);
+	tsr_gpu_track_t *stream = tsr_gpu_stream_find(gpu, serial);
+	if (stream && stream->failure.status != TSR_OK) {
+		failure = stream->failure;
+		stream->failure.status = TSR_OK;
+	} else if (trouble && !gpu->dead) {
+		crash(gpu, serial, trouble, &failure);
+		crashed = true;
+	}
+	pthread_mutex_unlock(&gpu->lock);
+	if (crashed)
+		gpu->host->abort_world(gpu->host->ctx, failure.status, failure.sentence);
+	if (failure.status != TSR_OK)
+		return tsr_error(failure.status, "%s", failure.sentence);
+	return tsr_gpu_world_status(gpu);
+}

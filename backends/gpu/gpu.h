@@ -1,0 +1,197 @@
+/* What the host halves of the GPU backends share. Nothing here knows a vendor: a backend fills in what only it can do. */
+#ifndef TESSERA_GPU_GPU_H
+#define TESSERA_GPU_GPU_H
+
+#include <pthread.h>
+
+#include "backend.h"
+#include "tessera/dev/gpu/context.h"
+
+/** Host memory that the device sees: the abort word, the notes, and what the check of a mapping has seen. */
+typedef struct tsr_gpu_page {
+	_Alignas(128) uint32_t abort; /* 1: the world has ended. Set by a kernel whose note is fatal, or by the host */
+	_Alignas(128) uint64_t seen[4];
+	_Alignas(128) tsr_gpu_note_t notes[TSR_GPU_NOTES];
+} tsr_gpu_page_t;
+
+/** A kernel as the device has it. */
+typedef struct tsr_gpu_function {
+	const tsr_kernel_t *kernel;
+	void *entry;       /* the vendor's function; null: the image of its unit has none */
+	int threads;       /* of a block: what the device half was compiled for */
+	int static_bytes;  /* shared memory of the port's own */
+	int dynamic_bytes; /* the kernel's own part, and what else its main loop takes */
+	int local_bytes;   /* a thread */
+	int blocks_per_sm; /* that can be resident; 0 where a block does not fit */
+} tsr_gpu_function_t;
+
+/** The device code of one translation unit. */
+typedef struct tsr_gpu_module {
+	struct tsr_gpu_module *next;
+	const tsr_image_t *image;
+	void *module; /* the vendor's */
+	int count;
+	tsr_gpu_function_t function[];
+} tsr_gpu_module_t;
+
+/** What a backend does for the shared code, with its device current and, but for `runs`, the lock held. */
+typedef struct tsr_gpu_vendor {
+	const char *name;     /* of the backend */
+	const char *toolkit;  /* what builds code for it */
+	const char *debugger; /* what shows where a kernel crashed */
+	/** Whether the image is for this device. */
+	bool (*runs)(const tsr_device_t *device, const tsr_image_t *image);
+	/** Loads m->image, and fills entry and figures of every function in it but its kernel. On failure undoes that, and says
+	 * why. */
+	tsr_status_t (*load)(tsr_device_t *device, tsr_gpu_module_t *m);
+	void (*unload)(tsr_device_t *device, tsr_gpu_module_t *m);
+	/** Starts one launch. */
+	tsr_status_t (*start)(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
+} tsr_gpu_vendor_t;
+
+/** What is kept of a stream. Part of the backend's own. */
+typedef struct tsr_gpu_track {
+	struct tsr_gpu_track *next;
+	uint64_t serial;          /* no other stream of this device had or will have it */
+	const tsr_kernel_t *last; /* launched last */
+	/** The first failure of the stream's kernels since somebody asked. */
+	struct tsr_gpu_failure {
+		tsr_status_t status;
+		char sentence[640];
+	} failure;
+} tsr_gpu_track_t;
+
+/** Which kernel a launch number was, for the notes that carry it. */
+typedef struct tsr_gpu_launched {
+	uint32_t number;
+	uint64_t serial; /* of its stream */
+	const tsr_kernel_t *kernel;
+} tsr_gpu_launched_t;
+
+enum { TSR_GPU_LAUNCHES_KEPT = 4096 }; /* more than a stream's queue in the driver holds */
+
+/** A GPU of a rank. Part of the backend's own device. */
+typedef struct tsr_gpu {
+	const tsr_gpu_vendor_t *vendor;
+	const tsr_host_t *host;
+	char arch[64]; /* in words: "9.0", "gfx942" */
+	int sms;
+	size_t block_shared_bytes; /* the most a block may have, static and dynamic */
+	tsr_device_props_t props;
+	tsr_gpu_page_t *page;
+	tsr_gpu_context_t launch; /* what launches have in common; the heaps' bases once they are mapped */
+
+	pthread_mutex_t lock; /* guards all below */
+	tsr_gpu_track_t *streams;
+	uint64_t serials;
+	tsr_gpu_module_t *modules;
+	tsr_gpu_launched_t *launched; /* ring, by number */
+	uint32_t launches;
+	bool reported[TSR_GPU_NOTES];
+	bool dead; /* a kernel has crashed: the driver refuses everything from then on */
+} tsr_gpu_t;
+
+/* ------------------------------------------------------------------ the device (device.c) */
+
+/** Errors: TSR_ERR_NO_MEMORY. Zeroes are closed as well. */
+tsr_status_t tsr_gpu_open(tsr_gpu_t *gpu, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host);
+void tsr_gpu_close(tsr_gpu_t *gpu);
+
+/** From sms and block_shared_bytes: what tsr_device_props_t says of any GPU. */
+void tsr_gpu_props_fill(tsr_gpu_t *gpu);
+
+/** Fills what launches have in common, from the addresses that the device has for the page and for the counter of notes. */
+void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, uint32_t clock_khz);
+
+void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
+void tsr_gpu_stream_remove(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
+
+/** With the lock: null where it is gone. */
+tsr_gpu_track_t *tsr_gpu_stream_find(const tsr_gpu_t *gpu, uint64_t serial);
+
+/**
+ * tsr_device_ops_t.probe in a process of its own: neither vendor's runtime survives fork(), and a program that asks what is here
+ * may start ranks afterwards. `look` says how many devices there are, or why none; `driver` and `see` are the words for one that
+ * does not answer. Errors: the status of look, with its sentence; TSR_ERR_NO_DEVICE; TSR_ERR_SYSTEM.
+ */
+tsr_status_t tsr_gpu_look_in_child(tsr_status_t (*look)(const void *ctx, int *count_out), const void *ctx, const char *driver,
+				   const char *see, int *count_out);
+
+/* ------------------------------------------------------------------ launches (launch.c, module.c) */
+
+/** What can be said without the device. Errors: TSR_ERR_ABORTED, TSR_ERR_ARGUMENT, TSR_ERR_UNSUPPORTED. */
+tsr_status_t tsr_gpu_launch_check(const tsr_gpu_t *gpu, const tsr_device_launch_t *launches, int count);
+
+/** tsr_stream_ops_t.launch, checked and with the device current. Takes the lock. */
+tsr_status_t tsr_gpu_launch(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together);
+
+/** With the lock: the context of one launch on the stream of `track`, whose number is remembered for the notes. */
+tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track, const tsr_device_launch_t *launch);
+
+/** The entry of a kernel in its image. */
+enum { TSR_GPU_ENTRY_CHARS = 256 };
+void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_CHARS]);
+
+/** Dynamic shared memory of a launch, from the kernel and its static_bytes: its own part, or all where its main loop wants it. */
+int tsr_gpu_dynamic_bytes(const tsr_gpu_t *gpu, const tsr_gpu_function_t *function);
+
+/** With the lock: finds a kernel, loading its unit where it is the first of it. Errors: TSR_ERR_UNSUPPORTED, and those of load. */
+tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
+			      const tsr_gpu_function_t **function_out);
+void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
+
+/* ------------------------------------------------------------------ waiting (await.c, note.c) */
+
+/**
+ * Waits until `busy` says no. Meanwhile hands an end of the world on to the kernels, and looks for lost ranks and for notes, which
+ * it reads at the end, too.
+ */
+void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx);
+
+/** Reads the notes that kernels have left: wait records are kept, fatal ones end the world and fail their stream. */
+void tsr_gpu_notes_read(tsr_gpu_t *gpu);
+
+/**
+ * After tsr_gpu_await: the first failure of stream `serial`, which is taken; else that the driver has lost the device, where
+ * `trouble` says what it said; else that the world has ended; else TSR_OK.
+ */
+tsr_status_t tsr_gpu_verdict(tsr_gpu_t *gpu, uint64_t serial, const char *trouble);
+
+/** TSR_ERR_ABORTED where the world has ended. */
+tsr_status_t tsr_gpu_world_status(const tsr_gpu_t *gpu);
+
+/* ------------------------------------------------------------------ the check of a mapping (check.c, dev/check.c) */
+
+/** Lies behind the heap, so that checking a mapping never touches what is allocated. Each rank has words of its own in it. */
+typedef struct tsr_gpu_tail {
+	char magic[16];
+	uint64_t rank, process, size_bytes;
+	struct {
+		uint64_t word, count;
+	} of[TSR_MAX_RANKS];
+} tsr_gpu_tail_t;
+
+/** Where the tail begins, and how much memory heap and tail take: whole pages of 2 MiB, which is what bases are aligned to. */
+size_t tsr_gpu_tail_offset(size_t heap_bytes);
+size_t tsr_gpu_whole_bytes(size_t heap_bytes);
+enum { TSR_GPU_ALIGN = 2 << 20 };
+
+/** What is written behind my heap before any peer maps it, and whether what is read there is what the peer has written. */
+tsr_gpu_tail_t tsr_gpu_tail_of(const tsr_gpu_t *gpu, size_t heap_bytes);
+bool tsr_gpu_tail_is(const tsr_gpu_tail_t *seen, const tsr_heap_export_t *peer, int rank);
+
+/** The kernel's arguments: what it stores, in this rank's words of `rank`'s tail. */
+uint64_t tsr_gpu_check_pattern(const tsr_gpu_t *gpu, int rank);
+size_t tsr_gpu_check_offset(const tsr_gpu_t *gpu, size_t heap_bytes);
+
+/** What the kernel has seen that it should not have: the rest of a sentence that begins with the heap. Null: nothing. */
+const char *tsr_gpu_check_fault(const tsr_gpu_t *gpu, uint64_t pattern);
+
+/** That rank's heap is as large as mine. Errors: TSR_ERR_MISMATCH. */
+tsr_status_t tsr_gpu_heap_agrees(const tsr_gpu_t *gpu, const tsr_heap_export_t *peer, int rank);
+
+/** The code of that kernel, TSR_GPU_CHECK_ENTRY, for each toolkit of the build; null past the last. */
+const tsr_image_t *tsr_gpu_check_image_at(int index);
+#define TSR_GPU_CHECK_ENTRY "tsr_gpu_check"
+
+#endif

@@ -1,0 +1,133 @@
+/* Device code: the image of a unit is loaded once, with all its kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/gpu.h"
+#include "src/base/error.h"
+
+void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_CHARS])
+{
+	const bool variant = kernel->variant[0] != '\0';
+	snprintf(name_out, TSR_GPU_ENTRY_CHARS, TSR_GPU_ENTRY_PREFIX "%s%s%s", kernel->name, variant ? "__" : "", kernel->variant);
+}
+
+/** The image of the kernel's unit that runs here. */
+static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device, const tsr_kernel_t *kernel,
+			       const tsr_image_t **image_out)
+{
+	const char *backend = gpu->vendor->name;
+	const tsr_image_t *image, *other = NULL;
+	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++) {
+		if (strcmp(image->unit, kernel->unit) != 0)
+			continue;
+		if (gpu->vendor->runs(device, image)) {
+			*image_out = image;
+			return TSR_OK;
+		}
+		if (strcmp(image->backend, backend) == 0)
+			other = image;
+	}
+	if (other)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s has code for %s, and the GPU is %s: build %s for it", kernel->name,
+				 other->arch, gpu->arch, kernel->unit);
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "kernel %s has no code for %s in this executable: build %s with %s present, or by tessera cc --backends "
+			 "cpuemu,%s",
+			 kernel->name, backend, kernel->unit, gpu->vendor->toolkit, backend);
+}
+
+static int count_kernels(const char *unit)
+{
+	const tsr_kernel_t *kernel;
+	int count = 0;
+	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
+		count += strcmp(kernel->unit, unit) == 0;
+	return count;
+}
+
+static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t *image, tsr_gpu_module_t **module_out)
+{
+	const tsr_kernel_t *kernel;
+	tsr_gpu_module_t *m = calloc(1, sizeof *m + (size_t)count_kernels(image->unit) * sizeof m->function[0]);
+	if (!m)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the kernels of %s; free some", image->unit);
+	m->image = image;
+	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
+		if (strcmp(kernel->unit, image->unit) == 0)
+			m->function[m->count++].kernel = kernel;
+	const tsr_status_t status = gpu->vendor->load(device, m);
+	if (status != TSR_OK) {
+		free(m);
+		return status;
+	}
+	m->next = gpu->modules;
+	gpu->modules = m;
+	*module_out = m;
+	return TSR_OK;
+}
+
+void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device)
+{
+	while (gpu->modules) {
+		tsr_gpu_module_t *m = gpu->modules;
+		gpu->modules = m->next;
+		gpu->vendor->unload(device, m);
+		free(m);
+	}
+}
+
+int tsr_gpu_dynamic_bytes(const tsr_gpu_t *gpu, const tsr_gpu_function_t *function)
+{
+	if (TSR_GPU_TAKES_ALL_SHARED(function->static_bytes))
+		return (int)gpu->block_shared_bytes - function->static_bytes;
+	return (int)function->kernel->shared_bytes;
+}
+
+static const tsr_gpu_function_t *function_in(const tsr_gpu_module_t *m, const tsr_kernel_t *kernel)
+{
+	for (int i = 0; i < m->count; i++)
+		if (m->function[i].kernel == kernel)
+			return &m->function[i];
+	return NULL;
+}
+
+/** What of the kernel's needs the device or its image does not meet. */
+static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_t *f, const tsr_kernel_t *kernel)
+{
+	if (!f || !f->entry)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "the device code of %s has no kernel %s%s%s: build host and device code anew",
+				 kernel->unit, kernel->name, kernel->variant[0] != '\0' ? " for " : "", kernel->variant);
+	if (kernel->shared_bytes + (size_t)f->static_bytes > gpu->block_shared_bytes)
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"kernel %s uses %zu bytes of shared memory a block and the library %d more, the device has %zu; use "
+			"smaller tiles",
+			kernel->name, kernel->shared_bytes, f->static_bytes, gpu->block_shared_bytes);
+	if (f->blocks_per_sm < 1)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "a block of kernel %s (%d threads) does not fit a multiprocessor of %s",
+				 kernel->name, f->threads, gpu->props.name);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
+			      const tsr_gpu_function_t **function_out)
+{
+	const tsr_gpu_function_t *f = NULL;
+	for (const tsr_gpu_module_t *m = gpu->modules; m && !f; m = m->next)
+		f = function_in(m, kernel);
+	if (!f) {
+		const tsr_image_t *image = NULL;
+		tsr_gpu_module_t *m = NULL;
+		tsr_status_t status = find_image(gpu, device, kernel, &image);
+		if (status == TSR_OK)
+			status = load(gpu, device, image, &m);
+		if (status != TSR_OK)
+			return status;
+		f = function_in(m, kernel);
+	}
+	const tsr_status_t status = check_function(gpu, f, kernel);
+	if (status == TSR_OK)
+		*function_out = f;
+	return status;
+}
