@@ -3,7 +3,10 @@
 #define TESSERA_CUDA_LAYOUT_H
 
 template <typename F> struct tsr_port_layout {
-	enum { threads = 0 };
+	TSR_DEV int together(int)
+	{
+		return 0;
+	}
 	TSR_DEV int row(const tsr_coop_t *, int)
 	{
 		return 0;

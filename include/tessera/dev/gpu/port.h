@@ -12,9 +12,12 @@
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
- *   TSR_PORT_LAYOUT                   the header with `template <typename F> struct tsr_port_layout`: `threads` of the coops to
- * which the port deals fragments of type F itself, 0 for none; row(coop, i) and col(coop, i) of v[i] TSR_PORT_GEMM the header with
- * tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
+ *   TSR_PORT_LAYOUT                   the header with `template <typename F> struct tsr_port_layout`: together(threads) is 0 where
+ *                                     a coop of so many threads gets fragments of type F in turn. Where the port deals them itself
+ *                                     v[i] is at row(coop, i), col(coop, i), and so many from a multiple of it on lie in the same
+ *                                     TSR_GPU_BAND_ROWS rows, the first a multiple of that
+ *   TSR_PORT_GEMM                     the header with tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
+ *   TSR_PORT_MEET_SHARED(coop)        may be defined: tsr_gpu_meet_shared (gpu/coop.h), where that costs less than tsr_gpu_meet
  *
  * and then, as device functions:
  *
