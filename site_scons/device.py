@@ -136,7 +136,7 @@ def defines_kernels(source):
 
 def _assembly(env, kit, source):
     unit = unit_of(env, source)
-    return env.Command(
+    assembly = env.Command(
         _path(env, kit, unit, kit.assembly_suffix),
         env.File(source).srcnode(),
         _action(env, f"{kit.compile_command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
@@ -144,6 +144,9 @@ def _assembly(env, kit, source):
         # SCons looks for no includes in the sources of a command of one's own.
         source_scanner=SCons.Tool.CScanner,
     )[0]
+    # Nor does it see those that a port names by macros.
+    env.Depends(assembly, [env.Glob(f"#{folder}/*.h") for folder in (f"backends/{kit.backend}/dev", "include/tessera/dev/gpu")])
+    return assembly
 
 
 def _image(env, kit, unit, assembly):
