@@ -27,7 +27,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static tsr_hip_lanes_t lanes_of(tile_case_t c)
 {
-	return tsr_hip_lanes(c.m, c.n, c.k, c.element_bytes, c.waves, c.waves == 1 ? 16 * 1024 : 48 * 1024);
+	return tsr_hip_lanes(c.m, c.n, c.k, c.element_bytes, c.waves, c.waves == 1 ? 32 * 1024 / c.element_bytes : 48 * 1024);
 }
 
 /* ---- the instructions, as AMD's matrix instruction calculator prints their layouts: one block, `each` elements of K a lane */

@@ -140,13 +140,10 @@ template <typename U, typename S, int PATH> TSR_DEV U tsr_hip_fetch(const tsr_hi
 		return tsr_hip_edge<U, S, const TSR_HIP_LOCAL U *>(piece, (local_t)piece.origin, row, col);
 }
 
-/** This thread. On the paths that are rare the compiler shall not know it again, and keep nothing of theirs across the loop. */
+/** This thread. On the paths that are rare nothing is known of it, so that nothing of theirs is kept across the loop. */
 template <int PATH> TSR_DEV int tsr_hip_thread(const tsr_coop_t *coop)
 {
-	int thread = coop->thread;
-	if (PATH != TSR_HIP_WHOLE)
-		__asm__ volatile("" : "+v"(thread));
-	return thread;
+	return PATH == TSR_HIP_WHOLE ? coop->thread : tsr_hip_unknown(coop->thread);
 }
 
 /** Waits on those paths: the compiler lays them down before the other, which would else wait for the same registers. */

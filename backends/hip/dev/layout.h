@@ -7,14 +7,16 @@
 
 /**
  * Shared memory that the main loop's stages may have. A workgroup has 64 KiB: a block's main loop leaves the scratch memory and
- * 7 KiB of it, a worker's the scratch memory of up to four workers and 15 KiB.
+ * 7 KiB of it. A worker's shares it with tiles that the kernel keeps there, and has the less the wider their elements are.
  */
-template <int THREADS> constexpr int tsr_hip_stages_bytes = THREADS == TSR_HIP_SOLE_THREADS ? 48 * 1024 : 16 * 1024;
+template <int THREADS, int ELEMENT_BYTES>
+constexpr int tsr_hip_stages_bytes = THREADS == TSR_HIP_SOLE_THREADS ? 48 * 1024 : 32 * 1024 / ELEMENT_BYTES;
 
 /** How a coop of so many threads multiplies tiles of configuration T. */
 template <typename T, int THREADS>
-constexpr tsr_hip_lanes_t tsr_hip_lanes_of = tsr_hip_lanes(T::M, T::N, T::K, (int)sizeof(typename T::dtype_t::stored_t),
-							   THREADS / TSR_HIP_LANES, tsr_hip_stages_bytes<THREADS>);
+constexpr tsr_hip_lanes_t tsr_hip_lanes_of =
+	tsr_hip_lanes(T::M, T::N, T::K, (int)sizeof(typename T::dtype_t::stored_t), THREADS / TSR_HIP_LANES,
+		      tsr_hip_stages_bytes<THREADS, (int)sizeof(typename T::dtype_t::stored_t)>);
 
 /** Whether they are tiles for the matrix cores: of a type these multiply and sum in f32, and four rows fit the scratch memory. */
 template <typename T, int THREADS>

@@ -98,6 +98,13 @@ TSR_DEV void tsr_hip_meet_shared(int whole)
 	}
 }
 
+/** x, of which the compiler knows nothing. */
+TSR_DEV int tsr_hip_unknown(int x)
+{
+	__asm__ volatile("" : "+v"(x));
+	return x;
+}
+
 TSR_DEV uint64_t tsr_port_clock(void)
 {
 	return __builtin_readsteadycounter();
