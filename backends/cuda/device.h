@@ -66,7 +66,8 @@ bool tsr_cuda_has_code(int major, int minor);
 /** The library's own code for CUDA. */
 const tsr_image_t *tsr_cuda_check_image(void);
 
-/** Makes the device's workspace, on which main loops depend, and names it in `device->gpu.launch`. Errors: TSR_ERR_NO_MEMORY, _SYSTEM.
+/** Makes the device's workspace, on which main loops depend, and names it in `device->gpu.launch`. Errors: TSR_ERR_NO_MEMORY,
+ * _SYSTEM.
  */
 tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device);
 

@@ -39,13 +39,16 @@ def token(text):
     return "s_barrier" if text.startswith("s_barrier") else None
 
 
+SHARED_ALONE = "; for shared memory alone"  # behind an s_barrier across which other accesses may go on (tsr_hip_meet_shared)
+
+
 def instructions(lines):
     """Up to the function's end, without comments and directives; a label is an instruction without a token."""
     found = []
     for number, line in lines:
         if END.match(line):
             break
-        text = line.split(";")[0].strip()
+        text = "" if SHARED_ALONE in line else line.split(";")[0].strip()
         if text and (LABEL.match(text) or not text.startswith(".") and not text.endswith(":")):
             found.append(Instruction(number, text, token(text)))
     return found

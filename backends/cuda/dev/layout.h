@@ -18,11 +18,14 @@ constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> && (i
 template <typename F> struct tsr_port_layout {
 	typedef typename F::tile_t tile_t;
 	enum {
-		sums = F::role == TSR_GPU_ACCUMULATOR,
-		threads = sums && tsr_cuda_is_fast<tile_t> ? TSR_CUDA_CONSUMER_THREADS : 0,
+		dealt = F::role == TSR_GPU_ACCUMULATOR && tsr_cuda_is_fast<tile_t>,
 		bands = (int)tile_t::M / 128,                                    /* of a warpgroup */
 		band_elements = 64 * (int)tile_t::N / TSR_CUDA_WARPGROUP_THREADS /* of a thread */
 	};
+	TSR_DEV int together(int threads)
+	{
+		return dealt && threads == TSR_CUDA_CONSUMER_THREADS ? 2 : 0;
+	}
 	TSR_DEV int row(const tsr_coop_t *coop, int i)
 	{
 		int warpgroup = coop->thread / TSR_CUDA_WARPGROUP_THREADS, warp = coop->thread / 32 % 4, lane = coop->thread % 32;

@@ -137,7 +137,7 @@ template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const 
 
 template <typename F> TSR_DEV bool tsr_port_store(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
-	if constexpr (tsr_port_layout<F>::threads != 0) {
+	if constexpr (tsr_port_layout<F>::dealt) {
 		if (!tsr_gpu_by_port<F>(coop))
 			return false;
 		if (tsr_cuda_stores<F>(target)) {

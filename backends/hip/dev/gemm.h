@@ -1,10 +1,425 @@
-/* The main loop: the plain one. */
+/*
+ * The main loop on matrix cores: while a stage in shared memory is multiplied, the next one goes there from registers, and the
+ * one after that is on its way from memory to registers. Who moves and holds what: lanes.h.
+ */
 #ifndef TESSERA_HIP_GEMM_H
 #define TESSERA_HIP_GEMM_H
 
+#include "hip/dev/mfma.h"
+
+#define TSR_HIP_GLOBAL __attribute__((address_space(1)))
+#define TSR_HIP_LOCAL __attribute__((address_space(3)))
+
+/** A product of tiles of configuration T by coops of so many threads. */
+template <typename T, int THREADS> struct tsr_hip_product {
+	typedef T tile_t;
+	typedef typename T::dtype_t dtype_t;
+	typedef typename dtype_t::stored_t stored_t;
+	static constexpr tsr_hip_lanes_t lanes = tsr_hip_lanes_of<T, THREADS>;
+	enum {
+		threads = THREADS,
+		unit = tsr_hip_unit(lanes),
+		steps = lanes.depth / tsr_hip_step(lanes),
+		blocks_m = tsr_hip_blocks_m(lanes),
+		blocks_n = tsr_hip_blocks_n(lanes),
+		units_a = tsr_hip_units_a(lanes), /* and how many of them a thread loads at most */
+		loads_a = (units_a + threads - 1) / threads,
+		blocks_b = tsr_hip_blocks_b(lanes),
+		loads_b = (blocks_b + threads - 1) / threads,
+		panel_a = T::M * lanes.depth, /* elements */
+		stage = panel_a + T::N * lanes.depth
+	};
+	typedef stored_t unit_t __attribute__((ext_vector_type(16 / sizeof(stored_t))));
+	typedef stored_t quad_t __attribute__((ext_vector_type(TSR_HIP_QUAD)));
+	typedef stored_t run_t __attribute__((ext_vector_type(lanes.run)));
+	typedef tsr_hip_mfma<dtype_t, lanes.edge> mfma_t;
+	enum {
+		parts = lanes.run / tsr_hip_each(lanes), /* instructions that a run is for */
+		products = parts * blocks_m * blocks_n,  /* of a step */
+		writes = loads_a + loads_b * unit        /* of a thread's part of a stage */
+	};
+	struct parts_t {
+		typename mfma_t::operand_t part[parts];
+	};
+	/** What a thread has read of a stage for one step. */
+	struct read_t {
+		parts_t a[blocks_m], b[blocks_n];
+	};
+	/** What a thread has of the stage on its way to shared memory. */
+	struct load_t {
+		unit_t a[loads_a], b[loads_b][TSR_HIP_QUAD];
+	};
+	struct sums_t {
+		typename mfma_t::sum_t block[blocks_m][blocks_n];
+	};
+};
+
+/**
+ * Two stages, for all products of such a size in a kernel. In whole pieces of scratch memory, so that the host does not take the
+ * kernel for one that wants all the dynamic shared memory (tessera/dev/gpu/context.h).
+ */
+template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
+{
+	enum { WHOLE = (BYTES + TSR_GPU_SCRATCH_BYTES - 1) / TSR_GPU_SCRATCH_BYTES * TSR_GPU_SCRATCH_BYTES };
+	TSR_PORT_SHARED __attribute__((aligned(128))) unsigned char stages[WHOLE];
+	return stages;
+}
+
+/** Runs the body for each unit, or block, that this thread loads: its i-th is number e of all. */
+#define TSR_HIP_EACH_LOAD(thread_, count_, i_, e_)                                         \
+	TSR_GPU_UNROLL                                                                     \
+	for (int i_ = 0, e_ = (thread_); i_ * P::threads < count_; i_++, e_ += P::threads) \
+		if (count_ % P::threads == 0 || e_ < count_)
+
+/* ---- from memory to registers */
+
+enum { TSR_HIP_WHOLE, TSR_HIP_EDGE, TSR_HIP_SHARED };
+
+/** A piece of a matrix. Its rows first_row .. end_row-1 and columns likewise are of the matrix, the others are zeros. */
+typedef struct tsr_hip_piece {
+	const char *origin; /* where its row 0, column 0 is or would be */
+	int64_t ld;
+	int first_row, end_row, first_col, end_col;
+	bool packs; /* every row begins at a multiple of sixteen bytes */
+	int path;   /* WHOLE: all of it is of the matrix, and packs; EDGE: not; SHARED: it stands in shared memory */
+} tsr_hip_piece_t;
+
+TSR_DEV int tsr_hip_within(int64_t x, int end)
+{
+	return x < 0 ? 0 : x < end ? (int)x : end;
+}
+
+/** The piece of ROWS x COLS at from.at. */
+template <typename S, int ROWS, int COLS> TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
+{
+	tsr_hip_piece_t piece;
+	piece.origin = from.data + (from.at.row * from.ld + from.at.col) * (int64_t)sizeof(S);
+	piece.ld = from.ld;
+	piece.first_row = tsr_hip_within(-from.at.row, ROWS);
+	piece.end_row = tsr_hip_within(from.rows - from.at.row, ROWS);
+	piece.first_col = tsr_hip_within(-from.at.col, COLS);
+	piece.end_col = tsr_hip_within(from.cols - from.at.col, COLS);
+	piece.packs = tsr_gpu_packs<S>(from);
+	bool whole = piece.first_row == 0 && piece.end_row == ROWS && piece.first_col == 0 && piece.end_col == COLS;
+	bool near = from.ld < INT32_MAX / (ROWS * (int)sizeof(S)); /* 32 bits hold the way from the origin */
+	piece.path = shared ? TSR_HIP_SHARED : whole && near && piece.packs ? TSR_HIP_WHOLE : TSR_HIP_EDGE;
+	return piece;
+}
+
+/** The unit at (row, col) of a piece that is WHOLE. */
+template <typename U, typename S> TSR_DEV U tsr_hip_whole(const tsr_hip_piece_t &piece, int row, int col)
+{
+	return *(const TSR_HIP_GLOBAL U *)((const TSR_HIP_GLOBAL S *)piece.origin + (uint32_t)(row * (int)piece.ld + col));
+}
+
+/** The unit at (row, col) of any other, whose kind of memory `A` points to. */
+template <typename U, typename S, typename AU, typename AS>
+TSR_DEV U tsr_hip_edge(const tsr_hip_piece_t &piece, AS origin, int row, int col)
+{
+	constexpr int size = sizeof(U) / sizeof(S);
+	U unit = 0;
+	if (row < piece.first_row || row >= piece.end_row || col + size <= piece.first_col || col >= piece.end_col)
+		return unit;
+	AS at = origin + row * piece.ld;
+	if (piece.packs && col >= piece.first_col && col + size <= piece.end_col)
+		return *(AU)(at + col);
+	TSR_GPU_UNROLL
+	for (int j = 0; j < size; j++) {
+		int c = col + j, inside = c < piece.first_col ? piece.first_col : c < piece.end_col ? c : piece.end_col - 1;
+		S x = at[inside];
+		unit[j] = inside == c ? x : (S)0;
+	}
+	return unit;
+}
+
+template <typename U, typename S, int PATH> TSR_DEV U tsr_hip_fetch(const tsr_hip_piece_t &piece, int row, int col)
+{
+	typedef const TSR_HIP_GLOBAL S *global_t;
+	typedef const TSR_HIP_LOCAL S *local_t;
+	if constexpr (PATH == TSR_HIP_WHOLE)
+		return tsr_hip_whole<U, S>(piece, row, col);
+	else if constexpr (PATH == TSR_HIP_EDGE)
+		return tsr_hip_edge<U, S, const TSR_HIP_GLOBAL U *>(piece, (global_t)piece.origin, row, col);
+	else
+		return tsr_hip_edge<U, S, const TSR_HIP_LOCAL U *>(piece, (local_t)piece.origin, row, col);
+}
+
+/** This thread. On the paths that are rare nothing is known of it, so that nothing of theirs is kept across the loop. */
+template <int PATH> TSR_DEV int tsr_hip_thread(const tsr_coop_t *coop)
+{
+	return PATH == TSR_HIP_WHOLE ? coop->thread : tsr_hip_unknown(coop->thread);
+}
+
+/** Waits on those paths: the compiler lays them down before the other, which would else wait for the same registers. */
+template <int PATH> TSR_DEV void tsr_hip_loaded(void)
+{
+	if (PATH != TSR_HIP_WHOLE)
+		__builtin_amdgcn_s_waitcnt(0);
+}
+
+template <typename P, int PATH>
+TSR_DEV void tsr_hip_load_a(const tsr_coop_t *coop, typename P::load_t &load, const tsr_hip_piece_t &piece)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	TSR_HIP_EACH_LOAD(tsr_hip_thread<PATH>(coop), P::units_a, i, e)
+	{
+		int row = tsr_hip_load_row_a(lanes, e), k = tsr_hip_load_k_a(lanes, e);
+		load.a[i] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, row, k);
+	}
+	tsr_hip_loaded<PATH>();
+}
+
+template <typename P, int PATH>
+TSR_DEV void tsr_hip_load_b(const tsr_coop_t *coop, typename P::load_t &load, const tsr_hip_piece_t &piece)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	TSR_HIP_EACH_LOAD(tsr_hip_thread<PATH>(coop), P::blocks_b, i, e)
+	{
+		int k = tsr_hip_load_k_b(lanes, e), col = tsr_hip_load_col_b(lanes, e);
+		TSR_GPU_UNROLL
+		for (int q = 0; q < TSR_HIP_QUAD; q++)
+			load.b[i][q] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, k + q, col);
+	}
+	tsr_hip_loaded<PATH>();
+}
+
+/** One tile's operands: A from the rank that the last gate has named, both cut at the end of K. */
+typedef struct tsr_hip_operands {
+	tsr_gpu_target_t a, b;
+	bool shared_a, shared_b;
+	int64_t k_end;
+} tsr_hip_operands_t;
+
+/** Starts to load the stage whose first element of K is `k`. */
+template <typename P>
+TSR_DEV void tsr_hip_load(const tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, int64_t k)
+{
+	typedef typename P::stored_t stored_t;
+	from.a.at.col = from.b.at.row = k;
+	tsr_hip_piece_t a = tsr_hip_piece<stored_t, P::tile_t::M, P::lanes.depth>(from.a, from.shared_a);
+	tsr_hip_piece_t b = tsr_hip_piece<stored_t, P::lanes.depth, P::tile_t::N>(from.b, from.shared_b);
+	if (a.path == TSR_HIP_WHOLE)
+		tsr_hip_load_a<P, TSR_HIP_WHOLE>(coop, load, a);
+	else if (a.path == TSR_HIP_EDGE)
+		tsr_hip_load_a<P, TSR_HIP_EDGE>(coop, load, a);
+	else
+		tsr_hip_load_a<P, TSR_HIP_SHARED>(coop, load, a);
+	if (b.path == TSR_HIP_WHOLE)
+		tsr_hip_load_b<P, TSR_HIP_WHOLE>(coop, load, b);
+	else if (b.path == TSR_HIP_EDGE)
+		tsr_hip_load_b<P, TSR_HIP_EDGE>(coop, load, b);
+	else
+		tsr_hip_load_b<P, TSR_HIP_SHARED>(coop, load, b);
+}
+
+/* ---- from registers to shared memory, where B stands transposed */
+
+template <typename P> TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename P::stored_t *stage, const typename P::load_t &load)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	TSR_HIP_EACH_LOAD(coop->thread, P::units_a, i, e)
+	{
+		int row = tsr_hip_load_row_a(lanes, e), k = tsr_hip_load_k_a(lanes, e);
+		*(typename P::unit_t *)(stage + tsr_hip_place(lanes, row, k)) = load.a[i];
+	}
+	TSR_HIP_EACH_LOAD(coop->thread, P::blocks_b, i, e)
+	{
+		int k = tsr_hip_load_k_b(lanes, e), col = tsr_hip_load_col_b(lanes, e);
+		TSR_GPU_UNROLL
+		for (int j = 0; j < P::unit; j++) {
+			typename P::quad_t quad = {load.b[i][0][j], load.b[i][1][j], load.b[i][2][j], load.b[i][3][j]};
+			*(typename P::quad_t *)(stage + P::panel_a + tsr_hip_place(lanes, col + j, k)) = quad;
+		}
+	}
+}
+
+/* ---- from there to the matrix cores */
+
+/** Reads what this thread gives to the products of one step of a stage. */
+template <typename P>
+TSR_DEV void tsr_hip_read(const tsr_coop_t *coop, typename P::read_t &read, const typename P::stored_t *stage, int step)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	typedef typename P::run_t run_t;
+	typedef typename P::parts_t parts_t;
+	int k = tsr_hip_read_k(lanes, coop->thread, step);
+	TSR_GPU_UNROLL
+	for (int m = 0; m < P::blocks_m; m++) {
+		int row = tsr_hip_read_row_a(lanes, coop->thread, m);
+		read.a[m] = __builtin_bit_cast(parts_t, *(const run_t *)(stage + tsr_hip_place(lanes, row, k)));
+	}
+	TSR_GPU_UNROLL
+	for (int n = 0; n < P::blocks_n; n++) {
+		int col = tsr_hip_read_col_b(lanes, coop->thread, n);
+		read.b[n] = __builtin_bit_cast(parts_t, *(const run_t *)(stage + P::panel_a + tsr_hip_place(lanes, col, k)));
+	}
+}
+
+template <typename P> TSR_DEV void tsr_hip_multiply(typename P::sums_t &sums, const typename P::read_t &read)
+{
+	TSR_GPU_UNROLL
+	for (int part = 0; part < P::parts; part++)
+		TSR_GPU_UNROLL
+	for (int m = 0; m < P::blocks_m; m++)
+		TSR_GPU_UNROLL
+	for (int n = 0; n < P::blocks_n; n++)
+		sums.block[m][n] = P::mfma_t::multiply(read.a[m].part[part], read.b[n].part[part], sums.block[m][n]);
+}
+
+/*
+ * What the compiler's scheduler shall do with a step. Reads of the next one come first, so that they arrive before its products
+ * need them. Writes to the next stage stand between the last products, as late as they can: what they write is on its way from
+ * memory, and one at a time, so that the matrix cores never wait for the wave to get through them.
+ */
+enum { TSR_HIP_PRODUCT = 0x8, TSR_HIP_LDS_WRITE = 0x200 }; /* kinds of instructions, for __builtin_amdgcn_sched_group_barrier */
+
+TSR_DEV void tsr_hip_reads_first(void)
+{
+	__builtin_amdgcn_sched_barrier(0);
+}
+
+template <typename P> TSR_DEV void tsr_hip_writes_between(void)
+{
+	if constexpr (P::products > P::writes)
+		__builtin_amdgcn_sched_group_barrier(TSR_HIP_PRODUCT, P::products - P::writes, 0);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < P::writes; i++) {
+		__builtin_amdgcn_sched_group_barrier(TSR_HIP_LDS_WRITE, 1, 0);
+		__builtin_amdgcn_sched_group_barrier(TSR_HIP_PRODUCT, 1, 0);
+	}
+}
+
+/* ---- one tile */
+
+template <typename P> TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_pos_t at)
+{
+	tsr_hip_operands_t from;
+	int rank = tsr_rank(coop);
+	from.a = tsr_gpu_target(coop, a, at, rank);
+	from.b = tsr_gpu_target(coop, b, at, rank);
+	from.shared_a = a.space == TSR_SPACE_SHARED;
+	from.shared_b = b.space == TSR_SPACE_SHARED;
+	from.k_end = from.a.cols = from.b.rows = tsr_gpu_least(a.cols, b.rows);
+	return from;
+}
+
+/** Passes the gate where stage `k` is the first of a chunk, and turns to the rank that it names. */
+template <typename P, tsr_gate_fn GATE>
+TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k,
+			  const void *ctx)
+{
+	if (k % P::tile_t::K != 0)
+		return;
+	int peer = tsr_rank(coop);
+	if constexpr (GATE != TSR_NO_GATE)
+		peer = __builtin_amdgcn_readfirstlane(GATE(coop, at, k, tsr_gpu_least(k + P::tile_t::K, from.k_end), ctx));
+	bool accepts = tsr_gpu_accepts_view(coop, a, peer) && tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
+	from.a.data = tsr_gpu_view_address(coop, a, peer);
+	from.a.cols = from.b.rows = accepts ? from.k_end : 0;
+}
+
+/** Starts to load the stage at `k`, if there is one. */
+template <typename P, tsr_gate_fn GATE>
+TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b,
+			   tsr_pos_t at, int64_t k, const void *ctx)
+{
+	if (k >= from.k_end)
+		return;
+	tsr_hip_pass<P, GATE>(coop, from, a, b, at, k, ctx);
+	tsr_hip_load<P>(coop, load, from, k);
+}
+
+/*
+ * While the products of one step run, the operands of the next are read. The threads meet once a stage, before its last products:
+ * then all have read it, and laid the next. What is laid and read past the end is used by nobody.
+ */
+template <typename P, tsr_gate_fn GATE>
+TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b, tsr_pos_t at, const void *ctx)
+{
+	typedef typename P::stored_t stored_t;
+	constexpr int depth = P::lanes.depth, last = P::steps - 1;
+	stored_t *stage = (stored_t *)tsr_hip_stages<2 * tsr_hip_stage_bytes(P::lanes)>(), *next = stage + P::stage;
+	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, at);
+	typename P::load_t load;
+	typename P::read_t read, ahead;
+	if (from.k_end <= 0)
+		return;
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, 0, ctx);
+	tsr_hip_lay<P>(coop, stage, load);
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, depth, ctx);
+	tsr_gpu_meet_shared(coop);
+	tsr_hip_read<P>(coop, read, stage, 0);
+	TSR_GPU_NO_UNROLL
+	for (int64_t k = 0; k < from.k_end; k += depth) {
+		TSR_GPU_UNROLL
+		for (int step = 0; step < last; step++) {
+			tsr_hip_read<P>(coop, ahead, stage, step + 1);
+			tsr_hip_reads_first();
+			tsr_hip_multiply<P>(sums, read);
+			if (step == 0) {
+				tsr_hip_lay<P>(coop, next, load);
+				tsr_hip_writes_between<P>();
+				tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, k + 2 * depth, ctx);
+			}
+			read = ahead;
+		}
+		if (last == 0) {
+			tsr_hip_lay<P>(coop, next, load);
+			tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, k + 2 * depth, ctx);
+		}
+		tsr_gpu_meet_shared(coop);
+		tsr_hip_read<P>(coop, ahead, next, 0);
+		tsr_hip_reads_first();
+		tsr_hip_no_earlier(); /* nor later: the compiler would read in the next turn, when its products already wait */
+		tsr_hip_multiply<P>(sums, read);
+		read = ahead;
+		stored_t *was = stage;
+		stage = next;
+		next = was;
+	}
+}
+
+template <typename P, typename F> TSR_DEV void tsr_hip_hand_over(F *acc, const typename P::sums_t &sums)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	constexpr int registers = sizeof(typename P::mfma_t::sum_t) / sizeof(float);
+	TSR_GPU_UNROLL
+	for (int m = 0; m < P::blocks_m; m++)
+		TSR_GPU_UNROLL
+	for (int n = 0; n < P::blocks_n; n++)
+		TSR_GPU_UNROLL
+	for (int reg = 0; reg < registers; reg++)
+		acc->v[tsr_hip_held(lanes, m, n, reg)] = sums.block[m][n][reg];
+}
+
+template <typename P, typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *),
+	  typename C>
+TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
+{
+	TSR_GPU_NO_UNROLL
+	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
+		F acc;
+		typename P::sums_t sums = {};
+		tsr_pos_t at = ORDER(task, ctx);
+		tsr_hip_tile<P, GATE>(coop, sums, a, b, at, (const void *)ctx);
+		tsr_hip_hand_over<P>(&acc, sums);
+		EPILOGUE(coop, &acc, at, ctx);
+	}
+}
+
+/** tsr_gemm: tiles that no grid of waves divides into blocks, and types that have no such instruction, take the plain main loop. */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
+	typedef typename F::tile_t tile_t;
+	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_SOLE_THREADS>)
+		if (coop->threads == TSR_HIP_SOLE_THREADS)
+			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_SOLE_THREADS>, F, ORDER, GATE, EPILOGUE>(coop, a, b,
+														     tasks, ctx);
+	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_WAVE_THREADS>)
+		if (coop->threads == TSR_HIP_WAVE_THREADS)
+			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_WAVE_THREADS>, F, ORDER, GATE, EPILOGUE>(coop, a, b,
+														     tasks, ctx);
 	tsr_gpu_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 }
 

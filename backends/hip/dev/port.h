@@ -28,6 +28,8 @@
 #define TSR_PORT_STAGING "hip/dev/staging.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
 
+#define TSR_PORT_MEET_SHARED(coop_) tsr_hip_meet_shared((coop_)->whole)
+
 #define TSR_RELAXED __ATOMIC_RELAXED
 #define TSR_ACQUIRE __ATOMIC_ACQUIRE
 #define TSR_RELEASE __ATOMIC_RELEASE
@@ -81,6 +83,27 @@ TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 	tsr_hip_settle();
 	__builtin_amdgcn_wave_barrier();
 	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+
+/*
+ * For shared memory alone: loads of the next stage, or stores of the last band, go on across it. The comment in the assembly tells
+ * ci/checks/isa that this is meant. A wave's own accesses to shared memory are performed in order.
+ */
+TSR_DEV void tsr_hip_meet_shared(int whole)
+{
+	if (whole)
+		__asm__ volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier ; for shared memory alone" ::: "memory");
+	else {
+		__builtin_amdgcn_wave_barrier();
+		tsr_hip_no_earlier();
+	}
+}
+
+/** x, of which the compiler knows nothing. */
+TSR_DEV int tsr_hip_unknown(int x)
+{
+	__asm__ volatile("" : "+v"(x));
+	return x;
 }
 
 TSR_DEV uint64_t tsr_port_clock(void)

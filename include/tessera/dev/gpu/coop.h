@@ -67,6 +67,19 @@ TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)
 		tsr_port_meet_worker(coop->worker, coop->threads);
 }
 
+/**
+ * The same for shared memory alone: each sees what all laid there. Of their other accesses a release covers none until the coop
+ * has met anew.
+ */
+TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
+{
+#if defined(TSR_PORT_MEET_SHARED)
+	TSR_PORT_MEET_SHARED(coop);
+#else
+	tsr_gpu_meet(coop);
+#endif
+}
+
 /** The thread that acts where the coop acts once. */
 TSR_DEV int tsr_gpu_leads(const tsr_coop_t *coop)
 {

@@ -5,6 +5,8 @@
 #include "tessera/dev/gpu/convert.h"
 #include "tessera/dev/gpu/coop.h"
 
+enum { TSR_GPU_BAND_ROWS = 4 }; /* a band is a multiple of so many rows, where so many fit */
+
 enum { TSR_GPU_ACCUMULATOR, TSR_GPU_OPERAND_A, TSR_GPU_OPERAND_B, TSR_GPU_ROWS };
 
 /** What sums of a configuration's products are kept in. */
@@ -32,7 +34,9 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 		capacity = (elements + TSR_GPU_FEWEST_THREADS - 1) / TSR_GPU_FEWEST_THREADS,
 		/* rows that the scratch memory holds at a time */
 		fit = TSR_GPU_SCRATCH_BYTES / (cols * (int)sizeof(value_t)),
-		band = fit < rows ? fit : rows
+		band = fit >= rows               ? rows
+		       : fit > TSR_GPU_BAND_ROWS ? fit / TSR_GPU_BAND_ROWS *TSR_GPU_BAND_ROWS
+						 : fit
 	};
 	static_assert(rows > 0 && cols > 0 && T::K > 0, "a tile's extents are positive");
 	static_assert(fit > 0, "a row of the tile does not fit the scratch memory: choose a narrower tile");
@@ -51,7 +55,7 @@ template <typename F> TSR_DEV void tsr_gpu_frag_changes(tsr_coop_t *coop, F *fra
 /** Whether the port deals fragments of type F to such a coop itself. A constant once inlined. */
 template <typename F> TSR_DEV bool tsr_gpu_by_port(const tsr_coop_t *coop)
 {
-	return tsr_port_layout<F>::threads != 0 && coop->threads == tsr_port_layout<F>::threads;
+	return tsr_port_layout<F>::together(coop->threads) != 0;
 }
 
 /** Row and column of this thread's v[i]: where rows and coop divide each other, with constants for most of it. */
@@ -89,6 +93,28 @@ template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 	for (int i_ = 0; i_ < F_::capacity && i_ * (coop_)->threads < F_::elements; i_++) \
 		if (int e_ = tsr_gpu_element<F_>((coop_), i_); F_::elements % (coop_)->threads == 0 || e_ < F_::elements)
 
+/** How many of a thread's elements lie in or outside of a band together. */
+template <typename F> TSR_DEV int tsr_gpu_together(const tsr_coop_t *coop)
+{
+	return tsr_gpu_by_port<F>(coop) ? tsr_port_layout<F>::together(coop->threads) : 1;
+}
+
+/** Whether v[i], the first of such, lies in the rows from `first` on that the scratch memory holds at a time. */
+template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i, int first)
+{
+	int e = tsr_gpu_element<F>(coop, i);
+	return e >= first * F::cols && e < (first + F::band) * F::cols && (F::elements % coop->threads == 0 || e < F::elements);
+}
+
+/** Runs the body for those: v[i] is element e of the band that begins with row `first`. */
+#define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                                                 \
+	TSR_GPU_UNROLL                                                                                                  \
+	for (int g_ = 0; g_ < F_::capacity && g_ * tsr_gpu_together<F_>(coop_) * (coop_)->threads < F_::elements; g_++) \
+		if (tsr_gpu_in_band<F_>((coop_), g_ * tsr_gpu_together<F_>(coop_), (first_)))                           \
+			TSR_GPU_UNROLL                                                                                  \
+	for (int j_ = 0; j_ < tsr_gpu_together<F_>(coop_); j_++)                                                        \
+		if (int i_ = g_ * tsr_gpu_together<F_>(coop_) + j_, e_ = tsr_gpu_element<F_>((coop_), i_) - (first_)*F_::cols; true)
+
 /** An operand's element is rounded to the type that the product multiplies. */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)
 {
@@ -107,11 +133,9 @@ template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
 template <typename F> TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
 {
 	typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
-	int low = first * F::cols, high = low + F::band * F::cols;
-	TSR_GPU_EACH(F, coop, i, e)
+	TSR_GPU_EACH_IN_BAND(F, coop, first, i, e)
 	{
-		if (e >= low && e < high)
-			scratch[e - low] = frag->v[i];
+		scratch[e] = frag->v[i];
 	}
 }
 
@@ -119,11 +143,9 @@ template <typename F> TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, cons
 template <typename F> TSR_DEV void tsr_gpu_frag_take(const tsr_coop_t *coop, F *frag, int first)
 {
 	const typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
-	int low = first * F::cols, high = low + F::band * F::cols;
-	TSR_GPU_EACH(F, coop, i, e)
+	TSR_GPU_EACH_IN_BAND(F, coop, first, i, e)
 	{
-		if (e >= low && e < high)
-			frag->v[i] = tsr_gpu_settle<F>(scratch[e - low]);
+		frag->v[i] = tsr_gpu_settle<F>(scratch[e]);
 	}
 }
 

@@ -128,10 +128,11 @@ template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
 		tsr_gpu_frag_lay(coop, frag, first);
-		tsr_gpu_meet(coop);
+		tsr_gpu_meet_shared(coop);
 		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols>(coop, target, scratch, first, rows)))
-		tsr_gpu_meet(coop);
+		tsr_gpu_meet_shared(coop);
 	}
+	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 
 template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
@@ -144,9 +145,9 @@ template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
 		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_load<D, F::cols>(coop, target, scratch, first, rows)))
-		tsr_gpu_meet(coop);
+		tsr_gpu_meet_shared(coop);
 		tsr_gpu_frag_take(coop, frag, first);
-		tsr_gpu_meet(coop);
+		tsr_gpu_meet_shared(coop);
 	}
 }
 

@@ -1,0 +1,287 @@
+/*
+ * The HIP port's main loop and epilogue, run lane by lane on the CPU (hip/dev/port.h beside this): products of whole numbers,
+ * against the plain product, of every shape that takes another path. Run by ci/checks/lockstep.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TSR_UNIT "lockstep"
+#include "tessera/dev.h"
+
+pthread_barrier_t lockstep_block;
+lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
+thread_local int lockstep_thread;
+
+enum { RANKS = 2, MOST_GATES = 64, POISON = -12345 };
+
+typedef struct gate_call {
+	int64_t row, col, k0, k1;
+} gate_call_t;
+
+/** What gates have been passed, as the first lane saw it. */
+typedef struct gate_log {
+	int calls;
+	gate_call_t call[MOST_GATES];
+} gate_log_t;
+
+typedef struct product_args {
+	tsr_view_t a, b, c;
+	int64_t tile_m, tile_n;
+	gate_log_t *log;
+} product_args_t;
+
+typedef struct product_run {
+	const product_args_t *args;
+} product_run_t;
+
+TSR_FN tsr_pos_t product_order(int64_t task, const void *ctx)
+{
+	const product_args_t *args = ((const product_run_t *)ctx)->args;
+	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n);
+	return {task / tiles_n * args->tile_m, task % tiles_n * args->tile_n};
+}
+
+/* Chunks of A come from the ranks in turn. */
+TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+{
+	gate_log_t *log = ((const product_run_t *)ctx)->args->log;
+	if (loader->thread == 0 && log->calls < MOST_GATES)
+		log->call[log->calls++] = {at.row, at.col, k0, k1};
+	return (int)((k0 + 1) % RANKS);
+}
+
+#define PRODUCT(name_, dtype_, M_, N_, K_)                                                                       \
+	TSR_TILE(name_, dtype_, M_, N_, K_);                                                                     \
+	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_frag_t *acc, tsr_pos_t at, void *ctx)                   \
+	{                                                                                                        \
+		tsr_tile_store(me, ((product_run_t *)ctx)->args->c, at, acc);                                    \
+	}                                                                                                        \
+	TSR_FN void run_##name_(tsr_coop_t *me, const product_args_t *a)                                         \
+	{                                                                                                        \
+		product_run_t run = {a};                                                                         \
+		tsr_tasks_t tasks = {0, 1, tsr_tiles(a->c.rows, M_) * tsr_tiles(a->c.cols, N_)};                 \
+		if (a->log)                                                                                      \
+			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, product_gate, keep_##name_, &run); \
+		else                                                                                             \
+			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##name_, &run);  \
+	}                                                                                                        \
+	TSR_KERNEL(block_##name_, product_args_t, a)                                                             \
+	{                                                                                                        \
+		run_##name_(block, a);                                                                           \
+	}                                                                                                        \
+	TSR_KERNEL_SPLIT(worker_##name_, 2, uint64_t, product_args_t, a)                                         \
+	{                                                                                                        \
+		if (tsr_worker_index(worker) == 0)                                                               \
+			run_##name_(worker, a);                                                                  \
+	}
+PRODUCT(bf16_128x256x64, bf16, 128, 256, 64)
+PRODUCT(bf16_64x64x32, bf16, 64, 64, 32)
+PRODUCT(bf16_32x32x16, bf16, 32, 32, 16)
+PRODUCT(bf16_16x16x16, bf16, 16, 16, 16)
+PRODUCT(f16_64x64x32, f16, 64, 64, 32)
+PRODUCT(f16_64x96x48, f16, 64, 96, 48)
+PRODUCT(f32_64x64x32, f32, 64, 64, 32)
+PRODUCT(f32_32x32x16, f32, 32, 32, 16)
+
+typedef void (*entry_fn)(tsr_gpu_context_t, product_args_t);
+
+typedef struct tile {
+	const char *name;
+	entry_fn entry;
+	tsr_dtype_t dtype;
+	int m, n, k, threads;
+} tile_t;
+
+#define BLOCK(dtype_, code_, m_, n_, k_)                                                                                        \
+	{                                                                                                                       \
+		"block " #dtype_ " " #m_ "x" #n_ "x" #k_, tsr_entry_block_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, 256 \
+	}
+#define WORKER(dtype_, code_, m_, n_, k_)                                                                                         \
+	{                                                                                                                         \
+		"worker " #dtype_ " " #m_ "x" #n_ "x" #k_, tsr_entry_worker_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, 128 \
+	}
+
+static const tile_t tiles[] = {
+	BLOCK(bf16, TSR_BF16, 128, 256, 64), BLOCK(bf16, TSR_BF16, 64, 64, 32),  BLOCK(bf16, TSR_BF16, 32, 32, 16),
+	BLOCK(bf16, TSR_BF16, 16, 16, 16), /* the plain main loop */
+	BLOCK(f16, TSR_F16, 64, 64, 32),     BLOCK(f16, TSR_F16, 64, 96, 48),    BLOCK(f32, TSR_F32, 64, 64, 32),
+	BLOCK(f32, TSR_F32, 32, 32, 16),     WORKER(bf16, TSR_BF16, 64, 64, 32), WORKER(bf16, TSR_BF16, 32, 32, 16),
+	WORKER(bf16, TSR_BF16, 16, 16, 16),  WORKER(f16, TSR_F16, 64, 64, 32),   WORKER(f32, TSR_F32, 64, 64, 32),
+};
+
+/** A shape: tiles in each direction and what is added to them, elements between rows and before the first. */
+typedef struct shape {
+	const char *name;
+	int tiles_m, tiles_n, tiles_k, more_m, more_n, more_k, pad, offset;
+	bool gated, shared, infinite;
+} shape_t;
+
+static const shape_t shapes[] = {
+	{"whole tiles", 1, 2, 3, 0, 0, 0, 0, 0, false, false, false},
+	{"one chunk", 1, 1, 1, 0, 0, 0, 0, 0, false, false, false},
+	{"edges of whole units, gated", 1, 1, 2, 8, 8, 8, 0, 0, true, false, false},
+	{"odd edges, rows that are aligned", 1, 1, 2, 3, 5, 7, 16, 0, false, false, false},
+	{"odd everything, gated", 1, 0, 1, 1, 3, 1, 0, 1, true, false, false},
+	{"less than a unit of K", 0, 1, 0, 5, 1, 3, 8, 0, true, false, false},
+	{"infinity beside the edge", 1, 1, 1, 0, 0, 3, 8, 0, false, false, true},
+	{"operands in shared memory", 1, 1, 1, 0, 3, 5, 0, 0, false, true, false},
+};
+
+/* ---- one launch */
+
+typedef struct launch {
+	const tile_t *tile;
+	const tsr_gpu_context_t *context;
+	const product_args_t *args;
+	int thread;
+} launch_t;
+
+static void *run_lane(void *argument)
+{
+	const launch_t *launch = (const launch_t *)argument;
+	lockstep_thread = launch->thread;
+	launch->tile->entry(*launch->context, *launch->args);
+	return nullptr;
+}
+
+static void run_block(const tile_t *tile, const tsr_gpu_context_t *context, const product_args_t *args)
+{
+	static launch_t launch[TSR_HIP_SOLE_THREADS];
+	pthread_t threads[TSR_HIP_SOLE_THREADS];
+	pthread_barrier_init(&lockstep_block, nullptr, (unsigned)tile->threads);
+	for (int i = 0; i < LOCKSTEP_WAVES; i++)
+		pthread_barrier_init(&lockstep_waves[i].meet, nullptr, LOCKSTEP_LANES);
+	for (int i = 0; i < tile->threads; i++) {
+		launch[i] = {tile, context, args, i};
+		if (pthread_create(&threads[i], nullptr, run_lane, &launch[i]))
+			abort();
+	}
+	for (int i = 0; i < tile->threads; i++)
+		pthread_join(threads[i], nullptr);
+	pthread_barrier_destroy(&lockstep_block);
+	for (int i = 0; i < LOCKSTEP_WAVES; i++)
+		pthread_barrier_destroy(&lockstep_waves[i].meet);
+}
+
+/* ---- its operands, and what it should give */
+
+static int whole_number(int kind, int rank, int64_t row, int64_t col)
+{
+	uint64_t x = (uint64_t)(row * 1000003 + col * 10007 + rank * 101 + kind) * 0x9e3779b97f4a7c15u;
+	return (int)(x >> 40) % 9 - 4;
+}
+
+enum { OF_A, OF_B };
+
+/** Element (row, col) of an operand. Infinite: the last column of A, by ones of B, so that zeros times it are seen too. */
+static float element(int kind, const product_args_t *args, bool infinite, int rank, int64_t row, int64_t col)
+{
+	if (infinite && kind == OF_A && col + 1 == args->a.cols)
+		return __builtin_inff();
+	return infinite && kind == OF_B && row + 1 == args->b.rows ? 1.0f : (float)whole_number(kind, rank, row, col);
+}
+
+static void put(tsr_dtype_t dtype, char *at, int64_t index, float x)
+{
+	uint16_t half = dtype == TSR_F16 ? tsr_port_round_f16(x) : (uint16_t)(__builtin_bit_cast(uint32_t, x) >> 16);
+	if (dtype == TSR_F32)
+		memcpy(at + index * 4, &x, 4);
+	else
+		memcpy(at + index * 2, &half, 2);
+}
+
+/** Fills a matrix of `rank`; what lies between its rows is not a number, so that nobody may multiply it. */
+static void fill(int kind, const product_args_t *args, bool infinite, char *data, int rank)
+{
+	tsr_view_t view = kind == OF_A ? args->a : args->b;
+	for (int64_t row = 0; row < view.rows; row++)
+		for (int64_t col = 0; col < (row + 1 < view.rows ? view.ld : view.cols); col++)
+			put((tsr_dtype_t)view.dtype, data, row * view.ld + col,
+			    col < view.cols ? element(kind, args, infinite, rank, row, col) : __builtin_nanf(""));
+}
+
+static int wrong_elements(const tile_t *tile, const shape_t *shape, const product_args_t *args, const float *c)
+{
+	int wrong = 0;
+	for (int64_t row = 0; row < args->c.rows; row++)
+		for (int64_t col = 0; col < args->c.ld; col++) {
+			float want = col < args->c.cols ? 0 : POISON;
+			for (int64_t k = 0; k < args->a.cols && col < args->c.cols; k++) {
+				int rank = shape->gated ? (int)((k / tile->k * tile->k + 1) % RANKS) : 0;
+				want += element(OF_A, args, shape->infinite, rank, row, k) *
+					element(OF_B, args, shape->infinite, 0, k, col);
+			}
+			wrong += c[row * args->c.ld + col] != want;
+		}
+	return wrong;
+}
+
+/** Every chunk of every tile has one gate, in order. */
+static int wrong_gates(const tile_t *tile, const product_args_t *args)
+{
+	const gate_log_t *log = args->log;
+	int at = 0;
+	for (int64_t row = 0; row < args->c.rows; row += tile->m)
+		for (int64_t col = 0; col < args->c.cols; col += tile->n)
+			for (int64_t k = 0; k < args->a.cols; k += tile->k, at++) {
+				int64_t end = k + tile->k < args->a.cols ? k + tile->k : args->a.cols;
+				const gate_call_t *call = &log->call[at];
+				if (at >= log->calls || call->row != row || call->col != col || call->k0 != k || call->k1 != end)
+					return 1;
+			}
+	return at != log->calls;
+}
+
+static int run_case(const tile_t *tile, const shape_t *shape)
+{
+	enum { HEAP_BYTES = 1 << 20 };
+	static char *heap[RANKS];
+	static float *c;
+	gate_log_t log = {};
+	int64_t m = shape->tiles_m * tile->m + shape->more_m, n = shape->tiles_n * tile->n + shape->more_n;
+	int64_t k = shape->tiles_k * tile->k + shape->more_k;
+	int64_t bytes = tile->dtype == TSR_F32 ? 4 : 2, at_b = (m * (k + shape->pad) + 64) / 64 * 64;
+	for (int rank = 0; rank < RANKS && !heap[rank]; rank++)
+		heap[rank] = (char *)aligned_alloc(4096, HEAP_BYTES);
+	c = c ? c : (float *)aligned_alloc(4096, HEAP_BYTES);
+	char *data_a = heap[0] + shape->offset * bytes, *data_b = data_a + at_b * bytes;
+	int32_t space = shape->shared ? TSR_SPACE_SHARED : TSR_SPACE_HEAP;
+	product_args_t args = {{data_a, m, k, k + shape->pad, tile->dtype, space},
+			       {data_b, k, n, n + shape->pad, tile->dtype, space},
+			       {c, m, n, n + shape->pad, TSR_F32, TSR_SPACE_HEAP},
+			       tile->m,
+			       tile->n,
+			       shape->gated ? &log : nullptr};
+	for (int64_t i = 0; i < m * args.c.ld; i++)
+		c[i] = POISON;
+	for (int rank = 0; rank < RANKS; rank++)
+		fill(OF_A, &args, shape->infinite, heap[rank] + (data_a - heap[0]), rank);
+	fill(OF_B, &args, shape->infinite, data_b, 0);
+	tsr_gpu_context_t context = {};
+	context.size = RANKS;
+	context.blocks = 1;
+	for (int rank = 0; rank < RANKS; rank++)
+		context.base[rank] = heap[rank];
+	run_block(tile, &context, &args);
+	int wrong = wrong_elements(tile, shape, &args, c), gates = shape->gated && wrong_gates(tile, &args);
+	if (wrong || gates)
+		printf("%s, %s: %d wrong elements%s\n", tile->name, shape->name, wrong,
+		       gates ? ", gates not as the contract says" : "");
+	return wrong || gates;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0, run = 0;
+	for (const tile_t &tile : tiles)
+		for (const shape_t &shape : shapes) {
+			if (argc > 1 && !strstr(tile.name, argv[1]))
+				continue;
+			failed += run_case(&tile, &shape);
+			run++;
+		}
+	printf("%d of %d products right\n", run - failed, run);
+	return failed != 0 || run == 0;
+}

@@ -1,0 +1,198 @@
+/*
+ * A stand-in for backends/hip/dev/port.h with which an ordinary C++ compiler reads the HIP port's layout and main loop: each lane
+ * is a thread of the operating system, shared memory is static, and an instruction of the matrix cores is a meeting of the 64
+ * threads of a wave, which then sum up by the published layouts. One block at a time. Lanes are not in step but where they meet,
+ * so that ThreadSanitizer sees an exchange through shared memory which no meeting orders.
+ */
+#ifndef TESSERA_LOCKSTEP_PORT_H
+#define TESSERA_LOCKSTEP_PORT_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hip/dev/threads.h"
+
+#define address_space(n_) /* all memory is one */
+#define __fp16 _Float16
+
+#define TSR_PORT_DEVICE
+#define TSR_PORT_SHARED static
+#define TSR_PORT_ENTRY(threads_) extern "C" void
+#define TSR_PORT_BY_VALUE(type_) const type_
+#define TSR_PORT_SOLE_THREADS TSR_HIP_SOLE_THREADS
+#define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
+#define TSR_PORT_LAYOUT "hip/dev/layout.h"
+#define TSR_PORT_GEMM "hip/dev/gemm.h"
+#define TSR_RELAXED __ATOMIC_RELAXED
+#define TSR_ACQUIRE __ATOMIC_ACQUIRE
+#define TSR_RELEASE __ATOMIC_RELEASE
+#define TSR_ACQ_REL __ATOMIC_ACQ_REL
+#define TSR_SEQ_CST __ATOMIC_SEQ_CST
+#define TSR_SCOPE_BLOCK 0
+#define TSR_SCOPE_DEVICE 1
+#define TSR_SCOPE_SYSTEM 2
+
+#include "tessera/dev/gpu/port.h"
+
+enum { LOCKSTEP_LANES = 64, LOCKSTEP_WAVES = TSR_HIP_SOLE_THREADS / LOCKSTEP_LANES };
+
+/** A wave: where its lanes meet, and what each hands to an instruction. */
+typedef struct lockstep_wave {
+	pthread_barrier_t meet;
+	float a[LOCKSTEP_LANES][4], b[LOCKSTEP_LANES][4];
+} lockstep_wave_t;
+
+extern pthread_barrier_t lockstep_block;
+extern lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
+extern thread_local int lockstep_thread;
+
+TSR_DEV int tsr_port_thread(void)
+{
+	return lockstep_thread;
+}
+
+TSR_DEV int tsr_port_block(void)
+{
+	return 0;
+}
+
+TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
+{
+	alignas(128) static unsigned char shared[1024];
+	return shared;
+}
+
+TSR_DEV void tsr_port_meet_block(void)
+{
+	pthread_barrier_wait(&lockstep_block);
+}
+
+/** A worker is one wave. */
+TSR_DEV void tsr_port_meet_worker(int worker, int threads)
+{
+	(void)threads;
+	pthread_barrier_wait(&lockstep_waves[worker].meet);
+}
+
+TSR_DEV uint64_t tsr_port_clock(void)
+{
+	return 0;
+}
+
+TSR_DEV void tsr_port_pause(void)
+{
+}
+
+template <typename T> TSR_DEV T *tsr_port_global(T *p)
+{
+	return p;
+}
+
+template <typename T> TSR_DEV bool tsr_port_is_shared(T *)
+{
+	return false;
+}
+
+TSR_DEV float tsr_port_widen_f16(uint16_t bits)
+{
+	return (float)__builtin_bit_cast(_Float16, bits);
+}
+
+TSR_DEV uint16_t tsr_port_round_f16(float x)
+{
+	return __builtin_bit_cast(uint16_t, (_Float16)x);
+}
+
+/* ---- order: what is tested makes no ordered access, and a meeting orders all */
+
+template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
+{
+}
+template <int SCOPE> TSR_DEV void tsr_port_drain(void)
+{
+}
+template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
+{
+}
+template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
+{
+	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+}
+template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W v)
+{
+	__atomic_store_n(p, v, __ATOMIC_SEQ_CST);
+}
+template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
+{
+	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
+}
+
+/* ---- what the main loop asks the compiler for */
+
+#define __builtin_amdgcn_readfirstlane(x_) (x_)
+#define __builtin_amdgcn_s_waitcnt(n_) ((void)0)
+#define __builtin_amdgcn_sched_barrier(mask_) ((void)0)
+#define __builtin_amdgcn_sched_group_barrier(mask_, size_, id_) ((void)0)
+
+TSR_DEV void tsr_hip_no_earlier(void)
+{
+}
+
+TSR_DEV int tsr_hip_unknown(int x)
+{
+	return x;
+}
+
+/* ---- the matrix cores */
+
+typedef short lockstep_4_bf16 __attribute__((ext_vector_type(4)));
+typedef _Float16 lockstep_4_f16 __attribute__((ext_vector_type(4)));
+
+TSR_DEV int lockstep_numbers(float x, float (&number)[4])
+{
+	number[0] = x;
+	return 1;
+}
+
+TSR_DEV int lockstep_numbers(lockstep_4_bf16 x, float (&number)[4])
+{
+	for (int i = 0; i < 4; i++)
+		number[i] = __builtin_bit_cast(float, (uint32_t)(uint16_t)x[i] << 16);
+	return 4;
+}
+
+TSR_DEV int lockstep_numbers(lockstep_4_f16 x, float (&number)[4])
+{
+	for (int i = 0; i < 4; i++)
+		number[i] = (float)x[i];
+	return 4;
+}
+
+/** One block of EDGE x EDGE. Lane l has row (of B: column) l % EDGE, and of K what belongs to its group l / EDGE. */
+template <int EDGE, typename V, typename S> S lockstep_multiply(V a, V b, S sum)
+{
+	lockstep_wave_t *wave = &lockstep_waves[lockstep_thread / LOCKSTEP_LANES];
+	int lane = lockstep_thread % LOCKSTEP_LANES, count = lockstep_numbers(a, wave->a[lane]);
+	lockstep_numbers(b, wave->b[lane]);
+	pthread_barrier_wait(&wave->meet);
+	for (int reg = 0; reg < EDGE * EDGE / LOCKSTEP_LANES; reg++) {
+		int row = EDGE == 32 ? 8 * (reg / 4) + 4 * (lane / 32) + reg % 4 : 4 * (lane / 16) + reg;
+		for (int group = 0; group < LOCKSTEP_LANES / EDGE; group++)
+			for (int i = 0; i < count; i++)
+				sum[reg] += wave->a[group * EDGE + row][i] * wave->b[group * EDGE + lane % EDGE][i];
+	}
+	pthread_barrier_wait(&wave->meet);
+	return sum;
+}
+
+#define __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_32x32x8f16(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x16f16(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_32x32x2f32(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x4f32(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
+
+#endif

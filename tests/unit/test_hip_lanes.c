@@ -1,0 +1,265 @@
+/*
+ * How the HIP port deals a tile to the lanes of matrix cores, run on the CPU: its index functions, with an emulation of the
+ * instructions by their published layouts, over random whole numbers, against the plain product. And which banks of shared memory
+ * the lanes meet in.
+ */
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hip/dev/lanes.h"
+#include "hip/dev/threads.h"
+#include "tessera/random.h"
+
+typedef struct tile_case {
+	int m, n, k, element_bytes, waves;
+} tile_case_t;
+
+/* Every tile that the project builds with matrix cores, by a block and by a worker, and some that are neither square nor even. */
+static const tile_case_t cases[] = {
+	{128, 256, 64, 2, 4}, {64, 64, 32, 2, 4},  {64, 64, 32, 2, 1}, {32, 32, 16, 2, 4}, {32, 32, 16, 2, 1}, {16, 16, 16, 2, 1},
+	{64, 64, 32, 4, 4},   {64, 64, 32, 4, 1},  {32, 32, 16, 4, 4}, {32, 32, 16, 4, 1}, {16, 16, 16, 4, 1}, {64, 64, 16, 2, 4},
+	{32, 128, 64, 2, 4},  {256, 32, 32, 2, 4}, {48, 64, 32, 2, 1}, {64, 96, 48, 2, 4},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static tsr_hip_lanes_t lanes_of(tile_case_t c)
+{
+	return tsr_hip_lanes(c.m, c.n, c.k, c.element_bytes, c.waves, c.waves == 1 ? 32 * 1024 / c.element_bytes : 48 * 1024);
+}
+
+/* ---- the instructions, as AMD's matrix instruction calculator prints their layouts: one block, `each` elements of K a lane */
+
+static int published_k(int edge, int each, int lane, int element)
+{
+	return each * (lane / edge) + element;
+}
+
+static int published_row(int edge, int lane, int reg)
+{
+	return edge == 32 ? 8 * (reg / 4) % 32 + 4 * (lane / 32) + reg % 4 : 4 * (lane / 16) + reg;
+}
+
+/** What one instruction adds: a and b are [lane][element], sums [lane][register]. */
+static void instruction(int edge, int each, int (*a)[4], int (*b)[4], int (*sums)[16])
+{
+	static const int lanes = 64;
+	int matrix_a[32][16], matrix_b[16][32], depth = lanes / edge * each;
+	for (int lane = 0; lane < lanes; lane++)
+		for (int element = 0; element < each; element++) {
+			matrix_a[lane % edge][published_k(edge, each, lane, element)] = a[lane][element];
+			matrix_b[published_k(edge, each, lane, element)][lane % edge] = b[lane][element];
+		}
+	for (int lane = 0; lane < lanes; lane++)
+		for (int reg = 0; reg < edge * edge / lanes; reg++)
+			for (int k = 0; k < depth; k++)
+				sums[lane][reg] += matrix_a[published_row(edge, lane, reg)][k] * matrix_b[k][lane % edge];
+}
+
+/* ---- a coop's way through one stage: what gemm.h does, thread after thread */
+
+enum { NOTHING = 1 << 20 }; /* what no operand holds */
+
+/** Lays the stage at `k0` as the threads do that load it. False where two of them lay the same element. */
+static bool lay(tsr_hip_lanes_t l, const int *a, const int *b, int k, int k0, int *stage)
+{
+	int unit = tsr_hip_unit(l), size = (l.m + l.n) * l.depth;
+	bool once = true;
+	for (int i = 0; i < size; i++)
+		stage[i] = NOTHING;
+	for (int e = 0; e < tsr_hip_units_a(l); e++)
+		for (int j = 0; j < unit; j++) {
+			int row = tsr_hip_load_row_a(l, e), col = tsr_hip_load_k_a(l, e);
+			int *to = stage + tsr_hip_place(l, row, col) + j;
+			once = once && to < stage + l.m * l.depth && *to == NOTHING;
+			*to = a[row * k + k0 + col + j];
+		}
+	for (int e = 0; e < tsr_hip_blocks_b(l); e++)
+		for (int j = 0; j < unit; j++)
+			for (int q = 0; q < TSR_HIP_QUAD; q++) {
+				int row = tsr_hip_load_k_b(l, e), col = tsr_hip_load_col_b(l, e) + j;
+				int *to = stage + l.m * l.depth + tsr_hip_place(l, col, row) + q;
+				once = once && to < stage + size && *to == NOTHING;
+				*to = b[(k0 + row + q) * l.n + col];
+			}
+	for (int i = 0; i < size; i++)
+		once = once && stage[i] != NOTHING;
+	return once;
+}
+
+/** Adds the products of a stage to block (bm, bn) of a wave: sums are [thread][v]. */
+static void multiply_block(tsr_hip_lanes_t l, const int *stage, int wave, int bm, int bn, int *sums, int held)
+{
+	int each = tsr_hip_each(l), first = wave * TSR_HIP_LANES;
+	int a[64][4], b[64][4], block[64][16];
+	memset(block, 0, sizeof block);
+	for (int step = 0; step < l.depth / tsr_hip_step(l); step++)
+		for (int part = 0; part < l.run / each; part++) {
+			for (int lane = 0; lane < TSR_HIP_LANES; lane++) {
+				int thread = first + lane, k = tsr_hip_read_k(l, thread, step);
+				int at_a = tsr_hip_place(l, tsr_hip_read_row_a(l, thread, bm), k);
+				int at_b = tsr_hip_place(l, tsr_hip_read_col_b(l, thread, bn), k);
+				memcpy(a[lane], stage + at_a + part * each, (size_t)each * sizeof **a);
+				memcpy(b[lane], stage + l.m * l.depth + at_b + part * each, (size_t)each * sizeof **b);
+			}
+			instruction(l.edge, each, a, b, block);
+		}
+	for (int lane = 0; lane < TSR_HIP_LANES; lane++)
+		for (int reg = 0; reg < l.edge * l.edge / TSR_HIP_LANES; reg++)
+			sums[(first + lane) * held + tsr_hip_held(l, bm, bn, reg)] += block[lane][reg];
+}
+
+/** How many elements of the tile are not what the plain product gives, or are held by no thread, or by two. */
+static int wrong_elements(tsr_hip_lanes_t l, const int *a, const int *b, int k, const int *sums, int held)
+{
+	int wrong = 0, *times = (int *)calloc((size_t)(l.m * l.n), sizeof *times);
+	for (int i = 0; i < l.m * l.n; i++) {
+		int thread = i / held, row = tsr_hip_held_row(l, thread, i % held), col = tsr_hip_held_col(l, thread, i % held);
+		int want = 0, inside = row >= 0 && row < l.m && col >= 0 && col < l.n;
+		for (int j = 0; inside && j < k; j++)
+			want += a[row * k + j] * b[j * l.n + col];
+		wrong += !inside || sums[i] != want || times[row * l.n + col]++ != 0;
+	}
+	free(times);
+	return wrong;
+}
+
+static int *random_matrix(uint64_t seed, int elements)
+{
+	int *matrix = (int *)malloc((size_t)elements * sizeof *matrix);
+	for (int i = 0; i < elements; i++)
+		matrix[i] = (int)tsr_random_int(seed, (uint64_t)i, -8, 9);
+	return matrix;
+}
+
+Test(hip_lanes, products_by_the_published_layouts_are_right)
+{
+	for (int i = 0; i < CASES; i++) {
+		tile_case_t c = cases[i];
+		tsr_hip_lanes_t l = lanes_of(c);
+		int held = c.m * c.n / (c.waves * TSR_HIP_LANES);
+		cr_assert(l.depth > 0 && c.k % l.depth == 0, "%dx%dx%d is not multiplied", c.m, c.n, c.k);
+		int *a = random_matrix((uint64_t)(2 * i), c.m * c.k), *b = random_matrix((uint64_t)(2 * i + 1), c.k * c.n);
+		int *stage = (int *)malloc((size_t)((c.m + c.n) * l.depth) * sizeof *stage);
+		int *sums = (int *)calloc((size_t)(c.m * c.n), sizeof *sums);
+		for (int k = 0; k < c.k; k += l.depth) {
+			cr_expect(lay(l, a, b, c.k, k, stage), "%dx%dx%d: a stage is not laid once", c.m, c.n, c.k);
+			for (int w = 0; w < c.waves; w++)
+				for (int bm = 0; bm < tsr_hip_blocks_m(l); bm++)
+					for (int bn = 0; bn < tsr_hip_blocks_n(l); bn++)
+						multiply_block(l, stage, w, bm, bn, sums, held);
+		}
+		cr_expect_eq(wrong_elements(l, a, b, c.k, sums, held), 0, "%dx%dx%d of %d bytes by %d waves", c.m, c.n, c.k,
+			     c.element_bytes, c.waves);
+		free(a), free(b), free(stage), free(sums);
+	}
+}
+
+/* What the epilogue relies on: elements that are looked at together lie in the same four rows. */
+Test(hip_lanes, elements_held_together_share_four_rows)
+{
+	for (int i = 0; i < CASES; i++) {
+		tsr_hip_lanes_t l = lanes_of(cases[i]);
+		int held = l.m * l.n / (cases[i].waves * TSR_HIP_LANES), together = tsr_hip_together(l),
+		    wrong = held % together != 0;
+		for (int e = 0; e < l.m * l.n; e++) {
+			int first = tsr_hip_held_row(l, e / held, e % held / together * together);
+			wrong += first % TSR_HIP_QUAD != 0 ||
+				 tsr_hip_held_row(l, e / held, e % held) / TSR_HIP_QUAD != first / TSR_HIP_QUAD;
+		}
+		cr_expect_eq(wrong, 0, "%dx%d", l.m, l.n);
+	}
+}
+
+/* ---- banks: which lanes are served together, as ROCm's documentation of composable kernel says */
+
+enum { BANKS = 32, MOST_WORDS = 4 };
+
+/** Turns that `count` lanes take, each with `bytes` at its own address. Lanes that want the same words share them. */
+static int turns(const int *address, int count, int bytes)
+{
+	int worst = 0;
+	for (int bank = 0; bank < BANKS; bank++) {
+		int words[8 * MOST_WORDS], found = 0;
+		for (int i = 0; i < count; i++)
+			for (int word = address[i] / 4; word < (address[i] + bytes) / 4; word++) {
+				bool known = word % BANKS != bank;
+				for (int j = 0; j < found && !known; j++)
+					known = words[j] == word;
+				if (!known)
+					words[found++] = word;
+			}
+		worst = found > worst ? found : worst;
+	}
+	return worst;
+}
+
+/** The lanes of a read of 16 bytes that are served in turn `turn`. */
+static int served(int turn, int i)
+{
+	static const int firsts[4][2] = {{0, 20}, {4, 16}, {8, 28}, {12, 24}};
+	return turn / 4 * 32 + firsts[turn % 4][i / 4] + i % 4;
+}
+
+static int read_turns(tsr_hip_lanes_t l, bool of_b)
+{
+	int worst = 0, address[8];
+	for (int wave = 0; wave < l.waves_m * l.waves_n; wave++)
+		for (int block = 0; block < (of_b ? tsr_hip_blocks_n(l) : tsr_hip_blocks_m(l)); block++)
+			for (int step = 0; step < l.depth / tsr_hip_step(l); step++)
+				for (int turn = 0; turn < 8; turn++) {
+					for (int i = 0; i < 8; i++) {
+						int thread = wave * TSR_HIP_LANES + served(turn, i);
+						int row = of_b ? tsr_hip_read_col_b(l, thread, block)
+							       : tsr_hip_read_row_a(l, thread, block);
+						address[i] =
+							tsr_hip_place(l, row, tsr_hip_read_k(l, thread, step)) * l.element_bytes;
+					}
+					int here = turns(address, 8, 16);
+					worst = here > worst ? here : worst;
+				}
+	return worst;
+}
+
+/** Writes of A, 16 bytes by eight lanes in a row, and of B, 128 bytes by neighbours. */
+static int write_turns(tsr_hip_lanes_t l, bool of_b)
+{
+	int worst = 0, address[16], bytes = of_b ? TSR_HIP_QUAD * l.element_bytes : TSR_HIP_UNIT_BYTES, count = 128 / bytes;
+	int all = of_b ? tsr_hip_blocks_b(l) : tsr_hip_units_a(l);
+	for (int first = 0; first + count <= all; first += count)
+		for (int j = 0; j < (of_b ? tsr_hip_unit(l) : 1); j++) {
+			for (int i = 0; i < count; i++) {
+				int e = first + i;
+				int row = of_b ? tsr_hip_load_col_b(l, e) + j : tsr_hip_load_row_a(l, e);
+				address[i] = tsr_hip_place(l, row, of_b ? tsr_hip_load_k_b(l, e) : tsr_hip_load_k_a(l, e)) *
+					     l.element_bytes;
+			}
+			int here = turns(address, count, bytes);
+			worst = here > worst ? here : worst;
+		}
+	return worst;
+}
+
+Test(hip_lanes, lanes_served_together_meet_in_no_bank)
+{
+	for (int i = 0; i < CASES; i++) {
+		tsr_hip_lanes_t l = lanes_of(cases[i]);
+		if (l.m % 32 || l.n % 32 || (l.depth & (l.depth - 1)) || l.run * l.element_bytes != TSR_HIP_UNIT_BYTES)
+			continue; /* small or uneven: right, if not fast */
+		cr_expect_eq(read_turns(l, false), 1, "%dx%d, %d deep: reads of A", l.m, l.n, l.depth);
+		cr_expect_eq(read_turns(l, true), 1, "%dx%d, %d deep: reads of B", l.m, l.n, l.depth);
+		cr_expect_eq(write_turns(l, false), 1, "%dx%d, %d deep: writes of A", l.m, l.n, l.depth);
+		cr_expect_eq(write_turns(l, true), 1, "%dx%d, %d deep: writes of B", l.m, l.n, l.depth);
+	}
+}
+
+/* Tiles that the matrix cores cannot take are left to the plain main loop. */
+Test(hip_lanes, other_tiles_are_refused)
+{
+	static const tile_case_t none[] = {
+		{16, 16, 16, 2, 4}, {33, 17, 5, 4, 4}, {32, 48, 32, 2, 4}, {128, 256, 64, 2, 1}, {64, 64, 5, 2, 4}};
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		cr_expect_eq(lanes_of(none[i]).depth, 0, "%dx%dx%d by %d waves", none[i].m, none[i].n, none[i].k, none[i].waves);
+}
