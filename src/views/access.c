@@ -330,6 +330,6 @@ tsr_status_t tsr_views_act(tsr_views_t *v, int thread, const tsr_views_access_t 
 	}
 	*event_out = event;
 	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for the history of location %d: bound the history",
-					access->location) :
-			      TSR_OK;
+					access->location)
+			    : TSR_OK;
 }

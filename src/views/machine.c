@@ -191,52 +191,41 @@ uint64_t tsr_views_newest(const tsr_views_t *v, int location)
 
 /* ------------------------------------------------------------------ the digest */
 
-/** Two hashes with different multipliers: 128 bits in all, so that states that only seem equal need not be thought of. */
-static void mix(uint64_t digest[2], uint64_t word)
-{
-	digest[0] = (digest[0] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	digest[0] ^= digest[0] >> 32;
-	digest[1] = (digest[1] + word) * UINT64_C(0xc2b2ae3d27d4eb4f);
-	digest[1] ^= digest[1] >> 29;
-}
-
 static void mix_epochs(uint64_t digest[2], const tsr_epoch_t *epochs, int count)
 {
 	for (int i = 0; i < count; i++)
-		mix(digest, epochs[i]);
+		tsr_views_mix(digest, epochs[i]);
 }
 
 static void mix_heads(uint64_t digest[2], const tsr_views_t *v, const tsr_heads_t *heads)
 {
-	mix(digest, heads ? (uint64_t)heads->count : 0);
+	tsr_views_mix(digest, heads ? (uint64_t)heads->count : 0);
 	for (int i = 0; heads && i < heads->count; i++) {
-		mix(digest, (uint64_t)heads->head[i]->thread << 8 | (uint64_t)heads->head[i]->scope);
+		tsr_views_mix(digest, (uint64_t)heads->head[i]->thread << 8 | (uint64_t)heads->head[i]->scope);
 		mix_epochs(digest, heads->head[i]->vectors, v->components + v->threads);
 	}
 }
 
 static void mix_location(uint64_t digest[2], const tsr_views_t *v, const tsr_location_t *location)
 {
-	mix(digest, (uint64_t)location->message_count << 32 | (uint64_t)location->mark_count);
+	tsr_views_mix(digest, (uint64_t)location->message_count << 32 | (uint64_t)location->mark_count);
 	for (int m = 0; m < location->message_count; m++) {
 		const tsr_message_t *message = &location->messages[m];
-		mix(digest, message->value);
-		mix(digest, (uint64_t)(message->thread + 1) << 8 | (uint64_t)message->scope << 2 | (uint64_t)message->plain << 1 |
-				    message->attached);
+		tsr_views_mix(digest, message->value);
+		tsr_views_mix(digest, (uint64_t)(message->thread + 1) << 8 | (uint64_t)message->scope << 2 |
+					      (uint64_t)message->plain << 1 | message->attached);
 		mix_heads(digest, v, message->heads);
 	}
 	for (int m = 0; m < location->mark_count; m++) {
 		const tsr_mark_t *mark = &location->marks[m];
-		mix(digest, (uint64_t)mark->component << 32 | (uint64_t)mark->message << 8 | (uint64_t)mark->scope << 2 |
-				    (uint64_t)mark->write << 1 | mark->plain);
-		mix(digest, (uint64_t)mark->first << 32 | mark->last);
+		tsr_views_mix(digest, (uint64_t)mark->component << 32 | (uint64_t)mark->message << 8 | (uint64_t)mark->scope << 2 |
+					      (uint64_t)mark->write << 1 | mark->plain);
+		tsr_views_mix(digest, (uint64_t)mark->first << 32 | mark->last);
 	}
 }
 
-void tsr_views_digest(const tsr_views_t *v, uint64_t digest_out[2])
+void tsr_views_digest(const tsr_views_t *v, uint64_t digest[2])
 {
-	uint64_t digest[2] = {1, 2};
-
 	mix_epochs(digest, v->view, v->components * v->components);
 	mix_epochs(digest, v->clock, v->threads * v->threads);
 	for (int t = 0; t < v->threads; t++) {
@@ -245,6 +234,4 @@ void tsr_views_digest(const tsr_views_t *v, uint64_t digest_out[2])
 	}
 	for (int x = 0; x < v->locations; x++)
 		mix_location(digest, v, &v->location[x]);
-	digest_out[0] = digest[0];
-	digest_out[1] = digest[1];
 }

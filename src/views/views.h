@@ -15,7 +15,8 @@
  *   Head       view and clock of a thread at a release, with the scope of the release. Who acquires a message takes over those of
  *              its heads whose scope includes it and is included by its own.
  *
- * Called by: one thread at a time for each machine. Source: promising semantics and C11Tester for the views, FastTrack for the clocks.
+ * Called by: one thread at a time for each machine. Source: promising semantics and C11Tester for the views, FastTrack for the
+ * clocks.
  */
 #ifndef TESSERA_VIEWS_VIEWS_H
 #define TESSERA_VIEWS_VIEWS_H
@@ -116,7 +117,16 @@ void tsr_views_hand_over(tsr_views_t *views, int from, int to);
 /** The value of the last message. */
 uint64_t tsr_views_newest(const tsr_views_t *views, int location);
 
-/** A hash of the whole state, sites left out: equal states have equal ones, however they were reached. */
-void tsr_views_digest(const tsr_views_t *views, uint64_t digest_out[2]);
+/** Takes a word into a digest: two hashes, 128 bits in all, so that states that only seem equal need not be thought of. */
+static inline void tsr_views_mix(uint64_t digest[2], uint64_t word)
+{
+	digest[0] = (digest[0] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	digest[0] ^= digest[0] >> 32;
+	digest[1] = (digest[1] + word) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	digest[1] ^= digest[1] >> 29;
+}
+
+/** Takes the whole state into a digest, sites left out: equal states do the same to it, however they were reached. */
+void tsr_views_digest(const tsr_views_t *views, uint64_t digest[2]);
 
 #endif
