@@ -37,7 +37,7 @@ typedef struct litmus_witness {
 	tsr_status_t (*run)(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result);
 } litmus_witness_t;
 
-extern const litmus_witness_t litmus_axioms;
+extern const litmus_witness_t litmus_axioms, litmus_views;
 
 /** Adds `count` sightings of a state; kept in order. TSR_ERR_NO_MEMORY: the host has none. */
 tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count);
