@@ -100,7 +100,7 @@ static bool reached(const litmus_test_t *test, const litmus_result_t *result)
 static const char *verdict(const litmus_witness_t *witness, const litmus_test_t *test, const char *axioms)
 {
 	litmus_result_t result = ask(witness, test, axioms);
-	const char *word = result.races ? "Racy" : reached(test, &result) ? "Sometimes" : "Never";
+	const char *word = result.races ? "racy" : reached(test, &result) ? "Sometimes" : "Never";
 
 	litmus_result_free(&result);
 	return word;
