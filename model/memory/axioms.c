@@ -134,14 +134,22 @@ bool axioms_have_sc(const execution_t *x)
 	return with_order(x, SC) != 0;
 }
 
+void axioms_scb(const execution_t *x, const derived_t *d, relation_t *scb_out)
+{
+	relation_t loc = same_location(x), sbnl = rel_minus(x->po, loc);
+	relation_t by_hb = rel_union(rel_then(rel_then(sbnl, d->hb), sbnl), rel_meet(d->hb, loc));
+
+	*scb_out = rel_union(rel_union(x->po, by_hb), rel_union(x->co, d->fr));
+}
+
 /** The partial order of seq_cst events, as RC11's. */
 static relation_t sc_order(const execution_t *x, const derived_t *d)
 {
 	int n = x->n;
 	set_t Sc = with_order(x, SC), MSC = Sc & ~x->fences, FSC = Sc & x->fences;
-	relation_t loc = same_location(x), sbnl = rel_minus(x->po, loc);
-	relation_t scb = rel_union(rel_union(x->po, rel_then(rel_then(sbnl, d->hb), sbnl)),
-				   rel_union(rel_meet(d->hb, loc), rel_union(x->co, d->fr)));
+	relation_t scb;
+
+	axioms_scb(x, d, &scb);
 	relation_t msc = rel_identity(n, MSC), fsc = rel_identity(n, FSC);
 	relation_t from = rel_union(msc, rel_then(fsc, rel_maybe(d->hb))), to = rel_union(msc, rel_then(rel_maybe(d->hb), fsc));
 	relation_t between = rel_union(d->hb, rel_then(rel_then(d->hb, d->eco), d->hb));

@@ -52,6 +52,9 @@ axiom_t axioms_judge(const axioms_t *axioms, const execution_t *x, derived_t *d)
 /** Whether seq_cst accesses or fences are in the execution: else orders of writes matter within each location only. */
 bool axioms_have_sc(const execution_t *x);
 
+/** The steps between seq_cst accesses: po, what hb has of it, co and fr. Given axioms_judge. */
+void axioms_scb(const execution_t *x, const derived_t *d, relation_t *scb_out);
+
 /** The pairs of accesses that race: both kinds, and those of them that are scope races. */
 void axioms_races(const execution_t *x, const derived_t *d, relation_t *data_out, relation_t *scope_out);
 

@@ -46,5 +46,6 @@ const litmus_witness_t litmus_axioms = {
 	.name = "axioms",
 	.summary = "every final state that the model allows",
 	.exhaustive = true,
+	.exact = true,
 	.run = judge,
 };

@@ -1,7 +1,5 @@
 #include "model/memory/litmus.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *litmus_info(const litmus_test_t *test, const char *key)
@@ -69,22 +67,4 @@ int litmus_location(const litmus_test_t *test, int64_t address)
 {
 	int64_t location = address - LITMUS_ADDRESS(0);
 	return location >= 0 && location < test->locations ? (int)location : -1;
-}
-
-int litmus_print_number(const litmus_test_t *test, int64_t number, char *text, size_t size)
-{
-	int location = litmus_location(test, number);
-
-	if (location >= 0)
-		return snprintf(text, size, "%s", test->location[location]);
-	return snprintf(text, size, "%" PRId64, number);
-}
-
-int litmus_print_observed(const litmus_test_t *test, int i, char *text, size_t size)
-{
-	litmus_observed_t what = test->observed[i];
-
-	if (what.thread < 0)
-		return snprintf(text, size, "[%s]", test->location[what.index]);
-	return snprintf(text, size, "%d:r%d", what.thread, test->thread[what.thread].names[what.index]);
 }

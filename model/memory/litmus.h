@@ -160,9 +160,15 @@ int64_t litmus_apply(litmus_function_t function, int64_t a, int64_t b);
 /** The location that an address names, or -1. */
 int litmus_location(const litmus_test_t *test, int64_t address);
 
-/** Writes "1:r0=0; [x]=1; " and the like for observed i, or a number as a test would (a location's name for an address). */
+/*
+ * Each writes as snprintf does, and as herd does: "1:r0" or "[x]" for observed i; a number, or a location's name for an address;
+ * a final state "1:r0=0; [x]=1;"; a term "(1:r0=1 /\\ [x]=2)"; an instruction of a thread as it stands in a test.
+ */
 int litmus_print_observed(const litmus_test_t *test, int i, char *text, size_t size);
 int litmus_print_number(const litmus_test_t *test, int64_t number, char *text, size_t size);
+int litmus_print_state(const litmus_test_t *test, const int64_t *values, char *text, size_t size);
+int litmus_print_term(const litmus_test_t *test, int term, char *text, size_t size);
+int litmus_print_instruction(const litmus_test_t *test, int thread, int instruction, char *text, size_t size);
 
 const char *litmus_order_name(litmus_order_t order);
 const char *litmus_scope_name(litmus_scope_t scope);

@@ -50,7 +50,7 @@ static int find(const token_t *token, const char *const *names)
 	return -1;
 }
 
-/** Finds the next token, a word of `what`, in `names` and takes it. */
+/** Finds the next token, which should be `what` ("a scope"), in `names` and takes it. */
 static bool read_word(parser_t *parser, const char *what, const char *const *names, int *index_out)
 {
 	char word[32];
@@ -59,7 +59,7 @@ static bool read_word(parser_t *parser, const char *what, const char *const *nam
 	if (index < 0) {
 		const char *near = token_copy(&parser->token, word, sizeof word) ? tsr_nearest_name(word, names) : NULL;
 		if (near)
-			return parser_fail(parser, "unknown %s '%s'; did you mean '%s'?", what, word, near);
+			return parser_fail(parser, "'%s' is not %s; did you mean '%s'?", word, what, near);
 		return parser_fail(parser, "expected %s, such as %s, not '%.*s'", what, names[1], parser->token.length,
 				   parser->token.text);
 	}

@@ -28,7 +28,8 @@ typedef struct litmus_options {
 
 typedef struct litmus_witness {
 	const char *name, *summary;
-	bool exhaustive; /* its states are all that it allows; else what it happened to see */
+	bool exhaustive; /* its states are all that it allows, and it judges races; else they are what it happened to see */
+	bool exact;      /* its states are the model's: none may be missing */
 
 	/**
 	 * Adds what the test shows to a result that is empty or was reset. On failure the result is what was found so far.
