@@ -16,7 +16,9 @@ typedef struct suite {
 	json_t *json;  /* of --json, or null */
 	litmus_test_t test;
 	litmus_result_t result;
-	int judged, agree, failed;
+	int judged, agree, skipped, failed;
+	suite_views_t views; /* of the view machine */
+	suite_batch_t batch; /* of a witness that takes all tests in one go */
 } suite_t;
 
 static void fail(suite_t *suite)
@@ -68,19 +70,59 @@ static tsr_status_t explain(const suite_t *suite)
 	return TSR_OK;
 }
 
-static void visit(const suite_case_t *one, void *context)
+/** What a witness has shown, or why it could not: one that runs tests need not have what they need. */
+static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
-	suite_t *suite = context;
+	const litmus_witness_t *witness = suite->options->witness;
 
-	litmus_result_reset(&suite->result);
-	if (litmus_parse(one->source, one->text, &suite->test) != TSR_OK ||
-	    suite->options->witness->run(&suite->test, &suite->options->litmus, &suite->result) != TSR_OK) {
+	if (status == TSR_ERR_UNSUPPORTED && !witness->exhaustive) {
+		printf("skipped %s\n", tsr_last_error());
+		suite->skipped++;
+		return;
+	}
+	if (status == TSR_OK && witness == &litmus_views)
+		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
+	if (status != TSR_OK) {
 		fail(suite);
 		return;
 	}
 	tell(suite, one);
 	if (suite->options->why && explain(suite) != TSR_OK)
 		fail(suite);
+}
+
+static void visit(const suite_case_t *one, void *context)
+{
+	suite_t *suite = context;
+	const suite_options_t *options = suite->options;
+
+	litmus_result_reset(&suite->result);
+	if (litmus_parse(one->source, one->text, &suite->test) != TSR_OK)
+		fail(suite);
+	else if (!options->witness->run_all)
+		show(suite, one, options->witness->run(&suite->test, &options->litmus, &suite->result));
+	else if (suite_batch_keep(&suite->batch, one, &suite->test) != TSR_OK)
+		fail(suite);
+}
+
+static void show_batch(suite_t *suite)
+{
+	const suite_options_t *options = suite->options;
+
+	if (suite->batch.count && suite_batch_run(&suite->batch, options) != TSR_OK) {
+		fail(suite);
+		return;
+	}
+	for (int i = 0; i < suite->batch.count; i++) {
+		suite_kept_t *kept = &suite->batch.kept[i];
+		litmus_result_free(&suite->result);
+		suite->result = kept->result;
+		kept->result = (litmus_result_t){.count = 0};
+		suite->test = *kept->test;
+		if (kept->status != TSR_OK) /* alone it says why */
+			kept->status = options->witness->run(&suite->test, &options->litmus, &suite->result);
+		show(suite, &(suite_case_t){.source = kept->source, .answer = kept->answer}, kept->status);
+	}
 }
 
 static bool write_json(const suite_t *suite)
@@ -97,7 +139,12 @@ static int run_suite(suite_t *suite)
 
 	for (char **path = suite->options->paths; *path; path++)
 		fine &= suite_visit(*path, visit, suite);
+	show_batch(suite);
 	fine &= write_json(suite);
+	if (suite->options->witness == &litmus_views && suite->views.tests[0] + suite->views.tests[1] > 1)
+		suite_print_views(&suite->views);
+	if (suite->skipped)
+		printf("skipped %d\n", suite->skipped);
 	if (suite->judged)
 		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed);
 	return fine && !suite->failed && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;
@@ -118,6 +165,7 @@ int tsr_cmd_litmus(int argc, char **argv)
 		suite.json = json_array();
 	int code = run_suite(&suite);
 	litmus_result_free(&suite.result);
+	suite_batch_free(&suite.batch);
 	json_decref(suite.table);
 	json_decref(suite.json);
 	return code;

@@ -46,6 +46,26 @@ bool suite_visit(const char *path, suite_fn visit, void *context);
  */
 json_t *suite_read_table(const char *path);
 
+/** A test that waits for the others, and what it has shown at last. */
+typedef struct suite_kept {
+	char *source;
+	json_t *answer;
+	litmus_test_t *test;
+	litmus_result_t result;
+	tsr_status_t status;
+} suite_kept_t;
+
+/** For a witness that takes all tests in one go (run_all). Zeroed: empty. To be freed in any case. */
+typedef struct suite_batch {
+	suite_kept_t *kept;
+	int count, room;
+} suite_batch_t;
+
+/** Errors: TSR_ERR_NO_MEMORY; of a run those of the witness's run_all. */
+tsr_status_t suite_batch_keep(suite_batch_t *batch, const suite_case_t *one, const litmus_test_t *test);
+tsr_status_t suite_batch_run(suite_batch_t *batch, const suite_options_t *options);
+void suite_batch_free(suite_batch_t *batch);
+
 /* ------------------------------------------------------------------ judge */
 
 typedef enum suite_verdict { SUITE_NEVER, SUITE_SOMETIMES, SUITE_ALWAYS } suite_verdict_t;
@@ -64,6 +84,16 @@ typedef enum suite_judgement { SUITE_UNJUDGED, SUITE_AGREES, SUITE_DIFFERS } sui
  */
 suite_judgement_t suite_judge(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
 			      const json_t *answer, char *why, size_t size);
+
+/** How often the view machine's states of race-free tests are all that it should show; [1]: of tests with seq_cst. */
+typedef struct suite_views {
+	int tests[2], equal[2];
+} suite_views_t;
+
+/** Compares the machine's states with those of the axioms and acyclic (po | rf). Errors: those of the axioms' run. */
+tsr_status_t suite_measure_views(const litmus_test_t *test, const litmus_options_t *options, const litmus_result_t *shown,
+				 suite_views_t *views);
+void suite_print_views(const suite_views_t *views);
 
 /* ------------------------------------------------------------------ report */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tessera/tessera.h"
 
@@ -18,8 +19,8 @@ enum {
 
 /** Where the ranks leave what they found: memory that all of them and the process that started them share. */
 typedef struct board_test {
-	litmus_state_t states[MOST_STATES];
 	int count;
+	litmus_state_t states[MOST_STATES];
 } board_test_t;
 
 typedef struct board {
@@ -44,6 +45,7 @@ typedef struct rank {
 	tsr_world_t *world;
 	tsr_stream_t *stream;
 	const board_t *board;
+	bool emulated; /* blocks are threads on the host's few cores */
 	int me, size, teams;
 	uint64_t instances, random;
 	TSR_HEAP uint64_t *memory, *results, *scratch, *meetings;
@@ -135,7 +137,7 @@ static tsr_status_t play(rank_t *r, const litmus_plan_t *plan, const variation_t
 	args.instances = r->instances;
 	args.stride = STRIDE;
 	args.teams = r->teams > most ? r->teams / most : 1;
-	args.patience = 1000;
+	args.patience = r->emulated && plan->test->threads > sysconf(_SC_NPROCESSORS_ONLN) ? 200 : 1000;
 	for (int x = 0; x < plan->test->locations; x++) {
 		args.home[x] = v->home[x];
 		args.multiplier[x] = multipliers[x];
@@ -209,7 +211,7 @@ static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation
 
 static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs, board_test_t *board)
 {
-	const uint64_t most = strcmp(tsr_world_backend(r->world), "cpuemu") == 0 ? INSTANCES_CPU : INSTANCES_GPU;
+	const uint64_t most = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int variations = count_variations(r, plan);
 	litmus_result_t result = {.count = 0};
 	tsr_status_t status = TSR_OK;
@@ -238,10 +240,9 @@ static tsr_status_t allocate(rank_t *r)
 	TSR_HEAP void *memory, *results, *scratch, *meetings;
 
 	TRY(tsr_world_device(r->world, &props));
-	const bool emulated = strcmp(tsr_world_backend(r->world), "cpuemu") == 0;
-	const uint64_t instances = emulated ? INSTANCES_CPU : INSTANCES_GPU;
+	const uint64_t instances = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int blocks = props.resident_blocks < MOST_TEAMS ? props.resident_blocks : MOST_TEAMS;
-	r->teams = emulated ? 1 : blocks; /* the emulator's blocks share the host's few cores: more teams disturb each other */
+	r->teams = r->emulated ? 1 : blocks; /* more of them would take the cores from each other */
 	TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0, "locations", &memory));
 	TRY(tsr_heap_alloc(r->world, LITMUS_RUN_THREADS * LITMUS_RUN_REGISTERS * instances * word, 0, "registers", &results));
 	TRY(tsr_heap_alloc(r->world, (size_t)MOST_TEAMS * LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch",
@@ -272,6 +273,7 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 	rank_t r = {
 		.world = world,
 		.board = &job->board,
+		.emulated = strcmp(tsr_world_backend(world), "cpuemu") == 0,
 		.me = tsr_world_rank(world),
 		.size = tsr_world_size(world),
 		.random = job->seed,
@@ -291,7 +293,7 @@ static tsr_status_t make_board(board_t *board, int tests)
 	const size_t columns = (size_t)LITMUS_MAX_OBSERVED * INSTANCES_GPU * sizeof(int64_t);
 
 	board->bytes = columns + (size_t)tests * sizeof(board_test_t);
-	void *memory = mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for what the ranks find");
 	board->columns = memory;
@@ -390,8 +392,39 @@ static tsr_status_t run_hip(const litmus_test_t *test, const litmus_options_t *o
 	return run_one("hip", test, options, result);
 }
 
+static tsr_status_t run_all_cpuemu(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
+				   litmus_result_t *results, tsr_status_t *statuses)
+{
+	return litmus_run_on("cpuemu", tests, count, options, results, statuses);
+}
+
+static tsr_status_t run_all_cuda(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
+				 litmus_result_t *results, tsr_status_t *statuses)
+{
+	return litmus_run_on("cuda", tests, count, options, results, statuses);
+}
+
+static tsr_status_t run_all_hip(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
+				litmus_result_t *results, tsr_status_t *statuses)
+{
+	return litmus_run_on("hip", tests, count, options, results, statuses);
+}
+
 const litmus_witness_t litmus_cpuemu = {
-	.name = "cpuemu", .summary = "the emulator's parallel executor: threads on the host's cores", .run = run_cpuemu};
+	.name = "cpuemu",
+	.summary = "the emulator's parallel executor: threads on the host's cores",
+	.run = run_cpuemu,
+	.run_all = run_all_cpuemu,
+};
 const litmus_witness_t litmus_cuda = {
-	.name = "cuda", .summary = "NVIDIA GPUs, each device of a test on one of its own where there are enough", .run = run_cuda};
-const litmus_witness_t litmus_hip = {.name = "hip", .summary = "AMD GPUs, in the same way", .run = run_hip};
+	.name = "cuda",
+	.summary = "NVIDIA GPUs, each device of a test on one of its own where there are enough",
+	.run = run_cuda,
+	.run_all = run_all_cuda,
+};
+const litmus_witness_t litmus_hip = {
+	.name = "hip",
+	.summary = "AMD GPUs, in the same way",
+	.run = run_hip,
+	.run_all = run_all_hip,
+};

@@ -36,6 +36,11 @@ typedef struct litmus_witness {
 	 * TSR_ERR_UNSUPPORTED: not a test for this witness, and why. TSR_ERR_NO_DEVICE, TSR_ERR_NO_MEMORY: as everywhere.
 	 */
 	tsr_status_t (*run)(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result);
+
+	/** Or null: the same for many tests in one go, for a witness that is slow to start. statuses[i] is what run would return.
+	 */
+	tsr_status_t (*run_all)(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
+				litmus_result_t *results, tsr_status_t *statuses);
 } litmus_witness_t;
 
 extern const litmus_witness_t litmus_axioms, litmus_views;
