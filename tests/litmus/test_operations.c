@@ -1,16 +1,17 @@
 /*
  * Litmus tests of the operations of the device API: what stands in .litmus files for single accesses, here against the headers that
  * kernels are compiled with. Every rank sends to the next, round after round, through one buffer; a word that is not of its own
- * round, older or newer, is counted.
+ * round, older or newer, is counted. Few words are looked at, far apart: moving all of them takes long, so that what overtakes is
+ * seen.
  */
 #include "tests/contract/contract_test.h"
 
-enum { ROUNDS = 40, WORDS = 40, BLOCKS = 3, WORKERS = 4, MOST_RANKS = 8 };
+enum { ROUNDS = 40, WORDS = 40, APART = 128, LENGTH = WORDS * APART, BLOCKS = 3, WORKERS = 4, MOST_RANKS = 8 };
 
 typedef struct ring_args {
-	TSR_HEAP uint64_t *outbox;  /* WORDS, mine */
-	TSR_HEAP uint64_t *inbox;   /* WORDS for each rank: from the last one, or from each */
-	TSR_HEAP uint64_t *kept;    /* WORDS, mine: what was fetched */
+	TSR_HEAP uint64_t *outbox;  /* LENGTH, mine: word i at i * APART */
+	TSR_HEAP uint64_t *inbox;   /* LENGTH for each rank: from the last one, or from each */
+	TSR_HEAP uint64_t *kept;    /* LENGTH, mine: what was fetched */
 	TSR_HEAP uint64_t *ready;   /* "the data is there" */
 	TSR_HEAP uint64_t *retired; /* "the buffer may be written again" */
 	TSR_HEAP uint64_t *arrived; /* blocks that have come to the end of a round */
@@ -39,7 +40,7 @@ TSR_FN void fill(tsr_coop_t *coop, TSR_HEAP uint64_t *words, uint64_t round, int
 {
 	int me = tsr_rank(coop);
 	for (int i = begin; i < end; i++)
-		tsr_atomic_store(coop, words + i, word_of(me, round, i), me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+		tsr_atomic_store(coop, words + i * APART, word_of(me, round, i), me, TSR_RELAXED, TSR_SCOPE_BLOCK);
 	tsr_sync(coop);
 }
 
@@ -47,8 +48,8 @@ TSR_FN void check(tsr_coop_t *coop, const ring_args_t *a, TSR_HEAP uint64_t *wor
 {
 	uint64_t wrong = 0;
 	int me = tsr_rank(coop);
-	for (int i = 0; i < WORDS; i++)
-		wrong += tsr_atomic_load(coop, words + i, me, TSR_RELAXED, TSR_SCOPE_BLOCK) != word_of(from, round, i);
+	for (int i = WORDS - 1; i >= 0; i--) /* what is moved last is looked at first */
+		wrong += tsr_atomic_load(coop, words + i * APART, me, TSR_RELAXED, TSR_SCOPE_BLOCK) != word_of(from, round, i);
 	if (wrong > 0)
 		tsr_atomic_add(coop, a->wrong, wrong, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
@@ -78,7 +79,7 @@ TSR_KERNEL(put_then_signal, ring_args_t, a)
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
 		fill(block, a->outbox, round, 0, WORDS);
-		tsr_put(block, a->inbox, a->outbox, WORDS * sizeof *a->outbox, next_rank(block));
+		tsr_put(block, a->inbox, a->outbox, LENGTH * sizeof *a->outbox, next_rank(block));
 		tsr_signal(block, a->ready, round, TSR_SIGNAL_SET, next_rank(block));
 		sound = sound && receive(block, a, round);
 	}
@@ -95,7 +96,7 @@ TSR_KERNEL(signal_then_get, ring_args_t, a)
 		tsr_signal(block, a->ready, round, TSR_SIGNAL_SET, next_rank(block));
 		if (tsr_wait(block, a->ready, round, last) != TSR_WAIT_OK)
 			return;
-		tsr_get(block, a->kept, a->outbox, WORDS * sizeof *a->outbox, last);
+		tsr_get(block, a->kept, a->outbox, LENGTH * sizeof *a->outbox, last);
 		tsr_signal(block, a->retired, round, TSR_SIGNAL_SET, last);
 		check(block, a, a->kept, last, round);
 	}
@@ -107,7 +108,7 @@ TSR_KERNEL(put_signal, ring_args_t, a)
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
 		fill(block, a->outbox, round, 0, WORDS);
-		tsr_put_signal(block, a->inbox, a->outbox, WORDS * sizeof *a->outbox, a->ready, round, TSR_SIGNAL_SET,
+		tsr_put_signal(block, a->inbox, a->outbox, LENGTH * sizeof *a->outbox, a->ready, round, TSR_SIGNAL_SET,
 			       next_rank(block));
 		sound = sound && receive(block, a, round);
 	}
@@ -121,8 +122,8 @@ typedef struct stage {
 /* The signal is an access of the generic path: it must come after what the engine has written. */
 TSR_KERNEL_SPLIT(stage_then_signal, WORKERS, stage_t, ring_args_t, a)
 {
-	tsr_view_t from = tsr_view_shared(shared->words, TSR_I64, 1, WORDS, WORDS);
-	tsr_view_t to = tsr_view(a->inbox, TSR_I64, 1, WORDS, WORDS);
+	tsr_view_t from = tsr_view_shared(shared->words, TSR_I64, WORDS, 1, 1);
+	tsr_view_t to = tsr_view(a->inbox, TSR_I64, WORDS, 1, APART);
 	int sound = 1, me = tsr_rank(block);
 	(void)worker;
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
@@ -139,17 +140,19 @@ TSR_KERNEL_SPLIT(stage_then_signal, WORKERS, stage_t, ring_args_t, a)
 
 /* ------------------------------------------------------------------ one releases for many */
 
-/* Each worker puts its part; after the block has met, one signals for all. Litmus: ISA2.ra.WG+SYS-ws. */
+/* Each worker puts its part; after the block has met, the one with the shortest signals for all. Litmus: ISA2.ra.WG+SYS-ws. */
 TSR_KERNEL_SPLIT(neighbours_then_signal, WORKERS, stage_t, ring_args_t, a)
 {
-	int part = WORDS / WORKERS, begin = tsr_worker_index(worker) * part, sound = 1;
+	int index = tsr_worker_index(worker), share = (WORDS - 1) / (WORKERS - 1), sound = 1;
+	int begin = index == 0 ? 0 : 1 + (index - 1) * share, end = 1 + index * share;
 	(void)shared;
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
-		fill(worker, a->outbox, round, begin, begin + part);
-		tsr_put(worker, a->inbox + begin, a->outbox + begin, (size_t)part * sizeof *a->outbox, next_rank(worker));
+		fill(worker, a->outbox, round, begin, end);
+		tsr_put(worker, a->inbox + begin * APART, a->outbox + begin * APART,
+			(size_t)((end - begin) * APART) * sizeof *a->outbox, next_rank(worker));
 		tsr_sync(block);
-		if (tsr_worker_index(worker) == 0)
+		if (index == 0)
 			tsr_signal(worker, a->ready, round, TSR_SIGNAL_SET, next_rank(worker));
 		sound = sound && receive(block, a, round);
 	}
@@ -163,7 +166,8 @@ TSR_KERNEL(blocks_then_signal, ring_args_t, a)
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
 		fill(block, a->outbox, round, begin, end);
-		tsr_put(block, a->inbox + begin, a->outbox + begin, (size_t)(end - begin) * sizeof *a->outbox, next_rank(block));
+		tsr_put(block, a->inbox + begin * APART, a->outbox + begin * APART,
+			(size_t)((end - begin) * APART) * sizeof *a->outbox, next_rank(block));
 		/* Partner: the same addition by the other blocks. */
 		uint64_t before = tsr_atomic_add(block, a->arrived, (uint64_t)1, me, TSR_ACQ_REL, TSR_SCOPE_DEVICE);
 		if (before + 1 == round * BLOCKS)
@@ -187,12 +191,12 @@ TSR_KERNEL(put_then_signal_all, ring_args_t, a)
 			return;
 		fill(block, a->outbox, round, 0, WORDS);
 		for (int i = 0; i < n; i++)
-			tsr_put(block, a->inbox + me * WORDS, a->outbox, WORDS * sizeof *a->outbox, tsr_peer(block, i));
+			tsr_put(block, a->inbox + me * LENGTH, a->outbox, LENGTH * sizeof *a->outbox, tsr_peer(block, i));
 		tsr_signal_all(block, a->ready, 1, TSR_SIGNAL_ADD);
 		if (tsr_wait(block, a->ready, round * (uint64_t)n, TSR_ANY_RANK) != TSR_WAIT_OK)
 			return;
 		for (int from = 0; from < n; from++)
-			check(block, a, a->inbox + from * WORDS, from, round);
+			check(block, a, a->inbox + from * LENGTH, from, round);
 		tsr_signal_all(block, a->retired, 1, TSR_SIGNAL_ADD);
 	}
 }
@@ -205,7 +209,7 @@ TSR_KERNEL(put_between_barriers, ring_args_t, a)
 	int sound = 1;
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		fill(block, a->outbox, round, 0, WORDS);
-		tsr_put(block, a->inbox, a->outbox, WORDS * sizeof *a->outbox, next_rank(block));
+		tsr_put(block, a->inbox, a->outbox, LENGTH * sizeof *a->outbox, next_rank(block));
 		sound = tsr_barrier_ranks(block, a->barrier) == TSR_WAIT_OK;
 		check(block, a, a->inbox, last_rank(block), round);
 		sound = sound && tsr_barrier_ranks(block, a->barrier) == TSR_WAIT_OK;
@@ -245,9 +249,9 @@ static int run_operation(tsr_world_t *world, const operation_t *operation)
 	ring_args_t a;
 
 	CHECK(words);
-	a.outbox = poisoned(world, WORDS * sizeof *a.outbox, "outbox");
-	a.inbox = poisoned(world, MOST_RANKS * WORDS * sizeof *a.inbox, "inbox");
-	a.kept = poisoned(world, WORDS * sizeof *a.kept, "kept");
+	a.outbox = poisoned(world, LENGTH * sizeof *a.outbox, "outbox");
+	a.inbox = poisoned(world, MOST_RANKS * LENGTH * sizeof *a.inbox, "inbox");
+	a.kept = poisoned(world, LENGTH * sizeof *a.kept, "kept");
 	a.barrier = zeroed(world, sizeof *a.barrier, "barrier");
 	CHECK(a.outbox && a.inbox && a.kept && a.barrier);
 	a.ready = words;
