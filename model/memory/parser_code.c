@@ -212,6 +212,8 @@ static bool read_instruction(parser_t *parser, int thread)
 	litmus_thread_t *t = &parser->test->thread[thread];
 	int op = 0;
 
+	if (parser->token.kind == TOKEN_END)
+		return parser_fail(parser, "the test ends inside the table of its threads");
 	while (op < FORMS && !parser_at(parser, forms[op].word))
 		op++;
 	if (op == FORMS)
@@ -350,10 +352,13 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 {
 	int level, mine[LITMUS_SCOPES];
 
-	if (!parser_expect(parser, "(", "a scope") || !read_word(parser, "a scope", scope_names, &level))
+	if (!parser_expect(parser, "(", "a scope"))
+		return false;
+	token_t name = parser->token;
+	if (!read_word(parser, "a scope", scope_names, &level))
 		return false;
 	if (level >= above)
-		return parser_fail(parser, "%s cannot stand inside %s", scope_names[level], scope_names[above]);
+		return lexer_fail(&parser->lexer, &name, "%s cannot stand inside %s", scope_names[level], scope_names[above]);
 	for (int i = 0; i < LITMUS_SCOPES; i++)
 		mine[i] = i > level ? instances[i] : 0;
 	mine[level] = ++*counter;

@@ -4,7 +4,7 @@
 
 #include "model/memory/why.h"
 
-enum { MAX_EDGES = 512, COLUMN = 280, ROW = 84, BOX_WIDTH = 220, BOX_HEIGHT = 34, MARGIN = 30, TITLE = 40 };
+enum { MAX_EDGES = 512, COLUMN = 400, ROW = 84, BOX_WIDTH = 330, BOX_HEIGHT = 34, MARGIN = 30, TITLE = 40 };
 
 /** Whether an edge is a step of the cycle. */
 static bool is_step(const why_t *why, const why_step_t *edge)
@@ -137,13 +137,25 @@ static point_t border(point_t from, point_t to)
 	return (point_t){from.x + part * dx, from.y + part * dy};
 }
 
-/** An arrow; edges between the same two events bend more the later they come. */
+/** A point of the curve from `a` to `b` that `over` bends: part 0 is a, part 1 is b. */
+static point_t along(point_t a, point_t over, point_t b, double part)
+{
+	double rest = 1 - part;
+
+	return (point_t){rest * rest * a.x + 2 * rest * part * over.x + part * part * b.x,
+			 rest * rest * a.y + 2 * rest * part * over.y + part * part * b.y};
+}
+
+/** An arrow; edges between the same two events bend the more the later they come, and those along a row go below its boxes. */
 static void draw_edge(const why_t *why, const why_step_t *edge, int bend, FILE *file)
 {
 	point_t a = place_of(&why->x, edge->from), b = place_of(&why->x, edge->to);
 	point_t from = border(a, b), to = border(b, a);
-	double length = fmax(hypot(b.x - a.x, b.y - a.y), 1), sideways = 26 * (bend + (strcmp(edge->name, "po") != 0));
+	bool passes_boxes = a.y == b.y && fabs(b.x - a.x) > COLUMN;
+	double length = fmax(hypot(b.x - a.x, b.y - a.y), 1);
+	double sideways = 26 * (bend + (strcmp(edge->name, "po") != 0)) + (passes_boxes ? 2 * BOX_HEIGHT : 0);
 	point_t over = {(a.x + b.x) / 2 - (b.y - a.y) / length * sideways, (a.y + b.y) / 2 + (b.x - a.x) / length * sideways};
+	point_t name = along(from, over, to, 0.35); /* not halfway, where arrows cross */
 	const char *c = colour(why, edge);
 
 	fprintf(file,
@@ -152,7 +164,7 @@ static void draw_edge(const why_t *why, const why_step_t *edge, int bend, FILE *
 		from.x, from.y, over.x, over.y, to.x, to.y, c, is_step(why, edge) ? 2 : 1, c + 1);
 	fprintf(file,
 		"<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%s</text>\n",
-		(from.x + to.x + 2 * over.x) / 4, (from.y + to.y + 2 * over.y) / 4, c, edge->name);
+		name.x, name.y, c, edge->name);
 }
 
 static void draw_head(const why_t *why, FILE *file)
@@ -184,28 +196,43 @@ static void draw_head(const why_t *why, FILE *file)
 	print_escaped(title, file);
 	fprintf(file, "</text>\n");
 	for (int t = 0; t < x->test->threads; t++)
-		fprintf(file, "<text x=\"%g\" y=\"%d\" text-anchor=\"middle\">P%d</text>\n", MARGIN + COLUMN * (t + 0.5),
+		fprintf(file, "<text x=\"%g\" y=\"%d\">P%d</text>\n", MARGIN + COLUMN * (t + 0.5) - BOX_WIDTH / 2.0,
 			TITLE + ROW + 20, t);
 }
 
-void why_draw_svg(const why_t *why, FILE *file)
+static void draw_boxes(const execution_t *x, FILE *file)
 {
-	const execution_t *x = &why->x;
-	why_step_t edges[MAX_EDGES];
-	char text[640];
-	int count = why->found ? all_edges(why, edges) : 0;
+	for (int i = 0; i < x->n; i++) {
+		point_t middle = place_of(x, i);
+		fprintf(file,
+			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"4\" fill=\"#f4f4f4\" stroke=\"#444444\"/>\n",
+			middle.x - BOX_WIDTH / 2.0, middle.y - BOX_HEIGHT / 2.0, BOX_WIDTH, BOX_HEIGHT);
+	}
+}
 
-	draw_head(why, file);
+static void draw_labels(const execution_t *x, FILE *file)
+{
+	char text[640];
+
 	for (int i = 0; i < x->n; i++) {
 		point_t middle = place_of(x, i);
 		label_of(x, i, text, sizeof text);
 		fprintf(file,
-			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"4\" fill=\"#f4f4f4\" stroke=\"#444444\"/>\n",
-			middle.x - BOX_WIDTH / 2.0, middle.y - BOX_HEIGHT / 2.0, BOX_WIDTH, BOX_HEIGHT);
-		fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"10\">", middle.x, middle.y + 4);
+			"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"10\" stroke=\"#f4f4f4\" stroke-width=\"3\" "
+			"paint-order=\"stroke\">",
+			middle.x, middle.y + 4);
 		print_escaped(text, file);
 		fprintf(file, "</text>\n");
 	}
+}
+
+void why_draw_svg(const why_t *why, FILE *file)
+{
+	why_step_t edges[MAX_EDGES];
+	int count = why->found ? all_edges(why, edges) : 0;
+
+	draw_head(why, file);
+	draw_boxes(&why->x, file);
 	for (int i = 0; i < count; i++) {
 		int bend = 0;
 		for (int j = 0; j < i; j++)
@@ -213,5 +240,6 @@ void why_draw_svg(const why_t *why, FILE *file)
 				(edges[j].from == edges[i].to && edges[j].to == edges[i].from);
 		draw_edge(why, &edges[i], bend, file);
 	}
+	draw_labels(&why->x, file);
 	fprintf(file, "</svg>\n");
 }
