@@ -39,7 +39,7 @@ static int oldest(const tsr_views_t *v, int thread, const tsr_location_t *locati
 
 /**
  * The same for a seq_cst access. Seq_cst operations of one scope instance are ordered as they are executed: this one comes after
- * the instance's earlier seq_cst stores, and after what its earlier seq_cst fences had in view.
+ * the instance's earlier seq_cst stores, which are all in the instance's own view, and after what its fences have put there.
  */
 static int oldest_seq_cst(const tsr_views_t *v, int thread, const tsr_location_t *location, tsr_views_scope_t scope)
 {
@@ -48,8 +48,7 @@ static int oldest_seq_cst(const tsr_views_t *v, int thread, const tsr_location_t
 
 	for (int i = 0; instance >= 0 && i < location->mark_count; i++) {
 		const tsr_mark_t *mark = &location->marks[i];
-		bool fenced = tsr_views_view(v, instance)[mark->component] >= mark->first;
-		if (mark->message > floor && (mark->component == instance || fenced))
+		if (mark->message > floor && tsr_views_view(v, instance)[mark->component] >= mark->first)
 			floor = mark->message;
 	}
 	return floor;

@@ -152,6 +152,32 @@ Test(views, an_acquire_takes_over_what_was_released)
 	tsr_views_destroy(v);
 }
 
+Test(views, an_acquire_takes_over_nothing_later)
+{
+	tsr_views_t *v = machine(0);
+
+	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	cr_expect_eq(sees(v, 0, X), 1);
+	cr_expect_eq(sees(v, 3, X), 2);
+	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	tsr_views_destroy(v);
+}
+
+Test(views, a_later_and_narrower_release_does_not_replace_a_wider_one)
+{
+	tsr_views_t *v = machine(0);
+
+	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	fence(v, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	fence(v, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_BLOCK);
+	store(v, 0, Y, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	cr_expect_eq(sees(v, 3, X), 1);
+	tsr_views_destroy(v);
+}
+
 Test(views, a_scope_that_is_too_narrow_gives_nothing_and_races)
 {
 	tsr_views_t *v = machine(0);
@@ -225,6 +251,21 @@ Test(views, a_failed_compare_and_swap_is_a_load)
 	tsr_views_destroy(v);
 }
 
+Test(views, a_failed_compare_and_swap_has_its_own_order)
+{
+	tsr_views_t *v = machine(0);
+	tsr_views_access_t swap = update_of(Y, one_to_two, TSR_VIEWS_RELEASE, TSR_VIEWS_ACQUIRE);
+
+	store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	store(v, 0, Y, 3, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	cr_expect_eq(act(v, 3, &swap, 0).value, 3u);
+	cr_expect_eq(sees(v, 3, X), 1);
+	store(v, 0, Y, 1, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
+	swap = update_of(Y, one_to_two, TSR_VIEWS_SEQ_CST, TSR_VIEWS_RELAXED);
+	cr_expect_eq(tsr_views_choices(v, 1, &swap), 3); /* only where it succeeds it has to come after the store */
+	tsr_views_destroy(v);
+}
+
 /* ------------------------------------------------------------------ seq_cst */
 
 Test(views, seq_cst_orders_what_acquire_and_release_do_not)
@@ -269,7 +310,44 @@ Test(views, seq_cst_fences_hand_on_views_and_no_clocks)
 	tsr_views_destroy(v);
 }
 
+Test(views, a_seq_cst_fence_shows_earlier_seq_cst_stores_and_no_later_one)
+{
+	tsr_views_t *v = machine(0);
+
+	store(v, 0, X, 1, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
+	cr_expect_eq(sees(v, 2, X), 2);
+	fence(v, 2, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
+	cr_expect_eq(sees(v, 2, X), 1);
+	store(v, 0, X, 2, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
+	cr_expect_eq(sees(v, 2, X), 2);
+	tsr_views_destroy(v);
+}
+
+Test(views, a_seq_cst_load_sees_what_an_earlier_fence_had_in_view)
+{
+	tsr_views_t *v = machine(0);
+	tsr_views_access_t later = load_of(X, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
+
+	store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	cr_expect_eq(tsr_views_choices(v, 3, &later), 2);
+	fence(v, 0, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
+	cr_expect_eq(tsr_views_choices(v, 3, &later), 1);
+	tsr_views_destroy(v);
+}
+
 /* ------------------------------------------------------------------ what an executor needs */
+
+Test(views, the_last_of_many_looks_is_what_races)
+{
+	tsr_views_t *v = machine(0);
+
+	load(v, 0, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
+	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	load(v, 0, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
+	cr_expect_eq(store(v, 3, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	tsr_views_destroy(v);
+}
 
 Test(views, a_meeting_hands_over)
 {
