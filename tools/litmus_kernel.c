@@ -216,14 +216,15 @@ TSR_FN void litmus_play_instance(tsr_coop_t *coop, litmus_player_t *player)
 
 /**
  * Brings the players of an instance together, so that they play it at the same time. Relaxed: it must order nothing of the test.
- * Who does not come in time is not waited for: that costs chances, not truth.
+ * Who does not come in time is not waited for: that costs chances, not truth. Returns whether all came.
  */
-TSR_FN void litmus_meet(tsr_coop_t *coop, const litmus_run_args_t *a, uint64_t instance, int64_t patience)
+TSR_FN int litmus_meet(tsr_coop_t *coop, const litmus_run_args_t *a, uint64_t instance, int64_t patience)
 {
 	TSR_HEAP uint64_t *word = a->meetings + instance;
 	uint64_t all = (uint64_t)a->players, here = 1 + tsr_atomic_add(coop, word, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	while (here < all && patience-- > 0)
 		here = tsr_atomic_load(coop, word, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	return here >= all;
 }
 
 TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker, int block)
@@ -240,9 +241,9 @@ TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker
 		for (int r = 0; r < LITMUS_RUN_REGISTERS; r++)
 			player.reg[r] = a->initial[player.thread][r];
 		player.instance = i;
-		litmus_meet(coop, a, i, patience);
+		/* Where the others do not run at all, on a GPU that ranks share, there is little point in waiting. */
+		patience = litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
 		litmus_play_instance(coop, &player);
-		patience = a->patience;
 		for (int r = 0; r < LITMUS_RUN_REGISTERS; r++) /* read by the host after the launch */
 			tsr_atomic_store(coop, a->results + (uint64_t)(player.thread * LITMUS_RUN_REGISTERS + r) * a->instances + i,
 					 (uint64_t)player.reg[r], me, TSR_RELAXED, TSR_SCOPE_BLOCK);

@@ -92,7 +92,7 @@ static int count_variations(const rank_t *r, const litmus_plan_t *plan)
 
 	for (int x = 0; x < plan->test->locations && ways < MOST_VARIATIONS; x++)
 		ways *= plan->devices;
-	if (ways < r->size && plan->devices > 1)
+	if (ways < r->size)
 		ways = r->size;
 	return ways < MOST_VARIATIONS ? ways : MOST_VARIATIONS;
 }
@@ -262,7 +262,7 @@ static tsr_status_t run_all(rank_t *r, const job_t *job)
 {
 	TRY(allocate(r));
 	for (int i = 0; i < job->count; i++)
-		if (job->plans[i].test)
+		if (job->plans[i].devices == r->size)
 			TRY(run_test(r, &job->plans[i], job->runs, &job->board.tests[i]));
 	return TSR_OK;
 }
@@ -329,6 +329,14 @@ static tsr_status_t run_world(const char *backend, job_t *job, int ranks)
 	return TSR_OK;
 }
 
+static bool plans_for(const job_t *job, int devices)
+{
+	for (int i = 0; i < job->count; i++)
+		if (job->plans[i].devices == devices)
+			return true;
+	return false;
+}
+
 static tsr_status_t collect(const job_t *job, litmus_result_t *results)
 {
 	for (int i = 0; i < job->count; i++)
@@ -344,7 +352,6 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 {
 	litmus_plan_t *plans = calloc((size_t)count, sizeof *plans);
 	job_t job = {.plans = plans, .count = count, .runs = options->runs, .seed = options->seed};
-	int ranks = 1;
 
 	if (!plans)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests", count);
@@ -352,18 +359,18 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 	for (int i = 0; i < count && status == TSR_OK; i++) {
 		statuses[i] = litmus_plan(tests[i], &plans[i]);
 		if (statuses[i] != TSR_OK)
-			plans[i].test = NULL;
-		else if (plans[i].devices > ranks)
-			ranks = plans[i].devices;
+			plans[i].devices = 0;
 	}
 	if (status == TSR_OK)
 		status = make_board(&job.board, count);
-	if (status == TSR_OK) {
-		status = run_world(backend, &job, ranks);
-		if (status == TSR_OK)
-			status = collect(&job, results);
+	/* A world for each number of devices: in a larger one than needed, ranks would share a GPU for nothing. */
+	for (int ranks = 1; ranks <= LITMUS_RUN_THREADS && status == TSR_OK; ranks++)
+		if (plans_for(&job, ranks))
+			status = run_world(backend, &job, ranks);
+	if (status == TSR_OK)
+		status = collect(&job, results);
+	if (job.board.columns)
 		munmap(job.board.columns, job.board.bytes);
-	}
 	free(plans);
 	return status;
 }

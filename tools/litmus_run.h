@@ -19,8 +19,9 @@ typedef struct litmus_plan {
 tsr_status_t litmus_plan(const litmus_test_t *test, litmus_plan_t *plan_out);
 
 /**
- * Runs tests one after another in one world of `backend`. results[i] is added to; statuses[i] says whether test i could be run.
- * Errors: TSR_ERR_NO_DEVICE, TSR_ERR_NOT_FOUND, TSR_ERR_NO_MEMORY, TSR_ERR_KERNEL (the world failed, and has said why).
+ * Runs tests one after another in worlds of `backend`, one for all that need as many devices. results[i] is added to; statuses[i]
+ * says whether test i could be run. Errors: TSR_ERR_NO_DEVICE, TSR_ERR_NOT_FOUND, TSR_ERR_NO_MEMORY, TSR_ERR_KERNEL (the world
+ * failed, and has said why).
  */
 tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *tests, int count, const litmus_options_t *options,
 			   litmus_result_t *results, tsr_status_t *statuses);

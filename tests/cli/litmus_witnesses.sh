@@ -40,4 +40,16 @@ sed 's/,system/,wave/' $suite/CoRR.rlx.diffGPU-ss.litmus >"$test"
 prints "what the device API has not is skipped" '^skipped CoRR.rlx.diffGPU-ss: line [0-9]+: the device API has no scope narrower' \
 	tessera litmus "$test" --on cpuemu
 refuses "a witness without its device" 1 '^tessera litmus: (hip: |cuda: |this build has no backend)' tessera litmus $suite --on hip
+
+# What a machine with GPUs runs, run on the emulator.
+prints "the table of the suite on hardware" '^[1-9][0-9]* tests are Never: 0 were seen all the same; [0-9]+ count\.$' \
+	ci/litmus-gpu --on cpuemu --runs 500 --out "$TAP_FILES" "$BUILD"
+seen "a row for each test" '^\| [^ ]+ \| (Never|Sometimes|racy) \| (Never|Sometimes|racy) \| [0-9]+ \| 500 \|' "$tests"
+python3 - "$TAP_FILES/cpuemu.json" "$tests" <<'CHECK'
+import json
+import sys
+found = json.load(open(sys.argv[1], encoding="ascii"))
+sys.exit(found["runs"] != 500 or len(found["tests"]) <= int(sys.argv[2]))
+CHECK
+verdict $? "and the counts as JSON, of relaxed tests too"
 finish
