@@ -68,12 +68,21 @@ static tsr_status_t explain(const suite_t *suite)
 	return TSR_OK;
 }
 
+static tsr_status_t read_case(const suite_case_t *one, litmus_test_t *test_out)
+{
+	tsr_status_t status = litmus_parse(one->source, one->text, test_out);
+
+	if (status == TSR_OK && one->name)
+		snprintf(test_out->name, sizeof test_out->name, "%s", one->name);
+	return status;
+}
+
 static void visit(const suite_case_t *one, void *context)
 {
 	suite_t *suite = context;
 
 	litmus_result_reset(&suite->result);
-	if (litmus_parse(one->source, one->text, &suite->test) != TSR_OK ||
+	if (read_case(one, &suite->test) != TSR_OK ||
 	    suite->options->witness->run(&suite->test, &suite->options->litmus, &suite->result) != TSR_OK) {
 		fail(suite);
 		return;

@@ -45,7 +45,7 @@ enum {
 	LITMUS_MAX_LOCATIONS = 16,
 	LITMUS_MAX_OBSERVED = 64,
 	LITMUS_MAX_TERMS = 256, /* of the question and the filter together */
-	LITMUS_MAX_KEYS = 8,
+	LITMUS_MAX_KEYS = 16,
 	LITMUS_MAX_NAME = 96, /* of a name, with its end */
 	LITMUS_MAX_TEXT = 256 /* of a sentence or a key's value, with its end */
 };
