@@ -119,7 +119,7 @@ Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 		" P0                | P1                ;\n"
 		" r[rlx,system] r0 x | r[rlx,system] r0 y ;\n"
 		" %s | %s ;\n"
-		" w[rlx,system] y %s | w[rlx,system] x %s ;\n" TWO_DEVICES "filter 0:r0=1 /\\ 1:r0=1\nexists true";
+		" A: w[rlx,system] y %s | B: w[rlx,system] x %s ;\n" TWO_DEVICES "filter 0:r0=1 /\\ 1:r0=1\nexists true";
 	static const struct {
 		const char *mov[2], *value[2];
 		bool allowed;
@@ -130,6 +130,8 @@ Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 		/* a dependency that makes no difference is one all the same */
 		{{"mov r1 (eq r0 r0)", "mov r1 (eq r0 r0)"}, {"r1", "r1"}, false},
 		{{"mov r1 (eq r0 r0)", ""}, {"r1", "1"}, true},
+		{{"b[] r0 A", "b[] r0 B"}, {"1", "1"}, false},
+		{{"b[] r0 A", ""}, {"1", "1"}, true},
 	};
 	char test[sizeof text + 64];
 
