@@ -35,7 +35,7 @@
  *
  * scope: wi (the thread), wave, wg (block), agent (device), system. `na,wi`, a plain access, is what r[] and w[] mean.
  * An address is a number like any other, LITMUS_ADDRESS(location): a program may load it, and add a zero to it that depends on
- * what it read.
+ * what it read. An execution in which something that was read, and is no location's address, is used as one does not count.
  */
 
 enum {
