@@ -70,6 +70,15 @@ static tsr_status_t explain(const suite_t *suite)
 	return TSR_OK;
 }
 
+static tsr_status_t read_case(const suite_case_t *one, litmus_test_t *test_out)
+{
+	tsr_status_t status = litmus_parse(one->source, one->text, test_out);
+
+	if (status == TSR_OK && one->name)
+		snprintf(test_out->name, sizeof test_out->name, "%s", one->name);
+	return status;
+}
+
 /** What a witness has shown, or why it could not: one that runs tests need not have what they need. */
 static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
@@ -97,7 +106,7 @@ static void visit(const suite_case_t *one, void *context)
 	const suite_options_t *options = suite->options;
 
 	litmus_result_reset(&suite->result);
-	if (litmus_parse(one->source, one->text, &suite->test) != TSR_OK)
+	if (read_case(one, &suite->test) != TSR_OK)
 		fail(suite);
 	else if (!options->witness->run_all)
 		show(suite, one, options->witness->run(&suite->test, &options->litmus, &suite->result));

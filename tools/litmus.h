@@ -29,6 +29,7 @@ extern const litmus_witness_t *const suite_witnesses[];
 
 typedef struct suite_case {
 	const char *source; /* how errors call it */
+	const char *name;   /* of an oracle's test: it counts more than the one in the text; else null */
 	const char *text;
 	json_t *answer; /* of an oracle: null where it has none */
 } suite_case_t;

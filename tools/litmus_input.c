@@ -62,7 +62,11 @@ static bool visit_line(const char *path, int number, const char *line, size_t le
 		return false;
 	}
 	snprintf(source, sizeof source, "%s:%d", path, number);
-	visit(&(suite_case_t){.source = source, .text = json_string_value(litmus), .answer = answered ? object : NULL}, context);
+	visit(&(suite_case_t){.source = source,
+			      .name = json_string_value(json_object_get(object, "name")),
+			      .text = json_string_value(litmus),
+			      .answer = answered ? object : NULL},
+	      context);
 	json_decref(object);
 	return true;
 }

@@ -14,6 +14,7 @@ typedef struct search {
 	int base[LITMUS_MAX_THREADS];           /* the number of its first event */
 	int checks;                             /* of all ways together */
 	bool moving;                            /* an address hangs on what is read */
+	int place[MAX_EVENTS];                  /* each access's location, UNKNOWN where its address hangs on what is read */
 
 	bool known[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
 	int64_t number[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
@@ -89,7 +90,7 @@ static bool ways_are_possible(const search_t *s)
 	return true;
 }
 
-/** Fills in locations and values. False: some value is its own cause, an address names nothing, or a read reads elsewhere. */
+/** Fills in locations and values. False: some value is its own cause, an address is no location's, or a read reads elsewhere. */
 static bool complete_events(search_t *s)
 {
 	execution_t *x = &s->x;
@@ -125,9 +126,7 @@ static void complete_values(search_t *s)
 	for (int i = 0; i < x->test->observed_count; i++) {
 		litmus_observed_t what = x->test->observed[i];
 		if (what.thread >= 0) {
-			int term =
-				what.index < x->test->thread[what.thread].registers ? s->path[what.thread]->final[what.index] : 0;
-			x->values[i] = s->number[what.thread][term];
+			x->values[i] = s->number[what.thread][s->path[what.thread]->final[what.index]];
 			continue;
 		}
 		for (set_t left = x->at[what.index] & x->writes; left; left &= left - 1) {
@@ -254,9 +253,9 @@ static void order_all(search_t *s)
 static bool in_sight(const search_t *s, int read, int write)
 {
 	const execution_t *x = &s->x;
-	int location = x->event[write].location;
+	int location = s->place[write];
 
-	if (location != UNKNOWN && x->event[read].location != UNKNOWN && location != x->event[read].location)
+	if (location != UNKNOWN && s->place[read] != UNKNOWN && location != s->place[read])
 		return false;
 	if (s->what->all)
 		return true;
@@ -267,8 +266,7 @@ static bool in_sight(const search_t *s, int read, int write)
 	for (set_t between = x->writes & ~x->initial; between && location != UNKNOWN; between &= between - 1) {
 		int other = set_first(between);
 		bool later = x->event[write].thread < 0 || related(&x->po, write, other);
-		if (later && related(&x->po, other, read) && x->event[other].location == location &&
-		    x->event[read].location == location)
+		if (later && related(&x->po, other, read) && s->place[other] == location && s->place[read] == location)
 			return false;
 	}
 	return true;
@@ -323,8 +321,8 @@ static void add_thread(search_t *s, int t)
 		int id = x->n++;
 		x->event[id] = (event_t){
 			.kind = e->kind, .order = e->order, .scope = e->scope, .thread = t, .instruction = e->instruction};
-		x->event[id].location = address->kind == TERM_NUMBER ? litmus_location(x->test, address->number) : UNKNOWN;
-		s->moving |= e->kind != EVENT_FENCE && x->event[id].location == UNKNOWN;
+		s->place[id] = address->kind == TERM_NUMBER ? litmus_location(x->test, address->number) : UNKNOWN;
+		s->moving |= e->kind != EVENT_FENCE && s->place[id] == UNKNOWN;
 		s->source[id] = NO_EVENT;
 		*(e->kind == EVENT_READ ? &x->reads : e->kind == EVENT_WRITE ? &x->writes : &x->fences) |= set_of(id);
 	}
@@ -354,8 +352,10 @@ static void start_execution(search_t *s)
 	x->n = x->test->locations;
 	x->reads = x->fences = 0;
 	x->initial = x->writes = set_of(x->n) - 1;
-	for (int l = 0; l < x->n; l++)
+	for (int l = 0; l < x->n; l++) {
 		x->event[l] = (event_t){.kind = EVENT_WRITE, .thread = -1, .location = l, .value = x->test->initial[l]};
+		s->place[l] = l;
+	}
 	s->checks = 0;
 	s->moving = false;
 	s->exclusive = 0;

@@ -35,7 +35,7 @@
  *
  * scope: wi (the thread), wave, wg (block), agent (device), system. `na,wi`, a plain access, is what r[] and w[] mean.
  * An address is a number like any other, LITMUS_ADDRESS(location): a program may load it, and add a zero to it that depends on
- * what it read.
+ * what it read. An execution in which something that was read, and is no location's address, is used as one does not count.
  */
 
 enum {
@@ -45,7 +45,7 @@ enum {
 	LITMUS_MAX_LOCATIONS = 16,
 	LITMUS_MAX_OBSERVED = 64,
 	LITMUS_MAX_TERMS = 256, /* of the question and the filter together */
-	LITMUS_MAX_KEYS = 8,
+	LITMUS_MAX_KEYS = 16,
 	LITMUS_MAX_NAME = 96, /* of a name, with its end */
 	LITMUS_MAX_TEXT = 256 /* of a sentence or a key's value, with its end */
 };

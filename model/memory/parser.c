@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tessera/program.h"
@@ -93,17 +92,21 @@ bool parser_location(parser_t *parser, int *index_out)
 	return parser_take(parser);
 }
 
-/** "1" or "P1", before a ':'. */
-static bool thread_number(parser_t *parser, int *thread_out)
+bool parser_thread(parser_t *parser, int *thread_out)
 {
 	const token_t *token = &parser->token;
-	char *end = NULL;
-	long thread = token->kind == TOKEN_NUMBER ? (long)token->number : strtol(token->text + 1, &end, 10);
+	bool named = token->kind == TOKEN_NAME && token->text[0] == 'P' && token->length > 1 && token->length < 5;
+	int64_t thread = token->number;
 
-	if (token->kind != TOKEN_NUMBER && (token->text[0] != 'P' || end != token->text + token->length))
-		return parser_fail(parser, "expected a thread's number before ':', not '%.*s'", token->length, token->text);
+	if (token->kind != TOKEN_NUMBER && !named)
+		return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+	for (int i = 1; named && i < token->length; i++) {
+		if (token->text[i] < '0' || token->text[i] > '9')
+			return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+		thread = thread * 10 + (token->text[i] - '0');
+	}
 	if (thread < 0 || thread >= parser->test->threads)
-		return parser_fail(parser, "there is no thread %ld; the last is %d", thread, parser->test->threads - 1);
+		return parser_fail(parser, "there is no thread %d; the last is %d", (int)thread, parser->test->threads - 1);
 	*thread_out = (int)thread;
 	return parser_take(parser);
 }
@@ -121,7 +124,7 @@ bool parser_observed(parser_t *parser, litmus_observed_t *observed_out)
 		if (!lexer_next(&ahead, &colon))
 			return false;
 		if (token_is(&colon, ":")) {
-			if (!thread_number(parser, &observed.thread) || !parser_take(parser) ||
+			if (!parser_thread(parser, &observed.thread) || !parser_take(parser) ||
 			    !parser_register(parser, observed.thread, &observed.index))
 				return false;
 		} else if (!parser_location(parser, &observed.index)) {

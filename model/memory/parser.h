@@ -32,6 +32,9 @@ bool parser_at_register(const parser_t *parser, int *number_out);
 bool parser_register(parser_t *parser, int thread, int *index_out);
 bool parser_location(parser_t *parser, int *index_out);
 
+/** A thread of the test, "1" or "P1". */
+bool parser_thread(parser_t *parser, int *thread_out);
+
 /** "1:r0", "x" or "[x]". The thread must be one of the test. */
 bool parser_observed(parser_t *parser, litmus_observed_t *observed_out);
 

@@ -368,19 +368,15 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 				return false;
 			continue;
 		}
-		if (parser->token.kind != TOKEN_NUMBER)
-			return parser_fail(parser, "expected a thread's number, '(' or ')' in the tree of scopes, not '%.*s'",
-					   parser->token.length, parser->token.text);
-		if (parser->token.number < 0 || parser->token.number >= parser->test->threads)
-			return parser_fail(parser, "there is no thread %d to place; the last is %d", (int)parser->token.number,
-					   parser->test->threads - 1);
-		int *placed = parser->test->thread[parser->token.number].instance;
+		token_t name_of_thread = parser->token;
+		int thread;
+		if (!parser_thread(parser, &thread))
+			return false;
+		int *placed = parser->test->thread[thread].instance;
 		if (placed[LITMUS_SYSTEM])
-			return parser_fail(parser, "thread %d is placed twice", (int)parser->token.number);
+			return lexer_fail(&parser->lexer, &name_of_thread, "thread %d is placed twice", thread);
 		for (int i = 0; i < LITMUS_SCOPES; i++)
 			placed[i] = mine[i] ? mine[i] : ++*counter;
-		if (!parser_take(parser))
-			return false;
 	}
 	return parser_take(parser);
 }

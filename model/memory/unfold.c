@@ -17,6 +17,7 @@ typedef struct walk {
 	set_t control;                     /* the reads that decided a branch so far */
 	int back[LITMUS_MAX_INSTRUCTIONS]; /* how often the branch here has jumped back */
 	int desired, equal;                /* terms of the compare-and-swap that is being decided */
+	bool astray;                       /* an access whose address is a number, and no location's */
 	bool full;                         /* the path has no room for the next event, term or check */
 } walk_t;
 
@@ -92,8 +93,11 @@ static int add_event(walk_t *walk, event_kind_t kind, litmus_order_t order, int 
 				.address = address,
 				.value = value,
 				.pair = -1};
-	if (kind != EVENT_FENCE)
-		event->depends = path->term[address].reads;
+	if (kind != EVENT_FENCE) {
+		const term_t *where = &path->term[address];
+		walk->astray |= where->kind == TERM_NUMBER && litmus_location(walk->test, where->number) < 0;
+		event->depends = where->reads;
+	}
 	if (kind == EVENT_WRITE)
 		event->depends |= path->term[value].reads | walk->control;
 	return path->events++;
@@ -122,6 +126,17 @@ static tsr_status_t too_long(const walk_t *walk)
 			 "%s: thread P%d does more along one way than %d accesses and fences and %d decisions; "
 			 "shorten it, or go round its loops less often (--unroll)",
 			 walk->test->name, walk->number, MAX_PATH_EVENTS, MAX_PATH_CHECKS);
+}
+
+/** The instruction at which the walk stands accesses what is not there. */
+static tsr_status_t gone_astray(const walk_t *walk, int instruction)
+{
+	char text[128];
+
+	litmus_print_instruction(walk->test, walk->number, instruction, text, sizeof text);
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "%s: thread P%d accesses an address that is no location's by '%s'; set its register to a location",
+			 walk->test->name, walk->number, text);
 }
 
 /** Keeps the path at whose end the walk stands. */
@@ -266,9 +281,12 @@ static tsr_status_t walk_on(walk_t *walk)
 {
 	while (walk->at != LEFT_OUT && walk->at < walk->thread->count) {
 		bool goes_on;
+		int at = walk->at;
 		tsr_status_t status = step(walk, &goes_on);
 		if (walk->full)
 			return too_long(walk);
+		if (walk->astray)
+			return gone_astray(walk, at);
 		if (status != TSR_OK || !goes_on)
 			return status;
 	}
@@ -290,7 +308,7 @@ tsr_status_t unfold(const litmus_test_t *test, int thread, int unroll, paths_t *
 	walk.path.events = walk.path.terms = walk.path.checks = 0; /* the rest of a path is written before it is read */
 	walk.at = 0;
 	walk.control = 0;
-	walk.full = false;
+	walk.full = walk.astray = false;
 	walk.desired = walk.equal = 0;
 	memset(walk.back, 0, sizeof walk.back);
 	memset(walk.reg, 0, sizeof walk.reg);

@@ -47,8 +47,8 @@ typedef struct paths {
 } paths_t;
 
 /**
- * All ways through a thread. TSR_ERR_UNSUPPORTED: too long, or too many; TSR_ERR_NO_MEMORY: the host has none. What the paths
- * held before is overwritten and their memory used again; unfold_free frees it.
+ * All ways through a thread. TSR_ERR_UNSUPPORTED: too long, too many, or an access to nothing; TSR_ERR_NO_MEMORY: the host has
+ * none. What the paths held before is overwritten and their memory used again; unfold_free frees it.
  */
 tsr_status_t unfold(const litmus_test_t *test, int thread, int unroll, paths_t *paths);
 void unfold_free(paths_t *paths);

@@ -112,6 +112,29 @@ Test(axioms, an_address_may_be_read)
 	       &once, "1:r0=x; 1:r1=3;\n1:r0=y; 1:r1=1;\n", 0);
 }
 
+Test(axioms, an_address_may_hang_on_each_of_several_reads)
+{
+	/* The second read goes where the first one says, and either may see either write: no combination is forgotten. */
+	expect("LISA chase\n{ x=5; y=6; p=y; 2:r9=x; }\n"
+	       " P0                 | P1                | P2                 ;\n"
+	       " r[rlx,system] r0 p | w[rlx,system] y 7 | w[rlx,system] p r9 ;\n"
+	       " r[rlx,system] r1 r0 | w[rlx,system] x 8 |                   ;\n"
+	       "scopes: (system 0 1 2)\nlocations [0:r0; 0:r1;]\nexists true",
+	       &once, "0:r0=x; 0:r1=5;\n0:r0=x; 0:r1=8;\n0:r0=y; 0:r1=6;\n0:r0=y; 0:r1=7;\n", 0);
+}
+
+Test(axioms, an_access_to_nothing_is_declined)
+{
+	litmus_result_t result = {0};
+	litmus_test_t test;
+
+	parse(&test, "LISA null\n{ }\n P0 ;\n r[rlx,system] r1 r0 ;\nscopes: (system 0)\nexists true");
+	cr_expect_eq(litmus_axioms.run(&test, &once, &result), TSR_ERR_UNSUPPORTED);
+	cr_expect(strstr(tsr_last_error(), "null: thread P0 accesses an address that is no location's by 'r[rlx,system] r1 r0'") !=
+			  NULL,
+		  "%s", tsr_last_error());
+}
+
 Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 {
 	static const char text[] =
@@ -119,7 +142,7 @@ Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 		" P0                | P1                ;\n"
 		" r[rlx,system] r0 x | r[rlx,system] r0 y ;\n"
 		" %s | %s ;\n"
-		" w[rlx,system] y %s | w[rlx,system] x %s ;\n" TWO_DEVICES "filter 0:r0=1 /\\ 1:r0=1\nexists true";
+		" A: w[rlx,system] y %s | B: w[rlx,system] x %s ;\n" TWO_DEVICES "filter 0:r0=1 /\\ 1:r0=1\nexists true";
 	static const struct {
 		const char *mov[2], *value[2];
 		bool allowed;
@@ -130,6 +153,8 @@ Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 		/* a dependency that makes no difference is one all the same */
 		{{"mov r1 (eq r0 r0)", "mov r1 (eq r0 r0)"}, {"r1", "r1"}, false},
 		{{"mov r1 (eq r0 r0)", ""}, {"r1", "1"}, true},
+		{{"b[] r0 A", "b[] r0 B"}, {"1", "1"}, false},
+		{{"b[] r0 A", ""}, {"1", "1"}, true},
 	};
 	char test[sizeof text + 64];
 

@@ -92,7 +92,7 @@ Test(litmus, a_scope_includes_who_shares_its_instance)
 	litmus_test_t test;
 
 	parse(&test,
-	      "LISA T\n{ } P0 | P1 | P2 | P3 ; scopes: (system (agent (wg (wave 0 1)) (wg (wave (wi 2)))) (agent 3)) exists true");
+	      "LISA T\n{ } P0 | P1 | P2 | P3 ; scopes: (system (agent (wg (wave 0 P1)) (wg (wave (wi 2)))) (agent 3)) exists true");
 	cr_expect(litmus_inclusive(&test, 0, LITMUS_WAVE, 1, LITMUS_WAVE));
 	cr_expect(litmus_inclusive(&test, 0, LITMUS_WG, 1, LITMUS_SYSTEM));
 	cr_expect(!litmus_inclusive(&test, 0, LITMUS_WI, 1, LITMUS_SYSTEM), "each thread is itself alone");
@@ -139,11 +139,11 @@ static const struct {
 	 "4:1: the test does not place its threads: 'scopes: (system (agent (wg (wave (wi 0)) ...)))' is missing"},
 	{"", "scopes: (system 0)\nexists x=1", "4:9: the tree of scopes does not place thread 1"},
 	{"", "scopes: (system 0 1 0)\nexists x=1", "4:21: thread 0 is placed twice"},
-	{"", "scopes: (system 0 1 2)\nexists x=1", "4:21: there is no thread 2 to place; the last is 1"},
+	{"", "scopes: (system 0 1 2)\nexists x=1", "4:21: there is no thread 2; the last is 1"},
 	{"", "scopes: (wg (agent 0) 1)\nexists x=1", "4:14: agent cannot stand inside wg"},
 	{"", "scopes: (system (gpu 0) 1)\nexists x=1", "4:18: expected a scope, such as wave, not 'gpu'"},
-	{"", "scopes: (system (wg P0) 1)\nexists x=1",
-	 "4:21: expected a thread's number, '(' or ')' in the tree of scopes, not 'P0'"},
+	{"", "scopes: (system (wg x) 1)\nexists x=1", "4:21: expected a thread's number, not 'x'"},
+	{"", "scopes: (system 0 (wg P7))\nexists x=1", "4:23: there is no thread 7; the last is 1"},
 	{"", TREE, "5:1: the test asks nothing: 'exists (...)', '~exists (...)' or 'forall (...)' is missing"},
 	{"", TREE "exists (x=1", "5:12: the test ends where ')' is missing after a term"},
 	{"", TREE "exists x", "5:9: the test ends where '=' is missing after a register or location"},
