@@ -1,0 +1,55 @@
+/* A witness says what a litmus test shows: the axioms, the view machine, the emulator or a GPU. `tessera litmus --on` picks one. */
+#ifndef MODEL_MEMORY_WITNESS_H
+#define MODEL_MEMORY_WITNESS_H
+
+#include "model/memory/litmus.h"
+
+enum { LITMUS_DATA_RACE = 1, LITMUS_SCOPE_RACE = 2 };
+
+/** A final state: one value for each of test->observed, and how often it was seen (1 where a witness counts no runs). */
+typedef struct litmus_state {
+	uint64_t count;
+	int64_t values[LITMUS_MAX_OBSERVED];
+} litmus_state_t;
+
+typedef struct litmus_result {
+	litmus_state_t *states; /* distinct, in ascending order of their values */
+	int count, room;
+	unsigned races; /* LITMUS_DATA_RACE, LITMUS_SCOPE_RACE: where some execution has one, the states are no promise */
+	bool cut;       /* a loop was left after options->unroll rounds: executions with more of them are missing */
+} litmus_result_t;
+
+typedef struct litmus_options {
+	int64_t runs;       /* for witnesses that run the test */
+	uint64_t seed;      /* for witnesses that choose at random */
+	int unroll;         /* rounds of a loop, at least 1 */
+	const char *axioms; /* which variant of the axioms (axioms.h); null: the model's own */
+} litmus_options_t;
+
+typedef struct litmus_witness {
+	const char *name, *summary;
+	bool exhaustive; /* its states are all that it allows, and it judges races; else they are what it happened to see */
+	bool exact;      /* its states are the model's: none may be missing */
+
+	/**
+	 * Adds what the test shows to a result that is empty or was reset. On failure the result is what was found so far.
+	 * TSR_ERR_UNSUPPORTED: not a test for this witness, and why. TSR_ERR_NO_DEVICE, TSR_ERR_NO_MEMORY: as everywhere.
+	 */
+	tsr_status_t (*run)(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result);
+
+	/** Or null: the same for many tests in one go, for a witness that is slow to start. statuses[i] is what run would return.
+	 */
+	tsr_status_t (*run_all)(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
+				litmus_result_t *results, tsr_status_t *statuses);
+} litmus_witness_t;
+
+extern const litmus_witness_t litmus_axioms, litmus_views;
+
+/** Adds `count` sightings of a state; kept in order. TSR_ERR_NO_MEMORY: the host has none. */
+tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count);
+
+/** Forgets what was seen and keeps the memory for the next test; frees it too. A zeroed result needs neither. */
+void litmus_result_reset(litmus_result_t *result);
+void litmus_result_free(litmus_result_t *result);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * The view machine: the memory model in operational form, written as the memory of an executor that explores.
+ *
+ * Nothing here is concurrent. A caller plays all threads and makes two choices: which thread acts next, and which of the
+ * possible things its access does (what a load sees, where a store goes in its location's modification order). Every run that
+ * can be chosen is allowed by the axioms of model/memory. What the axioms allow and no run shows is load buffering, since threads
+ * act in program order, and an order of seq_cst operations that disagrees with the order of execution.
+ *
+ *   Message    what a store leaves in its location: value, thread, scope, and the heads that it releases. The location keeps its
+ *              messages in modification order.
+ *   View       how far its holder has seen each thread. It bounds what a load may see: no message older than one that was
+ *              written or read within the view.
+ *   Clock      the part of a view that was gained by synchronisation, that is by happens-before. Accesses outside it race.
+ *              Seq_cst fences hand on views and no clocks.
+ *   Head       view and clock of a thread at a release, with the scope of the release. Who acquires a message takes over those of
+ *              its heads whose scope includes it and is included by its own.
+ *
+ * Called by: one thread at a time for each machine. Source: promising semantics and C11Tester for the views, FastTrack for the
+ * clocks.
+ */
+#ifndef TESSERA_VIEWS_VIEWS_H
+#define TESSERA_VIEWS_VIEWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tessera/status.h"
+
+typedef enum tsr_views_order {
+	TSR_VIEWS_PLAIN, /* not atomic: its scope is the thread */
+	TSR_VIEWS_RELAXED,
+	TSR_VIEWS_ACQUIRE,
+	TSR_VIEWS_RELEASE,
+	TSR_VIEWS_ACQ_REL,
+	TSR_VIEWS_SEQ_CST
+} tsr_views_order_t;
+
+/** From narrow to wide. */
+typedef enum tsr_views_scope {
+	TSR_VIEWS_THREAD,
+	TSR_VIEWS_WAVE,
+	TSR_VIEWS_BLOCK,
+	TSR_VIEWS_DEVICE,
+	TSR_VIEWS_SYSTEM,
+	TSR_VIEWS_SCOPES /* how many there are */
+} tsr_views_scope_t;
+
+/** Where a thread runs: of each scope from wave on, the number of its instance. Equal numbers: the same instance. */
+typedef struct tsr_views_place {
+	int instance[TSR_VIEWS_SCOPES];
+} tsr_views_place_t;
+
+typedef enum tsr_views_kind { TSR_VIEWS_LOAD, TSR_VIEWS_STORE, TSR_VIEWS_UPDATE, TSR_VIEWS_FENCE } tsr_views_kind_t;
+
+/** What an update makes of the value that it reads. False: it writes nothing and is a load, as a compare-and-swap that fails. */
+typedef bool (*tsr_views_update_fn)(const void *context, uint64_t old, uint64_t *value_out);
+
+typedef struct tsr_views_access {
+	tsr_views_kind_t kind;
+	tsr_views_order_t order;
+	tsr_views_order_t failure; /* the order of an update that writes nothing */
+	tsr_views_scope_t scope;
+	int location;               /* not of a fence */
+	uint64_t value;             /* of a store */
+	tsr_views_update_fn update; /* of an update; a pure function */
+	const void *context;
+	uint32_t site; /* the caller's mark, for reports */
+} tsr_views_access_t;
+
+enum { TSR_VIEWS_DATA_RACE = 1, TSR_VIEWS_SCOPE_RACE = 2 };
+
+/** What an access did. */
+typedef struct tsr_views_event {
+	uint64_t value; /* what a load or update read */
+	bool initial;   /* it read what was there at first: nobody has written it */
+	bool wrote;
+	unsigned races;      /* with earlier accesses: a data race where one of the two is plain, else a scope race */
+	int other_thread;    /* of one of them, where there are any */
+	uint32_t other_site; /* of its latest such access */
+	bool other_wrote;
+} tsr_views_event_t;
+
+typedef struct tsr_views tsr_views_t;
+
+/**
+ * A machine with locations 0 .. locations - 1, which hold 0.
+ * @param history  the most messages that a location keeps: with the oldest ones go behaviours, never soundness. 0: all.
+ * Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_views_create(const tsr_views_place_t *places, int threads, int locations, int history, tsr_views_t **views_out);
+
+/** A second machine in the same state. Heads are shared, so a copy is cheap. Errors: TSR_ERR_NO_MEMORY. */
+tsr_status_t tsr_views_copy(const tsr_views_t *views, tsr_views_t **copy_out);
+
+/** Null is no machine. */
+void tsr_views_destroy(tsr_views_t *views);
+
+/** Gives a location its first value, before any access to it. */
+void tsr_views_initialise(tsr_views_t *views, int location, uint64_t value);
+
+/**
+ * In how many ways the access can act now: at least 1. Choice 0 is the newest: a load that sees the last message, a store
+ * that comes last. A machine that is always told 0 interleaves.
+ */
+int tsr_views_choices(const tsr_views_t *views, int thread, const tsr_views_access_t *access);
+
+/**
+ * Acts. `choice` is below tsr_views_choices. Races are told and do not stop the machine.
+ * Errors: TSR_ERR_NO_MEMORY, after which the machine can only be destroyed.
+ */
+tsr_status_t tsr_views_act(tsr_views_t *views, int thread, const tsr_views_access_t *access, int choice,
+			   tsr_views_event_t *event_out);
+
+/** What `from` did happens before what `to` does next: a thread that is started or joined, a meeting, an edge of the host's. */
+void tsr_views_hand_over(tsr_views_t *views, int from, int to);
+
+/** The value of the last message. */
+uint64_t tsr_views_newest(const tsr_views_t *views, int location);
+
+/** Takes a word into a digest: two hashes, 128 bits in all, so that states that only seem equal need not be thought of. */
+static inline void tsr_views_mix(uint64_t digest[2], uint64_t word)
+{
+	digest[0] = (digest[0] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	digest[0] ^= digest[0] >> 32;
+	digest[1] = (digest[1] + word) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	digest[1] ^= digest[1] >> 29;
+}
+
+/** Takes the whole state into a digest, sites left out: equal states do the same to it, however they were reached. */
+void tsr_views_digest(const tsr_views_t *views, uint64_t digest[2]);
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/sh
+# tessera litmus --on views, cpuemu and GPUs: the suite, the oracle, and that a witness which shows what is forbidden is told on.
+. "$(dirname "$0")/tap"
+oracle=model/memory/oracle
+test="$TAP_FILES/test.litmus"
+suite=tests/litmus
+tests=$(ls $suite/*.litmus | wc -l)
+
+for witness in axioms views; do
+	prints "the suite on $witness" "^agree $tests of $tests\$" tessera litmus $suite --on $witness
+done
+prints "the generated oracle on the view machine" '^agree 2000 of 2000$' tessera litmus $oracle/litmus.jsonl --on views
+seen "all outcomes without seq_cst but load buffering" '^equal to .*: ([1-9][0-9]*) of \1 race-free tests without seq_cst, ' 1
+seen "why some are missing with it" '^the others show less: the machine orders seq_cst operations as it executes them' 1
+try tessera litmus $oracle/core --expect $oracle/core.csv --on views
+[ "$code" -eq 1 ] && grep -q '^differs LB' "$TAP_FILES/out" && ! grep '^differs' "$TAP_FILES/out" | grep -qv '^differs LB.*: Forbidden,'
+verdict $? "of the hand-shaped oracle it misses load buffering alone" "exit code $code"
+
+case ${BUILD-} in
+*tsan*)
+	skip "tests on the emulator" "half of them race, as they are meant to"
+	finish
+	;;
+esac
+
+prints "the suite on the emulator" "^agree $tests of $tests\$" tessera litmus $suite --on cpuemu --runs 2000
+prints "the oracle on the emulator" '^agree 2000 of 2000$' tessera litmus $oracle/litmus.jsonl --on cpuemu --runs 100
+prints "a histogram" '^Observation SB.sc.diffGPU-ss Never 0 3000$' \
+	tessera litmus $suite/SB.sc.diffGPU-ss.litmus --on cpuemu --runs 3000 --verbose --json "$TAP_FILES/sb.json"
+python3 - "$TAP_FILES/sb.json" <<'CHECK'
+import json
+import sys
+[found] = json.load(open(sys.argv[1], encoding="ascii"))
+sys.exit(found["on"] != "cpuemu" or sum(found["counts"]) != 3000 or len(found["counts"]) < 2)
+CHECK
+verdict $? "and the same as JSON, from two orders at least"
+
+# The outcome of a test that the emulator does show, declared forbidden.
+sed '/^Expect/s/=.*/=Never/' $suite/MP.cas.failed.diffGPU-ss.litmus >"$test"
+for witness in axioms views cpuemu; do
+	try tessera litmus "$test" --on $witness --runs 2000
+	[ "$code" -eq 1 ] && grep -q '^differs MP.cas.failed.diffGPU-ss: expected Never' "$TAP_FILES/out"
+	verdict $? "a forbidden outcome is told on by $witness" "exit code $code"
+done
+
+sed 's/,system/,wave/' $suite/CoRR.rlx.diffGPU-ss.litmus >"$test"
+prints "what the device API has not is skipped" '^skipped CoRR.rlx.diffGPU-ss: line [0-9]+: the device API has no scope narrower' \
+	tessera litmus "$test" --on cpuemu
+refuses "a witness without its device" 1 '^tessera litmus: (hip: |cuda: |this build has no backend)' tessera litmus $suite --on hip
+
+# What a machine with GPUs runs, run on the emulator.
+prints "the table of the suite on hardware" '^[1-9][0-9]* tests are Never: 0 were seen all the same; [0-9]+ count\.$' \
+	ci/litmus-gpu --on cpuemu --runs 500 --out "$TAP_FILES" "$BUILD"
+seen "a row for each test" '^\| [^ ]+ \| (Never|Sometimes|racy) \| (Never|Sometimes|racy) \| [0-9]+ \| 500 \|' "$tests"
+python3 - "$TAP_FILES/cpuemu.json" "$tests" <<'CHECK'
+import json
+import sys
+found = json.load(open(sys.argv[1], encoding="ascii"))
+sys.exit(found["runs"] != 500 or len(found["tests"]) <= int(sys.argv[2]))
+CHECK
+verdict $? "and the counts as JSON, of relaxed tests too"
+finish

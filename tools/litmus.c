@@ -1,0 +1,181 @@
+/* The command: each test is read, shown to a witness, judged and told about. */
+#include "tools/litmus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/memory/why.h"
+#include "tessera/program.h"
+#include "tools/commands.h"
+#include "tools/usage.h"
+
+typedef struct suite {
+	const suite_options_t *options;
+	json_t *table; /* of --expect, or null */
+	json_t *json;  /* of --json, or null */
+	litmus_test_t test;
+	litmus_result_t result;
+	int judged, agree, skipped, failed;
+	suite_views_t views; /* of the view machine */
+	suite_batch_t batch; /* of a witness that takes all tests in one go */
+} suite_t;
+
+static void fail(suite_t *suite)
+{
+	fprintf(stderr, "tessera litmus: %s\n", tsr_last_error());
+	suite->failed++;
+}
+
+/** Judges what the witness showed and tells about it: all of it, unless it was to be expected. */
+static void tell(suite_t *suite, const suite_case_t *one)
+{
+	const suite_options_t *options = suite->options;
+	const json_t *answer = suite->table ? json_object_get(suite->table, suite->test.name) : one->answer;
+	char why[1536] = "";
+	suite_judgement_t judgement = SUITE_DIFFERS;
+
+	if (suite->table && !answer)
+		snprintf(why, sizeof why, "'%s' does not list it", options->expect);
+	else
+		judgement = suite_judge(&suite->test, options->witness, &suite->result, answer, why, sizeof why);
+	suite->judged += judgement != SUITE_UNJUDGED;
+	suite->agree += judgement == SUITE_AGREES;
+	if (options->verbose || judgement == SUITE_UNJUDGED)
+		suite_print(&suite->test, options->witness, &suite->result);
+	if (judgement == SUITE_DIFFERS)
+		printf("differs %s: %s\n", suite->test.name, why);
+	if (suite->json)
+		json_array_append_new(suite->json, suite_json(&suite->test, options->witness, &suite->result, judgement));
+}
+
+/** Explains the question, and draws the explanation to the file of --why. */
+static tsr_status_t explain(const suite_t *suite)
+{
+	const char *drawing = suite->options->drawing;
+	why_t why;
+	tsr_status_t status = why_explain(&suite->test, &suite->options->litmus, &why);
+
+	if (status != TSR_OK)
+		return status;
+	why_print(&why, stdout);
+	if (!drawing || !why.found)
+		return TSR_OK;
+	FILE *file = fopen(drawing, "w");
+	if (!file)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", drawing, strerror(errno));
+	(strcmp(strrchr(drawing, '.'), ".dot") == 0 ? why_draw_dot : why_draw_svg)(&why, file);
+	if (fclose(file) != 0)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", drawing, strerror(errno));
+	return TSR_OK;
+}
+
+static tsr_status_t read_case(const suite_case_t *one, litmus_test_t *test_out)
+{
+	tsr_status_t status = litmus_parse(one->source, one->text, test_out);
+
+	if (status == TSR_OK && one->name)
+		snprintf(test_out->name, sizeof test_out->name, "%s", one->name);
+	return status;
+}
+
+/** What a witness has shown, or why it could not: one that runs tests need not have what they need. */
+static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
+{
+	const litmus_witness_t *witness = suite->options->witness;
+
+	if (status == TSR_ERR_UNSUPPORTED && !witness->exhaustive) {
+		printf("skipped %s\n", tsr_last_error());
+		suite->skipped++;
+		return;
+	}
+	if (status == TSR_OK && witness == &litmus_views)
+		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
+	if (status != TSR_OK) {
+		fail(suite);
+		return;
+	}
+	tell(suite, one);
+	if (suite->options->why && explain(suite) != TSR_OK)
+		fail(suite);
+}
+
+static void visit(const suite_case_t *one, void *context)
+{
+	suite_t *suite = context;
+	const suite_options_t *options = suite->options;
+
+	litmus_result_reset(&suite->result);
+	if (read_case(one, &suite->test) != TSR_OK)
+		fail(suite);
+	else if (!options->witness->run_all)
+		show(suite, one, options->witness->run(&suite->test, &options->litmus, &suite->result));
+	else if (suite_batch_keep(&suite->batch, one, &suite->test) != TSR_OK)
+		fail(suite);
+}
+
+static void show_batch(suite_t *suite)
+{
+	const suite_options_t *options = suite->options;
+
+	if (suite->batch.count && suite_batch_run(&suite->batch, options) != TSR_OK) {
+		fail(suite);
+		return;
+	}
+	for (int i = 0; i < suite->batch.count; i++) {
+		suite_kept_t *kept = &suite->batch.kept[i];
+		litmus_result_free(&suite->result);
+		suite->result = kept->result;
+		kept->result = (litmus_result_t){.count = 0};
+		suite->test = *kept->test;
+		if (kept->status != TSR_OK) /* alone it says why */
+			kept->status = options->witness->run(&suite->test, &options->litmus, &suite->result);
+		show(suite, &(suite_case_t){.source = kept->source, .answer = kept->answer}, kept->status);
+	}
+}
+
+static bool write_json(const suite_t *suite)
+{
+	if (!suite->json || json_dump_file(suite->json, suite->options->json, JSON_INDENT(1)) == 0)
+		return true;
+	fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", suite->options->json, strerror(errno));
+	return false;
+}
+
+static int run_suite(suite_t *suite)
+{
+	bool fine = true;
+
+	for (char **path = suite->options->paths; *path; path++)
+		fine &= suite_visit(*path, visit, suite);
+	show_batch(suite);
+	fine &= write_json(suite);
+	if (suite->options->witness == &litmus_views && suite->views.tests[0] + suite->views.tests[1] > 1)
+		suite_print_views(&suite->views);
+	if (suite->skipped)
+		printf("skipped %d\n", suite->skipped);
+	if (suite->judged)
+		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed);
+	return fine && !suite->failed && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;
+}
+
+int tsr_cmd_litmus(int argc, char **argv)
+{
+	suite_options_t options;
+	bool help;
+	int misused = suite_options_parse(argc, argv, &options, &help);
+
+	if (misused || help)
+		return misused;
+	suite_t suite = {.options = &options};
+	if (options.expect && !(suite.table = suite_read_table(options.expect)))
+		return TOOL_FAILED;
+	if (options.json)
+		suite.json = json_array();
+	int code = run_suite(&suite);
+	litmus_result_free(&suite.result);
+	suite_batch_free(&suite.batch);
+	json_decref(suite.table);
+	json_decref(suite.json);
+	return code;
+}

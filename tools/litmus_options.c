@@ -1,0 +1,165 @@
+/* What may be said to tessera litmus. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/memory/axioms.h"
+#include "tessera/program.h"
+#include "tools/litmus.h"
+#include "tools/usage.h"
+
+static const char help[] =
+	"usage: tessera litmus FILE|DIR|ORACLE.jsonl... [--on WITNESS] [OPTIONS]\n\n"
+	"Says what a litmus test may show: every final state, whether its question holds Always, Sometimes or Never, and its "
+	"races.\n"
+	"A race leaves a program without meaning: its final states are no promise.\n\n"
+	"  FILE                  a test in herd's LISA form (man tessera-litmus)\n"
+	"  DIR                   every .litmus below it\n"
+	"  ORACLE.jsonl          a test a line, {name, litmus, outcomes, races}: compared with its answers, where it has them\n\n"
+	"      --on WITNESS      who says so (default axioms):\n"
+	"%s"
+	"      --why[=FILE]      explain the question: an execution that answers it, or the cycle that forbids it;\n"
+	"                        FILE.dot or FILE.svg: draw it too (one test)\n"
+	"      --expect FILE     a table 'test,verdict,races': Allowed or Forbidden; datarace, scoperace, both joined by '+', or "
+	"-\n"
+	"      --axioms VARIANT  a variant of the axioms:\n"
+	"%s"
+	"      --unroll N        how often a loop goes back at most (default 2)\n"
+	"      --runs N          runs of each test, for witnesses that run it (default 100000)\n"
+	"      --seed N          for witnesses that choose at random (default 1)\n"
+	"  -v, --verbose         print the tests of an oracle that agree, too\n"
+	"      --json FILE       write what was found as JSON too\n"
+	"  -h, --help            this text\n\n"
+	"Where a test or an oracle says what is right, only tests that differ are told about, and the last line is 'agree N of "
+	"M'.\n\n"
+	"exit code: 0 nothing differs; 1 something does, or a test cannot be read; 2 misused\n";
+
+enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_JSON };
+
+static const struct option long_options[] = {
+	{"on", required_argument, NULL, OPT_ON},
+	{"why", optional_argument, NULL, OPT_WHY},
+	{"expect", required_argument, NULL, OPT_EXPECT},
+	{"axioms", required_argument, NULL, OPT_AXIOMS},
+	{"unroll", required_argument, NULL, OPT_UNROLL},
+	{"runs", required_argument, NULL, OPT_RUNS},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/** A line for each name. */
+static void add_line(char *lines, size_t size, const char *name, const char *summary)
+{
+	size_t used = strlen(lines);
+	snprintf(lines + used, size - used, "                          %-24s %s\n", name, summary);
+}
+
+static void print_help(void)
+{
+	char witnesses[1024] = "", variants[1024] = "";
+
+	for (int i = 0; suite_witnesses[i]; i++)
+		add_line(witnesses, sizeof witnesses, suite_witnesses[i]->name, suite_witnesses[i]->summary);
+	for (int i = 0; axioms_variants[i].name; i++)
+		add_line(variants, sizeof variants, axioms_variants[i].name, axioms_variants[i].summary);
+	printf(help, witnesses, variants);
+}
+
+static int parse_witness(const char *text, const litmus_witness_t **witness_out)
+{
+	enum { MOST = 8 };
+	const char *names[MOST + 1] = {NULL};
+
+	for (int i = 0; suite_witnesses[i] && i < MOST; i++) {
+		names[i] = suite_witnesses[i]->name;
+		if (strcmp(names[i], text) == 0) {
+			*witness_out = suite_witnesses[i];
+			return TOOL_OK;
+		}
+	}
+	const char *near = tsr_nearest_name(text, names);
+	if (near)
+		return tool_misuse("litmus", "unknown witness '%s'; did you mean '%s'?", text, near);
+	return tool_misuse("litmus", "unknown witness '%s'", text);
+}
+
+static int parse_number(const char *what, const char *text, long low, long high, long *number_out)
+{
+	return tsr_parse_int(what, text, low, high, number_out) == TSR_OK ? TOOL_OK : tool_misuse_last_error("litmus");
+}
+
+static int parse_drawing(const char *text, suite_options_t *options)
+{
+	const char *dot = text ? strrchr(text, '.') : NULL;
+
+	options->why = true;
+	options->drawing = text;
+	if (text && (!dot || (strcmp(dot, ".dot") != 0 && strcmp(dot, ".svg") != 0)))
+		return tool_misuse("litmus", "--why draws to a file that ends in .dot or .svg, not to '%s'", text);
+	return TOOL_OK;
+}
+
+static int parse_option(int letter, const char *text, suite_options_t *options)
+{
+	const axioms_t *unused;
+	long number = 0;
+	int misused = TOOL_OK;
+
+	switch (letter) {
+	case OPT_ON:
+		return parse_witness(text, &options->witness);
+	case OPT_WHY:
+		return parse_drawing(text, options);
+	case OPT_EXPECT:
+		options->expect = text;
+		break;
+	case OPT_AXIOMS:
+		options->litmus.axioms = text;
+		return axioms_find(text, &unused) == TSR_OK ? TOOL_OK : tool_misuse_last_error("litmus");
+	case OPT_UNROLL:
+		misused = parse_number("--unroll", text, 1, 64, &number);
+		options->litmus.unroll = (int)number;
+		break;
+	case OPT_RUNS:
+		misused = parse_number("--runs", text, 1, 1000000000000, &number);
+		options->litmus.runs = number;
+		break;
+	case OPT_SEED:
+		misused = parse_number("--seed", text, 0, INT64_MAX, &number);
+		options->litmus.seed = (uint64_t)number;
+		break;
+	case OPT_JSON:
+		options->json = text;
+		break;
+	default:
+		options->verbose = true;
+	}
+	return misused;
+}
+
+int suite_options_parse(int argc, char **argv, suite_options_t *options_out, bool *help_out)
+{
+	suite_options_t options = {.witness = &litmus_axioms, .litmus = {.runs = 100000, .seed = 1, .unroll = 2}};
+
+	*help_out = false;
+	for (int o; (o = getopt_long(argc, argv, ":vh", long_options, NULL)) != -1;) {
+		if (o == 'h') {
+			print_help();
+			*help_out = true;
+			return TOOL_OK;
+		}
+		int misused =
+			o == '?' || o == ':' ? tool_bad_option("litmus", o, argv, long_options) : parse_option(o, optarg, &options);
+		if (misused)
+			return misused;
+	}
+	if (optind >= argc)
+		return tool_misuse("litmus", "which test? Give a file, a folder of .litmus files, or an oracle (.jsonl)");
+	if (options.why && options.witness != &litmus_axioms)
+		return tool_misuse("litmus", "--why is answered by the axioms, not by '%s'", options.witness->name);
+	options.paths = argv + optind;
+	*options_out = options;
+	return TOOL_OK;
+}
