@@ -25,28 +25,28 @@ typedef enum misuse {
 	MISUSES
 } misuse_t;
 
-/* What the sentence must hold, beside kernel, block and place. */
+/* What the sentence must hold, beside kernel, block and place: in the order of misuse_t, for C++ has no designators in arrays. */
 static const char *const said[MISUSES] = {
-	[PUT_TO_RANK] = "tsr_put to rank 9 of a world of 2",
-	[PUT_OUTSIDE] = "tsr_put of 16 bytes outside this rank's heap",
-	[PUT_PAST_THE_HEAP] = "from offset",
-	[LOAD_OUTSIDE] = "tsr_load of",
-	[MIXED_DTYPES] = "tsr_put_2d between views of dtype",
-	[BAD_VIEW] = "rows 3 apart",
-	[WRONG_SPACE] = "the wrong kind of memory",
-	[ATOMIC_RANK] = "tsr_atomic_add to rank -1",
-	[ATOMIC_ALIGNMENT] = "tsr_atomic_max of an address that is not aligned to 8",
-	[SIGNAL_RANK] = "tsr_signal to rank 2 of a world of 2",
-	[WAIT_OUTSIDE] = "tsr_wait of 8 bytes outside",
-	[WAIT_FOR_RANK] = "tsr_wait for rank 64",
-	[WAIT_FOR_NONE] = "tsr_wait_any for 0 flags",
-	[FLUSH_RANK] = "tsr_flush of rank -3",
-	[SYNC_IN_GATE] = "tsr_sync in a gate",
-	[WRITE_IN_GATE] = "tsr_signal in a gate",
-	[GATE_TO_RANK] = "to rank 7 of a world of 2",
-	[GEMM_DTYPE] = "operands of dtype",
-	[GEMM_RANGE] = "tsr_gemm_mainloop of the range 0 to 9",
-	[GEMM_STEP] = "a step of 0",
+	"tsr_put to rank 9 of a world of 2",                     /* PUT_TO_RANK */
+	"tsr_put of 16 bytes outside this rank's heap",          /* PUT_OUTSIDE */
+	"from offset",                                           /* PUT_PAST_THE_HEAP */
+	"tsr_load of",                                           /* LOAD_OUTSIDE */
+	"tsr_put_2d between views of dtype",                     /* MIXED_DTYPES */
+	"rows 3 apart",                                          /* BAD_VIEW */
+	"the wrong kind of memory",                              /* WRONG_SPACE */
+	"tsr_atomic_add to rank -1",                             /* ATOMIC_RANK */
+	"tsr_atomic_max of an address that is not aligned to 8", /* ATOMIC_ALIGNMENT */
+	"tsr_signal to rank 2 of a world of 2",                  /* SIGNAL_RANK */
+	"tsr_wait of 8 bytes outside",                           /* WAIT_OUTSIDE */
+	"tsr_wait for rank 64",                                  /* WAIT_FOR_RANK */
+	"tsr_wait_any for 0 flags",                              /* WAIT_FOR_NONE */
+	"tsr_flush of rank -3",                                  /* FLUSH_RANK */
+	"tsr_sync in a gate",                                    /* SYNC_IN_GATE */
+	"tsr_signal in a gate",                                  /* WRITE_IN_GATE */
+	"to rank 7 of a world of 2",                             /* GATE_TO_RANK */
+	"operands of dtype",                                     /* GEMM_DTYPE */
+	"tsr_gemm_mainloop of the range 0 to 9",                 /* GEMM_RANGE */
+	"a step of 0",                                           /* GEMM_STEP */
 };
 
 typedef struct misuse_args {

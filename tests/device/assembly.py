@@ -71,9 +71,9 @@ class Golden:
                 pairs = (line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
                 self.lines = {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs}
 
-    def compare_shipped(self, function, tokens):
-        """Problems of one kernel that is shipped: which ordered operations it has, how often apart; all of its variants have the same."""
-        name, operations = function.split("__")[0], sorted(set(tokens)) or ["none"]
+    def compare_shipped(self, function, tokens, kind=""):
+        """Problems of one kernel that is shipped: its ordered operations, how often apart. All variants of a kind have the same."""
+        name, operations = function.split("__")[0] + kind, sorted(set(tokens)) or ["none"]
         if self.bless and self.seen.get(name, "; ".join(operations)) != "; ".join(operations):
             return [f"{function}: has other ordered operations than another variant of it: {'; '.join(operations)}"]
         return self.compare(name, operations)

@@ -144,7 +144,7 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 				tsr_cuda_load_stage<T>(&ring, map_a, map_b, at, k);
 			tsr_cuda_ring_advance(&ring);
 			if (tsr_gpu_leads(loader))
-				*(volatile uint32_t *)&tsr_cuda_pipeline()->loaded = ++loaded;
+				tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, ++loaded);
 		}
 	}
 }
@@ -158,7 +158,7 @@ TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, uint32_t *made, const tsr_cuda_op
 	if (GATE != TSR_NO_GATE || tsr_gpu_leads(loader))
 		tsr_cuda_load_tasks<T, ORDER, GATE>(loader, made, operands, map_a, map_b, ring, tasks, ctx);
 	if (tsr_gpu_leads(loader))
-		*(volatile uint32_t *)&tsr_cuda_pipeline()->loaded = TSR_CUDA_LOADED_ALL;
+		tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, (uint32_t)TSR_CUDA_LOADED_ALL);
 	__syncwarp();
 }
 
@@ -283,7 +283,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 
 	tsr_cuda_shared_to_engine(); /* what the threads have written where stages now come */
 	if (tsr_gpu_leads(coop))
-		tsr_cuda_pipeline_open(pipeline);
+		tsr_cuda_pipeline_open(pipeline, pipelined, bytes >= (uint32_t)tsr_cuda_division<tile_t>::staging_bytes);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);

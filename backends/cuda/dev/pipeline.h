@@ -9,7 +9,8 @@
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
 	TSR_CUDA_STORES_MOST = 4,
-	TSR_CUDA_SHARED_ALIGN = 1024 /* what boxes of the copy engine are aligned to in shared memory */
+	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
+	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
 };
 
 /** What storers are to do: rows of the tile that has been laid down, to my or a peer's memory. */
@@ -32,7 +33,8 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint64_t told[2][2]; /* words of the consumers, of the loader */
 	uint32_t loaded;     /* chunks that the loader has asked for: by which storers pace themselves; no order */
 	uint32_t awaited;    /* stores that consumers wait for: those are made without a pause; no order */
-	unsigned char unused[24];
+	uint32_t staged;     /* there is room for the staging memory; set before the block meets */
+	unsigned char unused[20];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 
@@ -112,7 +114,7 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const
  * One thread, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
  * leader at `posted`, each of the three storing warps at `ended`.
  */
-TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline)
+TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads, bool staged)
 {
 	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[i]), 1);
@@ -122,7 +124,8 @@ TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline)
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[i]), 1);
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_STORER_THREADS / 32);
 	}
-	pipeline->loaded = 0;
+	pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
+	pipeline->staged = staged;
 	pipeline->awaited = 0;
 	tsr_cuda_mbarrier_publish();
 }

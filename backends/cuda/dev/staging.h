@@ -16,7 +16,7 @@
 TSR_DEV void tsr_cuda_await_store(uint32_t number)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
-	*(volatile uint32_t *)&pipeline->awaited = number + 1;
+	tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited, number + 1);
 	tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->ended[number % TSR_CUDA_STORES_MOST]),
 			       number / TSR_CUDA_STORES_MOST % 2);
 }
@@ -98,8 +98,8 @@ template <typename F> TSR_DEV tsr_cuda_store_t tsr_cuda_store_of(const tsr_gpu_t
 /** Whether storers can store the tile: 16-bit elements as they are laid down, in global memory, at multiples of 16 bytes. */
 template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
 {
-	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED && target.at.row >= 0 &&
-	       target.at.col >= 0 && tsr_gpu_packs<uint16_t>(target);
+	return tsr_cuda_pipeline()->staged && target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED &&
+	       target.at.row >= 0 && target.at.col >= 0 && tsr_gpu_packs<uint16_t>(target);
 }
 
 /** Posts the tile's store, laid down before where the staging memory does not hold it from another store. */
@@ -135,7 +135,7 @@ template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const 
 	tsr_gpu_meet(coop);
 }
 
-template <typename F> TSR_DEV bool tsr_port_store(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	if constexpr (tsr_port_layout<F>::dealt) {
 		if (!tsr_gpu_by_port<F>(coop))
@@ -160,15 +160,13 @@ typedef struct tsr_cuda_pace {
 	uint32_t begin, share_bytes, sent_bytes;
 } tsr_cuda_pace_t;
 
-enum { TSR_CUDA_LOADED_ALL = 1u << 30 }; /* past any number of chunks */
-
 /** Before the `number`-th store sends `bytes` more: a rest, unless consumers wait for it, or all has been loaded. */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	pace->sent_bytes += bytes;
-	while (*(volatile uint32_t *)&pipeline->awaited <= number) {
-		uint32_t loaded = *(volatile uint32_t *)&pipeline->loaded;
+	while (tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited) <= number) {
+		uint32_t loaded = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 		if (loaded == TSR_CUDA_LOADED_ALL || (uint64_t)(loaded - pace->begin + 1) * pace->share_bytes >= pace->sent_bytes)
 			return;
 		__nanosleep(100);
@@ -224,7 +222,7 @@ template <typename T> TSR_DEV void tsr_cuda_storers(int thread, const unsigned c
 			return;
 		if (store.stamp != pace.stamp) {
 			pace.stamp = store.stamp;
-			pace.begin = *(volatile uint32_t *)&pipeline->loaded;
+			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
 		tsr_cuda_store_rows<T>(thread, staging, store, &pace, number);

@@ -7,7 +7,7 @@ TSR_DEV bool tsr_port_settle(tsr_coop_t *)
 	return false;
 }
 
-template <typename F> TSR_DEV bool tsr_port_store(tsr_coop_t *, const tsr_gpu_target_t &, const F *)
+template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_gpu_target_t &, const F *)
 {
 	return false;
 }

@@ -18,10 +18,10 @@
  *   TSR_PORT_LAYOUT   struct tsr_port_layout<F>: together(threads) is 0 where a coop of so many threads gets fragments of type F in
  *                     turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of
  *                     it on lie in the same TSR_GPU_BAND_ROWS rows, the first a multiple of that
- *   TSR_PORT_STAGING  tsr_port_store(coop, target, frag): stores a fragment by a way of the port's own, true where it did; such
- *                     stores may end later. tsr_port_settle(coop), called by all the coop's threads before anything that comes
- *                     after them in the program's order and touches memory: until they have ended; whether there were any
- *   TSR_PORT_GEMM     tsr_port_gemm, which has the parameters of tsr_gpu_gemm (gpu/gemm.h)
+ *   TSR_PORT_STAGING  tsr_port_store_frag(coop, target, frag): stores a fragment by a way of the port's own, true where it did;
+ * such stores may end later. tsr_port_settle(coop), called by all the coop's threads before anything that comes after them in the
+ * program's order and touches memory: until they have ended; whether there were any TSR_PORT_GEMM     tsr_port_gemm, which has the
+ * parameters of tsr_gpu_gemm (gpu/gemm.h)
  *
  * and may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared (gpu/coop.h), where that costs less than tsr_gpu_meet
  *

@@ -120,7 +120,7 @@ TSR_DEV void tsr_gpu_take_scratch(tsr_coop_t *coop)
 template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
-	if (tsr_port_store(coop, target, frag))
+	if (tsr_port_store_frag(coop, target, frag))
 		return;
 	tsr_gpu_take_scratch(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);

@@ -20,11 +20,12 @@
 #define TSR_PORT_SHARED static
 #define TSR_PORT_ENTRY(threads_) extern "C" void
 #define TSR_PORT_BY_VALUE(type_) const type_
-#define TSR_PORT_SOLE_THREADS TSR_HIP_SOLE_THREADS
+#define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
+#define TSR_PORT_STAGING "hip/dev/staging.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
 #define TSR_RELAXED __ATOMIC_RELAXED
 #define TSR_ACQUIRE __ATOMIC_ACQUIRE
