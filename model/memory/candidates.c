@@ -19,10 +19,12 @@ typedef struct search {
 	bool known[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
 	int64_t number[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
 
-	int source[MAX_EVENTS];                      /* of each read: a write, or NO_EVENT where none is chosen yet */
-	set_t exclusive;                             /* writes that a read-modify-write has taken as its source: no other may */
-	set_t before[MAX_EVENTS];                    /* of each write: those that must come earlier in its location's order */
+	int source[MAX_EVENTS];   /* of each read: a write, or NO_EVENT where none is chosen yet */
+	set_t exclusive;          /* writes that a read-modify-write has taken as its source: no other may */
+	relation_t before, after; /* of each write: those that must come earlier, later in its location's order */
 	int order[LITMUS_MAX_LOCATIONS][MAX_EVENTS]; /* each location's order of writes, as far as it is built */
+
+	int final[LITMUS_MAX_LOCATIONS]; /* each location's last write, or NO_EVENT where any may be */
 
 	execution_t x;
 	derived_t derived;
@@ -118,45 +120,68 @@ static bool complete_events(search_t *s)
 	return true;
 }
 
-/** The final state, once `co` is complete. */
+/** The write to a location that no other follows. */
+static int last_write(const search_t *s, int location)
+{
+	if (s->final[location] != NO_EVENT)
+		return s->final[location];
+	set_t last = s->x.at[location] & s->x.writes;
+	while (s->x.co.row[set_first(last)])
+		last &= last - 1;
+	return set_first(last);
+}
+
+/** The final state, once the last writes are known. */
 static void complete_values(search_t *s)
 {
 	execution_t *x = &s->x;
 
 	for (int i = 0; i < x->test->observed_count; i++) {
 		litmus_observed_t what = x->test->observed[i];
-		if (what.thread >= 0) {
+		if (what.thread >= 0)
 			x->values[i] = s->number[what.thread][s->path[what.thread]->final[what.index]];
-			continue;
-		}
-		for (set_t left = x->at[what.index] & x->writes; left; left &= left - 1) {
-			if (x->co.row[set_first(left)] == 0)
-				x->values[i] = x->event[set_first(left)].value;
-		}
+		else
+			x->values[i] = x->event[last_write(s, what.index)].value;
 	}
 }
 
 /* Orders of writes. */
 
+static bool order_location(search_t *s, int location);
+
+static bool is_forbidden(search_t *s)
+{
+	return !s->what->all && axioms_judge(s->what->axioms, &s->x, &s->derived) != AXIOM_NONE;
+}
+
+/** All orders are known. */
 static bool visit(search_t *s)
 {
+	if (is_forbidden(s))
+		return false;
 	complete_values(s);
 	s->stop = !s->what->visit(&s->x, &s->derived, s->what->context);
 	return true;
 }
 
-static bool order_location(search_t *s, int location);
-
-/** The whole order of a location is known: on to the next. */
+/**
+ * The whole order of a location is known: on to the next. What seq_cst forbids already, no order of another location allows
+ * again; without seq_cst events no two locations' orders have to do with one another, and coherence has been seen to.
+ */
 static bool take_order(search_t *s, int location, int count)
 {
+	bool last = location + 1 == s->x.test->locations, found = false;
 	set_t later = 0;
 
 	for (int i = count - 1; i >= 0; i--) {
 		s->x.co.row[s->order[location][i]] = later;
 		later |= set_of(s->order[location][i]);
 	}
-	return order_location(s, location + 1);
+	if (last || !axioms_have_sc(&s->x) || !is_forbidden(s))
+		found = order_location(s, location + 1);
+	for (int i = 0; i < count; i++)
+		s->x.co.row[s->order[location][i]] = 0;
+	return found;
 }
 
 /** Whether `write`, if a read-modify-write's, may come right after `last`; or may be put off to after it, if it is not `next`. */
@@ -171,63 +196,106 @@ static bool fits_pair(const search_t *s, int write, int last, int next)
 }
 
 /**
- * Goes through the orders of a location's writes, given the first `count` of them, and what follows from each. Where `final` is
- * an event, it is the last one, and one such order is enough. Returns whether there was any.
+ * Goes through the orders of a location's writes, given the first `count` of them, and what follows from each. Where its final
+ * write is fixed, one order that leads to a visit is enough. Returns whether any did.
  */
-static bool order_writes(search_t *s, int location, int count, set_t left, int final)
+static bool order_writes(search_t *s, int location, int count, set_t left)
 {
-	int last = count ? s->order[location][count - 1] : NO_EVENT;
+	int last = count ? s->order[location][count - 1] : NO_EVENT, final = s->final[location];
 	bool found = false;
 
 	if (!left)
 		return take_order(s, location, count);
 	for (set_t next = left; next && !s->stop && !(found && final != NO_EVENT); next &= next - 1) {
 		int write = set_first(next);
-		bool fits = !(s->before[write] & left) && (write != final || left == set_of(write));
+		bool fits = !(s->before.row[write] & left) && (write != final || left == set_of(write));
 		for (set_t rest = left; rest && fits; rest &= rest - 1)
 			fits = fits_pair(s, set_first(rest), last, write);
 		if (!fits)
 			continue;
 		s->order[location][count] = write;
-		found |= order_writes(s, location, count + 1, left & ~set_of(write), final);
+		found |= order_writes(s, location, count + 1, left & ~set_of(write));
 	}
 	return found;
 }
 
-/**
- * Without seq_cst events an order of writes matters to its own location alone, and of that only the last write is seen: one order
- * for each last write is enough.
- */
 static bool order_location(search_t *s, int location)
 {
-	bool found = false;
-
 	if (location == s->x.test->locations)
 		return visit(s);
-	set_t writes = s->x.at[location] & s->x.writes;
-	if (s->what->all || axioms_have_sc(&s->x))
-		return order_writes(s, location, 0, writes, NO_EVENT);
-	for (set_t final = writes; final && !s->stop; final &= final - 1)
-		found |= order_writes(s, location, 0, writes, set_first(final));
-	return found;
+	return order_writes(s, location, 0, s->x.at[location] & s->x.writes);
+}
+
+/** Of orders that end in the same writes one is enough: nobody sees the others, and races do not hang on them. */
+static void choose_finals(search_t *s, int location)
+{
+	if (location == s->x.test->locations) {
+		complete_values(s);
+		if (!s->what->wants || s->what->wants(&s->x, &s->derived, s->what->context))
+			order_location(s, 0);
+		return;
+	}
+	for (set_t final = s->x.at[location] & s->x.writes; final && !s->stop; final &= final - 1) {
+		s->final[location] = set_first(final);
+		if (s->after.row[set_first(final)] == 0)
+			choose_finals(s, location + 1);
+	}
 }
 
 /** Coherence: what happens before in the epoch of a write (itself, and who reads it) comes before in the order of writes. */
-static void order_by_coherence(search_t *s)
+static relation_t order_by_coherence(const execution_t *x, const derived_t *derived)
 {
-	const execution_t *x = &s->x;
+	relation_t before = rel_none(x->n);
 
 	for (set_t writes = x->writes; writes; writes &= writes - 1) {
 		int w = set_first(writes);
 		set_t after = 0, epoch = set_of(w) | x->rf.row[w];
 		for (set_t members = epoch; members; members &= members - 1)
-			after |= s->derived.hb.row[set_first(members)];
+			after |= derived->hb.row[set_first(members)];
 		for (set_t others = x->at[x->event[w].location] & x->writes & ~set_of(w); others; others &= others - 1) {
 			int other = set_first(others);
 			if (after & (set_of(other) | x->rf.row[other]))
-				s->before[other] |= set_of(w);
+				relate(&before, w, other);
 		}
 	}
+	return before;
+}
+
+/** Atomicity: what comes before a read-modify-write's write comes before the write that it read, and after likewise. */
+static relation_t order_by_atomicity(const search_t *s, relation_t before)
+{
+	relation_t closed = rel_closure(before);
+
+	for (set_t reads = s->x.reads; reads; reads &= reads - 1) {
+		set_t mine = s->x.rmw.row[set_first(reads)];
+		if (!mine)
+			continue;
+		int from = s->source[set_first(reads)], to = set_first(mine);
+		for (set_t writes = s->x.writes & ~set_of(from) & ~mine; writes; writes &= writes - 1) {
+			int other = set_first(writes);
+			if (related(&closed, other, to))
+				relate(&closed, other, from);
+			if (related(&closed, from, other))
+				relate(&closed, to, other);
+		}
+	}
+	return closed;
+}
+
+/** What each location's order of writes must obey; false: no order does. */
+static bool order_in_part(search_t *s)
+{
+	relation_t before = order_by_coherence(&s->x, &s->derived), closed = order_by_atomicity(s, before);
+
+	while (!rel_is_empty(rel_minus(closed, before))) {
+		before = closed;
+		closed = order_by_atomicity(s, before);
+	}
+	if (!rel_is_irreflexive(closed))
+		return false;
+	s->after = closed;
+	s->before = rel_inverse(closed);
+	return true;
 }
 
 static void order_all(search_t *s)
@@ -235,15 +303,18 @@ static void order_all(search_t *s)
 	execution_t *x = &s->x;
 
 	axioms_order(s->what->axioms, x, &s->derived);
-	for (set_t writes = x->writes; writes; writes &= writes - 1)
-		s->before[set_first(writes)] =
-			x->initial & x->at[x->event[set_first(writes)].location] & ~set_of(set_first(writes));
-	if (!s->what->all) {
-		if (!axioms_may_allow(s->what->axioms, x, &s->derived))
-			return;
-		order_by_coherence(s);
-	}
 	x->co = rel_none(x->n);
+	if (!s->what->all) {
+		if (axioms_may_allow(s->what->axioms, x, &s->derived) && order_in_part(s))
+			choose_finals(s, 0);
+		return;
+	}
+	s->after = rel_none(x->n);
+	for (int l = 0; l < x->test->locations; l++) {
+		s->final[l] = NO_EVENT;
+		s->after.row[l] = x->at[l] & x->writes & ~x->initial; /* event l is its initial value */
+	}
+	s->before = rel_inverse(s->after);
 	order_location(s, 0);
 }
 

@@ -29,11 +29,17 @@ static int find(const litmus_test_t *test, const litmus_result_t *result, const 
 	return low;
 }
 
+bool litmus_result_has(const litmus_test_t *test, const litmus_result_t *result, const int64_t *values)
+{
+	int at = find(test, result, values);
+	return at < result->count && compare(test, result->states[at].values, values) == 0;
+}
+
 tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count)
 {
 	int at = find(test, result, values);
 
-	if (at < result->count && compare(test, result->states[at].values, values) == 0) {
+	if (litmus_result_has(test, result, values)) {
 		result->states[at].count += count;
 		return TSR_OK;
 	}

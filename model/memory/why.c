@@ -267,7 +267,7 @@ static bool look_for_allowed(const execution_t *x, derived_t *derived, void *con
 {
 	asking_t *asking = context;
 
-	if (axioms_judge(asking->axioms, x, derived) != AXIOM_NONE || !ends_as_asked(asking->best, x))
+	if (!ends_as_asked(asking->best, x))
 		return true;
 	asking->trial = *asking->best;
 	asking->trial.found = true;

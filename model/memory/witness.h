@@ -48,6 +48,9 @@ extern const litmus_witness_t litmus_axioms, litmus_views;
 /** Adds `count` sightings of a state; kept in order. TSR_ERR_NO_MEMORY: the host has none. */
 tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count);
 
+/** Whether a state was seen. */
+bool litmus_result_has(const litmus_test_t *test, const litmus_result_t *result, const int64_t *values);
+
 /** Forgets what was seen and keeps the memory for the next test; frees it too. A zeroed result needs neither. */
 void litmus_result_reset(litmus_result_t *result);
 void litmus_result_free(litmus_result_t *result);
