@@ -78,6 +78,15 @@ static int compute(tsr_world_t *world, const gas_config_t *config, const gas_inp
 	return 0;
 }
 
+/** Whether the config's tile is built for its pattern: the largest are not for blocks that are split. */
+static bool is_built(const gas_config_t *config)
+{
+	char variant[32];
+	snprintf(variant, sizeof variant, "%s_%dx%dx%d", tsr_dtype_name(config->dtype), config->tile.m, config->tile.n,
+		 config->tile.k);
+	return config->pattern != GAS_FUSED_WAVE || tsr_kernel_find("gas_fused_wave", variant);
+}
+
 /** Every pattern of one config; the outcomes begin at place `*next` of the file. */
 static int compute_patterns(tsr_world_t *world, gas_config_t config, const gas_inputs_t *inputs, int file, int *next)
 {
@@ -88,6 +97,8 @@ static int compute_patterns(tsr_world_t *world, gas_config_t config, const gas_i
 		outcome_t outcome;
 		config.pattern = (gas_pattern_t)p;
 		memset(&outcome, 0, sizeof outcome);
+		if (!is_built(&config))
+			continue;
 		snprintf(outcome.name, sizeof outcome.name, "%s %s, tile %dx%dx%d, shape %dx%dx%d, rank %d of %d",
 			 gas_pattern_name(config.pattern), tsr_dtype_name(config.dtype), config.tile.m, config.tile.n,
 			 config.tile.k, (int)config.m, (int)config.n, (int)config.k, rank, ranks);
