@@ -8,7 +8,10 @@ TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* ---- mbarriers: a phase ends when all arrivals and all announced bytes have come */
+/*
+ * ---- mbarriers: a phase ends when all arrivals and all announced bytes have come. An arrival releases at block scope, a wait that
+ * ends acquires. Litmus: MP.rel.acq.sameWG-ww.
+ */
 
 TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier, uint32_t arrivals)
 {

@@ -12,7 +12,8 @@
 
 /* ---- the consumers */
 
-/** Until the `number`-th store has been made; one thread. Partner: the arrival in tsr_cuda_storers. */
+/** Until the `number`-th store has been made; one thread. Partner: the arrival in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_await_store(uint32_t number)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -34,7 +35,7 @@ TSR_DEV bool tsr_port_settle(tsr_coop_t *coop)
 	return true;
 }
 
-/** Posts a store, once its place is free. Partner of the arrival: the wait in tsr_cuda_storers. */
+/** Posts a store, once its place is free. Partner of the arrival: the wait in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww. */
 TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_store_t store)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -215,7 +216,7 @@ template <typename T> TSR_DEV void tsr_cuda_storers(int thread, const unsigned c
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_STORES_MOST;
-		/* Partner: the arrival in tsr_cuda_post. */
+		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
 		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]), number / TSR_CUDA_STORES_MOST % 2);
 		tsr_cuda_store_t store = pipeline->store[place];
 		if (!store.to)
@@ -226,7 +227,7 @@ template <typename T> TSR_DEV void tsr_cuda_storers(int thread, const unsigned c
 			pace.sent_bytes = 0;
 		}
 		tsr_cuda_store_rows<T>(thread, staging, store, &pace, number);
-		/* The warp's stores come before its arrival, whose partners are the consumers' waits. */
+		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_store. Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)
 			tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->ended[place]));
