@@ -53,6 +53,11 @@ def _sources():
     return listed.stdout.split()
 
 
+# Kernels that run any litmus test: every order is in them, their words are data and flags at once, and a path through them takes any
+# order for any other.
+INTERPRETERS = "litmus_run_"
+
+
 def is_shipped(unit):
     """Whether a unit is for users, and no probe."""
     return not unit.startswith("tests/")
