@@ -176,6 +176,7 @@ static tsr_status_t open_nccl(bench_baseline_t *b, state_t *s, char sentence[BEN
 	bench_nccl_id_t id;
 	bool all = false;
 	memset(&id, 0, sizeof id);
+	(void)setenv("NCCL_NVLS_ENABLE", "0", 0); /* multicast over NVLink only where somebody asks for it */
 	if (bench_nccl_find(&s->nccl, sentence) && b->rank == 0)
 		(void)nccl_ok(s, s->nccl.unique_id(&id), "ncclGetUniqueId", sentence);
 	tsr_status_t status = bench_agree(b->world, sentence, &all);

@@ -5,8 +5,9 @@
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 
-/* Static shared memory of the port: scratch and words of each worker (tessera/dev/gpu/port.h), rounded up. */
-enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * 8192 + 1024 };
+/* Static shared memory of the port: scratch and words of each worker (tessera/dev/gpu/port.h), and what the driver takes, rounded
+ * up. */
+enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * TSR_GPU_SCRATCH_BYTES + 2048 };
 
 tsr_status_t tsr_gpu_open(tsr_gpu_t *gpu, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host)
 {

@@ -92,6 +92,9 @@ static const tsr_gpu_function_t *function_in(const tsr_gpu_module_t *m, const ts
 	return NULL;
 }
 
+/* Of the dynamic shared memory a main loop needs at least what a coop exchanges elements through, aligned to a KiB. */
+enum { LOOP_LEAST_BYTES = TSR_GPU_SCRATCH_BYTES + 1023 };
+
 /** What of the kernel's needs the device or its image does not meet. */
 static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_t *f, const tsr_kernel_t *kernel)
 {
@@ -104,6 +107,12 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 			"kernel %s uses %zu bytes of shared memory a block and the library %d more, the device has %zu; use "
 			"smaller tiles",
 			kernel->name, kernel->shared_bytes, f->static_bytes, gpu->block_shared_bytes);
+	if (TSR_GPU_TAKES_ALL_SHARED(f->static_bytes) &&
+	    kernel->shared_bytes + (size_t)f->static_bytes + LOOP_LEAST_BYTES > gpu->block_shared_bytes)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s uses %zu bytes of shared memory a block, which leaves its main loop less than %d of "
+				 "%zu; use smaller tiles",
+				 kernel->name, kernel->shared_bytes, (int)LOOP_LEAST_BYTES, gpu->block_shared_bytes);
 	if (f->blocks_per_sm < 1)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "a block of kernel %s (%d threads) does not fit a multiprocessor of %s",
 				 kernel->name, f->threads, gpu->props.name);

@@ -48,6 +48,7 @@ static tsr_status_t read_properties(tsr_device_t *device)
 				 device->id, gpu->host->rank, gpu->props.name);
 	gpu->block_shared_bytes = (size_t)block_shared;
 	tsr_gpu_props_fill(gpu);
+	gpu->props.ordinal = device->id;
 	return TSR_OK;
 }
 

@@ -41,6 +41,9 @@ struct tsr_device {
 /** Whether some runtime is loaded in this process: then it may run already. */
 bool tsr_hip_loaded(void);
 
+/** Whether the kernel has a driver of AMD GPUs; on NVIDIA's platform the runtime is asked. Errors: TSR_ERR_NO_DEVICE. */
+tsr_status_t tsr_hip_driver_check(void);
+
 /** Finds the runtime's entries. Any thread. Errors: TSR_ERR_NO_DEVICE (no runtime, or one that is too old), TSR_ERR_UNSUPPORTED. */
 tsr_status_t tsr_hip_find(tsr_hip_runtime_t *runtime_out);
 

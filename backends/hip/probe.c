@@ -59,5 +59,8 @@ tsr_status_t tsr_hip_probe(int *count_out)
 {
 	if (tsr_hip_loaded())
 		return look(NULL, count_out); /* HIP runs in this process already */
+	const tsr_status_t status = tsr_hip_driver_check();
+	if (status != TSR_OK) /* without loading a runtime of many megabytes */
+		return status;
 	return tsr_gpu_look_in_child(look, NULL, "the HIP runtime", TSR_HIP_INFO, count_out);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hip/device.h"
 #include "src/base/error.h"
@@ -20,8 +21,20 @@ static const char missing[] =
 #else
 static const char *const libraries[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 static const char missing[] = "there is no HIP runtime here (%.160s): install ROCm, or use TESSERA_BACKEND=cpuemu";
+static const char driver[] = "/dev/kfd"; /* of the kernel: what the runtime opens first */
 #endif
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+tsr_status_t tsr_hip_driver_check(void)
+{
+#if !defined(TSR_HIP_NVIDIA)
+	if (access(driver, F_OK) != 0)
+		return tsr_error(TSR_ERR_NO_DEVICE,
+				 "there is no driver of AMD GPUs here (no %s): install ROCm's, or use TESSERA_BACKEND=cpuemu",
+				 driver);
+#endif
+	return TSR_OK;
+}
 
 bool tsr_hip_loaded(void)
 {

@@ -8,7 +8,7 @@ seen "its properties" '[0-9]+ resident blocks'
 seen "a backend without a device says why" '^  (cuda|hip) .*(no device: .|[1-9] device)' 2
 # cuda is built where its toolkit is, and says what is missing where it runs.
 seen "what cuda lacks" '^  cuda +([1-9] device|no device: (the backend .cuda. is not part|there is no NVIDIA|the NVIDIA driver|CUDA_VISIBLE|the GPU))'
-seen "what hip lacks" '^  hip +([1-9] device|no device: (the backend .hip. is not part|there is no HIP|HIP.s NVIDIA platform|the HIP runtime|(HIP|ROCR|CUDA)_VISIBLE|the GPU))'
+seen "what hip lacks" '^  hip +([1-9] device|no device: (the backend .hip. is not part|there is no (HIP|driver of AMD)|HIP.s NVIDIA platform|the HIP runtime|(HIP|ROCR|CUDA)_VISIBLE|the GPU))'
 seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
 seen "a kernel without variants" '^  perf_put '
 prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info -e

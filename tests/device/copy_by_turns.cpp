@@ -66,9 +66,8 @@ TSR_DEV uint16_t tsr_port_round_f16(float)
 #include "tessera/dev/gpu/coop.h"
 #include "tessera/dev/gpu/memory.h"
 
-TSR_DEV bool tsr_port_settle(tsr_coop_t *)
+TSR_DEV void tsr_port_settle(tsr_coop_t *)
 {
-	return false;
 }
 
 static const unsigned char poison = 0x5b;

@@ -136,6 +136,9 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 		for (int64_t k = 0; k < operands->depth; k += 64) {
 			if constexpr (GATE != TSR_NO_GATE) {
 				int peer = GATE(loader, at, k, tsr_gpu_least(k + 64, operands->depth), ctx);
+				/* Consumers count on the chunk, whatever a gate says whose wait was given up. */
+				if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
+					peer = tsr_rank(loader);
 				if (peer != mapped)
 					map_a = tsr_cuda_map_a(loader, made, operands, mapped = peer);
 				tsr_cuda_acquired_to_engine();
@@ -259,7 +262,7 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 					  (const void *)ctx);
 		EPILOGUE(me, &acc, at, ctx);
 	}
-	(void)tsr_port_settle(me);
+	tsr_port_settle(me);
 	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(me, none);
 }
@@ -281,7 +284,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 			 tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
 	bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;
 
-	tsr_cuda_shared_to_engine(); /* what the threads have written where stages now come */
+	tsr_cuda_before_engine(); /* operands may have been written or waited for just now, and shared memory where stages come */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_pipeline_open(pipeline, pipelined, bytes >= (uint32_t)tsr_cuda_division<tile_t>::staging_bytes);
 	tsr_gpu_meet(coop);
@@ -308,7 +311,9 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
-	if constexpr (tsr_cuda_is_fast<typename F::tile_t>) {
+	if (coop->threads != TSR_CUDA_MAIN_THREADS) {
+		__trap(); /* a wide block, or a worker that moves: the contract has no main loop there */
+	} else if constexpr (tsr_cuda_is_fast<typename F::tile_t>) {
 		tsr_cuda_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	} else {
 		tsr_gpu_meet(coop);

@@ -65,10 +65,10 @@ TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t 
 		: "memory");
 }
 
-/** The thread's earlier writes to shared memory come before what the copy engine brings there after a meeting. */
-TSR_DEV void tsr_cuda_shared_to_engine(void)
+/** What the thread has written, and what it knows to be written, comes before the copy engine's accesses after a meeting. */
+TSR_DEV void tsr_cuda_before_engine(void)
 {
-	__asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	__asm__ volatile("fence.proxy.async;" ::: "memory");
 }
 
 /** What the thread has acquired is seen by the copy engine's loads that it starts from here on. */

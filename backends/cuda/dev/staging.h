@@ -22,17 +22,17 @@ TSR_DEV void tsr_cuda_await_store(uint32_t number)
 			       number / TSR_CUDA_STORES_MOST % 2);
 }
 
-TSR_DEV bool tsr_port_settle(tsr_coop_t *coop)
+TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 {
 	if (coop->settled == coop->posted)
-		return false;
+		return;
 	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could mistake the next for its own.
 	 */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_await_store(coop->posted - 1);
 	tsr_gpu_meet(coop);
 	coop->settled = coop->posted;
-	return true;
+	coop->unfenced = 1;
 }
 
 /** Posts a store, once its place is free. Partner of the arrival: the wait in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww. */
@@ -69,7 +69,7 @@ template <typename F> TSR_DEV void tsr_cuda_lay(tsr_coop_t *coop, const F *frag,
 {
 	typedef tsr_cuda_division<typename F::tile_t> division;
 	uint32_t staging = tsr_cuda_shared_address(coop->scratch->bytes);
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	TSR_GPU_UNROLL
 	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += 2) {
 		int row = tsr_gpu_row<F>(coop, i), col = tsr_gpu_col<F>(coop, i);

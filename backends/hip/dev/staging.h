@@ -2,9 +2,8 @@
 #ifndef TESSERA_HIP_STAGING_H
 #define TESSERA_HIP_STAGING_H
 
-TSR_DEV bool tsr_port_settle(tsr_coop_t *)
+TSR_DEV void tsr_port_settle(tsr_coop_t *)
 {
-	return false;
 }
 
 template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_gpu_target_t &, const F *)

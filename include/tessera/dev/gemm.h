@@ -31,7 +31,7 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
  *
  *   For each task, in turn: the tile of A * B at order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is K x N,
  *   both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
- *   Called by:  block, or worker 0 of a split block.
+ *   Called by:  block, but not a wide one, or worker 0 of a split block.
  *   Ordering:   operands are read by weak accesses after their gate; the epilogue's are the coop's own.
  *   Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
  */

@@ -33,9 +33,10 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
  */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
-	bool settled = tsr_port_settle(coop);
-	if (settled && !tsr_gpu_releases<ORDER> && tsr_gpu_leads(coop))
+	tsr_port_settle(coop);
+	if (coop->unfenced && !tsr_gpu_releases<ORDER> && tsr_gpu_leads(coop))
 		tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
+	coop->unfenced = 0;
 	if constexpr (tsr_gpu_releases<ORDER>) {
 		tsr_port_drain<SCOPE>();
 		tsr_gpu_meet(coop);
@@ -61,7 +62,7 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_co
 {
 	static_assert(tsr_gpu_reads<ORDER>, "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
 	T value = 0;
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
 	return tsr_gpu_after<ORDER, SCOPE>(coop, value);

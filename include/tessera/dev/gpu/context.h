@@ -13,14 +13,14 @@
  * (backends/<name>/dev/threads.h).
  *
  * Dynamic shared memory is tsr_kernel_t.shared_bytes, or as much as a block can have where the kernel's main loop wants it. Such a
- * kernel is known by its static shared memory: beside whole pieces of scratch memory it has at least TSR_GPU_LOOP_BYTES of it, and
- * no other has as much.
+ * kernel is known by its static shared memory: beside whole pieces of scratch memory, and the KiB that the driver may count in, it
+ * has at least TSR_GPU_LOOP_BYTES of it, and no other has as much.
  */
 #define TSR_GPU_ENTRY_PREFIX "tsr_entry_"
 
 #define TSR_GPU_SCRATCH_BYTES 8192 /* shared memory through which a coop's threads exchange elements */
 #define TSR_GPU_LOOP_BYTES 512
-#define TSR_GPU_TAKES_ALL_SHARED(static_bytes_) ((static_bytes_) % TSR_GPU_SCRATCH_BYTES >= TSR_GPU_LOOP_BYTES)
+#define TSR_GPU_TAKES_ALL_SHARED(static_bytes_) ((static_bytes_) % 1024 >= TSR_GPU_LOOP_BYTES)
 
 /** Most notes that are kept of one rank; as many wait records as a world keeps. */
 #define TSR_GPU_NOTES 64

@@ -19,6 +19,7 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.turn = 0;
 	block.posted = 0;
 	block.settled = 0;
+	block.unfenced = 0;
 	block.stamps = 0;
 	block.laid = 0;
 	block.file = "";
@@ -44,7 +45,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 {
 	tsr_coop_t worker = tsr_gpu_block(context, shared, scratch, workers);
 	int behind = tsr_port_thread() - TSR_PORT_MAIN_THREADS;
-	worker.worker = 1 + behind / TSR_PORT_MOVER_THREADS;
+	worker.worker = workers == 2 ? 1 : 1 + behind / TSR_PORT_MOVER_THREADS;
 	if (worker.worker < 1)
 		__builtin_unreachable(); /* lets the compiler drop what the kernel's body does for worker 0 only */
 	worker.told = shared->told[1 + worker.worker];
@@ -56,7 +57,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 }
 
 /* Stores by a way of the port's own: TSR_PORT_STAGING (tessera/dev/gpu/port.h). */
-TSR_DEV bool tsr_port_settle(tsr_coop_t *coop);
+TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
 
 /** The coop's threads meet. */
 TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)

@@ -224,7 +224,7 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 
 TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
 {
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
 	tsr_gpu_rows_of_bytes_t job;
@@ -247,7 +247,7 @@ TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *
 
 TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
 {
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) || !tsr_gpu_accepts_view(coop, src, src_peer))
 		return;
 	int64_t element_bytes = tsr_gpu_dtype_bytes(dst.dtype);
@@ -275,7 +275,7 @@ TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int pe
 TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer)
 {
 	(void)peer; /* one node: the fence waits for the stores to all peers alike */
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
 	tsr_gpu_meet(coop);
 }

@@ -13,15 +13,17 @@
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
  *
- * and names three headers:
+ * and names three headers.
  *
- *   TSR_PORT_LAYOUT   struct tsr_port_layout<F>: together(threads) is 0 where a coop of so many threads gets fragments of type F in
- *                     turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of
- *                     it on lie in the same TSR_GPU_BAND_ROWS rows, the first a multiple of that
- *   TSR_PORT_STAGING  tsr_port_store_frag(coop, target, frag): stores a fragment by a way of the port's own, true where it did;
- * such stores may end later. tsr_port_settle(coop), called by all the coop's threads before anything that comes after them in the
- * program's order and touches memory: until they have ended; whether there were any TSR_PORT_GEMM     tsr_port_gemm, which has the
- * parameters of tsr_gpu_gemm (gpu/gemm.h)
+ * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a coop of so many threads gets fragments of type F in
+ * turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of it on lie in the
+ * same TSR_GPU_BAND_ROWS rows, the first a multiple of that.
+ *
+ * TSR_PORT_STAGING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
+ * did; such stores may end later. tsr_port_settle(coop) is called by all the coop's threads before anything that comes after them
+ * in the program's order and touches memory: it waits until they have ended, and then sets coop->unfenced.
+ *
+ * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
  *
  * and may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared (gpu/coop.h), where that costs less than tsr_gpu_meet
  *
@@ -93,6 +95,7 @@ typedef struct tsr_coop {
 	int turn;            /* which word of `told` is next */
 	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
 	uint32_t settled;    /* of these, the ones that are known to have ended */
+	int unfenced;        /* some ended after what the program may have put a release fence behind */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
 	int laid;            /* stamp of the fragment that the scratch memory still holds as such a store laid it down; 0: none */
 	const char *file;    /* the call's place in the source */

@@ -4,8 +4,9 @@
 
 #include "tessera/dev/gpu/atomic.h"
 
-/* A flag is polled this often between two looks at the clock and at the host's abort word. */
-#define TSR_GPU_POLLS 256u
+/* A flag is polled this often between two looks at the clock and at the host's abort word: a trip over the bus, in which the flag
+ * is not seen. Flags in shared memory are polled many times faster. */
+template <int SCOPE> constexpr uint32_t tsr_gpu_polls = SCOPE == TSR_SCOPE_BLOCK ? 1u << 16 : 256u;
 
 /* ---- raising flags */
 
@@ -110,7 +111,7 @@ template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wa
 			first_seen = seen;
 		index = index + 1 < wait.count ? index + 1 : 0;
 		tsr_port_pause();
-		if (polls % TSR_GPU_POLLS)
+		if (polls % tsr_gpu_polls<SCOPE>)
 			continue;
 		uint64_t now = tsr_port_clock();
 		if (!begin)

@@ -113,7 +113,7 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 /** Before an operation that takes the scratch memory: nothing that was laid down there is still to be read. */
 TSR_DEV void tsr_gpu_take_scratch(tsr_coop_t *coop)
 {
-	(void)tsr_port_settle(coop);
+	tsr_port_settle(coop);
 	coop->laid = 0;
 }
 
