@@ -32,7 +32,7 @@ static bool append_way(why_t *why, const named_t *graph, int from, int to)
 	int n = why->x.n, queue[MAX_EVENTS], head = 0, tail = 0, next[MAX_EVENTS];
 
 	/* Backwards from the goal, so that the steps come out in order. */
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < MAX_EVENTS; i++)
 		next[i] = -1;
 	queue[tail++] = to;
 	while (head < tail && next[from] < 0) {

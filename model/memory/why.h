@@ -42,6 +42,8 @@ void why_draw_svg(const why_t *why, FILE *file);
 /** "P1: r[acq,agent] r0 y reads 1", "initially y is 0". */
 int why_print_event(const execution_t *x, int event, char *text, size_t size);
 
+enum { WHY_LETTER = 16 }; /* characters of an event's name, with room to spare */
+
 /** The letter that stands for an event: a, b, ... z, a2, ... */
 int why_print_letter(int event, char *text, size_t size);
 

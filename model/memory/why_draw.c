@@ -49,7 +49,7 @@ static const char *colour(const why_t *why, const why_step_t *edge)
 /** What a node says: its letter, and the event without its thread, whose column says that. */
 static void label_of(const execution_t *x, int event, char *text, size_t size)
 {
-	char letter[8], full[512];
+	char letter[WHY_LETTER], full[512];
 
 	why_print_letter(event, letter, sizeof letter);
 	why_print_event(x, event, full, sizeof full);

@@ -81,7 +81,7 @@ static void print_verdict(const why_t *why, FILE *file)
 
 static void print_steps(const why_t *why, FILE *file)
 {
-	char letter[8];
+	char letter[WHY_LETTER];
 
 	why_print_letter(why->step[0].from, letter, sizeof letter);
 	fprintf(file, "  %s: %s", why->racy ? "race" : "cycle", letter);
@@ -95,7 +95,7 @@ static void print_steps(const why_t *why, FILE *file)
 void why_print(const why_t *why, FILE *file)
 {
 	const execution_t *x = &why->x;
-	char letter[8], event[512];
+	char letter[WHY_LETTER], event[512];
 
 	print_verdict(why, file);
 	if (!why->found)
@@ -107,7 +107,7 @@ void why_print(const why_t *why, FILE *file)
 	}
 	for (int i = 0; i < x->n; i++) {
 		for (set_t left = x->rf.row[i]; left; left &= left - 1) {
-			char reader[8];
+			char reader[WHY_LETTER];
 			why_print_letter(i, letter, sizeof letter);
 			why_print_letter(set_first(left), reader, sizeof reader);
 			fprintf(file, "  %s -rf-> %s%s\n", letter, reader,
