@@ -64,8 +64,7 @@ TSR_DEV void tsr_port_meet_block(void)
 enum {
 	TSR_CUDA_BARRIER_WORKER = 1,
 	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS, /* the parts of worker 0 in a main loop */
-	TSR_CUDA_BARRIER_LOADER,
-	TSR_CUDA_BARRIER_WARPGROUP /* and the next: each warpgroup of the consumers */
+	TSR_CUDA_BARRIER_LOADER
 };
 
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)

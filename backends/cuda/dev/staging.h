@@ -2,8 +2,9 @@
  * How a finished tile leaves: consumers lay it down in shared memory and post where it goes; three warps store it from there,
  * sixteen bytes a thread, while the consumers multiply the next. Several stores of one tile share what was laid down once.
  *
- * Not by the copy engine: it works in turn, so that loads wait behind stores whenever the link to a peer is busy. For the same
- * reason storers spread a tile's remote stores over the next tile's product: all blocks end a tile at about the same time.
+ * Not by the copy engine: product and remote stores then took the sum of their times (bench/results/), as if its loads waited
+ * behind stores to a busy link. Storers spread a tile's remote stores over the next tile's product, for all blocks end a tile at
+ * about the same time.
  */
 #ifndef TESSERA_CUDA_STAGING_H
 #define TESSERA_CUDA_STAGING_H
