@@ -27,7 +27,8 @@ tsr_status_t tsr_fibres_create(tsr_fibres_t **fibres_out);
 void tsr_fibres_destroy(tsr_fibres_t *fibres);
 
 /**
- * A fibre that runs `body` when it is first switched to. `body` does not return: it ends with tsr_fibre_leave.
+ * A fibre that runs `body` when it is first switched to. It ends with tsr_fibre_leave; a `body` that
+ * returns leaves to the thread's own stack.
  * @param stack_bytes  at least this much, in whole pages.
  * Errors: TSR_ERR_NO_MEMORY.
  */
