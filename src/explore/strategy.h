@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/explore/taskset.h"
 #include "tessera/status.h"
 
 /* ------------------------------------------------------------------ pending operations */
@@ -58,7 +59,7 @@ typedef enum tsr_choice {
 	TSR_CHOICE_TASK,    /* who goes on: alternative 0 is the task that ran, if it can; then, or else, by rising number */
 	TSR_CHOICE_MESSAGE, /* what a load sees, or where a store goes; 0 is the newest */
 	TSR_CHOICE_FLAG,    /* which of the satisfied flags a wait for any tells */
-	TSR_CHOICE_EXPIRE,  /* 1: a deadline expires though there would be something to wait for */
+	TSR_CHOICE_EXPIRE,  /* 1: a deadline expires though others can go on; or, where nobody can, whose deadline */
 	TSR_CHOICE_CACHE,   /* what a cache does by itself: drain, evict, fill; 0 is the eager, plain behaviour */
 	TSR_CHOICE_OTHER,
 	TSR_CHOICES /* how many kinds there are */
@@ -66,13 +67,16 @@ typedef enum tsr_choice {
 
 /** The alternatives of a choice of task. */
 typedef struct tsr_runnable {
-	int count;
-	bool current; /* alternative 0 is the task that ran */
-	bool grown;   /* others have become runnable since the last choice of a task: what was the best may not be any more */
-	int (*task)(const void *context, int alternative); /* its number */
-	const tsr_pending_t *(*pending)(const void *context, int task);
+	const tsr_taskset_t *tasks; /* at least one */
+	int current;                /* the task that ran, which is one of them; -1: it cannot go on */
+	bool grown; /* others have become runnable since the last choice of a task: what was the best may not be any more */
+	const tsr_pending_t *(*pending)(const void *context, int task); /* what a task does next, one of these or another */
 	const void *context;
 } tsr_runnable_t;
+
+/** The task that an alternative stands for, and the alternative that stands for a task. */
+int tsr_runnable_task(const tsr_runnable_t *runnable, int alternative);
+int tsr_runnable_alternative(const tsr_runnable_t *runnable, int task);
 
 typedef struct tsr_deviation {
 	uint32_t index, alternative;
@@ -87,8 +91,8 @@ typedef struct tsr_script {
 typedef struct tsr_strategy tsr_strategy_t;
 
 /**
- * Answers with an alternative below n. `runnable` comes with TSR_CHOICE_TASK and is null otherwise; then n is runnable->count.
- * A strategy that prunes its run answers -1, to TSR_CHOICE_TASK only: the run is of no use and ends.
+ * Answers with an alternative below n. `runnable` comes with TSR_CHOICE_TASK, which is asked for each step though there be one task
+ * only, and is null otherwise. A strategy that prunes its run answers -1, to TSR_CHOICE_TASK only: the run is of no use and ends.
  */
 int tsr_strategy_choose(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable);
 
