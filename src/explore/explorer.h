@@ -18,7 +18,7 @@
  * and a wait for a flag is the same with tsr_explorer_await in the place of the point.
  *
  * No choice depends on an address, a clock or the order of a hash table: the same strategy gives the same run everywhere. A process
- * that forks takes its tasks along, also from within one of them.
+ * that forks takes its tasks along, also from within one of them (not under ThreadSanitizer, which takes fibres for threads).
  *
  * Called by: one thread for each explorer. "In a task" means on the fibre of one, "outside" where tsr_explorer_run was or could be
  * called.
@@ -124,7 +124,12 @@ bool tsr_explorer_unwind(tsr_explorer_t *explorer, uint64_t steps);
 
 /* ------------------------------------------------------------------ in a task: operations */
 
-/** A scheduling point: the strategy may have others run before it returns. `pending` is read until then, never later. */
+/**
+ * A scheduling point: the strategy may have others run before it returns. `pending` is read until then, never later.
+ * A task that reads the same at the same line of `site` spin_bound times and changes nothing spins: it goes on only when nobody
+ * else can, or an object that it has read changes. Where spinners alone are left, they take turns; once 2^16 of them have changed
+ * nothing, nothing will.
+ */
 void tsr_explorer_point(tsr_explorer_t *explorer, const tsr_pending_t *pending);
 
 /** What the operation announced by the last point or await has done. */
@@ -134,8 +139,8 @@ typedef struct tsr_acted {
 	bool changed; /* the object's value is another than before: to write the same again is no progress */
 } tsr_acted_t;
 
-/** Called after an operation has acted, before the next point. An operation that says nothing counts as a change of its objects if
- *  its kind writes. */
+/** Called after an operation has acted, before the next point; an await that expired has not. An operation that says nothing counts
+ * as a change of its objects if its kind writes. */
 void tsr_explorer_acted(tsr_explorer_t *explorer, const tsr_acted_t *acted);
 
 /**

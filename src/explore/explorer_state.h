@@ -1,4 +1,4 @@
-/* The state of an explorer: known to explorer.c, schedule.c, operation.c, objects.c and stuck.c only. */
+/* The state of an explorer: known to explorer.c, schedule.c, operation.c, objects.c and stuck*.c only. */
 #ifndef TESSERA_EXPLORE_EXPLORER_STATE_H
 #define TESSERA_EXPLORE_EXPLORER_STATE_H
 

@@ -145,7 +145,7 @@ static int choose_by_priority(tsr_strategy_t *strategy, tsr_choice_t kind, int n
 	p->taken++;
 	if (!change && !runnable->grown && runnable->current >= 0 && runnable->current == p->best)
 		return 0;
-	if (change && runnable->current >= 0 && priority_of(p, runnable->current) != UINT64_MAX)
+	if (change && runnable->current >= 0 && priority_of(p, runnable->current) && runnable->current < p->tasks)
 		p->priority[runnable->current] = (UINT64_C(1) << 62) - p->taken; /* who falls later falls deeper */
 	uint64_t highest = 0;
 	for (int task = tsr_taskset_after(runnable->tasks, -1); task >= 0; task = tsr_taskset_after(runnable->tasks, task))
