@@ -6,22 +6,30 @@
 #include "src/base/error.h"
 
 /* The one piece of mutable state of the library that no handle owns: an error may be that there is no handle. */
-static _Thread_local char last_sentence[1024];
+static _Thread_local char own_sentence[TSR_ERROR_BYTES];
+static _Thread_local char *last_sentence; /* where the sentence of what runs on this thread is; null: own_sentence */
 
 tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 {
-	char sentence[sizeof last_sentence]; /* apart: the arguments may quote the last sentence */
+	char sentence[TSR_ERROR_BYTES]; /* apart: the arguments may quote the last sentence */
 	va_list arguments;
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	memcpy(last_sentence, sentence, sizeof sentence);
+	memcpy(last_sentence ? last_sentence : own_sentence, sentence, sizeof sentence);
 	return status;
 }
 
 const char *tsr_last_error(void)
 {
-	return last_sentence;
+	return last_sentence ? last_sentence : own_sentence;
+}
+
+char *tsr_error_slot(char *slot)
+{
+	char *before = last_sentence;
+	last_sentence = slot;
+	return before;
 }
 
 const char *tsr_status_name(tsr_status_t status)
