@@ -1,0 +1,236 @@
+"""What a mutant is, where the lists of them come from, and how one becomes a program."""
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+from source import Source
+from weaken import CLASSES, weakenings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+COMPILE_LIMIT_S = 120
+
+
+class Refused(Exception):
+    """A mutant that cannot be made: an edit that does not fit its source, or what does not compile."""
+
+
+@dataclass
+class Mutant:
+    id: str
+    target: str
+    kind: str  # "hand", "library", "original", or a kind of weaken.CLASSES
+    changed: str
+    edits: list  # {"file", "before", "after"} or, of a weakening, {"file", "start", "end", "after"}
+    instances: list
+    classes: list = field(default_factory=list)  # what a report may be called
+    sites: list = field(default_factory=list)  # {"file", "text"}: where it may point; none: anywhere in the target's sources
+    line: int = 0
+    iris: str = ""
+    thread: str = ""
+
+
+def _read(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def source_text(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def targets():
+    return _read("targets.json")
+
+
+def sources_of(target):
+    """{file: names of the instances that run what it holds}."""
+    return target.get("sources") or {unit: list(target["instances"]) for unit in target["kernels"]}
+
+
+def originals(all_targets):
+    """The programs. The library's tests are run as they are elsewhere."""
+    for name, target in all_targets.items():
+        if "small" not in target:
+            continue
+        yield Mutant(f"{name}:original", name, "original", "nothing", [], list(target["instances"]))
+
+
+def hand(all_targets):
+    for entry in _read("hand.json"):
+        yield _written(entry, "hand", all_targets)
+
+
+def library(all_targets):
+    for entry in _read("library.json"):
+        yield _written(entry, "library", all_targets)
+
+
+def _written(entry, kind, all_targets):
+    target = all_targets[entry["target"]]
+    return Mutant(
+        entry["name"],
+        entry["target"],
+        kind,
+        entry["changed"],
+        entry["edits"],
+        entry.get("instances") or list(target["instances"]),
+        entry.get("classes", []),
+        entry.get("sites", []),
+        0,
+        entry.get("iris", ""),
+        entry.get("thread", ""),
+    )
+
+
+def generated(all_targets):
+    """Every weakening of every target's sources."""
+    for name, target in all_targets.items():
+        if "small" not in target:
+            continue  # a test of the library, no kernel
+        for file, instances in sources_of(target).items():
+            yield from _weakened(name, file, instances)
+
+
+def _weakened(name, file, instances):
+    source, count = Source(source_text(file)), {}
+    for weakening in weakenings(source):
+        line = source.line_of(weakening.start)
+        key = f"{name}:{os.path.basename(file)}:{line}:{weakening.operation}:{weakening.kind}"
+        count[key] = count.get(key, 0) + 1
+        before = " ".join(source.text[weakening.start : weakening.end].split())
+        yield Mutant(
+            key if count[key] == 1 else f"{key}:{count[key]}",
+            name,
+            weakening.kind,
+            f"{before}  =>  {' '.join(weakening.after.split())}",
+            [{"file": file, "start": weakening.start, "end": weakening.end, "after": weakening.after}],
+            instances,
+            CLASSES[weakening.kind],
+            [],
+            line,
+        )
+
+
+def selected(mutants, patterns):
+    return [each for each in mutants if not patterns or any(fnmatch.fnmatch(each.id, pattern) for pattern in patterns)]
+
+
+def rotated(mutants, seed):
+    """The same mutants in an order that the seed decides, and nothing else: a budget of time takes the first of them."""
+    return sorted(mutants, key=lambda each: hashlib.sha256(f"{seed} {each.id}".encode()).digest())
+
+
+# ---------------------------------------------------------------- from a mutant to a program
+
+
+def edited(mutant, more=()):
+    """{file: its text with the mutant's edits, and more}. Lines stay where they are: what is cut out leaves its newlines."""
+    texts = {}
+    for edit in [*mutant.edits, *more]:
+        text = texts.get(edit["file"]) or source_text(edit["file"])
+        if "start" in edit:
+            start, end = edit["start"], edit["end"]
+        else:
+            if text.count(edit["before"]) != 1:
+                found = text.count(edit["before"])
+                raise Refused(f"{edit['file']} has {found} places, and not one, that read: {edit['before']}")
+            start = text.index(edit["before"])
+            end = start + len(edit["before"])
+        lines = text.count("\n", start, end) - edit["after"].count("\n")
+        texts[edit["file"]] = text[:start] + edit["after"] + "\n" * max(lines, 0) + text[end:]
+    return texts
+
+
+def sites_of(mutant, texts):
+    """[(file, first line, last line)] of the statements that a report may point at."""
+    found = []
+    for site in mutant.sites:
+        text = texts.get(site["file"]) or source_text(site["file"])
+        if text.count(site["text"]) != 1:
+            raise Refused(f"{site['file']} has {text.count(site['text'])} places, and not one, that read: {site['text']}")
+        start = text.index(site["text"])
+        found.append((site["file"], text.count("\n", 0, start) + 1, text.count("\n", 0, text.index(";", start)) + 1))
+    return found
+
+
+class Made:
+    """A mutant's programs: the one that runs, and where it takes more than smaller arguments, the one that can be exhausted."""
+
+    def __init__(self, recipe, mutant, target, folder):
+        self.path = recipe.make(mutant, target, edited(mutant), folder)
+        self._recipe, self._mutant, self._target, self._folder = recipe, mutant, target, folder
+
+    def small(self):
+        more = self._target.get("small_edits")
+        if not more:
+            return self.path
+        return self._recipe.make(self._mutant, self._target, edited(self._mutant, more), self._folder + "-small")
+
+
+class Recipe:
+    """How the build compiles and links, as it has written it down."""
+
+    def __init__(self, build):
+        path = os.path.join(ROOT, build, "tests", "mutants", "recipe.json")
+        with open(path, encoding="utf-8") as file:
+            recipe = json.load(file)
+        self.build = os.path.join(ROOT, build)
+        self.compile, self.link = shlex.split(recipe["compile"]), shlex.split(recipe["link"])
+        self.libraries, self.archive, self.command = shlex.split(recipe["libraries"]), recipe["library"], recipe["command"]
+
+    def make(self, mutant, target, texts, folder):
+        """Writes the mutant's sources below `folder`, compiles what they are read by, links, and returns the program."""
+        os.makedirs(folder, exist_ok=True)
+        units = target["kernels"] + target.get("host", [])
+        for name, text in texts.items():
+            _write(os.path.join(folder, name), text)
+        objects = []
+        for unit in units:
+            changed = unit in texts or unit in target["kernels"] and any(name.endswith(".h") for name in texts)
+            objects.append(self._object(unit, target, folder, folder if changed else None))
+        program = os.path.join(folder, mutant.target)
+        self._do(self.link + ["-o", program] + objects + [self.archive] + self.libraries)
+        return program
+
+    def _object(self, unit, target, folder, shadow):
+        """An object of the tree's, made once for all mutants of a target, or of the mutant's own."""
+        kept = os.path.join(os.path.dirname(folder), "kept", "-".join(target.get("flags", ["plain"])).replace("/", "_"))
+        made = os.path.join(shadow or kept, unit.replace("/", "_") + ".o")
+        if not shadow and os.path.exists(made):
+            return made
+        os.makedirs(os.path.dirname(made), exist_ok=True)
+        path, first = unit, []
+        if shadow:
+            path = os.path.join(shadow, unit)
+            if not os.path.exists(path):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                shutil.copy(os.path.join(ROOT, unit), path)
+            first = [f"-I{shadow}", f"-I{shadow}/include", f"-I{shadow}/backends"]
+            first += ["-iquote", os.path.dirname(unit), f"-fmacro-prefix-map={shadow}/="]
+        flags = first + target.get("flags", []) + [f'-DTSR_UNIT="{os.path.splitext(unit)[0]}"', "-w"]
+        scratch = f"{made}.{os.getpid()}.{hash(folder) & 0xFFFFFF:x}"
+        # Two mutants may make what they share at one time: each its own, and the last one stays.
+        self._do(self.compile[:1] + flags + self.compile[1:] + ["-o", scratch, path])
+        os.replace(scratch, made)
+        return made
+
+    @staticmethod
+    def _do(command):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=COMPILE_LIMIT_S, check=False)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no reason given"]
+            raise Refused(re.sub(r"\S*/tests/mutants/work/[^/]+/", "", errors[0]))
+
+
+def _write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
