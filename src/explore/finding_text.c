@@ -75,19 +75,18 @@ const char *tsr_finding_memory_text(const tsr_finding_access_t *access, char *te
 
 /* ---------------------------------------------------------------- printing */
 
-/** Prints "label   text" with words broken at 120 columns, and the rest of the text below its begin. */
+/** Prints "label   text" with lines broken between words, and the rest of the text below its begin. */
 static void print_field(FILE *out, const char *label, const char *text)
 {
 	enum { WIDTH = 120 };
-	int column = fprintf(out, "  %-*s  ", LABEL, label);
+	int column = fprintf(out, "  %-*s", LABEL, label);
 	while (*text != '\0') {
 		const int length = (int)strcspn(text, " ");
-		if (column + length > WIDTH && column > FIELD)
-			column = fprintf(out, "\n%*s", FIELD, "") - 1;
-		column += fprintf(out, "%.*s", length, text);
+		if (column > FIELD && column + 1 + length > WIDTH)
+			column = fprintf(out, "\n%*s", FIELD - 1, "") - 1;
+		column += fprintf(out, "%*s%.*s", column < FIELD - 1 ? FIELD - column : 1, "", length, text);
 		text += length;
-		if (*text == ' ' && *++text != '\0')
-			column += fprintf(out, " ");
+		text += *text == ' ';
 	}
 	fputc('\n', out);
 }
