@@ -4,6 +4,7 @@
 
 int tsr_cmd_bench(int argc, char **argv);
 int tsr_cmd_cc(int argc, char **argv);
+int tsr_cmd_check(int argc, char **argv);
 int tsr_cmd_info(int argc, char **argv);
 int tsr_cmd_litmus(int argc, char **argv);
 int tsr_cmd_perf(int argc, char **argv);

@@ -17,6 +17,7 @@ static const command_t commands[] = {
 	{"bench", "run a workload in one or all of its patterns, verify it and time it", tsr_cmd_bench},
 	{"perf", "measure put, get, copy, atomic, signal and barrier", tsr_cmd_perf},
 	{"litmus", "say what a litmus test of the memory model may show", tsr_cmd_litmus},
+	{"check", "explore a program's schedules and say which go wrong, and why", tsr_cmd_check},
 	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
 	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
 };

@@ -1,9 +1,5 @@
 /* tessera run: starts a program as a world of ranks. */
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tessera/launcher.h"
 #include "tools/commands.h"
@@ -19,34 +15,6 @@ static const char help[] =
 	"  -h, --help              this text\n\n"
 	"example:\n"
 	"  tessera run -n 8 ./hello\n";
-
-/** Whether execvp would find the program: better said once, here, than by every rank. */
-static bool is_program(const char *name)
-{
-	if (strchr(name, '/'))
-		return access(name, X_OK) == 0;
-
-	const char *path = getenv("PATH");
-	for (const char *part = path ? path : ""; *part;) {
-		size_t length = strcspn(part, ":");
-		char file[4096];
-		snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1, length ? part : ".", name);
-		if (access(file, X_OK) == 0)
-			return true;
-		part += length;
-		part += *part == ':';
-	}
-	return false;
-}
-
-static int check_program(const char *name)
-{
-	if (is_program(name))
-		return TOOL_OK;
-	if (!strchr(name, '/') && access(name, X_OK) == 0)
-		return tool_misuse("run", "'%s' is not on PATH; did you mean './%s'?", name, name);
-	return tool_misuse("run", "cannot execute '%s': no such program, or not executable", name);
-}
 
 int tsr_cmd_run(int argc, char **argv)
 {
@@ -85,6 +53,6 @@ int tsr_cmd_run(int argc, char **argv)
 		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
 	if (optind >= argc)
 		return tool_misuse("run", "which program? Name it behind the options");
-	misused = check_program(argv[optind]);
+	misused = tool_check_program("run", argv[optind]);
 	return misused ? misused : tsr_launch_program(&launcher, argv + optind);
 }

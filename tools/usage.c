@@ -1,8 +1,11 @@
 #include "tools/usage.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tessera/backends.h"
 #include "tessera/program.h"
@@ -101,4 +104,31 @@ int tool_parse_placement(const char *command, const char *text, tsr_placement_t 
 	else
 		return tool_misuse(command, "--placement is 'process' or 'thread', not '%s'", text);
 	return TOOL_OK;
+}
+
+static bool is_program(const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+
+	const char *path = getenv("PATH");
+	for (const char *part = path ? path : ""; *part;) {
+		size_t length = strcspn(part, ":");
+		char file[4096];
+		snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1, length ? part : ".", name);
+		if (access(file, X_OK) == 0)
+			return true;
+		part += length;
+		part += *part == ':';
+	}
+	return false;
+}
+
+int tool_check_program(const char *command, const char *name)
+{
+	if (is_program(name))
+		return TOOL_OK;
+	if (!strchr(name, '/') && access(name, X_OK) == 0)
+		return tool_misuse(command, "'%s' is not on PATH; did you mean './%s'?", name, name);
+	return tool_misuse(command, "cannot execute '%s': no such program, or not executable", name);
 }

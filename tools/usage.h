@@ -25,4 +25,7 @@ int tool_parse_ranks(const char *command, const char *text, int *ranks_out);
 int tool_parse_backend(const char *command, const char *text, const char **backend_out);
 int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out);
 
+/** Whether execvp would find the program: better said once, here, than by every rank. */
+int tool_check_program(const char *command, const char *name);
+
 #endif

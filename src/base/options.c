@@ -104,6 +104,13 @@ static tsr_status_t read_tune_file(const char *name, const char *text, tsr_optio
 	return TSR_OK;
 }
 
+static tsr_status_t read_check(const char *name, const char *text, tsr_options_t *options)
+{
+	(void)name; /* judged where ranks are started */
+	options->check = text;
+	return TSR_OK;
+}
+
 static tsr_status_t read_heap_size(const char *name, const char *text, tsr_options_t *options)
 {
 	return read_bytes(name, text, 4096, (size_t)1 << 46, &options->heap_bytes);
@@ -152,6 +159,7 @@ static const option_t table[] = {
 	{"TESSERA_HIP_HEAP", "fine", "memory of heaps on hip: fine (fine-grained), or uncached", read_hip_heap},
 	{"TESSERA_TUNE_FILE", NULL, "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},
+	{"TESSERA_CHECK", NULL, "what tessera check asks of this program; set by it", read_check},
 	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why", read_log},
 };
 enum { COUNT = sizeof table / sizeof *table };

@@ -2,7 +2,7 @@
 # The dispatcher: help of every command, the version, and what is misspelt.
 . "$(dirname "$0")/tap"
 
-for command in run bench perf litmus info cc; do
+for command in run bench perf litmus check info cc; do
 	prints "the help lists $command" "^  $command " tessera --help
 	prints "$command has a help" "^usage: tessera $command" tessera $command --help
 	prints "help $command is the same" "^usage: tessera $command" tessera help $command
