@@ -18,6 +18,7 @@ typedef struct suite {
 	litmus_result_t result;
 	int judged, agree, skipped, failed;
 	suite_views_t views; /* of the view machine */
+	suite_cache_t cache; /* of the cache machine */
 	suite_batch_t batch; /* of a witness that takes all tests in one go */
 } suite_t;
 
@@ -91,6 +92,8 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 	}
 	if (status == TSR_OK && witness == &litmus_views)
 		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
+	if (status == TSR_OK && witness == &litmus_cache)
+		status = suite_measure_cache(&suite->test, &suite->options->litmus, &suite->result, &suite->cache);
 	if (status != TSR_OK) {
 		fail(suite);
 		return;
@@ -152,6 +155,8 @@ static int run_suite(suite_t *suite)
 	fine &= write_json(suite);
 	if (suite->options->witness == &litmus_views && suite->views.tests[0] + suite->views.tests[1] > 1)
 		suite_print_views(&suite->views);
+	if (suite->cache.tests > 1)
+		suite_print_cache(&suite->cache);
 	if (suite->skipped)
 		printf("skipped %d\n", suite->skipped);
 	if (suite->judged)

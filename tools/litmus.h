@@ -96,6 +96,17 @@ tsr_status_t suite_measure_views(const litmus_test_t *test, const litmus_options
 				 suite_views_t *views);
 void suite_print_views(const suite_views_t *views);
 
+/** How much of what is weak, allowed but not an interleaving, the cache machine shows of race-free tests. */
+typedef struct suite_cache {
+	int tests, weak, shown;
+	int interleavings, missing; /* outcomes of interleavings, which it has to show */
+} suite_cache_t;
+
+/** Compares the machine's states with those of the axioms and of interleavings. Errors: those of their runs. */
+tsr_status_t suite_measure_cache(const litmus_test_t *test, const litmus_options_t *options, const litmus_result_t *shown,
+				 suite_cache_t *cache);
+void suite_print_cache(const suite_cache_t *cache);
+
 /* ------------------------------------------------------------------ report */
 
 /** Prints herd's lines of one test. */

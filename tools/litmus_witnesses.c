@@ -3,5 +3,5 @@
 #include "tools/litmus_run.h"
 
 const litmus_witness_t *const suite_witnesses[] = {
-	&litmus_axioms, &litmus_views, &litmus_cpuemu, &litmus_cuda, &litmus_hip, NULL,
+	&litmus_axioms, &litmus_views, &litmus_cache, &litmus_interleaving, &litmus_cpuemu, &litmus_cuda, &litmus_hip, NULL,
 };

@@ -43,7 +43,7 @@ typedef struct litmus_witness {
 				litmus_result_t *results, tsr_status_t *statuses);
 } litmus_witness_t;
 
-extern const litmus_witness_t litmus_axioms, litmus_views;
+extern const litmus_witness_t litmus_axioms, litmus_views, litmus_cache, litmus_interleaving;
 
 /** Adds `count` sightings of a state; kept in order. TSR_ERR_NO_MEMORY: the host has none. */
 tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count);

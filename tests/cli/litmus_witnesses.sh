@@ -1,12 +1,12 @@
 #!/bin/sh
-# tessera litmus --on views, cpuemu and GPUs: the suite, the oracle, and that a witness which shows what is forbidden is told on.
+# tessera litmus --on views, cache, cpuemu and GPUs: the suite, the oracle, and that a witness which shows what is forbidden is told on.
 . "$(dirname "$0")/tap"
 oracle=model/memory/oracle
 test="$TAP_FILES/test.litmus"
 suite=tests/litmus
 tests=$(ls $suite/*.litmus | wc -l)
 
-for witness in axioms views; do
+for witness in axioms views cache; do
 	prints "the suite on $witness" "^agree $tests of $tests\$" tessera litmus $suite --on $witness
 done
 prints "the generated oracle on the view machine" '^agree 2000 of 2000$' tessera litmus $oracle/litmus.jsonl --on views
@@ -15,6 +15,18 @@ seen "why some are missing with it" '^the others show less: the machine orders s
 try tessera litmus $oracle/core --expect $oracle/core.csv --on views
 [ "$code" -eq 1 ] && grep -q '^differs LB' "$TAP_FILES/out" && ! grep '^differs' "$TAP_FILES/out" | grep -qv '^differs LB.*: Forbidden,'
 verdict $? "of the hand-shaped oracle it misses load buffering alone" "exit code $code"
+
+prints "the generated oracle on the cache machine" '^agree 2000 of 2000$' tessera litmus $oracle/litmus.jsonl --on cache
+seen "half of what is weak, and every interleaving" \
+	'^of [0-9]+ weak outcomes of [0-9]+ race-free tests it shows [0-9]+ \((4[5-9]|5[0-9]) %\); of [0-9]+ outcomes of interleavings it lacks 0$' 1
+prints "a stale message where the acquire is wider than the release" '^Observation MP.rel.acq.diffGPU-as Sometimes 1 2$' \
+	tessera litmus $oracle/core/MP.rel.acq.diffGPU-as.litmus --on cache
+prints "and none by interleaving" '^Observation MP.rel.acq.diffGPU-as Never 0 2$' \
+	tessera litmus $oracle/core/MP.rel.acq.diffGPU-as.litmus --on interleaving
+sed '/^Expect/s/=.*/=Never/' $suite/SB.rlx.diffGPU-ss.litmus >"$test"
+try tessera litmus "$test" --on cache
+[ "$code" -eq 1 ] && grep -qx 'differs SB.rlx.diffGPU-ss: expected Never, but it is Sometimes' "$TAP_FILES/out"
+verdict $? "what the cache machine shows though it were forbidden is told" "exit code $code"
 
 case ${BUILD-} in
 *tsan*)
