@@ -2,13 +2,12 @@
 #include "src/views/machine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 tsr_heads_t *tsr_heads_of(tsr_views_t *v, int thread, tsr_views_scope_t scope)
 {
-	const size_t view = (size_t)v->components, clock = (size_t)v->threads;
+	const tsr_views_thread_t *self = &v->thread[thread];
 	tsr_heads_t *heads = malloc(sizeof *heads + sizeof heads->head[0]);
-	tsr_head_t *head = malloc(sizeof *head + (view + clock) * sizeof head->vectors[0]);
+	tsr_head_t *head = malloc(sizeof *head);
 
 	if (!heads || !head) {
 		free(heads);
@@ -16,11 +15,16 @@ tsr_heads_t *tsr_heads_of(tsr_views_t *v, int thread, tsr_views_scope_t scope)
 		v->exhausted = true;
 		return NULL;
 	}
-	head->holders = heads->holders = heads->count = 1;
-	head->thread = thread;
-	head->scope = scope;
-	memcpy(head->vectors, tsr_views_view(v, thread), view * sizeof head->vectors[0]);
-	memcpy(head->vectors + view, tsr_views_clock(v, thread), clock * sizeof head->vectors[0]);
+	*head = (tsr_head_t){
+		.holders = 1,
+		.thread = thread,
+		.component = self->component,
+		.scope = scope,
+		.epoch = self->epoch,
+		.view = tsr_vector_hold(self->view),
+		.clock = tsr_vector_hold(self->clock),
+	};
+	heads->holders = heads->count = 1;
 	heads->head[0] = head;
 	return heads;
 }
@@ -32,20 +36,28 @@ tsr_heads_t *tsr_heads_hold(tsr_heads_t *heads)
 	return heads;
 }
 
+static void drop_head(tsr_head_t *head)
+{
+	if (--head->holders > 0)
+		return;
+	tsr_vector_drop(head->view);
+	tsr_vector_drop(head->clock);
+	free(head);
+}
+
 void tsr_heads_drop(tsr_heads_t *heads)
 {
 	if (!heads || --heads->holders > 0)
 		return;
 	for (int i = 0; i < heads->count; i++)
-		if (--heads->head[i]->holders == 0)
-			free(heads->head[i]);
+		drop_head(heads->head[i]);
 	free(heads);
 }
 
 /** Whether who takes over `b` gains nothing by `a`. A thread's later heads know all that its earlier ones do. */
 static bool covered(const tsr_head_t *a, const tsr_head_t *b)
 {
-	return a->thread == b->thread && a->vectors[a->thread] <= b->vectors[b->thread] && a->scope <= b->scope;
+	return a->thread == b->thread && a->epoch <= b->epoch && a->scope <= b->scope;
 }
 
 /** Whether a head of the set covers `head`; where `more`, one that is not its equal. */
@@ -110,11 +122,13 @@ tsr_heads_t *tsr_heads_union(tsr_views_t *v, tsr_heads_t *a, tsr_heads_t *b)
 
 void tsr_heads_join(tsr_views_t *v, const tsr_heads_t *heads, int thread, tsr_views_scope_t scope)
 {
+	tsr_views_thread_t *self = &v->thread[thread];
+
 	for (int i = 0; heads && i < heads->count; i++) {
 		const tsr_head_t *head = heads->head[i];
-		if (!tsr_views_inclusive(v, head->thread, head->scope, thread, scope))
+		if (!tsr_views_inclusive(v, head->thread, head->scope, thread, scope) ||
+		    tsr_views_known(self, head->component) >= head->epoch)
 			continue;
-		tsr_epochs_join(tsr_views_view(v, thread), head->vectors, v->components);
-		tsr_epochs_join(tsr_views_clock(v, thread), head->vectors + v->components, v->threads);
+		tsr_vectors_join(v, &self->view, &self->clock, head->view, head->clock, head->component, head->epoch);
 	}
 }

@@ -15,6 +15,9 @@
  *   Head       view and clock of a thread at a release, with the scope of the release. Who acquires a message takes over those of
  *              its heads whose scope includes it and is included by its own.
  *
+ * Threads and locations may come and go while the machine runs. What a machine needs grows with the threads that live, times
+ * those that nothing orders; of threads that have ended a place is kept, and what others have seen of them.
+ *
  * Called by: one thread at a time for each machine. Source: promising semantics and C11Tester for the views, FastTrack for the
  * clocks.
  */
@@ -22,6 +25,7 @@
 #define TESSERA_VIEWS_VIEWS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tessera/status.h"
@@ -83,17 +87,20 @@ typedef struct tsr_views_event {
 typedef struct tsr_views tsr_views_t;
 
 /**
- * A machine with locations 0 .. locations - 1, which hold 0.
+ * A machine with threads 0 .. threads - 1, which know nothing of each other, and locations 0 .. locations - 1, which hold 0.
  * @param history  the most messages that a location keeps: with the oldest ones go behaviours, never soundness. 0: all.
  * Errors: TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_views_create(const tsr_views_place_t *places, int threads, int locations, int history, tsr_views_t **views_out);
 
-/** A second machine in the same state. Heads are shared, so a copy is cheap. Errors: TSR_ERR_NO_MEMORY. */
+/** A second machine in the same state, without its tokens. Vectors are shared, so a copy is cheap. Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_views_copy(const tsr_views_t *views, tsr_views_t **copy_out);
 
-/** Null is no machine. */
+/** Its tokens are destroyed with it. Null is no machine. */
 void tsr_views_destroy(tsr_views_t *views);
+
+/** The memory that the machine has, about; what it shares with copies is counted by halves. */
+size_t tsr_views_size_bytes(const tsr_views_t *views);
 
 /** Gives a location its first value, before any access to it. */
 void tsr_views_initialise(tsr_views_t *views, int location, uint64_t value);
@@ -111,11 +118,117 @@ int tsr_views_choices(const tsr_views_t *views, int thread, const tsr_views_acce
 tsr_status_t tsr_views_act(tsr_views_t *views, int thread, const tsr_views_access_t *access, int choice,
 			   tsr_views_event_t *event_out);
 
-/** What `from` did happens before what `to` does next: a thread that is started or joined, a meeting, an edge of the host's. */
-void tsr_views_hand_over(tsr_views_t *views, int from, int to);
+/**
+ * What choice `choice` of an access would read, without acting; of a store, what it would follow. `initial`: nobody has written
+ * it. Errors: TSR_ERR_ARGUMENT: there is no such choice.
+ */
+tsr_status_t tsr_views_peek(const tsr_views_t *views, int thread, const tsr_views_access_t *access, int choice, uint64_t *value_out,
+			    bool *initial_out);
 
 /** The value of the last message. */
 uint64_t tsr_views_newest(const tsr_views_t *views, int location);
+
+/** Whether anybody has written the value of the last message. */
+bool tsr_views_written(const tsr_views_t *views, int location);
+
+/* ------------------------------------------------------------------ threads that come and go */
+
+/** Counts a thread's steps between two occasions at which it hands on what it has done. Never 0. */
+typedef uint32_t tsr_epoch_t;
+
+/** What some threads have done up to now, kept for others to take over. It belongs to its machine. */
+typedef struct tsr_views_token tsr_views_token_t;
+
+/**
+ * A thread that begins after what stands in the token: a launch, a fibre that is spawned. Null, or an empty token: it knows
+ * nothing, as the threads do that a machine is made with; for them alone, for what all live threads know may be forgotten.
+ * Numbers are given in order and never twice. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_views_add_thread(tsr_views_t *views, const tsr_views_place_t *place, const tsr_views_token_t *token,
+				  int *thread_out);
+
+/**
+ * The thread acts no more. What it did keeps its place among what may race: it goes to the token, if there is one, and happens
+ * before nothing else that did not know of it already. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_views_end_thread(tsr_views_t *views, int thread, tsr_views_token_t *token);
+
+/** The epoch of the thread's next access: who asks is taken to make one. */
+tsr_epoch_t tsr_views_epoch(tsr_views_t *views, int thread);
+
+/** Whether all that `other`, which may have ended, did up to and in that epoch happens before what `thread` does next. */
+bool tsr_views_knows(const tsr_views_t *views, int thread, int other, tsr_epoch_t epoch);
+
+/** A thread's clock as an array, for those who ask it often: how far it knows of each component by happens-before. */
+typedef struct tsr_views_clock {
+	const tsr_epoch_t *epoch;
+	int count; /* of the rest it knows nothing */
+	int own;   /* its own component: it knows all of that */
+} tsr_views_clock_t;
+
+/** Valid until the machine does anything at all. */
+tsr_views_clock_t tsr_views_clock(const tsr_views_t *views, int thread);
+
+/** The component of which a thread's epochs are, for good. */
+int tsr_views_component(const tsr_views_t *views, int thread);
+
+static inline bool tsr_views_clock_knows(const tsr_views_clock_t *clock, int component, tsr_epoch_t epoch)
+{
+	return component == clock->own || (component < clock->count && clock->epoch[component] >= epoch);
+}
+
+/* ------------------------------------------------------------------ edges that no access makes */
+
+/**
+ * What `from` did happens before what `to` does next: a thread that is started or joined, an edge of the host's.
+ * Errors, of all below too: TSR_ERR_NO_MEMORY, after which the machine can only be destroyed.
+ */
+tsr_status_t tsr_views_hand_over(tsr_views_t *views, int from, int to);
+
+/** An empty token. Destroyed with its machine, if not before; null is no token. */
+tsr_status_t tsr_views_token_create(tsr_views_t *views, tsr_views_token_t **token_out);
+void tsr_views_token_destroy(tsr_views_t *views, tsr_views_token_t *token);
+
+/** It stands for nothing again: before the next round of a meeting. */
+void tsr_views_token_clear(tsr_views_token_t *token);
+
+/** `into` stands for what `from` stands for, too. */
+tsr_status_t tsr_views_token_join(tsr_views_t *views, tsr_views_token_t *into, const tsr_views_token_t *from);
+
+/** What the thread did goes into the token. A meeting: all give, then all take. */
+tsr_status_t tsr_views_give(tsr_views_t *views, int thread, tsr_views_token_t *token);
+
+/** What the token stands for happens before what the thread does next. */
+tsr_status_t tsr_views_take(tsr_views_t *views, int thread, const tsr_views_token_t *token);
+
+/* ------------------------------------------------------------------ locations that come and go */
+
+/** A plain access from before its location was made. */
+typedef struct tsr_views_past {
+	int thread;
+	tsr_epoch_t epoch;
+	uint32_t site;
+	bool wrote;
+} tsr_views_past_t;
+
+/**
+ * A location for memory that holds `value`, and has been accessed plainly before: accesses that race with those will say so.
+ * @param written  false: nobody has ever written it, and who reads it is told so.
+ * Numbers of locations that have ended are given again. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_views_add_location(tsr_views_t *views, uint64_t value, bool written, const tsr_views_past_t *pasts, int count,
+				    int *location_out);
+
+/** Forgets the location and all that was done to it. */
+tsr_status_t tsr_views_end_location(tsr_views_t *views, int location);
+
+/** Who has accessed the location, atomically too: at most `room` of them. Returns how many there are. */
+int tsr_views_pasts(const tsr_views_t *views, int location, tsr_views_past_t *pasts_out, int room);
+
+/** Whether all accesses to the location so far happen before what the thread does next. */
+bool tsr_views_knows_all(const tsr_views_t *views, int thread, int location);
+
+/* ------------------------------------------------------------------ digests */
 
 /** Takes a word into a digest: two hashes, 128 bits in all, so that states that only seem equal need not be thought of. */
 static inline void tsr_views_mix(uint64_t digest[2], uint64_t word)

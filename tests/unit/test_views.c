@@ -310,6 +310,20 @@ Test(views, seq_cst_fences_hand_on_views_and_no_clocks)
 	tsr_views_destroy(v);
 }
 
+Test(views, what_is_in_view_already_is_still_to_be_acquired)
+{
+	tsr_views_t *v = machine(0);
+
+	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	fence(v, 0, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
+	fence(v, 3, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
+	cr_expect_eq(sees(v, 3, X), 1);
+	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
+	tsr_views_destroy(v);
+}
+
 Test(views, a_seq_cst_fence_shows_earlier_seq_cst_stores_and_no_later_one)
 {
 	tsr_views_t *v = machine(0);

@@ -1,0 +1,309 @@
+/* Plain accesses: what each makes of the state of the bytes that it touches, and the values that it moves. */
+#include "src/explore/shadow_state.h"
+
+#include <string.h>
+
+#include "src/base/error.h"
+
+/* ------------------------------------------------------------------ what is found */
+
+void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote, size_t begin,
+		      size_t end)
+{
+	const bool goes_on = found->races && found->other == other->origin && found->other_wrote == other_wrote &&
+			     found->offset + found->bytes == begin;
+
+	if (goes_on) {
+		found->bytes += end - begin;
+	} else if (!found->races) {
+		found->other = other->origin;
+		found->other_thread = other->thread;
+		found->other_wrote = other_wrote;
+		found->offset = begin;
+		found->bytes = end - begin;
+	}
+	found->races |= races;
+}
+
+void shadow_note_unwritten(tsr_shadow_found_t *found, size_t begin, size_t end)
+{
+	if (!found->unwritten) {
+		found->unwritten_offset = begin;
+		found->unwritten_bytes = 0;
+	}
+	if (found->unwritten_offset + found->unwritten_bytes == begin)
+		found->unwritten_bytes += end - begin;
+	found->unwritten = true;
+}
+
+/** Says what a transition found on bytes of the region. */
+static void note(const shadow_access_t *access, const shadow_transition_t *way, size_t begin, size_t end)
+{
+	if (way->other)
+		shadow_note_race(access->found, TSR_VIEWS_DATA_RACE, shadow_entry(access->shadow, way->other), way->other_wrote,
+				 begin, end);
+	if (way->unwritten)
+		shadow_note_unwritten(access->found, begin, end);
+}
+
+/* ------------------------------------------------------------------ transitions */
+
+static shadow_transition_t transition(const shadow_access_t *access, shadow_state_t from)
+{
+	tsr_shadow_t *shadow = access->shadow;
+	const uint32_t writer = shadow_writer(from);
+	shadow_transition_t way = {.from = from};
+
+	if (writer && !shadow_knows(shadow, &access->clock, writer)) {
+		way.other = writer;
+		way.other_wrote = true;
+	} else if (access->write) {
+		way.other = shadow_unknown_reader(shadow, &access->clock, shadow_readers(from));
+	}
+	way.unwritten = !access->write && writer == SHADOW_NOBODY;
+	way.to = access->write
+			 ? shadow_state(access->operation, 0)
+			 : shadow_state(writer, shadow_add_reader(shadow, &access->clock, shadow_readers(from), access->operation));
+	return way;
+}
+
+static void forget(shadow_access_t *access, const shadow_transition_t *way)
+{
+	shadow_drop(access->shadow, way->from, 1);
+	shadow_drop(access->shadow, way->to, 1);
+}
+
+/** What becomes of a state, as worked out now or met before. The sets of both states are held as long as it is remembered. */
+static const shadow_transition_t *find_way(shadow_access_t *access, shadow_state_t from)
+{
+	shadow_transition_t way;
+	int i = 0;
+
+	while (i < access->ways && access->way[i].from != from)
+		i++;
+	if (i == 0 && access->ways)
+		return &access->way[0];
+	if (i < access->ways) {
+		way = access->way[i];
+	} else {
+		way = transition(access, from);
+		shadow_hold(access->shadow, way.from, 1);
+		shadow_hold(access->shadow, way.to, 1);
+		if (access->ways < SHADOW_WAYS)
+			access->ways++;
+		else
+			forget(access, &access->way[--i]);
+	}
+	memmove(access->way + 1, access->way, (size_t)i * sizeof way);
+	access->way[0] = way;
+	return &access->way[0];
+}
+
+/* ------------------------------------------------------------------ lines */
+
+/** Lines from `line` on that have one state. Returns how many of `count` they are. */
+static size_t access_alike(shadow_access_t *access, size_t line, size_t count)
+{
+	shadow_state_t *record = &access->region->line[line];
+	const shadow_state_t from = record[0];
+	const shadow_transition_t *way = find_way(access, from);
+	size_t n = 0;
+
+	for (; n < count && record[n] == from; n++)
+		record[n] = way->to;
+	shadow_hold(access->shadow, way->to, (uint32_t)n);
+	shadow_drop(access->shadow, from, (uint32_t)n);
+	if (way->other || way->unwritten)
+		note(access, way, line * SHADOW_LINE, (line + n) * SHADOW_LINE);
+	return n;
+}
+
+/** Bytes of one line, by its segments. */
+static void access_segments(shadow_access_t *access, size_t line, int begin, int end)
+{
+	tsr_shadow_t *shadow = access->shadow;
+	shadow_segments_t *segments = shadow_open(shadow, access->region, line);
+	const size_t base = line * SHADOW_LINE;
+
+	if (!segments)
+		return;
+	for (int at = begin, i = shadow_segment_at(segments, at); at < end; i++) {
+		const bool whole = segments->begin[i] == at && shadow_segment_end(segments, i) <= end;
+		const bool word = shadow_is_word(segments->state[i]) && !shadow_demote(access, segments, i, whole);
+		if (!word && segments->begin[i] < at)
+			i = shadow_split(shadow, segments, at);
+		if (!word && i >= 0 && end < shadow_segment_end(segments, i) && shadow_split(shadow, segments, end) < 0)
+			return;
+		if (i < 0)
+			return;
+		const int segment_end = shadow_segment_end(segments, i), until = segment_end < end ? segment_end : end;
+		if (word) {
+			shadow_word_access(access, line, i, base + (size_t)at, base + (size_t)until);
+			access->clock = tsr_views_clock(shadow->views, access->thread);
+		} else {
+			const shadow_state_t from = segments->state[i];
+			const shadow_transition_t *way = find_way(access, from);
+			segments->state[i] = way->to;
+			shadow_hold(shadow, way->to, 1);
+			shadow_drop(shadow, from, 1);
+			note(access, way, base + (size_t)at, base + (size_t)until);
+		}
+		at = until;
+	}
+	shadow_close(shadow, access->region, line);
+}
+
+static void access_row(shadow_access_t *access, size_t offset, size_t bytes)
+{
+	const size_t end = offset + bytes;
+
+	for (size_t at = offset; at < end;) {
+		const size_t line = at / SHADOW_LINE, begin = at % SHADOW_LINE, rest = end - line * SHADOW_LINE;
+		const bool whole = begin == 0 && rest >= SHADOW_LINE;
+		shadow_touch(access->region, line);
+		if (whole && shadow_writer(access->region->line[line]) != SHADOW_SEGMENTS) {
+			size_t count = rest / SHADOW_LINE, in_chunk = SHADOW_CHUNK - line % SHADOW_CHUNK;
+			at += SHADOW_LINE * access_alike(access, line, count < in_chunk ? count : in_chunk);
+		} else {
+			access_segments(access, line, (int)begin, rest < SHADOW_LINE ? (int)rest : SHADOW_LINE);
+			at = (line + 1) * SHADOW_LINE;
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ accesses */
+
+static size_t rows_of(const tsr_shadow_range_t *range)
+{
+	return range->rows ? range->rows : 1;
+}
+
+static tsr_status_t check(const tsr_shadow_t *shadow, const tsr_shadow_range_t *range)
+{
+	const shadow_region_t *region =
+		range->region >= 0 && range->region < shadow->region_count ? &shadow->regions[range->region] : NULL;
+	const size_t rows = rows_of(range);
+	size_t last;
+
+	if (!region || !region->memory)
+		return tsr_error(TSR_ERR_ARGUMENT, "there is no region %d", range->region);
+	if (!__builtin_mul_overflow(rows - 1, range->pitch, &last) && !__builtin_add_overflow(last, range->offset, &last) &&
+	    last <= region->bytes && range->bytes <= region->bytes - last)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_ARGUMENT, "%zu rows of %zu bytes from %zu on, %zu apart, are not in region %d, which has %zu",
+			 rows, range->bytes, range->offset, range->pitch, range->region, region->bytes);
+}
+
+static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range,
+			  bool write, tsr_shadow_found_t *found)
+{
+	tsr_status_t status = check(shadow, range);
+
+	if (status == TSR_OK)
+		status = shadow_enter(shadow, operation, &access->operation);
+	if (status != TSR_OK)
+		return status;
+	*found = (tsr_shadow_found_t){.races = 0};
+	access->shadow = shadow;
+	access->region = &shadow->regions[range->region];
+	access->thread = shadow_entry(shadow, access->operation)->thread;
+	access->clock = tsr_views_clock(shadow->views, access->thread);
+	access->write = write;
+	access->data = NULL;
+	access->found = found;
+	access->ways = 0;
+	return TSR_OK;
+}
+
+static void end(shadow_access_t *access)
+{
+	for (int i = 0; i < access->ways; i++)
+		forget(access, &access->way[i]);
+}
+
+tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, void *to, size_t to_pitch,
+			     tsr_shadow_found_t *found_out)
+{
+	shadow_access_t access;
+	tsr_status_t status = begin(&access, shadow, operation, range, false, found_out);
+
+	if (status != TSR_OK)
+		return status;
+	for (size_t row = 0; row < rows_of(range); row++) {
+		const size_t offset = range->offset + row * range->pitch;
+		access_row(&access, offset, range->bytes);
+		if (to && shadow->values)
+			memcpy((unsigned char *)to + row * to_pitch, access.region->memory + offset, range->bytes);
+	}
+	end(&access);
+	return shadow_status(shadow);
+}
+
+tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, const void *from,
+			      size_t from_pitch, tsr_shadow_found_t *found_out)
+{
+	shadow_access_t access;
+	tsr_status_t status = begin(&access, shadow, operation, range, true, found_out);
+
+	if (status != TSR_OK)
+		return status;
+	for (size_t row = 0; row < rows_of(range); row++) {
+		const size_t offset = range->offset + row * range->pitch;
+		access.data = from ? (const unsigned char *)from + row * from_pitch : NULL;
+		access.data_offset = offset;
+		if (from && shadow->values)
+			memcpy(access.region->memory + offset, access.data, range->bytes);
+		access_row(&access, offset, range->bytes);
+	}
+	end(&access);
+	return shadow_status(shadow);
+}
+
+/** The other half of a copy: the bytes are there. */
+static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range,
+				tsr_shadow_found_t *found_out)
+{
+	shadow_access_t access;
+	tsr_status_t status = begin(&access, shadow, operation, range, true, found_out);
+
+	if (status != TSR_OK)
+		return status;
+	for (size_t row = 0; row < rows_of(range); row++) {
+		access.data_offset = range->offset + row * range->pitch;
+		access.data = shadow->values ? access.region->memory + access.data_offset : NULL;
+		access_row(&access, access.data_offset, range->bytes);
+	}
+	end(&access);
+	return shadow_status(shadow);
+}
+
+/** Moves rows such that none is overwritten before it is read, where both ranges have one pitch. */
+static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to)
+{
+	const bool backwards = from->region == to->region && from->offset < to->offset;
+	const size_t rows = rows_of(from);
+
+	for (size_t i = 0; i < rows; i++) {
+		const size_t row = backwards ? rows - 1 - i : i;
+		memmove(shadow->regions[to->region].memory + to->offset + row * to->pitch,
+			shadow->regions[from->region].memory + from->offset + row * from->pitch, from->bytes);
+	}
+}
+
+tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
+			     tsr_shadow_found_t found_out[2])
+{
+	tsr_status_t status = check(shadow, to);
+
+	if (status == TSR_OK && (rows_of(from) != rows_of(to) || from->bytes != to->bytes))
+		status = tsr_error(TSR_ERR_ARGUMENT, "%zu rows of %zu bytes are copied to %zu rows of %zu", rows_of(from),
+				   from->bytes, rows_of(to), to->bytes);
+	found_out[1] = (tsr_shadow_found_t){.races = 0};
+	if (status == TSR_OK)
+		status = tsr_shadow_read(shadow, operation, from, NULL, 0, &found_out[0]);
+	if (status != TSR_OK)
+		return status;
+	if (shadow->values)
+		move(shadow, from, to);
+	return write_moved(shadow, operation, to, &found_out[1]);
+}

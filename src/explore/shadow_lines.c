@@ -1,0 +1,149 @@
+/* Lines that are not the same all over: segments of bytes, each with a state of its own. */
+#include "src/explore/shadow_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 4 };
+
+static size_t size_of(int room)
+{
+	return (size_t)room * (sizeof(shadow_state_t) + 1);
+}
+
+/** Room for `room` segments. False, and `exhausted`: no memory. */
+static bool resize(tsr_shadow_t *shadow, shadow_segments_t *segments, int room)
+{
+	shadow_state_t *state = malloc(size_of(room));
+
+	if (!state) {
+		shadow->exhausted = true;
+		return false;
+	}
+	uint8_t *begin = (uint8_t *)(state + room);
+	if (segments->count) {
+		memcpy(state, segments->state, (size_t)segments->count * sizeof *state);
+		memcpy(begin, segments->begin, (size_t)segments->count);
+	}
+	shadow->bytes += size_of(room) - (segments->state ? size_of(segments->room) : 0);
+	free(segments->state);
+	segments->state = state;
+	segments->begin = begin;
+	segments->room = room;
+	return true;
+}
+
+shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
+{
+	const shadow_state_t state = region->line[line];
+	uint32_t at = shadow->segments_count;
+
+	if (shadow_writer(state) == SHADOW_SEGMENTS)
+		return &shadow->segments[shadow_readers(state)];
+	if (shadow->free_segments_count)
+		at = shadow->free_segments[shadow->free_segments_count - 1];
+	else if (!shadow_grow(shadow, (void **)&shadow->segments, at, &shadow->segments_room, sizeof *shadow->segments) ||
+		 !shadow_grow(shadow, (void **)&shadow->free_segments, at, &shadow->free_segments_room,
+			      sizeof *shadow->free_segments)) /* room to give back any index there is */
+		return NULL;
+	shadow_segments_t *segments = &shadow->segments[at];
+	*segments = (shadow_segments_t){.count = 0};
+	if (!resize(shadow, segments, FEW))
+		return NULL;
+	if (shadow->free_segments_count)
+		shadow->free_segments_count--;
+	else
+		shadow->segments_count++;
+	segments->count = 1;
+	segments->state[0] = state;
+	segments->begin[0] = 0;
+	region->line[line] = shadow_state(SHADOW_SEGMENTS, at);
+	shadow_touch(region, line);
+	return segments;
+}
+
+void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
+{
+	const uint32_t at = shadow_readers(region->line[line]);
+	shadow_segments_t *segments = &shadow->segments[at];
+	int kept = 0;
+
+	for (int i = 1; i < segments->count; i++) {
+		if (segments->state[i] == segments->state[kept] && !shadow_is_word(segments->state[i])) {
+			shadow_drop(shadow, segments->state[i], 1);
+			continue;
+		}
+		kept++;
+		segments->state[kept] = segments->state[i];
+		segments->begin[kept] = segments->begin[i];
+	}
+	segments->count = kept + 1;
+	if (kept > 0)
+		return;
+	region->line[line] = segments->state[0];
+	shadow->bytes -= size_of(segments->room);
+	free(segments->state);
+	*segments = (shadow_segments_t){.count = 0};
+	shadow->free_segments[shadow->free_segments_count++] = at;
+}
+
+int shadow_segment_at(const shadow_segments_t *segments, int byte)
+{
+	int i = segments->count - 1;
+
+	while (segments->begin[i] > byte)
+		i--;
+	return i;
+}
+
+int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
+{
+	const int i = shadow_segment_at(segments, byte);
+
+	if (segments->begin[i] == byte)
+		return i;
+	if (segments->count == segments->room && !resize(shadow, segments, 4 * segments->room))
+		return -1;
+	const size_t behind = (size_t)(segments->count - i - 1);
+	memmove(segments->state + i + 2, segments->state + i + 1, behind * sizeof segments->state[0]);
+	memmove(segments->begin + i + 2, segments->begin + i + 1, behind);
+	segments->state[i + 1] = segments->state[i];
+	segments->begin[i + 1] = (uint8_t)byte;
+	segments->count++;
+	shadow_hold(shadow, segments->state[i + 1], 1);
+	return i + 1;
+}
+
+/** The word in segment i is none any more. Its bytes are as written as it was. */
+static void end_word(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
+{
+	const int location = (int)shadow_readers(segments->state[i]);
+	const bool written = tsr_views_written(shadow->views, location);
+
+	if (tsr_views_end_location(shadow->views, location) != TSR_OK)
+		shadow->exhausted = true;
+	segments->state[i] = shadow_state(written ? SHADOW_SETTLED : SHADOW_NOBODY, 0);
+}
+
+void shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state)
+{
+	if (begin == 0 && end == SHADOW_LINE && shadow_writer(region->line[line]) != SHADOW_SEGMENTS) {
+		shadow_drop(shadow, region->line[line], 1);
+		region->line[line] = state;
+		return;
+	}
+	shadow_segments_t *segments = shadow_open(shadow, region, line);
+	if (!segments)
+		return;
+	for (int i = shadow_segment_at(segments, begin); i < segments->count && segments->begin[i] < end; i++)
+		if (shadow_is_word(segments->state[i]))
+			end_word(shadow, segments, i);
+	int i = shadow_split(shadow, segments, begin);
+	if (i < 0 || (end < SHADOW_LINE && shadow_split(shadow, segments, end) < 0))
+		return;
+	for (; i < segments->count && segments->begin[i] < end; i++) {
+		shadow_drop(shadow, segments->state[i], 1);
+		segments->state[i] = state;
+	}
+	shadow_close(shadow, region, line);
+}

@@ -1,0 +1,212 @@
+/* The state of a shadow: known to its own files only. */
+#ifndef TESSERA_EXPLORE_SHADOW_STATE_H
+#define TESSERA_EXPLORE_SHADOW_STATE_H
+
+#include "src/explore/shadow.h"
+
+enum {
+	SHADOW_LINE = 64,   /* bytes that have a record */
+	SHADOW_CHUNK = 512, /* lines whose records are a page: what is known to be touched or not */
+	SHADOW_WAYS = 8,    /* of the memory of transitions */
+	SHADOW_NOBODY = 0,  /* in place of an operation: nobody has written; or nobody reads */
+	SHADOW_SETTLED = 1, /* somebody has, before all that counts */
+	SHADOW_FIRST = 2,   /* the first operation */
+	SHADOW_OPERATIONS = 0x7fffffff
+};
+
+/*
+ * What is known of a byte, in one word: who wrote it last, in the low half; who has read it since, in the high half, as nobody,
+ * an operation or a set. Or in place of the low half a sign that the high half is the location of a word, or, of a line's record
+ * alone, the line's segments.
+ */
+typedef uint64_t shadow_state_t;
+
+#define SHADOW_WORD UINT32_C(0xfffffffe)
+#define SHADOW_SEGMENTS UINT32_C(0xffffffff)
+#define SHADOW_SET UINT32_C(0x80000000) /* in the readers: an index of a set */
+
+static inline shadow_state_t shadow_state(uint32_t writer, uint32_t readers)
+{
+	return (shadow_state_t)readers << 32 | writer;
+}
+
+static inline uint32_t shadow_writer(shadow_state_t state)
+{
+	return (uint32_t)state;
+}
+
+static inline uint32_t shadow_readers(shadow_state_t state)
+{
+	return (uint32_t)(state >> 32);
+}
+
+static inline bool shadow_is_word(shadow_state_t state)
+{
+	return shadow_writer(state) == SHADOW_WORD;
+}
+
+/** An operation in one epoch of its thread. One that goes on into a later epoch gets another entry, with a number of its own. */
+typedef struct shadow_operation {
+	int thread, component;
+	tsr_epoch_t epoch;
+	uint32_t origin; /* the number that the caller knows */
+	uint32_t latest; /* of the origin: its last entry */
+} shadow_operation_t;
+
+/** Readers, as a rule none that comes before another. Never changes; shared by all lines that hold it. */
+typedef struct shadow_set {
+	uint32_t holders, count;
+	uint32_t reader[];
+} shadow_set_t;
+
+/** A line that is not the same all over: from begin[i] on stands state[i]. */
+typedef struct shadow_segments {
+	int count, room;
+	shadow_state_t *state;
+	uint8_t *begin; /* in the same piece of memory */
+} shadow_segments_t;
+
+typedef struct shadow_region {
+	unsigned char *memory; /* null: the region has ended */
+	size_t bytes, lines;
+	shadow_state_t *line;
+	unsigned char *touched; /* of each chunk, whether a record is not zero */
+	bool mapped;
+} shadow_region_t;
+
+struct tsr_shadow {
+	tsr_views_t *views;
+	bool values, exhausted;
+
+	shadow_region_t *regions;
+	int region_count, *free_regions, free_region_count;
+	uint32_t region_room, free_region_room;
+
+	shadow_operation_t *operations; /* from the number `first` on */
+	uint32_t first, operation_count, operation_room;
+
+	shadow_set_t **sets;
+	uint32_t set_count, set_room, *free_sets, free_set_count, free_set_room;
+
+	shadow_segments_t *segments;
+	uint32_t segments_count, segments_room, *free_segments, free_segments_count, free_segments_room;
+
+	tsr_views_past_t *pasts; /* while a location is made */
+	uint32_t past_count, past_room;
+	size_t bytes; /* of sets and segments */
+};
+
+/** What an access makes of a state, and what is to be said of it. */
+typedef struct shadow_transition {
+	shadow_state_t from, to;
+	uint32_t other; /* who it races with, or 0 */
+	bool other_wrote, unwritten;
+} shadow_transition_t;
+
+/** One access under way. */
+typedef struct shadow_access {
+	tsr_shadow_t *shadow;
+	shadow_region_t *region;
+	uint32_t operation; /* its entry in this epoch */
+	int thread;
+	tsr_views_clock_t clock; /* of the thread; looked at again after the view machine has acted */
+	bool write;
+	const unsigned char *data; /* what is written at `data_offset` of the region; null: unknown */
+	size_t data_offset;
+	tsr_shadow_found_t *found;
+	int ways;
+	shadow_transition_t way[SHADOW_WAYS]; /* those met last, the latest first */
+} shadow_access_t;
+
+/* ------------------------------------------------------------------ shadow.c */
+
+/** Room for one more of an array's elements. False, and `exhausted`: no memory. */
+bool shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size);
+
+/** The status of a call that may have run out of memory. */
+tsr_status_t shadow_status(const tsr_shadow_t *shadow);
+
+/**
+ * The operation's entry in its thread's present epoch. Errors: TSR_ERR_ARGUMENT: no operation, or one from before all was settled;
+ * TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
+
+static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint32_t operation)
+{
+	return &shadow->operations[operation - shadow->first];
+}
+
+/** Whether all of an operation's accesses in that entry happen before what comes next in the thread that has the clock. */
+static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t operation)
+{
+	if (operation <= SHADOW_SETTLED)
+		return true;
+	const shadow_operation_t *entry = shadow_entry(shadow, operation);
+	return tsr_views_clock_knows(clock, entry->component, entry->epoch);
+}
+
+/* ------------------------------------------------------------------ shadow_sets.c */
+
+/** Readers as they are with one more, and without those that come before it. What it returns has no holder yet. */
+uint32_t shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation);
+
+/** Readers that are the sites of these accesses, of which some may come after others. No holder yet. */
+uint32_t shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count);
+
+/** The first reader that does not come before what comes next in the thread that has the clock, or 0. */
+uint32_t shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers);
+
+/** The i-th of the readers; 0 after the last. */
+uint32_t shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
+
+void shadow_hold(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+
+/* ------------------------------------------------------------------ shadow_lines.c */
+
+/** The segments of a line, made where it has none. Null, and `exhausted`: no memory. */
+shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
+
+/** Joins equal neighbours; a line that is the same all over has no segments any more. */
+void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
+
+/** The segment that has a byte of the line. */
+int shadow_segment_at(const shadow_segments_t *segments, int byte);
+
+static inline int shadow_segment_end(const shadow_segments_t *segments, int i)
+{
+	return i + 1 < segments->count ? segments->begin[i + 1] : SHADOW_LINE;
+}
+
+/** Makes a segment begin at this byte, which is within none that is a word. Its index; -1, and `exhausted`: no memory. */
+int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
+
+/** Gives bytes of a line one state, whatever they had; words among them, which may not stick out, end. */
+void shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state);
+
+/** Notes that a line's record is no longer zero. */
+static inline void shadow_touch(shadow_region_t *region, size_t line)
+{
+	region->touched[line / SHADOW_CHUNK] = 1;
+}
+
+/* ------------------------------------------------------------------ shadow_words.c */
+
+/**
+ * Makes the word in a segment plain memory, where the access comes after all that was done to it, and either writes or does not
+ * touch the whole of it: its bytes are told apart again. False: it stays a word.
+ */
+bool shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole);
+
+/** A plain access to bytes of a word that stays one, of which the line's i-th segment consists. */
+void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end);
+
+/* ------------------------------------------------------------------ shadow_access.c */
+
+/** Says of bytes of the region what was found there, where nothing was found before. */
+void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote, size_t begin,
+		      size_t end);
+void shadow_note_unwritten(tsr_shadow_found_t *found, size_t begin, size_t end);
+
+#endif
