@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpuemu/dev/scoped.h"
 #include "cpuemu/device.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
@@ -41,8 +42,11 @@ static void run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int ind
 	worker->record.begin_ns = tsr_now_ns();
 	/* Relaxed: a count for guesses, and a flag that orders nothing. */
 	atomic_fetch_add_explicit(&env->running, 1, memory_order_relaxed);
-	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0) {
+		tsr_scoped_enter(block);
 		block->kernel->cpu(&all, &one, launch->args, block->shared);
+		tsr_scoped_leave();
+	}
 	atomic_fetch_sub_explicit(&env->running, 1, memory_order_relaxed);
 	worker->record.end_ns = tsr_now_ns();
 	worker->arena.depth = 0;

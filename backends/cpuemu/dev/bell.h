@@ -18,14 +18,9 @@ static inline uint32_t tsr_bell_group(const tsr_cpu_env_t *env, const tsr_mem_t 
 
 /* ThreadSanitizer must see the flag's own order alone: a bell with an order would hide a flag that lacks its release. Where it
  * watches, a ring may be missed, which costs the length of a sleep. */
-#if defined(__SANITIZE_THREAD__)
+#if TSR_CPU_TSAN
 #define TSR_BELL_ORDER memory_order_relaxed
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSR_BELL_ORDER memory_order_relaxed
-#endif
-#endif
-#if !defined(TSR_BELL_ORDER)
+#else
 #define TSR_BELL_ORDER memory_order_seq_cst
 #endif
 

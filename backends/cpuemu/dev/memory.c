@@ -194,20 +194,40 @@ static bool is_narrow(tsr_mem_kind_t kind)
 	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32;
 }
 
-/* Every scope is the machine's: a processor has no narrower one. The scope is here for executors that know the difference. */
-uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope)
+static uint64_t any_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order)
 {
-	(void)scope;
 	if (is_narrow(kind))
 		return narrow_atomic((uint32_t *)(void *)mem->at, kind, op, (uint32_t)bits, order);
 	return wide_atomic((uint64_t *)(void *)mem->at, kind, op, bits, order);
 }
 
-uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
-		     int scope)
+static uint64_t any_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure)
 {
-	(void)scope;
 	if (is_narrow(kind))
 		return narrow_cas((uint32_t *)(void *)mem->at, (uint32_t)expected, (uint32_t)desired, order, failure);
 	return wide_cas((uint64_t *)(void *)mem->at, expected, desired, order, failure);
+}
+
+/* Every scope is the machine's: a processor has no narrower one. ThreadSanitizer is shown the scope beside the access. */
+uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope)
+{
+	tsr_scoped_effect_t effect = op == TSR_CPU_LOAD    ? TSR_SCOPED_READ
+				     : op == TSR_CPU_STORE ? TSR_SCOPED_WRITE
+							   : TSR_SCOPED_UPDATE;
+	tsr_scoped_t access;
+	bool relaxed = tsr_scoped_open(&access, mem->at, effect, order, scope);
+	uint64_t old = any_atomic(mem, kind, op, bits, relaxed ? TSR_RELAXED : order);
+	tsr_scoped_close(&access, effect, order);
+	return old;
+}
+
+uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
+		     int scope)
+{
+	tsr_scoped_t access;
+	bool relaxed = tsr_scoped_open(&access, mem->at, TSR_SCOPED_UPDATE, at_least(order, failure), scope);
+	uint64_t old = any_cas(mem, kind, expected, desired, relaxed ? TSR_RELAXED : order, relaxed ? TSR_RELAXED : failure);
+	bool stored = old == (is_narrow(kind) ? (uint32_t)expected : expected);
+	tsr_scoped_close(&access, stored ? TSR_SCOPED_UPDATE : TSR_SCOPED_READ, stored ? order : failure);
+	return old;
 }

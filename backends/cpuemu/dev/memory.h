@@ -6,6 +6,7 @@
 #define TESSERA_CPUEMU_MEMORY_H
 
 #include "cpuemu/dev/internal.h"
+#include "cpuemu/dev/scoped.h"
 
 typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
 
@@ -66,25 +67,43 @@ uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expecte
 		     int scope);
 
 /** A flag for a poll: relaxed, orders nothing. */
-static inline uint64_t tsr_mem_poll(const unsigned char *at)
+TSR_CPU_UNSEEN static inline uint64_t tsr_mem_poll(const unsigned char *at)
 {
 	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
 }
 
-/** The flag again after a poll has succeeded. Partner: tsr_mem_raise. Litmus: MP.rel.acq.diffGPU-ss. */
-static inline uint64_t tsr_mem_acquire(const unsigned char *at)
+/** The flag again after a poll has succeeded. Partner: tsr_mem_raise with a scope that includes it. Litmus: MP.rel.acq.diffGPU-ss.
+ */
+static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+	const uint64_t *flag = (const uint64_t *)(const void *)at;
+	uint64_t value;
+	tsr_scoped_t access;
+	if (tsr_scoped_open(&access, at, TSR_SCOPED_READ, TSR_ACQUIRE, scope))
+		value = __atomic_load_n(flag, __ATOMIC_RELAXED); /* its order is in the pair of calls around it */
+	else
+		value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+	tsr_scoped_close(&access, TSR_SCOPED_READ, TSR_ACQUIRE);
+	return value;
 }
 
 /** Raises a flag. Partner: tsr_mem_acquire; an ADD continues the release sequences of the ADDs before it. Litmus:
  * MP.rel.acq.diffGPU-ss for SET, MP.rmw.diffGPU-ss for ADD. */
-static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_op_t op)
+static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_op_t op, int scope)
 {
+	uint64_t *flag = (uint64_t *)(void *)at;
+	tsr_scoped_effect_t effect = op == TSR_SIGNAL_ADD ? TSR_SCOPED_UPDATE : TSR_SCOPED_WRITE;
+	tsr_scoped_t access;
+	/* Relaxed where the order is in the pair of calls. */
+	bool relaxed = tsr_scoped_open(&access, at, effect, TSR_RELEASE, scope);
 	if (op == TSR_SIGNAL_ADD)
-		(void)__atomic_fetch_add((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+		(void)(relaxed ? __atomic_fetch_add(flag, value, __ATOMIC_RELAXED)
+			       : __atomic_fetch_add(flag, value, __ATOMIC_RELEASE));
+	else if (relaxed)
+		__atomic_store_n(flag, value, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+		__atomic_store_n(flag, value, __ATOMIC_RELEASE);
+	tsr_scoped_close(&access, effect, TSR_RELEASE);
 }
 
 #endif

@@ -4,24 +4,26 @@
 /* ------------------------------------------------------------------ raising flags */
 
 /** By the coop's first thread, after the meeting: its release covers what all threads did. Partner: flag_look. */
-static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer,
+		       int scope)
 {
 	tsr_mem_t mem;
 	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer, TSR_MEM_WRITE, &mem))
 		return;
-	tsr_mem_raise(mem.at, value, op);
+	tsr_mem_raise(mem.at, value, op, scope);
 	tsr_bell_ring(coop->block->env, &mem);
 }
 
-static void signal_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+static void signal_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer,
+			int scope)
 {
 	if (tsr_cpu_meet(coop, call) && tsr_cpu_leads(coop))
-		raise_flag(coop, call, flag, value, op, peer);
+		raise_flag(coop, call, flag, value, op, peer, scope);
 }
 
 void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
 {
-	signal_from(coop, __func__, flag, value, op, peer);
+	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
 static void signal_all_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
@@ -29,7 +31,7 @@ static void signal_all_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_
 	if (!tsr_cpu_meet(coop, call) || !tsr_cpu_leads(coop))
 		return;
 	for (int i = 0; i < tsr_size(coop); i++)
-		raise_flag(coop, call, flag, value, op, tsr_peer(coop, i));
+		raise_flag(coop, call, flag, value, op, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 }
 
 void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
@@ -41,21 +43,19 @@ void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *s
 		    uint64_t value, tsr_signal_op_t op, int peer)
 {
 	tsr_put(coop, dst, src, size_bytes, peer);
-	signal_from(coop, __func__, flag, value, op, peer);
+	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
 void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
 		       tsr_signal_op_t op, int peer)
 {
 	tsr_put_2d(coop, dst, src, peer);
-	signal_from(coop, __func__, flag, value, op, peer);
+	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
-/* A scope narrower than the machine's costs a processor as much as the widest. */
 void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
 {
-	(void)scope;
-	signal_from(coop, "tsr_signal_local", (TSR_HEAP uint64_t *)flag, value, TSR_SIGNAL_SET, tsr_rank(coop));
+	signal_from(coop, "tsr_signal_local", (TSR_HEAP uint64_t *)flag, value, TSR_SIGNAL_SET, tsr_rank(coop), scope);
 }
 
 /* ------------------------------------------------------------------ waiting for flags */
@@ -66,12 +66,20 @@ typedef struct flag_wait {
 	tsr_mem_t flags;
 	int count, start;
 	uint64_t value;
+	int scope;
 	int which;     /* found */
 	uint64_t seen; /* of the flag looked at first, when it was not enough */
 } flag_wait_t;
 
-/** Polls relaxed; acquires after success. Partner: raise_flag. */
-static bool flag_look(void *ctx)
+/** After a poll has succeeded. Partner: raise_flag. */
+__attribute__((noinline)) static void flag_found(flag_wait_t *w, int which)
+{
+	(void)tsr_mem_acquire(w->flags.at + (size_t)which * sizeof(uint64_t), w->scope);
+	w->which = which;
+}
+
+/** Polls relaxed; acquires after success. */
+TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 {
 	flag_wait_t *w = ctx;
 	for (int i = 0; i < w->count; i++) {
@@ -79,8 +87,7 @@ static bool flag_look(void *ctx)
 		const unsigned char *at = w->flags.at + (size_t)which * sizeof(uint64_t);
 		uint64_t seen = tsr_mem_poll(at);
 		if (seen >= w->value) {
-			(void)tsr_mem_acquire(at);
-			w->which = which;
+			flag_found(w, which);
 			return true;
 		}
 		if (i == 0)
@@ -163,9 +170,9 @@ static int flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool e
 
 /** The wait of one thread; `*which_out` on TSR_WAIT_OK. */
 static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-		     int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+		     int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
 {
-	flag_wait_t w = {.coop = coop, .count = count, .start = start, .value = value};
+	flag_wait_t w = {.coop = coop, .count = count, .start = start, .value = value, .scope = scope};
 	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, flags, (size_t)count * sizeof(uint64_t), sizeof(uint64_t),
 						    tsr_rank(coop), TSR_MEM_READ, &w.flags))
 		return TSR_WAIT_ABORTED;
@@ -180,12 +187,12 @@ static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t
 }
 
 /** The coop's first thread waits; the meeting hands its acquire on to the others. */
-static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int from,
+static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int scope, int from,
 		     uint64_t deadline_ns, bool ends_world)
 {
 	int which, how = TSR_WAIT_ABORTED;
 	if (tsr_cpu_leads(coop))
-		how = flag_wait(coop, call, flag, 1, 0, value, from, deadline_ns, ends_world, &which);
+		how = flag_wait(coop, call, flag, 1, 0, value, scope, from, deadline_ns, ends_world, &which);
 	if (coop->count == 1)
 		return how;
 	how = (int)tsr_cpu_give(coop, call, (uint64_t)how);
@@ -194,18 +201,17 @@ static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t
 
 int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
 {
-	return coop_wait(coop, __func__, flag, value, from, coop->block->env->host->deadline_ns, true);
+	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, coop->block->env->host->deadline_ns, true);
 }
 
 int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
 {
-	return coop_wait(coop, __func__, flag, value, from, deadline_ns, false);
+	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, deadline_ns, false);
 }
 
 int tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
 {
-	(void)scope;
-	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, tsr_rank(coop),
+	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, scope, tsr_rank(coop),
 			 coop->block->env->host->deadline_ns, true);
 }
 
@@ -217,8 +223,8 @@ static int coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *
 		if (count < 1 || start < 0)
 			tsr_cpu_misuse(coop, call, "wait for at least one flag, from the first or a later one on",
 				       "for %d flags from the %d-th on", count, start);
-		else if (flag_wait(coop, call, flags, count, start % count, value, TSR_ANY_RANK, deadline_ns, ends_world, &which) !=
-			 TSR_WAIT_OK)
+		else if (flag_wait(coop, call, flags, count, start % count, value, TSR_SCOPE_SYSTEM, TSR_ANY_RANK, deadline_ns,
+				   ends_world, &which) != TSR_WAIT_OK)
 			which = -1;
 	}
 	if (coop->count == 1)
@@ -249,11 +255,11 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 	/* Relaxed: only this rank's users of the barrier touch the epoch, one after the other. */
 	uint64_t next = tsr_mem_poll(epoch.at) + 1;
 	for (int i = 0; i < tsr_size(coop); i++)
-		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i));
+		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 	for (int i = 1; i < tsr_size(coop); i++) {
 		int from = tsr_peer(coop, i);
-		int how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, from, coop->block->env->host->deadline_ns, true,
-				    &which);
+		int how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, TSR_SCOPE_SYSTEM, from,
+				    coop->block->env->host->deadline_ns, true, &which);
 		if (how != TSR_WAIT_OK)
 			return how;
 	}

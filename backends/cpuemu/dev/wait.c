@@ -34,7 +34,7 @@ static bool crowded(const tsr_cpu_env_t *env)
 	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running, memory_order_relaxed) * env->size > env->cpus;
 }
 
-static bool look(tsr_patience_t *p, int looks)
+TSR_CPU_UNSEEN static bool look(tsr_patience_t *p, int looks)
 {
 	for (int i = 0; i < looks; i++) {
 		if (p->over(p->ctx))
