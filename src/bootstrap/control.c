@@ -98,7 +98,8 @@ tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *for
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	tsr_boot_abort(boot, status, sentence);
-	for (int i = 0; i < 100; i++) { /* where another has claimed the end, it is about to say why; if it does not die before */
+	/* Where another has claimed the end, it is about to say why, on a busy machine after a while; if it does not die before. */
+	for (int i = 0; i < 5000; i++) {
 		const tsr_status_t ended = tsr_boot_ended(boot);
 		if (ended != TSR_OK)
 			return ended;

@@ -26,7 +26,7 @@ def verdict(good, name, why=""):
 
 def tessera(*arguments):
     command = ["tessera", "bench", "gemm-all-scatter", "-i", "2", "-w", "0", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
 
 
 def read_array(path, dtype, count):

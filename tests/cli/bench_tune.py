@@ -31,7 +31,7 @@ def bench(*arguments, path=None, **environment):
     if path:
         settings["TESSERA_TUNE_FILE"] = path
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=settings
+        command(*arguments), capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, env=settings
     )
 
 
@@ -149,7 +149,7 @@ def check_many_writers(folder):
     settings = {**os.environ, "TESSERA_TUNE_FILE": path}
     arguments = ("--pattern", "fused-sequential", "--tile", "16x16x16", "--blocks", "1", "--tune")
     runs = [subprocess.Popen(command("--shape", shape, *arguments), env=settings, stdout=subprocess.PIPE) for shape in shapes]
-    codes = [(run.communicate(timeout=120), run.returncode)[1] for run in runs]
+    codes = [(run.communicate(timeout=600), run.returncode)[1] for run in runs]
     found = sorted(entry["shape"][0] for entry in entries(path))
     verdict(codes == [0] * len(shapes), "writers at one time")
     verdict(found == list(range(16, 24)), f"no entry is lost: {found}")

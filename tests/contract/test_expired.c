@@ -37,7 +37,7 @@ static int expired_body(tsr_world_t *world, int argc, char **argv)
 		CHECK(tsr_memcpy_from_heap(world, flags, a.flags, sizeof flags) == TSR_OK);
 		CHECK(flags[1] == 1, "later waits return at once");
 	} else {
-		for (int i = 0; i < 2000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
+		for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
 			usleep(5000);
 		CHECK(tsr_barrier(world) != TSR_OK, "the world has ended");
 		CHECK(strstr(tsr_last_error(), "waited"));

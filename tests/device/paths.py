@@ -146,7 +146,7 @@ def wrong(facts, instruction):
             }[fact[0]]
 
 
-def broken(body):
+def breaches(body):
     """(line number, sentence) for each rule that some path breaks."""
     graph = blocks(body)
     before = {label: set() for label in graph}
@@ -160,10 +160,18 @@ def broken(body):
             if not facts <= before[following]:
                 before[following] |= facts
                 todo.append(following)
-    found = set()
     for label, block in graph.items():
         facts = before[label]
         for instruction in block.body:
-            found.update((instruction.number, f'"{instruction.text}" {why}') for why in wrong(facts, instruction))
+            for why in wrong(facts, instruction):
+                yield instruction.number, f'"{instruction.text}" {why}'
             facts = after(facts, instruction)
-    return sorted(found)
+
+
+def broken(body):
+    """The same, each once, sorted by line."""
+    return sorted(set(breaches(body)))
+
+
+def is_broken(body):
+    return any(True for _ in breaches(body))

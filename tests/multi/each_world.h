@@ -4,13 +4,6 @@
 
 #include "world_test.h"
 
-/** Valgrind, which is some 50 times slower and looks at memory, not at schedules, tells its clients by preloading its allocator. */
-static inline bool under_valgrind(void)
-{
-	const char *preloaded = getenv("LD_PRELOAD");
-	return preloaded && strstr(preloaded, "vgpreload");
-}
-
 /** world_each; under valgrind one world of 3 in each placement. */
 static inline void each_world(tsr_main_fn entry, const char *argument)
 {

@@ -311,7 +311,7 @@ static void check_every_variant(const litmus_test_t *test)
 		expect_nothing_left_out(test, axioms_variants[i].name);
 }
 
-Test(axioms, the_enumeration_leaves_out_nothing_that_is_allowed, .timeout = 120)
+Test(axioms, the_enumeration_leaves_out_nothing_that_is_allowed, .timeout = 1200)
 {
 	each_of_oracle(23, check_every_variant);
 }
@@ -362,7 +362,7 @@ static void check_questions(const litmus_test_t *test)
 	}
 }
 
-Test(axioms, an_explanation_is_a_cycle_of_the_execution, .timeout = 120)
+Test(axioms, an_explanation_is_a_cycle_of_the_execution, .timeout = 1200)
 {
 	each_of_oracle(29, check_questions);
 }

@@ -66,7 +66,7 @@ static bool installed(const char *program)
 static void begin(void)
 {
 	clean_environment();
-	set_environment("TESSERA_HEAP_SIZE=1M TESSERA_DEADLINE=20s");
+	set_environment("TESSERA_HEAP_SIZE=1M TESSERA_DEADLINE=200s");
 }
 
 Test(foreign, open_mpi)
@@ -75,8 +75,8 @@ Test(foreign, open_mpi)
 	begin();
 	if (!installed("mpirun") || run("mpirun --version 2>&1 | grep -q 'Open MPI'", output, sizeof output) != 0)
 		cr_skip_test("Open MPI's mpirun is not installed");
-	expect_world("timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 env FOREIGN_RANK=1 $SELF 2>&1", 3);
-	expect_world("timeout 60 mpirun --allow-run-as-root --oversubscribe -n 1 env FOREIGN_RANK=1 $SELF 2>&1", 1);
+	expect_world("timeout 600 mpirun --allow-run-as-root --oversubscribe -n 3 env FOREIGN_RANK=1 $SELF 2>&1", 3);
+	expect_world("timeout 600 mpirun --allow-run-as-root --oversubscribe -n 1 env FOREIGN_RANK=1 $SELF 2>&1", 1);
 }
 
 Test(foreign, hydra)
@@ -84,9 +84,9 @@ Test(foreign, hydra)
 	begin();
 	if (!installed("mpiexec.hydra"))
 		cr_skip_test("MPICH's mpiexec.hydra is not installed");
-	expect_world("timeout 60 mpiexec.hydra -n 3 env FOREIGN_RANK=1 $SELF 2>&1", 3);
+	expect_world("timeout 600 mpiexec.hydra -n 3 env FOREIGN_RANK=1 $SELF 2>&1", 3);
 	/* wrappers between the launcher and the ranks */
-	expect_world("timeout 60 mpiexec.hydra -n 2 sh -c 'FOREIGN_RANK=1 $SELF; exit $?' 2>&1", 2);
+	expect_world("timeout 600 mpiexec.hydra -n 2 sh -c 'FOREIGN_RANK=1 $SELF; exit $?' 2>&1", 2);
 }
 
 /* Two jobs at one time do not meet. */
@@ -95,7 +95,7 @@ Test(foreign, two_jobs_of_hydra_at_one_time)
 	begin();
 	if (!installed("mpiexec.hydra"))
 		cr_skip_test("MPICH's mpiexec.hydra is not installed");
-	expect_world("(timeout 60 mpiexec.hydra -n 2 env FOREIGN_RANK=1 $SELF & timeout 60 mpiexec.hydra -n 2 env FOREIGN_RANK=1 "
+	expect_world("(timeout 600 mpiexec.hydra -n 2 env FOREIGN_RANK=1 $SELF & timeout 600 mpiexec.hydra -n 2 env FOREIGN_RANK=1 "
 		     "$SELF; wait) "
 		     "2>&1",
 		     2);
@@ -137,8 +137,8 @@ Test(foreign, ranks_with_different_settings_say_so_once)
 	    "2>&1; wait",
 	    output, sizeof output);
 	const char *sentence =
-		"tessera: rank 2 called tsr_init(backend not set, heap of 2097152 bytes, deadline 20 s) where rank 0 called "
-		"tsr_init(backend not set, heap of 1048576 bytes, deadline 20 s)";
+		"tessera: rank 2 called tsr_init(backend not set, heap of 2097152 bytes, deadline 200 s) where rank 0 called "
+		"tsr_init(backend not set, heap of 1048576 bytes, deadline 200 s)";
 	const char *first = strstr(output, sentence);
 	cr_expect(first != NULL && strstr(first + 1, "tessera: ") == NULL && strchr(output, '[') == NULL, "%s", output);
 }

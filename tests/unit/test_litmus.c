@@ -218,7 +218,7 @@ static void mutate(uint64_t round, char *text)
 }
 
 /* Whatever comes out is read or refused, judged or declined, and nothing else. */
-Test(litmus, no_text_breaks_the_parser_or_the_judge, .timeout = 120)
+Test(litmus, no_text_breaks_the_parser_or_the_judge, .timeout = 1200)
 {
 	enum { ROUNDS = 4000 };
 	const litmus_options_t options = {.unroll = 1};

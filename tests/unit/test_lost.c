@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "boot_test.h"
+#include "patience.h"
 
 #define SECOND 1000000000u
+#define SOON_NS (100ull * SECOND) /* long before the deadline of boot_test_begin, on any machine */
 
 static int barrier(tsr_boot_t *boot, seen_t *seen)
 {
@@ -40,7 +42,7 @@ Test(lost, a_rank_that_is_killed_is_named_long_before_the_deadline)
 		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
 		cr_expect(strstr(test.seen[r].sentence, "rank 2 of 5 is lost") != NULL, "%s", test.seen[r].sentence);
 		cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s", test.seen[r].sentence);
-		cr_expect(test.seen[r].took_ns < 5ull * SECOND, "rank %d: %llu ns", r, (unsigned long long)test.seen[r].took_ns);
+		cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d: %llu ns", r, (unsigned long long)test.seen[r].took_ns);
 		cr_expect_eq(test.seen[r].value, 2);
 	}
 	boot_test_end(&test);
@@ -91,19 +93,31 @@ Test(lost, who_leaves_is_named_by_who_waits)
 	}
 }
 
+/** Whether a rank tells of another's lateness than the test is about. */
+static bool somebody_was_late(const boot_test_t *test, const char *wanted)
+{
+	bool late = false;
+	for (int r = 0; r < test->size; r++)
+		late = late || tells_of_lateness(test->seen[r].sentence, wanted);
+	return late;
+}
+
 Test(lost, ranks_that_never_arrive_are_named_at_the_deadline)
 {
+	static const char wanted[] = "ranks 1, 2 and 4 of 5 never arrived within ";
 	boot_test_t test = {.size = 5, .deadline_ns = SECOND / 2};
+	int codes[2];
 	boot_test_begin(&test);
-	pid_t pids[2] = {boot_fork(&test, 0, 5, 0, barrier), boot_fork(&test, 3, 5, 3, barrier)};
-	const uint64_t begin_ns = tsr_now_ns();
-	for (int i = 0; i < 2; i++)
-		cr_expect_eq(boot_wait(pids[i]), 0);
-	cr_expect(tsr_now_ns() - begin_ns < 5ull * SECOND);
+	do {
+		memset(test.seen, 0, 5 * sizeof *test.seen);
+		pid_t pids[2] = {boot_fork(&test, 0, 5, 0, barrier), boot_fork(&test, 3, 5, 3, barrier)};
+		for (int i = 0; i < 2; i++)
+			codes[i] = boot_wait(pids[i]);
+	} while (somebody_was_late(&test, wanted) && be_more_patient(&test.deadline_ns));
+	cr_expect(codes[0] == 0 && codes[1] == 0, "%d, %d", codes[0], codes[1]);
 	for (int r = 0; r < 5; r += 3) {
 		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-		cr_expect(strstr(test.seen[r].sentence, "ranks 1, 2 and 4 of 5 never arrived within 500 ms") != NULL, "%s",
-			  test.seen[r].sentence);
+		cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s", test.seen[r].sentence);
 	}
 	boot_test_end(&test);
 }
@@ -118,12 +132,20 @@ Test(lost, rank_0_that_never_arrives_is_named_too)
 	boot_test_end(&test);
 }
 
+/** Waits until the others have given up. */
+static void await_the_end(const tsr_boot_t *boot)
+{
+	const char *sentence;
+	while (tsr_boot_abort_status(boot, &sentence) == TSR_OK)
+		usleep(1000);
+}
+
 static int come_late(tsr_boot_t *boot, seen_t *seen)
 {
 	tsr_wait_record_t record;
-	NEED(tsr_boot_exchange(boot, "first", "", NULL, NULL, 0) == TSR_OK);
+	NEED(note(seen, tsr_boot_exchange(boot, "first", "", NULL, NULL, 0)) == TSR_OK);
 	if (tsr_boot_rank(boot) == 1)
-		usleep(1200000);
+		await_the_end(boot);
 	barrier(boot, seen);
 	NEED(tsr_boot_wait_record(boot, 0, &record) == TSR_OK);
 	NEED(record.block == -1 && record.from == 1 && record.rank != 1 && strcmp(record.kernel, "tsr_barrier") == 0);
@@ -134,13 +156,18 @@ static int come_late(tsr_boot_t *boot, seen_t *seen)
 Test(lost, a_rank_that_comes_too_late_is_named_and_leaves_a_wait_record)
 {
 	for (int threads = 0; threads < 2; threads++) {
+		static const char wanted[] = "rank 1 of 3 did not come to tsr_barrier within ";
 		boot_test_t test = {.size = 3, .threads = threads == 1, .deadline_ns = SECOND / 2};
+		int failed;
 		boot_test_begin(&test);
-		cr_expect_eq(boot_run(&test, come_late), 0);
+		do {
+			memset(test.seen, 0, 3 * sizeof *test.seen);
+			failed = boot_run(&test, come_late);
+		} while (somebody_was_late(&test, wanted) && be_more_patient(&test.deadline_ns));
+		cr_expect_eq(failed, 0);
 		for (int r = 0; r < test.size; r++) { /* the late one learns the same */
 			cr_expect_eq(test.seen[r].status, TSR_ERR_TIMEOUT, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-			cr_expect(strstr(test.seen[r].sentence, "rank 1 of 3 did not come to tsr_barrier within 500 ms") != NULL,
-				  "%s", test.seen[r].sentence);
+			cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s", test.seen[r].sentence);
 			cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s", test.seen[r].sentence);
 		}
 		boot_test_end(&test);
@@ -152,18 +179,19 @@ Test(lost, a_rank_that_comes_too_late_is_named_and_leaves_a_wait_record)
 /** Rank 0 of `size`, and two more processes, one after the other; expects that all are told `says`. */
 static void strangers(int size, const int *ranks, const int *sizes, const char *says)
 {
-	boot_test_t test = {.size = size, .deadline_ns = 5ull * SECOND};
+	boot_test_t test = {.size = size};
 	pid_t pids[3];
 	int told = 0;
 	boot_test_begin(&test);
 	const uint64_t begin_ns = tsr_now_ns();
 	for (int i = 0; i < 3; i++) {
 		pids[i] = boot_fork(&test, ranks[i], sizes[i], i, barrier);
-		usleep(50000); /* the last is the stranger: the door is shut behind it */
+		if (i < 2)
+			boot_await(&test, i); /* the last is the stranger: the door is shut behind it */
 	}
 	for (int i = 0; i < 3; i++)
 		boot_wait(pids[i]);
-	cr_expect(tsr_now_ns() - begin_ns < 4ull * SECOND, "%s: not before the deadline", says);
+	cr_expect(tsr_now_ns() - begin_ns < SOON_NS, "%s: not before the deadline", says);
 	for (int i = 0; i < 3; i++)
 		told += test.seen[i].status == TSR_ERR_CONFIG && strstr(test.seen[i].sentence, says) != NULL;
 	cr_expect(told == 3, "%s: %d were told; %s; %s; %s", says, told, test.seen[0].sentence, test.seen[1].sentence,
@@ -177,15 +205,23 @@ Test(lost, strangers_at_the_door_are_named)
 	strangers(4, (int[]){0, 1, 2}, (int[]){4, 4, 5}, "rank 2 says that the job has 5 ranks, rank 0 says 4");
 }
 
+static int stay(tsr_boot_t *boot, seen_t *seen)
+{
+	(void)boot, (void)seen;
+	pause();
+	return 0;
+}
+
 Test(lost, a_second_rank_0_is_refused)
 {
-	boot_test_t test = {.size = 2, .deadline_ns = SECOND / 2};
+	boot_test_t test = {.size = 2};
 	boot_test_begin(&test);
-	const pid_t first = boot_fork(&test, 0, 2, 0, barrier);
-	usleep(50000);
+	const pid_t first = boot_fork(&test, 0, 2, 0, stay);
+	boot_await(&test, 0);
 	const pid_t second = boot_fork(&test, 0, 2, 1, barrier);
 	cr_expect_eq(boot_wait(second), 1);
-	cr_expect_eq(boot_wait(first), 0);
+	kill(first, SIGKILL);
+	cr_expect_eq(boot_wait(first), 128 + SIGKILL);
 	cr_expect_eq(test.seen[1].status, TSR_ERR_CONFIG);
 	cr_expect(strstr(test.seen[1].sentence, "another process is rank 0") != NULL, "%s", test.seen[1].sentence);
 	boot_test_end(&test);
@@ -214,7 +250,7 @@ static int barrier_and_again(tsr_boot_t *boot, seen_t *seen)
 	NEED(tsr_boot_exchange(boot, "first", "", NULL, NULL, 0) == TSR_OK); /* rank 0 lets the others in */
 	for (int i = 0; i < 20; i++) {
 		tsr_boot_t *next;
-		NEED(tsr_boot_join(&job, 10ull * SECOND, &next) == TSR_OK);
+		NEED(tsr_boot_join(&job, 200ull * SECOND, &next) == TSR_OK);
 		NEED(tsr_boot_exchange(next, "tsr_barrier", "", NULL, NULL, 0) == TSR_OK);
 		tsr_boot_leave(next);
 	}
@@ -260,7 +296,7 @@ Test(lost, the_first_reason_wins_and_is_reported_once)
 		cr_expect_eq(boot_run(&test, abort_and_report), 0);
 		for (int r = 0; r < test.size; r++) {
 			claims += test.seen[r].value;
-			cr_expect(test.seen[r].took_ns < SECOND, "rank %d slept through the end", r);
+			cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d slept through the end", r);
 		}
 		cr_expect_eq(claims, 1 + 10 * 2);
 		boot_test_end(&test);

@@ -8,7 +8,7 @@
 static void begin(const char *environment)
 {
 	clean_environment();
-	set_environment("TESSERA_HEAP_SIZE=1M");
+	set_environment("TESSERA_HEAP_SIZE=1M TESSERA_DEADLINE=200s");
 	set_environment(environment);
 }
 
@@ -19,7 +19,7 @@ static int queries(tsr_world_t *world, int argc, char **argv)
 	CHECK(argc == 2 && size == atoi(argv[1]), "argv[1] is %s", argv[1]);
 	CHECK(rank >= 0 && rank < size);
 	CHECK(strcmp(tsr_world_backend(world), "cpuemu") == 0);
-	CHECK(tsr_world_deadline_ns(world) == 5000000000u);
+	CHECK(tsr_world_deadline_ns(world) == 500000000000u);
 	CHECK(tsr_world_device(world, &props) == TSR_OK);
 	CHECK(props.resident_blocks == 7 && props.workers_per_block == 8 && props.shared_bytes == 228 * 1024);
 	CHECK(props.ordinal == -1);
@@ -30,7 +30,7 @@ static int queries(tsr_world_t *world, int argc, char **argv)
 Test(world, queries)
 {
 	static const int sizes[] = {1, 2, 3, 5, 8};
-	begin("TESSERA_DEADLINE=5s TESSERA_CPUEMU_RESIDENT_BLOCKS=7");
+	begin("TESSERA_DEADLINE=500s TESSERA_CPUEMU_RESIDENT_BLOCKS=7");
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		char size[8];
 		snprintf(size, sizeof size, "%d", sizes[i]);

@@ -201,7 +201,7 @@ static void after_all(const settings_t *settings, counts_t *counts)
 
 int main(int argc, char **argv)
 {
-	settings_t settings = {.timeout = 120, .tap = stdout};
+	settings_t settings = {.timeout = 1200, .tap = stdout};
 	counts_t counts = {0, 0, 0};
 	if (settings_read(argc, argv, &settings) != EXIT_SUCCESS)
 		return EXIT_FAILURE;
