@@ -36,6 +36,7 @@ typedef struct tsr_host {
 	int rank, size;
 	uint64_t deadline_ns;
 	tsr_shared_words_t *words;
+	struct tsr_exploration *exploration; /* null, or whose fibres the ranks are: src/explore/exploration.h */
 
 	/** Ends the world with a status and one sentence. The first one wins; `words->aborted` becomes not 0. */
 	void (*abort_world)(void *ctx, tsr_status_t status, const char *sentence);

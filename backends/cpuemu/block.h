@@ -34,7 +34,9 @@ typedef struct tsr_cpu_arena {
 
 /** What belongs to one thread while it runs one worker of one block. */
 typedef struct tsr_cpu_worker {
-	int index; /* of the worker in its block */
+	int index;  /* of the worker in its block */
+	bool tiled; /* `tile` is what the running call works at, for reports */
+	tsr_pos_t tile;
 	tsr_record_entry_t record;
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;
@@ -49,6 +51,7 @@ typedef struct tsr_cpu_block {
 	size_t shared_bytes;
 
 	_Atomic uint32_t arrived, phase, sleepers; /* the meeting of the workers: dev/coop.c */
+	struct tsr_block_meeting *explored;        /* the same where the workers are fibres */
 	uint64_t given;                            /* what the first worker hands to the others, between two meetings */
 
 	struct tsr_cpu_block *next; /* in the launch's free list or the device's queue; guarded by the device's lock, as below */

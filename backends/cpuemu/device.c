@@ -42,6 +42,7 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	pthread_cond_init(&device->changed, NULL);
 	device->queue_tail = &device->queue;
 	device->ready_tail = &device->ready;
+	tsr_cpu_explore_open(device);
 	*device_out = device;
 	return TSR_OK;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "cpuemu/block.h"
+#include "src/explore/exploration.h"
 
 /*
  * One lock a device guards streams, events, the admission of blocks, the pool and the record. Kernels never take it, but for
@@ -28,6 +29,8 @@ typedef struct tsr_cpu_launch {
 	int slots;
 	tsr_cpu_block_t *slot;       /* as many as can be resident; a block takes one that is free */
 	tsr_cpu_block_t *free_slots; /* list */
+	tsr_edge_t *begin, *end;     /* explored: what it comes after, and what its blocks have done */
+	int order;                   /* explored: launches of this rank before it */
 	tsr_record_entry_t *entries; /* blocks x workers, owned by the record; null where none is kept */
 	_Alignas(max_align_t) unsigned char args[];
 } tsr_cpu_launch_t;
@@ -53,6 +56,7 @@ typedef struct tsr_cpu_item {
 	tsr_cpu_launch_t *launch;
 	tsr_device_event_t *event; /* mark, wait */
 	uint64_t mark;             /* which recording of the event */
+	tsr_edge_t *after;         /* explored: what the host had done when it queued the item */
 } tsr_cpu_item_t;
 
 struct tsr_device_stream {
@@ -63,6 +67,7 @@ struct tsr_device_stream {
 	uint64_t given, done; /* items */
 	int threads;          /* the most that one of its launches runs on */
 	tsr_cpu_failure_t failure;
+	tsr_edge_t *order; /* explored: what has been done on the stream */
 };
 
 struct tsr_device_event {
@@ -71,6 +76,7 @@ struct tsr_device_event {
 	uint64_t recorded, reached; /* marks */
 	uint64_t stamp_ns;          /* of the last mark that was reached */
 	tsr_cpu_failure_t failure;  /* of the stream when the mark was reached */
+	tsr_edge_t *order;          /* explored: what had been done on the streams by then */
 };
 
 /** The record of one launch. */
@@ -109,6 +115,7 @@ struct tsr_device {
 	int thread_count;
 	bool closing;
 
+	int launches; /* explored: so far */
 	bool recording;
 	tsr_cpu_recorded_t *recorded;
 	int recorded_count;
@@ -131,6 +138,9 @@ void tsr_cpu_launch_release(tsr_cpu_launch_t *launch);
 /** Makes the pool as large as all streams may need at one time. Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_cpu_pool_grow(tsr_device_t *device);
 
+/** Runs one worker of one block on the calling thread or fibre. A world that has ended runs nothing more. */
+void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index);
+
 /** Without the lock: ends and joins the pool's threads, which have nothing to do. */
 void tsr_cpu_pool_close(tsr_device_t *device);
 
@@ -143,6 +153,29 @@ void tsr_cpu_record_drop(tsr_device_t *device);
 
 /** Turns a failure that was taken into the call's status: the failure's own, or that the world has ended. Without the lock. */
 tsr_status_t tsr_cpu_failure_status(const tsr_device_t *device, const tsr_cpu_failure_t *failure);
+
+/* ------------------------------------------------------------------ explored.c: the same with fibres */
+
+static inline tsr_exploration_t *tsr_cpu_explored(const tsr_device_t *device)
+{
+	return device->env.host->exploration;
+}
+
+/** Begins all workers of a block as fibres. */
+void tsr_cpu_explore_block(tsr_device_t *device, tsr_cpu_block_t *block);
+
+/** Tells the exploration how to ask the device which blocks wait for room. */
+void tsr_cpu_explore_open(tsr_device_t *device);
+
+/** The edges of what streams queue, reach and pass. Nothing where nothing is explored. */
+void tsr_cpu_explore_queued(tsr_device_stream_t *stream, tsr_cpu_item_t *item);
+void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item);
+void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item);
+void tsr_cpu_explore_launch_ended(tsr_cpu_launch_t *launch);
+
+/** Others run until the stream has done `all` items, or the event's mark is reached. Without the lock. */
+void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all);
+void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark);
 
 extern const tsr_heap_ops_t tsr_cpu_heap_ops;
 extern const tsr_stream_ops_t tsr_cpu_stream_ops;

@@ -8,8 +8,11 @@
 /** With the lock: one user less; the last one releases it. */
 void tsr_cpu_event_unuse(tsr_device_event_t *event)
 {
-	if (--event->users == 0)
-		free(event);
+	if (--event->users > 0)
+		return;
+	if (tsr_cpu_explored(event->device))
+		tsr_exploration_edge_drop(tsr_cpu_explored(event->device), event->order);
+	free(event);
 }
 
 /** With the lock: marks are reached in the order of their streams; an older one that comes late changes nothing. */
@@ -62,6 +65,11 @@ static tsr_status_t event_sync(tsr_device_event_t *event)
 	tsr_device_t *device = event->device;
 	pthread_mutex_lock(&device->lock);
 	uint64_t mark = event->recorded;
+	if (tsr_cpu_explored(device)) {
+		pthread_mutex_unlock(&device->lock);
+		tsr_cpu_explore_sync_event(event, mark);
+		pthread_mutex_lock(&device->lock);
+	}
 	while (event->reached < mark)
 		pthread_cond_wait(&device->changed, &device->lock);
 	tsr_cpu_failure_t failure = event->failure;

@@ -62,8 +62,40 @@ static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, 
 	return TSR_OK;
 }
 
+/** Writes what heap_check of every rank reads, and what the ranks tell each other. */
+static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, int fd, tsr_heap_export_t *export_out)
+{
+	heap_tail_t *tail = tail_of(base, size_bytes);
+	memcpy(tail->magic, magic, sizeof magic);
+	tail->rank = (uint64_t)device->env.rank;
+	tail->process = (uint64_t)getpid();
+	tail->size_bytes = size_bytes;
+	device->env.base[device->env.rank] = base;
+	device->env.heap_bytes = size_bytes;
+	*export_out = (tsr_heap_export_t){.fd = fd, .process = tail->process, .address = (uint64_t)(uintptr_t)base};
+	export_out->size_bytes = size_bytes;
+}
+
+/** Explored: memory of this process alone, so that each schedule's process has its own copy of what it writes. */
+static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+{
+	const int rank = device->env.rank;
+	const size_t bytes = page_round(size_bytes) + sizeof(heap_tail_t), room = bytes + ALIGN;
+	unsigned char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
+				 room, rank, strerror(errno));
+	unsigned char *base = memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
+	device->mapped[rank] = memory;
+	device->mapped_bytes = room;
+	heap_describe(device, base, size_bytes, -1, export_out);
+	return tsr_exploration_add_heap(tsr_cpu_explored(device), rank, base, size_bytes);
+}
+
 static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
 {
+	if (tsr_cpu_explored(device))
+		return heap_create_explored(device, size_bytes, export_out);
 	int rank = device->env.rank;
 	size_t bytes = page_round(size_bytes) + sizeof(heap_tail_t);
 	void *base = NULL;
@@ -83,17 +115,9 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 		close(fd);
 		return status;
 	}
-	heap_tail_t *tail = tail_of(base, size_bytes);
-	memcpy(tail->magic, magic, sizeof magic);
-	tail->rank = (uint64_t)rank;
-	tail->process = (uint64_t)getpid();
-	tail->size_bytes = size_bytes;
-	device->env.base[rank] = base;
-	device->env.heap_bytes = size_bytes;
 	device->mapped[rank] = base;
 	device->mapped_bytes = bytes;
-	*export_out = (tsr_heap_export_t){.fd = fd, .process = (uint64_t)getpid(), .address = (uint64_t)(uintptr_t)base};
-	export_out->size_bytes = size_bytes;
+	heap_describe(device, base, size_bytes, fd, export_out);
 	return TSR_OK;
 }
 
@@ -156,22 +180,33 @@ static void heap_unmap(tsr_device_t *device)
 
 static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host, size_t size_bytes)
 {
-	(void)device;
-	memcpy(heap, host, size_bytes);
+	static const tsr_op_site_t site = {.call = "tsr_memcpy_to_heap"};
+	if (tsr_cpu_explored(device))
+		tsr_exploration_write(tsr_cpu_explored(device), &site, heap, host, size_bytes,
+				      &(tsr_rows_of_bytes_t){size_bytes, 1, size_bytes});
+	else
+		memcpy(heap, host, size_bytes);
 	return TSR_OK;
 }
 
 static tsr_status_t heap_read(tsr_device_t *device, void *host, const void *heap, size_t size_bytes)
 {
-	(void)device;
-	memcpy(host, heap, size_bytes);
+	static const tsr_op_site_t site = {.call = "tsr_memcpy_from_heap"};
+	if (tsr_cpu_explored(device))
+		tsr_exploration_read(tsr_cpu_explored(device), &site, host, size_bytes, heap,
+				     &(tsr_rows_of_bytes_t){size_bytes, 1, size_bytes});
+	else
+		memcpy(host, heap, size_bytes);
 	return TSR_OK;
 }
 
 static tsr_status_t heap_fill(tsr_device_t *device, void *heap, int byte, size_t size_bytes)
 {
-	(void)device;
-	memset(heap, byte, size_bytes);
+	static const tsr_op_site_t site = {.call = "tsr_memset_heap"};
+	if (tsr_cpu_explored(device))
+		tsr_exploration_fill(tsr_cpu_explored(device), &site, heap, byte, size_bytes);
+	else
+		memset(heap, byte, size_bytes);
 	return TSR_OK;
 }
 

@@ -27,8 +27,7 @@ static tsr_cpu_block_t *next_worker(tsr_device_t *device, int *index_out)
 	return block;
 }
 
-/** Runs one worker of one block. A world that has ended runs nothing more. */
-static void run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index)
+void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index)
 {
 	tsr_cpu_env_t *env = block->env;
 	tsr_cpu_launch_t *launch = block->launch;
@@ -76,7 +75,7 @@ static void *pool_thread(void *argument)
 	pthread_mutex_lock(&device->lock);
 	while ((block = next_worker(device, &index))) {
 		pthread_mutex_unlock(&device->lock);
-		run_worker(&thread->worker, block, index);
+		tsr_cpu_run_worker(&thread->worker, block, index);
 		pthread_mutex_lock(&device->lock);
 		worker_ended(device, block);
 	}
@@ -122,6 +121,8 @@ static tsr_status_t thread_add(tsr_device_t *device)
 
 tsr_status_t tsr_cpu_pool_grow(tsr_device_t *device)
 {
+	if (tsr_cpu_explored(device))
+		return TSR_OK; /* its workers are fibres */
 	long most = (long)device->props.resident_blocks * device->props.workers_per_block, needed = 0;
 	for (const tsr_device_stream_t *stream = device->streams; stream; stream = stream->next)
 		needed += stream->threads; /* a stream runs one launch at a time */

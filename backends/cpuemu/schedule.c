@@ -9,6 +9,7 @@
 
 void tsr_cpu_stream_push(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 {
+	tsr_cpu_explore_queued(stream, item);
 	*stream->tail = item;
 	stream->tail = &item->next;
 	stream->given++;
@@ -21,6 +22,7 @@ static void stream_pop(tsr_device_stream_t *stream)
 	if (!stream->head)
 		stream->tail = &stream->head;
 	stream->done++;
+	tsr_cpu_explore_passed(stream, item);
 	if (item->event)
 		tsr_cpu_event_unuse(item->event);
 	free(item);
@@ -43,8 +45,10 @@ static bool stream_step(tsr_device_stream_t *stream)
 		return false;
 	switch (item->kind) {
 	case TSR_CPU_ITEM_LAUNCH:
-		if (!item->submitted)
+		if (!item->submitted) {
+			tsr_cpu_explore_begins(stream, item);
 			unit_join(stream->device, item->launch->unit);
+		}
 		item->submitted = true;
 		return false; /* goes on when its last block has ended */
 	case TSR_CPU_ITEM_MARK:
@@ -72,6 +76,10 @@ static void block_begin(tsr_device_t *device, tsr_cpu_launch_t *launch)
 	atomic_store_explicit(&block->phase, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->sleepers, 0, memory_order_relaxed);
 	device->resident++;
+	if (tsr_cpu_explored(device)) {
+		tsr_cpu_explore_block(device, block);
+		return;
+	}
 	*device->ready_tail = block;
 	device->ready_tail = &block->next;
 	for (uint32_t i = 0; i < launch->kernel->workers; i++)
@@ -111,6 +119,7 @@ static void launch_ended(tsr_cpu_launch_t *launch)
 {
 	tsr_device_stream_t *stream = launch->stream;
 	tsr_cpu_unit_t *unit = launch->unit;
+	tsr_cpu_explore_launch_ended(launch);
 	tsr_cpu_launch_release(launch);
 	if (--unit->living == 0)
 		free(unit);

@@ -60,6 +60,8 @@ static void stream_destroy(tsr_device_stream_t *stream)
 			break;
 		}
 	pthread_mutex_unlock(&device->lock);
+	if (tsr_cpu_explored(device))
+		tsr_exploration_edge_drop(tsr_cpu_explored(device), stream->order);
 	free(stream);
 }
 
@@ -262,6 +264,11 @@ static tsr_status_t stream_sync(tsr_device_stream_t *stream)
 	tsr_device_t *device = stream->device;
 	pthread_mutex_lock(&device->lock);
 	uint64_t all = stream->given;
+	if (tsr_cpu_explored(device)) {
+		pthread_mutex_unlock(&device->lock);
+		tsr_cpu_explore_sync_stream(stream, all);
+		pthread_mutex_lock(&device->lock);
+	}
 	while (stream->done < all)
 		pthread_cond_wait(&device->changed, &device->lock);
 	tsr_cpu_failure_t failure = stream->failure;

@@ -14,6 +14,7 @@
 TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = {a, 1 + tsr_atomic_load(me, &a->sync->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE)};
+	tsr_slab(me, gas_slab(a));
 	return run;
 }
 

@@ -35,6 +35,12 @@ tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_
 /** The same for `size` ranks as threads of this process: makes them all; boots_out[r] is for rank r's thread. */
 tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots_out);
 
+/** The same for ranks that are fibres of an exploration: rounds are places where others may run, and order what they order. */
+tsr_status_t tsr_boot_fibres(struct tsr_exploration *exploration, int size, uint64_t deadline_ns, tsr_boot_t **boots_out);
+
+/** Whose fibre this rank is, or null. */
+struct tsr_exploration *tsr_boot_exploration(const tsr_boot_t *boot);
+
 /** Leaves. Not collective. A process that ends without it counts as lost. Null is nothing. */
 void tsr_boot_leave(tsr_boot_t *boot);
 

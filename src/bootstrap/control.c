@@ -11,6 +11,7 @@
 #include "src/base/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/explore/exploration.h"
 
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 {
@@ -48,6 +49,8 @@ static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, cons
 	/* release: partners are the acquires in tsr_boot_abort_status and tsr_boot_exit_code */
 	atomic_store_explicit(&control->words.aborted, 1, memory_order_release);
 	wake_everybody(control);
+	if (boot->exploration)
+		tsr_exploration_abort(boot->exploration, status, exit_code, sentence);
 }
 
 void tsr_boot_abort(tsr_boot_t *boot, tsr_status_t status, const char *sentence)

@@ -59,7 +59,8 @@ typedef struct tsr_control {
 		tsr_wait_record_t record;
 	} wait_records[TSR_WAIT_RECORDS];
 
-	_Atomic uint32_t users; /* ranks as threads: the last one unmaps */
+	_Atomic uint32_t users;           /* ranks as threads: the last one unmaps */
+	struct tsr_views_token *edges[2]; /* ranks as fibres: what all did before a round, by the round's parity as below */
 
 	/* Two slots a rank, by the parity of the round: who comes to round n+1 has read what was said in round n. */
 	tsr_control_slot_t slots[TSR_MAX_RANKS][2];
@@ -70,13 +71,14 @@ struct tsr_boot {
 	int rank, size;
 	bool in_threads;
 	uint64_t deadline_ns;
-	uint32_t round;             /* the last one this rank has come to */
-	bool may_spin;              /* there is a processor for every rank */
-	int control_fd;             /* keeps this rank's lock; -1 for threads */
-	int door_fd;                /* rank 0 listens; -1 where all have arrived */
-	int connected;              /* rank 0: ranks that have been let in, itself included */
-	char name[108];             /* the door's address */
-	int sockets[TSR_MAX_RANKS]; /* rank 0: to each rank; others: [0] to rank 0; -1: none */
+	uint32_t round;                      /* the last one this rank has come to */
+	bool may_spin;                       /* there is a processor for every rank */
+	struct tsr_exploration *exploration; /* null where ranks are threads or processes */
+	int control_fd;                      /* keeps this rank's lock; -1 for threads */
+	int door_fd;                         /* rank 0 listens; -1 where all have arrived */
+	int connected;                       /* rank 0: ranks that have been let in, itself included */
+	char name[108];                      /* the door's address */
+	int sockets[TSR_MAX_RANKS];          /* rank 0: to each rank; others: [0] to rank 0; -1: none */
 };
 
 /** A fresh member; the caller gives it a segment. Null where the host has no memory. */

@@ -8,6 +8,7 @@
 #include "src/base/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/explore/exploration.h"
 
 enum {
 	SPINS = 200,             /* some microseconds, where every rank has a processor */
@@ -38,6 +39,8 @@ static bool round_complete(const tsr_boot_t *boot)
 static void come_to_round(tsr_boot_t *boot)
 {
 	tsr_control_t *control = boot->control;
+	if (boot->exploration)
+		tsr_exploration_give(boot->exploration, control->edges[boot->round & 1]);
 	/* relaxed: for reports alone */
 	atomic_store_explicit(&control->member[boot->rank].posted, boot->round, memory_order_relaxed);
 	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them on with `round`.
@@ -48,6 +51,10 @@ static void come_to_round(tsr_boot_t *boot)
 	/* release: partner is the acquire in round_complete */
 	atomic_store_explicit(&control->round, boot->round, memory_order_release);
 	tsr_futex_wake_all(&control->round);
+	if (boot->exploration) {
+		tsr_exploration_changed(boot->exploration, -1);
+		tsr_exploration_settle(boot->exploration);
+	}
 }
 
 /** A short wait for ranks that are on their way. */
@@ -66,8 +73,32 @@ static bool wait_awake(const tsr_boot_t *boot)
 	return round_complete(boot);
 }
 
+static bool meeting_over(void *ctx)
+{
+	return round_complete(ctx);
+}
+
+static bool meeting_lacks(void *ctx, int rank)
+{
+	const tsr_boot_t *boot = ctx;
+	/* relaxed: ranks are fibres of one thread */
+	return (int32_t)(atomic_load_explicit(&boot->control->member[rank].posted, memory_order_relaxed) - boot->round) < 0;
+}
+
+/** The others run meanwhile. What all did before the round happens before what follows it. */
+static tsr_status_t await_explored(tsr_boot_t *boot, const char *call)
+{
+	const tsr_host_wait_t wait = {
+		.over = meeting_over, .ctx = boot, .what = TSR_HOST_WAIT_ROUND, .call = call, .lacks = meeting_lacks};
+	tsr_exploration_wait(boot->exploration, &wait);
+	tsr_exploration_take(boot->exploration, boot->control->edges[boot->round & 1]);
+	return TSR_OK;
+}
+
 static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
 {
+	if (boot->exploration)
+		return await_explored(boot, call);
 	if (wait_awake(boot))
 		return TSR_OK;
 	uint64_t checked_ns = tsr_now_ns();
@@ -123,6 +154,8 @@ static tsr_status_t compare(tsr_boot_t *boot)
 		snprintf(sentence, sizeof sentence, format, r, theirs, ours);
 		if (!same_call)
 			return tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
+		if (boot->exploration)
+			tsr_exploration_mismatch(boot->exploration, first->call, sentence);
 		return tsr_error(TSR_ERR_MISMATCH, "%s", sentence);
 	}
 	return TSR_OK;
@@ -199,6 +232,8 @@ void tsr_boot_quiesce(tsr_boot_t *boot)
 {
 	if (!boot->in_threads)
 		return;
+	if (boot->exploration)
+		return; /* fibres abandon what is still running */
 	tsr_control_member_t *member = boot->control->member;
 	/* release: partner is the acquire below; this rank's accesses to the others' memory are over */
 	atomic_store_explicit(&member[boot->rank].quiet, 1, memory_order_release);

@@ -134,6 +134,8 @@ int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_
 	plan_t plan;
 	if (make_plan(launcher, &plan) != TSR_OK)
 		return tsr_fail(NULL);
+	if (plan.options.check != NULL)
+		return tsr_program_explore(&plan.options, plan.ranks, argc, argv, entry);
 	if (plan.threads)
 		return tsr_program_run_threads(&plan.options, plan.ranks, argc, argv, entry);
 	const task_t task = {.argc = argc, .argv = argv, .entry = entry, .failures_fd = -1};

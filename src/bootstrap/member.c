@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/explore/exploration.h"
 
 static int processors(void)
 {
@@ -63,6 +64,21 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 	atomic_store_explicit(&control->users, (uint32_t)size, memory_order_relaxed);
 	memcpy(boots_out, boots, (size_t)size * sizeof *boots);
 	return TSR_OK;
+}
+
+tsr_status_t tsr_boot_fibres(tsr_exploration_t *exploration, int size, uint64_t deadline_ns, tsr_boot_t **boots_out)
+{
+	tsr_status_t status = tsr_boot_threads(size, deadline_ns, boots_out);
+	for (int parity = 0; status == TSR_OK && parity < 2; parity++)
+		status = tsr_exploration_edge(exploration, &boots_out[0]->control->edges[parity]);
+	for (int r = 0; status == TSR_OK && r < size; r++)
+		boots_out[r]->exploration = exploration;
+	return status;
+}
+
+struct tsr_exploration *tsr_boot_exploration(const tsr_boot_t *boot)
+{
+	return boot->exploration;
 }
 
 /**

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
+#include "src/explore/exploration.h"
 #include "src/heap/allocator.h"
 
 /* Room for what ranks compare of a call: numbers and a name. Of a longer name the begin is compared; the allocation keeps all of
@@ -78,8 +79,18 @@ static tsr_status_t fill_here(tsr_world_t *world, const tsr_heap_request_t *requ
 {
 	if (request->fill)
 		return request->fill(world, (TSR_HEAP void *)memory, request->fill_ctx);
+	if (world->host.exploration)
+		return TSR_OK; /* who reads what nobody has written is told so */
 	size_t size_bytes = request->size_bytes < TSR_HEAP_POISON_BYTES ? request->size_bytes : TSR_HEAP_POISON_BYTES;
 	return world->backend->heap->fill(world->device, memory, TSR_HEAP_POISON, size_bytes);
+}
+
+/** Explored: whose memory this is from now on; what a fill did not write is nobody's. */
+static tsr_status_t note_taken(tsr_world_t *world, const tsr_heap_request_t *request, size_t offset)
+{
+	if (!world->host.exploration)
+		return TSR_OK;
+	return tsr_exploration_allocated(world->host.exploration, world->rank, offset, request->size_bytes, request->name);
 }
 
 /*
@@ -93,6 +104,8 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 	const bool taken = mine == TSR_OK;
 	char *memory = (char *)world->heap_bases[world->rank] + offset;
 	if (taken)
+		mine = note_taken(world, request, offset);
+	if (taken && mine == TSR_OK)
 		mine = fill_here(world, request, memory);
 
 	tsr_status_t status = agree(world, request->call, request->arguments, mine);
@@ -158,6 +171,8 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	tsr_status_t status = agree(world, call, arguments, mine);
 	if (status != TSR_OK || !pointer)
 		return status;
+	if (world->host.exploration)
+		tsr_exploration_freed(world->host.exploration, world->rank, offset);
 	return release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
 }
 

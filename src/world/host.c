@@ -51,6 +51,7 @@ void tsr_world_make_host(tsr_world_t *world)
 		.size = world->size,
 		.deadline_ns = world->options.deadline_ns,
 		.words = tsr_boot_words(world->boot),
+		.exploration = tsr_boot_exploration(world->boot),
 		.abort_world = abort_world,
 		.keep_wait_record = keep_wait_record,
 		.lost_rank = lost_rank,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/explore/exploration.h"
 #include "src/world/host.h"
 #include "src/world/program.h"
 
@@ -96,30 +97,60 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 		pthread_join(ranks[r].thread, NULL);
 }
 
-int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+static int rank_fibre_main(void *ranks, int rank)
+{
+	rank_thread_t *self = (rank_thread_t *)ranks + rank;
+	return run_rank(self->boot, self->program->options, self->program->argc, self->argv, self->program->entry);
+}
+
+/** Memberships, and what they are members of where ranks are fibres. */
+static tsr_status_t make_boots(const tsr_options_t *options, int size, bool fibres, tsr_exploration_t **exploration,
+			       tsr_boot_t **boots)
+{
+	if (!fibres)
+		return tsr_boot_threads(size, options->deadline_ns, boots);
+	tsr_status_t status = tsr_exploration_create(options->check, size, exploration);
+	return status == TSR_OK ? tsr_boot_fibres(*exploration, size, options->deadline_ns, boots) : status;
+}
+
+/** All ranks in this process. */
+static int run_ranks(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry, bool fibres)
 {
 	program_t program = {.options = options, .argc = argc, .argv = argv, .entry = entry};
 	const size_t array = (size_t)argc + 1;
 	rank_thread_t *ranks = calloc((size_t)size, sizeof *ranks);
 	char **arrays = calloc((size_t)size * array, sizeof *arrays);
+	tsr_exploration_t *exploration = NULL;
 	tsr_boot_t *boots[TSR_MAX_RANKS];
 	tsr_status_t status = TSR_OK;
 	if (ranks == NULL || arrays == NULL)
-		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks as threads", size);
+		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks in one process", size);
 	if (status == TSR_OK)
-		status = tsr_boot_threads(size, options->deadline_ns, boots);
-	if (status != TSR_OK) {
-		program.first_code = report(NULL);
-	} else {
-		for (int r = 0; r < size; r++) {
-			memcpy(arrays + (size_t)r * array, argv, (size_t)argc * sizeof *argv);
-			ranks[r] = (rank_thread_t){.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
-		}
-		run_threads(&program, ranks, size);
+		status = make_boots(options, size, fibres, &exploration, boots);
+	for (int r = 0; status == TSR_OK && r < size; r++) {
+		memcpy(arrays + (size_t)r * array, argv, (size_t)argc * sizeof *argv);
+		ranks[r] = (rank_thread_t){.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
 	}
+	if (status != TSR_OK)
+		program.first_code = report(NULL);
+	else if (fibres)
+		program.first_code = tsr_exploration_run(exploration, rank_fibre_main, ranks);
+	else
+		run_threads(&program, ranks, size);
+	tsr_exploration_destroy(exploration);
 	free(arrays);
 	free(ranks);
 	return program.first_code;
+}
+
+int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+{
+	return run_ranks(options, size, argc, argv, entry, false);
+}
+
+int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+{
+	return run_ranks(options, size, argc, argv, entry, true);
 }
 
 int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
@@ -127,7 +158,14 @@ int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
 	tsr_options_t options;
 	tsr_job_t job;
 	tsr_boot_t *boot;
-	if (tsr_options_read(&options) != TSR_OK || tsr_job_detect(&job) != TSR_OK)
+	int explored;
+	if (tsr_options_read(&options) != TSR_OK)
+		return report(NULL);
+	if (options.check != NULL) /* the program is no part of a job: all ranks are here */
+		return tsr_exploration_ranks(options.check, &explored) == TSR_OK
+			       ? tsr_program_explore(&options, explored, argc, argv, entry)
+			       : report(NULL);
+	if (tsr_job_detect(&job) != TSR_OK)
 		return report(NULL);
 	if (options.threads)
 		return tsr_program_run_threads(&options, job.size, argc, argv, entry);

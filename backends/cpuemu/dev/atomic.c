@@ -1,5 +1,6 @@
 /* Atomics: the typed functions behind the macros, over the bits of the memory layer. */
 #include "cpuemu/dev/bell.h"
+#include "cpuemu/dev/explored.h"
 
 static bool releases(int order)
 {
@@ -22,6 +23,13 @@ typedef struct atomic_call {
 	int peer, order, failure, scope;
 } atomic_call_t;
 
+static uint64_t explore(const tsr_mem_t *mem, const atomic_call_t *call)
+{
+	const tsr_explored_atomic_t atomic = {call->kind,  call->op,      call->bits, call->desired,
+					      call->order, call->failure, call->scope};
+	return tsr_explored_atomic(mem, &atomic);
+}
+
 static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
 {
 	tsr_mem_t mem;
@@ -30,6 +38,8 @@ static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
 	uint64_t old;
 	if (!tsr_mem_reach(coop, op_names[call->op], call->p, bytes, bytes, call->peer, access, &mem))
 		return 0;
+	if (mem.explored)
+		return explore(&mem, call);
 	if (call->op == TSR_CPU_CAS)
 		old = tsr_mem_cas(&mem, call->kind, call->bits, call->desired, call->order, call->failure, call->scope);
 	else
@@ -110,6 +120,10 @@ static void machine_fence(int order)
 
 void tsr_cpu_fence(int order, int scope)
 {
+	if (tsr_explored_here()) {
+		tsr_exploration_fence(tsr_explored_here(), tsr_explored_order(order), tsr_explored_scope(scope));
+		return;
+	}
 	tsr_scoped_fence(order, scope);
 	machine_fence(order);
 }
@@ -119,6 +133,8 @@ void tsr_flush(tsr_coop_t *coop, int peer)
 	if ((unsigned)peer >= (unsigned)tsr_size(coop))
 		tsr_cpu_misuse(coop, __func__, "ranks begin at 0 and end before the size of the world",
 			       "of rank %d of a world of %d", peer, tsr_size(coop));
+	else if (tsr_cpu_exploration(coop))
+		tsr_exploration_flush(tsr_cpu_exploration(coop));
 	else /* nothing of mine is still in a store buffer; orders nothing for others, so it has no partner */
 		machine_fence(TSR_SEQ_CST);
 }

@@ -1,4 +1,5 @@
 /* Who calls, and the meeting of a block's workers. */
+#include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/wait.h"
 
 int tsr_rank(const tsr_coop_t *coop)
@@ -78,6 +79,10 @@ bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 	tsr_cpu_block_t *block = coop->block;
 	if (coop->count == 1)
 		return true;
+	if (tsr_cpu_exploration(coop)) {
+		tsr_explored_meet(coop, call);
+		return true;
+	}
 	meeting_t meeting = {block, atomic_load_explicit(&block->phase, memory_order_relaxed)};
 	/* Acquire and release: each arrival hands on what came before it, the last one opens the phase with all of it. Partner:
 	 * itself on the other workers. Litmus: MP.rmw.sameGPU-aa. */
@@ -128,6 +133,6 @@ void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
 		tsr_cpu_misuse(block, __func__, "all workers clear it together, with the block", "by one worker");
 	else if (first < last && tsr_mem_reach(block, __func__, (unsigned char *)shared + first, (size_t)(last - first), 1,
 					       tsr_rank(block), TSR_MEM_WRITE, &mem))
-		tsr_mem_clear(mem.at, (size_t)(last - first));
+		tsr_mem_clear(&mem, mem.at, (size_t)(last - first));
 	tsr_cpu_meet(block, __func__);
 }

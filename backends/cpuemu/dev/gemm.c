@@ -53,7 +53,7 @@ static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_vi
 	if (!tsr_mem_reach_view(l->coop, call, part, rank, TSR_MEM_READ, &mem))
 		return false;
 	for (int64_t row = 0; row < part.rows; row++)
-		tsr_mem_read_row(l->acc->held, panel + (size_t)(row * part.cols) * wide, part.dtype,
+		tsr_mem_read_row(&mem, l->acc->held, panel + (size_t)(row * part.cols) * wide, part.dtype,
 				 mem.at + (size_t)(row * part.ld) * element, (size_t)part.cols);
 	l->coop->worker->record.operand_bytes += (uint64_t)(part.rows * part.cols) * element;
 	return true;
@@ -140,10 +140,13 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 	tsr_frag_t *acc = tsr_cpu_frag_take(coop, tile, TSR_CPU_FRAG_C);
 	for (int64_t task = tasks.first; task < tasks.end && !tsr_cpu_aborted(coop); task += tasks.step) {
 		tsr_pos_t at = order(task, ctx);
+		coop->worker->tiled = true;
+		coop->worker->tile = at;
 		tsr_cpu_at(coop, file, line);
 		tsr_frag_zero(coop, acc);
 		mainloop(coop, "tsr_gemm", acc, a, b, at, 0, a.cols, gate, ctx);
 		epilogue(coop, acc, at, ctx);
 	}
+	coop->worker->tiled = false;
 	tsr_cpu_frag_drop(&acc);
 }

@@ -1,24 +1,45 @@
 /* The memory layer's accesses. */
 #include "cpuemu/dev/memory.h"
 
-void tsr_mem_read(void *private_to, const unsigned char *from, size_t bytes)
+#include "cpuemu/dev/explored.h"
+
+void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
 {
-	memcpy(private_to, from, bytes);
+	if (mem->explored)
+		tsr_explored_read(mem, private_to, from, bytes);
+	else
+		memcpy(private_to, from, bytes);
 }
 
-void tsr_mem_write(unsigned char *to, const void *private_from, size_t bytes)
+void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes)
 {
-	memcpy(to, private_from, bytes);
+	if (mem->explored)
+		tsr_explored_write(mem, to, private_from, bytes);
+	else
+		memcpy(to, private_from, bytes);
 }
 
-void tsr_mem_copy(unsigned char *to, const unsigned char *from, size_t bytes)
+void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
+		  size_t bytes, size_t rows)
 {
-	memmove(to, from, bytes);
+	if (mem->explored) {
+		tsr_explored_copy(mem, to, to_pitch, from, from_pitch, bytes, rows);
+		return;
+	}
+	if (to_pitch == bytes && from_pitch == bytes) {
+		memmove(to, from, rows * bytes);
+		return;
+	}
+	for (size_t i = 0; i < rows; i++)
+		memmove(to + i * to_pitch, from + i * from_pitch, bytes);
 }
 
-void tsr_mem_clear(unsigned char *to, size_t bytes)
+void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 {
-	memset(to, 0, bytes);
+	if (mem->explored)
+		tsr_explored_clear(mem, to, bytes);
+	else
+		memset(to, 0, bytes);
 }
 
 /*
@@ -65,89 +86,89 @@ static int at_least(int order, int failure)
 #define XOR(order_) __atomic_fetch_xor(at, bits, order_)
 
 /* The accesses of one width. Orders that an operation cannot have were refused by the port's macros. */
-#define DEFINE_WIDTH(name_, bits_t_)                                                                                 \
-	static bits_t_ name_##_load(const bits_t_ *at, int order)                                                    \
-	{                                                                                                            \
-		if (order == TSR_RELAXED)                                                                            \
-			return LOAD(__ATOMIC_RELAXED);                                                               \
-		return order == TSR_ACQUIRE ? LOAD(__ATOMIC_ACQUIRE) : LOAD(__ATOMIC_SEQ_CST);                       \
-	}                                                                                                            \
-	static void name_##_store(bits_t_ *at, bits_t_ bits, int order)                                              \
-	{                                                                                                            \
-		if (order == TSR_RELAXED)                                                                            \
-			__atomic_store_n(at, bits, __ATOMIC_RELAXED);                                                \
-		else if (order == TSR_RELEASE)                                                                       \
-			__atomic_store_n(at, bits, __ATOMIC_RELEASE);                                                \
-		else                                                                                                 \
-			__atomic_store_n(at, bits, __ATOMIC_SEQ_CST);                                                \
-	}                                                                                                            \
-	static bits_t_ name_##_xchg(bits_t_ *at, bits_t_ bits, int order)                                            \
-	{                                                                                                            \
-		BY_ORDER(order, XCHG)                                                                                \
-	}                                                                                                            \
-	static bits_t_ name_##_add(bits_t_ *at, bits_t_ bits, int order)                                             \
-	{                                                                                                            \
-		BY_ORDER(order, ADD)                                                                                 \
-	}                                                                                                            \
-	static bits_t_ name_##_and(bits_t_ *at, bits_t_ bits, int order)                                             \
-	{                                                                                                            \
-		BY_ORDER(order, AND)                                                                                 \
-	}                                                                                                            \
-	static bits_t_ name_##_or(bits_t_ *at, bits_t_ bits, int order)                                              \
-	{                                                                                                            \
-		BY_ORDER(order, OR)                                                                                  \
-	}                                                                                                            \
-	static bits_t_ name_##_xor(bits_t_ *at, bits_t_ bits, int order)                                             \
-	{                                                                                                            \
-		BY_ORDER(order, XOR)                                                                                 \
-	}                                                                                                            \
-	static bits_t_ name_##_cas(bits_t_ *at, bits_t_ expected, bits_t_ desired, int order, int failure)           \
-	{                                                                                                            \
-		switch (PAIR(at_least(order, failure), failure)) {                                                   \
-			CAS_CASE(__ATOMIC_RELAXED, __ATOMIC_RELAXED);                                                \
-			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_RELAXED);                                                \
-			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);                                                \
-			CAS_CASE(__ATOMIC_RELEASE, __ATOMIC_RELAXED);                                                \
-			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);                                                \
-			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                                                \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);                                                \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);                                                \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                \
-		}                                                                                                    \
-		return expected;                                                                                     \
-	}                                                                                                            \
-	/* What the processor has no instruction for: a loop, relaxed until it succeeds. */                          \
-	static bits_t_ name_##_loop(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)   \
-	{                                                                                                            \
-		bits_t_ old = LOAD(__ATOMIC_RELAXED), found;                                                         \
-		for (;; old = found) {                                                                               \
-			found = name_##_cas(at, old, (bits_t_)combine(kind, op, old, bits), order, TSR_RELAXED);     \
-			if (found == old)                                                                            \
-				return old;                                                                          \
-		}                                                                                                    \
-	}                                                                                                            \
-	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order) \
-	{                                                                                                            \
-		bool real = kind == TSR_MEM_F32 || kind == TSR_MEM_F64;                                              \
-		switch (op) {                                                                                        \
-		case TSR_CPU_LOAD:                                                                                   \
-			return name_##_load(at, order);                                                              \
-		case TSR_CPU_STORE:                                                                                  \
-			name_##_store(at, bits, order);                                                              \
-			return 0;                                                                                    \
-		case TSR_CPU_XCHG:                                                                                   \
-			return name_##_xchg(at, bits, order);                                                        \
-		case TSR_CPU_ADD:                                                                                    \
-			return real ? name_##_loop(at, kind, op, bits, order) : name_##_add(at, bits, order);        \
-		case TSR_CPU_AND:                                                                                    \
-			return name_##_and(at, bits, order);                                                         \
-		case TSR_CPU_OR:                                                                                     \
-			return name_##_or(at, bits, order);                                                          \
-		case TSR_CPU_XOR:                                                                                    \
-			return name_##_xor(at, bits, order);                                                         \
-		default:                                                                                             \
-			return name_##_loop(at, kind, op, bits, order);                                              \
-		}                                                                                                    \
+#define DEFINE_WIDTH(name_, bits_t_)                                                                                     \
+	static bits_t_ name_##_load(const bits_t_ *at, int order)                                                        \
+	{                                                                                                                \
+		if (order == TSR_RELAXED)                                                                                \
+			return LOAD(__ATOMIC_RELAXED);                                                                   \
+		return order == TSR_ACQUIRE ? LOAD(__ATOMIC_ACQUIRE) : LOAD(__ATOMIC_SEQ_CST);                           \
+	}                                                                                                                \
+	static void name_##_store(bits_t_ *at, bits_t_ bits, int order)                                                  \
+	{                                                                                                                \
+		if (order == TSR_RELAXED)                                                                                \
+			__atomic_store_n(at, bits, __ATOMIC_RELAXED);                                                    \
+		else if (order == TSR_RELEASE)                                                                           \
+			__atomic_store_n(at, bits, __ATOMIC_RELEASE);                                                    \
+		else                                                                                                     \
+			__atomic_store_n(at, bits, __ATOMIC_SEQ_CST);                                                    \
+	}                                                                                                                \
+	static bits_t_ name_##_xchg(bits_t_ *at, bits_t_ bits, int order)                                                \
+	{                                                                                                                \
+		BY_ORDER(order, XCHG)                                                                                    \
+	}                                                                                                                \
+	static bits_t_ name_##_add(bits_t_ *at, bits_t_ bits, int order)                                                 \
+	{                                                                                                                \
+		BY_ORDER(order, ADD)                                                                                     \
+	}                                                                                                                \
+	static bits_t_ name_##_and(bits_t_ *at, bits_t_ bits, int order)                                                 \
+	{                                                                                                                \
+		BY_ORDER(order, AND)                                                                                     \
+	}                                                                                                                \
+	static bits_t_ name_##_or(bits_t_ *at, bits_t_ bits, int order)                                                  \
+	{                                                                                                                \
+		BY_ORDER(order, OR)                                                                                      \
+	}                                                                                                                \
+	static bits_t_ name_##_xor(bits_t_ *at, bits_t_ bits, int order)                                                 \
+	{                                                                                                                \
+		BY_ORDER(order, XOR)                                                                                     \
+	}                                                                                                                \
+	static bits_t_ name_##_cas(bits_t_ *at, bits_t_ expected, bits_t_ desired, int order, int failure)               \
+	{                                                                                                                \
+		switch (PAIR(at_least(order, failure), failure)) {                                                       \
+			CAS_CASE(__ATOMIC_RELAXED, __ATOMIC_RELAXED);                                                    \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_RELAXED);                                                    \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);                                                    \
+			CAS_CASE(__ATOMIC_RELEASE, __ATOMIC_RELAXED);                                                    \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);                                                    \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                                                    \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);                                                    \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);                                                    \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                    \
+		}                                                                                                        \
+		return expected;                                                                                         \
+	}                                                                                                                \
+	/* What the processor has no instruction for: a loop, relaxed until it succeeds. */                              \
+	static bits_t_ name_##_loop(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)       \
+	{                                                                                                                \
+		bits_t_ old = LOAD(__ATOMIC_RELAXED), found;                                                             \
+		for (;; old = found) {                                                                                   \
+			found = name_##_cas(at, old, (bits_t_)tsr_mem_combine(kind, op, old, bits), order, TSR_RELAXED); \
+			if (found == old)                                                                                \
+				return old;                                                                              \
+		}                                                                                                        \
+	}                                                                                                                \
+	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)     \
+	{                                                                                                                \
+		bool real = kind == TSR_MEM_F32 || kind == TSR_MEM_F64;                                                  \
+		switch (op) {                                                                                            \
+		case TSR_CPU_LOAD:                                                                                       \
+			return name_##_load(at, order);                                                                  \
+		case TSR_CPU_STORE:                                                                                      \
+			name_##_store(at, bits, order);                                                                  \
+			return 0;                                                                                        \
+		case TSR_CPU_XCHG:                                                                                       \
+			return name_##_xchg(at, bits, order);                                                            \
+		case TSR_CPU_ADD:                                                                                        \
+			return real ? name_##_loop(at, kind, op, bits, order) : name_##_add(at, bits, order);            \
+		case TSR_CPU_AND:                                                                                        \
+			return name_##_and(at, bits, order);                                                             \
+		case TSR_CPU_OR:                                                                                         \
+			return name_##_or(at, bits, order);                                                              \
+		case TSR_CPU_XOR:                                                                                        \
+			return name_##_xor(at, bits, order);                                                             \
+		default:                                                                                                 \
+			return name_##_loop(at, kind, op, bits, order);                                                  \
+		}                                                                                                        \
 	}
 
 #define COMBINE(type_)                                                                                 \
@@ -159,8 +180,7 @@ static int at_least(int order, int failure)
 		memcpy(&result, &z, sizeof z);                                                         \
 	} while (0)
 
-/** The new bits of an addition of floats, a minimum or a maximum. Integer additions never come here: they may not overflow. */
-static uint64_t combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits)
+uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits)
 {
 	uint64_t result = 0;
 	switch (kind) {

@@ -13,9 +13,18 @@ typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
 /** Checked memory: `at` is where this process sees it. */
 typedef struct tsr_mem {
 	unsigned char *at;
-	int rank;    /* whose heap; my rank for shared memory */
-	bool shared; /* the block's shared memory */
+	int rank;             /* whose heap; my rank for shared memory */
+	bool shared;          /* the block's shared memory */
+	tsr_coop_t *explored; /* null, or who reaches it, where blocks are explored */
+	const char *call;     /* likewise: by which call */
 } tsr_mem_t;
+
+/** Notes who reaches it, for the exploration. */
+static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *mem)
+{
+	mem->explored = coop->block->env->host->exploration ? coop : NULL;
+	mem->call = call;
+}
 
 /* The rare half of tsr_mem_reach: shared memory, or the sentence that says what is wrong. */
 bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align, int peer,
@@ -33,7 +42,8 @@ static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_H
 	if ((unsigned)peer >= (unsigned)env->size || offset >= env->heap_bytes || bytes > env->heap_bytes - offset ||
 	    offset % align != 0 || (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
 		return tsr_mem_reach_slow(coop, call, pointer, bytes, align, peer, access, mem);
-	*mem = (tsr_mem_t){env->base[peer] + offset, peer, false};
+	*mem = (tsr_mem_t){.at = env->base[peer] + offset, .rank = peer};
+	tsr_mem_note(coop, call, mem);
 	return true;
 }
 
@@ -49,15 +59,21 @@ void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t acce
  * Functions, not inline: where the compiler knows a bound of the size it copies with instructions of its own, and ThreadSanitizer,
  * which watches the calls of memcpy, sees nothing.
  */
-void tsr_mem_read(void *private_to, const unsigned char *from, size_t bytes);
-void tsr_mem_write(unsigned char *to, const void *private_from, size_t bytes);
-void tsr_mem_copy(unsigned char *to, const unsigned char *from, size_t bytes); /* may overlap: a tile put onto itself */
-void tsr_mem_clear(unsigned char *to, size_t bytes);
+void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes);
+void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
+void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
+
+/** Rows of `bytes` bytes, the pitches apart. They may overlap: a tile put onto itself. */
+void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
+		  size_t bytes, size_t rows);
 
 /* ------------------------------------------------------------------ ordered accesses */
 
 /** The kinds that an atomic's bits stand for. */
 typedef enum tsr_mem_kind { TSR_MEM_U32, TSR_MEM_I32, TSR_MEM_U64, TSR_MEM_I64, TSR_MEM_F32, TSR_MEM_F64 } tsr_mem_kind_t;
+
+/** The new bits of an addition of floats, a minimum or a maximum. Integer additions never come here: they may not overflow. */
+uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits);
 
 /** Any atomic but compare-and-swap, on the bits of a value; returns the old bits (store: 0). */
 uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/memory.h"
 #include "src/base/clock.h"
 
@@ -13,6 +14,10 @@ bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const 
 	va_start(arguments, what);
 	vsnprintf(detail, sizeof detail, what, arguments);
 	va_end(arguments);
+	if (tsr_cpu_exploration(coop)) {
+		snprintf(sentence, sizeof sentence, "%s; %s", detail, cure);
+		tsr_explored_misuse(coop, call, sentence);
+	}
 	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of rank %d: %s %s at %s:%d; %s", block->kernel->name,
 		 block->index, coop->worker->index, block->env->rank, call, detail, coop->file, coop->line, cure);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_KERNEL, sentence);
@@ -42,7 +47,9 @@ bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 		if (peer != env->rank)
 			return tsr_cpu_misuse(coop, call, "shared memory belongs to one block: name the own rank, or use the heap",
 					      "of shared memory to rank %d", peer);
-		*mem = (tsr_mem_t){coop->block->shared + (at - (uintptr_t)coop->block->shared), env->rank, true};
+		*mem = (tsr_mem_t){
+			.at = coop->block->shared + (at - (uintptr_t)coop->block->shared), .rank = env->rank, .shared = true};
+		tsr_mem_note(coop, call, mem);
 		return true;
 	}
 	if (offset < env->heap_bytes)

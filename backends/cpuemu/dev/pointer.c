@@ -1,5 +1,5 @@
 /* Pointer family: bytes and matrices between memories. */
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/explored.h"
 
 /** One side of a transfer. */
 typedef struct side {
@@ -28,7 +28,7 @@ static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t sr
 		return;
 	tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
-	tsr_mem_copy(to.at + first, from.at + first, last - first);
+	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first, 1);
 }
 
 void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
@@ -69,12 +69,7 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, rows * row);
 	to.at += (size_t)first * to_step;
 	from.at += (size_t)first * from_step;
-	if (to_step == row && from_step == row) {
-		tsr_mem_copy(to.at, from.at, rows * row);
-		return;
-	}
-	for (size_t i = 0; i < rows; i++)
-		tsr_mem_copy(to.at + i * to_step, from.at + i * from_step, row);
+	tsr_mem_copy(&to, to.at, to_step, from.at, from_step, row, rows);
 }
 
 void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
@@ -90,4 +85,13 @@ void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
 void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
 {
 	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer);
+}
+
+void tsr_slab(tsr_coop_t *coop, tsr_view_t slab)
+{
+	tsr_mem_t mem;
+	if (slab.rows < 1 || slab.cols < 1) /* a rank that has no part */
+		return;
+	if (tsr_mem_reach_view(coop, __func__, slab, tsr_rank(coop), TSR_MEM_READ, &mem) && mem.explored)
+		tsr_explored_slab(&mem, &slab);
 }

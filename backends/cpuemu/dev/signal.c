@@ -1,4 +1,5 @@
 /* Signals and waits. */
+#include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/wait.h"
 
 /* ------------------------------------------------------------------ raising flags */
@@ -10,6 +11,10 @@ static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *fl
 	tsr_mem_t mem;
 	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer, TSR_MEM_WRITE, &mem))
 		return;
+	if (mem.explored) {
+		tsr_explored_raise(&mem, value, op, scope);
+		return;
+	}
 	tsr_mem_raise(mem.at, value, op, scope);
 	tsr_bell_ring(coop->block->env, &mem);
 }
@@ -181,6 +186,8 @@ static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t
 			       tsr_size(coop));
 		return TSR_WAIT_ABORTED;
 	}
+	if (w.flags.explored)
+		return tsr_explored_wait(&w.flags, count, start, value, scope, from, ends_world, which_out);
 	int how = flag_look(&w) ? TSR_WAIT_OK : flag_wait_slow(&w, from, deadline_ns, ends_world);
 	*which_out = w.which;
 	return how;
@@ -245,6 +252,16 @@ int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, in
 
 /* ------------------------------------------------------------------ the ranks' barrier */
 
+/** The epoch's own accesses, relaxed: only this rank's users of the barrier touch it, one after the other. */
+static uint64_t access_epoch(const tsr_mem_t *epoch, enum tsr_cpu_op op, uint64_t value)
+{
+	const tsr_explored_atomic_t atomic = {
+		.kind = TSR_MEM_U64, .op = op, .bits = value, .order = TSR_RELAXED, .scope = TSR_SCOPE_DEVICE};
+	if (epoch->explored)
+		return tsr_explored_atomic(epoch, &atomic);
+	return tsr_mem_atomic(epoch, TSR_MEM_U64, op, value, TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
 /** By the coop's first thread: tells all, waits for all, advances the epoch. */
 static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
 {
@@ -252,8 +269,7 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 	tsr_mem_t epoch;
 	if (!tsr_mem_reach(coop, call, state, sizeof(tsr_barrier_state_t), sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
 		return TSR_WAIT_ABORTED;
-	/* Relaxed: only this rank's users of the barrier touch the epoch, one after the other. */
-	uint64_t next = tsr_mem_poll(epoch.at) + 1;
+	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
 	for (int i = 0; i < tsr_size(coop); i++)
 		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 	for (int i = 1; i < tsr_size(coop); i++) {
@@ -263,7 +279,7 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 		if (how != TSR_WAIT_OK)
 			return how;
 	}
-	(void)tsr_mem_atomic(&epoch, TSR_MEM_U64, TSR_CPU_STORE, next, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	(void)access_epoch(&epoch, TSR_CPU_STORE, next);
 	return TSR_WAIT_OK;
 }
 

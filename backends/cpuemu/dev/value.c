@@ -3,33 +3,33 @@
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 
-void tsr_mem_read_row(int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
+void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
 	if (dtype == held_dtype) {
-		tsr_mem_read(held, from, count * element);
+		tsr_mem_read(mem, held, from, count * element);
 		return;
 	}
 	for (size_t i = 0; i < count; i += STAGE) {
 		size_t n = count - i < STAGE ? count - i : STAGE;
-		tsr_mem_read(stage, from + i * element, n * element);
+		tsr_mem_read(mem, stage, from + i * element, n * element);
 		tsr_row_widen(held_dtype, (unsigned char *)held + i * wide, dtype, stage, n);
 	}
 }
 
-void tsr_mem_write_row(int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count)
+void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
 	if (dtype == held_dtype) {
-		tsr_mem_write(to, held, count * element);
+		tsr_mem_write(mem, to, held, count * element);
 		return;
 	}
 	for (size_t i = 0; i < count; i += STAGE) {
 		size_t n = count - i < STAGE ? count - i : STAGE;
 		tsr_row_narrow(dtype, stage, held_dtype, (const unsigned char *)held + i * wide, n);
-		tsr_mem_write(to + i * element, stage, n * element);
+		tsr_mem_write(mem, to + i * element, stage, n * element);
 	}
 }
 
@@ -132,8 +132,8 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 			fill_row(frag, row, mask.other);
 		for (int64_t end, col = patch.col0; inside && col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_read_row(frag->held, tsr_frag_at(frag, row, col), view.dtype, patch_at(&patch, row, col),
-					 (size_t)(end - col));
+			tsr_mem_read_row(&patch.mem, frag->held, tsr_frag_at(frag, row, col), view.dtype,
+					 patch_at(&patch, row, col), (size_t)(end - col));
 			elements += (uint64_t)(end - col);
 		}
 		tsr_frag_settle(frag, row);
@@ -171,8 +171,8 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_write_row(view.dtype, patch_at(&patch, row, col), frag->held, tsr_frag_at(frag, row, col),
-					  (size_t)(end - col));
+			tsr_mem_write_row(&patch.mem, view.dtype, patch_at(&patch, row, col), frag->held,
+					  tsr_frag_at(frag, row, col), (size_t)(end - col));
 		}
 }
 

@@ -6,10 +6,10 @@
 #include "cpuemu/dev/memory.h"
 
 /** Reads `count` elements of `dtype` at `from` into `held`, converted. */
-void tsr_mem_read_row(int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count);
+void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count);
 
 /** The reverse. */
-void tsr_mem_write_row(int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count);
+void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count);
 
 /** Element (row, col) of a fragment's private buffer. */
 static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)

@@ -13,6 +13,7 @@
 #define tsr_get_2d(coop_, ...) tsr_get_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_copy_2d(coop_, ...) tsr_copy_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_flush(coop_, ...) tsr_flush(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_slab(coop_, ...) tsr_slab(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_load(coop_, ...) tsr_load(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store(coop_, ...) tsr_store(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_load_masked(coop_, ...) tsr_load_masked(TSR_AT(coop_), __VA_ARGS__)

@@ -1,0 +1,189 @@
+/* How the port's words are said to the exploration. */
+#include "cpuemu/dev/explored.h"
+
+#include "cpuemu/dev/memory.h"
+
+tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
+{
+	const tsr_cpu_worker_t *worker = coop->worker;
+	return (tsr_op_site_t){.call = call,
+			       .file = coop->file,
+			       .line = coop->line,
+			       .tiled = worker->tiled,
+			       .row = worker->tile.row,
+			       .col = worker->tile.col};
+}
+
+tsr_views_order_t tsr_explored_order(int order)
+{
+	switch (order) {
+	case TSR_RELAXED:
+		return TSR_VIEWS_RELAXED;
+	case TSR_ACQUIRE:
+		return TSR_VIEWS_ACQUIRE;
+	case TSR_RELEASE:
+		return TSR_VIEWS_RELEASE;
+	case TSR_ACQ_REL:
+		return TSR_VIEWS_ACQ_REL;
+	default:
+		return TSR_VIEWS_SEQ_CST;
+	}
+}
+
+tsr_views_scope_t tsr_explored_scope(int scope)
+{
+	return scope == TSR_SCOPE_BLOCK ? TSR_VIEWS_BLOCK : scope == TSR_SCOPE_DEVICE ? TSR_VIEWS_DEVICE : TSR_VIEWS_SYSTEM;
+}
+
+/* A fence of the device API names no caller. All fibres of an exploration run on one thread, which is this one. */
+static _Thread_local tsr_exploration_t *here;
+
+tsr_exploration_t *tsr_explored_here(void)
+{
+	return here;
+}
+
+void tsr_explored_enter(tsr_exploration_t *exploration)
+{
+	here = exploration;
+}
+
+/* ------------------------------------------------------------------ plain accesses */
+
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
+	if (bytes > 0)
+		tsr_exploration_read(tsr_cpu_exploration(mem->explored), &site, private_to, bytes, from, &rows);
+}
+
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
+	if (bytes > 0)
+		tsr_exploration_write(tsr_cpu_exploration(mem->explored), &site, to, private_from, bytes, &rows);
+}
+
+void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
+		       size_t bytes, size_t count)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	const tsr_rows_of_bytes_t rows = {bytes, count, from_pitch};
+	if (bytes > 0 && count > 0)
+		tsr_exploration_copy(tsr_cpu_exploration(mem->explored), &site, to, to_pitch, from, &rows);
+}
+
+void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	tsr_exploration_fill(tsr_cpu_exploration(mem->explored), &site, to, 0, bytes);
+}
+
+void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	const size_t element = tsr_cpu_bytes(slab->dtype);
+	const tsr_rows_of_bytes_t rows = {(size_t)slab->cols * element, (size_t)slab->rows, (size_t)slab->ld * element};
+	tsr_exploration_slab(tsr_cpu_exploration(mem->explored), &site, mem->at, &rows);
+}
+
+/* ------------------------------------------------------------------ ordered accesses */
+
+static bool is_narrow(tsr_mem_kind_t kind)
+{
+	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32;
+}
+
+/** The new bits, for the views: a pure function of the old. Additions of integers wrap. */
+static uint64_t new_bits(const tsr_explored_atomic_t *u, uint64_t old)
+{
+	const bool real = u->kind == TSR_MEM_F32 || u->kind == TSR_MEM_F64;
+	switch (u->op) {
+	case TSR_CPU_CAS:
+		return u->desired;
+	case TSR_CPU_XCHG:
+		return u->bits;
+	case TSR_CPU_AND:
+		return old & u->bits;
+	case TSR_CPU_OR:
+		return old | u->bits;
+	case TSR_CPU_XOR:
+		return old ^ u->bits;
+	case TSR_CPU_ADD:
+		if (!real)
+			return is_narrow(u->kind) ? (uint32_t)(old + u->bits) : old + u->bits;
+		/* fall through */
+	default:
+		return tsr_mem_combine(u->kind, u->op, old, u->bits);
+	}
+}
+
+static bool apply(const void *context, uint64_t old, uint64_t *value_out)
+{
+	const tsr_explored_atomic_t *u = context;
+	if (u->op == TSR_CPU_CAS && old != (is_narrow(u->kind) ? (uint32_t)u->bits : u->bits))
+		return false;
+	*value_out = new_bits(u, old);
+	return true;
+}
+
+uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *atomic)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	const tsr_views_access_t access = {
+		.kind = atomic->op == TSR_CPU_LOAD    ? TSR_VIEWS_LOAD
+			: atomic->op == TSR_CPU_STORE ? TSR_VIEWS_STORE
+						      : TSR_VIEWS_UPDATE,
+		.order = tsr_explored_order(atomic->order),
+		.failure = tsr_explored_order(atomic->op == TSR_CPU_CAS ? atomic->failure : TSR_RELAXED),
+		.scope = tsr_explored_scope(atomic->scope),
+		.value = atomic->bits,
+		.update = apply,
+		.context = atomic,
+	};
+	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at, is_narrow(atomic->kind) ? 4 : 8);
+}
+
+void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope)
+{
+	const tsr_explored_atomic_t atomic = {.kind = TSR_MEM_U64,
+					      .op = op == TSR_SIGNAL_ADD ? TSR_CPU_ADD : TSR_CPU_STORE,
+					      .bits = value,
+					      .order = TSR_RELEASE,
+					      .scope = scope};
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value, op == TSR_SIGNAL_SET);
+	(void)tsr_explored_atomic(mem, &atomic);
+}
+
+/* ------------------------------------------------------------------ waits */
+
+int tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from, bool ends_world,
+		      int *which_out)
+{
+	const tsr_op_site_t site = tsr_explored_site(flags->explored, flags->call);
+	const tsr_flag_wait_t wait = {.flags = flags->at,
+				      .count = count,
+				      .start = start,
+				      .value = value,
+				      .scope = tsr_explored_scope(scope),
+				      .from = from == TSR_ANY_RANK ? -1 : from,
+				      .deadline = !ends_world};
+	return tsr_exploration_wait_flag(tsr_cpu_exploration(flags->explored), &site, &wait, which_out) == TSR_FLAG_OK
+		       ? TSR_WAIT_OK
+		       : TSR_WAIT_EXPIRED;
+}
+
+void tsr_explored_meet(tsr_coop_t *coop, const char *call)
+{
+	const tsr_op_site_t site = tsr_explored_site(coop, call);
+	tsr_exploration_meet(tsr_cpu_exploration(coop), &site, coop->block->explored, coop->count);
+}
+
+_Noreturn void tsr_explored_misuse(tsr_coop_t *coop, const char *call, const char *sentence)
+{
+	const tsr_op_site_t site = tsr_explored_site(coop, call);
+	tsr_exploration_wrong(tsr_cpu_exploration(coop), TSR_WRONG_MISUSE, &site, sentence);
+}

@@ -1,0 +1,59 @@
+/*
+ * The device port where blocks are explored: every access and wait of the memory layer goes to the exploration, with the call that
+ * made it. Elsewhere it costs a look at a pointer.
+ */
+#ifndef TESSERA_CPUEMU_EXPLORED_H
+#define TESSERA_CPUEMU_EXPLORED_H
+
+#include "cpuemu/dev/memory.h"
+#include "src/explore/exploration.h"
+
+/** Null where nothing is explored. */
+static inline tsr_exploration_t *tsr_cpu_exploration(const tsr_coop_t *coop)
+{
+	return coop->block->env->host->exploration;
+}
+
+/** The caller's call, as reports name it. */
+tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call);
+
+/** The orders and scopes of the device API as the views call them. */
+tsr_views_order_t tsr_explored_order(int order);
+tsr_views_scope_t tsr_explored_scope(int scope);
+
+/** The fence has no coop: it is the running fibre's. Null where this thread runs no fibres. */
+tsr_exploration_t *tsr_explored_here(void);
+void tsr_explored_enter(tsr_exploration_t *exploration);
+
+/* ------------------------------------------------------------------ what the memory layer hands on */
+
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes);
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
+void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
+		       size_t bytes, size_t rows);
+void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
+
+/** An atomic, compare-and-swap included: `bits` is then what is expected. Returns the old bits. */
+typedef struct tsr_explored_atomic {
+	tsr_mem_kind_t kind;
+	enum tsr_cpu_op op;
+	uint64_t bits, desired;
+	int order, failure, scope;
+} tsr_explored_atomic_t;
+
+uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *atomic);
+
+void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope);
+
+/** A wait's result, as the device API has it; deadlines expire where the exploration chooses, and never end the world. */
+int tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from, bool ends_world,
+		      int *which_out);
+
+/** What the rank writes of an allocation: tsr_slab. */
+void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab);
+
+void tsr_explored_meet(tsr_coop_t *coop, const char *call);
+
+_Noreturn void tsr_explored_misuse(tsr_coop_t *coop, const char *call, const char *sentence);
+
+#endif

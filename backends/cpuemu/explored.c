@@ -1,0 +1,201 @@
+/*
+ * The device where all ranks are explored in one process: blocks run as fibres, and what streams and events order is told to the
+ * exploration. What is begun when is decided as ever, in schedule.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpuemu/dev/explored.h"
+#include "cpuemu/device.h"
+#include "src/base/error.h"
+
+/* ------------------------------------------------------------------ blocks */
+
+/** A worker's fibre, and what is private to it. */
+typedef struct fibre {
+	tsr_cpu_block_t *block;
+	int index;
+	tsr_cpu_worker_t worker;
+} fibre_t;
+
+static tsr_worker_who_t who_of(const tsr_cpu_block_t *block, int worker)
+{
+	return (tsr_worker_who_t){block->env->rank, block->launch->order, block->kernel->name, block->index, worker};
+}
+
+/** With the lock: the block's last worker has ended. Its shared memory and its meeting go with it. */
+static void end_block(tsr_device_t *device, tsr_cpu_block_t *block)
+{
+	tsr_exploration_t *exploration = tsr_cpu_explored(device);
+	if (block->shared) {
+		tsr_exploration_end_shared(exploration, block->shared);
+		memset(block->shared, TSR_CPU_POISON, block->shared_bytes);
+	}
+	tsr_exploration_end_meeting(exploration, block->explored);
+	free(block->explored);
+	block->explored = NULL;
+	tsr_cpu_block_ended(block);
+}
+
+static void fibre_main(void *ctx)
+{
+	fibre_t *fibre = ctx;
+	tsr_cpu_block_t *block = fibre->block;
+	tsr_device_t *device = block->launch->stream->device;
+	tsr_explored_enter(tsr_cpu_explored(device));
+	tsr_cpu_run_worker(&fibre->worker, block, fibre->index);
+	tsr_cpu_arena_clear(&fibre->worker.arena);
+	free(fibre);
+	tsr_exploration_end(tsr_cpu_explored(device), block->launch->end);
+	pthread_mutex_lock(&device->lock);
+	if (--block->unfinished == 0)
+		end_block(device, block);
+	pthread_mutex_unlock(&device->lock);
+	tsr_exploration_changed(tsr_cpu_explored(device), device->env.rank);
+}
+
+static tsr_status_t begin_worker(tsr_device_t *device, tsr_cpu_block_t *block, int index)
+{
+	const tsr_worker_who_t who = who_of(block, index);
+	fibre_t *fibre = calloc(1, sizeof *fibre);
+	if (!fibre)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a worker's fibre; launch fewer blocks");
+	fibre->block = block;
+	fibre->index = index;
+	return tsr_exploration_begin(tsr_cpu_explored(device), &who, fibre_main, fibre, block->launch->begin);
+}
+
+void tsr_cpu_explore_block(tsr_device_t *device, tsr_cpu_block_t *block)
+{
+	const tsr_worker_who_t who = who_of(block, 0);
+	tsr_status_t status = TSR_OK;
+	block->explored = calloc(1, sizeof *block->explored);
+	if (!block->explored)
+		status = tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a block's meeting; launch fewer blocks");
+	if (status == TSR_OK && block->shared)
+		status = tsr_exploration_add_shared(tsr_cpu_explored(device), &who, block->shared, block->shared_bytes);
+	for (int i = 0; status == TSR_OK && i < (int)block->kernel->workers; i++)
+		status = begin_worker(device, block, i);
+	if (status != TSR_OK)
+		tsr_exploration_abort(tsr_cpu_explored(device), status, 0, tsr_last_error());
+}
+
+/* ------------------------------------------------------------------ edges */
+
+/** Makes an edge where there is none yet. */
+static tsr_edge_t *edge_of(tsr_device_t *device, tsr_edge_t **edge)
+{
+	tsr_exploration_t *exploration = tsr_cpu_explored(device);
+	if (!*edge && tsr_exploration_edge(exploration, edge) != TSR_OK)
+		tsr_exploration_abort(exploration, TSR_ERR_NO_MEMORY, 0, tsr_last_error());
+	return *edge;
+}
+
+static void drop_edge(tsr_device_t *device, tsr_edge_t **edge)
+{
+	tsr_exploration_edge_drop(tsr_cpu_explored(device), *edge);
+	*edge = NULL;
+}
+
+/** What the host has done comes before the item. */
+void tsr_cpu_explore_queued(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
+{
+	tsr_device_t *device = stream->device;
+	if (!tsr_cpu_explored(device))
+		return;
+	tsr_exploration_give(tsr_cpu_explored(device), edge_of(device, &item->after));
+	if (item->kind == TSR_CPU_ITEM_LAUNCH)
+		item->launch->order = device->launches++;
+}
+
+/** A launch is about to join its unit: it comes after the host's call and all that is before it on the stream. */
+void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
+{
+	tsr_device_t *device = stream->device;
+	tsr_exploration_t *exploration = tsr_cpu_explored(device);
+	if (!exploration)
+		return;
+	tsr_exploration_join(exploration, edge_of(device, &item->launch->begin), item->after);
+	tsr_exploration_join(exploration, item->launch->begin, edge_of(device, &stream->order));
+	(void)edge_of(device, &item->launch->end);
+}
+
+/** An item is over. What follows on the stream comes after it, and after what the host had done when it queued it. */
+void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
+{
+	tsr_device_t *device = stream->device;
+	tsr_exploration_t *exploration = tsr_cpu_explored(device);
+	if (!exploration)
+		return;
+	tsr_exploration_join(exploration, edge_of(device, &stream->order), item->after);
+	if (item->kind == TSR_CPU_ITEM_WAIT)
+		tsr_exploration_join(exploration, stream->order, edge_of(device, &item->event->order));
+	if (item->kind == TSR_CPU_ITEM_MARK)
+		tsr_exploration_join(exploration, edge_of(device, &item->event->order), stream->order);
+	drop_edge(device, &item->after);
+}
+
+/** With its last block: what the launch did comes before what follows on its stream. */
+void tsr_cpu_explore_launch_ended(tsr_cpu_launch_t *launch)
+{
+	tsr_device_stream_t *stream = launch->stream;
+	tsr_device_t *device = stream->device;
+	if (!tsr_cpu_explored(device))
+		return;
+	tsr_exploration_join(tsr_cpu_explored(device), edge_of(device, &stream->order), launch->end);
+	drop_edge(device, &launch->begin);
+	drop_edge(device, &launch->end);
+}
+
+/* ------------------------------------------------------------------ waits of the host */
+
+typedef struct sync {
+	const uint64_t *done;
+	uint64_t wanted;
+} sync_t;
+
+static bool sync_over(void *ctx)
+{
+	const sync_t *sync = ctx;
+	return *sync->done >= sync->wanted;
+}
+
+void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all)
+{
+	sync_t sync = {&stream->done, all};
+	const tsr_host_wait_t wait = {.over = sync_over, .ctx = &sync, .what = TSR_HOST_WAIT_STREAM, .call = "tsr_stream_sync"};
+	tsr_exploration_wait(tsr_cpu_explored(stream->device), &wait);
+	tsr_exploration_take(tsr_cpu_explored(stream->device), edge_of(stream->device, &stream->order));
+}
+
+void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark)
+{
+	sync_t sync = {&event->reached, mark};
+	const tsr_host_wait_t wait = {.over = sync_over, .ctx = &sync, .what = TSR_HOST_WAIT_EVENT, .call = "tsr_event_sync"};
+	tsr_exploration_wait(tsr_cpu_explored(event->device), &wait);
+	tsr_exploration_take(tsr_cpu_explored(event->device), edge_of(event->device, &event->order));
+}
+
+/* ------------------------------------------------------------------ blocks that wait for room */
+
+static void tell_unbegun(void *ctx, tsr_exploration_tell_fn tell, void *argument)
+{
+	const tsr_device_t *device = ctx;
+	for (const tsr_cpu_unit_t *unit = device->queue; unit; unit = unit->next)
+		for (int i = 0; i < unit->count; i++) {
+			const tsr_cpu_launch_t *launch = unit->launch[i];
+			for (int b = launch->begun; b < launch->blocks; b++) {
+				const tsr_worker_who_t who = {device->env.rank, launch->order, launch->kernel->name, b, 0};
+				tell(argument, &who);
+			}
+		}
+}
+
+void tsr_cpu_explore_open(tsr_device_t *device)
+{
+	if (!tsr_cpu_explored(device))
+		return;
+	device->props.resident_blocks = tsr_exploration_room(tsr_cpu_explored(device), device->props.resident_blocks);
+	tsr_exploration_residency(tsr_cpu_explored(device), device->env.rank, tell_unbegun, device);
+}

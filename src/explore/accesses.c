@@ -1,0 +1,237 @@
+/* What fibres do to memory: every access of the device API and of the host's copies comes through here. */
+#include "src/explore/inside.h"
+
+#include <string.h>
+
+#include "src/base/error.h"
+
+/* ------------------------------------------------------------------ plain */
+
+/** Where an access goes; on the way it is judged whether the program may go there. */
+typedef struct place {
+	int area;
+	size_t offset;
+} place_t;
+
+static tsr_area_t *area_of(tsr_exploration_t *x, place_t place)
+{
+	return &x->areas[place.area];
+}
+
+/** All of it lies in one allocation, or in shared memory. */
+static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, const tsr_rows_of_bytes_t *rows)
+{
+	const size_t bytes = (rows->count - 1) * rows->pitch + rows->bytes;
+	place_t place;
+	if (!tsr_area_find(x, at, bytes, &place.area, &place.offset))
+		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
+	tsr_area_t *area = area_of(x, place);
+	if (area->shared)
+		return place;
+	const tsr_piece_t *piece = tsr_area_piece(area, place.offset);
+	if (!piece || piece->freed || bytes > piece->bytes - (place.offset - piece->begin))
+		tsr_exploration_astray(x, site, place.area, place.offset, bytes, piece);
+	return place;
+}
+
+/** A worker's store to a peer is not known to be complete until it flushes or releases. */
+static void note_put(tsr_exploration_t *x, place_t place, uint32_t operation)
+{
+	const tsr_area_t *area = area_of(x, place);
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	if (who->kind == TSR_TASK_WORKER && !area->shared && area->rank != who->rank)
+		tsr_actor(x)->put = operation;
+}
+
+static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, place_t place, size_t bytes)
+{
+	const uint32_t number = tsr_operation_at(x, site, kind, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	const bool begins = x->operations[number].area < 0;
+	if (begins) /* others may run between two calls, so that what races is met in either order */
+		tsr_explorer_point(x->explorer,
+				   &(tsr_pending_t){.kind = TSR_PENDING_LOCAL, .site = {site->call, site->file, site->line}});
+	tsr_operation_touch(x, number, place.area, place.offset, bytes);
+	if (begins) /* one event for a call, however many rows it moves */
+		tsr_trace_operation(x, number, tsr_trace_now(x), 0, false, false);
+	return number;
+}
+
+static tsr_shadow_range_t range_of(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
+{
+	return (tsr_shadow_range_t){area_of(x, place)->region, place.offset, rows->bytes, rows->count, rows->pitch};
+}
+
+static void need(tsr_exploration_t *x, tsr_status_t status)
+{
+	if (status != TSR_OK)
+		tsr_exploration_abort(x, status, 0, tsr_last_error());
+}
+
+void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
+			  const unsigned char *from, const tsr_rows_of_bytes_t *rows)
+{
+	const place_t place = place_at(x, site, from, rows);
+	const uint32_t number = plain(x, site, TSR_FINDING_READ, place, rows->bytes);
+	const tsr_shadow_range_t range = range_of(x, place, rows);
+	tsr_shadow_found_t found;
+	need(x, tsr_shadow_read(x->shadow, number, &range, private_to, to_pitch, &found));
+	tsr_exploration_judge(x, number, place.area, false, &found);
+}
+
+void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, const void *private_from,
+			   size_t from_pitch, const tsr_rows_of_bytes_t *rows)
+{
+	const place_t place = place_at(x, site, to, rows);
+	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, place, rows->bytes);
+	const tsr_shadow_range_t range = range_of(x, place, rows);
+	tsr_shadow_found_t found;
+	need(x, tsr_shadow_write(x->shadow, number, &range, private_from, from_pitch, &found));
+	note_put(x, place, number);
+	tsr_slab_check(x, number, place.area, place.offset, rows);
+	tsr_exploration_judge(x, number, place.area, true, &found);
+}
+
+void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, size_t to_pitch,
+			  const unsigned char *from, const tsr_rows_of_bytes_t *rows)
+{
+	const tsr_rows_of_bytes_t rows_to = {rows->bytes, rows->count, to_pitch};
+	const place_t source = place_at(x, site, from, rows), target = place_at(x, site, to, &rows_to);
+	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, target, rows->bytes);
+	const tsr_shadow_range_t range_from = range_of(x, source, rows), range_to = range_of(x, target, &rows_to);
+	tsr_shadow_found_t found[2];
+	need(x, tsr_shadow_copy(x->shadow, number, &range_from, &range_to, found));
+	note_put(x, target, number);
+	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
+	tsr_exploration_judge(x, number, source.area, false, &found[0]);
+	tsr_exploration_judge(x, number, target.area, true, &found[1]);
+}
+
+void tsr_exploration_fill(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, int byte, size_t bytes)
+{
+	unsigned char stage[4096];
+	memset(stage, byte, sizeof stage);
+	for (size_t done = 0; done < bytes;) {
+		const size_t n = bytes - done < sizeof stage ? bytes - done : sizeof stage;
+		const tsr_rows_of_bytes_t rows = {n, 1, n};
+		tsr_exploration_write(x, site, to + done, stage, n, &rows);
+		done += n;
+	}
+}
+
+/* ------------------------------------------------------------------ ordered */
+
+static tsr_finding_kind_t finding_kind(tsr_views_kind_t kind)
+{
+	return kind == TSR_VIEWS_LOAD ? TSR_FINDING_READ : kind == TSR_VIEWS_STORE ? TSR_FINDING_WRITE : TSR_FINDING_UPDATE;
+}
+
+static tsr_pending_t pending_of(const tsr_views_access_t *access, uint64_t object, const tsr_op_site_t *site)
+{
+	static const tsr_pending_kind_t kinds[] = {[TSR_VIEWS_LOAD] = TSR_PENDING_READ,
+						   [TSR_VIEWS_STORE] = TSR_PENDING_WRITE,
+						   [TSR_VIEWS_UPDATE] = TSR_PENDING_UPDATE,
+						   [TSR_VIEWS_FENCE] = TSR_PENDING_FENCE};
+	return (tsr_pending_t){.kind = kinds[access->kind],
+			       .seq_cst = access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST,
+			       .object = object,
+			       .site = {site->call, site->file, site->line}};
+}
+
+static bool releases(tsr_views_order_t order)
+{
+	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+}
+
+/** After a release the caller's stores to peers are complete for whoever acquires; and its epoch is another. */
+static void after_order(tsr_exploration_t *x, tsr_views_order_t order)
+{
+	tsr_actor_t *actor = tsr_actor(x);
+	tsr_actor_epoch(actor);
+	if (releases(order)) /* of a narrower scope: whoever acquires it passes them on */
+		actor->put = 0;
+}
+
+/** How many of an access's choices the mode allows. */
+static int allowed(const tsr_exploration_t *x, int choices)
+{
+	return x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1 ? 1 : choices;
+}
+
+/** The newest value of a word: the memory holds it. */
+static uint64_t value_at(const tsr_area_t *area, size_t offset, size_t bytes)
+{
+	uint64_t value = 0;
+	memcpy(&value, area->base + offset, bytes);
+	return value;
+}
+
+/** An access that has been waited for, or has had its point. */
+uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const tsr_views_access_t *access, int area_index,
+				 size_t offset, size_t bytes, int choice, uint64_t begin)
+{
+	const place_t place = {area_index, offset};
+	const tsr_shadow_word_t word = {area_of(x, place)->region, offset, bytes};
+	const uint64_t before = value_at(area_of(x, place), offset, bytes);
+	tsr_views_event_t event;
+	need(x, tsr_shadow_act(x->shadow, number, access, &word, choice, &event));
+	const tsr_shadow_found_t found = {.races = event.races,
+					  .other = event.other_site,
+					  .other_thread = event.other_thread,
+					  .other_wrote = event.other_wrote,
+					  .offset = offset,
+					  .bytes = bytes,
+					  .unwritten = event.initial && access->kind != TSR_VIEWS_STORE,
+					  .unwritten_offset = offset,
+					  .unwritten_bytes = bytes};
+	const uint64_t after = value_at(area_of(x, place), offset, bytes);
+	const tsr_acted_t acted = {.message = access->kind == TSR_VIEWS_STORE ? access->value : event.value,
+				   .wrote = event.wrote,
+				   .changed = after != before};
+	tsr_explorer_acted(x->explorer, &acted);
+	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
+	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
+	if (!area_of(x, place)->shared)
+		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset));
+	after_order(x, access->order);
+	return event.value;
+}
+
+uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_views_access_t *access,
+			     const unsigned char *at, size_t bytes)
+{
+	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
+	const place_t place = place_at(x, site, at, &rows);
+	tsr_area_t *area = area_of(x, place);
+	const tsr_pending_t pending = pending_of(access, tsr_area_object(area, place.offset), site);
+	const uint64_t begin = tsr_trace_now(x);
+	tsr_explorer_point(x->explorer, &pending);
+	const uint32_t number = tsr_operation_at(x, site, finding_kind(access->kind), access->order, access->scope);
+	tsr_operation_touch(x, number, place.area, place.offset, bytes);
+	const tsr_shadow_word_t word = {area_of(x, place)->region, place.offset, bytes};
+	int choices = 0;
+	need(x, tsr_shadow_choices(x->shadow, number, access, &word, &choices));
+	const int choice = tsr_explorer_choose(x->explorer, TSR_CHOICE_MESSAGE, allowed(x, choices));
+	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
+}
+
+void tsr_exploration_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope)
+{
+	static const tsr_op_site_t site = {.call = "tsr_fence"};
+	const tsr_views_access_t access = {.kind = TSR_VIEWS_FENCE, .order = order, .scope = scope};
+	tsr_views_event_t event;
+	if (order == TSR_VIEWS_SEQ_CST) {
+		const tsr_pending_t pending = pending_of(&access, 0, &site);
+		tsr_explorer_point(x->explorer, &pending);
+	}
+	if (tsr_views_act(x->views, tsr_actor(x)->thread, &access, 0, &event) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	if (order == TSR_VIEWS_SEQ_CST)
+		tsr_explorer_acted(x->explorer, &(tsr_acted_t){.changed = false});
+	tsr_buffering_cut(x);
+	after_order(x, order);
+}
+
+void tsr_exploration_flush(tsr_exploration_t *x)
+{
+	tsr_actor(x)->put = 0;
+}

@@ -1,0 +1,371 @@
+/* An exploration's life: its ranks and workers as fibres, and the order that the host gives. */
+#include "src/explore/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/error.h"
+
+/* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. */
+enum { HOST_STACK_BYTES = 8 << 20, WORKER_STACK_BYTES = 1 << 20 };
+
+/* Turns after which a loop that sees nothing new is put aside: each is a schedule more for a search that leaves nothing out. */
+enum { SPIN_BOUND = 2 };
+
+/* Steps after which a schedule is taken for one that never ends. */
+enum { STEP_BOUND = 4 * 1000 * 1000 };
+
+static tsr_status_t no_memory(void)
+{
+	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to explore with; check fewer ranks, blocks or bytes");
+}
+
+/* ------------------------------------------------------------------ making and destroying */
+
+/** The explorer's question for blocks that wait for room, handed to the devices. */
+typedef struct unbegun_question {
+	const tsr_exploration_t *x;
+	int rank;
+	tsr_unbegun_fn tell;
+	void *argument;
+} unbegun_question_t;
+
+/** They wait for the end of any worker of their rank that lives. */
+static void tell_unbegun(void *argument, const tsr_worker_who_t *block)
+{
+	const unbegun_question_t *question = argument;
+	const int tasks = tsr_explorer_tasks(question->x->explorer);
+	int *living = calloc((size_t)tasks + 1, sizeof *living), count = 0;
+	for (int task = 0; living && task < tasks; task++) {
+		const tsr_task_who_t *who = tsr_explorer_who(question->x->explorer, task);
+		if (who->rank == block->rank && who->kind == TSR_TASK_WORKER && !tsr_explorer_ended(question->x->explorer, task))
+			living[count++] = task;
+	}
+	const tsr_unbegun_t unbegun = {.who = {block->rank, TSR_TASK_WORKER, block->launch, block->kernel, block->block, 0},
+				       .waits_for = living,
+				       .count = count};
+	question->tell(question->argument, &unbegun);
+	free(living);
+}
+
+static void unbegun(void *context, tsr_unbegun_fn tell, void *argument)
+{
+	const tsr_exploration_t *x = context;
+	for (int r = 0; r < x->size; r++) {
+		unbegun_question_t question = {x, r, tell, argument};
+		if (x->unbegun[r])
+			x->unbegun[r](x->unbegun_ctx[r], tell_unbegun, &question);
+	}
+}
+
+static tsr_status_t make(tsr_exploration_t *x)
+{
+	const tsr_explorer_config_t config = {.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
+					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
+					      .unbegun = unbegun,
+					      .context = x};
+	tsr_status_t status = tsr_views_create(NULL, 0, 0, 0, &x->views);
+	if (status == TSR_OK)
+		status = tsr_shadow_create(x->views, true, &x->shadow);
+	if (status == TSR_OK)
+		status = tsr_explorer_create(&config, &x->explorer);
+	x->codes = calloc((size_t)x->size, sizeof *x->codes);
+	x->areas = calloc((size_t)x->size, sizeof *x->areas);
+	x->signals = calloc(TSR_SIGNALS, sizeof *x->signals);
+	if (status == TSR_OK && (!x->codes || !x->areas || !x->signals))
+		status = no_memory();
+	x->area_count = x->area_room = x->areas ? x->size : 0;
+	for (int r = 0; r < x->area_count; r++)
+		x->areas[r] = (tsr_area_t){.region = -1, .rank = r, .name = (uint64_t)r + 1};
+	return status;
+}
+
+tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out)
+{
+	tsr_check_options_t options;
+	const tsr_status_t status = tsr_check_options_parse(text, &options);
+	if (status == TSR_OK)
+		*ranks_out = options.ranks;
+	return status;
+}
+
+tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out)
+{
+	tsr_check_options_t options;
+	tsr_status_t status = tsr_check_options_parse(text, &options);
+	if (status != TSR_OK)
+		return status;
+	if (options.ranks != size)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "the program starts %d ranks, but tessera check was told of %d: give both the same number", size,
+				 options.ranks);
+	tsr_exploration_t *x = calloc(1, sizeof *x);
+	if (!x)
+		return no_memory();
+	x->options = options;
+	x->size = size;
+	x->said_fd = -1;
+	x->operation_count = 1; /* 0 is none */
+	tsr_report_open(&x->report, options.report_fd);
+	status = make(x);
+	if (status != TSR_OK) {
+		tsr_exploration_destroy(x);
+		return status;
+	}
+	*exploration_out = x;
+	return TSR_OK;
+}
+
+void tsr_exploration_destroy(tsr_exploration_t *x)
+{
+	if (!x)
+		return;
+	tsr_explorer_destroy(x->explorer);
+	tsr_strategy_destroy(x->strategy);
+	tsr_shadow_destroy(x->shadow);
+	tsr_views_destroy(x->views);
+	for (int i = 0; i < x->area_count; i++)
+		free(x->areas[i].pieces);
+	free(x->areas);
+	free(x->codes);
+	free(x->actors);
+	free(x->operations);
+	free(x->slabs);
+	free(x->signals);
+	free(x->pairs);
+	free(x->sent);
+	free(x);
+}
+
+/* ------------------------------------------------------------------ fibres */
+
+tsr_actor_t *tsr_actor(tsr_exploration_t *x)
+{
+	return &x->actors[tsr_explorer_self(x->explorer)];
+}
+
+static bool make_room(tsr_exploration_t *x, int task)
+{
+	if (task < x->actor_room)
+		return true;
+	const int room = x->actor_room ? 2 * x->actor_room : 64;
+	tsr_actor_t *actors = realloc(x->actors, (size_t)room * sizeof *actors);
+	if (!actors)
+		return false;
+	memset(actors + x->actor_room, 0, (size_t)(room - x->actor_room) * sizeof *actors);
+	x->actors = actors;
+	x->actor_room = room;
+	return true;
+}
+
+static void fibre_main(void *context)
+{
+	tsr_exploration_t *x = context;
+	tsr_actor_t actor = *tsr_actor(x);
+	actor.body(actor.ctx);
+}
+
+/**
+ * Where a fibre is. Hosts are on no device: instances of their own, after those that devices have. A block's is that of its first
+ * worker; its workers are waves of their own.
+ */
+static tsr_views_place_t place_of(const tsr_exploration_t *x, const tsr_task_who_t *who, int task, int first_of_block)
+{
+	tsr_views_place_t place = {.instance = {0}};
+	const bool host = who->kind == TSR_TASK_HOST;
+	place.instance[TSR_VIEWS_WAVE] = task;
+	place.instance[TSR_VIEWS_BLOCK] = first_of_block;
+	place.instance[TSR_VIEWS_DEVICE] = host ? x->size + who->rank : who->rank;
+	return place;
+}
+
+/** Spawns a fibre with a thread of the views. */
+static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void (*body)(void *), void *ctx, const tsr_edge_t *after)
+{
+	int task = tsr_explorer_tasks(x->explorer);
+	if (!make_room(x, task))
+		return no_memory();
+	const tsr_views_place_t place = place_of(x, who, task, who->kind == TSR_TASK_HOST ? task : task - who->worker);
+	tsr_actor_t actor = {.body = body, .ctx = ctx};
+	tsr_status_t status = tsr_views_add_thread(x->views, &place, after, &actor.thread);
+	x->actors[task] = actor;
+	if (status == TSR_OK)
+		status = tsr_explorer_spawn(x->explorer, who, fibre_main, x,
+					    who->kind == TSR_TASK_HOST ? HOST_STACK_BYTES : WORKER_STACK_BYTES, &task);
+	return status;
+}
+
+tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t *who, void (*body)(void *ctx), void *ctx,
+				   const tsr_edge_t *after)
+{
+	const tsr_task_who_t worker = {who->rank, TSR_TASK_WORKER, who->launch, who->kernel, who->block, who->worker};
+	if (x->phase == TSR_PHASE_PREFIX)
+		tsr_exploration_serve(x);
+	const tsr_status_t status = spawn(x, &worker, body, ctx, after);
+	x->workers += status == TSR_OK;
+	return status;
+}
+
+void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
+{
+	tsr_actor_t *actor = tsr_actor(x);
+	tsr_exploration_judge_end(x);
+	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	x->workers--;
+}
+
+int tsr_exploration_room(const tsr_exploration_t *x, int usual)
+{
+	return x->options.resident_blocks > 0 ? x->options.resident_blocks : usual;
+}
+
+void tsr_exploration_residency(tsr_exploration_t *x, int rank, tsr_exploration_unbegun_fn fn, void *ctx)
+{
+	x->unbegun[rank] = fn;
+	x->unbegun_ctx[rank] = ctx;
+}
+
+/* ------------------------------------------------------------------ order that no access makes */
+
+tsr_status_t tsr_exploration_edge(tsr_exploration_t *x, tsr_edge_t **edge_out)
+{
+	return tsr_views_token_create(x->views, edge_out);
+}
+
+void tsr_exploration_edge_drop(tsr_exploration_t *x, tsr_edge_t *edge)
+{
+	tsr_views_token_destroy(x->views, edge);
+}
+
+void tsr_exploration_give(tsr_exploration_t *x, tsr_edge_t *edge)
+{
+	tsr_actor_t *actor = tsr_actor(x);
+	if (tsr_views_give(x->views, actor->thread, edge) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	tsr_actor_epoch(actor);
+}
+
+void tsr_exploration_take(tsr_exploration_t *x, const tsr_edge_t *edge)
+{
+	if (tsr_views_take(x->views, tsr_actor(x)->thread, edge) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+}
+
+void tsr_exploration_join(tsr_exploration_t *x, tsr_edge_t *into, const tsr_edge_t *from)
+{
+	if (tsr_views_token_join(x->views, into, from) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+}
+
+/* ------------------------------------------------------------------ waits of the host */
+
+static const tsr_await_kind_t await_kinds[] = {
+	[TSR_HOST_WAIT_ROUND] = TSR_AWAIT_COLLECTIVE,
+	[TSR_HOST_WAIT_STREAM] = TSR_AWAIT_STREAM,
+	[TSR_HOST_WAIT_EVENT] = TSR_AWAIT_EVENT,
+};
+
+/* Objects of the host's waits, beside those of memory: one for all rounds, one for what a rank's device does. */
+enum { HOST_OBJECTS = 1 };
+
+static uint64_t host_object(int what)
+{
+	return UINT64_C(1) << 63 | (uint64_t)what;
+}
+
+typedef struct host_await {
+	const tsr_exploration_t *x;
+	const tsr_host_wait_t *wait;
+	int rank;
+} host_await_t;
+
+static bool host_ready(const void *context)
+{
+	const host_await_t *h = context;
+	return h->wait->over(h->wait->ctx);
+}
+
+static void host_describe(const void *context, char *sentence, size_t bytes)
+{
+	static const char *const texts[] = {
+		[TSR_HOST_WAIT_ROUND] = "waits for all ranks to make this call",
+		[TSR_HOST_WAIT_STREAM] = "waits for the kernels of a stream",
+		[TSR_HOST_WAIT_EVENT] = "waits for the kernels before an event",
+	};
+	const host_await_t *h = context;
+	snprintf(sentence, bytes, "%s", texts[h->wait->what]);
+}
+
+static void host_blockers(const void *context, tsr_blocker_fn tell, void *argument)
+{
+	const host_await_t *h = context;
+	if (!h->wait->lacks)
+		tell(argument, (tsr_blocker_t){TSR_BLOCKER_WORKERS, h->rank});
+	for (int r = 0; h->wait->lacks && r < h->x->size; r++)
+		if (h->wait->lacks(h->wait->ctx, r))
+			tell(argument, (tsr_blocker_t){TSR_BLOCKER_RANK, r});
+}
+
+void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
+{
+	const host_await_t h = {x, wait, tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank};
+	const tsr_await_t await = {
+		.kind = await_kinds[wait->what],
+		.pending = {.kind = TSR_PENDING_READ,
+			    .object = host_object(wait->what == TSR_HOST_WAIT_ROUND ? 0 : HOST_OBJECTS + h.rank),
+			    .site = {.call = wait->call}},
+		.ready = host_ready,
+		.describe = host_describe,
+		.blockers = host_blockers,
+		.context = &h,
+	};
+	(void)tsr_explorer_await(x->explorer, &await);
+}
+
+void tsr_exploration_changed(tsr_exploration_t *x, int rank)
+{
+	tsr_explorer_wake(x->explorer, host_object(rank < 0 ? 0 : HOST_OBJECTS + rank));
+}
+
+void tsr_exploration_settle(tsr_exploration_t *x)
+{
+	if (x->workers > 0)
+		return;
+	if (tsr_shadow_settle(x->shadow) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)
+		tsr_actor_epoch(&x->actors[task]);
+}
+
+/* ------------------------------------------------------------------ running */
+
+static void host_main(void *ctx)
+{
+	tsr_exploration_t *x = ctx;
+	const int rank = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank;
+	x->codes[rank] = x->rank(x->rank_ctx, rank);
+}
+
+int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void *ctx)
+{
+	tsr_status_t status = TSR_OK;
+	x->rank = rank;
+	x->rank_ctx = ctx;
+	for (int r = 0; status == TSR_OK && r < x->size; r++)
+		status = spawn(x, &(tsr_task_who_t){r, TSR_TASK_HOST, -1, NULL, -1, -1}, host_main, x, NULL);
+	if (status != TSR_OK)
+		return EXIT_FAILURE;
+	const tsr_explorer_end_t end = tsr_explorer_run(x->explorer);
+	if (x->phase == TSR_PHASE_SERVED)
+		return EXIT_SUCCESS;
+	tsr_exploration_finish(x, end);
+	if (x->phase == TSR_PHASE_SCHEDULE)
+		_exit(0); /* nothing of the program's end is this process's to do */
+	for (int r = 0; r < x->size; r++)
+		if (x->codes[r] != 0)
+			return x->codes[r];
+	return end == TSR_EXPLORER_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,201 @@
+/*
+ * The exploring executor, as the rest of the library sees it: one process and one thread of the operating system, in which every
+ * rank's program and every worker of every block is a fibre, all memory goes through the model, and a strategy decides whatever
+ * the model leaves open. README.md says how it is built.
+ *
+ * Where a function below says "the caller", it is the fibre that runs. Null for `exploration` means that nothing is explored: ranks
+ * are processes or threads, and none of these functions is called.
+ */
+#ifndef TESSERA_EXPLORE_EXPLORATION_H
+#define TESSERA_EXPLORE_EXPLORATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/views/views.h"
+#include "tessera/status.h"
+
+typedef struct tsr_exploration tsr_exploration_t;
+
+/* ------------------------------------------------------------------ running a program */
+
+/** One rank's life, from its membership to its end. Returns its exit code. */
+typedef int (*tsr_exploration_rank_fn)(void *ctx, int rank);
+
+/** How many ranks TESSERA_CHECK asks for, by its value (options.h). Errors: TSR_ERR_CONFIG. */
+tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out);
+
+/** For `size` ranks, which must be as many as `text` asks for. Errors: TSR_ERR_CONFIG, TSR_ERR_NO_MEMORY. */
+tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out);
+
+/** Null is nothing. What fibres that were abandoned held is not given back. */
+void tsr_exploration_destroy(tsr_exploration_t *exploration);
+
+/**
+ * Runs all ranks as fibres. Up to the first launch of a kernel there is one run; from there on every schedule is a process forked
+ * from it, which reports what it finds and ends. Returns the program's exit code: of that one run where no kernel was launched,
+ * else 0, since every schedule has reported its own.
+ */
+int tsr_exploration_run(tsr_exploration_t *exploration, tsr_exploration_rank_fn rank, void *ctx);
+
+/* ------------------------------------------------------------------ order that no access makes */
+
+/**
+ * What some fibres did up to some point, for others to come after: a round of the host's collectives, the end of a launch, an
+ * event. Giving and taking are the caller's; joining is for what the host knows to be ordered.
+ */
+typedef struct tsr_views_token tsr_edge_t;
+
+tsr_status_t tsr_exploration_edge(tsr_exploration_t *exploration, tsr_edge_t **edge_out);
+void tsr_exploration_edge_drop(tsr_exploration_t *exploration, tsr_edge_t *edge); /* null is none */
+void tsr_exploration_give(tsr_exploration_t *exploration, tsr_edge_t *edge);
+void tsr_exploration_take(tsr_exploration_t *exploration, const tsr_edge_t *edge);
+void tsr_exploration_join(tsr_exploration_t *exploration, tsr_edge_t *into, const tsr_edge_t *from);
+
+/* ------------------------------------------------------------------ the host */
+
+/** What the host of a rank waits for. */
+typedef struct tsr_host_wait {
+	bool (*over)(void *ctx);
+	void *ctx;
+	enum { TSR_HOST_WAIT_ROUND, TSR_HOST_WAIT_STREAM, TSR_HOST_WAIT_EVENT } what;
+	const char *call;                   /* of the API */
+	bool (*lacks)(void *ctx, int rank); /* whether it waits for this rank; null: for what runs on its own device */
+} tsr_host_wait_t;
+
+/** Others run until it is over. Where it never is, the schedule ends here. */
+void tsr_exploration_wait(tsr_exploration_t *exploration, const tsr_host_wait_t *wait);
+
+/** What hosts wait for may have changed: of a rank's device, or (-1) of the rounds of all ranks. */
+void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
+
+/** The host of `rank` has ended a collective that all ranks came to, while no kernel ran anywhere: what was done before is over. */
+void tsr_exploration_settle(tsr_exploration_t *exploration);
+
+/** A heap of `bytes`, which nobody has written, at `base`. */
+tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base, size_t bytes);
+
+/** `bytes` of a rank's heap have been allocated, and nobody has written them; or were given back. */
+tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);
+void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
+
+/* ------------------------------------------------------------------ blocks */
+
+/** A worker of a block. The name of the kernel lives as long as the process. */
+typedef struct tsr_worker_who {
+	int rank, launch;
+	const char *kernel;
+	int block, worker;
+} tsr_worker_who_t;
+
+/**
+ * Begins a worker: a fibre that comes after what `after` holds, and not otherwise after who begins it. With the first worker of the
+ * program the schedules begin. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_exploration_begin(tsr_exploration_t *exploration, const tsr_worker_who_t *who, void (*body)(void *ctx), void *ctx,
+				   const tsr_edge_t *after);
+
+/** By the worker, last: its end is part of `end`. */
+void tsr_exploration_end(tsr_exploration_t *exploration, tsr_edge_t *end);
+
+/** Shared memory of a block, for as long as it runs. */
+tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *exploration, const tsr_worker_who_t *who, unsigned char *base,
+					size_t bytes);
+void tsr_exploration_end_shared(tsr_exploration_t *exploration, unsigned char *base);
+
+/** How a device tells which of its blocks wait for room, and for the end of which of its blocks they wait: of all that run. */
+typedef void (*tsr_exploration_tell_fn)(void *argument, const tsr_worker_who_t *block);
+typedef void (*tsr_exploration_unbegun_fn)(void *ctx, tsr_exploration_tell_fn tell, void *argument);
+/** How many blocks a device has room for, where `usual` is what its own settings say. */
+int tsr_exploration_room(const tsr_exploration_t *exploration, int usual);
+
+void tsr_exploration_residency(tsr_exploration_t *exploration, int rank, tsr_exploration_unbegun_fn unbegun, void *ctx);
+
+/* ------------------------------------------------------------------ accesses: by the caller, on the host or in a block */
+
+/** A call of the API, as it stands in the source. Strings live as long as the process. */
+typedef struct tsr_op_site {
+	const char *call, *file; /* file: null on the host */
+	int line;
+	bool tiled; /* row and col are known: of the tile, in elements */
+	int64_t row, col;
+} tsr_op_site_t;
+
+/** `count` rows of `bytes` bytes, `pitch` bytes from one to the next. */
+typedef struct tsr_rows_of_bytes {
+	size_t bytes, count, pitch;
+} tsr_rows_of_bytes_t;
+
+void tsr_exploration_read(tsr_exploration_t *exploration, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
+			  const unsigned char *from, const tsr_rows_of_bytes_t *rows);
+void tsr_exploration_write(tsr_exploration_t *exploration, const tsr_op_site_t *site, unsigned char *to, const void *private_from,
+			   size_t from_pitch, const tsr_rows_of_bytes_t *rows);
+
+/** From memory to memory, as memmove within a row; `rows` has the pitch of `from`. */
+void tsr_exploration_copy(tsr_exploration_t *exploration, const tsr_op_site_t *site, unsigned char *to, size_t to_pitch,
+			  const unsigned char *from, const tsr_rows_of_bytes_t *rows);
+void tsr_exploration_fill(tsr_exploration_t *exploration, const tsr_op_site_t *site, unsigned char *to, int byte, size_t bytes);
+
+/** An ordered access of 4 or 8 bytes: what the views call it, but for the location. Returns the old value. */
+uint64_t tsr_exploration_act(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_views_access_t *access,
+			     const unsigned char *at, size_t bytes);
+
+/** The caller is about to raise a flag: by SET to a value that it has already, the signal is lost or doubled. */
+void tsr_exploration_signals(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value,
+			     bool set);
+
+/** Of the allocation that holds these rows, the caller's rank writes these alone. */
+void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
+			  const tsr_rows_of_bytes_t *rows);
+
+void tsr_exploration_fence(tsr_exploration_t *exploration, tsr_views_order_t order, tsr_views_scope_t scope);
+
+/** All earlier stores of the caller to peers are complete. */
+void tsr_exploration_flush(tsr_exploration_t *exploration);
+
+/** What a wait for flags ended with. */
+typedef enum tsr_flag_end { TSR_FLAG_OK, TSR_FLAG_EXPIRED } tsr_flag_end_t;
+
+typedef struct tsr_flag_wait {
+	const unsigned char *flags; /* u64 */
+	int count, start;           /* looked at from `start` on in turn */
+	uint64_t value;             /* one of them is at least this */
+	tsr_views_scope_t scope;
+	int from;      /* the rank that is to signal; -1: any */
+	bool deadline; /* it may expire */
+} tsr_flag_wait_t;
+
+/** Waits, with an acquire of what it sees in the end. `*which_out` is the flag. */
+tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
+					 int *which_out);
+
+/** The meeting of a block's workers: what any did before happens before what all do after. Lives in the block; zero at first. */
+enum { TSR_BLOCK_WORKERS = 64 };
+typedef struct tsr_block_meeting {
+	tsr_edge_t *edge[2]; /* by the phase's parity */
+	uint32_t arrived, phase;
+	uint32_t came[TSR_BLOCK_WORKERS]; /* phases that a worker has come to, for reports */
+	int first_task;
+} tsr_block_meeting_t;
+
+/** Gives back what a meeting holds, when its block has ended. */
+void tsr_exploration_end_meeting(tsr_exploration_t *exploration, tsr_block_meeting_t *meeting);
+
+void tsr_exploration_meet(tsr_exploration_t *exploration, const tsr_op_site_t *site, tsr_block_meeting_t *meeting, int count);
+
+/**
+ * The world ends: a rank's program has failed with `exit_code`, or (0) a call has, with a status and a sentence. Reports it, and
+ * ends the schedule.
+ */
+_Noreturn void tsr_exploration_abort(tsr_exploration_t *exploration, tsr_status_t status, int exit_code, const char *sentence);
+
+/** A collective call that went otherwise on another rank. */
+void tsr_exploration_mismatch(tsr_exploration_t *exploration, const char *call, const char *sentence);
+
+/** Memory that is outside what the program may touch: said once, and the schedule ends. */
+typedef enum tsr_wrong { TSR_WRONG_BOUNDS, TSR_WRONG_MISUSE } tsr_wrong_t;
+_Noreturn void tsr_exploration_wrong(tsr_exploration_t *exploration, tsr_wrong_t wrong, const tsr_op_site_t *site,
+				     const char *sentence);
+
+#endif

@@ -1,0 +1,226 @@
+/* The inside of an exploration: known to the files of this folder that make it one. */
+#ifndef TESSERA_EXPLORE_INSIDE_H
+#define TESSERA_EXPLORE_INSIDE_H
+
+#include "src/explore/exploration.h"
+#include "src/explore/explorer.h"
+#include "src/explore/options.h"
+#include "src/explore/protocol.h"
+#include "src/explore/shadow.h"
+#include "tessera/types.h"
+
+/* ------------------------------------------------------------------ memory */
+
+/** A part of a heap as the program sees it: allocated, or given back. */
+typedef struct tsr_piece {
+	size_t begin, bytes;
+	bool freed;
+	char name[32];
+} tsr_piece_t;
+
+/** The part of an allocation that a rank writes, in any rank's copy: rows in the heap. */
+typedef struct tsr_slab_rows {
+	int rank;
+	size_t begin; /* of the allocation */
+	size_t offset;
+	tsr_rows_of_bytes_t rows;
+	tsr_op_site_t site;
+} tsr_slab_rows_t;
+
+/** The last signal of a flag, for reports: a table that forgets. */
+enum { TSR_SIGNALS = 1024 };
+typedef struct tsr_last_signal {
+	uint64_t object;
+	tsr_finding_access_t access;
+} tsr_last_signal_t;
+
+/** The last ordered write of a word, for the trace: a table that forgets. */
+enum { TSR_WRITES = 1024 };
+typedef struct tsr_last_write {
+	uint64_t object, value;
+	uint32_t operation;
+} tsr_last_write_t;
+
+/** A rank's heap, or a block's shared memory. */
+typedef struct tsr_area {
+	unsigned char *base;
+	size_t bytes;
+	int region; /* of the shadow; -1: the area has ended */
+	int rank;
+	uint64_t name; /* the same in every run: what objects are made of */
+	bool shared;
+	tsr_piece_t *pieces; /* of a heap, by `begin`; none that overlap */
+	int piece_count, piece_room;
+	int last_piece; /* where it was found last time */
+} tsr_area_t;
+
+/* ------------------------------------------------------------------ what fibres do */
+
+/** A call of the API by a fibre, as reports tell of it. Its number is the shadow's operation, and the views' site. */
+typedef struct tsr_operation {
+	int task;
+	tsr_op_site_t site;
+	tsr_finding_kind_t kind;
+	tsr_views_order_t order;
+	tsr_views_scope_t scope;
+	int area; /* what it touched last; -1: nothing */
+	size_t offset, bytes;
+} tsr_operation_t;
+
+/** A fibre's own things. */
+enum { TSR_RECENT_LOADS = 16 };
+
+/** A relaxed load that a later store of the same fibre may overtake on hardware. */
+typedef struct tsr_recent_load {
+	uint64_t object;
+	uint32_t operation;
+	tsr_epoch_t epoch;
+} tsr_recent_load_t;
+
+/** Such a load, and the store: buffering.c. */
+typedef struct tsr_load_store {
+	uint64_t loaded, stored; /* objects */
+	uint32_t load, store;    /* operations */
+	int thread;
+	tsr_epoch_t epoch; /* of the load */
+} tsr_load_store_t;
+
+typedef struct tsr_actor {
+	int thread;            /* of the views */
+	uint32_t operation[2]; /* the running ones, that reads and that writes: reused while call and epoch are the same */
+	bool acting[2];        /* they are valid */
+	uint32_t put;          /* the last operation that wrote to a peer and is not known to be complete; 0: none */
+	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones since a fence */
+	uint32_t load_count;
+	void (*body)(void *ctx);
+	void *ctx;
+} tsr_actor_t;
+
+typedef enum tsr_phase {
+	TSR_PHASE_PREFIX,   /* before the first kernel: one run for all schedules */
+	TSR_PHASE_SCHEDULE, /* in the process of a schedule */
+	TSR_PHASE_SERVED    /* all schedules have been run */
+} tsr_phase_t;
+
+struct tsr_exploration {
+	tsr_check_options_t options;
+	int size;
+	tsr_phase_t phase;
+	uint64_t seed;
+	tsr_report_t report;
+
+	tsr_explorer_t *explorer;
+	tsr_strategy_t *strategy; /* null: the default */
+	tsr_views_t *views;
+	tsr_shadow_t *shadow;
+
+	tsr_actor_t *actors; /* by task */
+	int actor_room;
+	tsr_operation_t *operations; /* by number; 0 is none */
+	uint32_t operation_count, operation_room;
+	tsr_area_t *areas; /* the heaps first, by rank */
+	int area_count, area_room;
+	int last_area;
+	tsr_slab_rows_t *slabs;
+	int slab_count, slab_room;
+	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
+	tsr_last_write_t writes[TSR_WRITES]; /* by object */
+	tsr_load_store_t *pairs;
+	int pair_count, pair_room;
+	uint64_t *sent; /* keys of the findings that were sent */
+	int sent_count, sent_room;
+
+	tsr_exploration_rank_fn rank;
+	void *rank_ctx;
+	int *codes;                    /* of the ranks */
+	int workers;                   /* that live */
+	uint64_t heap_bytes;           /* the most that was allocated at one time, shared memory included */
+	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
+	int said_fd;                   /* what the program of a schedule printed as an error; -1: nothing is kept */
+	tsr_exploration_unbegun_fn unbegun[TSR_MAX_RANKS];
+	void *unbegun_ctx[TSR_MAX_RANKS];
+};
+
+/** The caller's own things. */
+tsr_actor_t *tsr_actor(tsr_exploration_t *x);
+
+/** The place of `bytes` at `at`. False: no area holds them. */
+bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area_out, size_t *offset_out);
+
+/** The piece that holds `offset`, or null. */
+tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
+
+/** The object that choices and digests know the word as. */
+static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
+{
+	return (area->name << 40) ^ (uint64_t)(offset / 4);
+}
+
+/** A number for a block that is the same in every run. */
+static inline uint64_t tsr_block_number(const tsr_task_who_t *who)
+{
+	return ((uint64_t)(who->launch + 1) * TSR_MAX_RANKS + (uint64_t)who->rank) << 16 | (uint64_t)(uint32_t)who->block;
+}
+
+/* ------------------------------------------------------------------ operations */
+
+/** The number of what the caller does at `site`: the running operation where it is the same call in the same epoch. */
+uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, tsr_views_order_t order,
+			  tsr_views_scope_t scope);
+
+/** A write of the caller's: it keeps to what its rank has declared. */
+void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
+
+/** Its epoch is another now: what it does next is a new operation. */
+void tsr_actor_epoch(tsr_actor_t *actor);
+
+/** What it touches now. */
+void tsr_operation_touch(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, size_t bytes);
+
+/** Fills in an access from what is known of an operation, which touched these bytes. */
+void tsr_operation_tell(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, size_t bytes, tsr_finding_access_t *out);
+
+/** An ordered access that has been waited for, or has had its point. Returns the old value. */
+uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, int area,
+				 size_t offset, size_t bytes, int choice, uint64_t begin);
+
+/* ------------------------------------------------------------------ traces */
+
+/** The time of events: steps of the schedule so far. */
+uint64_t tsr_trace_now(const tsr_exploration_t *x);
+
+/** An operation that began at `begin` is over: sends its event where a trace is wanted. */
+void tsr_trace_operation(tsr_exploration_t *x, uint32_t operation, uint64_t begin, uint64_t value, bool wrote, bool read);
+
+/* ------------------------------------------------------------------ findings */
+
+/** Sends a finding, once in a schedule. */
+void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding);
+
+/** Tells of what an access met. */
+void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_found_t *found);
+
+/** A worker ends: what it has put must be complete. */
+void tsr_exploration_judge_end(tsr_exploration_t *x);
+
+/** An access that does not lie in one allocation; `piece` holds its first byte, if anything does. Ends the schedule. */
+_Noreturn void tsr_exploration_astray(tsr_exploration_t *x, const tsr_op_site_t *site, int area, size_t offset, size_t bytes,
+				      const tsr_piece_t *piece);
+
+/** Tells how a run ended, and how its ranks did. */
+void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);
+
+/** Notes an ordered access, for the warning of load buffering; and a fence, which keeps loads before stores. */
+void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object);
+void tsr_buffering_cut(tsr_exploration_t *x);
+
+/* ------------------------------------------------------------------ schedules */
+
+/** In a schedule's process: says how it went, and which comes next. */
+void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);
+
+/** Runs all schedules from here on; called by the fibre that is about to begin the first worker. Returns in each schedule's
+ * process. */
+void tsr_exploration_serve(tsr_exploration_t *x);
+
+#endif

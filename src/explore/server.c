@@ -1,0 +1,251 @@
+/* Schedules: from the first kernel on, the program goes on once for each, in a process of its own. */
+#include "src/explore/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/** What a schedule's process hands back to the server: memory that both see. */
+struct tsr_handback {
+	uint64_t task_choices;
+	bool more; /* exhaustive: there is a next script */
+	uint32_t count;
+	tsr_deviation_t deviation[1 << 16];
+};
+typedef struct tsr_handback tsr_handback_t;
+
+/** The server: it forks, and waits. */
+typedef struct server {
+	tsr_exploration_t *x;
+	tsr_handback_t *handback;
+	tsr_script_t script; /* exhaustive: of the next schedule */
+	uint64_t steps;      /* pct: choices that the default schedule has */
+} server_t;
+
+/* ------------------------------------------------------------------ in the process of a schedule */
+
+/** What the program prints is not for the person who reads findings; its errors are kept for them. */
+static void silence(tsr_exploration_t *x)
+{
+	const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nothing >= 0)
+		dup2(nothing, STDOUT_FILENO);
+	x->said_fd = memfd_create("said", MFD_CLOEXEC);
+	if (x->said_fd >= 0)
+		dup2(x->said_fd, STDERR_FILENO);
+}
+
+static tsr_status_t load_script(const tsr_exploration_t *x, tsr_strategy_t **strategy_out)
+{
+	tsr_check_script_t text;
+	tsr_status_t status = tsr_check_script_load(x->options.script_fd, &text);
+	if (status != TSR_OK)
+		return status;
+	tsr_script_t script = {.deviation = calloc(text.count + 1, sizeof *script.deviation), .count = text.count};
+	for (size_t i = 0; script.deviation && i < text.count; i++)
+		script.deviation[i] = (tsr_deviation_t){(uint32_t)text.at[i].choice, text.at[i].alternative};
+	status = script.deviation ? tsr_strategy_scripted(&script, strategy_out) : TSR_ERR_NO_MEMORY;
+	free(script.deviation);
+	tsr_check_script_clear(&text);
+	return status;
+}
+
+static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_strategy_t **strategy_out)
+{
+	const tsr_check_options_t *options = &server->x->options;
+	const tsr_exhaustive_t bounds = {.sleep = true, .preemptions = options->preemptions};
+	if (options->script_fd >= 0)
+		return load_script(server->x, strategy_out);
+	switch (options->strategy) {
+	case TSR_CHECK_PCT:
+		return tsr_strategy_pct(seed, options->depth, server->steps, strategy_out);
+	case TSR_CHECK_EXHAUSTIVE:
+		return tsr_strategy_exhaustive(&bounds, &server->script, strategy_out);
+	default:
+		return tsr_strategy_random(seed, strategy_out);
+	}
+}
+
+/** The child goes on as the fibre that it is, under its own strategy. */
+static void become_schedule(server_t *server, uint64_t seed)
+{
+	tsr_exploration_t *x = server->x;
+	x->phase = TSR_PHASE_SCHEDULE;
+	x->seed = seed;
+	x->handback = server->handback;
+	silence(x);
+	if (make_strategy(server, seed, &x->strategy) != TSR_OK)
+		_exit(EXIT_FAILURE);
+	tsr_explorer_begin(x->explorer);
+	tsr_explorer_use(x->explorer, x->strategy);
+}
+
+/** Leaves the next script where the server finds it. */
+static void hand_back(tsr_exploration_t *x)
+{
+	tsr_script_t next = {NULL, 0};
+	bool more = false;
+	x->handback->task_choices = tsr_strategy_choices(x->strategy);
+	if (x->options.strategy != TSR_CHECK_EXHAUSTIVE || x->options.script_fd >= 0)
+		return;
+	if (tsr_exhaustive_next(x->strategy, &next, &more) != TSR_OK)
+		return;
+	const size_t room = sizeof x->handback->deviation / sizeof *x->handback->deviation;
+	x->handback->more = more && next.count <= room;
+	x->handback->count = (uint32_t)next.count;
+	if (x->handback->more && next.count > 0)
+		memcpy(x->handback->deviation, next.deviation, next.count * sizeof *next.deviation);
+	free(next.deviation);
+}
+
+void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
+{
+	const tsr_explorer_counts_t counts = tsr_explorer_count(x->explorer);
+	const tsr_script_t script = tsr_strategy_script(x->strategy);
+	tsr_check_deviation_t *deviations = calloc(script.count + 1, sizeof *deviations);
+	tsr_report_schedule_t schedule = {
+		.seed = x->seed,
+		.choices = counts.choices,
+		.steps = counts.steps,
+		.tasks = (uint64_t)counts.tasks,
+		.shadow_bytes = tsr_shadow_size_bytes(x->shadow),
+		.heap_bytes = x->heap_bytes,
+		.pruned = end == TSR_EXPLORER_PRUNED,
+	};
+	for (size_t i = 0; deviations && i < script.count; i++)
+		deviations[i] = (tsr_check_deviation_t){script.deviation[i].index, script.deviation[i].alternative};
+	if (x->sent_count > 0) {
+		schedule.script = deviations;
+		schedule.script_count = deviations ? script.count : 0;
+	}
+	for (int r = x->size - 1; r >= 0; r--)
+		if (x->codes[r] != 0)
+			schedule.exit = x->codes[r];
+	tsr_explorer_digest(x->explorer, schedule.digest);
+	hand_back(x);
+	tsr_report_schedule(&x->report, &schedule);
+	free(deviations);
+}
+
+/* ------------------------------------------------------------------ the server */
+
+/** Reports in the place of a schedule whose process has died. */
+static void report_death(tsr_exploration_t *x, uint64_t seed, int status)
+{
+	char message[128];
+	tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = message};
+	const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	if (number)
+		snprintf(message, sizeof message, "the program was ended by signal %d (%s)", number, strsignal(number));
+	else
+		snprintf(message, sizeof message, "the program left by exit code %d before its ranks had ended",
+			 WEXITSTATUS(status));
+	tsr_report_finding(&x->report, &finding);
+	tsr_report_schedule(&x->report,
+			    &(tsr_report_schedule_t){.seed = seed, .exit = number ? 128 + number : WEXITSTATUS(status)});
+}
+
+/** Runs one schedule. True: this is its process. */
+static bool fork_schedule(server_t *server, uint64_t seed)
+{
+	tsr_exploration_t *x = server->x;
+	int status = 0;
+	server->handback->more = false;
+	tsr_report_begin(&x->report, seed);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		become_schedule(server, seed);
+		return true;
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (pid < 0 || status != 0)
+		report_death(x, seed, pid < 0 ? EXIT_FAILURE << 8 : status);
+	return false;
+}
+
+/**
+ * PCT: the default schedule says how many choices there are about. It is run unheard, and the same for every seed, so that a seed
+ * means the same wherever it is replayed. True: this is its process.
+ */
+static bool fork_default(server_t *server)
+{
+	int status;
+	const pid_t pid = fork();
+	if (pid == 0) {
+		const tsr_script_t none = {NULL, 0};
+		server->x->report.broken = true;
+		server->x->options.strategy = TSR_CHECK_RANDOM;
+		become_schedule(server, 0);
+		tsr_strategy_destroy(server->x->strategy);
+		if (tsr_strategy_scripted(&none, &server->x->strategy) != TSR_OK)
+			_exit(EXIT_FAILURE);
+		tsr_explorer_use(server->x->explorer, server->x->strategy);
+		return true;
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	server->steps = server->handback->task_choices > 0 ? server->handback->task_choices : 1;
+	return false;
+}
+
+/** The next schedule of an exhaustive search; false where there is none. */
+static bool next_script(server_t *server)
+{
+	const tsr_handback_t *handback = server->handback;
+	if (!handback->more)
+		return false;
+	free(server->script.deviation);
+	server->script = (tsr_script_t){calloc(handback->count + 1, sizeof *server->script.deviation), handback->count};
+	if (!server->script.deviation)
+		return false;
+	memcpy(server->script.deviation, handback->deviation, handback->count * sizeof *handback->deviation);
+	return true;
+}
+
+/** True: this is the process of a schedule. */
+static bool serve_all(server_t *server)
+{
+	const tsr_check_options_t *options = &server->x->options;
+	const bool exhaustive = options->strategy == TSR_CHECK_EXHAUSTIVE;
+	if (options->script_fd >= 0) {
+		if (fork_schedule(server, options->first))
+			return true;
+		tsr_report_end(&server->x->report, true);
+		return false;
+	}
+	if (options->strategy == TSR_CHECK_PCT && fork_default(server))
+		return true;
+	bool more = true;
+	for (uint64_t i = 0; more && (i < options->seeds || (exhaustive && options->seeds == 0)); i++) {
+		if (fork_schedule(server, options->first + i * options->stride))
+			return true;
+		more = !exhaustive || next_script(server);
+	}
+	tsr_report_end(&server->x->report, !exhaustive || !more);
+	return false;
+}
+
+void tsr_exploration_serve(tsr_exploration_t *x)
+{
+	const tsr_explorer_counts_t counts = tsr_explorer_count(x->explorer);
+	server_t server = {.x = x, .steps = 1};
+	server.handback =
+		mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (server.handback == MAP_FAILED)
+		tsr_explorer_stop(x->explorer);
+	fflush(stdout); /* or each schedule would write what is still in there */
+	fflush(stderr);
+	tsr_report_prefix(&x->report, &(tsr_report_prefix_t){.tasks = (uint64_t)counts.tasks, .steps = counts.steps});
+	if (serve_all(&server))
+		return;
+	free(server.script.deviation);
+	munmap(server.handback, sizeof *server.handback);
+	x->phase = TSR_PHASE_SERVED;
+	tsr_explorer_stop(x->explorer);
+}

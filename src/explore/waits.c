@@ -1,0 +1,198 @@
+/* Waits of kernels: for flags, and for the other workers of a block. */
+#include "src/explore/inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ flags */
+
+/** A wait as the explorer asks about it. */
+typedef struct flag_await {
+	tsr_exploration_t *x;
+	const tsr_flag_wait_t *wait;
+	tsr_views_access_t access;
+	uint32_t number;
+	int area;
+	size_t offset;
+} flag_await_t;
+
+static size_t offset_of(const flag_await_t *f, int flag)
+{
+	return f->offset + (size_t)flag * sizeof(uint64_t);
+}
+
+/** The `n`-th choice of those that satisfy the wait for one flag, or -1; `*count_out` where they all were looked at. */
+static int satisfying(const flag_await_t *f, int flag, int n, int *count_out)
+{
+	const tsr_shadow_word_t word = {f->x->areas[f->area].region, offset_of(f, flag), sizeof(uint64_t)};
+	int choices = 0, count = 0;
+	if (tsr_shadow_choices(f->x->shadow, f->number, &f->access, &word, &choices) != TSR_OK)
+		return -1;
+	for (int choice = 0; choice < choices; choice++) {
+		uint64_t value = 0;
+		bool initial;
+		if (tsr_shadow_peek(f->x->shadow, f->number, &f->access, &word, choice, &value, &initial) != TSR_OK ||
+		    value < f->wait->value)
+			continue;
+		if (count++ == n)
+			return choice;
+		if (f->x->options.weak == TSR_CHECK_WEAK_OFF)
+			break;
+	}
+	*count_out = count;
+	return -1;
+}
+
+static bool flag_ready(const void *context)
+{
+	const flag_await_t *f = context;
+	int count;
+	for (int flag = 0; flag < f->wait->count; flag++)
+		if (satisfying(f, flag, 0, &count) >= 0)
+			return true;
+	return false;
+}
+
+static void flag_describe(const void *context, char *sentence, size_t bytes)
+{
+	const flag_await_t *f = context;
+	tsr_area_t *area = &f->x->areas[f->area];
+	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
+	uint64_t seen;
+	memcpy(&seen, area->base + f->offset, sizeof seen);
+	char from[32] = "any rank";
+	if (f->wait->from >= 0)
+		snprintf(from, sizeof from, "rank %d", f->wait->from);
+	snprintf(sentence, bytes, "waits for %s%s%s+%zu >= %" PRIu64 " from %s; it is %" PRIu64,
+		 f->wait->count > 1 ? "one of several flags from " : "flag ", area->shared ? "shared memory" : "",
+		 piece ? piece->name : "", piece ? f->offset - piece->begin : f->offset, f->wait->value, from, seen);
+}
+
+/** Whoever is to signal; on the own rank that is another worker, elsewhere anybody of that rank. */
+static void flag_blockers(const void *context, tsr_blocker_fn tell, void *argument)
+{
+	const flag_await_t *f = context;
+	if (f->wait->from >= 0)
+		tell(argument, (tsr_blocker_t){TSR_BLOCKER_WORKERS, f->wait->from});
+	else
+		tell(argument, (tsr_blocker_t){TSR_BLOCKER_ANYBODY, 0});
+}
+
+/** One of the flags that satisfy the wait, and what it is seen to be. */
+static int choose_flag(const flag_await_t *f, int *choice_out)
+{
+	int flags = 0, chosen = 0, count;
+	for (int flag = 0; flag < f->wait->count; flag++)
+		flags += satisfying(f, flag, 0, &count) >= 0;
+	int skip = tsr_explorer_choose(f->x->explorer, TSR_CHOICE_FLAG, flags);
+	for (int i = 0; i < f->wait->count; i++) {
+		const int flag = (f->wait->start + i) % f->wait->count;
+		if (satisfying(f, flag, 0, &count) < 0)
+			continue;
+		chosen = flag;
+		if (skip-- == 0)
+			break;
+	}
+	(void)satisfying(f, chosen, -1, &count);
+	*choice_out = satisfying(f, chosen, tsr_explorer_choose(f->x->explorer, TSR_CHOICE_MESSAGE, count), &count);
+	return chosen;
+}
+
+tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
+					 int *which_out)
+{
+	flag_await_t f = {.x = x, .wait = wait};
+	f.access = (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_ACQUIRE, .scope = wait->scope};
+	const size_t bytes = (size_t)wait->count * sizeof(uint64_t);
+	if (!tsr_area_find(x, wait->flags, bytes, &f.area, &f.offset))
+		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
+	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, TSR_VIEWS_ACQUIRE, wait->scope);
+	tsr_operation_touch(x, f.number, f.area, f.offset, bytes);
+	uint64_t more[TSR_MAX_RANKS];
+	int more_count = wait->count - 1 < TSR_MAX_RANKS ? wait->count - 1 : TSR_MAX_RANKS;
+	for (int i = 0; i < more_count; i++)
+		more[i] = tsr_area_object(&x->areas[f.area], offset_of(&f, i + 1));
+	const tsr_await_t await = {
+		.kind = TSR_AWAIT_FLAG,
+		.pending = {.kind = TSR_PENDING_READ,
+			    .object = tsr_area_object(&x->areas[f.area], f.offset),
+			    .more = more,
+			    .more_count = more_count,
+			    .site = {site->call, site->file, site->line}},
+		.deadline = wait->deadline ? TSR_DEADLINE_ANY : TSR_DEADLINE_NONE,
+		.ready = flag_ready,
+		.describe = flag_describe,
+		.blockers = flag_blockers,
+		.context = &f,
+	};
+	const uint64_t begin = tsr_trace_now(x);
+	if (tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK)
+		return TSR_FLAG_EXPIRED;
+	int choice;
+	*which_out = choose_flag(&f, &choice);
+	(void)tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), sizeof(uint64_t), choice, begin);
+	return TSR_FLAG_OK;
+}
+
+/* ------------------------------------------------------------------ the meeting of a block */
+
+typedef struct meet_await {
+	const tsr_block_meeting_t *meeting;
+	uint32_t phase;
+	int count;
+} meet_await_t;
+
+static bool meet_ready(const void *context)
+{
+	const meet_await_t *m = context;
+	return m->meeting->phase != m->phase;
+}
+
+static void meet_describe(const void *context, char *sentence, size_t bytes)
+{
+	const meet_await_t *m = context;
+	snprintf(sentence, bytes, "waits for the block's other workers: %u of %d have come to this call",
+		 (unsigned)m->meeting->arrived, m->count);
+}
+
+static void meet_blockers(const void *context, tsr_blocker_fn tell, void *argument)
+{
+	const meet_await_t *m = context;
+	for (int i = 0; i < m->count; i++)
+		if (m->meeting->came[i] == m->phase)
+			tell(argument, (tsr_blocker_t){TSR_BLOCKER_TASK, m->meeting->first_task + i});
+}
+
+void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_block_meeting_t *meeting, int count)
+{
+	const int self = tsr_explorer_self(x->explorer);
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, self);
+	meeting->first_task = self - who->worker;
+	const uint64_t object = UINT64_C(1) << 62 | tsr_block_number(who);
+	const tsr_pending_t pending = {.kind = TSR_PENDING_UPDATE, .object = object, .site = {site->call, site->file, site->line}};
+	tsr_explorer_point(x->explorer, &pending);
+	const meet_await_t m = {meeting, meeting->phase, count};
+	tsr_edge_t **edge = &meeting->edge[m.phase & 1]; /* who comes to the next phase has taken the last but one */
+	if (!*edge && tsr_exploration_edge(x, edge) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	tsr_exploration_give(x, *edge);
+	tsr_actor(x)->put = 0; /* whoever signals after the meeting signals for all */
+	meeting->came[who->worker] = m.phase + 1;
+	if (++meeting->arrived == (uint32_t)count) {
+		meeting->arrived = 0;
+		meeting->phase++;
+	}
+	tsr_explorer_acted(x->explorer, &(tsr_acted_t){.wrote = true, .changed = true});
+	const tsr_await_t await = {
+		.kind = TSR_AWAIT_MEETING,
+		.pending = {.kind = TSR_PENDING_READ, .object = object, .site = pending.site},
+		.ready = meet_ready,
+		.describe = meet_describe,
+		.blockers = meet_blockers,
+		.context = &m,
+	};
+	if (m.phase == meeting->phase)
+		(void)tsr_explorer_await(x->explorer, &await);
+	tsr_exploration_take(x, *edge);
+}
