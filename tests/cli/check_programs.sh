@@ -1,0 +1,63 @@
+#!/bin/sh
+# tessera check on programs of this house: right ones raise nothing, wrong ones what they should, and a seed means one schedule.
+. "$(dirname "$0")/tap"
+
+case ${BUILD-} in
+*tsan*)
+	skip "schedules" "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
+	finish
+	;;
+esac
+
+gas="$BUILD/examples/gemm_all_scatter"
+wrong="$BUILD/tests/planted/unsynchronised"
+report="$TAP_FILES/report.json"
+
+for ranks in 1 2 3 5 8; do
+	prints "the five patterns on $ranks" '^no finding$' tessera check -n $ranks --seeds 5 "$gas" all 91x73x37 16x16x16
+	prints "hello on $ranks" '^no finding$' tessera check -n $ranks --seeds 20 "$BUILD/examples/hello"
+done
+for example in message_passing_load_store message_passing_put_signal; do
+	prints "$example" '^no finding$' tessera check -n 3 --seeds 50 "$BUILD/examples/$example"
+done
+for strategy in random pct; do
+	prints "a pattern by $strategy" '^no finding$' tessera check -n 3 --seeds 20 --strategy $strategy "$gas" fused-sequential 48x48x32
+done
+prints "memory that only interleaves" '^no finding$' tessera check -n 3 --seeds 10 --weak off "$gas" fused-workgroup-specialized 48x48x32
+prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
+
+# found KIND CLASS TEXT [OPTION...]: the planted mistake is reported as what it is, where it is.
+found() {
+	kind=$1 class=$2 text=$3
+	shift 3
+	try tessera check -n 2 --seeds 100 --json "$report" "$@" "$wrong" "$kind"
+	[ "$code" -eq 1 ] && python3 - "$report" "$class" "$text" <<'CHECK'
+import json
+import sys
+report, wanted, text = sys.argv[1:]
+places = [access for found in json.load(open(report, encoding="utf-8"))["findings"] if found["class"] == wanted
+          for access in found["access"] + found.get("nodes", []) if access.get("file", "").endswith("unsynchronised.c")]
+lines = open("tests/planted/unsynchronised.c", encoding="utf-8").read().splitlines()
+sys.exit(not any(text in lines[access["line"] - 1] for access in places))
+CHECK
+	verdict $? "$kind is $class at its line" "exit code $code"
+}
+
+found crossed deadlock 'tsr_wait(block, &a->box->ready, 1, previous)'
+found residency residency 'tsr_wait_local(block, &a->box->begun[last]' --resident-blocks 2
+found reuse reuse 'tsr_put(block, &a->box->number'
+found relaxed data-race 'tsr_get(block, &a->box->copies'
+prints "and without a mistake none" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" none
+
+# The same report from the same seed, a hundred times.
+try tessera check -n 2 --seeds 1 --first-seed 7 --json "$report" "$wrong" reuse
+python3 -c 'import json,sys; json.dump(json.load(open(sys.argv[1]))["findings"], open(sys.argv[2], "w"), sort_keys=True)' "$report" "$report.first"
+same=0
+for _ in $(seq 100); do
+	tessera check -n 2 --seeds 1 --first-seed 7 --json "$report" "$wrong" reuse >"$TAP_FILES/out" 2>&1
+	python3 -c 'import json,sys; sys.exit(json.load(open(sys.argv[1]))["findings"] != json.load(open(sys.argv[2])))' \
+		"$report" "$report.first" && same=$((same + 1))
+done
+[ "$same" -eq 100 ]
+verdict $? "a seed gives the same report 100 times of 100" "it did $same times"
+finish

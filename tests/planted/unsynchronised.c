@@ -1,0 +1,95 @@
+/*
+ * unsynchronised KIND: kernels with one mistake each, for what finds them.
+ *
+ *     crossed    two ranks, each of which waits for the other's signal before it sends its own
+ *     residency  a block that cannot begin before others end, which wait for it
+ *     reuse      a buffer is written again without asking whether it was read
+ *     relaxed    a flag that is raised without a release
+ *     none       none of these
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, KINDS };
+static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none"};
+
+enum { ROUNDS = 2, BLOCKS = 4 };
+
+typedef struct box {
+	uint64_t number, ready, retired, begun[BLOCKS], copies[ROUNDS];
+} box_t;
+
+typedef struct box_args {
+	TSR_HEAP box_t *box;
+	int32_t kind, reserved;
+} box_args_t;
+
+/** A sends before it waits, as it should; or both wait first. */
+TSR_KERNEL(meet_neighbour, box_args_t, a)
+{
+	int next = (tsr_rank(block) + 1) % tsr_size(block), previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
+	if (a->kind == CROSSED)
+		tsr_wait(block, &a->box->ready, 1, previous);
+	tsr_signal(block, &a->box->ready, 1, TSR_SIGNAL_SET, next);
+	if (a->kind != CROSSED)
+		tsr_wait(block, &a->box->ready, 1, previous);
+}
+
+/** Each block waits for the last one, which has to begin for that. */
+TSR_KERNEL(wait_for_last_block, box_args_t, a)
+{
+	int index = tsr_block_index(block), last = tsr_block_count(block) - 1;
+	tsr_signal_local(block, &a->box->begun[index], (uint64_t)1, TSR_SCOPE_DEVICE);
+	if (index < last)
+		tsr_wait_local(block, &a->box->begun[last], (uint64_t)1, TSR_SCOPE_DEVICE);
+}
+
+/** Rank 0 sends a number every round through one buffer; rank 1 keeps a copy of each. */
+TSR_KERNEL(send_rounds, box_args_t, a)
+{
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		if (tsr_rank(block) == 0) {
+			if (round > 1 && a->kind != REUSE)
+				tsr_wait(block, &a->box->retired, round - 1, 1);
+			tsr_put(block, &a->box->number, &a->box->copies[round - 1], sizeof(uint64_t), 1);
+			if (a->kind == RELAXED)
+				tsr_atomic_store(block, &a->box->ready, round, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			else
+				tsr_signal(block, &a->box->ready, round, TSR_SIGNAL_SET, 1);
+		} else if (tsr_rank(block) == 1) {
+			tsr_wait(block, &a->box->ready, round, 0);
+			tsr_get(block, &a->box->copies[round - 1], &a->box->number, sizeof(uint64_t), 1);
+			tsr_signal(block, &a->box->retired, round, TSR_SIGNAL_SET, 0);
+		}
+	}
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	int kind = 0;
+	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
+		kind++;
+	if (kind == KINDS || tsr_world_size(world) < 2) {
+		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none, on at least 2 ranks\n");
+		return 2;
+	}
+	const box_t content = {.copies = {7, 8}};
+	TSR_HEAP void *heap;
+	tsr_stream_t *stream;
+	TSR_TRY(tsr_heap_alloc(world, sizeof content, 0, "box", &heap));
+	TSR_TRY(tsr_memcpy_to_heap(world, heap, &content, sizeof content));
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_barrier(world));
+	const box_args_t args = {(TSR_HEAP box_t *)heap, kind, 0};
+	if (kind == RESIDENCY)
+		TSR_TRY(tsr_launch(stream, &wait_for_last_block, BLOCKS, &args));
+	else
+		TSR_TRY(tsr_launch(stream, kind == CROSSED ? &meet_neighbour : &send_rounds, 1, &args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_barrier(world));
+	TSR_TRY(tsr_stream_destroy(stream));
+	return tsr_heap_free(world, heap) == TSR_OK ? 0 : tsr_fail(world);
+}
