@@ -179,4 +179,21 @@ static inline void toy_end(toy_t *toy)
 
 #define TOY_COUNT(array_) ((int)(sizeof(array_) / sizeof(array_)[0]))
 
+static inline tsr_strategy_t *strategy_of(int kind, uint64_t seed)
+{
+	tsr_strategy_t *strategy = NULL;
+	if (kind == 0)
+		cr_assert(tsr_strategy_random(seed, &strategy) == TSR_OK);
+	else
+		cr_assert(tsr_strategy_pct(seed, 3, 12, &strategy) == TSR_OK);
+	return strategy;
+}
+
+static inline void raise_late(toy_t *toy, int self)
+{
+	for (int i = 0; i < 5; i++)
+		toy_add(toy, self, 1, 1);
+	toy_store(toy, self, 0, 1);
+}
+
 #endif

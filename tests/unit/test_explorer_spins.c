@@ -1,0 +1,139 @@
+/* The explorer: tasks that spin, and deadlines that expire. */
+#include "explore_toy.h"
+
+/* ------------------------------------------------------------------ spinning */
+
+static void spin_for_flag(toy_t *toy, int self)
+{
+	while (toy_load_weak(toy, self, 0, 60) == 0)
+		;
+	toy->result[self] = 1;
+}
+
+Test(explorer, a_spinner_starves_nobody_and_does_not_starve)
+{
+	static const toy_fn bodies[] = {spin_for_flag, spin_for_flag, raise_late};
+	for (int kind = -1; kind < 2; kind++)
+		for (uint64_t seed = 0; seed < 200; seed++) {
+			toy_t toy = {0};
+			tsr_strategy_t *strategy = kind < 0 ? NULL : strategy_of(kind, seed);
+			cr_assert(toy_run(&toy, strategy, bodies, 3) == TSR_EXPLORER_DONE, "strategy %d, seed %d", kind, (int)seed);
+			cr_assert(toy.result[0] && toy.result[1]);
+			cr_assert(tsr_explorer_count(toy.explorer).steps < 2000, "%d steps",
+				  (int)tsr_explorer_count(toy.explorer).steps);
+			tsr_strategy_destroy(strategy);
+			toy_end(&toy);
+		}
+}
+
+/* A loop that changes something at each turn is no spinner to begin with, and must let others go on all the same. */
+static void count_while_waiting(toy_t *toy, int self)
+{
+	while (toy_load(toy, self, 0, 61) == 0) {
+		toy_point(toy, TSR_PENDING_UPDATE, 2, 62);
+		tsr_explorer_acted(toy->explorer, &(tsr_acted_t){(uint64_t)toy->result[self]++, true, true});
+	}
+}
+
+Test(explorer, a_loop_that_counts_its_turns_lets_others_go_on)
+{
+	static const toy_fn bodies[] = {count_while_waiting, raise_late};
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		toy_t toy = {0};
+		tsr_strategy_t *strategy = strategy_of(1, seed);
+		cr_assert(toy_run(&toy, strategy, bodies, 2) == TSR_EXPLORER_DONE);
+		tsr_strategy_destroy(strategy);
+		toy_end(&toy);
+	}
+}
+
+/* Reads the same 2000 times and does not wait for anything. */
+static void read_often(toy_t *toy, int self)
+{
+	for (int i = 0; i < 2000; i++)
+		toy_load(toy, self, 0, 63);
+}
+
+Test(explorer, who_reads_the_same_often_is_not_stuck)
+{
+	static const toy_fn bodies[] = {read_often, read_often};
+	toy_t toy = {0};
+	cr_assert(toy_run(&toy, NULL, bodies, 2) == TSR_EXPLORER_DONE);
+	toy_end(&toy);
+}
+
+/* Long after its reads have made it a spinner it still changes something at each turn. */
+static void count_alone(toy_t *toy, int self)
+{
+	for (uint64_t i = 0; i < 70000; i++) {
+		toy_load(toy, self, 0, 64);
+		toy_point(toy, TSR_PENDING_UPDATE, 2, 65);
+		tsr_explorer_acted(toy->explorer, &(tsr_acted_t){i, true, true});
+	}
+}
+
+Test(explorer, who_changes_something_is_not_stuck)
+{
+	static const toy_fn bodies[] = {count_alone};
+	toy_t toy = {0};
+	cr_assert(toy_run(&toy, NULL, bodies, 1) == TSR_EXPLORER_DONE);
+	toy_end(&toy);
+}
+
+/* A strategy that would show the stale value for ever. */
+Test(explorer, a_spinner_sees_the_newest_in_the_end)
+{
+	static const toy_fn bodies[] = {raise_late, spin_for_flag};
+	enum { CHOICES = 1000 };
+	tsr_deviation_t deviations[CHOICES];
+	const tsr_script_t script = {deviations, CHOICES};
+	tsr_strategy_t *strategy = NULL;
+	toy_t toy = {0};
+
+	for (uint32_t i = 0; i < CHOICES; i++)
+		deviations[i] = (tsr_deviation_t){i, 1};
+	cr_assert(tsr_strategy_scripted(&script, &strategy) == TSR_OK);
+	cr_assert(toy_run(&toy, strategy, bodies, 2) == TSR_EXPLORER_DONE);
+	cr_expect(tsr_strategy_choices(strategy) < CHOICES / 2 && tsr_strategy_script(strategy).count > 10);
+	tsr_strategy_destroy(strategy);
+	toy_end(&toy);
+}
+
+/* ------------------------------------------------------------------ deadlines */
+
+static void wait_briefly(toy_t *toy, int self)
+{
+	toy->result[self] = (int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_ANY);
+}
+
+static void wait_long(toy_t *toy, int self)
+{
+	toy->result[self] = (int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_LAST);
+}
+
+static void raise_0(toy_t *toy, int self)
+{
+	toy_store(toy, self, 0, 1);
+}
+
+Test(explorer, deadlines_expire_by_choice_or_when_nobody_goes_on)
+{
+	static const toy_fn raised[] = {wait_long, wait_briefly, raise_0}, lost[] = {wait_long, wait_long};
+	int expired = 0;
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		toy_t toy = {0};
+		tsr_strategy_t *strategy = strategy_of(0, seed);
+		cr_assert(toy_run(&toy, strategy, raised, 3) == TSR_EXPLORER_DONE);
+		cr_assert_eq(toy.result[0], TSR_AWAIT_OK);
+		expired += toy.result[1] == TSR_AWAIT_EXPIRED;
+		tsr_strategy_destroy(strategy);
+		toy_end(&toy);
+	}
+	cr_expect(expired > 0 && expired < 200, "%d of 200 expired", expired);
+
+	toy_t toy = {0};
+	cr_assert(toy_run(&toy, NULL, lost, 2) == TSR_EXPLORER_DONE);
+	cr_expect(toy.result[0] == TSR_AWAIT_EXPIRED && toy.result[1] == TSR_AWAIT_EXPIRED);
+	toy_end(&toy);
+}
