@@ -186,11 +186,11 @@ class Check:
             return self.exhausted(mutant, target, program, sites)
         return best
 
-    def report(self, instance, program, more):
+    def report(self, instance, program, more, seeds=None):
         """What it wrote: the report, and "" or why there is none."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
-            options = ["-n", str(instance["ranks"]), "--seeds", str(self.options.seeds), "--json", path]
+            options = ["-n", str(instance["ranks"]), "--seeds", str(seeds or self.options.seeds), "--json", path]
             if "resident" in instance:
                 options += ["--resident-blocks", str(instance["resident"])]
             line = self.command + options + more + [program] + instance.get("arguments", [])
@@ -225,7 +225,7 @@ class Check:
         """Where the seeds show nothing: every schedule of small instances of what they ran."""
         path = program.small()
         for name in mutant.instances:
-            report, why = self.report(target["small"][name], path, ["--strategy", "exhaustive"])
+            report, why = self.report(target["small"][name], path, ["--strategy", "exhaustive"], self.options.schedules)
             verdict = self.judged(mutant, target, (report, why), sites)
             if verdict.state != MISSED or report is None:
                 return verdict
