@@ -12,7 +12,7 @@ enum { MOST_CHOICES = 16, LINE_BYTES = 64, WORD_BYTES = 8, MOST_KEPT = LITMUS_MA
 typedef struct point {
 	tsr_cache_t *cache;
 	steps_t steps;
-	uint8_t home[LITMUS_MAX_LOCATIONS][LINE_BYTES]; /* of packed locations the first bytes only, as one region */
+	uint8_t home[LITMUS_MAX_LOCATIONS * LINE_BYTES]; /* of packed locations the first bytes only, as one region */
 } point_t;
 
 /** The answers that one step of the machine gets, and how many there were to choose from. */
@@ -71,7 +71,7 @@ static tsr_cache_place_t place_of(const exploration_t *e, int location)
 
 static uint8_t *home_of(const exploration_t *e, point_t *point, int location)
 {
-	return &point->home[0][0] + (size_t)location * (e->variant->packed ? WORD_BYTES : LINE_BYTES);
+	return point->home + (size_t)location * (e->variant->packed ? WORD_BYTES : LINE_BYTES);
 }
 
 static int64_t newest(const exploration_t *e, const point_t *point, int location)
@@ -116,7 +116,7 @@ static void copy_point(exploration_t *e, const point_t *from, point_t *to)
 
 	*to = *from;
 	for (int r = 0; r < regions(e); r++)
-		memory[r] = to->home[r];
+		memory[r] = to->home + (size_t)r * LINE_BYTES;
 	e->status = tsr_cache_copy(from->cache, memory, &to->cache);
 }
 
@@ -242,7 +242,7 @@ static void begin(exploration_t *e, point_t *point)
 	for (int r = 0; r < count && e->status == TSR_OK; r++) {
 		const int home = e->variant->at_devices ? r % devices : TSR_CACHE_NOWHERE;
 		const size_t lines = count > 1 ? 1 : (size_t)test->locations;
-		e->status = tsr_cache_add_region(point->cache, home, point->home[r],
+		e->status = tsr_cache_add_region(point->cache, home, point->home + (size_t)r * LINE_BYTES,
 						 e->variant->packed ? lines * WORD_BYTES : lines * LINE_BYTES, &number);
 	}
 	if (e->status == TSR_OK)
