@@ -126,7 +126,9 @@ static bool open_memory(state_t *s, const bench_baseline_t *b, char sentence[BEN
 	       cuda_ok(s, cu->alloc(&s->c, c_bytes), "allocate C", sentence) &&
 	       /* All bits set is a NaN in every dtype. */
 	       cuda_ok(s, cu->fill(s->gathered, 0xff, c_bytes, s->stream), "fill memory", sentence) &&
-	       cuda_ok(s, cu->fill(s->c, 0xff, c_bytes, s->stream), "fill memory", sentence);
+	       cuda_ok(s, cu->fill(s->c, 0xff, c_bytes, s->stream), "fill memory", sentence) &&
+	       /* C is read by no stream: what this one does has ended before. */
+	       cuda_ok(s, cu->stream_sync(s->stream), "fill memory", sentence);
 }
 
 static bool open_stores(state_t *s, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
@@ -146,9 +148,8 @@ static bool open_stores(state_t *s, const bench_baseline_t *b, char sentence[BEN
 
 static bool open_cublas(state_t *s, const bench_task_t *task, char sentence[BENCH_SENTENCE])
 {
-	if (!names_of(task->dtype) || task->m > INT_MAX || task->n > INT_MAX || task->k > INT_MAX) {
-		(void)snprintf(sentence, BENCH_SENTENCE, "cublasGemmEx takes bf16, f16 and f32, and extents up to %d; use such",
-			       INT_MAX);
+	if (task->m > INT_MAX || task->n > INT_MAX || task->k > INT_MAX) {
+		(void)snprintf(sentence, BENCH_SENTENCE, "cublasGemmEx takes extents up to %d; use such", INT_MAX);
 		return false;
 	}
 	return bench_cublas_find(&s->cublas, sentence) && cublas_ok(s, s->cublas.create(&s->handle), "cublasCreate", sentence) &&
@@ -208,12 +209,19 @@ static void name_versions(bench_baseline_t *b, const state_t *s)
 static tsr_status_t open_libraries(bench_baseline_t *b, state_t *s)
 {
 	char product[BENCH_SENTENCE] = "", gather[BENCH_SENTENCE] = "", push[BENCH_SENTENCE] = "";
+	const bool has_names = names_of(b->task.dtype) != NULL; /* or neither library takes it: the same on every rank */
 	bool good;
-	(void)open_cublas(s, &b->task, product);
+	if (!has_names)
+		(void)snprintf(product, sizeof product, "the baseline is for bf16, f16 and f32, and not for %s; use one of them",
+			       tsr_dtype_name(b->task.dtype));
+	else
+		(void)open_cublas(s, &b->task, product);
 	tsr_status_t status = bench_agree(b->world, product, &good);
 	if (status == TSR_OK)
 		status = find_shared_gpu(b, s, gather);
 	memcpy(push, gather, sizeof push);
+	if (!has_names)
+		memcpy(gather, product, sizeof gather);
 	if (status == TSR_OK && gather[0] == '\0')
 		status = open_nccl(b, s, gather);
 	if (status == TSR_OK && push[0] == '\0' && b->pushed) {
@@ -236,16 +244,15 @@ static tsr_status_t baseline_open(bench_baseline_t *b)
 	tsr_device_props_t device;
 	state_t *s = b->state = calloc(1, sizeof *s);
 	(void)snprintf(b->name, sizeof b->name, "cuBLAS + NCCL");
-	tsr_status_t status = tsr_world_device(b->world, &device);
-	if (status != TSR_OK)
-		return status;
 	if (!s)
 		(void)snprintf(sentence, sizeof sentence, "the host has no memory for the baseline; free some");
+	else if (tsr_world_device(b->world, &device) != TSR_OK)
+		(void)snprintf(sentence, sizeof sentence, "%.400s", tsr_last_error());
 	else if (bench_cuda_find(&s->cuda, sentence) && open_device(s, device.ordinal, sentence))
 		entered = enter(s, sentence);
 	if (entered)
 		(void)open_memory(s, b, sentence);
-	status = bench_agree(b->world, sentence, &good);
+	tsr_status_t status = bench_agree(b->world, sentence, &good);
 	if (status == TSR_OK && good)
 		status = open_libraries(b, s);
 	else if (status == TSR_OK)

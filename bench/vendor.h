@@ -62,6 +62,7 @@ typedef struct bench_nccl_id {
 	X(int, pop, cuCtxPopCurrent_v2, (void **out))                                                             \
 	X(int, stream_create, cuStreamCreate, (void **out, unsigned flags))                                       \
 	X(int, stream_destroy, cuStreamDestroy_v2, (void *stream))                                                \
+	X(int, stream_sync, cuStreamSynchronize, (void *stream))                                                  \
 	X(int, event_create, cuEventCreate, (void **out, unsigned flags))                                         \
 	X(int, event_destroy, cuEventDestroy_v2, (void *event))                                                   \
 	X(int, event_record, cuEventRecord, (void *event, void *stream))                                          \

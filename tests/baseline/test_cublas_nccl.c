@@ -193,6 +193,31 @@ Test(cublas_nccl, what_is_missing_is_said_and_the_rest_goes_on)
 	expect_lack("whole", "FAKE_NO_MEMORY", "xxxxxx out of memory");
 }
 
+/** A dtype that neither library takes: the stores are measured all the same. */
+static int other_dtype(tsr_world_t *world, int argc, char **argv)
+{
+	const bench_task_t task = {.m = 16, .n = 16, .k = 16, .dtype = TSR_F64};
+	bench_baseline_t *baseline;
+	(void)argc;
+	(void)argv;
+	CHECK(bench_baseline_open_by(&bench_cublas_nccl, world, &task, &baseline) == TSR_OK);
+	for (int step = 0; step < BENCH_STEPS; step++) {
+		uint64_t ns;
+		const char *missing = bench_baseline_missing(baseline, (bench_step_t)step);
+		CHECK((missing != NULL) == (step < BENCH_PUSH_PAIR), "step %d: %s", step, missing ? missing : "there");
+		CHECK(!missing || strstr(missing, "bf16, f16 and f32, and not for f64"), "%s", missing);
+		tsr_status_t status = bench_baseline_time(baseline, (bench_step_t)step, &ns);
+		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step, tsr_status_name(status));
+	}
+	return bench_baseline_close(baseline, false) == TSR_OK ? 0 : 1;
+}
+
+Test(cublas_nccl, a_dtype_that_the_libraries_do_not_take)
+{
+	use_fakes("whole");
+	cr_expect(world_run(2, TSR_PLACE_THREAD, other_dtype, NULL) == 0);
+}
+
 Test(cublas_nccl, a_library_that_is_nowhere_is_one_sentence)
 {
 	static const char *const names[] = {"libtessera-has-no-such.so.7", "libnor-this.so", NULL};

@@ -72,6 +72,7 @@ COMPILES(cuDeviceGetPCIBusId((char *)handle, number, number));
 COMPILES(cuDevicePrimaryCtxRetain((CUcontext *)handle, number));
 COMPILES(cuDevicePrimaryCtxRelease(number));
 COMPILES(cuStreamCreate((CUstream *)handle, flags));
+COMPILES(cuStreamSynchronize(handle));
 COMPILES(cuEventCreate((CUevent *)handle, flags));
 COMPILES(cuEventRecord(handle, handle));
 COMPILES(cuEventElapsedTime(&ms, handle, handle));

@@ -117,6 +117,27 @@ static void small(int threads)
 			}
 }
 
+/** Less than a unit of 16 goes in units of 4, wherever it lies: as many threads as there are of those move all of it. */
+static void short_ones()
+{
+	for (int size = 4; size < 32; size += 4)
+		for (int at = 0; at < 16; at += 4) {
+			if (size >= 16 + (-at & 15))
+				continue;
+			std::vector<char> dst(128, (char)poison), src(128, 1);
+			char *d = aligned(dst, at), *s = aligned(src, at);
+			for (int thread = 0; thread < size / 4; thread++) {
+				tsr_coop_t coop = {};
+				coop.thread = thread;
+				coop.threads = 64;
+				tsr_gpu_copy_rows(&coop, {d, s, size, size, 1, size});
+			}
+			if (memcmp(d, s, (size_t)size) != 0 && wrong++ < 10)
+				printf("%d bytes at %d: not in units of 4\n", size, at);
+			cases++;
+		}
+}
+
 /** Up to some rounds of the threads, and rests of every length. */
 static void large(int threads)
 {
@@ -139,6 +160,7 @@ int main()
 		small(threads);
 		large(threads);
 	}
+	short_ones();
 	printf("%ld copies, %ld wrong bytes\n", cases, wrong);
 	return wrong > 0;
 }

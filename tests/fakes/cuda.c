@@ -1,6 +1,7 @@
 /*
  * A driver that is none, for tests of the baseline's calls: device memory is the host's, and what is put on a stream is done at
- * once. FAKE_ONE_GPU: all ranks have the same one. FAKE_NO_MEMORY: nothing can be allocated.
+ * once, but for fills: they are done when the stream is waited for, or given something else. FAKE_ONE_GPU: all ranks have the same
+ * one. FAKE_NO_MEMORY: nothing can be allocated.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,24 @@ enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
 BENCH_CUDA_ENTRIES(DECLARE)
 
 static char thing; /* what every handle points to */
+
+/** A fill that is still to be done, of this rank's one stream. */
+typedef struct fill {
+	void *memory;
+	unsigned char byte;
+	size_t bytes;
+} fill_t;
+
+enum { MOST_FILLS = 8 };
+static _Thread_local fill_t fills[MOST_FILLS];
+static _Thread_local int fill_count;
+
+static void do_fills(void)
+{
+	for (int i = 0; i < fill_count; i++)
+		memset(fills[i].memory, fills[i].byte, fills[i].bytes);
+	fill_count = 0;
+}
 
 int cuInit(unsigned flags)
 {
@@ -73,8 +92,15 @@ int cuStreamCreate(void **out, unsigned flags)
 	return flags == BENCH_CU_STREAM_NON_BLOCKING ? 0 : REFUSED;
 }
 
+int cuStreamSynchronize(void *stream)
+{
+	do_fills();
+	return stream == &thing ? 0 : REFUSED;
+}
+
 int cuStreamDestroy_v2(void *stream)
 {
+	do_fills();
 	return stream == &thing ? 0 : REFUSED;
 }
 
@@ -94,6 +120,7 @@ int cuEventDestroy_v2(void *event)
 
 int cuEventRecord(void *event, void *stream)
 {
+	do_fills();
 	return stream == &thing ? clock_gettime(CLOCK_MONOTONIC, event) : REFUSED;
 }
 
@@ -118,14 +145,17 @@ int cuMemAlloc_v2(uint64_t *out, size_t bytes)
 
 int cuMemFree_v2(uint64_t pointer)
 {
+	do_fills();
 	free((void *)(uintptr_t)pointer);
 	return 0;
 }
 
 int cuMemsetD8Async(uint64_t pointer, unsigned char byte, size_t bytes, void *stream)
 {
-	memset((void *)(uintptr_t)pointer, byte, bytes);
-	return stream == &thing ? 0 : REFUSED;
+	if (stream != &thing || fill_count == MOST_FILLS)
+		return REFUSED;
+	fills[fill_count++] = (fill_t){(void *)(uintptr_t)pointer, byte, bytes};
+	return 0;
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
@@ -140,6 +170,7 @@ int cuMemcpy2DAsync_v2(const bench_copy_2d_t *copy, void *stream)
 	bool plain = !copy->src_x_bytes && !copy->src_y && !copy->dst_x_bytes && !copy->dst_y && stream == &thing;
 	if (!device || !plain || copy->width_bytes > copy->src_pitch || copy->width_bytes > copy->dst_pitch)
 		return REFUSED;
+	do_fills();
 	for (size_t row = 0; row < copy->height; row++)
 		memcpy((void *)(uintptr_t)(copy->dst_device + row * copy->dst_pitch),
 		       (const void *)(uintptr_t)(copy->src_device + row * copy->src_pitch), copy->width_bytes);
@@ -170,6 +201,7 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 	bool plain = function == &thing && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1;
 	if (!plain || shared_bytes > 0 || stream != &thing || extra)
 		return REFUSED;
+	do_fills();
 	memcpy((void *)(uintptr_t) * (const uint64_t *)arguments[0], (const void *)(uintptr_t) * (const uint64_t *)arguments[1],
 	       (size_t) * (const uint64_t *)arguments[2] * 16);
 	return 0;

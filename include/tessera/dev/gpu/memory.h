@@ -205,7 +205,9 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
 		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
-	const int width = apart % 16 == 0 ? 16 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
+	/* Without room for one whole unit of 16, all of a row would be ends. */
+	const bool has_room = job.row_bytes >= 16 + (-(int64_t)(uintptr_t)job.dst & 15);
+	const int width = apart % 16 == 0 && has_room ? 16 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
 	const int64_t gap = -(int64_t)(uintptr_t)job.dst & (width - 1);
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));
