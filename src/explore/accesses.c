@@ -34,6 +34,12 @@ static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const v
 	return place;
 }
 
+static void need(tsr_exploration_t *x, tsr_status_t status)
+{
+	if (status != TSR_OK)
+		tsr_exploration_abort(x, status, 0, tsr_last_error());
+}
+
 /** A worker's store to a peer is not known to be complete until it flushes or releases. */
 static void note_put(tsr_exploration_t *x, place_t place, uint32_t operation)
 {
@@ -50,21 +56,18 @@ static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_findi
 	if (begins) /* others may run between two calls, so that what races is met in either order */
 		tsr_explorer_point(x->explorer,
 				   &(tsr_pending_t){.kind = TSR_PENDING_LOCAL, .site = {site->call, site->file, site->line}});
+	if (begins)
+		need(x, x->weak->choose(x, NULL, NULL));
 	tsr_operation_touch(x, number, place.area, place.offset, bytes);
 	if (begins) /* one event for a call, however many rows it moves */
 		tsr_trace_operation(x, number, tsr_trace_now(x), 0, false, false);
 	return number;
 }
 
-static tsr_shadow_range_t range_of(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
+static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
 {
-	return (tsr_shadow_range_t){area_of(x, place)->region, place.offset, rows->bytes, rows->count, rows->pitch};
-}
-
-static void need(tsr_exploration_t *x, tsr_status_t status)
-{
-	if (status != TSR_OK)
-		tsr_exploration_abort(x, status, 0, tsr_last_error());
+	const tsr_area_t *area = area_of(x, place);
+	return (tsr_span_t){area, {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
 }
 
 void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
@@ -72,9 +75,9 @@ void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void 
 {
 	const place_t place = place_at(x, site, from, rows);
 	const uint32_t number = plain(x, site, TSR_FINDING_READ, place, rows->bytes);
-	const tsr_shadow_range_t range = range_of(x, place, rows);
+	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
-	need(x, tsr_shadow_read(x->shadow, number, &range, private_to, to_pitch, &found));
+	need(x, x->weak->read(x, number, &span, private_to, to_pitch, &found));
 	tsr_exploration_judge(x, number, place.area, false, &found);
 }
 
@@ -83,9 +86,9 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 {
 	const place_t place = place_at(x, site, to, rows);
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, place, rows->bytes);
-	const tsr_shadow_range_t range = range_of(x, place, rows);
+	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
-	need(x, tsr_shadow_write(x->shadow, number, &range, private_from, from_pitch, &found));
+	need(x, x->weak->write(x, number, &span, private_from, from_pitch, &found));
 	note_put(x, place, number);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
 	tsr_exploration_judge(x, number, place.area, true, &found);
@@ -97,9 +100,9 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	const tsr_rows_of_bytes_t rows_to = {rows->bytes, rows->count, to_pitch};
 	const place_t source = place_at(x, site, from, rows), target = place_at(x, site, to, &rows_to);
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, target, rows->bytes);
-	const tsr_shadow_range_t range_from = range_of(x, source, rows), range_to = range_of(x, target, &rows_to);
+	const tsr_span_t span_from = span_of(x, source, rows), span_to = span_of(x, target, &rows_to);
 	tsr_shadow_found_t found[2];
-	need(x, tsr_shadow_copy(x->shadow, number, &range_from, &range_to, found));
+	need(x, x->weak->copy(x, number, &span_from, &span_to, found));
 	note_put(x, target, number);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
@@ -151,17 +154,11 @@ static void after_order(tsr_exploration_t *x, tsr_views_order_t order)
 		actor->put = 0;
 }
 
-/** How many of an access's choices the mode allows. */
-static int allowed(const tsr_exploration_t *x, int choices)
-{
-	return x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1 ? 1 : choices;
-}
-
-/** The newest value of a word: the memory holds it. */
+/** The newest value of a word: the shadow's memory holds it. */
 static uint64_t value_at(const tsr_area_t *area, size_t offset, size_t bytes)
 {
 	uint64_t value = 0;
-	memcpy(&value, area->base + offset, bytes);
+	memcpy(&value, area->newest + offset, bytes);
 	return value;
 }
 
@@ -170,10 +167,11 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 				 size_t offset, size_t bytes, int choice, uint64_t begin)
 {
 	const place_t place = {area_index, offset};
-	const tsr_shadow_word_t word = {area_of(x, place)->region, offset, bytes};
+	const tsr_area_t *area = area_of(x, place);
+	const tsr_ordered_t ordered = {number, access, area, {area->region, offset, bytes}};
 	const uint64_t before = value_at(area_of(x, place), offset, bytes);
 	tsr_views_event_t event;
-	need(x, tsr_shadow_act(x->shadow, number, access, &word, choice, &event));
+	need(x, x->weak->act(x, &ordered, choice, &event));
 	const tsr_shadow_found_t found = {.races = event.races,
 					  .other = event.other_site,
 					  .other_thread = event.other_thread,
@@ -207,10 +205,10 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	tsr_explorer_point(x->explorer, &pending);
 	const uint32_t number = tsr_operation_at(x, site, finding_kind(access->kind), access->order, access->scope);
 	tsr_operation_touch(x, number, place.area, place.offset, bytes);
-	const tsr_shadow_word_t word = {area_of(x, place)->region, place.offset, bytes};
-	int choices = 0;
-	need(x, tsr_shadow_choices(x->shadow, number, access, &word, &choices));
-	const int choice = tsr_explorer_choose(x->explorer, TSR_CHOICE_MESSAGE, allowed(x, choices));
+	area = area_of(x, place); /* others have run */
+	const tsr_ordered_t ordered = {number, access, area, {area->region, place.offset, bytes}};
+	int choice = 0;
+	need(x, x->weak->choose(x, &ordered, &choice));
 	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
 }
 
@@ -225,6 +223,7 @@ void tsr_exploration_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_vi
 	}
 	if (tsr_views_act(x->views, tsr_actor(x)->thread, &access, 0, &event) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	need(x, x->weak->fence(x, &access));
 	if (order == TSR_VIEWS_SEQ_CST)
 		tsr_explorer_acted(x->explorer, &(tsr_acted_t){.changed = false});
 	tsr_buffering_cut(x);
@@ -233,5 +232,6 @@ void tsr_exploration_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_vi
 
 void tsr_exploration_flush(tsr_exploration_t *x)
 {
+	need(x, x->weak->flush(x));
 	tsr_actor(x)->put = 0;
 }

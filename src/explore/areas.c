@@ -14,12 +14,18 @@ static tsr_status_t no_memory(void)
 
 /* ------------------------------------------------------------------ areas */
 
+static tsr_status_t begin_area(tsr_exploration_t *x, tsr_area_t *area)
+{
+	const tsr_status_t status = x->weak->add_area(x, area);
+	return status == TSR_OK ? tsr_shadow_add_region(x->shadow, area->newest, area->bytes, &area->region) : status;
+}
+
 tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned char *base, size_t bytes)
 {
 	tsr_area_t *area = &x->areas[rank];
 	area->base = base;
 	area->bytes = bytes;
-	return tsr_shadow_add_region(x->shadow, base, bytes, &area->region);
+	return begin_area(x, area);
 }
 
 /** A number for a block's shared memory that is the same in every run. Heaps have small ones. */
@@ -52,7 +58,7 @@ tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *x, const tsr_worker_w
 		return no_memory();
 	*area = (tsr_area_t){
 		.base = base, .bytes = bytes, .region = -1, .rank = who->rank, .name = shared_name(who), .shared = true};
-	return tsr_shadow_add_region(x->shadow, base, bytes, &area->region);
+	return begin_area(x, area);
 }
 
 void tsr_exploration_end_shared(tsr_exploration_t *x, unsigned char *base)
@@ -61,6 +67,7 @@ void tsr_exploration_end_shared(tsr_exploration_t *x, unsigned char *base)
 		if (x->areas[i].base != base || x->areas[i].region < 0)
 			continue;
 		tsr_shadow_end_region(x->shadow, x->areas[i].region);
+		x->weak->end_area(x, &x->areas[i]);
 		x->areas[i].region = -1;
 	}
 }

@@ -65,12 +65,15 @@ static tsr_status_t make(tsr_exploration_t *x)
 	const tsr_explorer_config_t config = {.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
 					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
 					      .unbegun = unbegun,
+					      .late = x->weak->late,
 					      .context = x};
 	tsr_status_t status = tsr_views_create(NULL, 0, 0, 0, &x->views);
 	if (status == TSR_OK)
 		status = tsr_shadow_create(x->views, true, &x->shadow);
 	if (status == TSR_OK)
 		status = tsr_explorer_create(&config, &x->explorer);
+	if (status == TSR_OK)
+		status = x->weak->open(x);
 	x->codes = calloc((size_t)x->size, sizeof *x->codes);
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
 	x->signals = calloc(TSR_SIGNALS, sizeof *x->signals);
@@ -106,6 +109,7 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 		return no_memory();
 	x->options = options;
 	x->size = size;
+	x->weak = options.weak == TSR_CHECK_WEAK_CACHE ? &tsr_weak_cache : &tsr_weak_views;
 	x->said_fd = -1;
 	x->operation_count = 1; /* 0 is none */
 	tsr_report_open(&x->report, options.report_fd);
@@ -123,6 +127,10 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	if (!x)
 		return;
 	tsr_explorer_destroy(x->explorer);
+	for (int i = 0; i < x->area_count; i++)
+		if (x->areas[i].region >= 0)
+			x->weak->end_area(x, &x->areas[i]);
+	x->weak->close(x);
 	tsr_strategy_destroy(x->strategy);
 	tsr_shadow_destroy(x->shadow);
 	tsr_views_destroy(x->views);
@@ -190,6 +198,8 @@ static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void 
 	const tsr_views_place_t place = place_of(x, who, task, who->kind == TSR_TASK_HOST ? task : task - who->worker);
 	tsr_actor_t actor = {.body = body, .ctx = ctx};
 	tsr_status_t status = tsr_views_add_thread(x->views, &place, after, &actor.thread);
+	if (status == TSR_OK)
+		status = x->weak->begin(x, who, &actor);
 	x->actors[task] = actor;
 	if (status == TSR_OK)
 		status = tsr_explorer_spawn(x->explorer, who, fibre_main, x,
@@ -212,7 +222,8 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 {
 	tsr_actor_t *actor = tsr_actor(x);
 	tsr_exploration_judge_end(x);
-	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK)
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	x->workers--;
 }

@@ -67,6 +67,8 @@ typedef struct tsr_explorer_config {
 	int spin_bound;           /* reads of the same at one site that make a task a spinner; 0: 16 */
 	void (*unbegun)(void *context, tsr_unbegun_fn tell, void *argument); /* tells the blocks that wait for room; may be null */
 	void (*switched)(void *context, int from, int to); /* before each switch; outside is TSR_NO_TASK; may be null */
+	bool (*late)(void *context); /* nobody can go on but who spins: what others have written and nobody sees yet becomes seen.
+					True: some has, so that awaits and spinners look again. May be null: nothing is late */
 	void *context;
 } tsr_explorer_config_t;
 
@@ -144,8 +146,8 @@ typedef struct tsr_acted {
 void tsr_explorer_acted(tsr_explorer_t *explorer, const tsr_acted_t *acted);
 
 /**
- * A choice that is part of the running task's step: below n. For a task that spins, TSR_CHOICE_MESSAGE is the newest: what it
- * waits for must reach it in the end.
+ * A choice that is part of the running task's step: below n. For a task that spins, TSR_CHOICE_MESSAGE is the newest, and
+ * TSR_CHOICE_CACHE the default: what it waits for must reach it in the end.
  */
 int tsr_explorer_choose(tsr_explorer_t *explorer, tsr_choice_t kind, int n);
 

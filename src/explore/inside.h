@@ -7,6 +7,7 @@
 #include "src/explore/options.h"
 #include "src/explore/protocol.h"
 #include "src/explore/shadow.h"
+#include "src/explore/weak.h"
 #include "tessera/types.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -45,7 +46,9 @@ typedef struct tsr_last_write {
 typedef struct tsr_area {
 	unsigned char *base;
 	size_t bytes;
-	int region; /* of the shadow; -1: the area has ended */
+	unsigned char *newest; /* what was written last, wherever it is seen: the shadow's memory */
+	int region;            /* of the shadow; -1: the area has ended */
+	int cached;            /* of the cache machine, if there is one */
 	int rank;
 	uint64_t name; /* the same in every run: what objects are made of */
 	bool shared;
@@ -87,6 +90,7 @@ typedef struct tsr_load_store {
 
 typedef struct tsr_actor {
 	int thread;            /* of the views */
+	int cached;            /* of the cache machine, if there is one */
 	uint32_t operation[2]; /* the running ones, that reads and that writes: reused while call and epoch are the same */
 	bool acting[2];        /* they are valid */
 	uint32_t put;          /* the last operation that wrote to a peer and is not known to be complete; 0: none */
@@ -113,6 +117,8 @@ struct tsr_exploration {
 	tsr_strategy_t *strategy; /* null: the default */
 	tsr_views_t *views;
 	tsr_shadow_t *shadow;
+	const tsr_weak_t *weak;
+	struct tsr_cached *cached; /* null: values are the views' */
 
 	tsr_actor_t *actors; /* by task */
 	int actor_room;

@@ -146,7 +146,8 @@ int tsr_explorer_choose(tsr_explorer_t *e, tsr_choice_t kind, int n)
 {
 	tsr_live_t *live = e->running;
 
-	if (n < 2 || !e->config.strategy || e->unwinding || (live->newest && kind == TSR_CHOICE_MESSAGE))
+	if (n < 2 || !e->config.strategy || e->unwinding ||
+	    (live->newest && (kind == TSR_CHOICE_MESSAGE || kind == TSR_CHOICE_CACHE)))
 		return 0;
 	const int chosen = tsr_strategy_choose(e->config.strategy, kind, n, NULL);
 	if (chosen > 0)

@@ -119,9 +119,22 @@ static bool expire(tsr_explorer_t *e)
 	return true;
 }
 
+/** What is late arrives, and whoever waits looks again. False: nobody can go on for that. */
+static bool late_arrives(tsr_explorer_t *e)
+{
+	if (!e->config.late || !e->config.late(e->config.context))
+		return false;
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task))
+		tsr_task_dirty(e, tsr_task_of(e, task)->live);
+	settle(e);
+	return e->ready.count > 0;
+}
+
 /** Nobody is ready. */
 static int next_of_last(tsr_explorer_t *e)
 {
+	if (late_arrives(e))
+		return choose(e, &e->ready, TSR_NO_TASK);
 	if (e->back.count && e->idle++ < TSR_IDLE_BOUND + 64 * (uint64_t)e->back.count)
 		return next_spinner(e);
 	if (expire(e))

@@ -58,7 +58,8 @@ static tsr_status_t load_script(const tsr_exploration_t *x, tsr_strategy_t **str
 static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_strategy_t **strategy_out)
 {
 	const tsr_check_options_t *options = &server->x->options;
-	const tsr_exhaustive_t bounds = {.sleep = true, .preemptions = options->preemptions};
+	/* Caches are common to all: steps on different objects do not swap unnoticed. */
+	const tsr_exhaustive_t bounds = {.sleep = options->weak != TSR_CHECK_WEAK_CACHE, .preemptions = options->preemptions};
 	if (options->script_fd >= 0)
 		return load_script(server->x, strategy_out);
 	switch (options->strategy) {
@@ -113,7 +114,7 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 		.choices = counts.choices,
 		.steps = counts.steps,
 		.tasks = (uint64_t)counts.tasks,
-		.shadow_bytes = tsr_shadow_size_bytes(x->shadow),
+		.shadow_bytes = tsr_shadow_size_bytes(x->shadow) + x->weak->size_bytes(x),
 		.heap_bytes = x->heap_bytes,
 		.pruned = end == TSR_EXPLORER_PRUNED,
 	};

@@ -22,26 +22,17 @@ static size_t offset_of(const flag_await_t *f, int flag)
 	return f->offset + (size_t)flag * sizeof(uint64_t);
 }
 
+static tsr_ordered_t ordered_of(const flag_await_t *f, int flag)
+{
+	const tsr_area_t *area = &f->x->areas[f->area];
+	return (tsr_ordered_t){f->number, &f->access, area, {area->region, offset_of(f, flag), sizeof(uint64_t)}};
+}
+
 /** The `n`-th choice of those that satisfy the wait for one flag, or -1; `*count_out` where they all were looked at. */
 static int satisfying(const flag_await_t *f, int flag, int n, int *count_out)
 {
-	const tsr_shadow_word_t word = {f->x->areas[f->area].region, offset_of(f, flag), sizeof(uint64_t)};
-	int choices = 0, count = 0;
-	if (tsr_shadow_choices(f->x->shadow, f->number, &f->access, &word, &choices) != TSR_OK)
-		return -1;
-	for (int choice = 0; choice < choices; choice++) {
-		uint64_t value = 0;
-		bool initial;
-		if (tsr_shadow_peek(f->x->shadow, f->number, &f->access, &word, choice, &value, &initial) != TSR_OK ||
-		    value < f->wait->value)
-			continue;
-		if (count++ == n)
-			return choice;
-		if (f->x->options.weak == TSR_CHECK_WEAK_OFF)
-			break;
-	}
-	*count_out = count;
-	return -1;
+	const tsr_ordered_t ordered = ordered_of(f, flag);
+	return f->x->weak->satisfying(f->x, &ordered, f->wait->value, n, count_out);
 }
 
 static bool flag_ready(const void *context)
@@ -60,7 +51,7 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	tsr_area_t *area = &f->x->areas[f->area];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	uint64_t seen;
-	memcpy(&seen, area->base + f->offset, sizeof seen);
+	memcpy(&seen, area->newest + f->offset, sizeof seen);
 	char from[32] = "any rank";
 	if (f->wait->from >= 0)
 		snprintf(from, sizeof from, "rank %d", f->wait->from);
@@ -82,7 +73,7 @@ static void flag_blockers(const void *context, tsr_blocker_fn tell, void *argume
 /** One of the flags that satisfy the wait, and what it is seen to be. */
 static int choose_flag(const flag_await_t *f, int *choice_out)
 {
-	int flags = 0, chosen = 0, count;
+	int flags = 0, chosen = 0, count = 0;
 	for (int flag = 0; flag < f->wait->count; flag++)
 		flags += satisfying(f, flag, 0, &count) >= 0;
 	int skip = tsr_explorer_choose(f->x->explorer, TSR_CHOICE_FLAG, flags);
@@ -127,10 +118,16 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		.context = &f,
 	};
 	const uint64_t begin = tsr_trace_now(x);
-	if (tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK)
-		return TSR_FLAG_EXPIRED;
 	int choice;
-	*which_out = choose_flag(&f, &choice);
+	bool enough;
+	do {
+		if (tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK)
+			return TSR_FLAG_EXPIRED;
+		*which_out = choose_flag(&f, &choice);
+		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
+		if (x->weak->arrive(x, &ordered, wait->value, &enough) != TSR_OK)
+			tsr_explorer_stop(x->explorer);
+	} while (!enough);
 	(void)tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), sizeof(uint64_t), choice, begin);
 	return TSR_FLAG_OK;
 }
@@ -177,6 +174,8 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_b
 	if (!*edge && tsr_exploration_edge(x, edge) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	tsr_exploration_give(x, *edge);
+	if (x->weak->meet(x) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
 	tsr_actor(x)->put = 0; /* whoever signals after the meeting signals for all */
 	meeting->came[who->worker] = m.phase + 1;
 	if (++meeting->arrived == (uint32_t)count) {
