@@ -38,6 +38,7 @@ uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_f
 	x->operations[number] = (tsr_operation_t){
 		.task = tsr_explorer_self(x->explorer), .site = *site, .kind = kind, .order = order, .scope = scope, .area = -1};
 	actor->operation[way] = number;
+	x->touched = true;
 	actor->acting[way] = true;
 	return number;
 }

@@ -343,8 +343,9 @@ void tsr_exploration_changed(tsr_exploration_t *x, int rank)
 
 void tsr_exploration_settle(tsr_exploration_t *x)
 {
-	if (x->workers > 0)
+	if (x->workers > 0 || !x->touched)
 		return;
+	x->touched = false;
 	if (tsr_shadow_settle(x->shadow) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)

@@ -140,6 +140,7 @@ struct tsr_exploration {
 	void *rank_ctx;
 	int *codes;                    /* of the ranks */
 	int workers;                   /* that live */
+	bool touched;                  /* there have been accesses since the shadow was settled */
 	uint64_t heap_bytes;           /* the most that was allocated at one time, shared memory included */
 	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
 	int said_fd;                   /* what the program of a schedule printed as an error; -1: nothing is kept */
