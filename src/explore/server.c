@@ -121,6 +121,7 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 	for (size_t i = 0; deviations && i < script.count; i++)
 		deviations[i] = (tsr_check_deviation_t){script.deviation[i].index, script.deviation[i].alternative};
 	if (x->sent_count > 0) {
+		schedule.scripted = deviations != NULL;
 		schedule.script = deviations;
 		schedule.script_count = deviations ? script.count : 0;
 	}
