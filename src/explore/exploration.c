@@ -325,7 +325,7 @@ void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
 	const host_await_t h = {x, wait, tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank};
 	const tsr_await_t await = {
 		.kind = await_kinds[wait->what],
-		.pending = {.kind = TSR_PENDING_READ,
+		.pending = {.kind = TSR_PENDING_LOCAL, /* no access of a kernel touches what hosts wait for */
 			    .object = host_object(wait->what == TSR_HOST_WAIT_ROUND ? 0 : HOST_OBJECTS + h.rank),
 			    .site = {.call = wait->call}},
 		.ready = host_ready,
