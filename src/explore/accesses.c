@@ -170,6 +170,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	const tsr_area_t *area = area_of(x, place);
 	const tsr_ordered_t ordered = {number, access, area, {area->region, offset, bytes}};
 	const uint64_t before = value_at(area_of(x, place), offset, bytes);
+	const tsr_epoch_t epoch = tsr_views_epoch(x->views, tsr_actor(x)->thread);
 	tsr_views_event_t event;
 	need(x, x->weak->act(x, &ordered, choice, &event));
 	const tsr_shadow_found_t found = {.races = event.races,
@@ -189,7 +190,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
 	if (!area_of(x, place)->shared)
-		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset));
+		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
 	after_order(x, access->order);
 	return event.value;
 }
@@ -226,7 +227,7 @@ void tsr_exploration_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_vi
 	need(x, x->weak->fence(x, &access));
 	if (order == TSR_VIEWS_SEQ_CST)
 		tsr_explorer_acted(x->explorer, &(tsr_acted_t){.changed = false});
-	tsr_buffering_cut(x);
+	tsr_buffering_fence(x, order, scope);
 	after_order(x, order);
 }
 

@@ -142,7 +142,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	free(x->operations);
 	free(x->slabs);
 	free(x->signals);
-	free(x->pairs);
+	tsr_buffering_free(&x->buffering);
 	free(x->sent);
 	free(x);
 }
@@ -348,6 +348,7 @@ void tsr_exploration_settle(tsr_exploration_t *x)
 	x->touched = false;
 	if (tsr_shadow_settle(x->shadow) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	tsr_buffering_settle(x);
 	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)
 		tsr_actor_epoch(&x->actors[task]);
 }

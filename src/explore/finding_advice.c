@@ -271,8 +271,9 @@ static void append_word(advice_text_t *to, const tsr_finding_t *f, const char *w
 {
 	static const char *const roles[TSR_FINDING_ACCESSES] = {"now", "before", "signal", "wait"};
 	char memory[256];
+	const int other = f->class == TSR_FINDING_LOAD_BUFFERING ? 2 : 1; /* the first access of the other thread */
 	if (strcmp(word, "scope") == 0) {
-		append(to, "%s", tsr_finding_scope_name(tsr_finding_scope_between(&f->access[0].who, &f->access[1].who)));
+		append(to, "%s", tsr_finding_scope_name(tsr_finding_scope_between(&f->access[0].who, &f->access[other].who)));
 	} else if (strcmp(word, "memory") == 0) {
 		tsr_finding_memory_text(&f->access[0], memory, sizeof memory);
 		append(to, "%s", *memory != '\0' ? memory : "what it touches");

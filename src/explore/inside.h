@@ -73,11 +73,17 @@ typedef struct tsr_operation {
 /** A fibre's own things. */
 enum { TSR_RECENT_LOADS = 16 };
 
-/** A relaxed load that a later store of the same fibre may overtake on hardware. */
+/** How widely something acquires and releases: TSR_VIEWS_THREAD is not at all. */
+typedef struct tsr_reach {
+	tsr_views_scope_t acquires, releases;
+} tsr_reach_t;
+
+/** A load that a later store of the same fibre may overtake. */
 typedef struct tsr_recent_load {
 	uint64_t object;
 	uint32_t operation;
 	tsr_epoch_t epoch;
+	tsr_reach_t reach; /* of the load, and of the fences since */
 } tsr_recent_load_t;
 
 /** Such a load, and the store: buffering.c. */
@@ -86,7 +92,20 @@ typedef struct tsr_load_store {
 	uint32_t load, store;    /* operations */
 	int thread;
 	tsr_epoch_t epoch; /* of the load */
+	tsr_reach_t reach; /* of the load, the store, and the fences between */
+	size_t clock;      /* in tsr_buffering_t: the thread's at the store */
+	int clock_count;
+	int next; /* of the same bucket; -1: none */
 } tsr_load_store_t;
+
+enum { TSR_PAIR_BUCKETS = 256 };
+typedef struct tsr_buffering {
+	tsr_load_store_t *pairs;
+	int pair_count, pair_room;
+	int bucket[TSR_PAIR_BUCKETS]; /* 1 + its first pair; 0: empty */
+	tsr_epoch_t *clocks;
+	size_t clock_count, clock_room;
+} tsr_buffering_t;
 
 typedef struct tsr_actor {
 	int thread;            /* of the views */
@@ -94,7 +113,7 @@ typedef struct tsr_actor {
 	uint32_t operation[2]; /* the running ones, that reads and that writes: reused while call and epoch are the same */
 	bool acting[2];        /* they are valid */
 	uint32_t put;          /* the last operation that wrote to a peer and is not known to be complete; 0: none */
-	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones since a fence */
+	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
 	uint32_t load_count;
 	void (*body)(void *ctx);
 	void *ctx;
@@ -131,8 +150,7 @@ struct tsr_exploration {
 	int slab_count, slab_room;
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
-	tsr_load_store_t *pairs;
-	int pair_count, pair_room;
+	tsr_buffering_t buffering;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
 
@@ -217,9 +235,13 @@ _Noreturn void tsr_exploration_astray(tsr_exploration_t *x, const tsr_op_site_t 
 /** Tells how a run ended, and how its ranks did. */
 void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);
 
-/** Notes an ordered access, for the warning of load buffering; and a fence, which keeps loads before stores. */
-void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object);
-void tsr_buffering_cut(tsr_exploration_t *x);
+/** Notes an ordered access, which was made in that epoch, for the warning of load buffering; a fence; and that all so far is over.
+ */
+void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object,
+			tsr_epoch_t epoch);
+void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope);
+void tsr_buffering_settle(tsr_exploration_t *x);
+void tsr_buffering_free(tsr_buffering_t *buffering);
 
 /* ------------------------------------------------------------------ schedules */
 
