@@ -2,6 +2,7 @@
 #include "tools/litmus.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@ typedef struct suite {
 	litmus_test_t test;
 	litmus_result_t result;
 	int judged, agree, skipped, failed;
+	uint64_t schedules, pruned;
+	suite_buffering_t buffering;
 	suite_views_t views; /* of the view machine */
 	suite_cache_t cache; /* of the cache machine */
 	suite_batch_t batch; /* of a witness that takes all tests in one go */
@@ -29,17 +32,26 @@ static void fail(suite_t *suite)
 }
 
 /** Judges what the witness showed and tells about it: all of it, unless it was to be expected. */
-static void tell(suite_t *suite, const suite_case_t *one)
+static tsr_status_t tell(suite_t *suite, const suite_case_t *one)
 {
 	const suite_options_t *options = suite->options;
 	const json_t *answer = suite->table ? json_object_get(suite->table, suite->test.name) : one->answer;
 	char why[1536] = "";
 	suite_judgement_t judgement = SUITE_DIFFERS;
+	tsr_status_t status = TSR_OK;
+	bool agrees = true;
 
 	if (suite->table && !answer)
 		snprintf(why, sizeof why, "'%s' does not list it", options->expect);
 	else
 		judgement = suite_judge(&suite->test, options->witness, &suite->result, answer, why, sizeof why);
+	if (options->witness->like && judgement != SUITE_DIFFERS) {
+		status = suite_compare_like(&suite->test, &options->litmus, options->witness, &suite->result, &suite->buffering,
+					    &agrees, why, sizeof why);
+		judgement = agrees ? SUITE_AGREES : SUITE_DIFFERS;
+	}
+	if (status != TSR_OK)
+		return status;
 	suite->judged += judgement != SUITE_UNJUDGED;
 	suite->agree += judgement == SUITE_AGREES;
 	if (options->verbose || judgement == SUITE_UNJUDGED)
@@ -48,6 +60,7 @@ static void tell(suite_t *suite, const suite_case_t *one)
 		printf("differs %s: %s\n", suite->test.name, why);
 	if (suite->json)
 		json_array_append_new(suite->json, suite_json(&suite->test, options->witness, &suite->result, judgement));
+	return TSR_OK;
 }
 
 /** Explains the question, and draws the explanation to the file of --why. */
@@ -85,7 +98,7 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
 	const litmus_witness_t *witness = suite->options->witness;
 
-	if (status == TSR_ERR_UNSUPPORTED && !witness->exhaustive) {
+	if (status == TSR_ERR_UNSUPPORTED && witness->runs) {
 		printf("skipped %s\n", tsr_last_error());
 		suite->skipped++;
 		return;
@@ -94,11 +107,14 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
 	if (status == TSR_OK && witness == &litmus_cache)
 		status = suite_measure_cache(&suite->test, &suite->options->litmus, &suite->result, &suite->cache);
+	suite->schedules += suite->result.schedules;
+	suite->pruned += suite->result.pruned;
+	if (status == TSR_OK)
+		status = tell(suite, one);
 	if (status != TSR_OK) {
 		fail(suite);
 		return;
 	}
-	tell(suite, one);
 	if (suite->options->why && explain(suite) != TSR_OK)
 		fail(suite);
 }
@@ -157,8 +173,13 @@ static int run_suite(suite_t *suite)
 		suite_print_views(&suite->views);
 	if (suite->cache.tests > 1)
 		suite_print_cache(&suite->cache);
+	if (suite->buffering.tests[0] + suite->buffering.tests[1] > 1)
+		suite_print_buffering(&suite->buffering);
 	if (suite->skipped)
 		printf("skipped %d\n", suite->skipped);
+	if (suite->options->verbose && suite->schedules)
+		printf("%" PRIu64 " schedules in all, of which %" PRIu64 " were left as equal to another\n", suite->schedules,
+		       suite->pruned);
 	if (suite->judged)
 		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed);
 	return fine && !suite->failed && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;

@@ -13,7 +13,7 @@ typedef struct suite_options {
 	char **paths; /* null-terminated: what is left of the arguments */
 	const litmus_witness_t *witness;
 	litmus_options_t litmus;
-	bool why, verbose;
+	bool why, verbose, interleaved;
 	const char *drawing; /* a file that ends in .dot or .svg, or null */
 	const char *json;
 	const char *expect; /* a table of verdicts, or null */
@@ -85,6 +85,23 @@ typedef enum suite_judgement { SUITE_UNJUDGED, SUITE_AGREES, SUITE_DIFFERS } sui
  */
 suite_judgement_t suite_judge(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
 			      const json_t *answer, char *why, size_t size);
+
+/** "no race", "datarace", ... of LITMUS_DATA_RACE and LITMUS_SCOPE_RACE. */
+const char *suite_race_names(unsigned races);
+
+/** Race-free tests by whether load buffering shows in them ([1]), as far as the axioms say: all, and those that were warned of. */
+typedef struct suite_buffering {
+	int tests[2], warned[2];
+} suite_buffering_t;
+
+/**
+ * Compares what was shown with what the witness that it is to agree with shows, and with what the axioms allow. Where it does not
+ * agree, `why` gets the first difference. Errors: those of the other witnesses' runs.
+ */
+tsr_status_t suite_compare_like(const litmus_test_t *test, const litmus_options_t *options, const litmus_witness_t *witness,
+				const litmus_result_t *shown, suite_buffering_t *buffering, bool *agree_out, char *why,
+				size_t size);
+void suite_print_buffering(const suite_buffering_t *buffering);
 
 /** How often the view machine's states of race-free tests are all that it should show; [1]: of tests with seq_cst. */
 typedef struct suite_views {

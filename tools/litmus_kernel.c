@@ -227,9 +227,24 @@ TSR_FN int litmus_meet(tsr_coop_t *coop, const litmus_run_args_t *a, uint64_t in
 	return here >= all;
 }
 
+/** Leaves the registers where the host reads them after the launch. Aside they are no accesses: nothing is added to the test. */
+TSR_FN void litmus_leave(tsr_coop_t *coop, const litmus_player_t *player)
+{
+	const litmus_run_args_t *a = player->args;
+	int me = tsr_rank(coop);
+	for (int r = 0; r < LITMUS_RUN_REGISTERS; r++) {
+		int row = player->thread * LITMUS_RUN_REGISTERS + r;
+		if (a->aside)
+			a->aside[row] = player->reg[r];
+		else
+			tsr_atomic_store(coop, a->results + (uint64_t)row * a->instances + player->instance,
+					 (uint64_t)player->reg[r], me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+	}
+}
+
 TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker, int block)
 {
-	int team = block / a->classes, me = tsr_rank(coop);
+	int team = block / a->classes;
 	int64_t patience = 64 * a->patience; /* launches do not begin together */
 	litmus_player_t player;
 	player.args = a;
@@ -242,11 +257,10 @@ TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker
 			player.reg[r] = a->initial[player.thread][r];
 		player.instance = i;
 		/* Where the others do not run at all, on a GPU that ranks share, there is little point in waiting. */
-		patience = litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
+		if (a->patience > 0)
+			patience = litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
 		litmus_play_instance(coop, &player);
-		for (int r = 0; r < LITMUS_RUN_REGISTERS; r++) /* read by the host after the launch */
-			tsr_atomic_store(coop, a->results + (uint64_t)(player.thread * LITMUS_RUN_REGISTERS + r) * a->instances + i,
-					 (uint64_t)player.reg[r], me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+		litmus_leave(coop, &player);
 	}
 }
 

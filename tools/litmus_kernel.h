@@ -69,11 +69,13 @@ typedef struct litmus_run_args {
 		*results; /* mine: register r of thread t of instance i: word (t * LITMUS_RUN_REGISTERS + r) * instances + i */
 	TSR_HEAP uint64_t *scratch;  /* mine: 2 words for each worker of each block; the second is used */
 	TSR_HEAP uint64_t *meetings; /* rank 0's: a word for each instance, zero at first */
+	int64_t *aside; /* the host's memory, on the emulator alone: registers of the one instance, by thread, in place of `results`
+			 */
 	uint64_t instances, stride;
-	int64_t patience;                                          /* looks at a word before one goes on alone */
-	int32_t teams, classes, players;                           /* players: threads of the test */
-	int32_t home[LITMUS_RUN_LOCATIONS];                        /* ranks */
-	uint32_t multiplier[LITMUS_RUN_LOCATIONS];                 /* odd */
+	int64_t patience;                          /* looks at a word before one goes on alone; 0: players do not meet */
+	int32_t teams, classes, players;           /* players: threads of the test */
+	int32_t home[LITMUS_RUN_LOCATIONS];        /* ranks */
+	uint32_t multiplier[LITMUS_RUN_LOCATIONS]; /* odd */
 	int32_t player[LITMUS_RUN_THREADS][LITMUS_RUN_WORKERS];    /* [class][worker]: a thread of the test, or -1 */
 	int32_t steps[LITMUS_RUN_THREADS];                         /* of each thread */
 	int32_t initial[LITMUS_RUN_THREADS][LITMUS_RUN_REGISTERS]; /* of its registers */

@@ -5,6 +5,7 @@
 #include "model/memory/axioms.h"
 #include "tessera/program.h"
 #include "tools/litmus.h"
+#include "tools/litmus_explore.h"
 #include "tools/usage.h"
 
 static const char help[] =
@@ -24,7 +25,8 @@ static const char help[] =
 	"      --axioms VARIANT  a variant of the axioms:\n"
 	"%s"
 	"      --unroll N        how often a loop goes back at most (default 2)\n"
-	"      --runs N          runs of each test, for witnesses that run it (default 100000)\n"
+	"      --runs N          runs of each test, for witnesses that run it; the most schedules of explore (default 100000)\n"
+	"      --weak MEMORY     what memory does in explore: view, all that the model allows (default), or off: interleave\n"
 	"      --seed N          for witnesses that choose at random (default 1)\n"
 	"  -v, --verbose         print the tests of an oracle that agree, too\n"
 	"      --json FILE       write what was found as JSON too\n"
@@ -33,7 +35,7 @@ static const char help[] =
 	"M'.\n\n"
 	"exit code: 0 nothing differs; 1 something does, or a test cannot be read; 2 misused\n";
 
-enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_JSON };
+enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_WEAK, OPT_JSON };
 
 static const struct option long_options[] = {
 	{"on", required_argument, NULL, OPT_ON},
@@ -43,6 +45,7 @@ static const struct option long_options[] = {
 	{"unroll", required_argument, NULL, OPT_UNROLL},
 	{"runs", required_argument, NULL, OPT_RUNS},
 	{"seed", required_argument, NULL, OPT_SEED},
+	{"weak", required_argument, NULL, OPT_WEAK},
 	{"json", required_argument, NULL, OPT_JSON},
 	{"verbose", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
@@ -69,7 +72,7 @@ static void print_help(void)
 
 static int parse_witness(const char *text, const litmus_witness_t **witness_out)
 {
-	enum { MOST = 8 };
+	enum { MOST = 12 };
 	const char *names[MOST + 1] = {NULL};
 
 	for (int i = 0; suite_witnesses[i] && i < MOST; i++) {
@@ -98,6 +101,18 @@ static int parse_drawing(const char *text, suite_options_t *options)
 	options->drawing = text;
 	if (text && (!dot || (strcmp(dot, ".dot") != 0 && strcmp(dot, ".svg") != 0)))
 		return tool_misuse("litmus", "--why draws to a file that ends in .dot or .svg, not to '%s'", text);
+	return TOOL_OK;
+}
+
+static int parse_weak(const char *text, suite_options_t *options)
+{
+	tsr_check_weak_t weak;
+
+	if (tsr_check_weak_parse("--weak", text, &weak) != TSR_OK)
+		return tool_misuse_last_error("litmus");
+	if (weak == TSR_CHECK_WEAK_CACHE)
+		return tool_misuse("litmus", "--weak cache shows some of what the model allows, and no test says how much of it");
+	options->interleaved = weak == TSR_CHECK_WEAK_OFF;
 	return TOOL_OK;
 }
 
@@ -130,6 +145,8 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		misused = parse_number("--seed", text, 0, INT64_MAX, &number);
 		options->litmus.seed = (uint64_t)number;
 		break;
+	case OPT_WEAK:
+		return parse_weak(text, options);
 	case OPT_JSON:
 		options->json = text;
 		break;
@@ -159,6 +176,10 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 		return tool_misuse("litmus", "which test? Give a file, a folder of .litmus files, or an oracle (.jsonl)");
 	if (options.why && options.witness != &litmus_axioms)
 		return tool_misuse("litmus", "--why is answered by the axioms, not by '%s'", options.witness->name);
+	if (options.interleaved && options.witness != &litmus_explore)
+		return tool_misuse("litmus", "--weak off is for the exploring executor: --on explore");
+	if (options.interleaved)
+		options.witness = &litmus_interleaved;
 	options.paths = argv + optind;
 	*options_out = options;
 	return TOOL_OK;

@@ -10,6 +10,8 @@ static void print_states(const litmus_test_t *test, const litmus_witness_t *witn
 {
 	char text[1024];
 
+	if (result->schedules)
+		printf("Schedules %" PRIu64 " (%" PRIu64 " of them left as equal to another)\n", result->schedules, result->pruned);
 	printf(witness->exhaustive ? "States %d\n" : "Histogram (%d states)\n", result->count);
 	for (int i = 0; i < result->count; i++) {
 		const litmus_state_t *state = &result->states[i];
@@ -42,6 +44,8 @@ void suite_print(const litmus_test_t *test, const litmus_witness_t *witness, con
 			printf("Flag %s\n", races[i]);
 	}
 	printf("Condition %s (%s)\n", quantifiers[test->quantifier], text);
+	if (result->warned)
+		printf("Warning load-buffering\n");
 	if (result->cut)
 		printf("Loops were left after as many rounds as --unroll says: what more of them show is not here\n");
 	printf("Observation %s %s %" PRIu64 " %" PRIu64 "\n\n", test->name, suite_verdict_name(verdict), positive, negative);

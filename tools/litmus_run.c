@@ -420,18 +420,21 @@ static tsr_status_t run_all_hip(const litmus_test_t *const *tests, int count, co
 const litmus_witness_t litmus_cpuemu = {
 	.name = "cpuemu",
 	.summary = "the emulator's parallel executor: threads on the host's cores",
+	.runs = true,
 	.run = run_cpuemu,
 	.run_all = run_all_cpuemu,
 };
 const litmus_witness_t litmus_cuda = {
 	.name = "cuda",
 	.summary = "NVIDIA GPUs, each device of a test on one of its own where there are enough",
+	.runs = true,
 	.run = run_cuda,
 	.run_all = run_all_cuda,
 };
 const litmus_witness_t litmus_hip = {
 	.name = "hip",
 	.summary = "AMD GPUs, in the same way",
+	.runs = true,
 	.run = run_hip,
 	.run_all = run_all_hip,
 };

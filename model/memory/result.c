@@ -62,7 +62,8 @@ void litmus_result_reset(litmus_result_t *result)
 {
 	result->count = 0;
 	result->races = 0;
-	result->cut = false;
+	result->cut = result->warned = false;
+	result->schedules = result->pruned = 0;
 }
 
 void litmus_result_free(litmus_result_t *result)

@@ -17,6 +17,8 @@ typedef struct litmus_result {
 	int count, room;
 	unsigned races; /* LITMUS_DATA_RACE, LITMUS_SCOPE_RACE: where some execution has one, the states are no promise */
 	bool cut;       /* a loop was left after options->unroll rounds: executions with more of them are missing */
+	bool warned;    /* of load buffering, which it does not show */
+	uint64_t schedules, pruned; /* of a witness that runs them: how many, and how many it left as equal to others */
 } litmus_result_t;
 
 typedef struct litmus_options {
@@ -30,6 +32,10 @@ typedef struct litmus_witness {
 	const char *name, *summary;
 	bool exhaustive; /* its states are all that it allows, and it judges races; else they are what it happened to see */
 	bool exact;      /* its states are the model's: none may be missing */
+	bool runs;       /* it runs the test by the device API: what that has not is no test for it */
+
+	/** Or null: the witness that it is to agree with. Its states are the same, or some of them where it is not exhaustive. */
+	const struct litmus_witness *like;
 
 	/**
 	 * Adds what the test shows to a result that is empty or was reset. On failure the result is what was found so far.

@@ -1,0 +1,85 @@
+#!/bin/sh
+# The exploring executor as a witness of litmus tests, and what it says of load buffering, which it does not show.
+. "$(dirname "$0")/tap"
+oracle=model/memory/oracle
+suite=tests/litmus
+tests=$(ls $suite/*.litmus | wc -l)
+test="$TAP_FILES/test.litmus"
+operations=$BUILD/tests/litmus/test_operations.checked
+buffering=$BUILD/tests/planted/load_buffering
+
+case $BUILD in
+*-tsan)
+	skip "the exploring executor" "one thread has no races, and a process for each schedule is slow here"
+	finish
+	;;
+esac
+
+# With every test goes: the states and races of the view machine, none that the axioms forbid, a warning where load buffering shows.
+prints "the suite" "^agree $tests of $tests\$" tessera litmus $suite --on explore --verbose
+seen "all load buffering is warned of" '^load buffering: warned of in ([1-9][0-9]*) of \1 race-free tests that may show it' 1
+seen "and little else" 'and in [01] of [1-9][0-9]* that may not$' 1
+seen "a store that waits for its load's value, which is not seen, is warned of too" '^Warning load-buffering$' 4
+seen "the number of schedules" '^[1-9][0-9]+ schedules in all, of which [1-9][0-9]* were left as equal to another$' 1
+seen "and that of each test" '^Schedules [1-9][0-9]* \([0-9]+ of them left as equal to another\)$' "$tests"
+prints "the hand-shaped oracle" '^agree 477 of 477$' tessera litmus $oracle/core --on explore
+seen "its load buffering" '^load buffering: warned of in 6 of 6 race-free tests that may show it, and in 0 of ' 1
+head -n 400 $oracle/litmus.jsonl >"$TAP_FILES/oracle.jsonl"
+prints "a fifth of the generated oracle" '^agree 400 of 400$' tessera litmus "$TAP_FILES/oracle.jsonl" --on explore
+seen "its load buffering" '^load buffering: warned of in ([1-9]) of \1 race-free tests that may show it, and in 0 of ' 1
+prints "interleavings show a part of it" "^agree $tests of $tests\$" tessera litmus $suite --on explore --weak off
+prints "which is less" '^Observation SB.rlx.diffGPU-ss Never 0 3$' \
+	tessera litmus $suite/SB.rlx.diffGPU-ss.litmus --on explore --weak off --verbose
+
+# A witness that can be wrong.
+sed '/^Expect/s/=.*/=Never/' $suite/SB.rlx.diffGPU-ss.litmus >"$test"
+try tessera litmus "$test" --on explore
+[ "$code" -eq 1 ] && grep -qx 'differs SB.rlx.diffGPU-ss: expected Never, but it is Sometimes' "$TAP_FILES/out"
+verdict $? "an outcome that is declared forbidden is told on" "exit code $code"
+sed '/^Expect/s/=.*/=Never/' $suite/MP.rlx.acq.diffGPU-ss.litmus >"$test"
+try tessera litmus "$test" --on explore
+[ "$code" -eq 1 ] && grep -qx 'differs MP.rlx.acq.diffGPU-ss: expected Never, but it is racy' "$TAP_FILES/out"
+verdict $? "and so is a race" "exit code $code"
+refuses "more schedules than asked for" 1 'has more than 2 schedules: allow more of them by --runs' \
+	tessera litmus $suite/SB.rlx.diffGPU-ss.litmus --on explore --runs 2
+sed 's/,system/,wave/' $suite/CoRR.rlx.diffGPU-ss.litmus >"$test"
+prints "what the device API has not is skipped" '^skipped CoRR.rlx.diffGPU-ss: line [0-9]+: the device API has no scope narrower' \
+	tessera litmus "$test" --on explore
+refuses "interleavings of another witness" 2 'for the exploring executor: --on explore' tessera litmus $suite --on cpuemu --weak off
+refuses "a memory that no test judges" 2 'no test says how much of it' tessera litmus $suite --on explore --weak cache
+refuses "a memory that there is not" 2 "did you mean 'view'" tessera litmus $suite --on explore --weak wiew
+
+# Operations of the device API: what their kernels count as wrong never happens, and nothing is found.
+for operation in data_comes_before_its_signal one_signal_covers_what_many_stored epochs_need_no_reset; do
+	prints "$operation, by chance" '^no finding$' \
+		tessera check -n 3 --seeds 6 "$operations" --filter "operations/$operation"
+	prints "$operation, the first schedules of all" '^no finding$' \
+		tessera check -n 2 --strategy exhaustive --seeds 12 "$operations" --filter "operations/$operation"
+done
+
+# warned NAME COUNT VARIANT: load buffering is warned of so often, and nothing else is wrong.
+warned() {
+	prints "$1" '^no finding' tessera check -n 2 --strategy exhaustive "$buffering" "$3"
+	seen "$1: warnings" '^warning: load-buffering: ' "$2"
+}
+warned "loads and stores that nothing keeps in order" 1 relaxed
+seen "names both pairs" '^  (load|then store) +tsr_atomic_(load|store) at tests/planted/load_buffering.c:[0-9]+: (read|write), relaxed at system' 4
+seen "and what would keep them" '^               tests/planted/load_buffering.c:[0-9]+ an acquire at system scope$' 1
+replay=$(sed -n 's/^  replay *tessera //p' "$TAP_FILES/out")
+prints "the warning is replayed" '^warning: load-buffering: ' tessera $replay
+warned "an order on one side does not help" 1 one-side
+warned "nor do releases that nobody acquires" 1 releases
+warned "one edge is enough" 0 edge
+warned "and so are fences on both sides" 0 fences
+warned "a barrier between load and store" 0 barrier
+warned "counters that are only added to" 0 updates
+for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_counts split_put; do
+	try tessera check -n 3 --seeds 10 "$BUILD/tests/mutants/$program"
+	seen "$program: no warning" '^warning: ' 0
+done
+for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized; do
+	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/gemm_all_scatter" --pattern $pattern --shape 33x50x20 --blocks 4 \
+		--comm-blocks 2
+	seen "$pattern: no warning" '^warning: ' 0
+done
+finish
