@@ -18,11 +18,11 @@ check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 			 "time: a deadline expires when the schedule says so",
 			 "memory that shows old values: every load sees the newest; load buffering; speed"},
 		[TSR_CHECK_WEAK_CACHE] =
-			{"happens-before by order and scope, so all races; meetings, streams, launches, collectives; "
-			 "residency",
-			 "old values: those that write-back caches and store buffers show, about half of what the "
-			 "memory model allows; time: a deadline expires when the schedule says so",
-			 "load buffering; speed"},
+			{"happens-before by order and scope; meetings, streams, launches, collectives; residency",
+			 "old values, of plain data too: those that store buffers and write-back caches of a block and a "
+			 "device hold, about half of what the memory model allows; a load comes after the newest store of "
+			 "the value that it sees; time: a deadline expires when the schedule says so",
+			 "caches that fetch lines nobody asked for; copy engines; load buffering; speed"},
 		[TSR_CHECK_WEAK_VIEW] =
 			{"the memory model with orders and scopes, old values included; meetings, streams, launches, "
 			 "collectives; residency",

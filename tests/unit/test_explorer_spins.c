@@ -99,6 +99,58 @@ Test(explorer, a_spinner_sees_the_newest_in_the_end)
 	toy_end(&toy);
 }
 
+/* ------------------------------------------------------------------ what is late */
+
+/** Cell 1 is written where nobody sees it, and comes with what is late: at most once. */
+static bool bring(void *context)
+{
+	toy_t *toy = context;
+	const bool due = toy->bug == 1;
+	if (due)
+		toy->history[1][++toy->written[1]] = 1;
+	toy->bug = 2;
+	return due;
+}
+
+static void write_unseen(toy_t *toy, int self)
+{
+	toy_point(toy, TSR_PENDING_WRITE, 1, 65);
+	tsr_explorer_acted(toy->explorer, &(tsr_acted_t){1, true, true});
+	toy->bug = 1;
+	toy->result[self] = 1;
+}
+
+static void await_unseen(toy_t *toy, int self)
+{
+	toy->result[self] = 1 + (int)toy_await((toy_wait_t){.toy = toy, .cell = 1, .value = 1}, TSR_DEADLINE_LAST);
+}
+
+static void spin_for_unseen(toy_t *toy, int self)
+{
+	while (toy_load(toy, self, 1, 66) == 0)
+		;
+	toy->result[self] = 1;
+}
+
+Test(explorer, what_is_late_comes_before_anybody_is_stuck_or_expires)
+{
+	static const toy_fn bodies[] = {await_unseen, spin_for_unseen, write_unseen};
+	for (int kind = 0; kind < 2; kind++)
+		for (uint64_t seed = 0; seed < 50; seed++) {
+			toy_t toy = {0};
+			tsr_strategy_t *strategy = strategy_of(kind, seed);
+			const tsr_explorer_config_t config = {
+				.strategy = strategy, .step_bound = 1000000, .late = bring, .context = &toy};
+			cr_assert(toy_begin(&toy, config, bodies, 3) == TSR_EXPLORER_DONE, "strategy %d, seed %d", kind, (int)seed);
+			cr_assert_eq(toy.result[0], 1 + TSR_AWAIT_OK);
+			cr_assert(toy.result[1] && toy.result[2]);
+			cr_assert(tsr_explorer_count(toy.explorer).steps < 2000, "%d steps",
+				  (int)tsr_explorer_count(toy.explorer).steps);
+			tsr_strategy_destroy(strategy);
+			toy_end(&toy);
+		}
+}
+
 /* ------------------------------------------------------------------ deadlines */
 
 static void wait_briefly(toy_t *toy, int self)

@@ -1,0 +1,63 @@
+#!/bin/sh
+# tessera check --weak cache: right programs see right values, wrong ones really see old ones, and it replays.
+. "$(dirname "$0")/tap"
+
+case ${BUILD-} in
+*tsan*)
+	skip "schedules" "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
+	finish
+	;;
+esac
+
+gas="$BUILD/examples/gemm_all_scatter"
+wrong="$BUILD/tests/planted/unsynchronised"
+report="$TAP_FILES/report.json"
+
+for ranks in 1 2 3; do
+	prints "the five patterns on $ranks" '^no finding$' tessera check --weak cache -n $ranks --seeds 20 "$gas" all 33x29x17 16x16x16
+done
+for example in hello message_passing_load_store message_passing_put_signal; do
+	prints "$example" '^no finding$' tessera check --weak cache -n 3 --seeds 20 "$BUILD/examples/$example"
+done
+prints "by priorities" '^no finding$' tessera check --weak cache -n 3 --seeds 20 --strategy pct "$gas" fused-sequential 48x48x32
+
+# failed KIND MODE: how many of 100 schedules end with a wrong copy.
+failed() {
+	tessera check -n 2 --seeds 100 --weak "$2" --json "$report" "$wrong" "$1" >"$TAP_FILES/out" 2>&1
+	python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["failed"])' "$report"
+}
+
+stale=$(failed relaxed cache)
+[ "$stale" -gt 0 ] && grep -q '^data-race at' "$TAP_FILES/out"
+verdict $? "without a release old data is seen, beside the race" "$stale of 100 schedules"
+right=$(failed none cache)
+[ "$right" -eq 0 ] && grep -q '^no finding$' "$TAP_FILES/out"
+verdict $? "and with it never" "$right of 100 schedules"
+
+# The same ten times of ten: findings, and in how many schedules the copy was wrong.
+same=0
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	tessera check -n 2 --seeds 40 --weak cache --json "$report.$i" "$wrong" relaxed >"$TAP_FILES/out" 2>&1
+	python3 - "$report.1" "$report.$i" <<'CHECK' && same=$((same + 1))
+import json
+import sys
+first, other = ({key: json.load(open(name, encoding="utf-8"))[key] for key in ("findings", "failed", "distinct", "choices", "steps")}
+                for name in sys.argv[1:])
+sys.exit(first != other)
+CHECK
+done
+[ "$same" -eq 10 ]
+verdict $? "the same seeds give the same runs" "they did $same times of 10"
+
+# The first seed that shows old data shows it again, alone.
+seed=1
+while [ "$seed" -le 100 ]; do
+	tessera check -n 2 --seeds 1 --first-seed "$seed" --weak cache --json "$report" "$wrong" relaxed >"$TAP_FILES/out" 2>&1
+	grep -q '"failed": 1' "$report" && break
+	seed=$((seed + 1))
+done
+rm -f "$report"
+tessera check -n 2 --weak cache --replay "$seed" --json "$report" "$wrong" relaxed >"$TAP_FILES/out" 2>&1
+grep -q '"failed": 1' "$report"
+verdict $? "old data replays" "seed $seed"
+finish
