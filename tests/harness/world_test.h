@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tessera/tessera.h"
+#include "under_valgrind.h"
 
 /** Says on stderr which check failed where, with the test's own message (null: none) and the library's last error. */
 static inline void world_check_failed(const tsr_world_t *world, const char *file, int line, const char *what, const char *format,
@@ -86,13 +87,6 @@ static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn en
 	if (!threads && world_resident_run && world_resident_run(ranks, entry, argument, &code))
 		return code;
 	return world_start(ranks, placement, entry, argument);
-}
-
-/** Valgrind, which is some 50 times slower and looks at memory, not at schedules, tells its clients by preloading its allocator. */
-static inline bool under_valgrind(void)
-{
-	const char *preloaded = getenv("LD_PRELOAD");
-	return preloaded && strstr(preloaded, "vgpreload");
 }
 
 /** Under `tessera check` one world is explored, of as many ranks as it says. False: nobody checks. */

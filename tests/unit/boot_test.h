@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "src/bootstrap/bootstrap.h"
+#include "under_valgrind.h"
 
 /** What a rank leaves behind. */
 typedef struct seen {
@@ -148,11 +149,13 @@ static inline int boot_run(const boot_test_t *test, boot_body_t body)
 	return failed;
 }
 
-/** Runs `body` in worlds of 1, 2, 3, 5 and 8, as processes and as threads, and expects that no rank fails. */
+/** Runs `body` in worlds of 1, 2, 3, 5 and 8, under valgrind of 1 and 3, as processes and as threads; expects that no rank fails.
+ */
 static inline void boot_each(boot_body_t body)
 {
-	static const int sizes[] = {1, 2, 3, 5, 8};
-	for (int i = 0; i < 10; i++) {
+	static const int every[] = {1, 2, 3, 5, 8}, few[] = {1, 3};
+	const int *sizes = under_valgrind() ? few : every;
+	for (int i = 0; i < (under_valgrind() ? 4 : 10); i++) {
 		boot_test_t test = {.size = sizes[i / 2], .threads = i % 2 == 1};
 		boot_test_begin(&test);
 		cr_expect_eq(boot_run(&test, body), 0, "%d ranks as %s", test.size, test.threads ? "threads" : "processes");
