@@ -111,7 +111,6 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 	x->size = size;
 	x->weak = options.weak == TSR_CHECK_WEAK_CACHE ? &tsr_weak_cache : &tsr_weak_views;
 	x->said_fd = -1;
-	x->operation_count = 1; /* 0 is none */
 	tsr_report_open(&x->report, options.report_fd);
 	status = make(x);
 	if (status != TSR_OK) {

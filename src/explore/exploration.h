@@ -70,7 +70,7 @@ void tsr_exploration_wait(tsr_exploration_t *exploration, const tsr_host_wait_t 
 /** What hosts wait for may have changed: of a rank's device, or (-1) of the rounds of all ranks. */
 void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
 
-/** The host of `rank` has ended a collective that all ranks came to, while no kernel ran anywhere: what was done before is over. */
+/** All ranks have come to a collective. Where no kernel runs anywhere, what was done before it is over for good. */
 void tsr_exploration_settle(tsr_exploration_t *exploration);
 
 /** A heap of `bytes`, which nobody has written, at `base`. */
@@ -104,12 +104,12 @@ tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *exploration, const ts
 					size_t bytes);
 void tsr_exploration_end_shared(tsr_exploration_t *exploration, unsigned char *base);
 
-/** How a device tells which of its blocks wait for room, and for the end of which of its blocks they wait: of all that run. */
-typedef void (*tsr_exploration_tell_fn)(void *argument, const tsr_worker_who_t *block);
-typedef void (*tsr_exploration_unbegun_fn)(void *ctx, tsr_exploration_tell_fn tell, void *argument);
 /** How many blocks a device has room for, where `usual` is what its own settings say. */
 int tsr_exploration_room(const tsr_exploration_t *exploration, int usual);
 
+/** How a device tells which of its blocks wait for room, and for the end of which of its blocks they wait: of all that run. */
+typedef void (*tsr_exploration_tell_fn)(void *argument, const tsr_worker_who_t *block);
+typedef void (*tsr_exploration_unbegun_fn)(void *ctx, tsr_exploration_tell_fn tell, void *argument);
 void tsr_exploration_residency(tsr_exploration_t *exploration, int rank, tsr_exploration_unbegun_fn unbegun, void *ctx);
 
 /* ------------------------------------------------------------------ accesses: by the caller, on the host or in a block */
@@ -141,9 +141,9 @@ void tsr_exploration_fill(tsr_exploration_t *exploration, const tsr_op_site_t *s
 uint64_t tsr_exploration_act(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_views_access_t *access,
 			     const unsigned char *at, size_t bytes);
 
-/** The caller is about to raise a flag: by SET to a value that it has already, the signal is lost or doubled. */
+/** The caller is about to SET a flag, by a release at `scope`: to a value that it has already, the signal is lost or doubled. */
 void tsr_exploration_signals(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value,
-			     bool set);
+			     tsr_views_scope_t scope);
 
 /** Of the allocation that holds these rows, the caller's rank writes these alone. */
 void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
@@ -170,8 +170,9 @@ typedef struct tsr_flag_wait {
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
 					 int *which_out);
 
+enum { TSR_BLOCK_WORKERS = 64 }; /* the most that TESSERA_CPUEMU_WORKERS may say */
+
 /** The meeting of a block's workers: what any did before happens before what all do after. Lives in the block; zero at first. */
-enum { TSR_BLOCK_WORKERS = 64 };
 typedef struct tsr_block_meeting {
 	tsr_edge_t *edge[2]; /* by the phase's parity */
 	uint32_t arrived, phase;

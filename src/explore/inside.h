@@ -142,7 +142,7 @@ struct tsr_exploration {
 	tsr_actor_t *actors; /* by task */
 	int actor_room;
 	tsr_operation_t *operations; /* by number; 0 is none */
-	uint32_t operation_count, operation_room;
+	uint32_t operation_room;
 	tsr_area_t *areas; /* the heaps first, by rank */
 	int area_count, area_room;
 	int last_area;
@@ -178,7 +178,8 @@ tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
 /** The object that choices and digests know the word as. */
 static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
 {
-	return (area->name << 40) ^ (uint64_t)(offset / 4);
+	const uint64_t mixed = area->name * UINT64_C(0x9e3779b97f4a7c15) + offset / 4;
+	return mixed & ~(UINT64_C(3) << 62); /* the highest bits are those of meetings and hosts */
 }
 
 /** A number for a block that is the same in every run. */
@@ -192,9 +193,6 @@ static inline uint64_t tsr_block_number(const tsr_task_who_t *who)
 /** The number of what the caller does at `site`: the running operation where it is the same call in the same epoch. */
 uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, tsr_views_order_t order,
 			  tsr_views_scope_t scope);
-
-/** A write of the caller's: it keeps to what its rank has declared. */
-void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
 
 /** Its epoch is another now: what it does next is a new operation. */
 void tsr_actor_epoch(tsr_actor_t *actor);
@@ -224,6 +222,9 @@ void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding);
 
 /** Tells of what an access met. */
 void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_found_t *found);
+
+/** A write of the caller's: it keeps to what its rank has declared. */
+void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
 
 /** A worker ends: what it has put must be complete. */
 void tsr_exploration_judge_end(tsr_exploration_t *x);

@@ -84,17 +84,18 @@ void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int index, size_t 
 
 /* ------------------------------------------------------------------ flags that only rise */
 
-void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value, bool set)
+void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value,
+			     tsr_views_scope_t scope)
 {
 	int area;
 	size_t offset;
 	uint64_t before;
-	if (!set || !tsr_area_find(x, flag, sizeof before, &area, &offset))
+	if (!tsr_area_find(x, flag, sizeof before, &area, &offset))
 		return;
-	memcpy(&before, flag, sizeof before);
+	memcpy(&before, x->areas[area].newest + offset, sizeof before);
 	const uint64_t object = tsr_area_object(&x->areas[area], offset);
 	tsr_last_signal_t *last = &x->signals[object % TSR_SIGNALS];
-	const uint32_t number = tsr_operation_at(x, site, TSR_FINDING_WRITE, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	const uint32_t number = tsr_operation_at(x, site, TSR_FINDING_WRITE, TSR_VIEWS_RELEASE, scope);
 	tsr_finding_t finding = {.class = TSR_FINDING_DUPLICATE_SIGNAL, .accesses = 1};
 	tsr_operation_tell(x, number, area, offset, sizeof before, &finding.access[0]);
 	finding.access[0].valued = true;

@@ -317,33 +317,39 @@ static tsr_status_t prepare(tsr_shadow_t *shadow, const tsr_views_access_t *acce
 	return TSR_OK;
 }
 
+/** An access that is ready for the views: its operation is the running one, its word has a location. */
+typedef struct prepared {
+	tsr_views_access_t access;
+	narrowed_t narrowed; /* what the access may point to */
+	uint32_t entry;
+} prepared_t;
+
+static tsr_status_t enter_word(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
+			       const tsr_shadow_word_t *word, prepared_t *p)
+{
+	const tsr_status_t status = shadow_enter(shadow, operation, &p->entry);
+	return status == TSR_OK ? prepare(shadow, access, word, &p->narrowed, &p->access) : status;
+}
+
 tsr_status_t tsr_shadow_choices(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
 				const tsr_shadow_word_t *word, int *choices_out)
 {
-	tsr_views_access_t prepared;
-	narrowed_t narrowed;
-	uint32_t entry;
-	tsr_status_t status = shadow_enter(shadow, operation, &entry);
+	prepared_t p;
+	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
 
 	if (status == TSR_OK)
-		status = prepare(shadow, access, word, &narrowed, &prepared);
-	if (status == TSR_OK)
-		*choices_out = tsr_views_choices(shadow->views, shadow_entry(shadow, entry)->thread, &prepared);
+		*choices_out = tsr_views_choices(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access);
 	return status;
 }
 
 tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
 			     const tsr_shadow_word_t *word, int choice, uint64_t *value_out, bool *initial_out)
 {
-	tsr_views_access_t prepared;
-	narrowed_t narrowed;
-	uint32_t entry;
-	tsr_status_t status = shadow_enter(shadow, operation, &entry);
+	prepared_t p;
+	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
 
 	if (status == TSR_OK)
-		status = prepare(shadow, access, word, &narrowed, &prepared);
-	if (status == TSR_OK)
-		status = tsr_views_peek(shadow->views, shadow_entry(shadow, entry)->thread, &prepared, choice, value_out,
+		status = tsr_views_peek(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access, choice, value_out,
 					initial_out);
 	return status;
 }
@@ -351,23 +357,19 @@ tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation, const tsr
 tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
 			    const tsr_shadow_word_t *word, int choice, tsr_views_event_t *event_out)
 {
-	tsr_views_access_t prepared;
-	narrowed_t narrowed;
-	uint32_t entry;
-	tsr_status_t status = shadow_enter(shadow, operation, &entry);
+	prepared_t p;
+	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
 
-	if (status == TSR_OK)
-		status = prepare(shadow, access, word, &narrowed, &prepared);
 	if (status != TSR_OK)
 		return status;
-	prepared.site = entry;
-	status = tsr_views_act(shadow->views, shadow_entry(shadow, entry)->thread, &prepared, choice, event_out);
+	p.access.site = p.entry;
+	status = tsr_views_act(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access, choice, event_out);
 	if (status != TSR_OK)
 		return status;
 	if (event_out->races)
 		event_out->other_site = shadow_entry(shadow, event_out->other_site)->origin;
 	if (event_out->wrote && shadow->values)
-		store_bytes(shadow->regions[word->region].memory + word->offset, tsr_views_newest(shadow->views, prepared.location),
+		store_bytes(shadow->regions[word->region].memory + word->offset, tsr_views_newest(shadow->views, p.access.location),
 			    word->bytes);
 	return TSR_OK;
 }

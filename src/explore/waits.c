@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ flags */
@@ -100,8 +101,10 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
 	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, TSR_VIEWS_ACQUIRE, wait->scope);
 	tsr_operation_touch(x, f.number, f.area, f.offset, bytes);
-	uint64_t more[TSR_MAX_RANKS];
-	int more_count = wait->count - 1 < TSR_MAX_RANKS ? wait->count - 1 : TSR_MAX_RANKS;
+	const int more_count = wait->count - 1;
+	uint64_t *more = more_count > 0 ? calloc((size_t)more_count, sizeof *more) : NULL;
+	if (more_count > 0 && !more)
+		tsr_explorer_stop(x->explorer);
 	for (int i = 0; i < more_count; i++)
 		more[i] = tsr_area_object(&x->areas[f.area], offset_of(&f, i + 1));
 	const tsr_await_t await = {
@@ -118,16 +121,20 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		.context = &f,
 	};
 	const uint64_t begin = tsr_trace_now(x);
-	int choice;
-	bool enough;
+	int choice = 0;
+	bool enough, expired;
 	do {
-		if (tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK)
-			return TSR_FLAG_EXPIRED;
+		expired = tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK;
+		if (expired)
+			break;
 		*which_out = choose_flag(&f, &choice);
 		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
 		if (x->weak->arrive(x, &ordered, wait->value, &enough) != TSR_OK)
 			tsr_explorer_stop(x->explorer);
 	} while (!enough);
+	free(more);
+	if (expired)
+		return TSR_FLAG_EXPIRED;
 	(void)tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), sizeof(uint64_t), choice, begin);
 	return TSR_FLAG_OK;
 }

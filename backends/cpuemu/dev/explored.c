@@ -154,7 +154,8 @@ void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op
 					      .order = TSR_RELEASE,
 					      .scope = scope};
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
-	tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value, op == TSR_SIGNAL_SET);
+	if (op == TSR_SIGNAL_SET)
+		tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value, tsr_explored_scope(scope));
 	(void)tsr_explored_atomic(mem, &atomic);
 }
 
