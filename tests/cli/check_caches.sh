@@ -2,12 +2,7 @@
 # tessera check --weak cache: right programs see right values, wrong ones really see old ones, and it replays.
 . "$(dirname "$0")/tap"
 
-case ${BUILD-} in
-*tsan*)
-	skip "schedules" "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
-	finish
-	;;
-esac
+needs_forks schedules
 
 gas="$BUILD/examples/gemm_all_scatter"
 wrong="$BUILD/tests/planted/unsynchronised"

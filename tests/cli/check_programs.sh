@@ -2,12 +2,7 @@
 # tessera check on programs of this house: right ones raise nothing, wrong ones what they should, and a seed means one schedule.
 . "$(dirname "$0")/tap"
 
-case ${BUILD-} in
-*tsan*)
-	skip "schedules" "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
-	finish
-	;;
-esac
+needs_forks schedules
 
 gas="$BUILD/examples/gemm_all_scatter"
 wrong="$BUILD/tests/planted/unsynchronised"

@@ -8,11 +8,8 @@ test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
 buffering=$BUILD/tests/planted/load_buffering
 
+needs_forks "the exploring executor"
 case $BUILD in
-*-tsan)
-	skip "the exploring executor" "one thread has no races, and a process for each schedule is slow here"
-	finish
-	;;
 *-asan)
 	try tessera litmus $suite/MP.*.litmus --on explore # it warns of swapcontext, each time
 	[ "$code" -eq 0 ] && grep -q '^agree \([1-9][0-9]*\) of \1$' "$TAP_FILES/out"

@@ -14,6 +14,7 @@ from weaken import CLASSES, weakenings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+WORK = re.compile(r"\S*" + "/".join(("mutants", "work", "[^/]+", "")))  # where a mutant is made, as compilers name it
 COMPILE_LIMIT_S = 120
 
 
@@ -227,7 +228,7 @@ class Recipe:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=COMPILE_LIMIT_S, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no reason given"]
-            raise Refused(re.sub(r"\S*/tests/mutants/work/[^/]+/", "", errors[0]))
+            raise Refused(WORK.sub("", errors[0]))
 
 
 def _write(path, text):
