@@ -6,6 +6,7 @@
  *     reuse      a buffer is written again without asking whether it was read
  *     relaxed    a flag that is raised without a release
  *     none       none of these
+ *     many       nor here: a wait for any of many flags, of which the last is raised
  *
  * It fails where a copy is not what was sent, which only some schedules show, and only where memory shows old values.
  */
@@ -15,13 +16,13 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, KINDS };
-static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none"};
+enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, MANY, KINDS };
+static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none", "many"};
 
-enum { ROUNDS = 2, BLOCKS = 4 };
+enum { ROUNDS = 2, BLOCKS = 4, FLAGS = 100 };
 
 typedef struct box {
-	uint64_t number, ready, retired, begun[BLOCKS], copies[ROUNDS];
+	uint64_t number, ready, retired, begun[BLOCKS], copies[ROUNDS], many[FLAGS];
 } box_t;
 
 typedef struct box_args {
@@ -69,6 +70,15 @@ TSR_KERNEL(send_rounds, box_args_t, a)
 	}
 }
 
+/** Rank 1 raises the last of rank 0's flags. */
+TSR_KERNEL(wait_for_any, box_args_t, a)
+{
+	if (tsr_rank(block) == 0)
+		tsr_wait_any(block, a->box->many, FLAGS, 0, 1);
+	else if (tsr_rank(block) == 1)
+		tsr_signal(block, &a->box->many[FLAGS - 1], 1, TSR_SIGNAL_SET, 0);
+}
+
 /** Whether rank 1 has got what was sent in each round. */
 static tsr_status_t check_copies(tsr_world_t *world, const TSR_HEAP void *heap, const box_t *sent, int *wrong_out)
 {
@@ -91,7 +101,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS || tsr_world_size(world) < 2) {
-		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none, on at least 2 ranks\n");
+		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none|many, on at least 2 ranks\n");
 		return 2;
 	}
 	const box_t sent = {.copies = {7, 8}}, nothing = {.number = 0};
@@ -106,7 +116,11 @@ TSR_MAIN(world, argc, argv)
 	if (kind == RESIDENCY)
 		TSR_TRY(tsr_launch(stream, &wait_for_last_block, BLOCKS, &args));
 	else
-		TSR_TRY(tsr_launch(stream, kind == CROSSED ? &meet_neighbour : &send_rounds, 1, &args));
+		TSR_TRY(tsr_launch(stream,
+				   kind == CROSSED ? &meet_neighbour
+				   : kind == MANY  ? &wait_for_any
+						   : &send_rounds,
+				   1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_barrier(world));
 	if (tsr_world_rank(world) == 1 && (kind == RELAXED || kind == NONE))
