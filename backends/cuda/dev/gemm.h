@@ -214,14 +214,14 @@ TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 {
 	if (coop->workers == 1) {
 		if (consumer)
-			tsr_cuda_registers_up<224>();
+			tsr_cuda_registers_up<208>();
 		else
-			tsr_cuda_registers_down<56>();
+			tsr_cuda_registers_down<88>();
 	} else if (coop->workers == 2) {
 		if (consumer)
-			tsr_cuda_registers_up<168>();
+			tsr_cuda_registers_up<160>();
 		else
-			tsr_cuda_registers_down<40>();
+			tsr_cuda_registers_down<64>();
 	}
 }
 
@@ -260,10 +260,11 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 		else
 			tsr_gemm_mainloop(me, &acc, operands->a, operands->b, at, (int64_t)0, operands->depth, GATE,
 					  (const void *)ctx);
+		me->kept.to = 0; /* nothing of it lives through a product */
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
-	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0};
+	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(me, none);
 }
 

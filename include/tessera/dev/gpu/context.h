@@ -19,7 +19,7 @@
 #define TSR_GPU_ENTRY_PREFIX "tsr_entry_"
 
 #define TSR_GPU_SCRATCH_BYTES 8192 /* shared memory through which a coop's threads exchange elements */
-#define TSR_GPU_LOOP_BYTES 512
+#define TSR_GPU_LOOP_BYTES 768
 #define TSR_GPU_TAKES_ALL_SHARED(static_bytes_) ((static_bytes_) % 1024 >= TSR_GPU_LOOP_BYTES)
 
 /** Most notes that are kept of one rank; as many wait records as a world keeps. */

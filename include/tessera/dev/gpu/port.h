@@ -84,6 +84,14 @@ typedef struct __attribute__((aligned(16))) tsr_gpu_scratch {
 	unsigned char bytes[TSR_GPU_SCRATCH_BYTES];
 } tsr_gpu_scratch_t;
 
+/** A part of a tile as it was last stored by a way of the port's own, in my own memory. */
+typedef struct tsr_gpu_kept {
+	char *to; /* the tile's first element; null: none */
+	int64_t ld;
+	int rows, cols; /* of the tile that are inside the view */
+	int stamp;      /* of the fragment */
+} tsr_gpu_kept_t;
+
 /** A block or worker, as each of its threads keeps it. */
 typedef struct tsr_coop {
 	const tsr_gpu_context_t *context;
@@ -98,6 +106,8 @@ typedef struct tsr_coop {
 	int unfenced;        /* some ended after what the program may have put a release fence behind */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
 	int laid;            /* stamp of the fragment that the scratch memory still holds as such a store laid it down; 0: none */
+	uint32_t staged;     /* such stores up to the last that reads the scratch memory */
+	tsr_gpu_kept_t kept; /* what a store to a peer can be copied from */
 	const char *file;    /* the call's place in the source */
 	int line;
 } tsr_coop_t;

@@ -12,6 +12,7 @@ typedef struct tsr_gpu_target {
 	tsr_pos_t at;
 	int32_t dtype, space;
 	int32_t remote; /* the memory of another rank */
+	char *mine;     /* what `data` is in my own memory */
 	tsr_mask_fn mask;
 	const void *ctx;
 	double other; /* what a load gives for elements that it does not touch */
@@ -28,6 +29,7 @@ TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view,
 	target.dtype = view.dtype;
 	target.space = view.space;
 	target.remote = peer != tsr_rank(coop);
+	target.mine = tsr_gpu_view_address(coop, view, tsr_rank(coop));
 	target.mask = 0;
 	target.ctx = 0;
 	target.other = 0;
