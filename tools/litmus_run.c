@@ -163,6 +163,11 @@ static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const vari
 
 /* ------------------------------------------------------------------ one launch, an instance a GPU thread */
 
+_Static_assert(STRIDE * sizeof(uint64_t) == LITMUS_PTX_STRIDE, "one memory for both ways");
+_Static_assert(LITMUS_PTX_PACE_OFFSET + LITMUS_LANES_TEAMS * (LITMUS_PTX_THREADS / 32) * LITMUS_PTX_PACE_STRIDE <=
+		       INSTANCES_GPU * sizeof(uint64_t),
+	       "each warp's meeting has its word");
+
 /** Where a rank's copy of my memory is, as the GPU sees it. */
 static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int rank, uint64_t *address_out)
 {
@@ -196,14 +201,14 @@ static void vary_launch(const rank_t *r, const style_t *style, litmus_ptx_args_t
 static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const style_t *style)
 {
 	const int device = my_device(r, plan, v), lanes = litmus_ptx_shape(plan).lanes;
-	const int teams = (int)(r->instances / (uint64_t)lanes);
+	const int wanted = (int)(r->instances / (uint64_t)lanes), most = LITMUS_LANES_TEAMS >> (style->chance >> 23 & 1);
 	litmus_ptx_args_t args = {
 		.results = (uint64_t)(uintptr_t)r->results,
 		.arrivals = (uint32_t)plan->devices,
 		.instances = (uint32_t)r->instances,
-		.teams = (uint32_t)(teams > LITMUS_LANES_TEAMS ? LITMUS_LANES_TEAMS
-				    : teams > 1                ? teams
-							       : 1),
+		.teams = (uint32_t)(wanted < 1      ? 1
+				    : wanted < most ? wanted
+						    : most),
 	};
 
 	if (device < 0)
