@@ -16,6 +16,8 @@ enum {
 	BENCH_CU_STREAM_NON_BLOCKING = 1,
 	BENCH_CU_EVENT_DEFAULT = 0,
 	BENCH_CU_MEMORY_DEVICE = 2,
+	BENCH_CU_JIT_ERROR_LOG = 5,
+	BENCH_CU_JIT_ERROR_LOG_BYTES = 6,
 	BENCH_R_32F = 0,
 	BENCH_R_16F = 2,
 	BENCH_R_16BF = 14,
@@ -51,33 +53,34 @@ typedef struct bench_nccl_id {
 } bench_nccl_id_t;
 
 /* Each entry: what it returns, field, symbol, arguments. All that return an int return 0 where they succeed. */
-#define BENCH_CUDA_ENTRIES(X)                                                                                     \
-	X(int, init, cuInit, (unsigned flags))                                                                    \
-	X(int, error_string, cuGetErrorString, (int code, const char **out))                                      \
-	X(int, device_get, cuDeviceGet, (int *out, int ordinal))                                                  \
-	X(int, device_bus, cuDeviceGetPCIBusId, (char *out, int size, int device))                                \
-	X(int, retain, cuDevicePrimaryCtxRetain, (void **out, int device))                                        \
-	X(int, release, cuDevicePrimaryCtxRelease_v2, (int device))                                               \
-	X(int, push, cuCtxPushCurrent_v2, (void *context))                                                        \
-	X(int, pop, cuCtxPopCurrent_v2, (void **out))                                                             \
-	X(int, stream_create, cuStreamCreate, (void **out, unsigned flags))                                       \
-	X(int, stream_destroy, cuStreamDestroy_v2, (void *stream))                                                \
-	X(int, stream_sync, cuStreamSynchronize, (void *stream))                                                  \
-	X(int, event_create, cuEventCreate, (void **out, unsigned flags))                                         \
-	X(int, event_destroy, cuEventDestroy_v2, (void *event))                                                   \
-	X(int, event_record, cuEventRecord, (void *event, void *stream))                                          \
-	X(int, event_query, cuEventQuery, (void *event))                                                          \
-	X(int, event_elapsed, cuEventElapsedTime, (float *ms_out, void *begin, void *end))                        \
-	X(int, alloc, cuMemAlloc_v2, (uint64_t * out, size_t bytes))                                              \
-	X(int, free, cuMemFree_v2, (uint64_t pointer))                                                            \
-	X(int, fill, cuMemsetD8Async, (uint64_t pointer, unsigned char byte, size_t bytes, void *stream))         \
-	X(int, copy_to_host, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                            \
-	X(int, copy_2d, cuMemcpy2DAsync_v2, (const bench_copy_2d_t *copy, void *stream))                          \
-	X(int, module_load, cuModuleLoadData, (void **out, const void *image))                                    \
-	X(int, module_unload, cuModuleUnload, (void *module))                                                     \
-	X(int, module_function, cuModuleGetFunction, (void **out, void *module, const char *name))                \
-	X(int, launch, cuLaunchKernel,                                                                            \
-	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
+#define BENCH_CUDA_ENTRIES(X)                                                                                                    \
+	X(int, init, cuInit, (unsigned flags))                                                                                   \
+	X(int, error_string, cuGetErrorString, (int code, const char **out))                                                     \
+	X(int, device_get, cuDeviceGet, (int *out, int ordinal))                                                                 \
+	X(int, device_bus, cuDeviceGetPCIBusId, (char *out, int size, int device))                                               \
+	X(int, retain, cuDevicePrimaryCtxRetain, (void **out, int device))                                                       \
+	X(int, release, cuDevicePrimaryCtxRelease_v2, (int device))                                                              \
+	X(int, push, cuCtxPushCurrent_v2, (void *context))                                                                       \
+	X(int, pop, cuCtxPopCurrent_v2, (void **out))                                                                            \
+	X(int, stream_create, cuStreamCreate, (void **out, unsigned flags))                                                      \
+	X(int, stream_destroy, cuStreamDestroy_v2, (void *stream))                                                               \
+	X(int, stream_sync, cuStreamSynchronize, (void *stream))                                                                 \
+	X(int, event_create, cuEventCreate, (void **out, unsigned flags))                                                        \
+	X(int, event_destroy, cuEventDestroy_v2, (void *event))                                                                  \
+	X(int, event_record, cuEventRecord, (void *event, void *stream))                                                         \
+	X(int, event_query, cuEventQuery, (void *event))                                                                         \
+	X(int, event_elapsed, cuEventElapsedTime, (float *ms_out, void *begin, void *end))                                       \
+	X(int, alloc, cuMemAlloc_v2, (uint64_t * out, size_t bytes))                                                             \
+	X(int, free, cuMemFree_v2, (uint64_t pointer))                                                                           \
+	X(int, fill, cuMemsetD8Async, (uint64_t pointer, unsigned char byte, size_t bytes, void *stream))                        \
+	X(int, copy_to_host, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                                           \
+	X(int, copy_2d, cuMemcpy2DAsync_v2, (const bench_copy_2d_t *copy, void *stream))                                         \
+	X(int, module_load, cuModuleLoadData, (void **out, const void *image))                                                   \
+	X(int, module_compile, cuModuleLoadDataEx, (void **out, const void *image, unsigned count, int *options, void **values)) \
+	X(int, module_unload, cuModuleUnload, (void *module))                                                                    \
+	X(int, module_function, cuModuleGetFunction, (void **out, void *module, const char *name))                               \
+	X(int, launch, cuLaunchKernel,                                                                                           \
+	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,                \
 	   unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra))
 
 #define BENCH_CUBLAS_ENTRIES(X)                                                                                                \

@@ -17,7 +17,7 @@ typedef struct suite {
 	json_t *json;  /* of --json, or null */
 	litmus_test_t test;
 	litmus_result_t result;
-	int judged, agree, skipped, failed;
+	int judged, agree, skipped, failed, shared;
 	uint64_t schedules, pruned;
 	suite_buffering_t buffering;
 	suite_views_t views; /* of the view machine */
@@ -107,6 +107,7 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
 	if (status == TSR_OK && witness == &litmus_cache)
 		status = suite_measure_cache(&suite->test, &suite->options->litmus, &suite->result, &suite->cache);
+	suite->shared += suite->result.shared;
 	suite->schedules += suite->result.schedules;
 	suite->pruned += suite->result.pruned;
 	if (status == TSR_OK)
@@ -175,6 +176,9 @@ static int run_suite(suite_t *suite)
 		suite_print_cache(&suite->cache);
 	if (suite->buffering.tests[0] + suite->buffering.tests[1] > 1)
 		suite_print_buffering(&suite->buffering);
+	if (suite->shared)
+		printf("of %d tests devices shared a GPU, where they took turns: what goes on between these could not show\n",
+		       suite->shared);
 	if (suite->skipped)
 		printf("skipped %d\n", suite->skipped);
 	if (suite->options->verbose && suite->schedules)

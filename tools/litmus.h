@@ -15,6 +15,7 @@ typedef struct suite_options {
 	litmus_options_t litmus;
 	bool why, verbose, interleaved;
 	const char *drawing; /* a file that ends in .dot or .svg, or null */
+	const char *through; /* lanes or api, or null: not said */
 	const char *json;
 	const char *expect; /* a table of verdicts, or null */
 } suite_options_t;

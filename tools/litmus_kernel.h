@@ -1,5 +1,5 @@
 /* A kernel that executes litmus tests: each thread of a test is a block, or a worker of one, and each access a call of the device
- * API. */
+ * API. On CUDA there is a way in which more shows (litmus_ptx.h). */
 #ifndef TESSERA_TOOLS_LITMUS_KERNEL_H
 #define TESSERA_TOOLS_LITMUS_KERNEL_H
 

@@ -6,6 +6,7 @@
 #include "tessera/program.h"
 #include "tools/litmus.h"
 #include "tools/litmus_explore.h"
+#include "tools/litmus_run.h"
 #include "tools/usage.h"
 
 static const char help[] =
@@ -26,6 +27,8 @@ static const char help[] =
 	"%s"
 	"      --unroll N        how often a loop goes back at most (default 2)\n"
 	"      --runs N          runs of each test, for witnesses that run it; the most schedules of explore (default 100000)\n"
+	"      --through HOW     lanes or api: how cuda plays a test: each instance in a GPU thread, an access an instruction\n"
+	"                        (default), or in a block, an access a call of the device API\n"
 	"      --weak MEMORY     what memory does in explore: view, all that the model allows (default), or off: interleave\n"
 	"      --seed N          for witnesses that choose at random (default 1)\n"
 	"  -v, --verbose         print the tests of an oracle that agree, too\n"
@@ -35,7 +38,7 @@ static const char help[] =
 	"M'.\n\n"
 	"exit code: 0 nothing differs; 1 something does, or a test cannot be read; 2 misused\n";
 
-enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_WEAK, OPT_JSON };
+enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_THROUGH, OPT_WEAK, OPT_JSON };
 
 static const struct option long_options[] = {
 	{"on", required_argument, NULL, OPT_ON},
@@ -45,6 +48,7 @@ static const struct option long_options[] = {
 	{"unroll", required_argument, NULL, OPT_UNROLL},
 	{"runs", required_argument, NULL, OPT_RUNS},
 	{"seed", required_argument, NULL, OPT_SEED},
+	{"through", required_argument, NULL, OPT_THROUGH},
 	{"weak", required_argument, NULL, OPT_WEAK},
 	{"json", required_argument, NULL, OPT_JSON},
 	{"verbose", no_argument, NULL, 'v'},
@@ -116,6 +120,15 @@ static int parse_weak(const char *text, suite_options_t *options)
 	return TOOL_OK;
 }
 
+static int parse_through(const char *text, suite_options_t *options)
+{
+	options->litmus.through_api = strcmp(text, "api") == 0;
+	if (!options->litmus.through_api && strcmp(text, "lanes") != 0)
+		return tool_misuse("litmus", "--through is lanes or api, not '%s'", text);
+	options->through = text;
+	return TOOL_OK;
+}
+
 static int parse_option(int letter, const char *text, suite_options_t *options)
 {
 	const axioms_t *unused;
@@ -145,6 +158,8 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		misused = parse_number("--seed", text, 0, INT64_MAX, &number);
 		options->litmus.seed = (uint64_t)number;
 		break;
+	case OPT_THROUGH:
+		return parse_through(text, options);
 	case OPT_WEAK:
 		return parse_weak(text, options);
 	case OPT_JSON:
@@ -176,6 +191,8 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 		return tool_misuse("litmus", "which test? Give a file, a folder of .litmus files, or an oracle (.jsonl)");
 	if (options.why && options.witness != &litmus_axioms)
 		return tool_misuse("litmus", "--why is answered by the axioms, not by '%s'", options.witness->name);
+	if (options.through && options.witness != &litmus_cuda)
+		return tool_misuse("litmus", "--through is for --on cuda; %s has one way", options.witness->name);
 	if (options.interleaved && options.witness != &litmus_explore)
 		return tool_misuse("litmus", "--weak off is for the exploring executor: --on explore");
 	if (options.interleaved)

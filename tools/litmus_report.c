@@ -5,6 +5,7 @@
 #include "tools/litmus.h"
 
 static const char *const races[] = {"datarace", "scoperace"};
+static const char *const firsts[LITMUS_FIRSTS] = {"local", "remote", "mixed"};
 
 static void print_states(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result)
 {
@@ -44,11 +45,33 @@ void suite_print(const litmus_test_t *test, const litmus_witness_t *witness, con
 			printf("Flag %s\n", races[i]);
 	}
 	printf("Condition %s (%s)\n", quantifiers[test->quantifier], text);
+	for (int i = 0; i < LITMUS_FIRSTS; i++)
+		if (result->sightings[i])
+			printf("First accesses %s: %" PRIu64 " of %" PRIu64 "\n", firsts[i], result->positive[i],
+			       result->sightings[i]);
+	if (result->shared)
+		printf("Devices of the test shared a GPU, where they took turns: what goes on between these could not show\n");
 	if (result->warned)
 		printf("Warning load-buffering\n");
 	if (result->cut)
 		printf("Loops were left after as many rounds as --unroll says: what more of them show is not here\n");
 	printf("Observation %s %s %" PRIu64 " %" PRIu64 "\n\n", test->name, suite_verdict_name(verdict), positive, negative);
+}
+
+/** {local: {holds, of}, ...}: how often the question held by where first accesses went; null where that was not counted. */
+static json_t *first_accesses(const litmus_result_t *result)
+{
+	json_t *object = NULL;
+
+	for (int i = 0; i < LITMUS_FIRSTS; i++) {
+		if (!result->sightings[i])
+			continue;
+		object = object ? object : json_object();
+		json_object_set_new(
+			object, firsts[i],
+			json_pack("{s:I, s:I}", "holds", (json_int_t)result->positive[i], "of", (json_int_t)result->sightings[i]));
+	}
+	return object;
 }
 
 json_t *suite_json(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
@@ -71,6 +94,11 @@ json_t *suite_json(const litmus_test_t *test, const litmus_witness_t *witness, c
 	json_t *object = json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "name", test->name, "on", witness->name,
 				   "observation", suite_verdict_name(verdict), "positive", (json_int_t)positive, "negative",
 				   (json_int_t)negative, "races", found, "outcomes", outcomes, "counts", counts);
+	json_t *first = first_accesses(result);
+	if (object && first)
+		json_object_set_new(object, "first_accesses", first);
+	if (object && result->shared)
+		json_object_set_new(object, "shared_gpu", json_true());
 	if (object && judgement != SUITE_UNJUDGED)
 		json_object_set_new(object, "agrees", json_boolean(judgement == SUITE_AGREES));
 	return object;

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "tessera/tessera.h"
+#include "tools/litmus_lanes.h"
 
 enum {
 	STRIDE = 4,          /* words from one instance's location to the next one's: 32 bytes */
 	MOST_STATES = 512,   /* of one test */
 	MOST_VARIATIONS = 8, /* of homes, and of who plays on which rank */
 	MOST_TEAMS = 64,
+	STRESS_BLOCKS = 64,
 	INSTANCES_CPU = 1 << 12, /* of one launch */
 	INSTANCES_GPU = 1 << 16
 };
@@ -20,6 +22,8 @@ enum {
 /** Where the ranks leave what they found: memory that all of them and the process that started them share. */
 typedef struct board_test {
 	int count;
+	bool shared; /* as in litmus_result_t, and so are these */
+	uint64_t positive[LITMUS_FIRSTS], sightings[LITMUS_FIRSTS];
 	litmus_state_t states[MOST_STATES];
 } board_test_t;
 
@@ -35,6 +39,7 @@ typedef struct job {
 	int count;
 	int64_t runs;
 	uint64_t seed;
+	bool by_lanes;
 	board_t board;
 } job_t;
 
@@ -45,7 +50,9 @@ typedef struct rank {
 	tsr_world_t *world;
 	tsr_stream_t *stream;
 	const board_t *board;
-	bool emulated; /* blocks are threads on the host's few cores */
+	bool emulated;         /* blocks are threads on the host's few cores */
+	bool shared;           /* some rank has the GPU of another */
+	litmus_lanes_t *lanes; /* null: by the device API */
 	int me, size, teams;
 	uint64_t instances, random;
 	TSR_HEAP uint64_t *memory, *results, *scratch, *meetings;
@@ -67,6 +74,12 @@ typedef struct variation {
 	int home[LITMUS_RUN_LOCATIONS]; /* ranks */
 } variation_t;
 
+/** What chance decides of a launch, the same on every rank. */
+typedef struct style {
+	uint64_t chance;
+	uint32_t multipliers[LITMUS_RUN_LOCATIONS];
+} style_t;
+
 static int rank_of(const rank_t *r, const variation_t *v, int device)
 {
 	return (device + v->rotation) % r->size;
@@ -86,9 +99,10 @@ static variation_t vary(const rank_t *r, const litmus_plan_t *plan, int n, int c
 	return v;
 }
 
+/** By lanes a launch has more ways to go than homes. */
 static int count_variations(const rank_t *r, const litmus_plan_t *plan)
 {
-	int ways = 1;
+	int ways = r->lanes ? MOST_VARIATIONS : 1;
 
 	for (int x = 0; x < plan->test->locations && ways < MOST_VARIATIONS; x++)
 		ways *= plan->devices;
@@ -117,10 +131,11 @@ static tsr_status_t clear(rank_t *r, const litmus_test_t *test)
 		TRY(test->initial[x] != 0 ? tsr_memcpy_to_heap(r->world, part, r->host, words * sizeof *r->host)
 					  : tsr_memset_heap(r->world, part, 0, words * sizeof *r->host));
 	}
-	return tsr_memset_heap(r->world, r->meetings, 0, (size_t)r->instances * sizeof *r->host);
+	return tsr_memset_heap(r->world, r->meetings, 0,
+			       (r->lanes ? (size_t)INSTANCES_GPU : (size_t)r->instances) * sizeof *r->host);
 }
 
-static tsr_status_t play(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const uint32_t *multipliers)
+static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const uint32_t *multipliers)
 {
 	const int device = my_device(r, plan, v);
 	int most = 1;
@@ -145,6 +160,71 @@ static tsr_status_t play(rank_t *r, const litmus_plan_t *plan, const variation_t
 	TRY(tsr_launch(r->stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args.classes * args.teams, &args));
 	return tsr_stream_sync(r->stream);
 }
+
+/* ------------------------------------------------------------------ one launch, an instance a GPU thread */
+
+_Static_assert(STRIDE * sizeof(uint64_t) == LITMUS_PTX_STRIDE, "one memory for both ways");
+_Static_assert(LITMUS_PTX_PACE_OFFSET + LITMUS_LANES_TEAMS * (LITMUS_PTX_THREADS / 32) * LITMUS_PTX_PACE_STRIDE <=
+		       INSTANCES_GPU * sizeof(uint64_t),
+	       "each warp's meeting has its word");
+
+/** Where a rank's copy of my memory is, as the GPU sees it. */
+static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int rank, uint64_t *address_out)
+{
+	TSR_HEAP void *there;
+
+	TRY(tsr_heap_translate(r->world, mine, rank, &there));
+	*address_out = (uint64_t)(uintptr_t)there;
+	return TSR_OK;
+}
+
+/**
+ * How a launch goes, by chance, and alike on every rank: whether warps meet before an instance, who starts how much later, which
+ * blocks come first, and whether others work on the same lines meanwhile. Each brings out outcomes that another hides.
+ */
+static void vary_launch(const rank_t *r, const style_t *style, litmus_ptx_args_t *args)
+{
+	static const uint32_t jitter[] = {0, 255, 1023, 4095}, skew[] = {0, 0, 500, 3000};
+	const uint64_t chance = style->chance;
+
+	args->apart = chance & 1;
+	args->patience = chance >> 1 & 1 && !r->shared ? 400 : 0;
+	args->jitter = jitter[chance >> 2 & 3];
+	args->turn = (uint32_t)(chance >> 4 & 0xff);
+	args->seed = (uint32_t)(chance >> 4);
+	for (int t = 0; t < LITMUS_RUN_THREADS; t++)
+		args->skew[t] = skew[chance >> (12 + 2 * t) & 3];
+	args->rounds = (chance >> 20 & 3) == 0 ? 64 : 0;
+	args->start_ns = r->shared ? 100000 : 20000000;
+}
+
+static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const style_t *style)
+{
+	const int device = my_device(r, plan, v), lanes = litmus_ptx_shape(plan).lanes;
+	const int wanted = (int)(r->instances / (uint64_t)lanes), most = LITMUS_LANES_TEAMS >> (style->chance >> 23 & 1);
+	litmus_ptx_args_t args = {
+		.results = (uint64_t)(uintptr_t)r->results,
+		.arrivals = (uint32_t)plan->devices,
+		.instances = (uint32_t)r->instances,
+		.teams = (uint32_t)(wanted < 1      ? 1
+				    : wanted < most ? wanted
+						    : most),
+	};
+
+	if (device < 0)
+		return TSR_OK;
+	vary_launch(r, style, &args);
+	TRY(address_at(r, r->meetings, (int)(style->chance >> 22 & 1) % r->size, &args.meetings));
+	for (int x = 0; x < plan->test->locations; x++) {
+		const TSR_HEAP uint64_t *mine = r->memory + (size_t)x * r->instances * STRIDE;
+		TRY(address_at(r, mine, v->home[x], &args.location[x]));
+		args.multiplier[x] = style->multipliers[x];
+	}
+	const int playing = plan->classes[device] * (int)args.teams;
+	return litmus_lanes_play(r->lanes, device, &args, playing + (args.rounds ? STRESS_BLOCKS : 0));
+}
+
+/* ------------------------------------------------------------------ what a launch has shown */
 
 /** Puts what this rank knows on the board: registers of its threads, locations that it holds. */
 static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const uint32_t *multipliers)
@@ -171,15 +251,40 @@ static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t
 	return TSR_OK;
 }
 
-static tsr_status_t count_states(const rank_t *r, const litmus_test_t *test, uint64_t runs, litmus_result_t *result)
+/** Where the threads' first accesses go. */
+static litmus_first_t find_first(const rank_t *r, const litmus_plan_t *plan, const variation_t *v)
 {
+	int near = 0, far = 0;
+
+	for (int t = 0; t < plan->test->threads; t++) {
+		const litmus_run_args_t *part = &plan->args[plan->device[t]];
+		int at = 0;
+		while (at < part->steps[t] && part->step[t][at].op > LITMUS_RUN_CAS)
+			at++;
+		if (at == part->steps[t])
+			continue;
+		const bool here = v->home[part->step[t][at].location] == rank_of(r, v, plan->device[t]);
+		near += here;
+		far += !here;
+	}
+	return !far ? LITMUS_FIRST_LOCAL : near ? LITMUS_FIRST_MIXED : LITMUS_FIRST_REMOTE;
+}
+
+static tsr_status_t count_states(const rank_t *r, const litmus_plan_t *plan, const variation_t *v, uint64_t runs,
+				 litmus_result_t *result)
+{
+	const litmus_test_t *test = plan->test;
+	const litmus_first_t first = find_first(r, plan, v);
 	int64_t values[LITMUS_MAX_OBSERVED];
 
 	for (uint64_t n = 0; n < runs; n++) {
 		for (int i = 0; i < test->observed_count; i++)
 			values[i] = r->board->columns[(size_t)i * INSTANCES_GPU + n];
-		if (test->filter < 0 || litmus_holds(test, test->filter, values))
-			TRY(litmus_result_add(test, result, values, 1));
+		if (test->filter >= 0 && !litmus_holds(test, test->filter, values))
+			continue;
+		TRY(litmus_result_add(test, result, values, 1));
+		result->sightings[first]++;
+		result->positive[first] += litmus_holds(test, test->question, values);
 	}
 	return TSR_OK;
 }
@@ -194,18 +299,19 @@ static uint64_t next_random(rank_t *r)
 
 static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation_t *v, uint64_t runs, litmus_result_t *result)
 {
-	uint32_t multipliers[LITMUS_RUN_LOCATIONS];
+	style_t style;
 
 	for (int x = 0; x < LITMUS_RUN_LOCATIONS; x++) /* the same on every rank: all began with one seed */
-		multipliers[x] = (uint32_t)next_random(r) | 1;
+		style.multipliers[x] = (uint32_t)next_random(r) | 1;
+	style.chance = next_random(r);
 	TRY(clear(r, plan->test));
 	TRY(tsr_barrier(r->world));
-	TRY(play(r, plan, v, multipliers));
+	TRY(r->lanes ? play_by_lanes(r, plan, v, &style) : play_by_api(r, plan, v, style.multipliers));
 	TRY(tsr_barrier(r->world));
-	TRY(tell(r, plan, v, multipliers));
+	TRY(tell(r, plan, v, style.multipliers));
 	TRY(tsr_barrier(r->world));
 	if (r->me == 0)
-		TRY(count_states(r, plan->test, runs, result));
+		TRY(count_states(r, plan, v, runs, result));
 	return tsr_barrier(r->world);
 }
 
@@ -216,6 +322,8 @@ static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
 	litmus_result_t result = {.count = 0};
 	tsr_status_t status = TSR_OK;
 
+	if (r->lanes)
+		TRY(litmus_lanes_load(r->lanes, plan, (uint64_t)(uintptr_t)r->meetings));
 	for (r->instances = 64; r->instances < most && (int64_t)r->instances * variations < runs;)
 		r->instances *= 2;
 	for (int n = 0; status == TSR_OK && runs > 0; n++) {
@@ -229,6 +337,11 @@ static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
 				   result.count, MOST_STATES);
 	for (int i = 0; status == TSR_OK && r->me == 0 && i < result.count; i++)
 		board->states[board->count++] = result.states[i];
+	if (r->me == 0) {
+		board->shared = r->shared;
+		memcpy(board->positive, result.positive, sizeof board->positive);
+		memcpy(board->sightings, result.sightings, sizeof board->sightings);
+	}
 	litmus_result_free(&result);
 	return status;
 }
@@ -258,9 +371,26 @@ static tsr_status_t allocate(rank_t *r)
 	return tsr_stream_create(r->world, &r->stream);
 }
 
+/** Ranks that have one GPU take turns on it. */
+static tsr_status_t find_shared(rank_t *r)
+{
+	tsr_device_props_t props;
+	int ordinals[LITMUS_RUN_THREADS];
+
+	TRY(tsr_world_device(r->world, &props));
+	TRY(tsr_allgather(r->world, &props.ordinal, ordinals, sizeof *ordinals));
+	for (int rank = 0; rank < r->size; rank++)
+		for (int other = 0; other < rank; other++)
+			r->shared |= !r->emulated && ordinals[rank] == ordinals[other];
+	return TSR_OK;
+}
+
 static tsr_status_t run_all(rank_t *r, const job_t *job)
 {
 	TRY(allocate(r));
+	TRY(find_shared(r));
+	if (job->by_lanes)
+		TRY(litmus_lanes_open(r->world, &r->lanes));
 	for (int i = 0; i < job->count; i++)
 		if (job->plans[i].devices == r->size)
 			TRY(run_test(r, &job->plans[i], job->runs, &job->board.tests[i]));
@@ -281,6 +411,7 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 
 	(void)argc, (void)argv;
 	tsr_status_t status = run_all(&r, job);
+	litmus_lanes_close(r.lanes);
 	tsr_stream_destroy(r.stream);
 	free(r.host);
 	return status == TSR_OK ? 0 : tsr_fail(world);
@@ -344,6 +475,14 @@ static tsr_status_t collect(const job_t *job, litmus_result_t *results)
 			const litmus_state_t *state = &job->board.tests[i].states[s];
 			TRY(litmus_result_add(job->plans[i].test, &results[i], state->values, state->count));
 		}
+	for (int i = 0; i < job->count; i++) {
+		const board_test_t *board = &job->board.tests[i];
+		if (job->plans[i].devices < 2)
+			continue;
+		results[i].shared = board->shared;
+		memcpy(results[i].positive, board->positive, sizeof board->positive);
+		memcpy(results[i].sightings, board->sightings, sizeof board->sightings);
+	}
 	return TSR_OK;
 }
 
@@ -351,7 +490,13 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 			   litmus_result_t *results, tsr_status_t *statuses)
 {
 	litmus_plan_t *plans = calloc((size_t)count, sizeof *plans);
-	job_t job = {.plans = plans, .count = count, .runs = options->runs, .seed = options->seed};
+	job_t job = {
+		.plans = plans,
+		.count = count,
+		.runs = options->runs,
+		.seed = options->seed,
+		.by_lanes = strcmp(backend, "cuda") == 0 && !options->through_api,
+	};
 
 	if (!plans)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests", count);
@@ -426,14 +571,14 @@ const litmus_witness_t litmus_cpuemu = {
 };
 const litmus_witness_t litmus_cuda = {
 	.name = "cuda",
-	.summary = "NVIDIA GPUs, each device of a test on one of its own where there are enough",
+	.summary = "NVIDIA GPUs: an instance of the test a GPU thread; each device on a GPU of its own where there are enough",
 	.runs = true,
 	.run = run_cuda,
 	.run_all = run_all_cuda,
 };
 const litmus_witness_t litmus_hip = {
 	.name = "hip",
-	.summary = "AMD GPUs, in the same way",
+	.summary = "AMD GPUs, through the device API",
 	.runs = true,
 	.run = run_hip,
 	.run_all = run_all_hip,

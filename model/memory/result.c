@@ -64,6 +64,9 @@ void litmus_result_reset(litmus_result_t *result)
 	result->races = 0;
 	result->cut = result->warned = false;
 	result->schedules = result->pruned = 0;
+	result->shared = false;
+	memset(result->positive, 0, sizeof result->positive);
+	memset(result->sightings, 0, sizeof result->sightings);
 }
 
 void litmus_result_free(litmus_result_t *result)

@@ -12,12 +12,19 @@ typedef struct litmus_state {
 	int64_t values[LITMUS_MAX_OBSERVED];
 } litmus_state_t;
 
+/** Where the first access of each of a test's threads goes: to memory of its own device, of another one, or of either kind. */
+typedef enum litmus_first { LITMUS_FIRST_LOCAL, LITMUS_FIRST_REMOTE, LITMUS_FIRST_MIXED, LITMUS_FIRSTS } litmus_first_t;
+
 typedef struct litmus_result {
 	litmus_state_t *states; /* distinct, in ascending order of their values */
 	int count, room;
 	unsigned races; /* LITMUS_DATA_RACE, LITMUS_SCOPE_RACE: where some execution has one, the states are no promise */
 	bool cut;       /* a loop was left after options->unroll rounds: executions with more of them are missing */
 	bool warned;    /* of load buffering, which it does not show */
+	/* Of a witness that runs tests on several devices: sightings in which the question holds, and all of them, by first access.
+	 */
+	uint64_t positive[LITMUS_FIRSTS], sightings[LITMUS_FIRSTS];
+	bool shared; /* some of the devices were one, where they took turns: what goes on between these could not show */
 	uint64_t schedules, pruned; /* of a witness that runs them: how many, and how many it left as equal to others */
 } litmus_result_t;
 
@@ -26,6 +33,7 @@ typedef struct litmus_options {
 	uint64_t seed;      /* for witnesses that choose at random */
 	int unroll;         /* rounds of a loop, at least 1 */
 	const char *axioms; /* which variant of the axioms (axioms.h); null: the model's own */
+	bool through_api;   /* for cuda: each access a call of the device API, where else it is an instruction of one GPU thread */
 } litmus_options_t;
 
 typedef struct litmus_witness {

@@ -14,6 +14,8 @@ SAME(BENCH_CU_NOT_READY, CUDA_ERROR_NOT_READY);
 SAME(BENCH_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 SAME(BENCH_CU_EVENT_DEFAULT, CU_EVENT_DEFAULT);
 SAME(BENCH_CU_MEMORY_DEVICE, CU_MEMORYTYPE_DEVICE);
+SAME(BENCH_CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER);
+SAME(BENCH_CU_JIT_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 SAME(BENCH_R_32F, CUDA_R_32F);
 SAME(BENCH_R_16F, CUDA_R_16F);
 SAME(BENCH_R_16BF, CUDA_R_16BF);
@@ -38,6 +40,7 @@ SAME(sizeof(int), sizeof(ncclDataType_t));
 SAME(sizeof(int), sizeof(ncclResult_t));
 SAME(sizeof(int), sizeof(CUresult));
 SAME(sizeof(int), sizeof(CUdevice));
+SAME(sizeof(int), sizeof(CUjit_option));
 SAME(sizeof(uint64_t), sizeof(CUdeviceptr));
 
 #define PLACE(mine_, theirs_) SAME(offsetof(bench_copy_2d_t, mine_), offsetof(CUDA_MEMCPY2D, theirs_))
@@ -82,6 +85,7 @@ COMPILES(cuMemsetD8Async(memory, (unsigned char)0, bytes, handle));
 COMPILES(cuMemcpyDtoH(handle, memory, bytes));
 COMPILES(cuMemcpy2DAsync((const CUDA_MEMCPY2D *)handle, handle));
 COMPILES(cuModuleLoadData((CUmodule *)handle, handle));
+COMPILES(cuModuleLoadDataEx((CUmodule *)handle, handle, flags, (CUjit_option *)handle, (void **)handle));
 COMPILES(cuModuleGetFunction((CUfunction *)handle, handle, (const char *)handle));
 COMPILES(cuLaunchKernel(handle, flags, flags, flags, flags, flags, flags, flags, handle, (void **)handle, (void **)handle));
 COMPILES(cublasCreate((cublasHandle_t *)handle));

@@ -70,10 +70,19 @@ typedef struct probe_args {
 	PROBE_RMW_ORDERS(min, scope_)       \
 	PROBE_RMW_ORDERS(max, scope_)       \
 	PROBE_CAS(RELAXED, RELAXED, scope_) \
+	PROBE_CAS(RELAXED, ACQUIRE, scope_) \
+	PROBE_CAS(RELAXED, SEQ_CST, scope_) \
+	PROBE_CAS(ACQUIRE, RELAXED, scope_) \
 	PROBE_CAS(ACQUIRE, ACQUIRE, scope_) \
+	PROBE_CAS(ACQUIRE, SEQ_CST, scope_) \
 	PROBE_CAS(RELEASE, RELAXED, scope_) \
+	PROBE_CAS(RELEASE, ACQUIRE, scope_) \
+	PROBE_CAS(RELEASE, SEQ_CST, scope_) \
 	PROBE_CAS(ACQ_REL, RELAXED, scope_) \
 	PROBE_CAS(ACQ_REL, ACQUIRE, scope_) \
+	PROBE_CAS(ACQ_REL, SEQ_CST, scope_) \
+	PROBE_CAS(SEQ_CST, RELAXED, scope_) \
+	PROBE_CAS(SEQ_CST, ACQUIRE, scope_) \
 	PROBE_CAS(SEQ_CST, SEQ_CST, scope_) \
 	PROBE_FENCE(ACQUIRE, scope_)        \
 	PROBE_FENCE(RELEASE, scope_)        \

@@ -1,7 +1,8 @@
 /*
  * A driver that is none, for tests of the baseline's calls: device memory is the host's, and what is put on a stream is done at
  * once, but for fills: they are done when the stream is waited for, or given something else. FAKE_ONE_GPU: all ranks have the same
- * one. FAKE_NO_MEMORY: nothing can be allocated.
+ * one. FAKE_NO_MEMORY: nothing can be allocated. Of the kernels of litmus tests it does what FAKE_KERNEL says: "none" is compiled,
+ * "stuck" never ends, and the others leave their parameter in the memory of their results.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "bench/stores.h"
 #include "bench/vendor.h"
+#include "tools/litmus_ptx.h"
 
 enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
 
@@ -19,7 +21,9 @@ enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
 BENCH_CUDA_ENTRIES(DECLARE)
 
-static char thing; /* what every handle points to */
+static char thing;  /* what every handle points to */
+static char litmus; /* but those of a litmus test */
+static _Thread_local int stuck;
 
 /** A fill that is still to be done, of this rank's one stream. */
 typedef struct fill {
@@ -126,7 +130,7 @@ int cuEventRecord(void *event, void *stream)
 
 int cuEventQuery(void *event)
 {
-	return ((struct timespec *)event)->tv_sec ? 0 : BENCH_CU_NOT_READY;
+	return ((struct timespec *)event)->tv_sec && !stuck ? 0 : BENCH_CU_NOT_READY;
 }
 
 int cuEventElapsedTime(float *ms_out, void *begin, void *end)
@@ -183,25 +187,60 @@ int cuModuleLoadData(void **out, const void *image)
 	return strstr(image, ".entry " BENCH_STORES_KERNEL) ? 0 : REFUSED;
 }
 
+static const char *fake_kernel(void)
+{
+	const char *what = getenv("FAKE_KERNEL");
+	return what ? what : "";
+}
+
+/** The one kernel of a test, which has a handle of its own. */
+int cuModuleLoadDataEx(void **out, const void *image, unsigned count, int *options, void **values)
+{
+	*out = &litmus;
+	if (strstr(image, ".entry " LITMUS_PTX_KERNEL "(") && strcmp(fake_kernel(), "none") != 0)
+		return 0;
+	for (unsigned i = 0; i < count; i++)
+		if (options[i] == BENCH_CU_JIT_ERROR_LOG)
+			(void)strcpy(values[i], "fake.ptx, line 1; error: no compiler\nand more\n");
+	return REFUSED;
+}
+
 int cuModuleUnload(void *module)
 {
-	return module == &thing ? 0 : REFUSED;
+	return module == &thing || module == &litmus ? 0 : REFUSED;
 }
 
 int cuModuleGetFunction(void **out, void *module, const char *name)
 {
 	*out = module;
-	return strcmp(name, BENCH_STORES_KERNEL) == 0 ? 0 : NOT_FOUND;
+	return strcmp(name, module == &litmus ? LITMUS_PTX_KERNEL : BENCH_STORES_KERNEL) == 0 ? 0 : NOT_FOUND;
 }
 
-/** The one kernel that there is: to, from, pieces of 16 bytes. */
+/** A launch of so many blocks: the number, then the parameter, where the results are to go. */
+static void launch_litmus(const litmus_ptx_args_t *args, unsigned blocks, unsigned threads)
+{
+	uint64_t *results = (uint64_t *)(uintptr_t)args->results;
+	stuck = args->instances > 0 && strcmp(fake_kernel(), "stuck") == 0;
+	if (!results)
+		return;
+	results[0] = blocks;
+	results[1] = threads;
+	memcpy(results + 2, args, sizeof *args);
+}
+
+/** Stores: to, from, pieces of 16 bytes. */
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
 		   unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra)
 {
-	bool plain = function == &thing && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1;
+	bool known = function == &thing || function == &litmus;
+	bool plain = known && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1;
 	if (!plain || shared_bytes > 0 || stream != &thing || extra)
 		return REFUSED;
 	do_fills();
+	if (function == &litmus) {
+		launch_litmus(arguments[0], grid_x, block_x);
+		return 0;
+	}
 	memcpy((void *)(uintptr_t) * (const uint64_t *)arguments[0], (const void *)(uintptr_t) * (const uint64_t *)arguments[1],
 	       (size_t) * (const uint64_t *)arguments[2] * 16);
 	return 0;

@@ -188,10 +188,17 @@ TSR_CUDA_RMW(xor)
 TSR_CUDA_RMW(min)
 TSR_CUDA_RMW(max)
 
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_cuda_cas(W *p, W expected, W desired)
 {
 	__nv_atomic_compare_exchange_n(p, &expected, desired, false, ORDER, FAILURE, SCOPE);
 	return expected;
+}
+
+/** One instruction has one order: of a release that acquires where it fails, nvcc by itself makes a release alone. */
+template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+{
+	constexpr bool both = ORDER == TSR_RELEASE && FAILURE == TSR_ACQUIRE;
+	return tsr_cuda_cas < both ? TSR_ACQ_REL : ORDER, FAILURE, SCOPE > (p, expected, desired);
 }
 
 #endif
