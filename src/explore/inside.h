@@ -249,8 +249,10 @@ void tsr_buffering_free(tsr_buffering_t *buffering);
 /** In a schedule's process: says how it went, and which comes next. */
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);
 
-/** Runs all schedules from here on; called by the fibre that is about to begin the first worker. Returns in each schedule's
- * process. */
+/**
+ * Runs all schedules from here on; called by each fibre that is about to begin its rank's first worker, as long as none has begun.
+ * They wait for each other first. Returns in each schedule's process.
+ */
 void tsr_exploration_serve(tsr_exploration_t *x);
 
 #endif
