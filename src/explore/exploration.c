@@ -125,6 +125,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 {
 	if (!x)
 		return;
+	tsr_guard_end(x);
 	tsr_explorer_destroy(x->explorer);
 	for (int i = 0; i < x->area_count; i++)
 		if (x->areas[i].region >= 0)
@@ -171,7 +172,7 @@ static void fibre_main(void *context)
 {
 	tsr_exploration_t *x = context;
 	tsr_actor_t actor = *tsr_actor(x);
-	actor.body(actor.ctx);
+	tsr_guard_run(x, actor.body, actor.ctx);
 }
 
 /**
@@ -363,7 +364,7 @@ static void host_main(void *ctx)
 
 int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void *ctx)
 {
-	tsr_status_t status = TSR_OK;
+	tsr_status_t status = tsr_guard_begin(x);
 	x->rank = rank;
 	x->rank_ctx = ctx;
 	for (int r = 0; status == TSR_OK && r < x->size; r++)

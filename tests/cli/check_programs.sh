@@ -42,6 +42,34 @@ found crossed deadlock 'tsr_wait(block, &a->box->ready, 1, previous)'
 found residency residency 'tsr_wait_local(block, &a->box->begun[last]' --resident-blocks 2
 found reuse reuse 'tsr_put(block, &a->box->number'
 found relaxed data-race 'tsr_get(block, &a->box->copies'
+# Pointers into the heap that are dereferenced: the finding names who and what, and the instruction by its place in the program.
+stray="$BUILD/tests/planted/dereference"
+for kind in read write library host early; do
+	try tessera check -n 2 --seeds 5 --json "$report" "$stray" $kind
+	[ "$code" -eq 1 ] && python3 - "$report" "$stray" $kind <<'CHECK'
+import json
+import re
+import subprocess
+import sys
+report, program, kind = sys.argv[1:]
+found, = json.load(open(report, encoding="utf-8"))["findings"]
+access, = found["access"]
+right = found["class"] == "misuse" and access["allocation"] == "cell" and access["offset"] == 40
+right &= (access.get("kernel") == "use_cell") == (kind in ("read", "write", "library"))
+at = re.search(r"at dereference\+(0x[0-9a-f]+)", found["message"])
+if at:
+    place = subprocess.run(["addr2line", "-e", program, at[1]], stdout=subprocess.PIPE, text=True).stdout.split()[0]
+    line = open("tests/planted/dereference.c", encoding="utf-8").read().splitlines()[int(place.rsplit(":", 1)[1]) - 1]
+    right &= "stripped" in line
+sys.exit(not right)
+CHECK
+	verdict $? "a pointer that is dereferenced: $kind" "exit code $code"
+done
+prints "and none that is" '^no finding$' tessera check -n 2 --seeds 5 "$stray" none
+try tessera check -n 2 --seeds 5 --weak cache "$stray" read
+[ "$code" -eq 1 ] && grep -q '^misuse: in 5 of 5' "$TAP_FILES/out"
+verdict $? "on caches as well" "exit code $code"
+
 prints "a wait for the last of many flags" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" many
 prints "and without a mistake none" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" none
 
