@@ -94,6 +94,22 @@ tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out)
 	return status;
 }
 
+bool tsr_exploration_compared(const char *text)
+{
+	tsr_check_options_t options;
+	return tsr_check_options_parse(text, &options) == TSR_OK && options.parallel;
+}
+
+void tsr_exploration_launched(const char *text)
+{
+	tsr_check_options_t options;
+	tsr_report_t report;
+	if (tsr_check_options_parse(text, &options) != TSR_OK)
+		return;
+	tsr_report_open(&report, options.report_fd);
+	tsr_report_launch(&report);
+}
+
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out)
 {
 	tsr_check_options_t options;

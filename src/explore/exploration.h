@@ -26,6 +26,12 @@ typedef int (*tsr_exploration_rank_fn)(void *ctx, int rank);
 /** How many ranks TESSERA_CHECK asks for, by its value (options.h). Errors: TSR_ERR_CONFIG. */
 tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out);
 
+/** Whether it asks for one run by the parallel executor instead, to compare with. A text with a mistake does not. */
+bool tsr_exploration_compared(const char *text);
+
+/** By a rank of that run, before its first launch. */
+void tsr_exploration_launched(const char *text);
+
 /** For `size` ranks, which must be as many as `text` asks for. Errors: TSR_ERR_CONFIG, TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out);
 

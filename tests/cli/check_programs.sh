@@ -19,6 +19,10 @@ for strategy in random pct; do
 	prints "a pattern by $strategy" '^no finding$' tessera check -n 3 --seeds 20 --strategy $strategy "$gas" fused-sequential 48x48x32
 done
 prints "memory that only interleaves" '^no finding$' tessera check -n 3 --seeds 10 --weak off "$gas" fused-workgroup-specialized 48x48x32
+prints "the slowdown of a real program" '^slowdown: [0-9.]+: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on ' \
+	tessera check -n 3 --seeds 5 "$gas" all 48x48x32
+prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
+	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 
 # found KIND CLASS TEXT [OPTION...]: the planted mistake is reported as what it is, where it is.
