@@ -17,6 +17,7 @@ enum { SENTENCE_BYTES = 1024, RESIDENT_DEFAULT = 64 };
 typedef struct check {
 	const check_options_t *options;
 	check_tally_t tally;
+	check_pace_t pace;
 	check_outcome_t outcome;
 	check_trace_t *trace; /* null: none */
 	uint64_t begin_ns, deadline_ns, shown_ns;
@@ -55,6 +56,7 @@ static bool hear_line(void *context, int job, json_t *object)
 {
 	check_t *check = context;
 	check_tally_line(&check->tally, job, object);
+	check_pace_line(&check->pace, job, object);
 	if (check->trace != NULL)
 		check_trace_line(check->trace, object);
 	show_progress(check);
@@ -335,6 +337,13 @@ static bool close_trace(check_t *check)
 
 /* ---------------------------------------------------------------- the command */
 
+/** Whether to run the program plainly as well: one that is wrong might do anything. */
+static bool is_comparable(const check_t *check)
+{
+	return !check->options->uncompared && !check->options->replay && check->tally.errors == 0 && *check->failure == '\0' &&
+	       check->tally.schedules > 0 && check->outcome.end == CHECK_ENDED;
+}
+
 /** All but the exploring, which is what the time is measured of. Returns the exit code. */
 static int report(check_t *check)
 {
@@ -349,6 +358,8 @@ static int report(check_t *check)
 	if (check->trace != NULL && !check->options->replay && check->tally.spoke && check->outcome.end != CHECK_INTERRUPTED)
 		trace_first(check);
 	bool written = close_trace(check);
+	if (is_comparable(check))
+		check_compare(&check->options->subject, &check->pace, check->deadline_ns, &result.slowdown);
 	result.code = code_of(check);
 	result.failure = *check->failure != '\0' ? check->failure : NULL;
 	result.smaller = check->smaller;

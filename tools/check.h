@@ -38,6 +38,7 @@ typedef struct check_options {
 	uint64_t time_limit_ns;  /* of all; 0: none */
 	uint64_t quiet_limit_ns; /* between two lines of the program */
 	int max_findings;
+	bool uncompared; /* --no-slowdown */
 	bool help;
 } check_options_t;
 
@@ -148,6 +149,34 @@ void check_found_clear(check_found_t *found);
 
 void check_tally_clear(check_tally_t *tally);
 
+/* ---------------------------------------------------------------- the slowdown */
+
+/** How long a job's schedules took, as their lines came in. */
+typedef struct check_lap {
+	uint64_t begin_ns, last_ns, schedules;
+} check_lap_t;
+
+typedef struct check_pace {
+	check_lap_t lap[CHECK_MOST_JOBS];
+} check_pace_t;
+
+/** Takes a line of the protocol. */
+void check_pace_line(check_pace_t *pace, int job, const json_t *object);
+
+/** A schedule beside the program as the parallel executor runs it; from the first launch to the end of the process. */
+typedef struct check_slowdown {
+	bool asked;
+	const char *reason; /* why it was not measured; null: it was */
+	double schedule_seconds, parallel_seconds;
+	int cpus; /* that the parallel executor could use */
+} check_slowdown_t;
+
+/**
+ * Runs the program by the parallel executor with ranks as threads, unseen: three times, or fewer where that takes more than a
+ * second; for 10 s at most, or up to the deadline.
+ */
+void check_compare(const check_case_t *subject, const check_pace_t *pace, uint64_t deadline_ns, check_slowdown_t *slowdown_out);
+
 /* ---------------------------------------------------------------- reports */
 
 /** How much of the machine the mode models: three sentences. */
@@ -174,6 +203,7 @@ typedef struct check_result {
 	const char *failure; /* a sentence; null where nothing went wrong */
 	bool cut;            /* the time limit came before the last schedule */
 	const char *smaller; /* the command that shrinking has come to; null: none */
+	check_slowdown_t slowdown;
 } check_result_t;
 
 void check_print_summary(const check_result_t *result, FILE *out);

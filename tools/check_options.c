@@ -34,6 +34,7 @@ static const char help[] =
 	"      --time-limit D           end after so long, such as 5m, with what was found until then\n"
 	"      --quiet-limit D          give the program up when a schedule takes so long (default: 60s)\n"
 	"      --max-findings N         end after so many different findings (default: 20)\n"
+	"      --no-slowdown            do not run PROGRAM by the parallel executor at the end, to compare a schedule's time with\n"
 	"  -h, --help                   this text\n\n"
 	"Exit code: 0 no finding (warnings aside); 1 findings; 2 misused; 3 nothing can be said about the program.\n\n"
 	"example:\n"
@@ -58,7 +59,8 @@ enum {
 	JSON,
 	TIME_LIMIT,
 	QUIET_LIMIT,
-	MAX_FINDINGS
+	MAX_FINDINGS,
+	NO_SLOWDOWN
 };
 
 static const struct option table[] = {
@@ -79,6 +81,7 @@ static const struct option table[] = {
 	{"time-limit", required_argument, NULL, TIME_LIMIT},
 	{"quiet-limit", required_argument, NULL, QUIET_LIMIT},
 	{"max-findings", required_argument, NULL, MAX_FINDINGS},
+	{"no-slowdown", no_argument, NULL, NO_SLOWDOWN},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -222,9 +225,10 @@ static int read_all(int argc, char **argv, check_options_t *o, check_words_t *wo
 	/* '+': what follows PROGRAM is the program's own. */
 	for (int code; (code = getopt_long(argc, argv, "+:n:s:j:h", table, NULL)) != -1;) {
 		bool taken;
-		if (code == 'h' || code == SHRINK) {
+		if (code == 'h' || code == SHRINK || code == NO_SLOWDOWN) {
 			o->help |= code == 'h';
 			o->shrink |= code == SHRINK;
+			o->uncompared |= code == NO_SLOWDOWN;
 			continue;
 		}
 		if (code == '?' || code == ':')

@@ -167,12 +167,28 @@ static void print_counts(const check_result_t *result, FILE *out)
 		tally->tasks);
 }
 
+static void print_slowdown(const check_slowdown_t *s, FILE *out)
+{
+	if (!s->asked)
+		return;
+	if (s->reason != NULL)
+		fprintf(out, "slowdown: not measured: %s\n", s->reason);
+	else
+		fprintf(out,
+			"slowdown: %.1f: a schedule takes %.1f ms, the parallel executor %.1f ms on %d processor%s, both from the "
+			"first "
+			"launch on\n",
+			s->schedule_seconds / s->parallel_seconds, 1e3 * s->schedule_seconds, 1e3 * s->parallel_seconds, s->cpus,
+			s->cpus == 1 ? "" : "s");
+}
+
 void check_print_summary(const check_result_t *result, FILE *out)
 {
 	const check_tally_t *tally = result->tally;
 	const check_fidelity_t fidelity = check_fidelity(result->subject->options.weak);
 	print_table(result, out);
 	print_counts(result, out);
+	print_slowdown(&result->slowdown, out);
 	fprintf(out, "fidelity: exact: %s\n          approximate: %s\n          not modelled: %s\n", fidelity.exactly,
 		fidelity.approximately, fidelity.not_at_all);
 	if (result->cut)
@@ -229,6 +245,17 @@ static json_t *program_json(char **program)
 	return array;
 }
 
+/** Null in JSON: it was not asked for. */
+static json_t *slowdown_json(const check_slowdown_t *s)
+{
+	if (!s->asked)
+		return json_null();
+	if (s->reason != NULL)
+		return json_pack("{s:s}", "not_measured", s->reason);
+	return json_pack("{s:f, s:f, s:f, s:i}", "factor", s->schedule_seconds / s->parallel_seconds, "schedule_seconds",
+			 s->schedule_seconds, "parallel_seconds", s->parallel_seconds, "processors", s->cpus);
+}
+
 static json_t *result_json(const check_result_t *result)
 {
 	const tsr_check_options_t *o = &result->subject->options;
@@ -246,10 +273,11 @@ static json_t *result_json(const check_result_t *result)
 			  "schedules_per_second", seconds > 0 ? (double)t->schedules / seconds : 0.0, "choices",
 			  (json_int_t)t->choices, "steps", (json_int_t)t->steps, "tasks", (json_int_t)t->tasks, "shadow_bytes",
 			  (json_int_t)t->shadow_bytes, "heap_bytes", (json_int_t)t->heap_bytes);
-	json_t *said = json_pack("{s:{s:s, s:s, s:s}, s:o?, s:o?, s:i, s:s?, s:s?}", "fidelity", "exact", fidelity.exactly,
+	json_t *said = json_pack("{s:{s:s, s:s, s:s}, s:o?, s:o?, s:o?, s:i, s:s?, s:s?}", "fidelity", "exact", fidelity.exactly,
 				 "approximate", fidelity.approximately, "not_modelled", fidelity.not_at_all, "findings",
 				 all_found_json(result, TSR_FINDING_ERROR), "warnings", all_found_json(result, TSR_FINDING_WARNING),
-				 "exit", result->code, "failure", result->failure, "smaller", result->smaller);
+				 "slowdown", slowdown_json(&result->slowdown), "exit", result->code, "failure", result->failure,
+				 "smaller", result->smaller);
 	if (root == NULL || json_object_update(root, counts) != 0 || json_object_update(root, said) != 0) {
 		json_decref(root);
 		root = NULL;

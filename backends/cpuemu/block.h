@@ -5,7 +5,14 @@
 #include "backend.h"
 #include "tessera/dev/port.h"
 
-/** The surroundings of every block of a device. Constant while kernels run, but for `running`. */
+/** Explored: buffers that workers have given back, the last one first. All on one thread. */
+enum { TSR_CPU_SPARES = 8 };
+typedef struct tsr_cpu_spare {
+	void *data;
+	size_t bytes;
+} tsr_cpu_spare_t;
+
+/** The surroundings of every block of a device. Constant while kernels run, but for `running` and the spares. */
 typedef struct tsr_cpu_env {
 	const tsr_host_t *host;
 	int rank, size;
@@ -13,6 +20,8 @@ typedef struct tsr_cpu_env {
 	unsigned char *base[TSR_MAX_RANKS]; /* every rank's heap as this process sees it */
 	int cpus;                           /* that this process may run on */
 	_Atomic int running;                /* workers of this rank that are inside a kernel */
+	int spares;
+	tsr_cpu_spare_t spare[TSR_CPU_SPARES];
 } tsr_cpu_env_t;
 
 enum { TSR_CPU_ARENA_DEPTH = 64 };

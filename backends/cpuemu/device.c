@@ -51,6 +51,8 @@ static void device_close(tsr_device_t *device)
 {
 	tsr_cpu_pool_close(device);
 	tsr_cpu_record_drop(device);
+	for (int i = 0; i < device->env.spares; i++)
+		free(device->env.spare[i].data);
 	pthread_cond_destroy(&device->changed);
 	pthread_cond_destroy(&device->work);
 	pthread_mutex_destroy(&device->lock);

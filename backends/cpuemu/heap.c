@@ -76,20 +76,30 @@ static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, i
 	export_out->size_bytes = size_bytes;
 }
 
-/** Explored: memory of this process alone, so that each schedule's process has its own copy of what it writes. */
+/**
+ * Explored: memory of this process alone, so that each schedule's process has its own copy of what it writes. The addresses of the
+ * heap have nothing behind them, as long as it lives: whoever dereferences one is caught. Behind them follow the tail, and the
+ * values.
+ */
 static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
 {
 	const int rank = device->env.rank;
-	const size_t bytes = page_round(size_bytes) + sizeof(heap_tail_t), room = bytes + ALIGN;
-	unsigned char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const size_t heap = page_round(size_bytes), tail = page_round(sizeof(heap_tail_t)), room = 2 * heap + tail + ALIGN;
+	unsigned char *memory = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *base = memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
+	if (memory != MAP_FAILED && mprotect(base + heap, tail + heap, PROT_READ | PROT_WRITE) != 0) {
+		const int cause = errno;
+		munmap(memory, room);
+		errno = cause;
+		memory = MAP_FAILED;
+	}
 	if (memory == MAP_FAILED)
 		return tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
 				 room, rank, strerror(errno));
-	unsigned char *base = memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
 	device->mapped[rank] = memory;
 	device->mapped_bytes = room;
 	heap_describe(device, base, size_bytes, -1, export_out);
-	return tsr_exploration_add_heap(tsr_cpu_explored(device), rank, base, size_bytes);
+	return tsr_exploration_add_heap(tsr_cpu_explored(device), rank, base, base + heap + tail, size_bytes);
 }
 
 static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)

@@ -147,21 +147,41 @@ void gas_reference_destroy(gas_reference_t *reference)
 
 /* ---------------------------------------------------------------- comparing */
 
-/** Half the distance between the numbers of `dtype` that lie around `x`. */
+/* The exponent of a double by its bits: every element of C is asked for, and ilogb and ldexp cost more than all the rest. */
+enum { EXPONENT_SHIFT = DBL_MANT_DIG - 1, EXPONENT_MASK = 2 * DBL_MAX_EXP - 1, EXPONENT_BIAS = DBL_MAX_EXP - 1 };
+
+/** Half the distance between the numbers of `dtype` that lie around `x`, which is not negative and finite. */
 static double half_ulp(tsr_dtype_t dtype, double x)
 {
-	int digits = dtype == TSR_BF16 ? 8 : dtype == TSR_F16 ? 11 : FLT_MANT_DIG;
-	int least = dtype == TSR_F16 ? -14 : FLT_MIN_EXP - 1;
-	int exponent = x == 0.0 ? least : ilogb(x);
-	return ldexp(1.0, (exponent > least ? exponent : least) - digits);
+	const int digits = dtype == TSR_BF16 ? 8 : dtype == TSR_F16 ? 11 : FLT_MANT_DIG;
+	const int least = dtype == TSR_F16 ? -14 : FLT_MIN_EXP - 1;
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	const int exponent = (int)(bits >> EXPONENT_SHIFT & EXPONENT_MASK) - EXPONENT_BIAS; /* of 0 the least of all */
+	bits = (uint64_t)((exponent > least ? exponent : least) - digits + EXPONENT_BIAS) << EXPONENT_SHIFT;
+	memcpy(&x, &bits, sizeof x);
+	return x;
 }
 
-/** How far from `expected` an element may lie. */
-static double error_bound(const gas_reference_t *reference, double row_norm, double col_norm, double expected)
+/** Elements of a row that one rank has computed. */
+typedef struct gas_piece {
+	const double *expected, *col_norm; /* from the first column of the share on */
+	double sum;                        /* the bound of the sums' errors, for columns of norm 1 */
+} gas_piece_t;
+
+static gas_piece_t piece_of(const gas_reference_t *reference, int rank, int64_t row)
 {
 	double ku = (double)reference->config.k * FLT_EPSILON; /* FLT_EPSILON is 2^-23 */
-	double sum = ku / (1.0 - ku) * row_norm * col_norm;
-	return sum + half_ulp(reference->config.dtype, fabs(expected) + sum);
+	return (gas_piece_t){.expected = reference_row(reference, rank, row),
+			     .col_norm = reference->col_norm + rank * reference->share_cols,
+			     .sum = ku / (1.0 - ku) * reference->row_norm[row]};
+}
+
+/** How far from what is expected an element may lie. */
+static double error_bound(tsr_dtype_t dtype, const gas_piece_t *piece, int64_t in_share)
+{
+	double sum = piece->sum * piece->col_norm[in_share];
+	return sum + half_ulp(dtype, fabs(piece->expected[in_share]) + sum);
 }
 
 /** Whether the element is `expected` rounded once, to the bit. */
@@ -173,24 +193,25 @@ static bool is_exactly(tsr_dtype_t dtype, const void *c, size_t index, double ex
 	return memcmp((const unsigned char *)c + index * size, bits, size) == 0;
 }
 
-static void judge_element(const gas_reference_t *reference, const void *c, int rank, gas_share_t share, gas_verdict_t *verdict,
-			  int64_t row, int64_t col)
+static void judge_piece(const gas_reference_t *reference, const void *c, int rank, int64_t row, gas_verdict_t *verdict)
 {
-	tsr_dtype_t dtype = reference->config.dtype;
-	size_t index = (size_t)(row * reference->config.n + col);
-	int64_t in_share = col - share.first_col;
-	double expected = reference_row(reference, rank, row)[in_share], got = tsr_dtype_get(dtype, c, index), bound = 0.0;
-	if (!reference->integers)
-		bound = error_bound(reference, reference->row_norm[row],
-				    reference->col_norm[rank * reference->share_cols + in_share], expected);
-	/* The comparison fails for a NaN too. */
-	bool right = reference->integers ? is_exactly(dtype, c, index, expected) : fabs(got - expected) <= bound;
-	if (!right && verdict->wrong++ == 0) {
-		verdict->row = row;
-		verdict->col = col;
-		verdict->got = got;
-		verdict->expected = expected;
-		verdict->bound = bound;
+	const gas_share_t share = gas_share(reference->config.n, rank, reference->ranks);
+	const gas_piece_t piece = piece_of(reference, rank, row);
+	const tsr_dtype_t dtype = reference->config.dtype;
+	const size_t first = (size_t)(row * reference->config.n + share.first_col);
+	for (int64_t i = 0; i < share.cols; i++) {
+		double expected = piece.expected[i], got = tsr_dtype_get(dtype, c, first + (size_t)i);
+		double bound = reference->integers ? 0.0 : error_bound(dtype, &piece, i);
+		/* The comparison fails for a NaN too. */
+		bool right =
+			reference->integers ? is_exactly(dtype, c, first + (size_t)i, expected) : fabs(got - expected) <= bound;
+		if (!right && verdict->wrong++ == 0) {
+			verdict->row = row;
+			verdict->col = share.first_col + i;
+			verdict->got = got;
+			verdict->expected = expected;
+			verdict->bound = bound;
+		}
 	}
 }
 
@@ -198,11 +219,8 @@ void gas_reference_judge(const gas_reference_t *reference, const void *c, gas_ve
 {
 	*verdict_out = (gas_verdict_t){0};
 	for (int64_t row = 0; row < reference->config.m; row++)
-		for (int rank = 0; rank < reference->ranks; rank++) {
-			gas_share_t share = gas_share(reference->config.n, rank, reference->ranks);
-			for (int64_t col = share.first_col; col < share.first_col + share.cols; col++)
-				judge_element(reference, c, rank, share, verdict_out, row, col);
-		}
+		for (int rank = 0; rank < reference->ranks; rank++)
+			judge_piece(reference, c, rank, row, verdict_out);
 }
 
 tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *world, const gas_plan_t *plan,

@@ -20,10 +20,11 @@ static tsr_status_t begin_area(tsr_exploration_t *x, tsr_area_t *area)
 	return status == TSR_OK ? tsr_shadow_add_region(x->shadow, area->newest, area->bytes, &area->region) : status;
 }
 
-tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned char *base, size_t bytes)
+tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned char *base, unsigned char *values, size_t bytes)
 {
 	tsr_area_t *area = &x->areas[rank];
 	area->base = base;
+	area->home = values;
 	area->bytes = bytes;
 	return begin_area(x, area);
 }
@@ -56,8 +57,13 @@ tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *x, const tsr_worker_w
 	tsr_area_t *area = free_area(x);
 	if (!area)
 		return no_memory();
-	*area = (tsr_area_t){
-		.base = base, .bytes = bytes, .region = -1, .rank = who->rank, .name = shared_name(who), .shared = true};
+	*area = (tsr_area_t){.base = base,
+			     .home = base,
+			     .bytes = bytes,
+			     .region = -1,
+			     .rank = who->rank,
+			     .name = shared_name(who),
+			     .shared = true};
 	return begin_area(x, area);
 }
 

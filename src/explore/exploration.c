@@ -94,6 +94,22 @@ tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out)
 	return status;
 }
 
+bool tsr_exploration_compared(const char *text)
+{
+	tsr_check_options_t options;
+	return tsr_check_options_parse(text, &options) == TSR_OK && options.parallel;
+}
+
+void tsr_exploration_launched(const char *text)
+{
+	tsr_check_options_t options;
+	tsr_report_t report;
+	if (tsr_check_options_parse(text, &options) != TSR_OK)
+		return;
+	tsr_report_open(&report, options.report_fd);
+	tsr_report_launch(&report);
+}
+
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out)
 {
 	tsr_check_options_t options;
@@ -125,6 +141,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 {
 	if (!x)
 		return;
+	tsr_guard_end(x);
 	tsr_explorer_destroy(x->explorer);
 	for (int i = 0; i < x->area_count; i++)
 		if (x->areas[i].region >= 0)
@@ -171,7 +188,7 @@ static void fibre_main(void *context)
 {
 	tsr_exploration_t *x = context;
 	tsr_actor_t actor = *tsr_actor(x);
-	actor.body(actor.ctx);
+	tsr_guard_run(x, actor.body, actor.ctx);
 }
 
 /**
@@ -363,7 +380,7 @@ static void host_main(void *ctx)
 
 int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void *ctx)
 {
-	tsr_status_t status = TSR_OK;
+	tsr_status_t status = tsr_guard_begin(x);
 	x->rank = rank;
 	x->rank_ctx = ctx;
 	for (int r = 0; status == TSR_OK && r < x->size; r++)

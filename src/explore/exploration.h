@@ -26,6 +26,12 @@ typedef int (*tsr_exploration_rank_fn)(void *ctx, int rank);
 /** How many ranks TESSERA_CHECK asks for, by its value (options.h). Errors: TSR_ERR_CONFIG. */
 tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out);
 
+/** Whether it asks for one run by the parallel executor instead, to compare with. A text with a mistake does not. */
+bool tsr_exploration_compared(const char *text);
+
+/** By a rank of that run, before its first launch. */
+void tsr_exploration_launched(const char *text);
+
 /** For `size` ranks, which must be as many as `text` asks for. Errors: TSR_ERR_CONFIG, TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out);
 
@@ -73,8 +79,12 @@ void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
 /** All ranks have come to a collective. Where no kernel runs anywhere, what was done before it is over for good. */
 void tsr_exploration_settle(tsr_exploration_t *exploration);
 
-/** A heap of `bytes`, which nobody has written, at `base`. */
-tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base, size_t bytes);
+/**
+ * A heap of `bytes`, which nobody has written. Programs address it by `base`, where nothing is accessible: who dereferences a
+ * pointer into it instead of handing it to the API is told so. Its values are at `values`.
+ */
+tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base, unsigned char *values,
+				      size_t bytes);
 
 /** `bytes` of a rank's heap have been allocated, and nobody has written them; or were given back. */
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);

@@ -2,6 +2,8 @@
 #ifndef TESSERA_EXPLORE_INSIDE_H
 #define TESSERA_EXPLORE_INSIDE_H
 
+#include <setjmp.h>
+
 #include "src/explore/exploration.h"
 #include "src/explore/explorer.h"
 #include "src/explore/options.h"
@@ -44,8 +46,9 @@ typedef struct tsr_last_write {
 
 /** A rank's heap, or a block's shared memory. */
 typedef struct tsr_area {
-	unsigned char *base;
+	unsigned char *base; /* what programs address it by: of a heap nothing is there */
 	size_t bytes;
+	unsigned char *home;   /* where values are, those that are everywhere */
 	unsigned char *newest; /* what was written last, wherever it is seen: the shadow's memory */
 	int region;            /* of the shadow; -1: the area has ended */
 	int cached;            /* of the cache machine, if there is one */
@@ -117,7 +120,10 @@ typedef struct tsr_actor {
 	uint32_t load_count;
 	void (*body)(void *ctx);
 	void *ctx;
+	sigjmp_buf *begin; /* of the body: guard.c */
 } tsr_actor_t;
+
+typedef struct tsr_guard tsr_guard_t;
 
 typedef enum tsr_phase {
 	TSR_PHASE_PREFIX,   /* before the first kernel: one run for all schedules */
@@ -161,6 +167,7 @@ struct tsr_exploration {
 	bool touched;                  /* there have been accesses since the shadow was settled */
 	uint64_t heap_bytes;           /* the most that was allocated at one time, shared memory included */
 	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
+	tsr_guard_t *guard;            /* while fibres run */
 	int said_fd;                   /* what the program of a schedule printed as an error; -1: nothing is kept */
 	tsr_exploration_unbegun_fn unbegun[TSR_MAX_RANKS];
 	void *unbegun_ctx[TSR_MAX_RANKS];
@@ -244,13 +251,24 @@ void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_view
 void tsr_buffering_settle(tsr_exploration_t *x);
 void tsr_buffering_free(tsr_buffering_t *buffering);
 
+/* ------------------------------------------------------------------ pointers that are dereferenced */
+
+/** From the one to the other, who dereferences an address of a heap is caught. Errors: TSR_ERR_NO_MEMORY. */
+tsr_status_t tsr_guard_begin(tsr_exploration_t *x);
+void tsr_guard_end(tsr_exploration_t *x);
+
+/** A fibre's body. Where it is caught, that is reported, and the schedule ends. */
+void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx);
+
 /* ------------------------------------------------------------------ schedules */
 
 /** In a schedule's process: says how it went, and which comes next. */
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);
 
-/** Runs all schedules from here on; called by the fibre that is about to begin the first worker. Returns in each schedule's
- * process. */
+/**
+ * Runs all schedules from here on; called by each fibre that is about to begin its rank's first worker, as long as none has begun.
+ * They wait for each other first. Returns in each schedule's process.
+ */
 void tsr_exploration_serve(tsr_exploration_t *x);
 
 #endif

@@ -50,6 +50,7 @@ typedef struct tsr_check_options {
 	int depth;           /* of a bug that pct looks for: change points + 1 */
 	uint64_t steps;      /* a schedule that has more is taken for a livelock; 0: the executor's own limit */
 	bool trace;          /* send the events of protocol.h */
+	bool parallel;       /* do not explore: run once by the parallel executor, and say when kernels are first launched */
 	int report_fd;       /* where the lines go */
 	int script_fd;       /* a file that holds a script: run it alone, whatever the seeds and the strategy; -1: none */
 } tsr_check_options_t;

@@ -26,6 +26,12 @@ void tsr_report_begin(tsr_report_t *report, uint64_t seed)
 	tsr_line_end(report);
 }
 
+void tsr_report_launch(tsr_report_t *report)
+{
+	tsr_line_begin(report, "launch");
+	tsr_line_end(report);
+}
+
 /** Members of the object that is open; those that are not known are left out. */
 static void write_who(tsr_report_t *report, const tsr_finding_who_t *who)
 {

@@ -11,6 +11,10 @@
  *    "script":[[choice,alternative],...],"exit":0,"pruned":false}
  *   {"type":"end","complete":true}                             last: nothing more comes
  *
+ * A program that is asked to run once by the parallel executor says one thing only, for each of its ranks:
+ *
+ *   {"type":"launch"}                                          the rank is about to launch its first kernel
+ *
  * Empty lines mean nothing. Numbers of 64 bits without a sign are negative from 2^63 on: the bits are the same. What is not known
  * is left out.
  *
@@ -76,6 +80,8 @@ void tsr_report_begin(tsr_report_t *report, uint64_t seed);
 void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding);
 void tsr_report_event(tsr_report_t *report, const tsr_report_event_t *event);
 void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *schedule);
+
+void tsr_report_launch(tsr_report_t *report);
 
 /** @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run */
 void tsr_report_end(tsr_report_t *report, bool complete);

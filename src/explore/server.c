@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,18 @@ static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_str
 	}
 }
 
+/**
+ * Memory that is given back is kept for the next who asks: a schedule is short, and its blocks take and give back the same buffers,
+ * so that returning pages to the kernel and having them zeroed again would cost more than what is done in them.
+ */
+static void keep_memory(void)
+{
+#ifdef M_TRIM_THRESHOLD
+	(void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
+}
+
 /** The child goes on as the fibre that it is, under its own strategy. */
 static void become_schedule(server_t *server, uint64_t seed)
 {
@@ -80,6 +93,7 @@ static void become_schedule(server_t *server, uint64_t seed)
 	x->seed = seed;
 	x->handback = server->handback;
 	silence(x);
+	keep_memory();
 	if (make_strategy(server, seed, &x->strategy) != TSR_OK)
 		_exit(EXIT_FAILURE);
 	tsr_explorer_begin(x->explorer);
@@ -233,7 +247,32 @@ static bool serve_all(server_t *server)
 	return false;
 }
 
-void tsr_exploration_serve(tsr_exploration_t *x)
+/* ------------------------------------------------------------------ the door */
+
+/* Hosts meet there before schedules are forked, so that what each does before its first kernel is done once. */
+static const uint64_t door = UINT64_C(3) << 62;
+
+static bool is_open(const void *context)
+{
+	const tsr_exploration_t *x = context;
+	return x->phase != TSR_PHASE_PREFIX;
+}
+
+/** Lets the hosts of other ranks go on until each comes here, ends, or waits for what only a kernel can bring about. */
+static void wait_at_door(tsr_exploration_t *x)
+{
+	const tsr_await_t await = {
+		.kind = TSR_AWAIT_CUSTOM,
+		.pending = {.kind = TSR_PENDING_LOCAL, .object = door, .site = {.call = "a launch"}},
+		.deadline = TSR_DEADLINE_LAST, /* of the first host, where nobody else can go on: it forks */
+		.ready = is_open,
+		.context = x,
+	};
+	(void)tsr_explorer_await(x->explorer, &await);
+}
+
+/** Forks the schedules. Returns in the process of each. */
+static void serve(tsr_exploration_t *x)
 {
 	const tsr_explorer_counts_t counts = tsr_explorer_count(x->explorer);
 	server_t server = {.x = x, .steps = 1};
@@ -244,10 +283,19 @@ void tsr_exploration_serve(tsr_exploration_t *x)
 	fflush(stdout); /* or each schedule would write what is still in there */
 	fflush(stderr);
 	tsr_report_prefix(&x->report, &(tsr_report_prefix_t){.tasks = (uint64_t)counts.tasks, .steps = counts.steps});
-	if (serve_all(&server))
+	if (serve_all(&server)) {
+		tsr_explorer_wake(x->explorer, door);
 		return;
+	}
 	free(server.script.deviation);
 	munmap(server.handback, sizeof *server.handback);
 	x->phase = TSR_PHASE_SERVED;
 	tsr_explorer_stop(x->explorer);
+}
+
+void tsr_exploration_serve(tsr_exploration_t *x)
+{
+	wait_at_door(x);
+	if (x->phase == TSR_PHASE_PREFIX)
+		serve(x);
 }

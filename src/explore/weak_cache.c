@@ -65,7 +65,7 @@ static tsr_status_t cached_add_area(tsr_exploration_t *x, tsr_area_t *area)
 		return tsr_error(TSR_ERR_NO_MEMORY, "mapping a mirror of %zu bytes failed; set TESSERA_HEAP_SIZE lower",
 				 area->bytes);
 	area->newest = mirror;
-	return tsr_cache_add_region(x->cached->machine, home, area->base, area->bytes, &area->cached);
+	return tsr_cache_add_region(x->cached->machine, home, area->home, area->bytes, &area->cached);
 }
 
 static void cached_end_area(tsr_exploration_t *x, tsr_area_t *area)

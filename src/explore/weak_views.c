@@ -21,7 +21,7 @@ static size_t views_size_bytes(const tsr_exploration_t *x)
 static tsr_status_t views_add_area(tsr_exploration_t *x, tsr_area_t *area)
 {
 	(void)x;
-	area->newest = area->base;
+	area->newest = area->home;
 	return TSR_OK;
 }
 

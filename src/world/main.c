@@ -150,7 +150,7 @@ int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, ch
 
 int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
 {
-	return run_ranks(options, size, argc, argv, entry, true);
+	return run_ranks(options, size, argc, argv, entry, !tsr_exploration_compared(options->check));
 }
 
 int tsr_program_run(int argc, char **argv, tsr_main_fn entry)

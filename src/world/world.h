@@ -3,6 +3,7 @@
 #define TESSERA_WORLD_WORLD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "backend.h"
 #include "src/base/options.h"
@@ -28,6 +29,7 @@ struct tsr_world {
 	pthread_mutex_t streams_lock;
 	struct tsr_stream *streams; /* list of the live ones, for tsr_barrier and tsr_finalize */
 	int streams_created;
+	_Atomic bool launched; /* a kernel has been: kept where tessera check asks when */
 };
 
 /** tsr_init over a membership that exists already: what tsr_main does for ranks as threads. */

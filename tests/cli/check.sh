@@ -72,6 +72,23 @@ finds "enough findings" 1 '^3 findings$' -n 2 --seeds 50 --max-findings 3 "$fake
 nobody "a program that was ended is gone"
 prints "schedules that are left early" ', 4 left early as known, ' tessera check -n 2 --seeds 5 "$fake" pruned
 
+# The slowdown: a schedule of the fake takes 50 ms, and so does the kernel of its run by the parallel executor, behind as much before it.
+prints "the slowdown" '^slowdown: [01]\.[0-9]: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on [0-9]+ processors?, ' \
+	tessera check -n 2 --seeds 3 --json "$json" "$fake" slow
+report "as JSON" '0.05 <= r["slowdown"]["parallel_seconds"] < 5 and r["slowdown"]["schedule_seconds"] >= 0.05 and r["slowdown"]["processors"] > 0'
+report "as the one over the other" 'abs(r["slowdown"]["factor"] * r["slowdown"]["parallel_seconds"] / r["slowdown"]["schedule_seconds"] - 1) < 1e-9'
+for reason in 'unparallel:fails' 'unlaunched:launches no kernel' 'endless:takes too long'; do
+	prints "why there is none: ${reason%%:*}" "^slowdown: not measured: .*${reason#*:}" \
+		tessera check -n 2 --seeds 1 --time-limit 3s --json "$json" "$fake" "${reason%%:*}"
+	report "that as JSON" "'${reason#*:}' in r['slowdown']['not_measured'] and r['exit'] == 0"
+done
+nobody "a run that does not end is gone"
+prints "none where it is not wanted" '^no finding$' tessera check -n 2 --seeds 1 --no-slowdown --json "$json" "$fake" clean
+seen "no line of it" '^slowdown' 0
+report "nor in JSON" 'r["slowdown"] is None'
+finds "none where there are findings" 1 '^finding: data-race' -n 2 --seeds 1 "$fake" race
+seen "there is no line of it either" '^slowdown' 0
+
 finds "jobs share the seeds" 1 '^10 schedules' -n 2 --seeds 10 --first-seed 5 --jobs 3 --json "$json" "$fake" many
 report "all of them, once" 'sorted(f["seed"] for f in r["findings"]) == list(range(5, 15))'
 prints "an exhaustive search" '; these are all there are$' tessera check -n 2 --strategy exhaustive "$fake" clean

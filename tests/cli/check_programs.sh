@@ -19,6 +19,10 @@ for strategy in random pct; do
 	prints "a pattern by $strategy" '^no finding$' tessera check -n 3 --seeds 20 --strategy $strategy "$gas" fused-sequential 48x48x32
 done
 prints "memory that only interleaves" '^no finding$' tessera check -n 3 --seeds 10 --weak off "$gas" fused-workgroup-specialized 48x48x32
+prints "the slowdown of a real program" '^slowdown: [0-9.]+: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on ' \
+	tessera check -n 3 --seeds 5 "$gas" all 48x48x32
+prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
+	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 
 # found KIND CLASS TEXT [OPTION...]: the planted mistake is reported as what it is, where it is.
@@ -42,6 +46,34 @@ found crossed deadlock 'tsr_wait(block, &a->box->ready, 1, previous)'
 found residency residency 'tsr_wait_local(block, &a->box->begun[last]' --resident-blocks 2
 found reuse reuse 'tsr_put(block, &a->box->number'
 found relaxed data-race 'tsr_get(block, &a->box->copies'
+# Pointers into the heap that are dereferenced: the finding names who and what, and the instruction by its place in the program.
+stray="$BUILD/tests/planted/dereference"
+for kind in read write library host early; do
+	try tessera check -n 2 --seeds 5 --json "$report" "$stray" $kind
+	[ "$code" -eq 1 ] && python3 - "$report" "$stray" $kind <<'CHECK'
+import json
+import re
+import subprocess
+import sys
+report, program, kind = sys.argv[1:]
+found, = json.load(open(report, encoding="utf-8"))["findings"]
+access, = found["access"]
+right = found["class"] == "misuse" and access["allocation"] == "cell" and access["offset"] == 40
+right &= (access.get("kernel") == "use_cell") == (kind in ("read", "write", "library"))
+at = re.search(r"at dereference\+(0x[0-9a-f]+)", found["message"])
+if at:
+    place = subprocess.run(["addr2line", "-e", program, at[1]], stdout=subprocess.PIPE, text=True).stdout.split()[0]
+    line = open("tests/planted/dereference.c", encoding="utf-8").read().splitlines()[int(place.rsplit(":", 1)[1]) - 1]
+    right &= "stripped" in line
+sys.exit(not right)
+CHECK
+	verdict $? "a pointer that is dereferenced: $kind" "exit code $code"
+done
+prints "and none that is" '^no finding$' tessera check -n 2 --seeds 5 "$stray" none
+try tessera check -n 2 --seeds 5 --weak cache "$stray" read
+[ "$code" -eq 1 ] && grep -q '^misuse: in 5 of 5' "$TAP_FILES/out"
+verdict $? "on caches as well" "exit code $code"
+
 prints "a wait for the last of many flags" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" many
 prints "and without a mistake none" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" none
 

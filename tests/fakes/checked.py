@@ -18,6 +18,7 @@ import sys
 import time
 
 CHOICES = 60
+BY_THREADS = "parallel"  # the key that asks for one run by the parallel executor, of which nothing but launches is said
 
 
 def asked():
@@ -100,6 +101,16 @@ class Program:
         self.say("event", name="tsr_wait", kind="wait", rank=1, **worker, begin=1, end=6, file="kernel.c", line=38, flow_in=5,
                  detail="'flag' >= 1")
 
+    def run_parallel(self):
+        """A kernel of 50 ms; what its program's exit code is."""
+        if self.mode == "unlaunched":
+            return 0
+        time.sleep(0.05)
+        self.say("launch")
+        self.say("launch")
+        time.sleep(1000 if self.mode == "endless" else 0.05)
+        return 3 if self.mode == "unparallel" else 0
+
     def run(self):
         if self.mode == "prefix":
             self.finding("collective-mismatch")
@@ -132,7 +143,10 @@ def main():
     if mode == "silent":
         # A child of its own, which must not be left either; its last argument is what it is looked for by.
         subprocess.run([sys.executable, "-c", "import time; time.sleep(1000)", sys.argv[0]], check=False)
-    Program(mode, [int(extent) for extent in shape.split("x")]).run()
+    program = Program(mode, [int(extent) for extent in shape.split("x")])
+    if program.options.get(BY_THREADS) == "1":
+        return program.run_parallel()
+    program.run()
     return 0
 
 

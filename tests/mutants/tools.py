@@ -169,7 +169,7 @@ class Check:
 
     def __init__(self, options):
         self.recipe = mutants.Recipe(options.build)
-        self.command = shlex.split(options.check) if options.check else [self.recipe.command, "check"]
+        self.command = shlex.split(options.check) if options.check else [self.recipe.command, "check", "--no-slowdown"]
         self.options = options
         asked = run(self.command + ["--help"], options.limit, environment_of({}, {}))
         self.here = asked.code == 0

@@ -20,6 +20,7 @@ static const tsr_check_options_t unusual = {.ranks = 5,
 					    .depth = 6,
 					    .steps = 99,
 					    .trace = true,
+					    .parallel = true,
 					    .report_fd = 8,
 					    .script_fd = 9};
 
@@ -28,7 +29,7 @@ static bool equal(const tsr_check_options_t *a, const tsr_check_options_t *b)
 	return a->ranks == b->ranks && a->strategy == b->strategy && a->weak == b->weak && a->seeds == b->seeds &&
 	       a->first == b->first && a->stride == b->stride && a->resident_blocks == b->resident_blocks &&
 	       a->preemptions == b->preemptions && a->depth == b->depth && a->steps == b->steps && a->trace == b->trace &&
-	       a->report_fd == b->report_fd && a->script_fd == b->script_fd;
+	       a->parallel == b->parallel && a->report_fd == b->report_fd && a->script_fd == b->script_fd;
 }
 
 Test(check_options, what_is_written_is_read)

@@ -3,6 +3,56 @@
 
 #include "cpuemu/dev/internal.h"
 
+/* ------------------------------------------------------------------ spare buffers */
+
+/*
+ * Where blocks are explored, all of them live at one time, on one thread. What each kept for itself would be memory that nobody has
+ * touched yet, a page fault each, in every schedule anew; so they hand on what they have given back.
+ */
+
+/** One that is large enough, and not much larger: a panel is not for a fragment. */
+static bool take_spare(tsr_cpu_env_t *env, size_t bytes, tsr_cpu_slot_t *slot)
+{
+	for (int i = env->spares - 1; i >= 0; i--) {
+		if (env->spare[i].bytes < bytes || env->spare[i].bytes / 2 > bytes)
+			continue;
+		slot->data = env->spare[i].data;
+		slot->bytes = env->spare[i].bytes;
+		env->spares--;
+		memmove(&env->spare[i], &env->spare[i + 1], (size_t)(env->spares - i) * sizeof env->spare[0]);
+		return true;
+	}
+	return false;
+}
+
+static void give_spare(tsr_cpu_env_t *env, tsr_cpu_slot_t *slot)
+{
+	if (env->spares == TSR_CPU_SPARES) {
+		free(env->spare[0].data);
+		env->spares--;
+		memmove(&env->spare[0], &env->spare[1], (size_t)env->spares * sizeof env->spare[0]);
+	}
+	env->spare[env->spares++] = (tsr_cpu_spare_t){slot->data, slot->bytes};
+	slot->data = NULL;
+	slot->bytes = 0;
+}
+
+/* ------------------------------------------------------------------ buffers */
+
+/** False: no memory. */
+static bool grow(tsr_coop_t *coop, size_t bytes, tsr_cpu_slot_t *slot)
+{
+	if (coop->block->env->host->exploration && take_spare(coop->block->env, bytes, slot))
+		return true;
+	void *data = aligned_alloc(64, (bytes + 63) / 64 * 64);
+	if (!data)
+		return false;
+	free(slot->data);
+	slot->data = data;
+	slot->bytes = bytes;
+	return true;
+}
+
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes)
 {
 	tsr_cpu_arena_t *arena = &coop->worker->arena;
@@ -11,26 +61,23 @@ void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes)
 			       TSR_CPU_ARENA_DEPTH);
 		return NULL;
 	}
-	int i = arena->depth;
-	if (arena->slot[i].bytes < bytes) {
-		void *data = aligned_alloc(64, (bytes + 63) / 64 * 64);
-		if (!data) {
-			tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks",
-				       "found no host memory for %zu bytes", bytes);
-			return NULL;
-		}
-		free(arena->slot[i].data);
-		arena->slot[i].data = data;
-		arena->slot[i].bytes = bytes;
+	tsr_cpu_slot_t *slot = &arena->slot[arena->depth];
+	if (slot->bytes < bytes && !grow(coop, bytes, slot)) {
+		tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks", "found no host memory for %zu bytes",
+			       bytes);
+		return NULL;
 	}
-	arena->slot[i].owner = arena;
+	slot->owner = arena;
 	arena->depth++;
-	return arena->slot[i].data;
+	return slot->data;
 }
 
 void tsr_cpu_arena_drop(tsr_coop_t *coop)
 {
-	coop->worker->arena.depth--;
+	tsr_cpu_arena_t *arena = &coop->worker->arena;
+	arena->depth--;
+	if (coop->block->env->host->exploration)
+		give_spare(coop->block->env, &arena->slot[arena->depth]);
 }
 
 void tsr_cpu_arena_clear(tsr_cpu_arena_t *arena)

@@ -22,9 +22,14 @@ static void prepare(void)
 	(void)sem_init(&callers, 0, (unsigned)(cpus < 32 ? cpus : 32));
 }
 
-static void enter(void)
+void tsr_blas_prepare(void)
 {
 	(void)pthread_once(&once, prepare);
+}
+
+static void enter(void)
+{
+	tsr_blas_prepare();
 	while (sem_wait(&callers) != 0) /* interrupted by a signal handler of the program */
 		;
 }

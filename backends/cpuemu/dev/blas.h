@@ -8,4 +8,10 @@
 void tsr_blas_add_product(int32_t held, int rows, int cols, int depth, const void *a, int lda, const void *b, int ldb, void *c,
 			  int ldc);
 
+/**
+ * From now on OpenBLAS computes on the calling thread alone. The first product sees to it as well, but whoever forks does before:
+ * else each child starts threads of OpenBLAS anew, which find nothing to do and spin.
+ */
+void tsr_blas_prepare(void);
+
 #endif

@@ -50,19 +50,19 @@ void tsr_explored_enter(tsr_exploration_t *exploration)
 
 /* ------------------------------------------------------------------ plain accesses */
 
-void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t pitch, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
-	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
-	if (bytes > 0)
+	const tsr_rows_of_bytes_t rows = {bytes, count, pitch};
+	if (bytes > 0 && count > 0)
 		tsr_exploration_read(tsr_cpu_exploration(mem->explored), &site, private_to, bytes, from, &rows);
 }
 
-void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes)
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch, const void *private_from, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
-	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
-	if (bytes > 0)
+	const tsr_rows_of_bytes_t rows = {bytes, count, pitch};
+	if (bytes > 0 && count > 0)
 		tsr_exploration_write(tsr_cpu_exploration(mem->explored), &site, to, private_from, bytes, &rows);
 }
 

@@ -27,8 +27,9 @@ void tsr_explored_enter(tsr_exploration_t *exploration);
 
 /* ------------------------------------------------------------------ what the memory layer hands on */
 
-void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes);
-void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
+/* Rows of memory, which one call of the exploration takes at the price of one; dense ones of private memory. */
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t pitch, size_t bytes, size_t rows);
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch, const void *private_from, size_t bytes, size_t rows);
 void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
 		       size_t bytes, size_t rows);
 void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);

@@ -49,12 +49,11 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_view_t part, int rank)
 {
 	tsr_mem_t mem;
-	size_t wide = tsr_cpu_bytes(l->acc->held), element = tsr_cpu_bytes(part.dtype);
+	size_t element = tsr_cpu_bytes(part.dtype);
 	if (!tsr_mem_reach_view(l->coop, call, part, rank, TSR_MEM_READ, &mem))
 		return false;
-	for (int64_t row = 0; row < part.rows; row++)
-		tsr_mem_read_row(&mem, l->acc->held, panel + (size_t)(row * part.cols) * wide, part.dtype,
-				 mem.at + (size_t)(row * part.ld) * element, (size_t)part.cols);
+	tsr_mem_read_part(&mem, l->acc->held, panel,
+			  &(tsr_mem_part_t){mem.at, (size_t)part.ld * element, part.dtype, part.rows, part.cols});
 	l->coop->worker->record.operand_bytes += (uint64_t)(part.rows * part.cols) * element;
 	return true;
 }

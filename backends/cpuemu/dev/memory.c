@@ -6,7 +6,7 @@
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
 {
 	if (mem->explored)
-		tsr_explored_read(mem, private_to, from, bytes);
+		tsr_explored_read(mem, private_to, from, bytes, bytes, 1);
 	else
 		memcpy(private_to, from, bytes);
 }
@@ -14,7 +14,7 @@ void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *f
 void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes)
 {
 	if (mem->explored)
-		tsr_explored_write(mem, to, private_from, bytes);
+		tsr_explored_write(mem, to, bytes, private_from, bytes, 1);
 	else
 		memcpy(to, private_from, bytes);
 }

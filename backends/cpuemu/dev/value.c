@@ -1,6 +1,8 @@
 /* Value family: between a register tile and anyone's memory. */
 #include "cpuemu/dev/value.h"
 
+#include "cpuemu/dev/explored.h"
+
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 
 void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
@@ -31,6 +33,64 @@ void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, i
 		tsr_row_narrow(dtype, stage, held_dtype, (const unsigned char *)held + i * wide, n);
 		tsr_mem_write(mem, to + i * element, stage, n * element);
 	}
+}
+
+/**
+ * One access brings all elements to the end of `held`, from where they are widened to its begin: a row never reaches those that are
+ * still to come, as each is at least as wide afterwards. It is moved aside first, as it may reach itself.
+ */
+static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part)
+{
+	_Alignas(64) unsigned char stage[STAGE * 8];
+	const size_t element = tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
+	const size_t elements = (size_t)(part->rows * part->cols);
+	unsigned char *raw = held + elements * (wide - element);
+	tsr_explored_read(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element, (size_t)part->rows);
+	for (size_t i = 0; part->dtype != held_dtype && i < elements; i += STAGE) {
+		const size_t n = elements - i < STAGE ? elements - i : STAGE;
+		memcpy(stage, raw + i * element, n * element);
+		tsr_row_widen(held_dtype, held + i * wide, part->dtype, stage, n);
+	}
+}
+
+void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part)
+{
+	const size_t wide = tsr_cpu_bytes(held_dtype);
+	if (mem->explored && wide >= tsr_cpu_bytes(part->dtype)) {
+		read_explored(mem, held_dtype, held, part);
+		return;
+	}
+	for (int64_t row = 0; row < part->rows; row++)
+		tsr_mem_read_row(mem, held_dtype, held + (size_t)(row * part->cols) * wide, part->dtype,
+				 part->at + (size_t)row * part->pitch_bytes, (size_t)part->cols);
+}
+
+/** As many rows with one access as the stage holds. */
+static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
+			   int64_t held_cols)
+{
+	_Alignas(64) unsigned char stage[STAGE * 8];
+	const size_t bytes = (size_t)part->cols * tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
+	const int64_t most = (int64_t)(sizeof stage / bytes);
+	for (int64_t row = 0, n; row < part->rows; row += n) {
+		n = part->rows - row < most ? part->rows - row : most;
+		for (int64_t i = 0; i < n; i++)
+			tsr_row_narrow(part->dtype, stage + (size_t)i * bytes, held_dtype,
+				       held + (size_t)((row + i) * held_cols) * wide, (size_t)part->cols);
+		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes, part->pitch_bytes, stage, bytes, (size_t)n);
+	}
+}
+
+void tsr_mem_write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
+			int64_t held_cols)
+{
+	if (mem->explored && part->dtype != held_dtype && part->cols > 0 && part->cols <= STAGE) {
+		write_explored(mem, part, held_dtype, held, held_cols);
+		return;
+	}
+	for (int64_t row = 0; row < part->rows; row++)
+		tsr_mem_write_row(mem, part->dtype, part->at + (size_t)row * part->pitch_bytes, held_dtype,
+				  held + (size_t)(row * held_cols) * tsr_cpu_bytes(held_dtype), (size_t)part->cols);
 }
 
 void tsr_frag_settle(tsr_frag_t *frag, int64_t row)
@@ -168,6 +228,13 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	if (bytes == 0)
 		return;
 	tsr_mem_count(coop, &patch.mem, TSR_MEM_WRITE, bytes);
+	if (!mask.fn) {
+		tsr_mem_write_part(
+			&patch.mem,
+			&(tsr_mem_part_t){patch.mem.at, patch.step, view.dtype, patch.row1 - patch.row0, patch.col1 - patch.col0},
+			frag->held, tsr_frag_at(frag, patch.row0, patch.col0), frag->cols);
+		return;
+	}
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);

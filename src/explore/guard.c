@@ -1,0 +1,157 @@
+/*
+ * Pointers into heaps that a program dereferences itself. The addresses that programs have are mapped without any permission, and
+ * values lie elsewhere, so that such an access faults wherever and whenever it is made: in a kernel, on the host, in a call of the
+ * C library. The fault is told as a finding, and ends the schedule.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "src/base/error.h"
+#include "src/explore/fibre_watch.h"
+#include "src/explore/inside.h"
+
+enum { STACK_BYTES = 64 << 10, SENTENCE_BYTES = 512 };
+
+/** The access that was caught last. */
+typedef struct fault {
+	const unsigned char *at; /* what was accessed */
+	const void *code;        /* by which instruction; null: not known on this processor */
+	const unsigned char *stack;
+	tsr_finding_kind_t kind;
+	int area;
+	size_t offset;
+} fault_t;
+
+struct tsr_guard {
+	tsr_exploration_t *x;
+	struct sigaction before;
+	stack_t stack_before;
+	fault_t fault;
+	_Alignas(64) unsigned char stack[STACK_BYTES];
+};
+
+/* A signal's handler is handed nothing of its own. All fibres of an exploration run on one thread, which is this one. */
+static _Thread_local tsr_guard_t *here;
+
+/* ------------------------------------------------------------------ the signal */
+
+/** What the processor was about to do. */
+static void ask_processor(const ucontext_t *context, fault_t *fault)
+{
+	fault->kind = TSR_FINDING_CALL;
+#if defined(__x86_64__)
+	fault->kind = context->uc_mcontext.gregs[REG_ERR] & 2 ? TSR_FINDING_WRITE : TSR_FINDING_READ;
+	fault->code = (const void *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+	fault->stack = (const unsigned char *)(uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	fault->code = (const void *)(uintptr_t)context->uc_mcontext.pc;
+	fault->stack = (const unsigned char *)(uintptr_t)context->uc_mcontext.sp;
+#else
+	(void)context;
+#endif
+}
+
+/** Back to where the fibre began, on its own stack: from there everything may be called again. Other faults are as they were. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	tsr_guard_t *guard = here;
+	const int task = guard ? tsr_explorer_self(guard->x->explorer) : TSR_NO_TASK;
+	fault_t fault = {.at = info->si_addr};
+	sigjmp_buf *begin = task == TSR_NO_TASK ? NULL : guard->x->actors[task].begin;
+	if (begin && tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset)) {
+		ask_processor(context, &fault);
+		guard->fault = fault;
+		siglongjmp(*begin, 1);
+	}
+	sigaction(number, &guard->before, NULL); /* the instruction is tried again, and faults again */
+}
+
+/* ------------------------------------------------------------------ the finding */
+
+/** "prog+0x12ab": for addr2line, since nobody here knows lines. */
+static void place_of(const void *code, char *place, size_t size)
+{
+	Dl_info object;
+	*place = '\0';
+	if (!code || dladdr(code, &object) == 0 || !object.dli_fname)
+		return;
+	const char *name = strrchr(object.dli_fname, '/');
+	snprintf(place, size, ", at %s+0x%zx (addr2line tells the line)", name ? name + 1 : object.dli_fname,
+		 (size_t)((const unsigned char *)code - (const unsigned char *)object.dli_fbase));
+}
+
+static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
+{
+	char place[256], sentence[SENTENCE_BYTES];
+	tsr_area_t *area = &x->areas[fault->area];
+	const tsr_piece_t *piece = tsr_area_piece(area, fault->offset);
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
+	tsr_finding_access_t *access = &finding.access[0];
+	place_of(fault->code, place, sizeof place);
+	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into the heap itself%s", who->kernel ? "kernel" : "host",
+		 place);
+	finding.change = who->kernel ? "hand the pointer to a call of the device API, such as tsr_get, tsr_load or tsr_atomic_load"
+				     : "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
+	*access = TSR_FINDING_NOWHERE;
+	access->who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+	access->call = "an access that is no call of Tessera";
+	access->kind = fault->kind;
+	access->target = area->rank;
+	access->allocation = piece ? piece->name : "no allocation";
+	access->allocation_bytes = piece ? piece->bytes : 0;
+	access->offset = piece ? fault->offset - piece->begin : fault->offset;
+	access->bytes = 1; /* the first, of however many */
+	tsr_exploration_found(x, &finding);
+	tsr_explorer_stop(x->explorer);
+}
+
+/* ------------------------------------------------------------------ fibres */
+
+void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx)
+{
+	sigjmp_buf begin;
+	tsr_actor(x)->begin = &begin;
+	if (sigsetjmp(begin, 0) == 0) { /* the handler blocks no signals, so there are none to put back */
+		body(ctx);
+		tsr_actor(x)->begin = NULL;
+		return;
+	}
+#if TSR_WATCH_ADDRESSES
+	const unsigned char *top = __builtin_frame_address(0), *bottom = here->fault.stack; /* frames that were left */
+	if (bottom && bottom < top)
+		__asan_unpoison_memory_region(bottom, (size_t)(top - bottom));
+#endif
+	tell(x, &here->fault);
+}
+
+tsr_status_t tsr_guard_begin(tsr_exploration_t *x)
+{
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	tsr_guard_t *guard = calloc(1, sizeof *guard);
+	if (!guard)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a signal's stack");
+	const stack_t stack = {.ss_sp = guard->stack, .ss_size = sizeof guard->stack};
+	guard->x = x;
+	sigemptyset(&action.sa_mask);
+	sigaltstack(&stack, &guard->stack_before);
+	sigaction(SIGSEGV, &action, &guard->before);
+	x->guard = here = guard;
+	return TSR_OK;
+}
+
+void tsr_guard_end(tsr_exploration_t *x)
+{
+	tsr_guard_t *guard = x->guard;
+	if (!guard)
+		return;
+	sigaction(SIGSEGV, &guard->before, NULL);
+	sigaltstack(&guard->stack_before, NULL);
+	x->guard = here = NULL;
+	free(guard);
+}
