@@ -175,6 +175,11 @@ bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area
 /** The piece that holds `offset`, or null. */
 tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
 
+/** The same for bytes that the caller may touch at `site`: in shared memory, or in one allocation. Else tells, and ends the
+ * schedule. */
+void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, size_t bytes, int *area_out,
+			   size_t *offset_out);
+
 /** The object that choices and digests know the word as. */
 static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
 {
