@@ -193,6 +193,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_explorer_acted(x->explorer, &acted);
 	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
+	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
 		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
 	after_order(x, access->order);

@@ -95,9 +95,10 @@ typedef struct tsr_finding_edge {
 enum { TSR_FINDING_ACCESSES = 4 };
 
 /**
- * A finding. The link of a race: what the earlier access's thread signalled after it (2) and what of it the later access's thread
- * read before (3), where some value did go from one to the other without ordering them. From their orders and scopes the
- * command says which of them is too weak; without a link it says that nothing stands between the two.
+ * A finding. The link of a race: what was signalled after the earlier access (2), by its thread or by one that comes after it, and
+ * who read that before the later access (3), where some value did go from one to the other without ordering them. From their orders
+ * and scopes, or from whose they are in their blocks, the command says what is too weak; without a link it says that nothing stands
+ * between the two. Where 3 alone is not known, what was signalled would do, and nobody has read it.
  */
 typedef struct tsr_finding {
 	tsr_finding_class_t class;

@@ -66,7 +66,8 @@ typedef struct tsr_operation {
 	tsr_finding_kind_t kind;
 	tsr_views_order_t order;
 	tsr_views_scope_t scope;
-	int area; /* what it touched last; -1: nothing */
+	tsr_epoch_t epoch; /* of its thread */
+	int area;          /* what it touched last; -1: nothing */
 	size_t offset, bytes;
 } tsr_operation_t;
 
@@ -106,6 +107,30 @@ typedef struct tsr_buffering {
 	tsr_epoch_t *clocks;
 	size_t clock_count, clock_room;
 } tsr_buffering_t;
+
+/** What hands on what was done before it: links.c. */
+typedef enum tsr_step_kind {
+	TSR_STEP_WRITE, /* ordered accesses */
+	TSR_STEP_READ,
+	TSR_STEP_GIVE, /* of edges that no access makes */
+	TSR_STEP_TAKE,
+	TSR_STEP_JOIN,
+	TSR_STEP_DROP
+} tsr_step_kind_t;
+
+typedef struct tsr_step {
+	tsr_step_kind_t kind;
+	int task;
+	uint32_t operation;             /* the access; of an edge the last one that anybody has begun */
+	uint32_t from;                  /* of a read: who wrote what it has read */
+	const tsr_edge_t *edge, *other; /* a join: of the other into the edge */
+} tsr_step_t;
+
+typedef struct tsr_links {
+	tsr_step_t *steps;
+	int count, room;
+	uint32_t latest; /* operation */
+} tsr_links_t;
 
 typedef struct tsr_actor {
 	int thread;            /* of the views */
@@ -151,6 +176,7 @@ struct tsr_exploration {
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
+	tsr_links_t links;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
 
@@ -248,6 +274,16 @@ void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_view
 void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope);
 void tsr_buffering_settle(tsr_exploration_t *x);
 void tsr_buffering_free(tsr_buffering_t *buffering);
+
+/** Notes an ordered access, which has read what `from` wrote (0: nobody); and what is done to an edge, by a task if it is by one.
+ */
+void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from);
+void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge, const tsr_edge_t *other);
+
+/** The link of a race between `before` and what its second task does now: 2 and 3 of the finding's accesses, where there is one. */
+void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
+void tsr_links_settle(tsr_exploration_t *x);
+void tsr_links_free(tsr_links_t *links);
 
 /* ------------------------------------------------------------------ schedules */
 

@@ -246,22 +246,35 @@ Test(findings, advise_which_side_of_a_link_is_too_weak)
 	const tsr_views_scope_t system = TSR_VIEWS_SYSTEM, device = TSR_VIEWS_DEVICE;
 	advised_t both = {
 		"both relaxed", linked(relaxed, system, relaxed, system), "neither orders",
-		"make tsr_atomic_store at kernel.c:30 release at system scope, and tsr_atomic_load at kernel.c:38 acquire at "
+		"make tsr_atomic_store at kernel.c:30 a release at system scope, and tsr_atomic_load at kernel.c:38 an acquire at "
 		"system scope"};
 	advised_t signal = {"relaxed signal", linked(relaxed, system, acquire, system), "does not release tsr_put at kernel.c:28",
-			    "make tsr_atomic_store at kernel.c:30 release at system scope"};
+			    "make tsr_atomic_store at kernel.c:30 a release at system scope"};
 	advised_t wait = {"relaxed wait", linked(release, system, relaxed, system), "does not acquire tsr_put at kernel.c:28",
-			  "make tsr_atomic_load at kernel.c:38 acquire at system scope"};
+			  "make tsr_atomic_load at kernel.c:38 an acquire at system scope"};
 	advised_t narrow = {"narrow signal", linked(release, device, acquire, system), "release at device scope does not release",
 			    "release at system scope"};
 	advised_t update = {"an acquiring update signals", linked(acquire, system, acquire, system), "acquire at system scope",
-			    "acq_rel at system scope"};
+			    "an acq_rel at system scope"};
 	advised_t same = {"one device", linked(relaxed, device, acquire, device), "", "release at device scope"};
 	for (int i = 0; i < TSR_FINDING_ACCESSES; i++)
 		same.finding.access[i].who.rank = 0;
 	advised_t reuse = {"a weak RETIRED", linked(relaxed, system, acquire, system), "does not release", "release at system"};
 	reuse.finding.class = TSR_FINDING_REUSE;
-	const advised_t *all[] = {&both, &signal, &wait, &narrow, &update, &same, &reuse};
+	advised_t apart = {"a signal by another worker", linked(release, system, acquire, system),
+			   "tsr_atomic_store at kernel.c:30 of worker 1 wrote, which does not come after tsr_put at kernel.c:28 of "
+			   "worker 0",
+			   "between tsr_put at kernel.c:28 and tsr_atomic_store at kernel.c:30"};
+	apart.finding.access[2].who.worker = 1;
+	advised_t alone = {"a wait by another worker", linked(release, system, acquire, system),
+			   "but tsr_get at kernel.c:40 of worker 0 does not come after tsr_atomic_load at kernel.c:38",
+			   "between tsr_atomic_load at kernel.c:38 and tsr_get at kernel.c:40"};
+	alone.finding.access[3].who.worker = 1;
+	advised_t unread = {"a signal that nobody reads", linked(release, system, acquire, system),
+			    "tsr_atomic_store at kernel.c:30 of rank 0, kernel send (f32), launch 2, block 3, worker 0 comes after",
+			    "wait for what tsr_atomic_store at kernel.c:30 gives before tsr_get at kernel.c:40"};
+	unread.finding.access[3] = TSR_FINDING_NOWHERE;
+	const advised_t *all[] = {&both, &signal, &wait, &narrow, &update, &same, &reuse, &apart, &alone, &unread};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		assert_advice(all[i]);
 }
