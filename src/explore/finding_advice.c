@@ -22,6 +22,7 @@ enum {
 	SIGNALLED = 1 << 13,    /* there is a write that would do, which nobody has read */
 	SIGNAL_APART = 1 << 14, /* the link's write is another worker's than the earlier access, of one block */
 	WAIT_APART = 1 << 15,   /* the link's read is another worker's than the later access, of one block */
+	CIRCLE = 1 << 16,       /* of more threads than two */
 };
 
 #define BIT(class_) (1u << TSR_FINDING_##class_)
@@ -142,6 +143,11 @@ static const advice_rule_t rules[] = {
 	 "tsr_flush of the peer after {now}, or a signal behind it, before the kernel ends"},
 
 	/* What only a weaker machine shows. */
+	{BIT(LOAD_BUFFERING), LINKED | CIRCLE,
+	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it: each load may read "
+	 "what "
+	 "the store above it, and the first what the last, writes later",
+	 "make all these stores releases and all these loads acquires at {scope} scope; one of each may stay as it is"},
 	{BIT(LOAD_BUFFERING), LINKED,
 	 "nothing keeps {now} before {before}, nor {signal} before {wait}: each load may read what the other thread's store writes "
 	 "later",
@@ -177,7 +183,7 @@ static unsigned facts_of_link(const tsr_finding_t *f)
 	if (!known(f, 2) || !known(f, 3))
 		return known(f, 2) ? SIGNALLED : 0;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
-	return LINKED | (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
+	return LINKED | (known(f, 4) ? CIRCLE : 0) | (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
 	       (are_apart(&wait->who, &f->access[0].who) ? WAIT_APART : 0) |
 	       (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |
 	       (!acquires(wait) || wait->scope < scope ? WAIT_WEAK : 0);
@@ -288,20 +294,31 @@ static void append_about(advice_text_t *to, const tsr_finding_t *f, int index, c
 		append(to, "%s", access->call);
 }
 
+/** The narrowest that includes the threads of both accesses, or of all of a circle. */
+static tsr_views_scope_t scope_of_all(const tsr_finding_t *f)
+{
+	const bool circle = f->class == TSR_FINDING_LOAD_BUFFERING;
+	tsr_views_scope_t scope = TSR_VIEWS_THREAD;
+	for (int i = 1; i < (circle ? f->accesses : 2); i++) {
+		const tsr_views_scope_t between = tsr_finding_scope_between(&f->access[0].who, &f->access[i].who);
+		scope = between > scope ? between : scope;
+	}
+	return scope;
+}
+
 static void append_word(advice_text_t *to, const tsr_finding_t *f, const char *word)
 {
-	static const char *const roles[TSR_FINDING_ACCESSES] = {"now", "before", "signal", "wait"};
+	static const char *const roles[] = {"now", "before", "signal", "wait", "third"};
 	char memory[256];
-	const int other = f->class == TSR_FINDING_LOAD_BUFFERING ? 2 : 1; /* the first access of the other thread */
 	if (strcmp(word, "scope") == 0) {
-		append(to, "%s", tsr_finding_scope_name(tsr_finding_scope_between(&f->access[0].who, &f->access[other].who)));
+		append(to, "%s", tsr_finding_scope_name(scope_of_all(f)));
 	} else if (strcmp(word, "memory") == 0) {
 		tsr_finding_memory_text(&f->access[0], memory, sizeof memory);
 		append(to, "%s", *memory != '\0' ? memory : "what it touches");
 	} else if (strcmp(word, "wait-value") == 0) {
 		append_value(to, &f->access[0]);
 	}
-	for (int i = 0; i < TSR_FINDING_ACCESSES; i++) {
+	for (int i = 0; i < (int)(sizeof roles / sizeof *roles); i++) {
 		const size_t length = strlen(roles[i]);
 		if (strncmp(word, roles[i], length) != 0 || strcmp(word, "wait-value") == 0)
 			continue;

@@ -242,7 +242,7 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 		if (reach.signal) {
 			tell(x, reach.signal, &finding->access[2]);
 			tell(x, reach.wait, &finding->access[3]);
-			finding->accesses = TSR_FINDING_ACCESSES;
+			finding->accesses = 4;
 		}
 	}
 	free(s.task);

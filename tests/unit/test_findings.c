@@ -199,7 +199,7 @@ Test(findings, that_are_malformed_are_refused)
 	} bad[] = {
 		{"{}", "''"},
 		{"{\"class\":\"datarace\"}", "'datarace'"},
-		{"{\"class\":\"misuse\",\"access\":[{},{},{},{},{}]}", "5 accesses"},
+		{"{\"class\":\"misuse\",\"access\":[{},{},{},{},{},{},{},{},{}]}", "9 accesses"},
 		{"{\"class\":\"deadlock\",\"nodes\":[{}],\"edges\":[{\"from\":0,\"to\":1}]}", "edge"},
 		{"{\"class\":\"deadlock\",\"nodes\":[{}],\"edges\":[7]}", "edge"},
 	};
@@ -277,6 +277,33 @@ Test(findings, advise_which_side_of_a_link_is_too_weak)
 	const advised_t *all[] = {&both, &signal, &wait, &narrow, &update, &same, &reuse, &apart, &alone, &unread};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		assert_advice(all[i]);
+}
+
+/** Threads 0 to `count` - 1 on ranks of their own, or blocks of one, each of which loads and then stores. */
+static tsr_finding_t circle(int count, bool one_rank)
+{
+	tsr_finding_t f = {.class = TSR_FINDING_LOAD_BUFFERING, .accesses = 2 * count};
+	for (int i = 0; i < 2 * count; i++) {
+		const tsr_finding_who_t who = worker_of(one_rank ? 0 : i / 2, i / 2, 0);
+		f.access[i] = i % 2 ? access_at("tsr_atomic_store", 31 + i / 2, TSR_FINDING_WRITE, who)
+				    : access_at("tsr_atomic_load", 21 + i / 2, TSR_FINDING_READ, who);
+		f.access[i] = ordered(f.access[i], TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	}
+	return f;
+}
+
+Test(findings, advise_what_opens_a_circle_of_loads_and_stores)
+{
+	advised_t two = {"two", circle(2, false), "each load may read what the other thread's store writes later",
+			 "make tsr_atomic_store at kernel.c:31 a release and tsr_atomic_load at kernel.c:22 an acquire at system "
+			 "scope"};
+	advised_t three = {"three", circle(3, false), "nor tsr_atomic_load at kernel.c:23 before the store behind it",
+			   "make all these stores releases and all these loads acquires at system scope"};
+	advised_t four = {"four blocks", circle(4, true), "and the first what the last, writes later",
+			  "at device scope; one of each may stay as it is"};
+	assert_advice(&two);
+	assert_advice(&three);
+	assert_advice(&four);
 }
 
 Test(findings, advise_by_where_the_two_stand)
