@@ -18,19 +18,23 @@ static tsr_area_t *area_of(tsr_exploration_t *x, place_t place)
 	return &x->areas[place.area];
 }
 
-/** All of it lies in one allocation, or in shared memory. */
+void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, size_t bytes, int *area_out,
+			   size_t *offset_out)
+{
+	if (!tsr_area_find(x, at, bytes, area_out, offset_out))
+		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
+	tsr_area_t *area = &x->areas[*area_out];
+	if (area->shared)
+		return;
+	const tsr_piece_t *piece = tsr_area_piece(area, *offset_out);
+	if (!piece || piece->freed || bytes > piece->bytes - (*offset_out - piece->begin))
+		tsr_exploration_astray(x, site, *area_out, *offset_out, bytes, piece);
+}
+
 static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, const tsr_rows_of_bytes_t *rows)
 {
-	const size_t bytes = (rows->count - 1) * rows->pitch + rows->bytes;
 	place_t place;
-	if (!tsr_area_find(x, at, bytes, &place.area, &place.offset))
-		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
-	tsr_area_t *area = area_of(x, place);
-	if (area->shared)
-		return place;
-	const tsr_piece_t *piece = tsr_area_piece(area, place.offset);
-	if (!piece || piece->freed || bytes > piece->bytes - (place.offset - piece->begin))
-		tsr_exploration_astray(x, site, place.area, place.offset, bytes, piece);
+	tsr_exploration_place(x, site, at, (rows->count - 1) * rows->pitch + rows->bytes, &place.area, &place.offset);
 	return place;
 }
 
@@ -189,6 +193,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_explorer_acted(x->explorer, &acted);
 	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
+	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
 		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
 	after_order(x, access->order);

@@ -174,11 +174,13 @@ tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t of
 	return tsr_shadow_fresh(x->shadow, area->region, offset, bytes);
 }
 
-void tsr_exploration_freed(tsr_exploration_t *x, int rank, size_t offset)
+void tsr_exploration_freed(tsr_exploration_t *x, size_t offset)
 {
-	tsr_piece_t *piece = tsr_area_piece(&x->areas[rank], offset);
-	if (piece)
-		piece->freed = true;
+	for (int rank = 0; rank < x->size; rank++) {
+		tsr_piece_t *piece = tsr_area_piece(&x->areas[rank], offset);
+		if (piece)
+			piece->freed = true;
+	}
 }
 
 void tsr_exploration_end_meeting(tsr_exploration_t *x, tsr_block_meeting_t *meeting)

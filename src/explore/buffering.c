@@ -1,7 +1,7 @@
 /*
- * Load buffering: a load that a later store of its own thread overtakes, in two threads that so read what the other is about to
- * write. The model allows it and hardware shows it, but fibres act in program order and never do. So the pairs that could close
- * such a circle are looked for in each schedule, and told as a warning.
+ * Load buffering: a load that a later store of its own thread overtakes, in two or more threads that so read, in a circle, what the
+ * one before is about to write. The model allows it and hardware shows it, but fibres act in program order and never do. So the
+ * pairs that could close such a circle are looked for in each schedule, and told as a warning.
  *
  * A pair is a load and a later store of one fibre to another word. Two pairs of two fibres close a circle where each loads what
  * the other stores, unless
@@ -11,8 +11,11 @@
  *   model orders nothing by it;
  *   or one of the loads does happen before that store, by whatever else the fibres do;
  *   or all four are updates: what a counter returns is seldom looked at, and all that it is added to is in it in any order.
- * Whether a store depends on the value of the load cannot be seen from here; model and hardware keep that order. Circles of three
- * and more fibres are not looked for. Of equal pairs of a fibre the last is kept, as the others are less likely to know of it.
+ * In circles of three and four it takes all of these but one: an edge that synchronises orders what is on its way, and the circle
+ * is closed by happens-before alone only where one edge is left. Of the ways from a pair as many are looked at as MOST_LOOKS says,
+ * those of the latest pairs first; longer circles are not looked for. Whether a store depends on the value of the load cannot be
+ * seen from here; model and hardware keep that order. Of equal pairs of a fibre the last is kept, as the others are less likely to
+ * know of it.
  */
 #include "src/explore/inside.h"
 
@@ -20,6 +23,7 @@
 #include <string.h>
 
 enum { MOST_PAIRS = 4096, MOST_CLOCKS = 1 << 18 }; /* with more, all are forgotten */
+enum { MOST_LOOKS = 64 };                          /* at pairs that may follow, for each new one */
 
 void tsr_buffering_free(tsr_buffering_t *b)
 {
@@ -31,7 +35,9 @@ static void forget(tsr_buffering_t *b)
 {
 	b->pair_count = 0;
 	b->clock_count = 0;
+	b->weak = false;
 	memset(b->bucket, 0, sizeof b->bucket);
+	memset(b->loading, 0, sizeof b->loading);
 }
 
 void tsr_buffering_settle(tsr_exploration_t *x)
@@ -94,21 +100,70 @@ static int compare_places(const tsr_exploration_t *x, uint32_t a, uint32_t b)
 	return tsr_explorer_who(x->explorer, first->task)->rank - tsr_explorer_who(x->explorer, second->task)->rank;
 }
 
-static void warn(tsr_exploration_t *x, const tsr_load_store_t *mine, const tsr_load_store_t *other)
+/** Pairs of different threads, each of which loads what the one before it stores, and the first what the last does. */
+typedef struct circle {
+	tsr_exploration_t *x;
+	const tsr_load_store_t *pair[TSR_MOST_CIRCLE];
+	int count, looks;
+} circle_t;
+
+static void warn(const circle_t *c)
 {
-	if (compare_places(x, mine->load, other->load) > 0) {
-		const tsr_load_store_t *later = mine;
-		mine = other;
-		other = later;
-	}
-	tsr_finding_t finding = {.class = TSR_FINDING_LOAD_BUFFERING, .accesses = 4};
-	const uint32_t operations[] = {mine->load, mine->store, other->load, other->store};
-	for (int i = 0; i < 4; i++) {
-		const tsr_operation_t *operation = &x->operations[operations[i]];
-		tsr_operation_tell(x, operations[i], operation->area, operation->offset, operation->bytes, &finding.access[i]);
+	tsr_exploration_t *x = c->x;
+	tsr_finding_t finding = {.class = TSR_FINDING_LOAD_BUFFERING, .accesses = 2 * c->count};
+	int first = 0;
+	for (int i = 1; i < c->count; i++)
+		if (compare_places(x, c->pair[i]->load, c->pair[first]->load) < 0)
+			first = i;
+	for (int i = 0; i < 2 * c->count; i++) {
+		const tsr_load_store_t *pair = c->pair[(first + i / 2) % c->count];
+		const uint32_t number = i % 2 ? pair->store : pair->load;
+		const tsr_operation_t *operation = &x->operations[number];
+		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &finding.access[i]);
 	}
 	tsr_exploration_found(x, &finding);
 }
+
+static bool all_update(const circle_t *c)
+{
+	for (int i = 0; i < c->count; i++)
+		if (c->x->operations[c->pair[i]->load].kind != TSR_FINDING_UPDATE ||
+		    c->x->operations[c->pair[i]->store].kind != TSR_FINDING_UPDATE)
+			return false;
+	return true;
+}
+
+/** Goes from loads to the stores that they come before, as bits: by what synchronises if the circle closes. True: it was new. */
+static bool hand_on(unsigned before[TSR_MOST_CIRCLE], int count, int from, int to)
+{
+	bool more = false;
+	for (int i = 0; i < count; i++) {
+		more |= before[i] >> from & 1u && before[to] & ~before[i];
+		before[i] |= before[i] >> from & 1u ? before[to] : 0;
+	}
+	return more;
+}
+
+/** Whether nothing forbids the circle: no load happens before the store that it reads. */
+static bool is_open(const circle_t *c)
+{
+	unsigned before[TSR_MOST_CIRCLE] = {0}; /* of each pair's load, the pairs whose stores it comes before */
+	bool more = true, open = !all_update(c);
+	for (int i = 0; i < c->count; i++)
+		for (int j = 0; j < c->count; j++)
+			before[i] |= (unsigned)(i == j || came_first(c->x, c->pair[i], c->pair[j])) << j;
+	while (more) {
+		more = false;
+		for (int i = 0; i < c->count; i++)
+			if (would_synchronise(c->x, c->pair[i], c->pair[(i + 1) % c->count]))
+				more |= hand_on(before, c->count, i, (i + 1) % c->count);
+	}
+	for (int i = 0; i < c->count; i++)
+		open = open && !(before[(i + 1) % c->count] >> i & 1u);
+	return open;
+}
+
+/* ------------------------------------------------------------------ circles of two */
 
 /** The bucket of a pair and of those that it closes a circle with. */
 static int *bucket_of(tsr_buffering_t *b, const tsr_load_store_t *pair)
@@ -117,26 +172,70 @@ static int *bucket_of(tsr_buffering_t *b, const tsr_load_store_t *pair)
 	return &b->bucket[both >> 56 & (TSR_PAIR_BUCKETS - 1)];
 }
 
-static bool all_update(const tsr_exploration_t *x, const tsr_load_store_t *a, const tsr_load_store_t *b)
+static void look_across(tsr_exploration_t *x, const tsr_load_store_t *mine)
 {
-	const uint32_t operations[] = {a->load, a->store, b->load, b->store};
-	for (int i = 0; i < 4; i++)
-		if (x->operations[operations[i]].kind != TSR_FINDING_UPDATE)
+	tsr_buffering_t *b = &x->buffering;
+	circle_t c = {.x = x, .pair = {mine}, .count = 2};
+	for (int i = *bucket_of(b, mine) - 1; i >= 0; i = b->pairs[i].next) {
+		c.pair[1] = &b->pairs[i];
+		if (c.pair[1]->thread != mine->thread && c.pair[1]->loaded == mine->stored && c.pair[1]->stored == mine->loaded &&
+		    is_open(&c))
+			warn(&c);
+	}
+}
+
+/* ------------------------------------------------------------------ circles of three and more */
+
+/** The bucket of the pairs that load it. */
+static int *loading_of(tsr_buffering_t *b, uint64_t object)
+{
+	return &b->loading[object * UINT64_C(0x9e3779b97f4a7c15) >> 56 & (TSR_PAIR_BUCKETS - 1)];
+}
+
+/** One that synchronises with nothing at some end. Where there is none, all edges between pairs do. */
+static bool is_weak(const tsr_load_store_t *pair)
+{
+	return pair->reach.acquires < TSR_VIEWS_SYSTEM || pair->reach.releases < TSR_VIEWS_SYSTEM;
+}
+
+static bool may_follow(const circle_t *c, const tsr_load_store_t *next)
+{
+	const tsr_load_store_t *last = c->pair[c->count - 1];
+	if (next->loaded != last->stored)
+		return false;
+	for (int i = 0; i < c->count; i++)
+		if (c->pair[i]->thread == next->thread)
 			return false;
-	return true;
+	return !came_first(c->x, next, last);
+}
+
+/** Goes on from the circle's last pair. */
+static void look_round(circle_t *c)
+{
+	const tsr_buffering_t *b = &c->x->buffering;
+	const uint64_t stored = c->pair[c->count - 1]->stored, wanted = c->pair[0]->loaded;
+	for (int i = *loading_of(&c->x->buffering, stored) - 1; i >= 0 && c->looks < MOST_LOOKS; i = b->pairs[i].next_loading) {
+		c->looks++;
+		if (!may_follow(c, &b->pairs[i]))
+			continue;
+		c->pair[c->count++] = &b->pairs[i];
+		if (c->count > 2 && b->pairs[i].stored == wanted && is_open(c))
+			warn(c);
+		if (c->count < TSR_MOST_CIRCLE)
+			look_round(c);
+		c->count--;
+	}
 }
 
 static void compare(tsr_exploration_t *x, const tsr_load_store_t *mine)
 {
-	tsr_buffering_t *b = &x->buffering;
-	for (int i = *bucket_of(b, mine) - 1; i >= 0; i = b->pairs[i].next) {
-		const tsr_load_store_t *other = &b->pairs[i];
-		if (other->thread != mine->thread && other->loaded == mine->stored && other->stored == mine->loaded &&
-		    !would_synchronise(x, mine, other) && !would_synchronise(x, other, mine) && !came_first(x, other, mine) &&
-		    !came_first(x, mine, other) && !all_update(x, mine, other))
-			warn(x, mine, other);
-	}
+	look_across(x, mine);
+	circle_t c = {.x = x, .pair = {mine}, .count = 1};
+	if (x->buffering.weak || is_weak(mine))
+		look_round(&c);
 }
+
+/* ------------------------------------------------------------------ keeping */
 
 static bool make_room(tsr_buffering_t *b)
 {
@@ -159,17 +258,21 @@ static void keep(tsr_buffering_t *b, const tsr_load_store_t *pair)
 		tsr_load_store_t *old = &b->pairs[i];
 		if (old->thread == pair->thread && old->loaded == pair->loaded && old->stored == pair->stored &&
 		    old->reach.acquires == pair->reach.acquires && old->reach.releases == pair->reach.releases) {
-			const int next = old->next;
+			const int next = old->next, next_loading = old->next_loading;
 			*old = *pair;
 			old->next = next;
+			old->next_loading = next_loading;
 			return;
 		}
 	}
 	if (!make_room(b))
 		return;
+	int *loading = loading_of(b, pair->loaded);
 	b->pairs[b->pair_count] = *pair;
 	b->pairs[b->pair_count].next = *first - 1;
-	*first = ++b->pair_count;
+	b->pairs[b->pair_count].next_loading = *loading - 1;
+	*first = *loading = ++b->pair_count;
+	b->weak = b->weak || is_weak(pair);
 }
 
 /** Keeps what a thread knows now. False: no memory. */

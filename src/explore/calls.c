@@ -35,8 +35,14 @@ uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_f
 	uint32_t number;
 	if (tsr_shadow_operation(x->shadow, actor->thread, &number) != TSR_OK || !make_room(x, number))
 		tsr_explorer_stop(x->explorer);
-	x->operations[number] = (tsr_operation_t){
-		.task = tsr_explorer_self(x->explorer), .site = *site, .kind = kind, .order = order, .scope = scope, .area = -1};
+	x->operations[number] = (tsr_operation_t){.task = tsr_explorer_self(x->explorer),
+						  .site = *site,
+						  .kind = kind,
+						  .order = order,
+						  .scope = scope,
+						  .epoch = tsr_views_epoch(x->views, actor->thread),
+						  .area = -1};
+	x->links.latest = number;
 	actor->operation[way] = number;
 	x->touched = true;
 	actor->acting[way] = true;

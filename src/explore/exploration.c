@@ -159,6 +159,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	free(x->slabs);
 	free(x->signals);
 	tsr_buffering_free(&x->buffering);
+	tsr_links_free(&x->links);
 	free(x->sent);
 	free(x);
 }
@@ -217,6 +218,7 @@ static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void 
 	if (status == TSR_OK)
 		status = x->weak->begin(x, who, &actor);
 	x->actors[task] = actor;
+	tsr_links_edge(x, TSR_STEP_TAKE, task, after, NULL);
 	if (status == TSR_OK)
 		status = tsr_explorer_spawn(x->explorer, who, fibre_main, x,
 					    who->kind == TSR_TASK_HOST ? HOST_STACK_BYTES : WORKER_STACK_BYTES, &task);
@@ -239,6 +241,7 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 	tsr_actor_t *actor = tsr_actor(x);
 	tsr_exploration_judge_end(x);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
 	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	x->workers--;
@@ -264,6 +267,7 @@ tsr_status_t tsr_exploration_edge(tsr_exploration_t *x, tsr_edge_t **edge_out)
 
 void tsr_exploration_edge_drop(tsr_exploration_t *x, tsr_edge_t *edge)
 {
+	tsr_links_edge(x, TSR_STEP_DROP, -1, edge, NULL);
 	tsr_views_token_destroy(x->views, edge);
 }
 
@@ -272,6 +276,7 @@ void tsr_exploration_give(tsr_exploration_t *x, tsr_edge_t *edge)
 	tsr_actor_t *actor = tsr_actor(x);
 	if (tsr_views_give(x->views, actor->thread, edge) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), edge, NULL);
 	tsr_actor_epoch(actor);
 }
 
@@ -279,12 +284,14 @@ void tsr_exploration_take(tsr_exploration_t *x, const tsr_edge_t *edge)
 {
 	if (tsr_views_take(x->views, tsr_actor(x)->thread, edge) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	tsr_links_edge(x, TSR_STEP_TAKE, tsr_explorer_self(x->explorer), edge, NULL);
 }
 
 void tsr_exploration_join(tsr_exploration_t *x, tsr_edge_t *into, const tsr_edge_t *from)
 {
 	if (tsr_views_token_join(x->views, into, from) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	tsr_links_edge(x, TSR_STEP_JOIN, -1, into, from);
 }
 
 /* ------------------------------------------------------------------ waits of the host */
@@ -365,6 +372,7 @@ void tsr_exploration_settle(tsr_exploration_t *x)
 	if (tsr_shadow_settle(x->shadow) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	tsr_buffering_settle(x);
+	tsr_links_settle(x);
 	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)
 		tsr_actor_epoch(&x->actors[task]);
 }

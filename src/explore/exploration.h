@@ -86,9 +86,12 @@ void tsr_exploration_settle(tsr_exploration_t *exploration);
 tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base, unsigned char *values,
 				      size_t bytes);
 
-/** `bytes` of a rank's heap have been allocated, and nobody has written them; or were given back. */
+/**
+ * `bytes` of a rank's heap have been allocated, and nobody has written them; or were given back, by all ranks: what is freed on one
+ * is freed on the others, who are about to say the same.
+ */
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);
-void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
+void tsr_exploration_freed(tsr_exploration_t *exploration, size_t offset);
 
 /* ------------------------------------------------------------------ blocks */
 

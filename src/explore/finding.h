@@ -32,8 +32,9 @@ typedef enum tsr_finding_class {
 	TSR_FINDING_OUTSTANDING_PUTS, /* 0: the put that is not complete at the end of its kernel */
 	TSR_FINDING_MISUSE,           /* 0: the call; `message` says what it did wrong */
 	TSR_FINDING_PROGRAM_FAILURE,  /* no access; `message` says how the program ended */
-	TSR_FINDING_LOAD_BUFFERING,   /* 0, 1: load and later store of one thread; 2, 3: of the other */
-	TSR_FINDING_CLASSES           /* how many there are */
+	TSR_FINDING_LOAD_BUFFERING, /* 0, 1: load and later store of one thread; 2, 3: of the next, which loads what it stores; and
+				       so on */
+	TSR_FINDING_CLASSES         /* how many there are */
 } tsr_finding_class_t;
 
 /** A warning is told apart from findings, and does not fail the check. */
@@ -92,12 +93,13 @@ typedef struct tsr_finding_edge {
 	const char *why; /* null: the node's state says it */
 } tsr_finding_edge_t;
 
-enum { TSR_FINDING_ACCESSES = 4 };
+enum { TSR_FINDING_ACCESSES = 8 };
 
 /**
- * A finding. The link of a race: what the earlier access's thread signalled after it (2) and what of it the later access's thread
- * read before (3), where some value did go from one to the other without ordering them. From their orders and scopes the
- * command says which of them is too weak; without a link it says that nothing stands between the two.
+ * A finding. The link of a race: what was signalled after the earlier access (2), by its thread or by one that comes after it, and
+ * who read that before the later access (3), where some value did go from one to the other without ordering them. From their orders
+ * and scopes, or from whose they are in their blocks, the command says what is too weak; without a link it says that nothing stands
+ * between the two. Where 3 alone is not known, what was signalled would do, and nobody has read it.
  */
 typedef struct tsr_finding {
 	tsr_finding_class_t class;

@@ -19,6 +19,10 @@ enum {
 	BEFORE_NARROW = 1 << 10,
 	ADD_BEFORE = 1 << 11,   /* the second is an update */
 	OTHER_MEMORY = 1 << 12, /* the first touches another rank's memory */
+	SIGNALLED = 1 << 13,    /* there is a write that would do, which nobody has read */
+	SIGNAL_APART = 1 << 14, /* the link's write is another worker's than the earlier access, of one block */
+	WAIT_APART = 1 << 15,   /* the link's read is another worker's than the later access, of one block */
+	CIRCLE = 1 << 16,       /* of more threads than two */
 };
 
 #define BIT(class_) (1u << TSR_FINDING_##class_)
@@ -28,8 +32,8 @@ enum {
 /*
  * The first rule that fits is taken: of one of the classes, with all facts of `has`. Words in braces are filled
  * in: now, before, signal, wait: call and place of the four accesses; with -who: whose it is; with -is: order and scope; with
- * -needs: the order and scope that would do. scope: the narrowest that includes both threads. memory: what the first access
- * touches.
+ * -needs: the order and scope that would do, with its article. scope: the narrowest that includes both threads. memory: what the
+ * first access touches.
  */
 typedef struct advice_rule {
 	unsigned classes, has;
@@ -41,10 +45,18 @@ static const advice_rule_t rules[] = {
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK,
 	 "{wait} ({wait-is}) reads what {signal} ({signal-is}) wrote, but neither orders what is around it",
 	 "make {signal} {signal-needs}, and {wait} {wait-needs}"},
-	{EDGES, LINKED | SIGNAL_WEAK, "{wait} reads what {signal} wrote, but {signal-is} does not release {before} to {now-who}",
+	{EDGES, LINKED | SIGNAL_WEAK, "{wait} reads what {signal} wrote, but {signal-is} does not release {before} to {wait-who}",
 	 "make {signal} {signal-needs}"},
 	{EDGES, LINKED | WAIT_WEAK, "{wait} reads what {signal} wrote, but {wait-is} does not acquire {before} of {before-who}",
 	 "make {wait} {wait-needs}"},
+	{EDGES, LINKED | SIGNAL_APART,
+	 "{wait} reads what {signal} of worker {signal-worker} wrote, which does not come after {before} of worker {before-worker}",
+	 "let the workers meet (tsr_sync of the block) between {before} and {signal}"},
+	{EDGES, LINKED | WAIT_APART,
+	 "{wait} of worker {wait-worker} comes after {before}, but {now} of worker {now-worker} does not come after {wait}",
+	 "let the workers meet (tsr_sync of the block) between {wait} and {now}"},
+	{EDGES, PAIR | SIGNALLED, "{signal} of {signal-who} comes after {before}, but nothing waits for it before {now}",
+	 "wait for what {signal} gives before {now}: tsr_wait, or an acquire at {scope} scope"},
 
 	/* A scope that does not reach. */
 	{BIT(SCOPE_RACE), PAIR | NOW_NARROW | BEFORE_NARROW,
@@ -131,6 +143,11 @@ static const advice_rule_t rules[] = {
 	 "tsr_flush of the peer after {now}, or a signal behind it, before the kernel ends"},
 
 	/* What only a weaker machine shows. */
+	{BIT(LOAD_BUFFERING), LINKED | CIRCLE,
+	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it: each load may read "
+	 "what "
+	 "the store above it, and the first what the last, writes later",
+	 "make all these stores releases and all these loads acquires at {scope} scope; one of each may stay as it is"},
 	{BIT(LOAD_BUFFERING), LINKED,
 	 "nothing keeps {now} before {before}, nor {signal} before {wait}: each load may read what the other thread's store writes "
 	 "later",
@@ -154,13 +171,21 @@ static bool acquires(const tsr_finding_access_t *access)
 	return access->order == TSR_VIEWS_ACQUIRE || access->order == TSR_VIEWS_ACQ_REL || access->order == TSR_VIEWS_SEQ_CST;
 }
 
+/** Whether they are two workers of one block. */
+static bool are_apart(const tsr_finding_who_t *a, const tsr_finding_who_t *b)
+{
+	return a->worker != b->worker && a->kernel != NULL && tsr_finding_scope_between(a, b) <= TSR_VIEWS_BLOCK;
+}
+
 static unsigned facts_of_link(const tsr_finding_t *f)
 {
 	const tsr_finding_access_t *signal = &f->access[2], *wait = &f->access[3];
 	if (!known(f, 2) || !known(f, 3))
-		return 0;
+		return known(f, 2) ? SIGNALLED : 0;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
-	return LINKED | (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |
+	return LINKED | (known(f, 4) ? CIRCLE : 0) | (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
+	       (are_apart(&wait->who, &f->access[0].who) ? WAIT_APART : 0) |
+	       (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |
 	       (!acquires(wait) || wait->scope < scope ? WAIT_WEAK : 0);
 }
 
@@ -228,9 +253,11 @@ static void append_needs(advice_text_t *to, const tsr_finding_t *f, int index)
 	const tsr_finding_access_t *access = &f->access[index];
 	const bool signal = index == 2;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&f->access[2].who, &f->access[3].who);
-	const char *order = signal ? (acquires(access) ? "acq_rel" : "release") : releases(access) ? "acq_rel" : "acquire";
+	const char *order = signal             ? (acquires(access) ? "an acq_rel" : "a release")
+			    : releases(access) ? "an acq_rel"
+					       : "an acquire";
 	if (access->order == TSR_VIEWS_SEQ_CST)
-		order = "seq_cst";
+		order = "a seq_cst";
 	append(to, "%s at %s scope", order, tsr_finding_scope_name(scope > access->scope ? scope : access->scope));
 }
 
@@ -267,20 +294,31 @@ static void append_about(advice_text_t *to, const tsr_finding_t *f, int index, c
 		append(to, "%s", access->call);
 }
 
+/** The narrowest that includes the threads of both accesses, or of all of a circle. */
+static tsr_views_scope_t scope_of_all(const tsr_finding_t *f)
+{
+	const bool circle = f->class == TSR_FINDING_LOAD_BUFFERING;
+	tsr_views_scope_t scope = TSR_VIEWS_THREAD;
+	for (int i = 1; i < (circle ? f->accesses : 2); i++) {
+		const tsr_views_scope_t between = tsr_finding_scope_between(&f->access[0].who, &f->access[i].who);
+		scope = between > scope ? between : scope;
+	}
+	return scope;
+}
+
 static void append_word(advice_text_t *to, const tsr_finding_t *f, const char *word)
 {
-	static const char *const roles[TSR_FINDING_ACCESSES] = {"now", "before", "signal", "wait"};
+	static const char *const roles[] = {"now", "before", "signal", "wait", "third"};
 	char memory[256];
-	const int other = f->class == TSR_FINDING_LOAD_BUFFERING ? 2 : 1; /* the first access of the other thread */
 	if (strcmp(word, "scope") == 0) {
-		append(to, "%s", tsr_finding_scope_name(tsr_finding_scope_between(&f->access[0].who, &f->access[other].who)));
+		append(to, "%s", tsr_finding_scope_name(scope_of_all(f)));
 	} else if (strcmp(word, "memory") == 0) {
 		tsr_finding_memory_text(&f->access[0], memory, sizeof memory);
 		append(to, "%s", *memory != '\0' ? memory : "what it touches");
 	} else if (strcmp(word, "wait-value") == 0) {
 		append_value(to, &f->access[0]);
 	}
-	for (int i = 0; i < TSR_FINDING_ACCESSES; i++) {
+	for (int i = 0; i < (int)(sizeof roles / sizeof *roles); i++) {
 		const size_t length = strlen(roles[i]);
 		if (strncmp(word, roles[i], length) != 0 || strcmp(word, "wait-value") == 0)
 			continue;

@@ -32,7 +32,7 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_MISUSE] = {"a call that the API does not allow", {"call", "and"}},
 	[TSR_FINDING_PROGRAM_FAILURE] = {"the program fails under this schedule", {"at", "and"}},
 	[TSR_FINDING_LOAD_BUFFERING] = {"the result may depend on loads not being overtaken by later stores (load buffering)",
-					{"load", "then store", "load", "then store"}},
+					{"load", "then store", "load", "then store", "load", "then store", "load", "then store"}},
 };
 
 enum { LABEL = 11, FIELD = LABEL + 4 }; /* columns */

@@ -69,7 +69,8 @@ typedef struct tsr_operation {
 	tsr_finding_kind_t kind;
 	tsr_views_order_t order;
 	tsr_views_scope_t scope;
-	int area; /* what it touched last; -1: nothing */
+	tsr_epoch_t epoch; /* of its thread */
+	int area;          /* what it touched last; -1: nothing */
 	size_t offset, bytes;
 } tsr_operation_t;
 
@@ -98,17 +99,43 @@ typedef struct tsr_load_store {
 	tsr_reach_t reach; /* of the load, the store, and the fences between */
 	size_t clock;      /* in tsr_buffering_t: the thread's at the store */
 	int clock_count;
-	int next; /* of the same bucket; -1: none */
+	int next, next_loading; /* of the same buckets; -1: none */
 } tsr_load_store_t;
 
-enum { TSR_PAIR_BUCKETS = 256 };
+enum { TSR_PAIR_BUCKETS = 256, TSR_MOST_CIRCLE = TSR_FINDING_ACCESSES / 2 };
 typedef struct tsr_buffering {
 	tsr_load_store_t *pairs;
 	int pair_count, pair_room;
-	int bucket[TSR_PAIR_BUCKETS]; /* 1 + its first pair; 0: empty */
+	int bucket[TSR_PAIR_BUCKETS];  /* by both objects: 1 + its first pair; 0: empty */
+	int loading[TSR_PAIR_BUCKETS]; /* by the one that is loaded */
+	bool weak;                     /* there is one that does not synchronise with all others */
 	tsr_epoch_t *clocks;
 	size_t clock_count, clock_room;
 } tsr_buffering_t;
+
+/** What hands on what was done before it: links.c. */
+typedef enum tsr_step_kind {
+	TSR_STEP_WRITE, /* ordered accesses */
+	TSR_STEP_READ,
+	TSR_STEP_GIVE, /* of edges that no access makes */
+	TSR_STEP_TAKE,
+	TSR_STEP_JOIN,
+	TSR_STEP_DROP
+} tsr_step_kind_t;
+
+typedef struct tsr_step {
+	tsr_step_kind_t kind;
+	int task;
+	uint32_t operation;             /* the access; of an edge the last one that anybody has begun */
+	uint32_t from;                  /* of a read: who wrote what it has read */
+	const tsr_edge_t *edge, *other; /* a join: of the other into the edge */
+} tsr_step_t;
+
+typedef struct tsr_links {
+	tsr_step_t *steps;
+	int count, room;
+	uint32_t latest; /* operation */
+} tsr_links_t;
 
 typedef struct tsr_actor {
 	int thread;            /* of the views */
@@ -157,6 +184,7 @@ struct tsr_exploration {
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
+	tsr_links_t links;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
 
@@ -181,6 +209,11 @@ bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area
 
 /** The piece that holds `offset`, or null. */
 tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
+
+/** The same for bytes that the caller may touch at `site`: in shared memory, or in one allocation. Else tells, and ends the
+ * schedule. */
+void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, size_t bytes, int *area_out,
+			   size_t *offset_out);
 
 /** The object that choices and digests know the word as. */
 static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
@@ -259,6 +292,16 @@ void tsr_guard_end(tsr_exploration_t *x);
 
 /** A fibre's body. Where it is caught, that is reported, and the schedule ends. */
 void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx);
+
+/** Notes an ordered access, which has read what `from` wrote (0: nobody); and what is done to an edge, by a task if it is by one.
+ */
+void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from);
+void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge, const tsr_edge_t *other);
+
+/** The link of a race between `before` and what its second task does now: 2 and 3 of the finding's accesses, where there is one. */
+void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
+void tsr_links_settle(tsr_exploration_t *x);
+void tsr_links_free(tsr_links_t *links);
 
 /* ------------------------------------------------------------------ schedules */
 

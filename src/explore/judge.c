@@ -36,13 +36,19 @@ static bool is_known(tsr_exploration_t *x, uint64_t key)
 	return false;
 }
 
-void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding)
+/** Whether it is to be sent: none is twice. */
+static bool is_new(tsr_exploration_t *x, tsr_finding_t *finding)
 {
 	uint64_t key = (uint64_t)finding->class;
 	for (int i = 0; i < finding->accesses && i < 2; i++)
 		key = key * UINT64_C(0x9e3779b97f4a7c15) + site_key(&finding->access[i]);
 	finding->severity = tsr_finding_class_severity(finding->class);
-	if (!is_known(x, key))
+	return !is_known(x, key);
+}
+
+void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding)
+{
+	if (is_new(x, finding))
 		tsr_report_finding(&x->report, finding);
 }
 
@@ -80,7 +86,11 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 		tsr_operation_tell(x, operation, area, found->unwritten_offset, found->unwritten_bytes, &finding.access[0]);
 		tell_kind(&finding.access[0], false);
 	}
-	tsr_exploration_found(x, &finding);
+	if (!is_new(x, &finding))
+		return;
+	if (found->races)
+		tsr_links_tell(x, found->other, operation, &finding);
+	tsr_report_finding(&x->report, &finding);
 }
 
 void tsr_exploration_judge_end(tsr_exploration_t *x)

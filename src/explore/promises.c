@@ -90,8 +90,7 @@ void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	int area;
 	size_t offset;
 	uint64_t before;
-	if (!tsr_area_find(x, flag, sizeof before, &area, &offset))
-		return;
+	tsr_exploration_place(x, site, flag, sizeof before, &area, &offset);
 	memcpy(&before, x->areas[area].newest + offset, sizeof before);
 	const uint64_t object = tsr_area_object(&x->areas[area], offset);
 	tsr_last_signal_t *last = &x->signals[object % TSR_SIGNALS];

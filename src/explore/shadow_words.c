@@ -368,6 +368,9 @@ tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_
 		return status;
 	if (event_out->races)
 		event_out->other_site = shadow_entry(shadow, event_out->other_site)->origin;
+	event_out->from_site = event_out->from_thread < 0 || event_out->from_site < shadow->first
+				       ? 0
+				       : shadow_entry(shadow, event_out->from_site)->origin;
 	if (event_out->wrote && shadow->values)
 		store_bytes(shadow->regions[word->region].memory + word->offset, tsr_views_newest(shadow->views, p.access.location),
 			    word->bytes);

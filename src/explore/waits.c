@@ -97,8 +97,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 	flag_await_t f = {.x = x, .wait = wait};
 	f.access = (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_ACQUIRE, .scope = wait->scope};
 	const size_t bytes = (size_t)wait->count * sizeof(uint64_t);
-	if (!tsr_area_find(x, wait->flags, bytes, &f.area, &f.offset))
-		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
+	tsr_exploration_place(x, site, wait->flags, bytes, &f.area, &f.offset);
 	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, TSR_VIEWS_ACQUIRE, wait->scope);
 	tsr_operation_touch(x, f.number, f.area, f.offset, bytes);
 	const int more_count = wait->count - 1;

@@ -172,7 +172,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	if (status != TSR_OK || !pointer)
 		return status;
 	if (world->host.exploration)
-		tsr_exploration_freed(world->host.exploration, world->rank, offset);
+		tsr_exploration_freed(world->host.exploration, offset);
 	return release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
 }
 

@@ -210,6 +210,7 @@ static void write_message(tsr_views_t *v, int thread, const tsr_views_access_t *
 		.value = value,
 		.thread = thread,
 		.scope = scope_of(access),
+		.site = access->site,
 		.plain = access->order == TSR_VIEWS_PLAIN,
 		.attached = access->kind == TSR_VIEWS_UPDATE,
 	};
@@ -257,7 +258,7 @@ static void act_fence(tsr_views_t *v, int thread, const tsr_views_access_t *acce
 
 tsr_status_t tsr_views_act(tsr_views_t *v, int thread, const tsr_views_access_t *access, int choice, tsr_views_event_t *event_out)
 {
-	tsr_views_event_t event = {.value = 0};
+	tsr_views_event_t event = {.from_thread = -1};
 	uint64_t value;
 	int at = 0;
 
@@ -273,6 +274,8 @@ tsr_status_t tsr_views_act(tsr_views_t *v, int thread, const tsr_views_access_t 
 			read.order = access->kind == TSR_VIEWS_UPDATE && !writes ? access->failure : access->order;
 			event.value = seen.value;
 			event.initial = is_initial(&seen);
+			event.from_thread = seen.thread;
+			event.from_site = seen.site;
 			if (read_message(v, thread, &seen, scope_of(access), read.order))
 				carried = tsr_heads_hold(seen.heads);
 			if (!writes)

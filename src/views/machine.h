@@ -39,7 +39,8 @@ typedef struct tsr_heads {
 typedef struct tsr_message {
 	uint64_t value;
 	tsr_heads_t *heads;
-	int thread; /* -1: the first value */
+	int thread;    /* -1: the first value */
+	uint32_t site; /* of who wrote it */
 	tsr_views_scope_t scope;
 	bool plain;
 	bool attached; /* of an update, which follows directly what it has read: nothing comes between */

@@ -75,8 +75,10 @@ enum { TSR_VIEWS_DATA_RACE = 1, TSR_VIEWS_SCOPE_RACE = 2 };
 
 /** What an access did. */
 typedef struct tsr_views_event {
-	uint64_t value; /* what a load or update read */
-	bool initial;   /* it read what was there at first: nobody has written it */
+	uint64_t value;  /* what a load or update read */
+	bool initial;    /* it read what was there at first: nobody has written it */
+	int from_thread; /* whose message it read; -1: what was there at first, or nothing */
+	uint32_t from_site;
 	bool wrote;
 	unsigned races;      /* with earlier accesses: a data race where one of the two is plain, else a scope race */
 	int other_thread;    /* of one of them, where there are any */

@@ -6,6 +6,7 @@ needs_forks schedules
 
 gas="$BUILD/examples/gemm_all_scatter"
 wrong="$BUILD/tests/planted/unsynchronised"
+stale_box="$BUILD/tests/planted/stale"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3; do
@@ -14,6 +15,11 @@ done
 for example in hello message_passing_load_store message_passing_put_signal; do
 	prints "$example" '^no finding$' tessera check --weak cache -n 3 --seeds 20 "$BUILD/examples/$example"
 done
+for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_counts split_put; do
+	prints "$program" '^no finding$' tessera check --weak cache -n 3 --seeds 60 "$BUILD/tests/mutants/$program"
+done
+prints "a launch after another sees what that one got" '^no finding$' \
+	tessera check --weak cache -n 2 --seeds 60 --resident-blocks 2 "$BUILD/tests/mutants/gemm_beside_put" 16 2
 prints "by priorities" '^no finding$' tessera check --weak cache -n 3 --seeds 20 --strategy pct "$gas" fused-sequential 48x48x32
 
 # failed KIND MODE: how many of 100 schedules end with a wrong copy.
@@ -28,6 +34,15 @@ verdict $? "without a release old data is seen, beside the race" "$stale of 100 
 right=$(failed none cache)
 [ "$right" -eq 0 ] && grep -q '^no finding$' "$TAP_FILES/out"
 verdict $? "and with it never" "$right of 100 schedules"
+right=$(failed fenced cache)
+[ "$right" -eq 0 ] && grep -q '^no finding$' "$TAP_FILES/out"
+verdict $? "nor where fences order it" "$right of 100 schedules"
+
+prints "a kernel sees what kernels of others did before its launch" '^no finding$' \
+	tessera check --weak cache -n 2 --seeds 100 "$stale_box" launches
+try tessera check --weak cache -n 2 --seeds 200 --json "$report" "$stale_box" peeks
+python3 -c 'import json,sys; r = json.load(open(sys.argv[1])); sys.exit(r["failed"] < 40 or {f["class"] for f in r["findings"]} != {"data-race", "reuse"})' "$report"
+verdict $? "who sees an old flag is not ordered by the new one" "exit code $code"
 
 # The same ten times of ten: findings, and in how many schedules the copy was wrong.
 same=0

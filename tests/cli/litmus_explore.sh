@@ -23,7 +23,7 @@ esac
 prints "the suite" "^agree $tests of $tests\$" tessera litmus $suite --on explore --verbose
 seen "all load buffering is warned of" '^load buffering: warned of in ([1-9][0-9]*) of \1 race-free tests that may show it' 1
 seen "and little else" 'and in [01] of [1-9][0-9]* that may not$' 1
-seen "a store that waits for its load's value, which is not seen, is warned of too" '^Warning load-buffering$' 4
+seen "a store that waits for its load's value, which is not seen, is warned of too" '^Warning load-buffering$' 6
 seen "the number of schedules" '^[1-9][0-9]+ schedules in all, of which [1-9][0-9]* were left as equal to another$' 1
 seen "and that of each test" '^Schedules [1-9][0-9]* \([0-9]+ of them left as equal to another\)$' "$tests"
 prints "the hand-shaped oracle" '^agree 477 of 477$' tessera litmus $oracle/core --on explore

@@ -35,6 +35,7 @@ class Mutant:
     line: int = 0
     iris: str = ""
     thread: str = ""
+    link: list = field(default_factory=list)  # sites as well: the signal, and who reads it, that a report has to name beside them
 
 
 def _read(name):
@@ -88,6 +89,7 @@ def _written(entry, kind, all_targets):
         0,
         entry.get("iris", ""),
         entry.get("thread", ""),
+        entry.get("link", []),
     )
 
 
@@ -152,8 +154,12 @@ def edited(mutant, more=()):
 
 def sites_of(mutant, texts):
     """[(file, first line, last line)] of the statements that a report may point at."""
+    return statements(mutant.sites, texts)
+
+
+def statements(sites, texts):
     found = []
-    for site in mutant.sites:
+    for site in sites:
         text = texts.get(site["file"]) or source_text(site["file"])
         if text.count(site["text"]) != 1:
             raise Refused(f"{site['file']} has {text.count(site['text'])} places, and not one, that read: {site['text']}")

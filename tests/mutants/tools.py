@@ -219,7 +219,7 @@ class Check:
             where = [tuple(site) for site in told_one["sites"]]
             if finding.get("class") in mutant.classes and (
                 points_right(where, mutant, target, sites) or not where and finding.get("class") in HOST_CLASSES
-            ):
+            ) and links_right(finding, mutant):
                 return Verdict(CAUGHT, told_one["class"], told)
         return Verdict(OTHERWISE, told[0]["class"], told)
 
@@ -275,6 +275,15 @@ def points_right(where, mutant, target, sites):
         return any(_is_file(file, name) and first <= line <= last for file, line in where for name, first, last in sites)
     inside = list(mutants.sources_of(target)) + target["kernels"]
     return any(_is_file(file, name) for file, _ in where for name in inside)
+
+
+def links_right(finding, mutant):
+    """Where a written mutant says which edge is missing, the report names it: what was signalled, and who has read that."""
+    wanted = mutants.statements(mutant.link, mutants.edited(mutant))
+    told = [(os.path.normpath(each.get("file", "")), each.get("line", 0)) for each in finding.get("access", [])[2:] if "call" in each]
+    return not wanted or len(told) == len(wanted) and all(
+        _is_file(file, name) and first <= line <= last for (file, line), (name, first, last) in zip(told, wanted)
+    )
 
 
 def _is_file(path, name):

@@ -7,6 +7,7 @@
  *     relaxed    a flag that is raised without a release
  *     none       none of these
  *     many       nor here: a wait for any of many flags, of which the last is raised
+ *     fenced     nor here: a flag that is raised and read relaxed, behind and before fences
  *
  * It fails where a copy is not what was sent, which only some schedules show, and only where memory shows old values.
  */
@@ -16,8 +17,8 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, MANY, KINDS };
-static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none", "many"};
+enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, MANY, FENCED, KINDS };
+static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none", "many", "fenced"};
 
 enum { ROUNDS = 2, BLOCKS = 4, FLAGS = 100 };
 
@@ -50,6 +51,18 @@ TSR_KERNEL(wait_for_last_block, box_args_t, a)
 		tsr_wait_local(block, &a->box->begun[last], (uint64_t)1, TSR_SCOPE_DEVICE);
 }
 
+/** Partners: the signal of send_rounds, or the fence before its relaxed store. */
+TSR_FN void wait_for_round(tsr_coop_t *block, const box_args_t *a, uint64_t round)
+{
+	if (a->kind != FENCED) {
+		tsr_wait(block, &a->box->ready, round, 0);
+		return;
+	}
+	while (tsr_atomic_load(block, &a->box->ready, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM) < round)
+		;
+	tsr_fence(TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+}
+
 /** Rank 0 sends a number every round through one buffer; rank 1 keeps a copy of each. */
 TSR_KERNEL(send_rounds, box_args_t, a)
 {
@@ -58,12 +71,15 @@ TSR_KERNEL(send_rounds, box_args_t, a)
 			if (round > 1 && a->kind != REUSE)
 				tsr_wait(block, &a->box->retired, round - 1, 1);
 			tsr_put(block, &a->box->number, &a->box->copies[round - 1], sizeof(uint64_t), 1);
-			if (a->kind == RELAXED)
+			if (a->kind ==
+			    FENCED) /* partner: the fence behind the reads of the flag. Litmus: MP.frel.facq.diffGPU-ss */
+				tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM);
+			if (a->kind == RELAXED || a->kind == FENCED)
 				tsr_atomic_store(block, &a->box->ready, round, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 			else
 				tsr_signal(block, &a->box->ready, round, TSR_SIGNAL_SET, 1);
 		} else if (tsr_rank(block) == 1) {
-			tsr_wait(block, &a->box->ready, round, 0);
+			wait_for_round(block, a, round);
 			tsr_get(block, &a->box->copies[round - 1], &a->box->number, sizeof(uint64_t), 1);
 			tsr_signal(block, &a->box->retired, round, TSR_SIGNAL_SET, 0);
 		}
@@ -101,7 +117,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS || tsr_world_size(world) < 2) {
-		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none|many, on at least 2 ranks\n");
+		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none|many|fenced, on at least 2 ranks\n");
 		return 2;
 	}
 	const box_t sent = {.copies = {7, 8}}, nothing = {.number = 0};
@@ -123,7 +139,7 @@ TSR_MAIN(world, argc, argv)
 				   1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_barrier(world));
-	if (tsr_world_rank(world) == 1 && (kind == RELAXED || kind == NONE))
+	if (tsr_world_rank(world) == 1 && (kind == RELAXED || kind == NONE || kind == FENCED))
 		TSR_TRY(check_copies(world, heap, &sent, &wrong));
 	TSR_TRY(tsr_stream_destroy(stream));
 	return tsr_heap_free(world, heap) == TSR_OK ? wrong : tsr_fail(world);

@@ -199,7 +199,7 @@ Test(findings, that_are_malformed_are_refused)
 	} bad[] = {
 		{"{}", "''"},
 		{"{\"class\":\"datarace\"}", "'datarace'"},
-		{"{\"class\":\"misuse\",\"access\":[{},{},{},{},{}]}", "5 accesses"},
+		{"{\"class\":\"misuse\",\"access\":[{},{},{},{},{},{},{},{},{}]}", "9 accesses"},
 		{"{\"class\":\"deadlock\",\"nodes\":[{}],\"edges\":[{\"from\":0,\"to\":1}]}", "edge"},
 		{"{\"class\":\"deadlock\",\"nodes\":[{}],\"edges\":[7]}", "edge"},
 	};
@@ -246,24 +246,64 @@ Test(findings, advise_which_side_of_a_link_is_too_weak)
 	const tsr_views_scope_t system = TSR_VIEWS_SYSTEM, device = TSR_VIEWS_DEVICE;
 	advised_t both = {
 		"both relaxed", linked(relaxed, system, relaxed, system), "neither orders",
-		"make tsr_atomic_store at kernel.c:30 release at system scope, and tsr_atomic_load at kernel.c:38 acquire at "
+		"make tsr_atomic_store at kernel.c:30 a release at system scope, and tsr_atomic_load at kernel.c:38 an acquire at "
 		"system scope"};
 	advised_t signal = {"relaxed signal", linked(relaxed, system, acquire, system), "does not release tsr_put at kernel.c:28",
-			    "make tsr_atomic_store at kernel.c:30 release at system scope"};
+			    "make tsr_atomic_store at kernel.c:30 a release at system scope"};
 	advised_t wait = {"relaxed wait", linked(release, system, relaxed, system), "does not acquire tsr_put at kernel.c:28",
-			  "make tsr_atomic_load at kernel.c:38 acquire at system scope"};
+			  "make tsr_atomic_load at kernel.c:38 an acquire at system scope"};
 	advised_t narrow = {"narrow signal", linked(release, device, acquire, system), "release at device scope does not release",
 			    "release at system scope"};
 	advised_t update = {"an acquiring update signals", linked(acquire, system, acquire, system), "acquire at system scope",
-			    "acq_rel at system scope"};
+			    "an acq_rel at system scope"};
 	advised_t same = {"one device", linked(relaxed, device, acquire, device), "", "release at device scope"};
 	for (int i = 0; i < TSR_FINDING_ACCESSES; i++)
 		same.finding.access[i].who.rank = 0;
 	advised_t reuse = {"a weak RETIRED", linked(relaxed, system, acquire, system), "does not release", "release at system"};
 	reuse.finding.class = TSR_FINDING_REUSE;
-	const advised_t *all[] = {&both, &signal, &wait, &narrow, &update, &same, &reuse};
+	advised_t apart = {"a signal by another worker", linked(release, system, acquire, system),
+			   "tsr_atomic_store at kernel.c:30 of worker 1 wrote, which does not come after tsr_put at kernel.c:28 of "
+			   "worker 0",
+			   "between tsr_put at kernel.c:28 and tsr_atomic_store at kernel.c:30"};
+	apart.finding.access[2].who.worker = 1;
+	advised_t alone = {"a wait by another worker", linked(release, system, acquire, system),
+			   "but tsr_get at kernel.c:40 of worker 0 does not come after tsr_atomic_load at kernel.c:38",
+			   "between tsr_atomic_load at kernel.c:38 and tsr_get at kernel.c:40"};
+	alone.finding.access[3].who.worker = 1;
+	advised_t unread = {"a signal that nobody reads", linked(release, system, acquire, system),
+			    "tsr_atomic_store at kernel.c:30 of rank 0, kernel send (f32), launch 2, block 3, worker 0 comes after",
+			    "wait for what tsr_atomic_store at kernel.c:30 gives before tsr_get at kernel.c:40"};
+	unread.finding.access[3] = TSR_FINDING_NOWHERE;
+	const advised_t *all[] = {&both, &signal, &wait, &narrow, &update, &same, &reuse, &apart, &alone, &unread};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		assert_advice(all[i]);
+}
+
+/** Threads 0 to `count` - 1 on ranks of their own, or blocks of one, each of which loads and then stores. */
+static tsr_finding_t circle(int count, bool one_rank)
+{
+	tsr_finding_t f = {.class = TSR_FINDING_LOAD_BUFFERING, .accesses = 2 * count};
+	for (int i = 0; i < 2 * count; i++) {
+		const tsr_finding_who_t who = worker_of(one_rank ? 0 : i / 2, i / 2, 0);
+		f.access[i] = i % 2 ? access_at("tsr_atomic_store", 31 + i / 2, TSR_FINDING_WRITE, who)
+				    : access_at("tsr_atomic_load", 21 + i / 2, TSR_FINDING_READ, who);
+		f.access[i] = ordered(f.access[i], TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	}
+	return f;
+}
+
+Test(findings, advise_what_opens_a_circle_of_loads_and_stores)
+{
+	advised_t two = {"two", circle(2, false), "each load may read what the other thread's store writes later",
+			 "make tsr_atomic_store at kernel.c:31 a release and tsr_atomic_load at kernel.c:22 an acquire at system "
+			 "scope"};
+	advised_t three = {"three", circle(3, false), "nor tsr_atomic_load at kernel.c:23 before the store behind it",
+			   "make all these stores releases and all these loads acquires at system scope"};
+	advised_t four = {"four blocks", circle(4, true), "and the first what the last, writes later",
+			  "at device scope; one of each may stay as it is"};
+	assert_advice(&two);
+	assert_advice(&three);
+	assert_advice(&four);
 }
 
 Test(findings, advise_by_where_the_two_stand)

@@ -1,0 +1,70 @@
+#!/bin/sh
+# tessera check: what findings say, beside their class: memory that is not there, which edge is missing.
+. "$(dirname "$0")/tap"
+
+needs_forks schedules
+
+report="$TAP_FILES/report.json"
+astray="$BUILD/tests/planted/astray"
+
+# strays KIND CLASS CALL TEXT [OPTION...]: every schedule ends with that class, at that call, and nothing else; a line says the text.
+strays() {
+	kind=$1 class=$2 call=$3 text=$4
+	shift 4
+	try tessera check -n 2 --seeds 50 --json "$report" "$@" "$astray" "$kind"
+	[ "$code" -eq 1 ] && grep -qE -- "$text" "$TAP_FILES/out" && python3 - "$report" "$class" "$call" <<'CHECK'
+import json
+import sys
+found = json.load(open(sys.argv[1], encoding="utf-8"))["findings"]
+sys.exit([(each["class"], each["access"][0]["call"], each["schedules"]) for each in found] != [(sys.argv[2], sys.argv[3], 50)])
+CHECK
+	verdict $? "$kind is $class by $call $*" "exit code $code"
+}
+
+strays wait-freed use-after-free tsr_wait "'old flags'\+0 \(8 bytes\) of rank 1$"
+strays signal-freed use-after-free tsr_signal "'old flags'\+0 \(8 bytes\) of rank 1$"
+strays wait-slack out-of-bounds tsr_wait "'no allocation'\+24 \(8 bytes\) of rank 1$"
+strays signal-slack out-of-bounds tsr_signal "'no allocation'\+24 \(8 bytes\) of rank 1$"
+strays wait-any out-of-bounds tsr_wait_any "'flags'\+0 \(32 bytes\) of rank 1, which has 24 bytes$"
+strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
+strays signal-slack out-of-bounds tsr_signal '' --weak cache
+prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
+
+# links NAME SIGNAL WAIT CHANGE PROGRAM ARGUMENTS...: a race's report names who signals and who reads that, "call order scope" each,
+# and the advice matches. '' for the link: there is none.
+links() {
+	name=$1 signal=$2 wait=$3 change=$4
+	shift 4
+	try tessera check -n 2 --seeds 20 --json "$report" "$@"
+	[ "$code" -eq 1 ] && python3 - "$report" "$signal" "$wait" "$change" <<'CHECK'
+import json
+import re
+import sys
+signal, wait, change = sys.argv[2:]
+found = json.load(open(sys.argv[1], encoding="utf-8"))["findings"]
+races = [each for each in found if each["class"] in ("data-race", "reuse")]
+told = [[" ".join((access["call"], access["order"], access["scope"])) for access in each["access"][2:] if access] for each in races]
+wanted = [text for text in (signal, wait) if text]
+sys.exit(not races or any(each != wanted for each in told) or not any(re.search(change, each["change"]) for each in races))
+CHECK
+	verdict $? "$name" "exit code $code; not the link $signal, $wait"
+}
+
+scopes="$BUILD/tests/planted/scopes"
+links "a relaxed store that a wait reads" "tsr_atomic_store relaxed system" "tsr_wait acquire system" \
+	"make tsr_atomic_store at [a-z/_.]+:[0-9]+ a release at system scope" \
+	"$BUILD/tests/planted/missing_release" planted
+links "a release that is too narrow" "tsr_atomic_store release device" "tsr_atomic_load acquire system" \
+	"make tsr_atomic_store at [a-z/_.]+:[0-9]+ a release at system scope" "$scopes" device_system 2
+links "an acquire that is too narrow" "tsr_atomic_store release system" "tsr_atomic_load acquire device" \
+	"make tsr_atomic_load at [a-z/_.]+:[0-9]+ an acquire at system scope" "$scopes" system_device 2
+links "a fence that is too narrow" "tsr_atomic_store relaxed system" "tsr_atomic_load acquire system" \
+	"a release at system scope" "$scopes" fence_narrow 2
+links "of three hands the second" "tsr_signal_local release block" "tsr_wait_local acquire block" \
+	"a release at device scope, and tsr_wait_local" "$scopes" relay_block 2
+links "a sequence that is cut: who cut it" "tsr_atomic_store relaxed system" "tsr_wait acquire system" \
+	"a release at system scope" "$scopes" cut 2
+links "a signal that nobody reads" "tsr_signal release system" '' \
+	"wait for what tsr_signal at [a-z/_.]+:[0-9]+ gives before tsr_put at [a-z/_.]+:[0-9]+" \
+	"$BUILD/tests/planted/unsynchronised" reuse
+finish
