@@ -42,6 +42,7 @@ static const char help_text[] =
 	"  -h, --help            this text\n\n"
 	"columns:\n"
 	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind another run\n"
+	"                   and with a rest of eight times as long before the next\n"
 	"  written, read    bytes written into, and read back from, the ranks' own heaps in one run, operands apart; all ranks\n"
 	"  to peers         bytes stored into other ranks' heaps in one run; all ranks\n"
 	"  early            whether ranks first stored to a peer before their last product had ended\n"

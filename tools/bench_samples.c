@@ -1,5 +1,6 @@
 /* Samples: taken on all ranks together, each as long as its slowest rank's. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "tools/bench.h"
 
@@ -17,6 +18,19 @@ tsr_status_t bench_slowest(tsr_world_t *world, uint64_t *ns)
 		if (all[r] > *ns)
 			*ns = all[r];
 	return status;
+}
+
+/**
+ * Between samples, so that no row of a table finds devices hotter than another: a GPU at its power limit slows down within some ten
+ * milliseconds, by a tenth and more.
+ */
+static void rest(uint64_t worked_ns)
+{
+	enum { TIMES = 8 };
+	const uint64_t most_ns = 100000000;
+	const uint64_t ns = worked_ns < most_ns / TIMES ? worked_ns * TIMES : most_ns;
+	const struct timespec time = {.tv_nsec = (long)ns};
+	(void)nanosleep(&time, NULL);
 }
 
 tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
@@ -41,6 +55,8 @@ tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, 
 		/* The times are the same on every rank, and so is what is decided by them. */
 		if (sampling->limit_ns && times.count >= FAIR_CHANCE && fastest > sampling->limit_ns)
 			break;
+		if (times.count < sampling->iterations)
+			rest(ns);
 	}
 	if (status != TSR_OK) {
 		free(times.ns);

@@ -1,7 +1,7 @@
 /*
  * The main loop on Hopper. Of worker 0's three warpgroups two multiply, each its half of the tile's rows, and run the epilogue; of
- * the third a warp runs order and gate and loads operands ahead, into the next tile's while an epilogue runs, and the others store
- * what the epilogue has laid down. Registers go from the third to those who multiply. ParallelKittens, section 3; PTX ISA 8.0,
+ * the third a warp runs order and gate and loads operands ahead, into the next tile's while an epilogue runs, and the others send
+ * to peers what epilogues have stored. Registers go from the third to those who multiply. ParallelKittens, section 3; PTX ISA 8.0,
  * sections 9.7.9 and 9.7.15.
  *
  * Tiles that the tensor cores do not make, and operands that the copy engine cannot read, take the plain loop, on the same threads.
@@ -214,9 +214,9 @@ TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 {
 	if (coop->workers == 1) {
 		if (consumer)
-			tsr_cuda_registers_up<208>();
+			tsr_cuda_registers_up<216>();
 		else
-			tsr_cuda_registers_down<88>();
+			tsr_cuda_registers_down<72>();
 	} else if (coop->workers == 2) {
 		if (consumer)
 			tsr_cuda_registers_up<160>();
@@ -264,7 +264,7 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
-	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0, 0};
+	tsr_cuda_store_t none = {0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(me, none);
 }
 
@@ -277,7 +277,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
 	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(pipeline, memory, bytes);
 	tsr_cuda_operands_t operands = tsr_cuda_operands(coop, a, b);
-	tsr_gpu_scratch_t *staging = (tsr_gpu_scratch_t *)(memory + ring.stages * tsr_cuda_division<tile_t>::stage_bytes);
+	tsr_gpu_scratch_t *scratch = (tsr_gpu_scratch_t *)(memory + ring.stages * tsr_cuda_division<tile_t>::stage_bytes);
 	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
 	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places && tsr_cuda_is_mappable(a) &&
@@ -287,24 +287,23 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 
 	tsr_cuda_before_engine(); /* operands may have been written or waited for just now, and shared memory where stages come */
 	if (tsr_gpu_leads(coop))
-		tsr_cuda_pipeline_open(pipeline, pipelined, bytes >= (uint32_t)tsr_cuda_division<tile_t>::staging_bytes);
+		tsr_cuda_pipeline_open(pipeline, pipelined);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
-		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], staging);
+		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], scratch);
 		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, pipelined, tasks, ctx);
 		tsr_cuda_join_registers(coop, true);
 	} else {
 		tsr_cuda_split_registers(coop, false);
 		tsr_coop_t me = tsr_cuda_loader(coop, pipeline->told[1]);
 		if (me.thread >= TSR_CUDA_LOADER_THREADS)
-			tsr_cuda_storers<tile_t>(me.thread - TSR_CUDA_LOADER_THREADS, staging->bytes, operands.depth / 64,
-						 tsr_size(coop));
+			tsr_cuda_storers<tile_t>(me.thread - TSR_CUDA_LOADER_THREADS, operands.depth / 64, tsr_size(coop));
 		else if (pipelined)
 			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline->map, &operands, ring, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}
-	tsr_cuda_share(coop, staging, ctx);
+	tsr_cuda_share(coop, scratch, ctx);
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_pipeline_close(pipeline);
 }

@@ -8,19 +8,18 @@
 
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
-	TSR_CUDA_STORES_MOST = 9,  /* of a tile: here in two parts, and to seven peers */
+	TSR_CUDA_STORES_MOST = 8,  /* of a tile, to seven peers, and none */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
 	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
 };
 
-/** What storers are to do: rows of a tile to my or a peer's memory. */
+/** What storers are to do: send rows of a tile that stands in my own memory to a peer's. */
 typedef struct tsr_cuda_store {
-	char *to;         /* null: there is nothing more to do */
-	const char *from; /* where storers have stored the same rows before, as far apart; null: a part of them has been laid down */
-	int64_t pitch_bytes;
+	char *to; /* null: there is nothing more to do */
+	const char *from;
+	int64_t pitch_bytes; /* of both */
 	uint16_t rows, row_bytes;
-	uint32_t stamp : 31; /* of the tile */
-	uint32_t remote : 1; /* it goes over the link */
+	int32_t stamp; /* of the tile */
 } tsr_cuda_store_t;
 
 /** Static shared memory of a kernel with a main loop. */
@@ -34,8 +33,7 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint64_t told[2][2]; /* words of the consumers, of the loader */
 	uint32_t loaded;     /* chunks that the loader has asked for: by which storers pace themselves; no order */
 	uint32_t awaited;    /* stores that consumers wait for: those are made without a pause; no order */
-	uint32_t staged;     /* there is room for the staging memory; set before the block meets */
-	unsigned char unused[36];
+	unsigned char unused[88];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 
@@ -48,23 +46,9 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
 
-/**
- * How dynamic shared memory is divided for tiles of T: stages of A and B, 64 deep, then the staging memory through which a finished
- * tile leaves. The whole tile fits it where at least three stages do beside it: then stores run under the next tile's product.
- * Else it takes half of the columns at a time, and consumers wait between the halves: on an H200 a tenth of the time at K = 8192.
- */
+/** How dynamic shared memory is divided for tiles of T: scratch memory for the consumers, behind stages of A and B, 64 deep. */
 template <typename T> struct tsr_cuda_division {
-	enum {
-		a_bytes = (int)T::M * 128,
-		b_bytes = (int)T::N * 128,
-		stage_bytes = a_bytes + b_bytes,
-		most_bytes = 226 * 1024, /* 227 KiB, less what is static */
-		whole_bytes = (int)T::M * ((int)T::N * 2 + 16),
-		parts = (most_bytes - whole_bytes) / stage_bytes >= 3 ? 1 : 2,
-		part_cols = (int)T::N / parts,
-		pitch_bytes = part_cols * 2 + 16, /* 16 more than a row: eight rows begin in different banks */
-		staging_bytes = (int)T::M * pitch_bytes
-	};
+	enum { a_bytes = (int)T::M * 128, b_bytes = (int)T::N * 128, stage_bytes = a_bytes + b_bytes };
 };
 
 /** The ring of stages as the loader or a consumer walks it. */
@@ -101,7 +85,7 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const
 {
 	typedef tsr_cuda_division<T> division;
 	tsr_cuda_ring_t ring;
-	int room = bytes > (uint32_t)division::staging_bytes ? (int)(bytes - (uint32_t)division::staging_bytes) : 0;
+	int room = bytes > TSR_GPU_SCRATCH_BYTES ? (int)(bytes - TSR_GPU_SCRATCH_BYTES) : 0;
 	ring.stage = tsr_cuda_shared_address(memory);
 	ring.full = tsr_cuda_shared_address(pipeline->full);
 	ring.empty = tsr_cuda_shared_address(pipeline->empty);
@@ -115,7 +99,7 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const
  * One thread, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
  * leader at `posted`, each of the three storing warps at `ended`.
  */
-TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads, bool staged)
+TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads)
 {
 	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[i]), 1);
@@ -126,7 +110,6 @@ TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads, b
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_STORER_THREADS / 32);
 	}
 	pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
-	pipeline->staged = staged;
 	pipeline->awaited = 0;
 	tsr_cuda_mbarrier_publish();
 }

@@ -1,18 +1,17 @@
 /*
- * How a finished tile leaves: consumers lay it down in shared memory and post where it goes; three warps store it from there,
- * sixteen bytes a thread, while the consumers multiply the next. What goes to a peer and to my own memory too they read back from
- * my own, so that consumers need not wait for a link before they can lay the next tile down.
+ * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, and wait for
+ * nothing. What goes to a peer too they post: three warps read it back and send it while the consumers multiply the next tile.
  *
  * Not by the copy engine: it takes some fifty cycles for each row of a tile, before which loads wait; and product and remote stores
- * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: remote
- * stores of a tile are spread over the next tile's product.
+ * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
+ * sent of a tile is spread over the next tile's product.
  */
 #ifndef TESSERA_CUDA_STAGING_H
 #define TESSERA_CUDA_STAGING_H
 
 #include "cuda/dev/pipeline.h"
 
-/* ---- the consumers */
+/* ---- the consumers: posting what others send */
 
 /** Until the `number`-th store has been made; one thread. Partner: the arrival in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww.
  */
@@ -38,18 +37,6 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 	coop->unfenced = 1;
 }
 
-/** Until the staging memory can be overwritten. Stores are made in turn, so that the last which reads it tells. */
-TSR_DEV void tsr_cuda_take_staging(tsr_coop_t *coop)
-{
-	if (coop->staged <= coop->settled)
-		return;
-	/* A store that as many have been posted behind as there are places had ended before the last of these was. */
-	if (tsr_gpu_leads(coop) && coop->posted - coop->staged < TSR_CUDA_STORES_MOST)
-		tsr_cuda_await_store(coop->staged - 1);
-	tsr_gpu_meet(coop);
-	coop->staged = 0;
-}
-
 /** Posts a store, once its place is free. Partner of the arrival: the wait in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww. */
 TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_store_t store)
 {
@@ -63,6 +50,8 @@ TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_store_t store)
 	tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->posted[place]));
 }
 
+/* ---- the consumers: storing from registers */
+
 /** Two neighbours of a row, rounded to D; the first in the lower half. */
 template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 {
@@ -74,27 +63,57 @@ template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 	return pair;
 }
 
-TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
+/** One step of a transposition by four lanes: words `low` and `high` go to where lanes that differ by `bit` have the other. */
+TSR_DEV void tsr_cuda_swap_words(uint32_t *low, uint32_t *high, int lane, int bit)
 {
-	__asm__ volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+	const bool upper = (lane & bit) != 0;
+	uint32_t got = __shfl_xor_sync(0xffffffffu, upper ? *low : *high, bit);
+	*low = upper ? got : *low; /* by value: words stay in registers */
+	*high = upper ? *high : got;
 }
 
-/** Lays columns first .. first + part_cols - 1 down, once what stood there has been stored. */
-template <typename F> TSR_DEV void tsr_cuda_lay(tsr_coop_t *coop, const F *frag, int first)
+/** Four lanes have two columns each of four groups of eight; then each has all eight of one group. */
+TSR_DEV void tsr_cuda_gather_groups(uint32_t word[4], int lane)
 {
-	typedef tsr_cuda_division<typename F::tile_t> division;
-	uint32_t staging = tsr_cuda_shared_address(coop->scratch->bytes);
-	tsr_cuda_take_staging(coop);
-	TSR_GPU_UNROLL
-	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += 2) {
-		int row = tsr_gpu_row<F>(coop, i), col = tsr_gpu_col<F>(coop, i);
-		int first_col = i % tsr_port_layout<F>::band_elements / 4 * 8; /* without the thread's part, so a constant */
-		if (first_col < first || first_col >= first + division::part_cols)
-			continue;
-		tsr_cuda_shared_write(staging + (uint32_t)(row * division::pitch_bytes + (col - first) * 2),
-				      tsr_cuda_pair<typename F::dtype_t>(frag->v[i], frag->v[i + 1]));
+	tsr_cuda_swap_words(&word[0], &word[1], lane, 1);
+	tsr_cuda_swap_words(&word[2], &word[3], lane, 1);
+	tsr_cuda_swap_words(&word[0], &word[2], lane, 2);
+	tsr_cuda_swap_words(&word[1], &word[3], lane, 2);
+}
+
+/** Eight columns of a row, of which `cols` are inside. */
+TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
+{
+	if (cols >= 8) {
+		*(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
+		return;
 	}
-	tsr_gpu_meet(coop);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < 7; i++)
+		if (i < cols)
+			*(uint16_t *)(to + 2 * i) = (uint16_t)(word[i / 2] >> i % 2 * 16);
+}
+
+/** The tile to global memory whose rows begin at multiples of 16 bytes; `to` is where its first element goes. */
+template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
+{
+	typedef tsr_port_layout<F> layout;
+	enum { groups = 4, group_elements = 4, group_cols = 8 };
+	const int lane = coop->thread % 32;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += groups * group_elements)
+		TSR_GPU_UNROLL
+	for (int half = 0; half < 2; half++) { /* a thread has elements of two rows, eight apart */
+		int row = layout::row(coop, i + 2 * half), col = i % layout::band_elements / group_elements * group_cols + lane % 4 * 8;
+		uint32_t word[groups];
+		TSR_GPU_UNROLL
+		for (int g = 0; g < groups; g++)
+			word[g] = tsr_cuda_pair<typename F::dtype_t>(frag->v[i + g * group_elements + 2 * half],
+								     frag->v[i + g * group_elements + 2 * half + 1]);
+		tsr_cuda_gather_groups(word, lane);
+		if (row < rows)
+			tsr_cuda_write_group(to + (row * ld + col) * 2, word, cols - col);
+	}
 }
 
 /** How much of the tile lies inside the target's view, and where it begins in my own memory. */
@@ -113,61 +132,31 @@ template <typename F> TSR_DEV tsr_gpu_kept_t tsr_cuda_clip(const tsr_gpu_target_
 TSR_DEV bool tsr_cuda_is_kept(const tsr_gpu_kept_t &kept, const tsr_gpu_kept_t &clip)
 {
 	return kept.to && kept.to == clip.to && kept.stamp == clip.stamp && kept.ld == clip.ld && kept.rows == clip.rows &&
-	       kept.cols == clip.cols;
+	       kept.cols == clip.cols && clip.rows > 0 && clip.cols > 0;
 }
 
-/** The store of `cols` columns from `first` on. */
-TSR_DEV tsr_cuda_store_t tsr_cuda_store_of(const tsr_gpu_target_t &target, const tsr_gpu_kept_t &clip, int first, int cols)
-{
-	tsr_cuda_store_t store;
-	store.to = target.data + (target.at.row * target.ld + target.at.col + first) * 2;
-	store.from = 0;
-	store.pitch_bytes = target.ld * 2;
-	store.rows = (uint16_t)clip.rows;
-	store.row_bytes = (uint16_t)(2 * cols);
-	store.stamp = (uint32_t)clip.stamp & 0x7fffffffu;
-	store.remote = target.remote != 0;
-	return store;
-}
-
-/** Whether storers can store the tile: 16-bit elements as they are laid down, in global memory, at multiples of 16 bytes. */
-template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
-{
-	return tsr_cuda_pipeline()->staged && target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED &&
-	       target.at.row >= 0 && target.at.col >= 0 && tsr_gpu_packs<uint16_t>(target);
-}
-
-/** Lays the tile down, unless it still is, and posts the store of each part. */
-template <typename F>
-TSR_DEV void tsr_cuda_post_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, const tsr_gpu_kept_t &clip, const F *frag)
-{
-	typedef tsr_cuda_division<typename F::tile_t> division;
-	TSR_GPU_UNROLL
-	for (int first = 0; first < F::cols; first += division::part_cols) {
-		if (division::parts > 1 || coop->laid != frag->stamp)
-			tsr_cuda_lay(coop, frag, first);
-		if (clip.rows <= 0 || first >= clip.cols)
-			continue;
-		tsr_cuda_post(coop, tsr_cuda_store_of(target, clip, first,
-						      (int)tsr_gpu_least(clip.cols - first, division::part_cols)));
-		coop->staged = coop->posted;
-	}
-	coop->laid = division::parts > 1 ? 0 : frag->stamp;
-}
-
-/** Posts the tile's store: from my own memory where it is kept there and the store goes to a peer's. */
-template <typename F> TSR_DEV void tsr_cuda_post_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+/** Posts the store to a peer of a tile that is kept, or stores it here and now. */
+template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	const tsr_gpu_kept_t clip = tsr_cuda_clip(target, frag);
+	char *to = target.data + (target.at.row * target.ld + target.at.col) * 2;
 	if (target.remote && tsr_cuda_is_kept(coop->kept, clip)) {
-		tsr_cuda_store_t store = tsr_cuda_store_of(target, clip, 0, clip.cols);
-		store.from = clip.to;
+		tsr_cuda_store_t store = {to, clip.to, clip.ld * 2, (uint16_t)clip.rows, (uint16_t)(clip.cols * 2), clip.stamp};
 		tsr_cuda_post(coop, store);
 		return;
 	}
-	tsr_cuda_post_parts(coop, target, clip, frag);
-	if (!target.remote && clip.rows > 0 && clip.cols > 0)
+	tsr_port_settle(coop); /* it may be what is still being read */
+	tsr_cuda_write_rows(coop, to, target.ld, clip.rows, clip.cols, frag);
+	tsr_gpu_meet(coop);
+	if (!target.remote)
 		coop->kept = clip;
+}
+
+/** Whether consumers can store the tile so: 16-bit elements to global memory, rows at multiples of 16 bytes. */
+template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
+{
+	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED && target.at.row >= 0 &&
+	       target.at.col >= 0 && tsr_gpu_packs<uint16_t>(target);
 }
 
 /** Whether consumers can write the tile where it belongs themselves: 16-bit elements in shared memory, all of them, in pairs. */
@@ -176,6 +165,11 @@ template <typename F> TSR_DEV bool tsr_cuda_writes(const tsr_gpu_target_t &targe
 	return target.dtype == (int32_t)F::dtype_t::code && target.space == TSR_SPACE_SHARED && !target.mask &&
 	       target.at.row >= 0 && target.at.col >= 0 && target.at.row + F::rows <= target.rows &&
 	       target.at.col + F::cols <= target.cols && (target.at.col | target.ld) % 2 == 0 && (uintptr_t)target.data % 4 == 0;
+}
+
+TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
+{
+	__asm__ volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
 
 template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
@@ -195,7 +189,7 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const t
 		if (!tsr_gpu_by_port<F>(coop))
 			return false;
 		if (tsr_cuda_stores<F>(target)) {
-			tsr_cuda_post_tile(coop, target, frag);
+			tsr_cuda_store_tile(coop, target, frag);
 			return true;
 		}
 		if (tsr_cuda_writes<F>(target)) {
@@ -208,7 +202,7 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const t
 
 /* ---- the storers */
 
-/** How far a tile's remote stores have come, and how far they may: a share for each chunk that the loader has asked for since. */
+/** How far a tile's stores to peers have come, and how far they may: a share for each chunk that the loader has asked for since. */
 typedef struct tsr_cuda_pace {
 	int32_t stamp; /* of the tile */
 	uint32_t begin, share_bytes, sent_bytes;
@@ -227,60 +221,37 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** One part of a store: each storer copies units of 16 bytes in turn, then rows' last bytes; `thread` counts the storers. */
+/** Each storer units of 16 bytes in turn, then rows' last bytes; `thread` counts the storers. T: the tile. */
 template <typename T>
-TSR_DEV void tsr_cuda_store_part(int thread, tsr_cuda_store_t part, const char *from, int64_t from_pitch, tsr_cuda_pace_t *pace,
-				 uint32_t number)
+TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_store_t &store, tsr_cuda_pace_t *pace, uint32_t number)
 {
-	typedef tsr_gpu_unit<16>::type unit_t;
-	enum { at_once = 4, usual_units = tsr_cuda_division<T>::part_cols / 8 };
-	const int units = part.row_bytes / 16, all = part.rows * units;
+	enum { at_once = 4, usual_units = (int)T::N / 8 };
+	const int units = store.row_bytes / 16, all = store.rows * units;
 	TSR_GPU_NO_UNROLL
 	for (int u = thread; u < all; u += at_once * TSR_CUDA_STORER_THREADS) {
-		unit_t unit[at_once];
-		char *to[at_once];
-		if (part.remote)
-			tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_STORER_THREADS * 16);
+		uint4 unit[at_once];
+		int64_t at[at_once];
+		tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_STORER_THREADS * 16);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++) {
 			int v = u + j * TSR_CUDA_STORER_THREADS, row = units == usual_units ? v / usual_units : v / units;
-			to[j] = part.to + row * part.pitch_bytes + (v - row * units) * 16;
+			at[j] = row * store.pitch_bytes + (v - row * units) * 16;
 			if (v < all)
-				unit[j] = *(const unit_t *)(from + row * from_pitch + (v - row * units) * 16);
+				unit[j] = *(const uint4 *)(store.from + at[j]);
 		}
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++)
 			if (u + j * TSR_CUDA_STORER_THREADS < all)
-				*(unit_t *)to[j] = unit[j];
+				*(uint4 *)(store.to + at[j]) = unit[j];
 	}
-	for (int row = thread; units * 16 < part.row_bytes && row < part.rows; row += TSR_CUDA_STORER_THREADS)
-		for (int byte = units * 16; byte < part.row_bytes; byte += 2)
-			*(uint16_t *)(part.to + row * part.pitch_bytes + byte) = *(const uint16_t *)(from + row * from_pitch + byte);
-}
-
-/**
- * A store: of the part that has been laid down, or of a kept tile by the parts in which it was stored, so that each storer reads
- * of it what it has stored itself.
- */
-template <typename T>
-TSR_DEV void tsr_cuda_store_rows(int thread, const unsigned char *staging, tsr_cuda_store_t store, tsr_cuda_pace_t *pace,
-				 uint32_t number)
-{
-	enum { part_bytes = tsr_cuda_division<T>::part_cols * 2 };
-	TSR_GPU_NO_UNROLL
-	for (int first = 0; first < store.row_bytes; first += part_bytes) {
-		tsr_cuda_store_t part = store;
-		part.to += first;
-		part.row_bytes = (uint16_t)tsr_gpu_least(store.row_bytes - first, part_bytes);
-		if (store.from)
-			tsr_cuda_store_part<T>(thread, part, store.from + first, store.pitch_bytes, pace, number);
-		else
-			tsr_cuda_store_part<T>(thread, part, (const char *)staging, tsr_cuda_division<T>::pitch_bytes, pace, number);
-	}
+	for (int row = thread; units * 16 < store.row_bytes && row < store.rows; row += TSR_CUDA_STORER_THREADS)
+		for (int byte = units * 16; byte < store.row_bytes; byte += 2)
+			*(uint16_t *)(store.to + row * store.pitch_bytes + byte) =
+				*(const uint16_t *)(store.from + row * store.pitch_bytes + byte);
 }
 
 /** The storers' loop, until the consumers have nothing more. `chunks`: of a tile. */
-template <typename T> TSR_DEV void tsr_cuda_storers(int thread, const unsigned char *staging, int64_t chunks, int ranks)
+template <typename T> TSR_DEV void tsr_cuda_storers(int thread, int64_t chunks, int ranks)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_cuda_pace_t pace = {0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (ranks - 1) / (chunks > 0 ? chunks : 1)) + 1, 0};
@@ -292,12 +263,12 @@ template <typename T> TSR_DEV void tsr_cuda_storers(int thread, const unsigned c
 		const tsr_cuda_store_t store = pipeline->store[place];
 		if (!store.to)
 			return;
-		if (store.stamp != (uint32_t)pace.stamp) {
-			pace.stamp = (int32_t)store.stamp;
+		if (store.stamp != pace.stamp) {
+			pace.stamp = store.stamp;
 			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
-		tsr_cuda_store_rows<T>(thread, staging, store, &pace, number);
+		tsr_cuda_send_rows<T>(thread, store, &pace, number);
 		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_store. Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)

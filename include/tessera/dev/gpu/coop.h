@@ -21,8 +21,6 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.settled = 0;
 	block.unfenced = 0;
 	block.stamps = 0;
-	block.laid = 0;
-	block.staged = 0;
 	block.kept.to = 0;
 	block.file = "";
 	block.line = 0;

@@ -53,7 +53,7 @@ TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
 	typename tsr_frag_t::value_t *stage_a = tsr_gpu_scratch<typename tsr_frag_t::value_t>(coop),
 				     *stage_b = stage_a + tile_t::M * depth;
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, acc);
 	TSR_GPU_NO_UNROLL
 	for (int k0 = 0; k0 < tile_t::K; k0 += depth) {
@@ -110,7 +110,7 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
 	typename F::value_t *stage = tsr_gpu_scratch<typename F::value_t>(coop);
 	tsr_pos_t at_a, at_b;
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, acc);
 	at_a.row = at.row;
 	at_b.col = at.col;

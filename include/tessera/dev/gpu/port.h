@@ -105,8 +105,6 @@ typedef struct tsr_coop {
 	uint32_t settled;    /* of these, the ones that are known to have ended */
 	int unfenced;        /* some ended after what the program may have put a release fence behind */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
-	int laid;            /* stamp of the fragment that the scratch memory still holds as such a store laid it down; 0: none */
-	uint32_t staged;     /* such stores up to the last that reads the scratch memory */
 	tsr_gpu_kept_t kept; /* what a store to a peer can be copied from */
 	const char *file;    /* the call's place in the source */
 	int line;

@@ -54,7 +54,7 @@ TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, 
 	typedef typename tsr_frag_t::value_t value_t;
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	int length = cols < tsr_frag_t::cols ? (int)cols : (int)tsr_frag_t::cols;
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, rows);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
@@ -79,7 +79,7 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 {
 	static_assert((int)tsr_rows_t::band == (int)tsr_rows_t::rows, "a column of the tile does not fit the scratch memory");
 	const typename tsr_rows_t::value_t *scratch = tsr_gpu_scratch<typename tsr_rows_t::value_t>(coop);
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	tsr_gpu_frag_lay(coop, rows, 0);
 	tsr_gpu_meet(coop);

@@ -112,19 +112,12 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 
 #include TSR_PORT_STAGING
 
-/** Before an operation that takes the scratch memory: nothing that was laid down there is still to be read. */
-TSR_DEV void tsr_gpu_take_scratch(tsr_coop_t *coop)
-{
-	tsr_port_settle(coop);
-	coop->laid = 0;
-}
-
 template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
 	if (tsr_port_store_frag(coop, target, frag))
 		return;
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
@@ -140,7 +133,7 @@ template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_
 template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
-	tsr_gpu_take_scratch(coop);
+	tsr_port_settle(coop);
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_NO_UNROLL
