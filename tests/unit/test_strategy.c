@@ -333,7 +333,8 @@ Test(strategy, a_search_leaves_out_what_is_the_same_and_nothing_else)
 		free(slept.outcome);
 	}
 	cr_expect(sleep_runs < all_runs / 3, "%d runs of %d", sleep_runs, all_runs);
-	printf("# %d runs without sleep sets, %d with, %d of them pruned, %d traces\n", all_runs, sleep_runs, pruned, traces);
+	printf("# %d runs of every order, %d of those that can differ, %d of them pruned, %d traces\n", all_runs, sleep_runs,
+	       pruned, traces);
 }
 
 Test(strategy, interleavings_are_counted_right)
