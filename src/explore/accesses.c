@@ -177,6 +177,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	const tsr_epoch_t epoch = tsr_views_epoch(x->views, tsr_actor(x)->thread);
 	tsr_views_event_t event;
 	need(x, x->weak->act(x, &ordered, choice, &event));
+	x->inserted = x->inserted || (event.wrote && choice > 0);
 	const tsr_shadow_found_t found = {.races = event.races,
 					  .other = event.other_site,
 					  .other_thread = event.other_thread,

@@ -1,111 +1,211 @@
-/* A run of an exhaustive search, and the script of the run after it. */
+/* A run of an exhaustive search, and where the run after it begins. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/error.h"
+#include "src/explore/reversals.h"
 #include "src/explore/strategy_state.h"
 
-/* A choice as it was made, and the alternative that the search takes there next; 0: none is left. */
+/* Of an alternative of a choice of task. */
+enum {
+	WANTED = 1,   /* it is to be explored */
+	EXPLORED = 2, /* it has been, with all that follows */
+	ASLEEP = 4    /* it need not be: it sleeps since an earlier choice */
+};
+enum { KEPT_BITS = 2, KEPT_MASK = WANTED | EXPLORED, KEPT_IN_WORD = 32 / KEPT_BITS };
+
+typedef struct tsr_alternative {
+	int task;
+	uint8_t is;
+} tsr_alternative_t;
+
+/* A choice as it was made. */
 typedef struct tsr_made {
-	uint32_t taken, next;
+	uint32_t taken, n;
+	size_t first; /* alternative, where they differ */
+	bool differ;  /* they are tasks, of which not all need be explored; else what comes after `taken` is left */
+	bool fixed;   /* nothing is left, as the bounds want it */
 } tsr_made_t;
 
 typedef struct tsr_search {
 	tsr_strategy_t base;
 	tsr_exhaustive_t bounds;
-	tsr_script_t script;
-	size_t at;
+	tsr_frontier_t from;
+	size_t at;           /* word of `from` */
+	int first_new;       /* the first event that no run before has had in this place */
 	tsr_taskset_t sleep; /* tasks whose next step has been explored here, with all that follows */
-	tsr_made_t *made;    /* of each choice */
+	tsr_reversals_t run;
+	tsr_made_t *made; /* of each choice */
 	size_t made_count, made_room;
+	tsr_alternative_t *alternative; /* of all choices of task, by choice */
+	size_t alternatives, alternative_room;
 	int preemptions;
-	bool pruned;
+	bool sleeps, reduces, pruned;
+	bool diverged; /* the run did not come where the frontier is */
 } tsr_search_t;
 
-static void note(tsr_search_t *s, int n, int taken, int next)
+/* ------------------------------------------------------------------ choices as they are made */
+
+/** Makes room for one more choice, of `n` alternatives. */
+static bool make_room(tsr_search_t *s, size_t n)
 {
-	if (n < 2)
-		return;
 	if (s->made_count == s->made_room) {
 		const size_t room = s->made_room ? 2 * s->made_room : 256;
 		tsr_made_t *more = realloc(s->made, room * sizeof *more);
-		if (!more) {
-			s->base.exhausted = true;
-			return;
-		}
+		if (!more)
+			return false;
 		s->made = more;
 		s->made_room = room;
 	}
-	if (s->bounds.depth && s->base.choices >= s->bounds.depth)
-		next = 0;
-	s->made[s->made_count++] = (tsr_made_t){(uint32_t)taken, (uint32_t)next};
+	if (s->alternatives + n > s->alternative_room) {
+		const size_t room = 2 * s->alternative_room + n;
+		tsr_alternative_t *more = realloc(s->alternative, room * sizeof *more);
+		if (!more)
+			return false;
+		s->alternative = more;
+		s->alternative_room = room;
+	}
+	return true;
 }
 
-/** Whether the script, and not the search, decides this choice; then which alternative it is. */
-static bool scripted(tsr_search_t *s, int n, int *alternative_out)
+static size_t kept_words(uint32_t n)
 {
-	const tsr_script_t *script = &s->script;
-	if (n < 2 || !script->count || s->base.choices > script->deviation[script->count - 1].index)
-		return false;
-	const uint32_t alternative = tsr_script_at(script, &s->at, s->base.choices);
-	*alternative_out = (int)alternative;
-	return alternative < (uint32_t)n;
+	return (n + KEPT_IN_WORD - 1) / KEPT_IN_WORD;
 }
 
-/* ------------------------------------------------------------------ sleep sets */
-
-/** The first alternative from `from` on that does not sleep; n: none. */
-static int awake(const tsr_search_t *s, const tsr_runnable_t *runnable, int n, int from)
+/** What the frontier says of the choice that comes, or null behind it. A program that does not do the same again has failed. */
+static const uint32_t *kept(tsr_search_t *s, uint32_t n, bool differ)
 {
-	while (from < n && tsr_taskset_has(&s->sleep, tsr_runnable_task(runnable, from)))
-		from++;
-	return from;
+	const size_t words = 2 + (differ ? kept_words(n) : 0);
+	if (s->at == s->from.count)
+		return NULL;
+	if (s->at + words > s->from.count || s->from.word[s->at + 1] != n || s->from.word[s->at] >= n) {
+		s->diverged = true;
+		s->at = s->from.count;
+		return NULL;
+	}
+	const uint32_t *word = &s->from.word[s->at];
+	s->at += words;
+	if (s->at == s->from.count)
+		s->first_new = s->run.events;
+	return word;
 }
+
+/** A choice of which, if not `fixed`, all alternatives are explored one after the other. */
+static int choose_in_turn(tsr_search_t *s, int n, bool fixed)
+{
+	if (n < 2)
+		return 0;
+	const uint32_t *word = kept(s, (uint32_t)n, false);
+	if (!make_room(s, 0)) {
+		s->base.exhausted = true;
+		return 0;
+	}
+	tsr_made_t *made = &s->made[s->made_count++];
+	*made = (tsr_made_t){.taken = word ? word[0] : 0, .n = (uint32_t)n, .fixed = fixed};
+	return (int)made->taken;
+}
+
+/* ------------------------------------------------------------------ choices of task, with sleep sets */
 
 /** An alternative whose step touches nothing: it swaps with all others, so that no other order of it need be explored. */
 static int local(const tsr_runnable_t *runnable, int n)
 {
-	for (int k = 0; k < n; k++)
-		if (runnable->pending(runnable->context, tsr_runnable_task(runnable, k))->kind == TSR_PENDING_LOCAL)
+	for (int k = 0; k < n; k++) {
+		const tsr_pending_kind_t kind = runnable->pending(runnable->context, tsr_runnable_task(runnable, k))->kind;
+		if (kind == TSR_PENDING_LOCAL || kind == TSR_PENDING_MEET)
 			return k;
+	}
 	return n;
 }
 
-/** What was explored before `taken` sleeps from now on; what the step of `taken` depends on wakes up. */
-static void fall_asleep(tsr_search_t *s, const tsr_runnable_t *runnable, int taken, bool alone)
+/** The step of `goes` wakes what depends on it. */
+static void wake(tsr_search_t *s, const tsr_runnable_t *runnable, int goes)
 {
-	const int goes = tsr_runnable_task(runnable, taken);
 	const tsr_pending_t *step = runnable->pending(runnable->context, goes);
 
-	for (int k = 0; k < taken && !alone; k++) {
-		const int task = tsr_runnable_task(runnable, k);
-		if (!tsr_taskset_reserve(&s->sleep, task + 1)) {
-			s->base.exhausted = true;
-			return;
-		}
-		tsr_taskset_add(&s->sleep, task);
-	}
 	tsr_taskset_remove(&s->sleep, goes);
 	for (int task = tsr_taskset_after(&s->sleep, -1); task >= 0; task = tsr_taskset_after(&s->sleep, task))
 		if (!tsr_pending_independent(step, runnable->pending(runnable->context, task)))
 			tsr_taskset_remove(&s->sleep, task);
 }
 
-static int choose_sleeping(tsr_search_t *s, int n, const tsr_runnable_t *runnable)
+/** Notes the alternatives, and what is known of them. The first that does not sleep, or n. */
+static uint32_t note_alternatives(tsr_search_t *s, const tsr_runnable_t *runnable, tsr_made_t *made, const uint32_t *word)
 {
-	int taken = local(runnable, n), next = 0;
-	const bool alone = taken < n;
+	uint32_t awake = made->n;
 
-	if (!alone) {
-		if (!scripted(s, n, &taken))
-			taken = awake(s, runnable, n, 0);
-		if (taken == n) {
-			s->pruned = true;
-			return -1;
-		}
-		next = awake(s, runnable, n, taken + 1) % n;
+	for (uint32_t k = 0; k < made->n; k++) {
+		tsr_alternative_t *a = &s->alternative[s->alternatives++];
+		a->task = tsr_runnable_task(runnable, (int)k);
+		a->is = word ? word[2 + k / KEPT_IN_WORD] >> k % KEPT_IN_WORD * KEPT_BITS & KEPT_MASK : 0;
+		if (tsr_taskset_has(&s->sleep, a->task))
+			a->is |= ASLEEP;
+		else if (awake == made->n)
+			awake = k;
+		if (!s->reduces)
+			a->is |= WANTED;
 	}
-	fall_asleep(s, runnable, taken, alone);
-	note(s, n, taken, next);
+	return awake;
+}
+
+/** What was explored here before sleeps from now on. */
+static bool fall_asleep(tsr_search_t *s, const tsr_made_t *made)
+{
+	for (uint32_t k = 0; k < made->n; k++) {
+		const tsr_alternative_t *a = &s->alternative[made->first + k];
+		if (!(a->is & EXPLORED))
+			continue;
+		if (!tsr_taskset_reserve(&s->sleep, a->task + 1))
+			return false;
+		tsr_taskset_add(&s->sleep, a->task);
+	}
+	return true;
+}
+
+/** Which of several; -1: all sleep. */
+static int choose_awake(tsr_search_t *s, int n, const tsr_runnable_t *runnable)
+{
+	const uint32_t *word = kept(s, (uint32_t)n, true);
+	if (!make_room(s, (size_t)n)) {
+		s->base.exhausted = true;
+		return -1;
+	}
+	tsr_made_t *made = &s->made[s->made_count++];
+	*made = (tsr_made_t){.n = (uint32_t)n, .first = s->alternatives, .differ = true};
+	const uint32_t awake = note_alternatives(s, runnable, made, word);
+	made->taken = word ? word[0] : awake;
+	if (made->taken == made->n)
+		return -1;
+	s->alternative[made->first + made->taken].is |= WANTED;
+	if (!fall_asleep(s, made)) {
+		s->base.exhausted = true;
+		return -1;
+	}
+	return (int)made->taken;
+}
+
+static int choose_task(tsr_search_t *s, int n, const tsr_runnable_t *runnable)
+{
+	int taken = local(runnable, n), node = TSR_NO_NODE;
+
+	if (s->reduces && !tsr_reversals_look(&s->run, runnable->tasks))
+		s->base.exhausted = true;
+	if (taken < n)
+		choose_in_turn(s, n, true);
+	else if (n > 1) {
+		taken = choose_awake(s, n, runnable);
+		node = (int)s->made_count - 1;
+	} else {
+		taken = tsr_taskset_has(&s->sleep, tsr_runnable_task(runnable, 0)) ? -1 : 0;
+	}
+	s->pruned = taken < 0;
+	if (taken < 0)
+		return taken;
+	const int goes = tsr_runnable_task(runnable, taken);
+	wake(s, runnable, goes);
+	if (s->reduces && !tsr_reversals_step(&s->run, runnable, goes, node))
+		s->base.exhausted = true;
 	return taken;
 }
 
@@ -115,19 +215,15 @@ static int choose_exhaustively(tsr_strategy_t *strategy, tsr_choice_t kind, int 
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	const bool bounded = s->bounds.preemptions >= 0;
-	int taken = 0, next;
+	bool fixed = s->bounds.depth && s->base.choices >= s->bounds.depth;
 
-	if (kind == TSR_CHOICE_TASK && s->bounds.sleep && !bounded)
-		return choose_sleeping(s, n, runnable);
-	if (!scripted(s, n, &taken))
-		taken = 0;
-	next = (taken + 1) % n;
-	if (kind == TSR_CHOICE_TASK && runnable->current >= 0) {
-		if (bounded && s->preemptions >= s->bounds.preemptions)
-			next = 0;
-		s->preemptions += taken > 0;
-	}
-	note(s, n, taken, next);
+	if (kind == TSR_CHOICE_TASK && s->sleeps)
+		return choose_task(s, n, runnable);
+	if (kind != TSR_CHOICE_TASK || runnable->current < 0)
+		return choose_in_turn(s, n, fixed);
+	fixed = fixed || (bounded && s->preemptions >= s->bounds.preemptions);
+	const int taken = choose_in_turn(s, n, fixed);
+	s->preemptions += taken > 0;
 	return taken;
 }
 
@@ -135,11 +231,13 @@ static void destroy_search(tsr_strategy_t *strategy)
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	tsr_taskset_free(&s->sleep);
-	free(s->script.deviation);
+	tsr_reversals_free(&s->run);
+	free(s->from.word);
 	free(s->made);
+	free(s->alternative);
 }
 
-tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_script_t *script, tsr_strategy_t **strategy_out)
+tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_frontier_t *from, tsr_strategy_t **strategy_out)
 {
 	tsr_search_t *s = tsr_strategy_allocate(sizeof *s);
 	if (!s)
@@ -148,11 +246,15 @@ tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_s
 	s->base.destroy = destroy_search;
 	s->base.watches = true;
 	s->bounds = *bounds;
-	const tsr_status_t status = tsr_script_copy(script, &s->script);
-	if (status) {
+	s->sleeps = bounds->reduction != TSR_REDUCE_NOTHING && bounds->preemptions < 0 && bounds->depth == 0;
+	s->reduces = s->sleeps && bounds->reduction == TSR_REDUCE_REVERSALS;
+	s->from = (tsr_frontier_t){calloc(from->count + 1, sizeof *from->word), from->count};
+	if (!s->from.word) {
 		tsr_strategy_destroy(&s->base);
-		return status;
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words", from->count);
 	}
+	if (from->count)
+		memcpy(s->from.word, from->word, from->count * sizeof *from->word);
 	*strategy_out = &s->base;
 	return TSR_OK;
 }
@@ -162,28 +264,89 @@ bool tsr_exhaustive_pruned(const tsr_strategy_t *strategy)
 	return ((const tsr_search_t *)strategy)->pruned;
 }
 
-tsr_status_t tsr_exhaustive_next(const tsr_strategy_t *strategy, tsr_script_t *script_out, bool *more_out)
-{
-	const tsr_search_t *s = (const tsr_search_t *)strategy;
-	size_t last = s->made_count, count = 0;
-	tsr_script_t next = {NULL, 0};
+/* ------------------------------------------------------------------ what is left */
 
-	if (strategy->exhausted)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: the search cannot go on");
-	while (last > 0 && s->made[last - 1].next == 0)
-		last--;
-	if (last > 0) {
-		for (size_t i = 0; i + 1 < last; i++)
-			count += s->made[i].taken != 0;
-		next.deviation = malloc((count + 1) * sizeof *next.deviation);
-		if (!next.deviation)
-			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a script of %zu deviations", count + 1);
-		for (size_t i = 0; i + 1 < last; i++)
-			if (s->made[i].taken)
-				next.deviation[next.count++] = (tsr_deviation_t){(uint32_t)i, s->made[i].taken};
-		next.deviation[next.count++] = (tsr_deviation_t){(uint32_t)(last - 1), s->made[last - 1].next};
+/** One of the tasks has to be tried at that choice: the first that can, unless another of them is tried anyway. */
+static void want_one(void *context, int node, const int *tasks, int count)
+{
+	tsr_search_t *s = context;
+	const tsr_made_t *made = &s->made[node];
+	tsr_alternative_t *wanted = NULL;
+
+	for (int i = 0; i < count; i++)
+		for (uint32_t k = 0; k < made->n; k++) {
+			tsr_alternative_t *a = &s->alternative[made->first + k];
+			if (a->task != tasks[i])
+				continue;
+			if (a->is)
+				return;
+			wanted = wanted ? wanted : a;
+		}
+	if (wanted)
+		wanted->is |= WANTED;
+}
+
+/** What the run says is to be explored beside what it was; all there is where it was not whole. */
+static bool want(tsr_search_t *s, bool whole)
+{
+	if (whole)
+		return !s->reduces || tsr_reversals_tell(&s->run, s->first_new, want_one, s);
+	for (size_t i = 0; i < s->alternatives; i++)
+		s->alternative[i].is |= WANTED;
+	return true;
+}
+
+/** The alternative that is explored at a choice after the one that was; n: none. */
+static uint32_t next_of(const tsr_search_t *s, const tsr_made_t *made)
+{
+	if (made->fixed)
+		return made->n;
+	if (!made->differ)
+		return made->taken + 1;
+	for (uint32_t k = 0; k < made->n; k++)
+		if (k != made->taken && s->alternative[made->first + k].is == WANTED)
+			return k;
+	return made->n;
+}
+
+/** Appends a choice; returns the words behind it. */
+static uint32_t *write_choice(const tsr_search_t *s, const tsr_made_t *made, uint32_t taken, uint32_t *word)
+{
+	*word++ = taken;
+	*word++ = made->n;
+	if (!made->differ)
+		return word;
+	for (uint32_t k = 0; k < made->n; k++) {
+		uint32_t is = s->alternative[made->first + k].is & KEPT_MASK;
+		if (taken != made->taken && k == made->taken)
+			is |= EXPLORED;
+		word[k / KEPT_IN_WORD] |= is << k % KEPT_IN_WORD * KEPT_BITS;
 	}
-	*script_out = next;
-	*more_out = last > 0;
+	return word + kept_words(made->n);
+}
+
+tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_frontier_t *next_out, bool *more_out)
+{
+	tsr_search_t *s = (tsr_search_t *)strategy;
+	tsr_frontier_t next = {NULL, 0};
+	size_t choices = s->made_count, words = 1;
+
+	if (s->diverged || s->at < s->from.count)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "a run did not do the same as the one before it: the search cannot go on");
+	if (strategy->exhausted || !want(s, whole))
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: the search cannot go on");
+	while (choices > 0 && next_of(s, &s->made[choices - 1]) == s->made[choices - 1].n)
+		choices--;
+	for (size_t i = 0; i < choices; i++)
+		words += 2 + (s->made[i].differ ? kept_words(s->made[i].n) : 0);
+	next.word = calloc(words, sizeof *next.word);
+	if (!next.word)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words", words);
+	uint32_t *word = next.word;
+	for (size_t i = 0; i < choices; i++)
+		word = write_choice(s, &s->made[i], i + 1 == choices ? next_of(s, &s->made[i]) : s->made[i].taken, word);
+	next.count = (size_t)(word - next.word);
+	*next_out = next;
+	*more_out = choices > 0;
 	return TSR_OK;
 }

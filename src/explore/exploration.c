@@ -236,6 +236,13 @@ tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t 
 	return status;
 }
 
+static void see_crowd(void *argument, const tsr_worker_who_t *block)
+{
+	tsr_exploration_t *x = argument;
+	(void)block;
+	x->crowded = true;
+}
+
 void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 {
 	tsr_actor_t *actor = tsr_actor(x);
@@ -245,6 +252,8 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	x->workers--;
+	if (x->unbegun[who->rank])
+		x->unbegun[who->rank](x->unbegun_ctx[who->rank], see_crowd, x);
 }
 
 int tsr_exploration_room(const tsr_exploration_t *x, int usual)

@@ -195,6 +195,9 @@ typedef struct tsr_await {
 	tsr_pending_t pending; /* what the task does once it goes on; its objects are those that `ready` looks at */
 	tsr_deadline_t deadline;
 	bool (*ready)(const void *context);
+	/* Whether it is ready by the last write of its objects, and would not be without that. May be null, and may say no though
+	   it is so: then a search tries what cannot be. */
+	bool (*forced)(const void *context);
 	void (*describe)(const void *context, char *sentence, size_t bytes);        /* "flag 'ready'[3] >= 2, last seen 1" */
 	void (*blockers)(const void *context, tsr_blocker_fn tell, void *argument); /* null, or tells none: nobody is known */
 	const void *context;

@@ -69,7 +69,9 @@ typedef struct tsr_live {
 	int waiters, waiter_room;
 
 	tsr_seen_t seen[TSR_SEEN];
-	int seen_next; /* to be forgotten */
+	int seen_next;      /* to be forgotten */
+	tsr_pending_t turn; /* of a spinner: what it is about to do, as whatever it looks at decides when */
+	uint64_t looked_at[TSR_SEEN];
 	uint32_t stamp;
 	uint64_t choices;
 } tsr_live_t;

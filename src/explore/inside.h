@@ -192,6 +192,8 @@ struct tsr_exploration {
 	void *rank_ctx;
 	int *codes;                    /* of the ranks */
 	int workers;                   /* that live */
+	bool crowded;                  /* a worker has ended while blocks waited for room: who ends first says who begins when */
+	bool inserted;                 /* a write has come before another one that was there */
 	bool touched;                  /* there have been accesses since the shadow was settled */
 	uint64_t heap_bytes;           /* the most that was allocated at one time, shared memory included */
 	struct tsr_handback *handback; /* in a schedule's process: what the server reads */

@@ -131,6 +131,11 @@ void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *ob
 
 	(void)e;
 	hash(item, (uint64_t)live->number << 3 | (uint64_t)live->last.kind, acted->message);
+	if (live->last.kind == TSR_PENDING_MEET) {
+		if (acted->wrote) /* who comes last does not wait, and nobody can tell */
+			add(object->reads, item);
+		return;
+	}
 	if (!acted->wrote) {
 		add(object->reads, item);
 		return;

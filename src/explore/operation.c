@@ -50,16 +50,19 @@ static bool spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t
 	return seen && ((seen->streak >= bound && seen->stamp == live->stamp) || seen->total >= 16 * bound);
 }
 
-/** A spinner is told of changes of whatever it looks at. */
+/** A spinner is told of changes of whatever it looks at: each may be what makes it go on, so that its turn depends on all. */
 static void put_back(tsr_explorer_t *e, tsr_live_t *live)
 {
-	uint64_t objects[TSR_SEEN];
 	int count = 0;
 
 	for (int i = 0; i < TSR_SEEN; i++)
 		if (live->seen[i].total)
-			objects[count++] = live->seen[i].object;
-	tsr_waiters_enter(e, live, objects, count);
+			live->looked_at[count++] = live->seen[i].object;
+	live->turn = *live->pending;
+	live->turn.more = live->looked_at;
+	live->turn.more_count = count;
+	live->pending = &live->turn;
+	tsr_waiters_enter(e, live, live->looked_at, count);
 	tsr_task_put(e, live->number, TSR_TASK_SPINS);
 }
 
@@ -105,7 +108,7 @@ void tsr_explorer_acted(tsr_explorer_t *e, const tsr_acted_t *acted)
 	if (acted->changed) {
 		e->idle = 0;
 		live->stamp++;
-	} else if (live->last.kind != TSR_PENDING_WRITE) {
+	} else if (live->last.kind == TSR_PENDING_READ || live->last.kind == TSR_PENDING_UPDATE) {
 		note_seen(live, acted->wrote ? UINT64_MAX : acted->message); /* it put back what it found: a lock that is taken */
 	}
 }

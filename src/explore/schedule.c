@@ -71,10 +71,17 @@ static const tsr_pending_t *pending_of(const void *context, int task)
 	return tsr_task_of(context, task)->live->pending;
 }
 
+/** A wait that may expire at any time could have gone on without any write. */
+static bool forced(const void *context, int task)
+{
+	const tsr_await_t *await = tsr_task_of(context, task)->live->await;
+	return await && await->forced && await->deadline != TSR_DEADLINE_ANY && await->forced(await->context);
+}
+
 static int choose(tsr_explorer_t *e, const tsr_taskset_t *tasks, int current)
 {
 	const tsr_runnable_t runnable = {
-		.tasks = tasks, .current = current, .grown = e->grown, .pending = pending_of, .context = e};
+		.tasks = tasks, .current = current, .grown = e->grown, .pending = pending_of, .forced = forced, .context = e};
 	const int chosen =
 		e->config.strategy ? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_TASK, tasks->count, &runnable) : 0;
 

@@ -14,9 +14,9 @@
 /** What a schedule's process hands back to the server: memory that both see. */
 struct tsr_handback {
 	uint64_t task_choices;
-	bool more; /* exhaustive: there is a next script */
+	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive; broken: the run did not say */
 	uint32_t count;
-	tsr_deviation_t deviation[1 << 16];
+	uint32_t frontier[1 << 20]; /* of the next run */
 };
 typedef struct tsr_handback tsr_handback_t;
 
@@ -24,8 +24,8 @@ typedef struct tsr_handback tsr_handback_t;
 typedef struct server {
 	tsr_exploration_t *x;
 	tsr_handback_t *handback;
-	tsr_script_t script; /* exhaustive: of the next schedule */
-	uint64_t steps;      /* pct: choices that the default schedule has */
+	tsr_frontier_t frontier; /* exhaustive: of the next schedule */
+	uint64_t steps;          /* pct: choices that the default schedule has */
 } server_t;
 
 /* ------------------------------------------------------------------ in the process of a schedule */
@@ -60,14 +60,17 @@ static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_str
 {
 	const tsr_check_options_t *options = &server->x->options;
 	/* Caches are common to all: steps on different objects do not swap unnoticed. */
-	const tsr_exhaustive_t bounds = {.sleep = options->weak != TSR_CHECK_WEAK_CACHE, .preemptions = options->preemptions};
+	const tsr_exhaustive_t bounds = {
+		.reduction = options->weak == TSR_CHECK_WEAK_CACHE ? TSR_REDUCE_NOTHING : TSR_REDUCE_REVERSALS,
+		.preemptions = options->preemptions,
+	};
 	if (options->script_fd >= 0)
 		return load_script(server->x, strategy_out);
 	switch (options->strategy) {
 	case TSR_CHECK_PCT:
 		return tsr_strategy_pct(seed, options->depth, server->steps, strategy_out);
 	case TSR_CHECK_EXHAUSTIVE:
-		return tsr_strategy_exhaustive(&bounds, &server->script, strategy_out);
+		return tsr_strategy_exhaustive(&bounds, &server->frontier, strategy_out);
 	default:
 		return tsr_strategy_random(seed, strategy_out);
 	}
@@ -100,22 +103,26 @@ static void become_schedule(server_t *server, uint64_t seed)
 	tsr_explorer_use(x->explorer, x->strategy);
 }
 
-/** Leaves the next script where the server finds it. */
-static void hand_back(tsr_exploration_t *x)
+/** Leaves where the search stands for the server. */
+static void hand_back(tsr_exploration_t *x, tsr_explorer_end_t end)
 {
-	tsr_script_t next = {NULL, 0};
+	const bool whole = end == TSR_EXPLORER_DONE || end == TSR_EXPLORER_PRUNED || end == TSR_EXPLORER_STUCK;
+	tsr_handback_t *handback = x->handback;
+	tsr_frontier_t next = {NULL, 0};
 	bool more = false;
-	x->handback->task_choices = tsr_strategy_choices(x->strategy);
+	handback->task_choices = tsr_strategy_choices(x->strategy);
 	if (x->options.strategy != TSR_CHECK_EXHAUSTIVE || x->options.script_fd >= 0)
 		return;
-	if (tsr_exhaustive_next(x->strategy, &next, &more) != TSR_OK)
+	if (tsr_exhaustive_next(x->strategy, whole && !x->crowded, &next, &more) != TSR_OK)
 		return;
-	const size_t room = sizeof x->handback->deviation / sizeof *x->handback->deviation;
-	x->handback->more = more && next.count <= room;
-	x->handback->count = (uint32_t)next.count;
-	if (x->handback->more && next.count > 0)
-		memcpy(x->handback->deviation, next.deviation, next.count * sizeof *next.deviation);
-	free(next.deviation);
+	handback->count = (uint32_t)next.count;
+	if (!more) {
+		handback->search = TSR_SEARCH_DONE;
+	} else if (next.count <= sizeof handback->frontier / sizeof *handback->frontier) {
+		memcpy(handback->frontier, next.word, next.count * sizeof *next.word);
+		handback->search = TSR_SEARCH_GOES_ON;
+	}
+	free(next.word);
 }
 
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
@@ -143,7 +150,7 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 		if (x->codes[r] != 0)
 			schedule.exit = x->codes[r];
 	tsr_explorer_digest(x->explorer, schedule.digest);
-	hand_back(x);
+	hand_back(x, end);
 	tsr_report_schedule(&x->report, &schedule);
 	free(deviations);
 }
@@ -171,7 +178,7 @@ static bool fork_schedule(server_t *server, uint64_t seed)
 {
 	tsr_exploration_t *x = server->x;
 	int status = 0;
-	server->handback->more = false;
+	server->handback->search = TSR_SEARCH_BROKEN;
 	tsr_report_begin(&x->report, seed);
 	const pid_t pid = fork();
 	if (pid == 0) {
@@ -210,17 +217,17 @@ static bool fork_default(server_t *server)
 	return false;
 }
 
-/** The next schedule of an exhaustive search; false where there is none. */
-static bool next_script(server_t *server)
+/** The next schedule of an exhaustive search; false where there is none, or the last one did not say. */
+static bool next_frontier(server_t *server)
 {
 	const tsr_handback_t *handback = server->handback;
-	if (!handback->more)
+	if (handback->search != TSR_SEARCH_GOES_ON)
 		return false;
-	free(server->script.deviation);
-	server->script = (tsr_script_t){calloc(handback->count + 1, sizeof *server->script.deviation), handback->count};
-	if (!server->script.deviation)
+	free(server->frontier.word);
+	server->frontier = (tsr_frontier_t){calloc(handback->count + 1, sizeof *server->frontier.word), handback->count};
+	if (!server->frontier.word)
 		return false;
-	memcpy(server->script.deviation, handback->deviation, handback->count * sizeof *handback->deviation);
+	memcpy(server->frontier.word, handback->frontier, handback->count * sizeof *handback->frontier);
 	return true;
 }
 
@@ -241,9 +248,9 @@ static bool serve_all(server_t *server)
 	for (uint64_t i = 0; more && (i < options->seeds || (exhaustive && options->seeds == 0)); i++) {
 		if (fork_schedule(server, options->first + i * options->stride))
 			return true;
-		more = !exhaustive || next_script(server);
+		more = !exhaustive || next_frontier(server);
 	}
-	tsr_report_end(&server->x->report, !exhaustive || !more);
+	tsr_report_end(&server->x->report, !exhaustive || server->handback->search == TSR_SEARCH_DONE);
 	return false;
 }
 
@@ -287,7 +294,7 @@ static void serve(tsr_exploration_t *x)
 		tsr_explorer_wake(x->explorer, door);
 		return;
 	}
-	free(server.script.deviation);
+	free(server.frontier.word);
 	munmap(server.handback, sizeof *server.handback);
 	x->phase = TSR_PHASE_SERVED;
 	tsr_explorer_stop(x->explorer);

@@ -14,7 +14,7 @@ static uint64_t object_of(const tsr_pending_t *p, int i)
 
 static bool touches(const tsr_pending_t *p)
 {
-	return p->kind != TSR_PENDING_LOCAL && p->kind != TSR_PENDING_FENCE;
+	return p->kind != TSR_PENDING_LOCAL && p->kind != TSR_PENDING_FENCE && p->kind != TSR_PENDING_MEET;
 }
 
 bool tsr_pending_independent(const tsr_pending_t *a, const tsr_pending_t *b)

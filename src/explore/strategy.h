@@ -7,7 +7,8 @@
  * its run, from 0. Deviation    a choice that was answered otherwise than by 0: (index, alternative). The deviations of a run are
  * its script, and replay it.
  *
- * Called by: one thread at a time for each strategy. Source: PCT (Burckhardt et al., ASPLOS'10), sleep sets (Godefroid, 1996).
+ * Called by: one thread at a time for each strategy. Source: PCT (Burckhardt et al., ASPLOS'10), sleep sets (Godefroid, 1996),
+ * source sets (reversals.h).
  */
 #ifndef TESSERA_EXPLORE_STRATEGY_H
 #define TESSERA_EXPLORE_STRATEGY_H
@@ -26,6 +27,7 @@ typedef enum tsr_pending_kind {
 	TSR_PENDING_READ,
 	TSR_PENDING_WRITE,
 	TSR_PENDING_UPDATE, /* a read and a write in one */
+	TSR_PENDING_MEET,   /* comes to a meeting, or leaves it when all have come: in which order they come nobody can tell */
 	TSR_PENDING_FENCE   /* touches no object */
 } tsr_pending_kind_t;
 
@@ -43,7 +45,7 @@ typedef struct tsr_source {
 typedef struct tsr_pending {
 	tsr_pending_kind_t kind;
 	bool seq_cst;
-	uint64_t object;      /* not of LOCAL and FENCE */
+	uint64_t object;      /* not of FENCE; of LOCAL, what it waits for */
 	const uint64_t *more; /* objects touched as well, in the same way */
 	int more_count;
 	tsr_source_t site;
@@ -71,6 +73,8 @@ typedef struct tsr_runnable {
 	int current;                /* the task that ran, which is one of them; -1: it cannot go on */
 	bool grown; /* others have become runnable since the last choice of a task: what was the best may not be any more */
 	const tsr_pending_t *(*pending)(const void *context, int task); /* what a task does next, one of these or another */
+	bool (*forced)(const void *context,
+		       int task); /* it waits, and could not go on but for the last write of what it waits for */
 	const void *context;
 } tsr_runnable_t;
 
@@ -127,34 +131,51 @@ tsr_status_t tsr_strategy_pct(uint64_t seed, int depth, uint64_t steps, tsr_stra
  * copied. Errors: TSR_ERR_ARGUMENT for a script that does not rise. TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_strategy_scripted(const tsr_script_t *script, tsr_strategy_t **strategy_out);
 
+/** What an exhaustive search leaves out, since it is the same as something else. */
+typedef enum tsr_reduction {
+	TSR_REDUCE_NOTHING, /* every order */
+	TSR_REDUCE_ASLEEP, /* sleep sets: of schedules that differ by the order of independent operations only one is run to its end
+			    */
+	TSR_REDUCE_REVERSALS /* and others are begun only where two operations that depend on each other can come in the other order
+			      */
+} tsr_reduction_t;
+
 /** The bounds of an exhaustive search. */
 typedef struct tsr_exhaustive {
-	bool sleep; /* sleep sets: of schedules that differ by the order of independent operations only one is run to its end. They
-		       assume that nothing is left out, so they are ignored where preemptions are bounded */
-	int preemptions; /* the most times that a run leaves a task that could have gone on; negative: any number */
-	uint64_t depth;  /* choices from this index on are the default; 0: no bound */
+	tsr_reduction_t reduction; /* assumes that nothing is left out, so that it is ignored where anything is bounded */
+	int preemptions;           /* the most times that a run leaves a task that could have gone on; negative: any number */
+	uint64_t depth;            /* choices from this index on are the default; 0: no bound */
 } tsr_exhaustive_t;
 
-/**
- * One run of a search that leaves nothing out: follows the script, then takes the first alternative always, and notes what else
- * there was. The whole search is
- *
- *     tsr_script_t script = {0};
- *     bool more = true;
- *     while (more) {
- *             run with tsr_strategy_exhaustive(&bounds, &script, ...);
- *             tsr_exhaustive_next(strategy, &script, &more);
- *     }
- *
- * and each script may be run in a process of its own, as the whole state of the search is in it. Errors: as tsr_strategy_scripted.
- */
-tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_script_t *script, tsr_strategy_t **strategy_out);
+/** Where a search stands between two of its runs: what the next one does, and what is left. All zero: at the beginning. */
+typedef struct tsr_frontier {
+	uint32_t *word;
+	size_t count;
+} tsr_frontier_t;
 
 /**
- * The script of the run after this one, depth first; `more_out` is false where there is none, and the search is done. The script's
- * deviations are allocated: free them. Errors: TSR_ERR_NO_MEMORY.
+ * One run of a search that leaves nothing out: does what the frontier says, then takes the first alternative always, and notes what
+ * else there was. The whole search is
+ *
+ *     tsr_frontier_t frontier = {0};
+ *     bool more = true;
+ *     while (more) {
+ *             run with tsr_strategy_exhaustive(&bounds, &frontier, ...);
+ *             tsr_exhaustive_next(strategy, whole, &frontier, &more);
+ *     }
+ *
+ * and each may be run in a process of its own, as the whole state of the search is in the frontier. Errors: TSR_ERR_NO_MEMORY.
  */
-tsr_status_t tsr_exhaustive_next(const tsr_strategy_t *strategy, tsr_script_t *script_out, bool *more_out);
+tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_frontier_t *from, tsr_strategy_t **strategy_out);
+
+/**
+ * Where the search stands after this run, depth first; `more_out` is false where there is no other run, and the search is done. The
+ * frontier's words are allocated: free them.
+ * @param whole  the run went on until nobody could, or was pruned; and what could go on when did not hang on which of several tasks
+ *               ended first. What would have come after a run that was cut short is not known, so all orders of it are explored.
+ * Errors: TSR_ERR_UNSUPPORTED where the run did not come to where its frontier was. TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_frontier_t *next_out, bool *more_out);
 
 /** True where a run was cut short because all tasks that could go on sleep: every continuation has been run already. */
 bool tsr_exhaustive_pruned(const tsr_strategy_t *strategy);

@@ -46,6 +46,16 @@ static bool flag_ready(const void *context)
 	return false;
 }
 
+/** One message alone satisfies it, the newest; and that is the last that was written, as none was put before another. */
+static bool flag_forced(const void *context)
+{
+	const flag_await_t *f = context;
+	int count = 0;
+	if (f->wait->count != 1 || f->x->inserted || f->x->options.weak != TSR_CHECK_WEAK_VIEW)
+		return false;
+	return satisfying(f, 0, 0, &count) == 0 && satisfying(f, 0, 1, &count) < 0;
+}
+
 static void flag_describe(const void *context, char *sentence, size_t bytes)
 {
 	const flag_await_t *f = context;
@@ -115,6 +125,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 			    .site = {site->call, site->file, site->line}},
 		.deadline = wait->deadline ? TSR_DEADLINE_ANY : TSR_DEADLINE_NONE,
 		.ready = flag_ready,
+		.forced = flag_forced,
 		.describe = flag_describe,
 		.blockers = flag_blockers,
 		.context = &f,
@@ -173,7 +184,7 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_b
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, self);
 	meeting->first_task = self - who->worker;
 	const uint64_t object = UINT64_C(1) << 62 | tsr_block_number(who);
-	const tsr_pending_t pending = {.kind = TSR_PENDING_UPDATE, .object = object, .site = {site->call, site->file, site->line}};
+	const tsr_pending_t pending = {.kind = TSR_PENDING_MEET, .object = object, .site = {site->call, site->file, site->line}};
 	tsr_explorer_point(x->explorer, &pending);
 	const meet_await_t m = {meeting, meeting->phase, count};
 	tsr_edge_t **edge = &meeting->edge[m.phase & 1]; /* who comes to the next phase has taken the last but one */
@@ -191,7 +202,7 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_b
 	tsr_explorer_acted(x->explorer, &(tsr_acted_t){.wrote = true, .changed = true});
 	const tsr_await_t await = {
 		.kind = TSR_AWAIT_MEETING,
-		.pending = {.kind = TSR_PENDING_READ, .object = object, .site = pending.site},
+		.pending = pending,
 		.ready = meet_ready,
 		.describe = meet_describe,
 		.blockers = meet_blockers,

@@ -182,8 +182,6 @@ class Check:
             best = _better(best, self.judged(mutant, target, self.report(target["instances"][name], program.path, []), sites))
             if best.state == CAUGHT:
                 return best
-        if best.state == MISSED and not best.why and is_open(mutant.id) and self.options.seconds:
-            return Verdict(MISSED, "not exhausted")
         if best.state == MISSED and not best.why and mutant.kind != "original" and self.options.exhaustive:
             return self.exhausted(mutant, target, program, sites)
         return best
@@ -234,12 +232,6 @@ class Check:
             if report.get("complete") is not True:
                 return Verdict(MISSED, "not exhausted")
         return Verdict(EQUIVALENT, "exhaustive")
-
-
-def is_open(name):
-    """Whether a mutant is one of those that no seed shows and whose schedules are too many: open.json says why it may be equivalent."""
-    with open(os.path.join(os.path.dirname(__file__), "open.json"), encoding="utf-8") as file:
-        return re.sub(r":\d+:", ":", name, count=1) in json.load(file)
 
 
 ORDER = (CAUGHT, OTHERWISE, EQUIVALENT, MISSED)

@@ -125,7 +125,7 @@ static int found(int kind, const toy_fn *bodies, int count, int seeds)
 /** Whether a whole search shows the bug, and in how many runs. */
 static int searched(tsr_exhaustive_t bounds, const toy_fn *bodies, int count, int *runs_out)
 {
-	tsr_script_t script = {0};
+	tsr_frontier_t frontier = {0};
 	bool more = true;
 	int times = 0;
 
@@ -134,12 +134,12 @@ static int searched(tsr_exhaustive_t bounds, const toy_fn *bodies, int count, in
 		tsr_strategy_t *strategy = NULL;
 
 		cr_assert(*runs_out < 100000);
-		cr_assert(tsr_strategy_exhaustive(&bounds, &script, &strategy) == TSR_OK);
+		cr_assert(tsr_strategy_exhaustive(&bounds, &frontier, &strategy) == TSR_OK);
 		const tsr_explorer_end_t end = toy_run(&toy, strategy, bodies, count);
 		cr_assert(end == (tsr_exhaustive_pruned(strategy) ? TSR_EXPLORER_PRUNED : TSR_EXPLORER_DONE));
 		times += toy.bug;
-		free(script.deviation);
-		cr_assert(tsr_exhaustive_next(strategy, &script, &more) == TSR_OK);
+		free(frontier.word);
+		cr_assert(tsr_exhaustive_next(strategy, true, &frontier, &more) == TSR_OK);
 		tsr_strategy_destroy(strategy);
 		toy_end(&toy);
 	}
@@ -163,7 +163,7 @@ Test(explorer, each_strategy_finds_a_lost_update)
 		const int times = found(kind, careless, 2, 200);
 		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind, times);
 	}
-	cr_expect(searched((tsr_exhaustive_t){.sleep = true, .preemptions = -1}, careless, 2, &runs) > 0);
+	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, careless, 2, &runs) > 0);
 	cr_expect_eq(searched((tsr_exhaustive_t){.preemptions = 0}, careless, 2, &runs), 0, "it takes a preemption");
 	cr_expect_eq(runs, 2, "who begins");
 	cr_expect(searched((tsr_exhaustive_t){.preemptions = 1}, careless, 2, &runs) > 0);
@@ -176,7 +176,7 @@ Test(explorer, each_strategy_finds_a_stale_read)
 		const int times = found(kind, passing, 2, 200);
 		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind, times);
 	}
-	cr_expect_eq(searched((tsr_exhaustive_t){.sleep = true, .preemptions = -1}, passing, 2, &runs), 1);
+	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, passing, 2, &runs), 1);
 	cr_expect_eq(runs, 2, "one order, and two messages");
 }
 
@@ -185,7 +185,7 @@ Test(explorer, each_strategy_finds_an_order_of_three)
 	int runs;
 	cr_expect(found(0, ordering, 3, 1000) > 0, "random");
 	cr_expect(found(1, ordering, 3, 1000) > 0, "by priorities");
-	cr_expect(searched((tsr_exhaustive_t){.sleep = true, .preemptions = -1}, ordering, 3, &runs) > 0);
+	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, ordering, 3, &runs) > 0);
 }
 
 static void add_twice(toy_t *toy, int self)
@@ -204,7 +204,7 @@ Test(explorer, who_is_woken_in_vain_is_no_alternative)
 {
 	static const toy_fn bodies[] = {wait_for_both, add_twice};
 	int runs;
-	searched((tsr_exhaustive_t){.sleep = true, .preemptions = -1}, bodies, 2, &runs);
+	searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, bodies, 2, &runs);
 	cr_expect_eq(runs, 1, "%d runs", runs);
 }
 
@@ -213,7 +213,7 @@ Test(explorer, what_is_right_is_never_blamed)
 	int runs;
 	for (int kind = 0; kind < 2; kind++)
 		cr_expect_eq(found(kind, buffering, 2, 200), 0, "strategy %d", kind);
-	cr_expect_eq(searched((tsr_exhaustive_t){.sleep = true, .preemptions = -1}, buffering, 2, &runs), 0);
+	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, buffering, 2, &runs), 0);
 	cr_expect_eq(runs, 1, "READY and RETIRED leave one order");
 }
 
