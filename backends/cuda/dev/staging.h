@@ -132,7 +132,7 @@ template <typename F> TSR_DEV tsr_gpu_kept_t tsr_cuda_clip(const tsr_gpu_target_
 TSR_DEV bool tsr_cuda_is_kept(const tsr_gpu_kept_t &kept, const tsr_gpu_kept_t &clip)
 {
 	return kept.to && kept.to == clip.to && kept.stamp == clip.stamp && kept.ld == clip.ld && kept.rows == clip.rows &&
-	       kept.cols == clip.cols && clip.rows > 0 && clip.cols > 0;
+	       kept.cols == clip.cols && clip.rows > 0 && clip.cols > 0 && clip.ld * 2 <= TSR_CUDA_PITCH_MOST;
 }
 
 /** Posts the store to a peer of a tile that is kept, or stores it here and now. */
@@ -227,15 +227,16 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_store_t &store, tsr_c
 {
 	enum { at_once = 4, usual_units = (int)T::N / 8 };
 	const int units = store.row_bytes / 16, all = store.rows * units;
+	const uint32_t pitch = (uint32_t)store.pitch_bytes;
 	TSR_GPU_NO_UNROLL
 	for (int u = thread; u < all; u += at_once * TSR_CUDA_STORER_THREADS) {
 		uint4 unit[at_once];
-		int64_t at[at_once];
+		uint32_t at[at_once]; /* registers are few: TSR_CUDA_PITCH_MOST */
 		tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_STORER_THREADS * 16);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++) {
 			int v = u + j * TSR_CUDA_STORER_THREADS, row = units == usual_units ? v / usual_units : v / units;
-			at[j] = row * store.pitch_bytes + (v - row * units) * 16;
+			at[j] = (uint32_t)row * pitch + (uint32_t)(v - row * units) * 16u;
 			if (v < all)
 				unit[j] = *(const uint4 *)(store.from + at[j]);
 		}
