@@ -40,7 +40,10 @@ bool bench_gas_options_read(int argc, char **argv, bench_gas_options_t *options_
 
 /* ---------------------------------------------------------------- bench_samples.c */
 
-/** How samples are taken, with a rest of eight times as long behind each. `limit_ns`: gives up after three, all slower than that; 0: never. */
+/**
+ * How samples are taken, with a rest of eight times as long behind each. `limit_ns`: gives up after three that are all slower than
+ * that, or one that is twice as slow; 0: never.
+ */
 typedef struct bench_sampling {
 	int iterations, warmup;
 	uint64_t limit_ns;

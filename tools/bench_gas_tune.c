@@ -1,6 +1,7 @@
 /*
  * --tune: which tile and split are fastest. First every tile that is built, with the split that the plan chooses; then, for the two
- * best tiles, other numbers of blocks, and of blocks that send. What is slower than the best is given up after three samples.
+ * best tiles, other numbers of blocks, and of blocks that send. What is slower than the best is given up after three samples, what
+ * is twice as slow after one.
  */
 #include <stdio.h>
 #include <stdlib.h>

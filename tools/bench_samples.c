@@ -33,6 +33,30 @@ static void rest(uint64_t worked_ns)
 	(void)nanosleep(&time, NULL);
 }
 
+/** Twice as slow as what would do: a candidate of which one run is enough. `fastest`: UINT64_MAX where none was made. */
+static bool is_hopeless(const bench_sampling_t *sampling, uint64_t fastest)
+{
+	return sampling->limit_ns && fastest != UINT64_MAX && fastest / 2 > sampling->limit_ns;
+}
+
+/** Runs that are not counted, unless the first shows that there is no hope: then it is all there is. */
+static tsr_status_t warm_up(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
+			    bench_times_t *times)
+{
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; status == TSR_OK && i < sampling->warmup; i++) {
+		uint64_t ns = 0;
+		status = sample(ctx, &ns);
+		if (status == TSR_OK && i == 0 && sampling->limit_ns)
+			status = bench_slowest(world, &ns);
+		if (status == TSR_OK && i == 0 && is_hopeless(sampling, ns)) {
+			times->ns[times->count++] = ns;
+			return TSR_OK;
+		}
+	}
+	return status;
+}
+
 tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
 			  bench_times_t *times_out)
 {
@@ -42,9 +66,10 @@ tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, 
 	if (!times.ns)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times", sampling->iterations);
 	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < sampling->warmup; i++)
-		status = sample(ctx, &ns);
-	while (status == TSR_OK && times.count < sampling->iterations) {
+	status = warm_up(world, sampling, sample, ctx, &times);
+	if (times.count > 0)
+		fastest = times.ns[0];
+	while (status == TSR_OK && times.count < sampling->iterations && !is_hopeless(sampling, fastest)) {
 		status = sample(ctx, &ns);
 		if (status == TSR_OK)
 			status = bench_slowest(world, &ns);
