@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/dev/threads.h"
 #include "cuda/device.h"
 #include "src/base/error.h"
 #include "src/base/options.h"
@@ -68,6 +69,7 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 	device->gpu.block_shared_bytes = (size_t)block_shared;
 	tsr_gpu_props_fill(&device->gpu);
 	props->ordinal = ordinal;
+	props->tile_depth = TSR_CUDA_TILE_DEPTH;
 	return TSR_OK;
 }
 

@@ -57,6 +57,8 @@ typedef struct tsr_device_props {
 	int resident_blocks; /* blocks that can be on the device at one time */
 	int workers_per_block; /* the most workers a block can be split into */
 	size_t shared_bytes;   /* shared memory a block can have */
+	int tile_depth;        /* K of the tiles of 16-bit elements that tsr_gemm multiplies on matrix units; 0: no K is better than
+				  another */
 } tsr_device_props_t;
 
 /** Any thread. Errors: TSR_ERR_ARGUMENT. */

@@ -37,7 +37,7 @@ typedef struct gas_config {
 	int64_t m, n, k;   /* of the whole product */
 	tsr_dtype_t dtype; /* of A, B and C: bf16, f16 or f32; sums are f32 */
 	gas_pattern_t pattern;
-	gas_tile_size_t tile; /* all 0: the largest that is built, fits the device, and of which a rank's part of C fills eight */
+	gas_tile_size_t tile; /* all 0: the cheapest by area, edges and rounds of blocks, of those that the device is fast at */
 	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
 	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: a sixth */
 } gas_config_t;

@@ -56,11 +56,22 @@ static double tile_cost(const gas_config_t *config, gas_tile_size_t tile, int ra
 	return (double)rounds * ((double)tile.m * tile.n + LOADING * ((double)tile.m + tile.n));
 }
 
-/** The cheapest tile that suits the shape, or the smallest where none does; of those that fit the device. */
+/**
+ * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements, and rows of A and B
+ * begin at multiples of 16 bytes. Then even one that the shape does not fill is the better choice.
+ */
+static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+{
+	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2 &&
+	       config->k % 8 == 0 && config->n % (8 * (int64_t)ranks) == 0;
+}
+
+/** The cheapest tile that is preferred, or else that suits the shape, or the smallest; of those that fit the device. */
 static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
 	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
 	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
+	bool is_best_preferred = false;
 	double least = 0;
 	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
 		char variant[GAS_VARIANT_SIZE];
@@ -70,9 +81,13 @@ static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_devic
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;
 		double cost = tile_cost(config, tile, ranks, device->resident_blocks);
-		if (suits_shape(config, tile, ranks) && (best.m == 0 || cost < least)) {
+		const bool preferred = is_preferred(config, tile, ranks, device);
+		if (preferred < is_best_preferred || (!preferred && !suits_shape(config, tile, ranks)))
+			continue;
+		if (best.m == 0 || preferred > is_best_preferred || cost < least) {
 			best = tile;
 			least = cost;
+			is_best_preferred = preferred;
 		}
 	}
 	if (smallest.m == 0)

@@ -8,7 +8,7 @@
 
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
-	TSR_CUDA_STORES_MOST = 8,  /* of a tile, to seven peers, and none */
+	TSR_CUDA_STORES_MOST = 8,      /* of a tile, to seven peers, and none */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what storers send: the rows of a tile within 32 bits */
 	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */

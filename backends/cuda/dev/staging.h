@@ -95,7 +95,8 @@ TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
 }
 
 /** The tile to global memory whose rows begin at multiples of 16 bytes; `to` is where its first element goes. */
-template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
+template <typename F>
+TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	enum { groups = 4, group_elements = 4, group_cols = 8 };
@@ -104,7 +105,8 @@ template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, c
 	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += groups * group_elements)
 		TSR_GPU_UNROLL
 	for (int half = 0; half < 2; half++) { /* a thread has elements of two rows, eight apart */
-		int row = layout::row(coop, i + 2 * half), col = i % layout::band_elements / group_elements * group_cols + lane % 4 * 8;
+		int row = layout::row(coop, i + 2 * half),
+		    col = i % layout::band_elements / group_elements * group_cols + lane % 4 * 8;
 		uint32_t word[groups];
 		TSR_GPU_UNROLL
 		for (int g = 0; g < groups; g++)

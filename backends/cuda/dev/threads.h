@@ -1,4 +1,4 @@
-/* How many threads a block has. The host half asks the driver for the launch bounds of each kernel. */
+/* How many threads a block has, and how deep its tiles. The host half asks the driver for the launch bounds of each kernel. */
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 
@@ -11,6 +11,8 @@
 #define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
 #define TSR_CUDA_LOADER_THREADS 32    /* a warp of the third, which runs order and gate and feeds the copy engine */
 #define TSR_CUDA_STORER_THREADS 96    /* its others, which store finished tiles */
+
+#define TSR_CUDA_TILE_DEPTH 64 /* of the tiles that the tensor cores multiply (dev/layout.h) */
 
 /** Threads of a block of `workers` workers. */
 #define TSR_CUDA_BLOCK_THREADS(workers_) (TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)
