@@ -337,6 +337,10 @@ tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_front
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: the search cannot go on");
 	while (choices > 0 && next_of(s, &s->made[choices - 1]) == s->made[choices - 1].n)
 		choices--;
+	*more_out = choices > 0;
+	*next_out = next;
+	if (choices == 0)
+		return TSR_OK;
 	for (size_t i = 0; i < choices; i++)
 		words += 2 + (s->made[i].differ ? kept_words(s->made[i].n) : 0);
 	next.word = calloc(words, sizeof *next.word);
@@ -347,6 +351,5 @@ tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_front
 		word = write_choice(s, &s->made[i], i + 1 == choices ? next_of(s, &s->made[i]) : s->made[i].taken, word);
 	next.count = (size_t)(word - next.word);
 	*next_out = next;
-	*more_out = choices > 0;
 	return TSR_OK;
 }

@@ -170,7 +170,7 @@ tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_f
 
 /**
  * Where the search stands after this run, depth first; `more_out` is false where there is no other run, and the search is done. The
- * frontier's words are allocated: free them.
+ * frontier's words are allocated: free them; there are none where the search is done.
  * @param whole  the run went on until nobody could, or was pruned; and what could go on when did not hang on which of several tasks
  *               ended first. What would have come after a run that was cut short is not known, so all orders of it are explored.
  * Errors: TSR_ERR_UNSUPPORTED where the run did not come to where its frontier was. TSR_ERR_NO_MEMORY.
