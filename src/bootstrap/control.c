@@ -140,11 +140,26 @@ void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record
 	atomic_store_explicit(&control->wait_records[index].ready, 1, memory_order_release);
 }
 
+/** Whether the record is there. One that is claimed is being written by another rank, on a busy machine for a while. */
+static bool is_kept(const tsr_boot_t *boot, int index)
+{
+	tsr_control_t *control = boot->control;
+	/* relaxed: who has been told of a record, by the end of the world say, finds it claimed */
+	if (index < 0 || index >= TSR_WAIT_RECORDS ||
+	    (uint32_t)index >= atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed))
+		return false;
+	for (int i = 0; i < 1000; i++) {
+		/* acquire: partner is the release in tsr_boot_keep_wait_record */
+		if (atomic_load_explicit(&control->wait_records[index].ready, memory_order_acquire))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return false; /* its writer has died */
+}
+
 tsr_status_t tsr_boot_wait_record(const tsr_boot_t *boot, int index, tsr_wait_record_t *record_out)
 {
-	/* acquire: partner is the release in tsr_boot_keep_wait_record */
-	if (index < 0 || index >= TSR_WAIT_RECORDS ||
-	    atomic_load_explicit(&boot->control->wait_records[index].ready, memory_order_acquire) == 0)
+	if (!is_kept(boot, index))
 		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d", index);
 	*record_out = boot->control->wait_records[index].record;
 	return TSR_OK;
