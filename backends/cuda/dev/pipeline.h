@@ -8,32 +8,32 @@
 
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
-	TSR_CUDA_STORES_MOST = 8,      /* of a tile, to seven peers, and none */
+	TSR_CUDA_SENDS_MOST = 8,       /* of a tile, to seven peers, and none */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
-	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what storers send: the rows of a tile within 32 bits */
+	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what senders send: the rows of a tile within 32 bits */
 	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
 };
 
-/** What storers are to do: send rows of a tile that stands in my own memory to a peer's. */
-typedef struct tsr_cuda_store {
+/** What senders are to do: send rows of a tile that stands in my own memory to a peer's. */
+typedef struct tsr_cuda_send {
 	char *to; /* null: there is nothing more to do */
 	const char *from;
 	int64_t pitch_bytes; /* of both */
 	uint16_t rows, row_bytes;
 	int32_t stamp; /* of the tile */
-} tsr_cuda_store_t;
+} tsr_cuda_send_t;
 
 /** Static shared memory of a kernel with a main loop. */
 typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
-	uint32_t map[TSR_CUDA_MAP_BYTES / 4];  /* where a tensor map is made */
-	uint64_t full[TSR_CUDA_STAGES_MOST];   /* the stage's operands have come */
-	uint64_t empty[TSR_CUDA_STAGES_MOST];  /* they have been multiplied */
-	uint64_t posted[TSR_CUDA_STORES_MOST]; /* the store may be made */
-	uint64_t ended[TSR_CUDA_STORES_MOST];  /* it has been */
-	tsr_cuda_store_t store[TSR_CUDA_STORES_MOST];
+	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
+	uint64_t full[TSR_CUDA_STAGES_MOST];  /* the stage's operands have come */
+	uint64_t empty[TSR_CUDA_STAGES_MOST]; /* they have been multiplied */
+	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* it may be sent */
+	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been */
+	tsr_cuda_send_t sends[TSR_CUDA_SENDS_MOST];
 	uint64_t told[2][2]; /* words of the consumers, of the loader */
-	uint32_t loaded;     /* chunks that the loader has asked for: by which storers pace themselves; no order */
-	uint32_t awaited;    /* stores that consumers wait for: those are made without a pause; no order */
+	uint32_t loaded;     /* chunks that the loader has asked for: by which senders pace themselves; no order */
+	uint32_t awaited;    /* sends that consumers wait for: those are made without a pause; no order */
 	unsigned char unused[88];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
@@ -98,7 +98,7 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const
 
 /**
  * One thread, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
- * leader at `posted`, each of the three storing warps at `ended`.
+ * leader at `posted`, each of the three sending warps at `ended`.
  */
 TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads)
 {
@@ -106,9 +106,9 @@ TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads)
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[i]), 1);
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[i]), 2);
 	}
-	for (int i = 0; i < TSR_CUDA_STORES_MOST; i++) {
+	for (int i = 0; i < TSR_CUDA_SENDS_MOST; i++) {
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[i]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_STORER_THREADS / 32);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_SENDER_THREADS / 32);
 	}
 	pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
 	pipeline->awaited = 0;
@@ -122,7 +122,7 @@ TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline)
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[i]));
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[i]));
 	}
-	for (int i = 0; i < TSR_CUDA_STORES_MOST; i++) {
+	for (int i = 0; i < TSR_CUDA_SENDS_MOST; i++) {
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[i]));
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[i]));
 	}

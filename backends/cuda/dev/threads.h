@@ -10,7 +10,7 @@
 /* Within worker 0, while it runs a main loop. */
 #define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
 #define TSR_CUDA_LOADER_THREADS 32    /* a warp of the third, which runs order and gate and feeds the copy engine */
-#define TSR_CUDA_STORER_THREADS 96    /* its others, which store finished tiles */
+#define TSR_CUDA_SENDER_THREADS 96    /* its others, which send finished tiles to peers */
 
 #define TSR_CUDA_TILE_DEPTH 64 /* of the tiles that the tensor cores multiply (dev/layout.h) */
 

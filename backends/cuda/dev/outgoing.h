@@ -6,21 +6,21 @@
  * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
  * sent of a tile is spread over the next tile's product.
  */
-#ifndef TESSERA_CUDA_STAGING_H
-#define TESSERA_CUDA_STAGING_H
+#ifndef TESSERA_CUDA_OUTGOING_H
+#define TESSERA_CUDA_OUTGOING_H
 
 #include "cuda/dev/pipeline.h"
 
 /* ---- the consumers: posting what others send */
 
-/** Until the `number`-th store has been made; one thread. Partner: the arrival in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww.
+/** Until the `number`-th send has been made; one thread. Partner: the arrival in tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
  */
-TSR_DEV void tsr_cuda_await_store(uint32_t number)
+TSR_DEV void tsr_cuda_await_send(uint32_t number)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited, number + 1);
-	tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->ended[number % TSR_CUDA_STORES_MOST]),
-			       number / TSR_CUDA_STORES_MOST % 2);
+	tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->ended[number % TSR_CUDA_SENDS_MOST]),
+			       number / TSR_CUDA_SENDS_MOST % 2);
 }
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
@@ -31,22 +31,23 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could mistake the next for its own.
 	 */
 	if (tsr_gpu_leads(coop))
-		tsr_cuda_await_store(coop->posted - 1);
+		tsr_cuda_await_send(coop->posted - 1);
 	tsr_gpu_meet(coop);
 	coop->settled = coop->posted;
 	coop->unfenced = 1;
 }
 
-/** Posts a store, once its place is free. Partner of the arrival: the wait in tsr_cuda_storers. Litmus: MP.rel.acq.sameWG-ww. */
-TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_store_t store)
+/** Posts what is to be sent, once its place is free. Partner of the arrival: the wait in tsr_cuda_senders. Litmus:
+ * MP.rel.acq.sameWG-ww. */
+TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
-	uint32_t number = coop->posted++, place = number % TSR_CUDA_STORES_MOST;
+	uint32_t number = coop->posted++, place = number % TSR_CUDA_SENDS_MOST;
 	if (!tsr_gpu_leads(coop))
 		return;
-	if (number >= TSR_CUDA_STORES_MOST)
-		tsr_cuda_await_store(number - TSR_CUDA_STORES_MOST);
-	pipeline->store[place] = store;
+	if (number >= TSR_CUDA_SENDS_MOST)
+		tsr_cuda_await_send(number - TSR_CUDA_SENDS_MOST);
+	pipeline->sends[place] = send;
 	tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->posted[place]));
 }
 
@@ -130,7 +131,7 @@ template <typename F> TSR_DEV tsr_gpu_kept_t tsr_cuda_clip(const tsr_gpu_target_
 	return clip;
 }
 
-/** Whether storers find the tile, just as it is to be sent, in my own memory. */
+/** Whether senders find the tile, just as it is to be sent, in my own memory. */
 TSR_DEV bool tsr_cuda_is_kept(const tsr_gpu_kept_t &kept, const tsr_gpu_kept_t &clip)
 {
 	return kept.to && kept.to == clip.to && kept.stamp == clip.stamp && kept.ld == clip.ld && kept.rows == clip.rows &&
@@ -143,8 +144,8 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 	const tsr_gpu_kept_t clip = tsr_cuda_clip(target, frag);
 	char *to = target.data + (target.at.row * target.ld + target.at.col) * 2;
 	if (target.remote && tsr_cuda_is_kept(coop->kept, clip)) {
-		tsr_cuda_store_t store = {to, clip.to, clip.ld * 2, (uint16_t)clip.rows, (uint16_t)(clip.cols * 2), clip.stamp};
-		tsr_cuda_post(coop, store);
+		tsr_cuda_send_t send = {to, clip.to, clip.ld * 2, (uint16_t)clip.rows, (uint16_t)(clip.cols * 2), clip.stamp};
+		tsr_cuda_post(coop, send);
 		return;
 	}
 	tsr_port_settle(coop); /* it may be what is still being read */
@@ -202,7 +203,7 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const t
 	return false;
 }
 
-/* ---- the storers */
+/* ---- the senders */
 
 /** How far a tile's stores to peers have come, and how far they may: a share for each chunk that the loader has asked for since. */
 typedef struct tsr_cuda_pace {
@@ -210,7 +211,7 @@ typedef struct tsr_cuda_pace {
 	uint32_t begin, share_bytes, sent_bytes;
 } tsr_cuda_pace_t;
 
-/** Before the `number`-th store sends `bytes` more: a rest, unless consumers wait for it, or all has been loaded. */
+/** Before the `number`-th sends `bytes` more: a rest, unless consumers wait for it, or all has been loaded. */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -223,56 +224,56 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** Each storer units of 16 bytes in turn, then rows' last bytes; `thread` counts the storers. T: the tile. */
+/** Each sender units of 16 bytes in turn, then rows' last bytes; `thread` counts the senders. T: the tile. */
 template <typename T>
-TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_store_t &store, tsr_cuda_pace_t *pace, uint32_t number)
+TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, tsr_cuda_pace_t *pace, uint32_t number)
 {
 	enum { at_once = 4, usual_units = (int)T::N / 8 };
-	const int units = store.row_bytes / 16, all = store.rows * units;
-	const uint32_t pitch = (uint32_t)store.pitch_bytes;
+	const int units = send.row_bytes / 16, all = send.rows * units;
+	const uint32_t pitch = (uint32_t)send.pitch_bytes;
 	TSR_GPU_NO_UNROLL
-	for (int u = thread; u < all; u += at_once * TSR_CUDA_STORER_THREADS) {
+	for (int u = thread; u < all; u += at_once * TSR_CUDA_SENDER_THREADS) {
 		uint4 unit[at_once];
 		uint32_t at[at_once]; /* registers are few: TSR_CUDA_PITCH_MOST */
-		tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_STORER_THREADS * 16);
+		tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_SENDER_THREADS * 16);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++) {
-			int v = u + j * TSR_CUDA_STORER_THREADS, row = units == usual_units ? v / usual_units : v / units;
+			int v = u + j * TSR_CUDA_SENDER_THREADS, row = units == usual_units ? v / usual_units : v / units;
 			at[j] = (uint32_t)row * pitch + (uint32_t)(v - row * units) * 16u;
 			if (v < all)
-				unit[j] = *(const uint4 *)(store.from + at[j]);
+				unit[j] = *(const uint4 *)(send.from + at[j]);
 		}
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++)
-			if (u + j * TSR_CUDA_STORER_THREADS < all)
-				*(uint4 *)(store.to + at[j]) = unit[j];
+			if (u + j * TSR_CUDA_SENDER_THREADS < all)
+				*(uint4 *)(send.to + at[j]) = unit[j];
 	}
-	for (int row = thread; units * 16 < store.row_bytes && row < store.rows; row += TSR_CUDA_STORER_THREADS)
-		for (int byte = units * 16; byte < store.row_bytes; byte += 2)
-			*(uint16_t *)(store.to + row * store.pitch_bytes + byte) =
-				*(const uint16_t *)(store.from + row * store.pitch_bytes + byte);
+	for (int row = thread; units * 16 < send.row_bytes && row < send.rows; row += TSR_CUDA_SENDER_THREADS)
+		for (int byte = units * 16; byte < send.row_bytes; byte += 2)
+			*(uint16_t *)(send.to + row * send.pitch_bytes + byte) =
+				*(const uint16_t *)(send.from + row * send.pitch_bytes + byte);
 }
 
-/** The storers' loop, until the consumers have nothing more. `chunks`: of a tile. */
-template <typename T> TSR_DEV void tsr_cuda_storers(int thread, int64_t chunks, int ranks)
+/** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */
+template <typename T> TSR_DEV void tsr_cuda_senders(int thread, int64_t chunks, int ranks)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_cuda_pace_t pace = {0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (ranks - 1) / (chunks > 0 ? chunks : 1)) + 1, 0};
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
-		uint32_t place = number % TSR_CUDA_STORES_MOST;
+		uint32_t place = number % TSR_CUDA_SENDS_MOST;
 		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
-		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]), number / TSR_CUDA_STORES_MOST % 2);
-		const tsr_cuda_store_t store = pipeline->store[place];
-		if (!store.to)
+		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]), number / TSR_CUDA_SENDS_MOST % 2);
+		const tsr_cuda_send_t send = pipeline->sends[place];
+		if (!send.to)
 			return;
-		if (store.stamp != pace.stamp) {
-			pace.stamp = store.stamp;
+		if (send.stamp != pace.stamp) {
+			pace.stamp = send.stamp;
 			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
-		tsr_cuda_send_rows<T>(thread, store, &pace, number);
-		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_store. Litmus: MP.rel.acq.sameWG-ww. */
+		tsr_cuda_send_rows<T>(thread, send, &pace, number);
+		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)
 			tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->ended[place]));
