@@ -86,8 +86,8 @@ static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes
 	const int rank = device->env.rank;
 	const size_t heap = page_round(size_bytes), tail = page_round(sizeof(heap_tail_t)), room = 2 * heap + tail + ALIGN;
 	unsigned char *memory = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	unsigned char *base = memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
-	if (memory != MAP_FAILED && mprotect(base + heap, tail + heap, PROT_READ | PROT_WRITE) != 0) {
+	unsigned char *base = memory == MAP_FAILED ? NULL : memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
+	if (base && mprotect(base + heap, tail + heap, PROT_READ | PROT_WRITE) != 0) {
 		const int cause = errno;
 		munmap(memory, room);
 		errno = cause;

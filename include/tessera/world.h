@@ -100,6 +100,7 @@ typedef struct tsr_wait_record {
 
 /**
  * The `index`-th wait record of the world, of all ranks, oldest first. Any thread, also after a failure, until tsr_finalize.
+ * Waits up to a second for one that a rank is about to write.
  * Errors: TSR_ERR_NOT_FOUND past the last one (at most 64 are kept).
  */
 tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out);

@@ -140,8 +140,8 @@ void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record
 	atomic_store_explicit(&control->wait_records[index].ready, 1, memory_order_release);
 }
 
-/** Whether the record is there. One that is claimed is being written by another rank, on a busy machine for a while. */
-static bool is_kept(const tsr_boot_t *boot, int index)
+/** Whether there is such a record. One that is claimed is being written by another rank, on a busy machine for a while. */
+static bool await_record(const tsr_boot_t *boot, int index)
 {
 	tsr_control_t *control = boot->control;
 	/* relaxed: who has been told of a record, by the end of the world say, finds it claimed */
@@ -159,7 +159,7 @@ static bool is_kept(const tsr_boot_t *boot, int index)
 
 tsr_status_t tsr_boot_wait_record(const tsr_boot_t *boot, int index, tsr_wait_record_t *record_out)
 {
-	if (!is_kept(boot, index))
+	if (!await_record(boot, index))
 		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d", index);
 	*record_out = boot->control->wait_records[index].record;
 	return TSR_OK;

@@ -144,13 +144,12 @@ static const advice_rule_t rules[] = {
 
 	/* What only a weaker machine shows. */
 	{BIT(LOAD_BUFFERING), LINKED | CIRCLE,
-	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it: each load may read "
-	 "what "
-	 "the store above it, and the first what the last, writes later",
+	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it, and so on round: "
+	 "each load may read what the store above it, and the first what the last, writes later",
 	 "make all these stores releases and all these loads acquires at {scope} scope; one of each may stay as it is"},
 	{BIT(LOAD_BUFFERING), LINKED,
-	 "nothing keeps {now} before {before}, nor {signal} before {wait}: each load may read what the other thread's store writes "
-	 "later",
+	 "nothing keeps {now} before {before}, nor {signal} before {wait}: "
+	 "each load may read what the other thread's store writes later",
 	 "make {before} a release and {signal} an acquire at {scope} scope"},
 };
 

@@ -1,7 +1,8 @@
 /*
  * Pointers into heaps that a program dereferences itself. The addresses that programs have are mapped without any permission, and
  * values lie elsewhere, so that such an access faults wherever and whenever it is made: in a kernel, on the host, in a call of the
- * C library. The fault is told as a finding, and ends the schedule.
+ * C library. The fault is told as a finding, and ends the schedule. Not told: what the system does for the program, which answers
+ * EFAULT, and faults on threads that the program has started itself, which end it as ever.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -32,7 +33,7 @@ struct tsr_guard {
 	struct sigaction before;
 	stack_t stack_before;
 	fault_t fault;
-	_Alignas(64) unsigned char stack[STACK_BYTES];
+	unsigned char stack[STACK_BYTES];
 };
 
 /* A signal's handler is handed nothing of its own. All fibres of an exploration run on one thread, which is this one. */
@@ -60,7 +61,11 @@ static void ask_processor(const ucontext_t *context, fault_t *fault)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	tsr_guard_t *guard = here;
-	const int task = guard ? tsr_explorer_self(guard->x->explorer) : TSR_NO_TASK;
+	if (!guard) { /* a thread of the program's own */
+		signal(number, SIG_DFL);
+		return;
+	}
+	const int task = tsr_explorer_self(guard->x->explorer);
 	fault_t fault = {.at = info->si_addr};
 	sigjmp_buf *begin = task == TSR_NO_TASK ? NULL : guard->x->actors[task].begin;
 	if (begin && tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset)) {
@@ -127,6 +132,7 @@ void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx)
 	if (bottom && bottom < top)
 		__asan_unpoison_memory_region(bottom, (size_t)(top - bottom));
 #endif
+	tsr_actor(x)->begin = NULL; /* a fault in what follows is as it would be elsewhere */
 	tell(x, &here->fault);
 }
 

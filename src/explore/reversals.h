@@ -1,10 +1,13 @@
 /*
  * Which orders of a run could have been otherwise: the part of a search that knows what depends on what.
  *
- *   Event      a step that a task has taken, with the objects that it announced. Before      the order that all runs have which
- * differ only by the order of independent steps: that of a task's own events, that of events of which one writes what the other
- * touches, and that of an event and what it made possible. Reversal   two events of different tasks that depend on each other with
- * nothing between them: there is a run in which the second comes first, unless it only became possible by the first.
+ * An event is a step that a task has taken, with the objects that it announced.
+ *
+ * Before is the order that all runs have which differ only by the order of independent steps: that of a task's own events, that of
+ * events of which one writes what the other touches, and that of an event and what it made possible.
+ *
+ * A reversal is two events of different tasks that depend on each other with nothing between them: there is a run in which the
+ * second comes first, unless it only became possible by the first.
  *
  * For each reversal one of several tasks has to be tried where the first event was chosen, and it does not matter which: those that
  * can begin what comes without the first event. What nobody reverses need not be tried in another order.
