@@ -65,8 +65,7 @@ tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, 
 	bench_times_t times = {.ns = calloc((size_t)sampling->iterations, sizeof *times.ns)};
 	if (!times.ns)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times", sampling->iterations);
-	tsr_status_t status = TSR_OK;
-	status = warm_up(world, sampling, sample, ctx, &times);
+	tsr_status_t status = warm_up(world, sampling, sample, ctx, &times);
 	if (times.count > 0)
 		fastest = times.ns[0];
 	while (status == TSR_OK && times.count < sampling->iterations && !is_hopeless(sampling, fastest)) {

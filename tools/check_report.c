@@ -175,9 +175,8 @@ static void print_slowdown(const check_slowdown_t *s, FILE *out)
 		fprintf(out, "slowdown: not measured: %s\n", s->reason);
 	else
 		fprintf(out,
-			"slowdown: %.1f: a schedule takes %.1f ms, the parallel executor %.1f ms on %d processor%s, both from the "
-			"first "
-			"launch on\n",
+			"slowdown: %.1f: a schedule takes %.1f ms, the parallel executor %.1f ms on %d processor%s, "
+			"both from the first launch on\n",
 			s->schedule_seconds / s->parallel_seconds, 1e3 * s->schedule_seconds, 1e3 * s->parallel_seconds, s->cpus,
 			s->cpus == 1 ? "" : "s");
 }
