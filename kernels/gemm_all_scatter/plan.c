@@ -80,7 +80,7 @@ static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_devic
 			continue;
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;
-		double cost = tile_cost(config, tile, ranks, device->resident_blocks);
+		double cost = tile_cost(config, tile, ranks, config->blocks > 0 ? config->blocks : device->resident_blocks);
 		const bool preferred = is_preferred(config, tile, ranks, device);
 		if (preferred < is_best_preferred || (!preferred && !suits_shape(config, tile, ranks)))
 			continue;

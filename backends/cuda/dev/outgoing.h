@@ -1,6 +1,7 @@
 /*
- * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, and wait for
- * nothing. What goes to a peer too they post: three warps read it back and send it while the consumers multiply the next tile.
+ * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, as soon as what was
+ * sent of the tile before has been read. What goes to a peer too, just as it stands there, they post: three warps read it back and
+ * send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
  *
  * Not by the copy engine: it takes some fifty cycles for each row of a tile, before which loads wait; and product and remote stores
  * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
@@ -125,8 +126,8 @@ template <typename F> TSR_DEV tsr_gpu_kept_t tsr_cuda_clip(const tsr_gpu_target_
 	tsr_gpu_kept_t clip;
 	clip.to = target.mine + (target.at.row * target.ld + target.at.col) * 2;
 	clip.ld = target.ld;
-	clip.rows = (int)tsr_gpu_least(target.rows - target.at.row, F::rows);
-	clip.cols = (int)tsr_gpu_least(target.cols - target.at.col, F::cols);
+	clip.rows = target.at.row < target.rows ? (int)tsr_gpu_least(target.rows - target.at.row, F::rows) : 0;
+	clip.cols = target.at.col < target.cols ? (int)tsr_gpu_least(target.cols - target.at.col, F::cols) : 0;
 	clip.stamp = frag->stamp;
 	return clip;
 }

@@ -46,6 +46,7 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 }
 
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
+static_assert(sizeof(tsr_gpu_shared_t) + TSR_GPU_LOOP_BYTES < 1024, "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB");
 
 /** How dynamic shared memory is divided for tiles of T: scratch memory for the consumers, behind stages of A and B, 64 deep. */
 template <typename T> struct tsr_cuda_division {
