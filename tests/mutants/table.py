@@ -34,6 +34,8 @@ def cell(verdict, kind):
     """A verdict in a few words. An original is not caught or missed."""
     if verdict is None:
         return "-"
+    if verdict.why == "not a kernel":
+        return verdict.why
     state = {"caught": "not silent", "missed": "silent"}.get(verdict.state, verdict.state) if kind == "original" else verdict.state
     return state + (f": {verdict.why}" if verdict.why else "")
 
@@ -44,9 +46,15 @@ def _counted(rows, names):
         of_kind = [row for row in rows if kind in (row.mutant.kind, "all")]
         cells = []
         for name in names:
-            count = collections.Counter(row.verdicts[name].state for row in of_kind if name in row.verdicts)
+            count = collections.Counter(_state(row, name) for row in of_kind if name in row.verdicts)
             cells.append(", ".join(f"{number} {state}" for state, number in sorted(count.items())))
         yield [kind, str(len(of_kind))] + cells
+
+
+def _state(row, name):
+    """Nobody misses a mutant that one tool has shown equivalent."""
+    state = row.verdicts[name].state
+    return "equivalent" if state == "missed" and "equivalent" in (each.state for each in row.verdicts.values()) else state
 
 
 def _table(head, rows):

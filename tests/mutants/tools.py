@@ -158,6 +158,8 @@ class Tsan(Plain):
             return Verdict(state, "data race", where[:8])
         if done.code:
             return Verdict(OTHERWISE, _kind_of_failure(done), [_first_line(done.text)])
+        if done.code == 0 and not _prints_right(target, instance, done.text):
+            return Verdict(OTHERWISE, "wrong result", [_first_line(done.text)])
         return Verdict(MISSED) if done.code == 0 else Verdict(OTHERWISE, "hangs")
 
 
