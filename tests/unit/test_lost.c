@@ -7,6 +7,7 @@
 
 #include "boot_test.h"
 #include "patience.h"
+#include "src/bootstrap/control.h"
 
 #define SECOND 1000000000u
 #define SOON_NS (100ull * SECOND) /* long before the deadline of boot_test_begin, on any machine */
@@ -323,6 +324,34 @@ static int keep_records(tsr_boot_t *boot, seen_t *seen)
 Test(lost, wait_records_of_all_ranks_oldest_first)
 {
 	boot_each(keep_records);
+}
+
+/** Rank 0 claims a record, and writes it only after a while; rank 1 knows of it by then. */
+static int keep_slowly(tsr_boot_t *boot, seen_t *seen)
+{
+	tsr_wait_record_t record = {.block = 7};
+	(void)seen;
+	if (tsr_boot_rank(boot) == 0)
+		atomic_fetch_add(&boot->control->wait_records_taken, 1);
+	NEED(tsr_boot_exchange(boot, "claimed", "", NULL, NULL, 0) == TSR_OK);
+	if (tsr_boot_rank(boot) == 0) {
+		usleep(50000);
+		boot->control->wait_records[0].record = record;
+		atomic_store(&boot->control->wait_records[0].ready, 1); /* partner: the acquire in tsr_boot_wait_record */
+	} else {
+		record.block = 0;
+		NEED(tsr_boot_wait_record(boot, 0, &record) == TSR_OK && record.block == 7);
+	}
+	NEED(tsr_boot_exchange(boot, "kept", "", NULL, NULL, 0) == TSR_OK);
+	return 0;
+}
+
+Test(lost, a_wait_record_that_is_being_written_is_waited_for)
+{
+	boot_test_t test = {.size = 2};
+	boot_test_begin(&test);
+	cr_expect_eq(boot_run(&test, keep_slowly), 0);
+	boot_test_end(&test);
 }
 
 static atomic_bool rank_1_is_done;
