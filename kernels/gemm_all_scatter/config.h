@@ -24,6 +24,12 @@ void gas_variant_name(tsr_dtype_t dtype, gas_tile_size_t tile, char name_out[GAS
 /** Walks the tiles that this executable has for a dtype: the next from `*index` on (0 at first). False past the last. */
 bool gas_tile_at(int *index, tsr_dtype_t dtype, gas_pattern_t pattern, gas_tile_size_t *tile_out);
 
+/**
+ * Fills in the tile: the cheapest that the device is fast at, or else that suits the shape, or the smallest; of those that are
+ * built and fit the device. Errors: TSR_ERR_UNSUPPORTED where none does.
+ */
+tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
+
 static inline bool gas_tile_is_automatic(gas_tile_size_t tile)
 {
 	return tile.m == 0 && tile.n == 0 && tile.k == 0;

@@ -66,8 +66,7 @@ static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, int r
 	       config->k % 8 == 0 && config->n % (8 * (int64_t)ranks) == 0;
 }
 
-/** The cheapest tile that is preferred, or else that suits the shape, or the smallest; of those that fit the device. */
-static tsr_status_t choose_tile(gas_config_t *config, int ranks, const tsr_device_props_t *device)
+tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
 	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
 	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
@@ -255,7 +254,7 @@ static tsr_status_t decide(gas_plan_t *plan)
 	tsr_device_props_t device;
 	tsr_status_t status = tsr_world_device(plan->world, &device);
 	if (status == TSR_OK && gas_tile_is_automatic(plan->config.tile))
-		status = choose_tile(&plan->config, ranks, &device);
+		status = gas_tile_choose(&plan->config, ranks, &device);
 	if (status == TSR_OK)
 		status = find_kernels(plan, &device);
 	if (status == TSR_OK)

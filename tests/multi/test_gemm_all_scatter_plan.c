@@ -1,10 +1,44 @@
 /* GEMM + all-scatter: what the host half decides and refuses, how C is judged, and what the record of each pattern shows. */
 #include <math.h>
 
+#include "kernels/gemm_all_scatter/config.h"
 #include "kernels/gemm_all_scatter/verify.h"
 #include "tests/multi/each_world.h"
 
 /* ---------------------------------------------------------------- without a world */
+
+/** The tile that is chosen on a device of 132 blocks, and of a depth that it is fast at; 0: none. */
+static gas_tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, int ranks, int tile_depth)
+{
+	const tsr_device_props_t device = {.name = "made up",
+					   .resident_blocks = 132,
+					   .workers_per_block = 4,
+					   .shared_bytes = 227 << 10,
+					   .tile_depth = tile_depth};
+	gas_config_t config = {.m = m, .n = n, .k = k, .dtype = dtype, .pattern = GAS_FUSED_SEQUENTIAL};
+	cr_assert_eq(gas_tile_choose(&config, ranks, &device), TSR_OK);
+	return config.tile;
+}
+
+static bool depth_matters(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype)
+{
+	const gas_tile_size_t with = chosen(m, n, k, dtype, 4, 64), without = chosen(m, n, k, dtype, 4, 0);
+	return with.m != without.m || with.n != without.n || with.k != without.k;
+}
+
+Test(gas_plan, a_tile_that_the_device_is_fast_at_is_chosen_first)
+{
+	cr_expect(chosen(2048, 2048, 2048, TSR_BF16, 4, 0).k < 64, "else the cheapest tile by area would do");
+	cr_expect_eq(chosen(2048, 2048, 2048, TSR_BF16, 4, 64).k, 64);
+	cr_expect_eq(chosen(64, 64, 64, TSR_F16, 2, 64).k, 64, "also where nothing fills it");
+	/* Rows that do not begin at multiples of 16 bytes, and elements that no matrix unit takes. */
+	cr_expect(depth_matters(2048, 2048, 2048, TSR_BF16));
+	cr_expect(!depth_matters(2048, 2048, 2044, TSR_BF16));
+	cr_expect(!depth_matters(2048, 2056, 2048, TSR_BF16));
+	cr_expect(!depth_matters(2048, 2048, 2048, TSR_F32));
+	/* 8192 x 1152 a rank: 320 tiles of 256 columns are three rounds of 132, and so are 384 of 192. */
+	cr_expect_eq(chosen(8192, 4608, 36864, TSR_BF16, 4, 64).n, 192);
+}
 
 Test(gas_plan, shares_cover_every_column_once)
 {
