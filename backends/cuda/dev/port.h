@@ -22,7 +22,7 @@
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
 
 #define TSR_PORT_LAYOUT "cuda/dev/layout.h"
-#define TSR_PORT_STAGING "cuda/dev/outgoing.h"
+#define TSR_PORT_OUTGOING "cuda/dev/outgoing.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
 
 #define TSR_RELAXED __NV_ATOMIC_RELAXED

@@ -25,7 +25,7 @@
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
 
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
-#define TSR_PORT_STAGING "hip/dev/staging.h"
+#define TSR_PORT_OUTGOING "hip/dev/outgoing.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
 
 #define TSR_PORT_MEET_SHARED(coop_) tsr_hip_meet_shared((coop_)->whole)

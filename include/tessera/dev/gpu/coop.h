@@ -56,7 +56,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 	return worker;
 }
 
-/* Stores by a way of the port's own: TSR_PORT_STAGING (tessera/dev/gpu/port.h). */
+/* Stores by a way of the port's own: TSR_PORT_OUTGOING (tessera/dev/gpu/port.h). */
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
 
 /** The coop's threads meet. */

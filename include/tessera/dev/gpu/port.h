@@ -19,7 +19,7 @@
  * turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of it on lie in the
  * same TSR_GPU_BAND_ROWS rows, the first a multiple of that.
  *
- * TSR_PORT_STAGING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
+ * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
  * have ended, then sets coop->unfenced, and forgets coop->kept.

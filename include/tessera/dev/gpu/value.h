@@ -110,7 +110,7 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 	}
 }
 
-#include TSR_PORT_STAGING
+#include TSR_PORT_OUTGOING
 
 template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {

@@ -1,6 +1,6 @@
 /* Stores of fragments by a way of the port's own: none. */
-#ifndef TESSERA_HIP_STAGING_H
-#define TESSERA_HIP_STAGING_H
+#ifndef TESSERA_HIP_OUTGOING_H
+#define TESSERA_HIP_OUTGOING_H
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *)
 {
