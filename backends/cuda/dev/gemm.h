@@ -214,14 +214,14 @@ TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 {
 	if (coop->workers == 1) {
 		if (consumer)
-			tsr_cuda_registers_up<216>();
+			tsr_cuda_registers_up<224>();
 		else
-			tsr_cuda_registers_down<72>();
+			tsr_cuda_registers_down<56>();
 	} else if (coop->workers == 2) {
 		if (consumer)
-			tsr_cuda_registers_up<160>();
+			tsr_cuda_registers_up<168>();
 		else
-			tsr_cuda_registers_down<64>();
+			tsr_cuda_registers_down<40>();
 	}
 }
 
@@ -245,22 +245,22 @@ TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 		tsr_gpu_meet(coop);
 }
 
-/** The consumers' loop. Where the pipeline cannot serve, the plain main loop makes the product, and calls the gate. */
+/** The consumers' loop. Where the pipeline cannot serve, and so has no stages, the plain main loop makes the product, and calls the
+ * gate. */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
-TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operands, tsr_cuda_ring_t *ring, bool pipelined,
-			      tsr_tasks_t tasks, C *ctx)
+TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operands, tsr_cuda_ring_t *ring, tsr_tasks_t tasks, C *ctx)
 {
 	TSR_GPU_NO_UNROLL
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		F acc;
 		tsr_pos_t at = ORDER(task, ctx);
 		tsr_frag_zero(me, &acc);
-		if (pipelined)
+		if (ring->stages > 0)
 			tsr_cuda_multiply(me, &acc, ring, operands->depth);
 		else
 			tsr_gemm_mainloop(me, &acc, operands->a, operands->b, at, (int64_t)0, operands->depth, GATE,
 					  (const void *)ctx);
-		me->kept.to = 0; /* nothing of it lives through a product */
+		me->kept = 0; /* nothing of it lives through a product */
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
@@ -284,6 +284,8 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 			 tsr_cuda_is_mappable(b) && tsr_gpu_accepts_view(coop, a, tsr_rank(coop)) &&
 			 tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
 	bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;
+	if (!pipelined)
+		ring.stages = 0;
 
 	tsr_cuda_before_engine(); /* operands may have been written or waited for just now, and shared memory where stages come */
 	if (tsr_gpu_leads(coop))
@@ -292,14 +294,14 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
 		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], scratch);
-		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, pipelined, tasks, ctx);
+		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, tasks, ctx);
 		tsr_cuda_join_registers(coop, true);
 	} else {
 		tsr_cuda_split_registers(coop, false);
 		tsr_coop_t me = tsr_cuda_loader(coop, pipeline->told[1]);
 		if (me.thread >= TSR_CUDA_LOADER_THREADS)
 			tsr_cuda_senders<tile_t>(me.thread - TSR_CUDA_LOADER_THREADS, operands.depth / 64, tsr_size(coop));
-		else if (pipelined)
+		else if (ring.stages > 0)
 			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline->map, &operands, ring, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}

@@ -26,15 +26,15 @@ TSR_DEV void tsr_cuda_await_send(uint32_t number)
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 {
-	coop->kept.to = 0; /* what comes next may write there */
-	if (coop->settled == coop->posted)
+	coop->kept = 0; /* what comes next may write there */
+	if (!coop->unended)
 		return;
 	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could mistake the next for its own.
 	 */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_await_send(coop->posted - 1);
 	tsr_gpu_meet(coop);
-	coop->settled = coop->posted;
+	coop->unended = 0;
 	coop->unfenced = 1;
 }
 
@@ -44,6 +44,7 @@ TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	uint32_t number = coop->posted++, place = number % TSR_CUDA_SENDS_MOST;
+	coop->unended = 1;
 	if (!tsr_gpu_leads(coop))
 		return;
 	if (number >= TSR_CUDA_SENDS_MOST)
@@ -120,40 +121,64 @@ TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, i
 	}
 }
 
-/** How much of the tile lies inside the target's view, and where it begins in my own memory. */
-template <typename F> TSR_DEV tsr_gpu_kept_t tsr_cuda_clip(const tsr_gpu_target_t &target, const F *frag)
+/** Rows of the tile that lie inside the target's view, and columns: none where it begins behind the last. */
+template <typename F> TSR_DEV int tsr_cuda_rows_inside(const tsr_gpu_target_t &target)
 {
-	tsr_gpu_kept_t clip;
-	clip.to = target.mine + (target.at.row * target.ld + target.at.col) * 2;
-	clip.ld = target.ld;
-	clip.rows = target.at.row < target.rows ? (int)tsr_gpu_least(target.rows - target.at.row, F::rows) : 0;
-	clip.cols = target.at.col < target.cols ? (int)tsr_gpu_least(target.cols - target.at.col, F::cols) : 0;
-	clip.stamp = frag->stamp;
-	return clip;
+	return target.at.row < target.rows ? (int)tsr_gpu_least(target.rows - target.at.row, F::rows) : 0;
 }
 
-/** Whether senders find the tile, just as it is to be sent, in my own memory. */
-TSR_DEV bool tsr_cuda_is_kept(const tsr_gpu_kept_t &kept, const tsr_gpu_kept_t &clip)
+template <typename F> TSR_DEV int tsr_cuda_cols_inside(const tsr_gpu_target_t &target)
 {
-	return kept.to && kept.to == clip.to && kept.stamp == clip.stamp && kept.ld == clip.ld && kept.rows == clip.rows &&
-	       kept.cols == clip.cols && clip.rows > 0 && clip.cols > 0 && clip.ld * 2 <= TSR_CUDA_PITCH_MOST;
+	return target.at.col < target.cols ? (int)tsr_gpu_least(target.cols - target.at.col, F::cols) : 0;
+}
+
+/** The tile as it is kept once it has been stored in my own memory. */
+template <typename F> TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target_t &target, const F *frag)
+{
+	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
+	tsr_cuda_kept_t tile;
+	tile.at = target.mine + (target.at.row * target.ld + target.at.col) * 2;
+	tile.ld = (int32_t)target.ld;
+	tile.extent = rows | cols << 16;
+	tile.stamp = frag->stamp;
+	return tile;
+}
+
+/** Whether senders can send the tile: there is something of it, and its rows are not too far apart. */
+template <typename F> TSR_DEV bool tsr_cuda_can_send(const tsr_gpu_target_t &target)
+{
+	return tsr_cuda_rows_inside<F>(target) > 0 && tsr_cuda_cols_inside<F>(target) > 0 && target.ld * 2 <= TSR_CUDA_PITCH_MOST;
+}
+
+/**
+ * Whether senders find the tile, just as it is to be sent, in my own memory. Consumers have met since their leader wrote what is
+ * kept, and meet before it writes again: what a thread reads here leads to a send, and whoever stores then settles first.
+ */
+TSR_DEV bool tsr_cuda_is_kept(const tsr_coop_t *coop, const tsr_cuda_kept_t &tile)
+{
+	const tsr_cuda_kept_t *kept = &tsr_cuda_pipeline()->kept;
+	return coop->kept && kept->at == tile.at && kept->stamp == tile.stamp && kept->ld == tile.ld && kept->extent == tile.extent;
 }
 
 /** Posts the store to a peer of a tile that is kept, or stores it here and now. */
 template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
-	const tsr_gpu_kept_t clip = tsr_cuda_clip(target, frag);
+	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
+	const tsr_cuda_kept_t tile = tsr_cuda_keep(target, frag);
 	char *to = target.data + (target.at.row * target.ld + target.at.col) * 2;
-	if (target.remote && tsr_cuda_is_kept(coop->kept, clip)) {
-		tsr_cuda_send_t send = {to, clip.to, clip.ld * 2, (uint16_t)clip.rows, (uint16_t)(clip.cols * 2), clip.stamp};
+	if (target.remote && tsr_cuda_is_kept(coop, tile)) {
+		tsr_cuda_send_t send = {to, tile.at, target.ld * 2, (uint16_t)rows, (uint16_t)(cols * 2), tile.stamp};
 		tsr_cuda_post(coop, send);
 		return;
 	}
 	tsr_port_settle(coop); /* it may be what is still being read */
-	tsr_cuda_write_rows(coop, to, target.ld, clip.rows, clip.cols, frag);
+	tsr_cuda_write_rows(coop, to, target.ld, rows, cols, frag);
+	if (!target.remote && tsr_cuda_can_send<F>(target)) {
+		coop->kept = 1;
+		if (tsr_gpu_leads(coop))
+			tsr_cuda_pipeline()->kept = tile;
+	}
 	tsr_gpu_meet(coop);
-	if (!target.remote)
-		coop->kept = clip;
 }
 
 /** Whether consumers can store the tile so: 16-bit elements to global memory, rows at multiples of 16 bytes. */
@@ -178,12 +203,17 @@ TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
 
 template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
-	int ld = (int)target.ld;
-	uint32_t to = tsr_cuda_shared_address(target.data) + 2u * (uint32_t)((int)target.at.row * ld + (int)target.at.col);
+	typedef tsr_port_layout<F> layout;
+	enum { group_elements = 4, group_bytes = 16 };
+	const int ld = (int)target.ld;
+	const uint32_t to = tsr_cuda_shared_address(target.data) + 2u * (uint32_t)((int)target.at.row * ld + (int)target.at.col);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += 2)
-		tsr_cuda_shared_write(to + 2u * (uint32_t)(tsr_gpu_row<F>(coop, i) * ld + tsr_gpu_col<F>(coop, i)),
+	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += 2) {
+		const int first = i / layout::band_elements * layout::band_elements + i % group_elements; /* of the row */
+		const uint32_t row = to + 2u * (uint32_t)(layout::row(coop, first) * ld + layout::col(coop, first));
+		tsr_cuda_shared_write(row + (uint32_t)((i - first) / group_elements * group_bytes),
 				      tsr_cuda_pair<typename F::dtype_t>(frag->v[i], frag->v[i + 1]));
+	}
 	tsr_gpu_meet(coop);
 }
 

@@ -23,6 +23,14 @@ typedef struct tsr_cuda_send {
 	int32_t stamp; /* of the tile */
 } tsr_cuda_send_t;
 
+/** A tile as consumers last stored it in my own memory, while a coop's `kept` says that it stands there. */
+typedef struct tsr_cuda_kept {
+	const char *at; /* its first element */
+	int32_t ld;
+	int32_t extent; /* rows and columns that are inside the view, the columns in the upper half */
+	int32_t stamp;  /* of the fragment */
+} tsr_cuda_kept_t;
+
 /** Static shared memory of a kernel with a main loop. */
 typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
@@ -31,10 +39,11 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* it may be sent */
 	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been */
 	tsr_cuda_send_t sends[TSR_CUDA_SENDS_MOST];
-	uint64_t told[2][2]; /* words of the consumers, of the loader */
-	uint32_t loaded;     /* chunks that the loader has asked for: by which senders pace themselves; no order */
-	uint32_t awaited;    /* sends that consumers wait for: those are made without a pause; no order */
-	unsigned char unused[88];
+	uint64_t told[2][2];  /* words of the consumers, of the loader */
+	uint32_t loaded;      /* chunks that the loader has asked for: by which senders pace themselves; no order */
+	uint32_t awaited;     /* sends that consumers wait for: those are made without a pause; no order */
+	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
+	unsigned char unused[64];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 

@@ -18,10 +18,10 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.whole = 1;
 	block.turn = 0;
 	block.posted = 0;
-	block.settled = 0;
+	block.unended = 0;
 	block.unfenced = 0;
+	block.kept = 0;
 	block.stamps = 0;
-	block.kept.to = 0;
 	block.file = "";
 	block.line = 0;
 	return block;

@@ -22,7 +22,7 @@
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
- * have ended, then sets coop->unfenced, and forgets coop->kept.
+ * have ended, then sets coop->unfenced; and it clears coop->kept.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
  *
@@ -85,14 +85,6 @@ typedef struct __attribute__((aligned(16))) tsr_gpu_scratch {
 	unsigned char bytes[TSR_GPU_SCRATCH_BYTES];
 } tsr_gpu_scratch_t;
 
-/** A part of a tile as it was last stored by a way of the port's own, in my own memory. */
-typedef struct tsr_gpu_kept {
-	char *to; /* the tile's first element; null: none */
-	int64_t ld;
-	int rows, cols; /* of the tile that are inside the view */
-	int stamp;      /* of the fragment */
-} tsr_gpu_kept_t;
-
 /** A block or worker, as each of its threads keeps it. */
 typedef struct tsr_coop {
 	const tsr_gpu_context_t *context;
@@ -103,10 +95,10 @@ typedef struct tsr_coop {
 	int whole;           /* the coop is the block */
 	int turn;            /* which word of `told` is next */
 	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
-	uint32_t settled;    /* of these, the ones that are known to have ended */
+	int unended;         /* some may not have ended */
 	int unfenced;        /* some ended after what the program may have put a release fence behind */
+	int kept;            /* the one before was to my own memory, and a store to a peer can be copied from there */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
-	tsr_gpu_kept_t kept; /* what a store to a peer can be copied from */
 	const char *file;    /* the call's place in the source */
 	int line;
 } tsr_coop_t;
