@@ -100,6 +100,11 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
 	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
+	if (count <= step) { /* a unit a thread, as when many blocks share what is small: most of its time is its code's */
+		if (left > 0)
+			dst[0] = src[0];
+		return;
+	}
 	TSR_GPU_NO_UNROLL
 	for (; left > (TSR_GPU_IN_FLIGHT - 1) * step; left -= TSR_GPU_IN_FLIGHT * step) {
 		unit_t held[TSR_GPU_IN_FLIGHT];
@@ -201,6 +206,12 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	if (job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
 		job.row_bytes *= job.rows;
 		job.rows = 1;
+	}
+	/* The usual case stands first and alone: what is launched for one such copy begins sooner the less of its code it fetches.
+	 */
+	if (__builtin_expect(job.rows == 1 && ((uintptr_t)job.dst | (uintptr_t)job.src | (uintptr_t)job.row_bytes) % 16 == 0, 1)) {
+		tsr_gpu_copy_run<16>(coop, job.dst, job.src, job.row_bytes / 16);
+		return;
 	}
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
