@@ -269,12 +269,13 @@ static bool outcome(const outgoing_case_t *c, float x, tsr_pos_t at, int kind, i
 static int slot_check(const outgoing_world_t *w, const outgoing_case_t *c, tsr_dtype_t dtype, int place, int writer)
 {
 	tsr_world_t *world = w->world;
+	const unsigned char poison = (unsigned char)(POISON + tsr_world_rank(world));
 	const bool mine = writer == tsr_world_rank(world), absent = place == 2 && (mine || !c->watched);
 	const unsigned char *slot = w->found + 2 * SLOT * ((int64_t)place * tsr_world_size(world) + writer);
 	for (int64_t i = 0; i < SLOT; i++) {
 		const int64_t from = i - PAD - c->base, row = from / c->ld, col = from % c->ld;
 		const tsr_pos_t at = {row - c->shift.row, col - c->shift.col};
-		unsigned char want[2] = {POISON, POISON};
+		unsigned char want[2] = {poison, poison};
 		float x = 0;
 		if (!absent && from >= 0 && row < c->rows && col < c->cols && at.row >= 0 && at.col >= 0) {
 			x = (float)(w->product[at.row * COLS_MOST + at.col] + writer * w->host_b[at.col]);
@@ -340,7 +341,8 @@ static outgoing_args_t arguments(const outgoing_world_t *w, const outgoing_case_
 	return args;
 }
 
-/** Poison in all places, nothing told yet, and in my own words what they say at peers. */
+/** Poison in all places, another on each rank: what is sent from beside a tile shows. Nothing told yet, and in my own words what
+ * they say at peers. */
 static int prepare(const outgoing_world_t *w)
 {
 	tsr_world_t *world = w->world;
@@ -348,7 +350,7 @@ static int prepare(const outgoing_world_t *w)
 	uint64_t words[TASKS_MOST];
 	for (int i = 0; i < TASKS_MOST; i++)
 		words[i] = (uint64_t)(tsr_world_rank(world) * TASKS_MOST + i + 1);
-	CHECK(tsr_memset_heap(world, w->places, POISON, 3 * size * 2 * SLOT) == TSR_OK);
+	CHECK(tsr_memset_heap(world, w->places, POISON + tsr_world_rank(world), 3 * size * 2 * SLOT) == TSR_OK);
 	CHECK(tsr_memset_heap(world, w->flags, 0, 3 * size * sizeof words) == TSR_OK);
 	CHECK(tsr_memcpy_to_heap(world, w->flags + (size + (size_t)tsr_world_rank(world)) * TASKS_MOST, words, sizeof words) ==
 	      TSR_OK);
