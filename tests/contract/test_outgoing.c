@@ -35,6 +35,7 @@ enum {
 	SIGNAL,     /* tells every peer that its tile is complete */
 	PUT_SIGNAL, /* by a put with a signal */
 	FENCED,     /* by a fence and a relaxed store */
+	NARROWED,   /* the same, and between them a release of block scope */
 	OTHER = 16
 };
 
@@ -95,7 +96,7 @@ TSR_FN void tell(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task, int h
 	int64_t mine = (int64_t)tsr_rank(coop) * TASKS_MOST + task;
 	if (how == PUT_SIGNAL)
 		tsr_put_signal(coop, a->words + mine, a->words + mine, sizeof *a->words, a->flags + mine, 1, TSR_SIGNAL_SET, peer);
-	else if (how == FENCED) /* Litmus: MP.frel.facq.diffGPU-ss. */
+	else if (how >= FENCED) /* Litmus: MP.frel.facq.diffGPU-ss. */
 		tsr_atomic_store(coop, a->flags + mine, (uint64_t)1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	else
 		tsr_signal(coop, a->flags + mine, 1, TSR_SIGNAL_SET, peer);
@@ -103,10 +104,12 @@ TSR_FN void tell(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task, int h
 
 TSR_FN void tell_peers(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task, int how)
 {
-	if (how == FENCED) {
+	if (how >= FENCED) {
 		tsr_sync(coop);
 		tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM);
 	}
+	if (how == NARROWED) /* nobody waits: my own copy of the flag is no one's */
+		tsr_signal_local(coop, a->flags + tsr_rank(coop) * TASKS_MOST + task, (uint64_t)1, TSR_SCOPE_BLOCK);
 	for (int i = 1; i < tsr_size(coop); i++)
 		tell(coop, a, task, how, tsr_peer(coop, i));
 }
@@ -114,6 +117,7 @@ TSR_FN void tell_peers(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task,
 TSR_FN void scribble(tsr_coop_t *coop, const outgoing_args_t *a, tsr_pos_t to)
 {
 	int me = tsr_rank(coop);
+	tsr_sync(coop); /* other threads may copy to where one has stored */
 	tsr_copy_2d(coop, tsr_view_part(slot_of(a->place[0], me), to, SIDE, SIDE), me, a->scribble, me);
 }
 
@@ -272,7 +276,7 @@ static int slot_check(const outgoing_world_t *w, const outgoing_case_t *c, tsr_d
 	const unsigned char poison = (unsigned char)(POISON + tsr_world_rank(world));
 	const bool mine = writer == tsr_world_rank(world), absent = place == 2 && (mine || !c->watched);
 	const unsigned char *slot = w->found + 2 * SLOT * ((int64_t)place * tsr_world_size(world) + writer);
-	for (int64_t i = 0; i < SLOT; i++) {
+	for (int64_t i = 0; i < PAD + c->base + c->rows * c->ld + PAD; i++) {
 		const int64_t from = i - PAD - c->base, row = from / c->ld, col = from % c->ld;
 		const tsr_pos_t at = {row - c->shift.row, col - c->shift.col};
 		unsigned char want[2] = {poison, poison};
@@ -519,6 +523,7 @@ static int signals_body(tsr_world_t *world, int argc, char **argv)
 		{"fence and a relaxed store", SHAPE, 0, 1, 1, 0, {OWN, PEERS, FENCED}},
 		{"signal, direct", SHAPE, 0, 1, 1, 0, {PEERS, SIGNAL}},
 		{"put with a signal, direct", SHAPE, 0, 1, 1, 0, {PEERS, OWN, PUT_SIGNAL}},
+		{"fence, a narrower release, and a relaxed store", SHAPE, 0, 1, 1, 0, {OWN, PEERS, NARROWED}},
 		{"fence and a relaxed store, mapped", SHAPE, 0, 1, 1, 0, {OWN, MAP, PEERS, FENCED}},
 		{"signal, what peers are sent at last", SHAPE, 0, 1, 1, 0, {OWN, PEERS, MAP, PEERS, SIGNAL}},
 		{"signal, then own again", SHAPE, 0, 1, 1, 0, {OWN, PEERS, SIGNAL, MAP, OWN}},
