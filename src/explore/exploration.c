@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
 
 /* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. */
@@ -107,7 +108,7 @@ void tsr_exploration_launched(const char *text)
 	if (tsr_check_options_parse(text, &options) != TSR_OK)
 		return;
 	tsr_report_open(&report, options.report_fd);
-	tsr_report_launch(&report);
+	tsr_report_launch(&report, tsr_now_ns());
 }
 
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out)

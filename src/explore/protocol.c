@@ -26,9 +26,10 @@ void tsr_report_begin(tsr_report_t *report, uint64_t seed)
 	tsr_line_end(report);
 }
 
-void tsr_report_launch(tsr_report_t *report)
+void tsr_report_launch(tsr_report_t *report, uint64_t at_ns)
 {
 	tsr_line_begin(report, "launch");
+	tsr_line_uint(report, "at_ns", at_ns);
 	tsr_line_end(report);
 }
 

@@ -13,7 +13,9 @@
  *
  * A program that is asked to run once by the parallel executor says one thing only, for each of its ranks:
  *
- *   {"type":"launch"}                                          the rank is about to launch its first kernel
+ *   {"type":"launch","at_ns":T}                                the rank is about to launch its first kernel
+ *
+ * T is the time at which the rank says so, on the monotonic clock of the machine: the line may be read at any time after that.
  *
  * Empty lines mean nothing. Numbers of 64 bits without a sign are negative from 2^63 on: the bits are the same. What is not known
  * is left out.
@@ -81,7 +83,8 @@ void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding);
 void tsr_report_event(tsr_report_t *report, const tsr_report_event_t *event);
 void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *schedule);
 
-void tsr_report_launch(tsr_report_t *report);
+/** @param at_ns  now, on the monotonic clock */
+void tsr_report_launch(tsr_report_t *report, uint64_t at_ns);
 
 /** @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run */
 void tsr_report_end(tsr_report_t *report, bool complete);
