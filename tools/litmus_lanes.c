@@ -21,13 +21,6 @@ struct litmus_lanes {
 	void *module[LITMUS_RUN_THREADS], *kernel[LITMUS_RUN_THREADS];
 };
 
-#define TRY(call_)                              \
-	do {                                    \
-		tsr_status_t status_ = (call_); \
-		if (status_ != TSR_OK)          \
-			return status_;         \
-	} while (0)
-
 static tsr_status_t check(const litmus_lanes_t *l, int code, const char *what)
 {
 	const char *meaning = NULL;
@@ -60,14 +53,14 @@ static tsr_status_t open_parts(litmus_lanes_t *l)
 	tsr_device_props_t props;
 	void *context = NULL;
 
-	TRY(tsr_world_device(l->world, &props));
+	LITMUS_TRY(tsr_world_device(l->world, &props));
 	if (!bench_cuda_find(&l->cu, sentence))
 		return tsr_error(TSR_ERR_NO_DEVICE, "%s", sentence);
-	TRY(check(l, l->cu.init(0), "start"));
-	TRY(check(l, l->cu.device_get(&l->device, props.ordinal), "find the rank's GPU"));
-	TRY(check(l, l->cu.retain(&context, l->device), "give the GPU's context"));
+	LITMUS_TRY(check(l, l->cu.init(0), "start"));
+	LITMUS_TRY(check(l, l->cu.device_get(&l->device, props.ordinal), "find the rank's GPU"));
+	LITMUS_TRY(check(l, l->cu.retain(&context, l->device), "give the GPU's context"));
 	l->context = context;
-	TRY(enter(l));
+	LITMUS_TRY(enter(l));
 	tsr_status_t status = check(l, l->cu.stream_create(&l->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream");
 	if (status == TSR_OK)
 		status = check(l, l->cu.event_create(&l->event, BENCH_CU_EVENT_DEFAULT), "make an event");
@@ -134,17 +127,17 @@ static tsr_status_t play(const litmus_lanes_t *l, int device, const litmus_ptx_a
 {
 	void *arguments[] = {(void *)(uintptr_t)args};
 
-	TRY(check(l,
-		  l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1, (unsigned)l->shape.threads, 1, 1, 0, l->stream, arguments,
-			       NULL),
-		  "launch a litmus test"));
-	TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
+	LITMUS_TRY(check(l,
+			 l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1, (unsigned)l->shape.threads, 1, 1, 0, l->stream,
+				      arguments, NULL),
+			 "launch a litmus test"));
+	LITMUS_TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
 	return await(l);
 }
 
 tsr_status_t litmus_lanes_play(litmus_lanes_t *lanes, int device, const litmus_ptx_args_t *args, int blocks)
 {
-	TRY(enter(lanes));
+	LITMUS_TRY(enter(lanes));
 	tsr_status_t status = play(lanes, device, args, blocks);
 	leave(lanes);
 	return status;
@@ -166,7 +159,7 @@ static tsr_status_t compile(litmus_lanes_t *l, const char *name, int device, con
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "%s: the driver's compiler says '%.300s': install the driver of CUDA 13 or a newer one", name,
 				 log);
-	TRY(check(l, code, "compile a litmus test"));
+	LITMUS_TRY(check(l, code, "compile a litmus test"));
 	l->count = device + 1;
 	return check(l, l->cu.module_function(&l->kernel[device], l->module[device], LITMUS_PTX_KERNEL),
 		     "find a litmus test's kernel");
@@ -178,7 +171,7 @@ static tsr_status_t load_device(litmus_lanes_t *l, const litmus_plan_t *plan, in
 	const litmus_ptx_args_t nothing = {.meetings = meetings};
 	char *text = NULL;
 
-	TRY(litmus_ptx(plan, device, &text));
+	LITMUS_TRY(litmus_ptx(plan, device, &text));
 	tsr_status_t status = compile(l, plan->test->name, device, text);
 	free(text);
 	return status == TSR_OK ? play(l, device, &nothing, 1) : status;
@@ -188,7 +181,7 @@ tsr_status_t litmus_lanes_load(litmus_lanes_t *lanes, const litmus_plan_t *plan,
 {
 	tsr_status_t status = TSR_OK;
 
-	TRY(enter(lanes));
+	LITMUS_TRY(enter(lanes));
 	unload(lanes);
 	lanes->shape = litmus_ptx_shape(plan);
 	for (int d = 0; status == TSR_OK && d < plan->devices; d++)
