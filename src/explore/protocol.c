@@ -187,9 +187,10 @@ void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *sche
 	tsr_line_end(report);
 }
 
-void tsr_report_end(tsr_report_t *report, bool complete)
+void tsr_report_end(tsr_report_t *report, bool complete, const char *why)
 {
 	tsr_line_begin(report, "end");
 	tsr_line_bool(report, "complete", complete);
+	tsr_line_text(report, "why", why);
 	tsr_line_end(report);
 }

@@ -9,7 +9,8 @@
  *   {"type":"event",...}                                       where options.trace says so
  *   {"type":"schedule","seed":7,"digest":"<32 hex>","choices":C,"steps":S,"tasks":T,"shadow_bytes":N,"heap_bytes":N,
  *    "script":[[choice,alternative],...],"exit":0,"pruned":false}
- *   {"type":"end","complete":true}                             last: nothing more comes
+ *   {"type":"end","complete":true,"why":"..."}                 last: nothing more comes; why an exhaustive search broke off, where
+ * it did
  *
  * A program that is asked to run once by the parallel executor says one thing only, for each of its ranks:
  *
@@ -86,7 +87,10 @@ void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *sche
 /** @param at_ns  now, on the monotonic clock */
 void tsr_report_launch(tsr_report_t *report, uint64_t at_ns);
 
-/** @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run */
-void tsr_report_end(tsr_report_t *report, bool complete);
+/**
+ * @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run
+ * @param why       a sentence: what kept the search from going on; null: nothing did
+ */
+void tsr_report_end(tsr_report_t *report, bool complete, const char *why);
 
 #endif

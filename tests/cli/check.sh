@@ -94,6 +94,9 @@ seen "there is no line of it either" '^slowdown' 0
 finds "jobs share the seeds" 1 '^10 schedules' -n 2 --seeds 10 --first-seed 5 --jobs 3 --json "$json" "$fake" many
 report "all of them, once" 'sorted(f["seed"] for f in r["findings"]) == list(range(5, 15))'
 prints "an exhaustive search" '; these are all there are$' tessera check -n 2 --strategy exhaustive "$fake" clean
+finds "a search that breaks off" 3 '^no finding$' -n 2 --strategy exhaustive --json "$json" "$fake" broken
+complains "says why" '^tessera check: the search broke off after 9 schedules: it is a fake$'
+report "in JSON too" 'not r["complete"] and "after 9 schedules: it is a fake" in r["failure"] and r["exit"] == 3'
 finds "a finding of one is replayed by its schedule" 1 '--strategy exhaustive --replay 1:[12][+0-9:]* ' -n 2 --strategy exhaustive "$fake" race
 
 prints "a replay shows what the program prints" 'the program prints' sh -c 'exec tessera check -n 2 --replay 3 "$1" clean 2>/dev/null' - "$fake"

@@ -126,7 +126,7 @@ class Program:
             count = 1
         for number in range(count or 9):
             self.schedule(first + number * stride)
-        self.say("end", complete=True)
+        self.say("end", **({"complete": False, "why": "it is a fake"} if self.mode == "broken" else {"complete": True}))
         if self.mode == "lingers":
             time.sleep(1000)
 
