@@ -16,6 +16,7 @@ struct litmus_lanes {
 	bench_cuda_t cu;
 	int device; /* the driver's handle */
 	int count;  /* modules of the plan that is loaded */
+	bool lost;  /* a test did not end: the GPU is asked for nothing any more */
 	litmus_ptx_shape_t shape;
 	void *context, *stream, *event; /* null: not made */
 	void *module[LITMUS_RUN_THREADS], *kernel[LITMUS_RUN_THREADS];
@@ -33,9 +34,19 @@ static tsr_status_t check(const litmus_lanes_t *l, int code, const char *what)
 			 code, meaning);
 }
 
-/** A context is current on a thread only while one of the functions below runs there, as in the backend. */
-static tsr_status_t enter(const litmus_lanes_t *l)
+static tsr_status_t give_up(litmus_lanes_t *l)
 {
+	l->lost = true;
+	return tsr_error(TSR_ERR_TIMEOUT,
+			 "a litmus test did not end on rank %d within %.1f s: see nvidia-smi whether the GPU is lost",
+			 tsr_world_rank(l->world), (double)tsr_world_deadline_ns(l->world) * 1e-9);
+}
+
+/** A context is current on a thread only while one of the functions below runs there, as in the backend. */
+static tsr_status_t enter(litmus_lanes_t *l)
+{
+	if (l->lost)
+		return give_up(l);
 	return check(l, l->cu.push(l->context), "make the GPU's context current");
 }
 
@@ -87,43 +98,46 @@ static void unload(litmus_lanes_t *l)
 	l->count = 0;
 }
 
+static void close_parts(litmus_lanes_t *l)
+{
+	if (enter(l) == TSR_OK) {
+		unload(l);
+		if (l->event)
+			(void)l->cu.event_destroy(l->event);
+		if (l->stream)
+			(void)l->cu.stream_destroy(l->stream);
+		leave(l);
+	}
+	(void)l->cu.release(l->device);
+}
+
 void litmus_lanes_close(litmus_lanes_t *lanes)
 {
-	if (lanes && lanes->context) {
-		if (enter(lanes) == TSR_OK) {
-			unload(lanes);
-			if (lanes->event)
-				(void)lanes->cu.event_destroy(lanes->event);
-			if (lanes->stream)
-				(void)lanes->cu.stream_destroy(lanes->stream);
-			leave(lanes);
-		}
-		(void)lanes->cu.release(lanes->device);
-	}
+	/* To unload a module or to release the context is to wait for the kernel that did not end, on a lost GPU for ever: the
+	 * context is left to the end of the process, with which the driver closes it. */
+	if (lanes && lanes->context && !lanes->lost)
+		close_parts(lanes);
 	free(lanes);
 }
 
 /* ------------------------------------------------------------------ launching */
 
 /** Polls, so that it has a deadline. The kernels wait for nothing without end, but a lost GPU may. */
-static tsr_status_t await(const litmus_lanes_t *l)
+static tsr_status_t await(litmus_lanes_t *l)
 {
 	const uint64_t deadline_ns = tsr_world_deadline_ns(l->world), begin_ns = bench_now_ns();
 	int code;
 
 	while ((code = l->cu.event_query(l->event)) == BENCH_CU_NOT_READY) {
 		if (bench_now_ns() - begin_ns > deadline_ns)
-			return tsr_error(
-				TSR_ERR_TIMEOUT,
-				"a litmus test did not end on rank %d within %.1f s: see nvidia-smi whether the GPU is lost",
-				tsr_world_rank(l->world), (double)deadline_ns * 1e-9);
+			return give_up(l);
 		(void)sched_yield();
 	}
 	return check(l, code, "run a litmus test");
 }
 
 /** With the context current. */
-static tsr_status_t play(const litmus_lanes_t *l, int device, const litmus_ptx_args_t *args, int blocks)
+static tsr_status_t play(litmus_lanes_t *l, int device, const litmus_ptx_args_t *args, int blocks)
 {
 	void *arguments[] = {(void *)(uintptr_t)args};
 
