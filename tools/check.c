@@ -173,6 +173,9 @@ static void judge(check_t *check)
 			 tally->refused, tally->refusal);
 	else if (check->outcome.damaged > tally->died)
 		snprintf(check->failure, SENTENCE_BYTES, "%" PRIu64 " of the program's lines are damaged", check->outcome.damaged);
+	else if (*tally->broken != '\0')
+		snprintf(check->failure, SENTENCE_BYTES, "the search broke off after %" PRIu64 " schedule%s: %s", tally->schedules,
+			 tally->schedules == 1 ? "" : "s", tally->broken);
 }
 
 static int code_of(const check_t *check)

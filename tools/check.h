@@ -126,6 +126,7 @@ typedef struct check_tally {
 	size_t digest_count, digest_room;
 	bool exhausted;    /* no memory: the tally is not whole */
 	char refusal[256]; /* why the first line was refused */
+	char broken[512];  /* why the exhaustive search broke off; empty: it did not */
 	/* Called with a finding that is new, as soon as its schedule is known; null: nobody. */
 	void (*tell)(void *context, const check_found_t *found);
 	void *context;

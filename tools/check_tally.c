@@ -286,6 +286,12 @@ static void take_prefix(check_tally_t *tally, const json_t *object)
 	refuse(tally, why);
 }
 
+static void take_why(check_tally_t *tally, const char *why)
+{
+	if (why != NULL && *tally->broken == '\0')
+		(void)snprintf(tally->broken, sizeof tally->broken, "%s", why);
+}
+
 void check_tally_line(check_tally_t *tally, int job, json_t *object)
 {
 	check_flight_t *flight = &tally->flight[job];
@@ -306,6 +312,7 @@ void check_tally_line(check_tally_t *tally, int job, json_t *object)
 	} else if (strcmp(type, "end") == 0) {
 		flight->finished = true;
 		tally->complete |= json_is_true(json_object_get(object, "complete"));
+		take_why(tally, json_string_value(json_object_get(object, "why")));
 	} else if (strcmp(type, "event") != 0) {
 		refuse(tally, "a line has an unknown type");
 	}

@@ -23,6 +23,7 @@ typedef struct hearing {
 	litmus_result_t *result;
 	tsr_status_t status;
 	bool complete;  /* all schedules were run */
+	char why[512];  /* the search broke off; empty: it did not */
 	unsigned races; /* of the schedule that runs: they count where its end does */
 	size_t used;
 	char text[LINE_BYTES]; /* a line that is not whole yet */
@@ -89,7 +90,9 @@ static void hear_line(hearing_t *h, const char *text, size_t length)
 		h->result->schedules++;
 		h->result->pruned += json_is_true(json_object_get(line, "pruned"));
 	} else if (strcmp(type, "end") == 0) {
+		const char *why = json_string_value(json_object_get(line, "why"));
 		h->complete = json_is_true(json_object_get(line, "complete"));
+		(void)snprintf(h->why, sizeof h->why, "%s", why ? why : "");
 	}
 	json_decref(line);
 }
@@ -179,7 +182,9 @@ static tsr_status_t explore(const litmus_test_t *test, const litmus_options_t *o
 	status = run_process(&plan, &check, &h);
 	for (int i = 0; i < result->count; i++)
 		result->states[i].count = 1; /* several ways to one state are no frequency */
-	if (status == TSR_OK && !h.complete)
+	if (status == TSR_OK && *h.why)
+		status = tsr_error(TSR_ERR_KERNEL, "%s: the search broke off: %s", test->name, h.why);
+	else if (status == TSR_OK && !h.complete)
 		status = tsr_error(TSR_ERR_KERNEL, "%s has more than %lld schedules: allow more of them by --runs", test->name,
 				   (long long)options->runs);
 	return status;

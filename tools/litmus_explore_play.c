@@ -23,13 +23,6 @@ typedef struct play {
 /* An entry gets no pointer of its own. */
 static play_t *litmus_play;
 
-#define TRY(call_)                              \
-	do {                                    \
-		tsr_status_t status_ = (call_); \
-		if (status_ != TSR_OK)          \
-			return status_;         \
-	} while (0)
-
 static int home_of(const litmus_plan_t *plan, int location)
 {
 	return location % plan->devices;
@@ -41,13 +34,13 @@ static tsr_status_t allocate(tsr_world_t *world, const litmus_plan_t *plan, litm
 	const size_t word = sizeof(uint64_t);
 	TSR_HEAP void *memory, *scratch;
 
-	TRY(tsr_heap_alloc(world, LITMUS_RUN_LOCATIONS * STRIDE * word, 0, "locations", &memory));
-	TRY(tsr_heap_alloc(world, LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch", &scratch));
+	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_LOCATIONS * STRIDE * word, 0, "locations", &memory));
+	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch", &scratch));
 	args->memory = memory;
 	args->scratch = scratch;
 	for (int x = 0; x < test->locations; x++) {
 		const uint64_t initial = (uint64_t)test->initial[x];
-		TRY(tsr_memcpy_to_heap(world, args->memory + (size_t)x * STRIDE, &initial, sizeof initial));
+		LITMUS_TRY(tsr_memcpy_to_heap(world, args->memory + (size_t)x * STRIDE, &initial, sizeof initial));
 	}
 	return TSR_OK;
 }
@@ -66,9 +59,9 @@ static tsr_status_t launch(tsr_world_t *world, const play_t *play, litmus_run_ar
 		args->home[x] = home_of(plan, x);
 		args->multiplier[x] = 1;
 	}
-	TRY(tsr_stream_create(world, &stream));
-	TRY(tsr_barrier(world)); /* before it all locations have their first values */
-	TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args->classes, args));
+	LITMUS_TRY(tsr_stream_create(world, &stream));
+	LITMUS_TRY(tsr_barrier(world)); /* before it all locations have their first values */
+	LITMUS_TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args->classes, args));
 	tsr_status_t status = tsr_stream_sync(stream);
 	tsr_stream_destroy(stream);
 	return status;
@@ -98,14 +91,14 @@ static tsr_status_t run_rank(tsr_world_t *world, play_t *play)
 	const int me = tsr_world_rank(world);
 	litmus_run_args_t args = plan->args[me];
 
-	TRY(allocate(world, plan, &args));
-	TRY(launch(world, play, &args));
-	TRY(tsr_barrier(world));
+	LITMUS_TRY(allocate(world, plan, &args));
+	LITMUS_TRY(launch(world, play, &args));
+	LITMUS_TRY(tsr_barrier(world));
 	for (int x = 0; x < plan->test->locations; x++)
 		if (home_of(plan, x) == me)
-			TRY(tsr_memcpy_from_heap(world, &play->finals[x], args.memory + (size_t)x * STRIDE,
-						 sizeof play->finals[x]));
-	TRY(tsr_barrier(world));
+			LITMUS_TRY(tsr_memcpy_from_heap(world, &play->finals[x], args.memory + (size_t)x * STRIDE,
+							sizeof play->finals[x]));
+	LITMUS_TRY(tsr_barrier(world));
 	return me == 0 ? say_state(play) : TSR_OK;
 }
 

@@ -16,17 +16,11 @@ struct litmus_lanes {
 	bench_cuda_t cu;
 	int device; /* the driver's handle */
 	int count;  /* modules of the plan that is loaded */
+	bool lost;  /* a test did not end: the GPU is asked for nothing any more */
 	litmus_ptx_shape_t shape;
 	void *context, *stream, *event; /* null: not made */
 	void *module[LITMUS_RUN_THREADS], *kernel[LITMUS_RUN_THREADS];
 };
-
-#define TRY(call_)                              \
-	do {                                    \
-		tsr_status_t status_ = (call_); \
-		if (status_ != TSR_OK)          \
-			return status_;         \
-	} while (0)
 
 static tsr_status_t check(const litmus_lanes_t *l, int code, const char *what)
 {
@@ -40,9 +34,19 @@ static tsr_status_t check(const litmus_lanes_t *l, int code, const char *what)
 			 code, meaning);
 }
 
-/** A context is current on a thread only while one of the functions below runs there, as in the backend. */
-static tsr_status_t enter(const litmus_lanes_t *l)
+static tsr_status_t give_up(litmus_lanes_t *l)
 {
+	l->lost = true;
+	return tsr_error(TSR_ERR_TIMEOUT,
+			 "a litmus test did not end on rank %d within %.1f s: see nvidia-smi whether the GPU is lost",
+			 tsr_world_rank(l->world), (double)tsr_world_deadline_ns(l->world) * 1e-9);
+}
+
+/** A context is current on a thread only while one of the functions below runs there, as in the backend. */
+static tsr_status_t enter(litmus_lanes_t *l)
+{
+	if (l->lost)
+		return give_up(l);
 	return check(l, l->cu.push(l->context), "make the GPU's context current");
 }
 
@@ -60,14 +64,14 @@ static tsr_status_t open_parts(litmus_lanes_t *l)
 	tsr_device_props_t props;
 	void *context = NULL;
 
-	TRY(tsr_world_device(l->world, &props));
+	LITMUS_TRY(tsr_world_device(l->world, &props));
 	if (!bench_cuda_find(&l->cu, sentence))
 		return tsr_error(TSR_ERR_NO_DEVICE, "%s", sentence);
-	TRY(check(l, l->cu.init(0), "start"));
-	TRY(check(l, l->cu.device_get(&l->device, props.ordinal), "find the rank's GPU"));
-	TRY(check(l, l->cu.retain(&context, l->device), "give the GPU's context"));
+	LITMUS_TRY(check(l, l->cu.init(0), "start"));
+	LITMUS_TRY(check(l, l->cu.device_get(&l->device, props.ordinal), "find the rank's GPU"));
+	LITMUS_TRY(check(l, l->cu.retain(&context, l->device), "give the GPU's context"));
 	l->context = context;
-	TRY(enter(l));
+	LITMUS_TRY(enter(l));
 	tsr_status_t status = check(l, l->cu.stream_create(&l->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream");
 	if (status == TSR_OK)
 		status = check(l, l->cu.event_create(&l->event, BENCH_CU_EVENT_DEFAULT), "make an event");
@@ -94,57 +98,60 @@ static void unload(litmus_lanes_t *l)
 	l->count = 0;
 }
 
+static void close_parts(litmus_lanes_t *l)
+{
+	if (enter(l) == TSR_OK) {
+		unload(l);
+		if (l->event)
+			(void)l->cu.event_destroy(l->event);
+		if (l->stream)
+			(void)l->cu.stream_destroy(l->stream);
+		leave(l);
+	}
+	(void)l->cu.release(l->device);
+}
+
 void litmus_lanes_close(litmus_lanes_t *lanes)
 {
-	if (lanes && lanes->context) {
-		if (enter(lanes) == TSR_OK) {
-			unload(lanes);
-			if (lanes->event)
-				(void)lanes->cu.event_destroy(lanes->event);
-			if (lanes->stream)
-				(void)lanes->cu.stream_destroy(lanes->stream);
-			leave(lanes);
-		}
-		(void)lanes->cu.release(lanes->device);
-	}
+	/* To unload a module or to release the context is to wait for the kernel that did not end, on a lost GPU for ever: the
+	 * context is left to the end of the process, with which the driver closes it. */
+	if (lanes && lanes->context && !lanes->lost)
+		close_parts(lanes);
 	free(lanes);
 }
 
 /* ------------------------------------------------------------------ launching */
 
 /** Polls, so that it has a deadline. The kernels wait for nothing without end, but a lost GPU may. */
-static tsr_status_t await(const litmus_lanes_t *l)
+static tsr_status_t await(litmus_lanes_t *l)
 {
 	const uint64_t deadline_ns = tsr_world_deadline_ns(l->world), begin_ns = bench_now_ns();
 	int code;
 
 	while ((code = l->cu.event_query(l->event)) == BENCH_CU_NOT_READY) {
 		if (bench_now_ns() - begin_ns > deadline_ns)
-			return tsr_error(
-				TSR_ERR_TIMEOUT,
-				"a litmus test did not end on rank %d within %.1f s: see nvidia-smi whether the GPU is lost",
-				tsr_world_rank(l->world), (double)deadline_ns * 1e-9);
+			return give_up(l);
 		(void)sched_yield();
 	}
 	return check(l, code, "run a litmus test");
 }
 
 /** With the context current. */
-static tsr_status_t play(const litmus_lanes_t *l, int device, const litmus_ptx_args_t *args, int blocks)
+static tsr_status_t play(litmus_lanes_t *l, int device, const litmus_ptx_args_t *args, int blocks)
 {
 	void *arguments[] = {(void *)(uintptr_t)args};
 
-	TRY(check(l,
-		  l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1, (unsigned)l->shape.threads, 1, 1, 0, l->stream, arguments,
-			       NULL),
-		  "launch a litmus test"));
-	TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
+	LITMUS_TRY(check(l,
+			 l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1, (unsigned)l->shape.threads, 1, 1, 0, l->stream,
+				      arguments, NULL),
+			 "launch a litmus test"));
+	LITMUS_TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
 	return await(l);
 }
 
 tsr_status_t litmus_lanes_play(litmus_lanes_t *lanes, int device, const litmus_ptx_args_t *args, int blocks)
 {
-	TRY(enter(lanes));
+	LITMUS_TRY(enter(lanes));
 	tsr_status_t status = play(lanes, device, args, blocks);
 	leave(lanes);
 	return status;
@@ -166,7 +173,7 @@ static tsr_status_t compile(litmus_lanes_t *l, const char *name, int device, con
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "%s: the driver's compiler says '%.300s': install the driver of CUDA 13 or a newer one", name,
 				 log);
-	TRY(check(l, code, "compile a litmus test"));
+	LITMUS_TRY(check(l, code, "compile a litmus test"));
 	l->count = device + 1;
 	return check(l, l->cu.module_function(&l->kernel[device], l->module[device], LITMUS_PTX_KERNEL),
 		     "find a litmus test's kernel");
@@ -178,7 +185,7 @@ static tsr_status_t load_device(litmus_lanes_t *l, const litmus_plan_t *plan, in
 	const litmus_ptx_args_t nothing = {.meetings = meetings};
 	char *text = NULL;
 
-	TRY(litmus_ptx(plan, device, &text));
+	LITMUS_TRY(litmus_ptx(plan, device, &text));
 	tsr_status_t status = compile(l, plan->test->name, device, text);
 	free(text);
 	return status == TSR_OK ? play(l, device, &nothing, 1) : status;
@@ -188,7 +195,7 @@ tsr_status_t litmus_lanes_load(litmus_lanes_t *lanes, const litmus_plan_t *plan,
 {
 	tsr_status_t status = TSR_OK;
 
-	TRY(enter(lanes));
+	LITMUS_TRY(enter(lanes));
 	unload(lanes);
 	lanes->shape = litmus_ptx_shape(plan);
 	for (int d = 0; status == TSR_OK && d < plan->devices; d++)

@@ -46,6 +46,13 @@ static void load_u64(const writer_t *w, const char *reg, int offset)
 	say(w, "ld.param.u64 %%%s, [args+%d];", reg, offset);
 }
 
+/** Goes to `target` where the comparison of the operands, such as "ne.u32" of "%lane, 0", holds. */
+static void go_where(const writer_t *w, const char *target, const char *comparison, const char *operands)
+{
+	say(w, "setp.%s %%no, %s;", comparison, operands);
+	say(w, "@%%no bra %s;", target);
+}
+
 /* ------------------------------------------------------------------ the code of one thread of the test */
 
 static void write_operand(const writer_t *w, const char *reg, litmus_run_operand_t operand)
@@ -189,20 +196,16 @@ static void write_pace(const writer_t *w)
 {
 	say(w, "bar.warp.sync 0xffffffff;");
 	say(w, "add.u32 %%target, %%target, %d;", w->plan->test->threads);
-	say(w, "setp.eq.u32 %%no, %%patience, 0;");
-	say(w, "@%%no bra met;");
+	go_where(w, "met", "eq.u32", "%patience, 0");
 	say(w, "and.b32 %%t, %%lane, %d;", WARP - 1);
-	say(w, "setp.ne.u32 %%no, %%t, 0;");
-	say(w, "@%%no bra met;");
+	go_where(w, "met", "ne.u32", "%t, 0");
 	say(w, "atom.add.relaxed.sys.u32 %%here, [%%pace], 1;");
 	say(w, "mov.u32 %%looks, %%patience;");
 	label(w, "look");
 	say(w, "ld.relaxed.sys.u32 %%here, [%%pace];");
-	say(w, "setp.ge.u32 %%no, %%here, %%target;");
-	say(w, "@%%no bra met;");
+	go_where(w, "met", "ge.u32", "%here, %target");
 	say(w, "sub.u32 %%looks, %%looks, 1;");
-	say(w, "setp.ne.u32 %%no, %%looks, 0;");
-	say(w, "@%%no bra look;");
+	go_where(w, "look", "ne.u32", "%looks, 0");
 	say(w, "shr.u32 %%patience, %%patience, 1;");
 	say(w, "add.u32 %%patience, %%patience, 4;");
 	label(w, "met");
@@ -226,8 +229,7 @@ static void write_jitter(const writer_t *w, int thread)
 	label(w, "rest");
 	say(w, "mov.u32 %%here, %%clock;");
 	say(w, "sub.u32 %%here, %%here, %%begin;");
-	say(w, "setp.lt.u32 %%no, %%here, %%delay;");
-	say(w, "@%%no bra rest;");
+	go_where(w, "rest", "lt.u32", "%here, %delay");
 	say(w, "bar.warp.sync 0xffffffff;");
 }
 
@@ -260,8 +262,7 @@ static void write_thread(const writer_t *w, int thread)
 	(void)fprintf(w->file, "thread_%d:\n\t{\n", thread);
 	say(w, ".reg .b64 %%x<%d>, %%a<%d>, %%v, %%u, %%e;", LITMUS_RUN_REGISTERS, LITMUS_RUN_LOCATIONS);
 	label(w, "instance");
-	say(w, "setp.ge.u32 %%no, %%i, %%instances;");
-	say(w, "@%%no bra done;");
+	go_where(w, "done", "ge.u32", "%i, %instances");
 	write_addresses(w, thread);
 	write_pace(w);
 	write_jitter(w, thread);
@@ -280,23 +281,19 @@ static void write_start(const writer_t *w)
 {
 	load_u64(w, "pace", AT(meetings));
 	say(w, "mov.u32 %%lane, %%tid.x;");
-	say(w, "setp.ne.u32 %%no, %%lane, 0;");
-	say(w, "@%%no bra started;");
+	go_where(w, "started", "ne.u32", "%lane, 0");
 	load_u64(w, "patience_ns", AT(start_ns));
 	load_u32(w, "target", AT(arrivals));
 	say(w, "mov.u64 %%began, %%globaltimer;");
 	say(w, "mov.u32 %%block, %%ctaid.x;");
-	say(w, "setp.ne.u32 %%no, %%block, 0;");
-	say(w, "@%%no bra start;");
+	go_where(w, "start", "ne.u32", "%block, 0");
 	say(w, "atom.add.relaxed.sys.u32 %%here, [%%pace], 1;"); /* a kernel's first block comes for all */
 	label(w, "start");
 	say(w, "ld.relaxed.sys.u32 %%here, [%%pace];");
-	say(w, "setp.ge.u32 %%no, %%here, %%target;");
-	say(w, "@%%no bra started;");
+	go_where(w, "started", "ge.u32", "%here, %target");
 	say(w, "mov.u64 %%word, %%globaltimer;");
 	say(w, "sub.u64 %%word, %%word, %%began;");
-	say(w, "setp.lt.u64 %%no, %%word, %%patience_ns;");
-	say(w, "@%%no bra start;");
+	go_where(w, "start", "lt.u64", "%word, %patience_ns");
 	label(w, "started");
 	say(w, "bar.sync 0;");
 }
@@ -312,11 +309,9 @@ static void write_dealing(const writer_t *w)
 	say(w, "add.u32 %%block, %%block, %%t;");
 	say(w, "rem.u32 %%block, %%block, %%blocks;");
 	say(w, "mul.lo.u32 %%t, %%teams, %d;", classes);
-	say(w, "setp.ge.u32 %%no, %%block, %%t;");
-	say(w, "@%%no bra stress;");
+	go_where(w, "stress", "ge.u32", "%block, %t");
 	load_u32(w, "t", AT(apart));
-	say(w, "setp.ne.u32 %%no, %%t, 0;");
-	say(w, "@%%no bra apart;");
+	go_where(w, "apart", "ne.u32", "%t, 0");
 	say(w, "rem.u32 %%class, %%block, %d;", classes);
 	say(w, "div.u32 %%team, %%block, %d;", classes);
 	say(w, "bra dealt;");
@@ -362,8 +357,7 @@ static void write_stress(const writer_t *w)
 	say(w, "mad.lo.u32 %%i, %%block, %%blocks, %%lane;");
 	say(w, "mad.lo.u32 %%i, %%i, 2654435761, %%t;");
 	label(w, "round");
-	say(w, "setp.eq.u32 %%no, %%looks, 0;");
-	say(w, "@%%no bra rested;");
+	go_where(w, "rested", "eq.u32", "%looks, 0");
 	for (int x = 0; x < w->plan->test->locations; x++) {
 		load_u64(w, "word", AT(location) + 8 * x);
 		say(w, "mad.lo.u32 %%i, %%i, 1664525, 1013904223;");

@@ -59,13 +59,6 @@ typedef struct rank {
 	uint64_t *host; /* INSTANCES_GPU * STRIDE words */
 } rank_t;
 
-#define TRY(call_)                              \
-	do {                                    \
-		tsr_status_t status_ = (call_); \
-		if (status_ != TSR_OK)          \
-			return status_;         \
-	} while (0)
-
 /* ------------------------------------------------------------------ one launch */
 
 /** One way to run a test: on which ranks, and which of them holds each location. */
@@ -128,8 +121,8 @@ static tsr_status_t clear(rank_t *r, const litmus_test_t *test)
 		const size_t words = (size_t)r->instances * STRIDE;
 		for (size_t i = 0; i < words && test->initial[x] != 0; i++)
 			r->host[i] = (uint64_t)test->initial[x];
-		TRY(test->initial[x] != 0 ? tsr_memcpy_to_heap(r->world, part, r->host, words * sizeof *r->host)
-					  : tsr_memset_heap(r->world, part, 0, words * sizeof *r->host));
+		LITMUS_TRY(test->initial[x] != 0 ? tsr_memcpy_to_heap(r->world, part, r->host, words * sizeof *r->host)
+						 : tsr_memset_heap(r->world, part, 0, words * sizeof *r->host));
 	}
 	return tsr_memset_heap(r->world, r->meetings, 0,
 			       (r->lanes ? (size_t)INSTANCES_GPU : (size_t)r->instances) * sizeof *r->host);
@@ -157,7 +150,7 @@ static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const vari
 		args.home[x] = v->home[x];
 		args.multiplier[x] = multipliers[x];
 	}
-	TRY(tsr_launch(r->stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args.classes * args.teams, &args));
+	LITMUS_TRY(tsr_launch(r->stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args.classes * args.teams, &args));
 	return tsr_stream_sync(r->stream);
 }
 
@@ -173,7 +166,7 @@ static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int r
 {
 	TSR_HEAP void *there;
 
-	TRY(tsr_heap_translate(r->world, mine, rank, &there));
+	LITMUS_TRY(tsr_heap_translate(r->world, mine, rank, &there));
 	*address_out = (uint64_t)(uintptr_t)there;
 	return TSR_OK;
 }
@@ -214,10 +207,10 @@ static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const va
 	if (device < 0)
 		return TSR_OK;
 	vary_launch(r, style, &args);
-	TRY(address_at(r, r->meetings, (int)(style->chance >> 22 & 1) % r->size, &args.meetings));
+	LITMUS_TRY(address_at(r, r->meetings, (int)(style->chance >> 22 & 1) % r->size, &args.meetings));
 	for (int x = 0; x < plan->test->locations; x++) {
 		const TSR_HEAP uint64_t *mine = r->memory + (size_t)x * r->instances * STRIDE;
-		TRY(address_at(r, mine, v->home[x], &args.location[x]));
+		LITMUS_TRY(address_at(r, mine, v->home[x], &args.location[x]));
 		args.multiplier[x] = style->multipliers[x];
 	}
 	const int playing = plan->classes[device] * (int)args.teams;
@@ -238,12 +231,12 @@ static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t
 			if (rank_of(r, v, plan->device[what->thread]) != r->me)
 				continue;
 			const size_t row = (size_t)(what->thread * LITMUS_RUN_REGISTERS + what->index);
-			TRY(tsr_memcpy_from_heap(r->world, column, r->results + row * r->instances,
-						 (size_t)r->instances * sizeof *column));
+			LITMUS_TRY(tsr_memcpy_from_heap(r->world, column, r->results + row * r->instances,
+							(size_t)r->instances * sizeof *column));
 		} else if (v->home[what->index] == r->me) {
 			const size_t words = (size_t)r->instances * STRIDE;
-			TRY(tsr_memcpy_from_heap(r->world, r->host, r->memory + (size_t)what->index * words,
-						 words * sizeof *r->host));
+			LITMUS_TRY(tsr_memcpy_from_heap(r->world, r->host, r->memory + (size_t)what->index * words,
+							words * sizeof *r->host));
 			for (uint64_t n = 0; n < r->instances; n++)
 				column[n] = (int64_t)r->host[(n * multipliers[what->index] & (r->instances - 1)) * STRIDE];
 		}
@@ -282,7 +275,7 @@ static tsr_status_t count_states(const rank_t *r, const litmus_plan_t *plan, con
 			values[i] = r->board->columns[(size_t)i * INSTANCES_GPU + n];
 		if (test->filter >= 0 && !litmus_holds(test, test->filter, values))
 			continue;
-		TRY(litmus_result_add(test, result, values, 1));
+		LITMUS_TRY(litmus_result_add(test, result, values, 1));
 		result->sightings[first]++;
 		result->positive[first] += litmus_holds(test, test->question, values);
 	}
@@ -304,14 +297,14 @@ static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation
 	for (int x = 0; x < LITMUS_RUN_LOCATIONS; x++) /* the same on every rank: all began with one seed */
 		style.multipliers[x] = (uint32_t)next_random(r) | 1;
 	style.chance = next_random(r);
-	TRY(clear(r, plan->test));
-	TRY(tsr_barrier(r->world));
-	TRY(r->lanes ? play_by_lanes(r, plan, v, &style) : play_by_api(r, plan, v, style.multipliers));
-	TRY(tsr_barrier(r->world));
-	TRY(tell(r, plan, v, style.multipliers));
-	TRY(tsr_barrier(r->world));
+	LITMUS_TRY(clear(r, plan->test));
+	LITMUS_TRY(tsr_barrier(r->world));
+	LITMUS_TRY(r->lanes ? play_by_lanes(r, plan, v, &style) : play_by_api(r, plan, v, style.multipliers));
+	LITMUS_TRY(tsr_barrier(r->world));
+	LITMUS_TRY(tell(r, plan, v, style.multipliers));
+	LITMUS_TRY(tsr_barrier(r->world));
 	if (r->me == 0)
-		TRY(count_states(r, plan, v, runs, result));
+		LITMUS_TRY(count_states(r, plan, v, runs, result));
 	return tsr_barrier(r->world);
 }
 
@@ -323,7 +316,7 @@ static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
 	tsr_status_t status = TSR_OK;
 
 	if (r->lanes)
-		TRY(litmus_lanes_load(r->lanes, plan, (uint64_t)(uintptr_t)r->meetings));
+		LITMUS_TRY(litmus_lanes_load(r->lanes, plan, (uint64_t)(uintptr_t)r->meetings));
 	for (r->instances = 64; r->instances < most && (int64_t)r->instances * variations < runs;)
 		r->instances *= 2;
 	for (int n = 0; status == TSR_OK && runs > 0; n++) {
@@ -352,15 +345,16 @@ static tsr_status_t allocate(rank_t *r)
 	tsr_device_props_t props;
 	TSR_HEAP void *memory, *results, *scratch, *meetings;
 
-	TRY(tsr_world_device(r->world, &props));
+	LITMUS_TRY(tsr_world_device(r->world, &props));
 	const uint64_t instances = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int blocks = props.resident_blocks < MOST_TEAMS ? props.resident_blocks : MOST_TEAMS;
 	r->teams = r->emulated ? 1 : blocks; /* more of them would take the cores from each other */
-	TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0, "locations", &memory));
-	TRY(tsr_heap_alloc(r->world, LITMUS_RUN_THREADS * LITMUS_RUN_REGISTERS * instances * word, 0, "registers", &results));
-	TRY(tsr_heap_alloc(r->world, (size_t)MOST_TEAMS * LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch",
-			   &scratch));
-	TRY(tsr_heap_alloc(r->world, instances * word, 0, "meetings", &meetings));
+	LITMUS_TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0, "locations", &memory));
+	LITMUS_TRY(
+		tsr_heap_alloc(r->world, LITMUS_RUN_THREADS * LITMUS_RUN_REGISTERS * instances * word, 0, "registers", &results));
+	LITMUS_TRY(tsr_heap_alloc(r->world, (size_t)MOST_TEAMS * LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch",
+				  &scratch));
+	LITMUS_TRY(tsr_heap_alloc(r->world, instances * word, 0, "meetings", &meetings));
 	r->memory = memory;
 	r->results = results;
 	r->scratch = scratch;
@@ -377,8 +371,8 @@ static tsr_status_t find_shared(rank_t *r)
 	tsr_device_props_t props;
 	int ordinals[LITMUS_RUN_THREADS];
 
-	TRY(tsr_world_device(r->world, &props));
-	TRY(tsr_allgather(r->world, &props.ordinal, ordinals, sizeof *ordinals));
+	LITMUS_TRY(tsr_world_device(r->world, &props));
+	LITMUS_TRY(tsr_allgather(r->world, &props.ordinal, ordinals, sizeof *ordinals));
 	for (int rank = 0; rank < r->size; rank++)
 		for (int other = 0; other < rank; other++)
 			r->shared |= !r->emulated && ordinals[rank] == ordinals[other];
@@ -387,13 +381,13 @@ static tsr_status_t find_shared(rank_t *r)
 
 static tsr_status_t run_all(rank_t *r, const job_t *job)
 {
-	TRY(allocate(r));
-	TRY(find_shared(r));
+	LITMUS_TRY(allocate(r));
+	LITMUS_TRY(find_shared(r));
 	if (job->by_lanes)
-		TRY(litmus_lanes_open(r->world, &r->lanes));
+		LITMUS_TRY(litmus_lanes_open(r->world, &r->lanes));
 	for (int i = 0; i < job->count; i++)
 		if (job->plans[i].devices == r->size)
-			TRY(run_test(r, &job->plans[i], job->runs, &job->board.tests[i]));
+			LITMUS_TRY(run_test(r, &job->plans[i], job->runs, &job->board.tests[i]));
 	return TSR_OK;
 }
 
@@ -473,7 +467,7 @@ static tsr_status_t collect(const job_t *job, litmus_result_t *results)
 	for (int i = 0; i < job->count; i++)
 		for (int s = 0; s < job->board.tests[i].count; s++) {
 			const litmus_state_t *state = &job->board.tests[i].states[s];
-			TRY(litmus_result_add(job->plans[i].test, &results[i], state->values, state->count));
+			LITMUS_TRY(litmus_result_add(job->plans[i].test, &results[i], state->values, state->count));
 		}
 	for (int i = 0; i < job->count; i++) {
 		const board_test_t *board = &job->board.tests[i];

@@ -5,6 +5,14 @@
 #include "model/memory/witness.h"
 #include "tools/litmus_kernel.h"
 
+/** Hands an error on. */
+#define LITMUS_TRY(call_)                           \
+	do {                                        \
+		tsr_status_t try_status_ = (call_); \
+		if (try_status_ != TSR_OK)          \
+			return try_status_;         \
+	} while (0)
+
 /** What a test looks like to the kernel, before memory and ranks are known. */
 typedef struct litmus_plan {
 	const litmus_test_t *test;

@@ -251,7 +251,7 @@ tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_f
 	s->from = (tsr_frontier_t){calloc(from->count + 1, sizeof *from->word), from->count};
 	if (!s->from.word) {
 		tsr_strategy_destroy(&s->base);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words", from->count);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words: bound the preemptions", from->count);
 	}
 	if (from->count)
 		memcpy(s->from.word, from->word, from->count * sizeof *from->word);
@@ -332,9 +332,12 @@ tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_front
 	size_t choices = s->made_count, words = 1;
 
 	if (s->diverged || s->at < s->from.count)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "a run did not do the same as the one before it: the search cannot go on");
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"a schedule did not do the same as those before it, which the search goes on from: let nothing "
+			"in the program hang on time, chance or what an earlier schedule left, or choose another strategy");
 	if (strategy->exhausted || !want(s, whole))
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: the search cannot go on");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: explore fewer ranks, blocks or bytes");
 	while (choices > 0 && next_of(s, &s->made[choices - 1]) == s->made[choices - 1].n)
 		choices--;
 	*more_out = choices > 0;
@@ -345,7 +348,7 @@ tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_front
 		words += 2 + (s->made[i].differ ? kept_words(s->made[i].n) : 0);
 	next.word = calloc(words, sizeof *next.word);
 	if (!next.word)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words", words);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words: bound the preemptions", words);
 	uint32_t *word = next.word;
 	for (size_t i = 0; i < choices; i++)
 		word = write_choice(s, &s->made[i], i + 1 == choices ? next_of(s, &s->made[i]) : s->made[i].taken, word);

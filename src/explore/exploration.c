@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
 
 /* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. */
@@ -107,7 +108,7 @@ void tsr_exploration_launched(const char *text)
 	if (tsr_check_options_parse(text, &options) != TSR_OK)
 		return;
 	tsr_report_open(&report, options.report_fd);
-	tsr_report_launch(&report);
+	tsr_report_launch(&report, tsr_now_ns());
 }
 
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out)
@@ -141,7 +142,6 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 {
 	if (!x)
 		return;
-	tsr_guard_end(x);
 	tsr_explorer_destroy(x->explorer);
 	for (int i = 0; i < x->area_count; i++)
 		if (x->areas[i].region >= 0)
@@ -395,16 +395,25 @@ static void host_main(void *ctx)
 	x->codes[rank] = x->rank(x->rank_ctx, rank);
 }
 
-int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void *ctx)
+/** Runs the hosts, and what they launch, for as long as accesses are watched. */
+static tsr_status_t run_guarded(tsr_exploration_t *x, tsr_explorer_end_t *end_out)
 {
 	tsr_status_t status = tsr_guard_begin(x);
-	x->rank = rank;
-	x->rank_ctx = ctx;
 	for (int r = 0; status == TSR_OK && r < x->size; r++)
 		status = spawn(x, &(tsr_task_who_t){r, TSR_TASK_HOST, -1, NULL, -1, -1}, host_main, x, NULL);
-	if (status != TSR_OK)
+	if (status == TSR_OK)
+		*end_out = tsr_explorer_run(x->explorer);
+	tsr_guard_end(x); /* no fibre runs any more, neither here nor in the process of a schedule */
+	return status;
+}
+
+int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void *ctx)
+{
+	tsr_explorer_end_t end = TSR_EXPLORER_FAILED;
+	x->rank = rank;
+	x->rank_ctx = ctx;
+	if (run_guarded(x, &end) != TSR_OK)
 		return EXIT_FAILURE;
-	const tsr_explorer_end_t end = tsr_explorer_run(x->explorer);
 	if (x->phase == TSR_PHASE_SERVED)
 		return EXIT_SUCCESS;
 	tsr_exploration_finish(x, end);

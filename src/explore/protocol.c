@@ -26,9 +26,10 @@ void tsr_report_begin(tsr_report_t *report, uint64_t seed)
 	tsr_line_end(report);
 }
 
-void tsr_report_launch(tsr_report_t *report)
+void tsr_report_launch(tsr_report_t *report, uint64_t at_ns)
 {
 	tsr_line_begin(report, "launch");
+	tsr_line_uint(report, "at_ns", at_ns);
 	tsr_line_end(report);
 }
 
@@ -186,9 +187,10 @@ void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *sche
 	tsr_line_end(report);
 }
 
-void tsr_report_end(tsr_report_t *report, bool complete)
+void tsr_report_end(tsr_report_t *report, bool complete, const char *why)
 {
 	tsr_line_begin(report, "end");
 	tsr_line_bool(report, "complete", complete);
+	tsr_line_text(report, "why", why);
 	tsr_line_end(report);
 }

@@ -9,11 +9,14 @@
  *   {"type":"event",...}                                       where options.trace says so
  *   {"type":"schedule","seed":7,"digest":"<32 hex>","choices":C,"steps":S,"tasks":T,"shadow_bytes":N,"heap_bytes":N,
  *    "script":[[choice,alternative],...],"exit":0,"pruned":false}
- *   {"type":"end","complete":true}                             last: nothing more comes
+ *   {"type":"end","complete":true,"why":"..."}                 last: nothing more comes; why an exhaustive search broke off, where
+ * it did
  *
  * A program that is asked to run once by the parallel executor says one thing only, for each of its ranks:
  *
- *   {"type":"launch"}                                          the rank is about to launch its first kernel
+ *   {"type":"launch","at_ns":T}                                the rank is about to launch its first kernel
+ *
+ * T is the time at which the rank says so, on the monotonic clock of the machine: the line may be read at any time after that.
  *
  * Empty lines mean nothing. Numbers of 64 bits without a sign are negative from 2^63 on: the bits are the same. What is not known
  * is left out.
@@ -81,9 +84,13 @@ void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding);
 void tsr_report_event(tsr_report_t *report, const tsr_report_event_t *event);
 void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *schedule);
 
-void tsr_report_launch(tsr_report_t *report);
+/** @param at_ns  now, on the monotonic clock */
+void tsr_report_launch(tsr_report_t *report, uint64_t at_ns);
 
-/** @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run */
-void tsr_report_end(tsr_report_t *report, bool complete);
+/**
+ * @param complete  the exhaustive strategy has seen all schedules within its bounds; elsewhere: all seeds were run
+ * @param why       a sentence: what kept the search from going on; null: nothing did
+ */
+void tsr_report_end(tsr_report_t *report, bool complete, const char *why);
 
 #endif

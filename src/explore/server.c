@@ -11,10 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { WHY_BYTES = 512 };
+
 /** What a schedule's process hands back to the server: memory that both see. */
 struct tsr_handback {
 	uint64_t task_choices;
-	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive; broken: the run did not say */
+	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive */
+	char why[WHY_BYTES];                                                    /* broken: a sentence */
 	uint32_t count;
 	uint32_t frontier[1 << 20]; /* of the next run */
 };
@@ -103,6 +106,12 @@ static void become_schedule(server_t *server, uint64_t seed)
 	tsr_explorer_use(x->explorer, x->strategy);
 }
 
+static void break_off(tsr_handback_t *handback, const char *why)
+{
+	handback->search = TSR_SEARCH_BROKEN;
+	snprintf(handback->why, sizeof handback->why, "%s", why);
+}
+
 /** Leaves where the search stands for the server. */
 static void hand_back(tsr_exploration_t *x, tsr_explorer_end_t end)
 {
@@ -113,14 +122,18 @@ static void hand_back(tsr_exploration_t *x, tsr_explorer_end_t end)
 	handback->task_choices = tsr_strategy_choices(x->strategy);
 	if (x->options.strategy != TSR_CHECK_EXHAUSTIVE || x->options.script_fd >= 0)
 		return;
-	if (tsr_exhaustive_next(x->strategy, whole && !x->crowded, &next, &more) != TSR_OK)
+	if (tsr_exhaustive_next(x->strategy, whole && !x->crowded, &next, &more) != TSR_OK) {
+		break_off(handback, tsr_last_error());
 		return;
+	}
 	handback->count = (uint32_t)next.count;
 	if (!more) {
 		handback->search = TSR_SEARCH_DONE;
 	} else if (next.count <= sizeof handback->frontier / sizeof *handback->frontier) {
 		memcpy(handback->frontier, next.word, next.count * sizeof *next.word);
 		handback->search = TSR_SEARCH_GOES_ON;
+	} else {
+		break_off(handback, "what is left of the search has outgrown its room: bound the preemptions");
 	}
 	free(next.word);
 }
@@ -178,7 +191,8 @@ static bool fork_schedule(server_t *server, uint64_t seed)
 {
 	tsr_exploration_t *x = server->x;
 	int status = 0;
-	server->handback->search = TSR_SEARCH_BROKEN;
+	break_off(server->handback,
+		  "a schedule's process ended before it said which schedules come after it: mend what ends it first");
 	tsr_report_begin(&x->report, seed);
 	const pid_t pid = fork();
 	if (pid == 0) {
@@ -217,16 +231,18 @@ static bool fork_default(server_t *server)
 	return false;
 }
 
-/** The next schedule of an exhaustive search; false where there is none, or the last one did not say. */
+/** The next schedule of an exhaustive search; false where there is none, or none is known. */
 static bool next_frontier(server_t *server)
 {
-	const tsr_handback_t *handback = server->handback;
+	tsr_handback_t *handback = server->handback;
 	if (handback->search != TSR_SEARCH_GOES_ON)
 		return false;
 	free(server->frontier.word);
 	server->frontier = (tsr_frontier_t){calloc(handback->count + 1, sizeof *server->frontier.word), handback->count};
-	if (!server->frontier.word)
+	if (!server->frontier.word) {
+		break_off(handback, "no memory for what is left of the search: bound the preemptions");
 		return false;
+	}
 	memcpy(server->frontier.word, handback->frontier, handback->count * sizeof *handback->frontier);
 	return true;
 }
@@ -239,7 +255,7 @@ static bool serve_all(server_t *server)
 	if (options->script_fd >= 0) {
 		if (fork_schedule(server, options->first))
 			return true;
-		tsr_report_end(&server->x->report, true);
+		tsr_report_end(&server->x->report, true, NULL);
 		return false;
 	}
 	if (options->strategy == TSR_CHECK_PCT && fork_default(server))
@@ -250,7 +266,9 @@ static bool serve_all(server_t *server)
 			return true;
 		more = !exhaustive || next_frontier(server);
 	}
-	tsr_report_end(&server->x->report, !exhaustive || server->handback->search == TSR_SEARCH_DONE);
+	const tsr_handback_t *handback = server->handback;
+	tsr_report_end(&server->x->report, !exhaustive || handback->search == TSR_SEARCH_DONE,
+		       exhaustive && handback->search == TSR_SEARCH_BROKEN ? handback->why : NULL);
 	return false;
 }
 

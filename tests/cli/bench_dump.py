@@ -9,19 +9,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from tap import exit_code, verdict  # noqa: E402
+
 M, N, K, RANKS = 91, 73, 37, 5
 PATTERNS = ("bulk-synchronous", "producer-consumer", "fused-sequential", "fused-workgroup-specialized", "fused-wave-specialized")
 # bytes an element, significant bits
 FORMATS = {"bf16": (2, 8), "f16": (2, 11), "f32": (4, 24)}
-failures = 0
-
-
-def verdict(good, name, why=""):
-    global failures
-    failures += not good
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        print(f"# {why}")
 
 
 def tessera(*arguments):
@@ -124,4 +119,4 @@ with tempfile.TemporaryDirectory() as scratch:
     same_inputs_in_any_world(scratch)
     if os.path.exists("/dev/full"):
         full_disk(scratch)
-sys.exit(failures > 0)
+sys.exit(exit_code())

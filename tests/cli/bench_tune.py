@@ -7,18 +7,17 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import tap  # noqa: E402
+
 SHAPE = "200x210x37"
 ROW = re.compile(r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$", re.MULTILINE)
 TUNED = "tile and blocks as --tune has found them: "
-failures = 0
 
 
 def verdict(good, name, run=None):
-    global failures
-    failures += not good
-    print(("ok - " if good else "not ok - ") + name)
-    if not good and run:
-        print("\n".join("# " + line for line in (run.stdout + run.stderr).splitlines()[-20:]))
+    tap.verdict(good, name, "\n".join((run.stdout + run.stderr).splitlines()[-20:]) if run else "")
 
 
 def command(*arguments):
@@ -161,4 +160,4 @@ def check_many_writers(folder):
 for check in (check_round_trip, check_damage, check_places, check_many_writers):
     with tempfile.TemporaryDirectory() as place:
         check(place)
-sys.exit(bool(failures))
+sys.exit(tap.exit_code())

@@ -25,6 +25,26 @@ prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
 	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 
+# A program that is not the same twice: the search says that it broke off, and why.
+fickle="$BUILD/tests/planted/fickle"
+# broken CODE KIND PATTERN
+broken() {
+	try tessera check -n 2 --strategy exhaustive --json "$report" "$fickle" "$2"
+	[ "$code" -eq "$1" ] && grep -qE "^tessera check: the search broke off after 2 schedules: .*$3" "$TAP_FILES/err" &&
+		! grep -q 'all there are' "$TAP_FILES/out" && python3 - "$report" "$3" <<'CHECK'
+import json
+import re
+import sys
+report = json.load(open(sys.argv[1], encoding="utf-8"))
+sys.exit(not (report["complete"] is False and re.search(sys.argv[2], report["failure"])))
+CHECK
+	verdict $? "a search breaks off: $2" "exit code $code"
+}
+broken 3 blocks 'did not do the same as those before it.* let nothing in the program hang on'
+broken 1 exits 'ended before it said .* mend what ends it'
+prints "of the same program every time it does not" '; these are all there are$' tessera check -n 2 --strategy exhaustive "$fickle" none
+prints "nor where no more was asked for" '^1 schedule, .* memory view$' tessera check -n 2 --strategy exhaustive --seeds 1 "$fickle" blocks
+
 # found KIND CLASS TEXT [OPTION...]: the planted mistake is reported as what it is, where it is.
 found() {
 	kind=$1 class=$2 text=$3
@@ -68,6 +88,21 @@ if at:
 sys.exit(not right)
 CHECK
 	verdict $? "a pointer that is dereferenced: $kind" "exit code $code"
+done
+# Other faults are the failure of the program, and nothing is said of the heap.
+for kind in null wild lost thread; do
+	try tessera check -n 2 --seeds 5 --json "$report" "$stray" $kind
+	[ "$code" -eq 1 ] && python3 - "$report" "${BUILD##*/}" <<'CHECK'
+import json
+import sys
+path, build = sys.argv[1:]
+report = json.load(open(path, encoding="utf-8"))
+found, = report["findings"]
+right = found["class"] == "program-failure" and not found.get("access") and found["schedules"] == report["schedules"] == 5
+right &= "signal 11" in found["message"] or build.endswith("-asan")  # where the sanitizer ends the program, with words of its own
+sys.exit(not right)
+CHECK
+	verdict $? "another pointer, or another thread: $kind" "exit code $code"
 done
 prints "and none that is" '^no finding$' tessera check -n 2 --seeds 5 "$stray" none
 try tessera check -n 2 --seeds 5 --weak cache "$stray" read

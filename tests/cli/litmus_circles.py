@@ -10,17 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from tap import exit_code, verdict  # noqa: E402
+
 SEED, COUNT = 20261121, {3: 60, 4: 20}
 LOCATIONS = "xyzw"
-failures = 0
-
-
-def verdict(good, name, why=""):
-    global failures
-    failures += not good
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        print(f"# {why}")
 
 
 def scopes(draw, count):
@@ -79,4 +74,4 @@ if os.environ.get("BUILD", "").endswith(("-tsan", "-asan")):
 for threads in COUNT:
     with tempfile.TemporaryDirectory() as place:
         compare(place, threads)
-sys.exit(failures > 0)
+sys.exit(exit_code())

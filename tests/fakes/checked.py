@@ -102,12 +102,16 @@ class Program:
                  detail="'flag' >= 1")
 
     def run_parallel(self):
-        """A kernel of 50 ms; what its program's exit code is."""
+        """A kernel of 50 ms, or of 550 where it is late; what its program's exit code is."""
         if self.mode == "unlaunched":
             return 0
         time.sleep(0.05)
-        self.say("launch")
-        self.say("launch")
+        began_ns = time.monotonic_ns()
+        if self.mode == "late":  # the first launch is said behind another, long after it was made
+            time.sleep(0.5)
+            self.say("launch", at_ns=time.monotonic_ns())
+        self.say("launch", at_ns=began_ns)
+        self.say("launch", **({} if self.mode == "untimed" else {"at_ns": time.monotonic_ns()}))
         time.sleep(1000 if self.mode == "endless" else 0.05)
         return 3 if self.mode == "unparallel" else 0
 
@@ -122,7 +126,7 @@ class Program:
             count = 1
         for number in range(count or 9):
             self.schedule(first + number * stride)
-        self.say("end", complete=True)
+        self.say("end", **({"complete": False, "why": "it is a fake"} if self.mode == "broken" else {"complete": True}))
         if self.mode == "lingers":
             time.sleep(1000)
 

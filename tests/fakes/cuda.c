@@ -2,8 +2,10 @@
  * A driver that is none, for tests of the baseline's calls: device memory is the host's, and what is put on a stream is done at
  * once, but for fills: they are done when the stream is waited for, or given something else. FAKE_ONE_GPU: all ranks have the same
  * one. FAKE_NO_MEMORY: nothing can be allocated. Of the kernels of litmus tests it does what FAKE_KERNEL says: "none" is compiled,
- * "stuck" never ends, and the others leave their parameter in the memory of their results.
+ * "stuck" never ends, nor does any call that waits for it, and the others leave their parameter in the memory of their results.
  */
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,13 @@ BENCH_CUDA_ENTRIES(DECLARE)
 static char thing;  /* what every handle points to */
 static char litmus; /* but those of a litmus test */
 static _Thread_local int stuck;
+
+/** In calls that wait for what runs on the GPU: those that take away what a kernel may use. */
+static void wait_for_kernels(void)
+{
+	while (stuck)
+		(void)pause();
+}
 
 /** A fill that is still to be done, of this rank's one stream. */
 typedef struct fill {
@@ -76,6 +85,7 @@ int cuDevicePrimaryCtxRetain(void **out, int device)
 int cuDevicePrimaryCtxRelease_v2(int device)
 {
 	(void)device;
+	wait_for_kernels();
 	return 0;
 }
 
@@ -104,21 +114,38 @@ int cuStreamSynchronize(void *stream)
 
 int cuStreamDestroy_v2(void *stream)
 {
+	wait_for_kernels();
 	do_fills();
 	return stream == &thing ? 0 : REFUSED;
 }
 
-/* An event is the time of its record. */
+/* An event is the time of its record. They are the driver's: who leaves some behind has no leak of his own. */
+enum { MOST_EVENTS = 256 };
+static struct timespec events[MOST_EVENTS];
+static bool event_used[MOST_EVENTS];
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+
 int cuEventCreate(void **out, unsigned flags)
 {
+	int i = 0;
 	(void)flags;
-	*out = calloc(1, sizeof(struct timespec));
-	return *out ? 0 : OUT_OF_MEMORY;
+	(void)pthread_mutex_lock(&event_lock);
+	while (i < MOST_EVENTS && event_used[i])
+		i++;
+	if (i < MOST_EVENTS) {
+		event_used[i] = true;
+		events[i] = (struct timespec){0, 0};
+		*out = &events[i];
+	}
+	(void)pthread_mutex_unlock(&event_lock);
+	return i < MOST_EVENTS ? 0 : OUT_OF_MEMORY;
 }
 
 int cuEventDestroy_v2(void *event)
 {
-	free(event);
+	(void)pthread_mutex_lock(&event_lock);
+	event_used[(struct timespec *)event - events] = false;
+	(void)pthread_mutex_unlock(&event_lock);
 	return 0;
 }
 
@@ -207,6 +234,7 @@ int cuModuleLoadDataEx(void **out, const void *image, unsigned count, int *optio
 
 int cuModuleUnload(void *module)
 {
+	wait_for_kernels();
 	return module == &thing || module == &litmus ? 0 : REFUSED;
 }
 
@@ -220,7 +248,7 @@ int cuModuleGetFunction(void **out, void *module, const char *name)
 static void launch_litmus(const litmus_ptx_args_t *args, unsigned blocks, unsigned threads)
 {
 	uint64_t *results = (uint64_t *)(uintptr_t)args->results;
-	stuck = args->instances > 0 && strcmp(fake_kernel(), "stuck") == 0;
+	stuck |= args->instances > 0 && strcmp(fake_kernel(), "stuck") == 0;
 	if (!results)
 		return;
 	results[0] = blocks;

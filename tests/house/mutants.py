@@ -10,21 +10,11 @@ import tempfile
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 RUN = os.path.join(ROOT, "tests", "mutants", "run")
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(RUN))
+sys.path[:0] = [os.path.dirname(RUN), os.path.join(ROOT, "tests", "harness")]
 import mutant as mutants  # noqa: E402
 from source import Source  # noqa: E402
+from tap import exit_code, verdict  # noqa: E402
 from weaken import OPERATIONS, weakenings  # noqa: E402
-
-failures = 0
-
-
-def verdict(good, name, why=""):
-    global failures
-    failures += not good
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        print("".join(f"# {line}\n" for line in str(why).splitlines()), end="")
-
 
 SAMPLE = """/* tsr_wait(in a comment) */
 #define tsr_signal(coop_, ...) tsr_signal(TSR_AT(coop_), __VA_ARGS__)
@@ -172,4 +162,4 @@ def reports():
 sample()
 lists()
 reports()
-sys.exit(failures > 0)
+sys.exit(exit_code())

@@ -1,23 +1,29 @@
 /*
  * dereference KIND: pointers into the heap that are used without a call of Tessera, which the emulator's parallel executor lets
- * pass and nothing orders or checks.
+ * pass and nothing orders or checks; and others, with which a program just fails.
  *
  *     read    a kernel reads its rank's number through a cast
  *     write   block 1 of it writes there
  *     library a kernel hands such a pointer to memcpy
  *     host    the host program reads it while the kernel runs
  *     early   the host program does so before any kernel
+ *     null    a kernel reads through a null pointer
+ *     wild    a kernel reads memory of the program's own that may not be read, outside of every heap
+ *     lost    the host program does so while the kernel runs
+ *     thread  a thread that the host program has started reads its rank's number, where nobody knows whose fibre that is
  *     none    all by calls
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
 enum { CONTENT = 7 };
-enum { READ, WRITE, LIBRARY, HOST, EARLY, NONE, KINDS };
-static const char *const kinds[KINDS] = {"read", "write", "library", "host", "early", "none"};
+enum { READ, WRITE, LIBRARY, HOST, EARLY, NULL_POINTER, WILD, LOST, THREAD, NONE, KINDS };
+static const char *const kinds[KINDS] = {"read", "write", "library", "host", "early", "null", "wild", "lost", "thread", "none"};
 
 typedef struct cell {
 	uint64_t unused[5], number, copy;
@@ -25,6 +31,7 @@ typedef struct cell {
 
 typedef struct cell_args {
 	TSR_HEAP cell_t *cell;
+	const volatile uint64_t *elsewhere; /* no memory that may be read */
 	int32_t kind, reserved;
 } cell_args_t;
 
@@ -43,10 +50,31 @@ TSR_KERNEL(use_cell, cell_args_t, a)
 		memcpy(&number, &stripped(a->cell)->number, sizeof number);
 	else if (a->kind == WRITE && tsr_block_index(block) == 1)
 		*(volatile uint64_t *)&stripped(a->cell)->number = 2;
+	else if (a->kind == NULL_POINTER || a->kind == WILD)
+		number = *a->elsewhere;
 	if (tsr_block_index(block) == 0)
 		tsr_put(block, &a->cell->copy, &a->cell->number, sizeof number, tsr_rank(block));
 	if (number > CONTENT) /* it is looked at, so that no compiler leaves it out */
 		tsr_put(block, &a->cell->number, &a->cell->copy, sizeof number, tsr_rank(block));
+}
+
+static void *read_number(void *cell)
+{
+	(void)((volatile cell_t *)cell)->number;
+	return NULL;
+}
+
+/** What the host does beside the kernel. Returns the number that it has seen. */
+static uint64_t use_on_host(const cell_args_t *args)
+{
+	pthread_t thread;
+	if (args->kind == HOST)
+		return *(volatile uint64_t *)&stripped(args->cell)->number;
+	if (args->kind == LOST)
+		return *args->elsewhere;
+	if (args->kind == THREAD && pthread_create(&thread, NULL, read_number, stripped(args->cell)) == 0)
+		(void)pthread_join(thread, NULL);
+	return CONTENT;
 }
 
 TSR_MAIN(world, argc, argv)
@@ -55,7 +83,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS) {
-		fprintf(stderr, "usage: dereference read|write|library|host|early|none\n");
+		fprintf(stderr, "usage: dereference read|write|library|host|early|null|wild|lost|thread|none\n");
 		return 2;
 	}
 	const cell_t content = {.number = CONTENT};
@@ -64,13 +92,14 @@ TSR_MAIN(world, argc, argv)
 	uint64_t seen = content.number;
 	TSR_TRY(tsr_heap_alloc(world, sizeof content, 0, "cell", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &content, sizeof content));
-	const cell_args_t args = {(TSR_HEAP cell_t *)heap, kind, 0};
+	void *page = kind == NULL_POINTER ? NULL : mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const cell_args_t args = {(TSR_HEAP cell_t *)heap, page, kind, 0};
 	if (kind == EARLY)
 		seen = *(volatile uint64_t *)&stripped(args.cell)->number;
 	TSR_TRY(tsr_stream_create(world, &stream));
 	TSR_TRY(tsr_launch(stream, &use_cell, 2, &args));
-	if (kind == HOST)
-		seen = *(volatile uint64_t *)&stripped(args.cell)->number;
+	if (kind != EARLY)
+		seen = use_on_host(&args);
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_stream_destroy(stream));
 	TSR_TRY(tsr_heap_free(world, heap));

@@ -290,7 +290,7 @@ Test(litmus_ptx, a_driver_that_refuses_the_code_is_quoted)
 		  0);
 }
 
-Test(litmus_ptx, a_kernel_that_does_not_end_is_given_up)
+Test(litmus_ptx, a_kernel_that_does_not_end_is_given_up, .timeout = 60)
 {
 	use_fake("stuck");
 	(void)setenv("TESSERA_DEADLINE", "200ms", 1);

@@ -3,7 +3,7 @@
  * traces and the same ends, each trace once. Programs are random: loads that may be stale, stores, additions, waits that others
  * can make ready and unready again, waits for either of two cells, meetings, and a task that begins when others have ended.
  */
-#include "explore_toy.h"
+#include "explore_outcomes.h"
 
 #include "src/tensor/random_core.h"
 
@@ -163,47 +163,6 @@ static void run_task(toy_t *toy, int self)
 				     toy_main, &common.follower, 64 << 10, &task) == TSR_OK);
 }
 
-typedef struct outcome {
-	uint64_t digest[2], state[2], result;
-} outcome_t;
-
-typedef struct outcomes {
-	outcome_t *outcome;
-	int count, room, runs, pruned, stuck;
-} outcomes_t;
-
-static void note(outcomes_t *all, const toy_t *toy)
-{
-	outcome_t outcome = {{0, 0}, {17, 17}, (uint64_t)toy->result[0]};
-	tsr_explorer_digest(toy->explorer, outcome.digest);
-	for (int cell = 0; cell < TOY_CELLS; cell++)
-		outcome.state[0] = outcome.state[0] * 1000003 + toy_now(toy, cell);
-	for (int self = 0; self < TASKS; self++)
-		outcome.state[1] = outcome.state[1] * 1000003 + (uint64_t)toy->result[self];
-	if (all->count == all->room) {
-		all->room = all->room ? 2 * all->room : 64;
-		all->outcome = realloc(all->outcome, (size_t)all->room * sizeof *all->outcome);
-		cr_assert(all->outcome);
-	}
-	all->outcome[all->count++] = outcome;
-}
-
-static int by_content(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(outcome_t));
-}
-
-/** Each once. */
-static void sort(outcomes_t *all)
-{
-	int distinct = 0;
-	qsort(all->outcome, (size_t)all->count, sizeof *all->outcome, by_content);
-	for (int i = 0; i < all->count; i++)
-		if (i == 0 || by_content(&all->outcome[i], &all->outcome[distinct - 1]) != 0)
-			all->outcome[distinct++] = all->outcome[i];
-	all->count = distinct;
-}
-
 /** Gives up after `most` runs, and returns none. */
 static outcomes_t search(tsr_reduction_t reduction, bool whole, int most)
 {
@@ -225,7 +184,7 @@ static outcomes_t search(tsr_reduction_t reduction, bool whole, int most)
 		if (end == TSR_EXPLORER_PRUNED)
 			all.pruned++;
 		else
-			note(&all, &toy);
+			outcomes_note(&all, &toy);
 		free(frontier.word);
 		frontier.word = NULL;
 		cr_assert(tsr_exhaustive_next(strategy, whole, &frontier, &more) == TSR_OK);
@@ -262,7 +221,7 @@ static program_t random_program(uint64_t seed, int most_steps)
 static int expect_same(const outcomes_t *all, outcomes_t *fewer, int seed, const char *what)
 {
 	const int ran = fewer->count;
-	sort(fewer);
+	outcomes_sort(fewer);
 	cr_expect_eq(fewer->count, ran, "program %d, %s: a trace was run twice", seed, what);
 	cr_expect_eq(fewer->count, all->count, "program %d, %s: %d traces of %d", seed, what, fewer->count, all->count);
 	if (fewer->count == all->count)
@@ -286,7 +245,7 @@ static void compare(int seed, int most_steps, bool every, tally_t *tally)
 		free(all.outcome);
 		return;
 	}
-	sort(&all);
+	outcomes_sort(&all);
 	outcomes_t fewest = search(TSR_REDUCE_REVERSALS, true, MOST);
 	tally->traces += expect_same(&all, &fewest, seed, "reversals");
 	tally->reversed += fewest.runs;

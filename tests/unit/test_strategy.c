@@ -1,7 +1,7 @@
 /* Strategies: scripts, chance, and exhaustive search, which is compared with one that leaves nothing out. */
 #include <stdio.h>
 
-#include "explore_toy.h"
+#include "explore_outcomes.h"
 
 #include "src/tensor/random_core.h"
 
@@ -217,53 +217,6 @@ static void run_program(toy_t *toy, int self)
 	}
 }
 
-typedef struct outcome {
-	uint64_t digest[2], state[2];
-} outcome_t;
-
-typedef struct outcomes {
-	outcome_t *outcome;
-	int count, room, runs, pruned;
-} outcomes_t;
-
-static void state_of(const toy_t *toy, uint64_t state[2])
-{
-	state[0] = state[1] = 17;
-	for (int cell = 0; cell < TOY_CELLS; cell++)
-		state[0] = state[0] * 1000003 + toy_now(toy, cell);
-	for (int self = 0; self < 3; self++)
-		state[1] = state[1] * 1000003 + (uint64_t)toy->result[self];
-}
-
-static void note(outcomes_t *all, const toy_t *toy)
-{
-	outcome_t outcome;
-	tsr_explorer_digest(toy->explorer, outcome.digest);
-	state_of(toy, outcome.state);
-	if (all->count == all->room) {
-		all->room = all->room ? 2 * all->room : 64;
-		all->outcome = realloc(all->outcome, (size_t)all->room * sizeof *all->outcome);
-		cr_assert(all->outcome);
-	}
-	all->outcome[all->count++] = outcome;
-}
-
-static int by_content(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(outcome_t));
-}
-
-/** Each once. */
-static void sort(outcomes_t *all)
-{
-	int distinct = 0;
-	qsort(all->outcome, (size_t)all->count, sizeof *all->outcome, by_content);
-	for (int i = 0; i < all->count; i++)
-		if (i == 0 || by_content(&all->outcome[i], &all->outcome[distinct - 1]) != 0)
-			all->outcome[distinct++] = all->outcome[i];
-	all->count = distinct;
-}
-
 static outcomes_t search(tsr_exhaustive_t bounds)
 {
 	static const toy_fn bodies[] = {run_program, run_program, run_program};
@@ -279,7 +232,7 @@ static outcomes_t search(tsr_exhaustive_t bounds)
 		if (toy_run(&toy, strategy, bodies, program.tasks) == TSR_EXPLORER_PRUNED)
 			all.pruned++;
 		else
-			note(&all, &toy);
+			outcomes_note(&all, &toy);
 		free(frontier.word);
 		cr_assert(tsr_exhaustive_next(strategy, true, &frontier, &more) == TSR_OK);
 		tsr_strategy_destroy(strategy);
@@ -322,9 +275,9 @@ Test(strategy, a_search_leaves_out_what_is_the_same_and_nothing_else)
 		sleep_runs += slept.runs;
 		pruned += slept.pruned;
 		cr_expect_eq(slept.count, slept.runs - slept.pruned);
-		sort(&all);
+		outcomes_sort(&all);
 		const int to_their_ends = slept.count;
-		sort(&slept);
+		outcomes_sort(&slept);
 		cr_assert_eq(slept.count, to_their_ends, "seed %d: a trace was run twice", (int)seed);
 		cr_assert_eq(slept.count, all.count, "seed %d: %d traces of %d", (int)seed, slept.count, all.count);
 		cr_assert(memcmp(slept.outcome, all.outcome, (size_t)all.count * sizeof *all.outcome) == 0, "seed %d", (int)seed);

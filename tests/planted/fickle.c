@@ -1,0 +1,65 @@
+/*
+ * fickle KIND: a program that is not the same twice, which no search of all its schedules can go on with.
+ *
+ *     blocks  wrong: its kernel has two blocks, and one in the first schedule only
+ *     exits   wrong: it leaves in the middle of its second schedule
+ *     none    right
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { BLOCKS, EXITS, NONE, KINDS };
+static const char *const kinds[KINDS] = {"blocks", "exits", "none"};
+
+typedef struct count_args {
+	TSR_HEAP uint64_t *count;
+} count_args_t;
+
+/** Relaxed: counts, and hands nothing over. */
+TSR_KERNEL(count_all, count_args_t, a)
+{
+	(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+}
+
+/** How many schedules before this one have come here: in memory that their processes share, and that outlives each. */
+static int nth_visit(atomic_int *visits)
+{
+	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed); /* it counts, and hands nothing over */
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	int kind = 0;
+	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
+		kind++;
+	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (kind == KINDS || visits == MAP_FAILED) {
+		fprintf(stderr, "usage: fickle blocks|exits|none\n");
+		return 2;
+	}
+	const uint64_t zero = 0;
+	TSR_HEAP void *heap;
+	tsr_stream_t *stream;
+	TSR_TRY(tsr_heap_alloc(world, sizeof zero, 0, "count", &heap));
+	TSR_TRY(tsr_memcpy_to_heap(world, heap, &zero, sizeof zero));
+	TSR_TRY(tsr_barrier(world));
+	const count_args_t args = {(TSR_HEAP uint64_t *)heap};
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_launch(stream, &count_all, 1, &args)); /* from here on once for each schedule */
+	const int visit = nth_visit(visits);
+	if (kind == EXITS && visit == 1 && tsr_world_rank(world) == 0)
+		_Exit(3);
+	TSR_TRY(tsr_launch(stream, &count_all, kind == BLOCKS && visit > 0 ? 2 : 1, &args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_barrier(world));
+	TSR_TRY(tsr_stream_destroy(stream));
+	TSR_TRY(tsr_heap_free(world, heap));
+	(void)munmap(visits, sizeof *visits);
+	return 0;
+}
