@@ -8,6 +8,7 @@
 #include "tessera/dev/atomic.h"
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
+#include "tessera/dev/gemm.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"
 
