@@ -153,9 +153,8 @@ const size_t perf_gather_state_bytes = sizeof(tsr_all_gather_state_t);
 
 TSR_KERNEL_WIDE(perf_all_gather, perf_gather_args_t, a)
 {
-	TSR_HEAP tsr_all_gather_state_t *state = (TSR_HEAP tsr_all_gather_state_t *)a->state;
-	uint64_t missed = 0;
-	for (uint64_t i = 0; i < a->repeats && missed == 0; i++)
-		missed += tsr_all_gather(block, a->dst, a->src, a->piece_bytes, state) != TSR_WAIT_OK;
-	perf_count(block, a->missed, missed);
+	int how = TSR_WAIT_OK;
+	for (uint64_t left = a->repeats; left > 0 && how == TSR_WAIT_OK; left--)
+		how = tsr_all_gather(block, a->dst, a->src, a->piece_bytes, (TSR_HEAP tsr_all_gather_state_t *)a->state);
+	perf_count(block, a->missed, how != TSR_WAIT_OK);
 }

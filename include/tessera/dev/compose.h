@@ -50,16 +50,16 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	const size_t blocks = (size_t)tsr_block_count(block), index = (size_t)tsr_block_index(block);
 	const size_t each = (size_bytes / blocks / TSR_GATHER_LINE + 1) * TSR_GATHER_LINE;
 	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
-	TSR_HEAP unsigned char *mine = dst + (size_t)tsr_rank(block) * size_bytes;
+	const int in_place = src == dst + (size_t)tsr_rank(block) * size_bytes;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	for (int i = mine == src; i < tsr_size(block); i++) {
+	for (int i = in_place; i < tsr_size(block); i++) {
 		int peer = tsr_peer(block, i);
 		/* RETIRED. Partner: the first signal in tsr_all_gather, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss. */
 		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
-		tsr_put(block, mine + first, src + first, left < each ? left : each, peer);
+		tsr_put(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each, peer);
 	}
 	return TSR_WAIT_OK;
 }
@@ -68,15 +68,15 @@ TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP
 			   TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
-	const uint64_t share = tsr_gather_share(block), target = tsr_gather_target(block, state);
+	const uint64_t target = tsr_gather_target(block, state);
 	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss. */
-	tsr_signal_all(block, &state->retired[me].count, share, TSR_SIGNAL_ADD);
+	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
 	int how = tsr_gather_push(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state,
 				  target);
 	if (how != TSR_WAIT_OK)
 		return how;
 	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
-	tsr_signal_all(block, &state->ready[me].count, share, TSR_SIGNAL_ADD);
+	tsr_signal_all(block, &state->ready[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
 	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
 		int from = tsr_peer(block, i);
 		/* Partner: the signal above, of all blocks of `from`. Litmus: MP.count.diffGPU-sss. */
