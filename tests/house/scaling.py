@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """bench/draw-scaling, on made-up results: what it draws and prints, and what it refuses in one sentence."""
+import argparse
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATTERNS = ("bulk-synchronous", "fused-sequential")
 failures = 0
@@ -52,6 +56,18 @@ def refuses(name, pattern, *arguments, **environment):
     verdict(done.returncode == 2 and len(lines) == 1 and bool(re.search(pattern, lines[0])), name, done)
 
 
+def curves(files):
+    """What gnuplot is given: the ideal line, and a curve, as times and as speed-ups."""
+    loader = importlib.machinery.SourceFileLoader("draw_scaling", os.path.join(ROOT, "bench", "draw-scaling"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    for speedup, ideal, curve in ((False, "6 3 1.5 0.75", "8 4 2 1"), (True, "1 2 4 8", "0.75 1.5 3 6")):
+        text = module.script(module.gather(files), argparse.Namespace(speedup=speedup))
+        blocks = dict(re.findall(r"^\$p0_(\w+) << EOD\n(.*?)\nEOD", text, re.MULTILINE | re.DOTALL))
+        found = {key: " ".join(line.split()[1] for line in block.splitlines()) for key, block in blocks.items()}
+        verdict(found.get("ideal") == ideal and found.get("0") == curve, f"{'speed-ups' if speedup else 'times'} and the ideal: {found}")
+
+
 def draws(folder, files):
     """Two shapes on 1, 2, 4 and 8: a table whose numbers are known, and a picture with a curve a row."""
     picture = os.path.join(folder, "scaling.svg")
@@ -79,6 +95,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shapes = ("64x32x16", "8192x4608x36864")
         files = [write(folder, f"{ranks}.json", *(result(ranks, shape) for shape in shapes)) for ranks in (1, 2, 4, 8)]
+        curves(files)
         draws(folder, files)
         failed = write(folder, "failed.json", None, result(2, "64x32x16"))
         done = run("--table", files[0], failed)
