@@ -121,6 +121,9 @@ static tsr_status_t measure(perf_run_t *run)
 	case PERF_BARRIER:
 		PERF_TRY(perf_run_barrier(run));
 		break;
+	case PERF_ALL_GATHER:
+		PERF_TRY(perf_run_all_gather(run));
+		break;
 	default:
 		PERF_TRY(perf_run_move(run));
 	}

@@ -9,7 +9,16 @@
 
 /* ------------------------------------------------------------------ options */
 
-typedef enum perf_op { PERF_PUT, PERF_GET, PERF_COPY, PERF_PUT_SIGNAL, PERF_ATOMIC, PERF_SIGNAL, PERF_BARRIER } perf_op_t;
+typedef enum perf_op {
+	PERF_PUT,
+	PERF_GET,
+	PERF_COPY,
+	PERF_PUT_SIGNAL,
+	PERF_ATOMIC,
+	PERF_SIGNAL,
+	PERF_BARRIER,
+	PERF_ALL_GATHER
+} perf_op_t;
 
 typedef struct perf_options {
 	perf_op_t op;
@@ -34,8 +43,14 @@ const char *perf_op_name(perf_op_t op);
 /** put, get and copy move data, which other means can do too. */
 bool perf_op_moves(perf_op_t op);
 
-/** These and put-signal have many sizes; the others are one word each. */
+/** These, put-signal and all-gather have many sizes; the others are one word each. */
 bool perf_op_sized(perf_op_t op);
+
+/** These are made by as many blocks as -V says, or as the device has use for. */
+bool perf_op_blocks(perf_op_t op);
+
+/** Who takes part, in words; `ranks`: of the world. */
+void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes);
 
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
@@ -75,6 +90,7 @@ typedef struct perf_row {
 	size_t size_bytes;
 	const char *type;
 	size_t type_bytes;
+	int pieces; /* of all-gather: the size is that of so many, of which each rank has one; else 0 */
 	double time_ns, spread;
 	int64_t wrong; /* elements; -1: not checked */
 	/* What the same took by other means, in the same run; 0: there is nothing to compare with. */
@@ -151,6 +167,7 @@ tsr_status_t perf_run_signal(perf_run_t *run);
 tsr_status_t perf_run_put_signal(perf_run_t *run);
 tsr_status_t perf_run_atomic(perf_run_t *run);
 tsr_status_t perf_run_barrier(perf_run_t *run);
+tsr_status_t perf_run_all_gather(perf_run_t *run);
 
 /** Hands an error on. */
 #define PERF_TRY(call_)                             \

@@ -63,7 +63,17 @@ typedef struct perf_barrier_args {
 TSR_KERNEL_DECLARE(perf_barrier);
 TSR_KERNEL_DECLARE(perf_meeting);
 
-/** Bytes of a tsr_barrier_state_t, for the host, which does not include the device headers. */
-extern const size_t perf_barrier_state_bytes;
+/** all-gather: `piece_bytes` of each rank, `repeats` times, by all blocks. Every time into the same memory. */
+typedef struct perf_gather_args {
+	TSR_HEAP void *dst, *src;  /* in place where src is my piece of dst */
+	TSR_HEAP void *state;      /* tsr_all_gather_state_t */
+	TSR_HEAP uint64_t *missed; /* calls that did not end well are added here, of each block */
+	uint64_t piece_bytes, repeats;
+} perf_gather_args_t;
+
+TSR_KERNEL_DECLARE(perf_all_gather);
+
+/** Bytes of a tsr_barrier_state_t and of a tsr_all_gather_state_t, for the host, which does not include the device headers. */
+extern const size_t perf_barrier_state_bytes, perf_gather_state_bytes;
 
 #endif

@@ -8,7 +8,7 @@
 #include "tools/usage.h"
 
 static const char help[] =
-	"usage: tessera perf put|get|copy|put-signal|atomic|signal|barrier [-n RANKS] [OPTIONS]\n\n"
+	"usage: tessera perf put|get|copy|put-signal|atomic|signal|barrier|all-gather [-n RANKS] [OPTIONS]\n\n"
 	"Measures one operation of the device API and verifies what it did. Every operation is repeated inside one kernel launch, "
 	"so\n"
 	"launches are not measured, but for -l. Times are medians; spread is the distance of the quartiles in percent of the "
@@ -24,7 +24,9 @@ static const char help[] =
 	"  signal   one way of a ping-pong of tsr_signal and tsr_wait between kernels of ranks 0 and 1\n"
 	"                                          beside a ping-pong of C11 atomics between the same two ranks' hosts\n"
 	"  atomic   tsr_atomic_add, rank 0 alone and all ranks at one counter    beside C11 atomic_fetch_add\n"
-	"  barrier  tsr_barrier_ranks in kernels   beside the host's tsr_barrier\n\n"
+	"  barrier  tsr_barrier_ranks in kernels   beside the host's tsr_barrier\n"
+	"  all-gather  tsr_all_gather in kernels of all ranks, out of place and in place; a size is what each has in the end,\n"
+	"           cut to whole elements of each rank\n\n"
 	"  -n, --ranks N         ranks of the world (default 2). nccl-tests' -n, iterations, is -N here\n"
 	"  -b, --minbytes SIZE   smallest size (default 8); K, M, G are powers of 1024\n"
 	"  -e, --maxbytes SIZE   largest size (default 64M)\n"
@@ -35,7 +37,7 @@ static const char help[] =
 	"  -m, --agg_iters N     operations in one launch, which makes one sample (default: about 3 ms of them)\n"
 	"  -w, --warmup_iters N  launches before the first sample (default 2)\n"
 	"  -c, --check 0|1       verify (default 1)\n"
-	"  -V, --blocks N        blocks that put, get or copy, N from 1 on (default: 1 on the emulator; on a GPU one for\n"
+	"  -V, --blocks N        blocks that put, get, copy or gather, N from 1 on (default: 1 on the emulator; on a GPU one for\n"
 	"                        every 8 KiB, at most one a multiprocessor). Their threads: as wide as blocks get\n"
 	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and launches are measured (default 0)\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
@@ -43,7 +45,8 @@ static const char help[] =
 	"      --placement P     ranks as process (default) or thread\n"
 	"  -h, --help            this text\n\n"
 	"columns, as nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s) #wrong; 1 GB is 10^9 bytes. Of one pair of\n"
-	"ranks algbw and busbw are the same. #wrong counts elements that differ from what was sent, in buffers poisoned before.\n"
+	"ranks algbw and busbw are the same; of all-gather on n ranks busbw is (n-1)/n of algbw. #wrong counts elements that "
+	"differ from what was sent, in buffers poisoned before.\n"
 	"ratio: for put, get and copy this bandwidth by that of memcpy or the plain kernel (more is better); else this time by the "
 	"host's (less is "
 	"better).\n\n"
@@ -71,7 +74,7 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put", "get", "copy", "put-signal", "atomic", "signal", "barrier", NULL};
+static const char *const op_names[] = {"put", "get", "copy", "put-signal", "atomic", "signal", "barrier", "all-gather", NULL};
 
 const char *perf_op_name(perf_op_t op)
 {
@@ -85,7 +88,38 @@ bool perf_op_moves(perf_op_t op)
 
 bool perf_op_sized(perf_op_t op)
 {
-	return perf_op_moves(op) || op == PERF_PUT_SIGNAL;
+	return perf_op_moves(op) || op == PERF_PUT_SIGNAL || op == PERF_ALL_GATHER;
+}
+
+bool perf_op_blocks(perf_op_t op)
+{
+	return perf_op_moves(op) || op == PERF_ALL_GATHER;
+}
+
+void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
+{
+	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
+
+	switch (op) {
+	case PERF_PUT:
+		snprintf(text, text_bytes, "rank 0 stores to rank %d%s", 1 % ranks, rest);
+		break;
+	case PERF_GET:
+		snprintf(text, text_bytes, "rank 0 loads from rank %d%s", 1 % ranks, rest);
+		break;
+	case PERF_COPY:
+		snprintf(text, text_bytes, "rank 0 copies from rank %d to rank %d%s", 1 % ranks, 2 % ranks, rest);
+		break;
+	case PERF_SIGNAL:
+	case PERF_PUT_SIGNAL:
+		snprintf(text, text_bytes, "between ranks 0 and 1%s", rest);
+		break;
+	case PERF_ATOMIC:
+		snprintf(text, text_bytes, "rank 0 at rank %d's counter, then all ranks at rank 0's", 1 % ranks);
+		break;
+	default:
+		snprintf(text, text_bytes, "all ranks, each with each");
+	}
 }
 
 static int parse_op(const char *text, perf_op_t *op_out)
@@ -99,7 +133,8 @@ static int parse_op(const char *text, perf_op_t *op_out)
 	const char *near = tsr_nearest_name(text, op_names);
 	if (near)
 		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text, near);
-	return tool_misuse("perf", "unknown operation '%s'; there are put, get, copy, put-signal, atomic, signal and barrier",
+	return tool_misuse("perf",
+			   "unknown operation '%s'; there are put, get, copy, put-signal, atomic, signal, barrier and all-gather",
 			   text);
 }
 
@@ -230,7 +265,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("perf", "which operation? There are put, get, copy, put-signal, atomic, signal and barrier");
+		return tool_misuse("perf",
+				   "which operation? There are put, get, copy, put-signal, atomic, signal, barrier and all-gather");
 	int misused = parse_op(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run", argv[optind + 1]);

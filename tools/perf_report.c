@@ -11,6 +11,8 @@ static const char *reference_name(perf_op_t op, bool on_host)
 {
 	if (perf_op_moves(op))
 		return on_host ? "memcpy" : "plain";
+	if (op == PERF_ALL_GATHER)
+		return "none";
 	return op == PERF_BARRIER ? "host" : "C11";
 }
 
@@ -30,8 +32,8 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
 	tsr_device_props_t props;
 	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
-	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0;
-	char reference[32];
+	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0, blocks = perf_op_blocks(options->op);
+	char reference[32], pair[96];
 
 	*report = fresh;
 	report->reference = reference_name(options->op, on_host);
@@ -45,12 +47,14 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 
 	printf("# tessera perf %s: %d ranks as %s on %s (%s)", perf_op_name(options->op), tsr_world_size(world),
 	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
-	if (moves && options->blocks)
+	if (blocks && options->blocks)
 		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
-	else if (moves && !on_host)
+	else if (blocks && !on_host)
 		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
 	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
 	       moves && options->each ? "launches of one operation" : "operations inside one launch");
+	perf_op_pair(options->op, tsr_world_size(world), pair, sizeof pair);
+	printf("# %s\n", pair);
 	if (!sized && options->sized)
 		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
 	snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
@@ -67,9 +71,22 @@ static double row_ratio(perf_op_t op, const perf_row_t *row)
 	return perf_op_moves(op) ? row->reference_ns / row->time_ns : row->time_ns / row->reference_ns;
 }
 
+/** nccl-tests' factor: how much of the size each rank's link carries. */
+static double bus_factor(const perf_row_t *row)
+{
+	return row->pieces > 0 ? (row->pieces - 1.0) / row->pieces : 1;
+}
+
+/** nccl-tests' count: elements that a rank gives. */
+static size_t row_count(const perf_row_t *row)
+{
+	return row->size_bytes / row->type_bytes / (size_t)(row->pieces > 0 ? row->pieces : 1);
+}
+
 static void print_row(perf_op_t op, const perf_row_t *row, double ratio)
 {
 	double bandwidth = (double)row->size_bytes / row->time_ns; /* bytes a nanosecond: GB/s */
+	double bus = bandwidth * bus_factor(row);
 	char wrong[24] = "N/A", reference[24] = "-", times[24] = "-";
 
 	if (row->wrong >= 0)
@@ -80,9 +97,9 @@ static void print_row(perf_op_t op, const perf_row_t *row, double ratio)
 		snprintf(reference, sizeof reference, "%.3f", row->reference_ns / 1e3);
 	if (ratio > 0)
 		snprintf(times, sizeof times, "%.3f", ratio);
-	printf(" %12zu %12zu %6s %12.3f %12.2f %12.2f %7s %13s %7s %9.1f%s%s\n", row->size_bytes, row->size_bytes / row->type_bytes,
-	       row->type, row->time_ns / 1e3, bandwidth, bandwidth, wrong, reference, times, row->spread * 100,
-	       row->what ? "  " : "", row->what ? row->what : "");
+	printf(" %12zu %12zu %6s %12.3f %12.2f %12.2f %7s %13s %7s %9.1f%s%s\n", row->size_bytes, row_count(row), row->type,
+	       row->time_ns / 1e3, bandwidth, bus, wrong, reference, times, row->spread * 100, row->what ? "  " : "",
+	       row->what ? row->what : "");
 	fflush(stdout);
 }
 
@@ -100,6 +117,7 @@ static void note_ratio(perf_report_t *report, const perf_row_t *row, double rati
 tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row)
 {
 	double ratio = row_ratio(report->options->op, row);
+	double bandwidth = (double)row->size_bytes / row->time_ns;
 
 	tool_progress_clear(&report->progress);
 	print_row(report->options->op, row, ratio);
@@ -109,10 +127,10 @@ tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row)
 		return TSR_OK;
 
 	json_t *line =
-		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:f}", "what", row->what, "size_bytes",
-			  (json_int_t)row->size_bytes, "count", (json_int_t)(row->size_bytes / row->type_bytes), "type", row->type,
-			  "time_us", row->time_ns / 1e3, "spread", row->spread, "reference_us", row->reference_ns / 1e3, "ratio",
-			  ratio, "wrong", (json_int_t)row->wrong, "algbw_gbps", (double)row->size_bytes / row->time_ns);
+		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "what", row->what, "size_bytes",
+			  (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type, "time_us",
+			  row->time_ns / 1e3, "spread", row->spread, "reference_us", row->reference_ns / 1e3, "ratio", ratio,
+			  "wrong", (json_int_t)row->wrong, "algbw_gbps", bandwidth, "busbw_gbps", bandwidth * bus_factor(row));
 	if (!line || json_array_append_new(json_object_get(report->json, "rows"), line) != 0)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
 	return TSR_OK;

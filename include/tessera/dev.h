@@ -10,6 +10,7 @@
  *   dev/view.h     matrices in memory           dev/tile.h     tiles in registers, arithmetic on them
  *   dev/pointer.h  put, get, copy               dev/gemm.h     the matrix product's main loop
  *   dev/value.h    load, store: a register tile and anyone's memory
+ *   dev/collective.h  all-gather, by all blocks of all ranks
  *
  * These headers are the contract. The bodies come from one port: backends/<name>/dev/.
  */
@@ -22,6 +23,7 @@
 #include "tessera/dev/port.h"
 
 #include "tessera/dev/atomic.h"
+#include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/kernel.h"

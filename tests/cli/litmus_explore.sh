@@ -6,6 +6,7 @@ suite=tests/litmus
 tests=$(ls $suite/*.litmus | wc -l)
 test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
+collective=$BUILD/tests/contract/test_collective.checked
 buffering=$BUILD/tests/planted/load_buffering
 
 needs_forks "the exploring executor"
@@ -59,6 +60,11 @@ for operation in data_comes_before_its_signal one_signal_covers_what_many_stored
 		tessera check -n 3 --seeds 6 "$operations" --filter "operations/$operation"
 	prints "$operation, the first schedules of all" '^no finding$' \
 		tessera check -n 2 --strategy exhaustive --seeds 12 "$operations" --filter "operations/$operation"
+done
+
+# Their all-gather, too: no race, no reuse. Load buffering between its counts is warned of: each ADD is relaxed as a load.
+for test in all_gather_brings_every_piece all_gather_is_a_barrier_of_all_blocks; do
+	prints "$test, by chance" '^no finding' tessera check -n 3 --seeds 6 "$collective" --filter "collective/$test"
 done
 
 # warned NAME COUNT VARIANT: load buffering is warned of so often, and nothing else is wrong.

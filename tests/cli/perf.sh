@@ -12,14 +12,19 @@ for placement in process thread; do
 			seen "$operation on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 ' 4
 		done
 	done
-	for ranks in 2 3; do
+	for ranks in 2 3 8; do
 		prints "put-signal on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf put-signal -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
 		seen "put-signal on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way$' 4
 		prints "signal on $ranks as $placement" '^ .* 0 .*one way$' \
 			tessera perf signal -n $ranks --placement $placement $few
 	done
-	for ranks in 1 3; do
+	for ranks in 1 2 3 5 8; do
+		prints "all-gather on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
+			tessera perf all-gather -n $ranks --placement $placement -b 64 -e 4K -f 8 -V 2 $few
+		seen "all-gather on $ranks as $placement: two lines a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place$' 6
+	done
+	for ranks in 1 3 8; do
 		prints "atomic on $ranks as $placement" '^ .* 0 .*all ranks at' \
 			tessera perf atomic -n $ranks --placement $placement $few
 		prints "barrier on $ranks as $placement" '^ .* 0 .*all ranks$' \
@@ -36,6 +41,26 @@ for operation in put get copy; do
 	prints "$operation, each a launch" '0 \(ok\)' tessera perf $operation -b 4096 -e 4096 -l 1 $few
 	seen "$operation, each a launch: it says so" '^# median of 3 samples, each of many launches of one operation$'
 done
+prints "an all-gather of odd pieces" '0 \(ok\)' tessera perf all-gather -n 3 -b 1 -e 10001 -f 100 -d u8 -V 3 $few
+seen "its size is cut to whole pieces" '^ +9999 +3333 +u8 ' 2
+seen "and a small one is an element of each" '^ +3 +1 +u8 ' 2
+prints "sizes that come to the same are one" '0 \(ok\)' tessera perf all-gather -n 8 -b 4 -e 32 $few
+seen "sizes that come to the same are one line" '^ +32 +1 +f32 ' 2
+try tessera perf all-gather -n 2 -b 1024 -e 1024 --json "$json.gather" $few
+python3 -c "
+import json
+rows = json.load(open('$json.gather'))['rows']
+assert [(row['what'], row['size_bytes'], row['count'], row['wrong']) for row in rows] == [('out of place', 1024, 128, 0), ('in place', 1024, 128, 0)]
+assert all(abs(row['busbw_gbps'] - row['algbw_gbps'] / 2) < 1e-6 for row in rows)
+" 2>"$TAP_FILES/err"
+verdict $? "busbw is (n - 1) / n of algbw"
+try tessera perf all-gather -V 60000 -b 8 -e 8 $few
+[ "$code" -eq 1 ] && grep -q '^tessera: -V 60000: the blocks of an all-gather wait for each other' "$TAP_FILES/err"
+verdict $? "more blocks than find room are refused" "exit code $code"
+for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' 'copy:rank 0 copies from rank 1 to rank 2' 'signal:between ranks 0 and 1'; do
+	prints "${pair%%:*} on 8 says which ranks" "^# ${pair#*:}; the other ranks wait\$" tessera perf ${pair%%:*} -n 8 -b 8 -e 8 $few
+done
+prints "and on 2 there are no others" '^# rank 0 stores to rank 1$' tessera perf put -n 2 -b 8 -e 8 $few
 prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
 prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
 python3 -c "

@@ -25,6 +25,12 @@ try env TESSERA_CPUEMU_RESIDENT_BLOCKS=1 "$run" --backend cpuemu --ranks 2 --sha
 [ "$code" -eq 1 ] && grep -q '^- 64x64x64: failed with code 1: .*at one time' "$out"/*.md
 verdict $? "a shape that fails is a row that says why" "exit code $code"
 
+rm -rf "$out"
+try "$run" --backend cpuemu --ranks 8 --paper --seconds 0 --out "$out" "$BUILD"
+[ "$code" -eq 1 ] && [ "$(grep -c '^- 8192x.*: there was no time left for it$' "$out"/*.md)" -eq 6 ] &&
+	grep -q '^- 8192x4608x36864: ' "$out"/*-8-*.md && grep -q '^- 8192x3584x14336: ' "$out"/*.md
+verdict $? "the shapes of the paper, and no time for them" "exit code $code"
+
 try "$run" --backend cpuemu --shape 64x64 --out "$out" "$BUILD"
 [ "$code" -eq 2 ] && grep -q "'64x64' is not MxNxK" "$TAP_FILES/err"
 verdict $? "a shape that is none is refused" "exit code $code"

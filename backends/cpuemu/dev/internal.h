@@ -7,6 +7,7 @@
 
 #include "cpuemu/block.h"
 #include "tessera/dev/atomic.h"
+#include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/kernel.h"

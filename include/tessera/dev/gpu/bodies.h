@@ -16,4 +16,6 @@
 #include "tessera/dev/gpu/tile.h"
 #include "tessera/dev/gpu/value.h"
 
+#include "tessera/dev/compose.h"
+
 #endif

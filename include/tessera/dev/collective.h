@@ -1,0 +1,43 @@
+/* Collectives: calls that all blocks of all ranks make together, with no launch in between. */
+#ifndef TESSERA_DEV_COLLECTIVE_H
+#define TESSERA_DEV_COLLECTIVE_H
+
+#include "tessera/dev/port.h"
+
+/** A count that one rank raises and another waits for, on a cache line of its own: the counts of others do not hold it up. */
+typedef struct tsr_gather_count {
+	uint64_t count;
+	uint64_t apart[15];
+} tsr_gather_count_t;
+
+/** The counts of an all-gather, in the heap, cleared before the first use, and never again. For one all-gather at a time. */
+typedef struct tsr_all_gather_state {
+	tsr_gather_count_t retired[TSR_MAX_RANKS]; /* retired[r]: rank r lets its `dst` be written */
+	tsr_gather_count_t ready[TSR_MAX_RANKS];   /* ready[r]: the piece of rank r has come */
+} tsr_all_gather_state_t;
+
+enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
+
+/**
+ * Every rank gets the pieces of all: `size_bytes` of rank r's `src` at r * size_bytes of everybody's `dst`.
+ *
+ * Called by:  every block of the launch, on every rank, as often as the others; all of them are resident at one time. The size is
+ *             the same on all ranks; the number of blocks need not be, nor that of one launch and the next, but it is below
+ *             TSR_ALL_GATHER_MAX_BLOCKS. A kernel that is split calls it with `block`.
+ * Memory:     `src` and `dst` in the heap, of any size and alignment (16 bytes are fastest). In place: `src` is where my piece
+ *             lies in `dst`. Else the two do not overlap.
+ * Ordering:   a barrier of all blocks: what any block of any rank did before the call happens before what any block does after it.
+ *             So the earlier contents of `dst` may be read until the call, by whichever block.
+ * Completion: on TSR_WAIT_OK all of `dst` is there, for every block, and `src` may be written again.
+ * Progress:   each block takes a part of the piece to one rank after the other, myself first, so that no two ranks store to the
+ *             same one at a time. It waits for each of them to let go of `dst` (RETIRED), and at the end for all pieces (READY).
+ * Errors:     TSR_WAIT_ABORTED where the world has ended, or a rank has not come within the world's deadline: the wait record
+ *             names it. As tsr_put for ranks and memory.
+ * Cost:       on each link (n - 1) / n of what a rank has in the end, and two signals of each block to every rank.
+ * Litmus:     MP.mcast.diffGPU-sss and MP.count.diffGPU-sss (READY), LB.retired.diffGPU-ss (RETIRED), MP.reuse.diffGPU-ss (both).
+ * Source:     Iris paper, Listing 5 (all-scatter); "Three Taxes", Algorithms 1 and 2 (push).
+ */
+TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+			   TSR_HEAP tsr_all_gather_state_t *state);
+
+#endif

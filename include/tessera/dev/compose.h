@@ -1,0 +1,90 @@
+/*
+ * The bodies that are made of other calls of this API, the same on every port.
+ * Read by a port's bodies, after all others (on the CPU: by one file of the library).
+ */
+#ifndef TESSERA_DEV_COMPOSE_H
+#define TESSERA_DEV_COMPOSE_H
+
+#include "tessera/dev/atomic.h"
+#include "tessera/dev/collective.h"
+#include "tessera/dev/coop.h"
+#include "tessera/dev/gemm.h"
+#include "tessera/dev/pointer.h"
+#include "tessera/dev/signal.h"
+
+#include TSR_PORT_BODIES
+
+/* Reports name the place of the call that a kernel has made, not a place in here. */
+#pragma push_macro("TSR_AT")
+#undef TSR_AT
+#define TSR_AT(coop_) (coop_)
+
+/*
+ * In one call the blocks of a rank together raise a count by TSR_GATHER_ROUND, however many they are: so rounds are told apart
+ * by a division, and nothing is stored or reset between calls, nor between launches of different numbers of blocks.
+ */
+enum { TSR_GATHER_ROUND = TSR_ALL_GATHER_MAX_BLOCKS };
+enum { TSR_GATHER_LINE = 128 }; /* two blocks do not store to one cache line, where the pieces are aligned to it */
+
+/** What this block adds: at least 1, so that a round is not full before all have come. */
+TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
+{
+	return tsr_block_index(block) == 0 ? (uint64_t)TSR_GATHER_ROUND - (uint64_t)(tsr_block_count(block) - 1) : 1;
+}
+
+/**
+ * What the counts show when all blocks have come to this call. Relaxed: of my rank's own count this block has seen the end of the
+ * last round (its wait for it, or the launch), and the present one is not full without this block.
+ */
+TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_state_t *state)
+{
+	int me = tsr_rank(block);
+	uint64_t seen = tsr_atomic_load(block, &state->ready[me].count, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	return (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
+}
+
+/** My block's part of the piece, to one rank after the other. */
+TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src, size_t size_bytes,
+			   TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
+{
+	const size_t blocks = (size_t)tsr_block_count(block), index = (size_t)tsr_block_index(block);
+	const size_t each = (size_bytes / blocks / TSR_GATHER_LINE + 1) * TSR_GATHER_LINE;
+	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
+	const int in_place = src == dst + (size_t)tsr_rank(block) * size_bytes;
+	if (left == 0)
+		return TSR_WAIT_OK;
+	for (int i = in_place; i < tsr_size(block); i++) {
+		int peer = tsr_peer(block, i);
+		/* RETIRED. Partner: the first signal in tsr_all_gather, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss. */
+		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
+		if (how != TSR_WAIT_OK)
+			return how;
+		tsr_put(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each, peer);
+	}
+	return TSR_WAIT_OK;
+}
+
+TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+			   TSR_HEAP tsr_all_gather_state_t *state)
+{
+	const int me = tsr_rank(block);
+	const uint64_t target = tsr_gather_target(block, state);
+	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss. */
+	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
+	int how = tsr_gather_push(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state,
+				  target);
+	if (how != TSR_WAIT_OK)
+		return how;
+	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
+	tsr_signal_all(block, &state->ready[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
+	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
+		int from = tsr_peer(block, i);
+		/* Partner: the signal above, of all blocks of `from`. Litmus: MP.count.diffGPU-sss. */
+		how = tsr_wait(block, &state->ready[from].count, target, from);
+	}
+	return how;
+}
+
+#pragma pop_macro("TSR_AT")
+
+#endif
