@@ -306,6 +306,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 		tsr_cuda_join_registers(coop, false);
 	}
 	tsr_cuda_share(coop, scratch, ctx);
+	coop->unfenced = 1; /* what was sent may have ended behind a fence that an epilogue made */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_pipeline_close(pipeline);
 }

@@ -29,14 +29,16 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 
 /**
  * Before an access with `ORDER`: what the coop's threads did is ready to be released by one of them. Where the access releases
- * nothing, a fence of the program's may stand for it: one that came before stores that had not ended is made good for.
+ * nothing, a fence of the program's may stand for it: one that came before stores that had not ended is made good for. A release
+ * does so itself, if its scope is the fence's at its widest.
  */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
 	tsr_port_settle(coop);
 	if (coop->unfenced && !tsr_gpu_releases<ORDER> && tsr_gpu_leads(coop))
 		tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
-	coop->unfenced = 0;
+	if (!tsr_gpu_releases<ORDER> || SCOPE == TSR_SCOPE_SYSTEM)
+		coop->unfenced = 0;
 	if constexpr (tsr_gpu_releases<ORDER>) {
 		tsr_port_drain<SCOPE>();
 		tsr_gpu_meet(coop);
