@@ -100,6 +100,15 @@ typedef struct tsr_device_launch {
 	const void *args;
 } tsr_device_launch_t;
 
+/** A copy as the backend sees it: rows of bytes from my heap to `peer`'s, both where this process has them mapped. */
+typedef struct tsr_device_copy {
+	void *dst;
+	const void *src;
+	size_t dst_pitch_bytes, src_pitch_bytes; /* from one row to the next, at least row_bytes */
+	size_t row_bytes, rows;                  /* not 0 */
+	int peer;
+} tsr_device_copy_t;
+
 typedef struct tsr_stream_ops {
 	size_t size;
 	tsr_status_t (*create)(tsr_device_t *device, tsr_device_stream_t **stream_out);
@@ -110,6 +119,8 @@ typedef struct tsr_stream_ops {
 	/** Waits for the stream; returns the first failure of its kernels since the last call. */
 	tsr_status_t (*sync)(tsr_device_stream_t *stream);
 	tsr_status_t (*wait_event)(tsr_device_stream_t *stream, tsr_device_event_t *event);
+	/** Copies behind the stream's work, in no block and whatever is resident. */
+	tsr_status_t (*copy)(tsr_device_stream_t *stream, const tsr_device_copy_t *copy);
 } tsr_stream_ops_t;
 
 typedef struct tsr_event_ops {

@@ -39,6 +39,7 @@ typedef struct tsr_cpu_launch {
 typedef struct tsr_cpu_unit {
 	struct tsr_cpu_unit *next; /* in the device's queue */
 	bool together;
+	bool engine; /* one copy of the copy engine's: takes no place of a block's */
 	int blocks;  /* of all its launches */
 	int waiting; /* launches that are not at the head of their stream yet */
 	int living;  /* launches that have not ended */
@@ -66,6 +67,7 @@ struct tsr_device_stream {
 	tsr_cpu_item_t *head, **tail;
 	uint64_t given, done; /* items */
 	int threads;          /* the most that one of its launches runs on */
+	bool copies;          /* it has had a copy: the copy engine's thread for it */
 	tsr_cpu_failure_t failure;
 	tsr_edge_t *order; /* explored: what has been done on the stream */
 };

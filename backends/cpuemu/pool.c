@@ -123,10 +123,12 @@ tsr_status_t tsr_cpu_pool_grow(tsr_device_t *device)
 {
 	if (tsr_cpu_explored(device))
 		return TSR_OK; /* its workers are fibres */
-	long most = (long)device->props.resident_blocks * device->props.workers_per_block, needed = 0;
-	for (const tsr_device_stream_t *stream = device->streams; stream; stream = stream->next)
+	long most = (long)device->props.resident_blocks * device->props.workers_per_block, needed = 0, engines = 0;
+	for (const tsr_device_stream_t *stream = device->streams; stream; stream = stream->next) {
 		needed += stream->threads; /* a stream runs one launch at a time */
-	needed = needed < most ? needed : most;
+		engines += stream->copies;
+	}
+	needed = (needed < most ? needed : most) + engines;
 	tsr_status_t status = TSR_OK;
 	while (status == TSR_OK && device->thread_count < needed)
 		status = thread_add(device);

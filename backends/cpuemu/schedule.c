@@ -1,6 +1,7 @@
 /*
  * What runs when. A stream moves its items in order; a launch at its head joins its unit, a whole unit joins the device's queue,
- * and blocks are begun from that queue strictly in order, as many as may be resident. Nobody overtakes, so nobody starves.
+ * and blocks are begun from that queue strictly in order, as many as may be resident. Nobody overtakes, so nobody starves. A copy
+ * of the copy engine's begins at the head of its stream, whatever is resident.
  * All with the device's lock held.
  */
 #include <stdlib.h>
@@ -29,10 +30,37 @@ static void stream_pop(tsr_device_stream_t *stream)
 	pthread_cond_broadcast(&stream->device->changed);
 }
 
+static void block_begin(tsr_device_t *device, tsr_cpu_launch_t *launch)
+{
+	tsr_cpu_block_t *block = launch->free_slots;
+	launch->free_slots = block->next;
+	block->next = NULL;
+	block->index = launch->begun++;
+	block->taken = 0;
+	block->unfinished = (int)launch->kernel->workers;
+	/* Relaxed: the lock hands the block to its threads. */
+	atomic_store_explicit(&block->arrived, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->phase, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->sleepers, 0, memory_order_relaxed);
+	device->resident += !launch->unit->engine;
+	if (tsr_cpu_explored(device)) {
+		tsr_cpu_explore_block(device, block);
+		return;
+	}
+	*device->ready_tail = block;
+	device->ready_tail = &block->next;
+	for (uint32_t i = 0; i < launch->kernel->workers; i++)
+		pthread_cond_signal(&device->work);
+}
+
 static void unit_join(tsr_device_t *device, tsr_cpu_unit_t *unit)
 {
 	if (--unit->waiting > 0)
 		return;
+	if (unit->engine) {
+		block_begin(device, unit->launch[0]);
+		return;
+	}
 	*device->queue_tail = unit;
 	device->queue_tail = &unit->next;
 }
@@ -61,29 +89,6 @@ static bool stream_step(tsr_device_stream_t *stream)
 	}
 	stream_pop(stream);
 	return true;
-}
-
-static void block_begin(tsr_device_t *device, tsr_cpu_launch_t *launch)
-{
-	tsr_cpu_block_t *block = launch->free_slots;
-	launch->free_slots = block->next;
-	block->next = NULL;
-	block->index = launch->begun++;
-	block->taken = 0;
-	block->unfinished = (int)launch->kernel->workers;
-	/* Relaxed: the lock hands the block to its threads. */
-	atomic_store_explicit(&block->arrived, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->phase, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->sleepers, 0, memory_order_relaxed);
-	device->resident++;
-	if (tsr_cpu_explored(device)) {
-		tsr_cpu_explore_block(device, block);
-		return;
-	}
-	*device->ready_tail = block;
-	device->ready_tail = &block->next;
-	for (uint32_t i = 0; i < launch->kernel->workers; i++)
-		pthread_cond_signal(&device->work);
 }
 
 /** Begins what fits of the unit; true where all its blocks have begun. */
@@ -132,7 +137,7 @@ void tsr_cpu_block_ended(tsr_cpu_block_t *block)
 	tsr_device_t *device = launch->stream->device;
 	block->next = launch->free_slots;
 	launch->free_slots = block;
-	device->resident--;
+	device->resident -= !launch->unit->engine;
 	if (++launch->ended == launch->blocks)
 		launch_ended(launch);
 	tsr_cpu_advance(device);

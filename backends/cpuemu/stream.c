@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpuemu/dev/engine.h"
 #include "cpuemu/device.h"
 #include "src/base/error.h"
 
@@ -182,7 +183,9 @@ static tsr_status_t unit_queue(tsr_device_t *device, tsr_cpu_unit_t *unit, tsr_c
 	for (int i = 0; i < unit->count; i++) {
 		tsr_cpu_launch_t *launch = unit->launch[i];
 		int threads = launch->slots * (int)launch->kernel->workers;
-		if (launch->stream->threads < threads)
+		if (unit->engine)
+			launch->stream->copies = true;
+		else if (launch->stream->threads < threads)
 			launch->stream->threads = threads;
 	}
 	tsr_status_t status = tsr_cpu_pool_grow(device);
@@ -196,7 +199,9 @@ static tsr_status_t unit_queue(tsr_device_t *device, tsr_cpu_unit_t *unit, tsr_c
 	return TSR_OK;
 }
 
-static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+typedef enum unit_kind { ONE_LAUNCH, TOGETHER, ENGINE } unit_kind_t;
+
+static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *launches, int count, unit_kind_t kind)
 {
 	tsr_cpu_item_t **items = calloc((size_t)count, sizeof *items);
 	tsr_cpu_unit_t *unit = items ? unit_make(device, launches, count, items) : NULL;
@@ -204,7 +209,8 @@ static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *
 	if (!unit || unit->count < count) {
 		status = no_memory("a launch");
 	} else {
-		unit->together = together;
+		unit->together = kind == TOGETHER;
+		unit->engine = kind == ENGINE;
 		pthread_mutex_lock(&device->lock);
 		status = unit_queue(device, unit, items);
 		pthread_mutex_unlock(&device->lock);
@@ -247,10 +253,18 @@ static tsr_status_t stream_launch(tsr_device_t *device, const tsr_device_launch_
 	if (status != TSR_OK || count < 1)
 		return status;
 	if (together)
-		return unit_start(device, launches, count, true);
+		return unit_start(device, launches, count, TOGETHER);
 	for (int i = 0; status == TSR_OK && i < count; i++)
-		status = unit_start(device, &launches[i], 1, false);
+		status = unit_start(device, &launches[i], 1, ONE_LAUNCH);
 	return status;
+}
+
+static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_copy_t *copy)
+{
+	static const tsr_cpu_failure_t none = {TSR_OK, ""};
+	const tsr_device_launch_t launch = {stream, &tsr_cpu_engine, 1, copy};
+	const tsr_status_t status = tsr_cpu_failure_status(stream->device, &none);
+	return status == TSR_OK ? unit_start(stream->device, &launch, 1, ENGINE) : status;
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -299,4 +313,5 @@ const tsr_stream_ops_t tsr_cpu_stream_ops = {
 	.launch = stream_launch,
 	.sync = stream_sync,
 	.wait_event = stream_wait_event,
+	.copy = stream_copy,
 };

@@ -39,6 +39,7 @@
 	X(host_free, cuMemFreeHost)                               \
 	X(copy_to, cuMemcpyHtoDAsync)                             \
 	X(copy_from, cuMemcpyDtoHAsync)                           \
+	X(copy_2d, cuMemcpy2DAsync)                               \
 	X(fill, cuMemsetD8Async)                                  \
 	X(ipc_get, cuIpcGetMemHandle)                             \
 	X(ipc_open, cuIpcOpenMemHandle)                           \

@@ -59,6 +59,31 @@ static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_ev
 	return status;
 }
 
+/** By the device's copy engine. Addresses say whose memory they are. */
+static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_copy_t *copy)
+{
+	tsr_device_t *device = stream->device;
+	const CUDA_MEMCPY2D rows = {
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = (CUdeviceptr)(uintptr_t)copy->src,
+		.srcPitch = copy->src_pitch_bytes,
+		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.dstDevice = (CUdeviceptr)(uintptr_t)copy->dst,
+		.dstPitch = copy->dst_pitch_bytes,
+		.WidthInBytes = copy->row_bytes,
+		.Height = copy->rows,
+	};
+	tsr_status_t status = tsr_cuda_enter(device);
+	if (status != TSR_OK)
+		return status;
+	status = tsr_cuda_check(&device->cu, device->cu.copy_2d(&rows, stream->stream),
+				"a kernel may have crashed before: see what was said first",
+				"copying %zu rows of %zu bytes from rank %d to rank %d", copy->rows, copy->row_bytes,
+				device->gpu.host->rank, copy->peer);
+	tsr_cuda_leave(device);
+	return status;
+}
+
 const tsr_stream_ops_t tsr_cuda_stream_ops = {
 	.size = sizeof(tsr_stream_ops_t),
 	.create = stream_create,
@@ -66,4 +91,5 @@ const tsr_stream_ops_t tsr_cuda_stream_ops = {
 	.launch = tsr_cuda_launch,
 	.sync = stream_sync,
 	.wait_event = stream_wait_event,
+	.copy = stream_copy,
 };

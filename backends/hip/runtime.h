@@ -38,7 +38,7 @@ enum {
 enum { TSR_HIP_FUNCTION_THREADS = 0, TSR_HIP_FUNCTION_SHARED_BYTES = 1, TSR_HIP_FUNCTION_LOCAL_BYTES = 3 };
 
 /** hipMemcpyKind. */
-enum { TSR_HIP_TO_DEVICE = 1, TSR_HIP_TO_HOST = 2 };
+enum { TSR_HIP_TO_DEVICE = 1, TSR_HIP_TO_HOST = 2, TSR_HIP_BY_ADDRESS = 4 };
 
 /** Flags of hipHostMalloc, hipExtMallocWithFlags, hipStreamCreateWithFlags and hipIpcOpenMemHandle. */
 enum { TSR_HIP_HOST_PORTABLE = 1, TSR_HIP_HOST_MAPPED = 2, TSR_HIP_HOST_COHERENT = 0x40000000 };
@@ -90,6 +90,7 @@ typedef struct tsr_hip_properties {
 	X(host_pointer, hipHostGetDevicePointer, tsr_hip_code_t, (void **, void *, unsigned)) \
 	X(host_free, hipHostFree, tsr_hip_code_t, (void *)) \
 	X(copy, hipMemcpyAsync, tsr_hip_code_t, (void *, const void *, size_t, int, tsr_hip_stream_t)) \
+	X(copy_2d, hipMemcpy2DAsync, tsr_hip_code_t, (void *, size_t, const void *, size_t, size_t, size_t, int, tsr_hip_stream_t)) \
 	X(fill, hipMemsetAsync, tsr_hip_code_t, (void *, int, size_t, tsr_hip_stream_t)) \
 	X(ipc_get, hipIpcGetMemHandle, tsr_hip_code_t, (tsr_hip_ipc_t *, void *)) \
 	X(ipc_open, hipIpcOpenMemHandle, tsr_hip_code_t, (void **, tsr_hip_ipc_t, unsigned)) \

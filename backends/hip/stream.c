@@ -115,6 +115,24 @@ static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_ev
 	return status;
 }
 
+/** By SDMA, or as the runtime likes. Addresses say whose memory they are. */
+static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_copy_t *copy)
+{
+	tsr_device_t *device = stream->device;
+	int before;
+	tsr_status_t status = tsr_hip_enter(device, &before);
+	if (status != TSR_OK)
+		return status;
+	status = tsr_hip_check(&device->hip,
+			       device->hip.copy_2d(copy->dst, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes,
+						   copy->row_bytes, copy->rows, TSR_HIP_BY_ADDRESS, stream->stream),
+			       "a kernel may have crashed before: see what was said first",
+			       "copying %zu rows of %zu bytes from rank %d to rank %d", copy->rows, copy->row_bytes,
+			       device->gpu.host->rank, copy->peer);
+	tsr_hip_leave(device, before);
+	return status;
+}
+
 const tsr_stream_ops_t tsr_hip_stream_ops = {
 	.size = sizeof(tsr_stream_ops_t),
 	.create = stream_create,
@@ -122,4 +140,5 @@ const tsr_stream_ops_t tsr_hip_stream_ops = {
 	.launch = stream_launch,
 	.sync = stream_sync,
 	.wait_event = stream_wait_event,
+	.copy = stream_copy,
 };

@@ -1,15 +1,17 @@
-/* Streams, launches, events. */
+/* Streams: launches, copies to peers, events. */
 #ifndef TESSERA_STREAM_H
 #define TESSERA_STREAM_H
 
 #include "tessera/kernel.h"
+#include "tessera/tensor.h"
 #include "tessera/world.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** A queue of launches of one rank: each begins when the one before it has ended. Streams have no order among each other. */
+/** A queue of launches and copies of one rank: each begins when the one before it has ended. Streams have no order among each
+ * other. */
 typedef struct tsr_stream tsr_stream_t;
 
 /** A point in a stream, with a time stamp. */
@@ -50,6 +52,23 @@ typedef struct tsr_launch_desc {
  * Errors: as tsr_launch, and TSR_ERR_RESIDENCY where the blocks do not fit together (says how many do); then nothing was started.
  */
 tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
+
+/**
+ * Copies `src` of my heap to `peer`'s copy of `dst`, behind the stream's earlier work, without a block: by the device's own engine
+ * for copies (DMA) where it has one. Both views name my heap and have the same extents and element type; rows may be any distance
+ * apart. `peer` may be me, where views must not overlap. An engine takes nothing from kernels but bandwidth, where a kernel's
+ * stores to peers hold up its own loads: so this serves what is large and known on the host. A row should have some KiB.
+ *
+ * Orders: it reads `src` after the stream's earlier work, and what that did and the host did before the call happens before it. It
+ * has ended, its bytes in the peer's memory, when the stream's later work begins. No other rank knows: a signal by a kernel behind
+ * it on the stream, or behind an event, releases it (READY), and the kernel before it has waited until `dst` may be written
+ * (RETIRED). Litmus: MP.rel.acq.diffGPU-ss, with the copy as the first write.
+ *
+ * Called by: any thread of the rank; returns at once; not collective. Without elements: TSR_OK, nothing is done.
+ * Errors: TSR_ERR_ARGUMENT (null, a rank outside the world, views that differ or leave the heap), TSR_ERR_ABORTED, TSR_ERR_SYSTEM.
+ * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 2, on when the copy engine is the way to move data.
+ */
+tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer);
 
 /** Any thread of the rank. */
 tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out);

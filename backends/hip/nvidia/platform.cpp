@@ -22,6 +22,7 @@ static_assert((int)HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK == TSR_HIP_FUNCTION_
 static_assert((int)HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES == TSR_HIP_FUNCTION_SHARED_BYTES);
 static_assert((int)HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES == TSR_HIP_FUNCTION_LOCAL_BYTES);
 static_assert((int)hipMemcpyHostToDevice == TSR_HIP_TO_DEVICE && (int)hipMemcpyDeviceToHost == TSR_HIP_TO_HOST);
+static_assert((int)hipMemcpyDefault == TSR_HIP_BY_ADDRESS);
 static_assert(hipHostMallocPortable == TSR_HIP_HOST_PORTABLE && hipHostMallocMapped == TSR_HIP_HOST_MAPPED);
 static_assert(hipStreamNonBlocking == TSR_HIP_STREAM_NON_BLOCKING && hipIpcMemLazyEnablePeerAccess == TSR_HIP_IPC_LAZY_PEERS);
 static_assert(sizeof(hipDeviceProp_t) <= sizeof(tsr_hip_properties_t) && sizeof(hipIpcMemHandle_t) == sizeof(tsr_hip_ipc_t));

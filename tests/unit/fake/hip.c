@@ -258,6 +258,17 @@ tsr_hip_code_t hipStreamSynchronize(tsr_hip_stream_t stream)
 	return TSR_HIP_SUCCESS;
 }
 
+tsr_hip_code_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, size_t rows,
+				int kind, tsr_hip_stream_t stream)
+{
+	(void)stream;
+	if (kind != TSR_HIP_BY_ADDRESS || row_bytes > to_pitch || row_bytes > from_pitch)
+		return TSR_HIP_ERROR_INVALID_VALUE;
+	for (size_t row = 0; row < rows; row++)
+		memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, row_bytes);
+	return TSR_HIP_SUCCESS;
+}
+
 tsr_hip_code_t hipStreamWaitEvent(tsr_hip_stream_t stream, tsr_hip_event_t event, unsigned flags)
 {
 	(void)stream;
