@@ -16,11 +16,13 @@ typedef struct gas_sync {
 } gas_sync_t;
 
 typedef struct gas_args {
-	tsr_view_t a;        /* M x K, a copy on every rank */
-	tsr_view_t b;        /* K x n: my columns of B */
-	tsr_view_t c;        /* M x N: the whole product, on every rank */
-	int64_t first_col;   /* where my n columns begin in C */
-	int64_t group;       /* rows of tiles walked together: tsr_grouped_order */
+	tsr_view_t a;       /* M x K, a copy on every rank */
+	tsr_view_t b;       /* K x n: my columns of B */
+	tsr_view_t c;       /* M x N: the whole product, on every rank */
+	int64_t first_col;  /* where my n columns begin in C */
+	int64_t group;      /* rows of tiles walked together: tsr_grouped_order */
+	int64_t first_task; /* banded: the launch's first, and its end */
+	int64_t end_task;
 	int32_t gemm_blocks; /* workgroup-specialised: the blocks below this one compute, the others send */
 	int32_t reserved;
 	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */

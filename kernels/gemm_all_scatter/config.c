@@ -11,6 +11,7 @@ static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
 	[GAS_FUSED_SEQUENTIAL] = {"fused-sequential", {"gas_fused_sequential", NULL}, false},
 	[GAS_FUSED_WORKGROUP] = {"fused-workgroup-specialized", {"gas_fused_workgroup", NULL}, true},
 	[GAS_FUSED_WAVE] = {"fused-wave-specialized", {"gas_fused_wave", NULL}, false},
+	[GAS_BANDED] = {"banded", {"gas_band", "gas_finish"}, false},
 };
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
@@ -48,15 +49,16 @@ tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
 	bool unfused, short_enough = spell_pattern(text, spelt, sizeof spelt, &unfused);
 	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {
 		names[p] = patterns[p].name;
-		if (short_enough && strcmp(spelt, names[p]) == 0 && !(unfused && p >= GAS_FUSED_SEQUENTIAL)) {
+		if (short_enough && strcmp(spelt, names[p]) == 0 &&
+		    !(unfused && strncmp(names[p], "fused-", strlen("fused-")) == 0)) {
 			*pattern_out = (gas_pattern_t)p;
 			return TSR_OK;
 		}
 	}
 	const char *near = short_enough ? tsr_nearest_name(spelt, names) : NULL;
-	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown%s%s%s: there are %s, %s, %s, %s and %s", text,
+	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown%s%s%s: there are %s, %s, %s, %s, %s and %s", text,
 			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", names[0], names[1], names[2],
-			 names[3], names[4]);
+			 names[3], names[4], names[5]);
 }
 
 gas_share_t gas_share(int64_t n, int rank, int ranks)

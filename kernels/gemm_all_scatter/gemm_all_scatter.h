@@ -9,22 +9,24 @@
 
 #include "tessera/tessera.h"
 
-/** The taxonomy of the Iris paper, section 4; the last one is named there and left as future work. */
+/** The taxonomy of the Iris paper, section 4, whose fused-wave-specialized is named there and left as future work; and banded. */
 typedef enum gas_pattern {
 	GAS_BULK_SYNCHRONOUS = 0,
 	GAS_PRODUCER_CONSUMER = 1,
 	GAS_FUSED_SEQUENTIAL = 2,
 	GAS_FUSED_WORKGROUP = 3,
-	GAS_FUSED_WAVE = 4
+	GAS_FUSED_WAVE = 4,
+	GAS_BANDED = 5
 } gas_pattern_t;
 
-enum { GAS_PATTERN_COUNT = 5 };
+enum { GAS_PATTERN_COUNT = 6 };
 
-/** "bulk-synchronous", "producer-consumer", "fused-sequential", "fused-workgroup-specialized", "fused-wave-specialized". Any
- * thread. */
+/** "bulk-synchronous", "producer-consumer", "fused-sequential", "fused-workgroup-specialized",
+ * "fused-wave-specialized", "banded". Any thread. */
 const char *gas_pattern_name(gas_pattern_t pattern);
 
-/** The reverse; takes "unfused-" before the first two and "-specialised" too. Errors: TSR_ERR_NOT_FOUND (the nearest, and all). */
+/** The reverse; takes "unfused-" before those that are, and "-specialised" too. Errors: TSR_ERR_NOT_FOUND (the nearest, and all).
+ */
 tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out);
 
 /** The extents of an output tile, and the depth of an operand tile. */

@@ -5,6 +5,7 @@
 #ifndef GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H
 #define GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H
 
+#include "kernels/gemm_all_scatter/banded.h"
 #include "kernels/gemm_all_scatter/bulk_synchronous.h"
 #include "kernels/gemm_all_scatter/fused_sequential.h"
 #include "kernels/gemm_all_scatter/fused_workgroup_specialized.h"

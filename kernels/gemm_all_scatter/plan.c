@@ -1,11 +1,10 @@
-/* A plan: what one pattern needs on one rank, and its launches. */
+/* A plan: what one pattern needs on one rank. Its launches: run.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gemm_all_scatter/args.h"
-#include "kernels/gemm_all_scatter/config.h"
+#include "kernels/gemm_all_scatter/plan.h"
 
 /* Rows of tiles that are walked together, so that neighbours share operands in cache: as in the Iris paper's runs, about 6. */
 enum { GROUP = 6 };
@@ -18,15 +17,6 @@ enum { TILES_TO_OVERLAP = 8 };
 
 /* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile. */
 enum { LOADING = 32 };
-
-struct gas_plan {
-	tsr_world_t *world;
-	gas_config_t config;
-	const tsr_kernel_t *kernels[2];
-	gas_args_t args;
-	tsr_stream_t *main, *side;    /* side: producer-consumer's second stream */
-	tsr_event_t *forked, *joined; /* the side stream begins, and ends, with the main one */
-};
 
 /* ---------------------------------------------------------------- filling in what is automatic */
 
@@ -232,18 +222,37 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 
 /* ---------------------------------------------------------------- life */
 
+int gas_pattern_sides(gas_pattern_t pattern, int ranks)
+{
+	if (pattern == GAS_BANDED)
+		return 1 + (ranks - 1 < GAS_COPIERS ? ranks - 1 : GAS_COPIERS);
+	return pattern == GAS_PRODUCER_CONSUMER ? 1 : 0;
+}
+
+static tsr_status_t create_event(gas_plan_t *plan, tsr_event_t **event)
+{
+	return *event ? TSR_OK : tsr_event_create(plan->world, event);
+}
+
+static tsr_status_t create_stream(gas_plan_t *plan, tsr_stream_t **stream)
+{
+	return *stream ? TSR_OK : tsr_stream_create(plan->world, stream);
+}
+
 /** Those that the pattern needs and an earlier one has not left. */
 static tsr_status_t create_streams(gas_plan_t *plan)
 {
-	tsr_status_t status = plan->main ? TSR_OK : tsr_stream_create(plan->world, &plan->main);
-	if (status != TSR_OK || plan->config.pattern != GAS_PRODUCER_CONSUMER || plan->joined)
-		return status;
-	if (!plan->side)
-		status = tsr_stream_create(plan->world, &plan->side);
-	if (status == TSR_OK && !plan->forked)
-		status = tsr_event_create(plan->world, &plan->forked);
-	if (status == TSR_OK)
-		status = tsr_event_create(plan->world, &plan->joined);
+	const int sides = gas_pattern_sides(plan->config.pattern, tsr_world_size(plan->world));
+	tsr_status_t status = create_stream(plan, &plan->main);
+	if (status == TSR_OK && sides > 0)
+		status = create_event(plan, &plan->forked);
+	for (int i = 0; status == TSR_OK && i < sides; i++) {
+		status = create_stream(plan, &plan->side[i]);
+		if (status == TSR_OK)
+			status = create_event(plan, &plan->joined[i]);
+	}
+	for (int i = 0; status == TSR_OK && plan->config.pattern == GAS_BANDED && i < GAS_BANDS; i++)
+		status = create_event(plan, &plan->computed[i]);
 	return status;
 }
 
@@ -330,18 +339,27 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 	return first_error(status, tsr_heap_free(plan->world, before));
 }
 
+static tsr_status_t destroy_streams(gas_plan_t *plan)
+{
+	tsr_status_t status = tsr_stream_destroy(plan->main);
+	for (int i = 0; i < GAS_SIDES; i++)
+		status = first_error(status, tsr_stream_destroy(plan->side[i]));
+	for (int i = 0; i < GAS_SIDES; i++)
+		if (plan->joined[i])
+			status = first_error(status, tsr_event_destroy(plan->joined[i]));
+	for (int i = 0; i < GAS_BANDS; i++)
+		if (plan->computed[i])
+			status = first_error(status, tsr_event_destroy(plan->computed[i]));
+	return plan->forked ? first_error(status, tsr_event_destroy(plan->forked)) : status;
+}
+
 tsr_status_t gas_plan_destroy(gas_plan_t *plan)
 {
 	if (!plan)
 		return TSR_OK;
 	gas_args_t *args = &plan->args;
 	TSR_HEAP void *memory[] = {args->a.data, args->b.data, args->c.data, args->tile_ready, args->sync};
-	tsr_status_t status = tsr_stream_destroy(plan->main);
-	status = first_error(status, tsr_stream_destroy(plan->side));
-	if (plan->forked)
-		status = first_error(status, tsr_event_destroy(plan->forked));
-	if (plan->joined)
-		status = first_error(status, tsr_event_destroy(plan->joined));
+	tsr_status_t status = destroy_streams(plan);
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
 		if (memory[i])
 			status = first_error(status, tsr_heap_free(plan->world, memory[i]));
@@ -380,54 +398,4 @@ tsr_view_t gas_plan_b(const gas_plan_t *plan)
 tsr_view_t gas_plan_c(const gas_plan_t *plan)
 {
 	return plan->args.c;
-}
-
-/* ---------------------------------------------------------------- running */
-
-/** One kernel after the other on one stream. */
-static tsr_status_t run_in_turn(gas_plan_t *plan)
-{
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < 2 && plan->kernels[i]; i++)
-		status = tsr_launch(plan->main, plan->kernels[i], plan->config.blocks, &plan->args);
-	return status;
-}
-
-/** Both kernels together, on two streams that share the device's blocks; the main stream goes on when both have ended. */
-static tsr_status_t run_side_by_side(gas_plan_t *plan)
-{
-	const gas_config_t *c = &plan->config;
-	const tsr_launch_desc_t launches[] = {
-		{plan->main, plan->kernels[0], c->blocks - c->comm_blocks, &plan->args},
-		{plan->side, plan->kernels[1], c->comm_blocks, &plan->args},
-	};
-	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
-	if (status == TSR_OK)
-		status = tsr_stream_wait_event(plan->side, plan->forked);
-	if (status == TSR_OK)
-		status = tsr_launch_group(launches, 2);
-	if (status == TSR_OK)
-		status = tsr_event_record(plan->joined, plan->side);
-	if (status == TSR_OK)
-		status = tsr_stream_wait_event(plan->main, plan->joined);
-	return status;
-}
-
-tsr_status_t gas_plan_run(gas_plan_t *plan)
-{
-	return plan->config.pattern == GAS_PRODUCER_CONSUMER ? run_side_by_side(plan) : run_in_turn(plan);
-}
-
-tsr_status_t gas_plan_run_product(gas_plan_t *plan)
-{
-	if (plan->config.pattern != GAS_BULK_SYNCHRONOUS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "pattern %s does not compute without sending; use %s",
-				 gas_pattern_name(plan->config.pattern), gas_pattern_name(GAS_BULK_SYNCHRONOUS));
-	return tsr_launch(plan->main, plan->kernels[0], plan->config.blocks, &plan->args);
-}
-
-tsr_status_t gas_plan_sync(gas_plan_t *plan)
-{
-	tsr_status_t status = tsr_stream_sync(plan->main);
-	return plan->side ? first_error(status, tsr_stream_sync(plan->side)) : status;
 }

@@ -23,6 +23,7 @@ static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args,
 	tsr_role(block, "copy engine");
 	tsr_put_2d(block, bytes_view(mine, copy->dst_pitch_bytes, copy), bytes_view(copy->src, copy->src_pitch_bytes, copy),
 		   copy->peer);
+	tsr_flush(block, copy->peer); /* what ends with the stream's next work beginning is complete */
 }
 
 /* By hand, so that it is none of the program's kernels. */
