@@ -11,7 +11,7 @@ static const struct {
 	const char *name, *what;
 	int (*run)(int argc, char **argv);
 } workloads[] = {
-	{"gemm-all-scatter", "C = A * B, columns computed by each rank and sent to all, in five patterns", bench_gas},
+	{"gemm-all-scatter", "C = A * B, columns computed by each rank and sent to all, in six patterns", bench_gas},
 };
 
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };

@@ -15,13 +15,13 @@
 
 static const char help_text[] =
 	"usage: tessera bench gemm-all-scatter [OPTIONS]\n\n"
-	"C = A * B on every rank: each computes its columns of C and sends them to all others, in one of five patterns.\n"
+	"C = A * B on every rank: each computes its columns of C and sends them to all others, in one of six patterns.\n"
 	"Prints a line a pattern. The exit code is 0 only if everything ran and every verified element is right.\n\n"
 	"  -n, --ranks N         ranks of the world (8)\n"
 	"  -b, --backend B       which backend; without it TESSERA_BACKEND, or the best one with a device\n"
 	"  -p, --placement P     process: each rank is a process (default); thread: all ranks live in one process\n"
 	"      --pattern P,...   all (default), or some of bulk-synchronous, producer-consumer, fused-sequential,\n"
-	"                        fused-workgroup-specialized, fused-wave-specialized\n"
+	"                        fused-workgroup-specialized, fused-wave-specialized, banded\n"
 	"      --shape MxNxK     of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks (1024x1024x1024)\n"
 	"      --dtype D         of A, B and C: bf16, f16 or f32; sums are f32 (bf16)\n"
 	"      --tile MxNxK      of the main loop, one that is built (which should take least time)\n"

@@ -32,29 +32,57 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 
 /* ---------------------------------------------------------------- banded */
 
-/** Tasks first .. end-1, and where bands begin. */
+/** How the tasks are divided: the first band is one round of all blocks, the others `rounds` each, the last what is left. */
 typedef struct gas_bands {
-	int64_t tiles_m, tiles_n, tasks, each;
+	int64_t tiles_m, tiles_n, tasks, blocks, rounds;
 	int count;
 } gas_bands_t;
 
-/** Each band is whole rounds of all blocks, but the last; a rank without columns has one, in which it says that C may be written.
+/* What a link moves while one launch gives way to the next, some six microseconds. */
+static const double GIVING_WAY_BYTES = 2 << 20;
+
+/**
+ * What is computed last is sent last, and each band is one launch more: both cost least together where bands are as many as the
+ * root of what is sent in units of GIVING_WAY_BYTES.
  */
+static int64_t bands_wanted(const gas_plan_t *plan)
+{
+	const double bytes = (double)plan->args.c.rows * (double)plan->args.b.cols * (double)tsr_dtype_bytes(plan->config.dtype) *
+			     (tsr_world_size(plan->world) - 1);
+	int64_t count = 1;
+	while (count < GAS_BANDS && (double)(count * count) * GIVING_WAY_BYTES < bytes)
+		count++;
+	return count;
+}
+
+/** Where a band begins: all tasks come before what would be the one behind the last. */
+static int64_t band_begin(const gas_bands_t *bands, int band)
+{
+	const int64_t begin = band == 0 ? 0 : (1 + (band - 1) * bands->rounds) * bands->blocks;
+	return begin < bands->tasks ? begin : bands->tasks;
+}
+
+/** A rank without columns has one band, in which it says that its C may be written. */
 static gas_bands_t divide(const gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
-	gas_bands_t bands = {.tiles_m = (c->m - 1) / c->tile.m + 1, .tiles_n = (plan->args.b.cols + c->tile.n - 1) / c->tile.n};
+	gas_bands_t bands = {.tiles_m = (c->m - 1) / c->tile.m + 1,
+			     .tiles_n = (plan->args.b.cols + c->tile.n - 1) / c->tile.n,
+			     .blocks = c->blocks,
+			     .count = 1};
 	bands.tasks = bands.tiles_m * bands.tiles_n;
-	const int64_t rounds = (bands.tasks + c->blocks - 1) / c->blocks;
-	bands.each = (rounds + GAS_BANDS - 1) / GAS_BANDS * c->blocks;
-	bands.count = bands.tasks > 0 ? (int)((bands.tasks - 1) / bands.each + 1) : 1;
+	const int64_t rounds = (bands.tasks + c->blocks - 1) / c->blocks, wanted = bands_wanted(plan);
+	bands.rounds = wanted > 1 ? (rounds - 1 + wanted - 2) / (wanted - 1) : rounds;
+	if (bands.rounds < 1)
+		bands.rounds = 1;
+	while (band_begin(&bands, bands.count) < bands.tasks && wanted > 1)
+		bands.count++;
 	return bands;
 }
 
 static int64_t band_end(const gas_bands_t *bands, int band)
 {
-	const int64_t end = (band + 1) * bands->each;
-	return end < bands->tasks ? end : bands->tasks;
+	return band == bands->count - 1 ? bands->tasks : band_begin(bands, band + 1);
 }
 
 /** Every other band on a stream of its own, so that one begins on blocks' places while the last blocks of the other end. */
@@ -66,7 +94,7 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
 		tsr_stream_t *stream = band % 2 ? plan->side[0] : plan->main;
 		gas_args_t args = plan->args;
-		args.first_task = band * bands->each;
+		args.first_task = band_begin(bands, band);
 		args.end_task = band_end(bands, band);
 		status = tsr_launch(stream, plan->kernels[0], plan->config.blocks, &args);
 		if (status == TSR_OK)
@@ -93,8 +121,8 @@ static tsr_status_t put_part(const gas_plan_t *plan, tsr_stream_t *stream, const
 static tsr_status_t put_band(const gas_plan_t *plan, const gas_bands_t *bands, int band, tsr_stream_t *stream, int peer)
 {
 	gas_part_t parts[GAS_BAND_PARTS];
-	const int count =
-		gas_band_parts(bands->tiles_m, bands->tiles_n, plan->args.group, band * bands->each, band_end(bands, band), parts);
+	const int count = gas_band_parts(bands->tiles_m, bands->tiles_n, plan->args.group, band_begin(bands, band),
+					 band_end(bands, band), parts);
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < count; i++)
 		status = put_part(plan, stream, &parts[i], peer);

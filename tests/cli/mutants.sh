@@ -8,7 +8,7 @@ for ranks in 1 2 3 5 8; do
 	for program in pair lock one_shot_all_reduce ring_all_gather counter split_put relay row_counts gemm_beside_put; do
 		prints "$program on $ranks" '' tessera run -n $ranks --placement thread "$programs/$program"
 	done
-	for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized; do
+	for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized banded; do
 		prints "$pattern on $ranks" '' tessera run -n $ranks --placement thread "$programs/gemm_all_scatter" \
 			--pattern $pattern --shape 33x50x20 --blocks 4 --comm-blocks 2
 	done
