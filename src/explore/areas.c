@@ -174,13 +174,22 @@ tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t of
 	return tsr_shadow_fresh(x->shadow, area->region, offset, bytes);
 }
 
-void tsr_exploration_freed(tsr_exploration_t *x, size_t offset)
+/*
+ * Whoever leaves the collective first says it for all: then no rank may touch any copy any more. Those who are slower find their
+ * own copy freed, and leave the others alone, which a faster rank may have allocated again: none but the rank itself allocates its
+ * own.
+ */
+void tsr_exploration_freed(tsr_exploration_t *x, int rank, size_t offset)
 {
-	for (int rank = 0; rank < x->size; rank++) {
-		tsr_piece_t *piece = tsr_area_piece(&x->areas[rank], offset);
+	const tsr_piece_t *mine = tsr_area_piece(&x->areas[rank], offset);
+	if (!mine || mine->freed)
+		return;
+	for (int r = 0; r < x->size; r++) {
+		tsr_piece_t *piece = tsr_area_piece(&x->areas[r], offset);
 		if (piece)
 			piece->freed = true;
 	}
+	tsr_slabs_forget(x, offset);
 }
 
 void tsr_exploration_end_meeting(tsr_exploration_t *x, tsr_block_meeting_t *meeting)

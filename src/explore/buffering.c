@@ -16,6 +16,9 @@
  * those of the latest pairs first; longer circles are not looked for. Whether a store depends on the value of the load cannot be
  * seen from here; model and hardware keep that order. Of equal pairs of a fibre the last is kept, as the others are less likely to
  * know of it.
+ *
+ * An update counts as a load, unless all are updates, though nobody is told what it has read, as of a signal that ADDs: what it was
+ * added to decides whose releases the sum hands on, and a race may hang on that.
  */
 #include "src/explore/inside.h"
 

@@ -87,11 +87,12 @@ tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, 
 				      size_t bytes);
 
 /**
- * `bytes` of a rank's heap have been allocated, and nobody has written them; or were given back, by all ranks: what is freed on one
- * is freed on the others, who are about to say the same.
+ * `bytes` of a rank's heap have been allocated, and nobody has written them; or a rank leaves the collective call that gives them
+ * back. The first to leave it ends the allocation on all ranks; the others say the same later, when those before may have allocated
+ * anew.
  */
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);
-void tsr_exploration_freed(tsr_exploration_t *exploration, size_t offset);
+void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
 
 /* ------------------------------------------------------------------ blocks */
 

@@ -268,6 +268,9 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 /** A write of the caller's: it keeps to what its rank has declared. */
 void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
 
+/** The allocation at `begin` has ended, and with it what ranks have declared of it. */
+void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
+
 /** A worker ends: what it has put must be complete. */
 void tsr_exploration_judge_end(tsr_exploration_t *x);
 

@@ -46,6 +46,15 @@ void tsr_exploration_slab(tsr_exploration_t *x, const tsr_op_site_t *site, const
 		*slab = (tsr_slab_rows_t){rank, piece->begin, offset, *rows, *site};
 }
 
+void tsr_slabs_forget(tsr_exploration_t *x, size_t begin)
+{
+	int kept = 0;
+	for (int i = 0; i < x->slab_count; i++)
+		if (x->slabs[i].begin != begin)
+			x->slabs[kept++] = x->slabs[i];
+	x->slab_count = kept;
+}
+
 /** Whether `bytes` from `offset` on lie in one of the slab's rows. */
 static bool within(const tsr_slab_rows_t *slab, size_t offset, size_t bytes)
 {

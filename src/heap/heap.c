@@ -171,9 +171,10 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	tsr_status_t status = agree(world, call, arguments, mine);
 	if (status != TSR_OK || !pointer)
 		return status;
-	if (world->host.exploration)
-		tsr_exploration_freed(world->host.exploration, offset);
-	return release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
+	status = release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
+	if (status == TSR_OK && world->host.exploration)
+		tsr_exploration_freed(world->host.exploration, world->rank, offset);
+	return status;
 }
 
 /* ------------------------------------------------------------------ questions */

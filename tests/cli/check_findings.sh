@@ -30,6 +30,23 @@ strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
 strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
 
+# Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
+given="$BUILD/tests/planted/given_back"
+for ranks in 2 3 5; do
+	for weak in view cache; do
+		for kind in right inside slab; do
+			prints "given back and allocated again: $kind, $ranks ranks, $weak" '^no finding$' \
+				tessera check -n "$ranks" --seeds 100 --weak "$weak" "$given" "$kind"
+		done
+		for kind in peer own; do
+			try tessera check -n "$ranks" --seeds 100 --weak "$weak" "$given" "$kind"
+			[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+				grep -qE '^use-after-free at tests/planted/given_back.c:[0-9]+: in 100 of 100 schedules' "$TAP_FILES/out"
+			verdict $? "given back and used: $kind, $ranks ranks, $weak" "exit code $code"
+		done
+	done
+done
+
 # links NAME SIGNAL WAIT CHANGE PROGRAM ARGUMENTS...: a race's report names who signals and who reads that, "call order scope" each,
 # and the advice matches. '' for the link: there is none.
 links() {

@@ -83,6 +83,34 @@ warned "one edge is enough" 0 edge
 warned "and so are fences on both sides" 0 fences
 warned "a barrier between load and store" 0 barrier
 warned "counters that are only added to" 0 updates
+warned "a counter whose value is looked at" 1 adds
+warned "and one whose value is not" 1 signals
+
+# Why: what an ADD has read decides whose release its sum carries. Where P0 has seen P1 come, its own count comes behind P1's in
+# program order and carries P1's data to P2; by the axioms it need not.
+cat >"$test" <<'LITMUS'
+LISA LB.count
+"a count that is taken to carry what came before it"
+Expect=racy
+Expect_views=Never
+{ }
+ P0                               | P1                               | P2                  ;
+ r[rlx,system] r0 y               | w[na,wi] d 1                     | r[acq,system] r1 x  ;
+ w[na,wi] e r0                    | rmw[rel,system] r9 (add r9 10) x | mov r90 (eq r1 0)   ;
+ rmw[rel,system] r9 (add r9 1) x  | rmw[rlx,system] r9 (add r9 1) y  | mov r91 (eq r1 10)  ;
+                                  |                                  | b[] r90 E1          ;
+                                  |                                  | b[] r91 E1          ;
+                                  |                                  | r[na,wi] r2 e       ;
+                                  |                                  | mov r92 (eq r2 0)   ;
+                                  |                                  | b[] r92 E1          ;
+                                  |                                  | r[na,wi] r3 d       ;
+                                  |                                  | E1:                 ;
+scopes: (system (agent (wg (wave (wi 0)))) (agent (wg (wave (wi 1)))) (agent (wg (wave (wi 2)))))
+exists (2:r2=1 /\ 2:r3=0)
+LITMUS
+prints "an ADD whose value nobody sees can race by load buffering" '^Flag datarace$' tessera litmus "$test" --on axioms --verbose
+prints "and in program order it does not" '^agree 1 of 1$' tessera litmus "$test" --on views
+prints "so that there is a warning" '^Warning load-buffering$' tessera litmus "$test" --on explore --verbose
 for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_counts split_put; do
 	try tessera check -n 3 --seeds 10 "$BUILD/tests/mutants/$program"
 	seen "$program: no warning" '^warning: ' 0

@@ -59,16 +59,28 @@ static size_t wrong_bytes(const unsigned char *found, int ranks, size_t call, si
 	return wrong;
 }
 
-/** Room for calls of up to LARGEST bytes. */
-static bool make_room(tsr_world_t *world, gather_args_t *a)
+/** What calls of one size after another use, from the first to the last. */
+static bool make_state(tsr_world_t *world, gather_args_t *a)
 {
-	const size_t all = LARGEST * (size_t)tsr_world_size(world);
 	a->state = zeroed(world, sizeof *a->state, "gather state");
 	a->bad = zeroed(world, sizeof *a->bad, "gather bad");
+	return a->state && a->bad;
+}
+
+/** Room for calls of `size` bytes and no more, where that of the size before has been. */
+static bool make_room(tsr_world_t *world, gather_args_t *a, size_t size)
+{
+	const size_t all = size * (size_t)tsr_world_size(world);
 	a->dst = poisoned(world, all + GUARD, "gather dst");
-	a->src = poisoned(world, CALLS * LARGEST, "gather src");
+	a->src = poisoned(world, CALLS * size, "gather src");
 	a->kept = poisoned(world, MOST_BLOCKS * CALLS * all, "gather kept");
-	return a->state && a->bad && a->dst && a->src && a->kept;
+	return a->dst && a->src && a->kept;
+}
+
+static bool give_room_back(tsr_world_t *world, const gather_args_t *a)
+{
+	return tsr_heap_free(world, a->dst) == TSR_OK && tsr_heap_free(world, a->src) == TSR_OK &&
+	       tsr_heap_free(world, a->kept) == TSR_OK;
 }
 
 /** Calls of `size` bytes come: my pieces, and poison where the others' are to be. */
@@ -128,10 +140,11 @@ static int gather_body(tsr_world_t *world, int argc, char **argv)
 	static const size_t sizes[] = {1, 7, 16, 128, 777, LARGEST};
 	gather_args_t a = {NULL, NULL, NULL, NULL, NULL, 0};
 	(void)argc, (void)argv;
-	CHECK(make_room(world, &a));
+	CHECK(make_state(world, &a));
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		/* Launch for launch other numbers of blocks, and not the same on all ranks. */
 		int blocks = 1 + (int)((i + (size_t)tsr_world_rank(world)) % MOST_BLOCKS);
+		CHECK(make_room(world, &a, sizes[i]));
 		if (prepare(world, &a, sizes[i]))
 			return 1;
 		CHECK(run_kernel(world, &gather_often, blocks, &a) == TSR_OK);
@@ -140,7 +153,7 @@ static int gather_body(tsr_world_t *world, int argc, char **argv)
 		CHECK(run_kernel(world, &gather_in_place, MOST_BLOCKS + 1 - blocks, &a) == TSR_OK);
 		if (check_dst(world, &a))
 			return 1;
-		CHECK(tsr_barrier(world) == TSR_OK); /* all have looked */
+		CHECK(give_room_back(world, &a));
 	}
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { RELAXED, ONE_SIDE, RELEASES, EDGE, FENCES, BARRIER, UPDATES, VARIANTS };
+enum { RELAXED, ONE_SIDE, RELEASES, EDGE, FENCES, BARRIER, UPDATES, ADDS, SIGNALS, VARIANTS };
 
 typedef struct buffering_args {
 	TSR_HEAP uint64_t *word, *seen; /* mine each */
@@ -25,8 +25,12 @@ TSR_FN uint64_t load_mine(tsr_coop_t *block, const buffering_args_t *a)
 		return tsr_atomic_load(block, a->word, me, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 	if (a->variant == ONE_SIDE && me == 1)
 		return tsr_atomic_load(block, a->word, me, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
-	if (a->variant == UPDATES)
+	if (a->variant == UPDATES || (a->variant == ADDS && me == 1))
 		return tsr_atomic_add(block, a->word, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	if (a->variant == SIGNALS && me == 1) { /* no partner: nobody acquires it */
+		tsr_signal(block, a->word, (uint64_t)1, TSR_SIGNAL_ADD, me);
+		return 0;
+	}
 	return tsr_atomic_load(block, a->word, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
@@ -35,7 +39,9 @@ TSR_FN void store_to(tsr_coop_t *block, const buffering_args_t *a, int peer)
 	/* Release: partner is the load of rank 1 in load_mine; in RELEASES there is none. Litmus: LB.ra.diffGPU-ss. */
 	if (a->variant == RELEASES || (a->variant == EDGE && peer == 1))
 		tsr_atomic_store(block, a->word, (uint64_t)1, peer, TSR_RELEASE, TSR_SCOPE_SYSTEM);
-	else if (a->variant == UPDATES)
+	else if (a->variant == SIGNALS)
+		tsr_signal(block, a->word, (uint64_t)1, TSR_SIGNAL_ADD, peer);
+	else if (a->variant == UPDATES || a->variant == ADDS)
 		tsr_atomic_add(block, a->word, (uint64_t)1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	else
 		tsr_atomic_store(block, a->word, (uint64_t)1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
@@ -56,7 +62,8 @@ TSR_KERNEL(cross, buffering_args_t, a)
 
 TSR_MAIN(world, argc, argv)
 {
-	static const char *const names[VARIANTS] = {"relaxed", "one-side", "releases", "edge", "fences", "barrier", "updates"};
+	static const char *const names[VARIANTS] = {"relaxed", "one-side", "releases", "edge",   "fences",
+						    "barrier", "updates",  "adds",     "signals"};
 	buffering_args_t args = {NULL, NULL, NULL, VARIANTS, 0};
 	TSR_HEAP void *words, *seen, *barrier;
 	tsr_stream_t *stream;
