@@ -27,6 +27,7 @@ static const char help_text[] =
 	"      --tile MxNxK      of the main loop, one that is built (which should take least time)\n"
 	"      --blocks B        of a run on a rank, all resident together (one a tile)\n"
 	"      --comm-blocks C   of these, those that only send, in the two patterns that have such (a sixth)\n"
+	"      --bands B         of banded, 1 to 10 (by what is sent)\n"
 	"  -i, --iterations I    timed runs of a pattern (20)\n"
 	"  -w, --warmup W        runs before them (2)\n"
 	"      --verify          compare every element on every rank with a product in double precision\n"
@@ -59,6 +60,7 @@ enum {
 	OPT_TILE,
 	OPT_BLOCKS,
 	OPT_COMM_BLOCKS,
+	OPT_BANDS,
 	OPT_VERIFY,
 	OPT_INTEGERS,
 	OPT_SEED,
@@ -81,6 +83,7 @@ static const struct option long_options[] = {
 	{"tile",        required_argument, NULL, OPT_TILE},
 	{"blocks",      required_argument, NULL, OPT_BLOCKS},
 	{"comm-blocks", required_argument, NULL, OPT_COMM_BLOCKS},
+	{"bands",       required_argument, NULL, OPT_BANDS},
 	{"iterations",  required_argument, NULL, 'i'},
 	{"warmup",      required_argument, NULL, 'w'},
 	{"verify",      no_argument,       NULL, OPT_VERIFY},
@@ -210,6 +213,8 @@ static tsr_status_t take_value(int option, const char *value, bench_gas_options_
 		return parse_count("--blocks", value, 1, 1 << 20, &o->config.blocks);
 	case OPT_COMM_BLOCKS:
 		return parse_count("--comm-blocks", value, 1, 1 << 20, &o->config.comm_blocks);
+	case OPT_BANDS:
+		return parse_count("--bands", value, 1, GAS_BANDS, &o->config.bands);
 	case 'i':
 		return parse_count("--iterations", value, 1, 1000000, &o->iterations);
 	case 'w':

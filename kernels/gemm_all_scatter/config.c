@@ -151,6 +151,9 @@ static tsr_status_t check_tile(const gas_config_t *config)
 static tsr_status_t check_blocks(const gas_config_t *config)
 {
 	bool sends_apart = patterns[config->pattern].sends_apart;
+	if (config->bands < 0 || config->bands > GAS_BANDS)
+		return tsr_error(TSR_ERR_ARGUMENT, "%d bands cannot be put: give 1 to %d, or 0 for automatic", config->bands,
+				 GAS_BANDS);
 	if (config->blocks < 0 || config->comm_blocks < 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%d blocks, %d of which send, cannot be launched: give at least 1, or 0 for automatic",

@@ -34,6 +34,9 @@ typedef struct gas_tile_size {
 	int m, n, k;
 } gas_tile_size_t;
 
+/** Most bands of a run. */
+enum { GAS_BANDS = 10 };
+
 /** What a plan is made for. The same on every rank. */
 typedef struct gas_config {
 	int64_t m, n, k;   /* of the whole product */
@@ -42,6 +45,7 @@ typedef struct gas_config {
 	gas_tile_size_t tile; /* all 0: the cheapest by area, edges and rounds of blocks, of those that the device is fast at */
 	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
 	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: a sixth */
+	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
 } gas_config_t;
 
 /** The columns of C that a rank computes: none where N is smaller than the world and others have them. */
@@ -54,7 +58,8 @@ gas_share_t gas_share(int64_t n, int rank, int ranks);
 
 /**
  * Checks all of `config` that can be judged without a device: before ranks start, and again by gas_plan_create.
- * Any thread. Errors: TSR_ERR_ARGUMENT (an extent below 1, a product of extents that overflows, too few blocks for the pattern),
+ * Any thread. Errors: TSR_ERR_ARGUMENT (an extent below 1, a product of extents that overflows, too few blocks for the pattern,
+ *                     too many bands),
  *                     TSR_ERR_NOT_FOUND (a dtype or tile that is not built: lists those that are).
  */
 tsr_status_t gas_config_check(const gas_config_t *config, int ranks);

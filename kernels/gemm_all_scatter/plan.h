@@ -6,9 +6,8 @@
 #include "kernels/gemm_all_scatter/config.h"
 
 enum {
-	GAS_COPIERS = 7,             /* most streams that copy to peers: one each on a node of eight */
-	GAS_SIDES = 1 + GAS_COPIERS, /* streams beside the main one */
-	GAS_BANDS = 10               /* most bands of a run */
+	GAS_COPIERS = 7,            /* most streams that copy to peers: one each on a node of eight */
+	GAS_SIDES = 1 + GAS_COPIERS /* streams beside the main one */
 };
 
 struct gas_plan {
@@ -25,19 +24,21 @@ struct gas_plan {
 /** How many streams a pattern has beside the main one. */
 int gas_pattern_sides(gas_pattern_t pattern, int ranks);
 
-/** A part of C in tiles: rows and columns from `at` on. */
-typedef struct gas_part {
-	tsr_pos_t at;
-	int64_t rows, cols;
-} gas_part_t;
-
-enum { GAS_BAND_PARTS = 3 };
+/** How my part of C is divided: bands of whole groups of rows of tiles (tsr_grouped_order), so that one copy puts one to a peer. */
+typedef struct gas_bands {
+	int64_t tiles_m, tiles_n;
+	int64_t group, rows; /* rows of tiles of a group, and of a band but the last */
+	int count;           /* at most GAS_BANDS */
+} gas_bands_t;
 
 /**
- * What is complete when all tasks below `end` have ended and was not when all below `first` had, in tsr_grouped_order: at most
- * three parts, whole columns of a group of rows each. Bands that follow one another cover all tiles, each once. Returns how many
- * parts.
+ * About `wanted` bands for `blocks` blocks, in groups of about `group` rows. A band is as many rows as fit into whole rounds of all
+ * blocks: one row more, and all of it would wait for the few blocks that have another tile; where `exact`, as many as make that
+ * number of bands. Without columns there is one.
  */
-int gas_band_parts(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t first, int64_t end, gas_part_t parts[GAS_BAND_PARTS]);
+gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks, int64_t wanted, bool exact);
+
+/** The task with which a band begins; of the one behind the last, the number of tasks. */
+int64_t gas_band_begin(const gas_bands_t *bands, int band);
 
 #endif

@@ -32,12 +32,6 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 
 /* ---------------------------------------------------------------- banded */
 
-/** How the tasks are divided: the first band is one round of all blocks, the others `rounds` each, the last what is left. */
-typedef struct gas_bands {
-	int64_t tiles_m, tiles_n, tasks, blocks, rounds;
-	int count;
-} gas_bands_t;
-
 /* What a link moves while one launch gives way to the next, some six microseconds. */
 static const double GIVING_WAY_BYTES = 2 << 20;
 
@@ -55,34 +49,11 @@ static int64_t bands_wanted(const gas_plan_t *plan)
 	return count;
 }
 
-/** Where a band begins: all tasks come before what would be the one behind the last. */
-static int64_t band_begin(const gas_bands_t *bands, int band)
-{
-	const int64_t begin = band == 0 ? 0 : (1 + (band - 1) * bands->rounds) * bands->blocks;
-	return begin < bands->tasks ? begin : bands->tasks;
-}
-
-/** A rank without columns has one band, in which it says that its C may be written. */
 static gas_bands_t divide(const gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
-	gas_bands_t bands = {.tiles_m = (c->m - 1) / c->tile.m + 1,
-			     .tiles_n = (plan->args.b.cols + c->tile.n - 1) / c->tile.n,
-			     .blocks = c->blocks,
-			     .count = 1};
-	bands.tasks = bands.tiles_m * bands.tiles_n;
-	const int64_t rounds = (bands.tasks + c->blocks - 1) / c->blocks, wanted = bands_wanted(plan);
-	bands.rounds = wanted > 1 ? (rounds - 1 + wanted - 2) / (wanted - 1) : rounds;
-	if (bands.rounds < 1)
-		bands.rounds = 1;
-	while (band_begin(&bands, bands.count) < bands.tasks && wanted > 1)
-		bands.count++;
-	return bands;
-}
-
-static int64_t band_end(const gas_bands_t *bands, int band)
-{
-	return band == bands->count - 1 ? bands->tasks : band_begin(bands, band + 1);
+	return gas_bands((c->m - 1) / c->tile.m + 1, (plan->args.b.cols + c->tile.n - 1) / c->tile.n, plan->args.group, c->blocks,
+			 c->bands > 0 ? c->bands : bands_wanted(plan), c->bands > 0);
 }
 
 /** Every other band on a stream of its own, so that one begins on blocks' places while the last blocks of the other end. */
@@ -94,8 +65,9 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
 		tsr_stream_t *stream = band % 2 ? plan->side[0] : plan->main;
 		gas_args_t args = plan->args;
-		args.first_task = band_begin(bands, band);
-		args.end_task = band_end(bands, band);
+		args.first_task = gas_band_begin(bands, band);
+		args.end_task = gas_band_begin(bands, band + 1);
+		args.group = bands->group;
 		status = tsr_launch(stream, plan->kernels[0], plan->config.blocks, &args);
 		if (status == TSR_OK)
 			status = tsr_event_record(plan->computed[band], stream);
@@ -103,30 +75,16 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	return status;
 }
 
-/** One part of my columns to one peer. */
-static tsr_status_t put_part(const gas_plan_t *plan, tsr_stream_t *stream, const gas_part_t *part, int peer)
+/** A band's rows of my columns of C. */
+static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, int band)
 {
-	const gas_tile_size_t tile = plan->config.tile;
-	const tsr_view_t c = plan->args.c;
-	const int64_t first_row = part->at.row * tile.m, first_col = part->at.col * tile.n;
-	const int64_t rows = c.rows - first_row, cols = plan->args.b.cols - first_col;
-	tsr_view_t view = c;
-	view.data = (TSR_HEAP char *)c.data +
-		    (first_row * c.ld + plan->args.first_col + first_col) * (int64_t)tsr_dtype_bytes(plan->config.dtype);
-	view.rows = part->rows * tile.m < rows ? part->rows * tile.m : rows;
-	view.cols = part->cols * tile.n < cols ? part->cols * tile.n : cols;
-	return tsr_stream_put_2d(stream, view, view, peer);
-}
-
-static tsr_status_t put_band(const gas_plan_t *plan, const gas_bands_t *bands, int band, tsr_stream_t *stream, int peer)
-{
-	gas_part_t parts[GAS_BAND_PARTS];
-	const int count = gas_band_parts(bands->tiles_m, bands->tiles_n, plan->args.group, band_begin(bands, band),
-					 band_end(bands, band), parts);
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < count; i++)
-		status = put_part(plan, stream, &parts[i], peer);
-	return status;
+	const int64_t height = bands->rows * plan->config.tile.m, first_row = band * height;
+	tsr_view_t view = plan->args.c;
+	view.data = (TSR_HEAP char *)view.data +
+		    (first_row * view.ld + plan->args.first_col) * (int64_t)tsr_dtype_bytes(plan->config.dtype);
+	view.rows = height < view.rows - first_row ? height : view.rows - first_row;
+	view.cols = plan->args.b.cols;
+	return view;
 }
 
 /** Bands to peers as they are ready, the next rank first, so that no two ranks put to one peer at a time. */
@@ -136,10 +94,11 @@ static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	const int copiers = gas_pattern_sides(GAS_BANDED, ranks) - 1;
 	tsr_status_t status = TSR_OK;
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
+		const tsr_view_t view = band_view(plan, bands, band);
 		for (int i = 0; status == TSR_OK && i < copiers; i++)
 			status = tsr_stream_wait_event(plan->side[1 + i], plan->computed[band]);
 		for (int i = 0; status == TSR_OK && i < ranks - 1; i++)
-			status = put_band(plan, bands, band, plan->side[1 + i % copiers], (rank + 1 + i) % ranks);
+			status = tsr_stream_put_2d(plan->side[1 + i % copiers], view, view, (rank + 1 + i) % ranks);
 	}
 	return status;
 }

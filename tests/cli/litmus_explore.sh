@@ -117,7 +117,7 @@ for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_c
 done
 for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized banded; do
 	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/gemm_all_scatter" --pattern $pattern --shape 33x50x20 --blocks 4 \
-		--comm-blocks 2
+		--comm-blocks 2 --bands 3
 	seen "$pattern: no warning" '^warning: ' 0
 done
 finish

@@ -10,7 +10,7 @@ for ranks in 1 2 3 5 8; do
 	done
 	for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized banded; do
 		prints "$pattern on $ranks" '' tessera run -n $ranks --placement thread "$programs/gemm_all_scatter" \
-			--pattern $pattern --shape 33x50x20 --blocks 4 --comm-blocks 2
+			--pattern $pattern --shape 33x50x20 --blocks 4 --comm-blocks 2 --bands 3
 	done
 	prints "$ranks ranks as processes" '' tessera run -n $ranks --placement process "$programs/pair"
 done

@@ -315,7 +315,14 @@ static const struct {
 static int record_of(tsr_world_t *world, gas_pattern_t pattern)
 {
 	/* Two tiles a block and more on every rank: a fused block sends one before it computes the next. */
-	gas_config_t config = {.m = 96, .n = 160, .k = 32, .dtype = TSR_F32, .pattern = pattern, .tile = {16, 16, 16}, .blocks = 3};
+	gas_config_t config = {.m = 96,
+			       .n = 160,
+			       .k = 32,
+			       .dtype = TSR_F32,
+			       .pattern = pattern,
+			       .tile = {16, 16, 16},
+			       .blocks = 3,
+			       .bands = pattern == GAS_BANDED ? 3 : 0};
 	gas_plan_t *plan;
 	int others = tsr_world_size(world) - 1;
 	gas_share_t share = gas_share(config.n, tsr_world_rank(world), others + 1);

@@ -1,6 +1,6 @@
 /*
- * gemm_all_scatter [--pattern P] [--shape MxNxK] [--blocks B] [--comm-blocks C] [--runs R]: the shipped kernels of one pattern, in
- * tiles of 16, with nothing of the command around them. Each run is compared, and C poisoned behind it.
+ * gemm_all_scatter [--pattern P] [--shape MxNxK] [--blocks B] [--comm-blocks C] [--bands D] [--runs R]: the shipped kernels of one
+ * pattern, in tiles of 16, with nothing of the command around them. Each run is compared, and C poisoned behind it.
  */
 #include "program.h"
 
@@ -44,10 +44,12 @@ static tsr_status_t parse_option(const char *name, const char *text, options_t *
 		return parse_count(name, text, &config->blocks);
 	if (strcmp(name, "--comm-blocks") == 0)
 		return parse_count(name, text, &config->comm_blocks);
+	if (strcmp(name, "--bands") == 0)
+		return parse_count(name, text, &config->bands);
 	if (strcmp(name, "--runs") == 0)
 		return tsr_parse_int(name, text, 1, 1024, &options->runs);
-	return tsr_error(TSR_ERR_CONFIG, "there is no option %s; there are --pattern, --shape, --blocks, --comm-blocks and --runs",
-			 name);
+	return tsr_error(TSR_ERR_CONFIG,
+			 "there is no option %s; there are --pattern, --shape, --blocks, --comm-blocks, --bands and --runs", name);
 }
 
 static tsr_status_t parse(int argc, char **argv, options_t *options)

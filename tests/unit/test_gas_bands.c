@@ -1,67 +1,61 @@
-/* Bands of GEMM + all-scatter: what is put is complete, and all of it is put once. */
-#include <stdlib.h>
-#include <string.h>
-
+/* Bands of GEMM + all-scatter: each is whole rows of tiles, all of them once, and there are not too many. */
 #include <criterion/criterion.h>
 
 #include "kernels/gemm_all_scatter/plan.h"
 #include "tessera/dev.h"
 
-enum { MOST = 12 };
-
-typedef struct grid {
-	int64_t m, n, group;
-	bool computed[MOST][MOST];
-	int put[MOST][MOST];
-} grid_t;
-
-static void put_parts(grid_t *grid, int64_t first, int64_t end)
+/** The tasks of every band are the tiles of its rows. */
+static void walk(const gas_bands_t *bands)
 {
-	gas_part_t parts[GAS_BAND_PARTS];
-	const int count = gas_band_parts(grid->m, grid->n, grid->group, first, end, parts);
-	for (int p = 0; p < count; p++)
-		for (int64_t row = parts[p].at.row; row < parts[p].at.row + parts[p].rows; row++)
-			for (int64_t col = parts[p].at.col; col < parts[p].at.col + parts[p].cols; col++) {
-				cr_assert(row < grid->m && col < grid->n, "%lld, %lld of %lld x %lld", (long long)row,
-					  (long long)col, (long long)grid->m, (long long)grid->n);
-				cr_assert(grid->computed[row][col], "%lld, %lld is put before it is computed: tasks %lld .. %lld",
-					  (long long)row, (long long)col, (long long)first, (long long)end);
-				grid->put[row][col]++;
-			}
-}
-
-static void walk(int64_t m, int64_t n, int64_t group, int64_t each)
-{
-	grid_t grid = {.m = m, .n = n, .group = group};
-	for (int64_t first = 0; first < m * n; first += each) {
-		const int64_t end = first + each < m * n ? first + each : m * n;
-		for (int64_t task = first; task < end; task++) {
-			const tsr_pos_t at = tsr_grouped_order(task, m, n, group);
-			grid.computed[at.row][at.col] = true;
+	int64_t row = 0;
+	for (int band = 0; band < bands->count; band++) {
+		const int64_t begin = gas_band_begin(bands, band), end = gas_band_begin(bands, band + 1);
+		const int64_t below = row + bands->rows < bands->tiles_m ? row + bands->rows : bands->tiles_m;
+		cr_assert_eq(end - begin, (below - row) * bands->tiles_n);
+		for (int64_t task = begin; task < end; task++) {
+			const tsr_pos_t at = tsr_grouped_order(task, bands->tiles_m, bands->tiles_n, bands->group);
+			cr_assert(at.row >= row && at.row < below, "task %lld of band %d is in row %lld, not in %lld .. %lld",
+				  (long long)task, band, (long long)at.row, (long long)row, (long long)below - 1);
 		}
-		put_parts(&grid, first, end);
+		row = below;
 	}
-	for (int64_t row = 0; row < m; row++)
-		for (int64_t col = 0; col < n; col++)
-			cr_assert_eq(grid.put[row][col], 1,
-				     "%lld x %lld, groups of %lld, bands of %lld: %lld, %lld is put %d times", (long long)m,
-				     (long long)n, (long long)group, (long long)each, (long long)row, (long long)col,
-				     grid.put[row][col]);
+	cr_assert_eq(row, bands->tiles_m);
+	cr_assert_eq(gas_band_begin(bands, bands->count), bands->tiles_m * bands->tiles_n);
 }
 
-Test(gas_bands, cover_every_tile_once_and_none_too_early)
+Test(gas_bands, are_whole_rows_and_not_too_many)
 {
-	for (int64_t m = 1; m <= MOST; m++)
-		for (int64_t n = 1; n <= MOST; n++)
-			for (int64_t group = 0; group <= m + 1; group++)
-				for (int64_t each = 1; each <= m * n + 1; each += 1 + each / 3)
-					walk(m, n, group, each);
+	for (int64_t m = 1; m < 140; m += 1 + m / 9)
+		for (int64_t n = 1; n < 40; n += 1 + n / 3)
+			for (int64_t blocks = 1; blocks < 300; blocks += 1 + blocks / 2)
+				for (int64_t wanted = 1; wanted <= GAS_BANDS; wanted++) {
+					const gas_bands_t bands = gas_bands(m, n, 6, blocks, wanted, (m + n + wanted) % 2);
+					cr_assert(bands.count >= 1 && bands.count <= GAS_BANDS && bands.group >= 1, "%d bands",
+						  bands.count);
+					cr_assert(wanted > 1 || bands.count == 1);
+					walk(&bands);
+				}
 }
 
-Test(gas_bands, of_nothing_have_no_parts)
+/* One row of tiles more, and a band would take a second round for a few tiles: 8192 cubed on four GPUs, tiles of 128 x 256. */
+Test(gas_bands, fit_into_rounds)
 {
-	gas_part_t parts[GAS_BAND_PARTS];
-	cr_assert_eq(gas_band_parts(0, 5, 6, 0, 0, parts), 0);
-	cr_assert_eq(gas_band_parts(5, 0, 6, 0, 0, parts), 0);
-	cr_assert_eq(gas_band_parts(5, 5, 6, 10, 10, parts), 0);
+	const gas_bands_t bands = gas_bands(64, 8, 6, 132, 7, false);
+	cr_assert_leq(bands.rows * bands.tiles_n, 132);
+	cr_assert_geq((bands.rows + 2) * bands.tiles_n, 132);
+}
+
+Test(gas_bands, of_no_columns_are_one)
+{
+	const gas_bands_t bands = gas_bands(64, 0, 6, 132, 7, false);
+	cr_assert_eq(bands.count, 1);
+	cr_assert_eq(gas_band_begin(&bands, 1), 0);
+}
+
+Test(gas_bands, are_as_many_as_were_asked_for)
+{
+	for (int64_t wanted = 1; wanted <= GAS_BANDS; wanted++) {
+		const gas_bands_t bands = gas_bands(60, 8, 100, 132, wanted, true);
+		cr_assert_eq(bands.count, (60 - 1) / ((60 - 1) / wanted + 1) + 1);
+	}
 }
