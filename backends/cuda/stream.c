@@ -73,7 +73,9 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 		.WidthInBytes = copy->row_bytes,
 		.Height = copy->rows,
 	};
-	tsr_status_t status = tsr_cuda_enter(device);
+	tsr_status_t status = tsr_gpu_world_status(&device->gpu);
+	if (status == TSR_OK)
+		status = tsr_cuda_enter(device);
 	if (status != TSR_OK)
 		return status;
 	status = tsr_cuda_check(&device->cu, device->cu.copy_2d(&rows, stream->stream),

@@ -120,7 +120,9 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 {
 	tsr_device_t *device = stream->device;
 	int before;
-	tsr_status_t status = tsr_hip_enter(device, &before);
+	tsr_status_t status = tsr_gpu_world_status(&device->gpu);
+	if (status == TSR_OK)
+		status = tsr_hip_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
 	status = tsr_hip_check(&device->hip,

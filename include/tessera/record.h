@@ -8,7 +8,10 @@
 extern "C" {
 #endif
 
-/** What one worker of one block of one launch did. Bytes of payload; flags and atomics are not counted. */
+/**
+ * What one worker of one block of one launch did. Bytes of payload; flags and atomics are not counted. A copy on a stream counts as
+ * a launch of one worker: `kernel` is the call's name, `role` "copy engine".
+ */
 typedef struct tsr_record_entry {
 	int launch; /* order of the launch on this rank, from 0 since tsr_record_start */
 	int stream; /* order in which the rank's streams were created, from 0 */

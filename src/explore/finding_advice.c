@@ -23,6 +23,8 @@ enum {
 	SIGNAL_APART = 1 << 14, /* the link's write is another worker's than the earlier access, of one block */
 	WAIT_APART = 1 << 15,   /* the link's read is another worker's than the later access, of one block */
 	CIRCLE = 1 << 16,       /* of more threads than two */
+	COPY_BEFORE = 1 << 17,  /* the second is a copy on a stream, which signals nothing and waits for nothing */
+	ANY_COPY = 1 << 18,     /* one of the two is */
 };
 
 #define BIT(class_) (1u << TSR_FINDING_##class_)
@@ -75,6 +77,8 @@ static const advice_rule_t rules[] = {
 	{BIT(REUSE), PAIR | SAME_BLOCK, "{before} of one worker is not known to be over when {now} of another writes again",
 	 "meet after the read (tsr_sync of the block), or signal RETIRED after {before} with tsr_signal_local at block scope, and "
 	 "wait for it with tsr_wait_local before {now}"},
+	{BIT(REUSE), PAIR | ANY_COPY | SAME_RANK, "{now} does not come after {before}: no event orders their streams",
+	 "put both on one stream, or tsr_event_record behind {before} and let the stream of {now} tsr_stream_wait_event"},
 	{BIT(REUSE), PAIR | SAME_RANK, "{before} of one block is not known to be over when {now} of another writes again",
 	 "signal RETIRED after the read with tsr_signal_local at device scope behind {before}, and wait for it with tsr_wait_local "
 	 "before the write, {now}"},
@@ -96,8 +100,12 @@ static const advice_rule_t rules[] = {
 	{RACES, PAIR | SAME_BLOCK, "nothing that worker {before-worker} does after {before} is waited for before {now}",
 	 "meet between the two (tsr_sync of the block), or tsr_signal_local after {before} and tsr_wait_local before {now}, at "
 	 "block scope"},
+	{RACES, PAIR | ANY_COPY | SAME_RANK, "{now} does not come after {before}: no event orders their streams",
+	 "put both on one stream, or tsr_event_record behind {before} and let the stream of {now} tsr_stream_wait_event"},
 	{RACES, PAIR | SAME_RANK, "nothing that {before-who} does after {before} is waited for before {now}",
 	 "tsr_signal_local after {before} and tsr_wait_local before {now}, both at device scope"},
+	{RACES, PAIR | COPY_BEFORE, "nothing that rank {before-rank} does after {before} is waited for before {now}",
+	 "launch a kernel behind {before} on its stream that does tsr_signal to rank {now-rank}, and tsr_wait for it before {now}"},
 	{RACES, PAIR | PUT_BEFORE, "nothing that rank {before-rank} does after {before} is waited for before {now}",
 	 "make {before} a tsr_put_signal to rank {now-rank} (or tsr_signal behind it), and tsr_wait for its flag before {now}"},
 	{RACES, PAIR, "nothing that rank {before-rank} does after {before} is waited for before {now}",
@@ -188,6 +196,11 @@ static unsigned facts_of_link(const tsr_finding_t *f)
 	       (!acquires(wait) || wait->scope < scope ? WAIT_WEAK : 0);
 }
 
+static bool is_copy(const tsr_finding_access_t *access)
+{
+	return strcmp(access->call, "tsr_stream_put_2d") == 0;
+}
+
 static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding_access_t *before)
 {
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&now->who, &before->who);
@@ -197,6 +210,8 @@ static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding
 	facts |= now->who.rank == before->who.rank ? SAME_RANK : 0;
 	facts |= scope <= TSR_VIEWS_BLOCK && now->who.kernel != NULL ? SAME_BLOCK : 0;
 	facts |= put ? PUT_BEFORE : 0;
+	facts |= is_copy(before) ? COPY_BEFORE : 0;
+	facts |= is_copy(before) || is_copy(now) ? ANY_COPY : 0;
 	facts |= now->order != TSR_VIEWS_PLAIN && now->scope < scope ? NOW_NARROW : 0;
 	facts |= before->order != TSR_VIEWS_PLAIN && before->scope < scope ? BEFORE_NARROW : 0;
 	facts |= before->kind == TSR_FINDING_UPDATE ? ADD_BEFORE : 0;

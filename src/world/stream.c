@@ -91,8 +91,7 @@ static tsr_status_t check_launch(const tsr_launch_desc_t *launch)
 	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
 }
 
-/** Says once that kernels begin, where a run is timed for tessera check. */
-static void note_launch(tsr_world_t *world)
+void tsr_world_note_launch(tsr_world_t *world)
 {
 	/* Relaxed: it hands nothing over. */
 	if (world->options.check != NULL && world->host.exploration == NULL &&
@@ -107,7 +106,7 @@ tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int bl
 	if (status != TSR_OK)
 		return status;
 	const tsr_world_t *world = stream->world;
-	note_launch(stream->world);
+	tsr_world_note_launch(stream->world);
 	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
 	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch, 1, false));
 }
@@ -147,7 +146,7 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
 		device_launches[i] =
 			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel, launches[i].blocks, launches[i].args};
 	const tsr_world_t *world = launches[0].stream->world;
-	note_launch(launches[0].stream->world);
+	tsr_world_note_launch(launches[0].stream->world);
 	status = tsr_world_result(world, world->backend->stream->launch(world->device, device_launches, count, true));
 	free(device_launches);
 	return status;

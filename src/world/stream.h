@@ -19,4 +19,7 @@ struct tsr_event {
 /** Hands on what a backend said; where the world has ended meanwhile, with the sentence that ended it. */
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status);
 
+/** Says once that the device begins, where a run is timed for tessera check. */
+void tsr_world_note_launch(tsr_world_t *world);
+
 #endif

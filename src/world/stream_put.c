@@ -2,8 +2,8 @@
 #include "src/base/error.h"
 #include "src/world/stream.h"
 
-/** Bytes from the view's first element to the end of its last; 0 where it has none, or does not lie in my heap. */
-static size_t extent_bytes(const tsr_world_t *world, const tsr_view_t *view)
+/** Whether a view that has elements lies in my heap with all of them, and no row in the next. */
+static bool lies_in_heap(const tsr_world_t *world, const tsr_view_t *view)
 {
 	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view->dtype);
 	const uintptr_t base = (uintptr_t)world->heap_bases[world->rank], at = (uintptr_t)view->data;
@@ -11,14 +11,30 @@ static size_t extent_bytes(const tsr_world_t *world, const tsr_view_t *view)
 	if (view->space != TSR_SPACE_HEAP || element == 0 || view->rows < 1 || view->cols < 1 || at < base ||
 	    (view->rows > 1 && view->ld < view->cols) || __builtin_mul_overflow((size_t)view->rows - 1, (size_t)view->ld, &rows) ||
 	    __builtin_add_overflow(rows, (size_t)view->cols, &bytes) || __builtin_mul_overflow(bytes, element, &bytes))
-		return 0;
-	return at - base <= world->heap_bytes && bytes <= world->heap_bytes - (at - base) ? bytes : 0;
+		return false;
+	return at - base <= world->heap_bytes && bytes <= world->heap_bytes - (at - base);
 }
 
-static bool overlap(const tsr_view_t *a, size_t a_bytes, const tsr_view_t *b, size_t b_bytes)
+/** Bytes from one row to the next. One row has no next, so its pitch may be anything. */
+static size_t pitch_bytes(const tsr_view_t *view)
 {
-	const uintptr_t at_a = (uintptr_t)a->data, at_b = (uintptr_t)b->data;
-	return at_a < at_b + b_bytes && at_b < at_a + a_bytes;
+	return (size_t)(view->rows > 1 ? view->ld : view->cols) * tsr_dtype_bytes((tsr_dtype_t)view->dtype);
+}
+
+/** Whether a row of `a` shares a byte with one of `b`: columns beside columns of one matrix do not. Both lie in my heap. */
+static bool overlap(const tsr_view_t *a, const tsr_view_t *b)
+{
+	const size_t row_bytes = (size_t)a->cols * tsr_dtype_bytes((tsr_dtype_t)a->dtype), a_pitch = pitch_bytes(a);
+	const size_t b_pitch = pitch_bytes(b), b_rows = (size_t)b->rows;
+	const uintptr_t b_begin = (uintptr_t)b->data;
+	for (size_t i = 0; i < (size_t)a->rows; i++) {
+		const uintptr_t begin = (uintptr_t)a->data + i * a_pitch, end = begin + row_bytes;
+		/* The first row of `b` that ends behind the begin of this one. */
+		const size_t j = begin < b_begin + row_bytes ? 0 : (begin - b_begin - row_bytes) / b_pitch + 1;
+		if (j < b_rows && b_begin + j * b_pitch < end)
+			return true;
+	}
+	return false;
 }
 
 static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const tsr_view_t *src, int peer)
@@ -28,18 +44,19 @@ static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const
 				 world->size - 1);
 	if (dst->rows != src->rows || dst->cols != src->cols || dst->dtype != src->dtype)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "tsr_stream_put_2d of %lld x %lld elements to %lld x %lld: give it views of the same extents and "
-				 "element type",
-				 (long long)src->rows, (long long)src->cols, (long long)dst->rows, (long long)dst->cols);
+				 "tsr_stream_put_2d of %lld x %lld elements of %s to %lld x %lld of %s: give it views of the same "
+				 "extents and element type",
+				 (long long)src->rows, (long long)src->cols, tsr_dtype_name((tsr_dtype_t)src->dtype),
+				 (long long)dst->rows, (long long)dst->cols, tsr_dtype_name((tsr_dtype_t)dst->dtype));
 	if (src->rows == 0 || src->cols == 0)
 		return TSR_OK;
-	const size_t dst_bytes = extent_bytes(world, dst), src_bytes = extent_bytes(world, src);
-	if (dst_bytes == 0 || src_bytes == 0)
+	const bool src_is_mine = lies_in_heap(world, src);
+	if (!src_is_mine || !lies_in_heap(world, dst))
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "tsr_stream_put_2d: %s does not lie in this rank's heap, row by row; give it a view of what "
 				 "tsr_heap_alloc returned, with its own address",
-				 src_bytes == 0 ? "src" : "dst");
-	if (peer == world->rank && overlap(dst, dst_bytes, src, src_bytes))
+				 src_is_mine ? "dst" : "src");
+	if (peer == world->rank && overlap(dst, src))
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d to myself: dst and src overlap; let them be apart");
 	return TSR_OK;
 }
@@ -48,7 +65,7 @@ tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t 
 {
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d: stream must not be null");
-	const tsr_world_t *world = stream->world;
+	tsr_world_t *world = stream->world;
 	const tsr_status_t status = check(world, &dst, &src, peer);
 	if (status != TSR_OK)
 		return status;
@@ -56,17 +73,15 @@ tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t 
 		return TSR_ERR_ABORTED;
 	if (src.rows == 0 || src.cols == 0)
 		return TSR_OK;
-	const size_t element = tsr_dtype_bytes((tsr_dtype_t)src.dtype);
-	const size_t row_bytes = (size_t)src.cols * element;
-	/* One row has no next, so its pitch may be anything. */
 	const tsr_device_copy_t copy = {
 		.dst = (char *)world->heap_bases[peer] + ((uintptr_t)dst.data - (uintptr_t)world->heap_bases[world->rank]),
 		.src = (const void *)(uintptr_t)src.data,
-		.dst_pitch_bytes = dst.rows > 1 ? (size_t)dst.ld * element : row_bytes,
-		.src_pitch_bytes = src.rows > 1 ? (size_t)src.ld * element : row_bytes,
-		.row_bytes = row_bytes,
+		.dst_pitch_bytes = pitch_bytes(&dst),
+		.src_pitch_bytes = pitch_bytes(&src),
+		.row_bytes = (size_t)src.cols * tsr_dtype_bytes((tsr_dtype_t)src.dtype),
 		.rows = (size_t)src.rows,
 		.peer = peer,
 	};
+	tsr_world_note_launch(world);
 	return tsr_world_result(world, world->backend->stream->copy(stream->device, &copy));
 }

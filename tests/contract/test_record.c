@@ -77,6 +77,18 @@ static int busy_check(tsr_world_t *world, const tsr_record_entry_t *e, int block
 	return 0;
 }
 
+/** Of the C of this rank to the next one's D, by no kernel. */
+static int copy_check(tsr_world_t *world, const tsr_record_entry_t *e)
+{
+	const bool alone = tsr_world_size(world) == 1;
+	CHECK(e->launch == 2 && e->stream == 0 && e->block == 0 && e->worker == 0);
+	CHECK(strcmp(e->kernel, "tsr_stream_put_2d") == 0 && strcmp(e->role, "copy engine") == 0);
+	CHECK(e->local_read_bytes == M * N * 2 && e->remote_read_bytes == 0 && e->products == 0 && e->operand_bytes == 0);
+	CHECK(e->local_written_bytes == (alone ? M * N * 2 : 0) && e->remote_written_bytes == (alone ? 0 : M * N * 2));
+	CHECK((e->first_remote_ns != 0) == !alone && e->end_ns >= e->begin_ns);
+	return 0;
+}
+
 static int record_body(tsr_world_t *world, int argc, char **argv)
 {
 	tsr_record_entry_t e;
@@ -94,6 +106,7 @@ static int record_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_record_start(world) == TSR_OK);
 	CHECK(tsr_launch(stream, &busy, 2, &a) == TSR_OK);
 	CHECK(tsr_launch(stream, &idle, 1, &a) == TSR_OK);
+	CHECK(tsr_stream_put_2d(stream, a.d, a.c, (tsr_world_rank(world) + 1) % tsr_world_size(world)) == TSR_OK);
 	CHECK(tsr_stream_sync(stream) == TSR_OK);
 	CHECK(tsr_record_stop(world) == TSR_OK);
 	for (int i = 0; i < 4; i++) {
@@ -104,7 +117,8 @@ static int record_body(tsr_world_t *world, int argc, char **argv)
 	uint64_t busy_end = e.end_ns;
 	CHECK(tsr_record_entry(world, 4, &e) == TSR_OK && e.launch == 1 && strcmp(e.kernel, "idle") == 0);
 	CHECK(e.begin_ns >= busy_end, "a stream keeps its order");
-	CHECK(tsr_record_entry(world, 5, &e) == TSR_ERR_NOT_FOUND);
+	CHECK(tsr_record_entry(world, 5, &e) == TSR_OK && copy_check(world, &e) == 0);
+	CHECK(tsr_record_entry(world, 6, &e) == TSR_ERR_NOT_FOUND);
 	CHECK(tsr_stream_destroy(stream) == TSR_OK);
 	return tsr_barrier(world) != TSR_OK;
 }

@@ -330,6 +330,27 @@ Test(findings, advise_by_where_the_two_stand)
 		assert_advice(all[i]);
 }
 
+/** Copies on streams are nobody's block: no signal of theirs can be had. */
+Test(findings, advise_where_one_is_a_copy_on_a_stream)
+{
+	const tsr_finding_who_t copying = {.rank = 0, .kernel = "tsr_stream_put_2d", .launch = 3};
+	advised_t ranks = {"another rank reads", race(), "nothing that rank 0 does after tsr_stream_put_2d is waited for",
+			   "launch a kernel behind tsr_stream_put_2d on its stream that does tsr_signal to rank 1"};
+	ranks.finding.access[1] = access_at("tsr_stream_put_2d", 0, TSR_FINDING_WRITE, copying);
+	ranks.finding.access[1].file = NULL;
+	advised_t same = {"my kernel reads", ranks.finding, "does not come after tsr_stream_put_2d: no event orders",
+			  "tsr_event_record behind tsr_stream_put_2d and let the stream of tsr_get at kernel.c:40"};
+	same.finding.access[0].who.rank = 0;
+	advised_t late = {"it reads what my kernel wrote", race(), "tsr_stream_put_2d does not come after tsr_put at kernel.c:28",
+			  "tsr_event_record behind tsr_put at kernel.c:28 and let the stream of tsr_stream_put_2d"};
+	late.finding.access[0] = ranks.finding.access[1];
+	advised_t reuse = {"my kernel overwrites", same.finding, "no event orders their streams", "put both on one stream"};
+	reuse.finding.class = TSR_FINDING_REUSE;
+	const advised_t *all[] = {&ranks, &same, &late, &reuse};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		assert_advice(all[i]);
+}
+
 Test(findings, advise_the_narrowest_scope_that_reaches)
 {
 	tsr_finding_t f = race();

@@ -275,6 +275,54 @@ Test(hip, launches_carry_what_a_kernel_needs)
 	close_ranks(ranks);
 }
 
+/** A number for each byte of a heap that is nobody else's. */
+static unsigned char byte_of(int rank, size_t i)
+{
+	return (unsigned char)((size_t)rank * 100 + i * 3 + 1);
+}
+
+Test(hip, copies_on_streams_go_to_the_peer_row_by_row)
+{
+	fake_hip_t *fake = load_fake();
+	rank_t ranks[2];
+	void *bases[2];
+	unsigned char bytes[HEAP_BYTES], *heap[2];
+	tsr_device_stream_t *stream;
+	make_heaps(ranks);
+	cr_assert_eq(map(ranks, 1, bases), TSR_OK);
+	for (int r = 0; r < 2; r++) {
+		heap[r] = bases[r];
+		for (size_t i = 0; i < HEAP_BYTES; i++)
+			heap[r][i] = bytes[i] = byte_of(r, i);
+	}
+	cr_assert_eq(hip->stream->create(ranks[1].device, &stream), TSR_OK);
+	tsr_device_copy_t copy = {.dst = heap[0] + 70,
+				  .src = heap[1] + 11,
+				  .dst_pitch_bytes = 64,
+				  .src_pitch_bytes = 48,
+				  .row_bytes = 33,
+				  .rows = 5,
+				  .peer = 0};
+	cr_assert_eq(hip->stream->copy(stream, &copy), TSR_OK, "%s", tsr_last_error());
+	cr_expect_eq(fake->current, 0, "the program's device is given back");
+	cr_assert_eq(hip->stream->sync(stream), TSR_OK);
+	for (size_t i = 0; i < HEAP_BYTES; i++) {
+		const size_t row = (i - 70) / 64, col = (i - 70) % 64;
+		const bool copied = i >= 70 && row < 5 && col < 33;
+		cr_assert_eq(heap[0][i], copied ? byte_of(1, 11 + row * 48 + col) : byte_of(0, i), "byte %zu", i);
+		cr_assert_eq(heap[1][i], bytes[i], "my own heap is as it was, byte %zu", i);
+	}
+	copy.row_bytes = 49; /* which the library never asks for */
+	cr_expect_eq(hip->stream->copy(stream, &copy), TSR_ERR_SYSTEM);
+	cr_expect(strstr(tsr_last_error(), "copying 5 rows of 49 bytes from rank 1 to rank 0"), "%s", tsr_last_error());
+	copy.row_bytes = 1;
+	words.aborted = 1;
+	cr_expect_eq(hip->stream->copy(stream, &copy), TSR_ERR_ABORTED);
+	cr_expect_eq(heap[0][70], byte_of(1, 11), "nothing is copied any more");
+	hip->stream->destroy(stream);
+	close_ranks(ranks);
+}
+
 Test(hip, what_cannot_be_launched)
 {
 	fake_hip_t *fake = load_fake();

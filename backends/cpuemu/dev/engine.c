@@ -1,36 +1,36 @@
-/* What the emulated device's copy engine does: a block of its own, which the device's blocks leave room for. */
-#include "cpuemu/dev/internal.h"
-
+/*
+ * What the emulated device's copy engine does: a block of its own, which takes no other block's place. Reports name the host's
+ * call, of which no line is known. The host has checked the views, so they are not checked again.
+ */
 #include "cpuemu/dev/engine.h"
 
-static tsr_view_t bytes_view(const void *data, size_t pitch_bytes, const tsr_device_copy_t *copy)
-{
-	return (tsr_view_t){.data = (TSR_HEAP void *)(uintptr_t)data,
-			    .rows = (int64_t)copy->rows,
-			    .cols = (int64_t)copy->row_bytes,
-			    .ld = (int64_t)pitch_bytes,
-			    .dtype = TSR_U8,
-			    .space = TSR_SPACE_HEAP};
-}
+#include "cpuemu/dev/explored.h"
+
+static const char engine_call[] = "tsr_stream_put_2d";
 
 static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)
 {
 	const tsr_device_copy_t *copy = args;
-	const tsr_cpu_env_t *env = block->block->env;
-	const unsigned char *mine = env->base[env->rank] + ((const unsigned char *)copy->dst - env->base[copy->peer]);
+	tsr_mem_t to = {.at = copy->dst, .rank = copy->peer}, from = {.rank = tsr_rank(block)};
+	const uint64_t bytes = (uint64_t)copy->row_bytes * copy->rows;
 	(void)worker;
 	(void)shared;
+	block->file = NULL; /* as of all calls of the host */
 	tsr_role(block, "copy engine");
-	tsr_put_2d(block, bytes_view(mine, copy->dst_pitch_bytes, copy), bytes_view(copy->src, copy->src_pitch_bytes, copy),
-		   copy->peer);
-	tsr_flush(block, copy->peer); /* what ends with the stream's next work beginning is complete */
+	tsr_mem_note(block, engine_call, &to);
+	tsr_mem_note(block, engine_call, &from);
+	tsr_mem_count(block, &from, TSR_MEM_READ, bytes);
+	tsr_mem_count(block, &to, TSR_MEM_WRITE, bytes);
+	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes, copy->row_bytes, copy->rows);
+	if (to.explored) /* its end promises that the bytes are in the peer's memory: no kernel behind it flushes them */
+		tsr_exploration_flush(tsr_cpu_exploration(block));
 }
 
 /* By hand, so that it is none of the program's kernels. */
 const tsr_kernel_t tsr_cpu_engine = {
 	.abi = TSR_KERNEL_ABI,
 	.workers = 1,
-	.name = "tsr_stream_put_2d",
+	.name = engine_call,
 	.variant = "",
 	.unit = "",
 	.args_bytes = sizeof(tsr_device_copy_t),
