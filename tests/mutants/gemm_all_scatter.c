@@ -77,7 +77,7 @@ static tsr_status_t run_once(tsr_world_t *world, gas_plan_t *plan, const gas_ref
 
 TSR_MAIN(world, argc, argv)
 {
-	options_t options = {{32, 40, 16, TSR_F32, GAS_FUSED_SEQUENTIAL, {16, 16, 16}, 2, 0}, 2};
+	options_t options = {{32, 40, 16, TSR_F32, GAS_FUSED_SEQUENTIAL, {16, 16, 16}, 2, 0, 0}, 2};
 	const gas_inputs_t inputs = {7, true};
 	gas_reference_t *reference;
 	gas_plan_t *plan;

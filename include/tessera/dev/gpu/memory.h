@@ -162,10 +162,6 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, tsr_
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
 	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT / 2 }; /* each with an address of its own */
 	const int64_t count = (job.row_bytes - head) / UNIT;
-	if (UNIT == 16 && job.rows == 1) {
-		tsr_gpu_copy_run<UNIT>(coop, job.dst + head, job.src + head, count);
-		return;
-	}
 	if (count <= 0)
 		return;
 	tsr_gpu_walk_t walk = tsr_gpu_walk_begin(coop, count);
@@ -207,12 +203,6 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 		job.row_bytes *= job.rows;
 		job.rows = 1;
 	}
-	/* The usual case stands first and alone: what is launched for one such copy begins sooner the less of its code it fetches.
-	 */
-	if (__builtin_expect(job.rows == 1 && ((uintptr_t)job.dst | (uintptr_t)job.src | (uintptr_t)job.row_bytes) % 16 == 0, 1)) {
-		tsr_gpu_copy_run<16>(coop, job.dst, job.src, job.row_bytes / 16);
-		return;
-	}
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
 		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
@@ -222,7 +212,9 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	const int64_t gap = -(int64_t)(uintptr_t)job.dst & (width - 1);
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));
-	if (width == 16)
+	if (width == 16 && job.rows == 1)
+		tsr_gpu_copy_run<16>(coop, job.dst + head, job.src + head, (job.row_bytes - head) / 16);
+	else if (width == 16)
 		tsr_gpu_copy_units<16>(coop, job, head);
 	else if (width == 4)
 		tsr_gpu_copy_units<4>(coop, job, head);
