@@ -56,9 +56,9 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
 /**
  * Copies `src` of my heap to `peer`'s copy of `dst`, behind the stream's earlier work, without a block: by the device's own engine
  * for copies (DMA) where it has one. Both views name my heap and have the same extents and element type; rows may be any distance
- * apart that is not less than they are long. `peer` may be me, where rows of one must not overlap rows of the other. An engine takes nothing from kernels but
- * bandwidth, where a kernel's stores to peers hold up its own loads: so this serves what is large and known on the host. A row
- * should have some KiB.
+ * apart that is not less than they are long. `peer` may be me, where rows of one must not overlap rows of the other. An engine
+ * takes nothing from kernels but bandwidth, where a kernel's stores to peers hold up its own loads: so this serves what is large
+ * and known on the host. A row should have some KiB.
  *
  * Orders: it reads `src` after the stream's earlier work, and what that did and the host did before the call happens before it. It
  * has ended, its bytes in the peer's memory, when the stream's later work begins. No other rank knows: a signal by a kernel behind

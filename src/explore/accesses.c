@@ -74,6 +74,15 @@ static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of
 	return (tsr_span_t){area, {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
 }
 
+/** After a plain write: who waits for a flag among its bytes looks again. */
+static void wake_waits(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
+{
+	const size_t end = place.offset + (rows->count - 1) * rows->pitch + rows->bytes;
+	for (const tsr_flag_watch_t *watch = x->watches; watch; watch = watch->next)
+		if (watch->area == place.area && watch->offset < end && place.offset < watch->offset + watch->bytes)
+			tsr_explorer_wake(x->explorer, watch->object);
+}
+
 void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
 			  const unsigned char *from, const tsr_rows_of_bytes_t *rows)
 {
@@ -93,6 +102,7 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
 	need(x, x->weak->write(x, number, &span, private_from, from_pitch, &found));
+	wake_waits(x, place, rows);
 	note_put(x, place, number);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
 	tsr_exploration_judge(x, number, place.area, true, &found);
@@ -107,6 +117,7 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	const tsr_span_t span_from = span_of(x, source, rows), span_to = span_of(x, target, &rows_to);
 	tsr_shadow_found_t found[2];
 	need(x, x->weak->copy(x, number, &span_from, &span_to, found));
+	wake_waits(x, target, &rows_to);
 	note_put(x, target, number);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);

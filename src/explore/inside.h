@@ -137,6 +137,14 @@ typedef struct tsr_links {
 	uint32_t latest; /* operation */
 } tsr_links_t;
 
+/** A wait for flags that goes on, for plain writes of what it looks at: they are races, and end it all the same. */
+typedef struct tsr_flag_watch {
+	struct tsr_flag_watch *next;
+	uint64_t object; /* of the first flag */
+	int area;
+	size_t offset, bytes;
+} tsr_flag_watch_t;
+
 typedef struct tsr_actor {
 	int thread;            /* of the views */
 	int cached;            /* of the cache machine, if there is one */
@@ -182,6 +190,7 @@ struct tsr_exploration {
 	tsr_slab_rows_t *slabs;
 	int slab_count, slab_room;
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
+	tsr_flag_watch_t *watches;           /* in the fibres that wait */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
 	tsr_links_t links;

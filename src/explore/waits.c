@@ -101,6 +101,21 @@ static int choose_flag(const flag_await_t *f, int *choice_out)
 	return chosen;
 }
 
+static void watch_flags(tsr_exploration_t *x, tsr_flag_watch_t *watch)
+{
+	watch->next = x->watches;
+	x->watches = watch;
+}
+
+static void unwatch_flags(tsr_exploration_t *x, const tsr_flag_watch_t *watch)
+{
+	for (tsr_flag_watch_t **link = &x->watches; *link; link = &(*link)->next)
+		if (*link == watch) {
+			*link = watch->next;
+			return;
+		}
+}
+
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
 					 int *which_out)
 {
@@ -131,8 +146,10 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		.context = &f,
 	};
 	const uint64_t begin = tsr_trace_now(x);
+	tsr_flag_watch_t watch = {.object = await.pending.object, .area = f.area, .offset = f.offset, .bytes = bytes};
 	int choice = 0;
 	bool enough, expired;
+	watch_flags(x, &watch);
 	do {
 		expired = tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK;
 		if (expired)
@@ -142,6 +159,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		if (x->weak->arrive(x, &ordered, wait->value, &enough) != TSR_OK)
 			tsr_explorer_stop(x->explorer);
 	} while (!enough);
+	unwatch_flags(x, &watch);
 	free(more);
 	if (expired)
 		return TSR_FLAG_EXPIRED;

@@ -586,6 +586,8 @@ static int ended_body(tsr_world_t *world, int argc, char **argv)
 Test(stream_put, a_world_that_has_ended)
 {
 	short_deadline();
-	for (int ranks = world_has_threads() ? 1 : 2; ranks <= 3; ranks++)
-		ended_both(ranks, ended_body, NULL, "a copy");
+	static const int sizes[] = {2, 1, 3};
+	const int count = world_has_threads() ? 3 : 1; /* on a GPU each would take the deadline that a world needs to start */
+	for (int i = 0; i < count; i++)
+		ended_both(sizes[i], ended_body, NULL, "a copy");
 }

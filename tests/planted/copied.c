@@ -9,6 +9,7 @@
  *     retired    nobody asks whether rank 1 has read the round before
  *     host       the host of rank 0 reads, at home, what a copy to itself brings, without waiting for it
  *     slack      the copy goes on behind its allocation
+ *     word       kernels hold every place of rank 0's device, and wait for a flag that a copy brings, which releases nothing
  *     none       none of these, all on one stream
  *     events     nor here, where the copy has a stream of its own, between events
  *     held       nor here: kernels hold every place of rank 0's device, until the host knows that a copy has ended
@@ -20,13 +21,14 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { OVERWRITE, EARLY, SIGNAL, RETIRED, HOST, SLACK, NONE, EVENTS, HELD, KINDS };
-static const char *const kinds[KINDS] = {"overwrite", "early", "signal", "retired", "host", "slack", "none", "events", "held"};
+enum { OVERWRITE, EARLY, SIGNAL, RETIRED, HOST, SLACK, WORD, NONE, EVENTS, HELD, KINDS };
+static const char *const kinds[KINDS] = {"overwrite", "early", "signal", "retired", "host",
+					 "slack",     "word",  "none",   "events",  "held"};
 
 enum { ROUNDS = 2, ROWS = 3, COLS = 5, LD = 8 };
 
 typedef struct flags {
-	uint64_t ready, retired, go;
+	uint64_t ready, retired, go, one;
 } flags_t;
 
 typedef struct copied_args {
@@ -62,10 +64,10 @@ TSR_KERNEL(keep_inbox, copied_args_t, a)
 	tsr_signal(block, &a->flags->retired, a->round, TSR_SIGNAL_SET, 0);
 }
 
-/** Rank 0, whose device it fills. Partner: the signal of let_go. */
+/** Rank 0, whose device it fills. Partner: the signal of let_go; of a word that is copied there is none. */
 TSR_KERNEL(hold_device, copied_args_t, a)
 {
-	tsr_wait(block, &a->flags->go, 1, 1);
+	tsr_wait(block, &a->flags->go, 1, TSR_ANY_RANK);
 }
 
 /** Rank 1. */
@@ -139,6 +141,22 @@ static tsr_status_t run_held(tsr_world_t *world, const lanes_t *lanes, const cop
 	return tsr_launch(lanes->stream[0], &let_go, 1, a);
 }
 
+/** A copy to myself ends the wait of those who fill the device. */
+static tsr_status_t run_word(tsr_world_t *world, const lanes_t *lanes, const copied_args_t *a)
+{
+	const tsr_view_t one = {&a->flags->one, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
+	const tsr_view_t go = {&a->flags->go, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
+	const uint64_t value = 1;
+	tsr_device_props_t props;
+	tsr_status_t status = tsr_world_device(world, &props);
+	if (status == TSR_OK)
+		status = tsr_memcpy_to_heap(world, &a->flags->one, &value, sizeof value);
+	if (status != TSR_OK || tsr_world_rank(world) != 0)
+		return status;
+	status = tsr_launch(lanes->stream[0], &hold_device, props.resident_blocks, a);
+	return status == TSR_OK ? tsr_stream_put_2d(lanes->stream[1], go, one, 0) : status;
+}
+
 /** Matrices, and what they hold at first: numbers of each rank, and zeros. */
 typedef struct matrices {
 	tsr_tensor_t fresh, sent, inbox, got, flags;
@@ -206,11 +224,13 @@ TSR_MAIN(world, argc, argv)
 			      .kind = kind};
 	const lanes_t line = {{lanes.stream[0], lanes.stream[0], lanes.stream[0]}, {NULL}};
 	const bool in_line = kind == NONE || kind == RETIRED || kind == SLACK;
-	TSR_TRY(kind == HELD ? run_held(world, &lanes, &args) : run_rounds(world, in_line ? &line : &lanes, &args));
+	TSR_TRY(kind == HELD   ? run_held(world, &lanes, &args)
+		: kind == WORD ? run_word(world, &lanes, &args)
+			       : run_rounds(world, in_line ? &line : &lanes, &args));
 	if (kind == HOST)
 		TSR_TRY(tsr_memcpy_from_heap(world, &seen, m.inbox.data, sizeof seen));
 	TSR_TRY(tsr_barrier(world));
-	if (kind != HOST)
+	if (kind != HOST && kind != WORD)
 		TSR_TRY(check_copies(world, &m, kind, &wrong));
 	for (int i = 0; i < 3; i++) {
 		TSR_TRY(tsr_stream_destroy(lanes.stream[i]));
