@@ -313,17 +313,40 @@ static tsr_status_t check_tune_file(bench_gas_options_t *options)
 	return TSR_OK;
 }
 
+/** Where all patterns are meant, those that are not built for the tile are left out, and said to be; one has to be left. */
+static tsr_status_t check_patterns(bench_gas_options_t *options, gas_config_t *config)
+{
+	bool built[GAS_PATTERN_COUNT] = {false}, all = true, any = false;
+	tsr_status_t status = TSR_OK;
+	for (int p = 0; p < GAS_PATTERN_COUNT; p++)
+		all = all && options->patterns[p];
+	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {
+		config->pattern = (gas_pattern_t)p;
+		if (!options->patterns[p])
+			continue;
+		status = gas_config_check(config, options->ranks);
+		if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
+			return status;
+		built[p] = status == TSR_OK;
+		any = any || built[p];
+	}
+	if (!any)
+		return status;
+	for (int p = 0; p < GAS_PATTERN_COUNT; p++)
+		if (options->patterns[p] && !built[p])
+			(void)fprintf(stderr, "tessera " COMMAND ": %s is left out: it is not built for that tile and dtype\n",
+				      gas_pattern_name((gas_pattern_t)p));
+	memcpy(options->patterns, built, sizeof built);
+	return TSR_OK;
+}
+
 static tsr_status_t check_options(bench_gas_options_t *options)
 {
 	tsr_status_t status = TSR_OK;
 	if (options->tune && options->no_tuned)
 		return tsr_error(TSR_ERR_ARGUMENT, "--tune and --no-tuned contradict each other; give one of them");
 	gas_config_t config = options->config;
-	for (int p = 0; status == TSR_OK && p < GAS_PATTERN_COUNT; p++) {
-		config.pattern = (gas_pattern_t)p;
-		if (options->patterns[p])
-			status = gas_config_check(&config, options->ranks);
-	}
+	status = check_patterns(options, &config);
 	if (status == TSR_OK && options->verify)
 		status = gas_inputs_check(&config, &options->inputs);
 	if (status == TSR_OK && options->json)
