@@ -63,6 +63,20 @@ uint64_t perf_enough(uint64_t repeats, double ns)
 	return enough < 1 ? 1 : (uint64_t)enough;
 }
 
+tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx, uint64_t *times_out)
+{
+	const perf_options_t *options = run->options;
+	uint64_t times = options->repeats ? (uint64_t)options->repeats : first;
+	double ns, fastest = 0;
+
+	for (long i = 0; i < options->warmup + 1; i++) {
+		PERF_TRY(play(ctx, times, &ns));
+		fastest = i == 0 || ns < fastest ? ns : fastest;
+	}
+	*times_out = options->repeats ? times : perf_enough(times, fastest);
+	return tsr_broadcast(run->world, times_out, sizeof *times_out, 0);
+}
+
 bool perf_on_host(const perf_run_t *run)
 {
 	return strcmp(tsr_world_backend(run->world), "cpuemu") == 0;

@@ -140,6 +140,15 @@ uint64_t perf_lead(uint64_t repeats);
 /** How many operations make a sample long enough, where the fastest of some launches took `ns` for `repeats` of them. */
 uint64_t perf_enough(uint64_t repeats, double ns);
 
+/** Runs an operation `times` times on every rank; nanoseconds to `*ns_out`. */
+typedef tsr_status_t (*perf_play_fn)(void *ctx, uint64_t times, double *ns_out);
+
+/**
+ * How often an operation runs in a sample: as the options say, else as often as rank 0 finds that it takes, which tries `first`
+ * times and tells the others. Warms up on the way. Collective.
+ */
+tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx, uint64_t *times_out);
+
 /** Takes one sample of each kind. */
 typedef tsr_status_t (*perf_sample_fn)(void *ctx, perf_pair_t *pair);
 

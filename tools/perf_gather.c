@@ -70,30 +70,15 @@ static tsr_status_t choose_blocks(gather_t *g)
 }
 
 /** `repeats` operations on every rank, begun together. */
-static tsr_status_t gather_often(gather_t *g, uint64_t repeats, double *ns_out)
+static tsr_status_t gather_often(void *ctx, uint64_t repeats, double *ns_out)
 {
+	gather_t *g = ctx;
 	perf_gather_args_t lead = g->args;
 
 	PERF_TRY(tsr_barrier(g->run->world));
 	lead.repeats = perf_lead(repeats);
 	g->args.repeats = repeats;
 	return perf_time(g->run, &perf_all_gather, g->blocks, &lead, &g->args, ns_out);
-}
-
-/** Rank 0 finds how many operations make a sample, and tells the others. Warms up on the way. */
-static tsr_status_t choose_repeats(gather_t *g)
-{
-	const perf_options_t *options = g->run->options;
-	double ns, fastest = 0;
-
-	g->repeats = options->repeats ? (uint64_t)options->repeats : perf_enough(1, 10000 + (double)g->args.piece_bytes / 8);
-	for (long i = 0; i < options->warmup + 1; i++) {
-		PERF_TRY(gather_often(g, g->repeats, &ns));
-		fastest = i == 0 || ns < fastest ? ns : fastest;
-	}
-	if (!options->repeats)
-		g->repeats = perf_enough(g->repeats, fastest);
-	return tsr_broadcast(g->run->world, &g->repeats, sizeof g->repeats, 0);
 }
 
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
@@ -185,7 +170,7 @@ static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 	/* Before the samples, which would hide what one operation leaves out. */
 	if (run->options->check)
 		PERF_TRY(count_wrong(g, &wrong));
-	PERF_TRY(choose_repeats(g));
+	PERF_TRY(perf_choose(g->run, perf_enough(1, 10000 + (double)g->args.piece_bytes / 8), gather_often, g, &g->repeats));
 	PERF_TRY(perf_sample(run, true, sample, g, &pair));
 	if (!run->report)
 		return TSR_OK;

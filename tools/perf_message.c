@@ -49,8 +49,9 @@ static tsr_status_t release(messages_t *m)
 }
 
 /** `rounds` rounds; on the ranks that play. */
-static tsr_status_t play(messages_t *m, uint64_t rounds, double *ns_out)
+static tsr_status_t play(void *ctx, uint64_t rounds, double *ns_out)
 {
+	messages_t *m = ctx;
 	perf_pingpong_args_t lead = m->args;
 
 	*ns_out = 0;
@@ -71,22 +72,6 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	PERF_TRY(play(m, m->rounds, &ns));
 	perf_samples_add(&pair->kernel, ns / (2.0 * (double)m->rounds));
 	return TSR_OK;
-}
-
-/** Rank 0 finds how many rounds make a sample, and tells the others. Warms up on the way. */
-static tsr_status_t choose_rounds(messages_t *m)
-{
-	const perf_options_t *options = m->run->options;
-	double ns, fastest = 0;
-
-	m->rounds = options->repeats ? (uint64_t)options->repeats : perf_enough(1, 1000 + (double)m->args.size_bytes / 8);
-	for (long i = 0; i < options->warmup + 1; i++) {
-		PERF_TRY(play(m, m->rounds, &ns));
-		fastest = i == 0 || ns < fastest ? ns : fastest;
-	}
-	if (!options->repeats)
-		m->rounds = perf_enough(m->rounds, fastest);
-	return tsr_broadcast(m->run->world, &m->rounds, sizeof m->rounds, 0);
 }
 
 /** Bytes of my `box` that are not what the partner sent, and bytes behind them that were touched. */
@@ -141,7 +126,7 @@ static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 	m->args.size_bytes = size_bytes;
 	PERF_TRY(tsr_barrier(run->world));
 	PERF_TRY(tsr_memset_heap(run->world, m->args.inbox, POISON, size_bytes + GUARD_BYTES));
-	PERF_TRY(choose_rounds(m));
+	PERF_TRY(perf_choose(m->run, perf_enough(1, 1000 + (double)m->args.size_bytes / 8), play, m, &m->rounds));
 	PERF_TRY(perf_sample(run, true, sample, m, &pair));
 	if (run->options->check)
 		PERF_TRY(count_wrong(m, &wrong));

@@ -95,21 +95,13 @@ static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
 	return TSR_OK;
 }
 
-/** Rank 0 finds how many rounds make a sample, and tells the others. Warms up on the way. */
-static tsr_status_t choose_rounds(pingpong_t *p)
+/** Both, of which the kernels' time counts. */
+static tsr_status_t play_both(void *ctx, uint64_t rounds, double *ns_out)
 {
-	const perf_options_t *options = p->run->options;
-	double ns, fastest = 0;
+	double bare_ns;
 
-	p->rounds = options->repeats ? (uint64_t)options->repeats : 10000;
-	for (long i = 0; i < options->warmup + 1; i++) {
-		PERF_TRY(play(p, p->rounds, &ns));
-		fastest = i == 0 || ns < fastest ? ns : fastest;
-		PERF_TRY(play_bare(p, p->rounds, &ns));
-	}
-	if (!options->repeats)
-		p->rounds = perf_enough(p->rounds, fastest);
-	return tsr_broadcast(p->run->world, &p->rounds, sizeof p->rounds, 0);
+	PERF_TRY(play(ctx, rounds, ns_out));
+	return play_bare(ctx, rounds, &bare_ns);
 }
 
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
@@ -187,7 +179,7 @@ tsr_status_t perf_run_signal(perf_run_t *run)
 	int64_t wrong = 0;
 
 	PERF_TRY(prepare(&p));
-	PERF_TRY(choose_rounds(&p));
+	PERF_TRY(perf_choose(p.run, 10000, play_both, &p, &p.rounds));
 	if (run->report)
 		tool_progress_step(&run->report->progress, "signal");
 	PERF_TRY(perf_sample(run, true, sample, &p, &pair));
