@@ -100,11 +100,6 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
 	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
-	if (count <= step) { /* a unit a thread, as when many blocks share what is small: most of its time is its code's */
-		if (left > 0)
-			dst[0] = src[0];
-		return;
-	}
 	TSR_GPU_NO_UNROLL
 	for (; left > (TSR_GPU_IN_FLIGHT - 1) * step; left -= TSR_GPU_IN_FLIGHT * step) {
 		unit_t held[TSR_GPU_IN_FLIGHT];
@@ -196,6 +191,21 @@ TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	}
 }
 
+/**
+ * Copies one row of whole units of 16, at most one a thread; false where the job is another. Where many blocks share what is small,
+ * most of the time is that of the code on the way.
+ */
+TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
+{
+	typedef tsr_gpu_unit<16>::type unit_t;
+	if (job.rows != 1 || job.row_bytes > 16 * (int64_t)coop->threads ||
+	    ((uintptr_t)job.dst | (uintptr_t)job.src | (uintptr_t)job.row_bytes) % 16 != 0)
+		return false;
+	if (16 * (int64_t)coop->thread < job.row_bytes)
+		((unit_t *)job.dst)[coop->thread] = ((const unit_t *)job.src)[coop->thread];
+	return true;
+}
+
 /** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte. */
 TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job)
 {
@@ -203,6 +213,8 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 		job.row_bytes *= job.rows;
 		job.rows = 1;
 	}
+	if (tsr_gpu_copy_few(coop, job))
+		return;
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
 		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
