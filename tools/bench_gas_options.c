@@ -361,12 +361,14 @@ bool bench_gas_options_read(int argc, char **argv, bench_gas_options_t *options_
 	bool help = false;
 	bench_gas_options_t options = {
 		.ranks = 8,
-		.patterns = {true, true, true, true, true},
 		.config = {.m = 1024, .n = 1024, .k = 1024, .dtype = TSR_BF16},
 		.inputs = {.seed = 1},
 		.iterations = 20,
 		.warmup = 2,
 	};
+	for (int p = 0; p < GAS_PATTERN_COUNT; p++)
+		options.patterns[p] = true;
+
 	int code = read_line(argc, argv, &options, &help);
 	if (help)
 		(void)fputs(help_text, stdout);

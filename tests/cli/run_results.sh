@@ -12,11 +12,11 @@ report = json.load(open(glob.glob('$out/*.json')[0]))
 table = open(glob.glob('$out/*.md')[0]).read()
 assert report['commit'] == 'abc123' and report['date'] and report['machine']['cores'] > 0
 assert [(run['shape'], run['code'], run['said']) for run in report['runs']] == [('91x73x37', 0, ''), ('40x2x20', 0, '')]
-assert all(len(run['result']['patterns']) == 5 and run['result']['baseline']['floor_ns'] for run in report['runs'])
+assert all(len(run['result']['patterns']) == 6 and run['result']['baseline']['floor_ns'] for run in report['runs'])
 assert 'commit abc123' in table and 'OpenBLAS + memcpy' in table
 for shape in ('91x73x37', '40x2x20'):
-    assert table.count('| ' + shape + ' |') == 6 and table.count('| ' + shape + ' | **') == 1, shape
-assert table.count('| ok |') == 10
+    assert table.count('| ' + shape + ' |') == 7 and table.count('| ' + shape + ' | **') == 1, shape
+assert table.count('| ok |') == 12
 " 2>"$TAP_FILES/err"
 verdict $? "both are in the JSON and in the table"
 

@@ -41,7 +41,7 @@ for ranks in (1, 2, 4, 8):
     report, = (json.load(open(path)) for path in glob.glob(f"{out}/gemm_all_scatter-cpuemu-{ranks}-f32-*.json"))
     assert report["commit"] == "abc123" and [run["code"] for run in report["runs"]] == [0, 0]
     for run in report["runs"]:
-        assert run["result"]["ranks"] == ranks and len(run["result"]["patterns"]) == 5 and run["result"]["baseline"]
+        assert run["result"]["ranks"] == ranks and len(run["result"]["patterns"]) == 6 and run["result"]["baseline"]
         assert all(pattern["verdict"]["ok"] for pattern in run["result"]["patterns"])
     for operation in ("put", "signal", "barrier", "all-gather") if ranks > 1 else ():
         report, = (json.load(open(path)) for path in glob.glob(f"{out}/perf-{operation}-cpuemu-{ranks}-*.json"))
