@@ -58,7 +58,8 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
  * for copies (DMA) where it has one. Both views name my heap and have the same extents and element type; rows may be any distance
  * apart that is not less than they are long. `peer` may be me, where rows of one must not overlap rows of the other. An engine
  * takes nothing from kernels but bandwidth, where a kernel's stores to peers hold up its own loads: so this serves what is large
- * and known on the host. A row should have some KiB.
+ * and known on the host. A copy costs the engine some microseconds, whatever it moves. What is queued when the world ends may still
+ * be made on a GPU.
  *
  * Orders: it reads `src` after the stream's earlier work, and what that did and the host did before the call happens before it. It
  * has ended, its bytes in the peer's memory, when the stream's later work begins. No other rank knows: a signal by a kernel behind
@@ -67,7 +68,7 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
  *
  * Called by: any thread of the rank; returns at once; not collective. Without elements: TSR_OK, nothing is done.
  * Errors: TSR_ERR_ARGUMENT (null, a rank outside the world, views that differ, leave the heap or overlap), TSR_ERR_ABORTED,
- *         TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM; then nothing is copied.
+ *         TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM (rows 2 GiB apart or more, where the engine counts in 31 bits); then nothing is copied.
  * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 2, on when the copy engine is the way to move data.
  */
 tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer);

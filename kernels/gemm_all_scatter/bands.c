@@ -1,12 +1,12 @@
 /* Bands: how a rank's rows of tiles are divided into launches. */
 #include "kernels/gemm_all_scatter/plan.h"
 
-/** Bands of `rows` rows or less; no more than GAS_BANDS of them. */
-static void divide(gas_bands_t *bands, int64_t rows)
+/** Bands of `rows` rows or less, or of no less where they are to be `exact` or would be more than GAS_BANDS. */
+static void divide(gas_bands_t *bands, int64_t rows, bool exact)
 {
 	const int64_t groups = rows > bands->group ? (rows + bands->group / 2) / bands->group : 1;
 	bands->group = rows / groups;
-	if (bands->group * groups * GAS_BANDS < bands->tiles_m)
+	if (exact || bands->group * groups * GAS_BANDS < bands->tiles_m)
 		bands->group = (rows + groups - 1) / groups;
 	bands->rows = bands->group * groups;
 	bands->count = (int)((bands->tiles_m - 1) / bands->rows + 1);
@@ -19,7 +19,7 @@ gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t b
 	if (wanted > 1 && tiles_n > 0) {
 		const int64_t rounds = (tiles_m * tiles_n + blocks - 1) / blocks;
 		const int64_t rows = exact ? (tiles_m + wanted - 1) / wanted : (rounds + wanted - 1) / wanted * blocks / tiles_n;
-		divide(&bands, rows > least ? rows : least);
+		divide(&bands, rows > least ? rows : least, exact);
 	}
 	return bands;
 }

@@ -106,7 +106,8 @@ tsr_view_t gas_plan_c(const gas_plan_t *plan);
 /**
  * Starts one product behind the earlier ones; returns at once. When it has ended on a rank, all of C on that rank is complete.
  * May be called again without waiting, and C may be read or overwritten after gas_plan_sync without asking the other ranks.
- * Called by:  one thread a rank; every rank equally often. Errors: those of tsr_launch and tsr_launch_group.
+ * Called by:  one thread a rank; every rank equally often. Errors: those of tsr_launch, tsr_launch_group, tsr_stream_put_2d and of
+ *             events; then the plan is good for gas_plan_destroy alone.
  */
 tsr_status_t gas_plan_run(gas_plan_t *plan);
 

@@ -1,6 +1,7 @@
 /*
  * How the ranks begin and end a product. RETIRED says "my C may be written", READY says "my tiles are in your C".
- * When a launch ends on a rank, all of C on that rank is complete; the next launch may follow at once, with the same arguments.
+ * When the launch with gas_close ends on a rank, all of C on that rank is complete; the next product may follow at once, with the
+ * same arguments.
  */
 #ifndef GEMM_ALL_SCATTER_HANDSHAKE_H
 #define GEMM_ALL_SCATTER_HANDSHAKE_H
@@ -8,7 +9,7 @@
 #include "kernels/gemm_all_scatter/tiles.h"
 
 /**
- * The launch's epoch. Called by every block. The epoch was stored before the last launch ended (gas_close), which happens
+ * The product's epoch. Called by every block. It was stored before the last product's launch with gas_close ended, which happens
  * before this one begins, so relaxed is enough.
  */
 TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
@@ -19,9 +20,9 @@ TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 }
 
 /**
- * Before a sender's first store to a peer: the first of my senders tells every rank that my C may be written; each waits until
- * all ranks have said so. Called by every sender, `sender` being its index.
- * The signal's partner is the wait below on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * Before a sender's first store to a peer, or a copy that is made for it: the first of my senders tells every rank that my C may be
+ * written; each waits until all ranks have said so. Called by every sender, `sender` being its index; where copies send, by one
+ * block for them. The signal's partner is the wait below on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
  */
 TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
 {

@@ -34,7 +34,7 @@ typedef struct gas_bands {
 /**
  * About `wanted` bands for `blocks` blocks, in groups of about `group` rows. A band is as many rows as fit into whole rounds of all
  * blocks: one row more, and all of it would wait for the few blocks that have another tile; where `exact`, as many as make that
- * number of bands. Without columns there is one.
+ * number of bands, or the next below. Without columns there is one.
  */
 gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks, int64_t wanted, bool exact);
 

@@ -61,6 +61,26 @@ static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const
 	return TSR_OK;
 }
 
+/** One row in pieces: engines count a pitch in 31 bits, and take a row's length for one. */
+static tsr_status_t put(tsr_stream_t *stream, tsr_device_copy_t copy)
+{
+	static const size_t piece_bytes = (size_t)1 << 30;
+	const tsr_world_t *world = stream->world;
+	const size_t all_bytes = copy.row_bytes;
+	tsr_status_t status = TSR_OK;
+	if (copy.rows > 1 || all_bytes <= piece_bytes)
+		return tsr_world_result(world, world->backend->stream->copy(stream->device, &copy));
+	for (size_t at = 0; status == TSR_OK && at < all_bytes; at += piece_bytes) {
+		tsr_device_copy_t piece = copy;
+		piece.dst = (char *)copy.dst + at;
+		piece.src = (const char *)copy.src + at;
+		piece.row_bytes = all_bytes - at < piece_bytes ? all_bytes - at : piece_bytes;
+		piece.dst_pitch_bytes = piece.src_pitch_bytes = piece.row_bytes;
+		status = tsr_world_result(world, world->backend->stream->copy(stream->device, &piece));
+	}
+	return status;
+}
+
 tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer)
 {
 	if (stream == NULL)
@@ -83,5 +103,5 @@ tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t 
 		.peer = peer,
 	};
 	tsr_world_note_launch(world);
-	return tsr_world_result(world, world->backend->stream->copy(stream->device, &copy));
+	return put(stream, copy);
 }

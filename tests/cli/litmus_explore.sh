@@ -63,8 +63,8 @@ for operation in data_comes_before_its_signal one_signal_covers_what_many_stored
 done
 
 # Their all-gather, too: no race, no reuse. Load buffering between its counts is warned of: each ADD is relaxed as a load.
-for test in all_gather_brings_every_piece all_gather_is_a_barrier_of_all_blocks; do
-	prints "$test, by chance" '^no finding' tessera check -n 3 --seeds 6 "$collective" --filter "collective/$test"
+for name in all_gather_brings_every_piece all_gather_is_a_barrier_of_all_blocks; do
+	prints "$name, by chance" '^no finding' tessera check -n 3 --seeds 6 "$collective" --filter "collective/$name"
 done
 
 # warned NAME COUNT VARIANT: load buffering is warned of so often, and nothing else is wrong.
