@@ -150,7 +150,8 @@ def NamedImage(env, kit, source, symbol):
 
 def DeviceProgram(env, kit, target, source):
     """A program in the vendor's own language, without the library."""
-    return env.Command(target, source, _action(env, f"{kit.program_command} -o $TARGET $SOURCE"))[0]
+    action = _action(env, f"{kit.program_command} -o $TARGET $SOURCE")
+    return env.Command(target, source, action, source_scanner=SCons.Tool.CScanner)[0]
 
 
 def HipPlatform(env):

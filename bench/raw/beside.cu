@@ -9,24 +9,13 @@
  * beside stores alone does so for the way that multiprocessors reach memory.
  */
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include <cuda_bf16.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
-#define TRY(call_)                                                                                             \
-	do {                                                                                                   \
-		cudaError_t code_ = (call_);                                                                   \
-		if (code_ != cudaSuccess) {                                                                    \
-			fprintf(stderr, "beside: %s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(code_)); \
-			exit(1);                                                                               \
-		}                                                                                              \
-	} while (0)
+#include "raw.h"
 
 enum {
 	GPUS = 2,
@@ -137,13 +126,6 @@ static void product_start(const product_t *p)
 }
 
 /* ------------------------------------------------------------------ the moves */
-
-__device__ static uint64_t now_ns()
-{
-	uint64_t ns;
-	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-	return ns;
-}
 
 /** MOVERS blocks, for `for_ns`: `src` to `dst` again and again; bytes by each block to `moved`. */
 __global__ void move(uint4 *dst, const uint4 *src, size_t units, uint64_t for_ns, unsigned long long *moved)

@@ -1,27 +1,15 @@
 /*
  * What the hardware gives between two GPUs of one host, by bare CUDA: how long a signal takes by each sequence of instructions that
- * could make it, how long a message under a signal, and how fast plain 16-byte stores and loads are. Beside it stands what
- * `tessera perf` measures on the same machine. Needs two GPUs that reach each other; takes some seconds.
+ * could make it, how long a message under a signal, how fast plain 16-byte stores and loads are, and the copy engine. Beside it
+ * stands what `tessera perf` measures on the same machine. Needs two GPUs that reach each other; takes some seconds.
  *
- *     p2p [signals] [fences] [messages] [moves]      all of them where none is named
+ *     p2p [signals] [fences] [messages] [moves] [copies]      all of them where none is named
  */
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include <cuda_runtime.h>
-
-#define TRY(call_)                                                                                          \
-	do {                                                                                                \
-		cudaError_t code_ = (call_);                                                                \
-		if (code_ != cudaSuccess) {                                                                 \
-			fprintf(stderr, "p2p: %s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(code_)); \
-			exit(1);                                                                            \
-		}                                                                                           \
-	} while (0)
+#include "raw.h"
 
 /* ------------------------------------------------------------------ one way to signal, one way to wait */
 
@@ -45,13 +33,6 @@ enum acquire_t {
 	ACQUIRES
 };
 static const char *const acquire_names[] = {"relaxed", "acquire", "+f.acq", "+ld.acq", "+f.acqrel", "2fl+f.acq", "gen+f.acq"};
-
-__device__ static uint64_t now_ns()
-{
-	uint64_t ns;
-	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-	return ns;
-}
 
 __device__ static uint64_t load_relaxed(const uint64_t *p)
 {
@@ -241,6 +222,7 @@ template <int IN_FLIGHT> __global__ void __launch_bounds__(1024) moves(uint4 *ds
 /* ------------------------------------------------------------------ the host's part */
 
 static const size_t most_bytes = (size_t)256 << 20;
+enum { MOST_STREAMS = 4 };
 
 /** GPU 0 and GPU 1, each with memory that the other reaches. */
 struct gpu_t {
@@ -452,15 +434,65 @@ static void moves_by_blocks()
 	printf("# wrong words: %zu\n", wrong_words(gpu[1].data, gpu[0].source) + wrong_words(gpu[0].data, gpu[1].source));
 }
 
+/** GB/s of copies by the copy engine from GPU 0 to GPU 1: rows of `row_bytes`, twice that apart, `copy_bytes` a copy. */
+static double copy_rate(size_t row_bytes, size_t copy_bytes, int streams)
+{
+	const int copies = (int)(most_bytes / 2 / copy_bytes);
+	cudaStream_t stream[MOST_STREAMS];
+	cudaEvent_t ended;
+	float least = 0;
+	TRY(cudaSetDevice(0));
+	TRY(cudaEventCreateWithFlags(&ended, cudaEventDisableTiming));
+	for (int i = 0; i < streams; i++)
+		TRY(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+	for (int sample = 0; sample < 5; sample++) {
+		float ms;
+		TRY(cudaEventRecord(gpu[0].begin, gpu[0].stream));
+		for (int i = 0; i < streams; i++)
+			TRY(cudaStreamWaitEvent(stream[i], gpu[0].begin, 0));
+		for (int c = 0; c < copies; c++)
+			TRY(cudaMemcpy2DAsync((char *)gpu[1].data + c * 2 * copy_bytes, 2 * row_bytes,
+					      (char *)gpu[0].source + c * 2 * copy_bytes, 2 * row_bytes, row_bytes,
+					      copy_bytes / row_bytes, cudaMemcpyDefault, stream[c % streams]));
+		for (int i = 0; i < streams; i++) {
+			TRY(cudaEventRecord(ended, stream[i]));
+			TRY(cudaStreamWaitEvent(gpu[0].stream, ended, 0));
+		}
+		TRY(cudaEventRecord(gpu[0].end, gpu[0].stream));
+		TRY(cudaEventSynchronize(gpu[0].end));
+		TRY(cudaEventElapsedTime(&ms, gpu[0].begin, gpu[0].end));
+		least = sample == 0 || ms < least ? ms : least;
+	}
+	for (int i = 0; i < streams; i++)
+		TRY(cudaStreamDestroy(stream[i]));
+	TRY(cudaEventDestroy(ended));
+	return (double)copies * copy_bytes / least / 1e6;
+}
+
+static void copies_by_engine()
+{
+	const size_t mib = (size_t)1 << 20;
+	printf("#\n# copies: GB/s of the copy engine, rows at twice their length apart, best of 5\n#%7s %12s %14s %14s\n",
+	       "streams", "row(B)", "4 MiB a copy", "32 MiB a copy");
+	for (int streams : {1, 2, (int)MOST_STREAMS})
+		for (size_t row_bytes : {2048, 4096, 8192, 16384, 65536})
+			printf(" %7d %12zu %14.1f %14.1f\n", streams, row_bytes, copy_rate(row_bytes, 4 * mib, streams),
+			       copy_rate(row_bytes, 32 * mib, streams));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)();
-	} parts[] = {{"signals", signals}, {"fences", fences_alone}, {"messages", messages}, {"moves", moves_by_blocks}};
+	} parts[] = {{"signals", signals},
+		     {"fences", fences_alone},
+		     {"messages", messages},
+		     {"moves", moves_by_blocks},
+		     {"copies", copies_by_engine}};
 	for (int i = 1; i < argc; i++)
 		if (std::none_of(std::begin(parts), std::end(parts), [&](auto &part) { return strcmp(part.name, argv[i]) == 0; })) {
-			fprintf(stderr, "p2p: there is no '%s'; there are signals, fences, messages and moves\n", argv[i]);
+			fprintf(stderr, "p2p: there is no '%s'; there are signals, fences, messages, moves and copies\n", argv[i]);
 			return 2;
 		}
 	open_gpus();
