@@ -144,7 +144,6 @@ static tsr_status_t count_wrong(gather_t *g, int64_t *wrong_out)
 	const size_t size = g->args.piece_bytes;
 	unsigned char *expected = malloc(size), *found = malloc(size);
 	int64_t wrong = 0;
-	uint64_t missed = 0;
 	tsr_status_t status = TSR_OK;
 
 	if (expected && found)
@@ -154,14 +153,23 @@ static tsr_status_t count_wrong(gather_t *g, int64_t *wrong_out)
 	free(found);
 	free(expected);
 	PERF_TRY(status);
-	PERF_TRY(tsr_memcpy_from_heap(run->world, &missed, g->args.missed, sizeof missed));
-	return perf_sum(run, wrong + (int64_t)missed, wrong_out);
+	return perf_sum(run, wrong, wrong_out);
+}
+
+/** Calls of all ranks that were given up since the last look, samples included. */
+static tsr_status_t count_missed(gather_t *g, int64_t *missed_out)
+{
+	uint64_t missed = 0;
+
+	PERF_TRY(tsr_memcpy_from_heap(g->run->world, &missed, g->args.missed, sizeof missed));
+	PERF_TRY(tsr_memset_heap(g->run->world, g->args.missed, 0, sizeof missed));
+	return perf_sum(g->run, (int64_t)missed, missed_out);
 }
 
 static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 {
 	perf_run_t *run = g->run;
-	int64_t wrong = -1;
+	int64_t wrong = -1, missed = 0;
 	perf_pair_t pair;
 
 	g->args.piece_bytes = piece_bytes;
@@ -172,6 +180,8 @@ static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 		PERF_TRY(count_wrong(g, &wrong));
 	PERF_TRY(perf_choose(g->run, perf_enough(1, 10000 + (double)g->args.piece_bytes / 8), gather_often, g, &g->repeats));
 	PERF_TRY(perf_sample(run, true, sample, g, &pair));
+	if (run->options->check)
+		PERF_TRY(count_missed(g, &missed));
 	if (!run->report)
 		return TSR_OK;
 	perf_row_t row = {
@@ -182,7 +192,7 @@ static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 		.pieces = run->size,
 		.time_ns = perf_samples_median(&pair.kernel),
 		.spread = perf_samples_spread(&pair.kernel),
-		.wrong = wrong,
+		.wrong = wrong + missed,
 	};
 	return perf_report_row(run->report, &row);
 }

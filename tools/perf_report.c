@@ -6,13 +6,15 @@
 
 #include "tools/perf.h"
 
+static const char no_reference[] = "none";
+
 /** The means that the operation is compared with. */
 static const char *reference_name(perf_op_t op, bool on_host)
 {
 	if (perf_op_moves(op))
 		return on_host ? "memcpy" : "plain";
 	if (op == PERF_ALL_GATHER)
-		return "none";
+		return no_reference;
 	return op == PERF_BARRIER ? "host" : "C11";
 }
 
@@ -57,7 +59,10 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	printf("# %s\n", pair);
 	if (!sized && options->sized)
 		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
-	snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
+	if (strcmp(report->reference, no_reference) == 0)
+		snprintf(reference, sizeof reference, "-");
+	else
+		snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
 	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type", "time(us)", "algbw(GB/s)",
 	       "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
 	return TSR_OK;
