@@ -138,7 +138,7 @@ template <typename F> TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target
 	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
 	tsr_cuda_kept_t tile;
 	tile.at = target.mine + (target.at.row * target.ld + target.at.col) * 2;
-	tile.ld = (int32_t)target.ld;
+	tile.ld = target.ld <= TSR_CUDA_PITCH_MOST ? (int32_t)target.ld : -1; /* the distance of no tile that is kept */
 	tile.extent = rows | cols << 16;
 	tile.stamp = frag->stamp;
 	return tile;
