@@ -69,7 +69,8 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
  * Called by: any thread of the rank; returns at once; not collective. Without elements: TSR_OK, nothing is done.
  * Errors: TSR_ERR_ARGUMENT (null, a rank outside the world, views that differ, leave the heap or overlap), TSR_ERR_ABORTED,
  *         TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM (rows 2 GiB apart or more, where the engine counts in 31 bits); then nothing is copied.
- * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 2, on when the copy engine is the way to move data.
+ * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 3.1.2: copy engines for what is large, here with rows
+ * apart.
  */
 tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer);
 

@@ -1,7 +1,8 @@
 /*
  * Unfused, banded: the product in bands, one launch each, and no kernel sends. As soon as a band's launch has ended the copy
  * engines put it to the peers, while the next band is computed: a store of a kernel's to a peer holds up the kernel's own loads,
- * what a copy engine moves does not. Not in the Iris paper; ParallelKittens, section 2, compares the ways to move data.
+ * what a copy engine moves does not. Not in the Iris paper; ParallelKittens, section 3.1.2, leaves copy engines to what is large,
+ * as bands are.
  */
 #ifndef GEMM_ALL_SCATTER_BANDED_H
 #define GEMM_ALL_SCATTER_BANDED_H

@@ -10,7 +10,7 @@ stale_box="$BUILD/tests/planted/stale"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3; do
-	prints "the five patterns on $ranks" '^no finding$' tessera check --weak cache -n $ranks --seeds 20 "$gas" all 33x29x17 16x16x16
+	prints "all patterns on $ranks" '^no finding$' tessera check --weak cache -n $ranks --seeds 20 "$gas" all 33x29x17 16x16x16
 done
 for example in hello message_passing_load_store message_passing_put_signal; do
 	prints "$example" '^no finding$' tessera check --weak cache -n 3 --seeds 20 "$BUILD/examples/$example"
