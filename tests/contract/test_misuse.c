@@ -17,6 +17,7 @@ typedef enum misuse {
 	WAIT_FOR_NONE,
 	FLUSH_RANK,
 	SYNC_IN_GATE,
+	SPLIT_IN_GATE,
 	WRITE_IN_GATE,
 	GATE_TO_RANK,
 	GEMM_DTYPE,
@@ -42,6 +43,7 @@ static const char *const said[MISUSES] = {
 	"tsr_wait_any for 0 flags",                              /* WAIT_FOR_NONE */
 	"tsr_flush of rank -3",                                  /* FLUSH_RANK */
 	"tsr_sync in a gate",                                    /* SYNC_IN_GATE */
+	"tsr_split in a gate",                                   /* SPLIT_IN_GATE */
 	"tsr_signal in a gate",                                  /* WRITE_IN_GATE */
 	"to rank 7 of a world of 2",                             /* GATE_TO_RANK */
 	"operands of dtype",                                     /* GEMM_DTYPE */
@@ -70,6 +72,8 @@ TSR_FN int bad_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, co
 	(void)at, (void)k0, (void)k1;
 	if (a->misuse == SYNC_IN_GATE)
 		tsr_sync(loader);
+	if (a->misuse == SPLIT_IN_GATE)
+		(void)tsr_split(loader);
 	if (a->misuse == WRITE_IN_GATE)
 		tsr_signal(loader, a->heap, 1, TSR_SIGNAL_SET, 0);
 	return a->misuse == GATE_TO_RANK ? 7 : 0;
@@ -152,6 +156,7 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		tsr_flush(block, -3);
 		break;
 	case SYNC_IN_GATE:
+	case SPLIT_IN_GATE:
 	case WRITE_IN_GATE:
 	case GATE_TO_RANK:
 	case GEMM_DTYPE:

@@ -195,3 +195,83 @@ Test(split, the_whole_block_shares_the_work)
 	cr_expect(world_run(1, TSR_PLACE_THREAD, whole_body, NULL) == 0);
 	cr_expect(world_run(2, TSR_PLACE_THREAD, whole_body, NULL) == 0);
 }
+
+/* ------------------------------------------------------------------ a block that is split at run time */
+
+enum { MOST_PARTS = 16, PART_WORDS = 8 };
+
+typedef struct divided_args {
+	TSR_HEAP uint64_t *verdict, *turn;    /* of each block: mistakes; the turn that each worker has had */
+	TSR_HEAP uint64_t *from, *to;         /* of each block and worker: what it puts, what has come for it */
+	TSR_HEAP uint64_t *arrived, *retired; /* of each block: READY and RETIRED, by round */
+	TSR_HEAP uint64_t *parts;             /* of each block: workers that have counted themselves */
+} divided_args_t;
+
+/** What worker `w` of a block of the rank puts in a round. */
+TSR_FN uint64_t divided_mark(int rank, int block, int w, uint64_t round)
+{
+	return round << 32 | (uint64_t)(rank * 1000000 + block * 1000 + w);
+}
+
+/* Workers take turns through flags, each puts what it has written, and the block's signal covers all of them. Partners: turn with
+ * the wait on the worker before; arrived and retired with the waits of the block on the next rank and on the one before. Litmus:
+ * MP.rel.acq.sameGPU-aa, MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL(divided, divided_args_t, a)
+{
+	const int rank = tsr_rank(block), size = tsr_size(block), index = tsr_block_index(block);
+	const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		tsr_wait(block, a->retired + index, round - 1, next);
+		tsr_coop_t part = tsr_split(block), *worker = &part;
+		const int me = tsr_worker_index(worker), parts = tsr_worker_count(worker);
+		TSR_HEAP uint64_t *from = a->from + (index * MOST_PARTS + me) * PART_WORDS;
+		TSR_HEAP uint64_t *to = a->to + (index * MOST_PARTS + me) * PART_WORDS;
+		EXPECT(parts >= 1 && parts <= MOST_PARTS && me >= 0 && me < parts);
+		EXPECT(tsr_block_index(worker) == index && tsr_rank(worker) == rank);
+		if (me > 0)
+			EXPECT(tsr_wait_local(worker, a->turn + index * MOST_PARTS + me - 1, round, TSR_SCOPE_DEVICE) ==
+			       TSR_WAIT_OK);
+		EXPECT(tsr_atomic_add(worker, a->parts + index, (uint64_t)1, rank, TSR_RELAXED, TSR_SCOPE_DEVICE) ==
+		       (round - 1) * (uint64_t)parts + (uint64_t)me);
+		for (int i = 0; i < PART_WORDS; i++)
+			tsr_atomic_store(worker, from + i, divided_mark(rank, index, me, round), rank, TSR_RELAXED,
+					 TSR_SCOPE_DEVICE);
+		tsr_sync(worker);
+		tsr_put(worker, to, from, PART_WORDS * sizeof *to, next);
+		tsr_signal_local(worker, a->turn + index * MOST_PARTS + me, round, TSR_SCOPE_DEVICE);
+		tsr_signal(block, a->arrived + index, round, TSR_SIGNAL_SET, next);
+		tsr_wait(block, a->arrived + index, round, before);
+		for (int i = 0; i < PART_WORDS; i++)
+			EXPECT(tsr_atomic_load(worker, to + i, rank, TSR_RELAXED, TSR_SCOPE_DEVICE) ==
+			       divided_mark(before, index, me, round));
+		tsr_signal(block, a->retired + index, round, TSR_SIGNAL_SET, before);
+	}
+}
+
+static int divided_body(tsr_world_t *world, int argc, char **argv)
+{
+	const size_t words = BLOCKS * MOST_PARTS;
+	uint64_t seen[BLOCKS], parts[BLOCKS];
+	(void)argc, (void)argv;
+	divided_args_t a = {.verdict = zeroed(world, sizeof seen, "verdict"),
+			    .turn = zeroed(world, words * sizeof(uint64_t), "turn"),
+			    .from = zeroed(world, words * PART_WORDS * sizeof(uint64_t), "from"),
+			    .to = zeroed(world, words * PART_WORDS * sizeof(uint64_t), "to"),
+			    .arrived = zeroed(world, sizeof seen, "arrived"),
+			    .retired = zeroed(world, sizeof seen, "retired"),
+			    .parts = zeroed(world, sizeof parts, "parts")};
+	CHECK(a.verdict && a.turn && a.from && a.to && a.arrived && a.retired && a.parts);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(run_kernel(world, &divided, BLOCKS, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, seen, a.verdict, sizeof seen) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, parts, a.parts, sizeof parts) == TSR_OK);
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK(seen[i] == 0 && parts[i] % ROUNDS == 0 && parts[i] > 0, "block %d: %d mistakes", i, (int)seen[i]);
+	return 0;
+}
+
+Test(split, a_block_is_split_at_run_time)
+{
+	world_each(divided_body, NULL);
+}

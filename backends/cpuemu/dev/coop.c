@@ -32,6 +32,14 @@ int tsr_worker_count(const tsr_coop_t *coop)
 	return (int)coop->block->kernel->workers;
 }
 
+tsr_coop_t tsr_split(tsr_coop_t *block)
+{
+	if (block->kind != TSR_CPU_BLOCK || block->block->kernel->workers != 1)
+		tsr_cpu_misuse(block, __func__, "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
+			       block->kind == TSR_CPU_LOADER ? "in a gate" : "of a block that has workers");
+	return *block;
+}
+
 /** Opens the phase for those who wait. Partner: the acquire of `phase` in meeting_over; the count as in tsr_bell_ring. */
 static void open_phase(tsr_cpu_block_t *block)
 {

@@ -19,6 +19,7 @@
 #define TSR_PORT_WIDE_THREADS TSR_CUDA_WIDE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_CUDA_MAIN_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
+#define TSR_PORT_PART_THREADS TSR_CUDA_WARP_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
 
 #define TSR_PORT_LAYOUT "cuda/dev/layout.h"
@@ -63,15 +64,16 @@ TSR_DEV void tsr_port_meet_block(void)
 /* Named barriers: 0 is the block's, 1 .. 4 are the workers'. */
 enum {
 	TSR_CUDA_BARRIER_WORKER = 1,
-	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS, /* the parts of worker 0 in a main loop */
-	TSR_CUDA_BARRIER_LOADER
+	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS /* of worker 0 in a main loop */
 };
 
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
-	int barrier = threads == TSR_CUDA_CONSUMER_THREADS ? (int)TSR_CUDA_BARRIER_CONSUMERS
-		      : threads == TSR_CUDA_LOADER_THREADS ? (int)TSR_CUDA_BARRIER_LOADER
-							   : TSR_CUDA_BARRIER_WORKER + worker;
+	if (threads == TSR_CUDA_WARP_THREADS) {
+		__syncwarp(); /* the loader of a main loop, or a worker of tsr_split; orders as a barrier does */
+		return;
+	}
+	int barrier = threads == TSR_CUDA_CONSUMER_THREADS ? (int)TSR_CUDA_BARRIER_CONSUMERS : TSR_CUDA_BARRIER_WORKER + worker;
 	__asm__ volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
@@ -85,6 +87,11 @@ TSR_DEV uint64_t tsr_port_clock(void)
 /* Polling at full speed: a rest costs latency, and the poll of one thread costs the others nothing. */
 TSR_DEV void tsr_port_pause(void)
 {
+}
+
+TSR_DEV void tsr_port_rest(uint32_t polls)
+{
+	__nanosleep(polls < 128 ? polls * 32 : 4096);
 }
 
 template <typename T> TSR_DEV T *tsr_port_global(T *p)

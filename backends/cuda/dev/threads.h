@@ -2,6 +2,7 @@
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 
+#define TSR_CUDA_WARP_THREADS 32
 #define TSR_CUDA_WARPGROUP_THREADS 128
 #define TSR_CUDA_MAIN_THREADS 384  /* worker 0, or a block of one worker: what multiplies, and a warpgroup that loads for it */
 #define TSR_CUDA_WIDE_THREADS 1024 /* a block that moves data: the most there are, and its registers are enough for that */

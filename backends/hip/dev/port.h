@@ -22,6 +22,7 @@
 #define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS /* each wave writes back for itself before a signal: no more of them */
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_PART_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
 
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
@@ -114,6 +115,12 @@ TSR_DEV uint64_t tsr_port_clock(void)
 TSR_DEV void tsr_port_pause(void)
 {
 	__builtin_amdgcn_s_sleep(1);
+}
+
+TSR_DEV void tsr_port_rest(uint32_t polls)
+{
+	for (uint32_t i = 0; i < polls / 8 && i < 16; i++)
+		__builtin_amdgcn_s_sleep(8); /* of 64 cycles each */
 }
 
 template <typename T> TSR_DEV T *tsr_port_global(T *p)

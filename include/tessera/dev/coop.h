@@ -27,6 +27,19 @@ TSR_DEV int tsr_worker_count(const tsr_coop_t *coop);
  */
 TSR_DEV void tsr_sync(tsr_coop_t *coop);
 
+/**
+ * Divides a block that moves data among workers, as many as the device does well with (tsr_worker_count of the result; one on the
+ * emulator): while one waits for a flag or for what it loads, another stores. The result is the caller's worker, whose calls are
+ * collective over it alone; a call with `block` is still the whole block's.
+ * Called by:  block of one worker (TSR_KERNEL, TSR_KERNEL_WIDE), any number of times; not in a gate or an epilogue.
+ * Workers may: all but fragments and tsr_gemm.
+ * Ordering:   the block meets: what it did before happens before what the workers do (block scope). A worker's release covers its
+ *             own accesses alone, a later one of the block's covers all of theirs.
+ * Errors:     TSR_ERR_KERNEL on the emulator, by a worker or in a block of several.
+ * Source:     ParallelKittens, section 3.2.3 and appendix D: the communicator, which has multiprocessors of its own.
+ */
+TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block);
+
 /** Names the caller's role in the record of the run (tessera/record.h). Costs nothing on a device. `role` is a string literal. */
 TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role);
 

@@ -5,6 +5,7 @@
 /* TSR_AT(coop) is the port's: it notes file and line in the coop, or nothing. A macro does not expand within itself,
  * so each name below still ends at the function of that name. */
 #define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
+#define tsr_split(coop_) tsr_split(TSR_AT(coop_))
 #define tsr_shared_clear(coop_, ...) tsr_shared_clear(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put(coop_, ...) tsr_put(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_get(coop_, ...) tsr_get(TSR_AT(coop_), __VA_ARGS__)

@@ -137,6 +137,24 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop)
 	tsr_gpu_meet(coop);
 }
 
+/** Workers of as few threads as meet without a barrier. They exchange no elements, so their words stand in the block's scratch
+ * memory; the block meets, for it, or workers that it had before, may still read there. */
+TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
+{
+	tsr_port_settle(block);
+	tsr_gpu_meet(block);
+	tsr_coop_t part = *block;
+	part.worker = block->thread / TSR_PORT_PART_THREADS;
+	part.workers = block->threads / TSR_PORT_PART_THREADS;
+	part.told = (uint64_t *)block->scratch->bytes + 2 * part.worker;
+	part.scratch = 0;
+	part.thread = block->thread % TSR_PORT_PART_THREADS;
+	part.threads = TSR_PORT_PART_THREADS;
+	part.whole = 0;
+	part.turn = 0;
+	return part;
+}
+
 TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role)
 {
 	(void)coop;

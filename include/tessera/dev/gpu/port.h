@@ -10,6 +10,7 @@
  *   TSR_PORT_WIDE_THREADS             threads of a block that moves data, no fewer than those of worker 0
  *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
+ *   TSR_PORT_PART_THREADS             threads of a worker of tsr_split: those that meet without a barrier
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
  *
@@ -35,7 +36,9 @@
  *   void tsr_port_meet_block()                     all threads of the block meet; earlier accesses of each are performed at block
  *                                                  scope before, and ready to be released by any of them
  *   void tsr_port_meet_worker(worker, threads)     the same for the threads of one worker
- *   uint64_t tsr_port_clock(), void tsr_port_pause()   ticks of a clock that all blocks share; a rest in a polling loop
+ *   uint64_t tsr_port_clock()                      ticks of a clock that all blocks share
+ *   void tsr_port_pause(), tsr_port_rest(polls)    between two looks at a flag: next to nothing; a small part of the time that
+ *                                                  so many looks have taken, no more than some microseconds
  *   T *tsr_port_global(T *p)                       p, known to point to global memory
  *   bool tsr_port_is_shared(T *p)                  p points to shared memory
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)

@@ -8,6 +8,10 @@
  * is not seen. Flags in shared memory are polled many times faster. */
 template <int SCOPE> constexpr uint32_t tsr_gpu_polls = SCOPE == TSR_SCOPE_BLOCK ? 1u << 16 : 256u;
 
+/* A flag of the device that is not raised after so many looks belongs to work that takes its time: who waits then looks less and
+ * less often. Hundreds may wait at one time, and their looks at a few lines of memory hold up those for whom they wait. */
+enum { TSR_GPU_POLLS_AT_FULL_SPEED = 8 };
+
 /* ---- raising flags */
 
 /** One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on the rank whose flag it is. */
@@ -110,7 +114,10 @@ template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wa
 		if (index == wait.start)
 			first_seen = seen;
 		index = index + 1 < wait.count ? index + 1 : 0;
-		tsr_port_pause();
+		if (SCOPE == TSR_SCOPE_DEVICE && polls >= TSR_GPU_POLLS_AT_FULL_SPEED)
+			tsr_port_rest(polls);
+		else
+			tsr_port_pause();
 		if (polls % tsr_gpu_polls<SCOPE>)
 			continue;
 		uint64_t now = tsr_port_clock();

@@ -23,6 +23,7 @@
 #define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
+#define TSR_PORT_PART_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
 #define TSR_PORT_OUTGOING "hip/dev/outgoing.h"
@@ -84,6 +85,10 @@ TSR_DEV uint64_t tsr_port_clock(void)
 }
 
 TSR_DEV void tsr_port_pause(void)
+{
+}
+
+TSR_DEV void tsr_port_rest(uint32_t)
 {
 }
 
