@@ -16,6 +16,7 @@
 #define TSR_PORT_WIDE_THREADS 1024
 #define TSR_PORT_MAIN_THREADS 256
 #define TSR_PORT_MOVER_THREADS 128
+#define TSR_PORT_PART_THREADS 32
 #define TSR_PORT_BLOCK_THREADS(workers_) 256
 enum { TSR_RELAXED, TSR_ACQUIRE, TSR_RELEASE, TSR_ACQ_REL, TSR_SEQ_CST };
 enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
@@ -89,6 +90,7 @@ static void copy(int threads, int64_t rows, int64_t bytes, int64_t dst_pitch, in
 		tsr_coop_t coop = {};
 		coop.thread = thread;
 		coop.threads = threads;
+		coop.workers = 1;
 		tsr_gpu_copy_rows(&coop, {d, s, dst_pitch, src_pitch, rows, bytes});
 	}
 	for (char &found : dst) {
@@ -130,6 +132,7 @@ static void short_ones()
 				tsr_coop_t coop = {};
 				coop.thread = thread;
 				coop.threads = 64;
+				coop.workers = 1;
 				tsr_gpu_copy_rows(&coop, {d, s, size, size, 1, size});
 			}
 			if (memcmp(d, s, (size_t)size) != 0 && wrong++ < 10)
@@ -156,7 +159,7 @@ static void large(int threads)
 
 int main()
 {
-	for (int threads : {64, 128, 256, 1024}) {
+	for (int threads : {32, 64, 128, 256, 1024}) {
 		small(threads);
 		large(threads);
 	}

@@ -82,8 +82,13 @@ template <> struct tsr_gpu_unit<1> {
 
 enum {
 	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
-	TSR_GPU_IN_FLIGHT = 8
+	TSR_GPU_IN_FLIGHT = 8,
+	TSR_GPU_IN_FLIGHT_FEW = 16 /* in blocks of few threads, which have registers for it */
 };
+
+#if !defined(TSR_GPU_WALK_MOST)
+#define TSR_GPU_WALK_MOST (1 << 30) /* rows, and bytes of a row, of one walk: it counts in words of 32 bits */
+#endif
 
 /** Rows of bytes, one to be copied to the other. Consecutive rows are a pitch apart. */
 typedef struct tsr_gpu_rows_of_bytes {
@@ -122,72 +127,175 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *
 			dst[i * step] = rest[i];
 }
 
-/** A walk over `count` places of each of many rows, in steps of the coop's size; divides once, at its start. */
-typedef struct tsr_gpu_walk {
-	int64_t row, place, count;
-	int row_step, place_step;
-} tsr_gpu_walk_t;
+/** How a coop's threads go through rows of `count` places, in steps of the coop's size. Divides once, at its start. */
+typedef struct tsr_gpu_steps {
+	int count, row, place; /* where mine begin */
+	int rows, places;      /* of a step */
+} tsr_gpu_steps_t;
 
-TSR_DEV tsr_gpu_walk_t tsr_gpu_walk_begin(const tsr_coop_t *coop, int64_t count)
+TSR_DEV tsr_gpu_steps_t tsr_gpu_steps(const tsr_coop_t *coop, int count)
 {
 	const int threads = coop->threads;
-	tsr_gpu_walk_t walk = {0, coop->thread, count, 0, threads}; /* where a row takes several steps */
+	tsr_gpu_steps_t steps = {count, 0, coop->thread, 0, threads}; /* where a row takes several steps */
 	if (count <= threads) {
-		walk.row = coop->thread / (int)count;
-		walk.place = coop->thread % (int)count;
-		walk.row_step = threads / (int)count;
-		walk.place_step = threads % (int)count;
+		steps.row = coop->thread / count;
+		steps.place = coop->thread % count;
+		steps.rows = threads / count;
+		steps.places = threads % count;
 	}
+	return steps;
+}
+
+/** The walk, over places of `unit` bytes in rows that are a pitch apart. Multiplies at its start alone: its steps are on the way of
+ * every sixteen bytes. */
+typedef struct tsr_gpu_walk {
+	char *at;
+	int row, place;
+	int64_t step_bytes, turn_bytes; /* of a step, and from behind a row to the next one's begin */
+} tsr_gpu_walk_t;
+
+TSR_DEV tsr_gpu_walk_t tsr_gpu_walk(const tsr_gpu_steps_t &steps, char *begin, int64_t pitch, int unit)
+{
+	tsr_gpu_walk_t walk = {begin + steps.row * pitch + (int64_t)steps.place * unit, steps.row, steps.place,
+			       steps.rows * pitch + (int64_t)steps.places * unit, pitch - (int64_t)steps.count * unit};
 	return walk;
 }
 
-TSR_DEV void tsr_gpu_walk_on(tsr_gpu_walk_t *walk)
+TSR_DEV void tsr_gpu_walk_on(const tsr_gpu_steps_t &steps, tsr_gpu_walk_t *walk)
 {
-	walk->row += walk->row_step;
-	walk->place += walk->place_step;
-	if (walk->place >= walk->count) {
-		walk->place -= walk->count;
+	walk->at += walk->step_bytes;
+	walk->row += steps.rows;
+	walk->place += steps.places;
+	if (walk->place >= steps.count) {
+		walk->at += walk->turn_bytes;
 		walk->row++;
+		walk->place -= steps.count;
 	}
 }
 
-/** Copies all of every row but its first `head` bytes and what makes no whole unit, in units that both sides are aligned to. */
-template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int64_t head)
+/** Copies all of the job's rows, in units that both sides are aligned to. */
+template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
 {
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT / 2 }; /* each with an address of its own */
-	const int64_t count = (job.row_bytes - head) / UNIT;
-	if (count <= 0)
-		return;
-	tsr_gpu_walk_t walk = tsr_gpu_walk_begin(coop, count);
+	const tsr_gpu_steps_t steps = tsr_gpu_steps(coop, (int)(job.row_bytes / UNIT));
+	const int rows = (int)job.rows;
+	/* Two walks: a pointer kept for each unit on its way would take more registers. */
+	tsr_gpu_walk_t from = tsr_gpu_walk(steps, (char *)job.src, job.src_pitch, UNIT);
+	tsr_gpu_walk_t to = tsr_gpu_walk(steps, job.dst, job.dst_pitch, UNIT);
 	TSR_GPU_NO_UNROLL
-	while (walk.row < job.rows) {
-		unit_t held[IN_FLIGHT], *to[IN_FLIGHT];
+	while (from.row < rows) {
+		unit_t held[IN_FLIGHT];
 		TSR_GPU_UNROLL
 		for (int i = 0; i < IN_FLIGHT; i++) {
-			const bool ends = walk.row >= job.rows;
-			const int64_t offset = head + walk.place * UNIT;
-			to[i] = ends ? 0 : (unit_t *)(job.dst + walk.row * job.dst_pitch + offset);
 			/* What is loaded behind the end is not stored: a branch here would have each load wait for the last. */
-			held[i] = *(const unit_t *)(job.src + (ends ? head : walk.row * job.src_pitch + offset));
-			tsr_gpu_walk_on(&walk);
+			held[i] = *(const unit_t *)(from.row < rows ? from.at : job.src);
+			tsr_gpu_walk_on(steps, &from);
 		}
 		TSR_GPU_UNROLL
-		for (int i = 0; i < IN_FLIGHT; i++)
-			if (to[i])
-				*to[i] = held[i];
+		for (int i = 0; i < IN_FLIGHT; i++) {
+			if (to.row < rows)
+				*(unit_t *)to.at = held[i];
+			tsr_gpu_walk_on(steps, &to);
+		}
+	}
+}
+
+/** Copies `count` units that are a step apart: the fewest instructions, for a multiprocessor that only copies is as fast as those.
+ */
+template <int UNIT, int IN_FLIGHT>
+TSR_DEV void tsr_gpu_copy_column(char *dst, const char *src, int64_t dst_step, int64_t src_step, int count)
+{
+	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
+	TSR_GPU_NO_UNROLL
+	for (; count >= IN_FLIGHT; count -= IN_FLIGHT) {
+		unit_t held[IN_FLIGHT];
+		TSR_GPU_UNROLL
+		for (int i = 0; i < IN_FLIGHT; i++, src += src_step)
+			held[i] = *(const unit_t *)src;
+		TSR_GPU_UNROLL
+		for (int i = 0; i < IN_FLIGHT; i++, dst += dst_step)
+			*(unit_t *)dst = held[i];
+	}
+	unit_t rest[IN_FLIGHT - 1];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < IN_FLIGHT - 1; i++, src += src_step)
+		rest[i] = i < count ? *(const unit_t *)src : 0;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < IN_FLIGHT - 1; i++, dst += dst_step)
+		if (i < count)
+			*(unit_t *)dst = rest[i];
+}
+
+template <int UNIT>
+TSR_DEV void tsr_gpu_copy_column(char *dst, const char *src, int64_t dst_step, int64_t src_step, int count, bool has_room)
+{
+	if (has_room)
+		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_FEW>(dst, src, dst_step, src_step, count);
+	else
+		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT>(dst, src, dst_step, src_step, count);
+}
+
+/** The same with whole rows a step, so that a thread stays in its column; false where too many threads would have none. */
+template <int UNIT> TSR_DEV bool tsr_gpu_copy_columns(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
+{
+	const int units = (int)(job.row_bytes / UNIT), rows = (int)job.rows;
+	const int step = units <= coop->threads ? coop->threads / units : 0;
+	if (step * units * 4 < coop->threads * 3)
+		return false;
+	const int row = coop->thread / units, at = (coop->thread - row * units) * UNIT;
+	const bool has_room = UNIT == 16 && coop->workers * coop->threads <= 3 * TSR_PORT_MOVER_THREADS;
+	if (row < step && row < rows)
+		tsr_gpu_copy_column<UNIT>(job.dst + row * job.dst_pitch + at, job.src + row * job.src_pitch + at,
+					  step * job.dst_pitch, step * job.src_pitch, (rows - row + step - 1) / step, has_room);
+	return true;
+}
+
+/** The job's part from (row, byte) on that a walk's words of 32 bits can count. */
+TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &job, int64_t row, int64_t byte)
+{
+	const int64_t most = TSR_GPU_WALK_MOST;
+	tsr_gpu_rows_of_bytes_t part = job;
+	part.dst += row * job.dst_pitch + byte;
+	part.src += row * job.src_pitch + byte;
+	part.rows = job.rows - row < most ? job.rows - row : most;
+	part.row_bytes = job.row_bytes - byte < most ? job.row_bytes - byte : most;
+	return part;
+}
+
+/** The same but for the first `head` bytes of each row and for what makes no whole unit, and however large the job is. */
+template <int UNIT> TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int64_t head)
+{
+	job.dst += head;
+	job.src += head;
+	job.row_bytes = (job.row_bytes - head) / UNIT * UNIT;
+	tsr_gpu_rows_of_bytes_t part = tsr_gpu_part_of(job, 0, 0);
+	TSR_GPU_NO_UNROLL
+	for (int64_t row = 0; row < job.rows; row += part.rows)
+		TSR_GPU_NO_UNROLL
+	for (int64_t byte = 0; byte < job.row_bytes; byte += part.row_bytes) {
+		part = tsr_gpu_part_of(job, row, byte);
+		if (!tsr_gpu_copy_columns<UNIT>(coop, part))
+			tsr_gpu_copy_units<UNIT>(coop, part);
 	}
 }
 
 /** Copies the first `head` and the last `tail` bytes of every row. */
-TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int head, int tail)
+TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job, int head, int tail)
 {
 	if (head + tail == 0)
 		return;
+	const tsr_gpu_steps_t steps = tsr_gpu_steps(coop, head + tail);
 	TSR_GPU_NO_UNROLL
-	for (tsr_gpu_walk_t walk = tsr_gpu_walk_begin(coop, head + tail); walk.row < job.rows; tsr_gpu_walk_on(&walk)) {
-		int64_t at = walk.place < head ? walk.place : job.row_bytes - tail - head + walk.place;
-		job.dst[walk.row * job.dst_pitch + at] = job.src[walk.row * job.src_pitch + at];
+	for (int64_t row = steps.row, place = steps.place; row < job.rows;) {
+		int64_t at = place < head ? place : job.row_bytes - tail - head + place;
+		job.dst[row * job.dst_pitch + at] = job.src[row * job.src_pitch + at];
+		row += steps.rows;
+		place += steps.places;
+		if (place >= steps.count) {
+			row++;
+			place -= steps.count;
+		}
 	}
 }
 
@@ -227,13 +335,13 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	if (width == 16 && job.rows == 1)
 		tsr_gpu_copy_run<16>(coop, job.dst + head, job.src + head, (job.row_bytes - head) / 16);
 	else if (width == 16)
-		tsr_gpu_copy_units<16>(coop, job, head);
+		tsr_gpu_copy_all_units<16>(coop, job, head);
 	else if (width == 4)
-		tsr_gpu_copy_units<4>(coop, job, head);
+		tsr_gpu_copy_all_units<4>(coop, job, head);
 	else if (width == 2)
-		tsr_gpu_copy_units<2>(coop, job, head);
+		tsr_gpu_copy_all_units<2>(coop, job, head);
 	else
-		tsr_gpu_copy_units<1>(coop, job, head);
+		tsr_gpu_copy_all_units<1>(coop, job, head);
 	tsr_gpu_copy_ends(coop, job, head, tail);
 }
 
