@@ -9,7 +9,7 @@ template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_f16> = true;
 /** Whether the tensor cores make a tile's product: T's extents divide into their blocks, for two warpgroups of consumers. */
 template <typename T>
 constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> && (int)T::K == TSR_CUDA_TILE_DEPTH &&
-				  (int)T::N % 64 == 0 &&
+				  ((int)T::N % 64 == 0 || (int)T::N == 224) &&
 				  (((int)T::M == 128 && (int)T::N <= 256) || ((int)T::M == 256 && (int)T::N <= 128));
 
 /**

@@ -97,9 +97,42 @@ TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
 			*(uint16_t *)(to + 2 * i) = (uint16_t)(word[i / 2] >> i % 2 * 16);
 }
 
-/** The tile to global memory whose rows begin at multiples of 16 bytes; `to` is where its first element goes. */
+/** Of the thread's elements from `i` on, four of every eight columns of a row: rounded, and those of four lanes put together. */
+template <typename F> TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const F *frag, int i, int lane)
+{
+	TSR_GPU_UNROLL
+	for (int g = 0; g < 4; g++)
+		word[g] = tsr_cuda_pair<typename F::dtype_t>(frag->v[i + 4 * g], frag->v[i + 4 * g + 1]);
+	tsr_cuda_gather_groups(word, lane);
+}
+
+/** All of the tile, by addresses that are a constant away from those of the thread's first two rows. */
+template <typename F> TSR_DEV void tsr_cuda_write_whole(const tsr_coop_t *coop, char *to, int64_t ld, const F *frag)
+{
+	typedef tsr_port_layout<F> layout;
+	enum { columns = 32, elements = 16 }; /* of a row, and of the thread's in two rows */
+	const int lane = coop->thread % 32;
+	TSR_GPU_UNROLL
+	for (int band = 0; band < layout::bands; band++) {
+		const int first = band * layout::band_elements;
+		char *row[2];
+		row[0] = to + (layout::row(coop, first) * ld + lane % 4 * 8) * 2;
+		row[1] = row[0] + 8 * ld * 2;
+		TSR_GPU_UNROLL
+		for (int i = 0; i < layout::band_elements / elements; i++)
+			TSR_GPU_UNROLL
+		for (int half = 0; half < 2; half++) {
+			uint32_t word[4];
+			tsr_cuda_round_groups(word, frag, first + i * elements + 2 * half, lane);
+			*(uint4 *)(row[half] + i * columns * 2) = make_uint4(word[0], word[1], word[2], word[3]);
+		}
+	}
+}
+
+/** The rows and columns of the tile that are inside its target, which begin at multiples of 16 bytes; `to` is where the first
+ * element goes. */
 template <typename F>
-TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
+TSR_DEV void tsr_cuda_write_part(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	enum { groups = 4, group_elements = 4, group_cols = 8 };
@@ -111,14 +144,19 @@ TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, i
 		int row = layout::row(coop, i + 2 * half),
 		    col = i % layout::band_elements / group_elements * group_cols + lane % 4 * 8;
 		uint32_t word[groups];
-		TSR_GPU_UNROLL
-		for (int g = 0; g < groups; g++)
-			word[g] = tsr_cuda_pair<typename F::dtype_t>(frag->v[i + g * group_elements + 2 * half],
-								     frag->v[i + g * group_elements + 2 * half + 1]);
-		tsr_cuda_gather_groups(word, lane);
+		tsr_cuda_round_groups(word, frag, i + 2 * half, lane);
 		if (row < rows)
 			tsr_cuda_write_group(to + (row * ld + col) * 2, word, cols - col);
 	}
+}
+
+template <typename F>
+TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
+{
+	if (rows == F::rows && cols == F::cols)
+		tsr_cuda_write_whole(coop, to, ld, frag);
+	else
+		tsr_cuda_write_part(coop, to, ld, rows, cols, frag);
 }
 
 /** Rows of the tile that lie inside the target's view, and columns: none where it begins behind the last. */

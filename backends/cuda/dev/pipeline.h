@@ -55,11 +55,13 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 }
 
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
-static_assert(sizeof(tsr_gpu_shared_t) + TSR_GPU_LOOP_BYTES < 1024, "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB");
+static_assert((sizeof(tsr_gpu_shared_t) + 127) / 128 * 128 + TSR_GPU_LOOP_BYTES < 1024,
+	      "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB, and a pipeline is aligned to 128");
 
-/** How dynamic shared memory is divided for tiles of T: scratch memory for the consumers, behind stages of A and B, 64 deep. */
+/** How dynamic shared memory is divided for tiles of T: scratch memory for the consumers, behind stages of A and B, 64 deep, both
+ * in whole boxes of 64 rows or columns. */
 template <typename T> struct tsr_cuda_division {
-	enum { a_bytes = (int)T::M * 128, b_bytes = (int)T::N * 128, stage_bytes = a_bytes + b_bytes };
+	enum { a_bytes = (int)T::M * 128, b_bytes = ((int)T::N + 63) / 64 * 64 * 128, stage_bytes = a_bytes + b_bytes };
 };
 
 /** The ring of stages as the loader or a consumer walks it. */

@@ -52,6 +52,7 @@ TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
 #define TSR_CUDA_R32_ALL(d_) TSR_CUDA_R32(d_, 0)
 #define TSR_CUDA_R64(d_) TSR_CUDA_R32(d_, 0), TSR_CUDA_R32(d_, 32)
 #define TSR_CUDA_R96(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64)
+#define TSR_CUDA_R112(d_) TSR_CUDA_R96(d_), TSR_CUDA_R8(d_, 96), TSR_CUDA_R8(d_, 104)
 #define TSR_CUDA_R128(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64), TSR_CUDA_R32(d_, 96)
 
 #define TSR_CUDA_N64                                                             \
@@ -65,10 +66,11 @@ TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
 	TSR_CUDA_N128 ", "                                                                               \
 		      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
 		      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define TSR_CUDA_N256                                                                                                \
-	TSR_CUDA_N192 ", "                                                                                           \
-		      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-		      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define TSR_CUDA_N224      \
+	TSR_CUDA_N192 ", " \
+		      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define TSR_CUDA_N256 \
+	TSR_CUDA_N224 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
 /** sum += A * B for N columns of type D: started, not ended. The sum is N / 2 registers of each of the warpgroup's threads. */
 template <int N, typename D> struct tsr_cuda_wgmma;
@@ -91,6 +93,7 @@ template <int N, typename D> struct tsr_cuda_wgmma;
 TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32_ALL, 32, 33);
 TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65);
 TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97);
+TSR_CUDA_WGMMA_TYPES(224, TSR_CUDA_R112, 112, 113);
 TSR_CUDA_WGMMA_TYPES(256, TSR_CUDA_R128, 128, 129);
 
 #endif

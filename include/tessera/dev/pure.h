@@ -56,17 +56,23 @@ TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)
 	return extent <= 0 ? 0 : (extent - 1) / size + 1;
 }
 
+/** n / d. GPUs divide words of 32 bits many times faster than words of 64. */
+TSR_FN int64_t tsr_quotient(int64_t n, int64_t d)
+{
+	return (n | d) >> 32 ? n / d : (int64_t)((uint32_t)n / (uint32_t)d);
+}
+
 TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tiles_n, int64_t group)
 {
 	tsr_pos_t at = {0, 0};
 	if (tiles_m < 1 || tiles_n < 1)
 		return at;
 	group = group < 1 ? 1 : group > tiles_m ? tiles_m : group;
-	int64_t first = index / (group * tiles_n) * group; /* the group's first row of tiles */
-	int64_t within = index % (group * tiles_n);
+	int64_t before = tsr_quotient(index, group * tiles_n), first = before * group; /* the group's first row of tiles */
+	int64_t within = index - first * tiles_n;
 	int64_t rows = group < tiles_m - first ? group : tiles_m - first; /* the last group may be lower */
-	at.row = first + within % rows;
-	at.col = within / rows;
+	at.col = tsr_quotient(within, rows);
+	at.row = first + within - at.col * rows;
 	return at;
 }
 
