@@ -26,7 +26,7 @@ static const char help_text[] =
 	"      --dtype D         of A, B and C: bf16, f16 or f32; sums are f32 (bf16)\n"
 	"      --tile MxNxK      of the main loop, one that is built (which should take least time)\n"
 	"      --blocks B        of a run on a rank, all resident together (one a tile)\n"
-	"      --comm-blocks C   of these, those that only send, in the two patterns that have such (a sixth)\n"
+	"      --comm-blocks C   of these, those that only send, in the two patterns that have such (what keeps up)\n"
 	"      --bands B         of banded, 1 to 10 (by what is sent)\n"
 	"  -i, --iterations I    timed runs of a pattern (20)\n"
 	"  -w, --warmup W        runs before them (2)\n"

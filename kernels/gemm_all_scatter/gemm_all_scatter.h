@@ -44,7 +44,7 @@ typedef struct gas_config {
 	gas_pattern_t pattern;
 	gas_tile_size_t tile; /* all 0: the cheapest by area, edges and rounds of blocks, of those that the device is fast at */
 	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
-	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: a sixth */
+	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
 	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
 } gas_config_t;
 

@@ -27,18 +27,21 @@ TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index, int count)
 		 run);
 }
 
-/** The `index`-th of `count` sending blocks. Partner of the wait: the signal in gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
+/**
+ * The `index`-th of `count` sending blocks: tasks 0 .. end-1, each by one worker of one of them. Partner of the wait: the signal in
+ * gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
  */
-TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count)
+TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count, int64_t end)
 {
 	tsr_role(block, "send");
 	gas_open(block, run, index);
-	for (int64_t task = index; task < gas_tile_count(run->args); task += count) {
+	tsr_coop_t worker = tsr_split(block);
+	const int workers = tsr_worker_count(&worker), first = index * workers + tsr_worker_index(&worker);
+	for (int64_t task = first; task < end; task += count * workers) {
 		tsr_pos_t at = gas_order(task, run);
-		tsr_wait_local(block, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
-		gas_put_tile(block, run->args, at);
+		tsr_wait_local(&worker, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
+		gas_put_tile(&worker, run->args, at);
 	}
-	gas_close(block, run, count);
 }
 
 #endif

@@ -12,106 +12,6 @@ enum { GROUP = 6 };
 /* tsr_heap_alloc's default alignment: what an allocation is rounded up to. */
 enum { HEAP_ALIGN_BYTES = 256 };
 
-/* Tiles a rank should have at least, where the tile is ours to choose. */
-enum { TILES_TO_OVERLAP = 8 };
-
-/* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile. */
-enum { LOADING = 32 };
-
-/* ---------------------------------------------------------------- filling in what is automatic */
-
-static bool fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
-{
-	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
-}
-
-/** How many tiles cover the largest share of C. */
-static int64_t tile_count(const gas_config_t *config, gas_tile_size_t tile, int ranks)
-{
-	int64_t share = gas_largest_share(config->n, ranks);
-	return ((config->m - 1) / tile.m + 1) * ((share - 1) / tile.n + 1);
-}
-
-/** Whether a rank's part of C is large enough for the tile: to fill it, and to have other tiles to compute while one is sent. */
-static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ranks)
-{
-	return tile.m <= config->m && tile.n <= gas_largest_share(config->n, ranks) &&
-	       tile_count(config, tile, ranks) >= TILES_TO_OVERLAP;
-}
-
-/** What the product costs in such tiles: rounds of the device's blocks, each as long as a tile takes, full or not. */
-static double tile_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int resident_blocks)
-{
-	int64_t rounds = (tile_count(config, tile, ranks) - 1) / resident_blocks + 1;
-	return (double)rounds * ((double)tile.m * tile.n + LOADING * ((double)tile.m + tile.n));
-}
-
-/**
- * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements, and rows of A and B
- * begin at multiples of 16 bytes. Then even one that the shape does not fill is the better choice.
- */
-static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
-{
-	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2 &&
-	       config->k % 8 == 0 && config->n % (8 * (int64_t)ranks) == 0;
-}
-
-tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
-{
-	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
-	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
-	bool is_best_preferred = false;
-	double least = 0;
-	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
-		char variant[GAS_VARIANT_SIZE];
-		gas_variant_name(config->dtype, tile, variant);
-		if (!fits_device(tsr_kernel_find(kernel, variant), device))
-			continue;
-		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
-			smallest = tile;
-		double cost = tile_cost(config, tile, ranks, config->blocks > 0 ? config->blocks : device->resident_blocks);
-		const bool preferred = is_preferred(config, tile, ranks, device);
-		if (preferred < is_best_preferred || (!preferred && !suits_shape(config, tile, ranks)))
-			continue;
-		if (best.m == 0 || preferred > is_best_preferred || cost < least) {
-			best = tile;
-			least = cost;
-			is_best_preferred = preferred;
-		}
-	}
-	if (smallest.m == 0)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "no tile that is built for %s and pattern %s fits a block of %s (%zu bytes, %d workers)",
-				 tsr_dtype_name(config->dtype), gas_pattern_name(config->pattern), device->name,
-				 device->shared_bytes, device->workers_per_block);
-	config->tile = best.m ? best : smallest;
-	return TSR_OK;
-}
-
-/** A tile for every block, as long as there are blocks; and a sixth of the blocks for sending, as 48 of 304 in the paper. */
-static tsr_status_t choose_blocks(gas_config_t *config, int ranks, const tsr_device_props_t *device)
-{
-	bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
-	int least = sends_apart ? 2 : 1;
-	if (sends_apart && config->comm_blocks >= least)
-		least = config->comm_blocks + 1;
-	if (config->blocks == 0) {
-		int64_t wanted = tile_count(config, config->tile, ranks);
-		if (wanted > device->resident_blocks)
-			wanted = device->resident_blocks;
-		config->blocks = wanted > least ? (int)wanted : least;
-	}
-	if (config->blocks > device->resident_blocks)
-		return tsr_error(TSR_ERR_RESIDENCY,
-				 "%d blocks of pattern %s wait for each other, and %s holds %d at one time; launch fewer blocks",
-				 config->blocks, gas_pattern_name(config->pattern), device->name, device->resident_blocks);
-	if (!sends_apart)
-		config->comm_blocks = 0;
-	else if (config->comm_blocks == 0)
-		config->comm_blocks = (config->blocks + 5) / 6;
-	return TSR_OK;
-}
-
 static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *device)
 {
 	const gas_pattern_kernels_t *pattern = gas_pattern_kernels(plan->config.pattern);
@@ -121,7 +21,7 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 		plan->kernels[i] = tsr_kernel_find(pattern->kernels[i], variant);
 		if (!plan->kernels[i])
 			return tsr_error(TSR_ERR_NOT_FOUND, "kernel %s is not built for %s", pattern->kernels[i], variant);
-		if (!fits_device(plan->kernels[i], device))
+		if (!gas_fits_device(plan->kernels[i], device))
 			return tsr_error(
 				TSR_ERR_UNSUPPORTED,
 				"kernel %s for %s needs %zu bytes of shared memory and %u workers a block, and %s has %zu and %d; "
@@ -147,7 +47,7 @@ static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 	return (gas_sizes_t){.a = m * k * element,
 			     .b = k * share * element,
 			     .c = m * n * element,
-			     .tile_ready = (size_t)tile_count(config, config->tile, ranks) * sizeof(uint64_t),
+			     .tile_ready = (size_t)gas_most_tiles(config, config->tile, ranks) * sizeof(uint64_t),
 			     .sync = sizeof(gas_sync_t)};
 }
 
@@ -267,7 +167,7 @@ static tsr_status_t decide(gas_plan_t *plan)
 	if (status == TSR_OK)
 		status = find_kernels(plan, &device);
 	if (status == TSR_OK)
-		status = choose_blocks(&plan->config, ranks, &device);
+		status = gas_blocks_choose(&plan->config, ranks, &device);
 	return status;
 }
 

@@ -1,7 +1,7 @@
 /* GEMM + all-scatter: what the host half decides and refuses, how C is judged, and what the record of each pattern shows. */
 #include <math.h>
 
-#include "kernels/gemm_all_scatter/config.h"
+#include "kernels/gemm_all_scatter/plan.h"
 #include "kernels/gemm_all_scatter/verify.h"
 #include "tests/multi/each_world.h"
 
@@ -38,6 +38,35 @@ Test(gas_plan, a_tile_that_the_device_is_fast_at_is_chosen_first)
 	cr_expect(!depth_matters(2048, 2048, 2048, TSR_F32));
 	/* 8192 x 1152 a rank: 320 tiles of 256 columns are three rounds of 132, and so are 384 of 192. */
 	cr_expect_eq(chosen(8192, 4608, 36864, TSR_BF16, 4, 64).n, 192);
+}
+
+/** Blocks and senders that are chosen for a product in tiles of 128 x 256 on a device like the one above, of 132 blocks. */
+static gas_config_t split_of(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth)
+{
+	const tsr_device_props_t device = {
+		.name = "made up", .resident_blocks = 132, .link_blocks = link_blocks, .send_depth = send_depth};
+	gas_config_t config = {
+		.m = 8192, .n = n, .k = k, .dtype = TSR_BF16, .pattern = GAS_FUSED_WORKGROUP, .tile = {128, 256, 64}};
+	cr_assert_eq(gas_blocks_choose(&config, ranks, &device), TSR_OK);
+	return config;
+}
+
+Test(gas_plan, as_many_blocks_send_as_keep_up)
+{
+	/* 1024 tiles a rank are eight rounds of 132 blocks, and of 128: four blocks are free to send, where three would do. */
+	cr_expect_eq(split_of(8192, 8192, 2, 9, 136).comm_blocks, 4);
+	/* 4608 tiles are 35 rounds of 132 blocks, and 36 of 128: one more is better than a backlog. */
+	cr_expect_eq(split_of(36864, 4608, 2, 9, 136).comm_blocks, 4);
+	/* Shallow products are bound by the links: no more blocks than fill them, but for those who would be idle. */
+	cr_expect_eq(split_of(8 * 36864, 64, 2, 9, 136).comm_blocks, 9);
+	cr_expect_eq(split_of(8 * 36864, 64, 8, 9, 136).comm_blocks, 9);
+	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would be idle: 17 rounds. */
+	cr_expect_gt(split_of(36864, 4608, 4, 32, 136).comm_blocks, split_of(18432, 4608, 2, 32, 136).comm_blocks);
+	cr_expect_eq(split_of(64 * 131, 64, 1, 9, 136).comm_blocks, 7);
+	/* Blocks enough for every tile and for the senders, where the device has them. */
+	cr_expect_eq(split_of(256, 8192, 1, 9, 136).blocks, 64 + 9);
+	cr_expect_eq(split_of(256, 8192, 1, 9, 136).comm_blocks, 9);
+	cr_expect_eq(split_of(8192, 8192, 2, 0, 0).comm_blocks, 22, "a sixth where nothing is known");
 }
 
 Test(gas_plan, shares_cover_every_column_once)

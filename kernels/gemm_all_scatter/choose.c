@@ -1,0 +1,171 @@
+/* What is automatic in a configuration: the tile, the blocks, and how many of them send. */
+#include "kernels/gemm_all_scatter/plan.h"
+
+/* Tiles a rank should have at least, where the tile is ours to choose. */
+enum { TILES_TO_OVERLAP = 8 };
+
+/* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile: by the times of
+ * 8192x3584x14336 on two H200s in tiles of 128, 192 and 256 columns (bench/results/). */
+static const double LOADING = 160;
+
+/* Costs that differ by less are the same. */
+static const double SAME = 0.001;
+
+bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
+{
+	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
+}
+
+int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+{
+	int64_t share = gas_largest_share(config->n, ranks);
+	return ((config->m - 1) / tile.m + 1) * ((share - 1) / tile.n + 1);
+}
+
+static int64_t rounds_of(int64_t tiles, int64_t blocks)
+{
+	return (tiles - 1) / blocks + 1;
+}
+
+/** How long a block multiplies a tile, a unit of K: in elements of a tile of 128 x 256, of which each takes as long as another. */
+static double tile_cost(gas_tile_size_t tile)
+{
+	return (double)tile.m * tile.n * (1 + LOADING / tile.m + LOADING / tile.n) / (1 + LOADING / 128 + LOADING / 256);
+}
+
+/* ---------------------------------------------------------------- blocks that send */
+
+static bool knows_links(const tsr_device_props_t *device)
+{
+	return device->send_depth > 0 && device->link_blocks > 0;
+}
+
+/**
+ * How long a run takes where so many of the blocks send: the others' rounds of tiles, or sending all but the last round's once the
+ * first has ended; and then the last round's, by all blocks or by those that send.
+ */
+static double run_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
+		       const tsr_device_props_t *device)
+{
+	const int64_t tiles = gas_most_tiles(config, tile, ranks), rounds = rounds_of(tiles, blocks - senders);
+	const double round = tile_cost(tile) * (double)config->k,
+		     last = (double)(tiles < blocks - senders ? tiles : blocks - senders);
+	if (senders == 0 || !knows_links(device))
+		return (double)rounds * round;
+	const int lanes = senders < device->link_blocks ? senders : device->link_blocks;
+	const double tile_sent = (double)tile.m * tile.n * (ranks - 1) * device->send_depth;
+	const double computed = (double)rounds * round, sent = round + ((double)tiles - last) * tile_sent / lanes;
+	return (computed > sent ? computed : sent) +
+	       last * tile_sent / (config->pattern == GAS_FUSED_WORKGROUP ? device->link_blocks : lanes);
+}
+
+/**
+ * Of `blocks`, those that send: with more of them a run takes less time, or no more, and the others need no round more. Where the
+ * device does not say what it sends, a sixth, as 48 of 304 in the paper.
+ */
+static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+{
+	const int64_t tiles = gas_most_tiles(config, tile, ranks);
+	int best = 1;
+	if (!gas_pattern_kernels(config->pattern)->sends_apart)
+		return 0;
+	if (config->comm_blocks > 0)
+		return config->comm_blocks;
+	if (!knows_links(device))
+		return (blocks + 5) / 6;
+	double least = run_cost(config, tile, ranks, blocks, best, device);
+	for (int senders = 2; senders < blocks; senders++) {
+		const double cost = run_cost(config, tile, ranks, blocks, senders, device);
+		const bool is_free = rounds_of(tiles, blocks - senders) == rounds_of(tiles, blocks - best);
+		if (cost < least * (1 - SAME) || (is_free && cost < least * (1 + SAME))) {
+			best = senders;
+			least = cost;
+		}
+	}
+	return best;
+}
+
+/** A tile for every block that computes, as long as there are blocks. */
+static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+{
+	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
+	const int least = sends_apart ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
+	int64_t wanted = gas_most_tiles(config, tile, ranks) + (sends_apart ? device->link_blocks : 0);
+	if (config->blocks > 0)
+		return config->blocks;
+	if (wanted > device->resident_blocks)
+		wanted = device->resident_blocks;
+	return wanted > least ? (int)wanted : least;
+}
+
+tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
+{
+	config->blocks = choose_blocks(config, config->tile, ranks, device);
+	if (config->blocks > device->resident_blocks)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "%d blocks of pattern %s wait for each other, and %s holds %d at one time; launch fewer blocks",
+				 config->blocks, gas_pattern_name(config->pattern), device->name, device->resident_blocks);
+	config->comm_blocks = choose_senders(config, config->tile, ranks, config->blocks, device);
+	return TSR_OK;
+}
+
+/* ---------------------------------------------------------------- the tile */
+
+/** Whether a rank's part of C is large enough for the tile: to fill it, and to have other tiles to compute while one is sent. */
+static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+{
+	return tile.m <= config->m && tile.n <= gas_largest_share(config->n, ranks) &&
+	       gas_most_tiles(config, tile, ranks) >= TILES_TO_OVERLAP;
+}
+
+/** What a run costs in such tiles, with the blocks that would be chosen for them. */
+static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+{
+	const int blocks = choose_blocks(config, tile, ranks, device);
+	int senders = choose_senders(config, tile, ranks, blocks, device);
+	if (senders >= blocks) /* it will be refused */
+		senders = blocks - 1;
+	return run_cost(config, tile, ranks, blocks, senders, device);
+}
+
+/**
+ * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements, and rows of A and B
+ * begin at multiples of 16 bytes. Then even one that the shape does not fill is the better choice.
+ */
+static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+{
+	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2 &&
+	       config->k % 8 == 0 && config->n % (8 * (int64_t)ranks) == 0;
+}
+
+tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
+{
+	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
+	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
+	bool is_best_preferred = false;
+	double least = 0;
+	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
+		char variant[GAS_VARIANT_SIZE];
+		gas_variant_name(config->dtype, tile, variant);
+		if (!gas_fits_device(tsr_kernel_find(kernel, variant), device))
+			continue;
+		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
+			smallest = tile;
+		const double cost = cost_of(config, tile, ranks, device);
+		const bool preferred = is_preferred(config, tile, ranks, device);
+		if (preferred < is_best_preferred || (!preferred && !suits_shape(config, tile, ranks)))
+			continue;
+		if (best.m == 0 || preferred > is_best_preferred || cost < least) {
+			best = tile;
+			least = cost;
+			is_best_preferred = preferred;
+		}
+	}
+	if (smallest.m == 0)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "no tile that is built for %s and pattern %s fits a block of %s (%zu bytes, %d workers)",
+				 tsr_dtype_name(config->dtype), gas_pattern_name(config->pattern), device->name,
+				 device->shared_bytes, device->workers_per_block);
+	config->tile = best.m ? best : smallest;
+	return TSR_OK;
+}
