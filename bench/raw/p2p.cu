@@ -1,9 +1,10 @@
 /*
  * What the hardware gives between two GPUs of one host, by bare CUDA: how long a signal takes by each sequence of instructions that
- * could make it, how long a message under a signal, how fast plain 16-byte stores and loads are, and the copy engine. Beside it
- * stands what `tessera perf` measures on the same machine. Needs two GPUs that reach each other; takes some seconds.
+ * could make it, how long a message under a signal, how fast plain 16-byte stores and loads are, tiles by few blocks, and the copy
+ * engine. Beside it stands what `tessera perf` measures on the same machine. Needs two GPUs that reach each other; takes some
+ * seconds.
  *
- *     p2p [signals] [fences] [messages] [moves] [copies]      all of them where none is named
+ *     p2p [signals] [fences] [messages] [moves] [tiles] [copies]      all of them where none is named
  */
 #include <algorithm>
 #include <cstring>
@@ -217,6 +218,30 @@ template <int IN_FLIGHT> __global__ void __launch_bounds__(1024) moves(uint4 *ds
 	}
 	for (; i < count; i += step)
 		dst[i] = src[i];
+}
+
+/* ------------------------------------------------------------------ tiles by few blocks, as those that send in a product */
+
+enum { TILE_ROWS = 128, TILE_ROW_BYTES = 512, TILES_N = 16, PITCH = TILES_N * TILE_ROW_BYTES };
+
+/** Tiles, each by one group of GROUP threads, IN_FLIGHT loads a thread before its stores. The fewest instructions there can be. */
+template <int IN_FLIGHT, int GROUP> __global__ void __launch_bounds__(384) tiles(char *dst, const char *src, int count)
+{
+	const int groups = (int)blockDim.x / GROUP, t = (int)threadIdx.x % GROUP, row = t / 32, rows = GROUP / 32;
+	for (int i = (int)blockIdx.x * groups + (int)threadIdx.x / GROUP; i < count; i += (int)gridDim.x * groups) {
+		const size_t begin = (size_t)(i / TILES_N * TILE_ROWS + row) * PITCH + i % TILES_N * TILE_ROW_BYTES + t % 32 * 16;
+		const char *from = src + begin;
+		char *to = dst + begin;
+		for (int done = 0; done < TILE_ROWS; done += IN_FLIGHT * rows) {
+			uint4 held[IN_FLIGHT];
+#pragma unroll
+			for (int j = 0; j < IN_FLIGHT; j++, from += rows * PITCH)
+				held[j] = *(const uint4 *)from;
+#pragma unroll
+			for (int j = 0; j < IN_FLIGHT; j++, to += rows * PITCH)
+				*(uint4 *)to = held[j];
+		}
+	}
 }
 
 /* ------------------------------------------------------------------ the host's part */
@@ -480,19 +505,50 @@ static void copies_by_engine()
 			       copy_rate(row_bytes, 32 * mib, streams));
 }
 
+/** GB/s of tiles from GPU 0 by some of its blocks, best of 5. */
+template <int IN_FLIGHT, int GROUP> static double tile_rate(int blocks, int threads, void *dst)
+{
+	const int count = (int)(most_bytes / (TILE_ROWS * TILE_ROW_BYTES));
+	float least = 0;
+	TRY(cudaSetDevice(0));
+	for (int sample = 0; sample < 5; sample++) {
+		float ms;
+		TRY(cudaEventRecord(gpu[0].begin, gpu[0].stream));
+		tiles<IN_FLIGHT, GROUP><<<blocks, threads, 0, gpu[0].stream>>>((char *)dst, (const char *)gpu[0].source, count);
+		TRY(cudaGetLastError());
+		TRY(cudaEventRecord(gpu[0].end, gpu[0].stream));
+		TRY(cudaEventSynchronize(gpu[0].end));
+		TRY(cudaEventElapsedTime(&ms, gpu[0].begin, gpu[0].end));
+		least = sample == 0 || ms < least ? ms : least;
+	}
+	return (double)most_bytes / least / 1e6;
+}
+
+static void tiles_by_few_blocks()
+{
+	printf("#\n# tiles: GB/s of tiles of 128 rows of 512 bytes, loads in flight a thread x threads that share a tile\n");
+	printf("#%7s %8s %12s %12s %12s %12s %12s\n", "blocks", "threads", "4 x 128", "8 x 128", "8 x 32", "16 x 32",
+	       "8 x 128 home");
+	for (int blocks : {1, 4, 8, 16})
+		for (int threads : {128, 256, 384})
+			printf(" %7d %8d %12.1f %12.1f %12.1f %12.1f %12.1f\n", blocks, threads,
+			       tile_rate<4, 128>(blocks, threads, gpu[1].data), tile_rate<8, 128>(blocks, threads, gpu[1].data),
+			       tile_rate<8, 32>(blocks, threads, gpu[1].data), tile_rate<16, 32>(blocks, threads, gpu[1].data),
+			       tile_rate<8, 128>(blocks, threads, gpu[0].data));
+	printf("# wrong words: %zu\n", wrong_words(gpu[1].data, gpu[0].source));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)();
-	} parts[] = {{"signals", signals},
-		     {"fences", fences_alone},
-		     {"messages", messages},
-		     {"moves", moves_by_blocks},
-		     {"copies", copies_by_engine}};
+	} parts[] = {{"signals", signals},       {"fences", fences_alone},       {"messages", messages},
+		     {"moves", moves_by_blocks}, {"tiles", tiles_by_few_blocks}, {"copies", copies_by_engine}};
 	for (int i = 1; i < argc; i++)
 		if (std::none_of(std::begin(parts), std::end(parts), [&](auto &part) { return strcmp(part.name, argv[i]) == 0; })) {
-			fprintf(stderr, "p2p: there is no '%s'; there are signals, fences, messages, moves and copies\n", argv[i]);
+			fprintf(stderr, "p2p: there is no '%s'; there are signals, fences, messages, moves, tiles and copies\n",
+				argv[i]);
 			return 2;
 		}
 	open_gpus();
