@@ -22,7 +22,7 @@ TSR_KERNEL(gas_gemm, gas_args_t, a)
 		 gas_keep, &run);
 }
 
-TSR_KERNEL_WIDE(gas_all_scatter, gas_args_t, a)
+TSR_KERNEL(gas_all_scatter, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "send");

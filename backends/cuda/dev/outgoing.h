@@ -106,57 +106,27 @@ template <typename F> TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const
 	tsr_cuda_gather_groups(word, lane);
 }
 
-/** All of the tile, by addresses that are a constant away from those of the thread's first two rows. */
-template <typename F> TSR_DEV void tsr_cuda_write_whole(const tsr_coop_t *coop, char *to, int64_t ld, const F *frag)
+/**
+ * The rows and columns of the tile that are inside its target, which begin at multiples of 16 bytes; `to` is where the first
+ * element goes. In each of the thread's rows all is a constant away from one address, and one comparison away from the edge.
+ */
+template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int ld, int rows, int cols, const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	enum { columns = 32, elements = 16 }; /* of a row, and of the thread's in two rows */
-	const int lane = coop->thread % 32;
+	const int lane = coop->thread % 32, col = lane % 4 * 8;
 	TSR_GPU_UNROLL
-	for (int band = 0; band < layout::bands; band++) {
-		const int first = band * layout::band_elements;
-		char *row[2];
-		row[0] = to + (layout::row(coop, first) * ld + lane % 4 * 8) * 2;
-		row[1] = row[0] + 8 * ld * 2;
+	for (int half = 0; half < 2 * layout::bands; half++) { /* a thread has elements of two rows of a band, eight apart */
+		const int first = half / 2 * layout::band_elements + half % 2 * 2, row = layout::row(coop, first);
+		const int inside = row < rows ? cols - col : 0;
+		char *place = to + (int64_t)row * (ld * 2) + col * 2;
 		TSR_GPU_UNROLL
-		for (int i = 0; i < layout::band_elements / elements; i++)
-			TSR_GPU_UNROLL
-		for (int half = 0; half < 2; half++) {
+		for (int i = 0; i < layout::band_elements / elements; i++) {
 			uint32_t word[4];
-			tsr_cuda_round_groups(word, frag, first + i * elements + 2 * half, lane);
-			*(uint4 *)(row[half] + i * columns * 2) = make_uint4(word[0], word[1], word[2], word[3]);
+			tsr_cuda_round_groups(word, frag, first + i * elements, lane);
+			tsr_cuda_write_group(place + i * columns * 2, word, inside - i * columns);
 		}
 	}
-}
-
-/** The rows and columns of the tile that are inside its target, which begin at multiples of 16 bytes; `to` is where the first
- * element goes. */
-template <typename F>
-TSR_DEV void tsr_cuda_write_part(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
-{
-	typedef tsr_port_layout<F> layout;
-	enum { groups = 4, group_elements = 4, group_cols = 8 };
-	const int lane = coop->thread % 32;
-	TSR_GPU_UNROLL
-	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += groups * group_elements)
-		TSR_GPU_UNROLL
-	for (int half = 0; half < 2; half++) { /* a thread has elements of two rows, eight apart */
-		int row = layout::row(coop, i + 2 * half),
-		    col = i % layout::band_elements / group_elements * group_cols + lane % 4 * 8;
-		uint32_t word[groups];
-		tsr_cuda_round_groups(word, frag, i + 2 * half, lane);
-		if (row < rows)
-			tsr_cuda_write_group(to + (row * ld + col) * 2, word, cols - col);
-	}
-}
-
-template <typename F>
-TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int64_t ld, int rows, int cols, const F *frag)
-{
-	if (rows == F::rows && cols == F::cols)
-		tsr_cuda_write_whole(coop, to, ld, frag);
-	else
-		tsr_cuda_write_part(coop, to, ld, rows, cols, frag);
 }
 
 /** Rows of the tile that lie inside the target's view, and columns: none where it begins behind the last. */
@@ -210,7 +180,7 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 		return;
 	}
 	tsr_port_settle(coop); /* it may be what is still being read */
-	tsr_cuda_write_rows(coop, to, target.ld, rows, cols, frag);
+	tsr_cuda_write_rows(coop, to, (int)target.ld, rows, cols, frag);
 	if (!target.remote && tsr_cuda_can_send<F>(target)) {
 		coop->kept = 1;
 		if (tsr_gpu_leads(coop))
@@ -223,7 +193,7 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
 {
 	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED && target.at.row >= 0 &&
-	       target.at.col >= 0 && tsr_gpu_packs<uint16_t>(target);
+	       target.at.col >= 0 && target.ld < TSR_CUDA_LD_MOST && tsr_gpu_packs<uint16_t>(target);
 }
 
 /** Whether consumers can write the tile where it belongs themselves: 16-bit elements in shared memory, all of them, in pairs. */

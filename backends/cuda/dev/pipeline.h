@@ -10,6 +10,7 @@ enum {
 	TSR_CUDA_STAGES_MOST = 8,
 	TSR_CUDA_SENDS_MOST = 8,       /* of a tile, to seven peers, and none */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
+	TSR_CUDA_LD_MOST = 1 << 30,    /* of what consumers store: the bytes of a row within 31 bits */
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what senders send: the rows of a tile within 32 bits */
 	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
 };

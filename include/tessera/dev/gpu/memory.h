@@ -83,7 +83,8 @@ template <> struct tsr_gpu_unit<1> {
 enum {
 	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
 	TSR_GPU_IN_FLIGHT = 8,
-	TSR_GPU_IN_FLIGHT_FEW = 16 /* in blocks of few threads, which have registers for it */
+	TSR_GPU_IN_FLIGHT_MANY = 4, /* in rows, by blocks of many threads: those have few registers each */
+	TSR_GPU_IN_FLIGHT_FEW = 16  /* by blocks of few threads */
 };
 
 #if !defined(TSR_GPU_WALK_MOST)
@@ -176,7 +177,7 @@ TSR_DEV void tsr_gpu_walk_on(const tsr_gpu_steps_t &steps, tsr_gpu_walk_t *walk)
 /** Copies all of the job's rows, in units that both sides are aligned to. */
 template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
 {
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY };
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
 	const tsr_gpu_steps_t steps = tsr_gpu_steps(coop, (int)(job.row_bytes / UNIT));
 	const int rows = (int)job.rows;
@@ -233,7 +234,7 @@ TSR_DEV void tsr_gpu_copy_column(char *dst, const char *src, int64_t dst_step, i
 	if (has_room)
 		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_FEW>(dst, src, dst_step, src_step, count);
 	else
-		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT>(dst, src, dst_step, src_step, count);
+		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(dst, src, dst_step, src_step, count);
 }
 
 /** The same with whole rows a step, so that a thread stays in its column; false where too many threads would have none. */
