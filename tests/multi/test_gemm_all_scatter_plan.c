@@ -61,7 +61,7 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	cr_expect_eq(split_of(8 * 36864, 64, 2, 9, 136).comm_blocks, 9);
 	cr_expect_eq(split_of(8 * 36864, 64, 8, 9, 136).comm_blocks, 9);
 	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would be idle: 17 rounds. */
-	cr_expect_gt(split_of(36864, 4608, 4, 32, 136).comm_blocks, split_of(18432, 4608, 2, 32, 136).comm_blocks);
+	cr_expect(split_of(36864, 4608, 4, 32, 136).comm_blocks > split_of(18432, 4608, 2, 32, 136).comm_blocks);
 	cr_expect_eq(split_of(64 * 131, 64, 1, 9, 136).comm_blocks, 7);
 	/* Blocks enough for every tile and for the senders, where the device has them. */
 	cr_expect_eq(split_of(256, 8192, 1, 9, 136).blocks, 64 + 9);
