@@ -1,12 +1,17 @@
 /* What is automatic in a configuration: the tile, the blocks, and how many of them send. */
 #include "kernels/gemm_all_scatter/plan.h"
 
+#include <math.h>
+
 /* Tiles a rank should have at least, where the tile is ours to choose. */
 enum { TILES_TO_OVERLAP = 8 };
 
 /* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile: by the times of
  * 8192x3584x14336 on two H200s in tiles of 128, 192 and 256 columns (bench/results/). */
 static const double LOADING = 160;
+
+/* Of what is sent while more is computed, or is computed while more is sent, the part by which it holds the other up. */
+static const double IN_THE_WAY = 0.15;
 
 /* Costs that differ by less are the same. */
 static const double SAME = 0.001;
@@ -40,49 +45,83 @@ static bool knows_links(const tsr_device_props_t *device)
 	return device->send_depth > 0 && device->link_blocks > 0;
 }
 
-/**
- * How long a run takes where so many of the blocks send: the others' rounds of tiles, or sending all but the last round's once the
- * first has ended; and then the last round's, by all blocks or by those that send.
- */
-static double run_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
-		       const tsr_device_props_t *device)
+/** What sending takes, an element of C to all other ranks: a block that sends, and a rank's links, which several blocks fill. */
+typedef struct sending {
+	double block, links;
+	int lanes; /* blocks that fill the links */
+} sending_t;
+
+static sending_t sending_to(int peers, const tsr_device_props_t *device)
 {
-	const int64_t tiles = gas_most_tiles(config, tile, ranks), rounds = rounds_of(tiles, blocks - senders);
-	const double round = tile_cost(tile) * (double)config->k,
-		     last = (double)(tiles < blocks - senders ? tiles : blocks - senders);
+	sending_t sending = {device->read_depth + peers * (double)(device->send_depth - device->read_depth),
+			     peers * (double)device->send_depth / device->link_blocks, 0};
+	sending.lanes = peers > 0 ? (int)ceil(sending.block / sending.links) : device->link_blocks;
+	return sending;
+}
+
+/** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
+typedef struct run_time {
+	double computed, sent, last;
+	int64_t rounds;
+} run_time_t;
+
+static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
+			   const tsr_device_props_t *device)
+{
+	const int64_t tiles = gas_most_tiles(config, tile, ranks), computing = blocks - senders;
+	const double round = tile_cost(tile) * (double)config->k, area = (double)tile.m * tile.n,
+		     last = (double)(tiles < computing ? tiles : computing);
+	run_time_t time = {.rounds = rounds_of(tiles, computing)};
+	time.computed = (double)time.rounds * round;
 	if (senders == 0 || !knows_links(device))
-		return (double)rounds * round;
-	const int lanes = senders < device->link_blocks ? senders : device->link_blocks;
-	const double tile_sent = (double)tile.m * tile.n * (ranks - 1) * device->send_depth;
-	const double computed = (double)rounds * round, sent = round + ((double)tiles - last) * tile_sent / lanes;
-	return (computed > sent ? computed : sent) +
-	       last * tile_sent / (config->pattern == GAS_FUSED_WORKGROUP ? device->link_blocks : lanes);
+		return time;
+	const sending_t sending = sending_to(ranks - 1, device);
+	const double each = fmax(sending.block / senders, sending.links) * area;
+	time.sent = round + ((double)tiles - last) * each;
+	/* Of the last round's tiles, each by the block that has computed it, or all by those that send. */
+	time.last = last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
+	return time;
+}
+
+static double run_cost(run_time_t time)
+{
+	return fmax(time.computed, time.sent) + time.last;
 }
 
 /**
- * Of `blocks`, those that send: with more of them a run takes less time, or no more, and the others need no round more. Where the
- * device does not say what it sends, a sixth, as 48 of 304 in the paper.
+ * Whether blocks may send that had better compute, were it not for others: the run takes no round more, or the product has time to
+ * spare beside what is sent. Then more blocks than fill the links fill them better, for all ranks store to each at once.
+ */
+static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
+{
+	static const double spare = 1.05;
+	return time.rounds == best.rounds || (time.computed * spare < time.sent && senders <= 2 * lanes);
+}
+
+/**
+ * Of `blocks`, those that send: with more of them a run takes less time, or no more and they may. Where the device does not say what
+ * it sends, a sixth, as 48 of 304 in the paper.
  */
 static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
 {
-	const int64_t tiles = gas_most_tiles(config, tile, ranks);
-	int best = 1;
+	int chosen = 1;
 	if (!gas_pattern_kernels(config->pattern)->sends_apart)
 		return 0;
 	if (config->comm_blocks > 0)
 		return config->comm_blocks;
 	if (!knows_links(device))
 		return (blocks + 5) / 6;
-	double least = run_cost(config, tile, ranks, blocks, best, device);
+	const int lanes = sending_to(ranks - 1, device).lanes;
+	run_time_t best = run_time(config, tile, ranks, blocks, chosen, device);
 	for (int senders = 2; senders < blocks; senders++) {
-		const double cost = run_cost(config, tile, ranks, blocks, senders, device);
-		const bool is_free = rounds_of(tiles, blocks - senders) == rounds_of(tiles, blocks - best);
-		if (cost < least * (1 - SAME) || (is_free && cost < least * (1 + SAME))) {
-			best = senders;
-			least = cost;
+		const run_time_t time = run_time(config, tile, ranks, blocks, senders, device);
+		const double cost = run_cost(time), least = run_cost(best);
+		if (cost < least * (1 - SAME) || (cost < least * (1 + SAME) && may_send(time, best, senders, lanes))) {
+			chosen = senders;
+			best = time;
 		}
 	}
-	return best;
+	return chosen;
 }
 
 /** A tile for every block that computes, as long as there are blocks. */
@@ -118,14 +157,15 @@ static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ra
 	       gas_most_tiles(config, tile, ranks) >= TILES_TO_OVERLAP;
 }
 
-/** What a run costs in such tiles, with the blocks that would be chosen for them. */
+/** What a run costs in such tiles, with the blocks that would be chosen for them. Of what goes on beside, a little in the way. */
 static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	const int blocks = choose_blocks(config, tile, ranks, device);
 	int senders = choose_senders(config, tile, ranks, blocks, device);
 	if (senders >= blocks) /* it will be refused */
 		senders = blocks - 1;
-	return run_cost(config, tile, ranks, blocks, senders, device);
+	const run_time_t time = run_time(config, tile, ranks, blocks, senders, device);
+	return run_cost(time) + IN_THE_WAY * fmin(time.computed, time.sent);
 }
 
 /**

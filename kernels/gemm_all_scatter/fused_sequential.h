@@ -7,12 +7,11 @@
 
 #include "kernels/gemm_all_scatter/handshake.h"
 
-/** Epilogue: stores the tile to every rank, mine first. */
+/** Epilogue: stores the tile to every rank. */
 TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	for (int i = 0; i < tsr_size(me); i++)
-		tsr_store(me, gas_slab(run->args), at, c, tsr_peer(me, i));
+	tsr_store_all(me, gas_slab(run->args), at, c);
 }
 
 TSR_KERNEL(gas_fused_sequential, gas_args_t, a)

@@ -54,8 +54,7 @@ TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *sh
 		int s = (int)(turn % GAS_STAGES);
 		uint64_t use = turn / GAS_STAGES;
 		tsr_wait_local(me, &shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
-		for (int i = 0; i < tsr_size(me); i++)
-			tsr_put_2d(me, gas_tile(run->args, gas_order(task, run)), gas_stage(shared, s), tsr_peer(me, i));
+		tsr_put_all_2d(me, gas_tile(run->args, gas_order(task, run)), gas_stage(shared, s));
 		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
 	}
 	gas_close(me, run, tsr_block_count(me));

@@ -49,8 +49,7 @@ TSR_FN tsr_view_t gas_tile(const gas_args_t *a, tsr_pos_t at)
 /** Sends a tile that stands in my C to every other rank. */
 TSR_FN void gas_put_tile(tsr_coop_t *me, const gas_args_t *a, tsr_pos_t at)
 {
-	for (int i = 1; i < tsr_size(me); i++)
-		tsr_put_2d(me, gas_tile(a, at), gas_tile(a, at), tsr_peer(me, i));
+	tsr_put_all_2d(me, gas_tile(a, at), gas_tile(a, at));
 }
 
 #endif

@@ -29,6 +29,7 @@ enum {
 	END,
 	OWN,        /* stores the tile to my own memory */
 	PEERS,      /* to every peer's */
+	ALL,        /* to both at once */
 	MAP,        /* changes the fragment */
 	ZERO,       /* too */
 	SCRIBBLE,   /* copies something else to where the tile goes in my own memory */
@@ -147,6 +148,8 @@ TSR_FN void watch(tsr_coop_t *block, const outgoing_run_t *run)
 		for (int i = 0; i < OPS; i++) {                                                                                   \
 			const int op = a->op[i] % OTHER, stores = op == OWN || op == PEERS;                                       \
 			tsr_view_t to = slot_of(a->place[a->op[i] / OTHER], tsr_rank(me));                                        \
+			if (op == ALL)                                                                                            \
+				tsr_store_all(me, to, shifted(a, at), acc);                                                       \
 			for (int p = op == PEERS; stores && p < (op == OWN ? 1 : tsr_size(me)); p++)                              \
 				tsr_store(me, to, shifted(a, at), acc, tsr_peer(me, p));                                          \
 			if (op == MAP)                                                                                            \
@@ -261,7 +264,7 @@ static bool outcome(const outgoing_case_t *c, float x, tsr_pos_t at, int kind, i
 			x = CHANGED(x, at.row, at.col);
 		else if (op == ZERO)
 			x = 0;
-		else if (op == kind && c->op[i] / OTHER == place)
+		else if ((op == kind || op == ALL) && c->op[i] / OTHER == place)
 			*out = x, written = true;
 		else if (op == SCRIBBLE && kind == OWN && place == 0)
 			*out = SCRIBBLED, written = true;
@@ -287,8 +290,8 @@ static int slot_check(const outgoing_world_t *w, const outgoing_case_t *c, tsr_d
 				tsr_dtype_set(dtype, want, 0, x);
 		}
 		CHECK(memcmp(slot + 2 * i, want, 2) == 0,
-		      "%s, %s, seed %" PRIu64 ": rank %d's slot in %s, row %d, col %d (element %d): %02x%02x for %02x%02x (%g)",
-		      c->name, tsr_dtype_name(dtype), w->seed, writer,
+		      "%s%s, %s, seed %" PRIu64 ": rank %d's slot in %s, row %d, col %d (element %d): %02x%02x for %02x%02x (%g)",
+		      c->name, c->op[0] == ALL ? ", by one call" : "", tsr_dtype_name(dtype), w->seed, writer,
 		      place == 0   ? "place 0"
 		      : place == 1 ? "place 1"
 				   : "what was seen",
@@ -470,8 +473,17 @@ static int edges_body(tsr_world_t *world, int argc, char **argv)
 		{"the plain loop, kept", 200, 201, 208, 72, 0, {0, 0}, 0, 1, 2, 0, 0, {KEPT}},
 		{"the plain loop, direct", 200, 201, 208, 72, 0, {0, 0}, 0, 1, 2, 0, 0, {DIRECT}},
 	};
+	enum { CASES = sizeof cases / sizeof *cases };
+	outgoing_case_t at_once[CASES];
+	int count = 0;
 	(void)argc;
-	return RUN_CASES(cases);
+	for (int i = 0; i < CASES; i++)
+		if (cases[i].op[0] == OWN) { /* the same edges, by one call */
+			at_once[count] = cases[i];
+			memset(at_once[count].op, END, sizeof at_once[count].op);
+			at_once[count++].op[0] = ALL;
+		}
+	return RUN_CASES(cases) || run_world(world, argv[1], at_once, count);
 }
 
 Test(outgoing, tiles_at_every_edge)
@@ -503,6 +515,12 @@ static int orders_body(tsr_world_t *world, int argc, char **argv)
 		{"two places in turn", SHAPE, 0, 1, 0, 0, {OWN, PEERS, MAP, OWN | OTHER, PEERS | OTHER, MAP, PEERS}},
 		{"more at a time than wait in a ring", SHAPE, 0, 1, 0, 0, {OWN, PEERS, PEERS, PEERS, PEERS, PEERS, PEERS, PEERS}},
 		{"the plain loop: all again", SHAPE, 1, 1, 0, 0, {OWN, PEERS, MAP, OWN, PEERS}},
+		{"all", SHAPE, 0, 1, 0, 0, {ALL}},
+		{"all again while they are sent the first", SHAPE, 0, 1, 0, 0, {ALL, MAP, ALL}},
+		{"all, then peers once more", SHAPE, 0, 1, 0, 0, {ALL, PEERS, MAP, PEERS}},
+		{"own memory is copied to while all are sent", SHAPE, 0, 1, 0, 0, {ALL, SCRIBBLE}},
+		{"two places of all", SHAPE, 0, 1, 0, 0, {ALL, ALL | OTHER, MAP, ALL}},
+		{"the plain loop: all at once, again", SHAPE, 1, 1, 0, 0, {ALL, MAP, ALL}},
 	};
 	(void)argc;
 	return RUN_CASES(cases);
@@ -528,6 +546,10 @@ static int signals_body(tsr_world_t *world, int argc, char **argv)
 		{"signal, what peers are sent at last", SHAPE, 0, 1, 1, 0, {OWN, PEERS, MAP, PEERS, SIGNAL}},
 		{"signal, then own again", SHAPE, 0, 1, 1, 0, {OWN, PEERS, SIGNAL, MAP, OWN}},
 		{"signal behind the loop", SHAPE, 0, 1, 1, 1, {OWN, PEERS}},
+		{"signal, all at once", SHAPE, 0, 1, 1, 0, {ALL, SIGNAL}},
+		{"put with a signal, all at once", SHAPE, 0, 1, 1, 0, {ALL, PUT_SIGNAL}},
+		{"fence, a narrower release, and a relaxed store, all at once", SHAPE, 0, 1, 1, 0, {ALL, NARROWED}},
+		{"signal behind the loop, all at once", SHAPE, 0, 1, 1, 1, {ALL}},
 		{"signals of two blocks", 200, 201, 208, 72, 0, {0, 0}, 4, 0, 2, 1, 0, {OWN, PEERS, SIGNAL}},
 	};
 	(void)argc;

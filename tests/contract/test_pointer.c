@@ -1,7 +1,8 @@
 /* Pointer family: bytes and matrices between any pair of ranks, nothing touched beside them. */
 #include "contract_test.h"
 
-enum { OP_PUT, OP_GET, OP_COPY, OPS };
+enum { OP_PUT, OP_GET, OP_COPY, OP_PUT_ALL, OPS };
+enum { EVERYWHERE = -1 }; /* where a put to all ranks goes */
 
 typedef struct move_args {
 	TSR_HEAP unsigned char *dst, *src;
@@ -15,9 +16,13 @@ TSR_KERNEL(move_bytes, move_args_t, a)
 		tsr_put(block, a->dst, a->src, a->bytes, a->to);
 	else if (a->op == OP_GET)
 		tsr_get(block, a->dst, a->src, a->bytes, a->from);
+	else if (a->op == OP_PUT_ALL)
+		tsr_put_all(block, a->dst, a->src, a->bytes);
 	else
 		tsr_copy(block, a->dst, a->to, a->src, a->from, a->bytes);
-	tsr_flush(block, a->to);
+	for (int peer = 0; peer < tsr_size(block); peer++)
+		if (a->to == EVERYWHERE || a->to == peer)
+			tsr_flush(block, peer);
 }
 
 enum { ROOM = 5000, EDGE = 3 };
@@ -25,7 +30,7 @@ enum { ROOM = 5000, EDGE = 3 };
 /* Rank `actor` moves; every rank then checks its own destination. */
 static int move_once(tsr_world_t *world, move_args_t a, int actor)
 {
-	static const char *const names[] = {"put", "get", "copy"};
+	static const char *const names[] = {"put", "get", "copy", "put to all"};
 	int me = tsr_world_rank(world);
 	unsigned char host[ROOM];
 	CHECK(tsr_memset_heap(world, a.dst, POISON, ROOM) == TSR_OK);
@@ -36,7 +41,7 @@ static int move_once(tsr_world_t *world, move_args_t a, int actor)
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, host, a.dst - EDGE, ROOM) == TSR_OK);
 	for (size_t i = 0; i < ROOM; i++) {
-		bool moved = me == a.to && i >= EDGE && i < EDGE + a.bytes;
+		bool moved = (me == a.to || a.to == EVERYWHERE) && i >= EDGE && i < EDGE + a.bytes;
 		CHECK(host[i] == (moved ? mark_of(a.from, i - EDGE) : POISON), "%s of %llu bytes by %d from %d to %d, byte %zu",
 		      names[a.op], (unsigned long long)a.bytes, actor, a.from, a.to, i);
 	}
@@ -69,6 +74,11 @@ static int bytes_body(tsr_world_t *world, int argc, char **argv)
 		a.bytes = sizes[(i + 2) % 6];
 		if (move_once(world, a, a.to) != 0)
 			return 1;
+		a.op = OP_PUT_ALL;
+		a.bytes = sizes[(i + 3) % 6];
+		a.to = EVERYWHERE;
+		if (move_once(world, a, a.from) != 0)
+			return 1;
 	}
 	return 0;
 }
@@ -94,6 +104,8 @@ TSR_KERNEL(move_part, part_args_t, a)
 		tsr_put_2d(block, dst, src, a->to);
 	else if (a->op == OP_GET)
 		tsr_get_2d(block, dst, src, a->from);
+	else if (a->op == OP_PUT_ALL)
+		tsr_put_all_2d(block, dst, src);
 	else
 		tsr_copy_2d(block, dst, a->to, src, a->from);
 }
@@ -107,7 +119,8 @@ static int part_check(tsr_world_t *world, const part_args_t *a, size_t element)
 	CHECK(tsr_memcpy_from_heap(world, host, a->dst.data, bytes) == TSR_OK);
 	for (size_t i = 0; i < bytes; i++) {
 		int64_t row = (int64_t)(i / element / DST_LD), col = (int64_t)(i / element % DST_LD);
-		bool moved = tsr_world_rank(world) == a->to && row >= a->at.row && row < a->at.row + a->rows && col >= a->at.col &&
+		bool here = tsr_world_rank(world) == a->to || a->op == OP_PUT_ALL;
+		bool moved = here && row >= a->at.row && row < a->at.row + a->rows && col >= a->at.col &&
 			     col < a->at.col + a->cols && col < COLS;
 		size_t from = ((size_t)row * SRC_LD + (size_t)col) * element + i % element;
 		CHECK(host[i] == (moved ? mark_of(a->from, from) : POISON), "row %lld col %lld byte %zu of op %d", (long long)row,
@@ -119,6 +132,7 @@ static int part_check(tsr_world_t *world, const part_args_t *a, size_t element)
 static int parts_of(tsr_world_t *world, tsr_dtype_t dtype, size_t element)
 {
 	static const tsr_pos_t at[] = {{0, 0}, {16, 8}, {22, 16}, {-3, -2}, {23, 0}, {7, 5}};
+	enum { PLACES = sizeof at / sizeof *at };
 	int me = tsr_world_rank(world), size = tsr_world_size(world);
 	unsigned char host[ROWS * SRC_LD * 8];
 	TSR_HEAP void *dst = poisoned(world, ROWS * DST_LD * element, "dst");
@@ -127,16 +141,16 @@ static int parts_of(tsr_world_t *world, tsr_dtype_t dtype, size_t element)
 	for (size_t i = 0; i < ROWS * SRC_LD * element; i++)
 		host[i] = mark_of(me, i);
 	CHECK(tsr_memcpy_to_heap(world, src, host, ROWS * SRC_LD * element) == TSR_OK);
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 2 * PLACES; i++) {
 		part_args_t a = {.dst = {dst, ROWS, COLS, DST_LD, dtype, TSR_SPACE_HEAP},
 				 .src = {src, ROWS, COLS, SRC_LD, dtype, TSR_SPACE_HEAP},
-				 .at = at[i],
+				 .at = at[i % PLACES],
 				 .rows = 16,
 				 .cols = 9};
-		a.op = i % OPS;
+		a.op = (i + i / PLACES) % OPS;
 		a.from = i % size;
 		a.to = (i + 1) % size;
-		int actor = a.op == OP_PUT ? a.from : a.op == OP_GET ? a.to : (i + 2) % size;
+		int actor = a.op == OP_PUT || a.op == OP_PUT_ALL ? a.from : a.op == OP_GET ? a.to : (i + 2) % size;
 		CHECK(tsr_memset_heap(world, dst, POISON, ROWS * DST_LD * element) == TSR_OK);
 		CHECK(tsr_barrier(world) == TSR_OK);
 		if (me == actor)
@@ -183,4 +197,30 @@ static int onto_itself_body(tsr_world_t *world, int argc, char **argv)
 Test(pointer, a_put_onto_itself_changes_nothing)
 {
 	world_each(onto_itself_body, NULL);
+}
+
+/** A put to all from where it goes: mine stays, the others get it. */
+static int in_place_body(tsr_world_t *world, int argc, char **argv)
+{
+	const int me = tsr_world_rank(world), from = tsr_world_size(world) - 1;
+	unsigned char host[ROOM], seen[ROOM];
+	(void)argc, (void)argv;
+	move_args_t a = {.dst = poisoned(world, ROOM, "buffer"), .bytes = ROOM - 7, .op = OP_PUT_ALL, .to = EVERYWHERE, .from = from};
+	CHECK(a.dst);
+	a.src = a.dst;
+	for (size_t i = 0; i < ROOM; i++)
+		host[i] = mark_of(me, i);
+	CHECK(tsr_memcpy_to_heap(world, a.dst, host, ROOM) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	if (me == from)
+		CHECK(run_kernel(world, &move_bytes, 1, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, seen, a.dst, ROOM) == TSR_OK);
+	for (size_t i = 0; i < ROOM; i++)
+		CHECK(seen[i] == mark_of(i < a.bytes ? from : me, i), "byte %zu", i);
+	return 0;
+}
+
+Test(pointer, a_put_to_all_from_where_it_goes)
+{
+	world_each(in_place_body, NULL);
 }

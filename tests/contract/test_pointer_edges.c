@@ -138,26 +138,36 @@ Test(pointer_edges, rows_of_every_small_size_at_every_alignment)
 
 typedef struct run_args {
 	tsr_view_t dst, src;
-	int32_t peer, reserved;
+	int32_t peer, reserved; /* EVERYWHERE: a put to all ranks */
 } run_args_t;
+
+enum { EVERYWHERE = -1 };
+
+TSR_FN void run_on(tsr_coop_t *block, const run_args_t *a)
+{
+	if (a->peer == EVERYWHERE)
+		tsr_put_all_2d(block, a->dst, a->src);
+	else
+		tsr_put_2d(block, a->dst, a->src, a->peer);
+}
 
 TSR_KERNEL(long_run, run_args_t, a)
 {
-	tsr_put_2d(block, a->dst, a->src, a->peer);
+	run_on(block, a);
 }
 
 TSR_KERNEL_WIDE(long_run_wide, run_args_t, a)
 {
-	tsr_put_2d(block, a->dst, a->src, a->peer);
+	run_on(block, a);
 }
 
 enum { LONGEST = 300000, ROOM = LONGEST + 2 * OFFSETS + GUARD, RUNS = 24 };
 
-/** One to four rows, hundreds of thousands of bytes in all: several rounds of the widest block's threads, and rests of every
+/** To the next rank, or by one rank to all. One to four rows, hundreds of thousands of bytes in all: several rounds of the widest block's threads, and rests of every
  * length. */
 static int runs_body(tsr_world_t *world, int argc, char **argv)
 {
-	int me = tsr_world_rank(world), size = tsr_world_size(world), before = (me + size - 1) % size;
+	int me = tsr_world_rank(world), size = tsr_world_size(world);
 	TSR_HEAP unsigned char *dst = poisoned(world, ROOM, "dst"), *src = marked(world, ROOM);
 	unsigned char *found = (unsigned char *)malloc(ROOM);
 	(void)argc, (void)argv;
@@ -168,14 +178,17 @@ static int runs_body(tsr_world_t *world, int argc, char **argv)
 		int64_t from = i % 3 ? to : tsr_random_int(4, i, 0, OFFSETS - 1);
 		run_args_t a = {{dst + to, rows, cols, pitch, TSR_U8, TSR_SPACE_HEAP},
 				{src + from, rows, cols, pitch, TSR_U8, TSR_SPACE_HEAP},
-				(me + 1) % size,
+				i % 5 < 2 ? EVERYWHERE : (me + 1) % size,
 				0};
+		const int origin = a.peer == EVERYWHERE ? (int)i % size : (me + size - 1) % size;
 		CHECK(tsr_memset_heap(world, dst, POISON, ROOM) == TSR_OK && tsr_barrier(world) == TSR_OK);
-		CHECK(run_kernel(world, i % 2 ? &long_run_wide : &long_run, 1, &a) == TSR_OK && tsr_barrier(world) == TSR_OK);
+		if (a.peer != EVERYWHERE || origin == me)
+			CHECK(run_kernel(world, i % 2 ? &long_run_wide : &long_run, 1, &a) == TSR_OK);
+		CHECK(tsr_barrier(world) == TSR_OK);
 		CHECK(tsr_memcpy_from_heap(world, found, dst, ROOM) == TSR_OK);
 		for (int64_t b = 0; b < ROOM; b++) {
 			bool moved = b >= to && (b - to) / pitch < rows && (b - to) % pitch < cols;
-			CHECK(found[b] == (moved ? mark_of(before, (size_t)(b - to + from)) : POISON),
+			CHECK(found[b] == (moved ? mark_of(origin, (size_t)(b - to + from)) : POISON),
 			      "run %d, %d rows of %d bytes %d apart from %d to %d: byte %d", (int)i, (int)rows, (int)cols,
 			      (int)pitch, (int)from, (int)to, (int)b);
 		}

@@ -10,6 +10,8 @@ typedef struct through_args {
 	int32_t from_rank, to_rank, masked, reserved;
 } through_args_t;
 
+enum { EVERYWHERE = -1 }; /* as to_rank: every rank */
+
 TSR_FN int checkered(int64_t row, int64_t col, const void *ctx)
 {
 	(void)ctx;
@@ -29,7 +31,10 @@ TSR_FN int checkered(int64_t row, int64_t col, const void *ctx)
 				tsr_store_masked(block, a->to, at, frag, checkered, (const void *)0, a->to_rank);                  \
 			} else {                                                                                                   \
 				tsr_load(block, frag, a->from, at, a->from_rank);                                                  \
-				tsr_store(block, a->to, at, frag, a->to_rank);                                                     \
+				if (a->to_rank == EVERYWHERE)                                                                      \
+					tsr_store_all(block, a->to, at, frag);                                                     \
+				else                                                                                               \
+					tsr_store(block, a->to, at, frag, a->to_rank);                                             \
 			}                                                                                                          \
 		}                                                                                                                  \
 	}
@@ -70,7 +75,8 @@ static int through_check(tsr_world_t *world, const through_case_t *c, const thro
 	size_t element = tsr_dtype_bytes(c->to);
 	for (int i = 0; i < ROWS * LD; i++) {
 		int row = i / LD, col = i % LD;
-		bool inside = tsr_world_rank(world) == a->to_rank && col < COLS && (!a->masked || (row + col) % 3 != 0);
+		bool here = tsr_world_rank(world) == a->to_rank || a->to_rank == EVERYWHERE;
+		bool inside = here && col < COLS && (!a->masked || (row + col) % 3 != 0);
 		unsigned char want[8];
 		memset(want, POISON, sizeof want);
 		if (inside)
@@ -81,10 +87,10 @@ static int through_check(tsr_world_t *world, const through_case_t *c, const thro
 	return 0;
 }
 
-static int through_one(tsr_world_t *world, const through_case_t *c, int masked)
+static int through_one(tsr_world_t *world, const through_case_t *c, int masked, int to_rank)
 {
 	static unsigned char host[8][ROWS * LD * 8]; /* ranks as threads: one each */
-	int me = tsr_world_rank(world), size = tsr_world_size(world);
+	int me = tsr_world_rank(world);
 	size_t to_bytes = ROWS * LD * tsr_dtype_bytes(c->to), from_bytes = ROWS * FROM_LD * tsr_dtype_bytes(c->from);
 	TSR_HEAP void *to = poisoned(world, to_bytes, "to"), *from = poisoned(world, from_bytes, "from");
 	CHECK(to && from);
@@ -94,8 +100,8 @@ static int through_one(tsr_world_t *world, const through_case_t *c, int masked)
 	CHECK(tsr_barrier(world) == TSR_OK);
 	through_args_t a = {.to = {to, ROWS, COLS, LD, c->to, TSR_SPACE_HEAP},
 			    .from = {from, ROWS, COLS, FROM_LD, c->from, TSR_SPACE_HEAP},
-			    .from_rank = size - 1,
-			    .to_rank = size / 2,
+			    .from_rank = tsr_world_size(world) - 1,
+			    .to_rank = to_rank,
 			    .masked = masked};
 	if (me == 0)
 		CHECK(run_kernel(world, c->kernel, 3, &a) == TSR_OK);
@@ -120,7 +126,8 @@ static int through_body(tsr_world_t *world, int argc, char **argv)
 	};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (through_one(world, &cases[i], (int)(i % 2)) || through_one(world, &cases[i], (int)(i + 1) % 2))
+		if (through_one(world, &cases[i], 0, tsr_world_size(world) / 2) ||
+		    through_one(world, &cases[i], 1, tsr_world_size(world) / 2) || through_one(world, &cases[i], 0, EVERYWHERE))
 			return 1;
 	return 0;
 }

@@ -91,7 +91,7 @@ static void copy(int threads, int64_t rows, int64_t bytes, int64_t dst_pitch, in
 		coop.thread = thread;
 		coop.threads = threads;
 		coop.workers = 1;
-		tsr_gpu_copy_rows(&coop, {d, s, dst_pitch, src_pitch, rows, bytes});
+		tsr_gpu_copy_rows(&coop, tsr_gpu_one_place_t(), {d, s, dst_pitch, src_pitch, rows, bytes});
 	}
 	for (char &found : dst) {
 		int64_t at = &found - d, row = at < 0 ? -1 : at / dst_pitch, col = at - row * dst_pitch;
@@ -133,7 +133,7 @@ static void short_ones()
 				coop.thread = thread;
 				coop.threads = 64;
 				coop.workers = 1;
-				tsr_gpu_copy_rows(&coop, {d, s, size, size, 1, size});
+				tsr_gpu_copy_rows(&coop, tsr_gpu_one_place_t(), {d, s, size, size, 1, size});
 			}
 			if (memcmp(d, s, (size_t)size) != 0 && wrong++ < 10)
 				printf("%d bytes at %d: not in units of 4\n", size, at);

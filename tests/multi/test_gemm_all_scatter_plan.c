@@ -41,14 +41,22 @@ Test(gas_plan, a_tile_that_the_device_is_fast_at_is_chosen_first)
 }
 
 /** Blocks and senders that are chosen for a product in tiles of 128 x 256 on a device like the one above, of 132 blocks. */
-static gas_config_t split_of(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth)
+static gas_config_t split_reading(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth, int read_depth)
 {
-	const tsr_device_props_t device = {
-		.name = "made up", .resident_blocks = 132, .link_blocks = link_blocks, .send_depth = send_depth};
+	const tsr_device_props_t device = {.name = "made up",
+					   .resident_blocks = 132,
+					   .link_blocks = link_blocks,
+					   .send_depth = send_depth,
+					   .read_depth = read_depth};
 	gas_config_t config = {
 		.m = 8192, .n = n, .k = k, .dtype = TSR_BF16, .pattern = GAS_FUSED_WORKGROUP, .tile = {128, 256, 64}};
 	cr_assert_eq(gas_blocks_choose(&config, ranks, &device), TSR_OK);
 	return config;
+}
+
+static gas_config_t split_of(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth)
+{
+	return split_reading(n, k, ranks, link_blocks, send_depth, 0);
 }
 
 Test(gas_plan, as_many_blocks_send_as_keep_up)
@@ -57,9 +65,12 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	cr_expect_eq(split_of(8192, 8192, 2, 9, 136).comm_blocks, 4);
 	/* 4608 tiles are 35 rounds of 132 blocks, and 36 of 128: one more is better than a backlog. */
 	cr_expect_eq(split_of(36864, 4608, 2, 9, 136).comm_blocks, 4);
-	/* Shallow products are bound by the links: no more blocks than fill them, but for those who would be idle. */
-	cr_expect_eq(split_of(8 * 36864, 64, 2, 9, 136).comm_blocks, 9);
-	cr_expect_eq(split_of(8 * 36864, 64, 8, 9, 136).comm_blocks, 9);
+	/* Shallow products are bound by the links, and have time to spare: twice as many blocks as fill them, and no more. */
+	cr_expect_eq(split_of(8 * 36864, 64, 2, 9, 136).comm_blocks, 18);
+	cr_expect_eq(split_of(8 * 36864, 64, 8, 9, 136).comm_blocks, 18);
+	/* What is read once for all ranks: fewer blocks fill the links to many. */
+	cr_expect_eq(split_reading(8 * 36864, 64, 2, 9, 136, 68).comm_blocks, 18);
+	cr_expect_eq(split_reading(8 * 36864, 64, 5, 9, 136, 68).comm_blocks, 2 * 6);
 	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would be idle: 17 rounds. */
 	cr_expect(split_of(36864, 4608, 4, 32, 136).comm_blocks > split_of(18432, 4608, 2, 32, 136).comm_blocks);
 	cr_expect_eq(split_of(64 * 131, 64, 1, 9, 136).comm_blocks, 7);
@@ -372,8 +383,9 @@ static int record_of(tsr_world_t *world, gas_pattern_t pattern)
 	CHECK(t.products == tiles, "%s: %d of %d", name, (int)t.products, (int)tiles);
 	CHECK(t.local_written == part * (uint64_t)marks[pattern].written, "%s: %d of %d", name, (int)t.local_written, (int)part);
 	CHECK(t.remote_written == part * (uint64_t)others, "%s: %d of %d", name, (int)t.remote_written, (int)part * others);
-	/* Once a peer, where it is read at all. */
-	CHECK(t.local_read == part * (uint64_t)(marks[pattern].read * others), "%s: %d of %d", name, (int)t.local_read, (int)part);
+	/* Where it is read at all: once for all peers, or, by copies, for each. */
+	const int reads = marks[pattern].read * (pattern == GAS_BANDED ? others : others > 0);
+	CHECK(t.local_read == part * (uint64_t)reads, "%s: %d of %d", name, (int)t.local_read, (int)part);
 	if (others && pattern == GAS_BULK_SYNCHRONOUS)
 		CHECK(t.first_remote_ns >= t.last_product_ns, "%s sends before the last product has ended", name);
 	if (others && (pattern == GAS_FUSED_SEQUENTIAL || pattern == GAS_FUSED_WAVE))

@@ -16,7 +16,10 @@ static void share_bytes(const tsr_coop_t *coop, size_t bytes, size_t *first, siz
 	*last = (size_t)end * 64 < bytes ? (size_t)end * 64 : bytes;
 }
 
-static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t src, size_t size_bytes)
+/** Whether a copy's reading is counted: a put to all ranks reads once. */
+typedef enum reading { READS, READ_BEFORE } reading_t;
+
+static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t src, size_t size_bytes, reading_t reading)
 {
 	tsr_mem_t to, from;
 	size_t first, last;
@@ -26,27 +29,37 @@ static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t sr
 	share_bytes(coop, size_bytes, &first, &last);
 	if (first == last)
 		return;
-	tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
+	if (reading == READS)
+		tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
 	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first, 1);
 }
 
 void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
 {
-	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes);
+	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes, READS);
+}
+
+void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes)
+{
+	const int first = dst == src;
+	for (int i = first; i < tsr_size(coop); i++)
+		copy_bytes(coop, __func__, (side_t){dst, tsr_peer(coop, i)}, (side_t){src, tsr_rank(coop)}, size_bytes,
+			   i == first ? READS : READ_BEFORE);
 }
 
 void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
 {
-	copy_bytes(coop, __func__, (side_t){dst, tsr_rank(coop)}, (side_t){src, peer}, size_bytes);
+	copy_bytes(coop, __func__, (side_t){dst, tsr_rank(coop)}, (side_t){src, peer}, size_bytes, READS);
 }
 
 void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
 {
-	copy_bytes(coop, __func__, (side_t){dst, dst_peer}, (side_t){src, src_peer}, size_bytes);
+	copy_bytes(coop, __func__, (side_t){dst, dst_peer}, (side_t){src, src_peer}, size_bytes, READS);
 }
 
-static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int dst_rank, tsr_view_t src, int src_rank)
+static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int dst_rank, tsr_view_t src, int src_rank,
+			reading_t reading)
 {
 	tsr_mem_t to, from;
 	int64_t first, last;
@@ -65,7 +78,8 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 		return;
 	size_t element = tsr_cpu_bytes(dst.dtype), row = (size_t)dst.cols * element, rows = (size_t)(last - first);
 	size_t to_step = (size_t)dst.ld * element, from_step = (size_t)src.ld * element;
-	tsr_mem_count(coop, &from, TSR_MEM_READ, rows * row);
+	if (reading == READS)
+		tsr_mem_count(coop, &from, TSR_MEM_READ, rows * row);
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, rows * row);
 	to.at += (size_t)first * to_step;
 	from.at += (size_t)first * from_step;
@@ -74,17 +88,24 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 
 void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
 {
-	copy_matrix(coop, __func__, dst, peer, src, tsr_rank(coop));
+	copy_matrix(coop, __func__, dst, peer, src, tsr_rank(coop), READS);
+}
+
+void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
+{
+	const int first = dst.data == src.data;
+	for (int i = first; i < tsr_size(coop); i++)
+		copy_matrix(coop, __func__, dst, tsr_peer(coop, i), src, tsr_rank(coop), i == first ? READS : READ_BEFORE);
 }
 
 void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
 {
-	copy_matrix(coop, __func__, dst, tsr_rank(coop), src, peer);
+	copy_matrix(coop, __func__, dst, tsr_rank(coop), src, peer, READS);
 }
 
 void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
 {
-	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer);
+	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer, READS);
 }
 
 void tsr_slab(tsr_coop_t *coop, tsr_view_t slab)

@@ -253,6 +253,12 @@ void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t
 	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
 }
 
+void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+{
+	for (int i = 0; i < tsr_size(coop); i++)
+		store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_peer(coop, i));
+}
+
 void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask, const void *ctx,
 		     double other, int peer)
 {

@@ -264,7 +264,7 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
-	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0};
+	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(me, none);
 }
 
@@ -300,7 +300,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 		tsr_cuda_split_registers(coop, false);
 		tsr_coop_t me = tsr_cuda_loader(coop, pipeline->told[1]);
 		if (me.thread >= TSR_CUDA_LOADER_THREADS)
-			tsr_cuda_senders<tile_t>(me.thread - TSR_CUDA_LOADER_THREADS, operands.depth / 64, tsr_size(coop));
+			tsr_cuda_senders<tile_t>(&me, me.thread - TSR_CUDA_LOADER_THREADS, operands.depth / 64);
 		else if (ring.stages > 0)
 			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline->map, &operands, ring, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);

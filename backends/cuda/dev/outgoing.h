@@ -1,7 +1,7 @@
 /*
  * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, as soon as what was
- * sent of the tile before has been read. What goes to a peer too, just as it stands there, they post: three warps read it back and
- * send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
+ * sent of the tile before has been read. What goes to a peer too, or to all, just as it stands there, they post: three warps read it
+ * back, once, and send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
  *
  * Not by the copy engine: it takes some fifty cycles for each row of a tile, before which loads wait; and product and remote stores
  * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
@@ -146,10 +146,24 @@ template <typename F> TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target
 	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
 	tsr_cuda_kept_t tile;
 	tile.at = target.mine + (target.at.row * target.ld + target.at.col) * 2;
-	tile.ld = target.ld <= TSR_CUDA_PITCH_MOST ? (int32_t)target.ld : -1; /* the distance of no tile that is kept */
+	tile.ld = (int32_t)target.ld; /* within TSR_CUDA_LD_MOST */
 	tile.extent = rows | cols << 16;
 	tile.stamp = frag->stamp;
 	return tile;
+}
+
+/** What senders are to do, that the tile reaches the ranks from `first` to before `end` after mine. */
+TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first, int end)
+{
+	tsr_cuda_send_t send;
+	send.from = tile.at;
+	send.pitch_bytes = (uint32_t)tile.ld * 2;
+	send.rows = (uint16_t)tile.extent;
+	send.row_bytes = (uint16_t)((tile.extent >> 16) * 2);
+	send.stamp = tile.stamp;
+	send.first = (uint16_t)first;
+	send.end = (uint16_t)end;
+	return send;
 }
 
 /** Whether senders can send the tile: there is something of it, and its rows are not too far apart. */
@@ -175,8 +189,7 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 	const tsr_cuda_kept_t tile = tsr_cuda_keep(target, frag);
 	char *to = target.data + (target.at.row * target.ld + target.at.col) * 2;
 	if (target.remote && tsr_cuda_is_kept(coop, tile)) {
-		tsr_cuda_send_t send = {to, tile.at, target.ld * 2, (uint16_t)rows, (uint16_t)(cols * 2), tile.stamp};
-		tsr_cuda_post(coop, send);
+		tsr_cuda_post(coop, tsr_cuda_send_of(tile, target.remote, target.remote + 1));
 		return;
 	}
 	tsr_port_settle(coop); /* it may be what is still being read */
@@ -242,6 +255,15 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const t
 	return false;
 }
 
+/** Of the tile that the coop has stored in my own memory just now: sends it to all others, if it is kept. */
+TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
+{
+	if (!coop->kept)
+		return false;
+	tsr_cuda_post(coop, tsr_cuda_send_of(tsr_cuda_pipeline()->kept, 1, tsr_size(coop)));
+	return true;
+}
+
 /* ---- the senders */
 
 /** How far a tile's stores to peers have come, and how far they may: a share for each chunk that the loader has asked for since. */
@@ -263,55 +285,69 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** Each sender units of 16 bytes in turn, then rows' last bytes; `thread` counts the senders. T: the tile. */
-template <typename T>
-TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, tsr_cuda_pace_t *pace, uint32_t number)
+/** What follows each row's last whole unit of 16 bytes, from `first` on, to the same place `away` from there. */
+TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t away, int first)
 {
-	enum { at_once = 4, usual_units = (int)T::N / 8 };
-	const int units = send.row_bytes / 16, all = send.rows * units;
-	const uint32_t pitch = (uint32_t)send.pitch_bytes;
-	TSR_GPU_NO_UNROLL
-	for (int u = thread; u < all; u += at_once * TSR_CUDA_SENDER_THREADS) {
-		uint4 unit[at_once];
-		uint32_t at[at_once]; /* registers are few: TSR_CUDA_PITCH_MOST */
-		tsr_cuda_keep_pace(pace, number, at_once * TSR_CUDA_SENDER_THREADS * 16);
-		TSR_GPU_UNROLL
-		for (int j = 0; j < at_once; j++) {
-			int v = u + j * TSR_CUDA_SENDER_THREADS, row = units == usual_units ? v / usual_units : v / units;
-			at[j] = (uint32_t)row * pitch + (uint32_t)(v - row * units) * 16u;
-			if (v < all)
-				unit[j] = *(const uint4 *)(send.from + at[j]);
+	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS)
+		for (int byte = first; byte < send.row_bytes; byte += 2) {
+			const char *from = send.from + (row * send.pitch_bytes + (uint32_t)byte);
+			*(uint16_t *)(from + away) = *(const uint16_t *)from;
 		}
+}
+
+/** Whole rows at a time, each sender in its column of 16 bytes; then rows' last bytes. `thread` counts the senders. T: the tile. */
+template <typename T>
+TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
+				uint32_t number)
+{
+	enum { at_once = 3, usual_units = (int)T::N / 8 };
+	const int units = send.row_bytes / 16, step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
+	const int first = units == usual_units ? thread / usual_units : units > 0 ? thread / units : 0;
+	const uint32_t step_bytes = (uint32_t)step * send.pitch_bytes; /* registers are few: TSR_CUDA_PITCH_MOST */
+	const char *from = send.from + ((uint32_t)first * send.pitch_bytes + (uint32_t)(thread - first * units) * 16u);
+	TSR_GPU_NO_UNROLL
+	for (int row = first; first < step && row < send.rows; row += at_once * step) {
+		uint4 unit[at_once];
+		tsr_cuda_keep_pace(pace, number, (uint32_t)(at_once * step * units * 16 * (send.end - send.first)));
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++)
-			if (u + j * TSR_CUDA_SENDER_THREADS < all)
-				*(uint4 *)(send.to + at[j]) = unit[j];
+			if (row + j * step < send.rows)
+				unit[j] = *(const uint4 *)(from + (uint32_t)j * step_bytes);
+		TSR_GPU_NO_UNROLL
+		for (int i = send.first; i < send.end; i++) {
+			char *to = (char *)from + tsr_gpu_away(ranks, i);
+			TSR_GPU_UNROLL
+			for (int j = 0; j < at_once; j++)
+				if (row + j * step < send.rows)
+					*(uint4 *)(to + (uint32_t)j * step_bytes) = unit[j];
+		}
+		from += at_once * step_bytes;
 	}
-	for (int row = thread; units * 16 < send.row_bytes && row < send.rows; row += TSR_CUDA_SENDER_THREADS)
-		for (int byte = units * 16; byte < send.row_bytes; byte += 2)
-			*(uint16_t *)(send.to + row * send.pitch_bytes + byte) =
-				*(const uint16_t *)(send.from + row * send.pitch_bytes + byte);
+	for (int i = send.first; units * 16 < send.row_bytes && i < send.end; i++)
+		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i), units * 16);
 }
 
 /** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */
-template <typename T> TSR_DEV void tsr_cuda_senders(int thread, int64_t chunks, int ranks)
+template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int thread, int64_t chunks)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
-	tsr_cuda_pace_t pace = {0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (ranks - 1) / (chunks > 0 ? chunks : 1)) + 1, 0};
+	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
+	tsr_cuda_pace_t pace = {
+		0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (tsr_size(coop) - 1) / (chunks > 0 ? chunks : 1)) + 1, 0};
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;
 		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
 		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]), number / TSR_CUDA_SENDS_MOST % 2);
 		const tsr_cuda_send_t send = pipeline->sends[place];
-		if (!send.to)
+		if (send.rows == 0)
 			return;
 		if (send.stamp != pace.stamp) {
 			pace.stamp = send.stamp;
 			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
-		tsr_cuda_send_rows<T>(thread, send, &pace, number);
+		tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
 		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)

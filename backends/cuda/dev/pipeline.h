@@ -15,13 +15,13 @@ enum {
 	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
 };
 
-/** What senders are to do: send rows of a tile that stands in my own memory to a peer's. */
+/** What senders are to do: send rows of a tile that stands in my own memory to the same place of others. */
 typedef struct tsr_cuda_send {
-	char *to; /* null: there is nothing more to do */
 	const char *from;
-	int64_t pitch_bytes; /* of both */
-	uint16_t rows, row_bytes;
-	int32_t stamp; /* of the tile */
+	uint32_t pitch_bytes;
+	uint16_t rows, row_bytes; /* no rows: there is nothing more to do */
+	int32_t stamp;            /* of the tile */
+	uint16_t first, end;      /* the others: so many ranks after mine, and before that many */
 } tsr_cuda_send_t;
 
 /** A tile as consumers last stored it in my own memory, while a coop's `kept` says that it stands there. */
@@ -44,7 +44,7 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint32_t loaded;      /* chunks that the loader has asked for: by which senders pace themselves; no order */
 	uint32_t awaited;     /* sends that consumers wait for: those are made without a pause; no order */
 	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
-	unsigned char unused[64];
+	unsigned char unused[128];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 

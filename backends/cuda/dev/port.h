@@ -94,6 +94,11 @@ TSR_DEV void tsr_port_rest(uint32_t polls)
 	__nanosleep(polls < 128 ? polls * 32 : 4096);
 }
 
+template <typename T> TSR_DEV void tsr_port_forget(T *value)
+{
+	__asm__ volatile("" : "+l"(*value));
+}
+
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return (T *)__cvta_global_to_generic(__cvta_generic_to_global((const void *)p));

@@ -11,4 +11,10 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_g
 	return false;
 }
 
+/** Of the tile that the coop has stored in my own memory just now: sends it to all others. */
+TSR_DEV bool tsr_port_send_stored(tsr_coop_t *)
+{
+	return false;
+}
+
 #endif

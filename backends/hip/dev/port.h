@@ -123,6 +123,10 @@ TSR_DEV void tsr_port_rest(uint32_t polls)
 		__builtin_amdgcn_s_sleep(8); /* of 64 cycles each */
 }
 
+template <typename T> TSR_DEV void tsr_port_forget(T *)
+{
+}
+
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return (T *)(__attribute__((address_space(1))) T *)p;

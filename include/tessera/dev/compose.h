@@ -43,7 +43,7 @@ TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_sta
 	return (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
 }
 
-/** My block's part of the piece, to one rank after the other. */
+/** My block's part of the piece, to every rank once all may be written. */
 TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src, size_t size_bytes,
 			   TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
 {
@@ -59,8 +59,8 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
-		tsr_put(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each, peer);
 	}
+	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each);
 	return TSR_WAIT_OK;
 }
 

@@ -20,6 +20,12 @@
 /** Copies `size_bytes` from my `src` to `peer`'s copy of `dst`. */
 TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer);
 
+/**
+ * Copies `size_bytes` from my `src` to every rank's copy of `dst`, mine included unless that is where `src` is. The same as a put
+ * to each of them, but `src` is read once: links to several peers are filled better so.
+ */
+TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes);
+
 /** Copies `size_bytes` from `peer`'s copy of `src` to my `dst`. */
 TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer);
 
@@ -28,10 +34,11 @@ TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const 
 		      size_t size_bytes);
 
 /**
- * The same for matrices: the overlap of both views' extents, same dtype. `src` of a put and `dst` of a get may be shared memory.
+ * The same for matrices: the overlap of both views' extents, same dtype. `src` of puts and `dst` of a get may be shared memory.
  * The whole of the view is moved; tsr_view_part cuts out a tile.
  */
 TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer);
+TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src);
 TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer);
 TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer);
 

@@ -84,11 +84,11 @@ enum {
 	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
 	TSR_GPU_IN_FLIGHT = 8,
 	TSR_GPU_IN_FLIGHT_MANY = 4, /* in rows, by blocks of many threads: those have few registers each */
-	TSR_GPU_IN_FLIGHT_FEW = 16  /* by blocks of few threads */
+	TSR_GPU_IN_FLIGHT_FEW = 16  /* in rows to one place, by blocks of few threads */
 };
 
-#if !defined(TSR_GPU_WALK_MOST)
-#define TSR_GPU_WALK_MOST (1 << 30) /* rows, and bytes of a row, of one walk: it counts in words of 32 bits */
+#if !defined(TSR_GPU_PART_MOST)
+#define TSR_GPU_PART_MOST (1 << 30) /* rows, and bytes of a row, that words of 32 bits count */
 #endif
 
 /** Rows of bytes, one to be copied to the other. Consecutive rows are a pitch apart. */
@@ -98,164 +98,144 @@ typedef struct tsr_gpu_rows_of_bytes {
 	int64_t dst_pitch, src_pitch, rows, row_bytes;
 } tsr_gpu_rows_of_bytes_t;
 
+/*
+ * Where the bytes go: to `dst` alone, or to the same place of several ranks. Heaps are aligned alike, so what is found out about
+ * one place holds for all. Bytes that are read once and then stored to all fill the links better than those that are read for
+ * each: `spread` (bench/raw).
+ */
+typedef struct tsr_gpu_one_place {
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW };
+} tsr_gpu_one_place_t;
+
+typedef struct tsr_gpu_every_rank {
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
+	const tsr_gpu_context_t *context;
+	int first; /* 0: from me on; 1: my own place is left out */
+} tsr_gpu_every_rank_t;
+
+TSR_DEV int tsr_gpu_places(const tsr_gpu_one_place_t &)
+{
+	return 1;
+}
+
+TSR_DEV int tsr_gpu_places(const tsr_gpu_every_rank_t &to)
+{
+	return to.context->size - to.first;
+}
+
+/** Bytes from `dst` to the `i`-th place. */
+TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_one_place_t &, int)
+{
+	return 0;
+}
+
+TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_every_rank_t &to, int i)
+{
+	const tsr_gpu_context_t *context = to.context;
+	int peer = context->rank + to.first + i;
+	if (peer >= context->size)
+		peer -= context->size;
+	return context->base[peer] - context->base[context->rank];
+}
+
+/** Stores the first `count` of the units that are held to each place, a step apart. */
+template <typename unit_t, int HELD, typename TO>
+TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const unit_t (&held)[HELD], int count)
+{
+	TSR_GPU_NO_UNROLL
+	for (int place = 0; place < tsr_gpu_places(to); place++) {
+		char *at = dst + tsr_gpu_away(to, place);
+		TSR_GPU_UNROLL
+		for (int i = 0; i < HELD; i++, at += step)
+			if (i < count)
+				*(unit_t *)at = held[i];
+	}
+}
+
 /** Copies `count` units that follow one another. */
-template <int UNIT> TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, char *dst_bytes, const char *src_bytes, int64_t count)
+template <int UNIT, typename TO>
+TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_bytes, const char *src_bytes, int64_t count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
+	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
 	const int64_t step = coop->threads;
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
 	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
 	TSR_GPU_NO_UNROLL
-	for (; left > (TSR_GPU_IN_FLIGHT - 1) * step; left -= TSR_GPU_IN_FLIGHT * step) {
-		unit_t held[TSR_GPU_IN_FLIGHT];
-		TSR_GPU_UNROLL
-		for (int i = 0; i < TSR_GPU_IN_FLIGHT; i++)
-			held[i] = src[i * step];
-		TSR_GPU_UNROLL
-		for (int i = 0; i < TSR_GPU_IN_FLIGHT; i++)
-			dst[i * step] = held[i];
-		src += TSR_GPU_IN_FLIGHT * step;
-		dst += TSR_GPU_IN_FLIGHT * step;
-	}
-	unit_t rest[TSR_GPU_IN_FLIGHT - 1];
-	TSR_GPU_UNROLL
-	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
-		rest[i] = left > i * step ? src[i * step] : 0;
-	TSR_GPU_UNROLL
-	for (int i = 0; i < TSR_GPU_IN_FLIGHT - 1; i++)
-		if (left > i * step)
-			dst[i * step] = rest[i];
-}
-
-/** How a coop's threads go through rows of `count` places, in steps of the coop's size. Divides once, at its start. */
-typedef struct tsr_gpu_steps {
-	int count, row, place; /* where mine begin */
-	int rows, places;      /* of a step */
-} tsr_gpu_steps_t;
-
-TSR_DEV tsr_gpu_steps_t tsr_gpu_steps(const tsr_coop_t *coop, int count)
-{
-	const int threads = coop->threads;
-	tsr_gpu_steps_t steps = {count, 0, coop->thread, 0, threads}; /* where a row takes several steps */
-	if (count <= threads) {
-		steps.row = coop->thread / count;
-		steps.place = coop->thread % count;
-		steps.rows = threads / count;
-		steps.places = threads % count;
-	}
-	return steps;
-}
-
-/** The walk, over places of `unit` bytes in rows that are a pitch apart. Multiplies at its start alone: its steps are on the way of
- * every sixteen bytes. */
-typedef struct tsr_gpu_walk {
-	char *at;
-	int row, place;
-	int64_t step_bytes, turn_bytes; /* of a step, and from behind a row to the next one's begin */
-} tsr_gpu_walk_t;
-
-TSR_DEV tsr_gpu_walk_t tsr_gpu_walk(const tsr_gpu_steps_t &steps, char *begin, int64_t pitch, int unit)
-{
-	tsr_gpu_walk_t walk = {begin + steps.row * pitch + (int64_t)steps.place * unit, steps.row, steps.place,
-			       steps.rows * pitch + (int64_t)steps.places * unit, pitch - (int64_t)steps.count * unit};
-	return walk;
-}
-
-TSR_DEV void tsr_gpu_walk_on(const tsr_gpu_steps_t &steps, tsr_gpu_walk_t *walk)
-{
-	walk->at += walk->step_bytes;
-	walk->row += steps.rows;
-	walk->place += steps.places;
-	if (walk->place >= steps.count) {
-		walk->at += walk->turn_bytes;
-		walk->row++;
-		walk->place -= steps.count;
-	}
-}
-
-/** Copies all of the job's rows, in units that both sides are aligned to. */
-template <int UNIT> TSR_DEV void tsr_gpu_copy_units(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
-{
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY };
-	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
-	const tsr_gpu_steps_t steps = tsr_gpu_steps(coop, (int)(job.row_bytes / UNIT));
-	const int rows = (int)job.rows;
-	/* Two walks: a pointer kept for each unit on its way would take more registers. */
-	tsr_gpu_walk_t from = tsr_gpu_walk(steps, (char *)job.src, job.src_pitch, UNIT);
-	tsr_gpu_walk_t to = tsr_gpu_walk(steps, job.dst, job.dst_pitch, UNIT);
-	TSR_GPU_NO_UNROLL
-	while (from.row < rows) {
+	for (; left > (IN_FLIGHT - 1) * step; left -= IN_FLIGHT * step) {
 		unit_t held[IN_FLIGHT];
 		TSR_GPU_UNROLL
-		for (int i = 0; i < IN_FLIGHT; i++) {
-			/* What is loaded behind the end is not stored: a branch here would have each load wait for the last. */
-			held[i] = *(const unit_t *)(from.row < rows ? from.at : job.src);
-			tsr_gpu_walk_on(steps, &from);
-		}
-		TSR_GPU_UNROLL
-		for (int i = 0; i < IN_FLIGHT; i++) {
-			if (to.row < rows)
-				*(unit_t *)to.at = held[i];
-			tsr_gpu_walk_on(steps, &to);
-		}
+		for (int i = 0; i < IN_FLIGHT; i++)
+			held[i] = src[i * step];
+		tsr_gpu_store_held(to, (char *)dst, step * UNIT, held, IN_FLIGHT);
+		src += IN_FLIGHT * step;
+		dst += IN_FLIGHT * step;
 	}
+	unit_t rest[IN_FLIGHT - 1];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < IN_FLIGHT - 1; i++)
+		rest[i] = left > i * step ? src[i * step] : 0;
+	int mine = 0;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < IN_FLIGHT - 1; i++)
+		mine += left > i * step;
+	tsr_gpu_store_held(to, (char *)dst, step * UNIT, rest, mine);
 }
 
 /** Copies `count` units that are a step apart: the fewest instructions, for a multiprocessor that only copies is as fast as those.
  */
-template <int UNIT, int IN_FLIGHT>
-TSR_DEV void tsr_gpu_copy_column(char *dst, const char *src, int64_t dst_step, int64_t src_step, int count)
+template <int UNIT, int IN_FLIGHT, typename TO>
+TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64_t dst_step, int64_t src_step, int count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
+	const int64_t turn = IN_FLIGHT * dst_step;
 	TSR_GPU_NO_UNROLL
-	for (; count >= IN_FLIGHT; count -= IN_FLIGHT) {
+	for (; count >= IN_FLIGHT; count -= IN_FLIGHT, dst += turn) {
 		unit_t held[IN_FLIGHT];
 		TSR_GPU_UNROLL
 		for (int i = 0; i < IN_FLIGHT; i++, src += src_step)
 			held[i] = *(const unit_t *)src;
-		TSR_GPU_UNROLL
-		for (int i = 0; i < IN_FLIGHT; i++, dst += dst_step)
-			*(unit_t *)dst = held[i];
+		tsr_gpu_store_held(to, dst, dst_step, held, IN_FLIGHT);
 	}
 	unit_t rest[IN_FLIGHT - 1];
 	TSR_GPU_UNROLL
 	for (int i = 0; i < IN_FLIGHT - 1; i++, src += src_step)
 		rest[i] = i < count ? *(const unit_t *)src : 0;
-	TSR_GPU_UNROLL
-	for (int i = 0; i < IN_FLIGHT - 1; i++, dst += dst_step)
-		if (i < count)
-			*(unit_t *)dst = rest[i];
+	tsr_gpu_store_held(to, dst, dst_step, rest, count);
 }
 
-template <int UNIT>
-TSR_DEV void tsr_gpu_copy_column(char *dst, const char *src, int64_t dst_step, int64_t src_step, int count, bool has_room)
+/** A strip of the job, `width` units wide: some whole rows of it at a time, so that a thread stays in its column. */
+template <int UNIT, typename TO>
+TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job, int first, int width)
 {
-	if (has_room)
-		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_FEW>(dst, src, dst_step, src_step, count);
-	else
-		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(dst, src, dst_step, src_step, count);
-}
-
-/** The same with whole rows a step, so that a thread stays in its column; false where too many threads would have none. */
-template <int UNIT> TSR_DEV bool tsr_gpu_copy_columns(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
-{
-	const int units = (int)(job.row_bytes / UNIT), rows = (int)job.rows;
-	const int step = units <= coop->threads ? coop->threads / units : 0;
-	if (step * units * 4 < coop->threads * 3)
-		return false;
-	const int row = coop->thread / units, at = (coop->thread - row * units) * UNIT;
+	const int step = coop->threads / width, row = coop->thread / width, rows = (int)job.rows;
+	const int64_t at = ((int64_t)first + coop->thread - row * width) * UNIT;
+	const int count = (rows - row + step - 1) / step;
+	char *dst = job.dst + row * job.dst_pitch + at;
+	const char *src = job.src + row * job.src_pitch + at;
 	const bool has_room = UNIT == 16 && coop->workers * coop->threads <= 3 * TSR_PORT_MOVER_THREADS;
-	if (row < step && row < rows)
-		tsr_gpu_copy_column<UNIT>(job.dst + row * job.dst_pitch + at, job.src + row * job.src_pitch + at,
-					  step * job.dst_pitch, step * job.src_pitch, (rows - row + step - 1) / step, has_room);
-	return true;
+	if (row >= step || row >= rows)
+		return;
+	if (has_room)
+		tsr_gpu_copy_column<UNIT, TO::IN_FLIGHT>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
+	else
+		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
 }
 
-/** The job's part from (row, byte) on that a walk's words of 32 bits can count. */
+/** How wide the next strip is, where so many units of the rows are left: such that at least three of four threads have a column. */
+TSR_DEV int tsr_gpu_strip_width(int threads, int left)
+{
+	if (left >= threads)
+		return threads;
+	const int rows = threads / left;
+	return rows * left * 4 >= threads * 3 ? left : threads / (rows + 1);
+}
+
+/** The job's part from (row, byte) on that words of 32 bits can count. */
 TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &job, int64_t row, int64_t byte)
 {
-	const int64_t most = TSR_GPU_WALK_MOST;
+	const int64_t most = TSR_GPU_PART_MOST;
 	tsr_gpu_rows_of_bytes_t part = job;
 	part.dst += row * job.dst_pitch + byte;
 	part.src += row * job.src_pitch + byte;
@@ -264,8 +244,9 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &j
 	return part;
 }
 
-/** The same but for the first `head` bytes of each row and for what makes no whole unit, and however large the job is. */
-template <int UNIT> TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job, int64_t head)
+/** Copies the job but for the first `head` bytes of each row and for what makes no whole unit, however large it is. */
+template <int UNIT, typename TO>
+TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job, int64_t head)
 {
 	job.dst += head;
 	job.src += head;
@@ -276,27 +257,30 @@ template <int UNIT> TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, 
 		TSR_GPU_NO_UNROLL
 	for (int64_t byte = 0; byte < job.row_bytes; byte += part.row_bytes) {
 		part = tsr_gpu_part_of(job, row, byte);
-		if (!tsr_gpu_copy_columns<UNIT>(coop, part))
-			tsr_gpu_copy_units<UNIT>(coop, part);
+		const int units = (int)(part.row_bytes / UNIT);
+		TSR_GPU_NO_UNROLL
+		for (int first = 0, width; first < units; first += width) {
+			width = tsr_gpu_strip_width(coop->threads, units - first);
+			tsr_gpu_copy_strip<UNIT>(coop, to, part, first, width);
+		}
 	}
 }
 
-/** Copies the first `head` and the last `tail` bytes of every row. */
-TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job, int head, int tail)
+/** Copies the first `head` and the last `tail` bytes of every row: fewer than a coop has threads. */
+template <typename TO>
+TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job, int head, int tail)
 {
-	if (head + tail == 0)
+	const int ends = head + tail;
+	if (ends == 0)
 		return;
-	const tsr_gpu_steps_t steps = tsr_gpu_steps(coop, head + tail);
+	const int step = coop->threads / ends, first = coop->thread / ends, place = coop->thread - first * ends;
+	const int64_t at = place < head ? place : job.row_bytes - ends + place;
+	if (first >= step)
+		return;
 	TSR_GPU_NO_UNROLL
-	for (int64_t row = steps.row, place = steps.place; row < job.rows;) {
-		int64_t at = place < head ? place : job.row_bytes - tail - head + place;
-		job.dst[row * job.dst_pitch + at] = job.src[row * job.src_pitch + at];
-		row += steps.rows;
-		place += steps.places;
-		if (place >= steps.count) {
-			row++;
-			place -= steps.count;
-		}
+	for (int64_t row = first; row < job.rows; row += step) {
+		const char held[1] = {job.src[row * job.src_pitch + at]};
+		tsr_gpu_store_held(to, job.dst + row * job.dst_pitch + at, 0, held, 1);
 	}
 }
 
@@ -304,25 +288,27 @@ TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const tsr_gpu_rows_of_byt
  * Copies one row of whole units of 16, at most one a thread; false where the job is another. Where many blocks share what is small,
  * most of the time is that of the code on the way.
  */
-TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
+template <typename TO> TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job)
 {
 	typedef tsr_gpu_unit<16>::type unit_t;
 	if (job.rows != 1 || job.row_bytes > 16 * (int64_t)coop->threads ||
 	    ((uintptr_t)job.dst | (uintptr_t)job.src | (uintptr_t)job.row_bytes) % 16 != 0)
 		return false;
-	if (16 * (int64_t)coop->thread < job.row_bytes)
-		((unit_t *)job.dst)[coop->thread] = ((const unit_t *)job.src)[coop->thread];
+	if (16 * (int64_t)coop->thread < job.row_bytes) {
+		const unit_t held[1] = {((const unit_t *)job.src)[coop->thread]};
+		tsr_gpu_store_held(to, job.dst + 16 * (int64_t)coop->thread, 0, held, 1);
+	}
 	return true;
 }
 
 /** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte. */
-TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job)
+template <typename TO> TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
 {
 	if (job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
 		job.row_bytes *= job.rows;
 		job.rows = 1;
 	}
-	if (tsr_gpu_copy_few(coop, job))
+	if (tsr_gpu_copy_few(coop, to, job))
 		return;
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
@@ -334,31 +320,54 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t j
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));
 	if (width == 16 && job.rows == 1)
-		tsr_gpu_copy_run<16>(coop, job.dst + head, job.src + head, (job.row_bytes - head) / 16);
+		tsr_gpu_copy_run<16>(coop, to, job.dst + head, job.src + head, (job.row_bytes - head) / 16);
 	else if (width == 16)
-		tsr_gpu_copy_all_units<16>(coop, job, head);
+		tsr_gpu_copy_all_units<16>(coop, to, job, head);
 	else if (width == 4)
-		tsr_gpu_copy_all_units<4>(coop, job, head);
+		tsr_gpu_copy_all_units<4>(coop, to, job, head);
 	else if (width == 2)
-		tsr_gpu_copy_all_units<2>(coop, job, head);
+		tsr_gpu_copy_all_units<2>(coop, to, job, head);
 	else
-		tsr_gpu_copy_all_units<1>(coop, job, head);
-	tsr_gpu_copy_ends(coop, job, head, tail);
+		tsr_gpu_copy_all_units<1>(coop, to, job, head);
+	tsr_gpu_copy_ends(coop, to, job, head, tail);
 }
 
 /* ---- dev/pointer.h */
 
+TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_row(char *dst, const char *src, size_t size_bytes)
+{
+	const int64_t bytes = (int64_t)size_bytes;
+	tsr_gpu_rows_of_bytes_t job = {dst, src, bytes, bytes, 1, bytes};
+	return job;
+}
+
 TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
 {
+	tsr_gpu_one_place_t there;
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
-	tsr_gpu_rows_of_bytes_t job;
-	job.dst = tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer);
-	job.src = tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer);
-	job.dst_pitch = job.src_pitch = job.row_bytes = (int64_t)size_bytes;
-	job.rows = 1;
-	tsr_gpu_copy_rows(coop, job);
+	tsr_gpu_copy_rows(coop, there,
+			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
+				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
+}
+
+/** All ranks, or all others where what is read is my own place. */
+TSR_DEV tsr_gpu_every_rank_t tsr_gpu_every_rank(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
+{
+	tsr_gpu_every_rank_t ranks = {coop->context, job.dst == job.src};
+	return ranks;
+}
+
+TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes)
+{
+	const int me = tsr_rank(coop);
+	tsr_port_settle(coop);
+	if (!tsr_gpu_accepts(coop, dst, size_bytes, me) || !tsr_gpu_accepts(coop, src, size_bytes, me))
+		return;
+	const tsr_gpu_rows_of_bytes_t job =
+		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src), size_bytes);
+	tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
@@ -371,12 +380,10 @@ TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *
 	tsr_copy(coop, dst, tsr_rank(coop), src, peer, size_bytes);
 }
 
-TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+/** What both views' extents have in common; from `src_peer` to `dst_peer`. */
+TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
 {
-	tsr_port_settle(coop);
-	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) || !tsr_gpu_accepts_view(coop, src, src_peer))
-		return;
-	int64_t element_bytes = tsr_gpu_dtype_bytes(dst.dtype);
+	const int64_t element_bytes = tsr_gpu_dtype_bytes(dst.dtype);
 	tsr_gpu_rows_of_bytes_t job;
 	job.dst = tsr_gpu_view_address(coop, dst, dst_peer);
 	job.src = tsr_gpu_view_address(coop, src, src_peer);
@@ -384,8 +391,29 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 	job.src_pitch = src.ld * element_bytes;
 	job.rows = dst.rows < src.rows ? dst.rows : src.rows;
 	job.row_bytes = (dst.cols < src.cols ? dst.cols : src.cols) * element_bytes;
+	return job;
+}
+
+TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+{
+	tsr_gpu_one_place_t there;
+	tsr_port_settle(coop);
+	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) || !tsr_gpu_accepts_view(coop, src, src_peer))
+		return;
+	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows(coop, job);
+		tsr_gpu_copy_rows(coop, there, job);
+}
+
+TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
+{
+	const int me = tsr_rank(coop);
+	tsr_port_settle(coop);
+	if (!tsr_gpu_accepts_view(coop, dst, me) || !tsr_gpu_accepts_view(coop, src, me))
+		return;
+	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, me, src, me);
+	if (job.rows > 0 && job.row_bytes > 0)
+		tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)

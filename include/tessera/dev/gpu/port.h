@@ -23,7 +23,8 @@
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
- * have ended, then sets coop->unfenced; and it clears coop->kept.
+ * have ended, then sets coop->unfenced; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its own
+ * memory just now to all other ranks; true where it did.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
  *
@@ -41,6 +42,7 @@
  *                                                  so many looks have taken, no more than some microseconds
  *   T *tsr_port_global(T *p)                       p, known to point to global memory
  *   bool tsr_port_is_shared(T *p)                  p points to shared memory
+ *   void tsr_port_forget(T *value)                 the compiler computes nothing from the value before it comes here; or nothing
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
  *   void tsr_port_fence<order, scope>()            each thread's own, complete when it returns
  *   void tsr_port_drain<scope>()                   before a meeting after which one thread releases for all

@@ -11,12 +11,19 @@ typedef struct tsr_gpu_target {
 	int64_t rows, cols, ld;
 	tsr_pos_t at;
 	int32_t dtype, space;
-	int32_t remote; /* the memory of another rank */
+	int32_t remote; /* how many ranks after mine: 0 in my own memory */
 	char *mine;     /* what `data` is in my own memory */
 	tsr_mask_fn mask;
 	const void *ctx;
 	double other; /* what a load gives for elements that it does not touch */
 } tsr_gpu_target_t;
+
+/** The i of tsr_peer(coop, i) that is `peer`. */
+TSR_DEV int tsr_gpu_ranks_after(const tsr_coop_t *coop, int peer)
+{
+	const int after = peer - tsr_rank(coop);
+	return after < 0 ? after + tsr_size(coop) : after;
+}
 
 TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int peer)
 {
@@ -28,7 +35,7 @@ TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view,
 	target.at = at;
 	target.dtype = view.dtype;
 	target.space = view.space;
-	target.remote = peer != tsr_rank(coop);
+	target.remote = tsr_gpu_ranks_after(coop, peer);
 	target.mine = tsr_gpu_view_address(coop, view, tsr_rank(coop));
 	target.mask = 0;
 	target.ctx = 0;
@@ -179,6 +186,28 @@ TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, 
 TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
 {
 	tsr_store_masked(coop, view, at, frag, (tsr_mask_fn)0, (const void *)0, peer);
+}
+
+/** Puts a tile that stands at `at` of my view to all others. What this is computed from is not known before, so that none of it
+ * takes registers beside a main loop's sums. */
+TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int64_t rows, int64_t cols)
+{
+	tsr_port_forget(&view.data);
+	tsr_port_forget(&view.ld);
+	tsr_port_forget(&view.rows);
+	tsr_port_forget(&view.cols);
+	tsr_port_forget(&at.row);
+	tsr_port_forget(&at.col);
+	const tsr_pos_t first = {at.row > 0 ? at.row : 0, at.col > 0 ? at.col : 0};
+	const tsr_view_t tile = tsr_view_part(view, first, rows - (first.row - at.row), cols - (first.col - at.col));
+	tsr_put_all_2d(coop, tile, tile);
+}
+
+TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+{
+	tsr_store(coop, view, at, frag, tsr_rank(coop));
+	if (!tsr_port_send_stored(coop))
+		tsr_gpu_put_tile(coop, view, at, tsr_frag_t::rows, tsr_frag_t::cols);
 }
 
 #endif
