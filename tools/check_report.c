@@ -22,12 +22,14 @@ check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 			 "old values, of plain data too: those that store buffers and write-back caches of a block and a "
 			 "device hold, about half of what the memory model allows; a load comes after the newest store of "
 			 "the value that it sees; time: a deadline expires when the schedule says so",
-			 "caches that fetch lines nobody asked for; copy engines; load buffering; speed"},
+			 "caches that fetch lines nobody asked for; copy engines; load buffering; what tsr_split divides a block "
+			 "among: here one worker; speed"},
 		[TSR_CHECK_WEAK_VIEW] =
 			{"the memory model with orders and scopes, old values included; meetings, streams, launches, "
 			 "collectives; residency",
 			 "load buffering: warned of, not shown; time: a deadline expires when the schedule says so",
-			 "seq_cst operations in an order other than that of execution; speed"},
+			 "seq_cst operations in an order other than that of execution; what tsr_split divides a block among: here "
+			 "one worker; speed"},
 	};
 	return modes[weak];
 }

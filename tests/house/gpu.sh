@@ -44,6 +44,8 @@ on_gpus 'echo "ok - one::a" >"$report"; exit 3'
 ends "a crash between two tests" 1 "6 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
 ends "a program that runs nothing" 1 "5 passed, 1 failed, 0 skipped" 'after 0 tests'
+rm "$packed/on_gpus"
+ends "no test program" 1 "5 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
 on_gpus 'echo "ok - one::a" >"$report"; sleep 1000'
 for seconds in 1 8 64; do # a busy machine may need longer for what stands before the sleep
 	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^6 not run: there was no time'

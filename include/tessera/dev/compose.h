@@ -53,13 +53,14 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	const int in_place = src == dst + (size_t)tsr_rank(block) * size_bytes;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	for (int i = in_place; i < tsr_size(block); i++) {
+	int i = in_place; /* at least one wait, whoever is alone */
+	do {
 		int peer = tsr_peer(block, i);
 		/* RETIRED. Partner: the first signal in tsr_all_gather, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss. */
 		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
-	}
+	} while (++i < tsr_size(block));
 	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each);
 	return TSR_WAIT_OK;
 }

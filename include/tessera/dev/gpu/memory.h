@@ -83,7 +83,7 @@ template <> struct tsr_gpu_unit<1> {
 enum {
 	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
 	TSR_GPU_IN_FLIGHT = 8,
-	TSR_GPU_IN_FLIGHT_MANY = 4, /* in rows, by blocks of many threads: those have few registers each */
+	TSR_GPU_IN_FLIGHT_MANY = 4, /* in rows, or to several places, by blocks of many threads: those have few registers each */
 	TSR_GPU_IN_FLIGHT_FEW = 16  /* in rows to one place, by blocks of few threads */
 };
 
@@ -104,11 +104,11 @@ typedef struct tsr_gpu_rows_of_bytes {
  * each: `spread` (bench/raw).
  */
 typedef struct tsr_gpu_one_place {
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW };
+	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW };
 } tsr_gpu_one_place_t;
 
 typedef struct tsr_gpu_every_rank {
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
+	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT };
 	const tsr_gpu_context_t *context;
 	int first; /* 0: from me on; 1: my own place is left out */
 } tsr_gpu_every_rank_t;
@@ -157,7 +157,7 @@ template <int UNIT, typename TO>
 TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_bytes, const char *src_bytes, int64_t count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
-	enum { IN_FLIGHT = TSR_GPU_IN_FLIGHT };
+	enum { IN_FLIGHT = TO::RUN_IN_FLIGHT };
 	const int64_t step = coop->threads;
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
@@ -218,7 +218,7 @@ TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to, const tsr_
 	if (row >= step || row >= rows)
 		return;
 	if (has_room)
-		tsr_gpu_copy_column<UNIT, TO::IN_FLIGHT>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
+		tsr_gpu_copy_column<UNIT, TO::ROWS_IN_FLIGHT>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
 	else
 		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
 }

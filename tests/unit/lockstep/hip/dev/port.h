@@ -88,6 +88,10 @@ TSR_DEV void tsr_port_pause(void)
 {
 }
 
+template <typename T> TSR_DEV void tsr_port_forget(T *)
+{
+}
+
 TSR_DEV void tsr_port_rest(uint32_t)
 {
 }
