@@ -8,8 +8,8 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 
-/* On H200s, beside a product, a block sends some 25 GB/s to one rank, and some 36 to three, for it reads once; the links take 368, and
- * a multiprocessor multiplies 6 TFLOP/s (bench/results/).
+/* On H200s, beside a product, a block sends some 25 GB/s to one rank, and some 36 to three, for it reads once; the links take 368,
+ * and a multiprocessor multiplies 6 TFLOP/s (bench/results/).
  */
 enum { LINK_BLOCKS = 15, SEND_DEPTH = 240, READ_DEPTH = 114 };
 

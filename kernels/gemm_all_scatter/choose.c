@@ -99,8 +99,8 @@ static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
 }
 
 /**
- * Of `blocks`, those that send: with more of them a run takes less time, or no more and they may. Where the device does not say what
- * it sends, a sixth, as 48 of 304 in the paper.
+ * Of `blocks`, those that send: with more of them a run takes less time, or no more and they may. Where the device does not say
+ * what it sends, a sixth, as 48 of 304 in the paper.
  */
 static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
 {

@@ -205,7 +205,8 @@ static int in_place_body(tsr_world_t *world, int argc, char **argv)
 	const int me = tsr_world_rank(world), from = tsr_world_size(world) - 1;
 	unsigned char host[ROOM], seen[ROOM];
 	(void)argc, (void)argv;
-	move_args_t a = {.dst = poisoned(world, ROOM, "buffer"), .bytes = ROOM - 7, .op = OP_PUT_ALL, .to = EVERYWHERE, .from = from};
+	move_args_t a = {
+		.dst = poisoned(world, ROOM, "buffer"), .bytes = ROOM - 7, .op = OP_PUT_ALL, .to = EVERYWHERE, .from = from};
 	CHECK(a.dst);
 	a.src = a.dst;
 	for (size_t i = 0; i < ROOM; i++)

@@ -163,8 +163,8 @@ TSR_KERNEL_WIDE(long_run_wide, run_args_t, a)
 
 enum { LONGEST = 300000, ROOM = LONGEST + 2 * OFFSETS + GUARD, RUNS = 24 };
 
-/** To the next rank, or by one rank to all. One to four rows, hundreds of thousands of bytes in all: several rounds of the widest block's threads, and rests of every
- * length. */
+/** To the next rank, or by one rank to all. One to four rows, hundreds of thousands of bytes in all: several rounds of the widest
+ * block's threads, and rests of every length. */
 static int runs_body(tsr_world_t *world, int argc, char **argv)
 {
 	int me = tsr_world_rank(world), size = tsr_world_size(world);

@@ -1,7 +1,7 @@
 /*
  * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, as soon as what was
- * sent of the tile before has been read. What goes to a peer too, or to all, just as it stands there, they post: three warps read it
- * back, once, and send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
+ * sent of the tile before has been read. What goes to a peer too, or to all, just as it stands there, they post: three warps read
+ * it back, once, and send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
  *
  * Not by the copy engine: it takes some fifty cycles for each row of a tile, before which loads wait; and product and remote stores
  * then took the sum of their times (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
@@ -332,8 +332,8 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
-	tsr_cuda_pace_t pace = {
-		0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (tsr_size(coop) - 1) / (chunks > 0 ? chunks : 1)) + 1, 0};
+	tsr_cuda_pace_t pace = {0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (tsr_size(coop) - 1) / (chunks > 0 ? chunks : 1)) + 1,
+				0};
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;

@@ -23,7 +23,8 @@ TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, 
 /** Stores the tile at `at` of `peer`'s copy of `view`. */
 TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer);
 
-/** Stores the tile at `at` of every rank's copy of `view`, which lies in the heap: the same as a store to each of them, mine first. */
+/** Stores the tile at `at` of every rank's copy of `view`, which lies in the heap: the same as a store to each of them, mine first.
+ */
 TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
 
 /** Loads and stores for the elements for which mask(row, col, ctx) is not 0. */

@@ -23,8 +23,8 @@
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
- * have ended, then sets coop->unfenced; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its own
- * memory just now to all other ranks; true where it did.
+ * have ended, then sets coop->unfenced; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its
+ * own memory just now to all other ranks; true where it did.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
  *
