@@ -79,31 +79,87 @@ static char *aligned(std::vector<char> &memory, int offset)
 	return (char *)(((uintptr_t)memory.data() + 63) / 64 * 64) + offset;
 }
 
-/** One copy between buffers that end where the last row does, displaced by `to` and `from`. */
-static void copy(int threads, int64_t rows, int64_t bytes, int64_t dst_pitch, int64_t src_pitch, int to, int from)
+/** Rows of bytes from a source to places that are laid out alike. */
+struct copy_t {
+	int threads;
+	int64_t rows, bytes, dst_pitch, src_pitch;
+	int to, from; /* bytes from a multiple of 64 */
+};
+
+static std::vector<char> source_of(const copy_t &c)
 {
-	std::vector<char> dst(128 + to + rows * dst_pitch, (char)poison), src(128 + from + rows * src_pitch);
+	std::vector<char> src(128 + c.from + c.rows * c.src_pitch);
 	for (size_t i = 0; i < src.size(); i++)
 		src[i] = (char)(i * 7 + i / 251 + 1);
-	char *d = aligned(dst, to), *s = aligned(src, from);
-	for (int thread = 0; thread < threads; thread++) {
-		tsr_coop_t coop = {};
-		coop.thread = thread;
-		coop.threads = threads;
-		coop.workers = 1;
-		tsr_gpu_copy_rows(&coop, tsr_gpu_one_place_t(), {d, s, dst_pitch, src_pitch, rows, bytes});
-	}
+	return src;
+}
+
+/** A place that ends where its last row does. */
+static std::vector<char> place_of(const copy_t &c)
+{
+	return std::vector<char>(128 + c.to + c.rows * c.dst_pitch, (char)poison);
+}
+
+/** What a place must hold, `s` being the source's first byte; `name` says which place it is. */
+static void judge(const copy_t &c, std::vector<char> &dst, const char *s, const char *name)
+{
+	const char *d = aligned(dst, c.to);
 	for (char &found : dst) {
-		int64_t at = &found - d, row = at < 0 ? -1 : at / dst_pitch, col = at - row * dst_pitch;
-		bool moved = row >= 0 && row < rows && col < bytes;
-		if (found == (moved ? s[row * src_pitch + col] : (char)poison))
+		int64_t at = &found - d, row = at < 0 ? -1 : at / c.dst_pitch, col = at - row * c.dst_pitch;
+		bool moved = row >= 0 && row < c.rows && col < c.bytes;
+		if (found == (moved ? s[row * c.src_pitch + col] : (char)poison))
 			continue;
 		if (wrong++ < 10)
-			printf("%d threads, %lld rows of %lld bytes, pitches %lld and %lld, from %d to %d: row %lld byte %lld\n",
-			       threads, (long long)rows, (long long)bytes, (long long)dst_pitch, (long long)src_pitch, from, to,
-			       (long long)row, (long long)col);
+			printf("%s, %d threads, %lld rows of %lld bytes, pitches %lld and %lld, from %d to %d: row %lld byte "
+			       "%lld\n",
+			       name, c.threads, (long long)c.rows, (long long)c.bytes, (long long)c.dst_pitch,
+			       (long long)c.src_pitch, c.from, c.to, (long long)row, (long long)col);
 	}
 	cases++;
+}
+
+template <typename TO> static void by_turns(const copy_t &c, const TO &to, char *d, const char *s)
+{
+	for (int thread = 0; thread < c.threads; thread++) {
+		tsr_coop_t coop = {};
+		coop.thread = thread;
+		coop.threads = c.threads;
+		coop.workers = 1;
+		tsr_gpu_copy_rows(&coop, to, {d, s, c.dst_pitch, c.src_pitch, c.rows, c.bytes});
+	}
+}
+
+static void copy(const copy_t &c)
+{
+	std::vector<char> dst = place_of(c), src = source_of(c);
+	const char *s = aligned(src, c.from);
+	by_turns(c, tsr_gpu_one_place_t(), aligned(dst, c.to), s);
+	judge(c, dst, s, "one place");
+}
+
+/** The second of three ranks to all, from memory that is none of the places; then from its own place, which is left out. */
+static void copy_to_all(const copy_t &c)
+{
+	enum { RANKS = 3, ME = 1 };
+	std::vector<char> dst[RANKS], src = source_of(c);
+	tsr_gpu_context_t context = {};
+	context.size = RANKS;
+	context.rank = ME;
+	for (int rank = 0; rank < RANKS; rank++) {
+		dst[rank] = place_of(c);
+		context.base[rank] = aligned(dst[rank], 0);
+	}
+	const char *s = aligned(src, c.from);
+	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
+	for (std::vector<char> &place : dst)
+		judge(c, place, s, "all ranks");
+	copy_t back = c;
+	back.src_pitch = c.dst_pitch;
+	dst[0] = place_of(c); /* as large as it was */
+	context.base[0] = aligned(dst[0], 0);
+	by_turns(back, tsr_gpu_every_rank_t{&context, 1}, aligned(dst[ME], c.to), aligned(dst[ME], c.to));
+	for (std::vector<char> &place : dst)
+		judge(c, place, s, "all others");
 }
 
 /** Every small size at every alignment of both sides. */
@@ -113,9 +169,11 @@ static void small(int threads)
 	for (int size = 1; size <= 100; size++)
 		for (int to = 0; to < 18; to++)
 			for (int from = size % 3; from < 18; from += 3) {
-				copy(threads, 1, size, size, size, to, from);
 				auto &pitch = pitches[(size + to) % 5];
-				copy(threads, 3, size, pitch[0], pitch[1], to, from);
+				copy({threads, 1, size, size, size, to, from});
+				copy({threads, 3, size, pitch[0], pitch[1], to, from});
+				if ((size + to + from) % 8 == 0)
+					copy_to_all({threads, 3, size, pitch[0], pitch[1], to, from});
 			}
 }
 
@@ -153,7 +211,10 @@ static void large(int threads)
 			bytes = 1 + below(threads * 16 * 20 / rows);
 		int64_t whole = (bytes + unit - 1) / unit * unit;
 		int to = (int)below(18), from = below(2) ? to : (int)below(18);
-		copy(threads, rows, bytes, whole + below(3) * unit, whole + below(3) * unit, to, from);
+		const copy_t one = {threads, rows, bytes, whole + below(3) * unit, whole + below(3) * unit, to, from};
+		copy(one);
+		if (i % 3 == 0)
+			copy_to_all(one);
 	}
 }
 
