@@ -59,10 +59,10 @@ typedef struct tsr_device_props {
 	size_t shared_bytes;   /* shared memory a block can have */
 	int tile_depth;        /* K of the tiles of 16-bit elements that tsr_gemm multiplies on matrix units; 0: no K is better than
 				  another */
-	int link_blocks;       /* blocks that fill the links to all other ranks when they do nothing but send; 0: not known */
-	int send_depth; /* K of a product of 16-bit elements that keeps a block busy while another sends what comes of it to one
-			   rank; 0: not known */
-	int read_depth; /* the part of send_depth in which it is read: once, for whatever number of ranks */
+	int link_blocks; /* blocks that fill the links when they do nothing but send, reading anew for each rank; 0: not known */
+	int send_depth;  /* K of a product of 16-bit elements that keeps a block busy while another sends what comes of it to one
+			    rank; 0: not known */
+	int read_depth;  /* the part of send_depth in which it is read: once, for whatever number of ranks */
 } tsr_device_props_t;
 
 /** Any thread. Errors: TSR_ERR_ARGUMENT. */

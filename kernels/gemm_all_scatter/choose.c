@@ -10,9 +10,6 @@ enum { TILES_TO_OVERLAP = 8 };
  * 8192x3584x14336 on two H200s in tiles of 128, 192 and 256 columns (bench/results/). */
 static const double LOADING = 160;
 
-/* Of what is sent while more is computed, or is computed while more is sent, the part by which it holds the other up. */
-static const double IN_THE_WAY = 0.15;
-
 /* Costs that differ by less are the same. */
 static const double SAME = 0.001;
 
@@ -53,10 +50,11 @@ typedef struct sending {
 
 static sending_t sending_to(int peers, const tsr_device_props_t *device)
 {
-	sending_t sending = {device->read_depth + peers * (double)(device->send_depth - device->read_depth),
-			     peers * (double)device->send_depth / device->link_blocks, 0};
-	sending.lanes = peers > 0 ? (int)ceil(sending.block / sending.links) : device->link_blocks;
-	return sending;
+	if (peers == 0)
+		return (sending_t){0, 0, device->link_blocks};
+	const double block = device->read_depth + peers * (double)(device->send_depth - device->read_depth),
+		     links = peers * (double)device->send_depth / device->link_blocks;
+	return (sending_t){block, links, (int)ceil(block / links)};
 }
 
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
@@ -129,7 +127,8 @@ static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int r
 {
 	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
 	const int least = sends_apart ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
-	int64_t wanted = gas_most_tiles(config, tile, ranks) + (sends_apart ? device->link_blocks : 0);
+	int64_t wanted = gas_most_tiles(config, tile, ranks) +
+			 (sends_apart && knows_links(device) ? sending_to(ranks - 1, device).lanes : 0);
 	if (config->blocks > 0)
 		return config->blocks;
 	if (wanted > device->resident_blocks)
@@ -157,15 +156,20 @@ static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ra
 	       gas_most_tiles(config, tile, ranks) >= TILES_TO_OVERLAP;
 }
 
-/** What a run costs in such tiles, with the blocks that would be chosen for them. Of what goes on beside, a little in the way. */
+/**
+ * What a run costs in such tiles, with the blocks that would be chosen for them. Where what is computed and what is sent take about
+ * as long, the one that comes late now and then holds up the other, and nothing makes up for it.
+ */
 static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
+	static const double about = 0.95, held_up = 1.03;
 	const int blocks = choose_blocks(config, tile, ranks, device);
 	int senders = choose_senders(config, tile, ranks, blocks, device);
 	if (senders >= blocks) /* it will be refused */
 		senders = blocks - 1;
 	const run_time_t time = run_time(config, tile, ranks, blocks, senders, device);
-	return run_cost(time) + IN_THE_WAY * fmin(time.computed, time.sent);
+	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
+	return run_cost(time) * (is_tight ? held_up : 1);
 }
 
 /**

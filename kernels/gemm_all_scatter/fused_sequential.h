@@ -1,6 +1,7 @@
 /*
  * Fused, sequential: Iris paper, section 4.2.1, Listing 4.
- * One kernel: each tile goes from registers to every rank as soon as it is computed, and is never read back from memory.
+ * One kernel: each tile goes to every rank as soon as it is computed, and no other kernel, block or worker takes part in that. (A
+ * port may send it on from where it stands in my C.)
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 #define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H

@@ -5,7 +5,9 @@ typedef enum misuse {
 	PUT_TO_RANK,
 	PUT_OUTSIDE,
 	PUT_PAST_THE_HEAP,
+	PUT_ALL_OUTSIDE,
 	LOAD_OUTSIDE,
+	STORE_ALL_OUTSIDE,
 	MIXED_DTYPES,
 	BAD_VIEW,
 	WRONG_SPACE,
@@ -31,7 +33,9 @@ static const char *const said[MISUSES] = {
 	"tsr_put to rank 9 of a world of 2",                     /* PUT_TO_RANK */
 	"tsr_put of 16 bytes outside this rank's heap",          /* PUT_OUTSIDE */
 	"from offset",                                           /* PUT_PAST_THE_HEAP */
+	"tsr_put_all of 16 bytes outside this rank's heap",      /* PUT_ALL_OUTSIDE */
 	"tsr_load of",                                           /* LOAD_OUTSIDE */
+	"tsr_store_all of",                                      /* STORE_ALL_OUTSIDE */
 	"tsr_put_2d between views of dtype",                     /* MIXED_DTYPES */
 	"rows 3 apart",                                          /* BAD_VIEW */
 	"the wrong kind of memory",                              /* WRONG_SPACE */
@@ -111,6 +115,8 @@ TSR_FN void misuse_views(tsr_coop_t *block, const misuse_args_t *a)
 	tsr_frag_zero(block, frag);
 	if (a->misuse == LOAD_OUTSIDE)
 		tsr_load(block, frag, far, origin, 0);
+	else if (a->misuse == STORE_ALL_OUTSIDE)
+		tsr_store_all(block, far, origin, frag);
 	else if (a->misuse == MIXED_DTYPES)
 		tsr_put_2d(block, f32, f16, 0);
 	else if (a->misuse == BAD_VIEW)
@@ -133,6 +139,9 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		break;
 	case PUT_PAST_THE_HEAP:
 		tsr_put(block, a->heap, a->heap, a->heap_left + 1, 0);
+		break;
+	case PUT_ALL_OUTSIDE:
+		tsr_put_all(block, (TSR_HEAP void *)(uintptr_t)64, a->heap, 16);
 		break;
 	case ATOMIC_RANK:
 		tsr_atomic_add(block, a->heap, (uint64_t)1, -1, TSR_RELAXED, TSR_SCOPE_SYSTEM);

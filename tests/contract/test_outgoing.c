@@ -454,6 +454,8 @@ static int edges_body(tsr_world_t *world, int argc, char **argv)
 		{"direct", 200, 201, 208, 72, 0, {0, 0}, 0, 0, 2, 0, 0, {DIRECT}},
 		{"rows not at 16 bytes, kept", 200, 201, 204, 72, 0, {0, 0}, 0, 0, 2, 0, 0, {KEPT}},
 		{"rows not at 16 bytes, direct", 200, 201, 204, 72, 0, {0, 0}, 0, 0, 2, 0, 0, {DIRECT}},
+		{"rows not at 16 bytes, all again", 200, 201, 204, 72, 0, {0, 0}, 0, 0, 2, 0, 0, {ALL, MAP, ALL}},
+		{"rows not at 16 bytes, all, then peers again", 200, 201, 204, 72, 0, {0, 0}, 0, 0, 2, 0, 0, {ALL, MAP, PEERS}},
 		{"base not at 16 bytes, kept", 200, 201, 208, 72, 1, {0, 0}, 0, 0, 2, 0, 0, {KEPT}},
 		{"base not at 16 bytes, direct", 200, 201, 208, 72, 1, {0, 0}, 0, 0, 2, 0, 0, {DIRECT}},
 		{"tiles at 16 bytes, base not, kept", 200, 201, 208, 72, 1, {0, 7}, 0, 0, 2, 0, 0, {KEPT}},

@@ -2,6 +2,7 @@
  * The copying of gpu/memory.h on a CPU, one thread of a coop after the other: which bytes go where needs no GPU to be checked, and
  * the sanitizers see what is read and written beside them. ci/checks/copying builds and runs it.
  */
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -155,8 +156,9 @@ static void copy_to_all(const copy_t &c)
 		judge(c, place, s, "all ranks");
 	copy_t back = c;
 	back.src_pitch = c.dst_pitch;
-	dst[0] = place_of(c); /* as large as it was */
-	context.base[0] = aligned(dst[0], 0);
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank != ME)
+			std::fill(dst[rank].begin(), dst[rank].end(), (char)poison);
 	by_turns(back, tsr_gpu_every_rank_t{&context, 1}, aligned(dst[ME], c.to), aligned(dst[ME], c.to));
 	for (std::vector<char> &place : dst)
 		judge(c, place, s, "all others");

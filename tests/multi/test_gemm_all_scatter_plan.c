@@ -74,6 +74,7 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would be idle: 17 rounds. */
 	cr_expect(split_of(36864, 4608, 4, 32, 136).comm_blocks > split_of(18432, 4608, 2, 32, 136).comm_blocks);
 	cr_expect_eq(split_of(64 * 131, 64, 1, 9, 136).comm_blocks, 7);
+	cr_expect_eq(split_reading(64 * 131, 64, 1, 9, 136, 68).comm_blocks, 7, "nor does it read");
 	/* Blocks enough for every tile and for the senders, where the device has them. */
 	cr_expect_eq(split_of(256, 8192, 1, 9, 136).blocks, 64 + 9);
 	cr_expect_eq(split_of(256, 8192, 1, 9, 136).comm_blocks, 9);

@@ -29,8 +29,8 @@ enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
  * Ordering:   a barrier of all blocks: what any block of any rank did before the call happens before what any block does after it.
  *             So the earlier contents of `dst` may be read until the call, by whichever block.
  * Completion: on TSR_WAIT_OK all of `dst` is there, for every block, and `src` may be written again.
- * Progress:   each block takes a part of the piece to one rank after the other, myself first, so that no two ranks store to the
- *             same one at a time. It waits for each of them to let go of `dst` (RETIRED), and at the end for all pieces (READY).
+ * Progress:   each block waits for all ranks to let go of `dst` (RETIRED), puts its part of the piece to all at once, and waits for
+ *             all pieces (READY).
  * Errors:     TSR_WAIT_ABORTED where the world has ended, or a rank has not come within the world's deadline: the wait record
  *             names it. As tsr_put for ranks and memory.
  * Cost:       on each link (n - 1) / n of what a rank has in the end, and two signals of each block to every rank.

@@ -53,7 +53,8 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	const int in_place = src == dst + (size_t)tsr_rank(block) * size_bytes;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	int i = in_place; /* at least one wait, whoever is alone */
+	int i = in_place; /* at least one wait: what is read next, others may have written, and no check of the code need know who
+			     is alone */
 	do {
 		int peer = tsr_peer(block, i);
 		/* RETIRED. Partner: the first signal in tsr_all_gather, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss. */

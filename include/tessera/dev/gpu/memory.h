@@ -251,6 +251,10 @@ TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gp
 	job.dst += head;
 	job.src += head;
 	job.row_bytes = (job.row_bytes - head) / UNIT * UNIT;
+	if (job.rows == 1) {
+		tsr_gpu_copy_run<UNIT>(coop, to, job.dst, job.src, job.row_bytes / UNIT);
+		return;
+	}
 	tsr_gpu_rows_of_bytes_t part = tsr_gpu_part_of(job, 0, 0);
 	TSR_GPU_NO_UNROLL
 	for (int64_t row = 0; row < job.rows; row += part.rows)
@@ -265,6 +269,8 @@ TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gp
 		}
 	}
 }
+
+static_assert(TSR_PORT_PART_THREADS > 30, "a thread for each byte before and behind whole units of 16");
 
 /** Copies the first `head` and the last `tail` bytes of every row: fewer than a coop has threads. */
 template <typename TO>
@@ -308,7 +314,7 @@ template <typename TO> TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, co
 		job.row_bytes *= job.rows;
 		job.rows = 1;
 	}
-	if (tsr_gpu_copy_few(coop, to, job))
+	if (tsr_gpu_places(to) == 0 || tsr_gpu_copy_few(coop, to, job))
 		return;
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
@@ -319,9 +325,7 @@ template <typename TO> TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, co
 	const int64_t gap = -(int64_t)(uintptr_t)job.dst & (width - 1);
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));
-	if (width == 16 && job.rows == 1)
-		tsr_gpu_copy_run<16>(coop, to, job.dst + head, job.src + head, (job.row_bytes - head) / 16);
-	else if (width == 16)
+	if (width == 16)
 		tsr_gpu_copy_all_units<16>(coop, to, job, head);
 	else if (width == 4)
 		tsr_gpu_copy_all_units<4>(coop, to, job, head);

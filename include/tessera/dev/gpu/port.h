@@ -42,7 +42,8 @@
  *                                                  so many looks have taken, no more than some microseconds
  *   T *tsr_port_global(T *p)                       p, known to point to global memory
  *   bool tsr_port_is_shared(T *p)                  p points to shared memory
- *   void tsr_port_forget(T *value)                 the compiler computes nothing from the value before it comes here; or nothing
+ *   void tsr_port_forget(T *value)                 the compiler computes nothing from the 64-bit value before it comes here; or
+ *                                                  nothing
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
  *   void tsr_port_fence<order, scope>()            each thread's own, complete when it returns
  *   void tsr_port_drain<scope>()                   before a meeting after which one thread releases for all

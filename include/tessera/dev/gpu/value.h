@@ -201,12 +201,15 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	const tsr_pos_t first = {at.row > 0 ? at.row : 0, at.col > 0 ? at.col : 0};
 	const tsr_view_t tile = tsr_view_part(view, first, rows - (first.row - at.row), cols - (first.col - at.col));
 	tsr_put_all_2d(coop, tile, tile);
+	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 
 TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
 {
+	if (!tsr_gpu_accepts_view(coop, view, tsr_rank(coop)))
+		return;
 	tsr_store(coop, view, at, frag, tsr_rank(coop));
-	if (!tsr_port_send_stored(coop))
+	if (tsr_size(coop) > 1 && !tsr_port_send_stored(coop))
 		tsr_gpu_put_tile(coop, view, at, tsr_frag_t::rows, tsr_frag_t::cols);
 }
 
