@@ -15,17 +15,25 @@ typedef struct gas_sync {
 	uint64_t stored[TSR_MAX_RANKS];  /* stored[r]: the epoch whose tiles rank r has stored to me (READY) */
 } gas_sync_t;
 
+/** The widest tiles that fused-sequential halves. Wider ones' sums leave no registers for a second way through its epilogue. */
+enum { GAS_WIDEST_HALVED = 192 };
+
 typedef struct gas_args {
-	tsr_view_t a;       /* M x K, a copy on every rank */
-	tsr_view_t b;       /* K x n: my columns of B */
-	tsr_view_t c;       /* M x N: the whole product, on every rank */
-	int64_t first_col;  /* where my n columns begin in C */
-	int64_t group;      /* rows of tiles walked together: tsr_grouped_order */
-	int64_t first_task; /* banded: the launch's first, and its end */
+	tsr_view_t a;      /* M x K, a copy on every rank */
+	tsr_view_t b;      /* K x n: my columns of B */
+	tsr_view_t c;      /* M x N: the whole product, on every rank */
+	int64_t first_col; /* where my n columns begin in C */
+	uint32_t tiles_m;  /* tiles of my columns of C: 2^32 in a column would be 128 GiB of it */
+	uint32_t tiles_n;
+	int64_t whole;       /* of the tiles those that a block multiplies alone, the first ones (halves.h) */
+	int64_t half_k;      /* where K is divided for the others */
+	uint32_t group;      /* rows of tiles walked together: tsr_grouped_order */
+	int32_t gemm_blocks; /* the blocks below this one compute, the others send: in a launch of their own, or in the same */
+	int64_t first_task;  /* banded: the launch's first, and its end */
 	int64_t end_task;
-	int32_t gemm_blocks; /* workgroup-specialised: the blocks below this one compute, the others send */
-	int32_t reserved;
 	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
+	TSR_HEAP void *half_sum;       /* of each tile that is halved the sum that one block hands to the other */
+	TSR_HEAP uint64_t *half_ready; /* one flag each: the epoch for which it stands there (READY, this rank only) */
 	TSR_HEAP gas_sync_t *sync;
 } gas_args_t;
 

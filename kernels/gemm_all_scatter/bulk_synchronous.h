@@ -28,7 +28,7 @@ TSR_KERNEL(gas_all_scatter, gas_args_t, a)
 	tsr_role(block, "send");
 	gas_open(block, &run, tsr_block_index(block));
 	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a); task += tsr_block_count(block))
-		gas_put_tile(block, a, gas_order(task, &run));
+		gas_put_tile(block, a, gas_tile_at(a, task));
 	gas_close(block, &run, tsr_block_count(block));
 }
 

@@ -18,6 +18,11 @@ bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *devic
 	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
 }
 
+int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts)
+{
+	return parts > 1 && blocks > 1 && tiles > 0 ? (tiles - 1) / blocks * blocks : tiles;
+}
+
 int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
 {
 	int64_t share = gas_largest_share(config->n, ranks);
@@ -57,20 +62,44 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
 	return (sending_t){block, links, (int)ceil(block / links)};
 }
 
+/* Handing half of a tile's sums over takes as long as so much of its K: 8 us of 0.09 ms for 8192, on H200s (bench/results/). */
+static const double HANDING_OVER = 730;
+
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
 typedef struct run_time {
 	double computed, sent, last;
-	int64_t rounds;
+	int64_t half_rounds;
 } run_time_t;
+
+/** Rounds of whole tiles, and of halves. */
+static run_time_t compute_time(const gas_config_t *config, gas_tile_size_t tile, int64_t tiles, int64_t computing)
+{
+	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), halves = 2 * (tiles - whole);
+	const int64_t whole_rounds = whole > 0 ? rounds_of(whole, computing) : 0,
+		      rounds = halves > 0 ? rounds_of(halves, computing) : 0;
+	const double handing_over = (double)rounds * HANDING_OVER * tile.m * tile.n;
+	run_time_t time = {.half_rounds = 2 * whole_rounds + rounds};
+	time.computed = (double)time.half_rounds / 2 * tile_cost(tile) * (double)config->k + handing_over;
+	return time;
+}
+
+/** How many tiles come last: of a task of each block that computes. */
+static double last_tiles(const gas_config_t *config, int64_t tiles, int64_t computing)
+{
+	const int64_t halves = 2 * (tiles - gas_whole_tiles(tiles, computing, config->parts));
+	return (double)(halves >= computing ? computing / 2
+			: halves > 0        ? computing - halves / 2
+			: tiles < computing ? tiles
+					    : computing);
+}
 
 static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
 			   const tsr_device_props_t *device)
 {
 	const int64_t tiles = gas_most_tiles(config, tile, ranks), computing = blocks - senders;
 	const double round = tile_cost(tile) * (double)config->k, area = (double)tile.m * tile.n,
-		     last = (double)(tiles < computing ? tiles : computing);
-	run_time_t time = {.rounds = rounds_of(tiles, computing)};
-	time.computed = (double)time.rounds * round;
+		     last = last_tiles(config, tiles, computing);
+	run_time_t time = compute_time(config, tile, tiles, computing);
 	if (senders == 0 || !knows_links(device))
 		return time;
 	const sending_t sending = sending_to(ranks - 1, device);
@@ -93,7 +122,7 @@ static double run_cost(run_time_t time)
 static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
 {
 	static const double spare = 1.05;
-	return time.rounds == best.rounds || (time.computed * spare < time.sent && senders <= 2 * lanes);
+	return time.half_rounds == best.half_rounds || (time.computed * spare < time.sent && senders <= 2 * lanes);
 }
 
 /**
@@ -122,6 +151,35 @@ static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int 
 	return chosen;
 }
 
+/** What a run takes with the senders that are chosen for it. */
+static double chosen_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+{
+	int senders = choose_senders(config, tile, ranks, blocks, device);
+	if (senders >= blocks) /* it will be refused */
+		senders = blocks - 1;
+	return run_cost(run_time(config, tile, ranks, blocks, senders, device));
+}
+
+/**
+ * Parts of the last tiles. Halves, where the device is known and they save a tenth: what they save of rounds that blocks have
+ * nothing to do in is worth less than it looks, for then the others run at a higher clock.
+ */
+static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+{
+	static const double saved = 0.1;
+	gas_config_t whole = *config, halved = *config;
+	whole.parts = 1;
+	halved.parts = 2;
+	if (!gas_can_halve(config, tile))
+		return 1;
+	if (config->parts > 0)
+		return config->parts;
+	if (!knows_links(device))
+		return 1;
+	const double least = (1 - saved) * chosen_cost(&whole, tile, ranks, blocks, device);
+	return chosen_cost(&halved, tile, ranks, blocks, device) < least ? 2 : 1;
+}
+
 /** A tile for every block that computes, as long as there are blocks. */
 static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
@@ -143,6 +201,7 @@ tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "%d blocks of pattern %s wait for each other, and %s holds %d at one time; launch fewer blocks",
 				 config->blocks, gas_pattern_name(config->pattern), device->name, device->resident_blocks);
+	config->parts = choose_parts(config, config->tile, ranks, config->blocks, device);
 	config->comm_blocks = choose_senders(config, config->tile, ranks, config->blocks, device);
 	return TSR_OK;
 }
@@ -164,10 +223,12 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
 {
 	static const double about = 0.95, held_up = 1.03;
 	const int blocks = choose_blocks(config, tile, ranks, device);
-	int senders = choose_senders(config, tile, ranks, blocks, device);
+	gas_config_t candidate = *config;
+	candidate.parts = gas_can_halve(config, tile) ? config->parts : 1;
+	int senders = choose_senders(&candidate, tile, ranks, blocks, device);
 	if (senders >= blocks) /* it will be refused */
 		senders = blocks - 1;
-	const run_time_t time = run_time(config, tile, ranks, blocks, senders, device);
+	const run_time_t time = run_time(&candidate, tile, ranks, blocks, senders, device);
 	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
 	return run_cost(time) * (is_tight ? held_up : 1);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
 
 static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
@@ -17,6 +18,11 @@ static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
 {
 	return &patterns[pattern];
+}
+
+bool gas_can_halve(const gas_config_t *config, gas_tile_size_t tile)
+{
+	return patterns[config->pattern].sends_apart || (config->pattern == GAS_FUSED_SEQUENTIAL && tile.n <= GAS_WIDEST_HALVED);
 }
 
 static bool is_pattern(gas_pattern_t pattern)
@@ -154,6 +160,9 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 	if (config->bands < 0 || config->bands > GAS_BANDS)
 		return tsr_error(TSR_ERR_ARGUMENT, "%d bands cannot be put: give 1 to %d, or 0 for automatic", config->bands,
 				 GAS_BANDS);
+	if (config->parts < 0 || config->parts > GAS_PARTS)
+		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 or %d, or 0 for automatic",
+				 config->parts, GAS_PARTS);
 	if (config->blocks < 0 || config->comm_blocks < 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%d blocks, %d of which send, cannot be launched: give at least 1, or 0 for automatic",

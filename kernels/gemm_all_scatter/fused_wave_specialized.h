@@ -54,7 +54,7 @@ TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *sh
 		int s = (int)(turn % GAS_STAGES);
 		uint64_t use = turn / GAS_STAGES;
 		tsr_wait_local(me, &shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
-		tsr_put_all_2d(me, gas_tile(run->args, gas_order(task, run)), gas_stage(shared, s));
+		tsr_put_all_2d(me, gas_tile(run->args, gas_tile_at(run->args, task)), gas_stage(shared, s));
 		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
 	}
 	gas_close(me, run, tsr_block_count(me));

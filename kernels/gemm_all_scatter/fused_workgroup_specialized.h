@@ -9,31 +9,32 @@
 
 #include "kernels/gemm_all_scatter/handoff.h"
 
-/** The first of the tasks that are the last of their blocks, where `computing` blocks take them in turn. */
-TSR_FN int64_t gas_last_tasks(const gas_args_t *a, int computing)
+/** The first of the tiles that are completed by the last task of a block: those that send do so with the tiles before. */
+TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 {
-	int64_t tiles = gas_tile_count(a);
-	return tiles > computing ? tiles - computing : 0;
+	const int64_t first = gas_task_count(a) - a->gemm_blocks;
+	return first > 0 ? gas_task_tile(a, first) : 0;
 }
 
-/** The last of my tasks, after all of them are computed. Called by the `index`-th of `computing` blocks, as the `sender`-th. */
-TSR_FN void gas_send_last(tsr_coop_t *block, gas_run_t *run, int index, int computing, int sender)
+/** The tile that the last task of the `index`-th of the blocks that compute has completed, if it has; as the `sender`-th. */
+TSR_FN void gas_send_last(tsr_coop_t *block, const gas_run_t *run, int index, int sender)
 {
-	int64_t first = gas_last_tasks(run->args, computing), task = first + (index + computing - first % computing) % computing;
+	const gas_args_t *a = run->args;
+	const int64_t tasks = gas_task_count(a), last = tasks - 1 - (tasks - 1 - index) % a->gemm_blocks;
 	gas_open(block, run, sender);
-	if (task < gas_tile_count(run->args))
-		gas_put_tile(block, run->args, gas_order(task, run));
+	if (index < tasks && gas_task_completes(a, last))
+		gas_put_tile(block, a, gas_tile_at(a, gas_task_tile(a, last)));
 }
 
 TSR_KERNEL(gas_fused_workgroup, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
-	int index = tsr_block_index(block), computing = a->gemm_blocks, sending = tsr_block_count(block) - computing;
-	if (index < computing) {
-		gas_produce(block, &run, index, computing);
-		gas_send_last(block, &run, index, computing, sending + index);
+	int index = tsr_block_index(block), sending = tsr_block_count(block) - a->gemm_blocks;
+	if (index < a->gemm_blocks) {
+		gas_produce(block, &run, index);
+		gas_send_last(block, &run, index, sending + index);
 	} else {
-		gas_consume(block, &run, index - computing, sending, gas_last_tasks(a, computing));
+		gas_consume(block, &run, index - a->gemm_blocks, sending, gas_last_tiles(a));
 	}
 	gas_close(block, &run, tsr_block_count(block));
 }

@@ -34,8 +34,8 @@ typedef struct gas_tile_size {
 	int m, n, k;
 } gas_tile_size_t;
 
-/** Most bands of a run. */
-enum { GAS_BANDS = 10 };
+/** Most bands of a run, and parts of a tile. */
+enum { GAS_BANDS = 10, GAS_PARTS = 2 };
 
 /** What a plan is made for. The same on every rank. */
 typedef struct gas_config {
@@ -46,6 +46,8 @@ typedef struct gas_config {
 	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
 	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
 	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
+	int parts; /* in which the last tiles are multiplied, where the pattern can: 1 or 2, half of K each; 0: by what that
+		      takes */
 } gas_config_t;
 
 /** The columns of C that a rank computes: none where N is smaller than the world and others have them. */
@@ -59,7 +61,7 @@ gas_share_t gas_share(int64_t n, int rank, int ranks);
 /**
  * Checks all of `config` that can be judged without a device: before ranks start, and again by gas_plan_create.
  * Any thread. Errors: TSR_ERR_ARGUMENT (an extent below 1, a product of extents that overflows, too few blocks for the pattern,
- *                     too many bands),
+ *                     too many bands or parts),
  *                     TSR_ERR_NOT_FOUND (a dtype or tile that is not built: lists those that are).
  */
 tsr_status_t gas_config_check(const gas_config_t *config, int ranks);

@@ -2,33 +2,35 @@
 #ifndef GEMM_ALL_SCATTER_HANDOFF_H
 #define GEMM_ALL_SCATTER_HANDOFF_H
 
+#include "kernels/gemm_all_scatter/halves.h"
 #include "kernels/gemm_all_scatter/handshake.h"
 
 /** The flag of the tile at `at`: raised to the launch's epoch when the tile stands in my C. */
 TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
 {
-	int64_t tiles_n = tsr_tiles(a->b.cols, TSR_TILE_N(tile));
-	return a->tile_ready + at.row / TSR_TILE_M(tile) * tiles_n + at.col / TSR_TILE_N(tile);
+	return a->tile_ready + at.row / TSR_TILE_M(tile) * a->tiles_n + at.col / TSR_TILE_N(tile);
 }
 
 /** Epilogue: keeps the tile in my C and raises its flag. Partner: the wait in gas_consume. Litmus: MP.rel.acq.sameGPU-aa. */
 TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
+	if (!gas_complete(me, run, at, c))
+		return;
 	tsr_tile_store(me, gas_slab(run->args), at, c);
 	tsr_signal_local(me, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
 }
 
-/** The `index`-th of `count` computing blocks. */
-TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index, int count)
+/** The `index`-th of the blocks that compute. */
+TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 {
+	const gas_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, run->args->a, run->args->b, gas_tasks(run, index, count), gas_order, TSR_NO_GATE, gas_keep_and_signal,
-		 run);
+	tsr_gemm(tile, block, a->a, a->b, gas_half_tasks(a, index), gas_half_order, TSR_NO_GATE, gas_keep_and_signal, run);
 }
 
 /**
- * The `index`-th of `count` sending blocks: tasks 0 .. end-1, each by one worker of one of them. Partner of the wait: the signal in
+ * The `index`-th of `count` sending blocks: tiles 0 .. end-1, each by one worker of one of them. Partner of the wait: the signal in
  * gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count, int64_t end)
@@ -37,8 +39,8 @@ TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count,
 	gas_open(block, run, index);
 	tsr_coop_t worker = tsr_split(block);
 	const int workers = tsr_worker_count(&worker), first = index * workers + tsr_worker_index(&worker);
-	for (int64_t task = first; task < end; task += count * workers) {
-		tsr_pos_t at = gas_order(task, run);
+	for (int64_t tile_index = first; tile_index < end; tile_index += count * workers) {
+		tsr_pos_t at = gas_tile_at(run->args, tile_index);
 		tsr_wait_local(&worker, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
 		gas_put_tile(&worker, run->args, at);
 	}

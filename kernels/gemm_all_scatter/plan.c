@@ -34,26 +34,42 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 
 /* ---------------------------------------------------------------- memory */
 
-/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, the ranks' flags. The same on every rank. */
+/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what blocks that halve a tile hand over, the ranks' flags.
+ * The same on every rank. */
 typedef struct gas_sizes {
-	size_t a, b, c, tile_ready, sync;
+	size_t a, b, c, tile_ready, half_sum, half_ready, sync;
 } gas_sizes_t;
 
-/** Cannot overflow: gas_config_check has seen the matrices, and a tile has more elements than its flag has bytes. */
+static int64_t tiles_of(int64_t extent, int tile)
+{
+	return extent / tile + (extent % tile != 0);
+}
+
+/** The blocks that compute. */
+static int64_t computing_blocks(const gas_config_t *config)
+{
+	return config->blocks - config->comm_blocks;
+}
+
+/** Cannot overflow: gas_config_check has seen the matrices, a tile has more elements than its flag has bytes, and no more tiles are
+ * halved than there are blocks, which hold one each. */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
 	size_t element = tsr_dtype_bytes(config->dtype), m = (size_t)config->m, n = (size_t)config->n, k = (size_t)config->k;
 	size_t share = (size_t)gas_largest_share(config->n, ranks);
+	size_t halved = config->parts > 1 ? (size_t)computing_blocks(config) : 0;
 	return (gas_sizes_t){.a = m * k * element,
 			     .b = k * share * element,
 			     .c = m * n * element,
 			     .tile_ready = (size_t)gas_most_tiles(config, config->tile, ranks) * sizeof(uint64_t),
+			     .half_sum = halved * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
+			     .half_ready = halved * sizeof(uint64_t),
 			     .sync = sizeof(gas_sync_t)};
 }
 
 static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 {
-	const size_t parts[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->sync};
+	const size_t parts[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->half_sum, sizes->half_ready, sizes->sync};
 	const gas_config_t *c = &plan->config;
 	tsr_heap_usage_t usage;
 	size_t total = 0;
@@ -91,17 +107,53 @@ static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const c
 }
 
 /** Flags are zero before their first use; the barrier in gas_plan_create makes sure of the other ranks'. */
-static tsr_status_t allocate_flags(gas_plan_t *plan, size_t size_bytes, const char *name, TSR_HEAP void **flags_out)
+static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, const char *name, TSR_HEAP void **flags_out)
 {
 	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, flags_out);
 	return status == TSR_OK ? tsr_memset_heap(plan->world, *flags_out, 0, size_bytes) : status;
+}
+
+/** What depends on more than the product: how tiles become tasks, and what blocks hand to each other. */
+static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *sizes, gas_args_t *args)
+{
+	const gas_config_t *c = &plan->config;
+	TSR_HEAP void *tile_ready = NULL, *half_sum = NULL, *half_ready = NULL;
+	tsr_status_t status = allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
+	if (status == TSR_OK && sizes->half_sum > 0)
+		status = tsr_heap_alloc(plan->world, sizes->half_sum, 0, "gemm_all_scatter.half_sum", &half_sum);
+	if (status == TSR_OK && sizes->half_sum > 0)
+		status = allocate_flags(plan, sizes->half_ready, "gemm_all_scatter.half_ready", &half_ready);
+	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
+	args->half_sum = half_sum;
+	args->half_ready = (TSR_HEAP uint64_t *)half_ready;
+	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
+	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
+	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
+	args->half_k = tiles_of(c->k, c->tile.k) / 2 * c->tile.k;
+	args->gemm_blocks = (int32_t)computing_blocks(c);
+	return status;
+}
+
+static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
+{
+	return earlier != TSR_OK ? earlier : later;
+}
+
+static tsr_status_t free_handoff(const gas_plan_t *plan, const gas_args_t *args)
+{
+	TSR_HEAP void *memory[] = {args->tile_ready, args->half_sum, args->half_ready};
+	tsr_status_t status = TSR_OK;
+	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+		if (memory[i])
+			status = first_error(status, tsr_heap_free(plan->world, memory[i]));
+	return status;
 }
 
 static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 {
 	const gas_config_t *c = &plan->config;
 	gas_args_t *args = &plan->args;
-	TSR_HEAP void *tile_ready = NULL, *sync = NULL;
+	TSR_HEAP void *sync = NULL;
 	gas_share_t share = gas_share(c->n, tsr_world_rank(plan->world), tsr_world_size(plan->world));
 	tsr_status_t status = allocate_matrix(plan, sizes->a, "A", c->m, c->k, &args->a);
 	if (status == TSR_OK)
@@ -109,14 +161,12 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 	if (status == TSR_OK)
 		status = allocate_matrix(plan, sizes->c, "C", c->m, c->n, &args->c);
 	if (status == TSR_OK)
-		status = allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
-	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
+		status = allocate_handoff(plan, sizes, args);
 	if (status == TSR_OK)
 		status = allocate_flags(plan, sizes->sync, "gemm_all_scatter.sync", &sync);
 	args->sync = (TSR_HEAP gas_sync_t *)sync;
 	args->first_col = share.first_col;
 	args->group = GROUP;
-	args->gemm_blocks = c->blocks - c->comm_blocks;
 	return status;
 }
 
@@ -203,21 +253,24 @@ tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas
 	return TSR_OK;
 }
 
-static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
-{
-	return earlier != TSR_OK ? earlier : later;
-}
-
 static bool same_product(const gas_config_t *a, const gas_config_t *b)
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype;
 }
 
-/** The tiles' flags alone depend on what may change: new ones are there before the old ones go. */
+/** Releases what an allocation that failed has left, and keeps its sentence. */
+static tsr_status_t give_back(const gas_plan_t *plan, const gas_args_t *args, tsr_status_t status)
+{
+	char sentence[1024];
+	(void)snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
+	(void)free_handoff(plan, args);
+	return tsr_error(status, "%s", sentence);
+}
+
+/** What blocks hand to each other alone depends on what may change: the new is there before the old goes. */
 tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 {
 	gas_plan_t next = *plan;
-	TSR_HEAP void *tile_ready = NULL, *before = plan->args.tile_ready;
 	next.config = *config;
 	memset(next.kernels, 0, sizeof next.kernels);
 	tsr_status_t status = gas_config_check(config, tsr_world_size(plan->world));
@@ -228,15 +281,14 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 	if (status != TSR_OK)
 		return status;
 	gas_sizes_t sizes = plan_sizes(&next.config, tsr_world_size(plan->world));
-	status = allocate_flags(plan, sizes.tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
+	status = allocate_handoff(&next, &sizes, &next.args);
 	if (status != TSR_OK)
-		return status;
-	next.args.tile_ready = (TSR_HEAP uint64_t *)tile_ready;
-	next.args.gemm_blocks = next.config.blocks - next.config.comm_blocks;
+		return give_back(plan, &next.args, status);
+	const gas_args_t before = plan->args;
 	*plan = next;
 	status = create_streams(plan);
 	/* Waits for the runs with the old flags, and for every rank: so the new ones are clear on all. */
-	return first_error(status, tsr_heap_free(plan->world, before));
+	return first_error(status, free_handoff(plan, &before));
 }
 
 static tsr_status_t destroy_streams(gas_plan_t *plan)
@@ -258,8 +310,8 @@ tsr_status_t gas_plan_destroy(gas_plan_t *plan)
 	if (!plan)
 		return TSR_OK;
 	gas_args_t *args = &plan->args;
-	TSR_HEAP void *memory[] = {args->a.data, args->b.data, args->c.data, args->tile_ready, args->sync};
-	tsr_status_t status = destroy_streams(plan);
+	TSR_HEAP void *memory[] = {args->a.data, args->b.data, args->c.data, args->sync};
+	tsr_status_t status = first_error(destroy_streams(plan), free_handoff(plan, args));
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
 		if (memory[i])
 			status = first_error(status, tsr_heap_free(plan->world, memory[i]));

@@ -30,6 +30,12 @@ int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ran
 /** Fills in blocks, and blocks that send, where they are automatic; the tile is known. Errors: TSR_ERR_RESIDENCY. */
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 
+/**
+ * Of `tiles` tiles those that a block multiplies alone, where `blocks` blocks take them in turn: whole rounds of all blocks, if the
+ * rest is multiplied in two `parts`. A block alone has nobody to halve with.
+ */
+int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts);
+
 /** How many streams a pattern has beside the main one. */
 int gas_pattern_sides(gas_pattern_t pattern, int ranks);
 

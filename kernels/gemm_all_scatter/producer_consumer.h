@@ -10,7 +10,7 @@
 TSR_KERNEL(gas_producer, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
-	gas_produce(block, &run, tsr_block_index(block), tsr_block_count(block));
+	gas_produce(block, &run, tsr_block_index(block));
 }
 
 TSR_KERNEL(gas_consumer, gas_args_t, a)

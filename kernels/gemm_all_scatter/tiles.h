@@ -20,7 +20,7 @@ TSR_FN tsr_view_t gas_slab(const gas_args_t *a)
 
 TSR_FN int64_t gas_tile_count(const gas_args_t *a)
 {
-	return tsr_tiles(a->c.rows, TSR_TILE_M(tile)) * tsr_tiles(a->b.cols, TSR_TILE_N(tile));
+	return (int64_t)a->tiles_m * a->tiles_n;
 }
 
 /** Tasks of the `index`-th of `count` persistent blocks. */
@@ -30,14 +30,25 @@ TSR_FN tsr_tasks_t gas_tasks(const gas_run_t *run, int index, int count)
 	return tasks;
 }
 
-/** Task order: where the task's tile lies in my slab. */
-TSR_FN tsr_pos_t gas_order(int64_t task, const void *ctx)
+/** Where the `index`-th tile lies in my slab. */
+TSR_FN tsr_pos_t gas_tile_at(const gas_args_t *a, int64_t index)
 {
-	const gas_args_t *a = ((const gas_run_t *)ctx)->args;
-	tsr_pos_t t =
-		tsr_grouped_order(task, tsr_tiles(a->c.rows, TSR_TILE_M(tile)), tsr_tiles(a->b.cols, TSR_TILE_N(tile)), a->group);
+	tsr_pos_t t = tsr_grouped_order(index, a->tiles_m, a->tiles_n, a->group);
 	tsr_pos_t at = {t.row * TSR_TILE_M(tile), t.col * TSR_TILE_N(tile)};
 	return at;
+}
+
+/** The reverse. */
+TSR_FN int64_t gas_tile_index(const gas_args_t *a, tsr_pos_t at)
+{
+	tsr_pos_t t = {(uint32_t)(at.row / TSR_TILE_M(tile)), (uint32_t)(at.col / TSR_TILE_N(tile))};
+	return tsr_grouped_index(t, a->tiles_m, a->tiles_n, a->group);
+}
+
+/** Task order: a whole tile each. */
+TSR_FN tsr_part_t gas_order(int64_t task, const void *ctx)
+{
+	return tsr_whole(gas_tile_at(((const gas_run_t *)ctx)->args, task));
 }
 
 /** The part of my slab that the tile at `at` covers: the same view on every rank. */

@@ -1,28 +1,45 @@
-/* The main loop: every dtype, shapes that divide nothing, gates that choose the peer, epilogues with state. */
+/* The main loop: every dtype, shapes that divide nothing, gates that choose the peer, epilogues with state, parts of K. */
 #include "contract_test.h"
 
 #include "tessera/dtype.h"
 
 enum { MAX = 91 };
 
+/* Of a tile; tiles of the largest product; bytes of a sum for each of their elements, which reach past its edges. */
+enum { MOST_PARTS = 4, MOST_TILES = 30, SUMS_BYTES = 128 * 128 * 8 };
+
 typedef struct product_args {
 	tsr_view_t a, b, c;
 	TSR_HEAP uint64_t *flags; /* one a chunk of K: raised to 1 by its owner */
 	int64_t split;            /* not 0: by two main loops that meet at this column of A */
-	int32_t gated, reserved;
+	int32_t gated, parts;     /* parts: not 0: of each tile, a task each, the last one's to complete */
+	TSR_HEAP unsigned char *sums;
+	TSR_HEAP uint64_t *ready; /* one a sum */
 } product_args_t;
 
 typedef struct product_run {
 	const product_args_t *args;
 	int64_t tiles_n, tile_m, tile_n;
-	int64_t done;
+	int64_t done, first, step; /* tasks done, and which */
 } product_run_t;
 
-TSR_FN tsr_pos_t product_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 {
 	const product_run_t *run = (const product_run_t *)ctx;
 	tsr_pos_t at = {task / run->tiles_n * run->tile_m, task % run->tiles_n * run->tile_n};
-	return at;
+	return tsr_whole(at);
+}
+
+/* Parts of about as many chunks each; where there are fewer chunks than parts some have none. */
+TSR_FN tsr_part_t product_part_order(int64_t task, const void *ctx)
+{
+	const product_run_t *run = (const product_run_t *)ctx;
+	const int64_t parts = run->args->parts, chunks = tsr_tiles(run->args->a.cols, 16), part = task % parts;
+	tsr_part_t whole = product_order(task / parts, ctx);
+	whole.k0 = chunks * part / parts * 16;
+	if (part + 1 < parts)
+		whole.k1 = chunks * (part + 1) / parts * 16;
+	return whole;
 }
 
 /* Chunk `k0 / 16` is read from rank `(k0 / 16) mod size`, once that rank has said so here. */
@@ -43,16 +60,42 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 		tsr_tile_store(me, run->args->c, at, acc);                                                                      \
 		run->done++;                                                                                                    \
 	}                                                                                                                       \
+	/* Partners: the signal and the wait. */                                                                                \
+	TSR_FN void join_##dtype_(tsr_coop_t *me, product_##dtype_##_frag_t *acc, tsr_pos_t at, void *ctx)                      \
+	{                                                                                                                       \
+		product_run_t *run = (product_run_t *)ctx;                                                                      \
+		const product_args_t *args = run->args;                                                                         \
+		const int64_t task = run->first + run->done * run->step, last = task % args->parts == args->parts - 1;          \
+		if (last) {                                                                                                     \
+			for (int64_t from = task - args->parts + 1; from < task; from++) {                                      \
+				tsr_wait_local(me, args->ready + from, 1, TSR_SCOPE_DEVICE);                                    \
+				tsr_frag_add(me, acc, args->sums + from * (int64_t)TSR_FRAG_BYTES(product_##dtype_));           \
+			}                                                                                                       \
+			keep_##dtype_(me, acc, at, ctx);                                                                        \
+			return;                                                                                                 \
+		}                                                                                                               \
+		tsr_frag_save(me, args->sums + task * (int64_t)TSR_FRAG_BYTES(product_##dtype_), acc);                          \
+		tsr_signal_local(me, args->ready + task, 1, TSR_SCOPE_DEVICE);                                                  \
+		run->done++;                                                                                                    \
+	}                                                                                                                       \
 	TSR_KERNEL(multiply_##dtype_, product_args_t, a)                                                                        \
 	{                                                                                                                       \
-		product_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, 0};                                                   \
+		product_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, 0, tsr_block_index(block), tsr_block_count(block)};   \
 		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_tiles(a->c.rows, m_) * run.tiles_n};   \
-		if (a->gated) {                                                                                                 \
+		if (a->gated)                                                                                                   \
 			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);                                   \
+		tsr_tasks_t parts = {tasks.first, tasks.step, tasks.end * a->parts};                                            \
+		if (a->parts && a->gated) {                                                                                     \
+			tsr_gemm(product_##dtype_, block, a->a, a->b, parts, product_part_order, product_gate, join_##dtype_,   \
+				 &run);                                                                                         \
+		} else if (a->parts) {                                                                                          \
+			tsr_gemm(product_##dtype_, block, a->a, a->b, parts, product_part_order, TSR_NO_GATE, join_##dtype_,    \
+				 &run);                                                                                         \
+		} else if (a->gated) {                                                                                          \
 			tsr_gemm(product_##dtype_, block, a->a, a->b, tasks, product_order, product_gate, keep_##dtype_, &run); \
 		} else if (a->split) {                                                                                          \
 			for (int64_t t = tasks.first; t < tasks.end; t += tasks.step) {                                         \
-				tsr_pos_t at = product_order(t, &run);                                                          \
+				tsr_pos_t at = product_order(t, &run).at;                                                       \
 				TSR_FRAG(product_##dtype_, acc, block);                                                         \
 				tsr_frag_zero(block, acc);                                                                      \
 				tsr_gemm_mainloop(block, acc, a->a, a->b, at, 0, a->split, TSR_NO_GATE, &run);                  \
@@ -108,7 +151,7 @@ static int product_check(tsr_world_t *world, const product_case_t *c, shape_t s,
 	return 0;
 }
 
-static int product_one(tsr_world_t *world, const product_case_t *c, shape_t s, int blocks, int gated, int64_t split)
+static int product_one(tsr_world_t *world, const product_case_t *c, shape_t s, int blocks, int gated, int64_t split, int parts)
 {
 	int me = tsr_world_rank(world), size = tsr_world_size(world);
 	unsigned char *host = (unsigned char *)malloc((MAX + 3) * MAX * 8);
@@ -116,7 +159,9 @@ static int product_one(tsr_world_t *world, const product_case_t *c, shape_t s, i
 	TSR_HEAP void *a = poisoned(world, (size_t)(s.m * s.k) * in, "A"), *b = poisoned(world, (size_t)(s.k * s.n) * in, "B");
 	TSR_HEAP void *y = poisoned(world, (size_t)(s.m * (s.n + 3)) * out, "C");
 	TSR_HEAP uint64_t *flags = zeroed(world, (size_t)size * 8, "flags");
-	CHECK(host && a && b && y && flags);
+	TSR_HEAP void *sums = poisoned(world, MOST_PARTS * SUMS_BYTES, "sums");
+	TSR_HEAP uint64_t *ready = zeroed(world, MOST_PARTS * MOST_TILES * 8, "ready");
+	CHECK(host && a && b && y && flags && sums && ready);
 	for (int64_t i = 0; i < s.m * s.k; i++)
 		tsr_dtype_set(c->operand, host, (size_t)i, element_a(i / s.k, i % s.k, me));
 	CHECK(tsr_memcpy_to_heap(world, a, host, (size_t)(s.m * s.k) * in) == TSR_OK);
@@ -129,13 +174,17 @@ static int product_one(tsr_world_t *world, const product_case_t *c, shape_t s, i
 			       .c = {y, s.m, s.n, s.n + 3, c->result, TSR_SPACE_HEAP},
 			       .flags = flags,
 			       .split = split,
-			       .gated = gated};
+			       .gated = gated,
+			       .parts = parts,
+			       .sums = (TSR_HEAP unsigned char *)sums,
+			       .ready = ready};
 	CHECK(run_kernel(world, c->kernel, blocks, &args) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, host, y, (size_t)(s.m * (s.n + 3)) * out) == TSR_OK);
 	int failed = product_check(world, c, s, host, gated);
 	free(host);
 	CHECK(tsr_heap_free(world, a) == TSR_OK && tsr_heap_free(world, b) == TSR_OK);
 	CHECK(tsr_heap_free(world, y) == TSR_OK && tsr_heap_free(world, flags) == TSR_OK);
+	CHECK(tsr_heap_free(world, sums) == TSR_OK && tsr_heap_free(world, ready) == TSR_OK);
 	return failed;
 }
 
@@ -150,8 +199,10 @@ static int product_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const shape_t *s = &shapes[i % 4];
-		if (product_one(world, &cases[i], shapes[0], 3, (int)(i % 2), 0) || product_one(world, &cases[i], *s, 2, 1, 0) ||
-		    product_one(world, &cases[i], *s, 1, 0, (s->k + 1) / 2))
+		if (product_one(world, &cases[i], shapes[0], 3, (int)(i % 2), 0, 0) ||
+		    product_one(world, &cases[i], *s, 2, 1, 0, 0) || product_one(world, &cases[i], *s, 1, 0, (s->k + 1) / 2, 0) ||
+		    product_one(world, &cases[i], *s, 3, (int)(i % 2), 0, MOST_PARTS) ||
+		    product_one(world, &cases[i], shapes[0], 1, (int)(i + 1) % 2, 0, 2))
 			return 1;
 	}
 	return 0;

@@ -25,6 +25,9 @@ typedef enum misuse {
 	GEMM_DTYPE,
 	GEMM_RANGE,
 	GEMM_STEP,
+	GEMM_PART,
+	SAVE_ALIGNMENT,
+	ADD_OUTSIDE,
 	MISUSES
 } misuse_t;
 
@@ -53,6 +56,9 @@ static const char *const said[MISUSES] = {
 	"operands of dtype",                                     /* GEMM_DTYPE */
 	"tsr_gemm_mainloop of the range 0 to 9",                 /* GEMM_RANGE */
 	"a step of 0",                                           /* GEMM_STEP */
+	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",      /* GEMM_PART */
+	"tsr_frag_save of memory at",                            /* SAVE_ALIGNMENT */
+	"tsr_frag_add of",                                       /* ADD_OUTSIDE */
 };
 
 typedef struct misuse_args {
@@ -63,11 +69,15 @@ typedef struct misuse_args {
 
 TSR_TILE(tile, f32, 16, 16, 16);
 
-TSR_FN tsr_pos_t any_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t any_order(int64_t task, const void *ctx)
 {
+	const misuse_args_t *a = (const misuse_args_t *)ctx;
 	tsr_pos_t at = {0, 0};
-	(void)task, (void)ctx;
-	return at;
+	tsr_part_t part = tsr_whole(at);
+	(void)task;
+	if (a->misuse == GEMM_PART)
+		part.k0 = 3;
+	return part;
 }
 
 TSR_FN int bad_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
@@ -115,6 +125,10 @@ TSR_FN void misuse_views(tsr_coop_t *block, const misuse_args_t *a)
 	tsr_frag_zero(block, frag);
 	if (a->misuse == LOAD_OUTSIDE)
 		tsr_load(block, frag, far, origin, 0);
+	else if (a->misuse == SAVE_ALIGNMENT)
+		tsr_frag_save(block, a->heap + 1, frag);
+	else if (a->misuse == ADD_OUTSIDE)
+		tsr_frag_add(block, frag, a->heap + a->heap_left / sizeof *a->heap / 16 * 16);
 	else if (a->misuse == STORE_ALL_OUTSIDE)
 		tsr_store_all(block, far, origin, frag);
 	else if (a->misuse == MIXED_DTYPES)
@@ -171,6 +185,7 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case GEMM_DTYPE:
 	case GEMM_RANGE:
 	case GEMM_STEP:
+	case GEMM_PART:
 		misuse_products(block, a);
 		break;
 	default:

@@ -57,7 +57,7 @@ typedef struct outgoing_run {
 } outgoing_run_t;
 
 /** The product's tiles, then as many as there are tasks that begin outside of it, two of them by 2^32. */
-TSR_FN tsr_pos_t outgoing_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t outgoing_order(int64_t task, const void *ctx)
 {
 	const outgoing_args_t *a = ((const outgoing_run_t *)ctx)->args;
 	int64_t beyond = task - a->tiles_m * a->tiles_n;
@@ -67,7 +67,7 @@ TSR_FN tsr_pos_t outgoing_order(int64_t task, const void *ctx)
 		at.row = beyond == 0 ? a->tiles_m * SIDE : beyond == 2 ? far : 0;
 		at.col = beyond == 1 ? a->tiles_n * SIDE : beyond == 3 ? far : 0;
 	}
-	return at;
+	return tsr_whole(at);
 }
 
 TSR_FN tsr_view_t slot_of(tsr_view_t slots, int rank)
@@ -131,7 +131,7 @@ TSR_FN void watch(tsr_coop_t *block, const outgoing_run_t *run)
 		for (int i = 1; i < tsr_size(block); i++) {
 			int from = tsr_peer(block, i);
 			int64_t flag = (int64_t)from * TASKS_MOST + task;
-			tsr_pos_t to = shifted(a, outgoing_order(task, run));
+			tsr_pos_t to = shifted(a, outgoing_order(task, run).at);
 			tsr_wait(block, a->flags + flag, 1, from);
 			tsr_copy_2d(block, tsr_view_part(slot_of(a->seen, from), to, SIDE, SIDE), me,
 				    tsr_view_part(slot_of(a->place[0], from), to, SIDE, SIDE), me);

@@ -13,11 +13,11 @@ typedef struct busy_shared {
 	TSR_SHARED_TILES(tile, stage, 1);
 } busy_shared_t;
 
-TSR_FN tsr_pos_t busy_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t busy_order(int64_t task, const void *ctx)
 {
 	tsr_pos_t at = {task * 16, 0};
 	(void)ctx;
-	return at;
+	return tsr_whole(at);
 }
 
 /* The tile goes to my C and to the next rank's D. */
@@ -39,7 +39,7 @@ TSR_KERNEL_SPLIT(busy, 2, busy_shared_t, busy_args_t, a)
 		tsr_get(worker, a->scratch + 100 * tsr_block_index(block), a->a.data, 100,
 			(tsr_rank(worker) + 1) % tsr_size(worker));
 		tsr_put_2d(worker, tsr_view_shared(shared->stage[0], TSR_BF16, 4, 4, 16),
-			   tsr_view_part(a->a, busy_order(0, a), 4, 4), tsr_rank(worker));
+			   tsr_view_part(a->a, busy_order(0, a).at, 4, 4), tsr_rank(worker));
 		tsr_signal(worker, a->flag, 1, TSR_SIGNAL_ADD, tsr_rank(worker));
 	}
 }

@@ -24,10 +24,10 @@ TSR_FN float probe_map_rows(float x, float row_value, const void *ctx)
 	return x - row_value;
 }
 
-TSR_FN tsr_pos_t probe_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t probe_order(int64_t task, const void *ctx)
 {
 	tsr_pos_t at = {task * *(const int64_t *)ctx, 0};
-	return at;
+	return tsr_whole(at);
 }
 
 TSR_FN int probe_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
@@ -58,6 +58,8 @@ TSR_FN int probe_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, 
 		tsr_frag_map(block, c, at, probe_map, &a->bytes);                                                          \
 		tsr_frag_reduce_rows(block, rows, c, a->bytes, TSR_REDUCE_MAX);                                            \
 		tsr_frag_map_rows(block, c, rows, probe_map_rows, &a->bytes);                                              \
+		tsr_frag_save(block, a->data, c);                                                                          \
+		tsr_frag_add(block, c, a->data);                                                                           \
 		tsr_frag_map(block, x, at, probe_map, &a->bytes);                                                          \
 		tsr_gemm_mainloop(block, c, a->a, a->b, at, 0, TSR_TILE_K(dtype_##_tile) + 1, probe_gate, &a->bytes);      \
 		tsr_store_masked(block, a->c, at, c, probe_mask, &a->bytes, a->peer);                                      \

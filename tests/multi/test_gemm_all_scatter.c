@@ -144,8 +144,9 @@ static int block_counts(tsr_world_t *world, int argc, char **argv)
 		config.tile = tiles[0];
 		config.blocks = blocks[b][0];
 		config.comm_blocks = blocks[b][1];
-		if (try_patterns(world, config, &inputs))
-			return 1;
+		for (config.parts = 1; config.parts <= GAS_PARTS; config.parts++)
+			if (try_patterns(world, config, &inputs))
+				return 1;
 	}
 	return 0;
 }
@@ -170,6 +171,7 @@ static int changing_inputs(tsr_world_t *world, int argc, char **argv)
 	(void)argv;
 	config.dtype = TSR_F16;
 	config.tile = tiles[0];
+	config.parts = 2;
 	for (int s = 0; s < SEEDS; s++)
 		CHECK(gas_reference_create(world, &config, &(gas_inputs_t){.seed = 20 + (uint64_t)s}, &references[s]) == TSR_OK);
 	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {

@@ -81,6 +81,29 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	cr_expect_eq(split_of(8192, 8192, 2, 0, 0).comm_blocks, 22, "a sixth where nothing is known");
 }
 
+Test(gas_plan, whole_tiles_are_rounds_of_all_blocks)
+{
+	for (int64_t tiles = 0; tiles <= 20; tiles++)
+		for (int64_t blocks = 1; blocks <= 9; blocks++) {
+			const int64_t whole = gas_whole_tiles(tiles, blocks, 2), rest = tiles - whole;
+			cr_assert_eq(gas_whole_tiles(tiles, blocks, 1), tiles);
+			if (blocks > 1)
+				cr_assert(whole % blocks == 0 && rest <= blocks && rest >= (tiles > 0), "%d of %d for %d",
+					  (int)whole, (int)tiles, (int)blocks);
+			else
+				cr_assert_eq(whole, tiles, "nobody to halve with");
+		}
+}
+
+Test(gas_plan, halves_where_rounds_do_not_come_out)
+{
+	/* 64 x 18 tiles are nine rounds of 128 blocks: halves save none. 64 x 5 are three, of which half of the blocks have the
+	 * last. */
+	cr_expect_eq(split_of(4 * 4608, 4608, 4, 9, 136).parts, 1);
+	cr_expect_eq(split_of(4 * 1152, 36864, 4, 9, 136).parts, 2);
+	cr_expect_eq(split_of(4 * 1152, 36864, 4, 0, 0).parts, 1, "nothing is known");
+}
+
 Test(gas_plan, shares_cover_every_column_once)
 {
 	static const int64_t columns[] = {1, 2, 7, 64, 73, 4096, INT64_MAX};
@@ -146,6 +169,8 @@ Test(gas_plan, configs_are_checked)
 	expect_refused(c, TSR_ERR_NOT_FOUND, "64x64x32");
 	c = good(), c.blocks = 1;
 	expect_refused(c, TSR_ERR_ARGUMENT, "at least 2 blocks");
+	c = good(), c.parts = 3;
+	expect_refused(c, TSR_ERR_ARGUMENT, "give 1 or 2");
 	c = good(), c.blocks = 4, c.comm_blocks = 4;
 	expect_refused(c, TSR_ERR_ARGUMENT, "at most 3");
 	c = good(), c.pattern = (gas_pattern_t)6;

@@ -1,6 +1,6 @@
 /*
- * gemm_all_scatter [--pattern P] [--shape MxNxK] [--blocks B] [--comm-blocks C] [--bands D] [--runs R]: the shipped kernels of one
- * pattern, in tiles of 16, with nothing of the command around them. Each run is compared, and C poisoned behind it.
+ * gemm_all_scatter [--pattern P] [--shape MxNxK] [--blocks B] [--comm-blocks C] [--bands D] [--parts P] [--runs R]: the shipped
+ * kernels of one pattern, in tiles of 16, with nothing of the command around them. Each run is compared, and C poisoned behind it.
  */
 #include "program.h"
 
@@ -46,10 +46,13 @@ static tsr_status_t parse_option(const char *name, const char *text, options_t *
 		return parse_count(name, text, &config->comm_blocks);
 	if (strcmp(name, "--bands") == 0)
 		return parse_count(name, text, &config->bands);
+	if (strcmp(name, "--parts") == 0)
+		return parse_count(name, text, &config->parts);
 	if (strcmp(name, "--runs") == 0)
 		return tsr_parse_int(name, text, 1, 1024, &options->runs);
-	return tsr_error(TSR_ERR_CONFIG,
-			 "there is no option %s; there are --pattern, --shape, --blocks, --comm-blocks, --bands and --runs", name);
+	return tsr_error(
+		TSR_ERR_CONFIG,
+		"there is no option %s; there are --pattern, --shape, --blocks, --comm-blocks, --bands, --parts and --runs", name);
 }
 
 static tsr_status_t parse(int argc, char **argv, options_t *options)
@@ -77,7 +80,7 @@ static tsr_status_t run_once(tsr_world_t *world, gas_plan_t *plan, const gas_ref
 
 TSR_MAIN(world, argc, argv)
 {
-	options_t options = {{32, 40, 16, TSR_F32, GAS_FUSED_SEQUENTIAL, {16, 16, 16}, 2, 0, 0}, 2};
+	options_t options = {{32, 40, 16, TSR_F32, GAS_FUSED_SEQUENTIAL, {16, 16, 16}, 2, 0, 0, 0}, 2};
 	const gas_inputs_t inputs = {7, true};
 	gas_reference_t *reference;
 	gas_plan_t *plan;

@@ -15,12 +15,12 @@ typedef struct beside_args {
 	TSR_HEAP uint64_t *arrived; /* arrived[i]: 1 when chunk i of `received` is there */
 } beside_args_t;
 
-TSR_FN tsr_pos_t beside_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t beside_order(int64_t task, const void *ctx)
 {
 	const beside_args_t *a = (const beside_args_t *)ctx;
 	int64_t tiles_n = tsr_tiles(a->c.cols, TSR_TILE_N(tile));
 	tsr_pos_t at = {task / tiles_n * TSR_TILE_M(tile), task % tiles_n * TSR_TILE_N(tile)};
-	return at;
+	return tsr_whole(at);
 }
 
 /** The chunks of columns k0 .. k1-1. Partner: the signal in send_chunks. Litmus: MP.rel.acq.diffGPU-ss. */

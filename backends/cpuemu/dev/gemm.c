@@ -41,7 +41,7 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 	l->first = acc->first;
 	l->rows = last > acc->first ? last - acc->first : 0;
 	l->cols = right < acc->cols ? (right > 0 ? right : 0) : acc->cols;
-	l->chunk = l->gate ? acc->tile.k : k1 - k0 < CHUNK ? k1 - k0 : CHUNK;
+	l->chunk = l->gate ? acc->tile.k : k1 - k0 >= CHUNK ? CHUNK : k1 > k0 ? k1 - k0 : 1;
 	return true;
 }
 
@@ -126,6 +126,17 @@ void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view
 	mainloop(coop, __func__, acc, a, b, at, k0, k1, gate, ctx);
 }
 
+/** Backends load K in pieces of the tile's: a part that begins or ends within one is wrong on some of them. */
+static bool check_part(tsr_coop_t *coop, const tsr_frag_t *acc, tsr_part_t part, int64_t k1, int64_t depth)
+{
+	if (!acc->elements) /* the arena was exhausted, which has been noted */
+		return false;
+	if (part.k0 % acc->tile.k == 0 && (k1 % acc->tile.k == 0 || k1 == depth))
+		return true;
+	return tsr_cpu_misuse(coop, "tsr_gemm", "parts begin at multiples of the tile's K, and end there or at the end of K",
+			      "of columns %lld to %lld of A in tiles %d deep", (long long)part.k0, (long long)k1, acc->tile.k);
+}
+
 void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, tsr_order_fn order,
 		  tsr_gate_fn gate, tsr_cpu_epilogue_fn epilogue, void *ctx)
 {
@@ -138,13 +149,16 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 	}
 	tsr_frag_t *acc = tsr_cpu_frag_take(coop, tile, TSR_CPU_FRAG_C);
 	for (int64_t task = tasks.first; task < tasks.end && !tsr_cpu_aborted(coop); task += tasks.step) {
-		tsr_pos_t at = order(task, ctx);
+		tsr_part_t part = order(task, ctx);
+		int64_t k1 = part.k1 < a.cols ? part.k1 : a.cols;
 		coop->worker->tiled = true;
-		coop->worker->tile = at;
+		coop->worker->tile = part.at;
 		tsr_cpu_at(coop, file, line);
-		tsr_frag_zero(coop, acc);
-		mainloop(coop, "tsr_gemm", acc, a, b, at, 0, a.cols, gate, ctx);
-		epilogue(coop, acc, at, ctx);
+		if (check_part(coop, acc, part, k1, a.cols)) {
+			tsr_frag_zero(coop, acc);
+			mainloop(coop, "tsr_gemm", acc, a, b, part.at, part.k0, k1, gate, ctx);
+		}
+		epilogue(coop, acc, part.at, ctx);
 	}
 	coop->worker->tiled = false;
 	tsr_cpu_frag_drop(&acc);

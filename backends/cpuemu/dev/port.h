@@ -150,6 +150,8 @@ enum {
 #define TSR_TILE_DTYPE(cfg_) ((tsr_dtype_t)cfg_##_tile_dtype)
 #define TSR_CPU_TILE(cfg_) ((tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype})
 
+#define TSR_FRAG_BYTES(cfg_) ((size_t)cfg_##_tile_m * cfg_##_tile_n * (cfg_##_tile_bytes == 8 ? 8 : 4))
+
 #define TSR_SHARED_TILES(cfg_, name_, count_) \
 	__attribute__((                       \
 		aligned(128))) unsigned char name_[count_][(cfg_##_tile_m * cfg_##_tile_n * cfg_##_tile_bytes + 127) / 128 * 128]

@@ -4,6 +4,7 @@
 #include "cpuemu/dev/explored.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
+enum { SAVED_ALIGN_BYTES = 16 };
 
 void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
 {
@@ -279,4 +280,47 @@ void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_
 void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
 {
 	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+}
+
+/* ------------------------------------------------------------------ saved fragments */
+
+/** A fragment in memory: row by row, in the type in which it is held. False: a misuse was noted. */
+static bool saved_view(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_view_t *view)
+{
+	if ((uintptr_t)memory % SAVED_ALIGN_BYTES != 0)
+		return tsr_cpu_misuse(coop, call, "align it to 16 bytes", "of memory at %p", (const void *)memory);
+	*view = (tsr_view_t){(TSR_HEAP void *)(uintptr_t)memory, frag->rows, frag->cols, frag->cols, frag->held, TSR_SPACE_HEAP};
+	return true;
+}
+
+void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
+{
+	const tsr_pos_t origin = {0, 0};
+	tsr_view_t view;
+	if (saved_view(coop, __func__, frag, memory, &view))
+		store(coop, __func__, view, origin, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+}
+
+static void add_element(int32_t held, unsigned char *to, const unsigned char *x)
+{
+	if (held == TSR_F64)
+		*(double *)(void *)to += *(const double *)(const void *)x;
+	else if (held == TSR_F32)
+		*(float *)(void *)to += *(const float *)(const void *)x;
+	else
+		*(uint32_t *)(void *)to += *(const uint32_t *)(const void *)x;
+}
+
+void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)
+{
+	const tsr_pos_t origin = {0, 0};
+	tsr_view_t view;
+	if (!saved_view(coop, __func__, frag, memory, &view))
+		return;
+	tsr_frag_t *saved = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
+	load(coop, __func__, saved, view, origin, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+	for (int64_t row = frag->first; saved->elements && row < frag->last; row++)
+		for (int64_t col = 0; col < frag->cols; col++)
+			add_element(frag->held, tsr_frag_at(frag, row, col), tsr_frag_at(saved, row, col));
+	tsr_cpu_frag_drop(&saved);
 }

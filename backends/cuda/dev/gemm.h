@@ -68,6 +68,7 @@ typedef struct tsr_cuda_operands {
 	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then each rank's A's */
 	tsr_view_t a, b;
 	int64_t depth; /* the smaller of both K */
+	int chunks;    /* of it */
 } tsr_cuda_operands_t;
 
 TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
@@ -83,6 +84,7 @@ TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t
 	operands.a = a;
 	operands.b = b;
 	operands.depth = tsr_gpu_least(a.cols, b.rows);
+	operands.chunks = (int)((operands.depth + 63) / 64);
 	return operands;
 }
 
@@ -105,7 +107,8 @@ TSR_DEV const void *tsr_cuda_map_b(const tsr_coop_t *loader, uint32_t *made, con
 
 /** One thread: both operands' columns k .. k + 63 into the next stage. Zeros come from outside the matrices. */
 template <typename T>
-TSR_DEV void tsr_cuda_load_stage(tsr_cuda_ring_t *ring, const void *map_a, const void *map_b, tsr_pos_t at, int64_t k)
+TSR_DEV void tsr_cuda_load_stage(tsr_cuda_ring_t *ring, const void *map_a, const void *map_b, int32_t at_row, int32_t at_col,
+				 int32_t k)
 {
 	typedef tsr_cuda_division<T> division;
 	uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
@@ -115,11 +118,17 @@ TSR_DEV void tsr_cuda_load_stage(tsr_cuda_ring_t *ring, const void *map_a, const
 	tsr_cuda_mbarrier_expect(full, division::stage_bytes);
 	TSR_GPU_UNROLL
 	for (int row = 0; row < T::M; row += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(row * 128), map_a, (int32_t)k, (int32_t)at.row + row, full);
+		tsr_cuda_load_box(stage + (uint32_t)(row * 128), map_a, k, at_row + row, full);
 	TSR_GPU_UNROLL
 	for (int col = 0; col < T::N; col += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), map_b, (int32_t)at.col + col, (int32_t)k,
-				  full);
+		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), map_b, at_col + col, k, full);
+}
+
+/** How many chunks of K a part has. */
+TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int64_t depth)
+{
+	const int64_t k1 = tsr_gpu_least(part.k1, depth);
+	return part.k0 < k1 ? ((int)(k1 - part.k0) + 63) / 64 : 0;
 }
 
 /** All chunks of all tasks, as far ahead as stages are free. By the warp where there is a gate, else by one thread. */
@@ -131,11 +140,16 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 	uint32_t loaded = 0;
 	TSR_GPU_NO_UNROLL
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
-		tsr_pos_t at = ORDER(task, ctx);
+		const tsr_part_t part = ORDER(task, ctx);
+		const int chunks = tsr_cuda_chunks(part, operands->depth);
+		/* Senders pace themselves by tasks: chunks of a part count as those of a whole tile. */
+		const uint32_t share = operands->chunks > chunks && chunks > 0 ? (uint32_t)operands->chunks / (uint32_t)chunks : 1;
 		TSR_GPU_NO_UNROLL
-		for (int64_t k = 0; k < operands->depth; k += 64) {
+		for (int chunk = 0; chunk < chunks; chunk++) {
+			const int32_t row = (int32_t)part.at.row, col = (int32_t)part.at.col, k = (int32_t)part.k0 + chunk * 64;
 			if constexpr (GATE != TSR_NO_GATE) {
-				int peer = GATE(loader, at, k, tsr_gpu_least(k + 64, operands->depth), ctx);
+				int peer = GATE(loader, part.at, k, tsr_gpu_least(k + 64, tsr_gpu_least(part.k1, operands->depth)),
+						ctx);
 				/* Consumers count on the chunk, whatever a gate says whose wait was given up. */
 				if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
 					peer = tsr_rank(loader);
@@ -144,10 +158,11 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 				tsr_cuda_acquired_to_engine();
 			}
 			if (tsr_gpu_leads(loader))
-				tsr_cuda_load_stage<T>(&ring, map_a, map_b, at, k);
+				tsr_cuda_load_stage<T>(&ring, map_a, map_b, row, col, k);
 			tsr_cuda_ring_advance(&ring);
+			loaded += share;
 			if (tsr_gpu_leads(loader))
-				tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, ++loaded);
+				tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, loaded);
 		}
 	}
 }
@@ -185,13 +200,13 @@ template <typename F> TSR_DEV void tsr_cuda_multiply_stage(const tsr_coop_t *me,
 			tsr_cuda_operand_b(b, k));
 }
 
-/** The whole product of a tile. A stage is handed back when the next one's multiplication has been started. */
-template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int64_t depth)
+/** The product of `chunks` chunks. A stage is handed back when the next one's multiplication has been started. */
+template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
 {
 	bool hands_back = me->thread % TSR_CUDA_WARPGROUP_THREADS == 0;
 	uint32_t before = 0; /* the barrier of the stage before; 0: none */
 	TSR_GPU_NO_UNROLL
-	for (int64_t k = 0; k < depth; k += 64) {
+	for (; chunks > 0; chunks--) {
 		tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
 		tsr_cuda_wgmma_begin();
 		tsr_cuda_multiply_stage(me, acc, ring);
@@ -253,15 +268,15 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 	TSR_GPU_NO_UNROLL
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		F acc;
-		tsr_pos_t at = ORDER(task, ctx);
+		const tsr_part_t part = ORDER(task, ctx);
 		tsr_frag_zero(me, &acc);
 		if (ring->stages > 0)
-			tsr_cuda_multiply(me, &acc, ring, operands->depth);
+			tsr_cuda_multiply(me, &acc, ring, tsr_cuda_chunks(part, operands->depth));
 		else
-			tsr_gemm_mainloop(me, &acc, operands->a, operands->b, at, (int64_t)0, operands->depth, GATE,
-					  (const void *)ctx);
+			tsr_gemm_mainloop(me, &acc, operands->a, operands->b, part.at, part.k0,
+					  tsr_gpu_least(part.k1, operands->depth), GATE, (const void *)ctx);
 		me->kept = 0; /* nothing of it lives through a product */
-		EPILOGUE(me, &acc, at, ctx);
+		EPILOGUE(me, &acc, part.at, ctx);
 	}
 	tsr_port_settle(me);
 	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0};

@@ -291,7 +291,8 @@ template <typename P> TSR_DEV void tsr_hip_writes_between(void)
 
 /* ---- one tile */
 
-template <typename P> TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_pos_t at)
+template <typename P>
+TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k1)
 {
 	tsr_hip_operands_t from;
 	int rank = tsr_rank(coop);
@@ -299,7 +300,7 @@ template <typename P> TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop
 	from.b = tsr_gpu_target(coop, b, at, rank);
 	from.shared_a = a.space == TSR_SPACE_SHARED;
 	from.shared_b = b.space == TSR_SPACE_SHARED;
-	from.k_end = from.a.cols = from.b.rows = tsr_gpu_least(a.cols, b.rows);
+	from.k_end = from.a.cols = from.b.rows = tsr_gpu_least(k1, tsr_gpu_least(a.cols, b.rows));
 	return from;
 }
 
@@ -334,23 +335,24 @@ TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_o
  * then all have read it, and laid the next. What is laid and read past the end is used by nobody.
  */
 template <typename P, tsr_gate_fn GATE>
-TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b, tsr_pos_t at, const void *ctx)
+TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b, tsr_part_t part, const void *ctx)
 {
+	const tsr_pos_t at = part.at;
 	typedef typename P::stored_t stored_t;
 	constexpr int depth = P::lanes.depth, last = P::steps - 1;
 	stored_t *stage = (stored_t *)tsr_hip_stages<2 * tsr_hip_stage_bytes(P::lanes)>(), *next = stage + P::stage;
-	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, at);
+	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, at, part.k1);
 	typename P::load_t load;
 	typename P::read_t read, ahead;
-	if (from.k_end <= 0)
+	if (from.k_end <= part.k0)
 		return;
-	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, 0, ctx);
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, part.k0, ctx);
 	tsr_hip_lay<P>(coop, stage, load);
-	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, depth, ctx);
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, part.k0 + depth, ctx);
 	tsr_gpu_meet_shared(coop);
 	tsr_hip_read<P>(coop, read, stage, 0);
 	TSR_GPU_NO_UNROLL
-	for (int64_t k = 0; k < from.k_end; k += depth) {
+	for (int64_t k = part.k0; k < from.k_end; k += depth) {
 		TSR_GPU_UNROLL
 		for (int step = 0; step < last; step++) {
 			tsr_hip_read<P>(coop, ahead, stage, step + 1);
@@ -400,10 +402,10 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		F acc;
 		typename P::sums_t sums = {};
-		tsr_pos_t at = ORDER(task, ctx);
-		tsr_hip_tile<P, GATE>(coop, sums, a, b, at, (const void *)ctx);
+		tsr_part_t part = ORDER(task, ctx);
+		tsr_hip_tile<P, GATE>(coop, sums, a, b, part, (const void *)ctx);
 		tsr_hip_hand_over<P>(&acc, sums);
-		EPILOGUE(coop, &acc, at, ctx);
+		EPILOGUE(coop, &acc, part.at, ctx);
 	}
 }
 

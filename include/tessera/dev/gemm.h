@@ -9,8 +9,20 @@ typedef struct tsr_tasks {
 	int64_t first, step, end;
 } tsr_tasks_t;
 
-/** Task order: where the tile of task `task` lies in C, in elements. A TSR_FN; no device calls. */
-typedef tsr_pos_t (*tsr_order_fn)(int64_t task, const void *ctx);
+/**
+ * What a task multiplies: for the tile at `at`, in elements of C, columns k0 .. k1-1 of A by those rows of B; k1 is cut at the
+ * end of K. Several tasks may share a tile: their fragments' sum is the product (tsr_frag_save, tsr_frag_add).
+ */
+typedef struct tsr_part {
+	tsr_pos_t at;
+	int64_t k0, k1; /* multiples of the tile's K, but for a k1 at the end of K or past it; none where they are the same */
+} tsr_part_t;
+
+/** All of K for the tile at `at`. Any thread. */
+TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at);
+
+/** Task order: what task `task` multiplies. A TSR_FN; no device calls. */
+typedef tsr_part_t (*tsr_order_fn)(int64_t task, const void *ctx);
 
 /**
  * Gate: called before the operands' columns k0 .. k1-1 are read for the tile at `at`; returns the rank whose copy of A they are
@@ -21,7 +33,7 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
 #define TSR_NO_GATE ((tsr_gate_fn)0)
 
 /*
- * Epilogue: `void epilogue(tsr_coop_t *me, cfg_frag_t *acc, tsr_pos_t at, void *ctx)`, a TSR_FN called with each finished tile, in
+ * Epilogue: `void epilogue(tsr_coop_t *me, cfg_frag_t *acc, tsr_pos_t at, void *ctx)`, a TSR_FN called with each task's product, in
  * task order. It may map and reduce the fragment, store it to my or a peer's memory or to shared memory, put, signal and wait with
  * `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead of it. The
  * whole coop finds it there afterwards, if ctx has its own type: what a `void *` points to nobody can copy.
@@ -29,11 +41,10 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
  *
  * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)
  *
- *   For each task, in turn: the tile of A * B at order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is K x N,
- *   both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
- *   Called by:  block, but not a wide one, or worker 0 of a split block.
- *   Ordering:   operands are read by weak accesses after their gate; the epilogue's are the coop's own.
- *   Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
+ *   For each task, in turn: the part of A * B that is order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is K x
+ * N, both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs. Called by:  block, but
+ * not a wide one, or worker 0 of a split block. Ordering:   operands are read by weak accesses after their gate; the epilogue's are
+ * the coop's own. Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
  */
 #if !defined(tsr_gemm)
 #error "the port does not define the main loop"

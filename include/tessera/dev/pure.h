@@ -6,6 +6,7 @@
 #define TESSERA_DEV_PURE_H
 
 #include "tessera/dev/coop.h"
+#include "tessera/dev/gemm.h"
 #include "tessera/dev/view.h"
 
 TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i)
@@ -51,6 +52,12 @@ TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, in
 	return view;
 }
 
+TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at)
+{
+	tsr_part_t part = {at, 0, INT64_MAX};
+	return part;
+}
+
 TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)
 {
 	return extent <= 0 ? 0 : (extent - 1) / size + 1;
@@ -74,6 +81,16 @@ TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tile
 	at.col = tsr_quotient(within, rows);
 	at.row = first + within - at.col * rows;
 	return at;
+}
+
+TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n, int64_t group)
+{
+	if (tiles_m < 1 || tiles_n < 1)
+		return 0;
+	group = group < 1 ? 1 : group > tiles_m ? tiles_m : group;
+	int64_t first = tsr_quotient(at.row, group) * group;
+	int64_t rows = group < tiles_m - first ? group : tiles_m - first;
+	return first * tiles_n + at.col * rows + at.row - first;
 }
 
 #endif

@@ -24,6 +24,8 @@
 #define tsr_store_masked(coop_, ...) tsr_store_masked(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_tile_load(coop_, ...) tsr_tile_load(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_tile_store(coop_, ...) tsr_tile_store(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_frag_save(coop_, ...) tsr_frag_save(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_frag_add(coop_, ...) tsr_frag_add(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_tile_dot(coop_, ...) tsr_tile_dot(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal(coop_, ...) tsr_signal(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal_all(coop_, ...) tsr_signal_all(TSR_AT(coop_), __VA_ARGS__)

@@ -12,6 +12,7 @@
  *     cfg_frag_t     the type of an accumulator fragment (M x N)
  *     cfg_a_t, cfg_b_t, cfg_rows_t   of an operand (M x K), (K x N), and of one value a row (M x 1)
  *     TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_K(cfg), TSR_TILE_DTYPE(cfg)   its extents and tsr_dtype_t, constant expressions
+ *     TSR_FRAG_BYTES(cfg)   of a saved accumulator, a constant expression
  *   TSR_SHARED_TILES(cfg, name, count) declares, as a member of a block's shared struct, `count` output tiles of cfg's dtype,
  *   aligned to 128 bytes: tsr_view_shared(shared->name[i], TSR_TILE_DTYPE(cfg), TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_N(cfg)).
  *
@@ -21,8 +22,8 @@
  *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
  *   Its content is undefined at first.
  */
-#if !defined(TSR_TILE) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || \
-	!defined(TSR_FRAG_ROWS)
+#if !defined(TSR_TILE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) || \
+	!defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
 #error "the port does not define tiles"
 #endif
 
@@ -53,6 +54,16 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 /** tsr_load and tsr_store for this rank's memory, or the block's shared memory. */
 TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at);
 TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
+
+/**
+ * Hands a fragment's content to other coops: save leaves it in this rank's memory, TSR_FRAG_BYTES(cfg) of it that begin at a
+ * multiple of 16; add adds what stands there. The elements' order is the backend's own: both are for fragments of one
+ * configuration, and for coops of one size.
+ *
+ * Ordering:  weak accesses, as in dev/pointer.h: a release and its acquire stand between them (tsr_signal_local, tsr_wait_local).
+ */
+TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag);
+TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory);
 
 /** acc += a * b. Each element's sum runs in the backend's own order. Fragments of one configuration and one coop. */
 TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b);

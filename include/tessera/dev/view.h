@@ -27,4 +27,7 @@ TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size);
  */
 TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tiles_n, int64_t group);
 
+/** The reverse: the index of the tile `at`, in tiles, which is one of the matrix's. */
+TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n, int64_t group);
+
 #endif

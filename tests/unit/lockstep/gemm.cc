@@ -36,11 +36,11 @@ typedef struct product_run {
 	const product_args_t *args;
 } product_run_t;
 
-TSR_FN tsr_pos_t product_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 {
 	const product_args_t *args = ((const product_run_t *)ctx)->args;
 	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n);
-	return {task / tiles_n * args->tile_m, task % tiles_n * args->tile_n};
+	return tsr_whole({task / tiles_n * args->tile_m, task % tiles_n * args->tile_n});
 }
 
 /* Chunks of A come from the ranks in turn. */

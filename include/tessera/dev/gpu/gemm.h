@@ -148,10 +148,11 @@ TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 	TSR_GPU_NO_UNROLL
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		F acc;
-		tsr_pos_t at = ORDER(task, ctx);
+		tsr_part_t part = ORDER(task, ctx);
 		tsr_frag_zero(coop, &acc);
-		tsr_gemm_mainloop(coop, &acc, a, b, at, (int64_t)0, tsr_gpu_least(a.cols, b.rows), GATE, (const void *)ctx);
-		EPILOGUE(coop, &acc, at, ctx);
+		tsr_gemm_mainloop(coop, &acc, a, b, part.at, part.k0, tsr_gpu_least(part.k1, tsr_gpu_least(a.cols, b.rows)), GATE,
+				  (const void *)ctx);
+		EPILOGUE(coop, &acc, part.at, ctx);
 	}
 }
 

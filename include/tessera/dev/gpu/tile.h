@@ -91,6 +91,68 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 	tsr_gpu_meet(coop);
 }
 
+/** How many of its elements a thread saves at a time, from a multiple of that on: a pack, if all threads hold as many of them. */
+template <typename F> TSR_DEV int tsr_gpu_saved_together(const tsr_coop_t *coop)
+{
+	constexpr int pack = 16 / (int)sizeof(typename F::value_t);
+	return F::elements % (coop->threads * pack) == 0 ? pack : 1;
+}
+
+/** Where v[i] of this thread, the first of such, is saved: those of neighbours stand side by side. */
+template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, int i)
+{
+	return (int64_t)i * coop->threads + coop->thread * tsr_gpu_saved_together<F>(coop);
+}
+
+TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
+{
+	typedef typename tsr_frag_t::value_t value_t;
+	typedef tsr_gpu_pack<value_t> pack_t;
+	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
+	value_t *saved = tsr_port_global((value_t *)memory);
+	if (!tsr_gpu_accepts(coop, memory, tsr_frag_t::elements * sizeof(value_t), tsr_rank(coop)))
+		return;
+	tsr_port_settle(coop);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < tsr_frag_t::capacity && i * threads < tsr_frag_t::elements; i += together) {
+		value_t *to = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i);
+		if (together > 1) {
+			pack_t pack;
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 16 / (int)sizeof(value_t); j++)
+				pack.element[j] = frag->v[i + j];
+			*(pack_t *)to = pack;
+		} else if (tsr_frag_t::elements % threads == 0 || i * threads + coop->thread < tsr_frag_t::elements) {
+			*to = frag->v[i];
+		}
+	}
+	tsr_gpu_meet(coop); /* the coop's next call finds all of it saved */
+}
+
+TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)
+{
+	typedef typename tsr_frag_t::value_t value_t;
+	typedef tsr_gpu_pack<value_t> pack_t;
+	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
+	const value_t *saved = tsr_port_global((const value_t *)memory);
+	if (!tsr_gpu_accepts(coop, memory, tsr_frag_t::elements * sizeof(value_t), tsr_rank(coop)))
+		return;
+	tsr_port_settle(coop);
+	tsr_gpu_frag_changes(coop, frag);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < tsr_frag_t::capacity && i * threads < tsr_frag_t::elements; i += together) {
+		const value_t *from = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i);
+		if (together > 1) {
+			const pack_t pack = *(const pack_t *)from;
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 16 / (int)sizeof(value_t); j++)
+				frag->v[i + j] += pack.element[j];
+		} else if (tsr_frag_t::elements % threads == 0 || i * threads + coop->thread < tsr_frag_t::elements) {
+			frag->v[i] += *from;
+		}
+	}
+}
+
 TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
 {
 	tsr_load(coop, frag, view, at, tsr_rank(coop));
