@@ -32,7 +32,7 @@ typedef struct bench_gas_options {
 static inline bool bench_gas_is_automatic(const bench_gas_options_t *options)
 {
 	const gas_config_t *c = &options->config;
-	return c->tile.m == 0 && c->blocks == 0 && c->comm_blocks == 0 && c->bands == 0;
+	return c->tile.m == 0 && c->blocks == 0 && c->comm_blocks == 0 && c->bands == 0 && c->parts == 0;
 }
 
 /** True where there is something to run. False: `*code_out` is the exit code, and help or the one sentence has been printed. */

@@ -64,10 +64,11 @@ static json_t *trials_json(const bench_trials_t *trials)
 		return array;
 	for (int i = 0; i < trials->count; i++) {
 		const bench_trial_t *t = &trials->trial[i];
-		(void)json_array_append_new(array, json_pack("{s:o, s:i, s:i, s:I, s:i, s:b, s:b}", "tile",
-							     tile_json(t->config.tile), "blocks", t->config.blocks, "comm_blocks",
-							     t->config.comm_blocks, "median_ns", (json_int_t)t->median_ns,
-							     "samples", t->samples, "abandoned", t->abandoned, "best", t->best));
+		(void)json_array_append_new(array,
+					    json_pack("{s:o, s:i, s:i, s:i, s:I, s:i, s:b, s:b}", "tile", tile_json(t->config.tile),
+						      "blocks", t->config.blocks, "comm_blocks", t->config.comm_blocks, "parts",
+						      t->config.parts, "median_ns", (json_int_t)t->median_ns, "samples", t->samples,
+						      "abandoned", t->abandoned, "best", t->best));
 	}
 	return array;
 }
@@ -77,13 +78,13 @@ static json_t *result_json(const bench_gas_result_t *result, const bench_gas_bas
 	const gas_config_t *c = &result->config;
 	uint64_t ns = bench_median_ns(&result->times), both = bench_median_ns(&baseline->times[BENCH_BOTH]);
 	double operations = 2.0 * (double)c->m * (double)c->n * (double)c->k;
-	return json_pack("{s:s, s:o, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "pattern",
-			 gas_pattern_name(c->pattern), "tile", tile_json(c->tile), "blocks", c->blocks, "comm_blocks",
-			 c->comm_blocks, "median_ns", (json_int_t)ns, "gflops", ns ? operations / (double)ns : 0.0, "times_ns",
-			 times_json(&result->times), "traffic", traffic_json(&result->traffic), "verdict",
-			 verdict_json(&result->judgement), "faster_than_baseline", measured_json(ratio(both, ns)), "over_floor",
-			 measured_json(ratio(baseline->floor_ns ? ns : 0, baseline->floor_ns)), "tuned_on",
-			 result->remembered ? result->tuned_on : NULL, "trials", trials_json(result->trials));
+	return json_pack(
+		"{s:s, s:o, s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "pattern", gas_pattern_name(c->pattern),
+		"tile", tile_json(c->tile), "blocks", c->blocks, "comm_blocks", c->comm_blocks, "parts", c->parts, "median_ns",
+		(json_int_t)ns, "gflops", ns ? operations / (double)ns : 0.0, "times_ns", times_json(&result->times), "traffic",
+		traffic_json(&result->traffic), "verdict", verdict_json(&result->judgement), "faster_than_baseline",
+		measured_json(ratio(both, ns)), "over_floor", measured_json(ratio(baseline->floor_ns ? ns : 0, baseline->floor_ns)),
+		"tuned_on", result->remembered ? result->tuned_on : NULL, "trials", trials_json(result->trials));
 }
 
 static json_t *step_json(const char *missing, const bench_times_t *times)

@@ -28,6 +28,7 @@ static const char help_text[] =
 	"      --blocks B        of a run on a rank, all resident together (one a tile)\n"
 	"      --comm-blocks C   of these, those that only send, in the two patterns that have such (what keeps up)\n"
 	"      --bands B         of banded, 1 to 10 (by what is sent)\n"
+	"      --parts P         of K, in which the last tiles are multiplied, 1 or 2 (by what that takes)\n"
 	"  -i, --iterations I    timed runs of a pattern (20)\n"
 	"  -w, --warmup W        runs before them (2)\n"
 	"      --verify          compare every element on every rank with a product in double precision\n"
@@ -61,6 +62,7 @@ enum {
 	OPT_BLOCKS,
 	OPT_COMM_BLOCKS,
 	OPT_BANDS,
+	OPT_PARTS,
 	OPT_VERIFY,
 	OPT_INTEGERS,
 	OPT_SEED,
@@ -84,6 +86,7 @@ static const struct option long_options[] = {
 	{"blocks",      required_argument, NULL, OPT_BLOCKS},
 	{"comm-blocks", required_argument, NULL, OPT_COMM_BLOCKS},
 	{"bands",       required_argument, NULL, OPT_BANDS},
+	{"parts",       required_argument, NULL, OPT_PARTS},
 	{"iterations",  required_argument, NULL, 'i'},
 	{"warmup",      required_argument, NULL, 'w'},
 	{"verify",      no_argument,       NULL, OPT_VERIFY},
@@ -215,6 +218,8 @@ static tsr_status_t take_value(int option, const char *value, bench_gas_options_
 		return parse_count("--comm-blocks", value, 1, 1 << 20, &o->config.comm_blocks);
 	case OPT_BANDS:
 		return parse_count("--bands", value, 1, GAS_BANDS, &o->config.bands);
+	case OPT_PARTS:
+		return parse_count("--parts", value, 1, GAS_PARTS, &o->config.parts);
 	case 'i':
 		return parse_count("--iterations", value, 1, 1000000, &o->iterations);
 	case 'w':

@@ -165,12 +165,12 @@ void bench_gas_print_baseline(const bench_gas_session_t *session, const bench_ga
 
 void bench_gas_print_trials(const bench_trials_t *trials)
 {
-	(void)printf("  %-27s %12s %6s %7s %8s %9s\n", "tried", "tile", "blocks", "sending", "samples", "median ms");
+	(void)printf("  %-27s %12s %6s %7s %5s %8s %9s\n", "tried", "tile", "blocks", "sending", "parts", "samples", "median ms");
 	for (int i = 0; i < trials->count; i++) {
 		const bench_trial_t *t = &trials->trial[i];
 		char tile[BENCH_SHORT_TEXT];
-		(void)printf("  %-27s %12s %6d %7d %8d %9.3f%s\n", gas_pattern_name(t->config.pattern),
-			     tile_text(t->config.tile, tile), t->config.blocks, t->config.comm_blocks, t->samples,
+		(void)printf("  %-27s %12s %6d %7d %5d %8d %9.3f%s\n", gas_pattern_name(t->config.pattern),
+			     tile_text(t->config.tile, tile), t->config.blocks, t->config.comm_blocks, t->config.parts, t->samples,
 			     (double)t->median_ns * 1e-6,
 			     t->best        ? "  best"
 			     : t->abandoned ? "  given up"

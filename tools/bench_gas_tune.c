@@ -1,7 +1,7 @@
 /*
- * --tune: which tile and split are fastest. First every tile that is built, with the split that the plan chooses; then, for the two
- * best tiles, other numbers of blocks, and of blocks that send. What is slower than the best is given up after three samples, what
- * is twice as slow after one.
+ * --tune: which tile and split are fastest. First every tile that is built, the last ones whole and in halves, with the split that
+ * the plan chooses; then, for the two best, other numbers of blocks, and of blocks that send. What is slower than the best is given
+ * up after three samples, what is twice as slow after one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 static bool same_choice(const gas_config_t *a, const gas_config_t *b)
 {
 	return a->tile.m == b->tile.m && a->tile.n == b->tile.n && a->tile.k == b->tile.k && a->blocks == b->blocks &&
-	       a->comm_blocks == b->comm_blocks;
+	       a->comm_blocks == b->comm_blocks && a->parts == b->parts;
 }
 
 static bool tried(const bench_trials_t *trials, const gas_config_t *config)
@@ -68,14 +68,24 @@ static tsr_status_t try_config(bench_gas_session_t *session, const gas_config_t 
 	return TSR_OK;
 }
 
+/** Its tile whole and in halves, unless the user has fixed that; where it cannot be halved both are the same. */
+static tsr_status_t try_parts(bench_gas_session_t *session, gas_config_t candidate, bench_trials_t *trials)
+{
+	const int first = candidate.parts ? candidate.parts : 1, last = candidate.parts ? candidate.parts : GAS_PARTS;
+	tsr_status_t status = TSR_OK;
+	for (candidate.parts = first; status == TSR_OK && candidate.parts <= last; candidate.parts++)
+		status = try_config(session, &candidate, trials);
+	return status;
+}
+
 static tsr_status_t try_tiles(bench_gas_session_t *session, const gas_config_t *config, bench_trials_t *trials)
 {
 	gas_config_t candidate = *config;
 	tsr_status_t status = TSR_OK;
 	if (!gas_tile_is_automatic(config->tile))
-		return try_config(session, &candidate, trials);
+		return try_parts(session, candidate, trials);
 	for (int index = 0; status == TSR_OK && gas_tile_at(&index, config->dtype, config->pattern, &candidate.tile);)
-		status = try_config(session, &candidate, trials);
+		status = try_parts(session, candidate, trials);
 	return status;
 }
 
@@ -213,6 +223,7 @@ tsr_status_t bench_gas_recall(bench_gas_session_t *session, gas_config_t *config
 	tuned.tile = (gas_tile_size_t){told.choice.tile[0], told.choice.tile[1], told.choice.tile[2]};
 	tuned.blocks = told.choice.blocks;
 	tuned.comm_blocks = told.choice.comm_blocks;
+	tuned.parts = told.choice.parts;
 	if (!is_possible(session, &tuned))
 		return TSR_OK;
 	*config = tuned;
@@ -227,6 +238,7 @@ static tsr_status_t write_choice(const bench_gas_session_t *session, const bench
 	tune_choice_t choice = {.tile = {c->tile.m, c->tile.n, c->tile.k},
 				.blocks = c->blocks,
 				.comm_blocks = c->comm_blocks,
+				.parts = c->parts,
 				.median_ns = (int64_t)bench_median_ns(&result->times)};
 	char path[PATH_MAX];
 	tsr_device_props_t device;

@@ -82,8 +82,9 @@ static bool read_choice(json_t *entry, tune_choice_t *choice_out)
 	tune_choice_t choice = {.blocks = 0};
 	const char *date;
 	json_int_t median_ns;
-	if (json_unpack(entry, "{s:[i,i,i], s:i, s:i, s:I, s:s}", "tile", &choice.tile[0], &choice.tile[1], &choice.tile[2],
-			"blocks", &choice.blocks, "comm_blocks", &choice.comm_blocks, "median_ns", &median_ns, "date", &date) != 0)
+	if (json_unpack(entry, "{s:[i,i,i], s:i, s:i, s?i, s:I, s:s}", "tile", &choice.tile[0], &choice.tile[1], &choice.tile[2],
+			"blocks", &choice.blocks, "comm_blocks", &choice.comm_blocks, "parts", &choice.parts, "median_ns",
+			&median_ns, "date", &date) != 0)
 		return false;
 	choice.median_ns = median_ns;
 	(void)snprintf(choice.date, sizeof choice.date, "%s", date);
@@ -170,11 +171,11 @@ static tsr_status_t replace(const char *path, const json_t *root)
 
 static json_t *new_entry(const tune_key_t *key, const tune_choice_t *choice)
 {
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:[I,I,I], s:[i,i,i], s:i, s:i, s:I, s:s}", "backend", key->backend,
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:[I,I,I], s:[i,i,i], s:i, s:i, s:i, s:I, s:s}", "backend", key->backend,
 			 "device", key->device, "ranks", key->ranks, "workload", key->workload, "pattern", key->pattern, "dtype",
 			 key->dtype, "shape", (json_int_t)key->m, (json_int_t)key->n, (json_int_t)key->k, "tile", choice->tile[0],
-			 choice->tile[1], choice->tile[2], "blocks", choice->blocks, "comm_blocks", choice->comm_blocks,
-			 "median_ns", (json_int_t)choice->median_ns, "date", choice->date);
+			 choice->tile[1], choice->tile[2], "blocks", choice->blocks, "comm_blocks", choice->comm_blocks, "parts",
+			 choice->parts, "median_ns", (json_int_t)choice->median_ns, "date", choice->date);
 }
 
 tsr_status_t tune_file_remember(const char *path, const tune_key_t *key, const tune_choice_t *choice)

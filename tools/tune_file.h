@@ -23,6 +23,7 @@ typedef struct tune_key {
 typedef struct tune_choice {
 	int tile[3]; /* M, N, K */
 	int blocks, comm_blocks;
+	int parts; /* of the last tiles; 0: of a search that knew none */
 	int64_t median_ns;
 	char date[24]; /* of the search, UTC, such as 2026-11-21T12:00:00Z */
 } tune_choice_t;

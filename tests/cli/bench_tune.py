@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402
 
 SHAPE = "200x210x37"
-ROW = re.compile(r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$", re.MULTILINE)
+ROW = re.compile(r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$", re.MULTILINE)
 TUNED = "tile and blocks as --tune has found them: "
 
 
@@ -49,26 +49,27 @@ def check_round_trip(folder):
     pattern = "fused-workgroup-specialized"
     run = bench("--shape", SHAPE, "--pattern", pattern, "--tune", "--verify", "--json", report, path=path)
     rows = ROW.findall(run.stdout)
-    best = [row for row in rows if row[8] == "best"]
+    best = [row for row in rows if row[9] == "best"]
     verdict(run.returncode == 0 and not run.stderr and len(rows) > 4, "what was tried is printed", run)
     verdict(len(best) == 1 and all(row[0] == pattern for row in rows), "one of them is best", run)
-    verdict(len({row[1:6] for row in rows}) == len(rows), "nothing is tried twice", run)
+    verdict(len({row[1:7] for row in rows}) == len(rows), "nothing is tried twice", run)
     verdict(len({row[1:4] for row in rows}) > 2 and len({row[4:6] for row in rows}) > 2, "tiles and splits are tried", run)
-    finished = [float(row[7]) for row in rows if row[8] != "given up"]
-    verdict(float(best[0][7]) == min(finished), "the best is the fastest of those that ended", run)
-    hopeless = [row for row in rows if int(row[6]) < 3]
-    verdict(all(row[8] == "given up" and int(row[6]) == 1 for row in hopeless), "three samples of each, or one", run)
-    verdict(all(float(row[7]) > 2 * min(finished) for row in hopeless), "one of what is twice as slow", run)
+    verdict({row[6] for row in rows} == {"1", "2"}, "whole tiles and halves are tried", run)
+    finished = [float(row[8]) for row in rows if row[9] != "given up"]
+    verdict(float(best[0][8]) == min(finished), "the best is the fastest of those that ended", run)
+    hopeless = [row for row in rows if int(row[7]) < 3]
+    verdict(all(row[9] == "given up" and int(row[7]) == 1 for row in hopeless), "three samples of each, or one", run)
+    verdict(all(float(row[8]) > 2 * min(finished) for row in hopeless), "one of what is twice as slow", run)
 
     entry = entries(path)[0]
-    choice = [str(n) for n in [*entry["tile"], entry["blocks"], entry["comm_blocks"]]]
-    verdict(choice == list(best[0][1:6]) and entry["shape"] == [200, 210, 37], "the best is remembered", run)
+    choice = [str(n) for n in [*entry["tile"], entry["blocks"], entry["comm_blocks"], entry["parts"]]]
+    verdict(choice == list(best[0][1:7]) and entry["shape"] == [200, 210, 37], "the best is remembered", run)
     with open(report, encoding="utf-8") as file:
         trials = json.load(file)["patterns"][0]["trials"]
     verdict(len(trials) == len(rows) and sum(trial["best"] for trial in trials) == 1, "the JSON has the trials")
 
     # A choice that nobody would make by himself shows that it is the file's.
-    entry.update(tile=[32, 32, 16], blocks=5, comm_blocks=3)
+    entry.update(tile=[32, 32, 16], blocks=5, comm_blocks=3, parts=2)
     write(path, json.dumps({"version": 1, "entries": [entry]}))
     check_recall(path, report, pattern)
 
@@ -76,11 +77,11 @@ def check_round_trip(folder):
 def used(report):
     with open(report, encoding="utf-8") as file:
         run = json.load(file)["patterns"][0]
-    return run["tile"], run["blocks"], run["comm_blocks"]
+    return run["tile"], run["blocks"], run["comm_blocks"], run["parts"]
 
 
 def check_recall(path, report, pattern):
-    planted = ([32, 32, 16], 5, 3)
+    planted = ([32, 32, 16], 5, 3, 2)
     plain = ("--shape", SHAPE, "--pattern", pattern, "--json", report)
     run = bench(*plain, "--verify", path=path)
     verdict(run.returncode == 0 and used(report) == planted, "a later run uses it", run)
@@ -98,6 +99,7 @@ def check_recall(path, report, pattern):
     for name, change in {
         "a tile that is not built": {"tile": [48, 48, 16]},
         "more blocks than are resident": {"blocks": 100000},
+        "parts that no tile has": {"parts": 3},
         "an entry of other kinds": {"blocks": "many"},
     }.items():
         write(path, json.dumps({"version": 1, "entries": [{**entry, **change}, 7]}))
