@@ -36,7 +36,7 @@ static const char help_text[] =
 	"      --seed S          of the inputs (1)\n"
 	"      --baseline        measure what one would use instead on the same A and B: cuBLAS + NCCL on cuda, OpenBLAS and\n"
 	"                        memcpy on cpuemu; and print how the patterns compare with it\n"
-	"      --tune            search tile and blocks of each pattern, print what was tried, and remember the best\n"
+	"      --tune            search tile, blocks and parts of each pattern, print what was tried, and remember the best\n"
 	"      --no-tuned        do not use what an earlier --tune has remembered\n"
 	"      --record          print what each worker of each block did in one run\n"
 	"      --json FILE       write the results as JSON\n"

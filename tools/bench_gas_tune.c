@@ -41,14 +41,14 @@ static bench_trial_t *best_of(bench_trials_t *trials, const gas_tile_size_t *til
 	return best;
 }
 
-/** Times one candidate. One that the device cannot hold is none, and one that was tried before is not tried again. */
+/** Times one candidate. One that the device or the heap cannot hold is none, and one that was tried before is not tried again. */
 static tsr_status_t try_config(bench_gas_session_t *session, const gas_config_t *config, bench_trials_t *trials)
 {
 	const bench_gas_options_t *options = session->options;
 	if (trials->count == BENCH_MOST_TRIALS)
 		return TSR_OK;
 	tsr_status_t status = gas_plan_adapt(session->plan, config);
-	if (status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY)
+	if (status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY || status == TSR_ERR_NO_MEMORY)
 		return TSR_OK;
 	if (status != TSR_OK || tried(trials, gas_plan_config(session->plan)))
 		return status;
@@ -89,24 +89,24 @@ static tsr_status_t try_tiles(bench_gas_session_t *session, const gas_config_t *
 	return status;
 }
 
-/** More blocks that compute than there are tiles are no candidate: some would do nothing. */
+/** More blocks that compute than there are tasks are no candidate: some would do nothing. */
 static bool has_work(const bench_gas_session_t *session, const gas_config_t *c)
 {
 	int64_t share = gas_largest_share(c->n, tsr_world_size(session->world));
 	int64_t tiles = ((c->m - 1) / c->tile.m + 1) * ((share - 1) / c->tile.n + 1);
-	return c->blocks - c->comm_blocks <= tiles;
+	return c->blocks - c->comm_blocks <= tiles * (c->parts > 1 ? c->parts : 1);
 }
 
 /** Parts of `blocks` that send; what the user has fixed stays. */
 static tsr_status_t try_senders(bench_gas_session_t *session, const gas_config_t *config, gas_config_t candidate,
 				bench_trials_t *trials)
 {
-	static const int parts[] = {32, 24, 16, 12, 8, 6, 5, 4, 3, 2};
+	static const int divisors[] = {32, 24, 16, 12, 8, 6, 5, 4, 3, 2};
 	tsr_status_t status = TSR_OK;
 	if (config->comm_blocks || !gas_pattern_kernels(config->pattern)->sends_apart)
 		return has_work(session, &candidate) ? try_config(session, &candidate, trials) : TSR_OK;
-	for (size_t i = 0; status == TSR_OK && i < sizeof parts / sizeof *parts; i++) {
-		candidate.comm_blocks = candidate.blocks / parts[i];
+	for (size_t i = 0; status == TSR_OK && i < sizeof divisors / sizeof *divisors; i++) {
+		candidate.comm_blocks = candidate.blocks / divisors[i];
 		if (candidate.comm_blocks > 0 && has_work(session, &candidate))
 			status = try_config(session, &candidate, trials);
 	}
@@ -133,7 +133,8 @@ static tsr_status_t try_splits(bench_gas_session_t *session, const gas_config_t 
 	return status;
 }
 
-/** The two tiles that were fastest with the plan's own split. An abandoned one counts by its median too. */
+/** The two that were fastest with the plan's own split: two tiles, or one, whole and in halves. An abandoned one counts by its
+ * median too. */
 static int best_tiles(const bench_trials_t *trials, gas_config_t best_out[2])
 {
 	uint64_t median[2] = {UINT64_MAX, UINT64_MAX};

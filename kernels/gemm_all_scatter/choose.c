@@ -62,7 +62,8 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
 	return (sending_t){block, links, (int)ceil(block / links)};
 }
 
-/* Handing half of a tile's sums over takes as long as so much of its K: 8 us of 0.09 ms for 8192, on H200s (bench/results/). */
+/* Handing half of a tile's sums over takes as long as so much of its K: some 8 us, on four H200s
+ * (bench/results/2026-11-22-h200x4-by-hand.md). */
 static const double HANDING_OVER = 730;
 
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
@@ -83,30 +84,30 @@ static run_time_t compute_time(const gas_config_t *config, gas_tile_size_t tile,
 	return time;
 }
 
-/** How many tiles come last: of a task of each block that computes. */
-static double last_tiles(const gas_config_t *config, int64_t tiles, int64_t computing)
+/** How many tiles come last: those that the last task of a block completes. */
+static int64_t last_tiles(const gas_config_t *config, int64_t tiles, int64_t computing)
 {
-	const int64_t halves = 2 * (tiles - gas_whole_tiles(tiles, computing, config->parts));
-	return (double)(halves >= computing ? computing / 2
-			: halves > 0        ? computing - halves / 2
-			: tiles < computing ? tiles
-					    : computing);
+	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), halves = 2 * (tiles - whole);
+	const int64_t last = halves >= computing ? (computing + 1) / 2 : computing - halves / 2;
+	return last < tiles ? last : tiles;
 }
 
 static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
 			   const tsr_device_props_t *device)
 {
 	const int64_t tiles = gas_most_tiles(config, tile, ranks), computing = blocks - senders;
-	const double round = tile_cost(tile) * (double)config->k, area = (double)tile.m * tile.n,
-		     last = last_tiles(config, tiles, computing);
+	const int64_t last = last_tiles(config, tiles, computing);
+	const double area = (double)tile.m * tile.n;
 	run_time_t time = compute_time(config, tile, tiles, computing);
 	if (senders == 0 || !knows_links(device))
 		return time;
 	const sending_t sending = sending_to(ranks - 1, device);
 	const double each = fmax(sending.block / senders, sending.links) * area;
-	time.sent = round + ((double)tiles - last) * each;
+	/* The first tiles are there after a round, of halves where none is multiplied whole. */
+	const double first = tiles > last && time.half_rounds > 2 ? tile_cost(tile) * (double)config->k : time.computed;
+	time.sent = tiles > last ? first + (double)(tiles - last) * each : 0;
 	/* Of the last round's tiles, each by the block that has computed it, or all by those that send. */
-	time.last = last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
+	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
 	return time;
 }
 
@@ -151,20 +152,33 @@ static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int 
 	return chosen;
 }
 
-/** What a run takes with the senders that are chosen for it. */
-static double chosen_cost(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+/** A task for every block that computes, as long as there are blocks. */
+static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
-	int senders = choose_senders(config, tile, ranks, blocks, device);
-	if (senders >= blocks) /* it will be refused */
-		senders = blocks - 1;
-	return run_cost(run_time(config, tile, ranks, blocks, senders, device));
+	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
+	const int least = sends_apart ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
+	int64_t wanted = gas_most_tiles(config, tile, ranks) * (config->parts > 1 ? config->parts : 1) +
+			 (sends_apart && knows_links(device) ? sending_to(ranks - 1, device).lanes : 0);
+	if (config->blocks > 0)
+		return config->blocks;
+	if (wanted > device->resident_blocks)
+		wanted = device->resident_blocks;
+	return wanted > least ? (int)wanted : least;
+}
+
+/** A run with the blocks and senders that are chosen for it. */
+static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+{
+	const int blocks = choose_blocks(config, tile, ranks, device);
+	const int senders = choose_senders(config, tile, ranks, blocks, device);
+	return run_time(config, tile, ranks, blocks, senders < blocks ? senders : blocks - 1, device); /* or it will be refused */
 }
 
 /**
  * Parts of the last tiles. Halves, where the device is known and they save a tenth: what they save of rounds that blocks have
- * nothing to do in is worth less than it looks, for then the others run at a higher clock.
+ * nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
  */
-static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	static const double saved = 0.1;
 	gas_config_t whole = *config, halved = *config;
@@ -176,32 +190,18 @@ static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ra
 		return config->parts;
 	if (!knows_links(device))
 		return 1;
-	const double least = (1 - saved) * chosen_cost(&whole, tile, ranks, blocks, device);
-	return chosen_cost(&halved, tile, ranks, blocks, device) < least ? 2 : 1;
-}
-
-/** A tile for every block that computes, as long as there are blocks. */
-static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
-{
-	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
-	const int least = sends_apart ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
-	int64_t wanted = gas_most_tiles(config, tile, ranks) +
-			 (sends_apart && knows_links(device) ? sending_to(ranks - 1, device).lanes : 0);
-	if (config->blocks > 0)
-		return config->blocks;
-	if (wanted > device->resident_blocks)
-		wanted = device->resident_blocks;
-	return wanted > least ? (int)wanted : least;
+	const double least = (1 - saved) * run_cost(chosen_time(&whole, tile, ranks, device));
+	return run_cost(chosen_time(&halved, tile, ranks, device)) < least ? 2 : 1;
 }
 
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
+	config->parts = choose_parts(config, config->tile, ranks, device);
 	config->blocks = choose_blocks(config, config->tile, ranks, device);
 	if (config->blocks > device->resident_blocks)
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "%d blocks of pattern %s wait for each other, and %s holds %d at one time; launch fewer blocks",
 				 config->blocks, gas_pattern_name(config->pattern), device->name, device->resident_blocks);
-	config->parts = choose_parts(config, config->tile, ranks, config->blocks, device);
 	config->comm_blocks = choose_senders(config, config->tile, ranks, config->blocks, device);
 	return TSR_OK;
 }
@@ -222,13 +222,9 @@ static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ra
 static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	static const double about = 0.95, held_up = 1.03;
-	const int blocks = choose_blocks(config, tile, ranks, device);
 	gas_config_t candidate = *config;
 	candidate.parts = gas_can_halve(config, tile) ? config->parts : 1;
-	int senders = choose_senders(&candidate, tile, ranks, blocks, device);
-	if (senders >= blocks) /* it will be refused */
-		senders = blocks - 1;
-	const run_time_t time = run_time(&candidate, tile, ranks, blocks, senders, device);
+	const run_time_t time = chosen_time(&candidate, tile, ranks, device);
 	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
 	return run_cost(time) * (is_tight ? held_up : 1);
 }

@@ -1,7 +1,7 @@
 /*
  * Fused, sequential: Iris paper, section 4.2.1, Listing 4.
  * One kernel: each tile goes to every rank as soon as it is computed, and no other kernel, block or worker takes part in that. (A
- * port may send it on from where it stands in my C.)
+ * port may send it on from where it stands in my C; the last tiles may be computed by two blocks each.)
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 #define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H

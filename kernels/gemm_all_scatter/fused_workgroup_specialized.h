@@ -1,7 +1,7 @@
 /*
  * Fused, producer-consumer by workgroup specialisation: Iris paper, section 4.2.2, Listing 5.
  * One kernel: the first blocks compute, the others send. Tiles pass from one to the other through my C. Unlike the listing's,
- * blocks that compute send the tile that each of them computes last: the few that send would be alone with all of those while
+ * blocks that compute send the tile that each of them completes last: the few that send would be alone with all of those while
  * nothing is computed any more.
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H

@@ -73,7 +73,7 @@ typedef struct gas_plan gas_plan_t;
  * Makes a plan. A, B and C are not initialised.
  *
  * Called by:  collective, one thread a rank; every rank with the same `config`.
- * Errors:     those of gas_config_check; TSR_ERR_NO_MEMORY where A, B, C and flags exceed what the heap has free (before any
+ * Errors:     those of gas_config_check; TSR_ERR_NO_MEMORY where A, B, C, flags and sums exceed what the heap has free (before any
  *             allocation); TSR_ERR_RESIDENCY where the blocks do not fit the device together; TSR_ERR_UNSUPPORTED where the tile
  *             needs more shared memory or workers than a block can have; those of tsr_heap_alloc and tsr_stream_create.
  */
@@ -83,8 +83,8 @@ tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas
  * Makes the plan one of another pattern, tile or split of blocks, for the same product: A, B and C stay as they are.
  *
  * Called by:  collective, one thread a rank; every rank with the same `config`. Waits for the plan's runs.
- * Errors:     those of gas_plan_create, and TSR_ERR_ARGUMENT for another shape or dtype. The plan is as it was before, unless
- *             waiting for its runs or creating a stream failed.
+ * Errors:     those of gas_plan_create, and TSR_ERR_ARGUMENT for another shape or dtype. Its flags and sums are allocated beside
+ * the plan's old ones. The plan is as it was before, unless waiting for its runs or creating a stream failed.
  */
 tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config);
 

@@ -51,17 +51,25 @@ static int64_t computing_blocks(const gas_config_t *config)
 	return config->blocks - config->comm_blocks;
 }
 
+/** The most of so many tiles that are halved, on any rank: shares differ, and a last round is at most one of each block. */
+static int64_t most_halved(const gas_config_t *config, int64_t tiles)
+{
+	const int64_t blocks = computing_blocks(config);
+	return config->parts < 2 || blocks < 2 ? 0 : tiles < blocks ? tiles : blocks;
+}
+
 /** Cannot overflow: gas_config_check has seen the matrices, a tile has more elements than its flag has bytes, and no more tiles are
  * halved than there are blocks, which hold one each. */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
 	size_t element = tsr_dtype_bytes(config->dtype), m = (size_t)config->m, n = (size_t)config->n, k = (size_t)config->k;
 	size_t share = (size_t)gas_largest_share(config->n, ranks);
-	size_t halved = config->parts > 1 ? (size_t)computing_blocks(config) : 0;
+	const int64_t tiles = gas_most_tiles(config, config->tile, ranks);
+	size_t halved = (size_t)most_halved(config, tiles);
 	return (gas_sizes_t){.a = m * k * element,
 			     .b = k * share * element,
 			     .c = m * n * element,
-			     .tile_ready = (size_t)gas_most_tiles(config, config->tile, ranks) * sizeof(uint64_t),
+			     .tile_ready = (size_t)tiles * sizeof(uint64_t),
 			     .half_sum = halved * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
 			     .half_ready = halved * sizeof(uint64_t),
 			     .sync = sizeof(gas_sync_t)};
@@ -69,15 +77,15 @@ static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 
 static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 {
-	const size_t parts[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->half_sum, sizes->half_ready, sizes->sync};
+	const size_t bytes[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->half_sum, sizes->half_ready, sizes->sync};
 	const gas_config_t *c = &plan->config;
 	tsr_heap_usage_t usage;
 	size_t total = 0;
 	tsr_status_t status = tsr_heap_usage(plan->world, &usage);
 	if (status != TSR_OK)
 		return status;
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		size_t rounded = (parts[i] + HEAP_ALIGN_BYTES - 1) / HEAP_ALIGN_BYTES * HEAP_ALIGN_BYTES;
+	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+		size_t rounded = (bytes[i] + HEAP_ALIGN_BYTES - 1) / HEAP_ALIGN_BYTES * HEAP_ALIGN_BYTES;
 		if (__builtin_add_overflow(total, rounded, &total))
 			total = SIZE_MAX;
 	}
@@ -311,7 +319,8 @@ tsr_status_t gas_plan_destroy(gas_plan_t *plan)
 		return TSR_OK;
 	gas_args_t *args = &plan->args;
 	TSR_HEAP void *memory[] = {args->a.data, args->b.data, args->c.data, args->sync};
-	tsr_status_t status = first_error(destroy_streams(plan), free_handoff(plan, args));
+	tsr_status_t status = destroy_streams(plan);
+	status = first_error(status, free_handoff(plan, args));
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
 		if (memory[i])
 			status = first_error(status, tsr_heap_free(plan->world, memory[i]));

@@ -27,6 +27,8 @@ prints "both spellings" '^fused-wave-specialized .* ok$' $gas -n 2 --pattern fus
 prints "without --verify it says so" 'not verified$' $gas -n 2 --shape 91x73x37
 prints "blocks and tile as asked for" '^fused-workgroup-specialized +16x16x16 .* ok$' \
 	$gas -n 3 --tile 16x16x16 --blocks 5 --comm-blocks 2 $odd
+prints "the last tiles in halves" '^fused-sequential +16x16x16 .* ok$' \
+	$gas -n 3 --tile 16x16x16 --blocks 5 --parts 2 --pattern fused-sequential $odd
 prints "the record has a row a worker" '^ +0 +0 +[0-9]+ +0 +1 +gas_fused_wave +send ' \
 	$gas -n 2 --pattern fused-wave-specialized --record $odd
 prints "unfused sends after the last product" '^bulk-synchronous .* no +ok$' $gas -n 4 --pattern bulk-synchronous $odd
@@ -37,6 +39,7 @@ refuses "no workload" 2 'which workload' tessera bench
 refuses "a misspelt workload" 2 "did you mean 'gemm-all-scatter'" tessera bench gem-all-scatter
 refuses "an extent of zero" 2 '0x8x8.*at least 1' tessera bench gemm-all-scatter --pattern fused-sequential -n 3 --shape 0x8x8
 refuses "a negative extent" 2 '-3x8x8.*at least 1' $gas --shape -3x8x8
+refuses "three parts" 2 "tiles cannot be multiplied in 3 parts|--parts is '3'" $gas --parts 3
 refuses "two extents" 2 "'8x8' is not MxNxK" $gas --shape 8x8
 refuses "four extents" 2 "is not MxNxK" $gas --shape 8x8x8x8
 refuses "an extent that is no number" 2 "is not MxNxK" $gas --shape 8x8xeight

@@ -120,4 +120,9 @@ for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgro
 		--comm-blocks 2 --bands 3
 	seen "$pattern: no warning" '^warning: ' 0
 done
+for pattern in producer-consumer fused-sequential fused-workgroup-specialized; do
+	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/gemm_all_scatter" --pattern $pattern --shape 33x50x36 --blocks 4 \
+		--comm-blocks 2 --parts 2
+	seen "$pattern in halves: nothing at all" 'no finding' 1
+done
 finish

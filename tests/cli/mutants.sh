@@ -12,6 +12,10 @@ for ranks in 1 2 3 5 8; do
 		prints "$pattern on $ranks" '' tessera run -n $ranks --placement thread "$programs/gemm_all_scatter" \
 			--pattern $pattern --shape 33x50x20 --blocks 4 --comm-blocks 2 --bands 3
 	done
+	for pattern in producer-consumer fused-sequential fused-workgroup-specialized; do
+		prints "$pattern in halves on $ranks" '' tessera run -n $ranks --placement thread "$programs/gemm_all_scatter" \
+			--pattern $pattern --shape 33x50x36 --blocks 4 --comm-blocks 2 --parts 2
+	done
 	prints "$ranks ranks as processes" '' tessera run -n $ranks --placement process "$programs/pair"
 done
 refuses "a size that is none" 1 'MESSAGES' tessera run -n 2 --placement thread "$programs/pair" none

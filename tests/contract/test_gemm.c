@@ -19,7 +19,7 @@ typedef struct product_args {
 
 typedef struct product_run {
 	const product_args_t *args;
-	int64_t tiles_n, tile_m, tile_n;
+	int64_t tiles_n, tile_m, tile_n, tile_k;
 	int64_t done, first, step; /* tasks done, and which */
 } product_run_t;
 
@@ -34,89 +34,89 @@ TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 TSR_FN tsr_part_t product_part_order(int64_t task, const void *ctx)
 {
 	const product_run_t *run = (const product_run_t *)ctx;
-	const int64_t parts = run->args->parts, chunks = tsr_tiles(run->args->a.cols, 16), part = task % parts;
+	const int64_t parts = run->args->parts, chunks = tsr_tiles(run->args->a.cols, run->tile_k), part = task % parts;
 	tsr_part_t whole = product_order(task / parts, ctx);
-	whole.k0 = chunks * part / parts * 16;
+	whole.k0 = chunks * part / parts * run->tile_k;
 	if (part + 1 < parts)
-		whole.k1 = chunks * (part + 1) / parts * 16;
+		whole.k1 = chunks * (part + 1) / parts * run->tile_k;
 	return whole;
 }
 
-/* Chunk `k0 / 16` is read from rank `(k0 / 16) mod size`, once that rank has said so here. */
+/* The i-th chunk is read from rank `i mod size`, once that rank has said so here. */
 TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
 {
 	const product_run_t *run = (const product_run_t *)ctx;
-	int from = (int)(k0 / 16 % tsr_size(loader));
+	int from = (int)(k0 / run->tile_k % tsr_size(loader));
 	(void)at, (void)k1;
 	tsr_wait(loader, run->args->flags + from, 1, from);
 	return from;
 }
 
-#define PRODUCT(dtype_, m_, n_)                                                                                                 \
-	TSR_TILE(product_##dtype_, dtype_, m_, n_, 16);                                                                         \
-	TSR_FN void keep_##dtype_(tsr_coop_t *me, product_##dtype_##_frag_t *acc, tsr_pos_t at, void *ctx)                      \
-	{                                                                                                                       \
-		product_run_t *run = (product_run_t *)ctx;                                                                      \
-		tsr_tile_store(me, run->args->c, at, acc);                                                                      \
-		run->done++;                                                                                                    \
-	}                                                                                                                       \
-	/* Partners: the signal and the wait. */                                                                                \
-	TSR_FN void join_##dtype_(tsr_coop_t *me, product_##dtype_##_frag_t *acc, tsr_pos_t at, void *ctx)                      \
-	{                                                                                                                       \
-		product_run_t *run = (product_run_t *)ctx;                                                                      \
-		const product_args_t *args = run->args;                                                                         \
-		const int64_t task = run->first + run->done * run->step, last = task % args->parts == args->parts - 1;          \
-		if (last) {                                                                                                     \
-			for (int64_t from = task - args->parts + 1; from < task; from++) {                                      \
-				tsr_wait_local(me, args->ready + from, 1, TSR_SCOPE_DEVICE);                                    \
-				tsr_frag_add(me, acc, args->sums + from * (int64_t)TSR_FRAG_BYTES(product_##dtype_));           \
-			}                                                                                                       \
-			keep_##dtype_(me, acc, at, ctx);                                                                        \
-			return;                                                                                                 \
-		}                                                                                                               \
-		tsr_frag_save(me, args->sums + task * (int64_t)TSR_FRAG_BYTES(product_##dtype_), acc);                          \
-		tsr_signal_local(me, args->ready + task, 1, TSR_SCOPE_DEVICE);                                                  \
-		run->done++;                                                                                                    \
-	}                                                                                                                       \
-	TSR_KERNEL(multiply_##dtype_, product_args_t, a)                                                                        \
-	{                                                                                                                       \
-		product_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, 0, tsr_block_index(block), tsr_block_count(block)};   \
-		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_tiles(a->c.rows, m_) * run.tiles_n};   \
-		if (a->gated)                                                                                                   \
-			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);                                   \
-		tsr_tasks_t parts = {tasks.first, tasks.step, tasks.end * a->parts};                                            \
-		if (a->parts && a->gated) {                                                                                     \
-			tsr_gemm(product_##dtype_, block, a->a, a->b, parts, product_part_order, product_gate, join_##dtype_,   \
-				 &run);                                                                                         \
-		} else if (a->parts) {                                                                                          \
-			tsr_gemm(product_##dtype_, block, a->a, a->b, parts, product_part_order, TSR_NO_GATE, join_##dtype_,    \
-				 &run);                                                                                         \
-		} else if (a->gated) {                                                                                          \
-			tsr_gemm(product_##dtype_, block, a->a, a->b, tasks, product_order, product_gate, keep_##dtype_, &run); \
-		} else if (a->split) {                                                                                          \
-			for (int64_t t = tasks.first; t < tasks.end; t += tasks.step) {                                         \
-				tsr_pos_t at = product_order(t, &run).at;                                                       \
-				TSR_FRAG(product_##dtype_, acc, block);                                                         \
-				tsr_frag_zero(block, acc);                                                                      \
-				tsr_gemm_mainloop(block, acc, a->a, a->b, at, 0, a->split, TSR_NO_GATE, &run);                  \
-				tsr_gemm_mainloop(block, acc, a->a, a->b, at, a->split, a->a.cols, TSR_NO_GATE, &run);          \
-				keep_##dtype_(block, acc, at, &run);                                                            \
-			}                                                                                                       \
-		} else {                                                                                                        \
-			tsr_gemm(product_##dtype_, block, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##dtype_, &run);  \
-		}                                                                                                               \
+#define PRODUCT(name_, dtype_, m_, n_, k_)                                                                                         \
+	TSR_TILE(product_##name_, dtype_, m_, n_, k_);                                                                             \
+	TSR_FN void keep_##name_(tsr_coop_t *me, product_##name_##_frag_t *acc, tsr_pos_t at, void *ctx)                           \
+	{                                                                                                                          \
+		product_run_t *run = (product_run_t *)ctx;                                                                         \
+		tsr_tile_store(me, run->args->c, at, acc);                                                                         \
+		run->done++;                                                                                                       \
+	}                                                                                                                          \
+	/* Partners: the signal and the wait. */                                                                                   \
+	TSR_FN void join_##name_(tsr_coop_t *me, product_##name_##_frag_t *acc, tsr_pos_t at, void *ctx)                           \
+	{                                                                                                                          \
+		product_run_t *run = (product_run_t *)ctx;                                                                         \
+		const product_args_t *args = run->args;                                                                            \
+		const int64_t task = run->first + run->done * run->step, last = task % args->parts == args->parts - 1;             \
+		if (last) {                                                                                                        \
+			for (int64_t from = task - args->parts + 1; from < task; from++) {                                         \
+				tsr_wait_local(me, args->ready + from, 1, TSR_SCOPE_DEVICE);                                       \
+				tsr_frag_add(me, acc, args->sums + from * (int64_t)TSR_FRAG_BYTES(product_##name_));               \
+			}                                                                                                          \
+			keep_##name_(me, acc, at, ctx);                                                                            \
+			return;                                                                                                    \
+		}                                                                                                                  \
+		tsr_frag_save(me, args->sums + task * (int64_t)TSR_FRAG_BYTES(product_##name_), acc);                              \
+		tsr_signal_local(me, args->ready + task, 1, TSR_SCOPE_DEVICE);                                                     \
+		run->done++;                                                                                                       \
+	}                                                                                                                          \
+	TSR_KERNEL(multiply_##name_, product_args_t, a)                                                                            \
+	{                                                                                                                          \
+		product_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, k_, 0, tsr_block_index(block), tsr_block_count(block)};  \
+		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_tiles(a->c.rows, m_) * run.tiles_n};      \
+		if (a->gated)                                                                                                      \
+			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);                                      \
+		tsr_tasks_t parts = {tasks.first, tasks.step, tasks.end * a->parts};                                               \
+		if (a->parts && a->gated) {                                                                                        \
+			tsr_gemm(product_##name_, block, a->a, a->b, parts, product_part_order, product_gate, join_##name_, &run); \
+		} else if (a->parts) {                                                                                             \
+			tsr_gemm(product_##name_, block, a->a, a->b, parts, product_part_order, TSR_NO_GATE, join_##name_, &run);  \
+		} else if (a->gated) {                                                                                             \
+			tsr_gemm(product_##name_, block, a->a, a->b, tasks, product_order, product_gate, keep_##name_, &run);      \
+		} else if (a->split) {                                                                                             \
+			for (int64_t t = tasks.first; t < tasks.end; t += tasks.step) {                                            \
+				tsr_pos_t at = product_order(t, &run).at;                                                          \
+				TSR_FRAG(product_##name_, acc, block);                                                             \
+				tsr_frag_zero(block, acc);                                                                         \
+				tsr_gemm_mainloop(block, acc, a->a, a->b, at, 0, a->split, TSR_NO_GATE, &run);                     \
+				tsr_gemm_mainloop(block, acc, a->a, a->b, at, a->split, a->a.cols, TSR_NO_GATE, &run);             \
+				keep_##name_(block, acc, at, &run);                                                                \
+			}                                                                                                          \
+		} else {                                                                                                           \
+			tsr_gemm(product_##name_, block, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##name_, &run);       \
+		}                                                                                                                  \
 	}
-PRODUCT(f64, 16, 32)
-PRODUCT(f32, 32, 16)
-PRODUCT(f16, 64, 64)
-PRODUCT(bf16, 16, 16)
-PRODUCT(i32, 32, 32)
-PRODUCT(i8, 16, 64)
-PRODUCT(u8, 64, 16)
+PRODUCT(f64, f64, 16, 32, 16)
+PRODUCT(f32, f32, 32, 16, 16)
+PRODUCT(f16, f16, 64, 64, 16)
+PRODUCT(bf16, bf16, 16, 16, 16)
+PRODUCT(i32, i32, 32, 32, 16)
+PRODUCT(i8, i8, 16, 64, 16)
+PRODUCT(u8, u8, 64, 16, 16)
+PRODUCT(wide, bf16, 128, 128, 64) /* what tensor cores take */
 
 typedef struct product_case {
 	const tsr_kernel_t *kernel;
 	tsr_dtype_t operand, result;
+	int depth; /* of a chunk */
 } product_case_t;
 
 typedef struct shape {
@@ -141,7 +141,7 @@ static int product_check(tsr_world_t *world, const product_case_t *c, shape_t s,
 		int64_t row = i / (s.n + 3), col = i % (s.n + 3);
 		double want = 0, seen = tsr_dtype_get(c->result, host, (size_t)i);
 		for (int64_t k = 0; k < s.k && col < s.n; k++)
-			want += element_a(row, k, gated ? k / 16 % size : me) * element_b(k, col);
+			want += element_a(row, k, gated ? k / c->depth % size : me) * element_b(k, col);
 		if (col < s.n)
 			CHECK(seen == want, "%s %dx%dx%d at %d, %d: %g for %g", c->kernel->name, (int)s.m, (int)s.n, (int)s.k,
 			      (int)row, (int)col, seen, want);
@@ -192,11 +192,17 @@ static int product_body(tsr_world_t *world, int argc, char **argv)
 {
 	static const shape_t shapes[] = {{MAX, 73, 37}, {1, 1, 1}, {17, 33, 91}, {64, 16, 16}};
 	const product_case_t cases[] = {
-		{&multiply_f64, TSR_F64, TSR_F64},   {&multiply_f32, TSR_F32, TSR_F32}, {&multiply_f16, TSR_F16, TSR_F16},
-		{&multiply_bf16, TSR_BF16, TSR_F32}, {&multiply_i32, TSR_I32, TSR_I32}, {&multiply_i8, TSR_I8, TSR_I32},
-		{&multiply_u8, TSR_U8, TSR_I64},
+		{&multiply_f64, TSR_F64, TSR_F64, 16}, {&multiply_f32, TSR_F32, TSR_F32, 16},
+		{&multiply_f16, TSR_F16, TSR_F16, 16}, {&multiply_bf16, TSR_BF16, TSR_F32, 16},
+		{&multiply_i32, TSR_I32, TSR_I32, 16}, {&multiply_i8, TSR_I8, TSR_I32, 16},
+		{&multiply_u8, TSR_U8, TSR_I64, 16},
 	};
+	const product_case_t wide = {&multiply_wide, TSR_BF16, TSR_F32, 64};
+	const shape_t aligned = {MAX, 72, 88}; /* rows at multiples of 16 bytes, and two chunks */
 	(void)argc, (void)argv;
+	if (product_one(world, &wide, aligned, 3, 0, 0, 0) || product_one(world, &wide, aligned, 3, 1, 0, 2) ||
+	    product_one(world, &wide, aligned, 2, 0, 0, MOST_PARTS))
+		return 1;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const shape_t *s = &shapes[i % 4];
 		if (product_one(world, &cases[i], shapes[0], 3, (int)(i % 2), 0, 0) ||

@@ -58,7 +58,7 @@ static const char *const said[MISUSES] = {
 	"a step of 0",                                           /* GEMM_STEP */
 	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",      /* GEMM_PART */
 	"tsr_frag_save of memory at",                            /* SAVE_ALIGNMENT */
-	"tsr_frag_add of",                                       /* ADD_OUTSIDE */
+	"tsr_frag_add of 1024 bytes",                            /* ADD_OUTSIDE */
 };
 
 typedef struct misuse_args {

@@ -11,10 +11,10 @@ static const gas_tile_size_t tiles[] = {{16, 16, 16}, {32, 32, 16}, {64, 64, 32}
 static const gas_config_t odd = {.m = 91, .n = 73, .k = 37};
 
 /** What a failed CHECK says about the case. */
-#define CASE "%s %s %dx%dx%d blocks %d (%d send), shape %dx%dx%d"
+#define CASE "%s %s %dx%dx%d blocks %d (%d send), %d parts, shape %dx%dx%d"
 #define CASE_OF(c_)                                                                                                           \
 	gas_pattern_name((c_)->pattern), tsr_dtype_name((c_)->dtype), (c_)->tile.m, (c_)->tile.n, (c_)->tile.k, (c_)->blocks, \
-		(c_)->comm_blocks, (int)(c_)->m, (int)(c_)->n, (int)(c_)->k
+		(c_)->comm_blocks, (c_)->parts, (int)(c_)->m, (int)(c_)->n, (int)(c_)->k
 
 /** Poisons C, runs the plan `times` times without a pause, and judges every element. */
 static int run_and_judge(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference, int times)

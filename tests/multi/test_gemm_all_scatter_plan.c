@@ -76,8 +76,14 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	cr_expect_eq(split_of(64 * 131, 64, 1, 9, 136).comm_blocks, 7);
 	cr_expect_eq(split_reading(64 * 131, 64, 1, 9, 136, 68).comm_blocks, 7, "nor does it read");
 	/* Blocks enough for every tile and for the senders, where the device has them. */
-	cr_expect_eq(split_of(256, 8192, 1, 9, 136).blocks, 64 + 9);
-	cr_expect_eq(split_of(256, 8192, 1, 9, 136).comm_blocks, 9);
+	cr_expect_eq(split_of(256, 512, 1, 9, 136).blocks, 64 + 9);
+	cr_expect_eq(split_of(256, 512, 1, 9, 136).comm_blocks, 9);
+	/* And for every half, where K is deep: of 132 blocks 64 tiles leave the half idle. */
+	cr_expect_eq(split_of(256, 8192, 1, 9, 136).parts, 2);
+	cr_expect_eq(split_of(256, 8192, 1, 9, 136).blocks, 132);
+	cr_expect_eq(split_of(256, 8192, 1, 9, 136).comm_blocks, 4);
+	/* 20 tiles come all last: there is nothing that blocks could send before. */
+	cr_expect_eq(split_of(4 * 80, 4096, 4, 9, 136).comm_blocks, split_of(4 * 80, 4096, 4, 9, 136).blocks - 2 * 64);
 	cr_expect_eq(split_of(8192, 8192, 2, 0, 0).comm_blocks, 22, "a sixth where nothing is known");
 }
 

@@ -129,8 +129,6 @@ void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view
 /** Backends load K in pieces of the tile's: a part that begins or ends within one is wrong on some of them. */
 static bool check_part(tsr_coop_t *coop, const tsr_frag_t *acc, tsr_part_t part, int64_t k1, int64_t depth)
 {
-	if (!acc->elements) /* the arena was exhausted, which has been noted */
-		return false;
 	if (part.k0 % acc->tile.k == 0 && (k1 % acc->tile.k == 0 || k1 == depth))
 		return true;
 	return tsr_cpu_misuse(coop, "tsr_gemm", "parts begin at multiples of the tile's K, and end there or at the end of K",
@@ -154,10 +152,9 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 		coop->worker->tiled = true;
 		coop->worker->tile = part.at;
 		tsr_cpu_at(coop, file, line);
-		if (check_part(coop, acc, part, k1, a.cols)) {
-			tsr_frag_zero(coop, acc);
+		tsr_frag_zero(coop, acc);
+		if (acc->elements && check_part(coop, acc, part, k1, a.cols)) /* or the arena is exhausted, which has been noted */
 			mainloop(coop, "tsr_gemm", acc, a, b, part.at, part.k0, k1, gate, ctx);
-		}
 		epilogue(coop, acc, part.at, ctx);
 	}
 	coop->worker->tiled = false;

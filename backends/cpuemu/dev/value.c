@@ -287,6 +287,9 @@ void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_f
 /** A fragment in memory: row by row, in the type in which it is held. False: a misuse was noted. */
 static bool saved_view(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_view_t *view)
 {
+	if (frag->rows != frag->tile.m || frag->cols != frag->tile.n)
+		return tsr_cpu_misuse(coop, call, "only accumulators are saved", "of an operand or of rows, %d x %d",
+				      (int)frag->rows, (int)frag->cols);
 	if ((uintptr_t)memory % SAVED_ALIGN_BYTES != 0)
 		return tsr_cpu_misuse(coop, call, "align it to 16 bytes", "of memory at %p", (const void *)memory);
 	*view = (tsr_view_t){(TSR_HEAP void *)(uintptr_t)memory, frag->rows, frag->cols, frag->cols, frag->held, TSR_SPACE_HEAP};

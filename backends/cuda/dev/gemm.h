@@ -142,8 +142,8 @@ TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_c
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		const tsr_part_t part = ORDER(task, ctx);
 		const int chunks = tsr_cuda_chunks(part, operands->depth);
-		/* Senders pace themselves by tasks: chunks of a part count as those of a whole tile. */
-		const uint32_t share = operands->chunks > chunks && chunks > 0 ? (uint32_t)operands->chunks / (uint32_t)chunks : 1;
+		/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or as more. */
+		const uint32_t share = chunks > 0 ? ((uint32_t)operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks : 1;
 		TSR_GPU_NO_UNROLL
 		for (int chunk = 0; chunk < chunks; chunk++) {
 			const int32_t row = (int32_t)part.at.row, col = (int32_t)part.at.col, k = (int32_t)part.k0 + chunk * 64;

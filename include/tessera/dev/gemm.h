@@ -41,10 +41,11 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
  *
  * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)
  *
- *   For each task, in turn: the part of A * B that is order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is K x
- * N, both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs. Called by:  block, but
- * not a wide one, or worker 0 of a split block. Ordering:   operands are read by weak accesses after their gate; the epilogue's are
- * the coop's own. Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
+ *   For each task, in turn: the part of A * B that is order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is
+ *   K x N, both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
+ *   Called by:  block, but not a wide one, or worker 0 of a split block.
+ *   Ordering:   operands are read by weak accesses after their gate; the epilogue's are the coop's own.
+ *   Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
  */
 #if !defined(tsr_gemm)
 #error "the port does not define the main loop"

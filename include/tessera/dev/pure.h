@@ -88,9 +88,8 @@ TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n
 	if (tiles_m < 1 || tiles_n < 1)
 		return 0;
 	group = group < 1 ? 1 : group > tiles_m ? tiles_m : group;
-	int64_t first = tsr_quotient(at.row, group) * group;
-	int64_t rows = group < tiles_m - first ? group : tiles_m - first;
-	return first * tiles_n + at.col * rows + at.row - first;
+	int64_t first = tsr_quotient(at.row, group) * group, rest = tiles_m - first;
+	return first * tiles_n + at.col * (group < rest ? group : rest) + at.row - first;
 }
 
 #endif

@@ -55,17 +55,19 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at);
 TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
 
-/**
- * Hands a fragment's content to other coops: save leaves it in this rank's memory, TSR_FRAG_BYTES(cfg) of it that begin at a
- * multiple of 16; add adds what stands there. The elements' order is the backend's own: both are for fragments of one
- * configuration, and for coops of one size.
- *
- * Ordering:  weak accesses, as in dev/pointer.h: a release and its acquire stand between them (tsr_signal_local, tsr_wait_local).
+/** acc += a * b. Each element's sum runs in the backend's own order. Fragments of one configuration and one coop. */
+TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b);
+
+/*
+ * An accumulator's content, handed from one coop to another through this rank's heap: save leaves it there, add adds what stands
+ * there. It takes TSR_FRAG_BYTES(cfg), from a multiple of 16 on. The elements' order is the backend's own: both calls are for one
+ * configuration, and for coops of as many threads: blocks, or worker 0 of blocks that are split alike.
+ *   Called by:  the coop that the fragment belongs to.
+ *   Ordering:   weak accesses, as in dev/pointer.h: a release and its acquire stand between both (tsr_signal_local,
+ * tsr_wait_local). Errors:     as in dev/pointer.h; on the emulator also memory that is not aligned, and what is no accumulator
+ * (which GPUs do not compile).
  */
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag);
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory);
-
-/** acc += a * b. Each element's sum runs in the backend's own order. Fragments of one configuration and one coop. */
-TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b);
 
 #endif

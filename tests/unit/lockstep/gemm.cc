@@ -28,19 +28,27 @@ typedef struct gate_log {
 
 typedef struct product_args {
 	tsr_view_t a, b, c;
-	int64_t tile_m, tile_n;
+	int64_t tile_m, tile_n, tile_k;
 	gate_log_t *log;
+	int64_t parts; /* of K: a task each, the last one's to store their sum */
+	char *sums;
 } product_args_t;
 
 typedef struct product_run {
 	const product_args_t *args;
+	int64_t task;
 } product_run_t;
 
 TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 {
 	const product_args_t *args = ((const product_run_t *)ctx)->args;
-	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n);
-	return tsr_whole({task / tiles_n * args->tile_m, task % tiles_n * args->tile_n});
+	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n), chunks = tsr_tiles(args->a.cols, args->tile_k);
+	int64_t tile = task / args->parts, part = task % args->parts;
+	tsr_part_t whole = tsr_whole({tile / tiles_n * args->tile_m, tile % tiles_n * args->tile_n});
+	whole.k0 = chunks * part / args->parts * args->tile_k;
+	if (part + 1 < args->parts)
+		whole.k1 = chunks * (part + 1) / args->parts * args->tile_k;
+	return whole;
 }
 
 /* Chunks of A come from the ranks in turn. */
@@ -56,12 +64,21 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 	TSR_TILE(name_, dtype_, M_, N_, K_);                                                                     \
 	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_frag_t *acc, tsr_pos_t at, void *ctx)                   \
 	{                                                                                                        \
-		tsr_tile_store(me, ((product_run_t *)ctx)->args->c, at, acc);                                    \
+		product_run_t *run = (product_run_t *)ctx;                                                       \
+		const int64_t part = run->task++ % run->args->parts;                                             \
+		if (part + 1 < run->args->parts) {                                                               \
+			tsr_frag_save(me, run->args->sums + part * (int64_t)TSR_FRAG_BYTES(name_), acc);         \
+			return;                                                                                  \
+		}                                                                                                \
+		for (int64_t from = 0; from < part; from++)                                                      \
+			tsr_frag_add(me, acc, run->args->sums + from * (int64_t)TSR_FRAG_BYTES(name_));          \
+		tsr_tile_store(me, run->args->c, at, acc);                                                       \
+		tsr_sync(me); /* the next tile's sums go to the same place */                                    \
 	}                                                                                                        \
 	TSR_FN void run_##name_(tsr_coop_t *me, const product_args_t *a)                                         \
 	{                                                                                                        \
-		product_run_t run = {a};                                                                         \
-		tsr_tasks_t tasks = {0, 1, tsr_tiles(a->c.rows, M_) * tsr_tiles(a->c.cols, N_)};                 \
+		product_run_t run = {a, 0};                                                                      \
+		tsr_tasks_t tasks = {0, 1, tsr_tiles(a->c.rows, M_) * tsr_tiles(a->c.cols, N_) * a->parts};      \
 		if (a->log)                                                                                      \
 			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, product_gate, keep_##name_, &run); \
 		else                                                                                             \
@@ -116,17 +133,21 @@ typedef struct shape {
 	const char *name;
 	int tiles_m, tiles_n, tiles_k, more_m, more_n, more_k, pad, offset;
 	bool gated, shared, infinite;
+	int parts; /* of K; 0: whole */
 } shape_t;
 
 static const shape_t shapes[] = {
-	{"whole tiles", 1, 2, 3, 0, 0, 0, 0, 0, false, false, false},
-	{"one chunk", 1, 1, 1, 0, 0, 0, 0, 0, false, false, false},
-	{"edges of whole units, gated", 1, 1, 2, 8, 8, 8, 0, 0, true, false, false},
-	{"odd edges, rows that are aligned", 1, 1, 2, 3, 5, 7, 16, 0, false, false, false},
-	{"odd everything, gated", 1, 0, 1, 1, 3, 1, 0, 1, true, false, false},
-	{"less than a unit of K", 0, 1, 0, 5, 1, 3, 8, 0, true, false, false},
-	{"infinity beside the edge", 1, 1, 1, 0, 0, 3, 8, 0, false, false, true},
-	{"operands in shared memory", 1, 1, 1, 0, 3, 5, 0, 0, false, true, false},
+	{"whole tiles", 1, 2, 3, 0, 0, 0, 0, 0, false, false, false, 0},
+	{"one chunk", 1, 1, 1, 0, 0, 0, 0, 0, false, false, false, 0},
+	{"edges of whole units, gated", 1, 1, 2, 8, 8, 8, 0, 0, true, false, false, 0},
+	{"odd edges, rows that are aligned", 1, 1, 2, 3, 5, 7, 16, 0, false, false, false, 0},
+	{"odd everything, gated", 1, 0, 1, 1, 3, 1, 0, 1, true, false, false, 0},
+	{"less than a unit of K", 0, 1, 0, 5, 1, 3, 8, 0, true, false, false, 0},
+	{"infinity beside the edge", 1, 1, 1, 0, 0, 3, 8, 0, false, false, true, 0},
+	{"operands in shared memory", 1, 1, 1, 0, 3, 5, 0, 0, false, true, false, 0},
+	{"two parts", 1, 2, 3, 0, 0, 0, 0, 0, false, false, false, 2},
+	{"four parts of odd everything, gated", 1, 0, 2, 1, 3, 1, 0, 1, true, false, false, 4},
+	{"two parts of one chunk", 1, 1, 1, 0, 0, 0, 0, 0, true, false, false, 2},
 };
 
 /* ---- one launch */
@@ -239,6 +260,7 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	enum { HEAP_BYTES = 1 << 20 };
 	static char *heap[RANKS];
 	static float *c;
+	alignas(16) static char sums[3 * 128 * 256 * sizeof(float)];
 	gate_log_t log = {};
 	int64_t m = shape->tiles_m * tile->m + shape->more_m, n = shape->tiles_n * tile->n + shape->more_n;
 	int64_t k = shape->tiles_k * tile->k + shape->more_k;
@@ -253,7 +275,10 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 			       {c, m, n, n + shape->pad, TSR_F32, TSR_SPACE_HEAP},
 			       tile->m,
 			       tile->n,
-			       shape->gated ? &log : nullptr};
+			       tile->k,
+			       shape->gated ? &log : nullptr,
+			       shape->parts ? shape->parts : 1,
+			       sums};
 	for (int64_t i = 0; i < m * args.c.ld; i++)
 		c[i] = POISON;
 	for (int rank = 0; rank < RANKS; rank++)

@@ -106,6 +106,7 @@ template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, i
 
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
 {
+	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
 	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
@@ -131,6 +132,7 @@ TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)
 {
+	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
 	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
