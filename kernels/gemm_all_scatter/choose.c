@@ -66,6 +66,10 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
  * (bench/results/2026-11-22-h200x4-by-hand.md). */
 static const double HANDING_OVER = 730;
 
+/* How long fused-sequential's last tiles take, in the time that links need for them: by the times of two and four tiles at
+ * 8192x3584x14336 and 8192x8192x8192 on four H200s (the same page). */
+static const double LEFT_LAST = 1.5;
+
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
 typedef struct run_time {
 	double computed, sent, last;
@@ -99,9 +103,14 @@ static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int
 	const int64_t last = last_tiles(config, tiles, computing);
 	const double area = (double)tile.m * tile.n;
 	run_time_t time = compute_time(config, tile, tiles, computing);
-	if (senders == 0 || !knows_links(device))
+	if (!knows_links(device))
 		return time;
 	const sending_t sending = sending_to(ranks - 1, device);
+	/* Who sends beside its own products sends all the time; what is computed last is left, if the links have taken all else. */
+	if (config->pattern == GAS_FUSED_SEQUENTIAL && (double)tiles * sending.links * area < time.computed)
+		time.last = LEFT_LAST * (double)last * sending.links * area;
+	if (senders == 0)
+		return time;
 	const double each = fmax(sending.block / senders, sending.links) * area;
 	/* The first tiles are there after a round, of halves where none is multiplied whole. */
 	const double first = tiles > last && time.half_rounds > 2 ? tile_cost(tile) * (double)config->k : time.computed;
@@ -223,7 +232,7 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
 {
 	static const double about = 0.95, held_up = 1.03;
 	gas_config_t candidate = *config;
-	candidate.parts = gas_can_halve(config, tile) ? config->parts : 1;
+	candidate.parts = choose_parts(config, tile, ranks, device);
 	const run_time_t time = chosen_time(&candidate, tile, ranks, device);
 	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
 	return run_cost(time) * (is_tight ? held_up : 1);

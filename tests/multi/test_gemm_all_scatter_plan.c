@@ -110,6 +110,38 @@ Test(gas_plan, halves_where_rounds_do_not_come_out)
 	cr_expect_eq(split_of(4 * 1152, 36864, 4, 0, 0).parts, 1, "nothing is known");
 }
 
+/** Of fused-sequential on four H200s, by what the CUDA backend says of them. */
+static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
+{
+	const tsr_device_props_t device = {.name = "an H200",
+					   .resident_blocks = 132,
+					   .workers_per_block = 4,
+					   .shared_bytes = 227 << 10,
+					   .tile_depth = 64,
+					   .link_blocks = 15,
+					   .send_depth = 240,
+					   .read_depth = 114};
+	gas_config_t config = {.m = 8192, .n = n, .k = k, .dtype = TSR_BF16, .pattern = GAS_FUSED_SEQUENTIAL};
+	cr_assert_eq(gas_tile_choose(&config, 4, &device), TSR_OK);
+	cr_assert_eq(gas_blocks_choose(&config, 4, &device), TSR_OK);
+	return config;
+}
+
+Test(gas_plan, chooses_what_was_fastest_on_h200s)
+{
+	/* The fastest of fused-sequential that --tune has found: bench/results/gemm_all_scatter-tuned-cuda-4-bf16-2026-11-22.md. */
+	static const struct {
+		int64_t n, k;
+		int tile_n, parts;
+	} fastest[] = {
+		{4608, 36864, 192, 1}, {3584, 14336, 192, 2}, {8192, 8192, 192, 2}, {28672, 8192, 256, 1}, {36864, 4608, 256, 1}};
+	for (size_t i = 0; i < sizeof fastest / sizeof *fastest; i++) {
+		const gas_config_t config = chosen_on_h200s(fastest[i].n, fastest[i].k);
+		cr_expect(config.tile.n == fastest[i].tile_n && config.parts == fastest[i].parts,
+			  "8192x%dx%d: %d columns in %d parts", (int)fastest[i].n, (int)fastest[i].k, config.tile.n, config.parts);
+	}
+}
+
 Test(gas_plan, shares_cover_every_column_once)
 {
 	static const int64_t columns[] = {1, 2, 7, 64, 73, 4096, INT64_MAX};
