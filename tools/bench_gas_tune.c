@@ -92,8 +92,7 @@ static tsr_status_t try_tiles(bench_gas_session_t *session, const gas_config_t *
 /** More blocks that compute than there are tasks are no candidate: some would do nothing. */
 static bool has_work(const bench_gas_session_t *session, const gas_config_t *c)
 {
-	int64_t share = gas_largest_share(c->n, tsr_world_size(session->world));
-	int64_t tiles = ((c->m - 1) / c->tile.m + 1) * ((share - 1) / c->tile.n + 1);
+	const int64_t tiles = gas_most_tiles(c, c->tile, tsr_world_size(session->world));
 	return c->blocks - c->comm_blocks <= tiles * (c->parts > 1 ? c->parts : 1);
 }
 

@@ -23,12 +23,6 @@ int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts)
 	return parts > 1 && blocks > 1 && tiles > 0 ? (tiles - 1) / blocks * blocks : tiles;
 }
 
-int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
-{
-	int64_t share = gas_largest_share(config->n, ranks);
-	return ((config->m - 1) / tile.m + 1) * ((share - 1) / tile.n + 1);
-}
-
 static int64_t rounds_of(int64_t tiles, int64_t blocks)
 {
 	return (tiles - 1) / blocks + 1;

@@ -81,6 +81,16 @@ int64_t gas_largest_share(int64_t n, int ranks)
 	return n / ranks + (n % ranks != 0);
 }
 
+int64_t gas_tiles(int64_t extent, int tile)
+{
+	return extent / tile + (extent % tile != 0);
+}
+
+int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+{
+	return gas_tiles(config->m, tile.m) * gas_tiles(gas_largest_share(config->n, ranks), tile.n);
+}
+
 /** Whether rows x cols elements have a size that the address space can hold. */
 static bool bytes_fit(int64_t rows, int64_t cols, tsr_dtype_t dtype)
 {

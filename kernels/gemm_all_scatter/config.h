@@ -19,6 +19,12 @@ bool gas_can_halve(const gas_config_t *config, gas_tile_size_t tile);
 /** The most columns that any rank's share of `n` has: what every rank allocates. */
 int64_t gas_largest_share(int64_t n, int ranks);
 
+/** How many tiles cover an extent, which may be 0. */
+int64_t gas_tiles(int64_t extent, int tile);
+
+/** How many tiles cover the largest share of C. */
+int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks);
+
 enum { GAS_VARIANT_SIZE = 48 };
 
 /** The variant's name, such as "bf16_64x64x32". */

@@ -40,11 +40,6 @@ typedef struct gas_sizes {
 	size_t a, b, c, tile_ready, half_sum, half_ready, sync;
 } gas_sizes_t;
 
-static int64_t tiles_of(int64_t extent, int tile)
-{
-	return extent / tile + (extent % tile != 0);
-}
-
 /** The blocks that compute. */
 static int64_t computing_blocks(const gas_config_t *config)
 {
@@ -134,10 +129,10 @@ static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *
 	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
 	args->half_sum = half_sum;
 	args->half_ready = (TSR_HEAP uint64_t *)half_ready;
-	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
-	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
+	args->tiles_m = (uint32_t)gas_tiles(c->m, c->tile.m);
+	args->tiles_n = (uint32_t)gas_tiles(args->b.cols, c->tile.n);
 	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
-	args->half_k = tiles_of(c->k, c->tile.k) / 2 * c->tile.k;
+	args->half_k = gas_tiles(c->k, c->tile.k) / 2 * c->tile.k;
 	args->gemm_blocks = (int32_t)computing_blocks(c);
 	return status;
 }

@@ -24,9 +24,6 @@ struct gas_plan {
 /** Whether a block of the device can hold one of the kernel. */
 bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
 
-/** How many tiles cover the largest share of C. */
-int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks);
-
 /** Fills in blocks, and blocks that send, where they are automatic; the tile is known. Errors: TSR_ERR_RESIDENCY. */
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 

@@ -52,7 +52,7 @@ static int64_t bands_wanted(const gas_plan_t *plan)
 static gas_bands_t divide(const gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
-	return gas_bands((c->m - 1) / c->tile.m + 1, (plan->args.b.cols + c->tile.n - 1) / c->tile.n, plan->args.group, c->blocks,
+	return gas_bands(plan->args.tiles_m, plan->args.tiles_n, plan->args.group, c->blocks,
 			 c->bands > 0 ? c->bands : bands_wanted(plan), c->bands > 0);
 }
 

@@ -2,6 +2,7 @@
 #include "contract_test.h"
 
 #include "tessera/dtype.h"
+#include "tests/harness/part.h"
 
 enum { MAX = 91 };
 
@@ -30,16 +31,12 @@ TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 	return tsr_whole(at);
 }
 
-/* Parts of about as many chunks each; where there are fewer chunks than parts some have none. */
+/* Of a tile's parts one task after the other. */
 TSR_FN tsr_part_t product_part_order(int64_t task, const void *ctx)
 {
 	const product_run_t *run = (const product_run_t *)ctx;
-	const int64_t parts = run->args->parts, chunks = tsr_tiles(run->args->a.cols, run->tile_k), part = task % parts;
-	tsr_part_t whole = product_order(task / parts, ctx);
-	whole.k0 = chunks * part / parts * run->tile_k;
-	if (part + 1 < parts)
-		whole.k1 = chunks * (part + 1) / parts * run->tile_k;
-	return whole;
+	const int64_t parts = run->args->parts;
+	return part_of(product_order(task / parts, ctx).at, task % parts, parts, run->args->a.cols, run->tile_k);
 }
 
 /* The i-th chunk is read from rank `i mod size`, once that rank has said so here. */
@@ -60,7 +57,7 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 		tsr_tile_store(me, run->args->c, at, acc);                                                                         \
 		run->done++;                                                                                                       \
 	}                                                                                                                          \
-	/* Partners: the signal and the wait. */                                                                                   \
+	/* Signal and wait are partners. Litmus: MP.rel.acq.sameGPU-aa. */                                                         \
 	TSR_FN void join_##name_(tsr_coop_t *me, product_##name_##_frag_t *acc, tsr_pos_t at, void *ctx)                           \
 	{                                                                                                                          \
 		product_run_t *run = (product_run_t *)ctx;                                                                         \

@@ -40,10 +40,9 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* it may be sent */
 	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been */
 	tsr_cuda_send_t sends[TSR_CUDA_SENDS_MOST];
-	uint64_t told[2][2]; /* words of the consumers, of the loader */
-	uint32_t loaded;  /* chunks that the loader has asked for, by which senders pace themselves: of tasks as large as tiles; no
-			   * order */
-	uint32_t awaited; /* sends that consumers wait for: those are made without a pause; no order */
+	uint64_t told[2][2];  /* words of the consumers, of the loader */
+	uint32_t loaded;      /* chunks asked for, as if each task were a whole tile: senders pace themselves by them; no order */
+	uint32_t awaited;     /* sends that consumers wait for: those are made without a pause; no order */
 	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
 	unsigned char unused[128];
 } tsr_cuda_pipeline_t;

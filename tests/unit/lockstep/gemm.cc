@@ -10,6 +10,8 @@
 #define TSR_UNIT "lockstep"
 #include "tessera/dev.h"
 
+#include "tests/harness/part.h"
+
 pthread_barrier_t lockstep_block;
 lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
 thread_local int lockstep_thread;
@@ -42,13 +44,9 @@ typedef struct product_run {
 TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 {
 	const product_args_t *args = ((const product_run_t *)ctx)->args;
-	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n), chunks = tsr_tiles(args->a.cols, args->tile_k);
-	int64_t tile = task / args->parts, part = task % args->parts;
-	tsr_part_t whole = tsr_whole({tile / tiles_n * args->tile_m, tile % tiles_n * args->tile_n});
-	whole.k0 = chunks * part / args->parts * args->tile_k;
-	if (part + 1 < args->parts)
-		whole.k1 = chunks * (part + 1) / args->parts * args->tile_k;
-	return whole;
+	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n), tile = task / args->parts;
+	tsr_pos_t at = {tile / tiles_n * args->tile_m, tile % tiles_n * args->tile_n};
+	return part_of(at, task % args->parts, args->parts, args->a.cols, args->tile_k);
 }
 
 /* Chunks of A come from the ranks in turn. */
