@@ -9,8 +9,7 @@
 #ifndef TESSERA_CUDA_GEMM_H
 #define TESSERA_CUDA_GEMM_H
 
-#include "cuda/dev/pipeline.h"
-#include "cuda/dev/tensormap.h"
+#include "cuda/dev/load.h"
 
 /* ---- who takes part */
 
@@ -21,19 +20,6 @@ TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told, ts
 	me.told = told;
 	me.scratch = scratch;
 	me.threads = TSR_CUDA_CONSUMER_THREADS;
-	me.whole = 0;
-	me.turn = 0;
-	return me;
-}
-
-/** The warp that loads. It has no scratch memory: gates take no fragments. */
-TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
-{
-	tsr_coop_t me = *coop;
-	me.told = told;
-	me.scratch = 0;
-	me.thread = coop->thread - TSR_CUDA_CONSUMER_THREADS;
-	me.threads = TSR_CUDA_LOADER_THREADS;
 	me.whole = 0;
 	me.turn = 0;
 	return me;
@@ -60,166 +46,81 @@ TSR_DEV void tsr_cuda_share(tsr_coop_t *, tsr_gpu_scratch_t *, void *)
 {
 }
 
-/* ---- the loader */
-
-/** The maps of a product's operands. */
-typedef struct tsr_cuda_operands {
-	const tsr_cuda_workspace_t *workspace;
-	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then each rank's A's */
-	tsr_view_t a, b;
-	int64_t depth; /* the smaller of both K */
-	int chunks;    /* of it */
-} tsr_cuda_operands_t;
-
-TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
-{
-	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
-	uint32_t multiprocessor;
-	tsr_cuda_operands_t operands;
-	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-	operands.workspace = workspace;
-	operands.places = 0;
-	if (workspace && multiprocessor < coop->context->workspace_parts)
-		operands.places = workspace->place + (size_t)multiprocessor * (size_t)(1 + tsr_size(coop));
-	operands.a = a;
-	operands.b = b;
-	operands.depth = tsr_gpu_least(a.cols, b.rows);
-	operands.chunks = (int)((operands.depth + 63) / 64);
-	return operands;
-}
-
-/** What lies past the smaller K is not read: it may be anything. */
-TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
-{
-	const char *data = tsr_gpu_view_address(loader, operands->a, peer);
-	tsr_cuda_matrix_t matrix = {(uint64_t)(uintptr_t)data, (uint64_t)operands->a.rows, (uint64_t)operands->depth,
-				    (uint64_t)operands->a.ld};
-	return tsr_cuda_map(loader->thread, made, operands->workspace, &operands->places[1 + peer], matrix);
-}
-
-TSR_DEV const void *tsr_cuda_map_b(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands)
-{
-	const char *data = tsr_gpu_view_address(loader, operands->b, tsr_rank(loader));
-	tsr_cuda_matrix_t matrix = {(uint64_t)(uintptr_t)data, (uint64_t)operands->depth, (uint64_t)operands->b.cols,
-				    (uint64_t)operands->b.ld};
-	return tsr_cuda_map(loader->thread, made, operands->workspace, &operands->places[0], matrix);
-}
-
-/** One thread: both operands' columns k .. k + 63 into the next stage. Zeros come from outside the matrices. */
-template <typename T>
-TSR_DEV void tsr_cuda_load_stage(tsr_cuda_ring_t *ring, const void *map_a, const void *map_b, int32_t at_row, int32_t at_col,
-				 int32_t k)
-{
-	typedef tsr_cuda_division<T> division;
-	uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
-	uint32_t full = ring->full + 8u * (uint32_t)ring->slot;
-	/* Of the phase before: the first round finds its stages free. */
-	tsr_cuda_mbarrier_wait(ring->empty + 8u * (uint32_t)ring->slot, ring->parity ^ 1u);
-	tsr_cuda_mbarrier_expect(full, division::stage_bytes);
-	TSR_GPU_UNROLL
-	for (int row = 0; row < T::M; row += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(row * 128), map_a, k, at_row + row, full);
-	TSR_GPU_UNROLL
-	for (int col = 0; col < T::N; col += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), map_b, at_col + col, k, full);
-}
-
-/** How many chunks of K a part has. */
-TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int64_t depth)
-{
-	const int64_t k1 = tsr_gpu_least(part.k1, depth);
-	return part.k0 < k1 ? ((int)(k1 - part.k0) + 63) / 64 : 0;
-}
-
-/** All chunks of all tasks, as far ahead as stages are free. By the warp where there is a gate, else by one thread. */
-template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_load_tasks(tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, const void *map_a,
-				 const void *map_b, tsr_cuda_ring_t ring, tsr_tasks_t tasks, const void *ctx)
-{
-	int mapped = tsr_rank(loader);
-	uint32_t loaded = 0;
-	TSR_GPU_NO_UNROLL
-	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
-		const tsr_part_t part = ORDER(task, ctx);
-		const int chunks = tsr_cuda_chunks(part, operands->depth);
-		/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or as more. */
-		const uint32_t share = chunks > 0 ? ((uint32_t)operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks : 1;
-		TSR_GPU_NO_UNROLL
-		for (int chunk = 0; chunk < chunks; chunk++) {
-			const int32_t row = (int32_t)part.at.row, col = (int32_t)part.at.col, k = (int32_t)part.k0 + chunk * 64;
-			if constexpr (GATE != TSR_NO_GATE) {
-				int peer = GATE(loader, part.at, k, tsr_gpu_least(k + 64, tsr_gpu_least(part.k1, operands->depth)),
-						ctx);
-				/* Consumers count on the chunk, whatever a gate says whose wait was given up. */
-				if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
-					peer = tsr_rank(loader);
-				if (peer != mapped)
-					map_a = tsr_cuda_map_a(loader, made, operands, mapped = peer);
-				tsr_cuda_acquired_to_engine();
-			}
-			if (tsr_gpu_leads(loader))
-				tsr_cuda_load_stage<T>(&ring, map_a, map_b, row, col, k);
-			tsr_cuda_ring_advance(&ring);
-			loaded += share;
-			if (tsr_gpu_leads(loader))
-				tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, loaded);
-		}
-	}
-}
-
-template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, tsr_cuda_ring_t ring,
-			   tsr_tasks_t tasks, const void *ctx)
-{
-	const void *map_b = tsr_cuda_map_b(loader, made, operands);
-	const void *map_a = tsr_cuda_map_a(loader, made, operands, tsr_rank(loader));
-	if (GATE != TSR_NO_GATE || tsr_gpu_leads(loader))
-		tsr_cuda_load_tasks<T, ORDER, GATE>(loader, made, operands, map_a, map_b, ring, tasks, ctx);
-	if (tsr_gpu_leads(loader))
-		tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded, (uint32_t)TSR_CUDA_LOADED_ALL);
-	__syncwarp();
-}
-
 /* ---- the consumers */
 
-/** One chunk: this warpgroup's rows of A times B, started. */
-template <typename F> TSR_DEV void tsr_cuda_multiply_stage(const tsr_coop_t *me, F *acc, const tsr_cuda_ring_t *ring)
+/** Where this warpgroup's rows of A begin in a stage. Known where it is used, for it would not be kept in a register. */
+template <typename F> TSR_DEV uint32_t tsr_cuda_rows_of_a(const tsr_coop_t *me)
+{
+	int64_t thread = me->thread;
+	tsr_port_forget(&thread);
+	return (uint32_t)thread / TSR_CUDA_WARPGROUP_THREADS * (uint32_t)(tsr_port_layout<F>::bands * TSR_CUDA_BOX_BYTES);
+}
+
+/** One chunk: this warpgroup's rows of A times B, started. With the first the sums begin. */
+template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32_t rows_of_a)
 {
 	typedef typename F::tile_t tile_t;
 	typedef tsr_cuda_division<tile_t> division;
 	typedef tsr_port_layout<F> layout;
-	uint32_t b = ring->stage + (uint32_t)(ring->slot * division::stage_bytes + division::a_bytes);
-	uint32_t a = ring->stage + (uint32_t)(ring->slot * division::stage_bytes +
-					      me->thread / TSR_CUDA_WARPGROUP_THREADS * layout::bands * TSR_CUDA_BOX_BYTES);
+	typedef tsr_cuda_wgmma<tile_t::N, typename F::dtype_t> wgmma;
+	const uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
+	tsr_cuda_wgmma_begin();
 	TSR_GPU_UNROLL
 	for (int k = 0; k < 64; k += 16)
 		TSR_GPU_UNROLL
-	for (int band = 0; band < layout::bands; band++)
-		tsr_cuda_wgmma<tile_t::N, typename F::dtype_t>::start(
-			acc->v + band * layout::band_elements, tsr_cuda_operand_a(a + (uint32_t)(band * TSR_CUDA_BOX_BYTES), k),
-			tsr_cuda_operand_b(b, k));
+	for (int band = 0; band < layout::bands; band++) {
+		const uint64_t a = tsr_cuda_operand_a(stage + rows_of_a + (uint32_t)(band * TSR_CUDA_BOX_BYTES), k);
+		const uint64_t b = tsr_cuda_operand_b(stage + (uint32_t)division::a_bytes, k);
+		float *sum = acc->v + band * layout::band_elements;
+		if (FIRST && k == 0)
+			wgmma::begin(sum, a, b);
+		else
+			wgmma::add(sum, a, b);
+	}
+	tsr_cuda_wgmma_commit();
 }
 
-/** The product of `chunks` chunks. A stage is handed back when the next one's multiplication has been started. */
+/** The product of `chunks` chunks, one or more, of which the first has come. A stage is handed back when the next one's
+ * multiplication has been started. */
 template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
 {
-	bool hands_back = me->thread % TSR_CUDA_WARPGROUP_THREADS == 0;
-	uint32_t before = 0; /* the barrier of the stage before; 0: none */
+	const bool hands_back = me->thread % TSR_CUDA_WARPGROUP_THREADS == 0;
+	const uint32_t rows_of_a = tsr_cuda_rows_of_a<F>(me);
+	uint32_t before = ring->empty + 8u * (uint32_t)ring->slot; /* the barrier of the stage before */
+	tsr_cuda_multiply_stage<true>(acc, ring, rows_of_a);
+	tsr_cuda_ring_advance(ring);
 	TSR_GPU_NO_UNROLL
-	for (; chunks > 0; chunks--) {
+	while (--chunks > 0) {
 		tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
-		tsr_cuda_wgmma_begin();
-		tsr_cuda_multiply_stage(me, acc, ring);
-		tsr_cuda_wgmma_commit();
+		tsr_cuda_multiply_stage<false>(acc, ring, rows_of_a);
 		tsr_cuda_wgmma_await<1>();
-		if (hands_back && before)
+		if (hands_back)
 			tsr_cuda_mbarrier_arrive(before);
 		before = ring->empty + 8u * (uint32_t)ring->slot;
 		tsr_cuda_ring_advance(ring);
 	}
 	tsr_cuda_wgmma_await<0>();
-	if (hands_back && before)
+	if (hands_back)
 		tsr_cuda_mbarrier_arrive(before);
+}
+
+/** The next task, if there is one, as the loader leaves it with the stage of its first chunk; who knows how many chunks there are
+ * has read all of it, and so before the stage is handed back. Partner: the loader's arrival. Litmus: MP.rel.acq.sameWG-ww. */
+TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *task)
+{
+	tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
+	*task = *tsr_cuda_ring_task(ring);
+	return task->chunks != TSR_CUDA_NO_TASK;
+}
+
+/** The product of nothing: zeros. All have read the task when the stage is handed back. */
+template <typename F> TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring)
+{
+	tsr_frag_zero(me, acc);
+	tsr_gpu_meet(me);
+	if (me->thread % TSR_CUDA_WARPGROUP_THREADS == 0)
+		tsr_cuda_mbarrier_arrive(ring->empty + 8u * (uint32_t)ring->slot);
+	tsr_cuda_ring_advance(ring);
 }
 
 /* ---- both together */
@@ -260,23 +161,68 @@ TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 		tsr_gpu_meet(coop);
 }
 
-/** The consumers' loop. Where the pipeline cannot serve, and so has no stages, the plain main loop makes the product, and calls the
- * gate. */
+/** Where the pipeline cannot serve: the number of the next task, if there is one. It stands in shared memory, where it takes no
+ * register beside sums. */
+TSR_DEV bool tsr_cuda_next_number(const tsr_coop_t *me, const tsr_tasks_t &tasks, int64_t *number)
+{
+	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
+	*number = pipeline->number;
+	tsr_gpu_meet(me);
+	if (tsr_gpu_leads(me))
+		pipeline->number = *number + tasks.step;
+	tsr_gpu_meet(me);
+	return *number < tasks.end;
+}
+
+/** There, the product of a task by the plain main loop, which calls the gate. */
+template <typename F, tsr_gate_fn GATE>
+TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_operands_t *operands, const tsr_part_t &part,
+				       const void *ctx)
+{
+	tsr_coop_t seldom = tsr_gpu_seldom(me);
+	tsr_frag_zero(&seldom, acc);
+	tsr_gemm_mainloop(&seldom, acc, operands->a, operands->b, part.at, part.k0, tsr_gpu_least(part.k1, operands->depth), GATE,
+			  ctx);
+	tsr_gpu_seldom_end(me, &seldom);
+}
+
+/** The next task's product and its place, if there is one. The loader asks the order: here it would stand between two tiles. */
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE>
+TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at, const tsr_cuda_operands_t *operands,
+				   tsr_cuda_ring_t *ring, const tsr_tasks_t &tasks, const void *ctx)
+{
+	if (ring->stages > 0) {
+		tsr_cuda_task_t task;
+		if (!tsr_cuda_next_task(ring, &task))
+			return false;
+		tsr_gpu_frag_changes(me, acc);
+		if (task.chunks > 0)
+			tsr_cuda_multiply(me, acc, ring, task.chunks);
+		else
+			tsr_cuda_multiply_none(me, acc, ring);
+		*at = tsr_cuda_task_at(task);
+	} else {
+		int64_t number;
+		if (!tsr_cuda_next_number(me, tasks, &number))
+			return false;
+		const tsr_part_t part = ORDER(number, ctx);
+		tsr_cuda_multiply_plainly<F, GATE>(me, acc, operands, part, ctx);
+		*at = part.at;
+	}
+	return true;
+}
+
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operands, tsr_cuda_ring_t *ring, tsr_tasks_t tasks, C *ctx)
 {
 	TSR_GPU_NO_UNROLL
-	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
+	for (;;) {
 		F acc;
-		const tsr_part_t part = ORDER(task, ctx);
-		tsr_frag_zero(me, &acc);
-		if (ring->stages > 0)
-			tsr_cuda_multiply(me, &acc, ring, tsr_cuda_chunks(part, operands->depth));
-		else
-			tsr_gemm_mainloop(me, &acc, operands->a, operands->b, part.at, part.k0,
-					  tsr_gpu_least(part.k1, operands->depth), GATE, (const void *)ctx);
+		tsr_pos_t at;
+		if (!tsr_cuda_next_product<F, ORDER, GATE>(me, &acc, &at, operands, ring, tasks, (const void *)ctx))
+			break;
 		me->kept = 0; /* nothing of it lives through a product */
-		EPILOGUE(me, &acc, part.at, ctx);
+		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
 	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0};
@@ -292,38 +238,41 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
 	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(pipeline, memory, bytes);
 	tsr_cuda_operands_t operands = tsr_cuda_operands(coop, a, b);
-	tsr_gpu_scratch_t *scratch = (tsr_gpu_scratch_t *)(memory + ring.stages * tsr_cuda_division<tile_t>::stage_bytes);
 	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
 	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places && tsr_cuda_is_mappable(a) &&
 			 tsr_cuda_is_mappable(b) && tsr_gpu_accepts_view(coop, a, tsr_rank(coop)) &&
 			 tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
-	bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;
+	const bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;
+	tsr_coop_t loader = tsr_cuda_loader(coop, pipeline->told[1]);
+	const bool loads = !consumer && loader.thread < TSR_CUDA_LOADER_THREADS;
+	tsr_cuda_feed_t feed;
 	if (!pipelined)
 		ring.stages = 0;
 
 	tsr_cuda_before_engine(); /* operands may have been written or waited for just now, and shared memory where stages come */
-	if (tsr_gpu_leads(coop))
-		tsr_cuda_pipeline_open(pipeline, pipelined);
+	if (coop->thread < TSR_CUDA_WARP_THREADS)
+		tsr_cuda_pipeline_open(pipeline, coop->thread, pipelined, tasks.first);
+	if (loads && pipelined)
+		feed = tsr_cuda_feed(&loader, pipeline, &operands, ring);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
-		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], scratch);
+		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], ring.scratch);
 		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, tasks, ctx);
 		tsr_cuda_join_registers(coop, true);
 	} else {
 		tsr_cuda_split_registers(coop, false);
-		tsr_coop_t me = tsr_cuda_loader(coop, pipeline->told[1]);
-		if (me.thread >= TSR_CUDA_LOADER_THREADS)
-			tsr_cuda_senders<tile_t>(&me, me.thread - TSR_CUDA_LOADER_THREADS, operands.depth / 64);
-		else if (ring.stages > 0)
-			tsr_cuda_load<tile_t, ORDER, GATE>(&me, pipeline->map, &operands, ring, tasks, (const void *)ctx);
+		if (!loads)
+			tsr_cuda_senders<tile_t>(&loader, loader.thread - TSR_CUDA_LOADER_THREADS, operands.chunks);
+		else if (pipelined)
+			tsr_cuda_load<tile_t, ORDER, GATE>(&loader, &feed, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}
-	tsr_cuda_share(coop, scratch, ctx);
+	tsr_cuda_share(coop, ring.scratch, ctx);
 	coop->unfenced = 1; /* what was sent may have ended behind a fence that an epilogue made */
-	if (tsr_gpu_leads(coop))
-		tsr_cuda_pipeline_close(pipeline);
+	if (coop->thread < TSR_CUDA_WARP_THREADS)
+		tsr_cuda_pipeline_close(pipeline, coop->thread);
 }
 
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>

@@ -8,6 +8,12 @@ TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
+/** A word of shared memory, for threads of the block that look at it now and then. Relaxed: it orders nothing. */
+TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
+{
+	__asm__ volatile("st.relaxed.cta.shared::cta.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+
 /*
  * ---- mbarriers: a phase ends when all arrivals and all announced bytes have come. An arrival releases at block scope, a wait that
  * ends acquires. Litmus: MP.rel.acq.sameWG-ww.
@@ -52,6 +58,18 @@ TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
 				 : "r"(barrier), "r"(parity)
 				 : "memory");
 	while (!ended);
+}
+
+/** One thread of a warp that is together, the same each time. Where this chooses it, ptxas knows that it is alone, and asks the
+ * copy engine without a loop over the warp's threads around each instruction. */
+TSR_DEV bool tsr_cuda_elected(void)
+{
+	uint32_t elected;
+	__asm__ volatile("{\n\t.reg .pred elected;\n\t"
+			 "elect.sync _|elected, 0xffffffff;\n\t"
+			 "selp.u32 %0, 1, 0, elected;\n\t}"
+			 : "=r"(elected));
+	return elected != 0;
 }
 
 /* ---- the copy engine */

@@ -328,12 +328,12 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const t
 }
 
 /** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */
-template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int thread, int64_t chunks)
+template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int thread, int chunks)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
-	tsr_cuda_pace_t pace = {0, 0, (uint32_t)((int64_t)T::M * T::N * 2 * (tsr_size(coop) - 1) / (chunks > 0 ? chunks : 1)) + 1,
-				0};
+	const uint32_t bytes = (uint32_t)(T::M * T::N * 2) * (uint32_t)(tsr_size(coop) - 1);
+	tsr_cuda_pace_t pace = {0, 0, bytes / (uint32_t)(chunks > 0 ? chunks : 1) + 1, 0};
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;

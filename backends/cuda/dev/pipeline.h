@@ -12,7 +12,8 @@ enum {
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
 	TSR_CUDA_LD_MOST = 1 << 30,    /* of what consumers store: the bytes of a row within 31 bits */
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what senders send: the rows of a tile within 32 bits */
-	TSR_CUDA_SHARED_ALIGN = 1024   /* what boxes of the copy engine are aligned to in shared memory */
+	TSR_CUDA_SHARED_ALIGN = 1024,  /* what boxes of the copy engine are aligned to in shared memory */
+	TSR_CUDA_NO_TASK = -1          /* chunks behind the last task */
 };
 
 /** What senders are to do: send rows of a tile that stands in my own memory to the same place of others. */
@@ -32,6 +33,26 @@ typedef struct tsr_cuda_kept {
 	int32_t stamp;  /* of the fragment */
 } tsr_cuda_kept_t;
 
+/**
+ * A task as consumers learn of it, with the stage of its first chunk: where its tile begins, within 48 bits, and how many chunks of
+ * K it has. Sixteen bytes, so that who has one word of it has all.
+ */
+typedef struct __attribute__((aligned(16))) tsr_cuda_task {
+	uint32_t low_row, low_col;
+	int16_t high_row, high_col;
+	int32_t chunks; /* 0: the stage brings nothing else. TSR_CUDA_NO_TASK: neither does it a task */
+} tsr_cuda_task_t;
+
+TSR_DEV tsr_cuda_task_t tsr_cuda_task(tsr_pos_t at, int chunks)
+{
+	return {(uint32_t)at.row, (uint32_t)at.col, (int16_t)(at.row >> 32), (int16_t)(at.col >> 32), chunks};
+}
+
+TSR_DEV tsr_pos_t tsr_cuda_task_at(const tsr_cuda_task_t &task)
+{
+	return {(int64_t)task.high_row << 32 | task.low_row, (int64_t)task.high_col << 32 | task.low_col};
+}
+
 /** Static shared memory of a kernel with a main loop. */
 typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
@@ -44,7 +65,8 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint32_t loaded;      /* chunks asked for, as if each task were a whole tile: senders pace themselves by them; no order */
 	uint32_t awaited;     /* sends that consumers wait for: those are made without a pause; no order */
 	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
-	unsigned char unused[128];
+	int64_t number;       /* of the task, where consumers ask the order themselves; their leader writes it */
+	unsigned char unused[120];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
 
@@ -55,23 +77,40 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 	return &pipeline;
 }
 
+TSR_DEV void tsr_cuda_tell_loaded(uint32_t chunks)
+{
+	tsr_cuda_shared_tell(tsr_cuda_shared_address(&tsr_cuda_pipeline()->loaded), chunks);
+}
+
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
 static_assert((sizeof(tsr_gpu_shared_t) + 127) / 128 * 128 + TSR_GPU_LOOP_BYTES < 1024,
 	      "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB, and a pipeline is aligned to 128");
 
-/** How dynamic shared memory is divided for tiles of T: scratch memory for the consumers, behind stages of A and B, 64 deep, both
- * in whole boxes of 64 rows or columns. */
+/** How dynamic shared memory is divided for tiles of T: stages of A and B, 64 deep, both in whole boxes of 64 rows or columns;
+ * scratch memory for the consumers; each stage's task. */
 template <typename T> struct tsr_cuda_division {
-	enum { a_bytes = (int)T::M * 128, b_bytes = ((int)T::N + 63) / 64 * 64 * 128, stage_bytes = a_bytes + b_bytes };
+	enum {
+		a_bytes = (int)T::M * 128,
+		b_bytes = ((int)T::N + 63) / 64 * 64 * 128,
+		stage_bytes = a_bytes + b_bytes,
+		behind_bytes = TSR_GPU_SCRATCH_BYTES + TSR_CUDA_STAGES_MOST * (int)sizeof(tsr_cuda_task_t)
+	};
 };
 
 /** The ring of stages as the loader or a consumer walks it. */
 typedef struct tsr_cuda_ring {
 	uint32_t stage;       /* shared address of the first */
 	uint32_t full, empty; /* of the barriers */
+	tsr_gpu_scratch_t *scratch;
 	int stages, slot;
 	uint32_t parity; /* of the phase that `slot` is in: 0 at first, changing with each round */
 } tsr_cuda_ring_t;
+
+/** The task that stage `slot` brings a chunk of. */
+TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
+{
+	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
+}
 
 TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
 {
@@ -95,49 +134,53 @@ TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *by
 
 /** The ring for tiles of T: as many stages as there is room for. Less than two are no pipeline. */
 template <typename T>
-TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, const unsigned char *memory, uint32_t bytes)
+TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsigned char *memory, uint32_t bytes)
 {
 	typedef tsr_cuda_division<T> division;
 	tsr_cuda_ring_t ring;
-	int room = bytes > TSR_GPU_SCRATCH_BYTES ? (int)(bytes - TSR_GPU_SCRATCH_BYTES) : 0;
+	int room = bytes > division::behind_bytes ? (int)(bytes - division::behind_bytes) : 0;
 	ring.stage = tsr_cuda_shared_address(memory);
 	ring.full = tsr_cuda_shared_address(pipeline->full);
 	ring.empty = tsr_cuda_shared_address(pipeline->empty);
 	ring.stages = room / division::stage_bytes < TSR_CUDA_STAGES_MOST ? room / division::stage_bytes : TSR_CUDA_STAGES_MOST;
+	ring.scratch = (tsr_gpu_scratch_t *)(memory + ring.stages * division::stage_bytes);
 	ring.slot = 0;
 	ring.parity = 0;
 	return ring;
 }
 
 /**
- * One thread, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
+ * A warp, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
  * leader at `posted`, each of the three sending warps at `ended`.
  */
-TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, bool loads)
+TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, bool loads, int64_t first)
 {
-	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[i]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[i]), 2);
+	if (lane < TSR_CUDA_STAGES_MOST) {
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[lane]), 1);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[lane]), 2);
 	}
-	for (int i = 0; i < TSR_CUDA_SENDS_MOST; i++) {
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[i]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[i]), TSR_CUDA_SENDER_THREADS / 32);
+	if (lane < TSR_CUDA_SENDS_MOST) {
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[lane]), 1);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[lane]), TSR_CUDA_SENDER_THREADS / 32);
 	}
-	pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
-	pipeline->awaited = 0;
+	if (lane == 0) {
+		pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
+		pipeline->awaited = 0;
+		pipeline->number = first;
+	}
 	tsr_cuda_mbarrier_publish();
 }
 
-/** One thread, after the block has met. */
-TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline)
+/** A warp, after the block has met. */
+TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline, int lane)
 {
-	for (int i = 0; i < TSR_CUDA_STAGES_MOST; i++) {
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[i]));
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[i]));
+	if (lane < TSR_CUDA_STAGES_MOST) {
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[lane]));
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[lane]));
 	}
-	for (int i = 0; i < TSR_CUDA_SENDS_MOST; i++) {
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[i]));
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[i]));
+	if (lane < TSR_CUDA_SENDS_MOST) {
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[lane]));
+		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[lane]));
 	}
 }
 

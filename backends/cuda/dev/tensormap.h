@@ -36,20 +36,26 @@ TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 			 : "memory");
 }
 
-/** Whether the map of this place is the matrix's. Blocks of one multiprocessor follow one another, so relaxed accesses do. */
-TSR_DEV bool tsr_cuda_map_is_made(tsr_cuda_place_t *place, tsr_cuda_matrix_t matrix)
+/** The matrix that the map of this place was made for. Blocks of one multiprocessor follow one another, so relaxed accesses do. */
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_map_made(tsr_cuda_place_t *place)
 {
-	return tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data) == matrix.data &&
-	       tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->rows) == matrix.rows &&
-	       tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->cols) == matrix.cols &&
-	       tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->ld) == matrix.ld;
+	return {tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data),
+		tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->rows),
+		tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->cols),
+		tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->ld)};
 }
 
-/** A warp: the map of `matrix`, kept in `place`. `made` is 128 bytes of shared memory, aligned to as much. */
-TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place,
-				 tsr_cuda_matrix_t matrix)
+TSR_DEV bool tsr_cuda_is_same(const tsr_cuda_matrix_t &x, const tsr_cuda_matrix_t &y)
 {
-	if (!__all_sync(~0u, tsr_cuda_map_is_made(place, matrix))) {
+	return ((x.data ^ y.data) | (x.rows ^ y.rows) | (x.cols ^ y.cols) | (x.ld ^ y.ld)) == 0;
+}
+
+/** A warp: the map of `matrix`, kept in `place`, whose map was made for `before`. `made` is 128 bytes of shared memory, aligned to
+ * as much. */
+TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place,
+				 const tsr_cuda_matrix_t &before, const tsr_cuda_matrix_t &matrix)
+{
+	if (!__all_sync(~0u, tsr_cuda_is_same(before, matrix))) {
 		made[lane] = ((const uint32_t *)workspace->first.map)[lane];
 		__syncwarp();
 		if (lane == 0)

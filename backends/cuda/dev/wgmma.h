@@ -45,15 +45,17 @@ TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
 	return TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES, TSR_CUDA_GROUP_BYTES);
 }
 
-#define TSR_CUDA_R8(d_, i_)                                                                                       \
-	"+f"((d_)[(i_)]), "+f"((d_)[(i_) + 1]), "+f"((d_)[(i_) + 2]), "+f"((d_)[(i_) + 3]), "+f"((d_)[(i_) + 4]), \
-		"+f"((d_)[(i_) + 5]), "+f"((d_)[(i_) + 6]), "+f"((d_)[(i_) + 7])
-#define TSR_CUDA_R32(d_, i_) TSR_CUDA_R8(d_, i_), TSR_CUDA_R8(d_, (i_) + 8), TSR_CUDA_R8(d_, (i_) + 16), TSR_CUDA_R8(d_, (i_) + 24)
-#define TSR_CUDA_R32_ALL(d_) TSR_CUDA_R32(d_, 0)
-#define TSR_CUDA_R64(d_) TSR_CUDA_R32(d_, 0), TSR_CUDA_R32(d_, 32)
-#define TSR_CUDA_R96(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64)
-#define TSR_CUDA_R112(d_) TSR_CUDA_R96(d_), TSR_CUDA_R8(d_, 96), TSR_CUDA_R8(d_, 104)
-#define TSR_CUDA_R128(d_) TSR_CUDA_R64(d_), TSR_CUDA_R32(d_, 64), TSR_CUDA_R32(d_, 96)
+/* The sums as operands of assembly: c_ is "+f" where they are added to, and "=f" where they begin. */
+#define TSR_CUDA_R8(c_, d_, i_)                                                                                             \
+	c_((d_)[(i_)]), c_((d_)[(i_) + 1]), c_((d_)[(i_) + 2]), c_((d_)[(i_) + 3]), c_((d_)[(i_) + 4]), c_((d_)[(i_) + 5]), \
+		c_((d_)[(i_) + 6]), c_((d_)[(i_) + 7])
+#define TSR_CUDA_R32_AT(c_, d_, i_) \
+	TSR_CUDA_R8(c_, d_, i_), TSR_CUDA_R8(c_, d_, (i_) + 8), TSR_CUDA_R8(c_, d_, (i_) + 16), TSR_CUDA_R8(c_, d_, (i_) + 24)
+#define TSR_CUDA_R32(c_, d_) TSR_CUDA_R32_AT(c_, d_, 0)
+#define TSR_CUDA_R64(c_, d_) TSR_CUDA_R32(c_, d_), TSR_CUDA_R32_AT(c_, d_, 32)
+#define TSR_CUDA_R96(c_, d_) TSR_CUDA_R64(c_, d_), TSR_CUDA_R32_AT(c_, d_, 64)
+#define TSR_CUDA_R112(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R8(c_, d_, 96), TSR_CUDA_R8(c_, d_, 104)
+#define TSR_CUDA_R128(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R32_AT(c_, d_, 96)
 
 #define TSR_CUDA_N64                                                             \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
@@ -72,25 +74,31 @@ TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
 #define TSR_CUDA_N256 \
 	TSR_CUDA_N224 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-/** sum += A * B for N columns of type D: started, not ended. The sum is N / 2 registers of each of the warpgroup's threads. */
+/**
+ * For N columns of type D: `begin` sum = A * B, `add` sum += A * B; started, not ended. The sum is N / 2 registers of each of the
+ * warpgroup's threads, which need not be cleared before.
+ */
 template <int N, typename D> struct tsr_cuda_wgmma;
 
-/* A along K, B along N. a_ and b_ are the numbers of the descriptors' operands. */
-#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_)                                                                        \
-	template <> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_> {                                                               \
-		TSR_DEV void start(float *sum, uint64_t a, uint64_t b)                                                          \
-		{                                                                                                               \
-			__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ "." type_ " {" TSR_CUDA_N##n_ \
-					 "}, %" #a_ ", %" #b_ ", 1, 1, 1, 0, 1;"                                                \
-					 : sums_(sum)                                                                           \
-					 : "l"(a), "l"(b));                                                                     \
-		}                                                                                                               \
+/* A along K, B along N. a_ and b_ are the numbers of the descriptors' operands, adds_ is 0 or 1. */
+#define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, adds_)                                                     \
+	TSR_DEV void name_(float *sum, uint64_t a, uint64_t b)                                                          \
+	{                                                                                                               \
+		__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ "." type_ " {" TSR_CUDA_N##n_ \
+				 "}, %" #a_ ", %" #b_ ", " adds_ ", 1, 1, 0, 1;"                                        \
+				 : sums_                                                                                \
+				 : "l"(a), "l"(b));                                                                     \
+	}
+#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_)                             \
+	template <> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_> {                    \
+		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, "0") \
+		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, "1")   \
 	}
 #define TSR_CUDA_WGMMA_TYPES(n_, sums_, a_, b_)          \
 	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_); \
 	TSR_CUDA_WGMMA(n_, f16, "f16", sums_, a_, b_)
 
-TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32_ALL, 32, 33);
+TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32, 32, 33);
 TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65);
 TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97);
 TSR_CUDA_WGMMA_TYPES(224, TSR_CUDA_R112, 112, 113);

@@ -14,7 +14,7 @@ typedef struct tsr_tasks {
  * end of K. Several tasks may share a tile: their fragments' sum is the product (tsr_frag_save, tsr_frag_add).
  */
 typedef struct tsr_part {
-	tsr_pos_t at;
+	tsr_pos_t at;   /* within 2^47 of the first element */
 	int64_t k0, k1; /* multiples of the tile's K, but for a k1 at the end of K or past it; none where they are the same */
 } tsr_part_t;
 

@@ -81,6 +81,25 @@ TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
 #endif
 }
 
+/** The coop for a way that is seldom taken: what is computed there from the thread's number is not computed before, where it would
+ * take registers beside a main loop's sums. */
+TSR_DEV tsr_coop_t tsr_gpu_seldom(const tsr_coop_t *coop)
+{
+	tsr_coop_t seldom = *coop;
+	int64_t thread = coop->thread;
+	tsr_port_forget(&thread);
+	seldom.thread = (int)thread;
+	return seldom;
+}
+
+/** Ends that way: what it has done to the coop counts. */
+TSR_DEV void tsr_gpu_seldom_end(tsr_coop_t *coop, const tsr_coop_t *seldom)
+{
+	const int thread = coop->thread;
+	*coop = *seldom;
+	coop->thread = thread;
+}
+
 /** The thread that acts where the coop acts once. */
 TSR_DEV int tsr_gpu_leads(const tsr_coop_t *coop)
 {

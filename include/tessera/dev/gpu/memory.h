@@ -244,13 +244,29 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &j
 	return part;
 }
 
-/** Copies the job but for the first `head` bytes of each row and for what makes no whole unit, however large it is. */
+/** Copies such a part, whose rows are whole units. */
 template <int UNIT, typename TO>
+TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &part)
+{
+	const int units = (int)(part.row_bytes / UNIT);
+	TSR_GPU_NO_UNROLL
+	for (int first = 0, width; first < units; first += width) {
+		width = tsr_gpu_strip_width(coop->threads, units - first);
+		tsr_gpu_copy_strip<UNIT>(coop, to, part, first, width);
+	}
+}
+
+/** Copies the job but for the first `head` bytes of each row and for what makes no whole unit, however large it is. */
+template <int UNIT, bool OF_A_TILE, typename TO>
 TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job, int64_t head)
 {
 	job.dst += head;
 	job.src += head;
 	job.row_bytes = (job.row_bytes - head) / UNIT * UNIT;
+	if (OF_A_TILE) {
+		tsr_gpu_copy_part<UNIT>(coop, to, job);
+		return;
+	}
 	if (job.rows == 1) {
 		tsr_gpu_copy_run<UNIT>(coop, to, job.dst, job.src, job.row_bytes / UNIT);
 		return;
@@ -261,12 +277,7 @@ TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gp
 		TSR_GPU_NO_UNROLL
 	for (int64_t byte = 0; byte < job.row_bytes; byte += part.row_bytes) {
 		part = tsr_gpu_part_of(job, row, byte);
-		const int units = (int)(part.row_bytes / UNIT);
-		TSR_GPU_NO_UNROLL
-		for (int first = 0, width; first < units; first += width) {
-			width = tsr_gpu_strip_width(coop->threads, units - first);
-			tsr_gpu_copy_strip<UNIT>(coop, to, part, first, width);
-		}
+		tsr_gpu_copy_part<UNIT>(coop, to, part);
 	}
 }
 
@@ -307,14 +318,16 @@ template <typename TO> TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, con
 	return true;
 }
 
-/** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte. */
-template <typename TO> TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
+/** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte.
+ * OF_A_TILE: rows and their bytes are few, and one part. */
+template <bool OF_A_TILE, typename TO>
+TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
 {
-	if (job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
+	if (!OF_A_TILE && job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
 		job.row_bytes *= job.rows;
 		job.rows = 1;
 	}
-	if (tsr_gpu_places(to) == 0 || tsr_gpu_copy_few(coop, to, job))
+	if (tsr_gpu_places(to) == 0 || (!OF_A_TILE && tsr_gpu_copy_few(coop, to, job)))
 		return;
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
@@ -326,13 +339,13 @@ template <typename TO> TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, co
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));
 	if (width == 16)
-		tsr_gpu_copy_all_units<16>(coop, to, job, head);
+		tsr_gpu_copy_all_units<16, OF_A_TILE>(coop, to, job, head);
 	else if (width == 4)
-		tsr_gpu_copy_all_units<4>(coop, to, job, head);
+		tsr_gpu_copy_all_units<4, OF_A_TILE>(coop, to, job, head);
 	else if (width == 2)
-		tsr_gpu_copy_all_units<2>(coop, to, job, head);
+		tsr_gpu_copy_all_units<2, OF_A_TILE>(coop, to, job, head);
 	else
-		tsr_gpu_copy_all_units<1>(coop, to, job, head);
+		tsr_gpu_copy_all_units<1, OF_A_TILE>(coop, to, job, head);
 	tsr_gpu_copy_ends(coop, to, job, head, tail);
 }
 
@@ -351,9 +364,9 @@ TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const 
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
-	tsr_gpu_copy_rows(coop, there,
-			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
-				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
+	tsr_gpu_copy_rows<false>(coop, there,
+				 tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
+					     tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
 }
 
 /** All ranks, or all others where what is read is my own place. */
@@ -371,7 +384,7 @@ TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP vo
 		return;
 	const tsr_gpu_rows_of_bytes_t job =
 		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src), size_bytes);
-	tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
+	tsr_gpu_copy_rows<false>(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
@@ -406,7 +419,7 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows(coop, there, job);
+		tsr_gpu_copy_rows<false>(coop, there, job);
 }
 
 TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
@@ -417,7 +430,7 @@ TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, me, src, me);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
+		tsr_gpu_copy_rows<false>(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)

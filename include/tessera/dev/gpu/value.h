@@ -128,10 +128,11 @@ template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
+		const tsr_coop_t seldom = tsr_gpu_seldom(coop);
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
-		tsr_gpu_frag_lay(coop, frag, first);
+		tsr_gpu_frag_lay(&seldom, frag, first);
 		tsr_gpu_meet_shared(coop);
-		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols>(coop, target, scratch, first, rows)))
+		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols>(&seldom, target, scratch, first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
 	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
@@ -200,7 +201,11 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	tsr_port_forget(&at.col);
 	const tsr_pos_t first = {at.row > 0 ? at.row : 0, at.col > 0 ? at.col : 0};
 	const tsr_view_t tile = tsr_view_part(view, first, rows - (first.row - at.row), cols - (first.col - at.col));
-	tsr_put_all_2d(coop, tile, tile);
+	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, tile, tsr_rank(coop), tile, tsr_rank(coop));
+	const tsr_coop_t seldom = tsr_gpu_seldom(coop);
+	tsr_port_settle(coop);
+	if (job.rows > 0 && job.row_bytes > 0)
+		tsr_gpu_copy_rows<true>(&seldom, tsr_gpu_every_rank(coop, job), job);
 	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 

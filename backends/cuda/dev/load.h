@@ -1,0 +1,221 @@
+/*
+ * The loader of a main loop on Hopper: a warp that asks order and gate, and has the copy engine bring operands ahead, into the next
+ * tile's while an epilogue runs. With the first stage of a task it tells the consumers which it is.
+ */
+#ifndef TESSERA_CUDA_LOAD_H
+#define TESSERA_CUDA_LOAD_H
+
+#include "cuda/dev/pipeline.h"
+#include "cuda/dev/tensormap.h"
+
+/** The warp that loads. It has no scratch memory: gates take no fragments. */
+TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
+{
+	tsr_coop_t me = *coop;
+	me.told = told;
+	me.scratch = 0;
+	me.thread = coop->thread - TSR_CUDA_CONSUMER_THREADS;
+	me.threads = TSR_CUDA_LOADER_THREADS;
+	me.whole = 0;
+	me.turn = 0;
+	return me;
+}
+
+/** The maps of a product's operands. */
+typedef struct tsr_cuda_operands {
+	const tsr_cuda_workspace_t *workspace;
+	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then each rank's A's */
+	tsr_view_t a, b;
+	int64_t depth; /* the smaller of both K */
+	int chunks;    /* of it */
+} tsr_cuda_operands_t;
+
+TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
+{
+	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
+	uint32_t multiprocessor;
+	tsr_cuda_operands_t operands;
+	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+	operands.workspace = workspace;
+	operands.places = 0;
+	if (workspace && multiprocessor < coop->context->workspace_parts)
+		operands.places = workspace->place + (size_t)multiprocessor * (size_t)(1 + tsr_size(coop));
+	operands.a = a;
+	operands.b = b;
+	operands.depth = tsr_gpu_least(a.cols, b.rows);
+	operands.chunks = (int)((operands.depth + 63) / 64);
+	return operands;
+}
+
+/** What lies past the smaller K is not read: it may be anything. */
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_a(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands, int peer)
+{
+	const char *data = tsr_gpu_view_address(loader, operands->a, peer);
+	return {(uint64_t)(uintptr_t)data, (uint64_t)operands->a.rows, (uint64_t)operands->depth, (uint64_t)operands->a.ld};
+}
+
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands)
+{
+	const char *data = tsr_gpu_view_address(loader, operands->b, tsr_rank(loader));
+	return {(uint64_t)(uintptr_t)data, (uint64_t)operands->depth, (uint64_t)operands->b.cols, (uint64_t)operands->b.ld};
+}
+
+/** The map of a peer's A. */
+TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
+{
+	tsr_cuda_place_t *place = &operands->places[1 + peer];
+	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
+			    tsr_cuda_matrix_a(loader, operands, peer));
+}
+
+typedef struct tsr_cuda_maps {
+	const void *a, *b;
+} tsr_cuda_maps_t;
+
+/** The maps of my own A and of B: what was made before is asked of both at one time. */
+TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands)
+{
+	const int me = tsr_rank(loader);
+	tsr_cuda_place_t *place_a = &operands->places[1 + me], *place_b = &operands->places[0];
+	const tsr_cuda_matrix_t before_a = tsr_cuda_map_made(place_a), before_b = tsr_cuda_map_made(place_b);
+	tsr_cuda_maps_t maps;
+	maps.a =
+		tsr_cuda_map(loader->thread, made, operands->workspace, place_a, before_a, tsr_cuda_matrix_a(loader, operands, me));
+	maps.b = tsr_cuda_map(loader->thread, made, operands->workspace, place_b, before_b, tsr_cuda_matrix_b(loader, operands));
+	return maps;
+}
+
+/** What the loader has: the maps, and the stage that comes next. */
+typedef struct tsr_cuda_feed {
+	const tsr_cuda_operands_t *operands;
+	uint32_t *made; /* where a map is made */
+	tsr_cuda_maps_t maps;
+	int mapped; /* whose A is mapped */
+	int depth;  /* of the operands: what the copy engine reads fits 31 bits */
+	tsr_cuda_ring_t ring;
+	uint32_t loaded; /* tsr_cuda_pipeline_t.loaded */
+} tsr_cuda_feed_t;
+
+/** The warp that loads, before the block meets: nothing waits for it yet. */
+TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipeline_t *pipeline, const tsr_cuda_operands_t *operands,
+				      const tsr_cuda_ring_t &ring)
+{
+	tsr_cuda_feed_t feed;
+	feed.operands = operands;
+	feed.made = pipeline->map;
+	feed.maps = tsr_cuda_own_maps(loader, feed.made, operands);
+	feed.mapped = tsr_rank(loader);
+	feed.depth = (int)operands->depth;
+	feed.ring = ring;
+	feed.loaded = 0;
+	return feed;
+}
+
+/** How many chunks of K a part has. */
+TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int depth)
+{
+	const int64_t k1 = tsr_gpu_least(part.k1, depth);
+	return part.k0 < k1 ? ((int)(k1 - part.k0) + 63) / 64 : 0;
+}
+
+/** One thread: waits until the next stage is free, and leaves the task there. Partner: the arrivals of both warpgroups that
+ * multiply. Litmus: MP.rel.acq.sameWG-ww. */
+TSR_DEV void tsr_cuda_stage_begin(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
+{
+	/* Of the phase before: the first round finds its stages free. */
+	tsr_cuda_mbarrier_wait(ring->empty + 8u * (uint32_t)ring->slot, ring->parity ^ 1u);
+	*tsr_cuda_ring_task(ring) = task;
+}
+
+/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. */
+template <typename T>
+TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_maps_t &maps, int32_t at_row, int32_t at_col,
+				 int32_t k)
+{
+	typedef tsr_cuda_division<T> division;
+	uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
+	uint32_t full = ring->full + 8u * (uint32_t)ring->slot;
+	tsr_cuda_mbarrier_expect(full, division::stage_bytes);
+	TSR_GPU_UNROLL
+	for (int row = 0; row < T::M; row += 64)
+		tsr_cuda_load_box(stage + (uint32_t)(row * 128), maps.a, k, at_row + row, full);
+	TSR_GPU_UNROLL
+	for (int col = 0; col < T::N; col += 64)
+		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), maps.b, at_col + col, k, full);
+}
+
+/** One thread: a stage that brings the task alone. */
+TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
+{
+	tsr_cuda_stage_begin(ring, task);
+	tsr_cuda_mbarrier_arrive(ring->full + 8u * (uint32_t)ring->slot);
+}
+
+/** The warp: the gate of the chunk at `k`, which chooses whose A is read. */
+template <tsr_gate_fn GATE>
+TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int64_t k, const void *ctx)
+{
+	const tsr_cuda_operands_t *operands = feed->operands;
+	int peer = GATE(loader, part.at, k, tsr_gpu_least(k + 64, tsr_gpu_least(part.k1, feed->depth)), ctx);
+	/* Consumers count on the chunk, whatever a gate says whose wait was given up. */
+	if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
+		peer = tsr_rank(loader);
+	if (peer != feed->mapped)
+		feed->maps.a = tsr_cuda_map_a(loader, feed->made, operands, feed->mapped = peer);
+	tsr_cuda_acquired_to_engine();
+}
+
+/** All chunks of a part, as far ahead as stages are free. By the warp where there is a gate, else by one thread. */
+template <typename T, tsr_gate_fn GATE>
+TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int chunks, const void *ctx)
+{
+	/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or as more. */
+	const uint32_t share = ((uint32_t)feed->operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks;
+	const tsr_cuda_task_t task = tsr_cuda_task(part.at, chunks);
+	TSR_GPU_NO_UNROLL
+	for (int chunk = 0; chunk < chunks; chunk++) {
+		const int32_t k = (int32_t)part.k0 + chunk * 64;
+		if constexpr (GATE != TSR_NO_GATE)
+			tsr_cuda_feed_gate<GATE>(loader, feed, part, k, ctx);
+		feed->loaded += share;
+		if (GATE == TSR_NO_GATE || tsr_cuda_elected()) {
+			tsr_cuda_stage_begin(&feed->ring, task);
+			tsr_cuda_stage_load<T>(&feed->ring, feed->maps, (int32_t)part.at.row, (int32_t)part.at.col, k);
+			tsr_cuda_tell_loaded(feed->loaded);
+		}
+		tsr_cuda_ring_advance(&feed->ring);
+	}
+}
+
+/** All tasks, and that there are no more. By one thread where there is no gate. */
+template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
+TSR_DEV void tsr_cuda_feed_tasks(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks, const void *ctx)
+{
+	TSR_GPU_NO_UNROLL
+	for (int64_t number = tasks.first; number < tasks.end; number += tasks.step) {
+		const tsr_part_t part = ORDER(number, ctx);
+		const int chunks = tsr_cuda_chunks(part, feed->depth);
+		if (chunks > 0) {
+			tsr_cuda_feed_part<T, GATE>(loader, feed, part, chunks, ctx);
+			continue;
+		}
+		if (GATE == TSR_NO_GATE || tsr_cuda_elected())
+			tsr_cuda_stage_tell(&feed->ring, tsr_cuda_task(part.at, 0));
+		tsr_cuda_ring_advance(&feed->ring);
+	}
+	const tsr_pos_t nowhere = {0, 0};
+	if (GATE == TSR_NO_GATE || tsr_cuda_elected()) {
+		tsr_cuda_tell_loaded(TSR_CUDA_LOADED_ALL);
+		tsr_cuda_stage_tell(&feed->ring, tsr_cuda_task(nowhere, TSR_CUDA_NO_TASK));
+	}
+}
+
+template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
+TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks, const void *ctx)
+{
+	if (GATE != TSR_NO_GATE || tsr_cuda_elected())
+		tsr_cuda_feed_tasks<T, ORDER, GATE>(loader, feed, tasks, ctx);
+	__syncwarp();
+}
+
+#endif
