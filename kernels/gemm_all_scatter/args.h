@@ -15,9 +15,6 @@ typedef struct gas_sync {
 	uint64_t stored[TSR_MAX_RANKS];  /* stored[r]: the epoch whose tiles rank r has stored to me (READY) */
 } gas_sync_t;
 
-/** The widest tiles that fused-sequential halves. Wider ones' sums leave no registers for a second way through its epilogue. */
-enum { GAS_WIDEST_HALVED = 192 };
-
 typedef struct gas_args {
 	tsr_view_t a;      /* M x K, a copy on every rank */
 	tsr_view_t b;      /* K x n: my columns of B */

@@ -12,12 +12,14 @@
 /** Tasks first_task .. end_task-1. The first band's launch ends when the peers' C may be written, for no copy begins before. */
 TSR_KERNEL(gas_band, gas_args_t, a)
 {
-	gas_run_t run = gas_begin(block, a);
+	gas_run_t run = gas_begin_alone(block, a);
 	tsr_tasks_t tasks = {a->first_task + tsr_block_index(block), tsr_block_count(block), a->end_task};
 	tsr_role(block, "compute");
 	tsr_gemm(tile, block, a->a, a->b, tasks, gas_order, TSR_NO_GATE, gas_keep, &run);
-	if (a->first_task == 0 && tsr_block_index(block) == 0)
+	if (a->first_task == 0 && tsr_block_index(block) == 0) {
+		run = gas_begin(block, a);
 		gas_open(block, &run, 0);
+	}
 }
 
 /** One block, behind all copies: they are my only sender. */

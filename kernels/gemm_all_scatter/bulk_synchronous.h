@@ -16,7 +16,7 @@ TSR_FN void gas_keep(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 
 TSR_KERNEL(gas_gemm, gas_args_t, a)
 {
-	gas_run_t run = gas_begin(block, a);
+	gas_run_t run = gas_begin_alone(block, a);
 	tsr_role(block, "compute");
 	tsr_gemm(tile, block, a->a, a->b, gas_tasks(&run, tsr_block_index(block), tsr_block_count(block)), gas_order, TSR_NO_GATE,
 		 gas_keep, &run);

@@ -7,8 +7,8 @@
 enum { TILES_TO_OVERLAP = 8 };
 
 /* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile: by the times of
- * 8192x3584x14336 on two H200s in tiles of 128, 192 and 256 columns (bench/results/). */
-static const double LOADING = 160;
+ * four products on an H200 in tiles of 128, 192 and 256 columns (bench/results/2026-11-22-h200-by-hand.md). */
+static const double LOADING = 18;
 
 /* Costs that differ by less are the same. */
 static const double SAME = 0.001;
@@ -187,7 +187,7 @@ static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ra
 	gas_config_t whole = *config, halved = *config;
 	whole.parts = 1;
 	halved.parts = 2;
-	if (!gas_can_halve(config, tile))
+	if (!gas_can_halve(config->pattern))
 		return 1;
 	if (config->parts > 0)
 		return config->parts;

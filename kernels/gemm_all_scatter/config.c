@@ -20,9 +20,9 @@ const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
 	return &patterns[pattern];
 }
 
-bool gas_can_halve(const gas_config_t *config, gas_tile_size_t tile)
+bool gas_can_halve(gas_pattern_t pattern)
 {
-	return patterns[config->pattern].sends_apart || (config->pattern == GAS_FUSED_SEQUENTIAL && tile.n <= GAS_WIDEST_HALVED);
+	return patterns[pattern].sends_apart || pattern == GAS_FUSED_SEQUENTIAL;
 }
 
 static bool is_pattern(gas_pattern_t pattern)

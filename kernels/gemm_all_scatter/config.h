@@ -13,8 +13,8 @@ typedef struct gas_pattern_kernels {
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern);
 
-/** Whether the pattern's kernels for a tile can multiply it in halves. */
-bool gas_can_halve(const gas_config_t *config, gas_tile_size_t tile);
+/** Whether the pattern's kernels can multiply tiles in halves. */
+bool gas_can_halve(gas_pattern_t pattern);
 
 /** The most columns that any rank's share of `n` has: what every rank allocates. */
 int64_t gas_largest_share(int64_t n, int ranks);

@@ -9,13 +9,11 @@
 #include "kernels/gemm_all_scatter/halves.h"
 #include "kernels/gemm_all_scatter/handshake.h"
 
-enum { GAS_HALVES = (int)TSR_TILE_N(tile) <= (int)GAS_WIDEST_HALVED };
-
 /** Epilogue: stores the tile to every rank. */
 TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	if (!GAS_HALVES || gas_complete(me, run, at, c))
+	if (gas_complete(me, run, at, c))
 		tsr_store_all(me, gas_slab(run->args), at, c);
 }
 
@@ -24,8 +22,8 @@ TSR_KERNEL(gas_fused_sequential, gas_args_t, a)
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "compute and send");
 	gas_open(block, &run, tsr_block_index(block));
-	tsr_gemm(tile, block, a->a, a->b, gas_half_tasks(a, tsr_block_index(block)), GAS_HALVES ? gas_half_order : gas_order,
-		 TSR_NO_GATE, gas_scatter, &run);
+	tsr_gemm(tile, block, a->a, a->b, gas_half_tasks(a, tsr_block_index(block)), gas_half_order, TSR_NO_GATE, gas_scatter,
+		 &run);
 	gas_close(block, &run, tsr_block_count(block));
 }
 

@@ -19,25 +19,50 @@ TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 	return run;
 }
 
+/** The same for a launch that tells nobody anything: it has no use for an epoch, and loads none. */
+TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
+{
+	gas_run_t run = {a, 0};
+	tsr_slab(me, gas_slab(a));
+	return run;
+}
+
+/**
+ * Until every other rank has raised its flag among `flags`. A block of one worker waits for all at one time, each by one of the
+ * workers that it is divided among; what each acquires is the block's when it meets. Partners: the signals of gas_open and
+ * gas_close on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ */
+TSR_FN void gas_await_ranks(tsr_coop_t *me, const gas_run_t *run, TSR_HEAP uint64_t *flags)
+{
+	if (tsr_worker_count(me) > 1) {
+		for (int i = 1; i < tsr_size(me); i++)
+			tsr_wait(me, &flags[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+		return;
+	}
+	tsr_coop_t worker = tsr_split(me);
+	for (int i = 1 + tsr_worker_index(&worker); i < tsr_size(me); i += tsr_worker_count(&worker))
+		tsr_wait(&worker, &flags[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+	tsr_sync(me);
+}
+
 /**
  * Before a sender's first store to a peer, or a copy that is made for it: the first of my senders tells every rank that my C may be
  * written; each waits until all ranks have said so. Called by every sender, `sender` being its index; where copies send, by one
- * block for them. The signal's partner is the wait below on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * block for them. The signal's partner is gas_await_ranks on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
  */
 TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
 {
 	TSR_HEAP gas_sync_t *sync = run->args->sync;
 	if (sender == 0)
 		tsr_signal_all(me, &sync->retired[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
-	for (int i = 1; i < tsr_size(me); i++)
-		tsr_wait(me, &sync->retired[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+	gas_await_ranks(me, run, sync->retired);
 }
 
 /**
  * After a sender's last store: the last of my `senders` to come here tells every rank that my tiles are in its C, waits until all
  * ranks have said so, and advances the epoch.
  * The add releases each sender's stores to the last one, which acquires them (litmus: MP.rmw.sameGPU-aa) and passes
- * them on with its own release (ISA2.ra.GPU+SYS-as). The signal's partner is the wait below on the other ranks.
+ * them on with its own release (ISA2.ra.GPU+SYS-as). The signal's partner is gas_await_ranks on the other ranks.
  */
 TSR_FN void gas_close(tsr_coop_t *me, const gas_run_t *run, int senders)
 {
@@ -46,8 +71,7 @@ TSR_FN void gas_close(tsr_coop_t *me, const gas_run_t *run, int senders)
 	if (before + 1 < (uint64_t)senders)
 		return;
 	tsr_signal_all(me, &sync->stored[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
-	for (int i = 1; i < tsr_size(me); i++)
-		tsr_wait(me, &sync->stored[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
+	gas_await_ranks(me, run, sync->stored);
 	/* Read by the next launch only, which begins after this one has ended. */
 	tsr_atomic_store(me, &sync->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_atomic_store(me, &sync->epoch, run->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
