@@ -6,9 +6,12 @@
 /* Tiles a rank should have at least, where the tile is ours to choose. */
 enum { TILES_TO_OVERLAP = 8 };
 
-/* What an element of a tile's half perimeter costs to load, in elements of its area that are multiplied meanwhile: by the times of
- * four products on an H200 in tiles of 128, 192 and 256 columns (bench/results/2026-11-22-h200-by-hand.md). */
-static const double LOADING = 18;
+/* What a row or a column of a tile costs to load, in elements of its area that are multiplied meanwhile: by the times of
+ * fused-sequential on four H200s in tiles of 128, 192 and 256 columns (bench/results/2026-11-22-h200x4-by-hand.md). */
+static const double LOADING = 35;
+
+/* Columns are loaded in boxes of so many. */
+enum { BOX = 64 };
 
 /* Costs that differ by less are the same. */
 static const double SAME = 0.001;
@@ -31,7 +34,8 @@ static int64_t rounds_of(int64_t tiles, int64_t blocks)
 /** How long a block multiplies a tile, a unit of K: in elements of a tile of 128 x 256, of which each takes as long as another. */
 static double tile_cost(gas_tile_size_t tile)
 {
-	return (double)tile.m * tile.n * (1 + LOADING / tile.m + LOADING / tile.n) / (1 + LOADING / 128 + LOADING / 256);
+	const int columns = tile.n > BOX ? (tile.n + BOX - 1) / BOX * BOX : tile.n;
+	return ((double)tile.m * tile.n + LOADING * (tile.m + columns)) / (1 + LOADING / 128 + LOADING / 256);
 }
 
 /* ---------------------------------------------------------------- blocks that send */
@@ -60,8 +64,8 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
  * (bench/results/2026-11-22-h200x4-by-hand.md). */
 static const double HANDING_OVER = 730;
 
-/* How long fused-sequential's last tiles take, in the time that links need for them: by the times of two and four tiles at
- * 8192x3584x14336 and 8192x8192x8192 on four H200s (the same page). */
+/* How long the last tiles take that blocks send themselves, in the time that links need for them: by the times of two and four
+ * tiles at 8192x3584x14336 and 8192x8192x8192 on four H200s (the same page). */
 static const double LEFT_LAST = 1.5;
 
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
@@ -110,7 +114,7 @@ static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int
 	const double first = tiles > last && time.half_rounds > 2 ? tile_cost(tile) * (double)config->k : time.computed;
 	time.sent = tiles > last ? first + (double)(tiles - last) * each : 0;
 	/* Of the last round's tiles, each by the block that has computed it, or all by those that send. */
-	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
+	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? LEFT_LAST * sending.links * area : each);
 	return time;
 }
 
@@ -178,12 +182,12 @@ static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, 
 }
 
 /**
- * Parts of the last tiles. Halves, where the device is known and they save a tenth: what they save of rounds that blocks have
- * nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
+ * Parts of the last tiles. Halves, where the device is known and they should save a twentieth and more: what they save of rounds
+ * that blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
  */
 static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
-	static const double saved = 0.1;
+	static const double saved = 0.06;
 	gas_config_t whole = *config, halved = *config;
 	whole.parts = 1;
 	halved.parts = 2;

@@ -129,12 +129,13 @@ static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
 
 Test(gas_plan, chooses_what_was_fastest_on_h200s)
 {
-	/* The fastest of fused-sequential that --tune has found: bench/results/gemm_all_scatter-tuned-cuda-4-bf16-2026-11-22.md. */
+	/* Of what --tune has tried of fused-sequential the fastest, or within 1.2 % of it:
+	 * bench/results/gemm_all_scatter-tuned-cuda-4-bf16-2026-11-22.json. */
 	static const struct {
 		int64_t n, k;
 		int tile_n, parts;
 	} fastest[] = {
-		{4608, 36864, 192, 1}, {3584, 14336, 192, 2}, {8192, 8192, 192, 2}, {28672, 8192, 256, 1}, {36864, 4608, 256, 1}};
+		{4608, 36864, 192, 1}, {3584, 14336, 128, 2}, {8192, 8192, 256, 2}, {28672, 8192, 256, 1}, {36864, 4608, 256, 1}};
 	for (size_t i = 0; i < sizeof fastest / sizeof *fastest; i++) {
 		const gas_config_t config = chosen_on_h200s(fastest[i].n, fastest[i].k);
 		cr_expect(config.tile.n == fastest[i].tile_n && config.parts == fastest[i].parts,

@@ -162,12 +162,13 @@ TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 {
 	tsr_port_settle(block);
 	tsr_gpu_meet(block);
-	tsr_coop_t part = *block;
-	part.worker = block->thread / TSR_PORT_PART_THREADS;
+	tsr_coop_t part = tsr_gpu_seldom(block); /* before and behind a main loop, through which none of it is kept */
+	const int thread = part.thread;
+	part.worker = thread / TSR_PORT_PART_THREADS;
 	part.workers = block->threads / TSR_PORT_PART_THREADS;
 	part.told = (uint64_t *)block->scratch->bytes + 2 * part.worker;
 	part.scratch = 0;
-	part.thread = block->thread % TSR_PORT_PART_THREADS;
+	part.thread = thread % TSR_PORT_PART_THREADS;
 	part.threads = TSR_PORT_PART_THREADS;
 	part.whole = 0;
 	part.turn = 0;
