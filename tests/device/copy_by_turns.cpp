@@ -22,6 +22,9 @@
 enum { TSR_RELAXED, TSR_ACQUIRE, TSR_RELEASE, TSR_ACQ_REL, TSR_SEQ_CST };
 enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
 #include "tessera/dev/gpu/port.h"
+template <typename T> TSR_DEV void tsr_port_forget(T *)
+{
+}
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return p;
@@ -119,14 +122,14 @@ static void judge(const copy_t &c, std::vector<char> &dst, const char *s, const 
 	cases++;
 }
 
-template <typename TO> static void by_turns(const copy_t &c, const TO &to, char *d, const char *s)
+template <bool OF_A_TILE, typename TO> static void by_turns(const copy_t &c, const TO &to, char *d, const char *s)
 {
 	for (int thread = 0; thread < c.threads; thread++) {
 		tsr_coop_t coop = {};
 		coop.thread = thread;
 		coop.threads = c.threads;
 		coop.workers = 1;
-		tsr_gpu_copy_rows(&coop, to, {d, s, c.dst_pitch, c.src_pitch, c.rows, c.bytes});
+		tsr_gpu_copy_rows<OF_A_TILE>(&coop, to, {d, s, c.dst_pitch, c.src_pitch, c.rows, c.bytes});
 	}
 }
 
@@ -134,14 +137,29 @@ static void copy(const copy_t &c)
 {
 	std::vector<char> dst = place_of(c), src = source_of(c);
 	const char *s = aligned(src, c.from);
-	by_turns(c, tsr_gpu_one_place_t(), aligned(dst, c.to), s);
+	by_turns<false>(c, tsr_gpu_one_place_t(), aligned(dst, c.to), s);
 	judge(c, dst, s, "one place");
 }
 
-/** The second of three ranks to all, from memory that is none of the places; then from its own place, which is left out. */
+enum { RANKS = 3, ME = 1 };
+
+/** From the second rank's own place, which is left out, to the others. OF_A_TILE: as tiles that are stored to all ranks go. */
+template <bool OF_A_TILE>
+static void copy_from_own(const copy_t &c, const tsr_gpu_context_t &context, std::vector<char> dst[RANKS], const char *s)
+{
+	copy_t own = c;
+	own.src_pitch = c.dst_pitch;
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank != ME)
+			std::fill(dst[rank].begin(), dst[rank].end(), (char)poison);
+	by_turns<OF_A_TILE>(own, tsr_gpu_every_rank_t{&context, 1}, aligned(dst[ME], c.to), aligned(dst[ME], c.to));
+	for (int rank = 0; rank < RANKS; rank++)
+		judge(c, dst[rank], s, OF_A_TILE ? "all others, a tile" : "all others");
+}
+
+/** The second of three ranks to all, from memory that is none of the places; then from its own place. */
 static void copy_to_all(const copy_t &c)
 {
-	enum { RANKS = 3, ME = 1 };
 	std::vector<char> dst[RANKS], src = source_of(c);
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
@@ -151,17 +169,11 @@ static void copy_to_all(const copy_t &c)
 		context.base[rank] = aligned(dst[rank], 0);
 	}
 	const char *s = aligned(src, c.from);
-	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
+	by_turns<false>(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
 	for (std::vector<char> &place : dst)
 		judge(c, place, s, "all ranks");
-	copy_t back = c;
-	back.src_pitch = c.dst_pitch;
-	for (int rank = 0; rank < RANKS; rank++)
-		if (rank != ME)
-			std::fill(dst[rank].begin(), dst[rank].end(), (char)poison);
-	by_turns(back, tsr_gpu_every_rank_t{&context, 1}, aligned(dst[ME], c.to), aligned(dst[ME], c.to));
-	for (std::vector<char> &place : dst)
-		judge(c, place, s, "all others");
+	copy_from_own<false>(c, context, dst, s);
+	copy_from_own<true>(c, context, dst, s);
 }
 
 /** Every small size at every alignment of both sides. */
@@ -193,7 +205,7 @@ static void short_ones()
 				coop.thread = thread;
 				coop.threads = 64;
 				coop.workers = 1;
-				tsr_gpu_copy_rows(&coop, tsr_gpu_one_place_t(), {d, s, size, size, 1, size});
+				tsr_gpu_copy_rows<false>(&coop, tsr_gpu_one_place_t(), {d, s, size, size, 1, size});
 			}
 			if (memcmp(d, s, (size_t)size) != 0 && wrong++ < 10)
 				printf("%d bytes at %d: not in units of 4\n", size, at);
