@@ -114,7 +114,7 @@ static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int
 	const double first = tiles > last && time.half_rounds > 2 ? tile_cost(tile) * (double)config->k : time.computed;
 	time.sent = tiles > last ? first + (double)(tiles - last) * each : 0;
 	/* Of the last round's tiles, each by the block that has computed it, or all by those that send. */
-	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? LEFT_LAST * sending.links * area : each);
+	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
 	return time;
 }
 
@@ -235,7 +235,9 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
 	candidate.parts = sends_apart && config->parts == 0 ? 1 : choose_parts(config, tile, ranks, device);
 	const run_time_t time = chosen_time(&candidate, tile, ranks, device);
 	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
-	return run_cost(time) * (is_tight ? held_up : 1);
+	/* Which tiles they are decides how much comes last; how many blocks only send hardly does. */
+	const double late = config->pattern == GAS_FUSED_WORKGROUP ? (LEFT_LAST - 1) * time.last : 0;
+	return (run_cost(time) + late) * (is_tight ? held_up : 1);
 }
 
 /**
