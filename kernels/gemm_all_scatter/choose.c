@@ -124,6 +124,15 @@ static double run_cost(run_time_t time)
 }
 
 /**
+ * By which tiles and parts are compared: with what blocks send last themselves as long as it takes. That decides little about how
+ * many blocks only send, of which more, taken by themselves, would always leave less to be computed last.
+ */
+static double tile_run_cost(const gas_config_t *config, run_time_t time)
+{
+	return run_cost(time) + (config->pattern == GAS_FUSED_WORKGROUP ? (LEFT_LAST - 1) * time.last : 0);
+}
+
+/**
  * Whether blocks may send that had better compute, were it not for others: the run takes no round more, or the product has time to
  * spare beside what is sent. Then more blocks than fill the links fill them better, for all ranks store to each at once.
  */
@@ -197,8 +206,8 @@ static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ra
 		return config->parts;
 	if (!knows_links(device))
 		return 1;
-	const double least = (1 - saved) * run_cost(chosen_time(&whole, tile, ranks, device));
-	return run_cost(chosen_time(&halved, tile, ranks, device)) < least ? 2 : 1;
+	const double least = (1 - saved) * tile_run_cost(config, chosen_time(&whole, tile, ranks, device));
+	return tile_run_cost(config, chosen_time(&halved, tile, ranks, device)) < least ? 2 : 1;
 }
 
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
@@ -235,9 +244,7 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
 	candidate.parts = sends_apart && config->parts == 0 ? 1 : choose_parts(config, tile, ranks, device);
 	const run_time_t time = chosen_time(&candidate, tile, ranks, device);
 	const bool is_tight = fmin(time.computed, time.sent) > about * fmax(time.computed, time.sent);
-	/* Which tiles they are decides how much comes last; how many blocks only send hardly does. */
-	const double late = config->pattern == GAS_FUSED_WORKGROUP ? (LEFT_LAST - 1) * time.last : 0;
-	return (run_cost(time) + late) * (is_tight ? held_up : 1);
+	return tile_run_cost(config, time) * (is_tight ? held_up : 1);
 }
 
 /**

@@ -9,8 +9,8 @@
 #include "kernels/gemm_all_scatter/tiles.h"
 
 /**
- * The product's epoch. Called by every block. It was stored before the last product's launch with gas_close ended, which happens
- * before this one begins, so relaxed is enough.
+ * The product's epoch. Called by every block whose flags others wait for, or that waits for theirs. It was stored before the last
+ * product's launch with gas_close ended, which happens before this one begins, so relaxed is enough.
  */
 TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 {
@@ -29,8 +29,9 @@ TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 
 /**
  * Until every other rank has raised its flag among `flags`. A block of one worker waits for all at one time, each by one of the
- * workers that it is divided among; what each acquires is the block's when it meets. Partners: the signals of gas_open and
- * gas_close on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * workers that it is divided among; what each acquires is the block's when it meets. Partners: the signals of gas_open, behind
+ * which this block writes what others have read (litmus: LB.retired.diffGPU-ss), and of gas_close, behind which it has what others
+ * wrote (MP.rel.acq.diffGPU-ss), on the other ranks.
  */
 TSR_FN void gas_await_ranks(tsr_coop_t *me, const gas_run_t *run, TSR_HEAP uint64_t *flags)
 {
@@ -48,7 +49,7 @@ TSR_FN void gas_await_ranks(tsr_coop_t *me, const gas_run_t *run, TSR_HEAP uint6
 /**
  * Before a sender's first store to a peer, or a copy that is made for it: the first of my senders tells every rank that my C may be
  * written; each waits until all ranks have said so. Called by every sender, `sender` being its index; where copies send, by one
- * block for them. The signal's partner is gas_await_ranks on the other ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * block for them. The signal's partner is gas_await_ranks on the other ranks. Litmus: LB.retired.diffGPU-ss.
  */
 TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
 {
@@ -62,7 +63,8 @@ TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
  * After a sender's last store: the last of my `senders` to come here tells every rank that my tiles are in its C, waits until all
  * ranks have said so, and advances the epoch.
  * The add releases each sender's stores to the last one, which acquires them (litmus: MP.rmw.sameGPU-aa) and passes
- * them on with its own release (ISA2.ra.GPU+SYS-as). The signal's partner is gas_await_ranks on the other ranks.
+ * them on with its own release (ISA2.ra.GPU+SYS-as). The signal's partner is gas_await_ranks on the other ranks. Litmus:
+ * MP.rel.acq.diffGPU-ss.
  */
 TSR_FN void gas_close(tsr_coop_t *me, const gas_run_t *run, int senders)
 {

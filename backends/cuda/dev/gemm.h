@@ -80,36 +80,51 @@ template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, c
 	tsr_cuda_wgmma_commit();
 }
 
-/** The product of `chunks` chunks, one or more, of which the first has come. A stage is handed back when the next one's
- * multiplication has been started. */
+/** Until the loader and the engine have filled the next stage. Partners: tsr_cuda_stage_load and tsr_cuda_stage_tell. Litmus:
+ * MP.rel.acq.sameWG-ww. */
+TSR_DEV void tsr_cuda_await_stage(const tsr_cuda_ring_t *ring)
+{
+	tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
+}
+
+/** One thread of a warpgroup for all of it: the stage of barrier `empty` may be filled again. Partner: the wait in
+ * tsr_cuda_stage_begin. Litmus: LB.retired.sameWG-ww. */
+TSR_DEV void tsr_cuda_hand_back(const tsr_coop_t *me, uint32_t empty)
+{
+	if (me->thread % TSR_CUDA_WARPGROUP_THREADS == 0)
+		tsr_cuda_mbarrier_arrive(empty);
+}
+
+/**
+ * The product of `chunks` chunks, one or more, of which the first has come. A stage is handed back when the next one's
+ * multiplication has been started. One thread does so for its warpgroup: its own instructions end with those of the three other
+ * warps, for the tensor cores multiply a warpgroup's rows together (wgmma; PTX ISA 8.0, section 9.7.15).
+ */
 template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
 {
-	const bool hands_back = me->thread % TSR_CUDA_WARPGROUP_THREADS == 0;
 	const uint32_t rows_of_a = tsr_cuda_rows_of_a<F>(me);
 	uint32_t before = ring->empty + 8u * (uint32_t)ring->slot; /* the barrier of the stage before */
 	tsr_cuda_multiply_stage<true>(acc, ring, rows_of_a);
 	tsr_cuda_ring_advance(ring);
 	TSR_GPU_NO_UNROLL
 	while (--chunks > 0) {
-		tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
+		tsr_cuda_await_stage(ring);
 		tsr_cuda_multiply_stage<false>(acc, ring, rows_of_a);
 		tsr_cuda_wgmma_await<1>();
-		if (hands_back)
-			tsr_cuda_mbarrier_arrive(before);
+		tsr_cuda_hand_back(me, before);
 		before = ring->empty + 8u * (uint32_t)ring->slot;
 		tsr_cuda_ring_advance(ring);
 	}
 	tsr_cuda_wgmma_await<0>();
-	if (hands_back)
-		tsr_cuda_mbarrier_arrive(before);
+	tsr_cuda_hand_back(me, before);
 }
 
-/** The next task, if there is one, as the loader leaves it with the stage of its first chunk; who knows how many chunks there are
- * has read all of it, and so before the stage is handed back. Partner: the loader's arrival. Litmus: MP.rel.acq.sameWG-ww. */
+/** The next task, if there is one, as the loader leaves it with the stage of its first chunk. Who knows how many chunks there are
+ * has all of it, and so has a warpgroup when its products of the stage have ended. */
 TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *task)
 {
-	tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
-	*task = *tsr_cuda_ring_task(ring);
+	tsr_cuda_await_stage(ring);
+	*task = tsr_cuda_ring_take(ring);
 	return task->chunks != TSR_CUDA_NO_TASK;
 }
 
@@ -118,8 +133,7 @@ template <typename F> TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc
 {
 	tsr_frag_zero(me, acc);
 	tsr_gpu_meet(me);
-	if (me->thread % TSR_CUDA_WARPGROUP_THREADS == 0)
-		tsr_cuda_mbarrier_arrive(ring->empty + 8u * (uint32_t)ring->slot);
+	tsr_cuda_hand_back(me, ring->empty + 8u * (uint32_t)ring->slot);
 	tsr_cuda_ring_advance(ring);
 }
 

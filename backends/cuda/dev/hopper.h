@@ -14,6 +14,23 @@ TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
 	__asm__ volatile("st.relaxed.cta.shared::cta.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
 
+/* Sixteen bytes of shared memory by one access, which compilers would make several of. */
+
+TSR_DEV void tsr_cuda_shared_store_all(uint32_t address, const uint32_t word[4])
+{
+	__asm__ volatile("st.shared::cta.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]),
+			 "r"(word[3])
+			 : "memory");
+}
+
+TSR_DEV void tsr_cuda_shared_load_all(uint32_t word[4], uint32_t address)
+{
+	__asm__ volatile("ld.shared::cta.v4.b32 {%0, %1, %2, %3}, [%4];"
+			 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+			 : "r"(address)
+			 : "memory");
+}
+
 /*
  * ---- mbarriers: a phase ends when all arrivals and all announced bytes have come. An arrival releases at block scope, a wait that
  * ends acquires. Litmus: MP.rel.acq.sameWG-ww.

@@ -118,16 +118,23 @@ TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int depth)
 	return part.k0 < k1 ? ((int)(k1 - part.k0) + 63) / 64 : 0;
 }
 
-/** One thread: waits until the next stage is free, and leaves the task there. Partner: the arrivals of both warpgroups that
- * multiply. Litmus: MP.rel.acq.sameWG-ww. */
+/** One thread: waits until the next stage is free, and leaves the task there. Partner: the arrivals of both warpgroups in
+ * tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww. */
 TSR_DEV void tsr_cuda_stage_begin(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	/* Of the phase before: the first round finds its stages free. */
 	tsr_cuda_mbarrier_wait(ring->empty + 8u * (uint32_t)ring->slot, ring->parity ^ 1u);
-	*tsr_cuda_ring_task(ring) = task;
+	tsr_cuda_ring_leave(ring, task);
 }
 
-/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. */
+/** What the copy engine takes as a place: outside of all matrices where it does not fit. */
+TSR_DEV int32_t tsr_cuda_coordinate(int64_t at)
+{
+	return (int32_t)at == at ? (int32_t)at : INT32_MIN;
+}
+
+/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. Partner of the
+ * arrival, and of the engine's: the waits in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww. */
 template <typename T>
 TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_maps_t &maps, int32_t at_row, int32_t at_col,
 				 int32_t k)
@@ -144,7 +151,8 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), maps.b, at_col + col, k, full);
 }
 
-/** One thread: a stage that brings the task alone. */
+/** One thread: a stage that brings the task alone. Partner of the arrival: the wait in tsr_cuda_await_stage. Litmus:
+ * MP.rel.acq.sameWG-ww. */
 TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	tsr_cuda_stage_begin(ring, task);
@@ -172,6 +180,7 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 	/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or as more. */
 	const uint32_t share = ((uint32_t)feed->operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks;
 	const tsr_cuda_task_t task = tsr_cuda_task(part.at, chunks);
+	const int32_t row = tsr_cuda_coordinate(part.at.row), col = tsr_cuda_coordinate(part.at.col);
 	TSR_GPU_NO_UNROLL
 	for (int chunk = 0; chunk < chunks; chunk++) {
 		const int32_t k = (int32_t)part.k0 + chunk * 64;
@@ -180,7 +189,7 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 		feed->loaded += share;
 		if (GATE == TSR_NO_GATE || tsr_cuda_elected()) {
 			tsr_cuda_stage_begin(&feed->ring, task);
-			tsr_cuda_stage_load<T>(&feed->ring, feed->maps, (int32_t)part.at.row, (int32_t)part.at.col, k);
+			tsr_cuda_stage_load<T>(&feed->ring, feed->maps, row, col, k);
 			tsr_cuda_tell_loaded(feed->loaded);
 		}
 		tsr_cuda_ring_advance(&feed->ring);

@@ -35,7 +35,7 @@ typedef struct tsr_cuda_kept {
 
 /**
  * A task as consumers learn of it, with the stage of its first chunk: where its tile begins, within 48 bits, and how many chunks of
- * K it has. Sixteen bytes, so that who has one word of it has all.
+ * K it has. Sixteen bytes, written and read by one access each, so that who has one word of it has all.
  */
 typedef struct __attribute__((aligned(16))) tsr_cuda_task {
 	uint32_t low_row, low_col;
@@ -110,6 +110,22 @@ typedef struct tsr_cuda_ring {
 TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
 {
 	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
+}
+
+TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
+{
+	uint32_t word[4];
+	__builtin_memcpy(word, &task, sizeof word);
+	tsr_cuda_shared_store_all(tsr_cuda_shared_address(tsr_cuda_ring_task(ring)), word);
+}
+
+TSR_DEV tsr_cuda_task_t tsr_cuda_ring_take(const tsr_cuda_ring_t *ring)
+{
+	tsr_cuda_task_t task;
+	uint32_t word[4];
+	tsr_cuda_shared_load_all(word, tsr_cuda_shared_address(tsr_cuda_ring_task(ring)));
+	__builtin_memcpy(&task, word, sizeof word);
+	return task;
 }
 
 TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
