@@ -122,7 +122,7 @@ static void judge(const copy_t &c, std::vector<char> &dst, const char *s, const 
 	cases++;
 }
 
-template <bool OF_A_TILE, typename TO> static void by_turns(const copy_t &c, const TO &to, char *d, const char *s)
+template <bool OF_A_TILE = false, typename TO> static void by_turns(const copy_t &c, const TO &to, char *d, const char *s)
 {
 	for (int thread = 0; thread < c.threads; thread++) {
 		tsr_coop_t coop = {};
@@ -137,7 +137,7 @@ static void copy(const copy_t &c)
 {
 	std::vector<char> dst = place_of(c), src = source_of(c);
 	const char *s = aligned(src, c.from);
-	by_turns<false>(c, tsr_gpu_one_place_t(), aligned(dst, c.to), s);
+	by_turns(c, tsr_gpu_one_place_t(), aligned(dst, c.to), s);
 	judge(c, dst, s, "one place");
 }
 
@@ -169,7 +169,7 @@ static void copy_to_all(const copy_t &c)
 		context.base[rank] = aligned(dst[rank], 0);
 	}
 	const char *s = aligned(src, c.from);
-	by_turns<false>(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
+	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
 	for (std::vector<char> &place : dst)
 		judge(c, place, s, "all ranks");
 	copy_from_own<false>(c, context, dst, s);
@@ -205,7 +205,7 @@ static void short_ones()
 				coop.thread = thread;
 				coop.threads = 64;
 				coop.workers = 1;
-				tsr_gpu_copy_rows<false>(&coop, tsr_gpu_one_place_t(), {d, s, size, size, 1, size});
+				tsr_gpu_copy_rows(&coop, tsr_gpu_one_place_t(), {d, s, size, size, 1, size});
 			}
 			if (memcmp(d, s, (size_t)size) != 0 && wrong++ < 10)
 				printf("%d bytes at %d: not in units of 4\n", size, at);

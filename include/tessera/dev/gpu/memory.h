@@ -320,7 +320,7 @@ template <typename TO> TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, con
 
 /** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte.
  * OF_A_TILE: rows and their bytes are few, and one part. */
-template <bool OF_A_TILE, typename TO>
+template <bool OF_A_TILE = false, typename TO>
 TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
 {
 	if (!OF_A_TILE && job.row_bytes == job.dst_pitch && job.row_bytes == job.src_pitch) {
@@ -364,9 +364,9 @@ TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const 
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
-	tsr_gpu_copy_rows<false>(coop, there,
-				 tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
-					     tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
+	tsr_gpu_copy_rows(coop, there,
+			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
+				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
 }
 
 /** All ranks, or all others where what is read is my own place. */
@@ -384,7 +384,7 @@ TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP vo
 		return;
 	const tsr_gpu_rows_of_bytes_t job =
 		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src), size_bytes);
-	tsr_gpu_copy_rows<false>(coop, tsr_gpu_every_rank(coop, job), job);
+	tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
@@ -419,7 +419,7 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows<false>(coop, there, job);
+		tsr_gpu_copy_rows(coop, there, job);
 }
 
 TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
@@ -430,7 +430,7 @@ TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, me, src, me);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows<false>(coop, tsr_gpu_every_rank(coop, job), job);
+		tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
 TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
