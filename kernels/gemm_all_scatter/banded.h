@@ -17,7 +17,7 @@ TSR_KERNEL(gas_band, gas_args_t, a)
 	tsr_role(block, "compute");
 	tsr_gemm(tile, block, a->a, a->b, tasks, gas_order, TSR_NO_GATE, gas_keep, &run);
 	if (a->first_task == 0 && tsr_block_index(block) == 0) {
-		run = gas_begin(block, a);
+		run.epoch = gas_epoch(block, a);
 		gas_open(block, &run, 0);
 	}
 }

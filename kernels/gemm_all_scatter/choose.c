@@ -124,8 +124,8 @@ static double run_cost(run_time_t time)
 }
 
 /**
- * By which tiles and parts are compared: with what blocks send last themselves as long as it takes. That decides little about how
- * many blocks only send, of which more, taken by themselves, would always leave less to be computed last.
+ * What tiles and parts are compared by. Here what fused-workgroup-specialized sends last counts as long as it takes, which run_time
+ * leaves out: there, more blocks that only send would always leave less to be computed last, and seem to be better without an end.
  */
 static double tile_run_cost(const gas_config_t *config, run_time_t time)
 {
@@ -191,8 +191,8 @@ static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, 
 }
 
 /**
- * Parts of the last tiles. Halves, where the device is known and they should save a twentieth and more: what they save of rounds
- * that blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
+ * Parts of the last tiles. Halves, where the device is known and they should save 6 %: what they save of rounds that
+ * blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
  */
 static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {

@@ -9,21 +9,27 @@
 #include "kernels/gemm_all_scatter/tiles.h"
 
 /**
- * The product's epoch. Called by every block whose flags others wait for, or that waits for theirs. It was stored before the last
- * product's launch with gas_close ended, which happens before this one begins, so relaxed is enough.
+ * The product's epoch, for who raises flags or waits for them. It was stored before the last product's launch with gas_close ended,
+ * which happens before this one begins, so relaxed is enough.
  */
-TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
+TSR_FN uint64_t gas_epoch(tsr_coop_t *me, const gas_args_t *a)
 {
-	gas_run_t run = {a, 1 + tsr_atomic_load(me, &a->sync->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE)};
-	tsr_slab(me, gas_slab(a));
-	return run;
+	return 1 + tsr_atomic_load(me, &a->sync->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
-/** The same for a launch that tells nobody anything: it has no use for an epoch, and loads none. */
+/** A launch that tells nobody anything: it has no use for an epoch, and loads none. */
 TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = {a, 0};
 	tsr_slab(me, gas_slab(a));
+	return run;
+}
+
+/** Any other. Called by every block. */
+TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
+{
+	gas_run_t run = gas_begin_alone(me, a);
+	run.epoch = gas_epoch(me, a);
 	return run;
 }
 
