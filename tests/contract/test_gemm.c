@@ -98,7 +98,9 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 				keep_##name_(block, acc, at, &run);                                                                \
 			}                                                                                                          \
 		} else {                                                                                                           \
-			tsr_gemm(product_##name_, block, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##name_, &run);       \
+			for (int time = 0; time < 2; time++) /* in shared memory that another product has left */                  \
+				tsr_gemm(product_##name_, block, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##name_,      \
+					 &run);                                                                                    \
 		}                                                                                                                  \
 	}
 PRODUCT(f64, f64, 16, 32, 16)
@@ -198,7 +200,7 @@ static int product_body(tsr_world_t *world, int argc, char **argv)
 	const shape_t aligned = {MAX, 72, 88}; /* rows at multiples of 16 bytes, and two chunks */
 	(void)argc, (void)argv;
 	if (product_one(world, &wide, aligned, 3, 0, 0, 0) || product_one(world, &wide, aligned, 3, 1, 0, 2) ||
-	    product_one(world, &wide, aligned, 2, 0, 0, MOST_PARTS))
+	    product_one(world, &wide, aligned, 2, 0, 0, MOST_PARTS) || product_one(world, &wide, aligned, 2, 1, 0, MOST_PARTS))
 		return 1;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const shape_t *s = &shapes[i % 4];
