@@ -77,6 +77,7 @@ TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 	return &pipeline;
 }
 
+/** How far the loader has come, for senders: tsr_cuda_keep_pace. */
 TSR_DEV void tsr_cuda_tell_loaded(uint32_t chunks)
 {
 	tsr_cuda_shared_tell(tsr_cuda_shared_address(&tsr_cuda_pipeline()->loaded), chunks);
@@ -112,6 +113,7 @@ TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
 	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
 }
 
+/** The loader leaves it in a stage that is free, and arrives there: tsr_cuda_stage_begin. */
 TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	uint32_t word[4];
@@ -119,6 +121,7 @@ TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 	tsr_cuda_shared_store_all(tsr_cuda_shared_address(tsr_cuda_ring_task(ring)), word);
 }
 
+/** A consumer takes it, when the stage is full: tsr_cuda_next_task. */
 TSR_DEV tsr_cuda_task_t tsr_cuda_ring_take(const tsr_cuda_ring_t *ring)
 {
 	tsr_cuda_task_t task;
