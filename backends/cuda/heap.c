@@ -1,5 +1,4 @@
 /* The heap: made, mapped and checked in one of two ways; and the host's copies. */
-#include <string.h>
 #include <unistd.h>
 
 #include "cuda/device.h"
@@ -80,11 +79,12 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 		return status;
 	status = map_all(device, exports, count);
 	tsr_cuda_leave(device);
-	for (int r = 0; r < count && status == TSR_OK; r++) {
-		device->gpu.launch.base[r] = (char *)(uintptr_t)device->heap[r].base;
-		bases_out[r] = device->gpu.launch.base[r];
-	}
-	return status;
+	if (status != TSR_OK)
+		return status;
+	for (int r = 0; r < count; r++)
+		bases_out[r] = (void *)(uintptr_t)device->heap[r].base;
+	tsr_gpu_context_map(&device->gpu, bases_out, count);
+	return TSR_OK;
 }
 
 static void heap_unmap(tsr_device_t *device)
@@ -94,7 +94,7 @@ static void heap_unmap(tsr_device_t *device)
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		device->sharing->close(device, &device->heap[r]);
 	tsr_cuda_leave(device);
-	memset(device->gpu.launch.base, 0, sizeof device->gpu.launch.base);
+	tsr_gpu_context_map(&device->gpu, NULL, 0);
 	device->gpu.launch.heap_bytes = 0;
 }
 

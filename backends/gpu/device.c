@@ -50,6 +50,13 @@ void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, u
 	};
 }
 
+void tsr_gpu_context_map(tsr_gpu_t *gpu, void *const *bases, int count)
+{
+	gpu->launch.heap = count > 0 ? bases[gpu->host->rank] : NULL;
+	for (int r = 0; r < TSR_MAX_RANKS; r++)
+		gpu->launch.away[r] = r < count ? (intptr_t)bases[r] - (intptr_t)gpu->launch.heap : 0;
+}
+
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track)
 {
 	pthread_mutex_lock(&gpu->lock);

@@ -79,7 +79,7 @@ typedef struct tsr_gpu {
 	size_t block_shared_bytes; /* the most a block may have, static and dynamic */
 	tsr_device_props_t props;
 	tsr_gpu_page_t *page;
-	tsr_gpu_context_t launch; /* what launches have in common; the heaps' bases once they are mapped */
+	tsr_gpu_context_t launch; /* what launches have in common; where the heaps are once they are mapped */
 
 	pthread_mutex_t lock; /* guards all below */
 	tsr_gpu_track_t *streams;
@@ -102,6 +102,9 @@ void tsr_gpu_props_fill(tsr_gpu_t *gpu);
 
 /** Fills what launches have in common, from the addresses that the device has for the page and for the counter of notes. */
 void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, uint32_t clock_khz);
+
+/** Tells launches where every rank's heap is as this device sees it; bases of 0 ranks: nowhere any more. */
+void tsr_gpu_context_map(tsr_gpu_t *gpu, void *const *bases, int count);
 
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
 void tsr_gpu_stream_remove(tsr_gpu_t *gpu, tsr_gpu_track_t *track);

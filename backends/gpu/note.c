@@ -27,7 +27,7 @@ static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 
 static bool in_heap(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out)
 {
-	const uint64_t base = (uint64_t)(uintptr_t)gpu->launch.base[gpu->host->rank];
+	const uint64_t base = (uint64_t)(uintptr_t)gpu->launch.heap;
 	if (address < base || address - base >= gpu->launch.heap_bytes)
 		return false;
 	*offset_out = (size_t)(address - base);

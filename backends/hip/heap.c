@@ -111,11 +111,12 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 	for (int r = 0; r < count && status == TSR_OK; r++)
 		status = map_rank(device, &exports[r], r);
 	tsr_hip_leave(device, before);
-	for (int r = 0; r < count && status == TSR_OK; r++) {
-		device->gpu.launch.base[r] = device->heap[r];
+	if (status != TSR_OK)
+		return status;
+	for (int r = 0; r < count; r++)
 		bases_out[r] = device->heap[r];
-	}
-	return status;
+	tsr_gpu_context_map(&device->gpu, bases_out, count);
+	return TSR_OK;
 }
 
 static void heap_unmap(tsr_device_t *device)
@@ -126,7 +127,7 @@ static void heap_unmap(tsr_device_t *device)
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		close_heap(device, r);
 	tsr_hip_leave(device, before);
-	memset(device->gpu.launch.base, 0, sizeof device->gpu.launch.base);
+	tsr_gpu_context_map(&device->gpu, NULL, 0);
 	device->gpu.launch.heap_bytes = 0;
 }
 

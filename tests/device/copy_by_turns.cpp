@@ -164,10 +164,10 @@ static void copy_to_all(const copy_t &c)
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
 	context.rank = ME;
-	for (int rank = 0; rank < RANKS; rank++) {
-		dst[rank] = place_of(c);
-		context.base[rank] = aligned(dst[rank], 0);
-	}
+	for (std::vector<char> &place : dst)
+		place = place_of(c);
+	for (int rank = 0; rank < RANKS; rank++)
+		context.away[rank] = aligned(dst[rank], 0) - aligned(dst[ME], 0);
 	const char *s = aligned(src, c.from);
 	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
 	for (std::vector<char> &place : dst)

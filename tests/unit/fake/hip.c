@@ -205,7 +205,7 @@ static void expire(const tsr_gpu_context_t *context)
 {
 	tsr_gpu_note_t *note = &context->notes[0];
 	*note = (tsr_gpu_note_t){.fatal = 1, .launch = context->launch, .peer = 1, .line = 7, .expected = 3, .file = "fake.c"};
-	note->address = (uint64_t)(uintptr_t)context->base[context->rank] + 64;
+	note->address = (uint64_t)(uintptr_t)context->heap + 64;
 	__atomic_store_n(&note->kind, TSR_GPU_NOTE_WAIT, __ATOMIC_RELEASE); /* partner: tsr_gpu_notes_read */
 	*context->abort = 1;
 }

@@ -286,7 +286,7 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	context.size = RANKS;
 	context.blocks = 1;
 	for (int rank = 0; rank < RANKS; rank++)
-		context.base[rank] = heap[rank];
+		context.away[rank] = heap[rank] - heap[0];
 	run_block(tile, &context, &args);
 	int wrong = wrong_elements(tile, shape, &args, c), gates = shape->gated && wrong_gates(tile, &args);
 	if (wrong || gates)

@@ -64,7 +64,8 @@ typedef struct tsr_gpu_context {
 	uint32_t *notes_taken;    /* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
 	void *workspace;          /* this device's memory, for the port's own use; null: none */
 	uint64_t workspace_parts; /* the port knows what they are */
-	char *base[TSR_MAX_RANKS]; /* every rank's heap as this device sees it; mine at its own address */
+	char *heap;               /* mine, at its own address */
+	int64_t away[TSR_MAX_RANKS]; /* bytes from there to every rank's heap as this device sees it; 0 to mine */
 } tsr_gpu_context_t;
 
 #endif

@@ -6,20 +6,20 @@
 #include "tessera/dev/gpu/note.h"
 
 /**
- * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base). Both bases are read from the launch's parameters,
- * and mine is my own address: where `peer` is me, what is added and taken away is the same, and p is left as the one address it
- * has.
+ * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base), or p + (peer base - my base), which the host has
+ * computed: one word of the launch's parameters is read, and one sum made. Where the compiler sees that `peer` is me, not even
+ * that. The word is read in any case, so that no branch stands before it. `p` may be shared memory where `peer` is me.
  */
-template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T *p, int peer)
-{
-	const tsr_gpu_context_t *context = coop->context;
-	return tsr_port_global((T *)(context->base[peer] + ((const char *)p - context->base[context->rank])));
-}
-
-/** The same for what may be shared memory, too: that is always mine. */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
-	return peer == tsr_rank(coop) ? p : tsr_gpu_heap_address(coop, p, peer);
+	const int64_t away = coop->context->away[peer];
+	return (T *)((const char *)p + (peer == tsr_rank(coop) ? 0 : away));
+}
+
+/** The same where `p` is in the heap, and known to be. */
+template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T *p, int peer)
+{
+	return tsr_port_global(tsr_gpu_peer_address(coop, tsr_port_global(p), peer));
 }
 
 /** Whether a call may touch `size_bytes` at `peer`'s copy of the heap's `p`. Debug builds note what is wrong; the call does
@@ -28,7 +28,7 @@ TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t siz
 {
 #if defined(TSR_DEBUG)
 	const tsr_gpu_context_t *context = coop->context;
-	uint64_t offset = (uint64_t)((const char *)p - context->base[context->rank]);
+	uint64_t offset = (uint64_t)((const char *)p - context->heap);
 	if (peer < 0 || peer >= context->size) {
 		tsr_gpu_fault(coop, TSR_GPU_NOTE_RANK, p, size_bytes, peer);
 		return false;
@@ -135,7 +135,7 @@ TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_every_rank_t &to, int i)
 	int peer = context->rank + to.first + i;
 	if (peer >= context->size)
 		peer -= context->size;
-	return context->base[peer] - context->base[context->rank];
+	return context->away[peer];
 }
 
 /** Stores the first `count` of the units that are held to each place, a step apart. */
