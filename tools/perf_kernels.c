@@ -8,48 +8,42 @@ TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 
 /* ------------------------------------------------------------------ put, get, copy */
 
-/** The chunk at `first`, which ends where the move ends; empty behind that. */
-typedef struct perf_part {
-	uint64_t first, size_bytes;
-} perf_part_t;
-
-TSR_FN perf_part_t perf_part(const perf_move_args_t *a, uint64_t first)
-{
-	uint64_t left = first < a->size_bytes ? a->size_bytes - first : 0;
-	perf_part_t part = {first, left < a->chunk_bytes ? left : a->chunk_bytes};
-	return part;
-}
-
 /* The blocks take chunks in turn, so that all are at neighbouring memory. What is moved is complete when the launch ends. */
-TSR_FN perf_part_t perf_first(const tsr_coop_t *block, const perf_move_args_t *a)
+TSR_FN uint64_t perf_first(const tsr_coop_t *block, const perf_move_args_t *a)
 {
-	return perf_part(a, (uint64_t)tsr_block_index(block) * a->chunk_bytes);
+	return (uint64_t)tsr_block_index(block) * a->chunk_bytes;
 }
 
-TSR_FN perf_part_t perf_next(const tsr_coop_t *block, const perf_move_args_t *a, perf_part_t part)
+TSR_FN uint64_t perf_step(const tsr_coop_t *block, const perf_move_args_t *a)
 {
-	return perf_part(a, part.first + (uint64_t)tsr_block_count(block) * a->chunk_bytes);
+	return (uint64_t)tsr_block_count(block) * a->chunk_bytes;
+}
+
+/** Bytes of the chunk at `at`: the last one ends where the move ends. */
+TSR_FN uint64_t perf_chunk(const perf_move_args_t *a, uint64_t at)
+{
+	return a->size_bytes - at < a->chunk_bytes ? a->size_bytes - at : a->chunk_bytes;
 }
 
 TSR_KERNEL_WIDE(perf_put, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
-			tsr_put(block, perf_at(a->dst, p.first), perf_at(a->src, p.first), p.size_bytes, a->dst_peer);
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_put(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->dst_peer);
 }
 
 TSR_KERNEL_WIDE(perf_get, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
-			tsr_get(block, perf_at(a->dst, p.first), perf_at(a->src, p.first), p.size_bytes, a->src_peer);
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_get(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->src_peer);
 }
 
 TSR_KERNEL_WIDE(perf_copy, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (perf_part_t p = perf_first(block, a); p.size_bytes > 0; p = perf_next(block, a, p))
-			tsr_copy(block, perf_at(a->dst, p.first), a->dst_peer, perf_at(a->src, p.first), a->src_peer, p.size_bytes);
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_copy(block, perf_at(a->dst, at), a->dst_peer, perf_at(a->src, at), a->src_peer, perf_chunk(a, at));
 }
 
 /* ------------------------------------------------------------------ signal */
