@@ -69,7 +69,21 @@ TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
 	perf_count(block, a->missed, missed);
 }
 
-/** The same, each signal with a message under it. */
+/** The same by stores that order nothing, so that no data may lie under them. Partner: the wait on the other rank. */
+TSR_KERNEL(perf_bare_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/** The same as perf_signal, each signal with a message under it. */
 TSR_KERNEL(perf_put_signal, perf_pingpong_args_t, a)
 {
 	uint64_t missed = 0;

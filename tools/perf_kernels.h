@@ -36,6 +36,7 @@ typedef struct perf_pingpong_args {
 } perf_pingpong_args_t;
 
 TSR_KERNEL_DECLARE(perf_signal);
+TSR_KERNEL_DECLARE(perf_bare_signal);
 TSR_KERNEL_DECLARE(perf_put_signal);
 TSR_KERNEL_DECLARE(perf_message);
 

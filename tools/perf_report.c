@@ -15,6 +15,8 @@ static const char *reference_name(perf_op_t op, bool on_host)
 		return on_host ? "memcpy" : "plain";
 	if (op == PERF_ALL_GATHER)
 		return no_reference;
+	if (op == PERF_SIGNAL && !on_host)
+		return "relaxed";
 	return op == PERF_BARRIER ? "host" : "C11";
 }
 
@@ -152,7 +154,7 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	if (report->worst_ratio > 0 && perf_op_moves(options->op))
 		printf("# least ratio to %s from 32 KiB on: %.3f\n", report->reference, report->worst_ratio);
 	else if (report->worst_ratio > 0)
-		printf("# ratio to C11 atomics: %.2f\n", report->worst_ratio);
+		printf("# ratio to %s atomics: %.2f\n", report->reference, report->worst_ratio);
 	fflush(stdout);
 	if (!report->json)
 		return TSR_OK;

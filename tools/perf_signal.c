@@ -1,4 +1,7 @@
-/* signal: a ping-pong between the kernels of two ranks, beside one of bare C11 atomics between their hosts. */
+/*
+ * signal: a ping-pong between the kernels of two ranks, beside one that is bare: of C11 atomics between their hosts, or, where
+ * hosts cannot reach heaps, of relaxed stores between kernels, which order nothing.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +14,8 @@ enum { MESSAGES = 64, MESSAGE_BYTES = 1024, POISON = 0xa5 };
 typedef struct pingpong {
 	perf_run_t *run;
 	perf_pingpong_args_t args;
-	TSR_HEAP void *bare_flag;           /* the hosts' flags: my own, raised by the partner */
-	_Atomic uint64_t *mine, *partners;  /* their addresses; null where the host cannot reach them */
+	TSR_HEAP void *bare_flag;           /* of the bare one: my own, raised by the partner */
+	_Atomic uint64_t *mine, *partners;  /* addresses of both for hosts; null where those cannot reach them */
 	uint64_t epoch, bare_epoch, rounds; /* the next epoch of each; rounds of a sample */
 	bool plays;                         /* ranks 0 and 1 play, the others wait */
 } pingpong_t;
@@ -36,19 +39,26 @@ static tsr_status_t prepare(pingpong_t *p)
 	return TSR_OK;
 }
 
-/** `rounds` rounds between the kernels; on the ranks that play. */
-static tsr_status_t play(pingpong_t *p, uint64_t rounds, double *ns_out)
+/** `rounds` rounds between kernels, from `*epoch` on; on the ranks that play. */
+static tsr_status_t play_in(pingpong_t *p, const tsr_kernel_t *kernel, TSR_HEAP uint64_t *flag, uint64_t *epoch, uint64_t rounds,
+			    double *ns_out)
 {
-	perf_pingpong_args_t lead = p->args;
+	perf_pingpong_args_t lead = p->args, args = p->args;
 
 	*ns_out = 0;
 	PERF_TRY(tsr_barrier(p->run->world));
-	lead.first = p->epoch;
+	lead.flag = args.flag = flag;
+	lead.first = *epoch;
 	lead.rounds = perf_lead(rounds);
-	p->args.first = lead.first + lead.rounds;
-	p->args.rounds = rounds;
-	p->epoch = p->args.first + rounds;
-	return p->plays ? perf_time(p->run, &perf_signal, 1, &lead, &p->args, ns_out) : TSR_OK;
+	args.first = lead.first + lead.rounds;
+	args.rounds = rounds;
+	*epoch = args.first + rounds;
+	return p->plays ? perf_time(p->run, kernel, 1, &lead, &args, ns_out) : TSR_OK;
+}
+
+static tsr_status_t play(pingpong_t *p, uint64_t rounds, double *ns_out)
+{
+	return play_in(p, &perf_signal, p->args.flag, &p->epoch, rounds, ns_out);
 }
 
 /** Spins until my flag shows `epoch`. The acquire's partner is the release in play_bare on the other rank. */
@@ -78,7 +88,7 @@ static tsr_status_t bare_rounds(pingpong_t *p, uint64_t first, uint64_t end, uin
 }
 
 /** The same between the hosts, the first rounds untimed likewise. */
-static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
+static tsr_status_t play_on_hosts(pingpong_t *p, uint64_t rounds, double *ns_out)
 {
 	uint64_t first = p->bare_epoch, timed = first + perf_lead(rounds);
 
@@ -93,6 +103,13 @@ static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
 	PERF_TRY(bare_rounds(p, timed, p->bare_epoch, deadline_ns));
 	*ns_out = (double)(perf_now_ns() - begin);
 	return TSR_OK;
+}
+
+static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
+{
+	if (perf_on_host(p->run))
+		return play_on_hosts(p, rounds, ns_out);
+	return play_in(p, &perf_bare_signal, (TSR_HEAP uint64_t *)p->bare_flag, &p->bare_epoch, rounds, ns_out);
 }
 
 /** Both, of which the kernels' time counts. */
