@@ -61,7 +61,7 @@ static tsr_status_t play(pingpong_t *p, uint64_t rounds, double *ns_out)
 	return play_in(p, &perf_signal, p->args.flag, &p->epoch, rounds, ns_out);
 }
 
-/** Spins until my flag shows `epoch`. The acquire's partner is the release in play_bare on the other rank. */
+/** Spins until my flag shows `epoch`. The acquire's partner is the release in bare_rounds on the other rank. */
 static bool await_bare(_Atomic uint64_t *mine, uint64_t epoch, uint64_t deadline_ns)
 {
 	for (uint64_t spins = 1; atomic_load_explicit(mine, memory_order_acquire) < epoch; spins++) {

@@ -124,8 +124,9 @@ static double run_cost(run_time_t time)
 }
 
 /**
- * What tiles and parts are compared by. Here what fused-workgroup-specialized sends last counts as long as it takes, which run_time
- * leaves out: there, more blocks that only send would always leave less to be computed last, and seem to be better without an end.
+ * What tiles and parts are compared by. Here what fused-workgroup-specialized sends last counts for as long as it takes, where
+ * run_time counts it at the links' full rate: there, more blocks that only send would always leave less to be computed last, and
+ * seem to be better without an end.
  */
 static double tile_run_cost(const gas_config_t *config, run_time_t time)
 {

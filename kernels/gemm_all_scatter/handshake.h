@@ -17,7 +17,7 @@ TSR_FN uint64_t gas_epoch(tsr_coop_t *me, const gas_args_t *a)
 	return 1 + tsr_atomic_load(me, &a->sync->epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
-/** A launch that tells nobody anything: it has no use for an epoch, and loads none. */
+/** For blocks that raise no flag and wait for none, or not before their product is made: none waits for an epoch first. */
 TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = {a, 0};
@@ -25,7 +25,7 @@ TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 	return run;
 }
 
-/** Any other. Called by every block. */
+/** For all others. */
 TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = gas_begin_alone(me, a);

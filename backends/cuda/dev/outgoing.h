@@ -4,9 +4,9 @@
  * it back, once, and send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
  *
  * Not by the copy engine: row by row it takes some fifty cycles for each, before which loads wait, and product and remote stores
- * then took the sum of their times; by a tensor map it is up to 1 % faster, where nobody waits for the tile, as a signal or a send
- * does (bench/results/). And not all at once, for all blocks end a tile at about the same time: what is
- * sent of a tile is spread over the next tile's product.
+ * then took the sum of their times; by a tensor map it is up to 1 % faster, but only where nobody waits for the tile to be in
+ * memory, as a flag behind it or a send of it does (bench/results/). And not all at once, for all blocks end a tile at about the
+ * same time, and stores in bursts hold products up: what is sent of a tile is spread over the next tile's product.
  */
 #ifndef TESSERA_CUDA_OUTGOING_H
 #define TESSERA_CUDA_OUTGOING_H
@@ -273,24 +273,6 @@ typedef struct tsr_cuda_pace {
 	uint32_t begin, share_bytes, sent_bytes;
 } tsr_cuda_pace_t;
 
-/**
- * What may be sent for each chunk of K that is loaded: a tile's stores then end with the next tile's product. Bursts of stores hold
- * a product up, to nearly half its speed while they last (bench/results/). All at once only where links take so much longer than
- * the product that even then they are what all wait for, and a pause lets them idle. `bytes`: of a tile, to all peers.
- */
-template <typename T> TSR_DEV uint32_t tsr_cuda_share(uint32_t bytes, int chunks)
-{
-	enum {
-		products_a_cycle = 2048,       /* of a multiprocessor's tensor cores */
-		link_bytes_a_kilocycle = 1640, /* that a multiprocessor has of the links: of an H200's 368 GB/s, 132 at 1.7 GHz */
-		chunk_cycles = T::M * T::N * T::K / products_a_cycle,
-		chunk_link_bytes = chunk_cycles * link_bytes_a_kilocycle / 1000,
-		all = 1 << 30
-	};
-	const uint32_t share = bytes / (uint32_t)(chunks > 0 ? chunks : 1) + 1;
-	return share > chunk_link_bytes * 7 / 4 ? all : share;
-}
-
 /** Before the `number`-th sends `bytes` more: a rest, unless consumers wait for it, or all has been loaded. */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
@@ -352,7 +334,7 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
 	const uint32_t bytes = (uint32_t)(T::M * T::N * 2) * (uint32_t)(tsr_size(coop) - 1);
-	tsr_cuda_pace_t pace = {0, 0, tsr_cuda_share<T>(bytes, chunks), 0};
+	tsr_cuda_pace_t pace = {0, 0, bytes / (uint32_t)(chunks > 0 ? chunks : 1) + 1, 0};
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;

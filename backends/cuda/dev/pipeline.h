@@ -113,7 +113,8 @@ TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
 	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
 }
 
-/** The loader leaves it in a stage that is free, and arrives there: tsr_cuda_stage_begin. */
+/** The loader, in a stage that is free. Its arrival behind this, in tsr_cuda_stage_load or tsr_cuda_stage_tell, is the partner of
+ * the wait in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww. */
 TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	uint32_t word[4];
@@ -121,7 +122,7 @@ TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 	tsr_cuda_shared_store_all(tsr_cuda_shared_address(tsr_cuda_ring_task(ring)), word);
 }
 
-/** A consumer takes it, when the stage is full: tsr_cuda_next_task. */
+/** A consumer, behind tsr_cuda_await_stage; it hands the stage back later: tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww. */
 TSR_DEV tsr_cuda_task_t tsr_cuda_ring_take(const tsr_cuda_ring_t *ring)
 {
 	tsr_cuda_task_t task;

@@ -7,8 +7,8 @@
 
 /**
  * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base), or p + (peer base - my base), which the host has
- * computed: one word of the launch's parameters is read, and one sum made. Where the compiler sees that `peer` is me, not even
- * that. The word is read in any case, so that no branch stands before it. `p` may be shared memory where `peer` is me.
+ * computed: one word of the launch's parameters is read, and one sum made. No branch stands before the word is read; where the
+ * compiler sees that `peer` is me, nothing is left of all that. `p` may be shared memory where `peer` is me.
  */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
