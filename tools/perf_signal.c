@@ -95,7 +95,7 @@ static tsr_status_t play_on_hosts(pingpong_t *p, uint64_t rounds, double *ns_out
 	*ns_out = 0;
 	p->bare_epoch = timed + rounds;
 	PERF_TRY(tsr_barrier(p->run->world));
-	if (!p->plays || !p->mine || !p->partners)
+	if (!p->plays)
 		return TSR_OK;
 	uint64_t deadline_ns = perf_now_ns() + tsr_world_deadline_ns(p->run->world);
 	PERF_TRY(bare_rounds(p, first, timed, deadline_ns));
@@ -107,12 +107,12 @@ static tsr_status_t play_on_hosts(pingpong_t *p, uint64_t rounds, double *ns_out
 
 static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
 {
-	if (perf_on_host(p->run))
+	if (p->mine && p->partners)
 		return play_on_hosts(p, rounds, ns_out);
 	return play_in(p, &perf_bare_signal, (TSR_HEAP uint64_t *)p->bare_flag, &p->bare_epoch, rounds, ns_out);
 }
 
-/** Both, of which the kernels' time counts. */
+/** Both, of which tsr_signal's time counts. */
 static tsr_status_t play_both(void *ctx, uint64_t rounds, double *ns_out)
 {
 	double bare_ns;
@@ -169,15 +169,16 @@ static tsr_status_t count_wrong(pingpong_t *p, int64_t *wrong_out)
 	return tsr_tensor_free(run->world, &outbox);
 }
 
-/** The flag itself: what the last round left must be what was signalled. */
-static tsr_status_t check_flag(pingpong_t *p, int64_t *wrong)
+/** The flags themselves: what the last round of each left must be what it raised them to. */
+static tsr_status_t check_flags(pingpong_t *p, int64_t *wrong)
 {
-	uint64_t flag = 0;
+	uint64_t flag = 0, bare = 0;
 	int64_t off;
 
 	PERF_TRY(tsr_barrier(p->run->world));
 	PERF_TRY(tsr_memcpy_from_heap(p->run->world, &flag, p->args.flag, sizeof flag));
-	PERF_TRY(perf_sum(p->run, p->plays && flag != p->epoch - 1, &off));
+	PERF_TRY(tsr_memcpy_from_heap(p->run->world, &bare, p->bare_flag, sizeof bare));
+	PERF_TRY(perf_sum(p->run, p->plays && (flag != p->epoch - 1 || bare != p->bare_epoch - 1), &off));
 	*wrong += off;
 	return TSR_OK;
 }
@@ -200,7 +201,7 @@ tsr_status_t perf_run_signal(perf_run_t *run)
 	if (run->report)
 		tool_progress_step(&run->report->progress, "signal");
 	PERF_TRY(perf_sample(run, true, sample, &p, &pair));
-	PERF_TRY(check_flag(&p, &wrong));
+	PERF_TRY(check_flags(&p, &wrong));
 	if (run->options->check) {
 		int64_t messages;
 		PERF_TRY(count_wrong(&p, &messages));
