@@ -25,6 +25,8 @@ enum {
 	CIRCLE = 1 << 16,       /* of more threads than two */
 	COPY_BEFORE = 1 << 17,  /* the second is a copy on a stream, which signals nothing and waits for nothing */
 	ANY_COPY = 1 << 18,     /* one of the two is */
+	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
+	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
 };
 
 #define BIT(class_) (1u << TSR_FINDING_##class_)
@@ -43,7 +45,17 @@ typedef struct advice_rule {
 } advice_rule_t;
 
 static const advice_rule_t rules[] = {
+	/* A value went across, but inside a call that orders what stands before it on all blocks with what stands behind it on all.
+	 */
+	{EDGES, LINKED | GATHERED, "{before} of {before-who} does not stand before {wait}, or {now} not behind it",
+	 "let all blocks of all ranks make that call between {before} and {now}"},
+
 	/* A value went across, but somebody is too weak. */
+	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK | WAIT_CALL,
+	 "{wait} finds what {signal} ({signal-is}) wrote, but neither orders what is around it",
+	 "make {signal} {signal-needs}, and wait for what it gives before {now}: tsr_wait, or an acquire at {scope} scope"},
+	{EDGES, LINKED | WAIT_WEAK | WAIT_CALL, "{wait} finds what {signal} wrote, but does not wait for it",
+	 "wait for what {signal} gives before {now}: tsr_wait, or an acquire at {scope} scope"},
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK,
 	 "{wait} ({wait-is}) reads what {signal} ({signal-is}) wrote, but neither orders what is around it",
 	 "make {signal} {signal-needs}, and {wait} {wait-needs}"},
@@ -184,13 +196,26 @@ static bool are_apart(const tsr_finding_who_t *a, const tsr_finding_who_t *b)
 	return a->worker != b->worker && a->kernel != NULL && tsr_finding_scope_between(a, b) <= TSR_VIEWS_BLOCK;
 }
 
+/** Whether the program says its order. */
+static bool is_atomic(const tsr_finding_access_t *access)
+{
+	return strncmp(access->call, "tsr_atomic_", strlen("tsr_atomic_")) == 0;
+}
+
+static bool is_gather(const tsr_finding_access_t *access)
+{
+	return strcmp(access->call, "tsr_all_gather") == 0;
+}
+
 static unsigned facts_of_link(const tsr_finding_t *f)
 {
 	const tsr_finding_access_t *signal = &f->access[2], *wait = &f->access[3];
 	if (!known(f, 2) || !known(f, 3))
 		return known(f, 2) ? SIGNALLED : 0;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
-	return LINKED | (known(f, 4) ? CIRCLE : 0) | (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
+	return LINKED | (is_atomic(wait) || acquires(wait) ? 0 : WAIT_CALL) |
+	       (is_gather(signal) || is_gather(wait) ? GATHERED : 0) | (known(f, 4) ? CIRCLE : 0) |
+	       (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
 	       (are_apart(&wait->who, &f->access[0].who) ? WAIT_APART : 0) |
 	       (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |
 	       (!acquires(wait) || wait->scope < scope ? WAIT_WEAK : 0);

@@ -109,6 +109,14 @@ try tessera check -n 2 --seeds 5 --weak cache "$stray" read
 [ "$code" -eq 1 ] && grep -q '^misuse: in 5 of 5' "$TAP_FILES/out"
 verdict $? "on caches as well" "exit code $code"
 
+# What a call of the library's does inside is told of in its own name, at the line of the program that makes it.
+gathered="$BUILD/tests/planted/gathered"
+try tessera check -n 2 --seeds 20 "$gathered" early
+[ "$code" -eq 1 ] && grep -qE '^  [a-z ]+ tsr_all_gather at tests/planted/gathered\.c:[0-9]+: read, plain$' "$TAP_FILES/out" &&
+	! grep -qE 'tsr_(put_all|signal_all|wait|atomic_load) at' "$TAP_FILES/out"
+verdict $? "a race inside the all-gather names the all-gather" "exit code $code"
+prints "which is none behind its kernel" '^no finding$' tessera check -n 2 --seeds 20 "$gathered" late
+
 prints "a wait for the last of many flags" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" many
 prints "and without a mistake none" '^no finding$' tessera check -n 2 --seeds 100 "$wrong" none
 

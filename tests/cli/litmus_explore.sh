@@ -7,6 +7,7 @@ tests=$(ls $suite/*.litmus | wc -l)
 test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
 collective=$BUILD/tests/contract/test_collective.checked
+reduced=$BUILD/tests/contract/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/load_buffering
 
 needs_forks "the exploring executor"
@@ -66,6 +67,8 @@ done
 for name in all_gather_brings_every_piece all_gather_is_a_barrier_of_all_blocks; do
 	prints "$name, by chance" '^no finding' tessera check -n 3 --seeds 6 "$collective" --filter "collective/$name"
 done
+
+prints "what sibling blocks have written is gathered in place, by chance" '^no finding' tessera check -n 3 --seeds 6 "$reduced"
 
 # warned NAME COUNT VARIANT: load buffering is warned of so often, and nothing else is wrong.
 warned() {

@@ -330,6 +330,32 @@ Test(findings, advise_by_where_the_two_stand)
 		assert_advice(all[i]);
 }
 
+/** A race that a value went across, from one call to another. */
+static tsr_finding_t linked_by_calls(const char *signal, const char *wait)
+{
+	tsr_finding_t f = race();
+	f.accesses = 4;
+	f.access[2] = ordered(access_at(signal, 30, TSR_FINDING_UPDATE, worker_of(0, 3, 0)), TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	f.access[3] = ordered(access_at(wait, 39, TSR_FINDING_UPDATE, worker_of(1, 0, 0)), TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	return f;
+}
+
+/** Their orders are not the program's to choose. */
+Test(findings, advise_what_a_program_can_change)
+{
+	advised_t added = {"a signal that adds", linked_by_calls("tsr_signal", "tsr_signal"), "but does not wait for it",
+			   "wait for what tsr_signal at kernel.c:30 gives before tsr_get at kernel.c:40: tsr_wait"};
+	advised_t atomic = {"an update", linked_by_calls("tsr_signal", "tsr_atomic_add"), "does not acquire",
+			    "make tsr_atomic_add at kernel.c:39 an acq_rel at system scope"};
+	advised_t gather = {
+		"a call of all blocks", linked_by_calls("tsr_all_gather", "tsr_all_gather"),
+		"tsr_put at kernel.c:28 of rank 0, kernel send (f32), launch 2, block 3, worker 0 does not stand before",
+		"let all blocks of all ranks make that call between tsr_put at kernel.c:28 and tsr_get at kernel.c:40"};
+	assert_advice(&added);
+	assert_advice(&atomic);
+	assert_advice(&gather);
+}
+
 /** Copies on streams are nobody's block: no signal of theirs can be had. */
 Test(findings, advise_where_one_is_a_copy_on_a_stream)
 {

@@ -19,7 +19,8 @@ bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const 
 		tsr_explored_misuse(coop, call, sentence);
 	}
 	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of rank %d: %s %s at %s:%d; %s", block->kernel->name,
-		 block->index, coop->worker->index, block->env->rank, call, detail, coop->file, coop->line, cure);
+		 block->index, coop->worker->index, block->env->rank, coop->part_of ? coop->part_of : call, detail, coop->file,
+		 coop->line, cure);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_KERNEL, sentence);
 	return false;
 }

@@ -27,6 +27,7 @@ typedef struct tsr_coop {
 	enum tsr_cpu_coop_kind kind;
 	const char *file; /* of the last call */
 	int line;
+	const char *part_of; /* the call of the API that the last one is part of; null: of none */
 } tsr_coop_t;
 
 static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int line)
@@ -37,6 +38,8 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 }
 
 #define TSR_AT(coop_) tsr_cpu_at((coop_), __FILE__, __LINE__)
+#define TSR_PART_OF_NONE ((const char *)0)
+#define TSR_PART_OF(coop_, call_) ((void)((coop_)->part_of = (call_)))
 
 /* ------------------------------------------------------------------ kernels (dev/kernel.h) */
 

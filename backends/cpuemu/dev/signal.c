@@ -47,14 +47,18 @@ void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, t
 void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, TSR_HEAP uint64_t *flag,
 		    uint64_t value, tsr_signal_op_t op, int peer)
 {
+	TSR_PART_OF(coop, __func__);
 	tsr_put(coop, dst, src, size_bytes, peer);
+	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
 void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
 		       tsr_signal_op_t op, int peer)
 {
+	TSR_PART_OF(coop, __func__);
 	tsr_put_2d(coop, dst, src, peer);
+	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 

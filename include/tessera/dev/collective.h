@@ -25,12 +25,12 @@ enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
  *             the same on all ranks; the number of blocks need not be, nor that of one launch and the next, but it is below
  *             TSR_ALL_GATHER_MAX_BLOCKS. A kernel that is split calls it with `block`.
  * Memory:     `src` and `dst` in the heap, of any size and alignment (16 bytes are fastest). In place: `src` is where my piece
- *             lies in `dst`. Else the two do not overlap.
+ *             lies in `dst`. Else the two do not overlap. Any block of my rank may have written any part of `src` before the call.
  * Ordering:   a barrier of all blocks: what any block of any rank did before the call happens before what any block does after it.
  *             So the earlier contents of `dst` may be read until the call, by whichever block.
  * Completion: on TSR_WAIT_OK all of `dst` is there, for every block, and `src` may be written again.
- * Progress:   each block waits for all ranks to let go of `dst` (RETIRED), puts its part of the piece to all at once, and waits for
- *             all pieces (READY).
+ * Progress:   each block waits for all blocks of all ranks to come (they let go of `dst`: RETIRED; those of its own rank have
+ *             written `src`), puts its part of the piece to all at once, and waits for all pieces (READY).
  * Errors:     TSR_WAIT_ABORTED where the world has ended, or a rank has not come within the world's deadline: the wait record
  *             names it. As tsr_put for ranks and memory.
  * Cost:       on each link (n - 1) / n of what a rank has in the end, and two signals of each block to every rank.

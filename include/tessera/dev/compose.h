@@ -14,7 +14,7 @@
 
 #include TSR_PORT_BODIES
 
-/* Reports name the place of the call that a kernel has made, not a place in here. */
+/* Reports name the call that a kernel has made and its place, not those in here: TSR_PART_OF says which call it is. */
 #pragma push_macro("TSR_AT")
 #undef TSR_AT
 #define TSR_AT(coop_) (coop_)
@@ -50,31 +50,29 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	const size_t blocks = (size_t)tsr_block_count(block), index = (size_t)tsr_block_index(block);
 	const size_t each = (size_bytes / blocks / TSR_GATHER_LINE + 1) * TSR_GATHER_LINE;
 	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
-	const int in_place = src == dst + (size_t)tsr_rank(block) * size_bytes;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	int i = in_place; /* at least one wait: what is read next, others may have written, and no check of the code need know who
-			     is alone */
-	do {
+	/* For my own rank too: its other blocks may have written what this one reads next. */
+	for (int i = 0; i < tsr_size(block); i++) {
 		int peer = tsr_peer(block, i);
-		/* RETIRED. Partner: the first signal in tsr_all_gather, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss. */
+		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in tsr_gather_all, of all blocks of
+		 * `peer`. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
 		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
-	} while (++i < tsr_size(block));
+	}
 	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each);
 	return TSR_WAIT_OK;
 }
 
-TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
-			   TSR_HEAP tsr_all_gather_state_t *state)
+TSR_FN int tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src, size_t size_bytes,
+			  TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
 	const uint64_t target = tsr_gather_target(block, state);
-	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss. */
+	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
 	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
-	int how = tsr_gather_push(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state,
-				  target);
+	int how = tsr_gather_push(block, dst, src, size_bytes, state, target);
 	if (how != TSR_WAIT_OK)
 		return how;
 	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
@@ -84,6 +82,16 @@ TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP
 		/* Partner: the signal above, of all blocks of `from`. Litmus: MP.count.diffGPU-sss. */
 		how = tsr_wait(block, &state->ready[from].count, target, from);
 	}
+	return how;
+}
+
+TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+			   TSR_HEAP tsr_all_gather_state_t *state)
+{
+	TSR_PART_OF(block, "tsr_all_gather");
+	const int how =
+		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state);
+	TSR_PART_OF(block, TSR_PART_OF_NONE);
 	return how;
 }
 

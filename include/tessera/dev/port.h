@@ -10,6 +10,8 @@
  *   TSR_DEV_FRAG_ROWS the same for `tsr_frag_t` and `tsr_rows_t`
  *   TSR_DEV_FRAG_DOT  the same for `tsr_frag_t`, `tsr_frag_a_t` and `tsr_frag_b_t`
  *   TSR_AT(coop)      the coop, with the call's place in the source noted where the port keeps it
+ *   TSR_PART_OF(coop, "tsr_...")  a statement: what the coop calls next is part of that call, in whose name reports tell of it,
+ *                     where the port keeps it; TSR_PART_OF_NONE: of none any more
  *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h, dev/atomic.h, dev/signal.h and dev/gemm.h describe
  *   TSR_PORT_BODIES   the header with the bodies, read after the contracts
  * A port that cannot give an ordering that these contracts promise stops with #error. Missing beats weak.
