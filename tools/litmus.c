@@ -17,7 +17,7 @@ typedef struct suite {
 	json_t *json;  /* of --json, or null */
 	litmus_test_t test;
 	litmus_result_t result;
-	int judged, agree, skipped, failed, shared;
+	int judged, agree, unjudged, failed, shared;
 	uint64_t schedules, pruned;
 	suite_buffering_t buffering;
 	suite_views_t views; /* of the view machine */
@@ -93,14 +93,20 @@ static tsr_status_t read_case(const suite_case_t *one, litmus_test_t *test_out)
 	return status;
 }
 
+/** Says why there is no verdict on a test, which is no success: in CI it would read as one. */
+static void leave_unjudged(suite_t *suite)
+{
+	printf("not judged by %s: %s\n", suite->options->witness->name, tsr_last_error());
+	suite->unjudged++;
+}
+
 /** What a witness has shown, or why it could not: one that runs tests need not have what they need. */
 static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
 	const litmus_witness_t *witness = suite->options->witness;
 
 	if (status == TSR_ERR_UNSUPPORTED && witness->runs) {
-		printf("skipped %s\n", tsr_last_error());
-		suite->skipped++;
+		leave_unjudged(suite);
 		return;
 	}
 	if (status == TSR_OK && witness == &litmus_views)
@@ -179,14 +185,14 @@ static int run_suite(suite_t *suite)
 	if (suite->shared)
 		printf("of %d tests devices shared a GPU, where they took turns: what goes on between these could not show\n",
 		       suite->shared);
-	if (suite->skipped)
-		printf("skipped %d\n", suite->skipped);
+	if (suite->unjudged)
+		printf("not judged %d\n", suite->unjudged);
 	if (suite->options->verbose && suite->schedules)
 		printf("%" PRIu64 " schedules in all, of which %" PRIu64 " were left as equal to another\n", suite->schedules,
 		       suite->pruned);
 	if (suite->judged)
-		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed);
-	return fine && !suite->failed && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;
+		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed + suite->unjudged);
+	return fine && !suite->failed && !suite->unjudged && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;
 }
 
 int tsr_cmd_litmus(int argc, char **argv)

@@ -36,7 +36,8 @@ static const char help[] =
 	"  -h, --help            this text\n\n"
 	"Where a test or an oracle says what is right, only tests that differ are told about, and the last line is 'agree N of "
 	"M'.\n\n"
-	"exit code: 0 nothing differs; 1 something does, or a test cannot be read; 2 misused\n";
+	"exit code: 0 every test was judged and nothing differs; 1 something differs, or a test could not be read or judged; "
+	"2 misused\n";
 
 enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_THROUGH, OPT_WEAK, OPT_JSON };
 

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/memory/litmus.h"
 #include "tessera/program.h"
-
-/* Values stay far from LITMUS_ADDRESS, so that no number is taken for an address. */
-#define LARGEST_NUMBER INT32_MAX
 
 lexer_t lexer_start(const char *source, const char *text)
 {
@@ -90,20 +88,45 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+static int digit_of(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : 16;
+}
+
+/** The digits of a number, without its sign. *fits_out: they fit into 64 bits. */
+static uint64_t lex_digits(lexer_t *lexer, unsigned base, bool *fits_out)
+{
+	uint64_t magnitude = 0;
+
+	*fits_out = true;
+	for (unsigned digit; (digit = (unsigned)digit_of(*lexer->at)) < base; lexer->at++) {
+		*fits_out = *fits_out && magnitude <= (UINT64_MAX - digit) / base;
+		magnitude = magnitude * base + digit;
+	}
+	return magnitude;
+}
+
+/** Decimal, -2^63 to 2^63 - 1; or hexadecimal, of which 0x8000000000000000 to 0xffffffffffffffff are negative. */
 static bool lex_number(lexer_t *lexer, token_t *token)
 {
-	bool negative = *lexer->at == '-';
+	const bool negative = *lexer->at == '-';
+	bool fits;
 
 	lexer->at += negative;
-	for (; isdigit((unsigned char)*lexer->at); lexer->at++) {
-		token->number = token->number * 10 + (*lexer->at - '0');
-		if (token->number > LARGEST_NUMBER)
-			return lexer_fail(lexer, token, "this number is larger than %d", LARGEST_NUMBER);
-	}
+	const bool hexadecimal = lexer->at[0] == '0' && (lexer->at[1] == 'x' || lexer->at[1] == 'X');
+	lexer->at += hexadecimal ? 2 : 0;
+	if (hexadecimal && digit_of(*lexer->at) == 16)
+		return lexer_fail(lexer, token, "0x is followed by no digit: a hexadecimal number is like 0x1f");
+	const uint64_t magnitude = lex_digits(lexer, hexadecimal ? 16 : 10, &fits);
 	if (is_name_char(*lexer->at))
 		return lexer_fail(lexer, token, "a name begins with a letter, and a number has digits only");
-	if (negative)
-		token->number = -token->number;
+	const uint64_t most = negative ? UINT64_C(1) << 63 : hexadecimal ? UINT64_MAX : INT64_MAX;
+	if (!fits || magnitude > most)
+		return lexer_fail(lexer, token,
+				  "this number does not fit into 64 bits with a sign: use one from -2^63 to 2^63 - 1");
+	token->number = (int64_t)(negative ? -magnitude : magnitude);
+	if (litmus_is_address(token->number))
+		return lexer_fail(lexer, token, "this number stands for an address here: use another");
 	return true;
 }
 

@@ -65,6 +65,6 @@ int64_t litmus_apply(litmus_function_t function, int64_t a, int64_t b)
 
 int litmus_location(const litmus_test_t *test, int64_t address)
 {
-	int64_t location = address - LITMUS_ADDRESS(0);
-	return location >= 0 && location < test->locations ? (int)location : -1;
+	const int location = litmus_is_address(address) ? (int)(address - LITMUS_ADDRESS(0)) : -1;
+	return location < test->locations ? location : -1;
 }

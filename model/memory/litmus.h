@@ -34,6 +34,7 @@
  *   b[] REG LABEL, b[] LABEL, LABEL:            jumps where REG is not zero
  *
  * scope: wi (the thread), wave, wg (block), agent (device), system. `na,wi`, a plain access, is what r[] and w[] mean.
+ * Numbers have 64 bits and a sign: 7, -7, 0x1f; 0xffffffffffffffff is -1. min and max compare them with their signs.
  * An address is a number like any other, LITMUS_ADDRESS(location): a program may load it, and add a zero to it that depends on
  * what it read. An execution in which something that was read, and is no location's address, is used as one does not count.
  */
@@ -50,7 +51,13 @@ enum {
 	LITMUS_MAX_TEXT = 256 /* of a sentence or a key's value, with its end */
 };
 
-#define LITMUS_ADDRESS(location) (INT64_C(1) << 40 | (int64_t)(location))
+/* An odd number, so that none which a test computes with is taken for an address; a test that writes it is refused. */
+#define LITMUS_ADDRESS(location) (INT64_C(0x5e7ad0c493b16e00) + (int64_t)(location))
+
+static inline bool litmus_is_address(int64_t number)
+{
+	return number >= LITMUS_ADDRESS(0) && number < LITMUS_ADDRESS(LITMUS_MAX_LOCATIONS);
+}
 
 typedef enum litmus_order { LITMUS_NA, LITMUS_RLX, LITMUS_ACQ, LITMUS_REL, LITMUS_ACQREL, LITMUS_SC } litmus_order_t;
 typedef enum litmus_scope { LITMUS_WI, LITMUS_WAVE, LITMUS_WG, LITMUS_AGENT, LITMUS_SYSTEM, LITMUS_SCOPES } litmus_scope_t;

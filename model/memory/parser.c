@@ -106,7 +106,7 @@ bool parser_thread(parser_t *parser, int *thread_out)
 		thread = thread * 10 + (token->text[i] - '0');
 	}
 	if (thread < 0 || thread >= parser->test->threads)
-		return parser_fail(parser, "there is no thread %d; the last is %d", (int)thread, parser->test->threads - 1);
+		return parser_fail(parser, "there is no thread %lld; the last is %d", (long long)thread, parser->test->threads - 1);
 	*thread_out = (int)thread;
 	return parser_take(parser);
 }

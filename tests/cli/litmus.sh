@@ -107,6 +107,20 @@ try tessera litmus "$test" --expect "$TAP_FILES/wrong.csv"
 [ "$code" -eq 1 ] && grep -qx 'differs MP: Forbidden, but the table has Allowed' "$TAP_FILES/out"
 verdict $? "a table that is wrong"
 
+cat >"$TAP_FILES/numbers.litmus" <<'TEST'
+LISA numbers
+{ x=-1; y=0xffffffff00000000; }
+ P0                                     | P1                             ;
+ r[rlx,system] r0 x                     | rmw[rlx,system] r0 (add r0 -1) x ;
+ cas[rlx,system] r1 -4294967296 0x1f y  | mov r1 (min 1099511627776 -0x10) ;
+scopes: (system (agent 0) (agent 1))
+forall ((0:r0=0xffffffffffffffff \/ 0:r0=-2) /\ 0:r1=-0x100000000 /\ y=31 /\ 1:r0=-1 /\ x=-2 /\ 1:r1=-16)
+TEST
+for witness in axioms views cache interleaving; do
+	prints "large, negative and hexadecimal numbers by $witness" '^Observation numbers Always 2 0$' \
+		tessera litmus "$TAP_FILES/numbers.litmus" --on $witness
+done
+
 sed 's/acq,system/acq,sistem/' "$test" >"$TAP_FILES/bad.litmus"
 refuses "a malformed test" 1 "bad.litmus:4:28: 'sistem' is not a scope; did you mean 'system'" tessera litmus "$TAP_FILES/bad.litmus"
 printf '{"litmus": "LISA T"}\n' >"$TAP_FILES/bad.jsonl"

@@ -103,8 +103,44 @@ Test(litmus, a_scope_includes_who_shares_its_instance)
 	cr_expect(litmus_inclusive(&test, 2, LITMUS_WI, 2, LITMUS_WI));
 }
 
+Test(litmus, numbers_have_64_bits_and_a_sign)
+{
+	static const struct {
+		const char *text;
+		int64_t number;
+	} numbers[] = {
+		{"0", 0},
+		{"2147483648", INT64_C(2147483648)},
+		{"-2147483649", -INT64_C(2147483649)},
+		{"1099511627776", INT64_C(1) << 40}, /* was an address once */
+		{"9223372036854775807", INT64_MAX},
+		{"-9223372036854775808", INT64_MIN},
+		{"0x1f", 31},
+		{"0XdeadBEEF", INT64_C(0xdeadbeef)},
+		{"-0x10", -16},
+		{"-0x8000000000000000", INT64_MIN},
+		{"0x8000000000000000", INT64_MIN},
+		{"0xffffffffffffffff", -1},
+	};
+	litmus_test_t test;
+	char text[512];
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		const char *number = numbers[i].text;
+		snprintf(text, sizeof text, "LISA T\n{ 0:r1=%s } P0 ; w[rlx,system] x %s ; scopes: (system 0) exists x=%s", number,
+			 number, number);
+		parse(&test, text);
+		cr_expect_eq(test.thread[0].initial[0], numbers[i].number, "%s", number);
+		cr_expect_eq(test.thread[0].code[0].value.a.number, numbers[i].number, "%s", number);
+		cr_expect(litmus_holds(&test, test.question, &numbers[i].number), "%s", number);
+		const int64_t other = (int64_t)((uint64_t)numbers[i].number + (UINT64_C(1) << 32));
+		cr_expect(!litmus_holds(&test, test.question, &other), "%s is not compared in 32 bits", number);
+	}
+}
+
 /* A test of two threads: what stands on line 4, what comes after it, and where and how that is refused. */
 #define TREE "scopes: (system (agent (wg (wave (wi 0)))) (agent (wg (wave (wi 1)))))\n"
+#define TOO_LARGE "this number does not fit into 64 bits with a sign: use one from -2^63 to 2^63 - 1"
 static const struct {
 	const char *row, *tail, *refusal;
 } malformed[] = {
@@ -129,7 +165,14 @@ static const struct {
 	{" | | ;\n", TREE "exists x=1", "4:4: this row has more columns than there are threads (2)"},
 	{" b[] r0 L | ;\n", TREE "exists x=1", "4:9: P0 has no label L"},
 	{" L: L: | ;\n", TREE "exists x=1", "4:5: the label L stands on line 4 already"},
-	{" w[rlx,wg] x 2147483648 | ;\n", TREE "exists x=1", "4:14: this number is larger than 2147483647"},
+	{" w[rlx,wg] x 9223372036854775808 | ;\n", TREE "exists x=1", "4:14: " TOO_LARGE},
+	{" w[rlx,wg] x -9223372036854775809 | ;\n", TREE "exists x=1", "4:14: " TOO_LARGE},
+	{" w[rlx,wg] x 0x10000000000000000 | ;\n", TREE "exists x=1", "4:14: " TOO_LARGE},
+	{" w[rlx,wg] x -0x8000000000000001 | ;\n", TREE "exists x=1", "4:14: " TOO_LARGE},
+	{" w[rlx,wg] x 0x | ;\n", TREE "exists x=1", "4:14: 0x is followed by no digit: a hexadecimal number is like 0x1f"},
+	{" w[rlx,wg] x 0x1g | ;\n", TREE "exists x=1", "4:14: a name begins with a letter, and a number has digits only"},
+	{" w[rlx,wg] x 0x5e7ad0c493b16e00 | ;\n", TREE "exists x=1", "4:14: this number stands for an address here: use another"},
+	{" w[rlx,wg] x 1 | ;\n", TREE "exists 4294967296:r0=1", "6:8: there is no thread 4294967296; the last is 1"},
 	{" w[rlx,wg] x 1x | ;\n", TREE "exists x=1", "4:14: a name begins with a letter, and a number has digits only"},
 	{" w[rlx,wg] x $ | ;\n", TREE "exists x=1", "4:14: '$' has no meaning in a litmus test"},
 	{" \x01 | ;\n", TREE "exists x=1", "4:2: the byte 0x01 has no meaning in a litmus test"},
