@@ -18,19 +18,6 @@ static tsr_area_t *area_of(tsr_exploration_t *x, place_t place)
 	return &x->areas[place.area];
 }
 
-void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, size_t bytes, int *area_out,
-			   size_t *offset_out)
-{
-	if (!tsr_area_find(x, at, bytes, area_out, offset_out))
-		tsr_exploration_wrong(x, TSR_WRONG_BOUNDS, site, "leaves the heap or the block's shared memory");
-	tsr_area_t *area = &x->areas[*area_out];
-	if (area->shared)
-		return;
-	const tsr_piece_t *piece = tsr_area_piece(area, *offset_out);
-	if (!piece || piece->freed || bytes > piece->bytes - (*offset_out - piece->begin))
-		tsr_exploration_astray(x, site, *area_out, *offset_out, bytes, piece);
-}
-
 static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, const tsr_rows_of_bytes_t *rows)
 {
 	place_t place;

@@ -141,6 +141,13 @@ typedef struct tsr_rows_of_bytes {
 	size_t bytes, count, pitch;
 } tsr_rows_of_bytes_t;
 
+/**
+ * The caller is about to touch `bytes` at `at`, by a pointer or a view that begins at `owner`: they lie in the allocation that
+ * holds that one. Else it is told, and the schedule ends.
+ */
+void tsr_exploration_inside(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *owner,
+			    const unsigned char *at, size_t bytes);
+
 void tsr_exploration_read(tsr_exploration_t *exploration, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
 			  const unsigned char *from, const tsr_rows_of_bytes_t *rows);
 void tsr_exploration_write(tsr_exploration_t *exploration, const tsr_op_site_t *site, unsigned char *to, const void *private_from,

@@ -283,9 +283,8 @@ void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
 /** A worker ends: what it has put must be complete. */
 void tsr_exploration_judge_end(tsr_exploration_t *x);
 
-/** An access that does not lie in one allocation; `piece` holds its first byte, if anything does. Ends the schedule. */
-_Noreturn void tsr_exploration_astray(tsr_exploration_t *x, const tsr_op_site_t *site, int area, size_t offset, size_t bytes,
-				      const tsr_piece_t *piece);
+/** An access that has no number: the caller is at `site`, and goes no further. */
+tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site);
 
 /** Tells how a run ended, and how its ranks did. */
 void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);

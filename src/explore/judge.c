@@ -104,8 +104,7 @@ void tsr_exploration_judge_end(tsr_exploration_t *x)
 	tsr_exploration_found(x, &finding);
 }
 
-/** An access that has no number: the caller is at `site`, and goes no further. */
-static tsr_finding_access_t access_at(tsr_exploration_t *x, const tsr_op_site_t *site)
+tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site)
 {
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_finding_access_t access = TSR_FINDING_NOWHERE;
@@ -120,27 +119,12 @@ static tsr_finding_access_t access_at(tsr_exploration_t *x, const tsr_op_site_t 
 	return access;
 }
 
-_Noreturn void tsr_exploration_astray(tsr_exploration_t *x, const tsr_op_site_t *site, int index, size_t offset, size_t bytes,
-				      const tsr_piece_t *piece)
-{
-	tsr_finding_t finding = {.class = piece && piece->freed ? TSR_FINDING_USE_AFTER_FREE : TSR_FINDING_OUT_OF_BOUNDS,
-				 .accesses = 1};
-	finding.access[0] = access_at(x, site);
-	finding.access[0].target = x->areas[index].rank;
-	finding.access[0].allocation = piece ? piece->name : "no allocation";
-	finding.access[0].allocation_bytes = piece ? piece->bytes : 0;
-	finding.access[0].offset = piece ? offset - piece->begin : offset;
-	finding.access[0].bytes = bytes;
-	tsr_exploration_found(x, &finding);
-	tsr_explorer_stop(x->explorer);
-}
-
 _Noreturn void tsr_exploration_wrong(tsr_exploration_t *x, tsr_wrong_t wrong, const tsr_op_site_t *site, const char *sentence)
 {
 	tsr_finding_t finding = {.class = wrong == TSR_WRONG_BOUNDS ? TSR_FINDING_OUT_OF_BOUNDS : TSR_FINDING_MISUSE,
 				 .accesses = 1,
 				 .message = sentence};
-	finding.access[0] = access_at(x, site);
+	finding.access[0] = tsr_access_at(x, site);
 	tsr_exploration_found(x, &finding);
 	tsr_explorer_stop(x->explorer);
 }
@@ -149,7 +133,7 @@ void tsr_exploration_mismatch(tsr_exploration_t *x, const char *call, const char
 {
 	const tsr_op_site_t site = {.call = call};
 	tsr_finding_t finding = {.class = TSR_FINDING_COLLECTIVE, .accesses = 1, .message = sentence};
-	finding.access[0] = access_at(x, &site);
+	finding.access[0] = tsr_access_at(x, &site);
 	tsr_exploration_found(x, &finding);
 }
 

@@ -6,11 +6,12 @@
 
 #include "src/base/error.h"
 
-/* A stretch of the heap: an allocation where it has a name, free where it has none. */
+/* A stretch of the heap: an allocation where it has a name; else free, or kept back since it was released. */
 typedef struct piece {
 	size_t begin, length; /* multiples of the granule */
-	size_t asked;         /* bytes that were asked for; 0 where free */
+	size_t asked;         /* bytes that were asked for; 0 where it is no allocation */
 	char *name;
+	uint64_t kept; /* which of the releases it was, from 1 on; 0: it is not kept back */
 } piece_t;
 
 /*
@@ -23,6 +24,9 @@ struct tsr_allocator {
 	piece_t *pieces;
 	size_t count, capacity;
 	int allocations;
+	size_t used;       /* by allocations, gaps left out */
+	size_t most;       /* of `used`, where things are kept apart; else 0 */
+	uint64_t releases; /* that were kept back */
 };
 
 enum { FIRST_CAPACITY = 16 };
@@ -59,6 +63,16 @@ void tsr_allocator_destroy(tsr_allocator_t *allocator)
 	free(allocator);
 }
 
+void tsr_allocator_keep_apart(tsr_allocator_t *allocator, size_t most_bytes)
+{
+	allocator->most = most_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
+}
+
+static bool is_free(const piece_t *piece)
+{
+	return !piece->name && piece->kept == 0;
+}
+
 /* Index of the piece that holds `offset`; the count of pieces where none does. */
 static size_t piece_at(const tsr_allocator_t *allocator, size_t offset)
 {
@@ -83,7 +97,7 @@ static size_t best_fit(const tsr_allocator_t *allocator, size_t length, size_t a
 	for (size_t i = 0; i < allocator->count; i++) {
 		const piece_t *piece = &allocator->pieces[i];
 		size_t skipped = round_up(piece->begin, align) - piece->begin;
-		if (piece->name || piece->length < skipped || piece->length - skipped < length)
+		if (!is_free(piece) || piece->length < skipped || piece->length - skipped < length)
 			continue;
 		if (best == allocator->count || piece->length < allocator->pieces[best].length)
 			best = i;
@@ -119,11 +133,52 @@ static void split(tsr_allocator_t *allocator, size_t index, size_t length)
 static void merge_with_next(tsr_allocator_t *allocator, size_t index)
 {
 	piece_t *piece = &allocator->pieces[index];
-	if (index + 1 >= allocator->count || piece[0].name || piece[1].name)
+	if (index + 1 >= allocator->count || !is_free(&piece[0]) || !is_free(&piece[1]))
 		return;
 	piece[0].length += piece[1].length;
 	memmove(piece + 1, piece + 2, (allocator->count - index - 2) * sizeof *piece);
 	allocator->count--;
+}
+
+/* Piece `index` may be given out again. */
+static void make_free(tsr_allocator_t *allocator, size_t index)
+{
+	allocator->pieces[index].kept = 0;
+	merge_with_next(allocator, index);
+	if (index > 0)
+		merge_with_next(allocator, index - 1);
+}
+
+/* What was released first of all that is kept back becomes free. False: nothing is. */
+static bool free_oldest(tsr_allocator_t *allocator)
+{
+	size_t oldest = allocator->count;
+	for (size_t i = 0; i < allocator->count; i++)
+		if (allocator->pieces[i].kept != 0 &&
+		    (oldest == allocator->count || allocator->pieces[i].kept < allocator->pieces[oldest].kept))
+			oldest = i;
+	if (oldest == allocator->count)
+		return false;
+	make_free(allocator, oldest);
+	return true;
+}
+
+/* best_fit, and how long the piece is to be. Where things are kept apart, with a gap, if need be of what was kept back. */
+static size_t find_room(tsr_allocator_t *allocator, size_t size_bytes, size_t align, size_t *length_out)
+{
+	const size_t whole = round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
+	const size_t gap = allocator->most == 0 ? 0 : whole < TSR_ALLOCATOR_MAX_GAP ? whole : TSR_ALLOCATOR_MAX_GAP;
+	size_t index;
+	if (allocator->most > 0 && whole > allocator->most - allocator->used)
+		return allocator->count;
+	*length_out = whole + gap;
+	do
+		index = best_fit(allocator, *length_out, align);
+	while (index == allocator->count && free_oldest(allocator));
+	if (index < allocator->count || gap == 0)
+		return index;
+	*length_out = whole;
+	return best_fit(allocator, whole, align);
 }
 
 static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name)
@@ -138,7 +193,7 @@ static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes,
 		"the symmetric heap has no room for %zu bytes (\"%s\", aligned to %zu): %zu of its %zu bytes are free, the largest "
 		"piece is %zu; release something, or set TESSERA_HEAP_SIZE to %zuM or more",
 		size_bytes, name, align_bytes, usage.free_bytes, usage.size_bytes, usage.largest_bytes,
-		allocator->size_bytes / mib + 1 + more);
+		usage.size_bytes / mib + 1 + more);
 }
 
 static tsr_status_t check_request(size_t size_bytes, size_t align_bytes, const char *name)
@@ -162,8 +217,7 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 	size_t align = align_bytes > TSR_ALLOCATOR_GRANULE ? align_bytes : TSR_ALLOCATOR_GRANULE;
 	if (size_bytes > allocator->size_bytes) /* before it is rounded up, which could overflow */
 		return no_room(allocator, size_bytes, align, name);
-	size_t length = round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
-	size_t index = best_fit(allocator, length, align);
+	size_t length, index = find_room(allocator, size_bytes, align, &length);
 	if (index == allocator->count)
 		return no_room(allocator, size_bytes, align, name);
 
@@ -182,8 +236,19 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 	allocator->pieces[index].asked = size_bytes;
 	allocator->pieces[index].name = copy;
 	allocator->allocations++;
+	allocator->used += round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
 	*offset_out = begin;
 	return TSR_OK;
+}
+
+/* It is no allocation any more. */
+static void forget(tsr_allocator_t *allocator, piece_t *piece)
+{
+	free(piece->name);
+	piece->name = NULL;
+	allocator->used -= round_up(piece->asked, TSR_ALLOCATOR_GRANULE);
+	piece->asked = 0;
+	allocator->allocations--;
 }
 
 tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
@@ -201,14 +266,23 @@ tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
 		return tsr_error(TSR_ERR_NOT_FOUND,
 				 "offset %zu of the heap is byte %zu inside \"%s\"; release that by its begin, offset %zu", offset,
 				 offset - piece->begin, piece->name, piece->begin);
-	free(piece->name);
-	piece->name = NULL;
-	piece->asked = 0;
-	allocator->allocations--;
-	merge_with_next(allocator, index);
-	if (index > 0)
-		merge_with_next(allocator, index - 1);
+	forget(allocator, piece);
+	if (allocator->most > 0)
+		piece->kept = ++allocator->releases;
+	else
+		make_free(allocator, index);
 	return TSR_OK;
+}
+
+void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset)
+{
+	if (offset) {
+		size_t index = piece_at(allocator, *offset);
+		forget(allocator, &allocator->pieces[index]);
+		make_free(allocator, index);
+	}
+	while (free_oldest(allocator))
+		;
 }
 
 bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out, size_t *begin_out, size_t *size_out)
@@ -236,5 +310,7 @@ void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usa
 		if (piece->length > usage.largest_bytes)
 			usage.largest_bytes = piece->length;
 	}
+	if (allocator->most > 0)
+		usage.size_bytes = allocator->most, usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
 	*usage_out = usage;
 }

@@ -67,6 +67,14 @@ static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *requ
 	return status;
 }
 
+/** The call has failed somewhere. */
+static void undo_here(tsr_world_t *world, const size_t *offset)
+{
+	lock(world);
+	tsr_allocator_undo(world->allocator, offset);
+	unlock(world);
+}
+
 static tsr_status_t release_here(tsr_world_t *world, size_t offset)
 {
 	lock(world);
@@ -110,8 +118,7 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 
 	tsr_status_t status = agree(world, request->call, request->arguments, mine);
 	if (status != TSR_OK) {
-		if (taken)
-			(void)release_here(world, offset);
+		undo_here(world, taken ? &offset : NULL);
 		return status;
 	}
 	*pointer_out = (TSR_HEAP void *)memory;

@@ -62,10 +62,13 @@ static tsr_status_t map_heaps(tsr_world_t *world, const tsr_heap_export_t *mine)
 
 static tsr_status_t make_heap(tsr_world_t *world)
 {
-	world->heap_bytes = world->options.heap_bytes;
+	const bool explored = tsr_boot_exploration(world->boot) != NULL;
+	world->heap_bytes = explored ? 2 * world->options.heap_bytes : world->options.heap_bytes; /* room to keep things apart */
 	world->allocator = tsr_allocator_create(world->heap_bytes);
 	if (world->allocator == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to keep the books of a heap");
+	if (explored)
+		tsr_allocator_keep_apart(world->allocator, world->options.heap_bytes);
 	tsr_heap_export_t mine = {.fd = -1};
 	tsr_status_t status = world->backend->heap->create(world->device, world->heap_bytes, &mine);
 	if (status != TSR_OK)

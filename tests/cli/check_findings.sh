@@ -23,12 +23,40 @@ CHECK
 
 strays wait-freed use-after-free tsr_wait "'old flags'\+0 \(8 bytes\) of rank 1$"
 strays signal-freed use-after-free tsr_signal "'old flags'\+0 \(8 bytes\) of rank 1$"
-strays wait-slack out-of-bounds tsr_wait "'no allocation'\+24 \(8 bytes\) of rank 1$"
-strays signal-slack out-of-bounds tsr_signal "'no allocation'\+24 \(8 bytes\) of rank 1$"
+strays wait-slack out-of-bounds tsr_wait "'flags'\+24 \(8 bytes\) of rank 1, which has 24 bytes$"
+strays signal-slack out-of-bounds tsr_signal "'flags'\+24 \(8 bytes\) of rank 1, which has 24 bytes$"
 strays wait-any out-of-bounds tsr_wait_any "'flags'\+0 \(32 bytes\) of rank 1, which has 24 bytes$"
 strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
 strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
+
+# An access keeps to the allocation that its view or pointer was made for, though another one lies behind that.
+bounds="$BUILD/tests/planted/bounds"
+leaves() {
+	kind=$1 call=$2 text=$3
+	shift 3
+	try tessera check -n 2 --seeds 20 "$@" "$bounds" "$kind"
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE "^  said  *$text" "$TAP_FILES/out" &&
+		grep -qE "^  access  *$call at tests/planted/bounds.c:[0-9]+" "$TAP_FILES/out" &&
+		grep -qE "'tensor'\+[0-9]+ \([0-9]+ bytes\) of rank [01], which has 10240 bytes$" "$TAP_FILES/out" &&
+		grep -q '^out-of-bounds at .*: in 20 of 20 schedules' "$TAP_FILES/out"
+	verdict $? "$kind leaves its allocation $*" "exit code $code"
+}
+leaves store tsr_store "it ends 64 bytes behind the end of 'tensor', where nothing is allocated"
+leaves load tsr_load "it ends 64 bytes behind the end of 'tensor'"
+leaves masked tsr_store_masked "it begins where 'tensor' ends"
+leaves load-16 tsr_load "it begins where 'tensor' ends"
+leaves far tsr_store "it begins 10240 bytes behind the end of 'tensor', and reaches 'behind'"
+for call in put_2d get_2d copy_2d put slab; do
+	leaves "$call" "tsr_$call" "it ends 256 bytes behind the end of 'tensor'"
+done
+leaves gemm tsr_gemm_mainloop "it ends 64 bytes behind the end of 'tensor'"
+leaves atomic tsr_atomic_add "it begins where 'tensor' ends, where nothing is allocated"
+leaves signal tsr_signal "it begins where 'tensor' ends, where nothing is allocated"
+leaves store tsr_store "it ends 64 bytes behind the end of 'tensor'" --weak cache
+prints "what keeps to its allocation" '^no finding$' tessera check -n 2 --seeds 50 "$bounds" right
+TESSERA_HEAP_SIZE=40K prints "and in a heap that it fills" '^no finding$' tessera check -n 2 --seeds 50 "$bounds" right
+TESSERA_HEAP_SIZE=40K leaves store tsr_store "it ends 64 bytes behind the end of 'tensor'"
 
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"

@@ -1,5 +1,6 @@
 /*
- * astray KIND: waits and signals on flags that are not there, for what finds them. Rank 0 signals rank 1, which waits.
+ * astray KIND: waits and signals on flags that are not there, for what finds them. Rank 0 signals rank 1, which waits. What was
+ * freed could be given out again at once: as much is allocated before the launch.
  *
  *     wait-freed    rank 1 waits on a flag that was freed before the launch, for a value that it has
  *     signal-freed  rank 0 signals there
@@ -60,7 +61,7 @@ static void go_astray(astray_args_t *args, int kind, TSR_HEAP uint64_t *freed)
 
 TSR_MAIN(world, argc, argv)
 {
-	TSR_HEAP void *flags, *freed;
+	TSR_HEAP void *flags, *freed, *others;
 	tsr_stream_t *stream;
 	int kind = 0;
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
@@ -74,6 +75,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_stream_create(world, &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_heap_free(world, freed));
+	TSR_TRY(flags_of(world, "new flags", &others));
+	TSR_TRY(tsr_barrier(world));
 	astray_args_t args = {(TSR_HEAP uint64_t *)flags, (TSR_HEAP uint64_t *)flags, 1, 1, 0};
 	go_astray(&args, kind, (TSR_HEAP uint64_t *)freed);
 	TSR_TRY(tsr_launch(stream, &send_flag, 1, &args));

@@ -158,7 +158,7 @@ Test(allocator, agrees_with_a_naive_model)
 }
 
 /* A rank whose peers disagree takes and gives back. It must not drift away from them. */
-Test(allocator, take_and_release_leave_no_trace)
+Test(allocator, take_and_undo_leave_no_trace)
 {
 	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES), *b = tsr_allocator_create(HEAP_BYTES);
 	size_t offsets[64], offset_a, offset_b;
@@ -167,7 +167,7 @@ Test(allocator, take_and_release_leave_no_trace)
 		const size_t bytes = 1 + next_random(&random) % 9000, align = (size_t)1 << next_random(&random) % 14;
 		size_t extra;
 		if (tsr_allocator_take(b, 1 + next_random(&random) % 50000, align, "extra", &extra) == TSR_OK)
-			cr_assert_eq(tsr_allocator_release(b, extra), TSR_OK);
+			tsr_allocator_undo(b, &extra);
 		cr_assert_eq(tsr_allocator_take(a, bytes, align, "x", &offset_a), TSR_OK);
 		cr_assert_eq(tsr_allocator_take(b, bytes, align, "x", &offset_b), TSR_OK);
 		cr_assert_eq(offset_a, offset_b);
@@ -176,6 +176,66 @@ Test(allocator, take_and_release_leave_no_trace)
 			cr_assert_eq(tsr_allocator_release(a, offsets[i - 1]), TSR_OK);
 			cr_assert_eq(tsr_allocator_release(b, offsets[i - 1]), TSR_OK);
 		}
+	}
+	tsr_allocator_destroy(a);
+	tsr_allocator_destroy(b);
+}
+
+/* Neighbours show who runs over the end, and who uses what was released, as long as there is room. */
+Test(allocator, keeps_apart_what_is_allocated_and_what_was)
+{
+	tsr_allocator_t *allocator = tsr_allocator_create(16 * GRANULE);
+	size_t first, second, third, offset;
+	tsr_heap_usage_t usage;
+	tsr_allocator_keep_apart(allocator, 10 * GRANULE);
+	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "first", &first), TSR_OK);
+	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "second", &second), TSR_OK);
+	cr_expect_eq(second, 2 * GRANULE, "as much as the first has lies between");
+	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "third", &third), TSR_OK);
+	cr_expect_eq(third, 6 * GRANULE);
+	cr_assert_eq(tsr_allocator_release(allocator, second), TSR_OK);
+	cr_expect_eq(tsr_allocator_release(allocator, second), TSR_ERR_NOT_FOUND, "kept back, it is no allocation");
+	cr_assert_eq(tsr_allocator_release(allocator, first), TSR_OK);
+	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "fourth", &offset), TSR_OK);
+	cr_expect_eq(offset, 8 * GRANULE, "what was released is not given out");
+	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "fifth", &offset), TSR_OK);
+	cr_expect_eq(offset, 12 * GRANULE);
+	tsr_allocator_usage(allocator, &usage);
+	cr_expect_eq(usage.allocations, 3);
+	cr_expect_eq(usage.size_bytes, 10 * GRANULE);
+	cr_expect_eq(usage.free_bytes, 5 * GRANULE, "neither gaps nor what is kept back are used");
+	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "sixth", &offset), TSR_OK);
+	cr_expect_eq(offset, 2 * GRANULE, "without room, what was released first");
+	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "seventh", &offset), TSR_OK);
+	cr_expect_eq(offset, 0, "without room for a gap, none");
+	cr_expect_eq(tsr_allocator_take(allocator, 3 * GRANULE, 0, "eighth", &offset), TSR_ERR_NO_MEMORY,
+		     "that is more than the most");
+	cr_expect(strstr(tsr_last_error(), "512 of its 2560 bytes are free") != NULL, "%s", tsr_last_error());
+	tsr_allocator_destroy(allocator);
+}
+
+/* Two ranks, one of which takes what the other refuses: they stay alike, whatever was kept back. */
+Test(allocator, undone_ranks_are_alike)
+{
+	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES), *b = tsr_allocator_create(HEAP_BYTES);
+	unsigned random = 7;
+	size_t of_a, of_b, taken, held[8] = {0};
+	tsr_allocator_keep_apart(a, HEAP_BYTES / 2);
+	tsr_allocator_keep_apart(b, HEAP_BYTES / 2);
+	for (int i = 0; i < 2000; i++) {
+		const size_t bytes = 1 + next_random(&random) % (HEAP_BYTES / 8);
+		if (next_random(&random) % 8 == 0) {
+			tsr_allocator_undo(a, tsr_allocator_take(a, bytes, 0, "undone", &taken) == TSR_OK ? &taken : NULL);
+			tsr_allocator_undo(b, NULL);
+		}
+		if (i >= 8 && held[i % 8] != SIZE_MAX) {
+			cr_assert_eq(tsr_allocator_release(a, held[i % 8]), TSR_OK);
+			cr_assert_eq(tsr_allocator_release(b, held[i % 8]), TSR_OK);
+		}
+		const tsr_status_t status = tsr_allocator_take(a, bytes, 0, "x", &of_a);
+		cr_assert_eq(tsr_allocator_take(b, bytes, 0, "x", &of_b), status);
+		cr_assert(status != TSR_OK || of_a == of_b);
+		held[i % 8] = status == TSR_OK ? of_a : SIZE_MAX;
 	}
 	tsr_allocator_destroy(a);
 	tsr_allocator_destroy(b);

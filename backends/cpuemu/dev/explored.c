@@ -50,6 +50,12 @@ void tsr_explored_enter(tsr_exploration_t *exploration)
 
 /* ------------------------------------------------------------------ plain accesses */
 
+void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes)
+{
+	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
+	tsr_exploration_inside(tsr_cpu_exploration(mem->explored), &site, mem->owner, at, bytes);
+}
+
 void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t pitch, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);

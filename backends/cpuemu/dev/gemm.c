@@ -46,11 +46,11 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 }
 
 /** Copies a part of an operand into a dense panel. */
-static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_view_t part, int rank)
+static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_view_t operand, tsr_view_t part, int rank)
 {
 	tsr_mem_t mem;
 	size_t element = tsr_cpu_bytes(part.dtype);
-	if (!tsr_mem_reach_view(l->coop, call, part, rank, TSR_MEM_READ, &mem))
+	if (!tsr_mem_reach_part(l->coop, call, operand, part, false, rank, TSR_MEM_READ, &mem))
 		return false;
 	tsr_mem_read_part(&mem, l->acc->held, panel,
 			  &(tsr_mem_part_t){mem.at, (size_t)part.ld * element, part.dtype, part.rows, part.cols});
@@ -82,8 +82,8 @@ static bool loop_turn(loop_t *l, const char *call, int64_t k0, int64_t k1)
 		return false;
 	if (l->rows == 0 || l->cols == 0)
 		return true;
-	if (!load_panel(l, call, l->panel_a, tsr_view_part(l->a, a_at, l->rows, k1 - k0), rank) ||
-	    !load_panel(l, call, l->panel_b, tsr_view_part(l->b, b_at, k1 - k0, l->cols), tsr_rank(l->coop)))
+	if (!load_panel(l, call, l->panel_a, l->a, tsr_view_part(l->a, a_at, l->rows, k1 - k0), rank) ||
+	    !load_panel(l, call, l->panel_b, l->b, tsr_view_part(l->b, b_at, k1 - k0, l->cols), tsr_rank(l->coop)))
 		return false;
 	int depth = (int)(k1 - k0);
 	tsr_blas_add_product(l->acc->held, (int)l->rows, (int)l->cols, depth, l->panel_a, depth, l->panel_b, (int)l->cols,

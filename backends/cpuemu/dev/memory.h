@@ -17,25 +17,35 @@ typedef struct tsr_mem {
 	bool shared;          /* the block's shared memory */
 	tsr_coop_t *explored; /* null, or who reaches it, where blocks are explored */
 	const char *call;     /* likewise: by which call */
+	/* Likewise: where what the call was given begins, at this rank. All that it touches is of the allocation that holds this.
+	 */
+	const unsigned char *owner;
 } tsr_mem_t;
+
+void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes);
 
 /** Notes who reaches it, for the exploration. */
 static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *mem)
 {
 	mem->explored = coop->block->env->host->exploration ? coop : NULL;
 	mem->call = call;
+	mem->owner = mem->at;
+}
+
+/** `bytes` at `at` are of the allocation that the call was given. Where nothing is explored, nobody knows allocations. */
+static inline void tsr_mem_inside(const tsr_mem_t *mem, const unsigned char *at, size_t bytes)
+{
+	if (mem->explored)
+		tsr_mem_inside_explored(mem, at, bytes);
 }
 
 /* The rare half of tsr_mem_reach: shared memory, or the sentence that says what is wrong. */
 bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align, int peer,
 			tsr_mem_access_t access, tsr_mem_t *mem);
 
-/**
- * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is noted as a misuse, and the operation is skipped.
- * Shared memory has no copies: `peer` must be my rank.
- */
-static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
-				 int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+/** tsr_mem_reach without a look at allocations. */
+static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
+				  int peer, tsr_mem_access_t access, tsr_mem_t *mem)
 {
 	const tsr_cpu_env_t *env = coop->block->env;
 	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)env->base[env->rank];
@@ -47,8 +57,25 @@ static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_H
 	return true;
 }
 
+/**
+ * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is noted as a misuse, and the operation is skipped.
+ * Shared memory has no copies: `peer` must be my rank.
+ */
+static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
+				 int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	if (!tsr_mem_locate(coop, call, pointer, bytes, align, peer, access, mem))
+		return false;
+	tsr_mem_inside(mem, mem->at, bytes);
+	return true;
+}
+
 /** The same for all of a view, which must not be empty. Checks its extents, dtype and space too. */
 bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem);
+
+/** The same for a part of it. Of one that is `masked`, who touches an element asks whether that is inside. */
+bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_view_t part, bool masked, int peer,
+			tsr_mem_access_t access, tsr_mem_t *mem);
 
 /** Counts payload in the record of the run. Called before the access: the first remote write is timed at its begin. */
 void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes);

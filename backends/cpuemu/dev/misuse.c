@@ -74,19 +74,28 @@ static bool view_bytes(tsr_view_t view, size_t *bytes_out)
 	return true;
 }
 
-bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_view_t part, bool masked, int peer,
+			tsr_mem_access_t access, tsr_mem_t *mem)
 {
 	size_t bytes;
-	if (!view_bytes(view, &bytes))
+	if (!view_bytes(part, &bytes))
 		return tsr_cpu_misuse(coop, call, "extents are positive, rows at least as far apart as they are long",
-				      "of a view of %lld x %lld elements of dtype %d with rows %lld apart", (long long)view.rows,
-				      (long long)view.cols, view.dtype, (long long)view.ld);
-	if (!tsr_mem_reach(coop, call, view.data, bytes, tsr_cpu_bytes(view.dtype), peer, access, mem))
+				      "of a view of %lld x %lld elements of dtype %d with rows %lld apart", (long long)part.rows,
+				      (long long)part.cols, part.dtype, (long long)part.ld);
+	if (!tsr_mem_locate(coop, call, part.data, bytes, tsr_cpu_bytes(part.dtype), peer, access, mem))
 		return false;
-	if (mem->shared != (view.space == TSR_SPACE_SHARED))
+	if (mem->shared != (part.space == TSR_SPACE_SHARED))
 		return tsr_cpu_misuse(coop, call, "make views of the heap by tsr_view, of shared memory by tsr_view_shared",
 				      "of a view that names the wrong kind of memory");
+	mem->owner = mem->at - ((uintptr_t)part.data - (uintptr_t)view.data);
+	if (!masked)
+		tsr_mem_inside(mem, mem->at, bytes);
 	return true;
+}
+
+bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	return tsr_mem_reach_part(coop, call, view, view, false, peer, access, mem);
 }
 
 void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes)

@@ -108,6 +108,13 @@ void tsr_frag_settle(tsr_frag_t *frag, int64_t row)
 
 /* ------------------------------------------------------------------ the part of a tile that lies in the view */
 
+/** A mask and what a load gives where it is 0; no function: every element takes part. */
+typedef struct masking {
+	tsr_mask_fn fn;
+	const void *ctx;
+	double other;
+} masking_t;
+
 /** Which elements of a tile lie in a view, and where in memory. Rows and columns are the tile's. */
 typedef struct patch {
 	int64_t row0, row1, col0, col1; /* empty where row0 >= row1 or col0 >= col1 */
@@ -122,7 +129,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 
 /** The patch of rows first .. last-1 of a tile with `cols` columns. False: a misuse was noted. */
 static bool patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, int64_t first, int64_t last, int64_t cols,
-		       int peer, tsr_mem_access_t access, patch_t *patch)
+		       const masking_t *mask, int peer, tsr_mem_access_t access, patch_t *patch)
 {
 	tsr_pos_t origin;
 	patch->row0 = clamp(-at.row, first, last);
@@ -136,23 +143,22 @@ static bool patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 	origin = (tsr_pos_t){at.row + patch->row0, at.col + patch->col0};
 	patch->element = tsr_cpu_bytes(view.dtype);
 	patch->step = (size_t)view.ld * patch->element;
-	return tsr_mem_reach_view(coop, call, tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0),
-				  peer, access, &patch->mem);
+	return tsr_mem_reach_part(coop, call, view,
+				  tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0),
+				  mask->fn != NULL, peer, access, &patch->mem);
 }
 
-static unsigned char *patch_at(const patch_t *patch, int64_t row, int64_t col)
+/** Elements col .. end-1 of a row, some of all that a mask lets through. */
+static unsigned char *patch_run(const patch_t *patch, int64_t row, int64_t col, int64_t end)
 {
-	return patch->mem.at + (size_t)(row - patch->row0) * patch->step + (size_t)(col - patch->col0) * patch->element;
+	unsigned char *at =
+		patch->mem.at + (size_t)(row - patch->row0) * patch->step + (size_t)(col - patch->col0) * patch->element;
+	if (col < end)
+		tsr_mem_inside(&patch->mem, at, (size_t)(end - col) * patch->element);
+	return at;
 }
 
 /* ------------------------------------------------------------------ loads and stores */
-
-/** A mask and what a load gives where it is 0; no function: every element takes part. */
-typedef struct masking {
-	tsr_mask_fn fn;
-	const void *ctx;
-	double other;
-} masking_t;
 
 static void fill_row(tsr_frag_t *frag, int64_t row, double value)
 {
@@ -185,7 +191,7 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 {
 	patch_t patch;
 	uint64_t elements = 0;
-	if (!patch_find(coop, call, view, at, frag->first, frag->last, frag->cols, peer, TSR_MEM_READ, &patch))
+	if (!patch_find(coop, call, view, at, frag->first, frag->last, frag->cols, &mask, peer, TSR_MEM_READ, &patch))
 		return;
 	for (int64_t row = frag->first; row < frag->last; row++) {
 		bool inside = row >= patch.row0 && row < patch.row1;
@@ -194,7 +200,7 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 		for (int64_t end, col = patch.col0; inside && col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
 			tsr_mem_read_row(&patch.mem, frag->held, tsr_frag_at(frag, row, col), view.dtype,
-					 patch_at(&patch, row, col), (size_t)(end - col));
+					 patch_run(&patch, row, col, end), (size_t)(end - col));
 			elements += (uint64_t)(end - col);
 		}
 		tsr_frag_settle(frag, row);
@@ -223,7 +229,7 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	tsr_cpu_share(coop, frag->rows, &first, &last); /* of an operand that all threads hold, each stores a share */
 	first = first > frag->first ? first : frag->first;
 	last = last < frag->last ? last : frag->last;
-	if (first >= last || !patch_find(coop, call, view, at, first, last, frag->cols, peer, TSR_MEM_WRITE, &patch))
+	if (first >= last || !patch_find(coop, call, view, at, first, last, frag->cols, &mask, peer, TSR_MEM_WRITE, &patch))
 		return;
 	uint64_t bytes = patch.row0 < patch.row1 ? masked_bytes(&patch, &mask, at) : 0;
 	if (bytes == 0)
@@ -239,7 +245,7 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_write_row(&patch.mem, view.dtype, patch_at(&patch, row, col), frag->held,
+			tsr_mem_write_row(&patch.mem, view.dtype, patch_run(&patch, row, col, end), frag->held,
 					  tsr_frag_at(frag, row, col), (size_t)(end - col));
 		}
 }
