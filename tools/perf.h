@@ -78,23 +78,25 @@ typedef struct perf_pair {
 	perf_samples_t kernel, host;
 } perf_pair_t;
 
-/** The larger spread of the two, and whether it says that something else has disturbed them. */
+/** Whether samples scatter so much that other work on the machine must have disturbed them. */
+bool perf_samples_disturbed(perf_samples_t *samples);
+
+/** The larger spread of the two, and whether either was disturbed. */
 double perf_pair_spread(perf_pair_t *pair);
 bool perf_pair_disturbed(perf_pair_t *pair);
 
 /* ------------------------------------------------------------------ report */
 
-/** One line of the table. */
+/** One line of the table, but for its times. */
 typedef struct perf_row {
 	const char *what; /* null, or which of several rows of one operation */
 	size_t size_bytes;
 	const char *type;
 	size_t type_bytes;
-	int pieces; /* of all-gather: the size is that of so many, of which each rank has one; else 0 */
-	double time_ns, spread;
-	int64_t wrong; /* elements; -1: not checked */
-	/* What the same took by other means, in the same run; 0: there is nothing to compare with. */
-	double reference_ns;
+	int pieces;        /* of all-gather: the size is that of so many, of which each rank has one; else 0 */
+	size_t link_bytes; /* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
+	bool still;        /* every byte is where it belongs before the operation begins: none is moved */
+	int64_t wrong;     /* elements; -1: not checked */
 } perf_row_t;
 
 typedef struct perf_report {
@@ -103,12 +105,14 @@ typedef struct perf_report {
 	const char *reference; /* the other means that the operation is compared with */
 	tool_progress_t progress;
 	int64_t wrong;
-	double worst_ratio; /* of the rows that a promise is made for; 0: no such row */
+	double worst_ratio;   /* of the rows that a promise is made for; 0: no such row */
+	bool worst_disturbed; /* the row with that ratio was disturbed */
 } perf_report_t;
 
 /** Prints the head of the table. The report is rank 0's alone. */
 tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options, tsr_world_t *world);
-tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row);
+/** Prints a line. Its times, and whether they were disturbed, come from the samples alone, for every operation alike. */
+tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair);
 /** Prints the last lines and writes the file. */
 tsr_status_t perf_report_end(perf_report_t *report);
 

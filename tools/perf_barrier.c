@@ -118,12 +118,9 @@ tsr_status_t perf_run_barrier(perf_run_t *run)
 			.what = "all ranks",
 			.type = "-",
 			.type_bytes = 1,
-			.time_ns = perf_samples_median(&pair.kernel),
-			.spread = perf_samples_spread(&pair.kernel),
 			.wrong = run->options->check ? wrong : -1,
-			.reference_ns = perf_samples_median(&pair.host),
 		};
-		PERF_TRY(perf_report_row(run->report, &row));
+		PERF_TRY(perf_report_row(run->report, &row, &pair));
 	}
 	PERF_TRY(tsr_heap_free(run->world, missed));
 	return tsr_heap_free(run->world, state);

@@ -121,12 +121,10 @@ static tsr_status_t measure(perf_run_t *run, bool all)
 			.size_bytes = sizeof(uint64_t),
 			.type = "u64",
 			.type_bytes = sizeof(uint64_t),
-			.time_ns = perf_samples_median(&pair.kernel),
-			.spread = perf_samples_spread(&pair.kernel),
+			.link_bytes = run->size > 1 ? sizeof(uint64_t) : 0,
 			.wrong = run->options->check ? wrong : -1,
-			.reference_ns = perf_samples_median(&pair.host),
 		};
-		PERF_TRY(perf_report_row(run->report, &row));
+		PERF_TRY(perf_report_row(run->report, &row, &pair));
 	}
 	PERF_TRY(tsr_heap_free(run->world, disorder));
 	return tsr_heap_free(run->world, counter);

@@ -189,12 +189,12 @@ static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 		.size_bytes = piece_bytes * (size_t)run->size,
 		.type = tsr_dtype_name(run->options->dtype),
 		.type_bytes = tsr_dtype_bytes(run->options->dtype),
+		.link_bytes = piece_bytes * (size_t)(run->size - 1),
+		.still = in_place && run->size == 1,
 		.pieces = run->size,
-		.time_ns = perf_samples_median(&pair.kernel),
-		.spread = perf_samples_spread(&pair.kernel),
 		.wrong = wrong + missed,
 	};
-	return perf_report_row(run->report, &row);
+	return perf_report_row(run->report, &row, &pair);
 }
 
 tsr_status_t perf_run_all_gather(perf_run_t *run)

@@ -137,11 +137,10 @@ static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 		.size_bytes = size_bytes,
 		.type = tsr_dtype_name(run->options->dtype),
 		.type_bytes = tsr_dtype_bytes(run->options->dtype),
-		.time_ns = perf_samples_median(&pair.kernel),
-		.spread = perf_samples_spread(&pair.kernel),
+		.link_bytes = size_bytes,
 		.wrong = wrong,
 	};
-	return perf_report_row(run->report, &row);
+	return perf_report_row(run->report, &row, &pair);
 }
 
 tsr_status_t perf_run_put_signal(perf_run_t *run)

@@ -219,16 +219,13 @@ static tsr_status_t measure_size(move_t *move, size_t size_bytes)
 		return TSR_OK;
 	PERF_TRY(perf_sample(run, false, sample, move, &pair));
 	perf_row_t row = {
-		.what = perf_pair_disturbed(&pair) ? "disturbed" : NULL,
 		.size_bytes = size_bytes,
 		.type = tsr_dtype_name(run->options->dtype),
 		.type_bytes = tsr_dtype_bytes(run->options->dtype),
-		.time_ns = perf_samples_median(&pair.kernel),
-		.spread = perf_samples_spread(&pair.kernel),
+		.link_bytes = move->from != move->to ? size_bytes : 0,
 		.wrong = run->options->check ? wrong : -1,
-		.reference_ns = perf_samples_median(&pair.host),
 	};
-	return perf_report_row(run->report, &row);
+	return perf_report_row(run->report, &row, &pair);
 }
 
 static tsr_status_t measure_sizes(move_t *move)

@@ -46,8 +46,9 @@ static const char help[] =
 	"      --placement P     ranks as process (default) or thread\n"
 	"  -h, --help            this text\n\n"
 	"columns, as nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s) #wrong; 1 GB is 10^9 bytes. Of one pair of\n"
-	"ranks algbw and busbw are the same; of all-gather on n ranks busbw is (n-1)/n of algbw. #wrong counts elements that "
-	"differ from what was sent, in buffers poisoned before.\n"
+	"ranks algbw and busbw are the same; of all-gather on n ranks busbw is (n-1)/n of algbw. Where no data crosses a link\n"
+	"(-n 1, barrier) busbw is a dash, and where none is moved algbw is one too. #wrong counts elements that differ from\n"
+	"what was sent, in buffers poisoned before.\n"
 	"ratio: for put, get and copy this bandwidth by that of memcpy or the plain kernel (more is better); else this time by the "
 	"host's (less is "
 	"better).\n\n"
@@ -101,6 +102,10 @@ void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
 {
 	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
 
+	if (ranks == 1) {
+		snprintf(text, text_bytes, "rank 0 is alone: nothing crosses a link, and there is no bus bandwidth");
+		return;
+	}
 	switch (op) {
 	case PERF_PUT:
 		snprintf(text, text_bytes, "rank 0 stores to rank %d%s", 1 % ranks, rest);

@@ -13,11 +13,11 @@ static const char *reference_name(perf_op_t op, bool on_host)
 {
 	if (perf_op_moves(op))
 		return on_host ? "memcpy" : "plain";
-	if (op == PERF_ALL_GATHER)
-		return no_reference;
-	if (op == PERF_SIGNAL && !on_host)
-		return "relaxed";
-	return op == PERF_BARRIER ? "host" : "C11";
+	if (op == PERF_BARRIER)
+		return "host";
+	if (op == PERF_SIGNAL)
+		return on_host ? "C11" : "relaxed";
+	return op == PERF_ATOMIC && on_host ? "C11" : no_reference;
 }
 
 static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const char *device)
@@ -37,6 +37,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	tsr_device_props_t props;
 	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
 	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0, blocks = perf_op_blocks(options->op);
+	const int ranks = tsr_world_size(world);
 	char reference[32], pair[96];
 
 	*report = fresh;
@@ -49,7 +50,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	if (!sized)
 		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
 
-	printf("# tessera perf %s: %d ranks as %s on %s (%s)", perf_op_name(options->op), tsr_world_size(world),
+	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks, ranks == 1 ? "" : "s",
 	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
 	if (blocks && options->blocks)
 		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
@@ -57,7 +58,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
 	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
 	       moves && options->each ? "launches of one operation" : "operations inside one launch");
-	perf_op_pair(options->op, tsr_world_size(world), pair, sizeof pair);
+	perf_op_pair(options->op, ranks, pair, sizeof pair);
 	printf("# %s\n", pair);
 	if (!sized && options->sized)
 		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
@@ -70,18 +71,38 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	return TSR_OK;
 }
 
-/** For moves how many times as fast as the other means, else how many times as long. */
-static double row_ratio(perf_op_t op, const perf_row_t *row)
+/** A row with what was made of its samples. 0 stands for what there is not: a bandwidth of nothing, a ratio to nothing. */
+typedef struct line {
+	const perf_row_t *row;
+	double time_ns, spread, reference_ns;
+	double algbw, busbw; /* bytes a nanosecond: GB/s */
+	double ratio;        /* of moves: how many times as fast as the other means; else how many times as long */
+	bool disturbed, reference_disturbed;
+} line_t;
+
+static double quotient(double a, double b)
 {
-	if (row->reference_ns <= 0 || row->time_ns <= 0 || op == PERF_BARRIER)
-		return 0;
-	return perf_op_moves(op) ? row->reference_ns / row->time_ns : row->time_ns / row->reference_ns;
+	return b > 0 ? a / b : 0;
 }
 
-/** nccl-tests' factor: how much of the size each rank's link carries. */
-static double bus_factor(const perf_row_t *row)
+static line_t make_line(perf_op_t op, const perf_row_t *row, perf_pair_t *pair)
 {
-	return row->pieces > 0 ? (row->pieces - 1.0) / row->pieces : 1;
+	line_t line = {
+		.row = row,
+		.time_ns = perf_samples_median(&pair->kernel),
+		.spread = perf_samples_spread(&pair->kernel),
+		.reference_ns = perf_samples_median(&pair->host),
+		.disturbed = perf_samples_disturbed(&pair->kernel),
+		.reference_disturbed = perf_samples_disturbed(&pair->host),
+	};
+
+	line.algbw = quotient(row->still ? 0 : (double)row->size_bytes, line.time_ns);
+	line.busbw = quotient((double)row->link_bytes, line.time_ns);
+	if (perf_op_moves(op))
+		line.ratio = quotient(line.reference_ns, line.time_ns);
+	else if (op != PERF_BARRIER)
+		line.ratio = quotient(line.time_ns, line.reference_ns);
+	return line;
 }
 
 /** nccl-tests' count: elements that a rank gives. */
@@ -90,57 +111,91 @@ static size_t row_count(const perf_row_t *row)
 	return row->size_bytes / row->type_bytes / (size_t)(row->pieces > 0 ? row->pieces : 1);
 }
 
-static void print_row(perf_op_t op, const perf_row_t *row, double ratio)
+/** `value`, or a dash where there is none. */
+static const char *figure(double value, int digits, char text_out[24])
 {
-	double bandwidth = (double)row->size_bytes / row->time_ns; /* bytes a nanosecond: GB/s */
-	double bus = bandwidth * bus_factor(row);
-	char wrong[24] = "N/A", reference[24] = "-", times[24] = "-";
+	if (value > 0)
+		snprintf(text_out, 24, "%.*f", digits, value);
+	else
+		snprintf(text_out, 24, "-");
+	return text_out;
+}
+
+/** The end of the line: which row it is, and whose samples were disturbed. */
+static void print_words(const perf_report_t *report, const line_t *line)
+{
+	const char *what = line->row->what;
+
+	if (what)
+		printf("  %s", what);
+	if (line->disturbed || line->reference_disturbed)
+		printf("%s%s%sdisturbed", what ? ", " : "  ", line->disturbed ? "" : report->reference, line->disturbed ? "" : " ");
+	printf("\n");
+}
+
+static void print_line(const perf_report_t *report, const line_t *line)
+{
+	const perf_row_t *row = line->row;
+	bool moves = perf_op_moves(report->options->op);
+	char algbw[24], busbw[24], wrong[24] = "N/A", reference[24], ratio[24];
 
 	if (row->wrong >= 0)
 		snprintf(wrong, sizeof wrong, "%lld", (long long)row->wrong);
-	if (row->reference_ns > 0 && perf_op_moves(op))
-		snprintf(reference, sizeof reference, "%.2f", (double)row->size_bytes / row->reference_ns);
-	else if (row->reference_ns > 0)
-		snprintf(reference, sizeof reference, "%.3f", row->reference_ns / 1e3);
-	if (ratio > 0)
-		snprintf(times, sizeof times, "%.3f", ratio);
-	printf(" %12zu %12zu %6s %12.3f %12.2f %12.2f %7s %13s %7s %9.1f%s%s\n", row->size_bytes, row_count(row), row->type,
-	       row->time_ns / 1e3, bandwidth, bus, wrong, reference, times, row->spread * 100, row->what ? "  " : "",
-	       row->what ? row->what : "");
+	if (moves)
+		(void)figure(quotient((double)row->size_bytes, line->reference_ns), 2, reference);
+	else
+		(void)figure(line->reference_ns / 1e3, 3, reference);
+	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %7s %9.1f", row->size_bytes, row_count(row), row->type,
+	       line->time_ns / 1e3, figure(line->algbw, 2, algbw), figure(line->busbw, 2, busbw), wrong, reference,
+	       figure(line->ratio, 3, ratio), line->spread * 100);
+	print_words(report, line);
 	fflush(stdout);
 }
 
 /** What is promised, the sizes that it is promised for taken into account: the worst ratio is told at the end. */
-static void note_ratio(perf_report_t *report, const perf_row_t *row, double ratio)
+static void note_ratio(perf_report_t *report, const line_t *line)
 {
 	bool moves = perf_op_moves(report->options->op);
 
-	if (ratio <= 0 || report->options->op == PERF_ATOMIC || (moves && row->size_bytes < 32768))
+	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC || (moves && line->row->size_bytes < 32768))
 		return;
-	if (report->worst_ratio <= 0 || (moves ? ratio < report->worst_ratio : ratio > report->worst_ratio))
-		report->worst_ratio = ratio;
+	if (report->worst_ratio > 0 && (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))
+		return;
+	report->worst_ratio = line->ratio;
+	report->worst_disturbed = line->disturbed || line->reference_disturbed;
 }
 
-tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row)
+/** Null where there is none. */
+static json_t *figure_json(double value)
 {
-	double ratio = row_ratio(report->options->op, row);
-	double bandwidth = (double)row->size_bytes / row->time_ns;
+	return value > 0 ? json_real(value) : json_null();
+}
 
-	tool_progress_clear(&report->progress);
-	print_row(report->options->op, row, ratio);
-	note_ratio(report, row, ratio);
-	report->wrong += row->wrong > 0 ? row->wrong : 0;
-	if (!report->json)
-		return TSR_OK;
+static tsr_status_t add_json(perf_report_t *report, const line_t *line)
+{
+	const perf_row_t *row = line->row;
+	json_t *object =
+		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, s:o, s:o}", "what", row->what,
+			  "size_bytes", (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type,
+			  "time_us", line->time_ns / 1e3, "spread", line->spread, "disturbed", (int)line->disturbed, "reference_us",
+			  figure_json(line->reference_ns / 1e3), "reference_disturbed", (int)line->reference_disturbed, "ratio",
+			  figure_json(line->ratio), "wrong", (json_int_t)row->wrong, "link_bytes", (json_int_t)row->link_bytes,
+			  "algbw_gbps", figure_json(line->algbw), "busbw_gbps", figure_json(line->busbw));
 
-	json_t *line =
-		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "what", row->what, "size_bytes",
-			  (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type, "time_us",
-			  row->time_ns / 1e3, "spread", row->spread, "reference_us", row->reference_ns / 1e3, "ratio", ratio,
-			  "wrong", (json_int_t)row->wrong, "algbw_gbps", bandwidth, "busbw_gbps", bandwidth * bus_factor(row));
-	if (!line || json_array_append_new(json_object_get(report->json, "rows"), line) != 0)
+	if (!object || json_array_append_new(json_object_get(report->json, "rows"), object) != 0)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
 	return TSR_OK;
+}
+
+tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair)
+{
+	const line_t line = make_line(report->options->op, row, pair);
+
+	tool_progress_clear(&report->progress);
+	print_line(report, &line);
+	note_ratio(report, &line);
+	report->wrong += row->wrong > 0 ? row->wrong : 0;
+	return report->json ? add_json(report, &line) : TSR_OK;
 }
 
 tsr_status_t perf_report_end(perf_report_t *report)
@@ -151,10 +206,12 @@ tsr_status_t perf_report_end(perf_report_t *report)
 		printf("# wrong elements: %lld%s\n", (long long)report->wrong, report->wrong ? "" : " (ok)");
 	else
 		printf("# not verified (-c 0)\n");
-	if (report->worst_ratio > 0 && perf_op_moves(options->op))
-		printf("# least ratio to %s from 32 KiB on: %.3f\n", report->reference, report->worst_ratio);
-	else if (report->worst_ratio > 0)
-		printf("# ratio to %s atomics: %.2f\n", report->reference, report->worst_ratio);
+	if (report->worst_ratio > 0) {
+		const bool moves = perf_op_moves(options->op);
+		printf(moves ? "# least ratio to %s from 32 KiB on: %.3f%s\n" : "# ratio to %s atomics: %.2f%s\n",
+		       report->reference, report->worst_ratio,
+		       report->worst_disturbed ? " (disturbed by other work: measure again when the machine is idle)" : "");
+	}
 	fflush(stdout);
 	if (!report->json)
 		return TSR_OK;

@@ -43,6 +43,11 @@ double perf_samples_spread(perf_samples_t *samples)
 	return (samples->ns[samples->count - 1 - samples->count / 4] - samples->ns[samples->count / 4]) / median;
 }
 
+bool perf_samples_disturbed(perf_samples_t *samples)
+{
+	return perf_samples_spread(samples) > 0.1;
+}
+
 double perf_pair_spread(perf_pair_t *pair)
 {
 	double kernel = perf_samples_spread(&pair->kernel), host = perf_samples_spread(&pair->host);
@@ -52,7 +57,7 @@ double perf_pair_spread(perf_pair_t *pair)
 
 bool perf_pair_disturbed(perf_pair_t *pair)
 {
-	return perf_pair_spread(pair) > 0.1;
+	return perf_samples_disturbed(&pair->kernel) || perf_samples_disturbed(&pair->host);
 }
 
 tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx, perf_pair_t *pair_out)

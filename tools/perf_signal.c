@@ -213,12 +213,10 @@ tsr_status_t perf_run_signal(perf_run_t *run)
 			.size_bytes = sizeof(uint64_t),
 			.type = "u64",
 			.type_bytes = sizeof(uint64_t),
-			.time_ns = perf_samples_median(&pair.kernel),
-			.spread = perf_samples_spread(&pair.kernel),
+			.link_bytes = sizeof(uint64_t),
 			.wrong = run->options->check ? wrong : -1,
-			.reference_ns = perf_samples_median(&pair.host),
 		};
-		PERF_TRY(perf_report_row(run->report, &row));
+		PERF_TRY(perf_report_row(run->report, &row, &pair));
 	}
 	return release(&p);
 }

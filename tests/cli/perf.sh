@@ -15,24 +15,24 @@ for placement in process thread; do
 	for ranks in 2 3 8; do
 		prints "put-signal on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf put-signal -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
-		seen "put-signal on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way$' 4
-		prints "signal on $ranks as $placement" '^ .* 0 .*one way$' \
+		seen "put-signal on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way(, .*disturbed)?$' 4
+		prints "signal on $ranks as $placement" '^ .* 0 .*one way(, .*disturbed)?$' \
 			tessera perf signal -n $ranks --placement $placement $few
 	done
 	for ranks in 1 2 3 5 8; do
 		prints "all-gather on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf all-gather -n $ranks --placement $placement -b 64 -e 4K -f 8 -V 2 $few
-		seen "all-gather on $ranks as $placement: two lines a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place$' 6
+		seen "all-gather on $ranks as $placement: two lines a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place(, .*disturbed)?$' 6
 	done
 	for ranks in 1 3 8; do
 		prints "atomic on $ranks as $placement" '^ .* 0 .*all ranks at' \
 			tessera perf atomic -n $ranks --placement $placement $few
-		prints "barrier on $ranks as $placement" '^ .* 0 .*all ranks$' \
+		prints "barrier on $ranks as $placement" '^ .* 0 .*all ranks(, .*disturbed)?$' \
 			tessera perf barrier -n $ranks --placement $placement $few
 	done
 done
 prints "memcpy stands beside" 'memcpy\(GB/s\) +ratio' tessera perf put -b 32K -e 32K $few
-seen "and the ratio to it" '^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-9]+$'
+seen "and the ratio to it" '^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-9]+( \(disturbed by other work: .*\))?$'
 prints "steps" '^ +24 +3 +f64 ' tessera perf get -b 8 -e 31 -i 8 -d f64 $few
 seen "steps end at the largest size" '^ +[0-9]+ +[0-9]+ +f64 ' 3
 prints "several blocks" '0 \(ok\)' tessera perf put -b 1000 -e 1000 -d u8 --blocks 7 $few
@@ -60,6 +60,23 @@ verdict $? "more blocks than find room are refused" "exit code $code"
 for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' 'copy:rank 0 copies from rank 1 to rank 2' 'signal:between ranks 0 and 1'; do
 	prints "${pair%%:*} on 8 says which ranks" "^# ${pair#*:}; the other ranks wait\$" tessera perf ${pair%%:*} -n 8 -b 8 -e 8 $few
 done
+for operation in put get copy atomic barrier all-gather; do
+	prints "$operation on 1 says that nothing crosses a link" '^# rank 0 is alone: nothing crosses a link' \
+		tessera perf $operation -n 1 -b 64K -e 64K --json "$json.alone" $few
+	seen "$operation on 1 has no bus bandwidth" '^ +[0-9]+ +[0-9]+ +[^ ]+ +[0-9.]+ +[0-9.-]+ +- '
+	python3 -c "
+import json
+rows = json.load(open('$json.alone'))['rows']
+assert rows and all(row['link_bytes'] == 0 and row['busbw_gbps'] is None for row in rows), rows
+for row in rows:
+    still = '$operation' == 'barrier' or row['what'] == 'in place'
+    assert (row['algbw_gbps'] is None) == still, row
+" 2>"$TAP_FILES/err"
+	verdict $? "$operation on 1: the JSON says so"
+	rm -f "$json.alone"
+done
+seen "a rank that gathers in place moves nothing" '^ +65536 +16384 +f32 +[0-9.]+ +- +- +0 .* in place'
+prints "put-signal has nothing to be compared with" '#wrong +- +ratio ' tessera perf put-signal -b 8 -e 8 $few
 prints "and on 2 there are no others" '^# rank 0 stores to rank 1$' tessera perf put -n 2 -b 8 -e 8 $few
 prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
 prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
@@ -71,6 +88,29 @@ assert [row['size_bytes'] for row in report['rows']] == [8, 16, 32, 64]
 assert all(row['wrong'] == 0 and row['time_us'] > 0 and row['reference_us'] > 0 for row in report['rows'])
 " 2>"$TAP_FILES/err"
 verdict $? "the JSON holds the lines"
+
+# On a machine that other work disturbs every operation says so, of each line, and of the ratio that it promises.
+disturbs() {
+	prints "$1 on a disturbed machine" "^ .*disturbed\$" \
+		env LD_PRELOAD="$BUILD/tests/fakes/libuneven_clock.so" TESSERA_DEADLINE=3000s tessera perf "$@" -b 4K -e 4K -w 0 -m 1 --json "$json.uneven"
+	python3 -c "
+import json
+rows = json.load(open('$json.uneven'))['rows']
+assert rows and all(row['disturbed'] or row['reference_disturbed'] for row in rows), rows
+" 2>"$TAP_FILES/err"
+	verdict $? "$1 on a disturbed machine: every line of the JSON" "$(cat "$json.uneven")"
+	rm -f "$json.uneven"
+}
+case ${BUILD-} in
+*asan | *tsan) skip "a disturbed machine" "a sanitizer's runtime must be the first library" ;;
+*)
+	for operation in put get copy put-signal atomic signal barrier all-gather; do
+		disturbs $operation
+	done
+	disturbs signal
+	seen "the ratio says so too" '^# ratio to C11 atomics: [0-9.]+ \(disturbed by other work: measure again'
+	;;
+esac
 
 refuses "no operation" 2 'which operation' tessera perf -n 2
 refuses "a misspelt operation" 2 "did you mean 'signal'" tessera perf singal -n 2
