@@ -15,11 +15,12 @@ enum { SENTENCE_BYTES = 1024, RESIDENT_DEFAULT = 64 };
 
 /** What a check is doing. */
 typedef struct check {
-	const check_options_t *options;
+	check_options_t *options;
 	check_tally_t tally;
 	check_pace_t pace;
-	check_outcome_t outcome;
-	check_trace_t *trace; /* null: none */
+	check_outcome_t outcome; /* of the last world */
+	bool cut;                /* the time limit came before the last schedule of a world */
+	check_trace_t *trace;    /* null: none */
 	uint64_t begin_ns, deadline_ns, shown_ns;
 	bool progress; /* stderr is a terminal */
 	char failure[SENTENCE_BYTES];
@@ -41,7 +42,7 @@ static void show_progress(check_t *check)
 		return;
 	check->shown_ns = now;
 	fprintf(stderr, "\r\033[K%" PRIu64 " schedules, %zu distinct, %d findings", check->tally.schedules,
-		check->tally.digest_count, check->tally.errors);
+		check_tally_distinct(&check->tally), check->tally.errors);
 	(void)fflush(stderr);
 }
 
@@ -52,6 +53,17 @@ static void tell_found(void *context, const check_found_t *found)
 	check_print_found(&check->options->subject, found, stdout);
 }
 
+static bool has_enough(const check_t *check)
+{
+	return check->tally.errors + check->tally.warnings >= check->options->max_findings;
+}
+
+/** Whether it ends where nothing new is seen: a search that leaves nothing out knows by itself when it is through. */
+static bool saturates(const check_options_t *options)
+{
+	return !options->all_seeds && !options->replay && options->subject.options.strategy != TSR_CHECK_EXHAUSTIVE;
+}
+
 static bool hear_line(void *context, int job, json_t *object)
 {
 	check_t *check = context;
@@ -60,7 +72,9 @@ static bool hear_line(void *context, int job, json_t *object)
 	if (check->trace != NULL)
 		check_trace_line(check->trace, object);
 	show_progress(check);
-	return check->tally.found_count < check->options->max_findings;
+	check_world_t *world = check_tally_here(&check->tally);
+	world->saturated = saturates(check->options) && check_tally_saturated(&check->tally);
+	return !world->saturated && !has_enough(check);
 }
 
 static void hear_end(void *context, int job)
@@ -77,15 +91,19 @@ static check_run_t run_of(const check_t *check, const check_case_t *subject, int
 			     .quiet_limit_ns = check->options->quiet_limit_ns};
 }
 
-/** The check itself. */
-static void explore(check_t *check)
+/** Explores the world that the subject has, within its share of the budget. */
+static void explore(check_t *check, const check_share_t *share)
 {
-	check_run_t run = run_of(check, &check->options->subject, check->options->jobs);
+	check_case_t subject = check->options->subject; /* borrows */
+	subject.options.seeds = share->seeds;
+	check_run_t run = run_of(check, &subject, check->options->jobs);
+	run.deadline_ns = share->deadline_ns;
 	run.shown = check->options->replay;
 	run.listener = (check_listener_t){hear_line, hear_end, check};
-	check->tally.tell = tell_found;
-	check->tally.context = check;
+	check_tally_world(&check->tally, subject.options.ranks);
+	check->pace = (check_pace_t){.lap = {{.begin_ns = 0}}};
 	check_run(&run, &check->outcome);
+	check->cut |= check->outcome.end == CHECK_TIME_IS_UP;
 	for (int job = 0; job < run.jobs; job++)
 		check_tally_ended(&check->tally, job); /* those that were ended, too */
 	clear_progress(check);
@@ -143,7 +161,7 @@ static void judge_end(check_t *check, int left, bool in_flight, uint64_t seed)
 		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its first kernel", how);
 	else if (left > 0)
 		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its last schedule%s", how, where);
-	else if (check->tally.schedules == 0)
+	else if (check_tally_here(&check->tally)->schedules == 0)
 		snprintf(check->failure, SENTENCE_BYTES, "the program ran no schedule");
 }
 
@@ -162,7 +180,7 @@ static void judge(check_t *check)
 		judge_silence(check, in_flight, seed);
 	else if (check->outcome.end == CHECK_ENDED)
 		judge_end(check, left, in_flight, seed);
-	else if (check->outcome.end == CHECK_TIME_IS_UP && tally->schedules == 0)
+	else if (check->outcome.end == CHECK_TIME_IS_UP && tally->worlds[tally->world_count - 1].schedules == 0)
 		snprintf(check->failure, SENTENCE_BYTES, "the time limit came before the end of the first schedule");
 	if (*check->failure != '\0')
 		return;
@@ -176,6 +194,33 @@ static void judge(check_t *check)
 	else if (*tally->broken != '\0')
 		snprintf(check->failure, SENTENCE_BYTES, "the search broke off after %" PRIu64 " schedule%s: %s", tally->schedules,
 			 tally->schedules == 1 ? "" : "s", tally->broken);
+}
+
+/** Says in which of several worlds it was. */
+static void name_world(check_t *check)
+{
+	char text[SENTENCE_BYTES];
+	if (*check->failure == '\0' || check->options->worlds.count == 1)
+		return;
+	snprintf(text, sizeof text, "%s", check->failure);
+	snprintf(check->failure, SENTENCE_BYTES, "in the world of %d: %.900s", check->options->subject.options.ranks, text);
+}
+
+/** All worlds in turn, up to the first of which nothing can be said. */
+static void explore_worlds(check_t *check)
+{
+	const check_worlds_t *worlds = &check->options->worlds;
+	check_budget_t budget = check_budget_begin(check->options, check->begin_ns);
+	check->tally.tell = tell_found;
+	check->tally.context = check;
+	for (int w = 0; w < worlds->count && *check->failure == '\0' && !has_enough(check); w++) {
+		const check_share_t share = check_budget_share(&budget);
+		check->options->subject.options.ranks = worlds->ranks[w];
+		explore(check, &share);
+		check_budget_spend(&budget, check_tally_here(&check->tally)->schedules);
+		judge(check);
+		name_world(check);
+	}
 }
 
 static int code_of(const check_t *check)
@@ -230,6 +275,7 @@ static bool finds_again(void *context, check_case_t *candidate)
 	const check_t *check = smaller->check;
 	search_t search = {.key = smaller->key};
 	check_outcome_t outcome;
+	check_tally_world(&search.tally, candidate->options.ranks);
 	check_found_t found;
 	const uint64_t now = tsr_now_ns();
 	if (smaller->over || (check->deadline_ns != 0 && now >= check->deadline_ns))
@@ -271,6 +317,7 @@ static void shrink(check_t *check, const check_found_t *first)
 	smaller_t smaller = {.check = check, .key = first->key};
 	if (!check_case_copy(&check->options->subject, &smallest))
 		return;
+	smallest.options.ranks = first->ranks;
 	smallest.seed = first->finding->seed;
 	if (check->options->replay)
 		smallest.options.seeds = tsr_check_options_default().seeds;
@@ -310,6 +357,7 @@ static void trace_first(check_t *check)
 	check_outcome_t outcome;
 	subject.options.trace = true;
 	subject.options.seeds = 1;
+	subject.options.ranks = first != NULL ? first->ranks : subject.options.ranks;
 	if (first != NULL && first->scripted && subject.options.strategy == TSR_CHECK_EXHAUSTIVE) {
 		subject.scripted = true;
 		subject.script = first->shortest;
@@ -343,8 +391,9 @@ static bool close_trace(check_t *check)
 /** Whether to run the program plainly as well: one that is wrong might do anything. */
 static bool is_comparable(const check_t *check)
 {
+	const check_world_t *last = &check->tally.worlds[check->tally.world_count - 1];
 	return !check->options->uncompared && !check->options->replay && check->tally.errors == 0 && *check->failure == '\0' &&
-	       check->tally.schedules > 0 && check->outcome.end == CHECK_ENDED;
+	       last->schedules > 0 && (check->outcome.end == CHECK_ENDED || last->saturated);
 }
 
 /** All but the exploring, which is what the time is measured of. Returns the exit code. */
@@ -354,8 +403,7 @@ static int report(check_t *check)
 	check_result_t result = {.subject = &check->options->subject,
 				 .tally = &check->tally,
 				 .elapsed_ns = tsr_now_ns() - check->begin_ns,
-				 .cut = check->outcome.end == CHECK_TIME_IS_UP};
-	judge(check);
+				 .cut = check->cut};
 	if (check->options->shrink && first != NULL && check->outcome.end != CHECK_INTERRUPTED)
 		shrink(check, first);
 	if (check->trace != NULL && !check->options->replay && check->tally.spoke && check->outcome.end != CHECK_INTERRUPTED)
@@ -366,7 +414,7 @@ static int report(check_t *check)
 	result.code = code_of(check);
 	result.failure = *check->failure != '\0' ? check->failure : NULL;
 	result.smaller = check->smaller;
-	if (check->tally.spoke)
+	if (check->tally.spoke || check->tally.world_count > 1)
 		check_print_summary(&result, stdout);
 	(void)fflush(stdout);
 	print_words(check);
@@ -387,7 +435,7 @@ static int check_program(check_options_t *options)
 	if (options->trace != NULL && check_trace_open(options->trace, &check.trace) != TSR_OK)
 		return tool_misuse_last_error("check");
 	options->subject.options.trace = options->replay && options->trace != NULL;
-	explore(&check);
+	explore_worlds(&check);
 	const int code = report(&check);
 	check_tally_clear(&check.tally);
 	free(check.smaller);

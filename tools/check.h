@@ -13,6 +13,7 @@
 
 #include "src/explore/finding.h"
 #include "src/explore/options.h"
+#include "tessera/types.h"
 #include "tools/usage.h"
 
 /** Nothing can be said about the program: it does not speak, fails before its first kernel, dies, or says nothing for too long. */
@@ -29,8 +30,15 @@ typedef struct check_case {
 	char **program;            /* null-terminated; owned, or borrowed from the command line: whoever made the case knows */
 } check_case_t;
 
+/** The worlds that are explored, in turn: one by -n, or several by --worlds. */
+typedef struct check_worlds {
+	int ranks[TSR_MAX_RANKS];
+	int count;
+} check_worlds_t;
+
 typedef struct check_options {
-	check_case_t subject;
+	check_case_t subject; /* options.ranks is the world's that is explored */
+	check_worlds_t worlds;
 	bool replay; /* one schedule, whose program may print */
 	bool shrink;
 	const char *trace, *json; /* files; null: none */
@@ -39,6 +47,7 @@ typedef struct check_options {
 	uint64_t quiet_limit_ns; /* between two lines of the program */
 	int max_findings;
 	bool uncompared; /* --no-slowdown */
+	bool all_seeds;  /* go on where schedules show nothing new */
 	bool help;
 } check_options_t;
 
@@ -46,6 +55,28 @@ typedef struct check_options {
 int check_options_read(int argc, char **argv, check_options_t *options_out);
 void check_options_clear(check_options_t *options);
 void check_options_help(void);
+
+/** Reads "2-4" or "2,3,8". Errors: TSR_ERR_CONFIG quotes the text. */
+tsr_status_t check_worlds_parse(const char *text, check_worlds_t *worlds_out);
+
+/** What is left for the worlds that have not been explored: each gets an equal share, and leaves what it does not need. */
+typedef struct check_budget {
+	uint64_t seeds;       /* 0: an exhaustive search without a limit */
+	uint64_t deadline_ns; /* 0: none */
+	int worlds;
+} check_budget_t;
+
+typedef struct check_share {
+	uint64_t seeds, deadline_ns;
+} check_share_t;
+
+check_budget_t check_budget_begin(const check_options_t *options, uint64_t begin_ns);
+
+/** The share of the next world. */
+check_share_t check_budget_share(const check_budget_t *budget);
+
+/** The next world is done, after so many schedules. */
+void check_budget_spend(check_budget_t *budget, uint64_t schedules);
 
 /* ---------------------------------------------------------------- runs */
 
@@ -92,10 +123,12 @@ void check_run(const check_run_t *run, check_outcome_t *outcome_out);
 
 /* ---------------------------------------------------------------- the tally */
 
-/** Findings that are one. */
+/** Findings of one world that are one. */
 typedef struct check_found {
 	tsr_finding_t *finding; /* of the schedule with the lowest seed */
 	char *key;
+	int world; /* index into the tally's worlds */
+	int ranks;
 	uint64_t schedules;          /* that had it */
 	bool common;                 /* it is of what comes before the first kernel, so of all schedules */
 	bool scripted;               /* a script is known */
@@ -113,11 +146,24 @@ typedef struct check_flight {
 	int pending_count;
 } check_flight_t;
 
+/** What is known of a world. */
+typedef struct check_world {
+	int ranks;
+	uint64_t schedules;
+	size_t distinct;   /* interleavings */
+	uint64_t last_new; /* how many schedules there were when one last showed something new: an interleaving, or a finding */
+	bool saturated;    /* the exploration of it ended for want of anything new */
+	int errors, warnings;
+} check_world_t;
+
 typedef struct check_tally {
 	check_flight_t flight[CHECK_MOST_JOBS];
+	check_world_t worlds[TSR_MAX_RANKS]; /* in the order in which they were explored */
+	int world_count;
 	check_found_t *found;
-	int found_count, errors, warnings;
-	bool spoke, complete;
+	int found_count;
+	int errors, warnings; /* different ones: what several worlds have in common counts once */
+	bool spoke, complete; /* of the last world */
 	uint64_t schedules, pruned, failed, choices, steps;
 	uint64_t died;                            /* of those that failed: ended by a signal, perhaps in the middle of a line */
 	uint64_t tasks, shadow_bytes, heap_bytes; /* the most */
@@ -132,19 +178,40 @@ typedef struct check_tally {
 	void *context;
 } check_tally_t;
 
+/** What comes is of a world of so many ranks. To be called once, before the first line, or before each world. */
+void check_tally_world(check_tally_t *tally, int ranks);
+
+/** The world that is being explored. */
+static inline check_world_t *check_tally_here(check_tally_t *tally)
+{
+	return &tally->worlds[tally->world_count - 1];
+}
+
+/**
+ * Whether its last schedules showed nothing new: at least CHECK_QUIET, and at least as many as there were before them. Seeds are
+ * drawn independently of each other. So with 95 % confidence fewer than 3 / n of all schedules have something that the last n did
+ * not.
+ */
+enum { CHECK_QUIET = 200 };
+bool check_tally_saturated(const check_tally_t *tally);
+
+/** Interleavings of all worlds. */
+size_t check_tally_distinct(const check_tally_t *tally);
+
 /** Takes a line. Any object. */
 void check_tally_line(check_tally_t *tally, int job, json_t *object);
 
 /** The job says no more: what it had pending counts, with the script not known. */
 void check_tally_ended(check_tally_t *tally, int job);
 
-/** The entry of that key, or null. */
+/** The entry of that key in the world that is being explored, or null. */
 const check_found_t *check_tally_find(const check_tally_t *tally, const char *key);
 
-/** Of the errors, or without any the warnings, that of the lowest seed; null: there is none. */
+/** Of the errors, or without any the warnings, that of the first world and there of the lowest seed; null: there is none. */
 const check_found_t *check_tally_first(const check_tally_t *tally);
 
-/** Moves the entry of that key out of a tally that is not used any more; false: there is none. Given back by check_found_clear. */
+/** Moves the entry of that key, of the last world, out of a tally that is not used any more; false: there is none. Given back by
+ * check_found_clear. */
 bool check_tally_take(check_tally_t *tally, const char *key, check_found_t *found_out);
 void check_found_clear(check_found_t *found);
 
@@ -197,12 +264,12 @@ void check_print_found(const check_case_t *subject, const check_found_t *found, 
 
 /** What a check came to. */
 typedef struct check_result {
-	const check_case_t *subject;
+	const check_case_t *subject; /* of the last world */
 	const check_tally_t *tally;
 	uint64_t elapsed_ns;
 	int code;            /* the command's exit code */
 	const char *failure; /* a sentence; null where nothing went wrong */
-	bool cut;            /* the time limit came before the last schedule */
+	bool cut;            /* the time limit came before the last schedule of a world */
 	const char *smaller; /* the command that shrinking has come to; null: none */
 	check_slowdown_t slowdown;
 } check_result_t;

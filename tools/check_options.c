@@ -1,6 +1,7 @@
 /* The command line of `tessera check`. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,15 @@
 #include "tools/check.h"
 
 static const char help[] =
-	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"       tessera check --worlds LIST [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
 	"Runs PROGRAM, all ranks on one thread, under many schedules and an adversarial memory, and says what goes wrong: races,\n"
 	"scopes that do not reach, buffers reused too early, lost signals, deadlocks. Each with who, where, why and how to replay "
 	"it.\n\n"
 	"  -n, --ranks RANKS            how many ranks, 1 or more\n"
+	"      --worlds LIST            one world after the other, such as 2-4 or 2,3,8: they share schedules and time\n"
 	"  -s, --seeds N                how many schedules (default: 100; exhaustive: all there are)\n"
+	"      --all-seeds              go on where many schedules in turn have shown nothing new\n"
 	"      --first-seed S           the first seed (default: 1)\n"
 	"      --strategy STRATEGY      random (default), pct (by priorities), exhaustive (all, for small cases)\n"
 	"      --preemptions B          exhaustive: at most so many preemptions a schedule\n"
@@ -60,7 +64,9 @@ enum {
 	TIME_LIMIT,
 	QUIET_LIMIT,
 	MAX_FINDINGS,
-	NO_SLOWDOWN
+	NO_SLOWDOWN,
+	WORLDS,
+	ALL_SEEDS
 };
 
 static const struct option table[] = {
@@ -82,6 +88,8 @@ static const struct option table[] = {
 	{"quiet-limit", required_argument, NULL, QUIET_LIMIT},
 	{"max-findings", required_argument, NULL, MAX_FINDINGS},
 	{"no-slowdown", no_argument, NULL, NO_SLOWDOWN},
+	{"worlds", required_argument, NULL, WORLDS},
+	{"all-seeds", no_argument, NULL, ALL_SEEDS},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -166,6 +174,8 @@ static tsr_status_t read_own(int code, const char *text, check_options_t *o, che
 		return parse_limit("--time-limit", text, &o->time_limit_ns);
 	case QUIET_LIMIT:
 		return parse_limit("--quiet-limit", text, &o->quiet_limit_ns);
+	case WORLDS:
+		return check_worlds_parse(text, &o->worlds);
 	case MAX_FINDINGS:
 		return parse_int("--max-findings", text, 1, INT_MAX, &o->max_findings);
 	}
@@ -191,6 +201,8 @@ static tsr_status_t read_replay(const check_words_t *words, check_options_t *o)
 	o->replay = words->replay != NULL || words->script != NULL;
 	if (!o->replay)
 		return TSR_OK;
+	if (o->worlds.count > 1)
+		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule, in one world: say which with -n");
 	if (words->seeds != NULL)
 		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule: leave --seeds away");
 	subject->options.seeds = 1;
@@ -217,7 +229,35 @@ static tsr_status_t read_words(const check_words_t *words, check_options_t *o)
 	}
 	if (status == TSR_OK && words->seeds != NULL)
 		status = parse_count("--seeds", words->seeds, 1, &explore->seeds);
+	if (status == TSR_OK && explore->seeds > 0 && explore->seeds < (uint64_t)o->worlds.count)
+		status = tsr_error(TSR_ERR_CONFIG,
+				   "--seeds %" PRIu64 " leaves some of %d worlds without a schedule: give at least one each",
+				   explore->seeds, o->worlds.count);
 	return status == TSR_OK ? read_replay(words, o) : status;
+}
+
+/** -n, or --worlds. */
+static int read_worlds(check_options_t *o)
+{
+	int *ranks = &o->subject.options.ranks;
+	if (*ranks == 0 && o->worlds.count == 0)
+		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4, or --worlds, such as --worlds 2-4");
+	if (*ranks != 0 && o->worlds.count > 0)
+		return tool_misuse("check", "-n and --worlds both say how many ranks: give one of them");
+	if (o->worlds.count == 0)
+		o->worlds = (check_worlds_t){{*ranks}, 1};
+	*ranks = o->worlds.ranks[0];
+	return TOOL_OK;
+}
+
+/** Options without a value. False: it is none of them. */
+static bool read_switch(int code, check_options_t *o)
+{
+	o->help |= code == 'h';
+	o->shrink |= code == SHRINK;
+	o->uncompared |= code == NO_SLOWDOWN;
+	o->all_seeds |= code == ALL_SEEDS;
+	return code == 'h' || code == SHRINK || code == NO_SLOWDOWN || code == ALL_SEEDS;
 }
 
 static int read_all(int argc, char **argv, check_options_t *o, check_words_t *words)
@@ -225,12 +265,8 @@ static int read_all(int argc, char **argv, check_options_t *o, check_words_t *wo
 	/* '+': what follows PROGRAM is the program's own. */
 	for (int code; (code = getopt_long(argc, argv, "+:n:s:j:h", table, NULL)) != -1;) {
 		bool taken;
-		if (code == 'h' || code == SHRINK || code == NO_SLOWDOWN) {
-			o->help |= code == 'h';
-			o->shrink |= code == SHRINK;
-			o->uncompared |= code == NO_SLOWDOWN;
+		if (read_switch(code, o))
 			continue;
-		}
 		if (code == '?' || code == ':')
 			return tool_bad_option("check", code, argv, table);
 		tsr_status_t status = read_exploring(code, optarg, &o->subject.options, &taken);
@@ -253,8 +289,8 @@ int check_options_read(int argc, char **argv, check_options_t *options)
 	const int misused = read_all(argc, argv, options, &words);
 	if (misused || options->help)
 		return misused;
-	if (options->subject.options.ranks == 0)
-		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4");
+	if (read_worlds(options) != TOOL_OK)
+		return TOOL_MISUSED;
 	if (optind >= argc)
 		return tool_misuse("check", "which program? Name it behind the options");
 	options->subject.program = argv + optind;

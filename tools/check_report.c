@@ -89,8 +89,11 @@ char *check_replay_command(const check_case_t *subject, uint64_t seed, const tsr
 	return NULL;
 }
 
-char *check_found_command(const check_case_t *subject, const check_found_t *found)
+char *check_found_command(const check_case_t *of_any_world, const check_found_t *found)
 {
+	check_case_t here = *of_any_world; /* borrows */
+	const check_case_t *subject = &here;
+	here.options.ranks = found->ranks;
 	/* A seed says it in one number, but not where the schedule was given or searched for. */
 	const bool seeded = !subject->scripted && subject->options.strategy != TSR_CHECK_EXHAUSTIVE;
 	if ((seeded && !found->common) || !found->scripted)
@@ -139,15 +142,58 @@ static void print_table(const check_result_t *result, FILE *out)
 		const check_found_t *found = &result->tally->found[i];
 		fprintf(out, "%s", tsr_finding_class_name(found->finding->class));
 		print_sites(found->finding, out);
+		if (result->tally->world_count > 1)
+			fprintf(out, ": %d rank%s", found->ranks, found->ranks == 1 ? "" : "s");
 		if (found->common)
 			fprintf(out, ": before the first kernel, so in all schedules");
 		else
 			fprintf(out, ": in %" PRIu64 " of %" PRIu64 " schedules, first with seed %" PRIu64, found->schedules,
-				result->tally->schedules, found->finding->seed);
+				result->tally->worlds[found->world].schedules, found->finding->seed);
 		if (found->scripted && !found->common)
 			fprintf(out, ", at least %zu deviation%s", found->shortest.count, found->shortest.count == 1 ? "" : "s");
 		fputc('\n', out);
 	}
+}
+
+/** "no finding", "2 findings, 1 warning". */
+static void print_errors(int errors, int warnings, FILE *out)
+{
+	if (errors == 0)
+		fprintf(out, "no finding");
+	else
+		fprintf(out, "%d finding%s", errors, errors == 1 ? "" : "s");
+	if (warnings > 0)
+		fprintf(out, ", %d warning%s", warnings, warnings == 1 ? "" : "s");
+}
+
+/** A line for each of several worlds, and why one of them was left early. */
+static void print_worlds(const check_tally_t *tally, FILE *out)
+{
+	for (int w = 0; w < tally->world_count; w++) {
+		const check_world_t *world = &tally->worlds[w];
+		if (tally->world_count > 1) {
+			fprintf(out, "%d rank%s: %" PRIu64 " schedule%s, %zu distinct: ", world->ranks,
+				world->ranks == 1 ? "" : "s", world->schedules, world->schedules == 1 ? "" : "s", world->distinct);
+			print_errors(world->errors, world->warnings, out);
+			fputc('\n', out);
+		}
+		if (world->saturated)
+			fprintf(out,
+				"the last %" PRIu64
+				" schedules of %d rank%s showed nothing new, so it stopped there; --all-seeds goes on\n",
+				world->schedules - world->last_new, world->ranks, world->ranks == 1 ? "" : "s");
+	}
+}
+
+/** "4 ranks", "worlds of 2, 3 ranks". */
+static void print_ranks(const check_tally_t *tally, FILE *out)
+{
+	const int last = tally->worlds[tally->world_count - 1].ranks;
+	if (tally->world_count > 1)
+		fprintf(out, "worlds of ");
+	for (int w = 0; w < tally->world_count - 1; w++)
+		fprintf(out, "%d, ", tally->worlds[w].ranks);
+	fprintf(out, "%d rank%s", last, last == 1 && tally->world_count == 1 ? "" : "s");
 }
 
 static void print_counts(const check_result_t *result, FILE *out)
@@ -157,12 +203,13 @@ static void print_counts(const check_result_t *result, FILE *out)
 	const double seconds = (double)result->elapsed_ns / 1e9;
 	char shadow[32], heap[32];
 	fprintf(out, "%" PRIu64 " schedule%s, %zu distinct", tally->schedules, tally->schedules == 1 ? "" : "s",
-		tally->digest_count);
+		check_tally_distinct(tally));
 	if (tally->pruned > 0)
 		fprintf(out, ", %" PRIu64 " left early as known", tally->pruned);
-	fprintf(out, ", in %.2f s: %.0f a second; %d rank%s, %s, memory %s%s\n", seconds,
-		seconds > 0 ? (double)tally->schedules / seconds : 0, o->ranks, o->ranks == 1 ? "" : "s",
-		result->subject->scripted ? "replayed" : tsr_check_strategy_name(o->strategy), tsr_check_weak_name(o->weak),
+	fprintf(out, ", in %.2f s: %.0f a second; ", seconds, seconds > 0 ? (double)tally->schedules / seconds : 0);
+	print_ranks(tally, out);
+	fprintf(out, ", %s, memory %s%s\n", result->subject->scripted ? "replayed" : tsr_check_strategy_name(o->strategy),
+		tsr_check_weak_name(o->weak),
 		tally->complete && o->strategy == TSR_CHECK_EXHAUSTIVE ? "; these are all there are" : "");
 	fprintf(out, "memory: at most %s of heap touched, %s of shadow; at most %" PRIu64 " tasks\n",
 		bytes_text(tally->heap_bytes, heap, sizeof heap), bytes_text(tally->shadow_bytes, shadow, sizeof shadow),
@@ -188,18 +235,17 @@ void check_print_summary(const check_result_t *result, FILE *out)
 	const check_tally_t *tally = result->tally;
 	const check_fidelity_t fidelity = check_fidelity(result->subject->options.weak);
 	print_table(result, out);
+	print_worlds(tally, out);
 	print_counts(result, out);
 	print_slowdown(&result->slowdown, out);
 	fprintf(out, "fidelity: exact: %s\n          approximate: %s\n          not modelled: %s\n", fidelity.exactly,
 		fidelity.approximately, fidelity.not_at_all);
 	if (result->cut)
 		fprintf(out, "the time limit came before the last schedule\n");
-	if (tally->errors == 0)
-		fprintf(out, "no finding");
+	if (tally->schedules == 0 && tally->errors == 0)
+		fprintf(out, "nothing was explored");
 	else
-		fprintf(out, "%d finding%s", tally->errors, tally->errors == 1 ? "" : "s");
-	if (tally->warnings > 0)
-		fprintf(out, ", %d warning%s", tally->warnings, tally->warnings == 1 ? "" : "s");
+		print_errors(tally->errors, tally->warnings, out);
 	fputc('\n', out);
 }
 
@@ -210,8 +256,8 @@ static json_t *found_json(const check_case_t *subject, const check_found_t *foun
 	json_t *object = tsr_finding_json(found->finding);
 	char *command = check_found_command(subject, found);
 	char *script = found->scripted ? tsr_check_script_text(&found->shortest) : NULL;
-	json_t *more =
-		json_pack("{s:I, s:s?, s:s?}", "schedules", (json_int_t)found->schedules, "replay", command, "shortest", script);
+	json_t *more = json_pack("{s:i, s:I, s:s?, s:s?}", "ranks", found->ranks, "schedules", (json_int_t)found->schedules,
+				 "replay", command, "shortest", script);
 	if (object == NULL || more == NULL || json_object_update(object, more) != 0) {
 		json_decref(object);
 		object = NULL;
@@ -231,6 +277,22 @@ static json_t *all_found_json(const check_result_t *result, tsr_finding_severity
 		if (found->finding->severity != severity)
 			continue;
 		if (json_array_append_new(array, found_json(result->subject, found)) != 0) {
+			json_decref(array);
+			array = NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *worlds_json(const check_tally_t *tally)
+{
+	json_t *array = json_array();
+	for (int w = 0; w < tally->world_count && array != NULL; w++) {
+		const check_world_t *world = &tally->worlds[w];
+		json_t *object = json_pack("{s:i, s:I, s:I, s:b, s:i, s:i}", "ranks", world->ranks, "schedules",
+					   (json_int_t)world->schedules, "distinct", (json_int_t)world->distinct, "saturated",
+					   world->saturated, "findings", world->errors, "warnings", world->warnings);
+		if (json_array_append_new(array, object) != 0) {
 			json_decref(array);
 			array = NULL;
 		}
@@ -264,14 +326,15 @@ static json_t *result_json(const check_result_t *result)
 	const check_fidelity_t fidelity = check_fidelity(o->weak);
 	const double seconds = (double)result->elapsed_ns / 1e9;
 	json_t *root =
-		json_pack("{s:o, s:i, s:s, s:s, s:i, s:I, s:I}", "program", program_json(result->subject->program), "ranks",
-			  o->ranks, "strategy", tsr_check_strategy_name(o->strategy), "weak", tsr_check_weak_name(o->weak),
-			  "resident_blocks", o->resident_blocks, "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
+		json_pack("{s:o, s:o?, s:o?, s:s, s:s, s:i, s:I, s:I}", "program", program_json(result->subject->program), "ranks",
+			  t->world_count > 1 ? json_null() : json_integer(o->ranks), "worlds", worlds_json(t), "strategy",
+			  tsr_check_strategy_name(o->strategy), "weak", tsr_check_weak_name(o->weak), "resident_blocks",
+			  o->resident_blocks, "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
 	json_t *counts =
 		json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "schedules",
-			  (json_int_t)t->schedules, "distinct", (json_int_t)t->digest_count, "pruned", (json_int_t)t->pruned,
-			  "failed", (json_int_t)t->failed, "complete", t->complete, "cut", result->cut, "seconds", seconds,
-			  "schedules_per_second", seconds > 0 ? (double)t->schedules / seconds : 0.0, "choices",
+			  (json_int_t)t->schedules, "distinct", (json_int_t)check_tally_distinct(t), "pruned",
+			  (json_int_t)t->pruned, "failed", (json_int_t)t->failed, "complete", t->complete, "cut", result->cut,
+			  "seconds", seconds, "schedules_per_second", seconds > 0 ? (double)t->schedules / seconds : 0.0, "choices",
 			  (json_int_t)t->choices, "steps", (json_int_t)t->steps, "tasks", (json_int_t)t->tasks, "shadow_bytes",
 			  (json_int_t)t->shadow_bytes, "heap_bytes", (json_int_t)t->heap_bytes);
 	json_t *said = json_pack("{s:{s:s, s:s, s:s}, s:o?, s:o?, s:o?, s:i, s:s?, s:s?}", "fidelity", "exact", fidelity.exactly,

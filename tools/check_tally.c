@@ -23,6 +23,44 @@ static void refuse(check_tally_t *tally, const char *why)
 		(void)snprintf(tally->refusal, sizeof tally->refusal, "%s", why);
 }
 
+/* ---------------------------------------------------------------- worlds */
+
+void check_tally_world(check_tally_t *tally, int ranks)
+{
+	for (int job = 0; job < CHECK_MOST_JOBS; job++) {
+		check_tally_ended(tally, job);
+		free(tally->flight[job].pending);
+		tally->flight[job] = (check_flight_t){.begun = false};
+	}
+	tally->worlds[tally->world_count++] = (check_world_t){.ranks = ranks};
+	tally->spoke = tally->complete = false;
+	free(tally->digests); /* interleavings of different worlds have nothing to do with each other */
+	tally->digests = NULL;
+	tally->digest_count = tally->digest_room = 0;
+}
+
+/** The schedule that has just ended shows something that none of this world did before. */
+static void note_new(check_tally_t *tally)
+{
+	check_world_t *world = check_tally_here(tally);
+	world->last_new = world->schedules;
+}
+
+size_t check_tally_distinct(const check_tally_t *tally)
+{
+	size_t distinct = 0;
+	for (int w = 0; w < tally->world_count; w++)
+		distinct += tally->worlds[w].distinct;
+	return distinct;
+}
+
+bool check_tally_saturated(const check_tally_t *tally)
+{
+	const check_world_t *world = &tally->worlds[tally->world_count - 1];
+	const uint64_t quiet = world->schedules - world->last_new;
+	return quiet >= CHECK_QUIET && quiet >= world->last_new;
+}
+
 /* ---------------------------------------------------------------- interleavings that differ */
 
 /** The place of a digest in the table, which has one that is empty. */
@@ -63,8 +101,12 @@ static void count_digest(check_tally_t *tally, const json_t *object)
 		return;
 	}
 	const size_t place = place_of(tally, digest);
-	tally->digest_count += (tally->digests[place][0] | tally->digests[place][1]) == 0;
+	if ((tally->digests[place][0] | tally->digests[place][1]) != 0)
+		return;
 	memcpy(tally->digests[place], digest, sizeof digest);
+	tally->digest_count++;
+	check_tally_here(tally)->distinct++;
+	note_new(tally);
 }
 
 /* ---------------------------------------------------------------- findings that are one */
@@ -72,9 +114,18 @@ static void count_digest(check_tally_t *tally, const json_t *object)
 static check_found_t *find(const check_tally_t *tally, const char *key)
 {
 	for (int i = 0; i < tally->found_count; i++)
-		if (strcmp(tally->found[i].key, key) == 0)
+		if (tally->found[i].world == tally->world_count - 1 && strcmp(tally->found[i].key, key) == 0)
 			return &tally->found[i];
 	return NULL;
+}
+
+/** Whether a world before this one has found the same. */
+static bool is_known(const check_tally_t *tally, const char *key)
+{
+	for (int i = 0; i < tally->found_count; i++)
+		if (tally->found[i].world < tally->world_count - 1 && strcmp(tally->found[i].key, key) == 0)
+			return true;
+	return false;
 }
 
 const check_found_t *check_tally_find(const check_tally_t *tally, const char *key)
@@ -82,15 +133,19 @@ const check_found_t *check_tally_find(const check_tally_t *tally, const char *ke
 	return find(tally, key);
 }
 
+static bool comes_before(const check_found_t *a, const check_found_t *b)
+{
+	if (a->finding->severity != b->finding->severity)
+		return a->finding->severity < b->finding->severity;
+	return a->world != b->world ? a->world < b->world : a->finding->seed < b->finding->seed;
+}
+
 const check_found_t *check_tally_first(const check_tally_t *tally)
 {
 	const check_found_t *first = NULL;
-	for (int i = 0; i < tally->found_count; i++) {
-		const check_found_t *found = &tally->found[i];
-		if (first == NULL || found->finding->severity < first->finding->severity ||
-		    (found->finding->severity == first->finding->severity && found->finding->seed < first->finding->seed))
-			first = found;
-	}
+	for (int i = 0; i < tally->found_count; i++)
+		if (first == NULL || comes_before(&tally->found[i], first))
+			first = &tally->found[i];
 	return first;
 }
 
@@ -147,9 +202,15 @@ static check_found_t *add(check_tally_t *tally, tsr_finding_t *finding, char *ke
 		return NULL;
 	}
 	tally->found = grown;
-	tally->errors += finding->severity == TSR_FINDING_ERROR;
-	tally->warnings += finding->severity == TSR_FINDING_WARNING;
-	grown[tally->found_count] = (check_found_t){.finding = finding, .key = key, .schedules = 1};
+	check_world_t *world = check_tally_here(tally);
+	const bool error = finding->severity == TSR_FINDING_ERROR, first = !is_known(tally, key);
+	tally->errors += first && error;
+	tally->warnings += first && !error;
+	world->errors += error;
+	world->warnings += !error;
+	note_new(tally);
+	grown[tally->found_count] = (check_found_t){
+		.finding = finding, .key = key, .world = tally->world_count - 1, .ranks = world->ranks, .schedules = 1};
 	return &grown[tally->found_count++];
 }
 
@@ -175,7 +236,7 @@ static void count_finding(check_tally_t *tally, const check_flight_t *flight, ts
 	}
 	found->common = !flight->begun;
 	take_script(found, script);
-	if (tally->tell != NULL)
+	if (tally->tell != NULL && !is_known(tally, found->key))
 		tally->tell(tally->context, found);
 }
 
@@ -209,10 +270,17 @@ static void take_finding(check_tally_t *tally, check_flight_t *flight, json_t *o
 		flight->pending[flight->pending_count++] = finding;
 }
 
+static void count_schedule(check_tally_t *tally)
+{
+	tally->schedules++;
+	check_tally_here(tally)->schedules++;
+}
+
 /** The schedule in flight is over: what it had counts. */
 static void land(check_tally_t *tally, check_flight_t *flight, const tsr_check_script_t *script)
 {
-	tally->schedules += flight->open && flight->pending_count > 0; /* one that has no end, but findings */
+	if (flight->open && flight->pending_count > 0) /* it has no end, but findings */
+		count_schedule(tally);
 	for (int i = 0; i < flight->pending_count; i++)
 		count_finding(tally, flight, flight->pending[i], script);
 	flight->pending_count = 0;
@@ -250,7 +318,7 @@ static void take_schedule(check_tally_t *tally, check_flight_t *flight, const js
 	const json_t *array = json_object_get(object, "script");
 	tsr_check_script_t script = {.count = 0};
 	bool scripted = json_is_array(array);
-	tally->schedules++;
+	count_schedule(tally);
 	tally->pruned += json_is_true(json_object_get(object, "pruned"));
 	tally->failed += code != 0;
 	tally->died += code > 128;

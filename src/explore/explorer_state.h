@@ -73,7 +73,8 @@ typedef struct tsr_live {
 	tsr_pending_t turn; /* of a spinner: what it is about to do, as whatever it looks at decides when */
 	uint64_t looked_at[TSR_SEEN];
 	uint32_t stamp;
-	uint64_t choices;
+	uint64_t choices; /* that deviated */
+	uint64_t asked;   /* choices about caches, whatever was chosen */
 } tsr_live_t;
 
 typedef struct tsr_task {

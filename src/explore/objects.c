@@ -155,7 +155,9 @@ void tsr_digest_seq_cst(tsr_explorer_t *e, const tsr_live_t *live)
 void tsr_digest_choice(tsr_explorer_t *e, tsr_live_t *live, tsr_choice_t kind, int alternative)
 {
 	uint64_t item[2];
-	hash(item, (uint64_t)live->number << 32 | live->choices++, (uint64_t)kind << 32 | (uint64_t)alternative);
+	/* What caches do changes no object: where it was done is told by how often the task had been asked. */
+	const uint64_t place = kind == TSR_CHOICE_CACHE ? live->asked : live->choices++;
+	hash(item, (uint64_t)live->number << 32 | place, (uint64_t)kind << 32 | (uint64_t)alternative);
 	add(e->chosen_sum, item);
 }
 

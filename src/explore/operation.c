@@ -153,6 +153,7 @@ int tsr_explorer_choose(tsr_explorer_t *e, tsr_choice_t kind, int n)
 	    (live->newest && (kind == TSR_CHOICE_MESSAGE || kind == TSR_CHOICE_CACHE)))
 		return 0;
 	const int chosen = tsr_strategy_choose(e->config.strategy, kind, n, NULL);
+	live->asked += kind == TSR_CHOICE_CACHE;
 	if (chosen > 0)
 		tsr_digest_choice(e, live, kind, chosen);
 	return chosen;

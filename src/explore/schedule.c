@@ -120,6 +120,8 @@ static bool expire(tsr_explorer_t *e)
 		return false;
 	const int nth = n > 1 && e->config.strategy ? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_EXPIRE, n, NULL) : 0;
 	const int task = tsr_taskset_nth(&e->chosen, nth);
+	if (nth > 0)
+		tsr_digest_choice(e, tsr_task_of(e, task)->live, TSR_CHOICE_EXPIRE, nth);
 	tsr_task_of(e, task)->live->expired = true;
 	tsr_task_put(e, task, TSR_TASK_READY);
 	e->idle = 0;

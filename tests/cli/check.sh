@@ -72,6 +72,41 @@ finds "enough findings" 1 '^3 findings$' -n 2 --seeds 50 --max-findings 3 "$fake
 nobody "a program that was ended is gone"
 prints "schedules that are left early" ', 4 left early as known, ' tessera check -n 2 --seeds 5 "$fake" pruned
 
+# Nothing new: 200 schedules in turn, and as many as there were before them.
+prints "one interleaving is soon known" '^201 schedules, 1 distinct' tessera check -n 2 --seeds 2000 --no-slowdown --json "$json" "$fake" same
+seen "a line says so" '^the last 200 schedules of 2 ranks showed nothing new, so it stopped there; --all-seeds goes on$' 1
+report "as JSON" 'r["worlds"] == [{"ranks": 2, "schedules": 201, "distinct": 1, "saturated": True, "findings": 0, "warnings": 0}]'
+prints "more of them take as long again" '^600 schedules, 300 distinct' tessera check -n 2 --seeds 2000 --no-slowdown "$fake" some
+prints "new ones all the time are explored" '^700 schedules, 700 distinct' tessera check -n 2 --seeds 700 --no-slowdown "$fake" fresh
+seen "and no line says otherwise" 'nothing new' 0
+prints "all seeds, where they are wanted" '^700 schedules, 1 distinct' tessera check -n 2 --seeds 700 --all-seeds --no-slowdown "$fake" same
+prints "200 are not too many" '^200 schedules, 1 distinct' tessera check -n 2 --seeds 200 --no-slowdown "$fake" same
+seen "for all of them" 'nothing new' 0
+finds "a finding is new, too" 1 '^350 schedules, 1 distinct' -n 2 --seeds 2000 "$fake" rare
+finds "and one that was there is not" 1 '^201 schedules, 1 distinct' -n 2 --seeds 2000 "$fake" common
+prints "jobs end together" '^20[1-9] schedules, 1 distinct' tessera check -n 2 --seeds 2000 --jobs 3 --no-slowdown "$fake" same
+prints "a search that leaves nothing out is not ended" '^300 schedules, 1 distinct' \
+	tessera check -n 2 --strategy exhaustive --seeds 300 --no-slowdown "$fake" same
+prints "the slowdown is measured all the same" '^slowdown: ' tessera check -n 2 --seeds 2000 "$fake" same
+
+finds "several worlds" 1 '^90 schedules, .*; worlds of 2, 3, 4 ranks, random' --worlds 2-4 --seeds 90 --json "$json" "$fake" third
+seen "each with its schedules and findings" '^[234] ranks: 30 schedules, 1 distinct: (no finding|1 finding)$' 3
+seen "of which one world has none" '^2 ranks: 30 schedules, 1 distinct: no finding$' 1
+seen "what two worlds found is one" '^1 finding$' 1
+seen "is told once" '^finding: ' 1
+seen "with the world in the command that replays it" '^  replay +tessera check -n 3 --replay 1 ' 1
+seen "and a line for each of the two" '^deadlock at kernel.c:9 and kernel.c:9: [34] ranks: in 30 of 30 schedules, first with seed 1' 2
+report "as JSON" '[w["findings"] for w in r["worlds"]] == [0, 1, 1] and [f["ranks"] for f in r["findings"]] == [3, 4] and r["ranks"] is None'
+finds "in the order that is given" 1 'worlds of 8, 2, 3 ranks' --worlds 8,2-3 --seeds 9 "$fake" third
+seen "the first that has it replays it" 'check -n 8 --replay 1 ' 1
+prints "what one world leaves is the next ones'" '^3 ranks: 399 schedules, ' tessera check --worlds 2,3 --seeds 600 --no-slowdown "$fake" fresher
+seen "of the time too" '^2 ranks: 201 schedules, 1 distinct: no finding$' 1
+prints "worlds share the time" '^the time limit came before the last schedule$' tessera check --worlds 2-3 --seeds 9999 --time-limit 2s "$fake" slow
+seen "equally" '^[23] ranks: [1-9][0-9]* schedules' 2
+finds "shrinking from the world that has it" 1 '^  replay +tessera check -n 3 ' --worlds 2,5 --shrink --seeds 40 "$fake" needle --shape 8x4x1
+finds "a world of which nothing can be said" 3 '^2 ranks: 10 schedules' --worlds 2,3 --seeds 20 "$fake" lonely
+complains "is named" '^tessera check: in the world of 3: the program ended with exit code 5 before its first kernel$'
+
 # The slowdown: a schedule of the fake takes 50 ms, and so does the kernel of its run by the parallel executor, behind as much before it.
 prints "the slowdown" '^slowdown: [01]\.[0-9]: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on [0-9]+ processors?, ' \
 	tessera check -n 2 --seeds 3 --json "$json" "$fake" slow
@@ -170,6 +205,14 @@ try timeout -s KILL 1 tessera check -n 2 --quiet-limit 100s "$fake" silent
 nobody "after it was killed nobody is left"
 
 refuses "no number of ranks" 2 'how many ranks' tessera check "$fake" clean
+refuses "two answers" 2 'both say how many ranks' tessera check -n 2 --worlds 2-4 "$fake" clean
+for list in '' 0 65 2- -3 2-65 2,,3 2, 2-3-4 two '2 3' 2.5; do
+	refuses "worlds '$list'" 2 "'$list'; it must be numbers of ranks from 1 to 64" tessera check --worlds "$list" "$fake" clean
+done
+refuses "an empty range" 2 'say 2-4' tessera check --worlds 4-2 "$fake" clean
+refuses "a world twice" 2 'names 3 ranks twice' tessera check --worlds 2-4,3 "$fake" clean
+refuses "fewer schedules than worlds" 2 'at least one each' tessera check --worlds 2-4 --seeds 2 "$fake" clean
+refuses "a replay in several worlds" 2 'say which with -n' tessera check --worlds 2-4 --replay 3 "$fake" clean
 refuses "no program" 2 'which program' tessera check -n 2
 refuses "a program that is not there" 2 'no-such-program' tessera check -n 2 ./no-such-program
 refuses "a misspelt option" 2 "did you mean '--strategy'" tessera check -n 2 --stratgy pct "$fake" clean

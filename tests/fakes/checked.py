@@ -5,6 +5,8 @@ seed and the script alone.
 
   checked.py MODE [--shape AxBxC]
 
+Modes say what goes wrong and, of those that have their own, how many interleavings there are.
+
 A schedule is 60 choices of three alternatives. `needle` fails where choice 12 is answered by 1 and choice 40 by 2, on 3 ranks or
 more, with 8 rows and 4 columns or more, and at least 2 resident blocks.
 """
@@ -89,7 +91,12 @@ class Program:
             time.sleep(0.05)
         if self.options["trace"] == "1" and mode != "eventless":
             self.events()
-        digest = hashlib.md5(json.dumps(script[:1]).encode()).hexdigest()
+        if mode == "third" and self.ranks >= 3:
+            self.finding("deadlock", line=9, other=9)
+        if mode == "common" or mode == "rare" and seed == 150:
+            self.finding("data-race")
+        seen = {"same": 0, "third": 0, "common": 0, "rare": 0, "fresh": seed, "fresher": seed * (self.ranks > 2), "some": min(seed, 300)}.get(mode, script[:1])
+        digest = hashlib.md5(json.dumps(seen).encode()).hexdigest()
         self.say("schedule", seed=seed, digest=digest, choices=CHOICES, steps=3 * CHOICES, tasks=self.ranks + 2,
                  shadow_bytes=1 << 20, heap_bytes=3 << 20, script=script, exit=code, pruned=mode == "pruned" and seed > 1)
         return code
@@ -138,7 +145,7 @@ def main():
     print("the program complains", file=sys.stderr, flush=True)
     if mode == "mute":
         return 0
-    if mode == "early":
+    if mode == "early" or mode == "lonely" and asked()["ranks"] != "2":
         return 5
     if mode == "environment":
         os.environ["TESSERA_CHECK"] = os.environ["TESSERA_CHECK"].replace("report_fd", "fd")
