@@ -58,6 +58,17 @@ prints "what keeps to its allocation" '^no finding$' tessera check -n 2 --seeds 
 TESSERA_HEAP_SIZE=40K prints "and in a heap that it fills" '^no finding$' tessera check -n 2 --seeds 50 "$bounds" right
 TESSERA_HEAP_SIZE=40K leaves store tsr_store "it ends 64 bytes behind the end of 'tensor'"
 
+# A fragment is nothing before something gives it values.
+unset="$BUILD/tests/planted/unset"
+for kind in store:tsr_store dot:tsr_tile_dot; do
+	try tessera check -n 2 --seeds 20 "$unset" "${kind%:*}"
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+		grep -qE "^  call  *${kind#*:} at tests/planted/unset.c:" "$TAP_FILES/out" &&
+		grep -qE '^  said  *of a fragment of 16 x 16 elements that nothing has given values; give' "$TAP_FILES/out"
+	verdict $? "a fragment without values is misuse: ${kind%:*}" "exit code $code"
+done
+prints "and none with values" '^no finding$' tessera check -n 2 --seeds 20 "$unset" right
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do

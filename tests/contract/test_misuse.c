@@ -28,6 +28,13 @@ typedef enum misuse {
 	GEMM_PART,
 	SAVE_ALIGNMENT,
 	ADD_OUTSIDE,
+	UNSET_STORE,
+	UNSET_SAVE,
+	UNSET_ADD,
+	UNSET_DOT,
+	UNSET_MAP,
+	UNSET_REDUCE,
+	UNSET_PRODUCT,
 	MISUSES
 } misuse_t;
 
@@ -59,6 +66,13 @@ static const char *const said[MISUSES] = {
 	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",      /* GEMM_PART */
 	"tsr_frag_save of memory at",                            /* SAVE_ALIGNMENT */
 	"tsr_frag_add of 1024 bytes",                            /* ADD_OUTSIDE */
+	"tsr_tile_store of a fragment of 16 x 16 elements",      /* UNSET_STORE */
+	"tsr_frag_save of a fragment of 16 x 16 elements",       /* UNSET_SAVE */
+	"tsr_frag_add of a fragment of 16 x 16 elements",        /* UNSET_ADD */
+	"tsr_tile_dot of a fragment of 16 x 16 elements",        /* UNSET_DOT */
+	"tsr_frag_map of a fragment of 16 x 16 elements",        /* UNSET_MAP */
+	"tsr_frag_map_rows of a fragment of 16 x 1 elements",    /* UNSET_REDUCE */
+	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",   /* UNSET_PRODUCT */
 };
 
 typedef struct misuse_args {
@@ -139,6 +153,54 @@ TSR_FN void misuse_views(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_tile_store(block, shared, origin, frag);
 }
 
+TSR_FN float place_of(float x, int64_t row, int64_t col, const void *ctx)
+{
+	(void)x, (void)ctx;
+	return (float)(row + col);
+}
+
+TSR_FN float twice(float x, int64_t row, int64_t col, const void *ctx)
+{
+	(void)row, (void)col, (void)ctx;
+	return 2 * x;
+}
+
+TSR_FN float row_only(float x, float row_value, const void *ctx)
+{
+	(void)x, (void)ctx;
+	return row_value;
+}
+
+/** Fragments that nothing has given values, but for those that a map or a reduction does give some. */
+TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
+{
+	const tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4);
+	const tsr_pos_t origin = {0, 0};
+	TSR_FRAG(tile, frag, block);
+	TSR_FRAG(tile, mapped, block);
+	TSR_FRAG_ROWS(tile, rows, block);
+	TSR_FRAG_A(tile, left, block);
+	TSR_FRAG_B(tile, right, block);
+	tsr_frag_map(block, mapped, origin, place_of, a);
+	tsr_load(block, left, f32, origin, tsr_rank(block));
+	if (a->misuse == UNSET_STORE)
+		tsr_tile_store(block, f32, origin, frag);
+	else if (a->misuse == UNSET_SAVE)
+		tsr_frag_save(block, a->heap, frag);
+	else if (a->misuse == UNSET_ADD)
+		tsr_frag_add(block, frag, a->heap);
+	else if (a->misuse == UNSET_DOT)
+		tsr_tile_dot(block, mapped, left, right);
+	else if (a->misuse == UNSET_MAP)
+		tsr_frag_map(block, frag, origin, twice, a);
+	else if (a->misuse == UNSET_PRODUCT)
+		tsr_gemm_mainloop(block, frag, f32, f32, origin, 0, 4, TSR_NO_GATE, a);
+	else
+		tsr_frag_map_rows(block, mapped, rows, row_only, a);
+	tsr_frag_reduce_rows(block, rows, mapped, 16, TSR_REDUCE_SUM);
+	tsr_frag_map_rows(block, frag, rows, row_only, a);
+}
+
 TSR_KERNEL(do_wrong, misuse_args_t, a)
 {
 	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
@@ -187,6 +249,15 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case GEMM_STEP:
 	case GEMM_PART:
 		misuse_products(block, a);
+		break;
+	case UNSET_STORE:
+	case UNSET_SAVE:
+	case UNSET_ADD:
+	case UNSET_DOT:
+	case UNSET_MAP:
+	case UNSET_REDUCE:
+	case UNSET_PRODUCT:
+		misuse_unset(block, a);
 		break;
 	default:
 		misuse_views(block, a);

@@ -1,7 +1,7 @@
 /* The arena of a thread: fragments and panels, taken and given back in the order of C's scopes. */
 #include <stdlib.h>
 
-#include "cpuemu/dev/internal.h"
+#include "cpuemu/dev/value.h"
 
 /* ------------------------------------------------------------------ spare buffers */
 
@@ -114,6 +114,14 @@ tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cp
 	tsr_frag_t *frag = &arena->slot[arena->depth - 1].frag;
 	*frag = shape;
 	return frag;
+}
+
+bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
+{
+	if (frag->set || !frag->elements) /* or the arena is exhausted, which has been noted */
+		return true;
+	return tsr_cpu_misuse(coop, call, "give its elements values first: tsr_frag_zero, or a load",
+			      "of a fragment of %d x %d elements that nothing has given values", (int)frag->rows, (int)frag->cols);
 }
 
 void tsr_cpu_frag_drop(tsr_frag_t *const *frag)

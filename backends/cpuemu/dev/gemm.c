@@ -106,7 +106,7 @@ static void mainloop(tsr_coop_t *coop, const char *call, tsr_frag_t *acc, tsr_vi
 		     int64_t k1, tsr_gate_fn gate, const void *ctx)
 {
 	loop_t l = {.coop = coop, .acc = acc, .a = a, .b = b, .at = at, .gate = gate, .ctx = ctx};
-	if (!acc->elements || !loop_begin(&l, call, k0, k1))
+	if (!acc->elements || !tsr_frag_has_values(coop, call, acc) || !loop_begin(&l, call, k0, k1))
 		return;
 	size_t wide = tsr_cpu_bytes(acc->held);
 	l.panel_a = tsr_cpu_arena_take(coop, (size_t)((l.rows + 1) * l.chunk) * wide);

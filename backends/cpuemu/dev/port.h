@@ -110,6 +110,7 @@ typedef struct tsr_frag {
 	int32_t rows, cols, first, last;
 	int32_t held;   /* TSR_F32, TSR_F64 or TSR_I32 */
 	int32_t dtype;  /* what the elements are rounded to when they are written */
+	int32_t set;    /* whether the elements have been given values */
 	void *elements; /* rows x cols, private to the thread */
 } tsr_frag_t;
 typedef tsr_frag_t tsr_rows_t;

@@ -5,6 +5,7 @@
 void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 {
 	(void)coop;
+	frag->set = true;
 	if (frag->first < frag->last)
 		memset(tsr_frag_at(frag, frag->first, 0), 0,
 		       (size_t)(frag->last - frag->first) * (size_t)frag->cols * tsr_cpu_bytes(frag->held));
@@ -23,19 +24,49 @@ static void set(tsr_frag_t *frag, int64_t row, int64_t col, float x)
 	tsr_row_narrow(frag->held, tsr_frag_at(frag, row, col), TSR_F32, &x, 1);
 }
 
+/** Whether what a function gives for an element hangs on the element: one that has no value may become one that it does not. */
+static bool differs(float a, float b)
+{
+	return a < b || a > b || (a != a) != (b != b);
+}
+
+/** A map may be what gives a fragment its values, if its function does not look at those that are there. */
+static bool map_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
+{
+	bool looks = false;
+	for (int64_t row = frag->first; !frag->set && !looks && row < frag->last; row++)
+		for (int64_t col = 0; !looks && col < frag->cols; col++)
+			looks = differs(fn(1, at.row + row, at.col + col, ctx), fn(2, at.row + row, at.col + col, ctx));
+	return !looks || tsr_frag_has_values(coop, call, frag);
+}
+
 void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
 {
-	(void)coop;
+	if (!map_is_defined(coop, __func__, frag, at, fn, ctx))
+		return;
 	for (int64_t row = frag->first; row < frag->last; row++) {
 		for (int64_t col = 0; col < frag->cols; col++)
 			set(frag, row, col, fn(get(frag, row, col), at.row + row, at.col + col, ctx));
 		tsr_frag_settle(frag, row);
 	}
+	frag->set = true;
+}
+
+static bool map_rows_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, const tsr_rows_t *rows,
+				tsr_map_rows_fn fn, const void *ctx)
+{
+	bool looks = false;
+	if (!tsr_frag_has_values(coop, call, rows))
+		return false;
+	for (int64_t row = frag->first; !frag->set && !looks && row < frag->last && row < rows->last; row++)
+		looks = row >= rows->first && differs(fn(1, get(rows, row, 0), ctx), fn(2, get(rows, row, 0), ctx));
+	return !looks || tsr_frag_has_values(coop, call, frag);
 }
 
 void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn, const void *ctx)
 {
-	(void)coop;
+	if (!map_rows_is_defined(coop, __func__, frag, rows, fn, ctx))
+		return;
 	int64_t last = frag->last < rows->last ? frag->last : rows->last;
 	for (int64_t row = frag->first > rows->first ? frag->first : rows->first; row < last; row++) {
 		float row_value = get(rows, row, 0);
@@ -43,6 +74,7 @@ void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *row
 			set(frag, row, col, fn(get(frag, row, col), row_value, ctx));
 		tsr_frag_settle(frag, row);
 	}
+	frag->set = true;
 }
 
 /* One value a row of each held type; the first `cols` columns, from left to right. No columns: the operation's neutral value. */
@@ -64,7 +96,9 @@ DEFINE_REDUCE(reduce_i32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
 
 void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols, tsr_reduce_t op)
 {
-	(void)coop;
+	if (!tsr_frag_has_values(coop, __func__, frag))
+		return;
+	rows->set = true;
 	int64_t last = frag->last < rows->last ? frag->last : rows->last;
 	cols = cols < frag->cols ? cols : frag->cols;
 	for (int64_t row = frag->first > rows->first ? frag->first : rows->first; row < last; row++) {
@@ -89,6 +123,9 @@ void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, cons
 			       "of fragments of different configurations");
 		return;
 	}
+	if (!tsr_frag_has_values(coop, __func__, acc) || !tsr_frag_has_values(coop, __func__, a) ||
+	    !tsr_frag_has_values(coop, __func__, b))
+		return;
 	if (acc->first < acc->last)
 		tsr_blas_add_product(acc->held, acc->last - acc->first, acc->cols, a->cols, tsr_frag_at(a, a->first, 0), a->cols,
 				     b->elements, b->cols, tsr_frag_at(acc, acc->first, 0), acc->cols);

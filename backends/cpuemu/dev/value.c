@@ -205,6 +205,7 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 		}
 		tsr_frag_settle(frag, row);
 	}
+	frag->set = true;
 	if (elements > 0)
 		tsr_mem_count(coop, &patch.mem, TSR_MEM_READ, elements * patch.element);
 }
@@ -232,7 +233,7 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	if (first >= last || !patch_find(coop, call, view, at, first, last, frag->cols, &mask, peer, TSR_MEM_WRITE, &patch))
 		return;
 	uint64_t bytes = patch.row0 < patch.row1 ? masked_bytes(&patch, &mask, at) : 0;
-	if (bytes == 0)
+	if (bytes == 0 || !tsr_frag_has_values(coop, call, frag))
 		return;
 	tsr_mem_count(coop, &patch.mem, TSR_MEM_WRITE, bytes);
 	if (!mask.fn) {
@@ -324,7 +325,7 @@ void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memor
 {
 	const tsr_pos_t origin = {0, 0};
 	tsr_view_t view;
-	if (!saved_view(coop, __func__, frag, memory, &view))
+	if (!saved_view(coop, __func__, frag, memory, &view) || !tsr_frag_has_values(coop, __func__, frag))
 		return;
 	tsr_frag_t *saved = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
 	load(coop, __func__, saved, view, origin, (masking_t){NULL, NULL, 0}, tsr_rank(coop));

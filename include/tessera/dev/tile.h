@@ -35,7 +35,10 @@ typedef float (*tsr_map_rows_fn)(float x, float row_value, const void *ctx);
 
 typedef enum tsr_reduce { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN = 2 } tsr_reduce_t;
 
-/* Called by the coop that the fragment belongs to. They touch registers only. */
+/*
+ * Called by the coop that the fragment belongs to. They touch registers only. A fragment has no values before it is given some, by
+ * tsr_frag_zero, a load, a reduction, or a map whose function looks at none; the emulator refuses to compute with it or to store it.
+ */
 
 /** Every element becomes 0. */
 TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag);
