@@ -34,6 +34,7 @@ typedef struct tsr_shared_words {
 typedef struct tsr_host {
 	void *ctx; /* first argument of the functions below */
 	int rank, size;
+	uint64_t process; /* equal on ranks that are threads of one process, different on all others, whatever getpid() says */
 	uint64_t deadline_ns;
 	tsr_shared_words_t *words;
 	struct tsr_exploration *exploration; /* null, or whose fibres the ranks are: src/explore/exploration.h */
@@ -57,7 +58,7 @@ typedef struct tsr_device_event tsr_device_event_t;
 /** A heap as it is exported to the peers: travels with SCM_RIGHTS. `fd` is -1 where the bytes suffice. */
 typedef struct tsr_heap_export {
 	int fd;
-	uint64_t process; /* pid of the exporter: an export of one's own process is used at its own address */
+	uint64_t process; /* tsr_host_t.process of the exporter: an export of one's own process is used at its own address */
 	uint64_t address; /* of the heap in the exporter */
 	uint64_t size_bytes;
 	unsigned char bytes[64]; /* the vendor's handle */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cpuemu/device.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 
 /** Lies behind the heap, so that checking a mapping never touches what is allocated. */
@@ -68,7 +69,7 @@ static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, i
 	heap_tail_t *tail = tail_of(base, size_bytes);
 	memcpy(tail->magic, magic, sizeof magic);
 	tail->rank = (uint64_t)device->env.rank;
-	tail->process = (uint64_t)getpid();
+	tail->process = device->env.host->process;
 	tail->size_bytes = size_bytes;
 	device->env.base[device->env.rank] = base;
 	device->env.heap_bytes = size_bytes;
@@ -109,7 +110,7 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 	int rank = device->env.rank;
 	size_t bytes = page_round(size_bytes) + sizeof(heap_tail_t);
 	void *base = NULL;
-	int fd = memfd_create("tessera-heap", MFD_CLOEXEC);
+	int fd = tsr_fd_keep(memfd_create("tessera-heap", MFD_CLOEXEC));
 	if (fd < 0)
 		return tsr_error(TSR_ERR_SYSTEM,
 				 "making the memory file of rank %d's heap failed: %s; raise the limit on open files", rank,
@@ -161,7 +162,7 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 			return tsr_error(TSR_ERR_MISMATCH,
 					 "rank %d has a heap of %llu bytes, rank %d one of %zu; set TESSERA_HEAP_SIZE alike", r,
 					 (unsigned long long)exports[r].size_bytes, device->env.rank, device->env.heap_bytes);
-		if (exports[r].process != (uint64_t)getpid()) {
+		if (exports[r].process != device->env.host->process) {
 			tsr_status_t status = map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
 			if (status != TSR_OK)
 				return status;

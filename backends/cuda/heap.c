@@ -18,7 +18,7 @@ static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_hea
 {
 	const int rank = device->gpu.host->rank;
 	tsr_cuda_mapping_t *mapping = &device->heap[rank];
-	tsr_heap_export_t export = {.fd = -1, .process = (uint64_t)getpid(), .size_bytes = size_bytes};
+	tsr_heap_export_t export = {.fd = -1, .process = device->gpu.host->process, .size_bytes = size_bytes};
 	*mapping = (tsr_cuda_mapping_t){.bytes = tsr_gpu_whole_bytes(size_bytes), .mine = true};
 	tsr_status_t status = device->sharing->create(device, mapping, &export);
 	if (status == TSR_OK)

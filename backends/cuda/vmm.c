@@ -1,8 +1,10 @@
 /* Heaps by virtual memory management: memory is an object with a descriptor, which travels and is mapped (the default). */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "cuda/device.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 
 enum { ALIGN = 2 << 20 };
@@ -66,8 +68,11 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 	if (code != CUDA_SUCCESS)
 		return tsr_cuda_check(cu, code, "set TESSERA_HEAP_SIZE lower, free memory of the GPU, or set TESSERA_CUDA_HEAP=ipc",
 				      "making rank %d's heap of %zu bytes on its GPU", device->gpu.host->rank, mapping->bytes);
-	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	export_out->fd = fd;
+	export_out->fd = tsr_fd_keep(fd);
+	if (export_out->fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot keep the descriptor of its heap: %s", device->gpu.host->rank,
+				 strerror(errno));
+	(void)fcntl(export_out->fd, F_SETFD, FD_CLOEXEC);
 	return TSR_OK;
 }
 

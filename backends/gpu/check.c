@@ -1,6 +1,5 @@
 /* The check of a mapping, when a world starts: the heap is the one it claims to be, and what kernels do reaches it. */
 #include <string.h>
-#include <unistd.h>
 
 #include "gpu/gpu.h"
 #include "src/base/error.h"
@@ -19,7 +18,7 @@ size_t tsr_gpu_whole_bytes(size_t heap_bytes)
 
 tsr_gpu_tail_t tsr_gpu_tail_of(const tsr_gpu_t *gpu, size_t heap_bytes)
 {
-	tsr_gpu_tail_t tail = {.rank = (uint64_t)gpu->host->rank, .process = (uint64_t)getpid(), .size_bytes = heap_bytes};
+	tsr_gpu_tail_t tail = {.rank = (uint64_t)gpu->host->rank, .process = gpu->host->process, .size_bytes = heap_bytes};
 	memcpy(tail.magic, magic, sizeof magic);
 	return tail;
 }

@@ -5,7 +5,6 @@
  * lie in a cache that no fence of the reader's reaches.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "hip/device.h"
 #include "src/base/error.h"
@@ -36,7 +35,7 @@ static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_hea
 	const tsr_hip_runtime_t *hip = &device->hip;
 	const int rank = device->gpu.host->rank;
 	const size_t whole_bytes = tsr_gpu_whole_bytes(size_bytes);
-	tsr_heap_export_t export = {.fd = -1, .process = (uint64_t)getpid(), .size_bytes = size_bytes};
+	tsr_heap_export_t export = {.fd = -1, .process = device->gpu.host->process, .size_bytes = size_bytes};
 	tsr_hip_ipc_t handle;
 	void *base = NULL;
 	tsr_hip_code_t code =

@@ -10,6 +10,8 @@
 
 extern char **environ;
 
+enum { SECRET_LENGTH = 128 };
+
 typedef struct option {
 	const char *name;
 	const char *fallback; /* read like a value; null: not set */
@@ -85,6 +87,14 @@ static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *
 	return TSR_OK;
 }
 
+static tsr_status_t read_secret(const char *name, const char *text, tsr_options_t *options)
+{
+	if (strlen(text) > SECRET_LENGTH)
+		return tsr_error(TSR_ERR_CONFIG, "%s has %zu letters; it may have %d", name, strlen(text), SECRET_LENGTH);
+	options->secret = text;
+	return TSR_OK;
+}
+
 static tsr_status_t read_bytes(const char *name, const char *text, size_t low, size_t high, size_t *size_out)
 {
 	size_t size = 0;
@@ -150,6 +160,9 @@ static const option_t table[] = {
 	{"TESSERA_RANK", NULL, "rank of this process; set by tessera run", read_rank},
 	{"TESSERA_SIZE", NULL, "number of ranks; set by tessera run, or by hand with TESSERA_PLACEMENT=thread", read_size},
 	{"TESSERA_JOB", NULL, "a word that all ranks of a job share and no other job has; set by tessera run", read_job},
+	{"TESSERA_SECRET", NULL,
+	 "a word that all ranks of a job share and nobody else knows, so that nobody else can join; set by tessera run",
+	 read_secret},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched", read_heap_size},
 	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},
 	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "64", "blocks that are on an emulated device at one time", read_resident_blocks},
@@ -208,6 +221,8 @@ void tsr_options_print(FILE *out)
 {
 	for (size_t i = 0; i < COUNT; i++) {
 		const char *value = getenv(table[i].name);
+		if (value != NULL && table[i].read == read_secret)
+			value = "(set)";
 		const char *fallback = table[i].fallback != NULL ? table[i].fallback : "not set";
 		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", table[i].name, value != NULL ? value : fallback, fallback,
 			table[i].meaning);

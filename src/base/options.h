@@ -15,6 +15,7 @@ typedef struct tsr_options {
 	bool threads;          /* TESSERA_PLACEMENT=process|thread */
 	int rank, size;        /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
 	const char *job;       /* TESSERA_JOB: null where not set */
+	const char *secret;    /* TESSERA_SECRET: null where not set; never printed */
 	size_t heap_bytes;     /* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
 	uint64_t deadline_ns;  /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
 	int resident_blocks;   /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "backend.h"
+#include "src/base/secret.h"
 #include "tessera/launcher.h"
 #include "tessera/world.h"
 
@@ -14,6 +15,7 @@
 typedef struct tsr_job {
 	int rank, size;
 	char name[128];       /* the same on all ranks of the job, on no other job of this user and machine */
+	tsr_key_t key;        /* of what all processes of the job know, and others hardly: found.h says what that is */
 	const char *launcher; /* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "none" */
 } tsr_job_t;
 
@@ -55,6 +57,12 @@ int tsr_boot_rank(const tsr_boot_t *boot);
 int tsr_boot_size(const tsr_boot_t *boot);
 bool tsr_boot_in_threads(const tsr_boot_t *boot);
 tsr_shared_words_t *tsr_boot_words(tsr_boot_t *boot);
+
+/**
+ * Which process this rank is in: equal for ranks that are threads of one process, different for all others of the world, whatever
+ * their numbers are. (In PID namespaces of their own, such as containers, all ranks may have one process number.)
+ */
+uint64_t tsr_boot_process(const tsr_boot_t *boot);
 
 /**
  * The one collective under all others: every rank names its call (such as "tsr_heap_alloc"), describes its arguments in a

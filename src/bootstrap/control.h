@@ -8,9 +8,10 @@
 
 #include "backend.h"
 #include "src/bootstrap/bootstrap.h"
+#include "src/bootstrap/door.h"
 
 /** Raised with every change of tsr_control_t: ranks of two builds must not meet. */
-#define TSR_CONTROL_ABI 1u
+#define TSR_CONTROL_ABI 2u
 
 enum {
 	TSR_CALL_LENGTH = 48,
@@ -35,6 +36,9 @@ typedef enum { TSR_MEMBER_ABSENT = 0, TSR_MEMBER_PRESENT = 1, TSR_MEMBER_LEFT = 
 typedef struct tsr_control_member {
 	_Alignas(64) _Atomic uint32_t state; /* tsr_member_state_t */
 	_Atomic uint32_t posted;             /* the last round it has come to: for reports, orders nothing */
+	_Atomic uint32_t fds_sent;           /* descriptors, the last collective in which it sent its own to rank 0, */
+	_Atomic uint32_t fds_given;          /* in which rank 0 sent it all, */
+	_Atomic uint32_t fds_taken;          /* futex: and in which it has them */
 	_Atomic uint32_t quiet;              /* not 0: it has called tsr_boot_quiesce */
 } tsr_control_member_t;
 
@@ -45,6 +49,7 @@ typedef struct tsr_control {
 	_Alignas(64) _Atomic uint32_t arrived; /* arrivals of all ranks at all rounds */
 	_Alignas(64) _Atomic uint32_t round;   /* futex: rounds that all ranks have come to */
 	tsr_control_member_t member[TSR_MAX_RANKS];
+	_Atomic uint32_t door_looks; /* rank 0 raises it while it lets the others in: for reports, orders nothing */
 
 	_Alignas(64) _Atomic uint32_t end_claimed; /* not 0: somebody writes, or has written, the next four */
 	int32_t end_status;
@@ -75,27 +80,25 @@ struct tsr_boot {
 	bool may_spin;                       /* there is a processor for every rank */
 	struct tsr_exploration *exploration; /* null where ranks are threads or processes */
 	int control_fd;                      /* keeps this rank's lock; -1 for threads */
-	int door_fd;                         /* rank 0 listens; -1 where all have arrived */
+	uint64_t process;                    /* tsr_boot_process */
+	uint32_t fds_exchanges;              /* how often this rank has called tsr_boot_exchange_fds */
+	tsr_door_t door;                     /* rank 0's, until all have come in */
 	int connected;                       /* rank 0: ranks that have been let in, itself included */
-	char name[108];                      /* the door's address */
 	int sockets[TSR_MAX_RANKS];          /* rank 0: to each rank; others: [0] to rank 0; -1: none */
+	uint64_t processes[TSR_MAX_RANKS];   /* rank 0: of those that have been let in */
 };
 
 /** A fresh member; the caller gives it a segment. Null where the host has no memory. */
 tsr_boot_t *tsr_boot_make(int rank, int size, uint64_t deadline_ns);
+
+/** A number that no other process has: random, but for its low byte, which is `kind`. */
+tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out);
 
 /** Maps the segment behind `fd`, or (-1) fresh memory of this process. */
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out);
 
 /** Says that this rank is there: from now on its end is noticed. */
 tsr_status_t tsr_boot_arrive(tsr_boot_t *boot);
-
-/** Waits until `fd` can be read: world's end, lost ranks and the deadline end the wait. */
-tsr_status_t tsr_boot_await_fd(tsr_boot_t *boot, int fd, const char *call, uint64_t begin_ns);
-
-/** One message with `count` descriptors. Receiving: exactly `size_bytes` and at most `capacity` descriptors, or it is an error. */
-tsr_status_t tsr_message_send(int socket, const void *bytes, size_t size_bytes, const int *fds, int count);
-tsr_status_t tsr_message_receive(int socket, void *bytes_out, size_t size_bytes, int *fds_out, int capacity, int *count_out);
 
 /** Rank 0: lets the others in until all are there. In rendezvous.c. */
 tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t begin_ns);
@@ -104,8 +107,15 @@ tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t b
  *  TSR_OK where all have come at the last moment. */
 tsr_status_t tsr_boot_expire(tsr_boot_t *boot, const char *call, uint64_t begin_ns);
 
+/** Writes "rank 3", "ranks 1 and 3" or "ranks 0, 1 and 3": those of `ranks` that `chosen` says. Returns how many they are. */
+int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size);
+enum { TSR_RANKS_TEXT = 8 + 5 * TSR_MAX_RANKS };
+
 /** Ends the world where a rank that `call` waits for has ended or left. TSR_OK: none has. */
 tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call);
+
+/** Ends the world because the socket to `rank` was closed from its side: says why that rank is gone. Never TSR_OK. */
+tsr_status_t tsr_boot_end_closed(tsr_boot_t *boot, int rank, const char *call);
 
 /** Ends the world with a sentence made from `format`, and returns the status of the world's end. */
 tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/bootstrap/crew.h"
+#include "src/bootstrap/notice.h"
 
 #define INTERRUPT_GRACE_NS 2000000000u
+#define STOPPED_GRACE_NS 500000000u /* somebody may be about to continue it */
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
@@ -50,7 +53,7 @@ bool tsr_crew_begin(tsr_crew_t *crew, uint64_t deadline_ns)
 {
 	int pipe_fds[2];
 	*crew = (tsr_crew_t){.lifeline = -1, .deadline_ns = deadline_ns};
-	if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+	if (tsr_fd_pipe(pipe_fds, 0) != 0)
 		return false;
 	const sigset_t awaited = awaited_signals();
 	const struct sigaction plain = {.sa_handler = SIG_DFL}; /* ignored, it would reap the ranks behind our back */
@@ -134,6 +137,8 @@ static int reap(tsr_crew_t *crew, bool expected, int *first_code)
 			continue;
 		}
 		crew->ranks[r] = 0;
+		if (crew->notice != NULL)
+			tsr_notice_ended(crew->notice, r, status);
 		const int code = code_of(crew, r, status, expected);
 		if (*first_code == 0)
 			*first_code = code;
@@ -159,6 +164,19 @@ static int await_signal(void)
 	return number > 0 && number != SIGCHLD ? number : 0;
 }
 
+/** Whether those that have not ended are stopped (SIGSTOP): they will not notice that the world has ended. */
+static bool all_left_are_stopped(const tsr_crew_t *crew)
+{
+	for (int r = 0; r < crew->count; r++) {
+		siginfo_t info = {.si_pid = 0};
+		if (crew->ranks[r] == 0)
+			continue;
+		if (waitid(P_PID, (id_t)crew->ranks[r], &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+			return false;
+	}
+	return true;
+}
+
 int tsr_crew_wait(tsr_crew_t *crew)
 {
 	int first_code = 0, interrupts = 0;
@@ -167,10 +185,14 @@ int tsr_crew_wait(tsr_crew_t *crew)
 	while (reap(crew, killed || interrupts > 0, &first_code) > 0) {
 		if (first_code != 0 && end_ns == 0)
 			end_ns = tsr_now_ns() + crew->deadline_ns;
+		if (end_ns > tsr_now_ns() + STOPPED_GRACE_NS && all_left_are_stopped(crew))
+			end_ns = tsr_now_ns() + STOPPED_GRACE_NS;
 		if (end_ns != 0 && tsr_now_ns() > end_ns && !killed) {
 			kill_late(crew);
 			killed = true;
 		}
+		if (crew->notice != NULL)
+			(void)tsr_notice_tell(crew->notice);
 		const int number = await_signal();
 		if (number == 0)
 			continue;

@@ -19,6 +19,7 @@ typedef struct tsr_crew {
 	int count;
 	pid_t ranks[TSR_MAX_RANKS]; /* 0: reaped */
 	bool one_process;           /* the ranks are threads of it */
+	struct tsr_notice *notice;  /* tells ranks that wait of one that has ended (notice.h); null: nobody is told */
 	uint64_t deadline_ns;
 	sigset_t mask_before;
 	struct sigaction child_before;

@@ -90,11 +90,20 @@ static void name_job(const tsr_found_t *found, tsr_job_t *job)
 		snprintf(job->name, sizeof job->name, "%.60s-%016llx", name, (unsigned long long)tsr_text_hash(name));
 }
 
-static void set_job(const tsr_found_t *found, tsr_job_t *job)
+/** TESSERA_SECRET makes the key; without it what the launcher gives the ranks, and the name, which may be no secret at all. */
+static tsr_key_t key_of(const tsr_found_t *found, const char *secret)
+{
+	char text[sizeof found->secret + sizeof found->job + 2];
+	snprintf(text, sizeof text, "%s\n%s", secret != NULL ? secret : found->secret, secret != NULL ? "" : found->job);
+	return tsr_key_of(text);
+}
+
+void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job)
 {
 	job->rank = found->size > 0 ? found->rank : 0;
 	job->size = found->size > 0 ? found->size : 1;
 	job->launcher = found->launcher;
+	job->key = key_of(found, secret);
 	name_job(found, job);
 }
 
@@ -112,7 +121,7 @@ static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found
 			"process, or use TESSERA_PLACEMENT=process",
 			foreign->launcher, foreign->size);
 	const tsr_found_t threads = {.launcher = "none", .size = options->size > 0 ? options->size : 1};
-	set_job(&threads, job);
+	tsr_job_of(&threads, NULL, job);
 	return TSR_OK;
 }
 
@@ -126,7 +135,7 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 	if (status != TSR_OK)
 		return status;
 	if (own.size > 1) { /* started by tessera run, wherever that was started: nothing else matters */
-		set_job(&own, job_out);
+		tsr_job_of(&own, options.secret, job_out);
 		return TSR_OK;
 	}
 	status = find_foreign(&foreign);
@@ -140,6 +149,6 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 			"TESSERA_SIZE is 1, but %s started %d ranks, each of which would be a world of its own: unset TESSERA_RANK "
 			"and TESSERA_SIZE",
 			foreign.launcher, foreign.size);
-	set_job(own.size == 1 ? &own : &foreign, job_out);
+	tsr_job_of(own.size == 1 ? &own : &foreign, options.secret, job_out);
 	return TSR_OK;
 }

@@ -117,7 +117,7 @@ static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t beg
 		}
 		if (status != TSR_OK)
 			return round_complete(boot) ? TSR_OK : status;
-		const uint64_t left_ns = begin_ns + boot->deadline_ns - now + 1;
+		const uint64_t end_ns = begin_ns + boot->deadline_ns + 1, left_ns = end_ns > now ? end_ns - now : SLEEP_NS;
 		tsr_futex_wait(&boot->control->round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
 	}
 }
@@ -212,7 +212,7 @@ static tsr_status_t exchange(tsr_boot_t *boot, const char *call, const char *arg
 			     size_t size_bytes, int root)
 {
 	tsr_status_t status = tsr_boot_ended(boot);
-	if (status == TSR_OK && boot->door_fd >= 0)
+	if (status == TSR_OK && boot->door.fd >= 0)
 		status = tsr_boot_await_ranks(boot, call, tsr_now_ns());
 	return status == TSR_OK ? run_rounds(boot, call, arguments, mine, all, size_bytes, root) : status;
 }

@@ -1,38 +1,90 @@
 /* Descriptors from each rank to all ranks: through rank 0 for processes, by duplication for threads. */
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/futex.h"
+#include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/bootstrap/message.h"
 
 static const char call[] = "tsr_boot_exchange_fds";
+
+enum {
+	LOOK_NS = 20 * 1000000, /* looks for lost ranks in between */
+	/*
+	 * The kernel lets a user who is not privileged have no more descriptors under way between processes than one process may
+	 * have open (ulimit -n, often 1024): of all its jobs together. So few are sent at one time, whatever the number of ranks,
+	 * and the next when those have arrived.
+	 */
+	UNDER_WAY = 128
+};
+
+_Static_assert((int)TSR_MESSAGE_FDS >= TSR_MAX_RANKS, "one message carries a descriptor of each rank");
 
 /** What travels beside the descriptors: whose they are, in order. */
 typedef struct owners {
 	unsigned char has[TSR_MAX_RANKS];
 } owners_t;
 
-static void close_all(const int *fds, int count)
+/* ------------------------------------------------------------------ who waits for whom */
+
+static bool has_come(const _Atomic uint32_t *step, const tsr_boot_t *boot)
 {
-	for (int i = 0; i < count; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	/* acquire: partner is the release in come_to; only the count is read, and by rank 0 the socket */
+	return (int32_t)(atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)step, memory_order_acquire) - boot->fds_exchanges) >=
+	       0;
 }
 
-static tsr_status_t duplicate(int fd, int *copy_out)
+static void come_to(_Atomic uint32_t *step, const tsr_boot_t *boot)
 {
-	const int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-	if (fd >= 0 && copy < 0)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot duplicate a descriptor: %s", strerror(errno));
-	*copy_out = copy;
-	return TSR_OK;
+	/* release: partner is the acquire in has_come */
+	atomic_store_explicit(step, boot->fds_exchanges, memory_order_release);
+	tsr_futex_wake_all(step);
 }
 
-/** Sends this rank's descriptors, `count` of them with holes (-1), over `socket`. */
-static tsr_status_t send_fds(int socket, const int *fds, int count)
+/**
+ * The ranks that everybody waits for: those that have not sent theirs to rank 0; or that have been given all and have not taken
+ * them; or, if there are none, rank 0 itself.
+ */
+static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
+{
+	const tsr_control_member_t *member = boot->control->member;
+	int count = 0;
+	for (int r = 0; r < boot->size; r++)
+		count += late[r] = r > 0 && !has_come(&member[r].fds_sent, boot);
+	for (int r = 1; count == 0 && r < boot->size; r++)
+		late[r] = has_come(&member[r].fds_given, boot) && !has_come(&member[r].fds_taken, boot);
+	for (int r = 1; r < boot->size; r++)
+		count += late[r];
+	late[0] = count == 0;
+}
+
+/** Between two looks at what this rank waits for: the world's end, lost ranks and the deadline end the wait. */
+static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
+{
+	tsr_status_t status = tsr_boot_ended(boot);
+	if (status == TSR_OK)
+		status = tsr_boot_check_ranks(boot, call);
+	if (status != TSR_OK || tsr_now_ns() - begin_ns <= boot->deadline_ns)
+		return status;
+	bool late[TSR_MAX_RANKS];
+	char ranks[TSR_RANKS_TEXT], deadline[32];
+	find_late(boot, late);
+	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
+	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+			    "%s of %d did not pass on the descriptors of the heaps within %s, where rank %d waited: is it stopped? "
+			    "(TESSERA_DEADLINE sets how long a wait lasts)",
+			    ranks, boot->size, tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline), boot->rank);
+}
+
+/* ------------------------------------------------------------------ one message */
+
+/** Sends descriptors, `count` of them with holes (-1), to `rank`. */
+static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
 {
 	owners_t owners = {.has = {0}};
 	int present[TSR_MAX_RANKS], presents = 0;
@@ -41,58 +93,141 @@ static tsr_status_t send_fds(int socket, const int *fds, int count)
 		if (fds[r] >= 0)
 			present[presents++] = fds[r];
 	}
-	return tsr_message_send(socket, &owners, sizeof owners, present, presents);
+	for (;;) {
+		const uint64_t look_ns = tsr_now_ns() + LOOK_NS;
+		const tsr_post_t post =
+			tsr_message_send_until(boot->sockets[rank], &owners, sizeof owners, present, presents, look_ns);
+		const int error = errno;
+		if (post == TSR_POST_DONE)
+			return TSR_OK;
+		if (post == TSR_POST_CLOSED)
+			return tsr_boot_end_closed(boot, rank, call);
+		if (post == TSR_POST_FAILED || (error == ETOOMANYREFS && tsr_now_ns() - begin_ns > boot->deadline_ns))
+			return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d cannot send the descriptors of heaps to rank %d: %s",
+					    boot->rank, rank, tsr_message_fault(error));
+		const tsr_status_t status = look_around(boot, begin_ns);
+		if (status != TSR_OK)
+			return status;
+	}
 }
 
-/** The reverse: fills the holes with -1. */
-static tsr_status_t receive_fds(tsr_boot_t *boot, int socket, uint64_t begin_ns, int *fds_out, int count)
+static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns, owners_t *owners, int *fds, int *count)
+{
+	for (;;) {
+		struct pollfd entry = {.fd = boot->sockets[rank], .events = POLLIN};
+		(void)tsr_fd_poll(&entry, 1, tsr_now_ns() + LOOK_NS);
+		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners, sizeof *owners, fds, TSR_MAX_RANKS, count);
+		const int error = errno;
+		if (post == TSR_POST_DONE)
+			return TSR_OK;
+		if (post == TSR_POST_CLOSED)
+			return tsr_boot_end_closed(boot, rank, call);
+		if (post == TSR_POST_FAILED)
+			return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d cannot take the descriptors of %d heaps: %s", boot->rank,
+					    boot->size, tsr_message_fault(error));
+		const tsr_status_t status = look_around(boot, begin_ns);
+		if (status != TSR_OK)
+			return status;
+	}
+}
+
+/** The reverse of send_fds: fills the holes with -1. */
+static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
 {
 	owners_t owners;
-	int present[TSR_MAX_RANKS], presents = 0;
-	tsr_status_t status = tsr_boot_await_fd(boot, socket, call, begin_ns);
-	if (status == TSR_OK)
-		status = tsr_message_receive(socket, &owners, sizeof owners, present, TSR_MAX_RANKS, &presents);
+	int present[TSR_MAX_RANKS], presents = 0, wanted = 0;
+	const tsr_status_t status = await_message(boot, rank, begin_ns, &owners, present, &presents);
 	if (status != TSR_OK)
 		return status;
-	int wanted = 0;
 	for (int r = 0; r < count; r++)
 		wanted += owners.has[r] != 0;
 	if (wanted != presents) {
-		close_all(present, presents);
-		return tsr_error(TSR_ERR_SYSTEM, "%d descriptors of %d arrived: is the limit of open files (ulimit -n) reached?",
-				 presents, wanted);
+		tsr_fd_close(present, (size_t)presents);
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d took %d descriptors of heaps, of %d: build all ranks alike",
+				    boot->rank, presents, wanted);
 	}
 	for (int r = 0, next = 0; r < count; r++)
 		fds_out[r] = owners.has[r] ? present[next++] : -1;
 	return TSR_OK;
 }
 
-/** Rank 0 takes one from each, and gives all to each. */
-static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, int *fds)
+/* ------------------------------------------------------------------ processes */
+
+/** Rank 0: until `rank` has what it was given. */
+static tsr_status_t await_taken(tsr_boot_t *boot, int rank, uint64_t begin_ns)
 {
-	const uint64_t begin_ns = tsr_now_ns();
-	tsr_status_t status = duplicate(fd, &fds[0]);
+	_Atomic uint32_t *taken = &boot->control->member[rank].fds_taken;
+	while (!has_come(taken, boot)) {
+		/* relaxed: the futex compares it again; has_come acquires */
+		const uint32_t seen = atomic_load_explicit(taken, memory_order_relaxed);
+		if (has_come(taken, boot))
+			break;
+		tsr_futex_wait(taken, seen, LOOK_NS);
+		const tsr_status_t status = has_come(taken, boot) ? TSR_OK : look_around(boot, begin_ns);
+		if (status != TSR_OK)
+			return status;
+	}
+	return TSR_OK;
+}
+
+/** Rank 0 takes one from each, and gives all to each: to as many ranks at one time as UNDER_WAY lets it. */
+static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, uint64_t begin_ns, int *fds)
+{
+	tsr_status_t status = TSR_OK;
+	int presents = 0;
+	fds[0] = fd >= 0 ? tsr_fd_copy(fd) : -1;
+	if (fd >= 0 && fds[0] < 0)
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot duplicate a descriptor: %s", tsr_message_fault(errno));
 	for (int r = 1; status == TSR_OK && r < boot->size; r++)
-		status = receive_fds(boot, boot->sockets[r], begin_ns, &fds[r], 1);
-	for (int r = 1; status == TSR_OK && r < boot->size; r++)
-		status = send_fds(boot->sockets[r], fds, boot->size);
+		status = receive_fds(boot, r, begin_ns, &fds[r], 1);
+	for (int r = 0; r < boot->size; r++)
+		presents += fds[r] >= 0;
+	const int together = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents : boot->size;
+	for (int r = 1; status == TSR_OK && r < boot->size; r++) {
+		if (r > together)
+			status = await_taken(boot, r - together, begin_ns);
+		if (status == TSR_OK)
+			status = send_fds(boot, r, begin_ns, fds, boot->size);
+		if (status == TSR_OK)
+			come_to(&boot->control->member[r].fds_given, boot);
+	}
 	return status;
 }
 
-static tsr_status_t give_and_take(tsr_boot_t *boot, int fd, int *fds)
+static tsr_status_t give_and_take(tsr_boot_t *boot, int fd, uint64_t begin_ns, int *fds)
 {
-	const tsr_status_t status = send_fds(boot->sockets[0], &fd, 1);
-	return status == TSR_OK ? receive_fds(boot, boot->sockets[0], tsr_now_ns(), fds, boot->size) : status;
+	tsr_control_member_t *self = &boot->control->member[boot->rank];
+	tsr_status_t status = send_fds(boot, 0, begin_ns, &fd, 1);
+	if (status != TSR_OK)
+		return status;
+	come_to(&self->fds_sent, boot);
+	status = receive_fds(boot, 0, begin_ns, fds, boot->size);
+	if (status == TSR_OK)
+		come_to(&self->fds_taken, boot);
+	return status;
 }
+
+/* ------------------------------------------------------------------ threads, and both */
 
 /** Threads share their descriptors: each duplicates all, and nobody goes on, and closes, before all have. */
 static tsr_status_t duplicate_all(tsr_boot_t *boot, int fd, int *fds)
 {
 	int theirs[TSR_MAX_RANKS];
 	tsr_status_t status = tsr_boot_exchange(boot, call, "", &fd, theirs, sizeof fd);
-	for (int r = 0; status == TSR_OK && r < boot->size; r++)
-		status = duplicate(theirs[r], &fds[r]);
+	for (int r = 0; status == TSR_OK && r < boot->size; r++) {
+		fds[r] = theirs[r] >= 0 ? tsr_fd_copy(theirs[r]) : -1;
+		if (theirs[r] >= 0 && fds[r] < 0)
+			status = tsr_error(TSR_ERR_SYSTEM, "cannot duplicate a descriptor: %s", tsr_message_fault(errno));
+	}
 	return status;
+}
+
+static tsr_status_t exchange(tsr_boot_t *boot, int fd, int *fds)
+{
+	if (boot->in_threads)
+		return duplicate_all(boot, fd, fds);
+	const uint64_t begin_ns = tsr_now_ns();
+	return boot->rank == 0 ? collect_and_spread(boot, fd, begin_ns, fds) : give_and_take(boot, fd, begin_ns, fds);
 }
 
 tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out)
@@ -103,16 +238,14 @@ tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out)
 	tsr_status_t status = tsr_boot_exchange(boot, call, "", NULL, NULL, 0);
 	if (status != TSR_OK)
 		return status;
-	if (boot->in_threads)
-		status = duplicate_all(boot, fd, fds);
-	else
-		status = boot->rank == 0 ? collect_and_spread(boot, fd, fds) : give_and_take(boot, fd, fds);
+	boot->fds_exchanges++;
+	status = exchange(boot, fd, fds);
 	if (status != TSR_OK)
 		tsr_boot_abort(boot, status, tsr_last_error());
 	else
 		status = tsr_boot_exchange(boot, call, "received", NULL, NULL, 0);
 	if (status != TSR_OK) {
-		close_all(fds, boot->size);
+		tsr_fd_close(fds, TSR_MAX_RANKS);
 		return status;
 	}
 	memcpy(fds_out, fds, (size_t)boot->size * sizeof *fds);

@@ -100,6 +100,7 @@ tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
 			"OMPI_COMM_WORLD_RANK and _SIZE are set but neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is, so the "
 			"job has no name: start the ranks with mpirun, or unset these variables");
 	snprintf(found->job, sizeof found->job, "%.200s", or_empty(job));
+	snprintf(found->secret, sizeof found->secret, "%.200s", or_empty(getenv("OMPI_MCA_orte_precondition_transports")));
 	return TSR_OK;
 }
 
@@ -139,8 +140,13 @@ tsr_status_t tsr_found_pmi(tsr_found_t *found)
 	const char *job = getenv("PMI_PORT") != NULL ? getenv("PMI_PORT") : getenv("PMI_JOBID");
 	if (job != NULL)
 		snprintf(found->job, sizeof found->job, "%.200s", job);
-	else
+	else if (pmi_proxy() > 0)
 		snprintf(found->job, sizeof found->job, "%ld", (long)pmi_proxy());
+	else if (found->size > 1)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"PMI_RANK and PMI_SIZE are set, but nothing that this rank sees names its job: its launcher is outside "
+			"of its PID namespace; set PMI_JOBID to one word on all ranks");
 	return TSR_OK;
 }
 

@@ -6,11 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/options.h"
+#include "src/base/secret.h"
 #include "src/bootstrap/bootstrap.h"
 #include "src/bootstrap/crew.h"
+#include "src/bootstrap/found.h"
+#include "src/bootstrap/notice.h"
 #include "src/registry/registry.h"
 #include "src/world/program.h"
 #include "tessera/launcher.h"
@@ -20,7 +23,8 @@ typedef struct plan {
 	tsr_options_t options;
 	int ranks;
 	bool threads;
-	char job[64]; /* no other launch of this machine has it while this one lives */
+	char job[64];    /* no other launch of this machine has it */
+	char secret[40]; /* of this launch: 128 random bits */
 } plan_t;
 
 /** A rank of a job starts no world of its own. A job that cannot be made out is for tsr_init to judge. */
@@ -34,6 +38,16 @@ static tsr_status_t check_outer_job(void)
 		"this process is rank %d of %d of a job that %s started, and each of its ranks would start a world of its own: "
 		"start the program itself there, or this command outside the job",
 		job.rank, job.size, job.launcher);
+}
+
+static tsr_status_t name_plan(plan_t *plan)
+{
+	uint64_t bits[3];
+	if (!tsr_random_bytes(bits, sizeof bits))
+		return tsr_error(TSR_ERR_SYSTEM, "the kernel gives no random numbers to name a job by: %s", strerror(errno));
+	snprintf(plan->job, sizeof plan->job, "%016llx", (unsigned long long)bits[0]);
+	snprintf(plan->secret, sizeof plan->secret, "%016llx%016llx", (unsigned long long)bits[1], (unsigned long long)bits[2]);
+	return TSR_OK;
 }
 
 static tsr_status_t make_plan(const tsr_launcher_t *launcher, plan_t *plan)
@@ -50,8 +64,7 @@ static tsr_status_t make_plan(const tsr_launcher_t *launcher, plan_t *plan)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", plan->ranks, TSR_MAX_RANKS);
 	plan->threads = launcher->placement == TSR_PLACE_DEFAULT ? plan->options.threads : launcher->placement == TSR_PLACE_THREAD;
 	plan->options.threads = plan->threads;
-	snprintf(plan->job, sizeof plan->job, "%ld.%llu", (long)getpid(), (unsigned long long)tsr_now_ns());
-	return TSR_OK;
+	return name_plan(plan);
 }
 
 static void set_number(const char *name, int value)
@@ -71,9 +84,11 @@ static void set_environment(const plan_t *plan, int rank)
 	if (rank < 0) {
 		unsetenv("TESSERA_RANK");
 		unsetenv("TESSERA_JOB");
+		unsetenv("TESSERA_SECRET");
 	} else {
 		set_number("TESSERA_RANK", rank);
 		setenv("TESSERA_JOB", plan->job, 1);
+		setenv("TESSERA_SECRET", plan->secret, 1);
 	}
 }
 
@@ -101,15 +116,28 @@ static int fail(tsr_status_t status, const char *action)
 	return tsr_fail(NULL);
 }
 
+/** The job as its ranks will make it out of their environment. */
+static void begin_notice(const plan_t *plan, tsr_notice_t *notice)
+{
+	tsr_found_t found = {.launcher = "tessera run", .size = plan->ranks};
+	tsr_job_t job;
+	snprintf(found.job, sizeof found.job, "%s", plan->job);
+	tsr_job_of(&found, plan->secret, &job);
+	tsr_notice_begin(notice, &job);
+}
+
 /** Starts all processes and waits for them. */
 static int run_processes(const plan_t *plan, const task_t *task)
 {
 	tsr_crew_t crew;
+	tsr_notice_t notice;
 	fflush(stdout); /* or each child would write what is still in there */
 	fflush(stderr);
 	if (!tsr_crew_begin(&crew, plan->options.deadline_ns))
 		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
 	crew.one_process = plan->threads;
+	begin_notice(plan, &notice);
+	crew.notice = plan->threads ? NULL : &notice;
 	int code = 0;
 	for (int r = 0; r < (plan->threads ? 1 : plan->ranks) && code == 0; r++) {
 		const pid_t pid = tsr_crew_fork(&crew);
@@ -126,6 +154,7 @@ static int run_processes(const plan_t *plan, const task_t *task)
 	if (code == 0)
 		code = tsr_crew_wait(&crew);
 	tsr_crew_end(&crew);
+	tsr_notice_end(&notice);
 	return code;
 }
 
@@ -146,7 +175,7 @@ int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_
 static void report_execution(int failures_fd, const char *program)
 {
 	int error;
-	if (read(failures_fd, &error, sizeof error) == (ssize_t)sizeof error)
+	if (tsr_fd_read(failures_fd, &error, sizeof error) == (ssize_t)sizeof error)
 		fprintf(stderr, "tessera: cannot execute '%s': %s\n", program, strerror(error));
 }
 
@@ -160,7 +189,7 @@ int tsr_launch_program(const tsr_launcher_t *launcher, char **argv)
 	}
 	if (make_plan(launcher, &plan) != TSR_OK)
 		return tsr_fail(NULL);
-	if (pipe2(failures, O_CLOEXEC | O_NONBLOCK) != 0)
+	if (tsr_fd_pipe(failures, O_NONBLOCK) != 0)
 		return fail(TSR_ERR_SYSTEM, "cannot start a program");
 	const task_t task = {.argv = argv, .failures_fd = failures[1]};
 	const int code = run_processes(&plan, &task);

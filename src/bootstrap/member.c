@@ -8,10 +8,17 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
 #include "src/explore/exploration.h"
+
+enum {
+	CLOSING_NS = 1000 * 1000000,    /* from a process's first descriptor that is closed to its last, on a busy machine */
+	DOOR_WATCH_NS = 1000 * 1000000, /* rank 0 does not look at its door so long: it is stopped */
+	LAST_STEP_NS = 1000 * 1000000   /* from "I have come" to having come */
+};
 
 static int processors(void)
 {
@@ -28,10 +35,25 @@ tsr_boot_t *tsr_boot_make(int rank, int size, uint64_t deadline_ns)
 	boot->size = size;
 	boot->deadline_ns = deadline_ns;
 	boot->may_spin = processors() >= size;
-	boot->control_fd = boot->door_fd = -1;
+	boot->control_fd = boot->door.fd = -1;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		boot->sockets[r] = -1;
 	return boot;
+}
+
+tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out)
+{
+	uint64_t bits;
+	if (!tsr_random_bytes(&bits, sizeof bits))
+		return tsr_error(TSR_ERR_SYSTEM, "the kernel gives no random number to tell this process from others: %s",
+				 strerror(errno));
+	*process_out = bits << 8 | kind;
+	return TSR_OK;
+}
+
+uint64_t tsr_boot_process(const tsr_boot_t *boot)
+{
+	return boot->process;
 }
 
 static tsr_status_t no_memory(void)
@@ -44,7 +66,10 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 	if (size < 1 || size > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", size, TSR_MAX_RANKS);
 	tsr_control_t *control;
-	const tsr_status_t status = tsr_control_map(-1, &control);
+	uint64_t process;
+	tsr_status_t status = tsr_boot_name_process(0, &process);
+	if (status == TSR_OK)
+		status = tsr_control_map(-1, &control);
 	if (status != TSR_OK)
 		return status;
 	tsr_boot_t *boots[TSR_MAX_RANKS];
@@ -58,6 +83,7 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 		}
 		boots[r]->control = control;
 		boots[r]->in_threads = true;
+		boots[r]->process = process;
 		/* relaxed, here and below: no thread has the segment yet */
 		atomic_store_explicit(&control->member[r].state, TSR_MEMBER_PRESENT, memory_order_relaxed);
 	}
@@ -111,13 +137,10 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	/* acq_rel: partner is itself; the last thread unmaps after all others' accesses */
 	if (!boot->in_threads || atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1)
 		munmap(control, sizeof *control);
-	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		if (boot->sockets[r] >= 0)
-			close(boot->sockets[r]);
-	if (boot->door_fd >= 0)
-		close(boot->door_fd);
-	if (boot->control_fd >= 0)
-		close(boot->control_fd);
+	tsr_fd_close(boot->sockets, TSR_MAX_RANKS);
+	if (boot->door.fd >= 0)
+		tsr_door_shut(&boot->door);
+	tsr_fd_close(&boot->control_fd, 1);
 	free(boot);
 }
 
@@ -171,13 +194,32 @@ static bool is_missing(const tsr_boot_t *boot, int rank)
 	return (int32_t)(posted - boot->round) < 0;
 }
 
+static tsr_status_t end_for_lost(tsr_boot_t *boot, int lost, const char *call)
+{
+	return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
+			    "rank %d of %d is lost: its process ended without leaving the world (noticed in %s)", lost, boot->size,
+			    call);
+}
+
+/** Rank 0: one that was let in, and whose process ended before it took its lock; or -1. */
+static int lost_on_arrival(const tsr_boot_t *boot)
+{
+	for (int r = 1; r < boot->size; r++) {
+		struct pollfd entry = {.fd = boot->sockets[r]};
+		if (boot->rank == 0 && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT && tsr_fd_poll(&entry, 1, 0) > 0 &&
+		    (entry.revents & POLLHUP) != 0 && state_of(boot, r) == TSR_MEMBER_ABSENT)
+			return r;
+	}
+	return -1;
+}
+
 tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call)
 {
-	const int lost = tsr_boot_lost_rank(boot);
+	int lost = tsr_boot_lost_rank(boot);
+	if (lost < 0)
+		lost = lost_on_arrival(boot);
 	if (lost >= 0)
-		return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
-				    "rank %d of %d is lost: its process ended without leaving the world (noticed in %s)", lost,
-				    boot->size, call);
+		return end_for_lost(boot, lost, call);
 	for (int r = 0; r < boot->size; r++)
 		if (state_of(boot, r) == TSR_MEMBER_LEFT && is_missing(boot, r))
 			return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "rank %d of %d has left the world and never comes to %s", r,
@@ -185,24 +227,46 @@ tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call)
 	return TSR_OK;
 }
 
-/** Writes "rank 3", "ranks 1 and 3" or "ranks 0, 1 and 3": those that are missing in this round, or those that never arrived. */
-static int list_missing(const tsr_boot_t *boot, bool absent_only, char *text, size_t size)
+tsr_status_t tsr_boot_end_closed(tsr_boot_t *boot, int rank, const char *call)
 {
-	int ranks[TSR_MAX_RANKS], count = 0;
-	for (int r = 0; r < boot->size; r++)
-		if (absent_only ? state_of(boot, r) == TSR_MEMBER_ABSENT : is_missing(boot, r))
-			ranks[count++] = r;
+	/* The kernel closes a process's descriptors one after the other: its lock may go a little later than its socket. And a rank
+	 * may have closed it because it knows that the world has ended. */
+	const uint64_t end_ns = tsr_now_ns() + CLOSING_NS;
+	tsr_status_t status = TSR_OK;
+	while (status == TSR_OK && tsr_now_ns() < end_ns) {
+		status = tsr_boot_ended(boot);
+		if (status == TSR_OK)
+			status = tsr_boot_check_ranks(boot, call);
+		if (status == TSR_OK)
+			tsr_sleep_until(tsr_now_ns() + 1000000);
+	}
+	return status == TSR_OK ? end_for_lost(boot, rank, call) : status;
+}
+
+int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size)
+{
+	int listed[TSR_MAX_RANKS], count = 0;
+	for (int r = 0; r < ranks; r++)
+		if (chosen[r])
+			listed[count++] = r;
 	size_t used = (size_t)snprintf(text, size, "rank%s ", count == 1 ? "" : "s");
 	for (int i = 0; i < count; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%d", i == 0 ? "" : i == count - 1 ? " and " : ", ", ranks[i]);
+		used += (size_t)snprintf(text + used, size - used, "%s%d",
+					 i == 0           ? ""
+					 : i == count - 1 ? " and "
+							  : ", ",
+					 listed[i]);
 	return count;
 }
 
-/** One wait record for each rank that did not come: the host call waited for it. */
-static void keep_records(tsr_boot_t *boot, const char *call, uint64_t waited_ns)
+/** Ends the world because of the ranks in `late`, with a wait record for each: the host call waited for it. */
+static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns, const bool *late, bool absent)
 {
+	char ranks[TSR_RANKS_TEXT], deadline[32];
+	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
+	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
 	for (int r = 0; r < boot->size; r++) {
-		if (!is_missing(boot, r) && state_of(boot, r) != TSR_MEMBER_ABSENT)
+		if (!late[r])
 			continue;
 		/* relaxed: for the report alone */
 		const uint32_t posted = atomic_load_explicit(&boot->control->member[r].posted, memory_order_relaxed);
@@ -212,28 +276,64 @@ static void keep_records(tsr_boot_t *boot, const char *call, uint64_t waited_ns)
 					    .expected = boot->round,
 					    .seen = posted,
 					    .from = r,
-					    .waited_ns = waited_ns};
+					    .waited_ns = tsr_now_ns() - begin_ns};
 		snprintf(record.kernel, sizeof record.kernel, "%s", call);
 		tsr_boot_keep_wait_record(boot, &record);
 	}
-}
-
-tsr_status_t tsr_boot_expire(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
-{
-	char missing[8 + 5 * TSR_MAX_RANKS], deadline[32];
-	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
-	keep_records(boot, call, tsr_now_ns() - begin_ns);
-	if (list_missing(boot, true, missing, sizeof missing) > 0)
+	if (absent)
 		return tsr_boot_end(
 			boot, TSR_ERR_PEER_LOST,
 			"%s of %d never arrived within %s: all ranks of the job must start and call tsr_init (TESSERA_DEADLINE "
 			"sets how long the others wait)",
-			missing, boot->size, deadline);
-	if (list_missing(boot, false, missing, sizeof missing) == 0)
-		return TSR_OK; /* the last one is in the door */
+			ranks, boot->size, deadline);
 	return tsr_boot_end(
 		boot, TSR_ERR_TIMEOUT,
 		"%s of %d did not come to %s within %s, where rank %d waited: every rank must make the same collective calls "
 		"(TESSERA_DEADLINE sets how long a wait lasts)",
-		missing, boot->size, call, deadline, boot->rank);
+		ranks, boot->size, call, deadline, boot->rank);
+}
+
+/**
+ * Whether those who are absent had the chance to come in: rank 0 looks at its door fifty times a second, where it is not stopped
+ * itself. Watches it for a second at most, as the machine may be busy.
+ */
+static bool door_is_served(const tsr_boot_t *boot)
+{
+	if (boot->rank == 0 || !is_missing(boot, 0))
+		return true;
+	/* relaxed: for the report alone */
+	const uint32_t seen = atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed);
+	const uint64_t end_ns = tsr_now_ns() + DOOR_WATCH_NS;
+	const char *sentence;
+	while (tsr_now_ns() < end_ns) {
+		if (atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed) != seen ||
+		    tsr_boot_abort_status(boot, &sentence) != TSR_OK)
+			return true;
+		tsr_sleep_until(tsr_now_ns() + 5000000);
+	}
+	return false;
+}
+
+tsr_status_t tsr_boot_expire(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+{
+	bool absent[TSR_MAX_RANKS], missing[TSR_MAX_RANKS];
+	int absents = 0, missings = 0;
+	for (int r = 0; r < boot->size; r++) {
+		absents += absent[r] = state_of(boot, r) == TSR_MEMBER_ABSENT;
+		missings += missing[r] = is_missing(boot, r);
+	}
+	if (absents > 0 && door_is_served(boot))
+		return blame(boot, call, begin_ns, absent, true);
+	if (absents > 0) {
+		for (int r = 0; r < boot->size; r++)
+			missing[r] = r == 0; /* the others could not come in */
+		missings = 1;
+	}
+	if (missings > 0)
+		return blame(boot, call, begin_ns, missing, false);
+	if (tsr_now_ns() - begin_ns < boot->deadline_ns + LAST_STEP_NS)
+		return TSR_OK; /* the last one is in the door */
+	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+			    "all %d ranks came to %s, but one was stopped on its way in, and rank %d waited past the deadline",
+			    boot->size, call, boot->rank);
 }

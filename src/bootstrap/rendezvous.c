@@ -1,80 +1,64 @@
-/* How processes of a job find each other: rank 0 opens a door that only this user's job knows, the others knock. */
+/* How processes of a job find each other: rank 0 opens a door (door.h), the others knock at it (knock.h). */
 #include <errno.h>
-#include <poll.h>
-#include <stddef.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/bootstrap/knock.h"
+#include "src/bootstrap/message.h"
+#include "src/bootstrap/notice.h"
 
-#define HELLO_MAGIC 0x74737221u /* "tsr!" */
-
-typedef struct hello {
-	uint32_t magic, abi;
-	int32_t rank, size;
-} hello_t;
-
-/** Rank 0's answer; with TSR_OK comes the control segment. */
-typedef struct verdict {
-	int32_t status;
-	char sentence[512];
-} verdict_t;
-
-/** An abstract address: it is no file, and it is gone when rank 0 closes it or ends. */
-static socklen_t door_address(const tsr_boot_t *boot, struct sockaddr_un *address)
-{
-	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	const int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "%s", boot->name);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-static bool is_same_user(int socket, uid_t *uid_out)
-{
-	struct ucred peer;
-	socklen_t length = sizeof peer;
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-		return false;
-	*uid_out = peer.uid;
-	return peer.uid == geteuid();
-}
+enum {
+	LOOK_NS = 20 * 1000000,      /* rank 0 looks for lost ranks in between */
+	GOODBYE_NS = 100 * 1000000,  /* for those who knock while the world ends */
+	GONE_NS = 1000 * 1000000,    /* who has shut the door and does not open it again this long has ended */
+	FIRST_PAUSE_NS = 500 * 1000, /* between two knocks; doubles */
+	LAST_PAUSE_NS = 16 * 1000000
+};
 
 /* ------------------------------------------------------------------ rank 0 */
 
-static tsr_status_t open_door(tsr_boot_t *boot)
+static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 {
-	struct sockaddr_un address;
-	const socklen_t length = door_address(boot, &address);
-	boot->door_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (boot->door_fd >= 0 && bind(boot->door_fd, (struct sockaddr *)&address, length) == 0 &&
-	    listen(boot->door_fd, 2 * TSR_MAX_RANKS) == 0)
+	if (tsr_door_open(&boot->door, job))
 		return TSR_OK;
-	if (errno == EADDRINUSE)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "another process is rank 0 of the job '%s' already: give each rank its own number and each job "
-				 "its own name (TESSERA_JOB)",
-				 boot->name);
-	return tsr_error(TSR_ERR_SYSTEM, "cannot listen for the other ranks: %s", strerror(errno));
+	if (errno != EADDRINUSE)
+		return tsr_error(TSR_ERR_SYSTEM, "rank 0 cannot listen for the other ranks: %s", tsr_message_fault(errno));
+	tsr_knock_t knock = {.socket = -1};
+	tsr_wire_hello_t nobody = {.kind = 0};
+	tsr_knock_answer_t answer;
+	const bool foreign = tsr_knock_step(&knock, job, &nobody, 0, &answer) == TSR_KNOCK_FOREIGN;
+	tsr_knock_cancel(&knock);
+	if (foreign)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"the address of the job '%s' is held by user %ld: set TESSERA_SECRET to one word on all ranks, which "
+			"makes an address that nobody can guess",
+			job->name, (long)answer.uid);
+	return tsr_error(TSR_ERR_CONFIG,
+			 "another process is rank 0 of the job '%s' already: give each rank its own number and each job "
+			 "its own name (TESSERA_JOB)",
+			 job->name);
 }
 
 static tsr_status_t make_control(tsr_boot_t *boot)
 {
-	boot->control_fd = memfd_create("tessera-control", MFD_CLOEXEC);
+	boot->control_fd = tsr_fd_keep(memfd_create("tessera-control", MFD_CLOEXEC));
 	if (boot->control_fd < 0 || ftruncate(boot->control_fd, sizeof(tsr_control_t)) != 0)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s", strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s", tsr_message_fault(errno));
 	return tsr_control_map(boot->control_fd, &boot->control);
 }
 
 /** Judges a newcomer. What is wrong with it is wrong with the job, so it ends the world. */
-static tsr_status_t judge(tsr_boot_t *boot, const hello_t *hello)
+static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
 	if (hello->abi != TSR_CONTROL_ABI)
 		return tsr_boot_end(
@@ -88,7 +72,8 @@ static tsr_status_t judge(tsr_boot_t *boot, const hello_t *hello)
 	if (hello->rank < 0 || hello->rank >= boot->size)
 		return tsr_boot_end(boot, TSR_ERR_CONFIG, "a process says that it is rank %d, but the job has ranks 0 to %d",
 				    hello->rank, boot->size - 1);
-	if (hello->rank == 0 || boot->sockets[hello->rank] >= 0)
+	const bool known = hello->rank == 0 || boot->sockets[hello->rank] >= 0;
+	if (known && (hello->rank == 0 || boot->processes[hello->rank] != hello->process))
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
 				    "two processes say that they are rank %d of the same job: give each rank its own number and "
 				    "each job its own "
@@ -97,123 +82,193 @@ static tsr_status_t judge(tsr_boot_t *boot, const hello_t *hello)
 	return TSR_OK;
 }
 
-/** Hears a newcomer and answers. One that says nothing sensible is not of this job, and is sent away. */
-static tsr_status_t admit(tsr_boot_t *boot, int socket)
+/** The launcher says that a rank's process has ended. One that was a member is noticed as all members are: by its lock. */
+static tsr_status_t hear_of_end(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
-	const struct timeval patience = {.tv_usec = 500000}; /* a rank says hello as it connects */
-	hello_t hello;
-	uid_t uid;
-	int count;
-	(void)setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	if (!is_same_user(socket, &uid) || tsr_message_receive(socket, &hello, sizeof hello, NULL, 0, &count) != TSR_OK ||
-	    hello.magic != HELLO_MAGIC) {
-		close(socket);
+	char sentence[TSR_NOTICE_BYTES];
+	if (hello->size != boot->size || hello->rank <= 0 || hello->rank >= boot->size)
+		return TSR_OK; /* of another world of the job */
+	/* acquire: partner is the release in tsr_boot_arrive */
+	if (atomic_load_explicit(&boot->control->member[hello->rank].state, memory_order_acquire) != TSR_MEMBER_ABSENT)
 		return TSR_OK;
+	return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "%s",
+			    tsr_notice_sentence(hello->rank, hello->size, hello->wait_status, sentence));
+}
+
+/** Gives a newcomer the control segment. Takes over `socket`. */
+static tsr_status_t admit(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket, uint64_t end_ns)
+{
+	const int rank = hello->rank;
+	if (!tsr_door_answer(socket, TSR_OK, "", boot->control_fd, end_ns)) {
+		const int error = errno;
+		tsr_fd_close(&socket, 1);
+		if (error == EPIPE)
+			return TSR_OK; /* it has gone; as if it had never come */
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot give the control segment to rank %d: %s", rank,
+				    tsr_message_fault(error));
 	}
-	const tsr_status_t status = judge(boot, &hello);
-	verdict_t verdict = {.status = status};
-	if (status != TSR_OK)
-		snprintf(verdict.sentence, sizeof verdict.sentence, "%.500s", tsr_last_error());
-	/* A newcomer that is gone already cannot hear it, and counts as in: it never arrives, and is named at the deadline. */
-	(void)tsr_message_send(socket, &verdict, sizeof verdict, &boot->control_fd, status == TSR_OK);
-	if (status != TSR_OK) {
-		close(socket);
-		return tsr_error(status, "%s", verdict.sentence);
-	}
-	boot->sockets[hello.rank] = socket;
-	boot->connected++;
+	if (boot->sockets[rank] < 0)
+		boot->connected++;
+	tsr_fd_close(&boot->sockets[rank], 1); /* the same process has knocked before: its last word counts */
+	boot->sockets[rank] = socket;
+	boot->processes[rank] = hello->process;
 	return TSR_OK;
+}
+
+static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket, uint64_t end_ns)
+{
+	const bool ended = hello->kind == TSR_HELLO_ENDED;
+	const tsr_status_t status = ended ? hear_of_end(boot, hello) : judge(boot, hello);
+	if (status == TSR_OK && !ended)
+		return admit(boot, hello, socket, end_ns);
+	char sentence[TSR_SENTENCE_LENGTH];
+	snprintf(sentence, sizeof sentence, "%s", status == TSR_OK ? "" : tsr_last_error());
+	(void)tsr_door_answer(socket, ended ? TSR_OK : status, sentence, -1, end_ns);
+	tsr_fd_close(&socket, 1);
+	return status == TSR_OK ? TSR_OK : tsr_error(status, "%s", sentence);
+}
+
+/** No newcomer can be let in. Where the machine is short of something it may pass; where this process is, it does not. */
+static tsr_status_t bear_full_house(tsr_boot_t *boot, int error)
+{
+	if (error == EMFILE)
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot let all %d ranks in: %s", boot->size,
+				    tsr_message_fault(error));
+	tsr_sleep_until(tsr_now_ns() + LOOK_NS / 2);
+	return TSR_OK;
+}
+
+static tsr_status_t look_around(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+{
+	/* relaxed: for reports alone */
+	atomic_fetch_add_explicit(&boot->control->door_looks, 1, memory_order_relaxed);
+	tsr_status_t status = tsr_boot_ended(boot);
+	if (status == TSR_OK)
+		status = tsr_boot_check_ranks(boot, call);
+	if (status == TSR_OK && tsr_now_ns() - begin_ns > boot->deadline_ns)
+		status = tsr_boot_expire(boot, call, begin_ns);
+	return status;
 }
 
 tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
 {
-	struct pollfd door = {.fd = boot->door_fd, .events = POLLIN};
+	const uint64_t end_ns = begin_ns + boot->deadline_ns;
+	uint64_t look_ns = begin_ns + LOOK_NS;
 	tsr_status_t status = TSR_OK;
 	while (status == TSR_OK && boot->connected < boot->size) {
-		const int socket = poll(&door, 1, 20) > 0 ? accept4(boot->door_fd, NULL, NULL, SOCK_CLOEXEC) : -1;
-		if (socket >= 0) {
-			status = admit(boot, socket);
-			continue;
+		tsr_wire_hello_t hello;
+		int socket;
+		const tsr_door_event_t event = tsr_door_next(&boot->door, look_ns, &hello, &socket);
+		if (event == TSR_DOOR_HELLO)
+			status = hear(boot, &hello, socket, end_ns);
+		else if (event == TSR_DOOR_FULL)
+			status = bear_full_house(boot, errno);
+		if (status == TSR_OK && tsr_now_ns() >= look_ns) {
+			status = look_around(boot, call, begin_ns);
+			look_ns = tsr_now_ns() + LOOK_NS;
 		}
-		status = tsr_boot_ended(boot);
-		if (status == TSR_OK)
-			status = tsr_boot_check_ranks(boot, call);
-		if (status == TSR_OK && tsr_now_ns() - begin_ns > boot->deadline_ns)
-			status = tsr_boot_expire(boot, call, begin_ns);
 	}
-	close(boot->door_fd); /* who knocks later is of another world */
-	boot->door_fd = -1;
+	if (status != TSR_OK) {
+		char sentence[TSR_SENTENCE_LENGTH];
+		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
+		tsr_door_turn_away(&boot->door, status, sentence, tsr_now_ns() + GOODBYE_NS);
+		status = tsr_error(status, "%s", sentence);
+	}
+	tsr_door_shut(&boot->door); /* who knocks later is of another world */
 	return status;
 }
 
 /* ------------------------------------------------------------------ the others */
 
-/** Connects and says hello. False where nobody listens, or the door was shut in between: to be tried again. */
-static bool knock(const tsr_boot_t *boot, int *socket_out)
+static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 {
-	struct sockaddr_un address;
-	const socklen_t length = door_address(boot, &address);
-	const hello_t hello = {.magic = HELLO_MAGIC, .abi = TSR_CONTROL_ABI, .rank = boot->rank, .size = boot->size};
-	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
-	    tsr_message_send(fd, &hello, sizeof hello, NULL, 0) == TSR_OK) {
-		*socket_out = fd;
-		return true;
+	if (answer->verdict.status != TSR_OK) {
+		tsr_fd_close(&answer->fd, 1);
+		return tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
 	}
-	if (fd >= 0)
-		close(fd);
-	return false;
-}
-
-/** Waits for rank 0's answer until `end_ns`. `*again_out`: the door was shut before it answered. */
-static tsr_status_t hear_verdict(tsr_boot_t *boot, int socket, uint64_t end_ns, bool *again_out)
-{
-	verdict_t verdict;
-	int count = 0;
-	uid_t uid = 0;
-	struct pollfd entry = {.fd = socket, .events = POLLIN};
-	const uint64_t now = tsr_now_ns();
-	*again_out = true;
-	if (poll(&entry, 1, now < end_ns ? (int)((end_ns - now) / 1000000) + 1 : 0) <= 0)
-		return TSR_OK;
-	if (!is_same_user(socket, &uid))
-		return tsr_error(TSR_ERR_CONFIG,
-				 "the address of the job '%s' is held by user %ld: name the job otherwise (TESSERA_JOB)",
-				 boot->name, (long)uid);
-	if (tsr_message_receive(socket, &verdict, sizeof verdict, &boot->control_fd, 1, &count) != TSR_OK)
-		return TSR_OK;
-	*again_out = false;
-	if (verdict.status != TSR_OK)
-		return tsr_error((tsr_status_t)verdict.status, "%.500s", verdict.sentence);
-	if (count != 1)
-		return tsr_error(TSR_ERR_SYSTEM,
-				 "the control segment did not arrive: is the limit of open files (ulimit -n) reached?");
+	boot->control_fd = answer->fd;
+	if (answer->fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM, "rank 0 let rank %d in, but sent no control segment: build all ranks alike",
+				 boot->rank);
 	return tsr_control_map(boot->control_fd, &boot->control);
 }
 
-static tsr_status_t find_rank_0(tsr_boot_t *boot)
+/** What is to be said when the deadline has passed, or sooner, by what came of the last knock. */
+static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *job, tsr_knock_result_t last, uid_t uid, int error)
+{
+	char deadline[32];
+	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
+	switch (last) {
+	case TSR_KNOCK_FOREIGN:
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"the address of the job '%s' is held by user %ld: set TESSERA_SECRET to one word on all ranks, which "
+			"makes an address that nobody can guess",
+			job->name, (long)uid);
+	case TSR_KNOCK_STRANGER:
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"the address of the job '%s' is held by a process that does not know its secret: give each job its "
+			"own name (TESSERA_JOB)",
+			job->name);
+	case TSR_KNOCK_FAILED:
+		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot reach rank 0: %s", boot->rank, tsr_message_fault(error));
+	case TSR_KNOCK_SHUT:
+		return tsr_error(TSR_ERR_PEER_LOST,
+				 "rank 0 of %d is lost: its process ended before it let rank %d in (noticed in tsr_init)",
+				 boot->size, boot->rank);
+	case TSR_KNOCK_WAITS:
+		return tsr_error(
+			TSR_ERR_PEER_LOST,
+			"rank 0 of %d opened the job, but did not let rank %d in within %s: is it stopped? (TESSERA_DEADLINE "
+			"sets how long the others wait)",
+			boot->size, boot->rank, deadline);
+	default:
+		return tsr_error(TSR_ERR_PEER_LOST,
+				 "rank 0 of %d never arrived within %s: all ranks of the job must start and call tsr_init "
+				 "(TESSERA_DEADLINE sets how "
+				 "long the others wait)",
+				 boot->size, deadline);
+	}
+}
+
+static bool is_final(tsr_knock_result_t result)
+{
+	return result == TSR_KNOCK_ANSWERED || result == TSR_KNOCK_FOREIGN || result == TSR_KNOCK_FAILED;
+}
+
+static tsr_status_t find_rank_0(tsr_boot_t *boot, const tsr_job_t *job)
 {
 	const uint64_t end_ns = tsr_now_ns() + boot->deadline_ns;
-	struct timespec pause = {.tv_nsec = 500000};
-	do {
-		bool again = true;
-		if (knock(boot, &boot->sockets[0])) {
-			const tsr_status_t status = hear_verdict(boot, boot->sockets[0], end_ns, &again);
-			if (status != TSR_OK || !again)
-				return status;
-			close(boot->sockets[0]);
-			boot->sockets[0] = -1;
+	tsr_wire_hello_t hello = {
+		.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = boot->rank, .size = boot->size, .process = boot->process};
+	tsr_knock_t knock = {.socket = -1};
+	tsr_knock_answer_t answer = {.fd = -1};
+	tsr_knock_result_t result;
+	uint64_t pause_ns = FIRST_PAUSE_NS, now, shut_ns = 0; /* since when a door that was ours is shut; 0: it is not */
+	for (;;) {
+		result = tsr_knock_step(&knock, job, &hello, end_ns, &answer);
+		const int error = errno;
+		now = tsr_now_ns();
+		if (result != TSR_KNOCK_NOBODY)
+			shut_ns = result == TSR_KNOCK_SHUT ? now : 0;
+		const bool gone = shut_ns != 0 && now - shut_ns > GONE_NS;
+		if (gone || is_final(result) || now >= end_ns) {
+			result = gone ? TSR_KNOCK_SHUT : result;
+			errno = error;
+			break;
 		}
-		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < 16000000)
-			pause.tv_nsec *= 2;
-	} while (tsr_now_ns() < end_ns);
-	char deadline[32];
-	return tsr_error(TSR_ERR_PEER_LOST,
-			 "rank 0 of %d never arrived within %s: all ranks of the job must start and call tsr_init "
-			 "(TESSERA_DEADLINE sets how "
-			 "long the others wait)",
-			 boot->size, tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline));
+		tsr_sleep_until(now + pause_ns < end_ns ? now + pause_ns : end_ns);
+		if (pause_ns < LAST_PAUSE_NS)
+			pause_ns *= 2;
+	}
+	if (result != TSR_KNOCK_ANSWERED) {
+		const int error = errno;
+		tsr_knock_cancel(&knock);
+		return explain_no_entry(boot, job, result, answer.uid, error);
+	}
+	boot->sockets[0] = knock.socket;
+	return enter(boot, &answer);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -223,13 +278,24 @@ static void discard(tsr_boot_t *boot)
 {
 	if (boot->control != NULL)
 		munmap(boot->control, sizeof *boot->control);
-	if (boot->control_fd >= 0)
-		close(boot->control_fd);
-	if (boot->door_fd >= 0)
-		close(boot->door_fd);
-	if (boot->sockets[0] >= 0)
-		close(boot->sockets[0]);
+	if (boot->door.fd >= 0)
+		tsr_door_shut(&boot->door);
+	tsr_fd_close(&boot->control_fd, 1);
+	tsr_fd_close(&boot->sockets[0], 1);
 	free(boot);
+}
+
+static tsr_status_t join(tsr_boot_t *boot, const tsr_job_t *job)
+{
+	tsr_status_t status = tsr_boot_name_process(1 + (unsigned)boot->rank, &boot->process);
+	boot->connected = 1;
+	if (status == TSR_OK && boot->rank > 0)
+		status = find_rank_0(boot, job);
+	else if (status == TSR_OK)
+		status = make_control(boot);
+	if (status == TSR_OK && boot->rank == 0 && boot->size > 1)
+		status = open_door(boot, job);
+	return status == TSR_OK ? tsr_boot_arrive(boot) : status;
 }
 
 tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
@@ -240,17 +306,7 @@ tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_
 	tsr_boot_t *boot = tsr_boot_make(job->rank, job->size, deadline_ns);
 	if (boot == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world");
-	snprintf(boot->name, sizeof boot->name, "tessera.%lu.%.85s", (unsigned long)geteuid(), job->name);
-	boot->connected = 1;
-	tsr_status_t status = TSR_OK;
-	if (boot->rank == 0)
-		status = make_control(boot);
-	if (status == TSR_OK && boot->rank == 0 && boot->size > 1)
-		status = open_door(boot);
-	if (status == TSR_OK && boot->rank > 0)
-		status = find_rank_0(boot);
-	if (status == TSR_OK)
-		status = tsr_boot_arrive(boot);
+	const tsr_status_t status = join(boot, job);
 	if (status != TSR_OK) {
 		discard(boot);
 		return status;

@@ -49,6 +49,7 @@ void tsr_world_make_host(tsr_world_t *world)
 		.ctx = world,
 		.rank = world->rank,
 		.size = world->size,
+		.process = tsr_boot_process(world->boot),
 		.deadline_ns = world->options.deadline_ns,
 		.words = tsr_boot_words(world->boot),
 		.exploration = tsr_boot_exploration(world->boot),
