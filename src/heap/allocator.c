@@ -5,31 +5,17 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/heap/pieces.h"
 
-/* A stretch of the heap: an allocation where it has a name; else free, or kept back since it was released. */
-typedef struct piece {
-	size_t begin, length; /* multiples of the granule */
-	size_t asked;         /* bytes that were asked for; 0 where it is no allocation */
-	char *name;
-	uint64_t kept; /* which of the releases it was, from 1 on; 0: it is not kept back */
-} piece_t;
-
-/*
- * The pieces lie in one array, ordered by offset and without gaps, and no two neighbours are free. So the array is a function of
- * the live allocations alone, whatever came before; a look-up is a binary search; and the scan of a best fit runs over dense
- * memory, which for the thousands of allocations of a program beats a tree.
- */
+/* The pieces cover the heap without gaps, and no two neighbours are free. */
 struct tsr_allocator {
-	size_t size_bytes;
-	piece_t *pieces;
-	size_t count, capacity;
+	size_t size_bytes, free_bytes;
+	tsr_pieces_t pieces;
 	int allocations;
-	size_t used;       /* by allocations, gaps left out */
-	size_t most;       /* of `used`, where things are kept apart; else 0 */
-	uint64_t releases; /* that were kept back */
+	size_t used;                  /* by allocations, gaps left out */
+	size_t most;                  /* of `used`, where things are kept apart; else 0 */
+	tsr_piece_id_t first, latest; /* of those that are kept back; 0: none is */
 };
-
-enum { FIRST_CAPACITY = 16 };
 
 static size_t round_up(size_t value, size_t multiple)
 {
@@ -39,17 +25,16 @@ static size_t round_up(size_t value, size_t multiple)
 tsr_allocator_t *tsr_allocator_create(size_t size_bytes)
 {
 	tsr_allocator_t *allocator = calloc(1, sizeof *allocator);
-	piece_t *pieces = calloc(FIRST_CAPACITY, sizeof *pieces);
-	if (!allocator || !pieces) {
+	if (!allocator || !tsr_pieces_create(&allocator->pieces)) {
 		free(allocator);
-		free(pieces);
 		return NULL;
 	}
-	allocator->size_bytes = size_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
-	allocator->pieces = pieces;
-	allocator->capacity = FIRST_CAPACITY;
-	if (allocator->size_bytes > 0)
-		pieces[allocator->count++].length = allocator->size_bytes;
+	allocator->size_bytes = allocator->free_bytes = size_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
+	if (allocator->size_bytes > 0) {
+		const tsr_piece_id_t all = tsr_pieces_new(&allocator->pieces, 0, allocator->size_bytes);
+		tsr_pieces_insert(&allocator->pieces, TSR_BY_PLACE, all);
+		tsr_pieces_insert(&allocator->pieces, TSR_BY_LENGTH, all);
+	}
 	return allocator;
 }
 
@@ -57,9 +42,10 @@ void tsr_allocator_destroy(tsr_allocator_t *allocator)
 {
 	if (!allocator)
 		return;
-	for (size_t i = 0; i < allocator->count; i++)
-		free(allocator->pieces[i].name);
-	free(allocator->pieces);
+	const tsr_pieces_t *pieces = &allocator->pieces;
+	for (tsr_piece_id_t id = tsr_pieces_holding(pieces, 0); id != 0; id = pieces->at[id].behind)
+		free(pieces->at[id].name);
+	tsr_pieces_destroy(&allocator->pieces);
 	free(allocator);
 }
 
@@ -68,117 +54,104 @@ void tsr_allocator_keep_apart(tsr_allocator_t *allocator, size_t most_bytes)
 	allocator->most = most_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
 }
 
-static bool is_free(const piece_t *piece)
+/* The piece that holds `offset`; 0 where none does. */
+static tsr_piece_id_t piece_at(const tsr_allocator_t *allocator, size_t offset)
 {
-	return !piece->name && piece->kept == 0;
+	return offset < allocator->size_bytes ? tsr_pieces_holding(&allocator->pieces, offset) : 0;
 }
 
-/* Index of the piece that holds `offset`; the count of pieces where none does. */
-static size_t piece_at(const tsr_allocator_t *allocator, size_t offset)
+/* Cuts piece `id`, which is not in the order by length, after `length` bytes. Returns the rest, which is not either; 0: none. */
+static tsr_piece_id_t cut(tsr_pieces_t *pieces, tsr_piece_id_t id, size_t length)
 {
-	size_t low = 0, high = allocator->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const piece_t *piece = &allocator->pieces[middle];
-		if (offset < piece->begin)
-			high = middle;
-		else if (offset - piece->begin >= piece->length)
-			low = middle + 1;
-		else
-			return middle;
-	}
-	return allocator->count;
-}
-
-/* Index of the smallest free piece with room for `length` at a multiple of `align`; the count of pieces where there is none. */
-static size_t best_fit(const tsr_allocator_t *allocator, size_t length, size_t align)
-{
-	size_t best = allocator->count;
-	for (size_t i = 0; i < allocator->count; i++) {
-		const piece_t *piece = &allocator->pieces[i];
-		size_t skipped = round_up(piece->begin, align) - piece->begin;
-		if (!is_free(piece) || piece->length < skipped || piece->length - skipped < length)
-			continue;
-		if (best == allocator->count || piece->length < allocator->pieces[best].length)
-			best = i;
-	}
-	return best;
-}
-
-/* Room for two pieces more: what a take can add. */
-static bool reserve(tsr_allocator_t *allocator)
-{
-	if (allocator->count + 2 <= allocator->capacity)
-		return true;
-	piece_t *pieces = realloc(allocator->pieces, 2 * allocator->capacity * sizeof *pieces);
-	if (!pieces)
-		return false;
-	allocator->pieces = pieces;
-	allocator->capacity *= 2;
-	return true;
-}
-
-/* Cuts `length` bytes off the front of piece `index`; the rest becomes a free piece behind it. */
-static void split(tsr_allocator_t *allocator, size_t index, size_t length)
-{
-	piece_t *piece = &allocator->pieces[index];
-	if (length == 0 || length == piece->length)
-		return;
-	memmove(piece + 2, piece + 1, (allocator->count - index - 1) * sizeof *piece);
-	allocator->count++;
-	piece[1] = (piece_t){.begin = piece->begin + length, .length = piece->length - length};
+	if (length == pieces->at[id].length)
+		return 0;
+	const tsr_piece_id_t rest = tsr_pieces_new(pieces, pieces->at[id].begin + length, pieces->at[id].length - length);
+	tsr_piece_t *piece = &pieces->at[id];
+	pieces->at[rest].before = id;
+	pieces->at[rest].behind = piece->behind;
+	pieces->at[piece->behind].before = rest; /* of piece 0 where there is none, which nobody reads */
+	piece->behind = rest;
 	piece->length = length;
+	tsr_pieces_insert(pieces, TSR_BY_PLACE, rest);
+	return rest;
 }
 
-static void merge_with_next(tsr_allocator_t *allocator, size_t index)
+/* Adds piece `id` to the one before it; neither is in the order by length. */
+static void join_to_before(tsr_pieces_t *pieces, tsr_piece_id_t id)
 {
-	piece_t *piece = &allocator->pieces[index];
-	if (index + 1 >= allocator->count || !is_free(&piece[0]) || !is_free(&piece[1]))
-		return;
-	piece[0].length += piece[1].length;
-	memmove(piece + 1, piece + 2, (allocator->count - index - 2) * sizeof *piece);
-	allocator->count--;
+	const tsr_piece_t *piece = &pieces->at[id];
+	tsr_pieces_remove(pieces, TSR_BY_PLACE, id);
+	pieces->at[piece->before].length += piece->length;
+	pieces->at[piece->before].behind = piece->behind;
+	pieces->at[piece->behind].before = piece->before;
+	tsr_pieces_drop(pieces, id);
 }
 
-/* Piece `index` may be given out again. */
-static void make_free(tsr_allocator_t *allocator, size_t index)
+static bool is_free(const tsr_piece_t *piece)
 {
-	allocator->pieces[index].kept = 0;
-	merge_with_next(allocator, index);
-	if (index > 0)
-		merge_with_next(allocator, index - 1);
+	return !piece->name && !piece->kept;
+}
+
+/* Piece `id`, which may be given out again, becomes one with the free pieces beside it. */
+static void make_free(tsr_allocator_t *allocator, tsr_piece_id_t id)
+{
+	tsr_pieces_t *pieces = &allocator->pieces;
+	allocator->free_bytes += pieces->at[id].length;
+	const tsr_piece_id_t before = pieces->at[id].before, behind = pieces->at[id].behind;
+	if (behind != 0 && is_free(&pieces->at[behind])) {
+		tsr_pieces_remove(pieces, TSR_BY_LENGTH, behind);
+		join_to_before(pieces, behind);
+	}
+	if (before != 0 && is_free(&pieces->at[before])) {
+		tsr_pieces_remove(pieces, TSR_BY_LENGTH, before);
+		join_to_before(pieces, id);
+		id = before;
+	}
+	tsr_pieces_insert(pieces, TSR_BY_LENGTH, id);
+}
+
+/* Keeps piece `id` back behind all that are. */
+static void keep_back(tsr_allocator_t *allocator, tsr_piece_id_t id)
+{
+	tsr_piece_t *piece = &allocator->pieces.at[id];
+	piece->kept = true;
+	piece->later = 0;
+	if (allocator->first == 0)
+		allocator->first = id;
+	else
+		allocator->pieces.at[allocator->latest].later = id;
+	allocator->latest = id;
 }
 
 /* What was released first of all that is kept back becomes free. False: nothing is. */
 static bool free_oldest(tsr_allocator_t *allocator)
 {
-	size_t oldest = allocator->count;
-	for (size_t i = 0; i < allocator->count; i++)
-		if (allocator->pieces[i].kept != 0 &&
-		    (oldest == allocator->count || allocator->pieces[i].kept < allocator->pieces[oldest].kept))
-			oldest = i;
-	if (oldest == allocator->count)
+	const tsr_piece_id_t oldest = allocator->first;
+	if (oldest == 0)
 		return false;
+	allocator->first = allocator->pieces.at[oldest].later;
+	allocator->pieces.at[oldest].kept = false;
 	make_free(allocator, oldest);
 	return true;
 }
 
-/* best_fit, and how long the piece is to be. Where things are kept apart, with a gap, if need be of what was kept back. */
-static size_t find_room(tsr_allocator_t *allocator, size_t size_bytes, size_t align, size_t *length_out)
+/* The best fit, and how long the piece is to be; 0: none. Where things are kept apart, with a gap, if need be of what was kept
+ * back. */
+static tsr_piece_id_t find_room(tsr_allocator_t *allocator, size_t size_bytes, size_t align, size_t *length_out)
 {
 	const size_t whole = round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
 	const size_t gap = allocator->most == 0 ? 0 : whole < TSR_ALLOCATOR_MAX_GAP ? whole : TSR_ALLOCATOR_MAX_GAP;
-	size_t index;
+	tsr_piece_id_t id;
 	if (allocator->most > 0 && whole > allocator->most - allocator->used)
-		return allocator->count;
+		return 0;
 	*length_out = whole + gap;
 	do
-		index = best_fit(allocator, *length_out, align);
-	while (index == allocator->count && free_oldest(allocator));
-	if (index < allocator->count || gap == 0)
-		return index;
+		id = tsr_pieces_fitting(&allocator->pieces, *length_out, align);
+	while (id == 0 && free_oldest(allocator));
+	if (id != 0 || gap == 0)
+		return id;
 	*length_out = whole;
-	return best_fit(allocator, whole, align);
+	return tsr_pieces_fitting(&allocator->pieces, whole, align);
 }
 
 static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name)
@@ -217,24 +190,31 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 	size_t align = align_bytes > TSR_ALLOCATOR_GRANULE ? align_bytes : TSR_ALLOCATOR_GRANULE;
 	if (size_bytes > allocator->size_bytes) /* before it is rounded up, which could overflow */
 		return no_room(allocator, size_bytes, align, name);
-	size_t length, index = find_room(allocator, size_bytes, align, &length);
-	if (index == allocator->count)
+	tsr_pieces_t *pieces = &allocator->pieces;
+	size_t length;
+	tsr_piece_id_t id = find_room(allocator, size_bytes, align, &length);
+	if (id == 0)
 		return no_room(allocator, size_bytes, align, name);
 
 	char *copy = strdup(name);
-	if (!copy || !reserve(allocator)) {
+	if (!copy || !tsr_pieces_reserve(pieces, 2)) { /* what is before and behind the allocation */
 		free(copy);
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the book-keeping of \"%s\" (%zu bytes of the heap)",
 				 name, size_bytes);
 	}
-	size_t begin = round_up(allocator->pieces[index].begin, align);
-	if (begin > allocator->pieces[index].begin) {
-		split(allocator, index, begin - allocator->pieces[index].begin);
-		index++;
+	tsr_pieces_remove(pieces, TSR_BY_LENGTH, id);
+	const size_t begin = round_up(pieces->at[id].begin, align);
+	if (begin > pieces->at[id].begin) {
+		const tsr_piece_id_t skipped = id;
+		id = cut(pieces, skipped, begin - pieces->at[skipped].begin);
+		tsr_pieces_insert(pieces, TSR_BY_LENGTH, skipped);
 	}
-	split(allocator, index, length);
-	allocator->pieces[index].asked = size_bytes;
-	allocator->pieces[index].name = copy;
+	const tsr_piece_id_t rest = cut(pieces, id, length);
+	if (rest != 0)
+		tsr_pieces_insert(pieces, TSR_BY_LENGTH, rest);
+	pieces->at[id].asked = size_bytes;
+	pieces->at[id].name = copy;
+	allocator->free_bytes -= length;
 	allocator->allocations++;
 	allocator->used += round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
 	*offset_out = begin;
@@ -242,7 +222,7 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 }
 
 /* It is no allocation any more. */
-static void forget(tsr_allocator_t *allocator, piece_t *piece)
+static void forget(tsr_allocator_t *allocator, tsr_piece_t *piece)
 {
 	free(piece->name);
 	piece->name = NULL;
@@ -253,11 +233,11 @@ static void forget(tsr_allocator_t *allocator, piece_t *piece)
 
 tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
 {
-	size_t index = piece_at(allocator, offset);
-	if (index == allocator->count)
+	const tsr_piece_id_t id = piece_at(allocator, offset);
+	if (id == 0)
 		return tsr_error(TSR_ERR_NOT_FOUND, "offset %zu lies outside the heap of %zu bytes, so there is nothing to release",
 				 offset, allocator->size_bytes);
-	piece_t *piece = &allocator->pieces[index];
+	tsr_piece_t *piece = &allocator->pieces.at[id];
 	if (!piece->name)
 		return tsr_error(TSR_ERR_NOT_FOUND,
 				 "nothing is allocated at offset %zu of the heap: it was never allocated, or is released already",
@@ -268,18 +248,18 @@ tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
 				 offset - piece->begin, piece->name, piece->begin);
 	forget(allocator, piece);
 	if (allocator->most > 0)
-		piece->kept = ++allocator->releases;
+		keep_back(allocator, id);
 	else
-		make_free(allocator, index);
+		make_free(allocator, id);
 	return TSR_OK;
 }
 
 void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset)
 {
 	if (offset) {
-		size_t index = piece_at(allocator, *offset);
-		forget(allocator, &allocator->pieces[index]);
-		make_free(allocator, index);
+		const tsr_piece_id_t id = piece_at(allocator, *offset);
+		forget(allocator, &allocator->pieces.at[id]);
+		make_free(allocator, id);
 	}
 	while (free_oldest(allocator))
 		;
@@ -287,10 +267,10 @@ void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset)
 
 bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out, size_t *begin_out, size_t *size_out)
 {
-	size_t index = piece_at(allocator, offset);
-	if (index == allocator->count)
+	const tsr_piece_id_t id = piece_at(allocator, offset);
+	if (id == 0)
 		return false;
-	const piece_t *piece = &allocator->pieces[index];
+	const tsr_piece_t *piece = &allocator->pieces.at[id];
 	if (offset - piece->begin >= piece->asked) /* free, or the unused end of the last granule */
 		return false;
 	*name_out = piece->name;
@@ -301,15 +281,10 @@ bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const c
 
 void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usage_out)
 {
-	tsr_heap_usage_t usage = {.size_bytes = allocator->size_bytes, .allocations = allocator->allocations};
-	for (size_t i = 0; i < allocator->count; i++) {
-		const piece_t *piece = &allocator->pieces[i];
-		if (piece->name)
-			continue;
-		usage.free_bytes += piece->length;
-		if (piece->length > usage.largest_bytes)
-			usage.largest_bytes = piece->length;
-	}
+	tsr_heap_usage_t usage = {.size_bytes = allocator->size_bytes,
+				  .free_bytes = allocator->free_bytes,
+				  .largest_bytes = tsr_pieces_longest(&allocator->pieces),
+				  .allocations = allocator->allocations};
 	if (allocator->most > 0)
 		usage.size_bytes = allocator->most, usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
 	*usage_out = usage;

@@ -5,15 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/heap/pieces.h"
 #include "tessera/heap.h"
 
 /**
  * Allocations begin and end on multiples of this, so that two of them never share a cache line; of a heap whose size is not a
  * multiple the rest is not used.
  */
-#define TSR_ALLOCATOR_GRANULE 256u
+#define TSR_ALLOCATOR_GRANULE TSR_PIECE_GRANULE
 /** The largest alignment that can be asked for. */
-#define TSR_ALLOCATOR_MAX_ALIGN ((size_t)2 << 20)
+#define TSR_ALLOCATOR_MAX_ALIGN ((size_t)TSR_PIECE_GRANULE << (TSR_PIECE_ALIGNS - 1)) /* 2 MiB */
 
 typedef struct tsr_allocator tsr_allocator_t;
 
@@ -33,8 +34,9 @@ void tsr_allocator_destroy(tsr_allocator_t *allocator);
 void tsr_allocator_keep_apart(tsr_allocator_t *allocator, size_t most_bytes);
 
 /**
- * Best fit, the lowest offset among equals. Same calls in the same order give the same offsets, and a take that is undone leaves no
- * trace. The name is copied; it is valid as long as the allocation. TSR_ERR_NO_MEMORY (full sentence), TSR_ERR_ARGUMENT.
+ * Best fit, the lowest offset among equals, in a time that grows with the logarithm of the pieces. Same calls in the same order
+ * give the same offsets, and a take that is undone leaves no trace. The name is copied; it is valid as long as the allocation.
+ * TSR_ERR_NO_MEMORY (full sentence), TSR_ERR_ARGUMENT.
  */
 tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name,
 				size_t *offset_out);
