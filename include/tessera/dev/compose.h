@@ -52,15 +52,15 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	/* For my own rank too: its other blocks may have written what this one reads next. */
-	for (int i = 0; i < tsr_size(block); i++) {
+	int i = 0; /* for my own rank too: its other blocks may have written what this one reads next */
+	do {       /* a loop that is seen to run: no check of the code need know that there is always a rank */
 		int peer = tsr_peer(block, i);
 		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in tsr_gather_all, of all blocks of
 		 * `peer`. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
 		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
-	}
+	} while (++i < tsr_size(block));
 	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each);
 	return TSR_WAIT_OK;
 }
