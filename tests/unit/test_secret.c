@@ -1,4 +1,4 @@
-/* Proofs and keys: the authors' own vectors of SipHash-2-4, and that texts which differ make keys which differ. */
+/* Proofs and keys: the vectors of SipHash-2-4 that its authors give, and that texts which differ make keys which differ. */
 #include <criterion/criterion.h>
 
 #include <string.h>
