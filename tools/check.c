@@ -129,17 +129,24 @@ static int unfinished(const check_t *check, bool *in_flight_out, uint64_t *seed_
 
 static void judge_silence(check_t *check, bool in_flight, uint64_t seed)
 {
+	static const char longer[] = "--quiet-limit gives it longer";
+	const check_tally_t *tally = &check->tally;
 	const double seconds = (double)check->options->quiet_limit_ns / 1e9;
+	char what[96];
 	if (in_flight)
-		snprintf(check->failure, SENTENCE_BYTES,
-			 "the schedule of seed %" PRIu64
-			 " did not end within %g s, and the program was ended: does it loop without a "
-			 "call of Tessera? --quiet-limit gives it longer",
-			 seed, seconds);
+		snprintf(what, sizeof what, "the schedule of seed %" PRIu64 " did not end within %g s", seed, seconds);
+	else if (*tally->hang != '\0' && !tally->spoke)
+		snprintf(what, sizeof what, "no kernel was launched within %g s", seconds);
 	else
+		snprintf(what, sizeof what, "the program said nothing for %g s", seconds);
+	if (*tally->hang != '\0')
+		snprintf(check->failure, SENTENCE_BYTES, "%s, and the program was ended: %s; %s", what, tally->hang, longer);
+	else if (in_flight)
 		snprintf(check->failure, SENTENCE_BYTES,
-			 "the program said nothing for %g s, and was ended: --quiet-limit gives it longer%s", seconds,
-			 check->tally.spoke ? "" : "; is it linked with Tessera, and does it start a world?");
+			 "%s, and the program was ended: does it loop without a call of Tessera? %s", what, longer);
+	else
+		snprintf(check->failure, SENTENCE_BYTES, "%s, and was ended: %s%s", what, longer,
+			 tally->spoke ? "" : "; is it linked with Tessera, and does it start a world?");
 }
 
 /** A program that ended by itself, and should have said more. */

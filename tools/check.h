@@ -92,7 +92,7 @@ typedef enum check_end {
 	CHECK_ENDED,       /* every program ended by itself */
 	CHECK_STOPPED,     /* the listener had heard enough */
 	CHECK_TIME_IS_UP,  /* the time limit */
-	CHECK_SILENT,      /* a program said nothing for too long */
+	CHECK_SILENT,      /* a program said nothing for too long, or that it hangs */
 	CHECK_INTERRUPTED, /* a signal asked the command to end */
 	CHECK_NOT_STARTED  /* see tsr_last_error */
 } check_end_t;
@@ -171,6 +171,7 @@ typedef struct check_tally {
 	uint64_t (*digests)[2];                   /* a table with open addressing; {0, 0}: empty */
 	size_t digest_count, digest_room;
 	bool exhausted;    /* no memory: the tally is not whole */
+	char hang[512];    /* who hangs, and where; empty: nobody said */
 	char refusal[256]; /* why the first line was refused */
 	char broken[512];  /* why the exhaustive search broke off; empty: it did not */
 	/* Called with a finding that is new, as soon as its schedule is known; null: nobody. */

@@ -17,6 +17,9 @@
 
 enum { LONGEST_LINE = 64 << 20, READ_BYTES = 1 << 16 };
 
+/* The program says by itself where it hangs, once the limit is reached. Where it cannot, it is ended so much later. */
+enum { LAST_WORD_NS = 500000000 };
+
 /** One process of the program, and what it is saying. */
 typedef struct job {
 	int lines, words; /* reading ends: reports, stderr; -1: closed */
@@ -69,6 +72,7 @@ static tsr_check_options_t options_of(const runner_t *r, int job, int report_fd)
 	if (options.seeds > 0)
 		options.seeds = (options.seeds - number + jobs - 1) / jobs;
 	options.report_fd = report_fd;
+	options.quiet_ms = (r->run->quiet_limit_ns + 999999u) / 1000000u;
 	options.script_fd = r->script_fd;
 	return options;
 }
@@ -153,8 +157,10 @@ static void hear_line(runner_t *r, int job, const char *text, size_t length)
 		r->outcome->damaged++;
 	} else if (!r->over) {
 		r->job[job].heard_ns = tsr_now_ns();
-		if (!r->run->listener.line(r->run->listener.context, job, object))
-			end_with(r, CHECK_STOPPED);
+		const char *type = json_string_value(json_object_get(object, "type"));
+		const bool hangs = type != NULL && strcmp(type, "hang") == 0;
+		if (!r->run->listener.line(r->run->listener.context, job, object) || hangs)
+			end_with(r, hangs ? CHECK_SILENT : CHECK_STOPPED);
 	}
 	json_decref(object);
 }
@@ -301,7 +307,7 @@ static int look_at_clock(runner_t *r)
 	else if (r->run->deadline_ns != 0 && r->run->deadline_ns < next)
 		next = r->run->deadline_ns;
 	for (int j = 0; j < r->crew.count; j++) {
-		const uint64_t end = r->job[j].heard_ns + r->run->quiet_limit_ns;
+		const uint64_t end = r->job[j].heard_ns + r->run->quiet_limit_ns + LAST_WORD_NS;
 		if (!r->job[j].reaped && now >= end)
 			end_with(r, CHECK_SILENT);
 		else if (!r->job[j].reaped && end < next)

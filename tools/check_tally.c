@@ -360,6 +360,29 @@ static void take_why(check_tally_t *tally, const char *why)
 		(void)snprintf(tally->broken, sizeof tally->broken, "%s", why);
 }
 
+/** "rank 1's host does not come back from its own code, after tsr_barrier". */
+static void take_hang(check_tally_t *tally, const json_t *object)
+{
+	const char *kernel = json_string_value(json_object_get(object, "kernel"));
+	const char *call = json_string_value(json_object_get(object, "call"));
+	const char *file = json_string_value(json_object_get(object, "file"));
+	char who[192] = "the program", after[256] = "";
+	if (kernel != NULL)
+		(void)snprintf(who, sizeof who, "kernel %s of rank %d (launch %d, block %d, worker %d)", kernel,
+			       (int)uint_of(object, "rank"), (int)uint_of(object, "launch"), (int)uint_of(object, "block"),
+			       (int)uint_of(object, "worker"));
+	else if (json_object_get(object, "rank") != NULL)
+		(void)snprintf(who, sizeof who, "the host of rank %d", (int)uint_of(object, "rank"));
+	if (call != NULL && file != NULL)
+		(void)snprintf(after, sizeof after, ", after %s at %s:%d", call, file, (int)uint_of(object, "line"));
+	else if (call != NULL)
+		(void)snprintf(after, sizeof after, ", after %s", call);
+	if (json_is_true(json_object_get(object, "goes_on")))
+		(void)snprintf(tally->hang, sizeof tally->hang, "it still goes on, last in %s%s", who, after);
+	else
+		(void)snprintf(tally->hang, sizeof tally->hang, "%s does not come back from its own code%s", who, after);
+}
+
 void check_tally_line(check_tally_t *tally, int job, json_t *object)
 {
 	check_flight_t *flight = &tally->flight[job];
@@ -377,6 +400,8 @@ void check_tally_line(check_tally_t *tally, int job, json_t *object)
 		take_finding(tally, flight, object);
 	} else if (strcmp(type, "schedule") == 0) {
 		take_schedule(tally, flight, object);
+	} else if (strcmp(type, "hang") == 0) {
+		take_hang(tally, object);
 	} else if (strcmp(type, "end") == 0) {
 		flight->finished = true;
 		tally->complete |= json_is_true(json_object_get(object, "complete"));

@@ -401,8 +401,10 @@ static tsr_status_t run_guarded(tsr_exploration_t *x, tsr_explorer_end_t *end_ou
 	tsr_status_t status = tsr_guard_begin(x);
 	for (int r = 0; status == TSR_OK && r < x->size; r++)
 		status = spawn(x, &(tsr_task_who_t){r, TSR_TASK_HOST, -1, NULL, -1, -1}, host_main, x, NULL);
+	tsr_hang_watch(x);
 	if (status == TSR_OK)
 		*end_out = tsr_explorer_run(x->explorer);
+	tsr_hang_unwatch(x);
 	tsr_guard_end(x); /* no fibre runs any more, neither here nor in the process of a schedule */
 	return status;
 }

@@ -146,6 +146,11 @@ void *tsr_explorer_context(const tsr_explorer_t *e)
 	return e->running ? e->running->context : NULL;
 }
 
+tsr_source_t tsr_explorer_last(const tsr_explorer_t *e)
+{
+	return e->running ? e->running->last.site : (tsr_source_t){.call = NULL};
+}
+
 const tsr_task_who_t *tsr_explorer_who(const tsr_explorer_t *e, int task)
 {
 	return &tsr_task_of(e, task)->who;

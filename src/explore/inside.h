@@ -3,6 +3,7 @@
 #define TESSERA_EXPLORE_INSIDE_H
 
 #include <setjmp.h>
+#include <time.h>
 
 #include "src/explore/exploration.h"
 #include "src/explore/explorer.h"
@@ -160,6 +161,14 @@ typedef struct tsr_actor {
 
 typedef struct tsr_guard tsr_guard_t;
 
+/** Watches for code that does not come back: hang.c. */
+typedef struct tsr_hang {
+	timer_t timer;
+	bool watched;
+	bool asked;     /* it has interrupted once */
+	uint64_t steps; /* that there were then */
+} tsr_hang_t;
+
 typedef enum tsr_phase {
 	TSR_PHASE_PREFIX,   /* before the first kernel: one run for all schedules */
 	TSR_PHASE_SCHEDULE, /* in the process of a schedule */
@@ -207,7 +216,8 @@ struct tsr_exploration {
 	uint64_t heap_bytes;           /* the most that was allocated at one time, shared memory included */
 	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
 	tsr_guard_t *guard;            /* while fibres run */
-	int said_fd;                   /* what the program of a schedule printed as an error; -1: nothing is kept */
+	tsr_hang_t hang;
+	int said_fd; /* what the program of a schedule printed as an error; -1: nothing is kept */
 	tsr_exploration_unbegun_fn unbegun[TSR_MAX_RANKS];
 	void *unbegun_ctx[TSR_MAX_RANKS];
 };
@@ -302,6 +312,10 @@ void tsr_buffering_free(tsr_buffering_t *buffering);
 /** From the one to the other, who dereferences an address of a heap is caught. Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_guard_begin(tsr_exploration_t *x);
 void tsr_guard_end(tsr_exploration_t *x);
+
+/** From the one to the other, the command is told of code that does not come back in time. A forked process begins anew. */
+void tsr_hang_watch(tsr_exploration_t *x);
+void tsr_hang_unwatch(tsr_exploration_t *x);
 
 /** A fibre's body. Where it is caught, that is reported, and the schedule ends. */
 void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx);

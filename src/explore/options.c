@@ -98,6 +98,7 @@ static const option_key_t keys[] = {
 	{"preemptions", KEY_INT, AT(preemptions), -1, INT_MAX},
 	{"depth", KEY_INT, AT(depth), 1, 64},
 	{"steps", KEY_UINT64, AT(steps), 0, 0},
+	{"quiet_ms", KEY_UINT64, AT(quiet_ms), 0, 0},
 	{"trace", KEY_BOOL, AT(trace), 0, 1},
 	{"parallel", KEY_BOOL, AT(parallel), 0, 1},
 	{"report_fd", KEY_INT, AT(report_fd), -1, INT_MAX},

@@ -49,6 +49,7 @@ typedef struct tsr_check_options {
 	int preemptions;     /* the most that a schedule of the exhaustive strategy has; -1: no limit */
 	int depth;           /* of a bug that pct looks for: change points + 1 */
 	uint64_t steps;      /* a schedule that has more is taken for a livelock; 0: the executor's own limit */
+	uint64_t quiet_ms;   /* code that does not come back for so long is told of; 0: never */
 	bool trace;          /* send the events of protocol.h */
 	bool parallel;       /* do not explore: run once by the parallel executor, and say when kernels are first launched */
 	int report_fd;       /* where the lines go */

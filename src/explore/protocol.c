@@ -153,6 +153,15 @@ void tsr_report_event(tsr_report_t *report, const tsr_report_event_t *event)
 	tsr_line_end(report);
 }
 
+void tsr_report_hang(tsr_report_t *report, const tsr_report_hang_t *hang)
+{
+	tsr_line_begin(report, "hang");
+	write_who(report, &hang->who);
+	write_site(report, hang->call, hang->file, hang->line);
+	tsr_line_bool(report, "goes_on", hang->goes_on);
+	tsr_line_end(report);
+}
+
 static void write_digest(tsr_report_t *report, const uint64_t digest[2])
 {
 	char text[33];

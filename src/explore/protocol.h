@@ -6,6 +6,7 @@
  *   {"type":"prefix","version":1,"tasks":T,"steps":S}          first, once: the program speaks this, and reached the first kernel
  *   {"type":"begin","seed":7}                                  a schedule begins
  *   {"type":"finding","class":"data-race","severity":"error","access":[...],"message":"...","nodes":[...],"edges":[...]}
+ *   {"type":"hang","rank":1,"call":"tsr_barrier","goes_on":false}   the program does not come back from its own code
  *   {"type":"event",...}                                       where options.trace says so
  *   {"type":"schedule","seed":7,"digest":"<32 hex>","choices":C,"steps":S,"tasks":T,"shadow_bytes":N,"heap_bytes":N,
  *    "script":[[choice,alternative],...],"exit":0,"pruned":false}
@@ -83,6 +84,17 @@ void tsr_report_begin(tsr_report_t *report, uint64_t seed);
 void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding);
 void tsr_report_event(tsr_report_t *report, const tsr_report_event_t *event);
 void tsr_report_schedule(tsr_report_t *report, const tsr_report_schedule_t *schedule);
+
+/** Code of the program that does not come back, by the process that is in it. From a signal's handler. */
+typedef struct tsr_report_hang {
+	tsr_finding_who_t who; /* that runs */
+	const char *call;      /* the last call at which another could have gone on; null: none yet */
+	const char *file;
+	int line;
+	bool goes_on; /* it makes such calls all the time */
+} tsr_report_hang_t;
+
+void tsr_report_hang(tsr_report_t *report, const tsr_report_hang_t *hang);
 
 /** @param at_ns  now, on the monotonic clock */
 void tsr_report_launch(tsr_report_t *report, uint64_t at_ns);

@@ -100,6 +100,7 @@ static void become_schedule(server_t *server, uint64_t seed)
 	x->handback = server->handback;
 	silence(x);
 	keep_memory();
+	tsr_hang_watch(x);
 	if (make_strategy(server, seed, &x->strategy) != TSR_OK)
 		_exit(EXIT_FAILURE);
 	tsr_explorer_begin(x->explorer);
@@ -301,6 +302,7 @@ static void serve(tsr_exploration_t *x)
 {
 	const tsr_explorer_counts_t counts = tsr_explorer_count(x->explorer);
 	server_t server = {.x = x, .steps = 1};
+	tsr_hang_unwatch(x); /* each schedule has a time of its own */
 	server.handback =
 		mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (server.handback == MAP_FAILED)

@@ -25,6 +25,28 @@ prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
 	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 
+# Code that does not come back: one line says whose it is, and where, within the limit.
+hangs="$BUILD/tests/planted/hangs"
+# hang WHERE LIMIT WHAT PATTERN: nothing can be said, and the one line of stderr says why.
+hang() {
+	began=$(date +%s)
+	try tessera check -n 3 --quiet-limit "$2" "$hangs" "$1"
+	took=$(($(date +%s) - began))
+	[ "$code" -eq 3 ] && [ "$took" -lt 30 ] && ! grep -q 'no finding' "$TAP_FILES/out" && [ "$(wc -l <"$TAP_FILES/err")" -eq 1 ] &&
+		grep -qE "^tessera check: $3, and the program was ended: $4; --quiet-limit" "$TAP_FILES/err"
+	verdict $? "it hangs: $1" "exit code $code after $took s"
+}
+hang loop 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier'
+hang sleep 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier'
+hang kernel 2s 'the schedule of seed 1 did not end within 2 s' \
+	'kernel count_up of rank 1 \(launch 0, block 0, worker 0\) does not come back from its own code, after tsr_atomic_add at .*hangs.c:[0-9]+'
+hang long 300ms 'the schedule of seed 1 did not end within 0.3 s' 'it still goes on, last in kernel count_up of rank [0-2] .* after tsr_atomic_add at .*'
+
+try tessera check -n 3 --quiet-limit 2s "$hangs" host
+[ "$code" -eq 3 ] && grep -q '^2 schedules,' "$TAP_FILES/out" &&
+	grep -qE 'the schedule of seed 3 did not .*: the host of rank 1 does not come back from its own code, after a launch;' "$TAP_FILES/err"
+verdict $? "it hangs after other schedules" "exit code $code"
+
 # A program that is not the same twice: the search says that it broke off, and why.
 fickle="$BUILD/tests/planted/fickle"
 # broken CODE KIND PATTERN

@@ -1,0 +1,77 @@
+/*
+ * hangs WHERE: a program whose rank 1 does not come back from its own code, which no other rank can go on without.
+ *
+ *     loop    wrong: its host loops before the first kernel
+ *     sleep   wrong: its host sleeps before the first kernel
+ *     host    wrong: its host loops after the first kernel, in its third schedule
+ *     kernel  wrong: its kernel loops
+ *     long    right, and takes for ever: its kernel makes calls all the time
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { LOOP, SLEEP, HOST, KERNEL, LONG, KINDS };
+static const char *const kinds[KINDS] = {"loop", "sleep", "host", "kernel", "long"};
+
+typedef struct hang_args {
+	TSR_HEAP uint64_t *count;
+	int kind;
+} hang_args_t;
+
+static volatile int never;
+
+/** Relaxed: counts, and hands nothing over. */
+TSR_KERNEL(count_up, hang_args_t, a)
+{
+	do
+		(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	while (a->kind == LONG);
+	while (a->kind == KERNEL && tsr_rank(block) == 1 && !never)
+		;
+}
+
+/** How many schedules before this one have come here: in memory that their processes share, and that outlives each. */
+static int nth_visit(atomic_int *visits)
+{
+	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed); /* it counts, and hands nothing over */
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	int kind = 0;
+	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
+		kind++;
+	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (kind == KINDS || visits == MAP_FAILED) {
+		fprintf(stderr, "usage: hangs loop|sleep|host|kernel|long\n");
+		return 2;
+	}
+	const bool mine = tsr_world_rank(world) == 1;
+	const uint64_t zero = 0;
+	TSR_HEAP void *heap;
+	tsr_stream_t *stream;
+	TSR_TRY(tsr_heap_alloc(world, sizeof zero, 0, "count", &heap));
+	TSR_TRY(tsr_memcpy_to_heap(world, heap, &zero, sizeof zero));
+	TSR_TRY(tsr_barrier(world));
+	while (kind == LOOP && mine && !never)
+		;
+	while (kind == SLEEP && mine && !never)
+		sleep(1000);
+	const hang_args_t args = {(TSR_HEAP uint64_t *)heap, kind};
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_launch(stream, &count_up, 1, &args)); /* from here on once for each schedule */
+	const bool third = mine && nth_visit(visits) == 2;
+	while (kind == HOST && third && !never)
+		;
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_barrier(world));
+	TSR_TRY(tsr_stream_destroy(stream));
+	return 0;
+}
