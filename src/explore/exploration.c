@@ -78,7 +78,8 @@ static tsr_status_t make(tsr_exploration_t *x)
 	x->codes = calloc((size_t)x->size, sizeof *x->codes);
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
 	x->signals = calloc(TSR_SIGNALS, sizeof *x->signals);
-	if (status == TSR_OK && (!x->codes || !x->areas || !x->signals))
+	x->collectives = calloc(TSR_COLLECTIVES, sizeof *x->collectives);
+	if (status == TSR_OK && (!x->codes || !x->areas || !x->signals || !x->collectives))
 		status = no_memory();
 	x->area_count = x->area_room = x->areas ? x->size : 0;
 	for (int r = 0; r < x->area_count; r++)
@@ -158,6 +159,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	free(x->operations);
 	free(x->slabs);
 	free(x->signals);
+	free(x->collectives);
 	tsr_buffering_free(&x->buffering);
 	tsr_links_free(&x->links);
 	free(x->sent);
@@ -382,6 +384,7 @@ void tsr_exploration_settle(tsr_exploration_t *x)
 		tsr_explorer_stop(x->explorer);
 	tsr_buffering_settle(x);
 	tsr_links_settle(x);
+	memset(x->collectives, 0, TSR_COLLECTIVES * sizeof *x->collectives); /* states may be others from now on */
 	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)
 		tsr_actor_epoch(&x->actors[task]);
 }

@@ -166,6 +166,18 @@ uint64_t tsr_exploration_act(tsr_exploration_t *exploration, const tsr_op_site_t
 void tsr_exploration_signals(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value,
 			     tsr_views_scope_t scope);
 
+/** A call that all ranks make. Places are in the caller's own heap. */
+typedef struct tsr_collective {
+	const unsigned char *state; /* of the calls that belong together */
+	const unsigned char *count; /* u64 of that state: what it shows grows by this much in each round, for all ranks alike */
+	uint64_t count_per_round;
+	const unsigned char *to; /* what is written on all ranks; null: nothing is */
+	uint64_t size_bytes;     /* of each rank's part */
+} tsr_collective_t;
+
+/** The caller, one of those who make the call on its rank, is about to. Who means something else than the first one is told. */
+void tsr_exploration_collective(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_collective_t *call);
+
 /** Of the allocation that holds these rows, the caller's rank writes these alone. */
 void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
 			  const tsr_rows_of_bytes_t *rows);

@@ -146,6 +146,15 @@ typedef struct tsr_flag_watch {
 	size_t offset, bytes;
 } tsr_flag_watch_t;
 
+/** A call of a collective of kernels: offsets are of the caller's heap. A table of them forgets. */
+enum { TSR_COLLECTIVES = 256 };
+typedef struct tsr_collective_call {
+	bool used;
+	size_t state, to;
+	uint64_t round, size_bytes;
+	tsr_finding_access_t access;
+} tsr_collective_call_t;
+
 typedef struct tsr_actor {
 	int thread;            /* of the views */
 	int cached;            /* of the cache machine, if there is one */
@@ -154,6 +163,7 @@ typedef struct tsr_actor {
 	uint32_t put;          /* the last operation that wrote to a peer and is not known to be complete; 0: none */
 	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
 	uint32_t load_count;
+	tsr_collective_call_t collective; /* the last one */
 	void (*body)(void *ctx);
 	void *ctx;
 	sigjmp_buf *begin; /* of the body: guard.c */
@@ -199,6 +209,7 @@ struct tsr_exploration {
 	tsr_slab_rows_t *slabs;
 	int slab_count, slab_room;
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
+	tsr_collective_call_t *collectives;  /* TSR_COLLECTIVES, by state and round: who came first */
 	tsr_flag_watch_t *watches;           /* in the fibres that wait */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
@@ -289,6 +300,9 @@ void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t o
 
 /** The allocation at `begin` has ended, and with it what ranks have declared of it. */
 void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
+
+/** Two calls that ranks wait in where nobody can go on, and which the other rank does not make. */
+bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck, const tsr_collective_call_t *pair_out[2]);
 
 /** A worker ends: what it has put must be complete. */
 void tsr_exploration_judge_end(tsr_exploration_t *x);

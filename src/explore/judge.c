@@ -190,6 +190,7 @@ static void judge_stuck(tsr_exploration_t *x)
 	tsr_finding_node_t *nodes = calloc((size_t)stuck->nodes + 1, sizeof *nodes);
 	tsr_finding_edge_t *edges = calloc((size_t)stuck->edges + 1, sizeof *edges);
 	const tsr_stuck_node_t *first = first_node(stuck);
+	const tsr_collective_call_t *apart[2];
 	if (stuck->class == TSR_STUCK_LOST_SIGNAL && first && first->kind == TSR_AWAIT_COLLECTIVE)
 		finding.class = TSR_FINDING_COLLECTIVE; /* a rank has ended, or calls something else */
 	finding.access[0] = TSR_FINDING_NOWHERE;
@@ -200,6 +201,13 @@ static void judge_stuck(tsr_exploration_t *x)
 		finding.access[0].line = first->site.line;
 		finding.access[0].kind = TSR_FINDING_WAIT;
 		finding.message = first->sentence;
+	}
+	if (tsr_collectives_apart(x, stuck, apart)) {
+		finding.class = TSR_FINDING_COLLECTIVE;
+		finding.accesses = 2;
+		finding.access[0] = apart[0]->access;
+		finding.access[1] = apart[1]->access;
+		finding.message = "each waits for the rank of the other, which has not made this call, or not by this state";
 	}
 	if (nodes && edges)
 		tell_graph(stuck, nodes, edges, &finding);

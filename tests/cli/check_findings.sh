@@ -69,6 +69,30 @@ for kind in store:tsr_store dot:tsr_tile_dot; do
 done
 prints "and none with values" '^no finding$' tessera check -n 2 --seeds 20 "$unset" right
 
+# Collectives of kernels: all ranks, and all blocks, mean the same.
+collectives="$BUILD/tests/planted/collectives"
+for ranks in 2 3; do
+	for wrong in size:tsr_all_gather:'the first has parts of [0-9]+ bytes, the second of [0-9]+' \
+		blocks:tsr_all_gather:'the first has parts of [0-9]+ bytes' \
+		to:tsr_all_gather:"the first writes to 'all'\\+[0-9]+, the second to 'all'\\+[0-9]+" \
+		states:tsr_barrier_ranks:'each waits for the rank of the other' \
+		crossed:'tsr_(all_gather|barrier_ranks)':'each waits' missing:'tsr_(all_gather|barrier_ranks)':'each waits'; do
+		kind=${wrong%%:*} call=${wrong#*:}
+		text=${call#*:} call=${call%%:*}
+		try tessera check -n "$ranks" --seeds 20 "$collectives" "$kind"
+		[ "$code" -eq 1 ] && grep -qE '^1 finding' "$TAP_FILES/out" && grep -qE "^  said  *$text" "$TAP_FILES/out" &&
+			grep -qE "^  call  *$call at tests/planted/collectives.c:" "$TAP_FILES/out" &&
+			grep -qE "^  but  *$call at tests/planted/collectives.c:" "$TAP_FILES/out" &&
+			grep -qE '^collective-mismatch at .*: in 20 of 20 schedules' "$TAP_FILES/out"
+		verdict $? "ranks differ: $kind, $ranks ranks" "exit code $code"
+	done
+	prints "ranks agree, $ranks ranks" '^no finding' tessera check -n "$ranks" --seeds 20 "$collectives" right
+done
+try tessera check -n 3 --seeds 20 "$collectives" behind
+[ "$code" -eq 1 ] && grep -qE "^  access  *tsr_all_gather at tests/planted/collectives.c:" "$TAP_FILES/out" &&
+	grep -qE "^  said  *it ends 1 bytes? behind the end of 'all'" "$TAP_FILES/out"
+verdict $? "what is gathered does not fit" "exit code $code"
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do

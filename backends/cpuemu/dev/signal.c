@@ -273,6 +273,7 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 	tsr_mem_t epoch;
 	if (!tsr_mem_reach(coop, call, state, sizeof(tsr_barrier_state_t), sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
 		return TSR_WAIT_ABORTED;
+	TSR_COLLECTIVE(coop, call, state, &state->epoch, 1, NULL, 0);
 	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
 	for (int i = 0; i < tsr_size(coop); i++)
 		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);

@@ -69,6 +69,7 @@ TSR_FN int tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const 
 			  TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
+	TSR_COLLECTIVE(block, "tsr_all_gather", state, &state->ready[me].count, TSR_GATHER_ROUND, dst, size_bytes);
 	const uint64_t target = tsr_gather_target(block, state);
 	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
 	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);

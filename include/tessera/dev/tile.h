@@ -37,7 +37,8 @@ typedef enum tsr_reduce { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN
 
 /*
  * Called by the coop that the fragment belongs to. They touch registers only. A fragment has no values before it is given some, by
- * tsr_frag_zero, a load, a reduction, or a map whose function looks at none; the emulator refuses to compute with it or to store it.
+ * tsr_frag_zero, a load, a reduction, or a map whose function looks at none; the emulator refuses to compute with it or to store
+ * it.
  */
 
 /** Every element becomes 0. */

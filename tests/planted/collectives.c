@@ -1,0 +1,94 @@
+/*
+ * collectives KIND: kernels meet and gather on all ranks, twice. The last rank means something else:
+ *
+ *     size      gathers twice as much
+ *     blocks    only its last block does
+ *     to        gathers elsewhere
+ *     behind    what it gathers does not fit into where it goes: on all ranks alike
+ *     states    meets by another state
+ *     crossed   gathers before it meets
+ *     missing   does not meet
+ *     right     nothing else, though its numbers are elsewhere, and in a launch of its own it gathers more, as all do
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"size", "blocks", "to", "behind", "states", "crossed", "missing", "right"};
+
+enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
+
+typedef struct state {
+	tsr_barrier_state_t meeting[2];
+	tsr_all_gather_state_t gathering;
+} state_t;
+
+typedef struct collective_args {
+	TSR_HEAP uint64_t *all, *mine;
+	TSR_HEAP state_t *state;
+	int32_t kind, count;
+} collective_args_t;
+
+TSR_FN void meet(tsr_coop_t *block, const collective_args_t *a, int odd)
+{
+	if (tsr_block_index(block) == 0 && !(odd && a->kind == MISSING))
+		tsr_barrier_ranks(block, &a->state->meeting[odd && a->kind == STATES ? 1 : 0]);
+}
+
+TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
+{
+	const int last = tsr_block_index(block) == tsr_block_count(block) - 1;
+	const size_t more = odd && (a->kind == SIZE || (a->kind == BLOCKS && last)) ? 2 : 1;
+	tsr_all_gather(block, odd && a->kind == TO ? a->all + COUNT : a->all, odd ? a->mine + COUNT : a->mine,
+		       more * (size_t)a->count * sizeof(uint64_t), &a->state->gathering);
+}
+
+TSR_KERNEL(work_together, collective_args_t, a)
+{
+	const int odd = tsr_rank(block) == tsr_size(block) - 1;
+	for (int round = 0; round < ROUNDS; round++) {
+		if (odd && a->kind == CROSSED)
+			gather(block, a, odd);
+		meet(block, a, odd);
+		if (!odd || a->kind != CROSSED)
+			gather(block, a, odd);
+	}
+}
+
+static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, TSR_HEAP void **heap_out)
+{
+	tsr_status_t status = tsr_heap_alloc(world, bytes, 0, name, heap_out);
+	return status == TSR_OK ? tsr_memset_heap(world, *heap_out, 0, bytes) : status;
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	const size_t part = COUNT * sizeof(uint64_t), ranks = (size_t)tsr_world_size(world);
+	collective_args_t args = {NULL, NULL, NULL, 0, COUNT};
+	TSR_HEAP void *all, *mine, *state;
+	tsr_stream_t *stream;
+	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
+		args.kind++;
+	if (args.kind == KINDS) {
+		fprintf(stderr, "collectives: say one of the kinds\n");
+		return 2;
+	}
+	TSR_TRY(zeroed(world, (args.kind == BEHIND ? ranks : 4 * ranks) * part - (args.kind == BEHIND), "all", &all));
+	TSR_TRY(zeroed(world, 4 * part, "mine", &mine));
+	TSR_TRY(zeroed(world, sizeof(state_t), "state", &state));
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_barrier(world));
+	args.all = (TSR_HEAP uint64_t *)all;
+	args.mine = (TSR_HEAP uint64_t *)mine;
+	args.state = (TSR_HEAP state_t *)state;
+	TSR_TRY(tsr_launch(stream, &work_together, args.kind == CROSSED || args.kind == MISSING ? 1 : LAUNCHED, &args));
+	args.count = 2 * COUNT;
+	if (args.kind == RIGHT)
+		TSR_TRY(tsr_launch(stream, &work_together, 1, &args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_barrier(world));
+	return tsr_stream_destroy(stream) == TSR_OK ? 0 : tsr_fail(world);
+}
