@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/memory/why.h"
 #include "tessera/program.h"
@@ -18,12 +19,39 @@ typedef struct suite {
 	litmus_test_t test;
 	litmus_result_t result;
 	int judged, agree, unjudged, failed, shared;
+	bool terminal;     /* stderr is one */
+	bool shown, named; /* on a terminal a line says which test runs; elsewhere its name was told, once */
 	uint64_t schedules, pruned;
 	suite_buffering_t buffering;
 	suite_views_t views; /* of the view machine */
 	suite_cache_t cache; /* of the cache machine */
 	suite_batch_t batch; /* of a witness that takes all tests in one go */
 } suite_t;
+
+/** Says which test takes long, so that one that hangs a folder is known by its name. */
+static void tell_slow(void *context, const litmus_test_t *test, uint64_t elapsed_ns)
+{
+	enum { LONG_S = 5 };
+	suite_t *suite = context;
+	const int seconds = (int)(elapsed_ns / 1000000000);
+
+	if (suite->terminal)
+		fprintf(stderr, "\r\033[K%s: %d s", test->name, seconds);
+	else if (seconds >= LONG_S && !suite->named)
+		fprintf(stderr, "tessera litmus: %s takes long, %d s so far; --limit says how long a test may take\n", test->name,
+			seconds);
+	suite->shown = suite->terminal;
+	suite->named = suite->named || seconds >= LONG_S;
+	(void)fflush(stderr);
+}
+
+/** The test that was told about is done. */
+static void clear_slow(suite_t *suite)
+{
+	if (suite->shown)
+		fputs("\r\033[K", stderr);
+	suite->shown = suite->named = false;
+}
 
 static void fail(suite_t *suite)
 {
@@ -105,10 +133,6 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
 	const litmus_witness_t *witness = suite->options->witness;
 
-	if (status == TSR_ERR_UNSUPPORTED && witness->runs) {
-		leave_unjudged(suite);
-		return;
-	}
 	if (status == TSR_OK && witness == &litmus_views)
 		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
 	if (status == TSR_OK && witness == &litmus_cache)
@@ -116,8 +140,14 @@ static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 	suite->shared += suite->result.shared;
 	suite->schedules += suite->result.schedules;
 	suite->pruned += suite->result.pruned;
+	clear_slow(suite);
 	if (status == TSR_OK)
 		status = tell(suite, one);
+	clear_slow(suite);
+	if (status == TSR_ERR_TIMEOUT || (status == TSR_ERR_UNSUPPORTED && witness->runs)) {
+		leave_unjudged(suite);
+		return;
+	}
 	if (status != TSR_OK) {
 		fail(suite);
 		return;
@@ -203,7 +233,9 @@ int tsr_cmd_litmus(int argc, char **argv)
 
 	if (misused || help)
 		return misused;
-	suite_t suite = {.options = &options};
+	suite_t suite = {.options = &options, .terminal = isatty(STDERR_FILENO) == 1};
+	options.litmus.progress = tell_slow;
+	options.litmus.progress_context = &suite;
 	if (options.expect && !(suite.table = suite_read_table(options.expect)))
 		return TOOL_FAILED;
 	if (options.json)

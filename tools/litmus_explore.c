@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/memory/budget.h"
 #include "src/bootstrap/crew.h"
 #include "src/explore/finding.h"
 #include "tessera/program.h"
 
-enum { LINE_BYTES = 1 << 16, QUIET_MS = 60 * 1000 };
+enum { LINE_BYTES = 1 << 16, LOOK_MS = 500 };
 
 #define DEADLINE_NS UINT64_C(2000000000) /* for its end, after its last word */
 
@@ -21,6 +22,7 @@ enum { LINE_BYTES = 1 << 16, QUIET_MS = 60 * 1000 };
 typedef struct hearing {
 	const litmus_test_t *test;
 	litmus_result_t *result;
+	budget_t budget;
 	tsr_status_t status;
 	bool complete;  /* all schedules were run */
 	char why[512];  /* the search broke off; empty: it did not */
@@ -112,19 +114,20 @@ static void hear_text(hearing_t *h)
 	}
 }
 
-/** Until the program ends, says what is wrong, or is silent for too long. */
+/** Until the program ends, says what is wrong, or its time is up. */
 static void listen_to(hearing_t *h, int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
 	while (h->status == TSR_OK) {
-		const int ready = poll(&poll_fd, 1, QUIET_MS);
-		if (ready < 0 && errno == EINTR)
+		const int ready = poll(&poll_fd, 1, LOOK_MS);
+		if (budget_look(&h->budget)) {
+			h->status = budget_give_up(&h->budget);
+			return;
+		}
+		if (ready == 0 || (ready < 0 && errno == EINTR))
 			continue;
 		const ssize_t got = ready > 0 ? read(fd, h->text + h->used, sizeof h->text - h->used) : -1;
-		if (ready == 0)
-			h->status = tsr_error(TSR_ERR_TIMEOUT, "%s: the executor says nothing for %d s", h->test->name,
-					      QUIET_MS / 1000);
 		if (got <= 0)
 			return;
 		h->used += (size_t)got;
@@ -169,7 +172,7 @@ static tsr_status_t explore(const litmus_test_t *test, const litmus_options_t *o
 			    litmus_result_t *result)
 {
 	tsr_check_options_t check = tsr_check_options_default();
-	hearing_t h = {.test = test, .result = result};
+	hearing_t h = {.test = test, .result = result, .budget = budget_begin(test, options)};
 	litmus_plan_t plan;
 	tsr_status_t status = litmus_plan(test, &plan);
 

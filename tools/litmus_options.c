@@ -9,6 +9,10 @@
 #include "tools/litmus_run.h"
 #include "tools/usage.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
+enum { DEFAULT_LIMIT_S = 60 };
+
 static const char help[] =
 	"usage: tessera litmus FILE|DIR|ORACLE.jsonl... [--on WITNESS] [OPTIONS]\n\n"
 	"Says what a litmus test may show: every final state, whether its question holds Always, Sometimes or Never, and its "
@@ -26,6 +30,9 @@ static const char help[] =
 	"      --axioms VARIANT  a variant of the axioms:\n"
 	"%s"
 	"      --unroll N        how often a loop goes back at most (default 2)\n"
+	"      --limit SECONDS   a witness that searches gives a test up after so long, 0: never (default 60); what is given up is "
+	"not\n"
+	"                        judged\n"
 	"      --runs N          runs of each test, for witnesses that run it; the most schedules of explore (default 100000)\n"
 	"      --through HOW     lanes or api: how cuda plays a test: each instance in a GPU thread, an access an instruction\n"
 	"                        (default), or in a block, an access a call of the device API\n"
@@ -39,7 +46,7 @@ static const char help[] =
 	"exit code: 0 every test was judged and nothing differs; 1 something differs, or a test could not be read or judged; "
 	"2 misused\n";
 
-enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_RUNS, OPT_SEED, OPT_THROUGH, OPT_WEAK, OPT_JSON };
+enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_LIMIT, OPT_RUNS, OPT_SEED, OPT_THROUGH, OPT_WEAK, OPT_JSON };
 
 static const struct option long_options[] = {
 	{"on", required_argument, NULL, OPT_ON},
@@ -47,6 +54,7 @@ static const struct option long_options[] = {
 	{"expect", required_argument, NULL, OPT_EXPECT},
 	{"axioms", required_argument, NULL, OPT_AXIOMS},
 	{"unroll", required_argument, NULL, OPT_UNROLL},
+	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"runs", required_argument, NULL, OPT_RUNS},
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"through", required_argument, NULL, OPT_THROUGH},
@@ -151,6 +159,10 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		misused = parse_number("--unroll", text, 1, 64, &number);
 		options->litmus.unroll = (int)number;
 		break;
+	case OPT_LIMIT:
+		misused = parse_number("--limit", text, 0, 1000000, &number);
+		options->litmus.limit_ns = (uint64_t)number * SECOND_NS;
+		break;
 	case OPT_RUNS:
 		misused = parse_number("--runs", text, 1, 1000000000000, &number);
 		options->litmus.runs = number;
@@ -174,7 +186,8 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 
 int suite_options_parse(int argc, char **argv, suite_options_t *options_out, bool *help_out)
 {
-	suite_options_t options = {.witness = &litmus_axioms, .litmus = {.runs = 100000, .seed = 1, .unroll = 2}};
+	suite_options_t options = {.witness = &litmus_axioms,
+				   .litmus = {.runs = 100000, .seed = 1, .unroll = 2, .limit_ns = DEFAULT_LIMIT_S * SECOND_NS}};
 
 	*help_out = false;
 	for (int o; (o = getopt_long(argc, argv, ":vh", long_options, NULL)) != -1;) {

@@ -99,6 +99,11 @@ static relation_t same_location(const execution_t *x)
 	return loc;
 }
 
+void axioms_include(const axioms_t *axioms, const execution_t *x, derived_t *d)
+{
+	d->incl = inclusive(axioms, x);
+}
+
 void axioms_order(const axioms_t *axioms, const execution_t *x, derived_t *d)
 {
 	int n = x->n;
@@ -106,7 +111,6 @@ void axioms_order(const axioms_t *axioms, const execution_t *x, derived_t *d)
 	set_t Rel = with_order(x, REL | ACQREL | SC) & (W | F);
 	set_t Acq = with_order(x, ACQ | ACQREL | SC) & (R | F);
 
-	d->incl = inclusive(axioms, x);
 	relation_t rfs = rel_within(Atomic, rel_meet(x->rf, d->incl), Atomic);
 
 	/* release sequence: C++20, a chain of read-modify-writes only */

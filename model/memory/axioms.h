@@ -40,10 +40,13 @@ typedef enum axiom {
 /** "Coherence" and the like, as the cat file calls it. */
 const char *axiom_name(axiom_t axiom);
 
-/** incl, rs, sw and hb. */
+/** incl, which hangs on the events alone: once for all executions that have the same ones. */
+void axioms_include(const axioms_t *axioms, const execution_t *x, derived_t *d);
+
+/** rs, sw and hb, given axioms_include. They only grow with x->rf: what forbids a part of it forbids the whole. */
 void axioms_order(const axioms_t *axioms, const execution_t *x, derived_t *d);
 
-/** Whether any order of writes could make the execution allowed, given axioms_order. */
+/** Whether any order of writes could make the execution allowed, given axioms_order; of a part of it, any whole. */
 bool axioms_may_allow(const axioms_t *axioms, const execution_t *x, const derived_t *d);
 
 /** Judges a complete execution, given axioms_order: fills in the rest of `d` and returns the first axiom that forbids it. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/memory/budget.h"
 #include "model/memory/steps.h"
 #include "model/memory/visited.h"
 
@@ -29,6 +30,7 @@ typedef struct exploration {
 	litmus_result_t *result;
 	answers_t *answers;
 	visited_t visited;
+	budget_t budget;
 	tsr_status_t status; /* of what ended the exploration, if anything did */
 } exploration_t;
 
@@ -105,6 +107,8 @@ static bool enter(exploration_t *e, const point_t *point)
 		tsr_views_mix(digest, word);
 	}
 	bool fresh = false;
+	if (e->status == TSR_OK && budget_spent(&e->budget))
+		e->status = budget_give_up(&e->budget);
 	if (e->status == TSR_OK)
 		e->status = visited_add(&e->visited, digest, &fresh);
 	return fresh;
@@ -256,7 +260,8 @@ static void begin(exploration_t *e, point_t *point)
 tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options, const cache_variant_t *variant,
 			   litmus_result_t *result)
 {
-	exploration_t e = {.test = test, .options = options, .variant = variant, .result = result};
+	exploration_t e = {
+		.test = test, .options = options, .variant = variant, .result = result, .budget = budget_begin(test, options)};
 	point_t point = {.cache = NULL};
 	bool given_up = false;
 

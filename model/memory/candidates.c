@@ -1,96 +1,9 @@
-#include "model/memory/candidates.h"
+#include "model/memory/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tessera/program.h"
-
-enum { NO_EVENT = -1, UNKNOWN = -1 };
-
-typedef struct search {
-	const candidates_t *what;
-	paths_t paths[LITMUS_MAX_THREADS];
-	const path_t *path[LITMUS_MAX_THREADS]; /* the way that each thread takes */
-	int base[LITMUS_MAX_THREADS];           /* the number of its first event */
-	int checks;                             /* of all ways together */
-	bool moving;                            /* an address hangs on what is read */
-	int place[MAX_EVENTS];                  /* each access's location, UNKNOWN where its address hangs on what is read */
-
-	bool known[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
-	int64_t number[LITMUS_MAX_THREADS][MAX_PATH_TERMS];
-
-	int source[MAX_EVENTS];   /* of each read: a write, or NO_EVENT where none is chosen yet */
-	set_t exclusive;          /* writes that a read-modify-write has taken as its source: no other may */
-	relation_t before, after; /* of each write: those that must come earlier, later in its location's order */
-	int order[LITMUS_MAX_LOCATIONS][MAX_EVENTS]; /* each location's order of writes, as far as it is built */
-
-	int final[LITMUS_MAX_LOCATIONS]; /* each location's last write, or NO_EVENT where any may be */
-
-	execution_t x;
-	derived_t derived;
-	bool stop;
-} search_t;
-
-/* What the chosen ways and sources make of the terms. */
-
-static bool term_number(const search_t *s, int thread, const term_t *term, int64_t *number_out)
-{
-	if (term->kind == TERM_NUMBER) {
-		*number_out = term->number;
-		return true;
-	}
-	if (term->kind == TERM_APPLY) {
-		*number_out = litmus_apply(term->function, s->number[thread][term->a], s->number[thread][term->b]);
-		return s->known[thread][term->a] && s->known[thread][term->b];
-	}
-	int source = s->source[s->base[thread] + term->a];
-	if (source == NO_EVENT)
-		return false;
-	const event_t *write = &s->x.event[source];
-	if (write->thread < 0) {
-		*number_out = write->value;
-		return true;
-	}
-	int value = s->path[write->thread]->event[source - s->base[write->thread]].value;
-	*number_out = s->number[write->thread][value];
-	return s->known[write->thread][value];
-}
-
-/**
- * Computes every term that the chosen sources decide. A term that is still unknown when all sources are chosen would be its own
- * cause: the values of NoThinAir's cycles come out of thin air.
- */
-static void compute_terms(search_t *s)
-{
-	int threads = s->what->test->threads;
-	bool changed = true;
-
-	for (int t = 0; t < threads; t++)
-		memset(s->known[t], 0, (size_t)s->path[t]->terms * sizeof(bool));
-	while (changed) {
-		changed = false;
-		for (int t = 0; t < threads; t++) {
-			for (int i = 0; i < s->path[t]->terms; i++) {
-				if (!s->known[t][i] && term_number(s, t, &s->path[t]->term[i], &s->number[t][i]))
-					s->known[t][i] = changed = true;
-			}
-		}
-	}
-}
-
-/** Whether no decision that is known contradicts the way its thread takes. */
-static bool ways_are_possible(const search_t *s)
-{
-	for (int t = 0; t < s->what->test->threads; t++) {
-		const path_t *path = s->path[t];
-		for (int i = 0; i < path->checks; i++) {
-			int term = path->check[i].term;
-			if (s->known[t][term] && (s->number[t][term] != 0) != path->check[i].wanted)
-				return false;
-		}
-	}
-	return true;
-}
 
 /** Fills in locations and values. False: some value is its own cause, an address is no location's, or a read reads elsewhere. */
 static bool complete_events(search_t *s)
@@ -204,6 +117,8 @@ static bool order_writes(search_t *s, int location, int count, set_t left)
 	int last = count ? s->order[location][count - 1] : NO_EVENT, final = s->final[location];
 	bool found = false;
 
+	if (search_is_over(s))
+		return false;
 	if (!left)
 		return take_order(s, location, count);
 	for (set_t next = left; next && !s->stop && !(found && final != NO_EVENT); next &= next - 1) {
@@ -268,7 +183,7 @@ static relation_t order_by_atomicity(const search_t *s, relation_t before)
 
 	for (set_t reads = s->x.reads; reads; reads &= reads - 1) {
 		set_t mine = s->x.rmw.row[set_first(reads)];
-		if (!mine)
+		if (!mine || s->source[set_first(reads)] == NO_EVENT)
 			continue;
 		int from = s->source[set_first(reads)], to = set_first(mine);
 		for (set_t writes = s->x.writes & ~set_of(from) & ~mine; writes; writes &= writes - 1) {
@@ -282,8 +197,7 @@ static relation_t order_by_atomicity(const search_t *s, relation_t before)
 	return closed;
 }
 
-/** What each location's order of writes must obey; false: no order does. */
-static bool order_in_part(search_t *s)
+bool search_order_in_part(search_t *s)
 {
 	relation_t before = order_by_coherence(&s->x, &s->derived), closed = order_by_atomicity(s, before);
 
@@ -298,14 +212,16 @@ static bool order_in_part(search_t *s)
 	return true;
 }
 
-static void order_all(search_t *s)
+void search_orders(search_t *s)
 {
 	execution_t *x = &s->x;
 
+	if (!complete_events(s))
+		return;
 	axioms_order(s->what->axioms, x, &s->derived);
 	x->co = rel_none(x->n);
 	if (!s->what->all) {
-		if (axioms_may_allow(s->what->axioms, x, &s->derived) && order_in_part(s))
+		if (axioms_may_allow(s->what->axioms, x, &s->derived) && search_order_in_part(s))
 			choose_finals(s, 0);
 		return;
 	}
@@ -316,64 +232,6 @@ static void order_all(search_t *s)
 	}
 	s->before = rel_inverse(s->after);
 	order_location(s, 0);
-}
-
-/* Who reads from whom. */
-
-/** Whether a read may read a write, as far as program order tells: not one that comes later, nor one that it overwrote. */
-static bool in_sight(const search_t *s, int read, int write)
-{
-	const execution_t *x = &s->x;
-	int location = s->place[write];
-
-	if (location != UNKNOWN && s->place[read] != UNKNOWN && location != s->place[read])
-		return false;
-	if (s->what->all)
-		return true;
-	if (related(&x->po, read, write))
-		return false;
-	if (x->event[write].thread >= 0 && x->event[write].thread != x->event[read].thread)
-		return true;
-	for (set_t between = x->writes & ~x->initial; between && location != UNKNOWN; between &= between - 1) {
-		int other = set_first(between);
-		bool later = x->event[write].thread < 0 || related(&x->po, write, other);
-		if (later && related(&x->po, other, read) && s->place[other] == location && s->place[read] == location)
-			return false;
-	}
-	return true;
-}
-
-/** Chooses a source for each read from event number `from` on. */
-static void choose_sources(search_t *s, int from)
-{
-	execution_t *x = &s->x;
-	set_t reads = from < MAX_EVENTS ? x->reads >> from << from : 0;
-
-	if (s->checks || s->moving || !reads) {
-		compute_terms(s);
-		if (!ways_are_possible(s))
-			return;
-	}
-	if (!reads) {
-		if (complete_events(s))
-			order_all(s);
-		return;
-	}
-	int read = set_first(reads);
-	bool takes = x->rmw.row[read] && !s->what->all;
-	for (set_t writes = x->writes; writes && !s->stop; writes &= writes - 1) {
-		int write = set_first(writes);
-		if (!in_sight(s, read, write) || (takes && set_has(s->exclusive, write)))
-			continue;
-		set_t exclusive = s->exclusive;
-		s->exclusive |= takes ? set_of(write) : 0;
-		s->source[read] = write;
-		relate(&x->rf, write, read);
-		choose_sources(s, read + 1);
-		x->rf.row[write] &= ~set_of(read);
-		s->source[read] = NO_EVENT;
-		s->exclusive = exclusive;
-	}
 }
 
 /* Which way each thread takes. */
@@ -393,6 +251,10 @@ static void add_thread(search_t *s, int t)
 		x->event[id] = (event_t){
 			.kind = e->kind, .order = e->order, .scope = e->scope, .thread = t, .instruction = e->instruction};
 		s->place[id] = address->kind == TERM_NUMBER ? litmus_location(x->test, address->number) : UNKNOWN;
+		if (e->kind != EVENT_FENCE && s->place[id] != UNKNOWN) {
+			x->event[id].location = s->place[id];
+			x->at[s->place[id]] |= set_of(id);
+		}
 		s->moving |= e->kind != EVENT_FENCE && s->place[id] == UNKNOWN;
 		s->source[id] = NO_EVENT;
 		*(e->kind == EVENT_READ ? &x->reads : e->kind == EVENT_WRITE ? &x->writes : &x->fences) |= set_of(id);
@@ -426,6 +288,7 @@ static void start_execution(search_t *s)
 	for (int l = 0; l < x->n; l++) {
 		x->event[l] = (event_t){.kind = EVENT_WRITE, .thread = -1, .location = l, .value = x->test->initial[l]};
 		s->place[l] = l;
+		x->at[l] = set_of(l);
 	}
 	s->checks = 0;
 	s->moving = false;
@@ -449,7 +312,8 @@ static tsr_status_t build_execution(search_t *s)
 	x->po = x->rmw = x->dep = x->rf = rel_none(x->n);
 	for (int t = 0; t < x->test->threads; t++)
 		relate_thread(s, t);
-	choose_sources(s, 0);
+	axioms_include(s->what->axioms, x, &s->derived);
+	search_sources(s);
 	return TSR_OK;
 }
 
@@ -487,6 +351,8 @@ tsr_status_t candidates_visit(const candidates_t *what, bool *cut_out)
 	for (int t = 0; t < what->test->threads; t++)
 		unfold_free(&s->paths[t]);
 	free(s);
+	if (status == TSR_OK && what->budget && what->budget->spent)
+		status = budget_give_up(what->budget);
 	if (status == TSR_OK)
 		*cut_out = cut;
 	return status;

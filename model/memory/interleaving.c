@@ -1,4 +1,5 @@
 /* Sequential consistency as a witness: threads take turns, and each load sees the last store. What is not in it is weak. */
+#include "model/memory/budget.h"
 #include "model/memory/steps.h"
 #include "model/memory/visited.h"
 
@@ -12,6 +13,7 @@ typedef struct exploration {
 	const litmus_options_t *options;
 	litmus_result_t *result;
 	visited_t visited;
+	budget_t budget;
 	tsr_status_t status;
 } exploration_t;
 
@@ -23,7 +25,7 @@ static bool enter(exploration_t *e, const point_t *point)
 	steps_digest(e->test, &point->steps, digest);
 	for (int x = 0; x < e->test->locations; x++)
 		tsr_views_mix(digest, point->value[x]);
-	e->status = visited_add(&e->visited, digest, &fresh);
+	e->status = budget_spent(&e->budget) ? budget_give_up(&e->budget) : visited_add(&e->visited, digest, &fresh);
 	return fresh;
 }
 
@@ -77,7 +79,7 @@ static void explore(exploration_t *e, const point_t *point)
 
 static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
 {
-	exploration_t e = {.test = test, .options = options, .result = result};
+	exploration_t e = {.test = test, .options = options, .result = result, .budget = budget_begin(test, options)};
 	point_t point = {.value = {0}};
 	bool given_up = false;
 

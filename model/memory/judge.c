@@ -46,8 +46,14 @@ static tsr_status_t judge(const litmus_test_t *test, const litmus_options_t *opt
 
 	if (status != TSR_OK)
 		return status;
-	candidates_t what = {
-		.test = test, .axioms = axioms, .unroll = options->unroll, .visit = add, .wants = wants, .context = &judging};
+	budget_t budget = budget_begin(test, options);
+	candidates_t what = {.test = test,
+			     .axioms = axioms,
+			     .unroll = options->unroll,
+			     .visit = add,
+			     .wants = wants,
+			     .context = &judging,
+			     .budget = &budget};
 	status = candidates_visit(&what, &result->cut);
 	for (int i = 0; i < result->count; i++)
 		result->states[i].count = 1;

@@ -60,6 +60,45 @@ static int value_term(walk_t *walk, litmus_value_t value)
 	return value.function == LITMUS_COPY ? a : apply_term(walk, value.function, a, operand_term(walk, value.b));
 }
 
+static bool compares(const term_t *term)
+{
+	return term->kind == TERM_APPLY && (term->function == LITMUS_EQ || term->function == LITMUS_NEQ);
+}
+
+static bool same_term(const path_t *path, int a, int b)
+{
+	const term_t *x = &path->term[a], *y = &path->term[b];
+
+	return a == b || (x->kind == TERM_NUMBER && y->kind == TERM_NUMBER && x->number == y->number);
+}
+
+/** A comparison's result that is compared with 0 is that comparison, or its opposite: which of its results decides is wanted. */
+static int strip_comparisons(const path_t *path, int term, bool *wanted)
+{
+	for (;;) {
+		const term_t *outer = &path->term[term];
+		if (!compares(outer) || !compares(&path->term[outer->a]) || path->term[outer->b].kind != TERM_NUMBER ||
+		    path->term[outer->b].number != 0)
+			return term;
+		*wanted ^= outer->function == LITMUS_EQ;
+		term = outer->a;
+	}
+}
+
+/** What the way's checks so far make of a comparison: 1 or 0, or -1 where they leave it open. */
+static int decided(const path_t *path, int term)
+{
+	const term_t *asked = &path->term[term];
+
+	for (int i = 0; i < path->checks && compares(asked); i++) {
+		const term_t *known = &path->term[path->check[i].term];
+		if (compares(known) && ((same_term(path, asked->a, known->a) && same_term(path, asked->b, known->b)) ||
+					(same_term(path, asked->a, known->b) && same_term(path, asked->b, known->a))))
+			return path->check[i].wanted == (asked->function == known->function);
+	}
+	return -1;
+}
+
 /** The path is only taken where this term is not zero, or is. False: that can never be. */
 static bool add_check(walk_t *walk, int term, bool wanted)
 {
@@ -67,6 +106,10 @@ static bool add_check(walk_t *walk, int term, bool wanted)
 
 	if (path->term[term].kind == TERM_NUMBER)
 		return (path->term[term].number != 0) == wanted;
+	term = strip_comparisons(path, term, &wanted);
+	const int before = decided(path, term);
+	if (before >= 0)
+		return before == wanted;
 	if (path->checks == MAX_PATH_CHECKS) {
 		walk->full = true;
 		return false;

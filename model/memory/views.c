@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/memory/budget.h"
 #include "model/memory/steps.h"
 #include "model/memory/visited.h"
 #include "src/views/views.h"
@@ -19,6 +20,7 @@ typedef struct exploration {
 	const litmus_options_t *options;
 	litmus_result_t *result;
 	visited_t visited;
+	budget_t budget;
 	tsr_status_t status; /* of what ended the exploration, if anything did */
 } exploration_t;
 
@@ -34,6 +36,8 @@ static bool enter(exploration_t *e, const point_t *point)
 	tsr_views_digest(point->views, digest);
 	steps_digest(e->test, &point->steps, digest);
 	bool fresh = false;
+	if (e->status == TSR_OK && budget_spent(&e->budget))
+		e->status = budget_give_up(&e->budget);
 	if (e->status == TSR_OK)
 		e->status = visited_add(&e->visited, digest, &fresh);
 	return fresh;
@@ -134,7 +138,7 @@ static tsr_status_t begin(const litmus_test_t *test, point_t *point)
 
 static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
 {
-	exploration_t e = {.test = test, .options = options, .result = result};
+	exploration_t e = {.test = test, .options = options, .result = result, .budget = budget_begin(test, options)};
 	point_t point = {.views = NULL};
 	bool given_up = false;
 

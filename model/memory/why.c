@@ -316,8 +316,13 @@ tsr_status_t why_explain(const litmus_test_t *test, const litmus_options_t *opti
 	why_out->asked_not = test->quantifier == LITMUS_FORALL;
 	asking->axioms = axioms;
 	asking->best = why_out;
-	candidates_t what = {
-		.test = test, .axioms = axioms, .unroll = options->unroll, .visit = look_for_allowed, .context = asking};
+	budget_t budget = budget_begin(test, options);
+	candidates_t what = {.test = test,
+			     .axioms = axioms,
+			     .unroll = options->unroll,
+			     .visit = look_for_allowed,
+			     .context = asking,
+			     .budget = &budget};
 	status = candidates_visit(&what, &cut);
 	if (status == TSR_OK && !why_out->found) {
 		what.all = true;

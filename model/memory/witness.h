@@ -28,12 +28,18 @@ typedef struct litmus_result {
 	uint64_t schedules, pruned; /* of a witness that runs them: how many, and how many it left as equal to others */
 } litmus_result_t;
 
+/** Told each second about a test that takes longer than that. */
+typedef void (*litmus_progress_fn)(void *context, const litmus_test_t *test, uint64_t elapsed_ns);
+
 typedef struct litmus_options {
-	int64_t runs;       /* for witnesses that run the test */
-	uint64_t seed;      /* for witnesses that choose at random */
-	int unroll;         /* rounds of a loop, at least 1 */
-	const char *axioms; /* which variant of the axioms (axioms.h); null: the model's own */
-	bool through_api;   /* for cuda: each access a call of the device API, where else it is an instruction of one GPU thread */
+	int64_t runs;                /* for witnesses that run the test */
+	uint64_t seed;               /* for witnesses that choose at random */
+	int unroll;                  /* rounds of a loop, at least 1 */
+	const char *axioms;          /* which variant of the axioms (axioms.h); null: the model's own */
+	uint64_t limit_ns;           /* the time that a witness which searches may take for one test; 0: all that it needs */
+	litmus_progress_fn progress; /* or null */
+	void *progress_context;
+	bool through_api; /* for cuda: each access a call of the device API, where else it is an instruction of one GPU thread */
 } litmus_options_t;
 
 typedef struct litmus_witness {
@@ -47,7 +53,8 @@ typedef struct litmus_witness {
 
 	/**
 	 * Adds what the test shows to a result that is empty or was reset. On failure the result is what was found so far.
-	 * TSR_ERR_UNSUPPORTED: not a test for this witness, and why. TSR_ERR_NO_DEVICE, TSR_ERR_NO_MEMORY: as everywhere.
+	 * TSR_ERR_TIMEOUT: it would take longer than limit_ns. TSR_ERR_UNSUPPORTED: not a test for this witness, and why.
+	 * TSR_ERR_NO_DEVICE, TSR_ERR_NO_MEMORY: as everywhere.
 	 */
 	tsr_status_t (*run)(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result);
 
