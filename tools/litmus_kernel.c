@@ -24,9 +24,9 @@
 #define XCHG_CASE(name_, scope_, tsr_scope_)  \
 	case KEY(LITMUS_RUN_##name_, scope_): \
 		return tsr_atomic_xchg(coop, p, value, peer, TSR_##name_, tsr_scope_);
-#define FENCE_CASE(name_, scope_, tsr_scope_)       \
-	case KEY(LITMUS_RUN_##name_, scope_):       \
-		tsr_fence(TSR_##name_, tsr_scope_); \
+#define FENCE_CASE(name_, scope_, tsr_scope_)             \
+	case KEY(LITMUS_RUN_##name_, scope_):             \
+		tsr_fence(coop, TSR_##name_, tsr_scope_); \
 		break;
 #define CAS_CASES(name_, scope_, tsr_scope_)                                                                 \
 	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_RELAXED, scope_):                                        \

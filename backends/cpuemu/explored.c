@@ -44,7 +44,6 @@ static void fibre_main(void *ctx)
 	fibre_t *fibre = ctx;
 	tsr_cpu_block_t *block = fibre->block;
 	tsr_device_t *device = block->launch->stream->device;
-	tsr_explored_enter(tsr_cpu_explored(device));
 	tsr_cpu_run_worker(&fibre->worker, block, fibre->index);
 	tsr_cpu_arena_clear(&fibre->worker.arena);
 	free(fibre);

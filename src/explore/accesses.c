@@ -217,13 +217,12 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
 }
 
-void tsr_exploration_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope)
+void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_views_order_t order, tsr_views_scope_t scope)
 {
-	static const tsr_op_site_t site = {.call = "tsr_fence"};
 	const tsr_views_access_t access = {.kind = TSR_VIEWS_FENCE, .order = order, .scope = scope};
 	tsr_views_event_t event;
 	if (order == TSR_VIEWS_SEQ_CST) {
-		const tsr_pending_t pending = pending_of(&access, 0, &site);
+		const tsr_pending_t pending = pending_of(&access, 0, site);
 		tsr_explorer_point(x->explorer, &pending);
 	}
 	if (tsr_views_act(x->views, tsr_actor(x)->thread, &access, 0, &event) != TSR_OK)

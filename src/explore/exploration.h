@@ -182,7 +182,8 @@ void tsr_exploration_collective(tsr_exploration_t *exploration, const tsr_op_sit
 void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
 			  const tsr_rows_of_bytes_t *rows);
 
-void tsr_exploration_fence(tsr_exploration_t *exploration, tsr_views_order_t order, tsr_views_scope_t scope);
+void tsr_exploration_fence(tsr_exploration_t *exploration, const tsr_op_site_t *site, tsr_views_order_t order,
+			   tsr_views_scope_t scope);
 
 /** All earlier stores of the caller to peers are complete. */
 void tsr_exploration_flush(tsr_exploration_t *exploration);

@@ -6,6 +6,7 @@ suite=tests/litmus
 tests=$(ls $suite/*.litmus | wc -l)
 test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
+blocks=$BUILD/tests/litmus/test_blocks.checked
 collective=$BUILD/tests/contract/test_collective.checked
 reduced=$BUILD/tests/contract/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/load_buffering
@@ -63,6 +64,12 @@ for operation in data_comes_before_its_signal one_signal_covers_what_many_stored
 		tessera check -n 3 --seeds 6 "$operations" --filter "operations/$operation"
 	prints "$operation, the first schedules of all" '^no finding$' \
 		tessera check -n 2 --strategy exhaustive --seeds 12 "$operations" --filter "operations/$operation"
+done
+
+# Whole blocks, whose threads put and fetch together; and workers, which a fence of the block covers.
+for test in fences_order_what_all_threads_have_put a_fence_of_the_block_covers_its_workers \
+	a_block_that_meets_hands_on_what_its_threads_have_got; do
+	prints "$test, by chance" '^no finding$' tessera check -n 2 --seeds 4 "$blocks" --filter "blocks/$test"
 done
 
 # Their all-gather, too: no race, no reuse. Load buffering between its counts is warned of: each ADD is relaxed as a load.

@@ -101,15 +101,15 @@ Test(atomic, every_operation_of_every_type)
 	EVERY_FAILURE(TSR_RELEASE, scope_); \
 	EVERY_FAILURE(TSR_ACQ_REL, scope_); \
 	EVERY_FAILURE(TSR_SEQ_CST, scope_)
-#define EVERY(scope_)                   \
-	EVERY_RMW(scope_);              \
-	EVERY_LOAD(scope_);             \
-	EVERY_STORE(scope_);            \
-	EVERY_CAS(scope_);              \
-	tsr_fence(TSR_ACQUIRE, scope_); \
-	tsr_fence(TSR_RELEASE, scope_); \
-	tsr_fence(TSR_ACQ_REL, scope_); \
-	tsr_fence(TSR_SEQ_CST, scope_)
+#define EVERY(scope_)                          \
+	EVERY_RMW(scope_);                     \
+	EVERY_LOAD(scope_);                    \
+	EVERY_STORE(scope_);                   \
+	EVERY_CAS(scope_);                     \
+	tsr_fence(block, TSR_ACQUIRE, scope_); \
+	tsr_fence(block, TSR_RELEASE, scope_); \
+	tsr_fence(block, TSR_ACQ_REL, scope_); \
+	tsr_fence(block, TSR_SEQ_CST, scope_)
 
 typedef struct every_args {
 	TSR_HEAP uint64_t *word, *verdict;

@@ -105,10 +105,8 @@ TSR_FN void tell(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task, int h
 
 TSR_FN void tell_peers(tsr_coop_t *coop, const outgoing_args_t *a, int64_t task, int how)
 {
-	if (how >= FENCED) {
-		tsr_sync(coop);
-		tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM);
-	}
+	if (how >= FENCED)
+		tsr_fence(coop, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 	if (how == NARROWED) /* nobody waits: my own copy of the flag is no one's */
 		tsr_signal_local(coop, a->flags + tsr_rank(coop) * TASKS_MOST + task, (uint64_t)1, TSR_SCOPE_BLOCK);
 	for (int i = 1; i < tsr_size(coop); i++)

@@ -44,7 +44,7 @@ typedef struct probe_args {
 	TSR_KERNEL(probe_fence_##order_##_##scope_, probe_args_t, a)                                       \
 	{                                                                                                  \
 		tsr_atomic_store(block, a->p, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_##scope_);      \
-		tsr_fence(TSR_##order_, TSR_SCOPE_##scope_);                                               \
+		tsr_fence(block, TSR_##order_, TSR_SCOPE_##scope_);                                        \
 		tsr_atomic_store(block, a->result, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_##scope_); \
 	}
 

@@ -48,6 +48,23 @@ TSR_KERNEL(probe_put_signal_2d, probe_args_t, a)
 	tsr_put_signal_2d(block, a->view, a->view, a->flags, 7, TSR_SIGNAL_SET, a->peer);
 }
 
+/* Stores of all threads, a fence and a relaxed store: a meeting stands between what other waves have put and the fence. */
+TSR_KERNEL(probe_put_fence_store, probe_args_t, a)
+{
+	tsr_put(block, a->data, a->data, 64, a->peer);
+	tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+	tsr_atomic_store(block, a->flags, (uint64_t)7, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+}
+
+/* The other side: one between the fence and what all threads fetch. */
+TSR_KERNEL(probe_load_fence_get, probe_args_t, a)
+{
+	if (tsr_atomic_load(block, a->flags, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_SYSTEM) < 7)
+		return;
+	tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+	tsr_get(block, a->data, a->data, 64, a->peer);
+}
+
 TSR_KERNEL(probe_wait, probe_args_t, a)
 {
 	tsr_wait(block, a->flags, 7, a->peer);

@@ -27,7 +27,7 @@ TSR_KERNEL(sample, args_t, a)
 	if (tsr_atomic_add(block, a->count, f(1, 2), next, TSR_ACQ_REL, TSR_SCOPE_DEVICE) == 3) {
 		tsr_signal_local(block, a->flags, 2, TSR_SCOPE_BLOCK);
 	}
-	tsr_fence(TSR_SEQ_CST, TSR_SCOPE_SYSTEM);
+	tsr_fence(block, TSR_SEQ_CST, TSR_SCOPE_SYSTEM);
 	tsr_atomic_load(block, a->count, next, TSR_SEQ_CST, TSR_SCOPE_BLOCK);
 }
 """

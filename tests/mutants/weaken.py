@@ -83,8 +83,8 @@ def _of_call(source, call, argument):
     elif name in ATOMICS:
         yield from _of_atomic(call, argument)
     elif name == "tsr_fence":
-        yield from (_with(call, "order", 0, below) for below in _fence_orders_below(argument[0]))
-        yield from _narrower(call, argument, 1)
+        yield from (_with(call, "order", 1, below) for below in _fence_orders_below(argument[1]))
+        yield from _narrower(call, argument, 2)
     yield from _moved(source, call)
 
 

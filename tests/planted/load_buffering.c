@@ -52,7 +52,7 @@ TSR_KERNEL(cross, buffering_args_t, a)
 	int me = tsr_rank(block), peer = 1 - me;
 	uint64_t seen = load_mine(block, a);
 	if (a->variant == FENCES) /* partner: itself on the other rank */
-		tsr_fence(TSR_ACQ_REL, TSR_SCOPE_SYSTEM);
+		tsr_fence(block, TSR_ACQ_REL, TSR_SCOPE_SYSTEM);
 	if (a->variant == BARRIER)
 		(void)tsr_barrier_ranks(block, a->barrier);
 	store_to(block, a, peer);

@@ -94,7 +94,7 @@ typedef struct pass_shared {
 #define READ read_payload(me, a)
 #define STORE(order_, scope_) tsr_atomic_store(me, a->flag, round, last_rank(me), TSR_##order_, TSR_SCOPE_##scope_)
 #define UNTIL(order_, scope_) LOOK(me, a->flag, round, last_rank(me), TSR_##order_, TSR_SCOPE_##scope_)
-#define FENCE(order_, scope_) tsr_fence(TSR_##order_, TSR_SCOPE_##scope_)
+#define FENCE(order_, scope_) tsr_fence(me, TSR_##order_, TSR_SCOPE_##scope_)
 
 /* ------------------------------------------------------------------ accesses: MP.rel.acq of the catalogue */
 

@@ -60,7 +60,7 @@ TSR_FN void wait_for_round(tsr_coop_t *block, const box_args_t *a, uint64_t roun
 	}
 	while (tsr_atomic_load(block, &a->box->ready, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM) < round)
 		;
-	tsr_fence(TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+	tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 }
 
 /** Rank 0 sends a number every round through one buffer; rank 1 keeps a copy of each. */
@@ -73,7 +73,7 @@ TSR_KERNEL(send_rounds, box_args_t, a)
 			tsr_put(block, &a->box->number, &a->box->copies[round - 1], sizeof(uint64_t), 1);
 			if (a->kind ==
 			    FENCED) /* partner: the fence behind the reads of the flag. Litmus: MP.frel.facq.diffGPU-ss */
-				tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM);
+				tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 			if (a->kind == RELAXED || a->kind == FENCED)
 				tsr_atomic_store(block, &a->box->ready, round, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 			else

@@ -7,6 +7,11 @@ static bool releases(int order)
 	return order == TSR_RELEASE || order == TSR_ACQ_REL || order == TSR_SEQ_CST;
 }
 
+static bool acquires(int order)
+{
+	return order == TSR_ACQUIRE || order == TSR_ACQ_REL || order == TSR_SEQ_CST;
+}
+
 static const char *const op_names[] = {
 	[TSR_CPU_LOAD] = "tsr_atomic_load", [TSR_CPU_STORE] = "tsr_atomic_store", [TSR_CPU_XCHG] = "tsr_atomic_xchg",
 	[TSR_CPU_ADD] = "tsr_atomic_add",   [TSR_CPU_AND] = "tsr_atomic_and",     [TSR_CPU_OR] = "tsr_atomic_or",
@@ -118,14 +123,26 @@ static void machine_fence(int order)
 	}
 }
 
-void tsr_cpu_fence(int order, int scope)
+static void fence(tsr_coop_t *coop, int order, int scope)
 {
-	if (tsr_explored_here()) {
-		tsr_exploration_fence(tsr_explored_here(), tsr_explored_order(order), tsr_explored_scope(scope));
+	if (tsr_cpu_exploration(coop)) {
+		tsr_explored_fence(coop, order, scope);
 		return;
 	}
 	tsr_scoped_fence(order, scope);
 	machine_fence(order);
+}
+
+/** By the coop's first thread, between the meetings of an access with that order: it acts for the coop in what comes before or
+ * after the fence as well. */
+void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope)
+{
+	if (releases(order) && !tsr_cpu_meet(coop, "tsr_fence"))
+		return;
+	if (tsr_cpu_leads(coop))
+		fence(coop, order, scope);
+	if (acquires(order))
+		tsr_cpu_meet(coop, "tsr_fence");
 }
 
 void tsr_flush(tsr_coop_t *coop, int peer)
@@ -137,4 +154,5 @@ void tsr_flush(tsr_coop_t *coop, int peer)
 		tsr_exploration_flush(tsr_cpu_exploration(coop));
 	else /* nothing of mine is still in a store buffer; orders nothing for others, so it has no partner */
 		machine_fence(TSR_SEQ_CST);
+	tsr_cpu_meet(coop, __func__);
 }

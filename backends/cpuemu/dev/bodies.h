@@ -31,7 +31,7 @@ TSR_CPU_DECLARE_ATOMIC(f64, double);
 
 void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state, const TSR_HEAP uint64_t *count,
 			uint64_t per_round, TSR_HEAP void *to, size_t size_bytes);
-void tsr_cpu_fence(int order, int scope);
+void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
 void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 int tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 

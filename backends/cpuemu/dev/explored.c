@@ -35,19 +35,6 @@ tsr_views_scope_t tsr_explored_scope(int scope)
 	return scope == TSR_SCOPE_BLOCK ? TSR_VIEWS_BLOCK : scope == TSR_SCOPE_DEVICE ? TSR_VIEWS_DEVICE : TSR_VIEWS_SYSTEM;
 }
 
-/* A fence of the device API names no caller. All fibres of an exploration run on one thread, which is this one. */
-static _Thread_local tsr_exploration_t *here;
-
-tsr_exploration_t *tsr_explored_here(void)
-{
-	return here;
-}
-
-void tsr_explored_enter(tsr_exploration_t *exploration)
-{
-	here = exploration;
-}
-
 /* ------------------------------------------------------------------ plain accesses */
 
 void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes)
@@ -163,6 +150,12 @@ void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op
 	if (op == TSR_SIGNAL_SET)
 		tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value, tsr_explored_scope(scope));
 	(void)tsr_explored_atomic(mem, &atomic);
+}
+
+void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope)
+{
+	const tsr_op_site_t site = tsr_explored_site(coop, "tsr_fence");
+	tsr_exploration_fence(tsr_cpu_exploration(coop), &site, tsr_explored_order(order), tsr_explored_scope(scope));
 }
 
 /* ------------------------------------------------------------------ waits */

@@ -21,10 +21,6 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call);
 tsr_views_order_t tsr_explored_order(int order);
 tsr_views_scope_t tsr_explored_scope(int scope);
 
-/** The fence has no coop: it is the running fibre's. Null where this thread runs no fibres. */
-tsr_exploration_t *tsr_explored_here(void);
-void tsr_explored_enter(tsr_exploration_t *exploration);
-
 /* ------------------------------------------------------------------ what the memory layer hands on */
 
 /* Rows of memory, which one call of the exploration takes at the price of one; dense ones of private memory. */
@@ -52,6 +48,9 @@ int tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t val
 
 /** What the rank writes of an allocation: tsr_slab. */
 void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab);
+
+/** Of the caller's fibre. */
+void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope);
 
 void tsr_explored_meet(tsr_coop_t *coop, const char *call);
 

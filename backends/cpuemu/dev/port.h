@@ -261,9 +261,10 @@ enum tsr_cpu_op {
 	 TSR_CPU_TYPED(tsr_cpu_cas, p_)(TSR_AT(coop_), TSR_CPU_RAW(p_), (expected_), (desired_), (peer_), (order_), (failure_), \
 					(scope_)))
 
-#define tsr_fence(order_, scope_)                                                                                 \
+#define tsr_fence(coop_, order_, scope_)                                                                          \
 	(TSR_CPU_REQUIRE(TSR_CPU_RMW_ORDER(order_) && (order_) != TSR_RELAXED, "a fence cannot have this order"), \
-	 TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal"), tsr_cpu_fence((order_), (scope_)))
+	 TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal"),                           \
+	 tsr_cpu_fence(TSR_AT(coop_), (order_), (scope_)))
 
 #define TSR_CPU_LOCAL(flag_, scope_)                                                         \
 	TSR_CPU_REQUIRE(sizeof(*(flag_)) == 8 && TSR_CPU_INTEGER(flag_), "a flag is a u64"), \

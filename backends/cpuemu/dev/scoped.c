@@ -64,7 +64,7 @@ static token_t tokens[TOKENS];
 static _Atomic(token_t *) buckets[BUCKETS];
 static _Atomic uint32_t token_count, table_lock;
 
-/** Whose worker this thread runs. A fence names nobody, and is the thread's own. */
+/** Whose worker this thread runs, and what its fences have kept: the coop's first thread makes those of the coop. */
 static _Thread_local struct {
 	const void *device, *block;
 	void *fenced[SCOPES];      /* fibre that has done what the worker had before its last release fence of the scope */

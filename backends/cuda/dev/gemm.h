@@ -284,7 +284,6 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 		tsr_cuda_join_registers(coop, false);
 	}
 	tsr_cuda_share(coop, ring.scratch, ctx);
-	coop->unfenced = 1; /* what was sent may have ended behind a fence that an epilogue made */
 	if (coop->thread < TSR_CUDA_WARP_THREADS)
 		tsr_cuda_pipeline_close(pipeline, coop->thread);
 }

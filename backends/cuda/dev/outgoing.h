@@ -36,7 +36,6 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 		tsr_cuda_await_send(coop->posted - 1);
 	tsr_gpu_meet(coop);
 	coop->unended = 0;
-	coop->unfenced = 1;
 }
 
 /** Posts what is to be sent, once its place is free. Partner of the arrival: the wait in tsr_cuda_senders. Litmus:

@@ -21,12 +21,30 @@
  *   T    tsr_atomic_cas  (coop, p, expected, desired, peer, order, failure_order, scope)
  *                         Stores `desired` where the old value equals `expected`. A failed one is a load with failure_order:
  *                         it releases nothing.
- *   void tsr_fence(order, scope)                                  acquire, release, acq_rel, seq_cst
+ *   void tsr_fence(coop, order, scope)                            acquire, release, acq_rel, seq_cst
  *
  *   Called by:  block or worker. It acts once a call, whatever the number of threads; the result is given to all of them.
- *               A release covers the earlier accesses of the whole coop (its threads meet first), an acquire orders the later
- *               ones of the whole coop (they meet afterwards). tsr_fence is each thread's own.
- *   Ordering:   as C11, with scopes (design: scoped RC11). An order that the operation cannot have does not compile.
+ *               In a gate: loads, and tsr_fence that acquires, with the loader. In an epilogue: all of them, with its coop.
+ *   Meetings:   a release covers the earlier accesses of the whole coop: its threads meet first. An acquire orders the later ones
+ *               of the whole coop: they meet afterwards. acq_rel and seq_cst do both. That holds for tsr_fence as for an access.
+ *               A relaxed access meets nobody: it orders nothing among the coop's own threads either, so a tsr_sync stands
+ *               between it and a plain access of the coop to the same word, whichever comes first (docs/order-in-a-block.md).
+ *   Ordering:   as C11, with scopes (design: scoped RC11), where a coop is one thread. An order that the operation cannot have
+ *               does not compile. A fence covers accesses of the coop that makes it: what a worker fences, a relaxed store of the
+ *               block does not hand on, nor the other way round.
+ *   Fences:     put, fence, relaxed store on one side; relaxed load, fence, get on the other:
+ *
+ *                   tsr_put(block, dst, src, size_bytes, peer);
+ *                   tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+ *                   tsr_atomic_store(block, flag, 1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+ *
+ *                   while (tsr_atomic_load(block, flag, me, TSR_RELAXED, TSR_SCOPE_SYSTEM) < 1)
+ *                           ;
+ *                   tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+ *                   tsr_get(block, mine, dst, size_bytes, me);
+ *
+ *               A flag that is stored once behind its data is better stored by a release (tsr_signal): a fence is for several.
+ *   Litmus:     MP.frel.facq.diffGPU-ss, and fences_order_what_all_threads_have_put of tests/litmus/test_operations.c.
  *   Errors:     as in dev/pointer.h.
  *   Source:     Iris paper, section 3.3.3 and Table 3.
  *

@@ -26,18 +26,18 @@ typedef tsr_part_t (*tsr_order_fn)(int64_t task, const void *ctx);
 
 /**
  * Gate: called before the operands' columns k0 .. k1-1 are read for the tile at `at`; returns the rank whose copy of A they are
- * read from. A TSR_FN. It is called with a coop of its own (the loader): it may wait and read atomics, with that coop; it may not
- * sync the block. TSR_NO_GATE: nothing to wait for, A is mine.
+ * read from. A TSR_FN. It is called with a coop of its own (the loader): it may wait, read atomics and make
+ * fences that acquire, with that coop; it may not sync the block. TSR_NO_GATE: nothing to wait for, A is mine.
  */
 typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx);
 #define TSR_NO_GATE ((tsr_gate_fn)0)
 
 /*
  * Epilogue: `void epilogue(tsr_coop_t *me, cfg_frag_t *acc, tsr_pos_t at, void *ctx)`, a TSR_FN called with each task's product, in
- * task order. It may map and reduce the fragment, store it to my or a peer's memory or to shared memory, put, signal and wait with
- * `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead of it. The
- * whole coop finds it there afterwards, if ctx has its own type: what a `void *` points to nobody can copy.
- * Its stores and signals are commands: the backend completes the writes before it signals.
+ * task order. It may map and reduce the fragment, store it to my or a peer's memory or to shared memory, put, signal, wait and make
+ * fences with `me`, and keep state of its own in `*ctx`, which order and gate must not read: they may run on other threads, ahead
+ * of it. The whole coop finds it there afterwards, if ctx has its own type: what a `void *` points to nobody can copy. Its stores
+ * and signals are commands: the backend completes the writes before it signals, or fences.
  *
  * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)
  *

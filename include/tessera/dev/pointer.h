@@ -43,8 +43,8 @@ TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int pe
 TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer);
 
 /**
- * My earlier stores and puts to `peer` are complete in its memory when this returns. Orders nothing for others: a signal does.
- * Called by: block or worker, for its own accesses.
+ * My earlier stores and puts to `peer`, of all the coop's threads, are complete in its memory when this returns: they meet. Orders
+ * nothing for others: a signal does. Called by: block or worker, for its own accesses.
  */
 TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer);
 

@@ -27,18 +27,10 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 	return to;
 }
 
-/**
- * Before an access with `ORDER`: what the coop's threads did is ready to be released by one of them. Where the access releases
- * nothing, a fence of the program's may stand for it: one that came before stores that had not ended is made good for. A release
- * does so itself, if its scope is the fence's at its widest.
- */
+/** Before an access or a fence with `ORDER`: what the coop's threads did is ready to be released by one of them. */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
 	tsr_port_settle(coop);
-	if (coop->unfenced && !tsr_gpu_releases<ORDER> && tsr_gpu_leads(coop))
-		tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
-	if (!tsr_gpu_releases<ORDER> || SCOPE == TSR_SCOPE_SYSTEM)
-		coop->unfenced = 0;
 	if constexpr (tsr_gpu_releases<ORDER>) {
 		tsr_port_drain<SCOPE>();
 		tsr_gpu_meet(coop);
@@ -167,10 +159,18 @@ TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int 
 	return tsr_gpu_after<after, SCOPE>(coop, old);
 }
 
-template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(void)
+/** By the thread that acts: what it stores relaxed later is behind what the coop did, what it has loaded before what the coop
+ *  will do. Litmus: MP.frel.facq.diffGPU-ss. */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(tsr_coop_t *coop)
 {
 	static_assert(tsr_gpu_releases<ORDER> || tsr_gpu_acquires<ORDER>, "tsr_fence takes every order but TSR_RELAXED");
-	tsr_port_fence<ORDER, SCOPE>();
+	tsr_gpu_before<ORDER, SCOPE>(coop);
+	if (tsr_gpu_leads(coop))
+		tsr_port_fence<ORDER, SCOPE>();
+	if constexpr (tsr_gpu_acquires<ORDER>) {
+		tsr_gpu_meet(coop);
+		tsr_port_refresh<SCOPE>();
+	}
 }
 
 #endif

@@ -19,7 +19,6 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.turn = 0;
 	block.posted = 0;
 	block.unended = 0;
-	block.unfenced = 0;
 	block.kept = 0;
 	block.stamps = 0;
 	block.file = "";

@@ -72,7 +72,7 @@
 #define tsr_atomic_max(coop_, p_, v_, peer_, order_, scope_) TSR_GPU_RMW(tsr_gpu_max, coop_, p_, v_, peer_, order_, scope_)
 #define tsr_atomic_cas(coop_, p_, expected_, desired_, peer_, order_, failure_order_, scope_) \
 	(tsr_gpu_atomic_cas<order_, failure_order_, scope_>(TSR_AT(coop_), (p_), (expected_), (desired_), (peer_)))
-#define tsr_fence(order_, scope_) (tsr_gpu_fence<order_, scope_>())
+#define tsr_fence(coop_, order_, scope_) (tsr_gpu_fence<order_, scope_>(TSR_AT(coop_)))
 #define tsr_signal_local(coop_, flag_, value_, scope_) (tsr_gpu_signal_local<scope_>(TSR_AT(coop_), (flag_), (value_)))
 #define tsr_wait_local(coop_, flag_, value_, scope_) (tsr_gpu_wait_local<scope_>(TSR_AT(coop_), (flag_), (value_)))
 

@@ -23,7 +23,7 @@
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
- * have ended, then sets coop->unfenced; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its
+ * have ended; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its
  * own memory just now to all other ranks; true where it did.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
@@ -102,7 +102,6 @@ typedef struct tsr_coop {
 	int turn;            /* which word of `told` is next */
 	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
 	int unended;         /* some may not have ended */
-	int unfenced;        /* some ended after what the program may have put a release fence behind */
 	int kept;            /* the one before was to my own memory, and a store to a peer can be copied from there */
 	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
 	const char *file;    /* the call's place in the source */
