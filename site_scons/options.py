@@ -14,11 +14,19 @@ def _sanitized(*names):
     return Variant(["-O1", "-g", "-fno-omit-frame-pointer", switch, "-fno-sanitize-recover=all"], [switch], [])
 
 
+# What libFuzzer needs of all code that it is to see; its own entry is linked by tests/SConscript.
+_FUZZED = ["-fsanitize=fuzzer-no-link,address,undefined"]
+
+# What libFuzzer needs of all code that it is to see; its own entry is linked by tests/fuzz.
+_FUZZED = ["-fsanitize=fuzzer-no-link,address,undefined"]
+
 VARIANTS = {
     "debug": Variant(["-O1", "-g"], [], []),
     "release": Variant(["-O3", "-g"], [], ["NDEBUG"]),
     "asan": _sanitized("address", "undefined"),
     "tsan": _sanitized("thread"),
+    "fuzz": Variant(["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []),
+    "fuzz": Variant(["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []),
 }
 
 BACKENDS = ("cpuemu", "cuda", "hip")
@@ -27,7 +35,7 @@ HIP_PLATFORMS = ("amd", "nvidia")
 
 def variables(arguments):
     opts = Variables(None, arguments)
-    opts.Add("variant", "flavour of the build: " + ", ".join(VARIANTS) + " (asan is with ubsan)", "debug")
+    opts.Add("variant", "flavour of the build: " + ", ".join(VARIANTS) + " (asan is with ubsan; fuzz, by clang alone, has tests/fuzz and no other test)", "debug")
     opts.Add("CC", "C compiler, such as gcc or clang-19", "gcc")
     opts.Add(
         "backends",
@@ -51,6 +59,10 @@ def check(env, opts):
         _refuse(f"unknown variant '{env['variant']}'", env["variant"], VARIANTS)
     if env["hip_platform"] not in HIP_PLATFORMS:
         _refuse(f"unknown hip_platform '{env['hip_platform']}'", env["hip_platform"], HIP_PLATFORMS)
+    if env["variant"] == "fuzz" and "clang" not in env["CC"]:
+        _fail(f"variant=fuzz, CC={env['CC']}: libFuzzer is clang's: add CC=clang-19")
+    if env["variant"] == "fuzz" and "clang" not in env["CC"]:
+        _fail(f"variant=fuzz, CC={env['CC']}: libFuzzer is clang's: add CC=clang-19")
     if not shutil.which(env["CC"]):
         _fail(f"CC={env['CC']}: no such program on PATH; ci/install-deps installs gcc and clang-19")
     for name in env["backends"].split(","):

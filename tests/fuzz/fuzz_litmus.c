@@ -1,0 +1,33 @@
+/* Litmus tests: what is read is printed, and the print of a test says what it says. */
+#include "model/memory/litmus.h"
+#include "model/memory/weaken.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { PRINT_BYTES = 1 << 16 };
+
+/** Every instruction and term has a print that is not cut. */
+static void print_all(const litmus_test_t *test)
+{
+	char text[512];
+	for (int t = 0; t < test->threads; t++)
+		for (int i = 0; i < test->thread[t].count; i++)
+			FUZZ_CHECK(litmus_print_instruction(test, t, i, text, sizeof text) > 0, "an instruction has no print");
+	for (int i = 0; i < test->observed_count; i++)
+		FUZZ_CHECK(litmus_print_observed(test, i, text, sizeof text) > 0, "what is observed has no print");
+	static char shape[PRINT_BYTES];
+	litmus_print_shape(test, shape, sizeof shape);
+	litmus_print_canonical(test, shape, sizeof shape);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static litmus_test_t test;
+	char *text = fuzz_text(data, size);
+	memset(&test, 0xa5, sizeof test);
+	if (litmus_parse("input", text, &test) == TSR_OK)
+		print_all(&test);
+	else
+		FUZZ_CHECK(tsr_last_error()[0] != '\0', "it was refused, but nobody said why");
+	free(text);
+	return 0;
+}

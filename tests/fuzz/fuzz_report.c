@@ -1,0 +1,55 @@
+/* The lines that a program under `tessera check` writes: whatever they say, they are tallied, and a report comes of it. */
+#include <jansson.h>
+
+#include "src/explore/finding_json.h"
+#include "tests/fuzz/fuzz.h"
+#include "tools/check.h"
+
+/** What the command does with a line, whichever of two jobs says it. */
+static void hear(check_tally_t *tally, check_pace_t *pace, int job, const char *line, size_t length)
+{
+	json_t *object = json_loadb(line, length, 0, NULL);
+	if (json_is_object(object)) {
+		check_pace_line(pace, job, object);
+		check_tally_line(tally, job, object);
+	}
+	json_decref(object);
+}
+
+static void tell(const check_tally_t *tally, FILE *nowhere)
+{
+	char name[] = "program", *program[] = {name, NULL};
+	const check_case_t subject = {.options = tsr_check_options_default(), .program = program};
+	for (int i = 0; i < tally->found_count; i++) {
+		check_print_found(&subject, &tally->found[i], nowhere);
+		json_t *json = tsr_finding_json(tally->found[i].finding);
+		FUZZ_CHECK(json != NULL, "finding %d has no JSON", i);
+		json_decref(json);
+	}
+	const check_result_t result = {.subject = &subject, .tally = tally, .elapsed_ns = 1};
+	check_print_summary(&result, nowhere);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *nowhere;
+	check_tally_t *tally = calloc(1, sizeof *tally);
+	check_pace_t *pace = calloc(1, sizeof *pace);
+	if (nowhere == NULL)
+		nowhere = fopen("/dev/null", "w");
+	FUZZ_CHECK(tally != NULL && pace != NULL && nowhere != NULL, "no memory");
+	char *text = fuzz_text(data, size);
+	for (char *line = text, *end; *line != '\0'; line = end + (*end != '\0')) {
+		end = line + strcspn(line, "\n");
+		hear(tally, pace, *line == ' ', line,
+		     (size_t)(end - line)); /* a line that begins with a blank is the second job's */
+	}
+	check_tally_ended(tally, 0);
+	check_tally_ended(tally, 1);
+	tell(tally, nowhere);
+	check_tally_clear(tally);
+	free(text);
+	free(pace);
+	free(tally);
+	return 0;
+}
