@@ -41,7 +41,7 @@ static tsr_knock_result_t connect_to_door(tsr_knock_t *knock, const tsr_job_t *j
 	if (knock->socket < 0)
 		return errno == ENOMEM || errno == ENOBUFS ? TSR_KNOCK_NOBODY : TSR_KNOCK_FAILED;
 	if (connect(knock->socket, (struct sockaddr *)&address, length) != 0)
-		return give_up(knock, TSR_KNOCK_NOBODY);
+		return give_up(knock, errno == EAGAIN ? TSR_KNOCK_BUSY : TSR_KNOCK_NOBODY);
 	if (!tsr_wire_same_user(knock->socket, &answer->uid))
 		return give_up(knock, TSR_KNOCK_FOREIGN);
 	if (!tsr_random_bytes(&knock->nonce, sizeof knock->nonce))

@@ -17,7 +17,8 @@ typedef struct tsr_knock {
 
 typedef enum tsr_knock_result {
 	TSR_KNOCK_WAITS,    /* no answer until the time that was given: go on with the same knock */
-	TSR_KNOCK_NOBODY,   /* nobody listens, or not now: try again */
+	TSR_KNOCK_NOBODY,   /* nobody listens: try again */
+	TSR_KNOCK_BUSY,     /* somebody listens, and more than enough wait there already: try again */
 	TSR_KNOCK_SHUT,     /* the door was shut after it had proved itself: whoever held it has ended, or had too many guests */
 	TSR_KNOCK_STRANGER, /* whoever listens is not of this job: it does not know the key */
 	TSR_KNOCK_FOREIGN,  /* another user listens */

@@ -218,6 +218,7 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 				 "rank 0 of %d is lost: its process ended before it let rank %d in (noticed in tsr_init)",
 				 boot->size, boot->rank);
 	case TSR_KNOCK_WAITS:
+	case TSR_KNOCK_BUSY:
 		return tsr_error(
 			TSR_ERR_PEER_LOST,
 			"rank 0 of %d opened the job, but did not let rank %d in within %s: is it stopped? (TESSERA_DEADLINE "
