@@ -61,12 +61,18 @@ static void unbegun(void *context, tsr_unbegun_fn tell, void *argument)
 	}
 }
 
+static bool known(void *context, uint64_t key)
+{
+	return tsr_exploration_knows(context, key);
+}
+
 static tsr_status_t make(tsr_exploration_t *x)
 {
 	const tsr_explorer_config_t config = {.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
 					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
 					      .unbegun = unbegun,
 					      .late = x->weak->late,
+					      .known = known,
 					      .context = x};
 	tsr_status_t status = tsr_views_create(NULL, 0, 0, 0, &x->views);
 	if (status == TSR_OK)

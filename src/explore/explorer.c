@@ -176,6 +176,7 @@ int tsr_explorer_live(const tsr_explorer_t *e)
 tsr_explorer_end_t tsr_explorer_run(tsr_explorer_t *e)
 {
 	e->ended = false;
+	e->early = NULL;
 	e->grown = true;
 	tsr_explorer_go_on(e);
 	return e->end;
@@ -196,11 +197,20 @@ bool tsr_explorer_unwind(tsr_explorer_t *e, uint64_t steps)
 	return tsr_explorer_run(e) == TSR_EXPLORER_DONE;
 }
 
+bool tsr_explorer_livelock(const tsr_explorer_t *e, uint64_t *key_out)
+{
+	if (e->early)
+		*key_out = e->early->key;
+	return e->early != NULL;
+}
+
 tsr_explorer_counts_t tsr_explorer_count(const tsr_explorer_t *e)
 {
-	return (tsr_explorer_counts_t){.steps = e->steps,
+	const tsr_early_t *early = e->early;
+	const uint64_t choices = e->config.strategy ? tsr_strategy_choices(e->config.strategy) : 0;
+	return (tsr_explorer_counts_t){.steps = early ? early->steps : e->steps,
 				       .switches = e->switches,
-				       .choices = e->config.strategy ? tsr_strategy_choices(e->config.strategy) : 0,
+				       .choices = early ? early->choices : choices,
 				       .tasks = e->tasks,
 				       .most_live = e->most_live,
 				       .stack_bytes = tsr_fibres_bytes(e->fibres)};

@@ -69,6 +69,8 @@ typedef struct tsr_explorer_config {
 	void (*switched)(void *context, int from, int to); /* before each switch; outside is TSR_NO_TASK; may be null */
 	bool (*late)(void *context); /* nobody can go on but who spins: what others have written and nobody sees yet becomes seen.
 					True: some has, so that awaits and spinners look again. May be null: nothing is late */
+	bool (*known)(void *context, uint64_t key); /* whether a run with this tsr_explorer_livelock was one before: then this one
+						       ends early. May be null: none is known */
 	void *context;
 } tsr_explorer_config_t;
 
@@ -228,6 +230,13 @@ tsr_explorer_counts_t tsr_explorer_count(const tsr_explorer_t *explorer);
  * seq_cst operations. Runs that differ only by the order of independent operations have the same digest.
  */
 void tsr_explorer_digest(const tsr_explorer_t *explorer, uint64_t digest_out[2]);
+
+/**
+ * Where a run has ended because spinners alone went on, or by the bound on steps: a number made of the sites of all tasks, some
+ * time before that end. Digest and counts are then those of that time, so that a run which ends there, because its livelock is
+ * known, is described as one that goes on to the bound. False: it has not ended so.
+ */
+bool tsr_explorer_livelock(const tsr_explorer_t *explorer, uint64_t *key_out);
 
 /** The digest so far begins anew, and so do the counts of steps and switches: a forked child's run begins where it was forked. */
 void tsr_explorer_begin(tsr_explorer_t *explorer);

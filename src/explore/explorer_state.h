@@ -10,7 +10,9 @@ enum {
 	TSR_TASKS_CHUNK = 256, /* tasks are kept in chunks, so that they stay where they are */
 	TSR_SEEN = 8,          /* sites at which a task is watched for spinning: more than a sane loop has */
 	TSR_SPIN_BOUND = 16,
-	TSR_IDLE_BOUND = 1 << 16 /* steps of spinners alone, and no change: nothing will ever change */
+	TSR_IDLE_BOUND = 1 << 16, /* steps of spinners alone, and no change: nothing will ever change */
+	TSR_IDLE_EARLY = 1 << 12, /* the same where a run has gone on from these sites to the bound before */
+	TSR_STEPS_EARLY = 16      /* and for the bound on steps: this part of it */
 };
 
 typedef enum tsr_task_state {
@@ -77,6 +79,13 @@ typedef struct tsr_live {
 	uint64_t asked;   /* choices about caches, whatever was chosen */
 } tsr_live_t;
 
+/** A run as it was where it may be known for a livelock: so it is described, whether it went on to the bound or not. */
+typedef struct tsr_early {
+	uint64_t key; /* of the sites of all tasks */
+	uint64_t digest[2];
+	uint64_t steps, choices;
+} tsr_early_t;
+
 typedef struct tsr_task {
 	tsr_task_who_t who;
 	tsr_task_state_t state;
@@ -97,6 +106,8 @@ struct tsr_explorer {
 	int dirty_count, dirty_room;
 	tsr_objects_t objects;
 	uint64_t order[2], chosen_sum[2];          /* of seq_cst operations; of choices other than of tasks */
+	tsr_early_t idled, stepped;                /* of an end by spinners alone, and by the bound on steps */
+	const tsr_early_t *early;                  /* which of them the run has ended with; null: none */
 	uint64_t steps, switches, idle, last_step; /* idle: of spinners alone, since anything changed; last_step: of an unwinding */
 };
 

@@ -346,6 +346,10 @@ void tsr_links_free(tsr_links_t *links);
 
 /* ------------------------------------------------------------------ schedules */
 
+/** In a schedule's process: whether an earlier schedule was a livelock at the sites of `key`; and that this one is. */
+bool tsr_exploration_knows(const tsr_exploration_t *x, uint64_t key);
+void tsr_exploration_learn(tsr_exploration_t *x, uint64_t key);
+
 /** In a schedule's process: says how it went, and which comes next. */
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);
 

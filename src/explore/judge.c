@@ -212,6 +212,9 @@ static void judge_stuck(tsr_exploration_t *x)
 	if (nodes && edges)
 		tell_graph(stuck, nodes, edges, &finding);
 	tsr_exploration_found(x, &finding);
+	uint64_t key;
+	if (stuck->class == TSR_STUCK_LIVELOCK && tsr_explorer_livelock(x->explorer, &key))
+		tsr_exploration_learn(x, key);
 	free(nodes);
 	free(edges);
 	tsr_stuck_destroy(stuck);

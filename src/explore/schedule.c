@@ -139,16 +139,82 @@ static bool late_arrives(tsr_explorer_t *e)
 	return e->ready.count > 0;
 }
 
+/* ------------------------------------------------------------------ livelocks that are known */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/** Of the sites at which tasks are, each counted once, whoever they are. */
+static uint64_t key_of_sites(const tsr_explorer_t *e)
+{
+	enum { MOST = 64 };
+	uint64_t site[MOST], key = 0;
+	int sites = 0;
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task)) {
+		const tsr_pending_t *pending = tsr_task_of(e, task)->live->pending;
+		uint64_t one = UINT64_C(0xcbf29ce484222325);
+		int i = 0;
+		if (pending)
+			one = hash_text(hash_text(one, pending->site.call), pending->site.file) * 31 + (uint64_t)pending->site.line;
+		while (i < sites && site[i] != one)
+			i++;
+		if (i == sites && sites < MOST) {
+			site[sites++] = one;
+			key += one * UINT64_C(0x9e3779b97f4a7c15);
+		}
+	}
+	return key;
+}
+
+/** The run may be a livelock: notes how it stands. True: it is a known one, and ends here. */
+static bool is_known(tsr_explorer_t *e, tsr_early_t *early)
+{
+	*early = (tsr_early_t){.key = key_of_sites(e),
+			       .steps = e->steps,
+			       .choices = e->config.strategy ? tsr_strategy_choices(e->config.strategy) : 0};
+	tsr_explorer_digest(e, early->digest);
+	return e->config.known && e->config.known(e->config.context, early->key);
+}
+
+/** Whether spinners alone have gone on for so long, and changed nothing, that nothing will ever change. */
+static bool is_still(tsr_explorer_t *e)
+{
+	const uint64_t idle = e->idle++;
+	if (idle == TSR_IDLE_EARLY && is_known(e, &e->idled))
+		e->idle = UINT32_MAX; /* until something changes */
+	return e->idle > TSR_IDLE_BOUND + 64 * (uint64_t)e->back.count;
+}
+
+/** Whether there have been so many steps that there will be no end. */
+static bool is_endless(tsr_explorer_t *e)
+{
+	const uint64_t bound = e->config.step_bound;
+	if (!bound || (e->steps != bound / TSR_STEPS_EARLY && e->steps <= bound))
+		return false;
+	return e->steps > bound || is_known(e, &e->stepped);
+}
+
+static void finish_livelock(tsr_explorer_t *e, tsr_explorer_end_t end, const tsr_early_t *early)
+{
+	if (!e->ended)
+		e->early = early;
+	tsr_explorer_finish(e, end);
+}
+
 /** Nobody is ready. */
 static int next_of_last(tsr_explorer_t *e)
 {
 	if (late_arrives(e))
 		return choose(e, &e->ready, TSR_NO_TASK);
-	if (e->back.count && e->idle++ < TSR_IDLE_BOUND + 64 * (uint64_t)e->back.count)
+	if (e->back.count && !is_still(e))
 		return next_spinner(e);
 	if (expire(e))
 		return choose(e, &e->ready, TSR_NO_TASK);
-	tsr_explorer_finish(e, TSR_EXPLORER_STUCK);
+	finish_livelock(e, TSR_EXPLORER_STUCK, e->back.count ? &e->idled : NULL);
 	return TSR_NO_TASK;
 }
 
@@ -173,8 +239,8 @@ static int next_task(tsr_explorer_t *e)
 		tsr_explorer_finish(e, TSR_EXPLORER_DONE);
 	if (e->unwinding)
 		return next_unwinding(e);
-	if (e->config.step_bound && e->steps > e->config.step_bound)
-		tsr_explorer_finish(e, TSR_EXPLORER_BOUND);
+	if (is_endless(e))
+		finish_livelock(e, TSR_EXPLORER_BOUND, &e->stepped);
 	if (e->ended)
 		return TSR_NO_TASK;
 	settle(e);

@@ -11,13 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WHY_BYTES = 512 };
+enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 
 /** What a schedule's process hands back to the server: memory that both see. */
 struct tsr_handback {
 	uint64_t task_choices;
 	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive */
 	char why[WHY_BYTES];                                                    /* broken: a sentence */
+	uint64_t livelock[MOST_LIVELOCKS];                                      /* keys of those that schedules ended in */
+	int livelocks;
 	uint32_t count;
 	uint32_t frontier[1 << 20]; /* of the next run */
 };
@@ -105,6 +107,24 @@ static void become_schedule(server_t *server, uint64_t seed)
 		_exit(EXIT_FAILURE);
 	tsr_explorer_begin(x->explorer);
 	tsr_explorer_use(x->explorer, x->strategy);
+}
+
+bool tsr_exploration_knows(const tsr_exploration_t *x, uint64_t key)
+{
+	const tsr_handback_t *handback = x->handback;
+	for (int i = 0; handback && i < handback->livelocks; i++)
+		if (handback->livelock[i] == key)
+			return true;
+	return false;
+}
+
+/** A search that leaves nothing out goes on to the bound each time. */
+void tsr_exploration_learn(tsr_exploration_t *x, uint64_t key)
+{
+	tsr_handback_t *handback = x->handback;
+	if (handback && x->options.strategy != TSR_CHECK_EXHAUSTIVE && handback->livelocks < MOST_LIVELOCKS &&
+	    !tsr_exploration_knows(x, key))
+		handback->livelock[handback->livelocks++] = key;
 }
 
 static void break_off(tsr_handback_t *handback, const char *why)

@@ -47,6 +47,20 @@ try tessera check -n 3 --quiet-limit 2s "$hangs" host
 	grep -qE 'the schedule of seed 3 did not .*: the host of rank 1 does not come back from its own code, after a launch;' "$TAP_FILES/err"
 verdict $? "it hangs after other schedules" "exit code $code"
 
+# Loops without end: told as what they are, and cheap once they are known. A loop that gives up in the end is none.
+livelock="$BUILD/tests/planted/livelock"
+# goes_round KIND SCHEDULES
+goes_round() {
+	try tessera check -n 3 --seeds "$2" --json "$report" "$livelock" "$1"
+	[ "$code" -eq 1 ] && grep -qE "^livelock at .*tests/planted/livelock\.c:[0-9]+.*: in [0-9]+ of $2 schedules" "$TAP_FILES/out" &&
+		! grep '^finding: ' "$TAP_FILES/out" | grep -qv livelock
+	verdict $? "it goes round: $1" "exit code $code"
+}
+goes_round kept 100
+goes_round flag 100
+goes_round counter 6
+prints "it gives up in the end" '^no finding$' tessera check -n 3 --seeds 20 --no-slowdown "$livelock" patient
+
 # A program that is not the same twice: the search says that it broke off, and why.
 fickle="$BUILD/tests/planted/fickle"
 # broken CODE KIND PATTERN

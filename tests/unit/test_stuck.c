@@ -275,6 +275,54 @@ Test(stuck, one_alone_waits_for_nobody)
 	toy_end(&other);
 }
 
+/** A run that ends in a livelock, where the livelocks that are known are `known`. */
+typedef struct livelock_run {
+	uint64_t key, digest[2], steps, choices, switches;
+} livelock_run_t;
+
+static bool knows(void *context, uint64_t key)
+{
+	const uint64_t *known = context;
+	return *known == key;
+}
+
+static livelock_run_t run_livelock(const toy_fn *bodies, int count, uint64_t known)
+{
+	toy_t toy = {0};
+	tsr_strategy_t *strategy = NULL;
+	livelock_run_t run;
+	const tsr_explorer_config_t config = {.step_bound = 160000, .known = knows, .context = &known};
+	cr_assert(tsr_strategy_random(3, &strategy) == TSR_OK);
+	tsr_explorer_config_t with = config;
+	with.strategy = strategy;
+	const tsr_explorer_end_t end = toy_begin(&toy, with, bodies, count);
+	cr_assert(end == TSR_EXPLORER_STUCK || end == TSR_EXPLORER_BOUND);
+	cr_assert(tsr_explorer_livelock(toy.explorer, &run.key));
+	tsr_explorer_digest(toy.explorer, run.digest);
+	const tsr_explorer_counts_t counts = tsr_explorer_count(toy.explorer);
+	run.steps = counts.steps;
+	run.choices = counts.choices;
+	run.switches = counts.switches;
+	tsr_stuck_t *stuck = stuck_of(&toy);
+	cr_expect_eq(stuck->class, TSR_STUCK_LIVELOCK);
+	tsr_stuck_destroy(stuck);
+	tsr_strategy_destroy(strategy);
+	toy_end(&toy);
+	return run;
+}
+
+/* It ends early, and is told as one that goes on to the bound: what a schedule was does not depend on those before it. */
+static void check_known(const toy_fn *bodies, int count)
+{
+	const livelock_run_t whole = run_livelock(bodies, count, 0), other = run_livelock(bodies, count, 1);
+	const livelock_run_t early = run_livelock(bodies, count, whole.key);
+	cr_expect(memcmp(whole.digest, early.digest, sizeof whole.digest) == 0);
+	cr_expect(whole.key == early.key && whole.steps == early.steps && whole.choices == early.choices);
+	cr_expect(early.switches < whole.switches / 8, "%d switches, and %d where it is known", (int)whole.switches,
+		  (int)early.switches);
+	cr_expect_eq(whole.switches, other.switches, "another livelock is known");
+}
+
 static void change_for_ever(toy_t *toy, int self)
 {
 	for (uint64_t i = 0;; i++) {
@@ -295,4 +343,20 @@ Test(stuck, a_run_without_end_is_a_livelock)
 	check_cycle(stuck, 2);
 	tsr_stuck_destroy(stuck);
 	toy_end(&toy);
+}
+
+static void pass_on_for_ever(toy_t *toy, int self)
+{
+	for (uint64_t i = 0;; i++) {
+		toy_point(toy, TSR_PENDING_UPDATE, self, 56);
+		tsr_explorer_acted(toy->explorer, &(tsr_acted_t){i, true, true});
+	}
+}
+
+Test(stuck, a_livelock_that_is_known_ends_early)
+{
+	static const toy_fn polling[] = {poll_cell_0, poll_by_exchange, poll_by_exchange, wait_for_anybody};
+	static const toy_fn changing[] = {pass_on_for_ever, pass_on_for_ever, pass_on_for_ever};
+	check_known(polling, 4);
+	check_known(changing, 3);
 }
