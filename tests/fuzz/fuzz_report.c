@@ -30,6 +30,21 @@ static void tell(const check_tally_t *tally, FILE *nowhere)
 	check_print_summary(&result, nowhere);
 }
 
+/** A line that begins with a blank is the second job's; one that begins with `=` begins another world. */
+static void hear_all(check_tally_t *tally, check_pace_t *pace, char *text)
+{
+	check_tally_world(tally, 2);
+	for (char *line = text, *end; *line != '\0'; line = end + (*end != '\0')) {
+		end = line + strcspn(line, "\n");
+		if (*line != '=')
+			hear(tally, pace, *line == ' ', line, (size_t)(end - line));
+		else if (tally->world_count < TSR_MAX_RANKS)
+			check_tally_world(tally, tally->world_count + 2);
+	}
+	check_tally_ended(tally, 0);
+	check_tally_ended(tally, 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *nowhere;
@@ -39,13 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		nowhere = fopen("/dev/null", "w");
 	FUZZ_CHECK(tally != NULL && pace != NULL && nowhere != NULL, "no memory");
 	char *text = fuzz_text(data, size);
-	for (char *line = text, *end; *line != '\0'; line = end + (*end != '\0')) {
-		end = line + strcspn(line, "\n");
-		hear(tally, pace, *line == ' ', line,
-		     (size_t)(end - line)); /* a line that begins with a blank is the second job's */
-	}
-	check_tally_ended(tally, 0);
-	check_tally_ended(tally, 1);
+	hear_all(tally, pace, text);
 	tell(tally, nowhere);
 	check_tally_clear(tally);
 	free(text);
