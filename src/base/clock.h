@@ -12,4 +12,23 @@ static inline uint64_t tsr_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+#define TSR_LONGEST_LOOK_NS 1000000000u
+
+/** What somebody has waited who looks again and again. Zero before the first look. */
+typedef struct tsr_stopwatch {
+	uint64_t seen_ns, passed_ns;
+} tsr_stopwatch_t;
+
+/**
+ * How long it has been since the first look, at `now` ns. Between two looks at most TSR_LONGEST_LOOK_NS count: who was stopped
+ * (Ctrl-Z, a debugger) and continued has not waited meanwhile, so no deadline expires by it.
+ */
+static inline uint64_t tsr_stopwatch_look(tsr_stopwatch_t *watch, uint64_t now)
+{
+	const uint64_t gap = watch->seen_ns == 0 ? 0 : now - watch->seen_ns;
+	watch->seen_ns = now;
+	watch->passed_ns += gap < TSR_LONGEST_LOOK_NS ? gap : TSR_LONGEST_LOOK_NS;
+	return watch->passed_ns;
+}
+
 #endif

@@ -56,6 +56,12 @@ void tsr_boot_quiesce(tsr_boot_t *boot);
 int tsr_boot_rank(const tsr_boot_t *boot);
 int tsr_boot_size(const tsr_boot_t *boot);
 bool tsr_boot_in_threads(const tsr_boot_t *boot);
+
+/**
+ * Where a rank is lost: waits until the parent of its process has seen that it has ended, two seconds at most. A launcher that
+ * ends all without a word, since nobody reads what they print, has killed this process by then.
+ */
+void tsr_boot_await_burial(tsr_boot_t *boot);
 tsr_shared_words_t *tsr_boot_words(tsr_boot_t *boot);
 
 /**

@@ -40,6 +40,7 @@ typedef struct tsr_control_member {
 	_Atomic uint32_t fds_given;          /* in which rank 0 sent it all, */
 	_Atomic uint32_t fds_taken;          /* futex: and in which it has them */
 	_Atomic uint32_t quiet;              /* not 0: it has called tsr_boot_quiesce */
+	_Atomic int32_t pid;                 /* its process, in its own namespace */
 } tsr_control_member_t;
 
 /** Zero at first; a fresh segment of the kernel is. */

@@ -1,8 +1,10 @@
 /* Forking ranks, waiting for them, and leaving none behind. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,13 +21,23 @@
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
+static bool is_ignored(int number)
+{
+	struct sigaction now;
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/** A signal that is blocked is kept even where it is ignored: so those that are ignored must not be among the awaited. */
 static sigset_t awaited_signals(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	for (int i = 0; i < ENDING_SIGNALS; i++)
-		sigaddset(&set, ending_signals[i]);
+		if (!is_ignored(ending_signals[i]))
+			sigaddset(&set, ending_signals[i]);
+	if (!is_ignored(SIGTSTP))
+		sigaddset(&set, SIGTSTP);
 	return set;
 }
 
@@ -49,15 +61,36 @@ static void restore_signals(const tsr_crew_t *crew)
 	sigprocmask(SIG_SETMASK, &crew->mask_before, NULL);
 }
 
+static bool share_results(tsr_crew_t *crew)
+{
+	void *memory = mmap(NULL, sizeof *crew->results * TSR_MAX_RANKS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	crew->results = memory;
+	for (int r = 0; r < TSR_MAX_RANKS; r++)
+		crew->results[r] = -1;
+	return true;
+}
+
+static void unshare_results(const tsr_crew_t *crew)
+{
+	const int error = errno;
+	munmap((void *)crew->results, sizeof *crew->results * TSR_MAX_RANKS);
+	errno = error;
+}
+
 bool tsr_crew_begin(tsr_crew_t *crew, uint64_t deadline_ns)
 {
 	int pipe_fds[2];
-	*crew = (tsr_crew_t){.lifeline = -1, .deadline_ns = deadline_ns};
-	if (tsr_fd_pipe(pipe_fds, 0) != 0)
+	*crew = (tsr_crew_t){.lifeline = -1, .deadline_ns = deadline_ns, .awaited = awaited_signals()};
+	if (!share_results(crew))
 		return false;
-	const sigset_t awaited = awaited_signals();
+	if (tsr_fd_pipe(pipe_fds, 0) != 0) {
+		unshare_results(crew);
+		return false;
+	}
 	const struct sigaction plain = {.sa_handler = SIG_DFL}; /* ignored, it would reap the ranks behind our back */
-	sigprocmask(SIG_BLOCK, &awaited, &crew->mask_before);
+	sigprocmask(SIG_BLOCK, &crew->awaited, &crew->mask_before);
 	sigaction(SIGCHLD, &plain, &crew->child_before);
 	crew->guardian = fork();
 	if (crew->guardian == 0) {
@@ -69,6 +102,7 @@ bool tsr_crew_begin(tsr_crew_t *crew, uint64_t deadline_ns)
 	crew->lifeline = pipe_fds[1];
 	if (crew->guardian < 0) {
 		close(crew->lifeline);
+		unshare_results(crew);
 		restore_signals(crew);
 		errno = error;
 		return false;
@@ -108,6 +142,37 @@ pid_t tsr_crew_fork(tsr_crew_t *crew)
 	return pid;
 }
 
+void tsr_crew_tell(const tsr_crew_t *crew, int code)
+{
+	/* relaxed: the kernel orders it before the end of the process, which the launcher sees */
+	atomic_store_explicit(&crew->results[crew->count], code & 0xff, memory_order_relaxed);
+}
+
+/** How `rank` ended, as waitpid says it. False: it has not. */
+static bool has_ended(tsr_crew_t *crew, int rank, int *status_out)
+{
+	siginfo_t end = {.si_pid = 0};
+	if (waitid(P_PID, (id_t)crew->ranks[rank], &end, WEXITED | WNOHANG | WNOWAIT) == 0) {
+		if (end.si_pid == 0)
+			return false;
+		if (end.si_code == CLD_KILLED && end.si_status == SIGPIPE) {
+			crew->unread = true; /* its peers wait for the burial before they say that it is lost */
+			kill(-crew->guardian, SIGKILL);
+		}
+		if (waitpid(crew->ranks[rank], status_out, WNOHANG) > 0)
+			return true;
+	}
+	/* Another thread of the launching program has reaped it. relaxed: see tsr_crew_tell */
+	const int told = atomic_load_explicit(&crew->results[rank], memory_order_relaxed);
+	*status_out = W_EXITCODE(told >= 0 ? told : 1, 0);
+	if (told < 0)
+		fprintf(stderr,
+			"tessera: how rank %d ended is not known, as another thread of the launching program has waited for its "
+			"process; let none call wait() while a world runs, nor waitpid() but for its own children\n",
+			rank);
+	return true;
+}
+
 /** The exit code that a wait status stands for, as shells have it. A signal is reported, unless the launcher sent it. */
 static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
 {
@@ -119,7 +184,8 @@ static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
 		snprintf(who, sizeof who, "the process of all ranks");
 	else
 		snprintf(who, sizeof who, "rank %d", rank);
-	if (!expected)
+	const bool quiet = number == SIGPIPE || (number == SIGKILL && crew->unread);
+	if (!expected && !quiet)
 		fprintf(stderr, "tessera: %s was killed by signal %d (%s)\n", who, number, strsignal(number));
 	return 128 + number;
 }
@@ -132,7 +198,7 @@ static int reap(tsr_crew_t *crew, bool expected, int *first_code)
 		int status;
 		if (crew->ranks[r] == 0)
 			continue;
-		if (waitpid(crew->ranks[r], &status, WNOHANG) == 0) {
+		if (!has_ended(crew, r, &status)) {
 			left++;
 			continue;
 		}
@@ -155,13 +221,34 @@ static void kill_late(const tsr_crew_t *crew)
 	kill(-crew->guardian, SIGKILL);
 }
 
-/** The next signal that ends the launch, or 0 after a child's signal or a while. */
-static int await_signal(void)
+/** The next signal but a child's; 0 after a child's signal or a while. */
+static int await_signal(const tsr_crew_t *crew)
 {
-	const sigset_t awaited = awaited_signals();
 	const struct timespec while_ = {.tv_nsec = 100000000};
-	const int number = sigtimedwait(&awaited, NULL, &while_);
+	const int number = sigtimedwait(&crew->awaited, NULL, &while_);
 	return number > 0 && number != SIGCHLD ? number : 0;
+}
+
+/**
+ * Stops the ranks, which the terminal does not know, and then the launcher, as SIGTSTP does; returns when that is continued, and
+ * continues them. The guardian blocks all signals and runs on.
+ */
+static void stop(tsr_crew_t *crew)
+{
+	const uint64_t begin_ns = tsr_now_ns();
+	const struct sigaction plain = {.sa_handler = SIG_DFL};
+	struct sigaction before;
+	sigset_t stopping;
+	sigemptyset(&stopping);
+	sigaddset(&stopping, SIGTSTP);
+	kill(-crew->guardian, SIGTSTP);
+	sigaction(SIGTSTP, &plain, &before);
+	raise(SIGTSTP); /* blocked; it is taken as it is let through */
+	pthread_sigmask(SIG_UNBLOCK, &stopping, NULL);
+	pthread_sigmask(SIG_BLOCK, &stopping, NULL);
+	sigaction(SIGTSTP, &before, NULL);
+	kill(-crew->guardian, SIGCONT);
+	crew->stopped_ns += tsr_now_ns() - begin_ns;
 }
 
 /** Whether those that have not ended are stopped (SIGSTOP): they will not notice that the world has ended. */
@@ -177,33 +264,67 @@ static bool all_left_are_stopped(const tsr_crew_t *crew)
 	return true;
 }
 
+/** The clock of the crew's deadlines: it does not run while all are stopped. */
+static uint64_t crew_now_ns(const tsr_crew_t *crew)
+{
+	return tsr_now_ns() - crew->stopped_ns;
+}
+
+/** What waiting for a crew has come to. */
+typedef struct ending {
+	int first_code, interrupts;
+	uint64_t end_ns; /* when the rest is killed; 0: nothing has failed yet */
+	bool killed;
+} ending_t;
+
+/** Kills those who have had time enough. */
+static void kill_if_due(tsr_crew_t *crew, ending_t *ending)
+{
+	const uint64_t now = crew_now_ns(crew);
+	if (ending->first_code != 0 && ending->end_ns == 0)
+		ending->end_ns = now + crew->deadline_ns;
+	if (ending->end_ns > now + STOPPED_GRACE_NS && all_left_are_stopped(crew))
+		ending->end_ns = now + STOPPED_GRACE_NS;
+	if (ending->killed || ending->end_ns == 0)
+		return;
+	if (now <= ending->end_ns)
+		return;
+	if (!crew->unread)
+		kill_late(crew);
+	ending->killed = true;
+}
+
+static void interrupt(tsr_crew_t *crew, ending_t *ending, int number)
+{
+	if (ending->interrupts++ == 0) {
+		ending->first_code = ending->first_code != 0 ? ending->first_code : 128 + number;
+		ending->end_ns = crew_now_ns(crew) + INTERRUPT_GRACE_NS;
+		fprintf(stderr, "tessera: signal %d (%s) ends all ranks\n", number, strsignal(number));
+	}
+	kill(-crew->guardian, ending->interrupts > 1 ? SIGKILL : number); /* whoever asks twice means it */
+}
+
 int tsr_crew_wait(tsr_crew_t *crew)
 {
-	int first_code = 0, interrupts = 0;
-	uint64_t end_ns = 0; /* 0: nothing has failed yet */
-	bool killed = false;
-	while (reap(crew, killed || interrupts > 0, &first_code) > 0) {
-		if (first_code != 0 && end_ns == 0)
-			end_ns = tsr_now_ns() + crew->deadline_ns;
-		if (end_ns > tsr_now_ns() + STOPPED_GRACE_NS && all_left_are_stopped(crew))
-			end_ns = tsr_now_ns() + STOPPED_GRACE_NS;
-		if (end_ns != 0 && tsr_now_ns() > end_ns && !killed) {
-			kill_late(crew);
-			killed = true;
-		}
-		if (crew->notice != NULL)
+	ending_t ending = {.first_code = 0};
+	while (reap(crew, ending.killed || ending.interrupts > 0, &ending.first_code) > 0) {
+		kill_if_due(crew, &ending);
+		if (crew->notice != NULL && !crew->unread)
 			(void)tsr_notice_tell(crew->notice);
-		const int number = await_signal();
-		if (number == 0)
-			continue;
-		if (interrupts++ == 0) {
-			first_code = first_code != 0 ? first_code : 128 + number;
-			end_ns = tsr_now_ns() + INTERRUPT_GRACE_NS;
-			fprintf(stderr, "tessera: signal %d (%s) ends all ranks\n", number, strsignal(number));
-		}
-		kill(-crew->guardian, interrupts > 1 ? SIGKILL : number); /* whoever asks twice means it */
+		const int number = await_signal(crew);
+		if (number == SIGTSTP)
+			stop(crew);
+		else if (number != 0)
+			interrupt(crew, &ending, number);
 	}
-	return first_code;
+	return ending.first_code;
+}
+
+/** Waits for a process that has been killed. */
+static void bury(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
 }
 
 void tsr_crew_end(tsr_crew_t *crew)
@@ -212,7 +333,8 @@ void tsr_crew_end(tsr_crew_t *crew)
 	close(crew->lifeline);
 	for (int r = 0; r < crew->count; r++)
 		if (crew->ranks[r] != 0)
-			waitpid(crew->ranks[r], NULL, 0);
-	waitpid(crew->guardian, NULL, 0);
+			bury(crew->ranks[r]);
+	bury(crew->guardian);
+	unshare_results(crew);
 	restore_signals(crew);
 }

@@ -99,9 +99,10 @@ static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t beg
 {
 	if (boot->exploration)
 		return await_explored(boot, call);
+	uint64_t checked_ns = tsr_now_ns();
+	tsr_stopwatch_t watch = {.seen_ns = checked_ns, .passed_ns = checked_ns - begin_ns};
 	if (wait_awake(boot))
 		return TSR_OK;
-	uint64_t checked_ns = tsr_now_ns();
 	for (;;) {
 		/* relaxed: the futex compares it again; round_complete acquires */
 		const uint32_t seen = atomic_load_explicit(&boot->control->round, memory_order_relaxed);
@@ -109,7 +110,8 @@ static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t beg
 			return TSR_OK; /* before the world's end is looked at: a complete round counts on all ranks */
 		tsr_status_t status = tsr_boot_ended(boot);
 		const uint64_t now = tsr_now_ns();
-		if (status == TSR_OK && now - begin_ns > boot->deadline_ns)
+		const uint64_t waited_ns = tsr_stopwatch_look(&watch, now);
+		if (status == TSR_OK && waited_ns > boot->deadline_ns)
 			status = tsr_boot_expire(boot, call, begin_ns);
 		if (status == TSR_OK && now - checked_ns >= SLEEP_NS) {
 			status = tsr_boot_check_ranks(boot, call);
@@ -117,7 +119,7 @@ static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t beg
 		}
 		if (status != TSR_OK)
 			return round_complete(boot) ? TSR_OK : status;
-		const uint64_t end_ns = begin_ns + boot->deadline_ns + 1, left_ns = end_ns > now ? end_ns - now : SLEEP_NS;
+		const uint64_t end_ns = boot->deadline_ns + 1, left_ns = end_ns > waited_ns ? end_ns - waited_ns : SLEEP_NS;
 		tsr_futex_wait(&boot->control->round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
 	}
 }

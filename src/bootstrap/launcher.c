@@ -149,6 +149,7 @@ static int run_processes(const plan_t *plan, const task_t *task)
 		const int result = run_task(task);
 		fflush(stdout); /* not exit(): what the launching program does at its end is not the ranks' to do */
 		fflush(stderr);
+		tsr_crew_tell(&crew, result);
 		_exit(result);
 	}
 	if (code == 0)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,8 @@
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
 #include "src/explore/exploration.h"
+
+#define BURIAL_NS 2000000000u
 
 enum {
 	CLOSING_NS = 1000 * 1000000,    /* from a process's first descriptor that is closed to its last, on a busy machine */
@@ -122,6 +125,8 @@ tsr_status_t tsr_boot_arrive(tsr_boot_t *boot)
 	if (fcntl(boot->control_fd, F_SETLK, &life) != 0)
 		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot lock its byte of the control segment: %s", boot->rank,
 				 strerror(errno));
+	/* relaxed: the next line orders it */
+	atomic_store_explicit(&boot->control->member[boot->rank].pid, getpid(), memory_order_relaxed);
 	/* release: partner is the acquire in tsr_boot_lost_rank; the lock is taken before it is looked at */
 	atomic_store_explicit(&boot->control->member[boot->rank].state, TSR_MEMBER_PRESENT, memory_order_release);
 	return TSR_OK;
@@ -184,6 +189,18 @@ int tsr_boot_lost_rank(tsr_boot_t *boot)
 			return r;
 	}
 	return -1;
+}
+
+void tsr_boot_await_burial(tsr_boot_t *boot)
+{
+	const uint64_t end_ns = tsr_now_ns() + BURIAL_NS;
+	for (int lost; (lost = tsr_boot_lost_rank(boot)) >= 0 && tsr_now_ns() < end_ns;) {
+		/* relaxed: its state orders it */
+		const int pid = atomic_load_explicit(&boot->control->member[lost].pid, memory_order_relaxed);
+		if (kill(pid, 0) != 0)
+			return;
+		tsr_sleep_until(tsr_now_ns() + 1000000);
+	}
 }
 
 /** True where `rank` has not come to the round that this rank waits in. */

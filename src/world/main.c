@@ -20,6 +20,8 @@ int tsr_exit_code(int code)
 /** Prints the last error's sentence, unless another rank of the world has. */
 static int report(tsr_boot_t *boot)
 {
+	if (boot != NULL)
+		tsr_boot_await_burial(boot);
 	const char *sentence = tsr_last_error();
 	if (boot == NULL || tsr_boot_claim_report(boot, sentence))
 		fprintf(stderr, "tessera: %s\n", *sentence != '\0' ? sentence : "failed, and no call of the library said why");

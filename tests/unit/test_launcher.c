@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -210,6 +212,28 @@ Test(launcher, the_signals_of_the_caller_are_as_before)
 	cr_expect(now.sa_handler == SIG_IGN);
 	cr_expect(sigismember(&after, SIGINT) == sigismember(&before, SIGINT) &&
 		  sigismember(&after, SIGCHLD) == sigismember(&before, SIGCHLD));
+}
+
+static void *reap_everything(void *ended)
+{
+	while (!atomic_load_explicit((_Atomic int *)ended, memory_order_relaxed))
+		if (waitpid(-1, NULL, WNOHANG) <= 0)
+			usleep(10);
+	return NULL;
+}
+
+/* What the launching program must not do, and does: a thread of it waits for any child. */
+Test(launcher, exit_codes_are_right_where_another_thread_reaps)
+{
+	_Atomic int ended = 0;
+	pthread_t reaper;
+	begin("");
+	cr_assert_eq(pthread_create(&reaper, NULL, reap_everything, &ended), 0);
+	for (int i = 0; i < 10; i++)
+		cr_expect_eq(launch(3, TSR_PLACE_PROCESS, exit_code_is_7_on_rank_1), 7);
+	atomic_store_explicit(&ended, 1, memory_order_relaxed);
+	pthread_join(reaper, NULL);
+	cr_expect_eq(count_until_all_have_ended(), 30);
 }
 
 /* ------------------------------------------------------------------ what is started, and with what */

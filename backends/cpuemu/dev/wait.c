@@ -88,16 +88,17 @@ static int given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t 
 int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 {
 	const tsr_cpu_env_t *env = coop->block->env;
-	uint64_t begin = 0, asked = 0, sleep_ns = 20000;
+	tsr_stopwatch_t watch = {0};
+	uint64_t asked = 0, sleep_ns = 20000;
 	int yields = 0;
 	for (;;) {
 		bool many = crowded(env);
 		if (look(p, many ? LOOKS_CROWDED : LOOKS))
 			return TSR_WAIT_OK;
 		uint64_t now = tsr_now_ns();
-		if (begin == 0) /* after the first looks: a wait that is over by then needs no clock */
-			begin = asked = now;
-		p->waited_ns = now - begin;
+		if (asked == 0) /* after the first looks: a wait that is over by then needs no clock */
+			asked = now;
+		p->waited_ns = tsr_stopwatch_look(&watch, now);
 		int how = given_up(coop, p, now, &asked);
 		if (how != TSR_WAIT_OK)
 			return how;
