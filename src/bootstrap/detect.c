@@ -90,11 +90,17 @@ static void name_job(const tsr_found_t *found, tsr_job_t *job)
 		snprintf(job->name, sizeof job->name, "%.60s-%016llx", name, (unsigned long long)tsr_text_hash(name));
 }
 
-/** TESSERA_SECRET makes the key; without it what the launcher gives the ranks, and the name, which may be no secret at all. */
+/**
+ * TESSERA_SECRET makes the key. Without it what the launcher gives the ranks does, and the name, which may be no secret at all; and
+ * the user's number, so that two users may give their jobs one name. (In user namespaces of their own, ranks of one user have
+ * several numbers: there they need TESSERA_SECRET, which tessera run gives them.)
+ */
 static tsr_key_t key_of(const tsr_found_t *found, const char *secret)
 {
-	char text[sizeof found->secret + sizeof found->job + 2];
-	snprintf(text, sizeof text, "%s\n%s", secret != NULL ? secret : found->secret, secret != NULL ? "" : found->job);
+	char text[sizeof found->secret + sizeof found->job + 32];
+	if (secret != NULL)
+		return tsr_key_of(secret);
+	snprintf(text, sizeof text, "%lu\n%s\n%s", (unsigned long)geteuid(), found->secret, found->job);
 	return tsr_key_of(text);
 }
 

@@ -41,8 +41,8 @@ socklen_t tsr_wire_address(const tsr_job_t *job, struct sockaddr_un *address_out
 	} said = {.what = OF_ADDRESS};
 	snprintf(said.name, sizeof said.name, "%s", job->name);
 	*address_out = (struct sockaddr_un){.sun_family = AF_UNIX};
-	const int length = snprintf(address_out->sun_path + 1, sizeof address_out->sun_path - 1, "tessera.%lu.%016llx",
-				    (unsigned long)geteuid(), (unsigned long long)tsr_siphash(&job->key, &said, sizeof said));
+	const int length = snprintf(address_out->sun_path + 1, sizeof address_out->sun_path - 1, "tessera.%016llx",
+				    (unsigned long long)tsr_siphash(&job->key, &said, sizeof said));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 

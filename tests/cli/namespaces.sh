@@ -18,7 +18,7 @@ done
 prints "a launcher in a namespace of its own" '^rank 0 of 3 received' $apart tessera run -n 3 "$hello"
 
 # By hand; the last one is outside.
-export TESSERA_SIZE=3 TESSERA_JOB="namespaces.$$.$(date +%s)"
+export TESSERA_SIZE=3 TESSERA_JOB="namespaces.$$.$(date +%s)" TESSERA_SECRET=$$
 for rank in 0 1; do
 	TESSERA_RANK=$rank timeout 100 $apart "$hello" >"$TAP_FILES/rank.$rank" 2>&1 </dev/null &
 done
@@ -28,7 +28,7 @@ cat "$TAP_FILES"/rank.? >>"$TAP_FILES/out"
 seen "ranks started by hand, two of three in namespaces" '^rank [0-2] of 3 received' 3
 
 # What ends in a namespace is lost for those outside.
-unset TESSERA_SIZE TESSERA_JOB
+unset TESSERA_SIZE TESSERA_JOB TESSERA_SECRET
 try tessera run -n 3 $apart sh -c 'if [ $TESSERA_RANK = 1 ]; then exit 5; fi; exec "$@"' sh "$hello"
 [ "$code" -eq 5 ] && grep -q 'rank 1 of 3 ended with exit code 5 before it joined the world' "$TAP_FILES/err"
 verdict $? "a rank that ends in its namespace is named" "exit code $code"
