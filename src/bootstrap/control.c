@@ -61,6 +61,8 @@ void tsr_boot_abort(tsr_boot_t *boot, tsr_status_t status, const char *sentence)
 void tsr_boot_fail(tsr_boot_t *boot, int exit_code)
 {
 	char sentence[96];
+	if (boot->exploration)
+		tsr_exploration_fails(boot->exploration);
 	snprintf(sentence, sizeof sentence, "rank %d of %d ended with exit code %d, so the world ended", boot->rank, boot->size,
 		 exit_code);
 	end_world(boot, TSR_ERR_PEER_LOST, exit_code, sentence);

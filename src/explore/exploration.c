@@ -161,6 +161,8 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 		free(x->areas[i].pieces);
 	free(x->areas);
 	free(x->codes);
+	for (int task = 0; task < x->actor_room; task++)
+		free(x->actors[task].said);
 	free(x->actors);
 	free(x->operations);
 	free(x->slabs);
@@ -319,14 +321,6 @@ static const tsr_await_kind_t await_kinds[] = {
 	[TSR_HOST_WAIT_EVENT] = TSR_AWAIT_EVENT,
 };
 
-/* Objects of the host's waits, beside those of memory: one for all rounds, one for what a rank's device does. */
-enum { HOST_OBJECTS = 1 };
-
-static uint64_t host_object(int what)
-{
-	return UINT64_C(1) << 63 | (uint64_t)what;
-}
-
 typedef struct host_await {
 	const tsr_exploration_t *x;
 	const tsr_host_wait_t *wait;
@@ -366,7 +360,7 @@ void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
 	const tsr_await_t await = {
 		.kind = await_kinds[wait->what],
 		.pending = {.kind = TSR_PENDING_LOCAL, /* no access of a kernel touches what hosts wait for */
-			    .object = host_object(wait->what == TSR_HOST_WAIT_ROUND ? 0 : HOST_OBJECTS + h.rank),
+			    .object = tsr_device_object(wait->what == TSR_HOST_WAIT_ROUND ? -1 : h.rank),
 			    .site = {.call = wait->call}},
 		.ready = host_ready,
 		.describe = host_describe,
@@ -378,7 +372,7 @@ void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
 
 void tsr_exploration_changed(tsr_exploration_t *x, int rank)
 {
-	tsr_explorer_wake(x->explorer, host_object(rank < 0 ? 0 : HOST_OBJECTS + rank));
+	tsr_explorer_wake(x->explorer, tsr_device_object(rank < 0 ? -1 : rank));
 }
 
 void tsr_exploration_settle(tsr_exploration_t *x)

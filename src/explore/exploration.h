@@ -220,6 +220,12 @@ void tsr_exploration_end_meeting(tsr_exploration_t *exploration, tsr_block_meeti
 void tsr_exploration_meet(tsr_exploration_t *exploration, const tsr_op_site_t *site, tsr_block_meeting_t *meeting, int count);
 
 /**
+ * The caller, a host, has failed, and is about to end the world. The others go on until nobody can: what it says of its results may
+ * follow from what kernels have not done yet, and they meet what it has read or written too early.
+ */
+void tsr_exploration_fails(tsr_exploration_t *exploration);
+
+/**
  * The world ends: a rank's program has failed with `exit_code`, or (0) a call has, with a status and a sentence. Reports it, and
  * ends the schedule.
  */

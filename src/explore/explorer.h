@@ -180,7 +180,7 @@ typedef struct tsr_blocker {
 		TSR_BLOCKER_TASK,    /* number: of the task */
 		TSR_BLOCKER_RANK,    /* number: any task of the rank that is alive */
 		TSR_BLOCKER_WORKERS, /* number: any worker of the rank that is alive, and blocks that have not begun */
-		TSR_BLOCKER_ANYBODY  /* any task that is alive */
+		TSR_BLOCKER_ANYBODY  /* any worker that is alive, and blocks that have not begun: hosts that wait signal nobody */
 	} kind;
 	int number;
 } tsr_blocker_t;

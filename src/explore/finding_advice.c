@@ -25,6 +25,7 @@ enum {
 	CIRCLE = 1 << 16,       /* of more threads than two */
 	COPY_BEFORE = 1 << 17,  /* the second is a copy on a stream, which signals nothing and waits for nothing */
 	ANY_COPY = 1 << 18,     /* one of the two is */
+	READ_BEFORE = 1 << 19,  /* the second is a read */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
 	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
 };
@@ -105,8 +106,14 @@ static const advice_rule_t rules[] = {
 	 "call tsr_stream_sync on the stream of that kernel before {now}"},
 	{RACES, PAIR | HOST_NOW, "{now} of the host does not come after the kernel of {before} on rank {before-rank}",
 	 "let rank {before-rank} call tsr_stream_sync, then all ranks tsr_barrier, before {now}"},
-	{RACES, PAIR | HOST_BEFORE | SAME_RANK, "the kernel of {now} does not come after {before} of the host",
-	 "do {before} before the launch of that kernel, or launch behind tsr_stream_sync"},
+	{RACES, PAIR | HOST_BEFORE | SAME_RANK,
+	 "{before} of the host does not come after the kernel of {now}, which it has launched",
+	 "call tsr_stream_sync on the stream of that kernel before {before}"},
+	{RACES, PAIR | HOST_BEFORE | READ_BEFORE,
+	 "{before} of the host does not come after the kernel of {now} on rank {now-rank}, nor before it",
+	 "let rank {now-rank} call tsr_stream_sync, then all ranks tsr_barrier, before {before}; if {before} is to see what was "
+	 "there "
+	 "before, call tsr_barrier on all ranks between it and the launch"},
 	{RACES, PAIR | HOST_BEFORE, "the kernel of {now} does not come after {before} of the host of rank {before-rank}",
 	 "call tsr_barrier on all ranks after {before}, and before the launch of the kernel of {now}"},
 	{RACES, PAIR | SAME_BLOCK, "nothing that worker {before-worker} does after {before} is waited for before {now}",
@@ -240,6 +247,7 @@ static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding
 	facts |= now->order != TSR_VIEWS_PLAIN && now->scope < scope ? NOW_NARROW : 0;
 	facts |= before->order != TSR_VIEWS_PLAIN && before->scope < scope ? BEFORE_NARROW : 0;
 	facts |= before->kind == TSR_FINDING_UPDATE ? ADD_BEFORE : 0;
+	facts |= before->kind == TSR_FINDING_READ ? READ_BEFORE : 0;
 	return facts;
 }
 

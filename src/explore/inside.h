@@ -167,6 +167,7 @@ typedef struct tsr_actor {
 	void (*body)(void *ctx);
 	void *ctx;
 	sigjmp_buf *begin; /* of the body: guard.c */
+	char *said;        /* of a host that has failed: its last words */
 } tsr_actor_t;
 
 typedef struct tsr_guard tsr_guard_t;
@@ -216,6 +217,7 @@ struct tsr_exploration {
 	tsr_links_t links;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
+	bool failed; /* one of them is no warning */
 
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;
@@ -252,6 +254,12 @@ static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
 {
 	const uint64_t mixed = area->name * UINT64_C(0x9e3779b97f4a7c15) + offset / 4;
 	return mixed & ~(UINT64_C(3) << 62); /* the highest bits are those of meetings and hosts */
+}
+
+/** The object that the hosts' waits for what runs on a rank's device look at. That of all ranks' rounds is before the first. */
+static inline uint64_t tsr_device_object(int rank)
+{
+	return UINT64_C(1) << 63 | (uint64_t)(rank + 1);
 }
 
 /** A number for a block that is the same in every run. */

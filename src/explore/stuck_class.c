@@ -14,7 +14,7 @@ static bool means(const tsr_graph_t *g, tsr_blocker_t blocker, int node)
 	case TSR_BLOCKER_WORKERS:
 		return n->who.rank == blocker.number && n->who.kind == TSR_TASK_WORKER;
 	case TSR_BLOCKER_ANYBODY:
-		return true;
+		return n->who.kind == TSR_TASK_WORKER;
 	}
 	return false;
 }

@@ -1,0 +1,87 @@
+/*
+ * hosts KIND: what hosts do beside their kernels, on two ranks. Rank 0's kernel puts a number to rank 1 and signals, rank 1's
+ * waits,
+ * * and copies it; its host reads the copy, and fails where it is not what it should be.
+ *
+ *     unsynced  the host of rank 1 reads without waiting for its stream
+ *     early     the host of rank 1 writes where its kernel does, without waiting
+ *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it, after its own stream alone
+ *     lost      nobody signals; all hosts are at their end
+ *     right     it waits
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { UNSYNCED, EARLY, FOREIGN, LOST, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"unsynced", "early", "foreign", "lost", "right"};
+
+enum { NUMBER = 41 };
+
+typedef struct hosts_box {
+	uint64_t number, came, sum, back, ready;
+} hosts_box_t;
+
+typedef struct hosts_args {
+	TSR_HEAP hosts_box_t *box;
+	int64_t kind;
+} hosts_args_t;
+
+TSR_KERNEL(copy_number, hosts_args_t, a)
+{
+	if (tsr_rank(block) == 0) {
+		tsr_put(block, &a->box->came, &a->box->number, sizeof(uint64_t), 1);
+		if (a->kind != LOST)
+			tsr_signal(block, &a->box->ready, (uint64_t)1, TSR_SIGNAL_SET, 1);
+	} else if (tsr_rank(block) == 1) {
+		tsr_wait(block, &a->box->ready, (uint64_t)1, a->kind == LOST ? TSR_ANY_RANK : 0);
+		tsr_put(block, &a->box->sum, &a->box->came, sizeof(uint64_t), 1);
+		tsr_put(block, &a->box->back, &a->box->came, sizeof(uint64_t), 0);
+		tsr_flush(block, 0);
+	}
+}
+
+static int run(tsr_world_t *world, tsr_stream_t *stream, const hosts_args_t *args)
+{
+	const int me = tsr_world_rank(world);
+	const uint64_t other = 7;
+	uint64_t sum = 0;
+	TSR_TRY(tsr_launch(stream, &copy_number, 1, args));
+	if (args->kind == LOST)
+		return 0;
+	if (args->kind == EARLY && me == 1)
+		TSR_TRY(tsr_memcpy_to_heap(world, &args->box->sum, &other, sizeof other));
+	if (args->kind != UNSYNCED)
+		TSR_TRY(tsr_stream_sync(stream));
+	if (args->kind == RIGHT)
+		TSR_TRY(tsr_barrier(world));
+	if (args->kind == FOREIGN && me == 0)
+		TSR_TRY(tsr_memcpy_from_heap(world, &sum, &args->box->back, sizeof sum));
+	else if (me == 1)
+		TSR_TRY(tsr_memcpy_from_heap(world, &sum, &args->box->sum, sizeof sum));
+	else
+		return 0;
+	return sum == NUMBER || args->kind == EARLY ? 0 : 3;
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	const hosts_box_t first = {.number = NUMBER};
+	hosts_args_t args = {NULL, 0};
+	TSR_HEAP void *box;
+	tsr_stream_t *stream;
+	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
+		args.kind++;
+	if (args.kind == KINDS || tsr_world_size(world) < 2) {
+		fprintf(stderr, "hosts: say one of the kinds, and start at least 2 ranks\n");
+		return 2;
+	}
+	TSR_TRY(tsr_heap_alloc(world, sizeof first, 0, "box", &box));
+	TSR_TRY(tsr_memcpy_to_heap(world, box, &first, sizeof first));
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_barrier(world));
+	args.box = (TSR_HEAP hosts_box_t *)box;
+	return run(world, stream, &args);
+}
