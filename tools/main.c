@@ -1,7 +1,10 @@
 /* The `tessera` command: finds the command that is meant and hands over. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tessera/tessera.h"
 #include "tools/commands.h"
@@ -59,10 +62,22 @@ static int unknown_command(const char *name)
 	return TOOL_MISUSED;
 }
 
+/**
+ * Fills the places of standard descriptors that are closed, or the first file that a command opens would take one, and what is
+ * printed would go into it. Each is filled the wrong way round, so that reading and writing fail as if it were closed.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
+	fill_standard_descriptors();
 	if (argc < 2) {
 		fprintf(stderr, "tessera: which command? ('tessera --help' lists what there is)\n");
 		return TOOL_MISUSED;

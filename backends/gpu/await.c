@@ -1,10 +1,10 @@
 /* Waiting for the device: the host polls, so that it sees the end of the world, lost ranks and notes while kernels run. */
 #include <sched.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "gpu/gpu.h"
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 
 /* Kernels that take less are waited for without sleeping, so that their times are right; later a rest is lost in the whole. */
@@ -45,7 +45,6 @@ static void look_for_lost(const tsr_gpu_t *gpu)
 
 void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx)
 {
-	const struct timespec rest = {.tv_nsec = REST_NS};
 	const uint64_t begin = tsr_now_ns();
 	uint64_t asked = begin;
 	while (busy(ctx)) {
@@ -58,7 +57,7 @@ void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx)
 		if (now - begin < AWAKE_NS)
 			sched_yield(); /* ranks may be more than processors */
 		else
-			nanosleep(&rest, NULL);
+			tsr_sleep_until(now + REST_NS);
 	}
 	tsr_gpu_notes_read(gpu);
 }

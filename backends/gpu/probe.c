@@ -1,6 +1,5 @@
 /* Looking for devices in a child process, so that nothing of a vendor's runtime is left in this one. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +9,10 @@
 
 #include "gpu/gpu.h"
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 
-enum { LONGEST_LOOK_MS = 120000 }; /* a machine of many GPUs that nobody keeps awake takes many seconds */
+enum { LONGEST_LOOK_S = 120 }; /* a machine of many GPUs that nobody keeps awake takes many seconds */
 
 /** What the child has to say. */
 typedef struct look {
@@ -23,26 +23,17 @@ typedef struct look {
 
 static tsr_status_t read_look(int fd, const char *driver, const char *see, int *count_out)
 {
-	const uint64_t begin_ns = tsr_now_ns();
+	struct pollfd entry = {.fd = fd, .events = POLLIN};
 	look_t look;
-	for (;;) {
-		const int passed_ms = (int)((tsr_now_ns() - begin_ns) / 1000000);
-		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-		const int ready = passed_ms < LONGEST_LOOK_MS ? poll(&poll_fd, 1, LONGEST_LOOK_MS - passed_ms) : 0;
-		if (ready < 0 && errno == EINTR)
-			continue;
-		if (ready == 0)
-			return tsr_error(TSR_ERR_NO_DEVICE, "%s did not start within %d s: see %s", driver, LONGEST_LOOK_MS / 1000,
-					 see);
-		if (read(fd, &look, sizeof look) != (ssize_t)sizeof look)
-			return tsr_error(TSR_ERR_NO_DEVICE,
-					 "%s ended the process that looked for GPUs: see %s, or use TESSERA_BACKEND=cpuemu", driver,
-					 see);
-		if (look.status != TSR_OK)
-			return tsr_error(look.status, "%s", look.sentence);
-		*count_out = look.count;
-		return TSR_OK;
-	}
+	if (tsr_fd_poll(&entry, 1, tsr_now_ns() + (uint64_t)LONGEST_LOOK_S * 1000000000u) == 0)
+		return tsr_error(TSR_ERR_NO_DEVICE, "%s did not start within %d s: see %s", driver, LONGEST_LOOK_S, see);
+	if (tsr_fd_read(fd, &look, sizeof look) != (ssize_t)sizeof look)
+		return tsr_error(TSR_ERR_NO_DEVICE,
+				 "%s ended the process that looked for GPUs: see %s, or use TESSERA_BACKEND=cpuemu", driver, see);
+	if (look.status != TSR_OK)
+		return tsr_error(look.status, "%s", look.sentence);
+	*count_out = look.count;
+	return TSR_OK;
 }
 
 static void look_and_tell(tsr_status_t (*look)(const void *ctx, int *count_out), const void *ctx, int fd)
@@ -58,7 +49,7 @@ tsr_status_t tsr_gpu_look_in_child(tsr_status_t (*look)(const void *ctx, int *co
 				   const char *see, int *count_out)
 {
 	int fds[2];
-	if (pipe(fds) != 0)
+	if (tsr_fd_pipe(fds, 0) != 0)
 		return tsr_error(TSR_ERR_SYSTEM, "looking for GPUs needs a pipe: %s; raise the limit on open files",
 				 strerror(errno));
 	const pid_t child = fork();

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/futex.h"
 #include "src/base/text.h"
@@ -108,7 +109,7 @@ tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *for
 		const tsr_status_t ended = tsr_boot_ended(boot);
 		if (ended != TSR_OK)
 			return ended;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		tsr_sleep_until(tsr_now_ns() + 1000000);
 	}
 	return tsr_error(status, "%s", sentence);
 }
@@ -154,7 +155,7 @@ static bool await_record(const tsr_boot_t *boot, int index)
 		/* acquire: partner is the release in tsr_boot_keep_wait_record */
 		if (atomic_load_explicit(&control->wait_records[index].ready, memory_order_acquire))
 			return true;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		tsr_sleep_until(tsr_now_ns() + 1000000);
 	}
 	return false; /* its writer has died */
 }

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/descriptor.h"
+
 enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 
 /** What a schedule's process hands back to the server: memory that both see. */
@@ -38,10 +40,10 @@ typedef struct server {
 /** What the program prints is not for the person who reads findings; its errors are kept for them. */
 static void silence(tsr_exploration_t *x)
 {
-	const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const int nothing = tsr_fd_keep(open("/dev/null", O_WRONLY | O_CLOEXEC));
 	if (nothing >= 0)
 		dup2(nothing, STDOUT_FILENO);
-	x->said_fd = memfd_create("said", MFD_CLOEXEC);
+	x->said_fd = tsr_fd_keep(memfd_create("said", MFD_CLOEXEC));
 	if (x->said_fd >= 0)
 		dup2(x->said_fd, STDERR_FILENO);
 }
