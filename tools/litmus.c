@@ -107,7 +107,8 @@ static tsr_status_t explain(const suite_t *suite)
 	if (!file)
 		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", drawing, strerror(errno));
 	(strcmp(strrchr(drawing, '.'), ".dot") == 0 ? why_draw_dot : why_draw_svg)(&why, file);
-	if (fclose(file) != 0)
+	const bool failed = ferror(file) != 0;
+	if ((fclose(file) != 0) | failed)
 		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", drawing, strerror(errno));
 	return TSR_OK;
 }

@@ -73,7 +73,7 @@ static void fill_standard_descriptors(void)
 			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
@@ -100,4 +100,9 @@ int main(int argc, char **argv)
 		return command->run(2, arguments);
 	}
 	return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	return tsr_flush_output(run_command(argc, argv));
 }

@@ -24,6 +24,12 @@ tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns
 /** Reads a whole decimal number in low .. high. Any thread. */
 tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long high, long *value_out);
 
+/**
+ * At a program's end: writes what is still buffered of standard output. Where any of it is lost (a full disk, say) prints one
+ * sentence on standard error, once, and returns 1 in place of an exit code of 0; else returns `code`. TSR_MAIN does it by itself.
+ */
+int tsr_flush_output(int code);
+
 /** The entry of `names` (null-terminated) nearest to `text`, or null where none is near. For "did you mean". Any thread. */
 const char *tsr_nearest_name(const char *text, const char *const *names);
 

@@ -131,8 +131,9 @@ static int run_processes(const plan_t *plan, const task_t *task)
 {
 	tsr_crew_t crew;
 	tsr_notice_t notice;
-	fflush(stdout); /* or each child would write what is still in there */
 	fflush(stderr);
+	if (tsr_flush_output(0) != 0) /* or each child would write what is still in there */
+		return EXIT_FAILURE;
 	if (!tsr_crew_begin(&crew, plan->options.deadline_ns))
 		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
 	crew.one_process = plan->threads;
@@ -146,9 +147,8 @@ static int run_processes(const plan_t *plan, const task_t *task)
 		if (pid != 0)
 			continue;
 		set_environment(plan, plan->threads ? -1 : r);
-		const int result = run_task(task);
-		fflush(stdout); /* not exit(): what the launching program does at its end is not the ranks' to do */
-		fflush(stderr);
+		const int result = tsr_flush_output(run_task(task));
+		fflush(stderr); /* not exit(): what the launching program does at its end is not the ranks' to do */
 		tsr_crew_tell(&crew, result);
 		_exit(result);
 	}

@@ -178,5 +178,5 @@ int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
 
 int tsr_main(int argc, char **argv, tsr_main_fn entry)
 {
-	return tsr_program_run(argc, argv, entry);
+	return tsr_flush_output(tsr_program_run(argc, argv, entry));
 }
