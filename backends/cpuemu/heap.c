@@ -115,7 +115,7 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 		return tsr_error(TSR_ERR_SYSTEM,
 				 "making the memory file of rank %d's heap failed: %s; raise the limit on open files", rank,
 				 strerror(errno));
-	if (ftruncate(fd, (off_t)bytes) != 0) {
+	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
 		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %zu bytes failed: %s; set TESSERA_HEAP_SIZE lower", rank,

@@ -77,6 +77,15 @@ ssize_t tsr_fd_read(int fd, void *bytes_out, size_t size_bytes)
 	return got;
 }
 
+int tsr_fd_resize(int fd, size_t size_bytes)
+{
+	int failed;
+	do
+		failed = ftruncate(fd, (off_t)size_bytes);
+	while (failed != 0 && errno == EINTR);
+	return failed;
+}
+
 void tsr_sleep_until(uint64_t end_ns)
 {
 	const struct timespec end = as_timespec(end_ns);

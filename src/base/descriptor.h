@@ -33,6 +33,9 @@ int tsr_fd_poll(struct pollfd *entries, size_t count, uint64_t end_ns);
 /** read() that signals do not end. */
 ssize_t tsr_fd_read(int fd, void *bytes_out, size_t size_bytes);
 
+/** ftruncate() that signals do not end. 0, or -1 with errno. */
+int tsr_fd_resize(int fd, size_t size_bytes);
+
 /** Sleeps until `end_ns` on the monotonic clock, whatever signals come. */
 void tsr_sleep_until(uint64_t end_ns);
 

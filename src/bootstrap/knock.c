@@ -43,7 +43,7 @@ static tsr_knock_result_t connect_to_door(tsr_knock_t *knock, const tsr_job_t *j
 	if (connect(knock->socket, (struct sockaddr *)&address, length) != 0)
 		return give_up(knock, errno == EAGAIN ? TSR_KNOCK_BUSY : TSR_KNOCK_NOBODY);
 	if (!tsr_wire_same_user(knock->socket, &answer->uid))
-		return give_up(knock, TSR_KNOCK_FOREIGN);
+		return give_up(knock, errno == 0 ? TSR_KNOCK_FOREIGN : TSR_KNOCK_FAILED);
 	if (!tsr_random_bytes(&knock->nonce, sizeof knock->nonce))
 		return give_up(knock, TSR_KNOCK_FAILED);
 	const tsr_wire_knock_t message = {.magic = TSR_WIRE_MAGIC, .nonce = knock->nonce};

@@ -52,7 +52,7 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 static tsr_status_t make_control(tsr_boot_t *boot)
 {
 	boot->control_fd = tsr_fd_keep(memfd_create("tessera-control", MFD_CLOEXEC));
-	if (boot->control_fd < 0 || ftruncate(boot->control_fd, sizeof(tsr_control_t)) != 0)
+	if (boot->control_fd < 0 || tsr_fd_resize(boot->control_fd, sizeof(tsr_control_t)) != 0)
 		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s", tsr_message_fault(errno));
 	return tsr_control_map(boot->control_fd, &boot->control);
 }

@@ -1,4 +1,5 @@
 /* Proofs, addresses, and whose user the other end is. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,5 +54,6 @@ bool tsr_wire_same_user(int socket, uid_t *uid_out)
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
 		return false;
 	*uid_out = peer.uid;
+	errno = 0;
 	return peer.uid == geteuid();
 }

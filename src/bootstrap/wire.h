@@ -67,7 +67,10 @@ uint64_t tsr_wire_hello_proof(const tsr_key_t *key, uint64_t knock_nonce, uint64
  */
 socklen_t tsr_wire_address(const tsr_job_t *job, struct sockaddr_un *address_out);
 
-/** Whether the process at the other end of `socket` is of this user. `*uid_out`: whose it is. */
+/**
+ * Whether the process at the other end of `socket` is of this user. False: where errno is 0, `*uid_out` says whose it is; else
+ * errno says why the kernel does not tell.
+ */
 bool tsr_wire_same_user(int socket, uid_t *uid_out);
 
 #endif
