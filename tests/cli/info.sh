@@ -12,6 +12,10 @@ seen "what hip lacks" '^  hip +([1-9] device|no device: (the backend .hip. is no
 seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
 seen "a kernel without variants" '^  perf_put '
 prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info -e
+prints "a secret is not printed" '^TESSERA_SECRET +\(set\)' env TESSERA_SECRET=do-not-say-it tessera info -e
+grep -q 'do-not-say-it' "$TAP_FILES/out"
+[ $? -eq 1 ]
+verdict $? "nor anywhere else"
 prints "properties that were set" ' 17 resident blocks' env TESSERA_CPUEMU_RESIDENT_BLOCKS=17 tessera info
 refuses "an argument" 2 "unexpected argument 'x'" tessera info x
 refuses "a misspelt option" 2 "did you mean '--environment'" tessera info --enviroment

@@ -161,3 +161,34 @@ Test(detect, ranks_of_a_job_share_its_name_and_other_jobs_do_not)
 		cr_expect(strlen(first) <= 85, "%s is too long for an address", first);
 	}
 }
+
+static tsr_key_t job_key(const char *environment)
+{
+	tsr_job_t job = {.rank = -1};
+	clean_environment();
+	set_environment(environment);
+	cr_assert_eq(tsr_job_detect(&job), TSR_OK, "%s: %s", environment, tsr_last_error());
+	return job.key;
+}
+
+Test(detect, ranks_of_a_job_share_its_key_and_who_does_not_know_its_secret_has_another)
+{
+#define OWN(rank_) "TESSERA_RANK=" #rank_ " TESSERA_SIZE=2 TESSERA_JOB=a"
+	static const char *const jobs[][3] = {
+		/* two ranks of a job, and a process that knows its name alone */
+		{OWN(0) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=s", OWN(1)},
+		{OWN(0) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=t"},
+		{TORCH(0, 2, 2) " TESSERA_SECRET=s", TORCH(1, 2, 2) " TESSERA_SECRET=s", TORCH(1, 2, 2)},
+		{SRUN(0, 2, 1) " TESSERA_SECRET=s", SRUN(1, 2, 1) " TESSERA_SECRET=s", SRUN(1, 2, 1)},
+		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2)},
+		{OMPI(0, 2, 2) " OMPI_MCA_orte_precondition_transports=1-2",
+		 OMPI(1, 2, 2) " OMPI_MCA_orte_precondition_transports=1-2", OMPI(1, 2, 2)},
+		/* and where there is no secret: of another name */
+		{OMPI(0, 2, 2), OMPI(1, 2, 2), "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=78"},
+	};
+	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+		const tsr_key_t first = job_key(jobs[i][0]), second = job_key(jobs[i][1]), other = job_key(jobs[i][2]);
+		cr_expect(memcmp(&first, &second, sizeof first) == 0, "%s", jobs[i][0]);
+		cr_expect(memcmp(&first, &other, sizeof first) != 0, "%s", jobs[i][2]);
+	}
+}
