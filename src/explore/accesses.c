@@ -1,6 +1,7 @@
 /* What fibres do to memory: every access of the device API and of the host's copies comes through here. */
 #include "src/explore/inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/error.h"
@@ -156,12 +157,16 @@ static void after_order(tsr_exploration_t *x, tsr_views_order_t order)
 		actor->put = 0;
 }
 
-/** The newest value of a word: the shadow's memory holds it. */
-static uint64_t value_at(const tsr_area_t *area, size_t offset, size_t bytes)
+/** What a load saw is not the newest: if the program fails, it may be for that. */
+static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, size_t bytes, uint64_t seen, uint64_t newest)
 {
-	uint64_t value = 0;
-	memcpy(&value, area->newest + offset, bytes);
-	return value;
+	tsr_stale_load_t *stale = &x->stale;
+	tsr_operation_tell(x, number, place.area, place.offset, bytes, &stale->access);
+	snprintf(stale->allocation, sizeof stale->allocation, "%s", stale->access.allocation);
+	stale->access.allocation = stale->allocation;
+	stale->access.valued = true;
+	stale->access.seen = seen;
+	stale->access.expected = newest;
 }
 
 /** An access that has been waited for, or has had its point. */
@@ -171,7 +176,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	const place_t place = {area_index, offset};
 	const tsr_area_t *area = area_of(x, place);
 	const tsr_ordered_t ordered = {number, access, area, {area->region, offset, bytes}};
-	const uint64_t before = value_at(area_of(x, place), offset, bytes);
+	const uint64_t before = tsr_area_value(area_of(x, place), offset, bytes);
 	const tsr_epoch_t epoch = tsr_views_epoch(x->views, tsr_actor(x)->thread);
 	tsr_views_event_t event;
 	need(x, x->weak->act(x, &ordered, choice, &event));
@@ -185,7 +190,9 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 					  .unwritten = event.initial && access->kind != TSR_VIEWS_STORE,
 					  .unwritten_offset = offset,
 					  .unwritten_bytes = bytes};
-	const uint64_t after = value_at(area_of(x, place), offset, bytes);
+	if (access->kind == TSR_VIEWS_LOAD && event.value != before && x->operations[number].kind == TSR_FINDING_READ)
+		note_stale(x, number, place, bytes, event.value, before);
+	const uint64_t after = tsr_area_value(area_of(x, place), offset, bytes);
 	const tsr_acted_t acted = {.message = access->kind == TSR_VIEWS_STORE ? access->value : event.value,
 				   .wrote = event.wrote,
 				   .changed = after != before};

@@ -1,6 +1,7 @@
 /* Runs that end otherwise than well: nobody can go on, a rank's program fails, or the world ends. */
 #include "src/explore/inside.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,76 @@ static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes, tsr_
 	finding->edge_count = stuck->edges;
 }
 
+/** The access that a task goes round by, or 0: the last one that it made where it is about to make another. */
+static uint32_t spun_by(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
+{
+	const tsr_actor_t *actor = &x->actors[node->task];
+	uint32_t found = 0;
+	for (int way = 0; way < 2; way++) {
+		const uint32_t number = actor->operation[way];
+		const tsr_operation_t *operation = &x->operations[number];
+		if (number > found && operation->area >= 0 && operation->task == node->task && node->site.call &&
+		    operation->site.line == node->site.line && strcmp(operation->site.call, node->site.call) == 0)
+			found = number;
+	}
+	return found;
+}
+
+/** What a loop that goes round sees: said of each, since the explorer knows nothing of memory. */
+static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
+{
+	for (int i = 0; i < stuck->nodes; i++) {
+		tsr_stuck_node_t *node = &stuck->node[i];
+		const uint32_t number = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
+		if (number == 0)
+			continue;
+		const tsr_operation_t *operation = &x->operations[number];
+		tsr_finding_access_t access;
+		char of[32] = "";
+		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &access);
+		if (access.target >= 0)
+			snprintf(of, sizeof of, " of rank %d", access.target);
+		snprintf(node->sentence, sizeof node->sentence, "goes round, and sees %" PRIu64 " in %s+%" PRIu64 "%s",
+			 tsr_area_value(&x->areas[operation->area], operation->offset, operation->bytes), access.allocation,
+			 access.offset, of);
+	}
+}
+
+/** The wait for a flag that a task is in, or null. */
+static const tsr_flag_watch_t *watch_of(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
+{
+	for (const tsr_flag_watch_t *watch = node->kind == TSR_AWAIT_FLAG ? x->watches : NULL; watch; watch = watch->next)
+		if (x->operations[watch->operation].task == node->task)
+			return watch;
+	return NULL;
+}
+
+/** The access that a report names first: with memory and values, where it is a wait for a flag or goes round. */
+static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_finding_t *finding)
+{
+	tsr_finding_access_t *access = &finding->access[0];
+	const tsr_flag_watch_t *watch = watch_of(x, node);
+	const uint32_t spun = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
+	access->who = who_of(&node->who);
+	access->call = node->site.call;
+	access->file = node->site.file;
+	access->line = node->site.line;
+	access->kind = TSR_FINDING_WAIT;
+	finding->message = node->sentence;
+	if (spun)
+		tsr_operation_tell(x, spun, x->operations[spun].area, x->operations[spun].offset, x->operations[spun].bytes,
+				   access);
+	if (!watch)
+		return;
+	const tsr_last_signal_t *last = &x->signals[watch->object % TSR_SIGNALS];
+	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, sizeof(uint64_t), access);
+	access->valued = true;
+	access->expected = watch->value;
+	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, sizeof(uint64_t));
+	if (finding->class == TSR_FINDING_LOST_SIGNAL && last->object == watch->object)
+		finding->access[finding->accesses++] = last->access;
+}
+
 static void judge_stuck(tsr_exploration_t *x)
 {
 	tsr_stuck_t *stuck;
@@ -63,14 +134,9 @@ static void judge_stuck(tsr_exploration_t *x)
 	if (stuck->class == TSR_STUCK_LOST_SIGNAL && first && first->kind == TSR_AWAIT_COLLECTIVE)
 		finding.class = TSR_FINDING_COLLECTIVE; /* a rank has ended, or calls something else */
 	finding.access[0] = TSR_FINDING_NOWHERE;
-	if (first) {
-		finding.access[0].who = who_of(&first->who);
-		finding.access[0].call = first->site.call;
-		finding.access[0].file = first->site.file;
-		finding.access[0].line = first->site.line;
-		finding.access[0].kind = TSR_FINDING_WAIT;
-		finding.message = first->sentence;
-	}
+	say_spins(x, stuck);
+	if (first)
+		tell_first(x, first, &finding);
 	if (tsr_collectives_apart(x, stuck, apart)) {
 		finding.class = TSR_FINDING_COLLECTIVE;
 		finding.accesses = 2;
@@ -105,6 +171,14 @@ static void last_said(const tsr_exploration_t *x, char *text, size_t size)
 	snprintf(text, size, "%s", line ? line + 1 : said);
 }
 
+/** A program that fails: where a kernel has seen an old value, it may be for that. */
+static void tell_failure(tsr_exploration_t *x, tsr_finding_t *finding)
+{
+	if (finding->class == TSR_FINDING_PROGRAM_FAILURE && x->stale.access.call)
+		finding->access[finding->accesses++] = x->stale.access;
+	tsr_exploration_found(x, finding);
+}
+
 static bool never(const void *context)
 {
 	(void)context;
@@ -135,7 +209,7 @@ _Noreturn void tsr_exploration_abort(tsr_exploration_t *x, tsr_status_t status, 
 	snprintf(message, sizeof message, "%s%s%s", sentence, said[0] ? ": " : "", said);
 	x->codes[tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank] = exit_code ? exit_code : EXIT_FAILURE;
 	if (!x->failed) /* else it is what follows from the first */
-		tsr_exploration_found(x, &finding);
+		tell_failure(x, &finding);
 	tsr_explorer_stop(x->explorer);
 }
 
@@ -148,7 +222,7 @@ static void judge_codes(tsr_exploration_t *x)
 		last_said(x, said, sizeof said);
 		snprintf(message, sizeof message, "rank %d ended with exit code %d%s%s", r, x->codes[r], said[0] ? ": " : "", said);
 		tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = message};
-		tsr_exploration_found(x, &finding);
+		tell_failure(x, &finding);
 		return; /* the others end because this one did */
 	}
 }

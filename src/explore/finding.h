@@ -31,7 +31,7 @@ typedef enum tsr_finding_class {
 	TSR_FINDING_COLLECTIVE,       /* 0, 1: two ranks' calls that differ */
 	TSR_FINDING_OUTSTANDING_PUTS, /* 0: the put that is not complete at the end of its kernel */
 	TSR_FINDING_MISUSE,           /* 0: the call; `message` says what it did wrong */
-	TSR_FINDING_PROGRAM_FAILURE,  /* no access; `message` says how the program ended */
+	TSR_FINDING_PROGRAM_FAILURE,  /* 0: the last load that saw an old value, if any; `message` says how the program ended */
 	TSR_FINDING_LOAD_BUFFERING, /* 0, 1: load and later store of one thread; 2, 3: of the next, which loads what it stores; and
 				       so on */
 	TSR_FINDING_CLASSES         /* how many there are */
@@ -72,8 +72,9 @@ typedef struct tsr_finding_access {
 	uint64_t offset, bytes; /* in the allocation; bytes 0: no memory is touched */
 	tsr_views_order_t order;
 	tsr_views_scope_t scope; /* of an order that is not plain */
-	bool valued;             /* of a wait or signal: the two below are known */
-	uint64_t expected, seen; /* the value that a wait needs or a signal gives, and the one that is there */
+	bool valued;             /* of a wait, signal or load: the two below are known */
+	uint64_t expected,
+		seen; /* the value that a wait needs or a signal gives, and the one that is there; what was newer than a load saw */
 } tsr_finding_access_t;
 
 #define TSR_FINDING_NOWHERE ((tsr_finding_access_t){.who = {.rank = -1, .launch = -1, .block = -1, .worker = -1}, .target = -1})

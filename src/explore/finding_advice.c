@@ -26,6 +26,7 @@ enum {
 	COPY_BEFORE = 1 << 17,  /* the second is a copy on a stream, which signals nothing and waits for nothing */
 	ANY_COPY = 1 << 18,     /* one of the two is */
 	READ_BEFORE = 1 << 19,  /* the second is a read */
+	OLD_VALUE = 1 << 20,    /* the first is a load that saw an old value */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
 	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
 };
@@ -169,6 +170,13 @@ static const advice_rule_t rules[] = {
 	{BIT(OUTSTANDING_PUTS), 0, "nothing completes {now} before its kernel ends",
 	 "tsr_flush of the peer after {now}, or a signal behind it, before the kernel ends"},
 
+	/* A program that fails. */
+	{BIT(PROGRAM_FAILURE), OLD_VALUE,
+	 "{now} saw a value that was no longer the newest: nothing orders the store of that before it",
+	 "if the result hangs on it, order the two: a release behind the store and an acquire before {now}, or a wait; or read by "
+	 "an "
+	 "update, which sees the newest"},
+
 	/* What only a weaker machine shows. */
 	{BIT(LOAD_BUFFERING), LINKED | CIRCLE,
 	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it, and so on round: "
@@ -258,6 +266,7 @@ static unsigned facts_of(const tsr_finding_t *f)
 	if (known(f, 0)) {
 		facts |= now->who.kernel == NULL ? HOST_NOW : 0;
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;
+		facts |= now->valued && now->kind == TSR_FINDING_READ ? OLD_VALUE : 0;
 		facts |= known(f, 1) ? facts_of_pair(now, &f->access[1]) : 0;
 	}
 	return facts;

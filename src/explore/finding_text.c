@@ -30,7 +30,7 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_COLLECTIVE] = {"the ranks do not make the same collective call", {"call", "but"}},
 	[TSR_FINDING_OUTSTANDING_PUTS] = {"a kernel ends, and its puts may not be complete", {"put"}},
 	[TSR_FINDING_MISUSE] = {"a call that the API does not allow", {"call", "and"}},
-	[TSR_FINDING_PROGRAM_FAILURE] = {"the program fails under this schedule", {"at", "and"}},
+	[TSR_FINDING_PROGRAM_FAILURE] = {"the program fails under this schedule", {"old value", "and"}},
 	[TSR_FINDING_LOAD_BUFFERING] = {"the result may depend on loads not being overtaken by later stores (load buffering)",
 					{"load", "then store", "load", "then store", "load", "then store", "load", "then store"}},
 };
@@ -118,8 +118,9 @@ static void print_access(const tsr_finding_access_t *access, const char *label, 
 		return;
 	if (access->valued)
 		snprintf(value, sizeof value,
-			 access->kind == TSR_FINDING_WAIT ? ": %" PRIu64 " wanted, %" PRIu64 " there"
-							  : ": gives %" PRIu64 ", %" PRIu64 " there before",
+			 access->kind == TSR_FINDING_WAIT   ? ": %" PRIu64 " wanted, %" PRIu64 " there"
+			 : access->kind == TSR_FINDING_READ ? ": %" PRIu64 " was there, it saw %" PRIu64
+							    : ": gives %" PRIu64 ", %" PRIu64 " there before",
 			 access->expected, access->seen);
 	snprintf(line, sizeof line, "%s%s", memory, value);
 	if (access->allocation_bytes > 0 && access->offset + access->bytes > access->allocation_bytes) {
@@ -177,15 +178,16 @@ char *tsr_finding_key(const tsr_finding_t *finding)
 	static const tsr_finding_access_t none;
 	const tsr_finding_access_t *access[2] = {&none, &none};
 	for (int i = 0; i < 2; i++)
-		if (i < finding->accesses && finding->access[i].call != NULL)
+		if (i < finding->accesses && finding->access[i].call != NULL && finding->class != TSR_FINDING_PROGRAM_FAILURE)
 			access[i] = &finding->access[i];
 	if (is_symmetric(finding->class) && compare_sites(access[0], access[1]) > 0) {
 		const tsr_finding_access_t *first = access[0];
 		access[0] = access[1];
 		access[1] = first;
 	}
-	/* A program that fails says so in its own words, and those differ where it fails differently. */
-	const char *last = finding->accesses > 0 ? finding->access[0].allocation : finding->message;
+	/* A program that fails says so in its own words, and those differ where it fails differently, whatever it has seen. */
+	const bool by_words = finding->accesses == 0 || finding->class == TSR_FINDING_PROGRAM_FAILURE;
+	const char *last = by_words ? finding->message : finding->access[0].allocation;
 	last = last != NULL ? last : "";
 	const size_t size = 64 + key_of(access[0], NULL, 0) + key_of(access[1], NULL, 0) + strlen(last);
 	char *key = malloc(size);

@@ -3,6 +3,7 @@
 #define TESSERA_EXPLORE_INSIDE_H
 
 #include <setjmp.h>
+#include <string.h>
 #include <time.h>
 
 #include "src/explore/exploration.h"
@@ -144,6 +145,8 @@ typedef struct tsr_flag_watch {
 	uint64_t object; /* of the first flag */
 	int area;
 	size_t offset, bytes;
+	uint64_t value;     /* that one of them is to reach */
+	uint32_t operation; /* of the wait */
 } tsr_flag_watch_t;
 
 /** A call of a collective of kernels: offsets are of the caller's heap. A table of them forgets. */
@@ -154,6 +157,12 @@ typedef struct tsr_collective_call {
 	uint64_t round, size_bytes;
 	tsr_finding_access_t access;
 } tsr_collective_call_t;
+
+/** A load of a kernel that has seen an old value: the last one, with a name of its own, as allocations may go. */
+typedef struct tsr_stale_load {
+	tsr_finding_access_t access;
+	char allocation[32];
+} tsr_stale_load_t;
 
 typedef struct tsr_actor {
 	int thread;            /* of the views */
@@ -218,6 +227,7 @@ struct tsr_exploration {
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
 	bool failed; /* one of them is no warning */
+	tsr_stale_load_t stale;
 
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;
@@ -254,6 +264,14 @@ static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
 {
 	const uint64_t mixed = area->name * UINT64_C(0x9e3779b97f4a7c15) + offset / 4;
 	return mixed & ~(UINT64_C(3) << 62); /* the highest bits are those of meetings and hosts */
+}
+
+/** The newest value of a word: the shadow's memory holds it. */
+static inline uint64_t tsr_area_value(const tsr_area_t *area, size_t offset, size_t bytes)
+{
+	uint64_t value = 0;
+	memcpy(&value, area->newest + offset, bytes);
+	return value;
 }
 
 /** The object that the hosts' waits for what runs on a rank's device look at. That of all ranks' rounds is before the first. */

@@ -146,7 +146,12 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		.context = &f,
 	};
 	const uint64_t begin = tsr_trace_now(x);
-	tsr_flag_watch_t watch = {.object = await.pending.object, .area = f.area, .offset = f.offset, .bytes = bytes};
+	tsr_flag_watch_t watch = {.object = await.pending.object,
+				  .area = f.area,
+				  .offset = f.offset,
+				  .bytes = bytes,
+				  .value = wait->value,
+				  .operation = f.number};
 	int choice = 0;
 	bool enough, expired;
 	watch_flags(x, &watch);

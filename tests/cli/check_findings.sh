@@ -115,6 +115,22 @@ of_host foreign data-race 'let rank 1 call tsr_stream_sync, then all ranks tsr_b
 of_host lost lost-signal 'signal the flag of rank 1 on every path'
 prints "of hosts: right" '^no finding$' tessera check -n 3 --seeds 100 "$hosts" right
 
+# A program that fails for an old value that a load saw, though nothing races.
+overtaken="$BUILD/tests/planted/overtaken"
+try tessera check -n 2 --seeds 100 "$overtaken" relaxed
+[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE '^program-failure' "$TAP_FILES/out" &&
+	grep -qE '^  old value  *tsr_atomic_load at tests/planted/overtaken.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
+	grep -qE "^  *'box'\+0 \(8 bytes\) of rank 1: 5 was there, it saw 0$" "$TAP_FILES/out"
+verdict $? "an old value that a program fails for" "exit code $code"
+prints "and none where it is ordered" '^no finding$' tessera check -n 2 --seeds 100 "$overtaken" released
+try tessera check -n 2 --seeds 5 --json "$report" "$BUILD/tests/planted/livelock" kept
+[ "$code" -eq 1 ] && grep -qE '^  said  *goes round, and sees 1 in state\+0 of rank 0$' "$TAP_FILES/out" &&
+	grep -qE "^  *'state'\+0 \(8 bytes\) of rank 0$" "$TAP_FILES/out"
+verdict $? "what a livelock sees, and where" "exit code $code"
+try tessera check -n 2 --seeds 5 "$hosts" lost
+[ "$code" -eq 1 ] && grep -qE "^  *'box'\+32 \(8 bytes\) of rank 1: 1 wanted, 0 there$" "$TAP_FILES/out"
+verdict $? "what a lost signal waits for, and what is there" "exit code $code"
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do
