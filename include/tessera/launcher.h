@@ -20,12 +20,12 @@ typedef struct tsr_launcher {
 
 /**
  * Starts a world whose ranks each call `entry` (processes: children of this one), and waits for its end.
- * Returns the exit code of the first rank that failed, or 0. When a rank dies the others are told; those that have not ended
- * within the deadline are killed. No process, socket or shared memory is left, also when this process is interrupted or killed.
- * SIGINT, SIGTERM, SIGHUP and SIGQUIT end the ranks, unless they were ignored before; SIGTSTP stops the ranks and this process
- * until SIGCONT. Where a rank ends by SIGPIPE all end at once, without a word, and the exit code is 141. In a process that is one
- * of several ranks of a job already it starts nothing and fails: N ranks would become N worlds. Called by: a program's main thread,
- * before it has started threads.
+ * Returns the exit code of the first rank that failed, or 0. When a rank dies the others are told, also those that still wait for
+ * it to join; those that have not ended within the deadline are killed, and at once where all that are left are stopped. No
+ * process, socket or shared memory is left, also when this process is interrupted or killed. SIGINT, SIGTERM, SIGHUP and SIGQUIT
+ * end the ranks, unless they were ignored before; SIGTSTP stops the ranks and this process until SIGCONT. Where a rank ends by
+ * SIGPIPE all end at once, without a word, and the exit code is 141. In a process that is one of several ranks of a job already it
+ * starts nothing and fails: N ranks would become N worlds. Called by: a program's main thread, before it has started threads.
  */
 int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_main_fn entry);
 

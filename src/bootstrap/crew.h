@@ -42,7 +42,8 @@ pid_t tsr_crew_fork(tsr_crew_t *crew);
 void tsr_crew_tell(const tsr_crew_t *crew, int code);
 
 /**
- * Waits for all. When one fails the others have the deadline to notice; then they are killed. SIGINT and the like are handed on,
+ * Waits for all. When one fails the others have the deadline to notice, or half a second where all that are left are
+ * stopped; then they are killed. SIGINT and the like are handed on,
  * and end the crew within two seconds. SIGTSTP (Ctrl-Z) stops the ranks and the launcher, SIGCONT continues them. Prints who was
  * killed by a signal, but for SIGPIPE: who reads what the ranks print has gone, and they end without a word.
  * Returns the code of the first that failed.

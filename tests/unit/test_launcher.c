@@ -133,6 +133,24 @@ Test(launcher, a_rank_that_exits_behind_our_back_ends_the_world)
 	cr_expect_eq(count_until_all_have_ended(), 0);
 }
 
+static int stop_on_rank_1(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	if (tsr_world_rank(world) == 1)
+		raise(SIGSTOP);
+	return tsr_barrier(world) == TSR_ERR_TIMEOUT && strstr(tsr_last_error(), "rank 1 of 3 did not come") ? tsr_fail(world) : 99;
+}
+
+Test(launcher, a_stopped_rank_costs_one_deadline)
+{
+	begin("TESSERA_DEADLINE=6s");
+	const uint64_t begin_ns = tsr_now_ns();
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, stop_on_rank_1), 1);
+	const uint64_t took_ns = tsr_now_ns() - begin_ns;
+	cr_expect(took_ns >= 6ull * SECOND && took_ns < 11ull * SECOND, "%llu ns", (unsigned long long)took_ns);
+	cr_expect_eq(count_until_all_have_ended(), 0);
+}
+
 /* ------------------------------------------------------------------ interruption */
 
 static int hang_with_a_child(tsr_world_t *world, int argc, char **argv)
