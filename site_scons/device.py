@@ -184,11 +184,29 @@ def defines_kernels(source):
     return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE)?\(", source.get_contents(), re.MULTILINE) is not None
 
 
+def half_program(env):
+    """The program that takes from a source what device compilers read. The same in every variant, as device code is."""
+    sources = env.Glob("#tools/device_half/*.c")
+    return env.Command(_folder(env) + "/device-half", sources, _action(env, "$CC $CFLAGS $_CPPDEFFLAGS -I. -o $TARGET $SOURCES"))[0]
+
+
+def _half(env, source):
+    """The device half of a source, one for all toolkits: its host half is C's alone."""
+    half = f"{_folder(env)}/{unit_of(env, source)}.half.c"
+    made = env["DEVICE_HALVES"].get(half)
+    if not made:
+        action = _action(env, f"{env['DEVICE_HALF'].path} $SOURCE $TARGET")
+        made = env.Command(half, env.File(source).srcnode(), action, source_scanner=SCons.Tool.CScanner)[0]
+        env.Depends(made, env["DEVICE_HALF"])
+        env["DEVICE_HALVES"][half] = made
+    return made
+
+
 def _assembly(env, kit, source):
     unit = unit_of(env, source)
     assembly = env.Command(
         _path(env, kit, unit, kit.assembly_suffix),
-        env.File(source).srcnode(),
+        _half(env, source),
         _action(env, f"{kit.compile_command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
         CPPDEFINES=env["CPPDEFINES"] + [("TSR_UNIT", f'\\"{unit}\\"')],
         # SCons looks for no includes in the sources of a command of one's own.
@@ -215,9 +233,12 @@ def _embedded(env, kit, unit, image, symbol=None):
 
 
 def _path(env, kit, unit, suffix):
+    return f"{_folder(env)}/{kit.arch}/{unit}{suffix}"
+
+
+def _folder(env):
     """Device code is the same in every variant, but for what NDEBUG leaves out of release."""
-    kind = "release" if env["variant"] == "release" else "debug"
-    return f"#build/device-{kind}/{kit.arch}/{unit}{suffix}"
+    return "#build/device-" + ("release" if env["variant"] == "release" else "debug")
 
 
 def _action(env, command):

@@ -10,6 +10,7 @@
 
 #include "tessera/program.h"
 #include "tools/cc_command.h"
+#include "tools/cc_device.h"
 #include "tools/cc_toolkit.h"
 #include "tools/commands.h"
 #include "tools/usage.h"
@@ -18,6 +19,7 @@ static const char help[] =
 	"usage: tessera cc [--backends B[,B...]] FILE... [-o PROGRAM] [-- COMPILER-FLAGS]\n\n"
 	"Compiles each FILE.c with the C compiler, and those that define kernels also with the toolkits of the backends named;\n"
 	"embeds the device code and links everything with the library. FILEs that do not end in .c are handed to the linker.\n"
+	"Device compilers are shown kernels, TSR_FN functions and the declarations that these name; the rest of a FILE is C.\n"
 	"The program is built for the CPU whatever is named, needs no vendor's runtime to start, and picks its backend then.\n\n"
 	"  -b, --backends B,...    cpuemu (default), cuda (needs nvcc 13), hip (needs clang-19 and lld-19)\n"
 	"  -o, --output PROGRAM    what to make; without it a.out\n"
@@ -57,22 +59,6 @@ static bool is_c_source(const char *file)
 
 /* ------------------------------------------------------------------ compiling */
 
-static void add_includes(const cc_job_t *job, cc_words_t *words)
-{
-	cc_words_add(words, "-I%s/include", job->place.root);
-	cc_words_add(words, "-I%s/backends", job->place.root);
-	cc_words_add(words, "-I%s", job->place.root);
-}
-
-/** The unit's name, which ties a kernel to its device images: the source's path without the suffix. */
-static void add_unit(cc_words_t *words, const char *name, const char *source)
-{
-	char unit[PATH_MAX];
-
-	snprintf(unit, sizeof unit, "%.*s", (int)(strlen(source) - 2), source);
-	cc_words_add_string(words, name, unit);
-}
-
 static int compile_host(const cc_job_t *job, const char *source, const char *object)
 {
 	cc_words_t words = {.count = 0};
@@ -82,38 +68,13 @@ static int compile_host(const cc_job_t *job, const char *source, const char *obj
 	cc_words_add(&words, "-D_GNU_SOURCE");
 	cc_words_add(&words, "-O2");
 	cc_words_add(&words, "-pthread");
-	add_unit(&words, "TSR_UNIT", source);
+	cc_words_add_unit(&words, "TSR_UNIT", source);
 	cc_words_add_all(&words, job->flags, job->flag_count);
-	add_includes(job, &words);
+	cc_place_add_includes(&job->place, &words);
 	cc_words_add(&words, "-c");
 	cc_words_add(&words, "%s", source);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", object);
-	int code = cc_run(&words, job->verbose);
-	cc_words_clear(&words);
-	return code;
-}
-
-/** Flags that say what the source is, rather than how the C compiler works. */
-static bool is_for_devices(const char *flag)
-{
-	return flag[0] == '-' && (flag[1] == 'D' || flag[1] == 'U' || flag[1] == 'I');
-}
-
-static int compile_device(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *source, const char *image)
-{
-	cc_words_t words = {.count = 0};
-
-	cc_toolkit_compile(toolkit, &words);
-	add_unit(&words, "TSR_UNIT", source);
-	for (int i = 0; i < job->flag_count; i++) {
-		if (is_for_devices(job->flags[i]))
-			cc_words_add(&words, "%s", job->flags[i]);
-	}
-	add_includes(job, &words);
-	cc_words_add(&words, "%s", source);
-	cc_words_add(&words, "-o");
-	cc_words_add(&words, "%s", image);
 	int code = cc_run(&words, job->verbose);
 	cc_words_clear(&words);
 	return code;
@@ -126,7 +87,7 @@ static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *s
 	cc_words_add(&words, "%s", c_compiler());
 	cc_words_add(&words, "-c");
 	cc_words_add_string(&words, "TSR_IMAGE_FILE", image);
-	add_unit(&words, "TSR_IMAGE_UNIT", source);
+	cc_words_add_unit(&words, "TSR_IMAGE_UNIT", source);
 	cc_words_add_string(&words, "TSR_IMAGE_BACKEND", toolkit->backend);
 	cc_words_add_string(&words, "TSR_IMAGE_ARCH", toolkit->arch);
 	cc_words_add(&words, "%s/tools/embed.S", job->place.root);
@@ -150,11 +111,17 @@ static int compile(cc_job_t *job, int index)
 	cc_words_add(&job->objects, "%s", object);
 	if (!cc_object_has_kernels(object))
 		return TOOL_OK;
+	const cc_device_t device = {.place = &job->place,
+				    .source = source,
+				    .temp = job->temp,
+				    .flags = job->flags,
+				    .flag_count = job->flag_count,
+				    .verbose = job->verbose};
 	for (int i = 0; i < job->toolkit_count && !code; i++) {
 		const cc_toolkit_t *toolkit = &job->toolkits[i];
 		snprintf(image, sizeof image, "%s/%d.%s", job->temp, index, toolkit->arch);
 		snprintf(embedded, sizeof embedded, "%s.o", image);
-		code = compile_device(job, toolkit, source, image);
+		code = cc_device_compile(&device, toolkit, image);
 		if (!code)
 			code = embed(job, toolkit, source, image, embedded);
 		cc_words_add(&job->objects, "%s", embedded);

@@ -1,6 +1,8 @@
 #include "tools/cc_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tools/usage.h"
 
@@ -58,6 +61,14 @@ void cc_words_add_string(cc_words_t *words, const char *name, const char *text)
 	cc_words_add(words, "-D%s=\"%s\"", name, escaped);
 }
 
+void cc_words_add_unit(cc_words_t *words, const char *name, const char *source)
+{
+	char unit[PATH_MAX];
+
+	snprintf(unit, sizeof unit, "%.*s", (int)(strlen(source) - 2), source);
+	cc_words_add_string(words, name, unit);
+}
+
 void cc_words_clear(cc_words_t *words)
 {
 	for (int i = 0; i < words->count && i < CC_MOST_WORDS; i++)
@@ -86,9 +97,10 @@ static int wait_for(pid_t process)
 	return status;
 }
 
-static int start_and_wait(const cc_words_t *words)
+static int start_and_wait(const cc_words_t *words, const char *messages)
 {
 	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_t actions;
 	sigset_t caught;
 	pid_t process;
 	char *arguments[CC_MOST_WORDS + 1];
@@ -102,7 +114,11 @@ static int start_and_wait(const cc_words_t *words)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigdefault(&attributes, &caught);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	int error = posix_spawnp(&process, arguments[0], NULL, &attributes, arguments, environ);
+	posix_spawn_file_actions_init(&actions);
+	if (messages)
+		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	if (error) {
 		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0], strerror(error));
@@ -115,7 +131,17 @@ static int start_and_wait(const cc_words_t *words)
 	return TOOL_FAILED;
 }
 
+bool cc_interrupted(void)
+{
+	return interrupted != 0;
+}
+
 int cc_run(const cc_words_t *words, bool verbose)
+{
+	return cc_run_into(words, verbose, NULL);
+}
+
+int cc_run_into(const cc_words_t *words, bool verbose, const char *messages)
 {
 	const struct sigaction note = {.sa_handler = note_interrupt};
 	struct sigaction int_before, term_before;
@@ -130,7 +156,7 @@ int cc_run(const cc_words_t *words, bool verbose)
 		return TOOL_FAILED;
 	sigaction(SIGINT, &note, &int_before);
 	sigaction(SIGTERM, &note, &term_before);
-	int code = start_and_wait(words);
+	int code = start_and_wait(words, messages);
 	sigaction(SIGINT, &int_before, NULL);
 	sigaction(SIGTERM, &term_before, NULL);
 	return interrupted ? TOOL_FAILED : code;

@@ -18,6 +18,9 @@ void cc_words_add_all(cc_words_t *words, char *const *word, int count);
 /** Adds -DNAME="text", with what C would read as something else in `text` escaped. */
 void cc_words_add_string(cc_words_t *words, const char *name, const char *text);
 
+/** Adds -DNAME="unit": the unit's name, which ties a kernel to its device images, is the path of its source without the suffix. */
+void cc_words_add_unit(cc_words_t *words, const char *name, const char *source);
+
 void cc_words_clear(cc_words_t *words);
 
 /**
@@ -25,5 +28,11 @@ void cc_words_clear(cc_words_t *words);
  * killed, with a sentence on stderr. An interrupt ends the command, and this returns, so that the caller can clean up.
  */
 int cc_run(const cc_words_t *words, bool verbose);
+
+/** The same; what the command says on stderr goes to the file `messages`. */
+int cc_run_into(const cc_words_t *words, bool verbose, const char *messages);
+
+/** Whether an interrupt came: nothing more is run. */
+bool cc_interrupted(void);
 
 #endif

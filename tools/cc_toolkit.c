@@ -69,6 +69,13 @@ int cc_place_find(const char *root, cc_place_t *place_out)
 	return TOOL_OK;
 }
 
+void cc_place_add_includes(const cc_place_t *place, cc_words_t *words)
+{
+	cc_words_add(words, "-I%s/include", place->root);
+	cc_words_add(words, "-I%s/backends", place->root);
+	cc_words_add(words, "-I%s", place->root);
+}
+
 /* ------------------------------------------------------------------ device compilers */
 
 /** Finds a program as execvp would. */

@@ -19,6 +19,9 @@ typedef struct cc_place {
  */
 int cc_place_find(const char *root, cc_place_t *place_out);
 
+/** Adds where headers are looked for. */
+void cc_place_add_includes(const cc_place_t *place, cc_words_t *words);
+
 /** One device compiler and what it compiles for. */
 typedef struct cc_toolkit {
 	const char *backend, *arch;

@@ -32,6 +32,66 @@ prints "it runs" '^rank 1 of 3 received 1000' tessera run -n 3 "$TAP_FILES/hello
 PATH=$PATH:/usr/local/cuda/bin for_gpu cuda sm_90a nvcc
 for_gpu hip gfx942 clang-19
 
+# idioms BACKEND ARCH COMPILER: a host half that is no C++ goes with kernels for a GPU, and its compiler is asked once.
+idioms() {
+	command -v "$3" >/dev/null || { skip "C's idioms beside kernels for $2" "no $3 here"; return; }
+	try tessera cc -v --backends "cpuemu,$1" tests/idioms/c_idioms.c -o "$TAP_FILES/idioms-$1" -- $flags
+	asked=$(grep -c "^+ [^ ]*$3.* -std=c++17 .*$2\|^+ [^ ]*$3.*$2.* -std=c++17 " "$TAP_FILES/err")
+	[ "$code" -eq 0 ] && [ -x "$TAP_FILES/idioms-$1" ] && [ "$asked" -eq 1 ] && ! grep -q 'error:' "$TAP_FILES/err"
+	verdict $? "C's idioms beside kernels for $2" "exit code $code; $3 was asked $asked times"
+	prints "and the program runs" '^rank 2: ok' tessera run -n 3 -b cpuemu "$TAP_FILES/idioms-$1"
+}
+PATH=$PATH:/usr/local/cuda/bin idioms cuda sm_90a nvcc
+idioms hip gfx942 clang-19
+for compiler in gcc clang-19; do
+	try env CC=$compiler tessera cc tests/idioms/c_idioms.c -o "$TAP_FILES/idioms" -- $flags -Wall -Wextra -Werror
+	made "C's idioms for the CPU by $compiler" "$TAP_FILES/idioms"
+done
+
+# A kernel that calls what has no mark: a line of the command's own, before the compiler's, which names the user's file and line.
+cat >"$TAP_FILES/unmarked.c" <<'END'
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+typedef struct args { int n; } args_t;
+static int helper(int n) { return n + 1; }
+TSR_KERNEL(unmarked, args_t, a)
+{
+	(void)helper(a->n);
+}
+TSR_MAIN(world, argc, argv) { return 0; }
+END
+unmarked() {
+	command -v "$2" >/dev/null || { skip "$1: a function without its mark" "no $2 here"; return; }
+	try tessera cc --backends "cpuemu,$1" "$TAP_FILES/unmarked.c" -o "$TAP_FILES/unmarked" -- $flags
+	[ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/unmarked" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1 &&
+		sed -n 1p "$TAP_FILES/err" | grep -q "^tessera cc: .*/unmarked.c: device code for $1 .*mark functions that kernels call TSR_FN" &&
+		sed 1d "$TAP_FILES/err" | grep -q 'unmarked\.c[:(]7'
+	verdict $? "$1: a function without its mark" "exit code $code"
+}
+PATH=$PATH:/usr/local/cuda/bin unmarked cuda nvcc
+unmarked hip clang-19
+
+# What does not come apart, such as a function that a macro opens, is given to device compilers whole.
+cat >"$TAP_FILES/whole.c" <<'END'
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+#define BEGIN {
+typedef struct args { int n; } args_t;
+static inline int host(int n) BEGIN return n; }
+TSR_KERNEL(whole, args_t, a) { (void)a->n; }
+TSR_MAIN(world, argc, argv) { return host(0); }
+END
+if command -v clang-19 >/dev/null; then
+	try tessera cc --backends cpuemu,hip "$TAP_FILES/whole.c" -o "$TAP_FILES/whole" -- $flags
+	made "a source that does not come apart is read whole" "$TAP_FILES/whole"
+	mkdir -p "$TAP_FILES/own" && echo 'enum { OWN = 3 };' >"$TAP_FILES/own/own.h"
+	printf '%s\n' '#include "tessera/dev.h"' '#include "own.h"' 'typedef struct args { int n[OWN]; } args_t;' \
+		'TSR_KERNEL(own, args_t, a) { (void)a->n[OWN - 1]; }' '#include "tessera/main.h"' \
+		'TSR_MAIN(world, argc, argv) { return 0; }' >"$TAP_FILES/folders.c"
+	try tessera cc --backends cpuemu,hip "$TAP_FILES/folders.c" -o "$TAP_FILES/folders" -- $flags -I "$TAP_FILES/own"
+	made "a folder of headers in two words reaches device compilers" "$TAP_FILES/folders"
+fi
+
 echo 'int main(void) { return' >"$TAP_FILES/broken.c"
 try tessera cc "$TAP_FILES/broken.c" -o "$TAP_FILES/broken"
 [ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/broken" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
