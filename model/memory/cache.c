@@ -31,6 +31,7 @@ typedef struct exploration {
 	answers_t *answers;
 	visited_t visited;
 	budget_t budget;
+	ahead_t ahead;
 	tsr_status_t status; /* of what ended the exploration, if anything did */
 } exploration_t;
 
@@ -100,7 +101,7 @@ static bool enter(exploration_t *e, const point_t *point)
 	uint64_t digest[2] = {1, 0};
 
 	tsr_cache_digest(point->cache, digest);
-	steps_digest(e->test, &point->steps, digest);
+	steps_digest(e->test, &e->ahead, &point->steps, digest);
 	for (int x = 0; x < e->test->locations; x++) {
 		uint64_t word;
 		memcpy(&word, home_of(e, (point_t *)(uintptr_t)point, x), sizeof word);
@@ -265,6 +266,7 @@ tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *op
 	point_t point = {.cache = NULL};
 	bool given_up = false;
 
+	ahead_find(test, &e.ahead);
 	begin(&e, &point);
 	if (e.status == TSR_OK)
 		e.status = visited_create(&e.visited);

@@ -14,6 +14,7 @@ typedef struct exploration {
 	litmus_result_t *result;
 	visited_t visited;
 	budget_t budget;
+	ahead_t ahead;
 	tsr_status_t status;
 } exploration_t;
 
@@ -22,7 +23,7 @@ static bool enter(exploration_t *e, const point_t *point)
 	uint64_t digest[2] = {1, 0};
 	bool fresh = false;
 
-	steps_digest(e->test, &point->steps, digest);
+	steps_digest(e->test, &e->ahead, &point->steps, digest);
 	for (int x = 0; x < e->test->locations; x++)
 		tsr_views_mix(digest, point->value[x]);
 	e->status = budget_spent(&e->budget) ? budget_give_up(&e->budget) : visited_add(&e->visited, digest, &fresh);
@@ -83,6 +84,7 @@ static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *optio
 	point_t point = {.value = {0}};
 	bool given_up = false;
 
+	ahead_find(test, &e.ahead);
 	steps_begin(test, &point.steps);
 	for (int x = 0; x < test->locations; x++)
 		point.value[x] = (uint64_t)test->initial[x];

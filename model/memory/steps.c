@@ -130,14 +130,14 @@ void steps_begin(const litmus_test_t *test, steps_t *steps)
 		memcpy(steps->reg[t], test->thread[t].initial, sizeof steps->reg[t]);
 }
 
-void steps_digest(const litmus_test_t *test, const steps_t *steps, uint64_t digest[2])
+void steps_digest(const litmus_test_t *test, const ahead_t *ahead, const steps_t *steps, uint64_t digest[2])
 {
 	for (int t = 0; t < test->threads; t++) {
-		const litmus_thread_t *program = &test->thread[t];
+		const ahead_point_t *point = &ahead->at[t][steps->pc[t]];
 		tsr_views_mix(digest, (uint64_t)steps->pc[t]);
-		for (int r = 0; r < program->registers; r++)
-			tsr_views_mix(digest, (uint64_t)steps->reg[t][r]);
-		for (int i = 0; i < program->count; i++)
-			tsr_views_mix(digest, (uint64_t)steps->rounds[t][i]);
+		for (uint32_t left = point->registers; left; left &= left - 1)
+			tsr_views_mix(digest, (uint64_t)steps->reg[t][__builtin_ctz(left)]);
+		for (uint64_t left = point->jumps; left; left &= left - 1)
+			tsr_views_mix(digest, (uint64_t)steps->rounds[t][__builtin_ctzll(left)]);
 	}
 }

@@ -3,6 +3,7 @@
 #ifndef MODEL_MEMORY_STEPS_H
 #define MODEL_MEMORY_STEPS_H
 
+#include "model/memory/ahead.h"
 #include "model/memory/witness.h"
 #include "src/views/views.h"
 
@@ -43,6 +44,7 @@ tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int t
 /** It did, and a load or update read this value. */
 void steps_take(const steps_access_t *access, steps_t *steps, uint64_t value);
 
-void steps_digest(const litmus_test_t *test, const steps_t *steps, uint64_t digest[2]);
+/** Takes in where each thread is, and of its registers and rounds those that still matter (ahead). */
+void steps_digest(const litmus_test_t *test, const ahead_t *ahead, const steps_t *steps, uint64_t digest[2]);
 
 #endif

@@ -244,4 +244,20 @@ static inline void tsr_views_mix(uint64_t digest[2], uint64_t word)
 /** Takes the whole state into a digest, sites left out: equal states do the same to it, however they were reached. */
 void tsr_views_digest(const tsr_views_t *views, uint64_t digest[2]);
 
+/** What a thread may still do. */
+typedef struct tsr_views_future {
+	uint64_t locations; /* bit x: it may access location x */
+	bool writes;        /* atomically */
+	bool releases;      /* by a store, an update or a fence: it hands on what it knows */
+	bool acquires;      /* by a fence: it takes over what its loads have read */
+	bool seq_cst;
+} tsr_views_future_t;
+
+/**
+ * The same of no more than the futures can tell apart: of what nobody accesses again the newest value alone, and of what a thread
+ * knows whether it has seen each access that may still bound it, not when that was. `futures` has one for each thread. For machines
+ * of at most 64 locations, without tokens, to which no thread and no location is added and whose history is not bounded.
+ */
+void tsr_views_digest_ahead(const tsr_views_t *views, const tsr_views_future_t *futures, uint64_t digest[2]);
+
 #endif

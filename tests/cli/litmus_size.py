@@ -44,6 +44,32 @@ def locks(count):
     return litmus(f"locks-{count}", [column] * count, f"x={count}")
 
 
+def rings(order_of_store, order_of_load, fence=""):
+    """Eight threads of store buffering in a ring."""
+    ring = "abcdefgh"
+    columns = [[f"w[{order_of_store},system] {ring[n]} 1", fence, f"r[{order_of_load},system] r0 {ring[(n + 1) % 8]}"] for n in range(8)]
+    return litmus(f"SB-8-{order_of_store}{'-f' * bool(fence)}", columns, " /\\ ".join(f"{n}:r0=0" for n in range(8)))
+
+
+def readers(order_of_store, order_of_load):
+    """Two writers, and six who read what they write in one order or the other."""
+    columns = [[f"w[{order_of_store},system] {x} 1"] for x in "xy"]
+    columns += [[f"r[{order_of_load},system] r0 {'xy'[n % 2]}", f"r[{order_of_load},system] r1 {'yx'[n % 2]}"] for n in range(6)]
+    shown = [f"{n}:r0=1 /\\ {n}:r1=0" for n in range(2, 8)]
+    return litmus(f"IRIW-8-{order_of_store}", columns, " /\\ ".join(shown))
+
+
+def writers(places, order):
+    """Eight writers of the same location or two."""
+    columns = [[f"w[{order},system] {x} {n + 1}" for x in places] for n in range(8)]
+    return litmus(f"{len(places)}W-8-{order}", columns, "x=8" + " /\\ y=1" * (len(places) > 1))
+
+
+def counters():
+    columns = [["rmw[acqrel,system] r0 (add r0 1) x"]] * 8
+    return litmus("ADD-8", columns, "x=8")
+
+
 def endless(count):
     """Writers who read each other, again and again: more outcomes than anybody waits for."""
     columns = [[f"w[rlx,system] x {n + 1}"] + [f"r[rlx,system] r{i} x" for i in range(4)] for n in range(count)]
@@ -82,10 +108,20 @@ def said_on_a_terminal(*arguments):
     return text.decode()
 
 
-takes_at_most(1, "axioms", increments(3), "Always 1 0")
-takes_at_most(5, "axioms", increments(4), "Always 1 0", "--unroll", "1")
-takes_at_most(5, "axioms", increments(4), "Always 1 0")
-takes_at_most(5, "axioms", locks(4), "Always 1 0")
+for witness in ("axioms", "views"):
+    takes_at_most(1, witness, increments(3), "Always 1 0")
+    takes_at_most(5, witness, increments(4), "Always 1 0", "--unroll", "1")
+    takes_at_most(5, witness, increments(4), "Always 1 0")
+    takes_at_most(5, witness, locks(4), "Always 1 0")
+    takes_at_most(2, witness, rings("rlx", "rlx"), "Sometimes 1 255")
+    takes_at_most(2, witness, rings("sc", "sc"), "Never 0 255")
+    takes_at_most(2, witness, rings("rlx", "rlx", "f[sc,system]"), "Never 0 255")
+    takes_at_most(2, witness, readers("rel", "acq"), "Sometimes 1 4095")
+    takes_at_most(2, witness, readers("sc", "sc"), "Never 0 2727")
+    takes_at_most(2, witness, writers("x", "rlx"), "Sometimes 1 7")
+    takes_at_most(2, witness, writers("x", "sc"), "Sometimes 1 7")
+    takes_at_most(2, witness, writers("xy", "rel"), "Sometimes 1 63")
+    takes_at_most(3, witness, counters(), "Always 1 0")
 
 quick = increments(2)
 for witness in ("axioms", "views", "cache", "explore"):

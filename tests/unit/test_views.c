@@ -428,3 +428,54 @@ Test(views, a_bounded_history_forgets_behaviours_and_no_race)
 	cr_expect_eq(load(v, 3, X, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).races, 0u);
 	tsr_views_destroy(v);
 }
+
+/* ------------------------------------------------------------------ what of a state still matters */
+
+static bool same_ahead(const tsr_views_t *a, const tsr_views_t *b, uint64_t locations, bool releases)
+{
+	const tsr_views_future_t idle = {0}, reader = {.locations = locations, .releases = releases};
+	const tsr_views_future_t futures[] = {idle, idle, idle, reader};
+	uint64_t of_a[2] = {0, 0}, of_b[2] = {0, 0};
+
+	tsr_views_digest_ahead(a, futures, of_a);
+	tsr_views_digest_ahead(b, futures, of_b);
+	return of_a[0] == of_b[0] && of_a[1] == of_b[1];
+}
+
+Test(views, what_nobody_accesses_again_is_its_newest_value)
+{
+	tsr_views_t *a = machine(0), *b = machine(0);
+
+	store(a, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	store(a, 1, X, 2, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	store(b, 1, X, 2, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	cr_expect(!same(a, b));
+	cr_expect(same_ahead(a, b, UINT64_C(1) << Y, true), "the older message is read by nobody");
+	cr_expect(!same_ahead(a, b, UINT64_C(1) << X, false), "it may be read");
+	store(b, 1, X, 3, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
+	cr_expect(!same_ahead(a, b, UINT64_C(1) << Y, true), "the newest value is the final one");
+	tsr_views_destroy(a);
+	tsr_views_destroy(b);
+}
+
+Test(views, how_far_a_thread_has_seen_matters_only_for_what_it_may_access_or_hand_on)
+{
+	tsr_views_t *knows = machine(0), *later = machine(0), *lacks = machine(0);
+	tsr_views_t *const all[] = {knows, later, lacks};
+	const uint64_t x = UINT64_C(1) << X, y = UINT64_C(1) << Y;
+
+	fence(later, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM); /* an epoch more, which nobody can tell */
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		store(all[i], 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+		store(all[i], 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+		load(all[i], 3, Y, all[i] == lacks ? TSR_VIEWS_RELAXED : TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	}
+	cr_expect(!same(knows, later));
+	cr_expect(same_ahead(knows, later, x | y, false), "epochs are numbers without meaning");
+	cr_expect(!same_ahead(knows, lacks, x | y, false), "a load of X would race");
+	cr_expect(same_ahead(knows, lacks, 0, false), "it accesses neither again");
+	cr_expect(!same_ahead(knows, lacks, x, true), "it may hand on what it knows of X");
+	tsr_views_destroy(knows);
+	tsr_views_destroy(later);
+	tsr_views_destroy(lacks);
+}
