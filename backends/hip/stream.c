@@ -87,6 +87,10 @@ tsr_status_t tsr_hip_wait(tsr_device_t *device, tsr_hip_stream_t stream, tsr_hip
 	if (status != TSR_OK)
 		return status;
 	tsr_gpu_await(&device->gpu, busy, &mark);
+	/* It has ended, and this returns at once: that stores are visible to all then is said of this call, and not of the query.
+	 * An event releases to the system where it is recorded. */
+	if (mark.code == TSR_HIP_SUCCESS && !event)
+		mark.code = device->hip.stream_sync(stream);
 	tsr_hip_leave(device, before);
 	const char *trouble = mark.code == TSR_HIP_SUCCESS ? NULL : tsr_hip_text(mark.hip, mark.code, text);
 	return tsr_gpu_verdict(&device->gpu, serial, trouble);

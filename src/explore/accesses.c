@@ -32,15 +32,6 @@ static void need(tsr_exploration_t *x, tsr_status_t status)
 		tsr_exploration_abort(x, status, 0, tsr_last_error());
 }
 
-/** A worker's store to a peer is not known to be complete until it flushes or releases. */
-static void note_put(tsr_exploration_t *x, place_t place, uint32_t operation)
-{
-	const tsr_area_t *area = area_of(x, place);
-	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
-	if (who->kind == TSR_TASK_WORKER && !area->shared && area->rank != who->rank)
-		tsr_actor(x)->put = operation;
-}
-
 static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, place_t place, size_t bytes)
 {
 	const uint32_t number = tsr_operation_at(x, site, kind, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
@@ -91,7 +82,6 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	tsr_shadow_found_t found;
 	need(x, x->weak->write(x, number, &span, private_from, from_pitch, &found));
 	wake_waits(x, place, rows);
-	note_put(x, place, number);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
 	tsr_exploration_judge(x, number, place.area, true, &found);
 }
@@ -106,7 +96,6 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	tsr_shadow_found_t found[2];
 	need(x, x->weak->copy(x, number, &span_from, &span_to, found));
 	wake_waits(x, target, &rows_to);
-	note_put(x, target, number);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
 	tsr_exploration_judge(x, number, target.area, true, &found[1]);
@@ -141,20 +130,6 @@ static tsr_pending_t pending_of(const tsr_views_access_t *access, uint64_t objec
 			       .seq_cst = access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST,
 			       .object = object,
 			       .site = {site->call, site->file, site->line}};
-}
-
-static bool releases(tsr_views_order_t order)
-{
-	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
-}
-
-/** After a release the caller's stores to peers are complete for whoever acquires; and its epoch is another. */
-static void after_order(tsr_exploration_t *x, tsr_views_order_t order)
-{
-	tsr_actor_t *actor = tsr_actor(x);
-	tsr_actor_epoch(actor);
-	if (releases(order)) /* of a narrower scope: whoever acquires it passes them on */
-		actor->put = 0;
 }
 
 /** What a load saw is not the newest: if the program fails, it may be for that. */
@@ -202,7 +177,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
 		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
-	after_order(x, access->order);
+	tsr_actor_epoch(tsr_actor(x));
 	return event.value;
 }
 
@@ -238,11 +213,10 @@ void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_
 	if (order == TSR_VIEWS_SEQ_CST)
 		tsr_explorer_acted(x->explorer, &(tsr_acted_t){.changed = false});
 	tsr_buffering_fence(x, order, scope);
-	after_order(x, order);
+	tsr_actor_epoch(tsr_actor(x));
 }
 
 void tsr_exploration_flush(tsr_exploration_t *x)
 {
 	need(x, x->weak->flush(x));
-	tsr_actor(x)->put = 0;
 }

@@ -256,7 +256,6 @@ static void see_crowd(void *argument, const tsr_worker_who_t *block)
 void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 {
 	tsr_actor_t *actor = tsr_actor(x);
-	tsr_exploration_judge_end(x);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
 	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)

@@ -18,7 +18,6 @@ static const char *const classes[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_LIVELOCK] = "livelock",
 	[TSR_FINDING_RESIDENCY] = "residency",
 	[TSR_FINDING_COLLECTIVE] = "collective-mismatch",
-	[TSR_FINDING_OUTSTANDING_PUTS] = "outstanding-puts",
 	[TSR_FINDING_MISUSE] = "misuse",
 	[TSR_FINDING_PROGRAM_FAILURE] = "program-failure",
 	[TSR_FINDING_LOAD_BUFFERING] = "load-buffering",

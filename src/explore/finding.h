@@ -29,7 +29,6 @@ typedef enum tsr_finding_class {
 	TSR_FINDING_LIVELOCK,         /* 0: an access that goes round; the graph has the rest */
 	TSR_FINDING_RESIDENCY,        /* 0: a wait for the block that cannot begin; the graph has the rest */
 	TSR_FINDING_COLLECTIVE,       /* 0, 1: two ranks' calls that differ */
-	TSR_FINDING_OUTSTANDING_PUTS, /* 0: the put that is not complete at the end of its kernel */
 	TSR_FINDING_MISUSE,           /* 0: the call; `message` says what it did wrong */
 	TSR_FINDING_PROGRAM_FAILURE,  /* 0: the last load that saw an old value, if any; `message` says how the program ended */
 	TSR_FINDING_LOAD_BUFFERING, /* 0, 1: load and later store of one thread; 2, 3: of the next, which loads what it stores; and

@@ -167,8 +167,6 @@ static const advice_rule_t rules[] = {
 	 "let all ranks make the same collective calls with the same arguments in the same order"},
 	{BIT(COLLECTIVE), 0, "the ranks do not make the same collective call",
 	 "let all ranks make the same collective calls with the same arguments in the same order"},
-	{BIT(OUTSTANDING_PUTS), 0, "nothing completes {now} before its kernel ends",
-	 "tsr_flush of the peer after {now}, or a signal behind it, before the kernel ends"},
 
 	/* A program that fails. */
 	{BIT(PROGRAM_FAILURE), OLD_VALUE,

@@ -28,7 +28,6 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_LIVELOCK] = {"everybody who is left goes round and gets nowhere", {"access", "and"}},
 	[TSR_FINDING_RESIDENCY] = {"a block that others wait for can never start", {"wait", "for"}},
 	[TSR_FINDING_COLLECTIVE] = {"the ranks do not make the same collective call", {"call", "but"}},
-	[TSR_FINDING_OUTSTANDING_PUTS] = {"a kernel ends, and its puts may not be complete", {"put"}},
 	[TSR_FINDING_MISUSE] = {"a call that the API does not allow", {"call", "and"}},
 	[TSR_FINDING_PROGRAM_FAILURE] = {"the program fails under this schedule", {"old value", "and"}},
 	[TSR_FINDING_LOAD_BUFFERING] = {"the result may depend on loads not being overtaken by later stores (load buffering)",

@@ -169,7 +169,6 @@ typedef struct tsr_actor {
 	int cached;            /* of the cache machine, if there is one */
 	uint32_t operation[2]; /* the running ones, that reads and that writes: reused while call and epoch are the same */
 	bool acting[2];        /* they are valid */
-	uint32_t put;          /* the last operation that wrote to a peer and is not known to be complete; 0: none */
 	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
 	uint32_t load_count;
 	tsr_collective_call_t collective; /* the last one */
@@ -329,9 +328,6 @@ void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
 
 /** Two calls that ranks wait in where nobody can go on, and which the other rank does not make. */
 bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck, const tsr_collective_call_t *pair_out[2]);
-
-/** A worker ends: what it has put must be complete. */
-void tsr_exploration_judge_end(tsr_exploration_t *x);
 
 /** An access that has no number: the caller is at `site`, and goes no further. */
 tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site);

@@ -1,4 +1,4 @@
-/* What is wrong with an access or a block's end: made into findings. */
+/* What is wrong with an access: made into findings. */
 #include "src/explore/inside.h"
 
 #include <stdio.h>
@@ -99,17 +99,6 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 	if (found->races)
 		tsr_links_tell(x, found->other, operation, &finding);
 	tsr_report_finding(&x->report, &finding);
-}
-
-void tsr_exploration_judge_end(tsr_exploration_t *x)
-{
-	const uint32_t put = tsr_actor(x)->put;
-	if (put == 0)
-		return;
-	tsr_finding_t finding = {.class = TSR_FINDING_OUTSTANDING_PUTS, .accesses = 1};
-	const tsr_operation_t *operation = &x->operations[put];
-	tsr_operation_tell(x, put, operation->area, operation->offset, operation->bytes, &finding.access[0]);
-	tsr_exploration_found(x, &finding);
 }
 
 tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site)

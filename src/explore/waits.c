@@ -216,7 +216,6 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_b
 	tsr_exploration_give(x, *edge);
 	if (x->weak->meet(x) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
-	tsr_actor(x)->put = 0; /* whoever signals after the meeting signals for all */
 	meeting->came[who->worker] = m.phase + 1;
 	if (++meeting->arrived == (uint32_t)count) {
 		meeting->arrived = 0;

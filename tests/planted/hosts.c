@@ -7,7 +7,7 @@
  *     early     the host of rank 1 writes where its kernel does, without waiting
  *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it, after its own stream alone
  *     lost      nobody signals; all hosts are at their end
- *     right     it waits
+ *     right     it waits; what rank 1's kernel puts back is complete with the kernel's end, and rank 0 reads it behind a barrier
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,6 @@ TSR_KERNEL(copy_number, hosts_args_t, a)
 		tsr_wait(block, &a->box->ready, (uint64_t)1, a->kind == LOST ? TSR_ANY_RANK : 0);
 		tsr_put(block, &a->box->sum, &a->box->came, sizeof(uint64_t), 1);
 		tsr_put(block, &a->box->back, &a->box->came, sizeof(uint64_t), 0);
-		tsr_flush(block, 0);
 	}
 }
 
@@ -57,7 +56,7 @@ static int run(tsr_world_t *world, tsr_stream_t *stream, const hosts_args_t *arg
 		TSR_TRY(tsr_stream_sync(stream));
 	if (args->kind == RIGHT)
 		TSR_TRY(tsr_barrier(world));
-	if (args->kind == FOREIGN && me == 0)
+	if ((args->kind == FOREIGN || args->kind == RIGHT) && me == 0)
 		TSR_TRY(tsr_memcpy_from_heap(world, &sum, &args->box->back, sizeof sum));
 	else if (me == 1)
 		TSR_TRY(tsr_memcpy_from_heap(world, &sum, &args->box->sum, sizeof sum));
