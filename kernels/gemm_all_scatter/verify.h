@@ -33,7 +33,7 @@ tsr_status_t gas_plan_poison(gas_plan_t *plan, tsr_world_t *world);
 typedef struct gas_reference gas_reference_t;
 
 /**
- * Each rank computes its own columns, and gets the others'. Takes 8 bytes of host memory an element of C.
+ * Each rank computes its own columns, and gets the others'. Takes 8 bytes of host memory an element of C, and those of the element.
  * Called by: collective, one thread a rank, every rank with the same arguments.
  * Errors:    those of gas_inputs_check and tsr_allgather; TSR_ERR_NO_MEMORY (host).
  */

@@ -69,7 +69,7 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 	if (size < 1 || size > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", size, TSR_MAX_RANKS);
 	tsr_control_t *control;
-	uint64_t process;
+	uint64_t process = 0;
 	tsr_status_t status = tsr_boot_name_process(0, &process);
 	if (status == TSR_OK)
 		status = tsr_control_map(-1, &control);

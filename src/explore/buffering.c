@@ -172,7 +172,7 @@ static bool is_open(const circle_t *c)
 static int *bucket_of(tsr_buffering_t *b, const tsr_load_store_t *pair)
 {
 	const uint64_t both = (pair->loaded ^ pair->stored) * UINT64_C(0x9e3779b97f4a7c15);
-	return &b->bucket[both >> 56 & (TSR_PAIR_BUCKETS - 1)];
+	return &b->bucket[both >> 52 & (TSR_CIRCLE_BUCKETS - 1)];
 }
 
 static void look_across(tsr_exploration_t *x, const tsr_load_store_t *mine)

@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "src/base/error.h"
 #include "src/explore/fibre.h"
+#include "src/explore/fibre_jump.h"
 #include "src/explore/fibre_watch.h"
 
 /* Lies at the upper end of its stack's mapping, in a page that is touched anyway; that of the thread's own stack lies in the pool.
  */
 struct tsr_fibre {
-	ucontext_t context;
+	tsr_jump_t jump;
 	tsr_watch_t watch;
 	tsr_fibres_t *fibres;
 	tsr_fibre_fn body;
@@ -128,10 +128,9 @@ static void arrive(tsr_fibres_t *fibres)
 	}
 }
 
-/** makecontext hands on ints only: a pointer in two halves. */
-static void begin(unsigned high, unsigned low)
+static void begin(void *context)
 {
-	tsr_fibre_t *fibre = (tsr_fibre_t *)((uintptr_t)high << 16 << 16 | low);
+	tsr_fibre_t *fibre = context;
 
 	arrive(fibre->fibres);
 	fibre->body(fibre->argument);
@@ -140,17 +139,10 @@ static void begin(unsigned high, unsigned low)
 
 static void prepare(tsr_fibre_t *fibre, unsigned char *bottom)
 {
-	const uintptr_t address = (uintptr_t)fibre;
 	const size_t usable = (size_t)((unsigned char *)fibre - bottom);
 
 	tsr_watch_begin(&fibre->watch, bottom, usable);
-	getcontext(&fibre->context);
-	fibre->context.uc_link = NULL;
-	fibre->context.uc_stack.ss_sp = bottom;
-	fibre->context.uc_stack.ss_size = usable;
-	makecontext(&fibre->context, (void (*)(void))begin, 2, (unsigned)(address >> 16 >> 16), (unsigned)address);
-	if (TSR_WATCH_ADDRESSES) /* whose swapcontext forgets what it knows of a stack of known size, at each switch */
-		fibre->context.uc_stack.ss_size = 0;
+	tsr_jump_prepare(&fibre->jump, bottom, usable, begin, fibre);
 }
 
 tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context, size_t stack_bytes, tsr_fibre_t **fibre_out)
@@ -195,7 +187,7 @@ void tsr_fibre_switch(tsr_fibres_t *fibres, tsr_fibre_t *to)
 	if (to == from)
 		return;
 	leave(fibres, from, to, false);
-	swapcontext(&from->context, &to->context);
+	tsr_jump(&from->jump, &to->jump);
 	arrive(fibres);
 	errno = error;
 }
@@ -207,8 +199,8 @@ void tsr_fibre_leave(tsr_fibres_t *fibres, tsr_fibre_t *to)
 	to = to ? to : &fibres->outside;
 	fibres->left = from;
 	leave(fibres, from, to, true);
-	setcontext(&to->context);
-	abort(); /* setcontext returns only where its context is broken */
+	tsr_jump(&from->jump, &to->jump);
+	abort(); /* nobody jumps back to who has left for good */
 }
 
 void tsr_fibre_abandon(tsr_fibres_t *fibres, tsr_fibre_t *fibre)

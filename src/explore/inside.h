@@ -104,13 +104,13 @@ typedef struct tsr_load_store {
 	int next, next_loading; /* of the same buckets; -1: none */
 } tsr_load_store_t;
 
-enum { TSR_PAIR_BUCKETS = 256, TSR_MOST_CIRCLE = TSR_FINDING_ACCESSES / 2 };
+enum { TSR_PAIR_BUCKETS = 256, TSR_CIRCLE_BUCKETS = 4096, TSR_MOST_CIRCLE = TSR_FINDING_ACCESSES / 2 };
 typedef struct tsr_buffering {
 	tsr_load_store_t *pairs;
 	int pair_count, pair_room;
-	int bucket[TSR_PAIR_BUCKETS];  /* by both objects: 1 + its first pair; 0: empty */
-	int loading[TSR_PAIR_BUCKETS]; /* by the one that is loaded */
-	bool weak;                     /* there is one that does not synchronise with all others */
+	int bucket[TSR_CIRCLE_BUCKETS]; /* by both objects: 1 + its first pair; 0: empty */
+	int loading[TSR_PAIR_BUCKETS];  /* by the one that is loaded */
+	bool weak;                      /* there is one that does not synchronise with all others */
 	tsr_epoch_t *clocks;
 	size_t clock_count, clock_room;
 } tsr_buffering_t;

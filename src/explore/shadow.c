@@ -52,6 +52,8 @@ void tsr_shadow_destroy(tsr_shadow_t *shadow)
 			tsr_shadow_end_region(shadow, r);
 	for (uint32_t i = 0; i < shadow->set_count; i++)
 		free(shadow->sets[i]);
+	for (uint32_t i = 0; i < shadow->segments_count; i++)
+		free(shadow->segments[i].state);
 	free(shadow->regions);
 	free(shadow->free_regions);
 	free(shadow->operations);
@@ -198,6 +200,8 @@ static void settle_line(tsr_shadow_t *shadow, shadow_region_t *region, size_t li
 {
 	const shadow_state_t state = region->line[line];
 
+	if (state == shadow_state(SHADOW_NOBODY, 0) || state == shadow_state(SHADOW_SETTLED, 0))
+		return;
 	if (shadow_writer(state) == SHADOW_SEGMENTS) {
 		const shadow_segments_t *segments = &shadow->segments[shadow_readers(state)];
 		for (int i = 0; i < segments->count; i++) {
@@ -206,23 +210,30 @@ static void settle_line(tsr_shadow_t *shadow, shadow_region_t *region, size_t li
 			shadow_drop(shadow, part, 1);
 		}
 		shadow_close(shadow, region, line);
-	} else if (state != 0) {
+	} else {
 		region->line[line] = settled(shadow, state);
 		shadow_drop(shadow, state, 1);
 	}
+}
+
+/** Lines of one chunk. What has not been touched since the last time is settled. */
+static void settle_chunk(tsr_shadow_t *shadow, shadow_region_t *region, size_t chunk)
+{
+	const size_t first = chunk * SHADOW_CHUNK, rest = region->lines - first;
+
+	if (!(region->touched[chunk] & SHADOW_UNSETTLED))
+		return;
+	for (size_t i = 0; i < SHADOW_CHUNK && i < rest; i++)
+		settle_line(shadow, region, first + i);
+	region->touched[chunk] = SHADOW_USED;
 }
 
 tsr_status_t tsr_shadow_settle(tsr_shadow_t *shadow)
 {
 	for (int r = 0; r < shadow->region_count; r++) {
 		shadow_region_t *region = &shadow->regions[r];
-		for (size_t line = 0; line < region->lines;) {
-			size_t count = region->lines - line;
-			if (!skip_untouched(region, line, &count))
-				for (size_t i = 0; i < count; i++)
-					settle_line(shadow, region, line + i);
-			line += count;
-		}
+		for (size_t chunk = 0; chunk < region->chunks; chunk++)
+			settle_chunk(shadow, region, chunk);
 	}
 	shadow->first += shadow->operation_count;
 	shadow->operation_count = shadow->operation_room = 0;
@@ -242,7 +253,7 @@ size_t tsr_shadow_size_bytes(const tsr_shadow_t *shadow)
 		const shadow_region_t *region = &shadow->regions[r];
 		const size_t chunks = region->memory ? region->lines / SHADOW_CHUNK + 1 : 0;
 		bytes += sizeof *region + chunks;
-		for (size_t chunk = 0; region->mapped && chunk < chunks; chunk++)
+		for (size_t chunk = 0; region->mapped && chunk < region->chunks; chunk++)
 			bytes += region->touched[chunk] ? PAGE : 0;
 		bytes += region->mapped ? 0 : region->lines * sizeof region->line[0];
 	}

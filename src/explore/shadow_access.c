@@ -73,16 +73,14 @@ static void forget(shadow_access_t *access, const shadow_transition_t *way)
 	shadow_drop(access->shadow, way->to, 1);
 }
 
-/** What becomes of a state, as worked out now or met before. The sets of both states are held as long as it is remembered. */
-static const shadow_transition_t *find_way(shadow_access_t *access, shadow_state_t from)
+/** As find_way, of a state that was not the last one. */
+static const shadow_transition_t *find_other_way(shadow_access_t *access, shadow_state_t from)
 {
 	shadow_transition_t way;
 	int i = 0;
 
 	while (i < access->ways && access->way[i].from != from)
 		i++;
-	if (i == 0 && access->ways)
-		return &access->way[0];
 	if (i < access->ways) {
 		way = access->way[i];
 	} else {
@@ -97,6 +95,12 @@ static const shadow_transition_t *find_way(shadow_access_t *access, shadow_state
 	memmove(access->way + 1, access->way, (size_t)i * sizeof way);
 	access->way[0] = way;
 	return &access->way[0];
+}
+
+/** What becomes of a state, as worked out now or met before. The sets of both states are held as long as it is remembered. */
+static inline const shadow_transition_t *find_way(shadow_access_t *access, shadow_state_t from)
+{
+	return access->ways && access->way[0].from == from ? &access->way[0] : find_other_way(access, from);
 }
 
 /* ------------------------------------------------------------------ lines */

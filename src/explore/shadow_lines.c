@@ -25,7 +25,7 @@ static bool resize(tsr_shadow_t *shadow, shadow_segments_t *segments, int room)
 		memcpy(state, segments->state, (size_t)segments->count * sizeof *state);
 		memcpy(begin, segments->begin, (size_t)segments->count);
 	}
-	shadow->bytes += size_of(room) - (segments->state ? size_of(segments->room) : 0);
+	shadow->bytes += size_of(room) - (segments->count ? size_of(segments->room) : 0);
 	free(segments->state);
 	segments->state = state;
 	segments->begin = begin;
@@ -38,6 +38,7 @@ shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, si
 	const shadow_state_t state = region->line[line];
 	uint32_t at = shadow->segments_count;
 
+	shadow_touch(region, line);
 	if (shadow_writer(state) == SHADOW_SEGMENTS)
 		return &shadow->segments[shadow_readers(state)];
 	if (shadow->free_segments_count)
@@ -47,18 +48,21 @@ shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, si
 			      sizeof *shadow->free_segments)) /* room to give back any index there is */
 		return NULL;
 	shadow_segments_t *segments = &shadow->segments[at];
-	*segments = (shadow_segments_t){.count = 0};
-	if (!resize(shadow, segments, FEW))
+	if (at == shadow->segments_count)
+		*segments = (shadow_segments_t){.count = 0};
+	if (segments->state)
+		shadow->bytes += size_of(FEW);
+	else if (!resize(shadow, segments, FEW))
 		return NULL;
 	if (shadow->free_segments_count)
 		shadow->free_segments_count--;
 	else
 		shadow->segments_count++;
 	segments->count = 1;
+	segments->begins = 1;
 	segments->state[0] = state;
 	segments->begin[0] = 0;
 	region->line[line] = shadow_state(SHADOW_SEGMENTS, at);
-	shadow_touch(region, line);
 	return segments;
 }
 
@@ -71,6 +75,7 @@ void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 	for (int i = 1; i < segments->count; i++) {
 		if (segments->state[i] == segments->state[kept] && !shadow_is_word(segments->state[i])) {
 			shadow_drop(shadow, segments->state[i], 1);
+			segments->begins &= ~(UINT64_C(1) << segments->begin[i]);
 			continue;
 		}
 		kept++;
@@ -82,18 +87,12 @@ void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 		return;
 	region->line[line] = segments->state[0];
 	shadow->bytes -= size_of(segments->room);
-	free(segments->state);
-	*segments = (shadow_segments_t){.count = 0};
+	segments->count = 0;
+	if (segments->room > FEW) {
+		free(segments->state);
+		*segments = (shadow_segments_t){.count = 0};
+	}
 	shadow->free_segments[shadow->free_segments_count++] = at;
-}
-
-int shadow_segment_at(const shadow_segments_t *segments, int byte)
-{
-	int i = segments->count - 1;
-
-	while (segments->begin[i] > byte)
-		i--;
-	return i;
 }
 
 int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
@@ -109,6 +108,7 @@ int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
 	memmove(segments->begin + i + 2, segments->begin + i + 1, behind);
 	segments->state[i + 1] = segments->state[i];
 	segments->begin[i + 1] = (uint8_t)byte;
+	segments->begins |= UINT64_C(1) << byte;
 	segments->count++;
 	shadow_hold(shadow, segments->state[i + 1], 1);
 	return i + 1;

@@ -94,16 +94,13 @@ uint32_t shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, 
 	return kept ? kept : pasts[0].site;
 }
 
-void shadow_hold(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+void shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
-	if (!shadow_is_word(state) && is_set(shadow_readers(state)))
-		set_of(shadow, shadow_readers(state))->holders += times;
+	set_of(shadow, shadow_readers(state))->holders += times;
 }
 
-void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+void shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
-	if (shadow_is_word(state) || !is_set(shadow_readers(state)))
-		return;
 	shadow_set_t *set = set_of(shadow, shadow_readers(state));
 	set->holders -= times;
 	if (set->holders > 0)

@@ -5,12 +5,14 @@
 #include "src/explore/shadow.h"
 
 enum {
-	SHADOW_LINE = 64,   /* bytes that have a record */
-	SHADOW_CHUNK = 512, /* lines whose records are a page: what is known to be touched or not */
-	SHADOW_WAYS = 8,    /* of the memory of transitions */
-	SHADOW_NOBODY = 0,  /* in place of an operation: nobody has written; or nobody reads */
-	SHADOW_SETTLED = 1, /* somebody has, before all that counts */
-	SHADOW_FIRST = 2,   /* the first operation */
+	SHADOW_LINE = 64,     /* bytes that have a record */
+	SHADOW_CHUNK = 512,   /* lines whose records are a page: what is known to be touched or not */
+	SHADOW_WAYS = 8,      /* of the memory of transitions */
+	SHADOW_USED = 1,      /* a record that is not zero */
+	SHADOW_UNSETTLED = 2, /* one that may have changed since all was settled */
+	SHADOW_NOBODY = 0,    /* in place of an operation: nobody has written; or nobody reads */
+	SHADOW_SETTLED = 1,   /* somebody has, before all that counts */
+	SHADOW_FIRST = 2,     /* the first operation */
 	SHADOW_OPERATIONS = 0x7fffffff
 };
 
@@ -59,9 +61,10 @@ typedef struct shadow_set {
 	uint32_t reader[];
 } shadow_set_t;
 
-/** A line that is not the same all over: from begin[i] on stands state[i]. */
+/** A line that is not the same all over: from begin[i] on stands state[i]. A free one may keep its memory for the next line. */
 typedef struct shadow_segments {
 	int count, room;
+	uint64_t begins; /* the bytes at which segments begin, as bits */
 	shadow_state_t *state;
 	uint8_t *begin; /* in the same piece of memory */
 } shadow_segments_t;
@@ -70,7 +73,8 @@ typedef struct shadow_region {
 	unsigned char *memory; /* null: the region has ended */
 	size_t bytes, lines;
 	shadow_state_t *line;
-	unsigned char *touched; /* of each chunk, whether a record is not zero */
+	unsigned char *touched; /* of each chunk, what is true of some of its records: SHADOW_USED, SHADOW_UNSETTLED */
+	size_t chunks; /* that have been touched ever, and those before them: heaps are large, and used from their beginning on */
 	bool mapped;
 } shadow_region_t;
 
@@ -160,8 +164,26 @@ uint32_t shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock
 /** The i-th of the readers; 0 after the last. */
 uint32_t shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
 
-void shadow_hold(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
-void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+/** `times` lines or segments more, and fewer, have the state: its set of readers is held so often. Most states have none. */
+void shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+void shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+
+static inline bool shadow_has_set(shadow_state_t state)
+{
+	return (shadow_readers(state) & SHADOW_SET) && !shadow_is_word(state);
+}
+
+static inline void shadow_hold(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+{
+	if (shadow_has_set(state))
+		shadow_hold_set(shadow, state, times);
+}
+
+static inline void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+{
+	if (shadow_has_set(state))
+		shadow_drop_set(shadow, state, times);
+}
 
 /* ------------------------------------------------------------------ shadow_lines.c */
 
@@ -171,8 +193,11 @@ shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, si
 /** Joins equal neighbours; a line that is the same all over has no segments any more. */
 void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
-/** The segment that has a byte of the line. */
-int shadow_segment_at(const shadow_segments_t *segments, int byte);
+/** The segment that has a byte of the line: of those that begin there or before, the last. */
+static inline int shadow_segment_at(const shadow_segments_t *segments, int byte)
+{
+	return __builtin_popcountll(segments->begins & (~UINT64_C(0) >> (SHADOW_LINE - 1 - byte))) - 1;
+}
 
 static inline int shadow_segment_end(const shadow_segments_t *segments, int i)
 {
@@ -185,10 +210,13 @@ int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
 /** Gives bytes of a line one state, whatever they had; words among them, which may not stick out, end. */
 void shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state);
 
-/** Notes that a line's record is no longer zero. */
+/** Notes that a line's record is no longer zero, and has changed. */
 static inline void shadow_touch(shadow_region_t *region, size_t line)
 {
-	region->touched[line / SHADOW_CHUNK] = 1;
+	const size_t chunk = line / SHADOW_CHUNK;
+	region->touched[chunk] = SHADOW_USED | SHADOW_UNSETTLED;
+	if (chunk >= region->chunks)
+		region->chunks = chunk + 1;
 }
 
 /* ------------------------------------------------------------------ shadow_words.c */

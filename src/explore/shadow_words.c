@@ -174,6 +174,8 @@ static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int
 		return;
 	}
 	for (; last < segments->count && segments->begin[last] < end; last++) {
+		if (last > first)
+			segments->begins &= ~(UINT64_C(1) << segments->begin[last]);
 		if (shadow_is_word(segments->state[last]))
 			end_location(shadow, (int)shadow_readers(segments->state[last]));
 		else
