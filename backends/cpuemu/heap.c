@@ -112,9 +112,9 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 	void *base = NULL;
 	int fd = tsr_fd_keep(memfd_create("tessera-heap", MFD_CLOEXEC));
 	if (fd < 0)
-		return tsr_error(TSR_ERR_SYSTEM,
-				 "making the memory file of rank %d's heap failed: %s; raise the limit on open files", rank,
-				 strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "making the memory file of rank %d's heap failed: %s; %s", rank, strerror(errno),
+				 errno == EMFILE || errno == ENFILE ? "raise the limit of open files (ulimit -n)"
+								    : "free memory of this machine");
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);

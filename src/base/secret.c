@@ -13,10 +13,10 @@ _Static_assert(sizeof(uint64_t) == crypto_shorthash_siphash24_BYTES, "a proof is
 
 bool tsr_random_bytes(void *bytes_out, size_t size_bytes)
 {
-	ssize_t got;
-	do
+	ssize_t got = -1;
+	errno = EINTR; /* while the kernel gathers its first bits, after the machine has started, a signal may interrupt it */
+	for (int i = 0; got < 0 && errno == EINTR && i < 10000; i++)
 		got = getrandom(bytes_out, size_bytes, 0);
-	while (got < 0 && errno == EINTR);
 	return got == (ssize_t)size_bytes;
 }
 

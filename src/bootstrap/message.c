@@ -29,16 +29,14 @@ tsr_post_t tsr_message_send(int socket, const void *bytes, size_t size_bytes, co
 		header->cmsg_len = CMSG_LEN(fds_bytes);
 		memcpy(CMSG_DATA(header), fds, fds_bytes);
 	}
-	ssize_t sent;
-	do
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && errno == EINTR);
+	const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent == (ssize_t)size_bytes)
 		return TSR_POST_DONE;
 	if (sent >= 0)
 		errno = EMSGSIZE;
 	switch (errno) {
 	case EAGAIN:
+	case EINTR:
 	case ETOOMANYREFS:
 	case ENOBUFS:
 	case ENOMEM:
@@ -101,11 +99,8 @@ tsr_post_t tsr_message_receive(int socket, void *bytes_out, size_t size_bytes, i
 	room_t room = {.bytes = {0}};
 	struct iovec part = {.iov_base = bytes_out, .iov_len = size_bytes};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
-	ssize_t received;
-	do
-		received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	while (received < 0 && errno == EINTR);
-	if (received < 0 && (errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS))
+	const ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (received < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
 		return TSR_POST_LATER;
 	if (received == 0 || (received < 0 && errno == ECONNRESET))
 		return TSR_POST_CLOSED;

@@ -1,4 +1,4 @@
-/* Messages with descriptors over Unix sockets that keep packets apart. No call here waits, and no signal is seen by the caller. */
+/* Messages with descriptors over Unix sockets that keep packets apart. No call here waits, but tsr_message_send_until. */
 #ifndef TESSERA_BOOTSTRAP_MESSAGE_H
 #define TESSERA_BOOTSTRAP_MESSAGE_H
 
@@ -11,7 +11,7 @@ enum { TSR_MESSAGE_FDS = 64 };
 
 typedef enum tsr_post {
 	TSR_POST_DONE,
-	TSR_POST_LATER,  /* nothing to receive yet; or the kernel takes nothing now: see tsr_message_send */
+	TSR_POST_LATER,  /* nothing to receive yet; or the kernel takes nothing now: see tsr_message_send; or a signal came */
 	TSR_POST_CLOSED, /* the other end is closed: its process has ended, or gives us up */
 	TSR_POST_FAILED  /* errno says why: EMSGSIZE for a message that is not of the expected size, EMFILE where descriptors are
 			    lost */
