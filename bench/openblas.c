@@ -2,7 +2,6 @@
  * The emulator's baseline: OpenBLAS, and memcpy between the ranks' heaps. Operands are widened to f32 once, before any clock; what
  * is timed is the product in f32, its rounding to the dtype, and the copies.
  */
-#include <cblas.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,16 +95,17 @@ static void widen(const bench_baseline_t *b, state_t *s)
 	s->widened = true;
 }
 
-static void multiply(const bench_baseline_t *b, const state_t *s)
+static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s)
 {
 	const bench_task_t *t = &b->task;
 	int m = (int)t->m, cols = (int)b->share.cols, k = (int)t->k;
 	char *part = host_address(s->part);
 	if (cols == 0)
-		return;
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, cols, k, 1.0F, s->a, k, s->b, cols, 0.0F, s->product, cols);
-	for (size_t i = 0; i < (size_t)m * (size_t)cols; i++)
+		return TSR_OK;
+	tsr_status_t status = tsr_host_product_f32(m, cols, k, s->a, k, s->b, cols, 0.0F, s->product, cols);
+	for (size_t i = 0; status == TSR_OK && i < (size_t)m * (size_t)cols; i++)
 		tsr_dtype_set(t->dtype, part, i, (double)s->product[i]);
+	return status;
 }
 
 /** Between two barriers: all parts are there before, and may be overwritten after. */
@@ -149,10 +149,10 @@ static tsr_status_t run(const bench_baseline_t *b, const state_t *s, bench_step_
 {
 	tsr_status_t status = TSR_OK;
 	if (step == BENCH_PRODUCT || step == BENCH_BOTH || step == BENCH_LAYOUT)
-		multiply(b, s);
-	if (step == BENCH_GATHER || step == BENCH_BOTH || step == BENCH_LAYOUT)
+		status = multiply(b, s);
+	if (status == TSR_OK && (step == BENCH_GATHER || step == BENCH_BOTH || step == BENCH_LAYOUT))
 		status = gather(b, s);
-	if (step == BENCH_LAYOUT)
+	if (status == TSR_OK && step == BENCH_LAYOUT)
 		lay_out(b, s);
 	if (step == BENCH_PUSH_PAIR && b->rank == 0)
 		status = push_to(b, 1);

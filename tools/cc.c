@@ -1,5 +1,4 @@
 /* tessera cc: compiles programs and kernels for the CPU and for GPUs, and links them into one executable. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 #include "tessera/program.h"
 #include "tools/cc_command.h"
 #include "tools/cc_device.h"
+#include "tools/cc_temp.h"
 #include "tools/cc_toolkit.h"
 #include "tools/commands.h"
 #include "tools/usage.h"
@@ -41,7 +41,7 @@ typedef struct cc_job {
 	cc_place_t place;
 	cc_toolkit_t toolkits[CC_MOST_TOOLKITS];
 	int toolkit_count;
-	char temp[64];      /* folder of the objects, removed at the end */
+	cc_temp_t temp;     /* for the objects */
 	cc_words_t objects; /* to be linked */
 } cc_job_t;
 
@@ -75,7 +75,7 @@ static int compile_host(const cc_job_t *job, const char *source, const char *obj
 	cc_words_add(&words, "%s", source);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", object);
-	int code = cc_run(&words, job->verbose);
+	int code = cc_run(&words, job->temp.keeper, job->verbose);
 	cc_words_clear(&words);
 	return code;
 }
@@ -93,7 +93,7 @@ static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *s
 	cc_words_add(&words, "%s/tools/embed.S", job->place.root);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", object);
-	int code = cc_run(&words, job->verbose);
+	int code = cc_run(&words, job->temp.keeper, job->verbose);
 	cc_words_clear(&words);
 	return code;
 }
@@ -104,7 +104,7 @@ static int compile(cc_job_t *job, int index)
 	const char *source = job->files[index];
 	char object[128], image[128], embedded[sizeof image + 2];
 
-	snprintf(object, sizeof object, "%s/%d.o", job->temp, index);
+	snprintf(object, sizeof object, "%s/%d.o", job->temp.path, index);
 	int code = compile_host(job, source, object);
 	if (code)
 		return code;
@@ -113,13 +113,14 @@ static int compile(cc_job_t *job, int index)
 		return TOOL_OK;
 	const cc_device_t device = {.place = &job->place,
 				    .source = source,
-				    .temp = job->temp,
+				    .temp = job->temp.path,
+				    .group = job->temp.keeper,
 				    .flags = job->flags,
 				    .flag_count = job->flag_count,
 				    .verbose = job->verbose};
 	for (int i = 0; i < job->toolkit_count && !code; i++) {
 		const cc_toolkit_t *toolkit = &job->toolkits[i];
-		snprintf(image, sizeof image, "%s/%d.%s", job->temp, index, toolkit->arch);
+		snprintf(image, sizeof image, "%s/%d.%s", job->temp.path, index, toolkit->arch);
 		snprintf(embedded, sizeof embedded, "%s.o", image);
 		code = cc_device_compile(&device, toolkit, image);
 		if (!code)
@@ -132,7 +133,7 @@ static int compile(cc_job_t *job, int index)
 static int link_program(const cc_job_t *job)
 {
 	/* What the library stands on: the same as in SConstruct. */
-	static const char *const libraries[] = {"-lopenblas", "-ljansson", "-lsodium", "-lm", "-ldl", "-pthread"};
+	static const char *const libraries[] = {"-ljansson", "-lsodium", "-lm", "-ldl", "-pthread"};
 	cc_words_t words = {.count = 0};
 
 	cc_words_add(&words, "%s", c_compiler());
@@ -143,48 +144,19 @@ static int link_program(const cc_job_t *job)
 		cc_words_add(&words, "%s", libraries[i]);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", job->output);
-	int code = cc_run(&words, job->verbose);
+	int code = cc_run(&words, job->temp.keeper, job->verbose);
 	cc_words_clear(&words);
 	return code;
 }
 
 /* ------------------------------------------------------------------ the whole */
 
-static int make_temp(cc_job_t *job)
-{
-	const char *folder = getenv("TMPDIR");
-
-	if (!folder || strlen(folder) > sizeof job->temp - 24)
-		folder = "/tmp";
-	snprintf(job->temp, sizeof job->temp, "%s/tessera-cc-XXXXXX", folder);
-	if (mkdtemp(job->temp))
-		return TOOL_OK;
-	fprintf(stderr, "tessera cc: cannot make a folder in %s for the objects: %s\n", folder, strerror(errno));
-	return TOOL_FAILED;
-}
-
-/** The folder holds files only. */
-static void remove_temp(const cc_job_t *job)
-{
-	DIR *folder = opendir(job->temp);
-	char path[sizeof job->temp + 300];
-
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		snprintf(path, sizeof path, "%s/%s", job->temp, entry->d_name);
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlink(path);
-	}
-	if (folder)
-		closedir(folder);
-	rmdir(job->temp);
-}
-
 static int build(cc_job_t *job)
 {
 	int code = cc_place_find(job->root, &job->place);
 
 	if (!code)
-		code = make_temp(job);
+		code = cc_temp_make(&job->temp);
 	if (code)
 		return code;
 	for (int i = 0; i < job->file_count && !code; i++) {
@@ -196,7 +168,7 @@ static int build(cc_job_t *job)
 	if (!code)
 		code = link_program(job);
 	cc_words_clear(&job->objects);
-	remove_temp(job);
+	cc_temp_remove(&job->temp);
 	return code;
 }
 

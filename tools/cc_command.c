@@ -16,14 +16,6 @@
 
 extern char **environ;
 
-/* Set by the handler alone: that an interrupt came. The tool is one thread and runs one command at a time. */
-static volatile sig_atomic_t interrupted;
-
-static void note_interrupt(int number)
-{
-	interrupted = number;
-}
-
 void cc_words_add(cc_words_t *words, const char *format, ...)
 {
 	va_list arguments;
@@ -83,37 +75,20 @@ static void print_command(const cc_words_t *words)
 	fprintf(stderr, "\n");
 }
 
-/** Waits for the command; hands an interrupt on to it. */
-static int wait_for(pid_t process)
-{
-	int status;
-
-	while (waitpid(process, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -1;
-		if (interrupted)
-			kill(process, SIGTERM);
-	}
-	return status;
-}
-
-static int start_and_wait(const cc_words_t *words, const char *messages)
+static int start_and_wait(const cc_words_t *words, pid_t group, const char *messages)
 {
 	posix_spawnattr_t attributes;
 	posix_spawn_file_actions_t actions;
-	sigset_t caught;
-	pid_t process;
+	pid_t process, ended;
+	int status;
 	char *arguments[CC_MOST_WORDS + 1];
 
 	for (int i = 0; i < words->count; i++)
 		arguments[i] = words->word[i];
 	arguments[words->count] = NULL;
-	sigemptyset(&caught);
-	sigaddset(&caught, SIGINT);
-	sigaddset(&caught, SIGTERM);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &caught);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(&attributes, group);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_init(&actions);
 	if (messages)
 		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -124,40 +99,27 @@ static int start_and_wait(const cc_words_t *words, const char *messages)
 		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0], strerror(error));
 		return TOOL_FAILED;
 	}
-	int status = wait_for(process);
-	if (status >= 0 && WIFEXITED(status))
+	do
+		ended = waitpid(process, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	if (ended == process && WIFEXITED(status))
 		return WEXITSTATUS(status);
 	fprintf(stderr, "tessera cc: '%s' was ended by a signal; nothing was made\n", arguments[0]);
 	return TOOL_FAILED;
 }
 
-bool cc_interrupted(void)
+int cc_run(const cc_words_t *words, pid_t group, bool verbose)
 {
-	return interrupted != 0;
+	return cc_run_into(words, group, verbose, NULL);
 }
 
-int cc_run(const cc_words_t *words, bool verbose)
+int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages)
 {
-	return cc_run_into(words, verbose, NULL);
-}
-
-int cc_run_into(const cc_words_t *words, bool verbose, const char *messages)
-{
-	const struct sigaction note = {.sa_handler = note_interrupt};
-	struct sigaction int_before, term_before;
-
 	if (words->count > CC_MOST_WORDS) {
 		fprintf(stderr, "tessera cc: a command line of more than %d words; name fewer files at a time\n", CC_MOST_WORDS);
 		return TOOL_FAILED;
 	}
 	if (verbose)
 		print_command(words);
-	if (interrupted)
-		return TOOL_FAILED;
-	sigaction(SIGINT, &note, &int_before);
-	sigaction(SIGTERM, &note, &term_before);
-	int code = start_and_wait(words, messages);
-	sigaction(SIGINT, &int_before, NULL);
-	sigaction(SIGTERM, &term_before, NULL);
-	return interrupted ? TOOL_FAILED : code;
+	return start_and_wait(words, group, messages);
 }

@@ -3,6 +3,7 @@
 #define TESSERA_TOOLS_CC_COMMAND_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum { CC_MOST_WORDS = 512 };
 
@@ -24,15 +25,12 @@ void cc_words_add_unit(cc_words_t *words, const char *name, const char *source);
 void cc_words_clear(cc_words_t *words);
 
 /**
- * Runs the command and waits for it; `verbose` prints it first. Returns its exit code; 1 where it could not be started or was
- * killed, with a sentence on stderr. An interrupt ends the command, and this returns, so that the caller can clean up.
+ * Runs the command in process group `group` and waits for it; `verbose` prints it first. Returns its exit code; 1 where it could
+ * not be started or was killed, with a sentence on stderr.
  */
-int cc_run(const cc_words_t *words, bool verbose);
+int cc_run(const cc_words_t *words, pid_t group, bool verbose);
 
 /** The same; what the command says on stderr goes to the file `messages`. */
-int cc_run_into(const cc_words_t *words, bool verbose, const char *messages);
-
-/** Whether an interrupt came: nothing more is run. */
-bool cc_interrupted(void);
+int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages);
 
 #endif

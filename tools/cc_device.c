@@ -71,7 +71,7 @@ static int compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const
 	cc_words_add(&words, "%s", file);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", image);
-	int code = cc_run_into(&words, device->verbose, messages);
+	int code = cc_run_into(&words, device->group, device->verbose, messages);
 	cc_words_clear(&words);
 	return code;
 }
@@ -110,11 +110,11 @@ int cc_device_compile(const cc_device_t *device, const cc_toolkit_t *toolkit, co
 	const bool halved = write_half(device, half);
 	if (halved)
 		code = compile(device, toolkit, half, image, messages);
-	if (code && !cc_interrupted()) {
+	if (code) {
 		code = compile(device, toolkit, device->source, image, whole_messages);
 		told = code && halved ? messages : whole_messages;
 	}
-	if (code && !cc_interrupted())
+	if (code)
 		explain(device, toolkit);
 	print_messages(told);
 	return code;

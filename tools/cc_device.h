@@ -8,6 +8,7 @@
 typedef struct cc_device {
 	const cc_place_t *place;
 	const char *source, *temp; /* a folder for files in between */
+	pid_t group;               /* that compilers run in */
 	char *const *flags;        /* for the C compiler; those that say what the source is reach the device compilers too */
 	int flag_count;
 	bool verbose;

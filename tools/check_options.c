@@ -10,6 +10,7 @@
 
 #include "tessera/program.h"
 #include "tools/check.h"
+#include "tools/input.h"
 
 static const char help[] =
 	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
@@ -184,7 +185,7 @@ static tsr_status_t read_own(int code, const char *text, check_options_t *o, che
 
 static tsr_status_t load_script(const char *path, tsr_check_script_t *script_out)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = tool_open_input(path);
 	if (fd < 0)
 		return tsr_error(TSR_ERR_CONFIG, "--script: '%s' cannot be read: %s", path, strerror(errno));
 	const tsr_status_t status = tsr_check_script_load(fd, script_out);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/input.h"
 #include "tools/litmus.h"
 
 enum { LARGEST_TEST = 1 << 20 };
@@ -24,7 +25,7 @@ static bool ends_in(const char *text, const char *end)
 
 static bool visit_file(const char *path, suite_fn visit, void *context)
 {
-	FILE *file = fopen(path, "r");
+	FILE *file = tool_fopen_input(path);
 	char *text = malloc(LARGEST_TEST + 1);
 	bool fine = file && text;
 
@@ -73,7 +74,7 @@ static bool visit_line(const char *path, int number, const char *line, size_t le
 
 static bool visit_oracle(const char *path, suite_fn visit, void *context)
 {
-	FILE *file = fopen(path, "r");
+	FILE *file = tool_fopen_input(path);
 	char *line = NULL;
 	size_t room = 0;
 	bool fine = true;
@@ -153,7 +154,7 @@ static json_t *read_races(char *text)
 
 json_t *suite_read_table(const char *path)
 {
-	FILE *file = fopen(path, "r");
+	FILE *file = tool_fopen_input(path);
 	json_t *table = json_object();
 	char *line = NULL;
 	size_t room = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tools/commands.h"
+#include "tools/input.h"
 #include "tools/perf.h"
 #include "tools/usage.h"
 
@@ -202,7 +203,7 @@ int tsr_cmd_perf(int argc, char **argv)
 	make_room(&perf_options);
 	int code = tsr_launch_world(&perf_options.launcher, argc, argv, rank_main);
 	if (code == TOOL_FAILED && new_file && perf_options.json) {
-		FILE *file = fopen(perf_options.json, "r");
+		FILE *file = tool_fopen_input(perf_options.json);
 		bool empty = file && fgetc(file) == EOF;
 		if (file)
 			fclose(file);

@@ -1,4 +1,5 @@
 #include "tools/tune_file.h"
+#include "tools/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ static tsr_status_t load(const char *path, json_t **root_out)
 	int version;
 	json_t *entries;
 	errno = 0;
-	FILE *file = fopen(path, "rb");
+	FILE *file = tool_fopen_input(path);
 	if (!file && (errno == ENOENT || errno == ENOTDIR)) {
 		*root_out = json_pack("{s:i, s:[]}", "version", VERSION, "entries");
 		return *root_out ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for tuned choices");

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpuemu/dev/blas.h"
 #include "cpuemu/dev/explored.h"
 #include "cpuemu/device.h"
 #include "src/base/error.h"
+#include "src/base/openblas.h"
 
 /* ------------------------------------------------------------------ blocks */
 
@@ -196,7 +196,7 @@ void tsr_cpu_explore_open(tsr_device_t *device)
 {
 	if (!tsr_cpu_explored(device))
 		return;
-	tsr_blas_prepare(); /* schedules are forked from this process */
+	(void)tsr_openblas_prepare(); /* schedules are forked from this process */
 	device->props.resident_blocks = tsr_exploration_room(tsr_cpu_explored(device), device->props.resident_blocks);
 	tsr_exploration_residency(tsr_cpu_explored(device), device->env.rank, tell_unbegun, device);
 }

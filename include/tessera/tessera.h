@@ -8,6 +8,7 @@
 #include "tessera/backends.h"
 #include "tessera/dtype.h"
 #include "tessera/heap.h"
+#include "tessera/host_product.h"
 #include "tessera/kernel.h"
 #include "tessera/launcher.h"
 #include "tessera/main.h"

@@ -1,5 +1,4 @@
 /* The reference product and the comparison with it. */
-#include <cblas.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -43,7 +42,10 @@ typedef struct gas_operands {
 
 static double norm(const double *x, int64_t count, int64_t stride)
 {
-	return cblas_dnrm2((int)count, x, (int)stride);
+	double squares = 0;
+	for (int64_t i = 0; i < count; i++)
+		squares += x[i * stride] * x[i * stride];
+	return sqrt(squares);
 }
 
 static bool operands_allocate(gas_operands_t *o, const gas_config_t *config, int64_t share_cols)
@@ -75,9 +77,12 @@ static tsr_status_t compute_panel(tsr_world_t *world, gas_reference_t *reference
 		o->a_panel[i] = tsr_dtype_get(config->dtype, o->a, (size_t)(panel * k + i));
 	for (int64_t row = 0; row < rows; row++)
 		reference->row_norm[panel + row] = norm(o->a_panel + row * k, k, 1);
+	tsr_status_t status = TSR_OK;
 	if (o->share.cols > 0)
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)o->share.cols, (int)k, 1.0, o->a_panel,
-			    (int)k, o->b_all, (int)o->share.cols, 0.0, o->piece, (int)reference->share_cols);
+		status = tsr_host_product_f64((int)rows, (int)o->share.cols, (int)k, o->a_panel, (int)k, o->b_all,
+					      (int)o->share.cols, 0.0, o->piece, (int)reference->share_cols);
+	if (status != TSR_OK)
+		return status;
 	return tsr_allgather(world, o->piece, reference_row(reference, 0, panel),
 			     (size_t)(rows * reference->share_cols) * sizeof(double));
 }

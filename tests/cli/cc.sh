@@ -97,6 +97,34 @@ try tessera cc "$TAP_FILES/broken.c" -o "$TAP_FILES/broken"
 [ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/broken" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
 verdict $? "a source that does not compile" "exit code $code, wanted another"
 
+# A compiler that says that it runs, with a file in the folder, and takes for ever.
+cat >"$TAP_FILES/slow" <<'SLOW'
+#!/bin/sh
+for folder in "$TMPDIR"/tessera-cc-*; do : >"$folder/made"; done
+: >"$TMPDIR/runs"
+exec sleep 1000
+SLOW
+chmod +x "$TAP_FILES/slow"
+for signal in HUP INT TERM PIPE KILL; do
+	mkdir "$TAP_FILES/temp"
+	TMPDIR=$TAP_FILES/temp CC=$TAP_FILES/slow python3 - $signal 2>"$TAP_FILES/err" <<'INTERRUPT'
+import glob, os, signal, subprocess, sys, time
+folder = os.environ["TMPDIR"]
+def within(seconds, happens):
+    end = time.monotonic() + seconds
+    while not happens() and time.monotonic() < end:
+        time.sleep(0.01)
+    return happens()
+tool = subprocess.Popen(["tessera", "cc", "examples/hello.c", "-o", folder + "/hello"])
+runs = within(60, lambda: os.path.exists(folder + "/runs"))
+tool.send_signal(getattr(signal, "SIG" + sys.argv[1]))
+gone = tool.wait(60) == -getattr(signal, "SIG" + sys.argv[1]) and within(60, lambda: os.listdir(folder) == ["runs"])
+sys.exit(not (runs and gone))
+INTERRUPT
+	verdict $? "SIG$signal leaves no folder" "$(ls "$TAP_FILES/temp")"
+	rm -rf "$TAP_FILES/temp"
+done
+
 refuses "no file" 2 'which files' tessera cc -o x
 refuses "a file that is not there" 2 "'no-such.c'" tessera cc no-such.c
 refuses "a misspelt backend" 2 "did you mean 'cuda'" tessera cc --backends cpuemu,cud examples/hello.c

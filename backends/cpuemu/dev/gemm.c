@@ -86,7 +86,7 @@ static bool loop_turn(loop_t *l, const char *call, int64_t k0, int64_t k1)
 	    !load_panel(l, call, l->panel_b, l->b, tsr_view_part(l->b, b_at, k1 - k0, l->cols), tsr_rank(l->coop)))
 		return false;
 	int depth = (int)(k1 - k0);
-	tsr_blas_add_product(l->acc->held, (int)l->rows, (int)l->cols, depth, l->panel_a, depth, l->panel_b, (int)l->cols,
+	tsr_blas_add_product(l->coop, l->acc->held, (int)l->rows, (int)l->cols, depth, l->panel_a, depth, l->panel_b, (int)l->cols,
 			     tsr_frag_at(l->acc, l->first, 0), l->acc->cols);
 	return true;
 }

@@ -127,6 +127,6 @@ void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, cons
 	    !tsr_frag_has_values(coop, __func__, b))
 		return;
 	if (acc->first < acc->last)
-		tsr_blas_add_product(acc->held, acc->last - acc->first, acc->cols, a->cols, tsr_frag_at(a, a->first, 0), a->cols,
-				     b->elements, b->cols, tsr_frag_at(acc, acc->first, 0), acc->cols);
+		tsr_blas_add_product(coop, acc->held, acc->last - acc->first, acc->cols, a->cols, tsr_frag_at(a, a->first, 0),
+				     a->cols, b->elements, b->cols, tsr_frag_at(acc, acc->first, 0), acc->cols);
 }
