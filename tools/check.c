@@ -24,7 +24,8 @@ typedef struct check {
 	uint64_t begin_ns, deadline_ns, shown_ns;
 	bool progress; /* stderr is a terminal */
 	char failure[SENTENCE_BYTES];
-	char *smaller; /* the command that shrinking has come to */
+	char untraced[SENTENCE_BYTES]; /* what went wrong with the run for the timeline; empty: nothing is known */
+	char *smaller;                 /* the command that shrinking has come to */
 } check_t;
 
 /* ---------------------------------------------------------------- hearing */
@@ -343,10 +344,20 @@ static void shrink(check_t *check, const check_found_t *first)
 
 /* ---------------------------------------------------------------- timelines */
 
+/** A timeline that is being made, and what went wrong with the run that it is of. */
+typedef struct timeline {
+	check_trace_t *trace;
+	char why[SENTENCE_BYTES];
+} timeline_t;
+
 static bool trace_line(void *context, int job, json_t *object)
 {
+	timeline_t *timeline = context;
+	const char *message = json_string_value(json_object_get(object, "message"));
 	(void)job;
-	check_trace_line(context, object);
+	if (message != NULL && *timeline->why == '\0')
+		(void)snprintf(timeline->why, sizeof timeline->why, "%s", message);
+	check_trace_line(timeline->trace, object);
 	return true;
 }
 
@@ -372,8 +383,11 @@ static void trace_first(check_t *check)
 		subject.options.first = first->finding->seed;
 	}
 	check_run_t run = run_of(check, &subject, 1);
-	run.listener = (check_listener_t){trace_line, trace_end, check->trace};
+	timeline_t timeline = {.trace = check->trace};
+	run.listener = (check_listener_t){trace_line, trace_end, &timeline};
 	check_run(&run, &outcome);
+	const char *why = outcome.end == CHECK_NOT_STARTED ? tsr_last_error() : *timeline.why ? timeline.why : outcome.words;
+	(void)snprintf(check->untraced, sizeof check->untraced, "%.1000s", why);
 }
 
 /** Ends the timeline. False: it could not be written, and that was said. */
@@ -388,7 +402,8 @@ static bool close_trace(check_t *check)
 		printf("timeline: %" PRIu64 " events in %s (open it at https://ui.perfetto.dev)\n", events, check->options->trace);
 	const bool none = check->trace != NULL && events == 0 && check->tally.spoke;
 	if (none)
-		fprintf(stderr, "tessera check: the program sent no events for the timeline\n");
+		fprintf(stderr, "tessera check: the program sent no events for the timeline%s%s\n", *check->untraced ? ": " : "",
+			check->untraced);
 	check->trace = NULL;
 	return !none;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/bootstrap/crew.h"
 #include "tessera/program.h"
 #include "tools/check.h"
@@ -274,7 +275,7 @@ static void reap(runner_t *r)
 		r->crew.ranks[j] = 0;
 		for (int last = -1; job->lines >= 0 && !r->over && last != 0;) {
 			struct pollfd ready = {.fd = job->lines, .events = POLLIN};
-			last = poll(&ready, 1, 0);
+			last = tsr_fd_poll(&ready, 1, 0);
 			if (last > 0)
 				drain(r, j, &job->lines, true);
 		}
@@ -297,8 +298,8 @@ static bool all_reaped(const runner_t *r)
 	return true;
 }
 
-/** Looks at the clock. Returns how many milliseconds there are until it has to be looked at again. */
-static int look_at_clock(runner_t *r)
+/** Looks at the clock. Returns when it has to be looked at again. */
+static uint64_t look_at_clock(runner_t *r)
 {
 	const uint64_t now = tsr_now_ns();
 	uint64_t next = now + 500000000u;
@@ -313,7 +314,7 @@ static int look_at_clock(runner_t *r)
 		else if (!r->job[j].reaped && end < next)
 			next = end;
 	}
-	return next > now ? (int)((next - now) / 1000000u) + 1 : 0;
+	return next;
 }
 
 static void hear_signals(runner_t *r)
@@ -331,15 +332,16 @@ static void hear_all(runner_t *r)
 {
 	struct pollfd ready[1 + 2 * CHECK_MOST_JOBS];
 	while (!r->over && !all_reaped(r)) {
-		const int wait_ms = look_at_clock(r);
+		const uint64_t look_ns = look_at_clock(r);
 		nfds_t count = 0;
 		ready[count++] = (struct pollfd){.fd = r->signals, .events = POLLIN};
 		for (int j = 0; j < r->crew.count; j++) {
 			ready[count++] = (struct pollfd){.fd = r->job[j].lines, .events = POLLIN};
 			ready[count++] = (struct pollfd){.fd = r->job[j].words, .events = POLLIN};
 		}
-		if (r->over || (poll(ready, count, wait_ms) < 0 && errno != EINTR))
+		if (r->over)
 			break;
+		(void)tsr_fd_poll(ready, count, look_ns);
 		for (int j = 0; j < r->crew.count; j++) {
 			if (ready[1 + 2 * j].revents != 0)
 				drain(r, j, &r->job[j].lines, true);

@@ -4,17 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "model/memory/budget.h"
+#include "src/base/clock.h"
+#include "src/base/descriptor.h"
 #include "src/bootstrap/crew.h"
 #include "src/explore/finding.h"
 #include "tessera/program.h"
 
-enum { LINE_BYTES = 1 << 16, LOOK_MS = 500 };
+enum { LINE_BYTES = 1 << 16, LOOK_NS = 500000000 };
 
 #define DEADLINE_NS UINT64_C(2000000000) /* for its end, after its last word */
 
@@ -119,14 +120,17 @@ static void listen_to(hearing_t *h, int fd)
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
 	while (h->status == TSR_OK) {
-		const int ready = poll(&poll_fd, 1, LOOK_MS);
+		const int ready = tsr_fd_poll(&poll_fd, 1, tsr_now_ns() + LOOK_NS);
 		if (budget_look(&h->budget)) {
 			h->status = budget_give_up(&h->budget);
 			return;
 		}
-		if (ready == 0 || (ready < 0 && errno == EINTR))
+		if (ready == 0)
 			continue;
-		const ssize_t got = ready > 0 ? read(fd, h->text + h->used, sizeof h->text - h->used) : -1;
+		const ssize_t got = tsr_fd_read(fd, h->text + h->used, sizeof h->text - h->used);
+		if (got < 0)
+			h->status = tsr_error(TSR_ERR_SYSTEM, "%s: what the executor says cannot be read: %s", h->test->name,
+					      strerror(errno));
 		if (got <= 0)
 			return;
 		h->used += (size_t)got;

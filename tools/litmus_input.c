@@ -86,6 +86,8 @@ static bool visit_oracle(const char *path, suite_fn visit, void *context)
 		if (strspn(line, " \t\r\n") < (size_t)length)
 			fine &= visit_line(path, number, line, (size_t)length, visit, context);
 	}
+	if (ferror(file))
+		fine = complain(path, strerror(errno));
 	free(line);
 	fclose(file);
 	return fine;
@@ -173,6 +175,8 @@ json_t *suite_read_table(const char *path)
 		else
 			json_object_set_new(table, name, json_pack("{s:s, s:o}", "verdict", verdict, "races", read_races(races)));
 	}
+	if (fine && ferror(file))
+		fine = complain(path, strerror(errno));
 	if (file)
 		fclose(file);
 	free(line);

@@ -50,8 +50,14 @@ static tsr_status_t load(const char *path, json_t **root_out)
 	}
 	if (!file)
 		return tsr_error(TSR_ERR_SYSTEM, "tuned choices: '%s' cannot be read: %s", path, strerror(errno));
+	errno = 0;
 	json_t *root = json_loadf(file, 0, &error);
+	const int cause = ferror(file) ? errno : 0;
 	(void)fclose(file);
+	if (cause != 0) {
+		json_decref(root);
+		return tsr_error(TSR_ERR_SYSTEM, "tuned choices: '%s' cannot be read: %s", path, strerror(cause));
+	}
 	if (!root)
 		return tsr_error(TSR_ERR_CONFIG, "tuned choices: '%s' is damaged (line %d: %s): repair it or remove it", path,
 				 error.line, error.text);

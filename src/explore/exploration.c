@@ -416,8 +416,10 @@ int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void
 	tsr_explorer_end_t end = TSR_EXPLORER_FAILED;
 	x->rank = rank;
 	x->rank_ctx = ctx;
-	if (run_guarded(x, &end) != TSR_OK)
+	if (run_guarded(x, &end) != TSR_OK) {
+		tsr_exploration_refused(x);
 		return EXIT_FAILURE;
+	}
 	if (x->phase == TSR_PHASE_SERVED)
 		return EXIT_SUCCESS;
 	tsr_exploration_finish(x, end);

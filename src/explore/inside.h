@@ -349,6 +349,9 @@ void tsr_buffering_free(tsr_buffering_t *buffering);
 tsr_status_t tsr_guard_begin(tsr_exploration_t *x);
 void tsr_guard_end(tsr_exploration_t *x);
 
+/** Reports what the machine has refused, the last error, which is no fault of a schedule's. */
+void tsr_exploration_refused(tsr_exploration_t *x);
+
 /** From the one to the other, the command is told of code that does not come back in time. A forked process begins anew. */
 void tsr_hang_watch(tsr_exploration_t *x);
 void tsr_hang_unwatch(tsr_exploration_t *x);

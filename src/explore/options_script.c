@@ -84,8 +84,15 @@ tsr_status_t tsr_check_script_load(int fd, tsr_check_script_t *script_out)
 	if (text == NULL)
 		return no_memory();
 	size_t have = 0;
-	for (ssize_t got = 1; have < size && got > 0; have += got > 0 ? (size_t)got : 0)
+	ssize_t got = 1;
+	while (have < size && got != 0) {
 		got = pread(fd, text + have, size - have, (off_t)have);
+		if (got < 0 && errno != EINTR) {
+			free(text);
+			return tsr_error(TSR_ERR_SYSTEM, "the file of the schedule cannot be read: %s", strerror(errno));
+		}
+		have += got > 0 ? (size_t)got : 0;
+	}
 	text[have] = '\0';
 	const tsr_status_t status = tsr_check_script_parse("the file of the schedule", text, script_out);
 	free(text);

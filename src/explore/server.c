@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/descriptor.h"
+#include "src/base/error.h"
 
 enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 
@@ -22,6 +23,7 @@ struct tsr_handback {
 	char why[WHY_BYTES];                                                    /* broken: a sentence */
 	uint64_t livelock[MOST_LIVELOCKS];                                      /* keys of those that schedules ended in */
 	int livelocks;
+	bool told; /* why the process of the schedule ended has been reported */
 	uint32_t count;
 	uint32_t frontier[1 << 20]; /* of the next run */
 };
@@ -95,6 +97,11 @@ static void keep_memory(void)
 #endif
 }
 
+void tsr_exploration_refused(tsr_exploration_t *x)
+{
+	tsr_report_finding(&x->report, &(tsr_finding_t){.class = TSR_FINDING_PROGRAM_FAILURE, .message = tsr_last_error()});
+}
+
 /** The child goes on as the fibre that it is, under its own strategy. */
 static void become_schedule(server_t *server, uint64_t seed)
 {
@@ -105,8 +112,11 @@ static void become_schedule(server_t *server, uint64_t seed)
 	silence(x);
 	keep_memory();
 	tsr_hang_watch(x);
-	if (make_strategy(server, seed, &x->strategy) != TSR_OK)
+	if (make_strategy(server, seed, &x->strategy) != TSR_OK) {
+		tsr_exploration_refused(x);
+		x->handback->told = true;
 		_exit(EXIT_FAILURE);
+	}
 	tsr_explorer_begin(x->explorer);
 	tsr_explorer_use(x->explorer, x->strategy);
 }
@@ -193,8 +203,8 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 
 /* ------------------------------------------------------------------ the server */
 
-/** Reports in the place of a schedule whose process has died. */
-static void report_death(tsr_exploration_t *x, uint64_t seed, int status)
+/** Reports in the place of a schedule whose process has died. `told`: it has said why. */
+static void report_death(tsr_exploration_t *x, uint64_t seed, int status, bool told)
 {
 	char message[128];
 	tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = message};
@@ -204,7 +214,8 @@ static void report_death(tsr_exploration_t *x, uint64_t seed, int status)
 	else
 		snprintf(message, sizeof message, "the program left by exit code %d before its ranks had ended",
 			 WEXITSTATUS(status));
-	tsr_report_finding(&x->report, &finding);
+	if (!told)
+		tsr_report_finding(&x->report, &finding);
 	tsr_report_schedule(&x->report,
 			    &(tsr_report_schedule_t){.seed = seed, .exit = number ? 128 + number : WEXITSTATUS(status)});
 }
@@ -216,16 +227,21 @@ static bool fork_schedule(server_t *server, uint64_t seed)
 	int status = 0;
 	break_off(server->handback,
 		  "a schedule's process ended before it said which schedules come after it: mend what ends it first");
+	server->handback->told = false;
 	tsr_report_begin(&x->report, seed);
 	const pid_t pid = fork();
 	if (pid == 0) {
 		become_schedule(server, seed);
 		return true;
 	}
+	if (pid < 0) {
+		tsr_error(TSR_ERR_SYSTEM, "no process for a schedule: %s", strerror(errno));
+		tsr_exploration_refused(x);
+	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (pid < 0 || status != 0)
-		report_death(x, seed, pid < 0 ? EXIT_FAILURE << 8 : status);
+		report_death(x, seed, pid < 0 ? EXIT_FAILURE << 8 : status, pid < 0 || server->handback->told);
 	return false;
 }
 
@@ -327,8 +343,13 @@ static void serve(tsr_exploration_t *x)
 	tsr_hang_unwatch(x); /* each schedule has a time of its own */
 	server.handback =
 		mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (server.handback == MAP_FAILED)
+	if (server.handback == MAP_FAILED) {
+		tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for what schedules hand back failed: %s", sizeof *server.handback,
+			  strerror(errno));
+		tsr_exploration_refused(x);
+		x->failed = true;
 		tsr_explorer_stop(x->explorer);
+	}
 	fflush(stdout); /* or each schedule would write what is still in there */
 	fflush(stderr);
 	tsr_report_prefix(&x->report, &(tsr_report_prefix_t){.tasks = (uint64_t)counts.tasks, .steps = counts.steps});

@@ -74,6 +74,7 @@ FAILING = {
     "signalfd4": ("", "EMFILE ENFILE ENOMEM"),
     "socket": ("", "EMFILE ENFILE ENOBUFS ENOMEM"),
     "socketpair": ("", "EMFILE ENFILE ENOBUFS ENOMEM"),
+    "timer_create": ("", "EAGAIN ENOMEM"),
     "timerfd_create": ("", "EMFILE ENFILE ENOMEM"),
     "vfork": ("", "EAGAIN ENOMEM"),
     "wait4": ("EINTR", ""),
@@ -94,7 +95,7 @@ PASSED = set(
     gettid gettimeofday getuid ioctl kill lstat munmap newfstatat pause pidfd_send_signal poll_wait prctl prlimit64
     process_vm_readv process_vm_writev readlink readlinkat restart_syscall rmdir rseq rt_sigaction rt_sigprocmask rt_sigreturn
     rt_sigsuspend sched_getaffinity sched_getparam sched_getscheduler sched_setaffinity sched_yield set_robust_list
-    set_tid_address setitimer setpgid setsid shutdown sigaltstack stat statfs statx sysinfo tgkill umask uname unlink unlinkat
+    set_tid_address setitimer setpgid setsid shutdown sigaltstack stat statfs statx sysinfo tgkill timer_delete timer_settime umask uname unlink unlinkat
     """.split()
 )
 PASSED |= {f"fcntl {command}" for command in (1, 2, 3, 4, 5)}  # flags, and who holds a lock
@@ -107,6 +108,8 @@ TOO_MANY = {"sched_yield", "clock_gettime", "gettimeofday", "rt_sigreturn", "res
 # What a sentence may say in place of the C library's words for an error.
 CAUSES = {
     # pthread_create says EAGAIN for all that it lacks
+    # the C library's streams forget why they failed
+    **dict.fromkeys(("EINTR", "EIO", "ENOSPC"), "what was printed is lost"),
     "ENFILE": "no room for more open files",
     "ECONNRESET": r"rank \d+ of \d+ is lost",
     "EPIPE": r"rank \d+ of \d+ is lost",

@@ -74,13 +74,13 @@ def judge(fault, made, why, stray):
         return why and f"succeeded, but {why}"
     if fault.error in calls.FAILING[fault.call][0].split():
         return f"exit code {made.code} for what can be borne: {made.err.strip()}"
-    return names_cause(fault.error, made.err)
+    return names_cause(fault.error, made.out + made.err)
 
 
 def names_cause(error, text):
     cause = re.escape(os.strerror(getattr(supervisor.errno, error))) + "|" + calls.CAUSES.get(error, "$^")
     if not re.search(cause, text):
-        return f"no sentence names the cause ({error}): {text.strip() or 'nothing was said'}"
+        return f"no sentence names the cause ({error}): {text.strip()[-1500:] or 'nothing was said'}"
     return ""
 
 
@@ -155,7 +155,7 @@ def repeat(case):
 
 def main(runs):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=int(os.environ.get("TSR_FAULTS_MOST", "2")), help="how many calls of a kind fail, one a run: the first so many, and the last (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=int(os.environ.get("TSR_FAULTS_MOST", "1")), help="how many calls of a kind fail, one a run: the first so many, and the last (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="runs at one time (default: %(default)s)")
     parser.add_argument("--run", help="this run alone, such as '2 as process'")
     parser.add_argument("--call", help="this call alone, such as 'sendmsg'")

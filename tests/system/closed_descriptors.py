@@ -18,13 +18,14 @@ HELLO = os.path.join(lane.BUILD, "examples", "hello")
 LITMUS = os.path.join(lane.ROOT, "tests", "litmus", "MP.rel.acq.diffGPU-ss.litmus")
 PRODUCT = "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 -i 1 -w 0 --verify --no-tuned --json".split()
 
-# What leaves its results in a file, and the file.
+# What leaves its results in a file, and the file. The standard output may be closed: then the command says that it is lost.
 WRITING = (
     [*PRODUCT, "out.json"],
     "perf put -n 2 -b 8 -e 8 -N 2 -m 1 -w 0 --json out.json".split(),
     ["litmus", LITMUS, "--json", "out.json"],
     ["check", "-n", "2", "--seeds", "3", "--no-slowdown", "--json", "out.json", HELLO],
 )
+PRINTING = (["--version"], ["--help"], ["info"], ["litmus", LITMUS])
 
 
 def without(closed, command, **options):
@@ -41,11 +42,16 @@ def name_of(closed):
     return "without " + " and ".join(map(str, closed))
 
 
+def ends_well(closed, code):
+    """What prints, and whose output is lost, must not say that all is well; anything else must."""
+    return code not in (None, 0) and code > 0 if 1 in closed else code == 0
+
+
 def worlds(closed):
     for placement, ranks in (("process", 1), ("process", 3), ("thread", 3)):
         with tempfile.TemporaryDirectory() as folder:
             code, text = without(closed, [lane.TESSERA, "run", "-n", str(ranks), "--placement", placement, lane.WORLD, folder])
-            right = code == 0 and len(lane.ranks_that_are_right(ranks, folder)) == ranks
+            right = ends_well(closed, code) and len(lane.ranks_that_are_right(ranks, folder)) == ranks
             tap.verdict(right, f"{name_of(closed)}: {ranks} as {placement}", f"exit code {code}\n{text}")
 
 
@@ -58,7 +64,11 @@ def commands(closed):
                     whole = bool(json.load(file))
             except (OSError, ValueError):
                 whole = False
-            tap.verdict(whole and code is not None and code >= 0 and (code == 0 or 1 in closed), f"{name_of(closed)}: {command[0]} --json", f"exit code {code}, file whole: {whole}\n{text}")
+            tap.verdict(whole and ends_well(closed, code), f"{name_of(closed)}: {command[0]} --json", f"exit code {code}, file whole: {whole}\n{text}")
+    for command in PRINTING:
+        code, text = without(closed, [lane.TESSERA, *command])
+        told = 2 in closed or 1 not in closed or all("what was printed is lost" in line for line in text.splitlines() or [""])
+        tap.verdict(told and ends_well(closed, code), f"{name_of(closed)}: {command[0]}", f"exit code {code}\n{text}")
 
 
 for count in (1, 2, 3):
