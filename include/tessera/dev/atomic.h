@@ -56,8 +56,14 @@
  *     The partner of tsr_wait_local is tsr_signal_local on the same flag with a scope that includes it.
  *     Litmus: MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww between workers.
  */
-#if !defined(TSR_SCOPE_SYSTEM) || !defined(tsr_atomic_load) || !defined(tsr_atomic_cas) || !defined(tsr_fence) || \
-	!defined(tsr_signal_local) || !defined(tsr_wait_local)
+#if !defined(TSR_RELAXED) || !defined(TSR_ACQUIRE) || !defined(TSR_RELEASE) || !defined(TSR_ACQ_REL) || !defined(TSR_SEQ_CST) || \
+	!defined(TSR_SCOPE_BLOCK) || !defined(TSR_SCOPE_DEVICE) || !defined(TSR_SCOPE_SYSTEM)
+#error "the port does not define orders and scopes"
+#endif
+#if !defined(tsr_atomic_load) || !defined(tsr_atomic_store) || !defined(tsr_atomic_xchg) || !defined(tsr_atomic_add) || \
+	!defined(tsr_atomic_and) || !defined(tsr_atomic_or) || !defined(tsr_atomic_xor) || !defined(tsr_atomic_min) ||  \
+	!defined(tsr_atomic_max) || !defined(tsr_atomic_cas) || !defined(tsr_fence) || !defined(tsr_signal_local) ||    \
+	!defined(tsr_wait_local)
 #error "the port does not define ordered accesses"
 #endif
 

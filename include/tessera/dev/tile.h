@@ -22,7 +22,8 @@
  *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
  *   Its content is undefined at first.
  */
-#if !defined(TSR_TILE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) || \
+#if !defined(TSR_TILE) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) || !defined(TSR_TILE_DTYPE) || \
+	!defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) ||               \
 	!defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
 #error "the port does not define tiles"
 #endif
