@@ -46,6 +46,8 @@ typedef struct tsr_cpu_worker {
 	int index;  /* of the worker in its block */
 	bool tiled; /* `tile` is what the running call works at, for reports */
 	tsr_pos_t tile;
+	bool apart;          /* it reads operands, which another thread may do for the coop */
+	uint32_t tile_place; /* of the fragment that it loads or stores, as a number; 0: none */
 	tsr_record_entry_t record;
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;

@@ -174,6 +174,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_explorer_acted(x->explorer, &acted);
 	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
+	tsr_exploration_judge_unmet(x, number, place.area, event.wrote, tsr_shadow_unmet(x->shadow));
 	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
 		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
@@ -197,6 +198,11 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	int choice = 0;
 	need(x, x->weak->choose(x, &ordered, &choice));
 	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
+}
+
+void tsr_exploration_met(tsr_exploration_t *x)
+{
+	need(x, tsr_shadow_meet(x->shadow, tsr_actor(x)->thread));
 }
 
 void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_views_order_t order, tsr_views_scope_t scope)

@@ -23,12 +23,26 @@ static bool make_room(tsr_exploration_t *x, uint32_t number)
 	return true;
 }
 
+/** What the caller does next belongs to another call than what it did last, where it says so. */
+static void begin_call(tsr_exploration_t *x, tsr_actor_t *actor, const tsr_op_site_t *site)
+{
+	const tsr_shadow_call_t call = {site->apart, site->tile_place};
+	if (!site->coop || (site->coop == actor->coop && site->number == actor->call && site->apart == actor->apart))
+		return;
+	actor->coop = site->coop;
+	actor->call = site->number;
+	actor->apart = site->apart;
+	if (tsr_shadow_call(x->shadow, actor->thread, &call) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+}
+
 uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, tsr_views_order_t order,
 			  tsr_views_scope_t scope)
 {
 	tsr_actor_t *actor = tsr_actor(x);
 	const int way = kind == TSR_FINDING_READ ? 0 : 1; /* a copy reads and writes in turn */
 	const uint32_t running = actor->operation[way];
+	begin_call(x, actor, site);
 	if (actor->acting[way] && x->operations[running].kind == kind && x->operations[running].order == order &&
 	    same_site(&x->operations[running].site, site))
 		return running;

@@ -134,6 +134,10 @@ typedef struct tsr_op_site {
 	int line;
 	bool tiled; /* row and col are known: of the tile, in elements */
 	int64_t row, col;
+	const void *coop;    /* who calls, of a kernel: the same for all that one call does, as is the next */
+	uint32_t number;     /* of the call: another than that of the coop's call before */
+	bool apart;          /* it reads for the coop what the coop is known to have read before it goes on: operands */
+	uint32_t tile_place; /* a fragment and its place: a load and a later store of one need no meeting; 0: none */
 } tsr_op_site_t;
 
 /** `count` rows of `bytes` bytes, `pitch` bytes from one to the next. */
@@ -181,6 +185,9 @@ void tsr_exploration_collective(tsr_exploration_t *exploration, const tsr_op_sit
 /** Of the allocation that holds these rows, the caller's rank writes these alone. */
 void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
 			  const tsr_rows_of_bytes_t *rows);
+
+/** The caller's coop meets, as its contract promises: what any of its threads did happens before what each does next. */
+void tsr_exploration_met(tsr_exploration_t *exploration);
 
 void tsr_exploration_fence(tsr_exploration_t *exploration, const tsr_op_site_t *site, tsr_views_order_t order,
 			   tsr_views_scope_t scope);

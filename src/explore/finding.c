@@ -8,6 +8,7 @@ static const char *const classes[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_DATA_RACE] = "data-race",
 	[TSR_FINDING_SCOPE_RACE] = "scope-race",
 	[TSR_FINDING_REUSE] = "reuse",
+	[TSR_FINDING_COOP_RACE] = "coop-race",
 	[TSR_FINDING_UNWRITTEN_READ] = "unwritten-read",
 	[TSR_FINDING_OUT_OF_BOUNDS] = "out-of-bounds",
 	[TSR_FINDING_FOREIGN_SLAB] = "foreign-slab",

@@ -28,6 +28,7 @@ enum {
 	READ_BEFORE = 1 << 19,  /* the second is a read */
 	OLD_VALUE = 1 << 20,    /* the first is a load that saw an old value */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
+	SAME_PLACE = 1 << 21,   /* both accesses are by one call in the source, made again */
 	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
 };
 
@@ -130,6 +131,15 @@ static const advice_rule_t rules[] = {
 	 "make {before} a tsr_put_signal to rank {now-rank} (or tsr_signal behind it), and tsr_wait for its flag before {now}"},
 	{RACES, PAIR, "nothing that rank {before-rank} does after {before} is waited for before {now}",
 	 "tsr_signal to rank {now-rank} after {before}, and tsr_wait for it before {now}: release and acquire at {scope} scope"},
+
+	/* A coop's own threads. */
+	{BIT(COOP_RACE), PAIR | SAME_PLACE,
+	 "the threads of the coop do not meet between one {now} and the next, so one of them may be ahead of another",
+	 "call tsr_sync, with the coop that makes both, between one {now} and the next"},
+	{BIT(COOP_RACE), PAIR,
+	 "the threads of the coop do not meet between {before} and {now}, so one of them may do its part of the second while "
+	 "another has yet to do its part of the first",
+	 "call tsr_sync, with the coop that makes both, between {before} and {now}"},
 
 	/* Memory that is not there to be touched. */
 	{BIT(UNWRITTEN_READ), OTHER_MEMORY, "no write of {memory} comes before {now}",
@@ -239,6 +249,11 @@ static bool is_copy(const tsr_finding_access_t *access)
 	return strcmp(access->call, "tsr_stream_put_2d") == 0;
 }
 
+static bool is_same_place(const tsr_finding_access_t *a, const tsr_finding_access_t *b)
+{
+	return strcmp(a->call, b->call) == 0 && a->line == b->line && a->file && b->file && strcmp(a->file, b->file) == 0;
+}
+
 static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding_access_t *before)
 {
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&now->who, &before->who);
@@ -248,6 +263,7 @@ static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding
 	facts |= now->who.rank == before->who.rank ? SAME_RANK : 0;
 	facts |= scope <= TSR_VIEWS_BLOCK && now->who.kernel != NULL ? SAME_BLOCK : 0;
 	facts |= put ? PUT_BEFORE : 0;
+	facts |= is_same_place(now, before) ? SAME_PLACE : 0;
 	facts |= is_copy(before) ? COPY_BEFORE : 0;
 	facts |= is_copy(before) || is_copy(now) ? ANY_COPY : 0;
 	facts |= now->order != TSR_VIEWS_PLAIN && now->scope < scope ? NOW_NARROW : 0;

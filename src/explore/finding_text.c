@@ -18,6 +18,8 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 				    {"access", "races with", "signal", "read by"}},
 	[TSR_FINDING_REUSE] = {"a buffer is written again, and an earlier read of it may not be over",
 			       {"write", "after read", "signal", "read by"}},
+	[TSR_FINDING_COOP_RACE] = {"two accesses of one coop to the same memory, and its threads do not meet between them",
+				   {"access", "races with"}},
 	[TSR_FINDING_UNWRITTEN_READ] = {"memory is read that nobody has written", {"read"}},
 	[TSR_FINDING_OUT_OF_BOUNDS] = {"an access leaves its allocation", {"access"}},
 	[TSR_FINDING_FOREIGN_SLAB] = {"an access touches the slab of another", {"access", "owner"}},

@@ -169,6 +169,9 @@ typedef struct tsr_actor {
 	int cached;            /* of the cache machine, if there is one */
 	uint32_t operation[2]; /* the running ones, that reads and that writes: reused while call and epoch are the same */
 	bool acting[2];        /* they are valid */
+	const void *coop;      /* who made the running call, and its number */
+	uint32_t call;
+	bool apart;
 	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
 	uint32_t load_count;
 	tsr_collective_call_t collective; /* the last one */
@@ -316,6 +319,9 @@ void tsr_trace_operation(tsr_exploration_t *x, uint32_t operation, uint64_t begi
 
 /** Sends a finding, once in a schedule. */
 void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding);
+
+/** Tells of an earlier access of the same coop, if there is one that nothing orders with this one. */
+void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_unmet_t *unmet);
 
 /** Tells of what an access met. */
 void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_found_t *found);

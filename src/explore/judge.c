@@ -77,8 +77,21 @@ static void tell_kind(tsr_finding_access_t *access, bool wrote)
 		access->kind = wrote ? TSR_FINDING_WRITE : TSR_FINDING_READ;
 }
 
+void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_unmet_t *unmet)
+{
+	if (!unmet->other)
+		return;
+	tsr_finding_t finding = {.class = TSR_FINDING_COOP_RACE, .accesses = 2};
+	tsr_operation_tell(x, operation, area, unmet->offset, unmet->bytes, &finding.access[0]);
+	tsr_operation_tell(x, unmet->other, area, unmet->offset, unmet->bytes, &finding.access[1]);
+	tell_kind(&finding.access[0], wrote);
+	tell_kind(&finding.access[1], unmet->other_wrote);
+	tsr_exploration_found(x, &finding);
+}
+
 void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_found_t *found)
 {
+	tsr_exploration_judge_unmet(x, operation, area, wrote, &found->unmet);
 	if (!found->races && !found->unwritten)
 		return;
 	tsr_finding_t finding = {.accesses = 1};

@@ -62,6 +62,7 @@ void tsr_shadow_destroy(tsr_shadow_t *shadow)
 	free(shadow->segments);
 	free(shadow->free_segments);
 	free(shadow->pasts);
+	shadow_free_coops(shadow);
 	free(shadow);
 }
 
@@ -235,6 +236,7 @@ tsr_status_t tsr_shadow_settle(tsr_shadow_t *shadow)
 		for (size_t chunk = 0; chunk < region->chunks; chunk++)
 			settle_chunk(shadow, region, chunk);
 	}
+	shadow_settle_coops(shadow);
 	shadow->first += shadow->operation_count;
 	shadow->operation_count = shadow->operation_room = 0;
 	free(shadow->operations);
@@ -262,6 +264,12 @@ size_t tsr_shadow_size_bytes(const tsr_shadow_t *shadow)
 
 /* ------------------------------------------------------------------ operations */
 
+/** What its entries say is their call. */
+static uint32_t call_of(const shadow_coop_t *coop)
+{
+	return coop && !coop->is.apart ? coop->call : 0;
+}
+
 /** A new entry. 0: none. */
 static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 {
@@ -272,8 +280,16 @@ static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 		shadow->exhausted = true;
 		return 0;
 	}
+	const shadow_coop_t *coop = shadow_coop_at(shadow, thread);
 	shadow->operations[shadow->operation_count++] = (shadow_operation_t){
-		thread, tsr_views_component(shadow->views, thread), tsr_views_epoch(shadow->views, thread), number, number};
+		.thread = thread,
+		.component = tsr_views_component(shadow->views, thread),
+		.epoch = tsr_views_epoch(shadow->views, thread),
+		.origin = number,
+		.latest = number,
+		.call = call_of(coop),
+		.tile = coop ? coop->is.tile : 0,
+	};
 	return number;
 }
 
@@ -299,7 +315,8 @@ tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *en
 	const uint32_t latest = shadow_entry(shadow, operation)->latest;
 	const int thread = shadow_entry(shadow, latest)->thread;
 
-	if (shadow_entry(shadow, latest)->epoch == tsr_views_epoch(shadow->views, thread)) {
+	if (shadow_entry(shadow, latest)->epoch == tsr_views_epoch(shadow->views, thread) &&
+	    shadow_entry(shadow, latest)->call == call_of(shadow_coop_at(shadow, thread))) {
 		*entry_out = latest;
 		return TSR_OK;
 	}

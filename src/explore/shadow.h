@@ -28,6 +28,13 @@
 
 typedef struct tsr_shadow tsr_shadow_t;
 
+/** An earlier access of the same coop that nothing orders with this one: its threads have not met in between. */
+typedef struct tsr_shadow_unmet {
+	uint32_t other; /* the operation; 0: none */
+	bool other_wrote;
+	size_t offset, bytes; /* in the region: the first bytes that both of them touch */
+} tsr_shadow_unmet_t;
+
 /** Who else an access races with, and where. */
 typedef struct tsr_shadow_found {
 	unsigned races;   /* as in tsr_views_event_t; 0: with nobody */
@@ -38,6 +45,8 @@ typedef struct tsr_shadow_found {
 
 	bool unwritten; /* a read: nobody has written some of the bytes since they were allocated */
 	size_t unwritten_offset, unwritten_bytes;
+
+	tsr_shadow_unmet_t unmet;
 } tsr_shadow_found_t;
 
 /** Rows of `bytes` bytes each, from `offset` on, `pitch` bytes from one to the next. 0 rows are one. */
@@ -91,6 +100,27 @@ tsr_status_t tsr_shadow_operation(tsr_shadow_t *shadow, int thread, uint32_t *op
 
 /** All below this number are forgotten: no access will name them. */
 uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow);
+
+/* ------------------------------------------------------------------ coops */
+
+/** What a call is. */
+typedef struct tsr_shadow_call {
+	bool apart;    /* it reads for the coop what the coop is known to have read before it goes on */
+	uint32_t tile; /* a fragment and its place, as a number: a load and a later store of one need no meeting. 0: none */
+} tsr_shadow_call_t;
+
+/** The thread stands for a coop of several, and begins a call: what it does next races with what its earlier calls did, but for
+ *  those before the last meeting. */
+tsr_status_t tsr_shadow_call(tsr_shadow_t *shadow, int thread, const tsr_shadow_call_t *call);
+
+/** The coop's threads meet: what any of them has done happens before what each of them does next. */
+tsr_status_t tsr_shadow_meet(tsr_shadow_t *shadow, int thread);
+
+/** The coop has ended. */
+void tsr_shadow_end_coop(tsr_shadow_t *shadow, int thread);
+
+/** What the last ordered access found of its own coop. */
+const tsr_shadow_unmet_t *tsr_shadow_unmet(const tsr_shadow_t *shadow);
 
 /* ------------------------------------------------------------------ plain accesses */
 

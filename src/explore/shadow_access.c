@@ -42,11 +42,24 @@ static void note(const shadow_access_t *access, const shadow_transition_t *way, 
 	if (way->other)
 		shadow_note_race(access->found, TSR_VIEWS_DATA_RACE, shadow_entry(access->shadow, way->other), way->other_wrote,
 				 begin, end);
+	if (way->unmet)
+		shadow_note_unmet(&access->found->unmet, shadow_entry(access->shadow, way->unmet), way->unmet_wrote, begin, end);
 	if (way->unwritten)
 		shadow_note_unwritten(access->found, begin, end);
 }
 
 /* ------------------------------------------------------------------ transitions */
+
+/** Who else of the coop has touched it since the coop has met, where one of the two writes. */
+static void find_unmet(const shadow_access_t *access, shadow_state_t from, shadow_transition_t *way)
+{
+	if (shadow_is_unmet(access->shadow, access->coop, access->thread, shadow_writer(from))) {
+		way->unmet = shadow_writer(from);
+		way->unmet_wrote = true;
+	} else if (access->write) {
+		way->unmet = shadow_unmet_reader(access->shadow, access->coop, access->thread, shadow_readers(from));
+	}
+}
 
 static shadow_transition_t transition(const shadow_access_t *access, shadow_state_t from)
 {
@@ -60,6 +73,8 @@ static shadow_transition_t transition(const shadow_access_t *access, shadow_stat
 	} else if (access->write) {
 		way.other = shadow_unknown_reader(shadow, &access->clock, shadow_readers(from));
 	}
+	if (access->coop)
+		find_unmet(access, from, &way);
 	way.unwritten = !access->write && writer == SHADOW_NOBODY;
 	way.to = access->write
 			 ? shadow_state(access->operation, 0)
@@ -117,7 +132,7 @@ static size_t access_alike(shadow_access_t *access, size_t line, size_t count)
 		record[n] = way->to;
 	shadow_hold(access->shadow, way->to, (uint32_t)n);
 	shadow_drop(access->shadow, from, (uint32_t)n);
-	if (way->other || way->unwritten)
+	if (way->other || way->unwritten || way->unmet)
 		note(access, way, line * SHADOW_LINE, (line + n) * SHADOW_LINE);
 	return n;
 }
@@ -210,7 +225,9 @@ static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_
 	*found = (tsr_shadow_found_t){.races = 0};
 	access->shadow = shadow;
 	access->region = &shadow->regions[range->region];
+	access->region_number = range->region;
 	access->thread = shadow_entry(shadow, access->operation)->thread;
+	access->coop = shadow_coop_at(shadow, access->thread);
 	access->clock = tsr_views_clock(shadow->views, access->thread);
 	access->write = write;
 	access->data = NULL;
@@ -219,8 +236,10 @@ static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_
 	return TSR_OK;
 }
 
-static void end(shadow_access_t *access)
+static void end(shadow_access_t *access, const tsr_shadow_range_t *range)
 {
+	if (access->coop && access->coop->touch_count)
+		shadow_check_touches(access->shadow, access->coop, range, access->write, false, &access->found->unmet);
 	for (int i = 0; i < access->ways; i++)
 		forget(access, &access->way[i]);
 }
@@ -239,7 +258,7 @@ tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr
 		if (to && shadow->values)
 			memcpy((unsigned char *)to + row * to_pitch, access.region->memory + offset, range->bytes);
 	}
-	end(&access);
+	end(&access, range);
 	return shadow_status(shadow);
 }
 
@@ -259,7 +278,7 @@ tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const ts
 			memcpy(access.region->memory + offset, access.data, range->bytes);
 		access_row(&access, offset, range->bytes);
 	}
-	end(&access);
+	end(&access, range);
 	return shadow_status(shadow);
 }
 
@@ -277,7 +296,7 @@ static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const 
 		access.data = shadow->values ? access.region->memory + access.data_offset : NULL;
 		access_row(&access, access.data_offset, range->bytes);
 	}
-	end(&access);
+	end(&access, range);
 	return shadow_status(shadow);
 }
 

@@ -47,13 +47,39 @@ static inline bool shadow_is_word(shadow_state_t state)
 	return shadow_writer(state) == SHADOW_WORD;
 }
 
-/** An operation in one epoch of its thread. One that goes on into a later epoch gets another entry, with a number of its own. */
+/** An operation in one epoch and one call of its thread. One that goes on into later ones gets another entry, with a number of its
+ *  own. */
 typedef struct shadow_operation {
 	int thread, component;
 	tsr_epoch_t epoch;
 	uint32_t origin; /* the number that the caller knows */
 	uint32_t latest; /* of the origin: its last entry */
+	uint32_t call;   /* of its thread, if that is a coop; 0: it is not, or what others of its threads do is ordered with this */
+	uint32_t tile;   /* as tsr_shadow_call_t */
+	bool atomic;
 } shadow_operation_t;
+
+/** An access to a word by a coop that has not met since. */
+typedef struct shadow_touch {
+	int region;
+	size_t offset, bytes;
+	uint32_t entry;
+	bool wrote, atomic;
+} shadow_touch_t;
+
+/** A thread of the view machine that stands for several: shadow_coops.c. */
+typedef struct shadow_coop {
+	uint32_t call, met; /* the running call, and the last one before it has met; 0: no coop */
+	tsr_shadow_call_t is;
+	shadow_touch_t *touch;
+	uint32_t touch_count, touch_room;
+} shadow_coop_t;
+
+/** Who makes a word, and of which bytes of it what was done is looked at. */
+typedef struct shadow_acting {
+	int thread, region;
+	size_t offset, bytes; /* 0 bytes: of none */
+} shadow_acting_t;
 
 /** Readers, as a rule none that comes before another. Never changes; shared by all lines that hold it. */
 typedef struct shadow_set {
@@ -95,6 +121,11 @@ struct tsr_shadow {
 	shadow_segments_t *segments;
 	uint32_t segments_count, segments_room, *free_segments, free_segments_count, free_segments_room;
 
+	shadow_coop_t *coops; /* by thread */
+	uint32_t coop_count, coop_room;
+	shadow_acting_t acting;
+	tsr_shadow_unmet_t unmet; /* of the last ordered access */
+
 	tsr_views_past_t *pasts; /* while a location is made */
 	uint32_t past_count, past_room;
 	size_t bytes; /* of sets and segments */
@@ -104,7 +135,8 @@ struct tsr_shadow {
 typedef struct shadow_transition {
 	shadow_state_t from, to;
 	uint32_t other; /* who it races with, or 0 */
-	bool other_wrote, unwritten;
+	uint32_t unmet; /* the same within the coop */
+	bool other_wrote, unmet_wrote, unwritten;
 } shadow_transition_t;
 
 /** One access under way. */
@@ -112,8 +144,9 @@ typedef struct shadow_access {
 	tsr_shadow_t *shadow;
 	shadow_region_t *region;
 	uint32_t operation; /* its entry in this epoch */
-	int thread;
-	tsr_views_clock_t clock; /* of the thread; looked at again after the view machine has acted */
+	int thread, region_number;
+	const shadow_coop_t *coop; /* null: the thread is none */
+	tsr_views_clock_t clock;   /* of the thread; looked at again after the view machine has acted */
 	bool write;
 	const unsigned char *data; /* what is written at `data_offset` of the region; null: unknown */
 	size_t data_offset;
@@ -149,6 +182,40 @@ static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_cloc
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
 	return tsr_views_clock_knows(clock, entry->component, entry->epoch);
 }
+
+/* ------------------------------------------------------------------ shadow_coops.c */
+
+/** Null where the thread is no coop. */
+static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thread)
+{
+	return (uint32_t)thread < shadow->coop_count && shadow->coops[thread].call ? &shadow->coops[thread] : NULL;
+}
+
+/** Whether an operation is one of the coop's, from another call that is not ordered with the running one. */
+bool shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation);
+
+/** The first of the readers that is, and is not by the same fragment at the same place; or 0. */
+uint32_t shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers);
+
+/** Says of bytes of the region that the coop has touched them without meeting since. */
+void shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end);
+
+/** Keeps an access to a word until the coop meets. */
+void shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch);
+
+/** An access against those that are kept. */
+void shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote, bool atomic,
+			  tsr_shadow_unmet_t *unmet);
+
+/** A word is made of memory that an operation has accessed plainly, perhaps one of the coop's that makes it. */
+void shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote);
+
+/** An ordered access to a word, which has been made: checks and keeps it. */
+void shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote);
+
+/** All that was done is ordered; the shadow ends. */
+void shadow_settle_coops(tsr_shadow_t *shadow);
+void shadow_free_coops(tsr_shadow_t *shadow);
 
 /* ------------------------------------------------------------------ shadow_sets.c */
 

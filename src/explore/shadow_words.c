@@ -77,6 +77,9 @@ void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begi
 		shadow->exhausted = true;
 		return;
 	}
+	const shadow_touch_t touch = {access->region_number, begin, end - begin, access->operation, access->write, false};
+	if (access->coop)
+		shadow_touch_word(shadow, access->thread, &touch);
 	if (event.races)
 		shadow_note_race(access->found, event.races, shadow_entry(shadow, event.other_site), event.other_wrote, begin, end);
 	if (!access->write && event.initial)
@@ -89,6 +92,8 @@ static bool add_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
 {
 	if (operation <= SHADOW_SETTLED)
 		return true;
+	if (shadow->acting.bytes)
+		shadow_keep_past(shadow, operation, wrote);
 	if (!shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_count, &shadow->past_room, sizeof *shadow->pasts))
 		return false;
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
@@ -234,9 +239,13 @@ static void make_word(tsr_shadow_t *shadow, const shadow_region_t *region, shado
 	if (first < 0 || (end < SHADOW_LINE && shadow_split(shadow, segments, end) < 0))
 		return;
 	shadow->past_count = 0;
-	for (int i = first; i < segments->count && segments->begin[i] < end; i++)
+	for (int i = first; i < segments->count && segments->begin[i] < end; i++) {
+		shadow->acting.offset = word->offset + (size_t)(segments->begin[i] - begin);
+		shadow->acting.bytes = (size_t)(shadow_segment_end(segments, i) - segments->begin[i]);
 		if (!add_segment(shadow, segments->state[i], &written))
 			return;
+	}
+	shadow->acting.bytes = 0;
 	make_location(shadow, segments, begin, end, value_of(shadow, region, segments, word), written);
 }
 
@@ -329,8 +338,14 @@ typedef struct prepared {
 static tsr_status_t enter_word(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
 			       const tsr_shadow_word_t *word, prepared_t *p)
 {
-	const tsr_status_t status = shadow_enter(shadow, operation, &p->entry);
-	return status == TSR_OK ? prepare(shadow, access, word, &p->narrowed, &p->access) : status;
+	tsr_status_t status = shadow_enter(shadow, operation, &p->entry);
+	if (status != TSR_OK)
+		return status;
+	shadow_entry(shadow, p->entry)->atomic = true;
+	shadow->acting = (shadow_acting_t){shadow_entry(shadow, p->entry)->thread, word ? word->region : 0, 0, 0};
+	status = prepare(shadow, access, word, &p->narrowed, &p->access);
+	shadow->acting.bytes = 0;
+	return status;
 }
 
 tsr_status_t tsr_shadow_choices(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
@@ -368,6 +383,8 @@ tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_
 	status = tsr_views_act(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access, choice, event_out);
 	if (status != TSR_OK)
 		return status;
+	if (word)
+		shadow_word_acts(shadow, p.entry, word, event_out->wrote);
 	if (event_out->races)
 		event_out->other_site = shadow_entry(shadow, event_out->other_site)->origin;
 	event_out->from_site = event_out->from_thread < 0 || event_out->from_site < shadow->first

@@ -72,6 +72,10 @@ for test in fences_order_what_all_threads_have_put a_fence_of_the_block_covers_i
 	prints "$test, by chance" '^no finding$' tessera check -n 2 --seeds 4 "$blocks" --filter "blocks/$test"
 done
 
+try tessera check -n 2 --seeds 1 "$blocks" --filter blocks/one_that_does_not_meet_is_seen_on_a_gpu
+[ "$code" -eq 1 ] && [ "$(grep -c '^finding: coop-race' "$TAP_FILES/out")" -eq 2 ] && ! grep -q '^finding: [^c]' "$TAP_FILES/out"
+verdict $? "a block that does not meet is a coop-race" "exit code $code"
+
 # Their all-gather, too: no race, no reuse. Load buffering between its counts is warned of: each ADD is relaxed as a load.
 for name in all_gather_brings_every_piece all_gather_is_a_barrier_of_all_blocks; do
 	prints "$name, by chance" '^no finding' tessera check -n 3 --seeds 6 "$collective" --filter "collective/$name"

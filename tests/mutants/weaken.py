@@ -32,7 +32,7 @@ PLAIN = ("tsr_barrier_ranks", "tsr_sync", "tsr_flush", "tsr_shared_clear")
 OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *ATOMICS, *PLAIN, "tsr_fence", "tsr_gemm"])
 GATE = 6  # of tsr_gemm
 
-SYNCHRONISATION = ["data-race", "scope-race", "reuse", "unwritten-read"]
+SYNCHRONISATION = ["data-race", "scope-race", "reuse", "coop-race", "unwritten-read"]
 PROGRESS = ["deadlock", "livelock", "lost-signal", "duplicate-signal", "residency"]
 VALUE = ["program-failure", "out-of-bounds", "misuse"]
 CLASSES = {  # what a report about each kind may be called

@@ -356,6 +356,18 @@ Test(findings, advise_what_a_program_can_change)
 	assert_advice(&gather);
 }
 
+Test(findings, advise_a_coop_to_meet)
+{
+	advised_t two = {"two calls", race(), "do not meet between tsr_put at kernel.c:28 and tsr_get at kernel.c:40",
+			 "call tsr_sync, with the coop that makes both, between tsr_put at kernel.c:28 and tsr_get at kernel.c:40"};
+	two.finding.class = TSR_FINDING_COOP_RACE;
+	two.finding.access[1].who = two.finding.access[0].who;
+	advised_t again = {"a call in a loop", two.finding, "between one tsr_get at kernel.c:40 and the next", "call tsr_sync"};
+	again.finding.access[1] = again.finding.access[0];
+	assert_advice(&two);
+	assert_advice(&again);
+}
+
 /** Copies on streams are nobody's block: no signal of theirs can be had. */
 Test(findings, advise_where_one_is_a_copy_on_a_stream)
 {

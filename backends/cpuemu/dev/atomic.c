@@ -54,17 +54,21 @@ static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
 	return old;
 }
 
-/** Once for the coop: its threads meet before a release, and all receive the old value. */
+/** Once for the coop: its threads meet before a release and after an acquire, and all receive the old value. */
 static uint64_t act_once(tsr_coop_t *coop, const atomic_call_t *call)
 {
+	const bool before = releases(call->order) && call->op != TSR_CPU_LOAD;
+	const bool after = (acquires(call->order) || acquires(call->failure)) && call->op != TSR_CPU_STORE;
 	uint64_t old = 0;
-	if (coop->count == 1)
-		return act(coop, call);
-	if (releases(call->order) && !tsr_cpu_meet(coop, op_names[call->op]))
+	if (before && !tsr_cpu_meet(coop, op_names[call->op]))
 		return 0;
 	if (tsr_cpu_leads(coop))
 		old = act(coop, call);
-	return tsr_cpu_give(coop, op_names[call->op], old);
+	if (coop->count > 1)
+		old = tsr_cpu_give(coop, op_names[call->op], old);
+	if (after)
+		tsr_cpu_met(coop);
+	return old;
 }
 
 #define DEFINE_ATOMIC(suffix_, type_, kind_)                                                                                       \

@@ -37,6 +37,7 @@ tsr_coop_t tsr_split(tsr_coop_t *block)
 	if (block->kind != TSR_CPU_BLOCK || block->block->kernel->workers != 1)
 		tsr_cpu_misuse(block, __func__, "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
 			       block->kind == TSR_CPU_LOADER ? "in a gate" : "of a block that has workers");
+	tsr_cpu_met(block);
 	return *block;
 }
 
@@ -82,7 +83,8 @@ static void meeting_expired(tsr_coop_t *coop, const char *call, uint64_t waited_
 		      (unsigned)arrived, (unsigned)coop->block->kernel->workers);
 }
 
-bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
+/** The threads wait for each other. */
+static bool gather(tsr_coop_t *coop, const char *call)
 {
 	tsr_cpu_block_t *block = coop->block;
 	if (coop->count == 1)
@@ -106,16 +108,29 @@ bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 	return how == TSR_WAIT_OK;
 }
 
+void tsr_cpu_met(tsr_coop_t *coop)
+{
+	/* A gate's coop is another than that of the main loop, whose threads go on beside it. */
+	if (tsr_cpu_exploration(coop) && coop->kind != TSR_CPU_LOADER)
+		tsr_exploration_met(tsr_cpu_exploration(coop));
+}
+
+bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
+{
+	tsr_cpu_met(coop);
+	return gather(coop, call);
+}
+
 uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value)
 {
 	if (coop->count == 1)
 		return value;
 	if (tsr_cpu_leads(coop))
 		coop->block->given = value;
-	if (!tsr_cpu_meet(coop, call))
+	if (!gather(coop, call))
 		return 0;
 	value = coop->block->given;
-	return tsr_cpu_meet(coop, call) ? value : 0;
+	return gather(coop, call) ? value : 0;
 }
 
 void tsr_sync(tsr_coop_t *coop)

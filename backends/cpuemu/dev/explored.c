@@ -11,7 +11,11 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
 			       .line = coop->line,
 			       .tiled = worker->tiled,
 			       .row = worker->tile.row,
-			       .col = worker->tile.col};
+			       .col = worker->tile.col,
+			       .coop = coop,
+			       .number = coop->calls,
+			       .apart = worker->apart,
+			       .tile_place = worker->tile_place};
 }
 
 tsr_views_order_t tsr_explored_order(int order)

@@ -52,8 +52,10 @@ static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_vi
 	size_t element = tsr_cpu_bytes(part.dtype);
 	if (!tsr_mem_reach_part(l->coop, call, operand, part, false, rank, TSR_MEM_READ, &mem))
 		return false;
+	l->coop->worker->apart = true;
 	tsr_mem_read_part(&mem, l->acc->held, panel,
 			  &(tsr_mem_part_t){mem.at, (size_t)part.ld * element, part.dtype, part.rows, part.cols});
+	l->coop->worker->apart = false;
 	l->coop->worker->record.operand_bytes += (uint64_t)(part.rows * part.cols) * element;
 	return true;
 }
@@ -146,6 +148,7 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 		return;
 	}
 	tsr_frag_t *acc = tsr_cpu_frag_take(coop, tile, TSR_CPU_FRAG_C);
+	tsr_cpu_met(coop);
 	for (int64_t task = tasks.first; task < tasks.end && !tsr_cpu_aborted(coop); task += tasks.step) {
 		tsr_part_t part = order(task, ctx);
 		int64_t k1 = part.k1 < a.cols ? part.k1 : a.cols;
@@ -158,5 +161,7 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 		epilogue(coop, acc, part.at, ctx);
 	}
 	coop->worker->tiled = false;
+	tsr_cpu_at(coop, file, line);
+	tsr_cpu_met(coop);
 	tsr_cpu_frag_drop(&acc);
 }

@@ -26,10 +26,15 @@
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** The coop's threads meet; nothing for a coop of one. False where the world has ended instead. */
+/** The coop's threads meet, as the contract of `call` promises; on the CPU nothing for a coop of one. False where the world has
+ * ended instead. */
 bool tsr_cpu_meet(tsr_coop_t *coop, const char *call);
 
-/** The value that the coop's first thread brings, on all of them; meets before and after. */
+/** The same where nobody has to be waited for any more: after a wait or an acquire, whose result all threads have got. */
+void tsr_cpu_met(tsr_coop_t *coop);
+
+/** The value that the coop's first thread brings, on all of them. That they wait for it is no meeting that a contract
+ *  promises. */
 uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value);
 
 static inline bool tsr_cpu_leads(const tsr_coop_t *coop)

@@ -28,12 +28,14 @@ typedef struct tsr_coop {
 	const char *file; /* of the last call */
 	int line;
 	const char *part_of; /* the call of the API that the last one is part of; null: of none */
+	uint32_t calls;      /* counted where their places are noted */
 } tsr_coop_t;
 
 static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int line)
 {
 	coop->file = file;
 	coop->line = line;
+	coop->calls++;
 	return coop;
 }
 

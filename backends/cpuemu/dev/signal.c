@@ -204,10 +204,10 @@ static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t
 	int which, how = TSR_WAIT_ABORTED;
 	if (tsr_cpu_leads(coop))
 		how = flag_wait(coop, call, flag, 1, 0, value, scope, from, deadline_ns, ends_world, &which);
-	if (coop->count == 1)
-		return how;
-	how = (int)tsr_cpu_give(coop, call, (uint64_t)how);
-	return tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
+	if (coop->count > 1)
+		how = (int)tsr_cpu_give(coop, call, (uint64_t)how);
+	tsr_cpu_met(coop);
+	return coop->count > 1 && tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
 }
 
 int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
@@ -238,10 +238,10 @@ static int coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *
 				   ends_world, &which) != TSR_WAIT_OK)
 			which = -1;
 	}
-	if (coop->count == 1)
-		return which;
-	which = (int)tsr_cpu_give(coop, call, (uint64_t)(which + 1)) - 1;
-	return tsr_cpu_aborted(coop) ? -1 : which;
+	if (coop->count > 1)
+		which = (int)tsr_cpu_give(coop, call, (uint64_t)(which + 1)) - 1;
+	tsr_cpu_met(coop);
+	return coop->count > 1 && tsr_cpu_aborted(coop) ? -1 : which;
 }
 
 int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value)
@@ -295,8 +295,8 @@ int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
 		return how;
 	if (tsr_cpu_leads(coop))
 		how = barrier_meet(coop, __func__, state);
-	if (coop->count == 1)
-		return how;
-	how = (int)tsr_cpu_give(coop, __func__, (uint64_t)how);
-	return tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
+	if (coop->count > 1)
+		how = (int)tsr_cpu_give(coop, __func__, (uint64_t)how);
+	tsr_cpu_met(coop);
+	return coop->count > 1 && tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
 }

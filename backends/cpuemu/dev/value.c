@@ -187,7 +187,30 @@ static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int6
 	return col;
 }
 
-static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
+/** A number for a fragment's elements at a place in memory: each of them is loaded and stored by the one thread that has it. */
+static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
+{
+	const uintptr_t heap = (uintptr_t)coop->block->env->base[coop->block->env->rank];
+	const uint64_t words[] = {(uint64_t)((uintptr_t)view.data - heap),
+				  (uint64_t)view.ld,
+				  (uint64_t)view.dtype,
+				  (uint64_t)at.row,
+				  (uint64_t)at.col,
+				  (uint64_t)frag->rows,
+				  (uint64_t)frag->cols,
+				  (uint64_t)frag->tile.m,
+				  (uint64_t)frag->tile.n,
+				  (uint64_t)frag->tile.k,
+				  (uint64_t)frag->tile.dtype};
+	uint64_t mixed = 0;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		mixed = (mixed ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		mixed ^= mixed >> 29;
+	}
+	return (uint32_t)(mixed >> 32) | 1;
+}
+
+static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
 {
 	patch_t patch;
 	uint64_t elements = 0;
@@ -210,6 +233,13 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 		tsr_mem_count(coop, &patch.mem, TSR_MEM_READ, elements * patch.element);
 }
 
+static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
+{
+	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
+	load_rows(coop, call, frag, view, at, mask, peer);
+	coop->worker->tile_place = 0;
+}
+
 /** Bytes of the elements that take part: counted before the first is written. */
 static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_pos_t at)
 {
@@ -222,8 +252,8 @@ static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_po
 	return elements * patch->element;
 }
 
-static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
-		  int peer)
+static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
+		       int peer)
 {
 	patch_t patch;
 	int64_t first, last;
@@ -249,6 +279,14 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 			tsr_mem_write_row(&patch.mem, view.dtype, patch_run(&patch, row, col, end), frag->held,
 					  tsr_frag_at(frag, row, col), (size_t)(end - col));
 		}
+}
+
+static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
+		  int peer)
+{
+	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
+	store_rows(coop, call, view, at, frag, mask, peer);
+	coop->worker->tile_place = 0;
 }
 
 void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)

@@ -409,9 +409,9 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 	}
 }
 
-/** tsr_gemm: tiles that no grid of waves divides into blocks, and types that have no such instruction, take the plain main loop. */
+/** Tiles that no grid of waves divides into blocks, and types that have no such instruction, take the plain main loop. */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
-TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
+TSR_DEV void tsr_hip_any_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	typedef typename F::tile_t tile_t;
 	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_SOLE_THREADS>)
@@ -423,6 +423,15 @@ TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_WAVE_THREADS>, F, ORDER, GATE, EPILOGUE>(coop, a, b,
 														     tasks, ctx);
 	tsr_gpu_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
+}
+
+/** tsr_gemm: operands may be what the coop has stored just now, and what its epilogues have stored may be read right behind. */
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
+{
+	tsr_gpu_meet(coop);
+	tsr_hip_any_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
+	tsr_gpu_meet(coop);
 }
 
 #endif

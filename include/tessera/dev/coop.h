@@ -21,7 +21,8 @@ TSR_DEV int tsr_worker_index(const tsr_coop_t *coop);
 TSR_DEV int tsr_worker_count(const tsr_coop_t *coop);
 
 /**
- * Meeting of the coop's threads: what each did before happens before what each does after (block scope).
+ * Meeting of the coop's threads: what each did before happens before what each does after (block scope). It stands between calls
+ * of one coop that touch the same memory, where no other call meets: docs/order-in-a-block.md.
  * Called by:  block (all its workers), or worker. Has the world's deadline on the emulator.
  * Completion: when all have arrived.
  */

@@ -44,7 +44,9 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
  *   For each task, in turn: the part of A * B that is order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is
  *   K x N, both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
  *   Called by:  block, but not a wide one, or worker 0 of a split block.
- *   Ordering:   operands are read by weak accesses after their gate; the epilogue's are the coop's own.
+ *   Ordering:   the coop meets before the first operand is read, and behind the last epilogue. Operands are read by weak accesses
+ *               after their gate, perhaps by other threads than the coop's, and a task's have been read when its epilogue begins;
+ *               the epilogue's accesses are the coop's own, and nothing meets between two of them.
  *   Source:     Iris paper, Listing 2 (with the first K block, which the listing drops) and Listings 3 to 5.
  */
 #if !defined(tsr_gemm)

@@ -9,12 +9,18 @@
  *   Called by:  block or worker.
  *   Ordering:   weak accesses of the caller: no order with anything but through its later release (tsr_signal, a releasing
  *               atomic, tsr_sync) and, for what they read, its earlier acquire.
- *   Completion: when the call returns the source may be reused by this coop after a tsr_sync; the destination is complete at the
+ *   Meetings:   none. All the coop's threads make the call, each its part, and go on: between two calls of one coop that touch the
+ *               same bytes, one of them writing, the coop meets (tsr_sync, or another call that does), also where both write, and
+ *               where the first one reads its source, which the second reuses. Which calls meet: docs/order-in-a-block.md.
+ *               `tessera check` reports who does not as a coop-race.
+ *   Completion: when the call returns the source may be reused by this coop after it has met; the destination is complete at the
  *               peer only for who acquires a later signal, or after tsr_flush; or when the kernel has ended: for what follows on
- * its stream, for the host after tsr_stream_sync or tsr_event_sync, and for other ranks after a tsr_barrier behind that. Progress:
- * does not need the peer to run. Errors:     a rank outside the world, or memory outside the heap, ends the launch with
- * TSR_ERR_KERNEL (always on the emulator; debug builds elsewhere). Zero bytes, rows or columns do nothing. Source:     Iris paper,
- * section 3.3.2 and Table 3.
+ *               its stream, for the host after tsr_stream_sync or tsr_event_sync, and for other ranks after a tsr_barrier behind
+ *               that.
+ *   Progress:   does not need the peer to run.
+ *   Errors:     a rank outside the world, or memory outside the heap, ends the launch with TSR_ERR_KERNEL (always on the
+ *               emulator; debug builds elsewhere). Zero bytes, rows or columns do nothing.
+ *   Source:     Iris paper, section 3.3.2 and Table 3.
  */
 
 /** Copies `size_bytes` from my `src` to `peer`'s copy of `dst`. */

@@ -14,6 +14,9 @@
  * TSR_ERR_TIMEOUT. The _until form returns TSR_WAIT_EXPIRED and the world goes on. A kernel whose wait did not return TSR_WAIT_OK
  * goes on to its end: nothing it does after an abort counts.
  *
+ * A signal meets the coop's threads before it raises the flag, and not afterwards; a wait meets them when it returns, with whatever
+ * result; a barrier does both (docs/order-in-a-block.md).
+ *
  * Called by: block or worker. Source: Iris paper, Listing 5; "Three Taxes", Algorithms 2 to 4. Reports name `from`.
  */
 
