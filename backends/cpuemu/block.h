@@ -20,6 +20,7 @@ typedef struct tsr_cpu_env {
 	unsigned char *base[TSR_MAX_RANKS]; /* every rank's heap as this process sees it */
 	int cpus;                           /* that this process may run on */
 	_Atomic int running;                /* workers of this rank that are inside a kernel */
+	_Atomic uint64_t busy_until_ns;     /* other work takes the processors from us, as far as is known: a guess */
 	int spares;
 	tsr_cpu_spare_t spare[TSR_CPU_SPARES];
 } tsr_cpu_env_t;

@@ -1,4 +1,4 @@
-/* Patience: spin, then yield, then sleep; and the wait record. */
+/* Patience: spin, then yield, then sleep, and sooner where the machine is busy; and the wait record. */
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +16,13 @@ enum {
 	 * to get along, and none of them has waited long enough to be moved.
 	 */
 	AWAKE_NS = 5 * 1000 * 1000,
+	/*
+	 * Some hundred looks take microseconds. Where they took so long, the processor was taken away: the machine does other work,
+	 * and who spins there waits out the turns of others, as do those it waits for. Who sleeps is given the processor as soon
+	 * as it is woken. A while later, spinning is tried again.
+	 */
+	DISTURBED_NS = 300 * 1000,
+	BUSY_NS = 100 * 1000 * 1000,
 	LOST_EVERY_NS = 100 * 1000 * 1000, /* asking for a lost rank costs a system call */
 };
 
@@ -32,6 +39,16 @@ static bool crowded(const tsr_cpu_env_t *env)
 {
 	/* Relaxed: a guess. All ranks of a world share the processors of one node. */
 	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running, memory_order_relaxed) * env->size > env->cpus;
+}
+
+/** Whether other work takes the processors, at `now`, with the last look, or the end of the last sleep, at `last`. */
+static bool is_busy(const tsr_cpu_env_t *env, uint64_t last, uint64_t now)
+{
+	_Atomic uint64_t *until = &((tsr_cpu_env_t *)(uintptr_t)env)->busy_until_ns;
+	/* Relaxed: a guess, which orders nothing. */
+	if (now - last > DISTURBED_NS)
+		atomic_store_explicit(until, now + BUSY_NS, memory_order_relaxed);
+	return now < atomic_load_explicit(until, memory_order_relaxed);
 }
 
 TSR_CPU_UNSEEN static bool look(tsr_patience_t *p, int looks)
@@ -89,28 +106,32 @@ int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 {
 	const tsr_cpu_env_t *env = coop->block->env;
 	tsr_stopwatch_t watch = {0};
-	uint64_t asked = 0, sleep_ns = 20000;
+	uint64_t asked = 0, last = 0, sleep_ns = 20000;
 	int yields = 0;
+	bool busy = false;
 	for (;;) {
 		bool many = crowded(env);
-		if (look(p, many ? LOOKS_CROWDED : LOOKS))
+		if (look(p, many || busy ? LOOKS_CROWDED : LOOKS))
 			return TSR_WAIT_OK;
 		uint64_t now = tsr_now_ns();
 		if (asked == 0) /* after the first looks: a wait that is over by then needs no clock */
-			asked = now;
+			asked = last = now;
+		busy = is_busy(env, last, now);
+		last = now;
 		p->waited_ns = tsr_stopwatch_look(&watch, now);
 		int how = given_up(coop, p, now, &asked);
 		if (how != TSR_WAIT_OK)
 			return how;
-		if (!many && p->waited_ns < AWAKE_NS)
+		if (!many && !busy && p->waited_ns < AWAKE_NS)
 			continue;
-		if (many && yields++ < YIELDS_CROWDED) {
+		if (many && !busy && yields++ < YIELDS_CROWDED) {
 			sched_yield();
 			continue;
 		}
 		uint64_t left = p->deadline_ns - p->waited_ns, most = longest_sleep_ns(env);
 		p->sleep(p->ctx, sleep_ns < left ? sleep_ns : left);
 		sleep_ns = sleep_ns * 2 < most ? sleep_ns * 2 : most;
+		last = tsr_now_ns();
 	}
 }
 
