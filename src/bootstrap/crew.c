@@ -137,8 +137,10 @@ pid_t tsr_crew_fork(tsr_crew_t *crew)
 	const pid_t pid = fork();
 	if (pid == 0)
 		become_rank(crew, launcher, crew->count);
-	if (pid > 0)
+	if (pid > 0) {
+		setpgid(pid, crew->guardian); /* also here: one that is stopped at once would not be killed with the group */
 		crew->ranks[crew->count++] = pid;
+	}
 	return pid;
 }
 

@@ -151,6 +151,30 @@ Test(launcher, a_stopped_rank_costs_one_deadline)
 	cr_expect_eq(count_until_all_have_ended(), 0);
 }
 
+static int forks;
+
+static void count_fork(void)
+{
+	forks++;
+}
+
+static void stop_in_third_fork(void)
+{
+	if (forks == 3)
+		raise(SIGSTOP);
+}
+
+/* The guardian is forked first, rank 0 second, and rank 1 is stopped before it has done anything of its own. */
+Test(launcher, a_rank_that_is_stopped_as_it_begins_is_killed_too)
+{
+	begin("TESSERA_DEADLINE=2s");
+	cr_assert_eq(pthread_atfork(count_fork, NULL, stop_in_third_fork), 0);
+	const uint64_t begin_ns = tsr_now_ns();
+	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, exit_code_is_7_on_rank_1), 1);
+	cr_expect(tsr_now_ns() - begin_ns < SOON_S * SECOND);
+	cr_expect_eq(count_until_all_have_ended(), 0);
+}
+
 /* ------------------------------------------------------------------ interruption */
 
 static int hang_with_a_child(tsr_world_t *world, int argc, char **argv)
