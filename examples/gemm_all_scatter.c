@@ -1,8 +1,9 @@
 /*
- * GEMM + all-scatter from a program of one's own: a plan, inputs, runs, and the verdict on every element of C.
+ * GEMM + all-scatter from a program of one's own: a plan, inputs, runs, and the verdict on every element of C. It is built with the
+ * workload's sources, as README.md beside it says.
  *
- *     tessera run -n 4 gemm_all_scatter fused-sequential 256x256x256 32x32x16
- *     tessera check -n 4 gemm_all_scatter all 64x64x64 16x16x16
+ *     tessera run -n 4 ./gemm_all_scatter fused-sequential 256x256x256 32x32x16
+ *     tessera check -n 4 ./gemm_all_scatter all 64x64x64 16x16x16
  */
 #include <inttypes.h>
 #include <stdio.h>
