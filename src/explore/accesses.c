@@ -97,6 +97,7 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	need(x, x->weak->copy(x, number, &span_from, &span_to, found));
 	wake_waits(x, target, &rows_to);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
+	found[0].unwritten = false; /* who uses what is copied is told, and not who copies a slot that is filled in part */
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
 	tsr_exploration_judge(x, number, target.area, true, &found[1]);
 }

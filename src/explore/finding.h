@@ -20,7 +20,7 @@ typedef enum tsr_finding_class {
 	TSR_FINDING_SCOPE_RACE,       /* as a data race; both are ordered accesses, and a scope does not reach */
 	TSR_FINDING_REUSE,            /* 0: the write; 1: the earlier read that it does not come after; 2, 3: the link */
 	TSR_FINDING_COOP_RACE,        /* 0: the later access; 1: the earlier one, by the same coop */
-	TSR_FINDING_UNWRITTEN_READ,   /* 0: the read */
+	TSR_FINDING_UNWRITTEN_READ,   /* 0: the read; 1: the copy that has brought it from where it was unwritten, if one has */
 	TSR_FINDING_OUT_OF_BOUNDS,    /* 0: the access */
 	TSR_FINDING_FOREIGN_SLAB,     /* 0: the access; 1: who owns the slab, as far as known */
 	TSR_FINDING_USE_AFTER_FREE,   /* 0: the access; 1: the call that freed the memory */

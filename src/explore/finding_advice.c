@@ -142,6 +142,8 @@ static const advice_rule_t rules[] = {
 	 "call tsr_sync, with the coop that makes both, between {before} and {now}"},
 
 	/* Memory that is not there to be touched. */
+	{BIT(UNWRITTEN_READ), PAIR, "{before} of {before-who} has copied it from where nobody had written it",
+	 "write all that {before} copies before it does, or wait there for whoever does; or let {now} read what was written alone"},
 	{BIT(UNWRITTEN_READ), OTHER_MEMORY, "no write of {memory} comes before {now}",
 	 "wait for the READY of whoever writes it before {now}, or write it first (tsr_tensor_zeros, tsr_memset_heap and "
 	 "tsr_barrier)"},

@@ -20,7 +20,7 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 			       {"write", "after read", "signal", "read by"}},
 	[TSR_FINDING_COOP_RACE] = {"two accesses of one coop to the same memory, and its threads do not meet between them",
 				   {"access", "races with"}},
-	[TSR_FINDING_UNWRITTEN_READ] = {"memory is read that nobody has written", {"read"}},
+	[TSR_FINDING_UNWRITTEN_READ] = {"memory is read that nobody has written", {"read", "copied by"}},
 	[TSR_FINDING_OUT_OF_BOUNDS] = {"an access leaves its allocation", {"access"}},
 	[TSR_FINDING_FOREIGN_SLAB] = {"an access touches the slab of another", {"access", "owner"}},
 	[TSR_FINDING_USE_AFTER_FREE] = {"memory is used that was freed", {"access", "freed by"}},

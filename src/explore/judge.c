@@ -106,6 +106,12 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 		finding.class = TSR_FINDING_UNWRITTEN_READ;
 		tsr_operation_tell(x, operation, area, found->unwritten_offset, found->unwritten_bytes, &finding.access[0]);
 		tell_kind(&finding.access[0], false);
+		if (found->unwritten_by) {
+			finding.accesses = 2;
+			tsr_operation_tell(x, found->unwritten_by, area, found->unwritten_offset, found->unwritten_bytes,
+					   &finding.access[1]);
+			tell_kind(&finding.access[1], true);
+		}
 	}
 	if (!is_new(x, &finding))
 		return;

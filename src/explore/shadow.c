@@ -189,7 +189,7 @@ tsr_status_t tsr_shadow_given(tsr_shadow_t *shadow, int region, size_t offset, s
 static shadow_state_t settled(tsr_shadow_t *shadow, shadow_state_t state)
 {
 	if (!shadow_is_word(state))
-		return shadow_state(shadow_writer(state) ? SHADOW_SETTLED : SHADOW_NOBODY, 0);
+		return shadow_state(shadow_is_unwritten(shadow, state) ? SHADOW_NOBODY : SHADOW_SETTLED, 0);
 	const int location = (int)shadow_readers(state);
 	const bool written = tsr_views_written(shadow->views, location);
 	if (tsr_views_end_location(shadow->views, location) != TSR_OK)
@@ -291,6 +291,19 @@ static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 		.tile = coop ? coop->is.tile : 0,
 	};
 	return number;
+}
+
+uint32_t shadow_twin(tsr_shadow_t *shadow, uint32_t entry)
+{
+	if (shadow_entry(shadow, entry)->twin)
+		return shadow_entry(shadow, entry)->twin;
+	const uint32_t twin = new_entry(shadow, shadow_entry(shadow, entry)->thread);
+	if (!twin)
+		return 0;
+	shadow_entry(shadow, twin)->origin = shadow_entry(shadow, entry)->origin;
+	shadow_entry(shadow, twin)->hollow = true;
+	shadow_entry(shadow, entry)->twin = twin;
+	return twin;
 }
 
 tsr_status_t tsr_shadow_operation(tsr_shadow_t *shadow, int thread, uint32_t *operation_out)

@@ -43,7 +43,8 @@ typedef struct tsr_shadow_found {
 	bool other_wrote;
 	size_t offset, bytes; /* in the region: the first bytes that both of them touch */
 
-	bool unwritten; /* a read: nobody has written some of the bytes since they were allocated */
+	bool unwritten;        /* a read: nobody has written some of the bytes since they were allocated */
+	uint32_t unwritten_by; /* the operation that has copied them from where they were unwritten; 0: none */
 	size_t unwritten_offset, unwritten_bytes;
 
 	tsr_shadow_unmet_t unmet;
@@ -133,11 +134,13 @@ tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const ts
 			      size_t from_pitch, tsr_shadow_found_t *found_out);
 
 /**
- * Reads one range and writes another of as many rows and bytes, which may overlap it.
+ * Reads one range and writes another of as many rows and bytes, which may overlap it. Bytes that nobody has written are unwritten
+ * where they come, too.
+ * @param seen       what it has read, where that is not what the region holds: dense rows that far apart. Null: it is
  * @param found_out  two: what was found where it reads, and where it writes
  */
 tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
-			     tsr_shadow_found_t found_out[2]);
+			     const void *seen, size_t seen_pitch, tsr_shadow_found_t found_out[2]);
 
 /* ------------------------------------------------------------------ ordered accesses */
 

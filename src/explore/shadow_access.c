@@ -1,6 +1,7 @@
 /* Plain accesses: what each makes of the state of the bytes that it touches, and the values that it moves. */
 #include "src/explore/shadow_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/error.h"
@@ -25,9 +26,10 @@ void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_op
 	found->races |= races;
 }
 
-void shadow_note_unwritten(tsr_shadow_found_t *found, size_t begin, size_t end)
+void shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end)
 {
 	if (!found->unwritten) {
+		found->unwritten_by = by;
 		found->unwritten_offset = begin;
 		found->unwritten_bytes = 0;
 	}
@@ -44,8 +46,10 @@ static void note(const shadow_access_t *access, const shadow_transition_t *way, 
 				 begin, end);
 	if (way->unmet)
 		shadow_note_unmet(&access->found->unmet, shadow_entry(access->shadow, way->unmet), way->unmet_wrote, begin, end);
+	const uint32_t writer = shadow_writer(way->from);
 	if (way->unwritten)
-		shadow_note_unwritten(access->found, begin, end);
+		shadow_note_unwritten(access->found, writer == SHADOW_NOBODY ? 0 : shadow_entry(access->shadow, writer)->origin,
+				      begin, end);
 }
 
 /* ------------------------------------------------------------------ transitions */
@@ -75,7 +79,7 @@ static shadow_transition_t transition(const shadow_access_t *access, shadow_stat
 	}
 	if (access->coop)
 		find_unmet(access, from, &way);
-	way.unwritten = !access->write && writer == SHADOW_NOBODY;
+	way.unwritten = !access->write && shadow_is_unwritten(shadow, from);
 	way.to = access->write
 			 ? shadow_state(access->operation, 0)
 			 : shadow_state(writer, shadow_add_reader(shadow, &access->clock, shadow_readers(from), access->operation));
@@ -300,6 +304,84 @@ static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const 
 	return shadow_status(shadow);
 }
 
+/* ------------------------------------------------------------------ copies of what is unwritten in part */
+
+/** Bytes of a row of a copy that are alike: written, or not. */
+typedef struct span {
+	size_t row, at, bytes;
+	bool unwritten;
+} span_t;
+
+/** The bytes from `offset` on, up to `end` at most, that have one state: whether nobody has written them, and where they end. */
+static bool look(const tsr_shadow_t *shadow, const shadow_region_t *region, size_t offset, size_t end, size_t *until)
+{
+	const size_t line = offset / SHADOW_LINE;
+	shadow_state_t state = region->line[line];
+
+	*until = (line + 1) * SHADOW_LINE;
+	if (shadow_writer(state) == SHADOW_SEGMENTS) {
+		const shadow_segments_t *segments = &shadow->segments[shadow_readers(state)];
+		const int i = shadow_segment_at(segments, (int)(offset % SHADOW_LINE));
+		*until = line * SHADOW_LINE + (size_t)shadow_segment_end(segments, i);
+		state = segments->state[i];
+	}
+	if (*until > end)
+		*until = end;
+	if (shadow_is_word(state))
+		return !tsr_views_written(shadow->views, (int)shadow_readers(state));
+	return shadow_is_unwritten(shadow, state);
+}
+
+/** What a copy is about to bring, by spans. Null, and `exhausted`: no memory. */
+static span_t *spans_of(tsr_shadow_t *shadow, const tsr_shadow_range_t *range, uint32_t *count_out)
+{
+	const shadow_region_t *region = &shadow->regions[range->region];
+	span_t *spans = NULL;
+	uint32_t count = 0, room = 0;
+
+	for (size_t row = 0; row < rows_of(range); row++) {
+		const size_t begin = range->offset + row * range->pitch, end = begin + range->bytes;
+		for (size_t at = begin, until; at < end; at = until) {
+			const bool unwritten = look(shadow, region, at, end, &until);
+			span_t *last = count ? &spans[count - 1] : NULL;
+			if (last && last->row == row && last->unwritten == unwritten) {
+				last->bytes += until - at;
+				continue;
+			}
+			if (!shadow_grow(shadow, (void **)&spans, count, &room, sizeof *spans))
+				return spans;
+			spans[count++] = (span_t){row, at - begin, until - at, unwritten};
+		}
+	}
+	*count_out = count;
+	return spans;
+}
+
+/** write_moved where not all of the bytes were written: those that were not stay so, though somebody has put them there. */
+static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, const span_t *spans,
+				uint32_t count, tsr_shadow_found_t *found_out)
+{
+	shadow_access_t access[2]; /* by whether it is unwritten */
+	tsr_status_t status = begin(&access[0], shadow, operation, range, true, found_out);
+
+	if (status == TSR_OK)
+		status = begin(&access[1], shadow, operation, range, true, found_out);
+	if (status != TSR_OK)
+		return status;
+	access[1].operation = shadow_twin(shadow, access[0].operation);
+	for (uint32_t i = 0; access[1].operation && i < count; i++) {
+		shadow_access_t *mine = &access[spans[i].unwritten];
+		mine->data_offset = range->offset + spans[i].row * range->pitch + spans[i].at;
+		mine->data = shadow->values ? mine->region->memory + mine->data_offset : NULL;
+		mine->clock = tsr_views_clock(shadow->views, mine->thread);
+		access_row(mine, mine->data_offset, spans[i].bytes);
+	}
+	access[1].coop = NULL; /* what the coop has touched is looked at once */
+	end(&access[0], range);
+	end(&access[1], range);
+	return shadow_status(shadow);
+}
+
 /** Moves rows such that none is overwritten before it is read, where both ranges have one pitch. */
 static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to)
 {
@@ -313,8 +395,15 @@ static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from, con
 	}
 }
 
+/** The same with rows that the caller has. */
+static void move_seen(const tsr_shadow_t *shadow, const unsigned char *seen, size_t seen_pitch, const tsr_shadow_range_t *to)
+{
+	for (size_t row = 0; row < rows_of(to); row++)
+		memcpy(shadow->regions[to->region].memory + to->offset + row * to->pitch, seen + row * seen_pitch, to->bytes);
+}
+
 tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
-			     tsr_shadow_found_t found_out[2])
+			     const void *seen, size_t seen_pitch, tsr_shadow_found_t found_out[2])
 {
 	tsr_status_t status = check(shadow, to);
 
@@ -326,7 +415,14 @@ tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation, const tsr
 		status = tsr_shadow_read(shadow, operation, from, NULL, 0, &found_out[0]);
 	if (status != TSR_OK)
 		return status;
-	if (shadow->values)
+	uint32_t count = 0;
+	span_t *spans = found_out[0].unwritten ? spans_of(shadow, from, &count) : NULL;
+	if (shadow->values && seen)
+		move_seen(shadow, seen, seen_pitch, to);
+	else if (shadow->values)
 		move(shadow, from, to);
-	return write_moved(shadow, operation, to, &found_out[1]);
+	status = spans ? write_spans(shadow, operation, to, spans, count, &found_out[1])
+		       : write_moved(shadow, operation, to, &found_out[1]);
+	free(spans);
+	return status;
 }

@@ -57,6 +57,8 @@ typedef struct shadow_operation {
 	uint32_t call;   /* of its thread, if that is a coop; 0: it is not, or what others of its threads do is ordered with this */
 	uint32_t tile;   /* as tsr_shadow_call_t */
 	bool atomic;
+	uint32_t twin; /* the entry in whose name this one copies bytes that nobody has written; 0: none yet */
+	bool hollow;   /* this is such an entry: what it has written counts as unwritten, and races as ever */
 } shadow_operation_t;
 
 /** An access to a word by a coop that has not met since. */
@@ -169,9 +171,19 @@ tsr_status_t shadow_status(const tsr_shadow_t *shadow);
  */
 tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
 
+/** The entry's hollow twin, made where it has none. 0, and `exhausted`: no memory. */
+uint32_t shadow_twin(tsr_shadow_t *shadow, uint32_t entry);
+
 static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint32_t operation)
 {
 	return &shadow->operations[operation - shadow->first];
+}
+
+/** Whether nobody has written the bytes of a state that is no word, or somebody what was unwritten itself. */
+static inline bool shadow_is_unwritten(const tsr_shadow_t *shadow, shadow_state_t state)
+{
+	const uint32_t writer = shadow_writer(state);
+	return writer == SHADOW_NOBODY || (writer > SHADOW_SETTLED && shadow_entry(shadow, writer)->hollow);
 }
 
 /** Whether all of an operation's accesses in that entry happen before what comes next in the thread that has the clock. */
@@ -302,6 +314,6 @@ void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begi
 /** Says of bytes of the region what was found there, where nothing was found before. */
 void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote, size_t begin,
 		      size_t end);
-void shadow_note_unwritten(tsr_shadow_found_t *found, size_t begin, size_t end);
+void shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end);
 
 #endif

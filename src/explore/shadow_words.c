@@ -83,7 +83,7 @@ void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begi
 	if (event.races)
 		shadow_note_race(access->found, event.races, shadow_entry(shadow, event.other_site), event.other_wrote, begin, end);
 	if (!access->write && event.initial)
-		shadow_note_unwritten(access->found, begin, end);
+		shadow_note_unwritten(access->found, 0, begin, end);
 }
 
 /* ------------------------------------------------------------------ making words */
@@ -124,7 +124,7 @@ static bool add_segment(tsr_shadow_t *shadow, shadow_state_t state, bool *writte
 		*written = *written && tsr_views_written(shadow->views, (int)shadow_readers(state));
 		return add_pasts_of(shadow, (int)shadow_readers(state));
 	}
-	*written = *written && shadow_writer(state) != SHADOW_NOBODY;
+	*written = *written && !shadow_is_unwritten(shadow, state);
 	added = add_past(shadow, shadow_writer(state), true);
 	for (uint32_t i = 0; added && (reader = shadow_reader(shadow, shadow_readers(state), i)) != 0; i++)
 		added = add_past(shadow, reader, false);

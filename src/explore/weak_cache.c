@@ -141,10 +141,10 @@ static tsr_status_t cached_copy(tsr_exploration_t *x, uint32_t operation, const 
 	const size_t bytes = from->range.bytes;
 	tsr_status_t status = stage_of(x->cached, from->range.rows * bytes);
 	if (status == TSR_OK)
-		status = cached_read(x, operation, from, x->cached->stage, bytes, &found_out[0]);
+		status = read_rows(x, from, x->cached->stage, bytes);
 	if (status == TSR_OK)
-		status = cached_write(x, operation, to, x->cached->stage, bytes, &found_out[1]);
-	return status;
+		status = tsr_shadow_copy(x->shadow, operation, &from->range, &to->range, x->cached->stage, bytes, found_out);
+	return status == TSR_OK ? write_rows(x, to, x->cached->stage, bytes) : status;
 }
 
 /* ------------------------------------------------------------------ ordered */

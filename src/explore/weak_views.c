@@ -55,7 +55,7 @@ static tsr_status_t views_write(tsr_exploration_t *x, uint32_t operation, const 
 static tsr_status_t views_copy(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *from, const tsr_span_t *to,
 			       tsr_shadow_found_t found_out[2])
 {
-	return tsr_shadow_copy(x->shadow, operation, &from->range, &to->range, found_out);
+	return tsr_shadow_copy(x->shadow, operation, &from->range, &to->range, NULL, 0, found_out);
 }
 
 /* ------------------------------------------------------------------ ordered */

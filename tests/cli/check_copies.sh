@@ -60,7 +60,7 @@ found overwrite data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"
 found early data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"
 found signal data-race,reuse tsr_put_2d 'a->got, a->inbox' 'launch a kernel behind tsr_stream_put_2d on its stream that does tsr_signal to rank 1'
 found retired data-race,reuse tsr_put_2d 'a->got, a->inbox' 'gives before tsr_stream_put_2d: tsr_wait'
-found host data-race,reuse tsr_memcpy_from_heap '' 'call tsr_stream_sync on the stream'
+found host data-race tsr_memcpy_from_heap '' 'call tsr_stream_sync on the stream'
 found word data-race tsr_wait 'a->flags->go, 1, TSR_ANY_RANK' "$events"
 found slack out-of-bounds tsr_stream_put_2d '' "give tsr_stream_put_2d a view of the allocation's own rows"
 

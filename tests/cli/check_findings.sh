@@ -131,6 +131,17 @@ try tessera check -n 2 --seeds 5 "$hosts" lost
 [ "$code" -eq 1 ] && grep -qE "^  *'box'\+32 \(8 bytes\) of rank 1: 1 wanted, 0 there$" "$TAP_FILES/out"
 verdict $? "what a lost signal waits for, and what is there" "exit code $code"
 
+# A slot that is filled in part may be copied whole: who uses what nobody has written is told, and who has copied it.
+slots="$BUILD/tests/planted/slots"
+for weak in view cache; do
+	prints "a slot that is filled in part, $weak" '^no finding$' tessera check -n 2 --seeds 50 --weak $weak "$slots" part
+	try tessera check -n 2 --seeds 50 --weak $weak "$slots" whole
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE '^  read  *tsr_memcpy_from_heap' "$TAP_FILES/out" &&
+		grep -qE "^  copied by  *tsr_get at tests/planted/slots.c:" "$TAP_FILES/out" &&
+		grep -qE "^  *'box'\+264 \(120 bytes\) of rank 1$" "$TAP_FILES/out" && grep -q '^unwritten-read .*: in 50 of 50' "$TAP_FILES/out"
+	verdict $? "and used whole, $weak" "exit code $code"
+done
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do

@@ -172,14 +172,19 @@ static void copy(world_t *w)
 
 	from.rows = to.rows = 0;
 	from.bytes = to.bytes = from.bytes < to.bytes ? from.bytes : to.bytes;
-	cr_assert(tsr_shadow_copy(w->shadow, me.operation, &from, &to, found) == TSR_OK);
+	cr_assert(tsr_shadow_copy(w->shadow, me.operation, &from, &to, NULL, 0, found) == TSR_OK);
 	compare(w, &from, &me, false, &found[0]);
-	compare(w, &to, &me, true, &found[1]);
 	unsigned char moved[BYTES];
-	for (size_t i = 0; i < from.bytes; i++)
+	bool written[BYTES];
+	for (size_t i = 0; i < from.bytes; i++) {
 		moved[i] = w->plain->byte[from.region][from.offset + i].value;
-	for (size_t i = 0; i < to.bytes; i++)
+		written[i] = w->plain->byte[from.region][from.offset + i].written;
+	}
+	compare(w, &to, &me, true, &found[1]);
+	for (size_t i = 0; i < to.bytes; i++) { /* what nobody has written nobody has written there */
 		w->plain->byte[to.region][to.offset + i].value = moved[i];
+		w->plain->byte[to.region][to.offset + i].written = written[i];
+	}
 }
 
 /** Bytes that are allocated anew, or were there before all. */
