@@ -7,6 +7,7 @@
 
 /* The one piece of mutable state of the library that no handle owns: an error may be that there is no handle. */
 static _Thread_local char own_sentence[TSR_ERROR_BYTES];
+static _Thread_local bool printed;        /* by another process */
 static _Thread_local char *last_sentence; /* where the sentence of what runs on this thread is; null: own_sentence */
 
 tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
@@ -17,7 +18,18 @@ tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	memcpy(last_sentence ? last_sentence : own_sentence, sentence, sizeof sentence);
+	printed = false;
 	return status;
+}
+
+void tsr_error_mark_printed(void)
+{
+	printed = true;
+}
+
+bool tsr_error_is_printed(void)
+{
+	return printed;
 }
 
 const char *tsr_last_error(void)

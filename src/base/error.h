@@ -2,6 +2,8 @@
 #ifndef TESSERA_BASE_ERROR_H
 #define TESSERA_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include "tessera/program.h"
 
 enum { TSR_ERROR_BYTES = 1024 }; /* of a sentence, its end included */
@@ -11,5 +13,9 @@ enum { TSR_ERROR_BYTES = 1024 }; /* of a sentence, its end included */
  * before. For fibres, which share a thread and not their errors: whoever switches between them gives each its slot.
  */
 char *tsr_error_slot(char *slot);
+
+/** Another process has printed this thread's last sentence: nobody need print it again. Until the next tsr_error. */
+void tsr_error_mark_printed(void);
+bool tsr_error_is_printed(void);
 
 #endif

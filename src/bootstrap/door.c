@@ -169,7 +169,7 @@ tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello
 
 bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int fd, uint64_t end_ns)
 {
-	tsr_wire_verdict_t verdict = {.status = status};
+	tsr_wire_verdict_t verdict = {.status = status, .printed = 1};
 	snprintf(verdict.sentence, sizeof verdict.sentence, "%s", sentence);
 	const tsr_post_t post = tsr_message_send_until(socket, &verdict, sizeof verdict, &fd, fd >= 0, end_ns);
 	if (post == TSR_POST_CLOSED)
@@ -185,12 +185,13 @@ void tsr_door_shut(tsr_door_t *door)
 	door->fd = -1;
 }
 
-void tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *sentence, uint64_t end_ns)
+int tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *sentence, uint64_t end_ns)
 {
 	tsr_wire_hello_t hello;
-	int socket;
+	int socket, told = 0;
 	while (tsr_door_next(door, end_ns, &hello, &socket) == TSR_DOOR_HELLO) {
-		(void)tsr_door_answer(socket, status, sentence, -1, end_ns);
+		told += tsr_door_answer(socket, status, sentence, -1, end_ns);
 		tsr_fd_close(&socket, 1);
 	}
+	return told;
 }

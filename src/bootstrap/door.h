@@ -41,13 +41,17 @@ typedef enum tsr_door_event {
 /** Serves guests until one has said hello, or until `end_ns`. The guest's socket is the caller's then. */
 tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello_t *hello_out, int *socket_out);
 
-/** Answers a guest; with TSR_OK goes `fd`. False: it could not be told until `end_ns`; errno says why, EPIPE where it is gone. */
+/** Answers a guest; with TSR_OK goes `fd`, else it is told that the caller prints the sentence. False: it could not be told until
+ * `end_ns`; errno says why, EPIPE where it is gone. */
 bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int fd, uint64_t end_ns);
 
 /** Shuts it, and sends everybody away who has not been heard. */
 void tsr_door_shut(tsr_door_t *door);
 
-/** Before that, where the world has ended: tells everybody why who comes until `end_ns`, and all who have come already. */
-void tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *sentence, uint64_t end_ns);
+/**
+ * Before that, where the world has ended: tells everybody why who comes until `end_ns`, and all who have come already. Returns how
+ * many were told. The caller prints the sentence, as they do not.
+ */
+int tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *sentence, uint64_t end_ns);
 
 #endif

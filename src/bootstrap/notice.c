@@ -47,7 +47,10 @@ static void answer_for_rank_0(tsr_notice_t *notice)
 	if (notice->door.fd < 0 && !tsr_door_open(&notice->door, &notice->job))
 		return;
 	tsr_notice_sentence(0, notice->job.size, notice->wait_status[0], sentence);
-	tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence, tsr_now_ns() + PATIENCE_NS);
+	if (tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence, tsr_now_ns() + PATIENCE_NS) > 0 && !notice->printed) {
+		fprintf(stderr, "tessera: %s\n", sentence);
+		notice->printed = true;
+	}
 }
 
 /** The next rank that has ended, from `notice->next` on, or -1. */

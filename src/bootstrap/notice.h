@@ -17,7 +17,8 @@ typedef struct tsr_notice {
 	tsr_job_t job; /* its rank means nothing */
 	bool ended[TSR_MAX_RANKS];
 	int wait_status[TSR_MAX_RANKS];
-	int next; /* the rank that the knock is about */
+	bool printed; /* what became of rank 0, for all who were told of it */
+	int next;     /* the rank that the knock is about */
 	tsr_knock_t knock;
 	tsr_door_t door; /* open where rank 0 has ended: in its place */
 } tsr_notice_t;

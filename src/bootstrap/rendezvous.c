@@ -171,7 +171,7 @@ tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t b
 	if (status != TSR_OK) {
 		char sentence[TSR_SENTENCE_LENGTH];
 		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
-		tsr_door_turn_away(&boot->door, status, sentence, tsr_now_ns() + GOODBYE_NS);
+		(void)tsr_door_turn_away(&boot->door, status, sentence, tsr_now_ns() + GOODBYE_NS);
 		status = tsr_error(status, "%s", sentence);
 	}
 	tsr_door_shut(&boot->door); /* who knocks later is of another world */
@@ -184,7 +184,10 @@ static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 {
 	if (answer->verdict.status != TSR_OK) {
 		tsr_fd_close(&answer->fd, 1);
-		return tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
+		tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
+		if (answer->verdict.printed)
+			tsr_error_mark_printed();
+		return (tsr_status_t)answer->verdict.status;
 	}
 	boot->control_fd = answer->fd;
 	if (answer->fd < 0)

@@ -53,7 +53,8 @@ typedef struct tsr_wire_hello {
 } tsr_wire_hello_t;
 
 typedef struct tsr_wire_verdict {
-	int32_t status; /* tsr_status_t */
+	int32_t status;   /* tsr_status_t */
+	uint32_t printed; /* not 0: whoever answers prints the sentence, and who is turned away need not */
 	char sentence[512];
 } tsr_wire_verdict_t;
 

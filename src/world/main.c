@@ -23,7 +23,7 @@ static int report(tsr_boot_t *boot)
 	if (boot != NULL)
 		tsr_boot_await_burial(boot);
 	const char *sentence = tsr_last_error();
-	if (boot == NULL || tsr_boot_claim_report(boot, sentence))
+	if (boot == NULL ? !tsr_error_is_printed() : tsr_boot_claim_report(boot, sentence))
 		fprintf(stderr, "tessera: %s\n", *sentence != '\0' ? sentence : "failed, and no call of the library said why");
 	return boot != NULL ? tsr_boot_exit_code(boot) : FAILED;
 }

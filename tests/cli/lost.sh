@@ -8,7 +8,7 @@ in_time() {
 	[ "$(($(date +%s) - began))" -lt "$1" ]
 }
 
-# one_ends NAME RANKS RANK HOW CODE SENTENCE: one rank does HOW before it joins. The deadline is never waited for.
+# one_ends NAME RANKS RANK HOW CODE SENTENCE: one rank does HOW before it joins. The deadline is never waited for, and it is said once.
 one_ends() {
 	began=$(date +%s)
 	TESSERA_DEADLINE=300s try tessera run -n "$2" sh -c "if [ \$TESSERA_RANK = $3 ]; then $4; fi; exec \"\$@\"" sh "$hello"
