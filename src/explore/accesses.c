@@ -53,12 +53,11 @@ static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of
 	return (tsr_span_t){area, {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
 }
 
-/** After a plain write: who waits for a flag among its bytes looks again. */
-static void wake_waits(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
+void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows)
 {
-	const size_t end = place.offset + (rows->count - 1) * rows->pitch + rows->bytes;
+	const size_t end = offset + (rows->count - 1) * rows->pitch + rows->bytes;
 	for (const tsr_flag_watch_t *watch = x->watches; watch; watch = watch->next)
-		if (watch->area == place.area && watch->offset < end && place.offset < watch->offset + watch->bytes)
+		if (watch->area == area && watch->offset < end && offset < watch->offset + watch->bytes)
 			tsr_explorer_wake(x->explorer, watch->object);
 }
 
@@ -81,7 +80,7 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
 	need(x, x->weak->write(x, number, &span, private_from, from_pitch, &found));
-	wake_waits(x, place, rows);
+	tsr_waits_wake(x, place.area, place.offset, rows);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
 	tsr_exploration_judge(x, number, place.area, true, &found);
 }
@@ -94,8 +93,12 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, target, rows->bytes);
 	const tsr_span_t span_from = span_of(x, source, rows), span_to = span_of(x, target, &rows_to);
 	tsr_shadow_found_t found[2];
-	need(x, x->weak->copy(x, number, &span_from, &span_to, found));
-	wake_waits(x, target, &rows_to);
+	const tsr_move_t move = {source.area, target.area, source.offset, target.offset, *rows, to_pitch};
+	tsr_status_t status;
+	if (!site->coop || !tsr_pieces_move(x, number, &move, found, &status))
+		status = x->weak->copy(x, number, &span_from, &span_to, found);
+	need(x, status);
+	tsr_waits_wake(x, target.area, target.offset, &rows_to);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
 	found[0].unwritten = false; /* who uses what is copied is told, and not who copies a slot that is filled in part */
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
@@ -203,6 +206,7 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 
 void tsr_exploration_met(tsr_exploration_t *x)
 {
+	need(x, tsr_pieces_end(x));
 	need(x, tsr_shadow_meet(x->shadow, tsr_actor(x)->thread));
 }
 
@@ -225,5 +229,6 @@ void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_
 
 void tsr_exploration_flush(tsr_exploration_t *x)
 {
+	need(x, tsr_pieces_end(x));
 	need(x, x->weak->flush(x));
 }

@@ -215,8 +215,10 @@ static int choose_exhaustively(tsr_strategy_t *strategy, tsr_choice_t kind, int 
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	const bool bounded = s->bounds.preemptions >= 0;
-	bool fixed = s->bounds.depth && s->base.choices >= s->bounds.depth;
+	bool fixed = s->bounds.depth && s->base.choices - s->base.pieces >= s->bounds.depth;
 
+	if (kind == TSR_CHOICE_PIECE) /* what they change is told in every schedule, as a race within a coop */
+		return 0;
 	if (kind == TSR_CHOICE_TASK && s->sleeps)
 		return choose_task(s, n, runnable);
 	if (kind != TSR_CHOICE_TASK || runnable->current < 0)

@@ -257,6 +257,9 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 {
 	tsr_actor_t *actor = tsr_actor(x);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	if (tsr_pieces_end(x) != TSR_OK)
+		tsr_explorer_stop(x->explorer);
+	tsr_shadow_end_coop(x->shadow, actor->thread);
 	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
 	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);

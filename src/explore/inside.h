@@ -164,6 +164,20 @@ typedef struct tsr_stale_load {
 	char allocation[32];
 } tsr_stale_load_t;
 
+/** A copy, or a piece of one: `rows` has the pitch of where it comes from. */
+typedef struct tsr_move {
+	int from_area, to_area;
+	size_t from, to; /* offsets */
+	tsr_rows_of_bytes_t rows;
+	size_t to_pitch;
+} tsr_move_t;
+
+/** A piece that is still to be moved: pieces.c. */
+typedef struct tsr_late {
+	uint32_t operation;
+	tsr_move_t move;
+} tsr_late_t;
+
 typedef struct tsr_actor {
 	int thread;            /* of the views */
 	int cached;            /* of the cache machine, if there is one */
@@ -172,6 +186,8 @@ typedef struct tsr_actor {
 	const void *coop;      /* who made the running call, and its number */
 	uint32_t call;
 	bool apart;
+	tsr_late_t *late; /* until the coop meets */
+	int late_count, late_room;
 	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
 	uint32_t load_count;
 	tsr_collective_call_t collective; /* the last one */
@@ -306,6 +322,16 @@ void tsr_operation_tell(tsr_exploration_t *x, uint32_t operation, int area, size
 /** An ordered access that has been waited for, or has had its point. Returns the old value. */
 uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, int area,
 				 size_t offset, size_t bytes, int choice, uint64_t begin);
+
+/** A plain write of these bytes: who waits for a flag among them looks again. */
+void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
+
+/** Moves for a coop, in pieces of which some are late; they are told of as one. False: it is to be moved whole, and now. */
+bool tsr_pieces_move(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move, tsr_shadow_found_t found_out[2],
+		     tsr_status_t *status_out);
+
+/** The caller's coop meets, or ends: moves what is late. */
+tsr_status_t tsr_pieces_end(tsr_exploration_t *x);
 
 /* ------------------------------------------------------------------ traces */
 

@@ -63,6 +63,7 @@ typedef enum tsr_choice {
 	TSR_CHOICE_FLAG,    /* which of the satisfied flags a wait for any tells */
 	TSR_CHOICE_EXPIRE,  /* 1: a deadline expires though others can go on; or, where nobody can, whose deadline */
 	TSR_CHOICE_CACHE,   /* what a cache does by itself: drain, evict, fill; 0 is the eager, plain behaviour */
+	TSR_CHOICE_PIECE,   /* which pieces of a call that moves data are late, and the order of those that were; 0 is none */
 	TSR_CHOICE_OTHER,
 	TSR_CHOICES /* how many kinds there are */
 } tsr_choice_t;

@@ -5,7 +5,7 @@
 #include "src/explore/strategy_state.h"
 #include "src/tensor/random_core.h"
 
-enum { DRAW_CHOICE, DRAW_CHARACTER, DRAW_PRIORITY, DRAW_CHANGE }; /* what is drawn */
+enum { DRAW_CHOICE, DRAW_CHARACTER, DRAW_PRIORITY, DRAW_CHANGE, DRAW_PIECE }; /* what is drawn */
 
 typedef struct tsr_draw {
 	uint32_t word[4];
@@ -43,7 +43,8 @@ static uint32_t one_in(int log2)
 
 static tsr_character_t character_of(uint64_t seed)
 {
-	static const int leave[8] = {1, 1, 2, 3, 4, 5, 6, 8}, stale[8] = {0, 1, 1, 2, 2, 3, 4, 5}, rare[4] = {0, 3, 5, 7};
+	static const int leave[8] = {1, 1, 2, 3, 4, 5, 6, 8}, late[4] = {0, 0, 1, 4}, stale[8] = {0, 1, 1, 2, 2, 3, 4, 5},
+			 rare[4] = {0, 3, 5, 7};
 	const tsr_draw_t a = draw(seed, 0, DRAW_CHARACTER), b = draw(seed, 1, DRAW_CHARACTER);
 
 	return (tsr_character_t){.odds = {[TSR_CHOICE_TASK] = one_in(leave[below(a.word[0], 8)]),
@@ -51,6 +52,7 @@ static tsr_character_t character_of(uint64_t seed)
 					  [TSR_CHOICE_FLAG] = one_in(1),
 					  [TSR_CHOICE_EXPIRE] = one_in(rare[below(a.word[2], 4)]),
 					  [TSR_CHOICE_CACHE] = one_in(stale[below(a.word[3], 8)]),
+					  [TSR_CHOICE_PIECE] = one_in(late[below(b.word[1], 4)]),
 					  [TSR_CHOICE_OTHER] = one_in(1)},
 				 .take = below(b.word[0], TAKES)};
 }
@@ -64,6 +66,13 @@ static int choose_value(const tsr_character_t *character, tsr_choice_t kind, int
 	return 1 + below(d.word[1], n - 1);
 }
 
+/** What is drawn for the choice that is made now. */
+static tsr_draw_t draw_choice(const tsr_strategy_t *strategy, uint64_t seed, tsr_choice_t kind)
+{
+	return kind == TSR_CHOICE_PIECE ? draw(seed, strategy->pieces, DRAW_PIECE)
+					: draw(seed, strategy->choices - strategy->pieces, DRAW_CHOICE);
+}
+
 /* ------------------------------------------------------------------ random */
 
 typedef struct tsr_random {
@@ -75,7 +84,9 @@ typedef struct tsr_random {
 static int choose_random(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
 {
 	const tsr_random_t *r = (const tsr_random_t *)strategy;
-	const tsr_draw_t d = draw(r->seed, strategy->choices, DRAW_CHOICE);
+	if (kind == TSR_CHOICE_PIECE && r->character.odds[kind] == 0)
+		return 0;
+	const tsr_draw_t d = draw_choice(strategy, r->seed, kind);
 
 	if (kind == TSR_CHOICE_TASK && runnable->current < 0)
 		return below(d.word[1], n); /* nobody to go on with */
@@ -139,7 +150,7 @@ static int choose_by_priority(tsr_strategy_t *strategy, tsr_choice_t kind, int n
 	tsr_pct_t *p = (tsr_pct_t *)strategy;
 
 	if (kind != TSR_CHOICE_TASK)
-		return choose_value(&p->character, kind, n, draw(p->seed, strategy->choices, DRAW_CHOICE));
+		return choose_value(&p->character, kind, n, draw_choice(strategy, p->seed, kind));
 
 	const bool change = falls(p);
 	p->taken++;

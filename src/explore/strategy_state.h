@@ -10,6 +10,8 @@ struct tsr_strategy {
 	void (*destroy)(tsr_strategy_t *strategy); /* what it owns beside itself */
 	bool watches, exhausted;
 	uint64_t choices;
+	uint64_t
+		pieces; /* of them of TSR_CHOICE_PIECE: they are drawn beside the others, which do not hang on how many there are */
 	tsr_script_t script;
 	size_t script_room;
 };

@@ -138,6 +138,36 @@ Test(strategy, seeds_differ_in_character)
 	cr_expect(mostly_stale > 5 && mostly_stale < 100, "%d of 200 seeds see stale values often", mostly_stale);
 }
 
+/** Pieces of calls are asked about beside the rest: a seed chooses the same where there are none, and a script finds both. */
+Test(strategy, pieces_change_no_other_choice)
+{
+	enum { CHOICES = 200, EVERY = 3 };
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		tsr_strategy_t *with = NULL, *without = NULL, *again = NULL;
+		int answers[CHOICES + CHOICES / EVERY + 1], count = 0, late = 0;
+		cr_assert(tsr_strategy_random(seed, &with) == TSR_OK && tsr_strategy_random(seed, &without) == TSR_OK);
+		for (int i = 0; i < CHOICES; i++) {
+			if (i % EVERY == 0) {
+				answers[count] = tsr_strategy_choose(with, TSR_CHOICE_PIECE, 4, NULL);
+				late += answers[count++] > 0;
+			}
+			answers[count] = tsr_strategy_choose(with, TSR_CHOICE_MESSAGE, 5, NULL);
+			cr_expect_eq(answers[count++], tsr_strategy_choose(without, TSR_CHOICE_MESSAGE, 5, NULL));
+		}
+		const tsr_script_t script = tsr_strategy_script(with);
+		cr_assert(tsr_strategy_scripted(&script, &again) == TSR_OK);
+		for (int i = 0, at = 0; i < CHOICES; i++) {
+			if (i % EVERY == 0)
+				cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_PIECE, 4, NULL), answers[at++]);
+			cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_MESSAGE, 5, NULL), answers[at++]);
+		}
+		cr_expect(late < CHOICES / EVERY);
+		tsr_strategy_destroy(with);
+		tsr_strategy_destroy(without);
+		tsr_strategy_destroy(again);
+	}
+}
+
 Test(strategy, pct_wants_a_depth_and_steps)
 {
 	tsr_strategy_t *strategy = NULL;
