@@ -63,13 +63,24 @@ static tsr_job_t job_of_process(void)
 	return job;
 }
 
-/** As the input says: any bytes, and some descriptors. */
+/** That of a message of the protocol, or any other. */
+static size_t pick_size(input_t *input)
+{
+	static const size_t sizes[] = {sizeof(tsr_wire_knock_t), sizeof(tsr_wire_challenge_t), sizeof(tsr_wire_hello_t),
+				       sizeof(tsr_wire_verdict_t)};
+	const uint8_t what = next(input);
+	return what < 128 ? sizes[what % 4] : 1 + (size_t)what * next(input) % (MESSAGE_BYTES - 1);
+}
+
+/** As the input says: any bytes, most often with the magic number in front, and some descriptors. */
 static void send_anything(input_t *input, int socket)
 {
 	uint8_t bytes[MESSAGE_BYTES];
 	const int fds[FDS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-	const size_t size = 1 + (size_t)next(input) * 4 % (MESSAGE_BYTES - 1);
+	const size_t size = pick_size(input);
 	fill(input, bytes, size);
+	if (next(input) < 192 && size >= sizeof(uint32_t))
+		memcpy(bytes, &(uint32_t){TSR_WIRE_MAGIC}, sizeof(uint32_t));
 	(void)tsr_message_send(socket, bytes, size, fds, next(input) % (FDS + 1));
 }
 
@@ -237,7 +248,7 @@ static void play_messages(input_t *input)
 	FUZZ_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "no sockets");
 	for (int step = 0; input->left > 0 && step < MOST_STEPS; step++) {
 		send_anything(input, ends[0]);
-		const size_t size = 1 + (size_t)next(input) * 4 % (MESSAGE_BYTES - 1);
+		const size_t size = pick_size(input);
 		const int capacity = next(input) % (FDS + 1);
 		if (tsr_message_receive(ends[1], bytes, size, fds, capacity, &count) != TSR_POST_DONE)
 			continue;
