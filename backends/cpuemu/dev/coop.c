@@ -115,7 +115,7 @@ void tsr_cpu_met(tsr_coop_t *coop)
 		tsr_exploration_met(tsr_cpu_exploration(coop));
 }
 
-bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
+bool tsr_cpu_meet_others(tsr_coop_t *coop, const char *call)
 {
 	tsr_cpu_met(coop);
 	return gather(coop, call);

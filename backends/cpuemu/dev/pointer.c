@@ -11,6 +11,11 @@ typedef struct side {
 static void share_bytes(const tsr_coop_t *coop, size_t bytes, size_t *first, size_t *last)
 {
 	int64_t begin, end;
+	if (coop->count == 1) {
+		*first = 0;
+		*last = bytes;
+		return;
+	}
 	tsr_cpu_share(coop, (int64_t)((bytes + 63) / 64), &begin, &end);
 	*first = (size_t)begin * 64 < bytes ? (size_t)begin * 64 : bytes;
 	*last = (size_t)end * 64 < bytes ? (size_t)end * 64 : bytes;

@@ -87,10 +87,17 @@ __attribute__((noinline)) static void flag_found(flag_wait_t *w, int which)
 	w->which = which;
 }
 
-/** Polls relaxed; acquires after success. */
+/** Polls relaxed; acquires after success. A single flag is looked at without a division, which takes as long as the rest. */
 TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 {
 	flag_wait_t *w = ctx;
+	if (w->count == 1) {
+		w->seen = tsr_mem_poll(w->flags.at);
+		if (w->seen < w->value)
+			return false;
+		flag_found(w, 0);
+		return true;
+	}
 	for (int i = 0; i < w->count; i++) {
 		int which = (w->start + i) % w->count;
 		const unsigned char *at = w->flags.at + (size_t)which * sizeof(uint64_t);
