@@ -181,7 +181,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	tsr_exploration_judge_unmet(x, number, place.area, event.wrote, tsr_shadow_unmet(x->shadow));
 	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
-		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch);
+		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch, after);
 	tsr_actor_epoch(tsr_actor(x));
 	return event.value;
 }

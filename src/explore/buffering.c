@@ -10,12 +10,13 @@
  *   of the one happens before the store of the other that it is to have read. A release without an acquire does not help: the
  *   model orders nothing by it;
  *   or one of the loads does happen before that store, by whatever else the fibres do;
- *   or all four are updates: what a counter returns is seldom looked at, and all that it is added to is in it in any order.
- * In circles of three and four it takes all of these but one: an edge that synchronises orders what is on its way, and the circle
- * is closed by happens-before alone only where one edge is left. Of the ways from a pair as many are looked at as MOST_LOOKS says,
- * those of the latest pairs first; longer circles are not looked for. Whether a store depends on the value of the load cannot be
- * seen from here; model and hardware keep that order. Of equal pairs of a fibre the last is kept, as the others are less likely to
- * know of it.
+ *   or one of the loads is a compare-and-swap that would then have succeeded where it has failed, or failed: the fibre's later
+ * store hangs on that. Of other control dependencies nothing can be seen from here; or all four are updates: what a counter returns
+ * is seldom looked at, and all that it is added to is in it in any order. In circles of three and four it takes all of these but
+ * one: an edge that synchronises orders what is on its way, and the circle is closed by happens-before alone only where one edge is
+ * left. Of the ways from a pair as many are looked at as MOST_LOOKS says, those of the latest pairs first; longer circles are not
+ * looked for. Whether a store depends on the value of the load cannot be seen from here; model and hardware keep that order. Of
+ * equal pairs of a fibre the last is kept, as the others are less likely to know of it.
  *
  * An update counts as a load, unless all are updates, though nobody is told what it has read, as of a signal that ADDs: what it was
  * added to decides whose releases the sum hands on, and a race may hang on that.
@@ -123,8 +124,21 @@ static void warn(const circle_t *c)
 		const uint32_t number = i % 2 ? pair->store : pair->load;
 		const tsr_operation_t *operation = &x->operations[number];
 		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &finding.access[i]);
+		if (i % 2 == 0 && pair->readable.but) { /* it only loads, in the order that it has for that */
+			finding.access[i].kind = TSR_FINDING_READ;
+			finding.access[i].order = pair->reach.acquires > TSR_VIEWS_THREAD ? TSR_VIEWS_ACQUIRE : TSR_VIEWS_RELAXED;
+		}
 	}
 	tsr_exploration_found(x, &finding);
+}
+
+/** Whether the load of `to`, as it went, can have read what `from` has stored. */
+static bool could_read(const tsr_load_store_t *to, const tsr_load_store_t *from)
+{
+	const tsr_readable_t *readable = &to->readable;
+	if (from->values || to->values)
+		return true;
+	return !(readable->only && from->value != readable->value) && !(readable->but && from->value == readable->value);
 }
 
 static bool all_update(const circle_t *c)
@@ -162,7 +176,7 @@ static bool is_open(const circle_t *c)
 				more |= hand_on(before, c->count, i, (i + 1) % c->count);
 	}
 	for (int i = 0; i < c->count; i++)
-		open = open && !(before[(i + 1) % c->count] >> i & 1u);
+		open = open && !(before[(i + 1) % c->count] >> i & 1u) && could_read(c->pair[(i + 1) % c->count], c->pair[i]);
 	return open;
 }
 
@@ -262,7 +276,10 @@ static void keep(tsr_buffering_t *b, const tsr_load_store_t *pair)
 		if (old->thread == pair->thread && old->loaded == pair->loaded && old->stored == pair->stored &&
 		    old->reach.acquires == pair->reach.acquires && old->reach.releases == pair->reach.releases) {
 			const int next = old->next, next_loading = old->next_loading;
+			const bool values = old->values || old->value != pair->value ||
+					    memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
 			*old = *pair;
+			old->values = values;
 			old->next = next;
 			old->next_loading = next_loading;
 			return;
@@ -312,10 +329,10 @@ static uint32_t first_load(const tsr_actor_t *actor)
 }
 
 /** The caller has stored, and is about to go on: what it knows now it knew at the store. */
-static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, tsr_views_scope_t releases)
+static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uint64_t value, tsr_views_scope_t releases)
 {
 	const tsr_actor_t *actor = tsr_actor(x);
-	tsr_load_store_t pair = {.stored = stored, .store = store, .thread = actor->thread};
+	tsr_load_store_t pair = {.stored = stored, .store = store, .thread = actor->thread, .value = value};
 	if (actor->load_count == 0 || !keep_clock(x, actor->thread, &pair.clock, &pair.clock_count))
 		return;
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
@@ -326,6 +343,7 @@ static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, tsr
 		pair.load = load->operation;
 		pair.epoch = load->epoch;
 		pair.reach = load->reach;
+		pair.readable = load->readable;
 		widen(&pair.reach.releases, true, releases);
 		compare(x, &pair);
 		keep(&x->buffering, &pair);
@@ -338,7 +356,8 @@ static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
 		tsr_recent_load_t *old = &actor->loads[i % TSR_RECENT_LOADS];
 		if (old->object == load->object && old->reach.acquires == load->reach.acquires &&
-		    old->reach.releases == load->reach.releases) {
+		    old->reach.releases == load->reach.releases &&
+		    memcmp(&old->readable, &load->readable, sizeof old->readable) == 0) {
 			*old = *load;
 			return;
 		}
@@ -346,16 +365,37 @@ static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 	actor->loads[actor->load_count++ % TSR_RECENT_LOADS] = *load;
 }
 
+/** An update that leaves some values alone is a compare-and-swap: with what it expects, and no other, it writes. */
+static tsr_readable_t readable_by(const tsr_views_access_t *access, bool wrote)
+{
+	tsr_readable_t readable;
+	uint64_t out;
+	memset(&readable, 0, sizeof readable); /* they are compared */
+	if (access->kind != TSR_VIEWS_UPDATE || access->update(access->context, access->value + 1, &out))
+		return readable;
+	readable.only = wrote;
+	readable.but = !wrote;
+	readable.value = access->value;
+	return readable;
+}
+
 void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object,
-			tsr_epoch_t epoch)
+			tsr_epoch_t epoch, uint64_t value)
 {
 	const bool failed = access->kind == TSR_VIEWS_UPDATE && !wrote;
 	const tsr_views_order_t order = failed ? access->failure : access->order;
 	const tsr_views_scope_t scope = access->scope, none = TSR_VIEWS_THREAD;
 	if (wrote)
-		add_pairs(x, operation, object, releases(order) ? scope : none);
-	if (access->kind != TSR_VIEWS_STORE)
-		add_load(tsr_actor(x), &(tsr_recent_load_t){object, operation, epoch, {acquires(order) ? scope : none, none}});
+		add_pairs(x, operation, object, access->kind == TSR_VIEWS_STORE ? access->value : value,
+			  releases(order) ? scope : none);
+	if (access->kind == TSR_VIEWS_STORE)
+		return;
+	const tsr_recent_load_t load = {.object = object,
+					.operation = operation,
+					.epoch = epoch,
+					.reach = {acquires(order) ? scope : none, none},
+					.readable = readable_by(access, wrote)};
+	add_load(tsr_actor(x), &load);
 }
 
 void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope)

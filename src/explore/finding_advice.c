@@ -27,6 +27,8 @@ enum {
 	ANY_COPY = 1 << 18,     /* one of the two is */
 	READ_BEFORE = 1 << 19,  /* the second is a read */
 	OLD_VALUE = 1 << 20,    /* the first is a load that saw an old value */
+	NOW_FAILS = 1 << 21,    /* the first is a compare-and-swap that fails, and so a load */
+	SIGNAL_FAILS = 1 << 22, /* the third is */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
 	SAME_PLACE = 1 << 21,   /* both accesses are by one call in the source, made again */
 	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
@@ -192,6 +194,14 @@ static const advice_rule_t rules[] = {
 	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the store behind it, and so on round: "
 	 "each load may read what the store above it, and the first what the last, writes later",
 	 "make all these stores releases and all these loads acquires at {scope} scope; one of each may stay as it is"},
+	{BIT(LOAD_BUFFERING), LINKED | NOW_FAILS,
+	 "nothing keeps {now}, where it fails, before {before}, nor {signal} before {wait}: "
+	 "each load may read what the other thread's store writes later",
+	 "let {now} acquire where it fails too (its failure order), and make {wait} a release at {scope} scope"},
+	{BIT(LOAD_BUFFERING), LINKED | SIGNAL_FAILS,
+	 "nothing keeps {now} before {before}, nor {signal}, where it fails, before {wait}: "
+	 "each load may read what the other thread's store writes later",
+	 "let {signal} acquire where it fails too (its failure order), and make {before} a release at {scope} scope"},
 	{BIT(LOAD_BUFFERING), LINKED,
 	 "nothing keeps {now} before {before}, nor {signal} before {wait}: "
 	 "each load may read what the other thread's store writes later",
@@ -275,10 +285,17 @@ static unsigned facts_of_pair(const tsr_finding_access_t *now, const tsr_finding
 	return facts;
 }
 
+static bool fails(const tsr_finding_access_t *access)
+{
+	return strcmp(access->call, "tsr_atomic_cas") == 0 && access->kind == TSR_FINDING_READ;
+}
+
 static unsigned facts_of(const tsr_finding_t *f)
 {
 	const tsr_finding_access_t *now = &f->access[0];
 	unsigned facts = facts_of_link(f);
+	facts |= known(f, 0) && fails(now) ? NOW_FAILS : 0;
+	facts |= known(f, 2) && fails(&f->access[2]) ? SIGNAL_FAILS : 0;
 	if (known(f, 0)) {
 		facts |= now->who.kernel == NULL ? HOST_NOW : 0;
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;

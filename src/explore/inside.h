@@ -84,12 +84,19 @@ typedef struct tsr_reach {
 	tsr_views_scope_t acquires, releases;
 } tsr_reach_t;
 
+/** Which values a load can have read, as the fibre went on as it did: of a compare-and-swap, one or all but one. */
+typedef struct tsr_readable {
+	bool only, but; /* it succeeded, and has read `value`; it failed, and has not. Neither: any */
+	uint64_t value;
+} tsr_readable_t;
+
 /** A load that a later store of the same fibre may overtake. */
 typedef struct tsr_recent_load {
 	uint64_t object;
 	uint32_t operation;
 	tsr_epoch_t epoch;
 	tsr_reach_t reach; /* of the load, and of the fences since */
+	tsr_readable_t readable;
 } tsr_recent_load_t;
 
 /** Such a load, and the store: buffering.c. */
@@ -99,7 +106,10 @@ typedef struct tsr_load_store {
 	int thread;
 	tsr_epoch_t epoch; /* of the load */
 	tsr_reach_t reach; /* of the load, the store, and the fences between */
-	size_t clock;      /* in tsr_buffering_t: the thread's at the store */
+	tsr_readable_t readable;
+	uint64_t value; /* that was stored */
+	bool values;    /* or others, by equal pairs */
+	size_t clock;   /* in tsr_buffering_t: the thread's at the store */
 	int clock_count;
 	int next, next_loading; /* of the same buckets; -1: none */
 } tsr_load_store_t;
@@ -367,10 +377,10 @@ tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *si
 /** Tells how a run ended, and how its ranks did. */
 void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);
 
-/** Notes an ordered access, which was made in that epoch, for the warning of load buffering; a fence; and that all so far is over.
- */
+/** Notes an ordered access, which was made in that epoch and has left `value`, for the warning of load buffering; a fence; and that
+ * all so far is over. */
 void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object,
-			tsr_epoch_t epoch);
+			tsr_epoch_t epoch, uint64_t value);
 void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_views_scope_t scope);
 void tsr_buffering_settle(tsr_exploration_t *x);
 void tsr_buffering_free(tsr_buffering_t *buffering);

@@ -142,6 +142,19 @@ for weak in view cache; do
 	verdict $? "and used whole, $weak" "exit code $code"
 done
 
+# Load buffering: a compare-and-swap reads what lets it go as it went; where its failure is what may be overtaken, that is advised.
+lockfree="$BUILD/tests/planted/lockfree"
+for kind in trylock closed stack; do
+	for ranks in 2 3; do
+		prints "without a warning: $kind, $ranks ranks" '^no finding$' tessera check -n $ranks --seeds 100 "$lockfree" $kind
+	done
+done
+try tessera check -n 2 --seeds 100 "$lockfree" closing
+[ "$code" -eq 0 ] && grep -q '^no finding, 1 warning$' "$TAP_FILES/out" &&
+	grep -qE '^  load  *tsr_atomic_cas at tests/planted/lockfree.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
+	grep -qE '^  change  *let tsr_atomic_cas at tests/planted/lockfree.c:[0-9]+ acquire where it fails too' "$TAP_FILES/out"
+verdict $? "a failure order that is too weak is advised" "exit code $code"
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do
