@@ -180,8 +180,10 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 
 static void heap_unmap(tsr_device_t *device)
 {
+	const tsr_exploration_t *exploration = tsr_cpu_explored(device);
+	const bool kept = exploration && tsr_exploration_forgets(exploration);
 	for (int r = 0; r < TSR_MAX_RANKS; r++) {
-		if (device->mapped[r])
+		if (device->mapped[r] && !kept)
 			munmap(device->mapped[r], device->mapped_bytes);
 		device->mapped[r] = NULL;
 		device->env.base[r] = NULL;

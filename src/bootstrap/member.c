@@ -140,7 +140,8 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	/* release: partner is the acquire in tsr_boot_lost_rank; it comes before the lock is dropped */
 	atomic_store_explicit(&control->member[boot->rank].state, TSR_MEMBER_LEFT, memory_order_release);
 	/* acq_rel: partner is itself; the last thread unmaps after all others' accesses */
-	if (!boot->in_threads || atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1)
+	const bool last = !boot->in_threads || atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1;
+	if (last && !(boot->exploration && tsr_exploration_forgets(boot->exploration)))
 		munmap(control, sizeof *control);
 	tsr_fd_close(boot->sockets, TSR_MAX_RANKS);
 	if (boot->door.fd >= 0)

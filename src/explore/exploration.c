@@ -12,6 +12,9 @@
 /* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. */
 enum { HOST_STACK_BYTES = 8 << 20, WORKER_STACK_BYTES = 1 << 20 };
 
+/* Workers whose stacks schedules' processes have in common. None begins before the first of these is forked. */
+enum { COMMON_STACKS = 1024 };
+
 /* Turns after which a loop that sees nothing new is put aside: each is a schedule more for a search that leaves nothing out. */
 enum { SPIN_BOUND = 2 };
 
@@ -80,6 +83,8 @@ static tsr_status_t make(tsr_exploration_t *x)
 	if (status == TSR_OK)
 		status = tsr_explorer_create(&config, &x->explorer);
 	if (status == TSR_OK)
+		tsr_explorer_share(x->explorer, WORKER_STACK_BYTES, COMMON_STACKS);
+	if (status == TSR_OK)
 		status = x->weak->open(x);
 	x->codes = calloc((size_t)x->size, sizeof *x->codes);
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
@@ -135,6 +140,7 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 	x->size = size;
 	x->weak = options.weak == TSR_CHECK_WEAK_CACHE ? &tsr_weak_cache : &tsr_weak_views;
 	x->said_fd = -1;
+	tsr_exploration_keep_memory();
 	tsr_report_open(&x->report, options.report_fd);
 	status = make(x);
 	if (status != TSR_OK) {
@@ -266,6 +272,11 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 	x->workers--;
 	if (x->unbegun[who->rank])
 		x->unbegun[who->rank](x->unbegun_ctx[who->rank], see_crowd, x);
+}
+
+bool tsr_exploration_forgets(const tsr_exploration_t *x)
+{
+	return x->phase == TSR_PHASE_SCHEDULE;
 }
 
 int tsr_exploration_room(const tsr_exploration_t *x, int usual)
@@ -427,7 +438,7 @@ int tsr_exploration_run(tsr_exploration_t *x, tsr_exploration_rank_fn rank, void
 		return EXIT_SUCCESS;
 	tsr_exploration_finish(x, end);
 	if (x->phase == TSR_PHASE_SCHEDULE)
-		_exit(0); /* nothing of the program's end is this process's to do */
+		tsr_exploration_leave(x); /* nothing of the program's end is this process's to do */
 	for (int r = 0; r < x->size; r++)
 		if (x->codes[r] != 0)
 			return x->codes[r];

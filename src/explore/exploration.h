@@ -80,6 +80,12 @@ void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
 void tsr_exploration_settle(tsr_exploration_t *exploration);
 
 /**
+ * Whether the caller is a schedule's process, which is about to end, or to be made again what it was: mappings need not be given
+ * back, and should not be.
+ */
+bool tsr_exploration_forgets(const tsr_exploration_t *exploration);
+
+/**
  * A heap of `bytes`, which nobody has written. Programs address it by `base`, where nothing is accessible: who dereferences a
  * pointer into it instead of handing it to the API is told so. Its values are at `values`.
  */

@@ -27,6 +27,11 @@ tsr_status_t tsr_explorer_create(const tsr_explorer_config_t *config, tsr_explor
 	return TSR_OK;
 }
 
+void tsr_explorer_share(tsr_explorer_t *e, size_t stack_bytes, int count)
+{
+	tsr_fibres_share(e->fibres, stack_bytes, count);
+}
+
 static void free_live(tsr_live_t *live)
 {
 	if (!live)

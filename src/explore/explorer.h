@@ -77,6 +77,9 @@ typedef struct tsr_explorer_config {
 /** Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_explorer_create(const tsr_explorer_config_t *config, tsr_explorer_t **explorer_out);
 
+/** tsr_fibres_share for tasks with such stacks. Called outside, once, before the first of them. */
+void tsr_explorer_share(tsr_explorer_t *explorer, size_t stack_bytes, int count);
+
 /** Called outside. Tasks that have not ended are abandoned: their stacks are freed, what they hold is not. Null is no explorer. */
 void tsr_explorer_destroy(tsr_explorer_t *explorer);
 

@@ -31,6 +31,9 @@ struct tsr_fibres {
 	tsr_fibre_t *used, *free;
 	tsr_fibre_t *left; /* has called tsr_fibre_leave, and can be reused once another stack is arrived at */
 	size_t page_bytes, bytes;
+	unsigned char *common; /* stacks that forked processes have in common; null: none */
+	size_t common_stack;   /* bytes of each */
+	int common_count, common_used;
 };
 
 tsr_status_t tsr_fibres_create(tsr_fibres_t **fibres_out)
@@ -60,10 +63,18 @@ static tsr_fibre_t *fibre_of(unsigned char *mapping, size_t bytes)
 	return (tsr_fibre_t *)(void *)(mapping + at / 64 * 64);
 }
 
-static tsr_fibre_t *map_stack(tsr_fibres_t *fibres, size_t bytes)
+/** Memory for a stack: one of those in common, or a mapping of its own. MAP_FAILED: none. */
+static unsigned char *stack_memory(tsr_fibres_t *fibres, size_t bytes)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-	unsigned char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (bytes == fibres->common_stack && fibres->common_used < fibres->common_count)
+		return fibres->common + bytes * (size_t)fibres->common_used++;
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+}
+
+static tsr_fibre_t *map_stack(tsr_fibres_t *fibres, size_t bytes)
+{
+	unsigned char *mapping = stack_memory(fibres, bytes);
 	if (mapping == MAP_FAILED)
 		return NULL;
 	if (mprotect(mapping, fibres->page_bytes, PROT_NONE) != 0) {
@@ -78,8 +89,16 @@ static tsr_fibre_t *map_stack(tsr_fibres_t *fibres, size_t bytes)
 	return fibre;
 }
 
+static bool is_common(const tsr_fibres_t *fibres, const unsigned char *mapping)
+{
+	const size_t bytes = fibres->common_stack * (size_t)fibres->common_count;
+	return fibres->common && mapping >= fibres->common && mapping < fibres->common + bytes;
+}
+
 static void unmap_stack(tsr_fibre_t *fibre)
 {
+	if (is_common(fibre->fibres, fibre->mapping))
+		return;
 	fibre->fibres->bytes -= fibre->mapping_bytes;
 	tsr_watch_no_stack(fibre->number);
 	munmap(fibre->mapping, fibre->mapping_bytes);
@@ -145,10 +164,28 @@ static void prepare(tsr_fibre_t *fibre, unsigned char *bottom)
 	tsr_jump_prepare(&fibre->jump, bottom, usable, begin, fibre);
 }
 
-tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context, size_t stack_bytes, tsr_fibre_t **fibre_out)
+/** Of a mapping for a stack: with the fibre, and the page that nobody may touch. */
+static size_t mapping_bytes(const tsr_fibres_t *fibres, size_t stack_bytes)
 {
 	const size_t page = fibres->page_bytes;
-	const size_t bytes = (stack_bytes + sizeof(tsr_fibre_t) + 64 + page - 1) / page * page + page;
+	return (stack_bytes + sizeof(tsr_fibre_t) + 64 + page - 1) / page * page + page;
+}
+
+void tsr_fibres_share(tsr_fibres_t *fibres, size_t stack_bytes, int count)
+{
+	const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
+	const size_t bytes = mapping_bytes(fibres, stack_bytes);
+	unsigned char *common = mmap(NULL, bytes * (size_t)count, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (common == MAP_FAILED)
+		return; /* each has a mapping of its own */
+	fibres->common = common;
+	fibres->common_stack = bytes;
+	fibres->common_count = count;
+}
+
+tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context, size_t stack_bytes, tsr_fibre_t **fibre_out)
+{
+	const size_t page = fibres->page_bytes, bytes = mapping_bytes(fibres, stack_bytes);
 	tsr_fibre_t *fibre = reuse_stack(fibres, bytes);
 
 	if (!fibre)
@@ -219,5 +256,7 @@ void tsr_fibres_destroy(tsr_fibres_t *fibres)
 		fibres->free = fibre->next;
 		unmap_stack(fibre);
 	}
+	if (fibres->common)
+		munmap(fibres->common, fibres->common_stack * (size_t)fibres->common_count);
 	free(fibres);
 }

@@ -23,6 +23,13 @@ typedef void (*tsr_fibre_fn)(void *context);
 /** Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_fibres_create(tsr_fibres_t **fibres_out);
 
+/**
+ * The first `count` stacks of that size lie in memory that forked processes have in common: no fibre may be alive on one at a fork,
+ * and of the processes one at most may run fibres at a time. Then a new process finds pages that need not be made for it. Once,
+ * before the first fibre of that size.
+ */
+void tsr_fibres_share(tsr_fibres_t *fibres, size_t stack_bytes, int count);
+
 /** Called on the thread's own stack. Fibres that are left are abandoned: their stacks go, what they hold stays. Null is no pool. */
 void tsr_fibres_destroy(tsr_fibres_t *fibres);
 

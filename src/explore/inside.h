@@ -10,6 +10,7 @@
 #include "src/explore/explorer.h"
 #include "src/explore/options.h"
 #include "src/explore/protocol.h"
+#include "src/explore/rewind.h"
 #include "src/explore/shadow.h"
 #include "src/explore/weak.h"
 #include "tessera/types.h"
@@ -268,7 +269,8 @@ struct tsr_exploration {
 	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
 	tsr_guard_t *guard;            /* while fibres run */
 	tsr_hang_t hang;
-	int said_fd; /* what the program of a schedule printed as an error; -1: nothing is kept */
+	tsr_rewind_t *rewind; /* in a schedule's process: null where it is one schedule's alone */
+	int said_fd;          /* what the program of a schedule printed as an error; -1: nothing is kept */
 	tsr_exploration_unbegun_fn unbegun[TSR_MAX_RANKS];
 	void *unbegun_ctx[TSR_MAX_RANKS];
 };
@@ -416,6 +418,12 @@ void tsr_links_free(tsr_links_t *links);
 /** In a schedule's process: whether an earlier schedule was a livelock at the sites of `key`; and that this one is. */
 bool tsr_exploration_knows(const tsr_exploration_t *x, uint64_t key);
 void tsr_exploration_learn(tsr_exploration_t *x, uint64_t key);
+
+/** Sets the allocator up for schedules; before the program allocates anything that schedules give back. */
+void tsr_exploration_keep_memory(void);
+
+/** Ends a schedule that has been accounted for: its process goes on with the next, or ends. */
+_Noreturn void tsr_exploration_leave(tsr_exploration_t *x);
 
 /** In a schedule's process: says how it went, and which comes next. */
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);

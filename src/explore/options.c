@@ -70,6 +70,7 @@ tsr_check_options_t tsr_check_options_default(void)
 				     .stride = 1,
 				     .preemptions = -1,
 				     .depth = 3,
+				     .reuse = true,
 				     .report_fd = -1,
 				     .script_fd = -1};
 }
@@ -99,6 +100,7 @@ static const option_key_t keys[] = {
 	{"depth", KEY_INT, AT(depth), 1, 64},
 	{"steps", KEY_UINT64, AT(steps), 0, 0},
 	{"quiet_ms", KEY_UINT64, AT(quiet_ms), 0, 0},
+	{"reuse", KEY_BOOL, AT(reuse), 0, 1},
 	{"trace", KEY_BOOL, AT(trace), 0, 1},
 	{"parallel", KEY_BOOL, AT(parallel), 0, 1},
 	{"report_fd", KEY_INT, AT(report_fd), -1, INT_MAX},

@@ -50,6 +50,7 @@ typedef struct tsr_check_options {
 	int depth;           /* of a bug that pct looks for: change points + 1 */
 	uint64_t steps;      /* a schedule that has more is taken for a livelock; 0: the executor's own limit */
 	uint64_t quiet_ms;   /* code that does not come back for so long is told of; 0: never */
+	bool reuse;          /* run several schedules in one process, where that is possible: they are the same */
 	bool trace;          /* send the events of protocol.h */
 	bool parallel;       /* do not explore: run once by the parallel executor, and say when kernels are first launched */
 	int report_fd;       /* where the lines go */

@@ -18,6 +18,11 @@ enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 
 /** What a schedule's process hands back to the server: memory that both see. */
 struct tsr_handback {
+	uint64_t next;  /* which schedule, counted from 0: the one in flight, or after its end the one that follows */
+	uint64_t limit; /* of `next` */
+	int stays;      /* processes in turn that could not be rewound after their first schedule */
+	bool rewound;   /* this one has been */
+	bool rewinding; /* it is being: whatever ends it then is none of the program's doing */
 	uint64_t task_choices;
 	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive */
 	char why[WHY_BYTES];                                                    /* broken: a sentence */
@@ -87,9 +92,10 @@ static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_str
 
 /**
  * Memory that is given back is kept for the next who asks: a schedule is short, and its blocks take and give back the same buffers,
- * so that returning pages to the kernel and having them zeroed again would cost more than what is done in them.
+ * so that returning pages to the system and having them zeroed again would cost more than what is done in them. And a process whose
+ * mappings have changed cannot be rewound.
  */
-static void keep_memory(void)
+void tsr_exploration_keep_memory(void)
 {
 #ifdef M_TRIM_THRESHOLD
 	(void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -102,15 +108,31 @@ void tsr_exploration_refused(tsr_exploration_t *x)
 	tsr_report_finding(&x->report, &(tsr_finding_t){.class = TSR_FINDING_PROGRAM_FAILURE, .message = tsr_last_error()});
 }
 
-/** The child goes on as the fibre that it is, under its own strategy. */
+/** Room for what a schedule allocates, so that the system is not asked for it. */
+static void make_room(void)
+{
+#ifdef M_TOP_PAD
+	(void)mallopt(M_TOP_PAD, 16 << 20);
+	void *volatile room = malloc(16 << 20);
+	free(room);
+#endif
+}
+
+/** A child that will go on as the fibre that it is. */
+static void become_child(server_t *server)
+{
+	server->x->phase = TSR_PHASE_SCHEDULE;
+	server->x->handback = server->handback;
+	silence(server->x);
+	make_room();
+}
+
 static void become_schedule(server_t *server, uint64_t seed)
 {
 	tsr_exploration_t *x = server->x;
-	x->phase = TSR_PHASE_SCHEDULE;
 	x->seed = seed;
-	x->handback = server->handback;
-	silence(x);
-	keep_memory();
+	if (x->said_fd >= 0 && ftruncate(x->said_fd, 0) == 0)
+		(void)lseek(x->said_fd, 0, SEEK_SET);
 	tsr_hang_watch(x);
 	if (make_strategy(server, seed, &x->strategy) != TSR_OK) {
 		tsr_exploration_refused(x);
@@ -201,6 +223,58 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 	free(deviations);
 }
 
+/* ------------------------------------------------------------------ several schedules in one process */
+
+/** Processes in turn that could not be rewound, after which it is not tried any more. */
+enum { MOST_STAYS = 3 };
+
+static uint64_t seed_of(const server_t *server, uint64_t number)
+{
+	return server->x->options.first + number * server->x->options.stride;
+}
+
+/** Whether it is worth while: to note what a process is costs as much as some schedules. */
+static bool is_rewound(const server_t *server)
+{
+	const tsr_check_options_t *options = &server->x->options;
+	const tsr_handback_t *handback = server->handback;
+	return options->reuse && options->script_fd < 0 && options->strategy != TSR_CHECK_EXHAUSTIVE &&
+	       handback->limit - handback->next >= 4 && handback->stays < MOST_STAYS;
+}
+
+/** Begins the schedule that is next, and, each time the process has been rewound, the one after it. */
+static void become_schedules(server_t *server)
+{
+	tsr_exploration_t *x = server->x;
+	become_child(server);
+	x->rewind = is_rewound(server) ? tsr_rewind_create() : NULL;
+	if (x->rewind && sigsetjmp(*tsr_rewind_place(x->rewind), 0) == 0) {
+		server->handback->rewound = false;
+		if (!tsr_rewind_note(x->rewind)) {
+			x->rewind = NULL;
+			server->handback->stays = MOST_STAYS;
+		}
+	} else if (x->rewind) {
+		server->handback->rewound = true;
+		server->handback->rewinding = false;
+		tsr_report_begin(&x->report, seed_of(server, server->handback->next));
+	}
+	become_schedule(server, seed_of(server, server->handback->next));
+}
+
+void tsr_exploration_leave(tsr_exploration_t *x)
+{
+	tsr_handback_t *handback = x->handback;
+	const bool more = ++handback->next < handback->limit;
+	if (x->rewind && more) {
+		handback->rewinding = true;
+		tsr_rewind_back(x->rewind);
+		handback->rewinding = false;
+		handback->stays = handback->rewound ? 0 : handback->stays + 1;
+	}
+	_exit(0);
+}
+
 /* ------------------------------------------------------------------ the server */
 
 /** Reports in the place of a schedule whose process has died. `told`: it has said why. */
@@ -220,18 +294,19 @@ static void report_death(tsr_exploration_t *x, uint64_t seed, int status, bool t
 			    &(tsr_report_schedule_t){.seed = seed, .exit = number ? 128 + number : WEXITSTATUS(status)});
 }
 
-/** Runs one schedule. True: this is its process. */
-static bool fork_schedule(server_t *server, uint64_t seed)
+/** Runs the schedule that is next, and those after it that its process goes on with. True: this is their process. */
+static bool fork_schedules(server_t *server)
 {
 	tsr_exploration_t *x = server->x;
+	const uint64_t number = server->handback->next;
 	int status = 0;
 	break_off(server->handback,
 		  "a schedule's process ended before it said which schedules come after it: mend what ends it first");
 	server->handback->told = false;
-	tsr_report_begin(&x->report, seed);
+	tsr_report_begin(&x->report, seed_of(server, number));
 	const pid_t pid = fork();
 	if (pid == 0) {
-		become_schedule(server, seed);
+		become_schedules(server);
 		return true;
 	}
 	if (pid < 0) {
@@ -240,8 +315,14 @@ static bool fork_schedule(server_t *server, uint64_t seed)
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (pid < 0 || status != 0)
-		report_death(x, seed, pid < 0 ? EXIT_FAILURE << 8 : status, pid < 0 || server->handback->told);
+	if (server->handback->rewinding) { /* what it has run is accounted for */
+		server->handback->rewinding = false;
+		server->handback->stays = MOST_STAYS;
+		return false;
+	}
+	if (pid < 0 || status != 0 || server->handback->next == number) /* else the one in flight has said how it went */
+		report_death(x, seed_of(server, server->handback->next++), pid < 0 ? EXIT_FAILURE << 8 : status,
+			     pid < 0 || server->handback->told);
 	return false;
 }
 
@@ -257,6 +338,7 @@ static bool fork_default(server_t *server)
 		const tsr_script_t none = {NULL, 0};
 		server->x->report.broken = true;
 		server->x->options.strategy = TSR_CHECK_RANDOM;
+		become_child(server);
 		become_schedule(server, 0);
 		tsr_strategy_destroy(server->x->strategy);
 		if (tsr_strategy_scripted(&none, &server->x->strategy) != TSR_OK)
@@ -291,17 +373,18 @@ static bool serve_all(server_t *server)
 {
 	const tsr_check_options_t *options = &server->x->options;
 	const bool exhaustive = options->strategy == TSR_CHECK_EXHAUSTIVE;
+	server->handback->limit = exhaustive && options->seeds == 0 ? UINT64_MAX : options->seeds;
 	if (options->script_fd >= 0) {
-		if (fork_schedule(server, options->first))
+		if (fork_schedules(server))
 			return true;
 		tsr_report_end(&server->x->report, true, NULL);
 		return false;
 	}
 	if (options->strategy == TSR_CHECK_PCT && fork_default(server))
 		return true;
-	bool more = true;
-	for (uint64_t i = 0; more && (i < options->seeds || (exhaustive && options->seeds == 0)); i++) {
-		if (fork_schedule(server, options->first + i * options->stride))
+	server->handback->next = 0; /* the default schedule does not count */
+	for (bool more = true; more && server->handback->next < server->handback->limit;) {
+		if (fork_schedules(server))
 			return true;
 		more = !exhaustive || next_frontier(server);
 	}
