@@ -25,9 +25,10 @@ tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
 
 /**
  * Waits until all work given to the stream has ended. All that its kernels and copies have stored is complete then, in peers'
- * memory too, whether or not they flushed it; after a tsr_barrier behind it every rank sees it. Errors: TSR_ERR_TIMEOUT (a wait in
- * a kernel expired: the sentence is its wait record), TSR_ERR_KERNEL (a kernel misused the API), TSR_ERR_PEER_LOST,
- * TSR_ERR_ABORTED.
+ * memory too, whether or not they flushed it; after a tsr_barrier behind it every rank sees it.
+ *
+ * Errors: TSR_ERR_TIMEOUT (a wait in a kernel expired: the sentence is its wait record), TSR_ERR_KERNEL (a kernel misused the
+ *         API), TSR_ERR_PEER_LOST, TSR_ERR_ABORTED.
  */
 tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
 

@@ -44,7 +44,7 @@
  *                   tsr_get(block, mine, dst, size_bytes, me);
  *
  *               A flag that is stored once behind its data is better stored by a release (tsr_signal): a fence is for several.
- *   Litmus:     MP.frel.facq.diffGPU-ss, and fences_order_what_all_threads_have_put of tests/litmus/test_operations.c.
+ *   Litmus:     MP.frel.facq.diffGPU-ss, and fences_order_what_all_threads_have_put of tests/litmus/test_blocks.c.
  *   Errors:     as in dev/pointer.h.
  *   Source:     Iris paper, section 3.3.3 and Table 3.
  *

@@ -68,9 +68,9 @@ TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_
  * there. It takes TSR_FRAG_BYTES(cfg), from a multiple of 16 on. The elements' order is the backend's own: both calls are for one
  * configuration, and for coops of as many threads: blocks, or worker 0 of blocks that are split alike.
  *   Called by:  the coop that the fragment belongs to.
- *   Ordering:   weak accesses, as in dev/value.h: a release and its acquire stand between both (tsr_signal_local,
- * tsr_wait_local). Errors:     as in dev/pointer.h; on the emulator also memory that is not aligned, and what is no accumulator
- * (which GPUs do not compile).
+ *   Ordering:   weak accesses, as in dev/value.h: a release and its acquire stand between both (tsr_signal_local, tsr_wait_local).
+ *   Errors:     as in dev/pointer.h; on the emulator also memory that is not aligned, and what is no accumulator (GPUs do not
+ *               compile that).
  */
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag);
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory);
