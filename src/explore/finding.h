@@ -106,8 +106,9 @@ typedef struct tsr_finding {
 	tsr_finding_class_t class;
 	tsr_finding_severity_t severity;
 	tsr_finding_access_t access[TSR_FINDING_ACCESSES];
-	int accesses;                 /* how many of them are written; an entry without a call is skipped */
-	const char *message;          /* a sentence of the executor's, beside what the class says; null: none */
+	int accesses;        /* how many of them are written; an entry without a call is skipped */
+	const char *message; /* a sentence of the executor's, beside what the class says; null: none */
+	bool early; /* of a race: the link's signal was given before the read, by its thread, and the write waited for that */
 	const char *missing, *change; /* the edge and the change, where the executor knows better; null: derived */
 	const tsr_finding_node_t *nodes;
 	int node_count;

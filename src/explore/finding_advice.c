@@ -27,6 +27,8 @@ enum {
 	ANY_COPY = 1 << 18,     /* one of the two is */
 	READ_BEFORE = 1 << 19,  /* the second is a read */
 	OLD_VALUE = 1 << 20,    /* the first is a load that saw an old value */
+	NOW_READS = 1 << 24,    /* the first is a read */
+	EARLY = 1 << 23,        /* the link's write came before the second access */
 	NOW_FAILS = 1 << 21,    /* the first is a compare-and-swap that fails, and so a load */
 	SIGNAL_FAILS = 1 << 22, /* the third is */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
@@ -54,6 +56,12 @@ static const advice_rule_t rules[] = {
 	 */
 	{EDGES, LINKED | GATHERED, "{before} of {before-who} does not stand before {wait}, or {now} not behind it",
 	 "let all blocks of all ranks make that call between {before} and {now}"},
+
+	/* A value went across too early. */
+	{EDGES, PAIR | EARLY | NOW_READS, "{wait} saw {signal}, which {signal-who} had given before {now}",
+	 "give {signal} behind {now}"},
+	{EDGES, PAIR | EARLY, "{wait} saw {signal}, which {signal-who} had given before {before}",
+	 "give {signal} behind {before}; or, if it is for what came before that, let {wait} wait for the next one"},
 
 	/* A value went across, but somebody is too weak. */
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK | WAIT_CALL,
@@ -247,6 +255,8 @@ static unsigned facts_of_link(const tsr_finding_t *f)
 	const tsr_finding_access_t *signal = &f->access[2], *wait = &f->access[3];
 	if (!known(f, 2) || !known(f, 3))
 		return known(f, 2) ? SIGNALLED : 0;
+	if (f->early)
+		return EARLY;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
 	return LINKED | (is_atomic(wait) || acquires(wait) ? 0 : WAIT_CALL) |
 	       (is_gather(signal) || is_gather(wait) ? GATHERED : 0) | (known(f, 4) ? CIRCLE : 0) |
@@ -299,6 +309,7 @@ static unsigned facts_of(const tsr_finding_t *f)
 	if (known(f, 0)) {
 		facts |= now->who.kernel == NULL ? HOST_NOW : 0;
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;
+		facts |= now->kind == TSR_FINDING_READ ? NOW_READS : 0;
 		facts |= now->valued && now->kind == TSR_FINDING_READ ? OLD_VALUE : 0;
 		facts |= known(f, 1) ? facts_of_pair(now, &f->access[1]) : 0;
 	}

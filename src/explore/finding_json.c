@@ -143,6 +143,7 @@ static tsr_status_t parse_finding(json_t *object, finding_read_t *read)
 	for (int i = 0; i < f->accesses; i++)
 		f->access[i] = access_of(json_array_get(access, (size_t)i));
 	f->message = text_of(object, "message");
+	f->early = json_is_true(json_object_get(object, "early"));
 	f->missing = text_of(object, "missing");
 	f->change = text_of(object, "change");
 	return parse_graph(object, read);

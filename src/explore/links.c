@@ -224,6 +224,38 @@ static reach_t best(const search_t *s, int tasks, const tsr_finding_t *finding)
 	return (reach_t){.signal = read ? s->unread : 0};
 }
 
+/** Whether the one call stands before the other in the program's text. */
+static bool stands_before(const tsr_operation_t *a, const tsr_operation_t *b)
+{
+	return a->site.file && b->site.file && strcmp(a->site.file, b->site.file) == 0 && a->site.line < b->site.line;
+}
+
+/**
+ * A credit that was given before a read was over: the last that the writer's thread has read of what the reader's gave, before the
+ * write, in an order that holds. Where the write came first, that is so only if the credit stands before the read: one that stands
+ * behind it is that of the read before. None: no signal.
+ */
+static reach_t early_of(const search_t *s, const tsr_links_t *links, const tsr_finding_t *finding)
+{
+	const bool read_first = finding->access[1].kind == TSR_FINDING_READ;
+	const uint32_t read = read_first ? s->before : s->now, write = read_first ? s->now : s->before;
+	const tsr_operation_t *operations = s->x->operations;
+	if (finding->access[read_first ? 0 : 1].kind == TSR_FINDING_READ ||
+	    (!read_first && finding->access[0].kind != TSR_FINDING_READ))
+		return (reach_t){.signal = 0};
+	for (int i = links->count - 1; i >= 0; i--) {
+		const tsr_step_t *step = &links->steps[i];
+		if (step->kind != TSR_STEP_READ || step->task != operations[write].task || step->operation >= write ||
+		    step->from >= read || operations[step->from].task != operations[read].task)
+			continue;
+		if (releases(operations[step->from].order) && acquires(operations[step->operation].order) &&
+		    (read_first || stands_before(&operations[step->from], &operations[read])))
+			return (reach_t){.reached = true, .signal = step->from, .wait = step->operation};
+		break;
+	}
+	return (reach_t){.signal = 0};
+}
+
 void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding)
 {
 	const tsr_links_t *links = &x->links;
@@ -238,7 +270,12 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 		s.operation = s.task + tasks;
 		for (int i = 0; i < links->count; i++)
 			go(&s, &links->steps[i]);
-		const reach_t reach = best(&s, tasks, finding);
+		reach_t reach = best(&s, tasks, finding);
+		const reach_t early = reach.wait ? (reach_t){.signal = 0} : early_of(&s, links, finding);
+		if (early.signal) {
+			reach = early;
+			finding->early = true;
+		}
 		if (reach.signal) {
 			tell(x, reach.signal, &finding->access[2]);
 			tell(x, reach.wait, &finding->access[3]);

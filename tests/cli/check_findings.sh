@@ -155,6 +155,14 @@ try tessera check -n 2 --seeds 100 "$lockfree" closing
 	grep -qE '^  change  *let tsr_atomic_cas at tests/planted/lockfree.c:[0-9]+ acquire where it fails too' "$TAP_FILES/out"
 verdict $? "a failure order that is too weak is advised" "exit code $code"
 
+# A credit that is given before the read that it is for: both orders of the race say so.
+credit="$BUILD/tests/planted/credit"
+try tessera check -n 2 --seeds 100 "$credit" early
+[ "$code" -eq 1 ] && grep -q '^2 findings$' "$TAP_FILES/out" &&
+	[ "$(grep -cE '^  change  *give tsr_signal at tests/planted/credit.c:[0-9]+ behind tsr_get at' "$TAP_FILES/out")" -eq 2 ]
+verdict $? "a credit that is given too early" "exit code $code"
+prints "and one that is not" '^no finding$' tessera check -n 2 --seeds 100 "$credit" late
+
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
 given="$BUILD/tests/planted/given_back"
 for ranks in 2 3 5; do
