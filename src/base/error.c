@@ -10,6 +10,14 @@ static _Thread_local char own_sentence[TSR_ERROR_BYTES];
 static _Thread_local bool printed;        /* by another process */
 static _Thread_local char *last_sentence; /* where the sentence of what runs on this thread is; null: own_sentence */
 
+/** What a sentence quotes may hold line breaks, and what moves a terminal's cursor. */
+static void stay_on_one_line(char *sentence)
+{
+	for (char *c = sentence; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
 tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 {
 	char sentence[TSR_ERROR_BYTES]; /* apart: the arguments may quote the last sentence */
@@ -17,6 +25,7 @@ tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
+	stay_on_one_line(sentence);
 	memcpy(last_sentence ? last_sentence : own_sentence, sentence, sizeof sentence);
 	printed = false;
 	return status;

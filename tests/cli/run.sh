@@ -24,6 +24,8 @@ refuses "no program" 2 'which program' tessera run -n 2
 refuses "a program that is not there" 2 'no-such-program' tessera run -n 2 ./no-such-program
 refuses "a program that is not on PATH" 2 'no-such-program' tessera run -n 2 no-such-program
 refuses "a misspelt option" 2 "did you mean '--placement'" tessera run --placment thread -n 2 "$hello"
+refuses "an option with a line break" 2 "unknown option '--ran[?]ks'; did you mean '--ranks'" tessera run "$(printf -- '--ran\nks')" 2 "$hello"
+refuses "a number with a line break" 2 "'2[?]3'" tessera run -n "$(printf '2\n3')" "$hello"
 refuses "an option without its value" 2 'needs a value' tessera run -n
 refuses "an unknown placement" 2 "'fibre'" tessera run -n 2 --placement fibre "$hello"
 refuses "a misspelt backend" 2 "did you mean 'cpuemu'" tessera run -n 2 --backend cpuem "$hello"
