@@ -9,7 +9,7 @@ tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool
 {
 	char(*all)[BENCH_SENTENCE] = calloc(TSR_MAX_RANKS, BENCH_SENTENCE);
 	if (!all)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the ranks' sentences");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the ranks' sentences; free some");
 	tsr_status_t status = tsr_allgather(world, sentence, all, BENCH_SENTENCE);
 	*none_out = true;
 	for (int r = 0; status == TSR_OK && *none_out && r < tsr_world_size(world); r++)
@@ -48,7 +48,7 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 {
 	bench_baseline_t *b = calloc(1, sizeof *b);
 	if (!b)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a baseline");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a baseline; free some");
 	b->ops = ops;
 	b->world = world;
 	b->rank = tsr_world_rank(world);

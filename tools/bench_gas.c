@@ -51,7 +51,7 @@ static tsr_status_t run_pattern(bench_gas_session_t *session, gas_pattern_t patt
 	if (options->tune) {
 		result->trials = calloc(1, sizeof *result->trials);
 		if (!result->trials)
-			return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a list of trials");
+			return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a list of trials; free some");
 		status = bench_gas_tune(session, &config, result->trials);
 	} else if (!options->no_tuned) {
 		status = bench_gas_recall(session, &config, result);

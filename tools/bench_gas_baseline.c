@@ -43,7 +43,7 @@ static tsr_status_t judge(const bench_gas_session_t *session, bench_baseline_t *
 		return TSR_OK;
 	void *host = malloc((size_t)(c->m * c->n) * tsr_dtype_bytes(c->dtype));
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of the baseline's C");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of the baseline's C; free some");
 	tsr_status_t status = bench_baseline_read(theirs, host);
 	if (status == TSR_OK)
 		gas_reference_judge(session->reference, host, &verdict);

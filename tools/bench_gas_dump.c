@@ -73,7 +73,7 @@ static tsr_status_t write_manifest(const bench_gas_options_t *options)
 		return status;
 	json_t *root = manifest(options);
 	if (!root)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the dump's manifest");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the dump's manifest; free some");
 	errno = 0;
 	int failed = json_dump_file(root, path, JSON_INDENT(2));
 	json_decref(root);
@@ -90,7 +90,7 @@ tsr_status_t bench_gas_dump_inputs(const bench_gas_options_t *options)
 	size_t a_bytes = (size_t)(c->m * c->k) * element, b_bytes = (size_t)(c->k * c->n) * element;
 	void *host = malloc(a_bytes > b_bytes ? a_bytes : b_bytes);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the inputs to dump");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the inputs to dump; free some");
 	gas_inputs_a(c, &options->inputs, host);
 	tsr_status_t status = write_array(options->dump, "a.raw", host, a_bytes);
 	if (status == TSR_OK) {
@@ -108,7 +108,8 @@ tsr_status_t bench_gas_dump_c(const bench_gas_options_t *options, tsr_world_t *w
 	char suffix[64];
 	void *host = malloc(size_bytes);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%zu bytes)", size_bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%s): use a smaller shape",
+				 TSR_SIZE(size_bytes));
 	(void)snprintf(suffix, sizeof suffix, "c.%s.raw", gas_pattern_name(gas_plan_config(plan)->pattern));
 	tsr_status_t status = tsr_memcpy_from_heap(world, host, c.data, size_bytes);
 	if (status == TSR_OK)

@@ -145,7 +145,7 @@ tsr_status_t bench_gas_write_json(const tsr_world_t *world, const bench_gas_opti
 				 options->warmup, "baseline", baseline_json(baseline), "patterns", patterns);
 	if (!root || json_object_update_new(root, place_json(world)) != 0) {
 		json_decref(root);
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the results as JSON");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the results as JSON; free some");
 	}
 	errno = 0;
 	int failed = json_dump_file(root, options->json, JSON_INDENT(2));

@@ -83,7 +83,7 @@ tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entrie
 		entries = calloc((size_t)most * (size_t)ranks, sizeof *entries);
 	}
 	if (status == TSR_OK && (!own || !entries))
-		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the record of the run");
+		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the record of the run; free some");
 	for (int i = 0; status == TSR_OK && i < mine; i++)
 		status = tsr_record_entry(world, i, &own[i]);
 	if (status == TSR_OK)

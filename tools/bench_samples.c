@@ -64,7 +64,7 @@ tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, 
 	uint64_t ns = 0, fastest = UINT64_MAX;
 	bench_times_t times = {.ns = calloc((size_t)sampling->iterations, sizeof *times.ns)};
 	if (!times.ns)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times", sampling->iterations);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times; free some", sampling->iterations);
 	tsr_status_t status = warm_up(world, sampling, sample, ctx, &times);
 	if (times.count > 0)
 		fastest = times.ns[0];

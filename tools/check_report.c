@@ -355,7 +355,7 @@ tsr_status_t check_write_json(const check_result_t *result, const char *path)
 {
 	json_t *root = result_json(result);
 	if (root == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the findings as JSON");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the findings as JSON; free some");
 	errno = 0;
 	const int failed = json_dump_file(root, path, JSON_INDENT(2));
 	json_decref(root);

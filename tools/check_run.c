@@ -392,7 +392,7 @@ void check_run(const check_run_t *run, check_outcome_t *outcome)
 	*outcome = (check_outcome_t){.end = CHECK_ENDED};
 	runner_t *r = calloc(1, sizeof *r);
 	if (r == NULL) {
-		tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to run a program");
+		tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to run a program; free some");
 		outcome->end = CHECK_NOT_STARTED;
 		return;
 	}

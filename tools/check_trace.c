@@ -24,7 +24,7 @@ tsr_status_t check_trace_open(const char *path, check_trace_t **trace_out)
 	}
 	if (trace == NULL || trace->path == NULL || trace->tracks == NULL) {
 		(void)check_trace_close(trace, NULL);
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a timeline");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a timeline; free some");
 	}
 	trace->file = fopen(path, "we");
 	if (trace->file == NULL) {

@@ -21,7 +21,7 @@ tsr_status_t suite_batch_keep(suite_batch_t *batch, const suite_case_t *one, con
 	if (kept.test)
 		*kept.test = *test;
 	batch->kept[batch->count++] = kept;
-	return kept.source && kept.test ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "no memory for '%s'", test->name);
+	return kept.source && kept.test ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "no memory for '%s'; free some", test->name);
 }
 
 tsr_status_t suite_batch_run(suite_batch_t *batch, const suite_options_t *options)
@@ -33,7 +33,7 @@ tsr_status_t suite_batch_run(suite_batch_t *batch, const suite_options_t *option
 	tsr_status_t status = TSR_OK;
 
 	if (!tests || !results || !statuses)
-		status = tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests", batch->count);
+		status = tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests; free some", batch->count);
 	for (size_t i = 0; status == TSR_OK && i < count; i++)
 		tests[i] = batch->kept[i].test;
 	if (status == TSR_OK)

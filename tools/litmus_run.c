@@ -361,7 +361,7 @@ static tsr_status_t allocate(rank_t *r)
 	r->meetings = meetings;
 	r->host = malloc(INSTANCES_GPU * STRIDE * word);
 	if (!r->host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the final values of the locations");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the final values of the locations; free some");
 	return tsr_stream_create(r->world, &r->stream);
 }
 
@@ -420,7 +420,7 @@ static tsr_status_t make_board(board_t *board, int tests)
 	board->bytes = columns + (size_t)tests * sizeof(board_test_t);
 	void *memory = mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for what the ranks find");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for what the ranks find; free some");
 	board->columns = memory;
 	board->tests = (board_test_t *)((char *)memory + columns);
 	return TSR_OK;
@@ -493,7 +493,7 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 	};
 
 	if (!plans)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests", count);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests; free some", count);
 	tsr_status_t status = has_device(backend);
 	for (int i = 0; i < count && status == TSR_OK; i++) {
 		statuses[i] = litmus_plan(tests[i], &plans[i]);

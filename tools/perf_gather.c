@@ -57,9 +57,10 @@ static tsr_status_t choose_blocks(gather_t *g)
 	PERF_TRY(tsr_world_device(g->run->world, &props));
 	size_t room = (size_t)props.resident_blocks, blocks = (size_t)options->blocks;
 	if (blocks > room)
-		return tsr_error(TSR_ERR_RESIDENCY,
-				 "-V %zu: the blocks of an all-gather wait for each other, and this device holds %zu", blocks,
-				 room);
+		return tsr_error(
+			TSR_ERR_RESIDENCY,
+			"-V %zu: the blocks of an all-gather wait for each other, and this device holds %zu: ask for no more",
+			blocks, room);
 	if (blocks == 0) {
 		room = perf_on_host(g->run) ? 1 : room;
 		blocks = (g->args.piece_bytes + PERF_BLOCK_BYTES - 1) / PERF_BLOCK_BYTES;
@@ -149,7 +150,7 @@ static tsr_status_t count_wrong(gather_t *g, int64_t *wrong_out)
 	if (expected && found)
 		status = gather_once(g, expected, found, &wrong);
 	else
-		status = tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %zu bytes: choose a smaller -e, or -c 0", size);
+		status = tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(size));
 	free(found);
 	free(expected);
 	PERF_TRY(status);

@@ -81,7 +81,7 @@ static tsr_status_t count_in(messages_t *m, TSR_HEAP void *box, int64_t *wrong)
 	unsigned char *found = malloc(size + GUARD_BYTES);
 
 	if (!found)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %zu bytes: choose a smaller -e, or -c 0", size);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(size));
 	tsr_status_t status = tsr_memcpy_from_heap(m->run->world, found, box, size + GUARD_BYTES);
 	for (size_t at = 0; status == TSR_OK && at < size; at++) {
 		int64_t word = tsr_random_int((uint64_t)m->args.partner, at / 8, INT64_MIN, INT64_MAX);

@@ -57,7 +57,7 @@ static tsr_status_t prepare(move_t *move)
 	move->expected = malloc(whole);
 	move->received = malloc(whole);
 	if (!move->expected || !move->received)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %zu bytes: choose a smaller -e, or -c 0", whole);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(whole));
 	for (int64_t i = 0; i < words; i++) {
 		int64_t word = tsr_random_int((uint64_t)move->from, (uint64_t)i, INT64_MIN, INT64_MAX);
 		memcpy(move->expected + 8 * i, &word, sizeof word);

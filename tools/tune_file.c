@@ -46,7 +46,7 @@ static tsr_status_t load(const char *path, json_t **root_out)
 	FILE *file = tool_fopen_input(path);
 	if (!file && (errno == ENOENT || errno == ENOTDIR)) {
 		*root_out = json_pack("{s:i, s:[]}", "version", VERSION, "entries");
-		return *root_out ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for tuned choices");
+		return *root_out ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for tuned choices; free some");
 	}
 	if (!file)
 		return tsr_error(TSR_ERR_SYSTEM, "tuned choices: '%s' cannot be read: %s", path, strerror(errno));
@@ -199,7 +199,7 @@ tsr_status_t tune_file_remember(const char *path, const tune_key_t *key, const t
 			if (is_entry_of(json_array_get(entries, i), key))
 				(void)json_array_remove(entries, i);
 		if (json_array_append_new(entries, new_entry(key, choice)) != 0)
-			status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for tuned choices");
+			status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for tuned choices; free some");
 		else
 			status = replace(path, root);
 		json_decref(root);

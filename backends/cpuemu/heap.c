@@ -57,8 +57,8 @@ static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, 
 {
 	void *base = map_aligned(fd, bytes);
 	if (base == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
-				 bytes, whose, rank, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "mapping %s of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
+				 TSR_SIZE(bytes), whose, rank, strerror(errno));
 	*base_out = base;
 	return TSR_OK;
 }
@@ -95,8 +95,8 @@ static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes
 		memory = MAP_FAILED;
 	}
 	if (memory == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
-				 room, rank, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
+				 TSR_SIZE(room), rank, strerror(errno));
 	device->mapped[rank] = memory;
 	device->mapped_bytes = room;
 	heap_describe(device, base, size_bytes, -1, export_out);
@@ -118,8 +118,8 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
-		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %zu bytes failed: %s; set TESSERA_HEAP_SIZE lower", rank,
-				 bytes, strerror(cause));
+		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower", rank,
+				 TSR_SIZE(bytes), strerror(cause));
 	}
 	tsr_status_t status = map_file(fd, bytes, "my own", rank, &base);
 	if (status != TSR_OK) {
@@ -159,9 +159,9 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 	for (int r = 0; r < count; r++) {
 		void *base = (void *)(uintptr_t)exports[r].address;
 		if (exports[r].size_bytes != device->env.heap_bytes)
-			return tsr_error(TSR_ERR_MISMATCH,
-					 "rank %d has a heap of %llu bytes, rank %d one of %zu; set TESSERA_HEAP_SIZE alike", r,
-					 (unsigned long long)exports[r].size_bytes, device->env.rank, device->env.heap_bytes);
+			return tsr_error(
+				TSR_ERR_MISMATCH, "rank %d has a heap of %s, rank %d one of %s; set TESSERA_HEAP_SIZE alike", r,
+				TSR_SIZE((size_t)exports[r].size_bytes), device->env.rank, TSR_SIZE(device->env.heap_bytes));
 		if (exports[r].process != device->env.host->process) {
 			tsr_status_t status = map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
 			if (status != TSR_OK)

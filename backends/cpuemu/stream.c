@@ -87,9 +87,9 @@ static tsr_status_t launch_check(const tsr_device_t *device, const tsr_device_la
 				 k->name, (unsigned)k->workers, props->workers_per_block);
 	if (k->shared_bytes > props->shared_bytes)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s uses %zu bytes of shared memory a block, the device has %zu; set "
+				 "kernel %s uses %s of shared memory a block, the device has %s; set "
 				 "TESSERA_CPUEMU_SHARED_SIZE",
-				 k->name, k->shared_bytes, props->shared_bytes);
+				 k->name, TSR_SIZE(k->shared_bytes), TSR_SIZE(props->shared_bytes));
 	return TSR_OK;
 }
 

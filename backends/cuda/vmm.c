@@ -70,8 +70,9 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 				      "making rank %d's heap of %zu bytes on its GPU", device->gpu.host->rank, mapping->bytes);
 	export_out->fd = tsr_fd_keep(fd);
 	if (export_out->fd < 0)
-		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot keep the descriptor of its heap: %s", device->gpu.host->rank,
-				 strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "rank %d cannot keep the descriptor of its heap: %s; raise the limit of open files (ulimit -n)",
+				 device->gpu.host->rank, strerror(errno));
 	(void)fcntl(export_out->fd, F_SETFD, FD_CLOEXEC);
 	return TSR_OK;
 }

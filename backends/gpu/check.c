@@ -56,8 +56,8 @@ tsr_status_t tsr_gpu_heap_agrees(const tsr_gpu_t *gpu, const tsr_heap_export_t *
 {
 	if (peer->size_bytes == gpu->launch.heap_bytes)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_MISMATCH, "rank %d has a heap of %llu bytes, rank %d one of %llu; set TESSERA_HEAP_SIZE alike",
-			 rank, (unsigned long long)peer->size_bytes, gpu->host->rank, (unsigned long long)gpu->launch.heap_bytes);
+	return tsr_error(TSR_ERR_MISMATCH, "rank %d has a heap of %s, rank %d one of %s; set TESSERA_HEAP_SIZE alike", rank,
+			 TSR_SIZE((size_t)peer->size_bytes), gpu->host->rank, TSR_SIZE((size_t)gpu->launch.heap_bytes));
 }
 
 /* The build names the images that it has: one for each toolkit. */

@@ -16,7 +16,8 @@ static tsr_status_t check_one(const tsr_device_launch_t *l)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s was built for another version of the library: build it anew",
 				 k->name);
 	if (k->workers > TSR_GPU_MAX_WORKERS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s splits a block into %u workers, a GPU's has %d at most", k->name,
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s splits a block into %u workers, a GPU's has %d at most: split it into fewer", k->name,
 				 (unsigned)k->workers, TSR_GPU_MAX_WORKERS);
 	return TSR_OK;
 }

@@ -104,18 +104,21 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 	if (kernel->shared_bytes + (size_t)f->static_bytes > gpu->block_shared_bytes)
 		return tsr_error(
 			TSR_ERR_UNSUPPORTED,
-			"kernel %s uses %zu bytes of shared memory a block and the library %d more, the device has %zu; use "
-			"smaller tiles",
-			kernel->name, kernel->shared_bytes, f->static_bytes, gpu->block_shared_bytes);
+			"kernel %s uses %s of shared memory a block and the library %s more, the device has %s; use smaller tiles",
+			kernel->name, TSR_SIZE(kernel->shared_bytes), TSR_SIZE((size_t)f->static_bytes),
+			TSR_SIZE(gpu->block_shared_bytes));
 	if (TSR_GPU_TAKES_ALL_SHARED(f->static_bytes) &&
 	    kernel->shared_bytes + (size_t)f->static_bytes + LOOP_LEAST_BYTES > gpu->block_shared_bytes)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s uses %zu bytes of shared memory a block, which leaves its main loop less than %d of "
-				 "%zu; use smaller tiles",
-				 kernel->name, kernel->shared_bytes, (int)LOOP_LEAST_BYTES, gpu->block_shared_bytes);
+				 "kernel %s uses %s of shared memory a block, which leaves its main loop less than %s of %s; use "
+				 "smaller tiles",
+				 kernel->name, TSR_SIZE(kernel->shared_bytes), TSR_SIZE((size_t)LOOP_LEAST_BYTES),
+				 TSR_SIZE(gpu->block_shared_bytes));
 	if (f->blocks_per_sm < 1)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "a block of kernel %s (%d threads) does not fit a multiprocessor of %s",
-				 kernel->name, f->threads, gpu->props.name);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"a block of kernel %s (%d threads) does not fit a multiprocessor of %s: use fewer workers or smaller tiles",
+			kernel->name, f->threads, gpu->props.name);
 	return TSR_OK;
 }
 

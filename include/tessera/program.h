@@ -21,6 +21,16 @@ tsr_status_t tsr_error(tsr_status_t status, const char *format, ...) __attribute
 tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out);
 tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns_out);
 
+/**
+ * Writes a size as people say it: "64 MiB", "1.5 KiB", "12 bytes", and what is not even with its bytes: "4.8 MiB (5000000 bytes)".
+ * Returns `text`, of which TSR_SIZE_ROOM bytes are enough. Any thread.
+ */
+const char *tsr_size_text(size_t size_bytes, char *text, size_t text_bytes);
+#define TSR_SIZE_ROOM 64
+
+/** The same for an argument of printf, in C: a text that lasts until the end of the block around it. */
+#define TSR_SIZE(size_bytes_) tsr_size_text((size_bytes_), (char[TSR_SIZE_ROOM]){""}, TSR_SIZE_ROOM)
+
 /** Reads a whole decimal number in low .. high. Any thread. */
 tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long high, long *value_out);
 

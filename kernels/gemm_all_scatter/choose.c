@@ -283,9 +283,10 @@ tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_p
 	}
 	if (smallest.m == 0)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "no tile that is built for %s and pattern %s fits a block of %s (%zu bytes, %d workers)",
+				 "no tile that is built for %s and pattern %s fits a block of %s (%s of shared memory, %d "
+				 "workers): choose another pattern",
 				 tsr_dtype_name(config->dtype), gas_pattern_name(config->pattern), device->name,
-				 device->shared_bytes, device->workers_per_block);
+				 TSR_SIZE(device->shared_bytes), device->workers_per_block);
 	config->tile = best.m ? best : smallest;
 	return TSR_OK;
 }

@@ -49,8 +49,8 @@ tsr_status_t gas_plan_fill(gas_plan_t *plan, tsr_world_t *world, const gas_input
 	size_t a_bytes = (size_t)(a.rows * a.cols) * element_bytes, b_bytes = (size_t)(b.rows * b.cols) * element_bytes;
 	void *host = malloc(a_bytes > b_bytes ? a_bytes : b_bytes);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for inputs of %zu bytes",
-				 a_bytes > b_bytes ? a_bytes : b_bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for inputs of %s; use a smaller shape",
+				 TSR_SIZE(a_bytes > b_bytes ? a_bytes : b_bytes));
 	gas_inputs_a(config, inputs, host);
 	tsr_status_t status = tsr_memcpy_to_heap(world, a.data, host, a_bytes);
 	if (status == TSR_OK && b_bytes > 0) {

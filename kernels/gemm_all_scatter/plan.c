@@ -22,12 +22,12 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 		if (!plan->kernels[i])
 			return tsr_error(TSR_ERR_NOT_FOUND, "kernel %s is not built for %s", pattern->kernels[i], variant);
 		if (!gas_fits_device(plan->kernels[i], device))
-			return tsr_error(
-				TSR_ERR_UNSUPPORTED,
-				"kernel %s for %s needs %zu bytes of shared memory and %u workers a block, and %s has %zu and %d; "
-				"use a smaller tile",
-				pattern->kernels[i], variant, plan->kernels[i]->shared_bytes, plan->kernels[i]->workers,
-				device->name, device->shared_bytes, device->workers_per_block);
+			return tsr_error(TSR_ERR_UNSUPPORTED,
+					 "kernel %s for %s needs %s of shared memory and %u workers a block, and %s has %s and %d; "
+					 "use a smaller tile",
+					 pattern->kernels[i], variant, TSR_SIZE(plan->kernels[i]->shared_bytes),
+					 plan->kernels[i]->workers, device->name, TSR_SIZE(device->shared_bytes),
+					 device->workers_per_block);
 	}
 	return TSR_OK;
 }
@@ -86,11 +86,11 @@ static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 	}
 	if (total <= usage.free_bytes)
 		return TSR_OK;
-	return tsr_error(
-		TSR_ERR_NO_MEMORY,
-		"shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s needs %zu bytes of each rank's heap, and %zu of %zu are free "
-		"(largest piece %zu); set TESSERA_HEAP_SIZE higher, or use a smaller shape",
-		c->m, c->n, c->k, tsr_dtype_name(c->dtype), total, usage.free_bytes, usage.size_bytes, usage.largest_bytes);
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s needs %s of each rank's heap, and of its %s %s are free "
+			 "(largest piece %s); set TESSERA_HEAP_SIZE higher, or use a smaller shape",
+			 c->m, c->n, c->k, tsr_dtype_name(c->dtype), TSR_SIZE(total), TSR_SIZE(usage.size_bytes),
+			 TSR_SIZE(usage.free_bytes), TSR_SIZE(usage.largest_bytes));
 }
 
 static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const char *name, int64_t rows, int64_t cols,
@@ -246,7 +246,7 @@ tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas
 		return status;
 	gas_plan_t *plan = calloc(1, sizeof *plan);
 	if (!plan)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan; free some");
 	plan->world = world;
 	plan->config = *config;
 	status = build(plan);

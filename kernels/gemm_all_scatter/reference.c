@@ -274,7 +274,8 @@ tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *
 	size_t size_bytes = (size_t)(c.rows * c.cols) * tsr_dtype_bytes((tsr_dtype_t)c.dtype);
 	void *host = malloc(size_bytes);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%zu bytes)", size_bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%s): use a smaller shape",
+				 TSR_SIZE(size_bytes));
 	tsr_status_t status = tsr_memcpy_from_heap(world, host, c.data, size_bytes);
 	if (status == TSR_OK)
 		gas_reference_judge(reference, host, verdict_out);

@@ -102,7 +102,7 @@ static tsr_status_t read_bytes(const char *name, const char *text, size_t low, s
 	if (status != TSR_OK)
 		return status;
 	if (size < low || size > high)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from %zu to %zu bytes", name, text, low, high);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from %s to %s", name, text, TSR_SIZE(low), TSR_SIZE(high));
 	*size_out = size;
 	return TSR_OK;
 }

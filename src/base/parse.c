@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -98,4 +99,23 @@ tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long hi
 		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be a whole number from %ld to %ld", what, text, low, high);
 	*value_out = value;
 	return TSR_OK;
+}
+
+const char *tsr_size_text(size_t size_bytes, char *text, size_t text_bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	size_t unit = 1024, index = 0;
+
+	for (; index < 3 && size_bytes / unit >= 1024; index++)
+		unit *= 1024;
+	const size_t whole = size_bytes / unit, rest = size_bytes % unit;
+	if (size_bytes < unit || (size_bytes < 10000 && rest != 0 && rest * 10 % unit != 0))
+		snprintf(text, text_bytes, "%zu byte%s", size_bytes, size_bytes == 1 ? "" : "s");
+	else if (rest == 0)
+		snprintf(text, text_bytes, "%zu %s", whole, units[index]);
+	else if (rest * 10 % unit == 0)
+		snprintf(text, text_bytes, "%zu.%zu %s", whole, rest * 10 / unit, units[index]);
+	else
+		snprintf(text, text_bytes, "%.1f %s (%zu bytes)", (double)size_bytes / (double)unit, units[index], size_bytes);
+	return text;
 }

@@ -19,8 +19,8 @@ tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 	const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 	void *memory = mmap(NULL, sizeof(tsr_control_t), PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (memory == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot map the control segment of %zu bytes: %s", sizeof(tsr_control_t),
-				 strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "cannot map the control segment of %s: %s; free memory of this machine",
+				 TSR_SIZE(sizeof(tsr_control_t)), strerror(errno));
 	*control_out = memory;
 	return TSR_OK;
 }
@@ -163,7 +163,8 @@ static bool await_record(const tsr_boot_t *boot, int index)
 tsr_status_t tsr_boot_wait_record(const tsr_boot_t *boot, int index, tsr_wait_record_t *record_out)
 {
 	if (!await_record(boot, index))
-		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d", index);
+		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d; count up from 0 to the first that is not found",
+				 index);
 	*record_out = boot->control->wait_records[index].record;
 	return TSR_OK;
 }

@@ -61,7 +61,7 @@ uint64_t tsr_boot_process(const tsr_boot_t *boot)
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world");
+	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world; free some");
 }
 
 tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots_out)

@@ -309,7 +309,7 @@ tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_
 				 TSR_MAX_RANKS);
 	tsr_boot_t *boot = tsr_boot_make(job->rank, job->size, deadline_ns);
 	if (boot == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world; free some");
 	const tsr_status_t status = join(boot, job);
 	if (status != TSR_OK) {
 		discard(boot);

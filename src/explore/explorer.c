@@ -13,7 +13,7 @@ tsr_status_t tsr_explorer_create(const tsr_explorer_config_t *config, tsr_explor
 {
 	tsr_explorer_t *e = calloc(1, sizeof *e);
 	if (!e)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for an explorer");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for an explorer; free some");
 	const tsr_status_t status = tsr_fibres_create(&e->fibres);
 	if (status) {
 		free(e);
@@ -117,7 +117,7 @@ tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, ts
 {
 	tsr_live_t *live = reserve(e) ? calloc(1, sizeof *live) : NULL;
 	if (!live)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for task %d", e->tasks);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for task %d; free some", e->tasks);
 	if (!stack_bytes)
 		stack_bytes = who->kind == TSR_TASK_HOST ? TSR_STACK_HOST_BYTES : TSR_STACK_WORKER_BYTES;
 	const tsr_status_t status = tsr_fibre_create(e->fibres, task_main, live, stack_bytes, &live->fibre);

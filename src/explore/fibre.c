@@ -40,7 +40,7 @@ tsr_status_t tsr_fibres_create(tsr_fibres_t **fibres_out)
 {
 	tsr_fibres_t *fibres = calloc(1, sizeof *fibres);
 	if (!fibres)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a pool of fibres");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a pool of fibres; free some");
 	fibres->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	fibres->running = &fibres->outside;
 	fibres->outside.fibres = fibres;

@@ -102,7 +102,7 @@ static tsr_status_t parse_graph(json_t *object, finding_read_t *read)
 	read->nodes = calloc(node_count + 1, sizeof *read->nodes);
 	read->edges = calloc(edge_count + 1, sizeof *read->edges);
 	if (read->nodes == NULL || read->edges == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a wait-for graph");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a wait-for graph; free some");
 	for (size_t i = 0; i < node_count; i++) {
 		const json_t *node = json_array_get(nodes, i);
 		read->nodes[i] = (tsr_finding_node_t){.who = who_of(node),
@@ -153,7 +153,7 @@ tsr_status_t tsr_finding_parse(json_t *object, tsr_finding_t **finding_out)
 {
 	finding_read_t *read = calloc(1, sizeof *read);
 	if (read == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a finding");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a finding; free some");
 	read->json = json_incref(object);
 	const tsr_status_t status = parse_finding(object, read);
 	if (status == TSR_OK)
@@ -179,7 +179,7 @@ tsr_status_t tsr_finding_parse_script(const json_t *array, tsr_check_script_t *s
 	const size_t count = json_array_size(array);
 	tsr_check_script_t script = {.count = count, .at = count > 0 ? malloc(count * sizeof *script.at) : NULL};
 	if (count > 0 && script.at == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a schedule");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a schedule; free some");
 	for (size_t i = 0; i < count; i++) {
 		const json_t *pair = json_array_get(array, i), *choice = json_array_get(pair, 0), *other = json_array_get(pair, 1);
 		if (!json_is_integer(choice) || !json_is_integer(other)) {

@@ -141,7 +141,7 @@ tsr_status_t tsr_guard_begin(tsr_exploration_t *x)
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	tsr_guard_t *guard = calloc(1, sizeof *guard);
 	if (!guard)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a signal's stack");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a signal's stack; free some");
 	const stack_t stack = {.ss_sp = guard->stack, .ss_size = sizeof guard->stack};
 	guard->x = x;
 	sigemptyset(&action.sa_mask);

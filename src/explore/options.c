@@ -161,7 +161,7 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
 	long version = 0;
 	char *copy = strdup(text), *rest = copy;
 	if (copy == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the value of " TSR_CHECK_VARIABLE);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the value of " TSR_CHECK_VARIABLE "; free some");
 	tsr_status_t status = TSR_OK;
 	for (char *pair; status == TSR_OK && (pair = strsep(&rest, ",")) != NULL;)
 		status = parse_pair(pair, &options, &version);

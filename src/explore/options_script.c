@@ -13,7 +13,7 @@
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a schedule");
+	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a schedule; free some");
 }
 
 /** Digits, and what must follow them; returns what comes behind, or null. */

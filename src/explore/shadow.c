@@ -35,7 +35,7 @@ tsr_status_t tsr_shadow_create(tsr_views_t *views, bool values, tsr_shadow_t **s
 	tsr_shadow_t *shadow = calloc(1, sizeof *shadow);
 
 	if (!shadow)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a shadow");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a shadow; free some");
 	shadow->views = views;
 	shadow->values = values;
 	shadow->first = SHADOW_FIRST;
@@ -104,7 +104,7 @@ tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, 
 			 sizeof *shadow->regions) ||
 	    !map_records(&region)) {
 		unmap_records(&region);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow of %zu bytes", bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow of %zu bytes; free some", bytes);
 	}
 	shadow->regions[number] = region;
 	if (shadow->free_region_count)

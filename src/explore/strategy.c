@@ -103,7 +103,7 @@ void *tsr_strategy_allocate(size_t bytes)
 {
 	void *strategy = calloc(1, bytes);
 	if (!strategy)
-		tsr_error(TSR_ERR_NO_MEMORY, "no memory for a strategy");
+		tsr_error(TSR_ERR_NO_MEMORY, "no memory for a strategy; free some");
 	return strategy;
 }
 
@@ -130,7 +130,7 @@ tsr_status_t tsr_script_copy(const tsr_script_t *script, tsr_script_t *copy_out)
 	if (script->count) {
 		copy.deviation = malloc(script->count * sizeof *copy.deviation);
 		if (!copy.deviation)
-			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a script of %zu deviations", script->count);
+			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a script of %zu deviations; free some", script->count);
 		memcpy(copy.deviation, script->deviation, script->count * sizeof *copy.deviation);
 	}
 	*copy_out = copy;

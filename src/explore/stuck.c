@@ -214,7 +214,7 @@ tsr_status_t tsr_explorer_stuck(const tsr_explorer_t *e, tsr_stuck_t **stuck_out
 	free(g.line);
 	if (!built) {
 		tsr_stuck_destroy(g.stuck);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to say who waits for whom");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to say who waits for whom; free some");
 	}
 	*stuck_out = g.stuck;
 	return TSR_OK;

@@ -163,10 +163,10 @@ static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes,
 	size_t more = size_bytes / mib + align_bytes * 2 / mib + 1;
 	return tsr_error(
 		TSR_ERR_NO_MEMORY,
-		"the symmetric heap has no room for %zu bytes (\"%s\", aligned to %zu): %zu of its %zu bytes are free, the largest "
-		"piece is %zu; release something, or set TESSERA_HEAP_SIZE to %zuM or more",
-		size_bytes, name, align_bytes, usage.free_bytes, usage.size_bytes, usage.largest_bytes,
-		usage.size_bytes / mib + 1 + more);
+		"the symmetric heap has no room for %s (\"%s\", aligned to %zu): of its %s %s are free, the largest piece is %s; "
+		"release something, or set TESSERA_HEAP_SIZE to %zuM or more",
+		TSR_SIZE(size_bytes), name, align_bytes, TSR_SIZE(usage.size_bytes), TSR_SIZE(usage.free_bytes),
+		TSR_SIZE(usage.largest_bytes), usage.size_bytes / mib + 1 + more);
 }
 
 static tsr_status_t check_request(size_t size_bytes, size_t align_bytes, const char *name)
@@ -199,8 +199,9 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 	char *copy = strdup(name);
 	if (!copy || !tsr_pieces_reserve(pieces, 2)) { /* what is before and behind the allocation */
 		free(copy);
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the book-keeping of \"%s\" (%zu bytes of the heap)",
-				 name, size_bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the book-keeping of \"%s\" (%s of the heap); free some", name,
+				 TSR_SIZE(size_bytes));
 	}
 	tsr_pieces_remove(pieces, TSR_BY_LENGTH, id);
 	const size_t begin = round_up(pieces->at[id].begin, align);
@@ -235,8 +236,8 @@ tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
 {
 	const tsr_piece_id_t id = piece_at(allocator, offset);
 	if (id == 0)
-		return tsr_error(TSR_ERR_NOT_FOUND, "offset %zu lies outside the heap of %zu bytes, so there is nothing to release",
-				 offset, allocator->size_bytes);
+		return tsr_error(TSR_ERR_NOT_FOUND, "offset %zu lies outside the heap of %s: release what tsr_heap_alloc gave",
+				 offset, TSR_SIZE(allocator->size_bytes));
 	tsr_piece_t *piece = &allocator->pieces.at[id];
 	if (!piece->name)
 		return tsr_error(TSR_ERR_NOT_FOUND,

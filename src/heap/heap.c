@@ -134,7 +134,7 @@ tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_
 	if (!name)
 		name = "unnamed";
 	char arguments[ARGUMENTS_TEXT];
-	snprintf(arguments, sizeof arguments, "%zu bytes, alignment %zu, \"%s\"", size_bytes, align_bytes, name);
+	snprintf(arguments, sizeof arguments, "%s, alignment %zu, \"%s\"", TSR_SIZE(size_bytes), align_bytes, name);
 	tsr_heap_request_t request = {
 		.call = call, .arguments = arguments, .name = name, .size_bytes = size_bytes, .align_bytes = align_bytes};
 	if (!pointer_out)
@@ -232,13 +232,16 @@ tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointe
 	size_t offset, begin, size_bytes;
 	const char *name;
 	if (!offset_of(world, pointer, &offset))
-		return tsr_error(TSR_ERR_NOT_FOUND, "%p lies outside this rank's heap", tsr_heap_raw(pointer));
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "%p lies outside this rank's heap; ask for what tsr_heap_alloc gave to this rank",
+				 tsr_heap_raw(pointer));
 	lock(world);
 	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &size_bytes);
 	unlock(world);
 	if (!found)
-		return tsr_error(TSR_ERR_NOT_FOUND, "%p (offset %zu of the heap) belongs to no allocation", tsr_heap_raw(pointer),
-				 offset);
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "%p (offset %zu of the heap) belongs to no allocation: it was released, or never allocated",
+				 tsr_heap_raw(pointer), offset);
 	if (name_out)
 		*name_out = name;
 	if (offset_out)
@@ -253,18 +256,22 @@ tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call, co
 	size_t offset, begin = 0, allocated = 0;
 	const char *name;
 	if (!offset_of(world, heap, &offset))
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %p, which lies outside this rank's heap", call,
-				 tsr_heap_raw(heap));
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given %p, which lies outside this rank's heap; pass what tsr_heap_alloc gave to this rank",
+				 call, tsr_heap_raw(heap));
 	lock(world);
 	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &allocated);
 	unlock(world);
 	if (!found)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %p (offset %zu of the heap), which belongs to no allocation", call,
-				 tsr_heap_raw(heap), offset);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given %p (offset %zu of the heap), which belongs to no allocation: it was released, or "
+				 "never allocated",
+				 call, tsr_heap_raw(heap), offset);
 	size_t inside = offset - begin;
 	if (size_bytes > allocated - inside)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of %zu bytes from byte %zu on leaves \"%s\", which has %zu bytes", call,
-				 size_bytes, inside, name, allocated);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s of %s from byte %zu on leaves \"%s\", which has %s: copy less, or allocate more", call,
+				 TSR_SIZE(size_bytes), inside, name, TSR_SIZE(allocated));
 	return TSR_OK;
 }
 
@@ -277,7 +284,8 @@ static tsr_status_t check_copy(const tsr_world_t *world, const char *call, const
 	if (size_bytes == 0)
 		return TSR_OK;
 	if (!host)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of %zu bytes was given null for the host memory", call, size_bytes);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s was given null for the host memory; pass a buffer of that size", call,
+				 TSR_SIZE(size_bytes));
 	return tsr_heap_check_range(world, call, heap, size_bytes);
 }
 

@@ -7,7 +7,7 @@
 #include "src/registry/registry.h"
 
 typedef struct entry {
-	const char *name;
+	const char *name, *toolkit;   /* toolkit: what a build with it needs */
 	const tsr_backend_t *backend; /* null: not part of this build */
 } entry_t;
 
@@ -24,9 +24,9 @@ typedef struct entry {
 #endif
 
 static const entry_t entries[] = {
-	{"cuda", CUDA},
-	{"hip", HIP},
-	{"cpuemu", &tsr_backend_cpuemu},
+	{"cuda", "the CUDA toolkit, 13 or later", CUDA},
+	{"hip", "clang 19 or later and its lld", HIP},
+	{"cpuemu", "a C compiler", &tsr_backend_cpuemu},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
@@ -57,10 +57,11 @@ static tsr_status_t not_found(const char *name)
 static tsr_status_t check_built(const entry_t *entry)
 {
 	if (entry->backend == NULL)
-		return tsr_error(TSR_ERR_NO_DEVICE,
-				 "the backend '%s' is not part of this build of the library, so it has no device here: use "
-				 "TESSERA_BACKEND=cpuemu",
-				 entry->name);
+		return tsr_error(
+			TSR_ERR_NO_DEVICE,
+			"the backend '%s' is not part of this build of the library, so it has no device here: build it with "
+			"`scons backends=%s`, which needs %s, or use TESSERA_BACKEND=cpuemu",
+			entry->name, entry->name, entry->toolkit);
 	if (entry->backend->abi != TSR_BACKEND_ABI)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend '%s' was built for plug-in contract %u, not %u: build it anew",
 				 entry->name, entry->backend->abi, TSR_BACKEND_ABI);

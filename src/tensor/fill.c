@@ -30,7 +30,8 @@ static tsr_status_t fill_by_rule(tsr_world_t *world, TSR_HEAP void *memory, cons
 	char *to = tsr_heap_raw(memory), *chunk = malloc(most * element);
 	if (!chunk)
 		return tsr_error(TSR_ERR_NO_MEMORY,
-				 "the host has no memory for a buffer of %zu bytes to make the tensor's values in", most * element);
+				 "the host has no memory for a buffer of %s to make the tensor's values in; free some",
+				 TSR_SIZE(most * element));
 	tsr_status_t status = TSR_OK;
 	for (size_t first = 0; first < elements && status == TSR_OK; first += most) {
 		const size_t count = elements - first < most ? elements - first : most;

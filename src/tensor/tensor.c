@@ -39,8 +39,9 @@ tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, cons
 		if (__builtin_mul_overflow(count, shape[i], &count) || __builtin_mul_overflow(count, element, &bytes) ||
 		    (uint64_t)bytes > SIZE_MAX)
 			return tsr_error(TSR_ERR_ARGUMENT,
-					 "%s: %s is larger than any memory: with extent %d (%" PRId64 ") its size overflows", call,
-					 tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
+					 "%s: %s is larger than any memory: with extent %d (%" PRId64
+					 ") its size overflows; use smaller extents",
+					 call, tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
 	*count_out = count;
 	return TSR_OK;
 }

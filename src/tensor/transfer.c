@@ -69,8 +69,8 @@ static tsr_status_t check(tsr_world_t *world, const char *call, const tsr_tensor
 	if (status != TSR_OK)
 		return status;
 	if (!find_extremes(tensor, &lowest, &highest))
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: the strides of %s lead past any memory", call,
-				 tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text));
+		return tsr_error(TSR_ERR_ARGUMENT, "%s: the strides of %s lead past any memory; make the tensor by a constructor",
+				 call, tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text));
 	const int64_t element = (int64_t)tsr_dtype_bytes(tensor->dtype);
 	/* By way of an integer: the sum may leave the allocation, which is what is being asked. */
 	const uintptr_t first = (uintptr_t)tensor->data + (uintptr_t)(lowest * element);

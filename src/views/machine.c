@@ -113,21 +113,21 @@ tsr_status_t tsr_views_add_location(tsr_views_t *v, uint64_t value, bool written
 
 	if (x < 0) {
 		free(first);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for location %d of the view machine", v->locations);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for location %d of the view machine; free some", v->locations);
 	}
 	*first = (tsr_message_t){.value = value, .thread = -1, .plain = written};
 	v->location[x].messages = first;
 	v->location[x].message_count = v->location[x].message_room = 1;
 	import(v, &v->location[x], pasts, count);
 	*location_out = x;
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for who touched location %d before", x) : TSR_OK;
+	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for who touched location %d before; free some", x) : TSR_OK;
 }
 
 tsr_status_t tsr_views_end_location(tsr_views_t *v, int location)
 {
 	empty_location(&v->location[location]);
 	if (!tsr_views_grow(v, (void **)&v->free_locations, v->free_count, &v->free_room, sizeof *v->free_locations))
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to use location %d again", location);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to use location %d again; free some", location);
 	v->free_locations[v->free_count++] = location;
 	return TSR_OK;
 }

@@ -146,7 +146,8 @@ int tsr_views_component(const tsr_views_t *v, int thread)
 
 static tsr_status_t handed_on(const tsr_views_t *v, int thread)
 {
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to hand on what thread %d has done", thread) : TSR_OK;
+	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to hand on what thread %d has done; free some", thread)
+			    : TSR_OK;
 }
 
 tsr_status_t tsr_views_hand_over(tsr_views_t *v, int from, int to)
@@ -165,7 +166,7 @@ tsr_status_t tsr_views_token_create(tsr_views_t *v, tsr_views_token_t **token_ou
 	tsr_views_token_t *token = calloc(1, sizeof *token);
 
 	if (!token)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a token");
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a token; free some");
 	token->empty = true;
 	token->next = v->tokens;
 	if (v->tokens)
@@ -203,7 +204,7 @@ tsr_status_t tsr_views_token_join(tsr_views_t *v, tsr_views_token_t *into, const
 		return TSR_OK;
 	tsr_vectors_join(v, &into->view, &into->clock, from->view, from->clock, 0, 0);
 	into->empty = false;
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to join tokens") : TSR_OK;
+	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to join tokens; free some") : TSR_OK;
 }
 
 tsr_status_t tsr_views_give(tsr_views_t *v, int thread, tsr_views_token_t *token)

@@ -10,7 +10,7 @@ tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_create: world and event_out must not be null");
 	tsr_event_t *event = calloc(1, sizeof *event);
 	if (event == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for an event");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for an event; free some");
 	event->world = world;
 	const tsr_status_t status = world->backend->event->create(world->device, &event->device);
 	if (status != TSR_OK) {

@@ -126,7 +126,7 @@ static int run_ranks(const tsr_options_t *options, int size, int argc, char **ar
 	tsr_boot_t *boots[TSR_MAX_RANKS];
 	tsr_status_t status = TSR_OK;
 	if (ranks == NULL || arrays == NULL)
-		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks in one process", size);
+		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks in one process; free some", size);
 	if (status == TSR_OK)
 		status = make_boots(options, size, fibres, &exploration, boots);
 	for (int r = 0; status == TSR_OK && r < size; r++) {

@@ -12,7 +12,7 @@ tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_create: world and stream_out must not be null");
 	tsr_stream_t *stream = calloc(1, sizeof *stream);
 	if (stream == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a stream");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a stream; free some");
 	stream->world = world;
 	pthread_mutex_lock(&world->streams_lock);
 	const tsr_status_t status = world->backend->stream->create(world->device, &stream->device);
@@ -86,8 +86,8 @@ static tsr_status_t check_launch(const tsr_launch_desc_t *launch)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s on %d blocks: it takes at least 1", kernel->name,
 				 launch->blocks);
 	if (launch->args == NULL && kernel->args_bytes > 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s without arguments: it takes %zu bytes of them", kernel->name,
-				 kernel->args_bytes);
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s without arguments: it takes %s of them", kernel->name,
+				 TSR_SIZE(kernel->args_bytes));
 	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
 }
 
@@ -141,7 +141,7 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
 		return status;
 	tsr_device_launch_t *device_launches = calloc((size_t)count, sizeof *device_launches);
 	if (device_launches == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches", count);
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches; free some", count);
 	for (int i = 0; i < count; i++)
 		device_launches[i] =
 			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel, launches[i].blocks, launches[i].args};

@@ -17,8 +17,8 @@
 static tsr_status_t meet(tsr_world_t *world)
 {
 	char arguments[160], deadline[32];
-	snprintf(arguments, sizeof arguments, "backend %.32s, heap of %zu bytes, deadline %s",
-		 world->options.backend != NULL ? world->options.backend : "not set", world->options.heap_bytes,
+	snprintf(arguments, sizeof arguments, "backend %.32s, heap of %s, deadline %s",
+		 world->options.backend != NULL ? world->options.backend : "not set", TSR_SIZE(world->options.heap_bytes),
 		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline));
 	return tsr_world_exchange(world, "tsr_init", arguments, NULL, NULL, 0);
 }
@@ -33,9 +33,9 @@ static tsr_status_t choose_backend(tsr_world_t *world)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend %s cannot have ranks as threads: use TESSERA_PLACEMENT=process",
 				 world->backend->name);
 	if (world->options.verbose && world->rank == 0)
-		fprintf(stderr, "tessera: backend %s, because %s; %d rank%s as %s, heap of %zu bytes each\n", world->backend->name,
-			why, world->size, world->size == 1 ? "" : "s", tsr_boot_in_threads(world->boot) ? "threads" : "processes",
-			world->options.heap_bytes);
+		fprintf(stderr, "tessera: backend %s, because %s; %d rank%s as %s, heap of %s each\n", world->backend->name, why,
+			world->size, world->size == 1 ? "" : "s", tsr_boot_in_threads(world->boot) ? "threads" : "processes",
+			TSR_SIZE(world->options.heap_bytes));
 	return TSR_OK;
 }
 
@@ -66,7 +66,7 @@ static tsr_status_t make_heap(tsr_world_t *world)
 	world->heap_bytes = explored ? 2 * world->options.heap_bytes : world->options.heap_bytes; /* room to keep things apart */
 	world->allocator = tsr_allocator_create(world->heap_bytes);
 	if (world->allocator == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to keep the books of a heap");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to keep the books of a heap; free some");
 	if (explored)
 		tsr_allocator_keep_apart(world->allocator, world->options.heap_bytes);
 	tsr_heap_export_t mine = {.fd = -1};
@@ -115,7 +115,7 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	tsr_world_t *world = calloc(1, sizeof *world);
 	if (world == NULL) {
 		tsr_boot_abort(boot, TSR_ERR_NO_MEMORY, "a rank's host has no memory for a world");
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a world");
+		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a world; free some");
 	}
 	world->boot = boot;
 	world->options = *options;

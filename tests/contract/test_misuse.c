@@ -46,7 +46,7 @@ static const char *const said[MISUSES] = {
 	"tsr_put_all of 16 bytes outside this rank's heap",      /* PUT_ALL_OUTSIDE */
 	"tsr_load of",                                           /* LOAD_OUTSIDE */
 	"tsr_store_all of",                                      /* STORE_ALL_OUTSIDE */
-	"tsr_put_2d between views of dtype",                     /* MIXED_DTYPES */
+	"tsr_put_2d between views of f16 and f32",               /* MIXED_DTYPES */
 	"rows 3 apart",                                          /* BAD_VIEW */
 	"the wrong kind of memory",                              /* WRONG_SPACE */
 	"tsr_atomic_add to rank -1",                             /* ATOMIC_RANK */
@@ -60,12 +60,12 @@ static const char *const said[MISUSES] = {
 	"tsr_split in a gate",                                   /* SPLIT_IN_GATE */
 	"tsr_signal in a gate",                                  /* WRITE_IN_GATE */
 	"to rank 7 of a world of 2",                             /* GATE_TO_RANK */
-	"operands of dtype",                                     /* GEMM_DTYPE */
+	"operands of f16 and f16 with tiles of f32",             /* GEMM_DTYPE */
 	"tsr_gemm_mainloop of the range 0 to 9",                 /* GEMM_RANGE */
 	"a step of 0",                                           /* GEMM_STEP */
 	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",      /* GEMM_PART */
 	"tsr_frag_save of memory at",                            /* SAVE_ALIGNMENT */
-	"tsr_frag_add of 1024 bytes",                            /* ADD_OUTSIDE */
+	"tsr_frag_add of 1 KiB",                                 /* ADD_OUTSIDE */
 	"tsr_tile_store of a fragment of 16 x 16 elements",      /* UNSET_STORE */
 	"tsr_frag_save of a fragment of 16 x 16 elements",       /* UNSET_SAVE */
 	"tsr_frag_add of a fragment of 16 x 16 elements",        /* UNSET_ADD */

@@ -137,8 +137,8 @@ Test(foreign, ranks_with_different_settings_say_so_once)
 	    "2>&1; wait",
 	    output, sizeof output);
 	const char *sentence =
-		"tessera: rank 2 called tsr_init(backend not set, heap of 2097152 bytes, deadline 200 s) where rank 0 called "
-		"tsr_init(backend not set, heap of 1048576 bytes, deadline 200 s)";
+		"tessera: rank 2 called tsr_init(backend not set, heap of 2 MiB, deadline 200 s) where rank 0 called "
+		"tsr_init(backend not set, heap of 1 MiB, deadline 200 s)";
 	const char *first = strstr(output, sentence);
 	cr_expect(first != NULL && strstr(first + 1, "tessera: ") == NULL && strchr(output, '[') == NULL, "%s", output);
 }

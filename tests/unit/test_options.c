@@ -3,6 +3,7 @@
 
 #include "clean_environment.h"
 #include "src/base/options.h"
+#include "tessera/program.h"
 
 typedef struct bad {
 	const char *name, *value;
@@ -34,8 +35,8 @@ static const bad_t bad_values[] = {
 	{"TESSERA_HEAP_SIZE", "1 M", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "16777216T", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "18446744073709551616", "such as 256M"},
-	{"TESSERA_HEAP_SIZE", "0", "from 4096"},
-	{"TESSERA_HEAP_SIZE", "4095", "from 4096"},
+	{"TESSERA_HEAP_SIZE", "0", "from 4 KiB to"},
+	{"TESSERA_HEAP_SIZE", "4095", "from 4 KiB to"},
 	{"TESSERA_DEADLINE", "30", "such as 30s"},
 	{"TESSERA_DEADLINE", "s", "such as 30s"},
 	{"TESSERA_DEADLINE", "30 s", "such as 30s"},
@@ -156,6 +157,29 @@ Test(options, print_names_every_variable_and_its_value)
 		cr_expect(strstr(text, names[i]) != NULL, "%s", names[i]);
 	cr_expect(strstr(text, "42s") != NULL && strstr(text, "30s") != NULL, "%s", text);
 	free(text);
+}
+
+/* As people say them; what is not even keeps its bytes, so that two sizes never look alike. */
+Test(parse, sizes_as_text)
+{
+	const size_t mib = (size_t)1 << 20;
+	char again[TSR_SIZE_ROOM];
+
+	cr_expect_str_eq(TSR_SIZE(0), "0 bytes");
+	cr_expect_str_eq(TSR_SIZE(1), "1 byte");
+	cr_expect_str_eq(TSR_SIZE(1023), "1023 bytes");
+	cr_expect_str_eq(TSR_SIZE(1024), "1 KiB");
+	cr_expect_str_eq(TSR_SIZE(1536), "1.5 KiB");
+	cr_expect_str_eq(TSR_SIZE(5000), "5000 bytes");
+	cr_expect_str_eq(TSR_SIZE(500000), "488.3 KiB (500000 bytes)");
+	cr_expect_str_eq(TSR_SIZE(64 * mib), "64 MiB");
+	cr_expect_str_eq(TSR_SIZE(64 * mib - 1), "64.0 MiB (67108863 bytes)");
+	cr_expect_str_eq(TSR_SIZE(1023 * mib), "1023 MiB");
+	cr_expect_str_eq(TSR_SIZE(1024 * mib), "1 GiB");
+	cr_expect_str_eq(TSR_SIZE(5 * mib * mib), "5 TiB");
+	cr_expect_str_eq(TSR_SIZE(2048 * mib * mib), "2048 TiB");
+	cr_expect_str_eq(TSR_SIZE(SIZE_MAX), "16777216.0 TiB (18446744073709551615 bytes)");
+	cr_expect(tsr_size_text(1, again, sizeof again) == again);
 }
 
 Test(parse, sizes_and_durations)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cpuemu/dev/value.h"
+#include "tessera/program.h"
 
 /* ------------------------------------------------------------------ spare buffers */
 
@@ -63,8 +64,8 @@ void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes)
 	}
 	tsr_cpu_slot_t *slot = &arena->slot[arena->depth];
 	if (slot->bytes < bytes && !grow(coop, bytes, slot)) {
-		tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks", "found no host memory for %zu bytes",
-			       bytes);
+		tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks", "found no host memory for %s",
+			       TSR_SIZE(bytes));
 		return NULL;
 	}
 	slot->owner = arena;

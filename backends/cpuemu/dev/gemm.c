@@ -27,8 +27,8 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 				      l->coop->worker->index);
 	if (l->a.dtype != acc->tile.dtype || l->b.dtype != acc->tile.dtype)
 		return tsr_cpu_misuse(l->coop, call, "declare the tile with the dtype of A and B",
-				      "of operands of dtype %d and %d with tiles of dtype %d", l->a.dtype, l->b.dtype,
-				      acc->tile.dtype);
+				      "of operands of %s and %s with tiles of %s", tsr_dtype_name((tsr_dtype_t)l->a.dtype),
+				      tsr_dtype_name((tsr_dtype_t)l->b.dtype), tsr_dtype_name((tsr_dtype_t)acc->tile.dtype));
 	if (k0 < 0 || k0 > k1 || k1 > l->a.cols || k1 > l->b.rows)
 		return tsr_cpu_misuse(l->coop, call, "the range lies within the columns of A and the rows of B",
 				      "of the range %lld to %lld with %lld columns of A and %lld rows of B", (long long)k0,

@@ -5,6 +5,8 @@
 #include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/memory.h"
 #include "src/base/clock.h"
+#include "tessera/dtype.h"
+#include "tessera/program.h"
 
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 {
@@ -55,10 +57,10 @@ bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 	}
 	if (offset < env->heap_bytes)
 		return tsr_cpu_misuse(coop, call, "check the size of the transfer against the allocation",
-				      "of %zu bytes from offset %zu of a heap of %zu bytes", bytes, (size_t)offset,
-				      env->heap_bytes);
+				      "of %s from offset %zu of a heap of %s", TSR_SIZE(bytes), (size_t)offset,
+				      TSR_SIZE(env->heap_bytes));
 	return tsr_cpu_misuse(coop, call, "the pointer is always the caller's own: pass one that tsr_heap_alloc gave to this rank",
-			      "of %zu bytes outside this rank's heap and the block's shared memory", bytes);
+			      "of %s outside this rank's heap and the block's shared memory", TSR_SIZE(bytes));
 }
 
 /** The bytes that a view spans; false where its numbers make no matrix. */
@@ -78,10 +80,13 @@ bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr
 			tsr_mem_access_t access, tsr_mem_t *mem)
 {
 	size_t bytes;
+	if (tsr_cpu_bytes(part.dtype) == 0)
+		return tsr_cpu_misuse(coop, call, "make views by tsr_view, with a tsr_dtype_t",
+				      "of a view of dtype %d, which is none", part.dtype);
 	if (!view_bytes(part, &bytes))
 		return tsr_cpu_misuse(coop, call, "extents are positive, rows at least as far apart as they are long",
-				      "of a view of %lld x %lld elements of dtype %d with rows %lld apart", (long long)part.rows,
-				      (long long)part.cols, part.dtype, (long long)part.ld);
+				      "of a view of %lld x %lld elements of %s with rows %lld apart", (long long)part.rows,
+				      (long long)part.cols, tsr_dtype_name((tsr_dtype_t)part.dtype), (long long)part.ld);
 	if (!tsr_mem_locate(coop, call, part.data, bytes, tsr_cpu_bytes(part.dtype), peer, access, mem))
 		return false;
 	if (mem->shared != (part.space == TSR_SPACE_SHARED))

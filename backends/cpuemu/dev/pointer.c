@@ -69,8 +69,8 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 	tsr_mem_t to, from;
 	int64_t first, last;
 	if (dst.dtype != src.dtype) {
-		tsr_cpu_misuse(coop, call, "move tiles through a fragment to convert them", "between views of dtype %d and %d",
-			       src.dtype, dst.dtype);
+		tsr_cpu_misuse(coop, call, "move tiles through a fragment to convert them", "between views of %s and %s",
+			       tsr_dtype_name((tsr_dtype_t)src.dtype), tsr_dtype_name((tsr_dtype_t)dst.dtype));
 		return;
 	}
 	dst.rows = src.rows = dst.rows < src.rows ? dst.rows : src.rows;
