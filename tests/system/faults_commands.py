@@ -47,6 +47,15 @@ def command(name, arguments, right, **more):
     return sweep.Run(name, [TESSERA, *arguments], right, **more)
 
 
+def runs(name):
+    """The command made a program that can be executed."""
+    return lambda _, folder: "" if os.access(os.path.join(folder, name), os.X_OK) else f"'{name}' is no program"
+
+
+def source(folder):
+    shutil.copy(os.path.join(ROOT, "examples", "hello.c"), folder)
+
+
 def litmus_files(folder):
     shutil.copy(os.path.join(ROOT, "tests", "litmus", "MP.rel.acq.diffGPU-ss.litmus"), os.path.join(folder, "test"))
     with open(os.path.join(folder, "test"), encoding="utf-8") as file:
@@ -79,6 +88,7 @@ RUNS = [
     command("bench", [*PRODUCT, "--verify", "--json", "out.json"], writes("out.json"), files=["out.json"], **TUNED),
     command("bench --tune", [*PRODUCT, "--tune", "--blocks", "1", "--tile", "64x64x32"], writes("tune.json"), **TUNED),
     command("perf", PUT, writes("out.json"), files=["out.json"]),
+    command("cc", ["cc", "hello.c", "-o", "hello"], runs("hello"), files=["hello"], prepare=source, environment={"CCACHE_DISABLE": "1"}),
 ]
 
 sys.exit(sweep.main(RUNS))
