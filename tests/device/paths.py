@@ -7,6 +7,12 @@ stands. Each rule is a set of facts that instructions make and end, joined where
   ("written-back", n)  the buffer_wbl2 of line n has not been waited for
   ("pending", n)   the access of line n has not been waited for
   ("polled", n)    the load at system scope of line n has seen a flag, and nothing is invalidated since
+
+Stores that a wave has waited for are in the cache that all waves of its block share: from then on whichever wave releases writes them
+back. The block's leader passes the write-back and the others do not, so these facts hold where all paths agree:
+
+  ("handed", n, scope)    what was waited for at line n has not been written back beyond that cache
+  ("taken", n, scope)     written back by a buffer_wbl2 that has not been waited for
 """
 import collections
 import re
@@ -96,7 +102,7 @@ def after(facts, instruction):
     if kind is None:
         return facts
     if kind == "wait":
-        return {fact for fact in facts if fact[0] not in ("pending", "written-back", "leaving")}
+        return {fact for fact in facts if fact[0] not in ("pending", "written-back", "written", "leaving")}
     if kind.startswith("buffer_wbl2"):
         scope = scope_of(kind) or 2
         facts = {("leaving", *fact[1:]) if fact[0] == "written" and fact[2] <= scope else fact for fact in facts}
@@ -111,6 +117,34 @@ def after(facts, instruction):
     if is_poll(instruction):
         facts |= {("polled", number)}
     return facts
+
+
+def handed_after(handed, facts, instruction):
+    """What is handed over behind an instruction; `facts` hold before it."""
+    number, _, kind = instruction
+    if kind == "wait":
+        kept = {fact for fact in handed if fact[0] != "taken"}
+        return kept | {("handed", number, fact[2]) for fact in facts if fact[0] == "written"}
+    if kind is not None and kind.startswith("buffer_wbl2"):
+        scope = scope_of(kind) or 2
+        return {("taken", *fact[1:]) if fact[2] <= scope else fact for fact in handed}
+    return handed
+
+
+def unfollowed_polls(body):
+    """Line numbers of polls from which no path leads to an invalidation."""
+    graph = blocks(body)
+    follows = {label for label, block in graph.items() if any(i.token == "buffer_inv sc0 sc1" for i in block.body)}
+    grown = True
+    while grown:
+        leads = {label for label, block in graph.items() if follows.intersection(block.next)}
+        grown = not leads <= follows
+        follows |= leads
+    for label, block in graph.items():
+        polls = [i for i, instruction in enumerate(block.body) if is_poll(instruction)]
+        behind = block.body[polls[-1] + 1 :] if polls else []
+        if polls and not follows.intersection(block.next) and not any(i.token == "buffer_inv sc0 sc1" for i in behind):
+            yield block.body[polls[-1]].number
 
 
 def is_poll(instruction):
@@ -138,6 +172,9 @@ def wrong(facts, instruction):
         if fact[0] in ("written", "leaving"):
             if signals and fact[2] == scope_of(kind):
                 yield f"raises a flag, and the store of line {fact[1]} is not written back and waited for"
+        elif fact[0] in ("handed", "taken"):
+            if signals and fact[2] == scope_of(kind):
+                yield f"raises a flag, and what was waited for at line {fact[1]} is not written back and waited for"
         elif stands[fact[0]]:
             yield {
                 "written-back": f"before the wait for the buffer_wbl2 of line {fact[1]}",
@@ -146,9 +183,8 @@ def wrong(facts, instruction):
             }[fact[0]]
 
 
-def breaches(body):
-    """(line number, sentence) for each rule that some path breaks."""
-    graph = blocks(body)
+def before_blocks(graph):
+    """{label: the facts where its block begins}: what holds on any path."""
     before = {label: set() for label in graph}
     todo = list(graph)
     while todo:
@@ -160,12 +196,39 @@ def breaches(body):
             if not facts <= before[following]:
                 before[following] |= facts
                 todo.append(following)
+    return before
+
+
+def handed_before_blocks(graph, before):
+    """{label: what is handed over where its block begins}: what holds on every path; None where none leads."""
+    handed_before = {label: None for label in graph}
+    handed_before[""] = set()
+    todo = [""]
+    while todo:
+        label = todo.pop()
+        facts, handed = before[label], handed_before[label]
+        for instruction in graph[label].body:
+            facts, handed = after(facts, instruction), handed_after(handed, facts, instruction)
+        for following in graph[label].next:
+            known = handed_before[following]
+            met = handed if known is None else known & handed
+            if met != known:
+                handed_before[following] = met
+                todo.append(following)
+    return handed_before
+
+
+def breaches(body):
+    """(line number, sentence) for each rule that some path breaks."""
+    graph = blocks(body)
+    before = before_blocks(graph)
+    handed_before = handed_before_blocks(graph, before)
     for label, block in graph.items():
-        facts = before[label]
+        facts, handed = before[label], handed_before[label] or set()
         for instruction in block.body:
-            for why in wrong(facts, instruction):
+            for why in wrong(facts | handed, instruction):
                 yield instruction.number, f'"{instruction.text}" {why}'
-            facts = after(facts, instruction)
+            facts, handed = after(facts, instruction), handed_after(handed, facts, instruction)
 
 
 def broken(body):

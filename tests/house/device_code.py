@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "device"))
 import assembly  # noqa: E402
+import counts  # noqa: E402
 import cubin  # noqa: E402
 import paths  # noqa: E402
 
@@ -88,6 +89,55 @@ def small_ones():
     yield verdict(finds(around, "raises a flag"), "a path around the write-back")
 
 
+# A block of several waves stores and meets; its leader raises a flag for all, and all go on.
+MEETING = """
+	global_store_dword v2, v3, s[8:9]
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	s_barrier
+	s_and_saveexec_b64 s[10:11], s[12:13]
+	s_cbranch_execz .LBB0_1
+	buffer_wbl2 sc0 sc1
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	global_store_dwordx2 v2, v[6:7], s[14:15] sc0 sc1
+.LBB0_1:
+	s_or_b64 exec, exec, s[10:11]
+	s_and_saveexec_b64 s[10:11], s[12:13]
+	s_cbranch_execz .LBB0_2
+	global_store_dwordx2 v2, v[6:7], s[16:17] sc1
+.LBB0_2:
+	s_endpgm
+"""
+
+
+def meetings():
+    """What the waves of a block have stored is written back by the one that raises the flag."""
+    what = "what was waited for"
+    yield verdict(not paths.broken(small(MEETING)), "a write-back by the leader alone is let pass")
+    yield verdict(finds(MEETING.replace("buffer_wbl2 sc0 sc1", ""), what), "a leader that writes nothing back")
+    yield verdict(finds(MEETING.replace("wbl2 sc0 sc1", "wbl2 sc1"), what), "a leader's write-back of too narrow a scope")
+    early = MEETING.replace("\tbuffer_wbl2 sc0 sc1\n", "").replace("\tglobal_store_dword v2", "\tbuffer_wbl2 sc0 sc1\n\tglobal_store_dword v2")
+    yield verdict(finds(early, what), "a write-back before the stores")
+    yield verdict(finds(MEETING.replace("\ts_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_barrier", "\ts_barrier"), "s_barrier"), "a wave that does not wait")
+
+
+def counted():
+    """One write-back a release, behind the barrier, and one invalidation an acquire, behind the last barrier."""
+    write_back, invalidate, meeting = ["buffer_wbl2 sc0 sc1", "wait"], ["wait", "buffer_inv sc0 sc1"], ["wait", "s_barrier"]
+    signal, load = meeting + write_back + ["store sc0 sc1"], ["load sc0 sc1"] + meeting + invalidate
+    cases = (
+        ("a signal that writes back once", "probe_signal_set", signal, True),
+        ("one that every wave writes back for", "probe_signal_set", write_back + signal, False),
+        ("one that nobody writes back for", "probe_signal_set", meeting + ["store sc0 sc1"], False),
+        ("one that is written back before the coop has met", "probe_signal_set", write_back + meeting + ["store sc0 sc1"], False),
+        ("an acquire that invalidates once", "probe_load_ACQUIRE_SYSTEM", load, True),
+        ("one that the leader invalidates for, too", "probe_load_ACQUIRE_SYSTEM", ["load sc0 sc1"] + invalidate + load[1:], False),
+        ("one that the leader alone invalidates for", "probe_load_ACQUIRE_SYSTEM", ["load sc0 sc1"] + invalidate + meeting, False),
+        ("a seq_cst load that writes back", "probe_load_SEQ_CST_SYSTEM", write_back + load, False),
+    )
+    for name, function, tokens, good in cases:
+        yield verdict(good != any(counts.problems("gfx942", function, tokens)), f"{name} is {'let pass' if good else 'found'}")
+
+
 def one_dtype(unit):
     """Variants differ in dtype and tile, and wait alike in each dtype: one of them will do, in every tile."""
     return "/variants/" not in unit or os.path.basename(unit).startswith("bf16_")
@@ -127,4 +177,4 @@ def flags_and_local_memory():
 
 
 if __name__ == "__main__":
-    sys.exit(not all(list(small_ones()) + list(shipped_ones()) + list(flags_and_local_memory())))
+    sys.exit(not all(list(small_ones()) + list(meetings()) + list(counted()) + list(shipped_ones()) + list(flags_and_local_memory())))

@@ -34,9 +34,43 @@ template <int SCOPE> TSR_DEV void tsr_hip_release(void)
 	tsr_hip_settle();
 }
 
-template <int SCOPE> TSR_DEV void tsr_hip_acquire(void)
+/** What releases first writes the L2 back, and waits for that and for all earlier accesses. */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_before(void)
 {
-	tsr_hip_settle(); /* the access that acquires has come back */
+	if constexpr (tsr_gpu_releases<ORDER>)
+		tsr_hip_release<SCOPE>();
+}
+
+/** The access that acquires has come back. What is read later is no older once each wave has invalidated: tsr_port_refresh. */
+template <int ORDER> TSR_DEV void tsr_hip_after(void)
+{
+	if constexpr (tsr_gpu_acquires<ORDER>)
+		tsr_hip_settle();
+}
+
+/* ---- what the bodies ask for */
+
+template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
+{
+	tsr_hip_before<ORDER, SCOPE>();
+	tsr_hip_after<ORDER>();
+}
+
+/*
+ * Nothing: in the meeting each wave waits for its own stores (tsr_port_meet_block), which then are in the L2 that all waves of a
+ * block share. The write-back of the one that releases is of the whole L2, and takes them along.
+ */
+template <int SCOPE> TSR_DEV void tsr_port_drain(void)
+{
+}
+
+/*
+ * Each wave invalidates, once, after the meeting. They share the L1 and the L2, but no counter says when an invalidation is
+ * performed: LLVM's tables promise that loads of the same wave come after it, and say nothing of those of other waves.
+ */
+template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
+{
+	tsr_hip_settle();
 	if constexpr (SCOPE == TSR_SCOPE_SYSTEM)
 		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
 	else if constexpr (SCOPE == TSR_SCOPE_DEVICE)
@@ -46,44 +80,13 @@ template <int SCOPE> TSR_DEV void tsr_hip_acquire(void)
 	tsr_hip_no_earlier();
 }
 
-/** A seq_cst access waits for all earlier ones, loads too, and then is a release or an acquire, or both. */
-template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_before(void)
-{
-	if constexpr (tsr_gpu_releases<ORDER>)
-		tsr_hip_release<SCOPE>();
-}
-
-template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_after(void)
-{
-	if constexpr (tsr_gpu_acquires<ORDER>)
-		tsr_hip_acquire<SCOPE>();
-}
-
-/* ---- what the bodies ask for */
-
-template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
-{
-	tsr_hip_before<ORDER, SCOPE>();
-	tsr_hip_after<ORDER, SCOPE>();
-}
-
-/* Each wave writes back and waits for its own stores: the wait of the one that releases later covers only its own. */
-template <int SCOPE> TSR_DEV void tsr_port_drain(void)
-{
-	tsr_hip_release<SCOPE>();
-}
-
-/* Each wave invalidates: what another wave's invalidation may have left to its loads in flight is gone. */
-template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
-{
-	tsr_hip_acquire<SCOPE>();
-}
-
+/* A seq_cst load waits for all earlier accesses; it releases nothing, and writes nothing back. */
 template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
 {
-	tsr_hip_before<ORDER == TSR_SEQ_CST ? TSR_SEQ_CST : TSR_RELAXED, SCOPE>();
+	if constexpr (ORDER == TSR_SEQ_CST)
+		tsr_hip_settle();
 	W value = __hip_atomic_load(p, __ATOMIC_RELAXED, SCOPE);
-	tsr_hip_after<ORDER, SCOPE>();
+	tsr_hip_after<ORDER>();
 	return value;
 }
 
@@ -98,7 +101,7 @@ template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W 
 	{                                                                                 \
 		tsr_hip_before<ORDER, SCOPE>();                                           \
 		T old = builtin_(p, v, __ATOMIC_RELAXED, SCOPE);                          \
-		tsr_hip_after<ORDER, SCOPE>();                                            \
+		tsr_hip_after<ORDER>();                                                   \
 		return old;                                                               \
 	}
 TSR_HIP_RMW(xchg, __hip_atomic_exchange)
@@ -111,9 +114,11 @@ TSR_HIP_RMW(max, __hip_atomic_fetch_max)
 
 template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
-	tsr_hip_before<FAILURE == TSR_SEQ_CST ? TSR_SEQ_CST : ORDER, SCOPE>();
+	tsr_hip_before<ORDER, SCOPE>();
+	if constexpr (FAILURE == TSR_SEQ_CST && !tsr_gpu_releases<ORDER>)
+		tsr_hip_settle(); /* as a seq_cst load */
 	__hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED, SCOPE);
-	tsr_hip_after<tsr_gpu_acquires<ORDER> ? ORDER : FAILURE, SCOPE>();
+	tsr_hip_after<tsr_gpu_acquires<ORDER> ? ORDER : FAILURE>();
 	return expected;
 }
 

@@ -47,7 +47,8 @@
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
  *   void tsr_port_fence<order, scope>()            each thread's own, complete when it returns
  *   void tsr_port_drain<scope>()                   before a meeting after which one thread releases for all
- *   void tsr_port_refresh<scope>()                 after a meeting before which one thread acquired for all
+ *   void tsr_port_refresh<scope>()                 after a meeting before which one thread acquired for all; until then it may not
+ *                                                  have acquired for itself, either
  *   tsr_port_load, _store, _xchg, _add, _and, _or, _xor, _min, _max, _cas <order, scope>(p, ...)
  *       ordered accesses of one thread to my or a peer's memory or shared memory: u32 and u64 (add: every type; min and max: every
  *       integer). cas also takes the failure order and returns the old value.
