@@ -36,7 +36,7 @@ TSR_FN uint64_t try_lock(tsr_coop_t *block, const lockfree_args_t *a)
 	return tsr_atomic_cas(block, lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
-/** Partner: the release behind the look, of whoever had the lock before. Litmus: MP.rel.acq.diffGPU-ss, LB.rel.acq.diffGPU-ss. */
+/** Partner: the release behind the look, of whoever had the lock before. Litmus: MP.rel.acq.diffGPU-ss, LB.ra.diffGPU-ss. */
 TSR_FN void look_locked(tsr_coop_t *block, const lockfree_args_t *a)
 {
 	TSR_HEAP lockfree_box_t *box = a->box;

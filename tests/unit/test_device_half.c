@@ -92,6 +92,8 @@ Test(device_half, functions)
 		"return n"); /* its mark is missing */
 	divides("TSR_FN int use(int);\nint (*host(int n))(void)\n{\n\treturn 0;\n}\n" KERNEL, "TSR_FN int use(int);", "host");
 	divides("__attribute__((noinline)) static int host(void)\n{\n\treturn 1;\n}\n" KERNEL, "TSR_KERNEL", "noinline|return 1");
+	divides("TSR_PORT_ENTRY(1) entry(int *p)\n{\n\t*p = 1;\n}\n", "TSR_PORT_ENTRY(1) entry(int *p)|*p = 1",
+		""); /* a port's own */
 	divides("struct pair { int a; } host(void)\n{\n\treturn (struct pair){1};\n}\n" KERNEL, "TSR_KERNEL", "pair");
 	remove_folder();
 }

@@ -121,10 +121,10 @@ static bool is_one_of(const half_token_t *t, const char *const *words)
 /** Words before parentheses that name no function and no macro of the user's. */
 static bool is_specifier(const half_token_t *t)
 {
-	static const char *const words[] = {"__attribute__", "__attribute", "_Alignas",   "alignas", "typeof",
-					    "__typeof__",    "_Atomic",     "__declspec", "asm",     "__asm__",
-					    "__asm",         "if",          "while",      "for",     "switch",
-					    "return",        "__typeof",    "sizeof",     NULL};
+	static const char *const words[] = {"__attribute__",  "__attribute", "_Alignas", "alignas", "typeof",   "__typeof__",
+					    "_Atomic",        "__declspec",  "asm",      "__asm__", "__asm",    "if",
+					    "while",          "for",         "switch",   "return",  "__typeof", "sizeof",
+					    "TSR_PORT_ENTRY", NULL};
 	return is_one_of(t, words);
 }
 

@@ -34,7 +34,7 @@ static bool starts_with(const half_token_t *t, const char *text)
 static bool is_device_word(const half_token_t *t)
 {
 	return starts_with(t, "TSR_KERNEL") || starts_with(t, "TSR_FN") || starts_with(t, "TSR_DEV") ||
-	       half_token_is(t, "__device__") || half_token_is(t, "__global__");
+	       half_token_is(t, "TSR_PORT_ENTRY") || half_token_is(t, "__device__") || half_token_is(t, "__global__");
 }
 
 static void judge_words(half_t *h)
