@@ -108,6 +108,8 @@ typedef struct tsr_device_copy {
 	size_t dst_pitch_bytes, src_pitch_bytes; /* from one row to the next, at least row_bytes */
 	size_t row_bytes, rows;                  /* not 0 */
 	int peer;
+	const char *file; /* the program's call stands there; null: not known */
+	int line;
 } tsr_device_copy_t;
 
 typedef struct tsr_stream_ops {

@@ -21,4 +21,6 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
+#include "tessera/site.h"
+
 #endif

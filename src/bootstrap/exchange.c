@@ -154,10 +154,11 @@ static tsr_status_t compare(tsr_boot_t *boot)
 			"order, with the same arguments";
 		char sentence[TSR_SENTENCE_LENGTH];
 		snprintf(sentence, sizeof sentence, format, r, theirs, ours);
+		const tsr_made_call_t made[2] = {{r, other->call}, {0, first->call}};
+		if (boot->exploration)
+			tsr_exploration_mismatch(boot->exploration, made, sentence);
 		if (!same_call)
 			return tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
-		if (boot->exploration)
-			tsr_exploration_mismatch(boot->exploration, first->call, sentence);
 		return tsr_error(TSR_ERR_MISMATCH, "%s", sentence);
 	}
 	return TSR_OK;

@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/place.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
 #include "src/explore/exploration.h"
@@ -281,6 +282,7 @@ int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size)
 static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns, const bool *late, bool absent)
 {
 	char ranks[TSR_RANKS_TEXT], deadline[32];
+	const tsr_place_t *place = tsr_place_here();
 	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
 	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
 	for (int r = 0; r < boot->size; r++) {
@@ -295,7 +297,9 @@ static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns,
 					    .seen = posted,
 					    .from = r,
 					    .waited_ns = tsr_now_ns() - begin_ns};
-		snprintf(record.kernel, sizeof record.kernel, "%s", call);
+		snprintf(record.kernel, sizeof record.kernel, "%s", place->file ? place->call : call);
+		if (place->file)
+			snprintf(record.site, sizeof record.site, "%s:%d", place->file, place->line);
 		tsr_boot_keep_wait_record(boot, &record);
 	}
 	if (absent)

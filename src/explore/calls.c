@@ -36,9 +36,11 @@ static void begin_call(tsr_exploration_t *x, tsr_actor_t *actor, const tsr_op_si
 		tsr_explorer_stop(x->explorer);
 }
 
-uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, tsr_views_order_t order,
+uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_finding_kind_t kind, tsr_views_order_t order,
 			  tsr_views_scope_t scope)
 {
+	tsr_op_site_t placed;
+	const tsr_op_site_t *site = tsr_placed(x, said, &placed);
 	tsr_actor_t *actor = tsr_actor(x);
 	const int way = kind == TSR_FINDING_READ ? 0 : 1; /* a copy reads and writes in turn */
 	const uint32_t running = actor->operation[way];

@@ -74,6 +74,7 @@ static tsr_status_t make(tsr_exploration_t *x)
 	const tsr_explorer_config_t config = {.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
 					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
 					      .unbegun = unbegun,
+					      .switched = tsr_places_switch,
 					      .late = x->weak->late,
 					      .known = known,
 					      .context = x};
@@ -87,10 +88,11 @@ static tsr_status_t make(tsr_exploration_t *x)
 	if (status == TSR_OK)
 		status = x->weak->open(x);
 	x->codes = calloc((size_t)x->size, sizeof *x->codes);
+	x->places = calloc((size_t)x->size, sizeof *x->places);
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
 	x->signals = calloc(TSR_SIGNALS, sizeof *x->signals);
 	x->collectives = calloc(TSR_COLLECTIVES, sizeof *x->collectives);
-	if (status == TSR_OK && (!x->codes || !x->areas || !x->signals || !x->collectives))
+	if (status == TSR_OK && (!x->codes || !x->places || !x->areas || !x->signals || !x->collectives))
 		status = no_memory();
 	x->area_count = x->area_room = x->areas ? x->size : 0;
 	for (int r = 0; r < x->area_count; r++)
@@ -167,6 +169,7 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 		free(x->areas[i].pieces);
 	free(x->areas);
 	free(x->codes);
+	free(x->places);
 	for (int task = 0; task < x->actor_room; task++)
 		free(x->actors[task].said);
 	free(x->actors);
@@ -374,7 +377,7 @@ void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
 		.kind = await_kinds[wait->what],
 		.pending = {.kind = TSR_PENDING_LOCAL, /* no access of a kernel touches what hosts wait for */
 			    .object = tsr_device_object(wait->what == TSR_HOST_WAIT_ROUND ? -1 : h.rank),
-			    .site = {.call = wait->call}},
+			    .site = tsr_place_of_host(x, h.rank, wait->call)},
 		.ready = host_ready,
 		.describe = host_describe,
 		.blockers = host_blockers,

@@ -136,7 +136,7 @@ void tsr_exploration_residency(tsr_exploration_t *exploration, int rank, tsr_exp
 
 /** A call of the API, as it stands in the source. Strings live as long as the process. */
 typedef struct tsr_op_site {
-	const char *call, *file; /* file: null on the host */
+	const char *call, *file; /* file: null where it is not known; of a host's call its place says it (base/place.h) */
 	int line;
 	bool tiled; /* row and col are known: of the tile, in elements */
 	int64_t row, col;
@@ -244,8 +244,12 @@ void tsr_exploration_fails(tsr_exploration_t *exploration);
  */
 _Noreturn void tsr_exploration_abort(tsr_exploration_t *exploration, tsr_status_t status, int exit_code, const char *sentence);
 
-/** A collective call that went otherwise on another rank. */
-void tsr_exploration_mismatch(tsr_exploration_t *exploration, const char *call, const char *sentence);
+/** Two ranks, both in them, have made collective calls that do not go together. */
+typedef struct tsr_made_call {
+	int rank;
+	const char *call;
+} tsr_made_call_t;
+void tsr_exploration_mismatch(tsr_exploration_t *exploration, const tsr_made_call_t made[2], const char *sentence);
 
 /** Memory that is outside what the program may touch: said once, and the schedule ends. */
 typedef enum tsr_wrong { TSR_WRONG_BOUNDS, TSR_WRONG_MISUSE } tsr_wrong_t;

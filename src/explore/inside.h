@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/base/place.h"
 #include "src/explore/exploration.h"
 #include "src/explore/explorer.h"
 #include "src/explore/options.h"
@@ -261,6 +262,7 @@ struct tsr_exploration {
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;
 	int *codes;                    /* of the ranks */
+	tsr_place_t *places;           /* of the hosts that do not run; who runs has it in tsr_place_here */
 	int workers;                   /* that live */
 	bool crowded;                  /* a worker has ended while blocks waited for room: who ends first says who begins when */
 	bool inserted;                 /* a write has come before another one that was there */
@@ -318,8 +320,17 @@ static inline uint64_t tsr_block_number(const tsr_task_who_t *who)
 
 /* ------------------------------------------------------------------ operations */
 
-/** The number of what the caller does at `site`: the running operation where it is the same call in the same epoch. */
-uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, tsr_views_order_t order,
+/** The call of the program's that the host of a rank is in, and where it stands; where that is not known, `call`. */
+tsr_source_t tsr_place_of_host(const tsr_exploration_t *x, int rank, const char *call);
+
+/** `said`; where the caller is a host, in `room` with the call of the program's that it is in, and where that stands. */
+const tsr_op_site_t *tsr_placed(const tsr_exploration_t *x, const tsr_op_site_t *said, tsr_op_site_t *room);
+
+/** The explorer switches from one task to another: what each host's place is goes with it. */
+void tsr_places_switch(void *context, int from, int to);
+
+/** The number of what the caller does at `said`, placed: the running operation where it is the same call in the same epoch. */
+uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_finding_kind_t kind, tsr_views_order_t order,
 			  tsr_views_scope_t scope);
 
 /** Its epoch is another now: what it does next is a new operation. */
@@ -373,8 +384,8 @@ void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
 /** Two calls that ranks wait in where nobody can go on, and which the other rank does not make. */
 bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck, const tsr_collective_call_t *pair_out[2]);
 
-/** An access that has no number: the caller is at `site`, and goes no further. */
-tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site);
+/** An access that has no number: the caller is at `said`, placed, and goes no further. */
+tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *said);
 
 /** Tells how a run ended, and how its ranks did. */
 void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);

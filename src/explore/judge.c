@@ -120,8 +120,10 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 	tsr_report_finding(&x->report, &finding);
 }
 
-tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *site)
+tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *said)
 {
+	tsr_op_site_t placed;
+	const tsr_op_site_t *site = tsr_placed(x, said, &placed);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_finding_access_t access = TSR_FINDING_NOWHERE;
 	access.who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
@@ -145,10 +147,17 @@ _Noreturn void tsr_exploration_wrong(tsr_exploration_t *x, tsr_wrong_t wrong, co
 	tsr_explorer_stop(x->explorer);
 }
 
-void tsr_exploration_mismatch(tsr_exploration_t *x, const char *call, const char *sentence)
+void tsr_exploration_mismatch(tsr_exploration_t *x, const tsr_made_call_t made[2], const char *sentence)
 {
-	const tsr_op_site_t site = {.call = call};
-	tsr_finding_t finding = {.class = TSR_FINDING_COLLECTIVE, .accesses = 1, .message = sentence};
-	finding.access[0] = tsr_access_at(x, &site);
+	tsr_finding_t finding = {.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
+	for (int i = 0; i < 2; i++) {
+		const tsr_source_t source = tsr_place_of_host(x, made[i].rank, made[i].call);
+		finding.access[i] = TSR_FINDING_NOWHERE;
+		finding.access[i].who = (tsr_finding_who_t){made[i].rank, NULL, NULL, -1, -1, -1};
+		finding.access[i].kind = TSR_FINDING_CALL;
+		finding.access[i].call = source.call;
+		finding.access[i].file = source.file;
+		finding.access[i].line = source.line;
+	}
 	tsr_exploration_found(x, &finding);
 }

@@ -408,9 +408,10 @@ static bool is_open(const void *context)
 /** Lets the hosts of other ranks go on until each comes here, ends, or waits for what only a kernel can bring about. */
 static void wait_at_door(tsr_exploration_t *x)
 {
+	const int rank = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank;
 	const tsr_await_t await = {
 		.kind = TSR_AWAIT_CUSTOM,
-		.pending = {.kind = TSR_PENDING_LOCAL, .object = door, .site = {.call = "a launch"}},
+		.pending = {.kind = TSR_PENDING_LOCAL, .object = door, .site = tsr_place_of_host(x, rank, "a launch")},
 		.deadline = TSR_DEADLINE_LAST, /* of the first host, where nobody else can go on: it forks */
 		.ready = is_open,
 		.context = x,

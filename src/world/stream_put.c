@@ -1,5 +1,6 @@
 /* Copies to peers on streams: argument checks, then the backend. */
 #include "src/base/error.h"
+#include "src/base/place.h"
 #include "src/world/stream.h"
 
 /** Whether a view that has elements lies in my heap with all of them, and no row in the next. */
@@ -101,6 +102,8 @@ tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t 
 		.row_bytes = (size_t)src.cols * tsr_dtype_bytes((tsr_dtype_t)src.dtype),
 		.rows = (size_t)src.rows,
 		.peer = peer,
+		.file = tsr_place_here()->file,
+		.line = tsr_place_here()->line,
 	};
 	tsr_world_note_launch(world);
 	return put(stream, copy);

@@ -55,14 +55,15 @@ CHECK
 	done
 }
 
+at=' at tests/planted/copied.c:[0-9]+'
 events="tsr_event_record behind .* and let the stream of .* tsr_stream_wait_event"
 found overwrite data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"
 found early data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"
-found signal data-race,reuse tsr_put_2d 'a->got, a->inbox' 'launch a kernel behind tsr_stream_put_2d on its stream that does tsr_signal to rank 1'
-found retired data-race,reuse tsr_put_2d 'a->got, a->inbox' 'gives before tsr_stream_put_2d: tsr_wait'
-found host data-race tsr_memcpy_from_heap '' 'call tsr_stream_sync on the stream'
+found signal data-race,reuse tsr_put_2d 'a->got, a->inbox' "launch a kernel behind tsr_stream_put_2d$at on its stream that does tsr_signal to rank 1"
+found retired data-race,reuse tsr_put_2d 'a->got, a->inbox' "gives before tsr_stream_put_2d$at: tsr_wait"
+found host data-race tsr_memcpy_from_heap 'tsr_memcpy_from_heap(world' 'call tsr_stream_sync on the stream'
 found word data-race tsr_wait 'a->flags->go, 1, TSR_ANY_RANK' "$events"
-found slack out-of-bounds tsr_stream_put_2d '' "give tsr_stream_put_2d a view of the allocation's own rows"
+found slack out-of-bounds tsr_stream_put_2d 'tsr_stream_put_2d(' "give tsr_stream_put_2d$at a view of the allocation's own rows"
 
 # A wait for a word that a copy brings is a race, and neither a deadlock nor a lack of room.
 for memory in view cache off; do

@@ -109,10 +109,39 @@ sys.exit(not (found["class"] == wanted and found["schedules"] == report["schedul
 CHECK
 	verdict $? "of hosts: $1" "exit code $code"
 }
-of_host unsynced data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_from_heap'
-of_host early data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_to_heap'
-of_host foreign data-race 'let rank 1 call tsr_stream_sync, then all ranks tsr_barrier, before tsr_memcpy_from_heap'
+of_host unsynced data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_from_heap at tests/planted/hosts.c:[0-9]+'
+of_host early data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_to_heap at tests/planted/hosts.c:[0-9]+'
+of_host foreign data-race 'let rank 1 call tsr_stream_sync, then all ranks tsr_barrier, before tsr_memcpy_from_heap at tests/planted/hosts.c:[0-9]+'
 of_host lost lost-signal 'signal the flag of rank 1 on every path'
+
+# A host's call is named with its place in the program, in findings, in what they advise, and in who waits for whom.
+# stands KIND RANKS PATTERN...: one finding, and each pattern is a line's. @ is a place in the program.
+stands() {
+	kind=$1 ranks=$2 missing=
+	shift 2
+	try tessera check -n "$ranks" --seeds 20 "$hosts" "$kind"
+	for pattern; do
+		grep -qE -- "$(printf '%s' "$pattern" | sed 's,@,tests/planted/hosts.c:[0-9]+,g')" "$TAP_FILES/out" || missing=$pattern
+	done
+	[ "$code" -eq 1 ] && [ -z "$missing" ] && grep -q '^1 finding$' "$TAP_FILES/out"
+	verdict $? "places of hosts: $kind, $ranks ranks" "exit code $code, no line /$missing/"
+}
+for ranks in 2 3 5; do
+	stands unsynced $ranks '^  races with  *tsr_memcpy_from_heap at @: read, plain$' '^  missing  *tsr_memcpy_from_heap at @ of the host' \
+		'^data-race at @ and @: in 20 of 20'
+	stands tensor $ranks '^  races with  *tsr_tensor_read at @: read, plain$'
+	stands pointer $ranks '^  races with  *tsr_memcpy_from_heap: read, plain$'
+	stands calls $ranks '^  call  *tsr_barrier at @$' '^  but  *tsr_broadcast at @$' '^  said  *rank 1 called tsr_barrier where rank 0 called' \
+		'^collective-mismatch at @ and @: in 20 of 20'
+	stands sizes $ranks '^  call  *tsr_broadcast at @$' '^  but  *tsr_broadcast at @$'
+	stands ended $ranks '^  call  *tsr_finalize$' '^  but  *tsr_barrier at @$'
+	stands stuck $ranks 'host of rank 1: waits for the kernels of a stream \(tsr_stream_sync at @\)$' \
+		'host of rank 0: waits for all ranks to make this call \(tsr_barrier at @\)$'
+done
+line=$(grep -n 'tsr_barrier(world));' tests/planted/hosts.c | head -1)
+try tessera check -n 3 --seeds 5 "$hosts" calls
+seen "and it is the line of that rank's call" "^  call  *tsr_barrier at tests/planted/hosts.c:${line%%:*}$"
+
 prints "of hosts: right" '^no finding$' tessera check -n 3 --seeds 100 "$hosts" right
 
 # A program that fails for an old value that a load saw, though nothing races.

@@ -36,15 +36,15 @@ hang() {
 		grep -qE "^tessera check: $3, and the program was ended: $4; --quiet-limit" "$TAP_FILES/err"
 	verdict $? "it hangs: $1" "exit code $code after $took s"
 }
-hang loop 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier'
-hang sleep 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier'
+hang loop 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+'
+hang sleep 2s 'no kernel was launched within 2 s' 'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+'
 hang kernel 2s 'the schedule of seed 1 did not end within 2 s' \
 	'kernel count_up of rank 1 \(launch 0, block 0, worker 0\) does not come back from its own code, after tsr_atomic_add at .*hangs.c:[0-9]+'
 hang long 300ms 'the schedule of seed 1 did not end within 0.3 s' 'it still goes on, last in kernel count_up of rank [0-2] .* after tsr_atomic_add at .*'
 
 try tessera check -n 3 --quiet-limit 2s "$hangs" host
 [ "$code" -eq 3 ] && grep -q '^2 schedules,' "$TAP_FILES/out" &&
-	grep -qE 'the schedule of seed 3 did not .*: the host of rank 1 does not come back from its own code, after a launch;' "$TAP_FILES/err"
+	grep -qE 'the schedule of seed 3 did not .*: the host of rank 1 does not come back from its own code, after tsr_launch at .*hangs.c:[0-9]+;' "$TAP_FILES/err"
 verdict $? "it hangs after other schedules" "exit code $code"
 
 # Loops without end: told as what they are, and cheap once they are known. A loop that gives up in the end is none.

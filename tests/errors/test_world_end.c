@@ -148,15 +148,18 @@ Test(world_end, a_program_that_gives_up)
 static int come_late(tsr_world_t *world, int argc, char **argv)
 {
 	tsr_wait_record_t record;
+	char site[96];
 	(void)argc, (void)argv;
 	if (tsr_world_rank(world) == 1) {
 		for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
 			usleep(5000);
 		usleep(500000); /* the others have given up long ago, and still must not leak what it may use */
 	}
+	snprintf(site, sizeof site, "%s:%d", __FILE__, __LINE__ + 1);
 	CHECK(tsr_barrier(world) == TSR_ERR_TIMEOUT);
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
 	CHECK(record.block == -1 && record.from == 1 && strcmp(record.kernel, "tsr_barrier") == 0);
+	CHECK(strcmp(record.site, site) == 0);
 	return tsr_fail(world);
 }
 

@@ -7,6 +7,12 @@
  *     early     the host of rank 1 writes where its kernel does, without waiting
  *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it, after its own stream alone
  *     lost      nobody signals; all hosts are at their end
+ *     stuck     nobody signals; the host of rank 1 waits for its stream, and the others for the host of rank 1
+ *     calls     rank 1 makes a tsr_barrier where the others make a tsr_broadcast
+ *     sizes     rank 1 broadcasts another number of bytes
+ *     ended     rank 1 is at its end where the others make a tsr_barrier
+ *     tensor    the host of rank 1 reads a tensor without waiting for its stream, behind an address of a call taken
+ *     pointer   the same by a pointer to the call, which says no place
  *     right     it waits; what rank 1's kernel puts back is complete with the kernel's end, and rank 0 reads it behind a barrier
  */
 #include <stdio.h>
@@ -15,8 +21,9 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { UNSYNCED, EARLY, FOREIGN, LOST, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"unsynced", "early", "foreign", "lost", "right"};
+enum { UNSYNCED, EARLY, FOREIGN, LOST, STUCK, CALLS, SIZES, ENDED, TENSOR, POINTER, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"unsynced", "early", "foreign", "lost",    "stuck", "calls",
+					 "sizes",    "ended", "tensor",  "pointer", "right"};
 
 enum { NUMBER = 41 };
 
@@ -33,13 +40,46 @@ TSR_KERNEL(copy_number, hosts_args_t, a)
 {
 	if (tsr_rank(block) == 0) {
 		tsr_put(block, &a->box->came, &a->box->number, sizeof(uint64_t), 1);
-		if (a->kind != LOST)
+		if (a->kind != LOST && a->kind != STUCK)
 			tsr_signal(block, &a->box->ready, (uint64_t)1, TSR_SIGNAL_SET, 1);
 	} else if (tsr_rank(block) == 1) {
-		tsr_wait(block, &a->box->ready, (uint64_t)1, a->kind == LOST ? TSR_ANY_RANK : 0);
+		tsr_wait(block, &a->box->ready, (uint64_t)1, a->kind == LOST || a->kind == STUCK ? TSR_ANY_RANK : 0);
 		tsr_put(block, &a->box->sum, &a->box->came, sizeof(uint64_t), 1);
 		tsr_put(block, &a->box->back, &a->box->came, sizeof(uint64_t), 0);
 	}
+}
+
+/** Collective calls that do not go together, which stand on lines of their own. */
+static int meet(tsr_world_t *world, int64_t kind)
+{
+	const int me = tsr_world_rank(world);
+	uint64_t data[2] = {0, 0};
+	if (me == 1 && kind == ENDED)
+		return 0;
+	if (me == 1 && kind == CALLS)
+		TSR_TRY(tsr_barrier(world));
+	else if (me == 1)
+		TSR_TRY(tsr_broadcast(world, data, sizeof data, 0));
+	else if (kind == ENDED || kind == STUCK)
+		TSR_TRY(tsr_barrier(world));
+	else
+		TSR_TRY(tsr_broadcast(world, data, sizeof *data, 0));
+	return 0;
+}
+
+/** Reads what the kernel writes, too early. */
+static int read_early(tsr_world_t *world, const hosts_args_t *args)
+{
+	tsr_status_t (*const by_pointer)(tsr_world_t *, const tsr_tensor_t *, void *) = &tsr_tensor_read;
+	const tsr_tensor_t sum = {.data = &args->box->sum, .dtype = TSR_I64, .dims = 1, .shape = {1}, .stride = {1}};
+	int64_t value;
+	if (tsr_world_rank(world) != 1)
+		return 0;
+	if (args->kind == POINTER)
+		TSR_TRY(by_pointer(world, &sum, &value));
+	else
+		TSR_TRY(tsr_tensor_read(world, &sum, &value));
+	return 0;
 }
 
 static int run(tsr_world_t *world, tsr_stream_t *stream, const hosts_args_t *args)
@@ -50,6 +90,12 @@ static int run(tsr_world_t *world, tsr_stream_t *stream, const hosts_args_t *arg
 	TSR_TRY(tsr_launch(stream, &copy_number, 1, args));
 	if (args->kind == LOST)
 		return 0;
+	if (args->kind == STUCK && me != 1)
+		return meet(world, args->kind);
+	if (args->kind == TENSOR || args->kind == POINTER)
+		return read_early(world, args);
+	if (args->kind == CALLS || args->kind == SIZES || args->kind == ENDED)
+		return meet(world, args->kind);
 	if (args->kind == EARLY && me == 1)
 		TSR_TRY(tsr_memcpy_to_heap(world, &args->box->sum, &other, sizeof other));
 	if (args->kind != UNSYNCED)

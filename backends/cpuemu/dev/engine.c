@@ -1,6 +1,6 @@
 /*
  * What the emulated device's copy engine does: a block of its own, which takes no other block's place. Reports name the host's
- * call, of which no line is known. The host has checked the views, so they are not checked again.
+ * call. The host has checked the views, so they are not checked again.
  */
 #include "cpuemu/dev/engine.h"
 
@@ -15,7 +15,8 @@ static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args,
 	const uint64_t bytes = (uint64_t)copy->row_bytes * copy->rows;
 	(void)worker;
 	(void)shared;
-	block->file = NULL; /* as of all calls of the host */
+	block->file = copy->file;
+	block->line = copy->line;
 	tsr_role(block, "copy engine");
 	tsr_mem_note(block, engine_call, &to);
 	tsr_mem_note(block, engine_call, &from);

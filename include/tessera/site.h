@@ -1,0 +1,68 @@
+/*
+ * Call sites of the host API: every call that can wait, allocate, move data or go wrong says where it stands in the program, as
+ * dev/site.h has it for device code. Reports name that place. tessera.h includes this last.
+ */
+#ifndef TESSERA_SITE_H
+#define TESSERA_SITE_H
+
+#include "tessera/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The calling thread begins a call, which stands at `file`:`line`. The strings live as long as the process. Any thread. */
+void tsr_site_begin(const char *call, const char *file, int line);
+
+/** That call is over. Returns its `status`. */
+tsr_status_t tsr_site_end(tsr_status_t status);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* All of a call is one argument here, so that compound literals with commas in them may be arguments of the call. A macro does not
+ * expand within itself: each name below still ends at the function of that name, whose address can be taken as ever. */
+#define TSR_SITED(call_, ...) tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
+
+#define tsr_init(...) TSR_SITED(tsr_init, __VA_ARGS__)
+#define tsr_finalize(...) TSR_SITED(tsr_finalize, __VA_ARGS__)
+#define tsr_barrier(...) TSR_SITED(tsr_barrier, __VA_ARGS__)
+#define tsr_broadcast(...) TSR_SITED(tsr_broadcast, __VA_ARGS__)
+#define tsr_allgather(...) TSR_SITED(tsr_allgather, __VA_ARGS__)
+
+#define tsr_heap_alloc(...) TSR_SITED(tsr_heap_alloc, __VA_ARGS__)
+#define tsr_heap_free(...) TSR_SITED(tsr_heap_free, __VA_ARGS__)
+#define tsr_memcpy_to_heap(...) TSR_SITED(tsr_memcpy_to_heap, __VA_ARGS__)
+#define tsr_memcpy_from_heap(...) TSR_SITED(tsr_memcpy_from_heap, __VA_ARGS__)
+#define tsr_memset_heap(...) TSR_SITED(tsr_memset_heap, __VA_ARGS__)
+
+#define tsr_tensor_empty(...) TSR_SITED(tsr_tensor_empty, __VA_ARGS__)
+#define tsr_tensor_zeros(...) TSR_SITED(tsr_tensor_zeros, __VA_ARGS__)
+#define tsr_tensor_ones(...) TSR_SITED(tsr_tensor_ones, __VA_ARGS__)
+#define tsr_tensor_full(...) TSR_SITED(tsr_tensor_full, __VA_ARGS__)
+#define tsr_tensor_zeros_like(...) TSR_SITED(tsr_tensor_zeros_like, __VA_ARGS__)
+#define tsr_tensor_arange(...) TSR_SITED(tsr_tensor_arange, __VA_ARGS__)
+#define tsr_tensor_linspace(...) TSR_SITED(tsr_tensor_linspace, __VA_ARGS__)
+#define tsr_tensor_rand(...) TSR_SITED(tsr_tensor_rand, __VA_ARGS__)
+#define tsr_tensor_uniform(...) TSR_SITED(tsr_tensor_uniform, __VA_ARGS__)
+#define tsr_tensor_randn(...) TSR_SITED(tsr_tensor_randn, __VA_ARGS__)
+#define tsr_tensor_randint(...) TSR_SITED(tsr_tensor_randint, __VA_ARGS__)
+#define tsr_tensor_free(...) TSR_SITED(tsr_tensor_free, __VA_ARGS__)
+#define tsr_tensor_read(...) TSR_SITED(tsr_tensor_read, __VA_ARGS__)
+#define tsr_tensor_write(...) TSR_SITED(tsr_tensor_write, __VA_ARGS__)
+
+#define tsr_stream_create(...) TSR_SITED(tsr_stream_create, __VA_ARGS__)
+#define tsr_stream_destroy(...) TSR_SITED(tsr_stream_destroy, __VA_ARGS__)
+#define tsr_stream_sync(...) TSR_SITED(tsr_stream_sync, __VA_ARGS__)
+#define tsr_launch(...) TSR_SITED(tsr_launch, __VA_ARGS__)
+#define tsr_launch_group(...) TSR_SITED(tsr_launch_group, __VA_ARGS__)
+#define tsr_stream_put_2d(...) TSR_SITED(tsr_stream_put_2d, __VA_ARGS__)
+#define tsr_stream_wait_event(...) TSR_SITED(tsr_stream_wait_event, __VA_ARGS__)
+
+#define tsr_event_create(...) TSR_SITED(tsr_event_create, __VA_ARGS__)
+#define tsr_event_destroy(...) TSR_SITED(tsr_event_destroy, __VA_ARGS__)
+#define tsr_event_record(...) TSR_SITED(tsr_event_record, __VA_ARGS__)
+#define tsr_event_sync(...) TSR_SITED(tsr_event_sync, __VA_ARGS__)
+
+#endif
