@@ -18,6 +18,9 @@
  * looked for. Whether a store depends on the value of the load cannot be seen from here; model and hardware keep that order. Of
  * equal pairs of a fibre the last is kept, as the others are less likely to know of it.
  *
+ * A pair inside calls that the library makes of others (tsr_all_gather) is none: a program cannot change it. That such a call bears
+ * it is for the library's own tests: tsr_gather_target says why its load may be overtaken.
+ *
  * An update counts as a load, unless all are updates, though nobody is told what it has read, as of a signal that ADDs: what it was
  * added to decides whose releases the sum hands on, and a race may hang on that.
  */
@@ -333,11 +336,12 @@ static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uin
 {
 	const tsr_actor_t *actor = tsr_actor(x);
 	tsr_load_store_t pair = {.stored = stored, .store = store, .thread = actor->thread, .value = value};
+	const bool composed = x->operations[store].site.composed;
 	if (actor->load_count == 0 || !keep_clock(x, actor->thread, &pair.clock, &pair.clock_count))
 		return;
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
 		const tsr_recent_load_t *load = &actor->loads[i % TSR_RECENT_LOADS];
-		if (load->object == stored)
+		if (load->object == stored || (composed && x->operations[load->operation].site.composed))
 			continue;
 		pair.loaded = load->object;
 		pair.load = load->operation;

@@ -143,6 +143,7 @@ typedef struct tsr_op_site {
 	const void *coop;    /* who calls, of a kernel: the same for all that one call does, as is the next */
 	uint32_t number;     /* of the call: another than that of the coop's call before */
 	bool apart;          /* it reads for the coop what the coop is known to have read before it goes on: operands */
+	bool composed;       /* it is part of a call that the library makes of others, such as tsr_all_gather */
 	uint32_t tile_place; /* a fragment and its place: a load and a later store of one need no meeting; 0: none */
 } tsr_op_site_t;
 

@@ -86,7 +86,7 @@ for ranks in 2 3; do
 			grep -qE '^collective-mismatch at .*: in 20 of 20 schedules' "$TAP_FILES/out"
 		verdict $? "ranks differ: $kind, $ranks ranks" "exit code $code"
 	done
-	prints "ranks agree, $ranks ranks" '^no finding' tessera check -n "$ranks" --seeds 20 "$collectives" right
+	prints "ranks agree, $ranks ranks" '^no finding$' tessera check -n "$ranks" --seeds 20 "$collectives" right
 done
 try tessera check -n 3 --seeds 20 "$collectives" behind
 [ "$code" -eq 1 ] && grep -qE "^  access  *tsr_all_gather at tests/planted/collectives.c:" "$TAP_FILES/out" &&

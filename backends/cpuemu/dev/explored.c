@@ -15,6 +15,7 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
 			       .coop = coop,
 			       .number = coop->calls,
 			       .apart = worker->apart,
+			       .composed = coop->part_of != NULL,
 			       .tile_place = worker->tile_place};
 }
 

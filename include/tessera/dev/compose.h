@@ -34,7 +34,8 @@ TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 
 /**
  * What the counts show when all blocks have come to this call. Relaxed: of my rank's own count this block has seen the end of the
- * last round (its wait for it, or the launch), and the present one is not full without this block.
+ * last round (its wait for it, or the launch), and the present one is not full without this block: whatever the others have added,
+ * also where the load is overtaken by what follows it, the round is the same.
  */
 TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_state_t *state)
 {
