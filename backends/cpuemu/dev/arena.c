@@ -105,7 +105,7 @@ static void frag_shape(const tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu
 tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use)
 {
 	tsr_cpu_arena_t *arena = &coop->worker->arena;
-	tsr_frag_t shape;
+	tsr_frag_t shape = {.set = false};
 	frag_shape(coop, tile, use, &shape);
 	size_t bytes = (size_t)shape.rows * (size_t)shape.cols * tsr_cpu_bytes(shape.held);
 	shape.elements = tsr_cpu_arena_take(coop, bytes);
