@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/descriptor.h"
 #include "src/explore/fibre_jump.h"
 
 enum {
@@ -109,9 +110,12 @@ static bool find_ranges(tsr_rewind_t *r)
 {
 	char line[512];
 	bool all = true;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	if (!maps)
+	const int fd = tsr_fd_keep(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+	FILE *maps = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (!maps) {
+		close(fd);
 		return false;
+	}
 	r->ranges = 0;
 	while (all && fgets(line, sizeof line, maps)) {
 		all = add_range(r, line);
@@ -148,7 +152,7 @@ static uint64_t sum_of_descriptor(int fd)
 static bool look_outside(outside_t *out)
 {
 	char text[1024];
-	const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	const int fd = tsr_fd_keep(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
 	const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
@@ -175,8 +179,8 @@ tsr_rewind_t *tsr_rewind_create(void)
 	tsr_rewind_t *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r == MAP_FAILED)
 		return NULL;
-	r->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	r->directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r->pagemap = tsr_fd_keep(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+	r->directory = tsr_fd_keep(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (r->pagemap >= 0 && r->directory >= 0)
 		return r;
 	close(r->pagemap);
