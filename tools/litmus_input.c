@@ -113,7 +113,7 @@ static bool visit_folder(const char *path, suite_fn visit, void *context, int *t
 		if (asprintf(&inner, "%s/%s", path, entries[i]->d_name) < 0) {
 			fine = complain(path, "no memory");
 		} else {
-			if (stat(inner, &about) == 0 && S_ISDIR(about.st_mode)) {
+			if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode)) {
 				fine &= visit_folder(inner, visit, context, tests_inout);
 			} else if (ends_in(inner, ".litmus")) {
 				++*tests_inout;

@@ -10,6 +10,8 @@ done
 prints "the version" '^tessera [0-9]+\.[0-9]+$' tessera --version
 refuses "no command" 2 'which command' tessera
 refuses "a misspelt command" 2 "unknown command 'pref'; did you mean 'perf'\?" tessera pref
+refuses "a command of two lines" 2 "unknown command" tessera "x
+y"
 refuses "a command like none" 2 "unknown command 'xyzzyxyzzy' \(" tessera xyzzyxyzzy
 refuses "an option for a command" 2 "unknown option '--verbos'" tessera --verbos
 finish

@@ -130,6 +130,8 @@ refuses "an oracle that is not JSON" 1 'bad.jsonl:1:[0-9]+: ' tessera litmus "$T
 refuses "a file that is not there" 1 'none.litmus: No such file' tessera litmus "$TAP_FILES/none.litmus"
 mkdir "$TAP_FILES/empty"
 refuses "a folder without tests" 1 'no file here ends in .litmus' tessera litmus "$TAP_FILES/empty"
+ln -s . "$TAP_FILES/empty/itself"
+refuses "a folder with a link to itself" 1 'empty: no file here' tessera litmus "$TAP_FILES/empty"
 refuses "a folder for a table" 1 "empty: Is a directory" tessera litmus "$test" --expect "$TAP_FILES/empty"
 refuses "no test" 2 'which test' tessera litmus
 refuses "a witness that there is not" 2 "unknown witness 'axiom'; did you mean 'axioms'" tessera litmus "$test" --on axiom
