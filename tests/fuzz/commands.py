@@ -38,6 +38,7 @@ COMMANDS = {
     "cc": ("", ["no-such-file.c", "test.c", ""]),
     "": ("", ["--version", "--help", "-h", "chekc", "run --help"]),
 }
+BEYOND = ("/", "..")  # what such a folder holds nobody here knows: any number of litmus tests
 LAST = {"check": "--time-limit 2s", "": ""}  # what no other argument may undo
 
 # Values that people mistype, and that are at the end of a range. None makes a right command long.
@@ -85,14 +86,15 @@ def damage(text, chance):
 
 def make_arguments(command, options, chance):
     small, subjects = COMMANDS[command]
+    values = [value for value in VALUES if command != "litmus" or value not in BEYOND]
     words = small.split()
     for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
         name = chance.choice(sorted(options) or ["-x"])
-        value = chance.choice(FITTING.get(options.get(name), "1 2 3").split() if chance.random() < 0.5 else VALUES)
+        value = chance.choice(FITTING.get(options.get(name), "1 2 3").split() if chance.random() < 0.5 else values)
         if chance.random() < 0.1:
             name = damage(name, chance)
         words += [f"{name}={value}"] if name.startswith("--") and chance.random() < 0.3 else [name] + [value] * (bool(options.get(name)) ^ (chance.random() < 0.05))
-    subject = chance.choice(subjects) if chance.random() < 0.9 else chance.choice(VALUES)
+    subject = chance.choice(subjects) if chance.random() < 0.9 else chance.choice(values)
     last = LAST.get(command, "").split()
     place = chance.random() < 0.3 and subject not in ("true", "false", HELLO)
     return command.split() + (subject.split() + words + last if place else words + last + subject.split())

@@ -72,6 +72,7 @@ _Noreturn void plain_skip(const char *format, ...);
 #define cr_assert_float_eq(...) PLAIN_FLOAT_EQ(1, __VA_ARGS__, PLAIN_NO_MESSAGE)
 #define cr_expect(...) PLAIN_TRUE(0, __VA_ARGS__, PLAIN_NO_MESSAGE)
 #define cr_expect_eq(...) PLAIN_EQ(0, __VA_ARGS__, PLAIN_NO_MESSAGE)
+#define cr_expect_str_eq(...) PLAIN_STR_EQ(0, __VA_ARGS__, PLAIN_NO_MESSAGE)
 #define cr_skip_test(...) PLAIN_SKIP(__VA_ARGS__, PLAIN_NO_MESSAGE)
 #define PLAIN_SKIP(...) plain_skip(__VA_ARGS__)
 
