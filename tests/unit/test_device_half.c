@@ -122,6 +122,11 @@ Test(device_half, what_macros_say)
 	divides("TSR_TILE(cfg, bf16, 16, 16, 16);\nTSR_KERNEL_DECLARE(other);\n" KERNEL, "TSR_TILE|TSR_KERNEL_DECLARE", "");
 	divides("#define DEVICE TSR_FN\nDEVICE int f(void)\n{\n\treturn 1;\n}\n" KERNEL, "return 1", "");
 	divides("#define OP(n) TSR_FN int op_##n(void)\nOP(add)\n{\n\treturn 1;\n}\n" KERNEL, "OP(add)|return 1", "");
+	divides("#define MAKE(kind, n) kind(n, args_t, a) { use(block, a); }\nMAKE(TSR_KERNEL, one)\nMAKE(TSR_KERNEL_WIDE, two);\n",
+		"MAKE(TSR_KERNEL, one)|MAKE(TSR_KERNEL_WIDE, two)", "");
+	divides("#define EACH(does) does(one) does(two)\n#define MAKE(n) TSR_KERNEL(n, args_t, a) { use(block, a); }\nEACH(MAKE)\n",
+		"EACH(MAKE)", "");
+	divides("#define MAKE(kind, n) TSR_##kind(n, args_t, a) { use(block, a); }\nMAKE(KERNEL, one)\n", "MAKE(KERNEL, one)", "");
 	divides("#define HOST(n) static int n(void) { return 0; }\nHOST(one)\nHOST(two)\n" KERNEL, "#define HOST",
 		"HOST(one)|HOST(two)");
 	divides("#define WIDTH SIZE\nenum { SIZE = 4 };\ntypedef struct { int v[WIDTH]; } args_t;\n" KERNEL, "SIZE = 4", "");

@@ -37,6 +37,20 @@ static bool is_device_word(const half_token_t *t)
 	       half_token_is(t, "TSR_PORT_ENTRY") || half_token_is(t, "__device__") || half_token_is(t, "__global__");
 }
 
+/** Whether a macro pastes something to the word at `t` that may make a mark of it, as in TSR_##kind. */
+static bool may_become_device_word(const half_token_t *t, const half_token_t *end)
+{
+	static const char *const marks[] = {"TSR_KERNEL", "TSR_FN", "TSR_DEV"};
+
+	if (end - t < 3 || !half_token_is(t + 1, "#") || !half_token_is(t + 2, "#"))
+		return false;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		if (t->length < strlen(marks[i]) && memcmp(t->text, marks[i], t->length) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void judge_words(half_t *h)
 {
 	const half_tokens_t *lists[] = {&h->scan.outer, &h->scan.inner};
@@ -45,7 +59,8 @@ static void judge_words(half_t *h)
 		for (int i = 0; i < lists[l]->count; i++) {
 			const half_token_t *t = &lists[l]->token[i];
 			if (t->kind == HALF_WORD)
-				h->word[t->word].device = h->word[t->word].device || is_device_word(t);
+				h->word[t->word].device = h->word[t->word].device || is_device_word(t) ||
+							  may_become_device_word(t, lists[l]->token + lists[l]->count);
 		}
 	}
 }
@@ -172,7 +187,7 @@ static bool is_needed(const half_t *h, const half_chunk_t *chunk)
 
 /* ------------------------------------------------------------------ what is kept */
 
-/** Whether a word before the body marks the function as device code. */
+/** Whether a word before the body marks the function as device code, or an argument the call, as in MAKE(TSR_KERNEL, name). */
 static bool is_marked(const half_t *h, const half_chunk_t *chunk)
 {
 	const int end = chunk->form == HALF_FUNCTION ? chunk->body : chunk->end;
@@ -197,7 +212,7 @@ static bool is_root(const half_t *h, const half_chunk_t *chunk)
 	case HALF_ASSERTION:
 		return false;
 	case HALF_CALL:
-		return h->word[first->word].device || (!half_token_is(first, "TSR_MAIN") && !h->word[first->word].braced);
+		return is_marked(h, chunk) || (!half_token_is(first, "TSR_MAIN") && !h->word[first->word].braced);
 	default:
 		return is_marked(h, chunk);
 	}
