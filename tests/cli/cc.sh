@@ -44,6 +44,10 @@ idioms() {
 PATH=$PATH:/usr/local/cuda/bin idioms cuda sm_90a nvcc
 idioms hip gfx942 clang-19
 for compiler in gcc clang-19; do
+	case $BUILD in
+	*/$compiler-tsan) ;;
+	*-tsan) skip "C's idioms for the CPU by $compiler" "the library is built for another compiler's ThreadSanitizer" && continue ;;
+	esac
 	try env CC=$compiler tessera cc tests/idioms/c_idioms.c -o "$TAP_FILES/idioms" -- $flags -Wall -Wextra -Werror
 	made "C's idioms for the CPU by $compiler" "$TAP_FILES/idioms"
 done

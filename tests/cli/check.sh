@@ -108,9 +108,10 @@ finds "a world of which nothing can be said" 3 '^2 ranks: 10 schedules' --worlds
 complains "is named" '^tessera check: in the world of 3: the program ended with exit code 5 before its first kernel$'
 
 # The slowdown: a schedule of the fake takes 50 ms, and so does the kernel of its run by the parallel executor, behind as much before it.
+# On a busy machine the launch is heard late, and less is left.
 prints "the slowdown" '^slowdown: [01]\.[0-9]: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on [0-9]+ processors?, ' \
 	tessera check -n 2 --seeds 3 --json "$json" "$fake" slow
-report "as JSON" '0.05 <= r["slowdown"]["parallel_seconds"] < 5 and r["slowdown"]["schedule_seconds"] >= 0.05 and r["slowdown"]["processors"] > 0'
+report "as JSON" '0.02 <= r["slowdown"]["parallel_seconds"] < 5 and r["slowdown"]["schedule_seconds"] >= 0.02 and r["slowdown"]["processors"] > 0'
 report "as the one over the other" 'abs(r["slowdown"]["factor"] * r["slowdown"]["parallel_seconds"] / r["slowdown"]["schedule_seconds"] - 1) < 1e-9'
 prints "the slowdown where launches are heard late" '^slowdown: 0\.[0-9]: ' tessera check -n 2 --seeds 1 --json "$json" "$fake" late
 report "from the first launch on" '0.55 <= r["slowdown"]["parallel_seconds"] < 5'
