@@ -44,6 +44,7 @@ static void forget(tsr_buffering_t *b)
 	b->clock_count = 0;
 	b->weak = false;
 	memset(b->bucket, 0, sizeof b->bucket);
+	memset(b->own, 0, sizeof b->own);
 	memset(b->loading, 0, sizeof b->loading);
 }
 
@@ -185,18 +186,29 @@ static bool is_open(const circle_t *c)
 
 /* ------------------------------------------------------------------ circles of two */
 
-/** The bucket of a pair and of those that it closes a circle with. */
-static int *bucket_of(tsr_buffering_t *b, const tsr_load_store_t *pair)
+static uint64_t hash(uint64_t loaded, uint64_t stored, int thread)
 {
-	const uint64_t both = (pair->loaded ^ pair->stored) * UINT64_C(0x9e3779b97f4a7c15);
-	return &b->bucket[both >> 52 & (TSR_CIRCLE_BUCKETS - 1)];
+	const uint64_t one = (loaded + (uint64_t)thread) * UINT64_C(0x9e3779b97f4a7c15);
+	return (one ^ one >> 32 ^ stored) * UINT64_C(0xc2b2ae3d27d4eb4f) >> 52 & (TSR_CIRCLE_BUCKETS - 1);
+}
+
+/** The bucket of the pairs of all threads that load the one and store the other. */
+static int *bucket_of(tsr_buffering_t *b, uint64_t loaded, uint64_t stored)
+{
+	return &b->bucket[hash(loaded, stored, 0)];
+}
+
+/** The bucket of a pair and of those that it takes the place of. */
+static int *own_of(tsr_buffering_t *b, const tsr_load_store_t *pair)
+{
+	return &b->own[hash(pair->loaded, pair->stored, pair->thread)];
 }
 
 static void look_across(tsr_exploration_t *x, const tsr_load_store_t *mine)
 {
 	tsr_buffering_t *b = &x->buffering;
 	circle_t c = {.x = x, .pair = {mine}, .count = 2};
-	for (int i = *bucket_of(b, mine) - 1; i >= 0; i = b->pairs[i].next) {
+	for (int i = *bucket_of(b, mine->stored, mine->loaded) - 1; i >= 0; i = b->pairs[i].next) {
 		c.pair[1] = &b->pairs[i];
 		if (c.pair[1]->thread != mine->thread && c.pair[1]->loaded == mine->stored && c.pair[1]->stored == mine->loaded &&
 		    is_open(&c))
@@ -270,31 +282,44 @@ static bool make_room(tsr_buffering_t *b)
 	return true;
 }
 
+static void put_in(int *bucket, int *next, int pair)
+{
+	*next = *bucket - 1;
+	*bucket = pair + 1;
+}
+
+/** In the place of an equal one, or of what differs from it in values alone. */
+static void replace(tsr_load_store_t *old, const tsr_load_store_t *pair)
+{
+	const int next = old->next, next_own = old->next_own, next_loading = old->next_loading;
+	const bool values =
+		old->values || old->value != pair->value || memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
+	*old = *pair;
+	old->values = values;
+	old->next = next;
+	old->next_own = next_own;
+	old->next_loading = next_loading;
+}
+
 /** Keeps the pair: in the place of an equal one, if there is one. */
 static void keep(tsr_buffering_t *b, const tsr_load_store_t *pair)
 {
-	int *first = bucket_of(b, pair);
-	for (int i = *first - 1; i >= 0; i = b->pairs[i].next) {
+	for (int i = *own_of(b, pair) - 1; i >= 0; i = b->pairs[i].next_own) {
 		tsr_load_store_t *old = &b->pairs[i];
 		if (old->thread == pair->thread && old->loaded == pair->loaded && old->stored == pair->stored &&
 		    old->reach.acquires == pair->reach.acquires && old->reach.releases == pair->reach.releases) {
-			const int next = old->next, next_loading = old->next_loading;
-			const bool values = old->values || old->value != pair->value ||
-					    memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
-			*old = *pair;
-			old->values = values;
-			old->next = next;
-			old->next_loading = next_loading;
+			replace(old, pair);
 			return;
 		}
 	}
 	if (!make_room(b))
 		return;
-	int *loading = loading_of(b, pair->loaded);
-	b->pairs[b->pair_count] = *pair;
-	b->pairs[b->pair_count].next = *first - 1;
-	b->pairs[b->pair_count].next_loading = *loading - 1;
-	*first = *loading = ++b->pair_count;
+	tsr_load_store_t *kept = &b->pairs[b->pair_count];
+	*kept = *pair;
+	put_in(bucket_of(b, pair->loaded, pair->stored), &kept->next, b->pair_count);
+	put_in(own_of(b, pair), &kept->next_own, b->pair_count);
+	put_in(loading_of(b, pair->loaded), &kept->next_loading, b->pair_count);
+	b->pair_count++;
 	b->weak = b->weak || is_weak(pair);
 }
 

@@ -113,14 +113,15 @@ typedef struct tsr_load_store {
 	bool values;    /* or others, by equal pairs */
 	size_t clock;   /* in tsr_buffering_t: the thread's at the store */
 	int clock_count;
-	int next, next_loading; /* of the same buckets; -1: none */
+	int next, next_own, next_loading; /* of the same buckets; -1: none */
 } tsr_load_store_t;
 
 enum { TSR_PAIR_BUCKETS = 256, TSR_CIRCLE_BUCKETS = 4096, TSR_MOST_CIRCLE = TSR_FINDING_ACCESSES / 2 };
 typedef struct tsr_buffering {
 	tsr_load_store_t *pairs;
 	int pair_count, pair_room;
-	int bucket[TSR_CIRCLE_BUCKETS]; /* by both objects: 1 + its first pair; 0: empty */
+	int bucket[TSR_CIRCLE_BUCKETS]; /* by what is loaded and what is stored: 1 + its first pair; 0: empty */
+	int own[TSR_CIRCLE_BUCKETS];    /* by these and the thread */
 	int loading[TSR_PAIR_BUCKETS];  /* by the one that is loaded */
 	bool weak;                      /* there is one that does not synchronise with all others */
 	tsr_epoch_t *clocks;
