@@ -34,7 +34,7 @@ static int oldest(const tsr_views_t *v, int thread, const tsr_location_t *locati
 	const tsr_views_thread_t *self = &v->thread[thread];
 	int floor = 0;
 
-	for (int i = 0; i < location->mark_count; i++) {
+	for (int i = 0; i < location->mark_count && floor < location->message_count - 1; i++) {
 		const tsr_mark_t *mark = &location->marks[i];
 		if (mark->message > floor && tsr_views_seen(self, mark->component) >= mark->first)
 			floor = mark->message;
@@ -75,11 +75,16 @@ static int choose(const tsr_views_t *v, int thread, const tsr_views_access_t *ac
 {
 	const tsr_location_t *location = &v->location[access->location];
 	const bool seq_cst = access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST;
-	const int floor = oldest(v, thread, location);
-	const int floor_seq_cst = seq_cst ? oldest_seq_cst(v, thread, location, scope_of(access)) : floor;
-	int count = 0;
+	const int newest = location->message_count - 1;
+	int floor = 0, floor_seq_cst = 0, count = 0;
 
-	for (int m = location->message_count - 1; m >= floor; m--) {
+	for (int m = newest; m >= floor; m--) {
+		if (m == newest - 1) { /* nothing bounds the newest, and mostly it is the one that is wanted */
+			floor = oldest(v, thread, location);
+			floor_seq_cst = seq_cst ? oldest_seq_cst(v, thread, location, scope_of(access)) : floor;
+			if (m < floor)
+				break;
+		}
 		uint64_t value;
 		bool writes = written(access, location->messages[m].value, &value);
 		bool fails = access->kind == TSR_VIEWS_UPDATE && !writes;
