@@ -53,7 +53,8 @@ void tsr_shadow_destroy(tsr_shadow_t *shadow)
 	for (uint32_t i = 0; i < shadow->set_count; i++)
 		free(shadow->sets[i]);
 	for (uint32_t i = 0; i < shadow->segments_count; i++)
-		free(shadow->segments[i].state);
+		if (shadow->segments[i].room > SHADOW_FEW)
+			free(shadow->segments[i].state);
 	free(shadow->regions);
 	free(shadow->free_regions);
 	free(shadow->operations);

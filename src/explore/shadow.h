@@ -10,8 +10,9 @@
  * (FastTrack). Words have the histories of the view machine; the region holds their newest value. A plain access to a word is an
  * access to its location; one that comes after all that was done to it, and writes it or touches a part, makes it plain again.
  *
- * Each line of 64 bytes has a record of 8 bytes, made when the line is first touched: who wrote it, who reads it. Lines whose
- * bytes differ, or that have words, have more. Sets of readers are shared between lines.
+ * Each line of 32 bytes has a record of 8 bytes, made when the line is first touched: who wrote it, who reads it. Lines whose
+ * bytes differ, or that have words, have more. Sets of readers are shared between lines. 16 columns of a 16-bit type, the
+ * narrowest slices that ranks share a row in, are a line; with lines of 64 bytes they were two segments of one.
  *
  * Called by: one thread at a time. Nothing depends on addresses or time: the same calls give the same answers everywhere.
  * Errors, of all functions that return a status: TSR_ERR_NO_MEMORY, after which the shadow can only be destroyed;

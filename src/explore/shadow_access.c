@@ -248,6 +248,14 @@ static void end(shadow_access_t *access, const tsr_shadow_range_t *range)
 		forget(access, &access->way[i]);
 }
 
+/** Rows that lie one behind the other are one row, which is gone through at once. */
+static tsr_shadow_range_t joined(const tsr_shadow_range_t *range)
+{
+	if (range->pitch != range->bytes)
+		return *range;
+	return (tsr_shadow_range_t){.region = range->region, .offset = range->offset, .bytes = range->bytes * rows_of(range)};
+}
+
 tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, void *to, size_t to_pitch,
 			     tsr_shadow_found_t *found_out)
 {
@@ -256,12 +264,12 @@ tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr
 
 	if (status != TSR_OK)
 		return status;
-	for (size_t row = 0; row < rows_of(range); row++) {
-		const size_t offset = range->offset + row * range->pitch;
-		access_row(&access, offset, range->bytes);
-		if (to && shadow->values)
-			memcpy((unsigned char *)to + row * to_pitch, access.region->memory + offset, range->bytes);
-	}
+	const tsr_shadow_range_t whole = joined(range);
+	for (size_t row = 0; row < rows_of(&whole); row++)
+		access_row(&access, whole.offset + row * whole.pitch, whole.bytes);
+	for (size_t row = 0; to && shadow->values && row < rows_of(range); row++)
+		memcpy((unsigned char *)to + row * to_pitch, access.region->memory + range->offset + row * range->pitch,
+		       range->bytes);
 	end(&access, range);
 	return shadow_status(shadow);
 }
@@ -274,13 +282,14 @@ tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const ts
 
 	if (status != TSR_OK)
 		return status;
-	for (size_t row = 0; row < rows_of(range); row++) {
-		const size_t offset = range->offset + row * range->pitch;
+	const tsr_shadow_range_t whole = !from || from_pitch == range->bytes ? joined(range) : *range;
+	for (size_t row = 0; row < rows_of(&whole); row++) {
+		const size_t offset = whole.offset + row * whole.pitch;
 		access.data = from ? (const unsigned char *)from + row * from_pitch : NULL;
 		access.data_offset = offset;
 		if (from && shadow->values)
-			memcpy(access.region->memory + offset, access.data, range->bytes);
-		access_row(&access, offset, range->bytes);
+			memcpy(access.region->memory + offset, access.data, whole.bytes);
+		access_row(&access, offset, whole.bytes);
 	}
 	end(&access, range);
 	return shadow_status(shadow);
@@ -295,10 +304,11 @@ static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const 
 
 	if (status != TSR_OK)
 		return status;
-	for (size_t row = 0; row < rows_of(range); row++) {
-		access.data_offset = range->offset + row * range->pitch;
+	const tsr_shadow_range_t whole = joined(range);
+	for (size_t row = 0; row < rows_of(&whole); row++) {
+		access.data_offset = whole.offset + row * whole.pitch;
 		access.data = shadow->values ? access.region->memory + access.data_offset : NULL;
-		access_row(&access, access.data_offset, range->bytes);
+		access_row(&access, access.data_offset, whole.bytes);
 	}
 	end(&access, range);
 	return shadow_status(shadow);

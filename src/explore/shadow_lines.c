@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 4 };
-
 static size_t size_of(int room)
 {
-	return (size_t)room * (sizeof(shadow_state_t) + 1);
+	return room > SHADOW_FEW ? (size_t)room * (sizeof(shadow_state_t) + 1) : 0;
 }
 
-/** Room for `room` segments. False, and `exhausted`: no memory. */
+/** Room for `room` segments, more than a few. False, and `exhausted`: no memory. */
 static bool resize(tsr_shadow_t *shadow, shadow_segments_t *segments, int room)
 {
 	shadow_state_t *state = malloc(size_of(room));
@@ -21,43 +19,64 @@ static bool resize(tsr_shadow_t *shadow, shadow_segments_t *segments, int room)
 		return false;
 	}
 	uint8_t *begin = (uint8_t *)(state + room);
-	if (segments->count) {
-		memcpy(state, segments->state, (size_t)segments->count * sizeof *state);
-		memcpy(begin, segments->begin, (size_t)segments->count);
-	}
-	shadow->bytes += size_of(room) - (segments->count ? size_of(segments->room) : 0);
-	free(segments->state);
+	memcpy(state, segments->state, (size_t)segments->count * sizeof *state);
+	memcpy(begin, segments->begin, (size_t)segments->count);
+	shadow->bytes += size_of(room) - size_of(segments->room);
+	if (segments->room > SHADOW_FEW)
+		free(segments->state);
 	segments->state = state;
 	segments->begin = begin;
-	segments->room = room;
+	segments->room = (uint8_t)room;
+	return true;
+}
+
+/** Those that are few stand in the record, wherever it lies. */
+static void stand_inside(shadow_segments_t *segments)
+{
+	segments->state = segments->few_state;
+	segments->begin = segments->few_begin;
+	segments->room = SHADOW_FEW;
+}
+
+/** Room for one more line's segments, in whole lines of the processor's cache. False, and `exhausted`: no memory. */
+static bool make_room(tsr_shadow_t *shadow)
+{
+	enum { CACHE_LINE = 64, FIRST = 64 };
+	if (shadow->segments_count < shadow->segments_room)
+		return true;
+	const uint32_t room = shadow->segments_room ? 2 * shadow->segments_room : FIRST;
+	shadow_segments_t *segments = aligned_alloc(CACHE_LINE, room * sizeof *segments);
+	uint32_t *free_ones = segments ? realloc(shadow->free_segments, room * sizeof *free_ones) : NULL;
+	if (!free_ones) {
+		free(segments);
+		shadow->exhausted = true;
+		return false;
+	}
+	if (shadow->segments_count)
+		memcpy(segments, shadow->segments, shadow->segments_count * sizeof *segments);
+	for (uint32_t i = 0; i < shadow->segments_count; i++)
+		if (segments[i].room <= SHADOW_FEW)
+			stand_inside(&segments[i]);
+	free(shadow->segments);
+	shadow->segments = segments;
+	shadow->free_segments = free_ones; /* room to give back any index there is */
+	shadow->segments_room = room;
 	return true;
 }
 
 shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 {
 	const shadow_state_t state = region->line[line];
-	uint32_t at = shadow->segments_count;
 
 	shadow_touch(region, line);
 	if (shadow_writer(state) == SHADOW_SEGMENTS)
 		return &shadow->segments[shadow_readers(state)];
-	if (shadow->free_segments_count)
-		at = shadow->free_segments[shadow->free_segments_count - 1];
-	else if (!shadow_grow(shadow, (void **)&shadow->segments, at, &shadow->segments_room, sizeof *shadow->segments) ||
-		 !shadow_grow(shadow, (void **)&shadow->free_segments, at, &shadow->free_segments_room,
-			      sizeof *shadow->free_segments)) /* room to give back any index there is */
+	if (!shadow->free_segments_count && !make_room(shadow))
 		return NULL;
+	const uint32_t at =
+		shadow->free_segments_count ? shadow->free_segments[--shadow->free_segments_count] : shadow->segments_count++;
 	shadow_segments_t *segments = &shadow->segments[at];
-	if (at == shadow->segments_count)
-		*segments = (shadow_segments_t){.count = 0};
-	if (segments->state)
-		shadow->bytes += size_of(FEW);
-	else if (!resize(shadow, segments, FEW))
-		return NULL;
-	if (shadow->free_segments_count)
-		shadow->free_segments_count--;
-	else
-		shadow->segments_count++;
+	stand_inside(segments);
 	segments->count = 1;
 	segments->begins = 1;
 	segments->state[0] = state;
@@ -75,23 +94,22 @@ void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 	for (int i = 1; i < segments->count; i++) {
 		if (segments->state[i] == segments->state[kept] && !shadow_is_word(segments->state[i])) {
 			shadow_drop(shadow, segments->state[i], 1);
-			segments->begins &= ~(UINT64_C(1) << segments->begin[i]);
+			segments->begins &= ~(UINT32_C(1) << segments->begin[i]);
 			continue;
 		}
 		kept++;
 		segments->state[kept] = segments->state[i];
 		segments->begin[kept] = segments->begin[i];
 	}
-	segments->count = kept + 1;
+	segments->count = (uint8_t)(kept + 1);
 	if (kept > 0)
 		return;
 	region->line[line] = segments->state[0];
 	shadow->bytes -= size_of(segments->room);
-	segments->count = 0;
-	if (segments->room > FEW) {
+	if (segments->room > SHADOW_FEW)
 		free(segments->state);
-		*segments = (shadow_segments_t){.count = 0};
-	}
+	stand_inside(segments);
+	segments->count = 0;
 	shadow->free_segments[shadow->free_segments_count++] = at;
 }
 
@@ -108,7 +126,7 @@ int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
 	memmove(segments->begin + i + 2, segments->begin + i + 1, behind);
 	segments->state[i + 1] = segments->state[i];
 	segments->begin[i + 1] = (uint8_t)byte;
-	segments->begins |= UINT64_C(1) << byte;
+	segments->begins |= UINT32_C(1) << byte;
 	segments->count++;
 	shadow_hold(shadow, segments->state[i + 1], 1);
 	return i + 1;

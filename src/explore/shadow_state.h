@@ -5,9 +5,10 @@
 #include "src/explore/shadow.h"
 
 enum {
-	SHADOW_LINE = 64,     /* bytes that have a record */
+	SHADOW_LINE = 32,     /* bytes that have a record */
 	SHADOW_CHUNK = 512,   /* lines whose records are a page: what is known to be touched or not */
 	SHADOW_WAYS = 8,      /* of the memory of transitions */
+	SHADOW_FEW = 4,       /* segments that need no memory of their own */
 	SHADOW_USED = 1,      /* a record that is not zero */
 	SHADOW_UNSETTLED = 2, /* one that may have changed since all was settled */
 	SHADOW_NOBODY = 0,    /* in place of an operation: nobody has written; or nobody reads */
@@ -89,12 +90,16 @@ typedef struct shadow_set {
 	uint32_t reader[];
 } shadow_set_t;
 
-/** A line that is not the same all over: from begin[i] on stands state[i]. A free one may keep its memory for the next line. */
+/**
+ * A line that is not the same all over: from begin[i] on stands state[i]. Few of them stand in the record itself, so that who looks
+ * at a line waits for memory once.
+ */
 typedef struct shadow_segments {
-	int count, room;
-	uint64_t begins; /* the bytes at which segments begin, as bits */
-	shadow_state_t *state;
-	uint8_t *begin; /* in the same piece of memory */
+	uint8_t count, room, few_begin[SHADOW_FEW];
+	uint32_t begins;       /* the bytes at which segments begin, as bits */
+	shadow_state_t *state; /* the few, or with more than those a piece of memory that `begin` is in too */
+	uint8_t *begin;
+	shadow_state_t few_state[SHADOW_FEW];
 } shadow_segments_t;
 
 typedef struct shadow_region {
@@ -121,7 +126,7 @@ struct tsr_shadow {
 	uint32_t set_count, set_room, *free_sets, free_set_count, free_set_room;
 
 	shadow_segments_t *segments;
-	uint32_t segments_count, segments_room, *free_segments, free_segments_count, free_segments_room;
+	uint32_t segments_count, segments_room, *free_segments, free_segments_count;
 
 	shadow_coop_t *coops; /* by thread */
 	uint32_t coop_count, coop_room;
@@ -130,7 +135,7 @@ struct tsr_shadow {
 
 	tsr_views_past_t *pasts; /* while a location is made */
 	uint32_t past_count, past_room;
-	size_t bytes; /* of sets and segments */
+	size_t bytes; /* of sets, and of segments that are more than a few */
 };
 
 /** What an access makes of a state, and what is to be said of it. */
@@ -272,10 +277,19 @@ shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, si
 /** Joins equal neighbours; a line that is the same all over has no segments any more. */
 void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
+/** How many bits are set. What the compiler has for it is a call where it may not use the instruction. */
+static inline int shadow_count_bits(uint32_t bits)
+{
+	bits -= bits >> 1 & UINT32_C(0x55555555);
+	bits = (bits & UINT32_C(0x33333333)) + (bits >> 2 & UINT32_C(0x33333333));
+	bits = (bits + (bits >> 4)) & UINT32_C(0x0f0f0f0f);
+	return (int)(bits * UINT32_C(0x01010101) >> 24);
+}
+
 /** The segment that has a byte of the line: of those that begin there or before, the last. */
 static inline int shadow_segment_at(const shadow_segments_t *segments, int byte)
 {
-	return __builtin_popcountll(segments->begins & (~UINT64_C(0) >> (SHADOW_LINE - 1 - byte))) - 1;
+	return shadow_count_bits(segments->begins & (~UINT32_C(0) >> (SHADOW_LINE - 1 - byte))) - 1;
 }
 
 static inline int shadow_segment_end(const shadow_segments_t *segments, int i)

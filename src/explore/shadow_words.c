@@ -180,7 +180,7 @@ static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int
 	}
 	for (; last < segments->count && segments->begin[last] < end; last++) {
 		if (last > first)
-			segments->begins &= ~(UINT64_C(1) << segments->begin[last]);
+			segments->begins &= ~(UINT32_C(1) << segments->begin[last]);
 		if (shadow_is_word(segments->state[last]))
 			end_location(shadow, (int)shadow_readers(segments->state[last]));
 		else
@@ -189,7 +189,7 @@ static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int
 	segments->state[first] = shadow_state(SHADOW_WORD, (uint32_t)location);
 	memmove(segments->state + first + 1, segments->state + last, (size_t)(segments->count - last) * sizeof segments->state[0]);
 	memmove(segments->begin + first + 1, segments->begin + last, (size_t)(segments->count - last));
-	segments->count -= last - first - 1;
+	segments->count = (uint8_t)(segments->count - (last - first - 1));
 }
 
 /** A word of 8 bytes of which one half is wanted becomes two, with all that was done to it in the past of both. */

@@ -1,5 +1,5 @@
 /*
- * What the shadow costs a line of 64 bytes, with moving the bytes: not a test. Usage: shadow [READERS]
+ * What the shadow costs for 64 bytes, with moving the bytes: not a test. Usage: shadow [READERS]
  *
  * Pieces of memory are read by every reader and then written by one thread, over and over: each piece by a call of its own, and
  * as rows of a tile, 32 a call.

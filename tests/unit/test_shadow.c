@@ -478,7 +478,7 @@ Test(shadow, memory_grows_with_what_is_touched_and_shrinks_when_it_settles)
 	tsr_shadow_found_t found;
 	cr_assert(tsr_shadow_write(w.shadow, operation(&w, 0), &range, NULL, 0, &found) == TSR_OK);
 	const size_t touched = tsr_shadow_size_bytes(w.shadow) - empty;
-	cr_expect(touched > (1 << 17) && touched < (1 << 17) + (1 << 13), "%zu bytes", touched);
+	cr_expect(touched > (1 << 18) && touched < (1 << 18) + (1 << 13), "%zu bytes", touched);
 	for (size_t at = 0; at < 1 << 16; at += 4) {
 		const tsr_shadow_range_t element = {.region = region, .offset = at, .bytes = 4};
 		cr_assert(tsr_shadow_write(w.shadow, operation(&w, (int)(at / 4 % 3)), &element, NULL, 0, &found) == TSR_OK);
