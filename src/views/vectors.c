@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/wide.h"
+
 enum { ROUND = 8 }; /* vectors grow by so many components at once: a new thread need not copy each */
 
 tsr_vector_t *tsr_vector_hold(tsr_vector_t *vector)
@@ -25,16 +27,46 @@ static int count_of(const tsr_vector_t *vector)
 }
 
 /** Whether `a` is nowhere less than `b`. */
-static bool reaches(const tsr_vector_t *a, const tsr_vector_t *b)
+static inline TSR_INTO_WIDE bool reaches_loop(const tsr_vector_t *a, const tsr_vector_t *b)
 {
 	const int common = count_of(a) < count_of(b) ? count_of(a) : count_of(b);
-	bool less = false;
+	uint32_t less = 0;
 
 	for (int i = 0; i < common; i++)
 		less |= a->epoch[i] < b->epoch[i];
 	for (int i = common; i < count_of(b); i++)
-		less |= b->epoch[i] > 0;
+		less |= b->epoch[i];
 	return !less;
+}
+
+static TSR_WIDE bool reaches_wide(const tsr_vector_t *a, const tsr_vector_t *b)
+{
+	return reaches_loop(a, b);
+}
+
+static bool reaches(const tsr_vector_t *a, const tsr_vector_t *b)
+{
+	return tsr_has_wide() ? reaches_wide(a, b) : reaches_loop(a, b);
+}
+
+/** The greater of both in each component of `from`, all of which `mine` has. */
+static inline TSR_INTO_WIDE void raise_loop(tsr_vector_t *restrict mine, const tsr_vector_t *restrict from)
+{
+	for (int i = 0; i < count_of(from); i++)
+		mine->epoch[i] = mine->epoch[i] < from->epoch[i] ? from->epoch[i] : mine->epoch[i];
+}
+
+static TSR_WIDE void raise_wide(tsr_vector_t *restrict mine, const tsr_vector_t *restrict from)
+{
+	raise_loop(mine, from);
+}
+
+static void raise_to(tsr_vector_t *mine, const tsr_vector_t *from)
+{
+	if (tsr_has_wide())
+		raise_wide(mine, from);
+	else
+		raise_loop(mine, from);
 }
 
 /** `mine`, or a copy of it, that may be written and has so many components. Null, and `exhausted`: no memory. */
@@ -73,9 +105,7 @@ tsr_vector_t *tsr_vector_join(tsr_views_t *v, tsr_vector_t *mine, const tsr_vect
 	mine = own(v, mine, needed);
 	if (!mine)
 		return NULL;
-	for (int i = 0; i < count_of(from); i++)
-		if (mine->epoch[i] < from->epoch[i])
-			mine->epoch[i] = from->epoch[i];
+	raise_to(mine, from);
 	if (mine->epoch[component] < epoch)
 		mine->epoch[component] = epoch;
 	return mine;

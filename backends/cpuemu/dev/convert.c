@@ -3,6 +3,7 @@
 
 #include "cpuemu/dev/convert.h"
 #include "src/base/convert.h"
+#include "src/base/wide.h"
 #include "tessera/types.h"
 
 static size_t element_bytes(int32_t dtype)
@@ -78,18 +79,58 @@ static void from_i64(int32_t held_dtype, void *held, const int64_t *row, size_t 
 	}
 }
 
+/* ------------------------------------------------------------------ types of 16 bits and f32 */
+
+static inline TSR_INTO_WIDE void widen_loop(int32_t dtype, float *restrict held, const uint16_t *restrict row, size_t count)
+{
+	for (size_t i = 0; dtype == TSR_BF16 && i < count; i++)
+		held[i] = tsr_widen_bf16(row[i]);
+	for (size_t i = 0; dtype == TSR_F16 && i < count; i++)
+		held[i] = tsr_widen_f16(row[i]);
+}
+
+static TSR_WIDE void widen_wide(int32_t dtype, float *restrict held, const uint16_t *restrict row, size_t count)
+{
+	widen_loop(dtype, held, row, count);
+}
+
+static void widen(int32_t dtype, float *held, const uint16_t *row, size_t count)
+{
+	if (tsr_has_wide())
+		widen_wide(dtype, held, row, count);
+	else
+		widen_loop(dtype, held, row, count);
+}
+
+static inline TSR_INTO_WIDE void narrow_loop(int32_t dtype, uint16_t *restrict row, const float *restrict held, size_t count)
+{
+	for (size_t i = 0; dtype == TSR_BF16 && i < count; i++)
+		row[i] = tsr_round_bf16(held[i]);
+	for (size_t i = 0; dtype == TSR_F16 && i < count; i++)
+		row[i] = tsr_round_f16(held[i]);
+}
+
+static TSR_WIDE void narrow_wide(int32_t dtype, uint16_t *restrict row, const float *restrict held, size_t count)
+{
+	narrow_loop(dtype, row, held, count);
+}
+
+static void narrow(int32_t dtype, uint16_t *row, const float *held, size_t count)
+{
+	if (tsr_has_wide())
+		narrow_wide(dtype, row, held, count);
+	else
+		narrow_loop(dtype, row, held, count);
+}
+
 /* ------------------------------------------------------------------ rows */
 
 void tsr_row_widen(int32_t held_dtype, void *held, int32_t dtype, const void *row, size_t count)
 {
 	if (held_dtype == dtype) {
 		memcpy(held, row, count * element_bytes(dtype));
-	} else if (held_dtype == TSR_F32 && dtype == TSR_BF16) {
-		for (size_t i = 0; i < count; i++)
-			((float *)held)[i] = tsr_widen_bf16(((const uint16_t *)row)[i]);
-	} else if (held_dtype == TSR_F32 && dtype == TSR_F16) {
-		for (size_t i = 0; i < count; i++)
-			((float *)held)[i] = tsr_widen_f16(((const uint16_t *)row)[i]);
+	} else if (held_dtype == TSR_F32 && (dtype == TSR_BF16 || dtype == TSR_F16)) {
+		widen(dtype, held, row, count);
 	} else if (dtype == TSR_I64) {
 		from_i64(held_dtype, held, row, count);
 	} else {
@@ -102,12 +143,8 @@ void tsr_row_narrow(int32_t dtype, void *row, int32_t held_dtype, const void *he
 {
 	if (held_dtype == dtype) {
 		memcpy(row, held, count * element_bytes(dtype));
-	} else if (held_dtype == TSR_F32 && dtype == TSR_BF16) {
-		for (size_t i = 0; i < count; i++)
-			((uint16_t *)row)[i] = tsr_round_bf16(((const float *)held)[i]);
-	} else if (held_dtype == TSR_F32 && dtype == TSR_F16) {
-		for (size_t i = 0; i < count; i++)
-			((uint16_t *)row)[i] = tsr_round_f16(((const float *)held)[i]);
+	} else if (held_dtype == TSR_F32 && (dtype == TSR_BF16 || dtype == TSR_F16)) {
+		narrow(dtype, row, held, count);
 	} else {
 		for (size_t i = 0; i < count; i++)
 			set_f64(dtype, row, i, get_f64(held_dtype, held, i));
