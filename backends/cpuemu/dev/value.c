@@ -37,8 +37,8 @@ void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, i
 }
 
 /**
- * One access brings all elements to the end of `held`, from where they are widened to its begin: a row never reaches those that are
- * still to come, as each is at least as wide afterwards. It is moved aside first, as it may reach itself.
+ * One access brings all elements to the end of `held`, from where they are widened to its begin: those that are widened never reach
+ * those that are still to come, as each is at least as wide afterwards. The last ones reach themselves, and are moved aside first.
  */
 static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part)
 {
@@ -49,8 +49,10 @@ static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned cha
 	tsr_explored_read(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element, (size_t)part->rows);
 	for (size_t i = 0; part->dtype != held_dtype && i < elements; i += STAGE) {
 		const size_t n = elements - i < STAGE ? elements - i : STAGE;
-		memcpy(stage, raw + i * element, n * element);
-		tsr_row_widen(held_dtype, held + i * wide, part->dtype, stage, n);
+		const bool aside = held + (i + n) * wide > raw + i * element;
+		if (aside)
+			memcpy(stage, raw + i * element, n * element);
+		tsr_row_widen(held_dtype, held + i * wide, part->dtype, aside ? stage : raw + i * element, n);
 	}
 }
 
