@@ -56,6 +56,8 @@ static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of
 void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows)
 {
 	const size_t end = offset + (rows->count - 1) * rows->pitch + rows->bytes;
+	if (end <= x->watched_begin || offset >= x->watched_end)
+		return;
 	for (const tsr_flag_watch_t *watch = x->watches; watch; watch = watch->next)
 		if (watch->area == area && watch->offset < end && offset < watch->offset + watch->bytes)
 			tsr_explorer_wake(x->explorer, watch->object);

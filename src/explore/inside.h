@@ -154,8 +154,8 @@ typedef struct tsr_links {
 
 /** A wait for flags that goes on, for plain writes of what it looks at: they are races, and end it all the same. */
 typedef struct tsr_flag_watch {
-	struct tsr_flag_watch *next;
-	uint64_t object; /* of the first flag */
+	struct tsr_flag_watch *next, **link; /* the link that leads here */
+	uint64_t object;                     /* of the first flag */
 	int area;
 	size_t offset, bytes;
 	uint64_t value;     /* that one of them is to reach */
@@ -252,6 +252,7 @@ struct tsr_exploration {
 	tsr_last_signal_t *signals;          /* TSR_SIGNALS, by object */
 	tsr_collective_call_t *collectives;  /* TSR_COLLECTIVES, by state and round: who came first */
 	tsr_flag_watch_t *watches;           /* in the fibres that wait */
+	size_t watched_begin, watched_end;   /* in whatever area: nothing outside is waited for */
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
 	tsr_links_t links;

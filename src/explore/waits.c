@@ -103,17 +103,23 @@ static int choose_flag(const flag_await_t *f, int *choice_out)
 
 static void watch_flags(tsr_exploration_t *x, tsr_flag_watch_t *watch)
 {
+	const size_t end = watch->offset + watch->bytes;
+	if (!x->watches || watch->offset < x->watched_begin)
+		x->watched_begin = watch->offset;
+	if (!x->watches || end > x->watched_end)
+		x->watched_end = end;
+	watch->link = &x->watches;
 	watch->next = x->watches;
+	if (watch->next)
+		watch->next->link = &watch->next;
 	x->watches = watch;
 }
 
-static void unwatch_flags(tsr_exploration_t *x, const tsr_flag_watch_t *watch)
+static void unwatch_flags(const tsr_flag_watch_t *watch)
 {
-	for (tsr_flag_watch_t **link = &x->watches; *link; link = &(*link)->next)
-		if (*link == watch) {
-			*link = watch->next;
-			return;
-		}
+	*watch->link = watch->next;
+	if (watch->next)
+		watch->next->link = watch->link;
 }
 
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
@@ -164,7 +170,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		if (x->weak->arrive(x, &ordered, wait->value, &enough) != TSR_OK)
 			tsr_explorer_stop(x->explorer);
 	} while (!enough);
-	unwatch_flags(x, &watch);
+	unwatch_flags(&watch);
 	free(more);
 	if (expired)
 		return TSR_FLAG_EXPIRED;
