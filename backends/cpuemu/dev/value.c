@@ -6,6 +6,12 @@
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 enum { SAVED_ALIGN_BYTES = 16 };
 
+/** Rows as they are in memory. */
+typedef struct stage {
+	_Alignas(64) unsigned char bytes[STAGE * 8];
+	bool whole; /* all rows of what is stored, which the next peer gets as they are */
+} stage_t;
+
 void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
@@ -68,27 +74,29 @@ void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *
 				 part->at + (size_t)row * part->pitch_bytes, (size_t)part->cols);
 }
 
-/** As many rows with one access as the stage holds. */
+/** As many rows with one access as the stage holds, in which all of them may stand already. */
 static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
-			   int64_t held_cols)
+			   int64_t held_cols, stage_t *stage)
 {
-	_Alignas(64) unsigned char stage[STAGE * 8];
 	const size_t bytes = (size_t)part->cols * tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
-	const int64_t most = (int64_t)(sizeof stage / bytes);
+	const int64_t most = (int64_t)(sizeof stage->bytes / bytes);
 	for (int64_t row = 0, n; row < part->rows; row += n) {
 		n = part->rows - row < most ? part->rows - row : most;
-		for (int64_t i = 0; i < n; i++)
-			tsr_row_narrow(part->dtype, stage + (size_t)i * bytes, held_dtype,
+		for (int64_t i = 0; !stage->whole && i < n; i++)
+			tsr_row_narrow(part->dtype, stage->bytes + (size_t)i * bytes, held_dtype,
 				       held + (size_t)((row + i) * held_cols) * wide, (size_t)part->cols);
-		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes, part->pitch_bytes, stage, bytes, (size_t)n);
+		stage->whole = n == part->rows;
+		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes, part->pitch_bytes, stage->bytes, bytes,
+				   (size_t)n);
 	}
 }
 
-void tsr_mem_write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
-			int64_t held_cols)
+/** The reverse of tsr_mem_read_part; rows of `held` are `held_cols` elements apart. */
+static void write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
+		       int64_t held_cols, stage_t *stage)
 {
 	if (mem->explored && part->dtype != held_dtype && part->cols > 0 && part->cols <= STAGE) {
-		write_explored(mem, part, held_dtype, held, held_cols);
+		write_explored(mem, part, held_dtype, held, held_cols, stage);
 		return;
 	}
 	for (int64_t row = 0; row < part->rows; row++)
@@ -255,7 +263,7 @@ static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_po
 }
 
 static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
-		       int peer)
+		       int peer, stage_t *stage)
 {
 	patch_t patch;
 	int64_t first, last;
@@ -269,10 +277,10 @@ static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 		return;
 	tsr_mem_count(coop, &patch.mem, TSR_MEM_WRITE, bytes);
 	if (!mask.fn) {
-		tsr_mem_write_part(
+		write_part(
 			&patch.mem,
 			&(tsr_mem_part_t){patch.mem.at, patch.step, view.dtype, patch.row1 - patch.row0, patch.col1 - patch.col0},
-			frag->held, tsr_frag_at(frag, patch.row0, patch.col0), frag->cols);
+			frag->held, tsr_frag_at(frag, patch.row0, patch.col0), frag->cols, stage);
 		return;
 	}
 	for (int64_t row = patch.row0; row < patch.row1; row++)
@@ -283,12 +291,20 @@ static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 		}
 }
 
+static void store_staged(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
+			 int peer, stage_t *stage)
+{
+	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
+	store_rows(coop, call, view, at, frag, mask, peer, stage);
+	coop->worker->tile_place = 0;
+}
+
 static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
 		  int peer)
 {
-	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
-	store_rows(coop, call, view, at, frag, mask, peer);
-	coop->worker->tile_place = 0;
+	stage_t stage;
+	stage.whole = false;
+	store_staged(coop, call, view, at, frag, mask, peer, &stage);
 }
 
 void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
@@ -303,8 +319,10 @@ void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t
 
 void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
 {
+	stage_t stage;
+	stage.whole = false;
 	for (int i = 0; i < tsr_size(coop); i++)
-		store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_peer(coop, i));
+		store_staged(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_peer(coop, i), &stage);
 }
 
 void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask, const void *ctx,

@@ -22,10 +22,6 @@ typedef struct tsr_mem_part {
 /** Reads it into the dense rows of `held`, converted. Where blocks are explored it is one access, else one a row. */
 void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part);
 
-/** The reverse; rows of `held` are `held_cols` elements apart. */
-void tsr_mem_write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
-			int64_t held_cols);
-
 /** Element (row, col) of a fragment's private buffer. */
 static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)
 {
