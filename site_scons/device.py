@@ -213,7 +213,7 @@ def _assembly(env, kit, source):
         source_scanner=SCons.Tool.CScanner,
     )[0]
     # Nor does it follow an include whose name is a macro, as a port's are.
-    env.Depends(assembly, env.Glob("#include/tessera/dev/gpu/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
+    env.Depends(assembly, env.Glob("#backends/common/dev/*.h") + env.Glob("#backends/gpu/dev/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
     return assembly
 
 

@@ -5,7 +5,7 @@
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 
-/* Static shared memory of the port: scratch and words of each worker (tessera/dev/gpu/port.h), and what the driver takes, rounded
+/* Static shared memory of the port: scratch and words of each worker (gpu/dev/port.h), and what the driver takes, rounded
  * up. */
 enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * TSR_GPU_SCRATCH_BYTES + 2048 };
 

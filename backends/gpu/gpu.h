@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "backend.h"
-#include "tessera/dev/gpu/context.h"
+#include "gpu/dev/context.h"
 
 /** Host memory that the device sees: the abort word, the notes, and what the check of a mapping has seen. */
 typedef struct tsr_gpu_page {

@@ -21,7 +21,7 @@
 #define TSR_PORT_BLOCK_THREADS(workers_) 256
 enum { TSR_RELAXED, TSR_ACQUIRE, TSR_RELEASE, TSR_ACQ_REL, TSR_SEQ_CST };
 enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
 }
@@ -68,8 +68,8 @@ TSR_DEV uint16_t tsr_port_round_f16(float)
 {
 	return 0;
 }
-#include "tessera/dev/gpu/coop.h"
-#include "tessera/dev/gpu/memory.h"
+#include "gpu/dev/coop.h"
+#include "gpu/dev/memory.h"
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *)
 {

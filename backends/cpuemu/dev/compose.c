@@ -1,4 +1,4 @@
 /* The bodies that are made of other calls, as functions of the library. */
 #include "cpuemu/dev/internal.h"
 
-#include "tessera/dev/compose.h"
+#include "common/dev/compose.h"

@@ -1,4 +1,4 @@
 /* The bodies that all ports share, as functions of the library. */
 #include "cpuemu/dev/internal.h"
 
-#include "tessera/dev/pure.h"
+#include "common/dev/pure.h"

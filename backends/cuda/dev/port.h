@@ -1,4 +1,4 @@
-/* The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later. What it must define: tessera/dev/gpu/port.h. */
+/* The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later. What it must define: gpu/dev/port.h. */
 #ifndef TESSERA_CUDA_PORT_H
 #define TESSERA_CUDA_PORT_H
 
@@ -35,7 +35,7 @@
 #define TSR_SCOPE_DEVICE __NV_THREAD_SCOPE_DEVICE
 #define TSR_SCOPE_SYSTEM __NV_THREAD_SCOPE_SYSTEM
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 /* ---- threads, time, memory */
 

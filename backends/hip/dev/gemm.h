@@ -56,7 +56,7 @@ template <typename T, int THREADS> struct tsr_hip_product {
 
 /**
  * Two stages, for all products of such a size in a kernel. In whole pieces of scratch memory, so that the host does not take the
- * kernel for one that wants all the dynamic shared memory (tessera/dev/gpu/context.h).
+ * kernel for one that wants all the dynamic shared memory (gpu/dev/context.h).
  */
 template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 {

@@ -6,7 +6,7 @@
 #ifndef TESSERA_HIP_ORDER_H
 #define TESSERA_HIP_ORDER_H
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 /** Waits until all of this wave's accesses are performed. */
 TSR_DEV void tsr_hip_settle(void)

@@ -1,4 +1,4 @@
-/* The device port for HIP: clang 19 or later, gfx90a and gfx942, no vendor header. What it must define: tessera/dev/gpu/port.h. */
+/* The device port for HIP: clang 19 or later, gfx90a and gfx942, no vendor header. What it must define: gpu/dev/port.h. */
 #ifndef TESSERA_HIP_PORT_H
 #define TESSERA_HIP_PORT_H
 
@@ -40,7 +40,7 @@
 #define TSR_SCOPE_DEVICE __HIP_MEMORY_SCOPE_AGENT
 #define TSR_SCOPE_SYSTEM __HIP_MEMORY_SCOPE_SYSTEM
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 #include "hip/dev/order.h"
 

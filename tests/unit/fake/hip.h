@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
+#include "gpu/dev/context.h"
 #include "hip/runtime.h"
-#include "tessera/dev/gpu/context.h"
 
 enum { FAKE_SMS = 4, FAKE_BLOCKS_PER_SM = 2, FAKE_THREADS = 256, FAKE_CLOCK_KHZ = 100000 };
 

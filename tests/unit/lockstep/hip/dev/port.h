@@ -37,7 +37,7 @@
 #define TSR_SCOPE_DEVICE 1
 #define TSR_SCOPE_SYSTEM 2
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 enum { LOCKSTEP_LANES = 64, LOCKSTEP_WAVES = TSR_HIP_SOLE_THREADS / LOCKSTEP_LANES };
 

@@ -1,9 +1,9 @@
 /* Peers' addresses, the checks of debug builds, and the bodies of dev/pointer.h. */
-#ifndef TESSERA_DEV_GPU_MEMORY_H
-#define TESSERA_DEV_GPU_MEMORY_H
+#ifndef TESSERA_GPU_DEV_MEMORY_H
+#define TESSERA_GPU_DEV_MEMORY_H
 
-#include "tessera/dev/gpu/convert.h"
-#include "tessera/dev/gpu/note.h"
+#include "gpu/dev/convert.h"
+#include "gpu/dev/note.h"
 
 /**
  * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base), or p + (peer base - my base), which the host has

@@ -2,8 +2,8 @@
  * The bodies that are the same on every port: arithmetic on views and indices, no memory.
  * Read by a port's bodies, after the contracts (on the CPU: by one file of the library).
  */
-#ifndef TESSERA_DEV_PURE_H
-#define TESSERA_DEV_PURE_H
+#ifndef TESSERA_COMMON_DEV_PURE_H
+#define TESSERA_COMMON_DEV_PURE_H
 
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"

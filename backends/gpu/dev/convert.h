@@ -1,8 +1,8 @@
 /* Element types on a GPU: how each is stored, and rounding to it. The same results as src/base/convert.h. */
-#ifndef TESSERA_DEV_GPU_CONVERT_H
-#define TESSERA_DEV_GPU_CONVERT_H
+#ifndef TESSERA_GPU_DEV_CONVERT_H
+#define TESSERA_GPU_DEV_CONVERT_H
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 /*
  * stored_t: what stands in memory. value_t: what a register holds while it is computed with; it holds every stored value of a

@@ -2,8 +2,8 @@
  * The bodies that are made of other calls of this API, the same on every port.
  * Read by a port's bodies, after all others (on the CPU: by one file of the library).
  */
-#ifndef TESSERA_DEV_COMPOSE_H
-#define TESSERA_DEV_COMPOSE_H
+#ifndef TESSERA_COMMON_DEV_COMPOSE_H
+#define TESSERA_COMMON_DEV_COMPOSE_H
 
 #include "tessera/dev/atomic.h"
 #include "tessera/dev/collective.h"

@@ -53,10 +53,10 @@
  *       ordered accesses of one thread to my or a peer's memory or shared memory: u32 and u64 (add: every type; min and max: every
  *       integer). cas also takes the failure order and returns the old value.
  */
-#ifndef TESSERA_DEV_GPU_PORT_H
-#define TESSERA_DEV_GPU_PORT_H
+#ifndef TESSERA_GPU_DEV_PORT_H
+#define TESSERA_GPU_DEV_PORT_H
 
-#include "tessera/dev/gpu/context.h"
+#include "gpu/dev/context.h"
 
 /* Kernels are written in C; these compilers read them as C++. */
 #define restrict __restrict__
@@ -122,8 +122,8 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) ((void)(coop_)) /* nobody compares them */
 
-#define TSR_PORT_BODIES "tessera/dev/gpu/bodies.h"
+#define TSR_PORT_BODIES "gpu/dev/bodies.h"
 
-#include "tessera/dev/gpu/macros.h"
+#include "gpu/dev/macros.h"
 
 #endif

@@ -1,8 +1,8 @@
 /* Bodies of dev/coop.h, and how a kernel's entry makes its coops. */
-#ifndef TESSERA_DEV_GPU_COOP_H
-#define TESSERA_DEV_GPU_COOP_H
+#ifndef TESSERA_GPU_DEV_COOP_H
+#define TESSERA_GPU_DEV_COOP_H
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
 				 int workers)
@@ -55,7 +55,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 	return worker;
 }
 
-/* Stores by a way of the port's own: TSR_PORT_OUTGOING (tessera/dev/gpu/port.h). */
+/* Stores by a way of the port's own: TSR_PORT_OUTGOING (gpu/dev/port.h). */
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
 
 /** The coop's threads meet. */

@@ -1,6 +1,6 @@
 /* The macros that the contracts describe, the same for all GPUs. What they name is defined in the bodies. */
-#ifndef TESSERA_DEV_GPU_MACROS_H
-#define TESSERA_DEV_GPU_MACROS_H
+#ifndef TESSERA_GPU_DEV_MACROS_H
+#define TESSERA_GPU_DEV_MACROS_H
 
 /* ---- dev/kernel.h */
 

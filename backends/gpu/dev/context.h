@@ -1,6 +1,6 @@
 /* What the host half of a GPU backend hands to every launch of a kernel, and what the kernel tells it back. C11 and C++17. */
-#ifndef TESSERA_DEV_GPU_CONTEXT_H
-#define TESSERA_DEV_GPU_CONTEXT_H
+#ifndef TESSERA_GPU_DEV_CONTEXT_H
+#define TESSERA_GPU_DEV_CONTEXT_H
 
 #include <stdint.h>
 

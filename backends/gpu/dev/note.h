@@ -1,8 +1,8 @@
 /* What a kernel tells the host: expired waits, and in debug builds faults. Both end the world through the abort word. */
-#ifndef TESSERA_DEV_GPU_NOTE_H
-#define TESSERA_DEV_GPU_NOTE_H
+#ifndef TESSERA_GPU_DEV_NOTE_H
+#define TESSERA_GPU_DEV_NOTE_H
 
-#include "tessera/dev/gpu/port.h"
+#include "gpu/dev/port.h"
 
 /** Whether the world has ended. Host memory: asked rarely. */
 TSR_DEV bool tsr_gpu_aborted(const tsr_coop_t *coop)

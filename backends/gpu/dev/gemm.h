@@ -3,10 +3,10 @@
  * This is the main loop for any GPU, type and shape. The port's tsr_port_gemm, which tsr_gemm calls, takes it where it has none of
  * its own made for its matrix units.
  */
-#ifndef TESSERA_DEV_GPU_GEMM_H
-#define TESSERA_DEV_GPU_GEMM_H
+#ifndef TESSERA_GPU_DEV_GEMM_H
+#define TESSERA_GPU_DEV_GEMM_H
 
-#include "tessera/dev/gpu/tile.h"
+#include "gpu/dev/tile.h"
 
 /** The stage of a configuration: A as M rows of `depth`, then B as `depth` rows of N. */
 template <typename T> struct tsr_gpu_stage {

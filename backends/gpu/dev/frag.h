@@ -1,9 +1,9 @@
 /* Fragments: how a tile's elements are dealt to threads, and their exchange through shared memory. */
-#ifndef TESSERA_DEV_GPU_FRAG_H
-#define TESSERA_DEV_GPU_FRAG_H
+#ifndef TESSERA_GPU_DEV_FRAG_H
+#define TESSERA_GPU_DEV_FRAG_H
 
-#include "tessera/dev/gpu/convert.h"
-#include "tessera/dev/gpu/coop.h"
+#include "gpu/dev/convert.h"
+#include "gpu/dev/coop.h"
 
 enum { TSR_GPU_BAND_ROWS = 4 }; /* a band is a multiple of so many rows, where so many fit */
 

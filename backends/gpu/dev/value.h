@@ -1,9 +1,9 @@
 /* Bodies of dev/value.h: fragments go to memory and come from it through the scratch memory, a band of rows at a time. */
-#ifndef TESSERA_DEV_GPU_VALUE_H
-#define TESSERA_DEV_GPU_VALUE_H
+#ifndef TESSERA_GPU_DEV_VALUE_H
+#define TESSERA_GPU_DEV_VALUE_H
 
-#include "tessera/dev/gpu/frag.h"
-#include "tessera/dev/gpu/memory.h"
+#include "gpu/dev/frag.h"
+#include "gpu/dev/memory.h"
 
 /** A place in memory for the tile at `at`: the view's element 0, 0 on the peer that is meant, and what limits access. */
 typedef struct tsr_gpu_target {

@@ -1,8 +1,8 @@
 /* Bodies of dev/signal.h, and of the local signals of dev/atomic.h. */
-#ifndef TESSERA_DEV_GPU_SIGNAL_H
-#define TESSERA_DEV_GPU_SIGNAL_H
+#ifndef TESSERA_GPU_DEV_SIGNAL_H
+#define TESSERA_GPU_DEV_SIGNAL_H
 
-#include "tessera/dev/gpu/atomic.h"
+#include "gpu/dev/atomic.h"
 
 /* A flag is polled this often between two looks at the clock and at the host's abort word: a trip over the bus, in which the flag
  * is not seen. Flags in shared memory are polled many times faster. */

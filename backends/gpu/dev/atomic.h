@@ -1,9 +1,9 @@
 /* Bodies of dev/atomic.h but the local signals: one thread acts, the coop meets before it releases and after it acquires. */
-#ifndef TESSERA_DEV_GPU_ATOMIC_H
-#define TESSERA_DEV_GPU_ATOMIC_H
+#ifndef TESSERA_GPU_DEV_ATOMIC_H
+#define TESSERA_GPU_DEV_ATOMIC_H
 
-#include "tessera/dev/gpu/coop.h"
-#include "tessera/dev/gpu/memory.h"
+#include "gpu/dev/coop.h"
+#include "gpu/dev/memory.h"
 
 /** Orders that a load can have, or a failed compare-and-swap; that a store can have. */
 template <int ORDER> constexpr bool tsr_gpu_reads = ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE || ORDER == TSR_SEQ_CST;

@@ -1,0 +1,21 @@
+/* The bodies of the device API on a GPU, written once over what gpu/dev/port.h asks of a port. */
+#ifndef TESSERA_GPU_DEV_BODIES_H
+#define TESSERA_GPU_DEV_BODIES_H
+
+#include "common/dev/pure.h"
+
+#include "gpu/dev/coop.h"
+#include "gpu/dev/note.h"
+
+#include "gpu/dev/memory.h"
+
+#include "gpu/dev/atomic.h"
+#include "gpu/dev/signal.h"
+
+#include "gpu/dev/gemm.h"
+#include "gpu/dev/tile.h"
+#include "gpu/dev/value.h"
+
+#include "common/dev/compose.h"
+
+#endif
