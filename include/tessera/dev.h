@@ -11,6 +11,7 @@
  *   dev/view.h     matrices in memory           dev/tile.h     tiles in registers, arithmetic on them
  *   dev/pointer.h  put, get, copy               dev/gemm.h     the matrix product's main loop
  *   dev/value.h    load, store: a register tile and anyone's memory
+ *   dev/orders.h   which tile comes when
  *   dev/collective.h  all-gather, by all blocks of all ranks
  *
  * These headers are the contract. The bodies come from one port: backends/<name>/dev/.
@@ -28,6 +29,7 @@
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/kernel.h"
+#include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"
 #include "tessera/dev/tile.h"

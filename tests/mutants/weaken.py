@@ -217,7 +217,7 @@ def _moved(source, call):
 
 ACTION = re.compile(
     r"\b(?!(?:if|for|while|switch|sizeof|(?:tsr_(?:rank|size|peer|block_index|block_count|worker_index|worker_count|role|tiles|"
-    r"grouped_order|view\w*))|TSR_TILE_\w+)\b)\w+\s*\("
+    r"grouped_order|grouped_index|ring_order|ring_index|ring_row|chiplet_order|view\w*))|TSR_TILE_\w+)\b)\w+\s*\("
 )
 
 

@@ -7,6 +7,7 @@
 
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
+#include "tessera/dev/orders.h"
 #include "tessera/dev/view.h"
 
 TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i)
@@ -90,6 +91,70 @@ TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n
 	group = group < 1 ? 1 : group > tiles_m ? tiles_m : group;
 	int64_t first = tsr_quotient(at.row, group) * group, rest = tiles_m - first;
 	return first * tiles_n + at.col * (group < rest ? group : rest) + at.row - first;
+}
+
+/** The ring's bands, as many as there are. */
+TSR_FN int64_t tsr_ring_bands(const tsr_ring_t *ring)
+{
+	return ring->bands < 1 ? 1 : ring->bands > ring->tiles_m ? ring->tiles_m : ring->bands;
+}
+
+/** In which step of a band the ring comes to `part`: part - first, modulo parts. */
+TSR_FN int64_t tsr_ring_step(const tsr_ring_t *ring, int64_t part)
+{
+	const int64_t parts = ring->parts < 1 ? 1 : ring->parts, step = (part - ring->first) % parts;
+	return step < 0 ? step + parts : step;
+}
+
+TSR_DEV int64_t tsr_ring_row(const tsr_ring_t *ring, int band)
+{
+	return ring->tiles_m < 1 ? 0 : tsr_quotient(ring->tiles_m * band, tsr_ring_bands(ring));
+}
+
+/** The band of a row of tiles: the last that begins at it or before. */
+TSR_FN int tsr_ring_band(const tsr_ring_t *ring, int64_t row)
+{
+	return (int)tsr_quotient((row + 1) * tsr_ring_bands(ring) - 1, ring->tiles_m);
+}
+
+TSR_DEV tsr_ring_tile_t tsr_ring_order(int64_t index, const tsr_ring_t *ring, int64_t group)
+{
+	tsr_ring_tile_t tile = {{0, 0}, 0, 0};
+	if (ring->tiles_m < 1 || ring->tiles_n < 1)
+		return tile;
+	const int64_t parts = ring->parts < 1 ? 1 : ring->parts;
+	tile.band = tsr_ring_band(ring, tsr_quotient(index, parts * ring->tiles_n));
+	const int64_t first = tsr_ring_row(ring, tile.band), rows = tsr_ring_row(ring, tile.band + 1) - first;
+	const int64_t within = index - first * parts * ring->tiles_n, step = tsr_quotient(within, rows * ring->tiles_n);
+	tile.part = (int32_t)((step + parts - tsr_ring_step(ring, 0)) % parts);
+	tile.at = tsr_grouped_order(within - step * rows * ring->tiles_n, rows, ring->tiles_n, group);
+	tile.at.row += first;
+	return tile;
+}
+
+TSR_DEV int64_t tsr_ring_index(tsr_pos_t at, int part, const tsr_ring_t *ring, int64_t group)
+{
+	if (ring->tiles_m < 1 || ring->tiles_n < 1)
+		return 0;
+	const int64_t parts = ring->parts < 1 ? 1 : ring->parts;
+	const int band = tsr_ring_band(ring, at.row);
+	const int64_t first = tsr_ring_row(ring, band), rows = tsr_ring_row(ring, band + 1) - first;
+	at.row -= first;
+	return (first * parts + tsr_ring_step(ring, part) * rows) * ring->tiles_n +
+	       tsr_grouped_index(at, rows, ring->tiles_n, group);
+}
+
+TSR_DEV int64_t tsr_chiplet_order(int64_t index, int64_t count, int chiplets, int64_t chunk)
+{
+	if (count < 1)
+		return 0;
+	const int64_t dealt = chiplets < 1 ? 1 : chiplets, most = tsr_tiles(count, dealt);
+	const int64_t round = dealt * (chunk < 1 || chunk > most ? most : chunk);
+	const int64_t first = tsr_quotient(index, round) * round, within = index - first;
+	const int64_t size = round < count - first ? round : count - first; /* the last round may be smaller */
+	const int64_t turn = tsr_quotient(within, dealt), chiplet = within - turn * dealt;
+	const int64_t each = tsr_quotient(size, dealt), more = size - each * dealt; /* the first `more` chiplets have one more */
+	return first + chiplet * each + (chiplet < more ? chiplet : more) + turn;
 }
 
 #endif

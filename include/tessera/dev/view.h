@@ -16,18 +16,4 @@ TSR_DEV tsr_view_t tsr_view_shared(void *data, tsr_dtype_t dtype, int64_t rows, 
  */
 TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, int64_t cols);
 
-/** How many tiles of `size` cover `extent`. */
-TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size);
-
-/**
- * The `index`-th tile of a matrix of `tiles_m` by `tiles_n` tiles in grouped order: `group` rows of tiles are walked column by
- * column, so that neighbours share operands in cache. A bijection for every argument (group < 1 counts as 1).
- * The result is in tiles: row = index of the tile's row.
- * Source: Iris paper, section 3.4 (GROUP_SIZE_M).
- */
-TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tiles_n, int64_t group);
-
-/** The reverse: the index of the tile `at`, in tiles, which is one of the matrix's. */
-TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n, int64_t group);
-
 #endif
