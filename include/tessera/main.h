@@ -20,15 +20,17 @@ int tsr_main(int argc, char **argv, tsr_main_fn entry);
 
 /**
  * Prints "tessera: <sentence of the last error>" to stderr, once a world however many ranks fail alike, and returns an exit
- * code that is not 0: `return tsr_fail(world);`. Any thread of a rank. `world` may be null.
+ * code that is not 0: `return tsr_fail(world);`. Any thread of a rank. Null: the world that this thread has joined, by TSR_MAIN or
+ * tsr_init; where it has joined none, each call prints.
  */
 int tsr_fail(tsr_world_t *world);
 
-/** Leaves the calling function with tsr_fail() where `call_` does not return TSR_OK. For TSR_MAIN bodies, which have `world`. */
-#define TSR_TRY(call_)                          \
-	do {                                    \
-		if ((call_) != TSR_OK)          \
-			return tsr_fail(world); \
+/** Leaves the calling function with tsr_fail() where `call_` does not return TSR_OK. For bodies of TSR_MAIN and what they call: the
+ *  world that this thread has joined need not be at hand. */
+#define TSR_TRY(call_)                         \
+	do {                                   \
+		if ((call_) != TSR_OK)         \
+			return tsr_fail(NULL); \
 	} while (0)
 
 #define TSR_UNUSED __attribute__((unused))

@@ -6,9 +6,13 @@
 #include "src/base/error.h"
 
 /* The one piece of mutable state of the library that no handle owns: an error may be that there is no handle. */
-static _Thread_local char own_sentence[TSR_ERROR_BYTES];
-static _Thread_local bool printed;        /* by another process */
-static _Thread_local char *last_sentence; /* where the sentence of what runs on this thread is; null: own_sentence */
+static _Thread_local tsr_error_slot_t own;
+static _Thread_local tsr_error_slot_t *in_use; /* by what runs on this thread; null: own */
+
+tsr_error_slot_t *tsr_error_here(void)
+{
+	return in_use != NULL ? in_use : &own;
+}
 
 /** What a sentence quotes may hold line breaks, and what moves a terminal's cursor. */
 static void stay_on_one_line(char *sentence)
@@ -26,30 +30,31 @@ tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	stay_on_one_line(sentence);
-	memcpy(last_sentence ? last_sentence : own_sentence, sentence, sizeof sentence);
-	printed = false;
+	tsr_error_slot_t *here = tsr_error_here();
+	memcpy(here->sentence, sentence, sizeof sentence);
+	here->printed = false;
 	return status;
 }
 
 void tsr_error_mark_printed(void)
 {
-	printed = true;
+	tsr_error_here()->printed = true;
 }
 
 bool tsr_error_is_printed(void)
 {
-	return printed;
+	return tsr_error_here()->printed;
 }
 
 const char *tsr_last_error(void)
 {
-	return last_sentence ? last_sentence : own_sentence;
+	return tsr_error_here()->sentence;
 }
 
-char *tsr_error_slot(char *slot)
+tsr_error_slot_t *tsr_error_use(tsr_error_slot_t *slot)
 {
-	char *before = last_sentence;
-	last_sentence = slot;
+	tsr_error_slot_t *before = in_use;
+	in_use = slot;
 	return before;
 }
 

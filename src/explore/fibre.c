@@ -18,12 +18,12 @@ struct tsr_fibre {
 	tsr_fibres_t *fibres;
 	tsr_fibre_fn body;
 	void *argument;
-	char *slot; /* of its errors, while it does not run */
+	tsr_error_slot_t *slot; /* in use while it runs; null: the thread's own */
 	unsigned char *mapping;
 	size_t mapping_bytes;
 	unsigned number;                   /* valgrind's, of the stack */
 	struct tsr_fibre *next, *previous; /* among those in use; `next` among the free ones */
-	char sentence[TSR_ERROR_BYTES];
+	tsr_error_slot_t errors;
 };
 
 struct tsr_fibres {
@@ -198,8 +198,8 @@ tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *con
 	fibre->fibres = fibres;
 	fibre->body = body;
 	fibre->argument = context;
-	fibre->slot = fibre->sentence;
-	fibre->sentence[0] = '\0';
+	fibre->slot = &fibre->errors;
+	fibre->errors = (tsr_error_slot_t){.printed = false};
 	prepare(fibre, fibre->mapping + page);
 	use(fibres, fibre);
 	*fibre_out = fibre;
@@ -211,7 +211,7 @@ TSR_WATCH_INLINE void leave(tsr_fibres_t *fibres, tsr_fibre_t *from, tsr_fibre_t
 {
 	fibres->from = from;
 	fibres->running = to;
-	from->slot = tsr_error_slot(to->slot);
+	from->slot = tsr_error_use(to->slot);
 	tsr_watch_leave(&from->watch, &to->watch, for_good);
 }
 

@@ -30,6 +30,8 @@ static int report(tsr_boot_t *boot)
 
 int tsr_fail(tsr_world_t *world)
 {
+	if (world == NULL)
+		world = tsr_error_here()->world;
 	return report(world != NULL ? world->boot : NULL);
 }
 
@@ -88,7 +90,7 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 	while (started < size && pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
 		started++;
 	if (started < size) {
-		tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started, size);
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started, size);
 		program->first_code = report(NULL);
 		for (int r = started; r < size; r++) {
 			tsr_boot_abort(ranks[r].boot, TSR_ERR_SYSTEM, tsr_last_error());

@@ -132,6 +132,7 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 		release(world, false);
 		return tsr_error(status, "%s", sentence);
 	}
+	tsr_error_here()->world = world; /* tsr_fail finds it there */
 	*world_out = world;
 	return TSR_OK;
 }
@@ -173,6 +174,8 @@ tsr_status_t tsr_world_close(tsr_world_t *world, tsr_status_t status)
 	char sentence[1024];
 	snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
 	destroy_streams(world);
+	if (tsr_error_here()->world == world)
+		tsr_error_here()->world = NULL;
 	release(world, status == TSR_OK);
 	return status == TSR_OK ? TSR_OK : tsr_error(status, "%s", sentence);
 }
