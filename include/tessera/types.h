@@ -60,7 +60,11 @@ typedef enum tsr_signal_op { TSR_SIGNAL_SET = 0, TSR_SIGNAL_ADD = 1 } tsr_signal
 /** A wait that may be satisfied by any rank names this in place of a rank. */
 #define TSR_ANY_RANK (-1)
 
-/** What the device operations return where they can fail in the field. */
-enum { TSR_WAIT_OK = 0, TSR_WAIT_EXPIRED = 1, TSR_WAIT_ABORTED = 2 };
+/** How a wait in a kernel ended. */
+typedef enum tsr_wait_result {
+	TSR_WAIT_OK = 0,
+	TSR_WAIT_EXPIRED = 1, /* its own deadline passed; the world goes on */
+	TSR_WAIT_ABORTED = 2  /* the world has ended: nothing that the kernel does from here on counts */
+} tsr_wait_result_t;
 
 #endif

@@ -13,10 +13,13 @@ TSR_KERNEL(wait_for_nothing, lone_args_t, a)
 	if (tsr_rank(block) != a->waiter || tsr_block_index(block) != 2)
 		return;
 	/* Nobody signals this. */
-	int how = tsr_wait(block, a->flags + 8, 7, a->from);
-	int later = tsr_wait(block, a->flags, 1, a->from);
-	tsr_atomic_store(block, a->flags + 1, (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED), tsr_rank(block),
-			 TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_wait_result_t how = tsr_wait(block, a->flags + 8, 7, a->from);
+	tsr_wait_result_t later = tsr_wait(block, a->flags, 1, a->from);
+	int which = 7;
+	tsr_wait_result_t any = tsr_wait_any_until(block, a->flags, 1, 0, 1, 1000, &which);
+	tsr_atomic_store(block, a->flags + 1,
+			 (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED && any == TSR_WAIT_ABORTED && which == 7),
+			 tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 static int expired_body(tsr_world_t *world, int argc, char **argv)

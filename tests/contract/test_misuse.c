@@ -204,6 +204,7 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 TSR_KERNEL(do_wrong, misuse_args_t, a)
 {
 	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
+	int which;
 	if (tsr_block_index(block) != 1)
 		return;
 	switch ((misuse_t)a->misuse) {
@@ -235,7 +236,7 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		tsr_wait(block, a->heap, 1, 64);
 		break;
 	case WAIT_FOR_NONE:
-		tsr_wait_any(block, a->heap, 0, 0, 1);
+		tsr_wait_any(block, a->heap, 0, 0, 1, &which);
 		break;
 	case FLUSH_RANK:
 		tsr_flush(block, -3);

@@ -69,8 +69,7 @@ TSR_KERNEL(everybody, all_args_t, a)
 				  tsr_peer(block, i));
 	}
 	for (int i = 0; i < n; i++) { /* each rank once: a flag that was found is taken out by waiting for 1 and lowering mine */
-		start = tsr_wait_any(block, a->from, n, start, 1);
-		if (start < 0)
+		if (tsr_wait_any(block, a->from, n, start, 1, &start) != TSR_WAIT_OK)
 			return;
 		tsr_atomic_store(block, a->from + start, (uint64_t)0, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 		tsr_atomic_add(block, a->log + start, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
@@ -165,12 +164,13 @@ typedef struct until_args {
 
 TSR_KERNEL(wait_until_late, until_args_t, a)
 {
-	int me = tsr_rank(block);
-	int how = tsr_wait_until(block, a->flags + 1, 3, TSR_ANY_RANK, 2000000);
-	int which = tsr_wait_any_until(block, a->flags, 2, 1, 3, 2000000);
-	int reached = tsr_wait_until(block, a->flags, 2, me, 2000000);
-	int found = tsr_wait_any_until(block, a->flags, 2, 1, 2, 2000000);
-	uint64_t log = how == TSR_WAIT_EXPIRED && which == -1 && reached == TSR_WAIT_OK && found == 0;
+	int me = tsr_rank(block), none = 7, found = 7;
+	tsr_wait_result_t one = tsr_wait_until(block, a->flags + 1, 3, TSR_ANY_RANK, 2000000);
+	tsr_wait_result_t any = tsr_wait_any_until(block, a->flags, 2, 1, 3, 2000000, &none);
+	uint64_t log = one == TSR_WAIT_EXPIRED && any == TSR_WAIT_EXPIRED && none == 7;
+	one = tsr_wait_until(block, a->flags, 2, me, 2000000);
+	any = tsr_wait_any_until(block, a->flags, 2, 1, 2, 2000000, &found);
+	log = log && one == TSR_WAIT_OK && any == TSR_WAIT_OK && found == 0;
 	tsr_atomic_store(block, a->log, log, me, TSR_RELAXED, TSR_SCOPE_BLOCK);
 }
 

@@ -44,7 +44,8 @@ TSR_KERNEL_SPLIT(meet_in_block, WORKERS, pad_t, split_args_t, a)
 		tsr_signal_local(block, &shared->ready, round, TSR_SCOPE_BLOCK);
 		EXPECT(tsr_wait_local(block, &shared->ready, round, TSR_SCOPE_BLOCK) == TSR_WAIT_OK);
 		EXPECT(tsr_wait(block, a->counter, round, rank) == TSR_WAIT_OK);
-		EXPECT(tsr_wait_any(block, a->counter, 1, 0, round) == 0);
+		int which = 7;
+		EXPECT(tsr_wait_any(block, a->counter, 1, 0, round, &which) == TSR_WAIT_OK && which == 0);
 	}
 }
 

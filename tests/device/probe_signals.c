@@ -77,13 +77,15 @@ TSR_KERNEL(probe_wait_until, probe_args_t, a)
 
 TSR_KERNEL(probe_wait_any, probe_args_t, a)
 {
-	int first = tsr_wait_any(block, a->flags, a->count, 0, 7);
+	int first = -1;
+	tsr_wait_any(block, a->flags, a->count, 0, 7, &first);
 	tsr_signal(block, a->flags + first, 8, TSR_SIGNAL_SET, a->peer);
 }
 
 TSR_KERNEL(probe_wait_any_until, probe_args_t, a)
 {
-	int first = tsr_wait_any_until(block, a->flags, a->count, 1, 7, 1000000);
+	int first = -1;
+	tsr_wait_any_until(block, a->flags, a->count, 1, 7, 1000000, &first);
 	tsr_signal(block, a->flags + first, 8, TSR_SIGNAL_SET, a->peer);
 }
 

@@ -28,12 +28,13 @@ typedef struct astray_args {
 
 TSR_KERNEL(send_flag, astray_args_t, a)
 {
+	int which;
 	if (tsr_rank(block) == 0)
 		tsr_signal(block, a->signalled, 1, TSR_SIGNAL_SET, 1);
 	else if (tsr_rank(block) == 1 && a->count == 1)
 		tsr_wait(block, a->waited, a->value, 0);
 	else if (tsr_rank(block) == 1)
-		tsr_wait_any(block, a->waited, a->count, a->value, 0);
+		tsr_wait_any(block, a->waited, a->count, a->value, 0, &which);
 }
 
 /** FLAGS flags that are zero, in an allocation of their own. */

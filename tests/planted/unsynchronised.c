@@ -89,8 +89,9 @@ TSR_KERNEL(send_rounds, box_args_t, a)
 /** Rank 1 raises the last of rank 0's flags. */
 TSR_KERNEL(wait_for_any, box_args_t, a)
 {
+	int which;
 	if (tsr_rank(block) == 0)
-		tsr_wait_any(block, a->box->many, FLAGS, 0, 1);
+		tsr_wait_any(block, a->box->many, FLAGS, 0, 1, &which);
 	else if (tsr_rank(block) == 1)
 		tsr_signal(block, &a->box->many[FLAGS - 1], 1, TSR_SIGNAL_SET, 0);
 }

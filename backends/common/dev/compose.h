@@ -45,8 +45,8 @@ TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_sta
 }
 
 /** My block's part of the piece, to every rank once all may be written. */
-TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src, size_t size_bytes,
-			   TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
+TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src,
+					 size_t size_bytes, TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
 {
 	const size_t blocks = (size_t)tsr_block_count(block), index = (size_t)tsr_block_index(block);
 	const size_t each = (size_bytes / blocks / TSR_GATHER_LINE + 1) * TSR_GATHER_LINE;
@@ -58,7 +58,7 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 		int peer = tsr_peer(block, i);
 		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in tsr_gather_all, of all blocks of
 		 * `peer`. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
-		int how = tsr_wait(block, &state->retired[peer].count, target, peer);
+		const tsr_wait_result_t how = tsr_wait(block, &state->retired[peer].count, target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
 	} while (++i < tsr_size(block));
@@ -66,15 +66,15 @@ TSR_FN int tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const
 	return TSR_WAIT_OK;
 }
 
-TSR_FN int tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src, size_t size_bytes,
-			  TSR_HEAP tsr_all_gather_state_t *state)
+TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src,
+					size_t size_bytes, TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
 	TSR_COLLECTIVE(block, "tsr_all_gather", state, &state->ready[me].count, TSR_GATHER_ROUND, dst, size_bytes);
 	const uint64_t target = tsr_gather_target(block, state);
 	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
 	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
-	int how = tsr_gather_push(block, dst, src, size_bytes, state, target);
+	tsr_wait_result_t how = tsr_gather_push(block, dst, src, size_bytes, state, target);
 	if (how != TSR_WAIT_OK)
 		return how;
 	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
@@ -87,11 +87,11 @@ TSR_FN int tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const 
 	return how;
 }
 
-TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
-			   TSR_HEAP tsr_all_gather_state_t *state)
+TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+					 TSR_HEAP tsr_all_gather_state_t *state)
 {
 	TSR_PART_OF(block, "tsr_all_gather");
-	const int how =
+	const tsr_wait_result_t how =
 		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state);
 	TSR_PART_OF(block, TSR_PART_OF_NONE);
 	return how;

@@ -33,7 +33,7 @@ void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 			uint64_t per_round, TSR_HEAP void *to, size_t size_bytes);
 void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
 void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
-int tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
+tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 
 #ifdef __cplusplus
 }

@@ -165,8 +165,8 @@ void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope)
 
 /* ------------------------------------------------------------------ waits */
 
-int tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from, bool ends_world,
-		      int *which_out)
+tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from,
+				    bool ends_world, int *which_out)
 {
 	const tsr_op_site_t site = tsr_explored_site(flags->explored, flags->call);
 	const tsr_flag_wait_t wait = {.flags = flags->at,

@@ -174,10 +174,10 @@ static void flag_expired(const flag_wait_t *w, int from, uint64_t waited_ns, boo
 		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
 }
 
-static int flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool ends_world)
+static tsr_wait_result_t flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool ends_world)
 {
 	tsr_patience_t patience = {.over = flag_look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
-	int how = tsr_wait_patiently(w->coop, &patience);
+	tsr_wait_result_t how = tsr_wait_patiently(w->coop, &patience);
 	if (how != TSR_WAIT_EXPIRED)
 		return how;
 	flag_expired(w, from, patience.waited_ns, ends_world);
@@ -185,8 +185,8 @@ static int flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool e
 }
 
 /** The wait of one thread; `*which_out` on TSR_WAIT_OK. */
-static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-		     int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start,
+				   uint64_t value, int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
 {
 	flag_wait_t w = {.coop = coop, .count = count, .start = start, .value = value, .scope = scope};
 	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, flags, (size_t)count * sizeof(uint64_t), sizeof(uint64_t),
@@ -199,66 +199,74 @@ static int flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t
 	}
 	if (w.flags.explored)
 		return tsr_explored_wait(&w.flags, count, start, value, scope, from, ends_world, which_out);
-	int how = flag_look(&w) ? TSR_WAIT_OK : flag_wait_slow(&w, from, deadline_ns, ends_world);
+	tsr_wait_result_t how = flag_look(&w) ? TSR_WAIT_OK : flag_wait_slow(&w, from, deadline_ns, ends_world);
 	*which_out = w.which;
 	return how;
 }
 
 /** The coop's first thread waits; the meeting hands its acquire on to the others. */
-static int coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int scope, int from,
-		     uint64_t deadline_ns, bool ends_world)
+static tsr_wait_result_t coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int scope,
+				   int from, uint64_t deadline_ns, bool ends_world)
 {
-	int which, how = TSR_WAIT_ABORTED;
+	int which;
+	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	if (tsr_cpu_leads(coop))
 		how = flag_wait(coop, call, flag, 1, 0, value, scope, from, deadline_ns, ends_world, &which);
 	if (coop->count > 1)
-		how = (int)tsr_cpu_give(coop, call, (uint64_t)how);
+		how = (tsr_wait_result_t)tsr_cpu_give(coop, call, (uint64_t)how);
 	tsr_cpu_met(coop);
 	return coop->count > 1 && tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
 }
 
-int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
+tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
 {
 	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, coop->block->env->host->deadline_ns, true);
 }
 
-int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
 {
 	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, deadline_ns, false);
 }
 
-int tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
+tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
 {
 	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, scope, tsr_rank(coop),
 			 coop->block->env->host->deadline_ns, true);
 }
 
-static int coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-			 uint64_t deadline_ns, bool ends_world)
+static tsr_wait_result_t coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flags, int count, int start,
+				       uint64_t value, uint64_t deadline_ns, bool ends_world, int *which_out)
 {
-	int which = -1;
+	tsr_wait_result_t how = TSR_WAIT_ABORTED;
+	int which = 0;
 	if (tsr_cpu_leads(coop)) {
 		if (count < 1 || start < 0)
 			tsr_cpu_misuse(coop, call, "wait for at least one flag, from the first or a later one on",
 				       "for %d flags from the %d-th on", count, start);
-		else if (flag_wait(coop, call, flags, count, start % count, value, TSR_SCOPE_SYSTEM, TSR_ANY_RANK, deadline_ns,
-				   ends_world, &which) != TSR_WAIT_OK)
-			which = -1;
+		else
+			how = flag_wait(coop, call, flags, count, start % count, value, TSR_SCOPE_SYSTEM, TSR_ANY_RANK, deadline_ns,
+					ends_world, &which);
 	}
-	if (coop->count > 1)
-		which = (int)tsr_cpu_give(coop, call, (uint64_t)(which + 1)) - 1;
+	if (coop->count > 1) {
+		const uint64_t given = tsr_cpu_give(coop, call, (uint64_t)which << 8 | (uint64_t)how);
+		how = tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : (tsr_wait_result_t)(given & 0xff);
+		which = (int)(given >> 8);
+	}
 	tsr_cpu_met(coop);
-	return coop->count > 1 && tsr_cpu_aborted(coop) ? -1 : which;
+	if (how == TSR_WAIT_OK)
+		*which_out = which;
+	return how;
 }
 
-int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value)
+tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value, int *which_out)
 {
-	return coop_wait_any(coop, __func__, flags, count, start, value, coop->block->env->host->deadline_ns, true);
+	return coop_wait_any(coop, __func__, flags, count, start, value, coop->block->env->host->deadline_ns, true, which_out);
 }
 
-int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value, uint64_t deadline_ns)
+tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+				     uint64_t deadline_ns, int *which_out)
 {
-	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false);
+	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false, which_out);
 }
 
 /* ------------------------------------------------------------------ the ranks' barrier */
@@ -274,7 +282,7 @@ static uint64_t access_epoch(const tsr_mem_t *epoch, enum tsr_cpu_op op, uint64_
 }
 
 /** By the coop's first thread: tells all, waits for all, advances the epoch. */
-static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
+static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
 {
 	int me = tsr_rank(coop), which;
 	tsr_mem_t epoch;
@@ -286,8 +294,8 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 	for (int i = 1; i < tsr_size(coop); i++) {
 		int from = tsr_peer(coop, i);
-		int how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, TSR_SCOPE_SYSTEM, from,
-				    coop->block->env->host->deadline_ns, true, &which);
+		tsr_wait_result_t how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, TSR_SCOPE_SYSTEM, from,
+						  coop->block->env->host->deadline_ns, true, &which);
 		if (how != TSR_WAIT_OK)
 			return how;
 	}
@@ -295,15 +303,15 @@ static int barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier
 	return TSR_WAIT_OK;
 }
 
-int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
+tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
 {
-	int how = TSR_WAIT_ABORTED;
+	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	if (!tsr_cpu_meet(coop, __func__))
 		return how;
 	if (tsr_cpu_leads(coop))
 		how = barrier_meet(coop, __func__, state);
 	if (coop->count > 1)
-		how = (int)tsr_cpu_give(coop, __func__, (uint64_t)how);
+		how = (tsr_wait_result_t)tsr_cpu_give(coop, __func__, (uint64_t)how);
 	tsr_cpu_met(coop);
 	return coop->count > 1 && tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : how;
 }

@@ -90,7 +90,7 @@ static uint64_t longest_sleep_ns(const tsr_cpu_env_t *env)
 }
 
 /** Why a wait that has not succeeded ends now; TSR_WAIT_OK: it goes on. */
-static int given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t *asked)
+static tsr_wait_result_t given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t *asked)
 {
 	if (tsr_cpu_aborted(coop))
 		return TSR_WAIT_ABORTED;
@@ -102,7 +102,7 @@ static int given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t 
 	return rank_lost(coop) ? TSR_WAIT_ABORTED : TSR_WAIT_OK;
 }
 
-int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
+tsr_wait_result_t tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 {
 	const tsr_cpu_env_t *env = coop->block->env;
 	tsr_stopwatch_t watch = {0};
@@ -119,7 +119,7 @@ int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 		busy = is_busy(env, last, now);
 		last = now;
 		p->waited_ns = tsr_stopwatch_look(&watch, now);
-		int how = given_up(coop, p, now, &asked);
+		const tsr_wait_result_t how = given_up(coop, p, now, &asked);
 		if (how != TSR_WAIT_OK)
 			return how;
 		if (!many && !busy && p->waited_ns < AWAKE_NS)

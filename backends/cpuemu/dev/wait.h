@@ -16,7 +16,7 @@ typedef struct tsr_patience {
 } tsr_patience_t;
 
 /** Returns TSR_WAIT_OK, _EXPIRED, or _ABORTED. */
-int tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *patience);
+tsr_wait_result_t tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *patience);
 
 /** Fills who and where into `record` and keeps it; `flag` is mine, or null. */
 void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag);

@@ -81,7 +81,7 @@ TSR_DEV uint64_t tsr_gpu_ticks(const tsr_gpu_context_t *context, uint64_t ns)
 }
 
 /** Leaves the wait record, and ends the world where the wait is a plain one. One thread. */
-TSR_DEV int tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t wait, uint64_t seen)
+TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t wait, uint64_t seen)
 {
 	tsr_gpu_note_t *note = tsr_gpu_note_open(coop);
 	if (note) {
@@ -142,9 +142,9 @@ template <int SCOPE> TSR_DEV int tsr_gpu_wait(tsr_coop_t *coop, tsr_gpu_wait_t w
 	return (int)(int32_t)tsr_gpu_after<TSR_ACQUIRE, SCOPE>(coop, (uint32_t)found);
 }
 
-TSR_DEV int tsr_gpu_wait_result(int found)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_result(int found)
 {
-	return found >= 0 ? TSR_WAIT_OK : -1 - found;
+	return found >= 0 ? TSR_WAIT_OK : (tsr_wait_result_t)(-1 - found);
 }
 
 TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, int from, uint64_t value, uint64_t deadline_ns,
@@ -161,36 +161,43 @@ TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, i
 	return wait;
 }
 
-TSR_DEV int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
+TSR_DEV tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
 {
 	uint64_t deadline_ns = coop->context->deadline_ns;
 	return tsr_gpu_wait_result(
 		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 1)));
 }
 
-TSR_DEV int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+TSR_DEV tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
 {
 	return tsr_gpu_wait_result(
 		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 0)));
 }
 
-TSR_DEV int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_any(tsr_coop_t *coop, tsr_gpu_wait_t wait, int *which_out)
+{
+	int found = tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, wait);
+	if (found >= 0)
+		*which_out = found;
+	return tsr_gpu_wait_result(found);
+}
+
+TSR_DEV tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+				       int *which_out)
 {
 	uint64_t deadline_ns = coop->context->deadline_ns;
-	int found = tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
-		coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 1));
-	return found >= 0 ? found : -1;
+	return tsr_gpu_wait_any(coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 1),
+				which_out);
 }
 
-TSR_DEV int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-			       uint64_t deadline_ns)
+TSR_DEV tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+					     uint64_t deadline_ns, int *which_out)
 {
-	int found = tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
-		coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 0));
-	return found >= 0 ? found : -1;
+	return tsr_gpu_wait_any(coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 0),
+				which_out);
 }
 
-template <int SCOPE> TSR_DEV int tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
+template <int SCOPE> TSR_DEV tsr_wait_result_t tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
 {
 	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_wait_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
 	uint64_t deadline_ns = coop->context->deadline_ns;
@@ -200,7 +207,7 @@ template <int SCOPE> TSR_DEV int tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *
 /* ---- the barrier of the ranks */
 
 /** The waits of a barrier, by one thread: the coop meets once behind them all, not once a rank. */
-TSR_DEV int tsr_gpu_wait_for_all(const tsr_coop_t *coop, tsr_barrier_state_t *state, uint64_t epoch)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, tsr_barrier_state_t *state, uint64_t epoch)
 {
 	int found = 0;
 	if (!tsr_gpu_accepts(coop, state, sizeof *state, tsr_rank(coop)))
@@ -214,9 +221,10 @@ TSR_DEV int tsr_gpu_wait_for_all(const tsr_coop_t *coop, tsr_barrier_state_t *st
 	return tsr_gpu_wait_result(found);
 }
 
-TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
+TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)
 {
-	int me = tsr_rank(coop), result = TSR_WAIT_OK;
+	int me = tsr_rank(coop);
+	tsr_wait_result_t result = TSR_WAIT_OK;
 	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own last store, or ordered before it.
 	 */
 	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, me);
@@ -224,7 +232,7 @@ TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *st
 	tsr_signal_all(coop, &state->arrived[me], epoch, TSR_SIGNAL_SET);
 	if (tsr_gpu_leads(coop))
 		result = tsr_gpu_wait_for_all(coop, tsr_port_global(state), epoch);
-	result = (int)(int32_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop, (uint32_t)result);
+	result = (tsr_wait_result_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop, (uint32_t)result);
 	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, epoch, me);
 	return result;
 }

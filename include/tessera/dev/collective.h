@@ -37,7 +37,7 @@ enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
  * Litmus:     MP.mcast.diffGPU-sss and MP.count.diffGPU-sss (READY), LB.retired.diffGPU-ss (RETIRED), MP.reuse.diffGPU-ss (both).
  * Source:     Iris paper, Listing 5 (all-scatter); "Three Taxes", Algorithms 1 and 2 (push).
  */
-TSR_DEV int tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
-			   TSR_HEAP tsr_all_gather_state_t *state);
+TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+					 TSR_HEAP tsr_all_gather_state_t *state);
 
 #endif

@@ -42,18 +42,21 @@ TSR_DEV void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src,
  * @return TSR_WAIT_OK, or TSR_WAIT_ABORTED.
  * Partner: tsr_signal, tsr_put_signal. Litmus: MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for ADD.
  */
-TSR_DEV int tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from);
+TSR_DEV tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from);
 
 /** The same with a deadline of its own, relative, in nanoseconds. @return also TSR_WAIT_EXPIRED. */
-TSR_DEV int tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns);
+TSR_DEV tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns);
 
 /**
  * Waits until one of my flags[0 .. count - 1] is at least `value`, looking from `start` on in turn.
- * @return its index, or -1 where the wait ended otherwise.
+ * @param which_out  the flag's index, the same for all threads of the coop; a variable of the caller's own. Written on TSR_WAIT_OK
+ *                   only.
+ * @return TSR_WAIT_OK, or TSR_WAIT_ABORTED; with a deadline of its own also TSR_WAIT_EXPIRED.
  */
-TSR_DEV int tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value);
-TSR_DEV int tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-			       uint64_t deadline_ns);
+TSR_DEV tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+				       int *which_out);
+TSR_DEV tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
+					     uint64_t deadline_ns, int *which_out);
 
 /** A barrier of the ranks, in the heap, cleared before its first use. One block a rank uses it at a time. */
 typedef struct tsr_barrier_state {
@@ -65,6 +68,6 @@ typedef struct tsr_barrier_state {
  * Meets all ranks: what any did before happens before what any does after. Needs no reset: the epoch advances in memory.
  * @return TSR_WAIT_OK or TSR_WAIT_ABORTED. Litmus: MP.rel.acq.diffGPU-ss, both ways.
  */
-TSR_DEV int tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state);
+TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state);
 
 #endif
