@@ -373,12 +373,12 @@ static void start_all(runner_t *r)
 	for (int j = 0; j < r->run->jobs && started; j++)
 		started = start_job(r, j);
 	if (!started || r->signals < 0) {
-		tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", r->run->subject->program[0], strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", r->run->subject->program[0], strerror(errno));
 		end_with(r, CHECK_NOT_STARTED);
 	}
 	hear_all(r);
 	if (failures[0] >= 0 && read(failures[0], &error, sizeof error) == (ssize_t)sizeof error) {
-		tsr_error(TSR_ERR_SYSTEM, "cannot execute '%s': %s", r->run->subject->program[0], strerror(error));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot execute '%s': %s", r->run->subject->program[0], strerror(error));
 		r->outcome->end = CHECK_NOT_STARTED;
 	}
 	close_end(&failures[0]);
@@ -392,7 +392,7 @@ void check_run(const check_run_t *run, check_outcome_t *outcome)
 	*outcome = (check_outcome_t){.end = CHECK_ENDED};
 	runner_t *r = calloc(1, sizeof *r);
 	if (r == NULL) {
-		tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to run a program; free some");
+		(void)tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to run a program; free some");
 		outcome->end = CHECK_NOT_STARTED;
 		return;
 	}
@@ -401,7 +401,7 @@ void check_run(const check_run_t *run, check_outcome_t *outcome)
 	(void)fflush(stdout); /* or each child would write what is still in there */
 	(void)fflush(stderr);
 	if (!tsr_crew_begin(&r->crew, 0)) {
-		tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", run->subject->program[0], strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", run->subject->program[0], strerror(errno));
 		outcome->end = CHECK_NOT_STARTED;
 	} else {
 		start_all(r);

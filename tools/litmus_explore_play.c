@@ -63,7 +63,7 @@ static tsr_status_t launch(tsr_world_t *world, const play_t *play, litmus_run_ar
 	LITMUS_TRY(tsr_barrier(world)); /* before it all locations have their first values */
 	LITMUS_TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args->classes, args));
 	tsr_status_t status = tsr_stream_sync(stream);
-	tsr_stream_destroy(stream);
+	(void)tsr_stream_destroy(stream);
 	return status;
 }
 

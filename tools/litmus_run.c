@@ -406,7 +406,7 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	tsr_status_t status = run_all(&r, job);
 	litmus_lanes_close(r.lanes);
-	tsr_stream_destroy(r.stream);
+	(void)tsr_stream_destroy(r.stream);
 	free(r.host);
 	return status == TSR_OK ? 0 : tsr_fail(world);
 }

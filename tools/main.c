@@ -56,8 +56,8 @@ static int unknown_command(const char *name)
 		names[i] = commands[i].name;
 	const char *near = tsr_nearest_name(name, names);
 	/* tsr_error makes one line of it, whatever the name is. */
-	tsr_error(TSR_ERR_ARGUMENT, "unknown %s '%s'%s%s%s", name[0] == '-' ? "option" : "command", name,
-		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	(void)tsr_error(TSR_ERR_ARGUMENT, "unknown %s '%s'%s%s%s", name[0] == '-' ? "option" : "command", name,
+			near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	fprintf(stderr, "tessera: %s ('tessera --help' lists what there is)\n", tsr_last_error());
 	return TOOL_MISUSED;
 }

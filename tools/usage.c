@@ -19,7 +19,7 @@ int tool_misuse(const char *command, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	tsr_error(TSR_ERR_ARGUMENT, "%s", sentence); /* which may quote what is not of one line */
+	(void)tsr_error(TSR_ERR_ARGUMENT, "%s", sentence); /* which may quote what is not of one line */
 	fprintf(stderr, "tessera %s: %s ('tessera %s --help' says more)\n", command, tsr_last_error(), command);
 	return TOOL_MISUSED;
 }

@@ -2,6 +2,22 @@
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
+/* The attribute stands in C23 and C++17; other compilers that know it are told that it is no mistake. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define TSR_MUST_USE [[nodiscard]]
+#elif !defined(__cplusplus) && defined(__has_c_attribute)
+#if __has_c_attribute(nodiscard)
+#define TSR_MUST_USE [[nodiscard]]
+#define TSR_EXTENSION __extension__
+#endif
+#endif
+#ifndef TSR_MUST_USE
+#define TSR_MUST_USE
+#endif
+#ifndef TSR_EXTENSION
+#define TSR_EXTENSION
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -9,8 +25,9 @@ extern "C" {
 /**
  * What every host call returns. Zero is success. The negative values are grouped by what is lost:
  * the call alone, the device, a peer, or the world.
+ * Compilers warn where a program does not look at one: `(void)` before the call says that it is meant.
  */
-typedef enum tsr_status {
+TSR_EXTENSION typedef enum TSR_MUST_USE tsr_status {
 	TSR_OK = 0,
 
 	/* The call did nothing; the world goes on. */

@@ -21,7 +21,7 @@ bool lexer_fail(const lexer_t *lexer, const token_t *where, const char *format, 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	tsr_error(TSR_ERR_ARGUMENT, "%s:%d:%d: %s", lexer->source, where->line, where->column, sentence);
+	(void)tsr_error(TSR_ERR_ARGUMENT, "%s:%d:%d: %s", lexer->source, where->line, where->column, sentence);
 	return false;
 }
 

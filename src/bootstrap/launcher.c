@@ -112,7 +112,7 @@ static int run_task(const task_t *task)
 
 static int fail(tsr_status_t status, const char *action)
 {
-	tsr_error(status, "%s: %s", action, strerror(errno));
+	(void)tsr_error(status, "%s: %s", action, strerror(errno));
 	return tsr_fail(NULL);
 }
 
@@ -185,7 +185,7 @@ int tsr_launch_program(const tsr_launcher_t *launcher, char **argv)
 	plan_t plan;
 	int failures[2];
 	if (argv == NULL || argv[0] == NULL) {
-		tsr_error(TSR_ERR_ARGUMENT, "there is no program to run: name one behind the options");
+		(void)tsr_error(TSR_ERR_ARGUMENT, "there is no program to run: name one behind the options");
 		return tsr_fail(NULL);
 	}
 	if (make_plan(launcher, &plan) != TSR_OK)

@@ -184,7 +184,7 @@ static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 {
 	if (answer->verdict.status != TSR_OK) {
 		tsr_fd_close(&answer->fd, 1);
-		tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
+		(void)tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
 		if (answer->verdict.printed)
 			tsr_error_mark_printed();
 		return (tsr_status_t)answer->verdict.status;

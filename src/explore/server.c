@@ -310,7 +310,7 @@ static bool fork_schedules(server_t *server)
 		return true;
 	}
 	if (pid < 0) {
-		tsr_error(TSR_ERR_SYSTEM, "no process for a schedule: %s", strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "no process for a schedule: %s", strerror(errno));
 		tsr_exploration_refused(x);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -428,8 +428,8 @@ static void serve(tsr_exploration_t *x)
 	server.handback =
 		mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (server.handback == MAP_FAILED) {
-		tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for what schedules hand back failed: %s", sizeof *server.handback,
-			  strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for what schedules hand back failed: %s",
+				sizeof *server.handback, strerror(errno));
 		tsr_exploration_refused(x);
 		x->failed = true;
 		tsr_explorer_stop(x->explorer);

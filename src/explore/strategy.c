@@ -103,7 +103,7 @@ void *tsr_strategy_allocate(size_t bytes)
 {
 	void *strategy = calloc(1, bytes);
 	if (!strategy)
-		tsr_error(TSR_ERR_NO_MEMORY, "no memory for a strategy; free some");
+		(void)tsr_error(TSR_ERR_NO_MEMORY, "no memory for a strategy; free some");
 	return strategy;
 }
 

@@ -77,7 +77,7 @@ static tsr_status_t choose_best(const tsr_backend_t **backend_out)
 		if (status == TSR_OK)
 			status = entries[i].backend->device->probe(&devices);
 		if (status == TSR_OK) {
-			tsr_error(TSR_OK, "%s", ""); /* why others were passed over is no error of the caller's */
+			(void)tsr_error(TSR_OK, "%s", ""); /* why others were passed over is no error of the caller's */
 			*backend_out = entries[i].backend;
 			return TSR_OK;
 		}

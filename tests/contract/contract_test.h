@@ -52,7 +52,7 @@ static inline tsr_status_t run_kernel(tsr_world_t *world, const tsr_kernel_t *ke
 	status = tsr_launch(stream, kernel, blocks, args);
 	if (status == TSR_OK)
 		status = tsr_stream_sync(stream);
-	tsr_stream_destroy(stream);
+	(void)tsr_stream_destroy(stream);
 	return status;
 }
 

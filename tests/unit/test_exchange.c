@@ -84,9 +84,9 @@ static void all_say(bool threads, boot_body_t body, tsr_status_t status, const c
 static int call_differs(tsr_boot_t *boot, seen_t *seen)
 {
 	if (tsr_boot_rank(boot) == 1)
-		note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0));
+		(void)note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0));
 	else
-		note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", "4096 bytes", NULL, NULL, 0));
+		(void)note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", "4096 bytes", NULL, NULL, 0));
 	const tsr_status_t first = seen->status;
 	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == first); /* the world is over, for the same reason */
 	NEED(strcmp(tsr_last_error(), seen->sentence) == 0);
@@ -105,7 +105,7 @@ Test(exchange, another_call_ends_the_world)
 static int arguments_differ(tsr_boot_t *boot, seen_t *seen)
 {
 	const bool last = tsr_boot_rank(boot) == 2;
-	note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", last ? "8192 bytes" : "4096 bytes", NULL, NULL, 0));
+	(void)note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", last ? "8192 bytes" : "4096 bytes", NULL, NULL, 0));
 	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == TSR_OK); /* the world goes on */
 	return 0;
 }
@@ -125,7 +125,7 @@ static int sizes_differ(tsr_boot_t *boot, seen_t *seen)
 	unsigned char all[3 * 50000];
 	const size_t size = tsr_boot_rank(boot) == 0 ? 16 : 50000;
 	memset(all, 0xee, sizeof all);
-	note(seen, tsr_boot_exchange(boot, "tsr_allgather", "", mine, all, size));
+	(void)note(seen, tsr_boot_exchange(boot, "tsr_allgather", "", mine, all, size));
 	for (size_t i = 0; i < sizeof all; i++)
 		NEED(all[i] == 0xee); /* written only on success */
 	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == TSR_OK);

@@ -63,7 +63,7 @@ Test(fibre, two_take_turns)
 static void err_and_wait(void *context)
 {
 	relay_t *relay = context;
-	tsr_error(TSR_ERR_CONFIG, "the error of %s", relay->mine);
+	(void)tsr_error(TSR_ERR_CONFIG, "the error of %s", relay->mine);
 	errno = relay->rounds;
 	tsr_fibre_switch(relay->fibres, NULL);
 	relay->ran = strstr(tsr_last_error(), relay->mine) && errno == relay->rounds;
@@ -77,7 +77,7 @@ Test(fibre, each_has_its_last_error_and_errno)
 			     {.fibres = fibres, .mine = "the second", .rounds = 6}};
 	tsr_fibre_t *both[2];
 
-	tsr_error(TSR_ERR_CONFIG, "the error of outside");
+	(void)tsr_error(TSR_ERR_CONFIG, "the error of outside");
 	for (int i = 0; i < 2; i++)
 		tsr_fibre_switch(fibres, both[i] = fibre(&relays[i], err_and_wait, 64 << 10));
 	cr_assert_str_eq(tsr_last_error(), "the error of outside");

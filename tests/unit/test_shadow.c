@@ -501,7 +501,7 @@ Test(shadow, a_forked_child_goes_its_own_way)
 	const pid_t child = fork();
 	cr_assert(child >= 0);
 	if (child == 0) {
-		tsr_views_hand_over(w.views, 0, 1);
+		(void)tsr_views_hand_over(w.views, 0, 1);
 		_exit(read_by(&w, operation(&w, 1), 0, 256).races ? 1 : 0);
 	}
 	cr_assert(waitpid(child, &status, 0) == child);

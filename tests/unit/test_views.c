@@ -368,7 +368,7 @@ Test(views, a_meeting_hands_over)
 	tsr_views_t *v = machine(0);
 
 	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-	tsr_views_hand_over(v, 0, 3);
+	(void)tsr_views_hand_over(v, 0, 3);
 	store(v, 0, Y, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
 	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
 	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, (unsigned)TSR_VIEWS_DATA_RACE);
