@@ -35,6 +35,7 @@ typedef enum misuse {
 	UNSET_MAP,
 	UNSET_REDUCE,
 	UNSET_PRODUCT,
+	SCAN_IN_HEAP,
 	MISUSES
 } misuse_t;
 
@@ -73,6 +74,7 @@ static const char *const said[MISUSES] = {
 	"tsr_frag_map of a fragment of 16 x 16 elements",        /* UNSET_MAP */
 	"tsr_frag_map_rows of a fragment of 16 x 1 elements",    /* UNSET_REDUCE */
 	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",   /* UNSET_PRODUCT */
+	"tsr_coop_scan of values that are not in shared memory", /* SCAN_IN_HEAP */
 };
 
 typedef struct misuse_args {
@@ -240,6 +242,9 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		break;
 	case FLUSH_RANK:
 		tsr_flush(block, -3);
+		break;
+	case SCAN_IN_HEAP:
+		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
 		break;
 	case SYNC_IN_GATE:
 	case SPLIT_IN_GATE:

@@ -15,6 +15,27 @@ TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i)
 	return (tsr_rank(coop) + i) % tsr_size(coop);
 }
 
+TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int roles, int *index, int *count)
+{
+	int at = tsr_block_index(block), left = tsr_block_count(block), role = 0, behind = 0;
+	for (int i = 1; i < roles; i++)
+		behind += shares[i] > 0; /* roles that are kept a block each */
+	for (; role + 1 < roles; role++) {
+		const int most = left > behind ? left - behind : 0;
+		const int mine = shares[role] < 0 ? 0 : shares[role] < most ? shares[role] : most;
+		if (at < mine) {
+			left = mine;
+			break;
+		}
+		at -= mine;
+		left -= mine;
+		behind -= shares[role + 1] > 0;
+	}
+	*index = at;
+	*count = left;
+	return role;
+}
+
 TSR_DEV tsr_view_t tsr_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols, int64_t ld)
 {
 	tsr_view_t view = {data, rows, cols, ld, (int32_t)dtype, (int32_t)TSR_SPACE_HEAP};

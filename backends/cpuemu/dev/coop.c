@@ -146,6 +146,44 @@ void tsr_role(tsr_coop_t *coop, const char *role)
 	snprintf(coop->worker->record.role, sizeof coop->worker->record.role, "%s", role);
 }
 
+/** Sums values where they stand, a stage of them at a time; the sum of all. */
+static uint32_t sum_up(const tsr_mem_t *mem, size_t count)
+{
+	enum { STAGE = 512 };
+	uint32_t stage[STAGE], sum = 0; /* without a sign: they may wrap around */
+	for (size_t first = 0; first < count; first += STAGE) {
+		const size_t n = count - first < STAGE ? count - first : STAGE;
+		unsigned char *at = mem->at + first * sizeof *stage;
+		tsr_mem_read(mem, stage, at, n * sizeof *stage);
+		for (size_t i = 0; i < n; i++) {
+			const uint32_t value = stage[i];
+			stage[i] = sum;
+			sum += value;
+		}
+		tsr_mem_write(mem, at, stage, n * sizeof *stage);
+	}
+	return sum;
+}
+
+int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count)
+{
+	const size_t bytes = count > 0 ? (size_t)count * sizeof *values : 0;
+	uint32_t sum = 0;
+	tsr_mem_t mem;
+	tsr_cpu_meet(coop, __func__);
+	if (bytes > 0 && tsr_cpu_leads(coop) &&
+	    tsr_mem_reach(coop, __func__, (TSR_HEAP void *)values, bytes, sizeof *values, tsr_rank(coop), TSR_MEM_WRITE, &mem)) {
+		if (mem.shared)
+			sum = sum_up(&mem, (size_t)count);
+		else
+			tsr_cpu_misuse(coop, __func__, "hand it an array of the block's shared memory",
+				       "of values that are not in shared memory");
+	}
+	sum = (uint32_t)tsr_cpu_give(coop, __func__, sum);
+	tsr_cpu_met(coop);
+	return (int32_t)sum;
+}
+
 void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
 {
 	tsr_mem_t mem;

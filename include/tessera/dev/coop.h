@@ -44,6 +44,27 @@ TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block);
 /** Names the caller's role in the record of the run (tessera/record.h). Costs nothing on a device. `role` is a string literal. */
 TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role);
 
+/**
+ * Deals the blocks of a launch to roles: the first blocks to role 0, those behind them to role 1. `shares` says how many blocks
+ * each role gets, none where it is less than 1; the last role gets those that are left, too. Blocks are dealt in the order in which
+ * the device starts them: what others wait for comes first, so that it is resident first.
+ * Gives the block's role, from 0 to roles - 1; in `*index` which of the role's blocks it is, in `*count` how many those are.
+ * A launch of fewer blocks than the shares together takes them from the first roles, but leaves each with a share a block, as long
+ * as there are as many blocks as such roles.
+ * Called by:  block or worker, any thread. Never waits.
+ * Source:     ParallelKittens, section 3.2.3: multiprocessors that communicate; Iris paper, section 4.2.2, Listing 5.
+ */
+TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int roles, int *index, int *count);
+
+/**
+ * Exclusive prefix sum: each of the `count` values in shared memory becomes the sum of those before it, and the sum of all is
+ * returned to all threads. Sums wrap around as those of 32 bits do. No values (count < 1): the sum is 0, and the coop meets.
+ * Called by:  block (values of the block) or worker (values that no other worker touches meanwhile); not in a gate.
+ * Meetings:   before and after, as tsr_sync: what the coop stored there before is summed, what it reads afterwards are the sums.
+ * Errors:     as in dev/pointer.h; on the emulator also values that are not in shared memory.
+ */
+TSR_DEV int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count);
+
 /** Clears shared memory, with a tsr_sync before and after. Called by: block. */
 TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes);
 

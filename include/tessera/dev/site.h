@@ -6,6 +6,7 @@
  * so each name below still ends at the function of that name. */
 #define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
 #define tsr_split(coop_) tsr_split(TSR_AT(coop_))
+#define tsr_coop_scan(coop_, ...) tsr_coop_scan(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_shared_clear(coop_, ...) tsr_shared_clear(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put(coop_, ...) tsr_put(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put_all(coop_, ...) tsr_put_all(TSR_AT(coop_), __VA_ARGS__)
