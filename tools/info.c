@@ -122,7 +122,7 @@ int tsr_cmd_info(int argc, char **argv)
 	}
 	if (optind < argc)
 		return tool_misuse("info", "unexpected argument '%s'", argv[optind]);
-	printf("tessera %d.%d\n", TSR_VERSION_MAJOR, TSR_VERSION_MINOR);
+	printf("tessera %s\n", tsr_version_text());
 	int failed = print_backends();
 	return print_kernels() ? TOOL_FAILED : failed;
 }

@@ -83,7 +83,7 @@ static int run_command(int argc, char **argv)
 		return TOOL_MISUSED;
 	}
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-		printf("tessera %d.%d\n", TSR_VERSION_MAJOR, TSR_VERSION_MINOR);
+		printf("tessera %s\n", tsr_version_text());
 		return TOOL_OK;
 	}
 	bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;

@@ -2,9 +2,6 @@
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 
-#define TSR_VERSION_MAJOR 0
-#define TSR_VERSION_MINOR 1
-
 #include "tessera/backends.h"
 #include "tessera/dtype.h"
 #include "tessera/heap.h"
@@ -19,6 +16,7 @@
 #include "tessera/stream.h"
 #include "tessera/tensor.h"
 #include "tessera/types.h"
+#include "tessera/version.h"
 #include "tessera/world.h"
 
 #include "tessera/site.h"

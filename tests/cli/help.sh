@@ -7,7 +7,7 @@ for command in run bench perf litmus check info cc; do
 	prints "$command has a help" "^usage: tessera $command" tessera $command --help
 	prints "help $command is the same" "^usage: tessera $command" tessera help $command
 done
-prints "the version" '^tessera [0-9]+\.[0-9]+$' tessera --version
+prints "the version" '^tessera [0-9]+\.[0-9]+\.[0-9]+$' tessera --version
 refuses "no command" 2 'which command' tessera
 refuses "a misspelt command" 2 "unknown command 'pref'; did you mean 'perf'\?" tessera pref
 refuses "a command of two lines" 2 "unknown command" tessera "x

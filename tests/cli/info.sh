@@ -2,7 +2,7 @@
 # tessera info: what it says of this build.
 . "$(dirname "$0")/tap"
 
-prints "the version" '^tessera [0-9]+\.[0-9]+$' tessera info
+prints "the version" '^tessera [0-9]+\.[0-9]+\.[0-9]+$' tessera info
 seen "the emulator has a device" '^  cpuemu +[0-9]+ device'
 seen "its properties" '[0-9]+ resident blocks'
 seen "a backend without a device says why" '^  (cuda|hip) .*(no device: .|[1-9] device)' 2
