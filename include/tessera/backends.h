@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tessera/status.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,10 +22,10 @@ typedef struct tsr_backend_info {
  * The `index`-th backend that TESSERA_BACKEND may name, best first. Probes for its devices, which may load a vendor's runtime.
  * Any thread. Errors: TSR_ERR_NOT_FOUND past the last one.
  */
-tsr_status_t tsr_backend_at(int index, tsr_backend_info_t *info_out);
+TSR_API tsr_status_t tsr_backend_at(int index, tsr_backend_info_t *info_out);
 
 /** Prints name, value, default and meaning of every variable that the library reads from the environment. Any thread. */
-void tsr_environment_print(FILE *out);
+TSR_API void tsr_environment_print(FILE *out);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define TESSERA_HOST_PRODUCT_H
 
 #include "tessera/status.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,10 +15,10 @@ extern "C" {
  * is asked for, so that programs that need none do not start its threads.
  * Called by: any thread. Errors: TSR_ERR_SYSTEM where OpenBLAS is not there; c is as before.
  */
-tsr_status_t tsr_host_product_f32(int rows, int cols, int depth, const float *a, int lda, const float *b, int ldb, float beta,
-				  float *c, int ldc);
-tsr_status_t tsr_host_product_f64(int rows, int cols, int depth, const double *a, int lda, const double *b, int ldb, double beta,
-				  double *c, int ldc);
+TSR_API tsr_status_t tsr_host_product_f32(int rows, int cols, int depth, const float *a, int lda, const float *b, int ldb,
+					  float beta, float *c, int ldc);
+TSR_API tsr_status_t tsr_host_product_f64(int rows, int cols, int depth, const double *a, int lda, const double *b, int ldb,
+					  double beta, double *c, int ldc);
 
 #ifdef __cplusplus
 }

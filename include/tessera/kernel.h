@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "tessera/types.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,11 +46,11 @@ typedef struct tsr_image {
 /**
  * Finds a kernel of this executable by name and variant ("" or null: the only one). Any thread. Null where there is none.
  */
-const tsr_kernel_t *tsr_kernel_find(const char *name, const char *variant);
+TSR_API const tsr_kernel_t *tsr_kernel_find(const char *name, const char *variant);
 
 /** The `index`-th kernel of this executable, and the `index`-th device image; null past the last. Any thread. */
-const tsr_kernel_t *tsr_kernel_at(int index);
-const tsr_image_t *tsr_image_at(int index);
+TSR_API const tsr_kernel_t *tsr_kernel_at(int index);
+TSR_API const tsr_image_t *tsr_image_at(int index);
 
 #ifdef __cplusplus
 }

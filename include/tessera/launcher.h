@@ -3,6 +3,7 @@
 #define TESSERA_LAUNCHER_H
 
 #include "tessera/main.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,10 +28,10 @@ typedef struct tsr_launcher {
  * SIGPIPE all end at once, without a word, and the exit code is 141. In a process that is one of several ranks of a job already it
  * starts nothing and fails: N ranks would become N worlds. Called by: a program's main thread, before it has started threads.
  */
-int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_main_fn entry);
+TSR_API int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv, tsr_main_fn entry);
 
 /** The same for a program: each rank executes `argv[0]` (ranks as processes), or one process runs all ranks (as threads). */
-int tsr_launch_program(const tsr_launcher_t *launcher, char **argv);
+TSR_API int tsr_launch_program(const tsr_launcher_t *launcher, char **argv);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef TESSERA_MAIN_H
 #define TESSERA_MAIN_H
 
+#include "tessera/visibility.h"
 #include "tessera/world.h"
 
 #ifdef __cplusplus
@@ -16,14 +17,14 @@ typedef int (*tsr_main_fn)(tsr_world_t *world, int argc, char **argv);
  * the first non-zero one of its ranks. Ranks as threads share the program's globals, so programs keep none that change.
  * Prints the sentence of an error that ends the world, once a world.
  */
-int tsr_main(int argc, char **argv, tsr_main_fn entry);
+TSR_API int tsr_main(int argc, char **argv, tsr_main_fn entry);
 
 /**
  * Prints "tessera: <sentence of the last error>" to stderr, once a world however many ranks fail alike, and returns an exit
  * code that is not 0: `return tsr_fail(world);`. Any thread of a rank. Null: the world that this thread has joined, by TSR_MAIN or
  * tsr_init; where it has joined none, each call prints.
  */
-int tsr_fail(tsr_world_t *world);
+TSR_API int tsr_fail(tsr_world_t *world);
 
 /** Leaves the calling function with tsr_fail() where `call_` does not return TSR_OK. For bodies of TSR_MAIN and what they call: the
  *  world that this thread has joined need not be at hand. */

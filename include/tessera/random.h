@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "tessera/visibility.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,22 +17,22 @@ extern "C" {
  */
 
 /** 64 random bits. */
-uint64_t tsr_random_bits(uint64_t seed, uint64_t index);
+TSR_API uint64_t tsr_random_bits(uint64_t seed, uint64_t index);
 
 /** Uniform in [0, 1): 24 bits, exact. */
-float tsr_random_f32(uint64_t seed, uint64_t index);
+TSR_API float tsr_random_f32(uint64_t seed, uint64_t index);
 
 /** Uniform in [0, 1): 53 bits, exact. */
-double tsr_random_f64(uint64_t seed, uint64_t index);
+TSR_API double tsr_random_f64(uint64_t seed, uint64_t index);
 
 /** Uniform in [low, high): the high word of a 64 by 64 bit product (bias below range / 2^64). low where the range is empty. */
-int64_t tsr_random_int(uint64_t seed, uint64_t index, int64_t low, int64_t high);
+TSR_API int64_t tsr_random_int(uint64_t seed, uint64_t index, int64_t low, int64_t high);
 
 /**
  * Normal, mean 0, deviation 1: a fixed sequence of IEEE double operations, so bit-equal everywhere. The inverse distribution
  * function of a 52-bit uniform, with a relative error below 1e-15; its range is -8.21 .. 8.21.
  */
-double tsr_random_normal(uint64_t seed, uint64_t index);
+TSR_API double tsr_random_normal(uint64_t seed, uint64_t index);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef TESSERA_RECORD_H
 #define TESSERA_RECORD_H
 
+#include "tessera/visibility.h"
 #include "tessera/world.h"
 
 #ifdef __cplusplus
@@ -30,14 +31,14 @@ typedef struct tsr_record_entry {
 } tsr_record_entry_t;
 
 /** Begins to record this rank's launches; drops what was recorded. Any thread, no launch in flight. Errors: TSR_ERR_UNSUPPORTED. */
-tsr_status_t tsr_record_start(tsr_world_t *world);
+TSR_API tsr_status_t tsr_record_start(tsr_world_t *world);
 
 /** Ends recording. No launch in flight. */
-tsr_status_t tsr_record_stop(tsr_world_t *world);
+TSR_API tsr_status_t tsr_record_stop(tsr_world_t *world);
 
 /** The `index`-th entry, by launch, block, worker. Valid until the next tsr_record_start. Errors: TSR_ERR_NOT_FOUND past the last.
  */
-tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_entry_t *entry_out);
+TSR_API tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_entry_t *entry_out);
 
 #ifdef __cplusplus
 }

@@ -6,16 +6,17 @@
 #define TESSERA_SITE_H
 
 #include "tessera/status.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /** The calling thread begins a call, which stands at `file`:`line`. The strings live as long as the process. Any thread. */
-void tsr_site_begin(const char *call, const char *file, int line);
+TSR_API void tsr_site_begin(const char *call, const char *file, int line);
 
 /** That call is over. Returns its `status`. */
-tsr_status_t tsr_site_end(tsr_status_t status);
+TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
+#include "tessera/visibility.h"
+
 /* The attribute stands in C23 and C++17; other compilers that know it are told that it is no mistake. */
 #if defined(__cplusplus) && __cplusplus >= 201703L
 #define TSR_MUST_USE [[nodiscard]]
@@ -53,14 +55,14 @@ TSR_EXTENSION typedef enum TSR_MUST_USE tsr_status {
 /**
  * The code's name, such as "TSR_ERR_NO_MEMORY". Called by any thread. Never null.
  */
-const char *tsr_status_name(tsr_status_t status);
+TSR_API const char *tsr_status_name(tsr_status_t status);
 
 /**
  * One sentence that names cause and cure of the last error that a call on this thread returned.
  * Called by any thread; the text is valid until the next failing call on the same thread. Never null; "" before the first error.
  * The library prints nothing: whoever ends the program prints this (TSR_MAIN programs: tsr_fail()).
  */
-const char *tsr_last_error(void);
+TSR_API const char *tsr_last_error(void);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 
 #include "tessera/kernel.h"
 #include "tessera/tensor.h"
+#include "tessera/visibility.h"
 #include "tessera/world.h"
 
 #ifdef __cplusplus
@@ -18,10 +19,10 @@ typedef struct tsr_stream tsr_stream_t;
 typedef struct tsr_event tsr_event_t;
 
 /** Any thread of the rank; not collective. Errors: TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM. */
-tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out);
+TSR_API tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out);
 
 /** Waits for the stream's work, then releases it. Null is TSR_OK. Errors: those of tsr_stream_sync; released all the same. */
-tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
+TSR_API tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
 
 /**
  * Waits until all work given to the stream has ended. All that its kernels and copies have stored is complete then, in peers'
@@ -30,7 +31,7 @@ tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
  * Errors: TSR_ERR_TIMEOUT (a wait in a kernel expired: the sentence is its wait record), TSR_ERR_KERNEL (a kernel misused the
  *         API), TSR_ERR_PEER_LOST, TSR_ERR_ABORTED.
  */
-tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
+TSR_API tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
 
 /**
  * Starts `kernel` on `blocks` blocks behind the stream's earlier work. `args` (kernel->args_bytes) are copied before it returns.
@@ -39,7 +40,7 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
  * Called by: any thread of the rank. Errors: TSR_ERR_ARGUMENT (blocks < 1, null), TSR_ERR_UNSUPPORTED (no code for this backend,
  *            too much shared memory or too many workers), TSR_ERR_ABORTED.
  */
-tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args);
+TSR_API tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args);
 
 /** One launch of a group. */
 typedef struct tsr_launch_desc {
@@ -53,7 +54,7 @@ typedef struct tsr_launch_desc {
  * Starts kernels that wait for each other: all their blocks are on the device together.
  * Errors: as tsr_launch, and TSR_ERR_RESIDENCY where the blocks do not fit together (says how many do); then nothing was started.
  */
-tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
+TSR_API tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
 
 /**
  * Copies `src` of my heap to `peer`'s copy of `dst`, behind the stream's earlier work, without a block: by the device's own engine
@@ -74,23 +75,23 @@ tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
  * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 3.1.2: copy engines for what is large, here with rows
  * apart.
  */
-tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer);
+TSR_API tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer);
 
 /** Any thread of the rank. */
-tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out);
-tsr_status_t tsr_event_destroy(tsr_event_t *event);
+TSR_API tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out);
+TSR_API tsr_status_t tsr_event_destroy(tsr_event_t *event);
 
 /** Marks the point behind the stream's work so far. Recording again moves the mark. */
-tsr_status_t tsr_event_record(tsr_event_t *event, tsr_stream_t *stream);
+TSR_API tsr_status_t tsr_event_record(tsr_event_t *event, tsr_stream_t *stream);
 
 /** Later work of `stream` begins after the event's last recorded mark is reached. An event never recorded is reached. */
-tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event);
+TSR_API tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event);
 
 /** Waits on the host for the mark. Errors: those of tsr_stream_sync. */
-tsr_status_t tsr_event_sync(tsr_event_t *event);
+TSR_API tsr_status_t tsr_event_sync(tsr_event_t *event);
 
 /** Nanoseconds from one reached mark to another. Errors: TSR_ERR_ARGUMENT where one was not recorded or is not reached. */
-tsr_status_t tsr_event_elapsed_ns(const tsr_event_t *begin, const tsr_event_t *end, uint64_t *ns_out);
+TSR_API tsr_status_t tsr_event_elapsed_ns(const tsr_event_t *begin, const tsr_event_t *end, uint64_t *ns_out);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 
 #include "tessera/dtype.h"
 #include "tessera/heap.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,59 +32,61 @@ typedef struct tsr_tensor {
  */
 
 /** Not initialised: as tsr_heap_alloc. */
-tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
-tsr_status_t tsr_tensor_zeros(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
-tsr_status_t tsr_tensor_ones(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_zeros(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_ones(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out);
 /** An integer dtype holds whole numbers in its range; a floating one rounds to nearest even, but not to infinity. */
-tsr_status_t tsr_tensor_full(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, double value,
-			     tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_full(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, double value,
+				     tsr_tensor_t *out);
 /** Dtype and shape of `like`; row-major and dense, whatever the strides of `like`. */
-tsr_status_t tsr_tensor_zeros_like(tsr_world_t *world, const tsr_tensor_t *like, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_zeros_like(tsr_world_t *world, const tsr_tensor_t *like, tsr_tensor_t *out);
 
 /**
  * One dimension: begin, begin + step, ... up to but without end. Element i is begin + i * step, rounded once to the dtype; how many
  * there are is decided in double. Integer dtypes take a whole begin and step.
  */
-tsr_status_t tsr_tensor_arange(tsr_world_t *world, tsr_dtype_t dtype, double begin, double end, double step, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_arange(tsr_world_t *world, tsr_dtype_t dtype, double begin, double end, double step,
+				       tsr_tensor_t *out);
 
 /** One dimension: `count` values from begin to end, both included (count 1: begin), rounded to nearest even, integers too. */
-tsr_status_t tsr_tensor_linspace(tsr_world_t *world, tsr_dtype_t dtype, double begin, double end, int64_t count, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_linspace(tsr_world_t *world, tsr_dtype_t dtype, double begin, double end, int64_t count,
+					 tsr_tensor_t *out);
 
 /** Uniform in [0, 1), floating dtypes: element i is tsr_random_f32 (f64: _f64) of (seed, i), rounded to the dtype toward zero. */
-tsr_status_t tsr_tensor_rand(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, uint64_t seed,
-			     tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_rand(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, uint64_t seed,
+				     tsr_tensor_t *out);
 
 /**
  * Uniform in [low, high), floating dtypes: low + (high - low) * tsr_random_f64 in double, rounded down to the dtype; up where that
  * falls below low. No element is below low or equals high. TSR_ERR_ARGUMENT also where the dtype has no value in the range.
  */
-tsr_status_t tsr_tensor_uniform(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, double low, double high,
-				uint64_t seed, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_uniform(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, double low,
+					double high, uint64_t seed, tsr_tensor_t *out);
 
 /** Normal, mean 0, deviation 1, floating dtypes: tsr_random_normal rounded to nearest even. */
-tsr_status_t tsr_tensor_randn(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, uint64_t seed,
-			      tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_randn(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, uint64_t seed,
+				      tsr_tensor_t *out);
 
 /** Integers in [low, high), any dtype that holds them exactly. */
-tsr_status_t tsr_tensor_randint(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, int64_t low, int64_t high,
-				uint64_t seed, tsr_tensor_t *out);
+TSR_API tsr_status_t tsr_tensor_randint(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, int64_t low,
+					int64_t high, uint64_t seed, tsr_tensor_t *out);
 
 /** Releases the tensor's memory on every rank (tsr_heap_free) and clears `*tensor`. Collective. Cleared: as a null pointer. */
-tsr_status_t tsr_tensor_free(tsr_world_t *world, tsr_tensor_t *tensor);
+TSR_API tsr_status_t tsr_tensor_free(tsr_world_t *world, tsr_tensor_t *tensor);
 
 /** Elements of the tensor. Any thread. */
-int64_t tsr_tensor_count(const tsr_tensor_t *tensor);
+TSR_API int64_t tsr_tensor_count(const tsr_tensor_t *tensor);
 
 /**
  * Copies the whole tensor between this rank's heap and a dense row-major host array of the same dtype, whatever its strides; what
  * lies between its elements is not touched. Any thread. Errors: TSR_ERR_ARGUMENT (not inside one allocation), TSR_ERR_SYSTEM.
  */
-tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, void *host);
-tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *tensor, const void *host);
+TSR_API tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, void *host);
+TSR_API tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *tensor, const void *host);
 
 /** The tensor as a kernel's matrix: two dimensions as they are, one as a single row; the last stride must be 1
  *  and rows must not overlap. Errors: TSR_ERR_ARGUMENT for other shapes. */
-tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out);
+TSR_API tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 #include "tessera/tensor.h"
 #include "tessera/types.h"
 #include "tessera/version.h"
+#include "tessera/visibility.h"
 #include "tessera/world.h"
 
 #include "tessera/site.h"

@@ -2,6 +2,8 @@
 #ifndef TESSERA_VERSION_H
 #define TESSERA_VERSION_H
 
+#include "tessera/visibility.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,10 +24,10 @@ extern "C" {
  * TSR_VERSION of the library that the program runs with, which may be another than that of its headers where the library is shared.
  * Any thread. Versions of one major number, and before 1.0.0 of one minor number, serve the same programs.
  */
-int tsr_version(void);
+TSR_API int tsr_version(void);
 
 /** The same as people write it: "0.1.0". Any thread; lives as long as the program. */
-const char *tsr_version_text(void);
+TSR_API const char *tsr_version_text(void);
 
 #ifdef __cplusplus
 }

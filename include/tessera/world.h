@@ -7,6 +7,7 @@
 
 #include "tessera/status.h"
 #include "tessera/types.h"
+#include "tessera/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,29 +27,29 @@ typedef struct tsr_world tsr_world_t;
  *             TSR_ERR_MISMATCH (ranks with different settings), TSR_ERR_SYSTEM. `*world_out` is written only on success.
  * Source:     Iris paper, section 3.2.1.
  */
-tsr_status_t tsr_init(tsr_world_t **world_out);
+TSR_API tsr_status_t tsr_init(tsr_world_t **world_out);
 
 /**
  * Leaves the world: waits for this rank's streams and for every rank, unmaps the heaps, closes the device.
  * Called by:  collective. `world` is invalid afterwards whatever is returned; null is TSR_OK.
  * Errors:     TSR_ERR_MISMATCH, TSR_ERR_PEER_LOST, TSR_ERR_TIMEOUT, TSR_ERR_ABORTED; everything local is released all the same.
  */
-tsr_status_t tsr_finalize(tsr_world_t *world);
+TSR_API tsr_status_t tsr_finalize(tsr_world_t *world);
 
 /** This rank, 0 .. tsr_world_size - 1. Any thread. */
-int tsr_world_rank(const tsr_world_t *world);
+TSR_API int tsr_world_rank(const tsr_world_t *world);
 
 /** The number of ranks. Any thread. */
-int tsr_world_size(const tsr_world_t *world);
+TSR_API int tsr_world_size(const tsr_world_t *world);
 
 /** 1 where the ranks are threads of one process, 0 where each is a process. Any thread. */
-int tsr_world_in_threads(const tsr_world_t *world);
+TSR_API int tsr_world_in_threads(const tsr_world_t *world);
 
 /** The name of the backend in use: "cpuemu", "cuda", "hip". Any thread. */
-const char *tsr_world_backend(const tsr_world_t *world);
+TSR_API const char *tsr_world_backend(const tsr_world_t *world);
 
 /** The world's default deadline of every wait, in nanoseconds (TESSERA_DEADLINE). Any thread. */
-uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
+TSR_API uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
 
 /** Device properties of this rank. They can be set on the emulator (TESSERA_CPUEMU_*). */
 typedef struct tsr_device_props {
@@ -66,7 +67,7 @@ typedef struct tsr_device_props {
 } tsr_device_props_t;
 
 /** Any thread. Errors: TSR_ERR_ARGUMENT. */
-tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out);
+TSR_API tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out);
 
 /**
  * Waits for this rank's streams, then for every rank. What any rank did before it happens before what any rank does after it,
@@ -76,19 +77,19 @@ tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *prop
  *             another collective call; the sentence names both), TSR_ERR_KERNEL (a kernel of this rank failed), TSR_ERR_ABORTED.
  * Source:     Iris paper, section 3.2.2.
  */
-tsr_status_t tsr_barrier(tsr_world_t *world);
+TSR_API tsr_status_t tsr_barrier(tsr_world_t *world);
 
 /**
  * Copies `size_bytes` of host memory at `data` from rank `root` to every rank.
  * Called by:  collective, one thread a rank. Errors: as tsr_barrier, and TSR_ERR_ARGUMENT for a root outside the world.
  */
-tsr_status_t tsr_broadcast(tsr_world_t *world, void *data, size_t size_bytes, int root);
+TSR_API tsr_status_t tsr_broadcast(tsr_world_t *world, void *data, size_t size_bytes, int root);
 
 /**
  * Gathers `size_bytes` of host memory from every rank: rank r's `mine` lands at `all + r * size_bytes` on every rank.
  * Called by:  collective, one thread a rank. Errors: as tsr_barrier.
  */
-tsr_status_t tsr_allgather(tsr_world_t *world, const void *mine, void *all, size_t size_bytes);
+TSR_API tsr_status_t tsr_allgather(tsr_world_t *world, const void *mine, void *all, size_t size_bytes);
 
 /** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. */
 typedef struct tsr_wait_record {
@@ -107,13 +108,13 @@ typedef struct tsr_wait_record {
  * Waits up to a second for one that a rank is about to write.
  * Errors: TSR_ERR_NOT_FOUND past the last one (at most 64 are kept).
  */
-tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out);
+TSR_API tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out);
 
 /**
  * Ends the world for a reason of the program's own: every rank's waits return, later collective calls fail with TSR_ERR_ABORTED
  * and `sentence`. Any thread, not collective.
  */
-void tsr_abort(tsr_world_t *world, const char *sentence);
+TSR_API void tsr_abort(tsr_world_t *world, const char *sentence);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl tsr_jump_direct\n"
+	".hidden tsr_jump_direct\n"
 	".type tsr_jump_direct, @function\n"
 	"tsr_jump_direct:\n"
 	"	.cfi_startproc\n"
@@ -51,7 +52,8 @@ __asm__(".text\n"
 	"	ud2\n"
 	"	.cfi_endproc\n"
 	".size tsr_jump_first, .-tsr_jump_first\n"
-	".globl tsr_jump_first\n");
+	".globl tsr_jump_first\n"
+	".hidden tsr_jump_first\n");
 
 void tsr_jump_first(void);
 

@@ -9,7 +9,7 @@
 
 enum { SMALL = 1 << 17, PAGE = SHADOW_CHUNK * sizeof(shadow_state_t) }; /* records of less are not worth a mapping */
 
-bool shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size)
+bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size)
 {
 	if (count < *room)
 		return true;
@@ -24,7 +24,7 @@ bool shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *r
 	return true;
 }
 
-tsr_status_t shadow_status(const tsr_shadow_t *shadow)
+tsr_status_t tsr_shadow_status(const tsr_shadow_t *shadow)
 {
 	return shadow->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow: smaller shapes or fewer ranks need less")
 				 : TSR_OK;
@@ -63,7 +63,7 @@ void tsr_shadow_destroy(tsr_shadow_t *shadow)
 	free(shadow->segments);
 	free(shadow->free_segments);
 	free(shadow->pasts);
-	shadow_free_coops(shadow);
+	tsr_shadow_free_coops(shadow);
 	free(shadow);
 }
 
@@ -101,8 +101,8 @@ tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, 
 
 	if (shadow->free_region_count)
 		number = shadow->free_regions[shadow->free_region_count - 1];
-	if (!shadow_grow(shadow, (void **)&shadow->regions, (uint32_t)shadow->region_count, &shadow->region_room,
-			 sizeof *shadow->regions) ||
+	if (!tsr_shadow_grow(shadow, (void **)&shadow->regions, (uint32_t)shadow->region_count, &shadow->region_room,
+			     sizeof *shadow->regions) ||
 	    !map_records(&region)) {
 		unmap_records(&region);
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow of %zu bytes; free some", bytes);
@@ -138,7 +138,7 @@ static void paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t offset, 
 			continue;
 		}
 		const size_t begin = at % SHADOW_LINE, rest = end - line * SHADOW_LINE;
-		shadow_paint(shadow, region, line, (int)begin, rest < SHADOW_LINE ? (int)rest : SHADOW_LINE, state);
+		tsr_shadow_paint(shadow, region, line, (int)begin, rest < SHADOW_LINE ? (int)rest : SHADOW_LINE, state);
 		if (state)
 			shadow_touch(region, line);
 		at = (line + 1) * SHADOW_LINE;
@@ -159,8 +159,8 @@ void tsr_shadow_end_region(tsr_shadow_t *shadow, int number)
 	paint(shadow, region, 0, region->bytes, 0);
 	unmap_records(region);
 	*region = (shadow_region_t){.memory = NULL};
-	if (shadow_grow(shadow, (void **)&shadow->free_regions, (uint32_t)shadow->free_region_count, &shadow->free_region_room,
-			sizeof *shadow->free_regions))
+	if (tsr_shadow_grow(shadow, (void **)&shadow->free_regions, (uint32_t)shadow->free_region_count, &shadow->free_region_room,
+			    sizeof *shadow->free_regions))
 		shadow->free_regions[shadow->free_region_count++] = number;
 }
 
@@ -172,7 +172,7 @@ static tsr_status_t paint_range(tsr_shadow_t *shadow, int number, size_t offset,
 		return tsr_error(TSR_ERR_ARGUMENT, "bytes %zu to %zu are not in region %d, which has %zu", offset, offset + bytes,
 				 number, region->bytes);
 	paint(shadow, region, offset, bytes, state);
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 tsr_status_t tsr_shadow_fresh(tsr_shadow_t *shadow, int region, size_t offset, size_t bytes)
@@ -211,7 +211,7 @@ static void settle_line(tsr_shadow_t *shadow, shadow_region_t *region, size_t li
 			segments->state[i] = settled(shadow, part);
 			shadow_drop(shadow, part, 1);
 		}
-		shadow_close(shadow, region, line);
+		tsr_shadow_close(shadow, region, line);
 	} else {
 		region->line[line] = settled(shadow, state);
 		shadow_drop(shadow, state, 1);
@@ -237,12 +237,12 @@ tsr_status_t tsr_shadow_settle(tsr_shadow_t *shadow)
 		for (size_t chunk = 0; chunk < region->chunks; chunk++)
 			settle_chunk(shadow, region, chunk);
 	}
-	shadow_settle_coops(shadow);
+	tsr_shadow_settle_coops(shadow);
 	shadow->first += shadow->operation_count;
 	shadow->operation_count = shadow->operation_room = 0;
 	free(shadow->operations);
 	shadow->operations = NULL;
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 size_t tsr_shadow_size_bytes(const tsr_shadow_t *shadow)
@@ -276,8 +276,8 @@ static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 {
 	const uint32_t number = shadow->first + shadow->operation_count;
 
-	if (number >= SHADOW_OPERATIONS || !shadow_grow(shadow, (void **)&shadow->operations, shadow->operation_count,
-							&shadow->operation_room, sizeof *shadow->operations)) {
+	if (number >= SHADOW_OPERATIONS || !tsr_shadow_grow(shadow, (void **)&shadow->operations, shadow->operation_count,
+							    &shadow->operation_room, sizeof *shadow->operations)) {
 		shadow->exhausted = true;
 		return 0;
 	}
@@ -294,7 +294,7 @@ static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 	return number;
 }
 
-uint32_t shadow_twin(tsr_shadow_t *shadow, uint32_t entry)
+uint32_t tsr_shadow_twin(tsr_shadow_t *shadow, uint32_t entry)
 {
 	if (shadow_entry(shadow, entry)->twin)
 		return shadow_entry(shadow, entry)->twin;
@@ -313,7 +313,7 @@ tsr_status_t tsr_shadow_operation(tsr_shadow_t *shadow, int thread, uint32_t *op
 
 	if (number)
 		*operation_out = number;
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow)
@@ -321,7 +321,7 @@ uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow)
 	return shadow->first;
 }
 
-tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out)
+tsr_status_t tsr_shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out)
 {
 	if (operation - shadow->first >= shadow->operation_count)
 		return tsr_error(TSR_ERR_ARGUMENT, "%u is no operation: they are %u to %u", operation, shadow->first,
@@ -336,7 +336,7 @@ tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *en
 	}
 	const uint32_t entry = new_entry(shadow, thread);
 	if (!entry)
-		return shadow_status(shadow);
+		return tsr_shadow_status(shadow);
 	shadow_entry(shadow, entry)->origin = operation;
 	shadow_entry(shadow, operation)->latest = entry;
 	*entry_out = entry;

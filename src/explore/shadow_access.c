@@ -8,8 +8,8 @@
 
 /* ------------------------------------------------------------------ what is found */
 
-void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote, size_t begin,
-		      size_t end)
+void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote,
+			  size_t begin, size_t end)
 {
 	const bool goes_on = found->races && found->other == other->origin && found->other_wrote == other_wrote &&
 			     found->offset + found->bytes == begin;
@@ -26,7 +26,7 @@ void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_op
 	found->races |= races;
 }
 
-void shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end)
+void tsr_shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end)
 {
 	if (!found->unwritten) {
 		found->unwritten_by = by;
@@ -42,14 +42,15 @@ void shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin,
 static void note(const shadow_access_t *access, const shadow_transition_t *way, size_t begin, size_t end)
 {
 	if (way->other)
-		shadow_note_race(access->found, TSR_VIEWS_DATA_RACE, shadow_entry(access->shadow, way->other), way->other_wrote,
-				 begin, end);
+		tsr_shadow_note_race(access->found, TSR_VIEWS_DATA_RACE, shadow_entry(access->shadow, way->other), way->other_wrote,
+				     begin, end);
 	if (way->unmet)
-		shadow_note_unmet(&access->found->unmet, shadow_entry(access->shadow, way->unmet), way->unmet_wrote, begin, end);
+		tsr_shadow_note_unmet(&access->found->unmet, shadow_entry(access->shadow, way->unmet), way->unmet_wrote, begin,
+				      end);
 	const uint32_t writer = shadow_writer(way->from);
 	if (way->unwritten)
-		shadow_note_unwritten(access->found, writer == SHADOW_NOBODY ? 0 : shadow_entry(access->shadow, writer)->origin,
-				      begin, end);
+		tsr_shadow_note_unwritten(access->found, writer == SHADOW_NOBODY ? 0 : shadow_entry(access->shadow, writer)->origin,
+					  begin, end);
 }
 
 /* ------------------------------------------------------------------ transitions */
@@ -57,11 +58,11 @@ static void note(const shadow_access_t *access, const shadow_transition_t *way, 
 /** Who else of the coop has touched it since the coop has met, where one of the two writes. */
 static void find_unmet(const shadow_access_t *access, shadow_state_t from, shadow_transition_t *way)
 {
-	if (shadow_is_unmet(access->shadow, access->coop, access->thread, shadow_writer(from))) {
+	if (tsr_shadow_is_unmet(access->shadow, access->coop, access->thread, shadow_writer(from))) {
 		way->unmet = shadow_writer(from);
 		way->unmet_wrote = true;
 	} else if (access->write) {
-		way->unmet = shadow_unmet_reader(access->shadow, access->coop, access->thread, shadow_readers(from));
+		way->unmet = tsr_shadow_unmet_reader(access->shadow, access->coop, access->thread, shadow_readers(from));
 	}
 }
 
@@ -75,14 +76,14 @@ static shadow_transition_t transition(const shadow_access_t *access, shadow_stat
 		way.other = writer;
 		way.other_wrote = true;
 	} else if (access->write) {
-		way.other = shadow_unknown_reader(shadow, &access->clock, shadow_readers(from));
+		way.other = tsr_shadow_unknown_reader(shadow, &access->clock, shadow_readers(from));
 	}
 	if (access->coop)
 		find_unmet(access, from, &way);
 	way.unwritten = !access->write && shadow_is_unwritten(shadow, from);
-	way.to = access->write
-			 ? shadow_state(access->operation, 0)
-			 : shadow_state(writer, shadow_add_reader(shadow, &access->clock, shadow_readers(from), access->operation));
+	way.to = access->write ? shadow_state(access->operation, 0)
+			       : shadow_state(writer, tsr_shadow_add_reader(shadow, &access->clock, shadow_readers(from),
+									    access->operation));
 	return way;
 }
 
@@ -145,23 +146,23 @@ static size_t access_alike(shadow_access_t *access, size_t line, size_t count)
 static void access_segments(shadow_access_t *access, size_t line, int begin, int end)
 {
 	tsr_shadow_t *shadow = access->shadow;
-	shadow_segments_t *segments = shadow_open(shadow, access->region, line);
+	shadow_segments_t *segments = tsr_shadow_open(shadow, access->region, line);
 	const size_t base = line * SHADOW_LINE;
 
 	if (!segments)
 		return;
 	for (int at = begin, i = shadow_segment_at(segments, at); at < end; i++) {
 		const bool whole = segments->begin[i] == at && shadow_segment_end(segments, i) <= end;
-		const bool word = shadow_is_word(segments->state[i]) && !shadow_demote(access, segments, i, whole);
+		const bool word = shadow_is_word(segments->state[i]) && !tsr_shadow_demote(access, segments, i, whole);
 		if (!word && segments->begin[i] < at)
-			i = shadow_split(shadow, segments, at);
-		if (!word && i >= 0 && end < shadow_segment_end(segments, i) && shadow_split(shadow, segments, end) < 0)
+			i = tsr_shadow_split(shadow, segments, at);
+		if (!word && i >= 0 && end < shadow_segment_end(segments, i) && tsr_shadow_split(shadow, segments, end) < 0)
 			return;
 		if (i < 0)
 			return;
 		const int segment_end = shadow_segment_end(segments, i), until = segment_end < end ? segment_end : end;
 		if (word) {
-			shadow_word_access(access, line, i, base + (size_t)at, base + (size_t)until);
+			tsr_shadow_word_access(access, line, i, base + (size_t)at, base + (size_t)until);
 			access->clock = tsr_views_clock(shadow->views, access->thread);
 		} else {
 			const shadow_state_t from = segments->state[i];
@@ -173,7 +174,7 @@ static void access_segments(shadow_access_t *access, size_t line, int begin, int
 		}
 		at = until;
 	}
-	shadow_close(shadow, access->region, line);
+	tsr_shadow_close(shadow, access->region, line);
 }
 
 static void access_row(shadow_access_t *access, size_t offset, size_t bytes)
@@ -223,7 +224,7 @@ static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_
 	tsr_status_t status = check(shadow, range);
 
 	if (status == TSR_OK)
-		status = shadow_enter(shadow, operation, &access->operation);
+		status = tsr_shadow_enter(shadow, operation, &access->operation);
 	if (status != TSR_OK)
 		return status;
 	*found = (tsr_shadow_found_t){.races = 0};
@@ -243,7 +244,7 @@ static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_
 static void end(shadow_access_t *access, const tsr_shadow_range_t *range)
 {
 	if (access->coop && access->coop->touch_count)
-		shadow_check_touches(access->shadow, access->coop, range, access->write, false, &access->found->unmet);
+		tsr_shadow_check_touches(access->shadow, access->coop, range, access->write, false, &access->found->unmet);
 	for (int i = 0; i < access->ways; i++)
 		forget(access, &access->way[i]);
 }
@@ -271,7 +272,7 @@ tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr
 		memcpy((unsigned char *)to + row * to_pitch, access.region->memory + range->offset + row * range->pitch,
 		       range->bytes);
 	end(&access, range);
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, const void *from,
@@ -292,7 +293,7 @@ tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const ts
 		access_row(&access, offset, whole.bytes);
 	}
 	end(&access, range);
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 /** The other half of a copy: the bytes are there. */
@@ -311,7 +312,7 @@ static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const 
 		access_row(&access, access.data_offset, whole.bytes);
 	}
 	end(&access, range);
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 /* ------------------------------------------------------------------ copies of what is unwritten in part */
@@ -358,7 +359,7 @@ static span_t *spans_of(tsr_shadow_t *shadow, const tsr_shadow_range_t *range, u
 				last->bytes += until - at;
 				continue;
 			}
-			if (!shadow_grow(shadow, (void **)&spans, count, &room, sizeof *spans))
+			if (!tsr_shadow_grow(shadow, (void **)&spans, count, &room, sizeof *spans))
 				return spans;
 			spans[count++] = (span_t){row, at - begin, until - at, unwritten};
 		}
@@ -378,7 +379,7 @@ static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation, const 
 		status = begin(&access[1], shadow, operation, range, true, found_out);
 	if (status != TSR_OK)
 		return status;
-	access[1].operation = shadow_twin(shadow, access[0].operation);
+	access[1].operation = tsr_shadow_twin(shadow, access[0].operation);
 	for (uint32_t i = 0; access[1].operation && i < count; i++) {
 		shadow_access_t *mine = &access[spans[i].unwritten];
 		mine->data_offset = range->offset + spans[i].row * range->pitch + spans[i].at;
@@ -389,7 +390,7 @@ static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation, const 
 	access[1].coop = NULL; /* what the coop has touched is looked at once */
 	end(&access[0], range);
 	end(&access[1], range);
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 /** Moves rows such that none is overwritten before it is read, where both ranges have one pitch. */

@@ -18,7 +18,8 @@ enum { MOST_TOUCHES = 4096 }; /* of a coop that never meets: the oldest are forg
 static shadow_coop_t *coop_of(tsr_shadow_t *shadow, int thread)
 {
 	while ((uint32_t)thread >= shadow->coop_count) {
-		if (!shadow_grow(shadow, (void **)&shadow->coops, shadow->coop_count, &shadow->coop_room, sizeof *shadow->coops))
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->coops, shadow->coop_count, &shadow->coop_room,
+				     sizeof *shadow->coops))
 			return NULL;
 		shadow->coops[shadow->coop_count++] = (shadow_coop_t){.call = 0};
 	}
@@ -32,7 +33,7 @@ tsr_status_t tsr_shadow_call(tsr_shadow_t *shadow, int thread, const tsr_shadow_
 		coop->call++;
 		coop->is = *call;
 	}
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 tsr_status_t tsr_shadow_meet(tsr_shadow_t *shadow, int thread)
@@ -42,7 +43,7 @@ tsr_status_t tsr_shadow_meet(tsr_shadow_t *shadow, int thread)
 		coop->met = coop->call++;
 		coop->touch_count = 0;
 	}
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 void tsr_shadow_end_coop(tsr_shadow_t *shadow, int thread)
@@ -59,13 +60,13 @@ const tsr_shadow_unmet_t *tsr_shadow_unmet(const tsr_shadow_t *shadow)
 	return &shadow->unmet;
 }
 
-void shadow_settle_coops(tsr_shadow_t *shadow)
+void tsr_shadow_settle_coops(tsr_shadow_t *shadow)
 {
 	for (uint32_t i = 0; i < shadow->coop_count; i++)
 		shadow->coops[i].touch_count = 0;
 }
 
-void shadow_free_coops(tsr_shadow_t *shadow)
+void tsr_shadow_free_coops(tsr_shadow_t *shadow)
 {
 	for (uint32_t i = 0; i < shadow->coop_count; i++)
 		free(shadow->coops[i].touch);
@@ -74,7 +75,7 @@ void shadow_free_coops(tsr_shadow_t *shadow)
 
 /* ------------------------------------------------------------------ plain memory */
 
-bool shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation)
+bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation)
 {
 	if (operation <= SHADOW_SETTLED)
 		return false;
@@ -82,11 +83,11 @@ bool shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int 
 	return entry->thread == thread && entry->call > coop->met && entry->call != coop->call;
 }
 
-uint32_t shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers)
+uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers)
 {
 	uint32_t reader;
-	for (uint32_t i = 0; (reader = shadow_reader(shadow, readers, i)) != 0; i++) {
-		if (!shadow_is_unmet(shadow, coop, thread, reader))
+	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++) {
+		if (!tsr_shadow_is_unmet(shadow, coop, thread, reader))
 			continue;
 		if (coop->is.tile == 0 || shadow_entry(shadow, reader)->tile != coop->is.tile)
 			return reader;
@@ -94,7 +95,7 @@ uint32_t shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *co
 	return 0;
 }
 
-void shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end)
+void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end)
 {
 	const bool goes_on =
 		unmet->other == other->origin && unmet->other_wrote == other_wrote && unmet->offset + unmet->bytes == begin;
@@ -117,7 +118,7 @@ static bool same_touch(const shadow_touch_t *a, const shadow_touch_t *b)
 	       a->atomic == b->atomic;
 }
 
-void shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch)
+void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch)
 {
 	shadow_coop_t *coop = shadow_coop_at(shadow, thread);
 	if (!coop)
@@ -129,7 +130,7 @@ void shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *t
 		}
 	if (coop->touch_count == MOST_TOUCHES)
 		coop->touch_count = 0;
-	if (shadow_grow(shadow, (void **)&coop->touch, coop->touch_count, &coop->touch_room, sizeof *coop->touch))
+	if (tsr_shadow_grow(shadow, (void **)&coop->touch, coop->touch_count, &coop->touch_room, sizeof *coop->touch))
 		coop->touch[coop->touch_count++] = *touch;
 }
 
@@ -153,8 +154,8 @@ static bool meets_range(const shadow_touch_t *touch, const tsr_shadow_range_t *r
 	return false;
 }
 
-void shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote, bool atomic,
-			  tsr_shadow_unmet_t *unmet)
+void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote,
+			      bool atomic, tsr_shadow_unmet_t *unmet)
 {
 	size_t begin, end;
 	for (uint32_t i = 0; i < coop->touch_count; i++) {
@@ -162,20 +163,20 @@ void shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const
 		if ((touch->atomic && atomic) || !(touch->wrote || wrote) || !meets_range(touch, range, &begin, &end))
 			continue;
 		if (shadow_entry(shadow, touch->entry)->call != coop->call)
-			shadow_note_unmet(unmet, shadow_entry(shadow, touch->entry), touch->wrote, begin, end);
+			tsr_shadow_note_unmet(unmet, shadow_entry(shadow, touch->entry), touch->wrote, begin, end);
 	}
 }
 
-void shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
+void tsr_shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
 {
 	const shadow_coop_t *coop = shadow_coop_at(shadow, shadow->acting.thread);
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
 	const shadow_touch_t touch = {shadow->acting.region, shadow->acting.offset, shadow->acting.bytes, operation, wrote, false};
 	if (coop && entry->thread == shadow->acting.thread && entry->call > coop->met && !entry->atomic)
-		shadow_touch_word(shadow, shadow->acting.thread, &touch);
+		tsr_shadow_touch_word(shadow, shadow->acting.thread, &touch);
 }
 
-void shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote)
+void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote)
 {
 	const int thread = shadow_entry(shadow, entry)->thread;
 	const tsr_shadow_range_t range = {word->region, word->offset, word->bytes, 1, word->bytes};
@@ -185,6 +186,6 @@ void shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_wor
 	shadow->unmet = (tsr_shadow_unmet_t){.other = 0};
 	if (!coop)
 		return;
-	shadow_check_touches(shadow, coop, &range, wrote, true, &shadow->unmet);
-	shadow_touch_word(shadow, thread, &touch);
+	tsr_shadow_check_touches(shadow, coop, &range, wrote, true, &shadow->unmet);
+	tsr_shadow_touch_word(shadow, thread, &touch);
 }

@@ -64,7 +64,7 @@ static bool make_room(tsr_shadow_t *shadow)
 	return true;
 }
 
-shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
+shadow_segments_t *tsr_shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 {
 	const shadow_state_t state = region->line[line];
 
@@ -85,7 +85,7 @@ shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, si
 	return segments;
 }
 
-void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
+void tsr_shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 {
 	const uint32_t at = shadow_readers(region->line[line]);
 	shadow_segments_t *segments = &shadow->segments[at];
@@ -113,7 +113,7 @@ void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line)
 	shadow->free_segments[shadow->free_segments_count++] = at;
 }
 
-int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
+int tsr_shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte)
 {
 	const int i = shadow_segment_at(segments, byte);
 
@@ -143,25 +143,25 @@ static void end_word(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 	segments->state[i] = shadow_state(written ? SHADOW_SETTLED : SHADOW_NOBODY, 0);
 }
 
-void shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state)
+void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state)
 {
 	if (begin == 0 && end == SHADOW_LINE && shadow_writer(region->line[line]) != SHADOW_SEGMENTS) {
 		shadow_drop(shadow, region->line[line], 1);
 		region->line[line] = state;
 		return;
 	}
-	shadow_segments_t *segments = shadow_open(shadow, region, line);
+	shadow_segments_t *segments = tsr_shadow_open(shadow, region, line);
 	if (!segments)
 		return;
 	for (int i = shadow_segment_at(segments, begin); i < segments->count && segments->begin[i] < end; i++)
 		if (shadow_is_word(segments->state[i]))
 			end_word(shadow, segments, i);
-	int i = shadow_split(shadow, segments, begin);
-	if (i < 0 || (end < SHADOW_LINE && shadow_split(shadow, segments, end) < 0))
+	int i = tsr_shadow_split(shadow, segments, begin);
+	if (i < 0 || (end < SHADOW_LINE && tsr_shadow_split(shadow, segments, end) < 0))
 		return;
 	for (; i < segments->count && segments->begin[i] < end; i++) {
 		shadow_drop(shadow, segments->state[i], 1);
 		segments->state[i] = state;
 	}
-	shadow_close(shadow, region, line);
+	tsr_shadow_close(shadow, region, line);
 }

@@ -18,7 +18,7 @@ static size_t size_of(uint32_t count)
 	return sizeof(shadow_set_t) + count * sizeof(uint32_t);
 }
 
-uint32_t shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i)
+uint32_t tsr_shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i)
 {
 	if (!is_set(readers))
 		return i == 0 ? readers : 0;
@@ -26,11 +26,11 @@ uint32_t shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i)
 	return i < set->count ? set->reader[i] : 0;
 }
 
-uint32_t shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers)
+uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers)
 {
 	uint32_t reader;
 
-	for (uint32_t i = 0; (reader = shadow_reader(shadow, readers, i)) != 0; i++)
+	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++)
 		if (!shadow_knows(shadow, clock, reader))
 			return reader;
 	return 0;
@@ -45,8 +45,8 @@ static uint32_t keep(tsr_shadow_t *shadow, shadow_set_t *set)
 		at = shadow->free_sets[--shadow->free_set_count];
 	} else {
 		/* Room to give back any index there is, so that giving back cannot fail. */
-		if (!shadow_grow(shadow, (void **)&shadow->sets, at, &shadow->set_room, sizeof *shadow->sets) ||
-		    !shadow_grow(shadow, (void **)&shadow->free_sets, at, &shadow->free_set_room, sizeof *shadow->free_sets)) {
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->sets, at, &shadow->set_room, sizeof *shadow->sets) ||
+		    !tsr_shadow_grow(shadow, (void **)&shadow->free_sets, at, &shadow->free_set_room, sizeof *shadow->free_sets)) {
 			free(set);
 			return 0;
 		}
@@ -57,12 +57,12 @@ static uint32_t keep(tsr_shadow_t *shadow, shadow_set_t *set)
 	return SHADOW_SET | at;
 }
 
-uint32_t shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation)
+uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation)
 {
 	const uint32_t before = is_set(readers) ? set_of(shadow, readers)->count : readers ? 1 : 0;
 	uint32_t reader;
 
-	if (!shadow_unknown_reader(shadow, clock, readers))
+	if (!tsr_shadow_unknown_reader(shadow, clock, readers))
 		return operation;
 	shadow_set_t *set = malloc(size_of(before + 1));
 	if (!set) {
@@ -70,7 +70,7 @@ uint32_t shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 		return operation;
 	}
 	*set = (shadow_set_t){.holders = 0};
-	for (uint32_t i = 0; (reader = shadow_reader(shadow, readers, i)) != 0; i++)
+	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++)
 		if (!shadow_knows(shadow, clock, reader))
 			set->reader[set->count++] = reader;
 	set->reader[set->count++] = operation;
@@ -78,7 +78,7 @@ uint32_t shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 	return kept ? kept : operation;
 }
 
-uint32_t shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count)
+uint32_t tsr_shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count)
 {
 	if (count <= 1)
 		return count ? pasts[0].site : SHADOW_NOBODY;
@@ -94,12 +94,12 @@ uint32_t shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, 
 	return kept ? kept : pasts[0].site;
 }
 
-void shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+void tsr_shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
 	set_of(shadow, shadow_readers(state))->holders += times;
 }
 
-void shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
+void tsr_shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
 	shadow_set_t *set = set_of(shadow, shadow_readers(state));
 	set->holders -= times;

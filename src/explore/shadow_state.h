@@ -165,19 +165,19 @@ typedef struct shadow_access {
 /* ------------------------------------------------------------------ shadow.c */
 
 /** Room for one more of an array's elements. False, and `exhausted`: no memory. */
-bool shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size);
+bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size);
 
 /** The status of a call that may have run out of memory. */
-tsr_status_t shadow_status(const tsr_shadow_t *shadow);
+tsr_status_t tsr_shadow_status(const tsr_shadow_t *shadow);
 
 /**
  * The operation's entry in its thread's present epoch. Errors: TSR_ERR_ARGUMENT: no operation, or one from before all was settled;
  * TSR_ERR_NO_MEMORY.
  */
-tsr_status_t shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
+tsr_status_t tsr_shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
 
 /** The entry's hollow twin, made where it has none. 0, and `exhausted`: no memory. */
-uint32_t shadow_twin(tsr_shadow_t *shadow, uint32_t entry);
+uint32_t tsr_shadow_twin(tsr_shadow_t *shadow, uint32_t entry);
 
 static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint32_t operation)
 {
@@ -209,48 +209,48 @@ static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thre
 }
 
 /** Whether an operation is one of the coop's, from another call that is not ordered with the running one. */
-bool shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation);
+bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation);
 
 /** The first of the readers that is, and is not by the same fragment at the same place; or 0. */
-uint32_t shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers);
+uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers);
 
 /** Says of bytes of the region that the coop has touched them without meeting since. */
-void shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end);
+void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end);
 
 /** Keeps an access to a word until the coop meets. */
-void shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch);
+void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch);
 
 /** An access against those that are kept. */
-void shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote, bool atomic,
-			  tsr_shadow_unmet_t *unmet);
+void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote,
+			      bool atomic, tsr_shadow_unmet_t *unmet);
 
 /** A word is made of memory that an operation has accessed plainly, perhaps one of the coop's that makes it. */
-void shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote);
+void tsr_shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote);
 
 /** An ordered access to a word, which has been made: checks and keeps it. */
-void shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote);
+void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote);
 
 /** All that was done is ordered; the shadow ends. */
-void shadow_settle_coops(tsr_shadow_t *shadow);
-void shadow_free_coops(tsr_shadow_t *shadow);
+void tsr_shadow_settle_coops(tsr_shadow_t *shadow);
+void tsr_shadow_free_coops(tsr_shadow_t *shadow);
 
 /* ------------------------------------------------------------------ shadow_sets.c */
 
 /** Readers as they are with one more, and without those that come before it. What it returns has no holder yet. */
-uint32_t shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation);
+uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation);
 
 /** Readers that are the sites of these accesses, of which some may come after others. No holder yet. */
-uint32_t shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count);
+uint32_t tsr_shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count);
 
 /** The first reader that does not come before what comes next in the thread that has the clock, or 0. */
-uint32_t shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers);
+uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers);
 
 /** The i-th of the readers; 0 after the last. */
-uint32_t shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
+uint32_t tsr_shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
 
 /** `times` lines or segments more, and fewer, have the state: its set of readers is held so often. Most states have none. */
-void shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
-void shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+void tsr_shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
+void tsr_shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
 
 static inline bool shadow_has_set(shadow_state_t state)
 {
@@ -260,22 +260,22 @@ static inline bool shadow_has_set(shadow_state_t state)
 static inline void shadow_hold(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
 	if (shadow_has_set(state))
-		shadow_hold_set(shadow, state, times);
+		tsr_shadow_hold_set(shadow, state, times);
 }
 
 static inline void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times)
 {
 	if (shadow_has_set(state))
-		shadow_drop_set(shadow, state, times);
+		tsr_shadow_drop_set(shadow, state, times);
 }
 
 /* ------------------------------------------------------------------ shadow_lines.c */
 
 /** The segments of a line, made where it has none. Null, and `exhausted`: no memory. */
-shadow_segments_t *shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
+shadow_segments_t *tsr_shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
 /** Joins equal neighbours; a line that is the same all over has no segments any more. */
-void shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
+void tsr_shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
 /** How many bits are set. What the compiler has for it is a call where it may not use the instruction. */
 static inline int shadow_count_bits(uint32_t bits)
@@ -298,10 +298,10 @@ static inline int shadow_segment_end(const shadow_segments_t *segments, int i)
 }
 
 /** Makes a segment begin at this byte, which is within none that is a word. Its index; -1, and `exhausted`: no memory. */
-int shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
+int tsr_shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
 
 /** Gives bytes of a line one state, whatever they had; words among them, which may not stick out, end. */
-void shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state);
+void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state);
 
 /** Notes that a line's record is no longer zero, and has changed. */
 static inline void shadow_touch(shadow_region_t *region, size_t line)
@@ -318,16 +318,16 @@ static inline void shadow_touch(shadow_region_t *region, size_t line)
  * Makes the word in a segment plain memory, where the access comes after all that was done to it, and either writes or does not
  * touch the whole of it: its bytes are told apart again. False: it stays a word.
  */
-bool shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole);
+bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole);
 
 /** A plain access to bytes of a word that stays one, of which the line's i-th segment consists. */
-void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end);
+void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end);
 
 /* ------------------------------------------------------------------ shadow_access.c */
 
 /** Says of bytes of the region what was found there, where nothing was found before. */
-void shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote, size_t begin,
-		      size_t end);
-void shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end);
+void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote,
+			  size_t begin, size_t end);
+void tsr_shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end);
 
 #endif

@@ -56,7 +56,7 @@ static uint64_t patched(const shadow_access_t *access, int location, size_t begi
 	return load_bytes(image, bytes);
 }
 
-void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end)
+void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end)
 {
 	tsr_shadow_t *shadow = access->shadow;
 	shadow_segments_t *segments = &shadow->segments[shadow_readers(access->region->line[line])];
@@ -79,11 +79,12 @@ void shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begi
 	}
 	const shadow_touch_t touch = {access->region_number, begin, end - begin, access->operation, access->write, false};
 	if (access->coop)
-		shadow_touch_word(shadow, access->thread, &touch);
+		tsr_shadow_touch_word(shadow, access->thread, &touch);
 	if (event.races)
-		shadow_note_race(access->found, event.races, shadow_entry(shadow, event.other_site), event.other_wrote, begin, end);
+		tsr_shadow_note_race(access->found, event.races, shadow_entry(shadow, event.other_site), event.other_wrote, begin,
+				     end);
 	if (!access->write && event.initial)
-		shadow_note_unwritten(access->found, 0, begin, end);
+		tsr_shadow_note_unwritten(access->found, 0, begin, end);
 }
 
 /* ------------------------------------------------------------------ making words */
@@ -93,8 +94,8 @@ static bool add_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
 	if (operation <= SHADOW_SETTLED)
 		return true;
 	if (shadow->acting.bytes)
-		shadow_keep_past(shadow, operation, wrote);
-	if (!shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_count, &shadow->past_room, sizeof *shadow->pasts))
+		tsr_shadow_keep_past(shadow, operation, wrote);
+	if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_count, &shadow->past_room, sizeof *shadow->pasts))
 		return false;
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
 	shadow->pasts[shadow->past_count++] = (tsr_views_past_t){entry->thread, entry->epoch, operation, wrote};
@@ -107,7 +108,7 @@ static bool add_pasts_of(tsr_shadow_t *shadow, int location)
 	const uint32_t more = (uint32_t)tsr_views_pasts(shadow->views, location, NULL, 0);
 
 	while (shadow->past_room < shadow->past_count + more)
-		if (!shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_room, &shadow->past_room, sizeof *shadow->pasts))
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_room, &shadow->past_room, sizeof *shadow->pasts))
 			return false;
 	tsr_views_pasts(shadow->views, location, shadow->pasts + shadow->past_count, (int)more);
 	shadow->past_count += more;
@@ -126,7 +127,7 @@ static bool add_segment(tsr_shadow_t *shadow, shadow_state_t state, bool *writte
 	}
 	*written = *written && !shadow_is_unwritten(shadow, state);
 	added = add_past(shadow, shadow_writer(state), true);
-	for (uint32_t i = 0; added && (reader = shadow_reader(shadow, shadow_readers(state), i)) != 0; i++)
+	for (uint32_t i = 0; added && (reader = tsr_shadow_reader(shadow, shadow_readers(state), i)) != 0; i++)
 		added = add_past(shadow, reader, false);
 	return added;
 }
@@ -146,10 +147,10 @@ static void collapse_pasts(tsr_shadow_t *shadow, bool written, uint32_t *writer_
 			shadow->pasts[count++] = shadow->pasts[i];
 	shadow->past_count = count;
 	*writer_out = writer;
-	*readers_out = shadow_readers_of(shadow, shadow->pasts, count);
+	*readers_out = tsr_shadow_readers_of(shadow, shadow->pasts, count);
 }
 
-bool shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole)
+bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole)
 {
 	tsr_shadow_t *shadow = access->shadow;
 	const shadow_state_t state = segments->state[i];
@@ -206,7 +207,7 @@ static void halve(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 		return;
 	end_location(shadow, (int)shadow_readers(state));
 	segments->state[i] = shadow_state(SHADOW_SETTLED, 0);
-	if (shadow_split(shadow, segments, middle) < 0)
+	if (tsr_shadow_split(shadow, segments, middle) < 0)
 		return;
 	make_location(shadow, segments, begin, middle, load_bytes(image, 4), written);
 	make_location(shadow, segments, middle, begin + 8, load_bytes(image + 4, 4), written);
@@ -235,8 +236,8 @@ static void make_word(tsr_shadow_t *shadow, const shadow_region_t *region, shado
 	const int begin = (int)(word->offset % SHADOW_LINE), end = begin + (int)word->bytes;
 	bool written = true;
 
-	const int first = shadow_split(shadow, segments, begin);
-	if (first < 0 || (end < SHADOW_LINE && shadow_split(shadow, segments, end) < 0))
+	const int first = tsr_shadow_split(shadow, segments, begin);
+	if (first < 0 || (end < SHADOW_LINE && tsr_shadow_split(shadow, segments, end) < 0))
 		return;
 	shadow->past_count = 0;
 	for (int i = first; i < segments->count && segments->begin[i] < end; i++) {
@@ -274,7 +275,7 @@ static tsr_status_t locate(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, 
 	if (status != TSR_OK)
 		return status;
 	shadow_region_t *region = &shadow->regions[word->region];
-	shadow_segments_t *segments = shadow_open(shadow, region, word->offset / SHADOW_LINE);
+	shadow_segments_t *segments = tsr_shadow_open(shadow, region, word->offset / SHADOW_LINE);
 	for (int tries = 0; segments && tries < 3 && !shadow->exhausted; tries++) {
 		const int i = shadow_segment_at(segments, begin);
 		const size_t bytes = (size_t)(shadow_segment_end(segments, i) - segments->begin[i]);
@@ -288,7 +289,7 @@ static tsr_status_t locate(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, 
 			make_word(shadow, region, segments, word);
 	}
 	shadow->exhausted = true;
-	return shadow_status(shadow);
+	return tsr_shadow_status(shadow);
 }
 
 /* ------------------------------------------------------------------ ordered accesses */
@@ -338,7 +339,7 @@ typedef struct prepared {
 static tsr_status_t enter_word(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
 			       const tsr_shadow_word_t *word, prepared_t *p)
 {
-	tsr_status_t status = shadow_enter(shadow, operation, &p->entry);
+	tsr_status_t status = tsr_shadow_enter(shadow, operation, &p->entry);
 	if (status != TSR_OK)
 		return status;
 	shadow_entry(shadow, p->entry)->atomic = true;
@@ -384,7 +385,7 @@ tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_
 	if (status != TSR_OK)
 		return status;
 	if (word)
-		shadow_word_acts(shadow, p.entry, word, event_out->wrote);
+		tsr_shadow_word_acts(shadow, p.entry, word, event_out->wrote);
 	if (event_out->races)
 		event_out->other_site = shadow_entry(shadow, event_out->other_site)->origin;
 	event_out->from_site = event_out->from_thread < 0 || event_out->from_site < shadow->first

@@ -9,19 +9,19 @@ extern "C" {
 #endif
 
 /** Fragments are given back in the reverse order of taking: the ends of scopes see to it. */
-tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use);
-void tsr_cpu_frag_drop(tsr_frag_t *const *frag);
+TSR_API tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use);
+TSR_API void tsr_cpu_frag_drop(tsr_frag_t *const *frag);
 
 typedef void (*tsr_cpu_epilogue_fn)(tsr_coop_t *coop, tsr_frag_t *acc, tsr_pos_t at, void *ctx);
-void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, tsr_order_fn order,
-		  tsr_gate_fn gate, tsr_cpu_epilogue_fn epilogue, void *ctx);
+TSR_API void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, tsr_order_fn order,
+			  tsr_gate_fn gate, tsr_cpu_epilogue_fn epilogue, void *ctx);
 
 /** Every atomic but compare-and-swap; the value is ignored by loads. Orders and scopes have been checked by the macros. */
 #define TSR_CPU_DECLARE_ATOMIC(suffix_, type_)                                                                                  \
-	type_ tsr_cpu_atomic_##suffix_(tsr_coop_t *coop, enum tsr_cpu_op op, void *p, type_ value, int peer, int order,         \
-				       int scope);                                                                              \
-	type_ tsr_cpu_cas_##suffix_(tsr_coop_t *coop, void *p, type_ expected, type_ desired, int peer, int order, int failure, \
-				    int scope)
+	TSR_API type_ tsr_cpu_atomic_##suffix_(tsr_coop_t *coop, enum tsr_cpu_op op, void *p, type_ value, int peer, int order, \
+					       int scope);                                                                      \
+	TSR_API type_ tsr_cpu_cas_##suffix_(tsr_coop_t *coop, void *p, type_ expected, type_ desired, int peer, int order,      \
+					    int failure, int scope)
 TSR_CPU_DECLARE_ATOMIC(i32, int32_t);
 TSR_CPU_DECLARE_ATOMIC(u32, uint32_t);
 TSR_CPU_DECLARE_ATOMIC(i64, int64_t);
@@ -29,11 +29,11 @@ TSR_CPU_DECLARE_ATOMIC(u64, uint64_t);
 TSR_CPU_DECLARE_ATOMIC(f32, float);
 TSR_CPU_DECLARE_ATOMIC(f64, double);
 
-void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state, const TSR_HEAP uint64_t *count,
-			uint64_t per_round, TSR_HEAP void *to, size_t size_bytes);
-void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
-void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
-tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
+TSR_API void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state, const TSR_HEAP uint64_t *count,
+				uint64_t per_round, TSR_HEAP void *to, size_t size_bytes);
+TSR_API void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
+TSR_API void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
+TSR_API tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,13 @@
 
 #include "tessera/kernel.h"
 #include "tessera/types.h"
+#include "tessera/visibility.h"
 
 #define TSR_FN __attribute__((unused)) static inline
-#define TSR_DEV extern
-#define TSR_DEV_FRAG extern
-#define TSR_DEV_FRAG_ROWS extern
-#define TSR_DEV_FRAG_DOT extern
+#define TSR_DEV extern TSR_API
+#define TSR_DEV_FRAG extern TSR_API
+#define TSR_DEV_FRAG_ROWS extern TSR_API
+#define TSR_DEV_FRAG_DOT extern TSR_API
 #define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
 
 /* ------------------------------------------------------------------ who calls */
