@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gpu/gpu.h"
+#include "src/base/compare.h"
 
 /** A note, and what the host knows of the launch that it is of. */
 typedef struct told {
@@ -47,6 +48,22 @@ static void name_flag(const tsr_gpu_t *gpu, uint64_t address, char name[80])
 		snprintf(name, 80, "the flag at heap offset %zu", heap_offset);
 }
 
+/** What ends the world, when nobody has written the word that was waited for. */
+static void say_word(const tsr_host_t *host, const told_t *told, const tsr_wait_record_t *record, const char *who, const char *name,
+		     char sentence[640])
+{
+	char of[32] = "";
+	if (record->owner != host->rank)
+		snprintf(of, sizeof of, " of rank %d", record->owner);
+	snprintf(
+		sentence, 640,
+		"rank %d, block %d of kernel %s waited %.3g s at %s for %s to write %s%s so that it %s%s %llu; it was %llu: nobody "
+		"wrote such a value, or it came and went, or it takes longer than TESSERA_DEADLINE",
+		host->rank, record->block, told->kernel, (double)record->waited_ns / 1e9, told->place, who, name, of,
+		record->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(record->cmp), (unsigned long long)record->expected,
+		(unsigned long long)record->seen);
+}
+
 /** An expired wait: its record, and what ends the world where it is a plain one. */
 static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sentence[640])
 {
@@ -59,6 +76,8 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 				    .worker = note->worker,
 				    .expected = note->expected,
 				    .seen = note->seen,
+				    .cmp = note->word ? (int)note->word - 1 : TSR_CMP_GE,
+				    .owner = note->word ? note->owner : host->rank,
 				    .from = note->peer,
 				    .waited_ns = note->waited_ns};
 	const bool heap = in_heap(gpu, note->address, &offset);
@@ -70,6 +89,10 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 	name_flag(gpu, note->address, name);
 	if (note->peer != TSR_ANY_RANK)
 		snprintf(who, sizeof who, "rank %d", (int)note->peer);
+	if (note->word) {
+		say_word(host, told, &record, who, name, sentence);
+		return TSR_ERR_TIMEOUT;
+	}
 	snprintf(sentence, 640,
 		 "rank %d, block %d of kernel %s waited %.3g s at %s for %s to raise %s to %llu; it was %llu: the signal was not "
 		 "sent, or "

@@ -12,6 +12,7 @@
  *   dev/pointer.h  put, get, copy               dev/gemm.h     the matrix product's main loop
  *   dev/value.h    load, store: a register tile and anyone's memory
  *   dev/orders.h   which tile comes when
+ *   dev/word.h     waits for words, by any comparison
  *   dev/collective.h  all-gather, by all blocks of all ranks
  *
  * These headers are the contract. The bodies come from one port: backends/<name>/dev/.
@@ -35,6 +36,7 @@
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"
 #include "tessera/dev/view.h"
+#include "tessera/dev/word.h"
 
 #include TSR_PORT_BODIES
 

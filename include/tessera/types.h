@@ -57,6 +57,17 @@ typedef struct tsr_view {
 /** How a signal changes its flag. SET has one producer; ADD may have many. */
 typedef enum tsr_signal_op { TSR_SIGNAL_SET = 0, TSR_SIGNAL_ADD = 1 } tsr_signal_op_t;
 
+/** How a wait compares a word, without a sign, with its value. */
+typedef enum tsr_cmp {
+	TSR_CMP_GE = 0, /* word >= value: what flags are waited for by */
+	TSR_CMP_EQ = 1,
+	TSR_CMP_NE = 2,
+	TSR_CMP_LT = 3,
+	TSR_CMP_LE = 4,
+	TSR_CMP_GT = 5,
+	TSR_CMP_ANY = 6 /* any bit of the value is set in the word */
+} tsr_cmp_t;
+
 /** A wait that may be satisfied by any rank names this in place of a rank. */
 #define TSR_ANY_RANK (-1)
 

@@ -98,7 +98,9 @@ typedef struct tsr_wait_record {
 	char site[96];           /* file:line of the call */
 	char allocation[32];     /* name of the allocation that holds the flag, "shared memory", or "" for the host */
 	uint64_t offset_bytes;   /* of the flag in its allocation */
-	uint64_t expected, seen; /* flag values */
+	uint64_t expected, seen; /* values of the flag or word */
+	int cmp;                 /* tsr_cmp_t: how the word was compared with `expected`; flags: TSR_CMP_GE */
+	int owner;               /* the rank whose copy of the word was looked at */
 	int from;                /* the rank that should have signalled, or TSR_ANY_RANK */
 	uint64_t waited_ns;
 } tsr_wait_record_t;

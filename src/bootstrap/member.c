@@ -295,6 +295,7 @@ static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns,
 					    .worker = -1,
 					    .expected = boot->round,
 					    .seen = posted,
+					    .owner = boot->rank,
 					    .from = r,
 					    .waited_ns = tsr_now_ns() - begin_ns};
 		snprintf(record.kernel, sizeof record.kernel, "%s", place->file ? place->call : call);

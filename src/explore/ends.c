@@ -113,10 +113,10 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 	if (!watch)
 		return;
 	const tsr_last_signal_t *last = &x->signals[watch->object % TSR_SIGNALS];
-	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, sizeof(uint64_t), access);
+	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, watch->word_bytes, access);
 	access->valued = true;
 	access->expected = watch->value;
-	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, sizeof(uint64_t));
+	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, watch->word_bytes);
 	if (finding->class == TSR_FINDING_LOST_SIGNAL && last->object == watch->object)
 		finding->access[finding->accesses++] = last->access;
 }

@@ -15,6 +15,7 @@
 
 #include "src/views/views.h"
 #include "tessera/status.h"
+#include "tessera/types.h"
 
 typedef struct tsr_exploration tsr_exploration_t;
 
@@ -206,17 +207,20 @@ void tsr_exploration_flush(tsr_exploration_t *exploration);
 typedef enum tsr_flag_end { TSR_FLAG_OK, TSR_FLAG_EXPIRED } tsr_flag_end_t;
 
 typedef struct tsr_flag_wait {
-	const unsigned char *flags; /* u64 */
-	int count, start;           /* looked at from `start` on in turn */
-	uint64_t value;             /* one of them is at least this */
+	const unsigned char *flags;
+	int count, start;  /* looked at from `start` on in turn */
+	size_t word_bytes; /* of each: 4 or 8 */
+	tsr_cmp_t cmp;     /* one of them compares so with this */
+	uint64_t value;
+	tsr_views_order_t order; /* of the load that sees it */
 	tsr_views_scope_t scope;
 	int from;      /* the rank that is to signal; -1: any */
 	bool deadline; /* it may expire */
 } tsr_flag_wait_t;
 
-/** Waits, with an acquire of what it sees in the end. `*which_out` is the flag. */
+/** Waits, with an acquire of what it sees in the end, or as `order` says. `*which_out` is the flag, `*seen_out` its value. */
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
-					 int *which_out);
+					 int *which_out, uint64_t *seen_out);
 
 enum { TSR_BLOCK_WORKERS = 64 }; /* the most that TESSERA_CPUEMU_WORKERS may say */
 

@@ -157,7 +157,7 @@ typedef struct tsr_flag_watch {
 	struct tsr_flag_watch *next, **link; /* the link that leads here */
 	uint64_t object;                     /* of the first flag */
 	int area;
-	size_t offset, bytes;
+	size_t offset, bytes, word_bytes;
 	uint64_t value;     /* that one of them is to reach */
 	uint32_t operation; /* of the wait */
 } tsr_flag_watch_t;

@@ -1,4 +1,5 @@
 /* Waits of kernels: for flags, and for the other workers of a block. */
+#include "src/base/compare.h"
 #include "src/explore/inside.h"
 
 #include <inttypes.h>
@@ -20,20 +21,20 @@ typedef struct flag_await {
 
 static size_t offset_of(const flag_await_t *f, int flag)
 {
-	return f->offset + (size_t)flag * sizeof(uint64_t);
+	return f->offset + (size_t)flag * f->wait->word_bytes;
 }
 
 static tsr_ordered_t ordered_of(const flag_await_t *f, int flag)
 {
 	const tsr_area_t *area = &f->x->areas[f->area];
-	return (tsr_ordered_t){f->number, &f->access, area, {area->region, offset_of(f, flag), sizeof(uint64_t)}};
+	return (tsr_ordered_t){f->number, &f->access, area, {area->region, offset_of(f, flag), f->wait->word_bytes}};
 }
 
 /** The `n`-th choice of those that satisfy the wait for one flag, or -1; `*count_out` where they all were looked at. */
 static int satisfying(const flag_await_t *f, int flag, int n, int *count_out)
 {
 	const tsr_ordered_t ordered = ordered_of(f, flag);
-	return f->x->weak->satisfying(f->x, &ordered, f->wait->value, n, count_out);
+	return f->x->weak->satisfying(f->x, &ordered, f->wait, n, count_out);
 }
 
 static bool flag_ready(const void *context)
@@ -61,14 +62,16 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	const flag_await_t *f = context;
 	tsr_area_t *area = &f->x->areas[f->area];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
-	uint64_t seen;
-	memcpy(&seen, area->newest + f->offset, sizeof seen);
-	char from[32] = "any rank";
+	const int self = f->x->operations[f->number].task;
+	char from[32] = "any rank", of[32] = "";
 	if (f->wait->from >= 0)
 		snprintf(from, sizeof from, "rank %d", f->wait->from);
-	snprintf(sentence, bytes, "waits for %s%s%s+%zu >= %" PRIu64 " from %s; it is %" PRIu64,
+	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
+		snprintf(of, sizeof of, " of rank %d", area->rank);
+	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it is %" PRIu64,
 		 f->wait->count > 1 ? "one of several flags from " : "flag ", area->shared ? "shared memory" : "",
-		 piece ? piece->name : "", piece ? f->offset - piece->begin : f->offset, f->wait->value, from, seen);
+		 piece ? piece->name : "", piece ? f->offset - piece->begin : f->offset, of, tsr_cmp_name(f->wait->cmp),
+		 f->wait->value, from, tsr_area_value(area, f->offset, f->wait->word_bytes));
 }
 
 /** Whoever is to signal; on the own rank that is another worker, elsewhere anybody of that rank. */
@@ -123,13 +126,13 @@ static void unwatch_flags(const tsr_flag_watch_t *watch)
 }
 
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
-					 int *which_out)
+					 int *which_out, uint64_t *seen_out)
 {
 	flag_await_t f = {.x = x, .wait = wait};
-	f.access = (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_ACQUIRE, .scope = wait->scope};
-	const size_t bytes = (size_t)wait->count * sizeof(uint64_t);
+	f.access = (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = wait->order, .scope = wait->scope};
+	const size_t bytes = (size_t)wait->count * wait->word_bytes;
 	tsr_exploration_place(x, site, wait->flags, bytes, &f.area, &f.offset);
-	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, TSR_VIEWS_ACQUIRE, wait->scope);
+	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, wait->order, wait->scope);
 	tsr_operation_touch(x, f.number, f.area, f.offset, bytes);
 	const int more_count = wait->count - 1;
 	uint64_t *more = more_count > 0 ? calloc((size_t)more_count, sizeof *more) : NULL;
@@ -156,6 +159,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 				  .area = f.area,
 				  .offset = f.offset,
 				  .bytes = bytes,
+				  .word_bytes = wait->word_bytes,
 				  .value = wait->value,
 				  .operation = f.number};
 	int choice = 0;
@@ -167,14 +171,15 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 			break;
 		*which_out = choose_flag(&f, &choice);
 		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
-		if (x->weak->arrive(x, &ordered, wait->value, &enough) != TSR_OK)
+		if (x->weak->arrive(x, &ordered, wait, &enough) != TSR_OK)
 			tsr_explorer_stop(x->explorer);
 	} while (!enough);
 	unwatch_flags(&watch);
 	free(more);
 	if (expired)
 		return TSR_FLAG_EXPIRED;
-	(void)tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), sizeof(uint64_t), choice, begin);
+	*seen_out =
+		tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), wait->word_bytes, choice, begin);
 	return TSR_FLAG_OK;
 }
 

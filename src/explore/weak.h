@@ -16,6 +16,7 @@
 struct tsr_exploration;
 struct tsr_area;
 struct tsr_actor;
+struct tsr_flag_wait;
 
 /** Rows of an area. */
 typedef struct tsr_span {
@@ -62,11 +63,13 @@ typedef struct tsr_weak {
 	tsr_status_t (*meet)(struct tsr_exploration *x);
 	tsr_status_t (*flush)(struct tsr_exploration *x);
 
-	/** The `n`-th choice that reads `value` or more, or -1; `*count_out` where they all were looked at. Only looks. */
-	int (*satisfying)(struct tsr_exploration *x, const tsr_ordered_t *ordered, uint64_t value, int n, int *count_out);
+	/** The `n`-th choice that reads what the wait is for, or -1; `*count_out` where they all were looked at. Only looks. */
+	int (*satisfying)(struct tsr_exploration *x, const tsr_ordered_t *ordered, const struct tsr_flag_wait *wait, int n,
+			  int *count_out);
 
 	/** The caller's wait goes on with this word. False: what was on its way has come, and is not enough. */
-	tsr_status_t (*arrive)(struct tsr_exploration *x, const tsr_ordered_t *ordered, uint64_t value, bool *enough_out);
+	tsr_status_t (*arrive)(struct tsr_exploration *x, const tsr_ordered_t *ordered, const struct tsr_flag_wait *wait,
+			       bool *enough_out);
 
 	/** As the explorer's: nobody can go on. Null: nothing is ever late. */
 	bool (*late)(void *x);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "src/base/compare.h"
 #include "src/base/error.h"
 
 /* Small enough that stores pile up and lines make room at the shapes that are checked, large enough that most stay. */
@@ -262,13 +263,13 @@ static uint64_t seen_now(const tsr_exploration_t *x, const tsr_ordered_t *ordere
 }
 
 /** A wait can go on where what is late would do: it arrives some time, and that may be now. */
-static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t value, int n, int *count_out)
+static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, int n, int *count_out)
 {
 	const tsr_cache_place_t place = place_of(ordered);
 	uint64_t newest = 0;
-	bool enough = seen_now(x, ordered) >= value;
+	bool enough = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
 	if (!enough && tsr_cache_newest(x->cached->machine, &place, &newest) == TSR_OK)
-		enough = newest >= value;
+		enough = tsr_cmp_holds(wait->cmp, newest, wait->value);
 	if (enough && n == 0)
 		return 0;
 	*count_out = enough;
@@ -276,15 +277,15 @@ static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
 }
 
 /** What is late arrives, one thing after the other, until the wait sees enough: what it waits for may come before other things. */
-static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t value, bool *enough_out)
+static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, bool *enough_out)
 {
 	tsr_cached_t *c = x->cached;
 	tsr_status_t status = TSR_OK;
 	c->arrives = true;
-	while (status == TSR_OK && seen_now(x, ordered) < value && tsr_cache_late(c->machine) > 0)
+	while (status == TSR_OK && !tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value) && tsr_cache_late(c->machine) > 0)
 		status = tsr_cache_stir(c->machine);
 	c->arrives = false;
-	*enough_out = c->fresh = seen_now(x, ordered) >= value;
+	*enough_out = c->fresh = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
 	return status;
 }
 

@@ -1,4 +1,5 @@
 /* Memory whose values are the shadow's: of plain memory the one that is there, of words any message that the views allow. */
+#include "src/base/compare.h"
 #include "src/explore/inside.h"
 
 static tsr_status_t views_open(tsr_exploration_t *x)
@@ -91,32 +92,32 @@ static tsr_status_t views_pass(tsr_exploration_t *x)
 	return TSR_OK;
 }
 
-static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t value, int n, int *count_out)
+static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, int n, int *count_out)
 {
 	int choices = 0, count = 0;
 	if (tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word, &choices) != TSR_OK)
 		return -1;
+	if (x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1)
+		choices = 1; /* the newest */
 	for (int choice = 0; choice < choices; choice++) {
 		uint64_t seen = 0;
 		bool initial;
 		if (tsr_shadow_peek(x->shadow, ordered->operation, ordered->access, &ordered->word, choice, &seen, &initial) !=
 			    TSR_OK ||
-		    seen < value)
+		    !tsr_cmp_holds(wait->cmp, seen, wait->value))
 			continue;
 		if (count++ == n)
 			return choice;
-		if (x->options.weak == TSR_CHECK_WEAK_OFF)
-			break;
 	}
 	*count_out = count;
 	return -1;
 }
 
-static tsr_status_t views_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t value, bool *enough_out)
+static tsr_status_t views_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, bool *enough_out)
 {
 	(void)x;
 	(void)ordered;
-	(void)value;
+	(void)wait;
 	*enough_out = true;
 	return TSR_OK;
 }

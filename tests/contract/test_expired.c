@@ -65,6 +65,60 @@ Test(expired, a_wait_that_never_comes)
 		ended_both(sizes[i], expired_body, NULL, "a wait");
 }
 
+/* ------------------------------------------------------------------ a word that nobody writes */
+
+TSR_KERNEL(wait_for_no_word, lone_args_t, a)
+{
+	int me = tsr_rank(block);
+	uint64_t seen = 3;
+	if (me != a->waiter)
+		return;
+	int how = tsr_wait_word(block, a->flags + 8, TSR_CMP_EQ, 7, a->from, TSR_ACQUIRE, TSR_SCOPE_SYSTEM, a->from, &seen);
+	int later = tsr_wait_word(block, a->flags, TSR_CMP_EQ, 1, me, TSR_RELAXED, TSR_SCOPE_SYSTEM, a->from, &seen);
+	tsr_atomic_store(block, a->flags + 1, (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED) * seen, me,
+			 TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+static int word_body(tsr_world_t *world, int argc, char **argv)
+{
+	int me = tsr_world_rank(world), size = tsr_world_size(world);
+	uint64_t flags[9] = {0, 0, 0, 0, 0, 0, 0, 0, 8};
+	char of[32] = " ";
+	tsr_wait_record_t record;
+	(void)argc, (void)argv;
+	lone_args_t a = {poisoned(world, sizeof flags, "lone words"), size - 1, 0};
+	CHECK(a.flags);
+	CHECK(tsr_memcpy_to_heap(world, a.flags, flags, sizeof flags) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	if (me == a.waiter) {
+		CHECK(run_kernel(world, &wait_for_no_word, 1, &a) == TSR_ERR_TIMEOUT);
+		if (me != a.from)
+			snprintf(of, sizeof of, " of rank %d ", a.from);
+		const char *said = tsr_last_error();
+		CHECK(strstr(said, "rank 0 to write 'lone words'+64") && strstr(said, of) &&
+			      strstr(said, "so that it is == 7; it was 8"),
+		      "%s", said);
+		CHECK(tsr_memcpy_from_heap(world, flags, a.flags, sizeof flags) == TSR_OK);
+		CHECK(flags[1] == 3, "later waits return at once, and nothing is said to have been seen");
+	} else {
+		for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
+			usleep(5000);
+		CHECK(tsr_barrier(world) != TSR_OK, "the world has ended");
+	}
+	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
+	CHECK(record.rank == a.waiter && record.owner == 0 && record.from == 0 && record.cmp == TSR_CMP_EQ);
+	CHECK(record.expected == 7 && record.seen == 8 && record.offset_bytes == 64);
+	return witness();
+}
+
+Test(expired, a_word_that_nobody_writes)
+{
+	short_deadline();
+	ended_both(3, word_body, NULL, "a word");
+	if (world_has_threads())
+		ended_both(1, word_body, NULL, "a word of its own");
+}
+
 /* ------------------------------------------------------------------ workers that do not all come */
 
 typedef struct nothing {

@@ -29,6 +29,7 @@ TSR_KERNEL(sample, args_t, a)
 	}
 	tsr_fence(block, TSR_SEQ_CST, TSR_SCOPE_SYSTEM);
 	tsr_atomic_load(block, a->count, next, TSR_SEQ_CST, TSR_SCOPE_BLOCK);
+	tsr_wait_word(block, a->count, TSR_CMP_LT, 4, next, TSR_ACQUIRE, TSR_SCOPE_SYSTEM, next, &seen);
 }
 """
 
@@ -57,6 +58,12 @@ tsr_fence scope TSR_SCOPE_DEVICE
 tsr_atomic_load removed (0)
 tsr_atomic_load order TSR_ACQUIRE
 tsr_atomic_load peer ((next) + 1) % tsr_size(block)
+tsr_wait_word removed (0)
+tsr_wait_word order TSR_RELAXED
+tsr_wait_word scope TSR_SCOPE_DEVICE
+tsr_wait_word peer ((next) + 1) % tsr_size(block)
+tsr_wait_word value (4) + 1
+tsr_wait_word value (4) - 1
 """
 
 
@@ -68,7 +75,7 @@ def sample():
     moves = sum(" moved-" in line for line in found)
     extra = [line for line in found if line not in wanted and " moved-" not in line]
     verdict(not extra, "of the sample: nothing else", "\n".join(extra))
-    verdict(moves == 9, "of the sample: nine moves", "\n".join(found))
+    verdict(moves == 11, "of the sample: eleven moves", "\n".join(found))
 
 
 def lists():

@@ -21,6 +21,7 @@ SIGNALS = {  # coop first; flag, value, op, peer
 }
 WAITS = ("tsr_wait", "tsr_wait_until")
 LOCALS = ("tsr_signal_local", "tsr_wait_local")
+WORDS = ("tsr_wait_word", "tsr_wait_word_until")
 WAITS_ANY = {"tsr_wait_any": 4, "tsr_wait_any_until": 4}  # where the value is
 ATOMICS = {  # value (or None), peer, orders, scope
     "tsr_atomic_load": (None, 2, [3], 4),
@@ -29,7 +30,7 @@ ATOMICS = {  # value (or None), peer, orders, scope
     **{f"tsr_atomic_{op}": (2, 3, [4], 5) for op in ("xchg", "add", "and", "or", "xor", "min", "max")},
 }
 PLAIN = ("tsr_barrier_ranks", "tsr_sync", "tsr_flush", "tsr_shared_clear")
-OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *ATOMICS, *PLAIN, "tsr_fence", "tsr_gemm"])
+OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *WORDS, *ATOMICS, *PLAIN, "tsr_fence", "tsr_gemm"])
 GATE = 6  # of tsr_gemm
 
 SYNCHRONISATION = ["data-race", "scope-race", "reuse", "coop-race", "unwritten-read"]
@@ -80,6 +81,8 @@ def _of_call(source, call, argument):
         yield from _of_local(call, argument)
     elif name in WAITS_ANY:
         yield from _off_by_one(call, argument, WAITS_ANY[name])
+    elif name in WORDS:
+        yield from _of_word(call, argument)
     elif name in ATOMICS:
         yield from _of_atomic(call, argument)
     elif name == "tsr_fence":
@@ -158,6 +161,15 @@ def _of_local(call, argument):
     yield _whole(call, "order", weak)
     yield from _narrower(call, argument, 3)
     yield from _off_by_one(call, argument, 2)
+
+
+def _of_word(call, argument):
+    """coop, word, comparison, value, peer, order, scope, ..."""
+    if argument[5] == "TSR_ACQUIRE":
+        yield _with(call, "order", 5, "TSR_RELAXED")
+    yield from _narrower(call, argument, 6)
+    yield _with(call, "peer", 4, _another(argument[0], argument[4]))
+    yield from _off_by_one(call, argument, 3)
 
 
 def _of_atomic(call, argument):

@@ -34,6 +34,10 @@ TSR_API void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HE
 TSR_API void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
 TSR_API void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 TSR_API tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
+TSR_API tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer,
+					    int order, int scope, int from, uint64_t *seen_out);
+TSR_API tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer,
+						  int order, int scope, int from, uint64_t deadline_ns, uint64_t *seen_out);
 
 #ifdef __cplusplus
 }

@@ -77,7 +77,7 @@ static void meeting_expired(tsr_coop_t *coop, const char *call, uint64_t waited_
 	uint32_t arrived = atomic_load_explicit(&coop->block->arrived, memory_order_relaxed);
 	tsr_wait_record_t record = {.expected = coop->block->kernel->workers, .seen = arrived, .waited_ns = waited_ns};
 	snprintf(record.allocation, sizeof record.allocation, "the block's meeting");
-	record.from = coop->block->env->rank;
+	record.from = record.owner = coop->block->env->rank;
 	tsr_wait_keep(coop, &record, NULL);
 	tsr_wait_fail(coop, &record, "%s: %u of the block's %u workers came; all of them make every call with the block", call,
 		      (unsigned)arrived, (unsigned)coop->block->kernel->workers);

@@ -165,18 +165,21 @@ void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope)
 
 /* ------------------------------------------------------------------ waits */
 
-tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from,
-				    bool ends_world, int *which_out)
+tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait)
 {
-	const tsr_op_site_t site = tsr_explored_site(flags->explored, flags->call);
-	const tsr_flag_wait_t wait = {.flags = flags->at,
-				      .count = count,
-				      .start = start,
-				      .value = value,
-				      .scope = tsr_explored_scope(scope),
-				      .from = from == TSR_ANY_RANK ? -1 : from,
-				      .deadline = !ends_world};
-	return tsr_exploration_wait_flag(tsr_cpu_exploration(flags->explored), &site, &wait, which_out) == TSR_FLAG_OK
+	const tsr_op_site_t site = tsr_explored_site(words->explored, words->call);
+	const tsr_flag_wait_t flags = {.flags = words->at,
+				       .count = wait->count,
+				       .start = wait->start,
+				       .word_bytes = wait->word_bytes,
+				       .cmp = wait->cmp,
+				       .value = wait->value,
+				       .order = tsr_explored_order(wait->order),
+				       .scope = tsr_explored_scope(wait->scope),
+				       .from = wait->from == TSR_ANY_RANK ? -1 : wait->from,
+				       .deadline = !wait->ends_world};
+	return tsr_exploration_wait_flag(tsr_cpu_exploration(words->explored), &site, &flags, &wait->which, &wait->seen) ==
+			       TSR_FLAG_OK
 		       ? TSR_WAIT_OK
 		       : TSR_WAIT_EXPIRED;
 }

@@ -42,9 +42,20 @@ uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *
 
 void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope);
 
+/** A wait for one of `count` words of `word_bytes` bytes; and, where it ends well, which it was and what was seen there. */
+typedef struct tsr_explored_wait {
+	int count, start;
+	size_t word_bytes;
+	tsr_cmp_t cmp;
+	uint64_t value;
+	int order, scope, from;
+	bool ends_world;
+	int which;
+	uint64_t seen;
+} tsr_explored_wait_t;
+
 /** A wait's result, as the device API has it; deadlines expire where the exploration chooses, and never end the world. */
-tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *flags, int count, int start, uint64_t value, int scope, int from,
-				    bool ends_world, int *which_out);
+tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait);
 
 /** What the rank writes of an allocation: tsr_slab. */
 void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab);

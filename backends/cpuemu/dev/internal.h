@@ -17,6 +17,7 @@
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"
 #include "tessera/dev/view.h"
+#include "tessera/dev/word.h"
 
 #include "cpuemu/dev/bodies.h"
 

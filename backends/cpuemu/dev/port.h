@@ -273,6 +273,21 @@ enum tsr_cpu_op {
 	TSR_CPU_REQUIRE(sizeof(*(flag_)) == 8 && TSR_CPU_INTEGER(flag_), "a flag is a u64"), \
 		TSR_CPU_REQUIRE((scope_) == TSR_SCOPE_BLOCK || (scope_) == TSR_SCOPE_DEVICE, \
 				"a local signal has block or device scope; between ranks use tsr_signal")
+#define TSR_CPU_WORD(p_, order_, scope_)                                                                               \
+	TSR_CPU_REQUIRE(_Generic(*(p_) + 0, unsigned int : 1, unsigned long : 1, unsigned long long : 1, default : 0), \
+			"a word that is waited for is a u32 or u64"),                                                  \
+		TSR_CPU_REQUIRE(sizeof(*(p_)) >= 4, "a word that is waited for is a u32 or u64"),                      \
+		TSR_CPU_REQUIRE((order_) == TSR_RELAXED || (order_) == TSR_ACQUIRE,                                    \
+				"a wait has TSR_RELAXED or TSR_ACQUIRE, as a literal"),                                \
+		TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal")
+#define tsr_wait_word(coop_, p_, cmp_, value_, peer_, order_, scope_, from_, seen_out_)                                       \
+	(TSR_CPU_WORD(p_, order_, scope_), tsr_cpu_wait_word(TSR_AT(coop_), TSR_CPU_RAW(p_), sizeof(*(p_)), (cmp_), (value_), \
+							     (peer_), (order_), (scope_), (from_), (seen_out_)))
+#define tsr_wait_word_until(coop_, p_, cmp_, value_, peer_, order_, scope_, from_, deadline_ns_, seen_out_)                    \
+	(TSR_CPU_WORD(p_, order_, scope_),                                                                                     \
+	 tsr_cpu_wait_word_until(TSR_AT(coop_), TSR_CPU_RAW(p_), sizeof(*(p_)), (cmp_), (value_), (peer_), (order_), (scope_), \
+				 (from_), (deadline_ns_), (seen_out_)))
+
 #define tsr_signal_local(coop_, flag_, value_, scope_) \
 	(TSR_CPU_LOCAL(flag_, scope_), tsr_cpu_signal_local(TSR_AT(coop_), TSR_CPU_RAW(flag_), (value_), (scope_)))
 #define tsr_wait_local(coop_, flag_, value_, scope_) \

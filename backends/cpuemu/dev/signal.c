@@ -1,6 +1,7 @@
 /* Signals and waits. */
 #include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/wait.h"
+#include "src/base/compare.h"
 
 /* ------------------------------------------------------------------ raising flags */
 
@@ -69,13 +70,17 @@ void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scop
 
 /* ------------------------------------------------------------------ waiting for flags */
 
-/** A wait for one of `count` flags of mine. */
+/** A wait for one of `count` flags of mine, or for a word of anybody's. */
 typedef struct flag_wait {
 	tsr_coop_t *coop;
+	bool (*look)(void *ctx);
 	tsr_mem_t flags;
 	int count, start;
+	size_t word_bytes; /* 0: flags */
+	tsr_cmp_t cmp;     /* flags: TSR_CMP_GE */
 	uint64_t value;
-	int scope;
+	int order, scope; /* flags: acquire */
+	int from;
 	int which;     /* found */
 	uint64_t seen; /* of the flag looked at first, when it was not enough */
 } flag_wait_t;
@@ -112,6 +117,22 @@ TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 	return false;
 }
 
+/**
+ * As flag_look, for a word by any comparison. It may change between the poll and the load that orders: what that one has seen
+ * counts. Partner: any release of the word. Litmus: MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word that is counted.
+ */
+TSR_CPU_UNSEEN static bool word_look(void *ctx)
+{
+	flag_wait_t *w = ctx;
+	const bool narrow = w->word_bytes == sizeof(uint32_t);
+	w->seen =
+		narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at, __ATOMIC_RELAXED) : tsr_mem_poll(w->flags.at);
+	if (!tsr_cmp_holds(w->cmp, w->seen, w->value))
+		return false;
+	w->seen = tsr_mem_atomic(&w->flags, narrow ? TSR_MEM_U32 : TSR_MEM_U64, TSR_CPU_LOAD, 0, w->order, w->scope);
+	return tsr_cmp_holds(w->cmp, w->seen, w->value);
+}
+
 static uint32_t flag_groups(const flag_wait_t *w)
 {
 	uint32_t groups = 0;
@@ -128,13 +149,19 @@ static void flag_sleep(void *ctx, uint64_t ns)
 {
 	flag_wait_t *w = ctx;
 	tsr_cpu_env_t *env = w->coop->block->env;
-	_Atomic uint32_t *bell = &env->host->words->rank[env->rank].bell;
-	_Atomic uint32_t *sleepers = &env->host->words->rank[env->rank].sleepers;
+	_Atomic uint32_t *bell = &env->host->words->rank[w->flags.rank].bell;
+	_Atomic uint32_t *sleepers = &env->host->words->rank[w->flags.rank].sleepers;
 	atomic_fetch_add_explicit(sleepers, 1, TSR_BELL_ORDER);
 	uint32_t seen = atomic_load_explicit(bell, TSR_BELL_ORDER);
-	if (!flag_look(w))
+	if (!w->look(w))
 		tsr_bell_sleep(bell, seen, flag_groups(w), ns);
 	atomic_fetch_sub_explicit(sleepers, 1, memory_order_relaxed);
+}
+
+/** Where the flag lies in the heap of its rank. */
+static size_t flag_offset(const flag_wait_t *w)
+{
+	return (size_t)(w->flags.at - w->coop->block->env->base[w->flags.rank]);
 }
 
 static void name_flag(const flag_wait_t *w, char name[80])
@@ -145,61 +172,118 @@ static void name_flag(const flag_wait_t *w, char name[80])
 	size_t offset;
 	if (w->flags.shared)
 		snprintf(name, 80, "shared memory+%zu", (size_t)(w->flags.at - block->shared));
-	else if (host->find_allocation(host->ctx, (size_t)(w->flags.at - block->env->base[block->env->rank]), allocation, &offset))
+	else if (host->find_allocation(host->ctx, flag_offset(w), allocation, &offset))
 		snprintf(name, 80, "'%s'+%zu", allocation, offset);
 	else
-		snprintf(name, 80, "the flag at heap offset %zu", (size_t)(w->flags.at - block->env->base[block->env->rank]));
+		snprintf(name, 80, "the flag at heap offset %zu", flag_offset(w));
+}
+
+/** What ends the world, when nobody has written the word that was waited for. */
+static void word_fail(const flag_wait_t *w, const tsr_wait_record_t *record, const char *who, const char *name)
+{
+	char of[32] = "";
+	if (!w->flags.shared && w->flags.rank != record->rank)
+		snprintf(of, sizeof of, " of rank %d", w->flags.rank);
+	tsr_wait_fail(
+		w->coop, record,
+		"%s to write %s%s so that it %s%s %llu; it was %llu: nobody wrote such a value, or it came and went, or it takes "
+		"longer than TESSERA_DEADLINE",
+		who, name, of, w->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(w->cmp), (unsigned long long)w->value,
+		(unsigned long long)w->seen);
 }
 
 /** Leaves the wait record; `ends_world`: and the sentence. */
-static void flag_expired(const flag_wait_t *w, int from, uint64_t waited_ns, bool ends_world)
+static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_world)
 {
-	tsr_wait_record_t record = {.expected = w->value, .seen = w->seen, .from = from, .waited_ns = waited_ns};
+	tsr_wait_record_t record = {.expected = w->value,
+				    .seen = w->seen,
+				    .cmp = (int)w->cmp,
+				    .owner = w->flags.rank,
+				    .from = w->from,
+				    .waited_ns = waited_ns};
+	const tsr_cpu_env_t *env = w->coop->block->env;
 	char name[80], who[32] = "any rank", among[48] = "";
 	if (w->flags.shared) {
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
 		record.offset_bytes = (uint64_t)(w->flags.at - w->coop->block->shared);
 	}
-	tsr_wait_keep(w->coop, &record, w->flags.shared ? NULL : w->flags.at);
+	tsr_wait_keep(w->coop, &record, w->flags.shared ? NULL : env->base[env->rank] + flag_offset(w));
 	if (!ends_world)
 		return;
 	name_flag(w, name);
-	if (from != TSR_ANY_RANK)
-		snprintf(who, sizeof who, "rank %d", from);
+	if (w->from != TSR_ANY_RANK)
+		snprintf(who, sizeof who, "rank %d", w->from);
 	if (w->count > 1)
 		snprintf(among, sizeof among, "one of the %d flags from ", w->count);
+	if (w->word_bytes) {
+		word_fail(w, &record, who, name);
+		return;
+	}
 	tsr_wait_fail(w->coop, &record,
 		      "%s to raise %s%s to %llu; it was %llu: the signal was not sent, or its sender is not resident, or it takes "
 		      "longer than TESSERA_DEADLINE",
 		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
 }
 
-static tsr_wait_result_t flag_wait_slow(flag_wait_t *w, int from, uint64_t deadline_ns, bool ends_world)
+static tsr_wait_result_t flag_wait_slow(flag_wait_t *w, uint64_t deadline_ns, bool ends_world)
 {
-	tsr_patience_t patience = {.over = flag_look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
+	tsr_patience_t patience = {.over = w->look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
 	tsr_wait_result_t how = tsr_wait_patiently(w->coop, &patience);
 	if (how != TSR_WAIT_EXPIRED)
 		return how;
-	flag_expired(w, from, patience.waited_ns, ends_world);
+	flag_expired(w, patience.waited_ns, ends_world);
 	return ends_world ? TSR_WAIT_ABORTED : TSR_WAIT_EXPIRED;
 }
 
-/** The wait of one thread; `*which_out` on TSR_WAIT_OK. */
-static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start,
-				   uint64_t value, int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+/** Where the explorer looks. */
+static tsr_wait_result_t flag_explore(flag_wait_t *w, bool ends_world)
 {
-	flag_wait_t w = {.coop = coop, .count = count, .start = start, .value = value, .scope = scope};
-	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, flags, (size_t)count * sizeof(uint64_t), sizeof(uint64_t),
-						    tsr_rank(coop), TSR_MEM_READ, &w.flags))
+	tsr_explored_wait_t wait = {.count = w->count,
+				    .start = w->start,
+				    .word_bytes = w->word_bytes ? w->word_bytes : sizeof(uint64_t),
+				    .cmp = w->cmp,
+				    .value = w->value,
+				    .order = w->order,
+				    .scope = w->scope,
+				    .from = w->from,
+				    .ends_world = ends_world};
+	tsr_wait_result_t how = tsr_explored_wait(&w->flags, &wait);
+	w->which = wait.which;
+	w->seen = wait.seen;
+	return how;
+}
+
+/** The wait of one thread, for `p` at `peer`. */
+static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TSR_HEAP void *p, int peer, uint64_t deadline_ns,
+				      bool ends_world)
+{
+	tsr_coop_t *coop = w->coop;
+	const size_t each = w->word_bytes ? w->word_bytes : sizeof(uint64_t);
+	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, p, (size_t)w->count * each, each, peer, TSR_MEM_READ, &w->flags))
 		return TSR_WAIT_ABORTED;
-	if (from != TSR_ANY_RANK && (unsigned)from >= (unsigned)tsr_size(coop)) {
-		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a world of %d", from,
+	if (w->from != TSR_ANY_RANK && (unsigned)w->from >= (unsigned)tsr_size(coop)) {
+		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a world of %d", w->from,
 			       tsr_size(coop));
 		return TSR_WAIT_ABORTED;
 	}
-	if (w.flags.explored)
-		return tsr_explored_wait(&w.flags, count, start, value, scope, from, ends_world, which_out);
-	tsr_wait_result_t how = flag_look(&w) ? TSR_WAIT_OK : flag_wait_slow(&w, from, deadline_ns, ends_world);
+	if (w->flags.explored)
+		return flag_explore(w, ends_world);
+	return w->look(w) ? TSR_WAIT_OK : flag_wait_slow(w, deadline_ns, ends_world);
+}
+
+/** The same for flags of mine; `*which_out` on TSR_WAIT_OK. */
+static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start,
+				   uint64_t value, int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+{
+	flag_wait_t w = {.coop = coop,
+			 .look = flag_look,
+			 .count = count,
+			 .start = start,
+			 .value = value,
+			 .order = TSR_ACQUIRE,
+			 .scope = scope,
+			 .from = from};
+	tsr_wait_result_t how = flag_wait_at(&w, call, flags, tsr_rank(coop), deadline_ns, ends_world);
 	*which_out = w.which;
 	return how;
 }
@@ -267,6 +351,66 @@ tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags,
 				     uint64_t deadline_ns, int *which_out)
 {
 	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false, which_out);
+}
+
+/* ------------------------------------------------------------------ waiting for words */
+
+/** By the coop's first thread; all are told how it ended, and what was seen. */
+static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, int peer, uint64_t deadline_ns, bool ends_world,
+				   uint64_t *seen_out)
+{
+	tsr_coop_t *coop = w->coop;
+	tsr_wait_result_t how = TSR_WAIT_ABORTED;
+	if (w->word_bytes == sizeof(uint32_t))
+		w->value = (uint32_t)w->value;
+	if (tsr_cpu_leads(coop)) {
+		if ((unsigned)w->cmp > TSR_CMP_ANY)
+			tsr_cpu_misuse(coop, call, "name one of TSR_CMP_*", "by a comparison that does not exist, %d", (int)w->cmp);
+		else
+			how = flag_wait_at(w, call, (TSR_HEAP void *)p, peer, deadline_ns, ends_world);
+	}
+	uint64_t seen = w->seen;
+	if (coop->count > 1) {
+		how = (tsr_wait_result_t)tsr_cpu_give(coop, call, (uint64_t)how);
+		seen = tsr_cpu_give(coop, call, seen);
+	}
+	if (w->order == TSR_ACQUIRE)
+		tsr_cpu_met(coop);
+	if (coop->count > 1 && tsr_cpu_aborted(coop))
+		how = TSR_WAIT_ABORTED;
+	if (how == TSR_WAIT_OK && seen_out)
+		*seen_out = seen;
+	return how;
+}
+
+tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer, int order,
+				    int scope, int from, uint64_t *seen_out)
+{
+	flag_wait_t w = {.coop = coop,
+			 .look = word_look,
+			 .count = 1,
+			 .word_bytes = bytes,
+			 .cmp = cmp,
+			 .value = value,
+			 .order = order,
+			 .scope = scope,
+			 .from = from};
+	return word_wait(&w, "tsr_wait_word", p, peer, coop->block->env->host->deadline_ns, true, seen_out);
+}
+
+tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer,
+					  int order, int scope, int from, uint64_t deadline_ns, uint64_t *seen_out)
+{
+	flag_wait_t w = {.coop = coop,
+			 .look = word_look,
+			 .count = 1,
+			 .word_bytes = bytes,
+			 .cmp = cmp,
+			 .value = value,
+			 .order = order,
+			 .scope = scope,
+			 .from = from};
+	return word_wait(&w, "tsr_wait_word_until", p, peer, deadline_ns, false, seen_out);
 }
 
 /* ------------------------------------------------------------------ the ranks' barrier */

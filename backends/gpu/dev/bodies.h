@@ -12,6 +12,7 @@
 
 #include "gpu/dev/atomic.h"
 #include "gpu/dev/signal.h"
+#include "gpu/dev/word.h"
 
 #include "gpu/dev/gemm.h"
 #include "gpu/dev/tile.h"

@@ -42,10 +42,12 @@ typedef struct tsr_gpu_note {
 	int32_t block, worker;
 	int32_t peer; /* wait: the rank that should have signalled, or TSR_ANY_RANK; else the rank argument */
 	int32_t line;
+	uint32_t word; /* wait: 0 for a flag of mine, else 1 + tsr_cmp_t */
+	int32_t owner; /* of a word: whose copy */
 	uint32_t reserved;
-	uint64_t address; /* of the flag, or of the memory */
+	uint64_t address; /* of the flag, or of the memory: as this rank addresses it */
 	uint64_t size_bytes;
-	uint64_t expected, seen; /* wait: flag values */
+	uint64_t expected, seen; /* wait: values of the flag or word */
 	uint64_t waited_ns;
 	char file[96]; /* cut at the front where it is longer */
 } tsr_gpu_note_t;

@@ -76,6 +76,14 @@
 #define tsr_signal_local(coop_, flag_, value_, scope_) (tsr_gpu_signal_local<scope_>(TSR_AT(coop_), (flag_), (value_)))
 #define tsr_wait_local(coop_, flag_, value_, scope_) (tsr_gpu_wait_local<scope_>(TSR_AT(coop_), (flag_), (value_)))
 
+/* ---- dev/word.h */
+
+#define tsr_wait_word(coop_, p_, cmp_, value_, peer_, order_, scope_, from_, seen_out_) \
+	(tsr_gpu_wait_word<order_, scope_>(TSR_AT(coop_), (p_), (cmp_), (value_), (peer_), (from_), (seen_out_)))
+#define tsr_wait_word_until(coop_, p_, cmp_, value_, peer_, order_, scope_, from_, deadline_ns_, seen_out_)               \
+	(tsr_gpu_wait_word_until<order_, scope_>(TSR_AT(coop_), (p_), (cmp_), (value_), (peer_), (from_), (deadline_ns_), \
+						 (seen_out_)))
+
 /* ---- dev/tile.h */
 
 #define TSR_TILE(cfg_, dtype_, M_, N_, K_)                                      \

@@ -91,6 +91,7 @@ TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t 
 		note->expected = wait.value;
 		note->seen = seen;
 		note->waited_ns = wait.deadline_ns;
+		note->word = 0;
 	}
 	tsr_gpu_note_close(coop, note, TSR_GPU_NOTE_WAIT, (uint32_t)wait.fatal);
 	return wait.fatal ? TSR_WAIT_ABORTED : TSR_WAIT_EXPIRED;

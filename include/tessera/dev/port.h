@@ -18,8 +18,8 @@
  *                     state; which of its words counts rounds, and by how much; what is written on all ranks (or null), in
  *                     pieces of which size
  *
- *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h, dev/atomic.h, dev/signal.h and dev/gemm.h describe
- *   TSR_PORT_BODIES   the header with the bodies, read after the contracts
+ *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h, dev/atomic.h, dev/signal.h, dev/word.h and dev/gemm.h
+ * describe TSR_PORT_BODIES   the header with the bodies, read after the contracts
  *
  * A port that cannot give an ordering that these contracts promise stops with #error. Missing beats weak.
  */
