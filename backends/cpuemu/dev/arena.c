@@ -125,6 +125,14 @@ bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *f
 			      "of a fragment of %d x %d elements that nothing has given values", (int)frag->rows, (int)frag->cols);
 }
 
+bool tsr_frag_is_rows(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
+{
+	if (!frag->elements || (frag->rows == frag->tile.m && frag->cols == 1))
+		return frag->elements != NULL;
+	return tsr_cpu_misuse(coop, call, "declare it with TSR_FRAG_ROWS", "of a fragment of %d x %d elements", (int)frag->rows,
+			      (int)frag->cols);
+}
+
 void tsr_cpu_frag_drop(tsr_frag_t *const *frag)
 {
 	if ((*frag)->elements) /* `none` has no elements and lies in no slot */

@@ -13,6 +13,7 @@
 #define TSR_DEV extern TSR_API
 #define TSR_DEV_FRAG extern TSR_API
 #define TSR_DEV_FRAG_ROWS extern TSR_API
+#define TSR_DEV_ROWS extern TSR_API
 #define TSR_DEV_FRAG_DOT extern TSR_API
 #define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
 

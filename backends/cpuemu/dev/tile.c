@@ -52,6 +52,80 @@ void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn f
 	frag->set = true;
 }
 
+/* ------------------------------------------------------------------ two fragments */
+
+/** Whether two fragments hold the same places. False: the misuse is noted, or a lack of room has been. */
+static bool match(tsr_coop_t *coop, const char *call, const tsr_frag_t *x, const tsr_frag_t *y)
+{
+	if (!x->elements || !y->elements)
+		return false;
+	if (x->tile.m != y->tile.m || x->tile.n != y->tile.n || x->tile.k != y->tile.k || x->tile.dtype != y->tile.dtype ||
+	    x->rows != y->rows || x->cols != y->cols || x->first != y->first || x->last != y->last)
+		return tsr_cpu_misuse(coop, call, "declare both with one configuration, one kind and one coop",
+				      "of different fragments, %d x %d and %d x %d", (int)x->rows, (int)x->cols, (int)y->rows,
+				      (int)y->cols);
+	return tsr_frag_has_values(coop, call, y);
+}
+
+/** As map_is_defined: a function that looks at y alone gives x its values. */
+static bool zip_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn,
+			   const void *ctx)
+{
+	bool looks = false;
+	for (int64_t row = x->first; !x->set && !looks && row < x->last; row++)
+		for (int64_t col = 0; !looks && col < x->cols; col++)
+			looks = differs(fn(1, get(y, row, col), ctx), fn(2, get(y, row, col), ctx));
+	return !looks || tsr_frag_has_values(coop, call, x);
+}
+
+static void zip(tsr_coop_t *coop, const char *call, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn, const void *ctx)
+{
+	if (!match(coop, call, x, y) || !zip_is_defined(coop, call, x, y, fn, ctx))
+		return;
+	for (int64_t row = x->first; row < x->last; row++) {
+		for (int64_t col = 0; col < x->cols; col++)
+			set(x, row, col, fn(get(x, row, col), get(y, row, col), ctx));
+		tsr_frag_settle(x, row);
+	}
+	x->set = true;
+}
+
+void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn, const void *ctx)
+{
+	zip(coop, __func__, x, y, fn, ctx);
+}
+
+/* ------------------------------------------------------------------ rows */
+
+void tsr_rows_fill(tsr_coop_t *coop, tsr_rows_t *rows, float v)
+{
+	if (!tsr_frag_is_rows(coop, __func__, rows))
+		return;
+	for (int64_t row = rows->first; row < rows->last; row++)
+		set(rows, row, 0, v);
+	rows->set = true;
+}
+
+void tsr_rows_map(tsr_coop_t *coop, tsr_rows_t *rows, tsr_rows_fn fn, const void *ctx)
+{
+	bool looks = false;
+	if (!tsr_frag_is_rows(coop, __func__, rows))
+		return;
+	for (int64_t row = rows->first; !rows->set && !looks && row < rows->last; row++)
+		looks = differs(fn(1, row, ctx), fn(2, row, ctx));
+	if (looks && !tsr_frag_has_values(coop, __func__, rows))
+		return;
+	for (int64_t row = rows->first; row < rows->last; row++)
+		set(rows, row, 0, fn(get(rows, row, 0), row, ctx));
+	rows->set = true;
+}
+
+void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t *y, tsr_zip_fn fn, const void *ctx)
+{
+	if (tsr_frag_is_rows(coop, __func__, x) && tsr_frag_is_rows(coop, __func__, y))
+		zip(coop, __func__, x, y, fn, ctx);
+}
+
 static bool map_rows_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, const tsr_rows_t *rows,
 				tsr_map_rows_fn fn, const void *ctx)
 {

@@ -347,6 +347,18 @@ void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_f
 	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
 }
 
+void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at, int peer)
+{
+	if (tsr_frag_is_rows(coop, __func__, rows))
+		load(coop, __func__, rows, view, at, (masking_t){NULL, NULL, 0}, peer);
+}
+
+void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows, int peer)
+{
+	if (tsr_frag_is_rows(coop, __func__, rows))
+		store(coop, __func__, view, at, rows, (masking_t){NULL, NULL, 0}, peer);
+}
+
 /* ------------------------------------------------------------------ saved fragments */
 
 /** A fragment in memory: row by row, in the type in which it is held. False: a misuse was noted. */

@@ -31,6 +31,9 @@ static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, in
 /** Whether the elements have values. False: the misuse is noted. */
 bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
 
+/** Whether it was declared as one value a row. False: the misuse is noted. */
+bool tsr_frag_is_rows(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
+
 /** Rounds a row of an operand to the type that the operand stands for; an accumulator stays as it is. */
 void tsr_frag_settle(tsr_frag_t *frag, int64_t row);
 

@@ -15,6 +15,7 @@
 #include "gpu/dev/word.h"
 
 #include "gpu/dev/gemm.h"
+#include "gpu/dev/rows.h"
 #include "gpu/dev/tile.h"
 #include "gpu/dev/value.h"
 

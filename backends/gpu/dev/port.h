@@ -69,6 +69,7 @@
 #define TSR_FN TSR_DEV
 #define TSR_DEV_FRAG template <typename tsr_frag_t> TSR_DEV
 #define TSR_DEV_FRAG_ROWS template <typename tsr_frag_t, typename tsr_rows_t> TSR_DEV
+#define TSR_DEV_ROWS template <typename tsr_rows_t> TSR_DEV
 #define TSR_DEV_FRAG_DOT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
 
 /** Whether an order releases, acquires. */

@@ -29,6 +29,15 @@ TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at,
 	}
 }
 
+TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn, const void *ctx)
+{
+	tsr_gpu_frag_changes(coop, x);
+	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
+	{
+		x->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)x->v[i], (float)y->v[i], ctx));
+	}
+}
+
 /** The value of an empty row: none is smaller, or larger. */
 template <typename V> TSR_DEV V tsr_gpu_reduce_empty(tsr_reduce_t op)
 {

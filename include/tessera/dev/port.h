@@ -8,6 +8,7 @@
  *   TSR_DEV           a function of this API
  *   TSR_DEV_FRAG      one over fragments of any configuration: may make `tsr_frag_t` a template parameter
  *   TSR_DEV_FRAG_ROWS the same for `tsr_frag_t` and `tsr_rows_t`
+ *   TSR_DEV_ROWS      the same for `tsr_rows_t`
  *   TSR_DEV_FRAG_DOT  the same for `tsr_frag_t`, `tsr_frag_a_t` and `tsr_frag_b_t`
  *   TSR_AT(coop)      the coop, with the call's place in the source noted where the port keeps it
  *   TSR_PART_OF(coop, "tsr_...")

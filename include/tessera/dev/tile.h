@@ -31,6 +31,12 @@
 /** An element's new value from its old one and its position in the matrix (at + position in the tile). A TSR_FN. */
 typedef float (*tsr_map_fn)(float x, int64_t row, int64_t col, const void *ctx);
 
+/** An element's new value from its old one and the element of another fragment at the same place. A TSR_FN. */
+typedef float (*tsr_zip_fn)(float x, float y, const void *ctx);
+
+/** A row's new value from its old one and the row's index in the tile. A TSR_FN. */
+typedef float (*tsr_rows_fn)(float x, int64_t row, const void *ctx);
+
 /** An element's new value from its old one and the value of its row. A TSR_FN. */
 typedef float (*tsr_map_rows_fn)(float x, float row_value, const void *ctx);
 
@@ -48,6 +54,12 @@ TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag);
 /** Every element x at (row, col) becomes fn(x, at.row + row, at.col + col, ctx). */
 TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx);
 
+/**
+ * Every element x becomes fn(x, y, ctx), with the element y at the same place of `y`: fragments of one configuration, kind and
+ * coop. They may be the same. x gets its values by it where the function looks at y alone.
+ */
+TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn, const void *ctx);
+
 /** rows[i] becomes the sum, largest or smallest of row i of `frag`, over its first `cols` columns; sums run from left to right. */
 TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols,
 					    tsr_reduce_t op);
@@ -55,6 +67,21 @@ TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, 
 /** Every element x of row i becomes fn(x, rows[i], ctx). */
 TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn,
 					 const void *ctx);
+
+/*
+ * Rows on their own: running maxima and sums of a softmax, scales, biases, what partial results are merged by (tsr_rows_load and
+ * tsr_rows_store, dev/value.h). Functions take and give floats and are computed as C says: infinities and NaN go through them as
+ * through any float, and -inf - 1 is -inf, on every backend. A fragment of integers saturates what it is given.
+ */
+
+/** Every rows[i] becomes v. */
+TSR_DEV_ROWS void tsr_rows_fill(tsr_coop_t *coop, tsr_rows_t *rows, float v);
+
+/** Every rows[i] becomes fn(rows[i], i, ctx). */
+TSR_DEV_ROWS void tsr_rows_map(tsr_coop_t *coop, tsr_rows_t *rows, tsr_rows_fn fn, const void *ctx);
+
+/** Every x[i] becomes fn(x[i], y[i], ctx): as tsr_frag_zip. */
+TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t *y, tsr_zip_fn fn, const void *ctx);
 
 /** tsr_load and tsr_store for this rank's memory, or the block's shared memory. */
 TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at);

@@ -35,4 +35,12 @@ TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t
 TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask,
 				   const void *ctx, int peer);
 
+/**
+ * Between one value a row and a column of `peer`'s copy of `view`: rows[i] and element (at.row + i, at.col). A vector is a view of
+ * one column, whose rows are 1 apart: tsr_view(data, dtype, length, 1, 1). Rows outside the view are not touched in memory, and are
+ * 0 when loaded.
+ */
+TSR_DEV_ROWS void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at, int peer);
+TSR_DEV_ROWS void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows, int peer);
+
 #endif

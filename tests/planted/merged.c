@@ -1,0 +1,93 @@
+/*
+ * merged right|unmet|unsignalled: ranks lay the maxima of their rows into the next rank's memory, which merges them with its own
+ * and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for those of the
+ * rank before (unsignalled).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, KINDS };
+static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled"};
+
+typedef struct merged_memory {
+	float own[ROWS], came[ROWS], merged[ROWS], down[ROWS];
+	uint64_t ready;
+} merged_memory_t;
+
+typedef struct merged_args {
+	TSR_HEAP merged_memory_t *memory;
+	int32_t kind, reserved;
+} merged_args_t;
+
+TSR_TILE(tile, f32, ROWS, 16, 16);
+
+TSR_FN float larger(float x, float y, const void *ctx)
+{
+	(void)ctx;
+	return x > y ? x : y;
+}
+
+/* Signal and wait are partners. Litmus: MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL(merge_rows, merged_args_t, a)
+{
+	TSR_HEAP merged_memory_t *m = a->memory;
+	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block), before = (me + tsr_size(block) - 1) % tsr_size(block);
+	const tsr_pos_t at = {0, 0}, below = {1, 0};
+	TSR_FRAG_ROWS(tile, x, block);
+	TSR_FRAG_ROWS(tile, y, block);
+	tsr_rows_load(block, x, tsr_view(m->own, TSR_F32, ROWS, 1, 1), at, me);
+	tsr_rows_store(block, tsr_view(m->came, TSR_F32, ROWS, 1, 1), at, x, next);
+	tsr_signal(block, &m->ready, 1, TSR_SIGNAL_SET, next);
+	if (a->kind != UNSIGNALLED)
+		tsr_wait(block, &m->ready, 1, before);
+	tsr_rows_load(block, y, tsr_view(m->came, TSR_F32, ROWS, 1, 1), at, me);
+	tsr_rows_zip(block, x, y, larger, a);
+	tsr_rows_store(block, tsr_view(m->merged, TSR_F32, ROWS, 1, 1), at, x, me);
+	if (a->kind != UNMET)
+		tsr_sync(block);
+	tsr_rows_load(block, y, tsr_view(m->merged, TSR_F32, ROWS, 1, 1), below, me);
+	tsr_rows_store(block, tsr_view(m->down, TSR_F32, ROWS, 1, 1), at, y, me);
+}
+
+static int judge(const tsr_world_t *world, const merged_memory_t *m)
+{
+	const int size = tsr_world_size(world), me = tsr_world_rank(world), before = (me + size - 1) % size;
+	int wrong = 0;
+	for (int i = 0; i < ROWS; i++) {
+		const float largest = (float)(i * ((me > before ? me : before) + 1));
+		wrong += m->merged[i] != largest;
+		wrong += i > 0 && m->down[i - 1] != m->merged[i];
+	}
+	if (wrong > 0)
+		fprintf(stderr, "wrong: %d rows\n", wrong);
+	return wrong > 0;
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	merged_memory_t memory = {.ready = 0};
+	TSR_HEAP void *heap;
+	tsr_stream_t *stream;
+	int kind = 0;
+	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
+		kind++;
+	if (kind == KINDS) {
+		fprintf(stderr, "usage: merged right|unmet|unsignalled\n");
+		return 2;
+	}
+	for (int i = 0; i < ROWS; i++)
+		memory.own[i] = (float)(i * (tsr_world_rank(world) + 1));
+	TSR_TRY(tsr_heap_alloc(world, sizeof memory, 0, "memory", &heap));
+	TSR_TRY(tsr_memcpy_to_heap(world, heap, &memory, sizeof memory));
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_barrier(world));
+	const merged_args_t args = {(TSR_HEAP merged_memory_t *)heap, kind, 0};
+	TSR_TRY(tsr_launch(stream, &merge_rows, 1, &args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_stream_destroy(stream));
+	TSR_TRY(tsr_memcpy_from_heap(world, &memory, heap, sizeof memory));
+	return judge(world, &memory);
+}
