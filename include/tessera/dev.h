@@ -13,6 +13,7 @@
  *   dev/value.h    load, store: a register tile and anyone's memory
  *   dev/orders.h   which tile comes when
  *   dev/word.h     waits for words, by any comparison
+ *   dev/lock.h     one coop of all ranks at a time
  *   dev/collective.h  all-gather, by all blocks of all ranks
  *
  * These headers are the contract. The bodies come from one port: backends/<name>/dev/.
@@ -30,6 +31,7 @@
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/kernel.h"
+#include "tessera/dev/lock.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"

@@ -33,6 +33,7 @@ enum {
 	SIGNAL_FAILS = 1 << 22, /* the third is */
 	WAIT_CALL = 1 << 19,    /* the link's read is by a signal, which acquires nothing and cannot be told to */
 	SAME_PLACE = 1 << 21,   /* both accesses are by one call in the source, made again */
+	LOCKING = 1 << 25,      /* the first is a call that takes a lock */
 	GATHERED = 1 << 20,     /* the link's write or read is inside a call that all blocks of all ranks make */
 };
 
@@ -172,12 +173,18 @@ static const advice_rule_t rules[] = {
 	/* Waits that cannot end, and signals that went wrong. */
 	{BIT(LOST_SIGNAL), PAIR, "{wait-value}, and nobody who is left raises it further; the last was {before} of {before-who}",
 	 "signal once more, or wait for what {before} gives; with many producers signal TSR_SIGNAL_ADD"},
+	{BIT(LOST_SIGNAL), LOCKING, "whoever has the lock does not give it back; its word is 1 + that rank: {wait-value}",
+	 "call tsr_unlock on every path behind tsr_lock, also where a wait between them has failed; a coop that has a lock does "
+	 "not "
+	 "take it again"},
 	{BIT(LOST_SIGNAL), 0, "{wait-value}, and nobody who is left raises it",
 	 "signal the flag of rank {now-rank} on every path of its producer; is the peer right?"},
 	{BIT(DUPLICATE_SIGNAL), PAIR | ADD_BEFORE, "{now} and {before} both count for one wait",
 	 "signal once for each tile and round, or let the wait expect as many as there are signals"},
 	{BIT(DUPLICATE_SIGNAL), PAIR, "{now} sets a value that {before} has set already, or one below it",
 	 "raise the epoch with each signal; a flag with more than one producer needs TSR_SIGNAL_ADD"},
+	{BIT(DEADLOCK), LOCKING, "who has the lock that {now} is to take waits for what comes behind {now}",
+	 "take locks in one order everywhere, and wait for nobody between tsr_lock and tsr_unlock who needs the lock"},
 	{BIT(DEADLOCK), 0, "each waits for what the next one does only after its own wait",
 	 "let one of them signal before it waits, or let all take the steps in one order"},
 	{BIT(LIVELOCK), 0, "all that are left go round, and nothing that they read changes any more",
@@ -309,6 +316,7 @@ static unsigned facts_of(const tsr_finding_t *f)
 	if (known(f, 0)) {
 		facts |= now->who.kernel == NULL ? HOST_NOW : 0;
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;
+		facts |= strncmp(now->call, "tsr_lock", strlen("tsr_lock")) == 0 ? LOCKING : 0;
 		facts |= now->kind == TSR_FINDING_READ ? NOW_READS : 0;
 		facts |= now->valued && now->kind == TSR_FINDING_READ ? OLD_VALUE : 0;
 		facts |= known(f, 1) ? facts_of_pair(now, &f->access[1]) : 0;

@@ -30,6 +30,23 @@ strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
 strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
 
+# A lock that is kept, and two that are taken crosswise: the wait says who has it, and the advice what to do.
+locks="$BUILD/tests/planted/locks"
+stuck() {
+	kind=$1 class=$2 says=$3
+	shift 3
+	try tessera check -n 3 --seeds 200 "$@" "$locks" "$kind"
+	[ "$code" -eq 1 ] && grep -q "^finding: $class:" "$TAP_FILES/out" && grep -qE "$says" "$TAP_FILES/out" &&
+		grep -qE '^  wait  *tsr_lock at tests/planted/locks.c:' "$TAP_FILES/out"
+	verdict $? "locks that are $kind are a $class $*" "exit code $code"
+}
+stuck kept lost-signal "waits for flag locks.0 of rank 0 == 0 from rank 0; it is 1"
+stuck kept lost-signal '^  change  *call tsr_unlock on every path behind tsr_lock'
+stuck kept lost-signal "" --weak cache
+stuck crossed deadlock '^  change  *take locks in one order everywhere'
+prints "locks that are given back" '^no finding$' tessera check -n 3 --seeds 200 "$locks" right
+prints "also with caches" '^no finding$' tessera check -n 3 --seeds 200 --weak cache "$locks" right
+
 # An access keeps to the allocation that its view or pointer was made for, though another one lies behind that.
 bounds="$BUILD/tests/planted/bounds"
 leaves() {

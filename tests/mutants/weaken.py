@@ -29,8 +29,9 @@ ATOMICS = {  # value (or None), peer, orders, scope
     "tsr_atomic_cas": (None, 4, [5, 6], 7),
     **{f"tsr_atomic_{op}": (2, 3, [4], 5) for op in ("xchg", "add", "and", "or", "xor", "min", "max")},
 }
-PLAIN = ("tsr_barrier_ranks", "tsr_sync", "tsr_flush", "tsr_shared_clear")
-OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *WORDS, *ATOMICS, *PLAIN, "tsr_fence", "tsr_gemm"])
+PLAIN = ("tsr_barrier_ranks", "tsr_sync", "tsr_flush", "tsr_shared_clear", "tsr_unlock")
+LOCKS = ("tsr_lock", "tsr_lock_until")
+OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *WORDS, *ATOMICS, *LOCKS, *PLAIN, "tsr_fence", "tsr_gemm"])
 GATE = 6  # of tsr_gemm
 
 SYNCHRONISATION = ["data-race", "scope-race", "reuse", "coop-race", "unwritten-read"]

@@ -9,8 +9,10 @@
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
+#include "tessera/dev/lock.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"
+#include "tessera/dev/word.h"
 
 #include TSR_PORT_BODIES
 
@@ -95,6 +97,58 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, 
 		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state);
 	TSR_PART_OF(block, TSR_PART_OF_NONE);
 	return how;
+}
+
+/* ------------------------------------------------------------------ locks */
+
+/**
+ * Takes the lock where it is free. Returns the word as it was: 0 where it was free, else 1 + who has it.
+ * Partner: tsr_unlock. Litmus: MP.casacq.diffGPU-ss.
+ */
+TSR_FN uint64_t tsr_lock_try(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
+{
+	const uint64_t open = 0, mine = 1 + (uint64_t)tsr_rank(coop);
+	return tsr_atomic_cas(coop, lock, open, mine, peer, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+}
+
+/** For reports: a word that is no rank's is anybody's. */
+TSR_FN int tsr_lock_holder(const tsr_coop_t *coop, uint64_t word)
+{
+	return word <= (uint64_t)tsr_size(coop) ? (int)word - 1 : TSR_ANY_RANK;
+}
+
+/* Who waits looks relaxed, until the lock seems free: the compare-and-swap acquires. */
+TSR_DEV tsr_wait_result_t tsr_lock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
+{
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	uint64_t word;
+	TSR_PART_OF(coop, "tsr_lock");
+	while (how == TSR_WAIT_OK && (word = tsr_lock_try(coop, lock, peer)) != 0)
+		how = tsr_wait_word(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM, tsr_lock_holder(coop, word),
+				    (uint64_t *)0);
+	TSR_PART_OF(coop, TSR_PART_OF_NONE);
+	return how;
+}
+
+TSR_DEV tsr_wait_result_t tsr_lock_until(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer, uint64_t deadline_ns)
+{
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	uint64_t word;
+	TSR_PART_OF(coop, "tsr_lock_until");
+	while (how == TSR_WAIT_OK && (word = tsr_lock_try(coop, lock, peer)) != 0)
+		how = tsr_wait_word_until(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM,
+					  tsr_lock_holder(coop, word), deadline_ns, (uint64_t *)0);
+	TSR_PART_OF(coop, TSR_PART_OF_NONE);
+	return how;
+}
+
+/* Partner: tsr_lock_try of the next one. Litmus: MP.casacq.diffGPU-ss. */
+TSR_DEV void tsr_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
+{
+	const uint64_t open = 0;
+	TSR_PART_OF(coop, "tsr_unlock");
+	tsr_atomic_store(coop, lock, open, peer, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 }
 
 #pragma pop_macro("TSR_AT")

@@ -11,6 +11,7 @@
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/kernel.h"
+#include "tessera/dev/lock.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"

@@ -43,6 +43,9 @@
 #define tsr_wait_any(coop_, ...) tsr_wait_any(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_wait_any_until(coop_, ...) tsr_wait_any_until(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_barrier_ranks(coop_, ...) tsr_barrier_ranks(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_lock(coop_, ...) tsr_lock(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_lock_until(coop_, ...) tsr_lock_until(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_unlock(coop_, ...) tsr_unlock(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_gather(coop_, ...) tsr_all_gather(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 

@@ -34,7 +34,7 @@
  *               comes and goes may be missed: wait for one that stays until the waiter has acted, or for TSR_CMP_GE.
  *   Cost:       a word of a peer is polled over the links between devices. Wait at home for what a peer can write here.
  *   Errors:     as in dev/pointer.h. When the deadline expires, a wait record is left (tsr_wait_record), as by tsr_wait.
- *   Source:     OpenSHMEM 1.5, section 9.11 (shmem_wait_until); tickets: Mellor-Crummey and Scott, 1991.
+ *   Source:     OpenSHMEM 1.5, shmem_wait_until; tickets: Mellor-Crummey and Scott, 1991.
  */
 #if !defined(tsr_wait_word) || !defined(tsr_wait_word_until)
 #error "the port does not define waits for words"

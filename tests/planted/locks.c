@@ -1,0 +1,46 @@
+/*
+ * locks HOW: every rank takes two locks of rank 0, one in the other.
+ *
+ *     kept     wrong: rank 0 does not give the first one back
+ *     crossed  wrong: rank 1 takes the second one first
+ *     right
+ */
+#include <string.h>
+
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+typedef struct locks_args {
+	TSR_HEAP uint64_t *locks;
+	int32_t keeper, crosser; /* -1: none */
+} locks_args_t;
+
+TSR_KERNEL(take_both, locks_args_t, a)
+{
+	const int me = tsr_rank(block), first = me == a->crosser;
+	tsr_wait_result_t how = tsr_lock(block, a->locks + first, 0);
+	if (how == TSR_WAIT_OK)
+		how = tsr_lock(block, a->locks + !first, 0);
+	if (how != TSR_WAIT_OK)
+		return;
+	tsr_unlock(block, a->locks + !first, 0);
+	if (me != a->keeper)
+		tsr_unlock(block, a->locks + first, 0);
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	const char *how = argc > 1 ? argv[1] : "right";
+	locks_args_t args = {NULL, strcmp(how, "kept") == 0 ? 0 : -1, strcmp(how, "crossed") == 0 ? 1 : -1};
+	TSR_HEAP void *heap;
+	tsr_stream_t *stream;
+	TSR_TRY(tsr_heap_alloc(world, 2 * sizeof(uint64_t), 0, "locks", &heap));
+	TSR_TRY(tsr_memset_heap(world, heap, 0, 2 * sizeof(uint64_t)));
+	TSR_TRY(tsr_barrier(world));
+	args.locks = (TSR_HEAP uint64_t *)heap;
+	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_launch(stream, &take_both, 1, &args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_stream_destroy(stream));
+	return 0;
+}
