@@ -88,6 +88,24 @@ TSR_API tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *te
  *  and rows must not overlap. Errors: TSR_ERR_ARGUMENT for other shapes. */
 TSR_API tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out);
 
+/**
+ * One matrix of a tensor of up to eight dimensions: the last two, where the dimensions before them have the coordinates `at`. So a
+ * tensor [batch, head, row, col] at {b, h} is the matrix of that batch and head. `at` has dims - 2 coordinates, and may be null
+ * where there are none. Strides as for tsr_tensor_view; those of the dimensions before may be anything. Any thread.
+ * Errors: TSR_ERR_ARGUMENT, also for a coordinate that is negative or not below its extent. Source: Iris, four coordinates of a
+ * tile.
+ */
+TSR_API tsr_status_t tsr_tensor_view_at(const tsr_tensor_t *tensor, const int64_t *at, tsr_view_t *view_out);
+
+/**
+ * A matrix in memory of tsr_heap_alloc as a kernel's: `rows` by `cols` elements from `data` on, consecutive rows `ld` elements
+ * apart. It begins at a multiple of its element, from the allocation's begin on, and ends inside that allocation: this checks what
+ * a kernel's tsr_view does not. Any thread that makes no allocation at the time.
+ * Errors: TSR_ERR_ARGUMENT (rows or cols below 1; ld below cols; not inside one allocation of this rank's heap).
+ */
+TSR_API tsr_status_t tsr_heap_view(const tsr_world_t *world, TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols,
+				   int64_t ld, tsr_view_t *view_out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -115,32 +115,3 @@ int64_t tsr_tensor_count(const tsr_tensor_t *tensor)
 		count *= tensor->shape[i];
 	return count;
 }
-
-tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out)
-{
-	static const char call[] = "tsr_tensor_view";
-	int64_t count;
-	char text[TSR_SHAPE_TEXT];
-	if (!tensor || !view_out)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a tensor and a place for the view", call);
-	tsr_status_t status = tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
-	if (status != TSR_OK)
-		return status;
-	tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text);
-	if (tensor->dims > 2)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: %s has %d dimensions; a view is a matrix, so reshape to 2", call, text,
-				 tensor->dims);
-	const int64_t rows = tensor->dims == 2 ? tensor->shape[0] : 1, cols = tensor->shape[tensor->dims - 1];
-	const int64_t ld = rows > 1 ? tensor->stride[0] : cols;
-	if (cols > 1 && tensor->stride[tensor->dims - 1] != 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: neighbours in a row of %s are %" PRId64 " elements apart; a view needs 1",
-				 call, text, tensor->stride[tensor->dims - 1]);
-	if (ld < cols)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s: rows of %s begin %" PRId64 " elements apart, so they overlap; a view needs %" PRId64
-				 " or more",
-				 call, text, ld, cols);
-	*view_out = (tsr_view_t){
-		.data = tensor->data, .rows = rows, .cols = cols, .ld = ld, .dtype = tensor->dtype, .space = TSR_SPACE_HEAP};
-	return TSR_OK;
-}
