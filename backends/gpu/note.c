@@ -4,6 +4,7 @@
 
 #include "gpu/gpu.h"
 #include "src/base/compare.h"
+#include "tessera/dtype.h"
 
 /** A note, and what the host knows of the launch that it is of. */
 typedef struct told {
@@ -112,6 +113,10 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 		snprintf(what, sizeof what,
 			 "a call to rank %d of a world of %d at %s; ranks begin at 0 and end before the size of the world",
 			 (int)note->peer, host->size, told->place);
+	else if (note->kind == TSR_GPU_NOTE_DTYPE)
+		snprintf(what, sizeof what,
+			 "a view of element type %d (%s) at %s, which no call takes; take one of tsr_dtype_t up to u8",
+			 (int)note->peer, tsr_dtype_name((tsr_dtype_t)note->peer), told->place);
 	else if (in_heap(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; check the size of the transfer",

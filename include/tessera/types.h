@@ -28,7 +28,13 @@ typedef enum tsr_dtype {
 	TSR_I64 = 4,
 	TSR_I32 = 5,
 	TSR_I8 = 6,
-	TSR_U8 = 7
+	TSR_U8 = 7,
+	/* Reserved: no call takes them yet, and each says so. Of 8 bits: OCP's two formats, and the variants of gfx942, which have
+	 * no negative zero and no infinity, and other exponents. */
+	TSR_F8_E4M3 = 8,
+	TSR_F8_E5M2 = 9,
+	TSR_F8_E4M3_FNUZ = 10,
+	TSR_F8_E5M2_FNUZ = 11
 } tsr_dtype_t;
 
 /** Position of a tile's upper left element, in elements of the matrix that is tiled. */

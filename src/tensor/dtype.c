@@ -11,7 +11,10 @@
 static const struct {
 	const char *name;
 	size_t bytes;
-} dtypes[] = {{"f64", 8}, {"f32", 4}, {"f16", 2}, {"bf16", 2}, {"i64", 8}, {"i32", 4}, {"i8", 1}, {"u8", 1}};
+} dtypes[] = {
+	{"f64", 8}, {"f32", 4},     {"f16", 2},     {"bf16", 2},         {"i64", 8},          {"i32", 4}, {"i8", 1},
+	{"u8", 1},  {"f8_e4m3", 0}, {"f8_e5m2", 0}, {"f8_e4m3_fnuz", 0}, {"f8_e5m2_fnuz", 0}, /* reserved: without bytes */
+};
 
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -34,8 +37,12 @@ tsr_status_t tsr_dtype_parse(const char *name, tsr_dtype_t *dtype_out)
 {
 	const char *names[DTYPES + 1] = {0};
 	for (int i = 0; i < DTYPES; i++) {
-		names[i] = dtypes[i].name;
-		if (name && strcmp(name, names[i]) == 0) {
+		const bool found = name && strcmp(name, dtypes[i].name) == 0;
+		if (found && dtypes[i].bytes == 0)
+			return tsr_error(TSR_ERR_UNSUPPORTED,
+					 "\"%s\" is reserved: this version has no elements of it; take f16 or bf16", name);
+		names[i] = dtypes[i].bytes ? dtypes[i].name : NULL;
+		if (found) {
 			*dtype_out = (tsr_dtype_t)i;
 			return TSR_OK;
 		}
@@ -98,6 +105,8 @@ double tsr_dtype_get(tsr_dtype_t dtype, const void *data, size_t index)
 		return ((const int8_t *)data)[index];
 	case TSR_U8:
 		return ((const uint8_t *)data)[index];
+	default:
+		break;
 	}
 	return 0;
 }
@@ -128,6 +137,8 @@ void tsr_dtype_set(tsr_dtype_t dtype, void *data, size_t index, double value)
 		break;
 	case TSR_U8:
 		((uint8_t *)data)[index] = (uint8_t)tsr_saturate(value, 0, UINT8_MAX);
+		break;
+	default:
 		break;
 	}
 }

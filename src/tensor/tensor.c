@@ -23,6 +23,10 @@ tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, cons
 {
 	char text[TSR_SHAPE_TEXT];
 	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
+	if (element == 0 && *tsr_dtype_name(dtype) != '?')
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given element type %s, which is reserved for a later version; take f16 or bf16", call,
+				 tsr_dtype_name(dtype));
 	if (element == 0)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s was given element type %d, which is none; take one of tsr_dtype_t", call,
 				 (int)dtype);

@@ -49,6 +49,11 @@ static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const
 				 "extents and element type",
 				 (long long)src->rows, (long long)src->cols, tsr_dtype_name((tsr_dtype_t)src->dtype),
 				 (long long)dst->rows, (long long)dst->cols, tsr_dtype_name((tsr_dtype_t)dst->dtype));
+	const char *name = tsr_dtype_name((tsr_dtype_t)src->dtype);
+	if (tsr_dtype_bytes((tsr_dtype_t)src->dtype) == 0 && *name != '?')
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"tsr_stream_put_2d of elements of %s, which is reserved for a later version; send their bytes as u8", name);
 	if (src->rows == 0 || src->cols == 0)
 		return TSR_OK;
 	const bool src_is_mine = lies_in_heap(world, src);

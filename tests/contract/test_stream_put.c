@@ -523,7 +523,8 @@ static int refuse_views(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst
 		failed += refuses(world, stream, wrong, right, peer,
 				  both ? "src does not lie in this rank's heap" : "dst does not lie in this rank's heap");
 	}
-	return failed;
+	src.dtype = dst.dtype = TSR_F8_E5M2;
+	return failed + refuses(world, stream, dst, src, peer, "f8_e5m2, which is reserved");
 }
 
 static int refused_body(tsr_world_t *world, int argc, char **argv)

@@ -25,7 +25,8 @@ static const struct {
 	{TSR_F32, 0, {1}, "0 dimensions"},
 	{TSR_F32, 9, {1}, "9 dimensions"},
 	{TSR_F32, -1, {1}, "-1 dimensions"},
-	{(tsr_dtype_t)8, 1, {1}, "element type 8"},
+	{(tsr_dtype_t)12, 1, {1}, "element type 12"},
+	{TSR_F8_E4M3, 1, {1}, "element type f8_e4m3, which is reserved"},
 };
 
 static int shapes_body(tsr_world_t *world, int argc, char **argv)

@@ -21,8 +21,28 @@ Test(dtype, sizes_and_names)
 		cr_expect_eq(tsr_dtype_parse(names[i], &dtype), TSR_OK);
 		cr_expect_eq(dtype, all_dtypes[i]);
 	}
-	cr_expect_eq(tsr_dtype_bytes((tsr_dtype_t)8), 0);
+	cr_expect_eq(tsr_dtype_bytes((tsr_dtype_t)12), 0);
+	cr_assert_str_eq(tsr_dtype_name((tsr_dtype_t)12), "?");
 	cr_assert_str_eq(tsr_dtype_name((tsr_dtype_t)-1), "?");
+}
+
+Test(dtype, what_is_reserved_has_a_name_and_no_elements)
+{
+	static const char *const names[] = {"f8_e4m3", "f8_e5m2", "f8_e4m3_fnuz", "f8_e5m2_fnuz"};
+	unsigned char untouched[8] = {7, 7, 7, 7, 7, 7, 7, 7};
+	tsr_dtype_t dtype = TSR_I8;
+	for (int i = 0; i < 4; i++) {
+		const tsr_dtype_t reserved = (tsr_dtype_t)(TSR_F8_E4M3 + i);
+		cr_expect_eq(tsr_dtype_bytes(reserved), 0);
+		cr_assert_str_eq(tsr_dtype_name(reserved), names[i]);
+		cr_expect_eq(tsr_dtype_parse(names[i], &dtype), TSR_ERR_UNSUPPORTED);
+		cr_expect(strstr(tsr_last_error(), names[i]) && strstr(tsr_last_error(), "reserved"), "%s", tsr_last_error());
+		tsr_dtype_set(reserved, untouched, 0, 1);
+		cr_expect_eq(tsr_dtype_get(reserved, untouched, 0), 0);
+	}
+	for (size_t i = 0; i < sizeof untouched; i++)
+		cr_expect_eq(untouched[i], 7, "written as an element");
+	cr_expect_eq(dtype, TSR_I8, "written on failure");
 }
 
 Test(dtype, a_misspelt_name_is_answered_with_the_nearest)

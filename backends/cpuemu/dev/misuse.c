@@ -80,6 +80,10 @@ bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr
 			tsr_mem_access_t access, tsr_mem_t *mem)
 {
 	size_t bytes;
+	if (tsr_cpu_bytes(part.dtype) == 0 && *tsr_dtype_name((tsr_dtype_t)part.dtype) != '?')
+		return tsr_cpu_misuse(coop, call, "take f16 or bf16, or move the bytes as u8",
+				      "of a view of %s, which is reserved for a later version",
+				      tsr_dtype_name((tsr_dtype_t)part.dtype));
 	if (tsr_cpu_bytes(part.dtype) == 0)
 		return tsr_cpu_misuse(coop, call, "make views by tsr_view, with a tsr_dtype_t",
 				      "of a view of dtype %d, which is none", part.dtype);

@@ -53,6 +53,12 @@ TSR_DEV uint64_t tsr_gpu_view_bytes(tsr_view_t view)
 
 TSR_DEV bool tsr_gpu_accepts_view(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {
+#if defined(TSR_DEBUG)
+	if ((uint32_t)view.dtype > TSR_U8) { /* none, or reserved */
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_DTYPE, view.data, 0, view.dtype);
+		return false;
+	}
+#endif
 	return view.space == TSR_SPACE_SHARED || tsr_gpu_accepts(coop, view.data, tsr_gpu_view_bytes(view), peer);
 }
 
