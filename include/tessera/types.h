@@ -51,7 +51,8 @@ typedef enum tsr_space {
 /**
  * A row-major matrix in memory: `rows` by `cols` elements, consecutive rows `ld` elements apart.
  * Its edges are the mask of every operation on it: elements outside are neither read nor written.
- * Passed by value, in kernel arguments too. Built by tsr_view (device); tsr_tensor_view, tsr_tensor_view_at and tsr_heap_view (host).
+ * Passed by value, in kernel arguments too. Built by tsr_view (device); tsr_tensor_view, tsr_tensor_view_at and tsr_heap_view
+ * (host).
  */
 typedef struct tsr_view {
 	TSR_HEAP void *data;

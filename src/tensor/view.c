@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "src/base/error.h"
+#include "src/base/text.h"
 #include "src/heap/heap.h"
 #include "src/tensor/tensor.h"
 
@@ -101,9 +102,9 @@ tsr_status_t tsr_heap_view(const tsr_world_t *world, TSR_HEAP void *data, tsr_dt
 		return status;
 	if (tsr_heap_find(world, data, NULL, &offset) != TSR_OK || offset % (size_t)element != 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s: the matrix begins %zu bytes behind the begin of its allocation; elements of %" PRId64
-				 " bytes begin at multiples of that",
-				 call, offset, element);
+				 "%s: the matrix begins %s behind the begin of its allocation; it must begin at a multiple of an "
+				 "element of %s",
+				 call, TSR_SIZE(offset), tsr_dtype_name(dtype));
 	*view_out = (tsr_view_t){.data = data, .rows = rows, .cols = cols, .ld = ld, .dtype = dtype, .space = TSR_SPACE_HEAP};
 	return TSR_OK;
 }
