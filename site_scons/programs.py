@@ -1,6 +1,7 @@
 """What the rooms build from: sources by folder, objects that know their unit, tests that are run."""
 import glob
 import os
+import re
 
 
 def add_methods(env):
@@ -53,3 +54,17 @@ def RunAlias(env, name, tests, needs, options=""):
     run = f"@ci/run-tests --build {build} --tally {build}/{os.path.basename(name)}.tally {options} "
     alias = env.Alias(name, list(tests) + list(needs), run + " ".join(test.path for test in tests))
     env.AlwaysBuild(alias)
+
+
+def shared_library(env, target, objects):
+    """
+    libtessera.so, and the name that programs keep of it: libtessera.so.1, and before version 1.0.0 libtessera.so.0.1, because there each
+    minor version may break what was. The version stands in include/tessera/version.h.
+    """
+    with open(env.File("#include/tessera/version.h").abspath, encoding="ascii") as file:
+        number = dict(re.findall(r"#define TSR_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", file.read(), re.MULTILINE))
+    kept = number["MAJOR"] if number["MAJOR"] != "0" else f"0.{number['MINOR']}"
+    version = "{MAJOR}.{MINOR}.{PATCH}".format(**number)
+    made = env.SharedLibrary(target, objects, SHLIBVERSION=version, SONAME=f"libtessera.so.{kept}")
+    env.Depends(made, "#include/tessera/version.h")
+    return made

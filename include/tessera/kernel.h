@@ -40,15 +40,36 @@ typedef struct tsr_image {
 	size_t size_bytes;
 } tsr_image_t;
 
+/**
+ * The kernels and images of one module: the program, or a shared library that it uses. Made by TSR_KERNEL; never written by hand. A
+ * linker gathers what a module's translation units list; the module tells the library where that is.
+ */
+typedef struct tsr_module {
+	size_t size_bytes; /* of this struct */
+	const tsr_kernel_t *const *kernels, *const *kernels_end;
+	const tsr_image_t *const *images, *const *images_end;
+	struct tsr_module *next; /* the library's */
+} tsr_module_t;
+
+/**
+ * Adds a module, which stays where it is, and takes it out. TSR_KERNEL has the loader call them: while the program, or the shared
+ * library with the kernel, is loaded and unloaded, under the loader's lock. No other thread looks for a kernel while a module that
+ * has any is unloaded. Every kernel makes the call, and a module is added once.
+ */
+TSR_API void tsr_module_register(tsr_module_t *module);
+TSR_API void tsr_module_forget(tsr_module_t *module);
+
 /** Declares a kernel that another translation unit defines: the descriptor has the kernel's name. */
 #define TSR_KERNEL_DECLARE(name_) extern const tsr_kernel_t name_
 
 /**
- * Finds a kernel of this executable by name and variant ("" or null: the only one). Any thread. Null where there is none.
+ * Finds a kernel of the program and its shared libraries by name and variant ("" or null: the only one). Any thread. Null where
+ * there is none.
  */
 TSR_API const tsr_kernel_t *tsr_kernel_find(const char *name, const char *variant);
 
-/** The `index`-th kernel of this executable, and the `index`-th device image; null past the last. Any thread. */
+/** The `index`-th kernel, and the `index`-th device image, of the program and its shared libraries; null past the last. Any thread.
+ */
 TSR_API const tsr_kernel_t *tsr_kernel_at(int index);
 TSR_API const tsr_image_t *tsr_image_at(int index);
 

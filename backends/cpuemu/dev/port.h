@@ -67,8 +67,37 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 #define TSR_CPU_VARIANT ""
 #endif
 
-/* The descriptor, and a pointer to it in the section that src/registry walks. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The bounds of the sections in which this module lists its kernels and images. Weak: it may have none. */
+#define TSR_CPU_BOUND extern __attribute__((weak, visibility("hidden")))
+TSR_CPU_BOUND const tsr_kernel_t *const __start_tsr_kernels[];
+TSR_CPU_BOUND const tsr_kernel_t *const __stop_tsr_kernels[];
+TSR_CPU_BOUND const tsr_image_t *const __start_tsr_images[];
+TSR_CPU_BOUND const tsr_image_t *const __stop_tsr_images[];
+#ifdef __cplusplus
+}
+#endif
+
+/** This module, as one translation unit tells of it. */
+static inline tsr_module_t *tsr_cpu_module(void)
+{
+	static tsr_module_t module = {sizeof(tsr_module_t), __start_tsr_kernels, __stop_tsr_kernels,
+				      __start_tsr_images,   __stop_tsr_images,   NULL};
+	return &module;
+}
+
+/* The descriptor, and a pointer to it in a section of the module, which src/registry walks once the module has told it. */
 #define TSR_CPU_DESCRIBE(name_, workers_, shared_bytes_, args_bytes_)              \
+	__attribute__((constructor)) static void tsr_register_##name_(void)        \
+	{                                                                          \
+		tsr_module_register(tsr_cpu_module());                             \
+	}                                                                          \
+	__attribute__((destructor)) static void tsr_forget_##name_(void)           \
+	{                                                                          \
+		tsr_module_forget(tsr_cpu_module());                               \
+	}                                                                          \
 	extern const tsr_kernel_t TSR_CPU_OBJECT(name_);                           \
 	const tsr_kernel_t TSR_CPU_OBJECT(name_) = {                               \
 		TSR_KERNEL_ABI, (workers_),    #name_,          TSR_CPU_VARIANT,   \
