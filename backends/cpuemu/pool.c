@@ -8,7 +8,8 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 
-enum { STACK_BYTES = 1 << 20 };
+/* 1 MiB of a kernel's locals, and what calls need. Below 2 MiB, from which on the system may back a stack by a huge page. */
+enum { STACK_BYTES = 3 << 19 };
 
 /** With the lock: the next worker to begin, or null when the pool ends. */
 static tsr_cpu_block_t *next_worker(tsr_device_t *device, int *index_out)

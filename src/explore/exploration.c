@@ -9,8 +9,9 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 
-/* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. */
-enum { HOST_STACK_BYTES = 8 << 20, WORKER_STACK_BYTES = 1 << 20 };
+/* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. A worker has what its thread
+ * has where nothing is explored (backends/cpuemu/pool.c): 1 MiB of locals, and what calls need. */
+enum { HOST_STACK_BYTES = 8 << 20, WORKER_STACK_BYTES = 3 << 19 };
 
 /* Workers whose stacks schedules' processes have in common. None begins before the first of these is forked. */
 enum { COMMON_STACKS = 1024 };

@@ -30,6 +30,8 @@ strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
 strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
 
+prints "1 MiB of a kernel's locals" '^no finding$' tessera check -n 2 --seeds 20 "$BUILD/tests/planted/locals"
+
 # A lock that is kept, and two that are taken crosswise: the wait says who has it, and the advice what to do.
 locks="$BUILD/tests/planted/locks"
 stuck() {

@@ -26,6 +26,10 @@
  *   Worker 0 is the one that may run main loops: the backend gives it the threads that takes. The others move data.
  *   Calls with `block` are made by all workers together, those with `worker` by one alone.
  *
+ * Locals of a body, and of all that it calls, are each thread's own. An emulated worker has 1 MiB for them, and a GPU's thread as
+ * many registers as the device gives it, then memory that is slow. Larger arrays belong into the heap or into shared memory; a
+ * kernel that leaves the stack of an emulated worker ends its process with SIGSEGV.
+ *
  * TSR_FN
  *
  *   Marks a device function of the author's own: `TSR_FN int f(...) { }`. It is always inlined on devices. Functions that are
