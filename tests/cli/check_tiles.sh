@@ -6,6 +6,7 @@ needs_forks schedules
 
 summed="$BUILD/tests/planted/summed"
 merged="$BUILD/tests/planted/merged"
+pointer="$BUILD/tests/contract/test_pointer.checked"
 coop="$BUILD/tests/contract/test_coop.checked"
 rows="$BUILD/tests/contract/test_rows.checked"
 
@@ -26,6 +27,10 @@ for memory in view cache; do
 	finds coop-race 'tsr_rows_load' "rows that other threads store are loaded without a meeting, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" unsignalled
 	finds data-race 'tsr_rows_store' "rows of a rank that nobody waits for, $memory"
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" value
+	finds coop-race 'tsr_put_value' "a value that one thread puts and another moves, $memory"
+	prints "the contract: values_go_by_themselves, $memory" '^no finding$' \
+		tessera check -n 3 --seeds 10 --weak $memory --no-slowdown "$pointer" --filter pointer/values_go_by_themselves
 	for test in blocks_are_dealt_to_roles shared_values_are_summed_up; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 2 --seeds 3 --weak $memory --no-slowdown "$coop" --filter "coop/$test"

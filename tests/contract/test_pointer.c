@@ -225,3 +225,100 @@ Test(pointer, a_put_to_all_from_where_it_goes)
 {
 	world_each(in_place_body, NULL);
 }
+
+/* ------------------------------------------------------------------ one value */
+
+typedef struct values {
+	uint32_t u32;
+	int32_t i32;
+	uint64_t u64;
+	int64_t i64;
+	float f32, unused;
+	double f64;
+} values_t;
+
+typedef struct values_args {
+	TSR_HEAP values_t *mine, *came, *fetched; /* of each block; `mine` is the host's */
+	TSR_HEAP uint64_t *ready;                 /* of each block */
+} values_args_t;
+
+enum { VALUE_BLOCKS = 3 };
+
+typedef struct values_pad {
+	uint64_t word;
+} values_pad_t;
+
+/* Signal and wait are partners. Litmus: MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL_SPLIT(move_values, 2, values_pad_t, values_args_t, a)
+{
+	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size, index = tsr_block_index(block);
+	TSR_HEAP values_t *mine = a->mine + index, *came = a->came + index, *fetched = a->fetched + index;
+	const uint32_t number = (uint32_t)(me * 100 + index);
+	if (tsr_worker_index(worker) == 0) {
+		tsr_put_value(worker, &came->u32, 0xf0000000u + number, next);
+		tsr_put_value(worker, &came->i32, -(int32_t)number, next);
+		tsr_put_value(worker, &came->f32, 0.5f + (float)number, next);
+	} else {
+		tsr_put_value(worker, &came->u64, UINT64_C(0xf000000000000000) + number, next);
+		tsr_put_value(worker, &came->i64, -((int64_t)number << 40), next);
+		tsr_put_value(worker, &came->f64, 0.25 + number, next);
+	}
+	tsr_put_value(block, &shared->word, (uint64_t)number << 33, me);
+	tsr_signal(block, a->ready + index, 1, TSR_SIGNAL_SET, next);
+	tsr_wait(block, a->ready + index, 1, (me + size - 1) % size);
+	tsr_put_value(block, &fetched->u64, tsr_get_value(block, &shared->word, me) + tsr_get_value(block, &mine->u64, next), me);
+	if (tsr_worker_index(worker) == 0) {
+		tsr_put_value(worker, &fetched->u32, tsr_get_value(worker, &mine->u32, next), me);
+		tsr_put_value(worker, &fetched->i32, tsr_get_value(worker, &mine->i32, next), me);
+		tsr_put_value(worker, &fetched->f32, tsr_get_value(worker, &mine->f32, next), me);
+	} else {
+		tsr_put_value(worker, &fetched->i64, tsr_get_value(worker, &mine->i64, next), me);
+		tsr_put_value(worker, &fetched->f64, tsr_get_value(worker, &mine->f64, next), me);
+	}
+}
+
+static values_t values_of(uint32_t number)
+{
+	values_t v = {0xf0000000u + number,
+		      -(int32_t)number,
+		      UINT64_C(0xf000000000000000) + number,
+		      -((int64_t)number << 40),
+		      0.5f + (float)number,
+		      0,
+		      0.25 + number};
+	memset(&v.unused, POISON, sizeof v.unused); /* nobody puts it */
+	return v;
+}
+
+static int values_body(tsr_world_t *world, int argc, char **argv)
+{
+	const int me = tsr_world_rank(world), size = tsr_world_size(world);
+	values_t host[VALUE_BLOCKS], came[VALUE_BLOCKS], fetched[VALUE_BLOCKS];
+	(void)argc, (void)argv;
+	values_args_t a = {.mine = poisoned(world, sizeof host, "mine"),
+			   .came = poisoned(world, sizeof host, "came"),
+			   .fetched = poisoned(world, sizeof host, "fetched"),
+			   .ready = zeroed(world, VALUE_BLOCKS * sizeof(uint64_t), "ready")};
+	CHECK(a.mine && a.came && a.fetched && a.ready);
+	for (uint32_t i = 0; i < VALUE_BLOCKS; i++)
+		host[i] = values_of((uint32_t)me * 1000 + i * 7 + 5);
+	CHECK(tsr_memcpy_to_heap(world, a.mine, host, sizeof host) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(run_kernel(world, &move_values, VALUE_BLOCKS, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, came, a.came, sizeof came) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, fetched, a.fetched, sizeof fetched) == TSR_OK);
+	for (uint32_t i = 0; i < VALUE_BLOCKS; i++) {
+		const values_t put = values_of((uint32_t)((me + size - 1) % size) * 100 + i);
+		values_t got = values_of((uint32_t)((me + 1) % size) * 1000 + i * 7 + 5);
+		got.u64 += (uint64_t)((uint32_t)me * 100 + i) << 33;
+		CHECK(memcmp(&came[i], &put, sizeof put) == 0, "block %d: put", (int)i);
+		CHECK(memcmp(&fetched[i], &got, sizeof got) == 0, "block %d: got", (int)i);
+	}
+	return 0;
+}
+
+Test(pointer, values_go_by_themselves)
+{
+	world_each(values_body, NULL);
+}

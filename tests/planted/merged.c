@@ -1,7 +1,7 @@
 /*
- * merged right|unmet|unsignalled: ranks lay the maxima of their rows into the next rank's memory, which merges them with its own
- * and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for those of the
- * rank before (unsignalled).
+ * merged right|unmet|unsignalled|value: ranks lay the maxima of their rows into the next rank's memory, which merges them with its
+ * own and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for those of
+ * the rank before (unsignalled), or moves a value that one of its threads may not have put yet (value).
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, KINDS };
-static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled"};
+enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, VALUE, KINDS };
+static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled", "value"};
 
 typedef struct merged_memory {
 	float own[ROWS], came[ROWS], merged[ROWS], down[ROWS];
-	uint64_t ready;
+	uint64_t ready, count, counted;
 } merged_memory_t;
 
 typedef struct merged_args {
@@ -50,12 +50,16 @@ TSR_KERNEL(merge_rows, merged_args_t, a)
 		tsr_sync(block);
 	tsr_rows_load(block, y, tsr_view(m->merged, TSR_F32, ROWS, 1, 1), below, me);
 	tsr_rows_store(block, tsr_view(m->down, TSR_F32, ROWS, 1, 1), at, y, me);
+	tsr_put_value(block, &m->count, (uint64_t)ROWS, me);
+	if (a->kind != VALUE)
+		tsr_sync(block);
+	tsr_put(block, &m->counted, &m->count, sizeof m->count, me);
 }
 
 static int judge(const tsr_world_t *world, const merged_memory_t *m)
 {
 	const int size = tsr_world_size(world), me = tsr_world_rank(world), before = (me + size - 1) % size;
-	int wrong = 0;
+	int wrong = m->counted != ROWS;
 	for (int i = 0; i < ROWS; i++) {
 		const float largest = (float)(i * ((me > before ? me : before) + 1));
 		wrong += m->merged[i] != largest;
@@ -75,7 +79,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS) {
-		fprintf(stderr, "usage: merged right|unmet|unsignalled\n");
+		fprintf(stderr, "usage: merged right|unmet|unsignalled|value\n");
 		return 2;
 	}
 	for (int i = 0; i < ROWS; i++)

@@ -31,6 +31,10 @@ TSR_CPU_DECLARE_ATOMIC(f64, double);
 
 TSR_API void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state, const TSR_HEAP uint64_t *count,
 				uint64_t per_round, TSR_HEAP void *to, size_t size_bytes);
+/* One value of `size_bytes`; a get returns where it has put it. */
+TSR_API void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size_bytes, int peer);
+TSR_API void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t size_bytes, int peer);
+
 TSR_API void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
 TSR_API void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);
 TSR_API tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);

@@ -121,3 +121,28 @@ void tsr_slab(tsr_coop_t *coop, tsr_view_t slab)
 	if (tsr_mem_reach_view(coop, __func__, slab, tsr_rank(coop), TSR_MEM_READ, &mem) && mem.explored)
 		tsr_explored_slab(&mem, &slab);
 }
+
+/* ------------------------------------------------------------------ one value */
+
+void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size_bytes, int peer)
+{
+	tsr_mem_t mem;
+	if (!tsr_cpu_leads(coop) ||
+	    !tsr_mem_reach(coop, "tsr_put_value", (TSR_HEAP void *)p, size_bytes, size_bytes, peer, TSR_MEM_WRITE, &mem))
+		return;
+	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
+	tsr_mem_write(&mem, mem.at, value, size_bytes);
+}
+
+void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t size_bytes, int peer)
+{
+	uint64_t bits = 0;
+	tsr_mem_t mem;
+	if (tsr_cpu_leads(coop) &&
+	    tsr_mem_reach(coop, "tsr_get_value", (const TSR_HEAP void *)p, size_bytes, size_bytes, peer, TSR_MEM_READ, &mem)) {
+		tsr_mem_count(coop, &mem, TSR_MEM_READ, size_bytes);
+		tsr_mem_read(&mem, &bits, mem.at, size_bytes);
+	}
+	bits = tsr_cpu_give(coop, "tsr_get_value", bits);
+	return memcpy(value, &bits, size_bytes); /* little-endian, as every machine of this field */
+}

@@ -294,6 +294,17 @@ enum tsr_cpu_op {
 	 TSR_CPU_TYPED(tsr_cpu_cas, p_)(TSR_AT(coop_), TSR_CPU_RAW(p_), (expected_), (desired_), (peer_), (order_), (failure_), \
 					(scope_)))
 
+/* dev/pointer.h. A literal holds the value: of the type that is pointed to, which all are wide enough not to be promoted. */
+#define TSR_CPU_VALUE(p_) __typeof__(*(p_) + 0)
+#define TSR_CPU_IS_VALUE(p_) \
+	TSR_CPU_REQUIRE(sizeof(*(p_)) == 4 || sizeof(*(p_)) == 8, "a value is a u32, i32, u64, i64, f32 or f64")
+#define tsr_put_value(coop_, p_, v_, peer_) \
+	(TSR_CPU_IS_VALUE(p_),              \
+	 tsr_cpu_put_value(TSR_AT(coop_), TSR_CPU_RAW(p_), &(TSR_CPU_VALUE(p_)){(v_)}, sizeof(*(p_)), (peer_)))
+#define tsr_get_value(coop_, p_, peer_) \
+	(TSR_CPU_IS_VALUE(p_),          \
+	 *(TSR_CPU_VALUE(p_) *)tsr_cpu_get_value(TSR_AT(coop_), TSR_CPU_RAW(p_), &(TSR_CPU_VALUE(p_)){0}, sizeof(*(p_)), (peer_)))
+
 #define tsr_fence(coop_, order_, scope_)                                                                          \
 	(TSR_CPU_REQUIRE(TSR_CPU_RMW_ORDER(order_) && (order_) != TSR_RELAXED, "a fence cannot have this order"), \
 	 TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal"),                           \

@@ -173,4 +173,24 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(tsr_coop_t *coop)
 	}
 }
 
+/* ---- one value (dev/pointer.h): a plain access of the thread that acts */
+
+template <typename T, typename V> TSR_DEV void tsr_gpu_put_value(tsr_coop_t *coop, T *p, V v, int peer)
+{
+	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a value is a u32, i32, u64, i64, f32 or f64");
+	tsr_port_settle(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		*tsr_gpu_peer_address(coop, p, peer) = (T)v;
+}
+
+template <typename T> TSR_DEV T tsr_gpu_get_value(tsr_coop_t *coop, const T *p, int peer)
+{
+	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a value is a u32, i32, u64, i64, f32 or f64");
+	T value = 0;
+	tsr_port_settle(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		value = *tsr_gpu_peer_address(coop, p, peer);
+	return tsr_gpu_cast<T>((tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(value)));
+}
+
 #endif

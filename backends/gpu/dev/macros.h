@@ -84,6 +84,11 @@
 	(tsr_gpu_wait_word_until<order_, scope_>(TSR_AT(coop_), (p_), (cmp_), (value_), (peer_), (from_), (deadline_ns_), \
 						 (seen_out_)))
 
+/* ---- dev/pointer.h */
+
+#define tsr_put_value(coop_, p_, v_, peer_) (tsr_gpu_put_value(TSR_AT(coop_), (p_), (v_), (peer_)))
+#define tsr_get_value(coop_, p_, peer_) (tsr_gpu_get_value(TSR_AT(coop_), (p_), (peer_)))
+
 /* ---- dev/tile.h */
 
 #define TSR_TILE(cfg_, dtype_, M_, N_, K_)                                      \

@@ -61,4 +61,19 @@ TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer);
  */
 TSR_DEV void tsr_slab(tsr_coop_t *coop, tsr_view_t slab);
 
+/*
+ * One value, without memory of mine that holds it: a count, an offset, a pointer's worth. What NVSHMEM calls p and g.
+ *
+ *   void tsr_put_value(coop, p, value, peer)   `value` comes to `peer`'s copy of *p
+ *   T    tsr_get_value(coop, p, peer)          the value of `peer`'s copy of *p, the same for all threads of the coop
+ *
+ * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap, aligned to its size, or in shared memory (`peer` is then my
+ * own rank). A weak access of one thread, and in all else as above: it is no flag, and nobody may wait for it (tsr_signal); where
+ * others change the word meanwhile it is a race (tsr_atomic_load, tsr_atomic_store). They meet nobody, though all threads are given
+ * the result of a get.
+ */
+#if !defined(tsr_put_value) || !defined(tsr_get_value)
+#error "the port does not define puts and gets of values"
+#endif
+
 #endif
