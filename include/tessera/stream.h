@@ -42,6 +42,14 @@ TSR_API tsr_status_t tsr_stream_sync(tsr_stream_t *stream);
  */
 TSR_API tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args);
 
+/**
+ * tsr_launch, with the size of what `args` points to: it must be the kernel's. Where `args_bytes` is 0 it is not known, and not
+ * compared. A program that includes tessera/tessera.h makes this call wherever it calls tsr_launch: with `sizeof *args`, and with 0
+ * where `args` is null or a `void *`. Errors: as tsr_launch; TSR_ERR_ARGUMENT also where the sizes differ (says both).
+ */
+TSR_API tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args,
+				      size_t args_bytes);
+
 /** One launch of a group. */
 typedef struct tsr_launch_desc {
 	tsr_stream_t *stream;

@@ -99,6 +99,15 @@ void tsr_world_note_launch(tsr_world_t *world)
 		tsr_exploration_launched(world->options.check);
 }
 
+tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args, size_t args_bytes)
+{
+	if (kernel != NULL && args != NULL && args_bytes != 0 && args_bytes != kernel->args_bytes)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_launch of %s with arguments of %s: it takes %s; hand it the struct that its TSR_KERNEL names",
+				 kernel->name, TSR_SIZE(args_bytes), TSR_SIZE(kernel->args_bytes));
+	return tsr_launch(stream, kernel, blocks, args);
+}
+
 tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args)
 {
 	const tsr_launch_desc_t launch = {stream, kernel, blocks, args};

@@ -35,4 +35,7 @@ accepted '(void)tsr_barrier(world)'
 refused 'tsr_barrier(world)'
 refused 'tsr_heap_usage_t usage; tsr_heap_usage(world, &usage)'
 accepted 'TSR_TRY(tsr_barrier(world))'
+accepted '(void)world; int args = 1; TSR_TRY(tsr_launch(NULL, NULL, 1, &args)); TSR_TRY(tsr_launch(NULL, NULL, 1, NULL))'
+accepted '(void)world; int args = 1; const void *any = &args; TSR_TRY(tsr_launch(NULL, NULL, 1, any))'
+refused '(void)world; TSR_TRY(tsr_launch(NULL, NULL, 1, 7))'
 finish

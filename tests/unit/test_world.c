@@ -148,6 +148,13 @@ static int launches(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_launch(stream, &kernel, 0, &args) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "never on 0 blocks"));
 	CHECK(tsr_launch(stream, &kernel, 1, NULL) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "4 bytes"));
 	CHECK(tsr_launch(stream, &old, 1, &args) == TSR_ERR_UNSUPPORTED);
+	const struct {
+		int64_t value, more;
+	} large = {0, 0};
+	CHECK(tsr_launch(stream, &kernel, 1, &large) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "of 16 bytes: it takes 4 bytes;"));
+	CHECK(tsr_launch_sized(stream, &kernel, 1, &args, 3) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_launch(stream, &old, 1, (const void *)&large) == TSR_ERR_UNSUPPORTED, "a void * is not compared");
 	const tsr_launch_desc_t twice[] = {{stream, &kernel, 1, &args}, {stream, &kernel, 1, &args}};
 	CHECK(tsr_launch_group(twice, 2) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "in one stream"));
 	CHECK(tsr_launch_group(twice, 0) == TSR_ERR_ARGUMENT && tsr_launch_group(NULL, 1) == TSR_ERR_ARGUMENT);
