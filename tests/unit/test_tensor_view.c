@@ -38,7 +38,7 @@ static int view_at_body(tsr_world_t *world, int argc, char **argv)
 {
 	const int64_t shape[TSR_MAX_DIMS] = {2, 1, 3, 2, 1, 2, 5, 7}, plain[] = {5, 7};
 	int64_t at[TSR_MAX_DIMS - 2], index = 0;
-	static float values[24 * 35], seen[35];
+	float values[24 * 35], seen[35];
 	tsr_tensor_t tensor, matrix;
 	tsr_view_t view;
 	(void)argc, (void)argv;
