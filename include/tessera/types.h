@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The most ranks of one world. One node: the bases of all heaps travel with every launch. */
-#define TSR_MAX_RANKS 64
+/** The most ranks of one world. Nothing that a program sees is sized by it. */
+#define TSR_MAX_RANKS 256
 
 /**
  * Marks a pointer into the symmetric heap: `TSR_HEAP float *x`. Such a pointer is handed to the API and never

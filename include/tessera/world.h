@@ -94,14 +94,17 @@ TSR_API tsr_status_t tsr_allgather(tsr_world_t *world, const void *mine, void *a
 /** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. */
 typedef struct tsr_wait_record {
 	int rank, block, worker; /* who waited; block -1: the host */
+	char team[32];           /* the team whose rank waited; "": the world */
+	int team_rank;           /* of who waited, in that team; in the world the same as `rank` */
 	char kernel[48];         /* the kernel, or the host call */
 	char site[96];           /* file:line of the call */
 	char allocation[32];     /* name of the allocation that holds the flag, "shared memory", or "" for the host */
 	uint64_t offset_bytes;   /* of the flag in its allocation */
 	uint64_t expected, seen; /* values of the flag or word */
 	int cmp;                 /* tsr_cmp_t: how the word was compared with `expected`; flags: TSR_CMP_GE */
-	int owner;               /* the rank whose copy of the word was looked at */
-	int from;                /* the rank that should have signalled, or TSR_ANY_RANK */
+	int owner;               /* the rank of the world whose copy of the word was looked at */
+	int from;                /* the rank of the world that should have signalled, or TSR_ANY_RANK */
+	int team_from;           /* the same rank in the team */
 	uint64_t waited_ns;
 } tsr_wait_record_t;
 

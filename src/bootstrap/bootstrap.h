@@ -84,6 +84,41 @@ tsr_status_t tsr_boot_exchange(tsr_boot_t *boot, const char *call, const char *a
 /** The same where one rank has something to say: `size_bytes` at `data` travel from rank `root` to all. */
 tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *arguments, void *data, size_t size_bytes, int root);
 
+/**
+ * Where the members of a team exchange: its rounds are apart from those of the world and of other teams. Ranks are in any number of
+ * meetings at the same time; of one meeting a rank makes one call at a time.
+ */
+typedef struct tsr_meeting tsr_meeting_t;
+
+/** The meeting of all ranks: tsr_boot_exchange is an exchange in it. */
+tsr_meeting_t *tsr_boot_everybody(tsr_boot_t *boot);
+
+/**
+ * A meeting of a team's members that has no place yet: this rank's alone. ranks[i] is the rank of member i in the world; `ranks`
+ * and `name`, which reports use, live as long as the meeting. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_meeting_create(tsr_boot_t *boot, const int *ranks, int members, int me, const char *name,
+				tsr_meeting_t **meeting_out);
+void tsr_meeting_forget(tsr_meeting_t *meeting);
+
+/** Takes memory of the control segment for it: by one member, who tells the others `place_out`. Errors: TSR_ERR_NO_MEMORY. */
+tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out);
+
+/** Gives back a place where nobody has met. */
+void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place);
+
+/** From now on the members meet there. */
+void tsr_meeting_enter(tsr_meeting_t *meeting, int32_t place);
+
+/** By every member, behind its last exchange: the last one gives back the place. */
+void tsr_meeting_leave(tsr_meeting_t *meeting);
+
+/** As tsr_boot_exchange and tsr_boot_broadcast, by the members alone. A root is a member. */
+tsr_status_t tsr_meeting_exchange(tsr_meeting_t *meeting, const char *call, const char *arguments, const void *mine, void *all,
+				  size_t size_bytes);
+tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, const char *arguments, void *data, size_t size_bytes,
+				   int root);
+
 /** Gathers one descriptor of each rank (-1: none) over the sockets; fds_out[r] is this process's to close. Collective. */
 tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out);
 

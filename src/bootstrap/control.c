@@ -28,7 +28,7 @@ tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 /** Waiters sleep on the round, and on their rank's bell in the backend. */
 static void wake_everybody(tsr_control_t *control)
 {
-	tsr_futex_wake_all(&control->round);
+	tsr_futex_wake_all(&((tsr_meeting_words_t *)(void *)control->units)->round); /* who waits in a team's looks up soon */
 	for (int rank = 0; rank < TSR_MAX_RANKS; rank++) {
 		/* relaxed: a sleeper looks at `aborted` again whenever the bell has changed */
 		atomic_fetch_add_explicit(&control->words.rank[rank].bell, 1, memory_order_relaxed);

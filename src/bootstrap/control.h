@@ -11,12 +11,13 @@
 #include "src/bootstrap/door.h"
 
 /** Raised with every change of tsr_control_t: ranks of two builds must not meet. */
-#define TSR_CONTROL_ABI 2u
+#define TSR_CONTROL_ABI 3u
 
 enum {
 	TSR_CALL_LENGTH = 48,
 	TSR_ARGUMENTS_LENGTH = 208,
-	TSR_CHUNK_BYTES = 16384, /* payload of a rank in one round */
+	TSR_CHUNK_BYTES = 16384,     /* payload of a rank in one round of the world, */
+	TSR_TEAM_CHUNK_BYTES = 2048, /* and in one of a team */
 	TSR_SENTENCE_LENGTH = 1024,
 	TSR_WAIT_RECORDS = 64,
 	TSR_REPORTS = 64
@@ -28,14 +29,40 @@ typedef struct tsr_control_slot {
 	char arguments[TSR_ARGUMENTS_LENGTH]; /* as much as fits, for the sentence */
 	uint64_t arguments_hash;              /* of all of it, for the comparison */
 	uint64_t size_bytes;
-	unsigned char payload[TSR_CHUNK_BYTES];
+	unsigned char payload[]; /* as much as the meeting's chunk */
 } tsr_control_slot_t;
+
+/**
+ * Where a team meets: the world, or any other. Behind these words stand `posted`, a u32 for each member (the last round it has come
+ * to: for reports, orders nothing), and the slots: two a member, by the parity of the round, because a member that comes to round
+ * n + 1 has read what was said in round n.
+ */
+typedef struct tsr_meeting_words {
+	_Alignas(64) _Atomic uint32_t arrived; /* arrivals of all members at all rounds */
+	_Alignas(64) _Atomic uint32_t round;   /* futex: rounds that all members have come to */
+	_Atomic uint32_t left;                 /* members that have left it */
+	struct tsr_views_token *edges[2];      /* ranks as fibres: what all did before a round, by the round's parity */
+} tsr_meeting_words_t;
+
+/** A rank's view of a meeting. The words are everybody's, the rest is this rank's. */
+struct tsr_meeting {
+	struct tsr_boot *boot;
+	tsr_meeting_words_t *words;
+	int me, size;
+	const int *ranks;   /* ranks[i]: the rank of member i in the world; null: i itself */
+	const char *name;   /* of the team; null: the world */
+	uint32_t round;     /* the last one this rank has come to */
+	size_t chunk_bytes; /* payload of a member in one round */
+	int32_t place;      /* its first unit */
+};
+
+/* Memory of the control segment for meetings, handed out in units. A page that nobody touches takes no memory. */
+enum { TSR_MEETING_UNIT_BYTES = 16384, TSR_MEETING_UNITS = 4096 };
 
 typedef enum { TSR_MEMBER_ABSENT = 0, TSR_MEMBER_PRESENT = 1, TSR_MEMBER_LEFT = 2 } tsr_member_state_t;
 
 typedef struct tsr_control_member {
 	_Alignas(64) _Atomic uint32_t state; /* tsr_member_state_t */
-	_Atomic uint32_t posted;             /* the last round it has come to: for reports, orders nothing */
 	_Atomic uint32_t fds_sent;           /* descriptors, the last collective in which it sent its own to rank 0, */
 	_Atomic uint32_t fds_given;          /* in which rank 0 sent it all, */
 	_Atomic uint32_t fds_taken;          /* futex: and in which it has them */
@@ -47,8 +74,6 @@ typedef struct tsr_control_member {
 typedef struct tsr_control {
 	tsr_shared_words_t words;
 
-	_Alignas(64) _Atomic uint32_t arrived; /* arrivals of all ranks at all rounds */
-	_Alignas(64) _Atomic uint32_t round;   /* futex: rounds that all ranks have come to */
 	tsr_control_member_t member[TSR_MAX_RANKS];
 	_Atomic uint32_t door_looks; /* rank 0 raises it while it lets the others in: for reports, orders nothing */
 
@@ -65,11 +90,11 @@ typedef struct tsr_control {
 		tsr_wait_record_t record;
 	} wait_records[TSR_WAIT_RECORDS];
 
-	_Atomic uint32_t users;           /* ranks as threads: the last one unmaps */
-	struct tsr_views_token *edges[2]; /* ranks as fibres: what all did before a round, by the round's parity as below */
+	_Atomic uint32_t users; /* ranks as threads: the last one unmaps */
 
-	/* Two slots a rank, by the parity of the round: who comes to round n+1 has read what was said in round n. */
-	tsr_control_slot_t slots[TSR_MAX_RANKS][2];
+	_Atomic uint8_t units_used[TSR_MEETING_UNITS]; /* not 0: the unit belongs to a team's meeting. The world's stand first, and
+							  are not counted here */
+	_Alignas(4096) unsigned char units[TSR_MEETING_UNITS][TSR_MEETING_UNIT_BYTES];
 } tsr_control_t;
 
 struct tsr_boot {
@@ -77,7 +102,7 @@ struct tsr_boot {
 	int rank, size;
 	bool in_threads;
 	uint64_t deadline_ns;
-	uint32_t round;                      /* the last one this rank has come to */
+	tsr_meeting_t world;                 /* of all ranks */
 	bool may_spin;                       /* there is a processor for every rank */
 	struct tsr_exploration *exploration; /* null where ranks are threads or processes */
 	int control_fd;                      /* keeps this rank's lock; -1 for threads */
@@ -106,7 +131,28 @@ tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t b
 
 /** Ends the world because `call` has waited since `begin_ns` past the deadline; keeps wait records. Returns the world's end;
  *  TSR_OK where all have come at the last moment. */
-tsr_status_t tsr_boot_expire(tsr_boot_t *boot, const char *call, uint64_t begin_ns);
+tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns);
+
+/** Points a meeting at its words: of `units` from `unit` on. */
+void tsr_meeting_place(tsr_meeting_t *meeting, tsr_boot_t *boot, int unit);
+
+/** The units that a meeting of that many members takes. */
+int tsr_meeting_units(int members, size_t chunk_bytes);
+
+/** Where the slots begin, in bytes from the words. */
+size_t tsr_meeting_slots_at(int members);
+
+/** The last round that a member has come to. */
+static inline _Atomic uint32_t *tsr_meeting_posted(const tsr_meeting_t *meeting, int member)
+{
+	return (_Atomic uint32_t *)(void *)(meeting->words + 1) + member;
+}
+
+/** The rank of a member in the world. */
+static inline int tsr_meeting_rank(const tsr_meeting_t *meeting, int member)
+{
+	return meeting->ranks ? meeting->ranks[member] : member;
+}
 
 /** Writes "rank 3", "ranks 1 and 3" or "ranks 0, 1 and 3": those of `ranks` that `chosen` says. Returns how many they are. */
 int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size);
@@ -114,6 +160,7 @@ enum { TSR_RANKS_TEXT = 8 + 5 * TSR_MAX_RANKS };
 
 /** Ends the world where a rank that `call` waits for has ended or left. TSR_OK: none has. */
 tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call);
+tsr_status_t tsr_meeting_check_ranks(const tsr_meeting_t *meeting, const char *call);
 
 /** Ends the world because the socket to `rank` was closed from its side: says why that rank is gone. Never TSR_OK. */
 tsr_status_t tsr_boot_end_closed(tsr_boot_t *boot, int rank, const char *call);

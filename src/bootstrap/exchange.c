@@ -24,53 +24,63 @@ static inline void relax(void)
 #endif
 }
 
-static tsr_control_slot_t *slot_of(const tsr_boot_t *boot, int rank)
+static tsr_control_slot_t *slot_of(const tsr_meeting_t *meeting, int member)
 {
-	return &boot->control->slots[rank][boot->round & 1];
+	const size_t slot_bytes = sizeof(tsr_control_slot_t) + meeting->chunk_bytes;
+	const size_t at = tsr_meeting_slots_at(meeting->size) + (2 * (size_t)member + (meeting->round & 1)) * slot_bytes;
+	return (tsr_control_slot_t *)(void *)((unsigned char *)meeting->words + at);
 }
 
-static bool round_complete(const tsr_boot_t *boot)
+static bool round_complete(const tsr_meeting_t *meeting)
 {
 	/* acquire: partner is the release in come_to_round; what all ranks did before the round happens before what follows */
-	return (int32_t)(atomic_load_explicit(&boot->control->round, memory_order_acquire) - boot->round) >= 0;
+	return (int32_t)(atomic_load_explicit(&meeting->words->round, memory_order_acquire) - meeting->round) >= 0;
+}
+
+/** Tells the exploration that a round is over. Only one of the whole world leaves nothing behind that somebody may still race with.
+ */
+static void complete_explored(const tsr_meeting_t *meeting)
+{
+	tsr_exploration_changed(meeting->boot->exploration, -1);
+	if (meeting->size == meeting->boot->size)
+		tsr_exploration_settle(meeting->boot->exploration);
 }
 
 /** Counts this rank in; the last one completes the round and wakes the others. Its slot is filled. */
-static void come_to_round(tsr_boot_t *boot)
+static void come_to_round(tsr_meeting_t *meeting)
 {
-	tsr_control_t *control = boot->control;
-	if (boot->exploration)
-		tsr_exploration_give(boot->exploration, control->edges[boot->round & 1]);
+	tsr_meeting_words_t *words = meeting->words;
+	tsr_exploration_t *exploration = meeting->boot->exploration;
+	if (exploration)
+		tsr_exploration_give(exploration, words->edges[meeting->round & 1]);
 	/* relaxed: for reports alone */
-	atomic_store_explicit(&control->member[boot->rank].posted, boot->round, memory_order_relaxed);
+	atomic_store_explicit(tsr_meeting_posted(meeting, meeting->me), meeting->round, memory_order_relaxed);
 	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them on with `round`.
 	 * Litmus: MP.rmw.diffGPU-ss, then MP.rel.acq.diffGPU-ss */
-	const uint32_t before = atomic_fetch_add_explicit(&control->arrived, 1, memory_order_acq_rel);
-	if (before + 1 != boot->round * (uint32_t)boot->size)
+	const uint32_t before = atomic_fetch_add_explicit(&words->arrived, 1, memory_order_acq_rel);
+	if (before + 1 != meeting->round * (uint32_t)meeting->size)
 		return;
 	/* release: partner is the acquire in round_complete */
-	atomic_store_explicit(&control->round, boot->round, memory_order_release);
-	tsr_futex_wake_all(&control->round);
-	if (boot->exploration) {
-		tsr_exploration_changed(boot->exploration, -1);
-		tsr_exploration_settle(boot->exploration);
-	}
+	atomic_store_explicit(&words->round, meeting->round, memory_order_release);
+	tsr_futex_wake_all(&words->round);
+	if (exploration)
+		complete_explored(meeting);
 }
 
 /** A short wait for ranks that are on their way. */
-static bool wait_awake(const tsr_boot_t *boot)
+static bool wait_awake(const tsr_meeting_t *meeting)
 {
-	for (int i = 0; boot->may_spin && i < SPINS; i++) {
-		if (round_complete(boot))
+	for (int i = 0; meeting->boot->may_spin && i < SPINS; i++) {
+		if (round_complete(meeting))
 			return true;
 		relax();
 	}
 	for (int i = 0; i < YIELDS; i++) {
-		if (round_complete(boot))
+		if (round_complete(meeting))
 			return true;
 		sched_yield();
 	}
-	return round_complete(boot);
+	return round_complete(meeting);
 }
 
 static bool meeting_over(void *ctx)
@@ -80,47 +90,53 @@ static bool meeting_over(void *ctx)
 
 static bool meeting_lacks(void *ctx, int rank)
 {
-	const tsr_boot_t *boot = ctx;
-	/* relaxed: ranks are fibres of one thread */
-	return (int32_t)(atomic_load_explicit(&boot->control->member[rank].posted, memory_order_relaxed) - boot->round) < 0;
+	const tsr_meeting_t *meeting = ctx;
+	for (int i = 0; i < meeting->size; i++)
+		if (tsr_meeting_rank(meeting, i) == rank)
+			/* relaxed: ranks are fibres of one thread */
+			return (int32_t)(atomic_load_explicit(tsr_meeting_posted(meeting, i), memory_order_relaxed) -
+					 meeting->round) < 0;
+	return false;
 }
 
 /** The others run meanwhile. What all did before the round happens before what follows it. */
-static tsr_status_t await_explored(tsr_boot_t *boot, const char *call)
+static tsr_status_t await_explored(tsr_meeting_t *meeting, const char *call)
 {
 	const tsr_host_wait_t wait = {
-		.over = meeting_over, .ctx = boot, .what = TSR_HOST_WAIT_ROUND, .call = call, .lacks = meeting_lacks};
-	tsr_exploration_wait(boot->exploration, &wait);
-	tsr_exploration_take(boot->exploration, boot->control->edges[boot->round & 1]);
+		.over = meeting_over, .ctx = meeting, .what = TSR_HOST_WAIT_ROUND, .call = call, .lacks = meeting_lacks};
+	tsr_exploration_wait(meeting->boot->exploration, &wait);
+	tsr_exploration_take(meeting->boot->exploration, meeting->words->edges[meeting->round & 1]);
 	return TSR_OK;
 }
 
-static tsr_status_t await_round(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64_t begin_ns)
 {
+	tsr_boot_t *boot = meeting->boot;
+	_Atomic uint32_t *round = &meeting->words->round;
 	if (boot->exploration)
-		return await_explored(boot, call);
+		return await_explored(meeting, call);
 	uint64_t checked_ns = tsr_now_ns();
 	tsr_stopwatch_t watch = {.seen_ns = checked_ns, .passed_ns = checked_ns - begin_ns};
-	if (wait_awake(boot))
+	if (wait_awake(meeting))
 		return TSR_OK;
 	for (;;) {
 		/* relaxed: the futex compares it again; round_complete acquires */
-		const uint32_t seen = atomic_load_explicit(&boot->control->round, memory_order_relaxed);
-		if (round_complete(boot))
+		const uint32_t seen = atomic_load_explicit(round, memory_order_relaxed);
+		if (round_complete(meeting))
 			return TSR_OK; /* before the world's end is looked at: a complete round counts on all ranks */
 		tsr_status_t status = tsr_boot_ended(boot);
 		const uint64_t now = tsr_now_ns();
 		const uint64_t waited_ns = tsr_stopwatch_look(&watch, now);
 		if (status == TSR_OK && waited_ns > boot->deadline_ns)
-			status = tsr_boot_expire(boot, call, begin_ns);
+			status = tsr_meeting_expire(meeting, call, begin_ns);
 		if (status == TSR_OK && now - checked_ns >= SLEEP_NS) {
-			status = tsr_boot_check_ranks(boot, call);
+			status = tsr_meeting_check_ranks(meeting, call);
 			checked_ns = now;
 		}
 		if (status != TSR_OK)
-			return round_complete(boot) ? TSR_OK : status;
+			return round_complete(meeting) ? TSR_OK : status;
 		const uint64_t end_ns = boot->deadline_ns + 1, left_ns = end_ns > waited_ns ? end_ns - waited_ns : SLEEP_NS;
-		tsr_futex_wait(&boot->control->round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
+		tsr_futex_wait(round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
 	}
 }
 
@@ -136,39 +152,45 @@ static void describe(const tsr_control_slot_t *slot, bool with_size, char *text,
 		snprintf(text, size, "%s", slot->call);
 }
 
-/** All ranks compare the same slots in the same order, so all come to the same end and the same sentence. */
-static tsr_status_t compare(tsr_boot_t *boot)
+/** The sentence of two members that called different things. */
+static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, bool same_size)
 {
-	const tsr_control_slot_t *first = slot_of(boot, 0);
-	for (int r = 1; r < boot->size; r++) {
-		const tsr_control_slot_t *other = slot_of(boot, r);
+	tsr_boot_t *boot = meeting->boot;
+	const tsr_control_slot_t *first = slot_of(meeting, 0), *other = slot_of(meeting, member);
+	const int ranks[2] = {tsr_meeting_rank(meeting, member), tsr_meeting_rank(meeting, 0)};
+	char theirs[320], ours[320], who[2][TSR_WHO_TEXT], sentence[TSR_SENTENCE_LENGTH];
+	describe(other, same_call && !same_size, theirs, sizeof theirs);
+	describe(first, same_call && !same_size, ours, sizeof ours);
+	snprintf(sentence, sizeof sentence,
+		 "%s called %s where %s called %s: every rank must make the same collective calls in the same order, with the same "
+		 "arguments",
+		 tsr_who_text(ranks[0], member, meeting->name, who[0]), theirs, tsr_who_text(ranks[1], 0, meeting->name, who[1]),
+		 ours);
+	const tsr_made_call_t made[2] = {{ranks[0], other->call}, {ranks[1], first->call}};
+	if (boot->exploration)
+		tsr_exploration_mismatch(boot->exploration, made, sentence);
+	return same_call ? tsr_error(TSR_ERR_MISMATCH, "%s", sentence) : tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
+}
+
+/** All members compare the same slots in the same order, so all come to the same end and the same sentence. */
+static tsr_status_t compare(tsr_meeting_t *meeting)
+{
+	const tsr_control_slot_t *first = slot_of(meeting, 0);
+	for (int i = 1; i < meeting->size; i++) {
+		const tsr_control_slot_t *other = slot_of(meeting, i);
 		const bool same_call = strcmp(first->call, other->call) == 0;
 		const bool same_size = first->size_bytes == other->size_bytes;
-		if (same_call && same_size && first->arguments_hash == other->arguments_hash)
-			continue;
-		char theirs[320], ours[320];
-		describe(other, same_call && !same_size, theirs, sizeof theirs);
-		describe(first, same_call && !same_size, ours, sizeof ours);
-		const char *format =
-			"rank %d called %s where rank 0 called %s: every rank must make the same collective calls in the same "
-			"order, with the same arguments";
-		char sentence[TSR_SENTENCE_LENGTH];
-		snprintf(sentence, sizeof sentence, format, r, theirs, ours);
-		const tsr_made_call_t made[2] = {{r, other->call}, {0, first->call}};
-		if (boot->exploration)
-			tsr_exploration_mismatch(boot->exploration, made, sentence);
-		if (!same_call)
-			return tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
-		return tsr_error(TSR_ERR_MISMATCH, "%s", sentence);
+		if (!same_call || !same_size || first->arguments_hash != other->arguments_hash)
+			return differ(meeting, i, same_call, same_size);
 	}
 	return TSR_OK;
 }
 
 /** Opens the next round and says what this rank calls. The slot is free: all have read what it held two rounds ago. */
-static tsr_control_slot_t *open_round(tsr_boot_t *boot, const char *call, const char *arguments, size_t size_bytes)
+static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call, const char *arguments, size_t size_bytes)
 {
-	boot->round++;
-	tsr_control_slot_t *slot = slot_of(boot, boot->rank);
+	meeting->round++;
+	tsr_control_slot_t *slot = slot_of(meeting, meeting->me);
 	snprintf(slot->call, sizeof slot->call, "%s", call);
 	snprintf(slot->arguments, sizeof slot->arguments, "%s", arguments);
 	slot->arguments_hash = tsr_text_hash(arguments);
@@ -176,59 +198,72 @@ static tsr_control_slot_t *open_round(tsr_boot_t *boot, const char *call, const 
 	return slot;
 }
 
-static tsr_status_t complete_round(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+static tsr_status_t complete_round(tsr_meeting_t *meeting, const char *call, uint64_t begin_ns)
 {
-	come_to_round(boot);
-	return await_round(boot, call, begin_ns);
+	come_to_round(meeting);
+	return await_round(meeting, call, begin_ns);
 }
 
 /**
  * As many rounds as the payload takes. With a root, its payload alone travels, to `all`; else everybody's, to its place in `all`.
- * The first round compares: where it succeeds all ranks know the size, and come to the same number of rounds.
+ * The first round compares: where it succeeds all members know the size, and come to the same number of rounds.
  */
-static tsr_status_t run_rounds(tsr_boot_t *boot, const char *call, const char *arguments, const unsigned char *mine,
+static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const char *arguments, const unsigned char *mine,
 			       unsigned char *all, size_t size_bytes, int root)
 {
 	const uint64_t begin_ns = tsr_now_ns();
 	size_t done = 0;
 	do {
 		const size_t left = size_bytes - done;
-		const size_t chunk = left < TSR_CHUNK_BYTES ? left : TSR_CHUNK_BYTES;
-		tsr_control_slot_t *slot = open_round(boot, call, arguments, size_bytes);
-		if (chunk > 0 && (root == EVERYBODY || root == boot->rank))
+		const size_t chunk = left < meeting->chunk_bytes ? left : meeting->chunk_bytes;
+		tsr_control_slot_t *slot = open_round(meeting, call, arguments, size_bytes);
+		if (chunk > 0 && (root == EVERYBODY || root == meeting->me))
 			memcpy(slot->payload, mine + done, chunk);
-		tsr_status_t status = complete_round(boot, call, done == 0 ? begin_ns : tsr_now_ns());
+		tsr_status_t status = complete_round(meeting, call, done == 0 ? begin_ns : tsr_now_ns());
 		if (status == TSR_OK && done == 0)
-			status = compare(boot);
+			status = compare(meeting);
 		if (status != TSR_OK)
 			return status;
-		for (int r = 0; root == EVERYBODY && chunk > 0 && r < boot->size; r++)
-			memcpy(all + (size_t)r * size_bytes + done, slot_of(boot, r)->payload, chunk);
-		if (root != EVERYBODY && root != boot->rank && chunk > 0)
-			memcpy(all + done, slot_of(boot, root)->payload, chunk);
+		for (int i = 0; root == EVERYBODY && chunk > 0 && i < meeting->size; i++)
+			memcpy(all + (size_t)i * size_bytes + done, slot_of(meeting, i)->payload, chunk);
+		if (root != EVERYBODY && root != meeting->me && chunk > 0)
+			memcpy(all + done, slot_of(meeting, root)->payload, chunk);
 		done += chunk;
 	} while (done < size_bytes);
 	return TSR_OK;
 }
 
-static tsr_status_t exchange(tsr_boot_t *boot, const char *call, const char *arguments, const void *mine, void *all,
+static tsr_status_t exchange(tsr_meeting_t *meeting, const char *call, const char *arguments, const void *mine, void *all,
 			     size_t size_bytes, int root)
 {
+	tsr_boot_t *boot = meeting->boot;
 	tsr_status_t status = tsr_boot_ended(boot);
 	if (status == TSR_OK && boot->door.fd >= 0)
 		status = tsr_boot_await_ranks(boot, call, tsr_now_ns());
-	return status == TSR_OK ? run_rounds(boot, call, arguments, mine, all, size_bytes, root) : status;
+	return status == TSR_OK ? run_rounds(meeting, call, arguments, mine, all, size_bytes, root) : status;
+}
+
+tsr_status_t tsr_meeting_exchange(tsr_meeting_t *meeting, const char *call, const char *arguments, const void *mine, void *all,
+				  size_t size_bytes)
+{
+	return exchange(meeting, call, arguments, mine, all, size_bytes, EVERYBODY);
+}
+
+tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, const char *arguments, void *data, size_t size_bytes,
+				   int root)
+{
+	return exchange(meeting, call, arguments, data, data, size_bytes, root);
 }
 
 tsr_status_t tsr_boot_exchange(tsr_boot_t *boot, const char *call, const char *arguments, const void *mine, void *all,
 			       size_t size_bytes)
 {
-	return exchange(boot, call, arguments, mine, all, size_bytes, EVERYBODY);
+	return exchange(&boot->world, call, arguments, mine, all, size_bytes, EVERYBODY);
 }
 
 tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *arguments, void *data, size_t size_bytes, int root)
 {
-	return exchange(boot, call, arguments, data, data, size_bytes, root);
+	return exchange(&boot->world, call, arguments, data, data, size_bytes, root);
 }
 
 void tsr_boot_quiesce(tsr_boot_t *boot)

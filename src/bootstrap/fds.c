@@ -20,14 +20,15 @@ enum {
 	 * have open (ulimit -n, often 1024): of all its jobs together. So few are sent at one time, whatever the number of ranks,
 	 * and the next when those have arrived.
 	 */
-	UNDER_WAY = 128
+	UNDER_WAY = 128,
+	PART = TSR_MESSAGE_FDS /* ranks whose descriptors one message carries */
 };
 
-_Static_assert((int)TSR_MESSAGE_FDS >= TSR_MAX_RANKS, "one message carries a descriptor of each rank");
+_Static_assert((int)TSR_MESSAGE_FDS >= (int)PART, "one message carries a descriptor of each rank of a part");
 
 /** What travels beside the descriptors: whose they are, in order. */
 typedef struct owners {
-	unsigned char has[TSR_MAX_RANKS];
+	unsigned char has[PART];
 } owners_t;
 
 /* ------------------------------------------------------------------ who waits for whom */
@@ -83,11 +84,11 @@ static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
 
 /* ------------------------------------------------------------------ one message */
 
-/** Sends descriptors, `count` of them with holes (-1), to `rank`. */
-static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
+/** Sends descriptors, up to PART of them with holes (-1), to `rank`. */
+static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
 {
 	owners_t owners = {.has = {0}};
-	int present[TSR_MAX_RANKS], presents = 0;
+	int present[PART], presents = 0;
 	for (int r = 0; r < count; r++) {
 		owners.has[r] = fds[r] >= 0;
 		if (fds[r] >= 0)
@@ -111,12 +112,21 @@ static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, cons
 	}
 }
 
+/** Sends any number of them. */
+static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
+{
+	tsr_status_t status = TSR_OK;
+	for (int first = 0; status == TSR_OK && first < count; first += PART)
+		status = send_part(boot, rank, begin_ns, fds + first, count - first < PART ? count - first : PART);
+	return status;
+}
+
 static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns, owners_t *owners, int *fds, int *count)
 {
 	for (;;) {
 		struct pollfd entry = {.fd = boot->sockets[rank], .events = POLLIN};
 		(void)tsr_fd_poll(&entry, 1, tsr_now_ns() + LOOK_NS);
-		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners, sizeof *owners, fds, TSR_MAX_RANKS, count);
+		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners, sizeof *owners, fds, PART, count);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
@@ -131,11 +141,11 @@ static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns,
 	}
 }
 
-/** The reverse of send_fds: fills the holes with -1. */
-static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
+/** The reverse of send_part: fills the holes with -1. */
+static tsr_status_t receive_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
 {
 	owners_t owners;
-	int present[TSR_MAX_RANKS], presents = 0, wanted = 0;
+	int present[PART], presents = 0, wanted = 0;
 	const tsr_status_t status = await_message(boot, rank, begin_ns, &owners, present, &presents);
 	if (status != TSR_OK)
 		return status;
@@ -149,6 +159,14 @@ static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, i
 	for (int r = 0, next = 0; r < count; r++)
 		fds_out[r] = owners.has[r] ? present[next++] : -1;
 	return TSR_OK;
+}
+
+static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
+{
+	tsr_status_t status = TSR_OK;
+	for (int first = 0; status == TSR_OK && first < count; first += PART)
+		status = receive_part(boot, rank, begin_ns, fds_out + first, count - first < PART ? count - first : PART);
+	return status;
 }
 
 /* ------------------------------------------------------------------ processes */
@@ -182,7 +200,8 @@ static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, uint64_t begin_
 		status = receive_fds(boot, r, begin_ns, &fds[r], 1);
 	for (int r = 0; r < boot->size; r++)
 		presents += fds[r] >= 0;
-	const int together = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents : boot->size;
+	const int few = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents : boot->size;
+	const int together = few > 0 ? few : 1;
 	for (int r = 1; status == TSR_OK && r < boot->size; r++) {
 		if (r > together)
 			status = await_taken(boot, r - together, begin_ns);

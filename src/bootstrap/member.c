@@ -86,6 +86,7 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 			return no_memory();
 		}
 		boots[r]->control = control;
+		tsr_meeting_place(&boots[r]->world, boots[r], 0);
 		boots[r]->in_threads = true;
 		boots[r]->process = process;
 		/* relaxed, here and below: no thread has the segment yet */
@@ -100,7 +101,7 @@ tsr_status_t tsr_boot_fibres(tsr_exploration_t *exploration, int size, uint64_t 
 {
 	tsr_status_t status = tsr_boot_threads(size, deadline_ns, boots_out);
 	for (int parity = 0; status == TSR_OK && parity < 2; parity++)
-		status = tsr_exploration_edge(exploration, &boots_out[0]->control->edges[parity]);
+		status = tsr_exploration_edge(exploration, &boots_out[0]->world.words->edges[parity]);
 	for (int r = 0; status == TSR_OK && r < size; r++)
 		boots_out[r]->exploration = exploration;
 	return status;
@@ -205,12 +206,12 @@ void tsr_boot_await_burial(tsr_boot_t *boot)
 	}
 }
 
-/** True where `rank` has not come to the round that this rank waits in. */
-static bool is_missing(const tsr_boot_t *boot, int rank)
+/** True where the member has not come to the round that this rank waits in. */
+static bool is_missing(const tsr_meeting_t *meeting, int member)
 {
 	/* relaxed: for the report alone */
-	const uint32_t posted = atomic_load_explicit(&boot->control->member[rank].posted, memory_order_relaxed);
-	return (int32_t)(posted - boot->round) < 0;
+	const uint32_t posted = atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
+	return (int32_t)(posted - meeting->round) < 0;
 }
 
 static tsr_status_t end_for_lost(tsr_boot_t *boot, int lost, const char *call)
@@ -234,15 +235,23 @@ static int lost_on_arrival(const tsr_boot_t *boot)
 
 tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call)
 {
+	return tsr_meeting_check_ranks(&boot->world, call);
+}
+
+tsr_status_t tsr_meeting_check_ranks(const tsr_meeting_t *meeting, const char *call)
+{
+	tsr_boot_t *boot = meeting->boot;
 	int lost = tsr_boot_lost_rank(boot);
 	if (lost < 0)
 		lost = lost_on_arrival(boot);
 	if (lost >= 0)
 		return end_for_lost(boot, lost, call);
-	for (int r = 0; r < boot->size; r++)
-		if (state_of(boot, r) == TSR_MEMBER_LEFT && is_missing(boot, r))
-			return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "rank %d of %d has left the world and never comes to %s", r,
+	for (int i = 0; i < meeting->size; i++) {
+		const int rank = tsr_meeting_rank(meeting, i);
+		if (state_of(boot, rank) == TSR_MEMBER_LEFT && is_missing(meeting, i))
+			return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "rank %d of %d has left the world and never comes to %s", rank,
 					    boot->size, call);
+	}
 	return TSR_OK;
 }
 
@@ -278,31 +287,57 @@ int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size)
 	return count;
 }
 
-/** Ends the world because of the ranks in `late`, with a wait record for each: the host call waited for it. */
-static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns, const bool *late, bool absent)
+/** A wait record: the host call `call` of this rank waited for a member. */
+static void record_wait(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns, int member)
 {
-	char ranks[TSR_RANKS_TEXT], deadline[32];
 	const tsr_place_t *place = tsr_place_here();
+	tsr_wait_record_t record = {.rank = meeting->boot->rank,
+				    .team_rank = meeting->me,
+				    .block = -1,
+				    .worker = -1,
+				    .expected = meeting->round,
+				    .owner = meeting->boot->rank,
+				    .from = tsr_meeting_rank(meeting, member),
+				    .team_from = member,
+				    .waited_ns = tsr_now_ns() - begin_ns};
+	/* relaxed: for the report alone */
+	record.seen = atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
+	snprintf(record.team, sizeof record.team, "%s", meeting->name ? meeting->name : "");
+	snprintf(record.kernel, sizeof record.kernel, "%s", place->file ? place->call : call);
+	if (place->file)
+		snprintf(record.site, sizeof record.site, "%s:%d", place->file, place->line);
+	tsr_boot_keep_wait_record(meeting->boot, &record);
+}
+
+/** The sentence that ends the world because members of a team do not come. */
+static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call, const char *deadline, const bool *late)
+{
+	bool late_ranks[TSR_MAX_RANKS] = {false};
+	char members[TSR_RANKS_TEXT], ranks[TSR_RANKS_TEXT], me[TSR_WHO_TEXT];
+	for (int i = 0; i < meeting->size; i++)
+		late_ranks[tsr_meeting_rank(meeting, i)] = late[i];
+	(void)tsr_boot_list_ranks(late, meeting->size, members, sizeof members);
+	(void)tsr_boot_list_ranks(late_ranks, meeting->boot->size, ranks, sizeof ranks);
+	return tsr_boot_end(
+		meeting->boot, TSR_ERR_TIMEOUT,
+		"%s of %d of team '%s' (%s of the world) did not come to %s within %s, where %s waited: every rank of a "
+		"team must make the same collective calls (TESSERA_DEADLINE sets how long a wait lasts)",
+		members, meeting->size, meeting->name, ranks, call, deadline,
+		tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
+}
+
+/** Ends the world because of the members in `late`, with a wait record for each: the host call waited for it. */
+static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns, const bool *late, bool absent)
+{
+	tsr_boot_t *boot = meeting->boot;
+	char ranks[TSR_RANKS_TEXT], deadline[32];
 	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
+	for (int i = 0; i < meeting->size; i++)
+		if (late[i])
+			record_wait(meeting, call, begin_ns, i);
+	if (meeting->name)
+		return blame_members(meeting, call, deadline, late);
 	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
-	for (int r = 0; r < boot->size; r++) {
-		if (!late[r])
-			continue;
-		/* relaxed: for the report alone */
-		const uint32_t posted = atomic_load_explicit(&boot->control->member[r].posted, memory_order_relaxed);
-		tsr_wait_record_t record = {.rank = boot->rank,
-					    .block = -1,
-					    .worker = -1,
-					    .expected = boot->round,
-					    .seen = posted,
-					    .owner = boot->rank,
-					    .from = r,
-					    .waited_ns = tsr_now_ns() - begin_ns};
-		snprintf(record.kernel, sizeof record.kernel, "%s", place->file ? place->call : call);
-		if (place->file)
-			snprintf(record.site, sizeof record.site, "%s:%d", place->file, place->line);
-		tsr_boot_keep_wait_record(boot, &record);
-	}
 	if (absent)
 		return tsr_boot_end(
 			boot, TSR_ERR_PEER_LOST,
@@ -322,7 +357,7 @@ static tsr_status_t blame(tsr_boot_t *boot, const char *call, uint64_t begin_ns,
  */
 static bool door_is_served(const tsr_boot_t *boot)
 {
-	if (boot->rank == 0 || !is_missing(boot, 0))
+	if (boot->rank == 0 || !is_missing(&boot->world, 0))
 		return true;
 	/* relaxed: for the report alone */
 	const uint32_t seen = atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed);
@@ -337,26 +372,27 @@ static bool door_is_served(const tsr_boot_t *boot)
 	return false;
 }
 
-tsr_status_t tsr_boot_expire(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
+tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns)
 {
+	tsr_boot_t *boot = meeting->boot;
 	bool absent[TSR_MAX_RANKS], missing[TSR_MAX_RANKS];
 	int absents = 0, missings = 0;
-	for (int r = 0; r < boot->size; r++) {
-		absents += absent[r] = state_of(boot, r) == TSR_MEMBER_ABSENT;
-		missings += missing[r] = is_missing(boot, r);
+	for (int i = 0; i < meeting->size; i++) {
+		absents += absent[i] = state_of(boot, tsr_meeting_rank(meeting, i)) == TSR_MEMBER_ABSENT;
+		missings += missing[i] = is_missing(meeting, i);
 	}
 	if (absents > 0 && door_is_served(boot))
-		return blame(boot, call, begin_ns, absent, true);
+		return blame(meeting, call, begin_ns, absent, true);
 	if (absents > 0) {
 		for (int r = 0; r < boot->size; r++)
 			missing[r] = r == 0; /* the others could not come in */
 		missings = 1;
 	}
 	if (missings > 0)
-		return blame(boot, call, begin_ns, missing, false);
+		return blame(meeting, call, begin_ns, missing, false);
 	if (tsr_now_ns() - begin_ns < boot->deadline_ns + LAST_STEP_NS)
 		return TSR_OK; /* the last one is in the door */
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
 			    "all %d ranks came to %s, but one was stopped on its way in, and rank %d waited past the deadline",
-			    boot->size, call, boot->rank);
+			    meeting->size, call, boot->rank);
 }

@@ -146,7 +146,7 @@ static tsr_status_t look_around(tsr_boot_t *boot, const char *call, uint64_t beg
 	if (status == TSR_OK)
 		status = tsr_boot_check_ranks(boot, call);
 	if (status == TSR_OK && tsr_now_ns() - begin_ns > boot->deadline_ns)
-		status = tsr_boot_expire(boot, call, begin_ns);
+		status = tsr_meeting_expire(&boot->world, call, begin_ns);
 	return status;
 }
 
@@ -299,7 +299,10 @@ static tsr_status_t join(tsr_boot_t *boot, const tsr_job_t *job)
 		status = make_control(boot);
 	if (status == TSR_OK && boot->rank == 0 && boot->size > 1)
 		status = open_door(boot, job);
-	return status == TSR_OK ? tsr_boot_arrive(boot) : status;
+	if (status != TSR_OK)
+		return status;
+	tsr_meeting_place(&boot->world, boot, 0);
+	return tsr_boot_arrive(boot);
 }
 
 tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)

@@ -207,8 +207,8 @@ nobody "after it was killed nobody is left"
 
 refuses "no number of ranks" 2 'how many ranks' tessera check "$fake" clean
 refuses "two answers" 2 'both say how many ranks' tessera check -n 2 --worlds 2-4 "$fake" clean
-for list in '' 0 65 2- -3 2-65 2,,3 2, 2-3-4 two '2 3' 2.5; do
-	refuses "worlds '$list'" 2 "'$list'; it must be numbers of ranks from 1 to 64" tessera check --worlds "$list" "$fake" clean
+for list in '' 0 257 2- -3 2-257 2,,3 2, 2-3-4 two '2 3' 2.5; do
+	refuses "worlds '$list'" 2 "'$list'; it must be numbers of ranks from 1 to 256" tessera check --worlds "$list" "$fake" clean
 done
 refuses "an empty range" 2 'say 2-4' tessera check --worlds 4-2 "$fake" clean
 refuses "a world twice" 2 'names 3 ranks twice' tessera check --worlds 2-4,3 "$fake" clean

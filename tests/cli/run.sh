@@ -21,7 +21,7 @@ verdict $? "the exit code of a rank that fails" "exit code $code, wanted 7"
 
 refuses "no number of ranks" 2 'how many ranks' tessera run "$hello"
 refuses "no rank" 2 '0' tessera run -n 0 "$hello"
-refuses "too many ranks" 2 '65' tessera run -n 65 "$hello"
+refuses "too many ranks" 2 '257' tessera run -n 257 "$hello"
 refuses "ranks that are no number" 2 'eight' tessera run -n eight "$hello"
 refuses "no program" 2 'which program' tessera run -n 2
 refuses "a program that is not there" 2 'no-such-program' tessera run -n 2 ./no-such-program

@@ -73,7 +73,7 @@ Test(check_options, what_cannot_be_read_is_quoted)
 		{"version=2,report_fd=3", "version 2"},
 		{"version=1,report_fd=3,rank=4", "'rank'"},
 		{"version=1,report_fd=3,ranks", "'ranks'"},
-		{"version=1,report_fd=3,ranks=65", "65"},
+		{"version=1,report_fd=3,ranks=257", "257"},
 		{"version=1,report_fd=3,seeds=-1", "'-1'"},
 		{"version=1,report_fd=3,seeds=99999999999999999999", "99999999999999999999"},
 		{"version=1,report_fd=3,stride=0", "stride"},

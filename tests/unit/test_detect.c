@@ -94,7 +94,7 @@ static const bad_t bads[] = {
 	{"PMI_RANK=0 PMI_SIZE=0", "PMI_SIZE is '0'"},
 	{"PMI_RANK=2 PMI_SIZE=2", "the last rank is 1"},
 	{"TESSERA_RANK=3 TESSERA_SIZE=3 TESSERA_JOB=j", "the last rank is 2"},
-	{"PMI_RANK=0 PMI_SIZE=65", "at most 64"},
+	{"PMI_RANK=0 PMI_SIZE=257", "at most 256"},
 	/* several nodes */
 	{OMPI(0, 4, 2), "several nodes"},
 	{TORCH(0, 16, 8), "several nodes"},
