@@ -14,7 +14,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 1u
+#define TSR_BACKEND_ABI 2u
 
 /* ------------------------------------------------------------------ what the library gives to a backend */
 
@@ -49,9 +49,17 @@ typedef struct tsr_host {
 	bool (*find_allocation)(void *ctx, size_t heap_offset, char name_out[32], size_t *offset_out);
 } tsr_host_t;
 
+/** A team: the ranks that the kernels of its streams see, in their order. */
+typedef struct tsr_host_team {
+	int rank, size;   /* mine in it; the number of members */
+	const int *ranks; /* ranks[i]: of member i in the world */
+	const char *name; /* for reports; "": the world */
+} tsr_host_team_t;
+
 /* ------------------------------------------------------------------ what a backend gives to the library */
 
 typedef struct tsr_device tsr_device_t; /* each backend's own */
+typedef struct tsr_device_team tsr_device_team_t;
 typedef struct tsr_device_stream tsr_device_stream_t;
 typedef struct tsr_device_event tsr_device_event_t;
 
@@ -107,14 +115,24 @@ typedef struct tsr_device_copy {
 	const void *src;
 	size_t dst_pitch_bytes, src_pitch_bytes; /* from one row to the next, at least row_bytes */
 	size_t row_bytes, rows;                  /* not 0 */
-	int peer;
-	const char *file; /* the program's call stands there; null: not known */
+	int peer;                                /* its rank in the world */
+	const char *file;                        /* the program's call stands there; null: not known */
 	int line;
 } tsr_device_copy_t;
 
+/** Where a team's kernels find its members' heaps. */
+typedef struct tsr_team_ops {
+	size_t size;
+	/** When the heaps are mapped. Keeps `team`, which lives until destroy. */
+	tsr_status_t (*create)(tsr_device_t *device, const tsr_host_team_t *team, tsr_device_team_t **team_out);
+	/** Its streams are destroyed already. */
+	void (*destroy)(tsr_device_t *device, tsr_device_team_t *team);
+} tsr_team_ops_t;
+
 typedef struct tsr_stream_ops {
 	size_t size;
-	tsr_status_t (*create)(tsr_device_t *device, tsr_device_stream_t **stream_out);
+	/** A stream whose kernels see the ranks of `team`. */
+	tsr_status_t (*create)(tsr_device_t *device, const tsr_device_team_t *team, tsr_device_stream_t **stream_out);
 	void (*destroy)(tsr_device_stream_t *stream); /* synchronised already */
 	/** Starts `count` launches; `together`: all their blocks are resident at one time, else TSR_ERR_RESIDENCY and nothing
 	 * starts. */
@@ -155,6 +173,7 @@ typedef struct tsr_backend {
 	bool thread_ranks; /* ranks may be threads of one process */
 	const tsr_device_ops_t *device;
 	const tsr_heap_ops_t *heap;
+	const tsr_team_ops_t *team;
 	const tsr_stream_ops_t *stream;
 	const tsr_event_ops_t *event;
 	const tsr_record_ops_t *record;

@@ -10,7 +10,7 @@ tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool
 	char(*all)[BENCH_SENTENCE] = calloc(TSR_MAX_RANKS, BENCH_SENTENCE);
 	if (!all)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the ranks' sentences; free some");
-	tsr_status_t status = tsr_allgather(world, sentence, all, BENCH_SENTENCE);
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), sentence, all, BENCH_SENTENCE);
 	*none_out = true;
 	for (int r = 0; status == TSR_OK && *none_out && r < tsr_world_size(world); r++)
 		if (all[r][0] != '\0') {

@@ -30,7 +30,7 @@ typedef struct bench_baseline bench_baseline_t;
 /**
  * Finds what the world's backend has, and takes memory for it. What is not there is no error: see bench_baseline_missing.
  * Called by: collective, one thread a rank; A and B may still be written. Errors: TSR_ERR_UNSUPPORTED where the backend has no
- *            baseline at all, TSR_ERR_NO_MEMORY (host), those of tsr_allgather and tsr_heap_alloc.
+ *            baseline at all, TSR_ERR_NO_MEMORY (host), those of tsr_team_gather_all and tsr_heap_alloc.
  */
 tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task, bench_baseline_t **baseline_out);
 

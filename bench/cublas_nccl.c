@@ -160,7 +160,7 @@ static bool open_cublas(state_t *s, const bench_task_t *task, char sentence[BENC
 static tsr_status_t find_shared_gpu(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
 {
 	char all[TSR_MAX_RANKS][BUS_ID];
-	tsr_status_t status = tsr_allgather(b->world, s->bus, all, BUS_ID);
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(b->world), s->bus, all, BUS_ID);
 	for (int r = 0; status == TSR_OK && r < b->size; r++)
 		for (int q = 0; q < r; q++)
 			if (sentence[0] == '\0' && strncmp(all[q], all[r], BUS_ID) == 0)
@@ -183,7 +183,7 @@ static tsr_status_t open_nccl(bench_baseline_t *b, state_t *s, char sentence[BEN
 	tsr_status_t status = bench_agree(b->world, sentence, &all);
 	if (status != TSR_OK || !all)
 		return status;
-	status = tsr_broadcast(b->world, &id, sizeof id, 0);
+	status = tsr_team_broadcast(tsr_world_team(b->world), &id, sizeof id, 0);
 	if (status == TSR_OK)
 		(void)nccl_ok(s, s->nccl.join(&s->comm, b->size, id, b->rank), "ncclCommInitRank", sentence);
 	return status == TSR_OK ? bench_agree(b->world, sentence, &all) : status;

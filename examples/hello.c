@@ -28,7 +28,7 @@ TSR_MAIN(world, argc, argv)
 	tsr_stream_t *stream;
 	TSR_TRY(tsr_heap_alloc(world, sizeof mail, 0, "mail", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &mail, sizeof mail));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world)); /* every rank's mail is ready to be written */
 	hello_args_t args = {(TSR_HEAP mail_t *)heap};
 	TSR_TRY(tsr_launch(stream, &hello, 1, &args));

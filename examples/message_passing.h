@@ -113,7 +113,7 @@ static int mp_run(tsr_world_t *world, const tsr_kernel_t *kernel)
 	int wrong = 0;
 
 	TSR_TRY(mp_allocate(world, &memory, &args));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	tsr_launch_desc_t launch = {stream, kernel, 2, &args};
 	TSR_TRY(tsr_launch_group(&launch, 1)); /* blocks that wait for each other and for peers are on the device together */
 	TSR_TRY(tsr_stream_sync(stream));

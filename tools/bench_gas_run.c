@@ -62,7 +62,7 @@ tsr_status_t bench_gas_agree(tsr_world_t *world, bool verified, const char *cons
 	memset(&mine, 0, sizeof mine); /* padding travels too */
 	mine.run = run;
 	mine.verdict = *verdict;
-	tsr_status_t status = tsr_allgather(world, &mine, all, sizeof mine);
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), &mine, all, sizeof mine);
 	*judgement_out = (bench_judgement_t){.verified = verified, .wrong_rank = -1};
 	for (int r = 0; status == TSR_OK && judgement_out->wrong_rank < 0 && r < tsr_world_size(world); r++) {
 		if (all[r].verdict.wrong == 0)

@@ -216,7 +216,7 @@ tsr_status_t bench_gas_recall(bench_gas_session_t *session, gas_config_t *config
 		return TSR_OK;
 	if (tsr_world_rank(session->world) == 0)
 		told.found = look_up(session, config, &told.choice);
-	tsr_status_t status = tsr_broadcast(session->world, &told, sizeof told, 0);
+	tsr_status_t status = tsr_team_broadcast(tsr_world_team(session->world), &told, sizeof told, 0);
 	if (status != TSR_OK || !told.found)
 		return status;
 	gas_config_t tuned = *config;

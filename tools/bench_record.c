@@ -61,7 +61,7 @@ static void add_rank(bench_traffic_t *all, const rank_traffic_t *rank)
 tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out)
 {
 	rank_traffic_t mine = sum_rank(world), all[TSR_MAX_RANKS];
-	tsr_status_t status = tsr_allgather(world, &mine, all, sizeof mine);
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), &mine, all, sizeof mine);
 	if (status != TSR_OK)
 		return status;
 	*traffic_out = (bench_traffic_t){.recorded = true};
@@ -75,7 +75,7 @@ tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entrie
 	int mine = entry_count(world), ranks = tsr_world_size(world), most = 1;
 	int *counts = calloc((size_t)ranks, sizeof *counts);
 	tsr_record_entry_t *entries = NULL, *own = NULL;
-	tsr_status_t status = counts ? tsr_allgather(world, &mine, counts, sizeof mine) : TSR_OK;
+	tsr_status_t status = counts ? tsr_team_gather_all(tsr_world_team(world), &mine, counts, sizeof mine) : TSR_OK;
 	for (int r = 0; counts && status == TSR_OK && r < ranks; r++)
 		most = counts[r] > most ? counts[r] : most;
 	if (counts && status == TSR_OK) {
@@ -87,7 +87,7 @@ tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entrie
 	for (int i = 0; status == TSR_OK && i < mine; i++)
 		status = tsr_record_entry(world, i, &own[i]);
 	if (status == TSR_OK)
-		status = tsr_allgather(world, own, entries, (size_t)most * sizeof *own);
+		status = tsr_team_gather_all(tsr_world_team(world), own, entries, (size_t)most * sizeof *own);
 	free(own);
 	if (status != TSR_OK) {
 		free(counts);

@@ -13,7 +13,7 @@ static int compare_ns(const void *a, const void *b)
 tsr_status_t bench_slowest(tsr_world_t *world, uint64_t *ns)
 {
 	uint64_t all[TSR_MAX_RANKS];
-	tsr_status_t status = tsr_allgather(world, ns, all, sizeof *ns);
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), ns, all, sizeof *ns);
 	for (int r = 0; status == TSR_OK && r < tsr_world_size(world); r++)
 		if (all[r] > *ns)
 			*ns = all[r];

@@ -59,7 +59,7 @@ static tsr_status_t launch(tsr_world_t *world, const play_t *play, litmus_run_ar
 		args->home[x] = home_of(plan, x);
 		args->multiplier[x] = 1;
 	}
-	LITMUS_TRY(tsr_stream_create(world, &stream));
+	LITMUS_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	LITMUS_TRY(tsr_barrier(world)); /* before it all locations have their first values */
 	LITMUS_TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args->classes, args));
 	tsr_status_t status = tsr_stream_sync(stream);

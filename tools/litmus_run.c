@@ -362,7 +362,7 @@ static tsr_status_t allocate(rank_t *r)
 	r->host = malloc(INSTANCES_GPU * STRIDE * word);
 	if (!r->host)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the final values of the locations; free some");
-	return tsr_stream_create(r->world, &r->stream);
+	return tsr_stream_create(tsr_world_team(r->world), &r->stream);
 }
 
 /** Ranks that have one GPU take turns on it. */
@@ -372,7 +372,7 @@ static tsr_status_t find_shared(rank_t *r)
 	int ordinals[LITMUS_RUN_THREADS];
 
 	LITMUS_TRY(tsr_world_device(r->world, &props));
-	LITMUS_TRY(tsr_allgather(r->world, &props.ordinal, ordinals, sizeof *ordinals));
+	LITMUS_TRY(tsr_team_gather_all(tsr_world_team(r->world), &props.ordinal, ordinals, sizeof *ordinals));
 	for (int rank = 0; rank < r->size; rank++)
 		for (int other = 0; other < rank; other++)
 			r->shared |= !r->emulated && ordinals[rank] == ordinals[other];

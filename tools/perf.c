@@ -75,7 +75,7 @@ tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn pla
 		fastest = i == 0 || ns < fastest ? ns : fastest;
 	}
 	*times_out = options->repeats ? times : perf_enough(times, fastest);
-	return tsr_broadcast(run->world, times_out, sizeof *times_out, 0);
+	return tsr_team_broadcast(tsr_world_team(run->world), times_out, sizeof *times_out, 0);
 }
 
 bool perf_on_host(const perf_run_t *run)
@@ -109,7 +109,7 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out)
 {
 	int64_t all[TSR_MAX_RANKS], sum = 0;
 
-	PERF_TRY(tsr_allgather(run->world, &mine, all, sizeof mine));
+	PERF_TRY(tsr_team_gather_all(tsr_world_team(run->world), &mine, all, sizeof mine));
 	for (int r = 0; r < run->size; r++)
 		sum += all[r];
 	*sum_out = sum;
@@ -120,7 +120,7 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out)
 
 static tsr_status_t measure(perf_run_t *run)
 {
-	PERF_TRY(tsr_stream_create(run->world, &run->stream));
+	PERF_TRY(tsr_stream_create(tsr_world_team(run->world), &run->stream));
 	PERF_TRY(tsr_event_create(run->world, &run->begin));
 	PERF_TRY(tsr_event_create(run->world, &run->end));
 	switch (run->options->op) {

@@ -49,8 +49,8 @@ static tsr_status_t choose_repeats(meeting_t *m)
 		m->repeats = perf_enough(m->repeats, fastest_kernel);
 		m->host_repeats = perf_enough(m->host_repeats, fastest_host);
 	}
-	PERF_TRY(tsr_broadcast(m->run->world, &m->repeats, sizeof m->repeats, 0));
-	return tsr_broadcast(m->run->world, &m->host_repeats, sizeof m->host_repeats, 0);
+	PERF_TRY(tsr_team_broadcast(tsr_world_team(m->run->world), &m->repeats, sizeof m->repeats, 0));
+	return tsr_team_broadcast(tsr_world_team(m->run->world), &m->host_repeats, sizeof m->host_repeats, 0);
 }
 
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
@@ -105,7 +105,7 @@ tsr_status_t perf_run_barrier(perf_run_t *run)
 
 	if (run->report)
 		tool_progress_step(&run->report->progress, "barrier");
-	PERF_TRY(perf_alloc_clear(run, perf_barrier_state_bytes, "perf barrier", &state));
+	PERF_TRY(perf_alloc_clear(run, tsr_barrier_state_bytes(run->size), "perf barrier", &state));
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf missed", &missed));
 	m.args.state = state;
 	m.args.missed = (TSR_HEAP uint64_t *)missed;

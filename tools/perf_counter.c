@@ -28,7 +28,7 @@ static tsr_status_t add(counting_t *c, uint64_t repeats, double *ns_out)
 		c->added += lead.repeats + repeats;
 		PERF_TRY(perf_time(run, &perf_atomic, 1, &lead, &c->args, &mine));
 	}
-	PERF_TRY(tsr_allgather(run->world, &mine, all, sizeof mine));
+	PERF_TRY(tsr_team_gather_all(tsr_world_team(run->world), &mine, all, sizeof mine));
 	for (int r = 0; r < run->size; r++)
 		mine = all[r] > mine ? all[r] : mine;
 	*ns_out = mine;
@@ -49,7 +49,7 @@ static tsr_status_t add_bare(counting_t *c, uint64_t repeats, double *ns_out)
 		mine = (double)(perf_now_ns() - begin);
 		c->added += repeats;
 	}
-	PERF_TRY(tsr_allgather(run->world, &mine, all, sizeof mine));
+	PERF_TRY(tsr_team_gather_all(tsr_world_team(run->world), &mine, all, sizeof mine));
 	for (int r = 0; r < run->size; r++)
 		mine = all[r] > mine ? all[r] : mine;
 	*ns_out = mine;

@@ -32,7 +32,7 @@ static tsr_status_t prepare(gather_t *g)
 	TSR_HEAP void *missed;
 
 	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX, (uint64_t)run->rank, &g->source));
-	PERF_TRY(perf_alloc_clear(run, perf_gather_state_bytes, "perf gather", &g->args.state));
+	PERF_TRY(perf_alloc_clear(run, tsr_all_gather_state_bytes(run->size), "perf gather", &g->args.state));
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf missed", &missed));
 	g->args.missed = (TSR_HEAP uint64_t *)missed;
 	return tsr_heap_alloc(run->world, piece * (size_t)run->size + GUARD_BYTES, 0, "perf gathered", &g->args.dst);

@@ -130,8 +130,6 @@ TSR_KERNEL(perf_atomic, perf_atomic_args_t, a)
 
 /* ------------------------------------------------------------------ barrier */
 
-const size_t perf_barrier_state_bytes = sizeof(tsr_barrier_state_t);
-
 TSR_KERNEL(perf_barrier, perf_barrier_args_t, a)
 {
 	TSR_HEAP tsr_barrier_state_t *state = (TSR_HEAP tsr_barrier_state_t *)a->state;
@@ -156,8 +154,6 @@ TSR_KERNEL(perf_meeting, perf_barrier_args_t, a)
 }
 
 /* ------------------------------------------------------------------ all-gather */
-
-const size_t perf_gather_state_bytes = sizeof(tsr_all_gather_state_t);
 
 TSR_KERNEL_WIDE(perf_all_gather, perf_gather_args_t, a)
 {

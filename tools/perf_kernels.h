@@ -74,7 +74,4 @@ typedef struct perf_gather_args {
 
 TSR_KERNEL_DECLARE(perf_all_gather);
 
-/** Bytes of a tsr_barrier_state_t and of a tsr_all_gather_state_t, for the host, which does not include the device headers. */
-extern const size_t perf_barrier_state_bytes, perf_gather_state_bytes;
-
 #endif

@@ -78,7 +78,7 @@ tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample
 		}
 		again = perf_pair_disturbed(pair_out) && perf_now_ns() < stop_ns;
 		if (collective)
-			PERF_TRY(tsr_broadcast(run->world, &again, sizeof again, 0));
+			PERF_TRY(tsr_team_broadcast(tsr_world_team(run->world), &again, sizeof again, 0));
 	}
 	return TSR_OK;
 }

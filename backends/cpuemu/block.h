@@ -12,10 +12,25 @@ typedef struct tsr_cpu_spare {
 	size_t bytes;
 } tsr_cpu_spare_t;
 
+/**
+ * A team as its kernels see it. Addressing goes through {window, base of each rank}: the heap is window 0, and the only one so far
+ * (docs/design.md). Constant.
+ */
+struct tsr_device_team {
+	const tsr_host_team_t *host;
+	int rank, size;        /* mine in the team */
+	const int *ranks;      /* ranks[i]: of member i in the world */
+	const char *name;      /* explored: for reports; null: the world */
+	uint64_t key;          /* a number that all members have in common, made of their ranks */
+	unsigned char *mine;   /* the window in my memory */
+	size_t bytes;          /* of the window */
+	unsigned char *base[]; /* base[i]: the window of member i as this process sees it */
+};
+
 /** The surroundings of every block of a device. Constant while kernels run, but for `running` and the spares. */
 typedef struct tsr_cpu_env {
 	const tsr_host_t *host;
-	int rank, size;
+	int rank, size; /* of the world, as all here */
 	size_t heap_bytes;
 	unsigned char *base[TSR_MAX_RANKS]; /* every rank's heap as this process sees it */
 	int cpus;                           /* that this process may run on */
@@ -56,6 +71,7 @@ typedef struct tsr_cpu_worker {
 /** An emulated block. A new content for each block that is begun; the meeting words belong to its workers. */
 typedef struct tsr_cpu_block {
 	tsr_cpu_env_t *env;
+	const tsr_device_team_t *team;
 	struct tsr_cpu_launch *launch;
 	const tsr_kernel_t *kernel;
 	int index, count;

@@ -62,6 +62,7 @@ typedef struct tsr_cpu_item {
 
 struct tsr_device_stream {
 	tsr_device_t *device;
+	const tsr_device_team_t *team;
 	struct tsr_device_stream *next;
 	int index;
 	tsr_cpu_item_t *head, **tail;
@@ -180,6 +181,7 @@ void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all);
 void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark);
 
 extern const tsr_heap_ops_t tsr_cpu_heap_ops;
+extern const tsr_team_ops_t tsr_cpu_team_ops;
 extern const tsr_stream_ops_t tsr_cpu_stream_ops;
 extern const tsr_event_ops_t tsr_cpu_event_ops;
 extern const tsr_record_ops_t tsr_cpu_record_ops;

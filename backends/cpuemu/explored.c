@@ -22,7 +22,13 @@ typedef struct fibre {
 
 static tsr_worker_who_t who_of(const tsr_cpu_block_t *block, int worker)
 {
-	return (tsr_worker_who_t){block->env->rank, block->launch->order, block->kernel->name, block->index, worker};
+	return (tsr_worker_who_t){.rank = block->env->rank,
+				  .launch = block->launch->order,
+				  .kernel = block->kernel->name,
+				  .block = block->index,
+				  .worker = worker,
+				  .team = block->team->name,
+				  .team_rank = block->team->rank};
 }
 
 /** With the lock: the block's last worker has ended. Its shared memory and its meeting go with it. */
@@ -186,7 +192,12 @@ static void tell_unbegun(void *ctx, tsr_exploration_tell_fn tell, void *argument
 		for (int i = 0; i < unit->count; i++) {
 			const tsr_cpu_launch_t *launch = unit->launch[i];
 			for (int b = launch->begun; b < launch->blocks; b++) {
-				const tsr_worker_who_t who = {device->env.rank, launch->order, launch->kernel->name, b, 0};
+				const tsr_worker_who_t who = {.rank = device->env.rank,
+							      .launch = launch->order,
+							      .kernel = launch->kernel->name,
+							      .block = b,
+							      .team = launch->stream->team->name,
+							      .team_rank = launch->stream->team->rank};
 				tell(argument, &who);
 			}
 		}

@@ -35,12 +35,13 @@ void tsr_cpu_launch_fail(tsr_cpu_launch_t *launch, tsr_status_t status, const ch
 	device->env.host->abort_world(device->env.host->ctx, status, sentence);
 }
 
-static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **stream_out)
+static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team, tsr_device_stream_t **stream_out)
 {
 	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
 	if (!stream)
 		return no_memory("a stream");
 	stream->device = device;
+	stream->team = team;
 	stream->tail = &stream->head;
 	pthread_mutex_lock(&device->lock);
 	stream->index = device->streams_created++;
@@ -110,6 +111,7 @@ static bool launch_make_slots(tsr_device_t *device, tsr_cpu_launch_t *launch)
 	for (int i = 0; i < launch->slots; i++) {
 		tsr_cpu_block_t *block = &launch->slot[i];
 		block->env = &device->env;
+		block->team = launch->stream->team;
 		block->launch = launch;
 		block->kernel = launch->kernel;
 		block->count = launch->blocks;

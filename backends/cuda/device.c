@@ -138,6 +138,7 @@ static void device_close(tsr_device_t *device)
 	const tsr_cuda_driver_t *cu = &device->cu;
 	if (device->context && tsr_cuda_enter(device) == TSR_OK) {
 		tsr_gpu_modules_unload(&device->gpu, device);
+		tsr_gpu_teams_drop(&device->gpu, device);
 		if (device->notes_taken)
 			(void)cu->mem_free(device->notes_taken);
 		if (device->workspace)
@@ -161,6 +162,9 @@ static const tsr_gpu_vendor_t vendor = {
 	.runs = tsr_cuda_runs,
 	.load = tsr_cuda_load,
 	.unload = tsr_cuda_unload,
+	.make_table = tsr_cuda_make_table,
+	.fill_table = tsr_cuda_fill_table,
+	.drop_table = tsr_cuda_drop_table,
 	.start = tsr_cuda_start,
 };
 
@@ -225,6 +229,7 @@ const tsr_backend_t tsr_backend_cuda = {
 	.thread_ranks = false,
 	.device = &device_ops,
 	.heap = &tsr_cuda_heap_ops,
+	.team = &tsr_cuda_team_ops,
 	.stream = &tsr_cuda_stream_ops,
 	.event = &tsr_cuda_event_ops,
 	.record = NULL, /* kernels count nothing on a GPU */

@@ -89,6 +89,9 @@ tsr_status_t tsr_cuda_fill(tsr_device_t *device, CUdeviceptr to, int byte, size_
 bool tsr_cuda_runs(const tsr_device_t *device, const tsr_image_t *image);
 tsr_status_t tsr_cuda_load(tsr_device_t *device, tsr_gpu_module_t *m);
 void tsr_cuda_unload(tsr_device_t *device, tsr_gpu_module_t *m);
+tsr_status_t tsr_cuda_make_table(tsr_device_t *device, size_t size_bytes, void **table_out);
+tsr_status_t tsr_cuda_fill_table(tsr_device_t *device, void *table, const void *bytes, size_t size_bytes);
+void tsr_cuda_drop_table(tsr_device_t *device, void *table);
 tsr_status_t tsr_cuda_start(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
 
 /** tsr_gpu_await and tsr_gpu_verdict for `stream`, or for `event` where it is not null; `serial` is the stream's. */
@@ -98,6 +101,7 @@ tsr_status_t tsr_cuda_wait(tsr_device_t *device, CUstream stream, CUevent event,
 tsr_status_t tsr_cuda_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together);
 
 extern const tsr_heap_ops_t tsr_cuda_heap_ops;
+extern const tsr_team_ops_t tsr_cuda_team_ops;
 extern const tsr_stream_ops_t tsr_cuda_stream_ops;
 extern const tsr_event_ops_t tsr_cuda_event_ops;
 

@@ -40,8 +40,6 @@ void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, u
 {
 	const tsr_host_t *host = gpu->host;
 	gpu->launch = (tsr_gpu_context_t){
-		.rank = host->rank,
-		.size = host->size,
 		.deadline_ns = host->deadline_ns,
 		.clock_khz = clock_khz,
 		.abort = (uint32_t *)(uintptr_t)(page + offsetof(tsr_gpu_page_t, abort)),
@@ -54,11 +52,12 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, void *const *bases, int count)
 {
 	gpu->launch.heap = count > 0 ? bases[gpu->host->rank] : NULL;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		gpu->launch.away[r] = r < count ? (intptr_t)bases[r] - (intptr_t)gpu->launch.heap : 0;
+		gpu->away[r] = r < count ? (intptr_t)bases[r] - (intptr_t)gpu->launch.heap : 0;
 }
 
-void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track)
+void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team)
 {
+	track->team = team;
 	pthread_mutex_lock(&gpu->lock);
 	track->serial = ++gpu->serials;
 	track->next = gpu->streams;

@@ -45,13 +45,26 @@ typedef struct tsr_gpu_vendor {
 	 * why. */
 	tsr_status_t (*load)(tsr_device_t *device, tsr_gpu_module_t *m);
 	void (*unload)(tsr_device_t *device, tsr_gpu_module_t *m);
+	/** Device memory for kernels to read; what it holds; its end. They make the device current themselves; without the lock. */
+	tsr_status_t (*make_table)(tsr_device_t *device, size_t size_bytes, void **table_out);
+	tsr_status_t (*fill_table)(tsr_device_t *device, void *table, const void *bytes, size_t size_bytes);
+	void (*drop_table)(tsr_device_t *device, void *table);
 	/** Starts one launch. */
 	tsr_status_t (*start)(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
 } tsr_gpu_vendor_t;
 
+/** A team: where its kernels find its members' heaps. Addressing goes through {window, base of each rank}: the heap is window 0,
+ * and the only one so far (docs/design.md). */
+struct tsr_device_team {
+	const tsr_host_team_t *host;
+	int64_t *away; /* device memory, of the world's size: tsr_gpu_context_t.away */
+	struct tsr_device_team *next;
+};
+
 /** What is kept of a stream. Part of the backend's own. */
 typedef struct tsr_gpu_track {
 	struct tsr_gpu_track *next;
+	const tsr_device_team_t *team;
 	uint64_t serial;          /* no other stream of this device had or will have it */
 	const tsr_kernel_t *last; /* launched last */
 	/** The first failure of the stream's kernels since somebody asked. */
@@ -79,11 +92,13 @@ typedef struct tsr_gpu {
 	size_t block_shared_bytes; /* the most a block may have, static and dynamic */
 	tsr_device_props_t props;
 	tsr_gpu_page_t *page;
-	tsr_gpu_context_t launch; /* what launches have in common; where the heaps are once they are mapped */
+	tsr_gpu_context_t launch;    /* what launches have in common */
+	int64_t away[TSR_MAX_RANKS]; /* bytes from my heap to every rank's, once they are mapped */
 
 	pthread_mutex_t lock; /* guards all below */
 	tsr_gpu_track_t *streams;
 	uint64_t serials;
+	tsr_device_team_t *spare_teams; /* ended, with their tables: to free device memory may wait for all kernels that run */
 	tsr_gpu_module_t *modules;
 	tsr_gpu_launched_t *launched; /* ring, by number */
 	uint32_t launches;
@@ -103,10 +118,17 @@ void tsr_gpu_props_fill(tsr_gpu_t *gpu);
 /** Fills what launches have in common, from the addresses that the device has for the page and for the counter of notes. */
 void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, uint32_t clock_khz);
 
-/** Tells launches where every rank's heap is as this device sees it; bases of 0 ranks: nowhere any more. */
+/** Keeps where every rank's heap is as this device sees it; bases of 0 ranks: nowhere any more. */
 void tsr_gpu_context_map(tsr_gpu_t *gpu, void *const *bases, int count);
 
-void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
+/** tsr_team_ops_t, for a device whose shared part is `gpu`. */
+tsr_status_t tsr_gpu_team_create(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out);
+void tsr_gpu_team_destroy(tsr_gpu_t *gpu, tsr_device_team_t *team);
+
+/** Drops what ended teams have left, when the device is closed. */
+void tsr_gpu_teams_drop(tsr_gpu_t *gpu, tsr_device_t *device);
+
+void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team);
 void tsr_gpu_stream_remove(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
 
 /** With the lock: null where it is gone. */

@@ -63,6 +63,9 @@ static tsr_status_t group_check(const tsr_gpu_t *gpu, const tsr_device_launch_t 
 tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track, const tsr_device_launch_t *launch)
 {
 	tsr_gpu_context_t context = gpu->launch;
+	context.rank = track->team->host->rank;
+	context.size = track->team->host->size;
+	context.away = track->team->away;
 	const uint32_t number = ++gpu->launches;
 	context.blocks = launch->blocks;
 	context.launch = number;

@@ -4,13 +4,15 @@
 
 #include "gpu/gpu.h"
 #include "src/base/compare.h"
+#include "src/base/text.h"
 #include "tessera/dtype.h"
 
 /** A note, and what the host knows of the launch that it is of. */
 typedef struct told {
 	const tsr_gpu_note_t *note;
 	const char *kernel;
-	tsr_gpu_track_t *stream; /* null where it is gone */
+	tsr_gpu_track_t *stream;     /* null where it is gone */
+	const tsr_host_team_t *team; /* of the stream; null where that is gone */
 	char place[sizeof((tsr_gpu_note_t *)0)->file + 12];
 } told_t;
 
@@ -24,7 +26,20 @@ static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 		return told;
 	told.kernel = launched->kernel->name;
 	told.stream = tsr_gpu_stream_find(gpu, launched->serial);
+	told.team = told.stream ? told.stream->team->host : NULL;
 	return told;
+}
+
+/** The rank in the world of a member of the team that the note is of. */
+static int rank_of(const told_t *told, int member)
+{
+	return told->team && member >= 0 && member < told->team->size ? told->team->ranks[member] : member;
+}
+
+/** Who made the launch. */
+static const char *name_me(const tsr_gpu_t *gpu, const told_t *told, char text[TSR_WHO_TEXT])
+{
+	return tsr_who_text(gpu->host->rank, told->team ? told->team->rank : 0, told->team ? told->team->name : NULL, text);
 }
 
 static bool in_heap(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out)
@@ -50,19 +65,18 @@ static void name_flag(const tsr_gpu_t *gpu, uint64_t address, char name[80])
 }
 
 /** What ends the world, when nobody has written the word that was waited for. */
-static void say_word(const tsr_host_t *host, const told_t *told, const tsr_wait_record_t *record, const char *who, const char *name,
+static void say_word(const tsr_gpu_t *gpu, const told_t *told, const tsr_wait_record_t *record, const char *who, const char *name,
 		     char sentence[640])
 {
-	char of[32] = "";
-	if (record->owner != host->rank)
+	char of[32] = "", me[TSR_WHO_TEXT];
+	if (record->owner != gpu->host->rank)
 		snprintf(of, sizeof of, " of rank %d", record->owner);
-	snprintf(
-		sentence, 640,
-		"rank %d, block %d of kernel %s waited %.3g s at %s for %s to write %s%s so that it %s%s %llu; it was %llu: nobody "
-		"wrote such a value, or it came and went, or it takes longer than TESSERA_DEADLINE",
-		host->rank, record->block, told->kernel, (double)record->waited_ns / 1e9, told->place, who, name, of,
-		record->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(record->cmp), (unsigned long long)record->expected,
-		(unsigned long long)record->seen);
+	snprintf(sentence, 640,
+		 "%s, block %d of kernel %s waited %.3g s at %s for %s to write %s%s so that it %s%s %llu; it was %llu: nobody "
+		 "wrote such a value, or it came and went, or it takes longer than TESSERA_DEADLINE",
+		 name_me(gpu, told, me), record->block, told->kernel, (double)record->waited_ns / 1e9, told->place, who, name, of,
+		 record->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(record->cmp), (unsigned long long)record->expected,
+		 (unsigned long long)record->seen);
 }
 
 /** An expired wait: its record, and what ends the world where it is a plain one. */
@@ -71,34 +85,37 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 	const tsr_gpu_note_t *note = told->note;
 	const tsr_host_t *host = gpu->host;
 	size_t offset;
-	char name[80], who[32] = "any rank";
+	char name[80], who[TSR_WHO_TEXT] = "any rank", me[TSR_WHO_TEXT];
 	tsr_wait_record_t record = {.rank = host->rank,
+				    .team_rank = told->team ? told->team->rank : host->rank,
 				    .block = note->block,
 				    .worker = note->worker,
 				    .expected = note->expected,
 				    .seen = note->seen,
 				    .cmp = note->word ? (int)note->word - 1 : TSR_CMP_GE,
-				    .owner = note->word ? note->owner : host->rank,
-				    .from = note->peer,
+				    .owner = note->word ? rank_of(told, note->owner) : host->rank,
+				    .from = rank_of(told, note->peer),
+				    .team_from = note->peer,
 				    .waited_ns = note->waited_ns};
 	const bool heap = in_heap(gpu, note->address, &offset);
 	if (!heap)
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
+	snprintf(record.team, sizeof record.team, "%s", told->team ? told->team->name : "");
 	snprintf(record.kernel, sizeof record.kernel, "%s", told->kernel);
 	snprintf(record.site, sizeof record.site, "%.*s", (int)sizeof record.site - 1, told->place);
 	host->keep_wait_record(host->ctx, &record, heap ? (const void *)(uintptr_t)note->address : NULL);
 	name_flag(gpu, note->address, name);
 	if (note->peer != TSR_ANY_RANK)
-		snprintf(who, sizeof who, "rank %d", (int)note->peer);
+		(void)tsr_who_text(record.from, note->peer, record.team, who);
 	if (note->word) {
-		say_word(host, told, &record, who, name, sentence);
+		say_word(gpu, told, &record, who, name, sentence);
 		return TSR_ERR_TIMEOUT;
 	}
 	snprintf(sentence, 640,
-		 "rank %d, block %d of kernel %s waited %.3g s at %s for %s to raise %s to %llu; it was %llu: the signal was not "
+		 "%s, block %d of kernel %s waited %.3g s at %s for %s to raise %s to %llu; it was %llu: the signal was not "
 		 "sent, or "
 		 "its sender is not resident, or it takes longer than TESSERA_DEADLINE",
-		 host->rank, (int)note->block, told->kernel, (double)note->waited_ns / 1e9, told->place, who, name,
+		 name_me(gpu, told, me), (int)note->block, told->kernel, (double)note->waited_ns / 1e9, told->place, who, name,
 		 (unsigned long long)note->expected, (unsigned long long)note->seen);
 	return TSR_ERR_TIMEOUT;
 }
@@ -106,13 +123,14 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char sentence[640])
 {
 	const tsr_gpu_note_t *note = told->note;
-	const tsr_host_t *host = gpu->host;
-	char what[320];
+	const int size = told->team ? told->team->size : gpu->host->size;
+	const bool in_team = told->team && *told->team->name != '\0';
+	char what[320], me[TSR_WHO_TEXT];
 	size_t offset;
 	if (note->kind == TSR_GPU_NOTE_RANK)
 		snprintf(what, sizeof what,
-			 "a call to rank %d of a world of %d at %s; ranks begin at 0 and end before the size of the world",
-			 (int)note->peer, host->size, told->place);
+			 "a call to rank %d of a %s of %d at %s; ranks begin at 0 and end before the size of the stream's team",
+			 (int)note->peer, in_team ? "team" : "world", size, told->place);
 	else if (note->kind == TSR_GPU_NOTE_DTYPE)
 		snprintf(what, sizeof what,
 			 "a view of element type %d (%s) at %s, which no call takes; take one of tsr_dtype_t up to u8",
@@ -125,8 +143,8 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes outside this rank's heap at %s; the pointer is always the caller's own",
 			 (unsigned long long)note->size_bytes, told->place);
-	snprintf(sentence, 640, "kernel %s, block %d, worker %d of rank %d: %s", told->kernel, (int)note->block, (int)note->worker,
-		 host->rank, what);
+	snprintf(sentence, 640, "kernel %s, block %d, worker %d of %s: %s", told->kernel, (int)note->block, (int)note->worker,
+		 name_me(gpu, told, me), what);
 	return TSR_ERR_KERNEL;
 }
 

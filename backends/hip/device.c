@@ -103,6 +103,7 @@ static void device_close(tsr_device_t *device)
 	int before;
 	if (device->opened && tsr_hip_enter(device, &before) == TSR_OK) {
 		tsr_gpu_modules_unload(&device->gpu, device);
+		tsr_gpu_teams_drop(&device->gpu, device);
 		if (device->notes_taken)
 			(void)hip->mem_free(device->notes_taken);
 		if (device->side)
@@ -122,6 +123,9 @@ static const tsr_gpu_vendor_t vendor = {
 	.runs = tsr_hip_runs,
 	.load = tsr_hip_load,
 	.unload = tsr_hip_unload,
+	.make_table = tsr_hip_make_table,
+	.fill_table = tsr_hip_fill_table,
+	.drop_table = tsr_hip_drop_table,
 	.start = tsr_hip_start,
 };
 
@@ -184,6 +188,7 @@ const tsr_backend_t tsr_backend_hip = {
 	.thread_ranks = false,
 	.device = &device_ops,
 	.heap = &tsr_hip_heap_ops,
+	.team = &tsr_hip_team_ops,
 	.stream = &tsr_hip_stream_ops,
 	.event = &tsr_hip_event_ops,
 	.record = NULL, /* kernels count nothing on a GPU */

@@ -104,6 +104,9 @@ tsr_status_t tsr_hip_tail_check(tsr_device_t *device, const tsr_heap_export_t *p
 bool tsr_hip_runs(const tsr_device_t *device, const tsr_image_t *image);
 tsr_status_t tsr_hip_load(tsr_device_t *device, tsr_gpu_module_t *m);
 void tsr_hip_unload(tsr_device_t *device, tsr_gpu_module_t *m);
+tsr_status_t tsr_hip_make_table(tsr_device_t *device, size_t size_bytes, void **table_out);
+tsr_status_t tsr_hip_fill_table(tsr_device_t *device, void *table, const void *bytes, size_t size_bytes);
+void tsr_hip_drop_table(tsr_device_t *device, void *table);
 tsr_status_t tsr_hip_start(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
 
 /** tsr_gpu_await and tsr_gpu_verdict for `stream`, or for `event` where it is not null; `serial` is the stream's. Enters by itself.
@@ -111,6 +114,7 @@ tsr_status_t tsr_hip_start(tsr_device_t *device, const tsr_device_launch_t *laun
 tsr_status_t tsr_hip_wait(tsr_device_t *device, tsr_hip_stream_t stream, tsr_hip_event_t event, uint64_t serial);
 
 extern const tsr_heap_ops_t tsr_hip_heap_ops;
+extern const tsr_team_ops_t tsr_hip_team_ops;
 extern const tsr_stream_ops_t tsr_hip_stream_ops;
 extern const tsr_event_ops_t tsr_hip_event_ops;
 

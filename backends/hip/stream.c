@@ -4,7 +4,7 @@
 #include "hip/device.h"
 #include "src/base/error.h"
 
-static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **stream_out)
+static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team, tsr_device_stream_t **stream_out)
 {
 	int before;
 	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
@@ -21,7 +21,7 @@ static tsr_status_t stream_create(tsr_device_t *device, tsr_device_stream_t **st
 		return status;
 	}
 	stream->device = device;
-	tsr_gpu_stream_add(&device->gpu, &stream->track);
+	tsr_gpu_stream_add(&device->gpu, &stream->track, team);
 	*stream_out = stream;
 	return TSR_OK;
 }

@@ -3,6 +3,7 @@
 #define TESSERA_STREAM_H
 
 #include "tessera/kernel.h"
+#include "tessera/team.h"
 #include "tessera/tensor.h"
 #include "tessera/visibility.h"
 #include "tessera/world.h"
@@ -12,14 +13,17 @@ extern "C" {
 #endif
 
 /** A queue of launches and copies of one rank: each begins when the one before it has ended. Streams have no order among each
- * other. */
+ * other. A stream belongs to a team, whose ranks its kernels see. */
 typedef struct tsr_stream tsr_stream_t;
 
 /** A point in a stream, with a time stamp. */
 typedef struct tsr_event tsr_event_t;
 
-/** Any thread of the rank; not collective. Errors: TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM. */
-TSR_API tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out);
+/**
+ * A stream of `team`, such as tsr_world_team(world). Any thread of the rank; not collective. Errors: TSR_ERR_ARGUMENT,
+ * TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM.
+ */
+TSR_API tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out);
 
 /** Waits for the stream's work, then releases it. Null is TSR_OK. Errors: those of tsr_stream_sync; released all the same. */
 TSR_API tsr_status_t tsr_stream_destroy(tsr_stream_t *stream);
@@ -65,12 +69,12 @@ typedef struct tsr_launch_desc {
 TSR_API tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
 
 /**
- * Copies `src` of my heap to `peer`'s copy of `dst`, behind the stream's earlier work, without a block: by the device's own engine
- * for copies (DMA) where it has one. Both views name my heap and have the same extents and element type; rows may be any distance
- * apart that is not less than they are long. `peer` may be me, where rows of one must not overlap rows of the other. An engine
- * takes nothing from kernels but bandwidth, where a kernel's stores to peers hold up its own loads: so this serves what is large
- * and known on the host. A copy costs the engine some microseconds, whatever it moves. What is queued when the world ends may still
- * be made on a GPU.
+ * Copies `src` of my heap to the copy of `dst` at `peer`, a rank of the stream's team, behind the stream's earlier work, without a
+ * block: by the device's own engine for copies (DMA) where it has one. Both views name my heap and have the same extents and
+ * element type; rows may be any distance apart that is not less than they are long. `peer` may be me, where rows of one must not
+ * overlap rows of the other. An engine takes nothing from kernels but bandwidth, where a kernel's stores to peers hold up its own
+ * loads: so this serves what is large and known on the host. A copy costs the engine some microseconds, whatever it moves. What is
+ * queued when the world ends may still be made on a GPU.
  *
  * Orders: it reads `src` after the stream's earlier work, and what that did and the host did before the call happens before it. It
  * has ended, its bytes in the peer's memory, when the stream's later work begins. No other rank knows: a signal by a kernel behind
@@ -78,7 +82,7 @@ TSR_API tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int cou
  * (RETIRED). Litmus: MP.rel.acq.diffGPU-ss, with the copy as the first write.
  *
  * Called by: any thread of the rank; returns at once; not collective. Without elements: TSR_OK, nothing is done.
- * Errors: TSR_ERR_ARGUMENT (null, a rank outside the world, views that differ, leave the heap or overlap), TSR_ERR_ABORTED,
+ * Errors: TSR_ERR_ARGUMENT (null, a rank outside the team, views that differ, leave the heap or overlap), TSR_ERR_ABORTED,
  *         TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM (rows 2 GiB apart or more, where the engine counts in 31 bits); then nothing is copied.
  * Source: "on stream" operations as NVSHMEM has; ParallelKittens, section 3.1.2: copy engines for what is large, here with rows
  * apart.

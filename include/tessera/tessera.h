@@ -14,6 +14,7 @@
 #include "tessera/record.h"
 #include "tessera/status.h"
 #include "tessera/stream.h"
+#include "tessera/team.h"
 #include "tessera/tensor.h"
 #include "tessera/types.h"
 #include "tessera/version.h"

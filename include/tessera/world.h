@@ -70,26 +70,15 @@ typedef struct tsr_device_props {
 TSR_API tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out);
 
 /**
- * Waits for this rank's streams, then for every rank. What any rank did before it happens before what any rank does after it,
- * on hosts and devices.
+ * Waits for all of this rank's streams, then for every rank. (tsr_team_barrier waits for the streams of one team.) What any rank
+ * did before it happens before what any rank does after it, on hosts and devices.
+ *
  * Called by:  collective, one thread a rank.
  * Errors:     TSR_ERR_TIMEOUT, TSR_ERR_PEER_LOST (both name the ranks that did not arrive), TSR_ERR_MISMATCH (another rank made
  *             another collective call; the sentence names both), TSR_ERR_KERNEL (a kernel of this rank failed), TSR_ERR_ABORTED.
  * Source:     Iris paper, section 3.2.2.
  */
 TSR_API tsr_status_t tsr_barrier(tsr_world_t *world);
-
-/**
- * Copies `size_bytes` of host memory at `data` from rank `root` to every rank.
- * Called by:  collective, one thread a rank. Errors: as tsr_barrier, and TSR_ERR_ARGUMENT for a root outside the world.
- */
-TSR_API tsr_status_t tsr_broadcast(tsr_world_t *world, void *data, size_t size_bytes, int root);
-
-/**
- * Gathers `size_bytes` of host memory from every rank: rank r's `mine` lands at `all + r * size_bytes` on every rank.
- * Called by:  collective, one thread a rank. Errors: as tsr_barrier.
- */
-TSR_API tsr_status_t tsr_allgather(tsr_world_t *world, const void *mine, void *all, size_t size_bytes);
 
 /** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. */
 typedef struct tsr_wait_record {

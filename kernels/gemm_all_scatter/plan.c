@@ -189,7 +189,7 @@ static tsr_status_t create_event(gas_plan_t *plan, tsr_event_t **event)
 
 static tsr_status_t create_stream(gas_plan_t *plan, tsr_stream_t **stream)
 {
-	return *stream ? TSR_OK : tsr_stream_create(plan->world, stream);
+	return *stream ? TSR_OK : tsr_stream_create(tsr_world_team(plan->world), stream);
 }
 
 /** Those that the pattern needs and an earlier one has not left. */

@@ -83,8 +83,8 @@ static tsr_status_t compute_panel(tsr_world_t *world, gas_reference_t *reference
 					      (int)o->share.cols, 0.0, o->piece, (int)reference->share_cols);
 	if (status != TSR_OK)
 		return status;
-	return tsr_allgather(world, o->piece, reference_row(reference, 0, panel),
-			     (size_t)(rows * reference->share_cols) * sizeof(double));
+	return tsr_team_gather_all(tsr_world_team(world), o->piece, reference_row(reference, 0, panel),
+				   (size_t)(rows * reference->share_cols) * sizeof(double));
 }
 
 static tsr_status_t compute(tsr_world_t *world, gas_reference_t *reference, gas_operands_t *o, const gas_inputs_t *inputs)
@@ -96,7 +96,8 @@ static tsr_status_t compute(tsr_world_t *world, gas_reference_t *reference, gas_
 		o->b_all[i] = tsr_dtype_get(config->dtype, o->b, (size_t)i);
 	for (int64_t col = 0; col < o->share.cols; col++)
 		o->piece[col] = norm(o->b_all + col, config->k, o->share.cols);
-	tsr_status_t status = tsr_allgather(world, o->piece, reference->col_norm, (size_t)reference->share_cols * sizeof(double));
+	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), o->piece, reference->col_norm,
+						  (size_t)reference->share_cols * sizeof(double));
 	for (int64_t panel = 0; status == TSR_OK && panel < config->m; panel += PANEL_ROWS)
 		status = compute_panel(world, reference, o, panel);
 	return status;

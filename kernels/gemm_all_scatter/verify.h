@@ -35,7 +35,7 @@ typedef struct gas_reference gas_reference_t;
 /**
  * Each rank computes its own columns, and gets the others'. Takes 8 bytes of host memory an element of C, and those of the element.
  * Called by: collective, one thread a rank, every rank with the same arguments.
- * Errors:    those of gas_inputs_check and tsr_allgather; TSR_ERR_NO_MEMORY (host).
+ * Errors:    those of gas_inputs_check and tsr_team_gather_all; TSR_ERR_NO_MEMORY (host).
  */
 tsr_status_t gas_reference_create(tsr_world_t *world, const gas_config_t *config, const gas_inputs_t *inputs,
 				  gas_reference_t **reference_out);

@@ -109,6 +109,7 @@ struct tsr_boot {
 	uint64_t process;                    /* tsr_boot_process */
 	uint32_t fds_exchanges;              /* how often this rank has called tsr_boot_exchange_fds */
 	tsr_door_t door;                     /* rank 0's, until all have come in */
+	uint64_t looked_ns;                  /* when this rank has looked for lost ranks while descriptors travelled */
 	int connected;                       /* rank 0: ranks that have been let in, itself included */
 	int sockets[TSR_MAX_RANKS];          /* rank 0: to each rank; others: [0] to rank 0; -1: none */
 	uint64_t processes[TSR_MAX_RANKS];   /* rank 0: of those that have been let in */
@@ -146,6 +147,15 @@ size_t tsr_meeting_slots_at(int members);
 static inline _Atomic uint32_t *tsr_meeting_posted(const tsr_meeting_t *meeting, int member)
 {
 	return (_Atomic uint32_t *)(void *)(meeting->words + 1) + member;
+}
+
+/**
+ * How long a rank that waits lets pass between two looks for lost ranks. A look asks the kernel about every rank, and in a large
+ * world all ranks look: one of them that notices is enough.
+ */
+static inline uint64_t tsr_boot_look_ns(const tsr_boot_t *boot)
+{
+	return 20000000u * (uint64_t)(1 + boot->size / 16);
 }
 
 /** The rank of a member in the world. */

@@ -13,7 +13,7 @@
 enum {
 	SPINS = 200,             /* some microseconds, where every rank has a processor */
 	YIELDS = 16,             /* where they share processors: let the others come */
-	SLEEP_NS = 20 * 1000000, /* looks for lost ranks in between */
+	SLEEP_NS = 20 * 1000000, /* looks around in between */
 	EVERYBODY = -1           /* in place of a root: all ranks have payload */
 };
 
@@ -129,7 +129,7 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 		const uint64_t waited_ns = tsr_stopwatch_look(&watch, now);
 		if (status == TSR_OK && waited_ns > boot->deadline_ns)
 			status = tsr_meeting_expire(meeting, call, begin_ns);
-		if (status == TSR_OK && now - checked_ns >= SLEEP_NS) {
+		if (status == TSR_OK && now - checked_ns >= tsr_boot_look_ns(boot)) {
 			status = tsr_meeting_check_ranks(meeting, call);
 			checked_ns = now;
 		}

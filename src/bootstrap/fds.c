@@ -67,9 +67,12 @@ static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
 /** Between two looks at what this rank waits for: the world's end, lost ranks and the deadline end the wait. */
 static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
 {
+	const uint64_t now = tsr_now_ns();
 	tsr_status_t status = tsr_boot_ended(boot);
-	if (status == TSR_OK)
+	if (status == TSR_OK && now - boot->looked_ns >= tsr_boot_look_ns(boot)) {
 		status = tsr_boot_check_ranks(boot, call);
+		boot->looked_ns = now;
+	}
 	if (status != TSR_OK || tsr_now_ns() - begin_ns <= boot->deadline_ns)
 		return status;
 	bool late[TSR_MAX_RANKS];

@@ -95,7 +95,7 @@ void tsr_operation_tell(tsr_exploration_t *x, uint32_t number, int area, size_t 
 	const tsr_operation_t *operation = &x->operations[number];
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, operation->task);
 	*out = TSR_FINDING_NOWHERE;
-	out->who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+	out->who = tsr_who_found(who);
 	out->call = operation->site.call;
 	out->kind = operation->kind;
 	out->file = operation->site.file;

@@ -60,14 +60,16 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 {
 	const uint64_t round = round_of(x, call);
 	tsr_collective_call_t mine = {.used = true,
+				      .team = call->team,
 				      .state = offset_of(x, call->state),
 				      .round = round,
 				      .to = call->to ? offset_of(x, call->to) : 0,
 				      .size_bytes = call->size_bytes,
 				      .access = tsr_access_at(x, site)};
-	tsr_collective_call_t *first = &x->collectives[(mine.state / sizeof(uint64_t) + round) % TSR_COLLECTIVES];
+	const uint64_t slot = mine.state / sizeof(uint64_t) + round + mine.team % TSR_COLLECTIVES;
+	tsr_collective_call_t *first = &x->collectives[slot % TSR_COLLECTIVES];
 	tsr_actor(x)->collective = mine;
-	if (!first->used || first->state != mine.state || first->round != round)
+	if (!first->used || first->team != mine.team || first->state != mine.state || first->round != round)
 		*first = mine;
 	else if (first->to != mine.to || first->size_bytes != mine.size_bytes)
 		tell(x, &mine, first);
@@ -84,12 +86,12 @@ static const tsr_collective_call_t *waits_in(const tsr_exploration_t *x, const t
 	return inside ? call : NULL;
 }
 
-/** Whether somebody of the rank waits in a call of that state. */
-static bool has_come(const tsr_exploration_t *x, const tsr_stuck_t *stuck, int rank, size_t state)
+/** Whether somebody of the rank waits in a call of that state, in the same team. */
+static bool has_come(const tsr_exploration_t *x, const tsr_stuck_t *stuck, int rank, const tsr_collective_call_t *there)
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		const tsr_collective_call_t *call = waits_in(x, &stuck->node[i]);
-		if (call && call->access.who.rank == rank && call->state == state)
+		if (call && call->access.who.rank == rank && call->team == there->team && call->state == there->state)
 			return true;
 	}
 	return false;
@@ -100,8 +102,8 @@ bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck,
 	for (int i = 0; i < stuck->nodes; i++)
 		for (int j = 0; j < i; j++) {
 			const tsr_collective_call_t *a = waits_in(x, &stuck->node[i]), *b = waits_in(x, &stuck->node[j]);
-			if (!a || !b || a->access.who.rank == b->access.who.rank || a->state == b->state ||
-			    has_come(x, stuck, a->access.who.rank, b->state) || has_come(x, stuck, b->access.who.rank, a->state))
+			if (!a || !b || a->access.who.rank == b->access.who.rank || a->team != b->team || a->state == b->state ||
+			    has_come(x, stuck, a->access.who.rank, b) || has_come(x, stuck, b->access.who.rank, a))
 				continue;
 			pair_out[0] = a;
 			pair_out[1] = b;

@@ -16,11 +16,6 @@ static const tsr_finding_class_t stuck_classes[] = {
 	[TSR_STUCK_LIVELOCK] = TSR_FINDING_LIVELOCK,
 };
 
-static tsr_finding_who_t who_of(const tsr_task_who_t *who)
-{
-	return (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
-}
-
 /** The wait that a report names first: of the cycle, or else of whoever waits for what nobody can give. */
 static const tsr_stuck_node_t *first_node(const tsr_stuck_t *stuck)
 {
@@ -37,7 +32,7 @@ static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes, tsr_
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		const tsr_stuck_node_t *node = &stuck->node[i];
-		nodes[i] = (tsr_finding_node_t){.who = who_of(&node->who),
+		nodes[i] = (tsr_finding_node_t){.who = tsr_who_found(&node->who),
 						.call = node->site.call,
 						.file = node->site.file,
 						.line = node->site.line,
@@ -101,7 +96,7 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 	tsr_finding_access_t *access = &finding->access[0];
 	const tsr_flag_watch_t *watch = watch_of(x, node);
 	const uint32_t spun = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
-	access->who = who_of(&node->who);
+	access->who = tsr_who_found(&node->who);
 	access->call = node->site.call;
 	access->file = node->site.file;
 	access->line = node->site.line;

@@ -29,6 +29,19 @@ static tsr_status_t no_memory(void)
 
 /* ------------------------------------------------------------------ making and destroying */
 
+/** A worker as the explorer has it. */
+static tsr_task_who_t worker_of(const tsr_worker_who_t *who)
+{
+	return (tsr_task_who_t){.rank = who->rank,
+				.kind = TSR_TASK_WORKER,
+				.launch = who->launch,
+				.kernel = who->kernel,
+				.block = who->block,
+				.worker = who->worker,
+				.team = who->team,
+				.team_rank = who->team_rank};
+}
+
 /** The explorer's question for blocks that wait for room, handed to the devices. */
 typedef struct unbegun_question {
 	const tsr_exploration_t *x;
@@ -48,9 +61,7 @@ static void tell_unbegun(void *argument, const tsr_worker_who_t *block)
 		if (who->rank == block->rank && who->kind == TSR_TASK_WORKER && !tsr_explorer_ended(question->x->explorer, task))
 			living[count++] = task;
 	}
-	const tsr_unbegun_t unbegun = {.who = {block->rank, TSR_TASK_WORKER, block->launch, block->kernel, block->block, 0},
-				       .waits_for = living,
-				       .count = count};
+	const tsr_unbegun_t unbegun = {.who = worker_of(block), .waits_for = living, .count = count};
 	question->tell(question->argument, &unbegun);
 	free(living);
 }
@@ -181,6 +192,9 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	tsr_buffering_free(&x->buffering);
 	tsr_links_free(&x->links);
 	free(x->sent);
+	for (int i = 0; i < x->name_count; i++)
+		free(x->names[i]);
+	free(x->names);
 	free(x);
 }
 
@@ -248,7 +262,7 @@ static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void 
 tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t *who, void (*body)(void *ctx), void *ctx,
 				   const tsr_edge_t *after)
 {
-	const tsr_task_who_t worker = {who->rank, TSR_TASK_WORKER, who->launch, who->kernel, who->block, who->worker};
+	const tsr_task_who_t worker = worker_of(who);
 	if (x->phase == TSR_PHASE_PREFIX)
 		tsr_exploration_serve(x);
 	const tsr_status_t status = spawn(x, &worker, body, ctx, after);
@@ -420,7 +434,8 @@ static tsr_status_t run_guarded(tsr_exploration_t *x, tsr_explorer_end_t *end_ou
 {
 	tsr_status_t status = tsr_guard_begin(x);
 	for (int r = 0; status == TSR_OK && r < x->size; r++)
-		status = spawn(x, &(tsr_task_who_t){r, TSR_TASK_HOST, -1, NULL, -1, -1}, host_main, x, NULL);
+		status = spawn(x, &(tsr_task_who_t){.rank = r, .kind = TSR_TASK_HOST, .launch = -1, .block = -1, .worker = -1},
+			       host_main, x, NULL);
 	tsr_hang_watch(x);
 	if (status == TSR_OK)
 		*end_out = tsr_explorer_run(x->explorer);

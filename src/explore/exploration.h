@@ -108,7 +108,13 @@ typedef struct tsr_worker_who {
 	int rank, launch;
 	const char *kernel;
 	int block, worker;
+	const char *team; /* of tsr_exploration_name: whose ranks the kernel sees; null: the world's */
+	int team_rank;    /* in that team */
 } tsr_worker_who_t;
+
+/** The text in memory that lives as long as the exploration, for what reports name when it may be gone. Null for "", or no memory.
+ */
+const char *tsr_exploration_name(tsr_exploration_t *exploration, const char *text);
 
 /**
  * Begins a worker: a fibre that comes after what `after` holds, and not otherwise after who begins it. With the first worker of the
@@ -183,6 +189,7 @@ typedef struct tsr_collective {
 	const unsigned char *state; /* of the calls that belong together */
 	const unsigned char *count; /* u64 of that state: what it shows grows by this much in each round, for all ranks alike */
 	uint64_t count_per_round;
+	uint64_t team;           /* that makes the call: a number that its members have in common */
 	const unsigned char *to; /* what is written on all ranks; null: nothing is */
 	uint64_t size_bytes;     /* of each rank's part */
 } tsr_collective_t;
@@ -214,7 +221,9 @@ typedef struct tsr_flag_wait {
 	uint64_t value;
 	tsr_views_order_t order; /* of the load that sees it */
 	tsr_views_scope_t scope;
-	int from;      /* the rank that is to signal; -1: any */
+	int from;         /* the rank that is to signal; -1: any */
+	const char *team; /* and in which team it is `team_from`; null: the world */
+	int team_from;
 	bool deadline; /* it may expire */
 } tsr_flag_wait_t;
 

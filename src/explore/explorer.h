@@ -46,6 +46,8 @@ typedef struct tsr_task_who {
 	int launch;         /* of its rank, from 0; -1: a host */
 	const char *kernel; /* null: a host */
 	int block, worker;
+	const char *team; /* whose ranks the kernel sees; null: the world's */
+	int team_rank;    /* in that team */
 } tsr_task_who_t;
 
 typedef void (*tsr_task_fn)(void *context);

@@ -55,6 +55,8 @@ typedef struct tsr_finding_who {
 	const char *variant; /* null: none */
 	int launch;          /* of its rank, from 0; -1: the host program */
 	int block, worker;   /* -1: the host program, or unknown */
+	const char *team;    /* whose ranks the kernel sees; null: the world's */
+	int team_rank;       /* of its rank in that team */
 } tsr_finding_who_t;
 
 /** An access, or a call that waits. Zero or null is "not known" unless said otherwise; TSR_FINDING_NOWHERE has it all unknown. */

@@ -65,6 +65,8 @@ static tsr_finding_who_t who_of(const json_t *object)
 {
 	return (tsr_finding_who_t){.rank = int_of(object, "rank", -1),
 				   .kernel = text_of(object, "kernel"),
+				   .team = text_of(object, "team"),
+				   .team_rank = int_of(object, "team_rank", 0),
 				   .variant = text_of(object, "variant"),
 				   .launch = int_of(object, "launch", -1),
 				   .block = int_of(object, "block", -1),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/text.h"
+
 /** What a class says in one sentence, and what its accesses are called; null: not printed. */
 typedef struct class_text {
 	const char *headline;
@@ -47,7 +49,9 @@ const char *tsr_finding_who_text(const tsr_finding_who_t *who, char *text, size_
 			snprintf(text, size, "the host of rank %d", who->rank);
 		return text;
 	}
-	size_t used = (size_t)snprintf(text, size, "rank %d, kernel %s", who->rank, who->kernel);
+	char rank[TSR_WHO_TEXT];
+	size_t used = (size_t)snprintf(text, size, "%s, kernel %s", tsr_who_text(who->rank, who->team_rank, who->team, rank),
+				       who->kernel);
 	if (who->variant != NULL && *who->variant != '\0' && used < size)
 		used += (size_t)snprintf(text + used, size - used, " (%s)", who->variant);
 	if (who->launch >= 0 && used < size)

@@ -104,7 +104,7 @@ static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 	finding.change = who->kernel ? "hand the pointer to a call of the device API, such as tsr_get, tsr_load or tsr_atomic_load"
 				     : "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
 	*access = TSR_FINDING_NOWHERE;
-	access->who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+	access->who = tsr_who_found(who);
 	access->call = "an access that is no call of Tessera";
 	access->kind = fault->kind;
 	access->target = area->rank;

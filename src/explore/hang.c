@@ -36,7 +36,7 @@ static void tell(tsr_exploration_t *x)
 	if (task != TSR_NO_TASK) {
 		const tsr_task_who_t *who = tsr_explorer_who(x->explorer, task);
 		const tsr_source_t last = tsr_explorer_last(x->explorer);
-		hang.who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+		hang.who = tsr_who_found(who);
 		hang.call = last.call;
 		hang.file = last.file;
 		hang.line = last.line;

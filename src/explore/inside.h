@@ -168,6 +168,7 @@ typedef struct tsr_collective_call {
 	bool used;
 	size_t state, to;
 	uint64_t round, size_bytes;
+	uint64_t team; /* teams that meet at the same offset of their own ranks' heaps have nothing to do with each other */
 	tsr_finding_access_t access;
 } tsr_collective_call_t;
 
@@ -256,6 +257,8 @@ struct tsr_exploration {
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
 	tsr_links_t links;
+	char **names; /* tsr_exploration_name */
+	int name_count, name_room;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
 	bool failed; /* one of them is no warning */
@@ -315,6 +318,18 @@ static inline uint64_t tsr_device_object(int rank)
 }
 
 /** A number for a block that is the same in every run. */
+/** The same as findings have it. */
+static inline tsr_finding_who_t tsr_who_found(const tsr_task_who_t *who)
+{
+	return (tsr_finding_who_t){.rank = who->rank,
+				   .kernel = who->kernel,
+				   .launch = who->launch,
+				   .block = who->block,
+				   .worker = who->worker,
+				   .team = who->team,
+				   .team_rank = who->team_rank};
+}
+
 static inline uint64_t tsr_block_number(const tsr_task_who_t *who)
 {
 	return ((uint64_t)(who->launch + 1) * TSR_MAX_RANKS + (uint64_t)who->rank) << 16 | (uint64_t)(uint32_t)who->block;

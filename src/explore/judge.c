@@ -126,7 +126,7 @@ tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *sa
 	const tsr_op_site_t *site = tsr_placed(x, said, &placed);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_finding_access_t access = TSR_FINDING_NOWHERE;
-	access.who = (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+	access.who = tsr_who_found(who);
 	access.call = site->call;
 	access.kind = TSR_FINDING_CALL;
 	access.file = site->file;
@@ -153,7 +153,7 @@ void tsr_exploration_mismatch(tsr_exploration_t *x, const tsr_made_call_t made[2
 	for (int i = 0; i < 2; i++) {
 		const tsr_source_t source = tsr_place_of_host(x, made[i].rank, made[i].call);
 		finding.access[i] = TSR_FINDING_NOWHERE;
-		finding.access[i].who = (tsr_finding_who_t){made[i].rank, NULL, NULL, -1, -1, -1};
+		finding.access[i].who = (tsr_finding_who_t){.rank = made[i].rank, .launch = -1, .block = -1, .worker = -1};
 		finding.access[i].kind = TSR_FINDING_CALL;
 		finding.access[i].call = source.call;
 		finding.access[i].file = source.file;

@@ -115,7 +115,7 @@ static bool acquires(tsr_views_order_t order)
 static tsr_finding_who_t who_of(const search_t *s, const tsr_operation_t *operation)
 {
 	const tsr_task_who_t *who = tsr_explorer_who(s->x->explorer, operation->task);
-	return (tsr_finding_who_t){who->rank, who->kernel, NULL, who->launch, who->block, who->worker};
+	return tsr_who_found(who);
 }
 
 /** Whether reading what it wrote orders anything: by itself, or, as far as the reader knows now, by a fence. */

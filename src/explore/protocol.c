@@ -38,6 +38,9 @@ static void write_who(tsr_report_t *report, const tsr_finding_who_t *who)
 {
 	if (who->rank >= 0)
 		tsr_line_int(report, "rank", who->rank);
+	tsr_line_text(report, "team", who->team);
+	if (who->team != NULL)
+		tsr_line_int(report, "team_rank", who->team_rank);
 	tsr_line_text(report, "kernel", who->kernel);
 	tsr_line_text(report, "variant", who->variant);
 	if (who->launch >= 0)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/text.h"
+
 /* ------------------------------------------------------------------ flags */
 
 /** A wait as the explorer asks about it. */
@@ -63,9 +65,9 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	tsr_area_t *area = &f->x->areas[f->area];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	const int self = f->x->operations[f->number].task;
-	char from[32] = "any rank", of[32] = "";
+	char from[TSR_WHO_TEXT] = "any rank", of[32] = "";
 	if (f->wait->from >= 0)
-		snprintf(from, sizeof from, "rank %d", f->wait->from);
+		(void)tsr_who_text(f->wait->from, f->wait->team_from, f->wait->team, from);
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
 		snprintf(of, sizeof of, " of rank %d", area->rank);
 	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it is %" PRIu64,

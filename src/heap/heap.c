@@ -1,5 +1,6 @@
 /* The collective calls of the symmetric heap. Each is one exchange, so that all ranks come out of it alike. */
 #include "src/heap/heap.h"
+#include "src/world/team.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -174,7 +175,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	char arguments[ARGUMENTS_TEXT];
 	tsr_status_t mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
 	if (mine == TSR_OK)
-		mine = tsr_world_sync_streams(world);
+		mine = tsr_world_sync_streams(world, NULL);
 	tsr_status_t status = agree(world, call, arguments, mine);
 	if (status != TSR_OK || !pointer)
 		return status;

@@ -6,16 +6,18 @@
 #include "src/explore/exploration.h"
 #include "src/world/stream.h"
 
-tsr_status_t tsr_stream_create(tsr_world_t *world, tsr_stream_t **stream_out)
+tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 {
-	if (world == NULL || stream_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_create: world and stream_out must not be null");
+	if (team == NULL || stream_out == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_create: team and stream_out must not be null");
+	tsr_world_t *world = team->world;
 	tsr_stream_t *stream = calloc(1, sizeof *stream);
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a stream; free some");
 	stream->world = world;
+	stream->team = team;
 	pthread_mutex_lock(&world->streams_lock);
-	const tsr_status_t status = world->backend->stream->create(world->device, &stream->device);
+	const tsr_status_t status = world->backend->stream->create(world->device, team->device, &stream->device);
 	if (status == TSR_OK) {
 		stream->next = world->streams;
 		world->streams = stream;
@@ -55,12 +57,24 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 	return tsr_world_result(stream->world, stream->world->backend->stream->sync(stream->device));
 }
 
-tsr_status_t tsr_world_sync_streams(tsr_world_t *world)
+bool tsr_team_has_stream(const tsr_team_t *team)
+{
+	bool has = false;
+	pthread_mutex_lock(&team->world->streams_lock);
+	for (const tsr_stream_t *stream = team->world->streams; stream != NULL; stream = stream->next)
+		has = has || stream->team == team;
+	pthread_mutex_unlock(&team->world->streams_lock);
+	return has;
+}
+
+tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team)
 {
 	tsr_status_t first = TSR_OK;
 	char sentence[1024] = "";
 	pthread_mutex_lock(&world->streams_lock);
 	for (tsr_stream_t *stream = world->streams; stream != NULL; stream = stream->next) {
+		if (team != NULL && stream->team != team)
+			continue;
 		const tsr_status_t status = tsr_stream_sync(stream);
 		if (first == TSR_OK && status != TSR_OK) {
 			first = status;

@@ -2,11 +2,12 @@
 #ifndef TESSERA_WORLD_STREAM_H
 #define TESSERA_WORLD_STREAM_H
 
-#include "src/world/world.h"
+#include "src/world/team.h"
 #include "tessera/stream.h"
 
 struct tsr_stream {
 	tsr_world_t *world;
+	tsr_team_t *team;
 	tsr_device_stream_t *device;
 	struct tsr_stream *next; /* in world->streams */
 };

@@ -38,11 +38,13 @@ static bool overlap(const tsr_view_t *a, const tsr_view_t *b)
 	return false;
 }
 
-static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const tsr_view_t *src, int peer)
+static tsr_status_t check(const tsr_stream_t *stream, const tsr_view_t *dst, const tsr_view_t *src, int peer)
 {
-	if (peer < 0 || peer >= world->size)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d to rank %d: the world has ranks 0 to %d", peer,
-				 world->size - 1);
+	const tsr_world_t *world = stream->world;
+	const int size = tsr_team_size(stream->team);
+	if (peer < 0 || peer >= size)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d to rank %d: the %s has ranks 0 to %d", peer,
+				 stream->team == world->team ? "world" : "stream's team", size - 1);
 	if (dst->rows != src->rows || dst->cols != src->cols || dst->dtype != src->dtype)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "tsr_stream_put_2d of %lld x %lld elements of %s to %lld x %lld of %s: give it views of the same "
@@ -62,7 +64,7 @@ static tsr_status_t check(const tsr_world_t *world, const tsr_view_t *dst, const
 				 "tsr_stream_put_2d: %s does not lie in this rank's heap, row by row; give it a view of what "
 				 "tsr_heap_alloc returned, with its own address",
 				 src_is_mine ? "dst" : "src");
-	if (peer == world->rank && overlap(dst, src))
+	if (peer == tsr_team_rank(stream->team) && overlap(dst, src))
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d to myself: dst and src overlap; let them be apart");
 	return TSR_OK;
 }
@@ -92,21 +94,22 @@ tsr_status_t tsr_stream_put_2d(tsr_stream_t *stream, tsr_view_t dst, tsr_view_t 
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_put_2d: stream must not be null");
 	tsr_world_t *world = stream->world;
-	const tsr_status_t status = check(world, &dst, &src, peer);
+	const tsr_status_t status = check(stream, &dst, &src, peer);
 	if (status != TSR_OK)
 		return status;
 	if (tsr_boot_ended(world->boot) != TSR_OK)
 		return TSR_ERR_ABORTED;
 	if (src.rows == 0 || src.cols == 0)
 		return TSR_OK;
+	const int rank = tsr_team_world_rank(stream->team, peer);
 	const tsr_device_copy_t copy = {
-		.dst = (char *)world->heap_bases[peer] + ((uintptr_t)dst.data - (uintptr_t)world->heap_bases[world->rank]),
+		.dst = (char *)world->heap_bases[rank] + ((uintptr_t)dst.data - (uintptr_t)world->heap_bases[world->rank]),
 		.src = (const void *)(uintptr_t)src.data,
 		.dst_pitch_bytes = pitch_bytes(&dst),
 		.src_pitch_bytes = pitch_bytes(&src),
 		.row_bytes = (size_t)src.cols * tsr_dtype_bytes((tsr_dtype_t)src.dtype),
 		.rows = (size_t)src.rows,
-		.peer = peer,
+		.peer = rank,
 		.file = tsr_place_here()->file,
 		.line = tsr_place_here()->line,
 	};

@@ -9,6 +9,7 @@
 #include "src/heap/allocator.h"
 #include "src/registry/registry.h"
 #include "src/world/host.h"
+#include "src/world/team.h"
 
 /**
  * Meets all ranks, before anything that may fail on one of them: whoever fails later can tell the others why. All must be set
@@ -47,7 +48,9 @@ static tsr_status_t map_heaps(tsr_world_t *world, const tsr_heap_export_t *mine)
 	char arguments[64];
 	snprintf(arguments, sizeof arguments, "heap of backend %s", world->backend->name);
 	tsr_status_t status = tsr_world_exchange(world, "tsr_init", arguments, mine, exports, sizeof *mine);
-	if (status == TSR_OK)
+	for (int r = 0; r < world->size; r++)
+		fds[r] = -1; /* threads have each other's heaps at their own addresses */
+	if (status == TSR_OK && !tsr_boot_in_threads(world->boot))
 		status = tsr_boot_exchange_fds(world->boot, mine->fd, fds);
 	if (status != TSR_OK)
 		return status;
@@ -90,6 +93,8 @@ static tsr_status_t build(tsr_world_t *world)
 	if (status == TSR_OK)
 		status = make_heap(world);
 	if (status == TSR_OK)
+		status = tsr_world_make_team(world);
+	if (status == TSR_OK)
 		status = tsr_world_exchange(world, "tsr_init", "ready", NULL, NULL, 0);
 	return status;
 }
@@ -99,6 +104,7 @@ static void release(tsr_world_t *world, bool agreed)
 {
 	if (!agreed)
 		tsr_boot_quiesce(world->boot); /* ranks as threads share their heaps' memory */
+	tsr_world_drop_teams(world);
 	if (world->heap_made)
 		world->backend->heap->unmap(world->device);
 	if (world->device != NULL)
@@ -182,7 +188,7 @@ tsr_status_t tsr_world_close(tsr_world_t *world, tsr_status_t status)
 
 tsr_status_t tsr_world_settle(tsr_world_t *world)
 {
-	const tsr_status_t status = tsr_world_sync_streams(world);
+	const tsr_status_t status = tsr_world_sync_streams(world, NULL);
 	if (status == TSR_OK)
 		return tsr_world_exchange(world, "tsr_finalize", "", NULL, NULL, 0);
 	tsr_boot_abort(world->boot, status, tsr_last_error());

@@ -20,6 +20,9 @@ struct tsr_world {
 	tsr_device_t *device;
 	int rank, size;
 
+	struct tsr_team *team;  /* of all ranks; null until the heaps are mapped */
+	struct tsr_team *teams; /* list of the others; guarded by streams_lock */
+
 	void *heap_bases[TSR_MAX_RANKS];
 	size_t heap_bytes;
 	bool heap_made; /* the backend's heap exists and must be unmapped */
@@ -34,9 +37,6 @@ struct tsr_world {
 
 /** tsr_init over a membership that exists already: what tsr_main does for ranks as threads. */
 tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_world_t **world_out);
-
-/** Waits for all streams of this rank; the first failure. In src/world/stream.c. */
-tsr_status_t tsr_world_sync_streams(tsr_world_t *world);
 
 /** The collective of src/bootstrap with this world's abort sentence on failure. */
 tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments, const void *mine, void *all,

@@ -112,6 +112,23 @@ try tessera check -n 3 --seeds 20 "$collectives" behind
 	grep -qE "^  said  *it ends 1 bytes? behind the end of 'all'" "$TAP_FILES/out"
 verdict $? "what is gathered does not fit" "exit code $code"
 
+# Teams: rows and columns at the same time, whose ranks reports name by both their numbers.
+teams="$BUILD/tests/planted/teams"
+for ranks in 1 2 3 4 6; do
+	prints "teams that overlap, $ranks ranks" '^no finding$' tessera check -n "$ranks" --seeds 20 "$teams" right
+done
+row_0="rank 0 of team 'row' \(rank 2 of the world\)" row_1="rank 1 of team 'row' \(rank 3 of the world\)"
+for wrong in unsent:4:"waits for flag words.16 >= 1 from $row_0" \
+	unwaited:4:"  *rank [01] of team '(row|column)' \(rank [0-3] of the world\), kernel go_round" \
+	apart:4:"^  said  *$row_1 called tsr_team_broadcast\(root 0\) where $(echo "$row_0" | cut -d' ' -f1-5)" \
+	unmet:2:"^  (write|races with)  *tsr_put at tests/planted/teams.c"; do
+	kind=${wrong%%:*} text=${wrong#*:}
+	ranks=${text%%:*} text=${text#*:}
+	try tessera check -n "$ranks" --seeds 20 "$teams" "$kind"
+	[ "$code" -eq 1 ] && grep -qE "$text" "$TAP_FILES/out"
+	verdict $? "teams, $kind" "exit code $code"
+done
+
 # What hosts do too early is a race with their kernels, and not what they say of the results; at their end they signal nobody.
 hosts="$BUILD/tests/planted/hosts"
 # of_host KIND CLASS CHANGE: every schedule finds that, and nothing else.
@@ -150,9 +167,9 @@ for ranks in 2 3 5; do
 		'^data-race at @ and @: in 20 of 20'
 	stands tensor $ranks '^  races with  *tsr_tensor_read at @: read, plain$'
 	stands pointer $ranks '^  races with  *tsr_memcpy_from_heap: read, plain$'
-	stands calls $ranks '^  call  *tsr_barrier at @$' '^  but  *tsr_broadcast at @$' '^  said  *rank 1 called tsr_barrier where rank 0 called' \
+	stands calls $ranks '^  call  *tsr_barrier at @$' '^  but  *tsr_team_broadcast at @$' '^  said  *rank 1 called tsr_barrier where rank 0 called' \
 		'^collective-mismatch at @ and @: in 20 of 20'
-	stands sizes $ranks '^  call  *tsr_broadcast at @$' '^  but  *tsr_broadcast at @$'
+	stands sizes $ranks '^  call  *tsr_team_broadcast at @$' '^  but  *tsr_team_broadcast at @$'
 	stands ended $ranks '^  call  *tsr_finalize$' '^  but  *tsr_barrier at @$'
 	stands stuck $ranks 'host of rank 1: waits for the kernels of a stream \(tsr_stream_sync at @\)$' \
 		'host of rank 0: waits for all ranks to make this call \(tsr_barrier at @\)$'

@@ -61,7 +61,7 @@ TSR_MAIN(ours, argc, argv)
 		return printf("%s\n", library == NULL ? dlerror() : "no such kernel"), 1;
 	TSR_TRY(tsr_heap_alloc(ours, sizeof value, 0, "seen", &seen));
 	TSR_TRY(tsr_memset_heap(ours, seen, 0, sizeof value));
-	TSR_TRY(tsr_stream_create(ours, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(ours), &stream));
 	TSR_TRY(tsr_launch(stream, kernel, 1, &seen));
 	TSR_TRY(tsr_stream_destroy(stream));
 	TSR_TRY(tsr_memcpy_from_heap(ours, &value, seen, sizeof value));

@@ -46,7 +46,7 @@ static inline any_heap_t zeroed(tsr_world_t *world, size_t bytes, const char *na
 static inline tsr_status_t run_kernel(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, const void *args)
 {
 	tsr_stream_t *stream;
-	tsr_status_t status = tsr_stream_create(world, &stream);
+	tsr_status_t status = tsr_stream_create(tsr_world_team(world), &stream);
 	if (status != TSR_OK)
 		return status;
 	status = tsr_launch(stream, kernel, blocks, args);

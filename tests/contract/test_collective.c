@@ -62,7 +62,7 @@ static size_t wrong_bytes(const unsigned char *found, int ranks, size_t call, si
 /** What calls of one size after another use, from the first to the last. */
 static bool make_state(tsr_world_t *world, gather_args_t *a)
 {
-	a->state = zeroed(world, sizeof *a->state, "gather state");
+	a->state = zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)), "gather state");
 	a->bad = zeroed(world, sizeof *a->bad, "gather bad");
 	return a->state && a->bad;
 }
@@ -192,7 +192,7 @@ static int turn_body(tsr_world_t *world, int argc, char **argv)
 	turn_args_t a = {NULL, NULL, MOST_BLOCKS};
 	(void)argc, (void)argv;
 	a.turns = zeroed(world, sizeof words, "turns");
-	a.state = zeroed(world, sizeof *a.state, "turn state");
+	a.state = zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)), "turn state");
 	CHECK(a.turns && a.state);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(run_kernel(world, &turn_after_turn, MOST_BLOCKS, &a) == TSR_OK);

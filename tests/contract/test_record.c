@@ -101,7 +101,7 @@ static int record_body(tsr_world_t *world, int argc, char **argv)
 			 .scratch = (TSR_HEAP char *)poisoned(world, 2 * 100, "scratch")};
 	tsr_stream_t *stream;
 	CHECK(a.a.data && a.b.data && a.c.data && a.d.data && a.flag && a.scratch);
-	CHECK(tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_launch(stream, &idle, 1, &a) == TSR_OK && tsr_stream_sync(stream) == TSR_OK, "not recorded");
 	CHECK(tsr_record_start(world) == TSR_OK);
 	CHECK(tsr_launch(stream, &busy, 2, &a) == TSR_OK);
@@ -152,7 +152,8 @@ static int order_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	step_args_t a = {zeroed(world, 16, "word"), 0, 0};
 	CHECK(a.word);
-	CHECK(tsr_stream_create(world, &s[0]) == TSR_OK && tsr_stream_create(world, &s[1]) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &s[0]) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &s[1]) == TSR_OK);
 	CHECK(tsr_event_create(world, &e[0]) == TSR_OK && tsr_event_create(world, &e[1]) == TSR_OK);
 	CHECK(tsr_event_create(world, &never) == TSR_OK);
 	CHECK(tsr_event_elapsed_ns(e[0], e[1], &ns) == TSR_ERR_ARGUMENT, "never recorded");

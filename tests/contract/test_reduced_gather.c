@@ -99,7 +99,7 @@ static int reduced_body(tsr_world_t *world, int argc, char **argv)
 			  TSR_F32, TSR_SPACE_HEAP},
 		.never = zeroed(world, sizeof(uint64_t), "never"),
 		.bad = zeroed(world, sizeof(uint64_t), "bad"),
-		.state = zeroed(world, sizeof(tsr_all_gather_state_t), "gather state"),
+		.state = zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)), "gather state"),
 	};
 	float *host = (float *)malloc(bytes);
 	(void)argc, (void)argv;

@@ -105,7 +105,8 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	TSR_HEAP uint64_t *heap = zeroed(world, sizeof words, "words");
 	CHECK(heap);
-	CHECK(tsr_stream_create(world, &s[0]) == TSR_OK && tsr_stream_create(world, &s[1]) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &s[0]) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &s[1]) == TSR_OK);
 	half_args_t h = {heap, 10};
 	tsr_launch_desc_t too_big[] = {{s[0], &half, 5, &h}, {s[1], &half, 6, &h}},
 			  behind[] = {{s[0], &half, 1, &h}, {s[0], &half, 1, &h}};
@@ -118,7 +119,7 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 
 	tally_args_t t = {.now = heap, .most = heap + 1, .total = heap + 2};
 	tsr_stream_t *third;
-	CHECK(tsr_stream_create(world, &third) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &third) == TSR_OK);
 	tsr_launch_desc_t fits[] = {{s[0], &half, 5, &h}, {s[1], &half, 5, &h}};
 	CHECK(tsr_launch(third, &occupy, 5, &t) == TSR_OK);
 	CHECK(tsr_launch_group(fits, 2) == TSR_OK);

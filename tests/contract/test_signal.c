@@ -136,7 +136,8 @@ static int meet_body(tsr_world_t *world, int argc, char **argv)
 {
 	uint64_t words[2];
 	(void)argc, (void)argv;
-	meet_args_t a = {zeroed(world, sizeof(tsr_barrier_state_t), "barrier"), zeroed(world, sizeof words, "words"), NULL};
+	meet_args_t a = {zeroed(world, tsr_barrier_state_bytes(tsr_world_size(world)), "barrier"),
+			 zeroed(world, sizeof words, "words"), NULL};
 	CHECK(a.state && a.turn);
 	a.bad = a.turn + 1;
 	CHECK(tsr_barrier(world) == TSR_OK);

@@ -101,7 +101,8 @@ static int shapes_body(tsr_world_t *world, int argc, char **argv)
 	p.src = marked(world, bytes, "src");
 	p.host = (unsigned char *)malloc(bytes * (size_t)tsr_world_size(world));
 	CHECK(p.dst && p.src && p.host);
-	CHECK(tsr_stream_create(world, &p.stream[0]) == TSR_OK && tsr_stream_create(world, &p.stream[1]) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &p.stream[0]) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &p.stream[1]) == TSR_OK);
 	int failed = 0;
 	for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
 		for (size_t s = 0; !failed && s < sizeof shapes / sizeof *shapes; s++)
@@ -172,7 +173,7 @@ static int within_body(tsr_world_t *world, int argc, char **argv)
 	tsr_stream_t *stream;
 	(void)argc, (void)argv;
 	TSR_HEAP unsigned char *matrix = poisoned(world, 2 * SIDE * ACROSS, "matrix");
-	CHECK(matrix && tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(matrix && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	for (size_t i = 0; i < sizeof withins / sizeof *withins; i++)
 		if (put_within(world, stream, matrix, &withins[i]))
 			return 1;
@@ -297,7 +298,7 @@ static int order_body(tsr_world_t *world, int argc, char **argv)
 	a.sent = view_of(sent, ROWS, COLS, SENT_LD, TSR_BF16);
 	a.inbox = view_of(inbox, ROWS, COLS, INBOX_LD, TSR_BF16);
 	for (int i = 0; i < 3; i++)
-		CHECK(tsr_stream_create(world, &l.stream[i]) == TSR_OK);
+		CHECK(tsr_stream_create(tsr_world_team(world), &l.stream[i]) == TSR_OK);
 	CHECK(tsr_event_create(world, &l.prepared) == TSR_OK && tsr_event_create(world, &l.copied) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	if (run_rounds(world, &l, strcmp(argv[1], "events") == 0, fresh, got, &a) || check_rounds(world, got, a.from))
@@ -362,7 +363,7 @@ static int many_body(tsr_world_t *world, int argc, char **argv)
 	unsigned char *host = (unsigned char *)malloc(all);
 	CHECK(dst && src && host);
 	for (int i = 0; i < STREAMS; i++)
-		CHECK(tsr_stream_create(world, &streams[i]) == TSR_OK);
+		CHECK(tsr_stream_create(tsr_world_team(world), &streams[i]) == TSR_OK);
 	int failed = 0;
 	for (int epoch = 0; !failed && epoch < EPOCHS; epoch++) {
 		for (int i = 0; i < COPIES * CHUNK; i++)
@@ -406,7 +407,7 @@ static int tell_last(tsr_world_t *world)
 {
 	int nothing = 0;
 	for (int rank = 0; rank < tsr_world_size(world) - 1; rank++)
-		CHECK(tsr_broadcast(world, &nothing, sizeof nothing, rank) == TSR_OK);
+		CHECK(tsr_team_broadcast(tsr_world_team(world), &nothing, sizeof nothing, rank) == TSR_OK);
 	return 0;
 }
 
@@ -435,7 +436,8 @@ static int held_body(tsr_world_t *world, int argc, char **argv)
 	a.go = zeroed(world, sizeof *a.go, "go");
 	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"), *src = marked(world, CHUNK, "src");
 	CHECK(a.go && dst && src);
-	CHECK(tsr_stream_create(world, &streams[0]) == TSR_OK && tsr_stream_create(world, &streams[1]) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &streams[0]) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &streams[1]) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	if (me < last) {
 		const tsr_view_t mine = view_of(dst + me * CHUNK, 1, CHUNK, CHUNK, TSR_U8);
@@ -533,7 +535,7 @@ static int refused_body(tsr_world_t *world, int argc, char **argv)
 	tsr_stream_t *stream;
 	(void)argc, (void)argv;
 	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"), *src = marked(world, sizeof host, "src");
-	CHECK(dst && src && tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(dst && src && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	const tsr_view_t to = view_of(dst, 4, 8, 10, TSR_U8), from = view_of(src, 4, 8, 12, TSR_U8);
 	if (refuse_pairs(world, stream, to, from) || refuse_views(world, stream, to, from))
@@ -569,7 +571,7 @@ static int ended_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	a.go = zeroed(world, sizeof *a.go, "go");
 	TSR_HEAP unsigned char *dst = poisoned(world, CHUNK, "dst"), *src = marked(world, CHUNK, "src");
-	CHECK(a.go && dst && src && tsr_stream_create(world, &stream) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	CHECK(a.go && dst && src && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK && tsr_barrier(world) == TSR_OK);
 	const tsr_view_t to = view_of(dst, 1, CHUNK, CHUNK, TSR_U8), from = view_of(src, 1, CHUNK, CHUNK, TSR_U8);
 	CHECK(tsr_launch(stream, &wait_in_vain, 1, &a) == TSR_OK);
 	if (world_has_threads()) /* a GPU's engine does not know that the kernel before it has failed */

@@ -135,7 +135,7 @@ static int compare_body(tsr_world_t *world, int argc, char **argv)
 	uint64_t seed = (uint64_t)getpid() * 1000003u, wide[CASES], value[CASES], mine[CASES], how[2 * CASES], seen[2 * CASES];
 	uint32_t narrow[CASES];
 	(void)argc, (void)argv;
-	CHECK(tsr_broadcast(world, &seed, sizeof seed, 0) == TSR_OK);
+	CHECK(tsr_team_broadcast(tsr_world_team(world), &seed, sizeof seed, 0) == TSR_OK);
 	compare_inputs(seed, wide, value);
 	for (int i = 0; i < CASES; i++) {
 		mine[i] = wide[i] + (uint64_t)me;

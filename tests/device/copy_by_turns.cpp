@@ -25,6 +25,11 @@ enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
 template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
 }
+template <typename T> TSR_DEV T tsr_port_constant(const T *p)
+{
+	return *p;
+}
+
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return p;
@@ -166,8 +171,10 @@ static void copy_to_all(const copy_t &c)
 	context.rank = ME;
 	for (std::vector<char> &place : dst)
 		place = place_of(c);
+	int64_t away[RANKS];
 	for (int rank = 0; rank < RANKS; rank++)
-		context.away[rank] = aligned(dst[rank], 0) - aligned(dst[ME], 0);
+		away[rank] = aligned(dst[rank], 0) - aligned(dst[ME], 0);
+	context.away = away;
 	const char *s = aligned(src, c.from);
 	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
 	for (std::vector<char> &place : dst)

@@ -24,7 +24,7 @@ TSR_MAIN(world, argc, argv)
 	(void)argv;
 	TSR_TRY(tsr_heap_alloc(world, sizeof(uint64_t), 0, "flag", &heap));
 	TSR_TRY(tsr_memset_heap(world, heap, 0, sizeof(uint64_t)));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	probe_args_t args = {(TSR_HEAP uint64_t *)heap};
 	TSR_TRY(tsr_launch(stream, &probe_program, 1, &args));

@@ -75,28 +75,29 @@ static int another_call(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (tsr_world_rank(world) == 2)
 		TSR_TRY(tsr_barrier(world));
-	TSR_TRY(tsr_broadcast(world, &x, sizeof x, 1));
+	TSR_TRY(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x, 1));
 	return 0;
 }
 
 Test(world_end, another_collective_call)
 {
 	begin("");
-	ends_with(3, another_call, "tessera: rank 2 called tsr_barrier where rank 0 called tsr_broadcast(root 1)");
+	ends_with(3, another_call, "tessera: rank 2 called tsr_barrier where rank 0 called tsr_team_broadcast(root 1)");
 }
 
 static int another_root(tsr_world_t *world, int argc, char **argv)
 {
 	int x = 0;
 	(void)argc, (void)argv;
-	TSR_TRY(tsr_broadcast(world, &x, sizeof x, tsr_world_rank(world) == 1));
+	TSR_TRY(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x, tsr_world_rank(world) == 1));
 	return 0;
 }
 
 Test(world_end, another_root)
 {
 	begin("");
-	ends_with(5, another_root, "tessera: rank 1 called tsr_broadcast(root 1) where rank 0 called tsr_broadcast(root 0)");
+	ends_with(5, another_root,
+		  "tessera: rank 1 called tsr_team_broadcast(root 1) where rank 0 called tsr_team_broadcast(root 0)");
 }
 
 static int finish_early(tsr_world_t *world, int argc, char **argv)
@@ -117,14 +118,14 @@ Test(world_end, one_rank_ends_early)
 static int fail_alike(tsr_world_t *ranks, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	TSR_TRY(tsr_broadcast(ranks, &argc, sizeof argc, 99));
+	TSR_TRY(tsr_team_broadcast(tsr_world_team(ranks), &argc, sizeof argc, 99));
 	return 0;
 }
 
 Test(world_end, ranks_that_fail_alike_say_it_once)
 {
 	begin("");
-	ends_with(5, fail_alike, "tessera: tsr_broadcast from rank 99: the world has ranks 0 to 4");
+	ends_with(5, fail_alike, "tessera: tsr_team_broadcast from rank 99: the world has ranks 0 to 4");
 }
 
 static int give_up(tsr_world_t *world, int argc, char **argv)

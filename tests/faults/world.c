@@ -38,7 +38,7 @@ static tsr_status_t gather(tsr_world_t *world, int *wrong)
 	if (mine && all) {
 		for (int i = 0; i < ROUND_BYTES; i++)
 			mine[i] = (unsigned char)((i + 3 * tsr_world_rank(world)) % prime);
-		status = tsr_allgather(world, mine, all, ROUND_BYTES);
+		status = tsr_team_gather_all(tsr_world_team(world), mine, all, ROUND_BYTES);
 		for (int i = 0; status == TSR_OK && i < ranks * ROUND_BYTES; i++)
 			*wrong += all[i] != (unsigned char)((i % ROUND_BYTES + 3 * (i / ROUND_BYTES)) % prime);
 	}
@@ -51,7 +51,7 @@ static tsr_status_t run_ring(tsr_world_t *world, const ring_args_t *args)
 {
 	tsr_stream_t *stream = NULL;
 	tsr_event_t *event = NULL;
-	tsr_status_t status = tsr_stream_create(world, &stream);
+	tsr_status_t status = tsr_stream_create(tsr_world_team(world), &stream);
 	if (status == TSR_OK)
 		status = tsr_event_create(world, &event);
 	if (status == TSR_OK)

@@ -85,7 +85,7 @@ TSR_MAIN(world, argc, argv)
 		mine->sent[i] = list->values[i] + tsr_world_rank(world) * 1000 + i;
 	TSR_TRY(tsr_heap_alloc(world, sizeof *mine, 0, "box", (TSR_HEAP void **)&heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, mine, sizeof *mine));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_launch(stream, &send_words, 1, &(idioms_args_t){.words = WORDS, .box = heap}));
 	TSR_TRY(tsr_stream_sync(stream));

@@ -252,7 +252,7 @@ static int run_operation(tsr_world_t *world, const operation_t *operation)
 	a.outbox = poisoned(world, LENGTH * sizeof *a.outbox, "outbox");
 	a.inbox = poisoned(world, MOST_RANKS * LENGTH * sizeof *a.inbox, "inbox");
 	a.kept = poisoned(world, LENGTH * sizeof *a.kept, "kept");
-	a.barrier = zeroed(world, sizeof *a.barrier, "barrier");
+	a.barrier = zeroed(world, tsr_barrier_state_bytes(tsr_world_size(world)), "barrier");
 	CHECK(a.outbox && a.inbox && a.kept && a.barrier);
 	a.ready = words;
 	a.retired = words + 16;

@@ -92,9 +92,9 @@ static tsr_status_t beside_run(tsr_world_t *world, const beside_args_t *args)
 	tsr_stream_t *compute = NULL, *send = NULL;
 	tsr_status_t status = tsr_world_device(world, &device);
 	if (status == TSR_OK)
-		status = tsr_stream_create(world, &compute);
+		status = tsr_stream_create(tsr_world_team(world), &compute);
 	if (status == TSR_OK)
-		status = tsr_stream_create(world, &send);
+		status = tsr_stream_create(tsr_world_team(world), &send);
 	if (status != TSR_OK)
 		return status;
 	tsr_launch_desc_t both[] = {{compute, &gemm_as_it_comes, device.resident_blocks - 1, args}, {send, &send_chunks, 1, args}};

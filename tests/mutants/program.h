@@ -90,7 +90,7 @@ static inline int judge(tsr_world_t *world, const TSR_HEAP void *heap, int64_t c
 static inline tsr_status_t run_to_end(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, int launches, const void *args)
 {
 	tsr_stream_t *stream;
-	tsr_status_t status = tsr_stream_create(world, &stream);
+	tsr_status_t status = tsr_stream_create(tsr_world_team(world), &stream);
 	if (status != TSR_OK)
 		return status;
 	for (int i = 0; i < launches && status == TSR_OK; i++)

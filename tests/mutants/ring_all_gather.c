@@ -7,7 +7,6 @@
 typedef struct ring_sync {
 	uint64_t calls; /* calls completed on this rank */
 	uint64_t ready; /* parts that the rank before has put here, over all calls */
-	tsr_barrier_state_t barrier;
 } ring_sync_t;
 
 typedef struct ring_args {
@@ -15,6 +14,7 @@ typedef struct ring_args {
 	TSR_HEAP uint64_t *all;     /* the parts of all ranks */
 	TSR_HEAP uint64_t *results; /* what `all` was at the end of each call */
 	TSR_HEAP ring_sync_t *sync;
+	TSR_HEAP tsr_barrier_state_t *barrier;
 	int64_t words;
 } ring_args_t;
 
@@ -42,7 +42,7 @@ TSR_KERNEL(ring_all_gather, ring_args_t, a)
 	tsr_sync(block);
 	ring_pass(block, a, calls);
 	tsr_put(block, a->results + (int64_t)calls * tsr_size(block) * a->words, a->all, (size_t)tsr_size(block) * part_bytes, me);
-	tsr_barrier_ranks(block, &a->sync->barrier); /* what every rank has, it has read: `all` may be written again */
+	tsr_barrier_ranks(block, a->barrier); /* what every rank has, it has read: `all` may be written again */
 	tsr_atomic_store(block, &a->sync->calls, calls + 1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
@@ -54,8 +54,8 @@ static uint64_t gathered(const tsr_world_t *world, int64_t index, int64_t words)
 
 TSR_MAIN(world, argc, argv)
 {
-	ring_args_t args = {NULL, NULL, NULL, NULL, 0};
-	TSR_HEAP void *source = NULL, *all, *results, *sync;
+	ring_args_t args = {NULL, NULL, NULL, NULL, NULL, 0};
+	TSR_HEAP void *source = NULL, *all, *results, *sync, *barrier;
 	int64_t calls;
 	TSR_TRY(size_argument(argc, argv, 1, "WORDS", 64, &args.words));
 	TSR_TRY(size_argument(argc, argv, 2, "CALLS", 3, &calls));
@@ -64,11 +64,13 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_heap_alloc(world, (size_t)gathered_words * sizeof(uint64_t), 0, "all", &all));
 	TSR_TRY(tsr_heap_alloc(world, (size_t)(calls * gathered_words) * sizeof(uint64_t), 0, "results", &results));
 	TSR_TRY(zeroed(world, sizeof(ring_sync_t), "sync", &sync));
+	TSR_TRY(zeroed(world, tsr_barrier_state_bytes(tsr_world_size(world)), "barrier", &barrier));
 	TSR_TRY(tsr_barrier(world)); /* every rank's flags are zero before a kernel raises one */
 	args.source = (TSR_HEAP uint64_t *)source;
 	args.all = (TSR_HEAP uint64_t *)all;
 	args.results = (TSR_HEAP uint64_t *)results;
 	args.sync = (TSR_HEAP ring_sync_t *)sync;
+	args.barrier = (TSR_HEAP tsr_barrier_state_t *)barrier;
 	TSR_TRY(run_to_end(world, &ring_all_gather, 1, (int)calls, &args));
 	return judge(world, results, calls * gathered_words, args.words, gathered);
 }

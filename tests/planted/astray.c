@@ -73,7 +73,7 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(flags_of(world, "flags", &flags));
 	TSR_TRY(flags_of(world, "old flags", &freed));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_heap_free(world, freed));
 	TSR_TRY(flags_of(world, "new flags", &others));

@@ -124,7 +124,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(zeros(world, 2 * ROWS, "other", &args.other));
 	TSR_TRY(zeros(world, ROWS, "tensor", &args.tensor));
 	TSR_TRY(zeros(world, ROWS, "behind", &args.behind));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_launch(stream, &leave_bounds, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));

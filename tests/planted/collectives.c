@@ -21,21 +21,17 @@ static const char *const kinds[KINDS] = {"size", "blocks", "to", "behind", "stat
 
 enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
 
-typedef struct state {
-	tsr_barrier_state_t meeting[2];
-	tsr_all_gather_state_t gathering;
-} state_t;
-
 typedef struct collective_args {
 	TSR_HEAP uint64_t *all, *mine;
-	TSR_HEAP state_t *state;
+	TSR_HEAP tsr_barrier_state_t *meeting[2];
+	TSR_HEAP tsr_all_gather_state_t *gathering;
 	int32_t kind, count;
 } collective_args_t;
 
 TSR_FN void meet(tsr_coop_t *block, const collective_args_t *a, int odd)
 {
 	if (tsr_block_index(block) == 0 && !(odd && a->kind == MISSING))
-		tsr_barrier_ranks(block, &a->state->meeting[odd && a->kind == STATES ? 1 : 0]);
+		tsr_barrier_ranks(block, a->meeting[odd && a->kind == STATES ? 1 : 0]);
 }
 
 TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
@@ -43,7 +39,7 @@ TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
 	const int last = tsr_block_index(block) == tsr_block_count(block) - 1;
 	const size_t more = odd && (a->kind == SIZE || (a->kind == BLOCKS && last)) ? 2 : 1;
 	tsr_all_gather(block, odd && a->kind == TO ? a->all + COUNT : a->all, odd ? a->mine + COUNT : a->mine,
-		       more * (size_t)a->count * sizeof(uint64_t), &a->state->gathering);
+		       more * (size_t)a->count * sizeof(uint64_t), a->gathering);
 }
 
 TSR_KERNEL(work_together, collective_args_t, a)
@@ -67,8 +63,8 @@ static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, T
 TSR_MAIN(world, argc, argv)
 {
 	const size_t part = COUNT * sizeof(uint64_t), ranks = (size_t)tsr_world_size(world);
-	collective_args_t args = {NULL, NULL, NULL, 0, COUNT};
-	TSR_HEAP void *all, *mine, *state;
+	collective_args_t args = {NULL, NULL, {NULL, NULL}, NULL, 0, COUNT};
+	TSR_HEAP void *all, *mine, *meeting[2], *gathering;
 	tsr_stream_t *stream;
 	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
 		args.kind++;
@@ -78,12 +74,16 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(zeroed(world, (args.kind == BEHIND ? ranks : 4 * ranks) * part - (args.kind == BEHIND), "all", &all));
 	TSR_TRY(zeroed(world, 4 * part, "mine", &mine));
-	TSR_TRY(zeroed(world, sizeof(state_t), "state", &state));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	for (int i = 0; i < 2; i++)
+		TSR_TRY(zeroed(world, tsr_barrier_state_bytes((int)ranks), i == 0 ? "meeting" : "other meeting", &meeting[i]));
+	TSR_TRY(zeroed(world, tsr_all_gather_state_bytes((int)ranks), "gathering", &gathering));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	args.all = (TSR_HEAP uint64_t *)all;
 	args.mine = (TSR_HEAP uint64_t *)mine;
-	args.state = (TSR_HEAP state_t *)state;
+	for (int i = 0; i < 2; i++)
+		args.meeting[i] = (TSR_HEAP tsr_barrier_state_t *)meeting[i];
+	args.gathering = (TSR_HEAP tsr_all_gather_state_t *)gathering;
 	TSR_TRY(tsr_launch(stream, &work_together, args.kind == CROSSED || args.kind == MISSING ? 1 : LAUNCHED, &args));
 	args.count = 2 * COUNT;
 	if (args.kind == RIGHT)

@@ -135,7 +135,7 @@ static tsr_status_t run_held(tsr_world_t *world, const lanes_t *lanes, const cop
 			status = tsr_stream_sync(lanes->stream[1]);
 	}
 	if (status == TSR_OK)
-		status = tsr_broadcast(world, &nothing, sizeof nothing, 0);
+		status = tsr_team_broadcast(tsr_world_team(world), &nothing, sizeof nothing, 0);
 	if (status != TSR_OK || tsr_world_rank(world) == 0)
 		return status;
 	return tsr_launch(lanes->stream[0], &let_go, 1, a);
@@ -190,7 +190,7 @@ static tsr_status_t check_copies(tsr_world_t *world, const matrices_t *m, int ki
 	if (status == TSR_OK)
 		status = tsr_memcpy_from_heap(world, inbox, m->inbox.data, sizeof inbox);
 	if (status == TSR_OK)
-		status = tsr_broadcast(world, sent, sizeof sent, 0);
+		status = tsr_team_broadcast(tsr_world_team(world), sent, sizeof sent, 0);
 	for (int i = 0; kind == HELD && i < ROWS * COLS; i++)
 		got[i] = inbox[i / COLS * LD + i % COLS];
 	const size_t bytes = kind == HELD ? ROWS * COLS * sizeof *sent : sizeof sent;
@@ -212,7 +212,7 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(make_matrices(world, &m));
 	for (int i = 0; i < 3; i++) {
-		TSR_TRY(tsr_stream_create(world, &lanes.stream[i]));
+		TSR_TRY(tsr_stream_create(tsr_world_team(world), &lanes.stream[i]));
 		TSR_TRY(tsr_event_create(world, &lanes.event[i]));
 	}
 	TSR_TRY(tsr_barrier(world));

@@ -60,7 +60,7 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(tsr_heap_alloc(world, sizeof(credit_box_t), 0, "box", &box));
 	TSR_TRY(tsr_memset_heap(world, box, 0, sizeof(credit_box_t)));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	args.box = (TSR_HEAP credit_box_t *)box;
 	TSR_TRY(tsr_launch(stream, &pass_numbers, 1, &args));

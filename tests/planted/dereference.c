@@ -96,7 +96,7 @@ TSR_MAIN(world, argc, argv)
 	const cell_args_t args = {(TSR_HEAP cell_t *)heap, page, kind, 0};
 	if (kind == EARLY)
 		seen = *(volatile uint64_t *)&stripped(args.cell)->number;
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &use_cell, 2, &args));
 	if (kind != EARLY)
 		seen = use_on_host(&args);

@@ -50,7 +50,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &zero, sizeof zero));
 	TSR_TRY(tsr_barrier(world));
 	const count_args_t args = {(TSR_HEAP uint64_t *)heap};
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &count_all, 1, &args)); /* from here on once for each schedule */
 	const int visit = nth_visit(visits);
 	if (kind == EXITS && visit == 1 && tsr_world_rank(world) == 0)

@@ -35,8 +35,8 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(zeroed(world, TSR_MAX_RANKS * sizeof(uint64_t), "numbers", &numbers));
 	TSR_TRY(zeroed(world, sizeof(uint64_t), "mine", &mine));
-	TSR_TRY(zeroed(world, sizeof(tsr_all_gather_state_t), "state", &state));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)), "state", &state));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	const gather_args_t args = {(TSR_HEAP uint64_t *)numbers, (TSR_HEAP uint64_t *)mine,
 				    (TSR_HEAP tsr_all_gather_state_t *)state};

@@ -86,7 +86,7 @@ TSR_MAIN(world, argc, argv)
 		fprintf(stderr, "given_back: say one of the kinds, and start at least 2 ranks\n");
 		return 2;
 	}
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	for (int round = 0; round < ROUNDS; round++)
 		if (go_round(world, stream, kind, round, &args) != 0)
 			return 1;

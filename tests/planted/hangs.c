@@ -65,7 +65,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind == SLEEP && mine && !never)
 		sleep(1000);
 	const hang_args_t args = {(TSR_HEAP uint64_t *)heap, kind};
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &count_up, 1, &args)); /* from here on once for each schedule */
 	const bool third = mine && nth_visit(visits) == 2;
 	while (kind == HOST && third && !never)

@@ -8,7 +8,7 @@
  *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it, after its own stream alone
  *     lost      nobody signals; all hosts are at their end
  *     stuck     nobody signals; the host of rank 1 waits for its stream, and the others for the host of rank 1
- *     calls     rank 1 makes a tsr_barrier where the others make a tsr_broadcast
+ *     calls     rank 1 makes a tsr_barrier where the others make a tsr_team_broadcast
  *     sizes     rank 1 broadcasts another number of bytes
  *     ended     rank 1 is at its end where the others make a tsr_barrier
  *     tensor    the host of rank 1 reads a tensor without waiting for its stream, behind an address of a call taken
@@ -59,11 +59,11 @@ static int meet(tsr_world_t *world, int64_t kind)
 	if (me == 1 && kind == CALLS)
 		TSR_TRY(tsr_barrier(world));
 	else if (me == 1)
-		TSR_TRY(tsr_broadcast(world, data, sizeof data, 0));
+		TSR_TRY(tsr_team_broadcast(tsr_world_team(world), data, sizeof data, 0));
 	else if (kind == ENDED || kind == STUCK)
 		TSR_TRY(tsr_barrier(world));
 	else
-		TSR_TRY(tsr_broadcast(world, data, sizeof *data, 0));
+		TSR_TRY(tsr_team_broadcast(tsr_world_team(world), data, sizeof *data, 0));
 	return 0;
 }
 
@@ -125,7 +125,7 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(tsr_heap_alloc(world, sizeof first, 0, "box", &box));
 	TSR_TRY(tsr_memcpy_to_heap(world, box, &first, sizeof first));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	args.box = (TSR_HEAP hosts_box_t *)box;
 	return run(world, stream, &args);

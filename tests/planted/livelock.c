@@ -69,7 +69,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &zero, sizeof zero));
 	TSR_TRY(tsr_barrier(world)); /* every rank's state is cleared */
 	const livelock_args_t args = {(TSR_HEAP livelock_state_t *)heap, kind};
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &livelock, 2, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_barrier(world));

@@ -76,13 +76,13 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(tsr_heap_alloc(world, sizeof(uint64_t), 0, "word", &words));
 	TSR_TRY(tsr_heap_alloc(world, sizeof(uint64_t), 0, "seen", &seen));
-	TSR_TRY(tsr_heap_alloc(world, sizeof(tsr_barrier_state_t), 0, "barrier", &barrier));
+	TSR_TRY(tsr_heap_alloc(world, tsr_barrier_state_bytes(tsr_world_size(world)), 0, "barrier", &barrier));
 	TSR_TRY(tsr_memset_heap(world, words, 0, sizeof(uint64_t)));
-	TSR_TRY(tsr_memset_heap(world, barrier, 0, sizeof(tsr_barrier_state_t)));
+	TSR_TRY(tsr_memset_heap(world, barrier, 0, tsr_barrier_state_bytes(tsr_world_size(world))));
 	args.word = (TSR_HEAP uint64_t *)words;
 	args.seen = (TSR_HEAP uint64_t *)seen;
 	args.barrier = (TSR_HEAP tsr_barrier_state_t *)barrier;
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_launch(stream, &cross, 1, &args));
 	TSR_TRY(tsr_stream_destroy(stream));

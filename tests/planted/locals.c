@@ -33,7 +33,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_heap_alloc(world, sizeof words, 0, "words", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, words, sizeof words));
 	const locals_args_t args = {(TSR_HEAP uint64_t *)heap};
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &keep_much, BLOCKS, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_stream_destroy(stream));

@@ -38,7 +38,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memset_heap(world, heap, 0, 2 * sizeof(uint64_t)));
 	TSR_TRY(tsr_barrier(world));
 	args.locks = (TSR_HEAP uint64_t *)heap;
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &take_both, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_stream_destroy(stream));

@@ -43,7 +43,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &inbox));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &copy));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I64, 1, one, &flag));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	for (uint64_t epoch = 1; epoch <= ROUNDS; epoch++) {
 		planted_args_t args = {(TSR_HEAP int32_t *)from.data,
 				       (TSR_HEAP int32_t *)inbox.data,

@@ -45,7 +45,7 @@ TSR_MAIN(world, argc, argv)
 	tsr_stream_t *stream;
 	const int prints = argc > 1 && strcmp(argv[1], "print") == 0;
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I64, 1, one, &flag));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	if (tsr_world_rank(world) == 0 && prints)
 		return print_for_ever();
 	if (tsr_world_rank(world) == 0)

@@ -274,7 +274,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &inbox));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &copy));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I64, 1, flags, &words));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	pass_args_t args = {.from = (TSR_HEAP int32_t *)from.data,
 			    .inbox = (TSR_HEAP int32_t *)inbox.data,
 			    .copy = (TSR_HEAP int32_t *)copy.data};

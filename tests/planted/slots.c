@@ -57,7 +57,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(zeroed(world, FILLED * sizeof(uint64_t), "message", &args.message));
 	TSR_TRY(zeroed(world, sizeof(uint64_t), "ready", &args.ready));
 	args.box = (TSR_HEAP slots_box_t *)box;
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	TSR_TRY(tsr_launch(stream, &pass_slot, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));

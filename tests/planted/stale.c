@@ -77,7 +77,7 @@ TSR_MAIN(world, argc, argv)
 	}
 	TSR_TRY(tsr_heap_alloc(world, sizeof box, 0, "box", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &box, sizeof box));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	stale_args_t args = {(TSR_HEAP stale_box_t *)heap, 0};
 	for (; launches && args.round < ROUNDS; args.round++) {

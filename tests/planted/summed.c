@@ -56,7 +56,7 @@ TSR_MAIN(world, argc, argv)
 		numbers[i] = i + 1;
 	TSR_TRY(tsr_heap_alloc(world, sizeof numbers, 0, "numbers", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, numbers, sizeof numbers));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	const summed_args_t args = {(TSR_HEAP int32_t *)heap, (TSR_HEAP int32_t *)heap + VALUES, strcmp(argv[1], "beside") == 0, 0};
 	TSR_TRY(tsr_launch(stream, &sum_both, 1, &args));

@@ -70,7 +70,7 @@ TSR_MAIN(world, argc, argv)
 		memory.numbers[i] = i + 1;
 	TSR_TRY(tsr_heap_alloc(world, sizeof memory, 0, "memory", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &memory, sizeof memory));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	const unmet_args_t args = {(TSR_HEAP unmet_memory_t *)heap, kind, 0};
 	TSR_TRY(tsr_launch(stream, &fetch_and_go_on, 1, &args));

@@ -53,7 +53,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_heap_alloc(world, TILE_BYTES, 0, "matrix", &matrix));
 	TSR_TRY(tsr_memset_heap(world, matrix, 0, TILE_BYTES));
 	args.matrix = (TSR_HEAP float *)matrix;
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &sum_tile, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	return tsr_stream_destroy(stream) == TSR_OK ? 0 : tsr_fail(world);

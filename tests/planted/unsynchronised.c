@@ -127,7 +127,7 @@ TSR_MAIN(world, argc, argv)
 	tsr_stream_t *stream;
 	TSR_TRY(tsr_heap_alloc(world, sizeof content, 0, "box", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &content, sizeof content));
-	TSR_TRY(tsr_stream_create(world, &stream));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	const box_args_t args = {(TSR_HEAP box_t *)heap, kind, 0};
 	if (kind == RESIDENCY)

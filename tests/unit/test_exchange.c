@@ -125,7 +125,7 @@ static int sizes_differ(tsr_boot_t *boot, seen_t *seen)
 	unsigned char all[3 * 50000];
 	const size_t size = tsr_boot_rank(boot) == 0 ? 16 : 50000;
 	memset(all, 0xee, sizeof all);
-	(void)note(seen, tsr_boot_exchange(boot, "tsr_allgather", "", mine, all, size));
+	(void)note(seen, tsr_boot_exchange(boot, "tsr_team_gather_all", "", mine, all, size));
 	for (size_t i = 0; i < sizeof all; i++)
 		NEED(all[i] == 0xee); /* written only on success */
 	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == TSR_OK);
@@ -134,9 +134,9 @@ static int sizes_differ(tsr_boot_t *boot, seen_t *seen)
 
 Test(exchange, other_sizes_are_an_error_of_the_call)
 {
-	const char *sentence =
-		"rank 1 called tsr_allgather(50000 bytes) where rank 0 called tsr_allgather(16 bytes): every rank must make "
-		"the same collective calls in the same order, with the same arguments";
+	const char *sentence = "rank 1 called tsr_team_gather_all(50000 bytes) where rank 0 called tsr_team_gather_all(16 bytes): "
+			       "every rank must make "
+			       "the same collective calls in the same order, with the same arguments";
 	all_say(false, sizes_differ, TSR_ERR_MISMATCH, sentence);
 	all_say(true, sizes_differ, TSR_ERR_MISMATCH, sentence);
 }

@@ -17,7 +17,7 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	int all[TSR_MAX_RANKS], sum = 0;
 	(void)argc, (void)argv;
-	TSR_TRY(tsr_allgather(world, &me, all, sizeof me));
+	TSR_TRY(tsr_team_gather_all(tsr_world_team(world), &me, all, sizeof me));
 	for (int r = 0; r < size; r++)
 		sum += all[r];
 	printf("[%d of %d: %d]\n", me, size, sum);

@@ -15,7 +15,7 @@ static size_t offset_of(const tsr_world_t *world, const TSR_HEAP void *pointer)
 static bool symmetric(tsr_world_t *world, const TSR_HEAP void *pointer)
 {
 	uint64_t mine = offset_of(world, pointer), all[TSR_MAX_RANKS];
-	if (tsr_allgather(world, &mine, all, sizeof mine) != TSR_OK)
+	if (tsr_team_gather_all(tsr_world_team(world), &mine, all, sizeof mine) != TSR_OK)
 		return false;
 	for (int r = 0; r < tsr_world_size(world); r++)
 		if (all[r] != mine)
@@ -271,7 +271,7 @@ static int in_flight_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_heap_alloc(world, sizeof seen, 0, "done", &done) == TSR_OK);
 	CHECK(tsr_heap_alloc(world, 4096, 0, "used", &used) == TSR_OK);
 	CHECK(tsr_memset_heap(world, done, 0, sizeof seen) == TSR_OK);
-	CHECK(tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	const late_args_t args = {(TSR_HEAP uint32_t *)done};
 	if (tsr_world_rank(world) == 0)

@@ -48,7 +48,9 @@ typedef struct rank {
 	tsr_host_t host;
 	tsr_device_t *device;
 	tsr_heap_export_t export;
-	tsr_status_t ended; /* what the world was ended with */
+	tsr_host_team_t members; /* of both ranks */
+	tsr_device_team_t *team; /* null: none was made */
+	tsr_status_t ended;      /* what the world was ended with */
 	char sentence[640];
 	tsr_wait_record_t record;
 } rank_t;
@@ -113,8 +115,23 @@ static tsr_status_t map(rank_t ranks[2], int rank, void *bases[2])
 	return hip->heap->map(ranks[rank].device, exports, 2, bases);
 }
 
+/** A stream of both ranks. */
+static tsr_device_stream_t *make_stream(rank_t *rank)
+{
+	static const int both[] = {0, 1};
+	tsr_device_stream_t *stream;
+	rank->members = (tsr_host_team_t){.rank = rank->host.rank, .size = 2, .ranks = both, .name = ""};
+	if (!rank->team)
+		cr_assert_eq(hip->team->create(rank->device, &rank->members, &rank->team), TSR_OK, "%s", tsr_last_error());
+	cr_assert_eq(hip->stream->create(rank->device, rank->team, &stream), TSR_OK, "%s", tsr_last_error());
+	return stream;
+}
+
 static void close_ranks(rank_t ranks[2])
 {
+	for (int r = 0; r < 2; r++)
+		if (ranks[r].team)
+			hip->team->destroy(ranks[r].device, ranks[r].team);
 	for (int r = 0; r < 2; r++)
 		hip->heap->unmap(ranks[r].device);
 	for (int r = 0; r < 2; r++)
@@ -250,7 +267,7 @@ Test(hip, launches_carry_what_a_kernel_needs)
 	int64_t ns = 0;
 	make_heaps(ranks);
 	cr_assert_eq(map(ranks, 1, bases), TSR_OK);
-	cr_assert_eq(hip->stream->create(ranks[1].device, &stream), TSR_OK);
+	stream = make_stream(&ranks[1]);
 	const tsr_device_launch_t launch = {.stream = stream, .kernel = &two, .blocks = 5};
 	cr_assert_eq(hip->stream->launch(ranks[1].device, &launch, 1, false), TSR_OK, "%s", tsr_last_error());
 	cr_assert_str_eq(fake->name, "tsr_entry_hip_test_two__v");
@@ -296,7 +313,7 @@ Test(hip, copies_on_streams_go_to_the_peer_row_by_row)
 		for (size_t i = 0; i < HEAP_BYTES; i++)
 			heap[r][i] = bytes[i] = byte_of(r, i);
 	}
-	cr_assert_eq(hip->stream->create(ranks[1].device, &stream), TSR_OK);
+	stream = make_stream(&ranks[1]);
 	tsr_device_copy_t copy = {.dst = heap[0] + 70,
 				  .src = heap[1] + 11,
 				  .dst_pitch_bytes = 64,
@@ -328,11 +345,9 @@ Test(hip, what_cannot_be_launched)
 {
 	fake_hip_t *fake = load_fake();
 	rank_t ranks[2];
-	tsr_device_stream_t *a, *b;
 	make_heaps(ranks);
 	tsr_device_t *device = ranks[0].device;
-	cr_assert_eq(hip->stream->create(device, &a), TSR_OK);
-	cr_assert_eq(hip->stream->create(device, &b), TSR_OK);
+	tsr_device_stream_t *a = make_stream(&ranks[0]), *b = make_stream(&ranks[0]);
 	const int most = FAKE_SMS * FAKE_BLOCKS_PER_SM;
 	tsr_device_launch_t group[] = {{.stream = a, .kernel = &one, .blocks = most}, {.stream = b, .kernel = &two, .blocks = 1}};
 	cr_expect_eq(hip->stream->launch(device, group, 2, true), TSR_ERR_RESIDENCY);
@@ -357,7 +372,7 @@ Test(hip, an_expired_wait_ends_the_world)
 	tsr_device_stream_t *stream;
 	make_heaps(ranks);
 	cr_assert_eq(map(ranks, 0, bases), TSR_OK);
-	cr_assert_eq(hip->stream->create(ranks[0].device, &stream), TSR_OK);
+	stream = make_stream(&ranks[0]);
 	const tsr_device_launch_t launch = {.stream = stream, .kernel = &one, .blocks = 1};
 	fake->wait_expires = true;
 	cr_assert_eq(hip->stream->launch(ranks[0].device, &launch, 1, false), TSR_OK);
@@ -379,7 +394,7 @@ Test(hip, a_crash_names_the_kernel)
 	rank_t ranks[2];
 	tsr_device_stream_t *stream;
 	make_heaps(ranks);
-	cr_assert_eq(hip->stream->create(ranks[0].device, &stream), TSR_OK);
+	stream = make_stream(&ranks[0]);
 	const tsr_device_launch_t launch = {.stream = stream, .kernel = &one, .blocks = 1};
 	cr_assert_eq(hip->stream->launch(ranks[0].device, &launch, 1, false), TSR_OK);
 	fake->stream = 719;

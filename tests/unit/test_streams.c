@@ -22,7 +22,7 @@ static int print_and_meet(tsr_world_t *world, int argc, char **argv)
 		TSR_HEAP void *heap;
 		int mine = round, all[TSR_MAX_RANKS];
 		CHECK(tsr_heap_alloc(world, 64, 0, "mine", &heap) == TSR_OK);
-		CHECK(tsr_allgather(world, &mine, all, sizeof mine) == TSR_OK);
+		CHECK(tsr_team_gather_all(tsr_world_team(world), &mine, all, sizeof mine) == TSR_OK);
 		for (int r = 0; r < tsr_world_size(world); r++)
 			CHECK(all[r] == round);
 		CHECK(tsr_heap_free(world, heap) == TSR_OK);

@@ -49,17 +49,18 @@ static int collectives(tsr_world_t *world, int argc, char **argv)
 	for (int i = 0; i < COUNT; i++)
 		mine[i] = rank * 100000 + i;
 	memset(all, 0xee, (size_t)size * COUNT * sizeof *all);
-	CHECK(tsr_allgather(world, mine, all, COUNT * sizeof *mine) == TSR_OK);
+	CHECK(tsr_team_gather_all(tsr_world_team(world), mine, all, COUNT * sizeof *mine) == TSR_OK);
 	for (int i = 0; i < size * COUNT; i++)
 		CHECK(all[i] == i / COUNT * 100000 + i % COUNT, "element %d is %d", i, all[i]);
 	for (int root = 0; root < size; root++) {
 		for (int i = 0; i < COUNT; i++)
 			mine[i] = rank == root ? root - i : -77;
-		CHECK(tsr_broadcast(world, mine, COUNT * sizeof *mine, root) == TSR_OK);
+		CHECK(tsr_team_broadcast(tsr_world_team(world), mine, COUNT * sizeof *mine, root) == TSR_OK);
 		for (int i = 0; i < COUNT; i++)
 			CHECK(mine[i] == root - i, "element %d is %d", i, mine[i]);
 	}
-	CHECK(tsr_broadcast(world, NULL, 0, 0) == TSR_OK && tsr_allgather(world, NULL, NULL, 0) == TSR_OK);
+	CHECK(tsr_team_broadcast(tsr_world_team(world), NULL, 0, 0) == TSR_OK &&
+	      tsr_team_gather_all(tsr_world_team(world), NULL, NULL, 0) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	free(mine);
 	free(all);
@@ -103,13 +104,13 @@ static int arguments(tsr_world_t *world, int argc, char **argv)
 {
 	int x = 0;
 	(void)argc, (void)argv;
-	CHECK(tsr_broadcast(world, &x, sizeof x, -1) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x, -1) == TSR_ERR_ARGUMENT);
 	CHECK(strstr(tsr_last_error(), "rank -1") != NULL);
-	CHECK(tsr_broadcast(world, &x, sizeof x, tsr_world_size(world)) == TSR_ERR_ARGUMENT);
-	CHECK(tsr_broadcast(world, NULL, 4, 0) == TSR_ERR_ARGUMENT);
-	CHECK(tsr_allgather(world, &x, NULL, 4) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x, tsr_world_size(world)) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_team_broadcast(tsr_world_team(world), NULL, 4, 0) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_team_gather_all(tsr_world_team(world), &x, NULL, 4) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_barrier(NULL) == TSR_ERR_ARGUMENT && tsr_finalize(NULL) == TSR_OK && tsr_init(NULL) == TSR_ERR_ARGUMENT);
-	CHECK(tsr_stream_create(world, NULL) == TSR_ERR_ARGUMENT && tsr_stream_sync(NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_stream_create(tsr_world_team(world), NULL) == TSR_ERR_ARGUMENT && tsr_stream_sync(NULL) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_stream_destroy(NULL) == TSR_OK && tsr_event_destroy(NULL) == TSR_OK);
 	CHECK(tsr_wait_record(world, 0, NULL) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_barrier(world) == TSR_OK); /* the world goes on */
@@ -142,7 +143,8 @@ static int launches(tsr_world_t *world, int argc, char **argv)
 	tsr_stream_t *stream = NULL, *other = NULL;
 	old.abi++;
 	(void)argc, (void)argv;
-	CHECK(tsr_stream_create(world, &stream) == TSR_OK && tsr_stream_create(world, &other) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &other) == TSR_OK);
 	CHECK(tsr_launch(NULL, &kernel, 1, &args) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_launch(stream, NULL, 1, &args) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_launch(stream, &kernel, 0, &args) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "never on 0 blocks"));
@@ -177,7 +179,7 @@ static int events(tsr_world_t *world, int argc, char **argv)
 	tsr_event_t *first, *second;
 	uint64_t ns = 77;
 	(void)argc, (void)argv;
-	CHECK(tsr_stream_create(world, &stream) == TSR_OK);
+	CHECK(tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_event_create(world, &first) == TSR_OK && tsr_event_create(world, &second) == TSR_OK);
 	CHECK(tsr_event_sync(first) == TSR_OK && tsr_stream_wait_event(stream, first) == TSR_OK); /* never recorded: reached */
 	CHECK(tsr_event_elapsed_ns(first, second, &ns) == TSR_ERR_ARGUMENT && ns == 77);

@@ -5,6 +5,7 @@
 #ifndef TESSERA_COMMON_DEV_COMPOSE_H
 #define TESSERA_COMMON_DEV_COMPOSE_H
 
+#include "common/dev/states.h"
 #include "tessera/dev/atomic.h"
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
@@ -28,6 +29,12 @@
 enum { TSR_GATHER_ROUND = TSR_ALL_GATHER_MAX_BLOCKS };
 enum { TSR_GATHER_LINE = 128 }; /* two blocks do not store to one cache line, where the pieces are aligned to it */
 
+/** A count of the state. */
+TSR_FN TSR_HEAP uint64_t *tsr_gather_count(TSR_HEAP tsr_all_gather_state_t *state, int word)
+{
+	return (TSR_HEAP uint64_t *)state + word;
+}
+
 /** What this block adds: at least 1, so that a round is not full before all have come. */
 TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 {
@@ -42,7 +49,7 @@ TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_state_t *state)
 {
 	int me = tsr_rank(block);
-	uint64_t seen = tsr_atomic_load(block, &state->ready[me].count, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	uint64_t seen = tsr_atomic_load(block, tsr_gather_count(state, TSR_GATHER_READY(me)), me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	return (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
 }
 
@@ -60,7 +67,7 @@ TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned ch
 		int peer = tsr_peer(block, i);
 		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in tsr_gather_all, of all blocks of
 		 * `peer`. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
-		const tsr_wait_result_t how = tsr_wait(block, &state->retired[peer].count, target, peer);
+		const tsr_wait_result_t how = tsr_wait(block, tsr_gather_count(state, TSR_GATHER_RETIRED(peer)), target, peer);
 		if (how != TSR_WAIT_OK)
 			return how;
 	} while (++i < tsr_size(block));
@@ -72,19 +79,20 @@ TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned cha
 					size_t size_bytes, TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
-	TSR_COLLECTIVE(block, "tsr_all_gather", state, &state->ready[me].count, TSR_GATHER_ROUND, dst, size_bytes);
+	TSR_COLLECTIVE(block, "tsr_all_gather", state, tsr_gather_count(state, TSR_GATHER_READY(me)), TSR_GATHER_ROUND, dst,
+		       size_bytes);
 	const uint64_t target = tsr_gather_target(block, state);
 	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
-	tsr_signal_all(block, &state->retired[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
+	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_RETIRED(me)), tsr_gather_share(block), TSR_SIGNAL_ADD);
 	tsr_wait_result_t how = tsr_gather_push(block, dst, src, size_bytes, state, target);
 	if (how != TSR_WAIT_OK)
 		return how;
 	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
-	tsr_signal_all(block, &state->ready[me].count, tsr_gather_share(block), TSR_SIGNAL_ADD);
+	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_READY(me)), tsr_gather_share(block), TSR_SIGNAL_ADD);
 	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
 		int from = tsr_peer(block, i);
 		/* Partner: the signal above, of all blocks of `from`. Litmus: MP.count.diffGPU-sss. */
-		how = tsr_wait(block, &state->ready[from].count, target, from);
+		how = tsr_wait(block, tsr_gather_count(state, TSR_GATHER_READY(from)), target, from);
 	}
 	return how;
 }

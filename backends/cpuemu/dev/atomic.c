@@ -152,8 +152,8 @@ void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope)
 void tsr_flush(tsr_coop_t *coop, int peer)
 {
 	if ((unsigned)peer >= (unsigned)tsr_size(coop))
-		tsr_cpu_misuse(coop, __func__, "ranks begin at 0 and end before the size of the world",
-			       "of rank %d of a world of %d", peer, tsr_size(coop));
+		tsr_cpu_misuse(coop, __func__, TSR_RANKS_CURE, "of rank %d of a %s of %d", peer, tsr_cpu_circle(coop),
+			       tsr_size(coop));
 	else if (tsr_cpu_exploration(coop))
 		tsr_exploration_flush(tsr_cpu_exploration(coop));
 	else /* nothing of mine is still in a store buffer; orders nothing for others, so it has no partner */

@@ -4,12 +4,12 @@
 
 int tsr_rank(const tsr_coop_t *coop)
 {
-	return coop->block->env->rank;
+	return coop->block->team->rank;
 }
 
 int tsr_size(const tsr_coop_t *coop)
 {
-	return coop->block->env->size;
+	return coop->block->team->size;
 }
 
 int tsr_block_index(const tsr_coop_t *coop)
@@ -78,6 +78,7 @@ static void meeting_expired(tsr_coop_t *coop, const char *call, uint64_t waited_
 	tsr_wait_record_t record = {.expected = coop->block->kernel->workers, .seen = arrived, .waited_ns = waited_ns};
 	snprintf(record.allocation, sizeof record.allocation, "the block's meeting");
 	record.from = record.owner = coop->block->env->rank;
+	record.team_from = tsr_rank(coop);
 	tsr_wait_keep(coop, &record, NULL);
 	tsr_wait_fail(coop, &record, "%s: %u of the block's %u workers came; all of them make every call with the block", call,
 		      (unsigned)arrived, (unsigned)coop->block->kernel->workers);

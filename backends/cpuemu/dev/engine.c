@@ -11,7 +11,7 @@ static const char engine_call[] = "tsr_stream_put_2d";
 static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)
 {
 	const tsr_device_copy_t *copy = args;
-	tsr_mem_t to = {.at = copy->dst, .rank = copy->peer}, from = {.rank = tsr_rank(block)};
+	tsr_mem_t to = {.at = copy->dst, .rank = copy->peer}, from = {.rank = block->block->env->rank};
 	const uint64_t bytes = (uint64_t)copy->row_bytes * copy->rows;
 	(void)worker;
 	(void)shared;

@@ -167,6 +167,7 @@ void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope)
 
 tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait)
 {
+	const tsr_device_team_t *team = words->explored->block->team;
 	const tsr_op_site_t site = tsr_explored_site(words->explored, words->call);
 	const tsr_flag_wait_t flags = {.flags = words->at,
 				       .count = wait->count,
@@ -176,7 +177,9 @@ tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t 
 				       .value = wait->value,
 				       .order = tsr_explored_order(wait->order),
 				       .scope = tsr_explored_scope(wait->scope),
-				       .from = wait->from == TSR_ANY_RANK ? -1 : wait->from,
+				       .from = wait->from == TSR_ANY_RANK ? -1 : team->ranks[wait->from],
+				       .team = team->name,
+				       .team_from = wait->from,
 				       .deadline = !wait->ends_world};
 	return tsr_exploration_wait_flag(tsr_cpu_exploration(words->explored), &site, &flags, &wait->which, &wait->seen) ==
 			       TSR_FLAG_OK
@@ -213,6 +216,7 @@ void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 		.state = counts.at - ((uintptr_t)count - (uintptr_t)state),
 		.count = counts.at,
 		.count_per_round = per_round,
+		.team = coop->block->team->key,
 		.to = whole.at,
 		.size_bytes = size_bytes,
 	};

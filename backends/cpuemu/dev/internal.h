@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpuemu/block.h"
+#include "src/base/text.h"
 #include "tessera/dev/atomic.h"
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
@@ -28,6 +29,21 @@
  */
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 	__attribute__((format(printf, 4, 5)));
+
+#define TSR_RANKS_CURE "ranks begin at 0 and end before the size of the stream's team"
+
+/** "world" or "team": what a rank argument counts. */
+static inline const char *tsr_cpu_circle(const tsr_coop_t *coop)
+{
+	return *coop->block->team->host->name != '\0' ? "team" : "world";
+}
+
+/** Whom reports name: a member of the block's team, with its number in the world where that may be another. */
+static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member, char text[TSR_WHO_TEXT])
+{
+	const tsr_device_team_t *team = coop->block->team;
+	return tsr_who_text(team->ranks[member], member, team->host->name, text);
+}
 
 /* The half of tsr_cpu_meet where others are waited for, or an exploration hears of it. */
 bool tsr_cpu_meet_others(tsr_coop_t *coop, const char *call);

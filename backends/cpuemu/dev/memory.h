@@ -13,7 +13,7 @@ typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
 /** Checked memory: `at` is where this process sees it. */
 typedef struct tsr_mem {
 	unsigned char *at;
-	int rank;             /* whose heap; my rank for shared memory */
+	int rank;             /* whose heap, of the world; my rank for shared memory */
 	bool shared;          /* the block's shared memory */
 	tsr_coop_t *explored; /* null, or who reaches it, where blocks are explored */
 	const char *call;     /* likewise: by which call */
@@ -47,12 +47,12 @@ bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
 				  int peer, tsr_mem_access_t access, tsr_mem_t *mem)
 {
-	const tsr_cpu_env_t *env = coop->block->env;
-	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)env->base[env->rank];
-	if ((unsigned)peer >= (unsigned)env->size || offset >= env->heap_bytes || bytes > env->heap_bytes - offset ||
+	const tsr_device_team_t *team = coop->block->team;
+	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)team->mine;
+	if ((unsigned)peer >= (unsigned)team->size || offset >= team->bytes || bytes > team->bytes - offset ||
 	    offset % align != 0 || (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
 		return tsr_mem_reach_slow(coop, call, pointer, bytes, align, peer, access, mem);
-	*mem = (tsr_mem_t){.at = env->base[peer] + offset, .rank = peer};
+	*mem = (tsr_mem_t){.at = team->base[peer] + offset, .rank = team->ranks[peer]};
 	tsr_mem_note(coop, call, mem);
 	return true;
 }

@@ -11,7 +11,7 @@
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 {
 	const tsr_cpu_block_t *block = coop->block;
-	char detail[256], sentence[512];
+	char detail[256], sentence[640], who[TSR_WHO_TEXT];
 	va_list arguments;
 	va_start(arguments, what);
 	vsnprintf(detail, sizeof detail, what, arguments);
@@ -20,9 +20,9 @@ bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const 
 		snprintf(sentence, sizeof sentence, "%s; %s", detail, cure);
 		tsr_explored_misuse(coop, call, sentence);
 	}
-	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of rank %d: %s %s at %s:%d; %s", block->kernel->name,
-		 block->index, coop->worker->index, block->env->rank, coop->part_of ? coop->part_of : call, detail, coop->file,
-		 coop->line, cure);
+	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of %s: %s %s at %s:%d; %s", block->kernel->name,
+		 block->index, coop->worker->index, tsr_cpu_member(coop, tsr_rank(coop), who), coop->part_of ? coop->part_of : call,
+		 detail, coop->file, coop->line, cure);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_KERNEL, sentence);
 	return false;
 }
@@ -38,16 +38,16 @@ bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 {
 	const tsr_cpu_env_t *env = coop->block->env;
 	uintptr_t at = (uintptr_t)pointer, offset = at - (uintptr_t)env->base[env->rank];
-	if ((unsigned)peer >= (unsigned)env->size)
-		return tsr_cpu_misuse(coop, call, "ranks begin at 0 and end before the size of the world",
-				      "to rank %d of a world of %d", peer, env->size);
+	if ((unsigned)peer >= (unsigned)tsr_size(coop))
+		return tsr_cpu_misuse(coop, call, TSR_RANKS_CURE, "to rank %d of a %s of %d", peer, tsr_cpu_circle(coop),
+				      tsr_size(coop));
 	if (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER)
 		return tsr_cpu_misuse(coop, call, "a gate waits and reads atomics; write in the epilogue", "in a gate");
 	if (at % align != 0)
 		return tsr_cpu_misuse(coop, call, "align flags and atomics to their size",
 				      "of an address that is not aligned to %zu", align);
 	if (in_shared(coop->block, at, bytes)) {
-		if (peer != env->rank)
+		if (peer != tsr_rank(coop))
 			return tsr_cpu_misuse(coop, call, "shared memory belongs to one block: name the own rank, or use the heap",
 					      "of shared memory to rank %d", peer);
 		*mem = (tsr_mem_t){

@@ -1,4 +1,5 @@
 /* Signals and waits. */
+#include "common/dev/states.h"
 #include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/wait.h"
 #include "src/base/compare.h"
@@ -195,14 +196,15 @@ static void word_fail(const flag_wait_t *w, const tsr_wait_record_t *record, con
 /** Leaves the wait record; `ends_world`: and the sentence. */
 static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_world)
 {
+	const tsr_cpu_env_t *env = w->coop->block->env;
 	tsr_wait_record_t record = {.expected = w->value,
 				    .seen = w->seen,
 				    .cmp = (int)w->cmp,
 				    .owner = w->flags.rank,
-				    .from = w->from,
+				    .from = w->from == TSR_ANY_RANK ? w->from : w->coop->block->team->ranks[w->from],
+				    .team_from = w->from,
 				    .waited_ns = waited_ns};
-	const tsr_cpu_env_t *env = w->coop->block->env;
-	char name[80], who[32] = "any rank", among[48] = "";
+	char name[80], who[TSR_WHO_TEXT] = "any rank", among[48] = "";
 	if (w->flags.shared) {
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
 		record.offset_bytes = (uint64_t)(w->flags.at - w->coop->block->shared);
@@ -212,7 +214,7 @@ static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_wor
 		return;
 	name_flag(w, name);
 	if (w->from != TSR_ANY_RANK)
-		snprintf(who, sizeof who, "rank %d", w->from);
+		(void)tsr_cpu_member(w->coop, w->from, who);
 	if (w->count > 1)
 		snprintf(among, sizeof among, "one of the %d flags from ", w->count);
 	if (w->word_bytes) {
@@ -262,8 +264,8 @@ static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TS
 	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, p, (size_t)w->count * each, each, peer, TSR_MEM_READ, &w->flags))
 		return TSR_WAIT_ABORTED;
 	if (w->from != TSR_ANY_RANK && (unsigned)w->from >= (unsigned)tsr_size(coop)) {
-		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a world of %d", w->from,
-			       tsr_size(coop));
+		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a %s of %d", w->from,
+			       tsr_cpu_circle(coop), tsr_size(coop));
 		return TSR_WAIT_ABORTED;
 	}
 	if (w->flags.explored)
@@ -429,16 +431,18 @@ static uint64_t access_epoch(const tsr_mem_t *epoch, enum tsr_cpu_op op, uint64_
 static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
 {
 	int me = tsr_rank(coop), which;
+	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
+	const size_t bytes = (size_t)TSR_BARRIER_WORDS(tsr_size(coop)) * sizeof(uint64_t);
 	tsr_mem_t epoch;
-	if (!tsr_mem_reach(coop, call, state, sizeof(tsr_barrier_state_t), sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
+	if (!tsr_mem_reach(coop, call, state, bytes, sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
 		return TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(coop, call, state, &state->epoch, 1, NULL, 0);
+	TSR_COLLECTIVE(coop, call, state, words + TSR_BARRIER_EPOCH, 1, NULL, 0);
 	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
 	for (int i = 0; i < tsr_size(coop); i++)
-		raise_flag(coop, call, &state->arrived[me], next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
+		raise_flag(coop, call, words + TSR_BARRIER_ARRIVED(me), next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 	for (int i = 1; i < tsr_size(coop); i++) {
 		int from = tsr_peer(coop, i);
-		tsr_wait_result_t how = flag_wait(coop, call, &state->arrived[from], 1, 0, next, TSR_SCOPE_SYSTEM, from,
+		tsr_wait_result_t how = flag_wait(coop, call, words + TSR_BARRIER_ARRIVED(from), 1, 0, next, TSR_SCOPE_SYSTEM, from,
 						  coop->block->env->host->deadline_ns, true, &which);
 		if (how != TSR_WAIT_OK)
 			return how;

@@ -67,14 +67,14 @@ static bool rank_lost(tsr_coop_t *coop)
 {
 	const tsr_cpu_block_t *block = coop->block;
 	const tsr_host_t *host = block->env->host;
-	char sentence[512];
+	char sentence[640], who[TSR_WHO_TEXT];
 	int lost = host->lost_rank(host->ctx);
 	if (lost < 0)
 		return false;
 	snprintf(sentence, sizeof sentence,
-		 "rank %d ended without leaving the world while rank %d, block %d of kernel %s waited at %s:%d; see what that rank "
+		 "rank %d ended without leaving the world while %s, block %d of kernel %s waited at %s:%d; see what that rank "
 		 "printed last",
-		 lost, block->env->rank, block->index, block->kernel->name, coop->file, coop->line);
+		 lost, tsr_cpu_member(coop, tsr_rank(coop), who), block->index, block->kernel->name, coop->file, coop->line);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_PEER_LOST, sentence);
 	return true;
 }
@@ -140,6 +140,8 @@ void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag
 	const tsr_cpu_block_t *block = coop->block;
 	const tsr_host_t *host = block->env->host;
 	record->rank = block->env->rank;
+	record->team_rank = tsr_rank(coop);
+	snprintf(record->team, sizeof record->team, "%s", block->team->host->name);
 	record->block = block->index;
 	record->worker = coop->worker->index;
 	snprintf(record->kernel, sizeof record->kernel, "%s", block->kernel->name);
@@ -149,12 +151,13 @@ void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag
 
 void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...)
 {
-	char detail[256], sentence[640];
+	char detail[320], sentence[832], who[TSR_WHO_TEXT];
 	va_list arguments;
 	va_start(arguments, what);
 	vsnprintf(detail, sizeof detail, what, arguments);
 	va_end(arguments);
-	snprintf(sentence, sizeof sentence, "rank %d, block %d of kernel %s waited %.3g s at %s for %s", record->rank,
-		 record->block, record->kernel, (double)record->waited_ns / 1e9, record->site, detail);
+	snprintf(sentence, sizeof sentence, "%s, block %d of kernel %s waited %.3g s at %s for %s",
+		 tsr_cpu_member(coop, tsr_rank(coop), who), record->block, record->kernel, (double)record->waited_ns / 1e9,
+		 record->site, detail);
 	tsr_cpu_launch_fail(coop->block->launch, TSR_ERR_TIMEOUT, sentence);
 }

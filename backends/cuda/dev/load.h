@@ -24,7 +24,7 @@ TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
 /** The maps of a product's operands. */
 typedef struct tsr_cuda_operands {
 	const tsr_cuda_workspace_t *workspace;
-	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then each rank's A's */
+	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then A's of each rank of the team */
 	tsr_view_t a, b;
 	int64_t depth; /* the smaller of both K */
 	int chunks;    /* of it */
@@ -39,7 +39,7 @@ TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t
 	operands.workspace = workspace;
 	operands.places = 0;
 	if (workspace && multiprocessor < coop->context->workspace_parts)
-		operands.places = workspace->place + (size_t)multiprocessor * (size_t)(1 + tsr_size(coop));
+		operands.places = workspace->place + (size_t)multiprocessor * coop->context->workspace_each;
 	operands.a = a;
 	operands.b = b;
 	operands.depth = tsr_gpu_least(a.cols, b.rows);

@@ -104,6 +104,11 @@ template <typename T> TSR_DEV T *tsr_port_global(T *p)
 	return (T *)__cvta_global_to_generic(__cvta_generic_to_global((const void *)p));
 }
 
+template <typename T> TSR_DEV T tsr_port_constant(const T *p)
+{
+	return __ldg(p);
+}
+
 template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
 {
 	return __isShared((const void *)p);

@@ -55,7 +55,7 @@ typedef struct tsr_gpu_note {
 
 /** One launch. The host fills it before every launch; the same for all its blocks. */
 typedef struct tsr_gpu_context {
-	int32_t rank, size;
+	int32_t rank, size;  /* mine in the stream's team, and its members */
 	int32_t blocks;      /* of the launch */
 	uint32_t launch;     /* the host's number for it, which notes carry */
 	uint64_t heap_bytes; /* of every rank */
@@ -66,9 +66,11 @@ typedef struct tsr_gpu_context {
 	tsr_gpu_note_t *notes;    /* host memory, mapped: TSR_GPU_NOTES of them */
 	uint32_t *notes_taken;    /* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
 	void *workspace;          /* this device's memory, for the port's own use; null: none */
-	uint64_t workspace_parts; /* the port knows what they are */
+	uint32_t workspace_parts; /* the port knows what they are, */
+	uint32_t workspace_each;  /* and what each of them has: the same in launches of all teams */
 	char *heap;               /* mine, at its own address */
-	int64_t away[TSR_MAX_RANKS]; /* bytes from there to every rank's heap as this device sees it; 0 to mine */
+	const int64_t *away;      /* this device's memory: bytes from there to each member's heap as this device sees it; 0 to mine.
+				     Constant while the team lives */
 } tsr_gpu_context_t;
 
 #endif

@@ -7,12 +7,12 @@
 
 /**
  * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base), or p + (peer base - my base), which the host has
- * computed: one word of the launch's parameters is read, and one sum made. No branch stands before the word is read; where the
+ * computed: one word of the team's table is read, and one sum made. No branch stands before the word is read; where the
  * compiler sees that `peer` is me, nothing is left of all that. `p` may be shared memory where `peer` is me.
  */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
-	const int64_t away = coop->context->away[peer];
+	const int64_t away = tsr_port_constant(coop->context->away + peer);
 	return (T *)((const char *)p + (peer == tsr_rank(coop) ? 0 : away));
 }
 
@@ -141,7 +141,7 @@ TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_every_rank_t &to, int i)
 	int peer = context->rank + to.first + i;
 	if (peer >= context->size)
 		peer -= context->size;
-	return context->away[peer];
+	return tsr_port_constant(context->away + peer);
 }
 
 /** Stores the first `count` of the units that are held to each place, a step apart. */

@@ -41,6 +41,7 @@
  *   void tsr_port_pause(), tsr_port_rest(polls)    between two looks at a flag: next to nothing; a small part of the time that
  *                                                  so many looks have taken, no more than some microseconds
  *   T *tsr_port_global(T *p)                       p, known to point to global memory
+ *   T tsr_port_constant(const T *p)                what stands in global memory that nobody writes while the kernel runs
  *   bool tsr_port_is_shared(T *p)                  p points to shared memory
  *   void tsr_port_forget(T *value)                 the compiler computes nothing from the 64-bit value before it comes here; or
  *                                                  nothing

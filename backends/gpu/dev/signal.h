@@ -2,6 +2,7 @@
 #ifndef TESSERA_GPU_DEV_SIGNAL_H
 #define TESSERA_GPU_DEV_SIGNAL_H
 
+#include "common/dev/states.h"
 #include "gpu/dev/atomic.h"
 
 /* A flag is polled this often between two looks at the clock and at the host's abort word: a trip over the bus, in which the flag
@@ -208,16 +209,16 @@ template <int SCOPE> TSR_DEV tsr_wait_result_t tsr_gpu_wait_local(tsr_coop_t *co
 /* ---- the barrier of the ranks */
 
 /** The waits of a barrier, by one thread: the coop meets once behind them all, not once a rank. */
-TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, tsr_barrier_state_t *state, uint64_t epoch)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, uint64_t *words, uint64_t epoch)
 {
 	int found = 0;
-	if (!tsr_gpu_accepts(coop, state, sizeof *state, tsr_rank(coop)))
+	if (!tsr_gpu_accepts(coop, words, TSR_BARRIER_WORDS(tsr_size(coop)) * sizeof *words, tsr_rank(coop)))
 		return TSR_WAIT_ABORTED;
 	TSR_GPU_NO_UNROLL
 	for (int i = 1; i < tsr_size(coop) && found >= 0; i++) {
 		int from = tsr_peer(coop, i);
-		found = tsr_gpu_poll<TSR_SCOPE_SYSTEM>(
-			coop, tsr_gpu_wait_for(&state->arrived[from], 1, 0, from, epoch, coop->context->deadline_ns, 1));
+		found = tsr_gpu_poll<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(words + TSR_BARRIER_ARRIVED(from), 1, 0, from, epoch,
+									      coop->context->deadline_ns, 1));
 	}
 	return tsr_gpu_wait_result(found);
 }
@@ -226,15 +227,16 @@ TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barri
 {
 	int me = tsr_rank(coop);
 	tsr_wait_result_t result = TSR_WAIT_OK;
+	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
 	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own last store, or ordered before it.
 	 */
-	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, me);
+	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, words + TSR_BARRIER_EPOCH, me);
 	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each direction. */
-	tsr_signal_all(coop, &state->arrived[me], epoch, TSR_SIGNAL_SET);
+	tsr_signal_all(coop, words + TSR_BARRIER_ARRIVED(me), epoch, TSR_SIGNAL_SET);
 	if (tsr_gpu_leads(coop))
-		result = tsr_gpu_wait_for_all(coop, tsr_port_global(state), epoch);
+		result = tsr_gpu_wait_for_all(coop, tsr_port_global(words), epoch);
 	result = (tsr_wait_result_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop, (uint32_t)result);
-	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, &state->epoch, epoch, me);
+	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, words + TSR_BARRIER_EPOCH, epoch, me);
 	return result;
 }
 

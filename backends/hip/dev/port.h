@@ -132,6 +132,11 @@ template <typename T> TSR_DEV T *tsr_port_global(T *p)
 	return (T *)(__attribute__((address_space(1))) T *)p;
 }
 
+template <typename T> TSR_DEV T tsr_port_constant(const T *p)
+{
+	return *(const __attribute__((address_space(4))) T *)(uintptr_t)p; /* by the scalar unit where all lanes ask the same */
+}
+
 template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
 {
 	return __builtin_amdgcn_is_shared((const void *)p);

@@ -4,22 +4,16 @@
 
 #include "tessera/dev/port.h"
 
-/** A count that one rank raises and another waits for, on a cache line of its own: the counts of others do not hold it up. */
-typedef struct tsr_gather_count {
-	uint64_t count;
-	uint64_t apart[15];
-} tsr_gather_count_t;
-
-/** The counts of an all-gather, in the heap, cleared before the first use, and never again. For one all-gather at a time. */
-typedef struct tsr_all_gather_state {
-	tsr_gather_count_t retired[TSR_MAX_RANKS]; /* retired[r]: rank r lets its `dst` be written */
-	tsr_gather_count_t ready[TSR_MAX_RANKS];   /* ready[r]: the piece of rank r has come */
-} tsr_all_gather_state_t;
+/**
+ * The counts of an all-gather of a team: tsr_all_gather_state_bytes(ranks) of the heap, aligned to 128, cleared before the first
+ * use, and never again. For one all-gather at a time, always in the same team.
+ */
+typedef struct tsr_all_gather_state tsr_all_gather_state_t;
 
 enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
 
 /**
- * Every rank gets the pieces of all: `size_bytes` of rank r's `src` at r * size_bytes of everybody's `dst`.
+ * Every rank of the team gets the pieces of all: `size_bytes` of rank r's `src` at r * size_bytes of everybody's `dst`.
  *
  * Called by:  every block of the launch, on every rank, as often as the others; all of them are resident at one time. The size is
  *             the same on all ranks; the number of blocks need not be, nor that of one launch and the next, but it is below

@@ -6,8 +6,8 @@
 
 /*
  * A lock is a u64 in the heap, zero at first. Every rank has a copy, and each copy is a lock of its own: `peer` says which is
- * meant. While it is taken the word is 1 + the rank that has it, so that wait records and reports say who that is. Nothing else
- * writes it.
+ * meant. While it is taken the word is 1 + the rank that has it, so that wait records and reports say who that is: a rank of the
+ * team, so a lock is always used in the same team. Nothing else writes it.
  *
  *   Called by:  block or worker, not in a gate. The coop has the lock, whichever of its threads goes on. It must not take a lock
  *               that it has: that waits for ever. Who waits must not keep the holder from running: where blocks of one rank take

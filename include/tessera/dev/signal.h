@@ -58,14 +58,15 @@ TSR_DEV tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flag
 TSR_DEV tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
 					     uint64_t deadline_ns, int *which_out);
 
-/** A barrier of the ranks, in the heap, cleared before its first use. One block a rank uses it at a time. */
-typedef struct tsr_barrier_state {
-	uint64_t epoch;                  /* mine: barriers I have passed */
-	uint64_t arrived[TSR_MAX_RANKS]; /* arrived[r]: the last epoch that rank r has reached */
-} tsr_barrier_state_t;
+/**
+ * A barrier of the ranks of a team: tsr_barrier_state_bytes(ranks) of the heap, aligned to 8, cleared before its first use. One
+ * block a rank uses it at a time, always in the same team.
+ */
+typedef struct tsr_barrier_state tsr_barrier_state_t;
 
 /**
- * Meets all ranks: what any did before happens before what any does after. Needs no reset: the epoch advances in memory.
+ * Meets all ranks of the team: what any did before happens before what any does after. Needs no reset: the epoch advances in
+ * memory.
  * @return TSR_WAIT_OK or TSR_WAIT_ABORTED. Litmus: MP.rel.acq.diffGPU-ss, both ways.
  */
 TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state);

@@ -285,8 +285,10 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
 	context.blocks = 1;
+	int64_t away[RANKS];
 	for (int rank = 0; rank < RANKS; rank++)
-		context.away[rank] = heap[rank] - heap[0];
+		away[rank] = heap[rank] - heap[0];
+	context.away = away;
 	run_block(tile, &context, &args);
 	int wrong = wrong_elements(tile, shape, &args, c), gates = shape->gated && wrong_gates(tile, &args);
 	if (wrong || gates)

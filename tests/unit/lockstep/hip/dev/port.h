@@ -101,6 +101,11 @@ template <typename T> TSR_DEV T *tsr_port_global(T *p)
 	return p;
 }
 
+template <typename T> TSR_DEV T tsr_port_constant(const T *p)
+{
+	return *p;
+}
+
 template <typename T> TSR_DEV bool tsr_port_is_shared(T *)
 {
 	return false;
