@@ -22,8 +22,8 @@
  * interleaves, and each load sees the last store. The same answers give the same run everywhere: no choice depends on an address.
  *
  * Called by: one thread at a time for each machine. Every call that stores or loads may fail with TSR_ERR_NO_MEMORY, after which
- * the machine can only be destroyed, and with TSR_ERR_ARGUMENT for bytes outside a region, an ordered access that is not of 4 or 8
- * aligned bytes, or a number that names nothing; then it has done nothing.
+ * the machine can only be destroyed, and with TSR_ERR_ARGUMENT for bytes outside a region, an ordered access that is not of 2, 4
+ * or 8 aligned bytes, or a number that names nothing; then it has done nothing.
  * Source: LLVM's memory model of gfx942 (User Guide for AMDGPU Backend) for the levels.
  */
 #ifndef TESSERA_EXPLORE_CACHE_H

@@ -259,9 +259,10 @@ tsr_status_t tsr_cache_act(tsr_cache_t *c, int thread, const tsr_views_access_t 
 
 	if (status != TSR_OK)
 		return status;
-	if (!fence && ((place->bytes != 4 && place->bytes != 8) || place->offset % place->bytes))
-		return tsr_error(TSR_ERR_ARGUMENT, "an ordered access of %zu bytes at offset %zu: it has 4 or 8 that are aligned",
-				 place->bytes, place->offset);
+	if (!fence && ((place->bytes != 2 && place->bytes != 4 && place->bytes != 8) || place->offset % place->bytes))
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "an ordered access of %zu bytes at offset %zu: it has 2, 4 or 8 that are aligned", place->bytes,
+				 place->offset);
 	const part_t part = fence ? (part_t){.key = 0} : part_of(place, 0);
 	act(c, thread, access, &part, &event);
 	*event_out = event;

@@ -176,7 +176,7 @@ void tsr_exploration_copy(tsr_exploration_t *exploration, const tsr_op_site_t *s
 			  const unsigned char *from, const tsr_rows_of_bytes_t *rows);
 void tsr_exploration_fill(tsr_exploration_t *exploration, const tsr_op_site_t *site, unsigned char *to, int byte, size_t bytes);
 
-/** An ordered access of 4 or 8 bytes: what the views call it, but for the location. Returns the old value. */
+/** An ordered access of 2, 4 or 8 bytes: what the views call it, but for the location. Returns the old value. */
 uint64_t tsr_exploration_act(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_views_access_t *access,
 			     const unsigned char *at, size_t bytes);
 

@@ -3,7 +3,7 @@
  *
  *   Region     a piece of memory: a rank's heap, a block's shared memory. It belongs to the caller, who must go through the shadow.
  *   Operation  one call of the API by one thread of the view machine, by number. What races is named by operations.
- *   Word       4 or 8 bytes that are accessed with an order: a location of the view machine, from the first such access on.
+ *   Word       2, 4 or 8 bytes that are accessed with an order: a location of the view machine, from the first such access on.
  *
  * A plain access that races with nothing reads the one value that is there, so the values of plain memory need no history: they
  * are in the region. For each byte stands who wrote it last, and who has read it since and not been overtaken by another reader
@@ -57,7 +57,7 @@ typedef struct tsr_shadow_range {
 	size_t offset, bytes, rows, pitch;
 } tsr_shadow_range_t;
 
-/** A word: 4 or 8 bytes, aligned to its size within the region. */
+/** A word: 2, 4 or 8 bytes, aligned to its size within the region. */
 typedef struct tsr_shadow_word {
 	int region;
 	size_t offset, bytes;

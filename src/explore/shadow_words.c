@@ -20,9 +20,14 @@ static uint64_t low_bytes(size_t bytes)
 
 static uint64_t load_bytes(const unsigned char *from, size_t bytes)
 {
+	uint16_t quarter;
 	uint32_t half;
 	uint64_t whole;
 
+	if (bytes == sizeof quarter) {
+		memcpy(&quarter, from, sizeof quarter);
+		return quarter;
+	}
 	if (bytes == sizeof half) {
 		memcpy(&half, from, sizeof half);
 		return half;
@@ -33,9 +38,12 @@ static uint64_t load_bytes(const unsigned char *from, size_t bytes)
 
 static void store_bytes(unsigned char *to, uint64_t value, size_t bytes)
 {
+	const uint16_t quarter = (uint16_t)value;
 	const uint32_t half = (uint32_t)value;
 
-	if (bytes == sizeof half)
+	if (bytes == sizeof quarter)
+		memcpy(to, &quarter, sizeof quarter);
+	else if (bytes == sizeof half)
 		memcpy(to, &half, sizeof half);
 	else
 		memcpy(to, &value, sizeof value);
@@ -193,15 +201,15 @@ static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int
 	segments->count = (uint8_t)(segments->count - (last - first - 1));
 }
 
-/** A word of 8 bytes of which one half is wanted becomes two, with all that was done to it in the past of both. */
+/** A word of which one half, or less, is wanted becomes two, with all that was done to it in the past of both. */
 static void halve(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 {
 	const shadow_state_t state = segments->state[i];
-	const int begin = segments->begin[i], middle = begin + 4;
+	const int begin = segments->begin[i], bytes = (shadow_segment_end(segments, i) - begin) / 2, middle = begin + bytes;
 	unsigned char image[8];
 	bool written = true;
 
-	store_bytes(image, tsr_views_newest(shadow->views, (int)shadow_readers(state)), sizeof image);
+	store_bytes(image, tsr_views_newest(shadow->views, (int)shadow_readers(state)), 2 * (size_t)bytes);
 	shadow->past_count = 0;
 	if (!add_segment(shadow, state, &written))
 		return;
@@ -209,8 +217,8 @@ static void halve(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 	segments->state[i] = shadow_state(SHADOW_SETTLED, 0);
 	if (tsr_shadow_split(shadow, segments, middle) < 0)
 		return;
-	make_location(shadow, segments, begin, middle, load_bytes(image, 4), written);
-	make_location(shadow, segments, middle, begin + 8, load_bytes(image + 4, 4), written);
+	make_location(shadow, segments, begin, middle, load_bytes(image, (size_t)bytes), written);
+	make_location(shadow, segments, middle, middle + bytes, load_bytes(image + bytes, (size_t)bytes), written);
 }
 
 /** What the memory holds, words by what the view machine says of them. */
@@ -257,8 +265,8 @@ static tsr_status_t check(const tsr_shadow_t *shadow, const tsr_shadow_word_t *w
 
 	if (!region || !region->memory)
 		return tsr_error(TSR_ERR_ARGUMENT, "there is no region %d", word->region);
-	if ((word->bytes != 4 && word->bytes != 8) || word->offset % word->bytes)
-		return tsr_error(TSR_ERR_ARGUMENT, "%zu bytes at %zu are no word: 4 or 8, aligned to their size", word->bytes,
+	if ((word->bytes != 2 && word->bytes != 4 && word->bytes != 8) || word->offset % word->bytes)
+		return tsr_error(TSR_ERR_ARGUMENT, "%zu bytes at %zu are no word: 2, 4 or 8, aligned to their size", word->bytes,
 				 word->offset);
 	if (word->offset > region->bytes || word->bytes > region->bytes - word->offset)
 		return tsr_error(TSR_ERR_ARGUMENT, "the word at %zu is not in region %d, which has %zu bytes", word->offset,
@@ -276,7 +284,7 @@ static tsr_status_t locate(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, 
 		return status;
 	shadow_region_t *region = &shadow->regions[word->region];
 	shadow_segments_t *segments = tsr_shadow_open(shadow, region, word->offset / SHADOW_LINE);
-	for (int tries = 0; segments && tries < 3 && !shadow->exhausted; tries++) {
+	for (int tries = 0; segments && tries < 4 && !shadow->exhausted; tries++) {
 		const int i = shadow_segment_at(segments, begin);
 		const size_t bytes = (size_t)(shadow_segment_end(segments, i) - segments->begin[i]);
 		if (shadow_is_word(segments->state[i]) && bytes == word->bytes) {

@@ -9,6 +9,7 @@ merged="$BUILD/tests/planted/merged"
 pointer="$BUILD/tests/contract/test_pointer.checked"
 coop="$BUILD/tests/contract/test_coop.checked"
 rows="$BUILD/tests/contract/test_rows.checked"
+adds="$BUILD/tests/contract/test_adds.checked"
 
 # finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its accesses.
 finds() {
@@ -38,6 +39,10 @@ for memory in view cache; do
 	for test in arithmetic_conversion_and_edges infinities_survive two_fragments_become_one; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 2 --seeds 2 --weak $memory --no-slowdown "$rows" --filter "rows/$test"
+	done
+	for test in every_rank_adds_to_every_rank addend_and_sum_are_rounded_to_the_view sums_are_read_behind_signals; do
+		prints "the contract: $test, $memory" '^no finding$' \
+			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$adds" --filter "adds/$test"
 	done
 done
 finish

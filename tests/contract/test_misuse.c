@@ -42,6 +42,9 @@ typedef enum misuse {
 	FILL_KIND,
 	ROWS_STORE_RANK,
 	RESERVED_DTYPE,
+	STORE_ADD_DTYPE,
+	STORE_ADD_RANK,
+	UNSET_STORE_ADD,
 	MISUSES
 } misuse_t;
 
@@ -87,6 +90,9 @@ static const char *const said[MISUSES] = {
 	"tsr_rows_fill of a fragment of 16 x 16 elements",             /* FILL_KIND */
 	"tsr_rows_store to rank 2 of a world of 2",                    /* ROWS_STORE_RANK */
 	"tsr_tile_store of a view of f8_e4m3_fnuz, which is reserved", /* RESERVED_DTYPE */
+	"tsr_store_add to a view of f64",                              /* STORE_ADD_DTYPE */
+	"tsr_store_add to rank 2 of a world of 2",                     /* STORE_ADD_RANK */
+	"tsr_store_add of a fragment of 16 x 16 elements",             /* UNSET_STORE_ADD */
 };
 
 typedef struct misuse_args {
@@ -219,6 +225,10 @@ TSR_FN void misuse_two(tsr_coop_t *block, const misuse_args_t *a)
 #endif
 	else if (a->misuse == RESERVED_DTYPE)
 		tsr_tile_store(block, tsr_view(a->heap, TSR_F8_E4M3_FNUZ, 4, 4, 4), origin, zero);
+	else if (a->misuse == STORE_ADD_DTYPE)
+		tsr_store_add(block, tsr_view(a->heap, TSR_F64, 4, 4, 4), origin, zero, 0);
+	else if (a->misuse == STORE_ADD_RANK)
+		tsr_store_add(block, f32, origin, zero, 2);
 	else
 		tsr_rows_store(block, f32, origin, filled, 2);
 }
@@ -239,6 +249,8 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_tile_store(block, f32, origin, frag);
 	else if (a->misuse == UNSET_SAVE)
 		tsr_frag_save(block, a->heap, frag);
+	else if (a->misuse == UNSET_STORE_ADD)
+		tsr_store_add(block, f32, origin, frag, 0);
 	else if (a->misuse == UNSET_ADD)
 		tsr_frag_add(block, frag, a->heap);
 	else if (a->misuse == UNSET_DOT)
@@ -313,6 +325,7 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case UNSET_MAP:
 	case UNSET_REDUCE:
 	case UNSET_PRODUCT:
+	case UNSET_STORE_ADD:
 		misuse_unset(block, a);
 		break;
 	default:

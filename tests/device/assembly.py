@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENTRY = "tsr_entry_"
-GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals")
+GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals", "probe_adds")
 SKIPPED = 77
 
 

@@ -481,7 +481,7 @@ Test(cache, what_is_wrong_is_said_and_not_done)
 	int number = -1;
 
 	begin(&m, HERE);
-	const tsr_cache_place_t over = at(&m, BYTES - 4, 8), odd = at(&m, 4, 8), huge = at(&m, 8, SIZE_MAX), few = at(&m, 0, 2);
+	const tsr_cache_place_t over = at(&m, BYTES - 4, 8), odd = at(&m, 4, 8), huge = at(&m, 8, SIZE_MAX), few = at(&m, 0, 3);
 	cr_expect_eq(tsr_cache_write(m.cache, 0, &over, bytes), TSR_ERR_ARGUMENT);
 	cr_assert_str_eq(tsr_last_error(), "8 bytes at offset 996 of region 0, which has 1000");
 	cr_expect_eq(tsr_cache_read(m.cache, 0, &huge, bytes), TSR_ERR_ARGUMENT);

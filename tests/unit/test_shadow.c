@@ -162,7 +162,7 @@ Test(shadow, what_is_not_in_a_region_is_refused)
 	tsr_shadow_found_t found;
 	tsr_views_event_t event;
 	const tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
-	const tsr_shadow_word_t crooked = {0, 4, 8}, beyond = {0, BYTES, 4}, odd = {0, 0, 2};
+	const tsr_shadow_word_t crooked = {0, 4, 8}, beyond = {0, BYTES, 4}, odd = {0, 0, 3};
 
 	begin(&w);
 	const tsr_shadow_range_t tail = {.region = w.region, .offset = BYTES - 4, .bytes = 5};
@@ -291,6 +291,40 @@ Test(shadow, words_of_two_sizes_are_two_accesses_to_one_memory)
 	cr_expect(event.races == 0 && event.value == 9);
 	event = act(&w, operation(&w, 3), TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 0, 4, 1);
 	cr_expect_eq(event.races, 0u);
+	finish(&w);
+}
+
+Test(shadow, a_word_is_cut_down_to_two_bytes)
+{
+	world_t w;
+
+	begin(&w);
+	signal_to(&w, 0, 8, UINT64_C(0x1111222233334444));
+	meet(&w);
+	tsr_views_event_t event = act(&w, operation(&w, 1), TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 12, 2, 0x77777);
+	cr_expect_eq(event.races, 0u);
+	event = act(&w, operation(&w, 2), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 14, 2, 0);
+	cr_expect(event.races == 0 && event.value == 0x1111);
+	meet(&w);
+	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 12, 2, 0).value, 0x7777u);
+	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 8, 2, 0).value, 0x4444u);
+	uint64_t whole;
+	memcpy(&whole, w.memory + 8, 8);
+	cr_expect_eq(whole, UINT64_C(0x1111777733334444));
+	finish(&w);
+}
+
+Test(shadow, neighbours_of_two_bytes_do_not_race)
+{
+	world_t w;
+
+	begin(&w);
+	const uint32_t mine = operation(&w, 0);
+	act(&w, mine, TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 4, 2, 9);
+	cr_expect_eq(write_by(&w, operation(&w, 1), 6, 2).races, 0u);
+	cr_expect_eq(write_by(&w, operation(&w, 1), 2, 2).races, 0u);
+	const tsr_shadow_found_t found = write_by(&w, operation(&w, 2), 4, 1);
+	cr_expect(found.races == TSR_VIEWS_DATA_RACE && found.other == mine && found.offset == 4 && found.bytes == 1);
 	finish(&w);
 }
 

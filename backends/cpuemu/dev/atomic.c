@@ -38,7 +38,7 @@ static uint64_t explore(const tsr_mem_t *mem, const atomic_call_t *call)
 static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
 {
 	tsr_mem_t mem;
-	size_t bytes = call->kind == TSR_MEM_U32 || call->kind == TSR_MEM_I32 || call->kind == TSR_MEM_F32 ? 4 : 8;
+	const size_t bytes = tsr_mem_kind_bytes(call->kind);
 	tsr_mem_access_t access = call->op == TSR_CPU_LOAD ? TSR_MEM_READ : TSR_MEM_WRITE;
 	uint64_t old;
 	if (!tsr_mem_reach(coop, op_names[call->op], call->p, bytes, bytes, call->peer, access, &mem))

@@ -91,13 +91,13 @@ void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab)
 
 static bool is_narrow(tsr_mem_kind_t kind)
 {
-	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32;
+	return tsr_mem_kind_bytes(kind) == 4;
 }
 
 /** The new bits, for the views: a pure function of the old. Additions of integers wrap. */
 static uint64_t new_bits(const tsr_explored_atomic_t *u, uint64_t old)
 {
-	const bool real = u->kind == TSR_MEM_F32 || u->kind == TSR_MEM_F64;
+	const bool real = tsr_mem_kind_is_real(u->kind);
 	switch (u->op) {
 	case TSR_CPU_CAS:
 		return u->desired;
@@ -141,7 +141,7 @@ uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *
 		.update = apply,
 		.context = atomic,
 	};
-	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at, is_narrow(atomic->kind) ? 4 : 8);
+	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at, tsr_mem_kind_bytes(atomic->kind));
 }
 
 void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope)

@@ -2,6 +2,7 @@
 #include "cpuemu/dev/memory.h"
 
 #include "cpuemu/dev/explored.h"
+#include "src/base/convert.h"
 
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
 {
@@ -149,7 +150,7 @@ static int at_least(int order, int failure)
 	}                                                                                                                \
 	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)     \
 	{                                                                                                                \
-		bool real = kind == TSR_MEM_F32 || kind == TSR_MEM_F64;                                                  \
+		bool real = tsr_mem_kind_is_real(kind);                                                                  \
 		switch (op) {                                                                                            \
 		case TSR_CPU_LOAD:                                                                                       \
 			return name_##_load(at, order);                                                                  \
@@ -171,6 +172,11 @@ static int at_least(int order, int failure)
 		}                                                                                                        \
 	}
 
+#define COMBINE_HALF(widen_, round_)                                                                                \
+	do {                                                                                                        \
+		const float x = widen_((uint16_t)old), y = widen_((uint16_t)bits);                                  \
+		result = round_(op == TSR_CPU_ADD ? x + y : op == TSR_CPU_MIN ? (y < x ? y : x) : (y > x ? y : x)); \
+	} while (0)
 #define COMBINE(type_)                                                                                 \
 	do {                                                                                           \
 		type_ x, y, z;                                                                         \
@@ -202,28 +208,32 @@ uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, 
 	case TSR_MEM_F64:
 		COMBINE(double);
 		break;
+	case TSR_MEM_F16:
+		COMBINE_HALF(tsr_widen_f16, tsr_round_f16);
+		break;
+	case TSR_MEM_BF16:
+		COMBINE_HALF(tsr_widen_bf16, tsr_round_bf16);
+		break;
 	}
 	return result;
 }
 
+DEFINE_WIDTH(half, uint16_t)
 DEFINE_WIDTH(narrow, uint32_t)
 DEFINE_WIDTH(wide, uint64_t)
 
-static bool is_narrow(tsr_mem_kind_t kind)
-{
-	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32;
-}
-
 static uint64_t any_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order)
 {
-	if (is_narrow(kind))
+	if (tsr_mem_kind_bytes(kind) == 2)
+		return half_atomic((uint16_t *)(void *)mem->at, kind, op, (uint16_t)bits, order);
+	if (tsr_mem_kind_bytes(kind) == 4)
 		return narrow_atomic((uint32_t *)(void *)mem->at, kind, op, (uint32_t)bits, order);
 	return wide_atomic((uint64_t *)(void *)mem->at, kind, op, bits, order);
 }
 
 static uint64_t any_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure)
 {
-	if (is_narrow(kind))
+	if (tsr_mem_kind_bytes(kind) == 4) /* those of 16 bits have none */
 		return narrow_cas((uint32_t *)(void *)mem->at, (uint32_t)expected, (uint32_t)desired, order, failure);
 	return wide_cas((uint64_t *)(void *)mem->at, expected, desired, order, failure);
 }
@@ -247,7 +257,7 @@ uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expecte
 	tsr_scoped_t access;
 	bool relaxed = tsr_scoped_open(&access, mem->at, TSR_SCOPED_UPDATE, at_least(order, failure), scope);
 	uint64_t old = any_cas(mem, kind, expected, desired, relaxed ? TSR_RELAXED : order, relaxed ? TSR_RELAXED : failure);
-	bool stored = old == (is_narrow(kind) ? (uint32_t)expected : expected);
+	bool stored = old == (tsr_mem_kind_bytes(kind) == 4 ? (uint32_t)expected : expected);
 	tsr_scoped_close(&access, stored ? TSR_SCOPED_UPDATE : TSR_SCOPED_READ, stored ? order : failure);
 	return old;
 }

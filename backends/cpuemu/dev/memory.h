@@ -96,8 +96,29 @@ void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, cons
 
 /* ------------------------------------------------------------------ ordered accesses */
 
-/** The kinds that an atomic's bits stand for. */
-typedef enum tsr_mem_kind { TSR_MEM_U32, TSR_MEM_I32, TSR_MEM_U64, TSR_MEM_I64, TSR_MEM_F32, TSR_MEM_F64 } tsr_mem_kind_t;
+/** The kinds that an atomic's bits stand for. Those of 16 bits are added by tsr_store_add alone. */
+typedef enum tsr_mem_kind {
+	TSR_MEM_U32,
+	TSR_MEM_I32,
+	TSR_MEM_U64,
+	TSR_MEM_I64,
+	TSR_MEM_F32,
+	TSR_MEM_F64,
+	TSR_MEM_F16,
+	TSR_MEM_BF16
+} tsr_mem_kind_t;
+
+static inline size_t tsr_mem_kind_bytes(tsr_mem_kind_t kind)
+{
+	if (kind == TSR_MEM_F16 || kind == TSR_MEM_BF16)
+		return 2;
+	return kind == TSR_MEM_U32 || kind == TSR_MEM_I32 || kind == TSR_MEM_F32 ? 4 : 8;
+}
+
+static inline bool tsr_mem_kind_is_real(tsr_mem_kind_t kind)
+{
+	return kind == TSR_MEM_F32 || kind == TSR_MEM_F64 || kind == TSR_MEM_F16 || kind == TSR_MEM_BF16;
+}
 
 /** The new bits of an addition of floats, a minimum or a maximum. Integer additions never come here: they may not overflow. */
 uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits);

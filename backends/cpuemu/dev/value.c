@@ -4,7 +4,6 @@
 #include "cpuemu/dev/explored.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
-enum { SAVED_ALIGN_BYTES = 16 };
 
 /** Rows as they are in memory. */
 typedef struct stage {
@@ -125,24 +124,17 @@ typedef struct masking {
 	double other;
 } masking_t;
 
-/** Which elements of a tile lie in a view, and where in memory. Rows and columns are the tile's. */
-typedef struct patch {
-	int64_t row0, row1, col0, col1; /* empty where row0 >= row1 or col0 >= col1 */
-	tsr_mem_t mem;                  /* of element (row0, col0) */
-	size_t element, step;           /* bytes of an element, and from row to row */
-} patch_t;
-
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {
 	return x < low ? low : x > high ? high : x;
 }
 
-/** The patch of rows first .. last-1 of a tile with `cols` columns. False: a misuse was noted. */
-static bool patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, int64_t first, int64_t last, int64_t cols,
-		       const masking_t *mask, int peer, tsr_mem_access_t access, patch_t *patch)
+bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_tile_rows_t *rows, bool masked,
+		    int peer, tsr_mem_access_t access, tsr_patch_t *patch)
 {
+	const int64_t last = rows->last, cols = rows->cols;
 	tsr_pos_t origin;
-	patch->row0 = clamp(-at.row, first, last);
+	patch->row0 = clamp(-at.row, rows->first, last);
 	patch->row1 = clamp(view.rows - at.row, patch->row0, last);
 	patch->col0 = clamp(-at.col, 0, cols);
 	patch->col1 = clamp(view.cols - at.col, patch->col0, cols);
@@ -154,12 +146,11 @@ static bool patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 	patch->element = tsr_cpu_bytes(view.dtype);
 	patch->step = (size_t)view.ld * patch->element;
 	return tsr_mem_reach_part(coop, call, view,
-				  tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0),
-				  mask->fn != NULL, peer, access, &patch->mem);
+				  tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0), masked, peer,
+				  access, &patch->mem);
 }
 
-/** Elements col .. end-1 of a row, some of all that a mask lets through. */
-static unsigned char *patch_run(const patch_t *patch, int64_t row, int64_t col, int64_t end)
+unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col, int64_t end)
 {
 	unsigned char *at =
 		patch->mem.at + (size_t)(row - patch->row0) * patch->step + (size_t)(col - patch->col0) * patch->element;
@@ -222,9 +213,10 @@ static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_vie
 
 static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
 {
-	patch_t patch;
+	const tsr_tile_rows_t rows = {frag->first, frag->last, frag->cols};
+	tsr_patch_t patch;
 	uint64_t elements = 0;
-	if (!patch_find(coop, call, view, at, frag->first, frag->last, frag->cols, &mask, peer, TSR_MEM_READ, &patch))
+	if (!tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_READ, &patch))
 		return;
 	for (int64_t row = frag->first; row < frag->last; row++) {
 		bool inside = row >= patch.row0 && row < patch.row1;
@@ -233,7 +225,7 @@ static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_
 		for (int64_t end, col = patch.col0; inside && col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
 			tsr_mem_read_row(&patch.mem, frag->held, tsr_frag_at(frag, row, col), view.dtype,
-					 patch_run(&patch, row, col, end), (size_t)(end - col));
+					 tsr_patch_run(&patch, row, col, end), (size_t)(end - col));
 			elements += (uint64_t)(end - col);
 		}
 		tsr_frag_settle(frag, row);
@@ -251,7 +243,7 @@ static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_
 }
 
 /** Bytes of the elements that take part: counted before the first is written. */
-static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_pos_t at)
+static uint64_t masked_bytes(const tsr_patch_t *patch, const masking_t *mask, tsr_pos_t at)
 {
 	uint64_t elements = 0;
 	if (!mask->fn)
@@ -262,15 +254,21 @@ static uint64_t masked_bytes(const patch_t *patch, const masking_t *mask, tsr_po
 	return elements * patch->element;
 }
 
+tsr_tile_rows_t tsr_frag_share(const tsr_coop_t *coop, const tsr_frag_t *frag)
+{
+	tsr_tile_rows_t rows = {.cols = frag->cols};
+	tsr_cpu_share(coop, frag->rows, &rows.first, &rows.last);
+	rows.first = rows.first > frag->first ? rows.first : frag->first;
+	rows.last = rows.last < frag->last ? rows.last : frag->last;
+	return rows;
+}
+
 static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
 		       int peer, stage_t *stage)
 {
-	patch_t patch;
-	int64_t first, last;
-	tsr_cpu_share(coop, frag->rows, &first, &last); /* of an operand that all threads hold, each stores a share */
-	first = first > frag->first ? first : frag->first;
-	last = last < frag->last ? last : frag->last;
-	if (first >= last || !patch_find(coop, call, view, at, first, last, frag->cols, &mask, peer, TSR_MEM_WRITE, &patch))
+	const tsr_tile_rows_t rows = tsr_frag_share(coop, frag);
+	tsr_patch_t patch;
+	if (rows.first >= rows.last || !tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_WRITE, &patch))
 		return;
 	uint64_t bytes = patch.row0 < patch.row1 ? masked_bytes(&patch, &mask, at) : 0;
 	if (bytes == 0 || !tsr_frag_has_values(coop, call, frag))
@@ -286,7 +284,7 @@ static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_write_row(&patch.mem, view.dtype, patch_run(&patch, row, col, end), frag->held,
+			tsr_mem_write_row(&patch.mem, view.dtype, tsr_patch_run(&patch, row, col, end), frag->held,
 					  tsr_frag_at(frag, row, col), (size_t)(end - col));
 		}
 }
@@ -307,14 +305,24 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 	store_staged(coop, call, view, at, frag, mask, peer, &stage);
 }
 
+void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
+{
+	load(coop, call, frag, view, at, (masking_t){NULL, NULL, 0}, peer);
+}
+
+void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+{
+	store(coop, call, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
+}
+
 void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
 {
-	load(coop, __func__, frag, view, at, (masking_t){NULL, NULL, 0}, peer);
+	tsr_frag_load(coop, __func__, frag, view, at, peer);
 }
 
 void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
 {
-	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
+	tsr_frag_store(coop, __func__, view, at, frag, peer);
 }
 
 void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
@@ -339,68 +347,22 @@ void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr
 
 void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
 {
-	load(coop, __func__, frag, view, at, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+	tsr_frag_load(coop, __func__, frag, view, at, tsr_rank(coop));
 }
 
 void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
 {
-	store(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+	tsr_frag_store(coop, __func__, view, at, frag, tsr_rank(coop));
 }
 
 void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at, int peer)
 {
 	if (tsr_frag_is_rows(coop, __func__, rows))
-		load(coop, __func__, rows, view, at, (masking_t){NULL, NULL, 0}, peer);
+		tsr_frag_load(coop, __func__, rows, view, at, peer);
 }
 
 void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows, int peer)
 {
 	if (tsr_frag_is_rows(coop, __func__, rows))
-		store(coop, __func__, view, at, rows, (masking_t){NULL, NULL, 0}, peer);
-}
-
-/* ------------------------------------------------------------------ saved fragments */
-
-/** A fragment in memory: row by row, in the type in which it is held. False: a misuse was noted. */
-static bool saved_view(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_view_t *view)
-{
-	if (frag->rows != frag->tile.m || frag->cols != frag->tile.n)
-		return tsr_cpu_misuse(coop, call, "only accumulators are saved", "of an operand or of rows, %d x %d",
-				      (int)frag->rows, (int)frag->cols);
-	if ((uintptr_t)memory % SAVED_ALIGN_BYTES != 0)
-		return tsr_cpu_misuse(coop, call, "align it to 16 bytes", "of memory at %p", (const void *)memory);
-	*view = (tsr_view_t){(TSR_HEAP void *)(uintptr_t)memory, frag->rows, frag->cols, frag->cols, frag->held, TSR_SPACE_HEAP};
-	return true;
-}
-
-void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
-{
-	const tsr_pos_t origin = {0, 0};
-	tsr_view_t view;
-	if (saved_view(coop, __func__, frag, memory, &view))
-		store(coop, __func__, view, origin, frag, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
-}
-
-static void add_element(int32_t held, unsigned char *to, const unsigned char *x)
-{
-	if (held == TSR_F64)
-		*(double *)(void *)to += *(const double *)(const void *)x;
-	else if (held == TSR_F32)
-		*(float *)(void *)to += *(const float *)(const void *)x;
-	else
-		*(uint32_t *)(void *)to += *(const uint32_t *)(const void *)x;
-}
-
-void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)
-{
-	const tsr_pos_t origin = {0, 0};
-	tsr_view_t view;
-	if (!saved_view(coop, __func__, frag, memory, &view) || !tsr_frag_has_values(coop, __func__, frag))
-		return;
-	tsr_frag_t *saved = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
-	load(coop, __func__, saved, view, origin, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
-	for (int64_t row = frag->first; saved->elements && row < frag->last; row++)
-		for (int64_t col = 0; col < frag->cols; col++)
-			add_element(frag->held, tsr_frag_at(frag, row, col), tsr_frag_at(saved, row, col));
-	tsr_cpu_frag_drop(&saved);
+		tsr_frag_store(coop, __func__, view, at, rows, peer);
 }

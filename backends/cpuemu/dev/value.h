@@ -22,6 +22,32 @@ typedef struct tsr_mem_part {
 /** Reads it into the dense rows of `held`, converted. Where blocks are explored it is one access, else one a row. */
 void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part);
 
+/** Rows first .. last-1 of a tile with `cols` columns. */
+typedef struct tsr_tile_rows {
+	int64_t first, last, cols;
+} tsr_tile_rows_t;
+
+/** Which elements of a tile lie in a view, and where in memory. Rows and columns are the tile's. */
+typedef struct tsr_patch {
+	int64_t row0, row1, col0, col1; /* empty where row0 >= row1 or col0 >= col1 */
+	tsr_mem_t mem;                  /* of element (row0, col0) */
+	size_t element, step;           /* bytes of an element, and from row to row */
+} tsr_patch_t;
+
+/** The patch of some rows of the tile at `at`. False: a misuse was noted. */
+bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_tile_rows_t *rows, bool masked,
+		    int peer, tsr_mem_access_t access, tsr_patch_t *patch);
+
+/** Where elements col .. end-1 of a row stand: all of them, or some that a mask lets through. */
+unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col, int64_t end);
+
+/** The rows that this thread stores: its own, and of an operand that all threads hold a share. */
+tsr_tile_rows_t tsr_frag_share(const tsr_coop_t *coop, const tsr_frag_t *frag);
+
+/** tsr_load and tsr_store, in the name of another call. */
+void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer);
+void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer);
+
 /** Element (row, col) of a fragment's private buffer. */
 static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)
 {

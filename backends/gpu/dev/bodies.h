@@ -14,6 +14,7 @@
 #include "gpu/dev/signal.h"
 #include "gpu/dev/word.h"
 
+#include "gpu/dev/add.h"
 #include "gpu/dev/gemm.h"
 #include "gpu/dev/rows.h"
 #include "gpu/dev/tile.h"

@@ -32,7 +32,7 @@ enum {
 	TSR_GPU_NOTE_WAIT = 1,    /* a wait expired */
 	TSR_GPU_NOTE_RANK = 2,    /* a rank outside the world (debug builds) */
 	TSR_GPU_NOTE_POINTER = 3, /* memory outside the heap (debug builds) */
-	TSR_GPU_NOTE_DTYPE = 4    /* a view without an element type that calls take, in `peer` (debug builds) */
+	TSR_GPU_NOTE_DTYPE = 4    /* a view of an element type that the call does not take, in `peer` (debug builds) */
 };
 
 /** Something that the host is to report: where, and what. Rank and kernel are those of the launch. */

@@ -95,11 +95,6 @@ TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_
 	}
 }
 
-TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
-{
-	return x < y ? x : y;
-}
-
 /** One K chunk, k0 .. k1-1, whose gate has been passed; A is read from `peer`. */
 template <typename F>
 TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0, int64_t k1,

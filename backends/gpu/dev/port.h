@@ -14,7 +14,7 @@
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
  *
- * and names three headers.
+ * and names four headers.
  *
  * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a coop of so many threads gets fragments of type F in
  * turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of it on lie in the
@@ -25,6 +25,10 @@
  * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
  * have ended; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its
  * own memory just now to all other ranks; true where it did.
+ *
+ * TSR_PORT_ADD has tsr_port_add_pack<D>(at, pack), tsr_port_add_pair<D>(at, pair) and tsr_port_add_one<D>(at, x): adds to global
+ * memory, each element an atomic of its own, relaxed, system scope; at multiples of 16 and 4 bytes, and (pair: of types of 16 bits)
+ * of the element's size. D is tsr_gpu_f32, _f16 or _bf16.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
  *

@@ -5,6 +5,11 @@
 #include "gpu/dev/frag.h"
 #include "gpu/dev/memory.h"
 
+TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
 /** A place in memory for the tile at `at`: the view's element 0, 0 on the peer that is meant, and what limits access. */
 typedef struct tsr_gpu_target {
 	char *data;

@@ -29,6 +29,24 @@ TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, con
  */
 TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
 
+/**
+ * Adds the tile at `at` to that of `peer`'s copy of `view`, which lies in the heap and has elements of f32, f16 or bf16. Any
+ * number of ranks, blocks and workers may add to one tile at the same time: no addend is lost.
+ *
+ * Result:     each addend is rounded to the view's dtype, and so is each sum. The order of the additions is not fixed: where sums
+ *             are rounded, two runs may differ in their last bits. A device may take subnormal numbers as 0.
+ * Ordering:   each element is one relaxed read-modify-write at system scope. It races with no other add and no atomic on the
+ *             element, but with plain loads and stores of it: a signal and a wait stand between what clears the tile and the
+ *             first add, and between the last add and what reads the sum. Nobody may wait for an element as for a flag.
+ * Completion: as in dev/pointer.h.
+ * Cost:       one add for 16 bytes where rows of the tile begin at multiples of 16 bytes: to a peer on H200 0.90 of the rate of
+ *             stores (331 of 367 GB/s). Else one for each element, or pair of 16 bits: several times as long.
+ * Errors:     as all of this family; also a view of another dtype, or of shared memory.
+ * Litmus:     CoINC.rlx.diffGPU-ss (no addend is lost), MP.count.diffGPU-sss (who reads the sum behind all signals).
+ * Source:     ParallelKittens, section 3.2.2 (store_add_async), for tiles in registers.
+ */
+TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer);
+
 /** Loads and stores for the elements for which mask(row, col, ctx) is not 0. */
 TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask,
 				  const void *ctx, double other, int peer);
