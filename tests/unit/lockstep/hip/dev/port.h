@@ -144,6 +144,11 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
 {
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
+template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+{
+	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return expected;
+}
 
 /* ---- what the main loop asks the compiler for */
 
