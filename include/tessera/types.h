@@ -42,6 +42,9 @@ typedef struct tsr_pos {
 	int64_t row, col;
 } tsr_pos_t;
 
+/** How a matrix that a main loop reads stands in memory: itself, or its transpose (TSR_TILE_MAJOR of dev/tile.h). */
+typedef enum tsr_major { TSR_ROW_MAJOR = 0, TSR_COL_MAJOR = 1 } tsr_major_t;
+
 /** Whose memory a view looks at. */
 typedef enum tsr_space {
 	TSR_SPACE_HEAP = 0,  /* the symmetric heap: may be translated to a peer */

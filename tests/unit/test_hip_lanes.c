@@ -62,29 +62,32 @@ static void instruction(int edge, int each, int (*a)[4], int (*b)[4], int (*sums
 
 enum { NOTHING = 1 << 20 }; /* what no operand holds */
 
-/** Lays the stage at `k0` as the threads do that load it. False where two of them lay the same element. */
-static bool lay(tsr_hip_lanes_t l, const int *a, const int *b, int k, int k0, int *stage)
+/** One operand's half of a stage: `rows` rows, whose elements are `row_step` apart in `of`, those of K `k_step`. */
+typedef struct half {
+	int rows;
+	bool along;
+	const int *of;
+	int row_step, k_step;
+} half_t;
+
+/** Lays it as the threads do that load it. False where not every element is laid once. */
+static bool lay_half(tsr_hip_lanes_t l, half_t h, int *stage)
 {
-	int unit = tsr_hip_unit(l), size = (l.m + l.n) * l.depth;
+	const int unit = tsr_hip_unit(l), each = h.along ? unit : unit * TSR_HIP_QUAD;
+	const int pieces = h.along ? tsr_hip_pieces_along(l, h.rows) : tsr_hip_pieces_across(l, h.rows);
 	bool once = true;
-	for (int i = 0; i < size; i++)
+	for (int i = 0; i < h.rows * l.depth; i++)
 		stage[i] = NOTHING;
-	for (int e = 0; e < tsr_hip_units_a(l); e++)
-		for (int j = 0; j < unit; j++) {
-			int row = tsr_hip_load_row_a(l, e), col = tsr_hip_load_k_a(l, e);
-			int *to = stage + tsr_hip_place(l, row, col) + j;
-			once = once && to < stage + l.m * l.depth && *to == NOTHING;
-			*to = a[row * k + k0 + col + j];
+	for (int e = 0; e < pieces; e++)
+		for (int j = 0; j < each; j++) {
+			int row = h.along ? tsr_hip_along_row(l, e) : tsr_hip_across_row(l, h.rows, e) + j / TSR_HIP_QUAD;
+			int k = h.along ? tsr_hip_along_k(l, e) : tsr_hip_across_k(l, h.rows, e),
+			    i = h.along ? j : j % TSR_HIP_QUAD;
+			int *to = stage + tsr_hip_place(l, row, k) + i;
+			once = once && to < stage + h.rows * l.depth && *to == NOTHING;
+			*to = h.of[row * h.row_step + (k + i) * h.k_step];
 		}
-	for (int e = 0; e < tsr_hip_blocks_b(l); e++)
-		for (int j = 0; j < unit; j++)
-			for (int q = 0; q < TSR_HIP_QUAD; q++) {
-				int row = tsr_hip_load_k_b(l, e), col = tsr_hip_load_col_b(l, e) + j;
-				int *to = stage + l.m * l.depth + tsr_hip_place(l, col, row) + q;
-				once = once && to < stage + size && *to == NOTHING;
-				*to = b[(k0 + row + q) * l.n + col];
-			}
-	for (int i = 0; i < size; i++)
+	for (int i = 0; i < h.rows * l.depth; i++)
 		once = once && stage[i] != NOTHING;
 	return once;
 }
@@ -136,8 +139,9 @@ static int *random_matrix(uint64_t seed, int elements)
 
 Test(hip_lanes, products_by_the_published_layouts_are_right)
 {
-	for (int i = 0; i < CASES; i++) {
-		tile_case_t c = cases[i];
+	for (int i = 0; i < 4 * CASES; i++) {
+		const bool a_along = i / CASES < 2, b_along = i / CASES % 2 != 0;
+		tile_case_t c = cases[i % CASES];
 		tsr_hip_lanes_t l = lanes_of(c);
 		int held = c.m * c.n / (c.waves * TSR_HIP_LANES);
 		cr_assert(l.depth > 0 && c.k % l.depth == 0, "%dx%dx%d is not multiplied", c.m, c.n, c.k);
@@ -145,7 +149,9 @@ Test(hip_lanes, products_by_the_published_layouts_are_right)
 		int *stage = (int *)malloc((size_t)((c.m + c.n) * l.depth) * sizeof *stage);
 		int *sums = (int *)calloc((size_t)(c.m * c.n), sizeof *sums);
 		for (int k = 0; k < c.k; k += l.depth) {
-			cr_expect(lay(l, a, b, c.k, k, stage), "%dx%dx%d: a stage is not laid once", c.m, c.n, c.k);
+			half_t of_a = {c.m, a_along, a + k, c.k, 1}, of_b = {c.n, b_along, b + k * c.n, 1, c.n};
+			cr_expect(lay_half(l, of_a, stage) && lay_half(l, of_b, stage + c.m * l.depth),
+				  "%dx%dx%d: a stage is not laid once", c.m, c.n, c.k);
 			for (int w = 0; w < c.waves; w++)
 				for (int bm = 0; bm < tsr_hip_blocks_m(l); bm++)
 					for (int bn = 0; bn < tsr_hip_blocks_n(l); bn++)
@@ -223,18 +229,18 @@ static int read_turns(tsr_hip_lanes_t l, bool of_b)
 	return worst;
 }
 
-/** Writes of A, 16 bytes by eight lanes in a row, and of B, 128 bytes by neighbours. */
-static int write_turns(tsr_hip_lanes_t l, bool of_b)
+/** Writes of a half of `rows` rows: 16 bytes by eight lanes in a row where K runs along them, else 128 bytes by neighbours. */
+static int write_turns(tsr_hip_lanes_t l, int rows, bool along)
 {
-	int worst = 0, address[16], bytes = of_b ? TSR_HIP_QUAD * l.element_bytes : TSR_HIP_UNIT_BYTES, count = 128 / bytes;
-	int all = of_b ? tsr_hip_blocks_b(l) : tsr_hip_units_a(l);
+	int worst = 0, address[16], bytes = along ? TSR_HIP_UNIT_BYTES : TSR_HIP_QUAD * l.element_bytes, count = 128 / bytes;
+	int all = along ? tsr_hip_pieces_along(l, rows) : tsr_hip_pieces_across(l, rows);
 	for (int first = 0; first + count <= all; first += count)
-		for (int j = 0; j < (of_b ? tsr_hip_unit(l) : 1); j++) {
+		for (int j = 0; j < (along ? 1 : tsr_hip_unit(l)); j++) {
 			for (int i = 0; i < count; i++) {
 				int e = first + i;
-				int row = of_b ? tsr_hip_load_col_b(l, e) + j : tsr_hip_load_row_a(l, e);
-				address[i] = tsr_hip_place(l, row, of_b ? tsr_hip_load_k_b(l, e) : tsr_hip_load_k_a(l, e)) *
-					     l.element_bytes;
+				int row = along ? tsr_hip_along_row(l, e) : tsr_hip_across_row(l, rows, e) + j;
+				int k = along ? tsr_hip_along_k(l, e) : tsr_hip_across_k(l, rows, e);
+				address[i] = tsr_hip_place(l, row, k) * l.element_bytes;
 			}
 			int here = turns(address, count, bytes);
 			worst = here > worst ? here : worst;
@@ -250,8 +256,11 @@ Test(hip_lanes, lanes_served_together_meet_in_no_bank)
 			continue; /* small or uneven: right, if not fast */
 		cr_expect_eq(read_turns(l, false), 1, "%dx%d, %d deep: reads of A", l.m, l.n, l.depth);
 		cr_expect_eq(read_turns(l, true), 1, "%dx%d, %d deep: reads of B", l.m, l.n, l.depth);
-		cr_expect_eq(write_turns(l, false), 1, "%dx%d, %d deep: writes of A", l.m, l.n, l.depth);
-		cr_expect_eq(write_turns(l, true), 1, "%dx%d, %d deep: writes of B", l.m, l.n, l.depth);
+		cr_expect_eq(write_turns(l, l.m, true), 1, "%dx%d, %d deep: writes of rows of A", l.m, l.n, l.depth);
+		cr_expect_eq(write_turns(l, l.n, true), 1, "%dx%d, %d deep: writes of columns of B", l.m, l.n, l.depth);
+		cr_expect_eq(write_turns(l, l.n, false), 1, "%dx%d, %d deep: writes of rows of B", l.m, l.n, l.depth);
+		if (l.m > 32 || l.depth <= 32) /* else too few neighbours for all banks */
+			cr_expect_eq(write_turns(l, l.m, false), 1, "%dx%d, %d deep: writes of columns of A", l.m, l.n, l.depth);
 	}
 }
 

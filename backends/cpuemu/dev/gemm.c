@@ -5,18 +5,31 @@
 
 enum { CHUNK = 512 }; /* columns of A a turn where no gate asks for less */
 
+/** An operand as it stands in memory: where it is `turned`, the view is of its transpose. */
+typedef struct operand {
+	tsr_view_t view;
+	bool turned;
+	int64_t rows, cols; /* of the operand itself */
+} operand_t;
+
 /** One call of the main loop: the tile, and this thread's rows of it. */
 typedef struct loop {
 	tsr_coop_t *coop;
 	tsr_frag_t *acc;
-	tsr_view_t a, b;
+	operand_t a, b;
 	tsr_pos_t at;
 	int64_t first, rows, cols; /* of the tile: first row of this thread, its rows, the tile's columns */
 	int64_t chunk;
 	tsr_gate_fn gate;
 	const void *ctx;
-	unsigned char *panel_a, *panel_b;
+	unsigned char *panel_a, *panel_b, *turned; /* turned: where a panel stands before it is turned */
 } loop_t;
+
+static operand_t operand_of(tsr_view_t view, int major)
+{
+	const bool turned = major == TSR_COL_MAJOR;
+	return (operand_t){view, turned, turned ? view.cols : view.rows, turned ? view.rows : view.cols};
+}
 
 /** Checks what does not depend on the chunk, and finds the thread's rows. False: a misuse was noted. */
 static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
@@ -25,10 +38,10 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 	if (l->coop->kind != TSR_CPU_BLOCK && l->coop->worker->index != 0)
 		return tsr_cpu_misuse(l->coop, call, "only the block or its worker 0 has the threads for it", "by worker %d",
 				      l->coop->worker->index);
-	if (l->a.dtype != acc->tile.dtype || l->b.dtype != acc->tile.dtype)
+	if (l->a.view.dtype != acc->tile.dtype || l->b.view.dtype != acc->tile.dtype)
 		return tsr_cpu_misuse(l->coop, call, "declare the tile with the dtype of A and B",
-				      "of operands of %s and %s with tiles of %s", tsr_dtype_name((tsr_dtype_t)l->a.dtype),
-				      tsr_dtype_name((tsr_dtype_t)l->b.dtype), tsr_dtype_name((tsr_dtype_t)acc->tile.dtype));
+				      "of operands of %s and %s with tiles of %s", tsr_dtype_name((tsr_dtype_t)l->a.view.dtype),
+				      tsr_dtype_name((tsr_dtype_t)l->b.view.dtype), tsr_dtype_name((tsr_dtype_t)acc->tile.dtype));
 	if (k0 < 0 || k0 > k1 || k1 > l->a.cols || k1 > l->b.rows)
 		return tsr_cpu_misuse(l->coop, call, "the range lies within the columns of A and the rows of B",
 				      "of the range %lld to %lld with %lld columns of A and %lld rows of B", (long long)k0,
@@ -45,18 +58,32 @@ static bool loop_begin(loop_t *l, const char *call, int64_t k0, int64_t k1)
 	return true;
 }
 
-/** Copies a part of an operand into a dense panel. */
-static bool load_panel(loop_t *l, const char *call, unsigned char *panel, tsr_view_t operand, tsr_view_t part, int rank)
+/** The transpose of a dense panel of rows x cols elements. */
+static void turn_panel(unsigned char *to, const unsigned char *from, int64_t rows, int64_t cols, size_t element)
+{
+	for (int64_t row = 0; row < rows; row++)
+		for (int64_t col = 0; col < cols; col++)
+			memcpy(to + (size_t)(col * rows + row) * element, from + (size_t)(row * cols + col) * element, element);
+}
+
+/** Copies rows x cols elements of an operand, from `at` on, into a dense panel. */
+static bool load_panel(loop_t *l, const char *call, unsigned char *panel, const operand_t *from, tsr_pos_t at, int64_t rows,
+		       int64_t cols, int rank)
 {
 	tsr_mem_t mem;
-	size_t element = tsr_cpu_bytes(part.dtype);
-	if (!tsr_mem_reach_part(l->coop, call, operand, part, false, rank, TSR_MEM_READ, &mem))
+	const tsr_pos_t across = {at.col, at.row};
+	const tsr_view_t part =
+		from->turned ? tsr_view_part(from->view, across, cols, rows) : tsr_view_part(from->view, at, rows, cols);
+	const size_t element = tsr_cpu_bytes(part.dtype);
+	if (!tsr_mem_reach_part(l->coop, call, from->view, part, false, rank, TSR_MEM_READ, &mem))
 		return false;
 	l->coop->worker->apart = true;
-	tsr_mem_read_part(&mem, l->acc->held, panel,
+	tsr_mem_read_part(&mem, l->acc->held, from->turned ? l->turned : panel,
 			  &(tsr_mem_part_t){mem.at, (size_t)part.ld * element, part.dtype, part.rows, part.cols});
 	l->coop->worker->apart = false;
 	l->coop->worker->record.operand_bytes += (uint64_t)(part.rows * part.cols) * element;
+	if (from->turned)
+		turn_panel(panel, l->turned, part.rows, part.cols, tsr_cpu_bytes(l->acc->held));
 	return true;
 }
 
@@ -84,8 +111,8 @@ static bool loop_turn(loop_t *l, const char *call, int64_t k0, int64_t k1)
 		return false;
 	if (l->rows == 0 || l->cols == 0)
 		return true;
-	if (!load_panel(l, call, l->panel_a, l->a, tsr_view_part(l->a, a_at, l->rows, k1 - k0), rank) ||
-	    !load_panel(l, call, l->panel_b, l->b, tsr_view_part(l->b, b_at, k1 - k0, l->cols), tsr_rank(l->coop)))
+	if (!load_panel(l, call, l->panel_a, &l->a, a_at, l->rows, k1 - k0, rank) ||
+	    !load_panel(l, call, l->panel_b, &l->b, b_at, k1 - k0, l->cols, tsr_rank(l->coop)))
 		return false;
 	int depth = (int)(k1 - k0);
 	tsr_blas_add_product(l->coop, l->acc->held, (int)l->rows, (int)l->cols, depth, l->panel_a, depth, l->panel_b, (int)l->cols,
@@ -107,18 +134,20 @@ static void loop_run(loop_t *l, const char *call, int64_t k0, int64_t k1)
 static void mainloop(tsr_coop_t *coop, const char *call, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
 		     int64_t k1, tsr_gate_fn gate, const void *ctx)
 {
-	loop_t l = {.coop = coop, .acc = acc, .a = a, .b = b, .at = at, .gate = gate, .ctx = ctx};
+	loop_t l = {.coop = coop, .acc = acc, .at = at, .gate = gate, .ctx = ctx};
+	l.a = operand_of(a, acc->tile.a_major);
+	l.b = operand_of(b, acc->tile.b_major);
 	if (!acc->elements || !tsr_frag_has_values(coop, call, acc) || !loop_begin(&l, call, k0, k1))
 		return;
-	size_t wide = tsr_cpu_bytes(acc->held);
-	l.panel_a = tsr_cpu_arena_take(coop, (size_t)((l.rows + 1) * l.chunk) * wide);
+	const size_t wide = tsr_cpu_bytes(acc->held), of_a = (size_t)((l.rows + 1) * l.chunk) * wide,
+		     of_b = (size_t)((l.cols + 1) * l.chunk) * wide;
+	const size_t of_turned = l.a.turned || l.b.turned ? (of_a > of_b ? of_a : of_b) : 0;
+	l.panel_a = tsr_cpu_arena_take(coop, of_a + of_b + of_turned);
 	if (!l.panel_a)
 		return;
-	l.panel_b = tsr_cpu_arena_take(coop, (size_t)(l.chunk * (l.cols + 1)) * wide);
-	if (l.panel_b) {
-		loop_run(&l, call, k0, k1);
-		tsr_cpu_arena_drop(coop);
-	}
+	l.panel_b = l.panel_a + of_a;
+	l.turned = l.panel_b + of_b;
+	loop_run(&l, call, k0, k1);
 	tsr_cpu_arena_drop(coop);
 }
 
@@ -140,6 +169,7 @@ static bool check_part(tsr_coop_t *coop, const tsr_frag_t *acc, tsr_part_t part,
 void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, tsr_order_fn order,
 		  tsr_gate_fn gate, tsr_cpu_epilogue_fn epilogue, void *ctx)
 {
+	const int64_t depth = operand_of(a, tile.a_major).cols;
 	const char *file = coop->file; /* the epilogue's calls note places of their own */
 	int line = coop->line;
 	if (tasks.step < 1) {
@@ -151,12 +181,12 @@ void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_
 	tsr_cpu_met(coop);
 	for (int64_t task = tasks.first; task < tasks.end && !tsr_cpu_aborted(coop); task += tasks.step) {
 		tsr_part_t part = order(task, ctx);
-		int64_t k1 = part.k1 < a.cols ? part.k1 : a.cols;
+		int64_t k1 = part.k1 < depth ? part.k1 : depth;
 		coop->worker->tiled = true;
 		coop->worker->tile = part.at;
 		tsr_cpu_at(coop, file, line);
 		tsr_frag_zero(coop, acc);
-		if (acc->elements && check_part(coop, acc, part, k1, a.cols)) /* or the arena is exhausted, which has been noted */
+		if (acc->elements && check_part(coop, acc, part, k1, depth)) /* or the arena is exhausted, which has been noted */
 			mainloop(coop, "tsr_gemm", acc, a, b, part.at, part.k0, k1, gate, ctx);
 		epilogue(coop, acc, part.at, ctx);
 	}

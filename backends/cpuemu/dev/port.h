@@ -133,7 +133,7 @@ static inline tsr_module_t *tsr_cpu_module(void)
 
 /** A configuration as the library's functions see it. */
 typedef struct tsr_cpu_tile {
-	int32_t m, n, k, dtype;
+	int32_t m, n, k, dtype, a_major, b_major;
 } tsr_cpu_tile_t;
 
 /**
@@ -171,23 +171,27 @@ enum {
 	TSR_CPU_BYTES_u8 = 1
 };
 
-#define TSR_TILE(cfg_, dtype_, m_, n_, k_)                  \
-	typedef tsr_frag_t cfg_##_frag_t;                   \
-	typedef tsr_frag_a_t cfg_##_a_t;                    \
-	typedef tsr_frag_b_t cfg_##_b_t;                    \
-	typedef tsr_rows_t cfg_##_rows_t;                   \
-	enum {                                              \
-		cfg_##_tile_m = (m_),                       \
-		cfg_##_tile_n = (n_),                       \
-		cfg_##_tile_k = (k_),                       \
-		cfg_##_tile_dtype = TSR_CPU_DTYPE_##dtype_, \
-		cfg_##_tile_bytes = TSR_CPU_BYTES_##dtype_  \
+#define TSR_TILE(cfg_, dtype_, m_, n_, k_) TSR_TILE_MAJOR(cfg_, dtype_, m_, n_, k_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
+#define TSR_TILE_MAJOR(cfg_, dtype_, m_, n_, k_, a_major_, b_major_) \
+	typedef tsr_frag_t cfg_##_frag_t;                            \
+	typedef tsr_frag_a_t cfg_##_a_t;                             \
+	typedef tsr_frag_b_t cfg_##_b_t;                             \
+	typedef tsr_rows_t cfg_##_rows_t;                            \
+	enum {                                                       \
+		cfg_##_tile_m = (m_),                                \
+		cfg_##_tile_n = (n_),                                \
+		cfg_##_tile_k = (k_),                                \
+		cfg_##_tile_dtype = TSR_CPU_DTYPE_##dtype_,          \
+		cfg_##_tile_a_major = (int)(a_major_),               \
+		cfg_##_tile_b_major = (int)(b_major_),               \
+		cfg_##_tile_bytes = TSR_CPU_BYTES_##dtype_           \
 	}
 #define TSR_TILE_M(cfg_) cfg_##_tile_m
 #define TSR_TILE_N(cfg_) cfg_##_tile_n
 #define TSR_TILE_K(cfg_) cfg_##_tile_k
 #define TSR_TILE_DTYPE(cfg_) ((tsr_dtype_t)cfg_##_tile_dtype)
-#define TSR_CPU_TILE(cfg_) ((tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype})
+#define TSR_CPU_TILE(cfg_) \
+	((tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype, cfg_##_tile_a_major, cfg_##_tile_b_major})
 
 #define TSR_FRAG_BYTES(cfg_) ((size_t)cfg_##_tile_m * cfg_##_tile_n * (cfg_##_tile_bytes == 8 ? 8 : 4))
 

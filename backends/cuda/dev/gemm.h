@@ -62,15 +62,15 @@ template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, c
 	typedef typename F::tile_t tile_t;
 	typedef tsr_cuda_division<tile_t> division;
 	typedef tsr_port_layout<F> layout;
-	typedef tsr_cuda_wgmma<tile_t::N, typename F::dtype_t> wgmma;
+	typedef tsr_cuda_wgmma<tile_t::N, typename F::dtype_t, tile_t::A_ALONG, tile_t::B_ALONG> wgmma;
 	const uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
 	tsr_cuda_wgmma_begin();
 	TSR_GPU_UNROLL
 	for (int k = 0; k < 64; k += 16)
 		TSR_GPU_UNROLL
 	for (int band = 0; band < layout::bands; band++) {
-		const uint64_t a = tsr_cuda_operand_a(stage + rows_of_a + (uint32_t)(band * TSR_CUDA_BOX_BYTES), k);
-		const uint64_t b = tsr_cuda_operand_b(stage + (uint32_t)division::a_bytes, k);
+		const uint64_t a = tsr_cuda_operand<tile_t::A_ALONG>(stage + rows_of_a + (uint32_t)(band * TSR_CUDA_BOX_BYTES), k);
+		const uint64_t b = tsr_cuda_operand<tile_t::B_ALONG>(stage + (uint32_t)division::a_bytes, k);
 		float *sum = acc->v + band * layout::band_elements;
 		if (FIRST && k == 0)
 			wgmma::begin(sum, a, b);
@@ -251,7 +251,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	uint32_t bytes;
 	unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
 	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(pipeline, memory, bytes);
-	tsr_cuda_operands_t operands = tsr_cuda_operands(coop, a, b);
+	tsr_cuda_operands_t operands = tsr_cuda_operands<tile_t>(coop, a, b);
 	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
 	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places && tsr_cuda_is_mappable(a) &&
@@ -268,7 +268,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	if (coop->thread < TSR_CUDA_WARP_THREADS)
 		tsr_cuda_pipeline_open(pipeline, coop->thread, pipelined, tasks.first);
 	if (loads && pipelined)
-		feed = tsr_cuda_feed(&loader, pipeline, &operands, ring);
+		feed = tsr_cuda_feed<tile_t>(&loader, pipeline, &operands, ring);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);

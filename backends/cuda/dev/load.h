@@ -30,7 +30,7 @@ typedef struct tsr_cuda_operands {
 	int chunks;    /* of it */
 } tsr_cuda_operands_t;
 
-TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
+template <typename T> TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
 {
 	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
 	uint32_t multiprocessor;
@@ -42,30 +42,39 @@ TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t
 		operands.places = workspace->place + (size_t)multiprocessor * coop->context->workspace_each;
 	operands.a = a;
 	operands.b = b;
-	operands.depth = tsr_gpu_least(a.cols, b.rows);
+	operands.depth = tsr_gpu_depth<T>(a, b);
 	operands.chunks = (int)((operands.depth + 63) / 64);
 	return operands;
 }
 
-/** What lies past the smaller K is not read: it may be anything. */
+/** The matrix at `data` that a view is of. What lies past the smaller K is not read: it may be anything. ALONG: K runs along its
+ * rows. */
+template <bool ALONG> TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix(const char *data, const tsr_view_t &view, int64_t depth)
+{
+	return {(uint64_t)(uintptr_t)data, (uint64_t)(ALONG ? view.rows : depth), (uint64_t)(ALONG ? depth : view.cols),
+		(uint64_t)view.ld};
+}
+
+template <typename T>
 TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_a(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands, int peer)
 {
 	const char *data = tsr_gpu_view_address(loader, operands->a, peer);
-	return {(uint64_t)(uintptr_t)data, (uint64_t)operands->a.rows, (uint64_t)operands->depth, (uint64_t)operands->a.ld};
+	return tsr_cuda_matrix<T::A_ALONG>(data, operands->a, operands->depth);
 }
 
-TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands)
+template <typename T> TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands)
 {
 	const char *data = tsr_gpu_view_address(loader, operands->b, tsr_rank(loader));
-	return {(uint64_t)(uintptr_t)data, (uint64_t)operands->depth, (uint64_t)operands->b.cols, (uint64_t)operands->b.ld};
+	return tsr_cuda_matrix<T::B_ALONG>(data, operands->b, operands->depth);
 }
 
 /** The map of a peer's A. */
+template <typename T>
 TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
 {
 	tsr_cuda_place_t *place = &operands->places[1 + peer];
 	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
-			    tsr_cuda_matrix_a(loader, operands, peer));
+			    tsr_cuda_matrix_a<T>(loader, operands, peer));
 }
 
 typedef struct tsr_cuda_maps {
@@ -73,15 +82,16 @@ typedef struct tsr_cuda_maps {
 } tsr_cuda_maps_t;
 
 /** The maps of my own A and of B: what was made before is asked of both at one time. */
+template <typename T>
 TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands)
 {
 	const int me = tsr_rank(loader);
 	tsr_cuda_place_t *place_a = &operands->places[1 + me], *place_b = &operands->places[0];
 	const tsr_cuda_matrix_t before_a = tsr_cuda_map_made(place_a), before_b = tsr_cuda_map_made(place_b);
 	tsr_cuda_maps_t maps;
-	maps.a =
-		tsr_cuda_map(loader->thread, made, operands->workspace, place_a, before_a, tsr_cuda_matrix_a(loader, operands, me));
-	maps.b = tsr_cuda_map(loader->thread, made, operands->workspace, place_b, before_b, tsr_cuda_matrix_b(loader, operands));
+	maps.a = tsr_cuda_map(loader->thread, made, operands->workspace, place_a, before_a,
+			      tsr_cuda_matrix_a<T>(loader, operands, me));
+	maps.b = tsr_cuda_map(loader->thread, made, operands->workspace, place_b, before_b, tsr_cuda_matrix_b<T>(loader, operands));
 	return maps;
 }
 
@@ -97,13 +107,14 @@ typedef struct tsr_cuda_feed {
 } tsr_cuda_feed_t;
 
 /** The warp that loads, before the block meets: nothing waits for it yet. */
+template <typename T>
 TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipeline_t *pipeline, const tsr_cuda_operands_t *operands,
 				      const tsr_cuda_ring_t &ring)
 {
 	tsr_cuda_feed_t feed;
 	feed.operands = operands;
 	feed.made = pipeline->map;
-	feed.maps = tsr_cuda_own_maps(loader, feed.made, operands);
+	feed.maps = tsr_cuda_own_maps<T>(loader, feed.made, operands);
 	feed.mapped = tsr_rank(loader);
 	feed.depth = (int)operands->depth;
 	feed.ring = ring;
@@ -133,6 +144,12 @@ TSR_DEV int32_t tsr_cuda_coordinate(int64_t at)
 	return (int32_t)at == at ? (int32_t)at : INT32_MIN;
 }
 
+/** A box of an operand: 64 rows of A, or columns of B, from `at` on, and 64 of K from `k` on. ALONG: K runs along its rows. */
+template <bool ALONG> TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void *map, int32_t at, int32_t k, uint32_t barrier)
+{
+	tsr_cuda_load_box(to, map, ALONG ? k : at, ALONG ? at : k, barrier);
+}
+
 /** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. Partner of the
  * arrival, and of the engine's: the waits in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww. */
 template <typename T>
@@ -145,10 +162,10 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 	tsr_cuda_mbarrier_expect(full, division::stage_bytes);
 	TSR_GPU_UNROLL
 	for (int row = 0; row < T::M; row += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(row * 128), maps.a, k, at_row + row, full);
+		tsr_cuda_load_operand<T::A_ALONG>(stage + (uint32_t)(row * 128), maps.a, at_row + row, k, full);
 	TSR_GPU_UNROLL
 	for (int col = 0; col < T::N; col += 64)
-		tsr_cuda_load_box(stage + (uint32_t)(division::a_bytes + col * 128), maps.b, at_col + col, k, full);
+		tsr_cuda_load_operand<T::B_ALONG>(stage + (uint32_t)(division::a_bytes + col * 128), maps.b, at_col + col, k, full);
 }
 
 /** One thread: a stage that brings the task alone. Partner of the arrival: the wait in tsr_cuda_await_stage. Litmus:
@@ -160,7 +177,7 @@ TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 }
 
 /** The warp: the gate of the chunk at `k`, which chooses whose A is read. */
-template <tsr_gate_fn GATE>
+template <typename T, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int64_t k, const void *ctx)
 {
 	const tsr_cuda_operands_t *operands = feed->operands;
@@ -169,7 +186,7 @@ TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 	if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
 		peer = tsr_rank(loader);
 	if (peer != feed->mapped)
-		feed->maps.a = tsr_cuda_map_a(loader, feed->made, operands, feed->mapped = peer);
+		feed->maps.a = tsr_cuda_map_a<T>(loader, feed->made, operands, feed->mapped = peer);
 	tsr_cuda_acquired_to_engine();
 }
 
@@ -185,7 +202,7 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 	for (int chunk = 0; chunk < chunks; chunk++) {
 		const int32_t k = (int32_t)part.k0 + chunk * 64;
 		if constexpr (GATE != TSR_NO_GATE)
-			tsr_cuda_feed_gate<GATE>(loader, feed, part, k, ctx);
+			tsr_cuda_feed_gate<T, GATE>(loader, feed, part, k, ctx);
 		feed->loaded += share;
 		if (GATE == TSR_NO_GATE || tsr_cuda_elected()) {
 			tsr_cuda_stage_begin(&feed->ring, task);

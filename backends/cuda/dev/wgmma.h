@@ -33,16 +33,14 @@ enum {
 	TSR_CUDA_GROUP_BYTES = 1024 /* eight of them: the swizzle's period */
 };
 
-/** A: K runs along the 128 bytes, so that 16 of K are 32 bytes. Groups of eight rows follow one another. */
-TSR_DEV uint64_t tsr_cuda_operand_a(uint32_t box, int k)
+/**
+ * 16 of K of an operand. ALONG: K runs along the 128 bytes, so that 16 of K are 32 bytes, and groups of eight rows of A, or columns
+ * of B, follow one another. Else those run along the 128 bytes, and from box to box; 16 of K are 16 rows of the box.
+ */
+template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 {
-	return TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES);
-}
-
-/** B: N runs along the 128 bytes, and from box to box; 16 of K are 16 rows. */
-TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
-{
-	return TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES, TSR_CUDA_GROUP_BYTES);
+	return ALONG ? TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES)
+		     : TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES, TSR_CUDA_GROUP_BYTES);
 }
 
 /* The sums as operands of assembly: c_ is "+f" where they are added to, and "=f" where they begin. */
@@ -76,32 +74,32 @@ TSR_DEV uint64_t tsr_cuda_operand_b(uint32_t box, int k)
 
 /**
  * For N columns of type D: `begin` sum = A * B, `add` sum += A * B; started, not ended. The sum is N / 2 registers of each of the
- * warpgroup's threads, which need not be cleared before.
+ * warpgroup's threads, which need not be cleared before. A_ALONG, B_ALONG: how the operands stand, as tsr_cuda_operand has it.
  */
-template <int N, typename D> struct tsr_cuda_wgmma;
+template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 
-/* A along K, B along N. a_ and b_ are the numbers of the descriptors' operands, adds_ is 0 or 1. */
-#define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, adds_)                                                     \
+/* a_ and b_ are the numbers of the descriptors' operands, turn_a_ and turn_b_ of what turns them, adds_ is 0 or 1. */
+#define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, turn_a_, turn_b_, adds_)                                   \
 	TSR_DEV void name_(float *sum, uint64_t a, uint64_t b)                                                          \
 	{                                                                                                               \
 		__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ "." type_ " {" TSR_CUDA_N##n_ \
-				 "}, %" #a_ ", %" #b_ ", " adds_ ", 1, 1, 0, 1;"                                        \
+				 "}, %" #a_ ", %" #b_ ", " adds_ ", 1, 1, %" #turn_a_ ", %" #turn_b_ ";"                \
 				 : sums_                                                                                \
-				 : "l"(a), "l"(b));                                                                     \
+				 : "l"(a), "l"(b), "n"(!A_ALONG), "n"(!B_ALONG));                                       \
 	}
-#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_)                             \
-	template <> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_> {                    \
-		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, "0") \
-		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, "1")   \
+#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_, turn_a_, turn_b_)                                    \
+	template <bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_, A_ALONG, B_ALONG> { \
+		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, turn_a_, turn_b_, "0")        \
+		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, turn_a_, turn_b_, "1")          \
 	}
-#define TSR_CUDA_WGMMA_TYPES(n_, sums_, a_, b_)          \
-	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_); \
-	TSR_CUDA_WGMMA(n_, f16, "f16", sums_, a_, b_)
+#define TSR_CUDA_WGMMA_TYPES(n_, sums_, a_, b_, turn_a_, turn_b_)          \
+	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_, turn_a_, turn_b_); \
+	TSR_CUDA_WGMMA(n_, f16, "f16", sums_, a_, b_, turn_a_, turn_b_)
 
-TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32, 32, 33);
-TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65);
-TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97);
-TSR_CUDA_WGMMA_TYPES(224, TSR_CUDA_R112, 112, 113);
-TSR_CUDA_WGMMA_TYPES(256, TSR_CUDA_R128, 128, 129);
+TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32, 32, 33, 34, 35);
+TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65, 66, 67);
+TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97, 98, 99);
+TSR_CUDA_WGMMA_TYPES(224, TSR_CUDA_R112, 112, 113, 114, 115);
+TSR_CUDA_WGMMA_TYPES(256, TSR_CUDA_R128, 128, 129, 130, 131);
 
 #endif

@@ -80,8 +80,9 @@ TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_
 	}
 }
 
-/** Rows at.row .. and columns k0 .. k1-1 of a view into a stage of `rows` by `cols`, zero outside the view and past k1. */
-template <typename D, int ROWS, int COLS, typename V>
+/** The ROWS x COLS elements of a view from `from.at` on, into a stage that holds them likewise or TURNED, its rows being the view's
+ * columns. Zeros stand for what is outside of the view's first rows_end rows and cols_end columns. */
+template <typename D, int ROWS, int COLS, bool TURNED, typename V>
 TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_target_t &from, int64_t rows_end, int64_t cols_end)
 {
 	typedef typename D::stored_t stored_t;
@@ -91,8 +92,27 @@ TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_
 		V x = 0;
 		if (row >= 0 && row < rows_end && col >= 0 && col < cols_end)
 			x = tsr_gpu_decode<V, D>(((const stored_t *)from.data)[row * from.ld + col]);
-		stage[e] = x;
+		stage[TURNED ? e % COLS * ROWS + e / COLS : e] = x;
 	}
+}
+
+/** The depth K of a product by tiles of T: the smaller of both views'. */
+template <typename T> TSR_DEV int64_t tsr_gpu_depth(const tsr_view_t &a, const tsr_view_t &b)
+{
+	return tsr_gpu_least(T::A_ALONG ? a.cols : a.rows, T::B_ALONG ? b.cols : b.rows);
+}
+
+/** One operand's part of a K chunk into its stage: EXTENT rows of A, or columns of B, from `first` on, and `depth` of K from `k`
+ * on, of which those below k1. ALONG: K runs along the rows of its view. TURNED: that is not how the stage has it. */
+template <typename D, int EXTENT, int DEPTH, bool ALONG, bool TURNED, typename V>
+TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, int64_t first, int64_t k, int64_t k1, int peer)
+{
+	tsr_pos_t at;
+	at.row = ALONG ? first : k;
+	at.col = ALONG ? k : first;
+	tsr_gpu_stage_load<D, ALONG ? EXTENT : DEPTH, ALONG ? DEPTH : EXTENT, TURNED>(
+		coop, stage, tsr_gpu_target(coop, view, at, peer), ALONG ? view.rows : tsr_gpu_least(view.rows, k1),
+		ALONG ? tsr_gpu_least(view.cols, k1) : view.cols);
 }
 
 /** One K chunk, k0 .. k1-1, whose gate has been passed; A is read from `peer`. */
@@ -104,19 +124,14 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	typedef typename F::dtype_t dtype_t;
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
 	typename F::value_t *stage = tsr_gpu_scratch<typename F::value_t>(coop);
-	tsr_pos_t at_a, at_b;
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, acc);
-	at_a.row = at.row;
-	at_b.col = at.col;
 	TSR_GPU_NO_UNROLL
 	for (int64_t k = k0; k < k1; k += depth) {
-		at_a.col = at_b.row = k;
-		tsr_gpu_stage_load<dtype_t, tile_t::M, depth>(coop, stage, tsr_gpu_target(coop, a, at_a, peer), a.rows,
-							      tsr_gpu_least(a.cols, k1));
-		tsr_gpu_stage_load<dtype_t, depth, tile_t::N>(coop, stage + tile_t::M * depth,
-							      tsr_gpu_target(coop, b, at_b, tsr_rank(coop)),
-							      tsr_gpu_least(b.rows, k1), b.cols);
+		tsr_gpu_stage_operand<dtype_t, tile_t::M, depth, tile_t::A_ALONG, !tile_t::A_ALONG>(coop, stage, a, at.row, k, k1,
+												    peer);
+		tsr_gpu_stage_operand<dtype_t, tile_t::N, depth, tile_t::B_ALONG, tile_t::B_ALONG>(
+			coop, stage + tile_t::M * depth, b, at.col, k, k1, tsr_rank(coop));
 		tsr_gpu_meet(coop);
 		tsr_gpu_multiply(coop, acc);
 		tsr_gpu_meet(coop);
@@ -145,8 +160,8 @@ TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		F acc;
 		tsr_part_t part = ORDER(task, ctx);
 		tsr_frag_zero(coop, &acc);
-		tsr_gemm_mainloop(coop, &acc, a, b, part.at, part.k0, tsr_gpu_least(part.k1, tsr_gpu_least(a.cols, b.rows)), GATE,
-				  (const void *)ctx);
+		tsr_gemm_mainloop(coop, &acc, a, b, part.at, part.k0,
+				  tsr_gpu_least(part.k1, tsr_gpu_depth<typename F::tile_t>(a, b)), GATE, (const void *)ctx);
 		EPILOGUE(coop, &acc, part.at, ctx);
 	}
 }

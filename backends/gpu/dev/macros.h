@@ -91,9 +91,13 @@
 
 /* ---- dev/tile.h */
 
-#define TSR_TILE(cfg_, dtype_, M_, N_, K_)                                      \
+#define TSR_TILE(cfg_, dtype_, M_, N_, K_) TSR_TILE_MAJOR(cfg_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
+/* A_ALONG, B_ALONG: K runs along the rows of the operand's view, not across them. */
+#define TSR_TILE_MAJOR(cfg_, dtype_, M_, N_, K_, a_major_, b_major_)            \
 	struct cfg_##_tile_t {                                                  \
 		enum { M = (M_), N = (N_), K = (K_) };                          \
+		enum { A_ALONG = (a_major_) == TSR_ROW_MAJOR };                 \
+		enum { B_ALONG = (b_major_) == TSR_COL_MAJOR };                 \
 		typedef tsr_gpu_##dtype_ dtype_t;                               \
 	};                                                                      \
 	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_ACCUMULATOR> cfg_##_frag_t; \

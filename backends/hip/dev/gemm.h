@@ -22,21 +22,30 @@ template <typename T, int THREADS> struct tsr_hip_product {
 		steps = lanes.depth / tsr_hip_step(lanes),
 		blocks_m = tsr_hip_blocks_m(lanes),
 		blocks_n = tsr_hip_blocks_n(lanes),
-		units_a = tsr_hip_units_a(lanes), /* and how many of them a thread loads at most */
-		loads_a = (units_a + threads - 1) / threads,
-		blocks_b = tsr_hip_blocks_b(lanes),
-		loads_b = (blocks_b + threads - 1) / threads,
 		panel_a = T::M * lanes.depth, /* elements */
 		stage = panel_a + T::N * lanes.depth
 	};
 	typedef stored_t unit_t __attribute__((ext_vector_type(16 / sizeof(stored_t))));
 	typedef stored_t quad_t __attribute__((ext_vector_type(TSR_HIP_QUAD)));
 	typedef stored_t run_t __attribute__((ext_vector_type(lanes.run)));
+	/** A stage's half, of ROWS rows: its pieces, and what a thread has of them on its way to shared memory. ALONG: lanes.h. */
+	template <int ROWS, bool ALONG> struct half_t {
+		enum {
+			rows = ROWS,
+			along = ALONG,
+			pieces = ALONG ? tsr_hip_pieces_along(lanes, ROWS) : tsr_hip_pieces_across(lanes, ROWS),
+			loads = (pieces + threads - 1) / threads, /* of a thread at most */
+			writes = loads * (ALONG ? 1 : unit)
+		};
+		unit_t piece[loads][ALONG ? 1 : TSR_HIP_QUAD];
+	};
+	typedef half_t<T::M, T::A_ALONG> half_a_t;
+	typedef half_t<T::N, T::B_ALONG> half_b_t;
 	typedef tsr_hip_mfma<dtype_t, lanes.edge> mfma_t;
 	enum {
-		parts = lanes.run / tsr_hip_each(lanes), /* instructions that a run is for */
-		products = parts * blocks_m * blocks_n,  /* of a step */
-		writes = loads_a + loads_b * unit        /* of a thread's part of a stage */
+		parts = lanes.run / tsr_hip_each(lanes),     /* instructions that a run is for */
+		products = parts * blocks_m * blocks_n,      /* of a step */
+		writes = half_a_t::writes + half_b_t::writes /* of a thread's part of a stage */
 	};
 	struct parts_t {
 		typename mfma_t::operand_t part[parts];
@@ -47,7 +56,8 @@ template <typename T, int THREADS> struct tsr_hip_product {
 	};
 	/** What a thread has of the stage on its way to shared memory. */
 	struct load_t {
-		unit_t a[loads_a], b[loads_b][TSR_HIP_QUAD];
+		half_a_t a;
+		half_b_t b;
 	};
 	struct sums_t {
 		typename mfma_t::sum_t block[blocks_m][blocks_n];
@@ -65,7 +75,7 @@ template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 	return stages;
 }
 
-/** Runs the body for each unit, or block, that this thread loads: its i-th is number e of all. */
+/** Runs the body for each piece of a half that this thread loads: its i-th is number e of all. */
 #define TSR_HIP_EACH_LOAD(thread_, count_, i_, e_)                                         \
 	TSR_GPU_UNROLL                                                                     \
 	for (int i_ = 0, e_ = (thread_); i_ * P::threads < count_; i_++, e_ += P::threads) \
@@ -157,28 +167,21 @@ template <int PATH> TSR_DEV void tsr_hip_loaded(void)
 		__builtin_amdgcn_s_waitcnt(0);
 }
 
-template <typename P, int PATH>
-TSR_DEV void tsr_hip_load_a(const tsr_coop_t *coop, typename P::load_t &load, const tsr_hip_piece_t &piece)
+template <typename P, int PATH, typename H>
+TSR_DEV void tsr_hip_load_half(const tsr_coop_t *coop, H &half, const tsr_hip_piece_t &piece)
 {
 	constexpr tsr_hip_lanes_t lanes = P::lanes;
-	TSR_HIP_EACH_LOAD(tsr_hip_thread<PATH>(coop), P::units_a, i, e)
+	TSR_HIP_EACH_LOAD(tsr_hip_thread<PATH>(coop), H::pieces, i, e)
 	{
-		int row = tsr_hip_load_row_a(lanes, e), k = tsr_hip_load_k_a(lanes, e);
-		load.a[i] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, row, k);
-	}
-	tsr_hip_loaded<PATH>();
-}
-
-template <typename P, int PATH>
-TSR_DEV void tsr_hip_load_b(const tsr_coop_t *coop, typename P::load_t &load, const tsr_hip_piece_t &piece)
-{
-	constexpr tsr_hip_lanes_t lanes = P::lanes;
-	TSR_HIP_EACH_LOAD(tsr_hip_thread<PATH>(coop), P::blocks_b, i, e)
-	{
-		int k = tsr_hip_load_k_b(lanes, e), col = tsr_hip_load_col_b(lanes, e);
-		TSR_GPU_UNROLL
-		for (int q = 0; q < TSR_HIP_QUAD; q++)
-			load.b[i][q] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, k + q, col);
+		if constexpr (H::along) {
+			int row = tsr_hip_along_row(lanes, e), k = tsr_hip_along_k(lanes, e);
+			half.piece[i][0] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, row, k);
+		} else {
+			int k = tsr_hip_across_k(lanes, H::rows, e), row = tsr_hip_across_row(lanes, H::rows, e);
+			TSR_GPU_UNROLL
+			for (int q = 0; q < TSR_HIP_QUAD; q++)
+				half.piece[i][q] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, k + q, row);
+		}
 	}
 	tsr_hip_loaded<PATH>();
 }
@@ -190,47 +193,62 @@ typedef struct tsr_hip_operands {
 	int64_t k_end;
 } tsr_hip_operands_t;
 
+/** Starts to load one half from the piece. */
+template <typename P, typename H> TSR_DEV void tsr_hip_load_by_path(const tsr_coop_t *coop, H &half, const tsr_hip_piece_t &piece)
+{
+	if (piece.path == TSR_HIP_WHOLE)
+		tsr_hip_load_half<P, TSR_HIP_WHOLE>(coop, half, piece);
+	else if (piece.path == TSR_HIP_EDGE)
+		tsr_hip_load_half<P, TSR_HIP_EDGE>(coop, half, piece);
+	else
+		tsr_hip_load_half<P, TSR_HIP_SHARED>(coop, half, piece);
+}
+
+/** An operand's piece of the stage. */
+template <typename P, typename H> TSR_DEV tsr_hip_piece_t tsr_hip_piece_of(tsr_gpu_target_t &from, bool shared, int64_t k)
+{
+	typedef typename P::stored_t stored_t;
+	constexpr int depth = P::lanes.depth;
+	(H::along ? from.at.col : from.at.row) = k;
+	return tsr_hip_piece < stored_t, H::along ? (int)H::rows : depth, H::along ? depth : (int)H::rows > (from, shared);
+}
+
 /** Starts to load the stage whose first element of K is `k`. */
 template <typename P>
 TSR_DEV void tsr_hip_load(const tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, int64_t k)
 {
-	typedef typename P::stored_t stored_t;
-	from.a.at.col = from.b.at.row = k;
-	tsr_hip_piece_t a = tsr_hip_piece<stored_t, P::tile_t::M, P::lanes.depth>(from.a, from.shared_a);
-	tsr_hip_piece_t b = tsr_hip_piece<stored_t, P::lanes.depth, P::tile_t::N>(from.b, from.shared_b);
-	if (a.path == TSR_HIP_WHOLE)
-		tsr_hip_load_a<P, TSR_HIP_WHOLE>(coop, load, a);
-	else if (a.path == TSR_HIP_EDGE)
-		tsr_hip_load_a<P, TSR_HIP_EDGE>(coop, load, a);
-	else
-		tsr_hip_load_a<P, TSR_HIP_SHARED>(coop, load, a);
-	if (b.path == TSR_HIP_WHOLE)
-		tsr_hip_load_b<P, TSR_HIP_WHOLE>(coop, load, b);
-	else if (b.path == TSR_HIP_EDGE)
-		tsr_hip_load_b<P, TSR_HIP_EDGE>(coop, load, b);
-	else
-		tsr_hip_load_b<P, TSR_HIP_SHARED>(coop, load, b);
+	const tsr_hip_piece_t a = tsr_hip_piece_of<P, typename P::half_a_t>(from.a, from.shared_a, k);
+	const tsr_hip_piece_t b = tsr_hip_piece_of<P, typename P::half_b_t>(from.b, from.shared_b, k);
+	tsr_hip_load_by_path<P>(coop, load.a, a);
+	tsr_hip_load_by_path<P>(coop, load.b, b);
 }
 
-/* ---- from registers to shared memory, where B stands transposed */
+/* ---- from registers to shared memory, where K runs along all rows */
+
+template <typename P, typename H> TSR_DEV void tsr_hip_lay_half(const tsr_coop_t *coop, typename P::stored_t *stage, const H &half)
+{
+	constexpr tsr_hip_lanes_t lanes = P::lanes;
+	TSR_HIP_EACH_LOAD(coop->thread, H::pieces, i, e)
+	{
+		if constexpr (H::along) {
+			int row = tsr_hip_along_row(lanes, e), k = tsr_hip_along_k(lanes, e);
+			*(typename P::unit_t *)(stage + tsr_hip_place(lanes, row, k)) = half.piece[i][0];
+		} else {
+			int k = tsr_hip_across_k(lanes, H::rows, e), row = tsr_hip_across_row(lanes, H::rows, e);
+			const typename P::unit_t *of = half.piece[i];
+			TSR_GPU_UNROLL
+			for (int j = 0; j < P::unit; j++) {
+				typename P::quad_t quad = {of[0][j], of[1][j], of[2][j], of[3][j]};
+				*(typename P::quad_t *)(stage + tsr_hip_place(lanes, row + j, k)) = quad;
+			}
+		}
+	}
+}
 
 template <typename P> TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename P::stored_t *stage, const typename P::load_t &load)
 {
-	constexpr tsr_hip_lanes_t lanes = P::lanes;
-	TSR_HIP_EACH_LOAD(coop->thread, P::units_a, i, e)
-	{
-		int row = tsr_hip_load_row_a(lanes, e), k = tsr_hip_load_k_a(lanes, e);
-		*(typename P::unit_t *)(stage + tsr_hip_place(lanes, row, k)) = load.a[i];
-	}
-	TSR_HIP_EACH_LOAD(coop->thread, P::blocks_b, i, e)
-	{
-		int k = tsr_hip_load_k_b(lanes, e), col = tsr_hip_load_col_b(lanes, e);
-		TSR_GPU_UNROLL
-		for (int j = 0; j < P::unit; j++) {
-			typename P::quad_t quad = {load.b[i][0][j], load.b[i][1][j], load.b[i][2][j], load.b[i][3][j]};
-			*(typename P::quad_t *)(stage + P::panel_a + tsr_hip_place(lanes, col + j, k)) = quad;
-		}
-	}
+	tsr_hip_lay_half<P>(coop, stage, load.a);
+	tsr_hip_lay_half<P>(coop, stage + P::panel_a, load.b);
 }
 
 /* ---- from there to the matrix cores */
@@ -291,16 +309,25 @@ template <typename P> TSR_DEV void tsr_hip_writes_between(void)
 
 /* ---- one tile */
 
+/** Both operands end at `k` of K. */
+template <typename P> TSR_DEV void tsr_hip_end(tsr_hip_operands_t &from, int64_t k)
+{
+	(P::tile_t::A_ALONG ? from.a.cols : from.a.rows) = k;
+	(P::tile_t::B_ALONG ? from.b.cols : from.b.rows) = k;
+}
+
 template <typename P>
 TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k1)
 {
 	tsr_hip_operands_t from;
 	int rank = tsr_rank(coop);
-	from.a = tsr_gpu_target(coop, a, at, rank);
-	from.b = tsr_gpu_target(coop, b, at, rank);
+	const tsr_pos_t across = {at.col, at.row}; /* in views of transposes */
+	from.a = tsr_gpu_target(coop, a, P::tile_t::A_ALONG ? at : across, rank);
+	from.b = tsr_gpu_target(coop, b, P::tile_t::B_ALONG ? across : at, rank);
 	from.shared_a = a.space == TSR_SPACE_SHARED;
 	from.shared_b = b.space == TSR_SPACE_SHARED;
-	from.k_end = from.a.cols = from.b.rows = tsr_gpu_least(k1, tsr_gpu_least(a.cols, b.rows));
+	from.k_end = tsr_gpu_least(k1, tsr_gpu_depth<typename P::tile_t>(a, b));
+	tsr_hip_end<P>(from, from.k_end);
 	return from;
 }
 
@@ -316,7 +343,7 @@ TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t
 		peer = __builtin_amdgcn_readfirstlane(GATE(coop, at, k, tsr_gpu_least(k + P::tile_t::K, from.k_end), ctx));
 	bool accepts = tsr_gpu_accepts_view(coop, a, peer) && tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
 	from.a.data = tsr_gpu_view_address(coop, a, peer);
-	from.a.cols = from.b.rows = accepts ? from.k_end : 0;
+	tsr_hip_end<P>(from, accepts ? from.k_end : 0);
 }
 
 /** Starts to load the stage at `k`, if there is one. */

@@ -7,7 +7,8 @@
  * `each` elements of K from every lane. Which elements of K those are does not matter as long as A and B agree, so a lane reads
  * `run` of them side by side, for several instructions.
  *
- * In shared memory a stage is A as M rows and B as N rows (it is transposed on the way), each row `depth` elements of K.
+ * In shared memory a stage is A as M rows and B as N rows, each row `depth` elements of K. Where K runs along the rows of an
+ * operand in memory, too, units of these are laid as they are; else the operand is transposed on the way.
  */
 #ifndef TESSERA_HIP_LANES_H
 #define TESSERA_HIP_LANES_H
@@ -19,10 +20,10 @@
 #endif
 
 enum {
-	TSR_HIP_LANES = 64,             /* of a wave */
-	TSR_HIP_UNIT_BYTES = 16,        /* what a lane moves at once */
-	TSR_HIP_LINE_UNITS = 8,         /* units that all banks of shared memory hold side by side */
-	TSR_HIP_QUAD = 4,               /* rows that a lane's registers hold side by side; rows of B that are transposed together */
+	TSR_HIP_LANES = 64,      /* of a wave */
+	TSR_HIP_UNIT_BYTES = 16, /* what a lane moves at once */
+	TSR_HIP_LINE_UNITS = 8,  /* units that all banks of shared memory hold side by side */
+	TSR_HIP_QUAD = 4,        /* rows that a lane's registers hold side by side; elements of K that are transposed together */
 	TSR_HIP_MOST_ACCUMULATORS = 256 /* of a lane: the other half of its registers is for the rest */
 };
 
@@ -113,38 +114,42 @@ TSR_HIP_INDEX int tsr_hip_place(tsr_hip_lanes_t l, int row, int k)
 	return (unit ^ ((line ^ line >> 1 ^ line >> 4) % TSR_HIP_LINE_UNITS)) * tsr_hip_unit(l) + k % tsr_hip_unit(l);
 }
 
-/* ---- loading: unit `e` of A, block `e` of B, of all that a coop's threads load in turn */
+/*
+ * ---- loading `rows` rows of a stage's half: piece `e` of all that a coop's threads load in turn. A piece of an operand that K
+ * runs along is a unit of a row.
+ */
 
-TSR_HIP_INDEX int tsr_hip_units_a(tsr_hip_lanes_t l)
+TSR_HIP_INDEX int tsr_hip_pieces_along(tsr_hip_lanes_t l, int rows)
 {
-	return l.m * (l.depth / tsr_hip_unit(l));
+	return rows * (l.depth / tsr_hip_unit(l));
 }
 
-TSR_HIP_INDEX int tsr_hip_load_row_a(tsr_hip_lanes_t l, int e)
+TSR_HIP_INDEX int tsr_hip_along_row(tsr_hip_lanes_t l, int e)
 {
 	return e / (l.depth / tsr_hip_unit(l));
 }
 
-TSR_HIP_INDEX int tsr_hip_load_k_a(tsr_hip_lanes_t l, int e)
+TSR_HIP_INDEX int tsr_hip_along_k(tsr_hip_lanes_t l, int e)
 {
 	return e % (l.depth / tsr_hip_unit(l)) * tsr_hip_unit(l);
 }
 
-/** A block is four rows of a unit. Neighbours in turn fill a unit of shared memory together, then come the columns. */
-TSR_HIP_INDEX int tsr_hip_blocks_b(tsr_hip_lanes_t l)
+/** A piece of one that K runs across is a block: four of K, of a unit's rows. Neighbours in turn fill a unit of shared memory
+ * together, then come the rows. */
+TSR_HIP_INDEX int tsr_hip_pieces_across(tsr_hip_lanes_t l, int rows)
 {
-	return l.depth / TSR_HIP_QUAD * (l.n / tsr_hip_unit(l));
+	return l.depth / TSR_HIP_QUAD * (rows / tsr_hip_unit(l));
 }
 
-TSR_HIP_INDEX int tsr_hip_load_k_b(tsr_hip_lanes_t l, int e)
+TSR_HIP_INDEX int tsr_hip_across_k(tsr_hip_lanes_t l, int rows, int e)
 {
 	int quads = tsr_hip_unit(l) / TSR_HIP_QUAD;
-	return e / quads / (l.n / tsr_hip_unit(l)) * tsr_hip_unit(l) + e % quads * TSR_HIP_QUAD;
+	return e / quads / (rows / tsr_hip_unit(l)) * tsr_hip_unit(l) + e % quads * TSR_HIP_QUAD;
 }
 
-TSR_HIP_INDEX int tsr_hip_load_col_b(tsr_hip_lanes_t l, int e)
+TSR_HIP_INDEX int tsr_hip_across_row(tsr_hip_lanes_t l, int rows, int e)
 {
-	return e / (tsr_hip_unit(l) / TSR_HIP_QUAD) % (l.n / tsr_hip_unit(l)) * tsr_hip_unit(l);
+	return e / (tsr_hip_unit(l) / TSR_HIP_QUAD) % (rows / tsr_hip_unit(l)) * tsr_hip_unit(l);
 }
 
 /* ---- multiplying */

@@ -42,7 +42,8 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
  * tsr_gemm(cfg, coop, a, b, tasks, order, gate, epilogue, ctx)
  *
  *   For each task, in turn: the part of A * B that is order(task, ctx), edges cut at the views, then epilogue. A is M x K, B is
- *   K x N, both row-major with cfg's dtype. The backend may load operands of the next task while an epilogue runs.
+ *   K x N, both with cfg's dtype. Where cfg says column-major (TSR_TILE_MAJOR), the view is of the transpose: `a` is K x M,
+ *   `b` is N x K. The backend may load operands of the next task while an epilogue runs.
  *   Called by:  block, but not a wide one, or worker 0 of a split block.
  *   Ordering:   the coop meets before the first operand is read, and behind the last epilogue. Operands are read by weak accesses
  *               after their gate, perhaps by other threads than the coop's, and a task's have been read when its epilogue begins;

@@ -13,6 +13,13 @@
  *     cfg_a_t, cfg_b_t, cfg_rows_t   of an operand (M x K), (K x N), and of one value a row (M x 1)
  *     TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_K(cfg), TSR_TILE_DTYPE(cfg)   its extents and tsr_dtype_t, constant expressions
  *     TSR_FRAG_BYTES(cfg)   of a saved accumulator, a constant expression
+ *
+ * TSR_TILE_MAJOR(cfg, dtype, M, N, K, a_major, b_major)
+ *
+ *   The same, and how A and B of a main loop (dev/gemm.h) stand in memory. TSR_ROW_MAJOR is what TSR_TILE says of both.
+ *   TSR_COL_MAJOR: the view is of the transpose, K x M for A and N x K for B. So a product by a transpose is one of its own
+ *   configuration: queries times keys is TSR_ROW_MAJOR, TSR_COL_MAJOR. Fragments do not depend on it.
+ *
  *   TSR_SHARED_TILES(cfg, name, count) declares, as a member of a block's shared struct, `count` output tiles of cfg's dtype,
  *   aligned to 128 bytes: tsr_view_shared(shared->name[i], TSR_TILE_DTYPE(cfg), TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_N(cfg)).
  *
@@ -22,9 +29,9 @@
  *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
  *   Its content is undefined at first.
  */
-#if !defined(TSR_TILE) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) || !defined(TSR_TILE_DTYPE) || \
-	!defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) || !defined(TSR_FRAG_A) ||               \
-	!defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
+#if !defined(TSR_TILE) || !defined(TSR_TILE_MAJOR) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) || \
+	!defined(TSR_TILE_DTYPE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) ||           \
+	!defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
 #error "the port does not define tiles"
 #endif
 

@@ -32,7 +32,8 @@ typedef struct product_args {
 	tsr_view_t a, b, c;
 	int64_t tile_m, tile_n, tile_k;
 	gate_log_t *log;
-	int64_t parts; /* of K: a task each, the last one's to store their sum */
+	int64_t depth; /* K */
+	int64_t parts; /* of it: a task each, the last one's to store their sum */
 	char *sums;
 } product_args_t;
 
@@ -46,7 +47,7 @@ TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 	const product_args_t *args = ((const product_run_t *)ctx)->args;
 	int64_t tiles_n = tsr_tiles(args->c.cols, args->tile_n), tile = task / args->parts;
 	tsr_pos_t at = {tile / tiles_n * args->tile_m, tile % tiles_n * args->tile_n};
-	return part_of(at, task % args->parts, args->parts, args->a.cols, args->tile_k);
+	return part_of(at, task % args->parts, args->parts, args->depth, args->tile_k);
 }
 
 /* Chunks of A come from the ranks in turn. */
@@ -58,8 +59,9 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 	return (int)((k0 + 1) % RANKS);
 }
 
-#define PRODUCT(name_, dtype_, M_, N_, K_)                                                                       \
-	TSR_TILE(name_, dtype_, M_, N_, K_);                                                                     \
+#define PRODUCT(name_, dtype_, M_, N_, K_) PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
+#define PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_)                                             \
+	TSR_TILE_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_);                                           \
 	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_frag_t *acc, tsr_pos_t at, void *ctx)                   \
 	{                                                                                                        \
 		product_run_t *run = (product_run_t *)ctx;                                                       \
@@ -99,6 +101,14 @@ PRODUCT(f16_64x64x32, f16, 64, 64, 32)
 PRODUCT(f16_64x96x48, f16, 64, 96, 48)
 PRODUCT(f32_64x64x32, f32, 64, 64, 32)
 PRODUCT(f32_32x32x16, f32, 32, 32, 16)
+#define PRODUCT_MAJORS(dtype_, M_, N_, K_)                                                                \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_rc, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_COL_MAJOR) \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cr, dtype_, M_, N_, K_, TSR_COL_MAJOR, TSR_ROW_MAJOR) \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cc, dtype_, M_, N_, K_, TSR_COL_MAJOR, TSR_COL_MAJOR)
+PRODUCT_MAJORS(bf16, 64, 64, 32)
+PRODUCT_MAJORS(bf16, 16, 16, 16)
+PRODUCT_MAJORS(f16, 64, 96, 48)
+PRODUCT_MAJORS(f32, 32, 64, 32)
 
 typedef void (*entry_fn)(tsr_gpu_context_t, product_args_t);
 
@@ -107,23 +117,39 @@ typedef struct tile {
 	entry_fn entry;
 	tsr_dtype_t dtype;
 	int m, n, k, threads;
+	bool a_turned, b_turned; /* column-major */
 } tile_t;
 
-#define BLOCK(dtype_, code_, m_, n_, k_)                                                                                        \
-	{                                                                                                                       \
-		"block " #dtype_ " " #m_ "x" #n_ "x" #k_, tsr_entry_block_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, 256 \
+#define TILE(kind_, threads_, dtype_, code_, m_, n_, k_, majors_, a_turned_, b_turned_)                                          \
+	{                                                                                                                        \
+#kind_ " " #dtype_ " " #m_ "x" #n_ "x" #k_ #majors_, tsr_entry_##kind_##_##dtype_##_##m_##x##n_##x##k_##majors_, \
+			code_, m_, n_, k_, threads_, a_turned_, b_turned_                                                        \
 	}
-#define WORKER(dtype_, code_, m_, n_, k_)                                                                                         \
-	{                                                                                                                         \
-		"worker " #dtype_ " " #m_ "x" #n_ "x" #k_, tsr_entry_worker_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, 128 \
-	}
+#define BLOCK(dtype_, code_, m_, n_, k_) TILE(block, 256, dtype_, code_, m_, n_, k_, , false, false)
+#define WORKER(dtype_, code_, m_, n_, k_) TILE(worker, 128, dtype_, code_, m_, n_, k_, , false, false)
+#define MAJORS(kind_, threads_, dtype_, code_, m_, n_, k_)                          \
+	TILE(kind_, threads_, dtype_, code_, m_, n_, k_, _rc, false, true),         \
+		TILE(kind_, threads_, dtype_, code_, m_, n_, k_, _cr, true, false), \
+		TILE(kind_, threads_, dtype_, code_, m_, n_, k_, _cc, true, true)
 
 static const tile_t tiles[] = {
-	BLOCK(bf16, TSR_BF16, 128, 256, 64), BLOCK(bf16, TSR_BF16, 64, 64, 32),  BLOCK(bf16, TSR_BF16, 32, 32, 16),
+	BLOCK(bf16, TSR_BF16, 128, 256, 64),
+	BLOCK(bf16, TSR_BF16, 64, 64, 32),
+	BLOCK(bf16, TSR_BF16, 32, 32, 16),
 	BLOCK(bf16, TSR_BF16, 16, 16, 16), /* the plain main loop */
-	BLOCK(f16, TSR_F16, 64, 64, 32),     BLOCK(f16, TSR_F16, 64, 96, 48),    BLOCK(f32, TSR_F32, 64, 64, 32),
-	BLOCK(f32, TSR_F32, 32, 32, 16),     WORKER(bf16, TSR_BF16, 64, 64, 32), WORKER(bf16, TSR_BF16, 32, 32, 16),
-	WORKER(bf16, TSR_BF16, 16, 16, 16),  WORKER(f16, TSR_F16, 64, 64, 32),   WORKER(f32, TSR_F32, 64, 64, 32),
+	BLOCK(f16, TSR_F16, 64, 64, 32),
+	BLOCK(f16, TSR_F16, 64, 96, 48),
+	BLOCK(f32, TSR_F32, 64, 64, 32),
+	BLOCK(f32, TSR_F32, 32, 32, 16),
+	WORKER(bf16, TSR_BF16, 64, 64, 32),
+	WORKER(bf16, TSR_BF16, 32, 32, 16),
+	WORKER(bf16, TSR_BF16, 16, 16, 16),
+	WORKER(f16, TSR_F16, 64, 64, 32),
+	WORKER(f32, TSR_F32, 64, 64, 32),
+	MAJORS(block, 256, bf16, TSR_BF16, 64, 64, 32),
+	MAJORS(block, 256, bf16, TSR_BF16, 16, 16, 16),
+	MAJORS(block, 256, f16, TSR_F16, 64, 96, 48),
+	MAJORS(worker, 128, f32, TSR_F32, 32, 64, 32),
 };
 
 /** A shape: tiles in each direction and what is added to them, elements between rows and before the first. */
@@ -197,9 +223,9 @@ enum { OF_A, OF_B };
 /** Element (row, col) of an operand. Infinite: the last column of A, by ones of B, so that zeros times it are seen too. */
 static float element(int kind, const product_args_t *args, bool infinite, int rank, int64_t row, int64_t col)
 {
-	if (infinite && kind == OF_A && col + 1 == args->a.cols)
+	if (infinite && kind == OF_A && col + 1 == args->depth)
 		return __builtin_inff();
-	return infinite && kind == OF_B && row + 1 == args->b.rows ? 1.0f : (float)whole_number(kind, rank, row, col);
+	return infinite && kind == OF_B && row + 1 == args->depth ? 1.0f : (float)whole_number(kind, rank, row, col);
 }
 
 static void put(tsr_dtype_t dtype, char *at, int64_t index, float x)
@@ -212,13 +238,15 @@ static void put(tsr_dtype_t dtype, char *at, int64_t index, float x)
 }
 
 /** Fills a matrix of `rank`; what lies between its rows is not a number, so that nobody may multiply it. */
-static void fill(int kind, const product_args_t *args, bool infinite, char *data, int rank)
+static void fill(int kind, bool turned, const product_args_t *args, bool infinite, char *data, int rank)
 {
 	tsr_view_t view = kind == OF_A ? args->a : args->b;
 	for (int64_t row = 0; row < view.rows; row++)
 		for (int64_t col = 0; col < (row + 1 < view.rows ? view.ld : view.cols); col++)
 			put((tsr_dtype_t)view.dtype, data, row * view.ld + col,
-			    col < view.cols ? element(kind, args, infinite, rank, row, col) : __builtin_nanf(""));
+			    col >= view.cols ? __builtin_nanf("")
+			    : turned         ? element(kind, args, infinite, rank, col, row)
+					     : element(kind, args, infinite, rank, row, col));
 }
 
 static int wrong_elements(const tile_t *tile, const shape_t *shape, const product_args_t *args, const float *c)
@@ -227,7 +255,7 @@ static int wrong_elements(const tile_t *tile, const shape_t *shape, const produc
 	for (int64_t row = 0; row < args->c.rows; row++)
 		for (int64_t col = 0; col < args->c.ld; col++) {
 			float want = col < args->c.cols ? 0 : POISON;
-			for (int64_t k = 0; k < args->a.cols && col < args->c.cols; k++) {
+			for (int64_t k = 0; k < args->depth && col < args->c.cols; k++) {
 				int rank = shape->gated ? (int)((k / tile->k * tile->k + 1) % RANKS) : 0;
 				want += element(OF_A, args, shape->infinite, rank, row, k) *
 					element(OF_B, args, shape->infinite, 0, k, col);
@@ -244,8 +272,8 @@ static int wrong_gates(const tile_t *tile, const product_args_t *args)
 	int at = 0;
 	for (int64_t row = 0; row < args->c.rows; row += tile->m)
 		for (int64_t col = 0; col < args->c.cols; col += tile->n)
-			for (int64_t k = 0; k < args->a.cols; k += tile->k, at++) {
-				int64_t end = k + tile->k < args->a.cols ? k + tile->k : args->a.cols;
+			for (int64_t k = 0; k < args->depth; k += tile->k, at++) {
+				int64_t end = k + tile->k < args->depth ? k + tile->k : args->depth;
 				const gate_call_t *call = &log->call[at];
 				if (at >= log->calls || call->row != row || call->col != col || call->k0 != k || call->k1 != end)
 					return 1;
@@ -262,26 +290,31 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	gate_log_t log = {};
 	int64_t m = shape->tiles_m * tile->m + shape->more_m, n = shape->tiles_n * tile->n + shape->more_n;
 	int64_t k = shape->tiles_k * tile->k + shape->more_k;
-	int64_t bytes = tile->dtype == TSR_F32 ? 4 : 2, at_b = (m * (k + shape->pad) + 64) / 64 * 64;
+	int64_t bytes = tile->dtype == TSR_F32 ? 4 : 2, at_b = ((m + shape->pad) * (k + shape->pad) + 64) / 64 * 64;
 	for (int rank = 0; rank < RANKS && !heap[rank]; rank++)
 		heap[rank] = (char *)aligned_alloc(4096, HEAP_BYTES);
 	c = c ? c : (float *)aligned_alloc(4096, HEAP_BYTES);
 	char *data_a = heap[0] + shape->offset * bytes, *data_b = data_a + at_b * bytes;
 	int32_t space = shape->shared ? TSR_SPACE_SHARED : TSR_SPACE_HEAP;
-	product_args_t args = {{data_a, m, k, k + shape->pad, tile->dtype, space},
-			       {data_b, k, n, n + shape->pad, tile->dtype, space},
+	const tsr_view_t a = {data_a, m, k, k + shape->pad, tile->dtype, space},
+			 a_turned = {data_a, k, m, m + shape->pad, tile->dtype, space};
+	const tsr_view_t b = {data_b, k, n, n + shape->pad, tile->dtype, space},
+			 b_turned = {data_b, n, k, k + shape->pad, tile->dtype, space};
+	product_args_t args = {tile->a_turned ? a_turned : a,
+			       tile->b_turned ? b_turned : b,
 			       {c, m, n, n + shape->pad, TSR_F32, TSR_SPACE_HEAP},
 			       tile->m,
 			       tile->n,
 			       tile->k,
 			       shape->gated ? &log : nullptr,
+			       k,
 			       shape->parts ? shape->parts : 1,
 			       sums};
 	for (int64_t i = 0; i < m * args.c.ld; i++)
 		c[i] = POISON;
 	for (int rank = 0; rank < RANKS; rank++)
-		fill(OF_A, &args, shape->infinite, heap[rank] + (data_a - heap[0]), rank);
-	fill(OF_B, &args, shape->infinite, data_b, 0);
+		fill(OF_A, tile->a_turned, &args, shape->infinite, heap[rank] + (data_a - heap[0]), rank);
+	fill(OF_B, tile->b_turned, &args, shape->infinite, data_b, 0);
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
 	context.blocks = 1;
