@@ -2,9 +2,9 @@
  * The device API, whole: what a kernel may say.
  *
  * A kernel is written once, in the C that C11 and C++17 share, and compiled for every backend. The host half of its file is C11:
- * device compilers are not shown it (tools/device_half). A kernel sees tiles and blocks, never lanes. Every call takes the
- * tsr_coop_t that makes it (the block or one of its workers) and is collective and uniform over it: all its threads make the call
- * with the same arguments.
+ * device compilers are not shown it (tools/device_half). A program that runs on the emulator alone may be C++17, kernels and all. A
+ * kernel sees tiles and blocks, never lanes. Every call takes the tsr_coop_t that makes it (the block or one of its workers) and is
+ * collective and uniform over it: all its threads make the call with the same arguments.
  *
  *   dev/kernel.h   defining a kernel            dev/atomic.h   atomics and fences, order and scope
  *   dev/coop.h     who am I; meeting            dev/signal.h   signals, waits, barriers

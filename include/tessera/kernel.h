@@ -60,7 +60,7 @@ TSR_API void tsr_module_register(tsr_module_t *module);
 TSR_API void tsr_module_forget(tsr_module_t *module);
 
 /** Declares a kernel that another translation unit defines: the descriptor has the kernel's name. */
-#define TSR_KERNEL_DECLARE(name_) extern const tsr_kernel_t name_
+#define TSR_KERNEL_DECLARE(name_) TSR_EXTERN const tsr_kernel_t name_
 
 /**
  * Finds a kernel of the program and its shared libraries by name and variant ("" or null: the only one). Any thread. Null where

@@ -45,5 +45,30 @@ TSR_API tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, siz
 
 #ifdef __cplusplus
 }
+
+/* What cpuemu/dev/typed.h asks for: of each type that C may mean by i32, u32, i64, u64, f32 and f64. */
+#define TSR_CPU_TYPE(type_, suffix_, integer_, without_sign_)                                               \
+	template <> struct tsr_cpu_type<type_> {                                                            \
+		static constexpr bool integer = integer_, without_sign = without_sign_;                     \
+		static constexpr auto tsr_cpu_atomic = tsr_cpu_atomic_##suffix_;                            \
+		static constexpr auto tsr_cpu_cas = tsr_cpu_cas_##suffix_;                                  \
+		static inline void put(tsr_coop_t *coop, void *p, type_ value, size_t size_bytes, int peer) \
+		{                                                                                           \
+			tsr_cpu_put_value(coop, p, &value, size_bytes, peer);                               \
+		}                                                                                           \
+		static inline type_ get(tsr_coop_t *coop, void *p, size_t size_bytes, int peer)             \
+		{                                                                                           \
+			type_ value = 0;                                                                    \
+			return *static_cast<type_ *>(tsr_cpu_get_value(coop, p, &value, size_bytes, peer)); \
+		}                                                                                           \
+	}
+TSR_CPU_TYPE(int, i32, true, false);
+TSR_CPU_TYPE(unsigned int, u32, true, true);
+TSR_CPU_TYPE(long, i64, true, false);
+TSR_CPU_TYPE(long long, i64, true, false);
+TSR_CPU_TYPE(unsigned long, u64, true, true);
+TSR_CPU_TYPE(unsigned long long, u64, true, true);
+TSR_CPU_TYPE(float, f32, false, false);
+TSR_CPU_TYPE(double, f64, false, false);
 #endif
 #endif

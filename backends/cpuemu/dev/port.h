@@ -1,20 +1,21 @@
-/* The CPU's port: what dev/port.h asks for, in plain C11. The bodies are functions of the library. */
+/* The CPU's port: what dev/port.h asks for, in plain C11 and in C++17. The bodies are functions of the library. */
 #ifndef TESSERA_CPUEMU_PORT_H
 #define TESSERA_CPUEMU_PORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpuemu/dev/typed.h"
 #include "tessera/kernel.h"
 #include "tessera/types.h"
 #include "tessera/visibility.h"
 
 #define TSR_FN __attribute__((unused)) static inline
-#define TSR_DEV extern TSR_API
-#define TSR_DEV_FRAG extern TSR_API
-#define TSR_DEV_FRAG_ROWS extern TSR_API
-#define TSR_DEV_ROWS extern TSR_API
-#define TSR_DEV_FRAG_DOT extern TSR_API
+#define TSR_DEV TSR_EXTERN TSR_API
+#define TSR_DEV_FRAG TSR_DEV
+#define TSR_DEV_FRAG_ROWS TSR_DEV
+#define TSR_DEV_ROWS TSR_DEV
+#define TSR_DEV_FRAG_DOT TSR_DEV
 #define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
 
 /* ------------------------------------------------------------------ who calls */
@@ -98,7 +99,7 @@ static inline tsr_module_t *tsr_cpu_module(void)
 	{                                                                          \
 		tsr_module_forget(tsr_cpu_module());                               \
 	}                                                                          \
-	extern const tsr_kernel_t TSR_CPU_OBJECT(name_);                           \
+	TSR_EXTERN const tsr_kernel_t TSR_CPU_OBJECT(name_);                       \
 	const tsr_kernel_t TSR_CPU_OBJECT(name_) = {                               \
 		TSR_KERNEL_ABI, (workers_),    #name_,          TSR_CPU_VARIANT,   \
 		TSR_CPU_UNIT,   (args_bytes_), (shared_bytes_), tsr_entry_##name_, \
@@ -190,8 +191,9 @@ enum {
 #define TSR_TILE_N(cfg_) cfg_##_tile_n
 #define TSR_TILE_K(cfg_) cfg_##_tile_k
 #define TSR_TILE_DTYPE(cfg_) ((tsr_dtype_t)cfg_##_tile_dtype)
-#define TSR_CPU_TILE(cfg_) \
-	((tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype, cfg_##_tile_a_major, cfg_##_tile_b_major})
+#define TSR_CPU_TILE(cfg_)                                                                                                \
+	(TSR_LITERAL(tsr_cpu_tile_t){cfg_##_tile_m, cfg_##_tile_n, cfg_##_tile_k, cfg_##_tile_dtype, cfg_##_tile_a_major, \
+				     cfg_##_tile_b_major})
 
 #define TSR_FRAG_BYTES(cfg_) ((size_t)cfg_##_tile_m * cfg_##_tile_n * (cfg_##_tile_bytes == 8 ? 8 : 4))
 
@@ -241,30 +243,11 @@ enum tsr_cpu_op {
 	TSR_CPU_CAS
 };
 
-/* An expression that does not compile where `cond_` is false. */
-#define TSR_CPU_REQUIRE(cond_, text_)           \
-	((void)sizeof(struct {                  \
-		_Static_assert((cond_), text_); \
-		char tsr_ok;                    \
-	}))
 #define TSR_CPU_LOAD_ORDER(o_) ((o_) == TSR_RELAXED || (o_) == TSR_ACQUIRE || (o_) == TSR_SEQ_CST)
 #define TSR_CPU_STORE_ORDER(o_) ((o_) == TSR_RELAXED || (o_) == TSR_RELEASE || (o_) == TSR_SEQ_CST)
 #define TSR_CPU_RMW_ORDER(o_) (TSR_CPU_LOAD_ORDER(o_) || (o_) == TSR_RELEASE || (o_) == TSR_ACQ_REL)
 #define TSR_CPU_SCOPE(s_) ((s_) == TSR_SCOPE_BLOCK || (s_) == TSR_SCOPE_DEVICE || (s_) == TSR_SCOPE_SYSTEM)
-#define TSR_CPU_INTEGER(p_) _Generic(*(p_) + 0, float : 0, double : 0, default : 1)
 
-/* `*p_` is never evaluated, only its type is asked for: a heap pointer is not dereferenced outside the library. */
-#define TSR_CPU_TYPED(name_, p_)                   \
-	_Generic(*(p_) + 0, int                    \
-		 : name_##_i32, unsigned int       \
-		 : name_##_u32, long               \
-		 : name_##_i64, long long          \
-		 : name_##_i64, unsigned long      \
-		 : name_##_u64, unsigned long long \
-		 : name_##_u64, float              \
-		 : name_##_f32, double             \
-		 : name_##_f64)
-#define TSR_CPU_RAW(p_) ((void *)(uintptr_t)(p_))
 #define TSR_CPU_CHECKED(p_, order_ok_, scope_)                                                            \
 	TSR_CPU_REQUIRE(sizeof(*(p_)) >= 4, "an atomic is a u32, i32, u64, i64, f32 or f64"),             \
 		TSR_CPU_REQUIRE(order_ok_, "the operation cannot have this order; it must be a literal"), \
@@ -298,16 +281,11 @@ enum tsr_cpu_op {
 	 TSR_CPU_TYPED(tsr_cpu_cas, p_)(TSR_AT(coop_), TSR_CPU_RAW(p_), (expected_), (desired_), (peer_), (order_), (failure_), \
 					(scope_)))
 
-/* dev/pointer.h. A literal holds the value: of the type that is pointed to, which all are wide enough not to be promoted. */
-#define TSR_CPU_VALUE(p_) __typeof__(*(p_) + 0)
+/* dev/pointer.h */
 #define TSR_CPU_IS_VALUE(p_) \
 	TSR_CPU_REQUIRE(sizeof(*(p_)) == 4 || sizeof(*(p_)) == 8, "a value is a u32, i32, u64, i64, f32 or f64")
-#define tsr_put_value(coop_, p_, v_, peer_) \
-	(TSR_CPU_IS_VALUE(p_),              \
-	 tsr_cpu_put_value(TSR_AT(coop_), TSR_CPU_RAW(p_), &(TSR_CPU_VALUE(p_)){(v_)}, sizeof(*(p_)), (peer_)))
-#define tsr_get_value(coop_, p_, peer_) \
-	(TSR_CPU_IS_VALUE(p_),          \
-	 *(TSR_CPU_VALUE(p_) *)tsr_cpu_get_value(TSR_AT(coop_), TSR_CPU_RAW(p_), &(TSR_CPU_VALUE(p_)){0}, sizeof(*(p_)), (peer_)))
+#define tsr_put_value(coop_, p_, v_, peer_) (TSR_CPU_IS_VALUE(p_), TSR_CPU_PUT_VALUE(TSR_AT(coop_), p_, v_, peer_))
+#define tsr_get_value(coop_, p_, peer_) (TSR_CPU_IS_VALUE(p_), TSR_CPU_GET_VALUE(TSR_AT(coop_), p_, peer_))
 
 #define tsr_fence(coop_, order_, scope_)                                                                          \
 	(TSR_CPU_REQUIRE(TSR_CPU_RMW_ORDER(order_) && (order_) != TSR_RELAXED, "a fence cannot have this order"), \
@@ -318,12 +296,11 @@ enum tsr_cpu_op {
 	TSR_CPU_REQUIRE(sizeof(*(flag_)) == 8 && TSR_CPU_INTEGER(flag_), "a flag is a u64"), \
 		TSR_CPU_REQUIRE((scope_) == TSR_SCOPE_BLOCK || (scope_) == TSR_SCOPE_DEVICE, \
 				"a local signal has block or device scope; between ranks use tsr_signal")
-#define TSR_CPU_WORD(p_, order_, scope_)                                                                               \
-	TSR_CPU_REQUIRE(_Generic(*(p_) + 0, unsigned int : 1, unsigned long : 1, unsigned long long : 1, default : 0), \
-			"a word that is waited for is a u32 or u64"),                                                  \
-		TSR_CPU_REQUIRE(sizeof(*(p_)) >= 4, "a word that is waited for is a u32 or u64"),                      \
-		TSR_CPU_REQUIRE((order_) == TSR_RELAXED || (order_) == TSR_ACQUIRE,                                    \
-				"a wait has TSR_RELAXED or TSR_ACQUIRE, as a literal"),                                \
+#define TSR_CPU_WORD(p_, order_, scope_)                                                          \
+	TSR_CPU_REQUIRE(TSR_CPU_WITHOUT_SIGN(p_), "a word that is waited for is a u32 or u64"),   \
+		TSR_CPU_REQUIRE(sizeof(*(p_)) >= 4, "a word that is waited for is a u32 or u64"), \
+		TSR_CPU_REQUIRE((order_) == TSR_RELAXED || (order_) == TSR_ACQUIRE,               \
+				"a wait has TSR_RELAXED or TSR_ACQUIRE, as a literal"),           \
 		TSR_CPU_REQUIRE(TSR_CPU_SCOPE(scope_), "no such scope; it must be a literal")
 #define tsr_wait_word(coop_, p_, cmp_, value_, peer_, order_, scope_, from_, seen_out_)                                       \
 	(TSR_CPU_WORD(p_, order_, scope_), tsr_cpu_wait_word(TSR_AT(coop_), TSR_CPU_RAW(p_), sizeof(*(p_)), (cmp_), (value_), \
