@@ -25,7 +25,7 @@ tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool
 static tsr_status_t make_room(bench_baseline_t *b)
 {
 	enum { PIECE = 4096 };
-	tsr_heap_usage_t heap;
+	tsr_heap_usage_t heap = {.size = sizeof heap};
 	tsr_status_t status = tsr_heap_usage(b->world, &heap);
 	if (status != TSR_OK)
 		return status;

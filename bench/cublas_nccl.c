@@ -134,7 +134,7 @@ static bool open_memory(state_t *s, const bench_baseline_t *b, char sentence[BEN
 static bool open_stores(state_t *s, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
 {
 	const bench_cuda_t *cu = &s->cuda;
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	if (tsr_world_device(b->world, &device) != TSR_OK) {
 		(void)snprintf(sentence, BENCH_SENTENCE, "%.400s", tsr_last_error());
 		return false;
@@ -241,7 +241,7 @@ static tsr_status_t baseline_open(bench_baseline_t *b)
 {
 	char sentence[BENCH_SENTENCE] = "";
 	bool good = false, entered = false;
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	state_t *s = b->state = calloc(1, sizeof *s);
 	(void)snprintf(b->name, sizeof b->name, "cuBLAS + NCCL");
 	if (!s)

@@ -114,7 +114,7 @@ static int mp_run(tsr_world_t *world, const tsr_kernel_t *kernel)
 
 	TSR_TRY(mp_allocate(world, &memory, &args));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
-	tsr_launch_desc_t launch = {stream, kernel, 2, &args};
+	tsr_launch_desc_t launch = TSR_LAUNCH_DESC(stream, kernel, 2, &args);
 	TSR_TRY(tsr_launch_group(&launch, 1)); /* blocks that wait for each other and for peers are on the device together */
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(mp_verify(world, &memory, &wrong));

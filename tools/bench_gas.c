@@ -147,6 +147,7 @@ int bench_gas(int argc, char **argv)
 	char name[] = "gemm-all-scatter", *arguments[] = {name, NULL};
 	if (!bench_gas_options_read(argc, argv, &line, &code))
 		return code;
-	tsr_launcher_t launcher = {.ranks = line.ranks, .placement = line.placement, .backend = line.backend};
+	tsr_launcher_t launcher = {
+		.size = sizeof launcher, .ranks = line.ranks, .placement = line.placement, .backend = line.backend};
 	return tsr_launch_world(&launcher, 1, arguments, bench_rank);
 }

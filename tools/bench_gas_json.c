@@ -120,7 +120,7 @@ static json_t *baseline_json(const bench_gas_baseline_t *b)
 /** The machine and the day. */
 static json_t *place_json(const tsr_world_t *world)
 {
-	tsr_device_props_t device = {.name = "?"};
+	tsr_device_props_t device = {.size = sizeof device, .name = "?"};
 	char date[32];
 	time_t now = time(NULL);
 	struct tm utc;

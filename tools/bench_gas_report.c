@@ -82,7 +82,7 @@ static void print_verdict(const gas_config_t *config, const bench_judgement_t *j
 void bench_gas_print_head(const tsr_world_t *world, const bench_gas_options_t *options)
 {
 	const gas_config_t *c = &options->config;
-	tsr_device_props_t device = {.name = "?"};
+	tsr_device_props_t device = {.size = sizeof device, .name = "?"};
 	(void)tsr_world_device(world, &device);
 	(void)printf("GEMM + all-scatter, %" PRId64 "x%" PRId64 "x%" PRId64
 		     " %s, %d ranks (one %s each) on %s (%s), %s inputs, seed %" PRIu64 "; %s\n",

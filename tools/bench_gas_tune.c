@@ -116,7 +116,7 @@ static tsr_status_t try_senders(bench_gas_session_t *session, const gas_config_t
 static tsr_status_t try_splits(bench_gas_session_t *session, const gas_config_t *config, const gas_config_t *chosen,
 			       bench_trials_t *trials)
 {
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	gas_config_t candidate = *chosen;
 	tsr_status_t status = tsr_world_device(session->world, &device);
 	if (status != TSR_OK)
@@ -189,7 +189,7 @@ static tune_key_t key_of(const bench_gas_session_t *session, const gas_config_t 
 static bool look_up(const bench_gas_session_t *session, const gas_config_t *config, tune_choice_t *choice_out)
 {
 	char path[PATH_MAX];
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	bool found = false;
 	if (tune_file_path(path) != TSR_OK || tsr_world_device(session->world, &device) != TSR_OK)
 		return false;
@@ -200,7 +200,7 @@ static bool look_up(const bench_gas_session_t *session, const gas_config_t *conf
 /** Whether this build and device can run it: the file may be of another build. */
 static bool is_possible(const bench_gas_session_t *session, const gas_config_t *config)
 {
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	return gas_config_check(config, tsr_world_size(session->world)) == TSR_OK && config->blocks > 0 &&
 	       tsr_world_device(session->world, &device) == TSR_OK && config->blocks <= device.resident_blocks;
 }
@@ -241,7 +241,7 @@ static tsr_status_t write_choice(const bench_gas_session_t *session, const bench
 				.parts = c->parts,
 				.median_ns = (int64_t)bench_median_ns(&result->times)};
 	char path[PATH_MAX];
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	time_t now = time(NULL);
 	struct tm utc;
 	(void)gmtime_r(&now, &utc);

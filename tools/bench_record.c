@@ -13,7 +13,7 @@ typedef struct rank_traffic {
 
 static int entry_count(const tsr_world_t *world)
 {
-	tsr_record_entry_t entry;
+	tsr_record_entry_t entry = {.size = sizeof entry};
 	int count = 0;
 	while (tsr_record_entry(world, count, &entry) == TSR_OK)
 		count++;
@@ -23,7 +23,7 @@ static int entry_count(const tsr_world_t *world)
 static rank_traffic_t sum_rank(const tsr_world_t *world)
 {
 	rank_traffic_t sum = {0};
-	tsr_record_entry_t e;
+	tsr_record_entry_t e = {.size = sizeof e};
 	for (int i = 0; tsr_record_entry(world, i, &e) == TSR_OK; i++) {
 		if (e.launch >= sum.launches)
 			sum.launches = e.launch + 1;
@@ -85,7 +85,7 @@ tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entrie
 	if (status == TSR_OK && (!own || !entries))
 		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the record of the run; free some");
 	for (int i = 0; status == TSR_OK && i < mine; i++)
-		status = tsr_record_entry(world, i, &own[i]);
+		own[i].size = sizeof own[i], status = tsr_record_entry(world, i, &own[i]);
 	if (status == TSR_OK)
 		status = tsr_team_gather_all(tsr_world_team(world), own, entries, (size_t)most * sizeof *own);
 	free(own);

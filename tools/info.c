@@ -18,7 +18,7 @@ static const char help[] =
 /** A rank's entry: what the device of a world of one is like. */
 static int print_device(tsr_world_t *world, int argc, char **argv)
 {
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 
 	(void)argc;
 	(void)argv;
@@ -30,7 +30,7 @@ static int print_device(tsr_world_t *world, int argc, char **argv)
 
 static int print_backends(void)
 {
-	tsr_backend_info_t info;
+	tsr_backend_info_t info = {.size = sizeof info};
 	int failed = TOOL_OK;
 
 	printf("backends:\n");
@@ -41,7 +41,7 @@ static int print_backends(void)
 		}
 		printf("  %-8s %d device%s\n", info.name, info.devices, info.devices == 1 ? "" : "s");
 		fflush(stdout); /* a rank is a process that would print the buffer again */
-		tsr_launcher_t launcher = {.ranks = 1, .backend = info.name};
+		tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 1, .backend = info.name};
 		char name[] = "info";
 		char *argv[] = {name, NULL};
 		if (tsr_launch_world(&launcher, 1, argv, print_device) != 0)

@@ -110,7 +110,8 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 
 int litmus_explore_play(const litmus_plan_t *plan, const tsr_check_options_t *options)
 {
-	const tsr_launcher_t launcher = {.ranks = plan->devices, .backend = "cpuemu", .placement = TSR_PLACE_THREAD};
+	const tsr_launcher_t launcher = {
+		.size = sizeof launcher, .ranks = plan->devices, .backend = "cpuemu", .placement = TSR_PLACE_THREAD};
 	char name[] = "litmus", text[512];
 	char *argv[] = {name, NULL};
 	play_t play = {.plan = plan, .report_fd = options->report_fd};

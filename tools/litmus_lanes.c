@@ -61,7 +61,7 @@ static void leave(const litmus_lanes_t *l)
 static tsr_status_t open_parts(litmus_lanes_t *l)
 {
 	char sentence[BENCH_SENTENCE];
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	void *context = NULL;
 
 	LITMUS_TRY(tsr_world_device(l->world, &props));

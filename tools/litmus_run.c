@@ -342,7 +342,7 @@ static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
 static tsr_status_t allocate(rank_t *r)
 {
 	const size_t word = sizeof(uint64_t);
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	TSR_HEAP void *memory, *results, *scratch, *meetings;
 
 	LITMUS_TRY(tsr_world_device(r->world, &props));
@@ -368,7 +368,7 @@ static tsr_status_t allocate(rank_t *r)
 /** Ranks that have one GPU take turns on it. */
 static tsr_status_t find_shared(rank_t *r)
 {
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	int ordinals[LITMUS_RUN_THREADS];
 
 	LITMUS_TRY(tsr_world_device(r->world, &props));
@@ -428,7 +428,7 @@ static tsr_status_t make_board(board_t *board, int tests)
 
 static tsr_status_t has_device(const char *backend)
 {
-	tsr_backend_info_t info;
+	tsr_backend_info_t info = {.size = sizeof info};
 
 	for (int i = 0; tsr_backend_at(i, &info) == TSR_OK; i++) {
 		if (strcmp(info.name, backend) != 0)
@@ -441,6 +441,7 @@ static tsr_status_t has_device(const char *backend)
 static tsr_status_t run_world(const char *backend, job_t *job, int ranks)
 {
 	tsr_launcher_t launcher = {
+		.size = sizeof launcher,
 		.ranks = ranks,
 		.backend = backend,
 		.placement = strcmp(backend, "cpuemu") == 0 ? TSR_PLACE_THREAD : TSR_PLACE_PROCESS,

@@ -52,7 +52,7 @@ static tsr_status_t release(gather_t *g)
 static tsr_status_t choose_blocks(gather_t *g)
 {
 	const perf_options_t *options = g->run->options;
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 
 	PERF_TRY(tsr_world_device(g->run->world, &props));
 	size_t room = (size_t)props.resident_blocks, blocks = (size_t)options->blocks;

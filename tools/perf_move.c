@@ -95,7 +95,7 @@ static tsr_status_t share_out(move_t *move, size_t size_bytes)
 {
 	const perf_options_t *options = move->run->options;
 	const bool on_host = perf_on_host(move->run);
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 
 	PERF_TRY(tsr_world_device(move->run->world, &props));
 	size_t blocks = (size_t)options->blocks, most = on_host ? 1 : (size_t)props.resident_blocks;

@@ -249,7 +249,7 @@ static int check_sizes(perf_options_t *options)
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out)
 {
 	perf_options_t options = {
-		.launcher = {.ranks = 2},
+		.launcher = {.size = sizeof(tsr_launcher_t), .ranks = 2},
 		.min_bytes = 8,
 		.max_bytes = (size_t)64 << 20,
 		.dtype = TSR_F32,

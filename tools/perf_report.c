@@ -34,7 +34,7 @@ static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const 
 tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options, tsr_world_t *world)
 {
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
 	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0, blocks = perf_op_blocks(options->op);
 	const int ranks = tsr_world_size(world);

@@ -25,7 +25,7 @@ int tsr_cmd_run(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	tsr_launcher_t launcher = {.ranks = 0};
+	tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 0};
 	int misused = TOOL_OK;
 
 	/* '+': what follows PROGRAM is the program's own. */

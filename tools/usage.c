@@ -78,7 +78,7 @@ int tool_parse_backend(const char *command, const char *text, const char **backe
 	const char *names[MOST + 1];
 	char all[256] = "";
 	int count = 0;
-	tsr_backend_info_t info;
+	tsr_backend_info_t info = {.size = sizeof info};
 
 	while (count < MOST && tsr_backend_at(count, &info) == TSR_OK) {
 		if (strcmp(info.name, text) == 0) {

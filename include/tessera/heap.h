@@ -42,13 +42,14 @@ TSR_API TSR_HEAP void *tsr_heap_base(const tsr_world_t *world, int rank);
  */
 TSR_API tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank, TSR_HEAP void **peer_out);
 
-/** Bytes of this rank's heap. The same on every rank. */
+/** Bytes of this rank's heap. The same on every rank. Made by `tsr_heap_usage_t usage = {.size = sizeof usage};`. */
 typedef struct tsr_heap_usage {
-	size_t size_bytes, free_bytes, largest_bytes; /* largest: of one allocation that would succeed */
+	size_t size;                                  /* sizeof this struct: set by the caller */
+	size_t heap_bytes, free_bytes, largest_bytes; /* largest: of one allocation that would succeed */
 	int allocations;
 } tsr_heap_usage_t;
 
-/** Any thread that makes no allocation at the time. */
+/** Any thread that makes no allocation at the time. Errors: TSR_ERR_ARGUMENT (null, or a size that is none). */
 TSR_API tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_out);
 
 /**

@@ -12,9 +12,11 @@ extern "C" {
 /** What a rank is. DEFAULT: as TESSERA_PLACEMENT says, a process where it says nothing. */
 typedef enum tsr_placement { TSR_PLACE_DEFAULT = 0, TSR_PLACE_PROCESS = 1, TSR_PLACE_THREAD = 2 } tsr_placement_t;
 
-/** How a world is started. Zero-initialised fields take the environment's value or the default. */
+/** How a world is started: `tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 4};`. Members that are 0 take the
+ *  environment's value or the default. */
 typedef struct tsr_launcher {
-	int ranks; /* 1 .. TSR_MAX_RANKS */
+	size_t size; /* sizeof this struct: set by the caller */
+	int ranks;   /* 1 .. TSR_MAX_RANKS */
 	tsr_placement_t placement;
 	const char *backend; /* null: TESSERA_BACKEND, or the best present */
 } tsr_launcher_t;

@@ -11,11 +11,13 @@ extern "C" {
 
 /**
  * What one worker of one block of one launch did. Bytes of payload; flags and atomics are not counted. A copy on a stream counts as
- * a launch of one worker: `kernel` is the call's name, `role` "copy engine".
+ * a launch of one worker: `kernel` is the call's name, `role` "copy engine". Made by
+ * `tsr_record_entry_t entry = {.size = sizeof entry};`.
  */
 typedef struct tsr_record_entry {
-	int launch; /* order of the launch on this rank, from 0 since tsr_record_start */
-	int stream; /* order in which the rank's streams were created, from 0 */
+	size_t size; /* sizeof this struct: set by the caller */
+	int launch;  /* order of the launch on this rank, from 0 since tsr_record_start */
+	int stream;  /* order in which the rank's streams were created, from 0 */
 	int block, worker;
 	char kernel[48], variant[32];
 	char role[24];                 /* as the kernel said by tsr_role; "" where it said nothing */
@@ -36,7 +38,9 @@ TSR_API tsr_status_t tsr_record_start(tsr_world_t *world);
 /** Ends recording. No launch in flight. */
 TSR_API tsr_status_t tsr_record_stop(tsr_world_t *world);
 
-/** The `index`-th entry, by launch, block, worker. Valid until the next tsr_record_start. Errors: TSR_ERR_NOT_FOUND past the last.
+/**
+ * The `index`-th entry, by launch, block, worker. Any thread, until the next tsr_record_start.
+ * Errors: TSR_ERR_NOT_FOUND past the last, TSR_ERR_ARGUMENT (null, or a size that is none).
  */
 TSR_API tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_entry_t *entry_out);
 

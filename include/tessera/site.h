@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "tessera/status.h"
+#include "tessera/stream.h"
 #include "tessera/visibility.h"
 
 #ifdef __cplusplus
@@ -27,22 +28,6 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 /* All of a call is one argument here, so that compound literals with commas in them may be arguments of the call. A macro does not
  * expand within itself: each name below still ends at the function of that name, whose address can be taken as ever. */
 #define TSR_SITED(call_, ...) tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
-
-/* The size of what a pointer points to; 0 where that is void. The pointer is not evaluated. */
-#if defined(__cplusplus)
-template <typename T> constexpr size_t tsr_pointee_bytes(const T *)
-{
-	return sizeof(T);
-}
-constexpr size_t tsr_pointee_bytes(const void *)
-{
-	return 0;
-}
-#define TSR_POINTEE_BYTES(...) tsr_pointee_bytes(__VA_ARGS__)
-#else
-#define TSR_POINTEE_BYTES(...) \
-	(_Generic((__VA_ARGS__), void * : 0, const void * : 0, default : sizeof *_Generic((__VA_ARGS__), void * : "", const void * : "", default : (__VA_ARGS__))))
-#endif
 
 #define tsr_init(...) TSR_SITED(tsr_init, __VA_ARGS__)
 #define tsr_finalize(...) TSR_SITED(tsr_finalize, __VA_ARGS__)
@@ -79,9 +64,10 @@ constexpr size_t tsr_pointee_bytes(const void *)
 #define tsr_stream_create(...) TSR_SITED(tsr_stream_create, __VA_ARGS__)
 #define tsr_stream_destroy(...) TSR_SITED(tsr_stream_destroy, __VA_ARGS__)
 #define tsr_stream_sync(...) TSR_SITED(tsr_stream_sync, __VA_ARGS__)
-#define tsr_launch(stream_, kernel_, blocks_, ...)                      \
-	tsr_site_end((tsr_site_begin("tsr_launch", __FILE__, __LINE__), \
-		      tsr_launch_sized((stream_), (kernel_), (blocks_), __VA_ARGS__, TSR_POINTEE_BYTES(__VA_ARGS__))))
+#define tsr_launch(stream_, kernel_, blocks_, ...)                                                                      \
+	tsr_site_end((tsr_site_begin("tsr_launch", __FILE__, __LINE__),                                                 \
+		      tsr_launch_sized((stream_), tsr_kernel_for((kernel_), TSR_POINTEE_BYTES(__VA_ARGS__)), (blocks_), \
+				       __VA_ARGS__, TSR_POINTEE_BYTES(__VA_ARGS__))))
 #define tsr_launch_group(...) TSR_SITED(tsr_launch_group, __VA_ARGS__)
 #define tsr_stream_put_2d(...) TSR_SITED(tsr_stream_put_2d, __VA_ARGS__)
 #define tsr_stream_wait_event(...) TSR_SITED(tsr_stream_wait_event, __VA_ARGS__)

@@ -2,6 +2,7 @@
 #ifndef TESSERA_STREAM_H
 #define TESSERA_STREAM_H
 
+#include "tessera/args.h"
 #include "tessera/kernel.h"
 #include "tessera/team.h"
 #include "tessera/tensor.h"
@@ -49,22 +50,34 @@ TSR_API tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel
 /**
  * tsr_launch, with the size of what `args` points to: it must be the kernel's. Where `args_bytes` is 0 it is not known, and not
  * compared. A program that includes tessera/tessera.h makes this call wherever it calls tsr_launch: with `sizeof *args`, and with 0
- * where `args` is null or a `void *`. Errors: as tsr_launch; TSR_ERR_ARGUMENT also where the sizes differ (says both).
+ * where `args` is null or a `void *`. Where the compiler optimises and sees the kernel's definition, as in a file that defines it
+ * and launches `&kernel`, another size does not compile.
+ * Errors: as tsr_launch; TSR_ERR_ARGUMENT also where the sizes differ (says both).
  */
 TSR_API tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args,
 				      size_t args_bytes);
 
-/** One launch of a group. */
+/** One launch of a group. Made by TSR_LAUNCH_DESC, which knows the sizes. */
 typedef struct tsr_launch_desc {
+	size_t size; /* sizeof this struct, the same in all of an array */
 	tsr_stream_t *stream;
 	const tsr_kernel_t *kernel;
 	int blocks;
 	const void *args;
+	size_t args_bytes; /* of what `args` points to, which must be the kernel's; 0: not known, and not compared */
 } tsr_launch_desc_t;
+
+/** A launch of a group, whose members are as those of tsr_launch: with its own size and that of the arguments. An argument of a
+ * call, or what a variable or a part of an array begins as. */
+#define TSR_LAUNCH_DESC(stream_, kernel_, blocks_, ...)                                                                      \
+	(TSR_LITERAL(tsr_launch_desc_t){sizeof(tsr_launch_desc_t), (stream_),                                                \
+					tsr_kernel_for((kernel_), TSR_POINTEE_BYTES(__VA_ARGS__)), (blocks_), (__VA_ARGS__), \
+					TSR_POINTEE_BYTES(__VA_ARGS__)})
 
 /**
  * Starts kernels that wait for each other: all their blocks are on the device together.
- * Errors: as tsr_launch, and TSR_ERR_RESIDENCY where the blocks do not fit together (says how many do); then nothing was started.
+ * Errors: as tsr_launch_sized, TSR_ERR_ARGUMENT also for two of one stream, and TSR_ERR_RESIDENCY where the blocks do not fit
+ *         together (says how many do); then nothing was started.
  */
 TSR_API tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count);
 

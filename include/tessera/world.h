@@ -51,8 +51,10 @@ TSR_API const char *tsr_world_backend(const tsr_world_t *world);
 /** The world's default deadline of every wait, in nanoseconds (TESSERA_DEADLINE). Any thread. */
 TSR_API uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
 
-/** Device properties of this rank. They can be set on the emulator (TESSERA_CPUEMU_*). */
+/** Device properties of this rank. They can be set on the emulator (TESSERA_CPUEMU_*). Made by
+ * `tsr_device_props_t props = {.size = sizeof props};`. */
 typedef struct tsr_device_props {
+	size_t size; /* sizeof this struct: set by the caller */
 	char name[64];
 	int ordinal;         /* which of the devices that the vendor's runtime shows this process; -1 where it has no such count */
 	int resident_blocks; /* blocks that can be on the device at one time */
@@ -66,7 +68,7 @@ typedef struct tsr_device_props {
 	int read_depth;  /* the part of send_depth in which it is read: once, for whatever number of ranks */
 } tsr_device_props_t;
 
-/** Any thread. Errors: TSR_ERR_ARGUMENT. */
+/** Any thread. Errors: TSR_ERR_ARGUMENT (null, or a size that is none). */
 TSR_API tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out);
 
 /**
@@ -80,8 +82,10 @@ TSR_API tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props
  */
 TSR_API tsr_status_t tsr_barrier(tsr_world_t *world);
 
-/** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. */
+/** A wait that expired: who waited, on what, for what, for whom. Kept by the world until it ends. Made by
+ * `tsr_wait_record_t record = {.size = sizeof record};`. */
 typedef struct tsr_wait_record {
+	size_t size;             /* sizeof this struct: set by the caller */
 	int rank, block, worker; /* who waited; block -1: the host */
 	char team[32];           /* the team whose rank waited; "": the world */
 	int team_rank;           /* of who waited, in that team; in the world the same as `rank` */
@@ -100,7 +104,7 @@ typedef struct tsr_wait_record {
 /**
  * The `index`-th wait record of the world, of all ranks, oldest first. Any thread, also after a failure, until tsr_finalize.
  * Waits up to a second for one that a rank is about to write.
- * Errors: TSR_ERR_NOT_FOUND past the last one (at most 64 are kept).
+ * Errors: TSR_ERR_NOT_FOUND past the last one (at most 64 are kept), TSR_ERR_ARGUMENT (null, or a size that is none).
  */
 TSR_API tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out);
 

@@ -74,7 +74,7 @@ static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 {
 	const size_t bytes[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->half_sum, sizes->half_ready, sizes->sync};
 	const gas_config_t *c = &plan->config;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	size_t total = 0;
 	tsr_status_t status = tsr_heap_usage(plan->world, &usage);
 	if (status != TSR_OK)
@@ -89,7 +89,7 @@ static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 	return tsr_error(TSR_ERR_NO_MEMORY,
 			 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s needs %s of each rank's heap, and of its %s %s are free "
 			 "(largest piece %s); set TESSERA_HEAP_SIZE higher, or use a smaller shape",
-			 c->m, c->n, c->k, tsr_dtype_name(c->dtype), TSR_SIZE(total), TSR_SIZE(usage.size_bytes),
+			 c->m, c->n, c->k, tsr_dtype_name(c->dtype), TSR_SIZE(total), TSR_SIZE(usage.heap_bytes),
 			 TSR_SIZE(usage.free_bytes), TSR_SIZE(usage.largest_bytes));
 }
 
@@ -213,7 +213,7 @@ static tsr_status_t create_streams(gas_plan_t *plan)
 static tsr_status_t decide(gas_plan_t *plan)
 {
 	int ranks = tsr_world_size(plan->world);
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	tsr_status_t status = tsr_world_device(plan->world, &device);
 	if (status == TSR_OK && gas_tile_is_automatic(plan->config.tile))
 		status = gas_tile_choose(&plan->config, ranks, &device);

@@ -15,8 +15,8 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
 	const tsr_launch_desc_t launches[] = {
-		{plan->main, plan->kernels[0], c->blocks - c->comm_blocks, &plan->args},
-		{plan->side[0], plan->kernels[1], c->comm_blocks, &plan->args},
+		TSR_LAUNCH_DESC(plan->main, plan->kernels[0], c->blocks - c->comm_blocks, &plan->args),
+		TSR_LAUNCH_DESC(plan->side[0], plan->kernels[1], c->comm_blocks, &plan->args),
 	};
 	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
 	if (status == TSR_OK)

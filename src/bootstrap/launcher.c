@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 #include "src/base/secret.h"
+#include "src/base/sized.h"
 #include "src/bootstrap/bootstrap.h"
 #include "src/bootstrap/crew.h"
 #include "src/bootstrap/found.h"
@@ -50,19 +51,24 @@ static tsr_status_t name_plan(plan_t *plan)
 	return TSR_OK;
 }
 
-static tsr_status_t make_plan(const tsr_launcher_t *launcher, plan_t *plan)
+static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 {
-	tsr_status_t status = tsr_options_read(&plan->options);
+	if (theirs == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "a world is launched by a tsr_launcher_t, not by null");
+	tsr_launcher_t launcher;
+	tsr_status_t status = TSR_SIZED_TAKE(tsr_launcher_t, backend, theirs, &launcher);
+	if (status == TSR_OK)
+		status = tsr_options_read(&plan->options);
 	if (status == TSR_OK)
 		status = check_outer_job();
 	if (status != TSR_OK)
 		return status;
-	if (launcher->backend != NULL)
-		plan->options.backend = launcher->backend;
-	plan->ranks = launcher->ranks != 0 ? launcher->ranks : plan->options.size > 0 ? plan->options.size : 1;
+	if (launcher.backend != NULL)
+		plan->options.backend = launcher.backend;
+	plan->ranks = launcher.ranks != 0 ? launcher.ranks : plan->options.size > 0 ? plan->options.size : 1;
 	if (plan->ranks < 1 || plan->ranks > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", plan->ranks, TSR_MAX_RANKS);
-	plan->threads = launcher->placement == TSR_PLACE_DEFAULT ? plan->options.threads : launcher->placement == TSR_PLACE_THREAD;
+	plan->threads = launcher.placement == TSR_PLACE_DEFAULT ? plan->options.threads : launcher.placement == TSR_PLACE_THREAD;
 	plan->options.threads = plan->threads;
 	return name_plan(plan);
 }

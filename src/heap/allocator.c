@@ -165,8 +165,8 @@ static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes,
 		TSR_ERR_NO_MEMORY,
 		"the symmetric heap has no room for %s (\"%s\", aligned to %zu): of its %s %s are free, the largest piece is %s; "
 		"release something, or set TESSERA_HEAP_SIZE to %zuM or more",
-		TSR_SIZE(size_bytes), name, align_bytes, TSR_SIZE(usage.size_bytes), TSR_SIZE(usage.free_bytes),
-		TSR_SIZE(usage.largest_bytes), usage.size_bytes / mib + 1 + more);
+		TSR_SIZE(size_bytes), name, align_bytes, TSR_SIZE(usage.heap_bytes), TSR_SIZE(usage.free_bytes),
+		TSR_SIZE(usage.largest_bytes), usage.heap_bytes / mib + 1 + more);
 }
 
 static tsr_status_t check_request(size_t size_bytes, size_t align_bytes, const char *name)
@@ -282,11 +282,11 @@ bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const c
 
 void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usage_out)
 {
-	tsr_heap_usage_t usage = {.size_bytes = allocator->size_bytes,
+	tsr_heap_usage_t usage = {.heap_bytes = allocator->size_bytes,
 				  .free_bytes = allocator->free_bytes,
 				  .largest_bytes = tsr_pieces_longest(&allocator->pieces),
 				  .allocations = allocator->allocations};
 	if (allocator->most > 0)
-		usage.size_bytes = allocator->most, usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
+		usage.heap_bytes = allocator->most, usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
 	*usage_out = usage;
 }

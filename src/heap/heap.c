@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
+#include "src/base/sized.h"
 #include "src/explore/exploration.h"
 #include "src/heap/allocator.h"
 
@@ -219,10 +220,11 @@ tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_ou
 {
 	if (!world || !usage_out)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_heap_usage needs a world and a place for the answer");
+	tsr_heap_usage_t usage;
 	lock(world);
-	tsr_allocator_usage(world->allocator, usage_out);
+	tsr_allocator_usage(world->allocator, &usage);
 	unlock(world);
-	return TSR_OK;
+	return TSR_SIZED_GIVE(tsr_heap_usage_t, allocations, usage_out, &usage);
 }
 
 tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointer, const char **name_out, size_t *offset_out)

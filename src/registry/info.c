@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/options.h"
+#include "src/base/sized.h"
 #include "src/registry/registry.h"
 #include "tessera/backends.h"
 
@@ -11,6 +12,8 @@ tsr_status_t tsr_backend_at(int index, tsr_backend_info_t *info_out)
 	const tsr_backend_t *backend;
 	const char *name = tsr_backend_name_at(index, &backend), *why;
 
+	if (info_out == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_backend_at: info_out must not be null");
 	if (name == NULL)
 		return tsr_error(TSR_ERR_NOT_FOUND, "there is no backend number %d: they are numbered from 0 on without a gap",
 				 index);
@@ -20,8 +23,7 @@ tsr_status_t tsr_backend_at(int index, tsr_backend_info_t *info_out)
 		info.devices = 0;
 		snprintf(info.reason, sizeof info.reason, "%s", tsr_last_error());
 	}
-	*info_out = info;
-	return TSR_OK;
+	return TSR_SIZED_GIVE(tsr_backend_info_t, reason, info_out, &info);
 }
 
 void tsr_environment_print(FILE *out)

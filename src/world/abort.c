@@ -1,5 +1,6 @@
 /* The end of a world, as its users see it: the sentence, and the wait records. */
 #include "src/base/error.h"
+#include "src/base/sized.h"
 #include "src/world/stream.h"
 
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status)
@@ -21,5 +22,7 @@ tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_recor
 {
 	if (world == NULL || record_out == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_wait_record: world and record_out must not be null");
-	return tsr_boot_wait_record(world->boot, index, record_out);
+	tsr_wait_record_t record;
+	const tsr_status_t status = tsr_boot_wait_record(world->boot, index, &record);
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_wait_record_t, waited_ns, record_out, &record) : status;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
+#include "src/base/sized.h"
 #include "src/heap/allocator.h"
 #include "src/world/host.h"
 
@@ -89,5 +90,7 @@ tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *prop
 {
 	if (world == NULL || props_out == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_world_device: world and props_out must not be null");
-	return world->backend->device->properties(world->device, props_out);
+	tsr_device_props_t props;
+	const tsr_status_t status = world->backend->device->properties(world->device, &props);
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_device_props_t, read_depth, props_out, &props) : status;
 }

@@ -1,6 +1,7 @@
 /* The record of a run: kept by the backend. */
 #include "tessera/record.h"
 #include "src/base/error.h"
+#include "src/base/sized.h"
 #include "src/world/world.h"
 
 static tsr_status_t check_keeps_record(const char *call, const tsr_world_t *world)
@@ -27,10 +28,12 @@ tsr_status_t tsr_record_stop(tsr_world_t *world)
 
 tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_entry_t *entry_out)
 {
-	const tsr_status_t status = check_keeps_record("tsr_record_entry", world);
+	tsr_status_t status = check_keeps_record("tsr_record_entry", world);
 	if (status != TSR_OK)
 		return status;
 	if (entry_out == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_record_entry: entry_out must not be null");
-	return world->backend->record->entry(world->device, index, entry_out);
+	tsr_record_entry_t entry;
+	status = world->backend->record->entry(world->device, index, &entry);
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_record_entry_t, last_product_ns, entry_out, &entry) : status;
 }

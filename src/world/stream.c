@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/error.h"
+#include "src/base/sized.h"
 #include "src/explore/exploration.h"
 #include "src/world/stream.h"
 
@@ -86,22 +87,27 @@ tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team)
 }
 
 /** What can be told of one launch without asking the device. */
-static tsr_status_t check_launch(const tsr_launch_desc_t *launch)
+static tsr_status_t check_launch(const char *call, const tsr_launch_desc_t *launch)
 {
 	if (launch->stream == NULL || launch->kernel == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "tsr_launch: stream and kernel must not be null (tsr_kernel_find returns null where "
-				 "there is no such kernel or variant)");
+				 "%s: stream and kernel must not be null (tsr_kernel_find returns null where there is no such "
+				 "kernel or variant)",
+				 call);
 	const tsr_kernel_t *kernel = launch->kernel;
 	if (kernel->abi != TSR_KERNEL_ABI)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "the kernel %s was built for descriptor version %u, not %u: build it anew",
 				 kernel->name, kernel->abi, TSR_KERNEL_ABI);
 	if (launch->blocks < 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s on %d blocks: it takes at least 1", kernel->name,
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s on %d blocks: it takes at least 1", call, kernel->name,
 				 launch->blocks);
 	if (launch->args == NULL && kernel->args_bytes > 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch of %s without arguments: it takes %s of them", kernel->name,
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s without arguments: it takes %s of them", call, kernel->name,
 				 TSR_SIZE(kernel->args_bytes));
+	if (launch->args != NULL && launch->args_bytes != 0 && launch->args_bytes != kernel->args_bytes)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s of %s with arguments of %s: it takes %s; hand it the struct that its TSR_KERNEL names", call,
+				 kernel->name, TSR_SIZE(launch->args_bytes), TSR_SIZE(kernel->args_bytes));
 	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
 }
 
@@ -115,17 +121,8 @@ void tsr_world_note_launch(tsr_world_t *world)
 
 tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args, size_t args_bytes)
 {
-	if (kernel != NULL && args != NULL && args_bytes != 0 && args_bytes != kernel->args_bytes)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "tsr_launch of %s with arguments of %s: it takes %s; hand it the struct that its TSR_KERNEL names",
-				 kernel->name, TSR_SIZE(args_bytes), TSR_SIZE(kernel->args_bytes));
-	return tsr_launch(stream, kernel, blocks, args);
-}
-
-tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args)
-{
-	const tsr_launch_desc_t launch = {stream, kernel, blocks, args};
-	const tsr_status_t status = check_launch(&launch);
+	const tsr_launch_desc_t launch = {sizeof launch, stream, kernel, blocks, args, args_bytes};
+	const tsr_status_t status = check_launch("tsr_launch", &launch);
 	if (status != TSR_OK)
 		return status;
 	const tsr_world_t *world = stream->world;
@@ -134,13 +131,16 @@ tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int bl
 	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch, 1, false));
 }
 
+tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args)
+{
+	return tsr_launch_sized(stream, kernel, blocks, args, 0);
+}
+
 /** All of one world, and no two in one stream: what follows another in its stream cannot be on the device with it. */
 static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
 {
-	if (launches == NULL || count < 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group of %d launches: it takes at least 1", count);
 	for (int i = 0; i < count; i++) {
-		const tsr_status_t status = check_launch(&launches[i]);
+		const tsr_status_t status = check_launch("tsr_launch_group", &launches[i]);
 		if (status != TSR_OK)
 			return status;
 		for (int j = 0; j < i; j++) {
@@ -157,20 +157,49 @@ static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
 	return TSR_OK;
 }
 
-tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
+/** The caller's descriptors, which may be of another version, as this one's. */
+static tsr_status_t take_group(const tsr_launch_desc_t *theirs, int count, tsr_launch_desc_t *ours)
 {
-	tsr_status_t status = check_group(launches, count);
+	for (int i = 0; i < count; i++) {
+		const tsr_launch_desc_t *const it = (const void *)((const char *)theirs + (size_t)i * theirs->size);
+		const tsr_status_t status = TSR_SIZED_TAKE(tsr_launch_desc_t, args_bytes, it, &ours[i]);
+		if (status != TSR_OK)
+			return status;
+		if (it->size != theirs->size)
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "tsr_launch_group: launch 0 has a size of %zu and launch %d one of %zu: make each by "
+					 "TSR_LAUNCH_DESC",
+					 theirs->size, i, it->size);
+	}
+	return TSR_OK;
+}
+
+static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count, tsr_device_launch_t *device_launches)
+{
+	const tsr_status_t status = check_group(launches, count);
 	if (status != TSR_OK)
 		return status;
-	tsr_device_launch_t *device_launches = calloc((size_t)count, sizeof *device_launches);
-	if (device_launches == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches; free some", count);
 	for (int i = 0; i < count; i++)
 		device_launches[i] =
 			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel, launches[i].blocks, launches[i].args};
-	const tsr_world_t *world = launches[0].stream->world;
-	tsr_world_note_launch(launches[0].stream->world);
-	status = tsr_world_result(world, world->backend->stream->launch(world->device, device_launches, count, true));
+	tsr_world_t *world = launches[0].stream->world;
+	tsr_world_note_launch(world);
+	return tsr_world_result(world, world->backend->stream->launch(world->device, device_launches, count, true));
+}
+
+tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
+{
+	if (launches == NULL || count < 1)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group of %d launches: it takes at least 1", count);
+	tsr_launch_desc_t *ours = calloc((size_t)count, sizeof *ours);
+	tsr_device_launch_t *device_launches = calloc((size_t)count, sizeof *device_launches);
+	tsr_status_t status =
+		ours != NULL && device_launches != NULL
+			? take_group(launches, count, ours)
+			: tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches; free some", count);
+	if (status == TSR_OK)
+		status = launch_group(ours, count, device_launches);
+	free(ours);
 	free(device_launches);
 	return status;
 }

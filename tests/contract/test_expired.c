@@ -26,7 +26,7 @@ static int expired_body(tsr_world_t *world, int argc, char **argv)
 {
 	int me = tsr_world_rank(world), size = tsr_world_size(world);
 	uint64_t flags[9] = {0, 0, 0, 0, 0, 0, 0, 0, 6};
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	char site[96];
 	(void)argc, (void)argv;
 	lone_args_t a = {poisoned(world, sizeof flags, "lone flags"), size - 1, size / 2};
@@ -84,7 +84,7 @@ static int word_body(tsr_world_t *world, int argc, char **argv)
 	int me = tsr_world_rank(world), size = tsr_world_size(world);
 	uint64_t flags[9] = {0, 0, 0, 0, 0, 0, 0, 0, 8};
 	char of[32] = " ";
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	lone_args_t a = {poisoned(world, sizeof flags, "lone words"), size - 1, 0};
 	CHECK(a.flags);
@@ -136,7 +136,7 @@ TSR_KERNEL_SPLIT(miss_a_meeting, 2, nothing_t, nothing_t, a)
 static int meeting_body(tsr_world_t *world, int argc, char **argv)
 {
 	nothing_t args = {0};
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	CHECK(run_kernel(world, &miss_a_meeting, 1, &args) == TSR_ERR_TIMEOUT);
 	CHECK(strstr(tsr_last_error(), "1 of the block's 2 workers came"));

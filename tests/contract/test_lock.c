@@ -101,7 +101,7 @@ static int taken_body(tsr_world_t *world, int argc, char **argv)
 	int me = tsr_world_rank(world), n = tsr_world_size(world), next = (me + 1) % n, found = 0;
 	const int holder = (me + n - 1) % n; /* of the lock at the next rank, for me; of mine, for the one before */
 	uint64_t how[3], word = (uint64_t)((me + 2 * n - 2) % n) + 1;
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	taken_args_t a = {poisoned(world, sizeof word, "taken lock"), poisoned(world, sizeof how, "how")};
 	CHECK(a.lock && a.how);

@@ -341,11 +341,11 @@ static int misuse_body(tsr_world_t *world, int argc, char **argv)
 {
 	misuse_args_t a = {.misuse = argc > 1 ? atoi(argv[1]) : 0};
 	unsigned char seen[256];
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	a.heap = poisoned(world, sizeof seen, "target");
 	CHECK(a.heap);
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
-	a.heap_left = usage.size_bytes - (uint64_t)((uintptr_t)a.heap - (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
+	a.heap_left = usage.heap_bytes - (uint64_t)((uintptr_t)a.heap - (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
 	CHECK(tsr_barrier(world) == TSR_OK);
 	if (tsr_world_rank(world) == 0) {
 		CHECK(run_kernel(world, &do_wrong, 2, &a) == TSR_ERR_KERNEL);

@@ -91,7 +91,7 @@ static int copy_check(tsr_world_t *world, const tsr_record_entry_t *e)
 
 static int record_body(tsr_world_t *world, int argc, char **argv)
 {
-	tsr_record_entry_t e;
+	tsr_record_entry_t e = {.size = sizeof e};
 	(void)argc, (void)argv;
 	busy_args_t a = {.a = {zeroed(world, M * K * 2, "A"), M, K, K, TSR_BF16, TSR_SPACE_HEAP},
 			 .b = {zeroed(world, K * N * 2, "B"), K, N, N, TSR_BF16, TSR_SPACE_HEAP},

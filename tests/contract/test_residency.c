@@ -108,8 +108,8 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_stream_create(tsr_world_team(world), &s[0]) == TSR_OK &&
 	      tsr_stream_create(tsr_world_team(world), &s[1]) == TSR_OK);
 	half_args_t h = {heap, 10};
-	tsr_launch_desc_t too_big[] = {{s[0], &half, 5, &h}, {s[1], &half, 6, &h}},
-			  behind[] = {{s[0], &half, 1, &h}, {s[0], &half, 1, &h}};
+	tsr_launch_desc_t too_big[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h), TSR_LAUNCH_DESC(s[1], &half, 6, &h)},
+			  behind[] = {TSR_LAUNCH_DESC(s[0], &half, 1, &h), TSR_LAUNCH_DESC(s[0], &half, 1, &h)};
 	CHECK(tsr_launch_group(too_big, 2) == TSR_ERR_RESIDENCY);
 	CHECK(strstr(tsr_last_error(), "11 blocks") && strstr(tsr_last_error(), "10 can"));
 	CHECK(tsr_launch_group(behind, 2) == TSR_ERR_ARGUMENT, "two launches of one group on one stream");
@@ -120,7 +120,7 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 	tally_args_t t = {.now = heap, .most = heap + 1, .total = heap + 2};
 	tsr_stream_t *third;
 	CHECK(tsr_stream_create(tsr_world_team(world), &third) == TSR_OK);
-	tsr_launch_desc_t fits[] = {{s[0], &half, 5, &h}, {s[1], &half, 5, &h}};
+	tsr_launch_desc_t fits[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h), TSR_LAUNCH_DESC(s[1], &half, 5, &h)};
 	CHECK(tsr_launch(third, &occupy, 5, &t) == TSR_OK);
 	CHECK(tsr_launch_group(fits, 2) == TSR_OK);
 	CHECK(tsr_stream_sync(s[0]) == TSR_OK && tsr_stream_sync(s[1]) == TSR_OK);

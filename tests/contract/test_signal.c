@@ -178,7 +178,7 @@ TSR_KERNEL(wait_until_late, until_args_t, a)
 static int until_body(tsr_world_t *world, int argc, char **argv)
 {
 	uint64_t words[3] = {2, 1, 0};
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	until_args_t a = {poisoned(world, sizeof words, "until flags"), NULL};
 	CHECK(a.flags);

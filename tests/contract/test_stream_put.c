@@ -415,7 +415,7 @@ static int tell_last(tsr_world_t *world)
 static int held_copy(tsr_world_t *world, tsr_stream_t *const *streams, const hold_args_t *a, tsr_view_t dst, tsr_view_t src)
 {
 	const int last = tsr_world_size(world) - 1;
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	CHECK(tsr_world_device(world, &props) == TSR_OK);
 	CHECK(tsr_launch(streams[0], &hold, props.resident_blocks, a) == TSR_OK);
 	CHECK(tsr_stream_put_2d(streams[1], dst, src, last) == TSR_OK);

@@ -14,7 +14,7 @@ static tsr_team_t *pair_of(tsr_world_t *world)
 /** Waits until some rank has left a wait record. */
 static void await_record(const tsr_world_t *world)
 {
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
 		usleep(5000);
 }
@@ -33,7 +33,7 @@ TSR_KERNEL(wait_for_the_other, lone_args_t, a)
 static int kernel_body(tsr_world_t *world, int argc, char **argv)
 {
 	tsr_team_t *team = pair_of(world);
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	tsr_stream_t *stream;
 	lone_args_t a = {zeroed(world, sizeof(uint64_t), "lone flag")};
 	(void)argc, (void)argv;
@@ -64,7 +64,7 @@ Test(team_ends, a_wait_of_a_kernel)
 static int host_body(tsr_world_t *world, int argc, char **argv)
 {
 	tsr_team_t *team = pair_of(world);
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	CHECK(team);
 	if (tsr_world_rank(world) != 3)

@@ -187,7 +187,7 @@ static int late_body(tsr_world_t *world, int argc, char **argv)
 {
 	int me = tsr_world_rank(world), n = tsr_world_size(world), found = 0;
 	uint64_t words[3] = {0, 0, (uint64_t)me + 4}, how;
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
 	late_args_t a = {poisoned(world, sizeof words, "late words"), poisoned(world, sizeof how, "how")};
 	CHECK(a.words && a.how);

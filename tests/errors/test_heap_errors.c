@@ -15,12 +15,12 @@ static bool says(const char *texts)
 /* After an error that leaves the world intact, the heap is as it was and the next allocation succeeds on all ranks. */
 static int goes_on(tsr_world_t *world, const tsr_heap_usage_t *before)
 {
-	tsr_heap_usage_t after;
+	tsr_heap_usage_t after = {.size = sizeof after};
 	TSR_HEAP void *pointer;
 	CHECK(tsr_heap_usage(world, &after) == TSR_OK);
 	CHECK(after.free_bytes == before->free_bytes && after.largest_bytes == before->largest_bytes &&
 		      after.allocations == before->allocations,
-	      "%zu free of %zu, %d allocations", after.free_bytes, after.size_bytes, after.allocations);
+	      "%zu free of %zu, %d allocations", after.free_bytes, after.heap_bytes, after.allocations);
 	CHECK(tsr_heap_alloc(world, 1000, 0, "next", &pointer) == TSR_OK);
 	CHECK(tsr_heap_free(world, pointer) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
@@ -32,7 +32,7 @@ static int goes_on(tsr_world_t *world, const tsr_heap_usage_t *before)
 static int no_room_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP void *kept, *pointer = NULL;
 	CHECK(tsr_heap_alloc(world, 600000, 0, "kept", &kept) == TSR_OK);
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
@@ -53,7 +53,7 @@ Test(heap_errors, a_heap_too_small)
 static int bad_request_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP void *pointer = NULL;
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
 	CHECK(tsr_heap_alloc(world, 0, 0, "nothing", &pointer) == TSR_ERR_ARGUMENT);
@@ -78,7 +78,7 @@ static int mismatch_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	const int last = tsr_world_size(world) - 1;
 	const bool odd = tsr_world_rank(world) == last;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP void *pointer = NULL;
 	if (last == 0)
 		return 0; /* nobody to disagree with */
@@ -105,7 +105,7 @@ static int one_fails_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	const int last = tsr_world_size(world) - 1;
 	const bool failing = tsr_world_rank(world) == last;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP void *pointer = NULL;
 	char name[40];
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
@@ -154,7 +154,7 @@ Test(heap_errors, an_allocation_on_some_ranks_only)
 static int release_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP char *kept, *gone;
 	int on_the_host = 0;
 	CHECK(tsr_heap_alloc(world, 1000, 0, "kept", (TSR_HEAP void **)&kept) == TSR_OK);
@@ -181,7 +181,7 @@ static int release_mismatch_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	const int last = tsr_world_size(world) - 1;
 	const bool odd = tsr_world_rank(world) == last;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	TSR_HEAP void *a, *b;
 	if (last == 0)
 		return 0;

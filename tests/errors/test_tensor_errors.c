@@ -53,7 +53,7 @@ static int shapes_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_tensor_linspace(world, TSR_F32, 0, 1, 0, &tensor) == TSR_ERR_ARGUMENT && says("extent 0"));
 	CHECK(tensor.dims == 77, "written on failure");
 	CHECK(tsr_tensor_zeros(world, TSR_F32, 1, (int64_t[]){1}, &tensor) == TSR_OK, "the world goes on");
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK && usage.allocations == 1);
 	return 0;
 }
@@ -128,7 +128,7 @@ static int differ_body(tsr_world_t *world, int argc, char **argv)
 	snprintf(rank, sizeof rank, "rank %d failed", last);
 	CHECK(says(odd ? "u8 cannot hold 300" : rank));
 	CHECK(tensor.dims == 77, "written on failure");
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK && usage.allocations == 0, "nothing is left of what failed");
 	CHECK(tsr_tensor_full(world, TSR_U8, 1, &n, odd ? 255 : 3, &tensor) == TSR_OK, "the world goes on");
 	CHECK(tsr_tensor_free(world, &tensor) == TSR_OK);

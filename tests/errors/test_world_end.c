@@ -149,7 +149,7 @@ Test(world_end, a_program_that_gives_up)
 
 static int come_late(tsr_world_t *world, int argc, char **argv)
 {
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	char site[96];
 	(void)argc, (void)argv;
 	if (tsr_world_rank(world) == 1) {

@@ -89,7 +89,7 @@ static int run_bodies(tsr_world_t *world, int argc, char **argv)
 static _Noreturn void keep(int index)
 {
 	resident_t *mine = &worlds[index];
-	tsr_launcher_t launcher = {.ranks = mine->ranks, .placement = TSR_PLACE_PROCESS};
+	tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = mine->ranks, .placement = TSR_PLACE_PROCESS};
 	char name[] = "resident", number[16];
 	char *argv[] = {name, number, NULL};
 	snprintf(number, sizeof number, "%d", index);

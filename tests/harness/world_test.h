@@ -70,7 +70,7 @@ static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn 
 {
 	if (placement == TSR_PLACE_THREAD && !world_has_threads())
 		placement = TSR_PLACE_PROCESS;
-	tsr_launcher_t launcher = {.ranks = ranks, .placement = placement};
+	tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = ranks, .placement = placement};
 	char name[] = "test";
 	char *argv[] = {name, (char *)(uintptr_t)argument, NULL};
 	return tsr_launch_world(&launcher, argument ? 2 : 1, argv, entry);

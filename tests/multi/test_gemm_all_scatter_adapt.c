@@ -37,7 +37,7 @@ static int adapt(tsr_world_t *world, int argc, char **argv)
 	gas_config_t config = {.m = 70, .n = 73, .k = 37, .dtype = TSR_BF16, .pattern = GAS_FUSED_WAVE};
 	gas_plan_t *plan;
 	gas_reference_t *reference;
-	tsr_heap_usage_t before, after;
+	tsr_heap_usage_t before = {.size = sizeof before}, after = {.size = sizeof after};
 	(void)argc;
 	(void)argv;
 	CHECK(tsr_heap_usage(world, &before) == TSR_OK);

@@ -10,7 +10,8 @@
 /** The tile that is chosen on a device of 132 blocks, and of a depth that it is fast at; 0: none. */
 static gas_tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, int ranks, int tile_depth)
 {
-	const tsr_device_props_t device = {.name = "made up",
+	const tsr_device_props_t device = {.size = sizeof device,
+					   .name = "made up",
 					   .resident_blocks = 132,
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
@@ -43,7 +44,8 @@ Test(gas_plan, a_tile_that_the_device_is_fast_at_is_chosen_first)
 /** Blocks and senders that are chosen for a product in tiles of 128 x 256 on a device like the one above, of 132 blocks. */
 static gas_config_t split_reading(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth, int read_depth)
 {
-	const tsr_device_props_t device = {.name = "made up",
+	const tsr_device_props_t device = {.size = sizeof device,
+					   .name = "made up",
 					   .resident_blocks = 132,
 					   .link_blocks = link_blocks,
 					   .send_depth = send_depth,
@@ -113,7 +115,8 @@ Test(gas_plan, halves_where_rounds_do_not_come_out)
 /** Of fused-sequential on four H200s, by what the CUDA backend says of them. */
 static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
 {
-	const tsr_device_props_t device = {.name = "an H200",
+	const tsr_device_props_t device = {.size = sizeof device,
+					   .name = "an H200",
 					   .resident_blocks = 132,
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
@@ -222,7 +225,7 @@ Test(gas_plan, configs_are_checked)
 static int try_refused(tsr_world_t *world, const gas_config_t *config, tsr_status_t wanted, const char *words)
 {
 	gas_plan_t *plan = NULL;
-	tsr_heap_usage_t before, after;
+	tsr_heap_usage_t before = {.size = sizeof before}, after = {.size = sizeof after};
 	CHECK(tsr_heap_usage(world, &before) == TSR_OK);
 	tsr_status_t status = gas_plan_create(world, config, &plan);
 	CHECK(status == wanted, "%s instead of %s", tsr_status_name(status), tsr_status_name(wanted));
@@ -237,8 +240,8 @@ static int refusals(tsr_world_t *world, int argc, char **argv)
 {
 	gas_config_t c = good();
 	gas_plan_t *plan;
-	tsr_device_props_t device;
-	tsr_heap_usage_t heap;
+	tsr_device_props_t device = {.size = sizeof device};
+	tsr_heap_usage_t heap = {.size = sizeof heap};
 	(void)argc;
 	(void)argv;
 	CHECK(tsr_world_device(world, &device) == TSR_OK && tsr_heap_usage(world, &heap) == TSR_OK);
@@ -246,7 +249,7 @@ static int refusals(tsr_world_t *world, int argc, char **argv)
 	if (try_refused(world, &c, TSR_ERR_RESIDENCY, "at one time"))
 		return 1;
 	c = good();
-	c.m = (int64_t)heap.size_bytes;
+	c.m = (int64_t)heap.heap_bytes;
 	if (try_refused(world, &c, TSR_ERR_NO_MEMORY, "TESSERA_HEAP_SIZE"))
 		return 1;
 	/* The world goes on, up to the very last block. */
@@ -388,7 +391,7 @@ static totals_t total(const tsr_world_t *world)
 {
 	totals_t t = {.first_remote_ns = UINT64_MAX};
 	uint64_t streams = 0; /* a bit each; no rank of these tests makes more than 64 */
-	tsr_record_entry_t e;
+	tsr_record_entry_t e = {.size = sizeof e};
 	for (int i = 0; tsr_record_entry(world, i, &e) == TSR_OK; i++) {
 		streams |= UINT64_C(1) << e.stream % 64;
 		t.launches = e.launch + 1 > t.launches ? e.launch + 1 : t.launches;

@@ -88,7 +88,7 @@ static tsr_status_t beside_allocate(tsr_world_t *world, int64_t size, int64_t k,
 /** Starts both, and waits for their end. All but one of the device's blocks compute. */
 static tsr_status_t beside_run(tsr_world_t *world, const beside_args_t *args)
 {
-	tsr_device_props_t device;
+	tsr_device_props_t device = {.size = sizeof device};
 	tsr_stream_t *compute = NULL, *send = NULL;
 	tsr_status_t status = tsr_world_device(world, &device);
 	if (status == TSR_OK)
@@ -97,7 +97,8 @@ static tsr_status_t beside_run(tsr_world_t *world, const beside_args_t *args)
 		status = tsr_stream_create(tsr_world_team(world), &send);
 	if (status != TSR_OK)
 		return status;
-	tsr_launch_desc_t both[] = {{compute, &gemm_as_it_comes, device.resident_blocks - 1, args}, {send, &send_chunks, 1, args}};
+	tsr_launch_desc_t both[] = {TSR_LAUNCH_DESC(compute, &gemm_as_it_comes, device.resident_blocks - 1, args),
+				    TSR_LAUNCH_DESC(send, &send_chunks, 1, args)};
 	status = tsr_launch_group(both, 2);
 	if (status == TSR_OK)
 		status = tsr_stream_sync(compute);

@@ -124,7 +124,7 @@ static tsr_status_t run_rounds(tsr_world_t *world, const lanes_t *lanes, copied_
 /** The copy ends, or the host would not go on to tell rank 1 to let the device go. */
 static tsr_status_t run_held(tsr_world_t *world, const lanes_t *lanes, const copied_args_t *a)
 {
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	int nothing = 0;
 	tsr_status_t status = tsr_world_device(world, &props);
 	if (status == TSR_OK && tsr_world_rank(world) == 0) {
@@ -147,7 +147,7 @@ static tsr_status_t run_word(tsr_world_t *world, const lanes_t *lanes, const cop
 	const tsr_view_t one = {&a->flags->one, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
 	const tsr_view_t go = {&a->flags->go, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
 	const uint64_t value = 1;
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	tsr_status_t status = tsr_world_device(world, &props);
 	if (status == TSR_OK)
 		status = tsr_memcpy_to_heap(world, &a->flags->one, &value, sizeof value);

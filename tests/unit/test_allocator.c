@@ -96,10 +96,10 @@ static void take_one(tsr_allocator_t *allocator, model_t *model, live_t *live, u
 static void compare_usage(const tsr_allocator_t *allocator, const model_t *model, int allocations)
 {
 	size_t free_bytes, largest;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	model_usage(model, &free_bytes, &largest);
 	tsr_allocator_usage(allocator, &usage);
-	cr_assert_eq(usage.size_bytes, HEAP_BYTES);
+	cr_assert_eq(usage.heap_bytes, HEAP_BYTES);
 	cr_assert_eq(usage.free_bytes, free_bytes, "free %zu, the model says %zu", usage.free_bytes, free_bytes);
 	cr_assert_eq(usage.largest_bytes, largest, "largest %zu, the model says %zu", usage.largest_bytes, largest);
 	cr_assert_eq(usage.allocations, allocations);
@@ -144,7 +144,7 @@ static void run_against_model(unsigned seed)
 	for (int i = 0; i < LIVE; i++)
 		if (live[i].bytes != 0)
 			cr_assert_eq(tsr_allocator_release(allocator, live[i].offset), TSR_OK);
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	tsr_allocator_usage(allocator, &usage);
 	cr_expect_eq(usage.largest_bytes, HEAP_BYTES, "all pieces have grown together again");
 	cr_expect_eq(usage.allocations, 0);
@@ -186,7 +186,7 @@ Test(allocator, keeps_apart_what_is_allocated_and_what_was)
 {
 	tsr_allocator_t *allocator = tsr_allocator_create(16 * GRANULE);
 	size_t first, second, third, offset;
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	tsr_allocator_keep_apart(allocator, 10 * GRANULE);
 	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "first", &first), TSR_OK);
 	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "second", &second), TSR_OK);
@@ -202,7 +202,7 @@ Test(allocator, keeps_apart_what_is_allocated_and_what_was)
 	cr_expect_eq(offset, 12 * GRANULE);
 	tsr_allocator_usage(allocator, &usage);
 	cr_expect_eq(usage.allocations, 3);
-	cr_expect_eq(usage.size_bytes, 10 * GRANULE);
+	cr_expect_eq(usage.heap_bytes, 10 * GRANULE);
 	cr_expect_eq(usage.free_bytes, 5 * GRANULE, "neither gaps nor what is kept back are used");
 	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "sixth", &offset), TSR_OK);
 	cr_expect_eq(offset, 2 * GRANULE, "without room, what was released first");

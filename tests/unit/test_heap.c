@@ -107,9 +107,9 @@ static int life_body(tsr_world_t *world, int argc, char **argv)
 	}
 	for (int i = 0; i < LIVE; i++)
 		CHECK(live[i].bytes == 0 || tsr_heap_free(world, live[i].pointer) == TSR_OK);
-	tsr_heap_usage_t usage;
+	tsr_heap_usage_t usage = {.size = sizeof usage};
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
-	CHECK(usage.allocations == 0 && usage.free_bytes == usage.size_bytes && usage.largest_bytes == usage.size_bytes);
+	CHECK(usage.allocations == 0 && usage.free_bytes == usage.heap_bytes && usage.largest_bytes == usage.heap_bytes);
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static void *look_up(void *data)
 	for (int i = 0; i < 2000; i++) {
 		const char *name = "";
 		size_t offset = 1;
-		tsr_heap_usage_t usage;
+		tsr_heap_usage_t usage = {.size = sizeof usage};
 		looker->wrong += tsr_heap_find(looker->world, looker->pointer, &name, &offset) != TSR_OK || offset != 0 ||
 				 strcmp(name, "stays") != 0;
 		looker->wrong += tsr_heap_usage(looker->world, &usage) != TSR_OK || usage.allocations < 1;

@@ -52,7 +52,7 @@ typedef struct rank {
 	tsr_device_team_t *team; /* null: none was made */
 	tsr_status_t ended;      /* what the world was ended with */
 	char sentence[640];
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 } rank_t;
 
 static tsr_shared_words_t words;
@@ -171,7 +171,7 @@ Test(hip, devices_are_counted_and_taken_in_turn)
 {
 	fake_hip_t *fake = load_fake();
 	rank_t rank;
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	int count = 0;
 	cr_assert_eq(hip->device->probe(&count), TSR_OK, "%s", tsr_last_error());
 	cr_expect_eq(count, 2);

@@ -58,7 +58,7 @@ static void say(void)
 
 static int launch(int ranks, tsr_placement_t placement, tsr_main_fn entry)
 {
-	const tsr_launcher_t launcher = {.ranks = ranks, .placement = placement};
+	const tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = ranks, .placement = placement};
 	char name[] = "test";
 	char *argv[] = {name, NULL};
 	return tsr_launch_world(&launcher, 1, argv, entry);
@@ -328,7 +328,7 @@ static int launch_shell(int ranks, const char *script)
 {
 	char shell[] = "/bin/sh", flag[] = "-c", text[256];
 	char *argv[] = {shell, flag, text, NULL};
-	const tsr_launcher_t launcher = {.ranks = ranks};
+	const tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = ranks};
 	snprintf(text, sizeof text, script, life[1]);
 	return tsr_launch_program(&launcher, argv);
 }
@@ -373,7 +373,7 @@ Test(launcher, a_program_that_cannot_be_executed)
 {
 	char missing[] = "/no/such/program", folder[] = "/";
 	char *argv[] = {missing, NULL};
-	const tsr_launcher_t launcher = {.ranks = 2};
+	const tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 2};
 	begin("");
 	cr_expect_eq(tsr_launch_program(&launcher, argv), 127);
 	argv[0] = folder;

@@ -143,7 +143,7 @@ static void await_the_end(const tsr_boot_t *boot)
 
 static int come_late(tsr_boot_t *boot, seen_t *seen)
 {
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	NEED(note(seen, tsr_boot_exchange(boot, "first", "", NULL, NULL, 0)) == TSR_OK);
 	if (tsr_boot_rank(boot) == 1)
 		await_the_end(boot);
@@ -313,7 +313,7 @@ static int keep_records(tsr_boot_t *boot, seen_t *seen)
 	}
 	NEED(tsr_boot_exchange(boot, "kept", "", NULL, NULL, 0) == TSR_OK);
 	int next[TSR_MAX_RANKS] = {0}, count = 0;
-	tsr_wait_record_t record;
+	tsr_wait_record_t record = {.size = sizeof record};
 	for (; tsr_boot_wait_record(boot, count, &record) == TSR_OK; count++)
 		NEED(record.block == next[record.rank]++); /* oldest first */
 	NEED(count == (tsr_boot_size(boot) == 1 ? 40 : 64));

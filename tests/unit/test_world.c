@@ -1,4 +1,5 @@
 /* The host API of a world: queries, collectives, streams and events, and the end. */
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ static void begin(const char *environment)
 
 static int queries(tsr_world_t *world, int argc, char **argv)
 {
-	tsr_device_props_t props;
+	tsr_device_props_t props = {.size = sizeof props};
 	const int size = tsr_world_size(world), rank = tsr_world_rank(world);
 	CHECK(argc == 2 && size == atoi(argv[1]), "argv[1] is %s", argv[1]);
 	CHECK(rank >= 0 && rank < size);
@@ -153,17 +154,113 @@ static int launches(tsr_world_t *world, int argc, char **argv)
 	const struct {
 		int64_t value, more;
 	} large = {0, 0};
-	CHECK(tsr_launch(stream, &kernel, 1, &large) == TSR_ERR_ARGUMENT &&
-	      strstr(tsr_last_error(), "of 16 bytes: it takes 4 bytes;"));
+	const tsr_kernel_t *volatile unseen = &kernel; /* or it does not compile where compilers optimise */
+	CHECK(tsr_launch(stream, unseen, 1, &large) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "tsr_launch of never with arguments of 16 bytes: it takes 4 bytes;"));
 	CHECK(tsr_launch_sized(stream, &kernel, 1, &args, 3) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_launch(stream, &old, 1, (const void *)&large) == TSR_ERR_UNSUPPORTED, "a void * is not compared");
-	const tsr_launch_desc_t twice[] = {{stream, &kernel, 1, &args}, {stream, &kernel, 1, &args}};
+	const tsr_launch_desc_t twice[] = {TSR_LAUNCH_DESC(stream, &kernel, 1, &args), TSR_LAUNCH_DESC(stream, &kernel, 1, &args)};
 	CHECK(tsr_launch_group(twice, 2) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "in one stream"));
 	CHECK(tsr_launch_group(twice, 0) == TSR_ERR_ARGUMENT && tsr_launch_group(NULL, 1) == TSR_ERR_ARGUMENT);
-	const tsr_launch_desc_t half_wrong[] = {{stream, &kernel, 1, &args}, {other, &kernel, -1, &args}};
+	const tsr_launch_desc_t half_wrong[] = {TSR_LAUNCH_DESC(stream, &kernel, 1, &args),
+						TSR_LAUNCH_DESC(other, &kernel, -1, &args)};
 	CHECK(tsr_launch_group(half_wrong, 2) == TSR_ERR_ARGUMENT); /* and nothing was started: never_run would end us */
+	const tsr_launch_desc_t large_one[] = {TSR_LAUNCH_DESC(stream, &kernel, 1, &args),
+					       TSR_LAUNCH_DESC(other, unseen, 1, &large)};
+	CHECK(tsr_launch_group(large_one, 2) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "tsr_launch_group of never with arguments of 16 bytes: it takes 4 bytes;"));
+	CHECK(TSR_LAUNCH_DESC(stream, &old, 1, (const void *)&large).args_bytes == 0, "a void * is not compared");
 	CHECK(tsr_stream_sync(stream) == TSR_OK && tsr_stream_destroy(stream) == TSR_OK);
 	return 0; /* the other stream is the world's to destroy */
+}
+
+/** A descriptor of a later version. */
+typedef struct later_desc {
+	tsr_launch_desc_t known;
+	int64_t cluster, more;
+} later_desc_t;
+
+static atomic_int runs; /* of the kernel below: ranks are processes */
+
+static void count_run(struct tsr_coop *block, struct tsr_coop *worker, const void *args, void *shared)
+{
+	(void)block, (void)worker, (void)args, (void)shared;
+	atomic_fetch_add_explicit(&runs, 1, memory_order_relaxed);
+}
+
+static int later_groups(tsr_world_t *world, int argc, char **argv)
+{
+	const tsr_kernel_t kernel = {
+		.abi = TSR_KERNEL_ABI, .workers = 1, .name = "counts", .variant = "", .unit = "test", .cpu = count_run};
+	tsr_stream_t *stream = NULL, *other = NULL;
+	(void)argc, (void)argv;
+	CHECK(tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK &&
+	      tsr_stream_create(tsr_world_team(world), &other) == TSR_OK);
+	later_desc_t both[] = {{TSR_LAUNCH_DESC(stream, &kernel, 1, NULL), 0, 0}, {TSR_LAUNCH_DESC(other, &kernel, 2, NULL), 0, 0}};
+	both[0].known.size = both[1].known.size = sizeof both[0];
+	CHECK(tsr_launch_group(&both[0].known, 2) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	CHECK(runs == 3, "%d blocks ran", runs);
+	both[1].more = 1;
+	CHECK(tsr_launch_group(&both[0].known, 2) == TSR_ERR_UNSUPPORTED);
+	both[1].more = 0, both[1].known.size = sizeof(tsr_launch_desc_t);
+	CHECK(tsr_launch_group(&both[0].known, 2) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "and launch 1 one of"));
+	both[0].known.size = 0;
+	CHECK(tsr_launch_group(&both[0].known, 1) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "a tsr_launch_desc_t cannot"));
+	CHECK(tsr_barrier(world) == TSR_OK && runs == 3, "%d blocks ran", runs);
+	return 0;
+}
+
+Test(world, launches_of_a_later_version)
+{
+	begin("");
+	cr_expect_eq(world_run(2, TSR_PLACE_PROCESS, later_groups, NULL), 0);
+}
+
+/** What each call that fills a struct does with one of a later version, and with one whose size is none. */
+#define CHECK_SIZED(type_, last_, ...)                                                                       \
+	do {                                                                                                 \
+		struct {                                                                                     \
+			type_ known;                                                                         \
+			unsigned char later[64], behind;                                                     \
+		} x;                                                                                         \
+		type_ *const it = &x.known;                                                                  \
+		memset(&x, 0xAA, sizeof x);                                                                  \
+		it->size = 0;                                                                                \
+		CHECK((__VA_ARGS__) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "a " #type_ " cannot")); \
+		it->size = offsetof(type_, last_);                                                           \
+		CHECK((__VA_ARGS__) == TSR_ERR_ARGUMENT);                                                    \
+		it->size = sizeof x.known + sizeof x.later;                                                  \
+		CHECK((__VA_ARGS__) == TSR_OK && it->size == sizeof x.known + sizeof x.later);               \
+		CHECK(x.later[0] == 0 && x.later[63] == 0 && x.behind == 0xAA, #type_);                      \
+		CHECK(offsetof(type_, last_) + sizeof it->last_ + 7 >= sizeof *it, "not the last: " #last_); \
+	} while (0)
+
+static int sized(tsr_world_t *world, int argc, char **argv)
+{
+	const tsr_kernel_t kernel = {
+		.abi = TSR_KERNEL_ABI, .workers = 1, .name = "counts", .variant = "", .unit = "test", .cpu = count_run};
+	tsr_stream_t *stream = NULL;
+	(void)argc, (void)argv;
+	CHECK(tsr_record_start(world) == TSR_OK && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
+	CHECK(tsr_launch(stream, &kernel, 1, NULL) == TSR_OK && tsr_stream_sync(stream) == TSR_OK);
+	CHECK(tsr_record_stop(world) == TSR_OK);
+	CHECK_SIZED(tsr_device_props_t, read_depth, tsr_world_device(world, it));
+	CHECK_SIZED(tsr_heap_usage_t, allocations, tsr_heap_usage(world, it));
+	CHECK_SIZED(tsr_backend_info_t, reason, tsr_backend_at(0, it));
+	CHECK_SIZED(tsr_record_entry_t, last_product_ns, tsr_record_entry(world, 0, it));
+	if (tsr_world_rank(world) == 0) /* rank 1 does not come in time */
+		CHECK(tsr_barrier(world) == TSR_ERR_TIMEOUT);
+	else
+		while (tsr_wait_record(world, 0, &(tsr_wait_record_t){.size = sizeof(tsr_wait_record_t)}) != TSR_OK)
+			;
+	CHECK_SIZED(tsr_wait_record_t, waited_ns, tsr_wait_record(world, 0, it));
+	return 42; /* 0 would become that of a world that has ended by its deadline */
+}
+
+Test(world, structs_of_a_later_version_are_filled)
+{
+	begin("TESSERA_DEADLINE=1s");
+	cr_expect_eq(world_run(2, TSR_PLACE_PROCESS, sized, NULL), 42);
 }
 
 Test(world, launches_that_cannot_be)
