@@ -132,10 +132,16 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 			 "a call to rank %d of a %s of %d at %s; ranks begin at 0 and end before the size of the stream's team",
 			 (int)note->peer, in_team ? "team" : "world", size, told->place);
 	else if (note->kind == TSR_GPU_NOTE_DTYPE)
-		snprintf(what, sizeof what, "a view of element type %d (%s) at %s, which %s", (int)note->peer,
+		snprintf(what, sizeof what, "element type %d (%s) at %s, which %s", (int)note->peer,
 			 tsr_dtype_name((tsr_dtype_t)note->peer), told->place,
 			 (uint32_t)note->peer > TSR_U8 ? "no call takes; take one of tsr_dtype_t up to u8"
 						       : "the call does not take; its contract says which it does");
+	else if (note->kind == TSR_GPU_NOTE_SENT)
+		snprintf(what, sizeof what,
+			 "tsr_frag_add_sent at %s of what was not sent so; send and add with one configuration, one dtype and "
+			 "coops of "
+			 "as many threads, and wait for a signal in between",
+			 told->place);
 	else if (in_heap(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; check the size of the transfer",

@@ -10,6 +10,7 @@ pointer="$BUILD/tests/contract/test_pointer.checked"
 coop="$BUILD/tests/contract/test_coop.checked"
 rows="$BUILD/tests/contract/test_rows.checked"
 adds="$BUILD/tests/contract/test_adds.checked"
+sent="$BUILD/tests/contract/test_sent.checked"
 
 # finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its accesses.
 finds() {
@@ -44,5 +45,7 @@ for memory in view cache; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$adds" --filter "adds/$test"
 	done
+	prints "the contract: sums_have_the_same_bits_in_every_run, $memory" '^no finding$' \
+		tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$sent"
 done
 finish

@@ -45,54 +45,62 @@ typedef enum misuse {
 	STORE_ADD_DTYPE,
 	STORE_ADD_RANK,
 	UNSET_STORE_ADD,
+	SEND_AS,
+	SEND_ALIGNMENT,
+	SEND_RANK,
+	ADD_NEVER_SENT,
 	MISUSES
 } misuse_t;
 
 /* What the sentence must hold, beside kernel, block and place: in the order of misuse_t, for C++ has no designators in arrays. */
 static const char *const said[MISUSES] = {
-	"tsr_put to rank 9 of a world of 2",                           /* PUT_TO_RANK */
-	"tsr_put of 16 bytes outside this rank's heap",                /* PUT_OUTSIDE */
-	"from offset",                                                 /* PUT_PAST_THE_HEAP */
-	"tsr_put_all of 16 bytes outside this rank's heap",            /* PUT_ALL_OUTSIDE */
-	"tsr_load of",                                                 /* LOAD_OUTSIDE */
-	"tsr_store_all of",                                            /* STORE_ALL_OUTSIDE */
-	"tsr_put_2d between views of f16 and f32",                     /* MIXED_DTYPES */
-	"rows 3 apart",                                                /* BAD_VIEW */
-	"the wrong kind of memory",                                    /* WRONG_SPACE */
-	"tsr_atomic_add to rank -1",                                   /* ATOMIC_RANK */
-	"tsr_atomic_max of an address that is not aligned to 8",       /* ATOMIC_ALIGNMENT */
-	"tsr_signal to rank 2 of a world of 2",                        /* SIGNAL_RANK */
-	"tsr_wait of 8 bytes outside",                                 /* WAIT_OUTSIDE */
-	"tsr_wait for rank 64",                                        /* WAIT_FOR_RANK */
-	"tsr_wait_any for 0 flags",                                    /* WAIT_FOR_NONE */
-	"tsr_flush of rank -3",                                        /* FLUSH_RANK */
-	"tsr_sync in a gate",                                          /* SYNC_IN_GATE */
-	"tsr_split in a gate",                                         /* SPLIT_IN_GATE */
-	"tsr_signal in a gate",                                        /* WRITE_IN_GATE */
-	"to rank 7 of a world of 2",                                   /* GATE_TO_RANK */
-	"operands of f16 and f16 with tiles of f32",                   /* GEMM_DTYPE */
-	"tsr_gemm_mainloop of the range 0 to 9",                       /* GEMM_RANGE */
-	"a step of 0",                                                 /* GEMM_STEP */
-	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",            /* GEMM_PART */
-	"tsr_frag_save of memory at",                                  /* SAVE_ALIGNMENT */
-	"tsr_frag_add of 1 KiB",                                       /* ADD_OUTSIDE */
-	"tsr_tile_store of a fragment of 16 x 16 elements",            /* UNSET_STORE */
-	"tsr_frag_save of a fragment of 16 x 16 elements",             /* UNSET_SAVE */
-	"tsr_frag_add of a fragment of 16 x 16 elements",              /* UNSET_ADD */
-	"tsr_tile_dot of a fragment of 16 x 16 elements",              /* UNSET_DOT */
-	"tsr_frag_map of a fragment of 16 x 16 elements",              /* UNSET_MAP */
-	"tsr_frag_map_rows of a fragment of 16 x 1 elements",          /* UNSET_REDUCE */
-	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",         /* UNSET_PRODUCT */
-	"tsr_coop_scan of values that are not in shared memory",       /* SCAN_IN_HEAP */
-	"tsr_frag_zip of a fragment of 16 x 16 elements",              /* UNSET_ZIP */
-	"tsr_rows_map of a fragment of 16 x 1 elements",               /* UNSET_ROWS_MAP */
-	"tsr_frag_zip of different fragments, 16 x 16 and 16 x 1",     /* ZIP_KINDS */
-	"tsr_rows_fill of a fragment of 16 x 16 elements",             /* FILL_KIND */
-	"tsr_rows_store to rank 2 of a world of 2",                    /* ROWS_STORE_RANK */
-	"tsr_tile_store of a view of f8_e4m3_fnuz, which is reserved", /* RESERVED_DTYPE */
-	"tsr_store_add to a view of f64",                              /* STORE_ADD_DTYPE */
-	"tsr_store_add to rank 2 of a world of 2",                     /* STORE_ADD_RANK */
-	"tsr_store_add of a fragment of 16 x 16 elements",             /* UNSET_STORE_ADD */
+	"tsr_put to rank 9 of a world of 2",                                 /* PUT_TO_RANK */
+	"tsr_put of 16 bytes outside this rank's heap",                      /* PUT_OUTSIDE */
+	"from offset",                                                       /* PUT_PAST_THE_HEAP */
+	"tsr_put_all of 16 bytes outside this rank's heap",                  /* PUT_ALL_OUTSIDE */
+	"tsr_load of",                                                       /* LOAD_OUTSIDE */
+	"tsr_store_all of",                                                  /* STORE_ALL_OUTSIDE */
+	"tsr_put_2d between views of f16 and f32",                           /* MIXED_DTYPES */
+	"rows 3 apart",                                                      /* BAD_VIEW */
+	"the wrong kind of memory",                                          /* WRONG_SPACE */
+	"tsr_atomic_add to rank -1",                                         /* ATOMIC_RANK */
+	"tsr_atomic_max of an address that is not aligned to 8",             /* ATOMIC_ALIGNMENT */
+	"tsr_signal to rank 2 of a world of 2",                              /* SIGNAL_RANK */
+	"tsr_wait of 8 bytes outside",                                       /* WAIT_OUTSIDE */
+	"tsr_wait for rank 64",                                              /* WAIT_FOR_RANK */
+	"tsr_wait_any for 0 flags",                                          /* WAIT_FOR_NONE */
+	"tsr_flush of rank -3",                                              /* FLUSH_RANK */
+	"tsr_sync in a gate",                                                /* SYNC_IN_GATE */
+	"tsr_split in a gate",                                               /* SPLIT_IN_GATE */
+	"tsr_signal in a gate",                                              /* WRITE_IN_GATE */
+	"to rank 7 of a world of 2",                                         /* GATE_TO_RANK */
+	"operands of f16 and f16 with tiles of f32",                         /* GEMM_DTYPE */
+	"tsr_gemm_mainloop of the range 0 to 9",                             /* GEMM_RANGE */
+	"a step of 0",                                                       /* GEMM_STEP */
+	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",                  /* GEMM_PART */
+	"tsr_frag_save of memory at",                                        /* SAVE_ALIGNMENT */
+	"tsr_frag_add of 1 KiB",                                             /* ADD_OUTSIDE */
+	"tsr_tile_store of a fragment of 16 x 16 elements",                  /* UNSET_STORE */
+	"tsr_frag_save of a fragment of 16 x 16 elements",                   /* UNSET_SAVE */
+	"tsr_frag_add of a fragment of 16 x 16 elements",                    /* UNSET_ADD */
+	"tsr_tile_dot of a fragment of 16 x 16 elements",                    /* UNSET_DOT */
+	"tsr_frag_map of a fragment of 16 x 16 elements",                    /* UNSET_MAP */
+	"tsr_frag_map_rows of a fragment of 16 x 1 elements",                /* UNSET_REDUCE */
+	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",               /* UNSET_PRODUCT */
+	"tsr_coop_scan of values that are not in shared memory",             /* SCAN_IN_HEAP */
+	"tsr_frag_zip of a fragment of 16 x 16 elements",                    /* UNSET_ZIP */
+	"tsr_rows_map of a fragment of 16 x 1 elements",                     /* UNSET_ROWS_MAP */
+	"tsr_frag_zip of different fragments, 16 x 16 and 16 x 1",           /* ZIP_KINDS */
+	"tsr_rows_fill of a fragment of 16 x 16 elements",                   /* FILL_KIND */
+	"tsr_rows_store to rank 2 of a world of 2",                          /* ROWS_STORE_RANK */
+	"tsr_tile_store of a view of f8_e4m3_fnuz, which is reserved",       /* RESERVED_DTYPE */
+	"tsr_store_add to a view of f64",                                    /* STORE_ADD_DTYPE */
+	"tsr_store_add to rank 2 of a world of 2",                           /* STORE_ADD_RANK */
+	"tsr_store_add of a fragment of 16 x 16 elements",                   /* UNSET_STORE_ADD */
+	"tsr_frag_send as elements of i32",                                  /* SEND_AS */
+	"tsr_frag_send of memory at",                                        /* SEND_ALIGNMENT */
+	"tsr_frag_send to rank 2 of a world of 2",                           /* SEND_RANK */
+	"tsr_frag_add_sent of memory in which nothing stands that was sent", /* ADD_NEVER_SENT */
 };
 
 typedef struct misuse_args {
@@ -203,6 +211,19 @@ TSR_FN float row_twice(float x, int64_t row, const void *ctx)
 	return 2 * x;
 }
 
+TSR_FN void misuse_sent(tsr_coop_t *block, const misuse_args_t *a, tile_frag_t *zero)
+{
+	if (a->misuse == SEND_AS) {
+		tsr_frag_send(block, a->heap, zero, TSR_I32, 0);
+	} else if (a->misuse == SEND_ALIGNMENT) {
+		tsr_frag_send(block, a->heap + 1, zero, TSR_F16, 0);
+	} else if (a->misuse == SEND_RANK) {
+		tsr_frag_send(block, a->heap, zero, TSR_F16, 2);
+	} else {
+		tsr_frag_add_sent(block, zero, a->heap, TSR_F32);
+	}
+}
+
 TSR_FN void misuse_two(tsr_coop_t *block, const misuse_args_t *a)
 {
 	const tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4);
@@ -227,6 +248,8 @@ TSR_FN void misuse_two(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_tile_store(block, tsr_view(a->heap, TSR_F8_E4M3_FNUZ, 4, 4, 4), origin, zero);
 	else if (a->misuse == STORE_ADD_DTYPE)
 		tsr_store_add(block, tsr_view(a->heap, TSR_F64, 4, 4, 4), origin, zero, 0);
+	else if (a->misuse >= SEND_AS)
+		misuse_sent(block, a, zero);
 	else if (a->misuse == STORE_ADD_RANK)
 		tsr_store_add(block, f32, origin, zero, 2);
 	else

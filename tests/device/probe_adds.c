@@ -1,4 +1,4 @@
-/* Tiles that are added to memory and sent as partial sums: which accesses they compile to. Compiled, not run. */
+/* Tiles that are added to memory: which adds they compile to. Compiled, not run. */
 #include "tessera/dev.h"
 
 typedef struct probe_adds_args {

@@ -153,6 +153,7 @@ typedef tsr_frag_t tsr_rows_t;
 typedef tsr_frag_t tsr_frag_a_t;
 typedef tsr_frag_t tsr_frag_b_t;
 
+enum { TSR_CPU_SENT_HEADER_BYTES = 16 };
 enum tsr_cpu_frag_use { TSR_CPU_FRAG_C, TSR_CPU_FRAG_A, TSR_CPU_FRAG_B, TSR_CPU_FRAG_ROWS };
 
 enum {
@@ -196,6 +197,10 @@ enum {
 				     cfg_##_tile_b_major})
 
 #define TSR_FRAG_BYTES(cfg_) ((size_t)cfg_##_tile_m * cfg_##_tile_n * (cfg_##_tile_bytes == 8 ? 8 : 4))
+
+/* Elements of 2 or 4 bytes behind a header of 16. */
+#define TSR_FRAG_SENT_BYTES(cfg_, as_) \
+	(((size_t)cfg_##_tile_m * cfg_##_tile_n * ((as_) == TSR_F32 ? 4 : 2) + 15) / 16 * 16 + TSR_CPU_SENT_HEADER_BYTES)
 
 #define TSR_SHARED_TILES(cfg_, name_, count_) \
 	__attribute__((                       \

@@ -32,7 +32,8 @@ enum {
 	TSR_GPU_NOTE_WAIT = 1,    /* a wait expired */
 	TSR_GPU_NOTE_RANK = 2,    /* a rank outside the world (debug builds) */
 	TSR_GPU_NOTE_POINTER = 3, /* memory outside the heap (debug builds) */
-	TSR_GPU_NOTE_DTYPE = 4    /* a view of an element type that the call does not take, in `peer` (debug builds) */
+	TSR_GPU_NOTE_DTYPE = 4,   /* an element type that the call does not take, in `peer` (debug builds) */
+	TSR_GPU_NOTE_SENT = 5     /* a fragment was sent otherwise than it is added (debug builds) */
 };
 
 /** Something that the host is to report: where, and what. Rank and kernel are those of the launch. */

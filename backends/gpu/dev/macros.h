@@ -109,6 +109,8 @@
 #define TSR_TILE_K(cfg_) ((int)cfg_##_tile_t::K)
 #define TSR_TILE_DTYPE(cfg_) ((tsr_dtype_t)cfg_##_tile_t::dtype_t::code)
 #define TSR_FRAG_BYTES(cfg_) (sizeof(cfg_##_frag_t::value_t) * cfg_##_frag_t::elements)
+#define TSR_FRAG_SENT_BYTES(cfg_, as_) \
+	(((size_t)cfg_##_frag_t::elements * ((as_) == TSR_F32 ? 4 : 2) + 15) / 16 * 16 + TSR_GPU_SENT_HEADER_BYTES)
 #define TSR_SHARED_TILES(cfg_, name_, count_) \
 	__attribute__((aligned(128))) cfg_##_tile_t::dtype_t::stored_t name_[count_][cfg_##_tile_t::M * cfg_##_tile_t::N]
 

@@ -84,6 +84,8 @@ template <int ORDER> constexpr bool tsr_gpu_acquires = ORDER == TSR_ACQUIRE || O
 #define TSR_GPU_UNROLL _Pragma("unroll")
 #define TSR_GPU_NO_UNROLL _Pragma("unroll 1")
 
+enum { TSR_GPU_SENT_HEADER_BYTES = 16 }; /* before the elements of tsr_frag_send */
+
 enum {
 	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop with the fewest. */
 	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS

@@ -34,6 +34,8 @@
 #define tsr_tile_store(coop_, ...) tsr_tile_store(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_frag_save(coop_, ...) tsr_frag_save(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_frag_add(coop_, ...) tsr_frag_add(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_frag_send(coop_, ...) tsr_frag_send(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_frag_add_sent(coop_, ...) tsr_frag_add_sent(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_tile_dot(coop_, ...) tsr_tile_dot(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal(coop_, ...) tsr_signal(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal_all(coop_, ...) tsr_signal_all(TSR_AT(coop_), __VA_ARGS__)

@@ -13,6 +13,7 @@
  *     cfg_a_t, cfg_b_t, cfg_rows_t   of an operand (M x K), (K x N), and of one value a row (M x 1)
  *     TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_K(cfg), TSR_TILE_DTYPE(cfg)   its extents and tsr_dtype_t, constant expressions
  *     TSR_FRAG_BYTES(cfg)   of a saved accumulator, a constant expression
+ *     TSR_FRAG_SENT_BYTES(cfg, as)   of one that was sent as elements of `as` (tsr_dtype_t): a constant expression
  *
  * TSR_TILE_MAJOR(cfg, dtype, M, N, K, a_major, b_major)
  *
@@ -29,9 +30,9 @@
  *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
  *   Its content is undefined at first.
  */
-#if !defined(TSR_TILE) || !defined(TSR_TILE_MAJOR) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) || \
-	!defined(TSR_TILE_DTYPE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_SHARED_TILES) || !defined(TSR_FRAG) ||           \
-	!defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
+#if !defined(TSR_TILE) || !defined(TSR_TILE_MAJOR) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) ||  \
+	!defined(TSR_TILE_DTYPE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_FRAG_SENT_BYTES) || !defined(TSR_SHARED_TILES) || \
+	!defined(TSR_FRAG) || !defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
 #error "the port does not define tiles"
 #endif
 
@@ -108,5 +109,25 @@ TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_
  */
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag);
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory);
+
+/*
+ * A partial sum, sent to a rank that adds it up: tsr_frag_send leaves the accumulator's elements, rounded to `as` (f32, f16 or
+ * bf16), in `peer`'s copy of `memory`; tsr_frag_add_sent adds what stands in mine. It takes TSR_FRAG_SENT_BYTES(cfg, as) of the
+ * heap, from a multiple of 16 on. The elements' order is the backend's own, so that each thread moves 16 bytes at a time and
+ * nobody transposes.
+ * Where a rank adds what has come in rank order, its sum has the same bits in every run (tsr_store_add does not promise that).
+ *   Called by:  the coop that the fragment belongs to: an accumulator of a configuration of floats.
+ *   Both sides: one configuration, one `as`, and coops of as many threads: blocks of kernels of one kind, or worker 0 of blocks
+ *               that are split alike. The emulator, and debug builds, leave a header beside the elements and compare it.
+ *   Meetings:   none.
+ *   Ordering:   weak accesses, as in dev/value.h: a signal and its wait stand between both. Before the memory is sent to again,
+ *               its owner tells that it has added what was there.
+ *   Errors:     as in dev/pointer.h; TSR_ERR_KERNEL (always on the emulator; debug builds elsewhere) also for what was sent
+ *               otherwise than it is added, and for another `as`.
+ *   Litmus:     MP.rel.acq.diffGPU-ss (sent, signalled, waited for), LB.retired.diffGPU-ss (added before it is sent to again).
+ *   Source:     Triton-distributed's GEMM and reduce-scatter, whose scatter goes to a buffer for each source rank.
+ */
+TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag, tsr_dtype_t as, int peer);
+TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_dtype_t as);
 
 #endif

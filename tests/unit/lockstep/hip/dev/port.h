@@ -27,6 +27,7 @@
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
 #define TSR_PORT_OUTGOING "hip/dev/outgoing.h"
+#define TSR_PORT_ADD "hip/dev/add.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
 #define TSR_RELAXED __ATOMIC_RELAXED
 #define TSR_ACQUIRE __ATOMIC_ACQUIRE

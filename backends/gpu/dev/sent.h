@@ -1,0 +1,137 @@
+/*
+ * Bodies of tsr_frag_send and tsr_frag_add_sent (dev/tile.h): a thread sends its own elements, and adds those that the thread in
+ * its place has sent. Sixteen bytes at a time where all threads have as many elements; neighbours' stand side by side.
+ */
+#ifndef TESSERA_GPU_DEV_SENT_H
+#define TESSERA_GPU_DEV_SENT_H
+
+#include "gpu/dev/add.h"
+#include "gpu/dev/tile.h"
+
+/** How many elements a thread moves at a time. */
+template <typename F, typename S> TSR_DEV int tsr_gpu_sent_together(const tsr_coop_t *coop)
+{
+	constexpr int pack = 16 / (int)sizeof(S);
+	return F::elements % (coop->threads * pack) == 0 ? pack : 1;
+}
+
+/** Whether this thread's v[i] is an element. */
+template <typename F> TSR_DEV bool tsr_gpu_has(const tsr_coop_t *coop, int i)
+{
+	return F::elements % coop->threads == 0 || i * coop->threads + coop->thread < F::elements;
+}
+
+template <typename D, typename F> TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
+{
+	typedef typename D::stored_t stored_t;
+	const int together = tsr_gpu_sent_together<F, stored_t>(coop), threads = coop->threads;
+	stored_t *sent = (stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES) + coop->thread * together;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < F::capacity && i * threads < F::elements; i += together) {
+		if (together > 1) {
+			tsr_gpu_pack<stored_t> pack;
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 16 / (int)sizeof(stored_t); j++)
+				pack.element[j] = tsr_gpu_encode<D>(frag->v[i + j]);
+			*(tsr_gpu_pack<stored_t> *)(sent + i * threads) = pack;
+		} else if (tsr_gpu_has<F>(coop, i)) {
+			sent[i * threads] = tsr_gpu_encode<D>(frag->v[i]);
+		}
+	}
+}
+
+template <typename D, typename F> TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *coop, F *frag, const char *slot)
+{
+	typedef typename D::stored_t stored_t;
+	typedef typename F::value_t value_t;
+	const int together = tsr_gpu_sent_together<F, stored_t>(coop), threads = coop->threads;
+	const stored_t *sent = (const stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES) + coop->thread * together;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < F::capacity && i * threads < F::elements; i += together) {
+		if (together > 1) {
+			const tsr_gpu_pack<stored_t> pack = *(const tsr_gpu_pack<stored_t> *)(sent + i * threads);
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 16 / (int)sizeof(stored_t); j++)
+				frag->v[i + j] += tsr_gpu_decode<value_t, D>(pack.element[j]);
+		} else if (tsr_gpu_has<F>(coop, i)) {
+			frag->v[i] += tsr_gpu_decode<value_t, D>(sent[i * threads]);
+		}
+	}
+}
+
+#if defined(TSR_DEBUG)
+/** What stands before the elements in debug builds: equal where they are added as they were sent. */
+typedef struct tsr_gpu_sent_header {
+	uint32_t magic, extents, types, threads;
+} tsr_gpu_sent_header_t;
+static_assert(sizeof(tsr_gpu_sent_header_t) == TSR_GPU_SENT_HEADER_BYTES, "TSR_FRAG_SENT_BYTES counts it");
+
+template <typename F> TSR_DEV tsr_gpu_sent_header_t tsr_gpu_sent_header(const tsr_coop_t *coop, tsr_dtype_t as)
+{
+	const tsr_gpu_sent_header_t header = {0x54535246u, (uint32_t)F::rows | (uint32_t)F::cols << 16,
+					      (uint32_t)F::tile_t::K | (uint32_t)F::dtype_t::code << 16 | (uint32_t)as << 24,
+					      (uint32_t)coop->threads};
+	return header;
+}
+#endif
+
+template <typename F> TSR_DEV void tsr_gpu_send_header(const tsr_coop_t *coop, char *slot, tsr_dtype_t as)
+{
+#if defined(TSR_DEBUG)
+	if (tsr_gpu_leads(coop))
+		*(tsr_gpu_sent_header_t *)slot = tsr_gpu_sent_header<F>(coop, as);
+#else
+	(void)coop, (void)slot, (void)as;
+#endif
+}
+
+/** Debug builds note what was sent otherwise. It is added all the same, to a world that ends. */
+template <typename F> TSR_DEV void tsr_gpu_check_header(const tsr_coop_t *coop, const char *slot, tsr_dtype_t as)
+{
+#if defined(TSR_DEBUG)
+	const tsr_gpu_sent_header_t sent = *(const tsr_gpu_sent_header_t *)slot, wanted = tsr_gpu_sent_header<F>(coop, as);
+	if (sent.magic != wanted.magic || sent.extents != wanted.extents || sent.types != wanted.types ||
+	    sent.threads != wanted.threads)
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_SENT, slot, TSR_GPU_SENT_HEADER_BYTES, tsr_rank(coop));
+#else
+	(void)coop, (void)slot, (void)as;
+#endif
+}
+
+/** Whether a call may touch the memory. Debug builds note what is wrong; the call does nothing. */
+template <typename F> TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, const TSR_HEAP void *memory, tsr_dtype_t as, int peer)
+{
+	static_assert((int)F::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are sent");
+	static_assert(!tsr_gpu_is_integer<typename F::value_t>, "sums of floats are sent: tsr_put what tsr_frag_save has left");
+	const uint64_t bytes = (uint64_t)F::elements * (as == TSR_F32 ? 4 : 2) + TSR_GPU_SENT_HEADER_BYTES;
+	if (as != TSR_F32 && as != TSR_F16 && as != TSR_BF16) {
+#if defined(TSR_DEBUG)
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_DTYPE, memory, 0, as);
+#endif
+		return false;
+	}
+	return tsr_gpu_accepts(coop, memory, bytes, peer);
+}
+
+TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag, tsr_dtype_t as, int peer)
+{
+	tsr_port_settle(coop);
+	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, peer))
+		return;
+	char *slot = tsr_gpu_heap_address(coop, tsr_port_global((char *)memory), peer);
+	tsr_gpu_send_header<tsr_frag_t>(coop, slot, as);
+	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_send_as<D>(coop, slot, frag)))
+}
+
+TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_dtype_t as)
+{
+	tsr_port_settle(coop);
+	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, tsr_rank(coop)))
+		return;
+	const char *slot = tsr_port_global((const char *)memory);
+	tsr_gpu_check_header<tsr_frag_t>(coop, slot, as);
+	tsr_gpu_frag_changes(coop, frag);
+	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_add_as<D>(coop, frag, slot)))
+}
+
+#endif
