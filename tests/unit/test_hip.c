@@ -52,7 +52,7 @@ typedef struct rank {
 	tsr_device_team_t *team; /* null: none was made */
 	tsr_status_t ended;      /* what the world was ended with */
 	char sentence[640];
-	tsr_wait_record_t record = {.size = sizeof record};
+	tsr_wait_record_t record;
 } rank_t;
 
 static tsr_shared_words_t words;
