@@ -11,6 +11,7 @@ coop="$BUILD/tests/contract/test_coop.checked"
 rows="$BUILD/tests/contract/test_rows.checked"
 adds="$BUILD/tests/contract/test_adds.checked"
 sent="$BUILD/tests/contract/test_sent.checked"
+reduced="$BUILD/tests/contract/test_reduced.checked"
 
 # finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its accesses.
 finds() {
@@ -44,6 +45,10 @@ for memory in view cache; do
 	for test in every_rank_adds_to_every_rank addend_and_sum_are_rounded_to_the_view sums_are_read_behind_signals; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$adds" --filter "adds/$test"
+	done
+	for test in one_tile_of_all_ranks_becomes_one parts_are_reduced_by_their_ranks; do
+		prints "the contract: $test, $memory" '^no finding$' \
+			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$reduced" --filter "reduced/$test"
 	done
 	prints "the contract: sums_have_the_same_bits_in_every_run, $memory" '^no finding$' \
 		tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$sent"

@@ -49,6 +49,8 @@ typedef enum misuse {
 	SEND_ALIGNMENT,
 	SEND_RANK,
 	ADD_NEVER_SENT,
+	REDUCE_OUTSIDE,
+	REDUCE_ROWS,
 	MISUSES
 } misuse_t;
 
@@ -101,6 +103,8 @@ static const char *const said[MISUSES] = {
 	"tsr_frag_send of memory at",                                        /* SEND_ALIGNMENT */
 	"tsr_frag_send to rank 2 of a world of 2",                           /* SEND_RANK */
 	"tsr_frag_add_sent of memory in which nothing stands that was sent", /* ADD_NEVER_SENT */
+	"tsr_reduce of",                                                     /* REDUCE_OUTSIDE */
+	"tsr_all_reduce into an operand or rows, 16 x 1",                    /* REDUCE_ROWS */
 };
 
 typedef struct misuse_args {
@@ -211,6 +215,21 @@ TSR_FN float row_twice(float x, int64_t row, const void *ctx)
 	return 2 * x;
 }
 
+TSR_FN void misuse_reduce(tsr_coop_t *block, const misuse_args_t *a)
+{
+	const tsr_pos_t origin = {0, 0};
+	TSR_FRAG(tile, frag, block);
+	TSR_FRAG_ROWS(tile, rows, block);
+	if (a->misuse == REDUCE_OUTSIDE)
+		tsr_reduce(block, frag, tsr_view(a->heap + a->heap_left / sizeof(uint64_t), TSR_F32, 4, 4, 4), origin,
+			   TSR_REDUCE_SUM);
+#if !defined(__cplusplus) /* where this does not compile */
+	else
+		tsr_all_reduce(block, rows, tsr_view(a->heap, TSR_F32, 4, 4, 4), origin, TSR_REDUCE_MAX);
+#endif
+	(void)rows;
+}
+
 TSR_FN void misuse_sent(tsr_coop_t *block, const misuse_args_t *a, tile_frag_t *zero)
 {
 	if (a->misuse == SEND_AS) {
@@ -248,6 +267,8 @@ TSR_FN void misuse_two(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_tile_store(block, tsr_view(a->heap, TSR_F8_E4M3_FNUZ, 4, 4, 4), origin, zero);
 	else if (a->misuse == STORE_ADD_DTYPE)
 		tsr_store_add(block, tsr_view(a->heap, TSR_F64, 4, 4, 4), origin, zero, 0);
+	else if (a->misuse >= REDUCE_OUTSIDE)
+		misuse_reduce(block, a);
 	else if (a->misuse >= SEND_AS)
 		misuse_sent(block, a, zero);
 	else if (a->misuse == STORE_ADD_RANK)

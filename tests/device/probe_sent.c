@@ -1,10 +1,21 @@
-/* Partial sums that are sent and added. Compiled, not run. */
+/* Partial sums that are sent and added, and tiles of all ranks that become one. Compiled, not run. */
 #include "tessera/dev.h"
 
 typedef struct probe_sent_args {
 	tsr_view_t view;
 	int32_t peer, reserved;
 } probe_sent_args_t;
+
+#define PROBE_REDUCE(dtype_)                                           \
+	TSR_TILE(reduce_##dtype_, dtype_, 64, 64, 16);                 \
+	TSR_KERNEL(probe_all_reduce_##dtype_, probe_sent_args_t, a)    \
+	{                                                              \
+		const tsr_pos_t at = {64, 64};                         \
+		TSR_FRAG(reduce_##dtype_, x, block);                   \
+		tsr_all_reduce(block, x, a->view, at, TSR_REDUCE_SUM); \
+	}
+PROBE_REDUCE(f32)
+PROBE_REDUCE(bf16)
 
 /* Elements of 16 bytes a thread, and (33 x 17) one by one. */
 #define PROBE_SEND(name_, dtype_, M_, N_, as_)                        \

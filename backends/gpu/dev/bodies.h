@@ -16,6 +16,7 @@
 
 #include "gpu/dev/add.h"
 #include "gpu/dev/gemm.h"
+#include "gpu/dev/reduce.h"
 #include "gpu/dev/rows.h"
 #include "gpu/dev/sent.h"
 #include "gpu/dev/tile.h"

@@ -22,6 +22,8 @@
 #define tsr_store(coop_, ...) tsr_store(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store_all(coop_, ...) tsr_store_all(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store_add(coop_, ...) tsr_store_add(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_reduce(coop_, ...) tsr_reduce(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_all_reduce(coop_, ...) tsr_all_reduce(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_load_masked(coop_, ...) tsr_load_masked(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store_masked(coop_, ...) tsr_store_masked(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_rows_load(coop_, ...) tsr_rows_load(TSR_AT(coop_), __VA_ARGS__)

@@ -48,7 +48,7 @@ typedef float (*tsr_rows_fn)(float x, int64_t row, const void *ctx);
 /** An element's new value from its old one and the value of its row. A TSR_FN. */
 typedef float (*tsr_map_rows_fn)(float x, float row_value, const void *ctx);
 
-typedef enum tsr_reduce { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN = 2 } tsr_reduce_t;
+typedef enum tsr_reduce_op { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN = 2 } tsr_reduce_t;
 
 /*
  * Called by the coop that the fragment belongs to. They touch registers only. A fragment has no values before it is given some, by

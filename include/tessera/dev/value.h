@@ -3,6 +3,7 @@
 #define TESSERA_DEV_VALUE_H
 
 #include "tessera/dev/port.h"
+#include "tessera/dev/tile.h"
 
 /** An element mask: whether element (row, col) of the view takes part. A TSR_FN. */
 typedef int (*tsr_mask_fn)(int64_t row, int64_t col, const void *ctx);
@@ -46,6 +47,28 @@ TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
  * Source:     ParallelKittens, section 3.2.2 (store_add_async), for tiles in registers.
  */
 TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer);
+
+/**
+ * The tile at `at` of all ranks' copies of `view`, which lies in the heap, becomes one: tsr_reduce leaves each element's sum,
+ * largest or smallest of all ranks in the accumulator `frag`; tsr_all_reduce stores that at the tile's place on every rank, too.
+ * One coop does it for one tile. The other ranks need do nothing, and need not run.
+ *
+ * Called by:  block or worker, and no other rank for the same elements at the same time. So many tiles are reduced at once as
+ *             coops call it: tiles that are dealt to the ranks make an all-reduce of two steps.
+ * Result:     ranks are taken in order, from 0 on, and sums are made in the fragment's type and rounded once, when they are
+ *             stored: the same bits whoever calls it, and in every run. TSR_REDUCE_MAX and TSR_REDUCE_MIN as in
+ *             tsr_frag_reduce_rows.
+ * Edges:      as all of this family: elements outside the view are 0 in the fragment, and not touched in memory.
+ * Ordering:   weak reads of all ranks' memory, and weak stores to it behind them: a signal of each rank and a wait for it stand
+ *             between what a rank has stored there and the call, and a signal behind it before a rank reads what it has stored.
+ * Cost:       each element comes over a link once from every other rank, 16 bytes at a time where rows of the tile begin at
+ *             multiples of 16 bytes, and goes out once to each.
+ * Errors:     as all of this family; also a view of shared memory. A fragment that is no accumulator does not compile on GPUs.
+ * Litmus:     MP.rel.acq.diffGPU-ss (stored, signalled, reduced), MP.mcast.diffGPU-sss (the result, for all).
+ * Source:     ParallelKittens, section 3.2.2 and appendix C (reduce, all_reduce), there by the fabric's own reductions.
+ */
+TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op);
+TSR_DEV_FRAG void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op);
 
 /** Loads and stores for the elements for which mask(row, col, ctx) is not 0. */
 TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask,
