@@ -181,7 +181,7 @@ def toolkit_of(env, backend):
 
 def defines_kernels(source):
     """Whether a source has a kernel of its own, as programs, tools and examples may or may not."""
-    return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE)?\(", source.get_contents(), re.MULTILINE) is not None
+    return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE|_SHARED)?\(", source.get_contents(), re.MULTILINE) is not None
 
 
 def half_program(env):

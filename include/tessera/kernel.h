@@ -19,7 +19,7 @@ struct tsr_coop;
 /** The kernel compiled for the CPU: called once a worker, with the launch's arguments and the block's shared memory. */
 typedef void (*tsr_kernel_cpu_fn)(struct tsr_coop *block, struct tsr_coop *worker, const void *args, void *shared);
 
-/** A kernel. Made by TSR_KERNEL, TSR_KERNEL_WIDE and TSR_KERNEL_SPLIT; never written by hand. */
+/** A kernel. Made by the macros of dev/kernel.h; never written by hand. */
 typedef struct tsr_kernel {
 	uint32_t abi;        /* TSR_KERNEL_ABI */
 	uint32_t workers;    /* workers a block is split into, 1 where it is not */

@@ -120,6 +120,17 @@ static inline tsr_module_t *tsr_cpu_module(void)
 /* A block of a CPU is one thread, whatever it does. */
 #define TSR_KERNEL_WIDE(name_, args_t_, a_) TSR_KERNEL(name_, args_t_, a_)
 
+#define TSR_KERNEL_SHARED(name_, shared_t_, args_t_, a_)                                                                   \
+	static void tsr_body_##name_(tsr_coop_t *block, shared_t_ *shared, const args_t_ *a_);                             \
+	static void tsr_entry_##name_(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)               \
+	{                                                                                                                  \
+		(void)worker;                                                                                              \
+		tsr_body_##name_(block, (shared_t_ *)shared, (const args_t_ *)args);                                       \
+	}                                                                                                                  \
+	TSR_CPU_DESCRIBE(name_, 1, sizeof(shared_t_), sizeof(args_t_));                                                    \
+	static void tsr_body_##name_(__attribute__((unused)) tsr_coop_t *block, __attribute__((unused)) shared_t_ *shared, \
+				     __attribute__((unused)) const args_t_ *a_)
+
 #define TSR_KERNEL_SPLIT(name_, workers_, shared_t_, args_t_, a_)                                                           \
 	static void tsr_body_##name_(tsr_coop_t *block, tsr_coop_t *worker, shared_t_ *shared, const args_t_ *a_);          \
 	static void tsr_entry_##name_(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)                \

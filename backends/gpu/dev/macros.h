@@ -32,6 +32,21 @@
 	}                                                                                                   \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)), const args_t_ *a_ __attribute__((unused)))
 
+#define TSR_KERNEL_SHARED(name_, shared_t_, args_t_, a_)                                                                         \
+	TSR_KERNEL_DECLARE(TSR_GPU_NAME(name_));                                                                                 \
+	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block, shared_t_ * shared, const args_t_ *a_);                             \
+	TSR_PORT_ENTRY(TSR_PORT_BLOCK_THREADS(1))                                                                                \
+	TSR_GPU_ENTRY(name_)(TSR_PORT_BY_VALUE(tsr_gpu_context_t) context, TSR_PORT_BY_VALUE(args_t_) args)                      \
+	{                                                                                                                        \
+		TSR_PORT_SHARED tsr_gpu_shared_t words;                                                                          \
+		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                                                                    \
+		tsr_coop_t block = tsr_gpu_block(&context, &words, scratch, 1);                                                  \
+		block.threads = TSR_PORT_BLOCK_THREADS(1);                                                                       \
+		TSR_GPU_BODY(name_)(&block, (shared_t_ *)tsr_port_dynamic_shared(), &args);                                      \
+	}                                                                                                                        \
+	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)), shared_t_ * shared __attribute__((unused)), \
+					 const args_t_ *a_ __attribute__((unused)))
+
 /* The body is laid down twice, for worker 0 and for the others, so that in each the coop's size is a constant. */
 #define TSR_KERNEL_SPLIT(name_, workers_, shared_t_, args_t_, a_)                                                                 \
 	TSR_KERNEL_DECLARE(TSR_GPU_NAME(name_));                                                                                  \

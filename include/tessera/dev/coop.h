@@ -32,7 +32,7 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop);
  * Divides a block that moves data among workers, as many as the device does well with (tsr_worker_count of the result; one on the
  * emulator): while one waits for a flag or for what it loads, another stores. The result is the caller's worker, whose calls are
  * collective over it alone; a call with `block` is still the whole block's.
- * Called by:  block of one worker (TSR_KERNEL, TSR_KERNEL_WIDE), any number of times; not in a gate or an epilogue.
+ * Called by:  block of one worker (all kernels but TSR_KERNEL_SPLIT), any number of times; not in a gate or an epilogue.
  * Workers may: all but fragments and tsr_gemm.
  * Ordering:   the block meets: what it did before happens before what the workers do (block scope). A worker's release covers its
  *             own accesses alone, a later one of the block's covers all of theirs.

@@ -18,11 +18,16 @@
  *   The same for a block that moves data: as wide as is of use to the device's memory and links (1024 threads on CUDA), so that a
  *   few blocks saturate them. The whole API serves in it but main loops and register tiles: a thread has few registers.
  *
+ * TSR_KERNEL_SHARED(name, shared_t, args_t, a) { body }
+ *
+ *   TSR_KERNEL for a block with shared memory. The body sees also
+ *     shared_t *shared    the block's shared memory: its content is undefined at first (the emulator poisons it)
+ *
  * TSR_KERNEL_SPLIT(name, workers, shared_t, args_t, a) { body }
  *
- *   The same for a block that is split into `workers` workers (a literal), each of which runs the body. It sees also
+ *   TSR_KERNEL for a block that is split into `workers` workers (a literal), each of which runs the body. It sees also
  *     tsr_coop_t *worker  the worker that runs this copy
- *     shared_t *shared    the block's shared memory: its content is undefined at first (the emulator poisons it)
+ *     shared_t *shared    the block's shared memory, as above
  *   Worker 0 is the one that may run main loops: the backend gives it the threads that takes. The others move data.
  *   Calls with `block` are made by all workers together, those with `worker` by one alone.
  *
@@ -41,7 +46,8 @@
  *   variant's name, an identifier's tail such as bf16_64x64x32, before including tessera/dev.h. The kernel `name` becomes the
  *   object name__bf16_64x64x32; the host picks one by tsr_kernel_find(name, variant).
  */
-#if !defined(TSR_KERNEL) || !defined(TSR_KERNEL_WIDE) || !defined(TSR_KERNEL_SPLIT) || !defined(TSR_FN)
+#if !defined(TSR_KERNEL) || !defined(TSR_KERNEL_WIDE) || !defined(TSR_KERNEL_SHARED) || !defined(TSR_KERNEL_SPLIT) || \
+	!defined(TSR_FN)
 #error "the port does not define kernels"
 #endif
 
