@@ -32,6 +32,11 @@ void tsr_explorer_share(tsr_explorer_t *e, size_t stack_bytes, int count)
 	tsr_fibres_share(e->fibres, stack_bytes, count);
 }
 
+bool tsr_explorer_overflows(const tsr_explorer_t *e, const void *stack_pointer, const void *touched)
+{
+	return tsr_fibre_overflows(e->fibres, stack_pointer, touched);
+}
+
 static void free_live(tsr_live_t *live)
 {
 	if (!live)

@@ -101,6 +101,9 @@ tsr_status_t tsr_explorer_spawn(tsr_explorer_t *explorer, const tsr_task_who_t *
 int tsr_explorer_self(const tsr_explorer_t *explorer);
 void *tsr_explorer_context(const tsr_explorer_t *explorer);
 
+/** tsr_fibre_overflows for the running task. */
+bool tsr_explorer_overflows(const tsr_explorer_t *explorer, const void *stack_pointer, const void *touched);
+
 /** The last operation or await that the running task has announced; its call is null where there is none. Also from a signal's
  * handler. */
 tsr_source_t tsr_explorer_last(const tsr_explorer_t *explorer);

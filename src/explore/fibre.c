@@ -54,6 +54,15 @@ size_t tsr_fibres_bytes(const tsr_fibres_t *fibres)
 	return fibres->bytes;
 }
 
+bool tsr_fibre_overflows(const tsr_fibres_t *fibres, const void *stack_pointer, const void *touched)
+{
+	const unsigned char *mapping = fibres->running->mapping;
+	const uintptr_t begin = (uintptr_t)mapping, pointer = (uintptr_t)stack_pointer, at = (uintptr_t)touched;
+	if (!mapping)
+		return false;
+	return (pointer && pointer < begin + fibres->page_bytes) || (at >= begin && at < begin + fibres->page_bytes);
+}
+
 /* ------------------------------------------------------------------ stacks */
 
 /** Where a mapping ends and its fibre begins. */

@@ -51,6 +51,10 @@ _Noreturn void tsr_fibre_leave(tsr_fibres_t *fibres, tsr_fibre_t *to);
 /** Ends a fibre that does not run, wherever it is: its stack is used again, what it holds stays. */
 void tsr_fibre_abandon(tsr_fibres_t *fibres, tsr_fibre_t *fibre);
 
+/** Whether the fibre that runs has left its stack where it faults: its stack pointer (null: not known) is below, or what it touched
+ * is in the page that nobody may touch. False on the thread's own stack. Also from a signal's handler. */
+bool tsr_fibre_overflows(const tsr_fibres_t *fibres, const void *stack_pointer, const void *touched);
+
 /** Bytes of all stacks, mapped and not necessarily touched. */
 size_t tsr_fibres_bytes(const tsr_fibres_t *fibres);
 

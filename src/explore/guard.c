@@ -1,8 +1,9 @@
 /*
  * Pointers into heaps that a program dereferences itself. The addresses that programs have are mapped without any permission, and
  * values lie elsewhere, so that such an access faults wherever and whenever it is made: in a kernel, on the host, in a call of the
- * C library. The fault is told as a finding, and ends the schedule. Not told: what the system does for the program, which answers
- * EFAULT, and faults on threads that the program has started itself, which end it as ever.
+ * C library. The fault is told as a finding, and ends the schedule. So is that of a task that leaves its stack. Not told: what the
+ * system does for the program, which answers EFAULT, and faults on threads that the program has started itself, which end it as
+ * ever.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -24,6 +25,7 @@ typedef struct fault {
 	const void *code;        /* by which instruction; null: not known on this processor */
 	const unsigned char *stack;
 	tsr_finding_kind_t kind;
+	bool overflow; /* it left the task's stack: the two below are not known */
 	int area;
 	size_t offset;
 } fault_t;
@@ -68,8 +70,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	const int task = tsr_explorer_self(guard->x->explorer);
 	fault_t fault = {.at = info->si_addr};
 	sigjmp_buf *begin = task == TSR_NO_TASK ? NULL : guard->x->actors[task].begin;
-	if (begin && tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset)) {
-		ask_processor(context, &fault);
+	ask_processor(context, &fault);
+	fault.overflow = begin && tsr_explorer_overflows(guard->x->explorer, fault.stack, fault.at);
+	if (begin && (fault.overflow || tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset))) {
 		guard->fault = fault;
 		siglongjmp(*begin, 1);
 	}
@@ -90,8 +93,29 @@ static void place_of(const void *code, char *place, size_t size)
 		 (size_t)((const unsigned char *)code - (const unsigned char *)object.dli_fbase));
 }
 
+static _Noreturn void tell_overflow(tsr_exploration_t *x, const fault_t *fault)
+{
+	char place[256], sentence[SENTENCE_BYTES];
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
+	place_of(fault->code, place, sizeof place);
+	snprintf(sentence, sizeof sentence,
+		 "the %s has more locals, with those of all that it calls, than its stack has room for%s",
+		 who->kernel ? "kernel" : "host", place);
+	finding.change = who->kernel ? "keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals"
+				     : "keep large arrays in memory of malloc";
+	finding.access[0] = TSR_FINDING_NOWHERE;
+	finding.access[0].who = tsr_who_found(who);
+	finding.access[0].call = "an access to a local";
+	finding.access[0].kind = fault->kind;
+	tsr_exploration_found(x, &finding);
+	tsr_explorer_stop(x->explorer);
+}
+
 static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 {
+	if (fault->overflow)
+		tell_overflow(x, fault);
 	char place[256], sentence[SENTENCE_BYTES];
 	tsr_area_t *area = &x->areas[fault->area];
 	const tsr_piece_t *piece = tsr_area_piece(area, fault->offset);

@@ -31,6 +31,10 @@ strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
 
 prints "1 MiB of a kernel's locals" '^no finding$' tessera check -n 2 --seeds 20 "$BUILD/tests/planted/locals"
+try tessera check -n 2 --seeds 1 "$BUILD/tests/planted/locals" deep
+seen "more locals than fit are a finding" 'the kernel has more locals, with those of all that it calls, than its stack has room for'
+seen "it says what to do" 'keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals' 1
+seen "it says whose they are" 'keep_too_much'
 
 # A lock that is kept, and two that are taken crosswise: the wait says who has it, and the advice what to do.
 locks="$BUILD/tests/planted/locks"

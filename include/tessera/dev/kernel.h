@@ -33,7 +33,7 @@
  *
  * Locals of a body, and of all that it calls, are each thread's own. An emulated worker has 1 MiB for them, and a GPU's thread as
  * many registers as the device gives it, then memory that is slow. Larger arrays belong into the heap or into shared memory; a
- * kernel that leaves the stack of an emulated worker ends its process with SIGSEGV.
+ * kernel that leaves the stack of an emulated worker ends its process with SIGSEGV, and is a finding of `tessera check`.
  *
  * TSR_FN
  *
