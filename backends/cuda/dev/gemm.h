@@ -48,7 +48,8 @@ TSR_DEV void tsr_cuda_share(tsr_coop_t *, tsr_gpu_scratch_t *, void *)
 
 /* ---- the consumers */
 
-/** Where this warpgroup's rows of A begin in a stage. Known where it is used, for it would not be kept in a register. */
+/** Where this warpgroup's rows of A begin in a stage; of a flat tile, its columns of B behind A. Known where it is used, for it
+ * would not be kept in a register. */
 template <typename F> TSR_DEV uint32_t tsr_cuda_rows_of_a(const tsr_coop_t *me)
 {
 	int64_t thread = me->thread;
@@ -56,26 +57,52 @@ template <typename F> TSR_DEV uint32_t tsr_cuda_rows_of_a(const tsr_coop_t *me)
 	return (uint32_t)thread / TSR_CUDA_WARPGROUP_THREADS * (uint32_t)(tsr_port_layout<F>::bands * TSR_CUDA_BOX_BYTES);
 }
 
+/** The descriptors of one product of the tensor cores, 16 of K deep. */
+typedef struct tsr_cuda_factors {
+	uint64_t a, b;
+} tsr_cuda_factors_t;
+
+/** Of band `band`: its 64 rows of A, and B; of a flat tile its 64 columns of B, and A: the transposed product. `mine`:
+ * tsr_cuda_rows_of_a. */
+template <typename F> TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage, uint32_t mine, int band, int k)
+{
+	typedef typename F::tile_t tile_t;
+	const uint32_t b = stage + (uint32_t)tsr_cuda_division<tile_t>::a_bytes, at = mine + (uint32_t)(band * TSR_CUDA_BOX_BYTES);
+	tsr_cuda_factors_t factors;
+	if (tsr_port_layout<F>::flat) {
+		factors.a = tsr_cuda_operand<tile_t::B_ALONG>(b + at, k);
+		factors.b = tsr_cuda_operand<tile_t::A_ALONG>(stage, k);
+	} else {
+		factors.a = tsr_cuda_operand<tile_t::A_ALONG>(stage + at, k);
+		factors.b = tsr_cuda_operand<tile_t::B_ALONG>(b, k);
+	}
+	return factors;
+}
+
+/** The tensor cores' instruction for them. */
+template <typename F, typename L = tsr_port_layout<F>>
+using tsr_cuda_products =
+	tsr_cuda_wgmma<L::across, typename F::dtype_t, (L::flat ? (bool)F::tile_t::B_ALONG : (bool)F::tile_t::A_ALONG),
+		       (L::flat ? (bool)F::tile_t::A_ALONG : (bool)F::tile_t::B_ALONG)>;
+
 /** One chunk: this warpgroup's rows of A times B, started. With the first the sums begin. */
 template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32_t rows_of_a)
 {
-	typedef typename F::tile_t tile_t;
-	typedef tsr_cuda_division<tile_t> division;
+	typedef tsr_cuda_division<typename F::tile_t> division;
 	typedef tsr_port_layout<F> layout;
-	typedef tsr_cuda_wgmma<tile_t::N, typename F::dtype_t, tile_t::A_ALONG, tile_t::B_ALONG> wgmma;
+	typedef tsr_cuda_products<F> wgmma;
 	const uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
 	tsr_cuda_wgmma_begin();
 	TSR_GPU_UNROLL
 	for (int k = 0; k < 64; k += 16)
 		TSR_GPU_UNROLL
 	for (int band = 0; band < layout::bands; band++) {
-		const uint64_t a = tsr_cuda_operand<tile_t::A_ALONG>(stage + rows_of_a + (uint32_t)(band * TSR_CUDA_BOX_BYTES), k);
-		const uint64_t b = tsr_cuda_operand<tile_t::B_ALONG>(stage + (uint32_t)division::a_bytes, k);
+		const tsr_cuda_factors_t by = tsr_cuda_factors<F>(stage, rows_of_a, band, k);
 		float *sum = acc->v + band * layout::band_elements;
 		if (FIRST && k == 0)
-			wgmma::begin(sum, a, b);
+			wgmma::begin(sum, by.a, by.b);
 		else
-			wgmma::add(sum, a, b);
+			wgmma::add(sum, by.a, by.b);
 	}
 	tsr_cuda_wgmma_commit();
 }

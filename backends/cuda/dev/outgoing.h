@@ -129,6 +129,80 @@ template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, c
 	}
 }
 
+/* ---- the same where rows begin anywhere: whole units of 16 bytes all the same, made of what two neighbours have */
+
+/** Of sixteen elements, `low` before `high`, the eight that begin `away` before the second half; away is 0 .. 7. */
+TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uint32_t high[4], int away)
+{
+	const uint32_t all[8] = {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+	uint32_t near[6], word[5];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < 6; i++)
+		near[i] = away & 4 ? all[i] : all[i + 2];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < 5; i++)
+		word[i] = away & 2 ? near[i] : near[i + 1];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < 4; i++)
+		out[i] = __funnelshift_l(word[i], word[i + 1], away % 2 * 16);
+}
+
+/** A unit of 16 bytes, whose first element is in column `col` of `cols` of the tile's row: what is inside of it. */
+TSR_DEV void tsr_cuda_write_unit(char *unit, const uint32_t word[4], int col, int cols)
+{
+	if (col >= 0) {
+		tsr_cuda_write_group(unit, word, cols - col);
+		return;
+	}
+	TSR_GPU_UNROLL
+	for (int i = 1; i < 8; i++)
+		if (col + i >= 0 && col + i < cols)
+			*(uint16_t *)(unit + 2 * i) = (uint16_t)(word[i / 2] >> i % 2 * 16);
+}
+
+/** A row of the thread's, as tsr_cuda_write_rows has it: `first` is its first element there, and `cols` of its columns are inside.
+ */
+template <typename F> TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const F *frag, int first, int lane, int cols)
+{
+	enum { columns = 32, elements = 16, groups = tsr_port_layout<F>::band_elements / elements };
+	const int away = (int)((uintptr_t)row % 16 / 2), place = lane % 4;
+	const uint32_t nothing[4] = {0, 0, 0, 0};
+	char *units = row - 2 * away;
+	uint32_t before[4] = {0, 0, 0, 0}; /* of the first of the four: what the last had of the groups before */
+	uint32_t unit[4];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < groups; i++) {
+		uint32_t word[4], low[4];
+		tsr_cuda_round_groups(word, frag, first + i * elements, lane);
+		TSR_GPU_UNROLL
+		for (int j = 0; j < 4; j++) {
+			const uint32_t neighbour = __shfl_sync(0xffffffffu, word[j], (lane & ~3) | ((lane + 3) & 3));
+			low[j] = place == 0 ? before[j] : neighbour;
+			before[j] = neighbour;
+		}
+		const int col = i * columns + place * 8;
+		tsr_cuda_shift_in(unit, low, word, away);
+		tsr_cuda_write_unit(units + 2 * col, unit, col - away, cols);
+	}
+	if (place != 0 || away == 0)
+		return;
+	tsr_cuda_shift_in(unit, before, nothing, away); /* what the last unit took over the edge of the tile */
+	tsr_cuda_write_unit(units + 2 * columns * groups, unit, columns * groups - away,
+			    cols < columns * groups ? cols : columns * groups);
+}
+
+template <typename F>
+TSR_DEV void tsr_cuda_write_rows_anywhere(const tsr_coop_t *coop, char *to, int ld, int rows, int cols, const F *frag)
+{
+	typedef tsr_port_layout<F> layout;
+	const int lane = coop->thread % 32;
+	TSR_GPU_UNROLL
+	for (int half = 0; half < 2 * layout::bands; half++) {
+		const int first = half / 2 * layout::band_elements + half % 2 * 2, row = layout::row(coop, first);
+		tsr_cuda_write_row_anywhere(to + (int64_t)row * (ld * 2), frag, first, lane, row < rows ? cols : 0);
+	}
+}
+
 /** Rows of the tile that lie inside the target's view, and columns: none where it begins behind the last. */
 template <typename F> TSR_DEV int tsr_cuda_rows_inside(const tsr_gpu_target_t &target)
 {
@@ -193,7 +267,10 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 		return;
 	}
 	tsr_port_settle(coop); /* it may be what is still being read */
-	tsr_cuda_write_rows(coop, to, (int)target.ld, rows, cols, frag);
+	if (((uintptr_t)to | (uintptr_t)(target.ld * 2)) % 16 == 0)
+		tsr_cuda_write_rows(coop, to, (int)target.ld, rows, cols, frag);
+	else
+		tsr_cuda_write_rows_anywhere(coop, to, (int)target.ld, rows, cols, frag);
 	if (!target.remote && tsr_cuda_can_send<F>(target)) {
 		coop->kept = 1;
 		if (tsr_gpu_leads(coop))
@@ -202,11 +279,11 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 	tsr_gpu_meet(coop);
 }
 
-/** Whether consumers can store the tile so: 16-bit elements to global memory, rows at multiples of 16 bytes. */
+/** Whether consumers can store the tile so: 16-bit elements to global memory. */
 template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
 {
 	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED && target.at.row >= 0 &&
-	       target.at.col >= 0 && target.ld < TSR_CUDA_LD_MOST && tsr_gpu_packs<uint16_t>(target);
+	       target.at.col >= 0 && target.ld < TSR_CUDA_LD_MOST && !target.mask;
 }
 
 /** Whether consumers can write the tile where it belongs themselves: 16-bit elements in shared memory, all of them, in pairs. */
@@ -240,7 +317,7 @@ template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const 
 
 template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
-	if constexpr (tsr_port_layout<F>::dealt) {
+	if constexpr (tsr_port_layout<F>::dealt && !tsr_port_layout<F>::flat) {
 		if (!tsr_gpu_by_port<F>(coop))
 			return false;
 		if (tsr_cuda_stores<F>(target)) {
@@ -285,14 +362,46 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** What follows each row's last whole unit of 16 bytes, from `first` on, to the same place `away` from there. */
-TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t away, int first)
+/** Bytes of a row before its first whole unit of 16. */
+TSR_DEV int tsr_cuda_row_head(const char *row)
 {
-	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS)
-		for (int byte = first; byte < send.row_bytes; byte += 2) {
-			const char *from = send.from + (row * send.pitch_bytes + (uint32_t)byte);
-			*(uint16_t *)(from + away) = *(const uint16_t *)from;
-		}
+	return (int)(-(uint32_t)(uintptr_t)row & 15u);
+}
+
+/** What each row has before its first whole unit of 16 bytes and behind its last, to the same place `away` from there. */
+TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t away)
+{
+	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS) {
+		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
+		const int head = tsr_cuda_row_head(from), tail = head + (send.row_bytes - head) / 16 * 16;
+		for (int byte = 0; byte < send.row_bytes; byte += 2)
+			if (byte < head || byte >= tail)
+				*(uint16_t *)(from + away + byte) = *(const uint16_t *)(from + byte);
+			else
+				byte = tail - 2;
+	}
+}
+
+/** Where rows begin anywhere: units of 16 bytes as they come in each row; then what rows have beside them. */
+TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send, const tsr_gpu_every_rank_t &ranks,
+					 tsr_cuda_pace_t *pace, uint32_t number)
+{
+	const int units = send.row_bytes / 16, step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
+	const int first = units > 0 ? thread / units : 0, unit = thread - first * units;
+	TSR_GPU_NO_UNROLL
+	for (int row = first; first < step && row < send.rows; row += step) {
+		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
+		const int byte = tsr_cuda_row_head(from) + unit * 16;
+		tsr_cuda_keep_pace(pace, number, (uint32_t)(step * units * 16 * (send.end - send.first)));
+		if (byte + 16 > send.row_bytes)
+			continue;
+		const uint4 held = *(const uint4 *)(from + byte);
+		TSR_GPU_NO_UNROLL
+		for (int i = send.first; i < send.end; i++)
+			*(uint4 *)((char *)from + byte + tsr_gpu_away(ranks, i)) = held;
+	}
+	for (int i = send.first; i < send.end; i++)
+		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i));
 }
 
 /** Whole rows at a time, each sender in its column of 16 bytes; then rows' last bytes. `thread` counts the senders. T: the tile. */
@@ -324,7 +433,7 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const t
 		from += at_once * step_bytes;
 	}
 	for (int i = send.first; units * 16 < send.row_bytes && i < send.end; i++)
-		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i), units * 16);
+		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i));
 }
 
 /** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */
@@ -347,7 +456,10 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
-		tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
+		if (((uint32_t)(uintptr_t)send.from | send.pitch_bytes) % 16 == 0)
+			tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
+		else
+			tsr_cuda_send_rows_anywhere(thread, send, ranks, &pace, number);
 		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)

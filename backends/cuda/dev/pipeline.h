@@ -91,7 +91,7 @@ static_assert((sizeof(tsr_gpu_shared_t) + 127) / 128 * 128 + TSR_GPU_LOOP_BYTES 
  * scratch memory for the consumers; each stage's task. */
 template <typename T> struct tsr_cuda_division {
 	enum {
-		a_bytes = (int)T::M * 128,
+		a_bytes = ((int)T::M + 63) / 64 * 64 * 128,
 		b_bytes = ((int)T::N + 63) / 64 * 64 * 128,
 		stage_bytes = a_bytes + b_bytes,
 		behind_bytes = TSR_GPU_SCRATCH_BYTES + TSR_CUDA_STAGES_MOST * (int)sizeof(tsr_cuda_task_t)

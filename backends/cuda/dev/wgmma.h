@@ -55,6 +55,9 @@ template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 #define TSR_CUDA_R112(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R8(c_, d_, 96), TSR_CUDA_R8(c_, d_, 104)
 #define TSR_CUDA_R128(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R32_AT(c_, d_, 96)
 
+#define TSR_CUDA_R8_ALL(c_, d_) TSR_CUDA_R8(c_, d_, 0)
+
+#define TSR_CUDA_N16 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define TSR_CUDA_N64                                                             \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
 	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -96,6 +99,7 @@ template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_, turn_a_, turn_b_); \
 	TSR_CUDA_WGMMA(n_, f16, "f16", sums_, a_, b_, turn_a_, turn_b_)
 
+TSR_CUDA_WGMMA_TYPES(16, TSR_CUDA_R8_ALL, 8, 9, 10, 11);
 TSR_CUDA_WGMMA_TYPES(64, TSR_CUDA_R32, 32, 33, 34, 35);
 TSR_CUDA_WGMMA_TYPES(128, TSR_CUDA_R64, 64, 65, 66, 67);
 TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97, 98, 99);
