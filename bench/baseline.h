@@ -18,11 +18,12 @@ typedef enum bench_step {
 	BENCH_STEPS
 } bench_step_t;
 
-/** The product: `a` and `b` lie in this rank's heap, row-major and dense, as gas_plan_a and gas_plan_b have them. */
+/** The product: `a` and `b` lie in this rank's heap, as gas_plan_a and gas_plan_b have them. cuBLAS gets dense copies of them, as
+ * a user's matrices are. (With padded rows it is several times as fast on odd shapes.) */
 typedef struct bench_task {
 	int64_t m, n, k;
 	tsr_dtype_t dtype;
-	TSR_HEAP void *a, *b;
+	tsr_view_t a, b;
 } bench_task_t;
 
 typedef struct bench_baseline bench_baseline_t;

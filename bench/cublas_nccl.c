@@ -27,6 +27,7 @@ typedef struct state {
 	uint64_t gathered; /* the parts, one after the other; 0: none */
 	uint64_t c;        /* M x N */
 	uint64_t from;     /* what is pushed */
+	uint64_t a, b;     /* dense copies of A and B where the heap's rows are padded; else 0 */
 } state_t;
 
 /** How a dtype is called. */
@@ -114,12 +115,30 @@ static bool open_device(state_t *s, int ordinal, char sentence[BENCH_SENTENCE])
 	return true;
 }
 
+static bool is_dense(tsr_view_t view)
+{
+	return view.ld == view.cols || view.cols == 0;
+}
+
+static size_t dense_bytes(tsr_view_t view)
+{
+	return (size_t)(view.rows * view.cols) * tsr_dtype_bytes((tsr_dtype_t)view.dtype);
+}
+
+static bool open_operands(state_t *s, const bench_task_t *task, char sentence[BENCH_SENTENCE])
+{
+	const bench_cuda_t *cu = &s->cuda;
+	return (is_dense(task->a) || cuda_ok(s, cu->alloc(&s->a, dense_bytes(task->a)), "allocate a copy of A", sentence)) &&
+	       (is_dense(task->b) || cuda_ok(s, cu->alloc(&s->b, dense_bytes(task->b)), "allocate a copy of B", sentence));
+}
+
 /** With the context current. */
 static bool open_memory(state_t *s, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
 {
 	const bench_cuda_t *cu = &s->cuda;
 	size_t c_bytes = bench_c_bytes(&b->task);
-	return cuda_ok(s, cu->stream_create(&s->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream", sentence) &&
+	return open_operands(s, &b->task, sentence) &&
+	       cuda_ok(s, cu->stream_create(&s->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream", sentence) &&
 	       cuda_ok(s, cu->event_create(&s->begin, BENCH_CU_EVENT_DEFAULT), "make an event", sentence) &&
 	       cuda_ok(s, cu->event_create(&s->end, BENCH_CU_EVENT_DEFAULT), "make an event", sentence) &&
 	       cuda_ok(s, cu->alloc(&s->gathered, c_bytes), "allocate the gathered parts of C", sentence) &&
@@ -268,7 +287,7 @@ static void baseline_close(bench_baseline_t *b, bool failed)
 	char sentence[BENCH_SENTENCE];
 	if (s && s->context && enter(s, sentence)) {
 		const bench_cuda_t *cu = &s->cuda;
-		const uint64_t memory[] = {s->gathered, s->c, s->from};
+		const uint64_t memory[] = {s->gathered, s->c, s->from, s->a, s->b};
 		if (s->comm)
 			(void)(failed ? s->nccl.abort(s->comm) : s->nccl.destroy(s->comm));
 		if (s->handle)
@@ -293,6 +312,28 @@ static void baseline_close(bench_baseline_t *b, bool failed)
 
 /* ---------------------------------------------------------------- the steps: each is put on the stream */
 
+static bool put_dense(const state_t *s, tsr_view_t from, uint64_t to, char sentence[BENCH_SENTENCE])
+{
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)from.dtype);
+	const bench_copy_2d_t copy = {
+		.src_type = BENCH_CU_MEMORY_DEVICE,
+		.src_device = (uint64_t)(uintptr_t)from.data,
+		.src_pitch = (size_t)from.ld * element,
+		.dst_type = BENCH_CU_MEMORY_DEVICE,
+		.dst_device = to,
+		.dst_pitch = (size_t)from.cols * element,
+		.width_bytes = (size_t)from.cols * element,
+		.height = (size_t)from.rows,
+	};
+	return to == 0 || cuda_ok(s, s->cuda.copy_2d(&copy, s->stream), "copy an operand", sentence);
+}
+
+/** Dense copies, where the heap's rows are padded: before each time, since A and B may have been written meanwhile. */
+static bool put_operands(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
+{
+	return put_dense(s, b->task.a, s->a, sentence) && put_dense(s, b->task.b, s->b, sentence);
+}
+
 /** Row-major C = A B is column-major C' = B' A': the same memory, rows and columns exchanged. My part lies where it is gathered. */
 static bool put_product(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
 {
@@ -301,7 +342,8 @@ static bool put_product(const bench_baseline_t *b, const state_t *s, char senten
 	int type = names_of(t->dtype)->cublas, cols = (int)b->share.cols, m = (int)t->m, k = (int)t->k;
 	if (cols == 0)
 		return true;
-	const void *a = (const void *)(uintptr_t)t->a, *bm = (const void *)(uintptr_t)t->b;
+	const void *a = s->a ? (const void *)(uintptr_t)s->a : (const void *)t->a.data;
+	const void *bm = s->b ? (const void *)(uintptr_t)s->b : (const void *)t->b.data;
 	void *c = (void *)(uintptr_t)(s->gathered + bench_part_offset(t, b->rank, b->size));
 	return cublas_ok(s,
 			 s->cublas.gemm(s->handle, BENCH_CUBLAS_OP_N, BENCH_CUBLAS_OP_N, cols, m, k, &one, bm, type, cols, a, type,
@@ -424,8 +466,9 @@ static tsr_status_t time_entered(const bench_baseline_t *b, const state_t *s, be
 	char sentence[BENCH_SENTENCE];
 	const bench_cuda_t *cu = &s->cuda;
 	float ms = 0;
-	if (!put(b, s, step, sentence) || !cuda_ok(s, cu->event_record(s->begin, s->stream), "record an event", sentence) ||
-	    !put(b, s, step, sentence) || !cuda_ok(s, cu->event_record(s->end, s->stream), "record an event", sentence))
+	if (!put_operands(b, s, sentence) || !put(b, s, step, sentence) ||
+	    !cuda_ok(s, cu->event_record(s->begin, s->stream), "record an event", sentence) || !put(b, s, step, sentence) ||
+	    !cuda_ok(s, cu->event_record(s->end, s->stream), "record an event", sentence))
 		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
 	tsr_status_t status = await(b, s);
 	if (status != TSR_OK)

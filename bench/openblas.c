@@ -84,14 +84,22 @@ static void baseline_close(bench_baseline_t *b, bool failed)
 
 /* ---------------------------------------------------------------- the steps */
 
+/** A matrix of the heap as dense floats. */
+static void widen_matrix(tsr_view_t view, float *out)
+{
+	const char *from = host_address(view.data);
+	for (int64_t row = 0; row < view.rows; row++)
+		for (int64_t col = 0; col < view.cols; col++)
+			out[row * view.cols + col] =
+				(float)tsr_dtype_get((tsr_dtype_t)view.dtype, from, (size_t)(row * view.ld + col));
+}
+
 static void widen(const bench_baseline_t *b, state_t *s)
 {
-	const bench_task_t *t = &b->task;
-	const char *a = host_address(t->a), *bm = host_address(t->b);
-	for (size_t i = 0; !s->widened && i < (size_t)(t->m * t->k); i++)
-		s->a[i] = (float)tsr_dtype_get(t->dtype, a, i);
-	for (size_t i = 0; !s->widened && i < (size_t)(t->k * b->share.cols); i++)
-		s->b[i] = (float)tsr_dtype_get(t->dtype, bm, i);
+	if (s->widened)
+		return;
+	widen_matrix(b->task.a, s->a);
+	widen_matrix(b->task.b, s->b);
 	s->widened = true;
 }
 

@@ -113,12 +113,8 @@ tsr_status_t bench_gas_baseline(bench_gas_session_t *session, bench_gas_baseline
 	tsr_status_t status = adapt_to_product(session);
 	if (status != TSR_OK)
 		return status;
-	const bench_task_t task = {.m = c->m,
-				   .n = c->n,
-				   .k = c->k,
-				   .dtype = c->dtype,
-				   .a = gas_plan_a(session->plan).data,
-				   .b = gas_plan_b(session->plan).data};
+	const bench_task_t task = {
+		.m = c->m, .n = c->n, .k = c->k, .dtype = c->dtype, .a = gas_plan_a(session->plan), .b = gas_plan_b(session->plan)};
 	status = bench_baseline_open(session->world, &task, &theirs);
 	if (status == TSR_OK)
 		status = measure(session, theirs, found);

@@ -111,7 +111,7 @@ tsr_status_t bench_gas_dump_c(const bench_gas_options_t *options, tsr_world_t *w
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%s): use a smaller shape",
 				 TSR_SIZE(size_bytes));
 	(void)snprintf(suffix, sizeof suffix, "c.%s.raw", gas_pattern_name(gas_plan_config(plan)->pattern));
-	tsr_status_t status = tsr_memcpy_from_heap(world, host, c.data, size_bytes);
+	tsr_status_t status = gas_matrix_read(world, c, host);
 	if (status == TSR_OK)
 		status = write_array(options->dump, suffix, host, size_bytes);
 	free(host);

@@ -6,20 +6,21 @@
 #define GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
 
 #include "kernels/gemm_all_scatter/handshake.h"
+#include "kernels/gemm_all_scatter/parts.h"
 
 /** Epilogue: keeps the tile in my C. */
 TSR_FN void gas_keep(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	tsr_tile_store(me, gas_slab(run->args), at, c);
+	if (gas_complete(me, run, at, c))
+		tsr_tile_store(me, gas_slab(run->args), at, c);
 }
 
 TSR_KERNEL(gas_gemm, gas_args_t, a)
 {
 	gas_run_t run = gas_begin_alone(block, a);
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, gas_tasks(&run, tsr_block_index(block), tsr_block_count(block)), gas_order, TSR_NO_GATE,
-		 gas_keep, &run);
+	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order, TSR_NO_GATE, gas_keep, &run);
 }
 
 TSR_KERNEL(gas_all_scatter, gas_args_t, a)

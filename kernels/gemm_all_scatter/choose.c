@@ -23,7 +23,7 @@ bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *devic
 
 int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts)
 {
-	return parts > 1 && blocks > 1 && tiles > 0 ? (tiles - 1) / blocks * blocks : tiles;
+	return parts > 1 && blocks >= parts && tiles > 0 ? (tiles - 1) / blocks * blocks : tiles;
 }
 
 static int64_t rounds_of(int64_t tiles, int64_t blocks)
@@ -36,6 +36,17 @@ static double tile_cost(gas_tile_size_t tile)
 {
 	const int columns = tile.n > BOX ? (tile.n + BOX - 1) / BOX * BOX : tile.n;
 	return ((double)tile.m * tile.n + LOADING * (tile.m + columns)) / (1 + LOADING / 128 + LOADING / 256);
+}
+
+/* What a column of B costs to read from memory, where the tile has all rows there are and nobody has read it before: as much as so
+ * many rows of a tile take to be multiplied with it. 4.2 TB/s beside 790 TFLOP/s, on an H200. */
+static const double READING = 190;
+
+/** How long a block takes to multiply a tile, all of its K. */
+static double round_cost(const gas_config_t *config, gas_tile_size_t tile)
+{
+	const double multiplied = tile_cost(tile), read = config->m <= tile.m ? READING * tile.n : 0;
+	return fmax(multiplied, read) * (double)config->k;
 }
 
 /* ---------------------------------------------------------------- blocks that send */
@@ -60,7 +71,7 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
 	return (sending_t){block, links, (int)ceil(block / links)};
 }
 
-/* Handing half of a tile's sums over takes as long as so much of its K: some 8 us, on four H200s
+/* Handing a part of a tile's sums over takes as long as so much of its K: some 8 us, on four H200s
  * (bench/results/2026-11-22-h200x4-by-hand.md). */
 static const double HANDING_OVER = 730;
 
@@ -71,26 +82,28 @@ static const double LEFT_LAST = 1.5;
 /** A run, where some blocks send: until what the others compute is there, and all but their last tiles is sent; and then those. */
 typedef struct run_time {
 	double computed, sent, last;
-	int64_t half_rounds;
+	double rounds; /* of whole tiles: those of parts count as what they are of them */
 } run_time_t;
 
-/** Rounds of whole tiles, and of halves. */
+/** Rounds of whole tiles, and of parts. */
 static run_time_t compute_time(const gas_config_t *config, gas_tile_size_t tile, int64_t tiles, int64_t computing)
 {
-	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), halves = 2 * (tiles - whole);
+	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), parts = config->parts * (tiles - whole);
 	const int64_t whole_rounds = whole > 0 ? rounds_of(whole, computing) : 0,
-		      rounds = halves > 0 ? rounds_of(halves, computing) : 0;
-	const double handing_over = (double)rounds * HANDING_OVER * tile.m * tile.n;
-	run_time_t time = {.half_rounds = 2 * whole_rounds + rounds};
-	time.computed = (double)time.half_rounds / 2 * tile_cost(tile) * (double)config->k + handing_over;
+		      rounds = parts > 0 ? rounds_of(parts, computing) : 0;
+	/* Who completes a tile gets all sums but its own, one after the other. */
+	const double handed_over = rounds > 0 ? (double)(rounds + config->parts - 2) : 0;
+	run_time_t time = {.rounds = (double)whole_rounds + (parts > 0 ? (double)rounds / config->parts : 0)};
+	time.computed = time.rounds * round_cost(config, tile) + handed_over * HANDING_OVER * tile.m * tile.n;
 	return time;
 }
 
 /** How many tiles come last: those that the last task of a block completes. */
 static int64_t last_tiles(const gas_config_t *config, int64_t tiles, int64_t computing)
 {
-	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), halves = 2 * (tiles - whole);
-	const int64_t last = halves >= computing ? (computing + 1) / 2 : computing - halves / 2;
+	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), each = whole < tiles ? config->parts : 1;
+	const int64_t parts = each * (tiles - whole);
+	const int64_t last = parts >= computing ? (computing + each - 1) / each : computing - parts + parts / each;
 	return last < tiles ? last : tiles;
 }
 
@@ -110,8 +123,8 @@ static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int
 	if (senders == 0)
 		return time;
 	const double each = fmax(sending.block / senders, sending.links) * area;
-	/* The first tiles are there after a round, of halves where none is multiplied whole. */
-	const double first = tiles > last && time.half_rounds > 2 ? tile_cost(tile) * (double)config->k : time.computed;
+	/* The first tiles are there after a round, of parts where none is multiplied whole. */
+	const double first = tiles > last && time.rounds > 1 ? round_cost(config, tile) : time.computed;
 	time.sent = tiles > last ? first + (double)(tiles - last) * each : 0;
 	/* Of the last round's tiles, each by the block that has computed it, or all by those that send. */
 	time.last = (double)last * (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
@@ -140,7 +153,7 @@ static double tile_run_cost(const gas_config_t *config, run_time_t time)
 static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
 {
 	static const double spare = 1.05;
-	return time.half_rounds == best.half_rounds || (time.computed * spare < time.sent && senders <= 2 * lanes);
+	return time.rounds <= best.rounds || (time.computed * spare < time.sent && senders <= 2 * lanes);
 }
 
 /**
@@ -191,24 +204,41 @@ static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, 
 	return run_time(config, tile, ranks, blocks, senders < blocks ? senders : blocks - 1, device); /* or it will be refused */
 }
 
+/** What a run costs with so many parts. */
+static double cost_in_parts(const gas_config_t *config, gas_tile_size_t tile, int parts, int ranks,
+			    const tsr_device_props_t *device)
+{
+	gas_config_t divided = *config;
+	divided.parts = parts;
+	return tile_run_cost(config, chosen_time(&divided, tile, ranks, device));
+}
+
 /**
  * Parts of the last tiles. Halves, where the device is known and they should save 6 %: what they save of rounds that
- * blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md).
+ * blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md). More, where there are
+ * fewer tiles than blocks: each should save as much again.
  */
 static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	static const double saved = 0.06;
-	gas_config_t whole = *config, halved = *config;
-	whole.parts = 1;
-	halved.parts = 2;
-	if (!gas_can_halve(config->pattern))
+	const int64_t tiles = gas_most_tiles(config, tile, ranks);
+	if (!gas_can_divide(config->pattern))
 		return 1;
 	if (config->parts > 0)
 		return config->parts;
 	if (!knows_links(device))
 		return 1;
-	const double least = (1 - saved) * tile_run_cost(config, chosen_time(&whole, tile, ranks, device));
-	return tile_run_cost(config, chosen_time(&halved, tile, ranks, device)) < least ? 2 : 1;
+	const int most = tiles < device->resident_blocks ? GAS_PARTS : 2;
+	int chosen = 1;
+	double least = cost_in_parts(config, tile, 1, ranks, device);
+	for (int parts = 2; parts <= most && (parts == 2 || parts <= gas_tiles(config->k, tile.k)); parts++) {
+		const double cost = cost_in_parts(config, tile, parts, ranks, device);
+		if (cost < (1 - saved) * least) {
+			chosen = parts;
+			least = cost;
+		}
+	}
+	return chosen;
 }
 
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
@@ -249,13 +279,12 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
 }
 
 /**
- * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements, and rows of A and B
- * begin at multiples of 16 bytes. Then even one that the shape does not fill is the better choice.
+ * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements. (Rows of a plan's A and
+ * B begin where copy engines take them.) Then even one that the shape does not fill is the better choice.
  */
-static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, const tsr_device_props_t *device)
 {
-	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2 &&
-	       config->k % 8 == 0 && config->n % (8 * (int64_t)ranks) == 0;
+	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2;
 }
 
 tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
@@ -272,7 +301,7 @@ tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_p
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;
 		const double cost = cost_of(config, tile, ranks, device);
-		const bool preferred = is_preferred(config, tile, ranks, device);
+		const bool preferred = is_preferred(config, tile, device);
 		if (preferred < is_best_preferred || (!preferred && !suits_shape(config, tile, ranks)))
 			continue;
 		if (best.m == 0 || preferred > is_best_preferred || cost < least) {

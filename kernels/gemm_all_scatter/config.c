@@ -20,9 +20,9 @@ const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
 	return &patterns[pattern];
 }
 
-bool gas_can_halve(gas_pattern_t pattern)
+bool gas_can_divide(gas_pattern_t pattern)
 {
-	return patterns[pattern].sends_apart || pattern == GAS_FUSED_SEQUENTIAL;
+	return patterns[pattern].sends_apart || pattern == GAS_FUSED_SEQUENTIAL || pattern == GAS_BULK_SYNCHRONOUS;
 }
 
 static bool is_pattern(gas_pattern_t pattern)
@@ -91,11 +91,19 @@ int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ran
 	return gas_tiles(config->m, tile.m) * gas_tiles(gas_largest_share(config->n, ranks), tile.n);
 }
 
-/** Whether rows x cols elements have a size that the address space can hold. */
+int64_t gas_row_pitch(tsr_dtype_t dtype, int64_t cols)
+{
+	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
+	const int64_t unit = (cols < GAS_LONG_ROW_BYTES / element ? GAS_UNIT_BYTES : GAS_LINE_BYTES) / element;
+	return cols > 0 ? ((cols - 1) / unit + 1) * unit : 1;
+}
+
+/** Whether a matrix of so many rows and columns has a size that the address space can hold, with its rows as far apart as a plan's.
+ */
 static bool bytes_fit(int64_t rows, int64_t cols, tsr_dtype_t dtype)
 {
 	int64_t bytes;
-	return !__builtin_mul_overflow(rows, cols, &bytes) &&
+	return cols <= INT64_MAX - GAS_LINE_BYTES && !__builtin_mul_overflow(rows, gas_row_pitch(dtype, cols), &bytes) &&
 	       !__builtin_mul_overflow(bytes, (int64_t)tsr_dtype_bytes(dtype), &bytes);
 }
 
@@ -171,7 +179,7 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 		return tsr_error(TSR_ERR_ARGUMENT, "%d bands cannot be put: give 1 to %d, or 0 for automatic", config->bands,
 				 GAS_BANDS);
 	if (config->parts < 0 || config->parts > GAS_PARTS)
-		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 or %d, or 0 for automatic",
+		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 to %d, or 0 for automatic",
 				 config->parts, GAS_PARTS);
 	if (config->blocks < 0 || config->comm_blocks < 0)
 		return tsr_error(TSR_ERR_ARGUMENT,

@@ -13,14 +13,21 @@ typedef struct gas_pattern_kernels {
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern);
 
-/** Whether the pattern's kernels can multiply tiles in halves. */
-bool gas_can_halve(gas_pattern_t pattern);
+/** Whether the pattern's kernels can multiply tiles in parts. */
+bool gas_can_divide(gas_pattern_t pattern);
 
 /** The most columns that any rank's share of `n` has: what every rank allocates. */
 int64_t gas_largest_share(int64_t n, int ranks);
 
 /** How many tiles cover an extent, which may be 0. */
 int64_t gas_tiles(int64_t extent, int tile);
+
+/* What copy engines take at least; a line of caches, and rows that are long beside it. */
+enum { GAS_UNIT_BYTES = 16, GAS_LINE_BYTES = 128, GAS_LONG_ROW_BYTES = 1024 };
+
+/** Columns from one row of a plan's matrix to the next, so that rows begin at multiples of a unit, and long ones of a line: a box
+ * whose rows begin elsewhere takes lines that it needs little of. 1 where there are no columns. */
+int64_t gas_row_pitch(tsr_dtype_t dtype, int64_t cols);
 
 /** How many tiles cover the largest share of C. */
 int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks);

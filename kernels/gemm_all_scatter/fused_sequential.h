@@ -6,25 +6,47 @@
 #ifndef GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 #define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 
-#include "kernels/gemm_all_scatter/halves.h"
 #include "kernels/gemm_all_scatter/handshake.h"
+#include "kernels/gemm_all_scatter/parts.h"
+
+/** Whether a block has one task at most. Then it does not wait for the ranks before its product is made, but behind. */
+TSR_FN int gas_opens_late(const gas_args_t *a)
+{
+	return gas_task_count(a) <= a->gemm_blocks;
+}
 
 /** Epilogue: stores the tile to every rank. */
 TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	if (gas_complete(me, run, at, c))
-		tsr_store_all(me, gas_slab(run->args), at, c);
+	if (!gas_complete(me, run, at, c))
+		return;
+	if (gas_opens_late(run->args))
+		gas_await_each(me, run);
+	tsr_store_all(me, gas_slab(run->args), at, c);
+}
+
+/** Before a block's product. One rank alone waits for nobody. */
+TSR_FN gas_run_t gas_begin_sequential(tsr_coop_t *block, const gas_args_t *a)
+{
+	if (tsr_size(block) == 1)
+		return gas_begin_alone(block, a);
+	gas_run_t run = gas_begin(block, a);
+	if (gas_opens_late(a))
+		gas_retire(block, &run, tsr_block_index(block));
+	else
+		gas_open(block, &run, tsr_block_index(block));
+	return run;
 }
 
 TSR_KERNEL(gas_fused_sequential, gas_args_t, a)
 {
-	gas_run_t run = gas_begin(block, a);
+	gas_run_t run = gas_begin_sequential(block, a);
 	tsr_role(block, "compute and send");
-	gas_open(block, &run, tsr_block_index(block));
-	tsr_gemm(tile, block, a->a, a->b, gas_half_tasks(a, tsr_block_index(block)), gas_half_order, TSR_NO_GATE, gas_scatter,
+	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order, TSR_NO_GATE, gas_scatter,
 		 &run);
-	gas_close(block, &run, tsr_block_count(block));
+	if (tsr_size(block) > 1)
+		gas_close(block, &run, tsr_block_count(block));
 }
 
 #endif

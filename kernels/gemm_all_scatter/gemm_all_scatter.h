@@ -35,7 +35,7 @@ typedef struct gas_tile_size {
 } gas_tile_size_t;
 
 /** Most bands of a run, and parts of a tile. */
-enum { GAS_BANDS = 10, GAS_PARTS = 2 };
+enum { GAS_BANDS = 10, GAS_PARTS = 8 };
 
 /** What a plan is made for. The same on every rank. */
 typedef struct gas_config {
@@ -46,8 +46,8 @@ typedef struct gas_config {
 	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
 	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
 	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
-	int parts; /* in which the last tiles are multiplied, where the pattern can: 1 or 2, half of K each; 0: by what that
-		      takes */
+	int parts;            /* of K, in which the last tiles are multiplied, where the pattern can and has as many blocks: at most
+				 GAS_PARTS; 0: by what that takes */
 } gas_config_t;
 
 /** The columns of C that a rank computes: none where N is smaller than the world and others have them. */
@@ -99,12 +99,22 @@ tsr_status_t gas_plan_abandon(gas_plan_t *plan, tsr_status_t status);
 const gas_config_t *gas_plan_config(const gas_plan_t *plan);
 
 /**
- * The plan's matrices, row-major and dense: A is M x K and C is M x N, on every rank; B is K x n, this rank's columns.
- * Any thread. A host copy goes by tsr_memcpy_to_heap and tsr_memcpy_from_heap while no run is in flight on this rank.
+ * The plan's matrices, row-major: A is M x K and C is M x N, on every rank; B is K x n, this rank's columns. Their rows begin at
+ * multiples of 16 bytes, so that copy engines and wide loads take them whatever the shape: `ld` says how far rows are apart, and
+ * what lies behind a row is nobody's.
+ * Any thread. A host copy goes by gas_matrix_read and gas_matrix_write while no run is in flight on this rank.
  */
 tsr_view_t gas_plan_a(const gas_plan_t *plan);
 tsr_view_t gas_plan_b(const gas_plan_t *plan);
 tsr_view_t gas_plan_c(const gas_plan_t *plan);
+
+/**
+ * Copy a plan's matrix to the host and back, where row follows row without a gap; and make all of it NaN.
+ * One thread a rank, no run in flight on it. Errors: TSR_ERR_NO_MEMORY (host), those of tsr_memcpy_to_heap.
+ */
+tsr_status_t gas_matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out);
+tsr_status_t gas_matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense);
+tsr_status_t gas_matrix_poison(tsr_world_t *world, tsr_view_t view);
 
 /**
  * Starts one product behind the earlier ones; returns at once. When it has ended on a rank, all of C on that rank is complete.

@@ -2,8 +2,8 @@
 #ifndef GEMM_ALL_SCATTER_HANDOFF_H
 #define GEMM_ALL_SCATTER_HANDOFF_H
 
-#include "kernels/gemm_all_scatter/halves.h"
 #include "kernels/gemm_all_scatter/handshake.h"
+#include "kernels/gemm_all_scatter/parts.h"
 
 /** The flag of the tile at `at`: raised to the launch's epoch when the tile stands in my C. */
 TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
@@ -26,7 +26,7 @@ TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 {
 	const gas_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, gas_half_tasks(a, index), gas_half_order, TSR_NO_GATE, gas_keep_and_signal, run);
+	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, index), gas_part_order, TSR_NO_GATE, gas_keep_and_signal, run);
 }
 
 /**

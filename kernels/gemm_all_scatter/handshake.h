@@ -35,7 +35,7 @@ TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 
 /**
  * Until every other rank has raised its flag among `flags`. A block of one worker waits for all at one time, each by one of the
- * workers that it is divided among; what each acquires is the block's when it meets. Partners: the signals of gas_open, behind
+ * workers that it is divided among; what each acquires is the block's when it meets. Partners: the signals of gas_retire, behind
  * which this block writes what others have read (litmus: LB.retired.diffGPU-ss), and of gas_close, behind which it has what others
  * wrote (MP.rel.acq.diffGPU-ss), on the other ranks.
  */
@@ -52,17 +52,31 @@ TSR_FN void gas_await_ranks(tsr_coop_t *me, const gas_run_t *run, TSR_HEAP uint6
 	tsr_sync(me);
 }
 
+/** The first of my senders tells every rank that my C may be written. Partner: gas_await_ranks, or gas_await_each, on the other
+ * ranks. Litmus: LB.retired.diffGPU-ss. */
+TSR_FN void gas_retire(tsr_coop_t *me, const gas_run_t *run, int sender)
+{
+	if (sender == 0)
+		tsr_signal_all(me, &run->args->sync->retired[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
+}
+
 /**
  * Before a sender's first store to a peer, or a copy that is made for it: the first of my senders tells every rank that my C may be
  * written; each waits until all ranks have said so. Called by every sender, `sender` being its index; where copies send, by one
- * block for them. The signal's partner is gas_await_ranks on the other ranks. Litmus: LB.retired.diffGPU-ss.
+ * block for them.
  */
 TSR_FN void gas_open(tsr_coop_t *me, const gas_run_t *run, int sender)
 {
-	TSR_HEAP gas_sync_t *sync = run->args->sync;
-	if (sender == 0)
-		tsr_signal_all(me, &sync->retired[tsr_rank(me)], run->epoch, TSR_SIGNAL_SET);
-	gas_await_ranks(me, run, sync->retired);
+	gas_retire(me, run, sender);
+	gas_await_ranks(me, run, run->args->sync->retired);
+}
+
+/** The wait of gas_open alone, in an epilogue, for a block that has one tile: the flags have come while it multiplied. Partner:
+ * gas_retire on the other ranks. Litmus: LB.retired.diffGPU-ss. */
+TSR_FN void gas_await_each(tsr_coop_t *me, const gas_run_t *run)
+{
+	for (int i = 1; i < tsr_size(me); i++)
+		tsr_wait(me, &run->args->sync->retired[tsr_peer(me, i)], run->epoch, tsr_peer(me, i));
 }
 
 /**

@@ -52,10 +52,10 @@ tsr_status_t gas_plan_fill(gas_plan_t *plan, tsr_world_t *world, const gas_input
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for inputs of %s; use a smaller shape",
 				 TSR_SIZE(a_bytes > b_bytes ? a_bytes : b_bytes));
 	gas_inputs_a(config, inputs, host);
-	tsr_status_t status = tsr_memcpy_to_heap(world, a.data, host, a_bytes);
+	tsr_status_t status = gas_matrix_write(world, a, host);
 	if (status == TSR_OK && b_bytes > 0) {
 		gas_inputs_b(config, inputs, share, host);
-		status = tsr_memcpy_to_heap(world, b.data, host, b_bytes);
+		status = gas_matrix_write(world, b, host);
 	}
 	free(host);
 	return status;
@@ -63,7 +63,5 @@ tsr_status_t gas_plan_fill(gas_plan_t *plan, tsr_world_t *world, const gas_input
 
 tsr_status_t gas_plan_poison(gas_plan_t *plan, tsr_world_t *world)
 {
-	/* All bits set is a NaN in every dtype of the plan. */
-	tsr_view_t c = gas_plan_c(plan);
-	return tsr_memset_heap(world, c.data, 0xff, (size_t)(c.rows * c.cols) * tsr_dtype_bytes((tsr_dtype_t)c.dtype));
+	return gas_matrix_poison(world, gas_plan_c(plan));
 }

@@ -34,10 +34,10 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 
 /* ---------------------------------------------------------------- memory */
 
-/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what blocks that halve a tile hand over, the ranks' flags.
+/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what blocks that share a tile hand over, the ranks' flags.
  * The same on every rank. */
 typedef struct gas_sizes {
-	size_t a, b, c, tile_ready, half_sum, half_ready, sync;
+	size_t a, b, c, tile_ready, part_sum, part_ready, sync;
 } gas_sizes_t;
 
 /** The blocks that compute. */
@@ -46,33 +46,37 @@ static int64_t computing_blocks(const gas_config_t *config)
 	return config->blocks - config->comm_blocks;
 }
 
-/** The most of so many tiles that are halved, on any rank: shares differ, and a last round is at most one of each block. */
-static int64_t most_halved(const gas_config_t *config, int64_t tiles)
+/** The most of so many tiles that are divided, on any rank: shares differ, and a last round is at most one of each block. */
+static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 {
 	const int64_t blocks = computing_blocks(config);
-	return config->parts < 2 || blocks < 2 ? 0 : tiles < blocks ? tiles : blocks;
+	return gas_whole_tiles(tiles, blocks, config->parts) == tiles ? 0 : tiles < blocks ? tiles : blocks;
+}
+
+static size_t matrix_bytes(tsr_dtype_t dtype, int64_t rows, int64_t cols)
+{
+	return cols > 0 ? (size_t)rows * (size_t)gas_row_pitch(dtype, cols) * tsr_dtype_bytes(dtype) : 0;
 }
 
 /** Cannot overflow: gas_config_check has seen the matrices, a tile has more elements than its flag has bytes, and no more tiles are
- * halved than there are blocks, which hold one each. */
+ * divided than there are blocks, each of which holds one. */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
-	size_t element = tsr_dtype_bytes(config->dtype), m = (size_t)config->m, n = (size_t)config->n, k = (size_t)config->k;
-	size_t share = (size_t)gas_largest_share(config->n, ranks);
+	const int64_t share = gas_largest_share(config->n, ranks);
 	const int64_t tiles = gas_most_tiles(config, config->tile, ranks);
-	size_t halved = (size_t)most_halved(config, tiles);
-	return (gas_sizes_t){.a = m * k * element,
-			     .b = k * share * element,
-			     .c = m * n * element,
+	size_t sums = (size_t)most_divided(config, tiles) * (size_t)(config->parts - 1);
+	return (gas_sizes_t){.a = matrix_bytes(config->dtype, config->m, config->k),
+			     .b = matrix_bytes(config->dtype, config->k, share),
+			     .c = matrix_bytes(config->dtype, config->m, config->n),
 			     .tile_ready = (size_t)tiles * sizeof(uint64_t),
-			     .half_sum = halved * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
-			     .half_ready = halved * sizeof(uint64_t),
+			     .part_sum = sums * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
+			     .part_ready = sums * sizeof(uint64_t),
 			     .sync = sizeof(gas_sync_t)};
 }
 
 static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 {
-	const size_t bytes[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->half_sum, sizes->half_ready, sizes->sync};
+	const size_t bytes[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->part_sum, sizes->part_ready, sizes->sync};
 	const gas_config_t *c = &plan->config;
 	tsr_heap_usage_t usage = {.size = sizeof usage};
 	size_t total = 0;
@@ -103,7 +107,7 @@ static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const c
 	*view_out = (tsr_view_t){.data = data,
 				 .rows = rows,
 				 .cols = cols,
-				 .ld = cols > 0 ? cols : 1, /* a share may be empty */
+				 .ld = gas_row_pitch(plan->config.dtype, cols),
 				 .dtype = plan->config.dtype,
 				 .space = TSR_SPACE_HEAP};
 	return TSR_OK;
@@ -120,19 +124,20 @@ static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, co
 static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *sizes, gas_args_t *args)
 {
 	const gas_config_t *c = &plan->config;
-	TSR_HEAP void *tile_ready = NULL, *half_sum = NULL, *half_ready = NULL;
+	TSR_HEAP void *tile_ready = NULL, *part_sum = NULL, *part_ready = NULL;
 	tsr_status_t status = allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
-	if (status == TSR_OK && sizes->half_sum > 0)
-		status = tsr_heap_alloc(plan->world, sizes->half_sum, 0, "gemm_all_scatter.half_sum", &half_sum);
-	if (status == TSR_OK && sizes->half_sum > 0)
-		status = allocate_flags(plan, sizes->half_ready, "gemm_all_scatter.half_ready", &half_ready);
+	if (status == TSR_OK && sizes->part_sum > 0)
+		status = tsr_heap_alloc(plan->world, sizes->part_sum, 0, "gemm_all_scatter.part_sum", &part_sum);
+	if (status == TSR_OK && sizes->part_sum > 0)
+		status = allocate_flags(plan, sizes->part_ready, "gemm_all_scatter.part_ready", &part_ready);
 	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
-	args->half_sum = half_sum;
-	args->half_ready = (TSR_HEAP uint64_t *)half_ready;
+	args->part_sum = part_sum;
+	args->part_ready = (TSR_HEAP uint64_t *)part_ready;
 	args->tiles_m = (uint32_t)gas_tiles(c->m, c->tile.m);
 	args->tiles_n = (uint32_t)gas_tiles(args->b.cols, c->tile.n);
 	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
-	args->half_k = gas_tiles(c->k, c->tile.k) / 2 * c->tile.k;
+	args->chunks = gas_tiles(c->k, c->tile.k);
+	args->parts = c->parts > 1 ? c->parts : 1;
 	args->gemm_blocks = (int32_t)computing_blocks(c);
 	return status;
 }
@@ -144,7 +149,7 @@ static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
 
 static tsr_status_t free_handoff(const gas_plan_t *plan, const gas_args_t *args)
 {
-	TSR_HEAP void *memory[] = {args->tile_ready, args->half_sum, args->half_ready};
+	TSR_HEAP void *memory[] = {args->tile_ready, args->part_sum, args->part_ready};
 	tsr_status_t status = TSR_OK;
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
 		if (memory[i])

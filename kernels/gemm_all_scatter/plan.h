@@ -29,7 +29,7 @@ tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device
 
 /**
  * Of `tiles` tiles those that a block multiplies alone, where `blocks` blocks take them in turn: whole rounds of all blocks, if the
- * rest is multiplied in two `parts`. A block alone has nobody to halve with.
+ * rest is multiplied in `parts`, of which a block has one of a tile: where there are fewer blocks than parts, all are whole.
  */
 int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts);
 

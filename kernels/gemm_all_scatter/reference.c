@@ -277,7 +277,7 @@ tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *
 	if (!host)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of C (%s): use a smaller shape",
 				 TSR_SIZE(size_bytes));
-	tsr_status_t status = tsr_memcpy_from_heap(world, host, c.data, size_bytes);
+	tsr_status_t status = gas_matrix_read(world, c, host);
 	if (status == TSR_OK)
 		gas_reference_judge(reference, host, verdict_out);
 	free(host);

@@ -1,11 +1,12 @@
 /* Runs of a plan: launches, and what orders them on the host. */
 #include "kernels/gemm_all_scatter/plan.h"
 
-/** One kernel after the other on one stream. */
+/** One kernel after the other on one stream. One rank alone has nobody to send to. */
 static tsr_status_t run_in_turn(gas_plan_t *plan)
 {
+	const int kernels = tsr_world_size(plan->world) > 1 ? 2 : 1;
 	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < 2 && plan->kernels[i]; i++)
+	for (int i = 0; status == TSR_OK && i < kernels && plan->kernels[i]; i++)
 		status = tsr_launch(plan->main, plan->kernels[i], plan->config.blocks, &plan->args);
 	return status;
 }

@@ -38,8 +38,7 @@ static tsr_status_t fixture_open(tsr_world_t *world, const gas_config_t *config,
 		status = gas_plan_fill(f->plan, world, &inputs);
 	if (status != TSR_OK)
 		return status;
-	const bench_task_t task = {
-		config->m, config->n, config->k, config->dtype, gas_plan_a(f->plan).data, gas_plan_b(f->plan).data};
+	const bench_task_t task = {config->m, config->n, config->k, config->dtype, gas_plan_a(f->plan), gas_plan_b(f->plan)};
 	return bench_baseline_open_by(&bench_cublas_nccl, world, &task, &f->baseline);
 }
 

@@ -20,7 +20,7 @@ prints "N smaller than the world" '^  the same, .* ok$' $gas -n 5 --shape 40x3x2
 prints "one rank has no link" '^  plain stores, rank 0 to 1, .* - +a world of one rank has no link$' $gas -n 1 $odd
 seen "one rank: the floor is the product" '^  floor: [0-9.]+ ms' 1
 prints "without --verify it says so" '^  the same, .* not verified$' $gas -n 2 --shape 91x73x37 --pattern fused-sequential
-prints "a heap with little room left" '^  floor: ' env TESSERA_HEAP_SIZE=256K $gas -n 2 $odd --pattern fused-sequential
+prints "a heap with little room left" '^  floor: ' env TESSERA_HEAP_SIZE=512K $gas -n 2 $odd --pattern fused-sequential
 refuses "a heap too small for it" 1 'TESSERA_HEAP_SIZE' env TESSERA_HEAP_SIZE=16K $gas -n 2 --shape 91x73x37
 
 prints "JSON" 'ok$' $gas -n 3 $odd --json "$json"

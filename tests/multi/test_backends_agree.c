@@ -69,7 +69,7 @@ static int compute(tsr_world_t *world, const gas_config_t *config, const gas_inp
 	CHECK(gas_plan_create(world, config, &plan) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_fill(plan, world, inputs) == TSR_OK && gas_plan_poison(plan, world) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_run(plan) == TSR_OK && gas_plan_sync(plan) == TSR_OK, "%s", outcome->name);
-	CHECK(tsr_memcpy_from_heap(world, c, gas_plan_c(plan).data, bytes) == TSR_OK, "%s", outcome->name);
+	CHECK(gas_matrix_read(world, gas_plan_c(plan), c) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_destroy(plan) == TSR_OK, "%s", outcome->name);
 	gas_reference_judge(reference, c, &verdict);
 	outcome->wrong = verdict.wrong;

@@ -1,0 +1,63 @@
+/* A plan's matrices on the host, where rows follow each other without a gap. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm_all_scatter/gemm_all_scatter.h"
+
+/** A view's bytes in the heap, those behind rows included. */
+static size_t heap_bytes(tsr_view_t view)
+{
+	return view.cols > 0 ? (size_t)(view.rows * view.ld) * tsr_dtype_bytes((tsr_dtype_t)view.dtype) : 0;
+}
+
+/** Copies rows of `row_bytes` bytes between memories whose rows are so many bytes apart. */
+static void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, int64_t rows)
+{
+	for (int64_t row = 0; row < rows; row++)
+		memcpy((char *)to + (size_t)row * to_pitch, (const char *)from + (size_t)row * from_pitch, row_bytes);
+}
+
+static tsr_status_t image_of(tsr_view_t view, void **image_out)
+{
+	*image_out = malloc(heap_bytes(view) > 0 ? heap_bytes(view) : 1);
+	if (*image_out)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of a matrix (%s); use a smaller shape",
+			 TSR_SIZE(heap_bytes(view)));
+}
+
+tsr_status_t gas_matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
+{
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
+	void *image;
+	if (view.ld == view.cols || view.cols == 0)
+		return tsr_memcpy_from_heap(world, dense_out, view.data, heap_bytes(view));
+	tsr_status_t status = image_of(view, &image);
+	if (status == TSR_OK)
+		status = tsr_memcpy_from_heap(world, image, view.data, heap_bytes(view));
+	if (status == TSR_OK)
+		copy_rows(dense_out, row, image, (size_t)view.ld * element, row, view.rows);
+	free(image);
+	return status;
+}
+
+tsr_status_t gas_matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense)
+{
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
+	void *image;
+	if (view.ld == view.cols || view.cols == 0)
+		return tsr_memcpy_to_heap(world, view.data, dense, heap_bytes(view));
+	tsr_status_t status = image_of(view, &image);
+	if (status != TSR_OK)
+		return status;
+	memset(image, 0xff, heap_bytes(view)); /* NaN in every dtype: who multiplies what lies behind a row is found out */
+	copy_rows(image, (size_t)view.ld * element, dense, row, row, view.rows);
+	status = tsr_memcpy_to_heap(world, view.data, image, heap_bytes(view));
+	free(image);
+	return status;
+}
+
+tsr_status_t gas_matrix_poison(tsr_world_t *world, tsr_view_t view)
+{
+	return tsr_memset_heap(world, view.data, 0xff, heap_bytes(view));
+}
