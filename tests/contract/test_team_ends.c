@@ -19,6 +19,15 @@ static void await_record(const tsr_world_t *world)
 		usleep(5000);
 }
 
+/** Whether barriers of a team that nobody is missing from fail: soon after the record is there, the world has ended. */
+static bool team_ends(tsr_team_t *team)
+{
+	for (int i = 0; i < 20000; i++)
+		if (tsr_team_barrier(team) != TSR_OK)
+			return true;
+	return false;
+}
+
 /* ------------------------------------------------------------------ a kernel's wait */
 
 typedef struct lone_args {
@@ -45,7 +54,7 @@ static int kernel_body(tsr_world_t *world, int argc, char **argv)
 		CHECK(strstr(tsr_last_error(), "for rank 1 of team 'pair' (rank 2 of the world) to raise 'lone flag'+0 to 3"));
 	} else {
 		await_record(world);
-		CHECK(tsr_team_barrier(team) != TSR_OK, "the world has ended, not the team alone");
+		CHECK(team_ends(team), "the world has ended, not the team alone");
 	}
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
 	CHECK(record.rank == 3 && record.team_rank == 0 && strcmp(record.team, "pair") == 0);
