@@ -55,7 +55,7 @@ static void add_row(const tsr_patch_t *patch, tsr_mem_kind_t kind, int32_t dtype
 void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
 {
 	const tsr_tile_rows_t rows = tsr_frag_share(coop, frag);
-	tsr_mem_kind_t kind;
+	tsr_mem_kind_t kind = TSR_MEM_F32;
 	tsr_patch_t patch;
 	if (!kind_of(coop, __func__, view, &kind) || rows.first >= rows.last ||
 	    !tsr_patch_find(coop, __func__, view, at, &rows, false, peer, TSR_MEM_WRITE, &patch) || patch.row0 >= patch.row1 ||
