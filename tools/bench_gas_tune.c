@@ -41,14 +41,20 @@ static bench_trial_t *best_of(bench_trials_t *trials, const gas_tile_size_t *til
 	return best;
 }
 
-/** Times one candidate. One that the device or the heap cannot hold is none, and one that was tried before is not tried again. */
+/** Whether the device or the heap cannot hold a candidate. */
+static bool does_not_fit(tsr_status_t status)
+{
+	return status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY || status == TSR_ERR_NO_MEMORY;
+}
+
+/** Times one candidate. One that does not fit is none, and one that was tried before is not tried again. */
 static tsr_status_t try_config(bench_gas_session_t *session, const gas_config_t *config, bench_trials_t *trials)
 {
 	const bench_gas_options_t *options = session->options;
 	if (trials->count == BENCH_MOST_TRIALS)
 		return TSR_OK;
 	tsr_status_t status = gas_plan_adapt(session->plan, config);
-	if (status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY || status == TSR_ERR_NO_MEMORY)
+	if (does_not_fit(status))
 		return TSR_OK;
 	if (status != TSR_OK || tried(trials, gas_plan_config(session->plan)))
 		return status;
@@ -68,14 +74,20 @@ static tsr_status_t try_config(bench_gas_session_t *session, const gas_config_t 
 	return TSR_OK;
 }
 
-/** Its tile whole and in halves, unless the user has fixed that; where it cannot be halved both are the same. */
+/** Its tile whole and in halves, and in more parts where the plan chooses so, unless the user has fixed that; where it cannot be
+ * divided all are the same. */
 static tsr_status_t try_parts(bench_gas_session_t *session, gas_config_t candidate, bench_trials_t *trials)
 {
-	const int first = candidate.parts ? candidate.parts : 1, last = candidate.parts ? candidate.parts : GAS_PARTS;
-	tsr_status_t status = TSR_OK;
-	for (candidate.parts = first; status == TSR_OK && candidate.parts <= last; candidate.parts++)
+	if (candidate.parts)
+		return try_config(session, &candidate, trials);
+	tsr_status_t status = gas_plan_adapt(session->plan, &candidate);
+	if (does_not_fit(status))
+		return TSR_OK;
+	const int chosen = status == TSR_OK ? gas_plan_config(session->plan)->parts : 1;
+	for (candidate.parts = 1; status == TSR_OK && candidate.parts <= 2; candidate.parts++)
 		status = try_config(session, &candidate, trials);
-	return status;
+	candidate.parts = chosen;
+	return status == TSR_OK && chosen > 2 ? try_config(session, &candidate, trials) : status;
 }
 
 static tsr_status_t try_tiles(bench_gas_session_t *session, const gas_config_t *config, bench_trials_t *trials)

@@ -38,15 +38,27 @@ static double tile_cost(gas_tile_size_t tile)
 	return ((double)tile.m * tile.n + LOADING * (tile.m + columns)) / (1 + LOADING / 128 + LOADING / 256);
 }
 
-/* What a column of B costs to read from memory, where the tile has all rows there are and nobody has read it before: as much as so
- * many rows of a tile take to be multiplied with it. 4.2 TB/s beside 790 TFLOP/s, on an H200. */
+/* What a column of B costs a block to read from memory, where few rows are multiplied with it: as much as so many rows of a tile
+ * take to be multiplied. 4.2 TB/s beside 790 TFLOP/s, on an H200. */
 static const double READING = 190;
+
+/* Rows that are few: one tile of the usual ones. */
+enum { FEW_ROWS = 128 };
+
+/** How long the blocks read B in a product of few rows, where its columns are the most of what is read. Another row of tiles finds
+ * about half of them in the cache. */
+static double reading_time(const gas_config_t *config, gas_tile_size_t tile, int64_t tiles, int64_t computing)
+{
+	if (config->m > FEW_ROWS)
+		return 0;
+	const double rows = (double)gas_tiles(config->m, tile.m), cols = (double)tiles / rows * tile.n;
+	return READING * cols * (double)config->k * (rows + 1) / 2 / (double)computing;
+}
 
 /** How long a block takes to multiply a tile, all of its K. */
 static double round_cost(const gas_config_t *config, gas_tile_size_t tile)
 {
-	const double multiplied = tile_cost(tile), read = config->m <= tile.m ? READING * tile.n : 0;
-	return fmax(multiplied, read) * (double)config->k;
+	return tile_cost(tile) * (double)config->k;
 }
 
 /* ---------------------------------------------------------------- blocks that send */
@@ -94,7 +106,8 @@ static run_time_t compute_time(const gas_config_t *config, gas_tile_size_t tile,
 	/* Who completes a tile gets all sums but its own, one after the other. */
 	const double handed_over = rounds > 0 ? (double)(rounds + config->parts - 2) : 0;
 	run_time_t time = {.rounds = (double)whole_rounds + (parts > 0 ? (double)rounds / config->parts : 0)};
-	time.computed = time.rounds * round_cost(config, tile) + handed_over * HANDING_OVER * tile.m * tile.n;
+	time.computed = time.rounds * round_cost(config, tile) + handed_over * HANDING_OVER * tile.m * tile.n +
+			reading_time(config, tile, tiles, computing);
 	return time;
 }
 

@@ -39,7 +39,7 @@ refuses "no workload" 2 'which workload' tessera bench
 refuses "a misspelt workload" 2 "did you mean 'gemm-all-scatter'" tessera bench gem-all-scatter
 refuses "an extent of zero" 2 '0x8x8.*at least 1' tessera bench gemm-all-scatter --pattern fused-sequential -n 3 --shape 0x8x8
 refuses "a negative extent" 2 '-3x8x8.*at least 1' $gas --shape -3x8x8
-refuses "three parts" 2 "tiles cannot be multiplied in 3 parts|--parts is '3'" $gas --parts 3
+refuses "nine parts" 2 "tiles cannot be multiplied in 9 parts|--parts is '9'" $gas --parts 9
 refuses "two extents" 2 "'8x8' is not MxNxK" $gas --shape 8x8
 refuses "four extents" 2 "is not MxNxK" $gas --shape 8x8x8x8
 refuses "an extent that is no number" 2 "is not MxNxK" $gas --shape 8x8xeight

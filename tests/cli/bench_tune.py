@@ -99,7 +99,7 @@ def check_recall(path, report, pattern):
     for name, change in {
         "a tile that is not built": {"tile": [48, 48, 16]},
         "more blocks than are resident": {"blocks": 100000},
-        "parts that no tile has": {"parts": 3},
+        "parts that no tile has": {"parts": 9},
         "an entry of other kinds": {"blocks": "many"},
     }.items():
         write(path, json.dumps({"version": 1, "entries": [{**entry, **change}, 7]}))

@@ -15,7 +15,7 @@ assert [(run['shape'], run['code'], run['said']) for run in report['runs']] == [
 assert all(len(run['result']['patterns']) == 6 and run['result']['baseline']['floor_ns'] for run in report['runs'])
 assert 'commit abc123' in table and 'OpenBLAS + memcpy' in table
 for shape in ('91x73x37', '40x2x20'):
-    assert table.count('| ' + shape + ' |') == 7 and table.count('| ' + shape + ' | **') == 1, shape
+    assert table.count('| ' + shape + ' |') == 8 and table.count('| ' + shape + ' | **') == 1, shape
 assert table.count('| ok |') == 12
 " 2>"$TAP_FILES/err"
 verdict $? "both are in the JSON and in the table"
@@ -30,6 +30,12 @@ try "$run" --backend cpuemu --ranks 8 --paper --seconds 0 --out "$out" "$BUILD"
 [ "$code" -eq 1 ] && [ "$(grep -c '^- 8192x.*: there was no time left for it$' "$out"/*.md)" -eq 6 ] &&
 	grep -q '^- 8192x4608x36864: ' "$out"/*-8-*.md && grep -q '^- 8192x3584x14336: ' "$out"/*.md
 verdict $? "the shapes of the paper, and no time for them" "exit code $code"
+
+rm -rf "$out"
+try "$run" --backend cpuemu --ranks 8 --edges --seconds 0 --out "$out" "$BUILD"
+[ "$code" -eq 1 ] && [ "$(grep -c '^- [0-9x]*: there was no time left for it$' "$out"/*-edges-*.md)" -eq 32 ] &&
+	grep -q '^- 8191x8191x8191: ' "$out"/*-edges-*.md
+verdict $? "the shapes at the edges, and no time for them" "exit code $code"
 
 try "$run" --backend cpuemu --shape 64x64 --out "$out" "$BUILD"
 [ "$code" -eq 2 ] && grep -q "'64x64' is not MxNxK" "$TAP_FILES/err"

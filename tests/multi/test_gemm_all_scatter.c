@@ -135,6 +135,7 @@ static int block_counts(tsr_world_t *world, int argc, char **argv)
 {
 	/* One tile a block and idle blocks; few blocks with many tiles; one sender for all, and one that computes for all. */
 	static const int blocks[][2] = {{2, 1}, {3, 2}, {5, 1}, {12, 5}, {16, 15}};
+	static const int parts[] = {1, 2, 3, GAS_PARTS};
 	gas_inputs_t inputs = {.seed = 14, .integers = true};
 	(void)argc;
 	(void)argv;
@@ -144,9 +145,11 @@ static int block_counts(tsr_world_t *world, int argc, char **argv)
 		config.tile = tiles[0];
 		config.blocks = blocks[b][0];
 		config.comm_blocks = blocks[b][1];
-		for (config.parts = 1; config.parts <= GAS_PARTS; config.parts++)
+		for (int p = 0; p < COUNT(parts); p++) {
+			config.parts = parts[p];
 			if (try_patterns(world, config, &inputs))
 				return 1;
+		}
 	}
 	return 0;
 }
