@@ -33,7 +33,7 @@ verdict $? "the shapes of the paper, and no time for them" "exit code $code"
 
 rm -rf "$out"
 try "$run" --backend cpuemu --ranks 8 --edges --seconds 0 --out "$out" "$BUILD"
-[ "$code" -eq 1 ] && [ "$(grep -c '^- [0-9x]*: there was no time left for it$' "$out"/*-edges-*.md)" -eq 32 ] &&
+[ "$code" -eq 1 ] && [ "$(grep -c '^- .*: there was no time left for it$' "$out"/*-edges-*.md)" -eq 32 ] &&
 	grep -q '^- 8191x8191x8191: ' "$out"/*-edges-*.md
 verdict $? "the shapes at the edges, and no time for them" "exit code $code"
 
