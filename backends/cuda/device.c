@@ -13,18 +13,6 @@
  */
 enum { LINK_BLOCKS = 15, SEND_DEPTH = 240, READ_DEPTH = 114 };
 
-tsr_status_t tsr_cuda_enter(const tsr_device_t *device)
-{
-	return tsr_cuda_check(&device->cu, device->cu.ctx_push(device->context), "use the device while its world lives",
-			      "making rank %d's CUDA context current", device->gpu.host->rank);
-}
-
-void tsr_cuda_leave(const tsr_device_t *device)
-{
-	CUcontext context;
-	(void)device->cu.ctx_pop(&context);
-}
-
 CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out, int *minor_out)
 {
 	CUdevice id;
@@ -82,7 +70,7 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 }
 
 /** Ranks take the visible GPUs in turn, so that several may share one. */
-static tsr_status_t take_device(tsr_device_t *device)
+static tsr_status_t take_gpu(tsr_device_t *device)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
 	int count = 0;
@@ -109,82 +97,54 @@ static tsr_status_t take_device(tsr_device_t *device)
 	return status;
 }
 
-/** With the context current: the page, the notes' counter, the side stream and the workspace. */
-static tsr_status_t make_parts(tsr_device_t *device)
+static tsr_status_t take(tsr_device_t *device)
 {
-	static const char cure[] = "see nvidia-smi whether the GPU's or the host's memory is full";
-	const tsr_cuda_driver_t *cu = &device->cu;
-	void *page = NULL;
-	CUresult code = cu->host_alloc(&page, sizeof *device->gpu.page, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-	if (code == CUDA_SUCCESS) {
-		memset(page, 0, sizeof *device->gpu.page);
-		device->gpu.page = page;
-		code = cu->host_pointer(&device->page_on_device, page, 0);
-	}
-	if (code == CUDA_SUCCESS)
-		code = cu->stream_create(&device->side, CU_STREAM_NON_BLOCKING);
-	if (code == CUDA_SUCCESS)
-		code = cu->mem_alloc(&device->notes_taken, sizeof(uint32_t));
-	if (code != CUDA_SUCCESS)
-		return tsr_cuda_check(cu, code, cure, "setting rank %d's device up", device->gpu.host->rank);
-	/* %globaltimer counts nanoseconds */
-	tsr_gpu_context_fill(&device->gpu, device->page_on_device, device->notes_taken, 1000000);
-	const tsr_status_t status = tsr_cuda_fill(device, device->notes_taken, 0, sizeof(uint32_t));
-	return status == TSR_OK ? tsr_cuda_workspace_make(device) : status;
+	tsr_status_t status = tsr_cuda_driver_find(&device->cu);
+	if (status == TSR_OK)
+		status = tsr_cuda_driver_start(&device->cu);
+	return status == TSR_OK ? take_gpu(device) : status;
 }
 
-static void device_close(tsr_device_t *device)
+static void give_back(tsr_device_t *device)
 {
-	const tsr_cuda_driver_t *cu = &device->cu;
-	if (device->context && tsr_cuda_enter(device) == TSR_OK) {
-		tsr_gpu_modules_unload(&device->gpu, device);
-		tsr_gpu_teams_drop(&device->gpu, device);
-		if (device->notes_taken)
-			(void)cu->mem_free(device->notes_taken);
-		if (device->workspace)
-			(void)cu->mem_free(device->workspace);
-		if (device->side)
-			(void)cu->stream_destroy(device->side);
-		if (device->gpu.page)
-			(void)cu->host_free(device->gpu.page);
-		tsr_cuda_leave(device);
-	}
 	if (device->context)
-		(void)cu->primary_release(device->id);
-	tsr_gpu_close(&device->gpu);
-	free(device);
+		(void)device->cu.primary_release(device->id);
+}
+
+/** %globaltimer counts nanoseconds. */
+static uint32_t clock_khz(const tsr_device_t *device)
+{
+	(void)device;
+	return 1000000;
+}
+
+static const tsr_image_t *check_image(const tsr_device_t *device)
+{
+	(void)device;
+	return tsr_cuda_check_image();
 }
 
 static const tsr_gpu_vendor_t vendor = {
 	.name = "cuda",
 	.toolkit = "the CUDA toolkit",
 	.debugger = "compute-sanitizer",
+	.memory_is_full = "see nvidia-smi whether the GPU's or the host's memory is full",
+	.code_is_refused = "install the driver of the CUDA toolkit that built the library, or a newer one",
+	.base_is_not_aligned = "set TESSERA_CUDA_HEAP=vmm",
+	.calls = &tsr_cuda_calls,
+	.take = take,
+	.give_back = give_back,
+	.make = tsr_cuda_workspace_make,
+	.drop = tsr_cuda_workspace_drop,
+	.clock_khz = clock_khz,
+	.check_image = check_image,
 	.runs = tsr_cuda_runs,
 	.load = tsr_cuda_load,
-	.unload = tsr_cuda_unload,
-	.make_table = tsr_cuda_make_table,
-	.fill_table = tsr_cuda_fill_table,
-	.drop_table = tsr_cuda_drop_table,
-	.start = tsr_cuda_start,
+	.heap_make = tsr_cuda_heap_make,
+	.heap_open = tsr_cuda_heap_open,
+	.heap_close = tsr_cuda_heap_close,
+	.heap_is_broken = tsr_cuda_heap_is_broken,
 };
-
-static tsr_status_t open_parts(tsr_device_t *device, const tsr_host_t *host)
-{
-	tsr_status_t status = tsr_gpu_open(&device->gpu, &vendor, host);
-	if (status == TSR_OK)
-		status = tsr_cuda_driver_find(&device->cu);
-	if (status == TSR_OK)
-		status = tsr_cuda_driver_start(&device->cu);
-	if (status == TSR_OK)
-		status = take_device(device);
-	if (status == TSR_OK)
-		status = tsr_cuda_enter(device);
-	if (status != TSR_OK)
-		return status;
-	status = make_parts(device);
-	tsr_cuda_leave(device);
-	return status;
-}
 
 static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_out)
 {
@@ -196,27 +156,18 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	if (!device)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's CUDA device; free some", host->rank);
 	device->sharing = options.cuda_ipc ? &tsr_cuda_ipc : &tsr_cuda_vmm;
-	status = open_parts(device, host);
-	if (status != TSR_OK) {
-		device_close(device);
-		return status;
-	}
-	*device_out = device;
-	return TSR_OK;
-}
-
-static tsr_status_t device_properties(tsr_device_t *device, tsr_device_props_t *props_out)
-{
-	*props_out = device->gpu.props;
-	return TSR_OK;
+	status = tsr_gpu_device_open(device, &vendor, host);
+	if (status == TSR_OK)
+		*device_out = device;
+	return status;
 }
 
 static const tsr_device_ops_t device_ops = {
 	.size = sizeof(tsr_device_ops_t),
 	.probe = tsr_cuda_probe,
 	.open = device_open,
-	.close = device_close,
-	.properties = device_properties,
+	.close = tsr_gpu_device_close,
+	.properties = tsr_gpu_device_properties,
 };
 
 /*
@@ -228,9 +179,9 @@ const tsr_backend_t tsr_backend_cuda = {
 	.name = "cuda",
 	.thread_ranks = false,
 	.device = &device_ops,
-	.heap = &tsr_cuda_heap_ops,
-	.team = &tsr_cuda_team_ops,
-	.stream = &tsr_cuda_stream_ops,
-	.event = &tsr_cuda_event_ops,
+	.heap = &tsr_gpu_heap_ops,
+	.team = &tsr_gpu_team_ops,
+	.stream = &tsr_gpu_stream_ops,
+	.event = &tsr_gpu_event_ops,
 	.record = NULL, /* kernels count nothing on a GPU */
 };

@@ -67,8 +67,3 @@ tsr_status_t tsr_cuda_load(tsr_device_t *device, tsr_gpu_module_t *m)
 	return tsr_cuda_check(cu, code, "install the driver of the CUDA toolkit that built it, or a newer one",
 			      "loading the code of %s for %s", m->image->unit, m->image->arch);
 }
-
-void tsr_cuda_unload(tsr_device_t *device, tsr_gpu_module_t *m)
-{
-	(void)device->cu.module_unload(m->module);
-}

@@ -28,9 +28,16 @@ tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device)
 	if (code != CUDA_SUCCESS)
 		return tsr_cuda_check(&device->cu, code, "see nvidia-smi whether the GPU's memory is full",
 				      "making rank %d's workspace of %zu bytes", device->gpu.host->rank, bytes);
-	device->gpu.launch.workspace = (void *)(uintptr_t)device->workspace;
+	void *const workspace = (void *)(uintptr_t)device->workspace;
+	device->gpu.launch.workspace = workspace;
 	device->gpu.launch.workspace_parts = (uint32_t)device->gpu.sms;
 	device->gpu.launch.workspace_each = 1 + (uint32_t)device->gpu.host->size;
-	tsr_status_t status = tsr_cuda_fill(device, device->workspace, 0, bytes);
-	return status == TSR_OK ? tsr_cuda_copy_to(device, device->workspace, &first, sizeof first) : status;
+	tsr_status_t status = tsr_gpu_fill(device, workspace, 0, bytes);
+	return status == TSR_OK ? tsr_gpu_copy_to(device, workspace, &first, sizeof first) : status;
+}
+
+void tsr_cuda_workspace_drop(tsr_device_t *device)
+{
+	if (device->workspace)
+		(void)device->cu.mem_free(device->workspace);
 }

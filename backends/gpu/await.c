@@ -43,11 +43,15 @@ static void look_for_lost(const tsr_gpu_t *gpu)
 	host->abort_world(host->ctx, TSR_ERR_PEER_LOST, sentence);
 }
 
-void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx)
+/** Asks until the stream, or the event where it is not null, has come to its end. Returns the driver's last answer. */
+static int await(tsr_device_t *device, void *stream, void *event)
 {
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
+	const tsr_gpu_calls_t *calls = gpu->vendor->calls;
 	const uint64_t begin = tsr_now_ns();
 	uint64_t asked = begin;
-	while (busy(ctx)) {
+	int code;
+	while ((code = event ? calls->event_query(device, event) : calls->stream_query(device, stream)) == TSR_GPU_NOT_READY) {
 		const uint64_t now = tsr_now_ns();
 		relay(gpu);
 		if (now - asked >= LOST_EVERY_NS) {
@@ -60,6 +64,7 @@ void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx)
 			tsr_sleep_until(now + REST_NS);
 	}
 	tsr_gpu_notes_read(gpu);
+	return code;
 }
 
 /** With the lock: the kernel that crashed takes the whole device with it. */
@@ -75,7 +80,11 @@ static void crash(tsr_gpu_t *gpu, uint64_t serial, const char *trouble, struct t
 		 gpu->host->rank, trouble, stream && stream->last ? stream->last->name : "another", gpu->vendor->debugger);
 }
 
-tsr_status_t tsr_gpu_verdict(tsr_gpu_t *gpu, uint64_t serial, const char *trouble)
+/**
+ * The first failure of stream `serial`, which is taken; else that the driver has lost the device, where `trouble` says what it
+ * said; else that the world has ended; else TSR_OK.
+ */
+static tsr_status_t verdict(tsr_gpu_t *gpu, uint64_t serial, const char *trouble)
 {
 	struct tsr_gpu_failure failure = {TSR_OK, ""};
 	bool crashed = false;
@@ -94,4 +103,18 @@ tsr_status_t tsr_gpu_verdict(tsr_gpu_t *gpu, uint64_t serial, const char *troubl
 	if (failure.status != TSR_OK)
 		return tsr_error(failure.status, "%s", failure.sentence);
 	return tsr_gpu_world_status(gpu);
+}
+
+tsr_status_t tsr_gpu_wait(tsr_device_t *device, void *stream, void *event, uint64_t serial)
+{
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
+	char text[128];
+	int before;
+	const tsr_status_t status = tsr_gpu_enter(device, &before);
+	if (status != TSR_OK)
+		return status;
+	const int code = await(device, stream, event);
+	const char *trouble = code == TSR_GPU_SUCCESS ? NULL : gpu->vendor->calls->text(device, code, text);
+	tsr_gpu_leave(device, before);
+	return verdict(gpu, serial, trouble);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "backend.h"
+#include "gpu/calls.h"
 #include "gpu/dev/context.h"
 
 /** Host memory that the device sees: the abort word, the notes, and what the check of a mapping has seen. */
@@ -34,23 +35,40 @@ typedef struct tsr_gpu_module {
 	tsr_gpu_function_t function[];
 } tsr_gpu_module_t;
 
-/** What a backend does for the shared code, with its device current and, but for `runs`, the lock held. */
+/** What a backend does for the shared code, with its device current, but where it says otherwise. */
 typedef struct tsr_gpu_vendor {
 	const char *name;     /* of the backend */
 	const char *toolkit;  /* what builds code for it */
 	const char *debugger; /* what shows where a kernel crashed */
+	/* Cures of what may fail: */
+	const char *memory_is_full;
+	const char *code_is_refused;     /* the library's own */
+	const char *base_is_not_aligned; /* of a heap */
+	const tsr_gpu_calls_t *calls;
+	/** Finds the driver, takes the rank's device and asks it what it is, without making it current. `drop` ends what `make` has
+	 * made with the device current, `give_back` what `take` has taken. */
+	tsr_status_t (*take)(tsr_device_t *device);
+	void (*give_back)(tsr_device_t *device);
+	tsr_status_t (*make)(tsr_device_t *device);
+	void (*drop)(tsr_device_t *device);
+	/** Ticks a millisecond of the clock that kernels read. */
+	uint32_t (*clock_khz)(const tsr_device_t *device);
+	/** The library's own code for this device. */
+	const tsr_image_t *(*check_image)(const tsr_device_t *device);
 	/** Whether the image is for this device. */
 	bool (*runs)(const tsr_device_t *device, const tsr_image_t *image);
-	/** Loads m->image, and fills entry and figures of every function in it but its kernel. On failure undoes that, and says
-	 * why. */
+	/** With the lock: loads m->image, and fills entry and figures of every function in it but its kernel. On failure undoes
+	 * that, and says why. */
 	tsr_status_t (*load)(tsr_device_t *device, tsr_gpu_module_t *m);
-	void (*unload)(tsr_device_t *device, tsr_gpu_module_t *m);
-	/** Device memory for kernels to read; what it holds; its end. They make the device current themselves; without the lock. */
-	tsr_status_t (*make_table)(tsr_device_t *device, size_t size_bytes, void **table_out);
-	tsr_status_t (*fill_table)(tsr_device_t *device, void *table, const void *bytes, size_t size_bytes);
-	void (*drop_table)(tsr_device_t *device, void *table);
-	/** Starts one launch. */
-	tsr_status_t (*start)(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
+	/**
+	 * Memory of tsr_gpu_whole_bytes that peers can map, and its handle in the export, whose other members are filled; and a
+	 * peer's memory, mapped here. Both leave the address in tsr_gpu_t.base. close undoes either, however far it came.
+	 */
+	tsr_status_t (*heap_make)(tsr_device_t *device, tsr_heap_export_t *export);
+	tsr_status_t (*heap_open)(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
+	void (*heap_close)(tsr_device_t *device, int rank);
+	/** Says that rank's heap, as it is mapped here, has a fault, in words that follow it; and what to do. TSR_ERR_SYSTEM. */
+	tsr_status_t (*heap_is_broken)(const tsr_device_t *device, int rank, const char *fault);
 } tsr_gpu_vendor_t;
 
 /** A team: where its kernels find its members' heaps. Addressing goes through {window, base of each rank}: the heap is window 0,
@@ -61,7 +79,7 @@ struct tsr_device_team {
 	struct tsr_device_team *next;
 };
 
-/** What is kept of a stream. Part of the backend's own. */
+/** What is kept of a stream. */
 typedef struct tsr_gpu_track {
 	struct tsr_gpu_track *next;
 	const tsr_device_team_t *team;
@@ -74,6 +92,19 @@ typedef struct tsr_gpu_track {
 	} failure;
 } tsr_gpu_track_t;
 
+struct tsr_device_stream {
+	tsr_device_t *device;
+	tsr_gpu_track_t track;
+	void *stream; /* the vendor's */
+};
+
+struct tsr_device_event {
+	tsr_device_t *device;
+	void *event; /* the vendor's */
+	bool recorded;
+	uint64_t serial; /* of the stream that it was recorded in last */
+};
+
 /** Which kernel a launch number was, for the notes that carry it. */
 typedef struct tsr_gpu_launched {
 	uint32_t number;
@@ -83,7 +114,7 @@ typedef struct tsr_gpu_launched {
 
 enum { TSR_GPU_LAUNCHES_KEPT = 4096 }; /* more than a stream's queue in the driver holds */
 
-/** A GPU of a rank. Part of the backend's own device. */
+/** A GPU of a rank. The backend's own device begins with it: tsr_gpu_of. */
 typedef struct tsr_gpu {
 	const tsr_gpu_vendor_t *vendor;
 	const tsr_host_t *host;
@@ -91,7 +122,12 @@ typedef struct tsr_gpu {
 	int sms;
 	size_t block_shared_bytes; /* the most a block may have, static and dynamic */
 	tsr_device_props_t props;
+	bool opened;       /* the device has been made current once */
+	void *side;        /* the vendor's stream for copies, fills and checks */
+	void *notes_taken; /* device memory */
 	tsr_gpu_page_t *page;
+	uint64_t page_on_device;
+	void *base[TSR_MAX_RANKS];   /* of every rank's heap, as mapped here; null: not */
 	tsr_gpu_context_t launch;    /* what launches have in common */
 	int64_t away[TSR_MAX_RANKS]; /* bytes from my heap to every rank's, once they are mapped */
 
@@ -106,27 +142,34 @@ typedef struct tsr_gpu {
 	bool dead; /* a kernel has crashed: the driver refuses everything from then on */
 } tsr_gpu_t;
 
+static inline tsr_gpu_t *tsr_gpu_of(const tsr_device_t *device)
+{
+	return (tsr_gpu_t *)(uintptr_t)device;
+}
+
 /* ------------------------------------------------------------------ the device (device.c) */
 
-/** Errors: TSR_ERR_NO_MEMORY. Zeroes are closed as well. */
-tsr_status_t tsr_gpu_open(tsr_gpu_t *gpu, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host);
-void tsr_gpu_close(tsr_gpu_t *gpu);
+/** Opens a device that is zero but for what the vendor has set; on failure closes and frees it. */
+tsr_status_t tsr_gpu_device_open(tsr_device_t *device, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host);
+
+/** tsr_device_ops_t.close, which frees it, and .properties. */
+void tsr_gpu_device_close(tsr_device_t *device);
+tsr_status_t tsr_gpu_device_properties(tsr_device_t *device, tsr_device_props_t *props_out);
 
 /** From sms and block_shared_bytes: what tsr_device_props_t says of any GPU. */
 void tsr_gpu_props_fill(tsr_gpu_t *gpu);
 
-/** Fills what launches have in common, from the addresses that the device has for the page and for the counter of notes. */
-void tsr_gpu_context_fill(tsr_gpu_t *gpu, uint64_t page, uint64_t notes_taken, uint32_t clock_khz);
+/** Keeps where every rank's heap is as this device sees it; of 0 ranks: nowhere any more. */
+void tsr_gpu_context_map(tsr_gpu_t *gpu, int count);
 
-/** Keeps where every rank's heap is as this device sees it; bases of 0 ranks: nowhere any more. */
-void tsr_gpu_context_map(tsr_gpu_t *gpu, void *const *bases, int count);
-
-/** tsr_team_ops_t, for a device whose shared part is `gpu`. */
-tsr_status_t tsr_gpu_team_create(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out);
-void tsr_gpu_team_destroy(tsr_gpu_t *gpu, tsr_device_team_t *team);
+/* The tables of operations, the same for all vendors (stream.c, event.c, heap.c, team.c). */
+extern const tsr_stream_ops_t tsr_gpu_stream_ops;
+extern const tsr_event_ops_t tsr_gpu_event_ops;
+extern const tsr_heap_ops_t tsr_gpu_heap_ops;
+extern const tsr_team_ops_t tsr_gpu_team_ops;
 
 /** Drops what ended teams have left, when the device is closed. */
-void tsr_gpu_teams_drop(tsr_gpu_t *gpu, tsr_device_t *device);
+void tsr_gpu_teams_drop(tsr_device_t *device);
 
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team);
 void tsr_gpu_stream_remove(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
@@ -144,11 +187,8 @@ tsr_status_t tsr_gpu_look_in_child(tsr_status_t (*look)(const void *ctx, int *co
 
 /* ------------------------------------------------------------------ launches (launch.c, module.c) */
 
-/** What can be said without the device. Errors: TSR_ERR_ABORTED, TSR_ERR_ARGUMENT, TSR_ERR_UNSUPPORTED. */
-tsr_status_t tsr_gpu_launch_check(const tsr_gpu_t *gpu, const tsr_device_launch_t *launches, int count);
-
-/** tsr_stream_ops_t.launch, checked and with the device current. Takes the lock. */
-tsr_status_t tsr_gpu_launch(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together);
+/** tsr_stream_ops_t.launch. Takes the lock. */
+tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together);
 
 /** With the lock: the context of one launch on the stream of `track`, whose number is remembered for the notes. */
 tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track, const tsr_device_launch_t *launch);
@@ -168,19 +208,14 @@ void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
 /* ------------------------------------------------------------------ waiting (await.c, note.c) */
 
 /**
- * Waits until `busy` says no. Meanwhile hands an end of the world on to the kernels, and looks for lost ranks and for notes, which
- * it reads at the end, too.
+ * Waits for the end of `stream`, or for `event` where it is not null; `serial` is the stream's. Meanwhile hands an end of the world
+ * on to the kernels, and looks for lost ranks and for notes, which it reads at the end, too. Errors: the first failure of that
+ * stream, which is taken; else TSR_ERR_KERNEL where the driver has lost the device; else that the world has ended.
  */
-void tsr_gpu_await(tsr_gpu_t *gpu, bool (*busy)(void *ctx), void *ctx);
+tsr_status_t tsr_gpu_wait(tsr_device_t *device, void *stream, void *event, uint64_t serial);
 
 /** Reads the notes that kernels have left: wait records are kept, fatal ones end the world and fail their stream. */
 void tsr_gpu_notes_read(tsr_gpu_t *gpu);
-
-/**
- * After tsr_gpu_await: the first failure of stream `serial`, which is taken; else that the driver has lost the device, where
- * `trouble` says what it said; else that the world has ended; else TSR_OK.
- */
-tsr_status_t tsr_gpu_verdict(tsr_gpu_t *gpu, uint64_t serial, const char *trouble);
 
 /** TSR_ERR_ABORTED where the world has ended. */
 tsr_status_t tsr_gpu_world_status(const tsr_gpu_t *gpu);
@@ -196,24 +231,17 @@ typedef struct tsr_gpu_tail {
 	} of[TSR_MAX_RANKS];
 } tsr_gpu_tail_t;
 
-/** Where the tail begins, and how much memory heap and tail take: whole pages of 2 MiB, which is what bases are aligned to. */
-size_t tsr_gpu_tail_offset(size_t heap_bytes);
+/** How much memory heap and tail take: whole pages of 2 MiB, which is what bases are aligned to. */
 size_t tsr_gpu_whole_bytes(size_t heap_bytes);
 enum { TSR_GPU_ALIGN = 2 << 20 };
 
-/** What is written behind my heap before any peer maps it, and whether what is read there is what the peer has written. */
-tsr_gpu_tail_t tsr_gpu_tail_of(const tsr_gpu_t *gpu, size_t heap_bytes);
-bool tsr_gpu_tail_is(const tsr_gpu_tail_t *seen, const tsr_heap_export_t *peer, int rank);
+/* With the device current: */
 
-/** The kernel's arguments: what it stores, in this rank's words of `rank`'s tail. */
-uint64_t tsr_gpu_check_pattern(const tsr_gpu_t *gpu, int rank);
-size_t tsr_gpu_check_offset(const tsr_gpu_t *gpu, size_t heap_bytes);
+/** Writes who I am behind my heap, before any peer maps it. */
+tsr_status_t tsr_gpu_tail_write(tsr_device_t *device, size_t heap_bytes);
 
-/** What the kernel has seen that it should not have: the rest of a sentence that begins with the heap. Null: nothing. */
-const char *tsr_gpu_check_fault(const tsr_gpu_t *gpu, uint64_t pattern);
-
-/** That rank's heap is as large as mine. Errors: TSR_ERR_MISMATCH. */
-tsr_status_t tsr_gpu_heap_agrees(const tsr_gpu_t *gpu, const tsr_heap_export_t *peer, int rank);
+/** Checks that `rank`'s heap is what its owner says, and that this device's stores, loads and atomics reach it. */
+tsr_status_t tsr_gpu_tail_check(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
 
 /** The code of that kernel, TSR_GPU_CHECK_ENTRY, for each toolkit of the build; null past the last. */
 const tsr_image_t *tsr_gpu_check_image_at(int index);

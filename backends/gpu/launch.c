@@ -22,7 +22,7 @@ static tsr_status_t check_one(const tsr_device_launch_t *l)
 	return TSR_OK;
 }
 
-tsr_status_t tsr_gpu_launch_check(const tsr_gpu_t *gpu, const tsr_device_launch_t *launches, int count)
+static tsr_status_t check_all(const tsr_gpu_t *gpu, const tsr_device_launch_t *launches, int count)
 {
 	tsr_status_t status = tsr_gpu_world_status(gpu);
 	for (int i = 0; status == TSR_OK && i < count; i++)
@@ -74,6 +74,21 @@ tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *t
 	return context;
 }
 
+/** With the lock: starts one launch. */
+static tsr_status_t start(tsr_device_t *device, const tsr_device_launch_t *l, const tsr_gpu_function_t *f)
+{
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
+	uint64_t nothing = 0; /* a struct without members has a byte in C++ */
+	tsr_gpu_context_t context = tsr_gpu_launch_number(gpu, &l->stream->track, l);
+	void *parameters[] = {&context, l->kernel->args_bytes > 0 ? (void *)(uintptr_t)l->args : &nothing};
+	const int code = gpu->vendor->calls->launch(device, f->entry, l->blocks, f->threads, f->dynamic_bytes, l->stream->stream,
+						    parameters);
+	if (code == TSR_GPU_SUCCESS)
+		l->stream->track.last = l->kernel;
+	return tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST, "launching %d blocks of kernel %s on rank %d", l->blocks,
+			     l->kernel->name, gpu->host->rank);
+}
+
 /**
  * With the lock: starts a group. What needs the most local memory goes first: where a launch makes that memory grow, the driver
  * waits for the kernels that run, and these may wait for the launch.
@@ -89,7 +104,7 @@ static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_
 			if (!started[i] && (next < 0 || functions[i]->local_bytes > functions[next]->local_bytes))
 				next = i;
 		started[next] = true;
-		const tsr_status_t status = gpu->vendor->start(device, &launches[next], functions[next]);
+		const tsr_status_t status = start(device, &launches[next], functions[next]);
 		if (status != TSR_OK && n > 0) /* the others wait for it in vain */
 			gpu->host->abort_world(gpu->host->ctx, status, tsr_last_error());
 		if (status != TSR_OK)
@@ -110,13 +125,15 @@ static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_d
 	if (status == TSR_OK && together)
 		return start_group(gpu, device, launches, functions, count);
 	for (int i = 0; i < count && status == TSR_OK; i++)
-		status = gpu->vendor->start(device, &launches[i], functions[i]);
+		status = start(device, &launches[i], functions[i]);
 	return status;
 }
 
-tsr_status_t tsr_gpu_launch(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+/** With the device current. */
+static tsr_status_t launch_here(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
 {
 	enum { USUAL = 8 };
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	const tsr_gpu_function_t *usual[USUAL], **functions = usual;
 	if (count < 1)
 		return TSR_OK;
@@ -127,5 +144,18 @@ tsr_status_t tsr_gpu_launch(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_devi
 	pthread_mutex_unlock(&gpu->lock);
 	if (functions != usual)
 		free(functions);
+	return status;
+}
+
+tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+{
+	int before;
+	tsr_status_t status = check_all(tsr_gpu_of(device), launches, count);
+	if (status == TSR_OK)
+		status = tsr_gpu_enter(device, &before);
+	if (status != TSR_OK)
+		return status;
+	status = launch_here(device, launches, count, together);
+	tsr_gpu_leave(device, before);
 	return status;
 }

@@ -72,7 +72,7 @@ void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device)
 	while (gpu->modules) {
 		tsr_gpu_module_t *m = gpu->modules;
 		gpu->modules = m->next;
-		gpu->vendor->unload(device, m);
+		(void)gpu->vendor->calls->module_unload(device, m->module);
 		free(m);
 	}
 }

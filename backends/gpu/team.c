@@ -23,13 +23,21 @@ static void keep_spare(tsr_gpu_t *gpu, tsr_device_team_t *team)
 	pthread_mutex_unlock(&gpu->lock);
 }
 
-static tsr_status_t make(tsr_gpu_t *gpu, tsr_device_t *device, tsr_device_team_t **team_out)
+static tsr_status_t make(tsr_device_t *device, tsr_device_team_t **team_out)
 {
+	const tsr_gpu_t *gpu = tsr_gpu_of(device);
 	void *table;
+	int before;
 	tsr_device_team_t *team = calloc(1, sizeof *team);
 	if (!team)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a team; free some");
-	const tsr_status_t status = gpu->vendor->make_table(device, (size_t)gpu->host->size * sizeof *team->away, &table);
+	tsr_status_t status = tsr_gpu_enter(device, &before);
+	if (status == TSR_OK) {
+		status = tsr_gpu_check(device,
+				       gpu->vendor->calls->alloc(device, &table, (size_t)gpu->host->size * sizeof *team->away),
+				       gpu->vendor->memory_is_full, "making the table of a team on rank %d", gpu->host->rank);
+		tsr_gpu_leave(device, before);
+	}
 	if (status != TSR_OK) {
 		free(team);
 		return status;
@@ -39,16 +47,29 @@ static tsr_status_t make(tsr_gpu_t *gpu, tsr_device_t *device, tsr_device_team_t
 	return TSR_OK;
 }
 
-tsr_status_t tsr_gpu_team_create(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out)
+static tsr_status_t fill(tsr_device_t *device, const tsr_device_team_t *team, const tsr_host_team_t *host)
 {
+	const tsr_gpu_t *gpu = tsr_gpu_of(device);
 	int64_t away[TSR_MAX_RANKS];
-	tsr_device_team_t *team = take_spare(gpu);
-	tsr_status_t status = team ? TSR_OK : make(gpu, device, &team);
-	if (status != TSR_OK)
-		return status;
+	int before;
 	for (int i = 0; i < host->size; i++)
 		away[i] = gpu->away[host->ranks[i]];
-	status = gpu->vendor->fill_table(device, team->away, away, (size_t)host->size * sizeof *away);
+	tsr_status_t status = tsr_gpu_enter(device, &before);
+	if (status != TSR_OK)
+		return status;
+	status = tsr_gpu_copy_to(device, team->away, away, (size_t)host->size * sizeof *away);
+	tsr_gpu_leave(device, before);
+	return status;
+}
+
+static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out)
+{
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
+	tsr_device_team_t *team = take_spare(gpu);
+	tsr_status_t status = team ? TSR_OK : make(device, &team);
+	if (status != TSR_OK)
+		return status;
+	status = fill(device, team, host);
 	if (status != TSR_OK) {
 		keep_spare(gpu, team);
 		return status;
@@ -58,17 +79,24 @@ tsr_status_t tsr_gpu_team_create(tsr_gpu_t *gpu, tsr_device_t *device, const tsr
 	return TSR_OK;
 }
 
-void tsr_gpu_team_destroy(tsr_gpu_t *gpu, tsr_device_team_t *team)
+static void team_destroy(tsr_device_t *device, tsr_device_team_t *team)
 {
 	team->host = NULL;
-	keep_spare(gpu, team);
+	keep_spare(tsr_gpu_of(device), team);
 }
 
-void tsr_gpu_teams_drop(tsr_gpu_t *gpu, tsr_device_t *device)
+void tsr_gpu_teams_drop(tsr_device_t *device)
 {
+	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	tsr_device_team_t *team;
 	while ((team = take_spare(gpu))) {
-		gpu->vendor->drop_table(device, team->away);
+		(void)gpu->vendor->calls->release(device, team->away);
 		free(team);
 	}
 }
+
+const tsr_team_ops_t tsr_gpu_team_ops = {
+	.size = sizeof(tsr_team_ops_t),
+	.create = team_create,
+	.destroy = team_destroy,
+};

@@ -7,24 +7,6 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 
-tsr_status_t tsr_hip_enter(const tsr_device_t *device, int *before_out)
-{
-	const tsr_hip_runtime_t *hip = &device->hip;
-	unsigned flags;
-	int before = device->id, in_use = 0;
-	if (hip->device_get(&before) == TSR_HIP_SUCCESS && before != device->id)
-		(void)hip->device_in_use(before, &flags, &in_use);
-	*before_out = in_use ? before : device->id;
-	return tsr_hip_check(hip, hip->device_set(device->id), "use the device while its world lives",
-			     "making rank %d's GPU this thread's", device->gpu.host->rank);
-}
-
-void tsr_hip_leave(const tsr_device_t *device, int before)
-{
-	if (before != device->id)
-		(void)device->hip.device_set(before);
-}
-
 static tsr_status_t read_properties(tsr_device_t *device)
 {
 	const tsr_hip_runtime_t *hip = &device->hip;
@@ -53,9 +35,12 @@ static tsr_status_t read_properties(tsr_device_t *device)
 }
 
 /** Ranks take the visible GPUs in turn, so that several may share one. */
-static tsr_status_t take_device(tsr_device_t *device)
+static tsr_status_t take(tsr_device_t *device)
 {
 	int count = 0;
+	const tsr_status_t status = tsr_hip_find(&device->hip);
+	if (status != TSR_OK)
+		return status;
 	const tsr_hip_code_t code = device->hip.device_count(&count);
 	if (code != TSR_HIP_SUCCESS || count < 1)
 		return tsr_hip_no_device(&device->hip, code);
@@ -72,80 +57,44 @@ static uint32_t clock_khz(const tsr_device_t *device)
 	return (uint32_t)khz;
 }
 
-/** Between enter and leave: the page, the notes' counter and the side stream. */
-static tsr_status_t make_parts(tsr_device_t *device)
+static const tsr_image_t *check_image(const tsr_device_t *device)
 {
-	const tsr_hip_runtime_t *hip = &device->hip;
-	tsr_gpu_t *gpu = &device->gpu;
-	void *page = NULL;
-	tsr_hip_code_t code =
-		hip->host_alloc(&page, sizeof *gpu->page, TSR_HIP_HOST_PORTABLE | TSR_HIP_HOST_MAPPED | TSR_HIP_HOST_COHERENT);
-	if (code == TSR_HIP_SUCCESS) {
-		memset(page, 0, sizeof *gpu->page);
-		gpu->page = page;
-		code = hip->host_pointer(&device->page_on_device, page, 0);
-	}
-	if (code == TSR_HIP_SUCCESS)
-		code = hip->stream_create(&device->side, TSR_HIP_STREAM_NON_BLOCKING);
-	if (code == TSR_HIP_SUCCESS)
-		code = hip->mem_alloc(&device->notes_taken, sizeof(uint32_t));
-	if (code != TSR_HIP_SUCCESS)
-		return tsr_hip_check(hip, code, "see whether the GPU's or the host's memory is full", "setting rank %d's device up",
-				     gpu->host->rank);
-	tsr_gpu_context_fill(gpu, (uint64_t)(uintptr_t)device->page_on_device, (uint64_t)(uintptr_t)device->notes_taken,
-			     clock_khz(device));
-	return tsr_hip_fill(device, device->notes_taken, 0, sizeof(uint32_t));
+	return tsr_hip_check_image(device->gpu.arch);
 }
 
-static void device_close(tsr_device_t *device)
+/** The port has no parts of its own, and the runtime takes devices back by itself. */
+static tsr_status_t make_nothing(tsr_device_t *device)
 {
-	const tsr_hip_runtime_t *hip = &device->hip;
-	int before;
-	if (device->opened && tsr_hip_enter(device, &before) == TSR_OK) {
-		tsr_gpu_modules_unload(&device->gpu, device);
-		tsr_gpu_teams_drop(&device->gpu, device);
-		if (device->notes_taken)
-			(void)hip->mem_free(device->notes_taken);
-		if (device->side)
-			(void)hip->stream_destroy(device->side);
-		if (device->gpu.page)
-			(void)hip->host_free(device->gpu.page);
-		tsr_hip_leave(device, before);
-	}
-	tsr_gpu_close(&device->gpu);
-	free(device);
+	(void)device;
+	return TSR_OK;
+}
+
+static void drop_nothing(tsr_device_t *device)
+{
+	(void)device;
 }
 
 static const tsr_gpu_vendor_t vendor = {
 	.name = "hip",
 	.toolkit = "clang 19 and its lld",
 	.debugger = "rocgdb",
+	.memory_is_full = "see whether the GPU's or the host's memory is full",
+	.code_is_refused = "install a newer driver and runtime",
+	.base_is_not_aligned = "set TESSERA_HEAP_SIZE to 2M or more, or install a newer driver",
+	.calls = &tsr_hip_calls,
+	.take = take,
+	.give_back = drop_nothing,
+	.make = make_nothing,
+	.drop = drop_nothing,
+	.clock_khz = clock_khz,
+	.check_image = check_image,
 	.runs = tsr_hip_runs,
 	.load = tsr_hip_load,
-	.unload = tsr_hip_unload,
-	.make_table = tsr_hip_make_table,
-	.fill_table = tsr_hip_fill_table,
-	.drop_table = tsr_hip_drop_table,
-	.start = tsr_hip_start,
+	.heap_make = tsr_hip_heap_make,
+	.heap_open = tsr_hip_heap_open,
+	.heap_close = tsr_hip_heap_close,
+	.heap_is_broken = tsr_hip_heap_is_broken,
 };
-
-static tsr_status_t open_parts(tsr_device_t *device, const tsr_host_t *host)
-{
-	int before;
-	tsr_status_t status = tsr_gpu_open(&device->gpu, &vendor, host);
-	if (status == TSR_OK)
-		status = tsr_hip_find(&device->hip);
-	if (status == TSR_OK)
-		status = take_device(device);
-	if (status == TSR_OK)
-		status = tsr_hip_enter(device, &before);
-	if (status != TSR_OK)
-		return status;
-	device->opened = true;
-	status = make_parts(device);
-	tsr_hip_leave(device, before);
-	return status;
-}
 
 static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_out)
 {
@@ -157,27 +106,18 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	if (!device)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's HIP device; free some", host->rank);
 	device->uncached = options.hip_uncached;
-	status = open_parts(device, host);
-	if (status != TSR_OK) {
-		device_close(device);
-		return status;
-	}
-	*device_out = device;
-	return TSR_OK;
-}
-
-static tsr_status_t device_properties(tsr_device_t *device, tsr_device_props_t *props_out)
-{
-	*props_out = device->gpu.props;
-	return TSR_OK;
+	status = tsr_gpu_device_open(device, &vendor, host);
+	if (status == TSR_OK)
+		*device_out = device;
+	return status;
 }
 
 static const tsr_device_ops_t device_ops = {
 	.size = sizeof(tsr_device_ops_t),
 	.probe = tsr_hip_probe,
 	.open = device_open,
-	.close = device_close,
-	.properties = device_properties,
+	.close = tsr_gpu_device_close,
+	.properties = tsr_gpu_device_properties,
 };
 
 /* Ranks are processes: as threads that share a GPU they would share its queues, where one rank's kernels may wait behind another's.
@@ -187,9 +127,9 @@ const tsr_backend_t tsr_backend_hip = {
 	.name = "hip",
 	.thread_ranks = false,
 	.device = &device_ops,
-	.heap = &tsr_hip_heap_ops,
-	.team = &tsr_hip_team_ops,
-	.stream = &tsr_hip_stream_ops,
-	.event = &tsr_hip_event_ops,
+	.heap = &tsr_gpu_heap_ops,
+	.team = &tsr_gpu_team_ops,
+	.stream = &tsr_gpu_stream_ops,
+	.event = &tsr_gpu_event_ops,
 	.record = NULL, /* kernels count nothing on a GPU */
 };

@@ -12,28 +12,11 @@
 #define TSR_HIP_INFO "rocminfo"
 #endif
 
-struct tsr_device_stream {
-	tsr_device_t *device;
-	tsr_gpu_track_t track;
-	tsr_hip_stream_t stream;
-};
-
-struct tsr_device_event {
-	tsr_device_t *device;
-	tsr_hip_event_t event;
-	bool recorded;
-	uint64_t serial; /* of the stream that it was recorded in last */
-};
-
 struct tsr_device {
-	tsr_gpu_t gpu;
+	tsr_gpu_t gpu; /* first: tsr_gpu_of */
 	tsr_hip_runtime_t hip;
 	int id;
-	bool opened;
-	bool uncached;         /* what kind of memory the heap is */
-	tsr_hip_stream_t side; /* copies, fills and checks */
-	void *page_on_device, *notes_taken;
-	void *heap[TSR_MAX_RANKS]; /* as mapped here; null: not */
+	bool uncached; /* what kind of memory the heap is */
 };
 
 /* ------------------------------------------------------------------ the runtime (runtime.c, arch.c) */
@@ -80,42 +63,14 @@ tsr_status_t tsr_hip_probe(int *count_out);
 
 /* ------------------------------------------------------------------ the device */
 
-/**
- * Makes the device this thread's, until tsr_hip_leave gives it back the one that it had: what the program or a framework had chosen
- * stays so. A device in which nothing runs yet is not given back, for on some platforms that would start it.
- */
-tsr_status_t tsr_hip_enter(const tsr_device_t *device, int *before_out);
-void tsr_hip_leave(const tsr_device_t *device, int before);
+extern const tsr_gpu_calls_t tsr_hip_calls;
 
-/* All below between the two. */
-
-/** Copies and fills on the side stream; return when done. */
-tsr_status_t tsr_hip_copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes);
-tsr_status_t tsr_hip_copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes);
-tsr_status_t tsr_hip_fill(tsr_device_t *device, void *to, int byte, size_t size_bytes);
-
-/** Writes who I am behind my heap, before any peer maps it. */
-tsr_status_t tsr_hip_tail_write(tsr_device_t *device, size_t heap_bytes);
-
-/** Checks that `rank`'s heap is what its owner says, and that this device's stores, loads and atomics reach it. */
-tsr_status_t tsr_hip_tail_check(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
-
-/** How the shared code reaches HIP. */
+/* tsr_gpu_vendor_t */
 bool tsr_hip_runs(const tsr_device_t *device, const tsr_image_t *image);
 tsr_status_t tsr_hip_load(tsr_device_t *device, tsr_gpu_module_t *m);
-void tsr_hip_unload(tsr_device_t *device, tsr_gpu_module_t *m);
-tsr_status_t tsr_hip_make_table(tsr_device_t *device, size_t size_bytes, void **table_out);
-tsr_status_t tsr_hip_fill_table(tsr_device_t *device, void *table, const void *bytes, size_t size_bytes);
-void tsr_hip_drop_table(tsr_device_t *device, void *table);
-tsr_status_t tsr_hip_start(tsr_device_t *device, const tsr_device_launch_t *launch, const tsr_gpu_function_t *function);
-
-/** tsr_gpu_await and tsr_gpu_verdict for `stream`, or for `event` where it is not null; `serial` is the stream's. Enters by itself.
- */
-tsr_status_t tsr_hip_wait(tsr_device_t *device, tsr_hip_stream_t stream, tsr_hip_event_t event, uint64_t serial);
-
-extern const tsr_heap_ops_t tsr_hip_heap_ops;
-extern const tsr_team_ops_t tsr_hip_team_ops;
-extern const tsr_stream_ops_t tsr_hip_stream_ops;
-extern const tsr_event_ops_t tsr_hip_event_ops;
+tsr_status_t tsr_hip_heap_make(tsr_device_t *device, tsr_heap_export_t *export);
+tsr_status_t tsr_hip_heap_open(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
+void tsr_hip_heap_close(tsr_device_t *device, int rank);
+tsr_status_t tsr_hip_heap_is_broken(const tsr_device_t *device, int rank, const char *fault);
 
 #endif

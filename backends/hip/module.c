@@ -44,8 +44,3 @@ tsr_status_t tsr_hip_load(tsr_device_t *device, tsr_gpu_module_t *m)
 	return tsr_hip_check(hip, code, "install a newer driver and runtime", "loading the code of %s for %s", m->image->unit,
 			     m->image->arch);
 }
-
-void tsr_hip_unload(tsr_device_t *device, tsr_gpu_module_t *m)
-{
-	(void)device->hip.module_unload(m->module);
-}

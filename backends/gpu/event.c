@@ -1,8 +1,13 @@
 /* Events: marks in streams, with intervals between them. */
 #include <stdlib.h>
 
-#include "hip/device.h"
+#include "gpu/gpu.h"
 #include "src/base/error.h"
+
+static const tsr_gpu_calls_t *calls_of(const tsr_device_t *device)
+{
+	return tsr_gpu_of(device)->vendor->calls;
+}
 
 static tsr_status_t event_create(tsr_device_t *device, tsr_device_event_t **event_out)
 {
@@ -10,11 +15,12 @@ static tsr_status_t event_create(tsr_device_t *device, tsr_device_event_t **even
 	tsr_device_event_t *event = calloc(1, sizeof *event);
 	if (!event)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for an event; free some");
-	tsr_status_t status = tsr_hip_enter(device, &before);
+	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
-		status = tsr_hip_check(&device->hip, device->hip.event_create(&event->event, 0),
-				       "destroy events that are not needed", "making an event on rank %d", device->gpu.host->rank);
-		tsr_hip_leave(device, before);
+		status = tsr_gpu_check(device, calls_of(device)->event_create(device, &event->event),
+				       "destroy events that are not needed", "making an event on rank %d",
+				       tsr_gpu_of(device)->host->rank);
+		tsr_gpu_leave(device, before);
 	}
 	if (status != TSR_OK) {
 		free(event);
@@ -27,10 +33,11 @@ static tsr_status_t event_create(tsr_device_t *device, tsr_device_event_t **even
 
 static void event_destroy(tsr_device_event_t *event)
 {
+	tsr_device_t *device = event->device;
 	int before;
-	if (tsr_hip_enter(event->device, &before) == TSR_OK) {
-		(void)event->device->hip.event_destroy(event->event); /* the runtime keeps it until streams have passed it */
-		tsr_hip_leave(event->device, before);
+	if (tsr_gpu_enter(device, &before) == TSR_OK) {
+		(void)calls_of(device)->event_destroy(device, event->event); /* the driver keeps it until streams have passed it */
+		tsr_gpu_leave(device, before);
 	}
 	free(event);
 }
@@ -39,13 +46,12 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 {
 	tsr_device_t *device = event->device;
 	int before;
-	tsr_status_t status = tsr_hip_enter(device, &before);
+	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_hip_check(&device->hip, device->hip.event_record(event->event, stream->stream),
-			       "a kernel may have crashed before: see what was said first", "recording an event on rank %d",
-			       device->gpu.host->rank);
-	tsr_hip_leave(device, before);
+	status = tsr_gpu_check(device, calls_of(device)->event_record(device, event->event, stream->stream), TSR_GPU_SEE_FIRST,
+			       "recording an event on rank %d", tsr_gpu_of(device)->host->rank);
+	tsr_gpu_leave(device, before);
 	if (status == TSR_OK) {
 		event->recorded = true;
 		event->serial = stream->track.serial;
@@ -56,33 +62,32 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 /** Has no deadline of its own, for the reason that a stream's sync has none. */
 static tsr_status_t event_sync(tsr_device_event_t *event)
 {
-	return tsr_hip_wait(event->device, NULL, event->event, event->serial);
+	return tsr_gpu_wait(event->device, NULL, event->event, event->serial);
 }
 
-/** The runtime tells intervals, and more finely the shorter they are. */
+/** Drivers tell intervals, and more finely the shorter they are. */
 static tsr_status_t event_elapsed_ns(const tsr_device_event_t *begin, const tsr_device_event_t *end, int64_t *ns_out)
 {
-	const tsr_device_t *device = begin->device;
+	tsr_device_t *device = begin->device;
 	float ms = 0;
 	int before;
 	if (!begin->recorded || !end->recorded)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "the event was never recorded; record it and wait for it before asking for its time");
-	tsr_status_t status = tsr_hip_enter(device, &before);
+	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	tsr_hip_code_t code = device->hip.event_elapsed(&ms, begin->event, end->event);
-	tsr_hip_leave(device, before);
-	if (code == TSR_HIP_ERROR_NOT_READY)
+	const int code = calls_of(device)->event_elapsed(device, &ms, begin->event, end->event);
+	tsr_gpu_leave(device, before);
+	if (code == TSR_GPU_NOT_READY)
 		return tsr_error(TSR_ERR_ARGUMENT, "the event has not been reached yet; wait for it before asking for its time");
-	status = tsr_hip_check(&device->hip, code, "a kernel may have crashed before: see what was said first",
-			       "reading events of rank %d", device->gpu.host->rank);
+	status = tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST, "reading events of rank %d", tsr_gpu_of(device)->host->rank);
 	if (status == TSR_OK)
 		*ns_out = (int64_t)((double)ms * 1e6);
 	return status;
 }
 
-const tsr_event_ops_t tsr_hip_event_ops = {
+const tsr_event_ops_t tsr_gpu_event_ops = {
 	.size = sizeof(tsr_event_ops_t),
 	.create = event_create,
 	.destroy = event_destroy,
