@@ -5,7 +5,7 @@ export TESSERA_CPUEMU_RESIDENT_BLOCKS=4 TESSERA_HEAP_SIZE=16M
 programs=$BUILD/tests/mutants
 
 for ranks in 1 2 3 5 8; do
-	for program in pair lock ticket locked one_shot_all_reduce ring_all_gather counter split_put relay row_counts gemm_beside_put within added sent reduced; do
+	for program in pair lock ticket locked one_shot_all_reduce ring_all_gather counter split_put relay row_counts gemm_beside_put pulled within added sent reduced; do
 		prints "$program on $ranks" '' tessera run -n $ranks --placement thread "$programs/$program"
 	done
 	for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized banded; do

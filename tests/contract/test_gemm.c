@@ -40,13 +40,12 @@ TSR_FN tsr_part_t product_part_order(int64_t task, const void *ctx)
 }
 
 /* The i-th chunk is read from rank `i mod size`, once that rank has said so here. */
-TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+TSR_FN tsr_from_t product_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx)
 {
 	const product_run_t *run = (const product_run_t *)ctx;
-	int from = (int)(k0 / run->tile_k % tsr_size(loader));
-	(void)at, (void)k1;
+	int from = (int)(chunk.k0 / run->tile_k % tsr_size(loader));
 	tsr_wait(loader, run->args->flags + from, 1, from);
-	return from;
+	return tsr_from(from, tsr_rank(loader));
 }
 
 #define PRODUCT(name_, dtype_, m_, n_, k_)                                                                                         \
@@ -93,8 +92,9 @@ TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1
 				tsr_pos_t at = product_order(t, &run).at;                                                          \
 				TSR_FRAG(product_##name_, acc, block);                                                             \
 				tsr_frag_zero(block, acc);                                                                         \
-				tsr_gemm_mainloop(block, acc, a->a, a->b, at, 0, a->split, TSR_NO_GATE, &run);                     \
-				tsr_gemm_mainloop(block, acc, a->a, a->b, at, a->split, a->a.cols, TSR_NO_GATE, &run);             \
+				tsr_part_t first = {at, 0, a->split, 0}, second = {at, a->split, a->a.cols, 0};                    \
+				tsr_gemm_mainloop(block, acc, a->a, a->b, first, TSR_NO_GATE, &run);                               \
+				tsr_gemm_mainloop(block, acc, a->a, a->b, second, TSR_NO_GATE, &run);                              \
 				keep_##name_(block, acc, at, &run);                                                                \
 			}                                                                                                          \
 		} else {                                                                                                           \

@@ -22,10 +22,13 @@ typedef enum misuse {
 	SPLIT_IN_GATE,
 	WRITE_IN_GATE,
 	GATE_TO_RANK,
+	GATE_B_TO_RANK,
 	GEMM_DTYPE,
 	GEMM_RANGE,
 	GEMM_STEP,
 	GEMM_PART,
+	GEMM_GROUP,
+	GEMM_PLACE,
 	SAVE_ALIGNMENT,
 	ADD_OUTSIDE,
 	UNSET_STORE,
@@ -76,10 +79,13 @@ static const char *const said[MISUSES] = {
 	"tsr_split in a gate",                                               /* SPLIT_IN_GATE */
 	"tsr_signal in a gate",                                              /* WRITE_IN_GATE */
 	"to rank 7 of a world of 2",                                         /* GATE_TO_RANK */
+	"to rank 7 of a world of 2",                                         /* GATE_B_TO_RANK */
 	"operands of f16 and f16 with tiles of f32",                         /* GEMM_DTYPE */
-	"tsr_gemm_mainloop of the range 0 to 9",                             /* GEMM_RANGE */
+	"tsr_gemm_mainloop of the range -1 to 4",                            /* GEMM_RANGE */
 	"a step of 0",                                                       /* GEMM_STEP */
 	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",                  /* GEMM_PART */
+	"tsr_gemm of a B that begins at row -16",                            /* GEMM_GROUP */
+	"tsr_gemm_mainloop of the tile at 0, 4 with operands of f16",        /* GEMM_PLACE */
 	"tsr_frag_save of memory at",                                        /* SAVE_ALIGNMENT */
 	"tsr_frag_add of 1 KiB",                                             /* ADD_OUTSIDE */
 	"tsr_tile_store of a fragment of 16 x 16 elements",                  /* UNSET_STORE */
@@ -114,6 +120,7 @@ typedef struct misuse_args {
 } misuse_args_t;
 
 TSR_TILE(tile, f32, 16, 16, 16);
+TSR_TILE(half_tile, f16, 16, 16, 16);
 
 TSR_FN tsr_part_t any_order(int64_t task, const void *ctx)
 {
@@ -123,20 +130,22 @@ TSR_FN tsr_part_t any_order(int64_t task, const void *ctx)
 	(void)task;
 	if (a->misuse == GEMM_PART)
 		part.k0 = 3;
+	if (a->misuse == GEMM_GROUP)
+		part.b0 = -16;
 	return part;
 }
 
-TSR_FN int bad_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+TSR_FN tsr_from_t bad_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx)
 {
 	const misuse_args_t *a = (const misuse_args_t *)ctx;
-	(void)at, (void)k0, (void)k1;
+	(void)chunk;
 	if (a->misuse == SYNC_IN_GATE)
 		tsr_sync(loader);
 	if (a->misuse == SPLIT_IN_GATE)
 		(void)tsr_split(loader);
 	if (a->misuse == WRITE_IN_GATE)
 		tsr_signal(loader, a->heap, 1, TSR_SIGNAL_SET, 0);
-	return a->misuse == GATE_TO_RANK ? 7 : 0;
+	return tsr_from(a->misuse == GATE_TO_RANK ? 7 : 0, a->misuse == GATE_B_TO_RANK ? 7 : 0);
 }
 
 TSR_FN void no_epilogue(tsr_coop_t *me, tile_frag_t *acc, tsr_pos_t at, void *ctx)
@@ -149,13 +158,19 @@ TSR_FN void misuse_products(tsr_coop_t *block, const misuse_args_t *a)
 	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4), f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
 	tsr_tasks_t one = {0, a->misuse == GEMM_STEP ? 0 : 1, 1};
 	tsr_pos_t origin = {0, 0};
+	tsr_pos_t aside = {0, 4};
+	tsr_part_t whole = tsr_whole(origin), before = {origin, -1, 4, 0};
 	misuse_args_t copy = *a;
 	TSR_FRAG(tile, acc, block);
+	TSR_FRAG(half_tile, half, block);
 	tsr_frag_zero(block, acc);
+	tsr_frag_zero(block, half);
 	if (a->misuse == GEMM_DTYPE)
-		tsr_gemm_mainloop(block, acc, f16, f16, origin, 0, 4, TSR_NO_GATE, a);
+		tsr_gemm_mainloop(block, acc, f16, f16, whole, TSR_NO_GATE, a);
+	else if (a->misuse == GEMM_PLACE)
+		tsr_gemm_mainloop(block, half, f16, f16, tsr_whole(aside), TSR_NO_GATE, a);
 	else if (a->misuse == GEMM_RANGE)
-		tsr_gemm_mainloop(block, acc, f32, f32, origin, 0, 9, TSR_NO_GATE, a);
+		tsr_gemm_mainloop(block, acc, f32, f32, before, TSR_NO_GATE, a);
 	else
 		tsr_gemm(tile, block, f32, f32, one, any_order, bad_gate, no_epilogue, &copy);
 }
@@ -302,7 +317,7 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 	else if (a->misuse == UNSET_MAP)
 		tsr_frag_map(block, frag, origin, twice, a);
 	else if (a->misuse == UNSET_PRODUCT)
-		tsr_gemm_mainloop(block, frag, f32, f32, origin, 0, 4, TSR_NO_GATE, a);
+		tsr_gemm_mainloop(block, frag, f32, f32, tsr_whole(origin), TSR_NO_GATE, a);
 	else
 		tsr_frag_map_rows(block, mapped, rows, row_only, a);
 	tsr_frag_reduce_rows(block, rows, mapped, 16, TSR_REDUCE_SUM);
@@ -352,16 +367,6 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case SCAN_IN_HEAP:
 		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
 		break;
-	case SYNC_IN_GATE:
-	case SPLIT_IN_GATE:
-	case WRITE_IN_GATE:
-	case GATE_TO_RANK:
-	case GEMM_DTYPE:
-	case GEMM_RANGE:
-	case GEMM_STEP:
-	case GEMM_PART:
-		misuse_products(block, a);
-		break;
 	case UNSET_STORE:
 	case UNSET_SAVE:
 	case UNSET_ADD:
@@ -373,7 +378,9 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		misuse_unset(block, a);
 		break;
 	default:
-		if (a->misuse >= UNSET_ZIP)
+		if (a->misuse >= SYNC_IN_GATE && a->misuse <= GEMM_PLACE)
+			misuse_products(block, a);
+		else if (a->misuse >= UNSET_ZIP)
 			misuse_two(block, a);
 		else
 			misuse_views(block, a);

@@ -1,10 +1,5 @@
-/* Operands of the main loop: row- and column-major, at any alignment. */
-#include "contract_test.h"
-
-#include "tessera/dtype.h"
-#include "tests/harness/part.h"
-
-enum { MARGIN = 3 }; /* columns of C behind the last */
+/* Operands of the main loop: row- and column-major, at any alignment, of any rank. */
+#include "matrix.h"
 
 typedef struct operands_args {
 	tsr_view_t a, b, c;
@@ -25,13 +20,25 @@ TSR_FN tsr_part_t operands_order(int64_t task, const void *ctx)
 	return tsr_whole(at);
 }
 
-/* The i-th chunk is read from rank `i mod size`, once that rank has said so here. */
-TSR_FN int operands_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+/* Chunks of A are read from rank after rank, those of B from rank before rank. */
+TSR_FN int rank_of_a(int64_t chunk, int size)
+{
+	return (int)(chunk % size);
+}
+
+TSR_FN int rank_of_b(int64_t chunk, int size)
+{
+	return (int)(size - 1 - chunk / 2 % size);
+}
+
+/* Each once the rank has said here that its operands are there. */
+TSR_FN tsr_from_t operands_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx)
 {
 	const operands_run_t *run = (const operands_run_t *)ctx;
-	const int from = (int)(k0 / run->tile_k % tsr_size(loader));
-	(void)at, (void)k1;
-	tsr_wait(loader, run->args->flags + from, 1, from);
+	const int64_t number = chunk.k0 / run->tile_k;
+	const tsr_from_t from = tsr_from(rank_of_a(number, tsr_size(loader)), rank_of_b(number, tsr_size(loader)));
+	tsr_wait(loader, run->args->flags + from.a, 1, from.a);
+	tsr_wait(loader, run->args->flags + from.b, 1, from.b);
 	return from;
 }
 
@@ -56,8 +63,9 @@ TSR_FN int operands_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k
 			tsr_pos_t at = operands_order(t, &run).at;                                                            \
 			TSR_FRAG(tile_##name_, acc, block);                                                                   \
 			tsr_frag_zero(block, acc);                                                                            \
-			tsr_gemm_mainloop(block, acc, a->a, a->b, at, 0, half, TSR_NO_GATE, &run);                            \
-			tsr_gemm_mainloop(block, acc, a->a, a->b, at, half, a->depth, TSR_NO_GATE, &run);                     \
+			tsr_part_t first = {at, 0, half, 0}, second = {at, half, a->depth, 0};                                \
+			tsr_gemm_mainloop(block, acc, a->a, a->b, first, TSR_NO_GATE, &run);                                  \
+			tsr_gemm_mainloop(block, acc, a->a, a->b, second, TSR_NO_GATE, &run);                                 \
 			keep_##name_(block, acc, at, &run);                                                                   \
 		}                                                                                                             \
 	}
@@ -93,62 +101,17 @@ typedef struct operands_case {
 	CASE(name_##_rc, dtype_, result_, depth_, 0, 1), CASE(name_##_cr, dtype_, result_, depth_, 1, 0), \
 		CASE(name_##_cc, dtype_, result_, depth_, 1, 1)
 
-/** A matrix of the product, and how it stands in memory. */
-typedef struct matrix {
-	TSR_HEAP void *heap;
-	tsr_view_t view;
-	int turned;
-	size_t elements; /* of the allocation */
-} matrix_t;
-
-/**
- * Memory for rows x cols elements. Rows of the view, and the first element, begin at multiples of 16 bytes, or at none that two of
- * them share.
- */
-static int matrix_make(tsr_world_t *world, matrix_t *m, int64_t rows, int64_t cols, tsr_dtype_t dtype, int turned, int aligned)
-{
-	const int64_t lines = turned ? cols : rows, length = turned ? rows : cols;
-	const int64_t ld = aligned ? (length + 15) / 16 * 16 : length + MARGIN - length % 2, first = aligned ? 0 : 1;
-	const size_t bytes = tsr_dtype_bytes(dtype);
-	m->turned = turned;
-	m->elements = (size_t)(first + lines * ld);
-	m->heap = poisoned(world, m->elements * bytes, "operand");
-	CHECK(m->heap);
-	m->view = (tsr_view_t){(TSR_HEAP unsigned char *)m->heap + (size_t)first * bytes, lines, length, ld, dtype, TSR_SPACE_HEAP};
-	return 0;
-}
-
 /* Small whole numbers: every partial sum is exact in every type. */
-static int element_a(int64_t row, int64_t k, int64_t rank)
+static double element_a(const void *ctx, int64_t row, int64_t k, int rank)
 {
-	return (int)((row * 3 + k * 5 + rank) % 7);
+	(void)ctx;
+	return (double)((row * 3 + k * 5 + rank) % 7);
 }
 
-static int element_b(int64_t k, int64_t col)
+static double element_b(const void *ctx, int64_t k, int64_t col, int rank)
 {
-	return (int)((k * 2 + col * 3) % 5);
-}
-
-/** Fills A (kind 0) or B. What lies between its rows is no number, or a large one. */
-static int matrix_fill(tsr_world_t *world, const matrix_t *m, int kind)
-{
-	const tsr_view_t *view = &m->view;
-	const tsr_dtype_t dtype = (tsr_dtype_t)view->dtype;
-	const int floats = dtype == TSR_F64 || dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
-	unsigned char *host = (unsigned char *)malloc(m->elements * tsr_dtype_bytes(dtype));
-	const size_t first =
-		(size_t)((TSR_HEAP unsigned char *)view->data - (TSR_HEAP unsigned char *)m->heap) / tsr_dtype_bytes(dtype);
-	CHECK(host);
-	for (size_t i = 0; i < m->elements; i++)
-		tsr_dtype_set(dtype, host, i, floats ? __builtin_nan("") : 101);
-	for (int64_t i = 0; i < view->rows * view->cols; i++) {
-		int64_t row = i / view->cols, col = i % view->cols, x = m->turned ? col : row, y = m->turned ? row : col;
-		tsr_dtype_set(dtype, host, first + (size_t)(row * view->ld + col),
-			      kind == 0 ? element_a(x, y, tsr_world_rank(world)) : element_b(x, y));
-	}
-	CHECK(tsr_memcpy_to_heap(world, m->heap, host, m->elements * tsr_dtype_bytes(dtype)) == TSR_OK);
-	free(host);
-	return 0;
+	(void)ctx;
+	return (double)((k * 2 + col * 3 + rank) % 5);
 }
 
 typedef struct shape {
@@ -160,15 +123,16 @@ typedef struct way {
 	int aligned, gated, split, blocks;
 } way_t;
 
-/** Element (row, col) of the product, whose A comes from another rank with each chunk where there is a gate. */
+/** Element (row, col) of the product, whose operands come from other ranks with each chunk where there is a gate. */
 static double element_c(tsr_world_t *world, const operands_case_t *c, shape_t s, int gated, int64_t row, int64_t col)
 {
-	int sum = 0, from = gated ? 0 : tsr_world_rank(world);
-	for (int64_t k0 = 0; k0 < s.k; k0 += c->depth) {
+	const int size = tsr_world_size(world), me = tsr_world_rank(world);
+	double sum = 0;
+	for (int64_t k0 = 0, chunk = 0; k0 < s.k; k0 += c->depth, chunk++) {
 		const int64_t k1 = k0 + c->depth < s.k ? k0 + c->depth : s.k;
+		const int from_a = gated ? rank_of_a(chunk, size) : me, from_b = gated ? rank_of_b(chunk, size) : me;
 		for (int64_t k = k0; k < k1; k++)
-			sum += element_a(row, k, from) * element_b(k, col);
-		from = gated ? (from + 1) % tsr_world_size(world) : from;
+			sum += element_a(NULL, row, k, from_a) * element_b(NULL, k, col, from_b);
 	}
 	return sum;
 }
@@ -194,8 +158,8 @@ static int operands_one(tsr_world_t *world, const operands_case_t *c, shape_t s,
 	const size_t bytes = (size_t)(s.m * (s.n + MARGIN)) * tsr_dtype_bytes(c->result);
 	matrix_t a, b;
 	if (matrix_make(world, &a, s.m, s.k, c->dtype, c->a_turned, way.aligned) ||
-	    matrix_make(world, &b, s.k, s.n, c->dtype, c->b_turned, way.aligned) || matrix_fill(world, &a, 0) ||
-	    matrix_fill(world, &b, 1))
+	    matrix_make(world, &b, s.k, s.n, c->dtype, c->b_turned, way.aligned) || matrix_fill(world, &a, element_a, NULL) ||
+	    matrix_fill(world, &b, element_b, NULL))
 		return 1;
 	TSR_HEAP void *y = poisoned(world, bytes, "C");
 	TSR_HEAP uint64_t *flags = zeroed(world, (size_t)tsr_world_size(world) * 8, "flags");

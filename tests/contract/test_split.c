@@ -146,14 +146,13 @@ Test(split, tiles_pass_through_shared_memory)
 
 TSR_KERNEL_SPLIT(whole_block, WORKERS, pad_t, split_args_t, a)
 {
-	int64_t k = a->from.cols;
 	tsr_pos_t origin = {0, 0};
 	TSR_FRAG(tile, acc, block);
 	TSR_FRAG(tile, dot, block);
 	TSR_FRAG_A(tile, x, block);
 	TSR_FRAG_B(tile, y, block);
 	tsr_frag_zero(block, acc);
-	tsr_gemm_mainloop(block, acc, a->from, a->from, origin, 0, k, TSR_NO_GATE, (const void *)0);
+	tsr_gemm_mainloop(block, acc, a->from, a->from, tsr_whole(origin), TSR_NO_GATE, (const void *)0);
 	tsr_load(block, x, a->from, origin, 0);
 	tsr_tile_load(block, y, a->from, origin);
 	tsr_frag_zero(block, dot);

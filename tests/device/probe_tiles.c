@@ -30,10 +30,10 @@ TSR_FN tsr_part_t probe_order(int64_t task, const void *ctx)
 	return tsr_whole(at);
 }
 
-TSR_FN int probe_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+TSR_FN tsr_from_t probe_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx)
 {
 	(void)ctx;
-	return (int)((at.row + k0 + k1) % tsr_size(loader));
+	return tsr_from((int)((chunk.at.row + chunk.k0 + chunk.k1) % tsr_size(loader)), (int)(chunk.at.col % tsr_size(loader)));
 }
 
 /* One kernel a dtype: all that fragments can do. Extents that neither divide each other nor the block. */
@@ -61,7 +61,8 @@ TSR_FN int probe_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, 
 		tsr_frag_save(block, a->data, c);                                                                          \
 		tsr_frag_add(block, c, a->data);                                                                           \
 		tsr_frag_map(block, x, at, probe_map, &a->bytes);                                                          \
-		tsr_gemm_mainloop(block, c, a->a, a->b, at, 0, TSR_TILE_K(dtype_##_tile) + 1, probe_gate, &a->bytes);      \
+		tsr_part_t part = {at, 0, TSR_TILE_K(dtype_##_tile) + 1, 0};                                               \
+		tsr_gemm_mainloop(block, c, a->a, a->b, part, probe_gate, &a->bytes);                                      \
 		tsr_store_masked(block, a->c, at, c, probe_mask, &a->bytes, a->peer);                                      \
 		tsr_tile_store(block, a->a, at, x);                                                                        \
 		tsr_tile_load(block, y, a->b, at);                                                                         \

@@ -24,14 +24,13 @@ TSR_FN tsr_part_t beside_order(int64_t task, const void *ctx)
 }
 
 /** The chunks of columns k0 .. k1-1. Partner: the signal in send_chunks. Litmus: MP.rel.acq.diffGPU-ss. */
-TSR_FN int beside_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+TSR_FN tsr_from_t beside_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
 {
 	const beside_args_t *a = (const beside_args_t *)ctx;
 	int previous = (tsr_rank(loader) + tsr_size(loader) - 1) % tsr_size(loader);
-	(void)at;
-	for (int64_t chunk = k0 / TSR_TILE_K(tile); chunk * TSR_TILE_K(tile) < k1; chunk++)
+	for (int64_t chunk = part.k0 / TSR_TILE_K(tile); chunk * TSR_TILE_K(tile) < part.k1; chunk++)
 		tsr_wait(loader, a->arrived + chunk, 1, previous);
-	return tsr_rank(loader);
+	return tsr_from(tsr_rank(loader), tsr_rank(loader));
 }
 
 TSR_FN void beside_keep(tsr_coop_t *me, tile_frag_t *acc, tsr_pos_t at, void *ctx)

@@ -68,7 +68,8 @@ TSR_FN void multiply(tsr_coop_t *block, tsr_view_t wide, tsr_view_t whole)
 	TSR_FRAG(f32_tile, acc, block);
 	const tsr_pos_t last = {ROWS - TILE / 2, 0};
 	tsr_frag_zero(block, acc);
-	tsr_gemm_mainloop(block, acc, wide, tsr_view_part(whole, (tsr_pos_t){0, 0}, TILE, TILE), last, 0, TILE, NULL, NULL);
+	tsr_gemm_mainloop(block, acc, wide, tsr_view_part(whole, (tsr_pos_t){0, 0}, TILE, TILE), (tsr_part_t){last, 0, TILE, 0},
+			  TSR_NO_GATE, NULL);
 }
 
 TSR_KERNEL(leave_bounds, bounds_args_t, a)

@@ -76,8 +76,14 @@ TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, in
 
 TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at)
 {
-	tsr_part_t part = {at, 0, INT64_MAX};
+	tsr_part_t part = {at, 0, INT64_MAX, 0};
 	return part;
+}
+
+TSR_DEV tsr_from_t tsr_from(int a, int b)
+{
+	tsr_from_t from = {a, b};
+	return from;
 }
 
 TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)

@@ -222,8 +222,7 @@ TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_op
 {
 	tsr_coop_t seldom = tsr_gpu_seldom(me);
 	tsr_frag_zero(&seldom, acc);
-	tsr_gemm_mainloop(&seldom, acc, operands->a, operands->b, part.at, part.k0, tsr_gpu_least(part.k1, operands->depth), GATE,
-			  ctx);
+	tsr_gemm_mainloop(&seldom, acc, operands->a, operands->b, part, GATE, ctx);
 	tsr_gpu_seldom_end(me, &seldom);
 }
 

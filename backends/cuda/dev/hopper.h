@@ -100,6 +100,16 @@ TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t 
 		: "memory");
 }
 
+/** A box of a three-dimensional one, which lies in its plane z alone. */
+TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32_t y, int32_t z, uint32_t barrier)
+{
+	__asm__ volatile(
+		"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+			to),
+		"l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+		: "memory");
+}
+
 /** What the thread has written, and what it knows to be written, comes before the copy engine's accesses after a meeting. */
 TSR_DEV void tsr_cuda_before_engine(void)
 {

@@ -24,7 +24,7 @@ TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
 /** The maps of a product's operands. */
 typedef struct tsr_cuda_operands {
 	const tsr_cuda_workspace_t *workspace;
-	tsr_cuda_place_t *places; /* this multiprocessor's: B's, then A's of each rank of the team */
+	tsr_cuda_place_t *places; /* this multiprocessor's: of each rank of the team those of TSR_CUDA_PLACES_EACH */
 	tsr_view_t a, b;
 	int64_t depth; /* the smaller of both K */
 	int chunks;    /* of it */
@@ -62,36 +62,54 @@ TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_a(const tsr_coop_t *loader, const tsr_
 	return tsr_cuda_matrix<T::A_ALONG>(data, operands->a, operands->depth);
 }
 
-template <typename T> TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands)
+template <typename T>
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands, int peer)
 {
-	const char *data = tsr_gpu_view_address(loader, operands->b, tsr_rank(loader));
+	const char *data = tsr_gpu_view_address(loader, operands->b, peer);
 	return tsr_cuda_matrix<T::B_ALONG>(data, operands->b, operands->depth);
+}
+
+/** Where the map of an operand of a rank is kept. */
+TSR_DEV tsr_cuda_place_t *tsr_cuda_place(const tsr_cuda_operands_t *operands, int peer, int which)
+{
+	return &operands->places[peer * TSR_CUDA_PLACES_EACH + which];
 }
 
 /** The map of a peer's A. */
 template <typename T>
 TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
 {
-	tsr_cuda_place_t *place = &operands->places[1 + peer];
+	tsr_cuda_place_t *place = tsr_cuda_place(operands, peer, TSR_CUDA_PLACE_A);
 	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
 			    tsr_cuda_matrix_a<T>(loader, operands, peer));
+}
+
+/** The map of a peer's B. */
+template <typename T>
+TSR_DEV const void *tsr_cuda_map_b(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
+{
+	tsr_cuda_place_t *place = tsr_cuda_place(operands, peer, TSR_CUDA_PLACE_B);
+	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
+			    tsr_cuda_matrix_b<T>(loader, operands, peer));
 }
 
 typedef struct tsr_cuda_maps {
 	const void *a, *b;
 } tsr_cuda_maps_t;
 
-/** The maps of my own A and of B: what was made before is asked of both at one time. */
+/** The maps of my own A and B: what was made before is asked of both at one time. */
 template <typename T>
 TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands)
 {
 	const int me = tsr_rank(loader);
-	tsr_cuda_place_t *place_a = &operands->places[1 + me], *place_b = &operands->places[0];
+	tsr_cuda_place_t *place_a = tsr_cuda_place(operands, me, TSR_CUDA_PLACE_A);
+	tsr_cuda_place_t *place_b = tsr_cuda_place(operands, me, TSR_CUDA_PLACE_B);
 	const tsr_cuda_matrix_t before_a = tsr_cuda_map_made(place_a), before_b = tsr_cuda_map_made(place_b);
 	tsr_cuda_maps_t maps;
 	maps.a = tsr_cuda_map(loader->thread, made, operands->workspace, place_a, before_a,
 			      tsr_cuda_matrix_a<T>(loader, operands, me));
-	maps.b = tsr_cuda_map(loader->thread, made, operands->workspace, place_b, before_b, tsr_cuda_matrix_b<T>(loader, operands));
+	maps.b = tsr_cuda_map(loader->thread, made, operands->workspace, place_b, before_b,
+			      tsr_cuda_matrix_b<T>(loader, operands, me));
 	return maps;
 }
 
@@ -100,8 +118,10 @@ typedef struct tsr_cuda_feed {
 	const tsr_cuda_operands_t *operands;
 	uint32_t *made; /* where a map is made */
 	tsr_cuda_maps_t maps;
-	int mapped; /* whose A is mapped */
-	int depth;  /* of the operands: what the copy engine reads fits 31 bits */
+	const void *stack; /* the map of the stack of B; the thread that loads has made it */
+	int stacked;       /* whose it is; -1: nobody's yet */
+	tsr_from_t mapped; /* whose operands */
+	int depth;         /* of the operands: what the copy engine reads fits 31 bits */
 	tsr_cuda_ring_t ring;
 	uint32_t loaded; /* tsr_cuda_pipeline_t.loaded */
 } tsr_cuda_feed_t;
@@ -115,7 +135,8 @@ TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipelin
 	feed.operands = operands;
 	feed.made = pipeline->map;
 	feed.maps = tsr_cuda_own_maps<T>(loader, feed.made, operands);
-	feed.mapped = tsr_rank(loader);
+	feed.mapped = tsr_from(tsr_rank(loader), tsr_rank(loader));
+	feed.stacked = -1;
 	feed.depth = (int)operands->depth;
 	feed.ring = ring;
 	feed.loaded = 0;
@@ -150,11 +171,19 @@ template <bool ALONG> TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void
 	tsr_cuda_load_box(to, map, ALONG ? k : at, ALONG ? at : k, barrier);
 }
 
-/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. Partner of the
- * arrival, and of the engine's: the waits in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww. */
+/** The same of the B that begins at row b0 of a stack. */
+template <bool ALONG>
+TSR_DEV void tsr_cuda_load_of_stack(uint32_t to, const void *map, int32_t at, int32_t k, int32_t b0, uint32_t barrier)
+{
+	tsr_cuda_load_box_of(to, map, ALONG ? k : at, ALONG ? at : k, b0, barrier);
+}
+
+/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. Where b0 is
+ * not 0, B's map is of a stack. Partner of the arrival, and of the engine's: the waits in tsr_cuda_await_stage. Litmus:
+ * MP.rel.acq.sameWG-ww. */
 template <typename T>
 TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_maps_t &maps, int32_t at_row, int32_t at_col,
-				 int32_t k)
+				 int32_t k, int32_t b0)
 {
 	typedef tsr_cuda_division<T> division;
 	uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
@@ -164,8 +193,13 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 	for (int row = 0; row < T::M; row += 64)
 		tsr_cuda_load_operand<T::A_ALONG>(stage + (uint32_t)(row * 128), maps.a, at_row + row, k, full);
 	TSR_GPU_UNROLL
-	for (int col = 0; col < T::N; col += 64)
-		tsr_cuda_load_operand<T::B_ALONG>(stage + (uint32_t)(division::a_bytes + col * 128), maps.b, at_col + col, k, full);
+	for (int col = 0; col < T::N; col += 64) {
+		const uint32_t to = stage + (uint32_t)(division::a_bytes + col * 128);
+		if (b0 == 0) /* known when an order that names no other B is compiled */
+			tsr_cuda_load_operand<T::B_ALONG>(to, maps.b, at_col + col, k, full);
+		else
+			tsr_cuda_load_of_stack<T::B_ALONG>(to, maps.b, at_col + col, k, b0, full);
+	}
 }
 
 /** One thread: a stage that brings the task alone. Partner of the arrival: the wait in tsr_cuda_await_stage. Litmus:
@@ -176,18 +210,46 @@ TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 	tsr_cuda_mbarrier_arrive(ring->full + 8u * (uint32_t)ring->slot);
 }
 
-/** The warp: the gate of the chunk at `k`, which chooses whose A is read. */
+/** The rank that a gate has named, or mine where it cannot be read from: consumers count on the chunk, whatever a gate says whose
+ * wait was given up. */
+TSR_DEV int tsr_cuda_accepted(const tsr_coop_t *loader, const tsr_view_t &view, int peer)
+{
+	const bool accepted = tsr_gpu_accepts_view(loader, view, peer) && peer >= 0 && peer < tsr_size(loader);
+	return accepted ? peer : tsr_rank(loader);
+}
+
+/** The warp: the gate of the chunk at `k`, which chooses whose operands are read. */
 template <typename T, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int64_t k, const void *ctx)
 {
 	const tsr_cuda_operands_t *operands = feed->operands;
-	int peer = GATE(loader, part.at, k, tsr_gpu_least(k + 64, tsr_gpu_least(part.k1, feed->depth)), ctx);
-	/* Consumers count on the chunk, whatever a gate says whose wait was given up. */
-	if (!tsr_gpu_accepts_view(loader, operands->a, peer) || peer < 0 || peer >= tsr_size(loader))
-		peer = tsr_rank(loader);
-	if (peer != feed->mapped)
-		feed->maps.a = tsr_cuda_map_a<T>(loader, feed->made, operands, feed->mapped = peer);
+	tsr_part_t chunk = part;
+	chunk.k0 = k;
+	chunk.k1 = tsr_gpu_least(k + 64, tsr_gpu_least(part.k1, feed->depth));
+	tsr_from_t from = GATE(loader, chunk, ctx);
+	from.a = tsr_cuda_accepted(loader, operands->a, from.a);
+	from.b = tsr_cuda_accepted(loader, operands->b, from.b);
+	if (from.a != feed->mapped.a)
+		feed->maps.a = tsr_cuda_map_a<T>(loader, feed->made, operands, from.a);
+	if (from.b != feed->mapped.b)
+		feed->maps.b = tsr_cuda_map_b<T>(loader, feed->made, operands, from.b);
+	feed->mapped = from;
 	tsr_cuda_acquired_to_engine();
+}
+
+/** One thread: the maps of a chunk whose B begins at row b0. */
+template <typename T> TSR_DEV tsr_cuda_maps_t tsr_cuda_feed_maps(const tsr_coop_t *loader, tsr_cuda_feed_t *feed, int32_t b0)
+{
+	tsr_cuda_maps_t maps = feed->maps;
+	if (b0 == 0)
+		return maps;
+	if (feed->stacked != feed->mapped.b)
+		feed->stack = tsr_cuda_stack(feed->operands->workspace,
+					     tsr_cuda_place(feed->operands, feed->mapped.b, TSR_CUDA_PLACE_STACK),
+					     tsr_cuda_matrix_b<T>(loader, feed->operands, feed->mapped.b));
+	feed->stacked = feed->mapped.b;
+	maps.b = feed->stack;
+	return maps;
 }
 
 /** All chunks of a part, as far ahead as stages are free. By the warp where there is a gate, else by one thread. */
@@ -198,6 +260,8 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 	const uint32_t share = ((uint32_t)feed->operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks;
 	const tsr_cuda_task_t task = tsr_cuda_task(part.at, chunks);
 	const int32_t row = tsr_cuda_coordinate(part.at.row), col = tsr_cuda_coordinate(part.at.col);
+	const bool accepted = tsr_gpu_accepts_view(loader, tsr_gpu_task_b<T>(feed->operands->b, part.b0), tsr_rank(loader));
+	const int32_t b0 = accepted ? tsr_cuda_coordinate(part.b0) : 0;
 	TSR_GPU_NO_UNROLL
 	for (int chunk = 0; chunk < chunks; chunk++) {
 		const int32_t k = (int32_t)part.k0 + chunk * 64;
@@ -205,8 +269,9 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 			tsr_cuda_feed_gate<T, GATE>(loader, feed, part, k, ctx);
 		feed->loaded += share;
 		if (GATE == TSR_NO_GATE || tsr_cuda_elected()) {
+			const tsr_cuda_maps_t maps = tsr_cuda_feed_maps<T>(loader, feed, b0);
 			tsr_cuda_stage_begin(&feed->ring, task);
-			tsr_cuda_stage_load<T>(&feed->ring, feed->maps, row, col, k);
+			tsr_cuda_stage_load<T>(&feed->ring, maps, row, col, k, b0);
 			tsr_cuda_tell_loaded(feed->loaded);
 		}
 		tsr_cuda_ring_advance(&feed->ring);

@@ -16,11 +16,15 @@ typedef struct tsr_cuda_place {
 
 /**
  * tsr_gpu_context_t.workspace: device memory, cleared when it is made. Blocks make their maps by changing the first, which is the
- * host's; each multiprocessor keeps what its blocks have made (one block with a main loop fills it), for B and for every rank's A.
+ * host's; each multiprocessor keeps what its blocks have made (one block with a main loop fills it), for every rank's A and B, and
+ * for the stack of B that grouped products choose from.
  */
+enum { TSR_CUDA_PLACE_A, TSR_CUDA_PLACE_B, TSR_CUDA_PLACE_STACK, TSR_CUDA_PLACES_EACH };
+
 typedef struct tsr_cuda_workspace {
 	tsr_cuda_place_t first;   /* a matrix of 16-bit elements, in boxes of 64 by 64 with the 128-byte swizzle */
-	tsr_cuda_place_t place[]; /* (1 + ranks) of them for every multiprocessor */
+	tsr_cuda_place_t stack;   /* the same of several such matrices: boxes of one */
+	tsr_cuda_place_t place[]; /* TSR_CUDA_PLACES_EACH of them for every multiprocessor and rank */
 } tsr_cuda_workspace_t;
 
 #endif

@@ -36,6 +36,15 @@ TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 			 : "memory");
 }
 
+/** The place's map is that of `matrix` from here on: told to those who look later. */
+TSR_DEV void tsr_cuda_map_tell(tsr_cuda_place_t *place, const tsr_cuda_matrix_t &matrix)
+{
+	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data, matrix.data);
+	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->rows, matrix.rows);
+	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->cols, matrix.cols);
+	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->ld, matrix.ld);
+}
+
 /** The matrix that the map of this place was made for. Blocks of one multiprocessor follow one another, so relaxed accesses do. */
 TSR_DEV tsr_cuda_matrix_t tsr_cuda_map_made(tsr_cuda_place_t *place)
 {
@@ -48,6 +57,12 @@ TSR_DEV tsr_cuda_matrix_t tsr_cuda_map_made(tsr_cuda_place_t *place)
 TSR_DEV bool tsr_cuda_is_same(const tsr_cuda_matrix_t &x, const tsr_cuda_matrix_t &y)
 {
 	return ((x.data ^ y.data) | (x.rows ^ y.rows) | (x.cols ^ y.cols) | (x.ld ^ y.ld)) == 0;
+}
+
+/** Behind a change: the copy engine may hold what stood there before. */
+TSR_DEV void tsr_cuda_map_acquire(const tsr_cuda_place_t *place)
+{
+	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map) : "memory");
 }
 
 /** A warp: the map of `matrix`, kept in `place`, whose map was made for `before`. `made` is 128 bytes of shared memory, aligned to
@@ -65,16 +80,45 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 				 "[%0], [%1], 128;" ::"l"(__cvta_generic_to_global(place->map)),
 				 "r"(tsr_cuda_shared_address(made))
 				 : "memory");
-		if (lane == 0) {
-			tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data, matrix.data);
-			tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->rows, matrix.rows);
-			tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->cols, matrix.cols);
-			tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->ld, matrix.ld);
-		}
+		if (lane == 0)
+			tsr_cuda_map_tell(place, matrix);
 		__syncwarp();
 	}
-	/* The copy engine may hold what stood here before. */
-	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map) : "memory");
+	tsr_cuda_map_acquire(place);
+	return place->map;
+}
+
+/* ---- stacks: matrices of one shape, of which one begins at each row. The third dimension counts rows too, so that a box is cut at
+ * the extents of its own matrix, wherever that begins. */
+
+/** One thread: makes the map at `map` in global memory, a copy of the host's, that of a stack. */
+TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &matrix)
+{
+	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = matrix.ld * 2;
+	__asm__ volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(at), "l"(matrix.data) : "memory");
+	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(at), "r"((uint32_t)matrix.cols)
+			 : "memory");
+	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 1, %1;" ::"l"(at), "r"((uint32_t)matrix.rows)
+			 : "memory");
+	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 2, %1;" ::"l"(at), "r"((uint32_t)INT32_MAX)
+			 : "memory");
+	__asm__ volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(at), "l"(distance) : "memory");
+	__asm__ volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 1, %1;" ::"l"(at), "l"(distance) : "memory");
+}
+
+/** One thread: the map of the stack whose first matrix this is, kept in `place`. By one thread, because a loader without a gate is
+ * one; tasks need it seldom for the first time. */
+TSR_DEV const void *tsr_cuda_stack(const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place, const tsr_cuda_matrix_t &matrix)
+{
+	if (!tsr_cuda_is_same(tsr_cuda_map_made(place), matrix)) {
+		TSR_GPU_NO_UNROLL
+		for (int i = 0; i < TSR_CUDA_MAP_BYTES / 4; i++)
+			((uint32_t *)place->map)[i] = ((const uint32_t *)workspace->stack.map)[i];
+		tsr_cuda_stack_change(place->map, matrix);
+		__asm__ volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+		tsr_cuda_map_tell(place, matrix);
+	}
+	tsr_cuda_map_acquire(place);
 	return place->map;
 }
 

@@ -102,6 +102,13 @@ template <typename T> TSR_DEV int64_t tsr_gpu_depth(const tsr_view_t &a, const t
 	return tsr_gpu_least(T::A_ALONG ? a.cols : a.rows, T::B_ALONG ? b.cols : b.rows);
 }
 
+/** The B of a task, so many rows of the view further on. T: a configuration. */
+template <typename T> TSR_DEV tsr_view_t tsr_gpu_task_b(tsr_view_t b, int64_t b0)
+{
+	b.data = (char *)b.data + b0 * b.ld * (int64_t)sizeof(typename T::dtype_t::stored_t);
+	return b;
+}
+
 /** One operand's part of a K chunk into its stage: EXTENT rows of A, or columns of B, from `first` on, and `depth` of K from `k`
  * on, of which those below k1. ALONG: K runs along the rows of its view. TURNED: that is not how the stage has it. */
 template <typename D, int EXTENT, int DEPTH, bool ALONG, bool TURNED, typename V>
@@ -115,10 +122,9 @@ TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, 
 		ALONG ? tsr_gpu_least(view.cols, k1) : view.cols);
 }
 
-/** One K chunk, k0 .. k1-1, whose gate has been passed; A is read from `peer`. */
+/** A chunk whose gate has been passed, and said where the operands are read from. */
 template <typename F>
-TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0, int64_t k1,
-				int peer)
+TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b, const tsr_part_t &chunk, tsr_from_t from)
 {
 	typedef typename F::tile_t tile_t;
 	typedef typename F::dtype_t dtype_t;
@@ -127,27 +133,29 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, acc);
 	TSR_GPU_NO_UNROLL
-	for (int64_t k = k0; k < k1; k += depth) {
-		tsr_gpu_stage_operand<dtype_t, tile_t::M, depth, tile_t::A_ALONG, !tile_t::A_ALONG>(coop, stage, a, at.row, k, k1,
-												    peer);
+	for (int64_t k = chunk.k0; k < chunk.k1; k += depth) {
+		tsr_gpu_stage_operand<dtype_t, tile_t::M, depth, tile_t::A_ALONG, !tile_t::A_ALONG>(coop, stage, a, chunk.at.row, k,
+												    chunk.k1, from.a);
 		tsr_gpu_stage_operand<dtype_t, tile_t::N, depth, tile_t::B_ALONG, tile_t::B_ALONG>(
-			coop, stage + tile_t::M * depth, b, at.col, k, k1, tsr_rank(coop));
+			coop, stage + tile_t::M * depth, b, chunk.at.col, k, chunk.k1, from.b);
 		tsr_gpu_meet(coop);
 		tsr_gpu_multiply(coop, acc);
 		tsr_gpu_meet(coop);
 	}
 }
 
-TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
-				    int64_t k1, tsr_gate_fn gate, const void *ctx)
+TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_part_t part,
+				    tsr_gate_fn gate, const void *ctx)
 {
-	constexpr int chunk = tsr_frag_t::tile_t::K;
+	const int64_t end = tsr_gpu_least(part.k1, tsr_gpu_depth<typename tsr_frag_t::tile_t>(a, b));
+	const tsr_view_t task_b = tsr_gpu_task_b<typename tsr_frag_t::tile_t>(b, part.b0);
+	tsr_part_t chunk = part;
 	TSR_GPU_NO_UNROLL
-	for (int64_t k = k0; k < k1; k += chunk) {
-		int64_t end = tsr_gpu_least(k + chunk, k1);
-		int peer = gate ? gate(coop, at, k, end, ctx) : tsr_rank(coop);
-		if (tsr_gpu_accepts_view(coop, a, peer) && tsr_gpu_accepts_view(coop, b, tsr_rank(coop)))
-			tsr_gpu_gemm_chunk(coop, acc, a, b, at, k, end, peer);
+	for (; chunk.k0 < end; chunk.k0 = chunk.k1) {
+		chunk.k1 = tsr_gpu_least(chunk.k0 + tsr_frag_t::tile_t::K, end);
+		const tsr_from_t from = gate ? gate(coop, chunk, ctx) : tsr_from(tsr_rank(coop), tsr_rank(coop));
+		if (tsr_gpu_accepts_view(coop, a, from.a) && tsr_gpu_accepts_view(coop, task_b, from.b))
+			tsr_gpu_gemm_chunk(coop, acc, a, task_b, chunk, from);
 	}
 }
 
@@ -160,8 +168,7 @@ TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		F acc;
 		tsr_part_t part = ORDER(task, ctx);
 		tsr_frag_zero(coop, &acc);
-		tsr_gemm_mainloop(coop, &acc, a, b, part.at, part.k0,
-				  tsr_gpu_least(part.k1, tsr_gpu_depth<typename F::tile_t>(a, b)), GATE, (const void *)ctx);
+		tsr_gemm_mainloop(coop, &acc, a, b, part, GATE, (const void *)ctx);
 		EPILOGUE(coop, &acc, part.at, ctx);
 	}
 }

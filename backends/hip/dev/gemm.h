@@ -186,7 +186,7 @@ TSR_DEV void tsr_hip_load_half(const tsr_coop_t *coop, H &half, const tsr_hip_pi
 	tsr_hip_loaded<PATH>();
 }
 
-/** One tile's operands: A from the rank that the last gate has named, both cut at the end of K. */
+/** One tile's operands: from the ranks that the last gate has named, both cut at the end of K. */
 typedef struct tsr_hip_operands {
 	tsr_gpu_target_t a, b;
 	bool shared_a, shared_b;
@@ -331,29 +331,35 @@ TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a
 	return from;
 }
 
-/** Passes the gate where stage `k` is the first of a chunk, and turns to the rank that it names. */
+/** Passes the gate where stage `k` is the first of a chunk, and turns to the ranks that it names. */
 template <typename P, tsr_gate_fn GATE>
-TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k,
+TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b, const tsr_part_t &part, int64_t k,
 			  const void *ctx)
 {
 	if (k % P::tile_t::K != 0)
 		return;
-	int peer = tsr_rank(coop);
-	if constexpr (GATE != TSR_NO_GATE)
-		peer = __builtin_amdgcn_readfirstlane(GATE(coop, at, k, tsr_gpu_least(k + P::tile_t::K, from.k_end), ctx));
-	bool accepts = tsr_gpu_accepts_view(coop, a, peer) && tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
-	from.a.data = tsr_gpu_view_address(coop, a, peer);
+	tsr_from_t peer = tsr_from(tsr_rank(coop), tsr_rank(coop));
+	if constexpr (GATE != TSR_NO_GATE) {
+		tsr_part_t chunk = part;
+		chunk.k0 = k;
+		chunk.k1 = tsr_gpu_least(k + P::tile_t::K, from.k_end);
+		peer = GATE(coop, chunk, ctx);
+		peer = tsr_from(__builtin_amdgcn_readfirstlane(peer.a), __builtin_amdgcn_readfirstlane(peer.b));
+	}
+	bool accepts = tsr_gpu_accepts_view(coop, a, peer.a) && tsr_gpu_accepts_view(coop, b, peer.b);
+	from.a.data = tsr_gpu_view_address(coop, a, peer.a);
+	from.b.data = tsr_gpu_view_address(coop, b, peer.b);
 	tsr_hip_end<P>(from, accepts ? from.k_end : 0);
 }
 
 /** Starts to load the stage at `k`, if there is one. */
 template <typename P, tsr_gate_fn GATE>
 TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b,
-			   tsr_pos_t at, int64_t k, const void *ctx)
+			   const tsr_part_t &part, int64_t k, const void *ctx)
 {
 	if (k >= from.k_end)
 		return;
-	tsr_hip_pass<P, GATE>(coop, from, a, b, at, k, ctx);
+	tsr_hip_pass<P, GATE>(coop, from, a, b, part, k, ctx);
 	tsr_hip_load<P>(coop, load, from, k);
 }
 
@@ -364,18 +370,17 @@ TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_o
 template <typename P, tsr_gate_fn GATE>
 TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b, tsr_part_t part, const void *ctx)
 {
-	const tsr_pos_t at = part.at;
 	typedef typename P::stored_t stored_t;
 	constexpr int depth = P::lanes.depth, last = P::steps - 1;
 	stored_t *stage = (stored_t *)tsr_hip_stages<2 * tsr_hip_stage_bytes(P::lanes)>(), *next = stage + P::stage;
-	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, at, part.k1);
+	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, part.at, part.k1);
 	typename P::load_t load;
 	typename P::read_t read, ahead;
 	if (from.k_end <= part.k0)
 		return;
-	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, part.k0, ctx);
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, part.k0, ctx);
 	tsr_hip_lay<P>(coop, stage, load);
-	tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, part.k0 + depth, ctx);
+	tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, part.k0 + depth, ctx);
 	tsr_gpu_meet_shared(coop);
 	tsr_hip_read<P>(coop, read, stage, 0);
 	TSR_GPU_NO_UNROLL
@@ -388,13 +393,13 @@ TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t
 			if (step == 0) {
 				tsr_hip_lay<P>(coop, next, load);
 				tsr_hip_writes_between<P>();
-				tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, k + 2 * depth, ctx);
+				tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, k + 2 * depth, ctx);
 			}
 			read = ahead;
 		}
 		if (last == 0) {
 			tsr_hip_lay<P>(coop, next, load);
-			tsr_hip_begin<P, GATE>(coop, load, from, a, b, at, k + 2 * depth, ctx);
+			tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, k + 2 * depth, ctx);
 		}
 		tsr_gpu_meet_shared(coop);
 		tsr_hip_read<P>(coop, ahead, next, 0);
@@ -430,7 +435,7 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		F acc;
 		typename P::sums_t sums = {};
 		tsr_part_t part = ORDER(task, ctx);
-		tsr_hip_tile<P, GATE>(coop, sums, a, b, part, (const void *)ctx);
+		tsr_hip_tile<P, GATE>(coop, sums, a, tsr_gpu_task_b<typename P::tile_t>(b, part.b0), part, (const void *)ctx);
 		tsr_hip_hand_over<P>(&acc, sums);
 		EPILOGUE(coop, &acc, part.at, ctx);
 	}

@@ -14,22 +14,41 @@ typedef struct tsr_tasks {
  * end of K. Several tasks may share a tile: their fragments' sum is the product (tsr_frag_save, tsr_frag_add).
  */
 typedef struct tsr_part {
-	tsr_pos_t at;   /* within 2^47 of the first element */
+	/* Within 2^47 of the first element. With dtypes of 16 bits at.col is a multiple of 8 where B is row-major, and at.row where
+	 * A is column-major: the copy engine reads 16 bytes at a time, along the rows of a view. */
+	tsr_pos_t at;
 	int64_t k0, k1; /* multiples of the tile's K, but for a k1 at the end of K or past it; none where they are the same */
+	int64_t b0;     /* B begins so many rows of the view `b` further on: 0 or more, below 2^31 */
 } tsr_part_t;
 
-/** All of K for the tile at `at`. Any thread. */
+/*
+ * Grouped products: several B of one shape stand below each other in memory, and each task says by b0 which one it multiplies. The
+ * view `b` is of the first; its extents are those of each. Rows of A belong to one group after the other, as many as there are: a
+ * group's first tile begins at its first row, and its last tile reads rows of the next group too, which its gate has to wait for.
+ * The epilogue keeps the group's own rows, by a store to a view that ends with them (tsr_view_part).
+ */
+
+/** All of K for the tile at `at`, by `b` itself. Any thread. */
 TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at);
 
 /** Task order: what task `task` multiplies. A TSR_FN; no device calls. */
 typedef tsr_part_t (*tsr_order_fn)(int64_t task, const void *ctx);
 
+/** The ranks from whose copies A and B are read. */
+typedef struct tsr_from {
+	int32_t a, b;
+} tsr_from_t;
+
+/** These two. Any thread. */
+TSR_DEV tsr_from_t tsr_from(int a, int b);
+
 /**
- * Gate: called before the operands' columns k0 .. k1-1 are read for the tile at `at`; returns the rank whose copy of A they are
- * read from. A TSR_FN. It is called with a coop of its own (the loader): it may wait, read atomics and make
- * fences that acquire, with that coop; it may not sync the block. TSR_NO_GATE: nothing to wait for, A is mine.
+ * Gate: called before the operands of `chunk` are read, a piece of a task: columns k0 .. k1-1 of A and these rows of B, for the
+ * tile at chunk.at. It returns the ranks that they are read from, another pair for each chunk if it likes. A TSR_FN. It is called
+ * with a coop of its own (the loader): it may wait, read atomics and make fences that acquire, with that coop; it may not sync the
+ * block. It waits for whatever stands in the way of both operands. TSR_NO_GATE: nothing to wait for, both are mine.
  */
-typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx);
+typedef tsr_from_t (*tsr_gate_fn)(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx);
 #define TSR_NO_GATE ((tsr_gate_fn)0)
 
 /*
@@ -54,8 +73,11 @@ typedef int (*tsr_gate_fn)(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t
 #error "the port does not define the main loop"
 #endif
 
-/** One tile, K range k0 .. k1-1, added to `acc` (zero it first): for loops that tsr_gemm does not fit. Called by: as tsr_gemm. */
-TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k0,
-				    int64_t k1, tsr_gate_fn gate, const void *ctx);
+/**
+ * One part, added to `acc` (zero it first): for loops that tsr_gemm does not fit. Here k0 and k1 need be no multiples.
+ * Called by: as tsr_gemm.
+ */
+TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_part_t part,
+				    tsr_gate_fn gate, const void *ctx);
 
 #endif

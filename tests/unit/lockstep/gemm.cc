@@ -50,13 +50,23 @@ TSR_FN tsr_part_t product_order(int64_t task, const void *ctx)
 	return part_of(at, task % args->parts, args->parts, args->depth, args->tile_k);
 }
 
-/* Chunks of A come from the ranks in turn. */
-TSR_FN int product_gate(tsr_coop_t *loader, tsr_pos_t at, int64_t k0, int64_t k1, const void *ctx)
+/* Chunks of A and of B come from the ranks, each in its own turn. */
+static inline int rank_of_a(int64_t k0)
+{
+	return (int)((k0 + 1) % RANKS);
+}
+
+static inline int rank_of_b(int64_t k0)
+{
+	return (int)((k0 / 16 + 1) % RANKS);
+}
+
+TSR_FN tsr_from_t product_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx)
 {
 	gate_log_t *log = ((const product_run_t *)ctx)->args->log;
 	if (loader->thread == 0 && log->calls < MOST_GATES)
-		log->call[log->calls++] = {at.row, at.col, k0, k1};
-	return (int)((k0 + 1) % RANKS);
+		log->call[log->calls++] = {chunk.at.row, chunk.at.col, chunk.k0, chunk.k1};
+	return tsr_from(rank_of_a(chunk.k0), rank_of_b(chunk.k0));
 }
 
 #define PRODUCT(name_, dtype_, M_, N_, K_) PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
@@ -256,9 +266,9 @@ static int wrong_elements(const tile_t *tile, const shape_t *shape, const produc
 		for (int64_t col = 0; col < args->c.ld; col++) {
 			float want = col < args->c.cols ? 0 : POISON;
 			for (int64_t k = 0; k < args->depth && col < args->c.cols; k++) {
-				int rank = shape->gated ? (int)((k / tile->k * tile->k + 1) % RANKS) : 0;
-				want += element(OF_A, args, shape->infinite, rank, row, k) *
-					element(OF_B, args, shape->infinite, 0, k, col);
+				int64_t k0 = k / tile->k * tile->k;
+				want += element(OF_A, args, shape->infinite, shape->gated ? rank_of_a(k0) : 0, row, k) *
+					element(OF_B, args, shape->infinite, shape->gated ? rank_of_b(k0) : 0, k, col);
 			}
 			wrong += c[row * args->c.ld + col] != want;
 		}
@@ -312,9 +322,10 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 			       sums};
 	for (int64_t i = 0; i < m * args.c.ld; i++)
 		c[i] = POISON;
-	for (int rank = 0; rank < RANKS; rank++)
+	for (int rank = 0; rank < RANKS; rank++) {
 		fill(OF_A, tile->a_turned, &args, shape->infinite, heap[rank] + (data_a - heap[0]), rank);
-	fill(OF_B, tile->b_turned, &args, shape->infinite, data_b, 0);
+		fill(OF_B, tile->b_turned, &args, shape->infinite, heap[rank] + (data_b - heap[0]), rank);
+	}
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
 	context.blocks = 1;
