@@ -12,20 +12,30 @@ typedef struct tsr_cpu_spare {
 	size_t bytes;
 } tsr_cpu_spare_t;
 
-/**
- * A team as its kernels see it. Addressing goes through {window, base of each rank}: the heap is window 0, and the only one so far
- * (docs/design.md). Constant.
- */
+/** Memory of which each member of a team has a copy: an address of mine is translated through it (docs/design.md). Constant. */
+typedef struct tsr_cpu_window {
+	unsigned char *mine;        /* in my memory */
+	size_t bytes;               /* of every member's */
+	unsigned char *const *base; /* base[i]: that of member i as this process sees it */
+} tsr_cpu_window_t;
+
+/** A team as its kernels see it. Constant. */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
 	int rank, size;        /* mine in the team */
 	const int *ranks;      /* ranks[i]: of member i in the world */
 	const char *name;      /* explored: for reports; null: the world */
 	uint64_t key;          /* a number that all members have in common, made of their ranks */
-	unsigned char *mine;   /* the window in my memory */
-	size_t bytes;          /* of the window */
-	unsigned char *base[]; /* base[i]: the window of member i as this process sees it */
+	tsr_cpu_window_t heap; /* window 0 */
+	unsigned char *base[]; /* of the members' heaps */
 };
+
+/** The window that an address of mine is looked up in, which may lie outside it: the heap, which is the only one so far. */
+static inline const tsr_cpu_window_t *tsr_cpu_window_of(const struct tsr_device_team *team, uintptr_t address)
+{
+	(void)address;
+	return &team->heap;
+}
 
 /** The surroundings of every block of a device. Constant while kernels run, but for `running` and the spares. */
 typedef struct tsr_cpu_env {

@@ -25,8 +25,8 @@ static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *hos
 	team->key = key_of(host);
 	if (tsr_cpu_explored(device))
 		team->name = tsr_exploration_name(tsr_cpu_explored(device), host->name);
-	team->mine = device->env.base[device->env.rank];
-	team->bytes = device->env.heap_bytes;
+	team->heap =
+		(tsr_cpu_window_t){.mine = device->env.base[device->env.rank], .bytes = device->env.heap_bytes, .base = team->base};
 	for (int i = 0; i < host->size; i++)
 		team->base[i] = device->env.base[host->ranks[i]];
 	*team_out = team;

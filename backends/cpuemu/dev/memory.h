@@ -48,11 +48,12 @@ static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_
 				  int peer, tsr_mem_access_t access, tsr_mem_t *mem)
 {
 	const tsr_device_team_t *team = coop->block->team;
-	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)team->mine;
-	if ((unsigned)peer >= (unsigned)team->size || offset >= team->bytes || bytes > team->bytes - offset ||
+	const tsr_cpu_window_t *window = tsr_cpu_window_of(team, (uintptr_t)pointer);
+	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)window->mine;
+	if ((unsigned)peer >= (unsigned)team->size || offset >= window->bytes || bytes > window->bytes - offset ||
 	    offset % align != 0 || (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
 		return tsr_mem_reach_slow(coop, call, pointer, bytes, align, peer, access, mem);
-	*mem = (tsr_mem_t){.at = team->base[peer] + offset, .rank = team->ranks[peer]};
+	*mem = (tsr_mem_t){.at = window->base[peer] + offset, .rank = team->ranks[peer]};
 	tsr_mem_note(coop, call, mem);
 	return true;
 }
