@@ -11,6 +11,7 @@
  *   dev/view.h     matrices in memory           dev/tile.h     tiles in registers, arithmetic on them
  *   dev/pointer.h  put, get, copy               dev/gemm.h     the matrix product's main loop
  *   dev/value.h    load, store: a register tile and anyone's memory
+ *   dev/hint.h     the same, and puts, with a hint for caches
  *   dev/orders.h   which tile comes when
  *   dev/word.h     waits for words, by any comparison
  *   dev/lock.h     one coop of all ranks at a time
@@ -30,6 +31,7 @@
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
+#include "tessera/dev/hint.h"
 #include "tessera/dev/kernel.h"
 #include "tessera/dev/lock.h"
 #include "tessera/dev/orders.h"

@@ -78,6 +78,13 @@ typedef enum tsr_cmp {
 	TSR_CMP_ANY = 6 /* any bit of the value is set in the word */
 } tsr_cmp_t;
 
+/** What caches may do with what a call touches: tessera/dev/hint.h. */
+typedef enum tsr_hint {
+	TSR_HINT_NONE = 0,   /* as the call without a hint */
+	TSR_HINT_STREAM = 1, /* used once: it is the first that caches give up. Operands and partial sums stay there instead */
+	TSR_HINT_THROUGH = 2 /* stores go on to memory, and no cache keeps what is written for later; loads: as TSR_HINT_NONE */
+} tsr_hint_t;
+
 /** A wait that may be satisfied by any rank names this in place of a rank. */
 #define TSR_ANY_RANK (-1)
 

@@ -137,6 +137,89 @@ Test(value, conversion_edges_and_masks)
 	world_each(through_body, NULL);
 }
 
+/* ------------------------------------------------------------------ hints change no result */
+
+enum { HINTED_ROWS = 33, HINTED_COLS = 40, HINTED_LD = 48 };
+
+typedef struct hinted_args {
+	tsr_view_t from, stored, put; /* from: the next rank's */
+	TSR_HEAP unsigned char *bytes, *copied;
+	int64_t size_bytes;
+} hinted_args_t;
+
+TSR_TILE(hinted, f32, 16, 32, 16);
+
+#define HINTED(name_, hint_)                                                                  \
+	TSR_KERNEL(hinted_##name_, hinted_args_t, a)                                          \
+	{                                                                                     \
+		const int me = tsr_rank(block), next = (me + 1) % tsr_size(block);            \
+		const int64_t tiles_n = tsr_tiles(HINTED_COLS, 32);                           \
+		for (int64_t i = 0; i < tsr_tiles(HINTED_ROWS, 16) * tiles_n; i++) {          \
+			const tsr_pos_t at = {i / tiles_n * 16, i % tiles_n * 32};            \
+			TSR_FRAG(hinted, frag, block);                                        \
+			tsr_load_hint(block, frag, a->from, at, next, hint_);                 \
+			tsr_store_hint(block, a->stored, at, frag, next, hint_);              \
+		}                                                                             \
+		tsr_put_2d_hint(block, a->put, a->from, next, hint_);                         \
+		tsr_put_hint(block, a->copied, a->bytes, (size_t)a->size_bytes, next, hint_); \
+	}
+HINTED(none, TSR_HINT_NONE)
+HINTED(stream, TSR_HINT_STREAM)
+HINTED(through, TSR_HINT_THROUGH)
+
+/** Whether a matrix holds what came `from` a rank, and poison beside its columns. */
+static int hinted_check(tsr_world_t *world, const TSR_HEAP void *heap, int from, const char *what)
+{
+	float seen[HINTED_ROWS * HINTED_LD], poison;
+	memset(&poison, POISON, sizeof poison);
+	CHECK(tsr_memcpy_from_heap(world, seen, heap, sizeof seen) == TSR_OK);
+	for (int i = 0; i < HINTED_ROWS * HINTED_LD; i++) {
+		const float want = i % HINTED_LD < HINTED_COLS ? (float)(from * 10000 + i) : poison;
+		CHECK(memcmp(&seen[i], &want, sizeof want) == 0, "%s: row %d, column %d", what, i / HINTED_LD, i % HINTED_LD);
+	}
+	return 0;
+}
+
+static int hinted_one(tsr_world_t *world, const tsr_kernel_t *kernel)
+{
+	const int me = tsr_world_rank(world), size = tsr_world_size(world), before = (me + size - 1) % size;
+	float from[HINTED_ROWS * HINTED_LD];
+	const size_t bytes = sizeof from;
+	TSR_HEAP void *source = poisoned(world, bytes, "source"), *stored = poisoned(world, bytes, "stored");
+	TSR_HEAP void *put = poisoned(world, bytes, "put"), *copied = poisoned(world, bytes, "copied");
+	CHECK(source && stored && put && copied);
+	memset(from, POISON, sizeof from);
+	for (int i = 0; i < HINTED_ROWS * HINTED_LD; i++)
+		if (i % HINTED_LD < HINTED_COLS)
+			from[i] = (float)(me * 10000 + i);
+	CHECK(tsr_memcpy_to_heap(world, source, from, bytes) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	const hinted_args_t a = {{source, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+				 {stored, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+				 {put, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+				 (TSR_HEAP unsigned char *)source,
+				 (TSR_HEAP unsigned char *)copied,
+				 (int64_t)bytes};
+	CHECK(run_kernel(world, kernel, 1, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	int failed = hinted_check(world, stored, me, "stored") || hinted_check(world, put, before, "put") ||
+		     hinted_check(world, copied, before, "copied");
+	CHECK(tsr_heap_free(world, source) == TSR_OK && tsr_heap_free(world, stored) == TSR_OK);
+	CHECK(tsr_heap_free(world, put) == TSR_OK && tsr_heap_free(world, copied) == TSR_OK);
+	return failed;
+}
+
+static int hinted_body(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return hinted_one(world, &hinted_none) || hinted_one(world, &hinted_stream) || hinted_one(world, &hinted_through);
+}
+
+Test(value, hints_change_no_result)
+{
+	world_each(hinted_body, NULL);
+}
+
 /* ------------------------------------------------------------------ what a load gives outside */
 
 TSR_TILE(tile, f32, 8, 12, 4);

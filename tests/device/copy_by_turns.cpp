@@ -65,6 +65,19 @@ TSR_DEV void tsr_port_meet_block()
 TSR_DEV void tsr_port_meet_worker(int, int)
 {
 }
+struct tsr_port_unit_t {
+	uint64_t half[2];
+};
+template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
+{
+	memcpy(at, &unit, sizeof unit);
+}
+TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
+{
+	tsr_port_unit_t unit;
+	memcpy(&unit, at, sizeof unit);
+	return unit;
+}
 TSR_DEV float tsr_port_widen_f16(uint16_t)
 {
 	return 0;

@@ -176,5 +176,34 @@ def flags_and_local_memory():
         yield verdict("tsr_entry_gas_consumer__bf16_16x16x16" in local, "local memory is read from a cubin")
 
 
+# What whole units are stored and loaded by where a kernel says so; and that no other unit is.
+HINTED = {
+    "sm_90a": (".ptx", re.compile(r"\.visible \.entry (\w+)\("), {
+        "store_hint_stream": ("ld.global.cs.v4", "st.global.cs.v4"), "put_hint_stream": ("st.global.cs.v4",),
+        "store_hint_through": ("st.global.wt.v4",), "put_hint_through": ("st.global.wt.v4",)}),
+    "gfx942": (".s", BEGIN, {
+        "store_hint_stream": ("global_load_dwordx4.* nt", "global_store_dwordx4.* nt"), "put_hint_stream": ("global_store_dwordx4.* nt",),
+        "store_hint_through": ("global_store_dwordx4.* sc0 sc1",), "put_hint_through": ("global_store_dwordx4.* sc0 sc1",)}),
+    "gfx90a": (".s", BEGIN, {
+        "store_hint_stream": ("global_load_dwordx4.* glc slc", "global_store_dwordx4.* glc slc"), "put_hint_stream": ("global_store_dwordx4.* glc slc",),
+        "store_hint_through": ("global_store_dwordx4.* glc$",), "put_hint_through": ("global_store_dwordx4.* glc$",)}),
+}  # fmt: skip
+
+
+def hints():
+    for arch, (suffix, begin, wanted) in HINTED.items():
+        path = f"{assembly.ROOT}/build/device-debug/{arch}/tests/device/probe_hints{suffix}"
+        if not os.path.exists(path):
+            print(f"ok - hints of {arch} # skip they are not built: scons device")
+            continue
+        kernels = dict(assembly.functions(path, begin))
+        for name, patterns in wanted.items():
+            lines = [line.rstrip() for _, line in kernels[f"{assembly.ENTRY}probe_{name}"]]
+            units = [line for line in lines if re.search(r"st\.global.*v4|store_dwordx4", line)]
+            plain = [line for line in units if not any(re.search(pattern, line) for pattern in patterns)]
+            found = all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+            yield verdict(found and units and not plain, f"{arch}: {name} of {len(units)} units, {len(plain)} of them without")
+
+
 if __name__ == "__main__":
-    sys.exit(not all(list(small_ones()) + list(meetings()) + list(counted()) + list(shipped_ones()) + list(flags_and_local_memory())))
+    sys.exit(not all(list(small_ones()) + list(meetings()) + list(counted()) + list(shipped_ones()) + list(flags_and_local_memory()) + list(hints())))

@@ -11,6 +11,7 @@
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
+#include "tessera/dev/hint.h"
 #include "tessera/dev/kernel.h"
 #include "tessera/dev/lock.h"
 #include "tessera/dev/orders.h"

@@ -45,6 +45,12 @@ void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, siz
 	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes, READS);
 }
 
+void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer, tsr_hint_t hint)
+{
+	(void)hint;
+	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes, READS);
+}
+
 void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes)
 {
 	const int first = dst == src;
@@ -93,6 +99,12 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 
 void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
 {
+	copy_matrix(coop, __func__, dst, peer, src, tsr_rank(coop), READS);
+}
+
+void tsr_put_2d_hint(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer, tsr_hint_t hint)
+{
+	(void)hint;
 	copy_matrix(coop, __func__, dst, peer, src, tsr_rank(coop), READS);
 }
 

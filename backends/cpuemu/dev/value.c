@@ -345,6 +345,19 @@ void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr
 	store(coop, __func__, view, at, frag, (masking_t){mask, ctx, 0}, peer);
 }
 
+/* A machine's caches take no hints. */
+void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer, tsr_hint_t hint)
+{
+	(void)hint;
+	tsr_frag_load(coop, __func__, frag, view, at, peer);
+}
+
+void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer, tsr_hint_t hint)
+{
+	(void)hint;
+	tsr_frag_store(coop, __func__, view, at, frag, peer);
+}
+
 void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
 {
 	tsr_frag_load(coop, __func__, frag, view, at, tsr_rank(coop));

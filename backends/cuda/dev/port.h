@@ -115,6 +115,21 @@ template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
 	return __isShared((const void *)p);
 }
 
+typedef uint4 tsr_port_unit_t;
+
+template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
+{
+	if constexpr (HINT == TSR_HINT_STREAM)
+		__stcs((uint4 *)at, unit);
+	else
+		__stwt((uint4 *)at, unit);
+}
+
+TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
+{
+	return __ldcs((const uint4 *)at);
+}
+
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 {
 	float x;

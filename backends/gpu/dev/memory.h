@@ -70,6 +70,44 @@ TSR_DEV char *tsr_gpu_view_address(const tsr_coop_t *coop, tsr_view_t view, int 
 	return tsr_gpu_heap_address(coop, tsr_port_global((char *)view.data), peer);
 }
 
+/* ---- hints, of whole units of 16 bytes */
+
+template <int HINT, typename T> TSR_DEV void tsr_gpu_write(T *at, const T &x)
+{
+	if constexpr (HINT == TSR_HINT_NONE || sizeof(T) != 16) {
+		*at = x;
+	} else {
+		tsr_port_unit_t unit;
+		__builtin_memcpy(&unit, &x, sizeof unit);
+		tsr_port_write_hinted<HINT>((void *)at, unit);
+	}
+}
+
+template <int HINT, typename T> TSR_DEV T tsr_gpu_read(const T *at)
+{
+	if constexpr (HINT != TSR_HINT_STREAM || sizeof(T) != 16) {
+		return *at;
+	} else {
+		const tsr_port_unit_t unit = tsr_port_read_streaming((const void *)at);
+		T x;
+		__builtin_memcpy(&x, &unit, sizeof x);
+		return x;
+	}
+}
+
+/** Calls with HINT standing for the hint that is handed over. */
+#define TSR_GPU_BY_HINT(hint_, HINT_, call_)            \
+	if ((hint_) == TSR_HINT_STREAM) {               \
+		constexpr int HINT_ = TSR_HINT_STREAM;  \
+		call_;                                  \
+	} else if ((hint_) == TSR_HINT_THROUGH) {       \
+		constexpr int HINT_ = TSR_HINT_THROUGH; \
+		call_;                                  \
+	} else {                                        \
+		constexpr int HINT_ = TSR_HINT_NONE;    \
+		call_;                                  \
+	}
+
 /* ---- copying bytes */
 
 template <int BYTES> struct tsr_gpu_unit;
@@ -109,17 +147,18 @@ typedef struct tsr_gpu_rows_of_bytes {
  * one place holds for all. Bytes that are read once and then stored to all fill the links better than those that are read for
  * each: `spread` (bench/raw).
  */
-typedef struct tsr_gpu_one_place {
-	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW };
-} tsr_gpu_one_place_t;
+template <int HINT_> struct tsr_gpu_one_place {
+	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW, HINT = HINT_ };
+};
+typedef tsr_gpu_one_place<TSR_HINT_NONE> tsr_gpu_one_place_t;
 
 typedef struct tsr_gpu_every_rank {
-	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT };
+	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT, HINT = TSR_HINT_NONE };
 	const tsr_gpu_context_t *context;
 	int first; /* 0: from me on; 1: my own place is left out */
 } tsr_gpu_every_rank_t;
 
-TSR_DEV int tsr_gpu_places(const tsr_gpu_one_place_t &)
+template <int HINT> TSR_DEV int tsr_gpu_places(const tsr_gpu_one_place<HINT> &)
 {
 	return 1;
 }
@@ -130,7 +169,7 @@ TSR_DEV int tsr_gpu_places(const tsr_gpu_every_rank_t &to)
 }
 
 /** Bytes from `dst` to the `i`-th place. */
-TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_one_place_t &, int)
+template <int HINT> TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_one_place<HINT> &, int)
 {
 	return 0;
 }
@@ -154,7 +193,7 @@ TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const uni
 		TSR_GPU_UNROLL
 		for (int i = 0; i < HELD; i++, at += step)
 			if (i < count)
-				*(unit_t *)at = held[i];
+				tsr_gpu_write<TO::HINT>((unit_t *)at, held[i]);
 	}
 }
 
@@ -364,9 +403,11 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_row(char *dst, const char *src, size_t s
 	return job;
 }
 
-TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
+template <int HINT>
+TSR_DEV void tsr_gpu_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer,
+			  size_t size_bytes)
 {
-	tsr_gpu_one_place_t there;
+	tsr_gpu_one_place<HINT> there;
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
@@ -374,6 +415,15 @@ TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const 
 			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
 				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
 }
+
+TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
+{
+	tsr_gpu_copy<TSR_HINT_NONE>(coop, dst, dst_peer, src, src_peer, size_bytes);
+}
+
+TSR_DEV void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer,
+			  tsr_hint_t hint){
+	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_copy<HINT>(coop, dst, peer, src, tsr_rank(coop), size_bytes)))}
 
 /** All ranks, or all others where what is read is my own place. */
 TSR_DEV tsr_gpu_every_rank_t tsr_gpu_every_rank(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
@@ -417,9 +467,9 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view
 	return job;
 }
 
-TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+template <int HINT> TSR_DEV void tsr_gpu_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
 {
-	tsr_gpu_one_place_t there;
+	tsr_gpu_one_place<HINT> there;
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) || !tsr_gpu_accepts_view(coop, src, src_peer))
 		return;
@@ -427,6 +477,14 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 	if (job.rows > 0 && job.row_bytes > 0)
 		tsr_gpu_copy_rows(coop, there, job);
 }
+
+TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+{
+	tsr_gpu_copy_2d<TSR_HINT_NONE>(coop, dst, dst_peer, src, src_peer);
+}
+
+TSR_DEV void tsr_put_2d_hint(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer, tsr_hint_t hint){
+	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_copy_2d<HINT>(coop, dst, peer, src, tsr_rank(coop))))}
 
 TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 {

@@ -47,16 +47,15 @@
  *   T *tsr_port_global(T *p)                       p, known to point to global memory
  *   T tsr_port_constant(const T *p)                what stands in global memory that nobody writes while the kernel runs
  *   bool tsr_port_is_shared(T *p)                  p points to shared memory
- *   void tsr_port_forget(T *value)                 the compiler computes nothing from the 64-bit value before it comes here; or
- *                                                  nothing
- *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
- *   void tsr_port_fence<order, scope>()            each thread's own, complete when it returns
- *   void tsr_port_drain<scope>()                   before a meeting after which one thread releases for all
- *   void tsr_port_refresh<scope>()                 after a meeting before which one thread acquired for all; until then it may not
- *                                                  have acquired for itself, either
- *   tsr_port_load, _store, _xchg, _add, _and, _or, _xor, _min, _max, _cas <order, scope>(p, ...)
- *       ordered accesses of one thread to my or a peer's memory or shared memory: u32 and u64 (add: every type; min and max: every
- *       integer). cas also takes the failure order and returns the old value.
+ *   tsr_port_unit_t                                a type of 16 bytes; tsr_port_write_hinted<hint>(void *at, unit) stores it,
+ * STREAM or THROUGH of dev/hint.h, tsr_port_read_streaming(at) loads it, at multiples of 16 void tsr_port_forget(T *value) the
+ * compiler computes nothing from the 64-bit value before it comes here; or nothing float tsr_port_widen_f16(bits), uint16_t
+ * tsr_port_round_f16(float) void tsr_port_fence<order, scope>()            each thread's own, complete when it returns void
+ * tsr_port_drain<scope>()                   before a meeting after which one thread releases for all void tsr_port_refresh<scope>()
+ * after a meeting before which one thread acquired for all; until then it may not have acquired for itself, either tsr_port_load,
+ * _store, _xchg, _add, _and, _or, _xor, _min, _max, _cas <order, scope>(p, ...) ordered accesses of one thread to my or a peer's
+ * memory or shared memory: u32 and u64 (add: every type; min and max: every integer). cas also takes the failure order and returns
+ * the old value.
  */
 #ifndef TESSERA_GPU_DEV_PORT_H
 #define TESSERA_GPU_DEV_PORT_H

@@ -74,7 +74,7 @@ template <typename S> TSR_DEV bool tsr_gpu_packs(const tsr_gpu_target_t &target)
 }
 
 /** Stores the scratch memory's band of `rows` rows as elements of type D, from the tile's row `first` on. */
-template <typename D, int COLS, typename V>
+template <typename D, int COLS, int HINT, typename V>
 TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const V *scratch, int first, int rows)
 {
 	typedef typename D::stored_t stored_t;
@@ -88,7 +88,7 @@ TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &
 			tsr_gpu_pack<stored_t> pack;
 			for (int j = 0; j < group; j++)
 				pack.element[j] = tsr_gpu_encode<D>(scratch[e + j]);
-			*(tsr_gpu_pack<stored_t> *)at = pack;
+			tsr_gpu_write<HINT>((tsr_gpu_pack<stored_t> *)at, pack);
 			continue;
 		}
 		TSR_GPU_NO_UNROLL
@@ -99,7 +99,7 @@ TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &
 }
 
 /** Loads that band into the scratch memory. */
-template <typename D, int COLS, typename V>
+template <typename D, int COLS, int HINT, typename V>
 TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch, int first, int rows)
 {
 	typedef typename D::stored_t stored_t;
@@ -110,7 +110,7 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 		int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
 		const stored_t *at = (const stored_t *)target.data + (row * target.ld + col);
 		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
-			tsr_gpu_pack<stored_t> pack = *(const tsr_gpu_pack<stored_t> *)at;
+			tsr_gpu_pack<stored_t> pack = tsr_gpu_read<HINT>((const tsr_gpu_pack<stored_t> *)at);
 			for (int j = 0; j < group; j++)
 				scratch[e + j] = tsr_gpu_decode<V, D>(pack.element[j]);
 			continue;
@@ -124,10 +124,10 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 
 #include TSR_PORT_OUTGOING
 
-template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <int HINT, typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
-	if (tsr_port_store_frag(coop, target, frag))
+	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
 		return;
 	tsr_port_settle(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
@@ -137,13 +137,13 @@ template <typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
 		tsr_gpu_frag_lay(&seldom, frag, first);
 		tsr_gpu_meet_shared(coop);
-		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols>(&seldom, target, scratch, first, rows)))
+		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols, HINT>(&seldom, target, scratch, first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
 	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 
-template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+template <int HINT, typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
 	tsr_port_settle(coop);
@@ -152,7 +152,7 @@ template <typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
-		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_load<D, F::cols>(coop, target, scratch, first, rows)))
+		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_load<D, F::cols, HINT>(coop, target, scratch, first, rows)))
 		tsr_gpu_meet_shared(coop);
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
@@ -170,7 +170,7 @@ TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t
 	target.mask = mask;
 	target.ctx = ctx;
 	target.other = other;
-	tsr_gpu_load_from(coop, target, frag);
+	tsr_gpu_load_from<TSR_HINT_NONE>(coop, target, frag);
 }
 
 TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask,
@@ -181,7 +181,7 @@ TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t 
 	tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
 	target.mask = mask;
 	target.ctx = ctx;
-	tsr_gpu_store_to(coop, target, frag);
+	tsr_gpu_store_to<TSR_HINT_NONE>(coop, target, frag);
 }
 
 TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
@@ -192,6 +192,24 @@ TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, 
 TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
 {
 	tsr_store_masked(coop, view, at, frag, (tsr_mask_fn)0, (const void *)0, peer);
+}
+
+TSR_DEV_FRAG void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer, tsr_hint_t hint)
+{
+	if (!tsr_gpu_accepts_view(coop, view, peer))
+		return;
+	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	hint = view.space == TSR_SPACE_SHARED ? TSR_HINT_NONE : hint;
+	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_load_from<HINT>(coop, target, frag)))
+}
+
+TSR_DEV_FRAG void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer, tsr_hint_t hint)
+{
+	if (!tsr_gpu_accepts_view(coop, view, peer))
+		return;
+	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	hint = view.space == TSR_SPACE_SHARED ? TSR_HINT_NONE : hint;
+	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_store_to<HINT>(coop, target, frag)))
 }
 
 /** Puts a tile that stands at `at` of my view to all others. What this is computed from is not known before, so that none of it

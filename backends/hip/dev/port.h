@@ -143,6 +143,26 @@ template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
 	return __builtin_amdgcn_is_shared((const void *)p);
 }
 
+typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
+
+/** Through: by hand, as clang knows it of atomics alone. */
+template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
+{
+	if constexpr (HINT == TSR_HINT_STREAM)
+		__builtin_nontemporal_store(unit, (tsr_port_unit_t *)at);
+	else
+#if defined(__gfx942__)
+		__asm__ volatile("global_store_dwordx4 %0, %1, off sc0 sc1" ::"v"(at), "v"(unit) : "memory");
+#else
+		__asm__ volatile("global_store_dwordx4 %0, %1, off glc" ::"v"(at), "v"(unit) : "memory");
+#endif
+}
+
+TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
+{
+	return __builtin_nontemporal_load((const tsr_port_unit_t *)at);
+}
+
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 {
 	_Float16 x;

@@ -112,6 +112,18 @@ template <typename T> TSR_DEV bool tsr_port_is_shared(T *)
 	return false;
 }
 
+typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
+
+template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
+{
+	*(tsr_port_unit_t *)at = unit;
+}
+
+TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
+{
+	return *(const tsr_port_unit_t *)at;
+}
+
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 {
 	return (float)__builtin_bit_cast(_Float16, bits);
