@@ -91,15 +91,17 @@ void tsr_cpu_arena_clear(tsr_cpu_arena_t *arena)
 static void frag_shape(const tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use, tsr_frag_t *frag)
 {
 	bool real = tile.dtype == TSR_F64 || tile.dtype == TSR_F32 || tile.dtype == TSR_F16 || tile.dtype == TSR_BF16;
+	bool right = use == TSR_CPU_FRAG_B || use == TSR_CPU_FRAG_BT;
 	int64_t first, last;
 	frag->tile = tile;
-	frag->rows = use == TSR_CPU_FRAG_B ? tile.k : tile.m;
-	frag->cols = use == TSR_CPU_FRAG_ROWS ? 1 : use == TSR_CPU_FRAG_A ? tile.k : tile.n;
+	frag->use = use;
+	frag->rows = use == TSR_CPU_FRAG_B ? tile.k : use == TSR_CPU_FRAG_BT ? tile.n : tile.m;
+	frag->cols = use == TSR_CPU_FRAG_ROWS ? 1 : use == TSR_CPU_FRAG_A || use == TSR_CPU_FRAG_BT ? tile.k : tile.n;
 	frag->held = !real ? TSR_I32 : tile.dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-	frag->dtype = use == TSR_CPU_FRAG_A || use == TSR_CPU_FRAG_B ? tile.dtype : frag->held;
+	frag->dtype = use == TSR_CPU_FRAG_A || right ? tile.dtype : frag->held;
 	tsr_cpu_share(coop, frag->rows, &first, &last);
-	frag->first = use == TSR_CPU_FRAG_B ? 0 : (int32_t)first;
-	frag->last = use == TSR_CPU_FRAG_B ? frag->rows : (int32_t)last;
+	frag->first = right ? 0 : (int32_t)first;
+	frag->last = right ? frag->rows : (int32_t)last;
 }
 
 tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use)

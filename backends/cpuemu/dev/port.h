@@ -16,6 +16,7 @@
 #define TSR_DEV_FRAG_ROWS TSR_DEV
 #define TSR_DEV_ROWS TSR_DEV
 #define TSR_DEV_FRAG_DOT TSR_DEV
+#define TSR_DEV_FRAG_DOT_BT TSR_DEV
 #define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
 
 /* ------------------------------------------------------------------ who calls */
@@ -150,11 +151,12 @@ typedef struct tsr_cpu_tile {
 
 /**
  * A fragment, of any configuration. Elements are held in the accumulator's type: f32, f64 or i32. Each thread of the coop holds
- * the rows first .. last-1; of an operand K x N, which every row of a product needs, it holds all.
+ * the rows first .. last-1; of an operand K x N or N x K, which every row of a product needs, it holds all.
  */
 typedef struct tsr_frag {
 	tsr_cpu_tile_t tile;
 	int32_t rows, cols, first, last;
+	int32_t use;    /* enum tsr_cpu_frag_use */
 	int32_t held;   /* TSR_F32, TSR_F64 or TSR_I32 */
 	int32_t dtype;  /* what the elements are rounded to when they are written */
 	int32_t set;    /* whether the elements have been given values */
@@ -163,9 +165,10 @@ typedef struct tsr_frag {
 typedef tsr_frag_t tsr_rows_t;
 typedef tsr_frag_t tsr_frag_a_t;
 typedef tsr_frag_t tsr_frag_b_t;
+typedef tsr_frag_t tsr_frag_bt_t;
 
 enum { TSR_CPU_SENT_HEADER_BYTES = 16 };
-enum tsr_cpu_frag_use { TSR_CPU_FRAG_C, TSR_CPU_FRAG_A, TSR_CPU_FRAG_B, TSR_CPU_FRAG_ROWS };
+enum tsr_cpu_frag_use { TSR_CPU_FRAG_C, TSR_CPU_FRAG_A, TSR_CPU_FRAG_B, TSR_CPU_FRAG_BT, TSR_CPU_FRAG_ROWS };
 
 enum {
 	TSR_CPU_DTYPE_f64 = TSR_F64,
@@ -189,6 +192,7 @@ enum {
 	typedef tsr_frag_t cfg_##_frag_t;                            \
 	typedef tsr_frag_a_t cfg_##_a_t;                             \
 	typedef tsr_frag_b_t cfg_##_b_t;                             \
+	typedef tsr_frag_bt_t cfg_##_bt_t;                           \
 	typedef tsr_rows_t cfg_##_rows_t;                            \
 	enum {                                                       \
 		cfg_##_tile_m = (m_),                                \
@@ -224,6 +228,7 @@ enum {
 #define TSR_FRAG(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_C)
 #define TSR_FRAG_A(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_A)
 #define TSR_FRAG_B(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_B)
+#define TSR_FRAG_BT(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_BT)
 #define TSR_FRAG_ROWS(cfg_, name_, coop_) TSR_CPU_FRAG(cfg_, name_, coop_, TSR_CPU_FRAG_ROWS)
 
 #define tsr_gemm(cfg_, coop_, a_, b_, tasks_, order_, gate_, epilogue_, ctx_) \

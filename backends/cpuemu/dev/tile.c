@@ -187,20 +187,56 @@ void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *
 	}
 }
 
-void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+/* ------------------------------------------------------------------ products */
+
+static bool is_of(const tsr_frag_t *frag, const tsr_frag_t *acc, enum tsr_cpu_frag_use use)
 {
-	if (!acc->elements || !a->elements || !b->elements) /* the arena was exhausted, which has been noted */
-		return;
-	if (acc->held != a->held || acc->held != b->held || a->cols != b->rows || acc->rows != a->rows || acc->cols != b->cols ||
-	    acc->first != a->first || acc->last != a->last) {
-		tsr_cpu_misuse(coop, __func__, "declare all three with one configuration and one coop",
-			       "of fragments of different configurations");
-		return;
-	}
-	if (!tsr_frag_has_values(coop, __func__, acc) || !tsr_frag_has_values(coop, __func__, a) ||
-	    !tsr_frag_has_values(coop, __func__, b))
-		return;
+	return frag->use == (int32_t)use && frag->tile.m == acc->tile.m && frag->tile.n == acc->tile.n &&
+	       frag->tile.k == acc->tile.k && frag->tile.dtype == acc->tile.dtype;
+}
+
+/** Whether the three can be multiplied, the right operand declared for `use`. False: the misuse is noted, or a lack of room has
+ * been. */
+static bool multiplies(tsr_coop_t *coop, const char *call, const tsr_frag_t *acc, const tsr_frag_t *a, const tsr_frag_t *b,
+		       enum tsr_cpu_frag_use use)
+{
+	if (!acc->elements || !a->elements || !b->elements)
+		return false;
+	if (!is_of(acc, acc, TSR_CPU_FRAG_C) || !is_of(a, acc, TSR_CPU_FRAG_A) || !is_of(b, acc, use) || acc->first != a->first ||
+	    acc->last != a->last)
+		return tsr_cpu_misuse(
+			coop, call,
+			use == TSR_CPU_FRAG_B
+				? "declare all three with one configuration and one coop: TSR_FRAG, TSR_FRAG_A, TSR_FRAG_B"
+				: "declare all three with one configuration and one coop: TSR_FRAG, TSR_FRAG_A, TSR_FRAG_BT",
+			"of fragments of different configurations, or of another kind");
+	return tsr_frag_has_values(coop, call, acc) && tsr_frag_has_values(coop, call, a) && tsr_frag_has_values(coop, call, b);
+}
+
+static void multiply(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_t *a, const void *b, int ldb)
+{
 	if (acc->first < acc->last)
 		tsr_blas_add_product(coop, acc->held, acc->last - acc->first, acc->cols, a->cols, tsr_frag_at(a, a->first, 0),
-				     a->cols, b->elements, b->cols, tsr_frag_at(acc, acc->first, 0), acc->cols);
+				     a->cols, b, ldb, tsr_frag_at(acc, acc->first, 0), acc->cols);
+}
+
+void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+{
+	if (multiplies(coop, __func__, acc, a, b, TSR_CPU_FRAG_B))
+		multiply(coop, acc, a, b->elements, b->cols);
+}
+
+void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_bt_t *bt)
+{
+	if (!multiplies(coop, __func__, acc, a, bt, TSR_CPU_FRAG_BT))
+		return;
+	size_t element = tsr_cpu_bytes(bt->held);
+	unsigned char *b = tsr_cpu_arena_take(coop, (size_t)bt->rows * (size_t)bt->cols * element);
+	if (!b)
+		return;
+	for (int64_t col = 0; col < bt->rows; col++)
+		for (int64_t k = 0; k < bt->cols; k++)
+			memcpy(b + (size_t)(k * bt->rows + col) * element, tsr_frag_at(bt, col, k), element);
+	multiply(coop, acc, a, b, bt->rows);
+	tsr_cpu_arena_drop(coop);
 }

@@ -25,6 +25,7 @@
 #define TSR_PORT_LAYOUT "cuda/dev/layout.h"
 #define TSR_PORT_OUTGOING "cuda/dev/outgoing.h"
 #define TSR_PORT_ADD "cuda/dev/add.h"
+#define TSR_PORT_DOT "cuda/dev/dot.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
 
 #define TSR_RELAXED __NV_ATOMIC_RELAXED

@@ -7,17 +7,30 @@
 
 enum { TSR_GPU_BAND_ROWS = 4 }; /* a band is a multiple of so many rows, where so many fit */
 
-enum { TSR_GPU_ACCUMULATOR, TSR_GPU_OPERAND_A, TSR_GPU_OPERAND_B, TSR_GPU_ROWS };
+enum { TSR_GPU_ACCUMULATOR, TSR_GPU_OPERAND_A, TSR_GPU_OPERAND_B, TSR_GPU_OPERAND_BT, TSR_GPU_ROWS };
 
 /** What sums of a configuration's products are kept in. */
 template <typename D> struct tsr_gpu_sum {
 	typedef typename D::value_t type;
 };
 
+template <typename T, int ROLE> struct tsr_gpu_frag;
+
+#include TSR_PORT_LAYOUT
+
+/** What a fragment keeps its elements in. */
+template <typename V, bool PACKED> struct tsr_gpu_cell {
+	typedef V type;
+};
+template <typename V> struct tsr_gpu_cell<V, true> {
+	typedef uint32_t type;
+};
+
 /**
- * A fragment of configuration T. Element e, counted row by row, is v[e / threads] of thread e % threads of its coop, unless the
+ * A fragment of configuration T. Element e, counted row by row, is number e / threads of thread e % threads of its coop, unless the
  * port deals it as its matrix unit does (tsr_port_layout). Once inlined the number of threads is a constant, and what the larger
- * coops leave of `v` is never laid down.
+ * coops leave of `v` is never laid down. An operand of 16 bits keeps two elements in a word, as matrix units take them; of all
+ * others v[i] is number i.
  */
 template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef T tile_t;
@@ -25,13 +38,18 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef typename dtype_t::value_t value_t;
 	enum {
 		role = ROLE,
-		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B,
-		rows = ROLE == TSR_GPU_OPERAND_B ? (int)T::K : (int)T::M,
-		cols = ROLE == TSR_GPU_ROWS        ? 1
-		       : ROLE == TSR_GPU_OPERAND_A ? (int)T::K
-						   : (int)T::N,
+		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B || ROLE == TSR_GPU_OPERAND_BT,
+		packed = operand && sizeof(typename dtype_t::stored_t) == 2,
+		rows = ROLE == TSR_GPU_OPERAND_B    ? (int)T::K
+		       : ROLE == TSR_GPU_OPERAND_BT ? (int)T::N
+						    : (int)T::M,
+		cols = ROLE == TSR_GPU_ROWS                                      ? 1
+		       : ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_BT ? (int)T::K
+										 : (int)T::N,
 		elements = rows * cols,
-		capacity = (elements + TSR_GPU_FEWEST_THREADS - 1) / TSR_GPU_FEWEST_THREADS,
+		in_turn = (elements + TSR_GPU_FEWEST_THREADS - 1) / TSR_GPU_FEWEST_THREADS,
+		by_port = tsr_port_layout<tsr_gpu_frag>::capacity,
+		capacity = (in_turn > by_port ? in_turn : by_port) + (packed ? (in_turn > by_port ? in_turn : by_port) % 2 : 0),
 		/* rows that the scratch memory holds at a time */
 		fit = TSR_GPU_SCRATCH_BYTES / (cols * (int)sizeof(value_t)),
 		band = fit >= rows               ? rows
@@ -40,7 +58,7 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	};
 	static_assert(rows > 0 && cols > 0 && T::K > 0, "a tile's extents are positive");
 	static_assert(fit > 0, "a row of the tile does not fit the scratch memory: choose a narrower tile");
-	value_t v[capacity];
+	typename tsr_gpu_cell<value_t, packed>::type v[packed ? capacity / 2 : capacity];
 	int stamp; /* of its content, among the coop's fragments */
 };
 
@@ -50,15 +68,13 @@ template <typename F> TSR_DEV void tsr_gpu_frag_changes(tsr_coop_t *coop, F *fra
 	frag->stamp = ++coop->stamps;
 }
 
-#include TSR_PORT_LAYOUT
-
 /** Whether the port deals fragments of type F to such a coop itself. A constant once inlined. */
 template <typename F> TSR_DEV bool tsr_gpu_by_port(const tsr_coop_t *coop)
 {
 	return tsr_port_layout<F>::together(coop->threads) != 0;
 }
 
-/** Row and column of this thread's v[i]: where rows and coop divide each other, with constants for most of it. */
+/** Row and column of this thread's element i: where rows and coop divide each other, with constants for most of it. */
 template <typename F> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
 {
 	int n = coop->threads;
@@ -79,7 +95,7 @@ template <typename F> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
 	return F::cols % n == 0 ? i % (F::cols / n) * n + coop->thread : (i * n + coop->thread) % F::cols;
 }
 
-/** Which element, counted row by row, this thread's v[i] is. */
+/** Which element of the tile, counted row by row, this thread's element i is. */
 template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 {
 	if (tsr_gpu_by_port<F>(coop))
@@ -87,33 +103,33 @@ template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 	return i * coop->threads + coop->thread;
 }
 
-/** Runs the body for each of this thread's elements: v[i] is element e. */
-#define TSR_GPU_EACH(F_, coop_, i_, e_)                                                   \
-	TSR_GPU_UNROLL                                                                    \
-	for (int i_ = 0; i_ < F_::capacity && i_ * (coop_)->threads < F_::elements; i_++) \
-		if (int e_ = tsr_gpu_element<F_>((coop_), i_); F_::elements % (coop_)->threads == 0 || e_ < F_::elements)
-
-/** How many of a thread's elements lie in or outside of a band together. */
-template <typename F> TSR_DEV int tsr_gpu_together(const tsr_coop_t *coop)
+/** How many elements a thread has at most. */
+template <typename F> TSR_DEV int tsr_gpu_most(const tsr_coop_t *coop)
 {
-	return tsr_gpu_by_port<F>(coop) ? tsr_port_layout<F>::together(coop->threads) : 1;
+	if (tsr_gpu_by_port<F>(coop))
+		return tsr_port_layout<F>::most(coop->threads);
+	return (F::elements + coop->threads - 1) / coop->threads;
 }
 
-/** Whether v[i], the first of such, lies in the rows from `first` on that the scratch memory holds at a time. */
-template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i, int first)
+/** Whether this thread's element i, which is `e` of the tile, is one of it. */
+template <typename F> TSR_DEV bool tsr_gpu_holds(const tsr_coop_t *coop, int i, int e)
 {
-	int e = tsr_gpu_element<F>(coop, i);
-	return e >= first * F::cols && e < (first + F::band) * F::cols && (F::elements % coop->threads == 0 || e < F::elements);
+	if (tsr_gpu_by_port<F>(coop))
+		return tsr_port_layout<F>::multiplies(coop) && tsr_port_layout<F>::inside(coop, i);
+	return F::elements % coop->threads == 0 || e < F::elements;
 }
 
-/** Runs the body for those: v[i] is element e of the band that begins with row `first`. */
-#define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                                                 \
-	TSR_GPU_UNROLL                                                                                                  \
-	for (int g_ = 0; g_ < F_::capacity && g_ * tsr_gpu_together<F_>(coop_) * (coop_)->threads < F_::elements; g_++) \
-		if (tsr_gpu_in_band<F_>((coop_), g_ * tsr_gpu_together<F_>(coop_), (first_)))                           \
-			TSR_GPU_UNROLL                                                                                  \
-	for (int j_ = 0; j_ < tsr_gpu_together<F_>(coop_); j_++)                                                        \
-		if (int i_ = g_ * tsr_gpu_together<F_>(coop_) + j_, e_ = tsr_gpu_element<F_>((coop_), i_) - (first_)*F_::cols; true)
+/** Whether all threads hold as many elements, each its own. */
+template <typename F> TSR_DEV bool tsr_gpu_deals_evenly(const tsr_coop_t *coop)
+{
+	return !tsr_gpu_by_port<F>(coop) || tsr_port_layout<F>::evenly(coop->threads);
+}
+
+/** Of threads that hold the same element one owns it. */
+template <typename F> TSR_DEV bool tsr_gpu_owns(const tsr_coop_t *coop)
+{
+	return !tsr_gpu_by_port<F>(coop) || tsr_port_layout<F>::owns(coop);
+}
 
 /** An operand's element is rounded to the type that the product multiplies. */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)
@@ -124,6 +140,59 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::val
 		return x;
 }
 
+/** This thread's element i. */
+template <typename F> TSR_DEV typename F::value_t tsr_gpu_get(const F *frag, int i)
+{
+	if constexpr (F::packed)
+		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>((uint16_t)(frag->v[i / 2] >> i % 2 * 16));
+	else
+		return frag->v[i];
+}
+
+/** It becomes what is stored as `bits`. */
+template <typename F> TSR_DEV void tsr_gpu_set_bits(F *frag, int i, uint32_t bits)
+{
+	frag->v[i / 2] = i % 2 == 0 ? (frag->v[i / 2] & 0xffff0000u) | bits : (frag->v[i / 2] & 0xffffu) | bits << 16;
+}
+
+/** It becomes x. */
+template <typename F> TSR_DEV void tsr_gpu_set(F *frag, int i, typename F::value_t x)
+{
+	if constexpr (F::packed)
+		tsr_gpu_set_bits(frag, i, tsr_gpu_encode<typename F::dtype_t>(x));
+	else
+		frag->v[i] = tsr_gpu_settle<F>(x);
+}
+
+/** Runs the body for each of this thread's elements: its i-th is element e. */
+#define TSR_GPU_EACH(F_, coop_, i_, e_)                                             \
+	TSR_GPU_UNROLL                                                              \
+	for (int i_ = 0; i_ < F_::capacity && i_ < tsr_gpu_most<F_>((coop_)); i_++) \
+		if (int e_ = tsr_gpu_element<F_>((coop_), i_); tsr_gpu_holds<F_>((coop_), i_, e_))
+
+/** How many of a thread's elements lie in or outside of a band together. */
+template <typename F> TSR_DEV int tsr_gpu_together(const tsr_coop_t *coop)
+{
+	return tsr_gpu_by_port<F>(coop) ? tsr_port_layout<F>::together(coop->threads) : 1;
+}
+
+/** Whether element i, the first of such, lies in the rows from `first` on that the scratch memory holds at a time. */
+template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i, int first)
+{
+	int e = tsr_gpu_element<F>(coop, i);
+	return e >= first * F::cols && e < (first + F::band) * F::cols && tsr_gpu_holds<F>(coop, i, e);
+}
+
+/** Runs the body for those: the i-th is element e of the band that begins with row `first`. */
+#define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                                                        \
+	TSR_GPU_UNROLL                                                                                                         \
+	for (int g_ = 0; g_ < F_::capacity && g_ * tsr_gpu_together<F_>(coop_) < tsr_gpu_most<F_>((coop_)); g_++)              \
+		if (tsr_gpu_in_band<F_>((coop_), g_ * tsr_gpu_together<F_>(coop_), (first_)))                                  \
+			TSR_GPU_UNROLL                                                                                         \
+	for (int j_ = 0; j_ < tsr_gpu_together<F_>(coop_); j_++)                                                               \
+		if (int i_ = g_ * tsr_gpu_together<F_>(coop_) + j_, e_ = tsr_gpu_element<F_>((coop_), i_) - (first_)*F_::cols; \
+		    tsr_gpu_holds<F_>((coop_), i_, e_ + (first_)*F_::cols))
+
 template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
 {
 	return (V *)coop->scratch->bytes;
@@ -133,9 +202,11 @@ template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
 template <typename F> TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
 {
 	typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
+	if (!tsr_gpu_owns<F>(coop))
+		return;
 	TSR_GPU_EACH_IN_BAND(F, coop, first, i, e)
 	{
-		scratch[e] = frag->v[i];
+		scratch[e] = tsr_gpu_get(frag, i);
 	}
 }
 
@@ -145,7 +216,7 @@ template <typename F> TSR_DEV void tsr_gpu_frag_take(const tsr_coop_t *coop, F *
 	const typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
 	TSR_GPU_EACH_IN_BAND(F, coop, first, i, e)
 	{
-		frag->v[i] = tsr_gpu_settle<F>(scratch[e]);
+		tsr_gpu_set(frag, i, scratch[e]);
 	}
 }
 

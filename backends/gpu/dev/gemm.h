@@ -1,12 +1,15 @@
 /*
- * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch memory, and every thread adds up its own elements.
- * This is the main loop for any GPU, type and shape. The port's tsr_port_gemm, which tsr_gemm calls, takes it where it has none of
- * its own made for its matrix units.
+ * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch memory, and every thread adds up its own elements, or
+ * the port's matrix unit does (tsr_port_multiply). This is the main loop for any GPU, type and shape. The port's tsr_port_gemm,
+ * which tsr_gemm calls, takes it where it has none of its own; tsr_tile_dot takes it where the port does not multiply fragments as
+ * they are held (tsr_port_dot).
  */
 #ifndef TESSERA_GPU_DEV_GEMM_H
 #define TESSERA_GPU_DEV_GEMM_H
 
 #include "gpu/dev/tile.h"
+
+#include TSR_PORT_DOT
 
 /** The stage of a configuration: A as M rows of `depth`, then B as `depth` rows of N. */
 template <typename T> struct tsr_gpu_stage {
@@ -36,6 +39,8 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 	typedef typename F::tile_t tile_t;
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
 	const typename F::value_t *a = tsr_gpu_scratch<typename F::value_t>(coop), *b = a + tile_t::M * depth;
+	if (tsr_port_multiply(coop, acc, a, b, depth))
+		return;
 	TSR_GPU_NO_UNROLL
 	for (int k = 0; k < depth; k++) {
 		TSR_GPU_EACH(F, coop, i, e)
@@ -46,15 +51,40 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 	}
 }
 
-/* Operand fragments are dealt like all others, so each step of the stage picks its columns of A and rows of B. */
-TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+/** Column `k` of an operand's K, and which of its rows of A or columns of B, of element e. */
+template <typename F> TSR_DEV int tsr_gpu_operand_k(int e)
 {
-	typedef typename tsr_frag_t::tile_t tile_t;
+	return (int)F::role == (int)TSR_GPU_OPERAND_B ? e / F::cols : e % F::cols;
+}
+
+template <typename F> TSR_DEV int tsr_gpu_operand_row(int e)
+{
+	return (int)F::role == (int)TSR_GPU_OPERAND_B ? e % F::cols : e / F::cols;
+}
+
+/** Lays columns k0 .. of an operand, as many as are staged, where `row_step` and `k_step` say; one past K is left alone. */
+template <typename F>
+TSR_DEV void tsr_gpu_stage_operand(const tsr_coop_t *coop, typename F::value_t *stage, const F *operand, int k0, int row_step,
+				   int k_step)
+{
+	constexpr int depth = tsr_gpu_stage<typename F::tile_t>::depth;
+	if (!tsr_gpu_owns<F>(coop))
+		return;
+	TSR_GPU_EACH(F, coop, i, e)
+	{
+		int k = tsr_gpu_operand_k<F>(e) - k0;
+		if (k >= 0 && k < depth)
+			stage[tsr_gpu_operand_row<F>(e) * row_step + k * k_step] = tsr_gpu_get(operand, i);
+	}
+}
+
+/** acc += a * b through the scratch memory. */
+template <typename F, typename A, typename B> TSR_DEV void tsr_gpu_dot(tsr_coop_t *coop, F *acc, const A *a, const B *b)
+{
+	typedef typename F::tile_t tile_t;
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
-	typename tsr_frag_t::value_t *stage_a = tsr_gpu_scratch<typename tsr_frag_t::value_t>(coop),
-				     *stage_b = stage_a + tile_t::M * depth;
+	typename F::value_t *stage_a = tsr_gpu_scratch<typename F::value_t>(coop), *stage_b = stage_a + tile_t::M * depth;
 	tsr_port_settle(coop);
-	tsr_gpu_frag_changes(coop, acc);
 	TSR_GPU_NO_UNROLL
 	for (int k0 = 0; k0 < tile_t::K; k0 += depth) {
 		/* The last step may reach past K: zeros there. */
@@ -62,22 +92,28 @@ TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_
 			stage_a[e] = 0;
 		if (k0 + depth > tile_t::K)
 			tsr_gpu_meet(coop);
-		TSR_GPU_EACH(tsr_frag_a_t, coop, i, e)
-		{
-			int k = e % tile_t::K - k0;
-			if (k >= 0 && k < depth)
-				stage_a[e / tile_t::K * depth + k] = a->v[i];
-		}
-		TSR_GPU_EACH(tsr_frag_b_t, coop, i, e)
-		{
-			int k = e / tile_t::N - k0;
-			if (k >= 0 && k < depth)
-				stage_b[k * tile_t::N + e % tile_t::N] = b->v[i];
-		}
+		tsr_gpu_stage_operand(coop, stage_a, a, k0, depth, 1);
+		tsr_gpu_stage_operand(coop, stage_b, b, k0, 1, tile_t::N);
 		tsr_gpu_meet(coop);
 		tsr_gpu_multiply(coop, acc);
 		tsr_gpu_meet(coop);
 	}
+}
+
+TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+{
+	static_assert((int)tsr_frag_b_t::role == (int)TSR_GPU_OPERAND_B, "b is K x N: declare it with TSR_FRAG_B");
+	tsr_gpu_frag_changes(coop, acc);
+	if (!tsr_port_dot(coop, acc, a, b))
+		tsr_gpu_dot(coop, acc, a, b);
+}
+
+TSR_DEV_FRAG_DOT_BT void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_bt_t *b)
+{
+	static_assert((int)tsr_frag_bt_t::role == (int)TSR_GPU_OPERAND_BT, "b is N x K: declare it with TSR_FRAG_BT");
+	tsr_gpu_frag_changes(coop, acc);
+	if (!tsr_port_dot(coop, acc, a, b))
+		tsr_gpu_dot(coop, acc, a, b);
 }
 
 /** The ROWS x COLS elements of a view from `from.at` on, into a stage that holds them likewise or TURNED, its rows being the view's

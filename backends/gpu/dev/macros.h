@@ -118,6 +118,7 @@
 	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_ACCUMULATOR> cfg_##_frag_t; \
 	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_OPERAND_A> cfg_##_a_t;      \
 	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_OPERAND_B> cfg_##_b_t;      \
+	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_OPERAND_BT> cfg_##_bt_t;    \
 	typedef tsr_gpu_frag<cfg_##_tile_t, TSR_GPU_ROWS> cfg_##_rows_t
 #define TSR_TILE_M(cfg_) ((int)cfg_##_tile_t::M)
 #define TSR_TILE_N(cfg_) ((int)cfg_##_tile_t::N)
@@ -135,6 +136,7 @@
 #define TSR_FRAG(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_frag_t, name_, coop_)
 #define TSR_FRAG_A(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_a_t, name_, coop_)
 #define TSR_FRAG_B(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_b_t, name_, coop_)
+#define TSR_FRAG_BT(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_bt_t, name_, coop_)
 #define TSR_FRAG_ROWS(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_rows_t, name_, coop_)
 
 /* ---- dev/gemm.h: order, gate and epilogue become template arguments, so that they are inlined */

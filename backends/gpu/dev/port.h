@@ -17,8 +17,16 @@
  * and names four headers.
  *
  * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a coop of so many threads gets fragments of type F in
- * turn. Where the port deals them itself v[i] is at row(coop, i), col(coop, i), and so many from a multiple of it on lie in the
- * same TSR_GPU_BAND_ROWS rows, the first a multiple of that.
+ * turn. Where the port deals them itself a thread's element i, of most(threads), at most `capacity`, is at row(coop, i),
+ * col(coop, i) of the tile, if multiplies(coop), which says that it has any, and inside(coop, i); together(threads) of them, from a
+ * multiple of it on, lie in the same TSR_GPU_BAND_ROWS rows, the first a multiple of that. Several threads may hold an element, of
+ * which owns(coop) says that it is this one's; evenly(threads) says that none is so, and that all hold as many. length(threads)
+ * elements stand side by side in a row of the tile: element j of the thread's p-th such is its piece(threads, p, j); 0: it does not
+ * move them itself.
+ *
+ * TSR_PORT_DOT has tsr_port_dot(coop, acc, a, b), which multiplies fragments as they are held, and tsr_port_multiply(coop, acc, a,
+ * b, depth), which adds the product of M rows of `depth` elements and `depth` rows of N that stand in the scratch memory: by the
+ * port's matrix unit. Each is true where it did.
  *
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
  * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
@@ -75,6 +83,7 @@
 #define TSR_DEV_FRAG_ROWS template <typename tsr_frag_t, typename tsr_rows_t> TSR_DEV
 #define TSR_DEV_ROWS template <typename tsr_rows_t> TSR_DEV
 #define TSR_DEV_FRAG_DOT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
+#define TSR_DEV_FRAG_DOT_BT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_bt_t> TSR_DEV
 
 /** Whether an order releases, acquires. */
 template <int ORDER> constexpr bool tsr_gpu_releases = ORDER == TSR_RELEASE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;

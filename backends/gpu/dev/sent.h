@@ -8,34 +8,22 @@
 #include "gpu/dev/add.h"
 #include "gpu/dev/tile.h"
 
-/** How many elements a thread moves at a time. */
-template <typename F, typename S> TSR_DEV int tsr_gpu_sent_together(const tsr_coop_t *coop)
-{
-	constexpr int pack = 16 / (int)sizeof(S);
-	return F::elements % (coop->threads * pack) == 0 ? pack : 1;
-}
-
-/** Whether this thread's v[i] is an element. */
-template <typename F> TSR_DEV bool tsr_gpu_has(const tsr_coop_t *coop, int i)
-{
-	return F::elements % coop->threads == 0 || i * coop->threads + coop->thread < F::elements;
-}
-
 template <typename D, typename F> TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
 {
 	typedef typename D::stored_t stored_t;
-	const int together = tsr_gpu_sent_together<F, stored_t>(coop), threads = coop->threads;
-	stored_t *sent = (stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES) + coop->thread * together;
+	const int together = tsr_gpu_saved_together<F, stored_t>(coop);
+	stored_t *sent = (stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < F::capacity && i * threads < F::elements; i += together) {
+	for (int i = 0; i < F::capacity && i < tsr_gpu_most<F>(coop); i += together) {
+		stored_t *to = sent + tsr_gpu_saved_at<F>(coop, i, together);
 		if (together > 1) {
 			tsr_gpu_pack<stored_t> pack;
 			TSR_GPU_UNROLL
 			for (int j = 0; j < 16 / (int)sizeof(stored_t); j++)
 				pack.element[j] = tsr_gpu_encode<D>(frag->v[i + j]);
-			*(tsr_gpu_pack<stored_t> *)(sent + i * threads) = pack;
+			*(tsr_gpu_pack<stored_t> *)to = pack;
 		} else if (tsr_gpu_has<F>(coop, i)) {
-			sent[i * threads] = tsr_gpu_encode<D>(frag->v[i]);
+			*to = tsr_gpu_encode<D>(frag->v[i]);
 		}
 	}
 }
@@ -44,17 +32,18 @@ template <typename D, typename F> TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *
 {
 	typedef typename D::stored_t stored_t;
 	typedef typename F::value_t value_t;
-	const int together = tsr_gpu_sent_together<F, stored_t>(coop), threads = coop->threads;
-	const stored_t *sent = (const stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES) + coop->thread * together;
+	const int together = tsr_gpu_saved_together<F, stored_t>(coop);
+	const stored_t *sent = (const stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < F::capacity && i * threads < F::elements; i += together) {
+	for (int i = 0; i < F::capacity && i < tsr_gpu_most<F>(coop); i += together) {
+		const stored_t *from = sent + tsr_gpu_saved_at<F>(coop, i, together);
 		if (together > 1) {
-			const tsr_gpu_pack<stored_t> pack = *(const tsr_gpu_pack<stored_t> *)(sent + i * threads);
+			const tsr_gpu_pack<stored_t> pack = *(const tsr_gpu_pack<stored_t> *)from;
 			TSR_GPU_UNROLL
 			for (int j = 0; j < 16 / (int)sizeof(stored_t); j++)
 				frag->v[i + j] += tsr_gpu_decode<value_t, D>(pack.element[j]);
 		} else if (tsr_gpu_has<F>(coop, i)) {
-			frag->v[i] += tsr_gpu_decode<value_t, D>(sent[i * threads]);
+			frag->v[i] += tsr_gpu_decode<value_t, D>(*from);
 		}
 	}
 }

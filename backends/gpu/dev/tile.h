@@ -9,14 +9,14 @@ TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
-		frag->v[i] = 0;
+		tsr_gpu_set(frag, i, 0);
 	}
 }
 
 /** What a map function gives, as the fragment holds it. */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_mapped(float x)
 {
-	return tsr_gpu_settle<F>(tsr_gpu_decode<typename F::value_t, tsr_gpu_f32>(x));
+	return tsr_gpu_decode<typename F::value_t, tsr_gpu_f32>(x);
 }
 
 TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
@@ -25,7 +25,7 @@ TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at,
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		int row = tsr_gpu_row<tsr_frag_t>(coop, i), col = tsr_gpu_col<tsr_frag_t>(coop, i);
-		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], at.row + row, at.col + col, ctx));
+		tsr_gpu_set(frag, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), at.row + row, at.col + col, ctx)));
 	}
 }
 
@@ -34,7 +34,7 @@ TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t
 	tsr_gpu_frag_changes(coop, x);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
-		x->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)x->v[i], (float)y->v[i], ctx));
+		tsr_gpu_set(x, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(x, i), (float)tsr_gpu_get(y, i), ctx)));
 	}
 }
 
@@ -95,22 +95,30 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		float of_row = (float)scratch[tsr_gpu_row<tsr_frag_t>(coop, i)];
-		frag->v[i] = tsr_gpu_mapped<tsr_frag_t>(fn((float)frag->v[i], of_row, ctx));
+		tsr_gpu_set(frag, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), of_row, ctx)));
 	}
 	tsr_gpu_meet(coop);
 }
 
-/** How many of its elements a thread saves at a time, from a multiple of that on: a pack, if all threads hold as many of them. */
-template <typename F> TSR_DEV int tsr_gpu_saved_together(const tsr_coop_t *coop)
+/** How many of its elements a thread saves at a time as S, from a multiple of that on: a pack, if all threads have as many. */
+template <typename F, typename S> TSR_DEV int tsr_gpu_saved_together(const tsr_coop_t *coop)
 {
-	constexpr int pack = 16 / (int)sizeof(typename F::value_t);
-	return F::elements % (coop->threads * pack) == 0 ? pack : 1;
+	constexpr int pack = 16 / (int)sizeof(S);
+	return F::elements % (coop->threads * pack) == 0 && tsr_gpu_deals_evenly<F>(coop) ? pack : 1;
 }
 
-/** Where v[i] of this thread, the first of such, is saved: those of neighbours stand side by side. */
-template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, int i)
+/** Where this thread's element i, the first of `together`, is saved: those of neighbours stand side by side. */
+template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, int i, int together)
 {
-	return (int64_t)i * coop->threads + coop->thread * tsr_gpu_saved_together<F>(coop);
+	if (!tsr_gpu_deals_evenly<F>(coop))
+		return tsr_gpu_element<F>(coop, i);
+	return (int64_t)i * coop->threads + coop->thread * together;
+}
+
+/** Whether this thread's element i is one. */
+template <typename F> TSR_DEV bool tsr_gpu_has(const tsr_coop_t *coop, int i)
+{
+	return tsr_gpu_holds<F>(coop, i, tsr_gpu_element<F>(coop, i));
 }
 
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
@@ -118,21 +126,21 @@ TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
-	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
+	const int together = tsr_gpu_saved_together<tsr_frag_t, value_t>(coop);
 	value_t *saved = tsr_port_global((value_t *)memory);
 	if (!tsr_gpu_accepts(coop, memory, tsr_frag_t::elements * sizeof(value_t), tsr_rank(coop)))
 		return;
 	tsr_port_settle(coop);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < tsr_frag_t::capacity && i * threads < tsr_frag_t::elements; i += together) {
-		value_t *to = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i);
+	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop); i += together) {
+		value_t *to = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i, together);
 		if (together > 1) {
 			pack_t pack;
 			TSR_GPU_UNROLL
 			for (int j = 0; j < 16 / (int)sizeof(value_t); j++)
 				pack.element[j] = frag->v[i + j];
 			*(pack_t *)to = pack;
-		} else if (tsr_frag_t::elements % threads == 0 || i * threads + coop->thread < tsr_frag_t::elements) {
+		} else if (tsr_gpu_has<tsr_frag_t>(coop, i)) {
 			*to = frag->v[i];
 		}
 	}
@@ -144,21 +152,21 @@ TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEA
 	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
-	const int together = tsr_gpu_saved_together<tsr_frag_t>(coop), threads = coop->threads;
+	const int together = tsr_gpu_saved_together<tsr_frag_t, value_t>(coop);
 	const value_t *saved = tsr_port_global((const value_t *)memory);
 	if (!tsr_gpu_accepts(coop, memory, tsr_frag_t::elements * sizeof(value_t), tsr_rank(coop)))
 		return;
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < tsr_frag_t::capacity && i * threads < tsr_frag_t::elements; i += together) {
-		const value_t *from = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i);
+	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop); i += together) {
+		const value_t *from = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i, together);
 		if (together > 1) {
 			const pack_t pack = *(const pack_t *)from;
 			TSR_GPU_UNROLL
 			for (int j = 0; j < 16 / (int)sizeof(value_t); j++)
 				frag->v[i + j] += pack.element[j];
-		} else if (tsr_frag_t::elements % threads == 0 || i * threads + coop->thread < tsr_frag_t::elements) {
+		} else if (tsr_gpu_has<tsr_frag_t>(coop, i)) {
 			frag->v[i] += *from;
 		}
 	}

@@ -1,77 +1,9 @@
-/* Bodies of dev/value.h: fragments go to memory and come from it through the scratch memory, a band of rows at a time. */
+/* Bodies of dev/value.h: fragments go to memory and come from it through the scratch memory, a band of rows at a time, where they
+ * are not dealt so that threads move their own elements (direct.h). */
 #ifndef TESSERA_GPU_DEV_VALUE_H
 #define TESSERA_GPU_DEV_VALUE_H
 
-#include "gpu/dev/frag.h"
-#include "gpu/dev/memory.h"
-
-TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
-{
-	return x < y ? x : y;
-}
-
-/** A place in memory for the tile at `at`: the view's element 0, 0 on the peer that is meant, and what limits access. */
-typedef struct tsr_gpu_target {
-	char *data;
-	int64_t rows, cols, ld;
-	tsr_pos_t at;
-	int32_t dtype, space;
-	int32_t remote; /* how many ranks after mine: 0 in my own memory */
-	char *mine;     /* what `data` is in my own memory */
-	tsr_mask_fn mask;
-	const void *ctx;
-	double other; /* what a load gives for elements that it does not touch */
-} tsr_gpu_target_t;
-
-/** The i of tsr_peer(coop, i) that is `peer`. */
-TSR_DEV int tsr_gpu_ranks_after(const tsr_coop_t *coop, int peer)
-{
-	const int after = peer - tsr_rank(coop);
-	return after < 0 ? after + tsr_size(coop) : after;
-}
-
-TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int peer)
-{
-	tsr_gpu_target_t target;
-	target.data = tsr_gpu_view_address(coop, view, peer);
-	target.rows = view.rows;
-	target.cols = view.cols;
-	target.ld = view.ld;
-	target.at = at;
-	target.dtype = view.dtype;
-	target.space = view.space;
-	target.remote = tsr_gpu_ranks_after(coop, peer);
-	target.mine = tsr_gpu_view_address(coop, view, tsr_rank(coop));
-	target.mask = 0;
-	target.ctx = 0;
-	target.other = 0;
-	return target;
-}
-
-TSR_DEV bool tsr_gpu_touches(const tsr_gpu_target_t &target, int64_t row, int64_t col)
-{
-	return row >= 0 && row < target.rows && col >= 0 && col < target.cols &&
-	       (!target.mask || target.mask(row, col, target.ctx));
-}
-
-/** Sixteen bytes of stored elements. */
-template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
-	S element[16 / sizeof(S)];
-};
-
-/**
- * How many elements of a row are moved at a time: sixteen bytes of them where every row of the tile begins at a multiple of
- * sixteen, and the row's length is a whole number of such groups.
- */
-template <typename S, int COLS> struct tsr_gpu_group {
-	enum { size = COLS % (16 / (int)sizeof(S)) == 0 ? 16 / (int)sizeof(S) : 1 };
-};
-
-template <typename S> TSR_DEV bool tsr_gpu_packs(const tsr_gpu_target_t &target)
-{
-	return (((uintptr_t)target.data + (uint64_t)(target.at.row * target.ld + target.at.col) * sizeof(S)) % 16 == 0) &&
-	       (uint64_t)target.ld * sizeof(S) % 16 == 0 && !target.mask;
-}
+#include "gpu/dev/direct.h"
 
 /** Stores the scratch memory's band of `rows` rows as elements of type D, from the tile's row `first` on. */
 template <typename D, int COLS, int HINT, typename V>
@@ -130,6 +62,12 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, 
 	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
 		return;
 	tsr_port_settle(coop);
+	if (tsr_gpu_store_directly(coop, target, frag)) {
+		tsr_gpu_meet(coop); /* as below */
+		return;
+	}
+	if (F::operand && tsr_gpu_by_port<F>(coop))
+		tsr_gpu_meet(coop); /* several threads hold an element, and one stores it: all have loaded what they load there */
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
@@ -149,6 +87,8 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop,
 	tsr_port_settle(coop);
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_gpu_frag_changes(coop, frag);
+	if (tsr_gpu_load_directly(coop, target, frag))
+		return;
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;

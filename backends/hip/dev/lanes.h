@@ -24,7 +24,8 @@ enum {
 	TSR_HIP_UNIT_BYTES = 16, /* what a lane moves at once */
 	TSR_HIP_LINE_UNITS = 8,  /* units that all banks of shared memory hold side by side */
 	TSR_HIP_QUAD = 4,        /* rows that a lane's registers hold side by side; elements of K that are transposed together */
-	TSR_HIP_MOST_ACCUMULATORS = 256 /* of a lane: the other half of its registers is for the rest */
+	TSR_HIP_MOST_ACCUMULATORS = 256, /* of a lane: the other half of its registers is for the rest */
+	TSR_HIP_MOST_HELD = 384          /* of its registers, for the operands and sums of fragments */
 };
 
 typedef struct tsr_hip_lanes {
@@ -180,6 +181,38 @@ TSR_HIP_INDEX int tsr_hip_read_col_b(tsr_hip_lanes_t l, int thread, int block)
 TSR_HIP_INDEX int tsr_hip_read_k(tsr_hip_lanes_t l, int thread, int step)
 {
 	return step * tsr_hip_step(l) + thread % TSR_HIP_LANES / l.edge * l.run;
+}
+
+/* ---- operands of fragments: for each block a lane has its elements of K, runs of them side by side */
+
+/** Elements of K that a lane has of a row or column, of `k` in all. */
+TSR_HIP_INDEX int tsr_hip_own_k(tsr_hip_lanes_t l, int k)
+{
+	return k * l.edge / TSR_HIP_LANES;
+}
+
+/** Which of K element `i` of a lane is. */
+TSR_HIP_INDEX int tsr_hip_operand_k(tsr_hip_lanes_t l, int k, int thread, int i)
+{
+	int own = i % tsr_hip_own_k(l, k);
+	return tsr_hip_read_k(l, thread, own / l.run) + own % l.run;
+}
+
+TSR_HIP_INDEX int tsr_hip_operand_row_a(tsr_hip_lanes_t l, int k, int thread, int i)
+{
+	return tsr_hip_read_row_a(l, thread, i / tsr_hip_own_k(l, k));
+}
+
+TSR_HIP_INDEX int tsr_hip_operand_col_b(tsr_hip_lanes_t l, int k, int thread, int i)
+{
+	return tsr_hip_read_col_b(l, thread, i / tsr_hip_own_k(l, k));
+}
+
+/** Registers that operands and sums take. */
+TSR_HIP_INDEX int tsr_hip_held_words(tsr_hip_lanes_t l, int k)
+{
+	int operands = (tsr_hip_blocks_m(l) + tsr_hip_blocks_n(l)) * tsr_hip_own_k(l, k);
+	return operands * l.element_bytes / 4 + tsr_hip_blocks_m(l) * tsr_hip_blocks_n(l) * l.edge * l.edge / TSR_HIP_LANES;
 }
 
 /* ---- holding: element v[i] of a thread's accumulators. Those of the same four rows of a wave's blocks follow each other. */

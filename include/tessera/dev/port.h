@@ -10,6 +10,7 @@
  *   TSR_DEV_FRAG_ROWS the same for `tsr_frag_t` and `tsr_rows_t`
  *   TSR_DEV_ROWS      the same for `tsr_rows_t`
  *   TSR_DEV_FRAG_DOT  the same for `tsr_frag_t`, `tsr_frag_a_t` and `tsr_frag_b_t`
+ *   TSR_DEV_FRAG_DOT_BT  the same for `tsr_frag_t`, `tsr_frag_a_t` and `tsr_frag_bt_t`
  *   TSR_AT(coop)      the coop, with the call's place in the source noted where the port keeps it
  *   TSR_PART_OF(coop, "tsr_...")
  *                     a statement: what the coop calls next is part of that call, in whose name reports tell of it, where the port

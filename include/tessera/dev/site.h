@@ -43,6 +43,7 @@
 #define tsr_frag_send(coop_, ...) tsr_frag_send(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_frag_add_sent(coop_, ...) tsr_frag_add_sent(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_tile_dot(coop_, ...) tsr_tile_dot(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_tile_dot_bt(coop_, ...) tsr_tile_dot_bt(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal(coop_, ...) tsr_signal(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_signal_all(coop_, ...) tsr_signal_all(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put_signal(coop_, ...) tsr_put_signal(TSR_AT(coop_), __VA_ARGS__)

@@ -10,7 +10,7 @@
  *   Declares a configuration: output tiles of M x N, operand tiles of M x K and K x N with elements of `dtype`, products summed
  *   in f32 (f64: f64; integers: i32). It names
  *     cfg_frag_t     the type of an accumulator fragment (M x N)
- *     cfg_a_t, cfg_b_t, cfg_rows_t   of an operand (M x K), (K x N), and of one value a row (M x 1)
+ *     cfg_a_t, cfg_b_t, cfg_bt_t, cfg_rows_t   of an operand (M x K), (K x N), (N x K), and of one value a row (M x 1)
  *     TSR_TILE_M(cfg), TSR_TILE_N(cfg), TSR_TILE_K(cfg), TSR_TILE_DTYPE(cfg)   its extents and tsr_dtype_t, constant expressions
  *     TSR_FRAG_BYTES(cfg)   of a saved accumulator, a constant expression
  *     TSR_FRAG_SENT_BYTES(cfg, as)   of one that was sent as elements of `as` (tsr_dtype_t): a constant expression
@@ -26,13 +26,14 @@
  *
  * TSR_FRAG(cfg, name, coop)          accumulator        TSR_FRAG_A(cfg, name, coop)      operand M x K
  * TSR_FRAG_ROWS(cfg, name, coop)     one value a row    TSR_FRAG_B(cfg, name, coop)      operand K x N
+ *                                                       TSR_FRAG_BT(cfg, name, coop)     operand N x K
  *
  *   Declare a fragment that belongs to `coop` until the end of the enclosing scope. `name` is used as a pointer to it.
  *   Its content is undefined at first.
  */
 #if !defined(TSR_TILE) || !defined(TSR_TILE_MAJOR) || !defined(TSR_TILE_M) || !defined(TSR_TILE_N) || !defined(TSR_TILE_K) ||  \
 	!defined(TSR_TILE_DTYPE) || !defined(TSR_FRAG_BYTES) || !defined(TSR_FRAG_SENT_BYTES) || !defined(TSR_SHARED_TILES) || \
-	!defined(TSR_FRAG) || !defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || !defined(TSR_FRAG_ROWS)
+	!defined(TSR_FRAG) || !defined(TSR_FRAG_A) || !defined(TSR_FRAG_B) || !defined(TSR_FRAG_BT) || !defined(TSR_FRAG_ROWS)
 #error "the port does not define tiles"
 #endif
 
@@ -95,8 +96,21 @@ TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t
 TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at);
 TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag);
 
-/** acc += a * b. Each element's sum runs in the backend's own order. Fragments of one configuration and one coop. */
+/*
+ * Products of fragments: of one configuration and one coop. Each element's sum runs in the backend's own order; sums of f16 and
+ * bf16 are of f32, and the products in them are exact. Matrix units:  NVIDIA's multiply every tile of bf16 and f16. AMD's multiply
+ * those of bf16, f16 and f32 whose M and N divide into blocks of 16 for each wave (a block has four of them, a worker one) and
+ * whose K is a multiple of 16 (f32: 4). All others are multiplied by the threads' own arithmetic. Speed:         where a thread's
+ * registers hold its part of operands and sums, nothing passes through shared memory, from the load on: 64 x 64 x 64 by a block, 32
+ * x 64 x 32 by a worker. Larger tiles are for tsr_gemm (dev/gemm.h).
+ */
+
+/** acc += a * b. */
 TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b);
+
+/** acc += a * transposed bt: element (row, col) gets the products of row `row` of a and row `col` of bt, as queries times keys do.
+ */
+TSR_DEV_FRAG_DOT_BT void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_bt_t *bt);
 
 /*
  * An accumulator's content, handed from one coop to another through this rank's heap: save leaves it there, add adds what stands

@@ -14,8 +14,8 @@ typedef int (*tsr_mask_fn)(int64_t row, int64_t col, const void *ctx);
  *   Edges:      elements outside the view are not touched in memory; a load gives them `other` (0 where there is none).
  *   Conversion: a float goes to the view's dtype by round to nearest even; integers saturate; loads are exact.
  *   Ordering:   weak accesses, as in dev/pointer.h. Registers of a load are valid on return.
- *   Meetings:   none. An element is loaded and stored by the one thread that holds it: a load and then a store at the same place,
- *               by fragments of one configuration, need no meeting in between; a store and then a load do.
+ *   Meetings:   none. A load and then a store at the same place, by fragments of one configuration and one kind, need no meeting in
+ *               between: who stores has loaded, or waits for those who have. A store and then a load do.
  *   Errors:     as in dev/pointer.h.
  *   Source:     Iris paper, section 3.3.2, Listing 4.
  */

@@ -28,6 +28,7 @@
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
 #define TSR_PORT_OUTGOING "hip/dev/outgoing.h"
 #define TSR_PORT_ADD "hip/dev/add.h"
+#define TSR_PORT_DOT "hip/dev/dot.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
 #define TSR_RELAXED __ATOMIC_RELAXED
 #define TSR_ACQUIRE __ATOMIC_ACQUIRE
