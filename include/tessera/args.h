@@ -41,7 +41,7 @@ extern "C"
 /** `kernel`, if it takes arguments of `args_bytes` as far as the compiler can tell. What the macros of launches call. */
 __attribute__((always_inline)) static inline const tsr_kernel_t *tsr_kernel_for(const tsr_kernel_t *kernel, size_t args_bytes)
 {
-	if (__builtin_constant_p(kernel->args_bytes) && __builtin_constant_p(args_bytes) && args_bytes != 0 &&
+	if (kernel && __builtin_constant_p(kernel->args_bytes) && __builtin_constant_p(args_bytes) && args_bytes != 0 &&
 	    kernel->args_bytes != args_bytes)
 		TSR_ARGS_DIFFER();
 	return kernel;

@@ -49,7 +49,7 @@ static void instruction(int (*a)[4][2], int (*b)[2][2], int (*sums)[4])
 
 static int element(const int *matrix, int rows, int cols, int row, int col)
 {
-	return row < rows && col < cols ? matrix[row * cols + col] : 1 << 20;
+	return row < rows && col < cols ? matrix[row * cols + col] : 1 << 10;
 }
 
 static int held_a(const products_t *p, int thread, int i)
