@@ -32,8 +32,12 @@ for memory in view cache; do
 	finds data-race 'tsr_rows_store' "rows of a rank that nobody waits for, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" value
 	finds coop-race 'tsr_put_value' "a value that one thread puts and another moves, $memory"
-	prints "the contract: values_go_by_themselves, $memory" '^no finding$' \
-		tessera check -n 3 --seeds 10 --weak $memory --no-slowdown "$pointer" --filter pointer/values_go_by_themselves
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" record
+	finds coop-race 'tsr_get_record' "a record that one thread puts and all read, $memory"
+	for test in values_go_by_themselves records_go_whole; do
+		prints "the contract: $test, $memory" '^no finding$' \
+			tessera check -n 3 --seeds 10 --weak $memory --no-slowdown "$pointer" --filter "pointer/$test"
+	done
 	for test in blocks_are_dealt_to_roles shared_values_are_summed_up; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 2 --seeds 3 --weak $memory --no-slowdown "$coop" --filter "coop/$test"

@@ -318,6 +318,94 @@ static int values_body(tsr_world_t *world, int argc, char **argv)
 	return 0;
 }
 
+/* ------------------------------------------------------------------ one record */
+
+typedef struct route {
+	int32_t expert, row;
+	float weight;
+} route_t;
+
+typedef struct place {
+	uint64_t first;
+	uint32_t rows, unused;
+	double scale;
+} place_t;
+
+typedef struct records_args {
+	TSR_HEAP route_t *mine, *came, *fetched; /* of each block; `mine` is the host's */
+	TSR_HEAP place_t *place, *place_fetched; /* of each block */
+	TSR_HEAP uint64_t *ready;                /* of each block */
+} records_args_t;
+
+typedef struct records_pad {
+	route_t route;
+} records_pad_t;
+
+/* Every thread gets a record of its own copy: each worker puts what it has got. Signal and wait are partners. Litmus:
+ * MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL_SPLIT(move_records, 2, records_pad_t, records_args_t, a)
+{
+	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size, index = tsr_block_index(block);
+	const route_t put = {me * 100 + index, -index, 0.5f + (float)me};
+	route_t route, again;
+	place_t place = {(uint64_t)me << 40, (uint32_t)index, 0, 0.25 * me};
+	tsr_put_record(block, a->came + index, &put, next);
+	tsr_put_record(block, &shared->route, &put, me);
+	if (tsr_worker_index(worker) == 1)
+		tsr_put_record(worker, a->place + index, &place, next);
+	tsr_signal(block, a->ready + index, 1, TSR_SIGNAL_SET, next);
+	tsr_wait(block, a->ready + index, 1, (me + size - 1) % size);
+	tsr_get_record(block, &route, a->mine + index, next);
+	tsr_get_record(block, &again, &shared->route, me);
+	route.weight += again.weight;
+	if (tsr_worker_index(worker) == 0) {
+		tsr_put_record(worker, a->fetched + index, &route, me);
+	} else {
+		tsr_get_record(worker, &place, a->place + index, me);
+		place.rows += (uint32_t)(route.row + again.expert);
+		tsr_put_record(worker, a->place_fetched + index, &place, me);
+	}
+}
+
+static int records_body(tsr_world_t *world, int argc, char **argv)
+{
+	const int me = tsr_world_rank(world), size = tsr_world_size(world), next = (me + 1) % size, last = (me + size - 1) % size;
+	route_t host[VALUE_BLOCKS], came[VALUE_BLOCKS], fetched[VALUE_BLOCKS];
+	place_t place[VALUE_BLOCKS];
+	(void)argc, (void)argv;
+	records_args_t a = {.mine = poisoned(world, sizeof host, "mine"),
+			    .came = poisoned(world, sizeof host, "came"),
+			    .fetched = poisoned(world, sizeof host, "fetched"),
+			    .place = poisoned(world, sizeof place, "place"),
+			    .place_fetched = poisoned(world, sizeof place, "place fetched"),
+			    .ready = zeroed(world, VALUE_BLOCKS * sizeof(uint64_t), "ready")};
+	CHECK(a.mine && a.came && a.fetched && a.place && a.place_fetched && a.ready);
+	for (int i = 0; i < VALUE_BLOCKS; i++)
+		host[i] = (route_t){me * 1000 + i, i * 7 + 5, 2.0f * (float)me};
+	CHECK(tsr_memcpy_to_heap(world, a.mine, host, sizeof host) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(run_kernel(world, &move_records, VALUE_BLOCKS, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, came, a.came, sizeof came) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, fetched, a.fetched, sizeof fetched) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, place, a.place_fetched, sizeof place) == TSR_OK);
+	for (int i = 0; i < VALUE_BLOCKS; i++) {
+		const route_t put = {last * 100 + i, -i, 0.5f + (float)last};
+		const route_t got = {next * 1000 + i, i * 7 + 5, 2.0f * (float)next + 0.5f + (float)me};
+		const uint32_t rows = (uint32_t)(i + i * 7 + 5 + me * 100 + i);
+		CHECK(memcmp(&came[i], &put, sizeof put) == 0, "block %d: put", i);
+		CHECK(memcmp(&fetched[i], &got, sizeof got) == 0, "block %d: got", i);
+		CHECK(place[i].first == (uint64_t)last << 40 && place[i].rows == rows && place[i].scale == 0.25 * last,
+		      "block %d: place", i);
+	}
+	return 0;
+}
+
+Test(pointer, records_go_whole)
+{
+	world_each(records_body, NULL);
+}
+
 Test(pointer, values_go_by_themselves)
 {
 	world_each(values_body, NULL);

@@ -1,7 +1,8 @@
 /*
- * merged right|unmet|unsignalled|value: ranks lay the maxima of their rows into the next rank's memory, which merges them with its
- * own and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for those of
- * the rank before (unsignalled), or moves a value that one of its threads may not have put yet (value).
+ * merged right|unmet|unsignalled|value|record: ranks lay the maxima of their rows into the next rank's memory, which merges them
+ * with its own and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for
+ * those of the rank before (unsignalled), or moves a value that one of its threads may not have put yet (value), or reads such a
+ * record.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +10,17 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, VALUE, KINDS };
-static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled", "value"};
+enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, VALUE, RECORD, KINDS };
+static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled", "value", "record"};
+
+typedef struct merged_range {
+	uint32_t first, rows;
+} merged_range_t;
 
 typedef struct merged_memory {
 	float own[ROWS], came[ROWS], merged[ROWS], down[ROWS];
-	uint64_t ready, count, counted;
+	uint64_t ready, count, counted, last;
+	merged_range_t range;
 } merged_memory_t;
 
 typedef struct merged_args {
@@ -54,12 +60,18 @@ TSR_KERNEL(merge_rows, merged_args_t, a)
 	if (a->kind != VALUE)
 		tsr_sync(block);
 	tsr_put(block, &m->counted, &m->count, sizeof m->count, me);
+	merged_range_t range = {1, ROWS - 1};
+	tsr_put_record(block, &m->range, &range, me);
+	if (a->kind != RECORD)
+		tsr_sync(block);
+	tsr_get_record(block, &range, &m->range, me);
+	tsr_put_value(block, &m->last, (uint64_t)range.first + range.rows - 1, me);
 }
 
 static int judge(const tsr_world_t *world, const merged_memory_t *m)
 {
 	const int size = tsr_world_size(world), me = tsr_world_rank(world), before = (me + size - 1) % size;
-	int wrong = m->counted != ROWS;
+	int wrong = (m->counted != ROWS) + (m->last != ROWS - 1);
 	for (int i = 0; i < ROWS; i++) {
 		const float largest = (float)(i * ((me > before ? me : before) + 1));
 		wrong += m->merged[i] != largest;
@@ -79,7 +91,7 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS) {
-		fprintf(stderr, "usage: merged right|unmet|unsignalled|value\n");
+		fprintf(stderr, "usage: merged right|unmet|unsignalled|value|record\n");
 		return 2;
 	}
 	for (int i = 0; i < ROWS; i++)

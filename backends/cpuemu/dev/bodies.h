@@ -34,6 +34,8 @@ TSR_API void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HE
 /* One value of `size_bytes`; a get returns where it has put it. */
 TSR_API void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size_bytes, int peer);
 TSR_API void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t size_bytes, int peer);
+TSR_API void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t size_bytes, size_t align, int peer);
+TSR_API void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t size_bytes, size_t align, int peer);
 
 TSR_API void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope);
 TSR_API void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope);

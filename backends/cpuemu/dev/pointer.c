@@ -158,3 +158,28 @@ void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t siz
 	bits = tsr_cpu_give(coop, "tsr_get_value", bits);
 	return memcpy(value, &bits, size_bytes); /* little-endian, as every machine of this field */
 }
+
+/* ------------------------------------------------------------------ one record */
+
+void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t size_bytes, size_t align, int peer)
+{
+	tsr_mem_t mem;
+	if (!tsr_cpu_leads(coop) ||
+	    !tsr_mem_reach(coop, "tsr_put_record", (TSR_HEAP void *)p, size_bytes, align, peer, TSR_MEM_WRITE, &mem))
+		return;
+	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
+	tsr_mem_write(&mem, mem.at, record, size_bytes);
+}
+
+/** Where the record cannot be reached it is all zero, so that nobody goes on with what stood in the variable. */
+void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t size_bytes, size_t align, int peer)
+{
+	tsr_mem_t mem;
+	if (!tsr_mem_reach(coop, "tsr_get_record", (const TSR_HEAP void *)p, size_bytes, align, peer, TSR_MEM_READ, &mem)) {
+		memset(record, 0, size_bytes);
+		return;
+	}
+	if (tsr_cpu_leads(coop)) /* what all threads read is read once, as by a get */
+		tsr_mem_count(coop, &mem, TSR_MEM_READ, size_bytes);
+	tsr_mem_read(&mem, record, mem.at, size_bytes);
+}

@@ -307,6 +307,16 @@ enum tsr_cpu_op {
 	TSR_CPU_REQUIRE(sizeof(*(p_)) == 4 || sizeof(*(p_)) == 8, "a value is a u32, i32, u64, i64, f32 or f64")
 #define tsr_put_value(coop_, p_, v_, peer_) (TSR_CPU_IS_VALUE(p_), TSR_CPU_PUT_VALUE(TSR_AT(coop_), p_, v_, peer_))
 #define tsr_get_value(coop_, p_, peer_) (TSR_CPU_IS_VALUE(p_), TSR_CPU_GET_VALUE(TSR_AT(coop_), p_, peer_))
+#define TSR_CPU_IS_RECORD(p_, record_)                                                                                  \
+	TSR_CPU_REQUIRE(sizeof(*(p_)) % 4 == 0 && sizeof(*(p_)) <= 256, "a record has 4 to 256 bytes, in fours"),       \
+		TSR_CPU_REQUIRE(__alignof__(*(p_)) >= 4 && __alignof__(*(p_)) <= 16, "a record is aligned to 4 to 16"), \
+		TSR_CPU_REQUIRE(sizeof(*(p_)) == sizeof(*(record_)), "memory and variable are of one type")
+#define tsr_put_record(coop_, p_, record_, peer_) \
+	(TSR_CPU_IS_RECORD(p_, record_),          \
+	 tsr_cpu_put_record(TSR_AT(coop_), TSR_CPU_RAW(p_), (record_), sizeof(*(p_)), __alignof__(*(p_)), (peer_)))
+#define tsr_get_record(coop_, record_, p_, peer_) \
+	(TSR_CPU_IS_RECORD(p_, record_),          \
+	 tsr_cpu_get_record(TSR_AT(coop_), (record_), TSR_CPU_RAW(p_), sizeof(*(p_)), __alignof__(*(p_)), (peer_)))
 
 #define tsr_fence(coop_, order_, scope_)                                                                          \
 	(TSR_CPU_REQUIRE(TSR_CPU_RMW_ORDER(order_) && (order_) != TSR_RELAXED, "a fence cannot have this order"), \

@@ -46,10 +46,16 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_after(tsr_coop_t *
 	return tsr_gpu_cast<T>(word);
 }
 
-/** Whether this thread acts; in debug builds not where rank or pointer is wrong. Shared memory is my own rank's. */
+/** Whether *p may be touched: in debug builds not where rank or pointer is wrong. Shared memory is my own rank's. */
+template <typename T> TSR_DEV bool tsr_gpu_reaches(const tsr_coop_t *coop, T *p, int peer)
+{
+	return tsr_port_is_shared(p) || tsr_gpu_accepts(coop, p, sizeof *p, peer);
+}
+
+/** Whether this thread acts. */
 template <typename T> TSR_DEV bool tsr_gpu_acts(const tsr_coop_t *coop, T *p, int peer)
 {
-	return tsr_gpu_leads(coop) && (tsr_port_is_shared(p) || tsr_gpu_accepts(coop, p, sizeof *p, peer));
+	return tsr_gpu_leads(coop) && tsr_gpu_reaches(coop, p, peer);
 }
 
 template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_coop_t *coop, T *p, int peer)
@@ -191,6 +197,33 @@ template <typename T> TSR_DEV T tsr_gpu_get_value(tsr_coop_t *coop, const T *p, 
 	if (tsr_gpu_acts(coop, p, peer))
 		value = *tsr_gpu_peer_address(coop, p, peer);
 	return tsr_gpu_cast<T>((tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(value)));
+}
+
+/* ---- one record (dev/pointer.h) */
+
+template <typename T, typename R> TSR_DEV void tsr_gpu_check_record()
+{
+	static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= 256, "a record has 4 to 256 bytes, in fours");
+	static_assert(alignof(T) >= 4 && alignof(T) <= 16, "a record is aligned to 4 to 16");
+	static_assert(sizeof(R) == sizeof(T), "memory and variable are of one type");
+}
+
+template <typename T, typename R> TSR_DEV void tsr_gpu_put_record(tsr_coop_t *coop, T *p, const R *record, int peer)
+{
+	tsr_gpu_check_record<T, R>();
+	tsr_port_settle(coop);
+	if (tsr_gpu_acts(coop, p, peer))
+		*tsr_gpu_peer_address(coop, p, peer) = *record;
+}
+
+/** Every thread reads all of it: the same addresses, which a warp reads at once. */
+template <typename T, typename R> TSR_DEV void tsr_gpu_get_record(tsr_coop_t *coop, R *record, const T *p, int peer)
+{
+	tsr_gpu_check_record<T, R>();
+	tsr_port_settle(coop);
+	*record = R();
+	if (tsr_gpu_reaches(coop, p, peer))
+		*record = *tsr_gpu_peer_address(coop, p, peer);
 }
 
 #endif

@@ -103,6 +103,8 @@
 
 #define tsr_put_value(coop_, p_, v_, peer_) (tsr_gpu_put_value(TSR_AT(coop_), (p_), (v_), (peer_)))
 #define tsr_get_value(coop_, p_, peer_) (tsr_gpu_get_value(TSR_AT(coop_), (p_), (peer_)))
+#define tsr_put_record(coop_, p_, record_, peer_) (tsr_gpu_put_record(TSR_AT(coop_), (p_), (record_), (peer_)))
+#define tsr_get_record(coop_, record_, p_, peer_) (tsr_gpu_get_record(TSR_AT(coop_), (record_), (p_), (peer_)))
 
 /* ---- dev/tile.h */
 

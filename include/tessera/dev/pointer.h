@@ -76,4 +76,20 @@ TSR_DEV void tsr_slab(tsr_coop_t *coop, tsr_view_t slab);
 #error "the port does not define puts and gets of values"
 #endif
 
+/*
+ * One record, to or from a variable of the kernel: an entry of a routing table, the place of a group's rows.
+ *
+ *   void tsr_put_record(coop, p, record, peer)   *record comes to `peer`'s copy of *p
+ *   void tsr_get_record(coop, record, p, peer)   `peer`'s copy of *p comes to *record, of each thread of the coop
+ *
+ * `p` is my address in the heap, or in shared memory (`peer` is then my own rank). `record` points to a variable of the caller, of
+ * the type of *p: a plain struct with the same layout on hosts and devices, of 4 to 256 bytes in multiples of 4, aligned to 4, 8 or
+ * 16. Anything else does not compile. Weak accesses, and in all else as above: a record is put by one thread and read by every
+ * thread for itself, so they meet nobody. A record is not one access: who reads it while others write it is in a race, and may see
+ * a part of each.
+ */
+#if !defined(tsr_put_record) || !defined(tsr_get_record)
+#error "the port does not define puts and gets of records"
+#endif
+
 #endif
