@@ -14,9 +14,6 @@ def _sanitized(*names):
     return Variant(["-O1", "-g", "-fno-omit-frame-pointer", switch, "-fno-sanitize-recover=all"], [switch], [])
 
 
-# What libFuzzer needs of all code that it is to see; its own entry is linked by tests/SConscript.
-_FUZZED = ["-fsanitize=fuzzer-no-link,address,undefined"]
-
 # What libFuzzer needs of all code that it is to see; its own entry is linked by tests/fuzz.
 _FUZZED = ["-fsanitize=fuzzer-no-link,address,undefined"]
 
@@ -26,11 +23,11 @@ VARIANTS = {
     "asan": _sanitized("address", "undefined"),
     "tsan": _sanitized("thread"),
     "fuzz": Variant(["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []),
-    "fuzz": Variant(["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []),
 }
 
 BACKENDS = ("cpuemu", "cuda", "hip")
 HIP_PLATFORMS = ("amd", "nvidia")
+TILES = ("all", "few")
 
 
 def variables(arguments):
@@ -47,6 +44,7 @@ def variables(arguments):
         "whose GPUs the hip backend runs on: amd, or nvidia (HIP's headers over CUDA: its host half on NVIDIA's GPUs)",
         "amd",
     )
+    opts.Add("tiles", "which tiles of the workloads have code for GPUs: all, or few (those that kernels/*/variants.list calls so)", "all")
     opts.Add(BoolVariable("verbose", "print whole command lines", False))
     return opts
 
@@ -57,10 +55,10 @@ def check(env, opts):
         _refuse(f"unknown option '{name}'", name, opts.keys())
     if env["variant"] not in VARIANTS:
         _refuse(f"unknown variant '{env['variant']}'", env["variant"], VARIANTS)
+    if env["tiles"] not in TILES:
+        _refuse(f"unknown tiles '{env['tiles']}'", env["tiles"], TILES)
     if env["hip_platform"] not in HIP_PLATFORMS:
         _refuse(f"unknown hip_platform '{env['hip_platform']}'", env["hip_platform"], HIP_PLATFORMS)
-    if env["variant"] == "fuzz" and "clang" not in env["CC"]:
-        _fail(f"variant=fuzz, CC={env['CC']}: libFuzzer is clang's: add CC=clang-19")
     if env["variant"] == "fuzz" and "clang" not in env["CC"]:
         _fail(f"variant=fuzz, CC={env['CC']}: libFuzzer is clang's: add CC=clang-19")
     if not shutil.which(env["CC"]):

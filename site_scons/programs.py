@@ -3,6 +3,8 @@ import glob
 import os
 import re
 
+import variants
+
 
 def add_methods(env):
     for method in (Sources, UnitObjects, RunAlias):
@@ -28,9 +30,18 @@ def _matches(env, root, pattern):
 
 
 def unit_of(env, source):
-    """The name of a translation unit: its path from the top, without the suffix."""
+    """The name of a translation unit: its path from the top, or from where the build writes sources, without the suffix."""
     path = env.File(source).srcnode().path
-    return os.path.splitext(path)[0]
+    return os.path.splitext(os.path.relpath(path, variants.GENERATED) if is_generated(env, source) else path)[0]
+
+
+def is_generated(env, source):
+    return env.File(source).srcnode().path.startswith(variants.GENERATED + "/")
+
+
+def _object_of(env, source):
+    """What a unit's object is made from, and where: beside the source, but for those that the build writes once for all variants."""
+    return [f"$BUILD/{unit_of(env, source)}", source] if is_generated(env, source) else [source]
 
 
 def UnitObjects(env, sources, **overrides):
@@ -40,7 +51,7 @@ def UnitObjects(env, sources, **overrides):
     """
     defines = overrides.pop("CPPDEFINES", env["CPPDEFINES"])
     return [
-        env.Object(source, CPPDEFINES=defines + [("TSR_UNIT", '\\"%s\\"' % unit_of(env, source))], **overrides)
+        env.Object(*_object_of(env, source), CPPDEFINES=defines + [("TSR_UNIT", '\\"%s\\"' % unit_of(env, source))], **overrides)
         for source in sources
     ]
 

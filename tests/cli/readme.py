@@ -50,7 +50,8 @@ def run(command, folder):
 
 def prepare(folder):
     """The repository's sources as a user in it sees them, and a compiler that goes with this build of the library."""
-    for name in ("examples", "kernels", "tests", "include"):
+    os.mkdir(os.path.join(folder, "build"))
+    for name in ("examples", "kernels", "tests", "include", "build/generated"):
         os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
     with open(os.path.join(folder, "compiler"), "w", encoding="ascii") as file:
         file.write(f'#!/bin/sh\nexec {COMPILER} {SANITIZERS.get(VARIANT, "")} "$@"\n')

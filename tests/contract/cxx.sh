@@ -25,7 +25,7 @@ for compiler in g++ clang++-19; do
 	prints "explored, by $compiler" '' tessera check -n 2 --seeds 10 "$program"
 
 	set --
-	for kernel in "$root"/kernels/gemm_all_scatter/variants/*_16x16x16.c "$root"/tests/device/probe_atomics.c; do
+	for kernel in "$root"/build/generated/kernels/*/variants/*_16x16x16.c "$root"/tests/device/probe_atomics.c; do
 		set -- "$@" "$kernel"
 	done
 	compiled_by $compiler -fsyntax-only -x c++ "$@"

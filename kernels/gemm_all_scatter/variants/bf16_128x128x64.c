@@ -1,7 +1,0 @@
-/* The patterns for bf16 operands in tiles of 128 x 128, 64 deep. */
-#define TSR_VARIANT bf16_128x128x64
-#include "tessera/dev.h"
-
-TSR_TILE(tile, bf16, 128, 128, 64);
-
-#include "kernels/gemm_all_scatter/patterns.h"

@@ -1,7 +1,0 @@
-/* The patterns for bf16 operands in tiles of 16 x 256, 64 deep. */
-#define TSR_VARIANT bf16_16x256x64
-#include "tessera/dev.h"
-
-TSR_TILE(tile, bf16, 16, 256, 64);
-
-#include "kernels/gemm_all_scatter/patterns.h"
