@@ -15,7 +15,7 @@
 
 #include "bench/stores.h"
 #include "bench/vendor.h"
-#include "tools/litmus_ptx.h"
+#include "tools/litmus/ptx/ptx.h"
 
 enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
 

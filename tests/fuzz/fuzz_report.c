@@ -3,7 +3,7 @@
 
 #include "src/explore/finding_json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/check.h"
+#include "tools/check/check.h"
 
 /** What the command does with a line, whichever of two jobs says it. */
 static void hear(check_tally_t *tally, check_pace_t *pace, int job, const char *line, size_t length)

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "tools/litmus_lanes.h"
+#include "tools/litmus/ptx/lanes.h"
 #include "world_test.h"
 
 enum { TEXT_BYTES = 1 << 17, EVERY = 10 /* of the oracle's tests */, MOST_SKIPPED = 20 };

@@ -1,0 +1,125 @@
+#include "tools/cc/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/usage.h"
+
+extern char **environ;
+
+void cc_words_add(cc_words_t *words, const char *format, ...)
+{
+	va_list arguments;
+	char *word = NULL;
+
+	va_start(arguments, format);
+	if (vasprintf(&word, format, arguments) < 0)
+		word = NULL;
+	va_end(arguments);
+	if (words->count < CC_MOST_WORDS && word)
+		words->word[words->count++] = word;
+	else {
+		free(word);
+		words->count = CC_MOST_WORDS + 1; /* cc_run refuses */
+	}
+}
+
+void cc_words_add_all(cc_words_t *words, char *const *word, int count)
+{
+	for (int i = 0; i < count; i++)
+		cc_words_add(words, "%s", word[i]);
+}
+
+void cc_words_add_string(cc_words_t *words, const char *name, const char *text)
+{
+	char escaped[8192];
+	size_t length = 0;
+
+	for (; *text && length + 2 < sizeof escaped; text++) {
+		if (*text == '"' || *text == '\\')
+			escaped[length++] = '\\';
+		escaped[length++] = *text;
+	}
+	escaped[length] = '\0';
+	cc_words_add(words, "-D%s=\"%s\"", name, escaped);
+}
+
+void cc_words_add_unit(cc_words_t *words, const char *name, const char *source)
+{
+	char unit[PATH_MAX];
+
+	snprintf(unit, sizeof unit, "%.*s", (int)(strlen(source) - 2), source);
+	cc_words_add_string(words, name, unit);
+}
+
+void cc_words_clear(cc_words_t *words)
+{
+	for (int i = 0; i < words->count && i < CC_MOST_WORDS; i++)
+		free(words->word[i]);
+	memset(words, 0, sizeof *words);
+}
+
+static void print_command(const cc_words_t *words)
+{
+	for (int i = 0; i < words->count; i++)
+		fprintf(stderr, "%s%s", i ? " " : "+ ", words->word[i]);
+	fprintf(stderr, "\n");
+}
+
+static int start_and_wait(const cc_words_t *words, pid_t group, const char *messages)
+{
+	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_t actions;
+	pid_t process, ended;
+	int status;
+	char *arguments[CC_MOST_WORDS + 1];
+
+	for (int i = 0; i < words->count; i++)
+		arguments[i] = words->word[i];
+	arguments[words->count] = NULL;
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setpgroup(&attributes, group);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	posix_spawn_file_actions_init(&actions);
+	if (messages)
+		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	if (error) {
+		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0], strerror(error));
+		return TOOL_FAILED;
+	}
+	do
+		ended = waitpid(process, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	if (ended == process && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	fprintf(stderr, "tessera cc: '%s' was ended by a signal; nothing was made\n", arguments[0]);
+	return TOOL_FAILED;
+}
+
+int cc_run(const cc_words_t *words, pid_t group, bool verbose)
+{
+	return cc_run_into(words, group, verbose, NULL);
+}
+
+int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages)
+{
+	if (words->count > CC_MOST_WORDS) {
+		fprintf(stderr, "tessera cc: a command line of more than %d words; name fewer files at a time\n", CC_MOST_WORDS);
+		return TOOL_FAILED;
+	}
+	if (verbose)
+		print_command(words);
+	return start_and_wait(words, group, messages);
+}

@@ -1,0 +1,44 @@
+/* What `tessera cc` builds with: the installation, and the device compilers that are here. */
+#ifndef TESSERA_TOOLS_CC_TOOLKIT_H
+#define TESSERA_TOOLS_CC_TOOLKIT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "tools/cc/command.h"
+
+/** Where headers and library are. */
+typedef struct cc_place {
+	char root[PATH_MAX];    /* has include/, backends/ and tools/embed.S */
+	char library[PATH_MAX]; /* libtessera.a */
+} cc_place_t;
+
+/**
+ * Finds them: `root` where that is not null, else upwards from this executable, beside which the library is. Prints its sentence
+ * and returns TOOL_FAILED where they are not there.
+ */
+int cc_place_find(const char *root, cc_place_t *place_out);
+
+/** Adds where headers are looked for. */
+void cc_place_add_includes(const cc_place_t *place, cc_words_t *words);
+
+/** One device compiler and what it compiles for. */
+typedef struct cc_toolkit {
+	const char *backend, *arch;
+	char compiler[PATH_MAX];
+} cc_toolkit_t;
+
+enum { CC_MOST_TOOLKITS = 3 };
+
+/** The toolkits of `backend` ("cuda", "hip"), added behind `*count`. Prints its sentence and returns TOOL_FAILED where it is
+ * missing. */
+int cc_toolkits_find(const char *backend, cc_toolkit_t *toolkits, int *count);
+
+/** Begins the command that makes an image of a source, up to its own flags, files and unit. */
+void cc_toolkit_compile(const cc_toolkit_t *toolkit, cc_words_t *words);
+
+/** Whether an object defines kernels: has pointers to their descriptors (include/tessera/kernel.h). False where it cannot be read.
+ */
+bool cc_object_has_kernels(const char *path);
+
+#endif

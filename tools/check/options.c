@@ -1,0 +1,306 @@
+/* The command line of `tessera check`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tessera/program.h"
+#include "tools/check/check.h"
+#include "tools/input.h"
+
+static const char help[] =
+	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"       tessera check --worlds LIST [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+	"Runs PROGRAM, all ranks on one thread, under many schedules and an adversarial memory, and says what goes wrong: races,\n"
+	"scopes that do not reach, buffers reused too early, lost signals, deadlocks. Each with who, where, why and how to replay "
+	"it.\n\n"
+	"  -n, --ranks RANKS            how many ranks, 1 or more\n"
+	"      --worlds LIST            one world after the other, such as 2-4 or 2,3,8: they share schedules and time\n"
+	"  -s, --seeds N                how many schedules (default: 100; exhaustive: all there are)\n"
+	"      --all-seeds              go on where many schedules in turn have shown nothing new\n"
+	"      --first-seed S           the first seed (default: 1)\n"
+	"      --strategy STRATEGY      random (default), pct (by priorities), exhaustive (all, for small cases)\n"
+	"      --preemptions B          exhaustive: at most so many preemptions a schedule\n"
+	"      --depth D                pct: orderings that a bug needs (default: 3)\n"
+	"      --weak MEMORY            view (default: all that the memory model allows), cache (what caches do), off "
+	"(interleavings)\n"
+	"      --resident-blocks K      blocks that are on a device at one time (default: TESSERA_CPUEMU_RESIDENT_BLOCKS)\n"
+	"      --replay SEED|SCHEDULE   one schedule, of a seed or as printed (12:1+40:2); the program's output is shown\n"
+	"      --script FILE            the same, with the schedule in a file\n"
+	"      --shrink                 look for a smaller world, shape (AxBxC), residency and schedule with the same finding\n"
+	"      --trace FILE             write a timeline of one schedule for Perfetto: the replayed one, or that of the first "
+	"finding\n"
+	"      --json FILE              write findings and counts as JSON\n"
+	"  -j, --jobs J                 run the program J times at once, with the seeds shared out (default: 1)\n"
+	"      --time-limit D           end after so long, such as 5m, with what was found until then\n"
+	"      --quiet-limit D          give the program up when a schedule takes so long (default: 60s)\n"
+	"      --max-findings N         end after so many different findings (default: 20)\n"
+	"      --no-slowdown            do not run PROGRAM by the parallel executor at the end, to compare a schedule's time with\n"
+	"  -h, --help                   this text\n\n"
+	"Exit code: 0 no finding (warnings aside); 1 findings; 2 misused; 3 nothing can be said about the program.\n\n"
+	"example:\n"
+	"  tessera check -n 4 --seeds 1000 ./hello\n";
+
+void check_options_help(void)
+{
+	fputs(help, stdout);
+}
+
+enum {
+	FIRST_SEED = 256,
+	STRATEGY,
+	PREEMPTIONS,
+	DEPTH,
+	WEAK,
+	RESIDENT,
+	REPLAY,
+	SCRIPT,
+	SHRINK,
+	TRACE,
+	JSON,
+	TIME_LIMIT,
+	QUIET_LIMIT,
+	MAX_FINDINGS,
+	NO_SLOWDOWN,
+	WORLDS,
+	ALL_SEEDS
+};
+
+static const struct option table[] = {
+	{"ranks", required_argument, NULL, 'n'},
+	{"seeds", required_argument, NULL, 's'},
+	{"first-seed", required_argument, NULL, FIRST_SEED},
+	{"strategy", required_argument, NULL, STRATEGY},
+	{"preemptions", required_argument, NULL, PREEMPTIONS},
+	{"depth", required_argument, NULL, DEPTH},
+	{"weak", required_argument, NULL, WEAK},
+	{"resident-blocks", required_argument, NULL, RESIDENT},
+	{"replay", required_argument, NULL, REPLAY},
+	{"script", required_argument, NULL, SCRIPT},
+	{"shrink", no_argument, NULL, SHRINK},
+	{"trace", required_argument, NULL, TRACE},
+	{"json", required_argument, NULL, JSON},
+	{"jobs", required_argument, NULL, 'j'},
+	{"time-limit", required_argument, NULL, TIME_LIMIT},
+	{"quiet-limit", required_argument, NULL, QUIET_LIMIT},
+	{"max-findings", required_argument, NULL, MAX_FINDINGS},
+	{"no-slowdown", no_argument, NULL, NO_SLOWDOWN},
+	{"worlds", required_argument, NULL, WORLDS},
+	{"all-seeds", no_argument, NULL, ALL_SEEDS},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/** What is read before it is known what it means: the default of --seeds is the strategy's, and a seed is no script. */
+typedef struct check_words {
+	const char *seeds, *replay, *script;
+} check_words_t;
+
+static tsr_status_t parse_int(const char *what, const char *text, long low, long high, int *value_out)
+{
+	long value;
+	const tsr_status_t status = tsr_parse_int(what, text, low, high, &value);
+	if (status == TSR_OK)
+		*value_out = (int)value;
+	return status;
+}
+
+static tsr_status_t parse_count(const char *what, const char *text, long low, uint64_t *value_out)
+{
+	long value;
+	const tsr_status_t status = tsr_parse_int(what, text, low, LONG_MAX, &value);
+	if (status == TSR_OK)
+		*value_out = (uint64_t)value;
+	return status;
+}
+
+static tsr_status_t parse_limit(const char *what, const char *text, uint64_t *ns_out)
+{
+	const tsr_status_t status = tsr_parse_duration(what, text, ns_out);
+	if (status == TSR_OK && *ns_out == 0)
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s': nothing can be done in no time", what, text);
+	return status;
+}
+
+/** Options of exploring. `*taken_out` false: it is none of them. */
+static tsr_status_t read_exploring(int code, const char *text, tsr_check_options_t *o, bool *taken_out)
+{
+	*taken_out = true;
+	switch (code) {
+	case 'n':
+		return parse_int("-n", text, 1, TSR_MAX_RANKS, &o->ranks);
+	case FIRST_SEED:
+		return parse_count("--first-seed", text, 0, &o->first);
+	case STRATEGY:
+		return tsr_check_strategy_parse("--strategy", text, &o->strategy);
+	case PREEMPTIONS:
+		return parse_int("--preemptions", text, 0, INT_MAX, &o->preemptions);
+	case DEPTH:
+		return parse_int("--depth", text, 1, 64, &o->depth);
+	case WEAK:
+		return tsr_check_weak_parse("--weak", text, &o->weak);
+	case RESIDENT:
+		return parse_int("--resident-blocks", text, 1, 65536, &o->resident_blocks);
+	}
+	*taken_out = false;
+	return TSR_OK;
+}
+
+/** The others that have a value. */
+static tsr_status_t read_own(int code, const char *text, check_options_t *o, check_words_t *words)
+{
+	switch (code) {
+	case 's':
+		words->seeds = text;
+		break;
+	case REPLAY:
+		words->replay = text;
+		break;
+	case SCRIPT:
+		words->script = text;
+		break;
+	case TRACE:
+		o->trace = text;
+		break;
+	case JSON:
+		o->json = text;
+		break;
+	case 'j':
+		return parse_int("--jobs", text, 1, CHECK_MOST_JOBS, &o->jobs);
+	case TIME_LIMIT:
+		return parse_limit("--time-limit", text, &o->time_limit_ns);
+	case QUIET_LIMIT:
+		return parse_limit("--quiet-limit", text, &o->quiet_limit_ns);
+	case WORLDS:
+		return check_worlds_parse(text, &o->worlds);
+	case MAX_FINDINGS:
+		return parse_int("--max-findings", text, 1, INT_MAX, &o->max_findings);
+	}
+	return TSR_OK;
+}
+
+static tsr_status_t load_script(const char *path, tsr_check_script_t *script_out)
+{
+	const int fd = tool_open_input(path);
+	if (fd < 0)
+		return tsr_error(TSR_ERR_CONFIG, "--script: '%s' cannot be read: %s", path, strerror(errno));
+	const tsr_status_t status = tsr_check_script_load(fd, script_out);
+	close(fd);
+	return status;
+}
+
+/** --replay and --script: one schedule. */
+static tsr_status_t read_replay(const check_words_t *words, check_options_t *o)
+{
+	check_case_t *subject = &o->subject;
+	if (words->replay != NULL && words->script != NULL)
+		return tsr_error(TSR_ERR_CONFIG, "--replay and --script both name the schedule to replay: give one of them");
+	o->replay = words->replay != NULL || words->script != NULL;
+	if (!o->replay)
+		return TSR_OK;
+	if (o->worlds.count > 1)
+		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule, in one world: say which with -n");
+	if (words->seeds != NULL)
+		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule: leave --seeds away");
+	subject->options.seeds = 1;
+	o->jobs = 1;
+	const bool seed = words->replay != NULL && strspn(words->replay, "0123456789") == strlen(words->replay);
+	if (seed && subject->options.strategy == TSR_CHECK_EXHAUSTIVE)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "--replay: an exhaustive search has no seeds: give the schedule, such as 12:1+40:2");
+	if (seed)
+		return parse_count("--replay", words->replay, 0, &subject->options.first);
+	subject->scripted = true;
+	return words->script != NULL ? load_script(words->script, &subject->script)
+				     : tsr_check_script_parse("--replay", words->replay, &subject->script);
+}
+
+static tsr_status_t read_words(const check_words_t *words, check_options_t *o)
+{
+	tsr_check_options_t *explore = &o->subject.options;
+	tsr_status_t status = TSR_OK;
+	if (explore->strategy == TSR_CHECK_EXHAUSTIVE) {
+		explore->seeds = 0;
+		if (o->jobs > 1)
+			status = tsr_error(TSR_ERR_CONFIG, "an exhaustive search runs in one process: leave --jobs away");
+	}
+	if (status == TSR_OK && words->seeds != NULL)
+		status = parse_count("--seeds", words->seeds, 1, &explore->seeds);
+	if (status == TSR_OK && explore->seeds > 0 && explore->seeds < (uint64_t)o->worlds.count)
+		status = tsr_error(TSR_ERR_CONFIG,
+				   "--seeds %" PRIu64 " leaves some of %d worlds without a schedule: give at least one each",
+				   explore->seeds, o->worlds.count);
+	return status == TSR_OK ? read_replay(words, o) : status;
+}
+
+/** -n, or --worlds. */
+static int read_worlds(check_options_t *o)
+{
+	int *ranks = &o->subject.options.ranks;
+	if (*ranks == 0 && o->worlds.count == 0)
+		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4, or --worlds, such as --worlds 2-4");
+	if (*ranks != 0 && o->worlds.count > 0)
+		return tool_misuse("check", "-n and --worlds both say how many ranks: give one of them");
+	if (o->worlds.count == 0)
+		o->worlds = (check_worlds_t){{*ranks}, 1};
+	*ranks = o->worlds.ranks[0];
+	return TOOL_OK;
+}
+
+/** Options without a value. False: it is none of them. */
+static bool read_switch(int code, check_options_t *o)
+{
+	o->help |= code == 'h';
+	o->shrink |= code == SHRINK;
+	o->uncompared |= code == NO_SLOWDOWN;
+	o->all_seeds |= code == ALL_SEEDS;
+	return code == 'h' || code == SHRINK || code == NO_SLOWDOWN || code == ALL_SEEDS;
+}
+
+static int read_all(int argc, char **argv, check_options_t *o, check_words_t *words)
+{
+	/* '+': what follows PROGRAM is the program's own. */
+	for (int code; (code = getopt_long(argc, argv, "+:n:s:j:h", table, NULL)) != -1;) {
+		bool taken;
+		if (read_switch(code, o))
+			continue;
+		if (code == '?' || code == ':')
+			return tool_bad_option("check", code, argv, table);
+		tsr_status_t status = read_exploring(code, optarg, &o->subject.options, &taken);
+		if (status == TSR_OK && !taken)
+			status = read_own(code, optarg, o, words);
+		if (status != TSR_OK)
+			return tool_misuse_last_error("check");
+	}
+	return TOOL_OK;
+}
+
+int check_options_read(int argc, char **argv, check_options_t *options)
+{
+	check_words_t words = {.seeds = NULL};
+	*options = (check_options_t){.subject = {.options = tsr_check_options_default()},
+				     .jobs = 1,
+				     .quiet_limit_ns = 60ull * 1000000000,
+				     .max_findings = 20};
+	options->subject.options.ranks = 0;
+	const int misused = read_all(argc, argv, options, &words);
+	if (misused || options->help)
+		return misused;
+	if (read_worlds(options) != TOOL_OK)
+		return TOOL_MISUSED;
+	if (optind >= argc)
+		return tool_misuse("check", "which program? Name it behind the options");
+	options->subject.program = argv + optind;
+	if (read_words(&words, options) != TSR_OK)
+		return tool_misuse_last_error("check");
+	return tool_check_program("check", argv[optind]);
+}
+
+void check_options_clear(check_options_t *options)
+{
+	tsr_check_script_clear(&options->subject.script);
+}

@@ -1,0 +1,164 @@
+#include "tools/perf/kernels.h"
+#include "tessera/dev.h"
+
+TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
+{
+	return (TSR_HEAP char *)base + offset_bytes;
+}
+
+/* ------------------------------------------------------------------ put, get, copy */
+
+/* The blocks take chunks in turn, so that all are at neighbouring memory. What is moved is complete when the launch ends. */
+TSR_FN uint64_t perf_first(const tsr_coop_t *block, const perf_move_args_t *a)
+{
+	return (uint64_t)tsr_block_index(block) * a->chunk_bytes;
+}
+
+TSR_FN uint64_t perf_step(const tsr_coop_t *block, const perf_move_args_t *a)
+{
+	return (uint64_t)tsr_block_count(block) * a->chunk_bytes;
+}
+
+/** Bytes of the chunk at `at`: the last one ends where the move ends. */
+TSR_FN uint64_t perf_chunk(const perf_move_args_t *a, uint64_t at)
+{
+	return a->size_bytes - at < a->chunk_bytes ? a->size_bytes - at : a->chunk_bytes;
+}
+
+TSR_KERNEL_WIDE(perf_put, perf_move_args_t, a)
+{
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_put(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->dst_peer);
+}
+
+TSR_KERNEL_WIDE(perf_get, perf_move_args_t, a)
+{
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_get(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->src_peer);
+}
+
+TSR_KERNEL_WIDE(perf_copy, perf_move_args_t, a)
+{
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
+			tsr_copy(block, perf_at(a->dst, at), a->dst_peer, perf_at(a->src, at), a->src_peer, perf_chunk(a, at));
+}
+
+/* ------------------------------------------------------------------ signal */
+
+/** Adds to a count that the host reads after the launch has ended: relaxed is enough. */
+TSR_FN void perf_count(tsr_coop_t *block, TSR_HEAP uint64_t *count, uint64_t more)
+{
+	if (more > 0)
+		tsr_atomic_add(block, count, more, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+/** Each signal's partner is the wait on the other rank. Litmus: MP.rel.acq.diffGPU-ss. */
+TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_signal(block, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_signal(block, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/** The same by stores that order nothing, so that no data may lie under them. Partner: the wait on the other rank. */
+TSR_KERNEL(perf_bare_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/** The same as perf_signal, each signal with a message under it. */
+TSR_KERNEL(perf_put_signal, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
+		if (a->leads)
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+	}
+	perf_count(block, a->missed, missed);
+}
+
+TSR_KERNEL(perf_message, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->rounds && missed == 0; i++) {
+		uint64_t at = i * a->size_bytes;
+		if (a->leads) /* READY: partner is the wait on the other rank */
+			tsr_put_signal(block, perf_at(a->inbox, at), perf_at(a->outbox, at), a->size_bytes, a->flag, a->first + i,
+				       TSR_SIGNAL_SET, a->partner);
+		missed += tsr_wait(block, a->flag, a->first + i, a->partner) != TSR_WAIT_OK;
+		if (a->leads)
+			continue;
+		tsr_put(block, perf_at(a->kept, at), perf_at(a->inbox, at), a->size_bytes, tsr_rank(block));
+		tsr_signal(block, a->flag, a->first + i, TSR_SIGNAL_SET, a->partner); /* RETIRED: the leader's wait */
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/* ------------------------------------------------------------------ atomic */
+
+/** Relaxed: counting orders nothing. The host reads the counter after a barrier. */
+TSR_KERNEL(perf_atomic, perf_atomic_args_t, a)
+{
+	uint64_t wrong = 0, above = 0; /* the next old value is at least `above` */
+	for (uint64_t i = 0; i < a->repeats; i++) {
+		uint64_t old = tsr_atomic_add(block, a->counter, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		wrong += old < above;
+		above = old + 1;
+	}
+	perf_count(block, a->wrong, wrong);
+}
+
+/* ------------------------------------------------------------------ barrier */
+
+TSR_KERNEL(perf_barrier, perf_barrier_args_t, a)
+{
+	TSR_HEAP tsr_barrier_state_t *state = (TSR_HEAP tsr_barrier_state_t *)a->state;
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->repeats && missed == 0; i++)
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK;
+	perf_count(block, a->missed, missed);
+}
+
+TSR_KERNEL(perf_meeting, perf_barrier_args_t, a)
+{
+	TSR_HEAP tsr_barrier_state_t *state = (TSR_HEAP tsr_barrier_state_t *)a->state;
+	uint64_t missed = 0;
+	for (uint64_t i = 0; i < a->repeats && missed == 0; i++) {
+		for (int r = 0; r < tsr_size(block); r++)
+			tsr_put(block, &a->told[tsr_rank(block)], &a->rounds[i], sizeof(uint64_t), r);
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* all have told me */
+		tsr_put(block, &a->kept[i * TSR_MAX_RANKS], a->told, sizeof(uint64_t) * (uint64_t)tsr_size(block), tsr_rank(block));
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* I have read, so all may tell me again */
+	}
+	perf_count(block, a->missed, missed);
+}
+
+/* ------------------------------------------------------------------ all-gather */
+
+TSR_KERNEL_WIDE(perf_all_gather, perf_gather_args_t, a)
+{
+	int how = TSR_WAIT_OK;
+	for (uint64_t left = a->repeats; left > 0 && how == TSR_WAIT_OK; left--)
+		how = tsr_all_gather(block, a->dst, a->src, a->piece_bytes, (TSR_HEAP tsr_all_gather_state_t *)a->state);
+	perf_count(block, a->missed, how != TSR_WAIT_OK);
+}

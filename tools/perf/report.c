@@ -1,0 +1,224 @@
+/* How tessera perf tells: nccl-tests' columns, and JSON. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/perf/perf.h"
+
+static const char no_reference[] = "none";
+
+/** The means that the operation is compared with. */
+static const char *reference_name(perf_op_t op, bool on_host)
+{
+	if (perf_op_moves(op))
+		return on_host ? "memcpy" : "plain";
+	if (op == PERF_BARRIER)
+		return "host";
+	if (op == PERF_SIGNAL)
+		return on_host ? "C11" : "relaxed";
+	return op == PERF_ATOMIC && on_host ? "C11" : no_reference;
+}
+
+static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const char *device)
+{
+	const perf_options_t *o = report->options;
+
+	report->json = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command", "perf", "operation",
+				 perf_op_name(o->op), "ranks", tsr_world_size(world), "backend", tsr_world_backend(world), "device",
+				 device, "samples", (int)o->samples, "blocks", (int)o->blocks, "each_launched", (int)o->each,
+				 "reference", report->reference, "rows");
+	return report->json ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
+}
+
+tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options, tsr_world_t *world)
+{
+	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
+	tsr_device_props_t props = {.size = sizeof props};
+	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
+	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0, blocks = perf_op_blocks(options->op);
+	const int ranks = tsr_world_size(world);
+	char reference[32], pair[96];
+
+	*report = fresh;
+	report->reference = reference_name(options->op, on_host);
+	PERF_TRY(tsr_world_device(world, &props));
+	if (options->json)
+		PERF_TRY(begin_json(report, world, props.name));
+	for (size_t s = sized ? options->min_bytes : 0; s; s = perf_next_size(options, s))
+		report->progress.steps++;
+	if (!sized)
+		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
+
+	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks, ranks == 1 ? "" : "s",
+	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
+	if (blocks && options->blocks)
+		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
+	else if (blocks && !on_host)
+		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
+	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
+	       moves && options->each ? "launches of one operation" : "operations inside one launch");
+	perf_op_pair(options->op, ranks, pair, sizeof pair);
+	printf("# %s\n", pair);
+	if (!sized && options->sized)
+		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
+	if (strcmp(report->reference, no_reference) == 0)
+		snprintf(reference, sizeof reference, "-");
+	else
+		snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
+	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type", "time(us)", "algbw(GB/s)",
+	       "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
+	return TSR_OK;
+}
+
+/** A row with what was made of its samples. 0 stands for what there is not: a bandwidth of nothing, a ratio to nothing. */
+typedef struct line {
+	const perf_row_t *row;
+	double time_ns, spread, reference_ns;
+	double algbw, busbw; /* bytes a nanosecond: GB/s */
+	double ratio;        /* of moves: how many times as fast as the other means; else how many times as long */
+	bool disturbed, reference_disturbed;
+} line_t;
+
+static double quotient(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+static line_t make_line(perf_op_t op, const perf_row_t *row, perf_pair_t *pair)
+{
+	line_t line = {
+		.row = row,
+		.time_ns = perf_samples_median(&pair->kernel),
+		.spread = perf_samples_spread(&pair->kernel),
+		.reference_ns = perf_samples_median(&pair->host),
+		.disturbed = perf_samples_disturbed(&pair->kernel),
+		.reference_disturbed = perf_samples_disturbed(&pair->host),
+	};
+
+	line.algbw = quotient(row->still ? 0 : (double)row->size_bytes, line.time_ns);
+	line.busbw = quotient((double)row->link_bytes, line.time_ns);
+	if (perf_op_moves(op))
+		line.ratio = quotient(line.reference_ns, line.time_ns);
+	else if (op != PERF_BARRIER)
+		line.ratio = quotient(line.time_ns, line.reference_ns);
+	return line;
+}
+
+/** nccl-tests' count: elements that a rank gives. */
+static size_t row_count(const perf_row_t *row)
+{
+	return row->size_bytes / row->type_bytes / (size_t)(row->pieces > 0 ? row->pieces : 1);
+}
+
+/** `value`, or a dash where there is none. */
+static const char *figure(double value, int digits, char text_out[24])
+{
+	if (value > 0)
+		snprintf(text_out, 24, "%.*f", digits, value);
+	else
+		snprintf(text_out, 24, "-");
+	return text_out;
+}
+
+/** The end of the line: which row it is, and whose samples were disturbed. */
+static void print_words(const perf_report_t *report, const line_t *line)
+{
+	const char *what = line->row->what;
+
+	if (what)
+		printf("  %s", what);
+	if (line->disturbed || line->reference_disturbed)
+		printf("%s%s%sdisturbed", what ? ", " : "  ", line->disturbed ? "" : report->reference, line->disturbed ? "" : " ");
+	printf("\n");
+}
+
+static void print_line(const perf_report_t *report, const line_t *line)
+{
+	const perf_row_t *row = line->row;
+	bool moves = perf_op_moves(report->options->op);
+	char algbw[24], busbw[24], wrong[24] = "N/A", reference[24], ratio[24];
+
+	if (row->wrong >= 0)
+		snprintf(wrong, sizeof wrong, "%lld", (long long)row->wrong);
+	if (moves)
+		(void)figure(quotient((double)row->size_bytes, line->reference_ns), 2, reference);
+	else
+		(void)figure(line->reference_ns / 1e3, 3, reference);
+	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %7s %9.1f", row->size_bytes, row_count(row), row->type,
+	       line->time_ns / 1e3, figure(line->algbw, 2, algbw), figure(line->busbw, 2, busbw), wrong, reference,
+	       figure(line->ratio, 3, ratio), line->spread * 100);
+	print_words(report, line);
+	fflush(stdout);
+}
+
+/** What is promised, the sizes that it is promised for taken into account: the worst ratio is told at the end. */
+static void note_ratio(perf_report_t *report, const line_t *line)
+{
+	bool moves = perf_op_moves(report->options->op);
+
+	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC || (moves && line->row->size_bytes < 32768))
+		return;
+	if (report->worst_ratio > 0 && (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))
+		return;
+	report->worst_ratio = line->ratio;
+	report->worst_disturbed = line->disturbed || line->reference_disturbed;
+}
+
+/** Null where there is none. */
+static json_t *figure_json(double value)
+{
+	return value > 0 ? json_real(value) : json_null();
+}
+
+static tsr_status_t add_json(perf_report_t *report, const line_t *line)
+{
+	const perf_row_t *row = line->row;
+	json_t *object =
+		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, s:o, s:o}", "what", row->what,
+			  "size_bytes", (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type,
+			  "time_us", line->time_ns / 1e3, "spread", line->spread, "disturbed", (int)line->disturbed, "reference_us",
+			  figure_json(line->reference_ns / 1e3), "reference_disturbed", (int)line->reference_disturbed, "ratio",
+			  figure_json(line->ratio), "wrong", (json_int_t)row->wrong, "link_bytes", (json_int_t)row->link_bytes,
+			  "algbw_gbps", figure_json(line->algbw), "busbw_gbps", figure_json(line->busbw));
+
+	if (!object || json_array_append_new(json_object_get(report->json, "rows"), object) != 0)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
+	return TSR_OK;
+}
+
+tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair)
+{
+	const line_t line = make_line(report->options->op, row, pair);
+
+	tool_progress_clear(&report->progress);
+	print_line(report, &line);
+	note_ratio(report, &line);
+	report->wrong += row->wrong > 0 ? row->wrong : 0;
+	return report->json ? add_json(report, &line) : TSR_OK;
+}
+
+tsr_status_t perf_report_end(perf_report_t *report)
+{
+	const perf_options_t *options = report->options;
+
+	if (options->check)
+		printf("# wrong elements: %lld%s\n", (long long)report->wrong, report->wrong ? "" : " (ok)");
+	else
+		printf("# not verified (-c 0)\n");
+	if (report->worst_ratio > 0) {
+		const bool moves = perf_op_moves(options->op);
+		printf(moves ? "# least ratio to %s from 32 KiB on: %.3f%s\n" : "# ratio to %s atomics: %.2f%s\n",
+		       report->reference, report->worst_ratio,
+		       report->worst_disturbed ? " (disturbed by other work: measure again when the machine is idle)" : "");
+	}
+	fflush(stdout);
+	if (!report->json)
+		return TSR_OK;
+	int failed = json_dump_file(report->json, options->json, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_decref(report->json);
+	report->json = NULL;
+	if (failed)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", options->json, strerror(errno));
+	return TSR_OK;
+}
