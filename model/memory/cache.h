@@ -3,7 +3,7 @@
 #define MODEL_MEMORY_CACHE_H
 
 #include "model/memory/witness.h"
-#include "src/explore/cache.h"
+#include "src/caches/caches.h"
 
 /** The machine that a test is run on. */
 typedef struct cache_variant {

@@ -24,7 +24,7 @@ typedef struct tsr_options {
 	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
 	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
 	const char *tune_file; /* TESSERA_TUNE_FILE: null where not set; the command reads it */
-	const char *check;     /* TESSERA_CHECK: null where not set; src/explore/options.h reads it */
+	const char *check;     /* TESSERA_CHECK: null where not set; src/explore/wire/options.h reads it */
 	bool verbose;          /* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
 } tsr_options_t;
 

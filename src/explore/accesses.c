@@ -1,5 +1,5 @@
 /* What fibres do to memory: every access of the device API and of the host's copies comes through here. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <stdio.h>
 #include <string.h>

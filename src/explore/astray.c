@@ -1,5 +1,5 @@
 /* Where an access may go: into the allocation that its pointer or view was made for, as long as that is there. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* An exploration's life: its ranks and workers as fibres, and the order that the host gives. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include <ucontext.h>
 
 #include "src/base/error.h"
-#include "src/explore/fibre_watch.h"
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
+#include "src/explore/process/fibre_watch.h"
 
 enum { STACK_BYTES = 64 << 10, SENTENCE_BYTES = 512 };
 

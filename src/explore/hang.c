@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 enum { HANG_SIGNAL_BELOW = 5 }; /* the last but so many of the real-time signals: the first and last ones are taken by others */
 

@@ -1,5 +1,5 @@
 /* Names that reports use when those who gave them may be gone. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the coop does until then, and what others do, comes first. Only a program that has a race sees it: what races is told when the
  * call is made, of the whole of it. A search that leaves nothing out makes all calls whole.
  */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <stdlib.h>
 

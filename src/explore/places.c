@@ -1,5 +1,5 @@
 /* Where hosts' calls stand in the program. All hosts share a thread, so that each one's place is kept while others run. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 /** Hosts are the first tasks, by rank. */
 static bool is_host(const tsr_exploration_t *x, int task)

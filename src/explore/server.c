@@ -1,5 +1,5 @@
 /* Schedules: from the first kernel on, the program goes on once for each, in a process of its own. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The interleaving of a schedule, as events for a timeline: what each fibre did when, and which signal a wait has seen. */
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

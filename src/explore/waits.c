@@ -1,6 +1,6 @@
 /* Waits of kernels: for flags, and for the other workers of a block. */
 #include "src/base/compare.h"
-#include "src/explore/inside.h"
+#include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-A program that speaks the protocol of src/explore/protocol.h without exploring anything: what it says follows from its arguments, the
+A program that speaks the protocol of src/explore/wire/protocol.h without exploring anything: what it says follows from its arguments, the
 seed and the script alone.
 
   checked.py MODE [--shape AxBxC]

@@ -1,7 +1,7 @@
 /* The lines that a program under `tessera check` writes: whatever they say, they are tallied, and a report comes of it. */
 #include <jansson.h>
 
-#include "src/explore/finding_json.h"
+#include "src/explore/wire/finding_json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/check/check.h"
 

@@ -1,5 +1,5 @@
 /* Schedules as text, and what `tessera check` asks of a program: what is read and written again says the same. */
-#include "src/explore/options.h"
+#include "src/explore/wire/options.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_schedule(const char *text)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/explore/shadow.h"
+#include "src/explore/shadow/shadow.h"
 
 enum { MEMORY = 1 << 20, LINE = 64, MOST = 64 };
 

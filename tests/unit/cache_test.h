@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "src/explore/cache.h"
+#include "src/caches/caches.h"
 
 /** Answers by kind, or at random where there is a seed; counts the questions. */
 typedef struct chooser {

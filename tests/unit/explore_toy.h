@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/explorer.h"
+#include "src/explore/schedule/explorer.h"
 
 enum { TOY_CELLS = 8, TOY_TASKS = 16, TOY_VALUES = 64 };
 

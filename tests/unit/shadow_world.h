@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "src/explore/shadow.h"
+#include "src/explore/shadow/shadow.h"
 
 enum { THREADS = 4, BYTES = 1024 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cache_test.h"
-#include "src/explore/cache.h"
+#include "src/caches/caches.h"
 
 static uint64_t ordered(machine_t *m, int thread, tsr_views_kind_t kind, tsr_views_order_t order, tsr_views_scope_t scope,
 			size_t offset, uint64_t value)

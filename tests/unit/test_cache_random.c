@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cache_test.h"
-#include "src/explore/cache.h"
+#include "src/caches/caches.h"
 
 /** A few thousand things at random by all threads. They take turns at the memory as a lock would have it: nothing races. */
 static void run_at_random(machine_t *m, uint64_t seed, uint8_t *expected)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "clean_environment.h"
-#include "src/explore/options.h"
+#include "src/explore/wire/options.h"
 #include "tessera/program.h"
 
 /* No two fields alike, so that swapped keys are seen. */

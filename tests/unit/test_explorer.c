@@ -5,7 +5,7 @@
 
 #include "explore_toy.h"
 
-#include "src/explore/fibre_watch.h"
+#include "src/explore/process/fibre_watch.h"
 
 /* ------------------------------------------------------------------ programs */
 

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 
 #include "src/base/error.h"
-#include "src/explore/fibre.h"
-#include "src/explore/fibre_watch.h"
+#include "src/explore/process/fibre.h"
+#include "src/explore/process/fibre_watch.h"
 #include "tessera/tessera.h"
 
 typedef struct relay {

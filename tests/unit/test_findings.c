@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/explore/finding_json.h"
-#include "src/explore/finding_text.h"
-#include "src/explore/protocol.h"
+#include "src/explore/wire/finding_json.h"
+#include "src/explore/wire/finding_text.h"
+#include "src/explore/wire/protocol.h"
 #include "tessera/program.h"
 
 static tsr_finding_who_t worker_of(int rank, int block, int worker)

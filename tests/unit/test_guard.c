@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "src/explore/exploration.h"
-#include "src/explore/fibre_watch.h"
+#include "src/explore/process/fibre_watch.h"
 #include "under_valgrind.h"
 
 enum { STACK_BYTES = 64 << 10, RANKS = 2 };

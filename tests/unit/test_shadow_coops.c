@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/shadow.h"
+#include "src/explore/shadow/shadow.h"
 
 enum { BYTES = 256 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/memory/witness.h"
-#include "src/explore/shadow.h"
+#include "src/explore/shadow/shadow.h"
 
 enum { UNROLL = 2, MAX_DEPTH = 256, MAX_RUNS = 300000, WORD = 8 };
 

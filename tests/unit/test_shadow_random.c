@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/shadow.h"
+#include "src/explore/shadow/shadow.h"
 
 enum { REGIONS = 2, BYTES = 512, THREADS = 40, STEPS = 1500, SEEDS = 60 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/explore/finding_text.h"
+#include "src/explore/wire/finding_text.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
 #include "tools/commands.h"

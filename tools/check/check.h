@@ -1,7 +1,7 @@
 /*
  * The parts of `tessera check`: options, runs of the program, the tally of what it says, reports, shrinking, timelines.
  *
- * The program explores by itself (src/explore/protocol.h); the command starts it, listens, and ends it.
+ * The program explores by itself (src/explore/wire/protocol.h); the command starts it, listens, and ends it.
  */
 #ifndef TESSERA_TOOLS_CHECK_CHECK_H
 #define TESSERA_TOOLS_CHECK_CHECK_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/explore/finding.h"
-#include "src/explore/options.h"
+#include "src/explore/wire/finding.h"
+#include "src/explore/wire/options.h"
 #include "tessera/types.h"
 #include "tools/usage.h"
 

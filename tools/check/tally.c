@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/finding_json.h"
-#include "src/explore/finding_text.h"
+#include "src/explore/wire/finding_json.h"
+#include "src/explore/wire/finding_text.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
 

@@ -12,7 +12,7 @@
 #include "src/base/clock.h"
 #include "src/base/descriptor.h"
 #include "src/bootstrap/crew.h"
-#include "src/explore/finding.h"
+#include "src/explore/wire/finding.h"
 #include "tessera/program.h"
 
 enum { LINE_BYTES = 1 << 16, LOOK_NS = 500000000 };

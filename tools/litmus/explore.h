@@ -2,7 +2,7 @@
 #ifndef TESSERA_TOOLS_LITMUS_EXPLORE_H
 #define TESSERA_TOOLS_LITMUS_EXPLORE_H
 
-#include "src/explore/options.h"
+#include "src/explore/wire/options.h"
 #include "tools/litmus/run.h"
 
 extern const litmus_witness_t litmus_explore;     /* all that memory may do */

@@ -1,0 +1,122 @@
+/*
+ * What tools that watch memory are told of fibres: AddressSanitizer, ThreadSanitizer, valgrind. Nothing where none is compiled in.
+ *
+ * ThreadSanitizer takes a switch as a meeting of the two fibres (flag 0): all of them are one thread, and what they share, the
+ * explorer first of all, is ordered by that. Whether kernels race is asked of the clocks of the model, not of ThreadSanitizer.
+ */
+#ifndef TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
+#define TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
+
+#include <stddef.h>
+
+#if defined(__has_feature)
+#define TSR_HAS_FEATURE(name_) __has_feature(name_)
+#else
+#define TSR_HAS_FEATURE(name_) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || TSR_HAS_FEATURE(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#define TSR_WATCH_ADDRESSES 1
+#else
+#define TSR_WATCH_ADDRESSES 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || TSR_HAS_FEATURE(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define TSR_WATCH_THREADS 1
+#else
+#define TSR_WATCH_THREADS 0
+#endif
+
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define TSR_WATCH_VALGRIND 1
+#endif
+#endif
+#ifndef TSR_WATCH_VALGRIND
+#define TSR_WATCH_VALGRIND 0
+#endif
+
+#define TSR_WATCH_INLINE __attribute__((always_inline)) static inline
+
+/** What the tools know of a fibre. */
+typedef struct tsr_watch {
+	const void *bottom; /* of its stack, of which AddressSanitizer is told; that of the thread it tells us */
+	size_t bytes;
+	void *frames; /* AddressSanitizer's, while the fibre does not run */
+	void *fibre;  /* ThreadSanitizer's */
+} tsr_watch_t;
+
+/** A stack has been mapped: valgrind's number of it. */
+static inline unsigned tsr_watch_stack(void *bottom, size_t bytes)
+{
+	(void)bottom, (void)bytes;
+#if TSR_WATCH_VALGRIND
+	return VALGRIND_STACK_REGISTER(bottom, (char *)bottom + bytes);
+#else
+	return 0;
+#endif
+}
+
+static inline void tsr_watch_no_stack(unsigned number)
+{
+	(void)number;
+#if TSR_WATCH_VALGRIND
+	VALGRIND_STACK_DEREGISTER(number);
+#endif
+}
+
+/** A fibre on that stack, which may have the frames of another on it that was abandoned. */
+static inline void tsr_watch_begin(tsr_watch_t *watch, void *bottom, size_t bytes)
+{
+	*watch = (tsr_watch_t){.bottom = bottom, .bytes = bytes};
+#if TSR_WATCH_ADDRESSES
+	__asan_unpoison_memory_region(bottom, bytes);
+#endif
+#if TSR_WATCH_THREADS
+	watch->fibre = __tsan_create_fiber(0);
+#endif
+}
+
+/** The thread's own. */
+static inline void tsr_watch_thread(tsr_watch_t *watch)
+{
+	*watch = (tsr_watch_t){0};
+#if TSR_WATCH_THREADS
+	watch->fibre = __tsan_get_current_fiber();
+#endif
+}
+
+/** The fibre is no more, and does not run. */
+static inline void tsr_watch_end(tsr_watch_t *watch)
+{
+	(void)watch;
+#if TSR_WATCH_THREADS
+	__tsan_destroy_fiber(watch->fibre);
+#endif
+}
+
+/** Just before a switch, for good where the fibre does not come back; and just after one, on the stack that was switched to. */
+TSR_WATCH_INLINE void tsr_watch_leave(tsr_watch_t *from, const tsr_watch_t *to, int for_good)
+{
+	(void)from, (void)to, (void)for_good;
+#if TSR_WATCH_ADDRESSES
+	__sanitizer_start_switch_fiber(for_good ? NULL : &from->frames, to->bottom, to->bytes);
+#endif
+#if TSR_WATCH_THREADS
+	__tsan_switch_to_fiber(to->fibre, 0);
+#endif
+}
+
+TSR_WATCH_INLINE void tsr_watch_arrive(tsr_watch_t *here, tsr_watch_t *from)
+{
+	(void)here, (void)from;
+#if TSR_WATCH_ADDRESSES
+	__sanitizer_finish_switch_fiber(here->frames, &from->bottom, &from->bytes);
+#endif
+}
+
+#endif
