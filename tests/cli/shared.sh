@@ -22,6 +22,10 @@ prints "hello is explored" '' tessera check -n 2 --seeds 20 "$TAP_FILES/hello"
 try readelf -d "$TAP_FILES/hello"
 version=$(tessera --version | sed 's/^tessera //')
 seen "it asks for the version that it was linked with" "NEEDED.*libtessera\.so\.$(echo "$version" | sed 's/^\(0\.[0-9]*\).*/\1/; t; s/\..*//')\]" 1
+try readelf -d "$library/libtessera.so"
+seen "nor does the library read JSON" 'NEEDED.*jansson' 0
+try nm -u "$library/libtessera.a"
+seen "nor does its archive" ' U json_' 0
 [ -e "$library/libtessera.so.$version" ]
 verdict $? "the file has the version's name" "no libtessera.so.$version"
 

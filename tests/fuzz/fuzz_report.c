@@ -1,9 +1,9 @@
 /* The lines that a program under `tessera check` writes: whatever they say, they are tallied, and a report comes of it. */
 #include <jansson.h>
 
-#include "src/explore/wire/finding_json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/check/check.h"
+#include "tools/check/finding_json.h"
 
 /** What the command does with a line, whichever of two jobs says it. */
 static void hear(check_tally_t *tally, check_pace_t *pace, int job, const char *line, size_t length)

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/explore/wire/finding_json.h"
-#include "src/explore/wire/finding_text.h"
 #include "src/explore/wire/protocol.h"
 #include "tessera/program.h"
+#include "tools/check/finding_json.h"
+#include "tools/check/finding_text.h"
 
 static tsr_finding_who_t worker_of(int rank, int block, int worker)
 {

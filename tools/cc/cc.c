@@ -133,7 +133,7 @@ static int compile(cc_job_t *job, int index)
 static int link_program(const cc_job_t *job)
 {
 	/* What the library stands on: the same as in SConstruct. */
-	static const char *const libraries[] = {"-ljansson", "-lsodium", "-lm", "-ldl", "-pthread"};
+	static const char *const libraries[] = {"-lsodium", "-lm", "-ldl", "-pthread"};
 	cc_words_t words = {.count = 0};
 
 	cc_words_add(&words, "%s", c_compiler());

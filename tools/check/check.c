@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/explore/wire/finding_text.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
+#include "tools/check/finding_text.h"
 #include "tools/commands.h"
 
 enum { SENTENCE_BYTES = 1024, RESIDENT_DEFAULT = 64 };

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/wire/finding_json.h"
-#include "src/explore/wire/finding_text.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
+#include "tools/check/finding_json.h"
+#include "tools/check/finding_text.h"
 
 check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 {

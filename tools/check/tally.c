@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/wire/finding_json.h"
-#include "src/explore/wire/finding_text.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
+#include "tools/check/finding_json.h"
+#include "tools/check/finding_text.h"
 
 static uint64_t uint_of(const json_t *object, const char *name)
 {

@@ -2,8 +2,8 @@
  * What is wrong with a program: what the exploring executor sends, and the command prints.
  *
  * The executor fills a tsr_finding_t with what it knows and lets tsr_report_finding (protocol.h) send it, which allocates nothing.
- * The command reads it back (finding_json.h), derives which happens-before edge is missing and what would supply it, and prints it
- * (finding_text.h).
+ * The command reads it back (tools/check/finding_json.h), derives which happens-before edge is missing and what would supply it,
+ * and prints it (tools/check/finding_text.h).
  */
 #ifndef TESSERA_EXPLORE_WIRE_FINDING_H
 #define TESSERA_EXPLORE_WIRE_FINDING_H

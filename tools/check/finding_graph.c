@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explore/wire/finding_text.h"
+#include "tools/check/finding_text.h"
 
 static const char *name_of(const tsr_finding_node_t *node, char *text, size_t size)
 {

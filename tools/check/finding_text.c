@@ -1,5 +1,5 @@
 /* A finding as a person reads it. */
-#include "src/explore/wire/finding_text.h"
+#include "tools/check/finding_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

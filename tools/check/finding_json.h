@@ -1,6 +1,6 @@
 /* Findings as JSON: read from a line of the protocol, and written for people's tools. */
-#ifndef TESSERA_EXPLORE_WIRE_FINDING_JSON_H
-#define TESSERA_EXPLORE_WIRE_FINDING_JSON_H
+#ifndef TESSERA_TOOLS_CHECK_FINDING_JSON_H
+#define TESSERA_TOOLS_CHECK_FINDING_JSON_H
 
 #include <jansson.h>
 

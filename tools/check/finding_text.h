@@ -1,6 +1,6 @@
 /* Findings as text that a person reads: who did what where, which edge is missing, and what would supply it. */
-#ifndef TESSERA_EXPLORE_WIRE_FINDING_TEXT_H
-#define TESSERA_EXPLORE_WIRE_FINDING_TEXT_H
+#ifndef TESSERA_TOOLS_CHECK_FINDING_TEXT_H
+#define TESSERA_TOOLS_CHECK_FINDING_TEXT_H
 
 #include <stdio.h>
 

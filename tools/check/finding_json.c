@@ -1,12 +1,12 @@
 /* Findings from and to JSON. */
-#include "src/explore/wire/finding_json.h"
+#include "tools/check/finding_json.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/error.h"
-#include "src/explore/wire/finding_text.h"
+#include "tessera/program.h"
+#include "tools/check/finding_text.h"
 
 /** What tsr_finding_parse hands out: the finding first, and what it borrows from. */
 typedef struct finding_read {

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "src/explore/wire/finding_text.h"
+#include "tools/check/finding_text.h"
 
 /* What the rules ask about a finding. */
 enum {
