@@ -37,7 +37,7 @@ typedef struct tsr_host {
 	uint64_t process; /* equal on ranks that are threads of one process, different on all others, whatever getpid() says */
 	uint64_t deadline_ns;
 	tsr_shared_words_t *words;
-	struct tsr_exploration *exploration; /* null, or whose fibres the ranks are: src/explore/exploration.h */
+	struct tsr_exploration *exploration; /* null, or whose fibres the ranks are: src/base/executor.h */
 
 	/** Ends the world with a status and one sentence. The first one wins; `words->aborted` becomes not 0. */
 	void (*abort_world)(void *ctx, tsr_status_t status, const char *sentence);

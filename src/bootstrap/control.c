@@ -9,10 +9,10 @@
 #include "src/base/clock.h"
 #include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
-#include "src/explore/exploration.h"
 
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 {
@@ -51,7 +51,7 @@ static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, cons
 	atomic_store_explicit(&control->words.aborted, 1, memory_order_release);
 	wake_everybody(control);
 	if (boot->exploration)
-		tsr_exploration_abort(boot->exploration, status, exit_code, sentence);
+		tsr_executor.abort(boot->exploration, status, exit_code, sentence);
 }
 
 void tsr_boot_abort(tsr_boot_t *boot, tsr_status_t status, const char *sentence)
@@ -63,7 +63,7 @@ void tsr_boot_fail(tsr_boot_t *boot, int exit_code)
 {
 	char sentence[96];
 	if (boot->exploration)
-		tsr_exploration_fails(boot->exploration);
+		tsr_executor.fails(boot->exploration);
 	snprintf(sentence, sizeof sentence, "rank %d of %d ended with exit code %d, so the world ended", boot->rank, boot->size,
 		 exit_code);
 	end_world(boot, TSR_ERR_PEER_LOST, exit_code, sentence);

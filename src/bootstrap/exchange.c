@@ -5,10 +5,10 @@
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
-#include "src/explore/exploration.h"
 
 enum {
 	SPINS = 200,             /* some microseconds, where every rank has a processor */
@@ -41,9 +41,9 @@ static bool round_complete(const tsr_meeting_t *meeting)
  */
 static void complete_explored(const tsr_meeting_t *meeting)
 {
-	tsr_exploration_changed(meeting->boot->exploration, -1);
+	tsr_executor.changed(meeting->boot->exploration, -1);
 	if (meeting->size == meeting->boot->size)
-		tsr_exploration_settle(meeting->boot->exploration);
+		tsr_executor.settle(meeting->boot->exploration);
 }
 
 /** Counts this rank in; the last one completes the round and wakes the others. Its slot is filled. */
@@ -52,7 +52,7 @@ static void come_to_round(tsr_meeting_t *meeting)
 	tsr_meeting_words_t *words = meeting->words;
 	tsr_exploration_t *exploration = meeting->boot->exploration;
 	if (exploration)
-		tsr_exploration_give(exploration, words->edges[meeting->round & 1]);
+		tsr_executor.give(exploration, words->edges[meeting->round & 1]);
 	/* relaxed: for reports alone */
 	atomic_store_explicit(tsr_meeting_posted(meeting, meeting->me), meeting->round, memory_order_relaxed);
 	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them on with `round`.
@@ -104,8 +104,8 @@ static tsr_status_t await_explored(tsr_meeting_t *meeting, const char *call)
 {
 	const tsr_host_wait_t wait = {
 		.over = meeting_over, .ctx = meeting, .what = TSR_HOST_WAIT_ROUND, .call = call, .lacks = meeting_lacks};
-	tsr_exploration_wait(meeting->boot->exploration, &wait);
-	tsr_exploration_take(meeting->boot->exploration, meeting->words->edges[meeting->round & 1]);
+	tsr_executor.await(meeting->boot->exploration, &wait);
+	tsr_executor.take(meeting->boot->exploration, meeting->words->edges[meeting->round & 1]);
 	return TSR_OK;
 }
 
@@ -168,7 +168,7 @@ static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, b
 		 ours);
 	const tsr_made_call_t made[2] = {{ranks[0], other->call}, {ranks[1], first->call}};
 	if (boot->exploration)
-		tsr_exploration_mismatch(boot->exploration, made, sentence);
+		tsr_executor.mismatch(boot->exploration, made, sentence);
 	return same_call ? tsr_error(TSR_ERR_MISMATCH, "%s", sentence) : tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
 }
 

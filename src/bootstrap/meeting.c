@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/bootstrap/control.h"
-#include "src/explore/exploration.h"
 
 size_t tsr_meeting_slots_at(int members)
 {
@@ -67,7 +67,7 @@ tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out)
 	tsr_status_t status = TSR_OK;
 	memset(words, 0, tsr_meeting_slots_at(meeting->size));
 	for (int parity = 0; boot->exploration && status == TSR_OK && parity < 2; parity++)
-		status = tsr_exploration_edge(boot->exploration, &words->edges[parity]);
+		status = tsr_executor.edge(boot->exploration, &words->edges[parity]);
 	*place_out = first;
 	return status;
 }
@@ -78,7 +78,7 @@ void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place)
 	const tsr_meeting_words_t *words = (const tsr_meeting_words_t *)(const void *)control->units[place];
 	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
 	for (int parity = 0; meeting->boot->exploration && parity < 2; parity++)
-		tsr_exploration_edge_drop(meeting->boot->exploration, words->edges[parity]);
+		tsr_executor.edge_drop(meeting->boot->exploration, words->edges[parity]);
 	for (int i = 0; i < units; i++)
 		/* release: partner is the acquire in claim */
 		atomic_store_explicit(&control->units_used[place + i], 0, memory_order_release);

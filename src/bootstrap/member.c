@@ -11,10 +11,10 @@
 #include "src/base/clock.h"
 #include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/place.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
-#include "src/explore/exploration.h"
 
 #define BURIAL_NS 2000000000u
 
@@ -101,7 +101,7 @@ tsr_status_t tsr_boot_fibres(tsr_exploration_t *exploration, int size, uint64_t 
 {
 	tsr_status_t status = tsr_boot_threads(size, deadline_ns, boots_out);
 	for (int parity = 0; status == TSR_OK && parity < 2; parity++)
-		status = tsr_exploration_edge(exploration, &boots_out[0]->world.words->edges[parity]);
+		status = tsr_executor.edge(exploration, &boots_out[0]->world.words->edges[parity]);
 	for (int r = 0; status == TSR_OK && r < size; r++)
 		boots_out[r]->exploration = exploration;
 	return status;
@@ -143,7 +143,7 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	atomic_store_explicit(&control->member[boot->rank].state, TSR_MEMBER_LEFT, memory_order_release);
 	/* acq_rel: partner is itself; the last thread unmaps after all others' accesses */
 	const bool last = !boot->in_threads || atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1;
-	if (last && !(boot->exploration && tsr_exploration_forgets(boot->exploration)))
+	if (last && !(boot->exploration && tsr_executor.forgets(boot->exploration)))
 		munmap(control, sizeof *control);
 	tsr_fd_close(boot->sockets, TSR_MAX_RANKS);
 	if (boot->door.fd >= 0)

@@ -1,7 +1,7 @@
 /*
- * The exploring executor, as the rest of the library sees it: one process and one thread of the operating system, in which every
- * rank's program and every worker of every block is a fibre, all memory goes through the model, and a strategy decides whatever
- * the model leaves open. README.md says how it is built.
+ * The exploring executor, as the emulator sees it: one process and one thread of the operating system, in which every rank's
+ * program and every worker of every block is a fibre, all memory goes through the model, and a strategy decides whatever the model
+ * leaves open. README.md says how it is built. What lies below it in the library sees src/base/executor.h alone.
  *
  * Where a function below says "the caller", it is the fibre that runs. Null for `exploration` means that nothing is explored: ranks
  * are processes or threads, and none of these functions is called.
@@ -13,78 +13,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/executor.h"
 #include "src/views/views.h"
 #include "tessera/status.h"
 #include "tessera/types.h"
 
-typedef struct tsr_exploration tsr_exploration_t;
+/* ------------------------------------------------------------------ for src/base/executor.h, which says what these do */
 
-/* ------------------------------------------------------------------ running a program */
-
-/** One rank's life, from its membership to its end. Returns its exit code. */
-typedef int (*tsr_exploration_rank_fn)(void *ctx, int rank);
-
-/** How many ranks TESSERA_CHECK asks for, by its value (options.h). Errors: TSR_ERR_CONFIG. */
 tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out);
-
-/** Whether it asks for one run by the parallel executor instead, to compare with. A text with a mistake does not. */
 bool tsr_exploration_compared(const char *text);
-
-/** By a rank of that run, before its first launch. */
 void tsr_exploration_launched(const char *text);
-
-/** For `size` ranks, which must be as many as `text` asks for. Errors: TSR_ERR_CONFIG, TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_t **exploration_out);
-
-/** Null is nothing. What fibres that were abandoned held is not given back. */
 void tsr_exploration_destroy(tsr_exploration_t *exploration);
-
-/**
- * Runs all ranks as fibres. Up to the first launch of a kernel there is one run; from there on every schedule is a process forked
- * from it, which reports what it finds and ends. Returns the program's exit code: of that one run where no kernel was launched,
- * else 0, since every schedule has reported its own.
- */
 int tsr_exploration_run(tsr_exploration_t *exploration, tsr_exploration_rank_fn rank, void *ctx);
-
-/* ------------------------------------------------------------------ order that no access makes */
-
-/**
- * What some fibres did up to some point, for others to come after: a round of the host's collectives, the end of a launch, an
- * event. Giving and taking are the caller's; joining is for what the host knows to be ordered.
- */
-typedef struct tsr_views_token tsr_edge_t;
-
 tsr_status_t tsr_exploration_edge(tsr_exploration_t *exploration, tsr_edge_t **edge_out);
-void tsr_exploration_edge_drop(tsr_exploration_t *exploration, tsr_edge_t *edge); /* null is none */
+void tsr_exploration_edge_drop(tsr_exploration_t *exploration, tsr_edge_t *edge);
 void tsr_exploration_give(tsr_exploration_t *exploration, tsr_edge_t *edge);
 void tsr_exploration_take(tsr_exploration_t *exploration, const tsr_edge_t *edge);
-void tsr_exploration_join(tsr_exploration_t *exploration, tsr_edge_t *into, const tsr_edge_t *from);
-
-/* ------------------------------------------------------------------ the host */
-
-/** What the host of a rank waits for. */
-typedef struct tsr_host_wait {
-	bool (*over)(void *ctx);
-	void *ctx;
-	enum { TSR_HOST_WAIT_ROUND, TSR_HOST_WAIT_STREAM, TSR_HOST_WAIT_EVENT } what;
-	const char *call;                   /* of the API */
-	bool (*lacks)(void *ctx, int rank); /* whether it waits for this rank; null: for what runs on its own device */
-} tsr_host_wait_t;
-
-/** Others run until it is over. Where it never is, the schedule ends here. */
 void tsr_exploration_wait(tsr_exploration_t *exploration, const tsr_host_wait_t *wait);
-
-/** What hosts wait for may have changed: of a rank's device, or (-1) of the rounds of all ranks. */
 void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
-
-/** All ranks have come to a collective. Where no kernel runs anywhere, what was done before it is over for good. */
 void tsr_exploration_settle(tsr_exploration_t *exploration);
-
-/**
- * Whether the caller is a schedule's process, which is about to end, or to be made again what it was: mappings need not be given
- * back, and should not be.
- */
 bool tsr_exploration_forgets(const tsr_exploration_t *exploration);
+tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);
+void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
+void tsr_exploration_mismatch(tsr_exploration_t *exploration, const tsr_made_call_t made[2], const char *sentence);
+void tsr_exploration_fails(tsr_exploration_t *exploration);
+_Noreturn void tsr_exploration_abort(tsr_exploration_t *exploration, tsr_status_t status, int exit_code, const char *sentence);
+
+/* ------------------------------------------------------------------ devices */
+
+/** What `from` holds is part of `into` too: what the host knows to be ordered. */
+void tsr_exploration_join(tsr_exploration_t *exploration, tsr_edge_t *into, const tsr_edge_t *from);
 
 /**
  * A heap of `bytes`, which nobody has written. Programs address it by `base`, where nothing is accessible: who dereferences a
@@ -92,14 +51,6 @@ bool tsr_exploration_forgets(const tsr_exploration_t *exploration);
  */
 tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base, unsigned char *values,
 				      size_t bytes);
-
-/**
- * `bytes` of a rank's heap have been allocated, and nobody has written them; or a rank leaves the collective call that gives them
- * back. The first to leave it ends the allocation on all ranks; the others say the same later, when those before may have allocated
- * anew.
- */
-tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset, size_t bytes, const char *name);
-void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
 
 /* ------------------------------------------------------------------ blocks */
 
@@ -245,25 +196,6 @@ typedef struct tsr_block_meeting {
 void tsr_exploration_end_meeting(tsr_exploration_t *exploration, tsr_block_meeting_t *meeting);
 
 void tsr_exploration_meet(tsr_exploration_t *exploration, const tsr_op_site_t *site, tsr_block_meeting_t *meeting, int count);
-
-/**
- * The caller, a host, has failed, and is about to end the world. The others go on until nobody can: what it says of its results may
- * follow from what kernels have not done yet, and they meet what it has read or written too early.
- */
-void tsr_exploration_fails(tsr_exploration_t *exploration);
-
-/**
- * The world ends: a rank's program has failed with `exit_code`, or (0) a call has, with a status and a sentence. Reports it, and
- * ends the schedule.
- */
-_Noreturn void tsr_exploration_abort(tsr_exploration_t *exploration, tsr_status_t status, int exit_code, const char *sentence);
-
-/** Two ranks, both in them, have made collective calls that do not go together. */
-typedef struct tsr_made_call {
-	int rank;
-	const char *call;
-} tsr_made_call_t;
-void tsr_exploration_mismatch(tsr_exploration_t *exploration, const tsr_made_call_t made[2], const char *sentence);
 
 /** Memory that is outside what the program may touch: said once, and the schedule ends. */
 typedef enum tsr_wrong { TSR_WRONG_BOUNDS, TSR_WRONG_MISUSE } tsr_wrong_t;

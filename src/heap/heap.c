@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/sized.h"
-#include "src/explore/exploration.h"
 #include "src/heap/allocator.h"
 
 /* Room for what ranks compare of a call: numbers and a name. Of a longer name the begin is compared; the allocation keeps all of
@@ -100,7 +100,7 @@ static tsr_status_t note_taken(tsr_world_t *world, const tsr_heap_request_t *req
 {
 	if (!world->host.exploration)
 		return TSR_OK;
-	return tsr_exploration_allocated(world->host.exploration, world->rank, offset, request->size_bytes, request->name);
+	return tsr_executor.allocated(world->host.exploration, world->rank, offset, request->size_bytes, request->name);
 }
 
 /*
@@ -182,7 +182,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 		return status;
 	status = release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
 	if (status == TSR_OK && world->host.exploration)
-		tsr_exploration_freed(world->host.exploration, world->rank, offset);
+		tsr_executor.freed(world->host.exploration, world->rank, offset);
 	return status;
 }
 

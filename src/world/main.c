@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
-#include "src/explore/exploration.h"
+#include "src/base/executor.h"
 #include "src/world/host.h"
 #include "src/world/program.h"
 
@@ -113,7 +113,7 @@ static tsr_status_t make_boots(const tsr_options_t *options, int size, bool fibr
 {
 	if (!fibres)
 		return tsr_boot_threads(size, options->deadline_ns, boots);
-	tsr_status_t status = tsr_exploration_create(options->check, size, exploration);
+	tsr_status_t status = tsr_executor.create(options->check, size, exploration);
 	return status == TSR_OK ? tsr_boot_fibres(*exploration, size, options->deadline_ns, boots) : status;
 }
 
@@ -138,10 +138,10 @@ static int run_ranks(const tsr_options_t *options, int size, int argc, char **ar
 	if (status != TSR_OK)
 		program.first_code = report(NULL);
 	else if (fibres)
-		program.first_code = tsr_exploration_run(exploration, rank_fibre_main, ranks);
+		program.first_code = tsr_executor.run(exploration, rank_fibre_main, ranks);
 	else
 		run_threads(&program, ranks, size);
-	tsr_exploration_destroy(exploration);
+	tsr_executor.destroy(exploration);
 	free(arrays);
 	free(ranks);
 	return program.first_code;
@@ -154,7 +154,7 @@ int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, ch
 
 int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
 {
-	return run_ranks(options, size, argc, argv, entry, !tsr_exploration_compared(options->check));
+	return run_ranks(options, size, argc, argv, entry, !tsr_executor.compared(options->check));
 }
 
 int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
@@ -166,7 +166,7 @@ int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
 	if (tsr_options_read(&options) != TSR_OK)
 		return report(NULL);
 	if (options.check != NULL) /* the program is no part of a job: all ranks are here */
-		return tsr_exploration_ranks(options.check, &explored) == TSR_OK
+		return tsr_executor.ranks(options.check, &explored) == TSR_OK
 			       ? tsr_program_explore(&options, explored, argc, argv, entry)
 			       : report(NULL);
 	if (tsr_job_detect(&job) != TSR_OK)

@@ -11,7 +11,7 @@ int tsr_program_run(int argc, char **argv, tsr_main_fn entry);
 /** The same with `size` ranks as threads, whatever the environment says. */
 int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry);
 
-/** The same with `size` ranks as fibres that are explored as TESSERA_CHECK says, or as threads: src/explore/exploration.h. */
+/** The same with `size` ranks as fibres that are explored as TESSERA_CHECK says, or as threads: src/base/executor.h. */
 int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry);
 
 /** A code as a process can return it: 1 .. 255 where it is not 0. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/sized.h"
-#include "src/explore/exploration.h"
 #include "src/world/stream.h"
 
 tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
@@ -116,7 +116,7 @@ void tsr_world_note_launch(tsr_world_t *world)
 	/* Relaxed: it hands nothing over. */
 	if (world->options.check != NULL && world->host.exploration == NULL &&
 	    !atomic_exchange_explicit(&world->launched, true, memory_order_relaxed))
-		tsr_exploration_launched(world->options.check);
+		tsr_executor.launched(world->options.check);
 }
 
 tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args, size_t args_bytes)
