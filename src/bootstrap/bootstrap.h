@@ -15,7 +15,7 @@
 typedef struct tsr_job {
 	int rank, size;
 	char name[128];       /* the same on all ranks of the job, on no other job of this user and machine */
-	tsr_key_t key;        /* of what all processes of the job know, and others hardly: found.h says what that is */
+	tsr_key_t key;        /* of what all processes of the job know, and others hardly: launchers.h says what that is */
 	const char *launcher; /* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "none" */
 } tsr_job_t;
 

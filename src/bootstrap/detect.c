@@ -6,7 +6,7 @@
 #include "src/base/error.h"
 #include "src/base/text.h"
 #include "src/bootstrap/bootstrap.h"
-#include "src/bootstrap/found.h"
+#include "src/bootstrap/launchers.h"
 
 typedef tsr_status_t (*find_fn)(tsr_found_t *found_out);
 

@@ -13,7 +13,7 @@
 #include "src/base/sized.h"
 #include "src/bootstrap/bootstrap.h"
 #include "src/bootstrap/crew.h"
-#include "src/bootstrap/found.h"
+#include "src/bootstrap/launchers.h"
 #include "src/bootstrap/notice.h"
 #include "src/registry/registry.h"
 #include "src/world/program.h"

@@ -43,7 +43,7 @@ static part_t part_of(const tsr_cache_place_t *place, size_t done)
 	return part;
 }
 
-/** Loads a part. What the thread itself has kept back is what it sees. */
+/** Loads a part. What the thread itself has in its store buffer is what it sees. */
 static void load_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level, uint8_t line[TSR_LINE_BYTES])
 {
 	if (c->thread[thread].count && !(part->mask & ~tsr_cache_forward(c, thread, part->key, line)))
@@ -68,7 +68,7 @@ static reach_t choose_reach(tsr_cache_t *c, int thread, int region, tsr_level_t 
 
 	if (near)
 		reach[count++] = REACH_LEVEL;
-	if (keeps && c->config.kept > 0 && c->thread[thread].block >= 0)
+	if (keeps && c->config.buffered_stores > 0 && c->thread[thread].block >= 0)
 		reach[count++] = REACH_NOBODY;
 	return reach[tsr_cache_choose(c, TSR_CACHE_STORE, count)];
 }
@@ -81,9 +81,9 @@ static void store_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level
 	const tsr_path_t path = tsr_cache_path(c, block, part->key);
 
 	if (reach == REACH_NOBODY) {
-		tsr_kept_t kept = {.key = part->key, .mask = part->mask, .level = level};
-		memcpy(kept.bytes + part->first, line + part->first, part->bytes);
-		tsr_cache_keep(c, thread, &kept);
+		tsr_buffered_store_t buffered = {.key = part->key, .mask = part->mask, .level = level};
+		memcpy(buffered.bytes + part->first, line + part->first, part->bytes);
+		tsr_cache_buffer_store(c, thread, &buffered);
 		return;
 	}
 	if (c->thread[thread].count)

@@ -82,10 +82,10 @@ static void fill(tsr_cache_t *c, size_t which)
 
 /* ------------------------------------------------------------------ what is offered */
 
-tsr_status_t tsr_cache_stir(tsr_cache_t *c)
+tsr_status_t tsr_cache_arrivals(tsr_cache_t *c)
 {
 	const size_t late = tsr_cache_late(c), filling = fills(c);
-	int what = tsr_cache_choose(c, TSR_CACHE_STIR, (size_t)1 + (late > 0) + (filling > 0));
+	int what = tsr_cache_choose(c, TSR_CACHE_ARRIVAL, (size_t)1 + (late > 0) + (filling > 0));
 
 	if (what == 1 && late)
 		arrive(c, (size_t)tsr_cache_choose(c, TSR_CACHE_WHICH, late));

@@ -19,16 +19,16 @@ static void *duplicate(const void *array, int count, size_t size)
 	return copy;
 }
 
-static bool copy_kept(const tsr_cache_thread_t *from, tsr_cache_thread_t *to)
+static bool copy_buffer(const tsr_cache_thread_t *from, tsr_cache_thread_t *to)
 {
-	to->kept = NULL;
+	to->buffer = NULL;
 	to->room = 0;
 	if (from->count == 0)
 		return true;
-	to->kept = malloc((size_t)from->count * sizeof *to->kept);
-	if (!to->kept)
+	to->buffer = malloc((size_t)from->count * sizeof *to->buffer);
+	if (!to->buffer)
 		return false;
-	memcpy(to->kept, from->kept, (size_t)from->count * sizeof *to->kept);
+	memcpy(to->buffer, from->buffer, (size_t)from->count * sizeof *to->buffer);
 	to->room = from->count;
 	return true;
 }
@@ -53,7 +53,7 @@ static bool copy_contents(const tsr_cache_t *c, void *const *memory, tsr_cache_t
 	for (int b = 0; b < c->blocks; b++)
 		whole = tsr_lines_copy(&c->block[b].l1, &copy->block[b].l1) && whole;
 	for (int t = 0; t < c->threads; t++)
-		whole = copy_kept(&c->thread[t], &copy->thread[t]) && whole;
+		whole = copy_buffer(&c->thread[t], &copy->thread[t]) && whole;
 	return whole;
 }
 
@@ -130,10 +130,10 @@ void tsr_cache_digest(const tsr_cache_t *c, uint64_t digest[2])
 		const tsr_cache_thread_t *thread = &c->thread[t];
 		tsr_views_mix(digest, (uint64_t)thread->count);
 		for (int i = 0; i < thread->count; i++) {
-			tsr_views_mix(digest, thread->kept[i].key);
-			tsr_views_mix(digest, thread->kept[i].mask);
-			tsr_views_mix(digest, (uint64_t)thread->kept[i].level);
-			mix_bytes(digest, thread->kept[i].bytes, thread->kept[i].mask);
+			tsr_views_mix(digest, thread->buffer[i].key);
+			tsr_views_mix(digest, thread->buffer[i].mask);
+			tsr_views_mix(digest, (uint64_t)thread->buffer[i].level);
+			mix_bytes(digest, thread->buffer[i].bytes, thread->buffer[i].mask);
 		}
 	}
 }

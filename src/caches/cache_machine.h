@@ -21,18 +21,18 @@ typedef struct tsr_cache_block {
 	tsr_lines_t l1;
 } tsr_cache_block_t;
 
-/** A store, or the part of one that lies in a line, that its thread has kept back. */
-typedef struct tsr_kept {
+/** A store, or the part of one that lies in a line, in its thread's store buffer. */
+typedef struct tsr_buffered_store {
 	uint64_t key;
 	tsr_line_mask_t mask;
 	tsr_level_t level;
 	uint8_t bytes[TSR_LINE_BYTES];
-} tsr_kept_t;
+} tsr_buffered_store_t;
 
 typedef struct tsr_cache_thread {
 	bool live;
 	int block;
-	tsr_kept_t *kept; /* in program order */
+	tsr_buffered_store_t *buffer; /* in program order */
 	int count, room;
 } tsr_cache_thread_t;
 
@@ -109,10 +109,10 @@ void tsr_cache_write_back_device(tsr_cache_t *c, int device);
 /** Nobody has a copy of these bytes any more. */
 void tsr_cache_drop_copies(tsr_cache_t *c, uint64_t key, tsr_line_mask_t mask);
 
-/* ------------------------------------------------------------------ what threads keep back (store_buffer.c) */
+/* ------------------------------------------------------------------ stores that threads buffer (store_buffer.c) */
 
 /** At the end of those that the thread keeps; where there are too many the oldest is stored. */
-void tsr_cache_keep(tsr_cache_t *c, int thread, const tsr_kept_t *kept);
+void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store_t *store);
 
 /** Stores those that overlap such bytes, or all, oldest first. */
 void tsr_cache_drain_bytes(tsr_cache_t *c, int thread, uint64_t key, tsr_line_mask_t mask);

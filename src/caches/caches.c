@@ -79,7 +79,7 @@ void tsr_cache_destroy(tsr_cache_t *c)
 	for (int b = 0; b < c->blocks; b++)
 		tsr_lines_free(&c->block[b].l1);
 	for (int t = 0; t < c->threads; t++)
-		free(c->thread[t].kept);
+		free(c->thread[t].buffer);
 	free(c->l2);
 	free(c->region);
 	free(c->block);
@@ -137,13 +137,13 @@ static void forget_lines(tsr_lines_t *lines, int region)
 	}
 }
 
-static void forget_kept(tsr_cache_thread_t *thread, int region)
+static void forget_buffered(tsr_cache_thread_t *thread, int region)
 {
 	int left = 0;
 
 	for (int i = 0; i < thread->count; i++)
-		if ((int)(thread->kept[i].key >> 40) != region)
-			thread->kept[left++] = thread->kept[i];
+		if ((int)(thread->buffer[i].key >> 40) != region)
+			thread->buffer[left++] = thread->buffer[i];
 	thread->count = left;
 }
 
@@ -154,7 +154,7 @@ tsr_status_t tsr_cache_end_region(tsr_cache_t *c, int region)
 	if (status != TSR_OK)
 		return status;
 	for (int t = 0; t < c->threads; t++)
-		forget_kept(&c->thread[t], region);
+		forget_buffered(&c->thread[t], region);
 	for (int b = 0; b < c->blocks && c->region[region].home != TSR_CACHE_SHARED; b++)
 		forget_lines(&c->block[b].l1, region);
 	for (int d = 0; d < c->config.devices && c->region[region].home != TSR_CACHE_SHARED; d++)
@@ -232,7 +232,7 @@ tsr_status_t tsr_cache_end_thread(tsr_cache_t *c, int thread)
 	tsr_cache_drain(c, thread);
 	if (c->thread[thread].block >= 0)
 		c->block[c->thread[thread].block].threads--;
-	free(c->thread[thread].kept);
+	free(c->thread[thread].buffer);
 	c->thread[thread] = (tsr_cache_thread_t){.live = false};
 	return tsr_cache_status(c);
 }
@@ -301,7 +301,7 @@ size_t tsr_cache_size_bytes(const tsr_cache_t *c)
 		       (size_t)c->threads * sizeof *c->thread;
 
 	for (int t = 0; t < c->threads; t++)
-		bytes += (size_t)c->thread[t].room * sizeof *c->thread[t].kept;
+		bytes += (size_t)c->thread[t].room * sizeof *c->thread[t].buffer;
 	for (int b = 0; b < c->blocks; b++)
 		bytes += tsr_lines_size_bytes(&c->block[b].l1);
 	for (int d = 0; d < c->config.devices; d++)

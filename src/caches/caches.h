@@ -1,18 +1,18 @@
 /*
  * The cache machine: stale data as a device like gfx942 really shows it, written as the memory of an executor that explores.
  *
- * It is the cheap of the two memories. Bytes lie in four places: stores that a thread keeps back, a write-back cache for each
+ * It is the cheap of the two memories. Bytes lie in four places: store buffers of threads, a write-back cache for each
  * block (L1), one for each device (L2), and home, which is memory that the caller gives. Nothing keeps the caches coherent but what
  * programs do. Every run that can be chosen is allowed by the axioms of model/memory where the program has no race; where it has
  * one, old data is read as it would be. Which accesses race it does not say: that is for clocks, kept elsewhere.
  *
  *   Level      where an access acts, by its scope: plain, wave and block in the L1; device in the L2; system at home. What is
  *              nearer and dirty is written back first, and nearer copies are brought up to date.
- *   Release    all that the thread has kept back is stored; from device on the block's L1 is written back, at system the device's
+ *   Release    all in the thread's store buffer is stored; from device on the block's L1 is written back, at system the device's
  *              L2 too.
  *   Acquire    from device on the block's L1 drops what is clean, at system the device's L2 too.
- *   Late       what a thread has kept back, in any order but that of overlapping bytes, and dirty bytes of caches. It is out of
- *              others' sight until something is done about it, or it happens by itself: tsr_cache_stir.
+ *   Late       what a thread's store buffer holds, in any order but that of overlapping bytes, and dirty bytes of caches. It is
+ *              out of others' sight until something is done about it, or it happens by itself: tsr_cache_arrivals.
  *   Stale      bytes of a cache that are not what lies further out.
  *
  * A region is homed at a device. Its own lines are coherent in that device's L2, so they need none there; other devices' L2s hold
@@ -40,10 +40,10 @@ typedef struct tsr_cache tsr_cache_t;
 
 /** What is asked. */
 typedef enum tsr_cache_choice {
-	TSR_CACHE_STORE, /* 0: at home at once; then, where it makes a difference: in the cache of its level; kept back */
+	TSR_CACHE_STORE, /* 0: at home at once; then, where it makes a difference: in the cache of its level; in the store buffer */
 	TSR_CACHE_LOAD,  /* 0: fresh; 1, 2: stale copies, from the L2 and from the L1. Asked only where they differ */
-	TSR_CACHE_STIR,  /* 0: nothing; then whether something late arrives, or something is cached that nobody has asked for */
-	TSR_CACHE_WHICH  /* which of the late bytes arrive, or which line is cached */
+	TSR_CACHE_ARRIVAL, /* 0: nothing; then whether something late arrives, or something is cached that nobody has asked for */
+	TSR_CACHE_WHICH    /* which of the late bytes arrive, or which line is cached */
 } tsr_cache_choice_t;
 
 /** Answers with a number below n; n is at least 2. */
@@ -53,7 +53,7 @@ typedef int (*tsr_cache_choose_fn)(void *context, tsr_cache_choice_t kind, int n
 typedef enum tsr_cache_mistake {
 	TSR_CACHE_RIGHT,
 	TSR_CACHE_RELEASE_WRITES_NOTHING_BACK,
-	TSR_CACHE_RELEASE_OVERTAKES, /* what the thread has kept back */
+	TSR_CACHE_RELEASE_OVERTAKES, /* what the thread's store buffer holds */
 	TSR_CACHE_ACQUIRE_DROPS_NOTHING,
 	TSR_CACHE_UPDATE_STAYS_NEAR,   /* read-modify-writes act in the L1, whatever their scope */
 	TSR_CACHE_STORES_SWAP,         /* stores to the same bytes by one thread */
@@ -63,9 +63,9 @@ typedef enum tsr_cache_mistake {
 
 typedef struct tsr_cache_config {
 	int devices;
-	int kept;                   /* the most stores of up to 64 bytes that a thread keeps back; 0: none */
+	int buffered_stores;        /* the most stores of up to 64 bytes that a thread buffers; 0: none */
 	int lines_l1, lines_l2;     /* the most lines of 64 bytes that each cache holds, others make room; 0: no bound */
-	bool fills;                 /* tsr_cache_stir may cache lines that nobody has asked for: for small regions */
+	bool fills;                 /* tsr_cache_arrivals may cache lines that nobody has asked for: for small regions */
 	tsr_cache_choose_fn choose; /* null: always 0 */
 	void *context;
 	tsr_cache_mistake_t mistake;
@@ -107,7 +107,7 @@ tsr_status_t tsr_cache_end_block(tsr_cache_t *cache, int block);
 /** A thread of a block, of a host or an engine. Numbers are the lowest that are free. */
 tsr_status_t tsr_cache_add_thread(tsr_cache_t *cache, int block, int *thread_out);
 
-/** All that it has kept back is stored. */
+/** All in its store buffer is stored. */
 tsr_status_t tsr_cache_end_thread(tsr_cache_t *cache, int thread);
 
 /** A launch begins on a device, before its blocks: acquires at system scope. It ends, after them: releases at system scope. */
@@ -147,7 +147,7 @@ typedef struct tsr_cache_event {
 tsr_status_t tsr_cache_act(tsr_cache_t *cache, int thread, const tsr_views_access_t *access, const tsr_cache_place_t *place,
 			   tsr_cache_event_t *event_out);
 
-/** A worker comes to a meeting of its block: all that it has kept back is stored, in the sight of the others. */
+/** A worker comes to a meeting of its block: all in its store buffer is stored, in the sight of the others. */
 tsr_status_t tsr_cache_meet(tsr_cache_t *cache, int thread);
 
 /** A release of one thread and an acquire of another, both at system scope: an edge of the host's. */
@@ -156,7 +156,7 @@ tsr_status_t tsr_cache_hand_over(tsr_cache_t *cache, int from, int to);
 /* ------------------------------------------------------------------ what happens by itself */
 
 /** Lets one thing happen, or nothing: something late arrives one step further out. Asks nothing where nothing can happen. */
-tsr_status_t tsr_cache_stir(tsr_cache_t *cache);
+tsr_status_t tsr_cache_arrivals(tsr_cache_t *cache);
 
 /** How many things are late. */
 size_t tsr_cache_late(const tsr_cache_t *cache);

@@ -1,18 +1,18 @@
-/* Stores that threads keep back: in any order but that of overlapping bytes. */
+/* Store buffers of threads: they store in any order but that of overlapping bytes. */
 #include <stdlib.h>
 
 #include "src/caches/cache_machine.h"
 
 /** Stores one, whatever is before it. */
-static void store(tsr_cache_t *c, int thread, int index)
+static void drain_at(tsr_cache_t *c, int thread, int index)
 {
 	tsr_cache_thread_t *t = &c->thread[thread];
-	const tsr_kept_t *kept = &t->kept[index];
-	const tsr_path_t path = tsr_cache_path(c, t->block, kept->key);
+	const tsr_buffered_store_t *store = &t->buffer[index];
+	const tsr_path_t path = tsr_cache_path(c, t->block, store->key);
 
-	tsr_cache_store_line(&path, kept->level, kept->mask, kept->bytes);
+	tsr_cache_store_line(&path, store->level, store->mask, store->bytes);
 	t->count--;
-	memmove(&t->kept[index], &t->kept[index + 1], (size_t)(t->count - index) * sizeof *t->kept);
+	memmove(&t->buffer[index], &t->buffer[index + 1], (size_t)(t->count - index) * sizeof *t->buffer);
 }
 
 /** Stores those of the first `end` that overlap such bytes, or what overlaps them in turn. */
@@ -22,14 +22,14 @@ static void drain_before(tsr_cache_t *c, int thread, int end, uint64_t key, tsr_
 	int left = 0;
 
 	for (int i = end - 1; i >= 0; i--) {
-		if (t->kept[i].key == key && t->kept[i].mask & mask) {
-			mask |= t->kept[i].mask;
+		if (t->buffer[i].key == key && t->buffer[i].mask & mask) {
+			mask |= t->buffer[i].mask;
 			left = i;
 		}
 	}
 	for (int i = left; i < end;) {
-		if (t->kept[i].key == key && t->kept[i].mask & mask) {
-			store(c, thread, i);
+		if (t->buffer[i].key == key && t->buffer[i].mask & mask) {
+			drain_at(c, thread, i);
 			end--;
 		} else {
 			i++;
@@ -45,36 +45,36 @@ void tsr_cache_drain_bytes(tsr_cache_t *c, int thread, uint64_t key, tsr_line_ma
 void tsr_cache_drain(tsr_cache_t *c, int thread)
 {
 	while (c->thread[thread].count > 0)
-		store(c, thread, 0);
+		drain_at(c, thread, 0);
 }
 
 void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index)
 {
-	const tsr_kept_t *kept = &c->thread[thread].kept[index];
+	const tsr_buffered_store_t *store = &c->thread[thread].buffer[index];
 
 	if (c->config.mistake == TSR_CACHE_STORES_SWAP)
-		store(c, thread, index);
+		drain_at(c, thread, index);
 	else
-		drain_before(c, thread, index + 1, kept->key, kept->mask);
+		drain_before(c, thread, index + 1, store->key, store->mask);
 }
 
-void tsr_cache_keep(tsr_cache_t *c, int thread, const tsr_kept_t *kept)
+void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store_t *store)
 {
 	tsr_cache_thread_t *t = &c->thread[thread];
 
-	if (t->count == c->config.kept)
-		store(c, thread, 0);
+	if (t->count == c->config.buffered_stores)
+		drain_at(c, thread, 0);
 	if (t->count == t->room) {
 		const int room = t->room ? 2 * t->room : 4;
-		tsr_kept_t *grown = realloc(t->kept, (size_t)room * sizeof *grown);
+		tsr_buffered_store_t *grown = realloc(t->buffer, (size_t)room * sizeof *grown);
 		if (!grown) {
 			c->exhausted = true;
 			return;
 		}
-		t->kept = grown;
+		t->buffer = grown;
 		t->room = room;
 	}
-	t->kept[t->count++] = *kept;
+	t->buffer[t->count++] = *store;
 }
 
 tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key, uint8_t bytes[TSR_LINE_BYTES])
@@ -83,9 +83,9 @@ tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key
 	tsr_line_mask_t covered = 0;
 
 	for (int i = 0; i < t->count; i++) {
-		if (t->kept[i].key == key) {
-			tsr_line_merge(bytes, t->kept[i].bytes, t->kept[i].mask);
-			covered |= t->kept[i].mask;
+		if (t->buffer[i].key == key) {
+			tsr_line_merge(bytes, t->buffer[i].bytes, t->buffer[i].mask);
+			covered |= t->buffer[i].mask;
 		}
 	}
 	return covered;

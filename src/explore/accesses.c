@@ -40,7 +40,7 @@ static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_findi
 		tsr_explorer_point(x->explorer,
 				   &(tsr_pending_t){.kind = TSR_PENDING_LOCAL, .site = {site->call, site->file, site->line}});
 	if (begins)
-		need(x, x->weak->choose(x, NULL, NULL));
+		need(x, x->memory->choose(x, NULL, NULL));
 	tsr_operation_touch(x, number, place.area, place.offset, bytes);
 	if (begins) /* one event for a call, however many rows it moves */
 		tsr_trace_operation(x, number, tsr_trace_now(x), 0, false, false);
@@ -70,7 +70,7 @@ void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void 
 	const uint32_t number = plain(x, site, TSR_FINDING_READ, place, rows->bytes);
 	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
-	need(x, x->weak->read(x, number, &span, private_to, to_pitch, &found));
+	need(x, x->memory->read(x, number, &span, private_to, to_pitch, &found));
 	tsr_exploration_judge(x, number, place.area, false, &found);
 }
 
@@ -81,7 +81,7 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, place, rows->bytes);
 	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
-	need(x, x->weak->write(x, number, &span, private_from, from_pitch, &found));
+	need(x, x->memory->write(x, number, &span, private_from, from_pitch, &found));
 	tsr_waits_wake(x, place.area, place.offset, rows);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
 	tsr_exploration_judge(x, number, place.area, true, &found);
@@ -98,7 +98,7 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	const tsr_move_t move = {source.area, target.area, source.offset, target.offset, *rows, to_pitch};
 	tsr_status_t status;
 	if (!site->coop || !tsr_pieces_move(x, number, &move, found, &status))
-		status = x->weak->copy(x, number, &span_from, &span_to, found);
+		status = x->memory->copy(x, number, &span_from, &span_to, found);
 	need(x, status);
 	tsr_waits_wake(x, target.area, target.offset, &rows_to);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
@@ -160,7 +160,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 	const uint64_t before = tsr_area_value(area_of(x, place), offset, bytes);
 	const tsr_epoch_t epoch = tsr_views_epoch(x->views, tsr_actor(x)->thread);
 	tsr_views_event_t event;
-	need(x, x->weak->act(x, &ordered, choice, &event));
+	need(x, x->memory->act(x, &ordered, choice, &event));
 	x->inserted = x->inserted || (event.wrote && choice > 0);
 	const tsr_shadow_found_t found = {.races = event.races,
 					  .other = event.other_site,
@@ -202,7 +202,7 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	area = area_of(x, place); /* others have run */
 	const tsr_ordered_t ordered = {number, access, area, {area->region, place.offset, bytes}};
 	int choice = 0;
-	need(x, x->weak->choose(x, &ordered, &choice));
+	need(x, x->memory->choose(x, &ordered, &choice));
 	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
 }
 
@@ -222,7 +222,7 @@ void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_
 	}
 	if (tsr_views_act(x->views, tsr_actor(x)->thread, &access, 0, &event) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
-	need(x, x->weak->fence(x, &access));
+	need(x, x->memory->fence(x, &access));
 	if (order == TSR_VIEWS_SEQ_CST)
 		tsr_explorer_acted(x->explorer, &(tsr_acted_t){.changed = false});
 	tsr_buffering_fence(x, order, scope);
@@ -232,5 +232,5 @@ void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_
 void tsr_exploration_flush(tsr_exploration_t *x)
 {
 	need(x, tsr_pieces_end(x));
-	need(x, x->weak->flush(x));
+	need(x, x->memory->flush(x));
 }

@@ -16,7 +16,7 @@ static tsr_status_t no_memory(void)
 
 static tsr_status_t begin_area(tsr_exploration_t *x, tsr_area_t *area)
 {
-	const tsr_status_t status = x->weak->add_area(x, area);
+	const tsr_status_t status = x->memory->add_area(x, area);
 	return status == TSR_OK ? tsr_shadow_add_region(x->shadow, area->newest, area->bytes, &area->region) : status;
 }
 
@@ -73,7 +73,7 @@ void tsr_exploration_end_shared(tsr_exploration_t *x, unsigned char *base)
 		if (x->areas[i].base != base || x->areas[i].region < 0)
 			continue;
 		tsr_shadow_end_region(x->shadow, x->areas[i].region);
-		x->weak->end_area(x, &x->areas[i]);
+		x->memory->end_area(x, &x->areas[i]);
 		x->areas[i].region = -1;
 	}
 }

@@ -87,7 +87,7 @@ static tsr_status_t make(tsr_exploration_t *x)
 					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
 					      .unbegun = unbegun,
 					      .switched = tsr_places_switch,
-					      .late = x->weak->late,
+					      .late = x->memory->late,
 					      .known = known,
 					      .context = x};
 	tsr_status_t status = tsr_views_create(NULL, 0, 0, 0, &x->views);
@@ -98,7 +98,7 @@ static tsr_status_t make(tsr_exploration_t *x)
 	if (status == TSR_OK)
 		tsr_explorer_share(x->explorer, WORKER_STACK_BYTES, COMMON_STACKS);
 	if (status == TSR_OK)
-		status = x->weak->open(x);
+		status = x->memory->open(x);
 	x->codes = calloc((size_t)x->size, sizeof *x->codes);
 	x->places = calloc((size_t)x->size, sizeof *x->places);
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
@@ -152,7 +152,7 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 		return no_memory();
 	x->options = options;
 	x->size = size;
-	x->weak = options.weak == TSR_CHECK_WEAK_CACHE ? &tsr_weak_cache : &tsr_weak_views;
+	x->memory = options.weak == TSR_CHECK_WEAK_CACHE ? &tsr_memory_cache : &tsr_memory_views;
 	x->said_fd = -1;
 	tsr_exploration_keep_memory();
 	tsr_report_open(&x->report, options.report_fd);
@@ -172,8 +172,8 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	tsr_explorer_destroy(x->explorer);
 	for (int i = 0; i < x->area_count; i++)
 		if (x->areas[i].region >= 0)
-			x->weak->end_area(x, &x->areas[i]);
-	x->weak->close(x);
+			x->memory->end_area(x, &x->areas[i]);
+	x->memory->close(x);
 	tsr_strategy_destroy(x->strategy);
 	tsr_shadow_destroy(x->shadow);
 	tsr_views_destroy(x->views);
@@ -250,7 +250,7 @@ static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void 
 	tsr_actor_t actor = {.body = body, .ctx = ctx};
 	tsr_status_t status = tsr_views_add_thread(x->views, &place, after, &actor.thread);
 	if (status == TSR_OK)
-		status = x->weak->begin(x, who, &actor);
+		status = x->memory->begin(x, who, &actor);
 	x->actors[task] = actor;
 	tsr_links_edge(x, TSR_STEP_TAKE, task, after, NULL);
 	if (status == TSR_OK)
@@ -285,7 +285,7 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 		tsr_explorer_stop(x->explorer);
 	tsr_shadow_end_coop(x->shadow, actor->thread);
 	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
-	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->weak->end(x, who, actor) != TSR_OK)
+	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->memory->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	x->workers--;
 	if (x->unbegun[who->rank])

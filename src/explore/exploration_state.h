@@ -238,7 +238,7 @@ struct tsr_exploration {
 	tsr_strategy_t *strategy; /* null: the default */
 	tsr_views_t *views;
 	tsr_shadow_t *shadow;
-	const tsr_weak_t *weak;
+	const tsr_memory_mode_t *memory;
 	struct tsr_cached *cached; /* null: values are the views' */
 
 	tsr_actor_t *actors; /* by task */

@@ -33,7 +33,7 @@ typedef struct tsr_ordered {
 } tsr_ordered_t;
 
 /** Functions are called by the fibre that acts, but for `satisfying` and `late`. */
-typedef struct tsr_weak {
+typedef struct tsr_memory_mode {
 	tsr_status_t (*open)(struct tsr_exploration *x);
 	void (*close)(struct tsr_exploration *x);
 	size_t (*size_bytes)(const struct tsr_exploration *x);
@@ -73,8 +73,8 @@ typedef struct tsr_weak {
 
 	/** As the explorer's: nobody can go on. Null: nothing is ever late. */
 	bool (*late)(void *x);
-} tsr_weak_t;
+} tsr_memory_mode_t;
 
-extern const tsr_weak_t tsr_weak_views, tsr_weak_cache;
+extern const tsr_memory_mode_t tsr_memory_views, tsr_memory_cache;
 
 #endif

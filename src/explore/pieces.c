@@ -21,7 +21,7 @@ static tsr_status_t perform(tsr_exploration_t *x, uint32_t operation, const tsr_
 	const tsr_span_t to = span_of(x, move->to_area, move->to, move, move->to_pitch);
 	const tsr_rows_of_bytes_t written = {move->rows.bytes, move->rows.count, move->to_pitch};
 	tsr_shadow_found_t told_before[2];
-	const tsr_status_t status = x->weak->copy(x, operation, &from, &to, told_before);
+	const tsr_status_t status = x->memory->copy(x, operation, &from, &to, told_before);
 	tsr_waits_wake(x, move->to_area, move->to, &written);
 	return status;
 }

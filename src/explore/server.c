@@ -203,7 +203,7 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 		.choices = counts.choices,
 		.steps = counts.steps,
 		.tasks = (uint64_t)counts.tasks,
-		.shadow_bytes = tsr_shadow_size_bytes(x->shadow) + x->weak->size_bytes(x),
+		.shadow_bytes = tsr_shadow_size_bytes(x->shadow) + x->memory->size_bytes(x),
 		.heap_bytes = x->heap_bytes,
 		.pruned = end == TSR_EXPLORER_PRUNED,
 	};

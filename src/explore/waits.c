@@ -36,7 +36,7 @@ static tsr_ordered_t ordered_of(const flag_await_t *f, int flag)
 static int satisfying(const flag_await_t *f, int flag, int n, int *count_out)
 {
 	const tsr_ordered_t ordered = ordered_of(f, flag);
-	return f->x->weak->satisfying(f->x, &ordered, f->wait, n, count_out);
+	return f->x->memory->satisfying(f->x, &ordered, f->wait, n, count_out);
 }
 
 static bool flag_ready(const void *context)
@@ -173,7 +173,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 			break;
 		*which_out = choose_flag(&f, &choice);
 		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
-		if (x->weak->arrive(x, &ordered, wait, &enough) != TSR_OK)
+		if (x->memory->arrive(x, &ordered, wait, &enough) != TSR_OK)
 			tsr_explorer_stop(x->explorer);
 	} while (!enough);
 	unwatch_flags(&watch);
@@ -227,7 +227,7 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_b
 	if (!*edge && tsr_exploration_edge(x, edge) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	tsr_exploration_give(x, *edge);
-	if (x->weak->meet(x) != TSR_OK)
+	if (x->memory->meet(x) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	meeting->came[who->worker] = m.phase + 1;
 	if (++meeting->arrived == (uint32_t)count) {

@@ -9,7 +9,7 @@
 
 /** Answers by kind, or at random where there is a seed; counts the questions. */
 typedef struct chooser {
-	int store, load, stir, which; /* -1: the last alternative */
+	int store, load, arrival, which; /* -1: the last alternative */
 	uint64_t seed;
 	int asked[4];
 } chooser_t;
@@ -23,7 +23,7 @@ static inline uint64_t next_random(uint64_t *seed)
 static inline int choose(void *context, tsr_cache_choice_t kind, int n)
 {
 	chooser_t *c = context;
-	const int answers[] = {c->store, c->load, c->stir, c->which};
+	const int answers[] = {c->store, c->load, c->arrival, c->which};
 
 	cr_assert(n >= 2);
 	c->asked[kind]++;
@@ -61,7 +61,7 @@ static inline void begin_with(machine_t *m, int home, tsr_cache_config_t config)
 static inline void begin(machine_t *m, int home)
 {
 	*m = (machine_t){.cache = NULL};
-	begin_with(m, home, (tsr_cache_config_t){.kept = 32});
+	begin_with(m, home, (tsr_cache_config_t){.buffered_stores = 32});
 }
 
 static inline void end(machine_t *m)

@@ -103,19 +103,19 @@ Test(cache, the_parts_of_a_tile_arrive_one_by_one)
 	machine_t m;
 
 	begin(&m, TSR_CACHE_NOWHERE);
-	m.chooser = (chooser_t){.store = -1, .stir = 1, .which = 2};
+	m.chooser = (chooser_t){.store = -1, .arrival = 1, .which = 2};
 	fill(&m, 0, 0, 256, 1);
 	cr_expect_eq(tsr_cache_late(m.cache), 4u);
-	cr_expect(tsr_cache_stir(m.cache) == TSR_OK); /* out of the thread's hands */
+	cr_expect(tsr_cache_arrivals(m.cache) == TSR_OK); /* out of the thread's hands */
 	cr_expect_eq(see(&m, 1, 128, 64), 1);
 	cr_expect_eq(see(&m, 1, 0, 128), 0);
 	m.chooser.which = -1;
-	(void)tsr_cache_stir(m.cache); /* out of the L1 */
-	(void)tsr_cache_stir(m.cache); /* out of the L2 */
+	(void)tsr_cache_arrivals(m.cache); /* out of the L1 */
+	(void)tsr_cache_arrivals(m.cache); /* out of the L2 */
 	cr_expect(m.home[128] == 1 && m.home[191] == 1 && m.home[127] == 0 && m.home[192] == 0);
 	cr_expect_eq(tsr_cache_late(m.cache), 3u);
-	m.chooser.stir = 0;
-	(void)tsr_cache_stir(m.cache);
+	m.chooser.arrival = 0;
+	(void)tsr_cache_arrivals(m.cache);
 	cr_expect_eq(tsr_cache_late(m.cache), 3u);
 	end(&m);
 }
@@ -125,14 +125,14 @@ Test(cache, stores_to_the_same_bytes_stay_in_order)
 	machine_t m;
 
 	begin(&m, HERE);
-	m.chooser = (chooser_t){.store = -1, .stir = 1, .which = -1};
+	m.chooser = (chooser_t){.store = -1, .arrival = 1, .which = -1};
 	fill(&m, 0, 0, 8, 1);
 	fill(&m, 0, 4, 8, 2);
 	fill(&m, 0, 8, 8, 3);
 	fill(&m, 0, 32, 8, 4);
 	cr_expect_eq(tsr_cache_late(m.cache), 4u);
 	m.chooser.which = 2;
-	(void)tsr_cache_stir(m.cache); /* the third overlaps the second, which overlaps the first */
+	(void)tsr_cache_arrivals(m.cache); /* the third overlaps the second, which overlaps the first */
 	cr_expect(see(&m, 1, 0, 4) == 1 && see(&m, 1, 4, 4) == 2 && see(&m, 1, 8, 8) == 3 && see(&m, 1, 32, 8) == 0);
 	m.chooser.store = 0; /* one that does not wait takes along what it may not overtake */
 	fill(&m, 0, 36, 8, 5);
@@ -144,13 +144,13 @@ Test(cache, a_thread_keeps_back_no_more_than_it_may)
 {
 	machine_t m = {.chooser = {.store = -1}};
 
-	begin_with(&m, HERE, (tsr_cache_config_t){.kept = 3});
+	begin_with(&m, HERE, (tsr_cache_config_t){.buffered_stores = 3});
 	fill(&m, 0, 0, 64 * 8, 1);
 	cr_expect_eq(see(&m, 1, 0, 64 * 5), 1);
 	cr_expect_eq(see(&m, 1, 64 * 5, 64 * 3), 0);
 	end(&m);
 	m = (machine_t){.chooser = {.store = -1}};
-	begin_with(&m, HERE, (tsr_cache_config_t){.kept = 0});
+	begin_with(&m, HERE, (tsr_cache_config_t){.buffered_stores = 0});
 	fill(&m, 0, 0, 64, 1);
 	cr_expect_eq(see(&m, 1, 0, 64), 1);
 	end(&m);

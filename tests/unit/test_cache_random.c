@@ -36,7 +36,7 @@ static void run_at_random(machine_t *m, uint64_t seed, uint8_t *expected)
 			cr_assert(memcmp(buffer, expected + b, bytes) == 0, "seed %u, step %d", (unsigned)seed, i);
 			break;
 		default:
-			cr_assert(tsr_cache_stir(m->cache) == TSR_OK);
+			cr_assert(tsr_cache_arrivals(m->cache) == TSR_OK);
 		}
 	}
 }
@@ -59,10 +59,10 @@ static void at_random(int home, tsr_cache_config_t config, uint64_t seed, uint64
 
 Test(cache, without_a_race_it_is_memory)
 {
-	static const tsr_cache_config_t configs[] = {{.kept = 8},
-						     {.kept = 8, .fills = true},
-						     {.kept = 2, .lines_l1 = 3, .lines_l2 = 5},
-						     {.kept = 0, .lines_l1 = 1, .lines_l2 = 1}};
+	static const tsr_cache_config_t configs[] = {{.buffered_stores = 8},
+						     {.buffered_stores = 8, .fills = true},
+						     {.buffered_stores = 2, .lines_l1 = 3, .lines_l2 = 5},
+						     {.buffered_stores = 0, .lines_l1 = 1, .lines_l2 = 1}};
 
 	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
 		for (uint64_t seed = 1; seed <= 20; seed++)
@@ -74,9 +74,9 @@ Test(cache, the_same_answers_are_the_same_run)
 {
 	uint64_t first[2] = {0}, second[2] = {0}, other[2] = {0};
 
-	at_random(HERE, (tsr_cache_config_t){.kept = 8, .fills = true}, 7, first);
-	at_random(HERE, (tsr_cache_config_t){.kept = 8, .fills = true}, 7, second);
-	at_random(HERE, (tsr_cache_config_t){.kept = 8, .fills = true}, 8, other);
+	at_random(HERE, (tsr_cache_config_t){.buffered_stores = 8, .fills = true}, 7, first);
+	at_random(HERE, (tsr_cache_config_t){.buffered_stores = 8, .fills = true}, 7, second);
+	at_random(HERE, (tsr_cache_config_t){.buffered_stores = 8, .fills = true}, 8, other);
 	cr_expect(memcmp(first, second, sizeof first) == 0);
 	cr_expect(memcmp(first, other, sizeof first) != 0);
 	/* The same with every compiler: another number means that other questions are asked, and that kept scripts replay no more.
@@ -116,7 +116,7 @@ Test(cache, it_takes_no_more_than_what_is_touched)
 {
 	machine_t m = {.chooser = {.store = 1}};
 
-	begin_with(&m, TSR_CACHE_NOWHERE, (tsr_cache_config_t){.kept = 4, .lines_l1 = 4, .lines_l2 = 4});
+	begin_with(&m, TSR_CACHE_NOWHERE, (tsr_cache_config_t){.buffered_stores = 4, .lines_l1 = 4, .lines_l2 = 4});
 	for (int i = 0; i < 100; i++)
 		fill(&m, i % 4, 0, BYTES, i);
 	cr_expect(tsr_cache_size_bytes(m.cache) < 20000, "%zu", tsr_cache_size_bytes(m.cache));

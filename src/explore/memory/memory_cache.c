@@ -12,12 +12,12 @@
 #include "src/base/error.h"
 
 /* Small enough that stores pile up and lines make room at the shapes that are checked, large enough that most stay. */
-enum { KEPT = 8, LINES_L1 = 256, LINES_L2 = 16384 };
+enum { BUFFERED_STORES = 8, LINES_L1 = 256, LINES_L2 = 16384 };
 
 static int choose_for_machine(void *context, tsr_cache_choice_t kind, int n)
 {
 	const tsr_exploration_t *x = context;
-	if (kind == TSR_CACHE_STIR && x->cached->arrives)
+	if (kind == TSR_CACHE_ARRIVAL && x->cached->arrives)
 		return 1;
 	if (kind == TSR_CACHE_LOAD && x->cached->fresh)
 		return 0;
@@ -27,7 +27,7 @@ static int choose_for_machine(void *context, tsr_cache_choice_t kind, int n)
 static tsr_status_t cached_open(tsr_exploration_t *x)
 {
 	const tsr_cache_config_t config = {.devices = x->size,
-					   .kept = KEPT,
+					   .buffered_stores = BUFFERED_STORES,
 					   .lines_l1 = LINES_L1,
 					   .lines_l2 = LINES_L2,
 					   .choose = choose_for_machine,
@@ -214,7 +214,7 @@ static tsr_status_t cached_choose(tsr_exploration_t *x, const tsr_ordered_t *ord
 {
 	if (ordered)
 		*choice_out = 0; /* the machine asks while it acts */
-	return tsr_cache_stir(x->cached->machine);
+	return tsr_cache_arrivals(x->cached->machine);
 }
 
 static tsr_cache_place_t place_of(const tsr_ordered_t *ordered)
@@ -283,7 +283,7 @@ static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ord
 	tsr_status_t status = TSR_OK;
 	c->arrives = true;
 	while (status == TSR_OK && !tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value) && tsr_cache_late(c->machine) > 0)
-		status = tsr_cache_stir(c->machine);
+		status = tsr_cache_arrivals(c->machine);
 	c->arrives = false;
 	*enough_out = c->fresh = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
 	return status;
@@ -296,7 +296,7 @@ static bool cached_late(void *context)
 	return tsr_cache_late(x->cached->machine) > 0 && tsr_cache_settle(x->cached->machine) == TSR_OK;
 }
 
-const tsr_weak_t tsr_weak_cache = {
+const tsr_memory_mode_t tsr_memory_cache = {
 	.open = cached_open,
 	.close = cached_close,
 	.size_bytes = cached_size_bytes,

@@ -122,7 +122,7 @@ static tsr_status_t views_arrive(tsr_exploration_t *x, const tsr_ordered_t *orde
 	return TSR_OK;
 }
 
-const tsr_weak_t tsr_weak_views = {
+const tsr_memory_mode_t tsr_memory_views = {
 	.open = views_open,
 	.close = views_close,
 	.size_bytes = views_size_bytes,

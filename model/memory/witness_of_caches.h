@@ -1,6 +1,6 @@
 /* The cache machine as a witness, and machines with a mistake, which tests must tell from it. */
-#ifndef MODEL_MEMORY_CACHE_H
-#define MODEL_MEMORY_CACHE_H
+#ifndef MODEL_MEMORY_WITNESS_OF_CACHES_H
+#define MODEL_MEMORY_WITNESS_OF_CACHES_H
 
 #include "model/memory/witness.h"
 #include "src/caches/caches.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "src/base/error.h"
-#include "src/bootstrap/found.h"
+#include "src/bootstrap/launchers.h"
 
 /** A number from the environment, or `absent` where the variable is not set. */
 static tsr_status_t read_number(const char *name, long low, long absent, int *value_out)

@@ -1,6 +1,6 @@
 /* What the variables of one launcher say about this process. */
-#ifndef TESSERA_BOOTSTRAP_FOUND_H
-#define TESSERA_BOOTSTRAP_FOUND_H
+#ifndef TESSERA_BOOTSTRAP_LAUNCHERS_H
+#define TESSERA_BOOTSTRAP_LAUNCHERS_H
 
 #include "src/base/options.h"
 #include "src/bootstrap/bootstrap.h"

@@ -1,5 +1,5 @@
 /* The cache machine as a witness: every run that can be chosen is tried, each state once. */
-#include "model/memory/cache.h"
+#include "model/memory/witness_of_caches.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "model/memory/steps.h"
 #include "model/memory/visited.h"
 
-enum { MOST_CHOICES = 16, LINE_BYTES = 64, WORD_BYTES = 8, MOST_KEPT = LITMUS_MAX_INSTRUCTIONS };
+enum { MOST_CHOICES = 16, LINE_BYTES = 64, WORD_BYTES = 8, MOST_BUFFERED = LITMUS_MAX_INSTRUCTIONS };
 
 /** A point in a run: the memory, and where each thread is. */
 typedef struct point {
@@ -41,7 +41,7 @@ static int answer(void *context, tsr_cache_choice_t kind, int n)
 {
 	answers_t *answers = ((exploration_t *)context)->answers;
 
-	if (kind == TSR_CACHE_STIR && n == 3 && answers->no_fills)
+	if (kind == TSR_CACHE_ARRIVAL && n == 3 && answers->no_fills)
 		n = 2;
 	if (answers->at == answers->count) {
 		if (answers->count == MOST_CHOICES)
@@ -142,7 +142,7 @@ static void branch_out(exploration_t *e, const point_t *from, const steps_access
 			e->status = tsr_cache_act(to.cache, next->thread, &next->access, &place, &event);
 			steps_take(next, &to.steps, event.value);
 		} else {
-			e->status = tsr_cache_stir(to.cache);
+			e->status = tsr_cache_arrivals(to.cache);
 		}
 		if (e->status == TSR_OK && (!next || steps_settle(e->test, e->options, &to.steps, next->thread, e->result)))
 			explore(e, &to);
@@ -233,7 +233,7 @@ static void begin(exploration_t *e, point_t *point)
 	const int devices = devices_of(test), count = regions(e);
 	const tsr_cache_config_t config = {
 		.devices = devices,
-		.kept = MOST_KEPT,
+		.buffered_stores = MOST_BUFFERED,
 		.fills = e->variant->fills,
 		.choose = e->variant->eager ? NULL : answer,
 		.context = e,
