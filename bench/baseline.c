@@ -38,14 +38,14 @@ static tsr_status_t make_room(bench_baseline_t *b)
 		why = "the heap has no room left for stores to be measured; set TESSERA_HEAP_SIZE higher";
 	if (!why)
 		return tsr_heap_alloc(b->world, (size_t)b->size * b->push_bytes, 0, "bench.pushed", &b->pushed);
-	(void)snprintf(b->missing[BENCH_PUSH_PAIR], BENCH_SENTENCE, "%s", why);
-	(void)snprintf(b->missing[BENCH_PUSH_ALL], BENCH_SENTENCE, "%s", why);
+	(void)snprintf(b->missing_push, BENCH_SENTENCE, "%s", why);
 	return TSR_OK;
 }
 
 tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world, const bench_task_t *task,
 				    bench_baseline_t **baseline_out)
 {
+	workload_matrix_t matrix;
 	bench_baseline_t *b = calloc(1, sizeof *b);
 	if (!b)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a baseline; free some");
@@ -54,7 +54,10 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	b->rank = tsr_world_rank(world);
 	b->size = tsr_world_size(world);
 	b->task = *task;
-	b->share = gas_share(task->n, b->rank, b->size);
+	b->config = *task->config;
+	b->step_count = task->workload->baseline ? task->workload->baseline(&b->config, b->steps) : 0;
+	while (task->workload->matrix(&b->config, b->matrices, b->rank, b->size, &matrix))
+		b->matrices++;
 	tsr_status_t status = make_room(b);
 	if (status == TSR_OK)
 		status = ops->open(b);
@@ -96,23 +99,44 @@ const char *bench_baseline_name(const bench_baseline_t *baseline)
 	return baseline->name;
 }
 
-const char *bench_baseline_missing(const bench_baseline_t *baseline, bench_step_t step)
+const workload_step_t *bench_baseline_steps(const bench_baseline_t *baseline, int *count_out)
 {
-	return baseline->missing[step][0] ? baseline->missing[step] : NULL;
+	*count_out = baseline->step_count;
+	return baseline->steps;
 }
 
-tsr_status_t bench_baseline_time(bench_baseline_t *baseline, bench_step_t step, uint64_t *ns_out)
+const char *bench_baseline_missing(const bench_baseline_t *baseline, const bench_timed_t *timed)
 {
-	if (baseline->missing[step][0])
-		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", baseline->missing[step]);
-	return baseline->ops->time(baseline, step, ns_out);
+	if (timed->push != BENCH_NO_PUSH)
+		return baseline->missing_push[0] ? baseline->missing_push : NULL;
+	for (int i = timed->first; i < timed->first + timed->count; i++)
+		if (baseline->missing[i][0])
+			return baseline->missing[i];
+	return NULL;
 }
 
-tsr_status_t bench_baseline_read(bench_baseline_t *baseline, void *c_out)
+void bench_miss_steps(bench_baseline_t *b, const char *sentence)
 {
-	if (baseline->missing[BENCH_LAYOUT][0])
-		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", baseline->missing[BENCH_LAYOUT]);
-	return baseline->ops->read(baseline, c_out);
+	for (int i = 0; i < b->step_count; i++)
+		if (b->missing[i][0] == '\0')
+			(void)snprintf(b->missing[i], BENCH_SENTENCE, "%s", sentence);
+}
+
+tsr_status_t bench_baseline_time(bench_baseline_t *baseline, const bench_timed_t *timed, uint64_t *ns_out)
+{
+	const char *missing = bench_baseline_missing(baseline, timed);
+	if (missing)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", missing);
+	return baseline->ops->time(baseline, timed, ns_out);
+}
+
+tsr_status_t bench_baseline_read(bench_baseline_t *baseline, int matrix, void *dense_out)
+{
+	const bench_timed_t all = {0, baseline->step_count, BENCH_NO_PUSH};
+	const char *missing = bench_baseline_missing(baseline, &all);
+	if (missing)
+		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", missing);
+	return baseline->ops->read(baseline, matrix, dense_out);
 }
 
 size_t bench_baseline_push_bytes(const bench_baseline_t *baseline)

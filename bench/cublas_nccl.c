@@ -1,6 +1,6 @@
 /*
- * cuBLAS and NCCL, as a framework calls them: cublasGemmEx with f32 sums, then ncclAllGather. Both share the primary context of the
- * rank's GPU with the backend, so that A and B are read where they lie in the heap; their results have memory of their own.
+ * cuBLAS and NCCL, as a framework calls them: cublasGemmEx with f32 sums, and NCCL's collectives. Both share the primary context of
+ * the rank's GPU with the backend, so that inputs are read where they lie in the heap; their results have memory of their own.
  * Nothing here has a way to end a wait in NCCL's own calls: a rank that is stuck there when the world has ended is killed by the
  * launcher, within the deadline.
  */
@@ -23,11 +23,10 @@ typedef struct state {
 	char bus[BUS_ID];
 	void *context, *stream, *begin, *end; /* null: not made */
 	void *handle, *comm, *module, *stores;
-	int blocks;        /* of the stores */
-	uint64_t gathered; /* the parts, one after the other; 0: none */
-	uint64_t c;        /* M x N */
-	uint64_t from;     /* what is pushed */
-	uint64_t a, b;     /* dense copies of A and B where the heap's rows are padded; else 0 */
+	int blocks;                         /* of the stores */
+	uint64_t from;                      /* what is pushed */
+	uint64_t memory[WORKLOAD_MATRICES]; /* of each matrix that has some: what steps make, and dense copies of inputs */
+	uint64_t matrix[WORKLOAD_MATRICES]; /* where the rank's part stands: there, in the heap, or among the gathered parts */
 } state_t;
 
 /** How a dtype is called. */
@@ -94,12 +93,12 @@ static void leave(const state_t *s)
 
 /* ---------------------------------------------------------------- setting up */
 
-/** Sets the same sentence for some steps, where they have none yet. */
-static void miss(bench_baseline_t *b, bench_step_t first, bench_step_t last, const char *sentence)
+/** Sets the same sentence for all steps that a library runs, where they have none yet. */
+static void miss(bench_baseline_t *b, bool product, const char *sentence)
 {
-	for (int step = (int)first; step <= (int)last; step++)
-		if (b->missing[step][0] == '\0')
-			(void)snprintf(b->missing[step], BENCH_SENTENCE, "%s", sentence);
+	for (int i = 0; i < b->step_count; i++)
+		if ((b->steps[i].op == WORKLOAD_PRODUCT) == product && b->missing[i][0] == '\0')
+			(void)snprintf(b->missing[i], BENCH_SENTENCE, "%s", sentence);
 }
 
 static bool open_device(state_t *s, int ordinal, char sentence[BENCH_SENTENCE])
@@ -120,33 +119,59 @@ static bool is_dense(tsr_view_t view)
 	return view.ld == view.cols || view.cols == 0;
 }
 
-static size_t dense_bytes(tsr_view_t view)
-{
-	return (size_t)(view.rows * view.cols) * tsr_dtype_bytes((tsr_dtype_t)view.dtype);
-}
-
-static bool open_operands(state_t *s, const bench_task_t *task, char sentence[BENCH_SENTENCE])
+/** Memory for a part. All bits set is a NaN in every dtype. */
+static bool open_part(const bench_baseline_t *b, state_t *s, int matrix, char sentence[BENCH_SENTENCE])
 {
 	const bench_cuda_t *cu = &s->cuda;
-	return (is_dense(task->a) || cuda_ok(s, cu->alloc(&s->a, dense_bytes(task->a)), "allocate a copy of A", sentence)) &&
-	       (is_dense(task->b) || cuda_ok(s, cu->alloc(&s->b, dense_bytes(task->b)), "allocate a copy of B", sentence));
+	const size_t bytes = bench_part_bytes(b, matrix, b->rank);
+	s->matrix[matrix] = 0;
+	if (bytes == 0)
+		return true;
+	if (!cuda_ok(s, cu->alloc(&s->memory[matrix], bytes), "allocate a matrix", sentence))
+		return false;
+	s->matrix[matrix] = s->memory[matrix];
+	return cuda_ok(s, cu->fill(s->memory[matrix], 0xff, bytes, s->stream), "fill memory", sentence);
+}
+
+/** The matrix among whose parts a part stands from the beginning, as NCCL gathers in place; or -1. */
+static int gathered_into(const bench_baseline_t *b, int matrix)
+{
+	for (int i = 0; i < b->step_count; i++)
+		if (b->steps[i].op == WORKLOAD_ALL_GATHER && b->steps[i].from == matrix)
+			return b->steps[i].to;
+	return -1;
+}
+
+/** Inputs stand where the run has them, or are copied where their rows are padded. */
+static bool open_matrices(const bench_baseline_t *b, state_t *s, char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int i = 0; good && i < b->matrices; i++) {
+		if (bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT) {
+			const tsr_view_t view = b->task.workload->view(b->task.run, i);
+			if (is_dense(view))
+				s->matrix[i] = (uint64_t)(uintptr_t)view.data;
+			else
+				good = open_part(b, s, i, sentence);
+		} else if (gathered_into(b, i) < 0) {
+			good = open_part(b, s, i, sentence);
+		}
+	}
+	for (int i = 0; i < b->matrices; i++)
+		if (gathered_into(b, i) >= 0)
+			s->matrix[i] = s->matrix[gathered_into(b, i)] + bench_parts_offset(b, i, b->rank);
+	return good;
 }
 
 /** With the context current. */
 static bool open_memory(state_t *s, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
 {
 	const bench_cuda_t *cu = &s->cuda;
-	size_t c_bytes = bench_c_bytes(&b->task);
-	return open_operands(s, &b->task, sentence) &&
-	       cuda_ok(s, cu->stream_create(&s->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream", sentence) &&
+	return cuda_ok(s, cu->stream_create(&s->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream", sentence) &&
 	       cuda_ok(s, cu->event_create(&s->begin, BENCH_CU_EVENT_DEFAULT), "make an event", sentence) &&
 	       cuda_ok(s, cu->event_create(&s->end, BENCH_CU_EVENT_DEFAULT), "make an event", sentence) &&
-	       cuda_ok(s, cu->alloc(&s->gathered, c_bytes), "allocate the gathered parts of C", sentence) &&
-	       cuda_ok(s, cu->alloc(&s->c, c_bytes), "allocate C", sentence) &&
-	       /* All bits set is a NaN in every dtype. */
-	       cuda_ok(s, cu->fill(s->gathered, 0xff, c_bytes, s->stream), "fill memory", sentence) &&
-	       cuda_ok(s, cu->fill(s->c, 0xff, c_bytes, s->stream), "fill memory", sentence) &&
-	       /* C is read by no stream: what this one does has ended before. */
+	       open_matrices(b, s, sentence) &&
+	       /* Outputs are read by no stream: what this one does has ended before. */
 	       cuda_ok(s, cu->stream_sync(s->stream), "fill memory", sentence);
 }
 
@@ -165,9 +190,19 @@ static bool open_stores(state_t *s, const bench_baseline_t *b, char sentence[BEN
 	       cuda_ok(s, cu->fill(s->from, 0x5a, b->push_bytes, s->stream), "fill memory", sentence);
 }
 
-static bool open_cublas(state_t *s, const bench_task_t *task, char sentence[BENCH_SENTENCE])
+static bool extents_fit(const bench_baseline_t *b)
 {
-	if (task->m > INT_MAX || task->n > INT_MAX || task->k > INT_MAX) {
+	for (int i = 0; i < b->matrices; i++) {
+		const workload_matrix_t matrix = bench_matrix_of(b, i, b->rank);
+		if (matrix.rows > INT_MAX || matrix.cols > INT_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool open_cublas(state_t *s, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
+{
+	if (!extents_fit(b)) {
 		(void)snprintf(sentence, BENCH_SENTENCE, "cublasGemmEx takes extents up to %d; use such", INT_MAX);
 		return false;
 	}
@@ -228,13 +263,14 @@ static void name_versions(bench_baseline_t *b, const state_t *s)
 static tsr_status_t open_libraries(bench_baseline_t *b, state_t *s)
 {
 	char product[BENCH_SENTENCE] = "", gather[BENCH_SENTENCE] = "", push[BENCH_SENTENCE] = "";
-	const bool has_names = names_of(b->task.dtype) != NULL; /* or neither library takes it: the same on every rank */
+	const tsr_dtype_t dtype = bench_matrix_of(b, 0, b->rank).dtype;
+	const bool has_names = names_of(dtype) != NULL; /* or neither library takes it: the same on every rank */
 	bool good;
 	if (!has_names)
 		(void)snprintf(product, sizeof product, "the baseline is for bf16, f16 and f32, and not for %s; use one of them",
-			       tsr_dtype_name(b->task.dtype));
+			       tsr_dtype_name(dtype));
 	else
-		(void)open_cublas(s, &b->task, product);
+		(void)open_cublas(s, b, product);
 	tsr_status_t status = bench_agree(b->world, product, &good);
 	if (status == TSR_OK)
 		status = find_shared_gpu(b, s, gather);
@@ -247,10 +283,10 @@ static tsr_status_t open_libraries(bench_baseline_t *b, state_t *s)
 		(void)open_stores(s, b, push);
 		status = bench_agree(b->world, push, &good);
 	}
-	miss(b, BENCH_PRODUCT, BENCH_PRODUCT, product);
-	miss(b, BENCH_GATHER, BENCH_GATHER, gather);
-	miss(b, BENCH_BOTH, BENCH_LAYOUT, product[0] ? product : gather);
-	miss(b, BENCH_PUSH_PAIR, BENCH_PUSH_ALL, push);
+	miss(b, true, product);
+	miss(b, false, gather);
+	if (b->missing_push[0] == '\0')
+		memcpy(b->missing_push, push, sizeof push);
 	name_versions(b, s);
 	return status;
 }
@@ -274,8 +310,11 @@ static tsr_status_t baseline_open(bench_baseline_t *b)
 	tsr_status_t status = bench_agree(b->world, sentence, &good);
 	if (status == TSR_OK && good)
 		status = open_libraries(b, s);
-	else if (status == TSR_OK)
-		miss(b, BENCH_PRODUCT, BENCH_PUSH_ALL, sentence);
+	if (status == TSR_OK && !good) {
+		bench_miss_steps(b, sentence);
+		if (b->missing_push[0] == '\0')
+			memcpy(b->missing_push, sentence, sizeof sentence);
+	}
 	if (entered)
 		leave(s);
 	return status;
@@ -287,16 +326,17 @@ static void baseline_close(bench_baseline_t *b, bool failed)
 	char sentence[BENCH_SENTENCE];
 	if (s && s->context && enter(s, sentence)) {
 		const bench_cuda_t *cu = &s->cuda;
-		const uint64_t memory[] = {s->gathered, s->c, s->from, s->a, s->b};
 		if (s->comm)
 			(void)(failed ? s->nccl.abort(s->comm) : s->nccl.destroy(s->comm));
 		if (s->handle)
 			(void)s->cublas.destroy(s->handle);
 		if (s->module)
 			(void)cu->module_unload(s->module);
-		for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-			if (memory[i])
-				(void)cu->free(memory[i]);
+		for (int i = 0; i < WORKLOAD_MATRICES; i++)
+			if (s->memory[i])
+				(void)cu->free(s->memory[i]);
+		if (s->from)
+			(void)cu->free(s->from);
 		if (s->begin)
 			(void)cu->event_destroy(s->begin);
 		if (s->end)
@@ -325,75 +365,106 @@ static bool put_dense(const state_t *s, tsr_view_t from, uint64_t to, char sente
 		.width_bytes = (size_t)from.cols * element,
 		.height = (size_t)from.rows,
 	};
-	return to == 0 || cuda_ok(s, s->cuda.copy_2d(&copy, s->stream), "copy an operand", sentence);
+	return cuda_ok(s, s->cuda.copy_2d(&copy, s->stream), "copy an operand", sentence);
 }
 
-/** Dense copies, where the heap's rows are padded: before each time, since A and B may have been written meanwhile. */
+/** Dense copies, where the heap's rows are padded: before each time, since inputs may have been written meanwhile. */
 static bool put_operands(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
 {
-	return put_dense(s, b->task.a, s->a, sentence) && put_dense(s, b->task.b, s->b, sentence);
+	bool good = true;
+	for (int i = 0; good && i < b->matrices; i++)
+		if (s->memory[i] && bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT)
+			good = put_dense(s, b->task.workload->view(b->task.run, i), s->memory[i], sentence);
+	return good;
 }
 
-/** Row-major C = A B is column-major C' = B' A': the same memory, rows and columns exchanged. My part lies where it is gathered. */
-static bool put_product(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
+static void *address_of(const state_t *s, int matrix)
+{
+	return (void *)(uintptr_t)s->matrix[matrix];
+}
+
+/** Row-major C = A B is column-major C' = B' A': the same memory, rows and columns exchanged. */
+static bool put_product(const bench_baseline_t *b, const state_t *s, const workload_step_t *step, char sentence[BENCH_SENTENCE])
 {
 	static const float one = 1.0F, zero = 0.0F;
-	const bench_task_t *t = &b->task;
-	int type = names_of(t->dtype)->cublas, cols = (int)b->share.cols, m = (int)t->m, k = (int)t->k;
-	if (cols == 0)
+	const workload_matrix_t x = bench_matrix_of(b, step->from, b->rank), y = bench_matrix_of(b, step->with, b->rank);
+	const int type = names_of(x.dtype)->cublas, m = (int)x.part_rows, k = (int)x.part_cols, cols = (int)y.part_cols;
+	if (m == 0 || cols == 0)
 		return true;
-	const void *a = s->a ? (const void *)(uintptr_t)s->a : (const void *)t->a.data;
-	const void *bm = s->b ? (const void *)(uintptr_t)s->b : (const void *)t->b.data;
-	void *c = (void *)(uintptr_t)(s->gathered + bench_part_offset(t, b->rank, b->size));
+	if (k == 0)
+		return cuda_ok(s, s->cuda.fill(s->matrix[step->to], 0, bench_part_bytes(b, step->to, b->rank), s->stream),
+			       "fill memory", sentence);
 	return cublas_ok(s,
-			 s->cublas.gemm(s->handle, BENCH_CUBLAS_OP_N, BENCH_CUBLAS_OP_N, cols, m, k, &one, bm, type, cols, a, type,
-					k, &zero, c, type, cols, BENCH_CUBLAS_COMPUTE_32F, BENCH_CUBLAS_GEMM_DEFAULT),
+			 s->cublas.gemm(s->handle, BENCH_CUBLAS_OP_N, BENCH_CUBLAS_OP_N, cols, m, k, &one,
+					address_of(s, step->with), type, cols, address_of(s, step->from), type, k, &zero,
+					address_of(s, step->to), type, cols, BENCH_CUBLAS_COMPUTE_32F, BENCH_CUBLAS_GEMM_DEFAULT),
 			 "cublasGemmEx", sentence);
 }
 
 /** In place, as NCCL has it. Parts that differ in size go as a group of broadcasts. */
-static bool put_gather(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
+static bool put_gather(const bench_baseline_t *b, const state_t *s, const workload_step_t *step, char sentence[BENCH_SENTENCE])
 {
-	const bench_task_t *t = &b->task;
-	size_t element = tsr_dtype_bytes(t->dtype);
-	int type = names_of(t->dtype)->nccl;
-	if (t->n % b->size == 0) {
-		const void *mine = (const void *)(uintptr_t)(s->gathered + bench_part_offset(t, b->rank, b->size));
+	const int type = names_of(bench_matrix_of(b, step->from, b->rank).dtype)->nccl;
+	if (bench_parts_are_equal(b, step->from))
 		return nccl_ok(s,
-			       s->nccl.all_gather(mine, (void *)(uintptr_t)s->gathered,
-						  bench_part_bytes(t, b->rank, b->size) / element, type, s->comm, s->stream),
+			       s->nccl.all_gather(address_of(s, step->from), address_of(s, step->to),
+						  bench_part_elements(b, step->from, b->rank), type, s->comm, s->stream),
 			       "ncclAllGather", sentence);
-	}
 	bool good = nccl_ok(s, s->nccl.group_start(), "ncclGroupStart", sentence);
 	for (int r = 0; good && r < b->size; r++) {
-		void *part = (void *)(uintptr_t)(s->gathered + bench_part_offset(t, r, b->size));
-		size_t bytes = bench_part_bytes(t, r, b->size);
-		if (bytes > 0)
-			good = nccl_ok(s, s->nccl.broadcast(part, part, bytes / element, type, r, s->comm, s->stream),
-				       "ncclBroadcast", sentence);
+		void *part = (char *)address_of(s, step->to) + bench_parts_offset(b, step->from, r);
+		const size_t elements = bench_part_elements(b, step->from, r);
+		if (elements > 0)
+			good = nccl_ok(s, s->nccl.broadcast(part, part, elements, type, r, s->comm, s->stream), "ncclBroadcast",
+				       sentence);
 	}
 	return good && nccl_ok(s, s->nccl.group_end(), "ncclGroupEnd", sentence);
 }
 
-static bool put_layout(const bench_baseline_t *b, const state_t *s, char sentence[BENCH_SENTENCE])
+/** Parts that differ in size go as a group of reductions, each to its rank. */
+static bool put_reduce(const bench_baseline_t *b, const state_t *s, const workload_step_t *step, char sentence[BENCH_SENTENCE])
 {
-	const bench_task_t *t = &b->task;
-	size_t element = tsr_dtype_bytes(t->dtype);
+	const tsr_dtype_t dtype = bench_matrix_of(b, step->from, b->rank).dtype;
+	const int type = names_of(dtype)->nccl;
+	if (bench_parts_are_equal(b, step->to))
+		return nccl_ok(s,
+			       s->nccl.reduce_scatter(address_of(s, step->from), address_of(s, step->to),
+						      bench_part_elements(b, step->to, b->rank), type, BENCH_NCCL_SUM, s->comm,
+						      s->stream),
+			       "ncclReduceScatter", sentence);
+	bool good = nccl_ok(s, s->nccl.group_start(), "ncclGroupStart", sentence);
+	for (int r = 0; good && r < b->size; r++) {
+		const workload_matrix_t part = bench_matrix_of(b, step->to, r);
+		const char *from =
+			(char *)address_of(s, step->from) + (size_t)(part.first_row * part.cols) * tsr_dtype_bytes(dtype);
+		const size_t elements = bench_part_elements(b, step->to, r);
+		if (elements > 0)
+			good = nccl_ok(s,
+				       s->nccl.reduce(from, address_of(s, step->to), elements, type, BENCH_NCCL_SUM, r, s->comm,
+						      s->stream),
+				       "ncclReduce", sentence);
+	}
+	return good && nccl_ok(s, s->nccl.group_end(), "ncclGroupEnd", sentence);
+}
+
+static bool put_places(const bench_baseline_t *b, const state_t *s, const workload_step_t *step, char sentence[BENCH_SENTENCE])
+{
 	bool good = true;
 	for (int r = 0; good && r < b->size; r++) {
-		gas_share_t share = gas_share(t->n, r, b->size);
+		const workload_matrix_t part = bench_matrix_of(b, step->with, r);
+		const size_t element = tsr_dtype_bytes(part.dtype);
 		const bench_copy_2d_t copy = {
 			.src_type = BENCH_CU_MEMORY_DEVICE,
-			.src_device = s->gathered + bench_part_offset(t, r, b->size),
-			.src_pitch = (size_t)share.cols * element,
+			.src_device = s->matrix[step->from] + bench_parts_offset(b, step->with, r),
+			.src_pitch = (size_t)part.part_cols * element,
 			.dst_type = BENCH_CU_MEMORY_DEVICE,
-			.dst_device = s->c + (size_t)share.first_col * element,
-			.dst_pitch = (size_t)t->n * element,
-			.width_bytes = (size_t)share.cols * element,
-			.height = (size_t)t->m,
+			.dst_device = s->matrix[step->to] + (size_t)(part.first_row * part.cols + part.first_col) * element,
+			.dst_pitch = (size_t)part.cols * element,
+			.width_bytes = (size_t)part.part_cols * element,
+			.height = (size_t)part.part_rows,
 		};
-		if (share.cols > 0)
-			good = cuda_ok(s, s->cuda.copy_2d(&copy, s->stream), "copy columns to their places", sentence);
+		if (part.part_rows > 0 && part.part_cols > 0)
+			good = cuda_ok(s, s->cuda.copy_2d(&copy, s->stream), "copy parts to their places", sentence);
 	}
 	return good;
 }
@@ -423,22 +494,28 @@ static bool put_pushes(const bench_baseline_t *b, const state_t *s, char sentenc
 	return good;
 }
 
-static bool put(const bench_baseline_t *b, const state_t *s, bench_step_t step, char sentence[BENCH_SENTENCE])
+static bool put_step(const bench_baseline_t *b, const state_t *s, const workload_step_t *step, char sentence[BENCH_SENTENCE])
 {
-	switch (step) {
-	case BENCH_PRODUCT:
-		return put_product(b, s, sentence);
-	case BENCH_GATHER:
-		return put_gather(b, s, sentence);
-	case BENCH_BOTH:
-		return put_product(b, s, sentence) && put_gather(b, s, sentence);
-	case BENCH_LAYOUT:
-		return put_product(b, s, sentence) && put_gather(b, s, sentence) && put_layout(b, s, sentence);
-	case BENCH_PUSH_PAIR:
-		return put_stores(b, s, 1, sentence);
-	default: /* BENCH_PUSH_ALL */
-		return put_pushes(b, s, sentence);
+	switch (step->op) {
+	case WORKLOAD_PRODUCT:
+		return put_product(b, s, step, sentence);
+	case WORKLOAD_ALL_GATHER:
+		return put_gather(b, s, step, sentence);
+	case WORKLOAD_REDUCE_SCATTER:
+		return put_reduce(b, s, step, sentence);
+	default: /* WORKLOAD_PLACE */
+		return put_places(b, s, step, sentence);
 	}
+}
+
+static bool put(const bench_baseline_t *b, const state_t *s, const bench_timed_t *timed, char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int i = timed->first; good && i < timed->first + timed->count; i++)
+		good = put_step(b, s, &b->steps[i], sentence);
+	if (timed->push == BENCH_PUSH_PAIR)
+		return put_stores(b, s, 1, sentence);
+	return timed->push == BENCH_PUSH_ALL ? put_pushes(b, s, sentence) : good;
 }
 
 /* ---------------------------------------------------------------- timing */
@@ -461,13 +538,13 @@ static tsr_status_t await(const bench_baseline_t *b, const state_t *s)
 	return cuda_ok(s, code, "run the baseline", sentence) ? TSR_OK : tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
 }
 
-static tsr_status_t time_entered(const bench_baseline_t *b, const state_t *s, bench_step_t step, uint64_t *ns_out)
+static tsr_status_t time_entered(const bench_baseline_t *b, const state_t *s, const bench_timed_t *timed, uint64_t *ns_out)
 {
 	char sentence[BENCH_SENTENCE];
 	const bench_cuda_t *cu = &s->cuda;
 	float ms = 0;
-	if (!put_operands(b, s, sentence) || !put(b, s, step, sentence) ||
-	    !cuda_ok(s, cu->event_record(s->begin, s->stream), "record an event", sentence) || !put(b, s, step, sentence) ||
+	if (!put_operands(b, s, sentence) || !put(b, s, timed, sentence) ||
+	    !cuda_ok(s, cu->event_record(s->begin, s->stream), "record an event", sentence) || !put(b, s, timed, sentence) ||
 	    !cuda_ok(s, cu->event_record(s->end, s->stream), "record an event", sentence))
 		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
 	tsr_status_t status = await(b, s);
@@ -479,7 +556,7 @@ static tsr_status_t time_entered(const bench_baseline_t *b, const state_t *s, be
 	return TSR_OK;
 }
 
-static tsr_status_t baseline_time(bench_baseline_t *b, bench_step_t step, uint64_t *ns_out)
+static tsr_status_t baseline_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out)
 {
 	const state_t *s = b->state;
 	char sentence[BENCH_SENTENCE];
@@ -487,22 +564,24 @@ static tsr_status_t baseline_time(bench_baseline_t *b, bench_step_t step, uint64
 	if (status != TSR_OK)
 		return status;
 	*ns_out = 0;
-	if (step == BENCH_PUSH_PAIR && b->rank != 0)
+	if (timed->push == BENCH_PUSH_PAIR && b->rank != 0)
 		return TSR_OK;
 	if (!enter(s, sentence))
 		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	status = time_entered(b, s, step, ns_out);
+	status = time_entered(b, s, timed, ns_out);
 	leave(s);
 	return status;
 }
 
-static tsr_status_t baseline_read(bench_baseline_t *b, void *c_out)
+static tsr_status_t baseline_read(bench_baseline_t *b, int matrix, void *dense_out)
 {
 	const state_t *s = b->state;
 	char sentence[BENCH_SENTENCE];
+	const size_t bytes = bench_part_bytes(b, matrix, b->rank);
 	if (!enter(s, sentence))
 		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	bool good = cuda_ok(s, s->cuda.copy_to_host(c_out, s->c, bench_c_bytes(&b->task)), "copy C to the host", sentence);
+	bool good = bytes == 0 ||
+		    cuda_ok(s, s->cuda.copy_to_host(dense_out, s->matrix[matrix], bytes), "copy a matrix to the host", sentence);
 	leave(s);
 	return good ? TSR_OK : tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
 }

@@ -8,12 +8,12 @@
 
 enum { BENCH_SENTENCE = 512 };
 
-/** One way to compute and exchange. Functions are called on every rank, with the step's sentence in `missing` empty. */
+/** One way to compute and exchange. Functions are called on every rank, with the sentences in `missing` empty. */
 typedef struct bench_baseline_ops {
 	/** Fills in name, missing and state; the first sentence of each step that any rank has becomes everybody's. */
 	tsr_status_t (*open)(bench_baseline_t *baseline);
-	tsr_status_t (*time)(bench_baseline_t *baseline, bench_step_t step, uint64_t *ns_out);
-	tsr_status_t (*read)(bench_baseline_t *baseline, void *c_out);
+	tsr_status_t (*time)(bench_baseline_t *baseline, const bench_timed_t *timed, uint64_t *ns_out);
+	tsr_status_t (*read)(bench_baseline_t *baseline, int matrix, void *dense_out);
 	void (*close)(bench_baseline_t *baseline, bool failed);
 	size_t push_bytes; /* wanted; less where the heap has less */
 } bench_baseline_ops_t;
@@ -25,11 +25,15 @@ struct bench_baseline {
 	tsr_world_t *world;
 	int rank, size;
 	bench_task_t task;
-	gas_share_t share;     /* mine */
+	workload_config_t config; /* what task.config points to */
+	workload_step_t steps[WORKLOAD_STEPS];
+	int step_count;
+	int matrices;          /* how many there are */
 	TSR_HEAP void *pushed; /* where the others store to: `size` pieces of push_bytes; null: no room */
 	size_t push_bytes;
 	char name[128];
-	char missing[BENCH_STEPS][BENCH_SENTENCE];
+	char missing[WORKLOAD_STEPS][BENCH_SENTENCE];
+	char missing_push[BENCH_SENTENCE];
 	void *state; /* of the way */
 };
 
@@ -37,20 +41,41 @@ struct bench_baseline {
 tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world, const bench_task_t *task,
 				    bench_baseline_t **baseline_out);
 
-/** Where rank `rank`'s part begins in the gathered parts, and its size. */
-static inline size_t bench_part_offset(const bench_task_t *task, int rank, int ranks)
+/** A matrix, and rank `rank`'s part of it. */
+static inline workload_matrix_t bench_matrix_of(const bench_baseline_t *b, int matrix, int rank)
 {
-	return (size_t)(task->m * gas_share(task->n, rank, ranks).first_col) * tsr_dtype_bytes(task->dtype);
+	workload_matrix_t found = {.name = NULL};
+	(void)b->task.workload->matrix(&b->config, matrix, rank, b->size, &found);
+	return found;
 }
 
-static inline size_t bench_part_bytes(const bench_task_t *task, int rank, int ranks)
+static inline size_t bench_part_elements(const bench_baseline_t *b, int matrix, int rank)
 {
-	return (size_t)(task->m * gas_share(task->n, rank, ranks).cols) * tsr_dtype_bytes(task->dtype);
+	const workload_matrix_t part = bench_matrix_of(b, matrix, rank);
+	return (size_t)(part.part_rows * part.part_cols);
 }
 
-static inline size_t bench_c_bytes(const bench_task_t *task)
+static inline size_t bench_part_bytes(const bench_baseline_t *b, int matrix, int rank)
 {
-	return (size_t)(task->m * task->n) * tsr_dtype_bytes(task->dtype);
+	return bench_part_elements(b, matrix, rank) * tsr_dtype_bytes(bench_matrix_of(b, matrix, rank).dtype);
+}
+
+/** Where rank `rank`'s part begins among the parts of all, which stand one behind the other. */
+static inline size_t bench_parts_offset(const bench_baseline_t *b, int matrix, int rank)
+{
+	size_t offset = 0;
+	for (int r = 0; r < rank; r++)
+		offset += bench_part_bytes(b, matrix, r);
+	return offset;
+}
+
+/** Whether all ranks' parts have one size. */
+static inline bool bench_parts_are_equal(const bench_baseline_t *b, int matrix)
+{
+	for (int r = 1; r < b->size; r++)
+		if (bench_part_elements(b, matrix, r) != bench_part_elements(b, matrix, 0))
+			return false;
+	return true;
 }
 
 static inline uint64_t bench_now_ns(void)
@@ -62,5 +87,8 @@ static inline uint64_t bench_now_ns(void)
 
 /** The first sentence of any rank that is not empty lands on all; true where there was none. Collective. */
 tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool *none_out);
+
+/** Sets the sentence for all steps that have none yet. */
+void bench_miss_steps(bench_baseline_t *b, const char *sentence);
 
 #endif

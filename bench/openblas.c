@@ -1,6 +1,6 @@
 /*
  * The emulator's baseline: OpenBLAS, and memcpy between the ranks' heaps. Operands are widened to f32 once, before any clock; what
- * is timed is the product in f32, its rounding to the dtype, and the copies.
+ * is timed is the product in f32, its rounding to the dtype, sums in f32, and the copies.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -10,16 +10,26 @@
 #include "bench/internal.h"
 
 typedef struct state {
-	float *a, *b, *product; /* M x K, K x my columns, M x my columns */
+	/* Of each matrix that has one: the rank's part of an input in f32, */
+	float *wide[WORKLOAD_MATRICES];
+	/* of others where others read it, */
+	TSR_HEAP void *heap[WORKLOAD_MATRICES];
+	/* or of my own. */
+	char *own[WORKLOAD_MATRICES];
+	float *scratch; /* as many as the largest part of what is computed */
 	bool widened;
-	TSR_HEAP void *part; /* my columns of C, where the others read them */
-	char *gathered, *c;  /* the parts, one after the other; M x N */
 } state_t;
 
 /** The emulator's heaps are memory of the host. */
 static char *host_address(TSR_HEAP void *pointer)
 {
 	return (char *)(uintptr_t)pointer;
+}
+
+/** My part of what a step makes. */
+static char *memory_of(const state_t *s, int matrix)
+{
+	return s->own[matrix] ? s->own[matrix] : host_address(s->heap[matrix]);
 }
 
 /** Rank `rank`'s copy of my `pointer`. */
@@ -32,17 +42,62 @@ static tsr_status_t find_peer(const bench_baseline_t *b, TSR_HEAP void *pointer,
 	return status;
 }
 
-static bool allocate(const bench_baseline_t *b, state_t *s)
+/* ---------------------------------------------------------------- setting up */
+
+/** Whether peers read the matrix: it is what a collective step takes. */
+static bool is_read_by_peers(const bench_baseline_t *b, int matrix)
 {
-	size_t m = (size_t)b->task.m, k = (size_t)b->task.k, cols = (size_t)b->share.cols, c_bytes = bench_c_bytes(&b->task);
-	s->a = malloc(m * k * sizeof(float));
-	s->b = malloc((k * cols + 1) * sizeof(float)); /* a share may be empty */
-	s->product = malloc((m * cols + 1) * sizeof(float));
-	s->gathered = malloc(c_bytes);
-	s->c = malloc(c_bytes);
-	if (!s->a || !s->b || !s->product || !s->gathered || !s->c)
-		return false;
-	memset(s->c, 0xff, c_bytes); /* a NaN in every dtype */
+	for (int i = 0; i < b->step_count; i++)
+		if (b->steps[i].from == matrix &&
+		    (b->steps[i].op == WORKLOAD_ALL_GATHER || b->steps[i].op == WORKLOAD_REDUCE_SCATTER))
+			return true;
+	return false;
+}
+
+/** What the host must hold: everything but what peers read. */
+static bool allocate_host(const bench_baseline_t *b, state_t *s)
+{
+	size_t most = 1;
+	for (int i = 0; i < b->matrices; i++) {
+		const size_t elements = bench_part_elements(b, i, b->rank) + 1, bytes = bench_part_bytes(b, i, b->rank) + 1;
+		most = elements > most ? elements : most;
+		if (bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT) {
+			s->wide[i] = malloc(elements * sizeof(float));
+		} else if (!is_read_by_peers(b, i)) {
+			s->own[i] = malloc(bytes);
+			if (s->own[i])
+				memset(s->own[i], 0xff, bytes); /* a NaN in every dtype */
+		} else {
+			continue;
+		}
+		if (!s->wide[i] && !s->own[i])
+			return false;
+	}
+	s->scratch = malloc(most * sizeof(float));
+	return s->scratch != NULL;
+}
+
+/** Every rank allocates what the largest part takes. */
+static tsr_status_t allocate_heap(const bench_baseline_t *b, state_t *s)
+{
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; status == TSR_OK && i < b->matrices; i++) {
+		size_t most = 1;
+		for (int r = 0; r < b->size; r++)
+			most = bench_part_bytes(b, i, r) > most ? bench_part_bytes(b, i, r) : most;
+		if (is_read_by_peers(b, i))
+			status = tsr_heap_alloc(b->world, most, 0, "bench.part", &s->heap[i]);
+	}
+	return status;
+}
+
+static bool extents_fit(const bench_baseline_t *b)
+{
+	for (int i = 0; i < b->matrices; i++) {
+		const workload_matrix_t matrix = bench_matrix_of(b, i, b->rank);
+		if (matrix.rows > INT_MAX || matrix.cols > INT_MAX)
+			return false;
+	}
 	return true;
 }
 
@@ -52,19 +107,15 @@ static tsr_status_t baseline_open(bench_baseline_t *b)
 	bool good;
 	state_t *s = b->state = calloc(1, sizeof *s);
 	(void)snprintf(b->name, sizeof b->name, "OpenBLAS + memcpy");
-	if (b->task.m > INT_MAX || b->task.n > INT_MAX || b->task.k > INT_MAX)
+	if (!extents_fit(b))
 		(void)snprintf(sentence, sizeof sentence, "OpenBLAS takes extents up to %d; use such", INT_MAX);
-	else if (!s || !allocate(b, s))
+	else if (!s || !allocate_host(b, s))
 		(void)snprintf(sentence, sizeof sentence,
-			       "the host has no memory for the baseline's copies of A, B and C; free some");
+			       "the host has no memory for the baseline's copies of the matrices; free some");
 	tsr_status_t status = bench_agree(b->world, sentence, &good);
-	for (int step = BENCH_PRODUCT; status == TSR_OK && !good && step <= BENCH_LAYOUT; step++)
-		(void)snprintf(b->missing[step], BENCH_SENTENCE, "%s", sentence);
-	if (status != TSR_OK || !good)
-		return status;
-	/* Every rank allocates what the largest share takes. */
-	size_t largest = (size_t)b->task.m * (size_t)((b->task.n - 1) / b->size + 1) * tsr_dtype_bytes(b->task.dtype);
-	return tsr_heap_alloc(b->world, largest, 0, "bench.part", &s->part);
+	if (status == TSR_OK && !good)
+		bench_miss_steps(b, sentence);
+	return status == TSR_OK && good ? allocate_heap(b, s) : status;
 }
 
 static void baseline_close(bench_baseline_t *b, bool failed)
@@ -72,13 +123,13 @@ static void baseline_close(bench_baseline_t *b, bool failed)
 	state_t *s = b->state;
 	if (!s)
 		return;
-	if (s->part && !failed)
-		(void)tsr_heap_free(b->world, s->part);
-	free(s->a);
-	free(s->b);
-	free(s->product);
-	free(s->gathered);
-	free(s->c);
+	for (int i = 0; i < WORKLOAD_MATRICES; i++) {
+		if (s->heap[i] && !failed)
+			(void)tsr_heap_free(b->world, s->heap[i]);
+		free(s->wide[i]);
+		free(s->own[i]);
+	}
+	free(s->scratch);
 	free(s);
 }
 
@@ -96,49 +147,93 @@ static void widen_matrix(tsr_view_t view, float *out)
 
 static void widen(const bench_baseline_t *b, state_t *s)
 {
-	if (s->widened)
-		return;
-	widen_matrix(b->task.a, s->a);
-	widen_matrix(b->task.b, s->b);
+	for (int i = 0; i < b->matrices && !s->widened; i++)
+		if (s->wide[i])
+			widen_matrix(b->task.workload->view(b->task.run, i), s->wide[i]);
 	s->widened = true;
 }
 
-static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s)
+static void round_to(tsr_dtype_t dtype, const float *from, size_t count, char *to)
 {
-	const bench_task_t *t = &b->task;
-	int m = (int)t->m, cols = (int)b->share.cols, k = (int)t->k;
-	char *part = host_address(s->part);
-	if (cols == 0)
+	for (size_t i = 0; i < count; i++)
+		tsr_dtype_set(dtype, to, i, (double)from[i]);
+}
+
+static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
+{
+	const workload_matrix_t x = bench_matrix_of(b, step->from, b->rank), y = bench_matrix_of(b, step->with, b->rank);
+	const int m = (int)x.part_rows, k = (int)x.part_cols, n = (int)y.part_cols;
+	tsr_status_t status = TSR_OK;
+	if (m == 0 || n == 0)
 		return TSR_OK;
-	tsr_status_t status = tsr_host_product_f32(m, cols, k, s->a, k, s->b, cols, 0.0F, s->product, cols);
-	for (size_t i = 0; status == TSR_OK && i < (size_t)m * (size_t)cols; i++)
-		tsr_dtype_set(t->dtype, part, i, (double)s->product[i]);
+	if (k == 0)
+		memset(s->scratch, 0, (size_t)m * (size_t)n * sizeof(float));
+	else
+		status = tsr_host_product_f32(m, n, k, s->wide[step->from], k, s->wide[step->with], n, 0.0F, s->scratch, n);
+	if (status == TSR_OK)
+		round_to(bench_matrix_of(b, step->to, b->rank).dtype, s->scratch, (size_t)m * (size_t)n, memory_of(s, step->to));
 	return status;
 }
 
-/** Between two barriers: all parts are there before, and may be overwritten after. */
-static tsr_status_t gather(const bench_baseline_t *b, const state_t *s)
+static tsr_status_t gather(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
 {
-	tsr_status_t status = tsr_barrier(b->world);
+	tsr_status_t status = TSR_OK;
 	for (int r = 0; status == TSR_OK && r < b->size; r++) {
 		char *peer;
-		status = find_peer(b, s->part, r, &peer);
+		status = find_peer(b, s->heap[step->from], r, &peer);
 		if (status == TSR_OK)
-			memcpy(s->gathered + bench_part_offset(&b->task, r, b->size), peer, bench_part_bytes(&b->task, r, b->size));
+			memcpy(memory_of(s, step->to) + bench_parts_offset(b, step->from, r), peer,
+			       bench_part_bytes(b, step->from, r));
 	}
-	return status == TSR_OK ? tsr_barrier(b->world) : status;
+	return status;
 }
 
-static void lay_out(const bench_baseline_t *b, const state_t *s)
+/** My rows of every rank's, added in rank order. */
+static tsr_status_t reduce(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
 {
-	const bench_task_t *t = &b->task;
-	size_t element = tsr_dtype_bytes(t->dtype);
+	const workload_matrix_t to = bench_matrix_of(b, step->to, b->rank);
+	const size_t first = (size_t)(to.first_row * to.cols), count = (size_t)(to.part_rows * to.cols);
+	tsr_status_t status = TSR_OK;
+	memset(s->scratch, 0, count * sizeof(float));
+	for (int r = 0; status == TSR_OK && r < b->size; r++) {
+		char *peer;
+		status = find_peer(b, s->heap[step->from], r, &peer);
+		for (size_t i = 0; status == TSR_OK && i < count; i++)
+			s->scratch[i] += (float)tsr_dtype_get(to.dtype, peer, first + i);
+	}
+	if (status == TSR_OK)
+		round_to(to.dtype, s->scratch, count, memory_of(s, step->to));
+	return status;
+}
+
+/** Each part where it belongs. */
+static void place(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
+{
 	for (int r = 0; r < b->size; r++) {
-		gas_share_t share = gas_share(t->n, r, b->size);
-		size_t bytes = (size_t)share.cols * element;
-		for (int64_t row = 0; row < t->m; row++)
-			memcpy(s->c + (size_t)(row * t->n + share.first_col) * element,
-			       s->gathered + bench_part_offset(t, r, b->size) + (size_t)row * bytes, bytes);
+		const workload_matrix_t part = bench_matrix_of(b, step->with, r);
+		const size_t element = tsr_dtype_bytes(part.dtype), bytes = (size_t)part.part_cols * element;
+		const char *from = memory_of(s, step->from) + bench_parts_offset(b, step->with, r);
+		for (int64_t row = 0; row < part.part_rows; row++)
+			memcpy(memory_of(s, step->to) + (size_t)((part.first_row + row) * part.cols + part.first_col) * element,
+			       from + (size_t)row * bytes, bytes);
+	}
+}
+
+/** Between two barriers, where ranks read from each other: all parts are there before, and may be overwritten after. */
+static tsr_status_t run_step(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
+{
+	tsr_status_t status;
+	switch (step->op) {
+	case WORKLOAD_PRODUCT:
+		return multiply(b, s, step);
+	case WORKLOAD_PLACE:
+		place(b, s, step);
+		return TSR_OK;
+	default:
+		status = tsr_barrier(b->world);
+		if (status == TSR_OK)
+			status = step->op == WORKLOAD_ALL_GATHER ? gather(b, s, step) : reduce(b, s, step);
+		return status == TSR_OK ? tsr_barrier(b->world) : status;
 	}
 }
 
@@ -153,41 +248,37 @@ static tsr_status_t push_to(const bench_baseline_t *b, int rank)
 	return status;
 }
 
-static tsr_status_t run(const bench_baseline_t *b, const state_t *s, bench_step_t step)
+static tsr_status_t run(const bench_baseline_t *b, const state_t *s, const bench_timed_t *timed)
 {
 	tsr_status_t status = TSR_OK;
-	if (step == BENCH_PRODUCT || step == BENCH_BOTH || step == BENCH_LAYOUT)
-		status = multiply(b, s);
-	if (status == TSR_OK && (step == BENCH_GATHER || step == BENCH_BOTH || step == BENCH_LAYOUT))
-		status = gather(b, s);
-	if (status == TSR_OK && step == BENCH_LAYOUT)
-		lay_out(b, s);
-	if (step == BENCH_PUSH_PAIR && b->rank == 0)
+	for (int i = timed->first; status == TSR_OK && i < timed->first + timed->count; i++)
+		status = run_step(b, s, &b->steps[i]);
+	if (timed->push == BENCH_PUSH_PAIR && b->rank == 0)
 		status = push_to(b, 1);
-	for (int i = 1; step == BENCH_PUSH_ALL && status == TSR_OK && i < b->size; i++)
+	for (int i = 1; timed->push == BENCH_PUSH_ALL && status == TSR_OK && i < b->size; i++)
 		status = push_to(b, (b->rank + i) % b->size);
 	return status;
 }
 
-static tsr_status_t baseline_time(bench_baseline_t *b, bench_step_t step, uint64_t *ns_out)
+static tsr_status_t baseline_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out)
 {
 	state_t *s = b->state;
-	if (step <= BENCH_LAYOUT)
+	if (timed->push == BENCH_NO_PUSH)
 		widen(b, s);
-	tsr_status_t status = run(b, s, step);
+	tsr_status_t status = run(b, s, timed);
 	if (status == TSR_OK)
 		status = tsr_barrier(b->world);
 	uint64_t begin_ns = bench_now_ns();
 	if (status == TSR_OK)
-		status = run(b, s, step);
-	*ns_out = step == BENCH_PUSH_PAIR && b->rank != 0 ? 0 : bench_now_ns() - begin_ns;
+		status = run(b, s, timed);
+	*ns_out = timed->push == BENCH_PUSH_PAIR && b->rank != 0 ? 0 : bench_now_ns() - begin_ns;
 	return status;
 }
 
-static tsr_status_t baseline_read(bench_baseline_t *b, void *c_out)
+static tsr_status_t baseline_read(bench_baseline_t *b, int matrix, void *dense_out)
 {
 	const state_t *s = b->state;
-	memcpy(c_out, s->c, bench_c_bytes(&b->task));
+	memcpy(dense_out, memory_of(s, matrix), bench_part_bytes(b, matrix, b->rank));
 	return TSR_OK;
 }
 

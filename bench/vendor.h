@@ -27,6 +27,7 @@ enum {
 	BENCH_NCCL_F16 = 6,
 	BENCH_NCCL_F32 = 7,
 	BENCH_NCCL_BF16 = 9,
+	BENCH_NCCL_SUM = 0, /* ncclRedOp_t */
 	BENCH_NCCL_ID_BYTES = 128
 };
 
@@ -103,6 +104,10 @@ typedef struct bench_nccl_id {
 	X(int, group_start, ncclGroupStart, (void))                                                                            \
 	X(int, group_end, ncclGroupEnd, (void))                                                                                \
 	X(int, all_gather, ncclAllGather, (const void *send, void *receive, size_t count, int type, void *comm, void *stream)) \
+	X(int, reduce_scatter, ncclReduceScatter,                                                                              \
+	  (const void *send, void *receive, size_t count, int type, int op, void *comm, void *stream))                         \
+	X(int, reduce, ncclReduce,                                                                                             \
+	  (const void *send, void *receive, size_t count, int type, int op, int root, void *comm, void *stream))               \
 	X(int, broadcast, ncclBroadcast,                                                                                       \
 	  (const void *send, void *receive, size_t count, int type, int root, void *comm, void *stream))
 

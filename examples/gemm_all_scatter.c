@@ -44,7 +44,7 @@ static bool parse(int argc, char **argv, request_t *request)
 static tsr_status_t run(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference, int runs)
 {
 	const char *pattern = gas_pattern_name(gas_plan_config(plan)->pattern);
-	gas_verdict_t verdict;
+	verdict_t verdict;
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < runs; i++)
 		status = gas_plan_run(plan);
@@ -63,7 +63,7 @@ static tsr_status_t run(tsr_world_t *world, gas_plan_t *plan, const gas_referenc
 
 TSR_MAIN(world, argc, argv)
 {
-	const gas_inputs_t inputs = {.seed = 1};
+	const workload_inputs_t inputs = {.seed = 1};
 	gas_reference_t *reference = NULL;
 	gas_plan_t *plan = NULL;
 	request_t request;

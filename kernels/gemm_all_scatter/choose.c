@@ -1,5 +1,6 @@
 /* What is automatic in a configuration: the tile, the blocks, and how many of them send. */
 #include "kernels/gemm_all_scatter/plan.h"
+#include "kernels/host/share.h"
 
 #include <math.h>
 
@@ -271,7 +272,7 @@ tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device
 /** Whether a rank's part of C is large enough for the tile: to fill it, and to have other tiles to compute while one is sent. */
 static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ranks)
 {
-	return tile.m <= config->m && tile.n <= gas_largest_share(config->n, ranks) &&
+	return tile.m <= config->m && tile.n <= share_largest(config->n, ranks) &&
 	       gas_most_tiles(config, tile, ranks) >= TILES_TO_OVERLAP;
 }
 

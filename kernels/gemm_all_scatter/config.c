@@ -5,6 +5,8 @@
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
+#include "kernels/host/matrices.h"
+#include "kernels/host/share.h"
 
 static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
 	[GAS_BULK_SYNCHRONOUS] = {"bulk-synchronous", {"gas_gemm", "gas_all_scatter"}, false},
@@ -67,20 +69,6 @@ tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
 			 names[3], names[4], names[5]);
 }
 
-gas_share_t gas_share(int64_t n, int rank, int ranks)
-{
-	/* r * n / ranks in parts, so that it cannot overflow. */
-	int64_t each = n / ranks, rest = n % ranks;
-	int64_t begin = rank * each + rank * rest / ranks;
-	int64_t end = (rank + 1) * each + (rank + 1) * rest / ranks;
-	return (gas_share_t){begin, end - begin};
-}
-
-int64_t gas_largest_share(int64_t n, int ranks)
-{
-	return n / ranks + (n % ranks != 0);
-}
-
 int64_t gas_tiles(int64_t extent, int tile)
 {
 	return extent / tile + (extent % tile != 0);
@@ -88,23 +76,7 @@ int64_t gas_tiles(int64_t extent, int tile)
 
 int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
 {
-	return gas_tiles(config->m, tile.m) * gas_tiles(gas_largest_share(config->n, ranks), tile.n);
-}
-
-int64_t gas_row_pitch(tsr_dtype_t dtype, int64_t cols)
-{
-	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
-	const int64_t unit = (cols < GAS_LONG_ROW_BYTES / element ? GAS_UNIT_BYTES : GAS_LINE_BYTES) / element;
-	return cols > 0 ? ((cols - 1) / unit + 1) * unit : 1;
-}
-
-/** Whether a matrix of so many rows and columns has a size that the address space can hold, with its rows as far apart as a plan's.
- */
-static bool bytes_fit(int64_t rows, int64_t cols, tsr_dtype_t dtype)
-{
-	int64_t bytes;
-	return cols <= INT64_MAX - GAS_LINE_BYTES && !__builtin_mul_overflow(rows, gas_row_pitch(dtype, cols), &bytes) &&
-	       !__builtin_mul_overflow(bytes, (int64_t)tsr_dtype_bytes(dtype), &bytes);
+	return gas_tiles(config->m, tile.m) * gas_tiles(share_largest(config->n, ranks), tile.n);
 }
 
 static tsr_status_t check_shape(const gas_config_t *config)
@@ -114,7 +86,7 @@ static tsr_status_t check_shape(const gas_config_t *config)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
 				 m, n, k);
-	if (!bytes_fit(m, k, config->dtype) || !bytes_fit(k, n, config->dtype) || !bytes_fit(m, n, config->dtype))
+	if (!matrix_fits(config->dtype, m, k) || !matrix_fits(config->dtype, k, n) || !matrix_fits(config->dtype, m, n))
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
 				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
@@ -195,6 +167,29 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 		return tsr_error(TSR_ERR_ARGUMENT, "%d of %d blocks send, so none computes; let at most %d send",
 				 config->comm_blocks, config->blocks, config->blocks - 1);
 	return TSR_OK;
+}
+
+product_t gas_product(const gas_config_t *config)
+{
+	return (product_t){.m = config->m, .n = config->n, .k = config->k, .dtype = config->dtype};
+}
+
+workload_matrix_t gas_matrix(const gas_config_t *config, int matrix, int rank, int ranks)
+{
+	static const char *const names[GAS_MATRICES] = {"A", "B", "C", "part of C", "parts of C"};
+	static const workload_use_t uses[GAS_MATRICES] = {WORKLOAD_INPUT, WORKLOAD_INPUT, WORKLOAD_OUTPUT, WORKLOAD_BETWEEN,
+							  WORKLOAD_BETWEEN};
+	const int64_t rows = matrix == GAS_B ? config->k : config->m, cols = matrix == GAS_A ? config->k : config->n;
+	const share_t mine = matrix == GAS_B || matrix == GAS_PART ? share_of(config->n, rank, ranks) : (share_t){0, cols};
+	return (workload_matrix_t){.name = names[matrix],
+				   .use = uses[matrix],
+				   .dtype = config->dtype,
+				   .stream = matrix == GAS_B,
+				   .rows = rows,
+				   .cols = cols,
+				   .part_rows = rows,
+				   .first_col = mine.first,
+				   .part_cols = mine.count};
 }
 
 tsr_status_t gas_config_check(const gas_config_t *config, int ranks)

@@ -3,6 +3,8 @@
 #define GEMM_ALL_SCATTER_CONFIG_H
 
 #include "kernels/gemm_all_scatter/gemm_all_scatter.h"
+#include "kernels/host/product.h"
+#include "kernels/workload.h"
 
 /** The kernels of a pattern, in the order of their launch. */
 typedef struct gas_pattern_kernels {
@@ -13,21 +15,24 @@ typedef struct gas_pattern_kernels {
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern);
 
+/* The matrices by number: inputs, output, and two of the baseline's. */
+enum { GAS_A, GAS_B, GAS_C, GAS_PART, GAS_PARTS_OF_ALL, GAS_MATRICES };
+
+/** A matrix, and rank `rank`'s part of it. */
+workload_matrix_t gas_matrix(const gas_config_t *config, int matrix, int rank, int ranks);
+
+/** What is computed. */
+product_t gas_product(const gas_config_t *config);
+
+/** The workload, and a configuration as it is told. */
+extern const workload_t gemm_all_scatter;
+workload_config_t gas_workload_config(const gas_config_t *config);
+
 /** Whether the pattern's kernels can multiply tiles in parts. */
 bool gas_can_divide(gas_pattern_t pattern);
 
-/** The most columns that any rank's share of `n` has: what every rank allocates. */
-int64_t gas_largest_share(int64_t n, int ranks);
-
 /** How many tiles cover an extent, which may be 0. */
 int64_t gas_tiles(int64_t extent, int tile);
-
-/* What copy engines take at least; a line of caches, and rows that are long beside it. */
-enum { GAS_UNIT_BYTES = 16, GAS_LINE_BYTES = 128, GAS_LONG_ROW_BYTES = 1024 };
-
-/** Columns from one row of a plan's matrix to the next, so that rows begin at multiples of a unit, and long ones of a line: a box
- * whose rows begin elsewhere takes lines that it needs little of. 1 where there are no columns. */
-int64_t gas_row_pitch(tsr_dtype_t dtype, int64_t cols);
 
 /** How many tiles cover the largest share of C. */
 int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks);

@@ -50,14 +50,6 @@ typedef struct gas_config {
 				 GAS_PARTS; 0: by what that takes */
 } gas_config_t;
 
-/** The columns of C that a rank computes: none where N is smaller than the world and others have them. */
-typedef struct gas_share {
-	int64_t first_col, cols;
-} gas_share_t;
-
-/** Rank `rank`'s share of `n` columns in a world of `ranks`. Any thread. */
-gas_share_t gas_share(int64_t n, int rank, int ranks);
-
 /**
  * Checks all of `config` that can be judged without a device: before ranks start, and again by gas_plan_create.
  * Any thread. Errors: TSR_ERR_ARGUMENT (an extent below 1, a product of extents that overflows, too few blocks for the pattern,
@@ -102,19 +94,11 @@ const gas_config_t *gas_plan_config(const gas_plan_t *plan);
  * The plan's matrices, row-major: A is M x K and C is M x N, on every rank; B is K x n, this rank's columns. Their rows begin at
  * multiples of 16 bytes, so that copy engines and wide loads take them whatever the shape: `ld` says how far rows are apart, and
  * what lies behind a row is nobody's.
- * Any thread. A host copy goes by gas_matrix_read and gas_matrix_write while no run is in flight on this rank.
+ * Any thread. A host copy goes by matrix_read and matrix_write while no run is in flight on this rank.
  */
 tsr_view_t gas_plan_a(const gas_plan_t *plan);
 tsr_view_t gas_plan_b(const gas_plan_t *plan);
 tsr_view_t gas_plan_c(const gas_plan_t *plan);
-
-/**
- * Copy a plan's matrix to the host and back, where row follows row without a gap; and make all of it NaN.
- * One thread a rank, no run in flight on it. Errors: TSR_ERR_NO_MEMORY (host), those of tsr_memcpy_to_heap.
- */
-tsr_status_t gas_matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out);
-tsr_status_t gas_matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense);
-tsr_status_t gas_matrix_poison(tsr_world_t *world, tsr_view_t view);
 
 /**
  * Starts one product behind the earlier ones; returns at once. When it has ended on a rank, all of C on that rank is complete.

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "kernels/gemm_all_scatter/plan.h"
+#include "kernels/host/matrices.h"
+#include "kernels/host/share.h"
 
 /* Rows of tiles that are walked together, so that neighbours share operands in cache: as in the Iris paper's runs, about 6. */
 enum { GROUP = 6 };
@@ -53,16 +55,11 @@ static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 	return gas_whole_tiles(tiles, blocks, config->parts) == tiles ? 0 : tiles < blocks ? tiles : blocks;
 }
 
-static size_t matrix_bytes(tsr_dtype_t dtype, int64_t rows, int64_t cols)
-{
-	return cols > 0 ? (size_t)rows * (size_t)gas_row_pitch(dtype, cols) * tsr_dtype_bytes(dtype) : 0;
-}
-
 /** Cannot overflow: gas_config_check has seen the matrices, a tile has more elements than its flag has bytes, and no more tiles are
  * divided than there are blocks, each of which holds one. */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
-	const int64_t share = gas_largest_share(config->n, ranks);
+	const int64_t share = share_largest(config->n, ranks);
 	const int64_t tiles = gas_most_tiles(config, config->tile, ranks);
 	size_t sums = (size_t)most_divided(config, tiles) * (size_t)(config->parts - 1);
 	return (gas_sizes_t){.a = matrix_bytes(config->dtype, config->m, config->k),
@@ -104,12 +101,7 @@ static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const c
 	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, &data);
 	if (status != TSR_OK)
 		return status;
-	*view_out = (tsr_view_t){.data = data,
-				 .rows = rows,
-				 .cols = cols,
-				 .ld = gas_row_pitch(plan->config.dtype, cols),
-				 .dtype = plan->config.dtype,
-				 .space = TSR_SPACE_HEAP};
+	*view_out = matrix_view(data, plan->config.dtype, rows, cols);
 	return TSR_OK;
 }
 
@@ -162,10 +154,10 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 	const gas_config_t *c = &plan->config;
 	gas_args_t *args = &plan->args;
 	TSR_HEAP void *sync = NULL;
-	gas_share_t share = gas_share(c->n, tsr_world_rank(plan->world), tsr_world_size(plan->world));
+	share_t share = share_of(c->n, tsr_world_rank(plan->world), tsr_world_size(plan->world));
 	tsr_status_t status = allocate_matrix(plan, sizes->a, "A", c->m, c->k, &args->a);
 	if (status == TSR_OK)
-		status = allocate_matrix(plan, sizes->b, "B", c->k, share.cols, &args->b);
+		status = allocate_matrix(plan, sizes->b, "B", c->k, share.count, &args->b);
 	if (status == TSR_OK)
 		status = allocate_matrix(plan, sizes->c, "C", c->m, c->n, &args->c);
 	if (status == TSR_OK)
@@ -173,7 +165,7 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 	if (status == TSR_OK)
 		status = allocate_flags(plan, sizes->sync, "gemm_all_scatter.sync", &sync);
 	args->sync = (TSR_HEAP gas_sync_t *)sync;
-	args->first_col = share.first_col;
+	args->first_col = share.first;
 	args->group = GROUP;
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "bench/internal.h"
 #include "bench/library.h"
+#include "kernels/gemm_all_scatter/config.h"
 #include "kernels/gemm_all_scatter/verify.h"
 #include "world_test.h"
 
@@ -25,20 +26,28 @@ static void use_fakes(const char *set)
 /** A rank's baseline over a plan's A and B. */
 typedef struct fixture {
 	gas_plan_t *plan;
+	workload_config_t config;
 	bench_baseline_t *baseline;
 } fixture_t;
 
-static const gas_inputs_t inputs = {.seed = 7};
+static const workload_inputs_t inputs = {.seed = 7};
+
+/** What is timed: product, all-gather, both, these and the places of columns, and stores. */
+enum { TIMED = 6, FIRST_PUSH = 4 };
+static const bench_timed_t timed[TIMED] = {
+	{0, 1, BENCH_NO_PUSH}, {1, 1, BENCH_NO_PUSH},   {0, 2, BENCH_NO_PUSH},
+	{0, 3, BENCH_NO_PUSH}, {0, 0, BENCH_PUSH_PAIR}, {0, 0, BENCH_PUSH_ALL},
+};
 
 static tsr_status_t fixture_open(tsr_world_t *world, const gas_config_t *config, fixture_t *f)
 {
-	*f = (fixture_t){NULL, NULL};
+	*f = (fixture_t){.config = gas_workload_config(config)};
 	tsr_status_t status = gas_plan_create(world, config, &f->plan);
 	if (status == TSR_OK)
 		status = gas_plan_fill(f->plan, world, &inputs);
 	if (status != TSR_OK)
 		return status;
-	const bench_task_t task = {config->m, config->n, config->k, config->dtype, gas_plan_a(f->plan), gas_plan_b(f->plan)};
+	const bench_task_t task = {&gemm_all_scatter, &f->config, (workload_run_t *)f->plan};
 	return bench_baseline_open_by(&bench_cublas_nccl, world, &task, &f->baseline);
 }
 
@@ -62,24 +71,24 @@ static int check_product(tsr_world_t *world, const gas_config_t *config)
 {
 	fixture_t f;
 	gas_reference_t *reference;
-	gas_verdict_t verdict;
+	verdict_t verdict;
 	void *c = malloc((size_t)(config->m * config->n) * tsr_dtype_bytes(config->dtype));
 	CHECK(c && gas_reference_create(world, config, &inputs, &reference) == TSR_OK);
 	CHECK(fixture_open(world, config, &f) == TSR_OK);
 	CHECK(strcmp(bench_baseline_name(f.baseline), "cuBLAS 13.1.2 + NCCL 2.28.9") == 0, "%s", bench_baseline_name(f.baseline));
-	CHECK(bench_baseline_read(f.baseline, c) == TSR_OK);
+	CHECK(bench_baseline_read(f.baseline, GAS_C, c) == TSR_OK);
 	CHECK(count_nans(config, c) == config->m * config->n, "C was not poisoned");
-	for (int step = 0; step < BENCH_STEPS; step++) {
+	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns = 0;
-		const char *missing = bench_baseline_missing(f.baseline, (bench_step_t)step);
-		bool alone = tsr_world_size(world) == 1 && step >= BENCH_PUSH_PAIR;
+		const char *missing = bench_baseline_missing(f.baseline, &timed[step]);
+		bool alone = tsr_world_size(world) == 1 && step >= FIRST_PUSH;
 		CHECK(alone ? missing && strstr(missing, "no link") : !missing, "%s", missing ? missing : "a link to oneself");
 		if (!missing)
-			CHECK(bench_baseline_time(f.baseline, (bench_step_t)step, &ns) == TSR_OK, "step %d", step);
-		if (step < BENCH_PUSH_PAIR)
+			CHECK(bench_baseline_time(f.baseline, &timed[step], &ns) == TSR_OK, "step %d", step);
+		if (step < FIRST_PUSH)
 			CHECK(ns > 0, "step %d took no time", step);
 	}
-	CHECK(bench_baseline_read(f.baseline, c) == TSR_OK);
+	CHECK(bench_baseline_read(f.baseline, GAS_C, c) == TSR_OK);
 	gas_reference_judge(reference, c, &verdict);
 	CHECK(verdict.wrong == 0, "%d elements are wrong, the first at (%d, %d): %g instead of %g", (int)verdict.wrong,
 	      (int)verdict.row, (int)verdict.col, verdict.got, verdict.expected);
@@ -127,7 +136,7 @@ static int pushes(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_memset_heap(world, f.baseline->pushed, 0, bytes * (size_t)size) == TSR_OK);
 	for (int all = 0; all < 2; all++) {
 		unsigned char ends[2];
-		CHECK(bench_baseline_time(f.baseline, all ? BENCH_PUSH_ALL : BENCH_PUSH_PAIR, &ns) == TSR_OK);
+		CHECK(bench_baseline_time(f.baseline, &timed[FIRST_PUSH + all], &ns) == TSR_OK);
 		CHECK(all || (ns > 0) == (rank == 0));
 		CHECK(tsr_barrier(world) == TSR_OK);
 		for (int from = 0; from < size; from++) {
@@ -160,13 +169,13 @@ static int lacks(tsr_world_t *world, int argc, char **argv)
 	fixture_t f;
 	(void)argc;
 	CHECK(fixture_open(world, &config, &f) == TSR_OK);
-	for (int step = 0; step < BENCH_STEPS; step++) {
+	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns;
-		const char *missing = bench_baseline_missing(f.baseline, (bench_step_t)step);
+		const char *missing = bench_baseline_missing(f.baseline, &timed[step]);
 		CHECK((missing != NULL) == (argv[1][step] == 'x'), "step %d: %s", step, missing ? missing : "there");
-		tsr_status_t status = bench_baseline_time(f.baseline, (bench_step_t)step, &ns);
+		tsr_status_t status = bench_baseline_time(f.baseline, &timed[step], &ns);
 		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step, tsr_status_name(status));
-		CHECK(!missing || strstr(missing, argv[1] + BENCH_STEPS + 1), "%s", missing);
+		CHECK(!missing || strstr(missing, argv[1] + TIMED + 1), "%s", missing);
 	}
 	return fixture_close(&f) == TSR_OK ? 0 : 1;
 }
@@ -192,20 +201,30 @@ Test(cublas_nccl, what_is_missing_is_said_and_the_rest_goes_on)
 	expect_lack("whole", "FAKE_NO_MEMORY", "xxxxxx out of memory");
 }
 
+static tsr_view_t no_view(const workload_run_t *run, int matrix)
+{
+	(void)run;
+	(void)matrix;
+	return (tsr_view_t){.dtype = TSR_F64};
+}
+
 /** A dtype that neither library takes: the stores are measured all the same. */
 static int other_dtype(tsr_world_t *world, int argc, char **argv)
 {
-	const bench_task_t task = {.m = 16, .n = 16, .k = 16, .dtype = TSR_F64};
+	const workload_config_t config = gas_workload_config(&(gas_config_t){.m = 16, .n = 16, .k = 16, .dtype = TSR_F64});
+	workload_t workload = gemm_all_scatter;
+	workload.view = no_view;
+	const bench_task_t task = {&workload, &config, NULL};
 	bench_baseline_t *baseline;
 	(void)argc;
 	(void)argv;
 	CHECK(bench_baseline_open_by(&bench_cublas_nccl, world, &task, &baseline) == TSR_OK);
-	for (int step = 0; step < BENCH_STEPS; step++) {
+	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns;
-		const char *missing = bench_baseline_missing(baseline, (bench_step_t)step);
-		CHECK((missing != NULL) == (step < BENCH_PUSH_PAIR), "step %d: %s", step, missing ? missing : "there");
+		const char *missing = bench_baseline_missing(baseline, &timed[step]);
+		CHECK((missing != NULL) == (step < FIRST_PUSH), "step %d: %s", step, missing ? missing : "there");
 		CHECK(!missing || strstr(missing, "bf16, f16 and f32, and not for f64"), "%s", missing);
-		tsr_status_t status = bench_baseline_time(baseline, (bench_step_t)step, &ns);
+		tsr_status_t status = bench_baseline_time(baseline, &timed[step], &ns);
 		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step, tsr_status_name(status));
 	}
 	return bench_baseline_close(baseline, false) == TSR_OK ? 0 : 1;

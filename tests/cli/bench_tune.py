@@ -13,7 +13,7 @@ import tap  # noqa: E402
 
 SHAPE = "200x210x37"
 ROW = re.compile(r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$", re.MULTILINE)
-TUNED = "tile and blocks as --tune has found them: "
+TUNED = "as --tune has found them: "
 
 
 def verdict(good, name, run=None):

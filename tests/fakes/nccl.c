@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,79 @@ int ncclAllGather(const void *send, void *receive, size_t count, int type, void 
 	memcpy(receive, comm->area->data, (size_t)comm->ranks * bytes);
 	(void)pthread_barrier_wait(&comm->area->barrier);
 	return 0;
+}
+
+/* ---------------------------------------------------------------- sums */
+
+__extension__ typedef _Float16 f16_t;
+
+static float value_at(const void *data, size_t index, int type)
+{
+	uint32_t bits;
+	float value;
+	uint16_t half;
+	if (type == BENCH_NCCL_F32)
+		return ((const float *)data)[index];
+	memcpy(&half, (const char *)data + 2 * index, sizeof half);
+	if (type == BENCH_NCCL_F16) {
+		f16_t f16;
+		memcpy(&f16, &half, sizeof f16);
+		return (float)f16;
+	}
+	bits = (uint32_t)half << 16;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/** Rounded to the nearest, ties to even, as the library does; sums here are no NaNs. */
+static void set_value(void *data, size_t index, int type, float value)
+{
+	uint32_t bits;
+	uint16_t half;
+	const f16_t f16 = (f16_t)value;
+	if (type == BENCH_NCCL_F32) {
+		((float *)data)[index] = value;
+		return;
+	}
+	memcpy(&bits, &value, sizeof bits);
+	half = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+	if (type == BENCH_NCCL_F16)
+		memcpy(&half, &f16, sizeof half);
+	memcpy((char *)data + 2 * index, &half, sizeof half);
+}
+
+/** Every rank's `count` elements are laid down; who asks adds up `wanted` of them from `first` on, in rank order. */
+static int add_up(const comm_t *comm, const void *send, size_t count, int type, size_t first, size_t wanted, void *receive)
+{
+	const size_t bytes = count * size_of(type);
+	if (bytes == 0 || bytes * (size_t)comm->ranks > DATA_BYTES)
+		return INVALID_ARGUMENT;
+	memcpy(comm->area->data + (size_t)comm->rank * bytes, send, bytes);
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	for (size_t i = 0; i < wanted; i++) {
+		float sum = 0;
+		for (int r = 0; r < comm->ranks; r++)
+			sum += value_at(comm->area->data + (size_t)r * bytes, first + i, type);
+		set_value(receive, i, type, sum);
+	}
+	(void)pthread_barrier_wait(&comm->area->barrier);
+	return 0;
+}
+
+int ncclReduceScatter(const void *send, void *receive, size_t count, int type, int op, void *opaque, void *stream)
+{
+	const comm_t *comm = opaque;
+	if (!stream || op != BENCH_NCCL_SUM)
+		return INVALID_ARGUMENT;
+	return add_up(comm, send, count * (size_t)comm->ranks, type, (size_t)comm->rank * count, count, receive);
+}
+
+int ncclReduce(const void *send, void *receive, size_t count, int type, int op, int root, void *opaque, void *stream)
+{
+	const comm_t *comm = opaque;
+	if (!stream || op != BENCH_NCCL_SUM || root < 0 || root >= comm->ranks)
+		return INVALID_ARGUMENT;
+	return add_up(comm, send, count, type, 0, comm->rank == root ? count : 0, receive);
 }
 
 int ncclBroadcast(const void *send, void *receive, size_t count, int type, int root, void *opaque, void *stream)

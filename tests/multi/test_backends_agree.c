@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/gemm_all_scatter/verify.h"
+#include "kernels/host/matrices.h"
 #include "tests/multi/each_world.h"
 
 enum { SHAPES = 2 };
@@ -58,18 +59,18 @@ static bool config_of(int index, int shape, int ranks, uint64_t seed, gas_config
 }
 
 /** One pattern: its C is poisoned, computed, judged and digested. */
-static int compute(tsr_world_t *world, const gas_config_t *config, const gas_inputs_t *inputs, const gas_reference_t *reference,
-		   outcome_t *outcome)
+static int compute(tsr_world_t *world, const gas_config_t *config, const workload_inputs_t *inputs,
+		   const gas_reference_t *reference, outcome_t *outcome)
 {
 	const size_t bytes = (size_t)(config->m * config->n) * tsr_dtype_bytes(config->dtype);
 	unsigned char *c = malloc(bytes);
-	gas_verdict_t verdict;
+	verdict_t verdict;
 	gas_plan_t *plan;
 	CHECK(c);
 	CHECK(gas_plan_create(world, config, &plan) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_fill(plan, world, inputs) == TSR_OK && gas_plan_poison(plan, world) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_run(plan) == TSR_OK && gas_plan_sync(plan) == TSR_OK, "%s", outcome->name);
-	CHECK(gas_matrix_read(world, gas_plan_c(plan), c) == TSR_OK, "%s", outcome->name);
+	CHECK(matrix_read(world, gas_plan_c(plan), c) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_destroy(plan) == TSR_OK, "%s", outcome->name);
 	gas_reference_judge(reference, c, &verdict);
 	outcome->wrong = verdict.wrong;
@@ -88,7 +89,7 @@ static bool is_built(const gas_config_t *config)
 }
 
 /** Every pattern of one config; the outcomes begin at place `*next` of the file. */
-static int compute_patterns(tsr_world_t *world, gas_config_t config, const gas_inputs_t *inputs, int file, int *next)
+static int compute_patterns(tsr_world_t *world, gas_config_t config, const workload_inputs_t *inputs, int file, int *next)
 {
 	const int rank = tsr_world_rank(world), ranks = tsr_world_size(world);
 	gas_reference_t *reference;
@@ -114,7 +115,7 @@ static int compute_patterns(tsr_world_t *world, gas_config_t config, const gas_i
 /** `argv[1]`: the seed, and the file to write to. */
 static int compute_all(tsr_world_t *world, int argc, char **argv)
 {
-	gas_inputs_t inputs = {.integers = true};
+	workload_inputs_t inputs = {.integers = true};
 	gas_config_t config;
 	char path[128];
 	int next = 0;

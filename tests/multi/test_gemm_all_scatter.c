@@ -20,7 +20,7 @@ static const gas_config_t odd = {.m = 91, .n = 73, .k = 37};
 static int run_and_judge(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference, int times)
 {
 	const gas_config_t *config = gas_plan_config(plan);
-	gas_verdict_t v;
+	verdict_t v;
 	CHECK(gas_plan_poison(plan, world) == TSR_OK, CASE, CASE_OF(config));
 	for (int i = 0; i < times; i++)
 		CHECK(gas_plan_run(plan) == TSR_OK, CASE, CASE_OF(config));
@@ -32,7 +32,8 @@ static int run_and_judge(tsr_world_t *world, gas_plan_t *plan, const gas_referen
 }
 
 /** One plan: a first run, a second one behind nothing but the first one's end, and three in a row. Nothing is ever reset. */
-static int try_plan(tsr_world_t *world, const gas_config_t *config, const gas_inputs_t *inputs, const gas_reference_t *reference)
+static int try_plan(tsr_world_t *world, const gas_config_t *config, const workload_inputs_t *inputs,
+		    const gas_reference_t *reference)
 {
 	gas_plan_t *plan;
 	CHECK(gas_plan_create(world, config, &plan) == TSR_OK, CASE, CASE_OF(config));
@@ -45,7 +46,7 @@ static int try_plan(tsr_world_t *world, const gas_config_t *config, const gas_in
 }
 
 /** Every pattern with this config. */
-static int try_patterns(tsr_world_t *world, gas_config_t config, const gas_inputs_t *inputs)
+static int try_patterns(tsr_world_t *world, gas_config_t config, const workload_inputs_t *inputs)
 {
 	gas_reference_t *reference;
 	CHECK(gas_reference_create(world, &config, inputs, &reference) == TSR_OK, CASE, CASE_OF(&config));
@@ -65,7 +66,7 @@ static int try_patterns(tsr_world_t *world, gas_config_t config, const gas_input
 static int integers(tsr_world_t *world, int argc, char **argv)
 {
 	gas_config_t config = odd;
-	gas_inputs_t inputs = {.seed = 11, .integers = true};
+	workload_inputs_t inputs = {.seed = 11, .integers = true};
 	CHECK(argc == 2 && tsr_dtype_parse(argv[1], &config.dtype) == TSR_OK);
 	for (int t = 0; t < COUNT(tiles); t++) {
 		config.tile = tiles[t];
@@ -92,7 +93,7 @@ Test(gemm_all_scatter, integers_are_exact_in_f32)
 
 static int random_inputs(tsr_world_t *world, int argc, char **argv)
 {
-	gas_inputs_t inputs = {.seed = 12};
+	workload_inputs_t inputs = {.seed = 12};
 	(void)argc;
 	(void)argv;
 	for (int d = 0; d < COUNT(dtypes); d++) {
@@ -115,7 +116,7 @@ static int slender_shapes(tsr_world_t *world, int argc, char **argv)
 {
 	/* N below the world's size leaves ranks without columns; 1 is the edge of every extent. */
 	static const int64_t shapes[][3] = {{91, 3, 37}, {17, 1, 5}, {1, 73, 37}, {1, 1, 1}, {33, 40, 1}};
-	gas_inputs_t inputs = {.seed = 13, .integers = true};
+	workload_inputs_t inputs = {.seed = 13, .integers = true};
 	(void)argc;
 	(void)argv;
 	for (int s = 0; s < COUNT(shapes); s++) {
@@ -136,7 +137,7 @@ static int block_counts(tsr_world_t *world, int argc, char **argv)
 	/* One tile a block and idle blocks; few blocks with many tiles; one sender for all, and one that computes for all. */
 	static const int blocks[][2] = {{2, 1}, {3, 2}, {5, 1}, {12, 5}, {16, 15}};
 	static const int parts[] = {1, 2, 3, GAS_PARTS};
-	gas_inputs_t inputs = {.seed = 14, .integers = true};
+	workload_inputs_t inputs = {.seed = 14, .integers = true};
 	(void)argc;
 	(void)argv;
 	for (int b = 0; b < COUNT(blocks); b++) {
@@ -176,13 +177,14 @@ static int changing_inputs(tsr_world_t *world, int argc, char **argv)
 	config.tile = tiles[0];
 	config.parts = 2;
 	for (int s = 0; s < SEEDS; s++)
-		CHECK(gas_reference_create(world, &config, &(gas_inputs_t){.seed = 20 + (uint64_t)s}, &references[s]) == TSR_OK);
+		CHECK(gas_reference_create(world, &config, &(workload_inputs_t){.seed = 20 + (uint64_t)s}, &references[s]) ==
+		      TSR_OK);
 	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {
 		gas_plan_t *plan;
 		config.pattern = (gas_pattern_t)p;
 		CHECK(gas_plan_create(world, &config, &plan) == TSR_OK, CASE, CASE_OF(&config));
 		for (int round = 0; round < ROUNDS; round++) {
-			CHECK(gas_plan_fill(plan, world, &(gas_inputs_t){.seed = 20 + (uint64_t)(round % SEEDS)}) == TSR_OK);
+			CHECK(gas_plan_fill(plan, world, &(workload_inputs_t){.seed = 20 + (uint64_t)(round % SEEDS)}) == TSR_OK);
 			if (run_and_judge(world, plan, references[round % SEEDS], 1))
 				return 1;
 		}

@@ -3,11 +3,11 @@
 #include "kernels/gemm_all_scatter/verify.h"
 #include "tests/multi/each_world.h"
 
-static const gas_inputs_t inputs = {.seed = 11, .integers = true};
+static const workload_inputs_t inputs = {.seed = 11, .integers = true};
 
 static int run_twice(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference)
 {
-	gas_verdict_t verdict;
+	verdict_t verdict;
 	CHECK(gas_plan_poison(plan, world) == TSR_OK);
 	CHECK(gas_plan_run(plan) == TSR_OK && gas_plan_run(plan) == TSR_OK && gas_plan_sync(plan) == TSR_OK);
 	CHECK(gas_reference_check(reference, world, plan, &verdict) == TSR_OK);

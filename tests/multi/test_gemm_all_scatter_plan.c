@@ -3,6 +3,9 @@
 
 #include "kernels/gemm_all_scatter/plan.h"
 #include "kernels/gemm_all_scatter/verify.h"
+#include "kernels/host/inputs.h"
+#include "kernels/host/matrices.h"
+#include "kernels/host/share.h"
 #include "tests/multi/each_world.h"
 
 /* ---------------------------------------------------------------- without a world */
@@ -121,7 +124,7 @@ Test(gas_plan, rows_begin_where_copy_engines_take_them)
 		    {TSR_F16, 511, 512}, {TSR_BF16, 513, 576}, {TSR_BF16, 576, 576},  {TSR_F32, 5, 8},
 		    {TSR_F32, 255, 256}, {TSR_F32, 257, 288},  {TSR_BF16, 8191, 8192}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		cr_expect_eq(gas_row_pitch(rows[i].dtype, rows[i].cols), rows[i].pitch, "%d columns", (int)rows[i].cols);
+		cr_expect_eq(matrix_pitch(rows[i].dtype, rows[i].cols), rows[i].pitch, "%d columns", (int)rows[i].cols);
 }
 
 /** Of fused-sequential on four H200s, by what the CUDA backend says of them. */
@@ -165,12 +168,12 @@ Test(gas_plan, shares_cover_every_column_once)
 		for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
 			int64_t next = 0;
 			for (int r = 0; r < ranks; r++) {
-				gas_share_t share = gas_share(columns[c], r, ranks);
-				cr_assert_eq(share.first_col, next);
-				cr_assert(share.cols == columns[c] / ranks || share.cols == columns[c] / ranks + 1);
+				share_t share = share_of(columns[c], r, ranks);
+				cr_assert_eq(share.first, next);
+				cr_assert(share.count == columns[c] / ranks || share.count == columns[c] / ranks + 1);
 				if (columns[c] <= INT64_MAX / ranks)
-					cr_assert_eq(share.first_col, r * columns[c] / ranks);
-				next += share.cols;
+					cr_assert_eq(share.first, r * columns[c] / ranks);
+				next += share.count;
 			}
 			cr_assert_eq(next, columns[c]);
 		}
@@ -342,7 +345,7 @@ static int try_wrong(tsr_world_t *world, const gas_reference_t *reference, const
 {
 	size_t index = (size_t)(row * config->n + col);
 	double right = tsr_dtype_get(config->dtype, c, index);
-	gas_verdict_t v;
+	verdict_t v;
 	tsr_dtype_set(config->dtype, c, index, value);
 	gas_reference_judge(reference, c, &v);
 	tsr_dtype_set(config->dtype, c, index, right);
@@ -352,15 +355,16 @@ static int try_wrong(tsr_world_t *world, const gas_reference_t *reference, const
 }
 
 /** A rank that left one of K products out, or stored one element's neighbour, is found; rounding is not. */
-static int try_judge(tsr_world_t *world, const gas_config_t *config, const gas_inputs_t *inputs)
+static int try_judge(tsr_world_t *world, const gas_config_t *config, const workload_inputs_t *inputs)
 {
 	size_t element = tsr_dtype_bytes(config->dtype), m = (size_t)config->m, n = (size_t)config->n, k = (size_t)config->k;
 	void *a = malloc(m * k * element), *b = malloc(k * n * element), *c = malloc(m * n * element);
 	gas_reference_t *reference;
-	gas_verdict_t v;
+	verdict_t v;
 	CHECK(a && b && c);
-	gas_inputs_a(config, inputs, a);
-	gas_inputs_b(config, inputs, gas_share(config->n, 0, 1), b);
+	const workload_matrix_t whole_a = gas_matrix(config, GAS_A, 0, 1), whole_b = gas_matrix(config, GAS_B, 0, 1);
+	inputs_make(inputs, &whole_a, a);
+	inputs_make(inputs, &whole_b, b);
 	multiply(config, a, b, c);
 	CHECK(gas_reference_create(world, config, inputs, &reference) == TSR_OK);
 	gas_reference_judge(reference, c, &v);
@@ -385,7 +389,7 @@ static int judging(tsr_world_t *world, int argc, char **argv)
 	for (int d = 0; d < 3; d++) {
 		gas_config_t config = {.m = 300, .n = 11, .k = 37, .dtype = dtypes[d]}; /* more rows than one panel */
 		for (int integers = 0; integers < 2; integers++)
-			if (try_judge(world, &config, &(gas_inputs_t){.seed = 5, .integers = integers}))
+			if (try_judge(world, &config, &(workload_inputs_t){.seed = 5, .integers = integers}))
 				return 1;
 	}
 	return 0;
@@ -450,10 +454,10 @@ static int record_of(tsr_world_t *world, gas_pattern_t pattern)
 			       .bands = pattern == GAS_BANDED ? RECORDED_BANDS : 0};
 	gas_plan_t *plan;
 	int others = tsr_world_size(world) - 1;
-	gas_share_t share = gas_share(config.n, tsr_world_rank(world), others + 1);
-	uint64_t tiles = 6 * (uint64_t)((share.cols + 15) / 16), part = (uint64_t)(config.m * share.cols) * sizeof(float);
+	share_t share = share_of(config.n, tsr_world_rank(world), others + 1);
+	uint64_t tiles = 6 * (uint64_t)((share.count + 15) / 16), part = (uint64_t)(config.m * share.count) * sizeof(float);
 	CHECK(gas_plan_create(world, &config, &plan) == TSR_OK);
-	CHECK(gas_plan_fill(plan, world, &(gas_inputs_t){.seed = 3}) == TSR_OK);
+	CHECK(gas_plan_fill(plan, world, &(workload_inputs_t){.seed = 3}) == TSR_OK);
 	CHECK(tsr_record_start(world) == TSR_OK);
 	CHECK(gas_plan_run(plan) == TSR_OK && gas_plan_sync(plan) == TSR_OK);
 	CHECK(tsr_record_stop(world) == TSR_OK);

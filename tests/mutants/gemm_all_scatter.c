@@ -68,7 +68,7 @@ static tsr_status_t parse(int argc, char **argv, options_t *options)
 }
 
 /** One product. No rank waits for another between its verdict and its next run: the kernels have to. */
-static tsr_status_t run_once(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference, gas_verdict_t *verdict_out)
+static tsr_status_t run_once(tsr_world_t *world, gas_plan_t *plan, const gas_reference_t *reference, verdict_t *verdict_out)
 {
 	tsr_status_t status = gas_plan_poison(plan, world);
 	if (status == TSR_OK)
@@ -81,7 +81,7 @@ static tsr_status_t run_once(tsr_world_t *world, gas_plan_t *plan, const gas_ref
 TSR_MAIN(world, argc, argv)
 {
 	options_t options = {{32, 40, 16, TSR_F32, GAS_FUSED_SEQUENTIAL, {16, 16, 16}, 2, 0, 0, 0}, 2};
-	const gas_inputs_t inputs = {7, true};
+	const workload_inputs_t inputs = {7, true};
 	gas_reference_t *reference;
 	gas_plan_t *plan;
 	int code = 0;
@@ -90,7 +90,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(gas_plan_fill(plan, world, &inputs));
 	TSR_TRY(gas_reference_create(world, &options.config, &inputs, &reference));
 	for (long run = 0; run < options.runs && code == 0; run++) {
-		gas_verdict_t verdict = {0, 0, 0, 0, 0, 0};
+		verdict_t verdict = {0, 0, 0, 0, 0, 0};
 		TSR_TRY(run_once(world, plan, reference, &verdict));
 		if (verdict.wrong == 0)
 			continue;

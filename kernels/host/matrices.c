@@ -1,8 +1,33 @@
-/* A plan's matrices on the host, where rows follow each other without a gap. */
+#include "kernels/host/matrices.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gemm_all_scatter/gemm_all_scatter.h"
+int64_t matrix_pitch(tsr_dtype_t dtype, int64_t cols)
+{
+	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
+	const int64_t unit = (cols < MATRIX_LONG_ROW_BYTES / element ? MATRIX_UNIT_BYTES : MATRIX_LINE_BYTES) / element;
+	return cols > 0 ? ((cols - 1) / unit + 1) * unit : 1;
+}
+
+bool matrix_fits(tsr_dtype_t dtype, int64_t rows, int64_t cols)
+{
+	int64_t bytes;
+	return cols <= INT64_MAX - MATRIX_LINE_BYTES && !__builtin_mul_overflow(rows, matrix_pitch(dtype, cols), &bytes) &&
+	       !__builtin_mul_overflow(bytes, (int64_t)tsr_dtype_bytes(dtype), &bytes);
+}
+
+size_t matrix_bytes(tsr_dtype_t dtype, int64_t rows, int64_t cols)
+{
+	return cols > 0 ? (size_t)(rows * matrix_pitch(dtype, cols)) * tsr_dtype_bytes(dtype) : 0;
+}
+
+tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols)
+{
+	return (tsr_view_t){
+		.data = data, .rows = rows, .cols = cols, .ld = matrix_pitch(dtype, cols), .dtype = dtype, .space = TSR_SPACE_HEAP};
+}
 
 /** A view's bytes in the heap, those behind rows included. */
 static size_t heap_bytes(tsr_view_t view)
@@ -26,7 +51,7 @@ static tsr_status_t image_of(tsr_view_t view, void **image_out)
 			 TSR_SIZE(heap_bytes(view)));
 }
 
-tsr_status_t gas_matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
+tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
 {
 	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
 	void *image;
@@ -41,7 +66,7 @@ tsr_status_t gas_matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_ou
 	return status;
 }
 
-tsr_status_t gas_matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense)
+tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense)
 {
 	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
 	void *image;
@@ -57,7 +82,7 @@ tsr_status_t gas_matrix_write(tsr_world_t *world, tsr_view_t view, const void *d
 	return status;
 }
 
-tsr_status_t gas_matrix_poison(tsr_world_t *world, tsr_view_t view)
+tsr_status_t matrix_poison(tsr_world_t *world, tsr_view_t view)
 {
 	return tsr_memset_heap(world, view.data, 0xff, heap_bytes(view));
 }

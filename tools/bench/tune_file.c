@@ -1,9 +1,10 @@
-#include "tools/tune_file.h"
+#include "tools/bench/tune_file.h"
+
 #include "tools/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,30 +73,13 @@ static tsr_status_t load(const char *path, json_t **root_out)
 }
 
 /** Whether an entry is the key's; what is no entry is nobody's. */
-static bool is_entry_of(json_t *entry, const tune_key_t *key)
+static bool is_entry_of(const json_t *entry, const json_t *key)
 {
-	const char *backend, *device, *workload, *pattern, *dtype;
-	json_int_t m, n, k;
-	int ranks;
-	return json_unpack(entry, "{s:s, s:s, s:s, s:s, s:s, s:i, s:[I,I,I]}", "backend", &backend, "device", &device, "workload",
-			   &workload, "pattern", &pattern, "dtype", &dtype, "ranks", &ranks, "shape", &m, &n, &k) == 0 &&
-	       strcmp(backend, key->backend) == 0 && strcmp(device, key->device) == 0 && strcmp(workload, key->workload) == 0 &&
-	       strcmp(pattern, key->pattern) == 0 && strcmp(dtype, key->dtype) == 0 && ranks == key->ranks && m == key->m &&
-	       n == key->n && k == key->k;
-}
-
-static bool read_choice(json_t *entry, tune_choice_t *choice_out)
-{
-	tune_choice_t choice = {.blocks = 0};
-	const char *date;
-	json_int_t median_ns;
-	if (json_unpack(entry, "{s:[i,i,i], s:i, s:i, s?i, s:I, s:s}", "tile", &choice.tile[0], &choice.tile[1], &choice.tile[2],
-			"blocks", &choice.blocks, "comm_blocks", &choice.comm_blocks, "parts", &choice.parts, "median_ns",
-			&median_ns, "date", &date) != 0)
+	const char *name;
+	json_t *value;
+	if (!json_is_object(entry))
 		return false;
-	choice.median_ns = median_ns;
-	(void)snprintf(choice.date, sizeof choice.date, "%s", date);
-	*choice_out = choice;
+	json_object_foreach((json_t *)key, name, value) if (!json_equal(json_object_get(entry, name), value)) return false;
 	return true;
 }
 
@@ -108,16 +92,16 @@ tsr_status_t tune_file_check(const char *path)
 	return status;
 }
 
-tsr_status_t tune_file_find(const char *path, const tune_key_t *key, tune_choice_t *choice_out, bool *found_out)
+tsr_status_t tune_file_find(const char *path, const json_t *key, json_t **entry_out)
 {
 	json_t *root, *entry;
 	size_t i;
 	tsr_status_t status = load(path, &root);
+	*entry_out = NULL;
 	if (status != TSR_OK)
 		return status;
-	*found_out = false;
-	json_array_foreach(json_object_get(root, "entries"), i, entry) if (!*found_out && is_entry_of(entry, key)) *found_out =
-		read_choice(entry, choice_out);
+	json_array_foreach(json_object_get(root, "entries"), i, entry) if (!*entry_out && is_entry_of(entry, key)) *entry_out =
+		json_incref(entry);
 	json_decref(root);
 	return TSR_OK;
 }
@@ -176,16 +160,16 @@ static tsr_status_t replace(const char *path, const json_t *root)
 	return tsr_error(TSR_ERR_SYSTEM, "tuned choices: '%s' cannot be written: %s", path, strerror(cause ? cause : EIO));
 }
 
-static json_t *new_entry(const tune_key_t *key, const tune_choice_t *choice)
+static json_t *new_entry(const json_t *key, const json_t *choice)
 {
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:[I,I,I], s:[i,i,i], s:i, s:i, s:i, s:I, s:s}", "backend", key->backend,
-			 "device", key->device, "ranks", key->ranks, "workload", key->workload, "pattern", key->pattern, "dtype",
-			 key->dtype, "shape", (json_int_t)key->m, (json_int_t)key->n, (json_int_t)key->k, "tile", choice->tile[0],
-			 choice->tile[1], choice->tile[2], "blocks", choice->blocks, "comm_blocks", choice->comm_blocks, "parts",
-			 choice->parts, "median_ns", (json_int_t)choice->median_ns, "date", choice->date);
+	json_t *entry = json_copy((json_t *)key);
+	if (entry && json_object_update(entry, (json_t *)choice) == 0)
+		return entry;
+	json_decref(entry);
+	return NULL;
 }
 
-tsr_status_t tune_file_remember(const char *path, const tune_key_t *key, const tune_choice_t *choice)
+tsr_status_t tune_file_remember(const char *path, const json_t *key, const json_t *choice)
 {
 	int folder;
 	json_t *root;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 /** Microseconds since `origin`, or "-" for a stamp that is none. */
 static const char *since_text(uint64_t stamp_ns, uint64_t origin_ns, char text_out[BENCH_SHORT_TEXT])

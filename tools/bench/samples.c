@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 static int compare_ns(const void *a, const void *b)
 {

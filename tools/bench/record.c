@@ -1,7 +1,7 @@
 /* The record of a run, of all ranks. */
 #include <stdlib.h>
 
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 /** One rank's part of bench_traffic_t. */
 typedef struct rank_traffic {

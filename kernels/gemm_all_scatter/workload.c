@@ -1,0 +1,318 @@
+/* GEMM + all-scatter as the tools see it. */
+#include "kernels/workload.h"
+
+#include "kernels/gemm_all_scatter/config.h"
+#include "kernels/gemm_all_scatter/plan.h"
+#include "kernels/host/share.h"
+
+WORKLOAD_REGISTER(gemm_all_scatter);
+
+/* ---------------------------------------------------------------- parameters */
+
+enum { SHAPE, DTYPE, TILE, BLOCKS, COMM_BLOCKS, BANDS, PARTS };
+
+static gas_config_t config_of(const workload_config_t *config)
+{
+	const workload_value_t *v = config->value;
+	return (gas_config_t){.m = v[SHAPE].x[0],
+			      .n = v[SHAPE].x[1],
+			      .k = v[SHAPE].x[2],
+			      .dtype = (tsr_dtype_t)v[DTYPE].x[0],
+			      .pattern = (gas_pattern_t)config->pattern,
+			      .tile = {(int)v[TILE].x[0], (int)v[TILE].x[1], (int)v[TILE].x[2]},
+			      .blocks = (int)v[BLOCKS].x[0],
+			      .comm_blocks = (int)v[COMM_BLOCKS].x[0],
+			      .bands = (int)v[BANDS].x[0],
+			      .parts = (int)v[PARTS].x[0]};
+}
+
+workload_config_t gas_workload_config(const gas_config_t *c)
+{
+	return (workload_config_t){.pattern = c->pattern,
+				   .value = {[SHAPE] = {{c->m, c->n, c->k}},
+					     [DTYPE] = {{c->dtype}},
+					     [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
+					     [BLOCKS] = {{c->blocks}},
+					     [COMM_BLOCKS] = {{c->comm_blocks}},
+					     [BANDS] = {{c->bands}},
+					     [PARTS] = {{c->parts}}}};
+}
+
+static bool sends_apart(const workload_config_t *config)
+{
+	return gas_pattern_kernels((gas_pattern_t)config->pattern)->sends_apart;
+}
+
+/** The tiles that are built. */
+static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	const gas_config_t c = config_of(config);
+	gas_tile_size_t tile = {0, 0, 0};
+	int at = 0;
+	(void)place;
+	for (int i = 0; i <= index; i++)
+		if (!gas_tile_at(&at, c.dtype, c.pattern, &tile))
+			return false;
+	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
+	return true;
+}
+
+/** Whole, in halves, and as the plan chooses; where a tile cannot be divided all are the same. */
+static bool try_parts(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	static const int parts[] = {1, 2, 0};
+	(void)config;
+	(void)place;
+	if (index >= (int)(sizeof parts / sizeof *parts))
+		return false;
+	*value_out = (workload_value_t){{parts[index]}};
+	return true;
+}
+
+/** All blocks that the device holds, three quarters and half of them, and what the plan has chosen. */
+static bool try_blocks(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	const int resident = place->device->resident_blocks;
+	const int64_t blocks[] = {resident, resident * 3 / 4, resident / 2, config->value[BLOCKS].x[0]};
+	if (index >= (int)(sizeof blocks / sizeof *blocks))
+		return false;
+	*value_out = (workload_value_t){{blocks[index]}};
+	return true;
+}
+
+/** Parts of the blocks, in patterns where some only send. */
+static bool try_senders(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	static const int divisors[] = {32, 24, 16, 12, 8, 6, 5, 4, 3, 2};
+	(void)place;
+	if (index >= (sends_apart(config) ? (int)(sizeof divisors / sizeof *divisors) : 1))
+		return false;
+	*value_out = (workload_value_t){{sends_apart(config) ? config->value[BLOCKS].x[0] / divisors[index] : 0}};
+	return true;
+}
+
+static const workload_param_t params[] = {
+	[SHAPE] = {.name = "shape",
+		   .letters = "MxNxK",
+		   .help = "of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks",
+		   .kind = WORKLOAD_SHAPE,
+		   .preset = "1024x1024x1024",
+		   .least = INT64_MIN, /* check says more */
+		   .most = INT64_MAX,
+		   .problem = true,
+		   .axes = "mnk"},
+	[DTYPE] = {.name = "dtype",
+		   .letters = "D",
+		   .help = "of A, B and C: bf16, f16 or f32; sums are f32",
+		   .kind = WORKLOAD_DTYPE,
+		   .preset = "bf16",
+		   .problem = true},
+	[TILE] = {.name = "tile",
+		  .letters = "MxNxK",
+		  .help = "of the main loop, one that is built (which should take least time)",
+		  .kind = WORKLOAD_SHAPE,
+		  .least = 1,
+		  .most = INT32_MAX,
+		  .heading = "tile",
+		  .width = 12,
+		  .in_row = true,
+		  .stage = 1,
+		  .candidate = try_tile},
+	[BLOCKS] = {.name = "blocks",
+		    .letters = "B",
+		    .help = "of a run on a rank, all resident together (one a tile)",
+		    .least = 1,
+		    .most = 1 << 20,
+		    .heading = "blocks",
+		    .width = 6,
+		    .stage = 2,
+		    .candidate = try_blocks},
+	[COMM_BLOCKS] = {.name = "comm-blocks",
+			 .letters = "C",
+			 .help = "of these, those that only send, in the two patterns that have such (what keeps up)",
+			 .least = 1,
+			 .most = 1 << 20,
+			 .heading = "sending",
+			 .width = 7,
+			 .stage = 2,
+			 .candidate = try_senders},
+	[BANDS] = {.name = "bands", .letters = "B", .help = "of banded, 1 to 10 (by what is sent)", .least = 1, .most = GAS_BANDS},
+	[PARTS] = {.name = "parts",
+		   .letters = "P",
+		   .help = "of K, in which the last tiles are multiplied, 1 to 8 (by what that takes)",
+		   .least = 1,
+		   .most = GAS_PARTS,
+		   .heading = "parts",
+		   .width = 5,
+		   .stage = 1,
+		   .candidate = try_parts},
+	{.name = NULL},
+};
+
+static const char *const cases[] = {
+	"--shape 32x40x16 --tile 16x16x16 --blocks 2",
+	"--shape 33x100x19 --tile 16x16x16 --blocks 3",
+	NULL,
+};
+
+static const char *pattern(int64_t number)
+{
+	return number < GAS_PATTERN_COUNT ? gas_pattern_name((gas_pattern_t)number) : NULL;
+}
+
+static tsr_status_t find_pattern(const char *text, int64_t *pattern_out)
+{
+	gas_pattern_t pattern;
+	tsr_status_t status = gas_pattern_parse(text, &pattern);
+	if (status == TSR_OK)
+		*pattern_out = pattern;
+	return status;
+}
+
+static tsr_status_t check(const workload_config_t *config, int ranks)
+{
+	const gas_config_t c = config_of(config);
+	return gas_config_check(&c, ranks);
+}
+
+static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
+{
+	const gas_config_t c = config_of(config);
+	const product_t product = gas_product(&c);
+	return product_check_inputs(&product, inputs);
+}
+
+/** Blocks that compute and have no task, or none that computes or sends where the pattern has such. */
+static bool is_idle(const workload_config_t *config, int ranks)
+{
+	const gas_config_t c = config_of(config);
+	const int64_t tasks = gas_most_tiles(&c, c.tile, ranks) * (c.parts > 1 ? c.parts : 1);
+	return c.blocks < 1 || c.comm_blocks >= c.blocks || (sends_apart(config) && c.comm_blocks < 1) ||
+	       c.blocks - c.comm_blocks > tasks;
+}
+
+/* ---------------------------------------------------------------- what is computed */
+
+static bool matrix(const workload_config_t *config, int index, int rank, int ranks, workload_matrix_t *matrix_out)
+{
+	const gas_config_t c = config_of(config);
+	if (index >= GAS_MATRICES)
+		return false;
+	*matrix_out = gas_matrix(&c, index, rank, ranks);
+	return true;
+}
+
+static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config, const workload_inputs_t *inputs,
+			   workload_expected_t **expected_out)
+{
+	const gas_config_t c = config_of(config);
+	const product_t product = gas_product(&c);
+	return product_expect(world, &product, inputs, expected_out);
+}
+
+static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
+{
+	const gas_config_t c = config_of(config);
+	const double m = (double)c.m, k = (double)c.k, cols = (double)share_of(c.n, rank, ranks).count;
+	const double element = (double)tsr_dtype_bytes(c.dtype);
+	const int kernels = gas_pattern_kernels(c.pattern)->kernels[1] ? 2 : 1;
+	return (workload_cost_t){.operations = 2.0 * m * cols * k,
+				 .memory_bytes = element * (m * k + k * cols + m * cols),
+				 .link_bytes = element * m * cols * (ranks - 1),
+				 .launches = c.pattern == GAS_BANDED ? c.bands + 1 : kernels,
+				 .meetings = 1};
+}
+
+static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
+{
+	(void)config;
+	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B, GAS_PART, false};
+	steps_out[1] = (workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false};
+	steps_out[2] =
+		(workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C, true};
+	return 3;
+}
+
+/* ---------------------------------------------------------------- runs: a plan is a run */
+
+static gas_plan_t *plan_of(const workload_run_t *run)
+{
+	return (gas_plan_t *)run;
+}
+
+static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config, workload_run_t **run_out)
+{
+	const gas_config_t c = config_of(config);
+	return gas_plan_create(world, &c, (gas_plan_t **)run_out);
+}
+
+static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
+{
+	const gas_config_t c = config_of(config);
+	return gas_plan_adapt(plan_of(run), &c);
+}
+
+static tsr_status_t start(workload_run_t *run)
+{
+	return gas_plan_run(plan_of(run));
+}
+
+static tsr_status_t compute(workload_run_t *run)
+{
+	return gas_plan_run_product(plan_of(run));
+}
+
+static tsr_status_t sync_run(workload_run_t *run)
+{
+	return gas_plan_sync(plan_of(run));
+}
+
+static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
+{
+	return status == TSR_OK ? gas_plan_destroy(plan_of(run)) : gas_plan_abandon(plan_of(run), status);
+}
+
+static tsr_stream_t *stream(workload_run_t *run)
+{
+	return gas_plan_stream(plan_of(run));
+}
+
+static void chosen(const workload_run_t *run, workload_config_t *config_out)
+{
+	*config_out = gas_workload_config(gas_plan_config(plan_of(run)));
+}
+
+static tsr_view_t view(const workload_run_t *run, int matrix_index)
+{
+	const gas_plan_t *plan = plan_of(run);
+	return matrix_index == GAS_A ? gas_plan_a(plan) : matrix_index == GAS_B ? gas_plan_b(plan) : gas_plan_c(plan);
+}
+
+const workload_t gemm_all_scatter = {
+	.size = sizeof(workload_t),
+	.name = "gemm-all-scatter",
+	.title = "GEMM + all-scatter",
+	.summary = "C = A * B, columns computed by each rank and sent to all, in six patterns",
+	.source = "Iris paper, section 4",
+	.params = params,
+	.compute_pattern = GAS_BULK_SYNCHRONOUS,
+	.cases = cases,
+	.pattern = pattern,
+	.find_pattern = find_pattern,
+	.check = check,
+	.check_inputs = check_inputs,
+	.is_idle = is_idle,
+	.matrix = matrix,
+	.expect = expect,
+	.cost = cost,
+	.baseline = baseline,
+	.open = open_run,
+	.reconfigure = reconfigure,
+	.start = start,
+	.compute = compute,
+	.sync = sync_run,
+	.close = close_run,
+	.stream = stream,
+	.chosen = chosen,
+	.view = view,
+};

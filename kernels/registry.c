@@ -1,0 +1,44 @@
+/* The workloads of this executable. Each puts a pointer to its struct into a section, which the linker gathers into one array. */
+#include <string.h>
+
+#include "kernels/workload.h"
+
+/* Weak: where nothing is listed there is no section, and the symbols are null. */
+#define SECTION_BOUND extern __attribute__((weak, visibility("hidden")))
+SECTION_BOUND const workload_t *const __start_tsr_workloads[];
+SECTION_BOUND const workload_t *const __stop_tsr_workloads[];
+
+/** The first by name behind `name`; null past the last. So the order is that of names, whatever the linker's is. */
+static const workload_t *behind(const char *name)
+{
+	const workload_t *next = NULL;
+	for (const workload_t *const *at = __start_tsr_workloads; at != __stop_tsr_workloads; at++)
+		if (strcmp((*at)->name, name) > 0 && (!next || strcmp((*at)->name, next->name) < 0))
+			next = *at;
+	return next;
+}
+
+const workload_t *workload_at(int index)
+{
+	const workload_t *workload = behind("");
+	for (int i = 0; workload && i < index; i++)
+		workload = behind(workload->name);
+	return workload;
+}
+
+tsr_status_t workload_find(const char *name, const workload_t **workload_out)
+{
+	enum { MOST = 64 };
+	const char *names[MOST + 1] = {NULL};
+	const workload_t *workload;
+	for (int i = 0; i < MOST && (workload = workload_at(i)) != NULL; i++) {
+		names[i] = workload->name;
+		if (strcmp(name, workload->name) == 0) {
+			*workload_out = workload;
+			return TSR_OK;
+		}
+	}
+	const char *near = tsr_nearest_name(name, names);
+	return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+			 near ? "'?" : "");
+}

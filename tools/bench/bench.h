@@ -1,0 +1,293 @@
+/* What the parts of `tessera bench` share. None of them knows a workload: all that they do follows from its struct. */
+#ifndef TESSERA_TOOLS_BENCH_H
+#define TESSERA_TOOLS_BENCH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "bench/baseline.h"
+#include "kernels/host/judge.h"
+#include "kernels/workload.h"
+#include "tessera/tessera.h"
+
+/* ---------------------------------------------------------------- patterns.c */
+
+/** `tessera bench WORKLOAD`; argv[0] is its name. Returns the exit code. */
+int bench_workload(const workload_t *workload, int argc, char **argv);
+
+/* ---------------------------------------------------------------- options.c */
+
+/** The command line, read and checked before any rank starts. */
+typedef struct bench_options {
+	const workload_t *workload;
+	int ranks;
+	tsr_placement_t placement;
+	const char *backend;              /* null: the library's choice */
+	bool patterns[WORKLOAD_PATTERNS]; /* those to run */
+	workload_config_t config;         /* its pattern: each of those in turn */
+	workload_inputs_t inputs;
+	int iterations, warmup;
+	bool verify, record, baseline;
+	bool tune, no_tuned;     /* search what is searched; leave alone what an earlier search has found */
+	const char *json, *dump; /* null: none */
+} bench_options_t;
+
+/** argv[0] is the workload's name. True where there is something to run. False: `*code_out` is the exit code, and help or the one
+ * sentence has been printed. */
+bool bench_options_read(const workload_t *workload, int argc, char **argv, bench_options_t *options_out, int *code_out);
+
+/** Whether all that a search finds is left to the command. */
+bool bench_is_automatic(const workload_t *workload, const workload_config_t *config);
+
+/* ---------------------------------------------------------------- values.c */
+
+enum { BENCH_VALUE_TEXT = 80, BENCH_KEY_TEXT = 64 };
+
+bool bench_value_is_automatic(const workload_value_t *value);
+
+/** Reads a parameter's value as it is typed. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND (a dtype). */
+tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, workload_value_t *value_out);
+
+/** As it is typed. */
+const char *bench_value_text(const workload_param_t *param, const workload_value_t *value, char text_out[BENCH_VALUE_TEXT]);
+
+/** In JSON: a number, a dtype's name, extents as an array, or by their `axes` as an object. Null where there is no memory. */
+json_t *bench_value_json(const workload_param_t *param, const workload_value_t *value, bool by_axes);
+
+/** Reads what bench_value_json has made of extents as an array, and of the others. */
+bool bench_value_from_json(const workload_param_t *param, const json_t *json, workload_value_t *value_out);
+
+/** A name as a key of JSON: '-' as '_'. */
+const char *bench_key(const char *name, char key_out[BENCH_KEY_TEXT]);
+
+/** The workload's parameters that say what is computed, as people write them: "1024x1024x1024 bf16". */
+const char *bench_problem_text(const workload_t *workload, const workload_config_t *config, char text_out[BENCH_VALUE_TEXT]);
+
+/* ---------------------------------------------------------------- samples.c */
+
+/**
+ * How samples are taken, with a rest of eight times as long behind each. `limit_ns`: gives up after three that are all slower than
+ * that, or one that is twice as slow; 0: never.
+ */
+typedef struct bench_sampling {
+	int iterations, warmup;
+	uint64_t limit_ns;
+} bench_sampling_t;
+
+/** Sorted; of each sample the slowest rank's. */
+typedef struct bench_times {
+	uint64_t *ns;
+	int count;
+} bench_times_t;
+
+/** Takes one sample on this rank. Collective. */
+typedef tsr_status_t (*bench_sample_fn)(void *ctx, uint64_t *ns_out);
+
+/** Takes samples on all ranks together; the same times on every rank, to be released by bench_times_free. Collective. */
+tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
+			  bench_times_t *times_out);
+
+/** Makes `*ns` the slowest rank's. Collective. */
+tsr_status_t bench_slowest(tsr_world_t *world, uint64_t *ns);
+
+/** 0 where there are none. */
+uint64_t bench_median_ns(const bench_times_t *times);
+
+void bench_times_free(bench_times_t *times);
+
+/* ---------------------------------------------------------------- record.c */
+
+/** What all ranks together did in one run, from its record. */
+typedef struct bench_traffic {
+	bool recorded; /* false: this backend keeps no record, and the rest is 0 */
+	int launches;  /* on a rank; the most of any */
+	uint64_t products;
+	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes, remote_read_bytes;
+	int senders;       /* ranks that wrote to a peer */
+	int early_senders; /* of these, those that first did so before their last product ended */
+} bench_traffic_t;
+
+/** Sums up the finished recording of every rank. Collective; the same result on every rank. */
+tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out);
+
+/** The rows of every rank, rank after rank, and how many each has; on every rank, to be freed. Collective. */
+tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out, int **counts_out);
+
+/* ---------------------------------------------------------------- verify.c */
+
+/** What outputs were found to be; the same on every rank. */
+typedef struct bench_judgement {
+	bool verified;
+	int wrong_rank;          /* the first with a wrong element, or -1 */
+	const char *wrong_run;   /* which of its runs */
+	workload_matrix_t wrong; /* which output, and that rank's part of it */
+	verdict_t verdict;       /* of that rank, run and output */
+} bench_judgement_t;
+
+/** A verdict of this rank: on which output, after which run. */
+typedef struct bench_finding {
+	int run, matrix;
+	verdict_t verdict;
+} bench_finding_t;
+
+typedef struct bench_session bench_session_t;
+
+/** Makes judges of all outputs. Collective. */
+tsr_status_t bench_judges_create(bench_session_t *session);
+void bench_judges_destroy(bench_session_t *session);
+
+/** Fills the inputs; makes all outputs NaN. This rank alone, no run in flight. */
+tsr_status_t bench_fill(bench_session_t *session);
+tsr_status_t bench_poison(bench_session_t *session);
+
+/** Looks at this rank's outputs where something is verified; keeps the first verdict that finds something wrong. */
+tsr_status_t bench_judge(const bench_session_t *session, int run, bench_finding_t *finding);
+
+/** The first rank with something wrong speaks for all. `runs`: the names of runs. Collective. */
+tsr_status_t bench_agree_on(const bench_session_t *session, bool verified, const char *const *runs, const bench_finding_t *finding,
+			    bench_judgement_t *judgement_out);
+
+/* ---------------------------------------------------------------- run.c */
+
+/** One configuration that was tried. */
+typedef struct bench_trial {
+	workload_config_t config; /* with what was automatic filled in */
+	uint64_t median_ns;
+	int samples;
+	bool abandoned, best;
+} bench_trial_t;
+
+enum { BENCH_MOST_TRIALS = 128 };
+
+typedef struct bench_trials {
+	bench_trial_t trial[BENCH_MOST_TRIALS];
+	int count;
+} bench_trials_t;
+
+/** One pattern's outcome, the same on every rank. */
+typedef struct bench_result {
+	workload_config_t config; /* with what was automatic filled in */
+	bool remembered;          /* what is searched is that of an earlier search, */
+	char tuned_on[24];        /* of this date */
+	bench_trials_t *trials;   /* of --tune; null: none */
+	bench_times_t times;
+	bench_traffic_t traffic;
+	bench_judgement_t judgement;
+} bench_result_t;
+
+/** What one rank works with, from the first pattern to the last. */
+struct bench_session {
+	const bench_options_t *options;
+	const workload_t *workload;
+	tsr_world_t *world;
+	workload_run_t *run;                /* reconfigured for each pattern: inputs are made once */
+	workload_expected_t *expected;      /* null: nothing is verified */
+	judge_t *judges[WORKLOAD_MATRICES]; /* of outputs; null: of others */
+	tsr_event_t *begin, *end;
+};
+
+/** The run's configuration with everything filled in. */
+workload_config_t bench_chosen(const bench_session_t *session);
+
+/** A matrix, and this rank's part. */
+bool bench_matrix(const bench_session_t *session, int index, workload_matrix_t *matrix_out);
+
+/** Starts runs on the session's stream: the workload's start, or compute. */
+typedef tsr_status_t (*bench_start_fn)(workload_run_t *run);
+
+/** Times runs by events: each directly behind another one, so that no launch is waited for. Collective. */
+tsr_status_t bench_time(bench_session_t *session, bench_start_fn start, const bench_sampling_t *sampling, bench_times_t *times_out);
+
+/** All stages of the session's pattern: recorded, repeated and timed runs, each judged. Collective. */
+tsr_status_t bench_run(bench_session_t *session, bench_result_t *result);
+
+/** What rank 0 alone does, and must do: where it fails, the world ends, so that no other rank waits for it. */
+tsr_status_t bench_rank_0_only(tsr_world_t *world, tsr_status_t status);
+
+/* ---------------------------------------------------------------- tune.c, remember.c */
+
+/** Searches for the pattern of `config`, and fills in what it finds. Collective. */
+tsr_status_t bench_tune(bench_session_t *session, workload_config_t *config, bench_trials_t *trials);
+
+/** Fills in what an earlier search has found, where this build and device can run that. Collective. */
+tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config, bench_result_t *result);
+
+/** Remembers the result of a search. Collective; rank 0 writes. */
+tsr_status_t bench_remember(bench_session_t *session, const bench_result_t *result);
+
+/* ---------------------------------------------------------------- baseline.c */
+
+/** Steps of the baseline that are timed together, or stores: a row of its table. */
+typedef struct bench_line {
+	bench_timed_t timed;
+	char key[BENCH_VALUE_TEXT], what[BENCH_VALUE_TEXT];
+	char missing[512]; /* why it has no times; "" where it has */
+	bench_times_t times;
+	bool judged; /* all steps, so that outputs are what they must be */
+} bench_line_t;
+
+enum { BENCH_MOST_LINES = WORKLOAD_STEPS + 4 };
+
+/** What the vendor's libraries, or what take their place, do with the same inputs; and the floor below every pattern. */
+typedef struct bench_theirs {
+	bool measured;
+	char name[128];
+	bench_line_t line[BENCH_MOST_LINES];
+	int count;
+	int product, whole, pair, all; /* lines: the first step, the baseline, stores to one and to each; -1: there is none */
+	size_t push_bytes;
+	bench_judgement_t judgement;
+	workload_config_t own_config; /* of the workload's own computation without communication, */
+	bench_times_t own;            /* and its times; none where it cannot be told apart */
+	double pair_gbps, all_gbps;   /* stores out of a rank, in 10^9 bytes a second; 0: not measured */
+	uint64_t exchange_ns;         /* what a rank must send, at pair_gbps */
+	uint64_t floor_ns;            /* the larger of the library's first step, and exchange_ns; 0: not known */
+} bench_theirs_t;
+
+/** Measures it; the run is left in another pattern. Collective. */
+tsr_status_t bench_theirs_measure(bench_session_t *session, bench_theirs_t *theirs);
+void bench_theirs_free(bench_theirs_t *theirs);
+
+/** What the library takes for the steps that users need; 0: not measured. */
+uint64_t bench_theirs_ns(const bench_theirs_t *theirs);
+
+/** What this rank does, and all ranks together. */
+workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config, int rank);
+double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks);
+
+/* ---------------------------------------------------------------- report.c */
+
+void bench_print_head(const tsr_world_t *world, const bench_options_t *options);
+void bench_print_theirs(const bench_session_t *session, const bench_theirs_t *theirs);
+void bench_print_trials(const workload_t *workload, const bench_trials_t *trials);
+/** The heads of the columns, and the row of a pattern: with ratios where the baseline was measured. */
+void bench_print_columns(const workload_t *workload, const bench_theirs_t *theirs);
+void bench_print_result(const bench_session_t *session, const bench_result_t *result, const bench_theirs_t *theirs);
+/** Which rows were configured from the file; nothing where none was. */
+void bench_print_tuned(const workload_t *workload, const bench_result_t *results, int count);
+/** Prints the rows of bench_record_gather's `ranks` ranks. */
+void bench_print_record(int ranks, const tsr_record_entry_t *entries, const int *counts);
+
+/** "640", "1.5K", "33.0M". */
+enum { BENCH_SHORT_TEXT = 24 };
+const char *bench_bytes_text(uint64_t bytes, char text_out[BENCH_SHORT_TEXT]);
+
+/* ---------------------------------------------------------------- json.c */
+
+/** Writes the results to options->json. Errors: TSR_ERR_SYSTEM. */
+tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *options, const bench_theirs_t *theirs,
+			      const bench_result_t *results, int count);
+
+/* ---------------------------------------------------------------- dump.c */
+
+/** Write the inputs and the manifest (rank 0), and a rank's parts of the outputs of one pattern. Errors: TSR_ERR_SYSTEM,
+ * TSR_ERR_NO_MEMORY. */
+tsr_status_t bench_dump_inputs(const bench_options_t *options);
+tsr_status_t bench_dump_outputs(const bench_session_t *session);
+
+/* ---------------------------------------------------------------- list.c */
+
+/** `tessera bench --list`. */
+void bench_list(void);
+
+#endif

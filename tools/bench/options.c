@@ -1,0 +1,388 @@
+/* The command line of `tessera bench WORKLOAD`: options of all workloads, and one for each of its parameters. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/bench/bench.h"
+#include "tools/bench/tune_file.h"
+#include "tools/usage.h"
+
+/* Long options without a letter; those of parameters follow. */
+enum {
+	OPT_PATTERN = 256,
+	OPT_VERIFY,
+	OPT_INTEGERS,
+	OPT_SEED,
+	OPT_BASELINE,
+	OPT_TUNE,
+	OPT_NO_TUNED,
+	OPT_RECORD,
+	OPT_JSON,
+	OPT_DUMP,
+	OPT_PARAM
+};
+
+/* clang-format off */
+static const struct option common_options[] = {
+	{"ranks",       required_argument, NULL, 'n'},
+	{"backend",     required_argument, NULL, 'b'},
+	{"placement",   required_argument, NULL, 'p'},
+	{"pattern",     required_argument, NULL, OPT_PATTERN},
+	{"iterations",  required_argument, NULL, 'i'},
+	{"warmup",      required_argument, NULL, 'w'},
+	{"verify",      no_argument,       NULL, OPT_VERIFY},
+	{"integers",    no_argument,       NULL, OPT_INTEGERS},
+	{"seed",        required_argument, NULL, OPT_SEED},
+	{"baseline",    no_argument,       NULL, OPT_BASELINE},
+	{"tune",        no_argument,       NULL, OPT_TUNE},
+	{"no-tuned",    no_argument,       NULL, OPT_NO_TUNED},
+	{"record",      no_argument,       NULL, OPT_RECORD},
+	{"json",        required_argument, NULL, OPT_JSON},
+	{"dump",        required_argument, NULL, OPT_DUMP},
+	{"help",        no_argument,       NULL, 'h'},
+};
+/* clang-format on */
+
+enum { COMMON_OPTIONS = sizeof common_options / sizeof *common_options };
+
+/** A line that is being read: what it says, and how messages begin. */
+typedef struct reading {
+	bench_options_t options;
+	char command[BENCH_KEY_TEXT];
+	struct option long_options[COMMON_OPTIONS + WORKLOAD_PARAMS + 1];
+} reading_t;
+
+/* ---------------------------------------------------------------- --help */
+
+static const char help_before[] =
+	"  -n, --ranks N         ranks of the world (8)\n"
+	"  -b, --backend B       which backend; without it TESSERA_BACKEND, or the best one with a device\n"
+	"  -p, --placement P     process: each rank is a process (default); thread: all ranks live in one process\n"
+	"      --pattern P,...   all (default), or some of the patterns below\n";
+
+static const char help_behind[] =
+	"  -i, --iterations I    timed runs of a pattern (20)\n"
+	"  -w, --warmup W        runs before them (2)\n"
+	"      --verify          compare every element on every rank with a result in double precision\n"
+	"      --integers        inputs -4 .. 4: results must be right bit for bit; otherwise uniform in [-1, 1)\n"
+	"      --seed S          of the inputs (1)\n"
+	"      --baseline        measure what one would use instead on the same inputs: cuBLAS + NCCL on cuda, OpenBLAS and\n"
+	"                        memcpy on cpuemu; and print how the patterns compare with it\n"
+	"      --tune            search what is left to the command for each pattern, print what was tried, and remember the best\n"
+	"      --no-tuned        do not use what an earlier --tune has remembered\n"
+	"      --record          print what each worker of each block did in one run\n"
+	"      --json FILE       write the results as JSON\n"
+	"      --dump FILE       write inputs and each pattern's outputs as raw arrays; FILE.json says what is where\n"
+	"  -h, --help            this text\n\n"
+	"columns:\n"
+	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind another run\n"
+	"                   and with a rest of eight times as long before the next\n"
+	"  written, read    bytes written into, and read back from, the ranks' own heaps in one run, operands apart; all ranks\n"
+	"  to peers         bytes stored into other ranks' heaps in one run; all ranks\n"
+	"  early            whether ranks first stored to a peer before their last product had ended\n"
+	"  baseline, floor  with --baseline, instead of the above: how many times faster than the library's steps, and how many\n"
+	"                   times the larger of the library's product and what is sent at the rate of one pair\n\n";
+
+static void print_help(const workload_t *w)
+{
+	const char *pattern;
+	(void)printf(
+		"usage: tessera bench %s [OPTIONS]\n\n%s.\n"
+		"Prints a line a pattern. The exit code is 0 only if everything ran and every verified element is right.\n\n%s",
+		w->name, w->summary, help_before);
+	for (const workload_param_t *param = w->params; param->name; param++) {
+		char option[BENCH_VALUE_TEXT];
+		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
+		(void)printf("      %-17s %s%s%s%s\n", option, param->help, param->preset ? " (" : "",
+			     param->preset ? param->preset : "", param->preset ? ")" : "");
+	}
+	(void)printf("%spatterns:\n", help_behind);
+	for (int64_t p = 0; (pattern = w->pattern(p)) != NULL; p++)
+		(void)printf("  %s\n", pattern);
+	(void)printf("\nexample:\n  tessera bench %s -n 8 --pattern all --verify\n", w->name);
+}
+
+/* ---------------------------------------------------------------- values */
+
+static tsr_status_t find_pattern(const workload_t *workload, const char *name, int64_t *number_out)
+{
+	const char *names[WORKLOAD_PATTERNS + 1] = {NULL};
+	if (workload->find_pattern)
+		return workload->find_pattern(name, number_out);
+	for (int64_t p = 0; p < WORKLOAD_PATTERNS && (names[p] = workload->pattern(p)) != NULL; p++)
+		if (strcmp(name, names[p]) == 0) {
+			*number_out = p;
+			return TSR_OK;
+		}
+	const char *near = tsr_nearest_name(name, names);
+	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown; did you mean '%s'? --help lists all", name,
+			 near ? near : names[0]);
+}
+
+static tsr_status_t parse_patterns(const workload_t *workload, const char *text, bool patterns[WORKLOAD_PATTERNS])
+{
+	memset(patterns, 0, WORKLOAD_PATTERNS * sizeof *patterns);
+	for (const char *at = text;; at++) {
+		char name[64];
+		const size_t length = strcspn(at, ",");
+		int64_t pattern;
+		(void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+		if (strcmp(name, "all") == 0) {
+			for (int64_t p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
+				patterns[p] = true;
+		} else {
+			tsr_status_t status = find_pattern(workload, name, &pattern);
+			if (status != TSR_OK)
+				return status;
+			patterns[pattern] = true;
+		}
+		at += length;
+		if (*at == '\0')
+			return TSR_OK;
+	}
+}
+
+static tsr_status_t parse_count(const char *what, const char *text, long low, long high, int *count_out)
+{
+	long value;
+	tsr_status_t status = tsr_parse_int(what, text, low, high, &value);
+	if (status == TSR_OK)
+		*count_out = (int)value;
+	return status;
+}
+
+static tsr_status_t parse_seed(const char *text, uint64_t *seed_out)
+{
+	long value;
+	tsr_status_t status = tsr_parse_int("--seed", text, 0, LONG_MAX, &value);
+	if (status == TSR_OK)
+		*seed_out = (uint64_t)value;
+	return status;
+}
+
+/** The option wins over the environment, which the launcher would ask where it is told "process". */
+static int take_placement(const char *command, const char *text, tsr_placement_t *placement_out)
+{
+	int misused = tool_parse_placement(command, text, placement_out);
+	if (!misused && setenv("TESSERA_PLACEMENT", text, 1) != 0)
+		return tool_misuse(command, "the environment cannot be changed: %s", strerror(errno));
+	return misused;
+}
+
+/* ---------------------------------------------------------------- the line */
+
+static tsr_status_t take_value(int option, const char *value, bench_options_t *o)
+{
+	switch (option) {
+	case OPT_PATTERN:
+		return parse_patterns(o->workload, value, o->patterns);
+	case 'i':
+		return parse_count("--iterations", value, 1, 1000000, &o->iterations);
+	case 'w':
+		return parse_count("--warmup", value, 0, 1000000, &o->warmup);
+	case OPT_SEED:
+		return parse_seed(value, &o->inputs.seed);
+	default:
+		return bench_value_parse(&o->workload->params[option - OPT_PARAM], value, &o->config.value[option - OPT_PARAM]);
+	}
+}
+
+/** Options without a value of their own, or that is kept as it stands. False: it is another. */
+static bool take_plain(int option, bench_options_t *o)
+{
+	switch (option) {
+	case OPT_VERIFY:
+		return o->verify = true;
+	case OPT_INTEGERS:
+		return o->inputs.integers = true;
+	case OPT_BASELINE:
+		return o->baseline = true;
+	case OPT_TUNE:
+		return o->tune = true;
+	case OPT_NO_TUNED:
+		return o->no_tuned = true;
+	case OPT_RECORD:
+		return o->record = true;
+	case OPT_JSON:
+		o->json = optarg;
+		return true;
+	case OPT_DUMP:
+		o->dump = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int take_option(int option, char **argv, reading_t *reading)
+{
+	bench_options_t *o = &reading->options;
+	if (take_plain(option, o))
+		return TOOL_OK;
+	switch (option) {
+	case 'n':
+		return tool_parse_ranks(reading->command, optarg, &o->ranks);
+	case 'b':
+		return tool_parse_backend(reading->command, optarg, &o->backend);
+	case 'p':
+		return take_placement(reading->command, optarg, &o->placement);
+	case '?':
+	case ':':
+		return tool_bad_option(reading->command, option, argv, reading->long_options);
+	default:
+		return take_value(option, optarg, o) == TSR_OK ? TOOL_OK : tool_misuse_last_error(reading->command);
+	}
+}
+
+/** Reads the whole line; `*help_out` where it asks for help. */
+static int read_line(int argc, char **argv, reading_t *reading, bool *help_out)
+{
+	int misused = TOOL_OK;
+	optind = 0; /* glibc: begin anew, whoever called getopt before */
+	for (int option; !misused && (option = getopt_long(argc, argv, ":n:b:p:i:w:h", reading->long_options, NULL)) != -1;) {
+		if (option == 'h') {
+			*help_out = true;
+			return TOOL_OK;
+		}
+		misused = take_option(option, argv, reading);
+	}
+	if (!misused && optind < argc)
+		misused = tool_misuse(reading->command, "'%s' is not an option", argv[optind]);
+	return misused;
+}
+
+/* ---------------------------------------------------------------- judging it */
+
+/** That a file can be written is known before the work, not after it. */
+static tsr_status_t check_writable(const char *option, const char *path, const char *suffix)
+{
+	char name[PATH_MAX];
+	if ((size_t)snprintf(name, sizeof name, "%s%s", path, suffix) >= sizeof name)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s names a path that is longer than %d bytes", option, PATH_MAX);
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM, "%s: '%s' cannot be written: %s", option, name, strerror(errno));
+	(void)close(fd);
+	return TSR_OK;
+}
+
+bool bench_is_automatic(const workload_t *workload, const workload_config_t *config)
+{
+	for (int i = 0; workload->params[i].name; i++)
+		if (!workload->params[i].problem && !bench_value_is_automatic(&config->value[i]))
+			return false;
+	return true;
+}
+
+/** That a search can be remembered is known before it; what cannot be recalled is told, and left alone. */
+static tsr_status_t check_tune_file(reading_t *reading)
+{
+	bench_options_t *options = &reading->options;
+	char path[PATH_MAX];
+	if (!options->tune && (options->no_tuned || !bench_is_automatic(options->workload, &options->config)))
+		return TSR_OK;
+	tsr_status_t status = tune_file_path(path);
+	if (status == TSR_OK)
+		status = tune_file_check(path);
+	if (status == TSR_OK || options->tune)
+		return status;
+	(void)fprintf(stderr, "tessera %s: %s; going on without them\n", reading->command, tsr_last_error());
+	options->no_tuned = true;
+	return TSR_OK;
+}
+
+static bool are_all(const bench_options_t *options)
+{
+	for (int p = 0; p < WORKLOAD_PATTERNS && options->workload->pattern(p); p++)
+		if (!options->patterns[p])
+			return false;
+	return true;
+}
+
+/** Where all patterns are meant, those that are not built for the tile are left out, and said to be; one has to be left. */
+static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config)
+{
+	bench_options_t *options = &reading->options;
+	const workload_t *workload = options->workload;
+	bool built[WORKLOAD_PATTERNS] = {false}, any = false;
+	const bool all = are_all(options);
+	tsr_status_t status = TSR_OK;
+	for (int p = 0; p < WORKLOAD_PATTERNS; p++) {
+		config->pattern = p;
+		if (!options->patterns[p])
+			continue;
+		status = workload->check(config, options->ranks);
+		if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
+			return status;
+		built[p] = status == TSR_OK;
+		any = any || built[p];
+	}
+	if (!any)
+		return status;
+	for (int p = 0; p < WORKLOAD_PATTERNS; p++)
+		if (options->patterns[p] && !built[p])
+			(void)fprintf(stderr, "tessera %s: %s is left out: it is not built for that tile and dtype\n",
+				      reading->command, workload->pattern(p));
+	memcpy(options->patterns, built, sizeof built);
+	return TSR_OK;
+}
+
+static tsr_status_t check_options(reading_t *reading)
+{
+	bench_options_t *options = &reading->options;
+	if (options->tune && options->no_tuned)
+		return tsr_error(TSR_ERR_ARGUMENT, "--tune and --no-tuned contradict each other; give one of them");
+	workload_config_t config = options->config;
+	tsr_status_t status = check_patterns(reading, &config);
+	if (status == TSR_OK && options->verify)
+		status = options->workload->check_inputs(&config, &options->inputs);
+	if (status == TSR_OK && options->json)
+		status = check_writable("--json", options->json, "");
+	if (status == TSR_OK && options->dump)
+		status = check_writable("--dump", options->dump, ".json");
+	return status == TSR_OK ? check_tune_file(reading) : status;
+}
+
+/** What the line says where it says nothing, and which options there are. */
+static tsr_status_t begin_reading(const workload_t *workload, reading_t *reading)
+{
+	bench_options_t *options = &reading->options;
+	tsr_status_t status = TSR_OK;
+	int count = 0;
+	memset(reading, 0, sizeof *reading);
+	*options = (bench_options_t){.workload = workload, .ranks = 8, .inputs = {.seed = 1}, .iterations = 20, .warmup = 2};
+	(void)snprintf(reading->command, sizeof reading->command, "bench %s", workload->name);
+	for (int p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
+		options->patterns[p] = true;
+	memcpy(reading->long_options, common_options, sizeof common_options);
+	for (const workload_param_t *param = workload->params; status == TSR_OK && param->name; param++, count++) {
+		reading->long_options[COMMON_OPTIONS + count] =
+			(struct option){param->name, required_argument, NULL, OPT_PARAM + count};
+		if (param->preset)
+			status = bench_value_parse(param, param->preset, &options->config.value[count]);
+	}
+	return status;
+}
+
+bool bench_options_read(const workload_t *workload, int argc, char **argv, bench_options_t *options_out, int *code_out)
+{
+	bool help = false;
+	reading_t reading;
+	int code = begin_reading(workload, &reading) == TSR_OK ? TOOL_OK : tool_misuse_last_error(reading.command);
+	if (code == TOOL_OK)
+		code = read_line(argc, argv, &reading, &help);
+	if (help)
+		print_help(workload);
+	else if (code == TOOL_OK && check_options(&reading) != TSR_OK)
+		code = tool_misuse_last_error(reading.command);
+	*code_out = code;
+	if (help || code != TOOL_OK)
+		return false;
+	*options_out = reading.options;
+	return true;
+}

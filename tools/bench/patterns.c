@@ -1,0 +1,153 @@
+/* `tessera bench WORKLOAD`: runs the patterns, in turn, on every rank. */
+#include <stdlib.h>
+
+#include "tools/bench/bench.h"
+#include "tools/usage.h"
+
+/* Written before the ranks start and only read by them: an entry gets no context of its own, and ranks may be threads. */
+static bench_options_t line;
+
+/** Everything that a rank finds out. */
+typedef struct findings {
+	bench_theirs_t theirs;
+	bench_result_t results[WORKLOAD_PATTERNS];
+	int count; /* of the results */
+} findings_t;
+
+static bool is_rank_0(const bench_session_t *session)
+{
+	return tsr_world_rank(session->world) == 0;
+}
+
+/** The run shows that the problem fits; then inputs are made, and what outputs must be. */
+static tsr_status_t begin(bench_session_t *session)
+{
+	const bench_options_t *options = session->options;
+	workload_config_t config = options->config;
+	for (int p = WORKLOAD_PATTERNS; p-- > 0;)
+		if (options->patterns[p])
+			config.pattern = p;
+	tsr_status_t status = session->workload->open(session->world, &config, &session->run);
+	if (status != TSR_OK)
+		return status;
+	if (is_rank_0(session))
+		bench_print_head(session->world, options);
+	status = bench_fill(session);
+	if (status == TSR_OK && options->verify)
+		status = bench_judges_create(session);
+	if (status == TSR_OK)
+		status = tsr_event_create(session->world, &session->begin);
+	if (status == TSR_OK)
+		status = tsr_event_create(session->world, &session->end);
+	return status;
+}
+
+static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_result_t *result)
+{
+	const bench_options_t *options = session->options;
+	workload_config_t config = options->config;
+	tsr_status_t status = TSR_OK;
+	config.pattern = pattern;
+	if (options->tune) {
+		result->trials = calloc(1, sizeof *result->trials);
+		if (!result->trials)
+			return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a list of trials; free some");
+		status = bench_tune(session, &config, result->trials);
+	} else if (!options->no_tuned) {
+		status = bench_recall(session, &config, result);
+	}
+	if (status == TSR_OK)
+		status = session->workload->reconfigure(session->run, &config);
+	if (status == TSR_OK)
+		status = bench_run(session, result);
+	if (status == TSR_OK && options->tune && result->judgement.wrong_rank < 0)
+		status = bench_remember(session, result);
+	if (status == TSR_OK && options->dump)
+		status = bench_dump_outputs(session);
+	return status;
+}
+
+static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
+{
+	const bench_options_t *options = session->options;
+	const bool first = is_rank_0(session);
+	tsr_status_t status = TSR_OK;
+	/* The table of a search stands above the row of its pattern, and so do the heads of the columns. */
+	if (first && !options->tune)
+		bench_print_columns(session->workload, &findings->theirs);
+	for (int p = 0; status == TSR_OK && p < WORKLOAD_PATTERNS; p++) {
+		if (!options->patterns[p])
+			continue;
+		bench_result_t *result = &findings->results[findings->count++];
+		status = run_pattern(session, p, result);
+		if (status != TSR_OK || !first)
+			continue;
+		if (result->trials) {
+			bench_print_trials(session->workload, result->trials);
+			bench_print_columns(session->workload, &findings->theirs);
+		}
+		bench_print_result(session, result, &findings->theirs);
+	}
+	if (status == TSR_OK && first)
+		bench_print_tuned(session->workload, findings->results, findings->count);
+	return status;
+}
+
+/** The first failure's sentence stays: after one, what is left is the world's to release. */
+static tsr_status_t finish(bench_session_t *session, tsr_status_t status)
+{
+	bench_judges_destroy(session);
+	(void)tsr_event_destroy(session->begin);
+	(void)tsr_event_destroy(session->end);
+	return session->run ? session->workload->close(session->run, status) : status;
+}
+
+static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
+{
+	bench_session_t session = {.options = &line, .workload = line.workload, .world = world};
+	const bool first = is_rank_0(&session);
+	tsr_status_t status = TSR_OK;
+	if (first && line.dump)
+		status = bench_rank_0_only(world, bench_dump_inputs(&line));
+	if (status == TSR_OK)
+		status = begin(&session);
+	if (status == TSR_OK && line.baseline)
+		status = bench_theirs_measure(&session, &findings->theirs);
+	if (status == TSR_OK && line.baseline && first)
+		bench_print_theirs(&session, &findings->theirs);
+	if (status == TSR_OK)
+		status = run_patterns(&session, findings);
+	if (status == TSR_OK && first && line.json)
+		status = bench_rank_0_only(world,
+					   bench_write_json(world, &line, &findings->theirs, findings->results, findings->count));
+	return finish(&session, status);
+}
+
+/** The entry of a rank. */
+static int bench_rank(tsr_world_t *world, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	findings_t findings = {.count = 0};
+	tsr_status_t status = run_all(world, &findings);
+	int code = status == TSR_OK ? TOOL_OK : tsr_fail(world);
+	bool wrong = findings.theirs.measured && findings.theirs.judgement.wrong_rank >= 0;
+	for (int i = 0; i < findings.count; i++) {
+		wrong = wrong || findings.results[i].judgement.wrong_rank >= 0;
+		bench_times_free(&findings.results[i].times);
+		free(findings.results[i].trials);
+	}
+	bench_theirs_free(&findings.theirs);
+	return code == TOOL_OK && wrong ? TOOL_FAILED : code;
+}
+
+int bench_workload(const workload_t *workload, int argc, char **argv)
+{
+	int code;
+	char *arguments[] = {argv[0], NULL};
+	if (!bench_options_read(workload, argc, argv, &line, &code))
+		return code;
+	tsr_launcher_t launcher = {
+		.size = sizeof launcher, .ranks = line.ranks, .placement = line.placement, .backend = line.backend};
+	return tsr_launch_world(&launcher, 1, arguments, bench_rank);
+}

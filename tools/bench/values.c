@@ -1,0 +1,140 @@
+/* Values of a workload's parameters: as they are typed, and in JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/bench/bench.h"
+
+bool bench_value_is_automatic(const workload_value_t *value)
+{
+	for (int i = 0; i < WORKLOAD_EXTENTS; i++)
+		if (value->x[i] != 0)
+			return false;
+	return true;
+}
+
+/** Extents, such as 512x512x512. */
+static tsr_status_t parse_extents(const workload_param_t *param, const char *text, workload_value_t *value_out)
+{
+	const char *at = text;
+	for (int i = 0; i < WORKLOAD_EXTENTS; i++) {
+		char *end;
+		errno = 0;
+		const long long value = strtoll(at, &end, 10);
+		if (errno == ERANGE)
+			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' overflows: an extent has more than 63 bits", param->name,
+					 text);
+		if (end == at || *end != (i < WORKLOAD_EXTENTS - 1 ? 'x' : '\0'))
+			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' is not %s, three whole numbers such as 512x512x512",
+					 param->name, text, param->letters);
+		if (value < param->least || value > param->most)
+			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' is no %s: each extent must be in %" PRId64 " .. %" PRId64,
+					 param->name, text, param->name, param->least, param->most);
+		value_out->x[i] = value;
+		at = end + 1;
+	}
+	return TSR_OK;
+}
+
+tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, workload_value_t *value_out)
+{
+	char option[BENCH_KEY_TEXT];
+	long number = 0;
+	tsr_dtype_t dtype;
+	tsr_status_t status;
+	workload_value_t value = {{0}};
+	switch (param->kind) {
+	case WORKLOAD_SHAPE:
+		status = parse_extents(param, text, &value);
+		break;
+	case WORKLOAD_DTYPE:
+		status = tsr_dtype_parse(text, &dtype);
+		value.x[0] = status == TSR_OK ? (int64_t)dtype : 0;
+		break;
+	default:
+		(void)snprintf(option, sizeof option, "--%s", param->name);
+		status = tsr_parse_int(option, text, (long)param->least, (long)param->most, &number);
+		value.x[0] = number;
+	}
+	if (status == TSR_OK)
+		*value_out = value;
+	return status;
+}
+
+const char *bench_value_text(const workload_param_t *param, const workload_value_t *value, char text_out[BENCH_VALUE_TEXT])
+{
+	const int64_t *x = value->x;
+	if (param->kind == WORKLOAD_SHAPE)
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%" PRId64 "x%" PRId64 "x%" PRId64, x[0], x[1], x[2]);
+	else if (param->kind == WORKLOAD_DTYPE)
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%s", tsr_dtype_name((tsr_dtype_t)x[0]));
+	else
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%" PRId64, x[0]);
+	return text_out;
+}
+
+json_t *bench_value_json(const workload_param_t *param, const workload_value_t *value, bool by_axes)
+{
+	if (param->kind == WORKLOAD_DTYPE)
+		return json_string(tsr_dtype_name((tsr_dtype_t)value->x[0]));
+	if (param->kind == WORKLOAD_NUMBER)
+		return json_integer((json_int_t)value->x[0]);
+	if (!by_axes || !param->axes)
+		return json_pack("[I,I,I]", (json_int_t)value->x[0], (json_int_t)value->x[1], (json_int_t)value->x[2]);
+	json_t *object = json_object();
+	for (int i = 0; i < WORKLOAD_EXTENTS; i++) {
+		const char key[] = {param->axes[i], '\0'};
+		(void)json_object_set_new(object, key, json_integer((json_int_t)value->x[i]));
+	}
+	return object;
+}
+
+bool bench_value_from_json(const workload_param_t *param, const json_t *json, workload_value_t *value_out)
+{
+	workload_value_t value = {{0}};
+	tsr_dtype_t dtype;
+	if (param->kind == WORKLOAD_DTYPE) {
+		if (!json_is_string(json) || tsr_dtype_parse(json_string_value(json), &dtype) != TSR_OK)
+			return false;
+		value.x[0] = (int64_t)dtype;
+	} else if (param->kind == WORKLOAD_NUMBER) {
+		if (!json_is_integer(json))
+			return false;
+		value.x[0] = json_integer_value(json);
+	} else {
+		if (!json_is_array(json) || json_array_size(json) != WORKLOAD_EXTENTS)
+			return false;
+		for (size_t i = 0; i < WORKLOAD_EXTENTS; i++) {
+			if (!json_is_integer(json_array_get(json, i)))
+				return false;
+			value.x[i] = json_integer_value(json_array_get(json, i));
+		}
+	}
+	*value_out = value;
+	return true;
+}
+
+const char *bench_key(const char *name, char key_out[BENCH_KEY_TEXT])
+{
+	(void)snprintf(key_out, BENCH_KEY_TEXT, "%s", name);
+	for (char *at = key_out; *at; at++)
+		if (*at == '-')
+			*at = '_';
+	return key_out;
+}
+
+const char *bench_problem_text(const workload_t *workload, const workload_config_t *config, char text_out[BENCH_VALUE_TEXT])
+{
+	size_t used = 0;
+	text_out[0] = '\0';
+	for (int i = 0; workload->params[i].name && used < BENCH_VALUE_TEXT; i++) {
+		char value[BENCH_VALUE_TEXT];
+		if (workload->params[i].problem)
+			used += (size_t)snprintf(text_out + used, BENCH_VALUE_TEXT - used, "%s%s", used ? " " : "",
+						 bench_value_text(&workload->params[i], &config->value[i], value));
+	}
+	return text_out;
+}
