@@ -122,7 +122,7 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count)
 {
 	gpu->launch.heap = count > 0 ? gpu->base[gpu->host->rank] : NULL;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		gpu->away[r] = r < count ? (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap : 0;
+		gpu->peer_offset[r] = r < count ? (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap : 0;
 }
 
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team)

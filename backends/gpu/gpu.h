@@ -75,7 +75,7 @@ typedef struct tsr_gpu_vendor {
  * and the only one so far (docs/design.md). */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
-	int64_t *away; /* device memory, of the world's size: tsr_gpu_context_t.away */
+	int64_t *peer_offset; /* device memory, of the world's size: tsr_gpu_context_t.peer_offset */
 	struct tsr_device_team *next;
 };
 
@@ -127,9 +127,9 @@ typedef struct tsr_gpu {
 	void *notes_taken; /* device memory */
 	tsr_gpu_page_t *page;
 	uint64_t page_on_device;
-	void *base[TSR_MAX_RANKS];   /* of every rank's heap, as mapped here; null: not */
-	tsr_gpu_context_t launch;    /* what launches have in common */
-	int64_t away[TSR_MAX_RANKS]; /* bytes from my heap to every rank's, once they are mapped */
+	void *base[TSR_MAX_RANKS];          /* of every rank's heap, as mapped here; null: not */
+	tsr_gpu_context_t launch;           /* what launches have in common */
+	int64_t peer_offset[TSR_MAX_RANKS]; /* bytes from my heap to every rank's, once they are mapped */
 
 	pthread_mutex_t lock; /* guards all below */
 	tsr_gpu_track_t *streams;

@@ -65,7 +65,7 @@ tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *t
 	tsr_gpu_context_t context = gpu->launch;
 	context.rank = track->team->host->rank;
 	context.size = track->team->host->size;
-	context.away = track->team->away;
+	context.peer_offset = track->team->peer_offset;
 	const uint32_t number = ++gpu->launches;
 	context.blocks = launch->blocks;
 	context.launch = number;

@@ -33,16 +33,16 @@ static tsr_status_t make(tsr_device_t *device, tsr_device_team_t **team_out)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a team; free some");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
-		status = tsr_gpu_check(device,
-				       gpu->vendor->calls->alloc(device, &table, (size_t)gpu->host->size * sizeof *team->away),
-				       gpu->vendor->memory_is_full, "making the table of a team on rank %d", gpu->host->rank);
+		status = tsr_gpu_check(
+			device, gpu->vendor->calls->alloc(device, &table, (size_t)gpu->host->size * sizeof *team->peer_offset),
+			gpu->vendor->memory_is_full, "making the table of a team on rank %d", gpu->host->rank);
 		tsr_gpu_leave(device, before);
 	}
 	if (status != TSR_OK) {
 		free(team);
 		return status;
 	}
-	team->away = table;
+	team->peer_offset = table;
 	*team_out = team;
 	return TSR_OK;
 }
@@ -50,14 +50,14 @@ static tsr_status_t make(tsr_device_t *device, tsr_device_team_t **team_out)
 static tsr_status_t fill(tsr_device_t *device, const tsr_device_team_t *team, const tsr_host_team_t *host)
 {
 	const tsr_gpu_t *gpu = tsr_gpu_of(device);
-	int64_t away[TSR_MAX_RANKS];
+	int64_t peer_offset[TSR_MAX_RANKS];
 	int before;
 	for (int i = 0; i < host->size; i++)
-		away[i] = gpu->away[host->ranks[i]];
+		peer_offset[i] = gpu->peer_offset[host->ranks[i]];
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_copy_to(device, team->away, away, (size_t)host->size * sizeof *away);
+	status = tsr_gpu_copy_to(device, team->peer_offset, peer_offset, (size_t)host->size * sizeof *peer_offset);
 	tsr_gpu_leave(device, before);
 	return status;
 }
@@ -90,7 +90,7 @@ void tsr_gpu_teams_drop(tsr_device_t *device)
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	tsr_device_team_t *team;
 	while ((team = take_spare(gpu))) {
-		(void)gpu->vendor->calls->release(device, team->away);
+		(void)gpu->vendor->calls->release(device, team->peer_offset);
 		free(team);
 	}
 }

@@ -184,10 +184,10 @@ static void copy_to_all(const copy_t &c)
 	context.rank = ME;
 	for (std::vector<char> &place : dst)
 		place = place_of(c);
-	int64_t away[RANKS];
+	int64_t peer_offset[RANKS];
 	for (int rank = 0; rank < RANKS; rank++)
-		away[rank] = aligned(dst[rank], 0) - aligned(dst[ME], 0);
-	context.away = away;
+		peer_offset[rank] = aligned(dst[rank], 0) - aligned(dst[ME], 0);
+	context.peer_offset = peer_offset;
 	const char *s = aligned(src, c.from);
 	by_turns(c, tsr_gpu_every_rank_t{&context, 0}, aligned(dst[ME], c.to), s);
 	for (std::vector<char> &place : dst)

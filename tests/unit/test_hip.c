@@ -276,8 +276,8 @@ Test(hip, launches_carry_what_a_kernel_needs)
 	cr_expect_eq(fake->shared_bytes, 64);
 	cr_expect(fake->context.rank == 1 && fake->context.size == 2 && fake->context.blocks == 5 && fake->context.launch == 1);
 	cr_expect(fake->context.clock_khz == FAKE_CLOCK_KHZ && fake->context.heap_bytes == HEAP_BYTES);
-	cr_expect(fake->context.heap == bases[1] && fake->context.away[1] == 0);
-	cr_expect(fake->context.away[0] == (intptr_t)bases[0] - (intptr_t)bases[1]);
+	cr_expect(fake->context.heap == bases[1] && fake->context.peer_offset[1] == 0);
+	cr_expect(fake->context.peer_offset[0] == (intptr_t)bases[0] - (intptr_t)bases[1]);
 	cr_expect_eq(hip->stream->sync(stream), TSR_OK);
 	cr_assert_eq(hip->event->create(ranks[1].device, &begin), TSR_OK);
 	cr_assert_eq(hip->event->create(ranks[1].device, &end), TSR_OK);

@@ -368,15 +368,15 @@ TSR_DEV int tsr_cuda_row_head(const char *row)
 	return (int)(-(uint32_t)(uintptr_t)row & 15u);
 }
 
-/** What each row has before its first whole unit of 16 bytes and behind its last, to the same place `away` from there. */
-TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t away)
+/** What each row has before its first whole unit of 16 bytes and behind its last, to the same place `peer_offset` from there. */
+TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t peer_offset)
 {
 	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS) {
 		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
 		const int head = tsr_cuda_row_head(from), tail = head + (send.row_bytes - head) / 16 * 16;
 		for (int byte = 0; byte < send.row_bytes; byte += 2)
 			if (byte < head || byte >= tail)
-				*(uint16_t *)(from + away + byte) = *(const uint16_t *)(from + byte);
+				*(uint16_t *)(from + peer_offset + byte) = *(const uint16_t *)(from + byte);
 			else
 				byte = tail - 2;
 	}
@@ -398,10 +398,10 @@ TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send
 		const uint4 held = *(const uint4 *)(from + byte);
 		TSR_GPU_NO_UNROLL
 		for (int i = send.first; i < send.end; i++)
-			*(uint4 *)((char *)from + byte + tsr_gpu_away(ranks, i)) = held;
+			*(uint4 *)((char *)from + byte + tsr_gpu_peer_offset(ranks, i)) = held;
 	}
 	for (int i = send.first; i < send.end; i++)
-		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i));
+		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
 }
 
 /** Whole rows at a time, each sender in its column of 16 bytes; then rows' last bytes. `thread` counts the senders. T: the tile. */
@@ -424,7 +424,7 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const t
 				unit[j] = *(const uint4 *)(from + (uint32_t)j * step_bytes);
 		TSR_GPU_NO_UNROLL
 		for (int i = send.first; i < send.end; i++) {
-			char *to = (char *)from + tsr_gpu_away(ranks, i);
+			char *to = (char *)from + tsr_gpu_peer_offset(ranks, i);
 			TSR_GPU_UNROLL
 			for (int j = 0; j < at_once; j++)
 				if (row + j * step < send.rows)
@@ -433,7 +433,7 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const t
 		from += at_once * step_bytes;
 	}
 	for (int i = send.first; units * 16 < send.row_bytes && i < send.end; i++)
-		tsr_cuda_send_row_ends(thread, send, tsr_gpu_away(ranks, i));
+		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
 }
 
 /** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */

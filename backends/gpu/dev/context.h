@@ -70,8 +70,8 @@ typedef struct tsr_gpu_context {
 	uint32_t workspace_parts; /* the port knows what they are, */
 	uint32_t workspace_each;  /* and what each of them has: the same in launches of all teams */
 	char *heap;               /* mine, at its own address */
-	const int64_t *away;      /* this device's memory: bytes from there to each member's heap as this device sees it; 0 to mine.
-				     Constant while the team lives */
+	const int64_t *peer_offset; /* this device's memory: bytes from there to each member's heap as this device sees it; 0 to
+				mine. Constant while the team lives */
 } tsr_gpu_context_t;
 
 #endif

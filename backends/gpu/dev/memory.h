@@ -12,8 +12,8 @@
  */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
-	const int64_t away = tsr_port_constant(coop->context->away + peer);
-	return (T *)((const char *)p + (peer == tsr_rank(coop) ? 0 : away));
+	const int64_t peer_offset = tsr_port_constant(coop->context->peer_offset + peer);
+	return (T *)((const char *)p + (peer == tsr_rank(coop) ? 0 : peer_offset));
 }
 
 /** The same where `p` is in the heap, and known to be. */
@@ -169,18 +169,18 @@ TSR_DEV int tsr_gpu_places(const tsr_gpu_every_rank_t &to)
 }
 
 /** Bytes from `dst` to the `i`-th place. */
-template <int HINT> TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_one_place<HINT> &, int)
+template <int HINT> TSR_DEV int64_t tsr_gpu_peer_offset(const tsr_gpu_one_place<HINT> &, int)
 {
 	return 0;
 }
 
-TSR_DEV int64_t tsr_gpu_away(const tsr_gpu_every_rank_t &to, int i)
+TSR_DEV int64_t tsr_gpu_peer_offset(const tsr_gpu_every_rank_t &to, int i)
 {
 	const tsr_gpu_context_t *context = to.context;
 	int peer = context->rank + to.first + i;
 	if (peer >= context->size)
 		peer -= context->size;
-	return tsr_port_constant(context->away + peer);
+	return tsr_port_constant(context->peer_offset + peer);
 }
 
 /** Stores the first `count` of the units that are held to each place, a step apart. */
@@ -189,7 +189,7 @@ TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const uni
 {
 	TSR_GPU_NO_UNROLL
 	for (int place = 0; place < tsr_gpu_places(to); place++) {
-		char *at = dst + tsr_gpu_away(to, place);
+		char *at = dst + tsr_gpu_peer_offset(to, place);
 		TSR_GPU_UNROLL
 		for (int i = 0; i < HELD; i++, at += step)
 			if (i < count)

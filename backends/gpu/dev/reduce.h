@@ -7,7 +7,7 @@
 /** Where a rank's copy stands of what is at `mine` in my heap. */
 template <typename T> TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank)
 {
-	return (const T *)((const char *)mine + tsr_port_constant(coop->context->away + rank));
+	return (const T *)((const char *)mine + tsr_port_constant(coop->context->peer_offset + rank));
 }
 
 /** Combines a group of elements of all ranks, that each begins at a multiple of 16 bytes, in rank order: those of the next rank are

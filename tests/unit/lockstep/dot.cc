@@ -216,9 +216,9 @@ static int run_case(const tile_t *tile, int less, int pad, int transposed)
 	for (int i = 0; i < m * (n + pad); i++)
 		c[i] = POISON;
 	tsr_gpu_context_t context = {};
-	int64_t away[1] = {0};
+	int64_t peer_offset[1] = {0};
 	context.size = context.blocks = 1;
-	context.away = away;
+	context.peer_offset = peer_offset;
 	run_block(tile, &context, &args);
 	for (int row = 0; row < m; row++) {
 		for (int col = 0; col < n + pad; col++) {

@@ -329,10 +329,10 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
 	context.blocks = 1;
-	int64_t away[RANKS];
+	int64_t peer_offset[RANKS];
 	for (int rank = 0; rank < RANKS; rank++)
-		away[rank] = heap[rank] - heap[0];
-	context.away = away;
+		peer_offset[rank] = heap[rank] - heap[0];
+	context.peer_offset = peer_offset;
 	run_block(tile, &context, &args);
 	int wrong = wrong_elements(tile, shape, &args, c), gates = shape->gated && wrong_gates(tile, &args);
 	if (wrong || gates)
