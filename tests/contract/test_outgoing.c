@@ -199,6 +199,7 @@ typedef struct outgoing_world {
 	TSR_HEAP uint64_t *flags;
 	signed char *host_a, *host_b; /* without what depends on the rank */
 	int *product;
+	int64_t product_of[3]; /* rows, columns and depth of `product`, which many cases share */
 	unsigned char *found;
 } outgoing_world_t;
 
@@ -238,9 +239,12 @@ static int64_t positive(int64_t x)
 }
 
 /** Rank 0's product, of the rows and columns that the case has: what goes to a place may begin before it. */
-static void multiply(const outgoing_world_t *w, const outgoing_case_t *c)
+static void multiply(outgoing_world_t *w, const outgoing_case_t *c)
 {
-	int64_t rows = c->rows + positive(-c->shift.row), cols = c->cols + positive(-c->shift.col);
+	const int64_t rows = c->rows + positive(-c->shift.row), cols = c->cols + positive(-c->shift.col), of[] = {rows, cols, c->k};
+	if (memcmp(w->product_of, of, sizeof of) == 0)
+		return;
+	memcpy(w->product_of, of, sizeof of);
 	memset(w->product, 0, sizeof(int) * ROWS_MOST * COLS_MOST);
 	for (int64_t row = 0; row < rows; row++)
 		for (int64_t k = 0; k < c->k; k++) {
@@ -252,48 +256,82 @@ static void multiply(const outgoing_world_t *w, const outgoing_case_t *c)
 		}
 }
 
-/** What the epilogue leaves of `x` in a place of the writer's own memory (kind: OWN) or of its peers'. False: nothing. */
-static bool outcome(const outgoing_case_t *c, float x, tsr_pos_t at, int kind, int place, float *out)
+/** Whether the epilogue leaves anything in a place of the writer's own memory (kind: OWN) or of its peers'. */
+static bool reaches(const outgoing_case_t *c, int kind, int place)
 {
-	bool written = false;
 	for (int i = 0; i < OPS; i++) {
 		const int op = c->op[i] % OTHER;
+		if (((op == kind || op == ALL) && c->op[i] / OTHER == place) || (op == SCRIBBLE && kind == OWN && place == 0))
+			return true;
+	}
+	return false;
+}
+
+/** What the epilogue leaves of `x` where it reaches. */
+static float outcome(const outgoing_case_t *c, float x, tsr_pos_t at, int kind, int place)
+{
+	float left = 0;
+	for (int i = 0; i < OPS && c->op[i] != END; i++) {
+		const int op = c->op[i] & (OTHER - 1);
 		if (op == MAP)
 			x = CHANGED(x, at.row, at.col);
 		else if (op == ZERO)
 			x = 0;
 		else if ((op == kind || op == ALL) && c->op[i] / OTHER == place)
-			*out = x, written = true;
+			left = x;
 		else if (op == SCRIBBLE && kind == OWN && place == 0)
-			*out = SCRIBBLED, written = true;
+			left = SCRIBBLED;
 	}
-	return written;
+	return left;
+}
+
+/** Row `row` of a place, `ld` elements, as the writer's epilogue leaves it there: poison, and what it writes. */
+static void row_wanted(const outgoing_world_t *w, const outgoing_case_t *c, tsr_dtype_t dtype, int64_t row, int writer, int place,
+		       unsigned char *want)
+{
+	const int kind = writer == tsr_world_rank(w->world) ? OWN : PEERS;
+	const int64_t from = positive(c->shift.col);
+	const tsr_pos_t begin = {row - c->shift.row, from - c->shift.col};
+	memset(want, POISON + tsr_world_rank(w->world), 2 * (size_t)c->ld);
+	for (int64_t col = from; begin.row >= 0 && col < c->cols; col++) {
+		const tsr_pos_t at = {begin.row, begin.col + col - from};
+		const float x = (float)(w->product[at.row * COLS_MOST + at.col] + writer * w->host_b[at.col]);
+		tsr_dtype_set(dtype, want, (size_t)col, outcome(c, x, at, kind, place));
+	}
+}
+
+/** How many of the first `bytes` bytes are `value`. */
+static int64_t all_of(const unsigned char *found, unsigned char value, int64_t bytes)
+{
+	int64_t i = 0;
+	while (i < bytes && found[i] == value)
+		i++;
+	return i;
 }
 
 /** The slot of `writer` in place 0 or 1, or, as 2, what the watcher has read of place 0. */
 static int slot_check(const outgoing_world_t *w, const outgoing_case_t *c, tsr_dtype_t dtype, int place, int writer)
 {
+	static const char *const names[] = {"place 0", "place 1", "what was seen"};
 	tsr_world_t *world = w->world;
 	const unsigned char poison = (unsigned char)(POISON + tsr_world_rank(world));
 	const bool mine = writer == tsr_world_rank(world), absent = place == 2 && (mine || !c->watched);
 	const unsigned char *slot = w->found + 2 * SLOT * ((int64_t)place * tsr_world_size(world) + writer);
-	for (int64_t i = 0; i < PAD + c->base + c->rows * c->ld + PAD; i++) {
-		const int64_t from = i - PAD - c->base, row = from / c->ld, col = from % c->ld;
-		const tsr_pos_t at = {row - c->shift.row, col - c->shift.col};
-		unsigned char want[2] = {poison, poison};
-		float x = 0;
-		if (!absent && from >= 0 && row < c->rows && col < c->cols && at.row >= 0 && at.col >= 0) {
-			x = (float)(w->product[at.row * COLS_MOST + at.col] + writer * w->host_b[at.col]);
-			if (outcome(c, x, at, mine ? OWN : PEERS, place % 2, &x))
-				tsr_dtype_set(dtype, want, 0, x);
-		}
-		CHECK(memcmp(slot + 2 * i, want, 2) == 0,
-		      "%s%s, %s, seed %" PRIu64 ": rank %d's slot in %s, row %d, col %d (element %d): %02x%02x for %02x%02x (%g)",
-		      c->name, c->op[0] == ALL ? ", by one call" : "", tsr_dtype_name(dtype), w->seed, writer,
-		      place == 0   ? "place 0"
-		      : place == 1 ? "place 1"
-				   : "what was seen",
-		      (int)row, (int)col, (int)i, slot[2 * i + 1], slot[2 * i], want[1], want[0], (double)x);
+	const int64_t before = PAD + c->base, rows = absent || !reaches(c, mine ? OWN : PEERS, place % 2) ? 0 : c->rows;
+	const int64_t behind = before + rows * c->ld, end = before + c->rows * c->ld + PAD;
+	CHECK(all_of(slot, poison, 2 * before) == 2 * before, "%s: something is written before rank %d's slot in %s", c->name,
+	      writer, names[place]);
+	CHECK(all_of(slot + 2 * behind, poison, 2 * (end - behind)) == 2 * (end - behind),
+	      "%s: something is written behind rank %d's slot in %s, or there where nothing goes", c->name, writer, names[place]);
+	for (int64_t row = 0; row < rows; row++) {
+		unsigned char want[2 * LD_MOST];
+		const unsigned char *found = slot + 2 * (before + row * c->ld);
+		row_wanted(w, c, dtype, row, writer, place % 2, want);
+		for (int64_t i = 0; memcmp(found, want, 2 * (size_t)c->ld) != 0 && i < c->ld; i++)
+			CHECK(memcmp(found + 2 * i, want + 2 * i, 2) == 0,
+			      "%s%s, %s, seed %" PRIu64 ": rank %d's slot in %s, row %d, col %d: %02x%02x for %02x%02x", c->name,
+			      c->op[0] == ALL ? ", by one call" : "", tsr_dtype_name(dtype), w->seed, writer, names[place],
+			      (int)row, (int)i, found[2 * i + 1], found[2 * i], want[2 * i + 1], want[2 * i]);
 	}
 	return 0;
 }
@@ -363,7 +401,7 @@ static int prepare(const outgoing_world_t *w)
 	return 0;
 }
 
-static int run_case(const outgoing_world_t *w, const outgoing_case_t *c, const tsr_kernel_t *kernel, tsr_dtype_t dtype)
+static int run_case(outgoing_world_t *w, const outgoing_case_t *c, const tsr_kernel_t *kernel, tsr_dtype_t dtype)
 {
 	tsr_world_t *world = w->world;
 	const int size = tsr_world_size(world);
@@ -380,7 +418,7 @@ static int run_case(const outgoing_world_t *w, const outgoing_case_t *c, const t
 	return words_check(w, c, args.tasks);
 }
 
-static int run_cases(const outgoing_world_t *w, const outgoing_case_t *cases, int count)
+static int run_cases(outgoing_world_t *w, const outgoing_case_t *cases, int count)
 {
 	tsr_world_t *world = w->world;
 	CHECK(w->a && w->b && w->places && w->scribble && w->flags && w->host_a && w->host_b && w->product && w->found);
@@ -399,8 +437,7 @@ static int run_cases(const outgoing_world_t *w, const outgoing_case_t *cases, in
 static int run_world(tsr_world_t *world, const char *seed, const outgoing_case_t *cases, int count)
 {
 	const size_t size = (size_t)tsr_world_size(world);
-	outgoing_world_t w;
-	w.world = world;
+	outgoing_world_t w = {.world = world};
 	w.seed = strtoull(seed, NULL, 10);
 	w.a = poisoned(world, 2 * (ROWS_MOST * K_MOST + 8), "A");
 	w.b = poisoned(world, 2 * K_MOST * COLS_MOST, "B");
