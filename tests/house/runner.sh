@@ -56,6 +56,11 @@ counts "a process that is left behind" "1 passed, 1 failed, 0 skipped" 'left pro
 mkdir "$TAP_FILES/shm"
 echo "echo 'ok - one'; : >$TAP_FILES/shm/tessera-runner-test" | script "$tests/litter.sh"
 counts "a file that is left in /dev/shm" "1 passed, 1 failed, 0 skipped" 'left tessera-runner-test' "$tests/litter.sh"
+printf '%s\n' "$TAP_FILES/one $tests/build.sh" "$TAP_FILES/two $tests/build.sh" "$TAP_FILES/two $tests/wrapped env BY=wrap" >"$TAP_FILES/list"
+echo 'echo "ok - of ${BUILD##*/}"; [ ${BUILD##*/} = one ] || { echo "not ok - two"; exit 1; }' | script "$tests/build.sh"
+echo 'echo "ok - $BY" >"${1#--tap=}"; [ "$BY" = wrap ]' | script "$tests/wrapped"
+counts "a list of tests of two builds" "3 passed, 1 failed, 0 skipped" 'build.sh in .*/two: 1 passed, 1 failed' --list "$TAP_FILES/list"
+seen "the time of each build" '^(one tests|two tests|two env tests): [0-9]+ s of CPU$' 3
 counts "a program that is not there" "0 passed, 1 failed, 0 skipped" 'cannot be started' "$tests/absent"
 echo 'exit 0' | script "$checks/good"
 echo 'echo no compiler; exit 77' | script "$checks/absent"
