@@ -21,7 +21,7 @@ TSR_FN uint64_t gas_epoch(tsr_coop_t *me, const gas_args_t *a)
 TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = {a, 0};
-	tsr_slab(me, gas_slab(a));
+	tsr_declare_writes(me, gas_slab(a));
 	return run;
 }
 

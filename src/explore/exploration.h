@@ -149,8 +149,8 @@ typedef struct tsr_collective {
 void tsr_exploration_collective(tsr_exploration_t *exploration, const tsr_op_site_t *site, const tsr_collective_t *call);
 
 /** Of the allocation that holds these rows, the caller's rank writes these alone. */
-void tsr_exploration_slab(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
-			  const tsr_rows_of_bytes_t *rows);
+void tsr_exploration_declare_writes(tsr_exploration_t *exploration, const tsr_op_site_t *site, const unsigned char *at,
+				    const tsr_rows_of_bytes_t *rows);
 
 /** The caller's coop meets, as its contract promises: what any of its threads did happens before what each does next. */
 void tsr_exploration_met(tsr_exploration_t *exploration);

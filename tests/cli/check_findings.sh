@@ -70,9 +70,10 @@ leaves load tsr_load "it ends 64 bytes behind the end of 'tensor'"
 leaves masked tsr_store_masked "it begins where 'tensor' ends"
 leaves load-16 tsr_load "it begins where 'tensor' ends"
 leaves far tsr_store "it begins 10240 bytes behind the end of 'tensor', and reaches 'behind'"
-for call in put_2d get_2d copy_2d put slab; do
+for call in put_2d get_2d copy_2d put; do
 	leaves "$call" "tsr_$call" "it ends 256 bytes behind the end of 'tensor'"
 done
+leaves slab tsr_declare_writes "it ends 256 bytes behind the end of 'tensor'"
 leaves gemm tsr_gemm_mainloop "it ends 64 bytes behind the end of 'tensor'"
 leaves atomic tsr_atomic_add "it begins where 'tensor' ends, where nothing is allocated"
 leaves signal tsr_signal "it begins where 'tensor' ends, where nothing is allocated"

@@ -95,7 +95,7 @@ TSR_KERNEL(leave_bounds, bounds_args_t, a)
 	else if (kind == SIGNAL)
 		tsr_signal(block, (TSR_HEAP uint64_t *)end, 1, TSR_SIGNAL_SET, next);
 	else if (kind == SLAB)
-		tsr_slab(block, wide);
+		tsr_declare_writes(block, wide);
 	else if (kind == RIGHT)
 		tsr_put_2d(block, tsr_view(a->behind, TSR_F32, ROWS, COLS, COLS),
 			   tsr_view_part(other, (tsr_pos_t){ROWS / 2, 0}, ROWS, COLS), next);

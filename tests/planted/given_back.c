@@ -33,7 +33,7 @@ TSR_KERNEL(pass_on, given_args_t, a)
 	const int me = tsr_rank(block), size = tsr_size(block);
 	TSR_HEAP uint64_t *got = &a->box->got[a->round % 2];
 	if (a->declares)
-		tsr_slab(block, tsr_view(got, TSR_I64, 1, 1, 1));
+		tsr_declare_writes(block, tsr_view(got, TSR_I64, 1, 1, 1));
 	tsr_put(block, got, &a->box->mine, sizeof(uint64_t), (me + 1) % size);
 	tsr_signal(block, &a->box->flag, (uint64_t)1, TSR_SIGNAL_SET, (me + 1) % size);
 	tsr_wait(block, &a->box->flag, (uint64_t)1, (me + size - 1) % size);

@@ -79,12 +79,12 @@ void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 	tsr_exploration_fill(tsr_cpu_exploration(mem->explored), &site, to, 0, bytes);
 }
 
-void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab)
+void tsr_explored_declare_writes(const tsr_mem_t *mem, const tsr_view_t *slab)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	const size_t element = tsr_cpu_bytes(slab->dtype);
 	const tsr_rows_of_bytes_t rows = {(size_t)slab->cols * element, (size_t)slab->rows, (size_t)slab->ld * element};
-	tsr_exploration_slab(tsr_cpu_exploration(mem->explored), &site, mem->at, &rows);
+	tsr_exploration_declare_writes(tsr_cpu_exploration(mem->explored), &site, mem->at, &rows);
 }
 
 /* ------------------------------------------------------------------ ordered accesses */

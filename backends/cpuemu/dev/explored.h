@@ -57,8 +57,8 @@ typedef struct tsr_explored_wait {
 /** A wait's result, as the device API has it; deadlines expire where the exploration chooses, and never end the world. */
 tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait);
 
-/** What the rank writes of an allocation: tsr_slab. */
-void tsr_explored_slab(const tsr_mem_t *mem, const tsr_view_t *slab);
+/** What the rank writes of an allocation: tsr_declare_writes. */
+void tsr_explored_declare_writes(const tsr_mem_t *mem, const tsr_view_t *slab);
 
 /** Of the caller's fibre. */
 void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope);

@@ -125,13 +125,13 @@ void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src,
 	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer, READS);
 }
 
-void tsr_slab(tsr_coop_t *coop, tsr_view_t slab)
+void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab)
 {
 	tsr_mem_t mem;
 	if (slab.rows < 1 || slab.cols < 1) /* a rank that has no part */
 		return;
 	if (tsr_mem_reach_view(coop, __func__, slab, tsr_rank(coop), TSR_MEM_READ, &mem) && mem.explored)
-		tsr_explored_slab(&mem, &slab);
+		tsr_explored_declare_writes(&mem, &slab);
 }
 
 /* ------------------------------------------------------------------ one value */

@@ -516,7 +516,7 @@ TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer)
 }
 
 /* For checkers, which run on the emulator. */
-TSR_DEV void tsr_slab(tsr_coop_t *coop, tsr_view_t slab)
+TSR_DEV void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab)
 {
 	(void)coop;
 	(void)slab;

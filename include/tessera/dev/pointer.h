@@ -55,11 +55,11 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer);
 
 /**
- * Declares: of the allocation that `slab` lies in, this rank's kernels write that part alone, in any rank's copy, until they
- * declare another. `tessera check` reports who leaves it (foreign-slab); elsewhere the call does nothing. Called by: block or
- * worker, before the first such write. Orders nothing.
+ * Declares what this rank writes: of the allocation that `slab` lies in, its kernels write `slab` alone, in any rank's copy, until
+ * they declare another part. `tessera check` reports a write outside it (foreign-slab). Elsewhere the call does nothing.
+ * Called by: block or worker, before the first such write. Orders nothing.
  */
-TSR_DEV void tsr_slab(tsr_coop_t *coop, tsr_view_t slab);
+TSR_DEV void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab);
 
 /*
  * One value, without memory of mine that holds it: a count, an offset, a pointer's worth. What NVSHMEM calls p and g.

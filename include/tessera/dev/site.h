@@ -17,7 +17,7 @@
 #define tsr_get_2d(coop_, ...) tsr_get_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_copy_2d(coop_, ...) tsr_copy_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_flush(coop_, ...) tsr_flush(TSR_AT(coop_), __VA_ARGS__)
-#define tsr_slab(coop_, ...) tsr_slab(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_declare_writes(coop_, ...) tsr_declare_writes(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_load(coop_, ...) tsr_load(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store(coop_, ...) tsr_store(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_store_all(coop_, ...) tsr_store_all(TSR_AT(coop_), __VA_ARGS__)

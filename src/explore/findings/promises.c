@@ -29,7 +29,8 @@ static tsr_slab_rows_t *add_slab(tsr_exploration_t *x)
 	return &x->slabs[x->slab_count++];
 }
 
-void tsr_exploration_slab(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *at, const tsr_rows_of_bytes_t *rows)
+void tsr_exploration_declare_writes(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *at,
+				    const tsr_rows_of_bytes_t *rows)
 {
 	const int rank = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank;
 	int area;
