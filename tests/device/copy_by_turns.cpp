@@ -1,5 +1,5 @@
 /*
- * The copying of gpu/memory.h on a CPU, one thread of a coop after the other: which bytes go where needs no GPU to be checked, and
+ * The copying of gpu/dev/memory.h on a CPU, one thread of a coop after the other: which bytes go where needs no GPU to be checked, and
  * the sanitizers see what is read and written beside them. ci/checks/copying builds and runs it.
  */
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include "gpu/dev/scan.h"
 
 #include "gpu/dev/memory.h"
+#include "gpu/dev/pointer.h"
 
 #include "gpu/dev/atomic.h"
 #include "gpu/dev/signal.h"

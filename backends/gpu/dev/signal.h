@@ -4,6 +4,7 @@
 
 #include "common/dev/states.h"
 #include "gpu/dev/atomic.h"
+#include "gpu/dev/pointer.h"
 
 /* A flag is polled this often between two looks at the clock and at the host's abort word: a trip over the bus, in which the flag
  * is not seen. Flags in shared memory are polled many times faster. */

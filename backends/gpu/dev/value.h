@@ -4,6 +4,7 @@
 #define TESSERA_GPU_DEV_VALUE_H
 
 #include "gpu/dev/direct.h"
+#include "gpu/dev/pointer.h"
 
 /** Stores the scratch memory's band of `rows` rows as elements of type D, from the tile's row `first` on. */
 template <typename D, int COLS, int HINT, typename V>
