@@ -2,7 +2,7 @@
 #ifndef MODEL_MEMORY_WITNESS_H
 #define MODEL_MEMORY_WITNESS_H
 
-#include "model/memory/litmus.h"
+#include "model/memory/language/litmus.h"
 
 enum { LITMUS_DATA_RACE = 1, LITMUS_SCOPE_RACE = 2 };
 
@@ -35,7 +35,7 @@ typedef struct litmus_options {
 	int64_t runs;                /* for witnesses that run the test */
 	uint64_t seed;               /* for witnesses that choose at random */
 	int unroll;                  /* rounds of a loop, at least 1 */
-	const char *axioms;          /* which variant of the axioms (axioms.h); null: the model's own */
+	const char *axioms;          /* which variant of the axioms (axioms/axioms.h); null: the model's own */
 	uint64_t limit_ns;           /* the time that a witness which searches may take for one test; 0: all that it needs */
 	litmus_progress_fn progress; /* or null */
 	void *progress_context;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/memory/witness_of_caches.h"
+#include "model/memory/witnesses/witness_of_caches.h"
 #include "tessera/program.h"
 
 static const litmus_options_t options = {.unroll = 2};

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/memory/axioms.h"
-#include "model/memory/weaken.h"
+#include "model/memory/axioms/axioms.h"
+#include "model/memory/language/weaken.h"
 #include "model/memory/witness.h"
 #include "tessera/program.h"
 

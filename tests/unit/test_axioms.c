@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/memory/candidates.h"
-#include "model/memory/why.h"
+#include "model/memory/axioms/candidates.h"
+#include "model/memory/why/why.h"
 #include "model/memory/witness.h"
 
 #define TWO_DEVICES "scopes: (system (agent 0) (agent 1))\n"

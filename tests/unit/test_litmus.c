@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/memory/litmus.h"
+#include "model/memory/language/litmus.h"
 #include "model/memory/witness.h"
 #include "tessera/random.h"
 

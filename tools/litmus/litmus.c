@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/memory/why.h"
+#include "model/memory/why/why.h"
 #include "tessera/program.h"
 #include "tools/commands.h"
 #include "tools/usage.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/memory/axioms.h"
+#include "model/memory/axioms/axioms.h"
 #include "tessera/program.h"
 #include "tools/litmus/explore.h"
 #include "tools/litmus/run.h"

@@ -1,0 +1,241 @@
+/* The frame of a litmus test: its name, the lines after it, its initial state, and the words that the other parts are made of. */
+#include "model/memory/language/parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tessera/program.h"
+
+bool parser_fail(parser_t *parser, const char *format, ...)
+{
+	char sentence[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
+	va_end(arguments);
+	return lexer_fail(&parser->lexer, &parser->token, "%s", sentence);
+}
+
+bool parser_take(parser_t *parser)
+{
+	return lexer_next(&parser->lexer, &parser->token);
+}
+
+bool parser_at(const parser_t *parser, const char *text)
+{
+	return token_is(&parser->token, text);
+}
+
+bool parser_expect(parser_t *parser, const char *mark, const char *after)
+{
+	if (parser_at(parser, mark))
+		return parser_take(parser);
+	if (parser->token.kind == TOKEN_END)
+		return parser_fail(parser, "the test ends where '%s' is missing after %s", mark, after);
+	return parser_fail(parser, "expected '%s' after %s, not '%.*s'", mark, after, parser->token.length, parser->token.text);
+}
+
+bool parser_at_register(const parser_t *parser, int *number_out)
+{
+	const token_t *token = &parser->token;
+	int number = 0;
+
+	if (token->kind != TOKEN_NAME || token->text[0] != 'r' || token->length < 2 || token->length > 7)
+		return false;
+	for (int i = 1; i < token->length; i++) {
+		if (token->text[i] < '0' || token->text[i] > '9')
+			return false;
+		number = number * 10 + (token->text[i] - '0');
+	}
+	*number_out = number;
+	return true;
+}
+
+bool parser_register(parser_t *parser, int thread, int *index_out)
+{
+	litmus_thread_t *t = &parser->test->thread[thread];
+	int number, i = 0;
+
+	if (!parser_at_register(parser, &number))
+		return parser_fail(parser, "expected a register, such as r0, not '%.*s'", parser->token.length, parser->token.text);
+	while (i < t->registers && t->names[i] != number)
+		i++;
+	if (i == LITMUS_MAX_REGISTERS)
+		return parser_fail(parser, "a thread may use at most %d registers", LITMUS_MAX_REGISTERS);
+	if (i == t->registers) {
+		t->names[i] = number;
+		t->registers++;
+	}
+	*index_out = i;
+	return parser_take(parser);
+}
+
+bool parser_location(parser_t *parser, int *index_out)
+{
+	litmus_test_t *test = parser->test;
+	int unused, i = 0;
+
+	if (parser->token.kind != TOKEN_NAME || parser_at_register(parser, &unused))
+		return parser_fail(parser, "expected a location, such as x, not '%.*s'", parser->token.length, parser->token.text);
+	while (i < test->locations && !parser_at(parser, test->location[i]))
+		i++;
+	if (i == LITMUS_MAX_LOCATIONS)
+		return parser_fail(parser, "a test may use at most %d locations", LITMUS_MAX_LOCATIONS);
+	if (i == test->locations) {
+		if (!token_copy(&parser->token, test->location[i], LITMUS_MAX_NAME))
+			return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+		test->locations++;
+	}
+	*index_out = i;
+	return parser_take(parser);
+}
+
+bool parser_thread(parser_t *parser, int *thread_out)
+{
+	const token_t *token = &parser->token;
+	bool named = token->kind == TOKEN_NAME && token->text[0] == 'P' && token->length > 1 && token->length < 5;
+	int64_t thread = token->number;
+
+	if (token->kind != TOKEN_NUMBER && !named)
+		return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+	for (int i = 1; named && i < token->length; i++) {
+		if (token->text[i] < '0' || token->text[i] > '9')
+			return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+		thread = thread * 10 + (token->text[i] - '0');
+	}
+	if (thread < 0 || thread >= parser->test->threads)
+		return parser_fail(parser, "there is no thread %lld; the last is %d", (long long)thread, parser->test->threads - 1);
+	*thread_out = (int)thread;
+	return parser_take(parser);
+}
+
+bool parser_observed(parser_t *parser, litmus_observed_t *observed_out)
+{
+	litmus_observed_t observed = {.thread = -1};
+
+	if (parser_at(parser, "[")) {
+		if (!parser_take(parser) || !parser_location(parser, &observed.index) || !parser_expect(parser, "]", "a location"))
+			return false;
+	} else {
+		lexer_t ahead = parser->lexer;
+		token_t colon;
+		if (!lexer_next(&ahead, &colon))
+			return false;
+		if (token_is(&colon, ":")) {
+			if (!parser_thread(parser, &observed.thread) || !parser_take(parser) ||
+			    !parser_register(parser, observed.thread, &observed.index))
+				return false;
+		} else if (!parser_location(parser, &observed.index)) {
+			return false;
+		}
+	}
+	*observed_out = observed;
+	return true;
+}
+
+/** The lines between the name and '{': one sentence in quotes, and Key=value. */
+static bool read_info(parser_t *parser)
+{
+	litmus_test_t *test = parser->test;
+
+	while (!parser_at(parser, "{")) {
+		if (parser_at(parser, "\"")) {
+			token_t line = lexer_rest_of_line(&parser->lexer);
+			if (line.length == 0 || line.text[--line.length] != '"')
+				return parser_fail(parser, "a sentence ends with '\"' on the line where it begins");
+			if (!token_copy(&line, test->sentence, LITMUS_MAX_TEXT))
+				return parser_fail(parser, "a sentence has at most %d letters", LITMUS_MAX_TEXT - 1);
+		} else {
+			if (parser->token.kind != TOKEN_NAME)
+				return parser_fail(parser, "expected '{' and the initial state after the test's name");
+			if (test->keys == LITMUS_MAX_KEYS)
+				return parser_fail(parser, "a test has at most %d lines of the form Key=value", LITMUS_MAX_KEYS);
+			if (!token_copy(&parser->token, test->info[test->keys].key, LITMUS_MAX_NAME))
+				return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+			if (!parser_take(parser))
+				return false;
+			if (!parser_at(parser, "="))
+				return parser_fail(parser, "expected a line of the form Key=value, or '{' and the initial state");
+			token_t value = lexer_rest_of_line(&parser->lexer);
+			if (!token_copy(&value, test->info[test->keys].value, LITMUS_MAX_TEXT))
+				return parser_fail(parser, "a value has at most %d letters", LITMUS_MAX_TEXT - 1);
+			test->keys++;
+		}
+		if (!parser_take(parser))
+			return false;
+	}
+	return parser_take(parser);
+}
+
+static bool read_name(parser_t *parser)
+{
+	if (!parser_at(parser, "LISA"))
+		return parser_fail(parser, "a litmus test begins with 'LISA' and its name");
+	token_t name = lexer_rest_of_line(&parser->lexer);
+	for (int i = 0; i < name.length; i++) {
+		if (name.text[i] == ' ' || name.text[i] == '\t')
+			name.length = i;
+	}
+	if (name.length == 0)
+		return lexer_fail(&parser->lexer, &name, "the test has no name after 'LISA'");
+	if (!token_copy(&name, parser->test->name, LITMUS_MAX_NAME))
+		return lexer_fail(&parser->lexer, &name, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+	return parser_take(parser);
+}
+
+/** A number, or a location for its address. */
+static bool read_initial_value(parser_t *parser, int64_t *number_out)
+{
+	int location;
+
+	if (parser->token.kind == TOKEN_NUMBER) {
+		*number_out = parser->token.number;
+		return parser_take(parser);
+	}
+	if (!parser_location(parser, &location))
+		return false;
+	*number_out = LITMUS_ADDRESS(location);
+	return true;
+}
+
+/** After '{'. Nobody knows yet how many threads there are: the table comes later, and checks it. */
+static bool read_initial_state(parser_t *parser)
+{
+	litmus_test_t *test = parser->test;
+
+	test->threads = LITMUS_MAX_THREADS;
+	while (!parser_at(parser, "}")) {
+		litmus_observed_t what;
+		int64_t number = 0;
+		if (parser_at(parser, ";")) {
+			if (!parser_take(parser))
+				return false;
+			continue;
+		}
+		if (!parser_observed(parser, &what))
+			return false;
+		if (parser_at(parser, "=") && (!parser_take(parser) || !read_initial_value(parser, &number)))
+			return false;
+		*(what.thread < 0 ? &test->initial[what.index] : &test->thread[what.thread].initial[what.index]) = number;
+		if (!parser_at(parser, "}") && !parser_expect(parser, ";", "an initial value"))
+			return false;
+	}
+	return parser_take(parser);
+}
+
+static bool read_test(parser_t *parser)
+{
+	return parser_take(parser) && read_name(parser) && read_info(parser) && read_initial_state(parser) &&
+	       parser_threads(parser) && parser_scopes(parser) && parser_question(parser);
+}
+
+tsr_status_t litmus_parse(const char *source, const char *text, litmus_test_t *test_out)
+{
+	parser_t parser = {.lexer = lexer_start(source, text), .test = test_out};
+
+	memset(test_out, 0, sizeof *test_out);
+	test_out->filter = -1;
+	return read_test(&parser) ? TSR_OK : TSR_ERR_ARGUMENT;
+}
