@@ -21,6 +21,7 @@ class Toolkit:
         self.backend, self.arch = backend, arch
         self.include = include  # the folder of the headers that the backend's host half needs
         self.program_command = None  # how a program in the vendor's own language is built
+        self.read_command, self.read_suffix = None, None  # how the front end alone looks at a unit, and what it leaves
         self.compile_command, self.assemble_command = compile_command, assemble_command
         self.assembly_suffix, self.image_suffix = assembly_suffix, image_suffix
 
@@ -78,6 +79,7 @@ def _find_cuda():
     compile_command = f"{nvcc} -x cu -std=c++17 -O3 -arch=compute_90a -ptx"
     kit = Toolkit("cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include)
     kit.program_command = f"{nvcc} -std=c++17 -O3 {flags}"
+    kit.read_command, kit.read_suffix = f"{compile_command} -fdevice-syntax-only", ".read"
     return [kit], ""
 
 
@@ -109,7 +111,9 @@ def _find_hip():
 
 def _hip_toolkit(clang, arch):
     compile_command = f"{clang} -x hip -std=c++17 -O3 -nogpulib -nogpuinc --offload-device-only --offload-arch={arch} -S"
-    return Toolkit("hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s", ".hsaco")
+    kit = Toolkit("hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s", ".hsaco")
+    kit.read_command, kit.read_suffix = f"{compile_command} -emit-llvm -Xclang -disable-llvm-passes", ".ll"
+    return kit
 
 
 def _clang_version(clang):
@@ -124,7 +128,7 @@ def _has_lld(clang, version):
 
 
 def add_methods(env):
-    for method in (DeviceAssemblies, DeviceImages, DeviceProgram, NamedImage, HipPlatform):
+    for method in (DeviceAssemblies, DeviceImages, DeviceReadings, DeviceProgram, NamedImage, HipPlatform):
         env.AddMethod(method)
 
 
@@ -138,6 +142,13 @@ def DeviceAssemblies(env, sources):
 def DeviceImages(env, sources):
     """Objects with the device code of these units for each toolkit, to be linked beside the units' own objects."""
     made = [_embedded(env, kit, unit, _image(env, kit, unit, assembly)) for kit, unit, assembly in env.DeviceAssemblies(sources)]
+    env.Alias("device", made)
+    return made
+
+
+def DeviceReadings(env, sources):
+    """What the toolkits' front ends make of units with kernels: that they accept them, and of clang the names of the kernels."""
+    made = [_reading(env, kit, source) for source in sources for kit in env["TOOLKITS"]]
     env.Alias("device", made)
     return made
 
@@ -203,18 +214,26 @@ def _half(env, source):
 
 
 def _assembly(env, kit, source):
+    return _compiled(env, kit, source, kit.compile_command, kit.assembly_suffix)
+
+
+def _reading(env, kit, source):
+    return _compiled(env, kit, source, kit.read_command, kit.read_suffix)
+
+
+def _compiled(env, kit, source, command, suffix):
     unit = unit_of(env, source)
-    assembly = env.Command(
-        _path(env, kit, unit, kit.assembly_suffix),
+    made = env.Command(
+        _path(env, kit, unit, suffix),
         _half(env, source),
-        _action(env, f"{kit.compile_command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
+        _action(env, f"{command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
         CPPDEFINES=env["CPPDEFINES"] + [("TSR_UNIT", f'\\"{unit}\\"')],
         # SCons looks for no includes in the sources of a command of one's own.
         source_scanner=SCons.Tool.CScanner,
     )[0]
     # Nor does it follow an include whose name is a macro, as a port's are.
-    env.Depends(assembly, env.Glob("#backends/common/dev/*.h") + env.Glob("#backends/gpu/dev/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
-    return assembly
+    env.Depends(made, env.Glob("#backends/common/dev/*.h") + env.Glob("#backends/gpu/dev/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
+    return made
 
 
 def _image(env, kit, unit, assembly):

@@ -45,24 +45,39 @@ def variables(arguments):
         "amd",
     )
     opts.Add("tiles", "which tiles of the workloads have code for GPUs: all, or few (those that kernels/*/variants.list calls so)", "all")
+    opts.Add(
+        "builds",
+        "builds to make in one go, as COMPILER-VARIANT, such as gcc-debug,clang-19-tsan, in place of the one that CC and variant name; the "
+        "first is for the backends asked for, the others for cpuemu alone",
+        "",
+    )
+    opts.Add(BoolVariable("gpu_tests", "compile the tests' own kernels for GPUs to the end, so that they run there; no: as far as the compilers' front ends read them", True))
+    opts.Add("cache", "folder that keeps what was built, device code included, for other clones; none where it is empty", "")
     opts.Add(BoolVariable("verbose", "print whole command lines", False))
     return opts
+
+
+def builds(env):
+    """[(compiler, variant, backends)] of what one run of scons builds."""
+    named = [name.rpartition("-")[::2] for name in env["builds"].split(",") if name] or [(env["CC"], env["variant"])]
+    return [(compiler, variant, "cpuemu" if i else env["backends"]) for i, (compiler, variant) in enumerate(named)]
 
 
 def check(env, opts):
     """Ends the build with a sentence where an option or its value is unknown."""
     for name in opts.UnknownVariables():
         _refuse(f"unknown option '{name}'", name, opts.keys())
-    if env["variant"] not in VARIANTS:
-        _refuse(f"unknown variant '{env['variant']}'", env["variant"], VARIANTS)
     if env["tiles"] not in TILES:
         _refuse(f"unknown tiles '{env['tiles']}'", env["tiles"], TILES)
     if env["hip_platform"] not in HIP_PLATFORMS:
         _refuse(f"unknown hip_platform '{env['hip_platform']}'", env["hip_platform"], HIP_PLATFORMS)
-    if env["variant"] == "fuzz" and "clang" not in env["CC"]:
-        _fail(f"variant=fuzz, CC={env['CC']}: libFuzzer is clang's: add CC=clang-19")
-    if not shutil.which(env["CC"]):
-        _fail(f"CC={env['CC']}: no such program on PATH; ci/install-deps installs gcc and clang-19")
+    for compiler, variant, _ in builds(env):
+        if variant not in VARIANTS:
+            _refuse(f"unknown variant '{variant}'", variant, VARIANTS)
+        if variant == "fuzz" and "clang" not in compiler:
+            _fail(f"variant=fuzz, CC={compiler}: libFuzzer is clang's: add CC=clang-19")
+        if not shutil.which(compiler):
+            _fail(f"CC={compiler}: no such program on PATH; ci/install-deps installs gcc and clang-19")
     for name in env["backends"].split(","):
         if name not in BACKENDS + ("auto",):
             _refuse(f"unknown backend '{name}'", name, BACKENDS + ("auto",))

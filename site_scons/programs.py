@@ -79,3 +79,8 @@ def shared_library(env, target, objects):
     made = env.SharedLibrary(target, objects, SHLIBVERSION=version, SONAME=f"libtessera.so.{kept}")
     env.Depends(made, "#include/tessera/version.h")
     return made
+
+
+def write_lines(target, source, env):
+    with open(target[0].path, "w", encoding="ascii") as file:
+        file.writelines(f"{line.read()}\n" for line in source)

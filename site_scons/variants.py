@@ -49,3 +49,19 @@ def text(variant):
         f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n\n"
         f'#include "{variant.patterns}"\n'
     )
+
+
+def write(target, source, env):
+    with open(target[0].path, "w", encoding="ascii") as file:
+        file.write(source[0].read())
+
+
+_made = {}
+
+
+def made(env):
+    """{variant: the unit that the build writes}, one for all builds."""
+    for variant in listed():
+        if variant not in _made:
+            _made[variant] = env.Command("#" + source(variant), env.Value(text(variant)), env.Action(write, "  make    $TARGET"))[0]
+    return _made

@@ -1,0 +1,58 @@
+"""
+Where tests run. For a folder of tests/, or tests of their own, in which variants ci/test runs them, and in which ci/nightly and
+`scons test` do so beside these. `memcheck` is the debug variant under valgrind, `checks` is ci/checks/.
+
+Debug runs nearly all; of unit tests valgrind runs the debug variant. What needs AddressSanitizer is memory, what needs
+ThreadSanitizer is threads and scopes, what needs release is what the optimiser may break. Valgrind is for reads of what nobody wrote,
+which AddressSanitizer does not see. What explores schedules is deterministic and of one thread: debug is enough, and unit tests show
+the explorer to AddressSanitizer.
+"""
+
+TABLE = {
+    # tests                  ci/test                    ci/nightly too
+    "baseline":             ("debug asan",              "release tsan"),
+    "checks":               ("debug",                   ""),
+    "checks/lockstep":      ("",                        "debug"),
+    "cli":                  ("debug asan",              "release tsan"),
+    "cli/check_caches cli/check_copies cli/check_findings cli/check_programs cli/litmus_circles cli/litmus_explore"
+    " cli/litmus_size cli/litmus_witnesses cli/lost cli/perf":
+                            ("debug",                   "asan release tsan"),
+    "cli/litmus_races":     ("tsan",                    ""),
+    "cli/planted cli/scopes":
+                            ("debug tsan",              "asan release"),
+    "cli/readme":           ("release",                 "debug asan tsan"),
+    "contract":             ("debug asan tsan release", "memcheck"),
+    "contract/test_dot contract/test_operands contract/test_pointer_edges contract/test_pure contract/test_value":
+                            ("debug asan release",      "tsan memcheck"),
+    "errors":               ("debug asan",              "release tsan memcheck"),
+    "fuzz":                 ("debug asan",              "release tsan"),
+    "fuzz/commands":        ("debug",                   ""),
+    "fuzz/search":          ("fuzz",                    ""),
+    "house":                ("debug",                   ""),
+    "litmus":               ("debug asan",              "release tsan"),
+    "litmus/test_operations litmus/test_blocks":
+                            ("debug asan tsan",         "release"),
+    "multi":                ("debug asan tsan release", "memcheck"),
+    "multi/test_backends_agree multi/test_gemm_all_scatter_plan":
+                            ("debug",                   "asan tsan release memcheck"),
+    "system":               ("debug",                   ""),
+    "system/faults_commands":
+                            ("",                        "debug"),
+    "unit":                 ("asan memcheck",           "debug release tsan"),
+    "unit/test_cache_random unit/test_launcher unit/test_litmus_ptx unit/test_random unit/test_reversals unit/test_shadow_oracle"
+    " unit/test_shadow_random unit/test_stopped unit/test_strategy unit/test_stuck unit/test_tensor":
+                            ("debug asan",              "release tsan memcheck"),
+}  # fmt: skip
+
+_ROWS = {name: where for names, where in TABLE.items() for name in names.split()}
+
+
+def runs_in(test, variant, nightly=False):
+    """Whether a test (`folder/name`, without suffix) runs in a variant: by ci/test, or by ci/nightly as well."""
+    often, seldom = _ROWS.get(test) or _ROWS[test.split("/")[0]]
+    return variant in often.split() or nightly and variant in seldom.split()
+
+
+def unknown(tests):
+    """The tests that have a row of their own and are not there."""
+    return sorted({name for name in _ROWS if "/" in name} - set(tests))
