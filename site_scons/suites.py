@@ -14,9 +14,10 @@ TABLE = {
     "checks":               ("debug",                   ""),
     "checks/lockstep":      ("",                        "debug"),
     "cli":                  ("debug asan",              "release tsan"),
-    "cli/check_caches cli/check_copies cli/check_findings cli/check_programs cli/litmus_circles cli/litmus_explore"
-    " cli/litmus_size cli/litmus_witnesses cli/lost cli/perf":
+    "cli/check_caches cli/check_coops cli/check_copies cli/check_findings cli/check_programs cli/check_rewind cli/check_tiles"
+    " cli/litmus_circles cli/litmus_explore cli/litmus_witnesses cli/lost cli/mutants cli/perf":
                             ("debug",                   "asan release tsan"),
+    "cli/litmus_size":      ("",                        "debug asan release tsan"),
     "cli/litmus_races":     ("tsan",                    ""),
     "cli/planted cli/scopes":
                             ("debug tsan",              "asan release"),
@@ -32,6 +33,7 @@ TABLE = {
     "litmus":               ("debug asan",              "release tsan"),
     "litmus/test_operations litmus/test_blocks":
                             ("debug asan tsan",         "release"),
+    "litmus/test_cache":    ("debug",                   "asan release tsan"),
     "multi":                ("debug asan tsan release", "memcheck"),
     "multi/test_backends_agree multi/test_gemm_all_scatter_plan":
                             ("debug",                   "asan tsan release memcheck"),
