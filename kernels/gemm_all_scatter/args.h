@@ -2,18 +2,7 @@
 #ifndef GEMM_ALL_SCATTER_ARGS_H
 #define GEMM_ALL_SCATTER_ARGS_H
 
-#include "tessera/types.h"
-
-/**
- * What the ranks tell each other, in the heap, cleared before the first use. Epochs live here and advance here, so that a launch
- * repeated with the same arguments is right, and no flag is ever reset.
- */
-typedef struct gas_sync {
-	uint64_t epoch;                  /* products completed on this rank */
-	uint64_t finished;               /* blocks of the running launch that have ended */
-	uint64_t retired[TSR_MAX_RANKS]; /* retired[r]: the epoch for which rank r's C may be written (RETIRED) */
-	uint64_t stored[TSR_MAX_RANKS];  /* stored[r]: the epoch whose tiles rank r has stored to me (READY) */
-} gas_sync_t;
+#include "kernels/dev/handshake_state.h"
 
 typedef struct gas_args {
 	tsr_view_t a;      /* M x K, a copy on every rank */
@@ -32,7 +21,7 @@ typedef struct gas_args {
 	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
 	TSR_HEAP void *part_sum;       /* of each divided tile the sums that blocks hand to the one that has the last part */
 	TSR_HEAP uint64_t *part_ready; /* one flag each: 1 while it stands there (READY, this rank only) */
-	TSR_HEAP gas_sync_t *sync;
+	TSR_HEAP handshake_t *sync;
 } gas_args_t;
 
 #endif

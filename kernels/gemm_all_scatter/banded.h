@@ -17,8 +17,8 @@ TSR_KERNEL(gas_band, gas_args_t, a)
 	tsr_role(block, "compute");
 	tsr_gemm(tile, block, a->a, a->b, tasks, gas_order, TSR_NO_GATE, gas_keep, &run);
 	if (a->first_task == 0 && tsr_block_index(block) == 0) {
-		run.epoch = gas_epoch(block, a);
-		gas_open(block, &run, 0);
+		run.epoch = handshake_epoch(block, a->sync);
+		handshake_open(block, a->sync, run.epoch, 0);
 	}
 }
 
@@ -26,7 +26,7 @@ TSR_KERNEL(gas_band, gas_args_t, a)
 TSR_KERNEL(gas_finish, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
-	gas_close(block, &run, 1);
+	handshake_close(block, a->sync, run.epoch, 1);
 }
 
 #endif

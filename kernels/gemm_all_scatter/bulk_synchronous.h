@@ -27,10 +27,10 @@ TSR_KERNEL(gas_all_scatter, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "send");
-	gas_open(block, &run, tsr_block_index(block));
+	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
 	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a); task += tsr_block_count(block))
 		gas_put_tile(block, a, gas_tile_at(a, task));
-	gas_close(block, &run, tsr_block_count(block));
+	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 
 #endif

@@ -22,7 +22,7 @@ TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 	if (!gas_complete(me, run, at, c))
 		return;
 	if (gas_opens_late(run->args))
-		gas_await_each(me, run);
+		handshake_await_each(me, run->args->sync, run->epoch);
 	tsr_store_all(me, gas_slab(run->args), at, c);
 }
 
@@ -33,9 +33,9 @@ TSR_FN gas_run_t gas_begin_sequential(tsr_coop_t *block, const gas_args_t *a)
 		return gas_begin_alone(block, a);
 	gas_run_t run = gas_begin(block, a);
 	if (gas_opens_late(a))
-		gas_retire(block, &run, tsr_block_index(block));
+		handshake_retire(block, a->sync, run.epoch, tsr_block_index(block));
 	else
-		gas_open(block, &run, tsr_block_index(block));
+		handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
 	return run;
 }
 
@@ -46,7 +46,7 @@ TSR_KERNEL(gas_fused_sequential, gas_args_t, a)
 	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order, TSR_NO_GATE, gas_scatter,
 		 &run);
 	if (tsr_size(block) > 1)
-		gas_close(block, &run, tsr_block_count(block));
+		handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 
 #endif

@@ -49,7 +49,7 @@ TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *sh
 {
 	tsr_tasks_t tasks = gas_tasks(run, tsr_block_index(me), tsr_block_count(me));
 	uint64_t turn = 0;
-	gas_open(me, run, tsr_block_index(me));
+	handshake_open(me, run->args->sync, run->epoch, tsr_block_index(me));
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step, turn++) {
 		int s = (int)(turn % GAS_STAGES);
 		uint64_t use = turn / GAS_STAGES;
@@ -57,7 +57,7 @@ TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *sh
 		tsr_put_all_2d(me, gas_tile(run->args, gas_tile_at(run->args, task)), gas_stage(shared, s));
 		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
 	}
-	gas_close(me, run, tsr_block_count(me));
+	handshake_close(me, run->args->sync, run->epoch, tsr_block_count(me));
 }
 
 TSR_KERNEL_SPLIT(gas_fused_wave, GAS_WORKERS, gas_wave_shared_t, gas_args_t, a)

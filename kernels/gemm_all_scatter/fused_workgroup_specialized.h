@@ -21,7 +21,7 @@ TSR_FN void gas_send_last(tsr_coop_t *block, const gas_run_t *run, int index, in
 {
 	const gas_args_t *a = run->args;
 	const int64_t tasks = gas_task_count(a), last = tasks - 1 - (tasks - 1 - index) % a->gemm_blocks;
-	gas_open(block, run, sender);
+	handshake_open(block, run->args->sync, run->epoch, sender);
 	if (index < tasks && gas_task_completes(a, last))
 		gas_put_tile(block, a, gas_tile_at(a, gas_task_tile(a, last)));
 }
@@ -36,7 +36,7 @@ TSR_KERNEL(gas_fused_workgroup, gas_args_t, a)
 	} else {
 		gas_consume(block, &run, index - a->gemm_blocks, sending, gas_last_tiles(a));
 	}
-	gas_close(block, &run, tsr_block_count(block));
+	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 
 #endif

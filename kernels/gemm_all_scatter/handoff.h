@@ -36,7 +36,7 @@ TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count, int64_t end)
 {
 	tsr_role(block, "send");
-	gas_open(block, run, index);
+	handshake_open(block, run->args->sync, run->epoch, index);
 	tsr_coop_t worker = tsr_split(block);
 	const int workers = tsr_worker_count(&worker), first = index * workers + tsr_worker_index(&worker);
 	for (int64_t tile_index = first; tile_index < end; tile_index += count * workers) {

@@ -68,7 +68,7 @@ static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 			     .tile_ready = (size_t)tiles * sizeof(uint64_t),
 			     .part_sum = sums * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
 			     .part_ready = sums * sizeof(uint64_t),
-			     .sync = sizeof(gas_sync_t)};
+			     .sync = sizeof(handshake_t)};
 }
 
 static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
@@ -164,7 +164,7 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 		status = allocate_handoff(plan, sizes, args);
 	if (status == TSR_OK)
 		status = allocate_flags(plan, sizes->sync, "gemm_all_scatter.sync", &sync);
-	args->sync = (TSR_HEAP gas_sync_t *)sync;
+	args->sync = (TSR_HEAP handshake_t *)sync;
 	args->first_col = share.first;
 	args->group = GROUP;
 	return status;

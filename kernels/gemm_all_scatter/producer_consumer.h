@@ -17,7 +17,7 @@ TSR_KERNEL(gas_consumer, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
 	gas_consume(block, &run, tsr_block_index(block), tsr_block_count(block), gas_tile_count(a));
-	gas_close(block, &run, tsr_block_count(block));
+	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 
 #endif
