@@ -27,6 +27,7 @@ program on_gpus <<'E2'
 for option; do case $option in --list) echo one/a; exit ;; --tap=*) report=${option#--tap=} ;; esac; done
 echo "ok - one::a" >"$report"
 E2
+echo : | program dot
 curves=1
 command -v gnuplot >/dev/null || curves=0
 node
