@@ -4,6 +4,13 @@
 
 #include "kernels/dev/handshake_state.h"
 
+/*
+ * Most parts of a tile. Beside the sums of a large one a loop that adds up those of several blocks would take registers that the
+ * main loop needs: such tiles are multiplied in halves at most.
+ */
+#define GAS_PARTS 8
+#define GAS_MOST_PARTS(m_, n_) ((m_) * (n_) > 128 * 128 ? 2 : GAS_PARTS)
+
 typedef struct gas_args {
 	tsr_view_t a;      /* M x K, a copy on every rank */
 	tsr_view_t b;      /* K x n: my columns of B */
@@ -11,12 +18,13 @@ typedef struct gas_args {
 	int64_t first_col; /* where my n columns begin in C */
 	uint32_t tiles_m;  /* tiles of my columns of C: 2^32 in a column would be 128 GiB of it */
 	uint32_t tiles_n;
-	int64_t whole;       /* of the tiles those that a block multiplies alone, the first ones (parts.h) */
-	int64_t chunks;      /* of K, as deep as an operand tile: where K is divided for the others */
-	int32_t parts;       /* into which; 1: no tile is divided */
-	uint32_t group;      /* rows of tiles walked together: tsr_grouped_order */
-	int32_t gemm_blocks; /* the blocks below this one compute, the others send: in a launch of their own, or in the same */
-	int64_t first_task;  /* banded: the launch's first, and its end */
+	int64_t whole;        /* of the tiles those that a block multiplies alone, the first ones (parts.h) */
+	int32_t parts;        /* into which K is divided for the others; 1: no tile is divided */
+	int32_t part_chunks;  /* of each part: columns of A as deep as an operand tile; */
+	int32_t longer_parts; /* the first so many have one more */
+	uint32_t group;       /* rows of tiles walked together: tsr_grouped_order */
+	int32_t gemm_blocks;  /* the blocks below this one compute, the others send: in a launch of their own, or in the same */
+	int64_t first_task;   /* banded: the launch's first, and its end */
 	int64_t end_task;
 	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
 	TSR_HEAP void *part_sum;       /* of each divided tile the sums that blocks hand to the one that has the last part */

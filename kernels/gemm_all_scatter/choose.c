@@ -242,7 +242,7 @@ static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ra
 		return config->parts;
 	if (!knows_links(device))
 		return 1;
-	const int most = tiles < device->resident_blocks ? GAS_PARTS : 2;
+	const int most = tiles < device->resident_blocks ? GAS_MOST_PARTS(tile.m, tile.n) : 2;
 	int chosen = 1;
 	double least = cost_in_parts(config, tile, 1, ranks, device);
 	for (int parts = 2; parts <= most && (parts == 2 || parts <= gas_tiles(config->k, tile.k)); parts++) {
@@ -310,7 +310,7 @@ tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_p
 	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
 		char variant[GAS_VARIANT_SIZE];
 		gas_variant_name(config->dtype, tile, variant);
-		if (!gas_fits_device(tsr_kernel_find(kernel, variant), device))
+		if (!gas_fits_device(tsr_kernel_find(kernel, variant), device) || config->parts > GAS_MOST_PARTS(tile.m, tile.n))
 			continue;
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;

@@ -150,9 +150,10 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 	if (config->bands < 0 || config->bands > GAS_BANDS)
 		return tsr_error(TSR_ERR_ARGUMENT, "%d bands cannot be put: give 1 to %d, or 0 for automatic", config->bands,
 				 GAS_BANDS);
-	if (config->parts < 0 || config->parts > GAS_PARTS)
-		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 to %d, or 0 for automatic",
-				 config->parts, GAS_PARTS);
+	const int most = gas_tile_is_automatic(config->tile) ? GAS_PARTS : GAS_MOST_PARTS(config->tile.m, config->tile.n);
+	if (config->parts < 0 || config->parts > most)
+		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 to %d, or 0 for automatic%s",
+				 config->parts, most, most < GAS_PARTS ? "; smaller tiles take more" : "");
 	if (config->blocks < 0 || config->comm_blocks < 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%d blocks, %d of which send, cannot be launched: give at least 1, or 0 for automatic",

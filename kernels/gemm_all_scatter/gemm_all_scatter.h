@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "kernels/gemm_all_scatter/args.h"
 #include "tessera/tessera.h"
 
 /** The taxonomy of the Iris paper, section 4, whose fused-wave-specialized is named there and left as future work; and banded. */
@@ -34,8 +35,8 @@ typedef struct gas_tile_size {
 	int m, n, k;
 } gas_tile_size_t;
 
-/** Most bands of a run, and parts of a tile. */
-enum { GAS_BANDS = 10, GAS_PARTS = 8 };
+/** Most bands of a run. */
+enum { GAS_BANDS = 10 };
 
 /** What a plan is made for. The same on every rank. */
 typedef struct gas_config {
@@ -47,7 +48,7 @@ typedef struct gas_config {
 	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
 	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
 	int parts;            /* of K, in which the last tiles are multiplied, where the pattern can and has as many blocks: at most
-				 GAS_PARTS; 0: by what that takes */
+				 GAS_MOST_PARTS of the tile; 0: by what that takes */
 } gas_config_t;
 
 /**

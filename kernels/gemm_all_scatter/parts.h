@@ -24,40 +24,48 @@ TSR_FN tsr_tasks_t gas_part_tasks(const gas_args_t *a, int index)
 /** The tile of a task: behind the whole ones each has as many tasks as parts, in the order of K. */
 TSR_FN int64_t gas_task_tile(const gas_args_t *a, int64_t task)
 {
-	return task < a->whole ? task : a->whole + (task - a->whole) / a->parts;
+	return task < a->whole ? task : a->whole + (uint32_t)(task - a->whole) / (uint32_t)a->parts;
 }
 
 /** Whether it completes the tile: it is the whole, or its last part. */
 TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
 {
-	return task < a->whole || (task - a->whole) % a->parts == a->parts - 1;
+	return task < a->whole || (uint32_t)(task - a->whole) % (uint32_t)a->parts == (uint32_t)a->parts - 1;
 }
 
-/** Where a part of K begins: at a whole chunk. */
-TSR_FN int64_t gas_part_begin(const gas_args_t *a, int64_t part)
+/** Where a part of K begins: at a whole chunk. The first parts have one more, where they do not divide. */
+TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
 {
-	return a->chunks * part / a->parts * TSR_TILE_K(tile);
+	const int32_t more = part < a->longer_parts ? part : a->longer_parts;
+	return ((int64_t)part * a->part_chunks + more) * TSR_TILE_K(tile);
 }
 
-/** Task order: a whole tile, or a part of its K. */
+/** Task order: a whole tile, or a part of its K. Divisions are of 32 bits: those of 64 take registers beside the main loop. */
 TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
 {
 	const gas_args_t *a = ((const gas_run_t *)ctx)->args;
-	tsr_part_t part = tsr_whole(gas_tile_at(a, gas_task_tile(a, task)));
 	if (task < a->whole)
-		return part;
-	const int64_t index = (task - a->whole) % a->parts;
+		return tsr_whole(gas_tile_at(a, task));
+	const uint32_t divided = (uint32_t)(task - a->whole), place = divided / (uint32_t)a->parts;
+	const int32_t index = (int32_t)(divided - place * (uint32_t)a->parts);
+	tsr_part_t part = tsr_whole(gas_tile_at(a, a->whole + place));
 	part.k0 = gas_part_begin(a, index);
 	if (index < a->parts - 1)
 		part.k1 = gas_part_begin(a, index + 1);
 	return part;
 }
 
-/** Which part of the `place`-th divided tile this block has: blocks take tasks in turn, and are not fewer than parts. */
-TSR_FN int gas_my_part(tsr_coop_t *me, const gas_args_t *a, int64_t place)
+/** Into how many parts a divided tile is cut: of a large one the compiler knows it. */
+TSR_FN int gas_parts(const gas_args_t *a)
 {
-	const uint32_t blocks = (uint32_t)a->gemm_blocks;
-	return (int)(((uint32_t)tsr_block_index(me) + blocks - (uint32_t)(place * a->parts) % blocks) % blocks);
+	return GAS_MOST_PARTS(TSR_TILE_M(tile), TSR_TILE_N(tile)) == 2 ? 2 : a->parts;
+}
+
+/** Whether this block has part `part` of the `place`-th divided tile: blocks take tasks in turn, and are not fewer than parts. */
+TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int part)
+{
+	const uint32_t task = (uint32_t)place * (uint32_t)gas_parts(a) + (uint32_t)part;
+	return task % (uint32_t)a->gemm_blocks == (uint32_t)tsr_block_index(me);
 }
 
 /**
@@ -72,19 +80,23 @@ TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile
 	const int64_t place = gas_tile_index(a, at) - a->whole;
 	if (place < 0)
 		return 1;
-	const int last = a->parts - 1, part = gas_my_part(me, a, place);
+	const int last = gas_parts(a) - 1;
 	TSR_HEAP uint64_t *ready = a->part_ready + place * last;
 	TSR_HEAP unsigned char *sum = (TSR_HEAP unsigned char *)a->part_sum + place * last * (int64_t)TSR_FRAG_BYTES(tile);
-	if (part < last) {
+	if (!gas_has_part(me, a, place, last)) {
+		int part = 0;
+		while (part < last - 1 && !gas_has_part(me, a, place, part))
+			part++;
 		tsr_frag_save(me, sum + part * (int64_t)TSR_FRAG_BYTES(tile), c);
 		tsr_signal_local(me, ready + part, 1, TSR_SCOPE_DEVICE);
 		return 0;
 	}
-	for (int i = 0; i < last; i++) {
+	int i = 0;
+	do { /* a divided tile has two parts at least: a compiler that knows of two alone makes no loop of it */
 		tsr_wait_local(me, ready + i, 1, TSR_SCOPE_DEVICE);
-		tsr_frag_add(me, c, sum + i * (int64_t)TSR_FRAG_BYTES(tile));
 		tsr_atomic_store(me, ready + i, (uint64_t)0, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
-	}
+		tsr_frag_add(me, c, sum + i * (int64_t)TSR_FRAG_BYTES(tile));
+	} while (++i < last);
 	return 1;
 }
 

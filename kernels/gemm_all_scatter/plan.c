@@ -128,8 +128,9 @@ static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *
 	args->tiles_m = (uint32_t)gas_tiles(c->m, c->tile.m);
 	args->tiles_n = (uint32_t)gas_tiles(args->b.cols, c->tile.n);
 	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
-	args->chunks = gas_tiles(c->k, c->tile.k);
 	args->parts = c->parts > 1 ? c->parts : 1;
+	args->part_chunks = (int32_t)(gas_tiles(c->k, c->tile.k) / args->parts);
+	args->longer_parts = (int32_t)(gas_tiles(c->k, c->tile.k) % args->parts);
 	args->gemm_blocks = (int32_t)computing_blocks(c);
 	return status;
 }
