@@ -27,7 +27,7 @@ static bool parse(int argc, char **argv, request_t *request)
 {
 	gas_config_t *c = &request->config;
 	*request = (request_t){.all = true, .runs = 2, .config = {.m = 91, .n = 73, .k = 37, .dtype = TSR_BF16}};
-	c->tile = (gas_tile_size_t){16, 16, 16};
+	c->tile = (tile_size_t){16, 16, 16};
 	if (argc > 1 && strcmp(argv[1], "all") != 0) {
 		request->all = false;
 		if (gas_pattern_parse(argv[1], &c->pattern) != TSR_OK) {

@@ -17,11 +17,6 @@ enum { BOX = 64 };
 /* Costs that differ by less are the same. */
 static const double SAME = 0.001;
 
-bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
-{
-	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
-}
-
 int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts)
 {
 	return parts > 1 && blocks >= parts && tiles > 0 ? (tiles - 1) / blocks * blocks : tiles;
@@ -33,7 +28,7 @@ static int64_t rounds_of(int64_t tiles, int64_t blocks)
 }
 
 /** How long a block multiplies a tile, a unit of K: in elements of a tile of 128 x 256, of which each takes as long as another. */
-static double tile_cost(gas_tile_size_t tile)
+static double tile_cost(tile_size_t tile)
 {
 	const int columns = tile.n > BOX ? (tile.n + BOX - 1) / BOX * BOX : tile.n;
 	return ((double)tile.m * tile.n + LOADING * (tile.m + columns)) / (1 + LOADING / 128 + LOADING / 256);
@@ -48,16 +43,16 @@ enum { FEW_ROWS = 128 };
 
 /** How long the blocks read B in a product of few rows, where its columns are the most of what is read. Another row of tiles finds
  * about half of them in the cache. */
-static double reading_time(const gas_config_t *config, gas_tile_size_t tile, int64_t tiles, int64_t computing)
+static double reading_time(const gas_config_t *config, tile_size_t tile, int64_t tiles, int64_t computing)
 {
 	if (config->m > FEW_ROWS)
 		return 0;
-	const double rows = (double)gas_tiles(config->m, tile.m), cols = (double)tiles / rows * tile.n;
+	const double rows = (double)tiles_of(config->m, tile.m), cols = (double)tiles / rows * tile.n;
 	return READING * cols * (double)config->k * (rows + 1) / 2 / (double)computing;
 }
 
 /** How long a block takes to multiply a tile, all of its K. */
-static double round_cost(const gas_config_t *config, gas_tile_size_t tile)
+static double round_cost(const gas_config_t *config, tile_size_t tile)
 {
 	return tile_cost(tile) * (double)config->k;
 }
@@ -99,7 +94,7 @@ typedef struct run_time {
 } run_time_t;
 
 /** Rounds of whole tiles, and of parts. */
-static run_time_t compute_time(const gas_config_t *config, gas_tile_size_t tile, int64_t tiles, int64_t computing)
+static run_time_t compute_time(const gas_config_t *config, tile_size_t tile, int64_t tiles, int64_t computing)
 {
 	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts), parts = config->parts * (tiles - whole);
 	const int64_t whole_rounds = whole > 0 ? rounds_of(whole, computing) : 0,
@@ -121,7 +116,7 @@ static int64_t last_tiles(const gas_config_t *config, int64_t tiles, int64_t com
 	return last < tiles ? last : tiles;
 }
 
-static run_time_t run_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, int senders,
+static run_time_t run_time(const gas_config_t *config, tile_size_t tile, int ranks, int blocks, int senders,
 			   const tsr_device_props_t *device)
 {
 	const int64_t tiles = gas_most_tiles(config, tile, ranks), computing = blocks - senders;
@@ -174,7 +169,7 @@ static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
  * Of `blocks`, those that send: with more of them a run takes less time, or no more and they may. Where the device does not say
  * what it sends, a sixth, as 48 of 304 in the paper.
  */
-static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
+static int choose_senders(const gas_config_t *config, tile_size_t tile, int ranks, int blocks, const tsr_device_props_t *device)
 {
 	int chosen = 1;
 	if (!gas_pattern_kernels(config->pattern)->sends_apart)
@@ -197,7 +192,7 @@ static int choose_senders(const gas_config_t *config, gas_tile_size_t tile, int 
 }
 
 /** A task for every block that computes, as long as there are blocks. */
-static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+static int choose_blocks(const gas_config_t *config, tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
 	const int least = sends_apart ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
@@ -211,7 +206,7 @@ static int choose_blocks(const gas_config_t *config, gas_tile_size_t tile, int r
 }
 
 /** A run with the blocks and senders that are chosen for it. */
-static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+static run_time_t chosen_time(const gas_config_t *config, tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	const int blocks = choose_blocks(config, tile, ranks, device);
 	const int senders = choose_senders(config, tile, ranks, blocks, device);
@@ -219,8 +214,7 @@ static run_time_t chosen_time(const gas_config_t *config, gas_tile_size_t tile, 
 }
 
 /** What a run costs with so many parts. */
-static double cost_in_parts(const gas_config_t *config, gas_tile_size_t tile, int parts, int ranks,
-			    const tsr_device_props_t *device)
+static double cost_in_parts(const gas_config_t *config, tile_size_t tile, int parts, int ranks, const tsr_device_props_t *device)
 {
 	gas_config_t divided = *config;
 	divided.parts = parts;
@@ -232,7 +226,7 @@ static double cost_in_parts(const gas_config_t *config, gas_tile_size_t tile, in
  * blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md). More, where there are
  * fewer tiles than blocks: each should save as much again.
  */
-static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+static int choose_parts(const gas_config_t *config, tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	static const double saved = 0.06;
 	const int64_t tiles = gas_most_tiles(config, tile, ranks);
@@ -245,7 +239,7 @@ static int choose_parts(const gas_config_t *config, gas_tile_size_t tile, int ra
 	const int most = tiles < device->resident_blocks ? GAS_MOST_PARTS(tile.m, tile.n) : 2;
 	int chosen = 1;
 	double least = cost_in_parts(config, tile, 1, ranks, device);
-	for (int parts = 2; parts <= most && (parts == 2 || parts <= gas_tiles(config->k, tile.k)); parts++) {
+	for (int parts = 2; parts <= most && (parts == 2 || parts <= tiles_of(config->k, tile.k)); parts++) {
 		const double cost = cost_in_parts(config, tile, parts, ranks, device);
 		if (cost < (1 - saved) * least) {
 			chosen = parts;
@@ -270,7 +264,7 @@ tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device
 /* ---------------------------------------------------------------- the tile */
 
 /** Whether a rank's part of C is large enough for the tile: to fill it, and to have other tiles to compute while one is sent. */
-static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ranks)
+static bool suits_shape(const gas_config_t *config, tile_size_t tile, int ranks)
 {
 	return tile.m <= config->m && tile.n <= share_largest(config->n, ranks) &&
 	       gas_most_tiles(config, tile, ranks) >= TILES_TO_OVERLAP;
@@ -280,7 +274,7 @@ static bool suits_shape(const gas_config_t *config, gas_tile_size_t tile, int ra
  * What a run costs in such tiles, with the blocks that would be chosen for them. Where what is computed and what is sent take about
  * as long, the one that comes late now and then holds up the other, and nothing makes up for it.
  */
-static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int ranks, const tsr_device_props_t *device)
+static double cost_of(const gas_config_t *config, tile_size_t tile, int ranks, const tsr_device_props_t *device)
 {
 	static const double about = 0.95, held_up = 1.03;
 	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
@@ -296,21 +290,21 @@ static double cost_of(const gas_config_t *config, gas_tile_size_t tile, int rank
  * Whether the device multiplies such tiles many times faster than others: of its depth, of 16-bit elements. (Rows of a plan's A and
  * B begin where copy engines take them.) Then even one that the shape does not fill is the better choice.
  */
-static bool is_preferred(const gas_config_t *config, gas_tile_size_t tile, const tsr_device_props_t *device)
+static bool is_preferred(const gas_config_t *config, tile_size_t tile, const tsr_device_props_t *device)
 {
 	return device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(config->dtype) == 2;
 }
 
 tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device)
 {
-	gas_tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
+	tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
 	const char *kernel = gas_pattern_kernels(config->pattern)->kernels[0];
 	bool is_best_preferred = false;
 	double least = 0;
-	for (int index = 0; gas_tile_at(&index, config->dtype, config->pattern, &tile);) {
-		char variant[GAS_VARIANT_SIZE];
-		gas_variant_name(config->dtype, tile, variant);
-		if (!gas_fits_device(tsr_kernel_find(kernel, variant), device) || config->parts > GAS_MOST_PARTS(tile.m, tile.n))
+	for (int index = 0; variant_at(&index, gas_pattern_kernels(config->pattern)->kernels[0], config->dtype, &tile);) {
+		char variant[VARIANT_NAME];
+		variant_name(config->dtype, tile, variant);
+		if (!variant_fits(tsr_kernel_find(kernel, variant), device) || config->parts > GAS_MOST_PARTS(tile.m, tile.n))
 			continue;
 		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
 			smallest = tile;

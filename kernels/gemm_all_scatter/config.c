@@ -69,14 +69,9 @@ tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
 			 names[3], names[4], names[5]);
 }
 
-int64_t gas_tiles(int64_t extent, int tile)
+int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks)
 {
-	return extent / tile + (extent % tile != 0);
-}
-
-int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks)
-{
-	return gas_tiles(config->m, tile.m) * gas_tiles(share_largest(config->n, ranks), tile.n);
+	return tiles_of(config->m, tile.m) * tiles_of(share_largest(config->n, ranks), tile.n);
 }
 
 static tsr_status_t check_shape(const gas_config_t *config)
@@ -94,50 +89,16 @@ static tsr_status_t check_shape(const gas_config_t *config)
 	return TSR_OK;
 }
 
-void gas_variant_name(tsr_dtype_t dtype, gas_tile_size_t tile, char name_out[GAS_VARIANT_SIZE])
-{
-	(void)snprintf(name_out, GAS_VARIANT_SIZE, "%s_%dx%dx%d", tsr_dtype_name(dtype), tile.m, tile.n, tile.k);
-}
-
-bool gas_tile_at(int *index, tsr_dtype_t dtype, gas_pattern_t pattern, gas_tile_size_t *tile_out)
-{
-	const tsr_kernel_t *kernel;
-	while ((kernel = tsr_kernel_at((*index)++)) != NULL) {
-		gas_tile_size_t tile;
-		char name[GAS_VARIANT_SIZE];
-		const char *extents = strchr(kernel->variant, '_');
-		if (strcmp(kernel->name, patterns[pattern].kernels[0]) != 0 || !extents ||
-		    sscanf(extents, "_%dx%dx%d", &tile.m, &tile.n, &tile.k) != 3)
-			continue;
-		gas_variant_name(dtype, tile, name);
-		if (strcmp(kernel->variant, name) != 0)
-			continue;
-		*tile_out = tile;
-		return true;
-	}
-	return false;
-}
-
-/** Writes the tiles that are built for the dtype, such as "16x16x16, 64x64x32"; "" where none is. */
-static void list_tiles(const gas_config_t *config, char *list, size_t size)
-{
-	gas_tile_size_t tile;
-	size_t used = 0;
-	list[0] = '\0';
-	for (int index = 0; used < size && gas_tile_at(&index, config->dtype, config->pattern, &tile);)
-		used += (size_t)snprintf(list + used, size - used, "%s%dx%dx%d", used ? ", " : "", tile.m, tile.n, tile.k);
-}
-
 static tsr_status_t check_tile(const gas_config_t *config)
 {
-	char built[256], variant[GAS_VARIANT_SIZE];
-	list_tiles(config, built, sizeof built);
+	char built[256], variant[VARIANT_NAME];
+	variant_list(patterns[config->pattern].kernels[0], config->dtype, built, sizeof built);
 	if (built[0] == '\0')
 		return tsr_error(TSR_ERR_NOT_FOUND, "GEMM + all-scatter is not built for dtype %s; use bf16, f16 or f32",
 				 tsr_dtype_name(config->dtype));
-	if (gas_tile_is_automatic(config->tile))
+	if (tile_is_automatic(config->tile))
 		return TSR_OK;
-	gas_variant_name(config->dtype, config->tile, variant);
+	variant_name(config->dtype, config->tile, variant);
 	if (!tsr_kernel_find(patterns[config->pattern].kernels[0], variant))
 		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", config->tile.m,
 				 config->tile.n, config->tile.k, tsr_dtype_name(config->dtype), built);
@@ -150,7 +111,7 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 	if (config->bands < 0 || config->bands > GAS_BANDS)
 		return tsr_error(TSR_ERR_ARGUMENT, "%d bands cannot be put: give 1 to %d, or 0 for automatic", config->bands,
 				 GAS_BANDS);
-	const int most = gas_tile_is_automatic(config->tile) ? GAS_PARTS : GAS_MOST_PARTS(config->tile.m, config->tile.n);
+	const int most = tile_is_automatic(config->tile) ? GAS_PARTS : GAS_MOST_PARTS(config->tile.m, config->tile.n);
 	if (config->parts < 0 || config->parts > most)
 		return tsr_error(TSR_ERR_ARGUMENT, "tiles cannot be multiplied in %d parts: give 1 to %d, or 0 for automatic%s",
 				 config->parts, most, most < GAS_PARTS ? "; smaller tiles take more" : "");

@@ -31,29 +31,13 @@ workload_config_t gas_workload_config(const gas_config_t *config);
 /** Whether the pattern's kernels can multiply tiles in parts. */
 bool gas_can_divide(gas_pattern_t pattern);
 
-/** How many tiles cover an extent, which may be 0. */
-int64_t gas_tiles(int64_t extent, int tile);
-
 /** How many tiles cover the largest share of C. */
-int64_t gas_most_tiles(const gas_config_t *config, gas_tile_size_t tile, int ranks);
-
-enum { GAS_VARIANT_SIZE = 48 };
-
-/** The variant's name, such as "bf16_64x64x32". */
-void gas_variant_name(tsr_dtype_t dtype, gas_tile_size_t tile, char name_out[GAS_VARIANT_SIZE]);
-
-/** Walks the tiles that this executable has for a dtype: the next from `*index` on (0 at first). False past the last. */
-bool gas_tile_at(int *index, tsr_dtype_t dtype, gas_pattern_t pattern, gas_tile_size_t *tile_out);
+int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks);
 
 /**
  * Fills in the tile: the cheapest that the device is fast at, or else that suits the shape, or the smallest; of those that are
  * built and fit the device. Errors: TSR_ERR_UNSUPPORTED where none does.
  */
 tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
-
-static inline bool gas_tile_is_automatic(gas_tile_size_t tile)
-{
-	return tile.m == 0 && tile.n == 0 && tile.k == 0;
-}
 
 #endif

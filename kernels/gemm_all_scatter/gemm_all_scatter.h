@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "kernels/gemm_all_scatter/args.h"
+#include "kernels/host/variants.h"
 #include "tessera/tessera.h"
 
 /** The taxonomy of the Iris paper, section 4, whose fused-wave-specialized is named there and left as future work; and banded. */
@@ -30,11 +31,6 @@ const char *gas_pattern_name(gas_pattern_t pattern);
  */
 tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out);
 
-/** The extents of an output tile, and the depth of an operand tile. */
-typedef struct gas_tile_size {
-	int m, n, k;
-} gas_tile_size_t;
-
 /** Most bands of a run. */
 enum { GAS_BANDS = 10 };
 
@@ -43,12 +39,12 @@ typedef struct gas_config {
 	int64_t m, n, k;   /* of the whole product */
 	tsr_dtype_t dtype; /* of A, B and C: bf16, f16 or f32; sums are f32 */
 	gas_pattern_t pattern;
-	gas_tile_size_t tile; /* all 0: the cheapest by area, edges and rounds of blocks, of those that the device is fast at */
-	int blocks;           /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
-	int comm_blocks;      /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
-	int bands;            /* of banded, at most GAS_BANDS; 0: by what is sent */
-	int parts;            /* of K, in which the last tiles are multiplied, where the pattern can and has as many blocks: at most
-				 GAS_MOST_PARTS of the tile; 0: by what that takes */
+	tile_size_t tile; /* all 0: the cheapest by area, edges and rounds of blocks, of those that the device is fast at */
+	int blocks;       /* of a run on a rank, all resident at one time; 0: one a tile, at most what is resident */
+	int comm_blocks;  /* of these, those that only send, where the pattern has such blocks; 0: what keeps up */
+	int bands;        /* of banded, at most GAS_BANDS; 0: by what is sent */
+	int parts;        /* of K, in which the last tiles are multiplied, where the pattern can and has as many blocks: at most
+			     GAS_MOST_PARTS of the tile; 0: by what that takes */
 } gas_config_t;
 
 /**

@@ -17,21 +17,10 @@ enum { HEAP_ALIGN_BYTES = 256 };
 static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *device)
 {
 	const gas_pattern_kernels_t *pattern = gas_pattern_kernels(plan->config.pattern);
-	char variant[GAS_VARIANT_SIZE];
-	gas_variant_name(plan->config.dtype, plan->config.tile, variant);
-	for (int i = 0; i < 2 && pattern->kernels[i]; i++) {
-		plan->kernels[i] = tsr_kernel_find(pattern->kernels[i], variant);
-		if (!plan->kernels[i])
-			return tsr_error(TSR_ERR_NOT_FOUND, "kernel %s is not built for %s", pattern->kernels[i], variant);
-		if (!gas_fits_device(plan->kernels[i], device))
-			return tsr_error(TSR_ERR_UNSUPPORTED,
-					 "kernel %s for %s needs %s of shared memory and %u workers a block, and %s has %s and %d; "
-					 "use a smaller tile",
-					 pattern->kernels[i], variant, TSR_SIZE(plan->kernels[i]->shared_bytes),
-					 plan->kernels[i]->workers, device->name, TSR_SIZE(device->shared_bytes),
-					 device->workers_per_block);
-	}
-	return TSR_OK;
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; status == TSR_OK && i < 2 && pattern->kernels[i]; i++)
+		status = variant_find(pattern->kernels[i], plan->config.dtype, plan->config.tile, device, &plan->kernels[i]);
+	return status;
 }
 
 /* ---------------------------------------------------------------- memory */
@@ -125,12 +114,12 @@ static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *
 	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
 	args->part_sum = part_sum;
 	args->part_ready = (TSR_HEAP uint64_t *)part_ready;
-	args->tiles_m = (uint32_t)gas_tiles(c->m, c->tile.m);
-	args->tiles_n = (uint32_t)gas_tiles(args->b.cols, c->tile.n);
+	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
+	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
 	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
 	args->parts = c->parts > 1 ? c->parts : 1;
-	args->part_chunks = (int32_t)(gas_tiles(c->k, c->tile.k) / args->parts);
-	args->longer_parts = (int32_t)(gas_tiles(c->k, c->tile.k) % args->parts);
+	args->part_chunks = (int32_t)(tiles_of(c->k, c->tile.k) / args->parts);
+	args->longer_parts = (int32_t)(tiles_of(c->k, c->tile.k) % args->parts);
 	args->gemm_blocks = (int32_t)computing_blocks(c);
 	return status;
 }
@@ -213,7 +202,7 @@ static tsr_status_t decide(gas_plan_t *plan)
 	int ranks = tsr_world_size(plan->world);
 	tsr_device_props_t device = {.size = sizeof device};
 	tsr_status_t status = tsr_world_device(plan->world, &device);
-	if (status == TSR_OK && gas_tile_is_automatic(plan->config.tile))
+	if (status == TSR_OK && tile_is_automatic(plan->config.tile))
 		status = gas_tile_choose(&plan->config, ranks, &device);
 	if (status == TSR_OK)
 		status = find_kernels(plan, &device);

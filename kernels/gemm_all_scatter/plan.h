@@ -21,9 +21,6 @@ struct gas_plan {
 	tsr_event_t *computed[GAS_BANDS];        /* the launch of a band has ended */
 };
 
-/** Whether a block of the device can hold one of the kernel. */
-bool gas_fits_device(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
-
 /** Fills in blocks, and blocks that send, where they are automatic; the tile is known. Errors: TSR_ERR_RESIDENCY. */
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 

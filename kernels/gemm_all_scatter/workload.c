@@ -47,11 +47,11 @@ static bool sends_apart(const workload_config_t *config)
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
 {
 	const gas_config_t c = config_of(config);
-	gas_tile_size_t tile = {0, 0, 0};
+	tile_size_t tile = {0, 0, 0};
 	int at = 0;
 	(void)place;
 	for (int i = 0; i <= index; i++)
-		if (!gas_tile_at(&at, c.dtype, c.pattern, &tile))
+		if (!variant_at(&at, gas_pattern_kernels(c.pattern)->kernels[0], c.dtype, &tile))
 			return false;
 	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
 	return true;

@@ -3,7 +3,7 @@
 #include "tests/multi/each_world.h"
 
 static const tsr_dtype_t dtypes[] = {TSR_BF16, TSR_F16, TSR_F32};
-static const gas_tile_size_t tiles[] = {{16, 16, 16}, {32, 32, 16}, {64, 64, 32}};
+static const tile_size_t tiles[] = {{16, 16, 16}, {32, 32, 16}, {64, 64, 32}};
 
 #define COUNT(array_) ((int)(sizeof(array_) / sizeof *(array_)))
 

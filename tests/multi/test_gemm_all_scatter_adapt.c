@@ -26,7 +26,7 @@ static int refuse(tsr_world_t *world, gas_plan_t *plan)
 	config.blocks = 1 << 20;
 	CHECK(gas_plan_adapt(plan, &config) == TSR_ERR_RESIDENCY);
 	config = before;
-	config.tile = (gas_tile_size_t){48, 48, 16};
+	config.tile = (tile_size_t){48, 48, 16};
 	CHECK(gas_plan_adapt(plan, &config) == TSR_ERR_NOT_FOUND);
 	CHECK(memcmp(&before, gas_plan_config(plan), sizeof before) == 0);
 	return 0;
@@ -47,7 +47,8 @@ static int adapt(tsr_world_t *world, int argc, char **argv)
 	for (int round = 0; round < 2; round++)
 		for (int p = 0; p < GAS_PATTERN_COUNT; p++) {
 			config.pattern = (gas_pattern_t)p;
-			for (int index = 0; gas_tile_at(&index, config.dtype, config.pattern, &config.tile);) {
+			for (int index = 0;
+			     variant_at(&index, gas_pattern_kernels(config.pattern)->kernels[0], config.dtype, &config.tile);) {
 				CHECK(gas_plan_adapt(plan, &config) == TSR_OK);
 				if (run_twice(world, plan, reference) || refuse(world, plan))
 					return 1;

@@ -11,7 +11,7 @@
 /* ---------------------------------------------------------------- without a world */
 
 /** The tile that is chosen on a device of 132 blocks, and of a depth that it is fast at; 0: none. */
-static gas_tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, int ranks, int tile_depth)
+static tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, int ranks, int tile_depth)
 {
 	const tsr_device_props_t device = {.size = sizeof device,
 					   .name = "made up",
@@ -26,7 +26,7 @@ static gas_tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype
 
 static bool depth_matters(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype)
 {
-	const gas_tile_size_t with = chosen(m, n, k, dtype, 4, 64), without = chosen(m, n, k, dtype, 4, 0);
+	const tile_size_t with = chosen(m, n, k, dtype, 4, 64), without = chosen(m, n, k, dtype, 4, 0);
 	return with.m != without.m || with.n != without.n || with.k != without.k;
 }
 
@@ -222,7 +222,7 @@ Test(gas_plan, configs_are_checked)
 	expect_refused(c, TSR_ERR_ARGUMENT, "overflows");
 	c = good(), c.dtype = TSR_I8;
 	expect_refused(c, TSR_ERR_NOT_FOUND, "i8");
-	c = good(), c.tile = (gas_tile_size_t){48, 48, 16};
+	c = good(), c.tile = (tile_size_t){48, 48, 16};
 	expect_refused(c, TSR_ERR_NOT_FOUND, "64x64x32");
 	c = good(), c.blocks = 1;
 	expect_refused(c, TSR_ERR_ARGUMENT, "at least 2 blocks");
@@ -298,7 +298,7 @@ static int no_room(tsr_world_t *world, int argc, char **argv)
 	c.pattern = GAS_FUSED_WAVE;
 	if (try_refused(world, &c, TSR_ERR_UNSUPPORTED, "fits a block"))
 		return 1;
-	c.tile = (gas_tile_size_t){16, 16, 16};
+	c.tile = (tile_size_t){16, 16, 16};
 	if (try_refused(world, &c, TSR_ERR_UNSUPPORTED, "use a smaller tile"))
 		return 1;
 	c.pattern = GAS_FUSED_WORKGROUP;

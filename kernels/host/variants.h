@@ -1,0 +1,44 @@
+/* The variants that an executable has of a workload's kernels: one for each dtype and tile of its variants.list. */
+#ifndef KERNELS_HOST_VARIANTS_H
+#define KERNELS_HOST_VARIANTS_H
+
+#include <stdbool.h>
+
+#include "tessera/tessera.h"
+
+/** The extents of an output tile, and the depth of an operand tile. */
+typedef struct tile_size {
+	int m, n, k;
+} tile_size_t;
+
+static inline bool tile_is_automatic(tile_size_t tile)
+{
+	return tile.m == 0 && tile.n == 0 && tile.k == 0;
+}
+
+/** How many tiles cover an extent, which may be 0. */
+static inline int64_t tiles_of(int64_t extent, int tile)
+{
+	return extent / tile + (extent % tile != 0);
+}
+
+enum { VARIANT_NAME = 48 };
+
+/** The variant's name, such as "bf16_64x64x32". */
+void variant_name(tsr_dtype_t dtype, tile_size_t tile, char name_out[VARIANT_NAME]);
+
+/** Walks the tiles that this executable has of a kernel for a dtype: the next from `*index` on (0 at first). False past the last.
+ */
+bool variant_at(int *index, const char *kernel, tsr_dtype_t dtype, tile_size_t *tile_out);
+
+/** Writes them, such as "16x16x16, 64x64x32"; "" where there are none. */
+void variant_list(const char *kernel, tsr_dtype_t dtype, char *list, size_t size);
+
+/** Whether a block of the device can hold one of the kernel. */
+bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
+
+/** The kernel's variant. Errors: TSR_ERR_NOT_FOUND; TSR_ERR_UNSUPPORTED where a block of the device cannot hold it. */
+tsr_status_t variant_find(const char *kernel, tsr_dtype_t dtype, tile_size_t tile, const tsr_device_props_t *device,
+			  const tsr_kernel_t **kernel_out);
+
+#endif
