@@ -226,10 +226,10 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
-	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B, GAS_PART, false};
-	steps_out[1] = (workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false};
+	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B, GAS_PART, false, false};
+	steps_out[1] = (workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false, false};
 	steps_out[2] =
-		(workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C, true};
+		(workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C, true, false};
 	return 3;
 }
 

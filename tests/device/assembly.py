@@ -75,22 +75,15 @@ def is_shipped(unit):
 class Golden:
     """The golden lines of one architecture: `function: token; token; ...`. With --bless they are written instead of compared."""
 
-    def __init__(self, arch, what=""):
-        self.path = os.path.join(ROOT, "tests", "device", "golden", f"{arch}{what}.txt")
+    def __init__(self, arch, what="", folder="tests/device"):
+        self.path = os.path.join(ROOT, folder, "golden", f"{arch}{what}.txt")
         self.bless = "--bless" in sys.argv
         self.seen = {}
         self.lines = {}
-        if not self.bless:
+        if not self.bless and os.path.exists(self.path):
             with open(self.path, encoding="ascii") as file:
                 pairs = (line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
                 self.lines = {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs}
-
-    def compare_shipped(self, function, tokens, kind=""):
-        """Problems of one kernel that is shipped: its ordered operations, how often apart. All variants of a kind have the same."""
-        name, operations = function.split("__")[0] + kind, sorted(set(tokens)) or ["none"]
-        if self.bless and self.seen.get(name, "; ".join(operations)) != "; ".join(operations):
-            return [f"{function}: has other ordered operations than another variant of it: {'; '.join(operations)}"]
-        return self.compare(name, operations)
 
     def compare(self, function, tokens):
         """Problems of one function."""
@@ -105,11 +98,40 @@ class Golden:
         """Problems of the whole: functions that were not seen."""
         if not self.bless:
             return [f"{function} is a golden line, but no function" for function in self.lines if function not in self.seen]
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path, "w", encoding="ascii") as file:
             file.write("# What the ordered operations of each function compile to; compared by ci/checks, written by its option --bless.\n")
             file.write("# Look at every line that changes: it is the memory model, as the hardware gets it.\n")
             file.writelines(f"{function}: {line}\n" for function, line in sorted(self.seen.items()))
         return []
+
+
+class Shipped:
+    """The golden lines of what is shipped: a workload's in its folder, all others beside those of the probes."""
+
+    def __init__(self, arch):
+        self.arch, self.goldens = arch, {}
+        for folder in ["tests/device"] + sorted({_workload(variant.unit) for variant in variants.listed()}):
+            self.goldens[folder] = Golden(arch, "-shipped", folder)
+
+    def compare(self, unit, function, tokens, kind=""):
+        """Problems of one kernel: its ordered operations, how often apart. All variants of a kind have the same."""
+        golden = self.goldens[_workload(unit)]
+        name, operations = function.split("__")[0] + kind, sorted(set(tokens)) or ["none"]
+        if golden.bless and golden.seen.get(name, "; ".join(operations)) != "; ".join(operations):
+            return [f"{function}: has other ordered operations than another variant of it: {'; '.join(operations)}"]
+        return golden.compare(name, operations)
+
+    def finish(self):
+        return [problem for golden in self.goldens.values() for problem in golden.finish()]
+
+    def seen(self):
+        return sum(len(golden.seen) for golden in self.goldens.values())
+
+
+def _workload(unit):
+    """The folder of a unit's golden lines."""
+    return os.path.dirname(os.path.dirname(unit)) if "/variants/" in unit else "tests/device"
 
 
 def functions(path, begin):

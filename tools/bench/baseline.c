@@ -119,7 +119,10 @@ static tsr_status_t judge(const bench_session_t *session, bench_baseline_t *b, b
 	bench_finding_t finding = {.verdict = {.wrong = 0}};
 	int count;
 	tsr_status_t status = TSR_OK;
-	(void)bench_baseline_steps(b, &count);
+	const workload_step_t *steps = bench_baseline_steps(b, &count);
+	for (int i = 0; i < count; i++)
+		if (steps[i].rounds)
+			count = 0;
 	const bench_timed_t all = {0, count, BENCH_NO_PUSH};
 	*judgement = (bench_judgement_t){.wrong_rank = -1};
 	if (!session->expected || count == 0 || bench_baseline_missing(b, &all))
