@@ -25,5 +25,8 @@ void bench_list(void)
 			(void)printf("    %s\n", pattern);
 		(void)printf("  parameters:\n");
 		list_params(workload);
+		(void)printf("  cases:\n");
+		for (int c = 0; workload->cases[c]; c++)
+			(void)printf("    %s\n", workload->cases[c]);
 	}
 }

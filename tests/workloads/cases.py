@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""
+Every workload that is registered, in each of its patterns and cases, in worlds of 1, 2, 3, 5 and 8: every element of every output,
+of integers bit for bit, after the first run, after repeated ones and after timed ones. `tessera bench --list` says what there is.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import tap  # noqa: E402
+
+WORLDS = (1, 2, 3, 5, 8)
+LIMIT_S = 120
+SECTION = re.compile(r"  (patterns|parameters|cases):$")
+
+
+def run(words):
+    return subprocess.run(["tessera", "bench"] + words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False)
+
+
+def workloads():
+    """{name: {"patterns": [...], "cases": [...]}}, of the list."""
+    found, name, section = {}, None, None
+    for line in run(["--list"]).stdout.splitlines():
+        match = SECTION.fullmatch(line)
+        if line and not line.startswith(" "):
+            name, section = line, None
+            found[name] = {"patterns": [], "parameters": [], "cases": []}
+        elif match:
+            section = match.group(1)
+        elif section and line.strip():
+            found[name][section].append(line.strip())
+    return found
+
+
+def try_case(workload, pattern, case, number):
+    """One case in all worlds; its placement and its inputs take turns."""
+    failed = []
+    for index, ranks in enumerate(WORLDS):
+        inputs = ["--integers"] if index % 2 == 0 else ["--seed", str(number * 10 + index)]
+        placement = ["--placement", "thread"] if (number + index) % 2 else []
+        done = run([workload, "-n", str(ranks), "--pattern", pattern, "--verify", "-i", "1", "-w", "0", "--no-tuned"] + inputs + placement + case.split())
+        row = [line for line in done.stdout.splitlines() if line.startswith(pattern + " ")]
+        if done.returncode or len(row) != 1 or not row[0].endswith(" ok"):
+            failed.append(f"{ranks} ranks, exit code {done.returncode}: {' '.join(row)} {done.stderr.strip()[:300]}")
+    tap.verdict(not failed, f"{workload}, {pattern}, {case}", "\n".join(failed))
+
+
+def main():
+    found = workloads()
+    tap.verdict(bool(found), "there are workloads")
+    for name, parts in found.items():
+        tap.verdict(parts["patterns"] and parts["cases"] and parts["parameters"], f"{name} has patterns, parameters and cases")
+        for pattern in parts["patterns"]:
+            for number, case in enumerate(parts["cases"]):
+                try_case(name, pattern, case, number)
+    sys.exit(tap.exit_code())
+
+
+if __name__ == "__main__":
+    main()
