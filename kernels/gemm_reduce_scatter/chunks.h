@@ -1,0 +1,61 @@
+/* C in chunks: the rows that each rank gets, and the tiles that cover them. */
+#ifndef GEMM_REDUCE_SCATTER_CHUNKS_H
+#define GEMM_REDUCE_SCATTER_CHUNKS_H
+
+#include "kernels/dev/handshake.h"
+#include "kernels/gemm_reduce_scatter/args.h"
+
+/** One launch. `task` is the epilogue's own: the next that it is called with. */
+typedef struct grs_run {
+	const grs_args_t *args;
+	uint64_t epoch;
+	int64_t task;
+	int32_t me, ranks;
+} grs_run_t;
+
+/** Where rank `rank`'s chunk of rows begins. */
+TSR_FN int64_t grs_first_row(const grs_args_t *a, int rank, int ranks)
+{
+	return a->rows / ranks * rank + a->rows % ranks * rank / ranks;
+}
+
+/** The order of tiles: chunk after chunk as in a ring, from the next rank's on, so that mine comes last in each band and what
+ * others send for it has come. */
+TSR_FN tsr_ring_tile_t grs_tile_of(const grs_run_t *run, int64_t task)
+{
+	const grs_args_t *a = run->args;
+	const tsr_ring_t ring = {a->tiles_m, a->tiles_n, run->ranks, a->bands, run->me + 1};
+	return tsr_ring_order(task, &ring, a->group);
+}
+
+/** Task order: all of K for a tile of some chunk. */
+TSR_FN tsr_part_t grs_order(int64_t task, const void *ctx)
+{
+	const grs_run_t *run = (const grs_run_t *)ctx;
+	const tsr_ring_tile_t tile_at = grs_tile_of(run, task);
+	const tsr_pos_t at = {grs_first_row(run->args, tile_at.part, run->ranks) + tile_at.at.row * TSR_TILE_M(tile),
+			      tile_at.at.col * TSR_TILE_N(tile)};
+	return tsr_whole(at);
+}
+
+/** The tiles of all chunks, dealt to the blocks in turn. */
+TSR_FN tsr_tasks_t grs_tasks(tsr_coop_t *block, const grs_args_t *a)
+{
+	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_size(block) * a->tiles_m * a->tiles_n};
+	return tasks;
+}
+
+/** Where a tile of my chunk lies in my rows of C. */
+TSR_FN tsr_pos_t grs_place(tsr_pos_t tile_at)
+{
+	const tsr_pos_t at = {tile_at.row * TSR_TILE_M(tile), tile_at.col * TSR_TILE_N(tile)};
+	return at;
+}
+
+TSR_FN grs_run_t grs_begin(tsr_coop_t *block, const grs_args_t *a)
+{
+	const grs_run_t run = {a, handshake_epoch(block, a->sync), tsr_block_index(block), tsr_rank(block), tsr_size(block)};
+	return run;
+}
+
+#endif

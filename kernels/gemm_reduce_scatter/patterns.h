@@ -1,0 +1,8 @@
+/* All patterns, for the tile configuration `tile` that the including unit has declared. */
+#ifndef GEMM_REDUCE_SCATTER_PATTERNS_H
+#define GEMM_REDUCE_SCATTER_PATTERNS_H
+
+#include "kernels/gemm_reduce_scatter/bulk_synchronous.h"
+#include "kernels/gemm_reduce_scatter/own_chunk_last.h"
+
+#endif

@@ -1,0 +1,52 @@
+/* GEMM + reduce-scatter, host half: what a pattern needs on one rank, and its launches. */
+#ifndef GEMM_REDUCE_SCATTER_PLAN_H
+#define GEMM_REDUCE_SCATTER_PLAN_H
+
+#include "kernels/gemm_reduce_scatter/args.h"
+#include "kernels/host/product.h"
+#include "kernels/host/variants.h"
+#include "kernels/workload.h"
+
+typedef enum grs_pattern { GRS_BULK_SYNCHRONOUS = 0, GRS_OWN_CHUNK_LAST = 1, GRS_PATTERNS = 2 } grs_pattern_t;
+
+/** The kernels of a pattern in the order of their launch; the second may be null. */
+extern const char *const grs_kernels[GRS_PATTERNS][2];
+
+/** What a plan is made for: C = A * B, of which rank r has its share of A's columns and B's rows, and gets its share of C's rows.
+ */
+typedef struct grs_config {
+	int64_t m, n, k;
+	tsr_dtype_t dtype; /* of A, B and C */
+	tsr_dtype_t sums;  /* that sums are sent in */
+	grs_pattern_t pattern;
+	tile_size_t tile; /* all 0: the largest with a tile for most blocks */
+	int blocks;       /* 0: one a tile, at most what is resident */
+	int bands;        /* of each chunk; 0: 1 */
+} grs_config_t;
+
+/** Its matrices by number: inputs, output, and the baseline's. */
+enum { GRS_A, GRS_B, GRS_C, GRS_PARTIAL, GRS_MATRICES };
+
+workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, int ranks);
+
+/** Checks what can be judged without a device. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND. */
+tsr_status_t grs_config_check(const grs_config_t *config, int ranks);
+
+typedef struct grs_plan {
+	tsr_world_t *world;
+	grs_config_t config;
+	const tsr_kernel_t *kernels[2];
+	grs_args_t args;
+	tsr_stream_t *stream;
+} grs_plan_t;
+
+tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out);
+
+/** Another pattern, tile or split for the same product. Collective; waits for the plan's runs. */
+tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config);
+
+tsr_status_t grs_plan_run(grs_plan_t *plan);
+tsr_status_t grs_plan_run_product(grs_plan_t *plan);
+tsr_status_t grs_plan_destroy(grs_plan_t *plan);
+
+#endif

@@ -1,0 +1,275 @@
+/* GEMM + reduce-scatter as the tools see it. */
+#include "kernels/workload.h"
+
+#include <stdio.h>
+
+#include "kernels/gemm_reduce_scatter/plan.h"
+#include "kernels/host/share.h"
+
+extern const workload_t gemm_reduce_scatter;
+WORKLOAD_REGISTER(gemm_reduce_scatter);
+
+enum { SHAPE, DTYPE, SUMS, TILE, BLOCKS, BANDS };
+
+static grs_config_t config_of(const workload_config_t *config)
+{
+	const workload_value_t *v = config->value;
+	return (grs_config_t){.m = v[SHAPE].x[0],
+			      .n = v[SHAPE].x[1],
+			      .k = v[SHAPE].x[2],
+			      .dtype = (tsr_dtype_t)v[DTYPE].x[0],
+			      .sums = (tsr_dtype_t)v[SUMS].x[0],
+			      .pattern = (grs_pattern_t)config->pattern,
+			      .tile = {(int)v[TILE].x[0], (int)v[TILE].x[1], (int)v[TILE].x[2]},
+			      .blocks = (int)v[BLOCKS].x[0],
+			      .bands = (int)v[BANDS].x[0]};
+}
+
+/* ---------------------------------------------------------------- parameters */
+
+static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	tile_size_t tile = {0, 0, 0};
+	int at = 0;
+	(void)place;
+	for (int i = 0; i <= index; i++)
+		if (!variant_at(&at, grs_kernels[config->pattern][0], (tsr_dtype_t)config->value[DTYPE].x[0], &tile))
+			return false;
+	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
+	return true;
+}
+
+/** What comes for a band is spread over the product of the next. */
+static bool try_bands(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+{
+	static const int bands[] = {1, 2, 4, 8};
+	(void)place;
+	if (index >= (config->pattern == GRS_OWN_CHUNK_LAST ? 4 : 1))
+		return false;
+	*value_out = (workload_value_t){{bands[index]}};
+	return true;
+}
+
+static const workload_param_t params[] = {
+	[SHAPE] = {.name = "shape",
+		   .letters = "MxNxK",
+		   .help = "of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A and those rows of B, of W ranks",
+		   .kind = WORKLOAD_SHAPE,
+		   .preset = "1024x1024x1024",
+		   .least = INT64_MIN, /* check says more */
+		   .most = INT64_MAX,
+		   .problem = true,
+		   .axes = "mnk"},
+	[DTYPE] = {.name = "dtype",
+		   .letters = "D",
+		   .help = "of A, B and C: bf16, f16 or f32; sums are f32",
+		   .kind = WORKLOAD_DTYPE,
+		   .preset = "bf16",
+		   .problem = true},
+	[SUMS] = {.name = "sums",
+		  .letters = "D",
+		  .help = "that sums are sent in: f32, or the matrices' dtype, which is half as much and rounds each of them",
+		  .kind = WORKLOAD_DTYPE,
+		  .preset = "f32",
+		  .problem = true},
+	[TILE] = {.name = "tile",
+		  .letters = "MxNxK",
+		  .help = "of the main loop, one that is built (which should take least time)",
+		  .kind = WORKLOAD_SHAPE,
+		  .least = 1,
+		  .most = INT32_MAX,
+		  .heading = "tile",
+		  .width = 12,
+		  .in_row = true,
+		  .stage = 1,
+		  .candidate = try_tile},
+	[BLOCKS] = {.name = "blocks",
+		    .letters = "B",
+		    .help = "of a run on a rank, all resident together (one a tile)",
+		    .least = 1,
+		    .most = 1 << 20,
+		    .heading = "blocks",
+		    .width = 6},
+	[BANDS] = {.name = "bands",
+		   .letters = "G",
+		   .help = "of each rank's rows, in own-chunk-last: what is sent is spread over the product (1)",
+		   .least = 1,
+		   .most = 1 << 20,
+		   .heading = "bands",
+		   .width = 5,
+		   .stage = 1,
+		   .candidate = try_bands},
+	{.name = NULL},
+};
+
+static const char *const cases[] = {
+	"--shape 33x40x19 --tile 16x16x16 --blocks 2",
+	"--shape 5x100x64 --tile 16x16x16 --blocks 3 --bands 2",
+	"--shape 64x16x7 --tile 16x16x16",
+	NULL,
+};
+
+static const char *pattern(int64_t number)
+{
+	static const char *const names[] = {"bulk-synchronous", "own-chunk-last"};
+	return number < GRS_PATTERNS ? names[number] : NULL;
+}
+
+static tsr_status_t check(const workload_config_t *config, int ranks)
+{
+	const grs_config_t c = config_of(config);
+	return grs_config_check(&c, ranks);
+}
+
+static product_t product_of(const workload_config_t *config, int ranks)
+{
+	const grs_config_t c = config_of(config);
+	return (product_t){
+		.m = c.m, .n = c.n, .k = c.k, .dtype = c.dtype, .roundings = c.sums == TSR_F32 || c.dtype == TSR_F32 ? 0 : ranks};
+}
+
+static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
+{
+	const product_t product = product_of(config, 1);
+	if (inputs->integers && config->value[SUMS].x[0] != TSR_F32)
+		return tsr_error(TSR_ERR_ARGUMENT, "sums of integers are not exact where they are sent as %s: give --sums f32",
+				 tsr_dtype_name((tsr_dtype_t)config->value[SUMS].x[0]));
+	return product_check_inputs(&product, inputs);
+}
+
+/* ---------------------------------------------------------------- what is computed */
+
+static bool matrix(const workload_config_t *config, int index, int rank, int ranks, workload_matrix_t *matrix_out)
+{
+	const grs_config_t c = config_of(config);
+	if (index >= GRS_MATRICES)
+		return false;
+	*matrix_out = grs_matrix(&c, index, rank, ranks);
+	return true;
+}
+
+static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config, const workload_inputs_t *inputs,
+			   workload_expected_t **expected_out)
+{
+	const product_t product = product_of(config, tsr_world_size(world));
+	return product_expect(world, &product, inputs, expected_out);
+}
+
+static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
+{
+	const grs_config_t c = config_of(config);
+	const double m = (double)c.m, n = (double)c.n, k = (double)share_of(c.k, rank, ranks).count;
+	const double rows = (double)share_of(c.m, rank, ranks).count, element = (double)tsr_dtype_bytes(c.dtype);
+	const double sums = (double)tsr_dtype_bytes(c.sums);
+	return (workload_cost_t){.operations = 2.0 * m * n * k,
+				 .memory_bytes = element * (m * k + k * n + rows * n) + sums * rows * n * (ranks - 1),
+				 .link_bytes = sums * (m - rows) * n,
+				 .launches = grs_kernels[c.pattern][1] ? 2 : 1,
+				 .meetings = 2};
+}
+
+static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
+{
+	(void)config;
+	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GRS_A, GRS_B, GRS_PARTIAL, false, false};
+	steps_out[1] =
+		(workload_step_t){WORKLOAD_REDUCE_SCATTER, "reduce-scatter", "reduce-scatter", GRS_PARTIAL, -1, GRS_C, false, true};
+	return 2;
+}
+
+/* ---------------------------------------------------------------- runs: a plan is a run */
+
+static grs_plan_t *plan_of(const workload_run_t *run)
+{
+	return (grs_plan_t *)run;
+}
+
+static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
+{
+	char sentence[1024];
+	(void)snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
+	tsr_status_t closed = grs_plan_destroy(plan_of(run));
+	return status == TSR_OK ? closed : tsr_error(status, "%s", sentence);
+}
+
+static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config, workload_run_t **run_out)
+{
+	const grs_config_t c = config_of(config);
+	grs_plan_t *plan = NULL;
+	tsr_status_t status = grs_plan_create(world, &c, &plan);
+	if (status != TSR_OK)
+		return plan ? close_run((workload_run_t *)plan, status) : status;
+	*run_out = (workload_run_t *)plan;
+	return TSR_OK;
+}
+
+static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
+{
+	const grs_config_t c = config_of(config);
+	return grs_plan_adapt(plan_of(run), &c);
+}
+
+static tsr_status_t start(workload_run_t *run)
+{
+	return grs_plan_run(plan_of(run));
+}
+
+static tsr_status_t compute(workload_run_t *run)
+{
+	return grs_plan_run_product(plan_of(run));
+}
+
+static tsr_status_t sync_run(workload_run_t *run)
+{
+	return tsr_stream_sync(plan_of(run)->stream);
+}
+
+static tsr_stream_t *stream(workload_run_t *run)
+{
+	return plan_of(run)->stream;
+}
+
+static void chosen(const workload_run_t *run, workload_config_t *config_out)
+{
+	const grs_config_t *c = &plan_of(run)->config;
+	*config_out = (workload_config_t){.pattern = c->pattern,
+					  .value = {[SHAPE] = {{c->m, c->n, c->k}},
+						    [DTYPE] = {{c->dtype}},
+						    [SUMS] = {{c->sums}},
+						    [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
+						    [BLOCKS] = {{c->blocks}},
+						    [BANDS] = {{c->bands}}}};
+}
+
+static tsr_view_t view(const workload_run_t *run, int index)
+{
+	const grs_args_t *args = &plan_of(run)->args;
+	return index == GRS_A ? args->a : index == GRS_B ? args->b : args->c;
+}
+
+const workload_t gemm_reduce_scatter = {
+	.size = sizeof(workload_t),
+	.name = "gemm-reduce-scatter",
+	.title = "GEMM + reduce-scatter",
+	.summary = "C = sum of the ranks' A * B, of which each rank gets its rows, in two patterns",
+	.source = "ParallelKittens, section 4.1",
+	.params = params,
+	.compute_pattern = GRS_BULK_SYNCHRONOUS,
+	.cases = cases,
+	.pattern = pattern,
+	.check = check,
+	.check_inputs = check_inputs,
+	.matrix = matrix,
+	.expect = expect,
+	.cost = cost,
+	.baseline = baseline,
+	.open = open_run,
+	.reconfigure = reconfigure,
+	.start = start,
+	.compute = compute,
+	.sync = sync_run,
+	.close = close_run,
+	.stream = stream,
+	.chosen = chosen,
+	.view = view,
+};
