@@ -131,7 +131,7 @@ typedef struct workload_step {
 	const char *name; /* "all-gather"; a key of JSON */
 	const char *what; /* the same for readers */
 	int from, with, to;
-	bool extra; /* what users may do without: measured, and left out where patterns are compared with the baseline */
+	bool extra;  /* what users may do without: measured, and left out where patterns are compared with the baseline */
 	bool rounds; /* sums are rounded on the way, other than in the patterns: what it makes is not judged */
 } workload_step_t;
 

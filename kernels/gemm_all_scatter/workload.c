@@ -227,9 +227,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 {
 	(void)config;
 	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B, GAS_PART, false, false};
-	steps_out[1] = (workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false, false};
-	steps_out[2] =
-		(workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C, true, false};
+	steps_out[1] =
+		(workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false, false};
+	steps_out[2] = (workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C,
+					 true,           false};
 	return 3;
 }
 
