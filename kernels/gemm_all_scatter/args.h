@@ -18,13 +18,13 @@ typedef struct gas_args {
 	int64_t first_col; /* where my n columns begin in C */
 	uint32_t tiles_m;  /* tiles of my columns of C: 2^32 in a column would be 128 GiB of it */
 	uint32_t tiles_n;
-	int64_t whole;        /* of the tiles those that a block multiplies alone, the first ones (parts.h) */
-	int32_t parts;        /* into which K is divided for the others; 1: no tile is divided */
-	int32_t part_chunks;  /* of each part: columns of A as deep as an operand tile; */
-	int32_t longer_parts; /* the first so many have one more */
-	uint32_t group;       /* rows of tiles walked together: tsr_grouped_order */
-	int32_t gemm_blocks;  /* the blocks below this one compute, the others send: in a launch of their own, or in the same */
-	int64_t first_task;   /* banded: the launch's first, and its end */
+	int64_t whole;         /* of the tiles those that a block multiplies alone, the first ones (parts.h) */
+	int32_t parts;         /* into which K is divided for the others; 1: no tile is divided */
+	int32_t part_chunks;   /* of each part: columns of A as deep as an operand tile; */
+	int32_t shorter_parts; /* so many; those behind them have one more */
+	uint32_t group;        /* rows of tiles walked together: tsr_grouped_order */
+	int32_t gemm_blocks;   /* the blocks below this one compute, the others send: in a launch of their own, or in the same */
+	int64_t first_task;    /* banded: the launch's first, and its end */
 	int64_t end_task;
 	TSR_HEAP uint64_t *tile_ready; /* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
 	TSR_HEAP void *part_sum;       /* of each divided tile the sums that blocks hand to the one that has the last part */

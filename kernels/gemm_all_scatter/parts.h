@@ -33,10 +33,11 @@ TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
 	return task < a->whole || (uint32_t)(task - a->whole) % (uint32_t)a->parts == (uint32_t)a->parts - 1;
 }
 
-/** Where a part of K begins: at a whole chunk. The first parts have one more, where they do not divide. */
+/** Where a part of K begins: at a whole chunk. The last parts have one more, where they do not divide; so the first may be empty,
+ * and the last is not. */
 TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
 {
-	const int32_t more = part < a->longer_parts ? part : a->longer_parts;
+	const int32_t more = part > a->shorter_parts ? part - a->shorter_parts : 0;
 	return ((int64_t)part * a->part_chunks + more) * TSR_TILE_K(tile);
 }
 

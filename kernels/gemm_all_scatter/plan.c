@@ -119,7 +119,7 @@ static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *
 	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
 	args->parts = c->parts > 1 ? c->parts : 1;
 	args->part_chunks = (int32_t)(tiles_of(c->k, c->tile.k) / args->parts);
-	args->longer_parts = (int32_t)(tiles_of(c->k, c->tile.k) % args->parts);
+	args->shorter_parts = args->parts - (int32_t)(tiles_of(c->k, c->tile.k) % args->parts);
 	args->gemm_blocks = (int32_t)computing_blocks(c);
 	return status;
 }
