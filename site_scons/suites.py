@@ -1,5 +1,5 @@
 """
-Where tests run. For a folder of tests/, or tests of their own, in which variants ci/test runs them, and in which ci/nightly and
+Where tests run. For a folder of tests/, or tests of their own (`*` stands for any), in which variants ci/test runs them, and in which ci/nightly and
 `scons test` do so beside these. `memcheck` is the debug variant under valgrind, `checks` is ci/checks/.
 
 Debug runs nearly all; of unit tests valgrind runs the debug variant. What needs AddressSanitizer is memory, what needs
@@ -7,6 +7,8 @@ ThreadSanitizer is threads and scopes, what needs release is what the optimiser 
 which AddressSanitizer does not see. What explores schedules is deterministic and of one thread: debug is enough, and unit tests show
 the explorer to AddressSanitizer.
 """
+
+import fnmatch
 
 TABLE = {
     # tests                  ci/test                    ci/nightly too
@@ -35,7 +37,7 @@ TABLE = {
                             ("debug asan tsan",         "release"),
     "litmus/test_cache":    ("debug",                   "asan release tsan"),
     "multi":                ("debug asan tsan release", "memcheck"),
-    "multi/test_backends_agree multi/test_gemm_all_scatter_plan":
+    "multi/test_backends_agree multi/test_*_plan":
                             ("debug",                   "asan tsan release memcheck"),
     "system":               ("debug",                   ""),
     "system/faults_commands":
@@ -52,10 +54,11 @@ _ROWS = {name: where for names, where in TABLE.items() for name in names.split()
 
 def runs_in(test, variant, nightly=False):
     """Whether a test (`folder/name`, without suffix) runs in a variant: by ci/test, or by ci/nightly as well."""
-    often, seldom = _ROWS.get(test) or _ROWS[test.split("/")[0]]
+    rows = (where for name, where in _ROWS.items() if "/" in name and fnmatch.fnmatchcase(test, name))
+    often, seldom = next(rows, None) or _ROWS[test.split("/")[0]]
     return variant in often.split() or nightly and variant in seldom.split()
 
 
 def unknown(tests):
-    """The tests that have a row of their own and are not there."""
-    return sorted({name for name in _ROWS if "/" in name} - set(tests))
+    """The rows of single tests for which no test is there."""
+    return sorted(name for name in _ROWS if "/" in name and not fnmatch.filter(tests, name))

@@ -119,7 +119,8 @@ static json_t *theirs_json(const workload_t *workload, const bench_theirs_t *the
 	json_t *steps = json_object();
 	for (int i = 0; i < theirs->count; i++)
 		(void)json_object_set_new(steps, theirs->line[i].key, line_json(theirs->line[i].missing, &theirs->line[i].times));
-	return json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o}", "name", theirs->name, "steps", steps, "own_product",
+	return json_pack("{s:s, s:s?, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o}", "name", theirs->name, "whole",
+			 theirs->whole >= 0 ? theirs->line[theirs->whole].key : NULL, "steps", steps, "own_product",
 			 own_json(workload, theirs), "store_bytes", (json_int_t)theirs->push_bytes, "store_one_pair_gbps",
 			 measured_json(theirs->pair_gbps), "store_each_to_each_gbps", measured_json(theirs->all_gbps),
 			 "exchange_ns", (json_int_t)theirs->exchange_ns, "floor_ns",
