@@ -47,6 +47,10 @@ TABLE = {
     "unit/test_cache_random unit/test_launcher unit/test_litmus_ptx unit/test_random unit/test_reversals unit/test_shadow_oracle"
     " unit/test_shadow_random unit/test_stopped unit/test_strategy unit/test_stuck unit/test_tensor":
                             ("debug asan",              "release tsan memcheck"),
+    # Those that tests/system runs as another user too.
+    "unit/test_allocator unit/test_detect unit/test_exchange unit/test_foreign_launchers unit/test_heap unit/test_lost unit/test_options"
+    " unit/test_registry unit/test_world":
+                            ("debug asan memcheck",     "release tsan"),
 }  # fmt: skip
 
 _ROWS = {name: where for names, where in TABLE.items() for name in names.split()}

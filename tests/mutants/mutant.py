@@ -1,5 +1,6 @@
 """What a mutant is, where the lists of them come from, and how one becomes a program."""
 import fnmatch
+import glob
 import hashlib
 import json
 import os
@@ -49,7 +50,11 @@ def source_text(name):
 
 
 def targets():
-    return _read("targets.json")
+    """Those of this folder, and those of workloads, which keep their own."""
+    found = _read("targets.json")
+    for path in sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "mutants.json"))):
+        found.update(json.loads(source_text(os.path.relpath(path, ROOT))))
+    return found
 
 
 def sources_of(target):

@@ -39,7 +39,7 @@ bool bench_options_read(const workload_t *workload, int argc, char **argv, bench
 /** Whether all that a search finds is left to the command. */
 bool bench_is_automatic(const workload_t *workload, const workload_config_t *config);
 
-/* ---------------------------------------------------------------- values.c */
+/* ---------------------------------------------------------------- values.c, values_json.c */
 
 enum { BENCH_VALUE_TEXT = 80, BENCH_KEY_TEXT = 64 };
 
