@@ -43,6 +43,7 @@ TABLE = {
     "system/faults_commands":
                             ("",                        "debug"),
     "workloads":            ("debug asan",              "release tsan"),
+    "workloads/explored":   ("debug asan",              "release"),
     "unit":                 ("asan memcheck",           "debug release tsan"),
     "unit/test_cache_random unit/test_launcher unit/test_litmus_ptx unit/test_random unit/test_reversals unit/test_shadow_oracle"
     " unit/test_shadow_random unit/test_stopped unit/test_strategy unit/test_stuck unit/test_tensor":

@@ -21,6 +21,7 @@ static const command_t commands[] = {
 	{"perf", "measure put, get, copy, atomic, signal and barrier", tsr_cmd_perf},
 	{"litmus", "say what a litmus test of the memory model may show", tsr_cmd_litmus},
 	{"check", "explore a program's schedules and say which go wrong, and why", tsr_cmd_check},
+	{"workload", "a workload as a program, which run starts and check explores", tsr_cmd_workload},
 	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
 	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
 };
@@ -35,7 +36,7 @@ static void print_help(void)
 	       "       tessera --version\n\n"
 	       "commands:\n");
 	for (int i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-6s %s\n", commands[i].name, commands[i].summary);
+		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
 	printf("\nExit code: 0 done and right; 1 failed; 2 misused. Settings: 'tessera info -e'.\n");
 }
 

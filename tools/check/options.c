@@ -8,13 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/workload.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
 #include "tools/input.h"
 
 static const char help[] =
 	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-	"       tessera check --worlds LIST [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+	"       tessera check --worlds LIST [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"       tessera check -n RANKS [OPTIONS] [--] WORKLOAD [--pattern P] [--PARAMETER VALUE]...\n\n"
 	"Runs PROGRAM, all ranks on one thread, under many schedules and an adversarial memory, and says what goes wrong: races,\n"
 	"scopes that do not reach, buffers reused too early, lost signals, deadlocks. Each with who, where, why and how to replay "
 	"it.\n\n"
@@ -279,6 +281,26 @@ static int read_all(int argc, char **argv, check_options_t *o, check_words_t *wo
 	return TOOL_OK;
 }
 
+/** Where a workload is named in place of a program: this command, which has its kernels, and the line as it stands. */
+static tsr_status_t find_subject(int argc, char **argv, check_options_t *options)
+{
+	static char self[PATH_MAX], command[] = "workload";
+	static char **words; /* kept: the command ends with the exploration */
+	const workload_t *workload;
+	options->subject.program = argv;
+	if (strchr(argv[0], '/') || workload_find(argv[0], &workload) != TSR_OK)
+		return TSR_OK;
+	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+	words = calloc((size_t)argc + 3, sizeof *words);
+	if (length <= 0 || !words)
+		return tsr_error(TSR_ERR_SYSTEM, "the command cannot find itself: %s", strerror(errno));
+	words[0] = self;
+	words[1] = command;
+	memcpy(words + 2, argv, (size_t)argc * sizeof *words);
+	options->subject.program = words;
+	return TSR_OK;
+}
+
 int check_options_read(int argc, char **argv, check_options_t *options)
 {
 	check_words_t words = {.seeds = NULL};
@@ -294,10 +316,9 @@ int check_options_read(int argc, char **argv, check_options_t *options)
 		return TOOL_MISUSED;
 	if (optind >= argc)
 		return tool_misuse("check", "which program? Name it behind the options");
-	options->subject.program = argv + optind;
-	if (read_words(&words, options) != TSR_OK)
+	if (read_words(&words, options) != TSR_OK || find_subject(argc - optind, argv + optind, options) != TSR_OK)
 		return tool_misuse_last_error("check");
-	return tool_check_program("check", argv[optind]);
+	return tool_check_program("check", options->subject.program[0]);
 }
 
 void check_options_clear(check_options_t *options)
