@@ -35,6 +35,8 @@ typedef enum misuse {
 	UNSET_SAVE,
 	UNSET_ADD,
 	UNSET_DOT,
+	UNSET_DOT_BT,
+	DOT_BT_KIND,
 	UNSET_MAP,
 	UNSET_REDUCE,
 	UNSET_PRODUCT,
@@ -92,6 +94,8 @@ static const char *const said[MISUSES] = {
 	"tsr_frag_save of a fragment of 16 x 16 elements",                   /* UNSET_SAVE */
 	"tsr_frag_add of a fragment of 16 x 16 elements",                    /* UNSET_ADD */
 	"tsr_tile_dot of a fragment of 16 x 16 elements",                    /* UNSET_DOT */
+	"tsr_tile_dot_bt of a fragment of 16 x 16 elements",                 /* UNSET_DOT_BT */
+	"tsr_tile_dot_bt of fragments of different configurations",          /* DOT_BT_KIND */
 	"tsr_frag_map of a fragment of 16 x 16 elements",                    /* UNSET_MAP */
 	"tsr_frag_map_rows of a fragment of 16 x 1 elements",                /* UNSET_REDUCE */
 	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",               /* UNSET_PRODUCT */
@@ -302,6 +306,7 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 	TSR_FRAG_ROWS(tile, rows, block);
 	TSR_FRAG_A(tile, left, block);
 	TSR_FRAG_B(tile, right, block);
+	TSR_FRAG_BT(tile, transposed, block);
 	tsr_frag_map(block, mapped, origin, place_of, a);
 	tsr_load(block, left, f32, origin, tsr_rank(block));
 	if (a->misuse == UNSET_STORE)
@@ -314,6 +319,10 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_frag_add(block, frag, a->heap);
 	else if (a->misuse == UNSET_DOT)
 		tsr_tile_dot(block, mapped, left, right);
+	else if (a->misuse == UNSET_DOT_BT)
+		tsr_tile_dot_bt(block, mapped, left, transposed);
+	else if (a->misuse == DOT_BT_KIND)
+		tsr_tile_dot_bt(block, mapped, left, (tile_bt_t *)right);
 	else if (a->misuse == UNSET_MAP)
 		tsr_frag_map(block, frag, origin, twice, a);
 	else if (a->misuse == UNSET_PRODUCT)
@@ -371,6 +380,8 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case UNSET_SAVE:
 	case UNSET_ADD:
 	case UNSET_DOT:
+	case UNSET_DOT_BT:
+	case DOT_BT_KIND:
 	case UNSET_MAP:
 	case UNSET_REDUCE:
 	case UNSET_PRODUCT:
