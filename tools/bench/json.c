@@ -25,13 +25,13 @@ static double ratio(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 0.0;
 }
 
-/** Sets the parameters that say what is computed, or those that a search finds. */
+/** Sets the parameters that say what is computed, or those that say how. */
 static void set_params(json_t *object, const workload_t *workload, const workload_config_t *config, bool problem)
 {
 	for (int i = 0; workload->params[i].name; i++) {
 		const workload_param_t *param = &workload->params[i];
 		char key[BENCH_KEY_TEXT];
-		if (problem ? param->problem : param->stage > 0)
+		if (param->problem == problem)
 			(void)json_object_set_new(object, bench_key(param->name, key),
 						  bench_value_json(param, &config->value[i], true));
 	}
