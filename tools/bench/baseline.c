@@ -138,14 +138,6 @@ workload_cost_t bench_cost(const bench_session_t *session, const workload_config
 	return session->workload->cost(config, rank, tsr_world_size(session->world));
 }
 
-double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks)
-{
-	double operations = 0;
-	for (int r = 0; r < ranks; r++)
-		operations += workload->cost(config, r, ranks).operations;
-	return operations;
-}
-
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs)
 {
 	return theirs->measured && theirs->whole >= 0 ? bench_median_ns(&theirs->line[theirs->whole].times) : 0;

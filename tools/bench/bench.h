@@ -63,6 +63,9 @@ const char *bench_key(const char *name, char key_out[BENCH_KEY_TEXT]);
 /** The workload's parameters that say what is computed, as people write them: "1024x1024x1024 bf16". */
 const char *bench_problem_text(const workload_t *workload, const workload_config_t *config, char text_out[BENCH_VALUE_TEXT]);
 
+/** Operations of all ranks together. */
+double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks);
+
 /* ---------------------------------------------------------------- samples.c */
 
 /**
@@ -251,9 +254,8 @@ void bench_theirs_free(bench_theirs_t *theirs);
 /** What the library takes for the steps that users need; 0: not measured. */
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs);
 
-/** What this rank does, and all ranks together. */
+/** What a rank does at least. */
 workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config, int rank);
-double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks);
 
 /* ---------------------------------------------------------------- report.c */
 

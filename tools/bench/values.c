@@ -1,4 +1,4 @@
-/* Values of a workload's parameters as they are typed. */
+/* Values of a workload's parameters as they are typed, and what follows from them for all ranks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -87,4 +87,12 @@ const char *bench_problem_text(const workload_t *workload, const workload_config
 						 bench_value_text(&workload->params[i], &config->value[i], value));
 	}
 	return text_out;
+}
+
+double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks)
+{
+	double operations = 0;
+	for (int r = 0; r < ranks; r++)
+		operations += workload->cost(config, r, ranks).operations;
+	return operations;
 }
