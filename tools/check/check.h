@@ -49,6 +49,7 @@ typedef struct check_options {
 	bool uncompared; /* --no-slowdown */
 	bool all_seeds;  /* go on where schedules show nothing new */
 	bool help;
+	char **words; /* the subject's program where a workload is named; null: it stands on the line */
 } check_options_t;
 
 /** Reads the command line. TOOL_OK, or TOOL_MISUSED after its sentence. Given back by check_options_clear, in either case. */

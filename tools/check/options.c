@@ -285,13 +285,12 @@ static int read_all(int argc, char **argv, check_options_t *o, check_words_t *wo
 static tsr_status_t find_subject(int argc, char **argv, check_options_t *options)
 {
 	static char self[PATH_MAX], command[] = "workload";
-	static char **words; /* kept: the command ends with the exploration */
 	const workload_t *workload;
 	options->subject.program = argv;
 	if (strchr(argv[0], '/') || workload_find(argv[0], &workload) != TSR_OK)
 		return TSR_OK;
 	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-	words = calloc((size_t)argc + 3, sizeof *words);
+	char **words = options->words = calloc((size_t)argc + 3, sizeof *words);
 	if (length <= 0 || !words)
 		return tsr_error(TSR_ERR_SYSTEM, "the command cannot find itself: %s", strerror(errno));
 	words[0] = self;
@@ -324,4 +323,5 @@ int check_options_read(int argc, char **argv, check_options_t *options)
 void check_options_clear(check_options_t *options)
 {
 	tsr_check_script_clear(&options->subject.script);
+	free(options->words);
 }
