@@ -134,12 +134,12 @@ for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_c
 	seen "$program: no warning" '^warning: ' 0
 done
 for pattern in bulk-synchronous producer-consumer fused-sequential fused-workgroup-specialized fused-wave-specialized banded; do
-	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/gemm_all_scatter" --pattern $pattern --shape 33x50x20 --blocks 4 \
+	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/workload" gemm-all-scatter --dtype f32 --tile 16x16x16 --pattern $pattern --shape 33x50x20 --blocks 4 \
 		--comm-blocks 2 --bands 3
 	seen "$pattern: no warning" '^warning: ' 0
 done
 for pattern in producer-consumer fused-sequential fused-workgroup-specialized; do
-	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/gemm_all_scatter" --pattern $pattern --shape 33x50x36 --blocks 4 \
+	try tessera check -n 3 --seeds 5 "$BUILD/tests/mutants/workload" gemm-all-scatter --dtype f32 --tile 16x16x16 --pattern $pattern --shape 33x50x36 --blocks 4 \
 		--comm-blocks 2 --parts 2
 	seen "$pattern in halves: nothing at all" 'no finding' 1
 done
