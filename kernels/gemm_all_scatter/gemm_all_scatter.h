@@ -72,9 +72,8 @@ tsr_status_t gas_plan_create(tsr_world_t *world, const gas_config_t *config, gas
  * Makes the plan one of another pattern, tile or split of blocks, for the same product: A, B and C stay as they are.
  *
  * Called by:  collective, one thread a rank; every rank with the same `config`. Waits for the plan's runs.
- * Errors:     those of gas_plan_create, and TSR_ERR_ARGUMENT for another shape or dtype. Its flags and
- *             sums are allocated beside the plan's old ones. The plan is as it was before, unless waiting for its runs or creating
- * a stream failed.
+ * Errors:     those of gas_plan_create, and TSR_ERR_ARGUMENT for another shape or dtype. Its flags and sums are allocated beside the
+ *             plan's old ones. The plan is as it was before, unless waiting for its runs or creating a stream failed.
  */
 tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config);
 

@@ -98,11 +98,13 @@ TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at
 
 /*
  * Products of fragments: of one configuration and one coop. Each element's sum runs in the backend's own order; sums of f16 and
- * bf16 are of f32, and the products in them are exact. Matrix units:  NVIDIA's multiply every tile of bf16 and f16. AMD's multiply
- * those of bf16, f16 and f32 whose M and N divide into blocks of 16 for each wave (a block has four of them, a worker one) and
- * whose K is a multiple of 16 (f32: 4). All others are multiplied by the threads' own arithmetic. Speed:         where a thread's
- * registers hold its part of operands and sums, nothing passes through shared memory, from the load on: 64 x 64 x 64 by a block, 32
- * x 64 x 32 by a worker. Larger tiles are for tsr_gemm (dev/gemm.h).
+ * bf16 are of f32, and the products in them are exact.
+ *
+ *   Matrix units:  NVIDIA's multiply every tile of bf16 and f16. AMD's multiply those of bf16, f16 and f32 whose M and N divide
+ *                  into blocks of 16 for each wave (a block has four of them, a worker one) and whose K is a multiple of 16 (f32:
+ *                  4). All others are multiplied by the threads' own arithmetic.
+ *   Speed:         where a thread's registers hold its part of operands and sums, nothing passes through shared memory, from the
+ *                  load on: 64 x 64 x 64 by a block, 32 x 64 x 32 by a worker. Larger tiles are for tsr_gemm (dev/gemm.h).
  */
 
 /** acc += a * b. */
