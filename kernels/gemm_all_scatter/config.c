@@ -1,11 +1,9 @@
 /* Names, shapes and tiles: all that can be judged without a device. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
-#include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
 static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
@@ -74,37 +72,6 @@ int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks)
 	return tiles_of(config->m, tile.m) * tiles_of(share_largest(config->n, ranks), tile.n);
 }
 
-static tsr_status_t check_shape(const gas_config_t *config)
-{
-	int64_t m = config->m, n = config->n, k = config->k;
-	if (m < 1 || n < 1 || k < 1)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
-				 m, n, k);
-	if (!matrix_fits(config->dtype, m, k) || !matrix_fits(config->dtype, k, n) || !matrix_fits(config->dtype, m, n))
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
-				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
-				 m, n, k);
-	return TSR_OK;
-}
-
-static tsr_status_t check_tile(const gas_config_t *config)
-{
-	char built[256], variant[VARIANT_NAME];
-	variant_list(patterns[config->pattern].kernels[0], config->dtype, built, sizeof built);
-	if (built[0] == '\0')
-		return tsr_error(TSR_ERR_NOT_FOUND, "GEMM + all-scatter is not built for dtype %s; use bf16, f16 or f32",
-				 tsr_dtype_name(config->dtype));
-	if (tile_is_automatic(config->tile))
-		return TSR_OK;
-	variant_name(config->dtype, config->tile, variant);
-	if (!tsr_kernel_find(patterns[config->pattern].kernels[0], variant))
-		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", config->tile.m,
-				 config->tile.n, config->tile.k, tsr_dtype_name(config->dtype), built);
-	return TSR_OK;
-}
-
 static tsr_status_t check_blocks(const gas_config_t *config)
 {
 	bool sends_apart = patterns[config->pattern].sends_apart;
@@ -161,9 +128,10 @@ tsr_status_t gas_config_check(const gas_config_t *config, int ranks)
 				 (int)config->pattern, GAS_PATTERN_COUNT - 1);
 	if (ranks < 1 || ranks > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d", TSR_MAX_RANKS, ranks);
-	tsr_status_t status = check_shape(config);
+	const product_t product = gas_product(config);
+	tsr_status_t status = product_check(&product);
 	if (status == TSR_OK)
-		status = check_tile(config);
+		status = variant_check("GEMM + all-scatter", patterns[config->pattern].kernels[0], config->dtype, config->tile);
 	if (status == TSR_OK)
 		status = check_blocks(config);
 	return status;

@@ -3,6 +3,7 @@
 
 #include "kernels/gemm_all_scatter/config.h"
 #include "kernels/gemm_all_scatter/plan.h"
+#include "kernels/host/product_params.h"
 #include "kernels/host/share.h"
 
 WORKLOAD_REGISTER(gemm_all_scatter);
@@ -47,12 +48,10 @@ static bool sends_apart(const workload_config_t *config)
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
 {
 	const gas_config_t c = config_of(config);
-	tile_size_t tile = {0, 0, 0};
-	int at = 0;
+	tile_size_t tile;
 	(void)place;
-	for (int i = 0; i <= index; i++)
-		if (!variant_at(&at, gas_pattern_kernels(c.pattern)->kernels[0], c.dtype, &tile))
-			return false;
+	if (!variant_candidate(gas_pattern_kernels(c.pattern)->kernels[0], c.dtype, index, &tile))
+		return false;
 	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
 	return true;
 }
@@ -92,41 +91,10 @@ static bool try_senders(const workload_config_t *config, const workload_place_t 
 }
 
 static const workload_param_t params[] = {
-	[SHAPE] = {.name = "shape",
-		   .letters = "MxNxK",
-		   .help = "of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks",
-		   .kind = WORKLOAD_SHAPE,
-		   .preset = "1024x1024x1024",
-		   .least = INT64_MIN, /* check says more */
-		   .most = INT64_MAX,
-		   .problem = true,
-		   .axes = "mnk"},
-	[DTYPE] = {.name = "dtype",
-		   .letters = "D",
-		   .help = "of A, B and C: bf16, f16 or f32; sums are f32",
-		   .kind = WORKLOAD_DTYPE,
-		   .preset = "bf16",
-		   .problem = true},
-	[TILE] = {.name = "tile",
-		  .letters = "MxNxK",
-		  .help = "of the main loop, one that is built (which should take least time)",
-		  .kind = WORKLOAD_SHAPE,
-		  .least = 1,
-		  .most = INT32_MAX,
-		  .heading = "tile",
-		  .width = 12,
-		  .in_row = true,
-		  .stage = 1,
-		  .candidate = try_tile},
-	[BLOCKS] = {.name = "blocks",
-		    .letters = "B",
-		    .help = "of a run on a rank, all resident together (one a tile)",
-		    .least = 1,
-		    .most = 1 << 20,
-		    .heading = "blocks",
-		    .width = 6,
-		    .stage = 2,
-		    .candidate = try_blocks},
+	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks"),
+	[DTYPE] = PRODUCT_DTYPE,
+	[TILE] = PRODUCT_TILE(try_tile),
+	[BLOCKS] = PRODUCT_BLOCKS(2, try_blocks),
 	[COMM_BLOCKS] = {.name = "comm-blocks",
 			 .letters = "C",
 			 .help = "of these, those that only send, in the two patterns that have such (what keeps up)",

@@ -1,6 +1,5 @@
 #include "kernels/gemm_reduce_scatter/plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,38 +39,18 @@ workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, i
 				   .part_cols = of_cols.count};
 }
 
-static tsr_status_t check_tile(const grs_config_t *config)
-{
-	char built[256], variant[VARIANT_NAME];
-	const char *kernel = grs_kernels[config->pattern][0];
-	variant_list(kernel, config->dtype, built, sizeof built);
-	if (built[0] == '\0')
-		return tsr_error(TSR_ERR_NOT_FOUND, "GEMM + reduce-scatter is not built for dtype %s; use bf16, f16 or f32",
-				 tsr_dtype_name(config->dtype));
-	variant_name(config->dtype, config->tile, variant);
-	if (!tile_is_automatic(config->tile) && !tsr_kernel_find(kernel, variant))
-		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", config->tile.m,
-				 config->tile.n, config->tile.k, tsr_dtype_name(config->dtype), built);
-	return TSR_OK;
-}
-
 tsr_status_t grs_config_check(const grs_config_t *c, int ranks)
 {
 	if (ranks < 1 || ranks > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d", TSR_MAX_RANKS, ranks);
-	if (c->m < 1 || c->n < 1 || c->k < 1)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
-				 c->m, c->n, c->k);
-	if (!matrix_fits(c->dtype, c->m, c->k) || !matrix_fits(c->dtype, c->k, c->n) || !matrix_fits(TSR_F64, c->m, c->n))
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
-				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
-				 c->m, c->n, c->k);
+	const product_t product = {.m = c->m, .n = c->n, .k = c->k, .dtype = TSR_F64}; /* sums may be wider than the matrices */
+	tsr_status_t status = product_check(&product);
+	if (status != TSR_OK)
+		return status;
 	if (c->sums != TSR_F32 && c->sums != c->dtype)
 		return tsr_error(TSR_ERR_ARGUMENT, "sums are sent as f32, or in the matrices' dtype %s, and not as %s",
 				 tsr_dtype_name(c->dtype), tsr_dtype_name(c->sums));
-	return check_tile(c);
+	return variant_check("GEMM + reduce-scatter", grs_kernels[c->pattern][0], c->dtype, c->tile);
 }
 
 /* ---------------------------------------------------------------- what is decided */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "kernels/gemm_reduce_scatter/plan.h"
+#include "kernels/host/product_params.h"
 #include "kernels/host/share.h"
 
 extern const workload_t gemm_reduce_scatter;
@@ -29,12 +30,11 @@ static grs_config_t config_of(const workload_config_t *config)
 
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
 {
-	tile_size_t tile = {0, 0, 0};
-	int at = 0;
+	const grs_config_t c = config_of(config);
+	tile_size_t tile;
 	(void)place;
-	for (int i = 0; i <= index; i++)
-		if (!variant_at(&at, grs_kernels[config->pattern][0], (tsr_dtype_t)config->value[DTYPE].x[0], &tile))
-			return false;
+	if (!variant_candidate(grs_kernels[c.pattern][0], c.dtype, index, &tile))
+		return false;
 	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
 	return true;
 }
@@ -51,45 +51,16 @@ static bool try_bands(const workload_config_t *config, const workload_place_t *p
 }
 
 static const workload_param_t params[] = {
-	[SHAPE] = {.name = "shape",
-		   .letters = "MxNxK",
-		   .help = "of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A and those rows of B, of W ranks",
-		   .kind = WORKLOAD_SHAPE,
-		   .preset = "1024x1024x1024",
-		   .least = INT64_MIN, /* check says more */
-		   .most = INT64_MAX,
-		   .problem = true,
-		   .axes = "mnk"},
-	[DTYPE] = {.name = "dtype",
-		   .letters = "D",
-		   .help = "of A, B and C: bf16, f16 or f32; sums are f32",
-		   .kind = WORKLOAD_DTYPE,
-		   .preset = "bf16",
-		   .problem = true},
+	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A and those rows of B, of W ranks"),
+	[DTYPE] = PRODUCT_DTYPE,
 	[SUMS] = {.name = "sums",
 		  .letters = "D",
 		  .help = "that sums are sent in: f32, or the matrices' dtype, which is half as much and rounds each of them",
 		  .kind = WORKLOAD_DTYPE,
 		  .preset = "f32",
 		  .problem = true},
-	[TILE] = {.name = "tile",
-		  .letters = "MxNxK",
-		  .help = "of the main loop, one that is built (which should take least time)",
-		  .kind = WORKLOAD_SHAPE,
-		  .least = 1,
-		  .most = INT32_MAX,
-		  .heading = "tile",
-		  .width = 12,
-		  .in_row = true,
-		  .stage = 1,
-		  .candidate = try_tile},
-	[BLOCKS] = {.name = "blocks",
-		    .letters = "B",
-		    .help = "of a run on a rank, all resident together (one a tile)",
-		    .least = 1,
-		    .most = 1 << 20,
-		    .heading = "blocks",
-		    .width = 6},
+	[TILE] = PRODUCT_TILE(try_tile),
+	[BLOCKS] = PRODUCT_BLOCKS(0, NULL),
 	[BANDS] = {.name = "bands",
 		   .letters = "G",
 		   .help = "of each rank's rows, in own-chunk-last: what is sent is spread over the product (1)",

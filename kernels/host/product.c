@@ -8,6 +8,7 @@
 
 #include "kernels/host/inputs.h"
 #include "kernels/host/judge.h"
+#include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
 /* Rows that are computed and exchanged together: bounds the memory for A in double precision. */
@@ -22,6 +23,21 @@ typedef struct reference {
 	double *row_norm;   /* of A's rows */
 	double *col_norm;   /* of B's columns: share_cols a rank */
 } reference_t;
+
+tsr_status_t product_check(const product_t *product)
+{
+	const int64_t m = product->m, n = product->n, k = product->k;
+	if (m < 1 || n < 1 || k < 1)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
+				 m, n, k);
+	if (!matrix_fits(product->dtype, m, k) || !matrix_fits(product->dtype, k, n) || !matrix_fits(product->dtype, m, n))
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
+				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
+				 m, n, k);
+	return TSR_OK;
+}
 
 tsr_status_t product_check_inputs(const product_t *product, const workload_inputs_t *inputs)
 {

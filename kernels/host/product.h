@@ -12,6 +12,9 @@ typedef struct product {
 	int roundings;
 } product_t;
 
+/** Whether it is one, and its matrices fit the address space. Errors: TSR_ERR_ARGUMENT. Any thread. */
+tsr_status_t product_check(const product_t *product);
+
 /** Errors: TSR_ERR_ARGUMENT where K is so large that integers' sums would not be exact in f32, or that no bound holds. */
 tsr_status_t product_check_inputs(const product_t *product, const workload_inputs_t *inputs);
 

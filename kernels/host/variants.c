@@ -26,13 +26,37 @@ bool variant_at(int *index, const char *name, tsr_dtype_t dtype, tile_size_t *ti
 	return false;
 }
 
-void variant_list(const char *kernel, tsr_dtype_t dtype, char *list, size_t size)
+bool variant_candidate(const char *kernel, tsr_dtype_t dtype, int index, tile_size_t *tile_out)
+{
+	int at = 0;
+	for (int i = 0; i <= index; i++)
+		if (!variant_at(&at, kernel, dtype, tile_out))
+			return false;
+	return true;
+}
+
+/** Writes the tiles, such as "16x16x16, 64x64x32"; "" where there are none. */
+static void list(const char *kernel, tsr_dtype_t dtype, char *text, size_t size)
 {
 	tile_size_t tile;
 	size_t used = 0;
-	list[0] = '\0';
+	text[0] = '\0';
 	for (int index = 0; used < size && variant_at(&index, kernel, dtype, &tile);)
-		used += (size_t)snprintf(list + used, size - used, "%s%dx%dx%d", used ? ", " : "", tile.m, tile.n, tile.k);
+		used += (size_t)snprintf(text + used, size - used, "%s%dx%dx%d", used ? ", " : "", tile.m, tile.n, tile.k);
+}
+
+tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype, tile_size_t tile)
+{
+	char built[256], variant[VARIANT_NAME];
+	list(kernel, dtype, built, sizeof built);
+	if (built[0] == '\0')
+		return tsr_error(TSR_ERR_NOT_FOUND, "%s is not built for dtype %s; use bf16, f16 or f32", workload,
+				 tsr_dtype_name(dtype));
+	variant_name(dtype, tile, variant);
+	if (!tile_is_automatic(tile) && !tsr_kernel_find(kernel, variant))
+		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", tile.m, tile.n,
+				 tile.k, tsr_dtype_name(dtype), built);
+	return TSR_OK;
 }
 
 bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device)

@@ -31,8 +31,12 @@ void variant_name(tsr_dtype_t dtype, tile_size_t tile, char name_out[VARIANT_NAM
  */
 bool variant_at(int *index, const char *kernel, tsr_dtype_t dtype, tile_size_t *tile_out);
 
-/** Writes them, such as "16x16x16, 64x64x32"; "" where there are none. */
-void variant_list(const char *kernel, tsr_dtype_t dtype, char *list, size_t size);
+/** The `index`-th of them, as a search asks for it. False past the last. */
+bool variant_candidate(const char *kernel, tsr_dtype_t dtype, int index, tile_size_t *tile_out);
+
+/** Whether `workload`, as people call it, is built for the dtype, and for the tile unless that is automatic. Errors:
+ * TSR_ERR_NOT_FOUND, with what is built. */
+tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype, tile_size_t tile);
 
 /** Whether a block of the device can hold one of the kernel. */
 bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
