@@ -93,7 +93,7 @@ TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile
 		return 0;
 	}
 	int i = 0;
-	do { /* a divided tile has two parts at least: a compiler that knows of two alone makes no loop of it */
+	do { /* no loop is left of it where the compiler knows that there are two parts */
 		tsr_wait_local(me, ready + i, 1, TSR_SCOPE_DEVICE);
 		tsr_atomic_store(me, ready + i, (uint64_t)0, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
 		tsr_frag_add(me, c, sum + i * (int64_t)TSR_FRAG_BYTES(tile));
