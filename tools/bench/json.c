@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tools/bench/bench.h"
+#include "tools/json_rows.h"
 
 static json_t *times_json(const bench_times_t *times)
 {
@@ -158,7 +159,7 @@ tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *o
 	}
 	set_params(root, options->workload, &options->config, true);
 	errno = 0;
-	int failed = json_dump_file(root, options->json, JSON_INDENT(2));
+	int failed = json_rows_dump_file(root, options->json, 0);
 	json_decref(root);
 	if (failed)
 		return tsr_error(TSR_ERR_SYSTEM, "--json: '%s' cannot be written: %s", options->json,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/json_rows.h"
 #include "tools/perf/perf.h"
 
 static const char no_reference[] = "none";
@@ -215,7 +216,7 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	fflush(stdout);
 	if (!report->json)
 		return TSR_OK;
-	int failed = json_dump_file(report->json, options->json, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	int failed = json_rows_dump_file(report->json, options->json, JSON_REAL_PRECISION(9));
 	json_decref(report->json);
 	report->json = NULL;
 	if (failed)
