@@ -8,7 +8,7 @@
 enum { TILES_TO_OVERLAP = 8 };
 
 /* What a row or a column of a tile costs to load, in elements of its area that are multiplied meanwhile: by the times of
- * fused-sequential on four H200s in tiles of 128, 192 and 256 columns (bench/results/2026-11-22-h200x4-by-hand.md). */
+ * fused-sequential on four H200s in tiles of 128, 192 and 256 columns (docs/performance.md). */
 static const double LOADING = 35;
 
 /* Columns are loaded in boxes of so many. */
@@ -80,7 +80,7 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
 }
 
 /* Handing a part of a tile's sums over takes as long as so much of its K: some 8 us, on four H200s
- * (bench/results/2026-11-22-h200x4-by-hand.md). */
+ * (docs/performance.md). */
 static const double HANDING_OVER = 730;
 
 /* How long the last tiles take that blocks send themselves, in the time that links need for them: by the times of two and four
@@ -223,7 +223,7 @@ static double cost_in_parts(const gas_config_t *config, tile_size_t tile, int pa
 
 /**
  * Parts of the last tiles. Halves, where the device is known and they should save 6 %: what they save of rounds that
- * blocks have nothing to do in is worth less than it looks (bench/results/2026-11-22-h200x4-by-hand.md). More, where there are
+ * blocks have nothing to do in is worth less than it looks (docs/performance.md). More, where there are
  * fewer tiles than blocks: each should save as much again.
  */
 static int choose_parts(const gas_config_t *config, tile_size_t tile, int ranks, const tsr_device_props_t *device)
