@@ -7,12 +7,13 @@
 #include "tools/commands.h"
 #include "tools/usage.h"
 
-static const char help[] = "usage: tessera workload NAME [--pattern P] [--PARAMETER VALUE]... [--runs R]\n\n"
-			   "A workload as a program: runs it R times (2), with nothing of 'tessera bench' around it, and compares "
-			   "every element of each run.\n"
-			   "'tessera run -n 4 tessera workload NAME' starts it, and 'tessera check -n 2 NAME' explores it. "
-			   "'tessera bench --list' has names,\n"
-			   "patterns and parameters.\n";
+static const char help[] =
+	"usage: tessera workload NAME [--pattern P|all] [--PARAMETER VALUE]... [--runs R] [--in-flight F]\n\n"
+	"A workload as a program, with nothing of 'tessera bench' around it. R times (2) it starts F runs (1), one behind "
+	"the other, and\n"
+	"compares every element of the outputs. 'all' runs every pattern, one after the other. 'tessera run -n 4 tessera "
+	"workload NAME'\n"
+	"starts it, and 'tessera check -n 2 NAME' explores it. 'tessera bench --list' has names, patterns and parameters.\n";
 
 int tsr_cmd_workload(int argc, char **argv)
 {

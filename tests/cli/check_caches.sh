@@ -4,13 +4,13 @@
 
 needs_forks schedules
 
-gas="$BUILD/examples/gemm_all_scatter"
+gas="gemm-all-scatter --tile 16x16x16 --runs 1 --in-flight 2"
 wrong="$BUILD/tests/planted/unsynchronised"
 stale_box="$BUILD/tests/planted/stale"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3; do
-	prints "all patterns on $ranks" '^no finding$' tessera check --weak cache -n $ranks --seeds 20 "$gas" all 33x29x17 16x16x16
+	prints "all patterns on $ranks" '^no finding$' tessera check --weak cache -n $ranks --seeds 20 $gas --pattern all --shape 33x29x17
 done
 for example in hello message_passing_load_store message_passing_put_signal; do
 	prints "$example" '^no finding$' tessera check --weak cache -n 3 --seeds 20 "$BUILD/examples/$example"
@@ -20,7 +20,7 @@ for program in pair lock one_shot_all_reduce ring_all_gather counter relay row_c
 done
 prints "a launch after another sees what that one got" '^no finding$' \
 	tessera check --weak cache -n 2 --seeds 60 --resident-blocks 2 "$BUILD/tests/mutants/gemm_beside_put" 16 2
-prints "by priorities" '^no finding$' tessera check --weak cache -n 3 --seeds 20 --strategy pct "$gas" fused-sequential 48x48x32
+prints "by priorities" '^no finding$' tessera check --weak cache -n 3 --seeds 20 --strategy pct $gas --pattern fused-sequential --shape 48x48x32
 
 # failed KIND MODE: how many of 100 schedules end with a wrong copy.
 failed() {

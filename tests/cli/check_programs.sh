@@ -4,23 +4,23 @@
 
 needs_forks schedules
 
-gas="$BUILD/examples/gemm_all_scatter"
+gas="gemm-all-scatter --tile 16x16x16 --runs 1 --in-flight 2"
 wrong="$BUILD/tests/planted/unsynchronised"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3 5 8; do
-	prints "all patterns on $ranks" '^no finding$' tessera check -n $ranks --seeds 5 "$gas" all 91x73x37 16x16x16
+	prints "all patterns on $ranks" '^no finding$' tessera check -n $ranks --seeds 5 $gas --pattern all --shape 91x73x37
 	prints "hello on $ranks" '^no finding$' tessera check -n $ranks --seeds 20 "$BUILD/examples/hello"
 done
 for example in message_passing_load_store message_passing_put_signal; do
 	prints "$example" '^no finding$' tessera check -n 3 --seeds 50 "$BUILD/examples/$example"
 done
 for strategy in random pct; do
-	prints "a pattern by $strategy" '^no finding$' tessera check -n 3 --seeds 20 --strategy $strategy "$gas" fused-sequential 48x48x32
+	prints "a pattern by $strategy" '^no finding$' tessera check -n 3 --seeds 20 --strategy $strategy $gas --pattern fused-sequential --shape 48x48x32
 done
-prints "memory that only interleaves" '^no finding$' tessera check -n 3 --seeds 10 --weak off "$gas" fused-workgroup-specialized 48x48x32
+prints "memory that only interleaves" '^no finding$' tessera check -n 3 --seeds 10 --weak off $gas --pattern fused-workgroup-specialized --shape 48x48x32
 prints "the slowdown of a real program" '^slowdown: [0-9.]+: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on ' \
-	tessera check -n 3 --seeds 5 "$gas" all 48x48x32
+	tessera check -n 3 --seeds 5 $gas --pattern all --shape 48x48x32
 prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
 	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
