@@ -44,26 +44,47 @@
  *
  * and then, as device functions:
  *
- *   int  tsr_port_thread(), tsr_port_block()       index of the thread in its block, of the block in its launch
- *   unsigned char *tsr_port_dynamic_shared()       the launch's dynamic shared memory
- *   void tsr_port_meet_block()                     all threads of the block meet; earlier accesses of each are performed at block
- *                                                  scope before, and ready to be released by any of them
- *   void tsr_port_meet_worker(worker, threads)     the same for the threads of one worker
- *   uint64_t tsr_port_clock()                      ticks of a clock that all blocks share
- *   void tsr_port_pause(), tsr_port_rest(polls)    between two looks at a flag: next to nothing; a small part of the time that
- *                                                  so many looks have taken, no more than some microseconds
- *   T *tsr_port_global(T *p)                       p, known to point to global memory
- *   T tsr_port_constant(const T *p)                what stands in global memory that nobody writes while the kernel runs
- *   bool tsr_port_is_shared(T *p)                  p points to shared memory
- *   tsr_port_unit_t                                a type of 16 bytes; tsr_port_write_hinted<hint>(void *at, unit) stores it,
- * STREAM or THROUGH of dev/hint.h, tsr_port_read_streaming(at) loads it, at multiples of 16 void tsr_port_forget(T *value) the
- * compiler computes nothing from the 64-bit value before it comes here; or nothing float tsr_port_widen_f16(bits), uint16_t
- * tsr_port_round_f16(float) void tsr_port_fence<order, scope>()            each thread's own, complete when it returns void
- * tsr_port_drain<scope>()                   before a meeting after which one thread releases for all void tsr_port_refresh<scope>()
- * after a meeting before which one thread acquired for all; until then it may not have acquired for itself, either tsr_port_load,
- * _store, _xchg, _add, _and, _or, _xor, _min, _max, _cas <order, scope>(p, ...) ordered accesses of one thread to my or a peer's
- * memory or shared memory: u32 and u64 (add: every type; min and max: every integer). cas also takes the failure order and returns
- * the old value.
+ *   int tsr_port_thread(), tsr_port_block()
+ *     Index of the thread in its block, of the block in its launch.
+ *   unsigned char *tsr_port_dynamic_shared()
+ *     The launch's dynamic shared memory.
+ *   void tsr_port_meet_block()
+ *     All threads of the block meet. Earlier accesses of each are performed at
+ *     block scope before, and any of them may release them.
+ *   void tsr_port_meet_worker(worker, threads)
+ *     The same for the threads of one worker.
+ *   uint64_t tsr_port_clock()
+ *     Ticks of a clock that all blocks share.
+ *   void tsr_port_pause(), tsr_port_rest(polls)
+ *     Between two looks at a flag. The first takes next to no time; the second
+ *     a small part of the time that so many looks have taken, and no more than
+ *     some microseconds.
+ *   T *tsr_port_global(T *p)
+ *     p, known to point to global memory.
+ *   T tsr_port_constant(const T *p)
+ *     What stands in global memory that nobody writes while the kernel runs.
+ *   bool tsr_port_is_shared(T *p)
+ *     Whether p points to shared memory.
+ *   tsr_port_unit_t
+ *     A type of 16 bytes. tsr_port_write_hinted<hint>(void *at, unit) stores
+ *     it, STREAM or THROUGH of dev/hint.h; tsr_port_read_streaming(at) loads
+ *     it. Both at multiples of 16.
+ *   void tsr_port_forget(T *value)
+ *     The compiler computes nothing from the 64-bit value before it comes
+ *     here. May do nothing.
+ *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
+ *   void tsr_port_fence<order, scope>()
+ *     Each thread's own, complete when it returns.
+ *   void tsr_port_drain<scope>()
+ *     Before a meeting after which one thread releases for all.
+ *   void tsr_port_refresh<scope>()
+ *     After a meeting before which one thread acquired for all; until then it
+ *     may not have acquired for itself, either.
+ *   tsr_port_load, _store, _xchg, _add, _and, _or, _xor, _min, _max,
+ *   _cas <order, scope>(p, ...)
+ *     Ordered accesses of one thread to my or a peer's memory or shared memory:
+ *     u32 and u64 (add: every type; min and max: every integer). cas also takes
+ *     the failure order and returns the old value.
  */
 #ifndef TESSERA_GPU_DEV_PORT_H
 #define TESSERA_GPU_DEV_PORT_H

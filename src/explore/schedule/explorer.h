@@ -2,11 +2,18 @@
  * The explorer: tasks as fibres on one thread, of which it runs one at a time, as a strategy chooses. It knows when each waits and
  * for what, and where nobody can go on it says who waits for whom.
  *
- *   Task       a rank's host program, or a worker of a block: a fibre with a number, from 0 in the order of tsr_explorer_spawn.
- * Numbers are never used again. Point      just before an ordered operation: the only place, beside awaits and ends, where another
- * task may go on. What a task does between two points is one step. Await      a task does not go on before a condition holds: the
- * wait for a flag, a meeting, a collective, a stream, an event. Object     what operations touch and awaits wait for: a location, a
- * meeting, a collective, as a number of the caller's choice (strategy.h). Who changes what an await looks at wakes its object.
+ *   Task       a rank's host program, or a worker of a block: a fibre with a
+ *              number, from 0 in the order of tsr_explorer_spawn. Numbers are
+ *              never used again.
+ *   Point      just before an ordered operation: the only place, beside awaits
+ *              and ends, where another task may go on. What a task does between
+ *              two points is one step.
+ *   Await      a task does not go on before a condition holds: the wait for a
+ *              flag, a meeting, a collective, a stream, an event.
+ *   Object     what operations touch and awaits wait for: a location, a
+ *              meeting, a collective, as a number of the caller's choice
+ *              (strategy.h). Who changes what an await looks at wakes its
+ *              object.
  *
  * The integrator's part, around each ordered operation of a task:
  *

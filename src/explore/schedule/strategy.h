@@ -2,10 +2,14 @@
  * Who decides: every choice of a run that explores is one call of tsr_strategy_choose, and nothing else chooses. The same strategy
  * with the same seed makes the same choices on every machine, as long as it is asked the same questions.
  *
- *   Choice       a question with n >= 2 answers, 0 .. n-1. 0 is the default: go on with the same task, take the newest message.
- * With fewer than two answers there is nothing to choose, and nothing is counted or logged. Index        the number of a choice in
- * its run, from 0. Deviation    a choice that was answered otherwise than by 0: (index, alternative). The deviations of a run are
- * its script, and replay it.
+ *   Choice       a question with n >= 2 answers, 0 .. n-1. 0 is the default:
+ *                go on with the same task, take the newest message. With fewer
+ *                than two answers there is nothing to choose, and nothing is
+ *                counted or logged.
+ *   Index        the number of a choice in its run, from 0.
+ *   Deviation    a choice that was answered otherwise than by 0: (index,
+ *                alternative). The deviations of a run are its script, and
+ *                replay it.
  *
  * Called by: one thread at a time for each strategy. Source: PCT (Burckhardt et al., ASPLOS'10), sleep sets (Godefroid, 1996),
  * source sets (reversals.h).
