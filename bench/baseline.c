@@ -9,8 +9,10 @@ tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool
 {
 	char(*all)[BENCH_SENTENCE] = calloc(TSR_MAX_RANKS, BENCH_SENTENCE);
 	if (!all)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the ranks' sentences; free some");
-	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), sentence, all, BENCH_SENTENCE);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the ranks' sentences; free some");
+	tsr_status_t status =
+		tsr_team_gather_all(tsr_world_team(world), sentence, all, BENCH_SENTENCE);
 	*none_out = true;
 	for (int r = 0; status == TSR_OK && *none_out && r < tsr_world_size(world); r++)
 		if (all[r][0] != '\0') {
@@ -21,7 +23,10 @@ tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool
 	return status;
 }
 
-/** Room for what every other rank stores to me, as much of it as half of what the heap has: the library takes memory too. */
+/**
+ * Room for what every other rank stores to me, as much of it as half of what
+ * the heap has: the library takes memory too.
+ */
 static tsr_status_t make_room(bench_baseline_t *b)
 {
 	enum { PIECE = 4096 };
@@ -35,27 +40,31 @@ static tsr_status_t make_room(bench_baseline_t *b)
 	if (b->size == 1)
 		why = "a world of one rank has no link";
 	else if (b->push_bytes == 0)
-		why = "the heap has no room left for stores to be measured; set TESSERA_HEAP_SIZE higher";
+		why = "the heap has no room left for stores to be measured; set TESSERA_HEAP_SIZE "
+		      "higher";
 	if (!why)
-		return tsr_heap_alloc(b->world, (size_t)b->size * b->push_bytes, 0, "bench.pushed", &b->pushed);
+		return tsr_heap_alloc(b->world, (size_t)b->size * b->push_bytes, 0, "bench.pushed",
+				      &b->pushed);
 	(void)snprintf(b->missing_push, BENCH_SENTENCE, "%s", why);
 	return TSR_OK;
 }
 
-tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world, const bench_task_t *task,
-				    bench_baseline_t **baseline_out)
+tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world,
+				    const bench_task_t *task, bench_baseline_t **baseline_out)
 {
 	workload_matrix_t matrix;
 	bench_baseline_t *b = calloc(1, sizeof *b);
 	if (!b)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a baseline; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a baseline; free some");
 	b->ops = ops;
 	b->world = world;
 	b->rank = tsr_world_rank(world);
 	b->size = tsr_world_size(world);
 	b->task = *task;
 	b->config = *task->config;
-	b->step_count = task->workload->baseline ? task->workload->baseline(&b->config, b->steps) : 0;
+	b->step_count =
+		task->workload->baseline ? task->workload->baseline(&b->config, b->steps) : 0;
 	while (task->workload->matrix(&b->config, b->matrices, b->rank, b->size, &matrix))
 		b->matrices++;
 	tsr_status_t status = make_room(b);
@@ -69,7 +78,8 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	return TSR_OK;
 }
 
-tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task, bench_baseline_t **baseline_out)
+tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task,
+				 bench_baseline_t **baseline_out)
 {
 	static const struct {
 		const char *backend;
@@ -79,7 +89,8 @@ tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task, b
 		if (strcmp(ways[i].backend, tsr_world_backend(world)) == 0)
 			return bench_baseline_open_by(ways[i].ops, world, task, baseline_out);
 	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "there is no baseline for the backend %s: leave --baseline out, or use cuda or cpuemu",
+			 "there is no baseline for the backend %s: leave --baseline out, or use "
+			 "cuda or cpuemu",
 			 tsr_world_backend(world));
 }
 
@@ -88,7 +99,8 @@ tsr_status_t bench_baseline_close(bench_baseline_t *baseline, bool failed)
 	if (!baseline)
 		return TSR_OK;
 	baseline->ops->close(baseline, failed);
-	/* After a failure the heap goes with the world: to free it would wait for the others, and cover the first sentence. */
+	/* After a failure the heap goes with the world: to free it would wait for the others, and
+	 * cover the first sentence. */
 	tsr_status_t status = failed ? TSR_OK : tsr_heap_free(baseline->world, baseline->pushed);
 	free(baseline);
 	return status;
@@ -122,7 +134,8 @@ void bench_miss_steps(bench_baseline_t *b, const char *sentence)
 			(void)snprintf(b->missing[i], BENCH_SENTENCE, "%s", sentence);
 }
 
-tsr_status_t bench_baseline_time(bench_baseline_t *baseline, const bench_timed_t *timed, uint64_t *ns_out)
+tsr_status_t bench_baseline_time(bench_baseline_t *baseline, const bench_timed_t *timed,
+				 uint64_t *ns_out)
 {
 	const char *missing = bench_baseline_missing(baseline, timed);
 	if (missing)

@@ -8,11 +8,18 @@
 
 enum { BENCH_SENTENCE = 512 };
 
-/** One way to compute and exchange. Functions are called on every rank, with the sentences in `missing` empty. */
+/**
+ * One way to compute and exchange. Functions are called on every rank, with the
+ * sentences in `missing` empty.
+ */
 typedef struct bench_baseline_ops {
-	/** Fills in name, missing and state; the first sentence of each step that any rank has becomes everybody's. */
+	/**
+	 * Fills in name, missing and state; the first sentence of each step that any rank has
+	 * becomes everybody's.
+	 */
 	tsr_status_t (*open)(bench_baseline_t *baseline);
-	tsr_status_t (*time)(bench_baseline_t *baseline, const bench_timed_t *timed, uint64_t *ns_out);
+	tsr_status_t (*time)(bench_baseline_t *baseline, const bench_timed_t *timed,
+			     uint64_t *ns_out);
 	tsr_status_t (*read)(bench_baseline_t *baseline, int matrix, void *dense_out);
 	void (*close)(bench_baseline_t *baseline, bool failed);
 	size_t push_bytes; /* wanted; less where the heap has less */
@@ -28,8 +35,9 @@ struct bench_baseline {
 	workload_config_t config; /* what task.config points to */
 	workload_step_t steps[WORKLOAD_STEPS];
 	int step_count;
-	int matrices;          /* how many there are */
-	TSR_HEAP void *pushed; /* where the others store to: `size` pieces of push_bytes; null: no room */
+	int matrices; /* how many there are */
+	/* where the others store to: `size` pieces of push_bytes; null: no room */
+	TSR_HEAP void *pushed;
 	size_t push_bytes;
 	char name[128];
 	char missing[WORKLOAD_STEPS][BENCH_SENTENCE];
@@ -38,8 +46,8 @@ struct bench_baseline {
 };
 
 /** bench_baseline_open, by a way of the caller's choice. */
-tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world, const bench_task_t *task,
-				    bench_baseline_t **baseline_out);
+tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world,
+				    const bench_task_t *task, bench_baseline_t **baseline_out);
 
 /** A matrix, and rank `rank`'s part of it. */
 static inline workload_matrix_t bench_matrix_of(const bench_baseline_t *b, int matrix, int rank)
@@ -57,7 +65,8 @@ static inline size_t bench_part_elements(const bench_baseline_t *b, int matrix, 
 
 static inline size_t bench_part_bytes(const bench_baseline_t *b, int matrix, int rank)
 {
-	return bench_part_elements(b, matrix, rank) * tsr_dtype_bytes(bench_matrix_of(b, matrix, rank).dtype);
+	return bench_part_elements(b, matrix, rank) *
+	       tsr_dtype_bytes(bench_matrix_of(b, matrix, rank).dtype);
 }
 
 /** Where rank `rank`'s part begins among the parts of all, which stand one behind the other. */
@@ -85,7 +94,10 @@ static inline uint64_t bench_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/** The first sentence of any rank that is not empty lands on all; true where there was none. Collective. */
+/**
+ * The first sentence of any rank that is not empty lands on all; true where
+ * there was none. Collective.
+ */
 tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool *none_out);
 
 /** Sets the sentence for all steps that have none yet. */

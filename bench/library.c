@@ -9,12 +9,15 @@
 
 #include "bench/library.h"
 
-/** What is there and cannot be loaded leaves the loader's reason. The library stays: NVIDIA's cannot be unloaded once they have
- * been used. */
+/**
+ * What is there and cannot be loaded leaves the loader's reason. The library
+ * stays: NVIDIA's cannot be unloaded once they have been used.
+ */
 static void *open_at(const char *folder, const char *name, char reason[BENCH_SENTENCE])
 {
 	char path[PATH_MAX];
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || access(path, F_OK) != 0)
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path ||
+	    access(path, F_OK) != 0)
 		return NULL;
 	void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!found)
@@ -22,15 +25,21 @@ static void *open_at(const char *folder, const char *name, char reason[BENCH_SEN
 	return found;
 }
 
-/** Calls open_at for each folder of a list such as PATH's, with `below` appended, which may hold wildcards. */
-static void *open_in_list(const char *list, const char *below, const char *name, char reason[BENCH_SENTENCE])
+/**
+ * Calls open_at for each folder of a list such as PATH's, with `below`
+ * appended, which may hold wildcards.
+ */
+static void *open_in_list(const char *list, const char *below, const char *name,
+			  char reason[BENCH_SENTENCE])
 {
 	void *found = NULL;
 	for (const char *at = list; at && !found; at = *at ? at + 1 : NULL) {
 		size_t length = strcspn(at, ":");
 		char pattern[PATH_MAX];
 		glob_t folders;
-		if (length > 0 && (size_t)snprintf(pattern, sizeof pattern, "%.*s%s", (int)length, at, below) < sizeof pattern &&
+		if (length > 0 &&
+		    (size_t)snprintf(pattern, sizeof pattern, "%.*s%s", (int)length, at, below) <
+			    sizeof pattern &&
 		    glob(pattern, 0, NULL, &folders) == 0) {
 			for (size_t i = 0; i < folders.gl_pathc && !found; i++)
 				found = open_at(folders.gl_pathv[i], name, reason);
@@ -41,13 +50,17 @@ static void *open_in_list(const char *list, const char *below, const char *name,
 	return found;
 }
 
-/** Where wheels are: beside the python3 that PATH has, in the virtual environment, and in the system's folders. */
+/**
+ * Where wheels are: beside the python3 that PATH has, in the virtual
+ * environment, and in the system's folders.
+ */
 static void *open_in_wheels(const char *name, char reason[BENCH_SENTENCE])
 {
 	static const char wheels[] = "/lib/python3*/*-packages/nvidia/*/lib";
 	void *found = open_in_list(getenv("VIRTUAL_ENV"), wheels, name, reason);
 	if (!found)
-		found = open_in_list(getenv("PATH"), "/../lib/python3*/*-packages/nvidia/*/lib", name, reason);
+		found = open_in_list(getenv("PATH"), "/../lib/python3*/*-packages/nvidia/*/lib",
+				     name, reason);
 	return found ? found : open_in_list("/usr/local:/usr", wheels, name, reason);
 }
 
@@ -64,7 +77,8 @@ static void *open_library(const char *name, char reason[BENCH_SENTENCE])
 	return found ? found : open_in_wheels(name, reason);
 }
 
-bool bench_library_find(const bench_library_t *library, void *table_out, char sentence[BENCH_SENTENCE])
+bool bench_library_find(const bench_library_t *library, void *table_out,
+			char sentence[BENCH_SENTENCE])
 {
 	char reason[BENCH_SENTENCE] = "";
 	void *handle = NULL;
@@ -72,19 +86,21 @@ bool bench_library_find(const bench_library_t *library, void *table_out, char se
 		handle = open_library(*name, reason);
 	if (!handle) {
 		if (reason[0])
-			(void)snprintf(sentence, BENCH_SENTENCE, "the %s here cannot be loaded (%.200s): %s", library->what, reason,
-				       library->cure);
+			(void)snprintf(sentence, BENCH_SENTENCE,
+				       "the %s here cannot be loaded (%.200s): %s", library->what,
+				       reason, library->cure);
 		else
 			(void)snprintf(sentence, BENCH_SENTENCE,
-				       "there is no %s here: %s is not in LD_LIBRARY_PATH, the toolkit's folders or Python's; %s",
+				       "there is no %s here: %s is not in LD_LIBRARY_PATH, the "
+				       "toolkit's folders or Python's; %s",
 				       library->what, library->names[0], library->cure);
 		return false;
 	}
 	for (size_t i = 0; i < library->count; i++) {
 		void *address = dlsym(handle, library->entries[i].symbol);
 		if (!address) {
-			(void)snprintf(sentence, BENCH_SENTENCE, "the %s here has no %s: %s", library->what,
-				       library->entries[i].symbol, library->cure);
+			(void)snprintf(sentence, BENCH_SENTENCE, "the %s here has no %s: %s",
+				       library->what, library->entries[i].symbol, library->cure);
 			return false;
 		}
 		*(void **)(void *)((char *)table_out + library->entries[i].offset) = address;

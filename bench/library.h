@@ -19,10 +19,12 @@ typedef struct bench_library {
 } bench_library_t;
 
 /**
- * Looks in the folders of LD_LIBRARY_PATH as it is now, where the system's loader looks, in those of the CUDA toolkit, and in those
- * of Python's wheels (nvidia/.../lib). False where the library or an entry is not there, with one sentence. What was found stays
- * loaded.
+ * Looks in the folders of LD_LIBRARY_PATH as it is now, where the system's
+ * loader looks, in those of the CUDA toolkit, and in those of Python's wheels
+ * (nvidia/.../lib). False where the library or an entry is not there, with one
+ * sentence. What was found stays loaded.
  */
-bool bench_library_find(const bench_library_t *library, void *table_out, char sentence[BENCH_SENTENCE]);
+bool bench_library_find(const bench_library_t *library, void *table_out,
+			char sentence[BENCH_SENTENCE]);
 
 #endif

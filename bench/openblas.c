@@ -1,6 +1,7 @@
 /*
- * The emulator's baseline: OpenBLAS, and memcpy between the ranks' heaps. Operands are widened to f32 once, before any clock; what
- * is timed is the product in f32, its rounding to the dtype, sums in f32, and the copies.
+ * The emulator's baseline: OpenBLAS, and memcpy between the ranks' heaps.
+ * Operands are widened to f32 once, before any clock; what is timed is the
+ * product in f32, its rounding to the dtype, sums in f32, and the copies.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -33,7 +34,8 @@ static char *memory_of(const state_t *s, int matrix)
 }
 
 /** Rank `rank`'s copy of my `pointer`. */
-static tsr_status_t find_peer(const bench_baseline_t *b, TSR_HEAP void *pointer, int rank, char **address_out)
+static tsr_status_t find_peer(const bench_baseline_t *b, TSR_HEAP void *pointer, int rank,
+			      char **address_out)
 {
 	TSR_HEAP void *peer;
 	tsr_status_t status = tsr_heap_translate(b->world, pointer, rank, &peer);
@@ -48,8 +50,8 @@ static tsr_status_t find_peer(const bench_baseline_t *b, TSR_HEAP void *pointer,
 static bool is_read_by_peers(const bench_baseline_t *b, int matrix)
 {
 	for (int i = 0; i < b->step_count; i++)
-		if (b->steps[i].from == matrix &&
-		    (b->steps[i].op == WORKLOAD_ALL_GATHER || b->steps[i].op == WORKLOAD_REDUCE_SCATTER))
+		if (b->steps[i].from == matrix && (b->steps[i].op == WORKLOAD_ALL_GATHER ||
+						   b->steps[i].op == WORKLOAD_REDUCE_SCATTER))
 			return true;
 	return false;
 }
@@ -59,7 +61,8 @@ static bool allocate_host(const bench_baseline_t *b, state_t *s)
 {
 	size_t most = 1;
 	for (int i = 0; i < b->matrices; i++) {
-		const size_t elements = bench_part_elements(b, i, b->rank) + 1, bytes = bench_part_bytes(b, i, b->rank) + 1;
+		const size_t elements = bench_part_elements(b, i, b->rank) + 1,
+			     bytes = bench_part_bytes(b, i, b->rank) + 1;
 		most = elements > most ? elements : most;
 		if (bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT) {
 			s->wide[i] = malloc(elements * sizeof(float));
@@ -108,10 +111,12 @@ static tsr_status_t baseline_open(bench_baseline_t *b)
 	state_t *s = b->state = calloc(1, sizeof *s);
 	(void)snprintf(b->name, sizeof b->name, "OpenBLAS + memcpy");
 	if (!extents_fit(b))
-		(void)snprintf(sentence, sizeof sentence, "OpenBLAS takes extents up to %d; use such", INT_MAX);
+		(void)snprintf(sentence, sizeof sentence,
+			       "OpenBLAS takes extents up to %d; use such", INT_MAX);
 	else if (!s || !allocate_host(b, s))
 		(void)snprintf(sentence, sizeof sentence,
-			       "the host has no memory for the baseline's copies of the matrices; free some");
+			       "the host has no memory for the baseline's copies of the matrices; "
+			       "free some");
 	tsr_status_t status = bench_agree(b->world, sentence, &good);
 	if (status == TSR_OK && !good)
 		bench_miss_steps(b, sentence);
@@ -142,7 +147,8 @@ static void widen_matrix(tsr_view_t view, float *out)
 	for (int64_t row = 0; row < view.rows; row++)
 		for (int64_t col = 0; col < view.cols; col++)
 			out[row * view.cols + col] =
-				(float)tsr_dtype_get((tsr_dtype_t)view.dtype, from, (size_t)(row * view.ld + col));
+				(float)tsr_dtype_get((tsr_dtype_t)view.dtype, from,
+						     (size_t)(row * view.ld + col));
 }
 
 static void widen(const bench_baseline_t *b, state_t *s)
@@ -159,9 +165,11 @@ static void round_to(tsr_dtype_t dtype, const float *from, size_t count, char *t
 		tsr_dtype_set(dtype, to, i, (double)from[i]);
 }
 
-static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
+static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s,
+			     const workload_step_t *step)
 {
-	const workload_matrix_t x = bench_matrix_of(b, step->from, b->rank), y = bench_matrix_of(b, step->with, b->rank);
+	const workload_matrix_t x = bench_matrix_of(b, step->from, b->rank),
+				y = bench_matrix_of(b, step->with, b->rank);
 	const int m = (int)x.part_rows, k = (int)x.part_cols, n = (int)y.part_cols;
 	tsr_status_t status = TSR_OK;
 	if (m == 0 || n == 0)
@@ -169,9 +177,11 @@ static tsr_status_t multiply(const bench_baseline_t *b, const state_t *s, const 
 	if (k == 0)
 		memset(s->scratch, 0, (size_t)m * (size_t)n * sizeof(float));
 	else
-		status = tsr_host_product_f32(m, n, k, s->wide[step->from], k, s->wide[step->with], n, 0.0F, s->scratch, n);
+		status = tsr_host_product_f32(m, n, k, s->wide[step->from], k, s->wide[step->with],
+					      n, 0.0F, s->scratch, n);
 	if (status == TSR_OK)
-		round_to(bench_matrix_of(b, step->to, b->rank).dtype, s->scratch, (size_t)m * (size_t)n, memory_of(s, step->to));
+		round_to(bench_matrix_of(b, step->to, b->rank).dtype, s->scratch,
+			 (size_t)m * (size_t)n, memory_of(s, step->to));
 	return status;
 }
 
@@ -192,7 +202,8 @@ static tsr_status_t gather(const bench_baseline_t *b, const state_t *s, const wo
 static tsr_status_t reduce(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
 {
 	const workload_matrix_t to = bench_matrix_of(b, step->to, b->rank);
-	const size_t first = (size_t)(to.first_row * to.cols), count = (size_t)(to.part_rows * to.cols);
+	const size_t first = (size_t)(to.first_row * to.cols),
+		     count = (size_t)(to.part_rows * to.cols);
 	tsr_status_t status = TSR_OK;
 	memset(s->scratch, 0, count * sizeof(float));
 	for (int r = 0; status == TSR_OK && r < b->size; r++) {
@@ -211,16 +222,24 @@ static void place(const bench_baseline_t *b, const state_t *s, const workload_st
 {
 	for (int r = 0; r < b->size; r++) {
 		const workload_matrix_t part = bench_matrix_of(b, step->with, r);
-		const size_t element = tsr_dtype_bytes(part.dtype), bytes = (size_t)part.part_cols * element;
+		const size_t element = tsr_dtype_bytes(part.dtype),
+			     bytes = (size_t)part.part_cols * element;
 		const char *from = memory_of(s, step->from) + bench_parts_offset(b, step->with, r);
 		for (int64_t row = 0; row < part.part_rows; row++)
-			memcpy(memory_of(s, step->to) + (size_t)((part.first_row + row) * part.cols + part.first_col) * element,
+			memcpy(memory_of(s, step->to) +
+				       (size_t)((part.first_row + row) * part.cols +
+						part.first_col) *
+					       element,
 			       from + (size_t)row * bytes, bytes);
 	}
 }
 
-/** Between two barriers, where ranks read from each other: all parts are there before, and may be overwritten after. */
-static tsr_status_t run_step(const bench_baseline_t *b, const state_t *s, const workload_step_t *step)
+/**
+ * Between two barriers, where ranks read from each other: all parts are there
+ * before, and may be overwritten after.
+ */
+static tsr_status_t run_step(const bench_baseline_t *b, const state_t *s,
+			     const workload_step_t *step)
 {
 	tsr_status_t status;
 	switch (step->op) {
@@ -232,7 +251,8 @@ static tsr_status_t run_step(const bench_baseline_t *b, const state_t *s, const 
 	default:
 		status = tsr_barrier(b->world);
 		if (status == TSR_OK)
-			status = step->op == WORKLOAD_ALL_GATHER ? gather(b, s, step) : reduce(b, s, step);
+			status = step->op == WORKLOAD_ALL_GATHER ? gather(b, s, step)
+								 : reduce(b, s, step);
 		return status == TSR_OK ? tsr_barrier(b->world) : status;
 	}
 }

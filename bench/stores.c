@@ -1,15 +1,21 @@
-/* Plain stores, the measure of a link: a kernel in PTX, which the driver compiles, so that no build needs a device compiler. */
+/*
+ * Plain stores, the measure of a link: a kernel in PTX, which the driver
+ * compiles, so that no build needs a device compiler.
+ */
 #include "bench/stores.h"
 
 /*
- * void plain_stores(uint4 *dst, const uint4 *src, uint64_t count): each thread copies every so many-th piece of 16 bytes, four of
- * them in flight, as bandwidth tests do.
- * rd1 dst, rd2 src, rd3 count; rd4 this thread's piece, rd5 pieces of all threads, rd6 the last of the four.
+ * void plain_stores(uint4 *dst, const uint4 *src, uint64_t count): each thread
+ * copies every so many-th piece of 16 bytes, four of them in flight, as
+ * bandwidth tests do.
+ * rd1 dst, rd2 src, rd3 count; rd4 this thread's piece, rd5 pieces of all
+ * threads, rd6 the last of the four.
  */
 const char bench_stores_ptx[] = ".version 7.0\n"
 				".target sm_80\n"
 				".address_size 64\n"
-				".visible .entry " BENCH_STORES_KERNEL "(.param .u64 dst, .param .u64 src, .param .u64 count)\n"
+				".visible .entry " BENCH_STORES_KERNEL
+				"(.param .u64 dst, .param .u64 src, .param .u64 count)\n"
 				"{\n"
 				"	.reg .pred %p<3>;\n"
 				"	.reg .b32 %r<4>;\n"
@@ -28,7 +34,8 @@ const char bench_stores_ptx[] = ".version 7.0\n"
 				"	cvt.u64.u32 %rd5, %r2;\n"
 				"	add.u64 %rd4, %rd4, %rd5;\n"
 				"	mul.wide.u32 %rd5, %r3, %r0;\n"
-				"	shl.b64 %rd7, %rd5, 4;\n" /* bytes from a thread's piece to its next */
+				/* bytes from a thread's piece to its next */
+				"	shl.b64 %rd7, %rd5, 4;\n"
 				"four:\n"
 				"	mad.lo.u64 %rd6, %rd5, 3, %rd4;\n"
 				"	setp.ge.u64 %p0, %rd6, %rd3;\n"

@@ -2,7 +2,10 @@
 #ifndef TESSERA_BENCH_STORES_H
 #define TESSERA_BENCH_STORES_H
 
-/** Its name in the module that the text makes; its arguments: where to, where from, how many pieces of 16 bytes. */
+/**
+ * Its name in the module that the text makes; its arguments: where to, where
+ * from, how many pieces of 16 bytes.
+ */
 #define BENCH_STORES_KERNEL "plain_stores"
 extern const char bench_stores_ptx[];
 

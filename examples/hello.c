@@ -1,4 +1,7 @@
-/* Hello, neighbour: each rank puts a number into the next rank's memory, with a signal that says it is there. */
+/*
+ * Hello, neighbour: each rank puts a number into the next rank's memory, with a
+ * signal that says it is there.
+ */
 #include <stdio.h>
 
 #include "tessera/dev.h"
@@ -17,7 +20,8 @@ TSR_KERNEL(hello, hello_args_t, a)
 {
 	int next = (tsr_rank(block) + 1) % tsr_size(block);
 	int previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
-	tsr_put_signal(block, &a->mail->received, &a->mail->mine, sizeof(int64_t), &a->mail->ready, 1, TSR_SIGNAL_SET, next);
+	tsr_put_signal(block, &a->mail->received, &a->mail->mine, sizeof(int64_t), &a->mail->ready,
+		       1, TSR_SIGNAL_SET, next);
 	tsr_wait(block, &a->mail->ready, 1, previous);
 }
 
@@ -34,7 +38,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_launch(stream, &hello, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_memcpy_from_heap(world, &mail, heap, sizeof mail));
-	printf("rank %d of %d received %d\n", tsr_world_rank(world), tsr_world_size(world), (int)mail.received);
+	printf("rank %d of %d received %d\n", tsr_world_rank(world), tsr_world_size(world),
+	       (int)mail.received);
 	TSR_TRY(tsr_stream_destroy(stream));
 	return tsr_heap_free(world, heap) == TSR_OK ? 0 : tsr_fail(world);
 }

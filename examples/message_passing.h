@@ -1,9 +1,13 @@
 /*
- * What the two message-passing examples share: who sends to whom, where a message lies, and the host half.
- * Each rank sends MESSAGES messages to the next rank, through a mailbox of SLOTS slots in the receiver's memory, and receives as
- * many from the rank before. Two edges keep it right:
- *   READY    "message m is in your mailbox": raised by the producer, waited for by the consumer;
- *   RETIRED  "the slot of message m may be written again": raised by the consumer, waited for by the producer.
+ * What the two message-passing examples share: who sends to whom, where a
+ * message lies, and the host half.
+ * Each rank sends MESSAGES messages to the next rank, through a mailbox of
+ * SLOTS slots in the receiver's memory, and receives as many from the rank
+ * before. Two edges keep it right:
+ *   READY    "message m is in your mailbox": raised by the producer, waited for
+ *            by the consumer;
+ *   RETIRED  "the slot of message m may be written again": raised by the
+ *   consumer, waited for by the producer.
  * Both count messages from 1 and only grow, so nothing is ever reset.
  */
 #ifndef EXAMPLES_MESSAGE_PASSING_H
@@ -60,11 +64,14 @@ typedef struct mp_memory {
 
 static tsr_status_t mp_allocate(tsr_world_t *world, mp_memory_t *memory, mp_args_t *args)
 {
-	const int64_t all[2] = {MESSAGES * ROWS, COLS}, slots[2] = {SLOTS * ROWS, COLS}, flags[1] = {2};
+	const int64_t all[2] = {MESSAGES * ROWS, COLS}, slots[2] = {SLOTS * ROWS, COLS},
+		      flags[1] = {2};
 	tsr_status_t status;
 
-	/* The seed is the sender's rank, so that the receiver can tell what must arrive; -1 is poison. */
-	if ((status = tsr_tensor_rand(world, TSR_F32, 2, all, (uint64_t)tsr_world_rank(world), &memory->source)) != TSR_OK ||
+	/* The seed is the sender's rank, so that the receiver can tell what must arrive; -1 is
+	 * poison. */
+	if ((status = tsr_tensor_rand(world, TSR_F32, 2, all, (uint64_t)tsr_world_rank(world),
+				      &memory->source)) != TSR_OK ||
 	    (status = tsr_tensor_full(world, TSR_F32, 2, slots, -1, &memory->mailbox)) != TSR_OK ||
 	    (status = tsr_tensor_full(world, TSR_F32, 2, all, -1, &memory->results)) != TSR_OK ||
 	    (status = tsr_tensor_zeros(world, TSR_I64, 1, flags, &memory->flags)) != TSR_OK ||
@@ -86,15 +93,20 @@ static tsr_status_t mp_free(tsr_world_t *world, mp_memory_t *memory)
 	return status == TSR_OK ? tsr_tensor_free(world, &memory->source) : status;
 }
 
-/** Compares what arrived with what the previous rank's source must be, bit for bit; returns how many elements differ. */
+/**
+ * Compares what arrived with what the previous rank's source must be, bit for
+ * bit; returns how many elements differ.
+ */
 static tsr_status_t mp_verify(tsr_world_t *world, const mp_memory_t *memory, int *wrong_out)
 {
 	const int count = MESSAGES * ROWS * COLS;
-	int previous = (tsr_world_rank(world) + tsr_world_size(world) - 1) % tsr_world_size(world), wrong = 0;
+	int previous = (tsr_world_rank(world) + tsr_world_size(world) - 1) % tsr_world_size(world),
+	    wrong = 0;
 	float *received = (float *)malloc(sizeof(float) * (size_t)count);
 
 	if (!received)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for %d floats: end other programs", count);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for %d floats: end other programs", count);
 	tsr_status_t status = tsr_tensor_read(world, &memory->results, received);
 	for (int i = 0; i < count && status == TSR_OK; i++)
 		wrong += received[i] != tsr_random_f32((uint64_t)previous, (uint64_t)i);
@@ -115,11 +127,12 @@ static int mp_run(tsr_world_t *world, const tsr_kernel_t *kernel)
 	TSR_TRY(mp_allocate(world, &memory, &args));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	tsr_launch_desc_t launch = TSR_LAUNCH_DESC(stream, kernel, 2, &args);
-	TSR_TRY(tsr_launch_group(&launch, 1)); /* blocks that wait for each other and for peers are on the device together */
+	/* blocks that wait for each other and for peers are on the device together */
+	TSR_TRY(tsr_launch_group(&launch, 1));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(mp_verify(world, &memory, &wrong));
-	printf("rank %d of %d: %d messages of %d x %d: %s\n", tsr_world_rank(world), tsr_world_size(world), MESSAGES, ROWS, COLS,
-	       wrong ? "WRONG" : "ok");
+	printf("rank %d of %d: %d messages of %d x %d: %s\n", tsr_world_rank(world),
+	       tsr_world_size(world), MESSAGES, ROWS, COLS, wrong ? "WRONG" : "ok");
 	TSR_TRY(tsr_stream_destroy(stream));
 	TSR_TRY(mp_free(world, &memory));
 	return wrong ? 1 : 0;

@@ -1,6 +1,7 @@
 /*
- * Message passing with the value family: the producer loads a tile into registers, stores it into the next rank's mailbox, and
- * signals. A message of 40 x 56 is no multiple of the tile; what lies outside is not touched.
+ * Message passing with the value family: the producer loads a tile into
+ * registers, stores it into the next rank's mailbox, and signals. A message of
+ * 40 x 56 is no multiple of the tile; what lies outside is not touched.
  */
 #include "message_passing.h"
 
@@ -23,18 +24,22 @@ TSR_FN void produce(tsr_coop_t *block, const mp_args_t *a)
 {
 	for (uint64_t m = 1; m <= MESSAGES; m++) {
 		if (m > SLOTS)
-			tsr_wait(block, &a->flags->retired, m - SLOTS, mp_next(block)); /* partner: the signal in consume */
+			/* partner: the signal in consume */
+			tsr_wait(block, &a->flags->retired, m - SLOTS, mp_next(block));
 		move(block, mp_slot(a->mailbox, m), mp_message(a->source, m), mp_next(block));
-		tsr_signal(block, &a->flags->ready, m, TSR_SIGNAL_SET, mp_next(block)); /* partner: the wait in consume */
+		/* partner: the wait in consume */
+		tsr_signal(block, &a->flags->ready, m, TSR_SIGNAL_SET, mp_next(block));
 	}
 }
 
 TSR_FN void consume(tsr_coop_t *block, const mp_args_t *a)
 {
 	for (uint64_t m = 1; m <= MESSAGES; m++) {
-		tsr_wait(block, &a->flags->ready, m, mp_previous(block)); /* partner: the signal in produce */
+		/* partner: the signal in produce */
+		tsr_wait(block, &a->flags->ready, m, mp_previous(block));
 		move(block, mp_message(a->results, m), mp_slot(a->mailbox, m), tsr_rank(block));
-		tsr_signal(block, &a->flags->retired, m, TSR_SIGNAL_SET, mp_previous(block)); /* partner: the wait in produce */
+		/* partner: the wait in produce */
+		tsr_signal(block, &a->flags->retired, m, TSR_SIGNAL_SET, mp_previous(block));
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
- * Message passing with the pointer family: the producer puts a message into the next rank's mailbox and signals, in one operation:
- * who acquires the signal sees the data.
+ * Message passing with the pointer family: the producer puts a message into the
+ * next rank's mailbox and signals, in one operation: who acquires the signal
+ * sees the data.
  */
 #include "message_passing.h"
 
@@ -10,18 +11,24 @@ TSR_FN void produce(tsr_coop_t *block, const mp_args_t *a)
 {
 	for (uint64_t m = 1; m <= MESSAGES; m++) {
 		if (m > SLOTS)
-			tsr_wait(block, &a->flags->retired, m - SLOTS, mp_next(block)); /* partner: the signal in consume */
-		tsr_put_signal(block, mp_slot(a->mailbox, m).data, mp_message(a->source, m).data, MESSAGE_BYTES, &a->flags->ready,
-			       m, TSR_SIGNAL_SET, mp_next(block)); /* partner: the wait in consume */
+			/* partner: the signal in consume */
+			tsr_wait(block, &a->flags->retired, m - SLOTS, mp_next(block));
+		tsr_put_signal(block, mp_slot(a->mailbox, m).data, mp_message(a->source, m).data,
+			       MESSAGE_BYTES, &a->flags->ready,
+			       /* partner: the wait in consume */
+			       m, TSR_SIGNAL_SET, mp_next(block));
 	}
 }
 
 TSR_FN void consume(tsr_coop_t *block, const mp_args_t *a)
 {
 	for (uint64_t m = 1; m <= MESSAGES; m++) {
-		tsr_wait(block, &a->flags->ready, m, mp_previous(block)); /* partner: the put_signal in produce */
-		tsr_put(block, mp_message(a->results, m).data, mp_slot(a->mailbox, m).data, MESSAGE_BYTES, tsr_rank(block));
-		tsr_signal(block, &a->flags->retired, m, TSR_SIGNAL_SET, mp_previous(block)); /* partner: the wait in produce */
+		/* partner: the put_signal in produce */
+		tsr_wait(block, &a->flags->ready, m, mp_previous(block));
+		tsr_put(block, mp_message(a->results, m).data, mp_slot(a->mailbox, m).data,
+			MESSAGE_BYTES, tsr_rank(block));
+		/* partner: the wait in produce */
+		tsr_signal(block, &a->flags->retired, m, TSR_SIGNAL_SET, mp_previous(block));
 	}
 }
 

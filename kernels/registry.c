@@ -1,4 +1,7 @@
-/* The workloads of this executable. Each puts a pointer to its struct into a section, which the linker gathers into one array. */
+/*
+ * The workloads of this executable. Each puts a pointer to its struct into a
+ * section, which the linker gathers into one array.
+ */
 #include <string.h>
 
 #include "kernels/workload.h"
@@ -8,7 +11,10 @@
 SECTION_BOUND const workload_t *const __start_tsr_workloads[];
 SECTION_BOUND const workload_t *const __stop_tsr_workloads[];
 
-/** The first by name behind `name`; null past the last. So the order is that of names, whatever the linker's is. */
+/**
+ * The first by name behind `name`; null past the last. So the order is that of
+ * names, whatever the linker's is.
+ */
 static const workload_t *behind(const char *name)
 {
 	const workload_t *next = NULL;
@@ -39,6 +45,6 @@ tsr_status_t workload_find(const char *name, const workload_t **workload_out)
 		}
 	}
 	const char *near = tsr_nearest_name(name, names);
-	return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-			 near ? "'?" : "");
+	return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'%s%s%s", name,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

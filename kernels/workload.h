@@ -1,9 +1,13 @@
 /*
- * What a workload tells the tools. A folder below kernels/ has kernels, a host half, and one struct of this type, which
- * WORKLOAD_REGISTER lists: tessera bench, tessera check, tests and measurements run what is listed, and know no workload by name.
+ * What a workload tells the tools. A folder below kernels/ has kernels, a host
+ * half, and one struct of this type, which WORKLOAD_REGISTER lists: tessera
+ * bench, tessera check, tests and measurements run what is listed, and know no
+ * workload by name.
  *
- * A workload computes output matrices from input matrices, which lie on the ranks of a team, whole or in parts. It can do so in
- * several patterns, which differ in how the ranks communicate. What it computes and how is said by parameters.
+ * A workload computes output matrices from input matrices, which lie on the
+ * ranks of a team, whole or in parts. It can do so in several patterns, which
+ * differ in how the ranks communicate. What it computes and how is said by
+ * parameters.
  */
 #ifndef KERNELS_WORKLOAD_H
 #define KERNELS_WORKLOAD_H
@@ -27,12 +31,18 @@ typedef enum workload_kind {
 	WORKLOAD_DTYPE   /* a tsr_dtype_t by its name */
 } workload_kind_t;
 
-/** The value of a parameter: a number, extents, or a dtype in x[0]. All 0: the workload chooses. (The dtype 0 is none.) */
+/**
+ * The value of a parameter: a number, extents, or a dtype in x[0]. All 0: the
+ * workload chooses. (The dtype 0 is none.)
+ */
 typedef struct workload_value {
 	int64_t x[WORKLOAD_EXTENTS];
 } workload_value_t;
 
-/** What is run: a pattern, and a value for each of the workload's parameters in their order. Compared and sent byte by byte. */
+/**
+ * What is run: a pattern, and a value for each of the workload's parameters in
+ * their order. Compared and sent byte by byte.
+ */
 typedef struct workload_config {
 	int64_t pattern;
 	workload_value_t value[WORKLOAD_PARAMS];
@@ -45,21 +55,27 @@ typedef struct workload_place {
 } workload_place_t;
 
 /**
- * The `index`-th value that a search tries for a parameter, beside those that `config` has for the others. False past the last.
- * Any thread.
+ * The `index`-th value that a search tries for a parameter, beside those that
+ * `config` has for the others. False past the last. Any thread.
  */
-typedef bool (*workload_candidate_fn)(const workload_config_t *config, const workload_place_t *place, int index,
+typedef bool (*workload_candidate_fn)(const workload_config_t *config,
+				      const workload_place_t *place, int index,
 				      workload_value_t *value_out);
 
-/** One parameter: an option of the command, a key of JSON and of the file of searches ('-' as '_'), a column of the report. */
+/**
+ * One parameter: an option of the command, a key of JSON and of the file of
+ * searches ('-' as '_'), a column of the report.
+ */
 typedef struct workload_param {
-	const char *name, *letters; /* of the option, and what stands for its value in --help: "shape", "MxNxK" */
+	/* of the option, and what stands for its value in --help: "shape", "MxNxK" */
+	const char *name, *letters;
 	const char *help;
 	workload_kind_t kind;
 	const char *preset;  /* as it is typed; null: the workload chooses */
 	int64_t least, most; /* of a number, or of each extent */
 	bool problem;        /* what is computed, the same in all patterns; false: how */
-	const char *axes;    /* of a shape in JSON: an object with these letters as keys; null: an array */
+	/* of a shape in JSON: an object with these letters as keys; null: an array */
+	const char *axes;
 	/* A column where trials of a search are listed, and of a pattern's row too; null: none. */
 	const char *heading;
 	int width;
@@ -82,32 +98,41 @@ typedef struct workload_matrix {
 	const char *name; /* "A" */
 	workload_use_t use;
 	tsr_dtype_t dtype;
-	uint64_t stream;    /* of an input: elements are the numbers of this stream, by their places in the whole matrix */
-	int64_t rows, cols; /* of the whole */
+	/* of an input: elements are the numbers of this stream, by their places in the whole
+	 * matrix */
+	uint64_t stream;
+	int64_t rows, cols;                                 /* of the whole */
 	int64_t first_row, part_rows, first_col, part_cols; /* a part may be empty */
 } workload_matrix_t;
 
 /* ---------------------------------------------------------------- what is right */
 
-/** Which numbers the inputs hold. An element depends on its place in the whole matrix alone, not on the team. */
+/**
+ * Which numbers the inputs hold. An element depends on its place in the whole
+ * matrix alone, not on the team.
+ */
 typedef struct workload_inputs {
 	uint64_t seed;
-	bool integers; /* small ones, so that sums are exact and results right bit for bit; else uniform in [-1, 1) */
+	/* small ones, so that sums are exact and results right bit for bit; else uniform in [-1,
+	 * 1) */
+	bool integers;
 } workload_inputs_t;
 
 /**
- * What the outputs must be. A workload's `expect` makes one; kernels/host/product.h has that of a product.
- * Element (row, first_col + i) of the whole output `matrix` must lie within bound[i] of value[i]. With integer inputs it must be
- * value[i], rounded once to the output's dtype, bit for bit.
+ * What the outputs must be. A workload's `expect` makes one;
+ * kernels/host/product.h has that of a product.
+ * Element (row, first_col + i) of the whole output `matrix` must lie within
+ * bound[i] of value[i]. With integer inputs it must be value[i], rounded once
+ * to the output's dtype, bit for bit.
  */
 typedef struct workload_expected workload_expected_t;
 struct workload_expected {
-	void (*row)(const workload_expected_t *expected, int matrix, int64_t row, int64_t first_col, int64_t cols, double *value,
-		    double *bound);
+	void (*row)(const workload_expected_t *expected, int matrix, int64_t row, int64_t first_col,
+		    int64_t cols, double *value, double *bound);
 	void (*close)(workload_expected_t *expected);
 };
 
-/* ---------------------------------------------------------------- what it costs, and what users have instead */
+/* --------------------------------------------------- what it costs, and what users have instead */
 
 /** What one rank does at least. */
 typedef struct workload_cost {
@@ -120,10 +145,13 @@ typedef struct workload_cost {
 
 /** What a library does in one step of a baseline. Matrices by their numbers. */
 typedef enum workload_op {
-	WORKLOAD_PRODUCT,        /* to = from * with, each the rank's part */
-	WORKLOAD_ALL_GATHER,     /* to: the parts of `from` of all ranks, one behind the other, each row-major and dense */
-	WORKLOAD_REDUCE_SCATTER, /* to: the sum over ranks of `from`, of which each rank gets the rows of its part */
-	WORKLOAD_PLACE           /* to: the parts in `from`, each put where it belongs in the whole matrix of `with` */
+	WORKLOAD_PRODUCT, /* to = from * with, each the rank's part */
+	/* to: the parts of `from` of all ranks, one behind the other, each row-major and dense */
+	WORKLOAD_ALL_GATHER,
+	/* to: the sum over ranks of `from`, of which each rank gets the rows of its part */
+	WORKLOAD_REDUCE_SCATTER,
+	/* to: the parts in `from`, each put where it belongs in the whole matrix of `with` */
+	WORKLOAD_PLACE
 } workload_op_t;
 
 typedef struct workload_step {
@@ -131,15 +159,21 @@ typedef struct workload_step {
 	const char *name; /* "all-gather"; a key of JSON */
 	const char *what; /* the same for readers */
 	int from, with, to;
-	bool extra;  /* what users may do without: measured, and left out where patterns are compared with the baseline */
-	bool rounds; /* sums are rounded on the way, other than in the patterns: what it makes is not judged */
+	/* what users may do without: measured, and left out where patterns are compared with the
+	 * baseline */
+	bool extra;
+	/* sums are rounded on the way, other than in the patterns: what it makes is not judged */
+	bool rounds;
 } workload_step_t;
 
 enum { WORKLOAD_STEPS = 8 };
 
 /* ---------------------------------------------------------------- the workload */
 
-/** A workload that is ready on one rank: its memory, streams and kernels. Each workload has its own. */
+/**
+ * A workload that is ready on one rank: its memory, streams and kernels. Each
+ * workload has its own.
+ */
 typedef struct workload_run workload_run_t;
 
 typedef struct workload {
@@ -151,11 +185,15 @@ typedef struct workload {
 
 	const workload_param_t *params; /* ends with a null name */
 	int compute_pattern;            /* the one in which `compute` works, or -1 */
-	const char *const *cases;       /* options beside the pattern, such as "--shape 32x100x16": small ones; ends with null */
+	/* options beside the pattern, such as "--shape 32x100x16": small ones; ends with null */
+	const char *const *cases;
 
 	/** The name of a pattern by its number, from 0 on; null past the last. Any thread. */
 	const char *(*pattern)(int64_t number);
-	/** A pattern's number, also by another spelling. Null: by its name alone. Errors: TSR_ERR_NOT_FOUND. */
+	/**
+	 * A pattern's number, also by another spelling. Null: by its name alone. Errors:
+	 * TSR_ERR_NOT_FOUND.
+	 */
 	tsr_status_t (*find_pattern)(const char *text, int64_t *pattern_out);
 
 	/**
@@ -164,22 +202,37 @@ typedef struct workload {
 	 */
 	tsr_status_t (*check)(const workload_config_t *config, int ranks);
 	/** Whether the inputs can be judged. Errors: TSR_ERR_ARGUMENT. Any thread. */
-	tsr_status_t (*check_inputs)(const workload_config_t *config, const workload_inputs_t *inputs);
-	/** Whether a search need not try a configuration: some blocks would have nothing to do. Null: it tries all. Any thread. */
+	tsr_status_t (*check_inputs)(const workload_config_t *config,
+				     const workload_inputs_t *inputs);
+	/**
+	 * Whether a search need not try a configuration: some blocks would have nothing to do.
+	 * Null: it tries all. Any thread.
+	 */
 	bool (*is_idle)(const workload_config_t *config, int ranks);
 
 	/** The `index`-th matrix, and rank `rank`'s part of it. False past the last. Any thread. */
-	bool (*matrix)(const workload_config_t *config, int index, int rank, int ranks, workload_matrix_t *matrix_out);
+	bool (*matrix)(const workload_config_t *config, int index, int rank, int ranks,
+		       workload_matrix_t *matrix_out);
 	/** Makes what `row` above gives. Collective, every rank with the same arguments. */
-	tsr_status_t (*expect)(tsr_world_t *world, const workload_config_t *config, const workload_inputs_t *inputs,
-			       workload_expected_t **expected_out);
+	tsr_status_t (*expect)(tsr_world_t *world, const workload_config_t *config,
+			       const workload_inputs_t *inputs, workload_expected_t **expected_out);
 	workload_cost_t (*cost)(const workload_config_t *config, int rank, int ranks);
-	/** The steps that users would run instead, into `steps_out`; returns how many. Null: there are none. Any thread. */
+	/**
+	 * The steps that users would run instead, into `steps_out`; returns how many. Null: there
+	 * are none. Any thread.
+	 */
 	int (*baseline)(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS]);
 
-	/** Allocates and prepares; inputs and outputs are not initialised. Collective, every rank with the same config. */
-	tsr_status_t (*open)(tsr_world_t *world, const workload_config_t *config, workload_run_t **run_out);
-	/** Makes it a run of another pattern or parameters, for the same problem; inputs stay. Waits for its runs. Collective. */
+	/**
+	 * Allocates and prepares; inputs and outputs are not initialised. Collective, every rank
+	 * with the same config.
+	 */
+	tsr_status_t (*open)(tsr_world_t *world, const workload_config_t *config,
+			     workload_run_t **run_out);
+	/**
+	 * Makes it a run of another pattern or parameters, for the same problem; inputs stay. Waits
+	 * for its runs. Collective.
+	 */
 	tsr_status_t (*reconfigure)(workload_run_t *run, const workload_config_t *config);
 	/** Starts one run behind the earlier ones, and returns. Every rank equally often. */
 	tsr_status_t (*start)(workload_run_t *run);
@@ -187,10 +240,15 @@ typedef struct workload {
 	tsr_status_t (*compute)(workload_run_t *run);
 	/** Waits until this rank's runs have ended. */
 	tsr_status_t (*sync)(workload_run_t *run);
-	/** Waits and releases; after a failure (`status`), returns that with its sentence. Collective. Null is TSR_OK. */
+	/**
+	 * Waits and releases; after a failure (`status`), returns that with its sentence.
+	 * Collective. Null is TSR_OK.
+	 */
 	tsr_status_t (*close)(workload_run_t *run, tsr_status_t status);
 
-	/** Events recorded on it before and after a run enclose the run. As long as the run is open. */
+	/**
+	 * Events recorded on it before and after a run enclose the run. As long as the run is open.
+	 */
 	tsr_stream_t *(*stream)(workload_run_t *run);
 	/** The configuration with everything filled in that the workload has chosen. */
 	void (*chosen)(const workload_run_t *run, workload_config_t *config_out);
@@ -198,9 +256,13 @@ typedef struct workload {
 	tsr_view_t (*view)(const workload_run_t *run, int matrix);
 } workload_t;
 
-/** Lists a workload: WORKLOAD_REGISTER(gemm_all_scatter) lists `const workload_t gemm_all_scatter`. */
-#define WORKLOAD_REGISTER(workload_) \
-	__attribute__((used, section("tsr_workloads"))) static const workload_t *const workload_listed_##workload_ = &(workload_)
+/**
+ * Lists a workload: WORKLOAD_REGISTER(gemm_all_scatter) lists `const workload_t
+ * gemm_all_scatter`.
+ */
+#define WORKLOAD_REGISTER(workload_)                                            \
+	__attribute__((used, section("tsr_workloads"))) static const workload_t \
+		*const workload_listed_##workload_ = &(workload_)
 
 /** The `index`-th workload of this executable, by their names; null past the last. Any thread. */
 const workload_t *workload_at(int index);

@@ -1,4 +1,7 @@
-/* The commands of `tessera`: each gets its own name as argv[0] and returns the exit code (0; 1 failed; 2 misused). */
+/*
+ * The commands of `tessera`: each gets its own name as argv[0] and returns the
+ * exit code (0; 1 failed; 2 misused).
+ */
 #ifndef TESSERA_TOOLS_COMMANDS_H
 #define TESSERA_TOOLS_COMMANDS_H
 

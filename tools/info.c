@@ -10,9 +10,11 @@
 
 static const char help[] =
 	"usage: tessera info [-e]\n\n"
-	"Shows the version, the backends of this build with their devices or the reason for none, the properties of\n"
+	"Shows the version, the backends of this build with their devices or the reason for none, "
+	"the properties of\n"
 	"a device, and the kernels in this executable with their variants and device code.\n\n"
-	"  -e, --environment       shows the environment variables that the library reads, instead\n"
+	"  -e, --environment       shows the environment variables that the library reads, "
+	"instead\n"
 	"  -h, --help              this text\n";
 
 /** A rank's entry: what the device of a world of one is like. */
@@ -23,8 +25,10 @@ static int print_device(tsr_world_t *world, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	TSR_TRY(tsr_world_device(world, &props));
-	printf("    %s: %d resident blocks, up to %d workers a block, %zu KiB of shared memory a block\n", props.name,
-	       props.resident_blocks, props.workers_per_block, props.shared_bytes / 1024);
+	printf("    %s: %d resident blocks, up to %d workers a block, %zu KiB of shared memory a "
+	       "block\n",
+	       props.name, props.resident_blocks, props.workers_per_block,
+	       props.shared_bytes / 1024);
 	return TOOL_OK;
 }
 
@@ -39,9 +43,11 @@ static int print_backends(void)
 			printf("  %-8s no device: %s\n", info.name, info.reason);
 			continue;
 		}
-		printf("  %-8s %d device%s\n", info.name, info.devices, info.devices == 1 ? "" : "s");
+		printf("  %-8s %d device%s\n", info.name, info.devices,
+		       info.devices == 1 ? "" : "s");
 		fflush(stdout); /* a rank is a process that would print the buffer again */
-		tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 1, .backend = info.name};
+		tsr_launcher_t launcher = {
+			.size = sizeof launcher, .ranks = 1, .backend = info.name};
 		char name[] = "info";
 		char *argv[] = {name, NULL};
 		if (tsr_launch_world(&launcher, 1, argv, print_device) != 0)
@@ -52,7 +58,8 @@ static int print_backends(void)
 
 static int compare(const void *a, const void *b)
 {
-	const tsr_kernel_t *x = *(const tsr_kernel_t *const *)a, *y = *(const tsr_kernel_t *const *)b;
+	const tsr_kernel_t *x = *(const tsr_kernel_t *const *)a,
+			   *y = *(const tsr_kernel_t *const *)b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : strcmp(x->variant, y->variant);
@@ -83,17 +90,22 @@ static int print_kernels(void)
 		bytes += image->size_bytes;
 	const tsr_kernel_t **sorted = calloc((size_t)kernels + 1, sizeof *sorted);
 	if (!sorted) {
-		fprintf(stderr, "tessera info: no host memory for a list of %d kernels: end other programs\n", kernels);
+		fprintf(stderr,
+			"tessera info: no host memory for a list of %d kernels: end other "
+			"programs\n",
+			kernels);
 		return TOOL_FAILED;
 	}
 	for (int i = 0; i < kernels; i++)
 		sorted[i] = tsr_kernel_at(i);
 	qsort(sorted, (size_t)kernels, sizeof *sorted, compare);
 
-	printf("kernels: %d, with %d device images of %zu KiB in all\n", kernels, images, bytes / 1024);
+	printf("kernels: %d, with %d device images of %zu KiB in all\n", kernels, images,
+	       bytes / 1024);
 	for (int i = 0; i < kernels; i++) {
-		printf("  %-24s %-18s %2u worker%s %7zu B shared   ", sorted[i]->name, sorted[i]->variant, sorted[i]->workers,
-		       sorted[i]->workers == 1 ? " " : "s", sorted[i]->shared_bytes);
+		printf("  %-24s %-18s %2u worker%s %7zu B shared   ", sorted[i]->name,
+		       sorted[i]->variant, sorted[i]->workers, sorted[i]->workers == 1 ? " " : "s",
+		       sorted[i]->shared_bytes);
 		print_code(sorted[i]->unit);
 	}
 	free(sorted);

@@ -17,7 +17,8 @@ static bool is_named_pipe(int fd)
 {
 	struct stat status;
 	struct statfs system;
-	return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && fstatfs(fd, &system) == 0 && system.f_type != PIPEFS_MAGIC;
+	return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && fstatfs(fd, &system) == 0 &&
+	       system.f_type != PIPEFS_MAGIC;
 }
 
 /** True: there is something to read, or the writer has gone. */

@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 /**
- * Opens a file to read, as open and fopen do. Of a named pipe it takes all that is written to it, and gives up where nothing comes
- * for five seconds: opening it would last until somebody writes. -1 or null: errno says why; ENODATA: nobody writes.
+ * Opens a file to read, as open and fopen do. Of a named pipe it takes all that
+ * is written to it, and gives up where nothing comes for five seconds: opening
+ * it would last until somebody writes. -1 or null: errno says why; ENODATA:
+ * nobody writes.
  */
 int tool_open_input(const char *path);
 FILE *tool_fopen_input(const char *path);

@@ -16,8 +16,10 @@ static bool fits(const json_t *value, int levels)
 		return true;
 	if (levels == 0)
 		return false;
-	json_array_foreach(value, i, member) if (json_is_object(member) || !fits(member, levels - 1)) return false;
-	json_object_foreach((json_t *)value, key, member) if (!fits(member, levels - 1)) return false;
+	json_array_foreach(value, i, member) if (json_is_object(member) ||
+						 !fits(member, levels - 1)) return false;
+	json_object_foreach((json_t *)value, key,
+			    member) if (!fits(member, levels - 1)) return false;
 	return true;
 }
 
@@ -38,7 +40,8 @@ static bool write_object(const json_t *object, FILE *file, size_t flags, int ind
 	{
 		json_t *name = json_string(key);
 		good = good && begin_line(file, first, indent + 1);
-		good = good && json_dumpf(name, file, flags | JSON_ENCODE_ANY) == 0 && fputs(": ", file) != EOF;
+		good = good && json_dumpf(name, file, flags | JSON_ENCODE_ANY) == 0 &&
+		       fputs(": ", file) != EOF;
 		good = good && write_value(member, file, flags, indent + 1);
 		first = false;
 		json_decref(name);
@@ -51,8 +54,8 @@ static bool write_array(const json_t *array, FILE *file, size_t flags, int inden
 	json_t *member;
 	size_t i;
 	bool good = fputc('[', file) != EOF;
-	json_array_foreach(array, i, member) good =
-		good && begin_line(file, i == 0, indent + 1) && write_value(member, file, flags, indent + 1);
+	json_array_foreach(array, i, member) good = good && begin_line(file, i == 0, indent + 1) &&
+						    write_value(member, file, flags, indent + 1);
 	return good && fprintf(file, "\n%*s]", indent, "") > 0;
 }
 
@@ -60,7 +63,8 @@ static bool write_value(const json_t *value, FILE *file, size_t flags, int inden
 {
 	if (fits(value, ROW_LEVELS))
 		return json_dumpf(value, file, flags | JSON_ENCODE_ANY) == 0;
-	return json_is_array(value) ? write_array(value, file, flags, indent) : write_object(value, file, flags, indent);
+	return json_is_array(value) ? write_array(value, file, flags, indent)
+				    : write_object(value, file, flags, indent);
 }
 
 int json_rows_dump_file(const json_t *root, const char *path, size_t flags)

@@ -17,11 +17,13 @@ typedef struct command {
 
 static const command_t commands[] = {
 	{"run", "start a program as a world of ranks", tsr_cmd_run},
-	{"bench", "run a workload in one or all of its patterns, verify it and time it", tsr_cmd_bench},
+	{"bench", "run a workload in one or all of its patterns, verify it and time it",
+	 tsr_cmd_bench},
 	{"perf", "measure put, get, copy, atomic, signal and barrier", tsr_cmd_perf},
 	{"litmus", "say what a litmus test of the memory model may show", tsr_cmd_litmus},
 	{"check", "explore a program's schedules and say which go wrong, and why", tsr_cmd_check},
-	{"workload", "a workload as a program, which run starts and check explores", tsr_cmd_workload},
+	{"workload", "a workload as a program, which run starts and check explores",
+	 tsr_cmd_workload},
 	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
 	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
 };
@@ -37,7 +39,8 @@ static void print_help(void)
 	       "commands:\n");
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-	printf("\nExit code: 0 done and right; 1 failed; 2 misused. Settings: 'tessera info -e'.\n");
+	printf("\nExit code: 0 done and right; 1 failed; 2 misused. Settings: 'tessera info "
+	       "-e'.\n");
 }
 
 static const command_t *find_command(const char *name)
@@ -57,15 +60,18 @@ static int unknown_command(const char *name)
 		names[i] = commands[i].name;
 	const char *near = tsr_nearest_name(name, names);
 	/* tsr_error makes one line of it, whatever the name is. */
-	(void)tsr_error(TSR_ERR_ARGUMENT, "unknown %s '%s'%s%s%s", name[0] == '-' ? "option" : "command", name,
-			near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	(void)tsr_error(TSR_ERR_ARGUMENT, "unknown %s '%s'%s%s%s",
+			name[0] == '-' ? "option" : "command", name, near ? "; did you mean '" : "",
+			near ? near : "", near ? "'?" : "");
 	fprintf(stderr, "tessera: %s ('tessera --help' lists what there is)\n", tsr_last_error());
 	return TOOL_MISUSED;
 }
 
 /**
- * Fills the places of standard descriptors that are closed, or the first file that a command opens would take one, and what is
- * printed would go into it. Each is filled the wrong way round, so that reading and writing fail as if it were closed.
+ * Fills the places of standard descriptors that are closed, or the first file
+ * that a command opens would take one, and what is printed would go into it.
+ * Each is filled the wrong way round, so that reading and writing fail as if it
+ * were closed.
  */
 static void fill_standard_descriptors(void)
 {
@@ -87,7 +93,8 @@ static int run_command(int argc, char **argv)
 		printf("tessera %s\n", tsr_version_text());
 		return TOOL_OK;
 	}
-	bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+	bool help =
+		strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
 	if (help && argc < 3) {
 		print_help();
 		return TOOL_OK;

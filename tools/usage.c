@@ -19,8 +19,10 @@ int tool_misuse(const char *command, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	(void)tsr_error(TSR_ERR_ARGUMENT, "%s", sentence); /* which may quote what is not of one line */
-	fprintf(stderr, "tessera %s: %s ('tessera %s --help' says more)\n", command, tsr_last_error(), command);
+	/* which may quote what is not of one line */
+	(void)tsr_error(TSR_ERR_ARGUMENT, "%s", sentence);
+	fprintf(stderr, "tessera %s: %s ('tessera %s --help' says more)\n", command,
+		tsr_last_error(), command);
 	return TOOL_MISUSED;
 }
 
@@ -58,7 +60,8 @@ int tool_bad_option(const char *command, int code, char **argv, const struct opt
 	}
 	const char *near = nearest_option(name, options);
 	if (near)
-		return tool_misuse(command, "unknown option '--%s'; did you mean '--%s'?", name, near);
+		return tool_misuse(command, "unknown option '--%s'; did you mean '--%s'?", name,
+				   near);
 	return tool_misuse(command, "unknown option '--%s'", name);
 }
 
@@ -116,7 +119,8 @@ static bool is_program(const char *name)
 	for (const char *part = path ? path : ""; *part;) {
 		size_t length = strcspn(part, ":");
 		char file[4096];
-		snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1, length ? part : ".", name);
+		snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1,
+			 length ? part : ".", name);
 		if (access(file, X_OK) == 0)
 			return true;
 		part += length;
@@ -130,6 +134,8 @@ int tool_check_program(const char *command, const char *name)
 	if (is_program(name))
 		return TOOL_OK;
 	if (!strchr(name, '/') && access(name, X_OK) == 0)
-		return tool_misuse(command, "'%s' is not on PATH; did you mean './%s'?", name, name);
-	return tool_misuse(command, "cannot execute '%s': no such program, or not executable", name);
+		return tool_misuse(command, "'%s' is not on PATH; did you mean './%s'?", name,
+				   name);
+	return tool_misuse(command, "cannot execute '%s': no such program, or not executable",
+			   name);
 }

@@ -8,19 +8,26 @@
 
 enum { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_MISUSED = 2 };
 
-/** Prints "tessera COMMAND: SENTENCE (tessera COMMAND --help says more)" and returns TOOL_MISUSED. */
+/**
+ * Prints "tessera COMMAND: SENTENCE (tessera COMMAND --help says more)" and
+ * returns TOOL_MISUSED.
+ */
 int tool_misuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** tool_misuse with the sentence of the library's last error. */
 int tool_misuse_last_error(const char *command);
 
 /**
- * What getopt_long refused, with the nearest option that there is. Called right after it returned `code`, '?' or ':' (the option
- * string begins with ':', behind '+' if there is one). Returns TOOL_MISUSED.
+ * What getopt_long refused, with the nearest option that there is. Called right
+ * after it returned `code`, '?' or ':' (the option string begins with ':',
+ * behind '+' if there is one). Returns TOOL_MISUSED.
  */
 int tool_bad_option(const char *command, int code, char **argv, const struct option *options);
 
-/** Options that say which world: -n, --backend, --placement. Each prints its sentence and returns TOOL_MISUSED, or TOOL_OK. */
+/**
+ * Options that say which world: -n, --backend, --placement. Each prints its
+ * sentence and returns TOOL_MISUSED, or TOOL_OK.
+ */
 int tool_parse_ranks(const char *command, const char *text, int *ranks_out);
 int tool_parse_backend(const char *command, const char *text, const char **backend_out);
 int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out);

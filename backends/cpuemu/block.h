@@ -1,4 +1,7 @@
-/* What the host half and the device port of the emulator share: the emulated block and what a thread carries through it. */
+/*
+ * What the host half and the device port of the emulator share: the emulated
+ * block and what a thread carries through it.
+ */
 #ifndef TESSERA_CPUEMU_BLOCK_H
 #define TESSERA_CPUEMU_BLOCK_H
 
@@ -12,7 +15,10 @@ typedef struct tsr_cpu_spare {
 	size_t bytes;
 } tsr_cpu_spare_t;
 
-/** Memory of which each member of a team has a copy: an address of mine is translated through it (docs/design.md). Constant. */
+/**
+ * Memory of which each member of a team has a copy: an address of mine is
+ * translated through it (docs/design.md). Constant.
+ */
 typedef struct tsr_cpu_window {
 	unsigned char *mine;        /* in my memory */
 	size_t bytes;               /* of every member's */
@@ -30,14 +36,21 @@ struct tsr_device_team {
 	unsigned char *base[]; /* of the members' heaps */
 };
 
-/** The window that an address of mine is looked up in, which may lie outside it: the heap, which is the only one so far. */
-static inline const tsr_cpu_window_t *tsr_cpu_window_of(const struct tsr_device_team *team, uintptr_t address)
+/**
+ * The window that an address of mine is looked up in, which may lie outside it:
+ * the heap, which is the only one so far.
+ */
+static inline const tsr_cpu_window_t *tsr_cpu_window_of(const struct tsr_device_team *team,
+							uintptr_t address)
 {
 	(void)address;
 	return &team->heap;
 }
 
-/** The surroundings of every block of a device. Constant while kernels run, but for `running` and the spares. */
+/**
+ * The surroundings of every block of a device. Constant while kernels run, but
+ * for `running` and the spares.
+ */
 typedef struct tsr_cpu_env {
 	const tsr_host_t *host;
 	int rank, size; /* of the world, as all here */
@@ -45,7 +58,8 @@ typedef struct tsr_cpu_env {
 	unsigned char *base[TSR_MAX_RANKS]; /* every rank's heap as this process sees it */
 	int cpus;                           /* that this process may run on */
 	_Atomic int running;                /* workers of this rank that are inside a kernel */
-	_Atomic uint64_t busy_until_ns;     /* other work takes the processors from us, as far as is known: a guess */
+	/* other work takes the processors from us, as far as is known: a guess */
+	_Atomic uint64_t busy_until_ns;
 	int spares;
 	tsr_cpu_spare_t spare[TSR_CPU_SPARES];
 } tsr_cpu_env_t;
@@ -60,11 +74,16 @@ typedef struct tsr_cpu_slot {
 	size_t bytes;
 } tsr_cpu_slot_t;
 
-/** A thread's private memory: a stack of buffers that grow and are kept, so that a main loop does not allocate. */
+/**
+ * A thread's private memory: a stack of buffers that grow and are kept, so that
+ * a main loop does not allocate.
+ */
 typedef struct tsr_cpu_arena {
 	int depth;
 	tsr_cpu_slot_t slot[TSR_CPU_ARENA_DEPTH];
-	tsr_frag_t none; /* handed out where there is no room: it has no elements, so every operation on it does nothing */
+	/* handed out where there is no room: it has no elements, so every operation on it does
+	 * nothing */
+	tsr_frag_t none;
 } tsr_cpu_arena_t;
 
 /** What belongs to one thread while it runs one worker of one block. */
@@ -78,7 +97,10 @@ typedef struct tsr_cpu_worker {
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;
 
-/** An emulated block. A new content for each block that is begun; the meeting words belong to its workers. */
+/**
+ * An emulated block. A new content for each block that is begun; the meeting
+ * words belong to its workers.
+ */
 typedef struct tsr_cpu_block {
 	tsr_cpu_env_t *env;
 	const tsr_device_team_t *team;
@@ -90,10 +112,13 @@ typedef struct tsr_cpu_block {
 
 	_Atomic uint32_t arrived, phase, sleepers; /* the meeting of the workers: dev/coop.c */
 	struct tsr_block_meeting *explored;        /* the same where the workers are fibres */
-	uint64_t given;                            /* what the first worker hands to the others, between two meetings */
+	/* what the first worker hands to the others, between two meetings */
+	uint64_t given;
 
-	struct tsr_cpu_block *next; /* in the launch's free list or the device's queue; guarded by the device's lock, as below */
-	int taken, unfinished;      /* workers that a thread has begun, and that have not ended */
+	/* in the launch's free list or the device's queue; guarded by the device's lock, as
+	 * below */
+	struct tsr_cpu_block *next;
+	int taken, unfinished; /* workers that a thread has begun, and that have not ended */
 } tsr_cpu_block_t;
 
 /** Keeps the first failure of the launch's stream, and ends the world. Any thread. */

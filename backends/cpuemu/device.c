@@ -27,7 +27,8 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
 	if (!device)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the emulated device; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the emulated device; free some");
 	device->env.host = host;
 	device->env.rank = host->rank;
 	device->env.size = host->size;

@@ -8,8 +8,9 @@
 #include "src/explore/exploration.h"
 
 /*
- * One lock a device guards streams, events, the admission of blocks, the pool and the record. Kernels never take it, but for
- * their end: it is not on any path that is measured.
+ * One lock a device guards streams, events, the admission of blocks, the pool
+ * and the record. Kernels never take it, but for their end: it is not on any
+ * path that is measured.
  */
 
 enum { TSR_CPU_POISON = 0xa5 }; /* what undefined shared memory holds: no flag, no sensible float */
@@ -27,11 +28,14 @@ typedef struct tsr_cpu_launch {
 	struct tsr_cpu_unit *unit;
 	int blocks, begun, ended;
 	int slots;
-	tsr_cpu_block_t *slot;       /* as many as can be resident; a block takes one that is free */
+	/* as many as can be resident; a block takes one that is free */
+	tsr_cpu_block_t *slot;
 	tsr_cpu_block_t *free_slots; /* list */
-	tsr_edge_t *begin, *end;     /* explored: what it comes after, and what its blocks have done */
-	int order;                   /* explored: launches of this rank before it */
-	tsr_record_entry_t *entries; /* blocks x workers, owned by the record; null where none is kept */
+	/* explored: what it comes after, and what its blocks have done */
+	tsr_edge_t *begin, *end;
+	int order; /* explored: launches of this rank before it */
+	/* blocks x workers, owned by the record; null where none is kept */
+	tsr_record_entry_t *entries;
 	_Alignas(max_align_t) unsigned char args[];
 } tsr_cpu_launch_t;
 
@@ -47,7 +51,11 @@ typedef struct tsr_cpu_unit {
 	tsr_cpu_launch_t *launch[];
 } tsr_cpu_unit_t;
 
-typedef enum tsr_cpu_item_kind { TSR_CPU_ITEM_LAUNCH, TSR_CPU_ITEM_MARK, TSR_CPU_ITEM_WAIT } tsr_cpu_item_kind_t;
+typedef enum tsr_cpu_item_kind {
+	TSR_CPU_ITEM_LAUNCH,
+	TSR_CPU_ITEM_MARK,
+	TSR_CPU_ITEM_WAIT
+} tsr_cpu_item_kind_t;
 
 /** What a stream queues. */
 typedef struct tsr_cpu_item {
@@ -101,7 +109,8 @@ struct tsr_device {
 	tsr_device_props_t props;
 
 	/* The heap: heap.c. */
-	void *mapped[TSR_MAX_RANKS]; /* what is to be unmapped; null for heaps of this process but my own */
+	/* what is to be unmapped; null for heaps of this process but my own */
+	void *mapped[TSR_MAX_RANKS];
 	size_t mapped_bytes;
 
 	pthread_mutex_t lock;
@@ -138,26 +147,36 @@ void tsr_cpu_block_ended(tsr_cpu_block_t *block);
 /** Releases a launch that has ended, or was never queued. */
 void tsr_cpu_launch_release(tsr_cpu_launch_t *launch);
 
-/** Makes the pool as large as all streams may need at one time. Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY. */
+/**
+ * Makes the pool as large as all streams may need at one time. Errors:
+ * TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY.
+ */
 tsr_status_t tsr_cpu_pool_grow(tsr_device_t *device);
 
-/** Runs one worker of one block on the calling thread or fibre. A world that has ended runs nothing more. */
+/**
+ * Runs one worker of one block on the calling thread or fibre. A world that has
+ * ended runs nothing more.
+ */
 void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index);
 
 /** Without the lock: ends and joins the pool's threads, which have nothing to do. */
 void tsr_cpu_pool_close(tsr_device_t *device);
 
-void tsr_cpu_event_reached(tsr_device_event_t *event, uint64_t mark, const tsr_cpu_failure_t *failure);
+void tsr_cpu_event_reached(tsr_device_event_t *event, uint64_t mark,
+			   const tsr_cpu_failure_t *failure);
 void tsr_cpu_event_unuse(tsr_device_event_t *event);
 
 /** Makes room for a launch's entries where a record is kept. */
 tsr_status_t tsr_cpu_record_launch(tsr_device_t *device, tsr_cpu_launch_t *launch);
 void tsr_cpu_record_drop(tsr_device_t *device);
 
-/** Turns a failure that was taken into the call's status: the failure's own, or that the world has ended. Without the lock. */
+/**
+ * Turns a failure that was taken into the call's status: the failure's own, or
+ * that the world has ended. Without the lock.
+ */
 tsr_status_t tsr_cpu_failure_status(const tsr_device_t *device, const tsr_cpu_failure_t *failure);
 
-/* ------------------------------------------------------------------ explored.c: the same with fibres */
+/* ------------------------------------------------------------- explored.c: the same with fibres */
 
 static inline tsr_exploration_t *tsr_cpu_explored(const tsr_device_t *device)
 {
@@ -176,7 +195,10 @@ void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item);
 void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item);
 void tsr_cpu_explore_launch_ended(tsr_cpu_launch_t *launch);
 
-/** Others run until the stream has done `all` items, or the event's mark is reached. Without the lock. */
+/**
+ * Others run until the stream has done `all` items, or the event's mark is
+ * reached. Without the lock.
+ */
 void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all);
 void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark);
 

@@ -15,8 +15,12 @@ void tsr_cpu_event_unuse(tsr_device_event_t *event)
 	free(event);
 }
 
-/** With the lock: marks are reached in the order of their streams; an older one that comes late changes nothing. */
-void tsr_cpu_event_reached(tsr_device_event_t *event, uint64_t mark, const tsr_cpu_failure_t *failure)
+/**
+ * With the lock: marks are reached in the order of their streams; an older one
+ * that comes late changes nothing.
+ */
+void tsr_cpu_event_reached(tsr_device_event_t *event, uint64_t mark,
+			   const tsr_cpu_failure_t *failure)
 {
 	if (mark < event->reached)
 		return;
@@ -49,9 +53,11 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 	tsr_device_t *device = event->device;
 	tsr_cpu_item_t *item = calloc(1, sizeof *item);
 	if (!item)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for an event's mark; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for an event's mark; free some");
 	pthread_mutex_lock(&device->lock);
-	*item = (tsr_cpu_item_t){.kind = TSR_CPU_ITEM_MARK, .event = event, .mark = ++event->recorded};
+	*item = (tsr_cpu_item_t){
+		.kind = TSR_CPU_ITEM_MARK, .event = event, .mark = ++event->recorded};
 	event->users++;
 	tsr_cpu_stream_push(stream, item);
 	tsr_cpu_advance(device);
@@ -85,8 +91,10 @@ static tsr_status_t event_stamp_ns(const tsr_device_event_t *event, uint64_t *ns
 	uint64_t stamp_ns = event->stamp_ns;
 	pthread_mutex_unlock(&device->lock);
 	if (!recorded || !reached)
-		return tsr_error(TSR_ERR_ARGUMENT, "the event %s; record it and wait for it before asking for its time",
-				 recorded ? "has not been reached yet" : "was never recorded");
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"the event %s; record it and wait for it before asking for its time",
+			recorded ? "has not been reached yet" : "was never recorded");
 	*ns_out = stamp_ns;
 	return TSR_OK;
 }

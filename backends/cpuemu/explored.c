@@ -1,6 +1,7 @@
 /*
- * The device where all ranks are explored in one process: blocks run as fibres, and what streams and events order is told to the
- * exploration. What is begun when is decided as ever, in schedule.c.
+ * The device where all ranks are explored in one process: blocks run as fibres,
+ * and what streams and events order is told to the exploration. What is begun
+ * when is decided as ever, in schedule.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,10 @@ static tsr_worker_who_t who_of(const tsr_cpu_block_t *block, int worker)
 				  .team_rank = block->team->rank};
 }
 
-/** With the lock: the block's last worker has ended. Its shared memory and its meeting go with it. */
+/**
+ * With the lock: the block's last worker has ended. Its shared memory and its
+ * meeting go with it.
+ */
 static void end_block(tsr_device_t *device, tsr_cpu_block_t *block)
 {
 	tsr_exploration_t *exploration = tsr_cpu_explored(device);
@@ -66,10 +70,12 @@ static tsr_status_t begin_worker(tsr_device_t *device, tsr_cpu_block_t *block, i
 	const tsr_worker_who_t who = who_of(block, index);
 	fibre_t *fibre = calloc(1, sizeof *fibre);
 	if (!fibre)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a worker's fibre; launch fewer blocks");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for a worker's fibre; launch fewer blocks");
 	fibre->block = block;
 	fibre->index = index;
-	return tsr_exploration_begin(tsr_cpu_explored(device), &who, fibre_main, fibre, block->launch->begin);
+	return tsr_exploration_begin(tsr_cpu_explored(device), &who, fibre_main, fibre,
+				     block->launch->begin);
 }
 
 void tsr_cpu_explore_block(tsr_device_t *device, tsr_cpu_block_t *block)
@@ -78,9 +84,11 @@ void tsr_cpu_explore_block(tsr_device_t *device, tsr_cpu_block_t *block)
 	tsr_status_t status = TSR_OK;
 	block->explored = calloc(1, sizeof *block->explored);
 	if (!block->explored)
-		status = tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a block's meeting; launch fewer blocks");
+		status = tsr_error(TSR_ERR_NO_MEMORY,
+				   "no host memory for a block's meeting; launch fewer blocks");
 	if (status == TSR_OK && block->shared)
-		status = tsr_exploration_add_shared(tsr_cpu_explored(device), &who, block->shared, block->shared_bytes);
+		status = tsr_exploration_add_shared(tsr_cpu_explored(device), &who, block->shared,
+						    block->shared_bytes);
 	for (int i = 0; status == TSR_OK && i < (int)block->kernel->workers; i++)
 		status = begin_worker(device, block, i);
 	if (status != TSR_OK)
@@ -115,7 +123,10 @@ void tsr_cpu_explore_queued(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 		item->launch->order = device->launches++;
 }
 
-/** A launch is about to join its unit: it comes after the host's call and all that is before it on the stream. */
+/**
+ * A launch is about to join its unit: it comes after the host's call and all
+ * that is before it on the stream.
+ */
 void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 {
 	tsr_device_t *device = stream->device;
@@ -127,7 +138,10 @@ void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 	(void)edge_of(device, &item->launch->end);
 }
 
-/** An item is over. What follows on the stream comes after it, and after what the host had done when it queued it. */
+/**
+ * An item is over. What follows on the stream comes after it, and after what
+ * the host had done when it queued it.
+ */
 void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 {
 	tsr_device_t *device = stream->device;
@@ -136,9 +150,11 @@ void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 		return;
 	tsr_exploration_join(exploration, edge_of(device, &stream->order), item->after);
 	if (item->kind == TSR_CPU_ITEM_WAIT)
-		tsr_exploration_join(exploration, stream->order, edge_of(device, &item->event->order));
+		tsr_exploration_join(exploration, stream->order,
+				     edge_of(device, &item->event->order));
 	if (item->kind == TSR_CPU_ITEM_MARK)
-		tsr_exploration_join(exploration, edge_of(device, &item->event->order), stream->order);
+		tsr_exploration_join(exploration, edge_of(device, &item->event->order),
+				     stream->order);
 	drop_edge(device, &item->after);
 }
 
@@ -149,7 +165,8 @@ void tsr_cpu_explore_launch_ended(tsr_cpu_launch_t *launch)
 	tsr_device_t *device = stream->device;
 	if (!tsr_cpu_explored(device))
 		return;
-	tsr_exploration_join(tsr_cpu_explored(device), edge_of(device, &stream->order), launch->end);
+	tsr_exploration_join(tsr_cpu_explored(device), edge_of(device, &stream->order),
+			     launch->end);
 	drop_edge(device, &launch->begin);
 	drop_edge(device, &launch->end);
 }
@@ -170,17 +187,25 @@ static bool sync_over(void *ctx)
 void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all)
 {
 	sync_t sync = {&stream->done, all};
-	const tsr_host_wait_t wait = {.over = sync_over, .ctx = &sync, .what = TSR_HOST_WAIT_STREAM, .call = "tsr_stream_sync"};
+	const tsr_host_wait_t wait = {.over = sync_over,
+				      .ctx = &sync,
+				      .what = TSR_HOST_WAIT_STREAM,
+				      .call = "tsr_stream_sync"};
 	tsr_exploration_wait(tsr_cpu_explored(stream->device), &wait);
-	tsr_exploration_take(tsr_cpu_explored(stream->device), edge_of(stream->device, &stream->order));
+	tsr_exploration_take(tsr_cpu_explored(stream->device),
+			     edge_of(stream->device, &stream->order));
 }
 
 void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark)
 {
 	sync_t sync = {&event->reached, mark};
-	const tsr_host_wait_t wait = {.over = sync_over, .ctx = &sync, .what = TSR_HOST_WAIT_EVENT, .call = "tsr_event_sync"};
+	const tsr_host_wait_t wait = {.over = sync_over,
+				      .ctx = &sync,
+				      .what = TSR_HOST_WAIT_EVENT,
+				      .call = "tsr_event_sync"};
 	tsr_exploration_wait(tsr_cpu_explored(event->device), &wait);
-	tsr_exploration_take(tsr_cpu_explored(event->device), edge_of(event->device, &event->order));
+	tsr_exploration_take(tsr_cpu_explored(event->device),
+			     edge_of(event->device, &event->order));
 }
 
 /* ------------------------------------------------------------------ blocks that wait for room */
@@ -197,7 +222,8 @@ static void tell_unbegun(void *ctx, tsr_exploration_tell_fn tell, void *argument
 							      .kernel = launch->kernel->name,
 							      .block = b,
 							      .team = launch->stream->team->name,
-							      .team_rank = launch->stream->team->rank};
+							      .team_rank =
+								      launch->stream->team->rank};
 				tell(argument, &who);
 			}
 		}
@@ -208,6 +234,7 @@ void tsr_cpu_explore_open(tsr_device_t *device)
 	if (!tsr_cpu_explored(device))
 		return;
 	(void)tsr_openblas_prepare(); /* schedules are forked from this process */
-	device->props.resident_blocks = tsr_exploration_room(tsr_cpu_explored(device), device->props.resident_blocks);
+	device->props.resident_blocks =
+		tsr_exploration_room(tsr_cpu_explored(device), device->props.resident_blocks);
 	tsr_exploration_residency(tsr_cpu_explored(device), device->env.rank, tell_unbegun, device);
 }

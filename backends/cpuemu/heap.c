@@ -18,7 +18,8 @@ typedef struct heap_tail {
 
 static const char magic[16] = "tessera heap 1";
 
-enum { ALIGN = 2 << 20 }; /* the largest alignment of an allocation: offsets are aligned, so the base has to be */
+/* the largest alignment of an allocation: offsets are aligned, so the base has to be */
+enum { ALIGN = 2 << 20 };
 
 static size_t page_round(size_t size_bytes)
 {
@@ -31,15 +32,20 @@ static heap_tail_t *tail_of(void *base, size_t size_bytes)
 	return (heap_tail_t *)(void *)((unsigned char *)base + page_round(size_bytes));
 }
 
-/** Maps the file at a multiple of ALIGN: room for one more is taken, the file laid into it, the rest given back. */
+/**
+ * Maps the file at a multiple of ALIGN: room for one more is taken, the file
+ * laid into it, the rest given back.
+ */
 static void *map_aligned(int fd, size_t bytes)
 {
 	size_t whole = page_round(bytes);
-	unsigned char *room = mmap(NULL, whole + ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *room = mmap(NULL, whole + ALIGN, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (room == MAP_FAILED)
 		return MAP_FAILED;
 	size_t before = (ALIGN - (uintptr_t)room % ALIGN) % ALIGN;
-	void *base = mmap(room + before, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+	void *base = mmap(room + before, bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
 	if (base == MAP_FAILED) {
 		int cause = errno;
 		munmap(room, whole + ALIGN);
@@ -57,14 +63,17 @@ static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, 
 {
 	void *base = map_aligned(fd, bytes);
 	if (base == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "mapping %s of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
-				 TSR_SIZE(bytes), whose, rank, strerror(errno));
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"mapping %s of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
+			TSR_SIZE(bytes), whose, rank, strerror(errno));
 	*base_out = base;
 	return TSR_OK;
 }
 
 /** Writes what heap_check of every rank reads, and what the ranks tell each other. */
-static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, int fd, tsr_heap_export_t *export_out)
+static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, int fd,
+			  tsr_heap_export_t *export_out)
 {
 	heap_tail_t *tail = tail_of(base, size_bytes);
 	memcpy(tail->magic, magic, sizeof magic);
@@ -73,21 +82,27 @@ static void heap_describe(tsr_device_t *device, void *base, size_t size_bytes, i
 	tail->size_bytes = size_bytes;
 	device->env.base[device->env.rank] = base;
 	device->env.heap_bytes = size_bytes;
-	*export_out = (tsr_heap_export_t){.fd = fd, .process = tail->process, .address = (uint64_t)(uintptr_t)base};
+	*export_out = (tsr_heap_export_t){
+		.fd = fd, .process = tail->process, .address = (uint64_t)(uintptr_t)base};
 	export_out->size_bytes = size_bytes;
 }
 
 /**
- * Explored: memory of this process alone, so that each schedule's process has its own copy of what it writes. The addresses of the
- * heap have nothing behind them, as long as it lives: whoever dereferences one is caught. Behind them follow the tail, and the
- * values.
+ * Explored: memory of this process alone, so that each schedule's process has
+ * its own copy of what it writes. The addresses of the heap have nothing behind
+ * them, as long as it lives: whoever dereferences one is caught. Behind them
+ * follow the tail, and the values.
  */
-static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes,
+					 tsr_heap_export_t *export_out)
 {
 	const int rank = device->env.rank;
-	const size_t heap = page_round(size_bytes), tail = page_round(sizeof(heap_tail_t)), room = 2 * heap + tail + ALIGN;
-	unsigned char *memory = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	unsigned char *base = memory == MAP_FAILED ? NULL : memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
+	const size_t heap = page_round(size_bytes), tail = page_round(sizeof(heap_tail_t)),
+		     room = 2 * heap + tail + ALIGN;
+	unsigned char *memory =
+		mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *base =
+		memory == MAP_FAILED ? NULL : memory + (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
 	if (base && mprotect(base + heap, tail + heap, PROT_READ | PROT_WRITE) != 0) {
 		const int cause = errno;
 		munmap(memory, room);
@@ -95,15 +110,19 @@ static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes
 		memory = MAP_FAILED;
 	}
 	if (memory == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
-				 TSR_SIZE(room), rank, strerror(errno));
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
+			TSR_SIZE(room), rank, strerror(errno));
 	device->mapped[rank] = memory;
 	device->mapped_bytes = room;
 	heap_describe(device, base, size_bytes, -1, export_out);
-	return tsr_exploration_add_heap(tsr_cpu_explored(device), rank, base, base + heap + tail, size_bytes);
+	return tsr_exploration_add_heap(tsr_cpu_explored(device), rank, base, base + heap + tail,
+					size_bytes);
 }
 
-static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes,
+				tsr_heap_export_t *export_out)
 {
 	if (tsr_cpu_explored(device))
 		return heap_create_explored(device, size_bytes, export_out);
@@ -112,14 +131,18 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 	void *base = NULL;
 	int fd = tsr_fd_keep(memfd_create("tessera-heap", MFD_CLOEXEC));
 	if (fd < 0)
-		return tsr_error(TSR_ERR_SYSTEM, "making the memory file of rank %d's heap failed: %s; %s", rank, strerror(errno),
-				 errno == EMFILE || errno == ENFILE ? "raise the limit of open files (ulimit -n)"
-								    : "free memory of this machine");
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "making the memory file of rank %d's heap failed: %s; %s", rank,
+				 strerror(errno),
+				 errno == EMFILE || errno == ENFILE
+					 ? "raise the limit of open files (ulimit -n)"
+					 : "free memory of this machine");
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
-		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower", rank,
-				 TSR_SIZE(bytes), strerror(cause));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower",
+				 rank, TSR_SIZE(bytes), strerror(cause));
 	}
 	tsr_status_t status = map_file(fd, bytes, "my own", rank, &base);
 	if (status != TSR_OK) {
@@ -133,37 +156,44 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_hea
 }
 
 /** It is the heap that it claims to be, and stores and atomics reach it. */
-static tsr_status_t heap_check(const tsr_device_t *device, void *base, const tsr_heap_export_t *peer, int rank)
+static tsr_status_t heap_check(const tsr_device_t *device, void *base,
+			       const tsr_heap_export_t *peer, int rank)
 {
 	heap_tail_t *tail = tail_of(base, (size_t)peer->size_bytes);
 	int me = device->env.rank;
 	volatile uint64_t *pattern = &tail->pattern[me];
 	uint64_t value = 0x7e55e7a000000000u | (uint64_t)me << 16 | (uint64_t)rank;
-	if (memcmp(tail->magic, magic, sizeof magic) != 0 || tail->rank != (uint64_t)rank || tail->process != peer->process ||
-	    tail->size_bytes != peer->size_bytes)
+	if (memcmp(tail->magic, magic, sizeof magic) != 0 || tail->rank != (uint64_t)rank ||
+	    tail->process != peer->process || tail->size_bytes != peer->size_bytes)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "what rank %d exported as its heap is not that heap; descriptors were mixed up between ranks",
+				 "what rank %d exported as its heap is not that heap; descriptors "
+				 "were mixed up between ranks",
 				 rank);
 	*pattern = value;
 	/* Relaxed: only the count matters, nothing is handed over. */
 	uint64_t before = atomic_fetch_add_explicit(&tail->mapped, 1, memory_order_relaxed);
 	if (*pattern != value || before >= (uint64_t)device->env.size)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "rank %d's heap does not keep what rank %d writes to it; do not share heaps of two worlds", rank,
-				 me);
+				 "rank %d's heap does not keep what rank %d writes to it; do not "
+				 "share heaps of two worlds",
+				 rank, me);
 	return TSR_OK;
 }
 
-static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count, void **bases_out)
+static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count,
+			     void **bases_out)
 {
 	for (int r = 0; r < count; r++) {
 		void *base = (void *)(uintptr_t)exports[r].address;
 		if (exports[r].size_bytes != device->env.heap_bytes)
-			return tsr_error(
-				TSR_ERR_MISMATCH, "rank %d has a heap of %s, rank %d one of %s; set TESSERA_HEAP_SIZE alike", r,
-				TSR_SIZE((size_t)exports[r].size_bytes), device->env.rank, TSR_SIZE(device->env.heap_bytes));
+			return tsr_error(TSR_ERR_MISMATCH,
+					 "rank %d has a heap of %s, rank %d one of %s; set "
+					 "TESSERA_HEAP_SIZE alike",
+					 r, TSR_SIZE((size_t)exports[r].size_bytes),
+					 device->env.rank, TSR_SIZE(device->env.heap_bytes));
 		if (exports[r].process != device->env.host->process) {
-			tsr_status_t status = map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
+			tsr_status_t status =
+				map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
 			if (status != TSR_OK)
 				return status;
 			device->mapped[r] = base;
@@ -191,7 +221,8 @@ static void heap_unmap(tsr_device_t *device)
 	device->env.heap_bytes = 0;
 }
 
-static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host, size_t size_bytes)
+static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host,
+			       size_t size_bytes)
 {
 	static const tsr_op_site_t site = {.call = "tsr_memcpy_to_heap"};
 	if (tsr_cpu_explored(device))

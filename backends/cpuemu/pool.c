@@ -8,7 +8,10 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 
-/* 1 MiB of a kernel's locals, and what calls need. Below 2 MiB, from which on the system may back a stack by a huge page. */
+/*
+ * 1 MiB of a kernel's locals, and what calls need. Below 2 MiB, from which on
+ * the system may back a stack by a huge page.
+ */
 enum { STACK_BYTES = 3 << 19 };
 
 /** With the lock: the next worker to begin, or null when the pool ends. */
@@ -91,7 +94,8 @@ static int thread_start(tsr_cpu_thread_t *thread)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES); /* of addresses: memory is used where it is touched */
+	/* of addresses: memory is used where it is touched */
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int failed = pthread_create(&thread->id, &attributes, pool_thread, thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -103,14 +107,17 @@ static tsr_status_t thread_add(tsr_device_t *device)
 {
 	tsr_cpu_thread_t *thread = calloc(1, sizeof *thread);
 	if (!thread)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the emulator's %d-th thread; launch fewer blocks",
-				 device->thread_count + 1);
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"no host memory for the emulator's %d-th thread; launch fewer blocks",
+			device->thread_count + 1);
 	thread->device = device;
 	int failed = thread_start(thread);
 	if (failed) {
 		free(thread);
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "starting the emulator's %d-th thread failed: %s; launch fewer blocks, or set "
+				 "starting the emulator's %d-th thread failed: %s; launch fewer "
+				 "blocks, or set "
 				 "TESSERA_CPUEMU_RESIDENT_BLOCKS lower",
 				 device->thread_count + 1, strerror(failed));
 	}
@@ -124,7 +131,8 @@ tsr_status_t tsr_cpu_pool_grow(tsr_device_t *device)
 {
 	if (tsr_cpu_explored(device))
 		return TSR_OK; /* its workers are fibres */
-	long most = (long)device->props.resident_blocks * device->props.workers_per_block, needed = 0, engines = 0;
+	long most = (long)device->props.resident_blocks * device->props.workers_per_block,
+	     needed = 0, engines = 0;
 	for (const tsr_device_stream_t *stream = device->streams; stream; stream = stream->next) {
 		needed += stream->threads; /* a stream runs one launch at a time */
 		engines += stream->copies;

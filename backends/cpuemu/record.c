@@ -1,4 +1,7 @@
-/* The record of a run: every worker writes the entry that was made for it when its kernel was launched. */
+/*
+ * The record of a run: every worker writes the entry that was made for it when
+ * its kernel was launched.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +10,8 @@
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the record of a launch; record fewer launches");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no host memory for the record of a launch; record fewer launches");
 }
 
 /** Who the entries belong to. What they did is written by the workers. */
@@ -30,7 +34,8 @@ tsr_status_t tsr_cpu_record_launch(tsr_device_t *device, tsr_cpu_launch_t *launc
 	if (!device->recording)
 		return TSR_OK;
 	int count = launch->blocks * (int)launch->kernel->workers;
-	tsr_cpu_recorded_t *grown = realloc(device->recorded, ((size_t)device->recorded_count + 1) * sizeof *device->recorded);
+	tsr_cpu_recorded_t *grown = realloc(device->recorded, ((size_t)device->recorded_count + 1) *
+								      sizeof *device->recorded);
 	if (!grown)
 		return no_memory();
 	device->recorded = grown;
@@ -69,14 +74,19 @@ static tsr_status_t record_stop(tsr_device_t *device)
 	return TSR_OK;
 }
 
-static tsr_status_t record_entry(const tsr_device_t *device, int index, tsr_record_entry_t *entry_out)
+static tsr_status_t record_entry(const tsr_device_t *device, int index,
+				 tsr_record_entry_t *entry_out)
 {
-	for (int i = 0, left = index; left >= 0 && i < device->recorded_count; left -= device->recorded[i++].count)
+	for (int i = 0, left = index; left >= 0 && i < device->recorded_count;
+	     left -= device->recorded[i++].count)
 		if (left < device->recorded[i].count) {
 			*entry_out = device->recorded[i].entries[left];
 			return TSR_OK;
 		}
-	return tsr_error(TSR_ERR_NOT_FOUND, "the record has no entry %d; count up from 0 to the first that is not found", index);
+	return tsr_error(
+		TSR_ERR_NOT_FOUND,
+		"the record has no entry %d; count up from 0 to the first that is not found",
+		index);
 }
 
 const tsr_record_ops_t tsr_cpu_record_ops = {

@@ -1,7 +1,9 @@
 /*
- * What runs when. A stream moves its items in order; a launch at its head joins its unit, a whole unit joins the device's queue,
- * and blocks are begun from that queue strictly in order, as many as may be resident. Nobody overtakes, so nobody starves. A copy
- * of the copy engine's begins at the head of its stream, whatever is resident.
+ * What runs when. A stream moves its items in order; a launch at its head joins
+ * its unit, a whole unit joins the device's queue, and blocks are begun from
+ * that queue strictly in order, as many as may be resident. Nobody overtakes,
+ * so nobody starves. A copy of the copy engine's begins at the head of its
+ * stream, whatever is resident.
  * All with the device's lock held.
  */
 #include <stdlib.h>
@@ -107,7 +109,8 @@ static bool unit_admit(tsr_device_t *device, tsr_cpu_unit_t *unit)
 
 void tsr_cpu_advance(tsr_device_t *device)
 {
-	for (bool moved = true; moved;) { /* an event that is reached may let another stream go on */
+	/* an event that is reached may let another stream go on */
+	for (bool moved = true; moved;) {
 		moved = false;
 		for (tsr_device_stream_t *stream = device->streams; stream; stream = stream->next)
 			while (stream_step(stream))

@@ -9,7 +9,8 @@
 
 static tsr_status_t no_memory(const char *what)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for %s; free some, or launch fewer blocks", what);
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no host memory for %s; free some, or launch fewer blocks", what);
 }
 
 tsr_status_t tsr_cpu_failure_status(const tsr_device_t *device, const tsr_cpu_failure_t *failure)
@@ -18,7 +19,8 @@ tsr_status_t tsr_cpu_failure_status(const tsr_device_t *device, const tsr_cpu_fa
 		return tsr_error(failure->status, "%s", failure->sentence);
 	/* Relaxed: it says that the world has ended, and orders nothing. */
 	if (atomic_load_explicit(&device->env.host->words->aborted, memory_order_relaxed) != 0)
-		return tsr_error(TSR_ERR_ABORTED, "the world has ended: another rank or an earlier call failed; see what it said");
+		return tsr_error(TSR_ERR_ABORTED, "the world has ended: another rank or an earlier "
+						  "call failed; see what it said");
 	return TSR_OK;
 }
 
@@ -35,7 +37,8 @@ void tsr_cpu_launch_fail(tsr_cpu_launch_t *launch, tsr_status_t status, const ch
 	device->env.host->abort_world(device->env.host->ctx, status, sentence);
 }
 
-static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team, tsr_device_stream_t **stream_out)
+static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team,
+				  tsr_device_stream_t **stream_out)
 {
 	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
 	if (!stream)
@@ -75,22 +78,27 @@ static tsr_status_t launch_check(const tsr_device_t *device, const tsr_device_la
 	const tsr_device_props_t *props = &device->props;
 	if (!k || !l->stream || l->blocks < 1 || (k->args_bytes > 0 && !l->args))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "a launch of %d blocks of %s; it takes a stream, a kernel, its arguments and at least one "
+				 "a launch of %d blocks of %s; it takes a stream, a kernel, its "
+				 "arguments and at least one "
 				 "block",
 				 l->blocks, k ? k->name : "no kernel");
 	if (k->abi != TSR_KERNEL_ABI || !k->cpu)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s has no code for cpuemu; build its source with a C compiler too",
-				 k->name);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"kernel %s has no code for cpuemu; build its source with a C compiler too",
+			k->name);
 	if (k->workers > (uint32_t)props->workers_per_block)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s splits a block into %u workers, the device into %d at most; set "
-				 "TESSERA_CPUEMU_WORKERS",
-				 k->name, (unsigned)k->workers, props->workers_per_block);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"kernel %s splits a block into %u workers, the device into %d at most; set "
+			"TESSERA_CPUEMU_WORKERS",
+			k->name, (unsigned)k->workers, props->workers_per_block);
 	if (k->shared_bytes > props->shared_bytes)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s uses %s of shared memory a block, the device has %s; set "
-				 "TESSERA_CPUEMU_SHARED_SIZE",
-				 k->name, TSR_SIZE(k->shared_bytes), TSR_SIZE(props->shared_bytes));
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"kernel %s uses %s of shared memory a block, the device has %s; set "
+			"TESSERA_CPUEMU_SHARED_SIZE",
+			k->name, TSR_SIZE(k->shared_bytes), TSR_SIZE(props->shared_bytes));
 	return TSR_OK;
 }
 
@@ -136,7 +144,8 @@ static tsr_cpu_launch_t *launch_make(tsr_device_t *device, const tsr_device_laun
 	launch->stream = l->stream;
 	launch->kernel = l->kernel;
 	launch->blocks = l->blocks;
-	launch->slots = l->blocks < device->props.resident_blocks ? l->blocks : device->props.resident_blocks;
+	launch->slots = l->blocks < device->props.resident_blocks ? l->blocks
+								  : device->props.resident_blocks;
 	if (l->kernel->args_bytes > 0)
 		memcpy(launch->args, l->args, l->kernel->args_bytes);
 	if (!launch_make_slots(device, launch)) {
@@ -148,7 +157,8 @@ static tsr_cpu_launch_t *launch_make(tsr_device_t *device, const tsr_device_laun
 }
 
 /** A unit with its launches, and an item for each. All or nothing. */
-static tsr_cpu_unit_t *unit_make(tsr_device_t *device, const tsr_device_launch_t *launches, int count, tsr_cpu_item_t **items)
+static tsr_cpu_unit_t *unit_make(tsr_device_t *device, const tsr_device_launch_t *launches,
+				 int count, tsr_cpu_item_t **items)
 {
 	tsr_cpu_unit_t *unit = calloc(1, sizeof *unit + (size_t)count * sizeof(tsr_cpu_launch_t *));
 	if (!unit)
@@ -203,7 +213,8 @@ static tsr_status_t unit_queue(tsr_device_t *device, tsr_cpu_unit_t *unit, tsr_c
 
 typedef enum unit_kind { ONE_LAUNCH, TOGETHER, ENGINE } unit_kind_t;
 
-static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *launches, int count, unit_kind_t kind)
+static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *launches, int count,
+			       unit_kind_t kind)
 {
 	tsr_cpu_item_t **items = calloc((size_t)count, sizeof *items);
 	tsr_cpu_unit_t *unit = items ? unit_make(device, launches, count, items) : NULL;
@@ -223,8 +234,12 @@ static tsr_status_t unit_start(tsr_device_t *device, const tsr_device_launch_t *
 	return status;
 }
 
-/** A group's blocks fit together, and no two of its launches stand behind each other on one stream. */
-static tsr_status_t group_check(const tsr_device_t *device, const tsr_device_launch_t *launches, int count)
+/**
+ * A group's blocks fit together, and no two of its launches stand behind each
+ * other on one stream.
+ */
+static tsr_status_t group_check(const tsr_device_t *device, const tsr_device_launch_t *launches,
+				int count)
 {
 	long blocks = 0;
 	for (int i = 0; i < count; i++) {
@@ -232,19 +247,23 @@ static tsr_status_t group_check(const tsr_device_t *device, const tsr_device_lau
 		for (int j = 0; j < i; j++)
 			if (launches[j].stream == launches[i].stream)
 				return tsr_error(TSR_ERR_ARGUMENT,
-						 "kernels %s and %s of one group are on the same stream, where one waits for "
+						 "kernels %s and %s of one group are on the same "
+						 "stream, where one waits for "
 						 "the end of the other; give each a stream",
-						 launches[j].kernel->name, launches[i].kernel->name);
+						 launches[j].kernel->name,
+						 launches[i].kernel->name);
 	}
 	if (blocks > device->props.resident_blocks)
 		return tsr_error(TSR_ERR_RESIDENCY,
-				 "the group has %ld blocks, and %d can be resident together; launch fewer blocks, or set "
+				 "the group has %ld blocks, and %d can be resident together; "
+				 "launch fewer blocks, or set "
 				 "TESSERA_CPUEMU_RESIDENT_BLOCKS",
 				 blocks, device->props.resident_blocks);
 	return TSR_OK;
 }
 
-static tsr_status_t stream_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+static tsr_status_t stream_launch(tsr_device_t *device, const tsr_device_launch_t *launches,
+				  int count, bool together)
 {
 	static const tsr_cpu_failure_t none = {TSR_OK, ""};
 	tsr_status_t status = tsr_cpu_failure_status(device, &none);
@@ -272,8 +291,9 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 /* ------------------------------------------------------------------ waiting */
 
 /**
- * Has no deadline of its own: a kernel may compute for hours. It ends all the same, because every wait inside a kernel has the
- * world's deadline and returns when the world ends, and every block then runs to its end.
+ * Has no deadline of its own: a kernel may compute for hours. It ends all the
+ * same, because every wait inside a kernel has the world's deadline and returns
+ * when the world ends, and every block then runs to its end.
  */
 static tsr_status_t stream_sync(tsr_device_stream_t *stream)
 {
@@ -300,7 +320,8 @@ static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_ev
 	if (!item)
 		return no_memory("a wait for an event");
 	pthread_mutex_lock(&device->lock);
-	*item = (tsr_cpu_item_t){.kind = TSR_CPU_ITEM_WAIT, .event = event, .mark = event->recorded};
+	*item = (tsr_cpu_item_t){
+		.kind = TSR_CPU_ITEM_WAIT, .event = event, .mark = event->recorded};
 	event->users++;
 	tsr_cpu_stream_push(stream, item);
 	tsr_cpu_advance(device);

@@ -13,11 +13,14 @@ static uint64_t key_of(const tsr_host_team_t *host)
 	return key;
 }
 
-static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out)
+static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host,
+				tsr_device_team_t **team_out)
 {
-	tsr_device_team_t *team = calloc(1, sizeof *team + (size_t)host->size * sizeof team->base[0]);
+	tsr_device_team_t *team =
+		calloc(1, sizeof *team + (size_t)host->size * sizeof team->base[0]);
 	if (!team)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a team of %d ranks; free some", host->size);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for a team of %d ranks; free some", host->size);
 	team->host = host;
 	team->rank = host->rank;
 	team->size = host->size;
@@ -25,8 +28,9 @@ static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *hos
 	team->key = key_of(host);
 	if (tsr_cpu_explored(device))
 		team->name = tsr_exploration_name(tsr_cpu_explored(device), host->name);
-	team->heap =
-		(tsr_cpu_window_t){.mine = device->env.base[device->env.rank], .bytes = device->env.heap_bytes, .base = team->base};
+	team->heap = (tsr_cpu_window_t){.mine = device->env.base[device->env.rank],
+					.bytes = device->env.heap_bytes,
+					.base = team->base};
 	for (int i = 0; i < host->size; i++)
 		team->base[i] = device->env.base[host->ranks[i]];
 	*team_out = team;

@@ -1,7 +1,11 @@
-/* The CUDA driver as the shared host half calls it. Handles are the driver's own; addresses are numbers to it. */
+/*
+ * The CUDA driver as the shared host half calls it. Handles are the driver's
+ * own; addresses are numbers to it.
+ */
 #include "cuda/device.h"
 
-_Static_assert((int)CUDA_SUCCESS == TSR_GPU_SUCCESS && (int)CUDA_ERROR_NOT_READY == TSR_GPU_NOT_READY &&
+_Static_assert((int)CUDA_SUCCESS == TSR_GPU_SUCCESS &&
+		       (int)CUDA_ERROR_NOT_READY == TSR_GPU_NOT_READY &&
 		       (int)CUDA_ERROR_OUT_OF_MEMORY == TSR_GPU_OUT_OF_MEMORY,
 	       "the driver numbers its answers otherwise");
 
@@ -42,10 +46,12 @@ static int release(tsr_device_t *device, void *memory)
 	return (int)device->cu.mem_free(at(memory));
 }
 
-static int host_alloc(tsr_device_t *device, void **memory_out, size_t size_bytes, uint64_t *on_device_out)
+static int host_alloc(tsr_device_t *device, void **memory_out, size_t size_bytes,
+		      uint64_t *on_device_out)
 {
 	CUdeviceptr on_device = 0;
-	CUresult code = device->cu.host_alloc(memory_out, size_bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	CUresult code = device->cu.host_alloc(memory_out, size_bytes,
+					      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
 	if (code == CUDA_SUCCESS)
 		code = device->cu.host_pointer(&on_device, *memory_out, 0);
 	*on_device_out = on_device;
@@ -57,12 +63,14 @@ static int host_release(tsr_device_t *device, void *memory)
 	return (int)device->cu.host_free(memory);
 }
 
-static int copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream)
+static int copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+		   void *stream)
 {
 	return (int)device->cu.copy_to(at(to), from, size_bytes, stream);
 }
 
-static int copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream)
+static int copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+		     void *stream)
 {
 	return (int)device->cu.copy_from(to, at(from), size_bytes, stream);
 }
@@ -97,15 +105,17 @@ static int module_unload(tsr_device_t *device, void *module)
 	return (int)device->cu.module_unload(module);
 }
 
-static int module_function(tsr_device_t *device, void **function_out, void *module, const char *name)
+static int module_function(tsr_device_t *device, void **function_out, void *module,
+			   const char *name)
 {
 	return (int)device->cu.module_function((CUfunction *)function_out, module, name);
 }
 
-static int launch(tsr_device_t *device, void *function, int blocks, int threads, int shared_bytes, void *stream, void **parameters)
+static int launch(tsr_device_t *device, void *function, int blocks, int threads, int shared_bytes,
+		  void *stream, void **parameters)
 {
-	return (int)device->cu.launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, (unsigned)shared_bytes, stream,
-				      parameters, NULL);
+	return (int)device->cu.launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
+				      (unsigned)shared_bytes, stream, parameters, NULL);
 }
 
 static int stream_create(tsr_device_t *device, void **stream_out)

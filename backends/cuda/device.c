@@ -8,19 +8,24 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 
-/* On H200s, beside a product, a block sends some 25 GB/s to one rank, and some 36 to three, for it reads once; the links take 368,
- * and a multiprocessor multiplies 6 TFLOP/s (bench/results/).
+/*
+ * On H200s, beside a product, a block sends some 25 GB/s to one rank, and some
+ * 36 to three, for it reads once; the links take 368, and a multiprocessor
+ * multiplies 6 TFLOP/s (bench/results/).
  */
 enum { LINK_BLOCKS = 15, SEND_DEPTH = 240, READ_DEPTH = 114 };
 
-CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out, int *minor_out)
+CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out,
+			     int *minor_out)
 {
 	CUdevice id;
 	CUresult code = driver->device_get(&id, ordinal);
 	if (code == CUDA_SUCCESS)
-		code = driver->device_attribute(major_out, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, id);
+		code = driver->device_attribute(major_out,
+						CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, id);
 	if (code == CUDA_SUCCESS)
-		code = driver->device_attribute(minor_out, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, id);
+		code = driver->device_attribute(minor_out,
+						CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, id);
 	return code;
 }
 
@@ -45,19 +50,24 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 	int block_shared = 0;
 	CUresult code = tsr_cuda_capability(cu, ordinal, &device->major, &device->minor);
 	if (code == CUDA_SUCCESS)
-		code = cu->device_attribute(&device->gpu.sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id);
+		code = cu->device_attribute(&device->gpu.sms,
+					    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->id);
 	if (code == CUDA_SUCCESS)
-		code = cu->device_attribute(&block_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->id);
+		code = cu->device_attribute(&block_shared,
+					    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+					    device->id);
 	if (code == CUDA_SUCCESS)
 		code = cu->device_name(props->name, sizeof props->name, device->id);
 	if (code != CUDA_SUCCESS)
-		return tsr_cuda_check(cu, code, "see nvidia-smi", "asking GPU %d what it is", ordinal);
+		return tsr_cuda_check(cu, code, "see nvidia-smi", "asking GPU %d what it is",
+				      ordinal);
 	if (!tsr_cuda_has_code(device->major, device->minor))
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "GPU %d (%s) of rank %d has compute capability %d.%d, and this library has code for %s: leave it "
+				 "GPU %d (%s) of rank %d has compute capability %d.%d, and this "
+				 "library has code for %s: leave it "
 				 "out of CUDA_VISIBLE_DEVICES",
-				 ordinal, props->name, device->gpu.host->rank, device->major, device->minor,
-				 tsr_cuda_check_image()->arch);
+				 ordinal, props->name, device->gpu.host->rank, device->major,
+				 device->minor, tsr_cuda_check_image()->arch);
 	snprintf(device->gpu.arch, sizeof device->gpu.arch, "%d.%d", device->major, device->minor);
 	device->gpu.block_shared_bytes = (size_t)block_shared;
 	tsr_gpu_props_fill(&device->gpu);
@@ -80,18 +90,21 @@ static tsr_status_t take_gpu(tsr_device_t *device)
 	const int ordinal = device->gpu.host->rank % count;
 	tsr_status_t status = tsr_cuda_check_visible(count);
 	if (status == TSR_OK)
-		status = tsr_cuda_check(cu, cu->device_get(&device->id, ordinal), "see nvidia-smi", "taking GPU %d", ordinal);
+		status = tsr_cuda_check(cu, cu->device_get(&device->id, ordinal), "see nvidia-smi",
+					"taking GPU %d", ordinal);
 	if (status == TSR_OK)
 		status = read_properties(device, ordinal);
 	if (status != TSR_OK)
 		return status;
-	/* Local memory that has grown stays: to let it shrink and grow waits for running kernels. It is a hint, so it may fail. */
+	/* Local memory that has grown stays: to let it shrink and grow waits for running kernels.
+	 * It is a hint, so it may fail. */
 	(void)cu->primary_set_flags(device->id, CU_CTX_SCHED_AUTO | CU_CTX_LMEM_RESIZE_TO_MAX);
 	CUcontext context;
-	status = tsr_cuda_check(cu, cu->primary_retain(&context, device->id),
-				"see nvidia-smi whether the GPU is in exclusive mode or its memory is full",
-				"making a context on GPU %d (%s) for rank %d", ordinal, device->gpu.props.name,
-				device->gpu.host->rank);
+	status = tsr_cuda_check(
+		cu, cu->primary_retain(&context, device->id),
+		"see nvidia-smi whether the GPU is in exclusive mode or its memory is full",
+		"making a context on GPU %d (%s) for rank %d", ordinal, device->gpu.props.name,
+		device->gpu.host->rank);
 	if (status == TSR_OK)
 		device->context = context;
 	return status;
@@ -129,7 +142,8 @@ static const tsr_gpu_vendor_t vendor = {
 	.toolkit = "the CUDA toolkit",
 	.debugger = "compute-sanitizer",
 	.memory_is_full = "see nvidia-smi whether the GPU's or the host's memory is full",
-	.code_is_refused = "install the driver of the CUDA toolkit that built the library, or a newer one",
+	.code_is_refused =
+		"install the driver of the CUDA toolkit that built the library, or a newer one",
 	.base_is_not_aligned = "set TESSERA_CUDA_HEAP=vmm",
 	.calls = &tsr_cuda_calls,
 	.take = take,
@@ -154,7 +168,8 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
 	if (!device)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's CUDA device; free some", host->rank);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for rank %d's CUDA device; free some", host->rank);
 	device->sharing = options.cuda_ipc ? &tsr_cuda_ipc : &tsr_cuda_vmm;
 	status = tsr_gpu_device_open(device, &vendor, host);
 	if (status == TSR_OK)
@@ -171,8 +186,10 @@ static const tsr_device_ops_t device_ops = {
 };
 
 /*
- * Ranks are processes. As threads that share a GPU they would share one context too, where kernels of two ranks that wait for each
- * other are not sure to be resident together, and where the driver makes one rank wait for another's kernels.
+ * Ranks are processes. As threads that share a GPU they would share one context
+ * too, where kernels of two ranks that wait for each other are not sure to be
+ * resident together, and where the driver makes one rank wait for another's
+ * kernels.
  */
 const tsr_backend_t tsr_backend_cuda = {
 	.abi = TSR_BACKEND_ABI,

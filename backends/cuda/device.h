@@ -5,7 +5,10 @@
 #include "cuda/driver.h"
 #include "gpu/gpu.h"
 
-/* A CUDA context is current on a thread only while a call runs there: what the program or a framework had current stays so. */
+/*
+ * A CUDA context is current on a thread only while a call runs there: what the
+ * program or a framework had current stays so.
+ */
 
 /** A heap as this process has it mapped. */
 typedef struct tsr_cuda_mapping {
@@ -16,11 +19,16 @@ typedef struct tsr_cuda_mapping {
 	bool created, reserved, mapped; /* VMM: what there is to undo */
 } tsr_cuda_mapping_t;
 
-/** One of the two ways by which heaps are shared. Fill `mapping` as far as they come; `close` undoes that much. */
+/**
+ * One of the two ways by which heaps are shared. Fill `mapping` as far as they
+ * come; `close` undoes that much.
+ */
 typedef struct tsr_cuda_sharing {
 	const char *name; /* value of TESSERA_CUDA_HEAP */
-	tsr_status_t (*create)(tsr_device_t *device, tsr_cuda_mapping_t *mapping, tsr_heap_export_t *export_out);
-	tsr_status_t (*open)(tsr_device_t *device, tsr_cuda_mapping_t *mapping, const tsr_heap_export_t *peer, int rank);
+	tsr_status_t (*create)(tsr_device_t *device, tsr_cuda_mapping_t *mapping,
+			       tsr_heap_export_t *export_out);
+	tsr_status_t (*open)(tsr_device_t *device, tsr_cuda_mapping_t *mapping,
+			     const tsr_heap_export_t *peer, int rank);
 	void (*close)(tsr_device_t *device, tsr_cuda_mapping_t *mapping);
 } tsr_cuda_sharing_t;
 
@@ -40,15 +48,20 @@ struct tsr_device {
 
 extern const tsr_gpu_calls_t tsr_cuda_calls;
 
-/** Compute capability of the `ordinal`-th visible GPU; needs no context. Whether the library's own code runs on one. */
-CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out, int *minor_out);
+/**
+ * Compute capability of the `ordinal`-th visible GPU; needs no context. Whether
+ * the library's own code runs on one.
+ */
+CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out,
+			     int *minor_out);
 bool tsr_cuda_has_code(int major, int minor);
 
 /** The library's own code for CUDA. */
 const tsr_image_t *tsr_cuda_check_image(void);
 
-/** Makes the device's workspace, on which main loops depend, and names it in `device->gpu.launch`. Errors: TSR_ERR_NO_MEMORY,
- * _SYSTEM.
+/**
+ * Makes the device's workspace, on which main loops depend, and names it in
+ * `device->gpu.launch`. Errors: TSR_ERR_NO_MEMORY, _SYSTEM.
  */
 tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device);
 void tsr_cuda_workspace_drop(tsr_device_t *device);

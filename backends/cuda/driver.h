@@ -1,4 +1,7 @@
-/* The CUDA driver, reached when the program runs: nothing here links it, so the executable starts where there is none. */
+/*
+ * The CUDA driver, reached when the program runs: nothing here links it, so the
+ * executable starts where there is none.
+ */
 #ifndef TESSERA_CUDA_DRIVER_H
 #define TESSERA_CUDA_DRIVER_H
 
@@ -7,8 +10,9 @@
 #include "tessera/status.h"
 
 /*
- * Every entry that is used: field and function. cuda.h renames functions to their newest version (cuMemAlloc to cuMemAlloc_v2);
- * fields keep the plain name, and the symbol that is looked up is the renamed one.
+ * Every entry that is used: field and function. cuda.h renames functions to
+ * their newest version (cuMemAlloc to cuMemAlloc_v2); fields keep the plain
+ * name, and the symbol that is looked up is the renamed one.
  */
 #define TSR_CUDA_ENTRIES(X)                                       \
 	X(error_name, cuGetErrorName)                             \
@@ -73,30 +77,44 @@ typedef struct tsr_cuda_driver {
 } tsr_cuda_driver_t;
 
 /**
- * Finds the driver's entries; initialises nothing. Any thread. Errors: TSR_ERR_NO_DEVICE (no driver, or one that is too old).
+ * Finds the driver's entries; initialises nothing. Any thread. Errors:
+ * TSR_ERR_NO_DEVICE (no driver, or one that is too old).
  */
 tsr_status_t tsr_cuda_driver_find(tsr_cuda_driver_t *driver_out);
 
-/** Initialises the driver for this process. Errors: TSR_ERR_NO_DEVICE, with the sentence of tsr_cuda_no_device. */
+/**
+ * Initialises the driver for this process. Errors: TSR_ERR_NO_DEVICE, with the
+ * sentence of tsr_cuda_no_device.
+ */
 tsr_status_t tsr_cuda_driver_start(const tsr_cuda_driver_t *driver);
 
-/** Says why the driver's initialisation failed with `code`: no GPU, CUDA_VISIBLE_DEVICES, or what the driver says. */
+/**
+ * Says why the driver's initialisation failed with `code`: no GPU,
+ * CUDA_VISIBLE_DEVICES, or what the driver says.
+ */
 tsr_status_t tsr_cuda_no_device(const tsr_cuda_driver_t *driver, CUresult code);
 
-/** Refuses a CUDA_VISIBLE_DEVICES of which the driver, which shows `count` GPUs, has not taken every entry. */
+/**
+ * Refuses a CUDA_VISIBLE_DEVICES of which the driver, which shows `count` GPUs,
+ * has not taken every entry.
+ */
 tsr_status_t tsr_cuda_check_visible(int count);
 
 /** Writes "CUDA_ERROR_OUT_OF_MEMORY: out of memory" to text; returns it. */
 const char *tsr_cuda_text(const tsr_cuda_driver_t *driver, CUresult code, char text[128]);
 
 /**
- * TSR_OK for CUDA_SUCCESS. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what lacks) and the sentence: what was tried, the
- * driver's own words, the cure.
+ * TSR_OK for CUDA_SUCCESS. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is
+ * what lacks) and the sentence: what was tried, the driver's own words, the
+ * cure.
  */
-tsr_status_t tsr_cuda_check(const tsr_cuda_driver_t *driver, CUresult code, const char *cure, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+tsr_status_t tsr_cuda_check(const tsr_cuda_driver_t *driver, CUresult code, const char *cure,
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/** tsr_device_ops_t.probe: looks in a child process, because a process that has initialised CUDA cannot fork ranks any more. */
+/**
+ * tsr_device_ops_t.probe: looks in a child process, because a process that has
+ * initialised CUDA cannot fork ranks any more.
+ */
 tsr_status_t tsr_cuda_probe(int *count_out);
 
 #endif

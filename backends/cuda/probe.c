@@ -1,6 +1,7 @@
 /*
- * Looking for devices. CUDA does not survive fork(), and a program that asks what is here may well start ranks afterwards: so a
- * child process looks, and nothing is left in this one.
+ * Looking for devices. CUDA does not survive fork(), and a program that asks
+ * what is here may well start ranks afterwards: so a child process looks, and
+ * nothing is left in this one.
  */
 #include "cuda/device.h"
 #include "src/base/error.h"
@@ -23,13 +24,15 @@ static tsr_status_t look(const void *ctx, int *count_out)
 		}
 	}
 	if (code != CUDA_SUCCESS || count == 0)
-		return tsr_cuda_no_device(driver, code != CUDA_SUCCESS ? code : CUDA_ERROR_NO_DEVICE);
+		return tsr_cuda_no_device(driver,
+					  code != CUDA_SUCCESS ? code : CUDA_ERROR_NO_DEVICE);
 	const tsr_status_t status = tsr_cuda_check_visible(count);
 	if (status != TSR_OK)
 		return status;
 	if (usable == 0)
 		return tsr_error(TSR_ERR_NO_DEVICE,
-				 "the GPU here has compute capability %d.%d, and this library has code for %s: use "
+				 "the GPU here has compute capability %d.%d, and this library has "
+				 "code for %s: use "
 				 "TESSERA_BACKEND=cpuemu",
 				 first[0], first[1], tsr_cuda_check_image()->arch);
 	*count_out = count;

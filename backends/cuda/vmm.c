@@ -1,4 +1,7 @@
-/* Heaps by virtual memory management: memory is an object with a descriptor, which travels and is mapped (the default). */
+/*
+ * Heaps by virtual memory management: memory is an object with a descriptor,
+ * which travels and is mapped (the default).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +12,8 @@
 
 enum { ALIGN = 2 << 20 };
 
-static const char other_way[] = "set TESSERA_CUDA_HEAP=ipc, or run on GPUs that reach each other (nvidia-smi topo -p2p rw)";
+static const char other_way[] =
+	"set TESSERA_CUDA_HEAP=ipc, or run on GPUs that reach each other (nvidia-smi topo -p2p rw)";
 
 static CUmemAllocationProp properties_of(const tsr_device_t *device)
 {
@@ -26,28 +30,38 @@ static CUmemAllocationProp properties_of(const tsr_device_t *device)
 static CUresult map_object(tsr_device_t *device, tsr_cuda_mapping_t *mapping)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
-	const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->id},
-					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	const CUmemAccessDesc access = {
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->id},
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUresult code = cu->vmm_reserve(&mapping->base, mapping->bytes, ALIGN, 0, 0);
 	mapping->reserved = code == CUDA_SUCCESS;
 	if (code == CUDA_SUCCESS)
 		code = cu->vmm_map(mapping->base, mapping->bytes, 0, mapping->handle, 0);
 	mapping->mapped = code == CUDA_SUCCESS;
-	return code == CUDA_SUCCESS ? cu->vmm_access(mapping->base, mapping->bytes, &access, 1) : code;
+	return code == CUDA_SUCCESS ? cu->vmm_access(mapping->base, mapping->bytes, &access, 1)
+				    : code;
 }
 
 static tsr_status_t check_support(const tsr_device_t *device)
 {
 	int can_map = 0, can_export = 0;
-	(void)device->cu.device_attribute(&can_map, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device->id);
-	(void)device->cu.device_attribute(&can_export, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device->id);
+	(void)device->cu.device_attribute(&can_map,
+					  CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+					  device->id);
+	(void)device->cu
+		.device_attribute(&can_export,
+				  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+				  device->id);
 	if (can_map && can_export)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_UNSUPPORTED, "rank %d's GPU (%s) cannot export memory by descriptors: set TESSERA_CUDA_HEAP=ipc",
-			 device->gpu.host->rank, device->gpu.props.name);
+	return tsr_error(
+		TSR_ERR_UNSUPPORTED,
+		"rank %d's GPU (%s) cannot export memory by descriptors: set TESSERA_CUDA_HEAP=ipc",
+		device->gpu.host->rank, device->gpu.props.name);
 }
 
-static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping, tsr_heap_export_t *export_out)
+static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping,
+			       tsr_heap_export_t *export_out)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
 	const CUmemAllocationProp prop = properties_of(device);
@@ -64,31 +78,40 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 	if (code == CUDA_SUCCESS)
 		code = map_object(device, mapping);
 	if (code == CUDA_SUCCESS)
-		code = cu->vmm_export(&fd, mapping->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+		code = cu->vmm_export(&fd, mapping->handle,
+				      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
 	if (code != CUDA_SUCCESS)
-		return tsr_cuda_check(cu, code, "set TESSERA_HEAP_SIZE lower, free memory of the GPU, or set TESSERA_CUDA_HEAP=ipc",
-				      "making rank %d's heap of %zu bytes on its GPU", device->gpu.host->rank, mapping->bytes);
+		return tsr_cuda_check(cu, code,
+				      "set TESSERA_HEAP_SIZE lower, free memory of the GPU, or set "
+				      "TESSERA_CUDA_HEAP=ipc",
+				      "making rank %d's heap of %zu bytes on its GPU",
+				      device->gpu.host->rank, mapping->bytes);
 	export_out->fd = tsr_fd_keep(fd);
 	if (export_out->fd < 0)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "rank %d cannot keep the descriptor of its heap: %s; raise the limit of open files (ulimit -n)",
+				 "rank %d cannot keep the descriptor of its heap: %s; raise the "
+				 "limit of open files (ulimit -n)",
 				 device->gpu.host->rank, strerror(errno));
 	(void)fcntl(export_out->fd, F_SETFD, FD_CLOEXEC);
 	return TSR_OK;
 }
 
-static tsr_status_t vmm_open(tsr_device_t *device, tsr_cuda_mapping_t *mapping, const tsr_heap_export_t *peer, int rank)
+static tsr_status_t vmm_open(tsr_device_t *device, tsr_cuda_mapping_t *mapping,
+			     const tsr_heap_export_t *peer, int rank)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
 	if (peer->fd < 0)
 		return tsr_error(TSR_ERR_MISMATCH,
-				 "rank %d shares its heap in another way than rank %d; set TESSERA_CUDA_HEAP alike", rank,
-				 device->gpu.host->rank);
-	CUresult code = cu->vmm_import(&mapping->handle, (void *)(uintptr_t)peer->fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+				 "rank %d shares its heap in another way than rank %d; set "
+				 "TESSERA_CUDA_HEAP alike",
+				 rank, device->gpu.host->rank);
+	CUresult code = cu->vmm_import(&mapping->handle, (void *)(uintptr_t)peer->fd,
+				       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	mapping->created = code == CUDA_SUCCESS;
 	if (code == CUDA_SUCCESS)
 		code = map_object(device, mapping);
-	return tsr_cuda_check(cu, code, other_way, "mapping rank %d's heap on the GPU of rank %d (%s)", rank,
+	return tsr_cuda_check(cu, code, other_way,
+			      "mapping rank %d's heap on the GPU of rank %d (%s)", rank,
 			      device->gpu.host->rank, device->gpu.props.name);
 }
 

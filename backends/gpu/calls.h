@@ -8,12 +8,15 @@
 enum { TSR_GPU_SUCCESS = 0, TSR_GPU_OUT_OF_MEMORY = 2, TSR_GPU_NOT_READY = 600 };
 
 /**
- * Each slot is one entry of the driver, or as good as one; it takes and gives the vendor's own handles, and returns the driver's
- * code. None is null. All but enter are called with the device current.
+ * Each slot is one entry of the driver, or as good as one; it takes and gives
+ * the vendor's own handles, and returns the driver's code. None is null. All
+ * but enter are called with the device current.
  */
 typedef struct tsr_gpu_calls {
-	/** Makes the device current on this thread, until leave gives it back what it had: what the program or a framework has
-	 * chosen stays so. */
+	/**
+	 * Makes the device current on this thread, until leave gives it back what it had: what the
+	 * program or a framework has chosen stays so.
+	 */
 	int (*enter)(const tsr_device_t *device, int *before_out);
 	void (*leave)(const tsr_device_t *device, int before);
 	/** Writes a code's name and meaning to text; returns it. */
@@ -22,19 +25,23 @@ typedef struct tsr_gpu_calls {
 	int (*alloc)(tsr_device_t *device, void **memory_out, size_t size_bytes);
 	int (*release)(tsr_device_t *device, void *memory);
 	/** Host memory that the device sees, and its address there. */
-	int (*host_alloc)(tsr_device_t *device, void **memory_out, size_t size_bytes, uint64_t *on_device_out);
+	int (*host_alloc)(tsr_device_t *device, void **memory_out, size_t size_bytes,
+			  uint64_t *on_device_out);
 	int (*host_release)(tsr_device_t *device, void *memory);
 	/* Behind the stream's work. */
-	int (*copy_to)(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream);
-	int (*copy_from)(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream);
+	int (*copy_to)(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+		       void *stream);
+	int (*copy_from)(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+			 void *stream);
 	int (*copy_rows)(tsr_device_t *device, const tsr_device_copy_t *copy, void *stream);
 	int (*fill)(tsr_device_t *device, void *to, int byte, size_t size_bytes, void *stream);
 
 	int (*module_load)(tsr_device_t *device, void **module_out, const void *bytes);
 	int (*module_unload)(tsr_device_t *device, void *module);
-	int (*module_function)(tsr_device_t *device, void **function_out, void *module, const char *name);
-	int (*launch)(tsr_device_t *device, void *function, int blocks, int threads, int shared_bytes, void *stream,
-		      void **parameters);
+	int (*module_function)(tsr_device_t *device, void **function_out, void *module,
+			       const char *name);
+	int (*launch)(tsr_device_t *device, void *function, int blocks, int threads,
+		      int shared_bytes, void *stream, void **parameters);
 
 	int (*stream_create)(tsr_device_t *device, void **stream_out);
 	int (*stream_destroy)(tsr_device_t *device, void *stream);
@@ -54,11 +61,11 @@ tsr_status_t tsr_gpu_enter(const tsr_device_t *device, int *before_out);
 void tsr_gpu_leave(const tsr_device_t *device, int before);
 
 /**
- * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what lacks) and the sentence: what was tried, the
- * driver's own words, the cure.
+ * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what
+ * lacks) and the sentence: what was tried, the driver's own words, the cure.
  */
-tsr_status_t tsr_gpu_check(const tsr_device_t *device, int code, const char *cure, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+tsr_status_t tsr_gpu_check(const tsr_device_t *device, int code, const char *cure,
+			   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /** The cure where a call fails that has nothing of its own that could. */
 #define TSR_GPU_SEE_FIRST "a kernel may have crashed before: see what was said first"

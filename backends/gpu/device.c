@@ -5,8 +5,10 @@
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 
-/* Static shared memory of the port: scratch and words of each worker (gpu/dev/port.h), and what the driver takes, rounded
- * up. */
+/*
+ * Static shared memory of the port: scratch and words of each worker
+ * (gpu/dev/port.h), and what the driver takes, rounded up.
+ */
 enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * TSR_GPU_SCRATCH_BYTES + 2048 };
 
 void tsr_gpu_props_fill(tsr_gpu_t *gpu)
@@ -31,7 +33,10 @@ static void fill_context(tsr_device_t *device)
 	};
 }
 
-/** With the device current: the page, the side stream, the notes' counter, and the vendor's parts. */
+/**
+ * With the device current: the page, the side stream, the notes' counter, and
+ * the vendor's parts.
+ */
 static tsr_status_t make_parts(tsr_device_t *device)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
@@ -46,7 +51,8 @@ static tsr_status_t make_parts(tsr_device_t *device)
 	if (code == TSR_GPU_SUCCESS)
 		code = calls->alloc(device, &gpu->notes_taken, sizeof(uint32_t));
 	if (code != TSR_GPU_SUCCESS)
-		return tsr_gpu_check(device, code, gpu->vendor->memory_is_full, "setting rank %d's device up", gpu->host->rank);
+		return tsr_gpu_check(device, code, gpu->vendor->memory_is_full,
+				     "setting rank %d's device up", gpu->host->rank);
 	fill_context(device);
 	const tsr_status_t status = tsr_gpu_fill(device, gpu->notes_taken, 0, sizeof(uint32_t));
 	return status == TSR_OK ? gpu->vendor->make(device) : status;
@@ -73,7 +79,8 @@ static tsr_status_t open_parts(tsr_device_t *device)
 	int before;
 	gpu->launched = calloc(TSR_GPU_LAUNCHES_KEPT, sizeof *gpu->launched);
 	if (!gpu->launched)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's device; free some", gpu->host->rank);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for rank %d's device; free some", gpu->host->rank);
 	pthread_mutex_init(&gpu->lock, NULL);
 	tsr_status_t status = gpu->vendor->take(device);
 	if (status == TSR_OK)
@@ -86,7 +93,8 @@ static tsr_status_t open_parts(tsr_device_t *device)
 	return status;
 }
 
-tsr_status_t tsr_gpu_device_open(tsr_device_t *device, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host)
+tsr_status_t tsr_gpu_device_open(tsr_device_t *device, const tsr_gpu_vendor_t *vendor,
+				 const tsr_host_t *host)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	gpu->vendor = vendor;
@@ -122,7 +130,8 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count)
 {
 	gpu->launch.heap = count > 0 ? gpu->base[gpu->host->rank] : NULL;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		gpu->peer_offset[r] = r < count ? (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap : 0;
+		gpu->peer_offset[r] =
+			r < count ? (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap : 0;
 }
 
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team)

@@ -17,9 +17,10 @@ static tsr_status_t event_create(tsr_device_t *device, tsr_device_event_t **even
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for an event; free some");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
-		status = tsr_gpu_check(device, calls_of(device)->event_create(device, &event->event),
-				       "destroy events that are not needed", "making an event on rank %d",
-				       tsr_gpu_of(device)->host->rank);
+		status =
+			tsr_gpu_check(device, calls_of(device)->event_create(device, &event->event),
+				      "destroy events that are not needed",
+				      "making an event on rank %d", tsr_gpu_of(device)->host->rank);
 		tsr_gpu_leave(device, before);
 	}
 	if (status != TSR_OK) {
@@ -36,7 +37,8 @@ static void event_destroy(tsr_device_event_t *event)
 	tsr_device_t *device = event->device;
 	int before;
 	if (tsr_gpu_enter(device, &before) == TSR_OK) {
-		(void)calls_of(device)->event_destroy(device, event->event); /* the driver keeps it until streams have passed it */
+		/* the driver keeps it until streams have passed it */
+		(void)calls_of(device)->event_destroy(device, event->event);
 		tsr_gpu_leave(device, before);
 	}
 	free(event);
@@ -49,8 +51,10 @@ static tsr_status_t event_record(tsr_device_event_t *event, tsr_device_stream_t 
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_check(device, calls_of(device)->event_record(device, event->event, stream->stream), TSR_GPU_SEE_FIRST,
-			       "recording an event on rank %d", tsr_gpu_of(device)->host->rank);
+	status = tsr_gpu_check(device,
+			       calls_of(device)->event_record(device, event->event, stream->stream),
+			       TSR_GPU_SEE_FIRST, "recording an event on rank %d",
+			       tsr_gpu_of(device)->host->rank);
 	tsr_gpu_leave(device, before);
 	if (status == TSR_OK) {
 		event->recorded = true;
@@ -66,22 +70,25 @@ static tsr_status_t event_sync(tsr_device_event_t *event)
 }
 
 /** Drivers tell intervals, and more finely the shorter they are. */
-static tsr_status_t event_elapsed_ns(const tsr_device_event_t *begin, const tsr_device_event_t *end, int64_t *ns_out)
+static tsr_status_t event_elapsed_ns(const tsr_device_event_t *begin, const tsr_device_event_t *end,
+				     int64_t *ns_out)
 {
 	tsr_device_t *device = begin->device;
 	float ms = 0;
 	int before;
 	if (!begin->recorded || !end->recorded)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "the event was never recorded; record it and wait for it before asking for its time");
+		return tsr_error(TSR_ERR_ARGUMENT, "the event was never recorded; record it and "
+						   "wait for it before asking for its time");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
 	const int code = calls_of(device)->event_elapsed(device, &ms, begin->event, end->event);
 	tsr_gpu_leave(device, before);
 	if (code == TSR_GPU_NOT_READY)
-		return tsr_error(TSR_ERR_ARGUMENT, "the event has not been reached yet; wait for it before asking for its time");
-	status = tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST, "reading events of rank %d", tsr_gpu_of(device)->host->rank);
+		return tsr_error(TSR_ERR_ARGUMENT, "the event has not been reached yet; wait for "
+						   "it before asking for its time");
+	status = tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST, "reading events of rank %d",
+			       tsr_gpu_of(device)->host->rank);
 	if (status == TSR_OK)
 		*ns_out = (int64_t)((double)ms * 1e6);
 	return status;

@@ -1,4 +1,7 @@
-/* What the host halves of the GPU backends share. Nothing here knows a vendor: a backend fills in what only it can do. */
+/*
+ * What the host halves of the GPU backends share. Nothing here knows a vendor:
+ * a backend fills in what only it can do.
+ */
 #ifndef TESSERA_GPU_GPU_H
 #define TESSERA_GPU_GPU_H
 
@@ -8,9 +11,13 @@
 #include "gpu/calls.h"
 #include "gpu/dev/context.h"
 
-/** Host memory that the device sees: the abort word, the notes, and what the check of a mapping has seen. */
+/**
+ * Host memory that the device sees: the abort word, the notes, and what the
+ * check of a mapping has seen.
+ */
 typedef struct tsr_gpu_page {
-	_Alignas(128) uint32_t abort; /* 1: the world has ended. Set by a kernel whose note is fatal, or by the host */
+	/* 1: the world has ended. Set by a kernel whose note is fatal, or by the host */
+	_Alignas(128) uint32_t abort;
 	_Alignas(128) uint64_t seen[4];
 	_Alignas(128) tsr_gpu_note_t notes[TSR_GPU_NOTES];
 } tsr_gpu_page_t;
@@ -35,7 +42,10 @@ typedef struct tsr_gpu_module {
 	tsr_gpu_function_t function[];
 } tsr_gpu_module_t;
 
-/** What a backend does for the shared code, with its device current, but where it says otherwise. */
+/**
+ * What a backend does for the shared code, with its device current, but where
+ * it says otherwise.
+ */
 typedef struct tsr_gpu_vendor {
 	const char *name;     /* of the backend */
 	const char *toolkit;  /* what builds code for it */
@@ -45,8 +55,11 @@ typedef struct tsr_gpu_vendor {
 	const char *code_is_refused;     /* the library's own */
 	const char *base_is_not_aligned; /* of a heap */
 	const tsr_gpu_calls_t *calls;
-	/** Finds the driver, takes the rank's device and asks it what it is, without making it current. `drop` ends what `make` has
-	 * made with the device current, `give_back` what `take` has taken. */
+	/**
+	 * Finds the driver, takes the rank's device and asks it what it is, without making it
+	 * current. `drop` ends what `make` has made with the device current, `give_back` what
+	 * `take` has taken.
+	 */
 	tsr_status_t (*take)(tsr_device_t *device);
 	void (*give_back)(tsr_device_t *device);
 	tsr_status_t (*make)(tsr_device_t *device);
@@ -57,25 +70,35 @@ typedef struct tsr_gpu_vendor {
 	const tsr_image_t *(*check_image)(const tsr_device_t *device);
 	/** Whether the image is for this device. */
 	bool (*runs)(const tsr_device_t *device, const tsr_image_t *image);
-	/** With the lock: loads m->image, and fills entry and figures of every function in it but its kernel. On failure undoes
-	 * that, and says why. */
+	/**
+	 * With the lock: loads m->image, and fills entry and figures of every function in it but
+	 * its kernel. On failure undoes that, and says why.
+	 */
 	tsr_status_t (*load)(tsr_device_t *device, tsr_gpu_module_t *m);
 	/**
-	 * Memory of tsr_gpu_whole_bytes that peers can map, and its handle in the export, whose other members are filled; and a
-	 * peer's memory, mapped here. Both leave the address in tsr_gpu_t.base. close undoes either, however far it came.
+	 * Memory of tsr_gpu_whole_bytes that peers can map, and its handle in the export, whose
+	 * other members are filled; and a peer's memory, mapped here. Both leave the address in
+	 * tsr_gpu_t.base. close undoes either, however far it came.
 	 */
 	tsr_status_t (*heap_make)(tsr_device_t *device, tsr_heap_export_t *export);
 	tsr_status_t (*heap_open)(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
 	void (*heap_close)(tsr_device_t *device, int rank);
-	/** Says that rank's heap, as it is mapped here, has a fault, in words that follow it; and what to do. TSR_ERR_SYSTEM. */
+	/**
+	 * Says that rank's heap, as it is mapped here, has a fault, in words that follow it; and
+	 * what to do. TSR_ERR_SYSTEM.
+	 */
 	tsr_status_t (*heap_is_broken)(const tsr_device_t *device, int rank, const char *fault);
 } tsr_gpu_vendor_t;
 
-/** A team: where its kernels find its members' heaps. Addressing goes through {window, base of each rank}: the heap is window 0,
- * and the only one so far (docs/design.md). */
+/**
+ * A team: where its kernels find its members' heaps. Addressing goes through
+ * {window, base of each rank}: the heap is window 0, and the only one so far
+ * (docs/design.md).
+ */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
-	int64_t *peer_offset; /* device memory, of the world's size: tsr_gpu_context_t.peer_offset */
+	/* device memory, of the world's size: tsr_gpu_context_t.peer_offset */
+	int64_t *peer_offset;
 	struct tsr_device_team *next;
 };
 
@@ -127,14 +150,16 @@ typedef struct tsr_gpu {
 	void *notes_taken; /* device memory */
 	tsr_gpu_page_t *page;
 	uint64_t page_on_device;
-	void *base[TSR_MAX_RANKS];          /* of every rank's heap, as mapped here; null: not */
-	tsr_gpu_context_t launch;           /* what launches have in common */
-	int64_t peer_offset[TSR_MAX_RANKS]; /* bytes from my heap to every rank's, once they are mapped */
+	void *base[TSR_MAX_RANKS]; /* of every rank's heap, as mapped here; null: not */
+	tsr_gpu_context_t launch;  /* what launches have in common */
+	/* bytes from my heap to every rank's, once they are mapped */
+	int64_t peer_offset[TSR_MAX_RANKS];
 
 	pthread_mutex_t lock; /* guards all below */
 	tsr_gpu_track_t *streams;
 	uint64_t serials;
-	tsr_device_team_t *spare_teams; /* ended, with their tables: to free device memory may wait for all kernels that run */
+	/* ended, with their tables: to free device memory may wait for all kernels that run */
+	tsr_device_team_t *spare_teams;
 	tsr_gpu_module_t *modules;
 	tsr_gpu_launched_t *launched; /* ring, by number */
 	uint32_t launches;
@@ -150,7 +175,8 @@ static inline tsr_gpu_t *tsr_gpu_of(const tsr_device_t *device)
 /* ------------------------------------------------------------------ the device (device.c) */
 
 /** Opens a device that is zero but for what the vendor has set; on failure closes and frees it. */
-tsr_status_t tsr_gpu_device_open(tsr_device_t *device, const tsr_gpu_vendor_t *vendor, const tsr_host_t *host);
+tsr_status_t tsr_gpu_device_open(tsr_device_t *device, const tsr_gpu_vendor_t *vendor,
+				 const tsr_host_t *host);
 
 /** tsr_device_ops_t.close, which frees it, and .properties. */
 void tsr_gpu_device_close(tsr_device_t *device);
@@ -178,29 +204,43 @@ void tsr_gpu_stream_remove(tsr_gpu_t *gpu, tsr_gpu_track_t *track);
 tsr_gpu_track_t *tsr_gpu_stream_find(const tsr_gpu_t *gpu, uint64_t serial);
 
 /**
- * tsr_device_ops_t.probe in a process of its own: neither vendor's runtime survives fork(), and a program that asks what is here
- * may start ranks afterwards. `look` says how many devices there are, or why none; `driver` and `see` are the words for one that
- * does not answer. Errors: the status of look, with its sentence; TSR_ERR_NO_DEVICE; TSR_ERR_SYSTEM.
+ * tsr_device_ops_t.probe in a process of its own: neither vendor's runtime
+ * survives fork(), and a program that asks what is here may start ranks
+ * afterwards. `look` says how many devices there are, or why none; `driver` and
+ * `see` are the words for one that does not answer. Errors: the status of look,
+ * with its sentence; TSR_ERR_NO_DEVICE; TSR_ERR_SYSTEM.
  */
-tsr_status_t tsr_gpu_look_in_child(tsr_status_t (*look)(const void *ctx, int *count_out), const void *ctx, const char *driver,
-				   const char *see, int *count_out);
+tsr_status_t tsr_gpu_look_in_child(tsr_status_t (*look)(const void *ctx, int *count_out),
+				   const void *ctx, const char *driver, const char *see,
+				   int *count_out);
 
-/* ------------------------------------------------------------------ launches (launch.c, module.c) */
+/* ---------------------------------------------------------------- launches (launch.c, module.c) */
 
 /** tsr_stream_ops_t.launch. Takes the lock. */
-tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together);
+tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count,
+			    bool together);
 
-/** With the lock: the context of one launch on the stream of `track`, whose number is remembered for the notes. */
-tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track, const tsr_device_launch_t *launch);
+/**
+ * With the lock: the context of one launch on the stream of `track`, whose
+ * number is remembered for the notes.
+ */
+tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track,
+					const tsr_device_launch_t *launch);
 
 /** The entry of a kernel in its image. */
 enum { TSR_GPU_ENTRY_CHARS = 256 };
 void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_CHARS]);
 
-/** Dynamic shared memory of a launch, from the kernel and its static_bytes: its own part, or all where its main loop wants it. */
+/**
+ * Dynamic shared memory of a launch, from the kernel and its static_bytes: its
+ * own part, or all where its main loop wants it.
+ */
 int tsr_gpu_dynamic_bytes(const tsr_gpu_t *gpu, const tsr_gpu_function_t *function);
 
-/** With the lock: finds a kernel, loading its unit where it is the first of it. Errors: TSR_ERR_UNSUPPORTED, and those of load. */
+/**
+ * With the lock: finds a kernel, loading its unit where it is the first of it.
+ * Errors: TSR_ERR_UNSUPPORTED, and those of load.
+ */
 tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
 			      const tsr_gpu_function_t **function_out);
 void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
@@ -208,21 +248,29 @@ void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
 /* ------------------------------------------------------------------ waiting (await.c, note.c) */
 
 /**
- * Waits for the end of `stream`, or for `event` where it is not null; `serial` is the stream's. Meanwhile hands an end of the world
- * on to the kernels, and looks for lost ranks and for notes, which it reads at the end, too. Errors: the first failure of that
- * stream, which is taken; else TSR_ERR_KERNEL where the driver has lost the device; else that the world has ended.
+ * Waits for the end of `stream`, or for `event` where it is not null; `serial`
+ * is the stream's. Meanwhile hands an end of the world on to the kernels, and
+ * looks for lost ranks and for notes, which it reads at the end, too. Errors:
+ * the first failure of that stream, which is taken; else TSR_ERR_KERNEL where
+ * the driver has lost the device; else that the world has ended.
  */
 tsr_status_t tsr_gpu_wait(tsr_device_t *device, void *stream, void *event, uint64_t serial);
 
-/** Reads the notes that kernels have left: wait records are kept, fatal ones end the world and fail their stream. */
+/**
+ * Reads the notes that kernels have left: wait records are kept, fatal ones end
+ * the world and fail their stream.
+ */
 void tsr_gpu_notes_read(tsr_gpu_t *gpu);
 
 /** TSR_ERR_ABORTED where the world has ended. */
 tsr_status_t tsr_gpu_world_status(const tsr_gpu_t *gpu);
 
-/* ------------------------------------------------------------------ the check of a mapping (check.c, dev/check.c) */
+/* ------------------------------------------------ the check of a mapping (check.c, dev/check.c) */
 
-/** Lies behind the heap, so that checking a mapping never touches what is allocated. Each rank has words of its own in it. */
+/**
+ * Lies behind the heap, so that checking a mapping never touches what is
+ * allocated. Each rank has words of its own in it.
+ */
 typedef struct tsr_gpu_tail {
 	char magic[16];
 	uint64_t rank, process, size_bytes;
@@ -240,10 +288,16 @@ enum { TSR_GPU_ALIGN = 2 << 20 };
 /** Writes who I am behind my heap, before any peer maps it. */
 tsr_status_t tsr_gpu_tail_write(tsr_device_t *device, size_t heap_bytes);
 
-/** Checks that `rank`'s heap is what its owner says, and that this device's stores, loads and atomics reach it. */
+/**
+ * Checks that `rank`'s heap is what its owner says, and that this device's
+ * stores, loads and atomics reach it.
+ */
 tsr_status_t tsr_gpu_tail_check(tsr_device_t *device, const tsr_heap_export_t *peer, int rank);
 
-/** The code of that kernel, TSR_GPU_CHECK_ENTRY, for each toolkit of the build; null past the last. */
+/**
+ * The code of that kernel, TSR_GPU_CHECK_ENTRY, for each toolkit of the build;
+ * null past the last.
+ */
 const tsr_image_t *tsr_gpu_check_image_at(int index);
 #define TSR_GPU_CHECK_ENTRY "tsr_gpu_check"
 

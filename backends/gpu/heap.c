@@ -10,15 +10,19 @@ static tsr_status_t check_base(const tsr_gpu_t *gpu, int rank)
 	if (base % TSR_GPU_ALIGN == 0)
 		return TSR_OK;
 	return tsr_error(TSR_ERR_SYSTEM,
-			 "the driver maps rank %d's heap for rank %d at %#llx, which is not a multiple of 2 MiB: %s", rank,
-			 gpu->host->rank, (unsigned long long)base, gpu->vendor->base_is_not_aligned);
+			 "the driver maps rank %d's heap for rank %d at %#llx, which is not a "
+			 "multiple of 2 MiB: %s",
+			 rank, gpu->host->rank, (unsigned long long)base,
+			 gpu->vendor->base_is_not_aligned);
 }
 
-static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes,
+				tsr_heap_export_t *export_out)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	const int rank = gpu->host->rank;
-	tsr_heap_export_t export = {.fd = -1, .process = gpu->host->process, .size_bytes = size_bytes};
+	tsr_heap_export_t export = {
+		.fd = -1, .process = gpu->host->process, .size_bytes = size_bytes};
 	tsr_status_t status = gpu->vendor->heap_make(device, &export);
 	if (status == TSR_OK)
 		status = check_base(gpu, rank);
@@ -36,7 +40,8 @@ static tsr_status_t create_here(tsr_device_t *device, size_t size_bytes, tsr_hea
 	return TSR_OK;
 }
 
-static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes, tsr_heap_export_t *export_out)
+static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes,
+				tsr_heap_export_t *export_out)
 {
 	int before;
 	tsr_status_t status = tsr_gpu_enter(device, &before);
@@ -52,8 +57,10 @@ static tsr_status_t check_agrees(const tsr_gpu_t *gpu, const tsr_heap_export_t *
 {
 	if (peer->size_bytes == gpu->launch.heap_bytes)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_MISMATCH, "rank %d has a heap of %s, rank %d one of %s; set TESSERA_HEAP_SIZE alike", rank,
-			 TSR_SIZE((size_t)peer->size_bytes), gpu->host->rank, TSR_SIZE((size_t)gpu->launch.heap_bytes));
+	return tsr_error(TSR_ERR_MISMATCH,
+			 "rank %d has a heap of %s, rank %d one of %s; set TESSERA_HEAP_SIZE alike",
+			 rank, TSR_SIZE((size_t)peer->size_bytes), gpu->host->rank,
+			 TSR_SIZE((size_t)gpu->launch.heap_bytes));
 }
 
 static tsr_status_t map_rank(tsr_device_t *device, const tsr_heap_export_t *peer, int rank)
@@ -67,7 +74,8 @@ static tsr_status_t map_rank(tsr_device_t *device, const tsr_heap_export_t *peer
 	return status == TSR_OK ? tsr_gpu_tail_check(device, peer, rank) : status;
 }
 
-static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count, void **bases_out)
+static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count,
+			     void **bases_out)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	int before;
@@ -100,7 +108,8 @@ static void heap_unmap(tsr_device_t *device)
 
 /* ------------------------------------------------------------------ the host's copies */
 
-static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host, size_t size_bytes)
+static tsr_status_t heap_write(tsr_device_t *device, void *heap, const void *host,
+			       size_t size_bytes)
 {
 	int before;
 	tsr_status_t status = tsr_gpu_enter(device, &before);

@@ -10,15 +10,19 @@ static tsr_status_t check_one(const tsr_device_launch_t *l)
 	const tsr_kernel_t *k = l->kernel;
 	if (!k || !l->stream || l->blocks < 1 || (k->args_bytes > 0 && !l->args))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "a launch of %d blocks of %s; it takes a stream, a kernel, its arguments and at least one block",
+				 "a launch of %d blocks of %s; it takes a stream, a kernel, its "
+				 "arguments and at least one block",
 				 l->blocks, k ? k->name : "no kernel");
 	if (k->abi != TSR_KERNEL_ABI || !k->unit)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s was built for another version of the library: build it anew",
-				 k->name);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"kernel %s was built for another version of the library: build it anew",
+			k->name);
 	if (k->workers > TSR_GPU_MAX_WORKERS)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s splits a block into %u workers, a GPU's has %d at most: split it into fewer", k->name,
-				 (unsigned)k->workers, TSR_GPU_MAX_WORKERS);
+				 "kernel %s splits a block into %u workers, a GPU's has %d at "
+				 "most: split it into fewer",
+				 k->name, (unsigned)k->workers, TSR_GPU_MAX_WORKERS);
 	return TSR_OK;
 }
 
@@ -31,8 +35,9 @@ static tsr_status_t check_all(const tsr_gpu_t *gpu, const tsr_device_launch_t *l
 }
 
 /**
- * Whether all blocks of a group fit the device together, in whatever order it places them. A block of any of the kernels takes at
- * most 1/least of a multiprocessor, so that one with fewer than `least` blocks always has room.
+ * Whether all blocks of a group fit the device together, in whatever order it
+ * places them. A block of any of the kernels takes at most 1/least of a
+ * multiprocessor, so that one with fewer than `least` blocks always has room.
  */
 static tsr_status_t group_check(const tsr_gpu_t *gpu, const tsr_device_launch_t *launches,
 				const tsr_gpu_function_t *const *functions, int count)
@@ -45,22 +50,24 @@ static tsr_status_t group_check(const tsr_gpu_t *gpu, const tsr_device_launch_t 
 			least = functions[i]->blocks_per_sm;
 		for (int j = 0; j < i; j++)
 			if (launches[j].stream == launches[i].stream)
-				return tsr_error(
-					TSR_ERR_ARGUMENT,
-					"kernels %s and %s of one group are on the same stream, where one waits for the end of "
-					"the other; give each a stream",
-					launches[j].kernel->name, launches[i].kernel->name);
+				return tsr_error(TSR_ERR_ARGUMENT,
+						 "kernels %s and %s of one group are on the same "
+						 "stream, where one waits for the end of "
+						 "the other; give each a stream",
+						 launches[j].kernel->name,
+						 launches[i].kernel->name);
 	}
 	if (blocks > (long)gpu->sms * least)
-		return tsr_error(
-			TSR_ERR_RESIDENCY,
-			"the group has %ld blocks, and %ld can be resident together: %d on each of the %d multiprocessors; "
-			"launch fewer blocks",
-			blocks, (long)gpu->sms * least, least, gpu->sms);
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "the group has %ld blocks, and %ld can be resident together: %d "
+				 "on each of the %d multiprocessors; "
+				 "launch fewer blocks",
+				 blocks, (long)gpu->sms * least, least, gpu->sms);
 	return TSR_OK;
 }
 
-tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track, const tsr_device_launch_t *launch)
+tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track,
+					const tsr_device_launch_t *launch)
 {
 	tsr_gpu_context_t context = gpu->launch;
 	context.rank = track->team->host->rank;
@@ -70,30 +77,37 @@ tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *t
 	context.blocks = launch->blocks;
 	context.launch = number;
 	context.shared_bytes = (uint32_t)launch->kernel->shared_bytes;
-	gpu->launched[number % TSR_GPU_LAUNCHES_KEPT] = (tsr_gpu_launched_t){number, track->serial, launch->kernel};
+	gpu->launched[number % TSR_GPU_LAUNCHES_KEPT] =
+		(tsr_gpu_launched_t){number, track->serial, launch->kernel};
 	return context;
 }
 
 /** With the lock: starts one launch. */
-static tsr_status_t start(tsr_device_t *device, const tsr_device_launch_t *l, const tsr_gpu_function_t *f)
+static tsr_status_t start(tsr_device_t *device, const tsr_device_launch_t *l,
+			  const tsr_gpu_function_t *f)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	uint64_t nothing = 0; /* a struct without members has a byte in C++ */
 	tsr_gpu_context_t context = tsr_gpu_launch_number(gpu, &l->stream->track, l);
-	void *parameters[] = {&context, l->kernel->args_bytes > 0 ? (void *)(uintptr_t)l->args : &nothing};
-	const int code = gpu->vendor->calls->launch(device, f->entry, l->blocks, f->threads, f->dynamic_bytes, l->stream->stream,
-						    parameters);
+	void *parameters[] = {&context,
+			      l->kernel->args_bytes > 0 ? (void *)(uintptr_t)l->args : &nothing};
+	const int code =
+		gpu->vendor->calls->launch(device, f->entry, l->blocks, f->threads,
+					   f->dynamic_bytes, l->stream->stream, parameters);
 	if (code == TSR_GPU_SUCCESS)
 		l->stream->track.last = l->kernel;
-	return tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST, "launching %d blocks of kernel %s on rank %d", l->blocks,
+	return tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST,
+			     "launching %d blocks of kernel %s on rank %d", l->blocks,
 			     l->kernel->name, gpu->host->rank);
 }
 
 /**
- * With the lock: starts a group. What needs the most local memory goes first: where a launch makes that memory grow, the driver
- * waits for the kernels that run, and these may wait for the launch.
+ * With the lock: starts a group. What needs the most local memory goes first:
+ * where a launch makes that memory grow, the driver waits for the kernels that
+ * run, and these may wait for the launch.
  */
-static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_device_launch_t *launches,
+static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device,
+				const tsr_device_launch_t *launches,
 				const tsr_gpu_function_t *const *functions, int count)
 {
 	bool started[count];
@@ -101,7 +115,8 @@ static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_
 	for (int n = 0; n < count; n++) {
 		int next = -1;
 		for (int i = 0; i < count; i++)
-			if (!started[i] && (next < 0 || functions[i]->local_bytes > functions[next]->local_bytes))
+			if (!started[i] &&
+			    (next < 0 || functions[i]->local_bytes > functions[next]->local_bytes))
 				next = i;
 		started[next] = true;
 		const tsr_status_t status = start(device, &launches[next], functions[next]);
@@ -114,7 +129,8 @@ static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_
 }
 
 /** With the lock: all or nothing where `together`. */
-static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_device_launch_t *launches,
+static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device,
+			       const tsr_device_launch_t *launches,
 			       const tsr_gpu_function_t **functions, int count, bool together)
 {
 	tsr_status_t status = TSR_OK;
@@ -130,7 +146,8 @@ static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_d
 }
 
 /** With the device current. */
-static tsr_status_t launch_here(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+static tsr_status_t launch_here(tsr_device_t *device, const tsr_device_launch_t *launches,
+				int count, bool together)
 {
 	enum { USUAL = 8 };
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
@@ -138,7 +155,8 @@ static tsr_status_t launch_here(tsr_device_t *device, const tsr_device_launch_t 
 	if (count < 1)
 		return TSR_OK;
 	if (count > USUAL && !(functions = calloc((size_t)count, sizeof *functions)))
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for %d launches; free some", count);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for %d launches; free some",
+				 count);
 	pthread_mutex_lock(&gpu->lock);
 	const tsr_status_t status = launch_all(gpu, device, launches, functions, count, together);
 	pthread_mutex_unlock(&gpu->lock);
@@ -147,7 +165,8 @@ static tsr_status_t launch_here(tsr_device_t *device, const tsr_device_launch_t 
 	return status;
 }
 
-tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count, bool together)
+tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *launches, int count,
+			    bool together)
 {
 	int before;
 	tsr_status_t status = check_all(tsr_gpu_of(device), launches, count);

@@ -9,12 +9,13 @@
 void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_CHARS])
 {
 	const bool variant = kernel->variant[0] != '\0';
-	snprintf(name_out, TSR_GPU_ENTRY_CHARS, TSR_GPU_ENTRY_PREFIX "%s%s%s", kernel->name, variant ? "__" : "", kernel->variant);
+	snprintf(name_out, TSR_GPU_ENTRY_CHARS, TSR_GPU_ENTRY_PREFIX "%s%s%s", kernel->name,
+		 variant ? "__" : "", kernel->variant);
 }
 
 /** The image of the kernel's unit that runs here. */
-static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device, const tsr_kernel_t *kernel,
-			       const tsr_image_t **image_out)
+static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
+			       const tsr_kernel_t *kernel, const tsr_image_t **image_out)
 {
 	const char *backend = gpu->vendor->name;
 	const tsr_image_t *image, *other = NULL;
@@ -29,10 +30,12 @@ static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
 			other = image;
 	}
 	if (other)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "kernel %s has code for %s, and the GPU is %s: build %s for it", kernel->name,
-				 other->arch, gpu->arch, kernel->unit);
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s has code for %s, and the GPU is %s: build %s for it",
+				 kernel->name, other->arch, gpu->arch, kernel->unit);
 	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "kernel %s has no code for %s in this executable: build %s with %s present, or by tessera cc --backends "
+			 "kernel %s has no code for %s in this executable: build %s with %s "
+			 "present, or by tessera cc --backends "
 			 "cpuemu,%s",
 			 kernel->name, backend, kernel->unit, gpu->vendor->toolkit, backend);
 }
@@ -46,12 +49,15 @@ static int count_kernels(const char *unit)
 	return count;
 }
 
-static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t *image, tsr_gpu_module_t **module_out)
+static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t *image,
+			 tsr_gpu_module_t **module_out)
 {
 	const tsr_kernel_t *kernel;
-	tsr_gpu_module_t *m = calloc(1, sizeof *m + (size_t)count_kernels(image->unit) * sizeof m->function[0]);
+	tsr_gpu_module_t *m =
+		calloc(1, sizeof *m + (size_t)count_kernels(image->unit) * sizeof m->function[0]);
 	if (!m)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the kernels of %s; free some", image->unit);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the kernels of %s; free some", image->unit);
 	m->image = image;
 	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
 		if (strcmp(kernel->unit, image->unit) == 0)
@@ -92,33 +98,44 @@ static const tsr_gpu_function_t *function_in(const tsr_gpu_module_t *m, const ts
 	return NULL;
 }
 
-/* Of the dynamic shared memory a main loop needs at least what a coop exchanges elements through, aligned to a KiB. */
+/*
+ * Of the dynamic shared memory a main loop needs at least what a coop exchanges
+ * elements through, aligned to a KiB.
+ */
 enum { LOOP_LEAST_BYTES = TSR_GPU_SCRATCH_BYTES + 1023 };
 
 /** What of the kernel's needs the device or its image does not meet. */
-static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_t *f, const tsr_kernel_t *kernel)
+static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_t *f,
+				   const tsr_kernel_t *kernel)
 {
 	if (!f || !f->entry)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "the device code of %s has no kernel %s%s%s: build host and device code anew",
-				 kernel->unit, kernel->name, kernel->variant[0] != '\0' ? " for " : "", kernel->variant);
-	if (kernel->shared_bytes + (size_t)f->static_bytes > gpu->block_shared_bytes)
-		return tsr_error(
-			TSR_ERR_UNSUPPORTED,
-			"kernel %s uses %s of shared memory a block and the library %s more, the device has %s; use smaller tiles",
-			kernel->name, TSR_SIZE(kernel->shared_bytes), TSR_SIZE((size_t)f->static_bytes),
-			TSR_SIZE(gpu->block_shared_bytes));
-	if (TSR_GPU_TAKES_ALL_SHARED(f->static_bytes) &&
-	    kernel->shared_bytes + (size_t)f->static_bytes + LOOP_LEAST_BYTES > gpu->block_shared_bytes)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s uses %s of shared memory a block, which leaves its main loop less than %s of %s; use "
+				 "the device code of %s has no kernel %s%s%s: build host and "
+				 "device code anew",
+				 kernel->unit, kernel->name,
+				 kernel->variant[0] != '\0' ? " for " : "", kernel->variant);
+	if (kernel->shared_bytes + (size_t)f->static_bytes > gpu->block_shared_bytes)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s uses %s of shared memory a block and the library %s "
+				 "more, the device has %s; use smaller tiles",
+				 kernel->name, TSR_SIZE(kernel->shared_bytes),
+				 TSR_SIZE((size_t)f->static_bytes),
+				 TSR_SIZE(gpu->block_shared_bytes));
+	if (TSR_GPU_TAKES_ALL_SHARED(f->static_bytes) &&
+	    kernel->shared_bytes + (size_t)f->static_bytes + LOOP_LEAST_BYTES >
+		    gpu->block_shared_bytes)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s uses %s of shared memory a block, which leaves its "
+				 "main loop less than %s of %s; use "
 				 "smaller tiles",
-				 kernel->name, TSR_SIZE(kernel->shared_bytes), TSR_SIZE((size_t)LOOP_LEAST_BYTES),
+				 kernel->name, TSR_SIZE(kernel->shared_bytes),
+				 TSR_SIZE((size_t)LOOP_LEAST_BYTES),
 				 TSR_SIZE(gpu->block_shared_bytes));
 	if (f->blocks_per_sm < 1)
-		return tsr_error(
-			TSR_ERR_UNSUPPORTED,
-			"a block of kernel %s (%d threads) does not fit a multiprocessor of %s: use fewer workers or smaller tiles",
-			kernel->name, f->threads, gpu->props.name);
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "a block of kernel %s (%d threads) does not fit a multiprocessor "
+				 "of %s: use fewer workers or smaller tiles",
+				 kernel->name, f->threads, gpu->props.name);
 	return TSR_OK;
 }
 

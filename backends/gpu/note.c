@@ -21,7 +21,8 @@ static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 {
 	const tsr_gpu_launched_t *launched = &gpu->launched[note->launch % TSR_GPU_LAUNCHES_KEPT];
 	told_t told = {.note = note, .kernel = "?"};
-	snprintf(told.place, sizeof told.place, "%.*s:%d", (int)sizeof note->file, note->file, (int)note->line);
+	snprintf(told.place, sizeof told.place, "%.*s:%d", (int)sizeof note->file, note->file,
+		 (int)note->line);
 	if (launched->number != note->launch || !launched->kernel)
 		return told;
 	told.kernel = launched->kernel->name;
@@ -33,13 +34,15 @@ static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 /** The rank in the world of a member of the team that the note is of. */
 static int rank_of(const told_t *told, int member)
 {
-	return told->team && member >= 0 && member < told->team->size ? told->team->ranks[member] : member;
+	return told->team && member >= 0 && member < told->team->size ? told->team->ranks[member]
+								      : member;
 }
 
 /** Who made the launch. */
 static const char *name_me(const tsr_gpu_t *gpu, const told_t *told, char text[TSR_WHO_TEXT])
 {
-	return tsr_who_text(gpu->host->rank, told->team ? told->team->rank : 0, told->team ? told->team->name : NULL, text);
+	return tsr_who_text(gpu->host->rank, told->team ? told->team->rank : 0,
+			    told->team ? told->team->name : NULL, text);
 }
 
 static bool in_heap(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out)
@@ -65,18 +68,21 @@ static void name_flag(const tsr_gpu_t *gpu, uint64_t address, char name[80])
 }
 
 /** What ends the world, when nobody has written the word that was waited for. */
-static void say_word(const tsr_gpu_t *gpu, const told_t *told, const tsr_wait_record_t *record, const char *who, const char *name,
-		     char sentence[640])
+static void say_word(const tsr_gpu_t *gpu, const told_t *told, const tsr_wait_record_t *record,
+		     const char *who, const char *name, char sentence[640])
 {
 	char of[32] = "", me[TSR_WHO_TEXT];
 	if (record->owner != gpu->host->rank)
 		snprintf(of, sizeof of, " of rank %d", record->owner);
-	snprintf(sentence, 640,
-		 "%s, block %d of kernel %s waited %.3g s at %s for %s to write %s%s so that it %s%s %llu; it was %llu: nobody "
-		 "wrote such a value, or it came and went, or it takes longer than TESSERA_DEADLINE",
-		 name_me(gpu, told, me), record->block, told->kernel, (double)record->waited_ns / 1e9, told->place, who, name, of,
-		 record->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(record->cmp), (unsigned long long)record->expected,
-		 (unsigned long long)record->seen);
+	snprintf(
+		sentence, 640,
+		"%s, block %d of kernel %s waited %.3g s at %s for %s to write %s%s so that it "
+		"%s%s %llu; it was %llu: nobody "
+		"wrote such a value, or it came and went, or it takes longer than TESSERA_DEADLINE",
+		name_me(gpu, told, me), record->block, told->kernel,
+		(double)record->waited_ns / 1e9, told->place, who, name, of,
+		record->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(record->cmp),
+		(unsigned long long)record->expected, (unsigned long long)record->seen);
 }
 
 /** An expired wait: its record, and what ends the world where it is a plain one. */
@@ -103,7 +109,8 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 	snprintf(record.team, sizeof record.team, "%s", told->team ? told->team->name : "");
 	snprintf(record.kernel, sizeof record.kernel, "%s", told->kernel);
 	snprintf(record.site, sizeof record.site, "%.*s", (int)sizeof record.site - 1, told->place);
-	host->keep_wait_record(host->ctx, &record, heap ? (const void *)(uintptr_t)note->address : NULL);
+	host->keep_wait_record(host->ctx, &record,
+			       heap ? (const void *)(uintptr_t)note->address : NULL);
 	name_flag(gpu, note->address, name);
 	if (note->peer != TSR_ANY_RANK)
 		(void)tsr_who_text(record.from, note->peer, record.team, who);
@@ -112,10 +119,12 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 		return TSR_ERR_TIMEOUT;
 	}
 	snprintf(sentence, 640,
-		 "%s, block %d of kernel %s waited %.3g s at %s for %s to raise %s to %llu; it was %llu: the signal was not "
+		 "%s, block %d of kernel %s waited %.3g s at %s for %s to raise %s to %llu; it was "
+		 "%llu: the signal was not "
 		 "sent, or "
 		 "its sender is not resident, or it takes longer than TESSERA_DEADLINE",
-		 name_me(gpu, told, me), (int)note->block, told->kernel, (double)note->waited_ns / 1e9, told->place, who, name,
+		 name_me(gpu, told, me), (int)note->block, told->kernel,
+		 (double)note->waited_ns / 1e9, told->place, who, name,
 		 (unsigned long long)note->expected, (unsigned long long)note->seen);
 	return TSR_ERR_TIMEOUT;
 }
@@ -129,29 +138,35 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 	size_t offset;
 	if (note->kind == TSR_GPU_NOTE_RANK)
 		snprintf(what, sizeof what,
-			 "a call to rank %d of a %s of %d at %s; ranks begin at 0 and end before the size of the stream's team",
+			 "a call to rank %d of a %s of %d at %s; ranks begin at 0 and end before "
+			 "the size of the stream's team",
 			 (int)note->peer, in_team ? "team" : "world", size, told->place);
 	else if (note->kind == TSR_GPU_NOTE_DTYPE)
 		snprintf(what, sizeof what, "element type %d (%s) at %s, which %s", (int)note->peer,
 			 tsr_dtype_name((tsr_dtype_t)note->peer), told->place,
-			 (uint32_t)note->peer > TSR_U8 ? "no call takes; take one of tsr_dtype_t up to u8"
-						       : "the call does not take; its contract says which it does");
+			 (uint32_t)note->peer > TSR_U8
+				 ? "no call takes; take one of tsr_dtype_t up to u8"
+				 : "the call does not take; its contract says which it does");
 	else if (note->kind == TSR_GPU_NOTE_SENT)
 		snprintf(what, sizeof what,
-			 "tsr_frag_add_sent at %s of what was not sent so; send and add with one configuration, one dtype and "
+			 "tsr_frag_add_sent at %s of what was not sent so; send and add with one "
+			 "configuration, one dtype and "
 			 "coops of "
 			 "as many threads, and wait for a signal in between",
 			 told->place);
 	else if (in_heap(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
-			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; check the size of the transfer",
-			 (unsigned long long)note->size_bytes, offset, (unsigned long long)gpu->launch.heap_bytes, told->place);
+			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; "
+			 "check the size of the transfer",
+			 (unsigned long long)note->size_bytes, offset,
+			 (unsigned long long)gpu->launch.heap_bytes, told->place);
 	else
 		snprintf(what, sizeof what,
-			 "a call of %llu bytes outside this rank's heap at %s; the pointer is always the caller's own",
+			 "a call of %llu bytes outside this rank's heap at %s; the pointer is "
+			 "always the caller's own",
 			 (unsigned long long)note->size_bytes, told->place);
-	snprintf(sentence, 640, "kernel %s, block %d, worker %d of %s: %s", told->kernel, (int)note->block, (int)note->worker,
-		 name_me(gpu, told, me), what);
+	snprintf(sentence, 640, "kernel %s, block %d, worker %d of %s: %s", told->kernel,
+		 (int)note->block, (int)note->worker, name_me(gpu, told, me), what);
 	return TSR_ERR_KERNEL;
 }
 
@@ -160,8 +175,9 @@ static void report(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 {
 	const told_t told = tell(gpu, note);
 	struct tsr_gpu_failure failure;
-	failure.status = note->kind == TSR_GPU_NOTE_WAIT ? tell_wait(gpu, &told, failure.sentence)
-							 : tell_misuse(gpu, &told, failure.sentence);
+	failure.status = note->kind == TSR_GPU_NOTE_WAIT
+				 ? tell_wait(gpu, &told, failure.sentence)
+				 : tell_misuse(gpu, &told, failure.sentence);
 	if (!note->fatal)
 		return;
 	if (told.stream && told.stream->failure.status == TSR_OK)
@@ -174,7 +190,8 @@ void tsr_gpu_notes_read(tsr_gpu_t *gpu)
 	pthread_mutex_lock(&gpu->lock);
 	for (int i = 0; i < TSR_GPU_NOTES; i++) {
 		const tsr_gpu_note_t *note = &gpu->page->notes[i];
-		/* Acquire: partner is the release in tsr_gpu_note_close, at system scope, after the rest of the note. */
+		/* Acquire: partner is the release in tsr_gpu_note_close, at system scope, after the
+		 * rest of the note. */
 		if (gpu->reported[i] || __atomic_load_n(&note->kind, __ATOMIC_ACQUIRE) == 0)
 			continue;
 		gpu->reported[i] = true;

@@ -9,7 +9,8 @@ static const tsr_gpu_calls_t *calls_of(const tsr_device_t *device)
 	return tsr_gpu_of(device)->vendor->calls;
 }
 
-static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team, tsr_device_stream_t **stream_out)
+static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team,
+				  tsr_device_stream_t **stream_out)
 {
 	int before;
 	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
@@ -17,9 +18,11 @@ static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t 
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a stream; free some");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
-		status = tsr_gpu_check(device, calls_of(device)->stream_create(device, &stream->stream),
-				       "destroy streams that are not needed", "making a stream on rank %d",
-				       tsr_gpu_of(device)->host->rank);
+		status =
+			tsr_gpu_check(device,
+				      calls_of(device)->stream_create(device, &stream->stream),
+				      "destroy streams that are not needed",
+				      "making a stream on rank %d", tsr_gpu_of(device)->host->rank);
 		tsr_gpu_leave(device, before);
 	}
 	if (status != TSR_OK) {
@@ -45,8 +48,9 @@ static void stream_destroy(tsr_device_stream_t *stream)
 }
 
 /**
- * Has no deadline of its own: a kernel may compute for hours. It ends all the same, because every wait inside a kernel has the
- * world's deadline and returns when the world ends, and every block then runs to its end.
+ * Has no deadline of its own: a kernel may compute for hours. It ends all the
+ * same, because every wait inside a kernel has the world's deadline and returns
+ * when the world ends, and every block then runs to its end.
  */
 static tsr_status_t stream_sync(tsr_device_stream_t *stream)
 {
@@ -60,8 +64,10 @@ static tsr_status_t stream_wait_event(tsr_device_stream_t *stream, tsr_device_ev
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_check(device, calls_of(device)->stream_wait(device, stream->stream, event->event), TSR_GPU_SEE_FIRST,
-			       "letting a stream of rank %d wait", tsr_gpu_of(device)->host->rank);
+	status = tsr_gpu_check(device,
+			       calls_of(device)->stream_wait(device, stream->stream, event->event),
+			       TSR_GPU_SEE_FIRST, "letting a stream of rank %d wait",
+			       tsr_gpu_of(device)->host->rank);
 	tsr_gpu_leave(device, before);
 	return status;
 }
@@ -76,9 +82,10 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 		status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_check(device, calls_of(device)->copy_rows(device, copy, stream->stream), TSR_GPU_SEE_FIRST,
-			       "copying %zu rows of %zu bytes from rank %d to rank %d", copy->rows, copy->row_bytes,
-			       tsr_gpu_of(device)->host->rank, copy->peer);
+	status = tsr_gpu_check(device, calls_of(device)->copy_rows(device, copy, stream->stream),
+			       TSR_GPU_SEE_FIRST,
+			       "copying %zu rows of %zu bytes from rank %d to rank %d", copy->rows,
+			       copy->row_bytes, tsr_gpu_of(device)->host->rank, copy->peer);
 	tsr_gpu_leave(device, before);
 	return status;
 }

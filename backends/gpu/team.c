@@ -33,9 +33,12 @@ static tsr_status_t make(tsr_device_t *device, tsr_device_team_t **team_out)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a team; free some");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
-		status = tsr_gpu_check(
-			device, gpu->vendor->calls->alloc(device, &table, (size_t)gpu->host->size * sizeof *team->peer_offset),
-			gpu->vendor->memory_is_full, "making the table of a team on rank %d", gpu->host->rank);
+		status = tsr_gpu_check(device,
+				       gpu->vendor->calls->alloc(device, &table,
+								 (size_t)gpu->host->size *
+									 sizeof *team->peer_offset),
+				       gpu->vendor->memory_is_full,
+				       "making the table of a team on rank %d", gpu->host->rank);
 		tsr_gpu_leave(device, before);
 	}
 	if (status != TSR_OK) {
@@ -47,7 +50,8 @@ static tsr_status_t make(tsr_device_t *device, tsr_device_team_t **team_out)
 	return TSR_OK;
 }
 
-static tsr_status_t fill(tsr_device_t *device, const tsr_device_team_t *team, const tsr_host_team_t *host)
+static tsr_status_t fill(tsr_device_t *device, const tsr_device_team_t *team,
+			 const tsr_host_team_t *host)
 {
 	const tsr_gpu_t *gpu = tsr_gpu_of(device);
 	int64_t peer_offset[TSR_MAX_RANKS];
@@ -57,12 +61,14 @@ static tsr_status_t fill(tsr_device_t *device, const tsr_device_team_t *team, co
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_copy_to(device, team->peer_offset, peer_offset, (size_t)host->size * sizeof *peer_offset);
+	status = tsr_gpu_copy_to(device, team->peer_offset, peer_offset,
+				 (size_t)host->size * sizeof *peer_offset);
 	tsr_gpu_leave(device, before);
 	return status;
 }
 
-static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host, tsr_device_team_t **team_out)
+static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host,
+				tsr_device_team_t **team_out)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	tsr_device_team_t *team = take_spare(gpu);

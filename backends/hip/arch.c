@@ -10,7 +10,8 @@ bool tsr_hip_arch_find(const tsr_hip_properties_t *properties, char arch_out[64]
 	const char *end = properties->bytes + sizeof properties->bytes - ARCH;
 	for (const char *p = properties->bytes + NAME; p < end; p++) {
 		size_t length = 3;
-		if ((memcmp(p, "gfx", 3) != 0 && memcmp(p, "sm_", 3) != 0) || !isxdigit((unsigned char)p[3]))
+		if ((memcmp(p, "gfx", 3) != 0 && memcmp(p, "sm_", 3) != 0) ||
+		    !isxdigit((unsigned char)p[3]))
 			continue;
 		while (length < ARCH - 1 && isxdigit((unsigned char)p[length]))
 			length++;
@@ -26,6 +27,7 @@ bool tsr_hip_arch_runs(const char *image, const char *arch)
 	const size_t length = strlen(arch);
 	if (strncmp(image, arch, length) != 0)
 		return false;
-	const bool sole = strncmp(arch, "sm_", 3) == 0 && strcmp(image + length, "a") == 0; /* for this one alone */
+	/* for this one alone */
+	const bool sole = strncmp(arch, "sm_", 3) == 0 && strcmp(image + length, "a") == 0;
 	return image[length] == '\0' || sole;
 }

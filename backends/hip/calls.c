@@ -1,11 +1,15 @@
 /* The HIP runtime as the shared host half calls it. Handles and addresses are the runtime's own. */
 #include "hip/device.h"
 
-_Static_assert((int)TSR_HIP_SUCCESS == TSR_GPU_SUCCESS && (int)TSR_HIP_ERROR_NOT_READY == TSR_GPU_NOT_READY &&
+_Static_assert((int)TSR_HIP_SUCCESS == TSR_GPU_SUCCESS &&
+		       (int)TSR_HIP_ERROR_NOT_READY == TSR_GPU_NOT_READY &&
 		       (int)TSR_HIP_ERROR_OUT_OF_MEMORY == TSR_GPU_OUT_OF_MEMORY,
 	       "the runtime numbers its answers otherwise");
 
-/** A device in which nothing runs yet is not given back, for on some platforms that would start it. */
+/**
+ * A device in which nothing runs yet is not given back, for on some platforms
+ * that would start it.
+ */
 static int enter(const tsr_device_t *device, int *before_out)
 {
 	const tsr_hip_runtime_t *hip = &device->hip;
@@ -38,11 +42,13 @@ static int release(tsr_device_t *device, void *memory)
 	return device->hip.mem_free(memory);
 }
 
-static int host_alloc(tsr_device_t *device, void **memory_out, size_t size_bytes, uint64_t *on_device_out)
+static int host_alloc(tsr_device_t *device, void **memory_out, size_t size_bytes,
+		      uint64_t *on_device_out)
 {
 	void *on_device = NULL;
-	tsr_hip_code_t code =
-		device->hip.host_alloc(memory_out, size_bytes, TSR_HIP_HOST_PORTABLE | TSR_HIP_HOST_MAPPED | TSR_HIP_HOST_COHERENT);
+	tsr_hip_code_t code = device->hip.host_alloc(memory_out, size_bytes,
+						     TSR_HIP_HOST_PORTABLE | TSR_HIP_HOST_MAPPED |
+							     TSR_HIP_HOST_COHERENT);
 	if (code == TSR_HIP_SUCCESS)
 		code = device->hip.host_pointer(&on_device, *memory_out, 0);
 	*on_device_out = (uint64_t)(uintptr_t)on_device;
@@ -54,12 +60,14 @@ static int host_release(tsr_device_t *device, void *memory)
 	return device->hip.host_free(memory);
 }
 
-static int copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream)
+static int copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+		   void *stream)
 {
 	return device->hip.copy(to, from, size_bytes, TSR_HIP_TO_DEVICE, stream);
 }
 
-static int copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes, void *stream)
+static int copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
+		     void *stream)
 {
 	return device->hip.copy(to, from, size_bytes, TSR_HIP_TO_HOST, stream);
 }
@@ -67,7 +75,8 @@ static int copy_from(tsr_device_t *device, void *to, const void *from, size_t si
 /** By SDMA, or as the runtime likes. */
 static int copy_rows(tsr_device_t *device, const tsr_device_copy_t *copy, void *stream)
 {
-	return device->hip.copy_2d(copy->dst, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes, copy->row_bytes, copy->rows,
+	return device->hip.copy_2d(copy->dst, copy->dst_pitch_bytes, copy->src,
+				   copy->src_pitch_bytes, copy->row_bytes, copy->rows,
 				   TSR_HIP_BY_ADDRESS, stream);
 }
 
@@ -86,20 +95,23 @@ static int module_unload(tsr_device_t *device, void *module)
 	return device->hip.module_unload(module);
 }
 
-static int module_function(tsr_device_t *device, void **function_out, void *module, const char *name)
+static int module_function(tsr_device_t *device, void **function_out, void *module,
+			   const char *name)
 {
 	return device->hip.module_function((tsr_hip_function_t *)function_out, module, name);
 }
 
-static int launch(tsr_device_t *device, void *function, int blocks, int threads, int shared_bytes, void *stream, void **parameters)
+static int launch(tsr_device_t *device, void *function, int blocks, int threads, int shared_bytes,
+		  void *stream, void **parameters)
 {
-	return device->hip.launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, (unsigned)shared_bytes, stream,
-				  parameters, NULL);
+	return device->hip.launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
+				  (unsigned)shared_bytes, stream, parameters, NULL);
 }
 
 static int stream_create(tsr_device_t *device, void **stream_out)
 {
-	return device->hip.stream_create((tsr_hip_stream_t *)stream_out, TSR_HIP_STREAM_NON_BLOCKING);
+	return device->hip.stream_create((tsr_hip_stream_t *)stream_out,
+					 TSR_HIP_STREAM_NON_BLOCKING);
 }
 
 static int stream_destroy(tsr_device_t *device, void *stream)
@@ -107,7 +119,10 @@ static int stream_destroy(tsr_device_t *device, void *stream)
 	return device->hip.stream_destroy(stream);
 }
 
-/** When it has ended, to wait for it returns at once: that stores are visible to all is said of that call, and not of the query. */
+/**
+ * When it has ended, to wait for it returns at once: that stores are visible to
+ * all is said of that call, and not of the query.
+ */
 static int stream_query(tsr_device_t *device, void *stream)
 {
 	const tsr_hip_code_t code = device->hip.stream_query(stream);

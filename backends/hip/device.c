@@ -21,11 +21,13 @@ static tsr_status_t read_properties(tsr_device_t *device)
 	if (code == TSR_HIP_SUCCESS)
 		code = hip->device_name(name, (int)sizeof name, device->id);
 	if (code != TSR_HIP_SUCCESS)
-		return tsr_hip_check(hip, code, "see " TSR_HIP_INFO, "asking GPU %d what it is", device->id);
+		return tsr_hip_check(hip, code, "see " TSR_HIP_INFO, "asking GPU %d what it is",
+				     device->id);
 	snprintf(gpu->props.name, sizeof gpu->props.name, "%.40s (%.16s)", name, gpu->arch);
 	if (!tsr_hip_check_image(gpu->arch))
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "GPU %d of rank %d is %s, and this library has no code for it: leave it out of "
+				 "GPU %d of rank %d is %s, and this library has no code for it: "
+				 "leave it out of "
 				 "HIP_VISIBLE_DEVICES",
 				 device->id, gpu->host->rank, gpu->props.name);
 	gpu->block_shared_bytes = (size_t)block_shared;
@@ -48,11 +50,16 @@ static tsr_status_t take(tsr_device_t *device)
 	return read_properties(device);
 }
 
-/** Ticks a millisecond of the clock that kernels read. HIP 5.2 does not tell: on the GPUs that it knows they are these. */
+/**
+ * Ticks a millisecond of the clock that kernels read. HIP 5.2 does not tell: on
+ * the GPUs that it knows they are these.
+ */
 static uint32_t clock_khz(const tsr_device_t *device)
 {
 	int khz = 0;
-	if (device->hip.device_attribute(&khz, TSR_HIP_WALL_CLOCK_KHZ, device->id) != TSR_HIP_SUCCESS || khz <= 0)
+	if (device->hip.device_attribute(&khz, TSR_HIP_WALL_CLOCK_KHZ, device->id) !=
+		    TSR_HIP_SUCCESS ||
+	    khz <= 0)
 		khz = 100000;
 	return (uint32_t)khz;
 }
@@ -104,7 +111,8 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
 	if (!device)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for rank %d's HIP device; free some", host->rank);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for rank %d's HIP device; free some", host->rank);
 	device->uncached = options.hip_uncached;
 	status = tsr_gpu_device_open(device, &vendor, host);
 	if (status == TSR_OK)
@@ -120,7 +128,9 @@ static const tsr_device_ops_t device_ops = {
 	.properties = tsr_gpu_device_properties,
 };
 
-/* Ranks are processes: as threads that share a GPU they would share its queues, where one rank's kernels may wait behind another's.
+/*
+ * Ranks are processes: as threads that share a GPU they would share its queues,
+ * where one rank's kernels may wait behind another's.
  */
 const tsr_backend_t tsr_backend_hip = {
 	.abi = TSR_BACKEND_ABI,

@@ -19,33 +19,43 @@ struct tsr_device {
 	bool uncached; /* what kind of memory the heap is */
 };
 
-/* ------------------------------------------------------------------ the runtime (runtime.c, arch.c) */
+/* -------------------------------------------------------------- the runtime (runtime.c, arch.c) */
 
 /** Whether some runtime is loaded in this process: then it may run already. */
 bool tsr_hip_loaded(void);
 
-/** Whether the kernel has a driver of AMD GPUs; on NVIDIA's platform the runtime is asked. Errors: TSR_ERR_NO_DEVICE. */
+/**
+ * Whether the kernel has a driver of AMD GPUs; on NVIDIA's platform the runtime
+ * is asked. Errors: TSR_ERR_NO_DEVICE.
+ */
 tsr_status_t tsr_hip_driver_check(void);
 
-/** Finds the runtime's entries. Any thread. Errors: TSR_ERR_NO_DEVICE (no runtime, or one that is too old), TSR_ERR_UNSUPPORTED. */
+/**
+ * Finds the runtime's entries. Any thread. Errors: TSR_ERR_NO_DEVICE (no
+ * runtime, or one that is too old), TSR_ERR_UNSUPPORTED.
+ */
 tsr_status_t tsr_hip_find(tsr_hip_runtime_t *runtime_out);
 
 /** Writes "hipErrorOutOfMemory: out of memory" to text; returns it. */
 const char *tsr_hip_text(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, char text[128]);
 
 /**
- * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what lacks) and the sentence: what was tried, the
- * runtime's own words, the cure.
+ * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what
+ * lacks) and the sentence: what was tried, the runtime's own words, the cure.
  */
-tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, const char *cure, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, const char *cure,
+			   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/** Says why there is no GPU: none, a variable that hides them, or what the runtime says. TSR_ERR_NO_DEVICE. */
+/**
+ * Says why there is no GPU: none, a variable that hides them, or what the
+ * runtime says. TSR_ERR_NO_DEVICE.
+ */
 tsr_status_t tsr_hip_no_device(const tsr_hip_runtime_t *hip, tsr_hip_code_t code);
 
 /**
- * The architecture among a device's properties: "gfx942", "sm_90". The struct is another one in HIP 6 than in HIP 5; in both the
- * name of the device comes first, and what is looked for is the only other text. False: there is none.
+ * The architecture among a device's properties: "gfx942", "sm_90". The struct
+ * is another one in HIP 6 than in HIP 5; in both the name of the device comes
+ * first, and what is looked for is the only other text. False: there is none.
  */
 bool tsr_hip_arch_find(const tsr_hip_properties_t *properties, char arch_out[64]);
 
@@ -58,7 +68,10 @@ tsr_hip_code_t tsr_hip_arch(const tsr_hip_runtime_t *hip, int ordinal, char arch
 /** The library's own code for an architecture; null where there is none. */
 const tsr_image_t *tsr_hip_check_image(const char *arch);
 
-/** tsr_device_ops_t.probe: looks in a child process, because a process in which HIP runs cannot fork ranks any more. */
+/**
+ * tsr_device_ops_t.probe: looks in a child process, because a process in which
+ * HIP runs cannot fork ranks any more.
+ */
 tsr_status_t tsr_hip_probe(int *count_out);
 
 /* ------------------------------------------------------------------ the device */

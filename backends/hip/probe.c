@@ -1,6 +1,7 @@
 /*
- * Looking for devices. HIP does not survive fork(), and a program that asks what is here may well start ranks afterwards: so a
- * child process looks, and does not even load the runtime in this one.
+ * Looking for devices. HIP does not survive fork(), and a program that asks
+ * what is here may well start ranks afterwards: so a child process looks, and
+ * does not even load the runtime in this one.
  */
 #include <string.h>
 
@@ -48,7 +49,8 @@ static tsr_status_t look(const void *ctx, int *count_out)
 		return tsr_hip_no_device(&hip, code);
 	if (usable == 0)
 		return tsr_error(TSR_ERR_NO_DEVICE,
-				 "the GPU here is %s, and this library has no code for it: build it with its toolkit, or use "
+				 "the GPU here is %s, and this library has no code for it: build "
+				 "it with its toolkit, or use "
 				 "TESSERA_BACKEND=cpuemu",
 				 first[0] != '\0' ? first : "of no known architecture");
 	*count_out = count;

@@ -12,15 +12,20 @@
 #define STRING_(name_) #name_
 #define STRING(name_) STRING_(name_)
 
-/* The build says which platform's. The name without a number is what a framework's own copy and the administrator's choice have. */
+/*
+ * The build says which platform's. The name without a number is what a
+ * framework's own copy and the administrator's choice have.
+ */
 #if defined(TSR_HIP_NVIDIA)
 static const char *const libraries[] = {"libtessera-hip-nvidia.so"};
-static const char missing[] =
-	"HIP's NVIDIA platform cannot be loaded here (%.160s): install the NVIDIA driver, put the library where "
-	"LD_LIBRARY_PATH says, or use TESSERA_BACKEND=cpuemu";
+static const char missing[] = "HIP's NVIDIA platform cannot be loaded here (%.160s): install the "
+			      "NVIDIA driver, put the library where "
+			      "LD_LIBRARY_PATH says, or use TESSERA_BACKEND=cpuemu";
 #else
-static const char *const libraries[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-static const char missing[] = "there is no HIP runtime here (%.160s): install ROCm, or use TESSERA_BACKEND=cpuemu";
+static const char *const libraries[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+					"libamdhip64.so.5"};
+static const char missing[] =
+	"there is no HIP runtime here (%.160s): install ROCm, or use TESSERA_BACKEND=cpuemu";
 static const char driver[] = "/dev/kfd"; /* of the kernel: what the runtime opens first */
 #endif
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
@@ -30,7 +35,8 @@ tsr_status_t tsr_hip_driver_check(void)
 #if !defined(TSR_HIP_NVIDIA)
 	if (access(driver, F_OK) != 0)
 		return tsr_error(TSR_ERR_NO_DEVICE,
-				 "there is no driver of AMD GPUs here (no %s): install ROCm's, or use TESSERA_BACKEND=cpuemu",
+				 "there is no driver of AMD GPUs here (no %s): install ROCm's, or "
+				 "use TESSERA_BACKEND=cpuemu",
 				 driver);
 #endif
 	return TSR_OK;
@@ -48,7 +54,10 @@ bool tsr_hip_loaded(void)
 	return false;
 }
 
-/** What is loaded already, for two copies of a runtime do not go together; else the first that can be. It stays. */
+/**
+ * What is loaded already, for two copies of a runtime do not go together; else
+ * the first that can be. It stays.
+ */
 static void *open_library(char why[160])
 {
 	void *library = NULL;
@@ -67,20 +76,23 @@ static void *open_library(char why[160])
 
 static tsr_status_t find_entries(void *library, tsr_hip_runtime_t *runtime)
 {
-#define ENTRY(field_, function_, result_, parameters_) {#function_, offsetof(tsr_hip_runtime_t, field_)},
+#define ENTRY(field_, function_, result_, parameters_) \
+	{#function_, offsetof(tsr_hip_runtime_t, field_)},
 	static const struct {
 		const char *symbol;
 		size_t offset;
 	} entries[] = {TSR_HIP_ENTRIES(ENTRY)};
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-		char newer[64]; /* the entry that fills HIP 6's structs: hipGetDeviceProperties alone has one */
+		/* the entry that fills HIP 6's structs: hipGetDeviceProperties alone has one */
+		char newer[64];
 		snprintf(newer, sizeof newer, "%sR0600", entries[i].symbol);
 		void *address = dlsym(library, newer);
 		if (!address)
 			address = dlsym(library, entries[i].symbol);
 		if (!address)
 			return tsr_error(TSR_ERR_NO_DEVICE,
-					 "the HIP runtime here is too old: it has no %s; install ROCm 5.2 or later, or use "
+					 "the HIP runtime here is too old: it has no %s; install "
+					 "ROCm 5.2 or later, or use "
 					 "TESSERA_BACKEND=cpuemu",
 					 entries[i].symbol);
 		*(void **)(void *)((char *)runtime + entries[i].offset) = address;
@@ -101,7 +113,8 @@ tsr_status_t tsr_hip_find(tsr_hip_runtime_t *runtime_out)
 	if (!platform)
 		status = find_entries(library, &runtime);
 	else if (platform(&runtime) != (int)sizeof runtime)
-		status = tsr_error(TSR_ERR_UNSUPPORTED, "%s was built for another version of the library: build it anew",
+		status = tsr_error(TSR_ERR_UNSUPPORTED,
+				   "%s was built for another version of the library: build it anew",
 				   libraries[0]);
 	dlclose(library);
 	if (status == TSR_OK)
@@ -121,7 +134,8 @@ const char *tsr_hip_text(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, char
 	return text;
 }
 
-tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, const char *cure, const char *format, ...)
+tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, const char *cure,
+			   const char *format, ...)
 {
 	char what[256], text[128];
 	va_list arguments;
@@ -130,23 +144,27 @@ tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, co
 	va_start(arguments, format);
 	vsnprintf(what, sizeof what, format, arguments);
 	va_end(arguments);
-	return tsr_error(code == TSR_HIP_ERROR_OUT_OF_MEMORY ? TSR_ERR_NO_MEMORY : TSR_ERR_SYSTEM, "%s failed (%s): %s", what,
-			 tsr_hip_text(hip, code, text), cure);
+	return tsr_error(code == TSR_HIP_ERROR_OUT_OF_MEMORY ? TSR_ERR_NO_MEMORY : TSR_ERR_SYSTEM,
+			 "%s failed (%s): %s", what, tsr_hip_text(hip, code, text), cure);
 }
 
 tsr_status_t tsr_hip_no_device(const tsr_hip_runtime_t *hip, tsr_hip_code_t code)
 {
-	static const char *const limits[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
+	static const char *const limits[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+					     "CUDA_VISIBLE_DEVICES"};
 	char text[128];
-	if (code != TSR_HIP_SUCCESS && code != TSR_HIP_ERROR_NO_DEVICE && code != TSR_HIP_ERROR_INVALID_DEVICE)
+	if (code != TSR_HIP_SUCCESS && code != TSR_HIP_ERROR_NO_DEVICE &&
+	    code != TSR_HIP_ERROR_INVALID_DEVICE)
 		return tsr_error(TSR_ERR_NO_DEVICE,
-				 "the HIP runtime does not start (%s): see " TSR_HIP_INFO ", or use TESSERA_BACKEND=cpuemu",
+				 "the HIP runtime does not start (%s): see " TSR_HIP_INFO
+				 ", or use TESSERA_BACKEND=cpuemu",
 				 tsr_hip_text(hip, code, text));
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		if (getenv(limits[i]))
 			return tsr_error(TSR_ERR_NO_DEVICE,
-					 "%s is '%.64s' and leaves no GPU: unset it, or name GPUs of " TSR_HIP_INFO, limits[i],
-					 getenv(limits[i]));
-	return tsr_error(TSR_ERR_NO_DEVICE,
-			 "the HIP runtime finds no GPU here: see " TSR_HIP_INFO ", or use TESSERA_BACKEND=cpuemu");
+					 "%s is '%.64s' and leaves no GPU: unset it, or name GPUs "
+					 "of " TSR_HIP_INFO,
+					 limits[i], getenv(limits[i]));
+	return tsr_error(TSR_ERR_NO_DEVICE, "the HIP runtime finds no GPU here: see " TSR_HIP_INFO
+					    ", or use TESSERA_BACKEND=cpuemu");
 }

@@ -1,4 +1,7 @@
-/* The HIP runtime, reached when the program runs: nothing here links it, so the executable starts where there is none. */
+/*
+ * The HIP runtime, reached when the program runs: nothing here links it, so the
+ * executable starts where there is none.
+ */
 #ifndef TESSERA_HIP_RUNTIME_H
 #define TESSERA_HIP_RUNTIME_H
 
@@ -9,9 +12,11 @@ extern "C" {
 #endif
 
 /*
- * What of HIP's C interface is used is declared here, under names of our own, so that no header of a vendor's is needed to build.
- * The values and the entries are the same in HIP 5, 6 and 7; tests/unit/test_hip_header.c compares them with the vendor's where it
- * is installed, and nvidia/platform.cpp with the one of HIP's NVIDIA platform.
+ * What of HIP's C interface is used is declared here, under names of our own,
+ * so that no header of a vendor's is needed to build. The values and the
+ * entries are the same in HIP 5, 6 and 7; tests/unit/test_hip_header.c compares
+ * them with the vendor's where it is installed, and nvidia/platform.cpp with
+ * the one of HIP's NVIDIA platform.
  */
 
 /** hipError_t. */
@@ -35,12 +40,19 @@ enum {
 };
 
 /** hipFunction_attribute. */
-enum { TSR_HIP_FUNCTION_THREADS = 0, TSR_HIP_FUNCTION_SHARED_BYTES = 1, TSR_HIP_FUNCTION_LOCAL_BYTES = 3 };
+enum {
+	TSR_HIP_FUNCTION_THREADS = 0,
+	TSR_HIP_FUNCTION_SHARED_BYTES = 1,
+	TSR_HIP_FUNCTION_LOCAL_BYTES = 3
+};
 
 /** hipMemcpyKind. */
 enum { TSR_HIP_TO_DEVICE = 1, TSR_HIP_TO_HOST = 2, TSR_HIP_BY_ADDRESS = 4 };
 
-/** Flags of hipHostMalloc, hipExtMallocWithFlags, hipStreamCreateWithFlags and hipIpcOpenMemHandle. */
+/**
+ * Flags of hipHostMalloc, hipExtMallocWithFlags, hipStreamCreateWithFlags and
+ * hipIpcOpenMemHandle.
+ */
 enum { TSR_HIP_HOST_PORTABLE = 1, TSR_HIP_HOST_MAPPED = 2, TSR_HIP_HOST_COHERENT = 0x40000000 };
 enum { TSR_HIP_MEMORY_FINE = 1, TSR_HIP_MEMORY_UNCACHED = 3 /* since HIP 5.7 */ };
 enum { TSR_HIP_STREAM_NON_BLOCKING = 1 };
@@ -62,8 +74,9 @@ typedef struct tsr_hip_properties {
 } tsr_hip_properties_t;
 
 /*
- * Every entry that is used: field and function, result and parameters. hipGetDeviceProperties fills another struct since HIP 6,
- * under a name of its own, which is looked for first.
+ * Every entry that is used: field and function, result and parameters.
+ * hipGetDeviceProperties fills another struct since HIP 6, under a name of its
+ * own, which is looked for first.
  */
 /* clang-format off */
 #define TSR_HIP_ENTRIES(X) \
@@ -114,8 +127,9 @@ typedef struct tsr_hip_runtime {
 } tsr_hip_runtime_t;
 
 /**
- * HIP on another vendor's GPU is a library that has this function: it fills the table and returns its size. Where it is missing,
- * the library is the vendor's own and has the functions.
+ * HIP on another vendor's GPU is a library that has this function: it fills the
+ * table and returns its size. Where it is missing, the library is the vendor's
+ * own and has the functions.
  */
 typedef int (*tsr_hip_platform_fn)(tsr_hip_runtime_t *runtime_out);
 #define TSR_HIP_PLATFORM tsr_hip_platform

@@ -1,4 +1,7 @@
-/* A cuBLAS product on random data: what runs beside the moves that are measured. cuBLAS is found when the program runs. */
+/*
+ * A cuBLAS product on random data: what runs beside the moves that are
+ * measured. cuBLAS is found when the program runs.
+ */
 #ifndef TESSERA_BENCH_RAW_PRODUCT_H
 #define TESSERA_BENCH_RAW_PRODUCT_H
 
@@ -19,7 +22,8 @@ static void *find(const char *const *names, const char *symbol)
 
 static void *cublas(const char *symbol)
 {
-	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", nullptr};
+	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+					    nullptr};
 	void *found = find(names, symbol);
 	if (!found) {
 		fprintf(stderr, "there is no cuBLAS; name its folder in LD_LIBRARY_PATH\n");
@@ -38,7 +42,8 @@ typedef struct product {
 
 __global__ void fill(__nv_bfloat16 *p, size_t count, uint32_t seed)
 {
-	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) {
+	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+	     i += (size_t)gridDim.x * blockDim.x) {
 		uint32_t x = (uint32_t)i * 2654435761u ^ seed;
 		x ^= x >> 15, x *= 2246822519u, x ^= x >> 13, x *= 3266489917u, x ^= x >> 16;
 		p[i] = __float2bfloat16((float)x / 4294967296.0f * 2 - 1);
@@ -66,12 +71,12 @@ static product_t product_create(int gpu, int m, int n, int k)
 /** Row-major C = A B: by columns, its transpose. */
 static void product_start(const product_t *p)
 {
-	typedef int (*gemm_t)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
-			      const void *, void *, int, int, int, int);
+	typedef int (*gemm_t)(void *, int, int, int, int, int, const void *, const void *, int, int,
+			      const void *, int, int, const void *, void *, int, int, int, int);
 	static gemm_t gemm = (gemm_t)cublas("cublasGemmEx");
 	const float one = 1, none = 0;
-	int code = gemm(p->handle, 0, 0, p->n, p->m, p->k, &one, p->b, CUDA_R_16BF_, p->n, p->a, CUDA_R_16BF_, p->k, &none, p->c,
-			CUDA_R_16BF_, p->n, COMPUTE_32F, -1);
+	int code = gemm(p->handle, 0, 0, p->n, p->m, p->k, &one, p->b, CUDA_R_16BF_, p->n, p->a,
+			CUDA_R_16BF_, p->k, &none, p->c, CUDA_R_16BF_, p->n, COMPUTE_32F, -1);
 	if (code != 0) {
 		fprintf(stderr, "cublasGemmEx failed with %d\n", code);
 		exit(1);

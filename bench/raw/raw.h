@@ -9,13 +9,14 @@
 #include <cuda_runtime.h>
 
 /** Ends the program with one sentence where a call of the runtime fails. */
-#define TRY(call_)                                                                                     \
-	do {                                                                                           \
-		cudaError_t code_ = (call_);                                                           \
-		if (code_ != cudaSuccess) {                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(code_)); \
-			exit(1);                                                                       \
-		}                                                                                      \
+#define TRY(call_)                                                         \
+	do {                                                               \
+		cudaError_t code_ = (call_);                               \
+		if (code_ != cudaSuccess) {                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
+				cudaGetErrorString(code_));                \
+			exit(1);                                           \
+		}                                                          \
 	} while (0)
 
 __device__ static inline uint64_t now_ns()

@@ -22,14 +22,17 @@ constexpr size_t tsr_pointee_bytes(const void *)
 	(_Generic((__VA_ARGS__), void * : 0, const void * : 0, default : sizeof *_Generic((__VA_ARGS__), void * : "", const void * : "", default : (__VA_ARGS__))))
 #endif
 
-/* Never called, and never there: a call that is left when a compiler has optimised does not compile. */
+/*
+ * Never called, and never there: a call that is left when a compiler has
+ * optimised does not compile.
+ */
 #if defined(__OPTIMIZE__) && defined(__has_attribute)
 #if __has_attribute(error)
 #ifdef __cplusplus
 extern "C"
 #endif
-	__attribute__((
-		error("the arguments have another size than the kernel takes: hand it the struct that its TSR_KERNEL names"))) void
+	__attribute__((error("the arguments have another size than the kernel takes: hand it the "
+			     "struct that its TSR_KERNEL names"))) void
 	tsr_launch_with_other_arguments(void);
 #define TSR_ARGS_DIFFER() tsr_launch_with_other_arguments()
 #endif
@@ -38,11 +41,15 @@ extern "C"
 #define TSR_ARGS_DIFFER() ((void)0)
 #endif
 
-/** `kernel`, if it takes arguments of `args_bytes` as far as the compiler can tell. What the macros of launches call. */
-__attribute__((always_inline)) static inline const tsr_kernel_t *tsr_kernel_for(const tsr_kernel_t *kernel, size_t args_bytes)
+/**
+ * `kernel`, if it takes arguments of `args_bytes` as far as the compiler can
+ * tell. What the macros of launches call.
+ */
+__attribute__((always_inline)) static inline const tsr_kernel_t *tsr_kernel_for(
+	const tsr_kernel_t *kernel, size_t args_bytes)
 {
-	if (kernel && __builtin_constant_p(kernel->args_bytes) && __builtin_constant_p(args_bytes) && args_bytes != 0 &&
-	    kernel->args_bytes != args_bytes)
+	if (kernel && __builtin_constant_p(kernel->args_bytes) &&
+	    __builtin_constant_p(args_bytes) && args_bytes != 0 && kernel->args_bytes != args_bytes)
 		TSR_ARGS_DIFFER();
 	return kernel;
 }

@@ -12,8 +12,10 @@
 extern "C" {
 #endif
 
-/** A backend that TESSERA_BACKEND may name, and whether it could be used here. Made by
- * `tsr_backend_info_t info = {.size = sizeof info};`. */
+/**
+ * A backend that TESSERA_BACKEND may name, and whether it could be used here.
+ * Made by `tsr_backend_info_t info = {.size = sizeof info};`.
+ */
 typedef struct tsr_backend_info {
 	size_t size;      /* sizeof this struct: set by the caller */
 	const char *name; /* lives as long as the program */
@@ -22,12 +24,17 @@ typedef struct tsr_backend_info {
 } tsr_backend_info_t;
 
 /**
- * The `index`-th backend that TESSERA_BACKEND may name, best first. Probes for its devices, which may load a vendor's runtime.
- * Any thread. Errors: TSR_ERR_NOT_FOUND past the last one, TSR_ERR_ARGUMENT (null, or a size that is none).
+ * The `index`-th backend that TESSERA_BACKEND may name, best first. Probes for
+ * its devices, which may load a vendor's runtime. Any thread. Errors:
+ * TSR_ERR_NOT_FOUND past the last one, TSR_ERR_ARGUMENT (null, or a size that
+ * is none).
  */
 TSR_API tsr_status_t tsr_backend_at(int index, tsr_backend_info_t *info_out);
 
-/** Prints name, value, default and meaning of every variable that the library reads from the environment. Any thread. */
+/**
+ * Prints name, value, default and meaning of every variable that the library
+ * reads from the environment. Any thread.
+ */
 TSR_API void tsr_environment_print(FILE *out);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /*
- * Call sites of the host API: every call that can wait, allocate, move data or go wrong says where it stands in the program, as
- * dev/site.h has it for device code. Reports name that place. tessera.h includes this last.
+ * Call sites of the host API: every call that can wait, allocate, move data or
+ * go wrong says where it stands in the program, as dev/site.h has it for device
+ * code. Reports name that place. tessera.h includes this last.
  */
 #ifndef TESSERA_SITE_H
 #define TESSERA_SITE_H
@@ -15,7 +16,10 @@
 extern "C" {
 #endif
 
-/** The calling thread begins a call, which stands at `file`:`line`. The strings live as long as the process. Any thread. */
+/**
+ * The calling thread begins a call, which stands at `file`:`line`. The strings
+ * live as long as the process. Any thread.
+ */
 TSR_API void tsr_site_begin(const char *call, const char *file, int line);
 
 /** That call is over. Returns its `status`. */
@@ -25,9 +29,14 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 }
 #endif
 
-/* All of a call is one argument here, so that compound literals with commas in them may be arguments of the call. A macro does not
- * expand within itself: each name below still ends at the function of that name, whose address can be taken as ever. */
-#define TSR_SITED(call_, ...) tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
+/*
+ * All of a call is one argument here, so that compound literals with commas in
+ * them may be arguments of the call. A macro does not expand within itself:
+ * each name below still ends at the function of that name, whose address can be
+ * taken as ever.
+ */
+#define TSR_SITED(call_, ...) \
+	tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
 
 #define tsr_init(...) TSR_SITED(tsr_init, __VA_ARGS__)
 #define tsr_finalize(...) TSR_SITED(tsr_finalize, __VA_ARGS__)
@@ -64,10 +73,11 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_stream_create(...) TSR_SITED(tsr_stream_create, __VA_ARGS__)
 #define tsr_stream_destroy(...) TSR_SITED(tsr_stream_destroy, __VA_ARGS__)
 #define tsr_stream_sync(...) TSR_SITED(tsr_stream_sync, __VA_ARGS__)
-#define tsr_launch(stream_, kernel_, blocks_, ...)                                                                      \
-	tsr_site_end((tsr_site_begin("tsr_launch", __FILE__, __LINE__),                                                 \
-		      tsr_launch_sized((stream_), tsr_kernel_for((kernel_), TSR_POINTEE_BYTES(__VA_ARGS__)), (blocks_), \
-				       __VA_ARGS__, TSR_POINTEE_BYTES(__VA_ARGS__))))
+#define tsr_launch(stream_, kernel_, blocks_, ...)                                                \
+	tsr_site_end((tsr_site_begin("tsr_launch", __FILE__, __LINE__),                           \
+		      tsr_launch_sized((stream_),                                                 \
+				       tsr_kernel_for((kernel_), TSR_POINTEE_BYTES(__VA_ARGS__)), \
+				       (blocks_), __VA_ARGS__, TSR_POINTEE_BYTES(__VA_ARGS__))))
 #define tsr_launch_group(...) TSR_SITED(tsr_launch_group, __VA_ARGS__)
 #define tsr_stream_put_2d(...) TSR_SITED(tsr_stream_put_2d, __VA_ARGS__)
 #define tsr_stream_wait_event(...) TSR_SITED(tsr_stream_wait_event, __VA_ARGS__)

@@ -9,9 +9,11 @@
 #define TSR_MAX_RANKS 256
 
 /**
- * Marks a pointer into the symmetric heap: `TSR_HEAP float *x`. Such a pointer is handed to the API and never
- * dereferenced: on a device the data may be another rank's, on the emulator the memory may be modelled.
- * clang rejects a dereference (noderef); other compilers take the mark as a comment.
+ * Marks a pointer into the symmetric heap: `TSR_HEAP float *x`. Such a pointer
+ * is handed to the API and never dereferenced: on a device the data may be
+ * another rank's, on the emulator the memory may be modelled.
+ * clang rejects a dereference (noderef); other compilers take the mark as a
+ * comment.
  */
 #if defined(__clang__) && !defined(__cplusplus)
 #define TSR_HEAP __attribute__((noderef))
@@ -29,8 +31,8 @@ typedef enum tsr_dtype {
 	TSR_I32 = 5,
 	TSR_I8 = 6,
 	TSR_U8 = 7,
-	/* Reserved: no call takes them yet, and each says so. Of 8 bits: OCP's two formats, and the variants of gfx942, which have
-	 * no negative zero and no infinity, and other exponents. */
+	/* Reserved: no call takes them yet, and each says so. Of 8 bits: OCP's two formats, and the
+	 * variants of gfx942, which have no negative zero and no infinity, and other exponents. */
 	TSR_F8_E4M3 = 8,
 	TSR_F8_E5M2 = 9,
 	TSR_F8_E4M3_FNUZ = 10,
@@ -42,7 +44,10 @@ typedef struct tsr_pos {
 	int64_t row, col;
 } tsr_pos_t;
 
-/** How a matrix that a main loop reads stands in memory: itself, or its transpose (TSR_TILE_MAJOR of dev/tile.h). */
+/**
+ * How a matrix that a main loop reads stands in memory: itself, or its
+ * transpose (TSR_TILE_MAJOR of dev/tile.h).
+ */
 typedef enum tsr_major { TSR_ROW_MAJOR = 0, TSR_COL_MAJOR = 1 } tsr_major_t;
 
 /** Whose memory a view looks at. */
@@ -52,10 +57,12 @@ typedef enum tsr_space {
 } tsr_space_t;
 
 /**
- * A row-major matrix in memory: `rows` by `cols` elements, consecutive rows `ld` elements apart.
- * Its edges are the mask of every operation on it: elements outside are neither read nor written.
- * Passed by value, in kernel arguments too. Built by tsr_view (device); tsr_tensor_view, tsr_tensor_view_at and tsr_heap_view
- * (host).
+ * A row-major matrix in memory: `rows` by `cols` elements, consecutive rows
+ * `ld` elements apart.
+ * Its edges are the mask of every operation on it: elements outside are neither
+ * read nor written.
+ * Passed by value, in kernel arguments too. Built by tsr_view (device);
+ * tsr_tensor_view, tsr_tensor_view_at and tsr_heap_view (host).
  */
 typedef struct tsr_view {
 	TSR_HEAP void *data;
@@ -80,9 +87,13 @@ typedef enum tsr_cmp {
 
 /** What caches may do with what a call touches: tessera/dev/hint.h. */
 typedef enum tsr_hint {
-	TSR_HINT_NONE = 0,   /* as the call without a hint */
-	TSR_HINT_STREAM = 1, /* used once: it is the first that caches give up. Operands and partial sums stay there instead */
-	TSR_HINT_THROUGH = 2 /* stores go on to memory, and no cache keeps what is written for later; loads: as TSR_HINT_NONE */
+	TSR_HINT_NONE = 0, /* as the call without a hint */
+	/* used once: it is the first that caches give up. Operands and partial sums stay there
+	 * instead */
+	TSR_HINT_STREAM = 1,
+	/* stores go on to memory, and no cache keeps what is written for later; loads: as
+	 * TSR_HINT_NONE */
+	TSR_HINT_THROUGH = 2
 } tsr_hint_t;
 
 /** A wait that may be satisfied by any rank names this in place of a rank. */
@@ -92,7 +103,8 @@ typedef enum tsr_hint {
 typedef enum tsr_wait_result {
 	TSR_WAIT_OK = 0,
 	TSR_WAIT_EXPIRED = 1, /* its own deadline passed; the world goes on */
-	TSR_WAIT_ABORTED = 2  /* the world has ended: nothing that the kernel does from here on counts */
+	/* the world has ended: nothing that the kernel does from here on counts */
+	TSR_WAIT_ABORTED = 2
 } tsr_wait_result_t;
 
 #endif

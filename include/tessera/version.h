@@ -14,15 +14,17 @@ extern "C" {
 #define TSR_VERSION_PATCH 0
 
 /**
- * The version of these headers as one number that grows: major * 1000000 + minor * 1000 + patch. A constant expression, for `#if`
- * too:
+ * The version of these headers as one number that grows: major * 1000000 +
+ * minor * 1000 + patch. A constant expression, for `#if` too:
  * `#if TSR_VERSION >= 1002000`.
  */
 #define TSR_VERSION (TSR_VERSION_MAJOR * 1000000 + TSR_VERSION_MINOR * 1000 + TSR_VERSION_PATCH)
 
 /**
- * TSR_VERSION of the library that the program runs with, which may be another than that of its headers where the library is shared.
- * Any thread. Versions of one major number, and before 1.0.0 of one minor number, serve the same programs.
+ * TSR_VERSION of the library that the program runs with, which may be another
+ * than that of its headers where the library is shared. Any thread. Versions of
+ * one major number, and before 1.0.0 of one minor number, serve the same
+ * programs.
  */
 TSR_API int tsr_version(void);
 

@@ -1,7 +1,10 @@
 /* Bands: how a rank's rows of tiles are divided into launches. */
 #include "kernels/gemm_all_scatter/plan.h"
 
-/** Bands of `rows` rows or less, or of no less where they are to be `exact` or would be more than GAS_BANDS. */
+/**
+ * Bands of `rows` rows or less, or of no less where they are to be `exact` or
+ * would be more than GAS_BANDS.
+ */
 static void divide(gas_bands_t *bands, int64_t rows, bool exact)
 {
 	const int64_t groups = rows > bands->group ? (rows + bands->group / 2) / bands->group : 1;
@@ -12,13 +15,15 @@ static void divide(gas_bands_t *bands, int64_t rows, bool exact)
 	bands->count = (int)((bands->tiles_m - 1) / bands->rows + 1);
 }
 
-gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks, int64_t wanted, bool exact)
+gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks,
+		      int64_t wanted, bool exact)
 {
 	gas_bands_t bands = {tiles_m, tiles_n, group, tiles_m, 1};
 	const int64_t least = (tiles_m + GAS_BANDS - 1) / GAS_BANDS;
 	if (wanted > 1 && tiles_n > 0) {
 		const int64_t rounds = (tiles_m * tiles_n + blocks - 1) / blocks;
-		const int64_t rows = exact ? (tiles_m + wanted - 1) / wanted : (rounds + wanted - 1) / wanted * blocks / tiles_n;
+		const int64_t rows = exact ? (tiles_m + wanted - 1) / wanted
+					   : (rounds + wanted - 1) / wanted * blocks / tiles_n;
 		divide(&bands, rows > least ? rows : least, exact);
 	}
 	return bands;

@@ -1,6 +1,7 @@
 /*
  * Unfused, bulk-synchronous: Iris paper, section 4.1.1, Listing 3.
- * Two kernels on one stream: the whole product goes to my C, and when the last block has ended, from there to the peers.
+ * Two kernels on one stream: the whole product goes to my C, and when the last
+ * block has ended, from there to the peers.
  */
 #ifndef GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
 #define GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
@@ -20,7 +21,8 @@ TSR_KERNEL(gas_gemm, gas_args_t, a)
 {
 	gas_run_t run = gas_begin_alone(block, a);
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order, TSR_NO_GATE, gas_keep, &run);
+	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order,
+		 TSR_NO_GATE, gas_keep, &run);
 }
 
 TSR_KERNEL(gas_all_scatter, gas_args_t, a)
@@ -28,7 +30,8 @@ TSR_KERNEL(gas_all_scatter, gas_args_t, a)
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "send");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a); task += tsr_block_count(block))
+	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a);
+	     task += tsr_block_count(block))
 		gas_put_tile(block, a, gas_tile_at(a, task));
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }

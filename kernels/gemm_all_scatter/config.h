@@ -35,8 +35,9 @@ bool gas_can_divide(gas_pattern_t pattern);
 int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks);
 
 /**
- * Fills in the tile: the cheapest that the device is fast at, or else that suits the shape, or the smallest; of those that are
- * built and fit the device. Errors: TSR_ERR_UNSUPPORTED where none does.
+ * Fills in the tile: the cheapest that the device is fast at, or else that
+ * suits the shape, or the smallest; of those that are built and fit the device.
+ * Errors: TSR_ERR_UNSUPPORTED where none does.
  */
 tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 

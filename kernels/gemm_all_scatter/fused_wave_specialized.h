@@ -1,7 +1,9 @@
 /*
- * Fused, producer-consumer by wave specialisation: named in the Iris paper, section 4.2.3, and left there as future work.
- * One kernel: in each block one worker computes and another sends. Tiles pass through two stages of shared memory, so nothing is
- * read back from the heap, and the next product runs while the last tile is on its way.
+ * Fused, producer-consumer by wave specialisation: named in the Iris paper,
+ * section 4.2.3, and left there as future work.
+ * One kernel: in each block one worker computes and another sends. Tiles pass
+ * through two stages of shared memory, so nothing is read back from the heap,
+ * and the next product runs while the last tile is on its way.
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
 #define GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
@@ -26,11 +28,15 @@ typedef struct gas_wave {
 
 TSR_FN tsr_view_t gas_stage(gas_wave_shared_t *shared, int stage)
 {
-	return tsr_view_shared(shared->stage[stage], TSR_TILE_DTYPE(tile), TSR_TILE_M(tile), TSR_TILE_N(tile), TSR_TILE_N(tile));
+	return tsr_view_shared(shared->stage[stage], TSR_TILE_DTYPE(tile), TSR_TILE_M(tile),
+			       TSR_TILE_N(tile), TSR_TILE_N(tile));
 }
 
-/** Epilogue: puts the tile into the next stage once its last content is sent. Partners: the signal and the wait in gas_send.
- * Litmus: MP.rel.acq.sameWG-ww, for READY and for RETIRED. */
+/**
+ * Epilogue: puts the tile into the next stage once its last content is sent.
+ * Partners: the signal and the wait in gas_send.
+ * Litmus: MP.rel.acq.sameWG-ww, for READY and for RETIRED.
+ */
 TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	gas_wave_t *wave = (gas_wave_t *)ctx;
@@ -43,8 +49,10 @@ TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ct
 	tsr_signal_local(me, &wave->shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
 }
 
-/** The worker that sends: takes the tiles in the same order. Partners: the signal and the wait in gas_hand_over. Litmus:
- * MP.rel.acq.sameWG-ww. */
+/**
+ * The worker that sends: takes the tiles in the same order. Partners: the
+ * signal and the wait in gas_hand_over. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *shared)
 {
 	tsr_tasks_t tasks = gas_tasks(run, tsr_block_index(me), tsr_block_count(me));
@@ -54,7 +62,8 @@ TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *sh
 		int s = (int)(turn % GAS_STAGES);
 		uint64_t use = turn / GAS_STAGES;
 		tsr_wait_local(me, &shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
-		tsr_put_all_2d(me, gas_tile(run->args, gas_tile_at(run->args, task)), gas_stage(shared, s));
+		tsr_put_all_2d(me, gas_tile(run->args, gas_tile_at(run->args, task)),
+			       gas_stage(shared, s));
 		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
 	}
 	handshake_close(me, run->args->sync, run->epoch, tsr_block_count(me));
@@ -66,8 +75,9 @@ TSR_KERNEL_SPLIT(gas_fused_wave, GAS_WORKERS, gas_wave_shared_t, gas_args_t, a)
 	tsr_shared_clear(block, shared, sizeof *shared);
 	if (tsr_worker_index(worker) == GAS_WORKER_COMPUTE) {
 		tsr_role(worker, "compute");
-		tsr_gemm(tile, worker, a->a, a->b, gas_tasks(&wave.run, tsr_block_index(block), tsr_block_count(block)), gas_order,
-			 TSR_NO_GATE, gas_hand_over, &wave);
+		tsr_gemm(tile, worker, a->a, a->b,
+			 gas_tasks(&wave.run, tsr_block_index(block), tsr_block_count(block)),
+			 gas_order, TSR_NO_GATE, gas_hand_over, &wave);
 	} else {
 		tsr_role(worker, "send");
 		gas_send(worker, &wave.run, shared);

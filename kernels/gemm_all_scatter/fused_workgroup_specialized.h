@@ -1,26 +1,35 @@
 /*
- * Fused, producer-consumer by workgroup specialisation: Iris paper, section 4.2.2, Listing 5.
- * One kernel: the first blocks compute, the others send. Tiles pass from one to the other through my C. Unlike the listing's,
- * blocks that compute send the tile that each of them completes last: the few that send would be alone with all of those while
- * nothing is computed any more.
+ * Fused, producer-consumer by workgroup specialisation: Iris paper, section
+ * 4.2.2, Listing 5.
+ * One kernel: the first blocks compute, the others send. Tiles pass from one to
+ * the other through my C. Unlike the listing's, blocks that compute send the
+ * tile that each of them completes last: the few that send would be alone with
+ * all of those while nothing is computed any more.
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
 #define GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
 
 #include "kernels/gemm_all_scatter/handoff.h"
 
-/** The first of the tiles that are completed by the last task of a block: those that send do so with the tiles before. */
+/**
+ * The first of the tiles that are completed by the last task of a block: those
+ * that send do so with the tiles before.
+ */
 TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 {
 	const int64_t first = gas_task_count(a) - a->gemm_blocks;
 	return first > 0 ? gas_task_tile(a, first) : 0;
 }
 
-/** The tile that the last task of the `index`-th of the blocks that compute has completed, if it has; as the `sender`-th. */
+/**
+ * The tile that the last task of the `index`-th of the blocks that compute has
+ * completed, if it has; as the `sender`-th.
+ */
 TSR_FN void gas_send_last(tsr_coop_t *block, const gas_run_t *run, int index, int sender)
 {
 	const gas_args_t *a = run->args;
-	const int64_t tasks = gas_task_count(a), last = tasks - 1 - (tasks - 1 - index) % a->gemm_blocks;
+	const int64_t tasks = gas_task_count(a),
+		      last = tasks - 1 - (tasks - 1 - index) % a->gemm_blocks;
 	handshake_open(block, run->args->sync, run->epoch, sender);
 	if (index < tasks && gas_task_completes(a, last))
 		gas_put_tile(block, a, gas_tile_at(a, gas_task_tile(a, last)));

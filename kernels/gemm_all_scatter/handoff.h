@@ -1,4 +1,7 @@
-/* Handing tiles from blocks that compute to blocks that send, through my C and one flag a tile: Iris paper, Listing 5. */
+/*
+ * Handing tiles from blocks that compute to blocks that send, through my C and
+ * one flag a tile: Iris paper, Listing 5.
+ */
 #ifndef GEMM_ALL_SCATTER_HANDOFF_H
 #define GEMM_ALL_SCATTER_HANDOFF_H
 
@@ -11,7 +14,10 @@ TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
 	return a->tile_ready + at.row / TSR_TILE_M(tile) * a->tiles_n + at.col / TSR_TILE_N(tile);
 }
 
-/** Epilogue: keeps the tile in my C and raises its flag. Partner: the wait in gas_consume. Litmus: MP.rel.acq.sameGPU-aa. */
+/**
+ * Epilogue: keeps the tile in my C and raises its flag. Partner: the wait in
+ * gas_consume. Litmus: MP.rel.acq.sameGPU-aa.
+ */
 TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
@@ -26,11 +32,13 @@ TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 {
 	const gas_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, index), gas_part_order, TSR_NO_GATE, gas_keep_and_signal, run);
+	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, index), gas_part_order, TSR_NO_GATE,
+		 gas_keep_and_signal, run);
 }
 
 /**
- * The `index`-th of `count` sending blocks: tiles 0 .. end-1, each by one worker of one of them. Partner of the wait: the signal in
+ * The `index`-th of `count` sending blocks: tiles 0 .. end-1, each by one
+ * worker of one of them. Partner of the wait: the signal in
  * gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count, int64_t end)
@@ -38,7 +46,8 @@ TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count,
 	tsr_role(block, "send");
 	handshake_open(block, run->args->sync, run->epoch, index);
 	tsr_coop_t worker = tsr_split(block);
-	const int workers = tsr_worker_count(&worker), first = index * workers + tsr_worker_index(&worker);
+	const int workers = tsr_worker_count(&worker),
+		  first = index * workers + tsr_worker_index(&worker);
 	for (int64_t tile_index = first; tile_index < end; tile_index += count * workers) {
 		tsr_pos_t at = gas_tile_at(run->args, tile_index);
 		tsr_wait_local(&worker, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);

@@ -5,7 +5,10 @@
 #include "kernels/dev/handshake.h"
 #include "kernels/gemm_all_scatter/tiles.h"
 
-/** For blocks that raise no flag and wait for none, or not before their product is made: none waits for an epoch first. */
+/**
+ * For blocks that raise no flag and wait for none, or not before their product
+ * is made: none waits for an epoch first.
+ */
 TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = {a, 0};

@@ -1,6 +1,8 @@
 /*
- * The patterns whose blocks are not split: for tiles beside which a second worker and its stages would leave the main loop too few
- * registers, or too little shared memory; and for flat ones, whose rows are too few to be divided between workers.
+ * The patterns whose blocks are not split: for tiles beside which a second
+ * worker and its stages would leave the main loop too few registers, or too
+ * little shared memory; and for flat ones, whose rows are too few to be divided
+ * between workers.
  */
 #ifndef GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H
 #define GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H

@@ -1,7 +1,9 @@
 /*
- * The last tiles, multiplied by several blocks each, a part of K each (split-K). What all blocks compute last is sent last, while
- * nothing is computed any more, and where the tiles do not divide into rounds, some blocks have none of the last: of parts there
- * are more, and fewer of their tiles come last. Where there are fewer tiles than blocks, all blocks take part.
+ * The last tiles, multiplied by several blocks each, a part of K each
+ * (split-K). What all blocks compute last is sent last, while nothing is
+ * computed any more, and where the tiles do not divide into rounds, some blocks
+ * have none of the last: of parts there are more, and fewer of their tiles come
+ * last. Where there are fewer tiles than blocks, all blocks take part.
  */
 #ifndef GEMM_ALL_SCATTER_PARTS_H
 #define GEMM_ALL_SCATTER_PARTS_H
@@ -30,18 +32,24 @@ TSR_FN int64_t gas_task_tile(const gas_args_t *a, int64_t task)
 /** Whether it completes the tile: it is the whole, or its last part. */
 TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
 {
-	return task < a->whole || (uint32_t)(task - a->whole) % (uint32_t)a->parts == (uint32_t)a->parts - 1;
+	return task < a->whole ||
+	       (uint32_t)(task - a->whole) % (uint32_t)a->parts == (uint32_t)a->parts - 1;
 }
 
-/** Where a part of K begins: at a whole chunk. The last parts have one more, where they do not divide; so the first may be empty,
- * and the last is not. */
+/**
+ * Where a part of K begins: at a whole chunk. The last parts have one more,
+ * where they do not divide; so the first may be empty, and the last is not.
+ */
 TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
 {
 	const int32_t more = part > a->shorter_parts ? part - a->shorter_parts : 0;
 	return ((int64_t)part * a->part_chunks + more) * TSR_TILE_K(tile);
 }
 
-/** Task order: a whole tile, or a part of its K. Divisions are of 32 bits: those of 64 take registers beside the main loop. */
+/**
+ * Task order: a whole tile, or a part of its K. Divisions are of 32 bits: those
+ * of 64 take registers beside the main loop.
+ */
 TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
 {
 	const gas_args_t *a = ((const gas_run_t *)ctx)->args;
@@ -62,7 +70,10 @@ TSR_FN int gas_parts(const gas_args_t *a)
 	return GAS_MOST_PARTS(TSR_TILE_M(tile), TSR_TILE_N(tile)) == 2 ? 2 : a->parts;
 }
 
-/** Whether this block has part `part` of the `place`-th divided tile: blocks take tasks in turn, and are not fewer than parts. */
+/**
+ * Whether this block has part `part` of the `place`-th divided tile: blocks
+ * take tasks in turn, and are not fewer than parts.
+ */
 TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int part)
 {
 	const uint32_t task = (uint32_t)place * (uint32_t)gas_parts(a) + (uint32_t)part;
@@ -70,10 +81,12 @@ TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int 
 }
 
 /**
- * Begins an epilogue: whether `c` is the whole product of the tile at `at`. Blocks that have earlier parts leave their sums to the
- * one that has the last, whose task is the next or so: who waits waits for earlier tasks, which are done or being done. It adds
- * them in the order of K, and takes the flags back for the next launch, which begins after this one has ended. Signal and wait are
- * partners. Litmus: MP.rel.acq.sameGPU-aa.
+ * Begins an epilogue: whether `c` is the whole product of the tile at `at`.
+ * Blocks that have earlier parts leave their sums to the one that has the last,
+ * whose task is the next or so: who waits waits for earlier tasks, which are
+ * done or being done. It adds them in the order of K, and takes the flags back
+ * for the next launch, which begins after this one has ended. Signal and wait
+ * are partners. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile_frag_t *c)
 {
@@ -83,7 +96,8 @@ TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile
 		return 1;
 	const int last = gas_parts(a) - 1;
 	TSR_HEAP uint64_t *ready = a->part_ready + place * last;
-	TSR_HEAP unsigned char *sum = (TSR_HEAP unsigned char *)a->part_sum + place * last * (int64_t)TSR_FRAG_BYTES(tile);
+	TSR_HEAP unsigned char *sum = (TSR_HEAP unsigned char *)a->part_sum +
+				      place * last * (int64_t)TSR_FRAG_BYTES(tile);
 	if (!gas_has_part(me, a, place, last)) {
 		int part = 0;
 		while (part < last - 1 && !gas_has_part(me, a, place, part))
@@ -95,7 +109,8 @@ TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile
 	int i = 0;
 	do { /* no loop is left of it where the compiler knows that there are two parts */
 		tsr_wait_local(me, ready + i, 1, TSR_SCOPE_DEVICE);
-		tsr_atomic_store(me, ready + i, (uint64_t)0, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+		tsr_atomic_store(me, ready + i, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
+				 TSR_SCOPE_DEVICE);
 		tsr_frag_add(me, c, sum + i * (int64_t)TSR_FRAG_BYTES(tile));
 	} while (++i < last);
 	return 1;

@@ -8,7 +8,10 @@
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
-/* Rows of tiles that are walked together, so that neighbours share operands in cache: as in the Iris paper's runs, about 6. */
+/*
+ * Rows of tiles that are walked together, so that neighbours share operands in
+ * cache: as in the Iris paper's runs, about 6.
+ */
 enum { GROUP = 6 };
 
 /* tsr_heap_alloc's default alignment: what an allocation is rounded up to. */
@@ -19,14 +22,17 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 	const gas_pattern_kernels_t *pattern = gas_pattern_kernels(plan->config.pattern);
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < 2 && pattern->kernels[i]; i++)
-		status = variant_find(pattern->kernels[i], plan->config.dtype, plan->config.tile, device, &plan->kernels[i]);
+		status = variant_find(pattern->kernels[i], plan->config.dtype, plan->config.tile,
+				      device, &plan->kernels[i]);
 	return status;
 }
 
 /* ---------------------------------------------------------------- memory */
 
-/** Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what blocks that share a tile hand over, the ranks' flags.
- * The same on every rank. */
+/**
+ * Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what
+ * blocks that share a tile hand over, the ranks' flags. The same on every rank.
+ */
 typedef struct gas_sizes {
 	size_t a, b, c, tile_ready, part_sum, part_ready, sync;
 } gas_sizes_t;
@@ -37,15 +43,23 @@ static int64_t computing_blocks(const gas_config_t *config)
 	return config->blocks - config->comm_blocks;
 }
 
-/** The most of so many tiles that are divided, on any rank: shares differ, and a last round is at most one of each block. */
+/**
+ * The most of so many tiles that are divided, on any rank: shares differ, and a
+ * last round is at most one of each block.
+ */
 static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 {
 	const int64_t blocks = computing_blocks(config);
-	return gas_whole_tiles(tiles, blocks, config->parts) == tiles ? 0 : tiles < blocks ? tiles : blocks;
+	return gas_whole_tiles(tiles, blocks, config->parts) == tiles ? 0
+	       : tiles < blocks                                       ? tiles
+								      : blocks;
 }
 
-/** Cannot overflow: gas_config_check has seen the matrices, a tile has more elements than its flag has bytes, and no more tiles are
- * divided than there are blocks, each of which holds one. */
+/**
+ * Cannot overflow: gas_config_check has seen the matrices, a tile has more
+ * elements than its flag has bytes, and no more tiles are divided than there
+ * are blocks, each of which holds one.
+ */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
 	const int64_t share = share_largest(config->n, ranks);
@@ -55,14 +69,16 @@ static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 			     .b = matrix_bytes(config->dtype, config->k, share),
 			     .c = matrix_bytes(config->dtype, config->m, config->n),
 			     .tile_ready = (size_t)tiles * sizeof(uint64_t),
-			     .part_sum = sums * (size_t)config->tile.m * (size_t)config->tile.n * sizeof(float),
+			     .part_sum = sums * (size_t)config->tile.m * (size_t)config->tile.n *
+					 sizeof(float),
 			     .part_ready = sums * sizeof(uint64_t),
 			     .sync = sizeof(handshake_t)};
 }
 
 static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 {
-	const size_t bytes[] = {sizes->a, sizes->b, sizes->c, sizes->tile_ready, sizes->part_sum, sizes->part_ready, sizes->sync};
+	const size_t bytes[] = {sizes->a,        sizes->b,          sizes->c,   sizes->tile_ready,
+				sizes->part_sum, sizes->part_ready, sizes->sync};
 	const gas_config_t *c = &plan->config;
 	tsr_heap_usage_t usage = {.size = sizeof usage};
 	size_t total = 0;
@@ -70,21 +86,24 @@ static tsr_status_t check_heap(const gas_plan_t *plan, const gas_sizes_t *sizes)
 	if (status != TSR_OK)
 		return status;
 	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-		size_t rounded = (bytes[i] + HEAP_ALIGN_BYTES - 1) / HEAP_ALIGN_BYTES * HEAP_ALIGN_BYTES;
+		size_t rounded =
+			(bytes[i] + HEAP_ALIGN_BYTES - 1) / HEAP_ALIGN_BYTES * HEAP_ALIGN_BYTES;
 		if (__builtin_add_overflow(total, rounded, &total))
 			total = SIZE_MAX;
 	}
 	if (total <= usage.free_bytes)
 		return TSR_OK;
 	return tsr_error(TSR_ERR_NO_MEMORY,
-			 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s needs %s of each rank's heap, and of its %s %s are free "
+			 "shape %" PRId64 "x%" PRId64 "x%" PRId64
+			 " in %s needs %s of each rank's heap, and of its %s %s are free "
 			 "(largest piece %s); set TESSERA_HEAP_SIZE higher, or use a smaller shape",
-			 c->m, c->n, c->k, tsr_dtype_name(c->dtype), TSR_SIZE(total), TSR_SIZE(usage.heap_bytes),
-			 TSR_SIZE(usage.free_bytes), TSR_SIZE(usage.largest_bytes));
+			 c->m, c->n, c->k, tsr_dtype_name(c->dtype), TSR_SIZE(total),
+			 TSR_SIZE(usage.heap_bytes), TSR_SIZE(usage.free_bytes),
+			 TSR_SIZE(usage.largest_bytes));
 }
 
-static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const char *name, int64_t rows, int64_t cols,
-				    tsr_view_t *view_out)
+static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const char *name,
+				    int64_t rows, int64_t cols, tsr_view_t *view_out)
 {
 	TSR_HEAP void *data;
 	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, &data);
@@ -94,29 +113,41 @@ static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const c
 	return TSR_OK;
 }
 
-/** Flags are zero before their first use; the barrier in gas_plan_create makes sure of the other ranks'. */
-static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, const char *name, TSR_HEAP void **flags_out)
+/**
+ * Flags are zero before their first use; the barrier in gas_plan_create makes
+ * sure of the other ranks'.
+ */
+static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, const char *name,
+				   TSR_HEAP void **flags_out)
 {
 	tsr_status_t status = tsr_heap_alloc(plan->world, size_bytes, 0, name, flags_out);
 	return status == TSR_OK ? tsr_memset_heap(plan->world, *flags_out, 0, size_bytes) : status;
 }
 
-/** What depends on more than the product: how tiles become tasks, and what blocks hand to each other. */
-static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *sizes, gas_args_t *args)
+/**
+ * What depends on more than the product: how tiles become tasks, and what
+ * blocks hand to each other.
+ */
+static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *sizes,
+				     gas_args_t *args)
 {
 	const gas_config_t *c = &plan->config;
 	TSR_HEAP void *tile_ready = NULL, *part_sum = NULL, *part_ready = NULL;
-	tsr_status_t status = allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
+	tsr_status_t status =
+		allocate_flags(plan, sizes->tile_ready, "gemm_all_scatter.tile_ready", &tile_ready);
 	if (status == TSR_OK && sizes->part_sum > 0)
-		status = tsr_heap_alloc(plan->world, sizes->part_sum, 0, "gemm_all_scatter.part_sum", &part_sum);
+		status = tsr_heap_alloc(plan->world, sizes->part_sum, 0,
+					"gemm_all_scatter.part_sum", &part_sum);
 	if (status == TSR_OK && sizes->part_sum > 0)
-		status = allocate_flags(plan, sizes->part_ready, "gemm_all_scatter.part_ready", &part_ready);
+		status = allocate_flags(plan, sizes->part_ready, "gemm_all_scatter.part_ready",
+					&part_ready);
 	args->tile_ready = (TSR_HEAP uint64_t *)tile_ready;
 	args->part_sum = part_sum;
 	args->part_ready = (TSR_HEAP uint64_t *)part_ready;
 	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
 	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
-	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c), c->parts);
+	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c),
+				      c->parts);
 	args->parts = c->parts > 1 ? c->parts : 1;
 	args->part_chunks = (int32_t)(tiles_of(c->k, c->tile.k) / args->parts);
 	args->shorter_parts = args->parts - (int32_t)(tiles_of(c->k, c->tile.k) % args->parts);
@@ -191,7 +222,8 @@ static tsr_status_t create_streams(gas_plan_t *plan)
 		if (status == TSR_OK)
 			status = create_event(plan, &plan->joined[i]);
 	}
-	for (int i = 0; status == TSR_OK && plan->config.pattern == GAS_BANDED && i < GAS_BANDS; i++)
+	for (int i = 0; status == TSR_OK && plan->config.pattern == GAS_BANDED && i < GAS_BANDS;
+	     i++)
 		status = create_event(plan, &plan->computed[i]);
 	return status;
 }
@@ -257,7 +289,10 @@ static tsr_status_t give_back(const gas_plan_t *plan, const gas_args_t *args, ts
 	return tsr_error(status, "%s", sentence);
 }
 
-/** What blocks hand to each other alone depends on what may change: the new is there before the old goes. */
+/**
+ * What blocks hand to each other alone depends on what may change: the new is
+ * there before the old goes.
+ */
 tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 {
 	gas_plan_t next = *plan;
@@ -265,7 +300,8 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 	memset(next.kernels, 0, sizeof next.kernels);
 	tsr_status_t status = gas_config_check(config, tsr_world_size(plan->world));
 	if (status == TSR_OK && !same_product(config, &plan->config))
-		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make another plan for another product");
+		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make "
+						     "another plan for another product");
 	if (status == TSR_OK)
 		status = decide(&next);
 	if (status != TSR_OK)
@@ -277,7 +313,8 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 	const gas_args_t before = plan->args;
 	*plan = next;
 	status = create_streams(plan);
-	/* Waits for the runs with the old flags, and for every rank: so the new ones are clear on all. */
+	/* Waits for the runs with the old flags, and for every rank: so the new ones are clear on
+	 * all. */
 	return first_error(status, free_handoff(plan, &before));
 }
 

@@ -11,12 +11,16 @@ static tsr_status_t run_in_turn(gas_plan_t *plan)
 	return status;
 }
 
-/** Both kernels together, on two streams that share the device's blocks; the main stream goes on when both have ended. */
+/**
+ * Both kernels together, on two streams that share the device's blocks; the
+ * main stream goes on when both have ended.
+ */
 static tsr_status_t run_side_by_side(gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
 	const tsr_launch_desc_t launches[] = {
-		TSR_LAUNCH_DESC(plan->main, plan->kernels[0], c->blocks - c->comm_blocks, &plan->args),
+		TSR_LAUNCH_DESC(plan->main, plan->kernels[0], c->blocks - c->comm_blocks,
+				&plan->args),
 		TSR_LAUNCH_DESC(plan->side[0], plan->kernels[1], c->comm_blocks, &plan->args),
 	};
 	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
@@ -37,12 +41,14 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 static const double GIVING_WAY_BYTES = 2 << 20;
 
 /**
- * What is computed last is sent last, and each band is one launch more: both cost least together where bands are as many as the
- * root of what is sent in units of GIVING_WAY_BYTES.
+ * What is computed last is sent last, and each band is one launch more: both
+ * cost least together where bands are as many as the root of what is sent in
+ * units of GIVING_WAY_BYTES.
  */
 static int64_t bands_wanted(const gas_plan_t *plan)
 {
-	const double bytes = (double)plan->args.c.rows * (double)plan->args.b.cols * (double)tsr_dtype_bytes(plan->config.dtype) *
+	const double bytes = (double)plan->args.c.rows * (double)plan->args.b.cols *
+			     (double)tsr_dtype_bytes(plan->config.dtype) *
 			     (tsr_world_size(plan->world) - 1);
 	int64_t count = 1;
 	while (count < GAS_BANDS && (double)(count * count) * GIVING_WAY_BYTES < bytes)
@@ -57,7 +63,10 @@ static gas_bands_t divide(const gas_plan_t *plan)
 			 c->bands > 0 ? c->bands : bands_wanted(plan), c->bands > 0);
 }
 
-/** Every other band on a stream of its own, so that one begins on blocks' places while the last blocks of the other end. */
+/**
+ * Every other band on a stream of its own, so that one begins on blocks' places
+ * while the last blocks of the other end.
+ */
 static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
 	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
@@ -81,14 +90,18 @@ static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, in
 {
 	const int64_t height = bands->rows * plan->config.tile.m, first_row = band * height;
 	tsr_view_t view = plan->args.c;
-	view.data = (TSR_HEAP char *)view.data +
-		    (first_row * view.ld + plan->args.first_col) * (int64_t)tsr_dtype_bytes(plan->config.dtype);
+	view.data =
+		(TSR_HEAP char *)view.data + (first_row * view.ld + plan->args.first_col) *
+						     (int64_t)tsr_dtype_bytes(plan->config.dtype);
 	view.rows = height < view.rows - first_row ? height : view.rows - first_row;
 	view.cols = plan->args.b.cols;
 	return view;
 }
 
-/** Bands to peers as they are ready, the next rank first, so that no two ranks put to one peer at a time. */
+/**
+ * Bands to peers as they are ready, the next rank first, so that no two ranks
+ * put to one peer at a time.
+ */
 static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
 	const int rank = tsr_world_rank(plan->world), ranks = tsr_world_size(plan->world);
@@ -99,7 +112,8 @@ static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 		for (int i = 0; status == TSR_OK && i < copiers; i++)
 			status = tsr_stream_wait_event(plan->side[1 + i], plan->computed[band]);
 		for (int i = 0; status == TSR_OK && i < ranks - 1; i++)
-			status = tsr_stream_put_2d(plan->side[1 + i % copiers], view, view, (rank + 1 + i) % ranks);
+			status = tsr_stream_put_2d(plan->side[1 + i % copiers], view, view,
+						   (rank + 1 + i) % ranks);
 	}
 	return status;
 }
@@ -137,8 +151,10 @@ tsr_status_t gas_plan_run(gas_plan_t *plan)
 tsr_status_t gas_plan_run_product(gas_plan_t *plan)
 {
 	if (plan->config.pattern != GAS_BULK_SYNCHRONOUS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "pattern %s does not compute without sending; use %s",
-				 gas_pattern_name(plan->config.pattern), gas_pattern_name(GAS_BULK_SYNCHRONOUS));
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "pattern %s does not compute without sending; use %s",
+				 gas_pattern_name(plan->config.pattern),
+				 gas_pattern_name(GAS_BULK_SYNCHRONOUS));
 	return tsr_launch(plan->main, plan->kernels[0], plan->config.blocks, &plan->args);
 }
 

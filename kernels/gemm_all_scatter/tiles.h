@@ -5,13 +5,19 @@
 #include "kernels/gemm_all_scatter/args.h"
 #include "tessera/dev.h"
 
-/** One launch: its arguments, and the epoch that its flags reach. What order, gate and epilogue get. */
+/**
+ * One launch: its arguments, and the epoch that its flags reach. What order,
+ * gate and epilogue get.
+ */
 typedef struct gas_run {
 	const gas_args_t *args;
 	uint64_t epoch;
 } gas_run_t;
 
-/** My columns of C, which I compute and all ranks receive. Tiles are counted and placed within them. */
+/**
+ * My columns of C, which I compute and all ranks receive. Tiles are counted and
+ * placed within them.
+ */
 TSR_FN tsr_view_t gas_slab(const gas_args_t *a)
 {
 	tsr_pos_t at = {0, a->first_col};
@@ -41,7 +47,8 @@ TSR_FN tsr_pos_t gas_tile_at(const gas_args_t *a, int64_t index)
 /** The reverse. */
 TSR_FN int64_t gas_tile_index(const gas_args_t *a, tsr_pos_t at)
 {
-	tsr_pos_t t = {(uint32_t)(at.row / TSR_TILE_M(tile)), (uint32_t)(at.col / TSR_TILE_N(tile))};
+	tsr_pos_t t = {(uint32_t)(at.row / TSR_TILE_M(tile)),
+		       (uint32_t)(at.col / TSR_TILE_N(tile))};
 	return tsr_grouped_index(t, a->tiles_m, a->tiles_n, a->group);
 }
 

@@ -14,8 +14,10 @@ struct gas_reference {
 tsr_status_t gas_plan_fill(gas_plan_t *plan, tsr_world_t *world, const workload_inputs_t *inputs)
 {
 	const gas_config_t *config = gas_plan_config(plan);
-	const workload_matrix_t a = gas_matrix(config, GAS_A, tsr_world_rank(world), tsr_world_size(world));
-	const workload_matrix_t b = gas_matrix(config, GAS_B, tsr_world_rank(world), tsr_world_size(world));
+	const workload_matrix_t a =
+		gas_matrix(config, GAS_A, tsr_world_rank(world), tsr_world_size(world));
+	const workload_matrix_t b =
+		gas_matrix(config, GAS_B, tsr_world_rank(world), tsr_world_size(world));
 	tsr_status_t status = inputs_fill(world, inputs, &a, gas_plan_a(plan));
 	return status == TSR_OK ? inputs_fill(world, inputs, &b, gas_plan_b(plan)) : status;
 }
@@ -25,17 +27,20 @@ tsr_status_t gas_plan_poison(gas_plan_t *plan, tsr_world_t *world)
 	return matrix_poison(world, gas_plan_c(plan));
 }
 
-tsr_status_t gas_reference_create(tsr_world_t *world, const gas_config_t *config, const workload_inputs_t *inputs,
-				  gas_reference_t **reference_out)
+tsr_status_t gas_reference_create(tsr_world_t *world, const gas_config_t *config,
+				  const workload_inputs_t *inputs, gas_reference_t **reference_out)
 {
 	const product_t product = gas_product(config);
-	const workload_matrix_t c = gas_matrix(config, GAS_C, tsr_world_rank(world), tsr_world_size(world));
+	const workload_matrix_t c =
+		gas_matrix(config, GAS_C, tsr_world_rank(world), tsr_world_size(world));
 	gas_reference_t *reference = calloc(1, sizeof *reference);
 	if (!reference)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to verify with; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory to verify with; free some");
 	tsr_status_t status = product_expect(world, &product, inputs, &reference->expected);
 	if (status == TSR_OK)
-		status = judge_create(reference->expected, GAS_C, &c, inputs->integers, &reference->judge);
+		status = judge_create(reference->expected, GAS_C, &c, inputs->integers,
+				      &reference->judge);
 	if (status == TSR_OK)
 		*reference_out = reference;
 	else
@@ -53,8 +58,8 @@ void gas_reference_destroy(gas_reference_t *reference)
 	free(reference);
 }
 
-tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *world, const gas_plan_t *plan,
-				 verdict_t *verdict_out)
+tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *world,
+				 const gas_plan_t *plan, verdict_t *verdict_out)
 {
 	return judge_view(reference->judge, world, gas_plan_c(plan), verdict_out);
 }

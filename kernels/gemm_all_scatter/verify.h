@@ -5,23 +5,35 @@
 #include "kernels/gemm_all_scatter/gemm_all_scatter.h"
 #include "kernels/host/judge.h"
 
-/** Writes the plan's A and B on this rank. One thread a rank, no run in flight on it. Errors: TSR_ERR_NO_MEMORY (host). */
+/**
+ * Writes the plan's A and B on this rank. One thread a rank, no run in flight
+ * on it. Errors: TSR_ERR_NO_MEMORY (host).
+ */
 tsr_status_t gas_plan_fill(gas_plan_t *plan, tsr_world_t *world, const workload_inputs_t *inputs);
 
-/** Makes every element of this rank's C a NaN, which no product of the inputs is. As gas_plan_fill. */
+/**
+ * Makes every element of this rank's C a NaN, which no product of the inputs
+ * is. As gas_plan_fill.
+ */
 tsr_status_t gas_plan_poison(gas_plan_t *plan, tsr_world_t *world);
 
 /** What C must be: see product_expect. */
 typedef struct gas_reference gas_reference_t;
 
-/** Called by: collective, one thread a rank, every rank with the same arguments. Errors: those of product_expect. */
-tsr_status_t gas_reference_create(tsr_world_t *world, const gas_config_t *config, const workload_inputs_t *inputs,
-				  gas_reference_t **reference_out);
+/**
+ * Called by: collective, one thread a rank, every rank with the same arguments.
+ * Errors: those of product_expect.
+ */
+tsr_status_t gas_reference_create(tsr_world_t *world, const gas_config_t *config,
+				  const workload_inputs_t *inputs, gas_reference_t **reference_out);
 void gas_reference_destroy(gas_reference_t *reference);
 
-/** Compares this rank's C with the reference, every element. One thread a rank, no run in flight on it. Not collective. */
-tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *world, const gas_plan_t *plan,
-				 verdict_t *verdict_out);
+/**
+ * Compares this rank's C with the reference, every element. One thread a rank,
+ * no run in flight on it. Not collective.
+ */
+tsr_status_t gas_reference_check(const gas_reference_t *reference, tsr_world_t *world,
+				 const gas_plan_t *plan, verdict_t *verdict_out);
 
 /** The same for an M x N array of the host. */
 void gas_reference_judge(const gas_reference_t *reference, const void *c, verdict_t *verdict_out);

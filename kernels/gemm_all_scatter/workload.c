@@ -45,7 +45,8 @@ static bool sends_apart(const workload_config_t *config)
 }
 
 /** The tiles that are built. */
-static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
+		     workload_value_t *value_out)
 {
 	const gas_config_t c = config_of(config);
 	tile_size_t tile;
@@ -57,7 +58,8 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 }
 
 /** Whole, in halves, and as the plan chooses; where a tile cannot be divided all are the same. */
-static bool try_parts(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+static bool try_parts(const workload_config_t *config, const workload_place_t *place, int index,
+		      workload_value_t *value_out)
 {
 	static const int parts[] = {1, 2, 0};
 	(void)config;
@@ -68,11 +70,16 @@ static bool try_parts(const workload_config_t *config, const workload_place_t *p
 	return true;
 }
 
-/** All blocks that the device holds, three quarters and half of them, and what the plan has chosen. */
-static bool try_blocks(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+/**
+ * All blocks that the device holds, three quarters and half of them, and what
+ * the plan has chosen.
+ */
+static bool try_blocks(const workload_config_t *config, const workload_place_t *place, int index,
+		       workload_value_t *value_out)
 {
 	const int resident = place->device->resident_blocks;
-	const int64_t blocks[] = {resident, resident * 3 / 4, resident / 2, config->value[BLOCKS].x[0]};
+	const int64_t blocks[] = {resident, resident * 3 / 4, resident / 2,
+				  config->value[BLOCKS].x[0]};
 	if (index >= (int)(sizeof blocks / sizeof *blocks))
 		return false;
 	*value_out = (workload_value_t){{blocks[index]}};
@@ -80,34 +87,43 @@ static bool try_blocks(const workload_config_t *config, const workload_place_t *
 }
 
 /** Parts of the blocks, in patterns where some only send. */
-static bool try_senders(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+static bool try_senders(const workload_config_t *config, const workload_place_t *place, int index,
+			workload_value_t *value_out)
 {
 	static const int divisors[] = {32, 24, 16, 12, 8, 6, 5, 4, 3, 2};
 	(void)place;
 	if (index >= (sends_apart(config) ? (int)(sizeof divisors / sizeof *divisors) : 1))
 		return false;
-	*value_out = (workload_value_t){{sends_apart(config) ? config->value[BLOCKS].x[0] / divisors[index] : 0}};
+	*value_out = (workload_value_t){
+		{sends_apart(config) ? config->value[BLOCKS].x[0] / divisors[index] : 0}};
 	return true;
 }
 
 static const workload_param_t params[] = {
-	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks"),
+	[SHAPE] = PRODUCT_SHAPE(
+		"of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks"),
 	[DTYPE] = PRODUCT_DTYPE,
 	[TILE] = PRODUCT_TILE(try_tile),
 	[BLOCKS] = PRODUCT_BLOCKS(2, try_blocks),
 	[COMM_BLOCKS] = {.name = "comm-blocks",
 			 .letters = "C",
-			 .help = "of these, those that only send, in the two patterns that have such (what keeps up)",
+			 .help = "of these, those that only send, in the two patterns that have "
+				 "such (what keeps up)",
 			 .least = 1,
 			 .most = 1 << 20,
 			 .heading = "sending",
 			 .width = 7,
 			 .stage = 2,
 			 .candidate = try_senders},
-	[BANDS] = {.name = "bands", .letters = "B", .help = "of banded, 1 to 10 (by what is sent)", .least = 1, .most = GAS_BANDS},
+	[BANDS] = {.name = "bands",
+		   .letters = "B",
+		   .help = "of banded, 1 to 10 (by what is sent)",
+		   .least = 1,
+		   .most = GAS_BANDS},
 	[PARTS] = {.name = "parts",
 		   .letters = "P",
-		   .help = "of K, in which the last tiles are multiplied, 1 to 8 (by what that takes)",
+		   .help = "of K, in which the last tiles are multiplied, 1 to 8 (by what that "
+			   "takes)",
 		   .least = 1,
 		   .most = GAS_PARTS,
 		   .heading = "parts",
@@ -150,18 +166,22 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 	return product_check_inputs(&product, inputs);
 }
 
-/** Blocks that compute and have no task, or none that computes or sends where the pattern has such. */
+/**
+ * Blocks that compute and have no task, or none that computes or sends where
+ * the pattern has such.
+ */
 static bool is_idle(const workload_config_t *config, int ranks)
 {
 	const gas_config_t c = config_of(config);
 	const int64_t tasks = gas_most_tiles(&c, c.tile, ranks) * (c.parts > 1 ? c.parts : 1);
-	return c.blocks < 1 || c.comm_blocks >= c.blocks || (sends_apart(config) && c.comm_blocks < 1) ||
-	       c.blocks - c.comm_blocks > tasks;
+	return c.blocks < 1 || c.comm_blocks >= c.blocks ||
+	       (sends_apart(config) && c.comm_blocks < 1) || c.blocks - c.comm_blocks > tasks;
 }
 
 /* ---------------------------------------------------------------- what is computed */
 
-static bool matrix(const workload_config_t *config, int index, int rank, int ranks, workload_matrix_t *matrix_out)
+static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
+		   workload_matrix_t *matrix_out)
 {
 	const gas_config_t c = config_of(config);
 	if (index >= GAS_MATRICES)
@@ -170,8 +190,8 @@ static bool matrix(const workload_config_t *config, int index, int rank, int ran
 	return true;
 }
 
-static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config, const workload_inputs_t *inputs,
-			   workload_expected_t **expected_out)
+static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
+			   const workload_inputs_t *inputs, workload_expected_t **expected_out)
 {
 	const gas_config_t c = config_of(config);
 	const product_t product = gas_product(&c);
@@ -181,7 +201,8 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config, 
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const gas_config_t c = config_of(config);
-	const double m = (double)c.m, k = (double)c.k, cols = (double)share_of(c.n, rank, ranks).count;
+	const double m = (double)c.m, k = (double)c.k,
+		     cols = (double)share_of(c.n, rank, ranks).count;
 	const double element = (double)tsr_dtype_bytes(c.dtype);
 	const int kernels = gas_pattern_kernels(c.pattern)->kernels[1] ? 2 : 1;
 	return (workload_cost_t){.operations = 2.0 * m * cols * k,
@@ -194,11 +215,19 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
-	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B, GAS_PART, false, false};
+	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B,
+					 GAS_PART,         false,     false};
 	steps_out[1] =
-		(workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1, GAS_PARTS_OF_ALL, false, false};
-	steps_out[2] = (workload_step_t){WORKLOAD_PLACE, "layout", "columns to their places", GAS_PARTS_OF_ALL, GAS_PART, GAS_C,
-					 true,           false};
+		(workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1,
+				  GAS_PARTS_OF_ALL,    false,        false};
+	steps_out[2] = (workload_step_t){WORKLOAD_PLACE,
+					 "layout",
+					 "columns to their places",
+					 GAS_PARTS_OF_ALL,
+					 GAS_PART,
+					 GAS_C,
+					 true,
+					 false};
 	return 3;
 }
 
@@ -209,7 +238,8 @@ static gas_plan_t *plan_of(const workload_run_t *run)
 	return (gas_plan_t *)run;
 }
 
-static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config, workload_run_t **run_out)
+static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
+			     workload_run_t **run_out)
 {
 	const gas_config_t c = config_of(config);
 	return gas_plan_create(world, &c, (gas_plan_t **)run_out);
@@ -238,7 +268,8 @@ static tsr_status_t sync_run(workload_run_t *run)
 
 static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
 {
-	return status == TSR_OK ? gas_plan_destroy(plan_of(run)) : gas_plan_abandon(plan_of(run), status);
+	return status == TSR_OK ? gas_plan_destroy(plan_of(run))
+				: gas_plan_abandon(plan_of(run), status);
 }
 
 static tsr_stream_t *stream(workload_run_t *run)
@@ -254,7 +285,9 @@ static void chosen(const workload_run_t *run, workload_config_t *config_out)
 static tsr_view_t view(const workload_run_t *run, int matrix_index)
 {
 	const gas_plan_t *plan = plan_of(run);
-	return matrix_index == GAS_A ? gas_plan_a(plan) : matrix_index == GAS_B ? gas_plan_b(plan) : gas_plan_c(plan);
+	return matrix_index == GAS_A   ? gas_plan_a(plan)
+	       : matrix_index == GAS_B ? gas_plan_b(plan)
+				       : gas_plan_c(plan);
 }
 
 const workload_t gemm_all_scatter = {

@@ -1,13 +1,17 @@
 /*
- * Bulk-synchronous: two kernels on one stream. The first leaves this rank's sums of all rows of C in its own memory. The second
- * adds up the ranks' sums of its own rows, which it reads over the links, in rank order.
+ * Bulk-synchronous: two kernels on one stream. The first leaves this rank's
+ * sums of all rows of C in its own memory. The second adds up the ranks' sums
+ * of its own rows, which it reads over the links, in rank order.
  */
 #ifndef GEMM_REDUCE_SCATTER_BULK_SYNCHRONOUS_H
 #define GEMM_REDUCE_SCATTER_BULK_SYNCHRONOUS_H
 
 #include "kernels/gemm_reduce_scatter/chunks.h"
 
-/** Epilogue: keeps the sums of a tile, cut at the end of its chunk: the next chunk's first tile has the rows behind. */
+/**
+ * Epilogue: keeps the sums of a tile, cut at the end of its chunk: the next
+ * chunk's first tile has the rows behind.
+ */
 TSR_FN void grs_keep(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 {
 	grs_run_t *run = (grs_run_t *)ctx;
@@ -16,7 +20,10 @@ TSR_FN void grs_keep(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 	const int64_t first = grs_first_row(a, chunk, run->ranks);
 	const tsr_pos_t begin = {first, 0}, in_chunk = {at.row - first, at.col};
 	run->task += tsr_block_count(me);
-	tsr_tile_store(me, tsr_view_part(a->partial, begin, grs_first_row(a, chunk + 1, run->ranks) - first, a->partial.cols),
+	tsr_tile_store(me,
+		       tsr_view_part(a->partial, begin,
+				     grs_first_row(a, chunk + 1, run->ranks) - first,
+				     a->partial.cols),
 		       in_chunk, sums);
 }
 
@@ -24,18 +31,24 @@ TSR_KERNEL(grs_gemm, grs_args_t, a)
 {
 	grs_run_t run = {a, 0, tsr_block_index(block), tsr_rank(block), tsr_size(block)};
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, grs_tasks(block, a), grs_order, TSR_NO_GATE, grs_keep, &run);
+	tsr_gemm(tile, block, a->a, a->b, grs_tasks(block, a), grs_order, TSR_NO_GATE, grs_keep,
+		 &run);
 }
 
-/* The flags of the handshake are turned round here: it opens when all sums are there to be read, and closes when all have been. */
+/*
+ * The flags of the handshake are turned round here: it opens when all sums are
+ * there to be read, and closes when all have been.
+ */
 TSR_KERNEL(grs_reduce, grs_args_t, a)
 {
 	const grs_run_t run = grs_begin(block, a);
 	tsr_role(block, "add up");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
 	TSR_FRAG(tile, sum, block);
-	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n; task += tsr_block_count(block)) {
-		const tsr_pos_t place = grs_place(tsr_grouped_order(task, a->tiles_m, a->tiles_n, a->group));
+	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n;
+	     task += tsr_block_count(block)) {
+		const tsr_pos_t place =
+			grs_place(tsr_grouped_order(task, a->tiles_m, a->tiles_n, a->group));
 		const tsr_pos_t at = {grs_first_row(a, run.me, run.ranks) + place.row, place.col};
 		tsr_reduce(block, sum, a->partial, at, TSR_REDUCE_SUM);
 		tsr_tile_store(block, a->c, place, sum);

@@ -19,8 +19,10 @@ TSR_FN int64_t grs_first_row(const grs_args_t *a, int rank, int ranks)
 	return a->rows / ranks * rank + a->rows % ranks * rank / ranks;
 }
 
-/** The order of tiles: chunk after chunk as in a ring, from the next rank's on, so that mine comes last in each band and what
- * others send for it has come. */
+/**
+ * The order of tiles: chunk after chunk as in a ring, from the next rank's on,
+ * so that mine comes last in each band and what others send for it has come.
+ */
 TSR_FN tsr_ring_tile_t grs_tile_of(const grs_run_t *run, int64_t task)
 {
 	const grs_args_t *a = run->args;
@@ -33,7 +35,8 @@ TSR_FN tsr_part_t grs_order(int64_t task, const void *ctx)
 {
 	const grs_run_t *run = (const grs_run_t *)ctx;
 	const tsr_ring_tile_t tile_at = grs_tile_of(run, task);
-	const tsr_pos_t at = {grs_first_row(run->args, tile_at.part, run->ranks) + tile_at.at.row * TSR_TILE_M(tile),
+	const tsr_pos_t at = {grs_first_row(run->args, tile_at.part, run->ranks) +
+				      tile_at.at.row * TSR_TILE_M(tile),
 			      tile_at.at.col * TSR_TILE_N(tile)};
 	return tsr_whole(at);
 }
@@ -41,7 +44,8 @@ TSR_FN tsr_part_t grs_order(int64_t task, const void *ctx)
 /** The tiles of all chunks, dealt to the blocks in turn. */
 TSR_FN tsr_tasks_t grs_tasks(tsr_coop_t *block, const grs_args_t *a)
 {
-	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_size(block) * a->tiles_m * a->tiles_n};
+	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),
+				   tsr_size(block) * a->tiles_m * a->tiles_n};
 	return tasks;
 }
 
@@ -54,7 +58,8 @@ TSR_FN tsr_pos_t grs_place(tsr_pos_t tile_at)
 
 TSR_FN grs_run_t grs_begin(tsr_coop_t *block, const grs_args_t *a)
 {
-	const grs_run_t run = {a, handshake_epoch(block, a->sync), tsr_block_index(block), tsr_rank(block), tsr_size(block)};
+	const grs_run_t run = {a, handshake_epoch(block, a->sync), tsr_block_index(block),
+			       tsr_rank(block), tsr_size(block)};
 	return run;
 }
 

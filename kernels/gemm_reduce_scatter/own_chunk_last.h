@@ -1,20 +1,27 @@
 /*
- * Fused, own chunk last: one kernel. Each block multiplies tiles of the other ranks' chunks first, and sends the sums to the rank
- * that has the chunk; when it comes to a tile of its own chunk, the others' sums of it have come, and it adds them up: its own
- * first, then the others' in rank order, so that every run has the same bits. (All in rank order would need a second tile of
+ * Fused, own chunk last: one kernel. Each block multiplies tiles of the other
+ * ranks' chunks first, and sends the sums to the rank that has the chunk; when
+ * it comes to a tile of its own chunk, the others' sums of it have come, and it
+ * adds them up: its own first, then the others' in rank order, so that every
+ * run has the same bits. (All in rank order would need a second tile of
  * registers.)
  *
- * Source: next-workloads of Tessera's research, after Triton-distributed's GEMM + reduce-scatter and ParallelKittens, section 4.1.
+ * Source: next-workloads of Tessera's research, after Triton-distributed's GEMM
+ * + reduce-scatter and ParallelKittens, section 4.1.
  */
 #ifndef GEMM_REDUCE_SCATTER_OWN_CHUNK_LAST_H
 #define GEMM_REDUCE_SCATTER_OWN_CHUNK_LAST_H
 
 #include "kernels/gemm_reduce_scatter/chunks.h"
 
-/** Where source `source`'s sum of a tile of my chunk comes to, and its flag: the same on every rank. */
+/**
+ * Where source `source`'s sum of a tile of my chunk comes to, and its flag: the
+ * same on every rank.
+ */
 TSR_FN TSR_HEAP unsigned char *grs_slot(const grs_args_t *a, int source, int64_t index)
 {
-	return (TSR_HEAP unsigned char *)a->inbox + (source * a->tiles_m * a->tiles_n + index) * a->slot_bytes;
+	return (TSR_HEAP unsigned char *)a->inbox +
+	       (source * a->tiles_m * a->tiles_n + index) * a->slot_bytes;
 }
 
 TSR_FN TSR_HEAP uint64_t *grs_come(const grs_args_t *a, int source, int64_t index)
@@ -23,8 +30,9 @@ TSR_FN TSR_HEAP uint64_t *grs_come(const grs_args_t *a, int source, int64_t inde
 }
 
 /**
- * Epilogue: sends the sums of another rank's tile; or adds up those of my own, and stores it.
- * Signal and wait are partners, on two ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * Epilogue: sends the sums of another rank's tile; or adds up those of my own,
+ * and stores it. Signal and wait are partners, on two ranks. Litmus:
+ * MP.rel.acq.diffGPU-ss.
  */
 TSR_FN void grs_send_or_add(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 {
@@ -53,7 +61,8 @@ TSR_KERNEL(grs_own_chunk_last, grs_args_t, a)
 	grs_run_t run = grs_begin(block, a);
 	tsr_role(block, "compute, send and add up");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	tsr_gemm(tile, block, a->a, a->b, grs_tasks(block, a), grs_order, TSR_NO_GATE, grs_send_or_add, &run);
+	tsr_gemm(tile, block, a->a, a->b, grs_tasks(block, a), grs_order, TSR_NO_GATE,
+		 grs_send_or_add, &run);
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

@@ -22,10 +22,13 @@ const char *const grs_kernels[GRS_PATTERNS][2] = {
 workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, int ranks)
 {
 	static const char *const names[GRS_MATRICES] = {"A", "B", "C", "sums"};
-	static const workload_use_t uses[GRS_MATRICES] = {WORKLOAD_INPUT, WORKLOAD_INPUT, WORKLOAD_OUTPUT, WORKLOAD_BETWEEN};
-	const int64_t rows = matrix == GRS_B ? config->k : config->m, cols = matrix == GRS_A ? config->k : config->n;
+	static const workload_use_t uses[GRS_MATRICES] = {WORKLOAD_INPUT, WORKLOAD_INPUT,
+							  WORKLOAD_OUTPUT, WORKLOAD_BETWEEN};
+	const int64_t rows = matrix == GRS_B ? config->k : config->m,
+		      cols = matrix == GRS_A ? config->k : config->n;
 	const share_t all_rows = {0, rows}, all_cols = {0, cols};
-	const share_t of_rows = matrix == GRS_B || matrix == GRS_C ? share_of(rows, rank, ranks) : all_rows;
+	const share_t of_rows =
+		matrix == GRS_B || matrix == GRS_C ? share_of(rows, rank, ranks) : all_rows;
 	const share_t of_cols = matrix == GRS_A ? share_of(cols, rank, ranks) : all_cols;
 	return (workload_matrix_t){.name = names[matrix],
 				   .use = uses[matrix],
@@ -42,15 +45,20 @@ workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, i
 tsr_status_t grs_config_check(const grs_config_t *c, int ranks)
 {
 	if (ranks < 1 || ranks > TSR_MAX_RANKS)
-		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d", TSR_MAX_RANKS, ranks);
-	const product_t product = {.m = c->m, .n = c->n, .k = c->k, .dtype = TSR_F64}; /* sums may be wider than the matrices */
+		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d",
+				 TSR_MAX_RANKS, ranks);
+	/* sums may be wider than the matrices */
+	const product_t product = {.m = c->m, .n = c->n, .k = c->k, .dtype = TSR_F64};
 	tsr_status_t status = product_check(&product);
 	if (status != TSR_OK)
 		return status;
 	if (c->sums != TSR_F32 && c->sums != c->dtype)
-		return tsr_error(TSR_ERR_ARGUMENT, "sums are sent as f32, or in the matrices' dtype %s, and not as %s",
-				 tsr_dtype_name(c->dtype), tsr_dtype_name(c->sums));
-	return variant_check("GEMM + reduce-scatter", grs_kernels[c->pattern][0], c->dtype, c->tile);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"sums are sent as f32, or in the matrices' dtype %s, and not as %s",
+			tsr_dtype_name(c->dtype), tsr_dtype_name(c->sums));
+	return variant_check("GEMM + reduce-scatter", grs_kernels[c->pattern][0], c->dtype,
+			     c->tile);
 }
 
 /* ---------------------------------------------------------------- what is decided */
@@ -61,8 +69,12 @@ static int64_t tiles_of_all(const grs_config_t *c, tile_size_t tile, int ranks)
 	return ranks * tiles_of(share_largest(c->m, ranks), tile.m) * tiles_of(c->n, tile.n);
 }
 
-/** How long the blocks multiply, in rounds of tiles; a row or a column of a tile costs some of its area to load. */
-static double time_in_tiles(const grs_config_t *c, tile_size_t tile, int ranks, const tsr_device_props_t *device)
+/**
+ * How long the blocks multiply, in rounds of tiles; a row or a column of a tile
+ * costs some of its area to load.
+ */
+static double time_in_tiles(const grs_config_t *c, tile_size_t tile, int ranks,
+			    const tsr_device_props_t *device)
 {
 	static const double loading = 35;
 	const int64_t rounds = (tiles_of_all(c, tile, ranks) - 1) / device->resident_blocks + 1;
@@ -77,8 +89,10 @@ static tsr_status_t choose_tile(grs_config_t *c, int ranks, const tsr_device_pro
 	for (int index = 0; variant_at(&index, grs_kernels[c->pattern][0], c->dtype, &tile);) {
 		char name[VARIANT_NAME];
 		variant_name(c->dtype, tile, name);
-		const bool preferred = device->tile_depth > 0 && tile.k == device->tile_depth && tsr_dtype_bytes(c->dtype) == 2;
-		if (!variant_fits(tsr_kernel_find(grs_kernels[c->pattern][0], name), device) || preferred < is_best_preferred)
+		const bool preferred = device->tile_depth > 0 && tile.k == device->tile_depth &&
+				       tsr_dtype_bytes(c->dtype) == 2;
+		if (!variant_fits(tsr_kernel_find(grs_kernels[c->pattern][0], name), device) ||
+		    preferred < is_best_preferred)
 			continue;
 		if (best.m == 0 || preferred > is_best_preferred ||
 		    time_in_tiles(c, tile, ranks, device) < time_in_tiles(c, best, ranks, device)) {
@@ -88,8 +102,9 @@ static tsr_status_t choose_tile(grs_config_t *c, int ranks, const tsr_device_pro
 	}
 	c->tile = best;
 	if (best.m == 0)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "no tile that is built for %s fits a block of %s", tsr_dtype_name(c->dtype),
-				 device->name);
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "no tile that is built for %s fits a block of %s",
+				 tsr_dtype_name(c->dtype), device->name);
 	return TSR_OK;
 }
 
@@ -102,7 +117,8 @@ static tsr_status_t decide(grs_plan_t *plan)
 	if (status == TSR_OK && tile_is_automatic(c->tile))
 		status = choose_tile(c, ranks, &device);
 	for (int i = 0; status == TSR_OK && i < 2 && grs_kernels[c->pattern][i]; i++)
-		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device, &plan->kernels[i]);
+		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device,
+				      &plan->kernels[i]);
 	if (status != TSR_OK)
 		return status;
 	const int64_t tiles = tiles_of_all(c, c->tile, ranks);
@@ -110,8 +126,9 @@ static tsr_status_t decide(grs_plan_t *plan)
 		c->blocks = tiles < device.resident_blocks ? (int)tiles : device.resident_blocks;
 	if (c->blocks > device.resident_blocks)
 		return tsr_error(TSR_ERR_RESIDENCY,
-				 "%d blocks wait for each other, and %s holds %d at one time; launch fewer blocks", c->blocks,
-				 device.name, device.resident_blocks);
+				 "%d blocks wait for each other, and %s holds %d at one time; "
+				 "launch fewer blocks",
+				 c->blocks, device.name, device.resident_blocks);
 	if (c->bands == 0)
 		c->bands = 1;
 	return TSR_OK;
@@ -119,10 +136,12 @@ static tsr_status_t decide(grs_plan_t *plan)
 
 /* ---------------------------------------------------------------- memory */
 
-static tsr_status_t allocate_matrix(const grs_plan_t *plan, int matrix, const char *name, tsr_dtype_t dtype, tsr_view_t *view_out)
+static tsr_status_t allocate_matrix(const grs_plan_t *plan, int matrix, const char *name,
+				    tsr_dtype_t dtype, tsr_view_t *view_out)
 {
 	const int ranks = tsr_world_size(plan->world);
-	const workload_matrix_t mine = grs_matrix(&plan->config, matrix, tsr_world_rank(plan->world), ranks);
+	const workload_matrix_t mine =
+		grs_matrix(&plan->config, matrix, tsr_world_rank(plan->world), ranks);
 	TSR_HEAP void *data;
 	size_t most = 1;
 	for (int r = 0; r < ranks; r++) {
@@ -136,13 +155,17 @@ static tsr_status_t allocate_matrix(const grs_plan_t *plan, int matrix, const ch
 	return status;
 }
 
-static tsr_status_t allocate_cleared(const grs_plan_t *plan, size_t bytes, const char *name, TSR_HEAP void **memory_out)
+static tsr_status_t allocate_cleared(const grs_plan_t *plan, size_t bytes, const char *name,
+				     TSR_HEAP void **memory_out)
 {
 	tsr_status_t status = tsr_heap_alloc(plan->world, bytes, 0, name, memory_out);
 	return status == TSR_OK ? tsr_memset_heap(plan->world, *memory_out, 0, bytes) : status;
 }
 
-/** What depends on more than the product. The barrier behind it makes sure that flags are clear on all ranks. */
+/**
+ * What depends on more than the product. The barrier behind it makes sure that
+ * flags are clear on all ranks.
+ */
 static tsr_status_t allocate_exchange(const grs_plan_t *plan, grs_args_t *args)
 {
 	const grs_config_t *c = &plan->config;
@@ -153,16 +176,22 @@ static tsr_status_t allocate_exchange(const grs_plan_t *plan, grs_args_t *args)
 	args->tiles_n = tiles_of(c->n, c->tile.n);
 	args->bands = c->bands;
 	args->sums = (int32_t)c->sums;
-	args->slot_bytes = (int64_t)((size_t)c->tile.m * (size_t)c->tile.n * tsr_dtype_bytes(c->sums) + SLOT_MORE_BYTES) / 64 * 64;
+	args->slot_bytes =
+		(int64_t)((size_t)c->tile.m * (size_t)c->tile.n * tsr_dtype_bytes(c->sums) +
+			  SLOT_MORE_BYTES) /
+		64 * 64;
 	args->inbox = NULL;
 	args->come = NULL;
 	memset(&args->partial, 0, sizeof args->partial);
 	const size_t slots = (size_t)(ranks * args->tiles_m * args->tiles_n);
 	if (c->pattern == GRS_BULK_SYNCHRONOUS)
-		return allocate_matrix(plan, GRS_PARTIAL, "gemm_reduce_scatter.sums", c->sums, &args->partial);
-	status = tsr_heap_alloc(plan->world, slots * (size_t)args->slot_bytes, 0, "gemm_reduce_scatter.inbox", &args->inbox);
+		return allocate_matrix(plan, GRS_PARTIAL, "gemm_reduce_scatter.sums", c->sums,
+				       &args->partial);
+	status = tsr_heap_alloc(plan->world, slots * (size_t)args->slot_bytes, 0,
+				"gemm_reduce_scatter.inbox", &args->inbox);
 	if (status == TSR_OK)
-		status = allocate_cleared(plan, slots * sizeof(uint64_t), "gemm_reduce_scatter.come", &come);
+		status = allocate_cleared(plan, slots * sizeof(uint64_t),
+					  "gemm_reduce_scatter.come", &come);
 	args->come = (TSR_HEAP uint64_t *)come;
 	return status;
 }
@@ -199,7 +228,8 @@ static tsr_status_t build(grs_plan_t *plan)
 	if (status == TSR_OK)
 		status = allocate_matrix(plan, GRS_C, "C", plan->config.dtype, &args->c);
 	if (status == TSR_OK)
-		status = allocate_cleared(plan, sizeof(handshake_t), "gemm_reduce_scatter.sync", &sync);
+		status = allocate_cleared(plan, sizeof(handshake_t), "gemm_reduce_scatter.sync",
+					  &sync);
 	if (status == TSR_OK)
 		status = allocate_exchange(plan, args);
 	if (status == TSR_OK)
@@ -232,9 +262,11 @@ tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config)
 	next.config = *config;
 	memset(next.kernels, 0, sizeof next.kernels);
 	tsr_status_t status = grs_config_check(config, tsr_world_size(plan->world));
-	if (status == TSR_OK && (config->m != plan->config.m || config->n != plan->config.n || config->k != plan->config.k ||
-				 config->dtype != plan->config.dtype))
-		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make another plan for another product");
+	if (status == TSR_OK &&
+	    (config->m != plan->config.m || config->n != plan->config.n ||
+	     config->k != plan->config.k || config->dtype != plan->config.dtype))
+		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make "
+						     "another plan for another product");
 	if (status == TSR_OK)
 		status = decide(&next);
 	if (status == TSR_OK)
@@ -258,7 +290,9 @@ tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config)
 tsr_status_t grs_plan_run_product(grs_plan_t *plan)
 {
 	if (plan->config.pattern != GRS_BULK_SYNCHRONOUS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "this pattern does not compute without sending; use bulk-synchronous");
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"this pattern does not compute without sending; use bulk-synchronous");
 	return tsr_launch(plan->stream, plan->kernels[0], plan->config.blocks, &plan->args);
 }
 
@@ -266,7 +300,8 @@ tsr_status_t grs_plan_run(grs_plan_t *plan)
 {
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < 2 && plan->kernels[i]; i++)
-		status = tsr_launch(plan->stream, plan->kernels[i], plan->config.blocks, &plan->args);
+		status = tsr_launch(plan->stream, plan->kernels[i], plan->config.blocks,
+				    &plan->args);
 	return status;
 }
 

@@ -7,12 +7,18 @@
 #include "kernels/host/variants.h"
 #include "kernels/workload.h"
 
-typedef enum grs_pattern { GRS_BULK_SYNCHRONOUS = 0, GRS_OWN_CHUNK_LAST = 1, GRS_PATTERNS = 2 } grs_pattern_t;
+typedef enum grs_pattern {
+	GRS_BULK_SYNCHRONOUS = 0,
+	GRS_OWN_CHUNK_LAST = 1,
+	GRS_PATTERNS = 2
+} grs_pattern_t;
 
 /** The kernels of a pattern in the order of their launch; the second may be null. */
 extern const char *const grs_kernels[GRS_PATTERNS][2];
 
-/** What a plan is made for: C = A * B, of which rank r has its share of A's columns and B's rows, and gets its share of C's rows.
+/**
+ * What a plan is made for: C = A * B, of which rank r has its share of A's
+ * columns and B's rows, and gets its share of C's rows.
  */
 typedef struct grs_config {
 	int64_t m, n, k;

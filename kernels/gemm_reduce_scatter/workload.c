@@ -28,7 +28,8 @@ static grs_config_t config_of(const workload_config_t *config)
 
 /* ---------------------------------------------------------------- parameters */
 
-static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
+		     workload_value_t *value_out)
 {
 	const grs_config_t c = config_of(config);
 	tile_size_t tile;
@@ -40,7 +41,8 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 }
 
 /** What comes for a band is spread over the product of the next. */
-static bool try_bands(const workload_config_t *config, const workload_place_t *place, int index, workload_value_t *value_out)
+static bool try_bands(const workload_config_t *config, const workload_place_t *place, int index,
+		      workload_value_t *value_out)
 {
 	static const int bands[] = {1, 2, 4, 8};
 	(void)place;
@@ -51,11 +53,13 @@ static bool try_bands(const workload_config_t *config, const workload_place_t *p
 }
 
 static const workload_param_t params[] = {
-	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A and those rows of B, of W ranks"),
+	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A "
+				"and those rows of B, of W ranks"),
 	[DTYPE] = PRODUCT_DTYPE,
 	[SUMS] = {.name = "sums",
 		  .letters = "D",
-		  .help = "that sums are sent in: f32, or the matrices' dtype, which is half as much and rounds each of them",
+		  .help = "that sums are sent in: f32, or the matrices' dtype, which is half as "
+			  "much and rounds each of them",
 		  .kind = WORKLOAD_DTYPE,
 		  .preset = "f32",
 		  .problem = true},
@@ -63,7 +67,8 @@ static const workload_param_t params[] = {
 	[BLOCKS] = PRODUCT_BLOCKS(0, NULL),
 	[BANDS] = {.name = "bands",
 		   .letters = "G",
-		   .help = "of each rank's rows, in own-chunk-last: what is sent is spread over the product (1)",
+		   .help = "of each rank's rows, in own-chunk-last: what is sent is spread over "
+			   "the product (1)",
 		   .least = 1,
 		   .most = 1 << 20,
 		   .heading = "bands",
@@ -95,22 +100,28 @@ static tsr_status_t check(const workload_config_t *config, int ranks)
 static product_t product_of(const workload_config_t *config, int ranks)
 {
 	const grs_config_t c = config_of(config);
-	return (product_t){
-		.m = c.m, .n = c.n, .k = c.k, .dtype = c.dtype, .roundings = c.sums == TSR_F32 || c.dtype == TSR_F32 ? 0 : ranks};
+	return (product_t){.m = c.m,
+			   .n = c.n,
+			   .k = c.k,
+			   .dtype = c.dtype,
+			   .roundings = c.sums == TSR_F32 || c.dtype == TSR_F32 ? 0 : ranks};
 }
 
 static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
 {
 	const product_t product = product_of(config, 1);
 	if (inputs->integers && config->value[SUMS].x[0] != TSR_F32)
-		return tsr_error(TSR_ERR_ARGUMENT, "sums of integers are not exact where they are sent as %s: give --sums f32",
-				 tsr_dtype_name((tsr_dtype_t)config->value[SUMS].x[0]));
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"sums of integers are not exact where they are sent as %s: give --sums f32",
+			tsr_dtype_name((tsr_dtype_t)config->value[SUMS].x[0]));
 	return product_check_inputs(&product, inputs);
 }
 
 /* ---------------------------------------------------------------- what is computed */
 
-static bool matrix(const workload_config_t *config, int index, int rank, int ranks, workload_matrix_t *matrix_out)
+static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
+		   workload_matrix_t *matrix_out)
 {
 	const grs_config_t c = config_of(config);
 	if (index >= GRS_MATRICES)
@@ -119,8 +130,8 @@ static bool matrix(const workload_config_t *config, int index, int rank, int ran
 	return true;
 }
 
-static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config, const workload_inputs_t *inputs,
-			   workload_expected_t **expected_out)
+static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
+			   const workload_inputs_t *inputs, workload_expected_t **expected_out)
 {
 	const product_t product = product_of(config, tsr_world_size(world));
 	return product_expect(world, &product, inputs, expected_out);
@@ -130,10 +141,12 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 {
 	const grs_config_t c = config_of(config);
 	const double m = (double)c.m, n = (double)c.n, k = (double)share_of(c.k, rank, ranks).count;
-	const double rows = (double)share_of(c.m, rank, ranks).count, element = (double)tsr_dtype_bytes(c.dtype);
+	const double rows = (double)share_of(c.m, rank, ranks).count,
+		     element = (double)tsr_dtype_bytes(c.dtype);
 	const double sums = (double)tsr_dtype_bytes(c.sums);
 	return (workload_cost_t){.operations = 2.0 * m * n * k,
-				 .memory_bytes = element * (m * k + k * n + rows * n) + sums * rows * n * (ranks - 1),
+				 .memory_bytes = element * (m * k + k * n + rows * n) +
+						 sums * rows * n * (ranks - 1),
 				 .link_bytes = sums * (m - rows) * n,
 				 .launches = grs_kernels[c.pattern][1] ? 2 : 1,
 				 .meetings = 2};
@@ -142,9 +155,16 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
-	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GRS_A, GRS_B, GRS_PARTIAL, false, false};
-	steps_out[1] =
-		(workload_step_t){WORKLOAD_REDUCE_SCATTER, "reduce-scatter", "reduce-scatter", GRS_PARTIAL, -1, GRS_C, false, true};
+	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GRS_A, GRS_B,
+					 GRS_PARTIAL,      false,     false};
+	steps_out[1] = (workload_step_t){WORKLOAD_REDUCE_SCATTER,
+					 "reduce-scatter",
+					 "reduce-scatter",
+					 GRS_PARTIAL,
+					 -1,
+					 GRS_C,
+					 false,
+					 true};
 	return 2;
 }
 
@@ -163,7 +183,8 @@ static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
 	return status == TSR_OK ? closed : tsr_error(status, "%s", sentence);
 }
 
-static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config, workload_run_t **run_out)
+static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
+			     workload_run_t **run_out)
 {
 	const grs_config_t c = config_of(config);
 	grs_plan_t *plan = NULL;

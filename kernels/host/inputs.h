@@ -10,7 +10,11 @@ enum { INPUTS_LARGEST_INTEGER = 4 };
 /** Writes a rank's part of a matrix, row-major and dense. Any thread. */
 void inputs_make(const workload_inputs_t *inputs, const workload_matrix_t *matrix, void *dense_out);
 
-/** Writes the part to where it lies in this rank's heap. One thread a rank, no run in flight. Errors: TSR_ERR_NO_MEMORY (host). */
-tsr_status_t inputs_fill(tsr_world_t *world, const workload_inputs_t *inputs, const workload_matrix_t *matrix, tsr_view_t view);
+/**
+ * Writes the part to where it lies in this rank's heap. One thread a rank, no
+ * run in flight. Errors: TSR_ERR_NO_MEMORY (host).
+ */
+tsr_status_t inputs_fill(tsr_world_t *world, const workload_inputs_t *inputs,
+			 const workload_matrix_t *matrix, tsr_view_t view);
 
 #endif

@@ -12,12 +12,20 @@ struct judge {
 	int matrix;
 	workload_matrix_t part;
 	bool integers;
-	void *rounded;         /* the part as it must be, in its dtype; null: some element is not finite in that */
+	/* the part as it must be, in its dtype; null: some element is not finite in that */
+	void *rounded;
 	double *value, *bound; /* of a row */
 };
 
-/* The exponent of a double by its bits: every element may be asked for, and ilogb and ldexp cost more than all the rest. */
-enum { EXPONENT_SHIFT = DBL_MANT_DIG - 1, EXPONENT_MASK = 2 * DBL_MAX_EXP - 1, EXPONENT_BIAS = DBL_MAX_EXP - 1 };
+/*
+ * The exponent of a double by its bits: every element may be asked for, and
+ * ilogb and ldexp cost more than all the rest.
+ */
+enum {
+	EXPONENT_SHIFT = DBL_MANT_DIG - 1,
+	EXPONENT_MASK = 2 * DBL_MAX_EXP - 1,
+	EXPONENT_BIAS = DBL_MAX_EXP - 1
+};
 
 double judge_half_ulp(tsr_dtype_t dtype, double x)
 {
@@ -25,8 +33,10 @@ double judge_half_ulp(tsr_dtype_t dtype, double x)
 	const int least = dtype == TSR_F16 ? -14 : FLT_MIN_EXP - 1;
 	uint64_t bits;
 	memcpy(&bits, &x, sizeof bits);
-	const int exponent = (int)(bits >> EXPONENT_SHIFT & EXPONENT_MASK) - EXPONENT_BIAS; /* of 0 the least of all */
-	bits = (uint64_t)((exponent > least ? exponent : least) - digits + EXPONENT_BIAS) << EXPONENT_SHIFT;
+	/* of 0 the least of all */
+	const int exponent = (int)(bits >> EXPONENT_SHIFT & EXPONENT_MASK) - EXPONENT_BIAS;
+	bits = (uint64_t)((exponent > least ? exponent : least) - digits + EXPONENT_BIAS)
+	       << EXPONENT_SHIFT;
 	memcpy(&x, &bits, sizeof x);
 	return x;
 }
@@ -40,11 +50,14 @@ static size_t part_bytes(const workload_matrix_t *part)
 static void expect_row(const judge_t *judge, int64_t row)
 {
 	const workload_matrix_t *part = &judge->part;
-	judge->expected->row(judge->expected, judge->matrix, part->first_row + row, part->first_col, part->part_cols, judge->value,
-			     judge->bound);
+	judge->expected->row(judge->expected, judge->matrix, part->first_row + row, part->first_col,
+			     part->part_cols, judge->value, judge->bound);
 }
 
-/** Most elements of an output are what is expected, rounded once: they are looked at by their bits. */
+/**
+ * Most elements of an output are what is expected, rounded once: they are
+ * looked at by their bits.
+ */
 static void round_part(judge_t *judge)
 {
 	const workload_matrix_t *part = &judge->part;
@@ -55,26 +68,32 @@ static void round_part(judge_t *judge)
 			tsr_dtype_set(part->dtype, judge->rounded, index, judge->value[col]);
 			if (isfinite(tsr_dtype_get(part->dtype, judge->rounded, index)))
 				continue;
-			free(judge->rounded); /* each element is judged by its distance, which may be infinite */
+			/* each element is judged by its distance, which may be infinite */
+			free(judge->rounded);
 			judge->rounded = NULL;
 			return;
 		}
 	}
 }
 
-tsr_status_t judge_create(const workload_expected_t *expected, int matrix, const workload_matrix_t *part, bool integers,
-			  judge_t **judge_out)
+tsr_status_t judge_create(const workload_expected_t *expected, int matrix,
+			  const workload_matrix_t *part, bool integers, judge_t **judge_out)
 {
 	judge_t *judge = calloc(1, sizeof *judge);
 	if (judge) {
-		*judge = (judge_t){.expected = expected, .matrix = matrix, .part = *part, .integers = integers};
+		*judge = (judge_t){.expected = expected,
+				   .matrix = matrix,
+				   .part = *part,
+				   .integers = integers};
 		judge->rounded = malloc(part_bytes(part) + 1); /* a part may be empty */
 		judge->value = malloc(((size_t)part->part_cols + 1) * sizeof(double));
 		judge->bound = malloc(((size_t)part->part_cols + 1) * sizeof(double));
 	}
 	if (!judge || !judge->rounded || !judge->value || !judge->bound) {
 		judge_destroy(judge);
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to verify with (%s on every rank); use a smaller shape",
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory to verify with (%s on every rank); use a "
+				 "smaller shape",
 				 TSR_SIZE(part_bytes(part)));
 	}
 	round_part(judge);
@@ -92,12 +111,16 @@ void judge_destroy(judge_t *judge)
 	free(judge);
 }
 
-/** An element that is what is expected, rounded to the nearest, is off by half a unit in the last place: less than any bound. */
+/**
+ * An element that is what is expected, rounded to the nearest, is off by half a
+ * unit in the last place: less than any bound.
+ */
 static bool is_rounded(const judge_t *judge, const void *dense, size_t first, int64_t count)
 {
 	const size_t size = tsr_dtype_bytes(judge->part.dtype);
 	return judge->rounded &&
-	       memcmp((const char *)dense + first * size, (const char *)judge->rounded + first * size, (size_t)count * size) == 0;
+	       memcmp((const char *)dense + first * size,
+		      (const char *)judge->rounded + first * size, (size_t)count * size) == 0;
 }
 
 /** Whether the element is `expected` rounded once, to the bit. */
@@ -117,11 +140,12 @@ static void judge_row(const judge_t *judge, const void *dense, int64_t row, verd
 		const size_t index = (size_t)(row * part->part_cols + col);
 		if (is_rounded(judge, dense, index, 1))
 			continue;
-		const double expected = judge->value[col], got = tsr_dtype_get(part->dtype, dense, index);
+		const double expected = judge->value[col],
+			     got = tsr_dtype_get(part->dtype, dense, index);
 		const double bound = judge->integers ? 0.0 : judge->bound[col];
 		/* The comparison fails for a NaN too. */
-		const bool right =
-			judge->integers ? is_exactly(part->dtype, dense, index, expected) : fabs(got - expected) <= bound;
+		const bool right = judge->integers ? is_exactly(part->dtype, dense, index, expected)
+						   : fabs(got - expected) <= bound;
 		if (!right && verdict->wrong++ == 0) {
 			verdict->row = part->first_row + row;
 			verdict->col = part->first_col + col;
@@ -141,14 +165,18 @@ void judge_array(const judge_t *judge, const void *dense, verdict_t *verdict_out
 			judge_row(judge, dense, row, verdict_out);
 }
 
-tsr_status_t judge_view(const judge_t *judge, tsr_world_t *world, tsr_view_t view, verdict_t *verdict_out)
+tsr_status_t judge_view(const judge_t *judge, tsr_world_t *world, tsr_view_t view,
+			verdict_t *verdict_out)
 {
 	void *host = malloc(part_bytes(&judge->part) + 1);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of %s (%s): use a smaller shape",
-				 judge->part.name, TSR_SIZE(part_bytes(&judge->part)));
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"the host has no memory for a copy of %s (%s): use a smaller shape",
+			judge->part.name, TSR_SIZE(part_bytes(&judge->part)));
 	*verdict_out = (verdict_t){0};
-	tsr_status_t status = part_bytes(&judge->part) > 0 ? matrix_read(world, view, host) : TSR_OK;
+	tsr_status_t status =
+		part_bytes(&judge->part) > 0 ? matrix_read(world, view, host) : TSR_OK;
 	if (status == TSR_OK)
 		judge_array(judge, host, verdict_out);
 	free(host);

@@ -7,14 +7,17 @@
 int64_t matrix_pitch(tsr_dtype_t dtype, int64_t cols)
 {
 	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
-	const int64_t unit = (cols < MATRIX_LONG_ROW_BYTES / element ? MATRIX_UNIT_BYTES : MATRIX_LINE_BYTES) / element;
+	const int64_t unit =
+		(cols < MATRIX_LONG_ROW_BYTES / element ? MATRIX_UNIT_BYTES : MATRIX_LINE_BYTES) /
+		element;
 	return cols > 0 ? ((cols - 1) / unit + 1) * unit : 1;
 }
 
 bool matrix_fits(tsr_dtype_t dtype, int64_t rows, int64_t cols)
 {
 	int64_t bytes;
-	return cols <= INT64_MAX - MATRIX_LINE_BYTES && !__builtin_mul_overflow(rows, matrix_pitch(dtype, cols), &bytes) &&
+	return cols <= INT64_MAX - MATRIX_LINE_BYTES &&
+	       !__builtin_mul_overflow(rows, matrix_pitch(dtype, cols), &bytes) &&
 	       !__builtin_mul_overflow(bytes, (int64_t)tsr_dtype_bytes(dtype), &bytes);
 }
 
@@ -25,21 +28,29 @@ size_t matrix_bytes(tsr_dtype_t dtype, int64_t rows, int64_t cols)
 
 tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols)
 {
-	return (tsr_view_t){
-		.data = data, .rows = rows, .cols = cols, .ld = matrix_pitch(dtype, cols), .dtype = dtype, .space = TSR_SPACE_HEAP};
+	return (tsr_view_t){.data = data,
+			    .rows = rows,
+			    .cols = cols,
+			    .ld = matrix_pitch(dtype, cols),
+			    .dtype = dtype,
+			    .space = TSR_SPACE_HEAP};
 }
 
 /** A view's bytes in the heap, those behind rows included. */
 static size_t heap_bytes(tsr_view_t view)
 {
-	return view.cols > 0 ? (size_t)(view.rows * view.ld) * tsr_dtype_bytes((tsr_dtype_t)view.dtype) : 0;
+	return view.cols > 0
+		       ? (size_t)(view.rows * view.ld) * tsr_dtype_bytes((tsr_dtype_t)view.dtype)
+		       : 0;
 }
 
 /** Copies rows of `row_bytes` bytes between memories whose rows are so many bytes apart. */
-static void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, int64_t rows)
+static void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+		      size_t row_bytes, int64_t rows)
 {
 	for (int64_t row = 0; row < rows; row++)
-		memcpy((char *)to + (size_t)row * to_pitch, (const char *)from + (size_t)row * from_pitch, row_bytes);
+		memcpy((char *)to + (size_t)row * to_pitch,
+		       (const char *)from + (size_t)row * from_pitch, row_bytes);
 }
 
 static tsr_status_t image_of(tsr_view_t view, void **image_out)
@@ -47,13 +58,15 @@ static tsr_status_t image_of(tsr_view_t view, void **image_out)
 	*image_out = malloc(heap_bytes(view) > 0 ? heap_bytes(view) : 1);
 	if (*image_out)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of a matrix (%s); use a smaller shape",
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "the host has no memory for a copy of a matrix (%s); use a smaller shape",
 			 TSR_SIZE(heap_bytes(view)));
 }
 
 tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
 {
-	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype),
+		     row = (size_t)view.cols * element;
 	void *image;
 	if (view.ld == view.cols || view.cols == 0)
 		return tsr_memcpy_from_heap(world, dense_out, view.data, heap_bytes(view));
@@ -68,14 +81,16 @@ tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
 
 tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense)
 {
-	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype), row = (size_t)view.cols * element;
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype),
+		     row = (size_t)view.cols * element;
 	void *image;
 	if (view.ld == view.cols || view.cols == 0)
 		return tsr_memcpy_to_heap(world, view.data, dense, heap_bytes(view));
 	tsr_status_t status = image_of(view, &image);
 	if (status != TSR_OK)
 		return status;
-	memset(image, 0xff, heap_bytes(view)); /* NaN in every dtype: who multiplies what lies behind a row is found out */
+	/* NaN in every dtype: who multiplies what lies behind a row is found out */
+	memset(image, 0xff, heap_bytes(view));
 	copy_rows(image, (size_t)view.ld * element, dense, row, row, view.rows);
 	status = tsr_memcpy_to_heap(world, view.data, image, heap_bytes(view));
 	free(image);

@@ -19,9 +19,10 @@ typedef struct reference {
 	product_t product;
 	int ranks;
 	int64_t share_cols; /* of every rank's piece of `values`: the largest share */
-	double *values;     /* a panel of rows after the other; in each, a piece of rows x share_cols a rank */
-	double *row_norm;   /* of A's rows */
-	double *col_norm;   /* of B's columns: share_cols a rank */
+	/* a panel of rows after the other; in each, a piece of rows x share_cols a rank */
+	double *values;
+	double *row_norm; /* of A's rows */
+	double *col_norm; /* of B's columns: share_cols a rank */
 } reference_t;
 
 tsr_status_t product_check(const product_t *product)
@@ -29,24 +30,31 @@ tsr_status_t product_check(const product_t *product)
 	const int64_t m = product->m, n = product->n, k = product->k;
 	if (m < 1 || n < 1 || k < 1)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "shape %" PRId64 "x%" PRId64 "x%" PRId64 " (MxNxK) is no product: each extent must be at least 1",
-				 m, n, k);
-	if (!matrix_fits(product->dtype, m, k) || !matrix_fits(product->dtype, k, n) || !matrix_fits(product->dtype, m, n))
-		return tsr_error(TSR_ERR_ARGUMENT,
 				 "shape %" PRId64 "x%" PRId64 "x%" PRId64
-				 " (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
+				 " (MxNxK) is no product: each extent must be at least 1",
 				 m, n, k);
+	if (!matrix_fits(product->dtype, m, k) || !matrix_fits(product->dtype, k, n) ||
+	    !matrix_fits(product->dtype, m, n))
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"shape %" PRId64 "x%" PRId64 "x%" PRId64
+			" (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
+			m, n, k);
 	return TSR_OK;
 }
 
 tsr_status_t product_check_inputs(const product_t *product, const workload_inputs_t *inputs)
 {
-	/* Sums stay below 2^24, where f32 holds every integer; and K u stays below 1, see product_expect. */
-	const int64_t largest = inputs->integers ? (1 << 24) / (INPUTS_LARGEST_INTEGER * INPUTS_LARGEST_INTEGER) - 1 : (1 << 22);
+	/* Sums stay below 2^24, where f32 holds every integer; and K u stays below 1, see
+	 * product_expect. */
+	const int64_t largest =
+		inputs->integers ? (1 << 24) / (INPUTS_LARGEST_INTEGER * INPUTS_LARGEST_INTEGER) - 1
+				 : (1 << 22);
 	if (product->k <= largest)
 		return TSR_OK;
 	return tsr_error(TSR_ERR_ARGUMENT,
-			 "a product of depth K = %" PRId64 " cannot be judged with %s inputs; K may be at most %" PRId64,
+			 "a product of depth K = %" PRId64
+			 " cannot be judged with %s inputs; K may be at most %" PRId64,
 			 product->k, inputs->integers ? "integer" : "random", largest);
 }
 
@@ -55,7 +63,8 @@ static double *row_of(const reference_t *reference, int rank, int64_t row)
 {
 	const int64_t panel = row / PANEL_ROWS * PANEL_ROWS, left = reference->product.m - panel;
 	const int64_t rows = left < PANEL_ROWS ? left : PANEL_ROWS;
-	return reference->values + (panel * reference->ranks + rank * rows + row - panel) * reference->share_cols;
+	return reference->values +
+	       (panel * reference->ranks + rank * rows + row - panel) * reference->share_cols;
 }
 
 /* ---------------------------------------------------------------- computing */
@@ -78,7 +87,8 @@ static double norm(const double *x, int64_t count, int64_t stride)
 
 static bool operands_allocate(operands_t *o, const product_t *product, int64_t share_cols)
 {
-	const size_t element = tsr_dtype_bytes(product->dtype), k = (size_t)product->k, cols = (size_t)share_cols;
+	const size_t element = tsr_dtype_bytes(product->dtype), k = (size_t)product->k,
+		     cols = (size_t)share_cols;
 	o->a = malloc((size_t)product->m * k * element);
 	o->b = malloc(k * cols * element);
 	o->a_panel = malloc(PANEL_ROWS * k * sizeof(double));
@@ -97,18 +107,21 @@ static void operands_free(operands_t *o)
 }
 
 /** One panel of rows of my columns, then everybody's. */
-static tsr_status_t compute_panel(tsr_world_t *world, reference_t *reference, operands_t *o, int64_t panel)
+static tsr_status_t compute_panel(tsr_world_t *world, reference_t *reference, operands_t *o,
+				  int64_t panel)
 {
 	const product_t *product = &reference->product;
-	const int64_t left = product->m - panel, rows = left < PANEL_ROWS ? left : PANEL_ROWS, k = product->k;
+	const int64_t left = product->m - panel, rows = left < PANEL_ROWS ? left : PANEL_ROWS,
+		      k = product->k;
 	for (int64_t i = 0; i < rows * k; i++)
 		o->a_panel[i] = tsr_dtype_get(product->dtype, o->a, (size_t)(panel * k + i));
 	for (int64_t row = 0; row < rows; row++)
 		reference->row_norm[panel + row] = norm(o->a_panel + row * k, k, 1);
 	tsr_status_t status = TSR_OK;
 	if (o->share.count > 0)
-		status = tsr_host_product_f64((int)rows, (int)o->share.count, (int)k, o->a_panel, (int)k, o->b_all,
-					      (int)o->share.count, 0.0, o->piece, (int)reference->share_cols);
+		status = tsr_host_product_f64((int)rows, (int)o->share.count, (int)k, o->a_panel,
+					      (int)k, o->b_all, (int)o->share.count, 0.0, o->piece,
+					      (int)reference->share_cols);
 	if (status != TSR_OK)
 		return status;
 	return tsr_team_gather_all(tsr_world_team(world), o->piece, row_of(reference, 0, panel),
@@ -117,8 +130,12 @@ static tsr_status_t compute_panel(tsr_world_t *world, reference_t *reference, op
 
 static void make_operands(const product_t *p, const workload_inputs_t *inputs, operands_t *o)
 {
-	const workload_matrix_t a = {
-		.dtype = p->dtype, .stream = 0, .rows = p->m, .cols = p->k, .part_rows = p->m, .part_cols = p->k};
+	const workload_matrix_t a = {.dtype = p->dtype,
+				     .stream = 0,
+				     .rows = p->m,
+				     .cols = p->k,
+				     .part_rows = p->m,
+				     .part_cols = p->k};
 	const workload_matrix_t b = {.dtype = p->dtype,
 				     .stream = 1,
 				     .rows = p->k,
@@ -130,7 +147,8 @@ static void make_operands(const product_t *p, const workload_inputs_t *inputs, o
 	inputs_make(inputs, &b, o->b);
 }
 
-static tsr_status_t compute(tsr_world_t *world, reference_t *reference, operands_t *o, const workload_inputs_t *inputs)
+static tsr_status_t compute(tsr_world_t *world, reference_t *reference, operands_t *o,
+			    const workload_inputs_t *inputs)
 {
 	const product_t *product = &reference->product;
 	make_operands(product, inputs, o);
@@ -138,8 +156,9 @@ static tsr_status_t compute(tsr_world_t *world, reference_t *reference, operands
 		o->b_all[i] = tsr_dtype_get(product->dtype, o->b, (size_t)i);
 	for (int64_t col = 0; col < o->share.count; col++)
 		o->piece[col] = norm(o->b_all + col, product->k, o->share.count);
-	tsr_status_t status = tsr_team_gather_all(tsr_world_team(world), o->piece, reference->col_norm,
-						  (size_t)reference->share_cols * sizeof(double));
+	tsr_status_t status =
+		tsr_team_gather_all(tsr_world_team(world), o->piece, reference->col_norm,
+				    (size_t)reference->share_cols * sizeof(double));
 	for (int64_t panel = 0; status == TSR_OK && panel < product->m; panel += PANEL_ROWS)
 		status = compute_panel(world, reference, o, panel);
 	return status;
@@ -148,12 +167,13 @@ static tsr_status_t compute(tsr_world_t *world, reference_t *reference, operands
 /* ---------------------------------------------------------------- asking */
 
 /** The part of a row that one rank has computed, from column `from` to `to` of the whole. */
-static void expect_piece(const reference_t *reference, int rank, int64_t row, int64_t from, int64_t to, double *value,
-			 double *bound)
+static void expect_piece(const reference_t *reference, int rank, int64_t row, int64_t from,
+			 int64_t to, double *value, double *bound)
 {
 	const product_t *p = &reference->product;
 	const share_t share = share_of(p->n, rank, reference->ranks);
-	const double *values = row_of(reference, rank, row), *col_norm = reference->col_norm + rank * reference->share_cols;
+	const double *values = row_of(reference, rank, row),
+		     *col_norm = reference->col_norm + rank * reference->share_cols;
 	const double ku = (double)p->k * FLT_EPSILON; /* FLT_EPSILON is 2^-23 */
 	const double unit = ku / (1.0 - ku) + p->roundings * judge_half_ulp(p->dtype, 1.0);
 	for (int64_t col = from; col < to; col++) {
@@ -164,17 +184,19 @@ static void expect_piece(const reference_t *reference, int rank, int64_t row, in
 	}
 }
 
-static void expect_row(const workload_expected_t *expected, int matrix, int64_t row, int64_t first_col, int64_t cols, double *value,
-		       double *bound)
+static void expect_row(const workload_expected_t *expected, int matrix, int64_t row,
+		       int64_t first_col, int64_t cols, double *value, double *bound)
 {
 	const reference_t *reference = (const reference_t *)expected;
 	(void)matrix; /* there is one output */
 	for (int rank = 0; rank < reference->ranks; rank++) {
 		const share_t share = share_of(reference->product.n, rank, reference->ranks);
 		const int64_t from = share.first > first_col ? share.first : first_col;
-		const int64_t share_end = share.first + share.count, end = first_col + cols, to = share_end < end ? share_end : end;
+		const int64_t share_end = share.first + share.count, end = first_col + cols,
+			      to = share_end < end ? share_end : end;
 		if (from < to)
-			expect_piece(reference, rank, row, from, to, value + (from - first_col), bound + (from - first_col));
+			expect_piece(reference, rank, row, from, to, value + (from - first_col),
+				     bound + (from - first_col));
 	}
 }
 
@@ -191,21 +213,24 @@ static void reference_close(workload_expected_t *expected)
 
 static bool reference_allocate(reference_t *reference)
 {
-	const size_t m = (size_t)reference->product.m, cols = (size_t)reference->share_cols * (size_t)reference->ranks;
+	const size_t m = (size_t)reference->product.m,
+		     cols = (size_t)reference->share_cols * (size_t)reference->ranks;
 	reference->values = calloc(m, cols * sizeof(double)); /* checks the product for overflow */
 	reference->row_norm = malloc(m * sizeof(double));
 	reference->col_norm = malloc(cols * sizeof(double));
 	return reference->values && reference->row_norm && reference->col_norm;
 }
 
-tsr_status_t product_expect(tsr_world_t *world, const product_t *product, const workload_inputs_t *inputs,
-			    workload_expected_t **expected_out)
+tsr_status_t product_expect(tsr_world_t *world, const product_t *product,
+			    const workload_inputs_t *inputs, workload_expected_t **expected_out)
 {
 	const int ranks = tsr_world_size(world);
 	tsr_status_t status = product_check_inputs(product, inputs);
 	if (status == TSR_OK && share_largest(product->n, ranks) > INT_MAX)
 		status = tsr_error(TSR_ERR_ARGUMENT,
-				   "a rank's share of N has more columns than the reference product can count (%d)", INT_MAX);
+				   "a rank's share of N has more columns than the reference "
+				   "product can count (%d)",
+				   INT_MAX);
 	if (status != TSR_OK)
 		return status;
 	reference_t *reference = calloc(1, sizeof *reference);
@@ -215,10 +240,11 @@ tsr_status_t product_expect(tsr_world_t *world, const product_t *product, const 
 					   .product = *product,
 					   .ranks = ranks,
 					   .share_cols = share_largest(product->n, ranks)};
-	if (!reference || !reference_allocate(reference) || !operands_allocate(&operands, product, reference->share_cols))
-		status = tsr_error(
-			TSR_ERR_NO_MEMORY,
-			"the host has no memory to verify with: 10 to 16 bytes an element of C, and A and B, on every rank");
+	if (!reference || !reference_allocate(reference) ||
+	    !operands_allocate(&operands, product, reference->share_cols))
+		status = tsr_error(TSR_ERR_NO_MEMORY,
+				   "the host has no memory to verify with: 10 to 16 bytes an "
+				   "element of C, and A and B, on every rank");
 	else
 		status = compute(world, reference, &operands, inputs);
 	operands_free(&operands);

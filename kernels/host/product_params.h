@@ -4,32 +4,40 @@
 
 #include "kernels/workload.h"
 
-/** M x N x K of the whole product; `help_` says what of it a rank has. What is no product is refused by product_check. */
-#define PRODUCT_SHAPE(help_)                                                                                              \
-	{                                                                                                                 \
-		.name = "shape", .letters = "MxNxK", .help = (help_), .kind = WORKLOAD_SHAPE, .preset = "1024x1024x1024", \
-		.least = INT64_MIN, .most = INT64_MAX, .problem = true, .axes = "mnk"                                     \
+/**
+ * M x N x K of the whole product; `help_` says what of it a rank has. What is
+ * no product is refused by product_check.
+ */
+#define PRODUCT_SHAPE(help_)                                                                  \
+	{                                                                                     \
+		.name = "shape", .letters = "MxNxK", .help = (help_), .kind = WORKLOAD_SHAPE, \
+		.preset = "1024x1024x1024", .least = INT64_MIN, .most = INT64_MAX,            \
+		.problem = true, .axes = "mnk"                                                \
 	}
 
-#define PRODUCT_DTYPE                                                                                                             \
-	{                                                                                                                         \
-		.name = "dtype", .letters = "D", .help = "of A, B and C: bf16, f16 or f32; sums are f32", .kind = WORKLOAD_DTYPE, \
-		.preset = "bf16", .problem = true                                                                                 \
+#define PRODUCT_DTYPE                                                                            \
+	{                                                                                        \
+		.name = "dtype", .letters = "D",                                                 \
+		.help = "of A, B and C: bf16, f16 or f32; sums are f32", .kind = WORKLOAD_DTYPE, \
+		.preset = "bf16", .problem = true                                                \
 	}
 
 /** Searched first, by the tiles that `candidate_` walks. */
-#define PRODUCT_TILE(candidate_)                                                                                                   \
-	{                                                                                                                          \
-		.name = "tile", .letters = "MxNxK", .help = "of the main loop, one that is built (which should take least time)",  \
-		.kind = WORKLOAD_SHAPE, .least = 1, .most = INT32_MAX, .heading = "tile", .width = 12, .in_row = true, .stage = 1, \
-		.candidate = (candidate_)                                                                                          \
+#define PRODUCT_TILE(candidate_)                                                              \
+	{                                                                                     \
+		.name = "tile", .letters = "MxNxK",                                           \
+		.help = "of the main loop, one that is built (which should take least time)", \
+		.kind = WORKLOAD_SHAPE, .least = 1, .most = INT32_MAX, .heading = "tile",     \
+		.width = 12, .in_row = true, .stage = 1, .candidate = (candidate_)            \
 	}
 
 /** Searched in the `stage_`-th place, or never where that is 0. */
-#define PRODUCT_BLOCKS(stage_, candidate_)                                                                                      \
-	{                                                                                                                       \
-		.name = "blocks", .letters = "B", .help = "of a run on a rank, all resident together (one a tile)", .least = 1, \
-		.most = 1 << 20, .heading = "blocks", .width = 6, .stage = (stage_), .candidate = (candidate_)                  \
+#define PRODUCT_BLOCKS(stage_, candidate_)                                                    \
+	{                                                                                     \
+		.name = "blocks", .letters = "B",                                             \
+		.help = "of a run on a rank, all resident together (one a tile)", .least = 1, \
+		.most = 1 << 20, .heading = "blocks", .width = 6, .stage = (stage_),          \
+		.candidate = (candidate_)                                                     \
 	}
 
 #endif

@@ -4,12 +4,18 @@
 
 #include <stdint.h>
 
-/** A rank's part of an extent: nothing where there are more ranks than elements and others have them. */
+/**
+ * A rank's part of an extent: nothing where there are more ranks than elements
+ * and others have them.
+ */
 typedef struct share {
 	int64_t first, count;
 } share_t;
 
-/** Rank `rank`'s share of `extent` among `ranks`: from rank * extent / ranks up to (rank + 1) * extent / ranks. */
+/**
+ * Rank `rank`'s share of `extent` among `ranks`: from rank * extent / ranks up
+ * to (rank + 1) * extent / ranks.
+ */
 static inline share_t share_of(int64_t extent, int rank, int ranks)
 {
 	/* In parts, so that it cannot overflow. */

@@ -5,7 +5,8 @@
 
 void variant_name(tsr_dtype_t dtype, tile_size_t tile, char name_out[VARIANT_NAME])
 {
-	(void)snprintf(name_out, VARIANT_NAME, "%s_%dx%dx%d", tsr_dtype_name(dtype), tile.m, tile.n, tile.k);
+	(void)snprintf(name_out, VARIANT_NAME, "%s_%dx%dx%d", tsr_dtype_name(dtype), tile.m, tile.n,
+		       tile.k);
 }
 
 bool variant_at(int *index, const char *name, tsr_dtype_t dtype, tile_size_t *tile_out)
@@ -15,7 +16,8 @@ bool variant_at(int *index, const char *name, tsr_dtype_t dtype, tile_size_t *ti
 		tile_size_t tile;
 		char variant[VARIANT_NAME];
 		const char *extents = strchr(kernel->variant, '_');
-		if (strcmp(kernel->name, name) != 0 || !extents || sscanf(extents, "_%dx%dx%d", &tile.m, &tile.n, &tile.k) != 3)
+		if (strcmp(kernel->name, name) != 0 || !extents ||
+		    sscanf(extents, "_%dx%dx%d", &tile.m, &tile.n, &tile.k) != 3)
 			continue;
 		variant_name(dtype, tile, variant);
 		if (strcmp(kernel->variant, variant) != 0)
@@ -42,30 +44,35 @@ static void list(const char *kernel, tsr_dtype_t dtype, char *text, size_t size)
 	size_t used = 0;
 	text[0] = '\0';
 	for (int index = 0; used < size && variant_at(&index, kernel, dtype, &tile);)
-		used += (size_t)snprintf(text + used, size - used, "%s%dx%dx%d", used ? ", " : "", tile.m, tile.n, tile.k);
+		used += (size_t)snprintf(text + used, size - used, "%s%dx%dx%d", used ? ", " : "",
+					 tile.m, tile.n, tile.k);
 }
 
-tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype, tile_size_t tile)
+tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype,
+			   tile_size_t tile)
 {
 	char built[256], variant[VARIANT_NAME];
 	list(kernel, dtype, built, sizeof built);
 	if (built[0] == '\0')
-		return tsr_error(TSR_ERR_NOT_FOUND, "%s is not built for dtype %s; use bf16, f16 or f32", workload,
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "%s is not built for dtype %s; use bf16, f16 or f32", workload,
 				 tsr_dtype_name(dtype));
 	variant_name(dtype, tile, variant);
 	if (!tile_is_automatic(tile) && !tsr_kernel_find(kernel, variant))
-		return tsr_error(TSR_ERR_NOT_FOUND, "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", tile.m, tile.n,
-				 tile.k, tsr_dtype_name(dtype), built);
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", tile.m,
+				 tile.n, tile.k, tsr_dtype_name(dtype), built);
 	return TSR_OK;
 }
 
 bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
 {
-	return kernel->shared_bytes <= device->shared_bytes && (int)kernel->workers <= device->workers_per_block;
+	return kernel->shared_bytes <= device->shared_bytes &&
+	       (int)kernel->workers <= device->workers_per_block;
 }
 
-tsr_status_t variant_find(const char *name, tsr_dtype_t dtype, tile_size_t tile, const tsr_device_props_t *device,
-			  const tsr_kernel_t **kernel_out)
+tsr_status_t variant_find(const char *name, tsr_dtype_t dtype, tile_size_t tile,
+			  const tsr_device_props_t *device, const tsr_kernel_t **kernel_out)
 {
 	char variant[VARIANT_NAME];
 	variant_name(dtype, tile, variant);
@@ -74,10 +81,12 @@ tsr_status_t variant_find(const char *name, tsr_dtype_t dtype, tile_size_t tile,
 		return tsr_error(TSR_ERR_NOT_FOUND, "kernel %s is not built for %s", name, variant);
 	if (!variant_fits(kernel, device))
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "kernel %s for %s needs %s of shared memory and %u workers a block, and %s has %s and %d; use a "
+				 "kernel %s for %s needs %s of shared memory and %u workers a "
+				 "block, and %s has %s and %d; use a "
 				 "smaller tile",
-				 name, variant, TSR_SIZE(kernel->shared_bytes), kernel->workers, device->name,
-				 TSR_SIZE(device->shared_bytes), device->workers_per_block);
+				 name, variant, TSR_SIZE(kernel->shared_bytes), kernel->workers,
+				 device->name, TSR_SIZE(device->shared_bytes),
+				 device->workers_per_block);
 	*kernel_out = kernel;
 	return TSR_OK;
 }

@@ -1,4 +1,7 @@
-/* The variants that an executable has of a workload's kernels: one for each dtype and tile of its variants.list. */
+/*
+ * The variants that an executable has of a workload's kernels: one for each
+ * dtype and tile of its variants.list.
+ */
 #ifndef KERNELS_HOST_VARIANTS_H
 #define KERNELS_HOST_VARIANTS_H
 
@@ -27,22 +30,30 @@ enum { VARIANT_NAME = 48 };
 /** The variant's name, such as "bf16_64x64x32". */
 void variant_name(tsr_dtype_t dtype, tile_size_t tile, char name_out[VARIANT_NAME]);
 
-/** Walks the tiles that this executable has of a kernel for a dtype: the next from `*index` on (0 at first). False past the last.
+/**
+ * Walks the tiles that this executable has of a kernel for a dtype: the next
+ * from `*index` on (0 at first). False past the last.
  */
 bool variant_at(int *index, const char *kernel, tsr_dtype_t dtype, tile_size_t *tile_out);
 
 /** The `index`-th of them, as a search asks for it. False past the last. */
 bool variant_candidate(const char *kernel, tsr_dtype_t dtype, int index, tile_size_t *tile_out);
 
-/** Whether `workload`, as people call it, is built for the dtype, and for the tile unless that is automatic. Errors:
- * TSR_ERR_NOT_FOUND, with what is built. */
-tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype, tile_size_t tile);
+/**
+ * Whether `workload`, as people call it, is built for the dtype, and for the
+ * tile unless that is automatic. Errors: TSR_ERR_NOT_FOUND, with what is built.
+ */
+tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype,
+			   tile_size_t tile);
 
 /** Whether a block of the device can hold one of the kernel. */
 bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
 
-/** The kernel's variant. Errors: TSR_ERR_NOT_FOUND; TSR_ERR_UNSUPPORTED where a block of the device cannot hold it. */
-tsr_status_t variant_find(const char *kernel, tsr_dtype_t dtype, tile_size_t tile, const tsr_device_props_t *device,
-			  const tsr_kernel_t **kernel_out);
+/**
+ * The kernel's variant. Errors: TSR_ERR_NOT_FOUND; TSR_ERR_UNSUPPORTED where a
+ * block of the device cannot hold it.
+ */
+tsr_status_t variant_find(const char *kernel, tsr_dtype_t dtype, tile_size_t tile,
+			  const tsr_device_props_t *device, const tsr_kernel_t **kernel_out);
 
 #endif

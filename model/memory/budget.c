@@ -21,12 +21,15 @@ bool budget_look(budget_t *budget)
 		budget->told_ns = now;
 		options->progress(options->progress_context, budget->test, now - budget->began_ns);
 	}
-	budget->spent = budget->spent || (options->limit_ns && now - budget->began_ns >= options->limit_ns);
+	budget->spent =
+		budget->spent || (options->limit_ns && now - budget->began_ns >= options->limit_ns);
 	return budget->spent;
 }
 
 tsr_status_t budget_give_up(const budget_t *budget)
 {
-	return tsr_error(TSR_ERR_TIMEOUT, "%s: given up after %.1f s (limit %g s; --limit raises it)", budget->test->name,
-			 (double)(tsr_now_ns() - budget->began_ns) * 1e-9, (double)budget->options->limit_ns * 1e-9);
+	return tsr_error(TSR_ERR_TIMEOUT,
+			 "%s: given up after %.1f s (limit %g s; --limit raises it)",
+			 budget->test->name, (double)(tsr_now_ns() - budget->began_ns) * 1e-9,
+			 (double)budget->options->limit_ns * 1e-9);
 }

@@ -15,7 +15,10 @@ typedef struct budget {
 /** Starts the clock of a test. */
 budget_t budget_begin(const litmus_test_t *test, const litmus_options_t *options);
 
-/** Whether the test's time is up; tells options->progress each second. Looks at the clock: call it every millisecond or so. */
+/**
+ * Whether the test's time is up; tells options->progress each second. Looks at
+ * the clock: call it every millisecond or so.
+ */
 bool budget_look(budget_t *budget);
 
 /** The same for loops of microseconds a round: looks at the clock every so many calls. */
@@ -25,7 +28,10 @@ static inline bool budget_spent(budget_t *budget)
 	return ++budget->looks % EVERY == 0 ? budget_look(budget) : budget->spent;
 }
 
-/** The status of a test whose time is up: TSR_ERR_TIMEOUT, "NAME: given up after ... (limit ...; --limit raises it)". */
+/**
+ * The status of a test whose time is up: TSR_ERR_TIMEOUT, "NAME: given up after
+ * ... (limit ...; --limit raises it)".
+ */
 tsr_status_t budget_give_up(const budget_t *budget);
 
 #endif

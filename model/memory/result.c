@@ -29,13 +29,15 @@ static int find(const litmus_test_t *test, const litmus_result_t *result, const 
 	return low;
 }
 
-bool litmus_result_has(const litmus_test_t *test, const litmus_result_t *result, const int64_t *values)
+bool litmus_result_has(const litmus_test_t *test, const litmus_result_t *result,
+		       const int64_t *values)
 {
 	int at = find(test, result, values);
 	return at < result->count && compare(test, result->states[at].values, values) == 0;
 }
 
-tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result, const int64_t *values, uint64_t count)
+tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *result,
+			       const int64_t *values, uint64_t count)
 {
 	int at = find(test, result, values);
 
@@ -47,11 +49,13 @@ tsr_status_t litmus_result_add(const litmus_test_t *test, litmus_result_t *resul
 		int room = result->room ? 2 * result->room : 32;
 		litmus_state_t *grown = realloc(result->states, (size_t)room * sizeof *grown);
 		if (!grown)
-			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d final states of %s", room, test->name);
+			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d final states of %s",
+					 room, test->name);
 		result->states = grown;
 		result->room = room;
 	}
-	memmove(&result->states[at + 1], &result->states[at], (size_t)(result->count - at) * sizeof *result->states);
+	memmove(&result->states[at + 1], &result->states[at],
+		(size_t)(result->count - at) * sizeof *result->states);
 	memcpy(result->states[at].values, values, (size_t)test->observed_count * sizeof *values);
 	result->states[at].count = count;
 	result->count++;

@@ -20,8 +20,9 @@ typedef struct tsr_stopwatch {
 } tsr_stopwatch_t;
 
 /**
- * How long it has been since the first look, at `now` ns. Between two looks at most TSR_LONGEST_LOOK_NS count: who was stopped
- * (Ctrl-Z, a debugger) and continued has not waited meanwhile, so no deadline expires by it.
+ * How long it has been since the first look, at `now` ns. Between two looks at
+ * most TSR_LONGEST_LOOK_NS count: who was stopped (Ctrl-Z, a debugger) and
+ * continued has not waited meanwhile, so no deadline expires by it.
  */
 static inline uint64_t tsr_stopwatch_look(tsr_stopwatch_t *watch, uint64_t now)
 {

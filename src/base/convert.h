@@ -1,4 +1,7 @@
-/* Conversion between element types, one value at a time: the one place where rounding is decided. */
+/*
+ * Conversion between element types, one value at a time: the one place where
+ * rounding is decided.
+ */
 #ifndef TESSERA_BASE_CONVERT_H
 #define TESSERA_BASE_CONVERT_H
 
@@ -31,22 +34,28 @@ static inline uint16_t tsr_round_bf16(float x)
 /** The same for binary16. */
 static inline uint16_t tsr_round_f16(float x)
 {
-	uint32_t bits = tsr_f32_bits(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, half;
+	uint32_t bits = tsr_f32_bits(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu,
+		 half;
 	if (size > 0x7f800000u) {
 		half = 0x7e00u | (size >> 13 & 0x1ffu);
-	} else if (size >= 0x47800000u) { /* 65536 and above; what rounds up to it overflows by the carry below */
+	} else if (size >= 0x47800000u) {
+		/* 65536 and above; what rounds up to it overflows by the carry below */
 		half = 0x7c00u;
-	} else if (size >= 0x38800000u) { /* normal: rebias the exponent by 127 - 15, then round away 13 bits */
+	} else if (size >= 0x38800000u) {
+		/* normal: rebias the exponent by 127 - 15, then round away 13 bits */
 		half = (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
-	} else { /* subnormal: adding 0.5 leaves the multiple of 2^-24 in the low bits, rounded by the adder */
+	} else {
+		/* subnormal: adding 0.5 leaves the multiple of 2^-24 in the low bits, rounded by
+		 * the adder */
 		half = tsr_f32_bits(tsr_f32_from_bits(size) + 0.5f) - 0x3f000000u;
 	}
 	return (uint16_t)(sign | half);
 }
 
 /**
- * The float next to `x` towards zero, its last bit set where that is not exact. Rounding the result to a type that is at least
- * two bits narrower than a float equals rounding `x` once.
+ * The float next to `x` towards zero, its last bit set where that is not exact.
+ * Rounding the result to a type that is at least two bits narrower than a float
+ * equals rounding `x` once.
  */
 static inline float tsr_round_odd(double x)
 {
@@ -68,8 +77,10 @@ static inline float tsr_widen_f16(uint16_t x)
 {
 	uint32_t sign = (uint32_t)(x & 0x8000u) << 16, size = x & 0x7fffu;
 	if (size >= 0x7c00u) /* infinity or NaN, which becomes quiet */
-		return tsr_f32_from_bits(sign | 0x7f800000u | (size & 0x3ffu) << 13 | (size > 0x7c00u ? 0x400000u : 0u));
-	/* Exponent and fraction land 112 too low; the product with 2^112 puts that right, subnormals too, without rounding. */
+		return tsr_f32_from_bits(sign | 0x7f800000u | (size & 0x3ffu) << 13 |
+					 (size > 0x7c00u ? 0x400000u : 0u));
+	/* Exponent and fraction land 112 too low; the product with 2^112 puts that right,
+	 * subnormals too, without rounding. */
 	return tsr_f32_from_bits(sign | tsr_f32_bits(tsr_f32_from_bits(size << 13) * 0x1p112f));
 }
 

@@ -50,7 +50,8 @@ void tsr_fd_close(const int *fds, size_t count)
 
 static struct timespec as_timespec(uint64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
 }
 
 int tsr_fd_poll(struct pollfd *entries, size_t count, uint64_t end_ns)

@@ -5,7 +5,10 @@
 
 #include "src/base/error.h"
 
-/* The one piece of mutable state of the library that no handle owns: an error may be that there is no handle. */
+/*
+ * The one piece of mutable state of the library that no handle owns: an error
+ * may be that there is no handle.
+ */
 static _Thread_local tsr_error_slot_t own;
 static _Thread_local tsr_error_slot_t *in_use; /* by what runs on this thread; null: own */
 

@@ -1,4 +1,7 @@
-/* How the library says what went wrong: tsr_error, which programs on top of it use as well; and where the sentence is kept. */
+/*
+ * How the library says what went wrong: tsr_error, which programs on top of it
+ * use as well; and where the sentence is kept.
+ */
 #ifndef TESSERA_BASE_ERROR_H
 #define TESSERA_BASE_ERROR_H
 
@@ -18,15 +21,19 @@ typedef struct tsr_error_slot {
 } tsr_error_slot_t;
 
 /**
- * From now on this thread keeps its errors in `slot`, or in its own where that is null; returns the slot before. For fibres, which
- * share a thread and not their errors: whoever switches between them gives each its slot.
+ * From now on this thread keeps its errors in `slot`, or in its own where that
+ * is null; returns the slot before. For fibres, which share a thread and not
+ * their errors: whoever switches between them gives each its slot.
  */
 tsr_error_slot_t *tsr_error_use(tsr_error_slot_t *slot);
 
 /** The slot in use. */
 tsr_error_slot_t *tsr_error_here(void);
 
-/** Another process has printed this thread's last sentence: nobody need print it again. Until the next tsr_error. */
+/**
+ * Another process has printed this thread's last sentence: nobody need print it
+ * again. Until the next tsr_error.
+ */
 void tsr_error_mark_printed(void);
 bool tsr_error_is_printed(void);
 

@@ -13,7 +13,8 @@
 /** Sleeps while *word == seen, at most `ns`. May return early. */
 static inline void tsr_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t ns)
 {
-	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+			     .tv_nsec = (long)(ns % 1000000000u)};
 	(void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &t, NULL, 0);
 }
 

@@ -1,6 +1,7 @@
 /*
- * OpenBLAS, called from many threads. It is not linked: its threads start when it is loaded, and cost every program address space
- * and an end that waits for them, also those that compute nothing.
+ * OpenBLAS, called from many threads. It is not linked: its threads start when
+ * it is loaded, and cost every program address space and an end that waits for
+ * them, also those that compute nothing.
  */
 #include "src/base/openblas.h"
 
@@ -24,8 +25,10 @@ typedef struct openblas {
 } openblas_t;
 
 /*
- * Global, because OpenBLAS is: it has a fixed number of work buffers a process and ends the process when more threads than that
- * are inside. More callers than processors gain nothing, so that many are let in; none of them waits for anything inside.
+ * Global, because OpenBLAS is: it has a fixed number of work buffers a process
+ * and ends the process when more threads than that are inside. More callers
+ * than processors gain nothing, so that many are let in; none of them waits for
+ * anything inside.
  */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t callers;
@@ -49,7 +52,8 @@ static void load(void)
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
 		*(void **)entries[i].place = dlsym(library, entries[i].name);
 		if (!*(void **)entries[i].place)
-			(void)snprintf(openblas.missing, sizeof openblas.missing, "it has no %s", entries[i].name);
+			(void)snprintf(openblas.missing, sizeof openblas.missing, "it has no %s",
+				       entries[i].name);
 	}
 }
 
@@ -67,18 +71,19 @@ tsr_status_t tsr_openblas_prepare(void)
 {
 	(void)pthread_once(&once, prepare);
 	if (openblas.missing[0] != '\0')
-		return tsr_error(
-			TSR_ERR_SYSTEM,
-			"a product on the host needs OpenBLAS, which cannot be loaded (%s): install it (ci/install-deps says "
-			"which package), or say where it is by LD_LIBRARY_PATH",
-			openblas.missing);
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "a product on the host needs OpenBLAS, which cannot be loaded "
+				 "(%s): install it (ci/install-deps says "
+				 "which package), or say where it is by LD_LIBRARY_PATH",
+				 openblas.missing);
 	return TSR_OK;
 }
 
 static tsr_status_t enter(void)
 {
 	tsr_status_t status = tsr_openblas_prepare();
-	while (status == TSR_OK && sem_wait(&callers) != 0) /* interrupted by a signal handler of the program */
+	/* interrupted by a signal handler of the program */
+	while (status == TSR_OK && sem_wait(&callers) != 0)
 		;
 	return status;
 }
@@ -88,24 +93,26 @@ static void leave(void)
 	(void)sem_post(&callers);
 }
 
-tsr_status_t tsr_host_product_f32(int rows, int cols, int depth, const float *a, int lda, const float *b, int ldb, float beta,
-				  float *c, int ldc)
+tsr_status_t tsr_host_product_f32(int rows, int cols, int depth, const float *a, int lda,
+				  const float *b, int ldb, float beta, float *c, int ldc)
 {
 	tsr_status_t status = enter();
 	if (status != TSR_OK)
 		return status;
-	openblas.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, cols, depth, 1, a, lda, b, ldb, beta, c, ldc);
+	openblas.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, cols, depth, 1, a, lda, b,
+		       ldb, beta, c, ldc);
 	leave();
 	return TSR_OK;
 }
 
-tsr_status_t tsr_host_product_f64(int rows, int cols, int depth, const double *a, int lda, const double *b, int ldb, double beta,
-				  double *c, int ldc)
+tsr_status_t tsr_host_product_f64(int rows, int cols, int depth, const double *a, int lda,
+				  const double *b, int ldb, double beta, double *c, int ldc)
 {
 	tsr_status_t status = enter();
 	if (status != TSR_OK)
 		return status;
-	openblas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, cols, depth, 1, a, lda, b, ldb, beta, c, ldc);
+	openblas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, cols, depth, 1, a, lda, b,
+		       ldb, beta, c, ldc);
 	leave();
 	return TSR_OK;
 }

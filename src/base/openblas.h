@@ -5,8 +5,10 @@
 #include "tessera/status.h"
 
 /**
- * Loads OpenBLAS, which computes on the calling threads alone from now on. The first product does it as well, but whoever forks
- * does before: else each child starts threads of OpenBLAS anew, which find nothing to do and spin. TSR_ERR_SYSTEM: it is not there.
+ * Loads OpenBLAS, which computes on the calling threads alone from now on. The
+ * first product does it as well, but whoever forks does before: else each child
+ * starts threads of OpenBLAS anew, which find nothing to do and spin.
+ * TSR_ERR_SYSTEM: it is not there.
  */
 tsr_status_t tsr_openblas_prepare(void);
 

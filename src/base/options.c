@@ -27,10 +27,12 @@ static tsr_status_t read_backend(const char *name, const char *text, tsr_options
 }
 
 /** Which of two words it is: *second_out says the second. */
-static tsr_status_t read_word(const char *name, const char *text, const char *first, const char *second, bool *second_out)
+static tsr_status_t read_word(const char *name, const char *text, const char *first,
+			      const char *second, bool *second_out)
 {
 	if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be '%s' or '%s'", name, text, first, second);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be '%s' or '%s'", name, text,
+				 first, second);
 	*second_out = strcmp(text, second) == 0;
 	return TSR_OK;
 }
@@ -55,7 +57,8 @@ static tsr_status_t read_hip_heap(const char *name, const char *text, tsr_option
 	return read_word(name, text, "fine", "uncached", &options->hip_uncached);
 }
 
-static tsr_status_t read_int(const char *name, const char *text, long low, long high, int *value_out)
+static tsr_status_t read_int(const char *name, const char *text, long low, long high,
+			     int *value_out)
 {
 	long value;
 	const tsr_status_t status = tsr_parse_int(name, text, low, high, &value);
@@ -81,8 +84,10 @@ static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *
 	for (size_t i = 0; plain && i < length; i++)
 		plain = isalnum((unsigned char)text[i]) || strchr("._-:@", text[i]) != NULL;
 	if (!plain)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must have 1 to 64 letters, digits or any of . _ - : @", name,
-				 text);
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"%s is '%s'; it must have 1 to 64 letters, digits or any of . _ - : @",
+			name, text);
 	options->job = text;
 	return TSR_OK;
 }
@@ -90,19 +95,22 @@ static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *
 static tsr_status_t read_secret(const char *name, const char *text, tsr_options_t *options)
 {
 	if (strlen(text) > SECRET_LENGTH)
-		return tsr_error(TSR_ERR_CONFIG, "%s has %zu letters; it may have %d", name, strlen(text), SECRET_LENGTH);
+		return tsr_error(TSR_ERR_CONFIG, "%s has %zu letters; it may have %d", name,
+				 strlen(text), SECRET_LENGTH);
 	options->secret = text;
 	return TSR_OK;
 }
 
-static tsr_status_t read_bytes(const char *name, const char *text, size_t low, size_t high, size_t *size_out)
+static tsr_status_t read_bytes(const char *name, const char *text, size_t low, size_t high,
+			       size_t *size_out)
 {
 	size_t size = 0;
 	const tsr_status_t status = tsr_parse_size(name, text, &size);
 	if (status != TSR_OK)
 		return status;
 	if (size < low || size > high)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from %s to %s", name, text, TSR_SIZE(low), TSR_SIZE(high));
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from %s to %s", name, text,
+				 TSR_SIZE(low), TSR_SIZE(high));
 	*size_out = size;
 	return TSR_OK;
 }
@@ -139,7 +147,8 @@ static tsr_status_t read_deadline(const char *name, const char *text, tsr_option
 	if (status != TSR_OK)
 		return status;
 	if (ns < shortest || ns > longest)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from 1ms to 168h", name, text);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be from 1ms to 168h", name,
+				 text);
 	options->deadline_ns = ns;
 	return TSR_OK;
 }
@@ -155,25 +164,38 @@ static tsr_status_t read_workers(const char *name, const char *text, tsr_options
 }
 
 static const option_t table[] = {
-	{"TESSERA_BACKEND", NULL, "backend to use: cpuemu, cuda, hip; not set: the best present", read_backend},
+	{"TESSERA_BACKEND", NULL, "backend to use: cpuemu, cuda, hip; not set: the best present",
+	 read_backend},
 	{"TESSERA_PLACEMENT", "process", "what a rank is: process or thread", read_placement},
 	{"TESSERA_RANK", NULL, "rank of this process; set by tessera run", read_rank},
-	{"TESSERA_SIZE", NULL, "number of ranks; set by tessera run, or by hand with TESSERA_PLACEMENT=thread", read_size},
-	{"TESSERA_JOB", NULL, "a word that all ranks of a job share and no other job has; set by tessera run", read_job},
+	{"TESSERA_SIZE", NULL,
+	 "number of ranks; set by tessera run, or by hand with TESSERA_PLACEMENT=thread",
+	 read_size},
+	{"TESSERA_JOB", NULL,
+	 "a word that all ranks of a job share and no other job has; set by tessera run", read_job},
 	{"TESSERA_SECRET", NULL,
-	 "a word that all ranks of a job share and nobody else knows, so that nobody else can join; set by tessera run",
+	 "a word that all ranks of a job share and nobody else knows, so that nobody else can "
+	 "join; set by tessera run",
 	 read_secret},
-	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched", read_heap_size},
+	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",
+	 read_heap_size},
 	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},
-	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "64", "blocks that are on an emulated device at one time", read_resident_blocks},
-	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have", read_workers},
-	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device", read_shared_size},
-	{"TESSERA_CUDA_HEAP", "vmm", "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
-	{"TESSERA_HIP_HEAP", "fine", "memory of heaps on hip: fine (fine-grained), or uncached", read_hip_heap},
-	{"TESSERA_TUNE_FILE", NULL, "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
+	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "64",
+	 "blocks that are on an emulated device at one time", read_resident_blocks},
+	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have",
+	 read_workers},
+	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device",
+	 read_shared_size},
+	{"TESSERA_CUDA_HEAP", "vmm",
+	 "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
+	{"TESSERA_HIP_HEAP", "fine", "memory of heaps on hip: fine (fine-grained), or uncached",
+	 read_hip_heap},
+	{"TESSERA_TUNE_FILE", NULL,
+	 "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},
 	{"TESSERA_CHECK", NULL, "what tessera check asks of this program; set by it", read_check},
-	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why", read_log},
+	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why",
+	 read_log},
 };
 enum { COUNT = sizeof table / sizeof *table };
 
@@ -182,7 +204,8 @@ static tsr_status_t check_name(const char *entry)
 {
 	char name[64];
 	const size_t length = strcspn(entry, "=");
-	snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), entry);
+	snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+		 entry);
 	const char *names[COUNT + 1] = {NULL};
 	for (size_t i = 0; i < COUNT; i++) {
 		if (strcmp(table[i].name, name) == 0)
@@ -191,14 +214,18 @@ static tsr_status_t check_name(const char *entry)
 	}
 	const char *nearest = tsr_nearest_name(name, names);
 	if (nearest != NULL)
-		return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: did you mean %s?", name, nearest);
-	return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: unset it; tessera info -e lists the settings", name);
+		return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: did you mean %s?", name,
+				 nearest);
+	return tsr_error(TSR_ERR_CONFIG,
+			 "there is no setting %s: unset it; tessera info -e lists the settings",
+			 name);
 }
 
 tsr_status_t tsr_options_read(tsr_options_t *options_out)
 {
 	for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-		const tsr_status_t status = strncmp(*entry, "TESSERA_", 8) == 0 ? check_name(*entry) : TSR_OK;
+		const tsr_status_t status =
+			strncmp(*entry, "TESSERA_", 8) == 0 ? check_name(*entry) : TSR_OK;
 		if (status != TSR_OK)
 			return status;
 	}
@@ -206,10 +233,13 @@ tsr_status_t tsr_options_read(tsr_options_t *options_out)
 	for (size_t i = 0; i < COUNT; i++) {
 		const char *text = getenv(table[i].name);
 		if (text != NULL && *text == '\0')
-			return tsr_error(TSR_ERR_CONFIG, "%s is set, but empty: give it a value or unset it", table[i].name);
+			return tsr_error(TSR_ERR_CONFIG,
+					 "%s is set, but empty: give it a value or unset it",
+					 table[i].name);
 		if (text == NULL)
 			text = table[i].fallback;
-		const tsr_status_t status = text != NULL ? table[i].read(table[i].name, text, &options) : TSR_OK;
+		const tsr_status_t status =
+			text != NULL ? table[i].read(table[i].name, text, &options) : TSR_OK;
 		if (status != TSR_OK)
 			return status;
 	}
@@ -224,7 +254,7 @@ void tsr_options_print(FILE *out)
 		if (value != NULL && table[i].read == read_secret)
 			value = "(set)";
 		const char *fallback = table[i].fallback != NULL ? table[i].fallback : "not set";
-		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", table[i].name, value != NULL ? value : fallback, fallback,
-			table[i].meaning);
+		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", table[i].name,
+			value != NULL ? value : fallback, fallback, table[i].meaning);
 	}
 }

@@ -11,12 +11,13 @@
 
 /** Every setting, read and checked. Strings live as long as the process. */
 typedef struct tsr_options {
-	const char *backend;   /* TESSERA_BACKEND: null where not set */
-	bool threads;          /* TESSERA_PLACEMENT=process|thread */
-	int rank, size;        /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
-	const char *job;       /* TESSERA_JOB: null where not set */
-	const char *secret;    /* TESSERA_SECRET: null where not set; never printed */
-	size_t heap_bytes;     /* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
+	const char *backend; /* TESSERA_BACKEND: null where not set */
+	bool threads;        /* TESSERA_PLACEMENT=process|thread */
+	int rank, size;      /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
+	const char *job;     /* TESSERA_JOB: null where not set */
+	const char *secret;  /* TESSERA_SECRET: null where not set; never printed */
+	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
+	size_t heap_bytes;
 	uint64_t deadline_ns;  /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
 	int resident_blocks;   /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
 	int max_workers;       /* TESSERA_CPUEMU_WORKERS; workers a block may have; default 8 */
@@ -24,13 +25,17 @@ typedef struct tsr_options {
 	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
 	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
 	const char *tune_file; /* TESSERA_TUNE_FILE: null where not set; the command reads it */
-	const char *check;     /* TESSERA_CHECK: null where not set; src/explore/wire/options.h reads it */
-	bool verbose;          /* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
+	/* TESSERA_CHECK: null where not set; src/explore/wire/options.h reads it */
+	const char *check;
+	/* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
+	bool verbose;
 } tsr_options_t;
 
 /**
- * Reads the environment. A TESSERA_* variable that is not in the table is an error that names the nearest one; so is a value
- * that cannot be read (TSR_ERR_CONFIG; the sentence quotes variable and value and says what is allowed).
+ * Reads the environment. A TESSERA_* variable that is not in the table is an
+ * error that names the nearest one; so is a value that cannot be read
+ * (TSR_ERR_CONFIG; the sentence quotes variable and value and says what is
+ * allowed).
  */
 tsr_status_t tsr_options_read(tsr_options_t *options_out);
 

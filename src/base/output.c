@@ -24,7 +24,8 @@ int tsr_flush_output(int code)
 	if (fflush(stdout) == 0 && !failed && close_a_copy())
 		return code;
 	fprintf(stderr,
-		"tessera: what was printed is lost, as standard output cannot be written%s%s; print to where there is room\n",
+		"tessera: what was printed is lost, as standard output cannot be written%s%s; "
+		"print to where there is room\n",
 		errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
 	__fpurge(stdout); /* it is said once, and no child writes it again */
 	clearerr(stdout);

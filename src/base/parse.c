@@ -15,15 +15,28 @@ typedef struct unit {
 } unit_t;
 
 static const unit_t size_units[] = {
-	{"", 1}, {"K", (uint64_t)1 << 10}, {"M", (uint64_t)1 << 20}, {"G", (uint64_t)1 << 30}, {"T", (uint64_t)1 << 40}, {NULL, 0},
-};
-
-static const unit_t time_units[] = {
-	{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60ull * 1000000000}, {"h", 3600ull * 1000000000},
+	{"", 1},
+	{"K", (uint64_t)1 << 10},
+	{"M", (uint64_t)1 << 20},
+	{"G", (uint64_t)1 << 30},
+	{"T", (uint64_t)1 << 40},
 	{NULL, 0},
 };
 
-/** Reads digits, and a fraction where they have one. Returns what follows, or null where that is no number. */
+static const unit_t time_units[] = {
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", 60ull * 1000000000},
+	{"h", 3600ull * 1000000000},
+	{NULL, 0},
+};
+
+/**
+ * Reads digits, and a fraction where they have one. Returns what follows, or
+ * null where that is no number.
+ */
 static const char *scan_number(const char *text, uint64_t *whole_out, double *fraction_out)
 {
 	if (!isdigit((unsigned char)*text))
@@ -47,7 +60,10 @@ static const char *scan_number(const char *text, uint64_t *whole_out, double *fr
 	return text;
 }
 
-/** Number and unit; false where it is none of `units` or does not fit. A fraction needs a unit that can be divided. */
+/**
+ * Number and unit; false where it is none of `units` or does not fit. A
+ * fraction needs a unit that can be divided.
+ */
 static bool scan_scaled(const char *text, const unit_t *units, uint64_t *value_out)
 {
 	uint64_t whole;
@@ -71,7 +87,8 @@ tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out
 	uint64_t value;
 	if (!scan_scaled(text, size_units, &value) || value > SIZE_MAX)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "%s is '%s', which is not a size: write a number of bytes, or one with K, M, G or T, such as 256M",
+				 "%s is '%s', which is not a size: write a number of bytes, or one "
+				 "with K, M, G or T, such as 256M",
 				 what, text);
 	*size_out = (size_t)value;
 	return TSR_OK;
@@ -81,10 +98,10 @@ tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns
 {
 	uint64_t value;
 	if (!scan_scaled(text, time_units, &value))
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"%s is '%s', which is not a duration: write a number with ns, us, ms, s, m or h, such as 30s or 500ms",
-			what, text);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is '%s', which is not a duration: write a number with ns, us, "
+				 "ms, s, m or h, such as 30s or 500ms",
+				 what, text);
 	*ns_out = value;
 	return TSR_OK;
 }
@@ -94,9 +111,12 @@ tsr_status_t tsr_parse_int(const char *what, const char *text, long low, long hi
 	char *end;
 	errno = 0;
 	const long value = strtol(text, &end, 10);
-	const bool number = (isdigit((unsigned char)*text) || *text == '-') && end != text && *end == '\0' && errno == 0;
+	const bool number = (isdigit((unsigned char)*text) || *text == '-') && end != text &&
+			    *end == '\0' && errno == 0;
 	if (!number || value < low || value > high)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be a whole number from %ld to %ld", what, text, low, high);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is '%s'; it must be a whole number from %ld to %ld", what,
+				 text, low, high);
 	*value_out = value;
 	return TSR_OK;
 }
@@ -116,6 +136,7 @@ const char *tsr_size_text(size_t size_bytes, char *text, size_t text_bytes)
 	else if (rest * 10 % unit == 0)
 		snprintf(text, text_bytes, "%zu.%zu %s", whole, rest * 10 / unit, units[index]);
 	else
-		snprintf(text, text_bytes, "%.1f %s (%zu bytes)", (double)size_bytes / (double)unit, units[index], size_bytes);
+		snprintf(text, text_bytes, "%.1f %s (%zu bytes)", (double)size_bytes / (double)unit,
+			 units[index], size_bytes);
 	return text;
 }

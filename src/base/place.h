@@ -1,4 +1,7 @@
-/* Where the call of the host API that a thread is in stands in the program: what tessera/site.h notes. */
+/*
+ * Where the call of the host API that a thread is in stands in the program:
+ * what tessera/site.h notes.
+ */
 #ifndef TESSERA_BASE_PLACE_H
 #define TESSERA_BASE_PLACE_H
 
@@ -7,7 +10,10 @@ typedef struct tsr_place {
 	int line;
 } tsr_place_t;
 
-/** The calling thread's. Who runs several programs on one thread keeps one for each, and puts it here. */
+/**
+ * The calling thread's. Who runs several programs on one thread keeps one for
+ * each, and puts it here.
+ */
 tsr_place_t *tsr_place_here(void);
 
 #endif

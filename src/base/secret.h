@@ -10,12 +10,15 @@ typedef struct tsr_key {
 	uint64_t half[2];
 } tsr_key_t;
 
-/** Fills `bytes_out` with at most 256 random bytes of the kernel. False: the kernel has none (errno). */
+/**
+ * Fills `bytes_out` with at most 256 random bytes of the kernel. False: the
+ * kernel has none (errno).
+ */
 bool tsr_random_bytes(void *bytes_out, size_t size_bytes);
 
 /**
- * SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that nobody can tell who does not know the key, however many others of the
- * same key he has seen.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that nobody can tell who
+ * does not know the key, however many others of the same key he has seen.
  */
 uint64_t tsr_siphash(const tsr_key_t *key, const void *bytes, size_t size_bytes);
 

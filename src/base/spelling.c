@@ -22,7 +22,8 @@ static size_t edit_distance(const char *a, const char *b)
 		size_t diagonal = row[0];
 		row[0] = i;
 		for (size_t j = 1; j <= width; j++) {
-			const size_t replaced = diagonal + (toupper((unsigned char)a[i - 1]) != toupper((unsigned char)b[j - 1]));
+			const size_t replaced = diagonal + (toupper((unsigned char)a[i - 1]) !=
+							    toupper((unsigned char)b[j - 1]));
 			diagonal = row[j];
 			row[j] = least(replaced, least(row[j], row[j - 1]) + 1);
 		}
@@ -41,7 +42,8 @@ const char *tsr_nearest_name(const char *text, const char *const *names)
 		if (strlen(*names) > LONGEST)
 			continue;
 		const size_t distance = edit_distance(text, *names);
-		if (distance <= nearest_distance && (nearest == NULL || distance < nearest_distance)) {
+		if (distance <= nearest_distance &&
+		    (nearest == NULL || distance < nearest_distance)) {
 			nearest = *names;
 			nearest_distance = distance;
 		}

@@ -21,13 +21,18 @@ static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size
 
 enum { TSR_TEAM_NAME = 32, TSR_WHO_TEXT = 96 };
 
-/** Writes "rank 6", or of a team "rank 2 of team 'rows' (rank 6 of the world)"; returns it. `team`: null or "" is the world. */
-static inline const char *tsr_who_text(int world_rank, int team_rank, const char *team, char text[TSR_WHO_TEXT])
+/**
+ * Writes "rank 6", or of a team "rank 2 of team 'rows' (rank 6 of the world)";
+ * returns it. `team`: null or "" is the world.
+ */
+static inline const char *tsr_who_text(int world_rank, int team_rank, const char *team,
+				       char text[TSR_WHO_TEXT])
 {
 	if (team == NULL || *team == '\0')
 		snprintf(text, TSR_WHO_TEXT, "rank %d", world_rank);
 	else
-		snprintf(text, TSR_WHO_TEXT, "rank %d of team '%.31s' (rank %d of the world)", team_rank, team, world_rank);
+		snprintf(text, TSR_WHO_TEXT, "rank %d of team '%.31s' (rank %d of the world)",
+			 team_rank, team, world_rank);
 	return text;
 }
 

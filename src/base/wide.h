@@ -1,5 +1,6 @@
 /*
- * A second body for loops over arrays, with the wider instructions that most processors have and the library is not compiled for.
+ * A second body for loops over arrays, with the wider instructions that most
+ * processors have and the library is not compiled for.
  *
  *     static inline TSR_INTO_WIDE void add(...) { a loop }
  *     static TSR_WIDE void add_wide(...) { add(...); }

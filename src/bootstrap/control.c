@@ -19,8 +19,10 @@ tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 	const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 	void *memory = mmap(NULL, sizeof(tsr_control_t), PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (memory == MAP_FAILED)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot map the control segment of %s: %s; free memory of this machine",
-				 TSR_SIZE(sizeof(tsr_control_t)), strerror(errno));
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"cannot map the control segment of %s: %s; free memory of this machine",
+			TSR_SIZE(sizeof(tsr_control_t)), strerror(errno));
 	*control_out = memory;
 	return TSR_OK;
 }
@@ -28,7 +30,8 @@ tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 /** Waiters sleep on the round, and on their rank's bell in the backend. */
 static void wake_everybody(tsr_control_t *control)
 {
-	tsr_futex_wake_all(&((tsr_meeting_words_t *)(void *)control->units)->round); /* who waits in a team's looks up soon */
+	/* who waits in a team's looks up soon */
+	tsr_futex_wake_all(&((tsr_meeting_words_t *)(void *)control->units)->round);
 	for (int rank = 0; rank < TSR_MAX_RANKS; rank++) {
 		/* relaxed: a sleeper looks at `aborted` again whenever the bell has changed */
 		atomic_fetch_add_explicit(&control->words.rank[rank].bell, 1, memory_order_relaxed);
@@ -41,7 +44,8 @@ static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, cons
 	tsr_control_t *control = boot->control;
 	uint32_t nobody = 0;
 	/* relaxed: only decides who writes */
-	if (!atomic_compare_exchange_strong_explicit(&control->end_claimed, &nobody, 1, memory_order_relaxed, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&control->end_claimed, &nobody, 1,
+						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	control->end_status = status;
 	control->end_rank = boot->rank;
@@ -64,15 +68,17 @@ void tsr_boot_fail(tsr_boot_t *boot, int exit_code)
 	char sentence[96];
 	if (boot->exploration)
 		tsr_executor.fails(boot->exploration);
-	snprintf(sentence, sizeof sentence, "rank %d of %d ended with exit code %d, so the world ended", boot->rank, boot->size,
-		 exit_code);
+	snprintf(sentence, sizeof sentence,
+		 "rank %d of %d ended with exit code %d, so the world ended", boot->rank,
+		 boot->size, exit_code);
 	end_world(boot, TSR_ERR_PEER_LOST, exit_code, sentence);
 }
 
 int tsr_boot_exit_code(const tsr_boot_t *boot)
 {
 	/* acquire: partner is the release in end_world */
-	const bool ended = atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) != 0;
+	const bool ended =
+		atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) != 0;
 	return ended && boot->control->end_code != 0 ? boot->control->end_code : EXIT_FAILURE;
 }
 
@@ -91,9 +97,11 @@ tsr_status_t tsr_boot_ended(const tsr_boot_t *boot)
 	const tsr_status_t status = tsr_boot_abort_status(boot, &sentence);
 	if (status == TSR_OK)
 		return TSR_OK;
-	const bool everybodys =
-		status == TSR_ERR_TIMEOUT || status == TSR_ERR_PEER_LOST || status == TSR_ERR_MISMATCH || status == TSR_ERR_CONFIG;
-	return tsr_error(everybodys || boot->control->end_rank == boot->rank ? status : TSR_ERR_ABORTED, "%s", sentence);
+	const bool everybodys = status == TSR_ERR_TIMEOUT || status == TSR_ERR_PEER_LOST ||
+				status == TSR_ERR_MISMATCH || status == TSR_ERR_CONFIG;
+	return tsr_error(everybodys || boot->control->end_rank == boot->rank ? status
+									     : TSR_ERR_ABORTED,
+			 "%s", sentence);
 }
 
 tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *format, ...)
@@ -104,7 +112,8 @@ tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *for
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	tsr_boot_abort(boot, status, sentence);
-	/* Where another has claimed the end, it is about to say why, on a busy machine after a while; if it does not die before. */
+	/* Where another has claimed the end, it is about to say why, on a busy machine after a
+	 * while; if it does not die before. */
 	for (int i = 0; i < 5000; i++) {
 		const tsr_status_t ended = tsr_boot_ended(boot);
 		if (ended != TSR_OK)
@@ -120,7 +129,8 @@ bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
 	for (int i = 0; i < TSR_REPORTS; i++) {
 		uint64_t entry = 0;
 		/* relaxed: the entry is all that is shared */
-		if (atomic_compare_exchange_strong_explicit(&boot->control->reports[i], &entry, hash, memory_order_relaxed,
+		if (atomic_compare_exchange_strong_explicit(&boot->control->reports[i], &entry,
+							    hash, memory_order_relaxed,
 							    memory_order_relaxed))
 			return true;
 		if (entry == hash)
@@ -132,10 +142,13 @@ bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
 void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record)
 {
 	tsr_control_t *control = boot->control;
-	/* relaxed: hands out entries; `ready` orders their content. A load first, so that the count cannot wrap. */
-	if (atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed) >= TSR_WAIT_RECORDS)
+	/* relaxed: hands out entries; `ready` orders their content. A load first, so that the count
+	 * cannot wrap. */
+	if (atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed) >=
+	    TSR_WAIT_RECORDS)
 		return;
-	const uint32_t index = atomic_fetch_add_explicit(&control->wait_records_taken, 1, memory_order_relaxed);
+	const uint32_t index =
+		atomic_fetch_add_explicit(&control->wait_records_taken, 1, memory_order_relaxed);
 	if (index >= TSR_WAIT_RECORDS)
 		return;
 	control->wait_records[index].record = *record;
@@ -143,13 +156,17 @@ void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record
 	atomic_store_explicit(&control->wait_records[index].ready, 1, memory_order_release);
 }
 
-/** Whether there is such a record. One that is claimed is being written by another rank, on a busy machine for a while. */
+/**
+ * Whether there is such a record. One that is claimed is being written by
+ * another rank, on a busy machine for a while.
+ */
 static bool await_record(const tsr_boot_t *boot, int index)
 {
 	tsr_control_t *control = boot->control;
 	/* relaxed: who has been told of a record, by the end of the world say, finds it claimed */
 	if (index < 0 || index >= TSR_WAIT_RECORDS ||
-	    (uint32_t)index >= atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed))
+	    (uint32_t)index >=
+		    atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed))
 		return false;
 	for (int i = 0; i < 1000; i++) {
 		/* acquire: partner is the release in tsr_boot_keep_wait_record */
@@ -163,7 +180,9 @@ static bool await_record(const tsr_boot_t *boot, int index)
 tsr_status_t tsr_boot_wait_record(const tsr_boot_t *boot, int index, tsr_wait_record_t *record_out)
 {
 	if (!await_record(boot, index))
-		return tsr_error(TSR_ERR_NOT_FOUND, "there is no wait record %d; count up from 0 to the first that is not found",
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "there is no wait record %d; count up from 0 to the first that is "
+				 "not found",
 				 index);
 	*record_out = boot->control->wait_records[index].record;
 	return TSR_OK;

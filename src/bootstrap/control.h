@@ -1,4 +1,7 @@
-/* The control segment: the memory through which the ranks of a world agree. Shared by the parts of src/bootstrap only. */
+/*
+ * The control segment: the memory through which the ranks of a world agree.
+ * Shared by the parts of src/bootstrap only.
+ */
 #ifndef TESSERA_BOOTSTRAP_CONTROL_H
 #define TESSERA_BOOTSTRAP_CONTROL_H
 
@@ -33,15 +36,17 @@ typedef struct tsr_control_slot {
 } tsr_control_slot_t;
 
 /**
- * Where a team meets: the world, or any other. Behind these words stand `posted`, a u32 for each member (the last round it has come
- * to: for reports, orders nothing), and the slots: two a member, by the parity of the round, because a member that comes to round
- * n + 1 has read what was said in round n.
+ * Where a team meets: the world, or any other. Behind these words stand
+ * `posted`, a u32 for each member (the last round it has come to: for reports,
+ * orders nothing), and the slots: two a member, by the parity of the round,
+ * because a member that comes to round n + 1 has read what was said in round n.
  */
 typedef struct tsr_meeting_words {
 	_Alignas(64) _Atomic uint32_t arrived; /* arrivals of all members at all rounds */
 	_Alignas(64) _Atomic uint32_t round;   /* futex: rounds that all members have come to */
 	_Atomic uint32_t left;                 /* members that have left it */
-	struct tsr_views_token *edges[2];      /* ranks as fibres: what all did before a round, by the round's parity */
+	/* ranks as fibres: what all did before a round, by the round's parity */
+	struct tsr_views_token *edges[2];
 } tsr_meeting_words_t;
 
 /** A rank's view of a meeting. The words are everybody's, the rest is this rank's. */
@@ -56,18 +61,26 @@ struct tsr_meeting {
 	int32_t place;      /* its first unit */
 };
 
-/* Memory of the control segment for meetings, handed out in units. A page that nobody touches takes no memory. */
+/*
+ * Memory of the control segment for meetings, handed out in units. A page that
+ * nobody touches takes no memory.
+ */
 enum { TSR_MEETING_UNIT_BYTES = 16384, TSR_MEETING_UNITS = 4096 };
 
-typedef enum { TSR_MEMBER_ABSENT = 0, TSR_MEMBER_PRESENT = 1, TSR_MEMBER_LEFT = 2 } tsr_member_state_t;
+typedef enum {
+	TSR_MEMBER_ABSENT = 0,
+	TSR_MEMBER_PRESENT = 1,
+	TSR_MEMBER_LEFT = 2
+} tsr_member_state_t;
 
 typedef struct tsr_control_member {
 	_Alignas(64) _Atomic uint32_t state; /* tsr_member_state_t */
-	_Atomic uint32_t fds_sent;           /* descriptors, the last collective in which it sent its own to rank 0, */
-	_Atomic uint32_t fds_given;          /* in which rank 0 sent it all, */
-	_Atomic uint32_t fds_taken;          /* futex: and in which it has them */
-	_Atomic uint32_t quiet;              /* not 0: it has called tsr_boot_quiesce */
-	_Atomic int32_t pid;                 /* its process, in its own namespace */
+	/* descriptors, the last collective in which it sent its own to rank 0, */
+	_Atomic uint32_t fds_sent;
+	_Atomic uint32_t fds_given; /* in which rank 0 sent it all, */
+	_Atomic uint32_t fds_taken; /* futex: and in which it has them */
+	_Atomic uint32_t quiet;     /* not 0: it has called tsr_boot_quiesce */
+	_Atomic int32_t pid;        /* its process, in its own namespace */
 } tsr_control_member_t;
 
 /** Zero at first; a fresh segment of the kernel is. */
@@ -75,15 +88,18 @@ typedef struct tsr_control {
 	tsr_shared_words_t words;
 
 	tsr_control_member_t member[TSR_MAX_RANKS];
-	_Atomic uint32_t door_looks; /* rank 0 raises it while it lets the others in: for reports, orders nothing */
+	/* rank 0 raises it while it lets the others in: for reports, orders nothing */
+	_Atomic uint32_t door_looks;
 
-	_Alignas(64) _Atomic uint32_t end_claimed; /* not 0: somebody writes, or has written, the next four */
+	/* not 0: somebody writes, or has written, the next four */
+	_Alignas(64) _Atomic uint32_t end_claimed;
 	int32_t end_status;
 	int32_t end_rank; /* who ended it */
 	int32_t end_code; /* of the process of a rank that ended it by failing, else 0 */
 	char end_sentence[TSR_SENTENCE_LENGTH];
 
-	_Atomic uint64_t reports[TSR_REPORTS]; /* hashes of the sentences that were printed; 0: free */
+	/* hashes of the sentences that were printed; 0: free */
+	_Atomic uint64_t reports[TSR_REPORTS];
 	_Atomic uint32_t wait_records_taken;
 	struct {
 		_Atomic uint32_t ready;
@@ -92,8 +108,9 @@ typedef struct tsr_control {
 
 	_Atomic uint32_t users; /* ranks as threads: the last one unmaps */
 
-	_Atomic uint8_t units_used[TSR_MEETING_UNITS]; /* not 0: the unit belongs to a team's meeting. The world's stand first, and
-							  are not counted here */
+	/* not 0: the unit belongs to a team's meeting. The world's stand first, and are not counted
+	 * here */
+	_Atomic uint8_t units_used[TSR_MEETING_UNITS];
 	_Alignas(4096) unsigned char units[TSR_MEETING_UNITS][TSR_MEETING_UNIT_BYTES];
 } tsr_control_t;
 
@@ -107,12 +124,16 @@ struct tsr_boot {
 	struct tsr_exploration *exploration; /* null where ranks are threads or processes */
 	int control_fd;                      /* keeps this rank's lock; -1 for threads */
 	uint64_t process;                    /* tsr_boot_process */
-	uint32_t fds_exchanges;              /* how often this rank has called tsr_boot_exchange_fds */
-	tsr_door_t door;                     /* rank 0's, until all have come in */
-	uint64_t looked_ns;                  /* when this rank has looked for lost ranks while descriptors travelled */
-	int connected;                       /* rank 0: ranks that have been let in, itself included */
-	int sockets[TSR_MAX_RANKS];          /* rank 0: to each rank; others: [0] to rank 0; -1: none */
-	uint64_t processes[TSR_MAX_RANKS];   /* rank 0: of those that have been let in */
+	/* how often this rank has called tsr_boot_exchange_fds */
+	uint32_t fds_exchanges;
+	tsr_door_t door; /* rank 0's, until all have come in */
+	/* when this rank has looked for lost ranks while descriptors travelled */
+	uint64_t looked_ns;
+	/* rank 0: ranks that have been let in, itself included */
+	int connected;
+	/* rank 0: to each rank; others: [0] to rank 0; -1: none */
+	int sockets[TSR_MAX_RANKS];
+	uint64_t processes[TSR_MAX_RANKS]; /* rank 0: of those that have been let in */
 };
 
 /** A fresh member; the caller gives it a segment. Null where the host has no memory. */
@@ -130,8 +151,11 @@ tsr_status_t tsr_boot_arrive(tsr_boot_t *boot);
 /** Rank 0: lets the others in until all are there. In rendezvous.c. */
 tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t begin_ns);
 
-/** Ends the world because `call` has waited since `begin_ns` past the deadline; keeps wait records. Returns the world's end;
- *  TSR_OK where all have come at the last moment. */
+/**
+ * Ends the world because `call` has waited since `begin_ns` past the deadline;
+ *  keeps wait records. Returns the world's end; TSR_OK where all have come at
+ *  the last moment.
+ */
 tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns);
 
 /** Points a meeting at its words: of `units` from `unit` on. */
@@ -150,8 +174,9 @@ static inline _Atomic uint32_t *tsr_meeting_posted(const tsr_meeting_t *meeting,
 }
 
 /**
- * How long a rank that waits lets pass between two looks for lost ranks. A look asks the kernel about every rank, and in a large
- * world all ranks look: one of them that notices is enough.
+ * How long a rank that waits lets pass between two looks for lost ranks. A look
+ * asks the kernel about every rank, and in a large world all ranks look: one of
+ * them that notices is enough.
  */
 static inline uint64_t tsr_boot_look_ns(const tsr_boot_t *boot)
 {
@@ -164,7 +189,10 @@ static inline int tsr_meeting_rank(const tsr_meeting_t *meeting, int member)
 	return meeting->ranks ? meeting->ranks[member] : member;
 }
 
-/** Writes "rank 3", "ranks 1 and 3" or "ranks 0, 1 and 3": those of `ranks` that `chosen` says. Returns how many they are. */
+/**
+ * Writes "rank 3", "ranks 1 and 3" or "ranks 0, 1 and 3": those of `ranks` that
+ * `chosen` says. Returns how many they are.
+ */
 int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size);
 enum { TSR_RANKS_TEXT = 8 + 5 * TSR_MAX_RANKS };
 
@@ -172,10 +200,14 @@ enum { TSR_RANKS_TEXT = 8 + 5 * TSR_MAX_RANKS };
 tsr_status_t tsr_boot_check_ranks(tsr_boot_t *boot, const char *call);
 tsr_status_t tsr_meeting_check_ranks(const tsr_meeting_t *meeting, const char *call);
 
-/** Ends the world because the socket to `rank` was closed from its side: says why that rank is gone. Never TSR_OK. */
+/**
+ * Ends the world because the socket to `rank` was closed from its side: says
+ * why that rank is gone. Never TSR_OK.
+ */
 tsr_status_t tsr_boot_end_closed(tsr_boot_t *boot, int rank, const char *call);
 
 /** Ends the world with a sentence made from `format`, and returns the status of the world's end. */
-tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

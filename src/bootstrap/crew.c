@@ -27,7 +27,10 @@ static bool is_ignored(int number)
 	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/** A signal that is blocked is kept even where it is ignored: so those that are ignored must not be among the awaited. */
+/**
+ * A signal that is blocked is kept even where it is ignored: so those that are
+ * ignored must not be among the awaited.
+ */
 static sigset_t awaited_signals(void)
 {
 	sigset_t set;
@@ -63,7 +66,8 @@ static void restore_signals(const tsr_crew_t *crew)
 
 static bool share_results(tsr_crew_t *crew)
 {
-	void *memory = mmap(NULL, sizeof *crew->results * TSR_MAX_RANKS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, sizeof *crew->results * TSR_MAX_RANKS, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
 	crew->results = memory;
@@ -82,14 +86,16 @@ static void unshare_results(const tsr_crew_t *crew)
 bool tsr_crew_begin(tsr_crew_t *crew, uint64_t deadline_ns)
 {
 	int pipe_fds[2];
-	*crew = (tsr_crew_t){.lifeline = -1, .deadline_ns = deadline_ns, .awaited = awaited_signals()};
+	*crew = (tsr_crew_t){
+		.lifeline = -1, .deadline_ns = deadline_ns, .awaited = awaited_signals()};
 	if (!share_results(crew))
 		return false;
 	if (tsr_fd_pipe(pipe_fds, 0) != 0) {
 		unshare_results(crew);
 		return false;
 	}
-	const struct sigaction plain = {.sa_handler = SIG_DFL}; /* ignored, it would reap the ranks behind our back */
+	/* ignored, it would reap the ranks behind our back */
+	const struct sigaction plain = {.sa_handler = SIG_DFL};
 	sigprocmask(SIG_BLOCK, &crew->awaited, &crew->mask_before);
 	sigaction(SIGCHLD, &plain, &crew->child_before);
 	crew->guardian = fork();
@@ -119,7 +125,8 @@ static void become_rank(const tsr_crew_t *crew, pid_t launcher, int rank)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != launcher)
 		_exit(1);
-	/* The group is not the terminal's: whoever read from it would be stopped. And one rank at most may read the input. */
+	/* The group is not the terminal's: whoever read from it would be stopped. And one rank at
+	 * most may read the input. */
 	if (rank > 0 || isatty(STDIN_FILENO)) {
 		const int nothing = open("/dev/null", O_RDONLY);
 		if (nothing > 0) {
@@ -138,7 +145,8 @@ pid_t tsr_crew_fork(tsr_crew_t *crew)
 	if (pid == 0)
 		become_rank(crew, launcher, crew->count);
 	if (pid > 0) {
-		setpgid(pid, crew->guardian); /* also here: one that is stopped at once would not be killed with the group */
+		/* also here: one that is stopped at once would not be killed with the group */
+		setpgid(pid, crew->guardian);
 		crew->ranks[crew->count++] = pid;
 	}
 	return pid;
@@ -158,7 +166,8 @@ static bool has_ended(tsr_crew_t *crew, int rank, int *status_out)
 		if (end.si_pid == 0)
 			return false;
 		if (end.si_code == CLD_KILLED && end.si_status == SIGPIPE) {
-			crew->unread = true; /* its peers wait for the burial before they say that it is lost */
+			/* its peers wait for the burial before they say that it is lost */
+			crew->unread = true;
 			kill(-crew->guardian, SIGKILL);
 		}
 		if (waitpid(crew->ranks[rank], status_out, WNOHANG) > 0)
@@ -169,13 +178,18 @@ static bool has_ended(tsr_crew_t *crew, int rank, int *status_out)
 	*status_out = W_EXITCODE(told >= 0 ? told : 1, 0);
 	if (told < 0)
 		fprintf(stderr,
-			"tessera: how rank %d ended is not known, as another thread of the launching program has waited for its "
-			"process; let none call wait() while a world runs, nor waitpid() but for its own children\n",
+			"tessera: how rank %d ended is not known, as another thread of the "
+			"launching program has waited for its "
+			"process; let none call wait() while a world runs, nor waitpid() but for "
+			"its own children\n",
 			rank);
 	return true;
 }
 
-/** The exit code that a wait status stands for, as shells have it. A signal is reported, unless the launcher sent it. */
+/**
+ * The exit code that a wait status stands for, as shells have it. A signal is
+ * reported, unless the launcher sent it.
+ */
 static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
 {
 	if (!WIFSIGNALED(status))
@@ -188,11 +202,15 @@ static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
 		snprintf(who, sizeof who, "rank %d", rank);
 	const bool quiet = number == SIGPIPE || (number == SIGKILL && crew->unread);
 	if (!expected && !quiet)
-		fprintf(stderr, "tessera: %s was killed by signal %d (%s)\n", who, number, strsignal(number));
+		fprintf(stderr, "tessera: %s was killed by signal %d (%s)\n", who, number,
+			strsignal(number));
 	return 128 + number;
 }
 
-/** Reaps those that have ended. Returns how many are left; `*first_code` keeps the first code that is not 0. */
+/**
+ * Reaps those that have ended. Returns how many are left; `*first_code` keeps
+ * the first code that is not 0.
+ */
 static int reap(tsr_crew_t *crew, bool expected, int *first_code)
 {
 	int left = 0;
@@ -219,7 +237,9 @@ static void kill_late(const tsr_crew_t *crew)
 {
 	for (int r = 0; r < crew->count; r++)
 		if (crew->ranks[r] != 0)
-			fprintf(stderr, "tessera: rank %d did not end when the world did, and is killed\n", r);
+			fprintf(stderr,
+				"tessera: rank %d did not end when the world did, and is killed\n",
+				r);
 	kill(-crew->guardian, SIGKILL);
 }
 
@@ -232,8 +252,9 @@ static int await_signal(const tsr_crew_t *crew)
 }
 
 /**
- * Stops the ranks, which the terminal does not know, and then the launcher, as SIGTSTP does; returns when that is continued, and
- * continues them. The guardian blocks all signals and runs on.
+ * Stops the ranks, which the terminal does not know, and then the launcher, as
+ * SIGTSTP does; returns when that is continued, and continues them. The
+ * guardian blocks all signals and runs on.
  */
 static void stop(tsr_crew_t *crew)
 {
@@ -253,14 +274,18 @@ static void stop(tsr_crew_t *crew)
 	crew->stopped_ns += tsr_now_ns() - begin_ns;
 }
 
-/** Whether those that have not ended are stopped (SIGSTOP): they will not notice that the world has ended. */
+/**
+ * Whether those that have not ended are stopped (SIGSTOP): they will not notice
+ * that the world has ended.
+ */
 static bool all_left_are_stopped(const tsr_crew_t *crew)
 {
 	for (int r = 0; r < crew->count; r++) {
 		siginfo_t info = {.si_pid = 0};
 		if (crew->ranks[r] == 0)
 			continue;
-		if (waitid(P_PID, (id_t)crew->ranks[r], &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+		if (waitid(P_PID, (id_t)crew->ranks[r], &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+		    info.si_pid == 0)
 			return false;
 	}
 	return true;
@@ -301,9 +326,11 @@ static void interrupt(tsr_crew_t *crew, ending_t *ending, int number)
 	if (ending->interrupts++ == 0) {
 		ending->first_code = ending->first_code != 0 ? ending->first_code : 128 + number;
 		ending->end_ns = crew_now_ns(crew) + INTERRUPT_GRACE_NS;
-		fprintf(stderr, "tessera: signal %d (%s) ends all ranks\n", number, strsignal(number));
+		fprintf(stderr, "tessera: signal %d (%s) ends all ranks\n", number,
+			strsignal(number));
 	}
-	kill(-crew->guardian, ending->interrupts > 1 ? SIGKILL : number); /* whoever asks twice means it */
+	/* whoever asks twice means it */
+	kill(-crew->guardian, ending->interrupts > 1 ? SIGKILL : number);
 }
 
 int tsr_crew_wait(tsr_crew_t *crew)
@@ -331,7 +358,8 @@ static void bury(pid_t pid)
 
 void tsr_crew_end(tsr_crew_t *crew)
 {
-	kill(-crew->guardian, SIGKILL); /* the guardian, and what ranks may have left in the group */
+	/* the guardian, and what ranks may have left in the group */
+	kill(-crew->guardian, SIGKILL);
 	close(crew->lifeline);
 	for (int r = 0; r < crew->count; r++)
 		if (crew->ranks[r] != 0)

@@ -10,11 +10,18 @@
 
 typedef tsr_status_t (*find_fn)(tsr_found_t *found_out);
 
-/* From the inside out: a job of Slurm often holds one process a node, which is a launcher itself. */
-static const find_fn finders[] = {tsr_found_torchrun, tsr_found_open_mpi, tsr_found_pmi, tsr_found_slurm};
+/*
+ * From the inside out: a job of Slurm often holds one process a node, which is
+ * a launcher itself.
+ */
+static const find_fn finders[] = {tsr_found_torchrun, tsr_found_open_mpi, tsr_found_pmi,
+				  tsr_found_slurm};
 enum { FINDERS = sizeof finders / sizeof *finders };
 
-/** The first launcher that says more than one rank, or else the first that says anything. Size 0: nobody does. */
+/**
+ * The first launcher that says more than one rank, or else the first that says
+ * anything. Size 0: nobody does.
+ */
 static tsr_found_t choose(const tsr_found_t *found)
 {
 	tsr_found_t chosen = {.launcher = "none"};
@@ -25,8 +32,9 @@ static tsr_found_t choose(const tsr_found_t *found)
 }
 
 /**
- * torchrun, Open MPI and PMI start the same kind of process: where two of them speak, one is stale, and to follow it could split
- * the job. Slurm is left out: it may have started the launchers of several jobs.
+ * torchrun, Open MPI and PMI start the same kind of process: where two of them
+ * speak, one is stale, and to follow it could split the job. Slurm is left out:
+ * it may have started the launchers of several jobs.
  */
 static tsr_status_t check_agreement(const tsr_found_t *found, const tsr_found_t *chosen)
 {
@@ -34,9 +42,10 @@ static tsr_status_t check_agreement(const tsr_found_t *found, const tsr_found_t 
 		if (found[i].size > 1 && finders[i] != tsr_found_slurm &&
 		    (found[i].size != chosen->size || found[i].rank != chosen->rank))
 			return tsr_error(TSR_ERR_CONFIG,
-					 "%s's variables say rank %d of %d, %s's say rank %d of %d: unset those that are stale",
-					 chosen->launcher, chosen->rank, chosen->size, found[i].launcher, found[i].rank,
-					 found[i].size);
+					 "%s's variables say rank %d of %d, %s's say rank %d of "
+					 "%d: unset those that are stale",
+					 chosen->launcher, chosen->rank, chosen->size,
+					 found[i].launcher, found[i].rank, found[i].size);
 	return TSR_OK;
 }
 
@@ -47,15 +56,19 @@ static tsr_status_t check_one_node(const tsr_found_t *found, tsr_found_t *chosen
 			chosen->local_size = found[i].local_size;
 	if (chosen->local_size != 0 && chosen->local_size < chosen->size)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "%s started %d ranks on several nodes; a world is one node: start all ranks on one",
+				 "%s started %d ranks on several nodes; a world is one node: start "
+				 "all ranks on one",
 				 chosen->launcher, chosen->size);
 	if (chosen->size > TSR_MAX_RANKS)
-		return tsr_error(TSR_ERR_CONFIG, "%s started %d ranks; a world has at most %d", chosen->launcher, chosen->size,
-				 TSR_MAX_RANKS);
+		return tsr_error(TSR_ERR_CONFIG, "%s started %d ranks; a world has at most %d",
+				 chosen->launcher, chosen->size, TSR_MAX_RANKS);
 	return TSR_OK;
 }
 
-/** What launchers other than our own say. An incomplete set counts where no complete one explains the process. */
+/**
+ * What launchers other than our own say. An incomplete set counts where no
+ * complete one explains the process.
+ */
 static tsr_status_t find_foreign(tsr_found_t *chosen_out)
 {
 	tsr_found_t found[FINDERS];
@@ -87,20 +100,24 @@ static void name_job(const tsr_found_t *found, tsr_job_t *job)
 	if (strlen(name) <= 80)
 		snprintf(job->name, sizeof job->name, "%.80s", name);
 	else
-		snprintf(job->name, sizeof job->name, "%.60s-%016llx", name, (unsigned long long)tsr_text_hash(name));
+		snprintf(job->name, sizeof job->name, "%.60s-%016llx", name,
+			 (unsigned long long)tsr_text_hash(name));
 }
 
 /**
- * TESSERA_SECRET makes the key. Without it what the launcher gives the ranks does, and the name, which may be no secret at all; and
- * the user's number, so that two users may give their jobs one name. (In user namespaces of their own, ranks of one user have
- * several numbers: there they need TESSERA_SECRET, which tessera run gives them.)
+ * TESSERA_SECRET makes the key. Without it what the launcher gives the ranks
+ * does, and the name, which may be no secret at all; and the user's number, so
+ * that two users may give their jobs one name. (In user namespaces of their
+ * own, ranks of one user have several numbers: there they need TESSERA_SECRET,
+ * which tessera run gives them.)
  */
 static tsr_key_t key_of(const tsr_found_t *found, const char *secret)
 {
 	char text[sizeof found->secret + sizeof found->job + 32];
 	if (secret != NULL)
 		return tsr_key_of(secret);
-	snprintf(text, sizeof text, "%lu\n%s\n%s", (unsigned long)geteuid(), found->secret, found->job);
+	snprintf(text, sizeof text, "%lu\n%s\n%s", (unsigned long)geteuid(), found->secret,
+		 found->job);
 	return tsr_key_of(text);
 }
 
@@ -113,20 +130,25 @@ void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job)
 	name_job(found, job);
 }
 
-/** TESSERA_PLACEMENT=thread: TESSERA_SIZE ranks, all in this process, which must be the only one. */
-static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found_t *foreign, tsr_job_t *job)
+/**
+ * TESSERA_PLACEMENT=thread: TESSERA_SIZE ranks, all in this process, which must
+ * be the only one.
+ */
+static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found_t *foreign,
+				   tsr_job_t *job)
 {
 	if (options->rank >= 0)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "TESSERA_PLACEMENT is thread, but TESSERA_RANK says that this process is one rank: unset "
-				 "one of them");
+		return tsr_error(TSR_ERR_CONFIG, "TESSERA_PLACEMENT is thread, but TESSERA_RANK "
+						 "says that this process is one rank: unset "
+						 "one of them");
 	if (foreign->size > 1)
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"TESSERA_PLACEMENT is thread, but %s started %d processes, each of which would be a world: start one "
-			"process, or use TESSERA_PLACEMENT=process",
-			foreign->launcher, foreign->size);
-	const tsr_found_t threads = {.launcher = "none", .size = options->size > 0 ? options->size : 1};
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_PLACEMENT is thread, but %s started %d processes, each "
+				 "of which would be a world: start one "
+				 "process, or use TESSERA_PLACEMENT=process",
+				 foreign->launcher, foreign->size);
+	const tsr_found_t threads = {.launcher = "none",
+				     .size = options->size > 0 ? options->size : 1};
 	tsr_job_of(&threads, NULL, job);
 	return TSR_OK;
 }
@@ -140,7 +162,8 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 		status = tsr_found_tessera(&options, &own);
 	if (status != TSR_OK)
 		return status;
-	if (own.size > 1) { /* started by tessera run, wherever that was started: nothing else matters */
+	/* started by tessera run, wherever that was started: nothing else matters */
+	if (own.size > 1) {
 		tsr_job_of(&own, options.secret, job_out);
 		return TSR_OK;
 	}
@@ -150,11 +173,11 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 	if (options.threads)
 		return detect_threads(&options, &foreign, job_out);
 	if (own.size == 1 && foreign.size > 1)
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"TESSERA_SIZE is 1, but %s started %d ranks, each of which would be a world of its own: unset TESSERA_RANK "
-			"and TESSERA_SIZE",
-			foreign.launcher, foreign.size);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_SIZE is 1, but %s started %d ranks, each of which would "
+				 "be a world of its own: unset TESSERA_RANK "
+				 "and TESSERA_SIZE",
+				 foreign.launcher, foreign.size);
 	tsr_job_of(own.size == 1 ? &own : &foreign, options.secret, job_out);
 	return TSR_OK;
 }

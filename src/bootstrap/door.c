@@ -13,7 +13,8 @@
 enum {
 	BACKLOG = 1024,
 	ACCEPTS_A_LOOK = 64,
-	SILENCE_NS = 1000 * 1000000, /* a rank says hello within, on a busy machine; else it knocks again */
+	/* a rank says hello within, on a busy machine; else it knocks again */
+	SILENCE_NS = 1000 * 1000000,
 	FULL_NS = 2 * 1000000
 };
 
@@ -21,8 +22,12 @@ bool tsr_door_open(tsr_door_t *door, const tsr_job_t *job)
 {
 	struct sockaddr_un address;
 	const socklen_t length = tsr_wire_address(job, &address);
-	*door = (tsr_door_t){.fd = tsr_fd_keep(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), .key = job->key};
-	if (door->fd >= 0 && bind(door->fd, (struct sockaddr *)&address, length) == 0 && listen(door->fd, BACKLOG) == 0)
+	*door = (tsr_door_t){
+		.fd = tsr_fd_keep(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					 0)),
+		.key = job->key};
+	if (door->fd >= 0 && bind(door->fd, (struct sockaddr *)&address, length) == 0 &&
+	    listen(door->fd, BACKLOG) == 0)
 		return true;
 	tsr_fd_close(&door->fd, 1);
 	door->fd = -1;
@@ -34,7 +39,8 @@ static int take_out(tsr_door_t *door, int at)
 {
 	const int socket = door->guest[at].socket;
 	door->guests--;
-	memmove(&door->guest[at], &door->guest[at + 1], (size_t)(door->guests - at) * sizeof *door->guest);
+	memmove(&door->guest[at], &door->guest[at + 1],
+		(size_t)(door->guests - at) * sizeof *door->guest);
 	return socket;
 }
 
@@ -62,8 +68,9 @@ static bool let_one_in(tsr_door_t *door)
 }
 
 /**
- * There is no room for one more. Guests who are about to say hello are let do so. One that has been silent for long makes room; and
- * where there is no guest, ranks that are in hold it all. False: that is so.
+ * There is no room for one more. Guests who are about to say hello are let do
+ * so. One that has been silent for long makes room; and where there is no
+ * guest, ranks that are in hold it all. False: that is so.
  */
 static bool make_room(tsr_door_t *door)
 {
@@ -101,17 +108,22 @@ static heard_t challenge(const tsr_door_t *door, tsr_guest_t *guest)
 {
 	tsr_wire_knock_t knock;
 	int count;
-	const tsr_post_t post = tsr_message_receive(guest->socket, &knock, sizeof knock, NULL, 0, &count);
+	const tsr_post_t post =
+		tsr_message_receive(guest->socket, &knock, sizeof knock, NULL, 0, &count);
 	if (post == TSR_POST_LATER)
 		return STAYS;
-	if (post != TSR_POST_DONE || knock.magic != TSR_WIRE_MAGIC || !tsr_random_bytes(&guest->my_nonce, sizeof guest->my_nonce))
+	if (post != TSR_POST_DONE || knock.magic != TSR_WIRE_MAGIC ||
+	    !tsr_random_bytes(&guest->my_nonce, sizeof guest->my_nonce))
 		return LEAVES;
 	guest->its_nonce = knock.nonce;
 	guest->challenged = true;
-	const tsr_wire_challenge_t reply = {.magic = TSR_WIRE_MAGIC,
-					    .nonce = guest->my_nonce,
-					    .proof = tsr_wire_door_proof(&door->key, guest->its_nonce, guest->my_nonce)};
-	return tsr_message_send(guest->socket, &reply, sizeof reply, NULL, 0) == TSR_POST_DONE ? STAYS : LEAVES;
+	const tsr_wire_challenge_t reply = {
+		.magic = TSR_WIRE_MAGIC,
+		.nonce = guest->my_nonce,
+		.proof = tsr_wire_door_proof(&door->key, guest->its_nonce, guest->my_nonce)};
+	return tsr_message_send(guest->socket, &reply, sizeof reply, NULL, 0) == TSR_POST_DONE
+		       ? STAYS
+		       : LEAVES;
 }
 
 /** Its second. */
@@ -119,25 +131,31 @@ static heard_t hear(const tsr_door_t *door, const tsr_guest_t *guest, tsr_wire_h
 {
 	tsr_wire_hello_t hello;
 	int count;
-	const tsr_post_t post = tsr_message_receive(guest->socket, &hello, sizeof hello, NULL, 0, &count);
+	const tsr_post_t post =
+		tsr_message_receive(guest->socket, &hello, sizeof hello, NULL, 0, &count);
 	if (post == TSR_POST_LATER)
 		return STAYS;
 	if (post != TSR_POST_DONE || hello.magic != TSR_WIRE_MAGIC ||
-	    hello.proof != tsr_wire_hello_proof(&door->key, guest->its_nonce, guest->my_nonce, &hello))
+	    hello.proof !=
+		    tsr_wire_hello_proof(&door->key, guest->its_nonce, guest->my_nonce, &hello))
 		return LEAVES;
 	*hello_out = hello;
 	return SAID_HELLO;
 }
 
-/** Serves those that are ready, until one has said hello. `entries` are the guests' in their order, made before any is taken out.
+/**
+ * Serves those that are ready, until one has said hello. `entries` are the
+ * guests' in their order, made before any is taken out.
  */
-static bool serve_guests(tsr_door_t *door, const struct pollfd *entries, tsr_wire_hello_t *hello_out, int *socket_out)
+static bool serve_guests(tsr_door_t *door, const struct pollfd *entries,
+			 tsr_wire_hello_t *hello_out, int *socket_out)
 {
 	for (int at = door->guests - 1; at >= 0; at--) {
 		if (entries[at].revents == 0)
 			continue;
 		tsr_guest_t *guest = &door->guest[at];
-		const heard_t heard = guest->challenged ? hear(door, guest, hello_out) : challenge(door, guest);
+		const heard_t heard =
+			guest->challenged ? hear(door, guest, hello_out) : challenge(door, guest);
 		if (heard == SAID_HELLO) {
 			*socket_out = take_out(door, at);
 			return true;
@@ -148,15 +166,19 @@ static bool serve_guests(tsr_door_t *door, const struct pollfd *entries, tsr_wir
 	return false;
 }
 
-tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello_t *hello_out, int *socket_out)
+tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello_t *hello_out,
+			       int *socket_out)
 {
 	do {
 		const bool full = door->full_until_ns > tsr_now_ns();
-		const uint64_t until_ns = full && door->full_until_ns < end_ns ? door->full_until_ns : end_ns;
-		struct pollfd entries[1 + TSR_DOOR_GUESTS] = {{.fd = full ? -1 : door->fd, .events = POLLIN}};
+		const uint64_t until_ns =
+			full && door->full_until_ns < end_ns ? door->full_until_ns : end_ns;
+		struct pollfd entries[1 + TSR_DOOR_GUESTS] = {
+			{.fd = full ? -1 : door->fd, .events = POLLIN}};
 		door->full_until_ns = full ? door->full_until_ns : 0;
 		for (int i = 0; i < door->guests; i++)
-			entries[1 + i] = (struct pollfd){.fd = door->guest[i].socket, .events = POLLIN};
+			entries[1 + i] =
+				(struct pollfd){.fd = door->guest[i].socket, .events = POLLIN};
 		if (tsr_fd_poll(entries, 1 + (size_t)door->guests, until_ns) == 0)
 			continue;
 		if (serve_guests(door, entries + 1, hello_out, socket_out))
@@ -171,7 +193,8 @@ bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int 
 {
 	tsr_wire_verdict_t verdict = {.status = status, .printed = 1};
 	snprintf(verdict.sentence, sizeof verdict.sentence, "%s", sentence);
-	const tsr_post_t post = tsr_message_send_until(socket, &verdict, sizeof verdict, &fd, fd >= 0, end_ns);
+	const tsr_post_t post =
+		tsr_message_send_until(socket, &verdict, sizeof verdict, &fd, fd >= 0, end_ns);
 	if (post == TSR_POST_CLOSED)
 		errno = EPIPE;
 	return post == TSR_POST_DONE;

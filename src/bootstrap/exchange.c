@@ -1,4 +1,7 @@
-/* The one collective under all others: rounds in which every rank says something and hears what all others said. */
+/*
+ * The one collective under all others: rounds in which every rank says
+ * something and hears what all others said.
+ */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,17 +30,22 @@ static inline void relax(void)
 static tsr_control_slot_t *slot_of(const tsr_meeting_t *meeting, int member)
 {
 	const size_t slot_bytes = sizeof(tsr_control_slot_t) + meeting->chunk_bytes;
-	const size_t at = tsr_meeting_slots_at(meeting->size) + (2 * (size_t)member + (meeting->round & 1)) * slot_bytes;
+	const size_t at = tsr_meeting_slots_at(meeting->size) +
+			  (2 * (size_t)member + (meeting->round & 1)) * slot_bytes;
 	return (tsr_control_slot_t *)(void *)((unsigned char *)meeting->words + at);
 }
 
 static bool round_complete(const tsr_meeting_t *meeting)
 {
-	/* acquire: partner is the release in come_to_round; what all ranks did before the round happens before what follows */
-	return (int32_t)(atomic_load_explicit(&meeting->words->round, memory_order_acquire) - meeting->round) >= 0;
+	/* acquire: partner is the release in come_to_round; what all ranks did before the round
+	 * happens before what follows */
+	return (int32_t)(atomic_load_explicit(&meeting->words->round, memory_order_acquire) -
+			 meeting->round) >= 0;
 }
 
-/** Tells the exploration that a round is over. Only one of the whole world leaves nothing behind that somebody may still race with.
+/**
+ * Tells the exploration that a round is over. Only one of the whole world
+ * leaves nothing behind that somebody may still race with.
  */
 static void complete_explored(const tsr_meeting_t *meeting)
 {
@@ -46,7 +54,10 @@ static void complete_explored(const tsr_meeting_t *meeting)
 		tsr_executor.settle(meeting->boot->exploration);
 }
 
-/** Counts this rank in; the last one completes the round and wakes the others. Its slot is filled. */
+/**
+ * Counts this rank in; the last one completes the round and wakes the others.
+ * Its slot is filled.
+ */
 static void come_to_round(tsr_meeting_t *meeting)
 {
 	tsr_meeting_words_t *words = meeting->words;
@@ -54,8 +65,10 @@ static void come_to_round(tsr_meeting_t *meeting)
 	if (exploration)
 		tsr_executor.give(exploration, words->edges[meeting->round & 1]);
 	/* relaxed: for reports alone */
-	atomic_store_explicit(tsr_meeting_posted(meeting, meeting->me), meeting->round, memory_order_relaxed);
-	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them on with `round`.
+	atomic_store_explicit(tsr_meeting_posted(meeting, meeting->me), meeting->round,
+			      memory_order_relaxed);
+	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them
+	 * on with `round`.
 	 * Litmus: MP.rmw.diffGPU-ss, then MP.rel.acq.diffGPU-ss */
 	const uint32_t before = atomic_fetch_add_explicit(&words->arrived, 1, memory_order_acq_rel);
 	if (before + 1 != meeting->round * (uint32_t)meeting->size)
@@ -94,7 +107,8 @@ static bool meeting_lacks(void *ctx, int rank)
 	for (int i = 0; i < meeting->size; i++)
 		if (tsr_meeting_rank(meeting, i) == rank)
 			/* relaxed: ranks are fibres of one thread */
-			return (int32_t)(atomic_load_explicit(tsr_meeting_posted(meeting, i), memory_order_relaxed) -
+			return (int32_t)(atomic_load_explicit(tsr_meeting_posted(meeting, i),
+							      memory_order_relaxed) -
 					 meeting->round) < 0;
 	return false;
 }
@@ -102,8 +116,11 @@ static bool meeting_lacks(void *ctx, int rank)
 /** The others run meanwhile. What all did before the round happens before what follows it. */
 static tsr_status_t await_explored(tsr_meeting_t *meeting, const char *call)
 {
-	const tsr_host_wait_t wait = {
-		.over = meeting_over, .ctx = meeting, .what = TSR_HOST_WAIT_ROUND, .call = call, .lacks = meeting_lacks};
+	const tsr_host_wait_t wait = {.over = meeting_over,
+				      .ctx = meeting,
+				      .what = TSR_HOST_WAIT_ROUND,
+				      .call = call,
+				      .lacks = meeting_lacks};
 	tsr_executor.await(meeting->boot->exploration, &wait);
 	tsr_executor.take(meeting->boot->exploration, meeting->words->edges[meeting->round & 1]);
 	return TSR_OK;
@@ -123,7 +140,9 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 		/* relaxed: the futex compares it again; round_complete acquires */
 		const uint32_t seen = atomic_load_explicit(round, memory_order_relaxed);
 		if (round_complete(meeting))
-			return TSR_OK; /* before the world's end is looked at: a complete round counts on all ranks */
+			/* before the world's end is looked at: a complete round counts on all
+			 * ranks */
+			return TSR_OK;
 		tsr_status_t status = tsr_boot_ended(boot);
 		const uint64_t now = tsr_now_ns();
 		const uint64_t waited_ns = tsr_stopwatch_look(&watch, now);
@@ -135,7 +154,8 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 		}
 		if (status != TSR_OK)
 			return round_complete(meeting) ? TSR_OK : status;
-		const uint64_t end_ns = boot->deadline_ns + 1, left_ns = end_ns > waited_ns ? end_ns - waited_ns : SLEEP_NS;
+		const uint64_t end_ns = boot->deadline_ns + 1,
+			       left_ns = end_ns > waited_ns ? end_ns - waited_ns : SLEEP_NS;
 		tsr_futex_wait(round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
 	}
 }
@@ -144,7 +164,8 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 static void describe(const tsr_control_slot_t *slot, bool with_size, char *text, size_t size)
 {
 	if (with_size)
-		snprintf(text, size, "%s(%s%s%llu bytes)", slot->call, slot->arguments, slot->arguments[0] != '\0' ? ", " : "",
+		snprintf(text, size, "%s(%s%s%llu bytes)", slot->call, slot->arguments,
+			 slot->arguments[0] != '\0' ? ", " : "",
 			 (unsigned long long)slot->size_bytes);
 	else if (slot->arguments[0] != '\0')
 		snprintf(text, size, "%s(%s)", slot->call, slot->arguments);
@@ -162,17 +183,22 @@ static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, b
 	describe(other, same_call && !same_size, theirs, sizeof theirs);
 	describe(first, same_call && !same_size, ours, sizeof ours);
 	snprintf(sentence, sizeof sentence,
-		 "%s called %s where %s called %s: every rank must make the same collective calls in the same order, with the same "
+		 "%s called %s where %s called %s: every rank must make the same collective calls "
+		 "in the same order, with the same "
 		 "arguments",
-		 tsr_who_text(ranks[0], member, meeting->name, who[0]), theirs, tsr_who_text(ranks[1], 0, meeting->name, who[1]),
-		 ours);
+		 tsr_who_text(ranks[0], member, meeting->name, who[0]), theirs,
+		 tsr_who_text(ranks[1], 0, meeting->name, who[1]), ours);
 	const tsr_made_call_t made[2] = {{ranks[0], other->call}, {ranks[1], first->call}};
 	if (boot->exploration)
 		tsr_executor.mismatch(boot->exploration, made, sentence);
-	return same_call ? tsr_error(TSR_ERR_MISMATCH, "%s", sentence) : tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
+	return same_call ? tsr_error(TSR_ERR_MISMATCH, "%s", sentence)
+			 : tsr_boot_end(boot, TSR_ERR_MISMATCH, "%s", sentence);
 }
 
-/** All members compare the same slots in the same order, so all come to the same end and the same sentence. */
+/**
+ * All members compare the same slots in the same order, so all come to the same
+ * end and the same sentence.
+ */
 static tsr_status_t compare(tsr_meeting_t *meeting)
 {
 	const tsr_control_slot_t *first = slot_of(meeting, 0);
@@ -186,8 +212,12 @@ static tsr_status_t compare(tsr_meeting_t *meeting)
 	return TSR_OK;
 }
 
-/** Opens the next round and says what this rank calls. The slot is free: all have read what it held two rounds ago. */
-static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call, const char *arguments, size_t size_bytes)
+/**
+ * Opens the next round and says what this rank calls. The slot is free: all
+ * have read what it held two rounds ago.
+ */
+static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call,
+				      const char *arguments, size_t size_bytes)
 {
 	meeting->round++;
 	tsr_control_slot_t *slot = slot_of(meeting, meeting->me);
@@ -205,11 +235,14 @@ static tsr_status_t complete_round(tsr_meeting_t *meeting, const char *call, uin
 }
 
 /**
- * As many rounds as the payload takes. With a root, its payload alone travels, to `all`; else everybody's, to its place in `all`.
- * The first round compares: where it succeeds all members know the size, and come to the same number of rounds.
+ * As many rounds as the payload takes. With a root, its payload alone travels,
+ * to `all`; else everybody's, to its place in `all`. The first round compares:
+ * where it succeeds all members know the size, and come to the same number of
+ * rounds.
  */
-static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const char *arguments, const unsigned char *mine,
-			       unsigned char *all, size_t size_bytes, int root)
+static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const char *arguments,
+			       const unsigned char *mine, unsigned char *all, size_t size_bytes,
+			       int root)
 {
 	const uint64_t begin_ns = tsr_now_ns();
 	size_t done = 0;
@@ -219,13 +252,15 @@ static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const c
 		tsr_control_slot_t *slot = open_round(meeting, call, arguments, size_bytes);
 		if (chunk > 0 && (root == EVERYBODY || root == meeting->me))
 			memcpy(slot->payload, mine + done, chunk);
-		tsr_status_t status = complete_round(meeting, call, done == 0 ? begin_ns : tsr_now_ns());
+		tsr_status_t status =
+			complete_round(meeting, call, done == 0 ? begin_ns : tsr_now_ns());
 		if (status == TSR_OK && done == 0)
 			status = compare(meeting);
 		if (status != TSR_OK)
 			return status;
 		for (int i = 0; root == EVERYBODY && chunk > 0 && i < meeting->size; i++)
-			memcpy(all + (size_t)i * size_bytes + done, slot_of(meeting, i)->payload, chunk);
+			memcpy(all + (size_t)i * size_bytes + done, slot_of(meeting, i)->payload,
+			       chunk);
 		if (root != EVERYBODY && root != meeting->me && chunk > 0)
 			memcpy(all + done, slot_of(meeting, root)->payload, chunk);
 		done += chunk;
@@ -233,35 +268,37 @@ static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const c
 	return TSR_OK;
 }
 
-static tsr_status_t exchange(tsr_meeting_t *meeting, const char *call, const char *arguments, const void *mine, void *all,
-			     size_t size_bytes, int root)
+static tsr_status_t exchange(tsr_meeting_t *meeting, const char *call, const char *arguments,
+			     const void *mine, void *all, size_t size_bytes, int root)
 {
 	tsr_boot_t *boot = meeting->boot;
 	tsr_status_t status = tsr_boot_ended(boot);
 	if (status == TSR_OK && boot->door.fd >= 0)
 		status = tsr_boot_await_ranks(boot, call, tsr_now_ns());
-	return status == TSR_OK ? run_rounds(meeting, call, arguments, mine, all, size_bytes, root) : status;
+	return status == TSR_OK ? run_rounds(meeting, call, arguments, mine, all, size_bytes, root)
+				: status;
 }
 
-tsr_status_t tsr_meeting_exchange(tsr_meeting_t *meeting, const char *call, const char *arguments, const void *mine, void *all,
-				  size_t size_bytes)
+tsr_status_t tsr_meeting_exchange(tsr_meeting_t *meeting, const char *call, const char *arguments,
+				  const void *mine, void *all, size_t size_bytes)
 {
 	return exchange(meeting, call, arguments, mine, all, size_bytes, EVERYBODY);
 }
 
-tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, const char *arguments, void *data, size_t size_bytes,
-				   int root)
+tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, const char *arguments,
+				   void *data, size_t size_bytes, int root)
 {
 	return exchange(meeting, call, arguments, data, data, size_bytes, root);
 }
 
-tsr_status_t tsr_boot_exchange(tsr_boot_t *boot, const char *call, const char *arguments, const void *mine, void *all,
-			       size_t size_bytes)
+tsr_status_t tsr_boot_exchange(tsr_boot_t *boot, const char *call, const char *arguments,
+			       const void *mine, void *all, size_t size_bytes)
 {
 	return exchange(&boot->world, call, arguments, mine, all, size_bytes, EVERYBODY);
 }
 
-tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *arguments, void *data, size_t size_bytes, int root)
+tsr_status_t tsr_boot_broadcast(tsr_boot_t *boot, const char *call, const char *arguments,
+				void *data, size_t size_bytes, int root)
 {
 	return exchange(&boot->world, call, arguments, data, data, size_bytes, root);
 }
@@ -273,12 +310,15 @@ void tsr_boot_quiesce(tsr_boot_t *boot)
 	if (boot->exploration)
 		return; /* fibres abandon what is still running */
 	tsr_control_member_t *member = boot->control->member;
-	/* release: partner is the acquire below; this rank's accesses to the others' memory are over */
+	/* release: partner is the acquire below; this rank's accesses to the others' memory are
+	 * over */
 	atomic_store_explicit(&member[boot->rank].quiet, 1, memory_order_release);
 	tsr_futex_wake_all(&member[boot->rank].quiet);
 	for (int r = 0; r < boot->size; r++)
-		/* acquire: partners are the release above, and the one in tsr_boot_leave, of a rank that needs not wait */
+		/* acquire: partners are the release above, and the one in tsr_boot_leave, of a rank
+		 * that needs not wait */
 		while (atomic_load_explicit(&member[r].quiet, memory_order_acquire) == 0 &&
-		       atomic_load_explicit(&member[r].state, memory_order_acquire) != TSR_MEMBER_LEFT)
+		       atomic_load_explicit(&member[r].state, memory_order_acquire) !=
+			       TSR_MEMBER_LEFT)
 			tsr_futex_wait(&member[r].quiet, 0, SLEEP_NS);
 }

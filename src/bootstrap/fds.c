@@ -1,4 +1,7 @@
-/* Descriptors from each rank to all ranks: through rank 0 for processes, by duplication for threads. */
+/*
+ * Descriptors from each rank to all ranks: through rank 0 for processes, by
+ * duplication for threads.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,16 +18,16 @@ static const char call[] = "tsr_boot_exchange_fds";
 
 enum {
 	LOOK_NS = 20 * 1000000, /* looks for lost ranks in between */
-	/*
-	 * The kernel lets a user who is not privileged have no more descriptors under way between processes than one process may
-	 * have open (ulimit -n, often 1024): of all its jobs together. So few are sent at one time, whatever the number of ranks,
-	 * and the next when those have arrived.
-	 */
+	/* The kernel lets a user who is not privileged have no more descriptors under way between
+	 * processes than one process may have open (ulimit -n, often 1024): of all its jobs
+	 * together. So few are sent at one time, whatever the number of ranks, and the next when
+	 * those have arrived. */
 	UNDER_WAY = 128,
 	PART = TSR_MESSAGE_FDS /* ranks whose descriptors one message carries */
 };
 
-_Static_assert((int)TSR_MESSAGE_FDS >= (int)PART, "one message carries a descriptor of each rank of a part");
+_Static_assert((int)TSR_MESSAGE_FDS >= (int)PART,
+	       "one message carries a descriptor of each rank of a part");
 
 /** What travels beside the descriptors: whose they are, in order. */
 typedef struct owners {
@@ -35,9 +38,11 @@ typedef struct owners {
 
 static bool has_come(const _Atomic uint32_t *step, const tsr_boot_t *boot)
 {
-	/* acquire: partner is the release in come_to; only the count is read, and by rank 0 the socket */
-	return (int32_t)(atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)step, memory_order_acquire) - boot->fds_exchanges) >=
-	       0;
+	/* acquire: partner is the release in come_to; only the count is read, and by rank 0 the
+	 * socket */
+	return (int32_t)(atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)step,
+					      memory_order_acquire) -
+			 boot->fds_exchanges) >= 0;
 }
 
 static void come_to(_Atomic uint32_t *step, const tsr_boot_t *boot)
@@ -48,8 +53,9 @@ static void come_to(_Atomic uint32_t *step, const tsr_boot_t *boot)
 }
 
 /**
- * The ranks that everybody waits for: those that have not sent theirs to rank 0; or that have been given all and have not taken
- * them; or, if there are none, rank 0 itself.
+ * The ranks that everybody waits for: those that have not sent theirs to rank
+ * 0; or that have been given all and have not taken them; or, if there are
+ * none, rank 0 itself.
  */
 static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
 {
@@ -58,13 +64,17 @@ static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
 	for (int r = 0; r < boot->size; r++)
 		count += late[r] = r > 0 && !has_come(&member[r].fds_sent, boot);
 	for (int r = 1; count == 0 && r < boot->size; r++)
-		late[r] = has_come(&member[r].fds_given, boot) && !has_come(&member[r].fds_taken, boot);
+		late[r] = has_come(&member[r].fds_given, boot) &&
+			  !has_come(&member[r].fds_taken, boot);
 	for (int r = 1; r < boot->size; r++)
 		count += late[r];
 	late[0] = count == 0;
 }
 
-/** Between two looks at what this rank waits for: the world's end, lost ranks and the deadline end the wait. */
+/**
+ * Between two looks at what this rank waits for: the world's end, lost ranks
+ * and the deadline end the wait.
+ */
 static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
 {
 	const uint64_t now = tsr_now_ns();
@@ -80,15 +90,19 @@ static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
 	find_late(boot, late);
 	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "%s of %d did not pass on the descriptors of the heaps within %s, where rank %d waited: is it stopped? "
+			    "%s of %d did not pass on the descriptors of the heaps within %s, "
+			    "where rank %d waited: is it stopped? "
 			    "(TESSERA_DEADLINE sets how long a wait lasts)",
-			    ranks, boot->size, tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline), boot->rank);
+			    ranks, boot->size,
+			    tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline),
+			    boot->rank);
 }
 
 /* ------------------------------------------------------------------ one message */
 
 /** Sends descriptors, up to PART of them with holes (-1), to `rank`. */
-static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
+static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds,
+			      int count)
 {
 	owners_t owners = {.has = {0}};
 	int present[PART], presents = 0;
@@ -100,15 +114,19 @@ static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, con
 	for (;;) {
 		const uint64_t look_ns = tsr_now_ns() + LOOK_NS;
 		const tsr_post_t post =
-			tsr_message_send_until(boot->sockets[rank], &owners, sizeof owners, present, presents, look_ns);
+			tsr_message_send_until(boot->sockets[rank], &owners, sizeof owners, present,
+					       presents, look_ns);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
 		if (post == TSR_POST_CLOSED)
 			return tsr_boot_end_closed(boot, rank, call);
-		if (post == TSR_POST_FAILED || (error == ETOOMANYREFS && tsr_now_ns() - begin_ns > boot->deadline_ns))
-			return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d cannot send the descriptors of heaps to rank %d: %s",
-					    boot->rank, rank, tsr_message_fault(error));
+		if (post == TSR_POST_FAILED ||
+		    (error == ETOOMANYREFS && tsr_now_ns() - begin_ns > boot->deadline_ns))
+			return tsr_boot_end(
+				boot, TSR_ERR_SYSTEM,
+				"rank %d cannot send the descriptors of heaps to rank %d: %s",
+				boot->rank, rank, tsr_message_fault(error));
 		const tsr_status_t status = look_around(boot, begin_ns);
 		if (status != TSR_OK)
 			return status;
@@ -116,28 +134,33 @@ static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, con
 }
 
 /** Sends any number of them. */
-static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds, int count)
+static tsr_status_t send_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, const int *fds,
+			     int count)
 {
 	tsr_status_t status = TSR_OK;
 	for (int first = 0; status == TSR_OK && first < count; first += PART)
-		status = send_part(boot, rank, begin_ns, fds + first, count - first < PART ? count - first : PART);
+		status = send_part(boot, rank, begin_ns, fds + first,
+				   count - first < PART ? count - first : PART);
 	return status;
 }
 
-static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns, owners_t *owners, int *fds, int *count)
+static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns, owners_t *owners,
+				  int *fds, int *count)
 {
 	for (;;) {
 		struct pollfd entry = {.fd = boot->sockets[rank], .events = POLLIN};
 		(void)tsr_fd_poll(&entry, 1, tsr_now_ns() + LOOK_NS);
-		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners, sizeof *owners, fds, PART, count);
+		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners,
+							    sizeof *owners, fds, PART, count);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
 		if (post == TSR_POST_CLOSED)
 			return tsr_boot_end_closed(boot, rank, call);
 		if (post == TSR_POST_FAILED)
-			return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d cannot take the descriptors of %d heaps: %s", boot->rank,
-					    boot->size, tsr_message_fault(error));
+			return tsr_boot_end(boot, TSR_ERR_SYSTEM,
+					    "rank %d cannot take the descriptors of %d heaps: %s",
+					    boot->rank, boot->size, tsr_message_fault(error));
 		const tsr_status_t status = look_around(boot, begin_ns);
 		if (status != TSR_OK)
 			return status;
@@ -145,30 +168,36 @@ static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns,
 }
 
 /** The reverse of send_part: fills the holes with -1. */
-static tsr_status_t receive_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
+static tsr_status_t receive_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out,
+				 int count)
 {
 	owners_t owners;
 	int present[PART], presents = 0, wanted = 0;
-	const tsr_status_t status = await_message(boot, rank, begin_ns, &owners, present, &presents);
+	const tsr_status_t status =
+		await_message(boot, rank, begin_ns, &owners, present, &presents);
 	if (status != TSR_OK)
 		return status;
 	for (int r = 0; r < count; r++)
 		wanted += owners.has[r] != 0;
 	if (wanted != presents) {
 		tsr_fd_close(present, (size_t)presents);
-		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d took %d descriptors of heaps, of %d: build all ranks alike",
-				    boot->rank, presents, wanted);
+		return tsr_boot_end(
+			boot, TSR_ERR_SYSTEM,
+			"rank %d took %d descriptors of heaps, of %d: build all ranks alike",
+			boot->rank, presents, wanted);
 	}
 	for (int r = 0, next = 0; r < count; r++)
 		fds_out[r] = owners.has[r] ? present[next++] : -1;
 	return TSR_OK;
 }
 
-static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out, int count)
+static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, int *fds_out,
+				int count)
 {
 	tsr_status_t status = TSR_OK;
 	for (int first = 0; status == TSR_OK && first < count; first += PART)
-		status = receive_part(boot, rank, begin_ns, fds_out + first, count - first < PART ? count - first : PART);
+		status = receive_part(boot, rank, begin_ns, fds_out + first,
+				      count - first < PART ? count - first : PART);
 	return status;
 }
 
@@ -184,26 +213,33 @@ static tsr_status_t await_taken(tsr_boot_t *boot, int rank, uint64_t begin_ns)
 		if (has_come(taken, boot))
 			break;
 		tsr_futex_wait(taken, seen, LOOK_NS);
-		const tsr_status_t status = has_come(taken, boot) ? TSR_OK : look_around(boot, begin_ns);
+		const tsr_status_t status =
+			has_come(taken, boot) ? TSR_OK : look_around(boot, begin_ns);
 		if (status != TSR_OK)
 			return status;
 	}
 	return TSR_OK;
 }
 
-/** Rank 0 takes one from each, and gives all to each: to as many ranks at one time as UNDER_WAY lets it. */
+/**
+ * Rank 0 takes one from each, and gives all to each: to as many ranks at one
+ * time as UNDER_WAY lets it.
+ */
 static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, uint64_t begin_ns, int *fds)
 {
 	tsr_status_t status = TSR_OK;
 	int presents = 0;
 	fds[0] = fd >= 0 ? tsr_fd_copy(fd) : -1;
 	if (fd >= 0 && fds[0] < 0)
-		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot duplicate a descriptor: %s", tsr_message_fault(errno));
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM,
+				    "rank 0 cannot duplicate a descriptor: %s",
+				    tsr_message_fault(errno));
 	for (int r = 1; status == TSR_OK && r < boot->size; r++)
 		status = receive_fds(boot, r, begin_ns, &fds[r], 1);
 	for (int r = 0; r < boot->size; r++)
 		presents += fds[r] >= 0;
-	const int few = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents : boot->size;
+	const int few = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents
+									  : boot->size;
 	const int together = few > 0 ? few : 1;
 	for (int r = 1; status == TSR_OK && r < boot->size; r++) {
 		if (r > together)
@@ -231,7 +267,10 @@ static tsr_status_t give_and_take(tsr_boot_t *boot, int fd, uint64_t begin_ns, i
 
 /* ------------------------------------------------------------------ threads, and both */
 
-/** Threads share their descriptors: each duplicates all, and nobody goes on, and closes, before all have. */
+/**
+ * Threads share their descriptors: each duplicates all, and nobody goes on, and
+ * closes, before all have.
+ */
 static tsr_status_t duplicate_all(tsr_boot_t *boot, int fd, int *fds)
 {
 	int theirs[TSR_MAX_RANKS];
@@ -239,7 +278,8 @@ static tsr_status_t duplicate_all(tsr_boot_t *boot, int fd, int *fds)
 	for (int r = 0; status == TSR_OK && r < boot->size; r++) {
 		fds[r] = theirs[r] >= 0 ? tsr_fd_copy(theirs[r]) : -1;
 		if (theirs[r] >= 0 && fds[r] < 0)
-			status = tsr_error(TSR_ERR_SYSTEM, "cannot duplicate a descriptor: %s", tsr_message_fault(errno));
+			status = tsr_error(TSR_ERR_SYSTEM, "cannot duplicate a descriptor: %s",
+					   tsr_message_fault(errno));
 	}
 	return status;
 }
@@ -249,7 +289,8 @@ static tsr_status_t exchange(tsr_boot_t *boot, int fd, int *fds)
 	if (boot->in_threads)
 		return duplicate_all(boot, fd, fds);
 	const uint64_t begin_ns = tsr_now_ns();
-	return boot->rank == 0 ? collect_and_spread(boot, fd, begin_ns, fds) : give_and_take(boot, fd, begin_ns, fds);
+	return boot->rank == 0 ? collect_and_spread(boot, fd, begin_ns, fds)
+			       : give_and_take(boot, fd, begin_ns, fds);
 }
 
 tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out)

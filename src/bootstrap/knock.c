@@ -30,14 +30,17 @@ static tsr_knock_result_t give_up_for(tsr_knock_t *knock, tsr_post_t post)
 }
 
 /**
- * A Unix socket that does not block connects at once or not at all: where too many wait at the door already connect() says EAGAIN,
- * and has not queued. A signal cannot leave it half done either.
+ * A Unix socket that does not block connects at once or not at all: where too
+ * many wait at the door already connect() says EAGAIN, and has not queued. A
+ * signal cannot leave it half done either.
  */
-static tsr_knock_result_t connect_to_door(tsr_knock_t *knock, const tsr_job_t *job, tsr_knock_answer_t *answer)
+static tsr_knock_result_t connect_to_door(tsr_knock_t *knock, const tsr_job_t *job,
+					  tsr_knock_answer_t *answer)
 {
 	struct sockaddr_un address;
 	const socklen_t length = tsr_wire_address(job, &address);
-	knock->socket = tsr_fd_keep(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	knock->socket =
+		tsr_fd_keep(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (knock->socket < 0)
 		return errno == ENOMEM || errno == ENOBUFS ? TSR_KNOCK_NOBODY : TSR_KNOCK_FAILED;
 	if (connect(knock->socket, (struct sockaddr *)&address, length) != 0)
@@ -57,12 +60,14 @@ static tsr_knock_result_t prove(tsr_knock_t *knock, const tsr_job_t *job, tsr_wi
 {
 	tsr_wire_challenge_t challenge;
 	int count;
-	tsr_post_t post = tsr_message_receive(knock->socket, &challenge, sizeof challenge, NULL, 0, &count);
+	tsr_post_t post =
+		tsr_message_receive(knock->socket, &challenge, sizeof challenge, NULL, 0, &count);
 	if (post == TSR_POST_LATER)
 		return TSR_KNOCK_WAITS;
 	if (post != TSR_POST_DONE)
 		return give_up_for(knock, post);
-	if (challenge.magic != TSR_WIRE_MAGIC || challenge.proof != tsr_wire_door_proof(&job->key, knock->nonce, challenge.nonce))
+	if (challenge.magic != TSR_WIRE_MAGIC ||
+	    challenge.proof != tsr_wire_door_proof(&job->key, knock->nonce, challenge.nonce))
 		return give_up(knock, TSR_KNOCK_STRANGER);
 	knock->proved = true;
 	hello->magic = TSR_WIRE_MAGIC;
@@ -74,8 +79,8 @@ static tsr_knock_result_t prove(tsr_knock_t *knock, const tsr_job_t *job, tsr_wi
 static tsr_knock_result_t take_verdict(tsr_knock_t *knock, tsr_knock_answer_t *answer)
 {
 	int count = 0;
-	const tsr_post_t post =
-		tsr_message_receive(knock->socket, &answer->verdict, sizeof answer->verdict, &answer->fd, 1, &count);
+	const tsr_post_t post = tsr_message_receive(knock->socket, &answer->verdict,
+						    sizeof answer->verdict, &answer->fd, 1, &count);
 	if (post == TSR_POST_LATER)
 		return TSR_KNOCK_WAITS;
 	if (post != TSR_POST_DONE)
@@ -86,8 +91,8 @@ static tsr_knock_result_t take_verdict(tsr_knock_t *knock, tsr_knock_answer_t *a
 	return TSR_KNOCK_ANSWERED;
 }
 
-tsr_knock_result_t tsr_knock_step(tsr_knock_t *knock, const tsr_job_t *job, tsr_wire_hello_t *hello, uint64_t end_ns,
-				  tsr_knock_answer_t *answer_out)
+tsr_knock_result_t tsr_knock_step(tsr_knock_t *knock, const tsr_job_t *job, tsr_wire_hello_t *hello,
+				  uint64_t end_ns, tsr_knock_answer_t *answer_out)
 {
 	tsr_knock_result_t result = TSR_KNOCK_WAITS;
 	if (!knock->connected)

@@ -28,33 +28,40 @@ typedef struct plan {
 	char secret[40]; /* of this launch: 128 random bits */
 } plan_t;
 
-/** A rank of a job starts no world of its own. A job that cannot be made out is for tsr_init to judge. */
+/**
+ * A rank of a job starts no world of its own. A job that cannot be made out is
+ * for tsr_init to judge.
+ */
 static tsr_status_t check_outer_job(void)
 {
 	tsr_job_t job;
 	if (tsr_job_detect(&job) != TSR_OK || job.size < 2 || strcmp(job.launcher, "none") == 0)
 		return TSR_OK;
-	return tsr_error(
-		TSR_ERR_CONFIG,
-		"this process is rank %d of %d of a job that %s started, and each of its ranks would start a world of its own: "
-		"start the program itself there, or this command outside the job",
-		job.rank, job.size, job.launcher);
+	return tsr_error(TSR_ERR_CONFIG,
+			 "this process is rank %d of %d of a job that %s started, and each of its "
+			 "ranks would start a world of its own: "
+			 "start the program itself there, or this command outside the job",
+			 job.rank, job.size, job.launcher);
 }
 
 static tsr_status_t name_plan(plan_t *plan)
 {
 	uint64_t bits[3];
 	if (!tsr_random_bytes(bits, sizeof bits))
-		return tsr_error(TSR_ERR_SYSTEM, "the kernel gives no random numbers to name a job by: %s", strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "the kernel gives no random numbers to name a job by: %s",
+				 strerror(errno));
 	snprintf(plan->job, sizeof plan->job, "%016llx", (unsigned long long)bits[0]);
-	snprintf(plan->secret, sizeof plan->secret, "%016llx%016llx", (unsigned long long)bits[1], (unsigned long long)bits[2]);
+	snprintf(plan->secret, sizeof plan->secret, "%016llx%016llx", (unsigned long long)bits[1],
+		 (unsigned long long)bits[2]);
 	return TSR_OK;
 }
 
 static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 {
 	if (theirs == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "a world is launched by a tsr_launcher_t, not by null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "a world is launched by a tsr_launcher_t, not by null");
 	tsr_launcher_t launcher;
 	tsr_status_t status = TSR_SIZED_TAKE(tsr_launcher_t, backend, theirs, &launcher);
 	if (status == TSR_OK)
@@ -65,10 +72,15 @@ static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 		return status;
 	if (launcher.backend != NULL)
 		plan->options.backend = launcher.backend;
-	plan->ranks = launcher.ranks != 0 ? launcher.ranks : plan->options.size > 0 ? plan->options.size : 1;
+	plan->ranks = launcher.ranks != 0      ? launcher.ranks
+		      : plan->options.size > 0 ? plan->options.size
+					       : 1;
 	if (plan->ranks < 1 || plan->ranks > TSR_MAX_RANKS)
-		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", plan->ranks, TSR_MAX_RANKS);
-	plan->threads = launcher.placement == TSR_PLACE_DEFAULT ? plan->options.threads : launcher.placement == TSR_PLACE_THREAD;
+		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d",
+				 plan->ranks, TSR_MAX_RANKS);
+	plan->threads = launcher.placement == TSR_PLACE_DEFAULT
+				? plan->options.threads
+				: launcher.placement == TSR_PLACE_THREAD;
 	plan->options.threads = plan->threads;
 	return name_plan(plan);
 }
@@ -103,7 +115,8 @@ typedef struct task {
 	int argc;
 	char **argv;
 	tsr_main_fn entry; /* null: executes argv */
-	int failures_fd;   /* where a program that cannot be executed leaves errno; closed by executing */
+	/* where a program that cannot be executed leaves errno; closed by executing */
+	int failures_fd;
 } task_t;
 
 static int run_task(const task_t *task)
@@ -154,7 +167,8 @@ static int run_processes(const plan_t *plan, const task_t *task)
 			continue;
 		set_environment(plan, plan->threads ? -1 : r);
 		const int result = tsr_flush_output(run_task(task));
-		fflush(stderr); /* not exit(): what the launching program does at its end is not the ranks' to do */
+		/* not exit(): what the launching program does at its end is not the ranks' to do */
+		fflush(stderr);
 		tsr_crew_tell(&crew, result);
 		_exit(result);
 	}
@@ -191,7 +205,8 @@ int tsr_launch_program(const tsr_launcher_t *launcher, char **argv)
 	plan_t plan;
 	int failures[2];
 	if (argv == NULL || argv[0] == NULL) {
-		(void)tsr_error(TSR_ERR_ARGUMENT, "there is no program to run: name one behind the options");
+		(void)tsr_error(TSR_ERR_ARGUMENT,
+				"there is no program to run: name one behind the options");
 		return tsr_fail(NULL);
 	}
 	if (make_plan(launcher, &plan) != TSR_OK)

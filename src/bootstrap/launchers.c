@@ -13,14 +13,16 @@ static tsr_status_t read_number(const char *name, long low, long absent, int *va
 {
 	const char *text = getenv(name);
 	long value = absent;
-	const tsr_status_t status = text != NULL ? tsr_parse_int(name, text, low, INT_MAX, &value) : TSR_OK;
+	const tsr_status_t status =
+		text != NULL ? tsr_parse_int(name, text, low, INT_MAX, &value) : TSR_OK;
 	if (status == TSR_OK)
 		*value_out = (int)value;
 	return status;
 }
 
 /** Rank and size, which come together or not at all. */
-static tsr_status_t read_pair(const char *launcher, const char *rank_name, const char *size_name, tsr_found_t *found)
+static tsr_status_t read_pair(const char *launcher, const char *rank_name, const char *size_name,
+			      tsr_found_t *found)
 {
 	*found = (tsr_found_t){.launcher = launcher};
 	int rank = -1, size = 0;
@@ -31,11 +33,13 @@ static tsr_status_t read_pair(const char *launcher, const char *rank_name, const
 		return status;
 	if ((rank >= 0) != (size > 0))
 		return tsr_error(TSR_ERR_CONFIG,
-				 "%s is set but %s is not, so this looks like a part of a job of %s: set both or neither",
-				 rank >= 0 ? rank_name : size_name, rank >= 0 ? size_name : rank_name, launcher);
+				 "%s is set but %s is not, so this looks like a part of a job of "
+				 "%s: set both or neither",
+				 rank >= 0 ? rank_name : size_name,
+				 rank >= 0 ? size_name : rank_name, launcher);
 	if (size > 0 && rank >= size)
-		return tsr_error(TSR_ERR_CONFIG, "%s is %d, but with %s %d the last rank is %d", rank_name, rank, size_name, size,
-				 size - 1);
+		return tsr_error(TSR_ERR_CONFIG, "%s is %d, but with %s %d the last rank is %d",
+				 rank_name, rank, size_name, size, size - 1);
 	found->rank = rank;
 	found->size = size;
 	return TSR_OK;
@@ -53,11 +57,12 @@ tsr_status_t tsr_found_tessera(const tsr_options_t *options, tsr_found_t *found)
 		return status;
 	if (found->size > 1 && options->job == NULL)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "TESSERA_RANK and TESSERA_SIZE are set but TESSERA_JOB is not: set it to one word on all "
+				 "TESSERA_RANK and TESSERA_SIZE are set but TESSERA_JOB is not: "
+				 "set it to one word on all "
 				 "ranks of the job, or start the program with tessera run");
 	if (found->size == 0 && options->job != NULL)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "TESSERA_JOB is set but TESSERA_RANK and TESSERA_SIZE are not: set all three or none");
+		return tsr_error(TSR_ERR_CONFIG, "TESSERA_JOB is set but TESSERA_RANK and "
+						 "TESSERA_SIZE are not: set all three or none");
 	snprintf(found->job, sizeof found->job, "%s", or_empty(options->job));
 	return TSR_OK;
 }
@@ -65,9 +70,11 @@ tsr_status_t tsr_found_tessera(const tsr_options_t *options, tsr_found_t *found)
 tsr_status_t tsr_found_torchrun(tsr_found_t *found)
 {
 	tsr_status_t status = read_pair("torchrun", "RANK", "WORLD_SIZE", found);
-	if (status == TSR_OK && found->size == 0 && (getenv("LOCAL_RANK") != NULL || getenv("LOCAL_WORLD_SIZE") != NULL))
+	if (status == TSR_OK && found->size == 0 &&
+	    (getenv("LOCAL_RANK") != NULL || getenv("LOCAL_WORLD_SIZE") != NULL))
 		return tsr_error(TSR_ERR_CONFIG,
-				 "%s is set but RANK and WORLD_SIZE are not, so this looks like a part of a job of "
+				 "%s is set but RANK and WORLD_SIZE are not, so this looks like a "
+				 "part of a job of "
 				 "torchrun: set both, or unset it",
 				 getenv("LOCAL_RANK") != NULL ? "LOCAL_RANK" : "LOCAL_WORLD_SIZE");
 	if (status == TSR_OK)
@@ -77,16 +84,19 @@ tsr_status_t tsr_found_torchrun(tsr_found_t *found)
 	const char *port = getenv("MASTER_PORT"), *run = getenv("TORCHELASTIC_RUN_ID");
 	if (found->size > 1 && port == NULL && run == NULL)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "RANK and WORLD_SIZE are set but neither MASTER_PORT nor TORCHELASTIC_RUN_ID is, so the "
+				 "RANK and WORLD_SIZE are set but neither MASTER_PORT nor "
+				 "TORCHELASTIC_RUN_ID is, so the "
 				 "job has no name: set MASTER_PORT to one number on all ranks");
-	snprintf(found->job, sizeof found->job, "%.60s.%.12s.%.100s.%.12s", or_empty(getenv("MASTER_ADDR")), or_empty(port),
-		 or_empty(run), or_empty(getenv("TORCHELASTIC_RESTART_COUNT")));
+	snprintf(found->job, sizeof found->job, "%.60s.%.12s.%.100s.%.12s",
+		 or_empty(getenv("MASTER_ADDR")), or_empty(port), or_empty(run),
+		 or_empty(getenv("TORCHELASTIC_RESTART_COUNT")));
 	return TSR_OK;
 }
 
 tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
 {
-	tsr_status_t status = read_pair("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", found);
+	tsr_status_t status =
+		read_pair("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", found);
 	if (status == TSR_OK)
 		status = read_number("OMPI_COMM_WORLD_LOCAL_SIZE", 1, 0, &found->local_size);
 	if (status != TSR_OK || found->size == 0)
@@ -97,10 +107,12 @@ tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
 	if (found->size > 1 && job == NULL)
 		return tsr_error(
 			TSR_ERR_CONFIG,
-			"OMPI_COMM_WORLD_RANK and _SIZE are set but neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is, so the "
+			"OMPI_COMM_WORLD_RANK and _SIZE are set but neither PMIX_NAMESPACE nor "
+			"OMPI_MCA_ess_base_jobid is, so the "
 			"job has no name: start the ranks with mpirun, or unset these variables");
 	snprintf(found->job, sizeof found->job, "%.200s", or_empty(job));
-	snprintf(found->secret, sizeof found->secret, "%.200s", or_empty(getenv("OMPI_MCA_orte_precondition_transports")));
+	snprintf(found->secret, sizeof found->secret, "%.200s",
+		 or_empty(getenv("OMPI_MCA_orte_precondition_transports")));
 	return TSR_OK;
 }
 
@@ -109,15 +121,18 @@ tsr_status_t tsr_found_pmix_alone(void)
 	const char *rank = getenv("PMIX_RANK");
 	if (rank == NULL)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_CONFIG,
-			 "PMIX_RANK is %s, so this is a part of a job, but no variable says how many ranks it has: start it with "
-			 "tessera run, torchrun, mpirun or srun, or unset PMIX_RANK for a world of one",
-			 rank);
+	return tsr_error(
+		TSR_ERR_CONFIG,
+		"PMIX_RANK is %s, so this is a part of a job, but no variable says how many ranks "
+		"it has: start it with "
+		"tessera run, torchrun, mpirun or srun, or unset PMIX_RANK for a world of one",
+		rank);
 }
 
 /**
- * The process that Hydra's ranks share: the proxy at the other end of the socket PMI_FD. Wrappers between proxy and rank
- * change the parent, not the socket.
+ * The process that Hydra's ranks share: the proxy at the other end of the
+ * socket PMI_FD. Wrappers between proxy and rank change the parent, not the
+ * socket.
  */
 static pid_t pmi_proxy(void)
 {
@@ -143,20 +158,23 @@ tsr_status_t tsr_found_pmi(tsr_found_t *found)
 	else if (pmi_proxy() > 0)
 		snprintf(found->job, sizeof found->job, "%ld", (long)pmi_proxy());
 	else if (found->size > 1)
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"PMI_RANK and PMI_SIZE are set, but nothing that this rank sees names its job: its launcher is outside "
-			"of its PID namespace; set PMI_JOBID to one word on all ranks");
+		return tsr_error(TSR_ERR_CONFIG,
+				 "PMI_RANK and PMI_SIZE are set, but nothing that this rank sees "
+				 "names its job: its launcher is outside "
+				 "of its PID namespace; set PMI_JOBID to one word on all ranks");
 	return TSR_OK;
 }
 
 /**
- * Slurm numbers the steps that srun starts from 0. Batch scripts, interactive shells and the like have no step, or one of the
- * reserved numbers at the end of the range: a program started there is one process inside an allocation, whatever its size.
+ * Slurm numbers the steps that srun starts from 0. Batch scripts, interactive
+ * shells and the like have no step, or one of the reserved numbers at the end
+ * of the range: a program started there is one process inside an allocation,
+ * whatever its size.
  */
 static bool in_slurm_step(const char **step_out)
 {
-	const char *step = getenv("SLURM_STEP_ID") != NULL ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
+	const char *step =
+		getenv("SLURM_STEP_ID") != NULL ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
 	*step_out = step;
 	return step != NULL && strtoull(step, NULL, 10) < 0xfffffff0u;
 }
@@ -174,18 +192,22 @@ tsr_status_t tsr_found_slurm(tsr_found_t *found)
 		return TSR_OK;
 	const char *size_name = first_set("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS");
 	if (getenv("SLURM_PROCID") == NULL && getenv(size_name) == NULL)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "SLURM_STEP_ID is set but SLURM_PROCID and SLURM_NTASKS are not, so this looks like a "
-				 "part of a job of srun: set both, or unset it");
+		return tsr_error(TSR_ERR_CONFIG, "SLURM_STEP_ID is set but SLURM_PROCID and "
+						 "SLURM_NTASKS are not, so this looks like a "
+						 "part of a job of srun: set both, or unset it");
 	tsr_status_t status = read_pair("Slurm", "SLURM_PROCID", size_name, found);
 	int nodes = 0;
 	if (status == TSR_OK)
-		status = read_number(first_set("SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"), 1, 0, &nodes);
+		status = read_number(first_set("SLURM_STEP_NUM_NODES", "SLURM_NNODES",
+					       "SLURM_JOB_NUM_NODES"),
+				     1, 0, &nodes);
 	if (status != TSR_OK)
 		return status;
-	if (nodes > 0) /* exact counts a node would need parsing "2(x3)"; more than one node is all that matters */
+	/* exact counts a node would need parsing "2(x3)"; more than one node is all that matters */
+	if (nodes > 0)
 		found->local_size = nodes > 1 ? found->size - 1 : found->size;
-	const char *job = getenv("SLURM_JOB_ID") != NULL ? getenv("SLURM_JOB_ID") : getenv("SLURM_JOBID");
+	const char *job =
+		getenv("SLURM_JOB_ID") != NULL ? getenv("SLURM_JOB_ID") : getenv("SLURM_JOBID");
 	snprintf(found->job, sizeof found->job, "%.40s.%.40s", or_empty(job), step);
 	return TSR_OK;
 }

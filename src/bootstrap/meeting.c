@@ -14,7 +14,8 @@ size_t tsr_meeting_slots_at(int members)
 int tsr_meeting_units(int members, size_t chunk_bytes)
 {
 	const size_t slots = 2 * (size_t)members * (sizeof(tsr_control_slot_t) + chunk_bytes);
-	return (int)((tsr_meeting_slots_at(members) + slots + TSR_MEETING_UNIT_BYTES - 1) / TSR_MEETING_UNIT_BYTES);
+	return (int)((tsr_meeting_slots_at(members) + slots + TSR_MEETING_UNIT_BYTES - 1) /
+		     TSR_MEETING_UNIT_BYTES);
 }
 
 void tsr_meeting_place(tsr_meeting_t *meeting, tsr_boot_t *boot, int unit)
@@ -33,18 +34,24 @@ tsr_meeting_t *tsr_boot_everybody(tsr_boot_t *boot)
 	return &boot->world;
 }
 
-/** Claims one unit after the other, as no other rank may have it. Gives back what it has where one is taken. */
+/**
+ * Claims one unit after the other, as no other rank may have it. Gives back
+ * what it has where one is taken.
+ */
 static bool claim(tsr_control_t *control, int first, int units)
 {
 	for (int i = 0; i < units; i++) {
 		uint8_t nobody = 0;
-		/* acquire: partner is the release in give_back: who had the unit before is done with it */
-		if (atomic_compare_exchange_strong_explicit(&control->units_used[first + i], &nobody, 1, memory_order_acquire,
+		/* acquire: partner is the release in give_back: who had the unit before is done
+		 * with it */
+		if (atomic_compare_exchange_strong_explicit(&control->units_used[first + i],
+							    &nobody, 1, memory_order_acquire,
 							    memory_order_relaxed))
 			continue;
 		while (i-- > 0)
 			/* relaxed: nothing was written there */
-			atomic_store_explicit(&control->units_used[first + i], 0, memory_order_relaxed);
+			atomic_store_explicit(&control->units_used[first + i], 0,
+					      memory_order_relaxed);
 		return false;
 	}
 	return true;
@@ -59,10 +66,10 @@ tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out)
 	while (first + units <= TSR_MEETING_UNITS && !claim(control, first, units))
 		first++;
 	if (first + units > TSR_MEETING_UNITS)
-		return tsr_error(
-			TSR_ERR_NO_MEMORY,
-			"there is no room for the exchange of one more team of %d ranks: destroy teams that are not needed",
-			meeting->size);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "there is no room for the exchange of one more team of %d ranks: "
+				 "destroy teams that are not needed",
+				 meeting->size);
 	tsr_meeting_words_t *words = (tsr_meeting_words_t *)(void *)control->units[first];
 	tsr_status_t status = TSR_OK;
 	memset(words, 0, tsr_meeting_slots_at(meeting->size));
@@ -75,7 +82,8 @@ tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out)
 void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place)
 {
 	tsr_control_t *control = meeting->boot->control;
-	const tsr_meeting_words_t *words = (const tsr_meeting_words_t *)(const void *)control->units[place];
+	const tsr_meeting_words_t *words =
+		(const tsr_meeting_words_t *)(const void *)control->units[place];
 	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
 	for (int parity = 0; meeting->boot->exploration && parity < 2; parity++)
 		tsr_executor.edge_drop(meeting->boot->exploration, words->edges[parity]);
@@ -84,8 +92,8 @@ void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place)
 		atomic_store_explicit(&control->units_used[place + i], 0, memory_order_release);
 }
 
-tsr_status_t tsr_meeting_create(tsr_boot_t *boot, const int *ranks, int members, int me, const char *name,
-				tsr_meeting_t **meeting_out)
+tsr_status_t tsr_meeting_create(tsr_boot_t *boot, const int *ranks, int members, int me,
+				const char *name, tsr_meeting_t **meeting_out)
 {
 	tsr_meeting_t *meeting = calloc(1, sizeof *meeting);
 	if (meeting == NULL)
@@ -113,8 +121,9 @@ void tsr_meeting_enter(tsr_meeting_t *meeting, int32_t place)
 
 void tsr_meeting_leave(tsr_meeting_t *meeting)
 {
-	/* acq_rel: partner is itself on the other members; the last one gives back the place after all others have read their last
-	 * round there. Litmus: MP.rmw.diffGPU-ss */
-	if (atomic_fetch_add_explicit(&meeting->words->left, 1, memory_order_acq_rel) + 1 == (uint32_t)meeting->size)
+	/* acq_rel: partner is itself on the other members; the last one gives back the place after
+	 * all others have read their last round there. Litmus: MP.rmw.diffGPU-ss */
+	if (atomic_fetch_add_explicit(&meeting->words->left, 1, memory_order_acq_rel) + 1 ==
+	    (uint32_t)meeting->size)
 		tsr_meeting_give_place(meeting, meeting->place);
 }

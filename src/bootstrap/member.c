@@ -19,9 +19,11 @@
 #define BURIAL_NS 2000000000u
 
 enum {
-	CLOSING_NS = 1000 * 1000000,    /* from a process's first descriptor that is closed to its last, on a busy machine */
-	DOOR_WATCH_NS = 1000 * 1000000, /* rank 0 does not look at its door so long: it is stopped */
-	LAST_STEP_NS = 1000 * 1000000   /* from "I have come" to having come */
+	/* from a process's first descriptor that is closed to its last, on a busy machine */
+	CLOSING_NS = 1000 * 1000000,
+	/* rank 0 does not look at its door so long: it is stopped */
+	DOOR_WATCH_NS = 1000 * 1000000,
+	LAST_STEP_NS = 1000 * 1000000 /* from "I have come" to having come */
 };
 
 static int processors(void)
@@ -49,8 +51,10 @@ tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out)
 {
 	uint64_t bits;
 	if (!tsr_random_bytes(&bits, sizeof bits))
-		return tsr_error(TSR_ERR_SYSTEM, "the kernel gives no random number to tell this process from others: %s",
-				 strerror(errno));
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"the kernel gives no random number to tell this process from others: %s",
+			strerror(errno));
 	*process_out = bits << 8 | kind;
 	return TSR_OK;
 }
@@ -62,13 +66,15 @@ uint64_t tsr_boot_process(const tsr_boot_t *boot)
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world; free some");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "the host has no memory for a rank's membership in its world; free some");
 }
 
 tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots_out)
 {
 	if (size < 1 || size > TSR_MAX_RANKS)
-		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", size, TSR_MAX_RANKS);
+		return tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks: a world has 1 to %d", size,
+				 TSR_MAX_RANKS);
 	tsr_control_t *control;
 	uint64_t process = 0;
 	tsr_status_t status = tsr_boot_name_process(0, &process);
@@ -90,14 +96,16 @@ tsr_status_t tsr_boot_threads(int size, uint64_t deadline_ns, tsr_boot_t **boots
 		boots[r]->in_threads = true;
 		boots[r]->process = process;
 		/* relaxed, here and below: no thread has the segment yet */
-		atomic_store_explicit(&control->member[r].state, TSR_MEMBER_PRESENT, memory_order_relaxed);
+		atomic_store_explicit(&control->member[r].state, TSR_MEMBER_PRESENT,
+				      memory_order_relaxed);
 	}
 	atomic_store_explicit(&control->users, (uint32_t)size, memory_order_relaxed);
 	memcpy(boots_out, boots, (size_t)size * sizeof *boots);
 	return TSR_OK;
 }
 
-tsr_status_t tsr_boot_fibres(tsr_exploration_t *exploration, int size, uint64_t deadline_ns, tsr_boot_t **boots_out)
+tsr_status_t tsr_boot_fibres(tsr_exploration_t *exploration, int size, uint64_t deadline_ns,
+			     tsr_boot_t **boots_out)
 {
 	tsr_status_t status = tsr_boot_threads(size, deadline_ns, boots_out);
 	for (int parity = 0; status == TSR_OK && parity < 2; parity++)
@@ -113,8 +121,10 @@ struct tsr_exploration *tsr_boot_exploration(const tsr_boot_t *boot)
 }
 
 /**
- * Byte [rank] of the segment's file: a POSIX lock that the kernel drops when the process ends, however it ends and before its
- * parent has noticed. (It also drops it when the process closes any descriptor of the file: control_fd is the only one.)
+ * Byte [rank] of the segment's file: a POSIX lock that the kernel drops when
+ * the process ends, however it ends and before its parent has noticed. (It also
+ * drops it when the process closes any descriptor of the file: control_fd is
+ * the only one.)
  */
 static struct flock life_of(int rank)
 {
@@ -125,12 +135,16 @@ tsr_status_t tsr_boot_arrive(tsr_boot_t *boot)
 {
 	struct flock life = life_of(boot->rank);
 	if (fcntl(boot->control_fd, F_SETLK, &life) != 0)
-		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot lock its byte of the control segment: %s", boot->rank,
-				 strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "rank %d cannot lock its byte of the control segment: %s",
+				 boot->rank, strerror(errno));
 	/* relaxed: the next line orders it */
-	atomic_store_explicit(&boot->control->member[boot->rank].pid, getpid(), memory_order_relaxed);
-	/* release: partner is the acquire in tsr_boot_lost_rank; the lock is taken before it is looked at */
-	atomic_store_explicit(&boot->control->member[boot->rank].state, TSR_MEMBER_PRESENT, memory_order_release);
+	atomic_store_explicit(&boot->control->member[boot->rank].pid, getpid(),
+			      memory_order_relaxed);
+	/* release: partner is the acquire in tsr_boot_lost_rank; the lock is taken before it is
+	 * looked at */
+	atomic_store_explicit(&boot->control->member[boot->rank].state, TSR_MEMBER_PRESENT,
+			      memory_order_release);
 	return TSR_OK;
 }
 
@@ -139,10 +153,13 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	if (boot == NULL)
 		return;
 	tsr_control_t *control = boot->control;
-	/* release: partner is the acquire in tsr_boot_lost_rank; it comes before the lock is dropped */
-	atomic_store_explicit(&control->member[boot->rank].state, TSR_MEMBER_LEFT, memory_order_release);
+	/* release: partner is the acquire in tsr_boot_lost_rank; it comes before the lock is
+	 * dropped */
+	atomic_store_explicit(&control->member[boot->rank].state, TSR_MEMBER_LEFT,
+			      memory_order_release);
 	/* acq_rel: partner is itself; the last thread unmaps after all others' accesses */
-	const bool last = !boot->in_threads || atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1;
+	const bool last = !boot->in_threads ||
+			  atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1;
 	if (last && !(boot->exploration && tsr_executor.forgets(boot->exploration)))
 		munmap(control, sizeof *control);
 	tsr_fd_close(boot->sockets, TSR_MAX_RANKS);
@@ -175,7 +192,8 @@ tsr_shared_words_t *tsr_boot_words(tsr_boot_t *boot)
 static tsr_member_state_t state_of(const tsr_boot_t *boot, int rank)
 {
 	/* acquire: partners are the releases in tsr_boot_arrive and tsr_boot_leave */
-	return (tsr_member_state_t)atomic_load_explicit(&boot->control->member[rank].state, memory_order_acquire);
+	return (tsr_member_state_t)atomic_load_explicit(&boot->control->member[rank].state,
+							memory_order_acquire);
 }
 
 int tsr_boot_lost_rank(tsr_boot_t *boot)
@@ -199,7 +217,8 @@ void tsr_boot_await_burial(tsr_boot_t *boot)
 	const uint64_t end_ns = tsr_now_ns() + BURIAL_NS;
 	for (int lost; (lost = tsr_boot_lost_rank(boot)) >= 0 && tsr_now_ns() < end_ns;) {
 		/* relaxed: its state orders it */
-		const int pid = atomic_load_explicit(&boot->control->member[lost].pid, memory_order_relaxed);
+		const int pid = atomic_load_explicit(&boot->control->member[lost].pid,
+						     memory_order_relaxed);
 		if (kill(pid, 0) != 0)
 			return;
 		tsr_sleep_until(tsr_now_ns() + 1000000);
@@ -210,15 +229,17 @@ void tsr_boot_await_burial(tsr_boot_t *boot)
 static bool is_missing(const tsr_meeting_t *meeting, int member)
 {
 	/* relaxed: for the report alone */
-	const uint32_t posted = atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
+	const uint32_t posted =
+		atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
 	return (int32_t)(posted - meeting->round) < 0;
 }
 
 static tsr_status_t end_for_lost(tsr_boot_t *boot, int lost, const char *call)
 {
 	return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
-			    "rank %d of %d is lost: its process ended without leaving the world (noticed in %s)", lost, boot->size,
-			    call);
+			    "rank %d of %d is lost: its process ended without leaving the world "
+			    "(noticed in %s)",
+			    lost, boot->size, call);
 }
 
 /** Rank 0: one that was let in, and whose process ended before it took its lock; or -1. */
@@ -226,8 +247,9 @@ static int lost_on_arrival(const tsr_boot_t *boot)
 {
 	for (int r = 1; r < boot->size; r++) {
 		struct pollfd entry = {.fd = boot->sockets[r]};
-		if (boot->rank == 0 && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT && tsr_fd_poll(&entry, 1, 0) > 0 &&
-		    (entry.revents & POLLHUP) != 0 && state_of(boot, r) == TSR_MEMBER_ABSENT)
+		if (boot->rank == 0 && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT &&
+		    tsr_fd_poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0 &&
+		    state_of(boot, r) == TSR_MEMBER_ABSENT)
 			return r;
 	}
 	return -1;
@@ -249,16 +271,19 @@ tsr_status_t tsr_meeting_check_ranks(const tsr_meeting_t *meeting, const char *c
 	for (int i = 0; i < meeting->size; i++) {
 		const int rank = tsr_meeting_rank(meeting, i);
 		if (state_of(boot, rank) == TSR_MEMBER_LEFT && is_missing(meeting, i))
-			return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "rank %d of %d has left the world and never comes to %s", rank,
-					    boot->size, call);
+			return tsr_boot_end(
+				boot, TSR_ERR_PEER_LOST,
+				"rank %d of %d has left the world and never comes to %s", rank,
+				boot->size, call);
 	}
 	return TSR_OK;
 }
 
 tsr_status_t tsr_boot_end_closed(tsr_boot_t *boot, int rank, const char *call)
 {
-	/* The kernel closes a process's descriptors one after the other: its lock may go a little later than its socket. And a rank
-	 * may have closed it because it knows that the world has ended. */
+	/* The kernel closes a process's descriptors one after the other: its lock may go a little
+	 * later than its socket. And a rank may have closed it because it knows that the world has
+	 * ended. */
 	const uint64_t end_ns = tsr_now_ns() + CLOSING_NS;
 	tsr_status_t status = TSR_OK;
 	while (status == TSR_OK && tsr_now_ns() < end_ns) {
@@ -288,7 +313,8 @@ int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size)
 }
 
 /** A wait record: the host call `call` of this rank waited for a member. */
-static void record_wait(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns, int member)
+static void record_wait(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns,
+			int member)
 {
 	const tsr_place_t *place = tsr_place_here();
 	tsr_wait_record_t record = {.rank = meeting->boot->rank,
@@ -301,7 +327,8 @@ static void record_wait(const tsr_meeting_t *meeting, const char *call, uint64_t
 				    .team_from = member,
 				    .waited_ns = tsr_now_ns() - begin_ns};
 	/* relaxed: for the report alone */
-	record.seen = atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
+	record.seen =
+		atomic_load_explicit(tsr_meeting_posted(meeting, member), memory_order_relaxed);
 	snprintf(record.team, sizeof record.team, "%s", meeting->name ? meeting->name : "");
 	snprintf(record.kernel, sizeof record.kernel, "%s", place->file ? place->call : call);
 	if (place->file)
@@ -310,7 +337,8 @@ static void record_wait(const tsr_meeting_t *meeting, const char *call, uint64_t
 }
 
 /** The sentence that ends the world because members of a team do not come. */
-static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call, const char *deadline, const bool *late)
+static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call,
+				  const char *deadline, const bool *late)
 {
 	bool late_ranks[TSR_MAX_RANKS] = {false};
 	char members[TSR_RANKS_TEXT], ranks[TSR_RANKS_TEXT], me[TSR_WHO_TEXT];
@@ -318,16 +346,21 @@ static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call
 		late_ranks[tsr_meeting_rank(meeting, i)] = late[i];
 	(void)tsr_boot_list_ranks(late, meeting->size, members, sizeof members);
 	(void)tsr_boot_list_ranks(late_ranks, meeting->boot->size, ranks, sizeof ranks);
-	return tsr_boot_end(
-		meeting->boot, TSR_ERR_TIMEOUT,
-		"%s of %d of team '%s' (%s of the world) did not come to %s within %s, where %s waited: every rank of a "
-		"team must make the same collective calls (TESSERA_DEADLINE sets how long a wait lasts)",
-		members, meeting->size, meeting->name, ranks, call, deadline,
-		tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
+	return tsr_boot_end(meeting->boot, TSR_ERR_TIMEOUT,
+			    "%s of %d of team '%s' (%s of the world) did not come to %s within %s, "
+			    "where %s waited: every rank of a "
+			    "team must make the same collective calls (TESSERA_DEADLINE sets how "
+			    "long a wait lasts)",
+			    members, meeting->size, meeting->name, ranks, call, deadline,
+			    tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
 }
 
-/** Ends the world because of the members in `late`, with a wait record for each: the host call waited for it. */
-static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns, const bool *late, bool absent)
+/**
+ * Ends the world because of the members in `late`, with a wait record for each:
+ * the host call waited for it.
+ */
+static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns,
+			  const bool *late, bool absent)
 {
 	tsr_boot_t *boot = meeting->boot;
 	char ranks[TSR_RANKS_TEXT], deadline[32];
@@ -339,32 +372,35 @@ static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64
 		return blame_members(meeting, call, deadline, late);
 	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
 	if (absent)
-		return tsr_boot_end(
-			boot, TSR_ERR_PEER_LOST,
-			"%s of %d never arrived within %s: all ranks of the job must start and call tsr_init (TESSERA_DEADLINE "
-			"sets how long the others wait)",
-			ranks, boot->size, deadline);
-	return tsr_boot_end(
-		boot, TSR_ERR_TIMEOUT,
-		"%s of %d did not come to %s within %s, where rank %d waited: every rank must make the same collective calls "
-		"(TESSERA_DEADLINE sets how long a wait lasts)",
-		ranks, boot->size, call, deadline, boot->rank);
+		return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
+				    "%s of %d never arrived within %s: all ranks of the job must "
+				    "start and call tsr_init (TESSERA_DEADLINE "
+				    "sets how long the others wait)",
+				    ranks, boot->size, deadline);
+	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+			    "%s of %d did not come to %s within %s, where rank %d waited: every "
+			    "rank must make the same collective calls "
+			    "(TESSERA_DEADLINE sets how long a wait lasts)",
+			    ranks, boot->size, call, deadline, boot->rank);
 }
 
 /**
- * Whether those who are absent had the chance to come in: rank 0 looks at its door fifty times a second, where it is not stopped
- * itself. Watches it for a second at most, as the machine may be busy.
+ * Whether those who are absent had the chance to come in: rank 0 looks at its
+ * door fifty times a second, where it is not stopped itself. Watches it for a
+ * second at most, as the machine may be busy.
  */
 static bool door_is_served(const tsr_boot_t *boot)
 {
 	if (boot->rank == 0 || !is_missing(&boot->world, 0))
 		return true;
 	/* relaxed: for the report alone */
-	const uint32_t seen = atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed);
+	const uint32_t seen =
+		atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed);
 	const uint64_t end_ns = tsr_now_ns() + DOOR_WATCH_NS;
 	const char *sentence;
 	while (tsr_now_ns() < end_ns) {
-		if (atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed) != seen ||
+		if (atomic_load_explicit(&boot->control->door_looks, memory_order_relaxed) !=
+			    seen ||
 		    tsr_boot_abort_status(boot, &sentence) != TSR_OK)
 			return true;
 		tsr_sleep_until(tsr_now_ns() + 5000000);
@@ -378,7 +414,8 @@ tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, 
 	bool absent[TSR_MAX_RANKS], missing[TSR_MAX_RANKS];
 	int absents = 0, missings = 0;
 	for (int i = 0; i < meeting->size; i++) {
-		absents += absent[i] = state_of(boot, tsr_meeting_rank(meeting, i)) == TSR_MEMBER_ABSENT;
+		absents += absent[i] =
+			state_of(boot, tsr_meeting_rank(meeting, i)) == TSR_MEMBER_ABSENT;
 		missings += missing[i] = is_missing(meeting, i);
 	}
 	if (absents > 0 && door_is_served(boot))
@@ -393,6 +430,7 @@ tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, 
 	if (tsr_now_ns() - begin_ns < boot->deadline_ns + LAST_STEP_NS)
 		return TSR_OK; /* the last one is in the door */
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "all %d ranks came to %s, but one was stopped on its way in, and rank %d waited past the deadline",
+			    "all %d ranks came to %s, but one was stopped on its way in, and rank "
+			    "%d waited past the deadline",
 			    meeting->size, call, boot->rank);
 }

@@ -14,7 +14,8 @@ typedef union room {
 	unsigned char bytes[CMSG_SPACE(TSR_MESSAGE_FDS * sizeof(int))];
 } room_t;
 
-tsr_post_t tsr_message_send(int socket, const void *bytes, size_t size_bytes, const int *fds, int count)
+tsr_post_t tsr_message_send(int socket, const void *bytes, size_t size_bytes, const int *fds,
+			    int count)
 {
 	room_t room = {.bytes = {0}};
 	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size_bytes};
@@ -49,7 +50,8 @@ tsr_post_t tsr_message_send(int socket, const void *bytes, size_t size_bytes, co
 	}
 }
 
-tsr_post_t tsr_message_send_until(int socket, const void *bytes, size_t size_bytes, const int *fds, int count, uint64_t end_ns)
+tsr_post_t tsr_message_send_until(int socket, const void *bytes, size_t size_bytes, const int *fds,
+				  int count, uint64_t end_ns)
 {
 	for (;;) {
 		const tsr_post_t post = tsr_message_send(socket, bytes, size_bytes, fds, count);
@@ -67,7 +69,8 @@ static bool take_fds(struct msghdr *message, int *fds_out, int *count_out)
 {
 	int count = 0;
 	bool kept = true;
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+	     header = CMSG_NXTHDR(message, header)) {
 		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
 			continue;
 		const size_t bytes = header->cmsg_len - CMSG_LEN(0);
@@ -83,24 +86,31 @@ static bool take_fds(struct msghdr *message, int *fds_out, int *count_out)
 }
 
 /** 0, or what is wrong with a message of `received` bytes. */
-static int fault_of(const struct msghdr *message, ssize_t received, size_t wanted, bool kept, int count, int capacity)
+static int fault_of(const struct msghdr *message, ssize_t received, size_t wanted, bool kept,
+		    int count, int capacity)
 {
 	if (!kept)
 		return errno;
 	if ((message->msg_flags & MSG_CTRUNC) != 0 && count < TSR_MESSAGE_FDS)
 		return EMFILE; /* the kernel drops those that this process has no room for */
-	if (received != (ssize_t)wanted || count > capacity || (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+	if (received != (ssize_t)wanted || count > capacity ||
+	    (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		return EMSGSIZE;
 	return 0;
 }
 
-tsr_post_t tsr_message_receive(int socket, void *bytes_out, size_t size_bytes, int *fds_out, int capacity, int *count_out)
+tsr_post_t tsr_message_receive(int socket, void *bytes_out, size_t size_bytes, int *fds_out,
+			       int capacity, int *count_out)
 {
 	room_t room = {.bytes = {0}};
 	struct iovec part = {.iov_base = bytes_out, .iov_len = size_bytes};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = room.bytes,
+				 .msg_controllen = sizeof room.bytes};
 	const ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (received < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
+	if (received < 0 &&
+	    (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
 		return TSR_POST_LATER;
 	if (received == 0 || (received < 0 && errno == ECONNRESET))
 		return TSR_POST_CLOSED;
@@ -124,13 +134,16 @@ const char *tsr_message_fault(int error)
 {
 	switch (error) {
 	case EMSGSIZE:
-		return "the message is not as expected: build all ranks from one version of the library";
+		return "the message is not as expected: build all ranks from one version of the "
+		       "library";
 	case EMFILE:
 		return "this process has no room for more open files: raise its limit (ulimit -n)";
 	case ENFILE:
-		return "this machine has no room for more open files: close some, or raise fs.file-max";
+		return "this machine has no room for more open files: close some, or raise "
+		       "fs.file-max";
 	case ETOOMANYREFS:
-		return "more descriptors of this user are under way between processes than its limit of open files: raise it "
+		return "more descriptors of this user are under way between processes than its "
+		       "limit of open files: raise it "
 		       "(ulimit -n)";
 	default:
 		return strerror(error);

@@ -14,11 +14,12 @@ const char *tsr_notice_sentence(int rank, int size, int wait_status, char text[T
 {
 	char how[96];
 	if (WIFSIGNALED(wait_status))
-		snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+		snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(wait_status),
+			 strsignal(WTERMSIG(wait_status)));
 	else
 		snprintf(how, sizeof how, "ended with exit code %d", WEXITSTATUS(wait_status));
-	snprintf(text, TSR_NOTICE_BYTES, "rank %d of %d %s before %s joined the world", rank, size, how,
-		 rank == 0 ? "all had" : "it");
+	snprintf(text, TSR_NOTICE_BYTES, "rank %d of %d %s before %s joined the world", rank, size,
+		 how, rank == 0 ? "all had" : "it");
 	return text;
 }
 
@@ -47,7 +48,9 @@ static void answer_for_rank_0(tsr_notice_t *notice)
 	if (notice->door.fd < 0 && !tsr_door_open(&notice->door, &notice->job))
 		return;
 	tsr_notice_sentence(0, notice->job.size, notice->wait_status[0], sentence);
-	if (tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence, tsr_now_ns() + PATIENCE_NS) > 0 && !notice->printed) {
+	if (tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence,
+			       tsr_now_ns() + PATIENCE_NS) > 0 &&
+	    !notice->printed) {
 		fprintf(stderr, "tessera: %s\n", sentence);
 		notice->printed = true;
 	}
@@ -80,7 +83,8 @@ bool tsr_notice_tell(tsr_notice_t *notice)
 				  .size = notice->job.size,
 				  .wait_status = notice->wait_status[rank]};
 	tsr_knock_answer_t answer = {.fd = -1};
-	if (tsr_knock_step(&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS, &answer) == TSR_KNOCK_ANSWERED) {
+	if (tsr_knock_step(&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS,
+			   &answer) == TSR_KNOCK_ANSWERED) {
 		tsr_fd_close(&answer.fd, 1);
 		tsr_knock_cancel(&notice->knock);
 		notice->next = rank + 1; /* another one may be what this world waits for */

@@ -1,6 +1,7 @@
 /*
- * The launcher tells ranks that wait for others of one that has ended: it sees the end of a process at once, and a rank that has
- * not come to its world has no other who would notice.
+ * The launcher tells ranks that wait for others of one that has ended: it sees
+ * the end of a process at once, and a rank that has not come to its world has
+ * no other who would notice.
  */
 #ifndef TESSERA_BOOTSTRAP_NOTICE_H
 #define TESSERA_BOOTSTRAP_NOTICE_H
@@ -29,14 +30,18 @@ void tsr_notice_begin(tsr_notice_t *notice, const tsr_job_t *job);
 void tsr_notice_ended(tsr_notice_t *notice, int rank, int wait_status);
 
 /**
- * Tells whoever can be told now; takes some milliseconds at most. To be called again and again while ranks live: each world of the
- * job that still waits for an ended rank hears of it. True: there may be more to tell soon.
+ * Tells whoever can be told now; takes some milliseconds at most. To be called
+ * again and again while ranks live: each world of the job that still waits for
+ * an ended rank hears of it. True: there may be more to tell soon.
  */
 bool tsr_notice_tell(tsr_notice_t *notice);
 
 void tsr_notice_end(tsr_notice_t *notice);
 
-/** Writes "rank 3 of 5 was killed by signal 9 (Killed) before it joined the world" to text; returns it. */
+/**
+ * Writes "rank 3 of 5 was killed by signal 9 (Killed) before it joined the
+ * world" to text; returns it.
+ */
 const char *tsr_notice_sentence(int rank, int size, int wait_status, char text[TSR_NOTICE_BYTES]);
 
 #endif

@@ -1,4 +1,7 @@
-/* How processes of a job find each other: rank 0 opens a door (door.h), the others knock at it (knock.h). */
+/*
+ * How processes of a job find each other: rank 0 opens a door (door.h), the
+ * others knock at it (knock.h).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,9 +20,10 @@
 #include "src/bootstrap/notice.h"
 
 enum {
-	LOOK_NS = 20 * 1000000,      /* rank 0 looks for lost ranks in between */
-	GOODBYE_NS = 100 * 1000000,  /* for those who knock while the world ends */
-	GONE_NS = 1000 * 1000000,    /* who has shut the door and does not open it again this long has ended */
+	LOOK_NS = 20 * 1000000,     /* rank 0 looks for lost ranks in between */
+	GOODBYE_NS = 100 * 1000000, /* for those who knock while the world ends */
+	/* who has shut the door and does not open it again this long has ended */
+	GONE_NS = 1000 * 1000000,
 	FIRST_PAUSE_NS = 500 * 1000, /* between two knocks; doubles */
 	LAST_PAUSE_NS = 16 * 1000000
 };
@@ -31,20 +35,22 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 	if (tsr_door_open(&boot->door, job))
 		return TSR_OK;
 	if (errno != EADDRINUSE)
-		return tsr_error(TSR_ERR_SYSTEM, "rank 0 cannot listen for the other ranks: %s", tsr_message_fault(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "rank 0 cannot listen for the other ranks: %s",
+				 tsr_message_fault(errno));
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t nobody = {.kind = 0};
 	tsr_knock_answer_t answer;
 	const bool foreign = tsr_knock_step(&knock, job, &nobody, 0, &answer) == TSR_KNOCK_FOREIGN;
 	tsr_knock_cancel(&knock);
 	if (foreign)
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"the address of the job '%s' is held by user %ld: set TESSERA_SECRET to one word on all ranks, which "
-			"makes an address that nobody can guess",
-			job->name, (long)answer.uid);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "the address of the job '%s' is held by user %ld: set "
+				 "TESSERA_SECRET to one word on all ranks, which "
+				 "makes an address that nobody can guess",
+				 job->name, (long)answer.uid);
 	return tsr_error(TSR_ERR_CONFIG,
-			 "another process is rank 0 of the job '%s' already: give each rank its own number and each job "
+			 "another process is rank 0 of the job '%s' already: give each rank its "
+			 "own number and each job "
 			 "its own name (TESSERA_JOB)",
 			 job->name);
 }
@@ -53,7 +59,8 @@ static tsr_status_t make_control(tsr_boot_t *boot)
 {
 	boot->control_fd = tsr_fd_keep(memfd_create("tessera-control", MFD_CLOEXEC));
 	if (boot->control_fd < 0 || tsr_fd_resize(boot->control_fd, sizeof(tsr_control_t)) != 0)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s", tsr_message_fault(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s",
+				 tsr_message_fault(errno));
 	return tsr_control_map(boot->control_fd, &boot->control);
 }
 
@@ -61,42 +68,52 @@ static tsr_status_t make_control(tsr_boot_t *boot)
 static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
 	if (hello->abi != TSR_CONTROL_ABI)
-		return tsr_boot_end(
-			boot, TSR_ERR_CONFIG,
-			"rank %d runs another version of the library than rank 0 (control %u, not %u): build all ranks alike",
-			hello->rank, hello->abi, TSR_CONTROL_ABI);
+		return tsr_boot_end(boot, TSR_ERR_CONFIG,
+				    "rank %d runs another version of the library than rank 0 "
+				    "(control %u, not %u): build all ranks alike",
+				    hello->rank, hello->abi, TSR_CONTROL_ABI);
 	if (hello->size != boot->size)
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
-				    "rank %d says that the job has %d ranks, rank 0 says %d: start all ranks alike", hello->rank,
-				    hello->size, boot->size);
+				    "rank %d says that the job has %d ranks, rank 0 says %d: start "
+				    "all ranks alike",
+				    hello->rank, hello->size, boot->size);
 	if (hello->rank < 0 || hello->rank >= boot->size)
-		return tsr_boot_end(boot, TSR_ERR_CONFIG, "a process says that it is rank %d, but the job has ranks 0 to %d",
-				    hello->rank, boot->size - 1);
+		return tsr_boot_end(
+			boot, TSR_ERR_CONFIG,
+			"a process says that it is rank %d, but the job has ranks 0 to %d",
+			hello->rank, boot->size - 1);
 	const bool known = hello->rank == 0 || boot->sockets[hello->rank] >= 0;
 	if (known && (hello->rank == 0 || boot->processes[hello->rank] != hello->process))
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
-				    "two processes say that they are rank %d of the same job: give each rank its own number and "
+				    "two processes say that they are rank %d of the same job: give "
+				    "each rank its own number and "
 				    "each job its own "
 				    "name (TESSERA_JOB)",
 				    hello->rank);
 	return TSR_OK;
 }
 
-/** The launcher says that a rank's process has ended. One that was a member is noticed as all members are: by its lock. */
+/**
+ * The launcher says that a rank's process has ended. One that was a member is
+ * noticed as all members are: by its lock.
+ */
 static tsr_status_t hear_of_end(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
 	char sentence[TSR_NOTICE_BYTES];
 	if (hello->size != boot->size || hello->rank <= 0 || hello->rank >= boot->size)
 		return TSR_OK; /* of another world of the job */
 	/* acquire: partner is the release in tsr_boot_arrive */
-	if (atomic_load_explicit(&boot->control->member[hello->rank].state, memory_order_acquire) != TSR_MEMBER_ABSENT)
+	if (atomic_load_explicit(&boot->control->member[hello->rank].state, memory_order_acquire) !=
+	    TSR_MEMBER_ABSENT)
 		return TSR_OK;
 	return tsr_boot_end(boot, TSR_ERR_PEER_LOST, "%s",
-			    tsr_notice_sentence(hello->rank, hello->size, hello->wait_status, sentence));
+			    tsr_notice_sentence(hello->rank, hello->size, hello->wait_status,
+						sentence));
 }
 
 /** Gives a newcomer the control segment. Takes over `socket`. */
-static tsr_status_t admit(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket, uint64_t end_ns)
+static tsr_status_t admit(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket,
+			  uint64_t end_ns)
 {
 	const int rank = hello->rank;
 	if (!tsr_door_answer(socket, TSR_OK, "", boot->control_fd, end_ns)) {
@@ -104,18 +121,21 @@ static tsr_status_t admit(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int s
 		tsr_fd_close(&socket, 1);
 		if (error == EPIPE)
 			return TSR_OK; /* it has gone; as if it had never come */
-		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot give the control segment to rank %d: %s", rank,
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM,
+				    "rank 0 cannot give the control segment to rank %d: %s", rank,
 				    tsr_message_fault(error));
 	}
 	if (boot->sockets[rank] < 0)
 		boot->connected++;
-	tsr_fd_close(&boot->sockets[rank], 1); /* the same process has knocked before: its last word counts */
+	/* the same process has knocked before: its last word counts */
+	tsr_fd_close(&boot->sockets[rank], 1);
 	boot->sockets[rank] = socket;
 	boot->processes[rank] = hello->process;
 	return TSR_OK;
 }
 
-static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket, uint64_t end_ns)
+static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket,
+			 uint64_t end_ns)
 {
 	const bool ended = hello->kind == TSR_HELLO_ENDED;
 	const tsr_status_t status = ended ? hear_of_end(boot, hello) : judge(boot, hello);
@@ -128,12 +148,15 @@ static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int so
 	return status == TSR_OK ? TSR_OK : tsr_error(status, "%s", sentence);
 }
 
-/** No newcomer can be let in. Where the machine is short of something it may pass; where this process is, it does not. */
+/**
+ * No newcomer can be let in. Where the machine is short of something it may
+ * pass; where this process is, it does not.
+ */
 static tsr_status_t bear_full_house(tsr_boot_t *boot, int error)
 {
 	if (error == EMFILE)
-		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot let all %d ranks in: %s", boot->size,
-				    tsr_message_fault(error));
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot let all %d ranks in: %s",
+				    boot->size, tsr_message_fault(error));
 	tsr_sleep_until(tsr_now_ns() + LOOK_NS / 2);
 	return TSR_OK;
 }
@@ -184,52 +207,59 @@ static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 {
 	if (answer->verdict.status != TSR_OK) {
 		tsr_fd_close(&answer->fd, 1);
-		(void)tsr_error((tsr_status_t)answer->verdict.status, "%s", answer->verdict.sentence);
+		(void)tsr_error((tsr_status_t)answer->verdict.status, "%s",
+				answer->verdict.sentence);
 		if (answer->verdict.printed)
 			tsr_error_mark_printed();
 		return (tsr_status_t)answer->verdict.status;
 	}
 	boot->control_fd = answer->fd;
 	if (answer->fd < 0)
-		return tsr_error(TSR_ERR_SYSTEM, "rank 0 let rank %d in, but sent no control segment: build all ranks alike",
-				 boot->rank);
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"rank 0 let rank %d in, but sent no control segment: build all ranks alike",
+			boot->rank);
 	return tsr_control_map(boot->control_fd, &boot->control);
 }
 
 /** What is to be said when the deadline has passed, or sooner, by what came of the last knock. */
-static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *job, tsr_knock_result_t last, uid_t uid, int error)
+static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *job,
+				     tsr_knock_result_t last, uid_t uid, int error)
 {
 	char deadline[32];
 	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
 	switch (last) {
 	case TSR_KNOCK_FOREIGN:
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"the address of the job '%s' is held by user %ld: set TESSERA_SECRET to one word on all ranks, which "
-			"makes an address that nobody can guess",
-			job->name, (long)uid);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "the address of the job '%s' is held by user %ld: set "
+				 "TESSERA_SECRET to one word on all ranks, which "
+				 "makes an address that nobody can guess",
+				 job->name, (long)uid);
 	case TSR_KNOCK_STRANGER:
-		return tsr_error(
-			TSR_ERR_CONFIG,
-			"the address of the job '%s' is held by a process that does not know its secret: give each job its "
-			"own name (TESSERA_JOB)",
-			job->name);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "the address of the job '%s' is held by a process that does not "
+				 "know its secret: give each job its "
+				 "own name (TESSERA_JOB)",
+				 job->name);
 	case TSR_KNOCK_FAILED:
-		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot reach rank 0: %s", boot->rank, tsr_message_fault(error));
+		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot reach rank 0: %s", boot->rank,
+				 tsr_message_fault(error));
 	case TSR_KNOCK_SHUT:
 		return tsr_error(TSR_ERR_PEER_LOST,
-				 "rank 0 of %d is lost: its process ended before it let rank %d in (noticed in tsr_init)",
+				 "rank 0 of %d is lost: its process ended before it let rank %d in "
+				 "(noticed in tsr_init)",
 				 boot->size, boot->rank);
 	case TSR_KNOCK_WAITS:
 	case TSR_KNOCK_BUSY:
-		return tsr_error(
-			TSR_ERR_PEER_LOST,
-			"rank 0 of %d opened the job, but did not let rank %d in within %s: is it stopped? (TESSERA_DEADLINE "
-			"sets how long the others wait)",
-			boot->size, boot->rank, deadline);
+		return tsr_error(TSR_ERR_PEER_LOST,
+				 "rank 0 of %d opened the job, but did not let rank %d in within "
+				 "%s: is it stopped? (TESSERA_DEADLINE "
+				 "sets how long the others wait)",
+				 boot->size, boot->rank, deadline);
 	default:
 		return tsr_error(TSR_ERR_PEER_LOST,
-				 "rank 0 of %d never arrived within %s: all ranks of the job must start and call tsr_init "
+				 "rank 0 of %d never arrived within %s: all ranks of the job must "
+				 "start and call tsr_init "
 				 "(TESSERA_DEADLINE sets how "
 				 "long the others wait)",
 				 boot->size, deadline);
@@ -238,18 +268,23 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 
 static bool is_final(tsr_knock_result_t result)
 {
-	return result == TSR_KNOCK_ANSWERED || result == TSR_KNOCK_FOREIGN || result == TSR_KNOCK_FAILED;
+	return result == TSR_KNOCK_ANSWERED || result == TSR_KNOCK_FOREIGN ||
+	       result == TSR_KNOCK_FAILED;
 }
 
 static tsr_status_t find_rank_0(tsr_boot_t *boot, const tsr_job_t *job)
 {
 	const uint64_t end_ns = tsr_now_ns() + boot->deadline_ns;
-	tsr_wire_hello_t hello = {
-		.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = boot->rank, .size = boot->size, .process = boot->process};
+	tsr_wire_hello_t hello = {.kind = TSR_HELLO_RANK,
+				  .abi = TSR_CONTROL_ABI,
+				  .rank = boot->rank,
+				  .size = boot->size,
+				  .process = boot->process};
 	tsr_knock_t knock = {.socket = -1};
 	tsr_knock_answer_t answer = {.fd = -1};
 	tsr_knock_result_t result;
-	uint64_t pause_ns = FIRST_PAUSE_NS, now, shut_ns = 0; /* since when a door that was ours is shut; 0: it is not */
+	/* since when a door that was ours is shut; 0: it is not */
+	uint64_t pause_ns = FIRST_PAUSE_NS, now, shut_ns = 0;
 	for (;;) {
 		result = tsr_knock_step(&knock, job, &hello, end_ns, &answer);
 		const int error = errno;
@@ -308,11 +343,14 @@ static tsr_status_t join(tsr_boot_t *boot, const tsr_job_t *job)
 tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
 {
 	if (job->size < 1 || job->size > TSR_MAX_RANKS || job->rank < 0 || job->rank >= job->size)
-		return tsr_error(TSR_ERR_CONFIG, "rank %d of %d: a world has 1 to %d ranks, counted from 0", job->rank, job->size,
-				 TSR_MAX_RANKS);
+		return tsr_error(TSR_ERR_CONFIG,
+				 "rank %d of %d: a world has 1 to %d ranks, counted from 0",
+				 job->rank, job->size, TSR_MAX_RANKS);
 	tsr_boot_t *boot = tsr_boot_make(job->rank, job->size, deadline_ns);
 	if (boot == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a rank's membership in its world; free some");
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"the host has no memory for a rank's membership in its world; free some");
 	const tsr_status_t status = join(boot, job);
 	if (status != TSR_OK) {
 		discard(boot);

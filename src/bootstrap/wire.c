@@ -17,7 +17,8 @@ uint64_t tsr_wire_door_proof(const tsr_key_t *key, uint64_t knock_nonce, uint64_
 	return tsr_siphash(key, said, sizeof said);
 }
 
-uint64_t tsr_wire_hello_proof(const tsr_key_t *key, uint64_t knock_nonce, uint64_t door_nonce, const tsr_wire_hello_t *hello)
+uint64_t tsr_wire_hello_proof(const tsr_key_t *key, uint64_t knock_nonce, uint64_t door_nonce,
+			      const tsr_wire_hello_t *hello)
 {
 	const uint64_t said[] = {
 		OF_HELLO,
@@ -42,7 +43,8 @@ socklen_t tsr_wire_address(const tsr_job_t *job, struct sockaddr_un *address_out
 	} said = {.what = OF_ADDRESS};
 	snprintf(said.name, sizeof said.name, "%s", job->name);
 	*address_out = (struct sockaddr_un){.sun_family = AF_UNIX};
-	const int length = snprintf(address_out->sun_path + 1, sizeof address_out->sun_path - 1, "tessera.%016llx",
+	const int length = snprintf(address_out->sun_path + 1, sizeof address_out->sun_path - 1,
+				    "tessera.%016llx",
 				    (unsigned long long)tsr_siphash(&job->key, &said, sizeof said));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }

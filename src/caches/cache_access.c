@@ -4,17 +4,20 @@
 
 static bool acquires(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static bool releases(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static tsr_level_t level_of(const tsr_cache_t *c, const tsr_views_access_t *access)
 {
-	const tsr_views_scope_t scope = access->order == TSR_VIEWS_PLAIN ? TSR_VIEWS_THREAD : access->scope;
+	const tsr_views_scope_t scope =
+		access->order == TSR_VIEWS_PLAIN ? TSR_VIEWS_THREAD : access->scope;
 
 	if (scope == TSR_VIEWS_SYSTEM)
 		return TSR_LEVEL_HOME;
@@ -36,7 +39,9 @@ typedef struct part {
 static part_t part_of(const tsr_cache_place_t *place, size_t done)
 {
 	const size_t at = place->offset + done, left = place->bytes - done;
-	part_t part = {.key = tsr_cache_key(place->region, at / TSR_LINE_BYTES), .first = at % TSR_LINE_BYTES, .done = done};
+	part_t part = {.key = tsr_cache_key(place->region, at / TSR_LINE_BYTES),
+		       .first = at % TSR_LINE_BYTES,
+		       .done = done};
 
 	part.bytes = left < TSR_LINE_BYTES - part.first ? left : TSR_LINE_BYTES - part.first;
 	part.mask = tsr_line_mask(part.first, part.bytes);
@@ -44,9 +49,11 @@ static part_t part_of(const tsr_cache_place_t *place, size_t done)
 }
 
 /** Loads a part. What the thread itself has in its store buffer is what it sees. */
-static void load_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level, uint8_t line[TSR_LINE_BYTES])
+static void load_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level,
+		      uint8_t line[TSR_LINE_BYTES])
 {
-	if (c->thread[thread].count && !(part->mask & ~tsr_cache_forward(c, thread, part->key, line)))
+	if (c->thread[thread].count &&
+	    !(part->mask & ~tsr_cache_forward(c, thread, part->key, line)))
 		return;
 	const tsr_path_t path = tsr_cache_path(c, c->thread[thread].block, part->key);
 	tsr_cache_load_line(&path, level, part->mask, line);
@@ -61,8 +68,10 @@ typedef enum reach { REACH_HOME, REACH_LEVEL, REACH_NOBODY } reach_t;
 /** Asks, of those that differ. `keeps`: the store need not be made at once at all. */
 static reach_t choose_reach(tsr_cache_t *c, int thread, int region, tsr_level_t level, bool keeps)
 {
-	const tsr_path_t path = tsr_cache_path(c, c->thread[thread].block, tsr_cache_key(region, 0));
-	const bool near = (level == TSR_LEVEL_BLOCK && path.l1) || (level == TSR_LEVEL_DEVICE && path.l2);
+	const tsr_path_t path =
+		tsr_cache_path(c, c->thread[thread].block, tsr_cache_key(region, 0));
+	const bool near =
+		(level == TSR_LEVEL_BLOCK && path.l1) || (level == TSR_LEVEL_DEVICE && path.l2);
 	reach_t reach[3] = {REACH_HOME};
 	size_t count = 1;
 
@@ -74,14 +83,15 @@ static reach_t choose_reach(tsr_cache_t *c, int thread, int region, tsr_level_t 
 }
 
 /** Stores bytes that lie where they will in their line. */
-static void store_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level, reach_t reach,
-		       const uint8_t line[TSR_LINE_BYTES])
+static void store_part(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level,
+		       reach_t reach, const uint8_t line[TSR_LINE_BYTES])
 {
 	const int block = c->thread[thread].block;
 	const tsr_path_t path = tsr_cache_path(c, block, part->key);
 
 	if (reach == REACH_NOBODY) {
-		tsr_buffered_store_t buffered = {.key = part->key, .mask = part->mask, .level = level};
+		tsr_buffered_store_t buffered = {
+			.key = part->key, .mask = part->mask, .level = level};
 		memcpy(buffered.bytes + part->first, line + part->first, part->bytes);
 		tsr_cache_buffer_store(c, thread, &buffered);
 		return;
@@ -113,7 +123,8 @@ tsr_status_t tsr_cache_read(tsr_cache_t *c, int thread, const tsr_cache_place_t 
 	return status == TSR_OK ? tsr_cache_status(c) : status;
 }
 
-tsr_status_t tsr_cache_write(tsr_cache_t *c, int thread, const tsr_cache_place_t *place, const void *from)
+tsr_status_t tsr_cache_write(tsr_cache_t *c, int thread, const tsr_cache_place_t *place,
+			     const void *from)
 {
 	tsr_status_t status = tsr_cache_check(c, thread, place);
 	uint8_t line[TSR_LINE_BYTES];
@@ -130,7 +141,8 @@ tsr_status_t tsr_cache_write(tsr_cache_t *c, int thread, const tsr_cache_place_t
 	return tsr_cache_status(c);
 }
 
-tsr_status_t tsr_cache_copy_bytes(tsr_cache_t *c, int thread, const tsr_cache_place_t *to, const tsr_cache_place_t *from)
+tsr_status_t tsr_cache_copy_bytes(tsr_cache_t *c, int thread, const tsr_cache_place_t *to,
+				  const tsr_cache_place_t *from)
 {
 	tsr_status_t status = tsr_cache_check(c, thread, to);
 	uint8_t line[TSR_LINE_BYTES];
@@ -138,8 +150,9 @@ tsr_status_t tsr_cache_copy_bytes(tsr_cache_t *c, int thread, const tsr_cache_pl
 	if (status == TSR_OK)
 		status = tsr_cache_check(c, thread, from);
 	if (status == TSR_OK && to->bytes != from->bytes)
-		status = tsr_error(TSR_ERR_ARGUMENT, "a copy from %zu bytes to %zu: give both places as many", from->bytes,
-				   to->bytes);
+		status = tsr_error(TSR_ERR_ARGUMENT,
+				   "a copy from %zu bytes to %zu: give both places as many",
+				   from->bytes, to->bytes);
 	if (status != TSR_OK || to->bytes == 0)
 		return status;
 	const reach_t reach = choose_reach(c, thread, to->region, TSR_LEVEL_BLOCK, true);
@@ -162,7 +175,10 @@ static void drain_and_release(tsr_cache_t *c, int thread, tsr_level_t level)
 	tsr_cache_release(c, c->thread[thread].block, level);
 }
 
-/** What a load has to wait for, so that it is known to see others' stores: its own to the same bytes, or all. */
+/**
+ * What a load has to wait for, so that it is known to see others' stores: its
+ * own to the same bytes, or all.
+ */
 static void drain_for_load(tsr_cache_t *c, int thread, tsr_views_order_t order, const part_t *part)
 {
 	if (order == TSR_VIEWS_SEQ_CST && c->config.mistake != TSR_CACHE_SEQ_CST_OVERTAKES)
@@ -186,7 +202,8 @@ static void put_number(uint8_t *bytes, size_t count, uint64_t value)
 		bytes[i] = (uint8_t)(value >> 8 * i);
 }
 
-static uint64_t load(tsr_cache_t *c, int thread, const part_t *part, tsr_views_order_t order, tsr_level_t level)
+static uint64_t load(tsr_cache_t *c, int thread, const part_t *part, tsr_views_order_t order,
+		     tsr_level_t level)
 {
 	uint8_t line[TSR_LINE_BYTES];
 
@@ -195,7 +212,8 @@ static uint64_t load(tsr_cache_t *c, int thread, const part_t *part, tsr_views_o
 	return number_at(line + part->first, part->bytes);
 }
 
-static void store(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level, bool keeps, uint64_t value)
+static void store(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t level, bool keeps,
+		  uint64_t value)
 {
 	const reach_t reach = choose_reach(c, thread, (int)(part->key >> 40), level, keeps);
 	uint8_t line[TSR_LINE_BYTES];
@@ -204,10 +222,11 @@ static void store(tsr_cache_t *c, int thread, const part_t *part, tsr_level_t le
 	store_part(c, thread, part, level, reach, line);
 }
 
-static void update(tsr_cache_t *c, int thread, const part_t *part, const tsr_views_access_t *access, tsr_level_t level,
-		   tsr_cache_event_t *event)
+static void update(tsr_cache_t *c, int thread, const part_t *part, const tsr_views_access_t *access,
+		   tsr_level_t level, tsr_cache_event_t *event)
 {
-	const tsr_level_t at = c->config.mistake == TSR_CACHE_UPDATE_STAYS_NEAR ? TSR_LEVEL_BLOCK : level;
+	const tsr_level_t at =
+		c->config.mistake == TSR_CACHE_UPDATE_STAYS_NEAR ? TSR_LEVEL_BLOCK : level;
 	uint64_t value;
 
 	tsr_cache_drain_bytes(c, thread, part->key, part->mask);
@@ -224,7 +243,8 @@ static void update(tsr_cache_t *c, int thread, const part_t *part, const tsr_vie
 		tsr_cache_acquire(c, c->thread[thread].block, level);
 }
 
-static void act(tsr_cache_t *c, int thread, const tsr_views_access_t *access, const part_t *part, tsr_cache_event_t *event)
+static void act(tsr_cache_t *c, int thread, const tsr_views_access_t *access, const part_t *part,
+		tsr_cache_event_t *event)
 {
 	const tsr_level_t level = level_of(c, access);
 
@@ -250,8 +270,8 @@ static void act(tsr_cache_t *c, int thread, const tsr_views_access_t *access, co
 		tsr_cache_acquire(c, c->thread[thread].block, level);
 }
 
-tsr_status_t tsr_cache_act(tsr_cache_t *c, int thread, const tsr_views_access_t *access, const tsr_cache_place_t *place,
-			   tsr_cache_event_t *event_out)
+tsr_status_t tsr_cache_act(tsr_cache_t *c, int thread, const tsr_views_access_t *access,
+			   const tsr_cache_place_t *place, tsr_cache_event_t *event_out)
 {
 	const bool fence = access->kind == TSR_VIEWS_FENCE;
 	tsr_cache_event_t event = {0};
@@ -259,10 +279,12 @@ tsr_status_t tsr_cache_act(tsr_cache_t *c, int thread, const tsr_views_access_t 
 
 	if (status != TSR_OK)
 		return status;
-	if (!fence && ((place->bytes != 2 && place->bytes != 4 && place->bytes != 8) || place->offset % place->bytes))
+	if (!fence && ((place->bytes != 2 && place->bytes != 4 && place->bytes != 8) ||
+		       place->offset % place->bytes))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "an ordered access of %zu bytes at offset %zu: it has 2, 4 or 8 that are aligned", place->bytes,
-				 place->offset);
+				 "an ordered access of %zu bytes at offset %zu: it has 2, 4 or 8 "
+				 "that are aligned",
+				 place->bytes, place->offset);
 	const part_t part = fence ? (part_t){.key = 0} : part_of(place, 0);
 	act(c, thread, access, &part, &event);
 	*event_out = event;
@@ -294,17 +316,21 @@ tsr_status_t tsr_cache_hand_over(tsr_cache_t *c, int from, int to)
 
 /* ------------------------------------------------------------------ questions */
 
-tsr_status_t tsr_cache_peek(const tsr_cache_t *c, int thread, const tsr_cache_place_t *place, uint64_t *value_out)
+tsr_status_t tsr_cache_peek(const tsr_cache_t *c, int thread, const tsr_cache_place_t *place,
+			    uint64_t *value_out)
 {
 	tsr_status_t status = tsr_cache_check(c, thread, place);
 	uint64_t value = 0;
 	uint8_t line[TSR_LINE_BYTES];
 
 	if (status == TSR_OK && place->bytes > sizeof value)
-		status = tsr_error(TSR_ERR_ARGUMENT, "%zu bytes to be told as one number: at most 8 fit", place->bytes);
+		status = tsr_error(TSR_ERR_ARGUMENT,
+				   "%zu bytes to be told as one number: at most 8 fit",
+				   place->bytes);
 	for (size_t done = 0; status == TSR_OK && done < place->bytes;) {
 		const part_t part = part_of(place, done);
-		const tsr_path_t path = tsr_cache_path((tsr_cache_t *)(uintptr_t)c, c->thread[thread].block, part.key);
+		const tsr_path_t path = tsr_cache_path((tsr_cache_t *)(uintptr_t)c,
+						       c->thread[thread].block, part.key);
 		tsr_cache_peek_line(&path, line);
 		tsr_cache_forward(c, thread, part.key, line);
 		value |= number_at(line + part.first, part.bytes) << 8 * done;

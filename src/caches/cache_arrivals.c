@@ -25,14 +25,16 @@ static void arrive(tsr_cache_t *c, size_t which)
 	}
 	for (int b = 0; b < c->blocks; which -= c->block[b++].l1.dirty) {
 		if (which < c->block[b].l1.dirty) {
-			const tsr_path_t path = tsr_cache_path(c, b, c->block[b].l1.line[which].key);
+			const tsr_path_t path =
+				tsr_cache_path(c, b, c->block[b].l1.line[which].key);
 			tsr_cache_write_back_l1(&path);
 			return;
 		}
 	}
 	for (int d = 0; d < c->config.devices; which -= c->l2[d++].dirty) {
 		if (which < c->l2[d].dirty) {
-			const tsr_path_t path = tsr_cache_path_of_device(c, d, c->l2[d].line[which].key);
+			const tsr_path_t path =
+				tsr_cache_path_of_device(c, d, c->l2[d].line[which].key);
 			tsr_cache_write_back_l2(&path);
 			return;
 		}
@@ -53,7 +55,9 @@ static size_t caches(const tsr_cache_t *c)
 
 static size_t lines_of(const tsr_cache_region_t *region)
 {
-	return region->live && region->home != TSR_CACHE_SHARED ? (region->bytes + TSR_LINE_BYTES - 1) / TSR_LINE_BYTES : 0;
+	return region->live && region->home != TSR_CACHE_SHARED
+		       ? (region->bytes + TSR_LINE_BYTES - 1) / TSR_LINE_BYTES
+		       : 0;
 }
 
 static size_t fills(const tsr_cache_t *c)
@@ -76,7 +80,8 @@ static void fill(tsr_cache_t *c, size_t which)
 	for (; block < c->blocks; block++)
 		if (c->block[block].live && cache-- == 0)
 			break;
-	const tsr_path_t path = block < c->blocks ? tsr_cache_path(c, block, key) : tsr_cache_path_of_device(c, (int)cache, key);
+	const tsr_path_t path = block < c->blocks ? tsr_cache_path(c, block, key)
+						  : tsr_cache_path_of_device(c, (int)cache, key);
 	tsr_cache_fill(&path);
 }
 

@@ -39,7 +39,8 @@ static void separate(tsr_cache_t *copy)
 	for (int b = 0; b < copy->blocks; b++)
 		copy->block[b].l1 = (tsr_lines_t){.count = 0};
 	for (int t = 0; t < copy->threads; t++)
-		copy->thread[t] = (tsr_cache_thread_t){copy->thread[t].live, copy->thread[t].block, NULL, copy->thread[t].count, 0};
+		copy->thread[t] = (tsr_cache_thread_t){copy->thread[t].live, copy->thread[t].block,
+						       NULL, copy->thread[t].count, 0};
 }
 
 static bool copy_contents(const tsr_cache_t *c, void *const *memory, tsr_cache_t *copy)

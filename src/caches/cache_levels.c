@@ -20,7 +20,8 @@ static tsr_path_t path_between(tsr_cache_t *c, tsr_lines_t *l1, int device, uint
 
 tsr_path_t tsr_cache_path(tsr_cache_t *c, int block, uint64_t key)
 {
-	return block < 0 ? path_between(c, NULL, -1, key) : path_between(c, &c->block[block].l1, c->block[block].device, key);
+	return block < 0 ? path_between(c, NULL, -1, key)
+			 : path_between(c, &c->block[block].l1, c->block[block].device, key);
 }
 
 tsr_path_t tsr_cache_path_of_device(tsr_cache_t *c, int device, uint64_t key)
@@ -45,7 +46,10 @@ void tsr_cache_write_back_l2(const tsr_path_t *path)
 	write_back_to_home(path, path->l2);
 }
 
-/** The line of a full cache that makes room: a clean one if there is one. Only what was done decides which. */
+/**
+ * The line of a full cache that makes room: a clean one if there is one. Only
+ * what was done decides which.
+ */
 static tsr_line_t *victim(tsr_lines_t *lines)
 {
 	const uint32_t clean = lines->count - lines->dirty, turn = lines->hand++;
@@ -89,7 +93,8 @@ static void put_l1(const tsr_path_t *path, tsr_line_mask_t mask, const uint8_t *
 	if (!path->l1 || !mask)
 		return;
 	if (full(path->l1, path->c->config.lines_l1, path->key)) {
-		tsr_path_t other = path_between(path->c, path->l1, path->device, victim(path->l1)->key);
+		tsr_path_t other =
+			path_between(path->c, path->l1, path->device, victim(path->l1)->key);
 		tsr_cache_write_back_l1(&other);
 		tsr_line_t *line = tsr_lines_find(path->l1, other.key);
 		tsr_lines_forget(path->l1, line, line->valid);
@@ -117,9 +122,12 @@ static const tsr_line_t *held(const tsr_lines_t *lines, uint64_t key)
 	return line ? line : &nothing;
 }
 
-/** A line put together: home, over it what the L2 has, over it what the L1 has, of each only what is dirty where it is asked for.
+/**
+ * A line put together: home, over it what the L2 has, over it what the L1 has,
+ * of each only what is dirty where it is asked for.
  */
-static void assemble(const tsr_path_t *path, bool dirty_l1, bool dirty_l2, uint8_t out[TSR_LINE_BYTES])
+static void assemble(const tsr_path_t *path, bool dirty_l1, bool dirty_l2,
+		     uint8_t out[TSR_LINE_BYTES])
 {
 	const tsr_line_t *l1 = held(path->l1, path->key), *l2 = held(path->l2, path->key);
 
@@ -148,8 +156,9 @@ void tsr_cache_fill(const tsr_path_t *path)
 }
 
 /**
- * Which of the line's copies a load takes where they differ: 0 for neither, so that it is fetched anew; 1 the L2's; 2 the L1's, or
- * any where they do not differ.
+ * Which of the line's copies a load takes where they differ: 0 for neither, so
+ * that it is fetched anew; 1 the L2's; 2 the L1's, or any where they do not
+ * differ.
  */
 static int choose_copy(const tsr_path_t *path, tsr_line_mask_t mask, uint8_t out[TSR_LINE_BYTES])
 {
@@ -168,7 +177,8 @@ static int choose_copy(const tsr_path_t *path, tsr_line_mask_t mask, uint8_t out
 		copy[copies++] = 1;
 	if (tsr_line_differs(seen[2], seen[0], mask) && tsr_line_differs(seen[2], seen[1], mask))
 		copy[copies++] = 2;
-	const int chosen = copies > 1 ? copy[tsr_cache_choose(path->c, TSR_CACHE_LOAD, (size_t)copies)] : 2;
+	const int chosen =
+		copies > 1 ? copy[tsr_cache_choose(path->c, TSR_CACHE_LOAD, (size_t)copies)] : 2;
 	tsr_line_merge(out, seen[chosen], mask);
 	return chosen;
 }
@@ -195,7 +205,8 @@ static void load_device(const tsr_path_t *path, tsr_line_mask_t mask, uint8_t ou
 	put_l1(path, mask, out, false);
 }
 
-void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask, uint8_t out[TSR_LINE_BYTES])
+void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
+			 uint8_t out[TSR_LINE_BYTES])
 {
 	if (level == TSR_LEVEL_BLOCK) {
 		load_near(path, mask, out);
@@ -212,9 +223,11 @@ void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mas
 
 /* ------------------------------------------------------------------ stores */
 
-void tsr_cache_store_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask, const uint8_t *bytes)
+void tsr_cache_store_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
+			  const uint8_t *bytes)
 {
-	const bool in_l1 = level == TSR_LEVEL_BLOCK && path->l1, in_l2 = !in_l1 && level != TSR_LEVEL_HOME && path->l2;
+	const bool in_l1 = level == TSR_LEVEL_BLOCK && path->l1,
+		   in_l2 = !in_l1 && level != TSR_LEVEL_HOME && path->l2;
 
 	put_l1(path, mask, bytes, in_l1);
 	if (in_l1)

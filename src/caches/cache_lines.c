@@ -69,7 +69,8 @@ static void swap(tsr_lines_t *lines, uint32_t a, uint32_t b)
 {
 	if (a == b)
 		return;
-	const uint32_t slot_a = slot_of(lines, lines->line[a].key), slot_b = slot_of(lines, lines->line[b].key);
+	const uint32_t slot_a = slot_of(lines, lines->line[a].key),
+		       slot_b = slot_of(lines, lines->line[b].key);
 	const tsr_line_t line = lines->line[a];
 	lines->line[a] = lines->line[b];
 	lines->line[b] = line;
@@ -77,7 +78,9 @@ static void swap(tsr_lines_t *lines, uint32_t a, uint32_t b)
 	lines->slot[slot_b] = a + 1;
 }
 
-/** Whether a line that a search begins at slot `from` for is still found when it moves from slot `at` to `hole`, which is before.
+/**
+ * Whether a line that a search begins at slot `from` for is still found when it
+ * moves from slot `at` to `hole`, which is before.
  */
 static bool may_move(uint32_t from, uint32_t hole, uint32_t at)
 {
@@ -119,7 +122,8 @@ static uint32_t sort(tsr_lines_t *lines, uint32_t index, bool dirty)
 
 /* ------------------------------------------------------------------ what is done to lines */
 
-bool tsr_lines_put(tsr_lines_t *lines, uint64_t key, tsr_line_mask_t mask, const uint8_t *bytes, bool dirty)
+bool tsr_lines_put(tsr_lines_t *lines, uint64_t key, tsr_line_mask_t mask, const uint8_t *bytes,
+		   bool dirty)
 {
 	tsr_line_t *line = tsr_lines_find(lines, key);
 
@@ -194,5 +198,6 @@ void tsr_lines_free(tsr_lines_t *lines)
 
 size_t tsr_lines_size_bytes(const tsr_lines_t *lines)
 {
-	return (size_t)lines->room * sizeof *lines->line + (lines->bits ? sizeof *lines->slot << lines->bits : 0);
+	return (size_t)lines->room * sizeof *lines->line +
+	       (lines->bits ? sizeof *lines->slot << lines->bits : 0);
 }

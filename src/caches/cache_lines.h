@@ -1,4 +1,7 @@
-/* Lines of 64 bytes, found by their number: what one cache holds. Known to the files of the cache machine only. */
+/*
+ * Lines of 64 bytes, found by their number: what one cache holds. Known to the
+ * files of the cache machine only.
+ */
 #ifndef TESSERA_CACHES_CACHE_LINES_H
 #define TESSERA_CACHES_CACHE_LINES_H
 
@@ -20,7 +23,10 @@ typedef struct tsr_line {
 	uint8_t bytes[TSR_LINE_BYTES];
 } tsr_line_t;
 
-/** Zeroed it is empty. The dirty lines come first; otherwise lines are in an order that only what was done to them decides. */
+/**
+ * Zeroed it is empty. The dirty lines come first; otherwise lines are in an
+ * order that only what was done to them decides.
+ */
 typedef struct tsr_lines {
 	tsr_line_t *line;
 	uint32_t *slot; /* a hash table of indices, and one more: 0 is free */
@@ -67,11 +73,18 @@ static inline bool tsr_line_differs(const uint8_t *a, const uint8_t *b, tsr_line
 	return false;
 }
 
-/** Null where there is none. A line stays where it is until the next call that changes the lines. */
+/**
+ * Null where there is none. A line stays where it is until the next call that
+ * changes the lines.
+ */
 tsr_line_t *tsr_lines_find(const tsr_lines_t *lines, uint64_t key);
 
-/** Bytes of a line become these, dirty or clean; the line is made where there is none. False: no memory. The mask is not empty. */
-bool tsr_lines_put(tsr_lines_t *lines, uint64_t key, tsr_line_mask_t mask, const uint8_t *bytes, bool dirty);
+/**
+ * Bytes of a line become these, dirty or clean; the line is made where there is
+ * none. False: no memory. The mask is not empty.
+ */
+bool tsr_lines_put(tsr_lines_t *lines, uint64_t key, tsr_line_mask_t mask, const uint8_t *bytes,
+		   bool dirty);
 
 /** A line's bytes are as further out. */
 void tsr_lines_clean(tsr_lines_t *lines, tsr_line_t *line);

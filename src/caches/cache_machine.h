@@ -1,4 +1,7 @@
-/* The state of a cache machine, and what its files do for each other. Known to the files of the cache machine only. */
+/*
+ * The state of a cache machine, and what its files do for each other. Known to
+ * the files of the cache machine only.
+ */
 #ifndef TESSERA_CACHES_CACHE_MACHINE_H
 #define TESSERA_CACHES_CACHE_MACHINE_H
 
@@ -51,8 +54,9 @@ typedef struct tsr_path {
 	tsr_cache_t *c;
 	int device; /* -1: none */
 	uint64_t key;
-	tsr_lines_t *l1, *l2;   /* null: there is none between */
-	uint8_t *home;          /* where the line begins; may lie before the region's end by less than a line */
+	tsr_lines_t *l1, *l2; /* null: there is none between */
+	/* where the line begins; may lie before the region's end by less than a line */
+	uint8_t *home;
 	tsr_line_mask_t within; /* those of its bytes that the region has */
 } tsr_path_t;
 
@@ -77,7 +81,7 @@ static inline int tsr_cache_choose(const tsr_cache_t *c, tsr_cache_choice_t kind
 	return n < 2 || !c->config.choose ? 0 : c->config.choose(c->config.context, kind, (int)n);
 }
 
-/* ------------------------------------------------------------------ between the levels (cache_levels.c) */
+/* ---------------------------------------------------------- between the levels (cache_levels.c) */
 
 /** The line of that key, as a block, the host or an engine gets at it. */
 tsr_path_t tsr_cache_path(tsr_cache_t *c, int block, uint64_t key);
@@ -85,13 +89,18 @@ tsr_path_t tsr_cache_path(tsr_cache_t *c, int block, uint64_t key);
 /** As a device's L2 gets at it. */
 tsr_path_t tsr_cache_path_of_device(tsr_cache_t *c, int device, uint64_t key);
 
-/** What an access of that level sees of some bytes; asks for old copies. Other bytes of `out` are undefined. */
-void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask, uint8_t out[TSR_LINE_BYTES]);
+/**
+ * What an access of that level sees of some bytes; asks for old copies. Other
+ * bytes of `out` are undefined.
+ */
+void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
+			 uint8_t out[TSR_LINE_BYTES]);
 
 /** What it would see by default. Changes nothing. */
 void tsr_cache_peek_line(const tsr_path_t *path, uint8_t out[TSR_LINE_BYTES]);
 
-void tsr_cache_store_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask, const uint8_t *bytes);
+void tsr_cache_store_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
+			  const uint8_t *bytes);
 
 /** What is dirty of the line goes one step further out. */
 void tsr_cache_write_back_l1(const tsr_path_t *path);
@@ -100,7 +109,10 @@ void tsr_cache_write_back_l2(const tsr_path_t *path);
 /** The caches on the path get what they lack of the line. */
 void tsr_cache_fill(const tsr_path_t *path);
 
-/** Block is a block's number, or TSR_CACHE_HOST or TSR_CACHE_ENGINE, of which nothing needs to be written back. */
+/**
+ * Block is a block's number, or TSR_CACHE_HOST or TSR_CACHE_ENGINE, of which
+ * nothing needs to be written back.
+ */
 void tsr_cache_release(tsr_cache_t *c, int block, tsr_level_t level);
 void tsr_cache_acquire(tsr_cache_t *c, int block, tsr_level_t level);
 void tsr_cache_write_back_block(tsr_cache_t *c, int block);
@@ -109,7 +121,7 @@ void tsr_cache_write_back_device(tsr_cache_t *c, int device);
 /** Nobody has a copy of these bytes any more. */
 void tsr_cache_drop_copies(tsr_cache_t *c, uint64_t key, tsr_line_mask_t mask);
 
-/* ------------------------------------------------------------------ stores that threads buffer (store_buffer.c) */
+/* -------------------------------------------------- stores that threads buffer (store_buffer.c) */
 
 /** At the end of those that the thread keeps; where there are too many the oldest is stored. */
 void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store_t *store);
@@ -122,7 +134,8 @@ void tsr_cache_drain(tsr_cache_t *c, int thread);
 void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index);
 
 /** The thread's own stores over what it has loaded. Returns the bytes that they cover. */
-tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key, uint8_t bytes[TSR_LINE_BYTES]);
+tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key,
+				  uint8_t bytes[TSR_LINE_BYTES]);
 
 /* ------------------------------------------------------------------ errors (caches.c) */
 

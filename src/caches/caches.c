@@ -12,7 +12,8 @@ enum { MOST_REGIONS = 1 << 23 };
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a cache machine: fewer threads or smaller tiles need less");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no memory for a cache machine: fewer threads or smaller tiles need less");
 }
 
 tsr_status_t tsr_cache_status(const tsr_cache_t *c)
@@ -23,11 +24,13 @@ tsr_status_t tsr_cache_status(const tsr_cache_t *c)
 static tsr_status_t check_place(const tsr_cache_t *c, const tsr_cache_place_t *place)
 {
 	if (place->region < 0 || place->region >= c->regions || !c->region[place->region].live)
-		return tsr_error(TSR_ERR_ARGUMENT, "region %d is none: add it first", place->region);
+		return tsr_error(TSR_ERR_ARGUMENT, "region %d is none: add it first",
+				 place->region);
 	const size_t bytes = c->region[place->region].bytes;
 	if (place->offset > bytes || place->bytes > bytes - place->offset)
-		return tsr_error(TSR_ERR_ARGUMENT, "%zu bytes at offset %zu of region %d, which has %zu", place->bytes,
-				 place->offset, place->region, bytes);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%zu bytes at offset %zu of region %d, which has %zu",
+				 place->bytes, place->offset, place->region, bytes);
 	return TSR_OK;
 }
 
@@ -48,7 +51,8 @@ static tsr_status_t check_block(const tsr_cache_t *c, int block)
 static tsr_status_t check_device(const tsr_cache_t *c, int device)
 {
 	if (device < 0 || device >= c->config.devices)
-		return tsr_error(TSR_ERR_ARGUMENT, "device %d is none: there are %d", device, c->config.devices);
+		return tsr_error(TSR_ERR_ARGUMENT, "device %d is none: there are %d", device,
+				 c->config.devices);
 	return TSR_OK;
 }
 
@@ -87,7 +91,10 @@ void tsr_cache_destroy(tsr_cache_t *c)
 	free(c);
 }
 
-/** Room for one more in an array of `count`: its size is that of the powers of two. Null: no memory. */
+/**
+ * Room for one more in an array of `count`: its size is that of the powers of
+ * two. Null: no memory.
+ */
 static void *grown(void *array, int count, size_t size)
 {
 	if (count & (count - 1))
@@ -106,14 +113,17 @@ static int free_region(const tsr_cache_t *c)
 	return region;
 }
 
-tsr_status_t tsr_cache_add_region(tsr_cache_t *c, int home, void *memory, size_t bytes, int *region_out)
+tsr_status_t tsr_cache_add_region(tsr_cache_t *c, int home, void *memory, size_t bytes,
+				  int *region_out)
 {
 	const int region = free_region(c);
 
 	if (home >= c->config.devices || home < TSR_CACHE_SHARED)
-		return tsr_error(TSR_ERR_ARGUMENT, "home %d is no device: there are %d", home, c->config.devices);
+		return tsr_error(TSR_ERR_ARGUMENT, "home %d is no device: there are %d", home,
+				 c->config.devices);
 	if (region == MOST_REGIONS)
-		return tsr_error(TSR_ERR_ARGUMENT, "more than %d regions at a time: end some first", region);
+		return tsr_error(TSR_ERR_ARGUMENT, "more than %d regions at a time: end some first",
+				 region);
 	if (region == c->regions) {
 		tsr_cache_region_t *regions = grown(c->region, c->regions, sizeof *regions);
 		if (!regions)
@@ -131,7 +141,8 @@ static void forget_lines(tsr_lines_t *lines, int region)
 	for (uint32_t i = 0; i < lines->count;) {
 		tsr_line_t *line = &lines->line[i];
 		if ((int)(line->key >> 40) == region)
-			tsr_lines_forget(lines, line, line->valid); /* only later lines take its place */
+			/* only later lines take its place */
+			tsr_lines_forget(lines, line, line->valid);
 		else
 			i++;
 	}
@@ -191,7 +202,8 @@ tsr_status_t tsr_cache_end_block(tsr_cache_t *c, int block)
 	tsr_status_t status = check_block(c, block);
 
 	if (status == TSR_OK && c->block[block].threads)
-		status = tsr_error(TSR_ERR_ARGUMENT, "block %d has %d threads: end them first", block, c->block[block].threads);
+		status = tsr_error(TSR_ERR_ARGUMENT, "block %d has %d threads: end them first",
+				   block, c->block[block].threads);
 	if (status != TSR_OK)
 		return status;
 	tsr_cache_write_back_block(c, block);
@@ -202,7 +214,9 @@ tsr_status_t tsr_cache_end_block(tsr_cache_t *c, int block)
 
 tsr_status_t tsr_cache_add_thread(tsr_cache_t *c, int block, int *thread_out)
 {
-	tsr_status_t status = block == TSR_CACHE_HOST || block == TSR_CACHE_ENGINE ? TSR_OK : check_block(c, block);
+	tsr_status_t status = block == TSR_CACHE_HOST || block == TSR_CACHE_ENGINE
+				      ? TSR_OK
+				      : check_block(c, block);
 	int thread = 0;
 
 	if (status != TSR_OK)
@@ -280,13 +294,16 @@ static uint8_t newest_byte(const tsr_cache_t *c, int region, size_t offset)
 	return line[at];
 }
 
-tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *place, uint64_t *value_out)
+tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *place,
+			      uint64_t *value_out)
 {
 	tsr_status_t status = check_place(c, place);
 	uint64_t value = 0;
 
 	if (status == TSR_OK && place->bytes > sizeof value)
-		status = tsr_error(TSR_ERR_ARGUMENT, "%zu bytes to be told as one number: at most 8 fit", place->bytes);
+		status = tsr_error(TSR_ERR_ARGUMENT,
+				   "%zu bytes to be told as one number: at most 8 fit",
+				   place->bytes);
 	if (status != TSR_OK)
 		return status;
 	for (size_t i = 0; i < place->bytes; i++)
@@ -297,7 +314,8 @@ tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *pla
 
 size_t tsr_cache_size_bytes(const tsr_cache_t *c)
 {
-	size_t bytes = sizeof *c + (size_t)c->regions * sizeof *c->region + (size_t)c->blocks * sizeof *c->block +
+	size_t bytes = sizeof *c + (size_t)c->regions * sizeof *c->region +
+		       (size_t)c->blocks * sizeof *c->block +
 		       (size_t)c->threads * sizeof *c->thread;
 
 	for (int t = 0; t < c->threads; t++)

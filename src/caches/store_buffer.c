@@ -12,7 +12,8 @@ static void drain_at(tsr_cache_t *c, int thread, int index)
 
 	tsr_cache_store_line(&path, store->level, store->mask, store->bytes);
 	t->count--;
-	memmove(&t->buffer[index], &t->buffer[index + 1], (size_t)(t->count - index) * sizeof *t->buffer);
+	memmove(&t->buffer[index], &t->buffer[index + 1],
+		(size_t)(t->count - index) * sizeof *t->buffer);
 }
 
 /** Stores those of the first `end` that overlap such bytes, or what overlaps them in turn. */
@@ -77,7 +78,8 @@ void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store
 	t->buffer[t->count++] = *store;
 }
 
-tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key, uint8_t bytes[TSR_LINE_BYTES])
+tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key,
+				  uint8_t bytes[TSR_LINE_BYTES])
 {
 	const tsr_cache_thread_t *t = &c->thread[thread];
 	tsr_line_mask_t covered = 0;

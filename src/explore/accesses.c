@@ -1,4 +1,7 @@
-/* What fibres do to memory: every access of the device API and of the host's copies comes through here. */
+/*
+ * What fibres do to memory: every access of the device API and of the host's
+ * copies comes through here.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <stdio.h>
@@ -19,10 +22,12 @@ static tsr_area_t *area_of(tsr_exploration_t *x, place_t place)
 	return &x->areas[place.area];
 }
 
-static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at, const tsr_rows_of_bytes_t *rows)
+static place_t place_at(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at,
+			const tsr_rows_of_bytes_t *rows)
 {
 	place_t place;
-	tsr_exploration_place(x, site, at, (rows->count - 1) * rows->pitch + rows->bytes, &place.area, &place.offset);
+	tsr_exploration_place(x, site, at, (rows->count - 1) * rows->pitch + rows->bytes,
+			      &place.area, &place.offset);
 	return place;
 }
 
@@ -32,13 +37,16 @@ static void need(tsr_exploration_t *x, tsr_status_t status)
 		tsr_exploration_abort(x, status, 0, tsr_last_error());
 }
 
-static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind, place_t place, size_t bytes)
+static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_finding_kind_t kind,
+		      place_t place, size_t bytes)
 {
 	const uint32_t number = tsr_operation_at(x, site, kind, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
 	const bool begins = x->operations[number].area < 0;
-	if (begins) /* others may run between two calls, so that what races is met in either order */
+	/* others may run between two calls, so that what races is met in either order */
+	if (begins)
 		tsr_explorer_point(x->explorer,
-				   &(tsr_pending_t){.kind = TSR_PENDING_LOCAL, .site = {site->call, site->file, site->line}});
+				   &(tsr_pending_t){.kind = TSR_PENDING_LOCAL,
+						    .site = {site->call, site->file, site->line}});
 	if (begins)
 		need(x, x->memory->choose(x, NULL, NULL));
 	tsr_operation_touch(x, number, place.area, place.offset, bytes);
@@ -50,7 +58,8 @@ static uint32_t plain(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_findi
 static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of_bytes_t *rows)
 {
 	const tsr_area_t *area = area_of(x, place);
-	return (tsr_span_t){area, {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
+	return (tsr_span_t){area,
+			    {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
 }
 
 void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows)
@@ -59,12 +68,14 @@ void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_row
 	if (end <= x->watched_begin || offset >= x->watched_end)
 		return;
 	for (const tsr_flag_watch_t *watch = x->watches; watch; watch = watch->next)
-		if (watch->area == area && watch->offset < end && offset < watch->offset + watch->bytes)
+		if (watch->area == area && watch->offset < end &&
+		    offset < watch->offset + watch->bytes)
 			tsr_explorer_wake(x->explorer, watch->object);
 }
 
-void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void *private_to, size_t to_pitch,
-			  const unsigned char *from, const tsr_rows_of_bytes_t *rows)
+void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void *private_to,
+			  size_t to_pitch, const unsigned char *from,
+			  const tsr_rows_of_bytes_t *rows)
 {
 	const place_t place = place_at(x, site, from, rows);
 	const uint32_t number = plain(x, site, TSR_FINDING_READ, place, rows->bytes);
@@ -74,8 +85,9 @@ void tsr_exploration_read(tsr_exploration_t *x, const tsr_op_site_t *site, void 
 	tsr_exploration_judge(x, number, place.area, false, &found);
 }
 
-void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, const void *private_from,
-			   size_t from_pitch, const tsr_rows_of_bytes_t *rows)
+void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to,
+			   const void *private_from, size_t from_pitch,
+			   const tsr_rows_of_bytes_t *rows)
 {
 	const place_t place = place_at(x, site, to, rows);
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, place, rows->bytes);
@@ -87,27 +99,33 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	tsr_exploration_judge(x, number, place.area, true, &found);
 }
 
-void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, size_t to_pitch,
-			  const unsigned char *from, const tsr_rows_of_bytes_t *rows)
+void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to,
+			  size_t to_pitch, const unsigned char *from,
+			  const tsr_rows_of_bytes_t *rows)
 {
 	const tsr_rows_of_bytes_t rows_to = {rows->bytes, rows->count, to_pitch};
-	const place_t source = place_at(x, site, from, rows), target = place_at(x, site, to, &rows_to);
+	const place_t source = place_at(x, site, from, rows),
+		      target = place_at(x, site, to, &rows_to);
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, target, rows->bytes);
-	const tsr_span_t span_from = span_of(x, source, rows), span_to = span_of(x, target, &rows_to);
+	const tsr_span_t span_from = span_of(x, source, rows),
+			 span_to = span_of(x, target, &rows_to);
 	tsr_shadow_found_t found[2];
-	const tsr_move_t move = {source.area, target.area, source.offset, target.offset, *rows, to_pitch};
+	const tsr_move_t move = {source.area,   target.area, source.offset,
+				 target.offset, *rows,       to_pitch};
 	tsr_status_t status;
 	if (!site->coop || !tsr_pieces_move(x, number, &move, found, &status))
 		status = x->memory->copy(x, number, &span_from, &span_to, found);
 	need(x, status);
 	tsr_waits_wake(x, target.area, target.offset, &rows_to);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
-	found[0].unwritten = false; /* who uses what is copied is told, and not who copies a slot that is filled in part */
+	/* who uses what is copied is told, and not who copies a slot that is filled in part */
+	found[0].unwritten = false;
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
 	tsr_exploration_judge(x, number, target.area, true, &found[1]);
 }
 
-void tsr_exploration_fill(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to, int byte, size_t bytes)
+void tsr_exploration_fill(tsr_exploration_t *x, const tsr_op_site_t *site, unsigned char *to,
+			  int byte, size_t bytes)
 {
 	unsigned char stage[4096];
 	memset(stage, byte, sizeof stage);
@@ -123,23 +141,28 @@ void tsr_exploration_fill(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 
 static tsr_finding_kind_t finding_kind(tsr_views_kind_t kind)
 {
-	return kind == TSR_VIEWS_LOAD ? TSR_FINDING_READ : kind == TSR_VIEWS_STORE ? TSR_FINDING_WRITE : TSR_FINDING_UPDATE;
+	return kind == TSR_VIEWS_LOAD    ? TSR_FINDING_READ
+	       : kind == TSR_VIEWS_STORE ? TSR_FINDING_WRITE
+					 : TSR_FINDING_UPDATE;
 }
 
-static tsr_pending_t pending_of(const tsr_views_access_t *access, uint64_t object, const tsr_op_site_t *site)
+static tsr_pending_t pending_of(const tsr_views_access_t *access, uint64_t object,
+				const tsr_op_site_t *site)
 {
 	static const tsr_pending_kind_t kinds[] = {[TSR_VIEWS_LOAD] = TSR_PENDING_READ,
 						   [TSR_VIEWS_STORE] = TSR_PENDING_WRITE,
 						   [TSR_VIEWS_UPDATE] = TSR_PENDING_UPDATE,
 						   [TSR_VIEWS_FENCE] = TSR_PENDING_FENCE};
 	return (tsr_pending_t){.kind = kinds[access->kind],
-			       .seq_cst = access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST,
+			       .seq_cst = access->order == TSR_VIEWS_SEQ_CST ||
+					  access->failure == TSR_VIEWS_SEQ_CST,
 			       .object = object,
 			       .site = {site->call, site->file, site->line}};
 }
 
 /** What a load saw is not the newest: if the program fails, it may be for that. */
-static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, size_t bytes, uint64_t seen, uint64_t newest)
+static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, size_t bytes,
+		       uint64_t seen, uint64_t newest)
 {
 	tsr_stale_load_t *stale = &x->stale;
 	tsr_operation_tell(x, number, place.area, place.offset, bytes, &stale->access);
@@ -151,8 +174,9 @@ static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, siz
 }
 
 /** An access that has been waited for, or has had its point. */
-uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const tsr_views_access_t *access, int area_index,
-				 size_t offset, size_t bytes, int choice, uint64_t begin)
+uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number,
+				 const tsr_views_access_t *access, int area_index, size_t offset,
+				 size_t bytes, int choice, uint64_t begin)
 {
 	const place_t place = {area_index, offset};
 	const tsr_area_t *area = area_of(x, place);
@@ -168,28 +192,35 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number, const ts
 					  .other_wrote = event.other_wrote,
 					  .offset = offset,
 					  .bytes = bytes,
-					  .unwritten = event.initial && access->kind != TSR_VIEWS_STORE,
+					  .unwritten =
+						  event.initial && access->kind != TSR_VIEWS_STORE,
 					  .unwritten_offset = offset,
 					  .unwritten_bytes = bytes};
-	if (access->kind == TSR_VIEWS_LOAD && event.value != before && x->operations[number].kind == TSR_FINDING_READ)
+	if (access->kind == TSR_VIEWS_LOAD && event.value != before &&
+	    x->operations[number].kind == TSR_FINDING_READ)
 		note_stale(x, number, place, bytes, event.value, before);
 	const uint64_t after = tsr_area_value(area_of(x, place), offset, bytes);
-	const tsr_acted_t acted = {.message = access->kind == TSR_VIEWS_STORE ? access->value : event.value,
+	const tsr_acted_t acted = {.message = access->kind == TSR_VIEWS_STORE ? access->value
+									      : event.value,
 				   .wrote = event.wrote,
 				   .changed = after != before};
 	tsr_explorer_acted(x->explorer, &acted);
-	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote, access->kind != TSR_VIEWS_STORE);
+	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote,
+			    access->kind != TSR_VIEWS_STORE);
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
-	tsr_exploration_judge_unmet(x, number, place.area, event.wrote, tsr_shadow_unmet(x->shadow));
+	tsr_exploration_judge_unmet(x, number, place.area, event.wrote,
+				    tsr_shadow_unmet(x->shadow));
 	tsr_links_access(x, number, event.wrote, event.from_site);
 	if (!area_of(x, place)->shared)
-		tsr_buffering_note(x, number, access, event.wrote, tsr_area_object(area_of(x, place), offset), epoch, after);
+		tsr_buffering_note(x, number, access, event.wrote,
+				   tsr_area_object(area_of(x, place), offset), epoch, after);
 	tsr_actor_epoch(tsr_actor(x));
 	return event.value;
 }
 
-uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_views_access_t *access,
-			     const unsigned char *at, size_t bytes)
+uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site,
+			     const tsr_views_access_t *access, const unsigned char *at,
+			     size_t bytes)
 {
 	const tsr_rows_of_bytes_t rows = {bytes, 1, bytes};
 	const place_t place = place_at(x, site, at, &rows);
@@ -197,13 +228,15 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	const tsr_pending_t pending = pending_of(access, tsr_area_object(area, place.offset), site);
 	const uint64_t begin = tsr_trace_now(x);
 	tsr_explorer_point(x->explorer, &pending);
-	const uint32_t number = tsr_operation_at(x, site, finding_kind(access->kind), access->order, access->scope);
+	const uint32_t number =
+		tsr_operation_at(x, site, finding_kind(access->kind), access->order, access->scope);
 	tsr_operation_touch(x, number, place.area, place.offset, bytes);
 	area = area_of(x, place); /* others have run */
 	const tsr_ordered_t ordered = {number, access, area, {area->region, place.offset, bytes}};
 	int choice = 0;
 	need(x, x->memory->choose(x, &ordered, &choice));
-	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice, begin);
+	return tsr_exploration_act_now(x, number, access, place.area, place.offset, bytes, choice,
+				       begin);
 }
 
 void tsr_exploration_met(tsr_exploration_t *x)
@@ -212,7 +245,8 @@ void tsr_exploration_met(tsr_exploration_t *x)
 	need(x, tsr_shadow_meet(x->shadow, tsr_actor(x)->thread));
 }
 
-void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_views_order_t order, tsr_views_scope_t scope)
+void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_views_order_t order,
+			   tsr_views_scope_t scope)
 {
 	const tsr_views_access_t access = {.kind = TSR_VIEWS_FENCE, .order = order, .scope = scope};
 	tsr_views_event_t event;

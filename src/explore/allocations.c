@@ -9,7 +9,8 @@
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the books of a heap; check a smaller program");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no host memory for the books of a heap; check a smaller program");
 }
 
 /* ------------------------------------------------------------------ areas */
@@ -17,10 +18,13 @@ static tsr_status_t no_memory(void)
 static tsr_status_t begin_area(tsr_exploration_t *x, tsr_area_t *area)
 {
 	const tsr_status_t status = x->memory->add_area(x, area);
-	return status == TSR_OK ? tsr_shadow_add_region(x->shadow, area->newest, area->bytes, &area->region) : status;
+	return status == TSR_OK
+		       ? tsr_shadow_add_region(x->shadow, area->newest, area->bytes, &area->region)
+		       : status;
 }
 
-tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned char *base, unsigned char *values, size_t bytes)
+tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned char *base,
+				      unsigned char *values, size_t bytes)
 {
 	tsr_area_t *area = &x->areas[rank];
 	area->base = base;
@@ -32,7 +36,8 @@ tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *x, int rank, unsigned c
 /** A number for a block's shared memory that is the same in every run. Heaps have small ones. */
 static uint64_t shared_name(const tsr_worker_who_t *who)
 {
-	return 4096 + ((uint64_t)who->launch * TSR_MAX_RANKS + (uint64_t)who->rank) * 65536 + (uint64_t)who->block;
+	return 4096 + ((uint64_t)who->launch * TSR_MAX_RANKS + (uint64_t)who->rank) * 65536 +
+	       (uint64_t)who->block;
 }
 
 /** A place among the areas that has ended, or a new one. */
@@ -52,7 +57,8 @@ static tsr_area_t *free_area(tsr_exploration_t *x)
 	return &x->areas[x->area_count++];
 }
 
-tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *x, const tsr_worker_who_t *who, unsigned char *base, size_t bytes)
+tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *x, const tsr_worker_who_t *who,
+					unsigned char *base, size_t bytes)
 {
 	tsr_area_t *area = free_area(x);
 	if (!area)
@@ -84,7 +90,8 @@ static bool holds(const tsr_area_t *area, const void *at, size_t bytes, size_t *
 	return area->region >= 0 && *offset_out < area->bytes && bytes <= area->bytes - *offset_out;
 }
 
-bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area_out, size_t *offset_out)
+bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area_out,
+		   size_t *offset_out)
 {
 	if (holds(&x->areas[x->last_area], at, bytes, offset_out)) {
 		*area_out = x->last_area;
@@ -143,7 +150,8 @@ static tsr_piece_t *insert_piece(tsr_area_t *area, size_t begin, size_t bytes)
 		area->pieces = pieces;
 		area->piece_room = room;
 	}
-	memmove(area->pieces + first + 1, area->pieces + last, (size_t)(area->piece_count - last) * sizeof *area->pieces);
+	memmove(area->pieces + first + 1, area->pieces + last,
+		(size_t)(area->piece_count - last) * sizeof *area->pieces);
 	area->piece_count += 1 - (last - first);
 	return &area->pieces[first];
 }
@@ -162,7 +170,8 @@ static void note_bytes(tsr_exploration_t *x)
 		x->heap_bytes = bytes;
 }
 
-tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t offset, size_t bytes, const char *name)
+tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t offset, size_t bytes,
+				       const char *name)
 {
 	tsr_area_t *area = &x->areas[rank];
 	tsr_piece_t *piece = insert_piece(area, offset, bytes);
@@ -175,9 +184,10 @@ tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t of
 }
 
 /*
- * Whoever leaves the collective first says it for all: then no rank may touch any copy any more. Those who are slower find their
- * own copy freed, and leave the others alone, which a faster rank may have allocated again: none but the rank itself allocates its
- * own.
+ * Whoever leaves the collective first says it for all: then no rank may touch
+ * any copy any more. Those who are slower find their own copy freed, and leave
+ * the others alone, which a faster rank may have allocated again: none but the
+ * rank itself allocates its own.
  */
 void tsr_exploration_freed(tsr_exploration_t *x, int rank, size_t offset)
 {

@@ -9,14 +9,23 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 
-/* What a rank's program may use of stack: as much as a thread's first one, mapped where it is touched. A worker has what its thread
- * has where nothing is explored (backends/cpuemu/pool.c): 1 MiB of locals, and what calls need. */
+/*
+ * What a rank's program may use of stack: as much as a thread's first one,
+ * mapped where it is touched. A worker has what its thread has where nothing is
+ * explored (backends/cpuemu/pool.c): 1 MiB of locals, and what calls need.
+ */
 enum { HOST_STACK_BYTES = 8 << 20, WORKER_STACK_BYTES = 3 << 19 };
 
-/* Workers whose stacks schedules' processes have in common. None begins before the first of these is forked. */
+/*
+ * Workers whose stacks schedules' processes have in common. None begins before
+ * the first of these is forked.
+ */
 enum { COMMON_STACKS = 1024 };
 
-/* Turns after which a loop that sees nothing new is put aside: each is a schedule more for a search that leaves nothing out. */
+/*
+ * Turns after which a loop that sees nothing new is put aside: each is a
+ * schedule more for a search that leaves nothing out.
+ */
 enum { SPIN_BOUND = 2 };
 
 /* Steps after which a schedule is taken for one that never ends. */
@@ -24,7 +33,8 @@ enum { STEP_BOUND = 4 * 1000 * 1000 };
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to explore with; check fewer ranks, blocks or bytes");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no host memory to explore with; check fewer ranks, blocks or bytes");
 }
 
 /* ------------------------------------------------------------------ making and destroying */
@@ -58,10 +68,12 @@ static void tell_unbegun(void *argument, const tsr_worker_who_t *block)
 	int *living = calloc((size_t)tasks + 1, sizeof *living), count = 0;
 	for (int task = 0; living && task < tasks; task++) {
 		const tsr_task_who_t *who = tsr_explorer_who(question->x->explorer, task);
-		if (who->rank == block->rank && who->kind == TSR_TASK_WORKER && !tsr_explorer_ended(question->x->explorer, task))
+		if (who->rank == block->rank && who->kind == TSR_TASK_WORKER &&
+		    !tsr_explorer_ended(question->x->explorer, task))
 			living[count++] = task;
 	}
-	const tsr_unbegun_t unbegun = {.who = worker_of(block), .waits_for = living, .count = count};
+	const tsr_unbegun_t unbegun = {
+		.who = worker_of(block), .waits_for = living, .count = count};
 	question->tell(question->argument, &unbegun);
 	free(living);
 }
@@ -83,13 +95,14 @@ static bool known(void *context, uint64_t key)
 
 static tsr_status_t make(tsr_exploration_t *x)
 {
-	const tsr_explorer_config_t config = {.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
-					      .spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
-					      .unbegun = unbegun,
-					      .switched = tsr_places_switch,
-					      .late = x->memory->late,
-					      .known = known,
-					      .context = x};
+	const tsr_explorer_config_t config = {
+		.step_bound = x->options.steps ? x->options.steps : STEP_BOUND,
+		.spin_bound = x->options.strategy == TSR_CHECK_EXHAUSTIVE ? SPIN_BOUND : 0,
+		.unbegun = unbegun,
+		.switched = tsr_places_switch,
+		.late = x->memory->late,
+		.known = known,
+		.context = x};
 	tsr_status_t status = tsr_views_create(NULL, 0, 0, 0, &x->views);
 	if (status == TSR_OK)
 		status = tsr_shadow_create(x->views, true, &x->shadow);
@@ -104,7 +117,8 @@ static tsr_status_t make(tsr_exploration_t *x)
 	x->areas = calloc((size_t)x->size, sizeof *x->areas);
 	x->signals = calloc(TSR_SIGNALS, sizeof *x->signals);
 	x->collectives = calloc(TSR_COLLECTIVES, sizeof *x->collectives);
-	if (status == TSR_OK && (!x->codes || !x->places || !x->areas || !x->signals || !x->collectives))
+	if (status == TSR_OK &&
+	    (!x->codes || !x->places || !x->areas || !x->signals || !x->collectives))
 		status = no_memory();
 	x->area_count = x->area_room = x->areas ? x->size : 0;
 	for (int r = 0; r < x->area_count; r++)
@@ -145,8 +159,9 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 		return status;
 	if (options.ranks != size)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "the program starts %d ranks, but tessera check was told of %d: give both the same number", size,
-				 options.ranks);
+				 "the program starts %d ranks, but tessera check was told of %d: "
+				 "give both the same number",
+				 size, options.ranks);
 	tsr_exploration_t *x = calloc(1, sizeof *x);
 	if (!x)
 		return no_memory();
@@ -227,10 +242,12 @@ static void fibre_main(void *context)
 }
 
 /**
- * Where a fibre is. Hosts are on no device: instances of their own, after those that devices have. A block's is that of its first
- * worker; its workers are waves of their own.
+ * Where a fibre is. Hosts are on no device: instances of their own, after those
+ * that devices have. A block's is that of its first worker; its workers are
+ * waves of their own.
  */
-static tsr_views_place_t place_of(const tsr_exploration_t *x, const tsr_task_who_t *who, int task, int first_of_block)
+static tsr_views_place_t place_of(const tsr_exploration_t *x, const tsr_task_who_t *who, int task,
+				  int first_of_block)
 {
 	tsr_views_place_t place = {.instance = {0}};
 	const bool host = who->kind == TSR_TASK_HOST;
@@ -241,12 +258,14 @@ static tsr_views_place_t place_of(const tsr_exploration_t *x, const tsr_task_who
 }
 
 /** Spawns a fibre with a thread of the views. */
-static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void (*body)(void *), void *ctx, const tsr_edge_t *after)
+static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void (*body)(void *),
+			  void *ctx, const tsr_edge_t *after)
 {
 	int task = tsr_explorer_tasks(x->explorer);
 	if (!make_room(x, task))
 		return no_memory();
-	const tsr_views_place_t place = place_of(x, who, task, who->kind == TSR_TASK_HOST ? task : task - who->worker);
+	const tsr_views_place_t place =
+		place_of(x, who, task, who->kind == TSR_TASK_HOST ? task : task - who->worker);
 	tsr_actor_t actor = {.body = body, .ctx = ctx};
 	tsr_status_t status = tsr_views_add_thread(x->views, &place, after, &actor.thread);
 	if (status == TSR_OK)
@@ -255,12 +274,14 @@ static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void 
 	tsr_links_edge(x, TSR_STEP_TAKE, task, after, NULL);
 	if (status == TSR_OK)
 		status = tsr_explorer_spawn(x->explorer, who, fibre_main, x,
-					    who->kind == TSR_TASK_HOST ? HOST_STACK_BYTES : WORKER_STACK_BYTES, &task);
+					    who->kind == TSR_TASK_HOST ? HOST_STACK_BYTES
+								       : WORKER_STACK_BYTES,
+					    &task);
 	return status;
 }
 
-tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t *who, void (*body)(void *ctx), void *ctx,
-				   const tsr_edge_t *after)
+tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t *who,
+				   void (*body)(void *ctx), void *ctx, const tsr_edge_t *after)
 {
 	const tsr_task_who_t worker = worker_of(who);
 	if (x->phase == TSR_PHASE_PREFIX)
@@ -285,7 +306,8 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 		tsr_explorer_stop(x->explorer);
 	tsr_shadow_end_coop(x->shadow, actor->thread);
 	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
-	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK || x->memory->end(x, who, actor) != TSR_OK)
+	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK ||
+	    x->memory->end(x, who, actor) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	x->workers--;
 	if (x->unbegun[who->rank])
@@ -302,7 +324,8 @@ int tsr_exploration_room(const tsr_exploration_t *x, int usual)
 	return x->options.resident_blocks > 0 ? x->options.resident_blocks : usual;
 }
 
-void tsr_exploration_residency(tsr_exploration_t *x, int rank, tsr_exploration_unbegun_fn fn, void *ctx)
+void tsr_exploration_residency(tsr_exploration_t *x, int rank, tsr_exploration_unbegun_fn fn,
+			       void *ctx)
 {
 	x->unbegun[rank] = fn;
 	x->unbegun_ctx[rank] = ctx;
@@ -387,11 +410,14 @@ static void host_blockers(const void *context, tsr_blocker_fn tell, void *argume
 
 void tsr_exploration_wait(tsr_exploration_t *x, const tsr_host_wait_t *wait)
 {
-	const host_await_t h = {x, wait, tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank};
+	const host_await_t h = {
+		x, wait, tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank};
 	const tsr_await_t await = {
 		.kind = await_kinds[wait->what],
-		.pending = {.kind = TSR_PENDING_LOCAL, /* no access of a kernel touches what hosts wait for */
-			    .object = tsr_device_object(wait->what == TSR_HOST_WAIT_ROUND ? -1 : h.rank),
+		/* no access of a kernel touches what hosts wait for */
+		.pending = {.kind = TSR_PENDING_LOCAL,
+			    .object = tsr_device_object(wait->what == TSR_HOST_WAIT_ROUND ? -1
+											  : h.rank),
 			    .site = tsr_place_of_host(x, h.rank, wait->call)},
 		.ready = host_ready,
 		.describe = host_describe,
@@ -415,7 +441,8 @@ void tsr_exploration_settle(tsr_exploration_t *x)
 		tsr_explorer_stop(x->explorer);
 	tsr_buffering_settle(x);
 	tsr_links_settle(x);
-	memset(x->collectives, 0, TSR_COLLECTIVES * sizeof *x->collectives); /* states may be others from now on */
+	/* states may be others from now on */
+	memset(x->collectives, 0, TSR_COLLECTIVES * sizeof *x->collectives);
 	for (int task = 0; task < tsr_explorer_tasks(x->explorer); task++)
 		tsr_actor_epoch(&x->actors[task]);
 }
@@ -434,13 +461,19 @@ static tsr_status_t run_guarded(tsr_exploration_t *x, tsr_explorer_end_t *end_ou
 {
 	tsr_status_t status = tsr_guard_begin(x);
 	for (int r = 0; status == TSR_OK && r < x->size; r++)
-		status = spawn(x, &(tsr_task_who_t){.rank = r, .kind = TSR_TASK_HOST, .launch = -1, .block = -1, .worker = -1},
+		status = spawn(x,
+			       &(tsr_task_who_t){.rank = r,
+						 .kind = TSR_TASK_HOST,
+						 .launch = -1,
+						 .block = -1,
+						 .worker = -1},
 			       host_main, x, NULL);
 	tsr_hang_watch(x);
 	if (status == TSR_OK)
 		*end_out = tsr_explorer_run(x->explorer);
 	tsr_hang_unwatch(x);
-	tsr_guard_end(x); /* no fibre runs any more, neither here nor in the process of a schedule */
+	/* no fibre runs any more, neither here nor in the process of a schedule */
+	tsr_guard_end(x);
 	return status;
 }
 

@@ -1,9 +1,11 @@
 /*
- * Pointers into heaps that a program dereferences itself. The addresses that programs have are mapped without any permission, and
- * values lie elsewhere, so that such an access faults wherever and whenever it is made: in a kernel, on the host, in a call of the
- * C library. The fault is told as a finding, and ends the schedule. So is that of a task that leaves its stack. Not told: what the
- * system does for the program, which answers EFAULT, and faults on threads that the program has started itself, which end it as
- * ever.
+ * Pointers into heaps that a program dereferences itself. The addresses that
+ * programs have are mapped without any permission, and values lie elsewhere, so
+ * that such an access faults wherever and whenever it is made: in a kernel, on
+ * the host, in a call of the C library. The fault is told as a finding, and
+ * ends the schedule. So is that of a task that leaves its stack. Not told: what
+ * the system does for the program, which answers EFAULT, and faults on threads
+ * that the program has started itself, which end it as ever.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -38,7 +40,10 @@ struct tsr_guard {
 	unsigned char stack[STACK_BYTES];
 };
 
-/* A signal's handler is handed nothing of its own. All fibres of an exploration run on one thread, which is this one. */
+/*
+ * A signal's handler is handed nothing of its own. All fibres of an exploration
+ * run on one thread, which is this one.
+ */
 static _Thread_local tsr_guard_t *here;
 
 /* ------------------------------------------------------------------ the signal */
@@ -48,7 +53,8 @@ static void ask_processor(const ucontext_t *context, fault_t *fault)
 {
 	fault->kind = TSR_FINDING_CALL;
 #if defined(__x86_64__)
-	fault->kind = context->uc_mcontext.gregs[REG_ERR] & 2 ? TSR_FINDING_WRITE : TSR_FINDING_READ;
+	fault->kind =
+		context->uc_mcontext.gregs[REG_ERR] & 2 ? TSR_FINDING_WRITE : TSR_FINDING_READ;
 	fault->code = (const void *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 	fault->stack = (const unsigned char *)(uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
@@ -59,7 +65,10 @@ static void ask_processor(const ucontext_t *context, fault_t *fault)
 #endif
 }
 
-/** Back to where the fibre began, on its own stack: from there everything may be called again. Other faults are as they were. */
+/**
+ * Back to where the fibre began, on its own stack: from there everything may be
+ * called again. Other faults are as they were.
+ */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	tsr_guard_t *guard = here;
@@ -72,11 +81,13 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	sigjmp_buf *begin = task == TSR_NO_TASK ? NULL : guard->x->actors[task].begin;
 	ask_processor(context, &fault);
 	fault.overflow = begin && tsr_explorer_overflows(guard->x->explorer, fault.stack, fault.at);
-	if (begin && (fault.overflow || tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset))) {
+	if (begin &&
+	    (fault.overflow || tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset))) {
 		guard->fault = fault;
 		siglongjmp(*begin, 1);
 	}
-	sigaction(number, &guard->before, NULL); /* the instruction is tried again, and faults again */
+	/* the instruction is tried again, and faults again */
+	sigaction(number, &guard->before, NULL);
 }
 
 /* ------------------------------------------------------------------ the finding */
@@ -89,7 +100,8 @@ static void place_of(const void *code, char *place, size_t size)
 	if (!code || dladdr(code, &object) == 0 || !object.dli_fname)
 		return;
 	const char *name = strrchr(object.dli_fname, '/');
-	snprintf(place, size, ", at %s+0x%zx (addr2line tells the line)", name ? name + 1 : object.dli_fname,
+	snprintf(place, size, ", at %s+0x%zx (addr2line tells the line)",
+		 name ? name + 1 : object.dli_fname,
 		 (size_t)((const unsigned char *)code - (const unsigned char *)object.dli_fbase));
 }
 
@@ -100,9 +112,11 @@ static _Noreturn void tell_overflow(tsr_exploration_t *x, const fault_t *fault)
 	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
 	place_of(fault->code, place, sizeof place);
 	snprintf(sentence, sizeof sentence,
-		 "the %s has more locals, with those of all that it calls, than its stack has room for%s",
+		 "the %s has more locals, with those of all that it calls, than its stack has room "
+		 "for%s",
 		 who->kernel ? "kernel" : "host", place);
-	finding.change = who->kernel ? "keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals"
+	finding.change = who->kernel ? "keep large arrays in the heap or in shared memory: an "
+				       "emulated worker has 1 MiB for locals"
 				     : "keep large arrays in memory of malloc";
 	finding.access[0] = TSR_FINDING_NOWHERE;
 	finding.access[0].who = tsr_who_found(who);
@@ -123,9 +137,10 @@ static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
 	tsr_finding_access_t *access = &finding.access[0];
 	place_of(fault->code, place, sizeof place);
-	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into the heap itself%s", who->kernel ? "kernel" : "host",
-		 place);
-	finding.change = who->kernel ? "hand the pointer to a call of the device API, such as tsr_get, tsr_load or tsr_atomic_load"
+	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into the heap itself%s",
+		 who->kernel ? "kernel" : "host", place);
+	finding.change = who->kernel ? "hand the pointer to a call of the device API, such as "
+				       "tsr_get, tsr_load or tsr_atomic_load"
 				     : "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
 	*access = TSR_FINDING_NOWHERE;
 	access->who = tsr_who_found(who);
@@ -146,13 +161,15 @@ void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx)
 {
 	sigjmp_buf begin;
 	tsr_actor(x)->begin = &begin;
-	if (sigsetjmp(begin, 0) == 0) { /* the handler blocks no signals, so there are none to put back */
+	/* the handler blocks no signals, so there are none to put back */
+	if (sigsetjmp(begin, 0) == 0) {
 		body(ctx);
 		tsr_actor(x)->begin = NULL;
 		return;
 	}
 #if TSR_WATCH_ADDRESSES
-	const unsigned char *top = __builtin_frame_address(0), *bottom = here->fault.stack; /* frames that were left */
+	/* frames that were left */
+	const unsigned char *top = __builtin_frame_address(0), *bottom = here->fault.stack;
 	if (bottom && bottom < top)
 		__asan_unpoison_memory_region(bottom, (size_t)(top - bottom));
 #endif
@@ -162,10 +179,12 @@ void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx)
 
 tsr_status_t tsr_guard_begin(tsr_exploration_t *x)
 {
-	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction action = {.sa_sigaction = on_fault,
+				   .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	tsr_guard_t *guard = calloc(1, sizeof *guard);
 	if (!guard)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a signal's stack; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for a signal's stack; free some");
 	const stack_t stack = {.ss_sp = guard->stack, .ss_size = sizeof guard->stack};
 	guard->x = x;
 	sigemptyset(&action.sa_mask);

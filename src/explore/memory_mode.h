@@ -1,9 +1,12 @@
 /*
- * The memory that fibres see: which values reads give, and when a wait is over. Races, and all else that is said of an access, are
- * the shadow's in each; these differ in where values come from.
+ * The memory that fibres see: which values reads give, and when a wait is over.
+ * Races, and all else that is said of an access, are the shadow's in each;
+ * these differ in where values come from.
  *
- *   Views    the shadow's memory, and the messages of the view machine. With --weak off the newest of them.
- *   Cache    the cache machine: home is the program's memory, and the shadow keeps its newest values in a mirror of its own.
+ *   Views    the shadow's memory, and the messages of the view machine. With
+ *            --weak off the newest of them.
+ *   Cache    the cache machine: home is the program's memory, and the shadow
+ *            keeps its newest values in a mirror of its own.
  *
  * Known to the files of this folder that make an exploration.
  */
@@ -43,33 +46,49 @@ typedef struct tsr_memory_mode {
 	void (*end_area)(struct tsr_exploration *x, struct tsr_area *area);
 
 	/** A fibre that begins; a worker that ends. */
-	tsr_status_t (*begin)(struct tsr_exploration *x, const tsr_task_who_t *who, struct tsr_actor *actor);
-	tsr_status_t (*end)(struct tsr_exploration *x, const tsr_task_who_t *who, struct tsr_actor *actor);
+	tsr_status_t (*begin)(struct tsr_exploration *x, const tsr_task_who_t *who,
+			      struct tsr_actor *actor);
+	tsr_status_t (*end)(struct tsr_exploration *x, const tsr_task_who_t *who,
+			    struct tsr_actor *actor);
 
 	/** Plain accesses, as tsr_shadow_read and those after it. */
-	tsr_status_t (*read)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span, void *to, size_t to_pitch,
-			     tsr_shadow_found_t *found_out);
-	tsr_status_t (*write)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span, const void *from,
-			      size_t from_pitch, tsr_shadow_found_t *found_out);
-	tsr_status_t (*copy)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *from, const tsr_span_t *to,
-			     tsr_shadow_found_t found_out[2]);
+	tsr_status_t (*read)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span,
+			     void *to, size_t to_pitch, tsr_shadow_found_t *found_out);
+	tsr_status_t (*write)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span,
+			      const void *from, size_t from_pitch, tsr_shadow_found_t *found_out);
+	tsr_status_t (*copy)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *from,
+			     const tsr_span_t *to, tsr_shadow_found_t found_out[2]);
 
-	/** After a point: what the access's choice is, or (null) what else happens by itself before a plain access. */
-	tsr_status_t (*choose)(struct tsr_exploration *x, const tsr_ordered_t *ordered, int *choice_out);
-	tsr_status_t (*act)(struct tsr_exploration *x, const tsr_ordered_t *ordered, int choice, tsr_views_event_t *event_out);
+	/**
+	 * After a point: what the access's choice is, or (null) what else happens by itself before
+	 * a plain access.
+	 */
+	tsr_status_t (*choose)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
+			       int *choice_out);
+	tsr_status_t (*act)(struct tsr_exploration *x, const tsr_ordered_t *ordered, int choice,
+			    tsr_views_event_t *event_out);
 
-	/** A fence, beside the view machine's; a meeting that the caller comes to; its stores to peers shall be complete. */
+	/**
+	 * A fence, beside the view machine's; a meeting that the caller comes to; its stores to
+	 * peers shall be complete.
+	 */
 	tsr_status_t (*fence)(struct tsr_exploration *x, const tsr_views_access_t *access);
 	tsr_status_t (*meet)(struct tsr_exploration *x);
 	tsr_status_t (*flush)(struct tsr_exploration *x);
 
-	/** The `n`-th choice that reads what the wait is for, or -1; `*count_out` where they all were looked at. Only looks. */
-	int (*satisfying)(struct tsr_exploration *x, const tsr_ordered_t *ordered, const struct tsr_flag_wait *wait, int n,
-			  int *count_out);
+	/**
+	 * The `n`-th choice that reads what the wait is for, or -1; `*count_out` where they all
+	 * were looked at. Only looks.
+	 */
+	int (*satisfying)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
+			  const struct tsr_flag_wait *wait, int n, int *count_out);
 
-	/** The caller's wait goes on with this word. False: what was on its way has come, and is not enough. */
-	tsr_status_t (*arrive)(struct tsr_exploration *x, const tsr_ordered_t *ordered, const struct tsr_flag_wait *wait,
-			       bool *enough_out);
+	/**
+	 * The caller's wait goes on with this word. False: what was on its way has come, and is not
+	 * enough.
+	 */
+	tsr_status_t (*arrive)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
+			       const struct tsr_flag_wait *wait, bool *enough_out);
 
 	/** As the explorer's: nobody can go on. Null: nothing is ever late. */
 	bool (*late)(void *x);

@@ -1,4 +1,7 @@
-/* The book of what fibres did: every call of the API that touches memory has a number, by which reports find it again. */
+/*
+ * The book of what fibres did: every call of the API that touches memory has a
+ * number, by which reports find it again.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <stdlib.h>
@@ -6,8 +9,8 @@
 
 static bool same_site(const tsr_op_site_t *a, const tsr_op_site_t *b)
 {
-	return a->call == b->call && a->line == b->line && a->file == b->file && a->tiled == b->tiled && a->row == b->row &&
-	       a->col == b->col;
+	return a->call == b->call && a->line == b->line && a->file == b->file &&
+	       a->tiled == b->tiled && a->row == b->row && a->col == b->col;
 }
 
 static bool make_room(tsr_exploration_t *x, uint32_t number)
@@ -27,7 +30,8 @@ static bool make_room(tsr_exploration_t *x, uint32_t number)
 static void begin_call(tsr_exploration_t *x, tsr_actor_t *actor, const tsr_op_site_t *site)
 {
 	const tsr_shadow_call_t call = {site->apart, site->tile_place};
-	if (!site->coop || (site->coop == actor->coop && site->number == actor->call && site->apart == actor->apart))
+	if (!site->coop || (site->coop == actor->coop && site->number == actor->call &&
+			    site->apart == actor->apart))
 		return;
 	actor->coop = site->coop;
 	actor->call = site->number;
@@ -36,8 +40,8 @@ static void begin_call(tsr_exploration_t *x, tsr_actor_t *actor, const tsr_op_si
 		tsr_explorer_stop(x->explorer);
 }
 
-uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_finding_kind_t kind, tsr_views_order_t order,
-			  tsr_views_scope_t scope)
+uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_finding_kind_t kind,
+			  tsr_views_order_t order, tsr_views_scope_t scope)
 {
 	tsr_op_site_t placed;
 	const tsr_op_site_t *site = tsr_placed(x, said, &placed);
@@ -45,11 +49,12 @@ uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_f
 	const int way = kind == TSR_FINDING_READ ? 0 : 1; /* a copy reads and writes in turn */
 	const uint32_t running = actor->operation[way];
 	begin_call(x, actor, site);
-	if (actor->acting[way] && x->operations[running].kind == kind && x->operations[running].order == order &&
-	    same_site(&x->operations[running].site, site))
+	if (actor->acting[way] && x->operations[running].kind == kind &&
+	    x->operations[running].order == order && same_site(&x->operations[running].site, site))
 		return running;
 	uint32_t number;
-	if (tsr_shadow_operation(x->shadow, actor->thread, &number) != TSR_OK || !make_room(x, number))
+	if (tsr_shadow_operation(x->shadow, actor->thread, &number) != TSR_OK ||
+	    !make_room(x, number))
 		tsr_explorer_stop(x->explorer);
 	x->operations[number] = (tsr_operation_t){.task = tsr_explorer_self(x->explorer),
 						  .site = *site,
@@ -65,7 +70,8 @@ uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_f
 	return number;
 }
 
-void tsr_operation_touch(tsr_exploration_t *x, uint32_t number, int area, size_t offset, size_t bytes)
+void tsr_operation_touch(tsr_exploration_t *x, uint32_t number, int area, size_t offset,
+			 size_t bytes)
 {
 	tsr_operation_t *operation = &x->operations[number];
 	operation->area = area;
@@ -79,7 +85,8 @@ void tsr_actor_epoch(tsr_actor_t *actor)
 }
 
 /** Where it is in what the program allocated. */
-static void tell_memory(tsr_exploration_t *x, int index, size_t offset, size_t bytes, tsr_finding_access_t *out)
+static void tell_memory(tsr_exploration_t *x, int index, size_t offset, size_t bytes,
+			tsr_finding_access_t *out)
 {
 	tsr_area_t *area = &x->areas[index];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, offset);
@@ -90,7 +97,8 @@ static void tell_memory(tsr_exploration_t *x, int index, size_t offset, size_t b
 	out->bytes = bytes;
 }
 
-void tsr_operation_tell(tsr_exploration_t *x, uint32_t number, int area, size_t offset, size_t bytes, tsr_finding_access_t *out)
+void tsr_operation_tell(tsr_exploration_t *x, uint32_t number, int area, size_t offset,
+			size_t bytes, tsr_finding_access_t *out)
 {
 	const tsr_operation_t *operation = &x->operations[number];
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, operation->task);

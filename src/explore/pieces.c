@@ -1,8 +1,11 @@
 /*
- * Calls that move data, made in pieces: all threads of a coop make such a call, each its part, and one of them may be late. So a
- * strategy may have a half of a copy, or both, done at the coop's next meeting, which no thread passes before all have come; what
- * the coop does until then, and what others do, comes first. Only a program that has a race sees it: what races is told when the
- * call is made, of the whole of it. A search that leaves nothing out makes all calls whole.
+ * Calls that move data, made in pieces: all threads of a coop make such a call,
+ * each its part, and one of them may be late. So a strategy may have a half of
+ * a copy, or both, done at the coop's next meeting, which no thread passes
+ * before all have come; what the coop does until then, and what others do,
+ * comes first. Only a program that has a race sees it: what races is told when
+ * the call is made, of the whole of it. A search that leaves nothing out makes
+ * all calls whole.
  */
 #include "src/explore/exploration_state.h"
 
@@ -10,9 +13,12 @@
 
 enum { LATE_FIRST = 1, LATE_SECOND = 2, WAYS = 4, LEAST_BYTES = 16, CUT_BYTES = 8 };
 
-static tsr_span_t span_of(const tsr_exploration_t *x, int area, size_t offset, const tsr_move_t *move, size_t pitch)
+static tsr_span_t span_of(const tsr_exploration_t *x, int area, size_t offset,
+			  const tsr_move_t *move, size_t pitch)
 {
-	return (tsr_span_t){&x->areas[area], {x->areas[area].region, offset, move->rows.bytes, move->rows.count, pitch}};
+	return (tsr_span_t){
+		&x->areas[area],
+		{x->areas[area].region, offset, move->rows.bytes, move->rows.count, pitch}};
 }
 
 static tsr_status_t perform(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move)
@@ -48,7 +54,8 @@ static size_t reach(const tsr_move_t *move, size_t pitch)
 /** Whether one half may be moved before the other. */
 static bool may_be_cut(const tsr_move_t *move)
 {
-	const bool apart = move->from_area != move->to_area || move->from + reach(move, move->rows.pitch) <= move->to ||
+	const bool apart = move->from_area != move->to_area ||
+			   move->from + reach(move, move->rows.pitch) <= move->to ||
 			   move->to + reach(move, move->to_pitch) <= move->from;
 	return apart && move->rows.bytes * move->rows.count >= LEAST_BYTES;
 }
@@ -71,28 +78,35 @@ static tsr_move_t cut(tsr_move_t *second)
 	return first;
 }
 
-static tsr_status_t tell_whole(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move, tsr_shadow_found_t found_out[2])
+static tsr_status_t tell_whole(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move,
+			       tsr_shadow_found_t found_out[2])
 {
 	const tsr_span_t from = span_of(x, move->from_area, move->from, move, move->rows.pitch);
 	const tsr_span_t to = span_of(x, move->to_area, move->to, move, move->to_pitch);
-	const tsr_status_t status = tsr_shadow_read(x->shadow, operation, &from.range, NULL, 0, &found_out[0]);
-	return status == TSR_OK ? tsr_shadow_write(x->shadow, operation, &to.range, NULL, 0, &found_out[1]) : status;
+	const tsr_status_t status =
+		tsr_shadow_read(x->shadow, operation, &from.range, NULL, 0, &found_out[0]);
+	return status == TSR_OK
+		       ? tsr_shadow_write(x->shadow, operation, &to.range, NULL, 0, &found_out[1])
+		       : status;
 }
 
-bool tsr_pieces_move(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move, tsr_shadow_found_t found_out[2],
-		     tsr_status_t *status_out)
+bool tsr_pieces_move(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move,
+		     tsr_shadow_found_t found_out[2], tsr_status_t *status_out)
 {
 	tsr_actor_t *actor = tsr_actor(x);
-	const int late = may_be_cut(move) ? tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, WAYS) : 0;
+	const int late =
+		may_be_cut(move) ? tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, WAYS) : 0;
 	if (late == 0)
 		return false;
 	tsr_move_t second = *move;
 	const tsr_move_t first = cut(&second);
 	tsr_status_t status = tell_whole(x, operation, move, found_out);
 	if (status == TSR_OK)
-		status = late & LATE_FIRST ? keep(actor, operation, &first) : perform(x, operation, &first);
+		status = late & LATE_FIRST ? keep(actor, operation, &first)
+					   : perform(x, operation, &first);
 	if (status == TSR_OK)
-		status = late & LATE_SECOND ? keep(actor, operation, &second) : perform(x, operation, &second);
+		status = late & LATE_SECOND ? keep(actor, operation, &second)
+					    : perform(x, operation, &second);
 	*status_out = status;
 	return true;
 }
@@ -102,7 +116,8 @@ tsr_status_t tsr_pieces_end(tsr_exploration_t *x)
 	tsr_actor_t *actor = tsr_actor(x);
 	tsr_status_t status = TSR_OK;
 	while (status == TSR_OK && actor->late_count > 0) {
-		const int next = tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, actor->late_count);
+		const int next =
+			tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, actor->late_count);
 		const tsr_late_t late = actor->late[next];
 		for (int i = next + 1; i < actor->late_count; i++)
 			actor->late[i - 1] = actor->late[i];

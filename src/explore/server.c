@@ -1,4 +1,7 @@
-/* Schedules: from the first kernel on, the program goes on once for each, in a process of its own. */
+/*
+ * Schedules: from the first kernel on, the program goes on once for each, in a
+ * process of its own.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <errno.h>
@@ -18,15 +21,19 @@ enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 
 /** What a schedule's process hands back to the server: memory that both see. */
 struct tsr_handback {
-	uint64_t next;  /* which schedule, counted from 0: the one in flight, or after its end the one that follows */
+	/* which schedule, counted from 0: the one in flight, or after its end the one that
+	 * follows */
+	uint64_t next;
 	uint64_t limit; /* of `next` */
 	int stays;      /* processes in turn that could not be rewound after their first schedule */
 	bool rewound;   /* this one has been */
 	bool rewinding; /* it is being: whatever ends it then is none of the program's doing */
 	uint64_t task_choices;
 	enum { TSR_SEARCH_BROKEN, TSR_SEARCH_GOES_ON, TSR_SEARCH_DONE } search; /* exhaustive */
-	char why[WHY_BYTES];                                                    /* broken: a sentence */
-	uint64_t livelock[MOST_LIVELOCKS];                                      /* keys of those that schedules ended in */
+	/* broken: a sentence */
+	char why[WHY_BYTES];
+	/* keys of those that schedules ended in */
+	uint64_t livelock[MOST_LIVELOCKS];
 	int livelocks;
 	bool told; /* why the process of the schedule ended has been reported */
 	uint32_t count;
@@ -42,9 +49,12 @@ typedef struct server {
 	uint64_t steps;          /* pct: choices that the default schedule has */
 } server_t;
 
-/* ------------------------------------------------------------------ in the process of a schedule */
+/* ----------------------------------------------------------------- in the process of a schedule */
 
-/** What the program prints is not for the person who reads findings; its errors are kept for them. */
+/**
+ * What the program prints is not for the person who reads findings; its errors
+ * are kept for them.
+ */
 static void silence(tsr_exploration_t *x)
 {
 	const int nothing = tsr_fd_keep(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -61,21 +71,26 @@ static tsr_status_t load_script(const tsr_exploration_t *x, tsr_strategy_t **str
 	tsr_status_t status = tsr_check_script_load(x->options.script_fd, &text);
 	if (status != TSR_OK)
 		return status;
-	tsr_script_t script = {.deviation = calloc(text.count + 1, sizeof *script.deviation), .count = text.count};
+	tsr_script_t script = {.deviation = calloc(text.count + 1, sizeof *script.deviation),
+			       .count = text.count};
 	for (size_t i = 0; script.deviation && i < text.count; i++)
-		script.deviation[i] = (tsr_deviation_t){(uint32_t)text.at[i].choice, text.at[i].alternative};
-	status = script.deviation ? tsr_strategy_scripted(&script, strategy_out) : TSR_ERR_NO_MEMORY;
+		script.deviation[i] =
+			(tsr_deviation_t){(uint32_t)text.at[i].choice, text.at[i].alternative};
+	status =
+		script.deviation ? tsr_strategy_scripted(&script, strategy_out) : TSR_ERR_NO_MEMORY;
 	free(script.deviation);
 	tsr_check_script_clear(&text);
 	return status;
 }
 
-static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_strategy_t **strategy_out)
+static tsr_status_t make_strategy(const server_t *server, uint64_t seed,
+				  tsr_strategy_t **strategy_out)
 {
 	const tsr_check_options_t *options = &server->x->options;
 	/* Caches are common to all: steps on different objects do not swap unnoticed. */
 	const tsr_exhaustive_t bounds = {
-		.reduction = options->weak == TSR_CHECK_WEAK_CACHE ? TSR_REDUCE_NOTHING : TSR_REDUCE_REVERSALS,
+		.reduction = options->weak == TSR_CHECK_WEAK_CACHE ? TSR_REDUCE_NOTHING
+								   : TSR_REDUCE_REVERSALS,
 		.preemptions = options->preemptions,
 	};
 	if (options->script_fd >= 0)
@@ -91,9 +106,10 @@ static tsr_status_t make_strategy(const server_t *server, uint64_t seed, tsr_str
 }
 
 /**
- * Memory that is given back is kept for the next who asks: a schedule is short, and its blocks take and give back the same buffers,
- * so that returning pages to the system and having them zeroed again would cost more than what is done in them. And a process whose
- * mappings have changed cannot be rewound.
+ * Memory that is given back is kept for the next who asks: a schedule is short,
+ * and its blocks take and give back the same buffers, so that returning pages
+ * to the system and having them zeroed again would cost more than what is done
+ * in them. And a process whose mappings have changed cannot be rewound.
  */
 void tsr_exploration_keep_memory(void)
 {
@@ -105,7 +121,8 @@ void tsr_exploration_keep_memory(void)
 
 void tsr_exploration_refused(tsr_exploration_t *x)
 {
-	tsr_report_finding(&x->report, &(tsr_finding_t){.class = TSR_FINDING_PROGRAM_FAILURE, .message = tsr_last_error()});
+	tsr_report_finding(&x->report, &(tsr_finding_t){.class = TSR_FINDING_PROGRAM_FAILURE,
+							.message = tsr_last_error()});
 }
 
 /** Room for what a schedule allocates, so that the system is not asked for it. */
@@ -156,8 +173,8 @@ bool tsr_exploration_knows(const tsr_exploration_t *x, uint64_t key)
 void tsr_exploration_learn(tsr_exploration_t *x, uint64_t key)
 {
 	tsr_handback_t *handback = x->handback;
-	if (handback && x->options.strategy != TSR_CHECK_EXHAUSTIVE && handback->livelocks < MOST_LIVELOCKS &&
-	    !tsr_exploration_knows(x, key))
+	if (handback && x->options.strategy != TSR_CHECK_EXHAUSTIVE &&
+	    handback->livelocks < MOST_LIVELOCKS && !tsr_exploration_knows(x, key))
 		handback->livelock[handback->livelocks++] = key;
 }
 
@@ -170,7 +187,8 @@ static void break_off(tsr_handback_t *handback, const char *why)
 /** Leaves where the search stands for the server. */
 static void hand_back(tsr_exploration_t *x, tsr_explorer_end_t end)
 {
-	const bool whole = end == TSR_EXPLORER_DONE || end == TSR_EXPLORER_PRUNED || end == TSR_EXPLORER_STUCK;
+	const bool whole =
+		end == TSR_EXPLORER_DONE || end == TSR_EXPLORER_PRUNED || end == TSR_EXPLORER_STUCK;
 	tsr_handback_t *handback = x->handback;
 	tsr_frontier_t next = {NULL, 0};
 	bool more = false;
@@ -188,7 +206,9 @@ static void hand_back(tsr_exploration_t *x, tsr_explorer_end_t end)
 		memcpy(handback->frontier, next.word, next.count * sizeof *next.word);
 		handback->search = TSR_SEARCH_GOES_ON;
 	} else {
-		break_off(handback, "what is left of the search has outgrown its room: bound the preemptions");
+		break_off(
+			handback,
+			"what is left of the search has outgrown its room: bound the preemptions");
 	}
 	free(next.word);
 }
@@ -208,7 +228,8 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 		.pruned = end == TSR_EXPLORER_PRUNED,
 	};
 	for (size_t i = 0; deviations && i < script.count; i++)
-		deviations[i] = (tsr_check_deviation_t){script.deviation[i].index, script.deviation[i].alternative};
+		deviations[i] = (tsr_check_deviation_t){script.deviation[i].index,
+							script.deviation[i].alternative};
 	if (x->sent_count > 0) {
 		schedule.scripted = deviations != NULL;
 		schedule.script = deviations;
@@ -223,7 +244,7 @@ void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end)
 	free(deviations);
 }
 
-/* ------------------------------------------------------------------ several schedules in one process */
+/* ------------------------------------------------------------- several schedules in one process */
 
 /** Processes in turn that could not be rewound, after which it is not tried any more. */
 enum { MOST_STAYS = 3 };
@@ -238,11 +259,15 @@ static bool is_rewound(const server_t *server)
 {
 	const tsr_check_options_t *options = &server->x->options;
 	const tsr_handback_t *handback = server->handback;
-	return options->reuse && options->script_fd < 0 && options->strategy != TSR_CHECK_EXHAUSTIVE &&
-	       handback->limit - handback->next >= 4 && handback->stays < MOST_STAYS;
+	return options->reuse && options->script_fd < 0 &&
+	       options->strategy != TSR_CHECK_EXHAUSTIVE && handback->limit - handback->next >= 4 &&
+	       handback->stays < MOST_STAYS;
 }
 
-/** Begins the schedule that is next, and, each time the process has been rewound, the one after it. */
+/**
+ * Begins the schedule that is next, and, each time the process has been
+ * rewound, the one after it.
+ */
 static void become_schedules(server_t *server)
 {
 	tsr_exploration_t *x = server->x;
@@ -284,24 +309,31 @@ static void report_death(tsr_exploration_t *x, uint64_t seed, int status, bool t
 	tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = message};
 	const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	if (number)
-		snprintf(message, sizeof message, "the program was ended by signal %d (%s)", number, strsignal(number));
+		snprintf(message, sizeof message, "the program was ended by signal %d (%s)", number,
+			 strsignal(number));
 	else
-		snprintf(message, sizeof message, "the program left by exit code %d before its ranks had ended",
+		snprintf(message, sizeof message,
+			 "the program left by exit code %d before its ranks had ended",
 			 WEXITSTATUS(status));
 	if (!told)
 		tsr_report_finding(&x->report, &finding);
 	tsr_report_schedule(&x->report,
-			    &(tsr_report_schedule_t){.seed = seed, .exit = number ? 128 + number : WEXITSTATUS(status)});
+			    &(tsr_report_schedule_t){.seed = seed,
+						     .exit = number ? 128 + number
+								    : WEXITSTATUS(status)});
 }
 
-/** Runs the schedule that is next, and those after it that its process goes on with. True: this is their process. */
+/**
+ * Runs the schedule that is next, and those after it that its process goes on
+ * with. True: this is their process.
+ */
 static bool fork_schedules(server_t *server)
 {
 	tsr_exploration_t *x = server->x;
 	const uint64_t number = server->handback->next;
 	int status = 0;
-	break_off(server->handback,
-		  "a schedule's process ended before it said which schedules come after it: mend what ends it first");
+	break_off(server->handback, "a schedule's process ended before it said which schedules "
+				    "come after it: mend what ends it first");
 	server->handback->told = false;
 	tsr_report_begin(&x->report, seed_of(server, number));
 	const pid_t pid = fork();
@@ -320,15 +352,18 @@ static bool fork_schedules(server_t *server)
 		server->handback->stays = MOST_STAYS;
 		return false;
 	}
-	if (pid < 0 || status != 0 || server->handback->next == number) /* else the one in flight has said how it went */
-		report_death(x, seed_of(server, server->handback->next++), pid < 0 ? EXIT_FAILURE << 8 : status,
+	/* else the one in flight has said how it went */
+	if (pid < 0 || status != 0 || server->handback->next == number)
+		report_death(x, seed_of(server, server->handback->next++),
+			     pid < 0 ? EXIT_FAILURE << 8 : status,
 			     pid < 0 || server->handback->told);
 	return false;
 }
 
 /**
- * PCT: the default schedule says how many choices there are about. It is run unheard, and the same for every seed, so that a seed
- * means the same wherever it is replayed. True: this is its process.
+ * PCT: the default schedule says how many choices there are about. It is run
+ * unheard, and the same for every seed, so that a seed means the same wherever
+ * it is replayed. True: this is its process.
  */
 static bool fork_default(server_t *server)
 {
@@ -359,12 +394,15 @@ static bool next_frontier(server_t *server)
 	if (handback->search != TSR_SEARCH_GOES_ON)
 		return false;
 	free(server->frontier.word);
-	server->frontier = (tsr_frontier_t){calloc(handback->count + 1, sizeof *server->frontier.word), handback->count};
+	server->frontier = (tsr_frontier_t){
+		calloc(handback->count + 1, sizeof *server->frontier.word), handback->count};
 	if (!server->frontier.word) {
-		break_off(handback, "no memory for what is left of the search: bound the preemptions");
+		break_off(handback,
+			  "no memory for what is left of the search: bound the preemptions");
 		return false;
 	}
-	memcpy(server->frontier.word, handback->frontier, handback->count * sizeof *handback->frontier);
+	memcpy(server->frontier.word, handback->frontier,
+	       handback->count * sizeof *handback->frontier);
 	return true;
 }
 
@@ -396,7 +434,10 @@ static bool serve_all(server_t *server)
 
 /* ------------------------------------------------------------------ the door */
 
-/* Hosts meet there before schedules are forked, so that what each does before its first kernel is done once. */
+/*
+ * Hosts meet there before schedules are forked, so that what each does before
+ * its first kernel is done once.
+ */
 static const uint64_t door = UINT64_C(3) << 62;
 
 static bool is_open(const void *context)
@@ -405,14 +446,20 @@ static bool is_open(const void *context)
 	return x->phase != TSR_PHASE_PREFIX;
 }
 
-/** Lets the hosts of other ranks go on until each comes here, ends, or waits for what only a kernel can bring about. */
+/**
+ * Lets the hosts of other ranks go on until each comes here, ends, or waits for
+ * what only a kernel can bring about.
+ */
 static void wait_at_door(tsr_exploration_t *x)
 {
 	const int rank = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank;
 	const tsr_await_t await = {
 		.kind = TSR_AWAIT_CUSTOM,
-		.pending = {.kind = TSR_PENDING_LOCAL, .object = door, .site = tsr_place_of_host(x, rank, "a launch")},
-		.deadline = TSR_DEADLINE_LAST, /* of the first host, where nobody else can go on: it forks */
+		.pending = {.kind = TSR_PENDING_LOCAL,
+			    .object = door,
+			    .site = tsr_place_of_host(x, rank, "a launch")},
+		/* of the first host, where nobody else can go on: it forks */
+		.deadline = TSR_DEADLINE_LAST,
 		.ready = is_open,
 		.context = x,
 	};
@@ -425,10 +472,11 @@ static void serve(tsr_exploration_t *x)
 	const tsr_explorer_counts_t counts = tsr_explorer_count(x->explorer);
 	server_t server = {.x = x, .steps = 1};
 	tsr_hang_unwatch(x); /* each schedule has a time of its own */
-	server.handback =
-		mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	server.handback = mmap(NULL, sizeof *server.handback, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (server.handback == MAP_FAILED) {
-		(void)tsr_error(TSR_ERR_SYSTEM, "mapping %zu bytes for what schedules hand back failed: %s",
+		(void)tsr_error(TSR_ERR_SYSTEM,
+				"mapping %zu bytes for what schedules hand back failed: %s",
 				sizeof *server.handback, strerror(errno));
 		tsr_exploration_refused(x);
 		x->failed = true;
@@ -436,7 +484,8 @@ static void serve(tsr_exploration_t *x)
 	}
 	fflush(stdout); /* or each schedule would write what is still in there */
 	fflush(stderr);
-	tsr_report_prefix(&x->report, &(tsr_report_prefix_t){.tasks = (uint64_t)counts.tasks, .steps = counts.steps});
+	tsr_report_prefix(&x->report, &(tsr_report_prefix_t){.tasks = (uint64_t)counts.tasks,
+							     .steps = counts.steps});
 	if (serve_all(&server)) {
 		tsr_explorer_wake(x->explorer, door);
 		return;

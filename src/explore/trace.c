@@ -1,4 +1,7 @@
-/* The interleaving of a schedule, as events for a timeline: what each fibre did when, and which signal a wait has seen. */
+/*
+ * The interleaving of a schedule, as events for a timeline: what each fibre did
+ * when, and which signal a wait has seen.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
@@ -15,23 +18,28 @@ static void describe(const tsr_finding_access_t *access, uint64_t value, char *t
 	size_t used = 0;
 	text[0] = '\0';
 	if (access->allocation && access->bytes > 0)
-		used = (size_t)snprintf(text, size, "%s%s%s+%" PRIu64 " (%" PRIu64 " bytes)", access->target < 0 ? "" : "'",
-					access->allocation, access->target < 0 ? "" : "'", access->offset, access->bytes);
+		used = (size_t)snprintf(text, size, "%s%s%s+%" PRIu64 " (%" PRIu64 " bytes)",
+					access->target < 0 ? "" : "'", access->allocation,
+					access->target < 0 ? "" : "'", access->offset,
+					access->bytes);
 	if (access->target >= 0 && used < size)
 		used += (size_t)snprintf(text + used, size - used, " of rank %d", access->target);
 	if (access->order != TSR_VIEWS_PLAIN && used < size)
-		snprintf(text + used, size - used, ", %s at %s, value %" PRIu64, tsr_finding_order_name(access->order),
+		snprintf(text + used, size - used, ", %s at %s, value %" PRIu64,
+			 tsr_finding_order_name(access->order),
 			 tsr_finding_scope_name(access->scope), value);
 }
 
-void tsr_trace_operation(tsr_exploration_t *x, uint32_t number, uint64_t begin, uint64_t value, bool wrote, bool read)
+void tsr_trace_operation(tsr_exploration_t *x, uint32_t number, uint64_t begin, uint64_t value,
+			 bool wrote, bool read)
 {
 	const tsr_operation_t *operation = &x->operations[number];
 	tsr_finding_access_t access;
 	char detail[256];
 	if (!x->options.trace || x->phase != TSR_PHASE_SCHEDULE)
 		return;
-	tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &access);
+	tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes,
+			   &access);
 	describe(&access, value, detail, sizeof detail);
 	tsr_last_write_t *last = NULL;
 	uint64_t object = 0;
@@ -49,7 +57,9 @@ void tsr_trace_operation(tsr_exploration_t *x, uint32_t number, uint64_t begin, 
 		.line = access.line,
 		.detail = detail,
 		.flow_out = wrote ? number : 0,
-		.flow_in = read && last && last->object == object && last->value == value ? last->operation : 0,
+		.flow_in = read && last && last->object == object && last->value == value
+				   ? last->operation
+				   : 0,
 	};
 	tsr_report_event(&x->report, &event);
 	if (wrote && last)

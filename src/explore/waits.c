@@ -29,10 +29,16 @@ static size_t offset_of(const flag_await_t *f, int flag)
 static tsr_ordered_t ordered_of(const flag_await_t *f, int flag)
 {
 	const tsr_area_t *area = &f->x->areas[f->area];
-	return (tsr_ordered_t){f->number, &f->access, area, {area->region, offset_of(f, flag), f->wait->word_bytes}};
+	return (tsr_ordered_t){f->number,
+			       &f->access,
+			       area,
+			       {area->region, offset_of(f, flag), f->wait->word_bytes}};
 }
 
-/** The `n`-th choice of those that satisfy the wait for one flag, or -1; `*count_out` where they all were looked at. */
+/**
+ * The `n`-th choice of those that satisfy the wait for one flag, or -1;
+ * `*count_out` where they all were looked at.
+ */
 static int satisfying(const flag_await_t *f, int flag, int n, int *count_out)
 {
 	const tsr_ordered_t ordered = ordered_of(f, flag);
@@ -49,7 +55,10 @@ static bool flag_ready(const void *context)
 	return false;
 }
 
-/** One message alone satisfies it, the newest; and that is the last that was written, as none was put before another. */
+/**
+ * One message alone satisfies it, the newest; and that is the last that was
+ * written, as none was put before another.
+ */
 static bool flag_forced(const void *context)
 {
 	const flag_await_t *f = context;
@@ -71,8 +80,9 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
 		snprintf(of, sizeof of, " of rank %d", area->rank);
 	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it is %" PRIu64,
-		 f->wait->count > 1 ? "one of several flags from " : "flag ", area->shared ? "shared memory" : "",
-		 piece ? piece->name : "", piece ? f->offset - piece->begin : f->offset, of, tsr_cmp_name(f->wait->cmp),
+		 f->wait->count > 1 ? "one of several flags from " : "flag ",
+		 area->shared ? "shared memory" : "", piece ? piece->name : "",
+		 piece ? f->offset - piece->begin : f->offset, of, tsr_cmp_name(f->wait->cmp),
 		 f->wait->value, from, tsr_area_value(area, f->offset, f->wait->word_bytes));
 }
 
@@ -102,7 +112,9 @@ static int choose_flag(const flag_await_t *f, int *choice_out)
 			break;
 	}
 	(void)satisfying(f, chosen, -1, &count);
-	*choice_out = satisfying(f, chosen, tsr_explorer_choose(f->x->explorer, TSR_CHOICE_MESSAGE, count), &count);
+	*choice_out =
+		satisfying(f, chosen,
+			   tsr_explorer_choose(f->x->explorer, TSR_CHOICE_MESSAGE, count), &count);
 	return chosen;
 }
 
@@ -127,11 +139,13 @@ static void unwatch_flags(const tsr_flag_watch_t *watch)
 		watch->next->link = watch->link;
 }
 
-tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_flag_wait_t *wait,
-					 int *which_out, uint64_t *seen_out)
+tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site,
+					 const tsr_flag_wait_t *wait, int *which_out,
+					 uint64_t *seen_out)
 {
 	flag_await_t f = {.x = x, .wait = wait};
-	f.access = (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = wait->order, .scope = wait->scope};
+	f.access = (tsr_views_access_t){
+		.kind = TSR_VIEWS_LOAD, .order = wait->order, .scope = wait->scope};
 	const size_t bytes = (size_t)wait->count * wait->word_bytes;
 	tsr_exploration_place(x, site, wait->flags, bytes, &f.area, &f.offset);
 	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, wait->order, wait->scope);
@@ -181,7 +195,8 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 	if (expired)
 		return TSR_FLAG_EXPIRED;
 	*seen_out =
-		tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out), wait->word_bytes, choice, begin);
+		tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out),
+					wait->word_bytes, choice, begin);
 	return TSR_FLAG_OK;
 }
 
@@ -202,7 +217,8 @@ static bool meet_ready(const void *context)
 static void meet_describe(const void *context, char *sentence, size_t bytes)
 {
 	const meet_await_t *m = context;
-	snprintf(sentence, bytes, "waits for the block's other workers: %u of %d have come to this call",
+	snprintf(sentence, bytes,
+		 "waits for the block's other workers: %u of %d have come to this call",
 		 (unsigned)m->meeting->arrived, m->count);
 }
 
@@ -211,19 +227,24 @@ static void meet_blockers(const void *context, tsr_blocker_fn tell, void *argume
 	const meet_await_t *m = context;
 	for (int i = 0; i < m->count; i++)
 		if (m->meeting->came[i] == m->phase)
-			tell(argument, (tsr_blocker_t){TSR_BLOCKER_TASK, m->meeting->first_task + i});
+			tell(argument,
+			     (tsr_blocker_t){TSR_BLOCKER_TASK, m->meeting->first_task + i});
 }
 
-void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_block_meeting_t *meeting, int count)
+void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
+			  tsr_block_meeting_t *meeting, int count)
 {
 	const int self = tsr_explorer_self(x->explorer);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, self);
 	meeting->first_task = self - who->worker;
 	const uint64_t object = UINT64_C(1) << 62 | tsr_block_number(who);
-	const tsr_pending_t pending = {.kind = TSR_PENDING_MEET, .object = object, .site = {site->call, site->file, site->line}};
+	const tsr_pending_t pending = {.kind = TSR_PENDING_MEET,
+				       .object = object,
+				       .site = {site->call, site->file, site->line}};
 	tsr_explorer_point(x->explorer, &pending);
 	const meet_await_t m = {meeting, meeting->phase, count};
-	tsr_edge_t **edge = &meeting->edge[m.phase & 1]; /* who comes to the next phase has taken the last but one */
+	/* who comes to the next phase has taken the last but one */
+	tsr_edge_t **edge = &meeting->edge[m.phase & 1];
 	if (!*edge && tsr_exploration_edge(x, edge) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	tsr_exploration_give(x, *edge);

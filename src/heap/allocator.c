@@ -29,9 +29,11 @@ tsr_allocator_t *tsr_allocator_create(size_t size_bytes)
 		free(allocator);
 		return NULL;
 	}
-	allocator->size_bytes = allocator->free_bytes = size_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
+	allocator->size_bytes = allocator->free_bytes =
+		size_bytes / TSR_ALLOCATOR_GRANULE * TSR_ALLOCATOR_GRANULE;
 	if (allocator->size_bytes > 0) {
-		const tsr_piece_id_t all = tsr_pieces_new(&allocator->pieces, 0, allocator->size_bytes);
+		const tsr_piece_id_t all =
+			tsr_pieces_new(&allocator->pieces, 0, allocator->size_bytes);
 		tsr_pieces_insert(&allocator->pieces, TSR_BY_PLACE, all);
 		tsr_pieces_insert(&allocator->pieces, TSR_BY_LENGTH, all);
 	}
@@ -60,16 +62,21 @@ static tsr_piece_id_t piece_at(const tsr_allocator_t *allocator, size_t offset)
 	return offset < allocator->size_bytes ? tsr_pieces_holding(&allocator->pieces, offset) : 0;
 }
 
-/* Cuts piece `id`, which is not in the order by length, after `length` bytes. Returns the rest, which is not either; 0: none. */
+/*
+ * Cuts piece `id`, which is not in the order by length, after `length` bytes.
+ * Returns the rest, which is not either; 0: none.
+ */
 static tsr_piece_id_t cut(tsr_pieces_t *pieces, tsr_piece_id_t id, size_t length)
 {
 	if (length == pieces->at[id].length)
 		return 0;
-	const tsr_piece_id_t rest = tsr_pieces_new(pieces, pieces->at[id].begin + length, pieces->at[id].length - length);
+	const tsr_piece_id_t rest = tsr_pieces_new(pieces, pieces->at[id].begin + length,
+						   pieces->at[id].length - length);
 	tsr_piece_t *piece = &pieces->at[id];
 	pieces->at[rest].before = id;
 	pieces->at[rest].behind = piece->behind;
-	pieces->at[piece->behind].before = rest; /* of piece 0 where there is none, which nobody reads */
+	/* of piece 0 where there is none, which nobody reads */
+	pieces->at[piece->behind].before = rest;
 	piece->behind = rest;
 	piece->length = length;
 	tsr_pieces_insert(pieces, TSR_BY_PLACE, rest);
@@ -135,12 +142,17 @@ static bool free_oldest(tsr_allocator_t *allocator)
 	return true;
 }
 
-/* The best fit, and how long the piece is to be; 0: none. Where things are kept apart, with a gap, if need be of what was kept
- * back. */
-static tsr_piece_id_t find_room(tsr_allocator_t *allocator, size_t size_bytes, size_t align, size_t *length_out)
+/*
+ * The best fit, and how long the piece is to be; 0: none. Where things are kept
+ * apart, with a gap, if need be of what was kept back.
+ */
+static tsr_piece_id_t find_room(tsr_allocator_t *allocator, size_t size_bytes, size_t align,
+				size_t *length_out)
 {
 	const size_t whole = round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
-	const size_t gap = allocator->most == 0 ? 0 : whole < TSR_ALLOCATOR_MAX_GAP ? whole : TSR_ALLOCATOR_MAX_GAP;
+	const size_t gap = allocator->most == 0            ? 0
+			   : whole < TSR_ALLOCATOR_MAX_GAP ? whole
+							   : TSR_ALLOCATOR_MAX_GAP;
 	tsr_piece_id_t id;
 	if (allocator->most > 0 && whole > allocator->most - allocator->used)
 		return 0;
@@ -154,33 +166,40 @@ static tsr_piece_id_t find_room(tsr_allocator_t *allocator, size_t size_bytes, s
 	return tsr_pieces_fitting(&allocator->pieces, whole, align);
 }
 
-static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name)
+static tsr_status_t no_room(const tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes,
+			    const char *name)
 {
 	const size_t mib = (size_t)1 << 20;
 	tsr_heap_usage_t usage;
 	tsr_allocator_usage(allocator, &usage);
 	/* Twice the alignment: the heap's growth may begin anywhere in it. */
 	size_t more = size_bytes / mib + align_bytes * 2 / mib + 1;
-	return tsr_error(
-		TSR_ERR_NO_MEMORY,
-		"the symmetric heap has no room for %s (\"%s\", aligned to %zu): of its %s %s are free, the largest piece is %s; "
-		"release something, or set TESSERA_HEAP_SIZE to %zuM or more",
-		TSR_SIZE(size_bytes), name, align_bytes, TSR_SIZE(usage.heap_bytes), TSR_SIZE(usage.free_bytes),
-		TSR_SIZE(usage.largest_bytes), usage.heap_bytes / mib + 1 + more);
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "the symmetric heap has no room for %s (\"%s\", aligned to %zu): of its "
+			 "%s %s are free, the largest piece is %s; "
+			 "release something, or set TESSERA_HEAP_SIZE to %zuM or more",
+			 TSR_SIZE(size_bytes), name, align_bytes, TSR_SIZE(usage.heap_bytes),
+			 TSR_SIZE(usage.free_bytes), TSR_SIZE(usage.largest_bytes),
+			 usage.heap_bytes / mib + 1 + more);
 }
 
 static tsr_status_t check_request(size_t size_bytes, size_t align_bytes, const char *name)
 {
 	if (size_bytes == 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "an allocation of 0 bytes (\"%s\") was asked for; ask for 1 byte or more", name);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"an allocation of 0 bytes (\"%s\") was asked for; ask for 1 byte or more",
+			name);
 	if ((align_bytes & (align_bytes - 1)) != 0 || align_bytes > TSR_ALLOCATOR_MAX_ALIGN)
-		return tsr_error(TSR_ERR_ARGUMENT, "alignment %zu of \"%s\" is not a power of two from 1 to %zu (0 means %u)",
-				 align_bytes, name, TSR_ALLOCATOR_MAX_ALIGN, TSR_ALLOCATOR_GRANULE);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"alignment %zu of \"%s\" is not a power of two from 1 to %zu (0 means %u)",
+			align_bytes, name, TSR_ALLOCATOR_MAX_ALIGN, TSR_ALLOCATOR_GRANULE);
 	return TSR_OK;
 }
 
-tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes, const char *name,
-				size_t *offset_out)
+tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes,
+				const char *name, size_t *offset_out)
 {
 	if (!name)
 		name = "unnamed";
@@ -197,11 +216,13 @@ tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, s
 		return no_room(allocator, size_bytes, align, name);
 
 	char *copy = strdup(name);
-	if (!copy || !tsr_pieces_reserve(pieces, 2)) { /* what is before and behind the allocation */
+	/* what is before and behind the allocation */
+	if (!copy || !tsr_pieces_reserve(pieces, 2)) {
 		free(copy);
 		return tsr_error(TSR_ERR_NO_MEMORY,
-				 "the host has no memory for the book-keeping of \"%s\" (%s of the heap); free some", name,
-				 TSR_SIZE(size_bytes));
+				 "the host has no memory for the book-keeping of \"%s\" (%s of the "
+				 "heap); free some",
+				 name, TSR_SIZE(size_bytes));
 	}
 	tsr_pieces_remove(pieces, TSR_BY_LENGTH, id);
 	const size_t begin = round_up(pieces->at[id].begin, align);
@@ -236,17 +257,21 @@ tsr_status_t tsr_allocator_release(tsr_allocator_t *allocator, size_t offset)
 {
 	const tsr_piece_id_t id = piece_at(allocator, offset);
 	if (id == 0)
-		return tsr_error(TSR_ERR_NOT_FOUND, "offset %zu lies outside the heap of %s: release what tsr_heap_alloc gave",
-				 offset, TSR_SIZE(allocator->size_bytes));
+		return tsr_error(
+			TSR_ERR_NOT_FOUND,
+			"offset %zu lies outside the heap of %s: release what tsr_heap_alloc gave",
+			offset, TSR_SIZE(allocator->size_bytes));
 	tsr_piece_t *piece = &allocator->pieces.at[id];
 	if (!piece->name)
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "nothing is allocated at offset %zu of the heap: it was never allocated, or is released already",
+				 "nothing is allocated at offset %zu of the heap: it was never "
+				 "allocated, or is released already",
 				 offset);
 	if (piece->begin != offset)
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "offset %zu of the heap is byte %zu inside \"%s\"; release that by its begin, offset %zu", offset,
-				 offset - piece->begin, piece->name, piece->begin);
+				 "offset %zu of the heap is byte %zu inside \"%s\"; release that "
+				 "by its begin, offset %zu",
+				 offset, offset - piece->begin, piece->name, piece->begin);
 	forget(allocator, piece);
 	if (allocator->most > 0)
 		keep_back(allocator, id);
@@ -266,7 +291,8 @@ void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset)
 		;
 }
 
-bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out, size_t *begin_out, size_t *size_out)
+bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out,
+			size_t *begin_out, size_t *size_out)
 {
 	const tsr_piece_id_t id = piece_at(allocator, offset);
 	if (id == 0)
@@ -287,6 +313,7 @@ void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usa
 				  .largest_bytes = tsr_pieces_longest(&allocator->pieces),
 				  .allocations = allocator->allocations};
 	if (allocator->most > 0)
-		usage.heap_bytes = allocator->most, usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
+		usage.heap_bytes = allocator->most,
+		usage.free_bytes = usage.largest_bytes = allocator->most - allocator->used;
 	*usage_out = usage;
 }

@@ -1,4 +1,7 @@
-/* The collective calls of the symmetric heap. Each is one exchange, so that all ranks come out of it alike. */
+/*
+ * The collective calls of the symmetric heap. Each is one exchange, so that all
+ * ranks come out of it alike.
+ */
 #include "src/heap/heap.h"
 #include "src/world/team.h"
 
@@ -10,8 +13,10 @@
 #include "src/base/sized.h"
 #include "src/heap/allocator.h"
 
-/* Room for what ranks compare of a call: numbers and a name. Of a longer name the begin is compared; the allocation keeps all of
- * it. */
+/*
+ * Room for what ranks compare of a call: numbers and a name. Of a longer name
+ * the begin is compared; the allocation keeps all of it.
+ */
 enum { ARGUMENTS_TEXT = 512 };
 
 /* The allocator's lock does not change the world as its users see it. */
@@ -27,7 +32,9 @@ static void unlock(const tsr_world_t *world)
 
 static tsr_status_t no_world(const char *call)
 {
-	return tsr_error(TSR_ERR_ARGUMENT, "%s was called without a world; pass the one that tsr_init or TSR_MAIN gave", call);
+	return tsr_error(
+		TSR_ERR_ARGUMENT,
+		"%s was called without a world; pass the one that tsr_init or TSR_MAIN gave", call);
 }
 
 /* Address in my heap as an offset. False: outside. */
@@ -40,31 +47,38 @@ static bool offset_of(const tsr_world_t *world, const TSR_HEAP void *pointer, si
 	return true;
 }
 
-/* Tells every rank how the call went here. A failure anywhere is one everywhere; each rank keeps its own sentence if it has one. */
-static tsr_status_t agree(tsr_world_t *world, const char *call, const char *arguments, tsr_status_t mine)
+/*
+ * Tells every rank how the call went here. A failure anywhere is one
+ * everywhere; each rank keeps its own sentence if it has one.
+ */
+static tsr_status_t agree(tsr_world_t *world, const char *call, const char *arguments,
+			  tsr_status_t mine)
 {
 	int32_t verdict = mine, verdicts[TSR_MAX_RANKS];
-	tsr_status_t status = tsr_world_exchange(world, call, arguments, &verdict, verdicts, sizeof verdict);
+	tsr_status_t status =
+		tsr_world_exchange(world, call, arguments, &verdict, verdicts, sizeof verdict);
 	if (status != TSR_OK || mine != TSR_OK)
 		return status != TSR_OK ? status : mine;
 	for (int rank = 0; rank < world->size; rank++)
 		if (verdicts[rank] != TSR_OK)
-			return tsr_error(
-				(tsr_status_t)verdicts[rank],
-				"%s(%s) was undone on every rank because rank %d failed with %s; see the error of that rank", call,
-				arguments, rank, tsr_status_name((tsr_status_t)verdicts[rank]));
+			return tsr_error((tsr_status_t)verdicts[rank],
+					 "%s(%s) was undone on every rank because rank %d failed "
+					 "with %s; see the error of that rank",
+					 call, arguments, rank,
+					 tsr_status_name((tsr_status_t)verdicts[rank]));
 	return TSR_OK;
 }
 
 /* ------------------------------------------------------------------ take and release */
 
-static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *request, size_t *offset_out)
+static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *request,
+			      size_t *offset_out)
 {
 	if (request->verdict != TSR_OK)
 		return request->verdict;
 	lock(world);
-	tsr_status_t status =
-		tsr_allocator_take(world->allocator, request->size_bytes, request->align_bytes, request->name, offset_out);
+	tsr_status_t status = tsr_allocator_take(world->allocator, request->size_bytes,
+						 request->align_bytes, request->name, offset_out);
 	unlock(world);
 	return status;
 }
@@ -91,7 +105,8 @@ static tsr_status_t fill_here(tsr_world_t *world, const tsr_heap_request_t *requ
 		return request->fill(world, (TSR_HEAP void *)memory, request->fill_ctx);
 	if (world->host.exploration)
 		return TSR_OK; /* who reads what nobody has written is told so */
-	size_t size_bytes = request->size_bytes < TSR_HEAP_POISON_BYTES ? request->size_bytes : TSR_HEAP_POISON_BYTES;
+	size_t size_bytes = request->size_bytes < TSR_HEAP_POISON_BYTES ? request->size_bytes
+									: TSR_HEAP_POISON_BYTES;
 	return world->backend->heap->fill(world->device, memory, TSR_HEAP_POISON, size_bytes);
 }
 
@@ -100,14 +115,18 @@ static tsr_status_t note_taken(tsr_world_t *world, const tsr_heap_request_t *req
 {
 	if (!world->host.exploration)
 		return TSR_OK;
-	return tsr_executor.allocated(world->host.exploration, world->rank, offset, request->size_bytes, request->name);
+	return tsr_executor.allocated(world->host.exploration, world->rank, offset,
+				      request->size_bytes, request->name);
 }
 
 /*
- * The memory is taken and filled before the ranks agree, and given back where they do not. That costs one exchange, and no rank can
- * write to a peer's copy that the peer has yet to fill: nobody has the address before all have filled theirs.
+ * The memory is taken and filled before the ranks agree, and given back where
+ * they do not. That costs one exchange, and no rank can write to a peer's copy
+ * that the peer has yet to fill: nobody has the address before all have filled
+ * theirs.
  */
-tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request, TSR_HEAP void **pointer_out)
+tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request,
+			   TSR_HEAP void **pointer_out)
 {
 	size_t offset = 0;
 	tsr_status_t mine = take_here(world, request, &offset);
@@ -127,8 +146,8 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 	return TSR_OK;
 }
 
-tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_bytes, const char *name,
-			    TSR_HEAP void **pointer_out)
+tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_bytes,
+			    const char *name, TSR_HEAP void **pointer_out)
 {
 	static const char call[] = "tsr_heap_alloc";
 	if (!world)
@@ -136,18 +155,26 @@ tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_
 	if (!name)
 		name = "unnamed";
 	char arguments[ARGUMENTS_TEXT];
-	snprintf(arguments, sizeof arguments, "%s, alignment %zu, \"%s\"", TSR_SIZE(size_bytes), align_bytes, name);
-	tsr_heap_request_t request = {
-		.call = call, .arguments = arguments, .name = name, .size_bytes = size_bytes, .align_bytes = align_bytes};
+	snprintf(arguments, sizeof arguments, "%s, alignment %zu, \"%s\"", TSR_SIZE(size_bytes),
+		 align_bytes, name);
+	tsr_heap_request_t request = {.call = call,
+				      .arguments = arguments,
+				      .name = name,
+				      .size_bytes = size_bytes,
+				      .align_bytes = align_bytes};
 	if (!pointer_out)
-		request.verdict = tsr_error(TSR_ERR_ARGUMENT, "tsr_heap_alloc(%s) was given no place for the pointer", arguments);
+		request.verdict = tsr_error(TSR_ERR_ARGUMENT,
+					    "tsr_heap_alloc(%s) was given no place for the pointer",
+					    arguments);
 	return tsr_heap_take(world, &request, pointer_out);
 }
 
-/* What a rank asks to release, as text that is equal where it is the same allocation. An error where it is not of the heap at all.
+/*
+ * What a rank asks to release, as text that is equal where it is the same
+ * allocation. An error where it is not of the heap at all.
  */
-static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP void *pointer, size_t *offset_out, char *text,
-				     size_t text_bytes)
+static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP void *pointer,
+				     size_t *offset_out, char *text, size_t text_bytes)
 {
 	const char *name;
 	size_t inside;
@@ -156,7 +183,8 @@ static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP vo
 	} else if (!offset_of(world, pointer, offset_out)) {
 		snprintf(text, text_bytes, "a pointer outside the heap");
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "tsr_heap_free was given %p, which lies outside this rank's heap; pass what "
+				 "tsr_heap_free was given %p, which lies outside this rank's heap; "
+				 "pass what "
 				 "tsr_heap_alloc returned on this rank",
 				 tsr_heap_raw(pointer));
 	} else if (tsr_heap_find(world, pointer, &name, &inside) == TSR_OK) {
@@ -180,7 +208,8 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	tsr_status_t status = agree(world, call, arguments, mine);
 	if (status != TSR_OK || !pointer)
 		return status;
-	status = release_here(world, offset); /* all ranks hold the same allocations, so it succeeds on all or on none */
+	/* all ranks hold the same allocations, so it succeeds on all or on none */
+	status = release_here(world, offset);
 	if (status == TSR_OK && world->host.exploration)
 		tsr_executor.freed(world->host.exploration, world->rank, offset);
 	return status;
@@ -195,22 +224,27 @@ TSR_HEAP void *tsr_heap_base(const tsr_world_t *world, int rank)
 	return (TSR_HEAP void *)world->heap_bases[rank];
 }
 
-tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank, TSR_HEAP void **peer_out)
+tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank,
+				TSR_HEAP void **peer_out)
 {
 	static const char call[] = "tsr_heap_translate";
 	size_t offset;
 	if (!world)
 		return no_world(call);
 	if (rank < 0 || rank >= world->size)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given rank %d of a world of %d; ranks are 0 to %d", call, rank,
-				 world->size, world->size - 1);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given rank %d of a world of %d; ranks are 0 to %d", call,
+				 rank, world->size, world->size - 1);
 	if (!offset_of(world, pointer, &offset))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given %p, which lies outside the heap of rank %d; the pointer is always mine, "
+				 "%s was given %p, which lies outside the heap of rank %d; the "
+				 "pointer is always mine, "
 				 "the rank is the peer's",
 				 call, tsr_heap_raw(pointer), world->rank);
 	if (!world->heap_bases[rank])
-		return tsr_error(TSR_ERR_UNSUPPORTED, "the heap of rank %d is not mapped on rank %d; reach it with put and signal",
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "the heap of rank %d is not mapped on rank %d; reach it with put "
+				 "and signal",
 				 rank, world->rank);
 	*peer_out = (TSR_HEAP void *)((char *)world->heap_bases[rank] + offset);
 	return TSR_OK;
@@ -219,7 +253,8 @@ tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *p
 tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_out)
 {
 	if (!world || !usage_out)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_heap_usage needs a world and a place for the answer");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_heap_usage needs a world and a place for the answer");
 	tsr_heap_usage_t usage;
 	lock(world);
 	tsr_allocator_usage(world->allocator, &usage);
@@ -227,7 +262,8 @@ tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_ou
 	return TSR_SIZED_GIVE(tsr_heap_usage_t, allocations, usage_out, &usage);
 }
 
-tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointer, const char **name_out, size_t *offset_out)
+tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointer,
+			   const char **name_out, size_t *offset_out)
 {
 	static const char call[] = "tsr_heap_find";
 	if (!world)
@@ -236,14 +272,16 @@ tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointe
 	const char *name;
 	if (!offset_of(world, pointer, &offset))
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "%p lies outside this rank's heap; ask for what tsr_heap_alloc gave to this rank",
+				 "%p lies outside this rank's heap; ask for what tsr_heap_alloc "
+				 "gave to this rank",
 				 tsr_heap_raw(pointer));
 	lock(world);
 	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &size_bytes);
 	unlock(world);
 	if (!found)
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "%p (offset %zu of the heap) belongs to no allocation: it was released, or never allocated",
+				 "%p (offset %zu of the heap) belongs to no allocation: it was "
+				 "released, or never allocated",
 				 tsr_heap_raw(pointer), offset);
 	if (name_out)
 		*name_out = name;
@@ -254,45 +292,52 @@ tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointe
 
 /* ------------------------------------------------------------------ host copies */
 
-tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call, const TSR_HEAP void *heap, size_t size_bytes)
+tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call,
+				  const TSR_HEAP void *heap, size_t size_bytes)
 {
 	size_t offset, begin = 0, allocated = 0;
 	const char *name;
 	if (!offset_of(world, heap, &offset))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given %p, which lies outside this rank's heap; pass what tsr_heap_alloc gave to this rank",
+				 "%s was given %p, which lies outside this rank's heap; pass what "
+				 "tsr_heap_alloc gave to this rank",
 				 call, tsr_heap_raw(heap));
 	lock(world);
 	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &allocated);
 	unlock(world);
 	if (!found)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given %p (offset %zu of the heap), which belongs to no allocation: it was released, or "
+				 "%s was given %p (offset %zu of the heap), which belongs to no "
+				 "allocation: it was released, or "
 				 "never allocated",
 				 call, tsr_heap_raw(heap), offset);
 	size_t inside = offset - begin;
 	if (size_bytes > allocated - inside)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s of %s from byte %zu on leaves \"%s\", which has %s: copy less, or allocate more", call,
-				 TSR_SIZE(size_bytes), inside, name, TSR_SIZE(allocated));
+				 "%s of %s from byte %zu on leaves \"%s\", which has %s: copy "
+				 "less, or allocate more",
+				 call, TSR_SIZE(size_bytes), inside, name, TSR_SIZE(allocated));
 	return TSR_OK;
 }
 
 /* Common to the three below. Nothing to copy is no error, wherever the pointers look. */
-static tsr_status_t check_copy(const tsr_world_t *world, const char *call, const TSR_HEAP void *heap, const void *host,
-			       size_t size_bytes)
+static tsr_status_t check_copy(const tsr_world_t *world, const char *call,
+			       const TSR_HEAP void *heap, const void *host, size_t size_bytes)
 {
 	if (!world)
 		return no_world(call);
 	if (size_bytes == 0)
 		return TSR_OK;
 	if (!host)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s was given null for the host memory; pass a buffer of that size", call,
-				 TSR_SIZE(size_bytes));
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"%s of %s was given null for the host memory; pass a buffer of that size",
+			call, TSR_SIZE(size_bytes));
 	return tsr_heap_check_range(world, call, heap, size_bytes);
 }
 
-tsr_status_t tsr_memcpy_to_heap(tsr_world_t *world, TSR_HEAP void *heap, const void *host, size_t size_bytes)
+tsr_status_t tsr_memcpy_to_heap(tsr_world_t *world, TSR_HEAP void *heap, const void *host,
+				size_t size_bytes)
 {
 	tsr_status_t status = check_copy(world, "tsr_memcpy_to_heap", heap, host, size_bytes);
 	if (status != TSR_OK || size_bytes == 0)
@@ -300,7 +345,8 @@ tsr_status_t tsr_memcpy_to_heap(tsr_world_t *world, TSR_HEAP void *heap, const v
 	return world->backend->heap->write(world->device, tsr_heap_raw(heap), host, size_bytes);
 }
 
-tsr_status_t tsr_memcpy_from_heap(tsr_world_t *world, void *host, const TSR_HEAP void *heap, size_t size_bytes)
+tsr_status_t tsr_memcpy_from_heap(tsr_world_t *world, void *host, const TSR_HEAP void *heap,
+				  size_t size_bytes)
 {
 	tsr_status_t status = check_copy(world, "tsr_memcpy_from_heap", heap, host, size_bytes);
 	if (status != TSR_OK || size_bytes == 0)

@@ -1,4 +1,7 @@
-/* Two AVL trees over one array of pieces. Their shape decides nothing that is seen: each answer follows from an order alone. */
+/*
+ * Two AVL trees over one array of pieces. Their shape decides nothing that is
+ * seen: each answer follows from an order alone.
+ */
 #include "src/heap/pieces.h"
 
 #include <stdlib.h>
@@ -89,13 +92,15 @@ static bool look_below(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_
 {
 	tsr_piece_t *piece = &pieces->at[id];
 	const tsr_piece_id_t *below = piece->below[order];
-	const uint8_t before = pieces->at[below[BEFORE]].height[order], after = pieces->at[below[AFTER]].height[order];
+	const uint8_t before = pieces->at[below[BEFORE]].height[order],
+		      after = pieces->at[below[AFTER]].height[order];
 	const uint8_t height = (uint8_t)((before > after ? before : after) + 1);
 	bool changed = piece->height[order] != height;
 	piece->height[order] = height;
 	if (order != TSR_BY_LENGTH)
 		return changed;
-	const size_t *left = pieces->room[below[BEFORE]].most, *right = pieces->room[below[AFTER]].most;
+	const size_t *left = pieces->room[below[BEFORE]].most,
+		     *right = pieces->room[below[AFTER]].most;
 	size_t *room = pieces->room[id].most;
 	for (int a = 0; a < pieces->aligns; a++) {
 		size_t most = own_room(piece, a);
@@ -107,8 +112,12 @@ static bool look_below(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_
 	return changed;
 }
 
-/* Puts the piece on `side` below `id` into the place of `id`, and `id` below it. Returns the new top. */
-static tsr_piece_id_t rotate(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t id, int side)
+/*
+ * Puts the piece on `side` below `id` into the place of `id`, and `id` below
+ * it. Returns the new top.
+ */
+static tsr_piece_id_t rotate(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t id,
+			     int side)
 {
 	const tsr_piece_id_t up = pieces->at[id].below[order][side];
 	pieces->at[id].below[order][side] = pieces->at[up].below[order][!side];
@@ -118,12 +127,16 @@ static tsr_piece_id_t rotate(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_
 	return up;
 }
 
-static int height_on(const tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t id, int side)
+static int height_on(const tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t id,
+		     int side)
 {
 	return pieces->at[pieces->at[id].below[order][side]].height[order];
 }
 
-/* After one of the sides below `id` has grown or shrunk by one. Returns the top of what `id` was the top of. */
+/*
+ * After one of the sides below `id` has grown or shrunk by one. Returns the top
+ * of what `id` was the top of.
+ */
 static tsr_piece_id_t balance(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t id)
 {
 	for (int side = BEFORE; side <= AFTER; side++) {
@@ -156,7 +169,10 @@ static void go_to(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_id_t 
 	}
 }
 
-/* Mends the tree from the end of `way` up: `sure` links of the way's begin only where something below them has changed. */
+/*
+ * Mends the tree from the end of `way` up: `sure` links of the way's begin only
+ * where something below them has changed.
+ */
 static void mend(tsr_pieces_t *pieces, tsr_piece_order_t order, const way_t *way, int sure)
 {
 	for (int i = way->count - 1; i >= 0; i--) {
@@ -193,7 +209,8 @@ void tsr_pieces_remove(tsr_pieces_t *pieces, tsr_piece_order_t order, tsr_piece_
 	}
 	/* The next in order takes its place. */
 	way.link[way.count++] = &below[AFTER];
-	for (tsr_piece_id_t *first; (first = &pieces->at[*way.link[way.count - 1]].below[order][BEFORE])[0] != 0;)
+	for (tsr_piece_id_t *first;
+	     (first = &pieces->at[*way.link[way.count - 1]].below[order][BEFORE])[0] != 0;)
 		way.link[way.count++] = first;
 	const tsr_piece_id_t next = *way.link[way.count - 1];
 	*way.link[way.count - 1] = pieces->at[next].below[order][AFTER];

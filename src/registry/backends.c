@@ -44,13 +44,18 @@ static tsr_status_t not_found(const char *name)
 	char list[64] = "";
 	for (int i = 0; i < ENTRIES; i++) {
 		const size_t used = strlen(list);
-		snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i == ENTRIES - 1 ? " and " : ", ", entries[i].name);
+		snprintf(list + used, sizeof list - used, "%s%s",
+			 i == 0             ? ""
+			 : i == ENTRIES - 1 ? " and "
+					    : ", ",
+			 entries[i].name);
 		names[i] = entries[i].name;
 	}
 	const char *nearest = tsr_nearest_name(name, names);
-	return tsr_error(TSR_ERR_NOT_FOUND, "there is no backend '%s'%s%s%s: TESSERA_BACKEND may be one of %s", name,
-			 nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?)" : "",
-			 list);
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "there is no backend '%s'%s%s%s: TESSERA_BACKEND may be one of %s", name,
+			 nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
+			 nearest != NULL ? "?)" : "", list);
 }
 
 /** Whether this library has the backend; the sentence says why not. */
@@ -59,12 +64,15 @@ static tsr_status_t check_built(const entry_t *entry)
 	if (entry->backend == NULL)
 		return tsr_error(
 			TSR_ERR_NO_DEVICE,
-			"the backend '%s' is not part of this build of the library, so it has no device here: build it with "
+			"the backend '%s' is not part of this build of the library, so it has no "
+			"device here: build it with "
 			"`scons backends=%s`, which needs %s, or use TESSERA_BACKEND=cpuemu",
 			entry->name, entry->name, entry->toolkit);
 	if (entry->backend->abi != TSR_BACKEND_ABI)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend '%s' was built for plug-in contract %u, not %u: build it anew",
-				 entry->name, entry->backend->abi, TSR_BACKEND_ABI);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"the backend '%s' was built for plug-in contract %u, not %u: build it anew",
+			entry->name, entry->backend->abi, TSR_BACKEND_ABI);
 	return TSR_OK;
 }
 
@@ -77,7 +85,8 @@ static tsr_status_t choose_best(const tsr_backend_t **backend_out)
 		if (status == TSR_OK)
 			status = entries[i].backend->device->probe(&devices);
 		if (status == TSR_OK) {
-			(void)tsr_error(TSR_OK, "%s", ""); /* why others were passed over is no error of the caller's */
+			/* why others were passed over is no error of the caller's */
+			(void)tsr_error(TSR_OK, "%s", "");
 			*backend_out = entries[i].backend;
 			return TSR_OK;
 		}
@@ -85,7 +94,8 @@ static tsr_status_t choose_best(const tsr_backend_t **backend_out)
 	return status;
 }
 
-tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_out, const char **why_out)
+tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_out,
+				const char **why_out)
 {
 	if (name == NULL) {
 		const tsr_status_t status = choose_best(backend_out);

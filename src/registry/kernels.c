@@ -1,8 +1,10 @@
 /*
- * The kernels and device images of the program. Each translation unit that defines some puts pointers to their descriptors into a
- * section, which the linker of a module (an executable, a shared library) gathers into one array and bounds with two symbols. The
- * module that holds this file finds its own so; where that is a shared library, the program's kernels are in others, which
- * register.
+ * The kernels and device images of the program. Each translation unit that
+ * defines some puts pointers to their descriptors into a section, which the
+ * linker of a module (an executable, a shared library) gathers into one array
+ * and bounds with two symbols. The module that holds this file finds its own
+ * so; where that is a shared library, the program's kernels are in others,
+ * which register.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -17,14 +19,17 @@ SECTION_BOUND const tsr_image_t *const __start_tsr_images[];
 SECTION_BOUND const tsr_image_t *const __stop_tsr_images[];
 
 /*
- * What is loaded, in the order of loading: a fact of the process, and of no rank. Written under the loader's lock alone; a thread
- * may look while another one loads a module. Release, and acquire in next_of: who finds a module sees what it says of itself.
+ * What is loaded, in the order of loading: a fact of the process, and of no
+ * rank. Written under the loader's lock alone; a thread may look while another
+ * one loads a module. Release, and acquire in next_of: who finds a module sees
+ * what it says of itself.
  */
 static tsr_module_t *modules;
 
 static tsr_module_t *next_of(tsr_module_t *const *link)
 {
-	return __atomic_load_n(link, __ATOMIC_ACQUIRE); /* partner: the stores in tsr_module_register and tsr_module_forget */
+	/* partner: the stores in tsr_module_register and tsr_module_forget */
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
 static bool is_known(const tsr_module_t *module)
@@ -52,7 +57,8 @@ void tsr_module_forget(tsr_module_t *module)
 {
 	for (tsr_module_t **link = &modules; *link != NULL; link = &(*link)->next)
 		if (*link == module) {
-			__atomic_store_n(link, module->next, __ATOMIC_RELEASE); /* partner: next_of */
+			/* partner: next_of */
+			__atomic_store_n(link, module->next, __ATOMIC_RELEASE);
 			return;
 		}
 }
@@ -64,7 +70,8 @@ const tsr_kernel_t *tsr_kernel_at(int index)
 		return NULL;
 	if (left < count)
 		return __start_tsr_kernels[left];
-	for (const tsr_module_t *module = next_of(&modules); module != NULL; module = next_of(&module->next)) {
+	for (const tsr_module_t *module = next_of(&modules); module != NULL;
+	     module = next_of(&module->next)) {
 		left -= count;
 		count = module->kernels_end - module->kernels;
 		if (left < count)
@@ -80,7 +87,8 @@ const tsr_image_t *tsr_image_at(int index)
 		return NULL;
 	if (left < count)
 		return __start_tsr_images[left];
-	for (const tsr_module_t *module = next_of(&modules); module != NULL; module = next_of(&module->next)) {
+	for (const tsr_module_t *module = next_of(&modules); module != NULL;
+	     module = next_of(&module->next)) {
 		left -= count;
 		count = module->images_end - module->images;
 		if (left < count)

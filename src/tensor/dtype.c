@@ -12,8 +12,19 @@ static const struct {
 	const char *name;
 	size_t bytes;
 } dtypes[] = {
-	{"f64", 8}, {"f32", 4},     {"f16", 2},     {"bf16", 2},         {"i64", 8},          {"i32", 4}, {"i8", 1},
-	{"u8", 1},  {"f8_e4m3", 0}, {"f8_e5m2", 0}, {"f8_e4m3_fnuz", 0}, {"f8_e5m2_fnuz", 0}, /* reserved: without bytes */
+	{"f64", 8},
+	{"f32", 4},
+	{"f16", 2},
+	{"bf16", 2},
+	{"i64", 8},
+	{"i32", 4},
+	{"i8", 1},
+	/* reserved: without bytes */
+	{"u8", 1},
+	{"f8_e4m3", 0},
+	{"f8_e5m2", 0},
+	{"f8_e4m3_fnuz", 0},
+	{"f8_e5m2_fnuz", 0},
 };
 
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
@@ -40,7 +51,9 @@ tsr_status_t tsr_dtype_parse(const char *name, tsr_dtype_t *dtype_out)
 		const bool found = name && strcmp(name, dtypes[i].name) == 0;
 		if (found && dtypes[i].bytes == 0)
 			return tsr_error(TSR_ERR_UNSUPPORTED,
-					 "\"%s\" is reserved: this version has no elements of it; take f16 or bf16", name);
+					 "\"%s\" is reserved: this version has no elements of it; "
+					 "take f16 or bf16",
+					 name);
 		names[i] = dtypes[i].bytes ? dtypes[i].name : NULL;
 		if (found) {
 			*dtype_out = (tsr_dtype_t)i;
@@ -48,8 +61,11 @@ tsr_status_t tsr_dtype_parse(const char *name, tsr_dtype_t *dtype_out)
 		}
 	}
 	const char *near = name ? tsr_nearest_name(name, names) : NULL;
-	return tsr_error(TSR_ERR_NOT_FOUND, "\"%s\" is no element type%s%s%s; there are f64 f32 f16 bf16 i64 i32 i8 u8",
-			 name ? name : "(null)", near ? ", did you mean \"" : "", near ? near : "", near ? "\"" : "");
+	return tsr_error(
+		TSR_ERR_NOT_FOUND,
+		"\"%s\" is no element type%s%s%s; there are f64 f32 f16 bf16 i64 i32 i8 u8",
+		name ? name : "(null)", near ? ", did you mean \"" : "", near ? near : "",
+		near ? "\"" : "");
 }
 
 /* ------------------------------------------------------------------ conversions */

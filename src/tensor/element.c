@@ -22,7 +22,8 @@ bool tsr_dtype_holds(tsr_dtype_t dtype, double value)
 
 bool tsr_dtype_holds_integers(tsr_dtype_t dtype, int64_t low, int64_t high)
 {
-	/* Indexed by tsr_dtype_t; of a float, the bits of its significand bound the integers without gaps. */
+	/* Indexed by tsr_dtype_t; of a float, the bits of its significand bound the integers
+	 * without gaps. */
 	static const struct {
 		int64_t low, high;
 	} range[] = {
@@ -46,7 +47,10 @@ void tsr_dtype_set_integer(tsr_dtype_t dtype, void *data, size_t index, int64_t 
 		tsr_dtype_set(dtype, data, index, (double)value);
 }
 
-/* Moves a floating element by one place, up or down. Sign and magnitude: the bits of a magnitude count like the numbers do. */
+/*
+ * Moves a floating element by one place, up or down. Sign and magnitude: the
+ * bits of a magnitude count like the numbers do.
+ */
 static void move(tsr_dtype_t dtype, void *data, size_t index, bool up)
 {
 	const size_t bytes = tsr_dtype_bytes(dtype);

@@ -1,10 +1,12 @@
 /*
- * The arithmetic of random numbers: pure functions, in the C that C11 and C++17 share, the same bits from every compiler and
- * device.
+ * The arithmetic of random numbers: pure functions, in the C that C11 and C++17
+ * share, the same bits from every compiler and device.
  *
- * Integers are Philox4x32-10. The normal is a fixed sequence of IEEE double + - * / and sqrt: no library function, no fused
- * multiply-add, no reassociation. It inverts the distribution function by the rational approximations of Wichura's algorithm AS 241
- * (Applied Statistics 37, 1988); against the exact inverse its relative error is below 1e-15 over its whole range.
+ * Integers are Philox4x32-10. The normal is a fixed sequence of IEEE double + -
+ * * / and sqrt: no library function, no fused multiply-add, no reassociation.
+ * It inverts the distribution function by the rational approximations of
+ * Wichura's algorithm AS 241 (Applied Statistics 37, 1988); against the exact
+ * inverse its relative error is below 1e-15 over its whole range.
  */
 #ifndef TESSERA_TENSOR_RANDOM_CORE_H
 #define TESSERA_TENSOR_RANDOM_CORE_H
@@ -25,17 +27,28 @@
 #define TSR_CORE_FN static inline
 #endif
 
-/* The streams of one seed: each kind of number has its own, so that rand and randn of one seed are independent. */
-enum { TSR_RANDOM_BITS = 0, TSR_RANDOM_F32 = 1, TSR_RANDOM_F64 = 2, TSR_RANDOM_INT = 3, TSR_RANDOM_NORMAL = 4 };
+/*
+ * The streams of one seed: each kind of number has its own, so that rand and
+ * randn of one seed are independent.
+ */
+enum {
+	TSR_RANDOM_BITS = 0,
+	TSR_RANDOM_F32 = 1,
+	TSR_RANDOM_F64 = 2,
+	TSR_RANDOM_INT = 3,
+	TSR_RANDOM_NORMAL = 4
+};
 
 /**
- * Philox4x32-10 of Salmon et al. in place: ten rounds of two 32 by 32 bit products. Written out, because Random123's own header
- * does not compile for every device; the tests hold it to that header and to its known answers.
+ * Philox4x32-10 of Salmon et al. in place: ten rounds of two 32 by 32 bit
+ * products. Written out, because Random123's own header does not compile for
+ * every device; the tests hold it to that header and to its known answers.
  */
 TSR_CORE_FN void tsr_core_philox(uint32_t counter[4], uint32_t key0, uint32_t key1)
 {
 	for (int round = 0; round < 10; round++) {
-		const uint64_t a = (uint64_t)0xD2511F53u * counter[0], b = (uint64_t)0xCD9E8D57u * counter[2];
+		const uint64_t a = (uint64_t)0xD2511F53u * counter[0],
+			       b = (uint64_t)0xCD9E8D57u * counter[2];
 		counter[0] = (uint32_t)(b >> 32) ^ counter[1] ^ key0;
 		counter[1] = (uint32_t)b;
 		counter[2] = (uint32_t)(a >> 32) ^ counter[3] ^ key1;
@@ -81,9 +94,10 @@ TSR_CORE_FN int64_t tsr_core_int(uint64_t bits, int64_t low, int64_t high)
 /* ------------------------------------------------------------------ the normal */
 
 /**
- * a * b, rounded, and never fused with an addition that takes it. On hosts an empty instruction hides the product from the
- * optimiser: under -ffp-contract=fast neither a pragma nor a second statement does. hipcc, whose default that is, honours the
- * pragma.
+ * a * b, rounded, and never fused with an addition that takes it. On hosts an
+ * empty instruction hides the product from the optimiser: under
+ * -ffp-contract=fast neither a pragma nor a second statement does. hipcc, whose
+ * default that is, honours the pragma.
  */
 TSR_CORE_FN double tsr_core_mul(double a, double b)
 {
@@ -125,9 +139,10 @@ TSR_CORE_FN double tsr_core_poly7(const double c[8], double x)
 }
 
 /**
- * Natural logarithm of a normal positive number, to an ulp or two. x = m 2^k with m in [sqrt(1/2), sqrt(2)); then log m = 2
- * artanh(s) with s = (m-1)/(m+1), |s| < 0.1716, whose series is summed to s^21. ln 2 comes in two parts: k times the first is
- * exact.
+ * Natural logarithm of a normal positive number, to an ulp or two. x = m 2^k
+ * with m in [sqrt(1/2), sqrt(2)); then log m = 2 artanh(s) with s =
+ * (m-1)/(m+1), |s| < 0.1716, whose series is summed to s^21. ln 2 comes in two
+ * parts: k times the first is exact.
  */
 TSR_CORE_FN double tsr_core_log(double x)
 {
@@ -147,13 +162,15 @@ TSR_CORE_FN double tsr_core_log(double x)
 	double sum = 1.0 / 21.0;
 	for (int n = 19; n >= 3; n -= 2)
 		sum = tsr_core_mul(sum, square) + 1.0 / n;
-	const double tail = tsr_core_mul(tsr_core_mul(2.0 * s, square), sum) + tsr_core_mul(k, ln2_low);
+	const double tail =
+		tsr_core_mul(tsr_core_mul(2.0 * s, square), sum) + tsr_core_mul(k, ln2_low);
 	return tsr_core_mul(k, ln2_high) + (2.0 * s + tail);
 }
 
 /**
- * The number below which the standard normal falls with probability (bits / 2^12 + 1/2) / 2^52: never 0 or 1, so the result is
- * finite; it lies within 8.21 of 0, and complementary bits give opposite numbers.
+ * The number below which the standard normal falls with probability (bits /
+ * 2^12 + 1/2) / 2^52: never 0 or 1, so the result is finite; it lies within
+ * 8.21 of 0, and complementary bits give opposite numbers.
  */
 TSR_CORE_FN double tsr_core_normal(uint64_t bits)
 {
@@ -173,16 +190,19 @@ TSR_CORE_FN double tsr_core_normal(uint64_t bits)
 	/* clang-format on */
 	const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
 	const uint64_t odd =
-		(bits >> 12) * 2 + 1; /* the probability times 2^53: exact, and so is its distance from 1/2 and from 1 */
+		/* the probability times 2^53: exact, and so is its distance from 1/2 and from 1 */
+		(bits >> 12) * 2 + 1;
 	const double q = ((double)odd - 4503599627370496.0) * unit;
 	if (q >= -0.425 && q <= 0.425) {
 		const double r = 0.180625 - tsr_core_mul(q, q);
 		return tsr_core_mul(q, tsr_core_poly7(centre_p, r)) / tsr_core_poly7(centre_q, r);
 	}
-	const double tail = q < 0.0 ? (double)odd * unit : (double)(((uint64_t)1 << 53) - odd) * unit;
+	const double tail =
+		q < 0.0 ? (double)odd * unit : (double)(((uint64_t)1 << 53) - odd) * unit;
 	const double r = tsr_core_sqrt(-tsr_core_log(tail));
-	const double x = r <= 5.0 ? tsr_core_poly7(near_p, r - 1.6) / tsr_core_poly7(near_q, r - 1.6)
-				  : tsr_core_poly7(far_p, r - 5.0) / tsr_core_poly7(far_q, r - 5.0);
+	const double x = r <= 5.0
+				 ? tsr_core_poly7(near_p, r - 1.6) / tsr_core_poly7(near_q, r - 1.6)
+				 : tsr_core_poly7(far_p, r - 5.0) / tsr_core_poly7(far_q, r - 5.0);
 	return q < 0.0 ? -x : x;
 }
 

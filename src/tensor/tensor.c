@@ -9,43 +9,56 @@
 
 /* ------------------------------------------------------------------ shapes */
 
-const char *tsr_shape_text(tsr_dtype_t dtype, int dims, const int64_t *shape, char text[TSR_SHAPE_TEXT])
+const char *tsr_shape_text(tsr_dtype_t dtype, int dims, const int64_t *shape,
+			   char text[TSR_SHAPE_TEXT])
 {
 	const int shown = !shape || dims < 0 ? 0 : dims < TSR_MAX_DIMS ? dims : TSR_MAX_DIMS;
 	int used = snprintf(text, TSR_SHAPE_TEXT, "%s [", tsr_dtype_name(dtype));
 	for (int i = 0; i < shown; i++)
-		used += snprintf(text + used, (size_t)(TSR_SHAPE_TEXT - used), "%s%" PRId64, i ? ", " : "", shape[i]);
+		used += snprintf(text + used, (size_t)(TSR_SHAPE_TEXT - used), "%s%" PRId64,
+				 i ? ", " : "", shape[i]);
 	snprintf(text + used, (size_t)(TSR_SHAPE_TEXT - used), "%s]", shown == dims ? "" : "?");
 	return text;
 }
 
-tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape, int64_t *count_out)
+tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape,
+			     int64_t *count_out)
 {
 	char text[TSR_SHAPE_TEXT];
 	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
 	if (element == 0 && *tsr_dtype_name(dtype) != '?')
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given element type %s, which is reserved for a later version; take f16 or bf16", call,
-				 tsr_dtype_name(dtype));
+				 "%s was given element type %s, which is reserved for a later "
+				 "version; take f16 or bf16",
+				 call, tsr_dtype_name(dtype));
 	if (element == 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given element type %d, which is none; take one of tsr_dtype_t", call,
-				 (int)dtype);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"%s was given element type %d, which is none; take one of tsr_dtype_t",
+			call, (int)dtype);
 	if (dims < 1 || dims > TSR_MAX_DIMS)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given %d dimensions; a tensor has 1 to %d", call, dims, TSR_MAX_DIMS);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given %d dimensions; a tensor has 1 to %d", call, dims,
+				 TSR_MAX_DIMS);
 	if (!shape)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was given null for the shape of %d dimensions", call, dims);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was given null for the shape of %d dimensions", call, dims);
 	for (int i = 0; i < dims; i++)
 		if (shape[i] < 1)
-			return tsr_error(TSR_ERR_ARGUMENT, "%s: extent %d of %s is %" PRId64 "; every extent must be 1 or more",
-					 call, i, tsr_shape_text(dtype, dims, shape, text), shape[i]);
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "%s: extent %d of %s is %" PRId64
+					 "; every extent must be 1 or more",
+					 call, i, tsr_shape_text(dtype, dims, shape, text),
+					 shape[i]);
 	int64_t count = 1, bytes;
 	for (int i = 0; i < dims; i++)
-		if (__builtin_mul_overflow(count, shape[i], &count) || __builtin_mul_overflow(count, element, &bytes) ||
-		    (uint64_t)bytes > SIZE_MAX)
-			return tsr_error(TSR_ERR_ARGUMENT,
-					 "%s: %s is larger than any memory: with extent %d (%" PRId64
-					 ") its size overflows; use smaller extents",
-					 call, tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
+		if (__builtin_mul_overflow(count, shape[i], &count) ||
+		    __builtin_mul_overflow(count, element, &bytes) || (uint64_t)bytes > SIZE_MAX)
+			return tsr_error(
+				TSR_ERR_ARGUMENT,
+				"%s: %s is larger than any memory: with extent %d (%" PRId64
+				") its size overflows; use smaller extents",
+				call, tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
 	*count_out = count;
 	return TSR_OK;
 }
@@ -64,11 +77,16 @@ static tsr_tensor_t describe(const tsr_tensor_plan_t *plan, TSR_HEAP void *data)
 	return tensor;
 }
 
-/* What is wrong here is carried into the collective call: the other ranks are on their way to it and must not wait in vain. */
+/*
+ * What is wrong here is carried into the collective call: the other ranks are
+ * on their way to it and must not wait in vain.
+ */
 tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, tsr_tensor_t *out)
 {
 	if (!world)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s was called without a world; pass the one that tsr_init or TSR_MAIN gave",
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s was called without a world; pass the one that tsr_init or "
+				 "TSR_MAIN gave",
 				 plan->call);
 	char text[TSR_SHAPE_TEXT];
 	int64_t count = 0;
@@ -76,7 +94,8 @@ tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, 
 	if (verdict == TSR_OK)
 		verdict = tsr_shape_count(plan->call, plan->dtype, plan->dims, plan->shape, &count);
 	if (verdict == TSR_OK && !out)
-		verdict = tsr_error(TSR_ERR_ARGUMENT, "%s was given no place for the tensor", plan->call);
+		verdict = tsr_error(TSR_ERR_ARGUMENT, "%s was given no place for the tensor",
+				    plan->call);
 	tsr_shape_text(plan->dtype, plan->dims, plan->shape, text);
 	tsr_heap_request_t request = {
 		.call = plan->call,
@@ -94,9 +113,11 @@ tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, 
 	return status;
 }
 
-tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape, tsr_tensor_t *out)
+tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, const int64_t *shape,
+			      tsr_tensor_t *out)
 {
-	tsr_tensor_plan_t plan = {.call = "tsr_tensor_empty", .dtype = dtype, .dims = dims, .shape = shape};
+	tsr_tensor_plan_t plan = {
+		.call = "tsr_tensor_empty", .dtype = dtype, .dims = dims, .shape = shape};
 	return tsr_tensor_make(world, &plan, out);
 }
 

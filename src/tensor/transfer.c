@@ -5,7 +5,10 @@
 
 #include "src/base/error.h"
 
-/* A strided tensor as what can be copied at once: runs of elements that lie together, and the dimensions outside of them. */
+/*
+ * A strided tensor as what can be copied at once: runs of elements that lie
+ * together, and the dimensions outside of them.
+ */
 typedef struct runs {
 	int outer_dims; /* dimensions 0 .. outer_dims - 1 number the runs */
 	int64_t count;  /* of runs */
@@ -43,7 +46,10 @@ static int64_t next_run(const tsr_tensor_t *tensor, int outer_dims, int64_t inde
 	return step;
 }
 
-/* The tensor's first and last element by address, in elements from `data`. False where that overflows. */
+/*
+ * The tensor's first and last element by address, in elements from `data`.
+ * False where that overflows.
+ */
 static bool find_extremes(const tsr_tensor_t *tensor, int64_t *lowest_out, int64_t *highest_out)
 {
 	int64_t lowest = 0, highest = 0, reach;
@@ -53,28 +59,36 @@ static bool find_extremes(const tsr_tensor_t *tensor, int64_t *lowest_out, int64
 		    __builtin_add_overflow(*end, reach, end))
 			return false;
 	}
-	const int64_t limit = PTRDIFF_MAX / 16; /* bytes, and the distance between the two, cannot overflow */
+	/* bytes, and the distance between the two, cannot overflow */
+	const int64_t limit = PTRDIFF_MAX / 16;
 	*lowest_out = lowest;
 	*highest_out = highest;
 	return lowest > -limit && highest < limit;
 }
 
-static tsr_status_t check(tsr_world_t *world, const char *call, const tsr_tensor_t *tensor, const void *host)
+static tsr_status_t check(tsr_world_t *world, const char *call, const tsr_tensor_t *tensor,
+			  const void *host)
 {
 	int64_t count, lowest, highest;
 	char text[TSR_SHAPE_TEXT];
 	if (!world || !tensor || !host)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a world, a tensor and a host array", call);
-	tsr_status_t status = tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a world, a tensor and a host array",
+				 call);
+	tsr_status_t status =
+		tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
 	if (status != TSR_OK)
 		return status;
 	if (!find_extremes(tensor, &lowest, &highest))
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: the strides of %s lead past any memory; make the tensor by a constructor",
-				 call, tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text));
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s: the strides of %s lead past any memory; make the tensor by a "
+				 "constructor",
+				 call,
+				 tsr_shape_text(tensor->dtype, tensor->dims, tensor->shape, text));
 	const int64_t element = (int64_t)tsr_dtype_bytes(tensor->dtype);
 	/* By way of an integer: the sum may leave the allocation, which is what is being asked. */
 	const uintptr_t first = (uintptr_t)tensor->data + (uintptr_t)(lowest * element);
-	return tsr_heap_check_range(world, call, (const TSR_HEAP void *)first, (size_t)((highest - lowest + 1) * element));
+	return tsr_heap_check_range(world, call, (const TSR_HEAP void *)first,
+				    (size_t)((highest - lowest + 1) * element));
 }
 
 tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, void *host)
@@ -88,7 +102,8 @@ tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, voi
 	char *to = host;
 	int64_t index[TSR_MAX_DIMS] = {0}, at = 0;
 	for (int64_t i = 0; i < runs.count && status == TSR_OK; i++) {
-		status = world->backend->heap->read(world->device, to, heap + at * element, runs.bytes);
+		status = world->backend->heap->read(world->device, to, heap + at * element,
+						    runs.bytes);
 		to += runs.bytes;
 		at += next_run(tensor, runs.outer_dims, index);
 	}
@@ -106,7 +121,8 @@ tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *tensor, co
 	const char *from = host;
 	int64_t index[TSR_MAX_DIMS] = {0}, at = 0;
 	for (int64_t i = 0; i < runs.count && status == TSR_OK; i++) {
-		status = world->backend->heap->write(world->device, heap + at * element, from, runs.bytes);
+		status = world->backend->heap->write(world->device, heap + at * element, from,
+						     runs.bytes);
 		from += runs.bytes;
 		at += next_run(tensor, runs.outer_dims, index);
 	}

@@ -54,7 +54,10 @@ void tsr_heads_drop(tsr_heads_t *heads)
 	free(heads);
 }
 
-/** Whether who takes over `b` gains nothing by `a`. A thread's later heads know all that its earlier ones do. */
+/**
+ * Whether who takes over `b` gains nothing by `a`. A thread's later heads know
+ * all that its earlier ones do.
+ */
 static bool covered(const tsr_head_t *a, const tsr_head_t *b)
 {
 	return a->thread == b->thread && a->epoch <= b->epoch && a->scope <= b->scope;
@@ -82,7 +85,10 @@ static bool before(const tsr_head_t *a, const tsr_head_t *b)
 	return a->thread < b->thread || (a->thread == b->thread && a->scope < b->scope);
 }
 
-/** Within a set no head covers another, so it is enough to compare across. Of equals the one in `a` stays. */
+/**
+ * Within a set no head covers another, so it is enough to compare across. Of
+ * equals the one in `a` stays.
+ */
 static tsr_heads_t *merge(tsr_views_t *v, const tsr_heads_t *a, const tsr_heads_t *b)
 {
 	const size_t room = (size_t)(a->count + b->count);
@@ -129,6 +135,7 @@ void tsr_heads_join(tsr_views_t *v, const tsr_heads_t *heads, int thread, tsr_vi
 		if (!tsr_views_inclusive(v, head->thread, head->scope, thread, scope) ||
 		    tsr_views_known(self, head->component) >= head->epoch)
 			continue;
-		tsr_vectors_join(v, &self->view, &self->clock, head->view, head->clock, head->component, head->epoch);
+		tsr_vectors_join(v, &self->view, &self->clock, head->view, head->clock,
+				 head->component, head->epoch);
 	}
 }

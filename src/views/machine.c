@@ -10,10 +10,12 @@
 
 static tsr_status_t no_memory(void)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a view machine: fewer threads or locations need less");
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no memory for a view machine: fewer threads or locations need less");
 }
 
-tsr_status_t tsr_views_create(const tsr_views_place_t *places, int threads, int locations, int history, tsr_views_t **views_out)
+tsr_status_t tsr_views_create(const tsr_views_place_t *places, int threads, int locations,
+			      int history, tsr_views_t **views_out)
 {
 	tsr_views_t *v = calloc(1, sizeof *v);
 	tsr_status_t status = v ? TSR_OK : no_memory();
@@ -79,7 +81,8 @@ void tsr_views_destroy(tsr_views_t *v)
 /* ------------------------------------------------------------------ locations */
 
 /** Plain accesses from before the location was made: all to its first message. */
-static void import(tsr_views_t *v, tsr_location_t *location, const tsr_views_past_t *pasts, int count)
+static void import(tsr_views_t *v, tsr_location_t *location, const tsr_views_past_t *pasts,
+		   int count)
 {
 	for (int i = 0; i < count; i++) {
 		const tsr_mark_t mark = {
@@ -99,35 +102,43 @@ static int free_location(tsr_views_t *v)
 {
 	if (v->free_count)
 		return v->free_locations[--v->free_count];
-	if (!tsr_views_grow(v, (void **)&v->location, v->locations, &v->location_room, sizeof *v->location))
+	if (!tsr_views_grow(v, (void **)&v->location, v->locations, &v->location_room,
+			    sizeof *v->location))
 		return -1;
 	v->location[v->locations] = (tsr_location_t){.messages = NULL};
 	return v->locations++;
 }
 
-tsr_status_t tsr_views_add_location(tsr_views_t *v, uint64_t value, bool written, const tsr_views_past_t *pasts, int count,
-				    int *location_out)
+tsr_status_t tsr_views_add_location(tsr_views_t *v, uint64_t value, bool written,
+				    const tsr_views_past_t *pasts, int count, int *location_out)
 {
 	tsr_message_t *first = malloc(sizeof *first);
 	const int x = first ? free_location(v) : -1;
 
 	if (x < 0) {
 		free(first);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for location %d of the view machine; free some", v->locations);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory for location %d of the view machine; free some",
+				 v->locations);
 	}
 	*first = (tsr_message_t){.value = value, .thread = -1, .plain = written};
 	v->location[x].messages = first;
 	v->location[x].message_count = v->location[x].message_room = 1;
 	import(v, &v->location[x], pasts, count);
 	*location_out = x;
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for who touched location %d before; free some", x) : TSR_OK;
+	return v->exhausted
+		       ? tsr_error(TSR_ERR_NO_MEMORY,
+				   "no memory for who touched location %d before; free some", x)
+		       : TSR_OK;
 }
 
 tsr_status_t tsr_views_end_location(tsr_views_t *v, int location)
 {
 	empty_location(&v->location[location]);
-	if (!tsr_views_grow(v, (void **)&v->free_locations, v->free_count, &v->free_room, sizeof *v->free_locations))
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to use location %d again; free some", location);
+	if (!tsr_views_grow(v, (void **)&v->free_locations, v->free_count, &v->free_room,
+			    sizeof *v->free_locations))
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to use location %d again; free some",
+				 location);
 	v->free_locations[v->free_count++] = location;
 	return TSR_OK;
 }
@@ -142,7 +153,8 @@ int tsr_views_pasts(const tsr_views_t *v, int location, tsr_views_past_t *pasts_
 		if (mark->thread < 0)
 			continue;
 		if (count < room)
-			pasts_out[count] = (tsr_views_past_t){mark->thread, mark->last, mark->site, mark->write};
+			pasts_out[count] = (tsr_views_past_t){mark->thread, mark->last, mark->site,
+							      mark->write};
 		count++;
 	}
 	return count;
@@ -153,7 +165,8 @@ bool tsr_views_knows_all(const tsr_views_t *v, int thread, int location)
 	const tsr_location_t *x = &v->location[location];
 
 	for (int i = 0; i < x->mark_count; i++)
-		if (x->marks[i].thread >= 0 && tsr_views_known(&v->thread[thread], x->marks[i].component) < x->marks[i].last)
+		if (x->marks[i].thread >= 0 &&
+		    tsr_views_known(&v->thread[thread], x->marks[i].component) < x->marks[i].last)
 			return false;
 	return true;
 }
@@ -170,7 +183,8 @@ uint64_t tsr_views_newest(const tsr_views_t *v, int location)
 
 bool tsr_views_written(const tsr_views_t *v, int location)
 {
-	const tsr_message_t *newest = &v->location[location].messages[v->location[location].message_count - 1];
+	const tsr_message_t *newest =
+		&v->location[location].messages[v->location[location].message_count - 1];
 	return newest->thread >= 0 || newest->plain;
 }
 
@@ -198,7 +212,8 @@ static void copy_locations(const tsr_views_t *v, tsr_views_t *copy)
 		copy->locations = x + 1;
 		if (from->message_count == 0)
 			continue;
-		to->messages = duplicate(copy, from->messages, from->message_count, sizeof *to->messages);
+		to->messages =
+			duplicate(copy, from->messages, from->message_count, sizeof *to->messages);
 		to->marks = duplicate(copy, from->marks, from->mark_count, sizeof *to->marks);
 		if (!to->messages || !to->marks)
 			return;
@@ -230,7 +245,8 @@ static void copy_instances(const tsr_views_t *v, tsr_views_t *copy)
 {
 	copy->component = duplicate(copy, v->component, v->components, sizeof *v->component);
 	copy->components = copy->component_room = copy->component ? v->components : 0;
-	copy->free_locations = duplicate(copy, v->free_locations, v->free_count, sizeof *v->free_locations);
+	copy->free_locations =
+		duplicate(copy, v->free_locations, v->free_count, sizeof *v->free_locations);
 	copy->free_count = copy->free_room = copy->free_locations ? v->free_count : 0;
 	copy->instance = duplicate(copy, v->instance, v->instances, sizeof *v->instance);
 	copy->instances = copy->instance_room = copy->instance ? v->instances : 0;
@@ -261,7 +277,9 @@ tsr_status_t tsr_views_copy(const tsr_views_t *v, tsr_views_t **copy_out)
 /** What one of its holders answers for. */
 static size_t vector_bytes(const tsr_vector_t *vector)
 {
-	return vector ? (sizeof *vector + (size_t)vector->count * sizeof vector->epoch[0]) / (size_t)vector->holders : 0;
+	return vector ? (sizeof *vector + (size_t)vector->count * sizeof vector->epoch[0]) /
+				(size_t)vector->holders
+		      : 0;
 }
 
 static size_t heads_bytes(const tsr_heads_t *heads)
@@ -270,21 +288,24 @@ static size_t heads_bytes(const tsr_heads_t *heads)
 
 	for (int i = 0; heads && i < heads->count; i++) {
 		const tsr_head_t *head = heads->head[i];
-		bytes += (sizeof *head + vector_bytes(head->view) + vector_bytes(head->clock)) / (size_t)head->holders;
+		bytes += (sizeof *head + vector_bytes(head->view) + vector_bytes(head->clock)) /
+			 (size_t)head->holders;
 	}
 	return heads ? bytes / (size_t)heads->holders : 0;
 }
 
 size_t tsr_views_size_bytes(const tsr_views_t *v)
 {
-	size_t bytes = sizeof *v + (size_t)v->thread_room * sizeof *v->thread + (size_t)v->live_room * sizeof *v->live +
-		       (size_t)v->location_room * sizeof *v->location + (size_t)v->component_room * sizeof *v->component +
+	size_t bytes = sizeof *v + (size_t)v->thread_room * sizeof *v->thread +
+		       (size_t)v->live_room * sizeof *v->live +
+		       (size_t)v->location_room * sizeof *v->location +
+		       (size_t)v->component_room * sizeof *v->component +
 		       (size_t)v->instance_room * sizeof *v->instance + vector_bytes(v->common);
 
 	for (int i = 0; i < v->live_count; i++) {
 		const tsr_views_thread_t *thread = &v->thread[v->live[i]];
-		bytes += vector_bytes(thread->view) + vector_bytes(thread->clock) + heads_bytes(thread->pending) +
-			 heads_bytes(thread->released);
+		bytes += vector_bytes(thread->view) + vector_bytes(thread->clock) +
+			 heads_bytes(thread->pending) + heads_bytes(thread->released);
 	}
 	for (const tsr_views_token_t *token = v->tokens; token; token = token->next)
 		bytes += sizeof *token + vector_bytes(token->view) + vector_bytes(token->clock);

@@ -26,7 +26,8 @@ static int compare(const tsr_mark_t *a, const tsr_mark_t *b)
 }
 
 /** The first mark that is not before `mark`. */
-static int find(const tsr_location_t *location, const tsr_mark_t *mark, int (*order)(const tsr_mark_t *, const tsr_mark_t *))
+static int find(const tsr_location_t *location, const tsr_mark_t *mark,
+		int (*order)(const tsr_mark_t *, const tsr_mark_t *))
 {
 	int low = 0, high = location->mark_count;
 
@@ -44,15 +45,18 @@ static int find(const tsr_location_t *location, const tsr_mark_t *mark, int (*or
 
 static void take_last(tsr_mark_t *into, const tsr_mark_t *from)
 {
-	if (into->last < from->last || (into->last == from->last && into->message < from->message)) {
+	if (into->last < from->last ||
+	    (into->last == from->last && into->message < from->message)) {
 		into->last = from->last;
 		into->site = from->site;
 	}
 }
 
 /**
- * Whether a view that does not come after `from` does not come after `to` either, and the other way round it bounds no less: then
- * `from` says nothing that `to` does not say, its last epoch apart. The oldest message bounds nothing.
+ * Whether a view that does not come after `from` does not come after `to`
+ * either, and the other way round it bounds no less: then `from` says nothing
+ * that `to` does not say, its last epoch apart. The oldest message bounds
+ * nothing.
  */
 static bool says_as_much(const tsr_mark_t *to, const tsr_mark_t *from)
 {
@@ -62,16 +66,21 @@ static bool says_as_much(const tsr_mark_t *to, const tsr_mark_t *from)
 static void remove_mark(tsr_location_t *location, int at)
 {
 	location->mark_count--;
-	memmove(location->marks + at, location->marks + at + 1, (size_t)(location->mark_count - at) * sizeof location->marks[0]);
+	memmove(location->marks + at, location->marks + at + 1,
+		(size_t)(location->mark_count - at) * sizeof location->marks[0]);
 }
 
-/** Meets a new mark with those of its holder and kind: one of two stays where it says as much. True: the new one is superfluous. */
+/**
+ * Meets a new mark with those of its holder and kind: one of two stays where it
+ * says as much. True: the new one is superfluous.
+ */
 static bool absorb(tsr_location_t *location, tsr_mark_t *mark)
 {
 	for (int i = find(location, mark, compare_holders);
 	     i < location->mark_count && compare_holders(&location->marks[i], mark) == 0;) {
 		tsr_mark_t *old = &location->marks[i];
-		bool alike = old->write == mark->write && old->plain == mark->plain && old->scope == mark->scope;
+		bool alike = old->write == mark->write && old->plain == mark->plain &&
+			     old->scope == mark->scope;
 		if (alike && old->message == mark->message) {
 			old->first = old->first < mark->first ? old->first : mark->first;
 			if (old->last <= mark->last) {
@@ -100,10 +109,12 @@ void tsr_marks_add(tsr_views_t *v, tsr_location_t *location, const tsr_mark_t *a
 
 	if (absorb(location, &mark))
 		return;
-	if (!tsr_views_grow(v, (void **)&location->marks, location->mark_count, &location->mark_room, sizeof mark))
+	if (!tsr_views_grow(v, (void **)&location->marks, location->mark_count,
+			    &location->mark_room, sizeof mark))
 		return;
 	const int at = find(location, &mark, compare);
-	memmove(location->marks + at + 1, location->marks + at, (size_t)(location->mark_count - at) * sizeof mark);
+	memmove(location->marks + at + 1, location->marks + at,
+		(size_t)(location->mark_count - at) * sizeof mark);
 	location->marks[at] = mark;
 	location->mark_count++;
 }
@@ -113,7 +124,8 @@ void tsr_marks_shift(tsr_views_t *v, tsr_location_t *location, int from, int by)
 	const int count = location->mark_count;
 
 	location->mark_count = 0;
-	for (int i = 0; i < count; i++) { /* the order is nearly as before, and none is written before it is read */
+	/* the order is nearly as before, and none is written before it is read */
+	for (int i = 0; i < count; i++) {
 		tsr_mark_t mark = location->marks[i];
 		if (mark.message >= from)
 			mark.message += by;
@@ -136,7 +148,8 @@ static void meet(tsr_vector_t *common, const tsr_views_thread_t *thread, const t
 }
 
 /**
- * A clock that all live threads and tokens have reached, and with them all that will ever be: it only grows, so an older one does.
+ * A clock that all live threads and tokens have reached, and with them all that
+ * will ever be: it only grows, so an older one does.
  * Null: no memory, or nobody lives.
  */
 static const tsr_vector_t *common_clock(tsr_views_t *v)
@@ -167,7 +180,8 @@ static void drop_messages(tsr_views_t *v, tsr_location_t *location, int count)
 	for (int m = 0; m < count; m++)
 		tsr_heads_drop(location->messages[m].heads);
 	location->message_count -= count;
-	memmove(location->messages, location->messages + count, (size_t)location->message_count * sizeof location->messages[0]);
+	memmove(location->messages, location->messages + count,
+		(size_t)location->message_count * sizeof location->messages[0]);
 	tsr_marks_shift(v, location, 0, -count);
 }
 
@@ -189,7 +203,8 @@ void tsr_marks_prune(tsr_views_t *v, tsr_location_t *location)
 	drop_messages(v, location, floor);
 	for (int i = 0; i < location->mark_count; i++) {
 		const tsr_mark_t *mark = &location->marks[i];
-		bool races = mark->thread >= 0 && tsr_vector_at(common, mark->component) < mark->last;
+		bool races =
+			mark->thread >= 0 && tsr_vector_at(common, mark->component) < mark->last;
 		if (races || mark->message > 0)
 			location->marks[kept++] = *mark;
 	}

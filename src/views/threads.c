@@ -25,7 +25,8 @@ bool tsr_views_grow(tsr_views_t *v, void **array, int count, int *room, size_t s
 
 static int new_component(tsr_views_t *v)
 {
-	if (!tsr_views_grow(v, (void **)&v->component, v->components, &v->component_room, sizeof *v->component))
+	if (!tsr_views_grow(v, (void **)&v->component, v->components, &v->component_room,
+			    sizeof *v->component))
 		return -1;
 	v->component[v->components] = (tsr_component_t){.free = false};
 	return v->components++;
@@ -47,14 +48,17 @@ tsr_instance_t *tsr_views_make_instance(tsr_views_t *v, int thread, tsr_views_sc
 
 	if (there)
 		return &v->instance[there - v->instance];
-	if (scope == TSR_VIEWS_THREAD ||
-	    !tsr_views_grow(v, (void **)&v->instance, v->instances, &v->instance_room, sizeof *v->instance))
+	if (scope == TSR_VIEWS_THREAD || !tsr_views_grow(v, (void **)&v->instance, v->instances,
+							 &v->instance_room, sizeof *v->instance))
 		return NULL;
 	const int component = new_component(v);
 	if (component < 0)
 		return NULL;
-	v->instance[v->instances] = (tsr_instance_t){
-		.scope = scope, .number = v->thread[thread].place.instance[scope], .component = component, .epoch = 1};
+	v->instance[v->instances] =
+		(tsr_instance_t){.scope = scope,
+				 .number = v->thread[thread].place.instance[scope],
+				 .component = component,
+				 .epoch = 1};
 	return &v->instance[v->instances++];
 }
 
@@ -64,27 +68,33 @@ tsr_instance_t *tsr_views_make_instance(tsr_views_t *v, int thread, tsr_views_sc
 static int inherited(const tsr_views_t *v, const tsr_views_token_t *token)
 {
 	for (int c = 0; token && c < v->components; c++)
-		if (v->component[c].free && tsr_vector_at(token->clock, c) >= v->component[c].handed)
+		if (v->component[c].free &&
+		    tsr_vector_at(token->clock, c) >= v->component[c].handed)
 			return c;
 	return -1;
 }
 
 static tsr_status_t no_memory(const tsr_views_t *v)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no memory for thread %d of the view machine: fewer at a time need less", v->threads);
+	return tsr_error(TSR_ERR_NO_MEMORY,
+			 "no memory for thread %d of the view machine: fewer at a time need less",
+			 v->threads);
 }
 
-tsr_status_t tsr_views_add_thread(tsr_views_t *v, const tsr_views_place_t *place, const tsr_views_token_t *token, int *thread_out)
+tsr_status_t tsr_views_add_thread(tsr_views_t *v, const tsr_views_place_t *place,
+				  const tsr_views_token_t *token, int *thread_out)
 {
 	const int inherits = inherited(v, token), thread = v->threads;
 
-	if (!tsr_views_grow(v, (void **)&v->thread, v->threads, &v->thread_room, sizeof *v->thread) ||
+	if (!tsr_views_grow(v, (void **)&v->thread, v->threads, &v->thread_room,
+			    sizeof *v->thread) ||
 	    !tsr_views_grow(v, (void **)&v->live, v->live_count, &v->live_room, sizeof *v->live))
 		return no_memory(v);
 	const int component = inherits >= 0 ? inherits : new_component(v);
 	if (component < 0)
 		return no_memory(v);
-	v->thread[thread] = (tsr_views_thread_t){.place = *place, .component = component, .live_at = v->live_count};
+	v->thread[thread] = (tsr_views_thread_t){
+		.place = *place, .component = component, .live_at = v->live_count};
 	v->thread[thread].epoch = inherits >= 0 ? v->component[component].last + 1 : 1;
 	v->component[component].free = false;
 	v->live[v->live_count++] = thread;
@@ -107,7 +117,8 @@ tsr_status_t tsr_views_end_thread(tsr_views_t *v, int thread, tsr_views_token_t 
 
 	/* What it knows in an epoch that it neither uses nor hands on is lost with it. */
 	const tsr_epoch_t handed = self->used == self->epoch ? self->epoch : self->epoch - 1;
-	v->component[self->component] = (tsr_component_t){.free = true, .handed = handed, .last = self->epoch};
+	v->component[self->component] =
+		(tsr_component_t){.free = true, .handed = handed, .last = self->epoch};
 	v->live[self->live_at] = v->live[--v->live_count];
 	v->thread[v->live[self->live_at]].live_at = self->live_at;
 	self->live_at = -1;
@@ -134,7 +145,8 @@ tsr_views_clock_t tsr_views_clock(const tsr_views_t *v, int thread)
 {
 	const tsr_views_thread_t *self = &v->thread[thread];
 
-	return (tsr_views_clock_t){self->clock ? self->clock->epoch : NULL, self->clock ? self->clock->count : 0, self->component};
+	return (tsr_views_clock_t){self->clock ? self->clock->epoch : NULL,
+				   self->clock ? self->clock->count : 0, self->component};
 }
 
 int tsr_views_component(const tsr_views_t *v, int thread)
@@ -146,7 +158,9 @@ int tsr_views_component(const tsr_views_t *v, int thread)
 
 static tsr_status_t handed_on(const tsr_views_t *v, int thread)
 {
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to hand on what thread %d has done; free some", thread)
+	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY,
+					"no memory to hand on what thread %d has done; free some",
+					thread)
 			    : TSR_OK;
 }
 
@@ -156,7 +170,8 @@ tsr_status_t tsr_views_hand_over(tsr_views_t *v, int from, int to)
 
 	if (from == to)
 		return TSR_OK;
-	tsr_vectors_join(v, &taker->view, &taker->clock, giver->view, giver->clock, giver->component, giver->epoch);
+	tsr_vectors_join(v, &taker->view, &taker->clock, giver->view, giver->clock,
+			 giver->component, giver->epoch);
 	giver->epoch++;
 	return handed_on(v, from);
 }
@@ -198,20 +213,23 @@ void tsr_views_token_destroy(tsr_views_t *v, tsr_views_token_t *token)
 	free(token);
 }
 
-tsr_status_t tsr_views_token_join(tsr_views_t *v, tsr_views_token_t *into, const tsr_views_token_t *from)
+tsr_status_t tsr_views_token_join(tsr_views_t *v, tsr_views_token_t *into,
+				  const tsr_views_token_t *from)
 {
 	if (from->empty || into == from)
 		return TSR_OK;
 	tsr_vectors_join(v, &into->view, &into->clock, from->view, from->clock, 0, 0);
 	into->empty = false;
-	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to join tokens; free some") : TSR_OK;
+	return v->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory to join tokens; free some")
+			    : TSR_OK;
 }
 
 tsr_status_t tsr_views_give(tsr_views_t *v, int thread, tsr_views_token_t *token)
 {
 	tsr_views_thread_t *self = &v->thread[thread];
 
-	tsr_vectors_join(v, &token->view, &token->clock, self->view, self->clock, self->component, self->epoch);
+	tsr_vectors_join(v, &token->view, &token->clock, self->view, self->clock, self->component,
+			 self->epoch);
 	token->empty = false;
 	self->epoch++;
 	return handed_on(v, thread);
@@ -221,6 +239,7 @@ tsr_status_t tsr_views_take(tsr_views_t *v, int thread, const tsr_views_token_t 
 {
 	tsr_views_thread_t *self = &v->thread[thread];
 
-	tsr_vectors_join(v, &self->view, &self->clock, token->view, token->clock, self->component, 0);
+	tsr_vectors_join(v, &self->view, &self->clock, token->view, token->clock, self->component,
+			 0);
 	return handed_on(v, thread);
 }

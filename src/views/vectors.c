@@ -6,7 +6,8 @@
 
 #include "src/base/wide.h"
 
-enum { ROUND = 8 }; /* vectors grow by so many components at once: a new thread need not copy each */
+/* vectors grow by so many components at once: a new thread need not copy each */
+enum { ROUND = 8 };
 
 tsr_vector_t *tsr_vector_hold(tsr_vector_t *vector)
 {
@@ -50,7 +51,8 @@ static bool reaches(const tsr_vector_t *a, const tsr_vector_t *b)
 }
 
 /** The greater of both in each component of `from`, all of which `mine` has. */
-static inline TSR_INTO_WIDE void raise_loop(tsr_vector_t *restrict mine, const tsr_vector_t *restrict from)
+static inline TSR_INTO_WIDE void raise_loop(tsr_vector_t *restrict mine,
+					    const tsr_vector_t *restrict from)
 {
 	for (int i = 0; i < count_of(from); i++)
 		mine->epoch[i] = mine->epoch[i] < from->epoch[i] ? from->epoch[i] : mine->epoch[i];
@@ -69,7 +71,10 @@ static void raise_to(tsr_vector_t *mine, const tsr_vector_t *from)
 		raise_loop(mine, from);
 }
 
-/** `mine`, or a copy of it, that may be written and has so many components. Null, and `exhausted`: no memory. */
+/**
+ * `mine`, or a copy of it, that may be written and has so many components.
+ * Null, and `exhausted`: no memory.
+ */
 static tsr_vector_t *own(tsr_views_t *v, tsr_vector_t *mine, int count)
 {
 	if (mine && mine->holders == 1 && mine->count >= count)
@@ -91,7 +96,8 @@ static tsr_vector_t *own(tsr_views_t *v, tsr_vector_t *mine, int count)
 	return copy;
 }
 
-tsr_vector_t *tsr_vector_join(tsr_views_t *v, tsr_vector_t *mine, const tsr_vector_t *from, int component, tsr_epoch_t epoch)
+tsr_vector_t *tsr_vector_join(tsr_views_t *v, tsr_vector_t *mine, const tsr_vector_t *from,
+			      int component, tsr_epoch_t epoch)
 {
 	if (mine == from || reaches(mine, from)) {
 		if (tsr_vector_at(mine, component) >= epoch)
@@ -99,7 +105,8 @@ tsr_vector_t *tsr_vector_join(tsr_views_t *v, tsr_vector_t *mine, const tsr_vect
 	} else if (reaches(from, mine) && tsr_vector_at(from, component) >= epoch) {
 		tsr_vector_drop(mine);
 		return tsr_vector_hold(
-			(tsr_vector_t *)(uintptr_t)from); /* what is shared is not written: the cast gives nothing away */
+			/* what is shared is not written: the cast gives nothing away */
+			(tsr_vector_t *)(uintptr_t)from);
 	}
 	const int needed = component + 1 > count_of(from) ? component + 1 : count_of(from);
 	mine = own(v, mine, needed);
@@ -111,8 +118,9 @@ tsr_vector_t *tsr_vector_join(tsr_views_t *v, tsr_vector_t *mine, const tsr_vect
 	return mine;
 }
 
-void tsr_vectors_join(tsr_views_t *v, tsr_vector_t **view, tsr_vector_t **clock, const tsr_vector_t *from_view,
-		      const tsr_vector_t *from_clock, int component, tsr_epoch_t epoch)
+void tsr_vectors_join(tsr_views_t *v, tsr_vector_t **view, tsr_vector_t **clock,
+		      const tsr_vector_t *from_view, const tsr_vector_t *from_clock, int component,
+		      tsr_epoch_t epoch)
 {
 	if (*view != *clock || from_view != from_clock) {
 		*view = tsr_vector_join(v, *view, from_view, component, epoch);

@@ -15,14 +15,17 @@ void tsr_abort(tsr_world_t *world, const char *sentence)
 {
 	if (world != NULL)
 		tsr_boot_abort(world->boot, TSR_ERR_ABORTED,
-			       sentence != NULL ? sentence : "the program ended the world (tsr_abort)");
+			       sentence != NULL ? sentence
+						: "the program ended the world (tsr_abort)");
 }
 
 tsr_status_t tsr_wait_record(const tsr_world_t *world, int index, tsr_wait_record_t *record_out)
 {
 	if (world == NULL || record_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_wait_record: world and record_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_wait_record: world and record_out must not be null");
 	tsr_wait_record_t record;
 	const tsr_status_t status = tsr_boot_wait_record(world->boot, index, &record);
-	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_wait_record_t, waited_ns, record_out, &record) : status;
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_wait_record_t, waited_ns, record_out, &record)
+				: status;
 }

@@ -7,10 +7,12 @@
 tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out)
 {
 	if (world == NULL || event_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_create: world and event_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_event_create: world and event_out must not be null");
 	tsr_event_t *event = calloc(1, sizeof *event);
 	if (event == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for an event; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for an event; free some");
 	event->world = world;
 	const tsr_status_t status = world->backend->event->create(world->device, &event->device);
 	if (status != TSR_OK) {
@@ -30,7 +32,8 @@ tsr_status_t tsr_event_destroy(tsr_event_t *event)
 	return TSR_OK;
 }
 
-static tsr_status_t check_pair(const char *call, const tsr_event_t *event, const tsr_stream_t *stream)
+static tsr_status_t check_pair(const char *call, const tsr_event_t *event,
+			       const tsr_stream_t *stream)
 {
 	if (event == NULL || stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s: event and stream must not be null", call);
@@ -44,7 +47,8 @@ tsr_status_t tsr_event_record(tsr_event_t *event, tsr_stream_t *stream)
 	const tsr_status_t status = check_pair("tsr_event_record", event, stream);
 	if (status != TSR_OK)
 		return status;
-	return tsr_world_result(event->world, event->world->backend->event->record(event->device, stream->device));
+	return tsr_world_result(event->world, event->world->backend->event->record(event->device,
+										   stream->device));
 }
 
 tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event)
@@ -52,7 +56,9 @@ tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event)
 	const tsr_status_t status = check_pair("tsr_stream_wait_event", event, stream);
 	if (status != TSR_OK)
 		return status;
-	return tsr_world_result(event->world, event->world->backend->stream->wait_event(stream->device, event->device));
+	return tsr_world_result(event->world,
+				event->world->backend->stream->wait_event(stream->device,
+									  event->device));
 }
 
 tsr_status_t tsr_event_sync(tsr_event_t *event)
@@ -63,8 +69,8 @@ tsr_status_t tsr_event_sync(tsr_event_t *event)
 }
 
 /** By intervals or by stamps, whichever the device has. */
-static tsr_status_t elapsed(const tsr_event_ops_t *ops, const tsr_device_event_t *begin, const tsr_device_event_t *end,
-			    int64_t *ns_out)
+static tsr_status_t elapsed(const tsr_event_ops_t *ops, const tsr_device_event_t *begin,
+			    const tsr_device_event_t *end, int64_t *ns_out)
 {
 	uint64_t begin_ns, end_ns;
 	if (ops->elapsed_ns != NULL)
@@ -77,19 +83,23 @@ static tsr_status_t elapsed(const tsr_event_ops_t *ops, const tsr_device_event_t
 	return status;
 }
 
-tsr_status_t tsr_event_elapsed_ns(const tsr_event_t *begin, const tsr_event_t *end, uint64_t *ns_out)
+tsr_status_t tsr_event_elapsed_ns(const tsr_event_t *begin, const tsr_event_t *end,
+				  uint64_t *ns_out)
 {
 	if (begin == NULL || end == NULL || ns_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_elapsed_ns: begin, end and ns_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_event_elapsed_ns: begin, end and ns_out must not be null");
 	if (begin->world != end->world)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_elapsed_ns: the events are of two worlds");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_event_elapsed_ns: the events are of two worlds");
 	int64_t elapsed_ns;
-	const tsr_status_t status = elapsed(begin->world->backend->event, begin->device, end->device, &elapsed_ns);
+	const tsr_status_t status =
+		elapsed(begin->world->backend->event, begin->device, end->device, &elapsed_ns);
 	if (status != TSR_OK)
 		return status;
 	if (elapsed_ns < 0)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "tsr_event_elapsed_ns: the second event was reached before the first: exchange them");
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_elapsed_ns: the second event was "
+						   "reached before the first: exchange them");
 	*ns_out = (uint64_t)elapsed_ns;
 	return TSR_OK;
 }

@@ -89,8 +89,10 @@ uint64_t tsr_world_deadline_ns(const tsr_world_t *world)
 tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props_out)
 {
 	if (world == NULL || props_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_world_device: world and props_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_world_device: world and props_out must not be null");
 	tsr_device_props_t props;
 	const tsr_status_t status = world->backend->device->properties(world->device, &props);
-	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_device_props_t, read_depth, props_out, &props) : status;
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_device_props_t, read_depth, props_out, &props)
+				: status;
 }

@@ -11,8 +11,9 @@ void tsr_world_make_host(tsr_world_t *world);
 tsr_status_t tsr_world_settle(tsr_world_t *world);
 
 /**
- * The second: releases everything local of a world that has ended with `status`, and hands that on with its sentence. `world` is
- * invalid afterwards; the membership is still the caller's to leave.
+ * The second: releases everything local of a world that has ended with
+ * `status`, and hands that on with its sentence. `world` is invalid afterwards;
+ * the membership is still the caller's to leave.
  */
 tsr_status_t tsr_world_close(tsr_world_t *world, tsr_status_t status);
 

@@ -24,7 +24,9 @@ static int report(tsr_boot_t *boot)
 		tsr_boot_await_burial(boot);
 	const char *sentence = tsr_last_error();
 	if (boot == NULL ? !tsr_error_is_printed() : tsr_boot_claim_report(boot, sentence))
-		fprintf(stderr, "tessera: %s\n", *sentence != '\0' ? sentence : "failed, and no call of the library said why");
+		fprintf(stderr, "tessera: %s\n",
+			*sentence != '\0' ? sentence
+					  : "failed, and no call of the library said why");
 	return boot != NULL ? tsr_boot_exit_code(boot) : FAILED;
 }
 
@@ -35,8 +37,12 @@ int tsr_fail(tsr_world_t *world)
 	return report(world != NULL ? world->boot : NULL);
 }
 
-/** One rank's life, from membership to the end of it. A rank that fails ends the world, so that nobody waits for it. */
-static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, char **argv, tsr_main_fn entry)
+/**
+ * One rank's life, from membership to the end of it. A rank that fails ends the
+ * world, so that nobody waits for it.
+ */
+static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, char **argv,
+		    tsr_main_fn entry)
 {
 	tsr_world_t *world;
 	int code;
@@ -48,7 +54,8 @@ static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, ch
 		if (code != 0)
 			tsr_boot_fail(boot, code);
 		else if ((status = tsr_world_settle(world)) != TSR_OK)
-			code = report(boot); /* before the close: ranks as threads may wait there for one that is late */
+			/* before the close: ranks as threads may wait there for one that is late */
+			code = report(boot);
 		(void)tsr_world_close(world, status);
 	}
 	tsr_boot_leave(boot);
@@ -75,22 +82,28 @@ static void *rank_thread_main(void *data)
 {
 	rank_thread_t *rank = data;
 	program_t *program = rank->program;
-	const int code = run_rank(rank->boot, program->options, program->argc, rank->argv, program->entry);
+	const int code =
+		run_rank(rank->boot, program->options, program->argc, rank->argv, program->entry);
 	int none = 0;
 	if (code != 0) /* relaxed: read after the threads are joined */
-		atomic_compare_exchange_strong_explicit(&program->first_code, &none, code, memory_order_relaxed,
-							memory_order_relaxed);
+		atomic_compare_exchange_strong_explicit(&program->first_code, &none, code,
+							memory_order_relaxed, memory_order_relaxed);
 	return NULL;
 }
 
-/** Starts a thread for each rank, and joins them. Those that cannot be started leave the world, and the others notice. */
+/**
+ * Starts a thread for each rank, and joins them. Those that cannot be started
+ * leave the world, and the others notice.
+ */
 static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 {
 	int started = 0;
-	while (started < size && pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
+	while (started < size &&
+	       pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
 		started++;
 	if (started < size) {
-		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started, size);
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started,
+				size);
 		program->first_code = report(NULL);
 		for (int r = started; r < size; r++) {
 			tsr_boot_abort(ranks[r].boot, TSR_ERR_SYSTEM, tsr_last_error());
@@ -104,21 +117,24 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 static int rank_fibre_main(void *ranks, int rank)
 {
 	rank_thread_t *self = (rank_thread_t *)ranks + rank;
-	return run_rank(self->boot, self->program->options, self->program->argc, self->argv, self->program->entry);
+	return run_rank(self->boot, self->program->options, self->program->argc, self->argv,
+			self->program->entry);
 }
 
 /** Memberships, and what they are members of where ranks are fibres. */
-static tsr_status_t make_boots(const tsr_options_t *options, int size, bool fibres, tsr_exploration_t **exploration,
-			       tsr_boot_t **boots)
+static tsr_status_t make_boots(const tsr_options_t *options, int size, bool fibres,
+			       tsr_exploration_t **exploration, tsr_boot_t **boots)
 {
 	if (!fibres)
 		return tsr_boot_threads(size, options->deadline_ns, boots);
 	tsr_status_t status = tsr_executor.create(options->check, size, exploration);
-	return status == TSR_OK ? tsr_boot_fibres(*exploration, size, options->deadline_ns, boots) : status;
+	return status == TSR_OK ? tsr_boot_fibres(*exploration, size, options->deadline_ns, boots)
+				: status;
 }
 
 /** All ranks in this process. */
-static int run_ranks(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry, bool fibres)
+static int run_ranks(const tsr_options_t *options, int size, int argc, char **argv,
+		     tsr_main_fn entry, bool fibres)
 {
 	program_t program = {.options = options, .argc = argc, .argv = argv, .entry = entry};
 	const size_t array = (size_t)argc + 1;
@@ -128,12 +144,15 @@ static int run_ranks(const tsr_options_t *options, int size, int argc, char **ar
 	tsr_boot_t *boots[TSR_MAX_RANKS];
 	tsr_status_t status = TSR_OK;
 	if (ranks == NULL || arrays == NULL)
-		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d ranks in one process; free some", size);
+		status = tsr_error(TSR_ERR_NO_MEMORY,
+				   "the host has no memory for %d ranks in one process; free some",
+				   size);
 	if (status == TSR_OK)
 		status = make_boots(options, size, fibres, &exploration, boots);
 	for (int r = 0; status == TSR_OK && r < size; r++) {
 		memcpy(arrays + (size_t)r * array, argv, (size_t)argc * sizeof *argv);
-		ranks[r] = (rank_thread_t){.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
+		ranks[r] = (rank_thread_t){
+			.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
 	}
 	if (status != TSR_OK)
 		program.first_code = report(NULL);
@@ -147,12 +166,14 @@ static int run_ranks(const tsr_options_t *options, int size, int argc, char **ar
 	return program.first_code;
 }
 
-int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv,
+			    tsr_main_fn entry)
 {
 	return run_ranks(options, size, argc, argv, entry, false);
 }
 
-int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv, tsr_main_fn entry)
+int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv,
+			tsr_main_fn entry)
 {
 	return run_ranks(options, size, argc, argv, entry, !tsr_executor.compared(options->check));
 }

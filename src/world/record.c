@@ -9,8 +9,10 @@ static tsr_status_t check_keeps_record(const char *call, const tsr_world_t *worl
 	if (world == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s: world must not be null", call);
 	if (world->backend->record == NULL)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "%s: the backend %s keeps no record of a run: use TESSERA_BACKEND=cpuemu",
-				 call, world->backend->name);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"%s: the backend %s keeps no record of a run: use TESSERA_BACKEND=cpuemu",
+			call, world->backend->name);
 	return TSR_OK;
 }
 
@@ -35,5 +37,7 @@ tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_en
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_record_entry: entry_out must not be null");
 	tsr_record_entry_t entry;
 	status = world->backend->record->entry(world->device, index, &entry);
-	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_record_entry_t, last_product_ns, entry_out, &entry) : status;
+	return status == TSR_OK
+		       ? TSR_SIZED_GIVE(tsr_record_entry_t, last_product_ns, entry_out, &entry)
+		       : status;
 }

@@ -10,15 +10,18 @@
 tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 {
 	if (team == NULL || stream_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_create: team and stream_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_stream_create: team and stream_out must not be null");
 	tsr_world_t *world = team->world;
 	tsr_stream_t *stream = calloc(1, sizeof *stream);
 	if (stream == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a stream; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a stream; free some");
 	stream->world = world;
 	stream->team = team;
 	pthread_mutex_lock(&world->streams_lock);
-	const tsr_status_t status = world->backend->stream->create(world->device, team->device, &stream->device);
+	const tsr_status_t status =
+		world->backend->stream->create(world->device, team->device, &stream->device);
 	if (status == TSR_OK) {
 		stream->next = world->streams;
 		world->streams = stream;
@@ -55,14 +58,16 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 {
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_sync: stream must not be null");
-	return tsr_world_result(stream->world, stream->world->backend->stream->sync(stream->device));
+	return tsr_world_result(stream->world,
+				stream->world->backend->stream->sync(stream->device));
 }
 
 bool tsr_team_has_stream(const tsr_team_t *team)
 {
 	bool has = false;
 	pthread_mutex_lock(&team->world->streams_lock);
-	for (const tsr_stream_t *stream = team->world->streams; stream != NULL; stream = stream->next)
+	for (const tsr_stream_t *stream = team->world->streams; stream != NULL;
+	     stream = stream->next)
 		has = has || stream->team == team;
 	pthread_mutex_unlock(&team->world->streams_lock);
 	return has;
@@ -79,7 +84,8 @@ tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team)
 		const tsr_status_t status = tsr_stream_sync(stream);
 		if (first == TSR_OK && status != TSR_OK) {
 			first = status;
-			snprintf(sentence, sizeof sentence, "%s", tsr_last_error()); /* a later stream may fail otherwise */
+			/* a later stream may fail otherwise */
+			snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
 		}
 	}
 	pthread_mutex_unlock(&world->streams_lock);
@@ -91,23 +97,30 @@ static tsr_status_t check_launch(const char *call, const tsr_launch_desc_t *laun
 {
 	if (launch->stream == NULL || launch->kernel == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s: stream and kernel must not be null (tsr_kernel_find returns null where there is no such "
+				 "%s: stream and kernel must not be null (tsr_kernel_find returns "
+				 "null where there is no such "
 				 "kernel or variant)",
 				 call);
 	const tsr_kernel_t *kernel = launch->kernel;
 	if (kernel->abi != TSR_KERNEL_ABI)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "the kernel %s was built for descriptor version %u, not %u: build it anew",
-				 kernel->name, kernel->abi, TSR_KERNEL_ABI);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"the kernel %s was built for descriptor version %u, not %u: build it anew",
+			kernel->name, kernel->abi, TSR_KERNEL_ABI);
 	if (launch->blocks < 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s on %d blocks: it takes at least 1", call, kernel->name,
-				 launch->blocks);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s on %d blocks: it takes at least 1",
+				 call, kernel->name, launch->blocks);
 	if (launch->args == NULL && kernel->args_bytes > 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of %s without arguments: it takes %s of them", call, kernel->name,
-				 TSR_SIZE(kernel->args_bytes));
-	if (launch->args != NULL && launch->args_bytes != 0 && launch->args_bytes != kernel->args_bytes)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s of %s with arguments of %s: it takes %s; hand it the struct that its TSR_KERNEL names", call,
-				 kernel->name, TSR_SIZE(launch->args_bytes), TSR_SIZE(kernel->args_bytes));
+				 "%s of %s without arguments: it takes %s of them", call,
+				 kernel->name, TSR_SIZE(kernel->args_bytes));
+	if (launch->args != NULL && launch->args_bytes != 0 &&
+	    launch->args_bytes != kernel->args_bytes)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s of %s with arguments of %s: it takes %s; hand it the struct "
+				 "that its TSR_KERNEL names",
+				 call, kernel->name, TSR_SIZE(launch->args_bytes),
+				 TSR_SIZE(kernel->args_bytes));
 	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
 }
 
@@ -119,7 +132,8 @@ void tsr_world_note_launch(tsr_world_t *world)
 		tsr_executor.launched(world->options.check);
 }
 
-tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args, size_t args_bytes)
+tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
+			      const void *args, size_t args_bytes)
 {
 	const tsr_launch_desc_t launch = {sizeof launch, stream, kernel, blocks, args, args_bytes};
 	const tsr_status_t status = check_launch("tsr_launch", &launch);
@@ -128,15 +142,20 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 	const tsr_world_t *world = stream->world;
 	tsr_world_note_launch(stream->world);
 	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
-	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch, 1, false));
+	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch,
+								      1, false));
 }
 
-tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks, const void *args)
+tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
+			const void *args)
 {
 	return tsr_launch_sized(stream, kernel, blocks, args, 0);
 }
 
-/** All of one world, and no two in one stream: what follows another in its stream cannot be on the device with it. */
+/**
+ * All of one world, and no two in one stream: what follows another in its
+ * stream cannot be on the device with it.
+ */
 static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -145,13 +164,16 @@ static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
 			return status;
 		for (int j = 0; j < i; j++) {
 			if (launches[j].stream == launches[i].stream)
+				return tsr_error(TSR_ERR_ARGUMENT,
+						 "tsr_launch_group: launches %d and %d are in one "
+						 "stream, so they cannot be on the device "
+						 "together: give each its own stream",
+						 j, i);
+			if (launches[j].stream->world != launches[i].stream->world)
 				return tsr_error(
 					TSR_ERR_ARGUMENT,
-					"tsr_launch_group: launches %d and %d are in one stream, so they cannot be on the device "
-					"together: give each its own stream",
-					j, i);
-			if (launches[j].stream->world != launches[i].stream->world)
-				return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group: launches %d and %d are of two worlds", j, i);
+					"tsr_launch_group: launches %d and %d are of two worlds", j,
+					i);
 		}
 	}
 	return TSR_OK;
@@ -161,42 +183,52 @@ static tsr_status_t check_group(const tsr_launch_desc_t *launches, int count)
 static tsr_status_t take_group(const tsr_launch_desc_t *theirs, int count, tsr_launch_desc_t *ours)
 {
 	for (int i = 0; i < count; i++) {
-		const tsr_launch_desc_t *const it = (const void *)((const char *)theirs + (size_t)i * theirs->size);
-		const tsr_status_t status = TSR_SIZED_TAKE(tsr_launch_desc_t, args_bytes, it, &ours[i]);
+		const tsr_launch_desc_t *const it =
+			(const void *)((const char *)theirs + (size_t)i * theirs->size);
+		const tsr_status_t status =
+			TSR_SIZED_TAKE(tsr_launch_desc_t, args_bytes, it, &ours[i]);
 		if (status != TSR_OK)
 			return status;
 		if (it->size != theirs->size)
 			return tsr_error(TSR_ERR_ARGUMENT,
-					 "tsr_launch_group: launch 0 has a size of %zu and launch %d one of %zu: make each by "
+					 "tsr_launch_group: launch 0 has a size of %zu and launch "
+					 "%d one of %zu: make each by "
 					 "TSR_LAUNCH_DESC",
 					 theirs->size, i, it->size);
 	}
 	return TSR_OK;
 }
 
-static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count, tsr_device_launch_t *device_launches)
+static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count,
+				 tsr_device_launch_t *device_launches)
 {
 	const tsr_status_t status = check_group(launches, count);
 	if (status != TSR_OK)
 		return status;
 	for (int i = 0; i < count; i++)
 		device_launches[i] =
-			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel, launches[i].blocks, launches[i].args};
+			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel,
+					      launches[i].blocks, launches[i].args};
 	tsr_world_t *world = launches[0].stream->world;
 	tsr_world_note_launch(world);
-	return tsr_world_result(world, world->backend->stream->launch(world->device, device_launches, count, true));
+	return tsr_world_result(world,
+				world->backend->stream->launch(world->device, device_launches,
+							       count, true));
 }
 
 tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)
 {
 	if (launches == NULL || count < 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_launch_group of %d launches: it takes at least 1", count);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_launch_group of %d launches: it takes at least 1", count);
 	tsr_launch_desc_t *ours = calloc((size_t)count, sizeof *ours);
 	tsr_device_launch_t *device_launches = calloc((size_t)count, sizeof *device_launches);
 	tsr_status_t status =
 		ours != NULL && device_launches != NULL
 			? take_group(launches, count, ours)
-			: tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a group of %d launches; free some", count);
+			: tsr_error(TSR_ERR_NO_MEMORY,
+				    "the host has no memory for a group of %d launches; free some",
+				    count);
 	if (status == TSR_OK)
 		status = launch_group(ours, count, device_launches);
 	free(ours);

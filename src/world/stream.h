@@ -17,7 +17,10 @@ struct tsr_event {
 	tsr_device_event_t *device;
 };
 
-/** Hands on what a backend said; where the world has ended meanwhile, with the sentence that ended it. */
+/**
+ * Hands on what a backend said; where the world has ended meanwhile, with the
+ * sentence that ended it.
+ */
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status);
 
 /** Says once that the device begins, where a run is timed for tessera check. */

@@ -40,7 +40,8 @@ tsr_status_t tsr_world_make_team(tsr_world_t *world)
 	if (team == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a team; free some");
 	team->meeting = tsr_boot_everybody(world->boot);
-	const tsr_status_t status = world->backend->team->create(world->device, &team->host, &team->device);
+	const tsr_status_t status =
+		world->backend->team->create(world->device, &team->host, &team->device);
 	if (status != TSR_OK) {
 		drop_team(team);
 		return status;
@@ -63,7 +64,10 @@ void tsr_world_drop_teams(tsr_world_t *world)
 
 /* ------------------------------------------------------------------ making */
 
-/** The members of a team that is to be: ranks of its parent, in order; none where this rank joins no team. */
+/**
+ * The members of a team that is to be: ranks of its parent, in order; none
+ * where this rank joins no team.
+ */
 typedef struct members {
 	int count;
 	int rank[TSR_MAX_RANKS];
@@ -75,8 +79,8 @@ typedef struct ready {
 	int32_t place;  /* of the meeting: told by the new team's first member */
 } ready_t;
 
-static tsr_status_t prepare(tsr_team_t *parent, const members_t *members, const char *name, tsr_team_t **team_out,
-			    int32_t *place_out)
+static tsr_status_t prepare(tsr_team_t *parent, const members_t *members, const char *name,
+			    tsr_team_t **team_out, int32_t *place_out)
 {
 	tsr_world_t *world = parent->world;
 	int ranks[TSR_MAX_RANKS];
@@ -86,8 +90,8 @@ static tsr_status_t prepare(tsr_team_t *parent, const members_t *members, const 
 	if (team == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a team; free some");
 	*team_out = team;
-	tsr_status_t status =
-		tsr_meeting_create(world->boot, team->ranks, members->count, team->host.rank, team->name, &team->meeting);
+	tsr_status_t status = tsr_meeting_create(world->boot, team->ranks, members->count,
+						 team->host.rank, team->name, &team->meeting);
 	if (status == TSR_OK)
 		status = world->backend->team->create(world->device, &team->host, &team->device);
 	if (status == TSR_OK && team->host.rank == 0)
@@ -104,9 +108,12 @@ static int failed(const ready_t *ready, int count)
 	return -1;
 }
 
-/** The second half, common to split and create. Every member of `parent` comes, also those that join no team. */
-static tsr_status_t found(tsr_team_t *parent, const char *call, const char *arguments, const members_t *members, const char *name,
-			  tsr_team_t **team_out)
+/**
+ * The second half, common to split and create. Every member of `parent` comes,
+ * also those that join no team.
+ */
+static tsr_status_t found(tsr_team_t *parent, const char *call, const char *arguments,
+			  const members_t *members, const char *name, tsr_team_t **team_out)
 {
 	tsr_world_t *world = parent->world;
 	tsr_team_t *team = NULL;
@@ -116,13 +123,16 @@ static tsr_status_t found(tsr_team_t *parent, const char *call, const char *argu
 		mine.status = prepare(parent, members, name, &team, &mine.place);
 	if (mine.status != TSR_OK)
 		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
-	tsr_status_t status = tsr_meeting_exchange(parent->meeting, call, arguments, &mine, all, sizeof mine);
+	tsr_status_t status =
+		tsr_meeting_exchange(parent->meeting, call, arguments, &mine, all, sizeof mine);
 	const int first = status == TSR_OK ? failed(all, parent->host.size) : -1;
 	if (first >= 0 && mine.status != TSR_OK)
 		status = tsr_error(mine.status, "%s", sentence);
 	else if (first >= 0)
-		status = tsr_error((tsr_status_t)all[first].status, "%s: %s could not make its part of a team; see what it said",
-				   call, tsr_who_text(parent->ranks[first], first, parent->name, who));
+		status = tsr_error((tsr_status_t)all[first].status,
+				   "%s: %s could not make its part of a team; see what it said",
+				   call,
+				   tsr_who_text(parent->ranks[first], first, parent->name, who));
 	if (status != TSR_OK && mine.place >= 0)
 		tsr_meeting_give_place(team->meeting, mine.place);
 	if (status != TSR_OK && team != NULL)
@@ -160,17 +170,22 @@ static void choose_members(const choice_t *all, int count, int colour, members_t
 	}
 }
 
-tsr_status_t tsr_team_split(tsr_team_t *parent, int colour, int key, const char *name, tsr_team_t **team_out)
+tsr_status_t tsr_team_split(tsr_team_t *parent, int colour, int key, const char *name,
+			    tsr_team_t **team_out)
 {
 	static const char call[] = "tsr_team_split";
 	if (parent == NULL || team_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: parent and team_out must not be null", call);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s: parent and team_out must not be null",
+				 call);
 	if (colour < TSR_NO_TEAM)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s by colour %d: colours are 0 or more, or TSR_NO_TEAM", call, colour);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s by colour %d: colours are 0 or more, or TSR_NO_TEAM", call,
+				 colour);
 	const choice_t mine = {colour, key};
 	choice_t all[TSR_MAX_RANKS];
 	members_t members;
-	const tsr_status_t status = tsr_meeting_exchange(parent->meeting, call, "", &mine, all, sizeof mine);
+	const tsr_status_t status =
+		tsr_meeting_exchange(parent->meeting, call, "", &mine, all, sizeof mine);
 	if (status != TSR_OK)
 		return status;
 	choose_members(all, parent->host.size, colour, &members);
@@ -189,22 +204,30 @@ static tsr_status_t check_list(const tsr_team_t *parent, const int *ranks, int c
 {
 	bool seen[TSR_MAX_RANKS] = {false};
 	if (ranks == NULL || count < 1)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_team_create of %d ranks: a team has at least 1", count);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_team_create of %d ranks: a team has at least 1", count);
 	for (int i = 0; i < count; i++) {
 		if (ranks[i] < 0 || ranks[i] >= parent->host.size)
-			return tsr_error(TSR_ERR_ARGUMENT, "tsr_team_create with rank %d: the parent has ranks 0 to %d", ranks[i],
-					 parent->host.size - 1);
+			return tsr_error(
+				TSR_ERR_ARGUMENT,
+				"tsr_team_create with rank %d: the parent has ranks 0 to %d",
+				ranks[i], parent->host.size - 1);
 		if (seen[ranks[i]])
-			return tsr_error(TSR_ERR_ARGUMENT, "tsr_team_create with rank %d twice: a member has one place", ranks[i]);
+			return tsr_error(
+				TSR_ERR_ARGUMENT,
+				"tsr_team_create with rank %d twice: a member has one place",
+				ranks[i]);
 		seen[ranks[i]] = true;
 	}
 	return TSR_OK;
 }
 
-tsr_status_t tsr_team_create(tsr_team_t *parent, const int *ranks, int count, const char *name, tsr_team_t **team_out)
+tsr_status_t tsr_team_create(tsr_team_t *parent, const int *ranks, int count, const char *name,
+			     tsr_team_t **team_out)
 {
 	if (parent == NULL || team_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT, "tsr_team_create: parent and team_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_team_create: parent and team_out must not be null");
 	const tsr_status_t status = check_list(parent, ranks, count);
 	if (status != TSR_OK)
 		return status;
@@ -240,17 +263,21 @@ tsr_status_t tsr_team_destroy(tsr_team_t *team)
 	if (team == NULL)
 		return TSR_OK;
 	if (team == team->world->team)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s of the world's team: it ends with the world", call);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s of the world's team: it ends with the world",
+				 call);
 	const int32_t mine = tsr_team_has_stream(team);
 	int32_t all[TSR_MAX_RANKS];
 	char who[TSR_WHO_TEXT];
-	const tsr_status_t status = tsr_meeting_exchange(team->meeting, call, "", &mine, all, sizeof mine);
+	const tsr_status_t status =
+		tsr_meeting_exchange(team->meeting, call, "", &mine, all, sizeof mine);
 	if (status != TSR_OK)
 		return status;
 	for (int i = 0; i < team->host.size; i++)
 		if (all[i])
-			return tsr_error(TSR_ERR_ARGUMENT, "%s: %s still has a stream of the team; destroy its streams first", call,
-					 tsr_who_text(team->ranks[i], i, team->name, who));
+			return tsr_error(
+				TSR_ERR_ARGUMENT,
+				"%s: %s still has a stream of the team; destroy its streams first",
+				call, tsr_who_text(team->ranks[i], i, team->name, who));
 	unlist(team);
 	tsr_meeting_leave(team->meeting);
 	drop_team(team);

@@ -16,13 +16,19 @@ struct tsr_team {
 	int ranks[];               /* ranks[i]: of member i in the world */
 };
 
-/** Makes the team of all ranks, when the heaps are mapped. Errors: TSR_ERR_NO_MEMORY, those of the backend. */
+/**
+ * Makes the team of all ranks, when the heaps are mapped. Errors:
+ * TSR_ERR_NO_MEMORY, those of the backend.
+ */
 tsr_status_t tsr_world_make_team(tsr_world_t *world);
 
 /** Releases all teams, which nobody uses any more. */
 void tsr_world_drop_teams(tsr_world_t *world);
 
-/** Waits for this rank's streams of `team`, or of all teams where it is null; the first failure. In src/world/stream.c. */
+/**
+ * Waits for this rank's streams of `team`, or of all teams where it is null;
+ * the first failure. In src/world/stream.c.
+ */
 tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team);
 
 /** Whether this rank has a stream of the team. In src/world/stream.c. */

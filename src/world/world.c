@@ -12,14 +12,16 @@
 #include "src/world/team.h"
 
 /**
- * Meets all ranks, before anything that may fail on one of them: whoever fails later can tell the others why. All must be set
- * alike: the arguments are what they compare, and what a mismatch shows.
+ * Meets all ranks, before anything that may fail on one of them: whoever fails
+ * later can tell the others why. All must be set alike: the arguments are what
+ * they compare, and what a mismatch shows.
  */
 static tsr_status_t meet(tsr_world_t *world)
 {
 	char arguments[160], deadline[32];
 	snprintf(arguments, sizeof arguments, "backend %.32s, heap of %s, deadline %s",
-		 world->options.backend != NULL ? world->options.backend : "not set", TSR_SIZE(world->options.heap_bytes),
+		 world->options.backend != NULL ? world->options.backend : "not set",
+		 TSR_SIZE(world->options.heap_bytes),
 		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline));
 	return tsr_world_exchange(world, "tsr_init", arguments, NULL, NULL, 0);
 }
@@ -27,27 +29,36 @@ static tsr_status_t meet(tsr_world_t *world)
 static tsr_status_t choose_backend(tsr_world_t *world)
 {
 	const char *why = NULL;
-	const tsr_status_t status = tsr_backend_choose(world->options.backend, &world->backend, &why);
+	const tsr_status_t status =
+		tsr_backend_choose(world->options.backend, &world->backend, &why);
 	if (status != TSR_OK)
 		return status;
 	if (tsr_boot_in_threads(world->boot) && !world->backend->thread_ranks)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "the backend %s cannot have ranks as threads: use TESSERA_PLACEMENT=process",
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "the backend %s cannot have ranks as threads: use "
+				 "TESSERA_PLACEMENT=process",
 				 world->backend->name);
 	if (world->options.verbose && world->rank == 0)
-		fprintf(stderr, "tessera: backend %s, because %s; %d rank%s as %s, heap of %s each\n", world->backend->name, why,
-			world->size, world->size == 1 ? "" : "s", tsr_boot_in_threads(world->boot) ? "threads" : "processes",
+		fprintf(stderr,
+			"tessera: backend %s, because %s; %d rank%s as %s, heap of %s each\n",
+			world->backend->name, why, world->size, world->size == 1 ? "" : "s",
+			tsr_boot_in_threads(world->boot) ? "threads" : "processes",
 			TSR_SIZE(world->options.heap_bytes));
 	return TSR_OK;
 }
 
-/** Every rank learns where every heap is, and maps it. The descriptors have served when all are mapped. */
+/**
+ * Every rank learns where every heap is, and maps it. The descriptors have
+ * served when all are mapped.
+ */
 static tsr_status_t map_heaps(tsr_world_t *world, const tsr_heap_export_t *mine)
 {
 	tsr_heap_export_t exports[TSR_MAX_RANKS];
 	int fds[TSR_MAX_RANKS];
 	char arguments[64];
 	snprintf(arguments, sizeof arguments, "heap of backend %s", world->backend->name);
-	tsr_status_t status = tsr_world_exchange(world, "tsr_init", arguments, mine, exports, sizeof *mine);
+	tsr_status_t status =
+		tsr_world_exchange(world, "tsr_init", arguments, mine, exports, sizeof *mine);
 	for (int r = 0; r < world->size; r++)
 		fds[r] = -1; /* threads have each other's heaps at their own addresses */
 	if (status == TSR_OK && !tsr_boot_in_threads(world->boot))
@@ -66,10 +77,12 @@ static tsr_status_t map_heaps(tsr_world_t *world, const tsr_heap_export_t *mine)
 static tsr_status_t make_heap(tsr_world_t *world)
 {
 	const bool explored = tsr_boot_exploration(world->boot) != NULL;
-	world->heap_bytes = explored ? 2 * world->options.heap_bytes : world->options.heap_bytes; /* room to keep things apart */
+	/* room to keep things apart */
+	world->heap_bytes = explored ? 2 * world->options.heap_bytes : world->options.heap_bytes;
 	world->allocator = tsr_allocator_create(world->heap_bytes);
 	if (world->allocator == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to keep the books of a heap; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory to keep the books of a heap; free some");
 	if (explored)
 		tsr_allocator_keep_apart(world->allocator, world->options.heap_bytes);
 	tsr_heap_export_t mine = {.fd = -1};
@@ -99,7 +112,10 @@ static tsr_status_t build(tsr_world_t *world)
 	return status;
 }
 
-/** Releases what this rank holds, but not its membership. `agreed`: every rank knows that no kernel runs any more. */
+/**
+ * Releases what this rank holds, but not its membership. `agreed`: every rank
+ * knows that no kernel runs any more.
+ */
 static void release(tsr_world_t *world, bool agreed)
 {
 	if (!agreed)
@@ -121,7 +137,8 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	tsr_world_t *world = calloc(1, sizeof *world);
 	if (world == NULL) {
 		tsr_boot_abort(boot, TSR_ERR_NO_MEMORY, "a rank's host has no memory for a world");
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a world; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a world; free some");
 	}
 	world->boot = boot;
 	world->options = *options;
@@ -134,7 +151,8 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	if (status != TSR_OK) {
 		char sentence[1024];
 		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
-		tsr_boot_abort(boot, status, sentence); /* the others wait for this rank in one of the steps */
+		/* the others wait for this rank in one of the steps */
+		tsr_boot_abort(boot, status, sentence);
 		release(world, false);
 		return tsr_error(status, "%s", sentence);
 	}
@@ -155,7 +173,8 @@ tsr_status_t tsr_init(tsr_world_t **world_out)
 		status = tsr_job_detect(&job);
 	if (status == TSR_OK && options.threads && job.size > 1)
 		return tsr_error(TSR_ERR_CONFIG,
-				 "tsr_init makes one rank, but TESSERA_PLACEMENT=thread asks for %d in this process: programs "
+				 "tsr_init makes one rank, but TESSERA_PLACEMENT=thread asks for "
+				 "%d in this process: programs "
 				 "with TSR_MAIN have them, others need TESSERA_PLACEMENT=process",
 				 job.size);
 	if (status == TSR_OK)

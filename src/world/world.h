@@ -36,10 +36,11 @@ struct tsr_world {
 };
 
 /** tsr_init over a membership that exists already: what tsr_main does for ranks as threads. */
-tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_world_t **world_out);
+tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options,
+			    tsr_world_t **world_out);
 
 /** The collective of src/bootstrap with this world's abort sentence on failure. */
-tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments, const void *mine, void *all,
-				size_t size_bytes);
+tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments,
+				const void *mine, void *all, size_t size_bytes);
 
 #endif

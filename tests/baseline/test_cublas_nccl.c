@@ -1,6 +1,8 @@
 /*
- * The baseline of GPUs against libraries that compute on the host (tests/fakes), in worlds of the emulator: the calls, the order of
- * their arguments, and what is said where something is missing. Whether the real libraries do the same shows on a GPU only.
+ * The baseline of GPUs against libraries that compute on the host
+ * (tests/fakes), in worlds of the emulator: the calls, the order of their
+ * arguments, and what is said where something is missing. Whether the real
+ * libraries do the same shows on a GPU only.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -16,11 +18,13 @@ static void use_fakes(const char *set)
 {
 	char path[PATH_MAX];
 	const char *build = getenv("BUILD");
-	cr_assert(build, "BUILD must name the folder of the build: scons test, and ci/run-tests, set it");
+	cr_assert(build,
+		  "BUILD must name the folder of the build: scons test, and ci/run-tests, set it");
 	(void)snprintf(path, sizeof path, "%s/tests/fakes/%s", build, set);
 	(void)setenv("LD_LIBRARY_PATH", path, 1);
 	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
-	(void)setenv("TESSERA_HEAP_SIZE", "4M", 1); /* less than the stores want: they take what there is */
+	/* less than the stores want: they take what there is */
+	(void)setenv("TESSERA_HEAP_SIZE", "4M", 1);
 }
 
 /** A rank's baseline over a plan's A and B. */
@@ -63,7 +67,8 @@ static int32_t count_nans(const gas_config_t *config, const void *c)
 {
 	int32_t nans = 0;
 	for (int64_t i = 0; i < config->m * config->n; i++)
-		nans += tsr_dtype_get(config->dtype, c, (size_t)i) != tsr_dtype_get(config->dtype, c, (size_t)i);
+		nans += tsr_dtype_get(config->dtype, c, (size_t)i) !=
+			tsr_dtype_get(config->dtype, c, (size_t)i);
 	return nans;
 }
 
@@ -75,23 +80,27 @@ static int check_product(tsr_world_t *world, const gas_config_t *config)
 	void *c = malloc((size_t)(config->m * config->n) * tsr_dtype_bytes(config->dtype));
 	CHECK(c && gas_reference_create(world, config, &inputs, &reference) == TSR_OK);
 	CHECK(fixture_open(world, config, &f) == TSR_OK);
-	CHECK(strcmp(bench_baseline_name(f.baseline), "cuBLAS 13.1.2 + NCCL 2.28.9") == 0, "%s", bench_baseline_name(f.baseline));
+	CHECK(strcmp(bench_baseline_name(f.baseline), "cuBLAS 13.1.2 + NCCL 2.28.9") == 0, "%s",
+	      bench_baseline_name(f.baseline));
 	CHECK(bench_baseline_read(f.baseline, GAS_C, c) == TSR_OK);
 	CHECK(count_nans(config, c) == config->m * config->n, "C was not poisoned");
 	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns = 0;
 		const char *missing = bench_baseline_missing(f.baseline, &timed[step]);
 		bool alone = tsr_world_size(world) == 1 && step >= FIRST_PUSH;
-		CHECK(alone ? missing && strstr(missing, "no link") : !missing, "%s", missing ? missing : "a link to oneself");
+		CHECK(alone ? missing && strstr(missing, "no link") : !missing, "%s",
+		      missing ? missing : "a link to oneself");
 		if (!missing)
-			CHECK(bench_baseline_time(f.baseline, &timed[step], &ns) == TSR_OK, "step %d", step);
+			CHECK(bench_baseline_time(f.baseline, &timed[step], &ns) == TSR_OK,
+			      "step %d", step);
 		if (step < FIRST_PUSH)
 			CHECK(ns > 0, "step %d took no time", step);
 	}
 	CHECK(bench_baseline_read(f.baseline, GAS_C, c) == TSR_OK);
 	gas_reference_judge(reference, c, &verdict);
-	CHECK(verdict.wrong == 0, "%d elements are wrong, the first at (%d, %d): %g instead of %g", (int)verdict.wrong,
-	      (int)verdict.row, (int)verdict.col, verdict.got, verdict.expected);
+	CHECK(verdict.wrong == 0, "%d elements are wrong, the first at (%d, %d): %g instead of %g",
+	      (int)verdict.wrong, (int)verdict.row, (int)verdict.col, verdict.got,
+	      verdict.expected);
 	CHECK(fixture_close(&f) == TSR_OK);
 	gas_reference_destroy(reference);
 	free(c);
@@ -107,7 +116,8 @@ static int products(tsr_world_t *world, int argc, char **argv)
 	(void)argv;
 	for (size_t i = 0; i < 3; i++)
 		for (size_t j = 0; j < 3; j++) {
-			const gas_config_t config = {.m = 31, .n = columns[i], .k = 17, .dtype = dtypes[j]};
+			const gas_config_t config = {
+				.m = 31, .n = columns[i], .k = 17, .dtype = dtypes[j]};
 			if (check_product(world, &config))
 				return 1;
 		}
@@ -144,7 +154,8 @@ static int pushes(tsr_world_t *world, int argc, char **argv)
 			bool wanted = from != rank && (all || (from == 0 && rank == 1));
 			ends[0] = (unsigned char)piece[0];
 			ends[1] = (unsigned char)piece[bytes - 1];
-			CHECK(ends[0] == (wanted ? 0x5a : 0) && ends[1] == ends[0], "from %d: %d, %d", from, ends[0], ends[1]);
+			CHECK(ends[0] == (wanted ? 0x5a : 0) && ends[1] == ends[0],
+			      "from %d: %d, %d", from, ends[0], ends[1]);
 		}
 		CHECK(tsr_barrier(world) == TSR_OK);
 	}
@@ -162,7 +173,10 @@ Test(cublas_nccl, stores_reach_the_right_ranks)
 
 /* ---------------------------------------------------------------- what is missing */
 
-/** argv[1]: which steps are missing, one character each (x missing, - there), a blank, and words of the sentence. */
+/**
+ * argv[1]: which steps are missing, one character each (x missing, - there), a
+ * blank, and words of the sentence.
+ */
 static int lacks(tsr_world_t *world, int argc, char **argv)
 {
 	const gas_config_t config = {.m = 16, .n = 16, .k = 16, .dtype = TSR_BF16};
@@ -172,9 +186,11 @@ static int lacks(tsr_world_t *world, int argc, char **argv)
 	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns;
 		const char *missing = bench_baseline_missing(f.baseline, &timed[step]);
-		CHECK((missing != NULL) == (argv[1][step] == 'x'), "step %d: %s", step, missing ? missing : "there");
+		CHECK((missing != NULL) == (argv[1][step] == 'x'), "step %d: %s", step,
+		      missing ? missing : "there");
 		tsr_status_t status = bench_baseline_time(f.baseline, &timed[step], &ns);
-		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step, tsr_status_name(status));
+		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step,
+		      tsr_status_name(status));
 		CHECK(!missing || strstr(missing, argv[1] + TIMED + 1), "%s", missing);
 	}
 	return fixture_close(&f) == TSR_OK ? 0 : 1;
@@ -211,7 +227,8 @@ static tsr_view_t no_view(const workload_run_t *run, int matrix)
 /** A dtype that neither library takes: the stores are measured all the same. */
 static int other_dtype(tsr_world_t *world, int argc, char **argv)
 {
-	const workload_config_t config = gas_workload_config(&(gas_config_t){.m = 16, .n = 16, .k = 16, .dtype = TSR_F64});
+	const workload_config_t config =
+		gas_workload_config(&(gas_config_t){.m = 16, .n = 16, .k = 16, .dtype = TSR_F64});
 	workload_t workload = gemm_all_scatter;
 	workload.view = no_view;
 	const bench_task_t task = {&workload, &config, NULL};
@@ -222,10 +239,13 @@ static int other_dtype(tsr_world_t *world, int argc, char **argv)
 	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns;
 		const char *missing = bench_baseline_missing(baseline, &timed[step]);
-		CHECK((missing != NULL) == (step < FIRST_PUSH), "step %d: %s", step, missing ? missing : "there");
-		CHECK(!missing || strstr(missing, "bf16, f16 and f32, and not for f64"), "%s", missing);
+		CHECK((missing != NULL) == (step < FIRST_PUSH), "step %d: %s", step,
+		      missing ? missing : "there");
+		CHECK(!missing || strstr(missing, "bf16, f16 and f32, and not for f64"), "%s",
+		      missing);
 		tsr_status_t status = bench_baseline_time(baseline, &timed[step], &ns);
-		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step, tsr_status_name(status));
+		CHECK(status == (missing ? TSR_ERR_UNSUPPORTED : TSR_OK), "step %d: %s", step,
+		      tsr_status_name(status));
 	}
 	return bench_baseline_close(baseline, false) == TSR_OK ? 0 : 1;
 }
@@ -244,7 +264,8 @@ Test(cublas_nccl, a_library_that_is_nowhere_is_one_sentence)
 	void *table[1] = {NULL};
 	char sentence[BENCH_SENTENCE] = "";
 	cr_assert(!bench_library_find(&library, table, sentence));
-	cr_assert(strstr(sentence, "there is no such library here: libtessera-has-no-such.so.7"), "%s", sentence);
+	cr_assert(strstr(sentence, "there is no such library here: libtessera-has-no-such.so.7"),
+		  "%s", sentence);
 	cr_assert(strstr(sentence, "install it") && !strchr(sentence, '\n'), "%s", sentence);
 	cr_assert(!table[0]);
 

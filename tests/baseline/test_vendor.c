@@ -1,4 +1,6 @@
-/* What bench/vendor.h declares against the headers of the toolkit, where it is: values, sizes, places, and that each call compiles.
+/*
+ * What bench/vendor.h declares against the headers of the toolkit, where it is:
+ * values, sizes, places, and that each call compiles.
  */
 #include <criterion/criterion.h>
 
@@ -43,7 +45,8 @@ SAME(sizeof(int), sizeof(CUdevice));
 SAME(sizeof(int), sizeof(CUjit_option));
 SAME(sizeof(uint64_t), sizeof(CUdeviceptr));
 
-#define PLACE(mine_, theirs_) SAME(offsetof(bench_copy_2d_t, mine_), offsetof(CUDA_MEMCPY2D, theirs_))
+#define PLACE(mine_, theirs_) \
+	SAME(offsetof(bench_copy_2d_t, mine_), offsetof(CUDA_MEMCPY2D, theirs_))
 SAME(sizeof(bench_copy_2d_t), sizeof(CUDA_MEMCPY2D));
 PLACE(src_x_bytes, srcXInBytes);
 PLACE(src_y, srcY);
@@ -62,7 +65,10 @@ PLACE(dst_pitch, dstPitch);
 PLACE(width_bytes, WidthInBytes);
 PLACE(height, Height);
 
-/* A call with the baseline's arguments compiles against the vendor's prototype: their number and kinds are right. */
+/*
+ * A call with the baseline's arguments compiles against the vendor's prototype:
+ * their number and kinds are right.
+ */
 static int number;
 static unsigned flags;
 static size_t bytes;
@@ -85,21 +91,27 @@ COMPILES(cuMemsetD8Async(memory, (unsigned char)0, bytes, handle));
 COMPILES(cuMemcpyDtoH(handle, memory, bytes));
 COMPILES(cuMemcpy2DAsync((const CUDA_MEMCPY2D *)handle, handle));
 COMPILES(cuModuleLoadData((CUmodule *)handle, handle));
-COMPILES(cuModuleLoadDataEx((CUmodule *)handle, handle, flags, (CUjit_option *)handle, (void **)handle));
+COMPILES(cuModuleLoadDataEx((CUmodule *)handle, handle, flags, (CUjit_option *)handle,
+			    (void **)handle));
 COMPILES(cuModuleGetFunction((CUfunction *)handle, handle, (const char *)handle));
-COMPILES(cuLaunchKernel(handle, flags, flags, flags, flags, flags, flags, flags, handle, (void **)handle, (void **)handle));
+COMPILES(cuLaunchKernel(handle, flags, flags, flags, flags, flags, flags, flags, handle,
+			(void **)handle, (void **)handle));
 COMPILES(cublasCreate((cublasHandle_t *)handle));
 COMPILES(cublasGetVersion(handle, &number));
 COMPILES(cublasSetStream(handle, handle));
-COMPILES(cublasGemmEx(handle, (cublasOperation_t)0, (cublasOperation_t)0, number, number, number, handle, handle, (cudaDataType)0,
-		      number, handle, (cudaDataType)0, number, handle, handle, (cudaDataType)0, number, (cublasComputeType_t)0,
+COMPILES(cublasGemmEx(handle, (cublasOperation_t)0, (cublasOperation_t)0, number, number, number,
+		      handle, handle, (cudaDataType)0, number, handle, (cudaDataType)0, number,
+		      handle, handle, (cudaDataType)0, number, (cublasComputeType_t)0,
 		      (cublasGemmAlgo_t)0));
 COMPILES(ncclGetUniqueId(&unique));
 COMPILES(ncclCommInitRank((ncclComm_t *)handle, number, unique, number));
 COMPILES(ncclAllGather(handle, handle, bytes, (ncclDataType_t)0, handle, handle));
 COMPILES(ncclBroadcast(handle, handle, bytes, (ncclDataType_t)0, number, handle, handle));
 
-/** The vendor's headers rename some functions to their newest version; the symbols that are looked up are those names. */
+/**
+ * The vendor's headers rename some functions to their newest version; the
+ * symbols that are looked up are those names.
+ */
 #define TEXT_(name_) #name_
 #define TEXT(name_) TEXT_(name_)
 Test(vendor, symbols_are_those_of_the_headers)
@@ -122,7 +134,8 @@ Test(vendor, symbols_are_those_of_the_headers)
 		{TEXT(cublasSetStream), "cublasSetStream_v2"},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		cr_expect_eq(strcmp(names[i].theirs, names[i].mine), 0, "%s is %s in the headers", names[i].mine, names[i].theirs);
+		cr_expect_eq(strcmp(names[i].theirs, names[i].mine), 0, "%s is %s in the headers",
+			     names[i].mine, names[i].theirs);
 }
 #else
 Test(vendor, symbols_are_those_of_the_headers)

@@ -1,4 +1,7 @@
-/* What the contract tests of the device API share: heap arrays with poisoned contents, and one launch at a time. */
+/*
+ * What the contract tests of the device API share: heap arrays with poisoned
+ * contents, and one launch at a time.
+ */
 #ifndef TESSERA_CONTRACT_TEST_H
 #define TESSERA_CONTRACT_TEST_H
 
@@ -7,7 +10,9 @@
 
 enum { POISON = 0x5b };
 
-/* Heap memory of any type. The compilers of device code read a test's host half as C++, which converts no void pointer by itself.
+/*
+ * Heap memory of any type. The compilers of device code read a test's host half
+ * as C++, which converts no void pointer by itself.
  */
 #if defined(__cplusplus)
 struct any_heap_t {
@@ -28,7 +33,8 @@ typedef TSR_HEAP void *any_heap_t;
 static inline any_heap_t poisoned(tsr_world_t *world, size_t bytes, const char *name)
 {
 	TSR_HEAP void *heap;
-	if (tsr_heap_alloc(world, bytes, 0, name, &heap) != TSR_OK || tsr_memset_heap(world, heap, POISON, bytes) != TSR_OK)
+	if (tsr_heap_alloc(world, bytes, 0, name, &heap) != TSR_OK ||
+	    tsr_memset_heap(world, heap, POISON, bytes) != TSR_OK)
 		return NULL;
 	return heap;
 }
@@ -37,13 +43,15 @@ static inline any_heap_t poisoned(tsr_world_t *world, size_t bytes, const char *
 static inline any_heap_t zeroed(tsr_world_t *world, size_t bytes, const char *name)
 {
 	TSR_HEAP void *heap;
-	if (tsr_heap_alloc(world, bytes, 0, name, &heap) != TSR_OK || tsr_memset_heap(world, heap, 0, bytes) != TSR_OK)
+	if (tsr_heap_alloc(world, bytes, 0, name, &heap) != TSR_OK ||
+	    tsr_memset_heap(world, heap, 0, bytes) != TSR_OK)
 		return NULL;
 	return heap;
 }
 
 /** Runs one kernel to its end on a stream of its own. */
-static inline tsr_status_t run_kernel(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, const void *args)
+static inline tsr_status_t run_kernel(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks,
+				      const void *args)
 {
 	tsr_stream_t *stream;
 	tsr_status_t status = tsr_stream_create(tsr_world_team(world), &stream);

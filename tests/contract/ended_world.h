@@ -1,4 +1,7 @@
-/* Worlds that are meant to end: their exit code is never 0, so each rank says by itself that it saw what it should. */
+/*
+ * Worlds that are meant to end: their exit code is never 0, so each rank says
+ * by itself that it saw what it should.
+ */
 #ifndef TESSERA_ENDED_WORLD_H
 #define TESSERA_ENDED_WORLD_H
 
@@ -21,12 +24,15 @@ static inline void set_ending_deadline(uint64_t ns)
 }
 
 /**
- * For waits that are meant to expire: as short as may be, and yet long enough for all ranks to begin. A vendor's runtime takes
- * seconds to start, and valgrind takes longer. Where it was too short, ended_world makes it longer.
+ * For waits that are meant to expire: as short as may be, and yet long enough
+ * for all ranks to begin. A vendor's runtime takes seconds to start, and
+ * valgrind takes longer. Where it was too short, ended_world makes it longer.
  */
 static inline void short_deadline(void)
 {
-	set_ending_deadline(!world_has_threads() ? 6000000000u : under_valgrind() ? 2000000000u : 400000000u);
+	set_ending_deadline(!world_has_threads() ? 6000000000u
+			    : under_valgrind()   ? 2000000000u
+						 : 400000000u);
 }
 
 /** Shared with the ranks, also where they are processes: how many of them saw what they should. */
@@ -35,11 +41,15 @@ static int *witnesses;
 /** The last words of a rank's body. */
 static inline int witness(void)
 {
-	__atomic_fetch_add(witnesses, 1, __ATOMIC_RELEASE); /* partner: the load in ended_world, after the ranks have ended */
+	/* partner: the load in ended_world, after the ranks have ended */
+	__atomic_fetch_add(witnesses, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
-/** Copies what the ranks have printed, which matters only where one of them saw something else. True: one of them came late. */
+/**
+ * Copies what the ranks have printed, which matters only where one of them saw
+ * something else. True: one of them came late.
+ */
 static inline bool replay(int file, int err)
 {
 	static char text[1 << 16];
@@ -51,11 +61,12 @@ static inline bool replay(int file, int err)
 }
 
 /** `late_out`: a rank did not come in time. */
-static inline bool ended_world_once(int ranks, int expected, tsr_placement_t placement, tsr_main_fn entry, const char *argument,
-				    bool *late_out)
+static inline bool ended_world_once(int ranks, int expected, tsr_placement_t placement,
+				    tsr_main_fn entry, const char *argument, bool *late_out)
 {
 	int printed = memfd_create("printed", MFD_CLOEXEC), err = dup(STDERR_FILENO);
-	witnesses = (int *)mmap(NULL, sizeof *witnesses, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	witnesses = (int *)mmap(NULL, sizeof *witnesses, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	dup2(printed, STDERR_FILENO);
 	int code = world_start(ranks, placement, entry, argument);
 	dup2(err, STDERR_FILENO);
@@ -68,7 +79,8 @@ static inline bool ended_world_once(int ranks, int expected, tsr_placement_t pla
 }
 
 /** Runs a world: true where its exit code is not 0 and `expected` ranks saw what they should. */
-static inline bool ended_world(int ranks, int expected, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+static inline bool ended_world(int ranks, int expected, tsr_placement_t placement,
+			       tsr_main_fn entry, const char *argument)
 {
 	for (;;) {
 		bool late;
@@ -84,10 +96,12 @@ static inline bool ended_world(int ranks, int expected, tsr_placement_t placemen
 static inline void ended_both(int ranks, tsr_main_fn entry, const char *argument, const char *what)
 {
 #ifndef WORLD_THREADS_ONLY
-	cr_expect(ended_world(ranks, ranks, TSR_PLACE_PROCESS, entry, argument), "%s: %d ranks as processes", what, ranks);
+	cr_expect(ended_world(ranks, ranks, TSR_PLACE_PROCESS, entry, argument),
+		  "%s: %d ranks as processes", what, ranks);
 #endif
 	if (world_has_threads())
-		cr_expect(ended_world(ranks, ranks, TSR_PLACE_THREAD, entry, argument), "%s: %d ranks as threads", what, ranks);
+		cr_expect(ended_world(ranks, ranks, TSR_PLACE_THREAD, entry, argument),
+			  "%s: %d ranks as threads", what, ranks);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* Atomics: every operation, type, order and scope; and many blocks of many ranks on one word. */
 #include "contract_test.h"
 
-/* ------------------------------------------------------------------ meaning: old values and results */
+/* -------------------------------------------------------------- meaning: old values and results */
 
 typedef struct meaning_args {
 	TSR_HEAP void *word;         /* the peer's is acted on */
@@ -17,32 +17,50 @@ typedef struct meaning_args {
 		ok = ok && old == (type_)(old_) && now == (type_)(new_);                       \
 	} while (0)
 
-#define NUMBER_STEPS(type_, low_)                                                                                 \
-	TSR_HEAP type_ *w = (TSR_HEAP type_ *)a->word;                                                            \
-	int ok = 1;                                                                                               \
-	tsr_atomic_store(block, w, (type_)5, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);                             \
-	STEP(type_, tsr_atomic_add(block, w, (type_)3, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 5, 8);            \
-	STEP(type_, tsr_atomic_xchg(block, w, (type_)20, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 8, 20);         \
-	STEP(type_, tsr_atomic_min(block, w, (type_)30, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 20, 20);         \
-	STEP(type_, tsr_atomic_min(block, w, (type_)(low_), a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 20, low_);   \
-	STEP(type_, tsr_atomic_max(block, w, (type_)(low_), a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), low_, low_); \
-	STEP(type_, tsr_atomic_max(block, w, (type_)7, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), low_, 7)
+#define NUMBER_STEPS(type_, low_)                                                                  \
+	TSR_HEAP type_ *w = (TSR_HEAP type_ *)a->word;                                             \
+	int ok = 1;                                                                                \
+	tsr_atomic_store(block, w, (type_)5, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);              \
+	STEP(type_, tsr_atomic_add(block, w, (type_)3, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 5, \
+	     8);                                                                                   \
+	STEP(type_, tsr_atomic_xchg(block, w, (type_)20, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),  \
+	     8, 20);                                                                               \
+	STEP(type_, tsr_atomic_min(block, w, (type_)30, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),   \
+	     20, 20);                                                                              \
+	STEP(type_,                                                                                \
+	     tsr_atomic_min(block, w, (type_)(low_), a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 20,  \
+	     low_);                                                                                \
+	STEP(type_,                                                                                \
+	     tsr_atomic_max(block, w, (type_)(low_), a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),      \
+	     low_, low_);                                                                          \
+	STEP(type_, tsr_atomic_max(block, w, (type_)7, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),    \
+	     low_, 7)
 
-#define INTEGER_STEPS(type_)                                                                                                     \
-	STEP(type_, tsr_atomic_or(block, w, (type_)8, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 7, 15);                           \
-	STEP(type_, tsr_atomic_and(block, w, (type_)12, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 15, 12);                        \
-	STEP(type_, tsr_atomic_xor(block, w, (type_)6, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 12, 10);                         \
-	STEP(type_, tsr_atomic_cas(block, w, (type_)11, (type_)1, a->peer, TSR_RELAXED, TSR_RELAXED, TSR_SCOPE_SYSTEM), 10, 10); \
-	STEP(type_, tsr_atomic_cas(block, w, (type_)10, (type_)1, a->peer, TSR_RELAXED, TSR_RELAXED, TSR_SCOPE_SYSTEM), 10, 1);  \
-	STEP(type_, tsr_atomic_add(block, w, (type_)-2, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 1, (type_)-1)
+#define INTEGER_STEPS(type_)                                                                      \
+	STEP(type_, tsr_atomic_or(block, w, (type_)8, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM), 7, \
+	     15);                                                                                 \
+	STEP(type_, tsr_atomic_and(block, w, (type_)12, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),  \
+	     15, 12);                                                                             \
+	STEP(type_, tsr_atomic_xor(block, w, (type_)6, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),   \
+	     12, 10);                                                                             \
+	STEP(type_,                                                                               \
+	     tsr_atomic_cas(block, w, (type_)11, (type_)1, a->peer, TSR_RELAXED, TSR_RELAXED,     \
+			    TSR_SCOPE_SYSTEM),                                                    \
+	     10, 10);                                                                             \
+	STEP(type_,                                                                               \
+	     tsr_atomic_cas(block, w, (type_)10, (type_)1, a->peer, TSR_RELAXED, TSR_RELAXED,     \
+			    TSR_SCOPE_SYSTEM),                                                    \
+	     10, 1);                                                                              \
+	STEP(type_, tsr_atomic_add(block, w, (type_)-2, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM),  \
+	     1, (type_)-1)
 
-#define MEANING(name_, type_, low_, more_)                                                                       \
-	TSR_KERNEL(name_, meaning_args_t, a)                                                                     \
-	{                                                                                                        \
-		NUMBER_STEPS(type_, low_);                                                                       \
-		more_;                                                                                           \
-		tsr_atomic_store(block, (TSR_HEAP uint32_t *)a->log, (uint32_t)ok, tsr_rank(block), TSR_RELAXED, \
-				 TSR_SCOPE_SYSTEM);                                                              \
+#define MEANING(name_, type_, low_, more_)                                         \
+	TSR_KERNEL(name_, meaning_args_t, a)                                       \
+	{                                                                          \
+		NUMBER_STEPS(type_, low_);                                         \
+		more_;                                                             \
+		tsr_atomic_store(block, (TSR_HEAP uint32_t *)a->log, (uint32_t)ok, \
+				 tsr_rank(block), TSR_RELAXED, TSR_SCOPE_SYSTEM);  \
 	}
 MEANING(mean_u32, uint32_t, 2, INTEGER_STEPS(uint32_t))
 MEANING(mean_i32, int32_t, -2, INTEGER_STEPS(int32_t))
@@ -53,11 +71,14 @@ MEANING(mean_f64, double, -2.5, (void)0)
 
 static int meaning_body(tsr_world_t *world, int argc, char **argv)
 {
-	const tsr_kernel_t *const kernels[] = {&mean_u32, &mean_i32, &mean_u64, &mean_i64, &mean_f32, &mean_f64};
+	const tsr_kernel_t *const kernels[] = {&mean_u32, &mean_i32, &mean_u64,
+					       &mean_i64, &mean_f32, &mean_f64};
 	int size = tsr_world_size(world), me = tsr_world_rank(world);
 	uint32_t ok;
 	(void)argc, (void)argv;
-	meaning_args_t a = {.word = poisoned(world, 8, "word"), .log = poisoned(world, 4, "log"), .peer = (me + 1) % size};
+	meaning_args_t a = {.word = poisoned(world, 8, "word"),
+			    .log = poisoned(world, 4, "log"),
+			    .peer = (me + 1) % size};
 	CHECK(a.word && a.log);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	for (int i = 0; i < 6; i++) { /* each rank alone acts on the next one's word */
@@ -73,7 +94,7 @@ Test(atomic, every_operation_of_every_type)
 	world_each(meaning_body, NULL);
 }
 
-/* ------------------------------------------------------------------ every order and scope compiles and acts */
+/* ------------------------------------------------------ every order and scope compiles and acts */
 
 #define EVERY_RMW(scope_)                                                              \
 	sum += 1 + 0 * tsr_atomic_add(block, w, (uint64_t)1, me, TSR_RELAXED, scope_); \
@@ -163,7 +184,8 @@ typedef struct crowd_args {
 TSR_FN void under_lock(tsr_coop_t *block, TSR_HEAP crowd_t *c)
 {
 	/* Partner of the acquire: the release below, by whoever had the lock before. */
-	while (tsr_atomic_cas(block, &c->lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM) != 0)
+	while (tsr_atomic_cas(block, &c->lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE,
+			      TSR_RELAXED, TSR_SCOPE_SYSTEM) != 0)
 		;
 	uint64_t seen = tsr_atomic_load(block, &c->guarded, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	tsr_atomic_store(block, &c->guarded, seen + 1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);

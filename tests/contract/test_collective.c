@@ -1,11 +1,15 @@
-/* The all-gather: every byte of every rank, call after call into the same memory, by any number of blocks. */
+/*
+ * The all-gather: every byte of every rank, call after call into the same
+ * memory, by any number of blocks.
+ */
 #include "contract_test.h"
 
 enum { CALLS = 6, LARGEST = 4099, GUARD = 64, MOST_BLOCKS = 3 };
 
 typedef struct gather_args {
-	TSR_HEAP unsigned char *dst;  /* a piece a rank */
-	TSR_HEAP unsigned char *src;  /* CALLS pieces, or the piece that is renewed before each call */
+	TSR_HEAP unsigned char *dst; /* a piece a rank */
+	/* CALLS pieces, or the piece that is renewed before each call */
+	TSR_HEAP unsigned char *src;
 	TSR_HEAP unsigned char *kept; /* `dst` after each call, or null */
 	TSR_HEAP tsr_all_gather_state_t *state;
 	TSR_HEAP uint64_t *bad;
@@ -13,15 +17,17 @@ typedef struct gather_args {
 } gather_args_t;
 
 /**
- * Every block keeps all of `dst`, whoever put it there, in a place of its own: so each call must be complete for each block, and
- * the next must wait for the slowest of them.
+ * Every block keeps all of `dst`, whoever put it there, in a place of its own:
+ * so each call must be complete for each block, and the next must wait for the
+ * slowest of them.
  */
 TSR_KERNEL(gather_often, gather_args_t, a)
 {
 	uint64_t all = a->size_bytes * (uint64_t)tsr_size(block), bad = 0;
 	TSR_HEAP unsigned char *kept = a->kept + (uint64_t)tsr_block_index(block) * CALLS * all;
 	for (uint64_t call = 0; call < CALLS && bad == 0; call++) {
-		bad += tsr_all_gather(block, a->dst, a->src + call * a->size_bytes, a->size_bytes, a->state) != TSR_WAIT_OK;
+		bad += tsr_all_gather(block, a->dst, a->src + call * a->size_bytes, a->size_bytes,
+				      a->state) != TSR_WAIT_OK;
 		tsr_put(block, kept + call * all, a->dst, all, tsr_rank(block));
 	}
 	tsr_atomic_add(block, a->bad, bad, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
@@ -34,7 +40,8 @@ TSR_KERNEL(gather_in_place, gather_args_t, a)
 	uint64_t bad = 0;
 	TSR_HEAP unsigned char *mine = a->dst + (uint64_t)me * a->size_bytes;
 	for (uint64_t call = 0; call < CALLS && bad == 0; call++) {
-		/* Whose block renews it hangs on the call; a call of no bytes is a barrier that lets all others see it. */
+		/* Whose block renews it hangs on the call; a call of no bytes is a barrier that
+		 * lets all others see it. */
 		if (call % (uint64_t)tsr_block_count(block) == (uint64_t)tsr_block_index(block))
 			tsr_put(block, mine, a->src + call * a->size_bytes, a->size_bytes, me);
 		bad += tsr_all_gather(block, a->dst, mine, 0, a->state) != TSR_WAIT_OK;
@@ -124,10 +131,12 @@ static int check_kept(tsr_world_t *world, const gather_args_t *a, int blocks)
 	const size_t all = a->size_bytes * (size_t)ranks;
 	unsigned char *found = (unsigned char *)malloc(CALLS * all);
 	for (int b = 0; b < blocks; b++) {
-		CHECK(found && tsr_memcpy_from_heap(world, found, a->kept + (size_t)b * CALLS * all, CALLS * all) == TSR_OK);
+		CHECK(found && tsr_memcpy_from_heap(world, found, a->kept + (size_t)b * CALLS * all,
+						    CALLS * all) == TSR_OK);
 		for (size_t call = 0; call < CALLS; call++) {
 			size_t wrong = wrong_bytes(found + call * all, ranks, call, a->size_bytes);
-			CHECK(wrong == 0, "block %d, call %zu of %zu bytes: %zu are wrong", b, call, a->size_bytes, wrong);
+			CHECK(wrong == 0, "block %d, call %zu of %zu bytes: %zu are wrong", b, call,
+			      a->size_bytes, wrong);
 		}
 	}
 	free(found);
@@ -148,7 +157,8 @@ static int gather_body(tsr_world_t *world, int argc, char **argv)
 		if (prepare(world, &a, sizes[i]))
 			return 1;
 		CHECK(run_kernel(world, &gather_often, blocks, &a) == TSR_OK);
-		if (check_kept(world, &a, blocks) || check_dst(world, &a) || prepare(world, &a, sizes[i]))
+		if (check_kept(world, &a, blocks) || check_dst(world, &a) ||
+		    prepare(world, &a, sizes[i]))
 			return 1;
 		CHECK(run_kernel(world, &gather_in_place, MOST_BLOCKS + 1 - blocks, &a) == TSR_OK);
 		if (check_dst(world, &a))
@@ -171,17 +181,24 @@ typedef struct turn_args {
 	int64_t blocks;
 } turn_args_t;
 
-/** Each block tells its turn; after the call all blocks of all ranks have come to it, and none to the next but one. */
+/**
+ * Each block tells its turn; after the call all blocks of all ranks have come
+ * to it, and none to the next but one.
+ */
 TSR_KERNEL(turn_after_turn, turn_args_t, a)
 {
 	const int me = tsr_rank(block);
 	uint64_t bad = 0;
 	for (uint64_t turn = 1; turn <= 20 && bad == 0; turn++) {
-		tsr_atomic_store(block, a->turns + tsr_block_index(block), turn, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		tsr_atomic_store(block, a->turns + tsr_block_index(block), turn, me, TSR_RELAXED,
+				 TSR_SCOPE_SYSTEM);
 		bad += tsr_all_gather(block, a->turns, a->turns, 0, a->state) != TSR_WAIT_OK;
 		for (int r = 0; r < tsr_size(block); r++)
 			for (int64_t b = 0; b < a->blocks; b++)
-				bad += tsr_atomic_load(block, a->turns + b, r, TSR_RELAXED, TSR_SCOPE_SYSTEM) - turn > 1;
+				bad += tsr_atomic_load(block, a->turns + b, r, TSR_RELAXED,
+						       TSR_SCOPE_SYSTEM) -
+					       turn >
+				       1;
 	}
 	tsr_atomic_add(block, a->turns + a->blocks, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
@@ -197,7 +214,8 @@ static int turn_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(run_kernel(world, &turn_after_turn, MOST_BLOCKS, &a) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, words, a.turns, sizeof words) == TSR_OK);
-	CHECK(words[MOST_BLOCKS] == 0, "%llu turns were wrong", (unsigned long long)words[MOST_BLOCKS]);
+	CHECK(words[MOST_BLOCKS] == 0, "%llu turns were wrong",
+	      (unsigned long long)words[MOST_BLOCKS]);
 	return 0;
 }
 

@@ -21,8 +21,10 @@ TSR_KERNEL(deal_roles, roles_args_t, a)
 	int index = -1, count = -1;
 	const int role = tsr_role_of(block, a->shares, a->roles, &index, &count);
 	tsr_atomic_store(block, &mine->role, role, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
-	tsr_atomic_store(block, &mine->index, index, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
-	tsr_atomic_store(block, &mine->count, count, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, &mine->index, index, tsr_rank(block), TSR_RELAXED,
+			 TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, &mine->count, count, tsr_rank(block), TSR_RELAXED,
+			 TSR_SCOPE_DEVICE);
 }
 
 /** Blocks that each role has, all of them there in order; false where they are not. */
@@ -32,7 +34,8 @@ static bool count_roles(const dealt_t *dealt, int blocks, int roles, int *counts
 	for (int i = 0; i < roles; i++)
 		counts[i] = 0;
 	for (int i = 0; i < blocks; i++) {
-		if (dealt[i].role < last || dealt[i].role >= roles || dealt[i].index != counts[dealt[i].role])
+		if (dealt[i].role < last || dealt[i].role >= roles ||
+		    dealt[i].index != counts[dealt[i].role])
 			return false;
 		last = dealt[i].role;
 		counts[last]++;
@@ -79,7 +82,8 @@ static int roles_body(tsr_world_t *world, int argc, char **argv)
 			memcpy(a.shares, shares[i] + 1, sizeof a.shares);
 			CHECK(run_kernel(world, &deal_roles, blocks, &a) == TSR_OK);
 			CHECK(tsr_memcpy_from_heap(world, dealt, heap, sizeof dealt) == TSR_OK);
-			CHECK(count_roles(dealt, blocks, a.roles, counts), "case %d, %d blocks", i, blocks);
+			CHECK(count_roles(dealt, blocks, a.roles, counts), "case %d, %d blocks", i,
+			      blocks);
 			CHECK(is_fair(&a, blocks, counts), "case %d, %d blocks", i, blocks);
 		}
 	return 0;
@@ -109,14 +113,18 @@ typedef struct sums_args {
 	int32_t count, reserved; /* of values of the block; its workers have 0, 1, 2 more */
 } sums_args_t;
 
-/** Values come from the next rank; what the coop's threads lay down and take up is apart by the meetings of the sums alone. */
+/**
+ * Values come from the next rank; what the coop's threads lay down and take up
+ * is apart by the meetings of the sums alone.
+ */
 TSR_FN void sum_twice(tsr_coop_t *coop, const sums_args_t *a, int which, int32_t *values, int count)
 {
 	const int rank = tsr_rank(coop), place = tsr_block_index(coop) * COOPS + which;
 	TSR_HEAP summed_t *sums = a->sums + place;
 	const tsr_view_t held = tsr_view_shared(values, TSR_I32, 1, count, count);
 	if (count > 0)
-		tsr_get_2d(coop, held, tsr_view(a->from + place * MOST_VALUES, TSR_I32, 1, count, count),
+		tsr_get_2d(coop, held,
+			   tsr_view(a->from + place * MOST_VALUES, TSR_I32, 1, count, count),
 			   (rank + 1) % tsr_size(coop));
 	const int32_t once = tsr_coop_scan(coop, values, count);
 	if (count > 0)
@@ -144,7 +152,8 @@ TSR_KERNEL_SPLIT(sum_shared_alone, 1, sums_pad_t, sums_args_t, a)
 /** Of every sign and size, so that sums wrap around. */
 static int32_t value_of(int rank, int count, int i)
 {
-	uint64_t mixed = ((uint64_t)rank * 1000003 + (uint64_t)count * 4099 + (uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t mixed = ((uint64_t)rank * 1000003 + (uint64_t)count * 4099 + (uint64_t)i + 1) *
+			 UINT64_C(0x9e3779b97f4a7c15);
 	return (int32_t)(uint32_t)(mixed >> 24);
 }
 
@@ -170,14 +179,17 @@ static int sum_case(tsr_world_t *world, const sums_args_t *a, int workers)
 	summed_t sums;
 	const int next = (tsr_world_rank(world) + 1) % tsr_world_size(world);
 	for (int place = 0; place < BLOCKS * COOPS; place++) {
-		const int which = place % COOPS, count = a->count + (workers > 1 && which > 0 ? which - 1 : 0);
+		const int which = place % COOPS,
+			  count = a->count + (workers > 1 && which > 0 ? which - 1 : 0);
 		if (which > workers)
 			continue;
 		for (int i = 0; i < MOST_VALUES; i++)
 			values[i] = value_of(next, a->count, place * MOST_VALUES + i);
 		CHECK(tsr_memcpy_from_heap(world, &sums, a->sums + place, sizeof sums) == TSR_OK);
-		CHECK(are_sums(values, sums.once, sums.all_once, count), "%d values of %s of %d", count, names[which], workers);
-		CHECK(are_sums(sums.once, sums.twice, sums.all_twice, count), "%d sums of %s of %d", count, names[which], workers);
+		CHECK(are_sums(values, sums.once, sums.all_once, count), "%d values of %s of %d",
+		      count, names[which], workers);
+		CHECK(are_sums(sums.once, sums.twice, sums.all_twice, count), "%d sums of %s of %d",
+		      count, names[which], workers);
 	}
 	return 0;
 }
@@ -199,9 +211,11 @@ static int sums_body(tsr_world_t *world, int argc, char **argv)
 			mine[j] = value_of(tsr_world_rank(world), a.count, j);
 		CHECK(tsr_memcpy_to_heap(world, a.from, mine, bytes) == TSR_OK);
 		free(mine);
-		CHECK(tsr_memset_heap(world, a.sums, POISON, BLOCKS * COOPS * sizeof(summed_t)) == TSR_OK);
+		CHECK(tsr_memset_heap(world, a.sums, POISON, BLOCKS * COOPS * sizeof(summed_t)) ==
+		      TSR_OK);
 		CHECK(tsr_barrier(world) == TSR_OK);
-		CHECK(run_kernel(world, workers > 1 ? &sum_shared : &sum_shared_alone, BLOCKS, &a) == TSR_OK);
+		CHECK(run_kernel(world, workers > 1 ? &sum_shared : &sum_shared_alone, BLOCKS,
+				 &a) == TSR_OK);
 		CHECK(sum_case(world, &a, workers) == 0);
 		CHECK(tsr_barrier(world) == TSR_OK);
 	}

@@ -1,4 +1,7 @@
-/* A wait that never comes: every rank ends within the deadline, with one sentence and a record of who waited for whom. */
+/*
+ * A wait that never comes: every rank ends within the deadline, with one
+ * sentence and a record of who waited for whom.
+ */
 #include "ended_world.h"
 
 typedef struct lone_args {
@@ -18,7 +21,8 @@ TSR_KERNEL(wait_for_nothing, lone_args_t, a)
 	int which = 7;
 	tsr_wait_result_t any = tsr_wait_any_until(block, a->flags, 1, 0, 1, 1000, &which);
 	tsr_atomic_store(block, a->flags + 1,
-			 (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED && any == TSR_WAIT_ABORTED && which == 7),
+			 (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED &&
+				    any == TSR_WAIT_ABORTED && which == 7),
 			 tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
@@ -36,7 +40,8 @@ static int expired_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(me != a.waiter || status == TSR_ERR_TIMEOUT, "%s", tsr_status_name(status));
 	if (me == a.waiter) {
 		const char *said = tsr_last_error();
-		CHECK(strstr(said, "block 2 of kernel wait_for_nothing waited") && strstr(said, "'lone flags'+64 to 7; it was 6"));
+		CHECK(strstr(said, "block 2 of kernel wait_for_nothing waited") &&
+		      strstr(said, "'lone flags'+64 to 7; it was 6"));
 		CHECK(tsr_memcpy_from_heap(world, flags, a.flags, sizeof flags) == TSR_OK);
 		CHECK(flags[1] == 1, "later waits return at once");
 	} else {
@@ -47,7 +52,8 @@ static int expired_body(tsr_world_t *world, int argc, char **argv)
 	}
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
 	snprintf(site, sizeof site, "%s:%d", __FILE__, LINE_OF_WAIT);
-	CHECK(record.rank == a.waiter && record.block == 2 && record.worker == 0 && record.from == a.from);
+	CHECK(record.rank == a.waiter && record.block == 2 && record.worker == 0 &&
+	      record.from == a.from);
 	CHECK(strcmp(record.kernel, "wait_for_nothing") == 0);
 	CHECK(strcmp(record.site, site) == 0, "%s for %s", record.site, site);
 	CHECK(strcmp(record.allocation, "lone flags") == 0 && record.offset_bytes == 64);
@@ -60,7 +66,8 @@ Test(expired, a_wait_that_never_comes)
 {
 	short_deadline();
 	static const int sizes[] = {3, 1, 2, 5, 8};
-	const int count = world_has_threads() ? 5 : 1; /* on a GPU each would take the deadline that a world needs to start */
+	/* on a GPU each would take the deadline that a world needs to start */
+	const int count = world_has_threads() ? 5 : 1;
 	for (int i = 0; i < count; i++)
 		ended_both(sizes[i], expired_body, NULL, "a wait");
 }
@@ -73,10 +80,13 @@ TSR_KERNEL(wait_for_no_word, lone_args_t, a)
 	uint64_t seen = 3;
 	if (me != a->waiter)
 		return;
-	int how = tsr_wait_word(block, a->flags + 8, TSR_CMP_EQ, 7, a->from, TSR_ACQUIRE, TSR_SCOPE_SYSTEM, a->from, &seen);
-	int later = tsr_wait_word(block, a->flags, TSR_CMP_EQ, 1, me, TSR_RELAXED, TSR_SCOPE_SYSTEM, a->from, &seen);
-	tsr_atomic_store(block, a->flags + 1, (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED) * seen, me,
-			 TSR_RELAXED, TSR_SCOPE_DEVICE);
+	int how = tsr_wait_word(block, a->flags + 8, TSR_CMP_EQ, 7, a->from, TSR_ACQUIRE,
+				TSR_SCOPE_SYSTEM, a->from, &seen);
+	int later = tsr_wait_word(block, a->flags, TSR_CMP_EQ, 1, me, TSR_RELAXED, TSR_SCOPE_SYSTEM,
+				  a->from, &seen);
+	tsr_atomic_store(block, a->flags + 1,
+			 (uint64_t)(how == TSR_WAIT_ABORTED && later == TSR_WAIT_ABORTED) * seen,
+			 me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 static int word_body(tsr_world_t *world, int argc, char **argv)
@@ -99,14 +109,16 @@ static int word_body(tsr_world_t *world, int argc, char **argv)
 			      strstr(said, "so that it is == 7; it was 8"),
 		      "%s", said);
 		CHECK(tsr_memcpy_from_heap(world, flags, a.flags, sizeof flags) == TSR_OK);
-		CHECK(flags[1] == 3, "later waits return at once, and nothing is said to have been seen");
+		CHECK(flags[1] == 3,
+		      "later waits return at once, and nothing is said to have been seen");
 	} else {
 		for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
 			usleep(5000);
 		CHECK(tsr_barrier(world) != TSR_OK, "the world has ended");
 	}
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
-	CHECK(record.rank == a.waiter && record.owner == 0 && record.from == 0 && record.cmp == TSR_CMP_EQ);
+	CHECK(record.rank == a.waiter && record.owner == 0 && record.from == 0 &&
+	      record.cmp == TSR_CMP_EQ);
 	CHECK(record.expected == 7 && record.seen == 8 && record.offset_bytes == 64);
 	return witness();
 }
@@ -119,7 +131,7 @@ Test(expired, a_word_that_nobody_writes)
 		ended_both(1, word_body, NULL, "a word of its own");
 }
 
-/* ------------------------------------------------------------------ workers that do not all come */
+/* ----------------------------------------------------------------- workers that do not all come */
 
 typedef struct nothing {
 	uint64_t unused;
@@ -153,7 +165,7 @@ Test(expired, a_meeting_that_one_worker_misses)
 	ended_both(1, meeting_body, NULL, "a meeting");
 }
 
-/* ------------------------------------------------------------------ a rank that dies while another waits for it */
+/* -------------------------------------------------- a rank that dies while another waits for it */
 
 #ifdef WORLD_THREADS_ONLY
 Test(expired, a_rank_that_dies_is_named_long_before_the_deadline)
@@ -170,7 +182,8 @@ static int dying_body(tsr_world_t *world, int argc, char **argv)
 	if (tsr_world_rank(world) == 1)
 		_Exit(0); /* without leaving */
 	tsr_status_t status = run_kernel(world, &wait_for_nothing, 3, &a);
-	CHECK(status != TSR_OK && strstr(tsr_last_error(), "rank 1"), "%s", tsr_status_name(status));
+	CHECK(status != TSR_OK && strstr(tsr_last_error(), "rank 1"), "%s",
+	      tsr_status_name(status));
 	return witness();
 }
 

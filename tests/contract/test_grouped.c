@@ -1,4 +1,7 @@
-/* Grouped products: as many rows of A as a group has, times the group's own B, of which several stand below each other. */
+/*
+ * Grouped products: as many rows of A as a group has, times the group's own B,
+ * of which several stand below each other.
+ */
 #include "matrix.h"
 
 enum { GROUPS = 4, GAP = 1 }; /* GAP: rows between one B and the next, which nobody may multiply */
@@ -30,7 +33,8 @@ TSR_FN grouped_tile_t grouped_tile(int64_t task, const grouped_run_t *run)
 		row -= tsr_tiles(first[group + 1] - first[group], run->tile_m);
 		group++;
 	}
-	grouped_tile_t tile = {group, {first[group] + row * run->tile_m, task % run->tiles_n * run->tile_n}};
+	grouped_tile_t tile = {
+		group, {first[group] + row * run->tile_m, task % run->tiles_n * run->tile_n}};
 	return tile;
 }
 
@@ -59,37 +63,51 @@ TSR_FN tsr_from_t grouped_gate(tsr_coop_t *loader, tsr_part_t chunk, const void 
 	const grouped_run_t *run = (const grouped_run_t *)ctx;
 	const int size = tsr_size(loader);
 	const int64_t group = chunk.b0 / run->args->stride, number = chunk.k0 / run->tile_k;
-	const tsr_from_t from = tsr_from(grouped_a_rank(number, size), grouped_b_rank(group, number, size));
+	const tsr_from_t from =
+		tsr_from(grouped_a_rank(number, size), grouped_b_rank(group, number, size));
 	tsr_wait(loader, run->args->flags + from.a, 1, from.a);
 	tsr_wait(loader, run->args->flags + group * size + from.b, 1, from.b);
 	return from;
 }
 
 /* A tile's last rows may be the next group's: only the group's own are stored. */
-#define GROUPED(name_, dtype_, m_, n_, k_, a_major_, b_major_)                                                                  \
-	TSR_TILE_MAJOR(tile_##name_, dtype_, m_, n_, k_, a_major_, b_major_);                                                   \
-	TSR_FN void keep_##name_(tsr_coop_t *me, tile_##name_##_frag_t *acc, tsr_pos_t at, void *ctx)                           \
-	{                                                                                                                       \
-		grouped_run_t *run = (grouped_run_t *)ctx;                                                                      \
-		const grouped_args_t *args = run->args;                                                                         \
-		const tsr_pos_t origin = {0, 0};                                                                                \
-		const int64_t end = args->first[grouped_tile(run->task, run).group + 1];                                        \
-		tsr_tile_store(me, tsr_view_part(args->c, origin, end, args->c.cols), at, acc);                                 \
-		run->task += run->step;                                                                                         \
-	}                                                                                                                       \
-	TSR_KERNEL(grouped_##name_, grouped_args_t, a)                                                                          \
-	{                                                                                                                       \
-		grouped_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, k_, tsr_block_index(block), tsr_block_count(block)};  \
-		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), 0};                                        \
-		for (int group = 0; group < GROUPS; group++) {                                                                  \
-			tasks.end += tsr_tiles(a->first[group + 1] - a->first[group], m_) * run.tiles_n;                        \
-			if (a->gated)                                                                                           \
-				tsr_signal_all(block, a->flags + group * tsr_size(block) + tsr_rank(block), 1, TSR_SIGNAL_SET); \
-		}                                                                                                               \
-		if (a->gated)                                                                                                   \
-			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, grouped_order, grouped_gate, keep_##name_, &run);      \
-		else                                                                                                            \
-			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, grouped_order, TSR_NO_GATE, keep_##name_, &run);       \
+#define GROUPED(name_, dtype_, m_, n_, k_, a_major_, b_major_)                                  \
+	TSR_TILE_MAJOR(tile_##name_, dtype_, m_, n_, k_, a_major_, b_major_);                   \
+	TSR_FN void keep_##name_(tsr_coop_t *me, tile_##name_##_frag_t *acc, tsr_pos_t at,      \
+				 void *ctx)                                                     \
+	{                                                                                       \
+		grouped_run_t *run = (grouped_run_t *)ctx;                                      \
+		const grouped_args_t *args = run->args;                                         \
+		const tsr_pos_t origin = {0, 0};                                                \
+		const int64_t end = args->first[grouped_tile(run->task, run).group + 1];        \
+		tsr_tile_store(me, tsr_view_part(args->c, origin, end, args->c.cols), at, acc); \
+		run->task += run->step;                                                         \
+	}                                                                                       \
+	TSR_KERNEL(grouped_##name_, grouped_args_t, a)                                          \
+	{                                                                                       \
+		grouped_run_t run = {a,                                                         \
+				     tsr_tiles(a->c.cols, n_),                                  \
+				     m_,                                                        \
+				     n_,                                                        \
+				     k_,                                                        \
+				     tsr_block_index(block),                                    \
+				     tsr_block_count(block)};                                   \
+		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), 0};        \
+		for (int group = 0; group < GROUPS; group++) {                                  \
+			tasks.end += tsr_tiles(a->first[group + 1] - a->first[group], m_) *     \
+				     run.tiles_n;                                               \
+			if (a->gated)                                                           \
+				tsr_signal_all(block,                                           \
+					       a->flags + group * tsr_size(block) +             \
+						       tsr_rank(block),                         \
+					       1, TSR_SIGNAL_SET);                              \
+		}                                                                               \
+		if (a->gated)                                                                   \
+			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, grouped_order,         \
+				 grouped_gate, keep_##name_, &run);                             \
+		else                                                                            \
+			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, grouped_order,         \
+				 TSR_NO_GATE, keep_##name_, &run);                              \
 	}
 GROUPED(f32_rr, f32, 32, 32, 16, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
 GROUPED(bf16_rc, bf16, 16, 16, 16, TSR_ROW_MAJOR, TSR_COL_MAJOR)
@@ -122,7 +140,10 @@ static double group_b(int64_t group, int64_t k, int64_t col, int rank)
 	return (double)((group * 7 + k * 2 + col * 3 + rank) % 5);
 }
 
-/** Every group's B, below each other or, of the transposed, beside each other: and no number in the gaps. */
+/**
+ * Every group's B, below each other or, of the transposed, beside each other:
+ * and no number in the gaps.
+ */
 static double grouped_b(const void *ctx, int64_t row, int64_t col, int rank)
 {
 	const grouped_shape_t *s = (const grouped_shape_t *)ctx;
@@ -138,7 +159,8 @@ static double grouped_b_turned(const void *ctx, int64_t row, int64_t col, int ra
 }
 
 /** Element (row, col) of the product. */
-static double grouped_c(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s, int gated, int64_t row, int64_t col)
+static double grouped_c(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s,
+			int gated, int64_t row, int64_t col)
 {
 	const int size = tsr_world_size(world), me = tsr_world_rank(world);
 	int64_t group = 0;
@@ -147,7 +169,8 @@ static double grouped_c(tsr_world_t *world, const grouped_case_t *c, const group
 		group++;
 	for (int64_t k0 = 0, chunk = 0; k0 < s->k; k0 += c->depth, chunk++) {
 		const int64_t k1 = k0 + c->depth < s->k ? k0 + c->depth : s->k;
-		const int a = gated ? grouped_a_rank(chunk, size) : me, b = gated ? grouped_b_rank(group, chunk, size) : me;
+		const int a = gated ? grouped_a_rank(chunk, size) : me,
+			  b = gated ? grouped_b_rank(group, chunk, size) : me;
 		for (int64_t k = k0; k < k1; k++)
 			sum += grouped_a(NULL, row, k, a) * group_b(group, k, col, b);
 	}
@@ -155,31 +178,36 @@ static double grouped_c(tsr_world_t *world, const grouped_case_t *c, const group
 }
 
 /** Every element, and zeros in the columns past those of B: they are of the tiles. */
-static int grouped_check(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s, int gated,
-			 const unsigned char *host)
+static int grouped_check(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s,
+			 int gated, const unsigned char *host)
 {
 	for (int64_t row = 0; row < s->first[GROUPS]; row++)
 		for (int64_t col = 0; col < s->n + MARGIN; col++) {
-			const double want = col < s->n ? grouped_c(world, c, s, gated, row, col) : 0;
-			const double seen = tsr_dtype_get(c->result, host, (size_t)(row * (s->n + MARGIN) + col));
-			CHECK(seen == want, "%s %dx%d (%d) at %d, %d: %g for %g", c->kernel->name, (int)s->n, (int)s->k, gated,
-			      (int)row, (int)col, seen, want);
+			const double want =
+				col < s->n ? grouped_c(world, c, s, gated, row, col) : 0;
+			const double seen = tsr_dtype_get(c->result, host,
+							  (size_t)(row * (s->n + MARGIN) + col));
+			CHECK(seen == want, "%s %dx%d (%d) at %d, %d: %g for %g", c->kernel->name,
+			      (int)s->n, (int)s->k, gated, (int)row, (int)col, seen, want);
 		}
 	return 0;
 }
 
-static int grouped_one(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s, int aligned, int gated, int blocks)
+static int grouped_one(tsr_world_t *world, const grouped_case_t *c, const grouped_shape_t *s,
+		       int aligned, int gated, int blocks)
 {
 	const int64_t m = s->first[GROUPS], stride = (c->b_turned ? s->n : s->k) + GAP;
 	const size_t bytes = (size_t)(m * (s->n + MARGIN)) * tsr_dtype_bytes(c->result);
 	matrix_t a, b;
 	if (matrix_make(world, &a, m, s->k, c->dtype, c->a_turned, aligned) ||
-	    matrix_make(world, &b, c->b_turned ? s->k : GROUPS * stride, c->b_turned ? GROUPS * stride : s->n, c->dtype,
-			c->b_turned, aligned) ||
-	    matrix_fill(world, &a, grouped_a, NULL) || matrix_fill(world, &b, c->b_turned ? grouped_b_turned : grouped_b, s))
+	    matrix_make(world, &b, c->b_turned ? s->k : GROUPS * stride,
+			c->b_turned ? GROUPS * stride : s->n, c->dtype, c->b_turned, aligned) ||
+	    matrix_fill(world, &a, grouped_a, NULL) ||
+	    matrix_fill(world, &b, c->b_turned ? grouped_b_turned : grouped_b, s))
 		return 1;
 	TSR_HEAP void *y = poisoned(world, bytes, "C");
-	TSR_HEAP uint64_t *flags = zeroed(world, (size_t)(GROUPS * tsr_world_size(world)) * 8, "flags");
+	TSR_HEAP uint64_t *flags =
+		zeroed(world, (size_t)(GROUPS * tsr_world_size(world)) * 8, "flags");
 	unsigned char *host = (unsigned char *)malloc(bytes);
 	CHECK(y && flags && host && tsr_barrier(world) == TSR_OK);
 	grouped_args_t args = {.a = a.view,
@@ -202,18 +230,25 @@ static int grouped_one(tsr_world_t *world, const grouped_case_t *c, const groupe
 static int grouped_body(tsr_world_t *world, int argc, char **argv)
 {
 	static const grouped_case_t cases[] = {
-		{&grouped_f32_rr, TSR_F32, TSR_F32, 16, 0, 0},   {&grouped_bf16_rc, TSR_BF16, TSR_F32, 16, 0, 1},
-		{&grouped_i8_cc, TSR_I8, TSR_I32, 16, 1, 1},     {&grouped_wide_rr, TSR_BF16, TSR_F32, 64, 0, 0},
-		{&grouped_wide_rc, TSR_BF16, TSR_F32, 64, 0, 1}, {&grouped_high_cr, TSR_F16, TSR_F32, 64, 1, 0},
+		{&grouped_f32_rr, TSR_F32, TSR_F32, 16, 0, 0},
+		{&grouped_bf16_rc, TSR_BF16, TSR_F32, 16, 0, 1},
+		{&grouped_i8_cc, TSR_I8, TSR_I32, 16, 1, 1},
+		{&grouped_wide_rr, TSR_BF16, TSR_F32, 64, 0, 0},
+		{&grouped_wide_rc, TSR_BF16, TSR_F32, 64, 0, 1},
+		{&grouped_high_cr, TSR_F16, TSR_F32, 64, 1, 0},
 	};
 	/* Column-major A of 16 bits: groups begin at multiples of 8. */
-	static const grouped_shape_t shapes[2][2] = {{{75, 70, {0, 37, 37, 54, 55}}, {3, 5, {0, 0, 1, 18, 18}}},
-						     {{75, 70, {0, 40, 40, 56, 59}}, {3, 5, {0, 0, 8, 18, 18}}}};
+	static const grouped_shape_t shapes[2][2] = {
+		{{75, 70, {0, 37, 37, 54, 55}}, {3, 5, {0, 0, 1, 18, 18}}},
+		{{75, 70, {0, 40, 40, 56, 59}}, {3, 5, {0, 0, 8, 18, 18}}}};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const grouped_shape_t *s = shapes[cases[i].a_turned && tsr_dtype_bytes(cases[i].dtype) == 2];
-		if (grouped_one(world, &cases[i], &s[0], 1, 0, 2) || grouped_one(world, &cases[i], &s[0], 1, 1, 3) ||
-		    grouped_one(world, &cases[i], &s[0], 0, (int)(i % 2), 2) || grouped_one(world, &cases[i], &s[1], 1, 1, 1))
+		const grouped_shape_t *s =
+			shapes[cases[i].a_turned && tsr_dtype_bytes(cases[i].dtype) == 2];
+		if (grouped_one(world, &cases[i], &s[0], 1, 0, 2) ||
+		    grouped_one(world, &cases[i], &s[0], 1, 1, 3) ||
+		    grouped_one(world, &cases[i], &s[0], 0, (int)(i % 2), 2) ||
+		    grouped_one(world, &cases[i], &s[1], 1, 1, 1))
 			return 1;
 	}
 	return 0;

@@ -1,38 +1,47 @@
-/* Locks: one coop of all ranks at a time, what it did is seen by the next; and a lock that somebody keeps. */
+/*
+ * Locks: one coop of all ranks at a time, what it did is seen by the next; and
+ * a lock that somebody keeps.
+ */
 #include "contract_test.h"
 
 enum { TURNS = 15, BLOCKS = 3, APART = 16 };
 
 typedef struct count_args {
-	TSR_HEAP uint64_t *locks;    /* two of each rank's, APART words from each other */
-	TSR_HEAP uint64_t *counters; /* likewise: each is counted under its lock, by plain accesses */
-	TSR_HEAP uint64_t *mine;     /* a word of each of my blocks */
-	TSR_HEAP uint64_t *inside;   /* of each lock: who has it */
-	TSR_HEAP uint64_t *bad;      /* of mine */
+	TSR_HEAP uint64_t *locks; /* two of each rank's, APART words from each other */
+	/* likewise: each is counted under its lock, by plain accesses */
+	TSR_HEAP uint64_t *counters;
+	TSR_HEAP uint64_t *mine;   /* a word of each of my blocks */
+	TSR_HEAP uint64_t *inside; /* of each lock: who has it */
+	TSR_HEAP uint64_t *bad;    /* of mine */
 	int32_t until;
 } count_args_t;
 
 /** Under the lock `which` of `peer`. */
 TSR_FN void count_once(tsr_coop_t *block, const count_args_t *a, int which, int peer)
 {
-	TSR_HEAP uint64_t *mine = a->mine + tsr_block_index(block) * APART, *counter = a->counters + which * APART;
+	TSR_HEAP uint64_t *mine = a->mine + tsr_block_index(block) * APART,
+			  *counter = a->counters + which * APART;
 	int me = tsr_rank(block);
-	if (tsr_atomic_add(block, a->inside + which * APART, (uint64_t)1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM) != 0)
+	if (tsr_atomic_add(block, a->inside + which * APART, (uint64_t)1, peer, TSR_RELAXED,
+			   TSR_SCOPE_SYSTEM) != 0)
 		tsr_atomic_add(block, a->bad, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_get(block, mine, counter, sizeof(uint64_t), peer);
 	tsr_atomic_add(block, mine, (uint64_t)1, me, TSR_ACQ_REL, TSR_SCOPE_BLOCK);
 	tsr_put(block, counter, mine, sizeof(uint64_t), peer);
-	tsr_atomic_add(block, a->inside + which * APART, ~(uint64_t)0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	tsr_atomic_add(block, a->inside + which * APART, ~(uint64_t)0, peer, TSR_RELAXED,
+		       TSR_SCOPE_SYSTEM);
 }
 
 TSR_KERNEL(count_under_locks, count_args_t, a)
 {
 	int n = tsr_size(block);
-	for (int turn = 0; turn < TURNS; turn++) /* all go the same way round, so that they meet at each lock */
+	/* all go the same way round, so that they meet at each lock */
+	for (int turn = 0; turn < TURNS; turn++)
 		for (int i = 0; i < 2 * n; i++) {
 			TSR_HEAP uint64_t *lock = a->locks + i % 2 * APART;
 			tsr_wait_result_t how =
-				a->until ? tsr_lock_until(block, lock, i / 2, (uint64_t)60000000000) : tsr_lock(block, lock, i / 2);
+				a->until ? tsr_lock_until(block, lock, i / 2, (uint64_t)60000000000)
+					 : tsr_lock(block, lock, i / 2);
 			if (how != TSR_WAIT_OK)
 				return;
 			count_once(block, a, i % 2, i / 2);
@@ -60,8 +69,9 @@ static int count_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_memcpy_from_heap(world, locks, a.locks, sizeof locks) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, &bad, a.bad, sizeof bad) == TSR_OK);
 	CHECK(bad == 0, "%llu times two had one lock", (unsigned long long)bad);
-	CHECK(words[0] == all && words[APART] == all, "%llu and %llu of %llu", (unsigned long long)words[0],
-	      (unsigned long long)words[APART], (unsigned long long)all);
+	CHECK(words[0] == all && words[APART] == all, "%llu and %llu of %llu",
+	      (unsigned long long)words[0], (unsigned long long)words[APART],
+	      (unsigned long long)all);
 	CHECK(locks[0] == 0 && locks[APART] == 0, "all locks have been given back");
 	return 0;
 }
@@ -82,7 +92,10 @@ typedef struct taken_args {
 	TSR_HEAP uint64_t *lock, *how; /* how: three words of mine */
 } taken_args_t;
 
-/* The lock at the next rank has been taken by the host, in the name of the rank before me; nobody else tries it. */
+/*
+ * The lock at the next rank has been taken by the host, in the name of the rank
+ * before me; nobody else tries it.
+ */
 TSR_KERNEL(try_what_is_taken, taken_args_t, a)
 {
 	int me = tsr_rank(block), next = (me + 1) % tsr_size(block);
@@ -99,11 +112,13 @@ TSR_KERNEL(try_what_is_taken, taken_args_t, a)
 static int taken_body(tsr_world_t *world, int argc, char **argv)
 {
 	int me = tsr_world_rank(world), n = tsr_world_size(world), next = (me + 1) % n, found = 0;
-	const int holder = (me + n - 1) % n; /* of the lock at the next rank, for me; of mine, for the one before */
+	/* of the lock at the next rank, for me; of mine, for the one before */
+	const int holder = (me + n - 1) % n;
 	uint64_t how[3], word = (uint64_t)((me + 2 * n - 2) % n) + 1;
 	tsr_wait_record_t record = {.size = sizeof record};
 	(void)argc, (void)argv;
-	taken_args_t a = {poisoned(world, sizeof word, "taken lock"), poisoned(world, sizeof how, "how")};
+	taken_args_t a = {poisoned(world, sizeof word, "taken lock"),
+			  poisoned(world, sizeof how, "how")};
 	CHECK(a.lock && a.how);
 	CHECK(tsr_memcpy_to_heap(world, a.lock, &word, sizeof word) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
@@ -115,8 +130,10 @@ static int taken_body(tsr_world_t *world, int argc, char **argv)
 		if (record.rank != me || strcmp(record.kernel, "try_what_is_taken") != 0)
 			continue;
 		found++;
-		CHECK(record.owner == next && record.from == holder && record.seen == (uint64_t)holder + 1);
-		CHECK(strcmp(record.allocation, "taken lock") == 0 && strstr(record.site, "test_lock.c:"));
+		CHECK(record.owner == next && record.from == holder &&
+		      record.seen == (uint64_t)holder + 1);
+		CHECK(strcmp(record.allocation, "taken lock") == 0 &&
+		      strstr(record.site, "test_lock.c:"));
 	}
 	/* A world that has run other tests may have kept as many records as it keeps. */
 	CHECK(found >= 1 || tsr_wait_record(world, 63, &record) == TSR_OK);

@@ -1,4 +1,7 @@
-/* Wrong use of the API by a kernel: the operation is skipped, the launch fails, and one sentence says what, where and why. */
+/*
+ * Wrong use of the API by a kernel: the operation is skipped, the launch fails,
+ * and one sentence says what, where and why.
+ */
 #include "ended_world.h"
 
 typedef enum misuse {
@@ -59,7 +62,10 @@ typedef enum misuse {
 	MISUSES
 } misuse_t;
 
-/* What the sentence must hold, beside kernel, block and place: in the order of misuse_t, for C++ has no designators in arrays. */
+/*
+ * What the sentence must hold, beside kernel, block and place: in the order of
+ * misuse_t, for C++ has no designators in arrays.
+ */
 static const char *const said[MISUSES] = {
 	"tsr_put to rank 9 of a world of 2",                                 /* PUT_TO_RANK */
 	"tsr_put of 16 bytes outside this rank's heap",                      /* PUT_OUTSIDE */
@@ -159,7 +165,8 @@ TSR_FN void no_epilogue(tsr_coop_t *me, tile_frag_t *acc, tsr_pos_t at, void *ct
 
 TSR_FN void misuse_products(tsr_coop_t *block, const misuse_args_t *a)
 {
-	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4), f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
+	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4),
+		   f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
 	tsr_tasks_t one = {0, a->misuse == GEMM_STEP ? 0 : 1, 1};
 	tsr_pos_t origin = {0, 0};
 	tsr_pos_t aside = {0, 4};
@@ -181,7 +188,8 @@ TSR_FN void misuse_products(tsr_coop_t *block, const misuse_args_t *a)
 
 TSR_FN void misuse_views(tsr_coop_t *block, const misuse_args_t *a)
 {
-	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4), f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
+	tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4),
+		   f16 = tsr_view(a->heap, TSR_F16, 4, 4, 4);
 	tsr_view_t narrow = tsr_view(a->heap, TSR_F32, 4, 4, 3),
 		   shared = tsr_view_shared((void *)(uintptr_t)a->heap, TSR_F32, 4, 4, 4);
 	tsr_view_t far = tsr_view(a->heap + a->heap_left, TSR_F32, 4, 4, 4);
@@ -240,11 +248,13 @@ TSR_FN void misuse_reduce(tsr_coop_t *block, const misuse_args_t *a)
 	TSR_FRAG(tile, frag, block);
 	TSR_FRAG_ROWS(tile, rows, block);
 	if (a->misuse == REDUCE_OUTSIDE)
-		tsr_reduce(block, frag, tsr_view(a->heap + a->heap_left / sizeof(uint64_t), TSR_F32, 4, 4, 4), origin,
-			   TSR_REDUCE_SUM);
+		tsr_reduce(block, frag,
+			   tsr_view(a->heap + a->heap_left / sizeof(uint64_t), TSR_F32, 4, 4, 4),
+			   origin, TSR_REDUCE_SUM);
 #if !defined(__cplusplus) /* where this does not compile */
 	else
-		tsr_all_reduce(block, rows, tsr_view(a->heap, TSR_F32, 4, 4, 4), origin, TSR_REDUCE_MAX);
+		tsr_all_reduce(block, rows, tsr_view(a->heap, TSR_F32, 4, 4, 4), origin,
+			       TSR_REDUCE_MAX);
 #endif
 	(void)rows;
 }
@@ -296,7 +306,10 @@ TSR_FN void misuse_two(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_rows_store(block, f32, origin, filled, 2);
 }
 
-/** Fragments that nothing has given values, but for those that a map or a reduction does give some. */
+/**
+ * Fragments that nothing has given values, but for those that a map or a
+ * reduction does give some.
+ */
 TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 {
 	const tsr_view_t f32 = tsr_view(a->heap, TSR_F32, 4, 4, 4);
@@ -356,7 +369,8 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		tsr_atomic_add(block, a->heap, (uint64_t)1, -1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 		break;
 	case ATOMIC_ALIGNMENT:
-		tsr_atomic_max(block, (TSR_HEAP uint64_t *)(bytes + 4), (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		tsr_atomic_max(block, (TSR_HEAP uint64_t *)(bytes + 4), (uint64_t)1, 0, TSR_RELAXED,
+			       TSR_SCOPE_SYSTEM);
 		break;
 	case SIGNAL_RANK:
 		tsr_signal(block, a->heap, 1, TSR_SIGNAL_SET, 2);
@@ -407,7 +421,9 @@ static int misuse_body(tsr_world_t *world, int argc, char **argv)
 	a.heap = poisoned(world, sizeof seen, "target");
 	CHECK(a.heap);
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
-	a.heap_left = usage.heap_bytes - (uint64_t)((uintptr_t)a.heap - (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
+	a.heap_left = usage.heap_bytes -
+		      (uint64_t)((uintptr_t)a.heap -
+				 (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
 	CHECK(tsr_barrier(world) == TSR_OK);
 	if (tsr_world_rank(world) == 0) {
 		CHECK(run_kernel(world, &do_wrong, 2, &a) == TSR_ERR_KERNEL);

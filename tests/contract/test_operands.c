@@ -36,38 +36,43 @@ TSR_FN tsr_from_t operands_gate(tsr_coop_t *loader, tsr_part_t chunk, const void
 {
 	const operands_run_t *run = (const operands_run_t *)ctx;
 	const int64_t number = chunk.k0 / run->tile_k;
-	const tsr_from_t from = tsr_from(rank_of_a(number, tsr_size(loader)), rank_of_b(number, tsr_size(loader)));
+	const tsr_from_t from =
+		tsr_from(rank_of_a(number, tsr_size(loader)), rank_of_b(number, tsr_size(loader)));
 	tsr_wait(loader, run->args->flags + from.a, 1, from.a);
 	tsr_wait(loader, run->args->flags + from.b, 1, from.b);
 	return from;
 }
 
-#define OPERANDS(name_, dtype_, m_, n_, k_, a_major_, b_major_)                                                               \
-	TSR_TILE_MAJOR(tile_##name_, dtype_, m_, n_, k_, a_major_, b_major_);                                                 \
-	TSR_FN void keep_##name_(tsr_coop_t *me, tile_##name_##_frag_t *acc, tsr_pos_t at, void *ctx)                         \
-	{                                                                                                                     \
-		tsr_tile_store(me, ((const operands_run_t *)ctx)->args->c, at, acc);                                          \
-	}                                                                                                                     \
-	TSR_KERNEL(operands_##name_, operands_args_t, a)                                                                      \
-	{                                                                                                                     \
-		operands_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, k_};                                               \
-		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block), tsr_tiles(a->c.rows, m_) * run.tiles_n}; \
-		const int64_t half = a->depth / 2;                                                                            \
-		if (a->gated)                                                                                                 \
-			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);                                 \
-		if (a->gated)                                                                                                 \
-			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, operands_order, operands_gate, keep_##name_, &run);  \
-		else if (!a->split)                                                                                           \
-			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, operands_order, TSR_NO_GATE, keep_##name_, &run);    \
-		for (int64_t t = tasks.first; a->split && t < tasks.end; t += tasks.step) {                                   \
-			tsr_pos_t at = operands_order(t, &run).at;                                                            \
-			TSR_FRAG(tile_##name_, acc, block);                                                                   \
-			tsr_frag_zero(block, acc);                                                                            \
-			tsr_part_t first = {at, 0, half, 0}, second = {at, half, a->depth, 0};                                \
-			tsr_gemm_mainloop(block, acc, a->a, a->b, first, TSR_NO_GATE, &run);                                  \
-			tsr_gemm_mainloop(block, acc, a->a, a->b, second, TSR_NO_GATE, &run);                                 \
-			keep_##name_(block, acc, at, &run);                                                                   \
-		}                                                                                                             \
+#define OPERANDS(name_, dtype_, m_, n_, k_, a_major_, b_major_)                                \
+	TSR_TILE_MAJOR(tile_##name_, dtype_, m_, n_, k_, a_major_, b_major_);                  \
+	TSR_FN void keep_##name_(tsr_coop_t *me, tile_##name_##_frag_t *acc, tsr_pos_t at,     \
+				 void *ctx)                                                    \
+	{                                                                                      \
+		tsr_tile_store(me, ((const operands_run_t *)ctx)->args->c, at, acc);           \
+	}                                                                                      \
+	TSR_KERNEL(operands_##name_, operands_args_t, a)                                       \
+	{                                                                                      \
+		operands_run_t run = {a, tsr_tiles(a->c.cols, n_), m_, n_, k_};                \
+		tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),           \
+				     tsr_tiles(a->c.rows, m_) * run.tiles_n};                  \
+		const int64_t half = a->depth / 2;                                             \
+		if (a->gated)                                                                  \
+			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);  \
+		if (a->gated)                                                                  \
+			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, operands_order,       \
+				 operands_gate, keep_##name_, &run);                           \
+		else if (!a->split)                                                            \
+			tsr_gemm(tile_##name_, block, a->a, a->b, tasks, operands_order,       \
+				 TSR_NO_GATE, keep_##name_, &run);                             \
+		for (int64_t t = tasks.first; a->split && t < tasks.end; t += tasks.step) {    \
+			tsr_pos_t at = operands_order(t, &run).at;                             \
+			TSR_FRAG(tile_##name_, acc, block);                                    \
+			tsr_frag_zero(block, acc);                                             \
+			tsr_part_t first = {at, 0, half, 0}, second = {at, half, a->depth, 0}; \
+			tsr_gemm_mainloop(block, acc, a->a, a->b, first, TSR_NO_GATE, &run);   \
+			tsr_gemm_mainloop(block, acc, a->a, a->b, second, TSR_NO_GATE, &run);  \
+			keep_##name_(block, acc, at, &run);                                    \
+		}                                                                              \
 	}
 #define OPERANDS_MAJORS(name_, dtype_, m_, n_, k_)                             \
 	OPERANDS(name_##_rc, dtype_, m_, n_, k_, TSR_ROW_MAJOR, TSR_COL_MAJOR) \
@@ -97,11 +102,15 @@ typedef struct operands_case {
 	{                                                                        \
 		&operands_##name_, dtype_, result_, depth_, a_turned_, b_turned_ \
 	}
-#define CASES(name_, dtype_, result_, depth_)                                                             \
-	CASE(name_##_rc, dtype_, result_, depth_, 0, 1), CASE(name_##_cr, dtype_, result_, depth_, 1, 0), \
+#define CASES(name_, dtype_, result_, depth_)                    \
+	CASE(name_##_rc, dtype_, result_, depth_, 0, 1),         \
+		CASE(name_##_cr, dtype_, result_, depth_, 1, 0), \
 		CASE(name_##_cc, dtype_, result_, depth_, 1, 1)
 
-/* Small whole numbers: every partial sum is exact in every type. Every 7th row and every 5th column are alike. */
+/*
+ * Small whole numbers: every partial sum is exact in every type. Every 7th row
+ * and every 5th column are alike.
+ */
 enum { ROWS_ALIKE = 7, COLS_ALIKE = 5 };
 
 static double element_a(const void *ctx, int64_t row, int64_t k, int rank)
@@ -125,21 +134,27 @@ typedef struct way {
 	int aligned, gated, split, blocks;
 } way_t;
 
-/** Element (row, col) of the product, whose operands come from other ranks with each chunk where there is a gate. */
-static double element_c(tsr_world_t *world, const operands_case_t *c, shape_t s, int gated, int64_t row, int64_t col)
+/**
+ * Element (row, col) of the product, whose operands come from other ranks with
+ * each chunk where there is a gate.
+ */
+static double element_c(tsr_world_t *world, const operands_case_t *c, shape_t s, int gated,
+			int64_t row, int64_t col)
 {
 	const int size = tsr_world_size(world), me = tsr_world_rank(world);
 	double sum = 0;
 	for (int64_t k0 = 0, chunk = 0; k0 < s.k; k0 += c->depth, chunk++) {
 		const int64_t k1 = k0 + c->depth < s.k ? k0 + c->depth : s.k;
-		const int from_a = gated ? rank_of_a(chunk, size) : me, from_b = gated ? rank_of_b(chunk, size) : me;
+		const int from_a = gated ? rank_of_a(chunk, size) : me,
+			  from_b = gated ? rank_of_b(chunk, size) : me;
 		for (int64_t k = k0; k < k1; k++)
 			sum += element_a(NULL, row, k, from_a) * element_b(NULL, k, col, from_b);
 	}
 	return sum;
 }
 
-static int operands_check(tsr_world_t *world, const operands_case_t *c, shape_t s, way_t way, const unsigned char *host)
+static int operands_check(tsr_world_t *world, const operands_case_t *c, shape_t s, way_t way,
+			  const unsigned char *host)
 {
 	double product[ROWS_ALIKE][COLS_ALIKE];
 	for (int row = 0; row < ROWS_ALIKE; row++)
@@ -149,12 +164,15 @@ static int operands_check(tsr_world_t *world, const operands_case_t *c, shape_t 
 		for (int64_t col = 0; col < s.n + MARGIN; col++) {
 			const size_t i = (size_t)(row * (s.n + MARGIN) + col);
 			if (col >= s.n) {
-				CHECK(host[i * tsr_dtype_bytes(c->result)] == POISON, "past the edge");
+				CHECK(host[i * tsr_dtype_bytes(c->result)] == POISON,
+				      "past the edge");
 				continue;
 			}
-			const double want = product[row % ROWS_ALIKE][col % COLS_ALIKE], seen = tsr_dtype_get(c->result, host, i);
-			CHECK(seen == want, "%s %dx%dx%d (%d%d%d) at %d, %d: %g for %g", c->kernel->name, (int)s.m, (int)s.n,
-			      (int)s.k, way.aligned, way.gated, way.split, (int)row, (int)col, seen, want);
+			const double want = product[row % ROWS_ALIKE][col % COLS_ALIKE],
+				     seen = tsr_dtype_get(c->result, host, i);
+			CHECK(seen == want, "%s %dx%dx%d (%d%d%d) at %d, %d: %g for %g",
+			      c->kernel->name, (int)s.m, (int)s.n, (int)s.k, way.aligned, way.gated,
+			      way.split, (int)row, (int)col, seen, want);
 		}
 	return 0;
 }
@@ -164,8 +182,8 @@ static int operands_one(tsr_world_t *world, const operands_case_t *c, shape_t s,
 	const size_t bytes = (size_t)(s.m * (s.n + MARGIN)) * tsr_dtype_bytes(c->result);
 	matrix_t a, b;
 	if (matrix_make(world, &a, s.m, s.k, c->dtype, c->a_turned, way.aligned) ||
-	    matrix_make(world, &b, s.k, s.n, c->dtype, c->b_turned, way.aligned) || matrix_fill(world, &a, element_a, NULL) ||
-	    matrix_fill(world, &b, element_b, NULL))
+	    matrix_make(world, &b, s.k, s.n, c->dtype, c->b_turned, way.aligned) ||
+	    matrix_fill(world, &a, element_a, NULL) || matrix_fill(world, &b, element_b, NULL))
 		return 1;
 	TSR_HEAP void *y = poisoned(world, bytes, "C");
 	TSR_HEAP uint64_t *flags = zeroed(world, (size_t)tsr_world_size(world) * 8, "flags");
@@ -187,25 +205,32 @@ static int operands_one(tsr_world_t *world, const operands_case_t *c, shape_t s,
 	return failed;
 }
 
-/** By two ways in turn, of which one has aligned operands and one has not: with and without a gate, and by the loop of one tile. */
+/**
+ * By two ways in turn, of which one has aligned operands and one has not: with
+ * and without a gate, and by the loop of one tile.
+ */
 static int operands_two(tsr_world_t *world, const operands_case_t *c, shape_t s, size_t turn)
 {
-	static const way_t ways[] = {{1, 0, 0, 3}, {0, 1, 0, 2}, {1, 0, 1, 2}, {0, 0, 0, 3}, {1, 1, 0, 2}, {0, 0, 1, 1}};
+	static const way_t ways[] = {{1, 0, 0, 3}, {0, 1, 0, 2}, {1, 0, 1, 2},
+				     {0, 0, 0, 3}, {1, 1, 0, 2}, {0, 0, 1, 1}};
 	const size_t count = sizeof ways / sizeof *ways;
-	return operands_one(world, c, s, ways[turn % count]) || operands_one(world, c, s, ways[(turn + 1) % count]);
+	return operands_one(world, c, s, ways[turn % count]) ||
+	       operands_one(world, c, s, ways[(turn + 1) % count]);
 }
 
 static int narrow_body(tsr_world_t *world, int argc, char **argv)
 {
 	static const shape_t shapes[] = {{91, 73, 37}, {1, 1, 1}, {17, 33, 91}, {64, 16, 16}};
 	const operands_case_t cases[] = {
-		CASES(f64, TSR_F64, TSR_F64, 16),   CASES(f32, TSR_F32, TSR_F32, 16), CASES(f16, TSR_F16, TSR_F32, 16),
-		CASES(bf16, TSR_BF16, TSR_F32, 16), CASES(i32, TSR_I32, TSR_I32, 16), CASES(i8, TSR_I8, TSR_I32, 16),
+		CASES(f64, TSR_F64, TSR_F64, 16), CASES(f32, TSR_F32, TSR_F32, 16),
+		CASES(f16, TSR_F16, TSR_F32, 16), CASES(bf16, TSR_BF16, TSR_F32, 16),
+		CASES(i32, TSR_I32, TSR_I32, 16), CASES(i8, TSR_I8, TSR_I32, 16),
 		CASES(u8, TSR_U8, TSR_I64, 16),
 	};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (operands_two(world, &cases[i], shapes[0], i) || operands_two(world, &cases[i], shapes[1 + i % 3], i + 3))
+		if (operands_two(world, &cases[i], shapes[0], i) ||
+		    operands_two(world, &cases[i], shapes[1 + i % 3], i + 3))
 			return 1;
 	return 0;
 }
@@ -226,7 +251,8 @@ static int wide_body(tsr_world_t *world, int argc, char **argv)
 	};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (operands_two(world, &cases[i], shapes[0], 0) || operands_two(world, &cases[i], shapes[0], 3) ||
+		if (operands_two(world, &cases[i], shapes[0], 0) ||
+		    operands_two(world, &cases[i], shapes[0], 3) ||
 		    operands_two(world, &cases[i], shapes[1], i))
 			return 1;
 	return 0;

@@ -42,8 +42,9 @@ static int move_once(tsr_world_t *world, move_args_t a, int actor)
 	CHECK(tsr_memcpy_from_heap(world, host, a.dst - EDGE, ROOM) == TSR_OK);
 	for (size_t i = 0; i < ROOM; i++) {
 		bool moved = (me == a.to || a.to == EVERYWHERE) && i >= EDGE && i < EDGE + a.bytes;
-		CHECK(host[i] == (moved ? mark_of(a.from, i - EDGE) : POISON), "%s of %llu bytes by %d from %d to %d, byte %zu",
-		      names[a.op], (unsigned long long)a.bytes, actor, a.from, a.to, i);
+		CHECK(host[i] == (moved ? mark_of(a.from, i - EDGE) : POISON),
+		      "%s of %llu bytes by %d from %d to %d, byte %zu", names[a.op],
+		      (unsigned long long)a.bytes, actor, a.from, a.to, i);
 	}
 	return 0;
 }
@@ -59,7 +60,8 @@ static int bytes_body(tsr_world_t *world, int argc, char **argv)
 	for (size_t i = 0; i < ROOM; i++)
 		host[i] = mark_of(me, i);
 	CHECK(tsr_memcpy_to_heap(world, a.src, host, ROOM) == TSR_OK);
-	for (int i = 0; i < size * size; i++) { /* any pair, by an actor that is neither where there are three */
+	/* any pair, by an actor that is neither where there are three */
+	for (int i = 0; i < size * size; i++) {
 		a.bytes = sizes[i % 6];
 		a.from = i / size;
 		a.to = i % size;
@@ -99,7 +101,8 @@ typedef struct part_args {
 
 TSR_KERNEL(move_part, part_args_t, a)
 {
-	tsr_view_t dst = tsr_view_part(a->dst, a->at, a->rows, a->cols), src = tsr_view_part(a->src, a->at, a->rows, a->cols);
+	tsr_view_t dst = tsr_view_part(a->dst, a->at, a->rows, a->cols),
+		   src = tsr_view_part(a->src, a->at, a->rows, a->cols);
 	if (a->op == OP_PUT)
 		tsr_put_2d(block, dst, src, a->to);
 	else if (a->op == OP_GET)
@@ -118,13 +121,15 @@ static int part_check(tsr_world_t *world, const part_args_t *a, size_t element)
 	size_t bytes = ROWS * DST_LD * element;
 	CHECK(tsr_memcpy_from_heap(world, host, a->dst.data, bytes) == TSR_OK);
 	for (size_t i = 0; i < bytes; i++) {
-		int64_t row = (int64_t)(i / element / DST_LD), col = (int64_t)(i / element % DST_LD);
+		int64_t row = (int64_t)(i / element / DST_LD),
+			col = (int64_t)(i / element % DST_LD);
 		bool here = tsr_world_rank(world) == a->to || a->op == OP_PUT_ALL;
-		bool moved = here && row >= a->at.row && row < a->at.row + a->rows && col >= a->at.col &&
-			     col < a->at.col + a->cols && col < COLS;
+		bool moved = here && row >= a->at.row && row < a->at.row + a->rows &&
+			     col >= a->at.col && col < a->at.col + a->cols && col < COLS;
 		size_t from = ((size_t)row * SRC_LD + (size_t)col) * element + i % element;
-		CHECK(host[i] == (moved ? mark_of(a->from, from) : POISON), "row %lld col %lld byte %zu of op %d", (long long)row,
-		      (long long)col, i % element, a->op);
+		CHECK(host[i] == (moved ? mark_of(a->from, from) : POISON),
+		      "row %lld col %lld byte %zu of op %d", (long long)row, (long long)col,
+		      i % element, a->op);
 	}
 	return 0;
 }
@@ -150,7 +155,9 @@ static int parts_of(tsr_world_t *world, tsr_dtype_t dtype, size_t element)
 		a.op = (i + i / PLACES) % OPS;
 		a.from = i % size;
 		a.to = (i + 1) % size;
-		int actor = a.op == OP_PUT || a.op == OP_PUT_ALL ? a.from : a.op == OP_GET ? a.to : (i + 2) % size;
+		int actor = a.op == OP_PUT || a.op == OP_PUT_ALL ? a.from
+			    : a.op == OP_GET                     ? a.to
+								 : (i + 2) % size;
 		CHECK(tsr_memset_heap(world, dst, POISON, ROWS * DST_LD * element) == TSR_OK);
 		CHECK(tsr_barrier(world) == TSR_OK);
 		if (me == actor)
@@ -167,8 +174,9 @@ static int parts_of(tsr_world_t *world, tsr_dtype_t dtype, size_t element)
 static int parts_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	return parts_of(world, TSR_F64, 8) || parts_of(world, TSR_F32, 4) || parts_of(world, TSR_F16, 2) ||
-	       parts_of(world, TSR_BF16, 2) || parts_of(world, TSR_I64, 8) || parts_of(world, TSR_I32, 4) ||
+	return parts_of(world, TSR_F64, 8) || parts_of(world, TSR_F32, 4) ||
+	       parts_of(world, TSR_F16, 2) || parts_of(world, TSR_BF16, 2) ||
+	       parts_of(world, TSR_I64, 8) || parts_of(world, TSR_I32, 4) ||
 	       parts_of(world, TSR_I8, 1) || parts_of(world, TSR_U8, 1);
 }
 
@@ -205,13 +213,17 @@ static int in_place_body(tsr_world_t *world, int argc, char **argv)
 	const int me = tsr_world_rank(world), from = tsr_world_size(world) - 1;
 	unsigned char host[ROOM], seen[ROOM];
 	(void)argc, (void)argv;
-	move_args_t a = {
-		.dst = poisoned(world, ROOM, "buffer"), .bytes = ROOM - 7, .op = OP_PUT_ALL, .to = EVERYWHERE, .from = from};
+	move_args_t a = {.dst = poisoned(world, ROOM, "buffer"),
+			 .bytes = ROOM - 7,
+			 .op = OP_PUT_ALL,
+			 .to = EVERYWHERE,
+			 .from = from};
 	CHECK(a.dst);
 	a.src = a.dst;
 	for (size_t i = 0; i < ROOM; i++)
 		host[i] = mark_of(me, i);
-	CHECK(tsr_memcpy_to_heap(world, a.dst, host, ROOM) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_to_heap(world, a.dst, host, ROOM) == TSR_OK &&
+	      tsr_barrier(world) == TSR_OK);
 	if (me == from)
 		CHECK(run_kernel(world, &move_bytes, 1, &a) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
@@ -251,8 +263,10 @@ typedef struct values_pad {
 /* Signal and wait are partners. Litmus: MP.rel.acq.diffGPU-ss. */
 TSR_KERNEL_SPLIT(move_values, 2, values_pad_t, values_args_t, a)
 {
-	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size, index = tsr_block_index(block);
-	TSR_HEAP values_t *mine = a->mine + index, *came = a->came + index, *fetched = a->fetched + index;
+	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size,
+		  index = tsr_block_index(block);
+	TSR_HEAP values_t *mine = a->mine + index, *came = a->came + index,
+			  *fetched = a->fetched + index;
 	const uint32_t number = (uint32_t)(me * 100 + index);
 	if (tsr_worker_index(worker) == 0) {
 		tsr_put_value(worker, &came->u32, 0xf0000000u + number, next);
@@ -266,7 +280,10 @@ TSR_KERNEL_SPLIT(move_values, 2, values_pad_t, values_args_t, a)
 	tsr_put_value(block, &shared->word, (uint64_t)number << 33, me);
 	tsr_signal(block, a->ready + index, 1, TSR_SIGNAL_SET, next);
 	tsr_wait(block, a->ready + index, 1, (me + size - 1) % size);
-	tsr_put_value(block, &fetched->u64, tsr_get_value(block, &shared->word, me) + tsr_get_value(block, &mine->u64, next), me);
+	tsr_put_value(block, &fetched->u64,
+		      tsr_get_value(block, &shared->word, me) +
+			      tsr_get_value(block, &mine->u64, next),
+		      me);
 	if (tsr_worker_index(worker) == 0) {
 		tsr_put_value(worker, &fetched->u32, tsr_get_value(worker, &mine->u32, next), me);
 		tsr_put_value(worker, &fetched->i32, tsr_get_value(worker, &mine->i32, next), me);
@@ -341,11 +358,14 @@ typedef struct records_pad {
 	route_t route;
 } records_pad_t;
 
-/* Every thread gets a record of its own copy: each worker puts what it has got. Signal and wait are partners. Litmus:
- * MP.rel.acq.diffGPU-ss. */
+/*
+ * Every thread gets a record of its own copy: each worker puts what it has got.
+ * Signal and wait are partners. Litmus: MP.rel.acq.diffGPU-ss.
+ */
 TSR_KERNEL_SPLIT(move_records, 2, records_pad_t, records_args_t, a)
 {
-	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size, index = tsr_block_index(block);
+	const int me = tsr_rank(block), size = tsr_size(block), next = (me + 1) % size,
+		  index = tsr_block_index(block);
 	const route_t put = {me * 100 + index, -index, 0.5f + (float)me};
 	route_t route, again;
 	place_t place = {(uint64_t)me << 40, (uint32_t)index, 0, 0.25 * me};
@@ -369,7 +389,8 @@ TSR_KERNEL_SPLIT(move_records, 2, records_pad_t, records_args_t, a)
 
 static int records_body(tsr_world_t *world, int argc, char **argv)
 {
-	const int me = tsr_world_rank(world), size = tsr_world_size(world), next = (me + 1) % size, last = (me + size - 1) % size;
+	const int me = tsr_world_rank(world), size = tsr_world_size(world), next = (me + 1) % size,
+		  last = (me + size - 1) % size;
 	route_t host[VALUE_BLOCKS], came[VALUE_BLOCKS], fetched[VALUE_BLOCKS];
 	place_t place[VALUE_BLOCKS];
 	(void)argc, (void)argv;
@@ -391,11 +412,13 @@ static int records_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_memcpy_from_heap(world, place, a.place_fetched, sizeof place) == TSR_OK);
 	for (int i = 0; i < VALUE_BLOCKS; i++) {
 		const route_t put = {last * 100 + i, -i, 0.5f + (float)last};
-		const route_t got = {next * 1000 + i, i * 7 + 5, 2.0f * (float)next + 0.5f + (float)me};
+		const route_t got = {next * 1000 + i, i * 7 + 5,
+				     2.0f * (float)next + 0.5f + (float)me};
 		const uint32_t rows = (uint32_t)(i + i * 7 + 5 + me * 100 + i);
 		CHECK(memcmp(&came[i], &put, sizeof put) == 0, "block %d: put", i);
 		CHECK(memcmp(&fetched[i], &got, sizeof got) == 0, "block %d: got", i);
-		CHECK(place[i].first == (uint64_t)last << 40 && place[i].rows == rows && place[i].scale == 0.25 * last,
+		CHECK(place[i].first == (uint64_t)last << 40 && place[i].rows == rows &&
+			      place[i].scale == 0.25 * last,
 		      "block %d: place", i);
 	}
 	return 0;

@@ -1,4 +1,7 @@
-/* One tile of all ranks becomes one: by a single rank, by ranks that deal the tiles, by workers, and behind signals. */
+/*
+ * One tile of all ranks becomes one: by a single rank, by ranks that deal the
+ * tiles, by workers, and behind signals.
+ */
 #include "contract_test.h"
 
 #include "tessera/dtype.h"
@@ -6,32 +9,40 @@
 enum { ROWS = 37, COLS = 29, SIDE = 16, WIDE = 32, OFFSET = 3 };
 
 typedef struct reduced_args {
-	tsr_view_t view, to; /* view: every rank's; to: where a rank stores what tsr_reduce gives. No data: tsr_all_reduce */
-	int32_t op, alone;   /* alone: the calling rank takes all tiles, else those that are dealt to it */
+	/* view: every rank's; to: where a rank stores what tsr_reduce gives. No data:
+	 * tsr_all_reduce */
+	tsr_view_t view, to;
+	/* alone: the calling rank takes all tiles, else those that are dealt to it */
+	int32_t op, alone;
 } reduced_args_t;
 
-/* Tiles begin before the view and end behind it. The view's type is a constant, so that each kernel has the code of one. */
-#define REDUCED(name_, dtype_, code_)                                                                                         \
-	TSR_TILE(reduced_##name_, dtype_, SIDE, WIDE, 16);                                                                    \
-	TSR_FN void reduce_tiles_##name_(tsr_coop_t *coop, const reduced_args_t *a, int64_t first, int64_t step)              \
-	{                                                                                                                     \
-		const tsr_view_t view = tsr_view(a->view.data, code_, ROWS, COLS, a->view.ld);                                \
-		for (int64_t i = first; i * SIDE - OFFSET < ROWS; i += step) {                                                \
-			const tsr_pos_t at = {i * SIDE - OFFSET, -2};                                                         \
-			TSR_FRAG(reduced_##name_, frag, coop);                                                                \
-			if (!a->alone && i % tsr_size(coop) != tsr_rank(coop))                                                \
-				continue;                                                                                     \
-			if (a->to.data) {                                                                                     \
-				tsr_reduce(coop, frag, view, at, (tsr_reduce_t)a->op);                                        \
-				tsr_store(coop, tsr_view(a->to.data, code_, ROWS, COLS, a->to.ld), at, frag, tsr_rank(coop)); \
-			} else {                                                                                              \
-				tsr_all_reduce(coop, frag, view, at, (tsr_reduce_t)a->op);                                    \
-			}                                                                                                     \
-		}                                                                                                             \
-	}                                                                                                                     \
-	TSR_KERNEL(reduce_by_blocks_##name_, reduced_args_t, a)                                                               \
-	{                                                                                                                     \
-		reduce_tiles_##name_(block, a, tsr_block_index(block), tsr_block_count(block));                               \
+/*
+ * Tiles begin before the view and end behind it. The view's type is a constant,
+ * so that each kernel has the code of one.
+ */
+#define REDUCED(name_, dtype_, code_)                                                              \
+	TSR_TILE(reduced_##name_, dtype_, SIDE, WIDE, 16);                                         \
+	TSR_FN void reduce_tiles_##name_(tsr_coop_t *coop, const reduced_args_t *a, int64_t first, \
+					 int64_t step)                                             \
+	{                                                                                          \
+		const tsr_view_t view = tsr_view(a->view.data, code_, ROWS, COLS, a->view.ld);     \
+		for (int64_t i = first; i * SIDE - OFFSET < ROWS; i += step) {                     \
+			const tsr_pos_t at = {i * SIDE - OFFSET, -2};                              \
+			TSR_FRAG(reduced_##name_, frag, coop);                                     \
+			if (!a->alone && i % tsr_size(coop) != tsr_rank(coop))                     \
+				continue;                                                          \
+			if (a->to.data) {                                                          \
+				tsr_reduce(coop, frag, view, at, (tsr_reduce_t)a->op);             \
+				tsr_store(coop, tsr_view(a->to.data, code_, ROWS, COLS, a->to.ld), \
+					  at, frag, tsr_rank(coop));                               \
+			} else {                                                                   \
+				tsr_all_reduce(coop, frag, view, at, (tsr_reduce_t)a->op);         \
+			}                                                                          \
+		}                                                                                  \
+	}                                                                                          \
+	TSR_KERNEL(reduce_by_blocks_##name_, reduced_args_t, a)                                    \
+	{                                                                                          \
+		reduce_tiles_##name_(block, a, tsr_block_index(block), tsr_block_count(block));    \
 	}
 REDUCED(f64, f64, TSR_F64)
 REDUCED(f32, f32, TSR_F32)
@@ -65,14 +76,19 @@ typedef struct reduced_case {
 /** Numbers whose sums tell the order of the ranks; of integers small ones. */
 static double value_of(tsr_dtype_t dtype, int rank, int row, int col)
 {
-	const uint32_t mixed = ((uint32_t)row * 2654435761u ^ (uint32_t)col * 40503u ^ (uint32_t)rank * 977u) * 2246822519u;
+	const uint32_t mixed =
+		((uint32_t)row * 2654435761u ^ (uint32_t)col * 40503u ^ (uint32_t)rank * 977u) *
+		2246822519u;
 	const bool whole = dtype == TSR_I32 || dtype == TSR_I8 || dtype == TSR_U8;
-	return whole ? (double)((int)(mixed >> 16) % 11 - 5) : ((double)(mixed >> 12 & 0xffff) - 32768) / (double)(1 << mixed % 12);
+	return whole ? (double)((int)(mixed >> 16) % 11 - 5)
+		     : ((double)(mixed >> 12 & 0xffff) - 32768) / (double)(1 << mixed % 12);
 }
 
 static double combined(tsr_reduce_t op, double x, double y)
 {
-	return op == TSR_REDUCE_SUM ? x + y : op == TSR_REDUCE_MAX ? (y > x ? y : x) : (y < x ? y : x);
+	return op == TSR_REDUCE_SUM   ? x + y
+	       : op == TSR_REDUCE_MAX ? (y > x ? y : x)
+				      : (y < x ? y : x);
 }
 
 /** In rank order, in the fragment's type. */
@@ -90,9 +106,12 @@ static double result_of(const reduced_case_t *c, tsr_reduce_t op, int ranks, int
 	return result;
 }
 
-/** What must stand at an index of a matrix: `reduced` in it or, where not, this rank's own; poison outside. */
-static int matrix_check(tsr_world_t *world, const reduced_case_t *c, int op, const unsigned char *seen, const char *what,
-			int reduced, int own)
+/**
+ * What must stand at an index of a matrix: `reduced` in it or, where not, this
+ * rank's own; poison outside.
+ */
+static int matrix_check(tsr_world_t *world, const reduced_case_t *c, int op,
+			const unsigned char *seen, const char *what, int reduced, int own)
 {
 	const size_t element = tsr_dtype_bytes(c->dtype);
 	const int me = tsr_world_rank(world);
@@ -102,16 +121,20 @@ static int matrix_check(tsr_world_t *world, const reduced_case_t *c, int op, con
 		unsigned char want[8];
 		memset(want, POISON, sizeof want);
 		if (col < COLS && here)
-			tsr_dtype_set(c->dtype, want, 0, result_of(c, (tsr_reduce_t)op, tsr_world_size(world), row, col));
+			tsr_dtype_set(c->dtype, want, 0,
+				      result_of(c, (tsr_reduce_t)op, tsr_world_size(world), row,
+						col));
 		else if (col < COLS && own)
 			tsr_dtype_set(c->dtype, want, 0, value_of(c->dtype, me, row, col));
-		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0, "%s of %s, operation %d: %s, row %d, column %d",
-		      c->kernel->name, tsr_dtype_name(c->dtype), op, what, row, col);
+		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0,
+		      "%s of %s, operation %d: %s, row %d, column %d", c->kernel->name,
+		      tsr_dtype_name(c->dtype), op, what, row, col);
 	}
 	return 0;
 }
 
-static int reduced_one(tsr_world_t *world, const reduced_case_t *c, int op, int alone, int everywhere)
+static int reduced_one(tsr_world_t *world, const reduced_case_t *c, int op, int alone,
+		       int everywhere)
 {
 	const int me = tsr_world_rank(world), last = tsr_world_size(world) - 1;
 	const size_t bytes = (size_t)(ROWS * c->ld) * tsr_dtype_bytes(c->dtype);
@@ -120,20 +143,26 @@ static int reduced_one(tsr_world_t *world, const reduced_case_t *c, int op, int 
 	CHECK(host && view && to);
 	memset(host, POISON, bytes);
 	for (int i = 0; i < ROWS * COLS; i++)
-		tsr_dtype_set(c->dtype, host, (size_t)(i / COLS * c->ld + i % COLS), value_of(c->dtype, me, i / COLS, i % COLS));
+		tsr_dtype_set(c->dtype, host, (size_t)(i / COLS * c->ld + i % COLS),
+			      value_of(c->dtype, me, i / COLS, i % COLS));
 	CHECK(tsr_memcpy_to_heap(world, view, host, bytes) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	const reduced_args_t a = {{view, ROWS, COLS, c->ld, c->dtype, TSR_SPACE_HEAP},
-				  {everywhere ? NULL : to, ROWS, COLS, c->ld, c->dtype, TSR_SPACE_HEAP},
-				  op,
-				  alone};
+	const reduced_args_t a = {
+		{view, ROWS, COLS, c->ld, c->dtype, TSR_SPACE_HEAP},
+		{everywhere ? NULL : to, ROWS, COLS, c->ld, c->dtype, TSR_SPACE_HEAP},
+		op,
+		alone};
 	if (!alone || me == last) /* the others are passive */
 		CHECK(run_kernel(world, c->kernel, 2, &a) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, host, view, bytes) == TSR_OK);
 	int failed = matrix_check(world, c, op, host, "what was reduced", everywhere, 1);
 	CHECK(tsr_memcpy_from_heap(world, host, to, bytes) == TSR_OK);
-	failed |= matrix_check(world, c, op, host, "the result", everywhere ? 0 : alone ? me == last : -1, 0);
+	failed |= matrix_check(world, c, op, host, "the result",
+			       everywhere ? 0
+			       : alone    ? me == last
+					  : -1,
+			       0);
 	free(host);
 	CHECK(tsr_heap_free(world, view) == TSR_OK && tsr_heap_free(world, to) == TSR_OK);
 	return failed;
@@ -142,16 +171,22 @@ static int reduced_one(tsr_world_t *world, const reduced_case_t *c, int op, int 
 static int reduced_body(tsr_world_t *world, int argc, char **argv)
 {
 	const reduced_case_t cases[] = {
-		{&reduce_by_blocks_f32, TSR_F32, TSR_F32, WIDE},   {&reduce_by_blocks_f32_f16, TSR_F32, TSR_F16, COLS},
-		{&reduce_by_blocks_f64, TSR_F64, TSR_F64, WIDE},   {&reduce_by_blocks_f32_f16, TSR_F32, TSR_F16, WIDE},
-		{&reduce_by_blocks_bf16, TSR_F32, TSR_BF16, WIDE}, {&reduce_by_blocks_bf16, TSR_F32, TSR_BF16, COLS + 2},
-		{&reduce_by_blocks_i32, TSR_I32, TSR_I32, WIDE},   {&reduce_by_blocks_i32_i8, TSR_I32, TSR_I8, WIDE},
-		{&reduce_by_workers, TSR_F32, TSR_F32, COLS},      {&reduce_together, TSR_F32, TSR_BF16, WIDE},
+		{&reduce_by_blocks_f32, TSR_F32, TSR_F32, WIDE},
+		{&reduce_by_blocks_f32_f16, TSR_F32, TSR_F16, COLS},
+		{&reduce_by_blocks_f64, TSR_F64, TSR_F64, WIDE},
+		{&reduce_by_blocks_f32_f16, TSR_F32, TSR_F16, WIDE},
+		{&reduce_by_blocks_bf16, TSR_F32, TSR_BF16, WIDE},
+		{&reduce_by_blocks_bf16, TSR_F32, TSR_BF16, COLS + 2},
+		{&reduce_by_blocks_i32, TSR_I32, TSR_I32, WIDE},
+		{&reduce_by_blocks_i32_i8, TSR_I32, TSR_I8, WIDE},
+		{&reduce_by_workers, TSR_F32, TSR_F32, COLS},
+		{&reduce_together, TSR_F32, TSR_BF16, WIDE},
 	};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		for (int way = 0; way < 4; way++)
-			if (reduced_one(world, &cases[i], (int)((i + (size_t)way) % 3), way / 2, way % 2))
+			if (reduced_one(world, &cases[i], (int)((i + (size_t)way) % 3), way / 2,
+					way % 2))
 				return 1;
 	return 0;
 }
@@ -161,7 +196,7 @@ Test(reduced, one_tile_of_all_ranks_becomes_one)
 	world_each(reduced_body, NULL);
 }
 
-/* ------------------------------------------------------------------ an all-reduce of two steps, in one kernel */
+/* ---------------------------------------------------- an all-reduce of two steps, in one kernel */
 
 enum { PARTS = 7, PART_ROWS = 3, PART_COLS = 11 };
 
@@ -179,10 +214,14 @@ TSR_FN float by_rank(float x, int64_t row, int64_t col, const void *ctx)
 	return (float)(*(const int32_t *)ctx * 1000 + (int)row * 20 + (int)col);
 }
 
-/* Partners: of each wait the signals of all ranks. Litmus: MP.count.diffGPU-sss, MP.mcast.diffGPU-sss. */
+/*
+ * Partners: of each wait the signals of all ranks. Litmus:
+ * MP.count.diffGPU-sss, MP.mcast.diffGPU-sss.
+ */
 TSR_KERNEL(two_steps, steps_args_t, a)
 {
-	const tsr_view_t parts = tsr_view(a->parts, TSR_F32, PARTS * PART_ROWS, PART_COLS, PART_COLS);
+	const tsr_view_t parts =
+		tsr_view(a->parts, TSR_F32, PARTS * PART_ROWS, PART_COLS, PART_COLS);
 	const int32_t me = tsr_rank(block);
 	TSR_FRAG(part, x, block);
 	for (int part = 0; part < PARTS; part++) {
@@ -195,11 +234,13 @@ TSR_KERNEL(two_steps, steps_args_t, a)
 		return;
 	for (int part = me; part < PARTS; part += tsr_size(block)) {
 		const tsr_pos_t at = {0, 0}, first = {part * PART_ROWS, 0};
-		tsr_all_reduce(block, x, tsr_view_part(parts, first, PART_ROWS, PART_COLS), at, TSR_REDUCE_SUM);
+		tsr_all_reduce(block, x, tsr_view_part(parts, first, PART_ROWS, PART_COLS), at,
+			       TSR_REDUCE_SUM);
 	}
 	tsr_signal_all(block, a->reduced, 1, TSR_SIGNAL_ADD);
 	if (tsr_wait(block, a->reduced, (uint64_t)tsr_size(block), TSR_ANY_RANK) == TSR_WAIT_OK)
-		tsr_put(block, a->result, a->parts, PARTS * PART_ROWS * PART_COLS * sizeof(float), me);
+		tsr_put(block, a->result, a->parts, PARTS * PART_ROWS * PART_COLS * sizeof(float),
+			me);
 }
 
 static int steps_body(tsr_world_t *world, int argc, char **argv)
@@ -207,17 +248,20 @@ static int steps_body(tsr_world_t *world, int argc, char **argv)
 	enum { ELEMENTS = PARTS * PART_ROWS * PART_COLS };
 	const int size = tsr_world_size(world);
 	float result[ELEMENTS];
-	const steps_args_t a = {poisoned(world, sizeof result, "parts"), poisoned(world, sizeof result, "result"),
-				zeroed(world, sizeof(uint64_t), "stored"), zeroed(world, sizeof(uint64_t), "reduced")};
+	const steps_args_t a = {poisoned(world, sizeof result, "parts"),
+				poisoned(world, sizeof result, "result"),
+				zeroed(world, sizeof(uint64_t), "stored"),
+				zeroed(world, sizeof(uint64_t), "reduced")};
 	(void)argc, (void)argv;
 	CHECK(a.parts && a.result && a.stored && a.reduced);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(run_kernel(world, &two_steps, 1, &a) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, result, a.result, sizeof result) == TSR_OK);
 	for (int i = 0; i < ELEMENTS; i++) {
-		const float want = (float)(size * (size - 1) / 2 * 1000 + size * (i / PART_COLS * 20 + i % PART_COLS));
-		CHECK(result[i] == want, "row %d, column %d: %g, not %g", i / PART_COLS, i % PART_COLS, (double)result[i],
-		      (double)want);
+		const float want = (float)(size * (size - 1) / 2 * 1000 +
+					   size * (i / PART_COLS * 20 + i % PART_COLS));
+		CHECK(result[i] == want, "row %d, column %d: %g, not %g", i / PART_COLS,
+		      i % PART_COLS, (double)result[i], (double)want);
 	}
 	CHECK(tsr_barrier(world) == TSR_OK);
 	return 0;

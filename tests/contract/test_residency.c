@@ -1,4 +1,7 @@
-/* What can be on the device at one time: hundreds of blocks that wait for each other, groups, and more blocks than fit. */
+/*
+ * What can be on the device at one time: hundreds of blocks that wait for each
+ * other, groups, and more blocks than fit.
+ */
 #include "ended_world.h"
 
 typedef struct chain_args {
@@ -6,13 +9,17 @@ typedef struct chain_args {
 	uint64_t turns;
 } chain_args_t;
 
-/* Each block waits for the one after it, the last begins, and so around: every block has to be resident at one time. */
+/*
+ * Each block waits for the one after it, the last begins, and so around: every
+ * block has to be resident at one time.
+ */
 TSR_KERNEL(chain, chain_args_t, a)
 {
 	int me = tsr_block_index(block), n = tsr_block_count(block);
 	for (uint64_t turn = 1; turn <= a->turns; turn++) {
 		uint64_t needed = me == n - 1 ? turn - 1 : turn;
-		if (tsr_wait_local(block, a->flags + (me + 1) % n, needed, TSR_SCOPE_DEVICE) != TSR_WAIT_OK)
+		if (tsr_wait_local(block, a->flags + (me + 1) % n, needed, TSR_SCOPE_DEVICE) !=
+		    TSR_WAIT_OK)
 			return;
 		tsr_signal_local(block, a->flags + me, turn, TSR_SCOPE_DEVICE);
 	}
@@ -82,20 +89,25 @@ typedef struct tally_args {
 TSR_KERNEL(tally, tally_args_t, a)
 {
 	int me = tsr_rank(block);
-	uint64_t inside = 1 + tsr_atomic_add(block, a->now, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	uint64_t inside =
+		1 + tsr_atomic_add(block, a->now, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_atomic_max(block, a->most, inside, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_wait_until(block, a->total + 1, 1, me, 300000);
 	tsr_atomic_add(block, a->now, (uint64_t)-1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_atomic_add(block, a->total, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
-/* Holds its part of the device for a while, then notes how many blocks of the group have begun before there was room for all. */
+/*
+ * Holds its part of the device for a while, then notes how many blocks of the
+ * group have begun before there was room for all.
+ */
 TSR_KERNEL(occupy, tally_args_t, a)
 {
 	int me = tsr_rank(block);
 	tsr_wait_until(block, a->total + 1, 1, me, 50000000);
-	tsr_atomic_add(block, a->most, tsr_atomic_load(block, a->now, me, TSR_RELAXED, TSR_SCOPE_DEVICE), me, TSR_RELAXED,
-		       TSR_SCOPE_DEVICE);
+	tsr_atomic_add(block, a->most,
+		       tsr_atomic_load(block, a->now, me, TSR_RELAXED, TSR_SCOPE_DEVICE), me,
+		       TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 static int group_body(tsr_world_t *world, int argc, char **argv)
@@ -108,11 +120,14 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_stream_create(tsr_world_team(world), &s[0]) == TSR_OK &&
 	      tsr_stream_create(tsr_world_team(world), &s[1]) == TSR_OK);
 	half_args_t h = {heap, 10};
-	tsr_launch_desc_t too_big[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h), TSR_LAUNCH_DESC(s[1], &half, 6, &h)},
-			  behind[] = {TSR_LAUNCH_DESC(s[0], &half, 1, &h), TSR_LAUNCH_DESC(s[0], &half, 1, &h)};
+	tsr_launch_desc_t too_big[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h),
+				       TSR_LAUNCH_DESC(s[1], &half, 6, &h)},
+			  behind[] = {TSR_LAUNCH_DESC(s[0], &half, 1, &h),
+				      TSR_LAUNCH_DESC(s[0], &half, 1, &h)};
 	CHECK(tsr_launch_group(too_big, 2) == TSR_ERR_RESIDENCY);
 	CHECK(strstr(tsr_last_error(), "11 blocks") && strstr(tsr_last_error(), "10 can"));
-	CHECK(tsr_launch_group(behind, 2) == TSR_ERR_ARGUMENT, "two launches of one group on one stream");
+	CHECK(tsr_launch_group(behind, 2) == TSR_ERR_ARGUMENT,
+	      "two launches of one group on one stream");
 	CHECK(tsr_stream_sync(s[0]) == TSR_OK && tsr_stream_sync(s[1]) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, words, heap, sizeof words) == TSR_OK);
 	CHECK(words[0] == 0, "nothing was started");
@@ -120,7 +135,8 @@ static int group_body(tsr_world_t *world, int argc, char **argv)
 	tally_args_t t = {.now = heap, .most = heap + 1, .total = heap + 2};
 	tsr_stream_t *third;
 	CHECK(tsr_stream_create(tsr_world_team(world), &third) == TSR_OK);
-	tsr_launch_desc_t fits[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h), TSR_LAUNCH_DESC(s[1], &half, 5, &h)};
+	tsr_launch_desc_t fits[] = {TSR_LAUNCH_DESC(s[0], &half, 5, &h),
+				    TSR_LAUNCH_DESC(s[1], &half, 5, &h)};
 	CHECK(tsr_launch(third, &occupy, 5, &t) == TSR_OK);
 	CHECK(tsr_launch_group(fits, 2) == TSR_OK);
 	CHECK(tsr_stream_sync(s[0]) == TSR_OK && tsr_stream_sync(s[1]) == TSR_OK);

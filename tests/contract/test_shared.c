@@ -1,4 +1,7 @@
-/* Kernels with shared memory whose blocks are not split: what a block lays down there, its main loop beside it, and the size. */
+/*
+ * Kernels with shared memory whose blocks are not split: what a block lays down
+ * there, its main loop beside it, and the size.
+ */
 #include "contract_test.h"
 
 TSR_TILE(shared_f32, f32, 16, 16, 16);
@@ -11,7 +14,8 @@ typedef struct stage {
 } stage_t;
 
 typedef struct shared_args {
-	TSR_HEAP int32_t *counts, *sums; /* COUNTS of each block, and their prefix sums with the sum of all behind them */
+	/* COUNTS of each block, and their prefix sums with the sum of all behind them */
+	TSR_HEAP int32_t *counts, *sums;
 	tsr_view_t a, b, c;
 } shared_args_t;
 
@@ -31,12 +35,14 @@ TSR_FN tsr_part_t shared_order(int64_t task, const void *ctx)
 TSR_FN void shared_epilogue(tsr_coop_t *me, shared_f32_frag_t *acc, tsr_pos_t at, void *ctx)
 {
 	const shared_ctx_t *x = (const shared_ctx_t *)ctx;
-	const int64_t rows = ROWS - at.row < 16 ? ROWS - at.row : 16, cols = COLS - at.col < 16 ? COLS - at.col : 16;
+	const int64_t rows = ROWS - at.row < 16 ? ROWS - at.row : 16,
+		      cols = COLS - at.col < 16 ? COLS - at.col : 16;
 	const tsr_pos_t begin = {0, 0};
 	tsr_sync(me); /* with the put of the tile before, which reads what is written here */
 	tsr_tile_store(me, tsr_view_shared(x->shared->tile[0], TSR_F32, 16, 16, 16), begin, acc);
 	tsr_sync(me);
-	tsr_put_2d(me, tsr_view_part(x->a->c, at, rows, cols), tsr_view_shared(x->shared->tile[0], TSR_F32, rows, cols, 16),
+	tsr_put_2d(me, tsr_view_part(x->a->c, at, rows, cols),
+		   tsr_view_shared(x->shared->tile[0], TSR_F32, rows, cols, 16),
 		   (tsr_rank(me) + 1) % tsr_size(me));
 }
 
@@ -46,12 +52,16 @@ TSR_KERNEL_SHARED(stage_in_shared, stage_t, shared_args_t, a)
 	const tsr_view_t held = tsr_view_shared(shared->counts, TSR_I32, 1, COUNTS, COUNTS);
 	const tsr_tasks_t tasks = {index, tsr_block_count(block), TASKS};
 	shared_ctx_t ctx = {a, shared};
-	tsr_get_2d(block, held, tsr_view(a->counts + index * COUNTS, TSR_I32, 1, COUNTS, COUNTS), (rank + 1) % tsr_size(block));
+	tsr_get_2d(block, held, tsr_view(a->counts + index * COUNTS, TSR_I32, 1, COUNTS, COUNTS),
+		   (rank + 1) % tsr_size(block));
 	const int32_t all = tsr_coop_scan(block, shared->counts, COUNTS);
-	tsr_gemm(shared_f32, block, a->a, a->b, tasks, shared_order, TSR_NO_GATE, shared_epilogue, &ctx);
+	tsr_gemm(shared_f32, block, a->a, a->b, tasks, shared_order, TSR_NO_GATE, shared_epilogue,
+		 &ctx);
 	/* What stood in shared memory before the main loop stands there still. */
-	tsr_put_2d(block, tsr_view(a->sums + index * (COUNTS + 1), TSR_I32, 1, COUNTS, COUNTS), held, rank);
-	tsr_atomic_store(block, a->sums + index * (COUNTS + 1) + COUNTS, all, rank, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_put_2d(block, tsr_view(a->sums + index * (COUNTS + 1), TSR_I32, 1, COUNTS, COUNTS),
+		   held, rank);
+	tsr_atomic_store(block, a->sums + index * (COUNTS + 1) + COUNTS, all, rank, TSR_RELAXED,
+			 TSR_SCOPE_DEVICE);
 }
 
 static int32_t count_of(int rank, int i)
@@ -77,8 +87,8 @@ static int check_sums(tsr_world_t *world, const shared_args_t *a)
 	for (int block = 0; block < BLOCKS; block++) {
 		int32_t sum = 0;
 		for (int i = 0; i <= COUNTS; i++) {
-			CHECK(sums[block * (COUNTS + 1) + i] == sum, "sum %d of block %d is %d", i, block,
-			      sums[block * (COUNTS + 1) + i]);
+			CHECK(sums[block * (COUNTS + 1) + i] == sum, "sum %d of block %d is %d", i,
+			      block, sums[block * (COUNTS + 1) + i]);
 			sum += count_of(next, block * COUNTS + i);
 		}
 	}
@@ -95,8 +105,8 @@ static int check_product(tsr_world_t *world, const tsr_tensor_t *c)
 			float sum = 0;
 			for (int k = 0; k < DEPTH; k++)
 				sum += a_of(from, row * DEPTH + k) * b_of(from, k * COLS + col);
-			CHECK(got[row * COLS + col] == sum, "%d, %d is %g, not %g", row, col, (double)got[row * COLS + col],
-			      (double)sum);
+			CHECK(got[row * COLS + col] == sum, "%d, %d is %g, not %g", row, col,
+			      (double)got[row * COLS + col], (double)sum);
 		}
 	return 0;
 }
@@ -134,10 +144,13 @@ static int staged(tsr_world_t *world, int argc, char **argv)
 	for (int i = 0; i < BLOCKS * COUNTS; i++)
 		counts[i] = count_of(tsr_world_rank(world), i);
 	a.counts = (TSR_HEAP int32_t *)poisoned(world, sizeof counts, "counts");
-	a.sums = (TSR_HEAP int32_t *)poisoned(world, BLOCKS * (COUNTS + 1) * sizeof(int32_t), "sums");
+	a.sums = (TSR_HEAP int32_t *)poisoned(world, BLOCKS * (COUNTS + 1) * sizeof(int32_t),
+					      "sums");
 	CHECK(a.counts != NULL && a.sums != NULL);
-	CHECK(tsr_memcpy_to_heap(world, a.counts, counts, sizeof counts) == TSR_OK && tsr_barrier(world) == TSR_OK);
-	CHECK(run_kernel(world, &stage_in_shared, BLOCKS, &a) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_memcpy_to_heap(world, a.counts, counts, sizeof counts) == TSR_OK &&
+	      tsr_barrier(world) == TSR_OK);
+	CHECK(run_kernel(world, &stage_in_shared, BLOCKS, &a) == TSR_OK &&
+	      tsr_barrier(world) == TSR_OK);
 	CHECK(stage_in_shared.workers == 1 && stage_in_shared.shared_bytes == sizeof(stage_t));
 	return check_sums(world, &a) != 0 || check_product(world, &t[2]) != 0;
 }

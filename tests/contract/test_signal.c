@@ -1,30 +1,39 @@
-/* Signals: who acquires one sees what came before it; barriers can be entered again; waits in every form. */
+/*
+ * Signals: who acquires one sees what came before it; barriers can be entered
+ * again; waits in every form.
+ */
 #include "contract_test.h"
 
 enum { ROUNDS = 50, BYTES = 777 };
 
-/* ------------------------------------------------------------------ put_signal around the ring, READY and RETIRED */
+/* ------------------------------------------------ put_signal around the ring, READY and RETIRED */
 
 typedef struct ring_args {
 	TSR_HEAP unsigned char *mine, *inbox;
 	TSR_HEAP uint64_t *ready, *retired, *bad;
 } ring_args_t;
 
-/* Each rank sends to the next; the value tells the round. Partners: ready with its wait, retired with its wait. */
+/*
+ * Each rank sends to the next; the value tells the round. Partners: ready with
+ * its wait, retired with its wait.
+ */
 TSR_KERNEL(ring, ring_args_t, a)
 {
 	int me = tsr_rank(block), n = tsr_size(block), next = (me + 1) % n, last = (me + n - 1) % n;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		tsr_atomic_store(block, (TSR_HEAP uint64_t *)a->mine, round * 1000 + (uint64_t)me, me, TSR_RELAXED,
-				 TSR_SCOPE_BLOCK);
+		tsr_atomic_store(block, (TSR_HEAP uint64_t *)a->mine, round * 1000 + (uint64_t)me,
+				 me, TSR_RELAXED, TSR_SCOPE_BLOCK);
 		if (tsr_wait(block, a->retired, round - 1, next) != TSR_WAIT_OK)
 			return;
-		tsr_put_signal(block, a->inbox, a->mine, BYTES, a->ready, round, TSR_SIGNAL_SET, next);
+		tsr_put_signal(block, a->inbox, a->mine, BYTES, a->ready, round, TSR_SIGNAL_SET,
+			       next);
 		if (tsr_wait(block, a->ready, round, last) != TSR_WAIT_OK)
 			return;
-		uint64_t seen = tsr_atomic_load(block, (TSR_HEAP uint64_t *)a->inbox, me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+		uint64_t seen = tsr_atomic_load(block, (TSR_HEAP uint64_t *)a->inbox, me,
+						TSR_RELAXED, TSR_SCOPE_BLOCK);
 		if (seen != round * 1000 + (uint64_t)last)
-			tsr_atomic_add(block, a->bad, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+			tsr_atomic_add(block, a->bad, (uint64_t)1, me, TSR_RELAXED,
+				       TSR_SCOPE_BLOCK);
 		tsr_signal(block, a->retired, round, TSR_SIGNAL_SET, last);
 	}
 }
@@ -34,7 +43,9 @@ static int ring_body(tsr_world_t *world, int argc, char **argv)
 	uint64_t bad;
 	(void)argc, (void)argv;
 	TSR_HEAP uint64_t *flags = zeroed(world, 3 * sizeof *flags, "flags");
-	ring_args_t a = {.mine = poisoned(world, BYTES, "mine"), .inbox = poisoned(world, BYTES, "inbox"), .ready = flags};
+	ring_args_t a = {.mine = poisoned(world, BYTES, "mine"),
+			 .inbox = poisoned(world, BYTES, "inbox"),
+			 .ready = flags};
 	CHECK(flags && a.mine && a.inbox);
 	a.retired = flags + 1;
 	a.bad = flags + 2;
@@ -51,7 +62,7 @@ Test(signal, put_signal_makes_data_visible)
 	world_each(ring_body, NULL);
 }
 
-/* ------------------------------------------------------------------ signal_all, ADD, put_signal_2d, wait_any */
+/* ----------------------------------------------------- signal_all, ADD, put_signal_2d, wait_any */
 
 enum { ROWS = 5, COLS = 7 };
 
@@ -65,14 +76,17 @@ TSR_KERNEL(everybody, all_args_t, a)
 	int me = tsr_rank(block), n = tsr_size(block), start = 0;
 	for (int i = 0; i < n; i++) {
 		tsr_pos_t at = {me * ROWS, 0};
-		tsr_put_signal_2d(block, tsr_view_part(a->inbox, at, ROWS, COLS), a->mine, a->from + me, 1, TSR_SIGNAL_SET,
-				  tsr_peer(block, i));
+		tsr_put_signal_2d(block, tsr_view_part(a->inbox, at, ROWS, COLS), a->mine,
+				  a->from + me, 1, TSR_SIGNAL_SET, tsr_peer(block, i));
 	}
-	for (int i = 0; i < n; i++) { /* each rank once: a flag that was found is taken out by waiting for 1 and lowering mine */
+	/* each rank once: a flag that was found is taken out by waiting for 1 and lowering mine */
+	for (int i = 0; i < n; i++) {
 		if (tsr_wait_any(block, a->from, n, start, 1, &start) != TSR_WAIT_OK)
 			return;
-		tsr_atomic_store(block, a->from + start, (uint64_t)0, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
-		tsr_atomic_add(block, a->log + start, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+		tsr_atomic_store(block, a->from + start, (uint64_t)0, me, TSR_RELAXED,
+				 TSR_SCOPE_DEVICE);
+		tsr_atomic_add(block, a->log + start, (uint64_t)1, me, TSR_RELAXED,
+			       TSR_SCOPE_DEVICE);
 	}
 	tsr_signal_all(block, a->count, 2, TSR_SIGNAL_ADD);
 	tsr_wait(block, a->count, 2 * (uint64_t)n, TSR_ANY_RANK);
@@ -85,7 +99,8 @@ static int all_body(tsr_world_t *world, int argc, char **argv)
 	uint64_t flags[1 + 2 * 8];
 	(void)argc, (void)argv;
 	TSR_HEAP uint64_t *heap_flags = zeroed(world, sizeof flags, "flags");
-	TSR_HEAP float *heap_mine = poisoned(world, sizeof mine, "mine"), *heap_inbox = poisoned(world, sizeof inbox, "inbox");
+	TSR_HEAP float *heap_mine = poisoned(world, sizeof mine, "mine"),
+		       *heap_inbox = poisoned(world, sizeof inbox, "inbox");
 	CHECK(heap_flags && heap_mine && heap_inbox);
 	for (int i = 0; i < ROWS * COLS; i++)
 		mine[i] = (float)(me * 100 + i);
@@ -112,7 +127,7 @@ Test(signal, all_ranks_tell_all_ranks)
 	world_each(all_body, NULL);
 }
 
-/* ------------------------------------------------------------------ the ranks' barrier, entered again and again */
+/* -------------------------------------------------- the ranks' barrier, entered again and again */
 
 typedef struct meet_args {
 	TSR_HEAP tsr_barrier_state_t *state;
@@ -126,9 +141,13 @@ TSR_KERNEL(meet_often, meet_args_t, a)
 		tsr_atomic_store(block, a->turn, turn, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 		if (tsr_barrier_ranks(block, a->state) != TSR_WAIT_OK)
 			return;
-		for (int i = 0; i < tsr_size(block); i++) /* all have come to this turn, and none has left for the next but one */
-			if (tsr_atomic_load(block, a->turn, i, TSR_RELAXED, TSR_SCOPE_SYSTEM) - turn > 1)
-				tsr_atomic_add(block, a->bad, (uint64_t)1, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+		/* all have come to this turn, and none has left for the next but one */
+		for (int i = 0; i < tsr_size(block); i++)
+			if (tsr_atomic_load(block, a->turn, i, TSR_RELAXED, TSR_SCOPE_SYSTEM) -
+				    turn >
+			    1)
+				tsr_atomic_add(block, a->bad, (uint64_t)1, me, TSR_RELAXED,
+					       TSR_SCOPE_DEVICE);
 	}
 }
 
@@ -157,7 +176,7 @@ Test(signal, the_barrier_can_be_entered_again)
 	world_each(meet_body, NULL);
 }
 
-/* ------------------------------------------------------------------ the forms with a deadline of their own */
+/* ------------------------------------------------------- the forms with a deadline of their own */
 
 typedef struct until_args {
 	TSR_HEAP uint64_t *flags, *log;
@@ -184,7 +203,8 @@ static int until_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(a.flags);
 	a.log = a.flags + 2;
 	CHECK(tsr_memcpy_to_heap(world, a.flags, words, sizeof words) == TSR_OK);
-	CHECK(run_kernel(world, &wait_until_late, 1, &a) == TSR_OK, "an expired wait of this form does not end the launch");
+	CHECK(run_kernel(world, &wait_until_late, 1, &a) == TSR_OK,
+	      "an expired wait of this form does not end the launch");
 	CHECK(tsr_memcpy_from_heap(world, words, a.flags, sizeof words) == TSR_OK);
 	CHECK(words[2] == 1);
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK, "but it leaves a record");

@@ -1,7 +1,11 @@
-/* Copies to peers on streams: every shape and nothing beside it, in the order of streams and events, however busy the device is. */
+/*
+ * Copies to peers on streams: every shape and nothing beside it, in the order
+ * of streams and events, however busy the device is.
+ */
 #include "ended_world.h"
 
-static tsr_view_t view_of(TSR_HEAP unsigned char *data, int64_t rows, int64_t cols, int64_t ld, tsr_dtype_t dtype)
+static tsr_view_t view_of(TSR_HEAP unsigned char *data, int64_t rows, int64_t cols, int64_t ld,
+			  tsr_dtype_t dtype)
 {
 	const tsr_view_t view = {data, rows, cols, ld, (int32_t)dtype, TSR_SPACE_HEAP};
 	return view;
@@ -42,7 +46,8 @@ static const shape_t shapes[] = {
 	{"no columns", 23, 0, 19, 29, 5, 3},
 };
 
-enum { SLOT = 1000, WIDEST = 8 }; /* elements of the largest view with what is around it, bytes of an element */
+/* elements of the largest view with what is around it, bytes of an element */
+enum { SLOT = 1000, WIDEST = 8 };
 
 typedef struct places {
 	tsr_world_t *world;
@@ -54,7 +59,8 @@ typedef struct places {
 /** What byte `index` of a sender's slot should hold. */
 static unsigned char wanted(const shape_t *shape, size_t element, int sender, size_t index)
 {
-	const int64_t at = (int64_t)(index / element) - shape->dst_at, ld = shape->rows > 1 ? shape->dst_ld : SLOT;
+	const int64_t at = (int64_t)(index / element) - shape->dst_at,
+		      ld = shape->rows > 1 ? shape->dst_ld : SLOT;
 	if (at < 0 || at / ld >= shape->rows || at % ld >= shape->cols)
 		return POISON;
 	const int64_t from = shape->src_at + at / ld * shape->src_ld + at % ld;
@@ -68,7 +74,8 @@ static int check_slots(const places_t *p, const shape_t *shape, size_t element)
 	CHECK(tsr_memcpy_from_heap(world, p->host, p->dst, all) == TSR_OK);
 	for (size_t i = 0; i < all; i++)
 		CHECK(p->host[i] == wanted(shape, element, (int)(i / slot), i % slot),
-		      "%s, elements of %zu bytes, from %zu: byte %zu", shape->name, element, i / slot, i % slot);
+		      "%s, elements of %zu bytes, from %zu: byte %zu", shape->name, element,
+		      i / slot, i % slot);
 	return 0;
 }
 
@@ -78,13 +85,16 @@ static int put_shape(const places_t *p, const shape_t *shape, tsr_dtype_t dtype)
 	tsr_world_t *world = p->world;
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	const size_t element = tsr_dtype_bytes(dtype);
-	TSR_HEAP unsigned char *mine = p->dst + ((size_t)me * SLOT + (size_t)shape->dst_at) * element;
+	TSR_HEAP unsigned char *mine =
+		p->dst + ((size_t)me * SLOT + (size_t)shape->dst_at) * element;
 	const tsr_view_t dst = view_of(mine, shape->rows, shape->cols, shape->dst_ld, dtype);
-	const tsr_view_t src = view_of(p->src + (size_t)shape->src_at * element, shape->rows, shape->cols, shape->src_ld, dtype);
+	const tsr_view_t src = view_of(p->src + (size_t)shape->src_at * element, shape->rows,
+				       shape->cols, shape->src_ld, dtype);
 	CHECK(tsr_memset_heap(world, p->dst, POISON, SLOT * element * (size_t)size) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	for (int i = 0; i < size; i++)
-		CHECK(tsr_stream_put_2d(p->stream[i % 2], dst, src, (me + i) % size) == TSR_OK, "%s", shape->name);
+		CHECK(tsr_stream_put_2d(p->stream[i % 2], dst, src, (me + i) % size) == TSR_OK,
+		      "%s", shape->name);
 	CHECK(tsr_stream_sync(p->stream[0]) == TSR_OK && tsr_stream_sync(p->stream[1]) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	return check_slots(p, shape, element);
@@ -110,9 +120,11 @@ static int shapes_body(tsr_world_t *world, int argc, char **argv)
 	if (!failed)
 		CHECK(tsr_memcpy_from_heap(world, p.host, p.src, bytes) == TSR_OK);
 	for (size_t i = 0; !failed && i < bytes; i++)
-		CHECK(p.host[i] == mark_of(tsr_world_rank(world), i), "src is as it was, byte %zu", i);
+		CHECK(p.host[i] == mark_of(tsr_world_rank(world), i), "src is as it was, byte %zu",
+		      i);
 	free(p.host);
-	CHECK(tsr_stream_destroy(p.stream[0]) == TSR_OK && tsr_stream_destroy(p.stream[1]) == TSR_OK);
+	CHECK(tsr_stream_destroy(p.stream[0]) == TSR_OK &&
+	      tsr_stream_destroy(p.stream[1]) == TSR_OK);
 	CHECK(tsr_heap_free(world, p.dst) == TSR_OK && tsr_heap_free(world, p.src) == TSR_OK);
 	return failed;
 }
@@ -147,23 +159,31 @@ static const within_t withins[] = {
 	{"the same rows", 2, 3, 20, 2, 3, 20, 4, 4, false},
 };
 
-static int put_within(tsr_world_t *world, tsr_stream_t *stream, TSR_HEAP unsigned char *matrix, const within_t *w)
+static int put_within(tsr_world_t *world, tsr_stream_t *stream, TSR_HEAP unsigned char *matrix,
+		      const within_t *w)
 {
 	const int me = tsr_world_rank(world);
 	uint16_t before[SIDE * ACROSS], after[SIDE * ACROSS];
-	const int64_t dst = w->dst_row * ACROSS + w->dst_col, src = w->src_row * ACROSS + w->src_col;
+	const int64_t dst = w->dst_row * ACROSS + w->dst_col,
+		      src = w->src_row * ACROSS + w->src_col;
 	for (int i = 0; i < SIDE * ACROSS; i++)
 		before[i] = (uint16_t)(me * 1000 + i);
 	CHECK(tsr_memcpy_to_heap(world, matrix, before, sizeof before) == TSR_OK);
-	const tsr_status_t status = tsr_stream_put_2d(stream, view_of(matrix + 2 * dst, w->rows, w->cols, w->dst_ld, TSR_BF16),
-						      view_of(matrix + 2 * src, w->rows, w->cols, w->src_ld, TSR_BF16), me);
-	CHECK(status == (w->apart ? TSR_OK : TSR_ERR_ARGUMENT), "%s: %s", w->name, tsr_status_name(status));
-	CHECK(w->apart || strstr(tsr_last_error(), "to myself: dst and src overlap"), "%s", w->name);
+	const tsr_status_t status =
+		tsr_stream_put_2d(stream,
+				  view_of(matrix + 2 * dst, w->rows, w->cols, w->dst_ld, TSR_BF16),
+				  view_of(matrix + 2 * src, w->rows, w->cols, w->src_ld, TSR_BF16),
+				  me);
+	CHECK(status == (w->apart ? TSR_OK : TSR_ERR_ARGUMENT), "%s: %s", w->name,
+	      tsr_status_name(status));
+	CHECK(w->apart || strstr(tsr_last_error(), "to myself: dst and src overlap"), "%s",
+	      w->name);
 	CHECK(tsr_stream_sync(stream) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, after, matrix, sizeof after) == TSR_OK);
 	for (int64_t row = 0; w->apart && row < w->rows; row++)
 		for (int64_t col = 0; col < w->cols; col++)
-			before[dst + row * w->dst_ld + col] = (uint16_t)(me * 1000 + (int)(src + row * w->src_ld + col));
+			before[dst + row * w->dst_ld + col] =
+				(uint16_t)(me * 1000 + (int)(src + row * w->src_ld + col));
 	CHECK(memcmp(before, after, sizeof after) == 0, "%s", w->name);
 	return 0;
 }
@@ -186,7 +206,7 @@ Test(stream_put, to_myself_where_views_are_apart)
 	world_each(within_body, NULL);
 }
 
-/* ------------------------------------------------------------------ order: kernel, copy, kernel, and the peer's */
+/* -------------------------------------------------- order: kernel, copy, kernel, and the peer's */
 
 enum { ROUNDS = 12, ROWS = 61, COLS = 130, SENT_LD = 150, INBOX_LD = 137, DELAY_NS = 300000 };
 
@@ -197,7 +217,10 @@ typedef struct round_args {
 	int32_t to, from;
 } round_args_t;
 
-/* Late, so that a copy that does not wait for it copies the round before. Partner of the wait: the signal of `take`. */
+/*
+ * Late, so that a copy that does not wait for it copies the round before.
+ * Partner of the wait: the signal of `take`.
+ */
 TSR_KERNEL(prepare, round_args_t, a)
 {
 	tsr_wait_until(block, a->never, 1, TSR_ANY_RANK, DELAY_NS);
@@ -205,7 +228,10 @@ TSR_KERNEL(prepare, round_args_t, a)
 		tsr_put_2d(block, a->sent, a->fresh, tsr_rank(block));
 }
 
-/* Partner: the wait of `take`. Litmus: MP.rel.acq.diffGPU-ss, with the copy before this kernel as the first write. */
+/*
+ * Partner: the wait of `take`. Litmus: MP.rel.acq.diffGPU-ss, with the copy
+ * before this kernel as the first write.
+ */
 TSR_KERNEL(announce, round_args_t, a)
 {
 	tsr_signal(block, a->ready, a->round, TSR_SIGNAL_SET, a->to);
@@ -250,8 +276,8 @@ static int round_by_events(tsr_world_t *world, const lanes_t *l, const round_arg
 
 enum { TABLE = ROUNDS * ROWS * COLS * 2 };
 
-static int run_rounds(tsr_world_t *world, const lanes_t *l, bool events, TSR_HEAP unsigned char *fresh, TSR_HEAP unsigned char *got,
-		      round_args_t *a)
+static int run_rounds(tsr_world_t *world, const lanes_t *l, bool events,
+		      TSR_HEAP unsigned char *fresh, TSR_HEAP unsigned char *got, round_args_t *a)
 {
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		const size_t at = (size_t)(round - 1) * ROWS * COLS * 2;
@@ -275,7 +301,8 @@ static int check_rounds(tsr_world_t *world, TSR_HEAP unsigned char *got, int fro
 	for (size_t i = 0; wrong == TABLE && i < TABLE; i++)
 		wrong = host[i] == mark_of(from, i) ? wrong : i;
 	free(host);
-	CHECK(status == TSR_OK && wrong == TABLE, "round %zu, byte %zu", wrong / (ROWS * COLS * 2) + 1, wrong % (ROWS * COLS * 2));
+	CHECK(status == TSR_OK && wrong == TABLE, "round %zu, byte %zu",
+	      wrong / (ROWS * COLS * 2) + 1, wrong % (ROWS * COLS * 2));
 	return 0;
 }
 
@@ -288,7 +315,8 @@ static int order_body(tsr_world_t *world, int argc, char **argv)
 	memset(&a, 0, sizeof a);
 	a.to = (me + 1) % size;
 	a.from = (me + size - 1) % size;
-	TSR_HEAP unsigned char *fresh = marked(world, TABLE, "fresh"), *got = poisoned(world, TABLE, "got");
+	TSR_HEAP unsigned char *fresh = marked(world, TABLE, "fresh"),
+			       *got = poisoned(world, TABLE, "got");
 	TSR_HEAP unsigned char *sent = poisoned(world, ROWS * SENT_LD * 2, "sent");
 	TSR_HEAP unsigned char *inbox = poisoned(world, ROWS * INBOX_LD * 2, "inbox");
 	a.ready = zeroed(world, 3 * sizeof *a.ready, "flags");
@@ -299,9 +327,11 @@ static int order_body(tsr_world_t *world, int argc, char **argv)
 	a.inbox = view_of(inbox, ROWS, COLS, INBOX_LD, TSR_BF16);
 	for (int i = 0; i < 3; i++)
 		CHECK(tsr_stream_create(tsr_world_team(world), &l.stream[i]) == TSR_OK);
-	CHECK(tsr_event_create(world, &l.prepared) == TSR_OK && tsr_event_create(world, &l.copied) == TSR_OK);
+	CHECK(tsr_event_create(world, &l.prepared) == TSR_OK &&
+	      tsr_event_create(world, &l.copied) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	if (run_rounds(world, &l, strcmp(argv[1], "events") == 0, fresh, got, &a) || check_rounds(world, got, a.from))
+	if (run_rounds(world, &l, strcmp(argv[1], "events") == 0, fresh, got, &a) ||
+	    check_rounds(world, got, a.from))
 		return 1;
 	for (int i = 0; i < 3; i++)
 		CHECK(tsr_stream_destroy(l.stream[i]) == TSR_OK);
@@ -324,30 +354,37 @@ Test(stream_put, between_events_of_other_streams)
 
 /* ------------------------------------------------------------------ many, on several streams */
 
-enum { EPOCHS = 4, STREAMS = 4, COPIES = 32, CHUNK = 200 }; /* CHUNK: bytes, of which a copy brings 3 rows of 50, 64 apart */
+/* CHUNK: bytes, of which a copy brings 3 rows of 50, 64 apart */
+enum { EPOCHS = 4, STREAMS = 4, COPIES = 32, CHUNK = 200 };
 
 /** Each copy has a place of its own; copy k of a rank goes to the k-th rank behind it. */
-static int epoch_of_many(tsr_world_t *world, tsr_stream_t *const *streams, TSR_HEAP unsigned char *dst, TSR_HEAP unsigned char *src)
+static int epoch_of_many(tsr_world_t *world, tsr_stream_t *const *streams,
+			 TSR_HEAP unsigned char *dst, TSR_HEAP unsigned char *src)
 {
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	for (int k = 0; k < COPIES; k++)
-		CHECK(tsr_stream_put_2d(streams[k % STREAMS], view_of(dst + (me * COPIES + k) * CHUNK, 3, 50, 64, TSR_U8),
-					view_of(src + k * CHUNK, 3, 50, 64, TSR_U8), (me + k) % size) == TSR_OK);
+		CHECK(tsr_stream_put_2d(streams[k % STREAMS],
+					view_of(dst + (me * COPIES + k) * CHUNK, 3, 50, 64, TSR_U8),
+					view_of(src + k * CHUNK, 3, 50, 64, TSR_U8),
+					(me + k) % size) == TSR_OK);
 	for (int i = 0; i < STREAMS; i++)
 		CHECK(tsr_stream_sync(streams[i]) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	return 0;
 }
 
-static int check_many(tsr_world_t *world, TSR_HEAP unsigned char *dst, unsigned char *host, int epoch)
+static int check_many(tsr_world_t *world, TSR_HEAP unsigned char *dst, unsigned char *host,
+		      int epoch)
 {
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	const size_t all = (size_t)size * COPIES * CHUNK;
 	CHECK(tsr_memcpy_from_heap(world, host, dst, all) == TSR_OK);
 	for (size_t i = 0; i < all; i++) {
-		const int from = (int)(i / (COPIES * CHUNK)), k = (int)(i / CHUNK % COPIES), at = (int)(i % CHUNK);
+		const int from = (int)(i / (COPIES * CHUNK)), k = (int)(i / CHUNK % COPIES),
+			  at = (int)(i % CHUNK);
 		const bool brought = (from + k) % size == me && at < 178 && at % 64 < 50;
-		CHECK(host[i] == (brought ? mark_of(from, (size_t)(epoch + k * CHUNK + at)) : POISON),
+		CHECK(host[i] ==
+			      (brought ? mark_of(from, (size_t)(epoch + k * CHUNK + at)) : POISON),
 		      "epoch %d, copy %d of rank %d, byte %d", epoch, k, from, at);
 	}
 	return 0;
@@ -359,7 +396,8 @@ static int many_body(tsr_world_t *world, int argc, char **argv)
 	const size_t all = (size_t)tsr_world_size(world) * COPIES * CHUNK;
 	tsr_stream_t *streams[STREAMS];
 	(void)argc, (void)argv;
-	TSR_HEAP unsigned char *dst = poisoned(world, all, "dst"), *src = poisoned(world, COPIES * CHUNK, "src");
+	TSR_HEAP unsigned char *dst = poisoned(world, all, "dst"),
+			       *src = poisoned(world, COPIES * CHUNK, "src");
 	unsigned char *host = (unsigned char *)malloc(all);
 	CHECK(dst && src && host);
 	for (int i = 0; i < STREAMS; i++)
@@ -369,13 +407,16 @@ static int many_body(tsr_world_t *world, int argc, char **argv)
 		for (int i = 0; i < COPIES * CHUNK; i++)
 			host[i] = mark_of(me, (size_t)(epoch + i));
 		CHECK(tsr_memcpy_to_heap(world, src, host, COPIES * CHUNK) == TSR_OK);
-		CHECK(tsr_barrier(world) == TSR_OK); /* nobody reads what the epoch before has brought */
-		failed = epoch_of_many(world, streams, dst, src) || check_many(world, dst, host, epoch);
+		/* nobody reads what the epoch before has brought */
+		CHECK(tsr_barrier(world) == TSR_OK);
+		failed = epoch_of_many(world, streams, dst, src) ||
+			 check_many(world, dst, host, epoch);
 	}
 	free(host);
 	for (int i = 0; i < STREAMS; i++)
 		CHECK(tsr_stream_destroy(streams[i]) == TSR_OK);
-	CHECK(failed || (tsr_heap_free(world, dst) == TSR_OK && tsr_heap_free(world, src) == TSR_OK));
+	CHECK(failed ||
+	      (tsr_heap_free(world, dst) == TSR_OK && tsr_heap_free(world, src) == TSR_OK));
 	return failed;
 }
 
@@ -384,13 +425,16 @@ Test(stream_put, many_on_several_streams)
 	world_each(many_body, NULL);
 }
 
-/* ------------------------------------------------------------------ a device that is full of blocks that wait */
+/* ---------------------------------------------------- a device that is full of blocks that wait */
 
 typedef struct hold_args {
 	TSR_HEAP uint64_t *go;
 } hold_args_t;
 
-/* Partner: the signal of `let_go`, which the host launches when it knows that the copies have come. */
+/*
+ * Partner: the signal of `let_go`, which the host launches when it knows that
+ * the copies have come.
+ */
 TSR_KERNEL(hold, hold_args_t, a)
 {
 	tsr_wait(block, a->go, 1, tsr_size(block) - 1);
@@ -402,24 +446,33 @@ TSR_KERNEL(let_go, hold_args_t, a)
 		tsr_signal(block, a->go, 1, TSR_SIGNAL_SET, rank);
 }
 
-/** All hosts but the last rank's tell that one, which waits for each. No barrier: that waits for the streams too. */
+/**
+ * All hosts but the last rank's tell that one, which waits for each. No
+ * barrier: that waits for the streams too.
+ */
 static int tell_last(tsr_world_t *world)
 {
 	int nothing = 0;
 	for (int rank = 0; rank < tsr_world_size(world) - 1; rank++)
-		CHECK(tsr_team_broadcast(tsr_world_team(world), &nothing, sizeof nothing, rank) == TSR_OK);
+		CHECK(tsr_team_broadcast(tsr_world_team(world), &nothing, sizeof nothing, rank) ==
+		      TSR_OK);
 	return 0;
 }
 
-/** All ranks but the last: kernels hold every place of the device until the last rank has the copy. */
-static int held_copy(tsr_world_t *world, tsr_stream_t *const *streams, const hold_args_t *a, tsr_view_t dst, tsr_view_t src)
+/**
+ * All ranks but the last: kernels hold every place of the device until the last
+ * rank has the copy.
+ */
+static int held_copy(tsr_world_t *world, tsr_stream_t *const *streams, const hold_args_t *a,
+		     tsr_view_t dst, tsr_view_t src)
 {
 	const int last = tsr_world_size(world) - 1;
 	tsr_device_props_t props = {.size = sizeof props};
 	CHECK(tsr_world_device(world, &props) == TSR_OK);
 	CHECK(tsr_launch(streams[0], &hold, props.resident_blocks, a) == TSR_OK);
 	CHECK(tsr_stream_put_2d(streams[1], dst, src, last) == TSR_OK);
-	CHECK(tsr_stream_sync(streams[1]) == TSR_OK, "the copy ends before the kernel that holds the device");
+	CHECK(tsr_stream_sync(streams[1]) == TSR_OK,
+	      "the copy ends before the kernel that holds the device");
 	if (tell_last(world))
 		return 1;
 	CHECK(tsr_stream_sync(streams[0]) == TSR_OK);
@@ -434,7 +487,8 @@ static int held_body(tsr_world_t *world, int argc, char **argv)
 	hold_args_t a;
 	(void)argc, (void)argv;
 	a.go = zeroed(world, sizeof *a.go, "go");
-	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"), *src = marked(world, CHUNK, "src");
+	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"),
+			       *src = marked(world, CHUNK, "src");
 	CHECK(a.go && dst && src);
 	CHECK(tsr_stream_create(tsr_world_team(world), &streams[0]) == TSR_OK &&
 	      tsr_stream_create(tsr_world_team(world), &streams[1]) == TSR_OK);
@@ -448,11 +502,14 @@ static int held_body(tsr_world_t *world, int argc, char **argv)
 			return 1;
 		CHECK(tsr_memcpy_from_heap(world, host, dst, sizeof host) == TSR_OK);
 		for (int i = 0; i < 8 * CHUNK; i++)
-			CHECK(host[i] == (i / CHUNK < last ? mark_of(i / CHUNK, (size_t)(i % CHUNK)) : POISON), "byte %d", i);
+			CHECK(host[i] == (i / CHUNK < last ? mark_of(i / CHUNK, (size_t)(i % CHUNK))
+							   : POISON),
+			      "byte %d", i);
 		CHECK(run_kernel(world, &let_go, 1, &a) == TSR_OK);
 	}
 	CHECK(tsr_stream_destroy(streams[0]) == TSR_OK && tsr_stream_destroy(streams[1]) == TSR_OK);
-	CHECK(tsr_heap_free(world, a.go) == TSR_OK && tsr_heap_free(world, dst) == TSR_OK && tsr_heap_free(world, src) == TSR_OK);
+	CHECK(tsr_heap_free(world, a.go) == TSR_OK && tsr_heap_free(world, dst) == TSR_OK &&
+	      tsr_heap_free(world, src) == TSR_OK);
 	return 0;
 }
 
@@ -466,7 +523,8 @@ Test(stream_put, while_waiting_blocks_fill_the_device)
 /* ------------------------------------------------------------------ what is refused */
 
 /** A copy that cannot be: its status and its sentence. */
-static int refuses(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src, int peer, const char *sentence)
+static int refuses(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst, tsr_view_t src,
+		   int peer, const char *sentence)
 {
 	const tsr_status_t status = tsr_stream_put_2d(stream, dst, src, peer);
 	CHECK(status == TSR_ERR_ARGUMENT, "%s: %s", sentence, tsr_status_name(status));
@@ -485,15 +543,17 @@ static int refuse_pairs(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst
 	failed += refuses(world, NULL, dst, src, me, "stream must not be null");
 	tsr_view_t other = src;
 	other.rows--;
-	failed +=
-		refuses(world, stream, dst, other, me, "of 3 x 8 elements of u8 to 4 x 8 of u8: give it views of the same extents");
+	failed += refuses(
+		world, stream, dst, other, me,
+		"of 3 x 8 elements of u8 to 4 x 8 of u8: give it views of the same extents");
 	other = src;
 	other.cols--;
 	failed += refuses(world, stream, dst, other, me, "of 4 x 7 elements of u8 to 4 x 8 of u8");
 	other = src;
 	other.dtype = TSR_I8;
 	failed += refuses(world, stream, dst, other, me, "of 4 x 8 elements of i8 to 4 x 8 of u8");
-	failed += refuses(world, stream, src, src, me, "to myself: dst and src overlap; let them be apart");
+	failed += refuses(world, stream, src, src, me,
+			  "to myself: dst and src overlap; let them be apart");
 	return failed;
 }
 
@@ -502,7 +562,16 @@ static int refuse_views(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst
 {
 	static unsigned char outside[64];
 	const int peer = (tsr_world_rank(world) + 1) % tsr_world_size(world);
-	enum { OUTSIDE, PAST_THE_END, FAR_ROWS, SHARED, ROWS_IN_ROWS, NO_DTYPE, BELOW_NOTHING, CASES };
+	enum {
+		OUTSIDE,
+		PAST_THE_END,
+		FAR_ROWS,
+		SHARED,
+		ROWS_IN_ROWS,
+		NO_DTYPE,
+		BELOW_NOTHING,
+		CASES
+	};
 	int failed = 0;
 	for (int i = 0; i < CASES; i++) {
 		tsr_view_t wrong = src, right = dst;
@@ -520,10 +589,13 @@ static int refuse_views(tsr_world_t *world, tsr_stream_t *stream, tsr_view_t dst
 			wrong.dtype = right.dtype = 99;
 		if (i == BELOW_NOTHING)
 			wrong.rows = right.rows = -4;
-		const bool both = i == PAST_THE_END || i == NO_DTYPE || i == BELOW_NOTHING; /* src is named first */
-		failed += refuses(world, stream, right, wrong, peer, "src does not lie in this rank's heap");
+		/* src is named first */
+		const bool both = i == PAST_THE_END || i == NO_DTYPE || i == BELOW_NOTHING;
+		failed += refuses(world, stream, right, wrong, peer,
+				  "src does not lie in this rank's heap");
 		failed += refuses(world, stream, wrong, right, peer,
-				  both ? "src does not lie in this rank's heap" : "dst does not lie in this rank's heap");
+				  both ? "src does not lie in this rank's heap"
+				       : "dst does not lie in this rank's heap");
 	}
 	src.dtype = dst.dtype = TSR_F8_E5M2;
 	return failed + refuses(world, stream, dst, src, peer, "f8_e5m2, which is reserved");
@@ -534,13 +606,15 @@ static int refused_body(tsr_world_t *world, int argc, char **argv)
 	unsigned char host[64];
 	tsr_stream_t *stream;
 	(void)argc, (void)argv;
-	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"), *src = marked(world, sizeof host, "src");
+	TSR_HEAP unsigned char *dst = poisoned(world, sizeof host, "dst"),
+			       *src = marked(world, sizeof host, "src");
 	CHECK(dst && src && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	const tsr_view_t to = view_of(dst, 4, 8, 10, TSR_U8), from = view_of(src, 4, 8, 12, TSR_U8);
 	if (refuse_pairs(world, stream, to, from) || refuse_views(world, stream, to, from))
 		return 1;
-	CHECK(tsr_stream_sync(stream) == TSR_OK && tsr_barrier(world) == TSR_OK, "the world goes on");
+	CHECK(tsr_stream_sync(stream) == TSR_OK && tsr_barrier(world) == TSR_OK,
+	      "the world goes on");
 	CHECK(tsr_memcpy_from_heap(world, host, dst, sizeof host) == TSR_OK);
 	for (size_t i = 0; i < sizeof host; i++)
 		CHECK(host[i] == POISON, "nothing was copied, byte %zu", i);
@@ -570,15 +644,20 @@ static int ended_body(tsr_world_t *world, int argc, char **argv)
 	hold_args_t a;
 	(void)argc, (void)argv;
 	a.go = zeroed(world, sizeof *a.go, "go");
-	TSR_HEAP unsigned char *dst = poisoned(world, CHUNK, "dst"), *src = marked(world, CHUNK, "src");
-	CHECK(a.go && dst && src && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK && tsr_barrier(world) == TSR_OK);
-	const tsr_view_t to = view_of(dst, 1, CHUNK, CHUNK, TSR_U8), from = view_of(src, 1, CHUNK, CHUNK, TSR_U8);
+	TSR_HEAP unsigned char *dst = poisoned(world, CHUNK, "dst"),
+			       *src = marked(world, CHUNK, "src");
+	CHECK(a.go && dst && src && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK &&
+	      tsr_barrier(world) == TSR_OK);
+	const tsr_view_t to = view_of(dst, 1, CHUNK, CHUNK, TSR_U8),
+			 from = view_of(src, 1, CHUNK, CHUNK, TSR_U8);
 	CHECK(tsr_launch(stream, &wait_in_vain, 1, &a) == TSR_OK);
-	if (world_has_threads()) /* a GPU's engine does not know that the kernel before it has failed */
+	/* a GPU's engine does not know that the kernel before it has failed */
+	if (world_has_threads())
 		CHECK(tsr_stream_put_2d(stream, to, from, peer) == TSR_OK);
 	CHECK(tsr_stream_sync(stream) != TSR_OK);
 	const tsr_status_t status = tsr_stream_put_2d(stream, to, from, peer);
-	CHECK(status == TSR_ERR_ABORTED && strstr(tsr_last_error(), "waited"), "%s", tsr_status_name(status));
+	CHECK(status == TSR_ERR_ABORTED && strstr(tsr_last_error(), "waited"), "%s",
+	      tsr_status_name(status));
 	CHECK(tsr_stream_destroy(stream) != TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, host, dst, sizeof host) == TSR_OK);
 	for (int i = 0; i < CHUNK; i++)
@@ -590,7 +669,8 @@ Test(stream_put, a_world_that_has_ended)
 {
 	short_deadline();
 	static const int sizes[] = {2, 1, 3};
-	const int count = world_has_threads() ? 3 : 1; /* on a GPU each would take the deadline that a world needs to start */
+	/* on a GPU each would take the deadline that a world needs to start */
+	const int count = world_has_threads() ? 3 : 1;
 	for (int i = 0; i < count; i++)
 		ended_both(sizes[i], ended_body, NULL, "a copy");
 }

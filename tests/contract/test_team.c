@@ -1,9 +1,13 @@
-/* Teams: a world cut in every way, whose kernels and hosts see the ranks of their team and no other. */
+/*
+ * Teams: a world cut in every way, whose kernels and hosts see the ranks of
+ * their team and no other.
+ */
 #include "contract_test.h"
 
-enum { WORDS = 37, ROUNDS = 4, MOST = 8, EXCHANGED = 700 }; /* EXCHANGED: more than one round carries */
+/* EXCHANGED: more than one round carries */
+enum { WORDS = 37, ROUNDS = 4, MOST = 8, EXCHANGED = 700 };
 
-/* ------------------------------------------------------------------ what kernels of a team see and reach */
+/* --------------------------------------------------------- what kernels of a team see and reach */
 
 typedef struct ring_args {
 	TSR_HEAP uint64_t *mine;   /* WORDS that I send */
@@ -20,11 +24,14 @@ typedef struct ring_args {
 /** Sends round the team's ring, gathers in the team, meets, and reads from the rank behind. */
 TSR_KERNEL(round_the_team, ring_args_t, a)
 {
-	const int me = tsr_rank(block), size = tsr_size(block), next = tsr_peer(block, 1), before = tsr_peer(block, size - 1);
+	const int me = tsr_rank(block), size = tsr_size(block), next = tsr_peer(block, 1),
+		  before = tsr_peer(block, size - 1);
 	const uint64_t who[2] = {(uint64_t)me, (uint64_t)size};
-	tsr_put_signal(block, a->inbox, a->mine, WORDS * sizeof(uint64_t), a->flag, a->round, TSR_SIGNAL_SET, next);
+	tsr_put_signal(block, a->inbox, a->mine, WORDS * sizeof(uint64_t), a->flag, a->round,
+		       TSR_SIGNAL_SET, next);
 	if (tsr_wait(block, a->flag, a->round, before) != TSR_WAIT_OK ||
-	    tsr_all_gather(block, a->all, a->mine, WORDS * sizeof(uint64_t), a->gather) != TSR_WAIT_OK)
+	    tsr_all_gather(block, a->all, a->mine, WORDS * sizeof(uint64_t), a->gather) !=
+		    TSR_WAIT_OK)
 		return;
 	tsr_get(block, a->seen + 2, a->mine, sizeof(uint64_t), before);
 	if (tsr_barrier_ranks(block, a->barrier) != TSR_WAIT_OK)
@@ -39,7 +46,10 @@ static uint64_t word_of(int world_rank, uint64_t round, int index)
 	return (uint64_t)world_rank << 32 | round << 16 | (uint64_t)index;
 }
 
-/** What one team works on: memory of the world's heap, the same on all ranks, also on those outside the team. */
+/**
+ * What one team works on: memory of the world's heap, the same on all ranks,
+ * also on those outside the team.
+ */
 static int make_room(tsr_world_t *world, ring_args_t *a)
 {
 	const int size = tsr_world_size(world);
@@ -51,7 +61,8 @@ static int make_room(tsr_world_t *world, ring_args_t *a)
 	a->flag = zeroed(world, sizeof(uint64_t), "flag");
 	a->barrier = zeroed(world, tsr_barrier_state_bytes(size), "team barrier");
 	a->gather = zeroed(world, tsr_all_gather_state_bytes(size), "team gather");
-	CHECK(a->mine && a->inbox && a->copied && a->all && a->seen && a->flag && a->barrier && a->gather);
+	CHECK(a->mine && a->inbox && a->copied && a->all && a->seen && a->flag && a->barrier &&
+	      a->gather);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	return 0;
 }
@@ -70,25 +81,31 @@ static int check_round(tsr_world_t *world, const tsr_team_t *team, const ring_ar
 {
 	static uint64_t poison;
 	uint64_t inbox[WORDS], copied[WORDS], all[MOST * WORDS], seen[3];
-	const int me = tsr_team_rank(team), size = tsr_team_size(team), ranks = tsr_world_size(world);
+	const int me = tsr_team_rank(team), size = tsr_team_size(team),
+		  ranks = tsr_world_size(world);
 	const int before = tsr_team_world_rank(team, (me + size - 1) % size);
 	memset(&poison, POISON, sizeof poison);
 	CHECK(tsr_memcpy_from_heap(world, inbox, a->inbox, sizeof inbox) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, copied, a->copied, sizeof copied) == TSR_OK);
-	CHECK(tsr_memcpy_from_heap(world, all, a->all, (size_t)ranks * WORDS * sizeof *all) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, all, a->all, (size_t)ranks * WORDS * sizeof *all) ==
+	      TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, seen, a->seen, sizeof seen) == TSR_OK);
 	CHECK(seen[0] == (uint64_t)me && seen[1] == (uint64_t)size);
-	CHECK(seen[2] == word_of(before, a->round, 0), "a get from member %d is one from rank %d", (me + size - 1) % size, before);
+	CHECK(seen[2] == word_of(before, a->round, 0), "a get from member %d is one from rank %d",
+	      (me + size - 1) % size, before);
 	for (int i = 0; i < WORDS; i++)
 		CHECK(inbox[i] == word_of(before, a->round, i) && copied[i] == inbox[i]);
 	for (int i = 0; i < ranks * WORDS; i++)
-		CHECK(all[i] == (i / WORDS < size ? word_of(tsr_team_world_rank(team, i / WORDS), a->round, i % WORDS) : poison),
+		CHECK(all[i] == (i / WORDS < size ? word_of(tsr_team_world_rank(team, i / WORDS),
+							    a->round, i % WORDS)
+						  : poison),
 		      "word %d of member %d", i % WORDS, i / WORDS);
 	return 0;
 }
 
 /** One round: the kernel, and behind it a copy to the next member. */
-static int start_round(tsr_world_t *world, tsr_stream_t *stream, const tsr_team_t *team, const ring_args_t *a)
+static int start_round(tsr_world_t *world, tsr_stream_t *stream, const tsr_team_t *team,
+		       const ring_args_t *a)
 {
 	const int next = (tsr_team_rank(team) + 1) % tsr_team_size(team);
 	tsr_view_t from, to;
@@ -134,10 +151,13 @@ static int exchange(tsr_world_t *world, tsr_team_t *team)
 			CHECK(all[r][0] == tsr_team_world_rank(team, r) * 1000 + root &&
 			      all[r][EXCHANGED - 1] == all[r][0] + EXCHANGED - 1);
 		CHECK(tsr_team_broadcast(team, mine, sizeof mine, root) == TSR_OK);
-		CHECK(mine[0] == tsr_team_world_rank(team, root) * 1000 + root && mine[EXCHANGED - 1] == mine[0] + EXCHANGED - 1);
+		CHECK(mine[0] == tsr_team_world_rank(team, root) * 1000 + root &&
+		      mine[EXCHANGED - 1] == mine[0] + EXCHANGED - 1);
 	}
-	CHECK(tsr_team_world_rank(team, me) == tsr_world_rank(world) && tsr_team_rank_of(team, tsr_world_rank(world)) == me);
-	CHECK(tsr_team_world_rank(team, size) == -1 && tsr_team_world_rank(team, -1) == -1 && tsr_team_world(team) == world);
+	CHECK(tsr_team_world_rank(team, me) == tsr_world_rank(world) &&
+	      tsr_team_rank_of(team, tsr_world_rank(world)) == me);
+	CHECK(tsr_team_world_rank(team, size) == -1 && tsr_team_world_rank(team, -1) == -1 &&
+	      tsr_team_world(team) == world);
 	return 0;
 }
 
@@ -159,13 +179,17 @@ static int split_and_work(tsr_world_t *world, int colour, bool reversed, ring_ar
 	CHECK(tsr_team_split(tsr_world_team(world), colour, key, "part", &team) == TSR_OK);
 	CHECK(!team == (colour == TSR_NO_TEAM));
 	CHECK(!team || strcmp(tsr_team_name(team), "part") == 0);
-	if ((team && (check_order(world, team, reversed) || exchange(world, team))) || work(world, team, a))
+	if ((team && (check_order(world, team, reversed) || exchange(world, team))) ||
+	    work(world, team, a))
 		return 1;
 	CHECK(tsr_team_destroy(team) == TSR_OK);
 	return 0;
 }
 
-/* Rows and columns of a matrix of ranks, in both orders; teams of one; all but one. argv[1]: which. */
+/*
+ * Rows and columns of a matrix of ranks, in both orders; teams of one; all but
+ * one. argv[1]: which.
+ */
 static int split_body(tsr_world_t *world, int argc, char **argv)
 {
 	const int me = tsr_world_rank(world), size = tsr_world_size(world), half = (size + 1) / 2;
@@ -230,7 +254,8 @@ static int overlap_body(tsr_world_t *world, int argc, char **argv)
 	ring_args_t a[3];
 	(void)argc, (void)argv;
 	CHECK(tsr_team_split(tsr_world_team(world), me / width, me, "rows", &team[0]) == TSR_OK);
-	CHECK(tsr_team_split(tsr_world_team(world), me % width, -me, "columns", &team[1]) == TSR_OK);
+	CHECK(tsr_team_split(tsr_world_team(world), me % width, -me, "columns", &team[1]) ==
+	      TSR_OK);
 	team[2] = tsr_world_team(world);
 	for (int i = 0; i < 3; i++) {
 		a[i].round = 1;
@@ -242,7 +267,8 @@ static int overlap_body(tsr_world_t *world, int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		if (start_round(world, stream[i], team[i], &a[i]))
 			return 1;
-	/* Ranks come to the teams in different orders: a barrier of one team waits for no kernel of another. */
+	/* Ranks come to the teams in different orders: a barrier of one team waits for no kernel of
+	 * another. */
 	for (int i = 0; i < 3; i++)
 		CHECK(tsr_stream_sync(stream[i]) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
@@ -261,7 +287,7 @@ Test(team, that_overlap_work_at_the_same_time)
 	world_each(overlap_body, NULL);
 }
 
-/* ------------------------------------------------------------------ teams of teams, lists, and what is wrong */
+/* ----------------------------------------------------- teams of teams, lists, and what is wrong */
 
 static int list_body(tsr_world_t *world, int argc, char **argv)
 {
@@ -281,7 +307,8 @@ static int list_body(tsr_world_t *world, int argc, char **argv)
 	if (make_room(world, &a) || work(world, inner, &a))
 		return 1;
 	for (int i = 0; inner && i < count; i++)
-		CHECK(tsr_team_world_rank(inner, i) == ranks[odd[i]] && tsr_team_rank_of(inner, ranks[odd[i]]) == i);
+		CHECK(tsr_team_world_rank(inner, i) == ranks[odd[i]] &&
+		      tsr_team_rank_of(inner, ranks[odd[i]]) == i);
 	CHECK(tsr_team_destroy(inner) == TSR_OK && tsr_team_destroy(team) == TSR_OK);
 	return 0;
 }
@@ -297,15 +324,21 @@ static int refused_body(tsr_world_t *world, int argc, char **argv)
 	tsr_team_t *all = tsr_world_team(world), *team = all;
 	tsr_stream_t *stream;
 	(void)argc, (void)argv;
-	CHECK(tsr_team_create(all, twice, 2, NULL, &team) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "twice"));
+	CHECK(tsr_team_create(all, twice, 2, NULL, &team) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "twice"));
 	CHECK(tsr_team_create(all, outside, 2, NULL, &team) == TSR_ERR_ARGUMENT &&
 	      strstr(tsr_last_error(), "the parent has ranks 0"));
-	CHECK(tsr_team_create(all, twice, 0, NULL, &team) == TSR_ERR_ARGUMENT && tsr_team_create(all, NULL, 1, NULL, &team));
-	CHECK(tsr_team_split(all, -2, 0, NULL, &team) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "TSR_NO_TEAM"));
-	CHECK(tsr_team_split(NULL, 0, 0, NULL, &team) == TSR_ERR_ARGUMENT && tsr_team_split(all, 0, 0, NULL, NULL));
-	CHECK(tsr_team_destroy(all) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "ends with the world"));
+	CHECK(tsr_team_create(all, twice, 0, NULL, &team) == TSR_ERR_ARGUMENT &&
+	      tsr_team_create(all, NULL, 1, NULL, &team));
+	CHECK(tsr_team_split(all, -2, 0, NULL, &team) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "TSR_NO_TEAM"));
+	CHECK(tsr_team_split(NULL, 0, 0, NULL, &team) == TSR_ERR_ARGUMENT &&
+	      tsr_team_split(all, 0, 0, NULL, NULL));
+	CHECK(tsr_team_destroy(all) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "ends with the world"));
 	CHECK(team == all, "nothing is written by a call that fails");
-	CHECK(tsr_stream_create(NULL, &stream) == TSR_ERR_ARGUMENT && tsr_team_barrier(NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_stream_create(NULL, &stream) == TSR_ERR_ARGUMENT &&
+	      tsr_team_barrier(NULL) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_team_destroy(NULL) == TSR_OK && tsr_world_team(NULL) == NULL);
 	CHECK(strcmp(tsr_team_name(all), "") == 0 && tsr_team_size(all) == tsr_world_size(world));
 	CHECK(tsr_barrier_state_bytes(0) == 0 && tsr_all_gather_state_bytes(-1) == 0);

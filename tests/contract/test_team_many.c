@@ -1,4 +1,7 @@
-/* As many ranks as a world can have, on the emulator, and more teams than there is room for at one time. */
+/*
+ * As many ranks as a world can have, on the emulator, and more teams than there
+ * is room for at one time.
+ */
 #include "contract_test.h"
 
 enum { RANKS = 256, SIDE = 16, TEAMS = 5000 };
@@ -12,7 +15,8 @@ typedef struct square_args {
 TSR_KERNEL(round_the_square, square_args_t, a)
 {
 	const int size = tsr_size(block);
-	tsr_put_signal(block, a->word + 1, a->word, sizeof(uint64_t), a->word + 2, 1, TSR_SIGNAL_SET, tsr_peer(block, 1));
+	tsr_put_signal(block, a->word + 1, a->word, sizeof(uint64_t), a->word + 2, 1,
+		       TSR_SIGNAL_SET, tsr_peer(block, 1));
 	tsr_wait(block, a->word + 2, 1, tsr_peer(block, size - 1));
 	tsr_barrier_ranks(block, a->barrier);
 }
@@ -24,10 +28,13 @@ static int run_square(tsr_world_t *world, tsr_team_t *team)
 	const uint64_t mine[3] = {(uint64_t)tsr_world_rank(world) + 1, 0, 0};
 	uint64_t found[3];
 	tsr_stream_t *stream;
-	square_args_t a = {zeroed(world, sizeof mine, "square"), zeroed(world, tsr_barrier_state_bytes(RANKS), "square barrier")};
-	CHECK(a.word && a.barrier && tsr_memcpy_to_heap(world, a.word, mine, sizeof mine) == TSR_OK);
+	square_args_t a = {zeroed(world, sizeof mine, "square"),
+			   zeroed(world, tsr_barrier_state_bytes(RANKS), "square barrier")};
+	CHECK(a.word && a.barrier &&
+	      tsr_memcpy_to_heap(world, a.word, mine, sizeof mine) == TSR_OK);
 	CHECK(tsr_stream_create(team, &stream) == TSR_OK && tsr_barrier(world) == TSR_OK);
-	CHECK(tsr_launch(stream, &round_the_square, 1, &a) == TSR_OK && tsr_team_barrier(team) == TSR_OK);
+	CHECK(tsr_launch(stream, &round_the_square, 1, &a) == TSR_OK &&
+	      tsr_team_barrier(team) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, found, a.word, sizeof found) == TSR_OK);
 	CHECK(found[1] == (uint64_t)tsr_team_world_rank(team, (me + size - 1) % size) + 1);
 	return tsr_stream_destroy(stream) != TSR_OK;
@@ -60,9 +67,11 @@ Test(team_many, ranks)
 		cr_skip_test("256 ranks are too many here");
 	setenv("TESSERA_HEAP_SIZE", "1M", 1);
 #ifndef WORLD_THREADS_ONLY
-	cr_expect(world_start(RANKS, TSR_PLACE_PROCESS, square_body, NULL) == 0, "256 ranks as processes");
+	cr_expect(world_start(RANKS, TSR_PLACE_PROCESS, square_body, NULL) == 0,
+		  "256 ranks as processes");
 #endif
-	cr_expect(world_start(RANKS, TSR_PLACE_THREAD, square_body, NULL) == 0, "256 ranks as threads");
+	cr_expect(world_start(RANKS, TSR_PLACE_THREAD, square_body, NULL) == 0,
+		  "256 ranks as threads");
 }
 
 /* What ends gives its place back. */
@@ -71,7 +80,9 @@ static int teams_body(tsr_world_t *world, int argc, char **argv)
 	tsr_team_t *team;
 	(void)argc, (void)argv;
 	for (int i = 0; i < TEAMS; i++) {
-		CHECK(tsr_team_split(tsr_world_team(world), tsr_world_rank(world) % 2, 0, "many", &team) == TSR_OK, "team %d", i);
+		CHECK(tsr_team_split(tsr_world_team(world), tsr_world_rank(world) % 2, 0, "many",
+				     &team) == TSR_OK,
+		      "team %d", i);
 		if (i % 100 == 0)
 			CHECK(tsr_team_barrier(team) == TSR_OK);
 		CHECK(tsr_team_destroy(team) == TSR_OK);
@@ -93,9 +104,11 @@ static int room_body(tsr_world_t *world, int argc, char **argv)
 			made++;
 		}
 	}
-	CHECK(status == TSR_ERR_NO_MEMORY && made > 1000, "%d teams, %s", made, tsr_status_name(status));
+	CHECK(status == TSR_ERR_NO_MEMORY && made > 1000, "%d teams, %s", made,
+	      tsr_status_name(status));
 	CHECK(tsr_team_barrier(last) == TSR_OK && tsr_team_destroy(last) == TSR_OK);
-	CHECK(tsr_team_split(tsr_world_team(world), 0, 0, "again", &team) == TSR_OK && tsr_team_barrier(team) == TSR_OK);
+	CHECK(tsr_team_split(tsr_world_team(world), 0, 0, "again", &team) == TSR_OK &&
+	      tsr_team_barrier(team) == TSR_OK);
 	return 0;
 }
 

@@ -6,7 +6,8 @@
 enum { ROWS = 21, COLS = 19, LD = 24, SIDE = 16, FROM_LD = 23 };
 
 typedef struct through_args {
-	tsr_view_t to, from; /* the from view of `from_rank` goes to the to view of `to_rank`, tile by tile */
+	/* the from view of `from_rank` goes to the to view of `to_rank`, tile by tile */
+	tsr_view_t to, from;
 	int32_t from_rank, to_rank, masked, reserved;
 } through_args_t;
 
@@ -18,25 +19,28 @@ TSR_FN int checkered(int64_t row, int64_t col, const void *ctx)
 	return (row + col) % 3 != 0;
 }
 
-#define THROUGH(dtype_)                                                                                                            \
-	TSR_TILE(through_##dtype_, dtype_, SIDE, SIDE, 16);                                                                        \
-	TSR_KERNEL(go_through_##dtype_, through_args_t, a)                                                                         \
-	{                                                                                                                          \
-		int64_t tiles_n = tsr_tiles(a->to.cols, SIDE);                                                                     \
-		for (int64_t i = tsr_block_index(block); i < tsr_tiles(a->to.rows, SIDE) * tiles_n; i += tsr_block_count(block)) { \
-			tsr_pos_t at = {i / tiles_n * SIDE, i % tiles_n * SIDE};                                                   \
-			TSR_FRAG(through_##dtype_, frag, block);                                                                   \
-			if (a->masked) {                                                                                           \
-				tsr_load_masked(block, frag, a->from, at, checkered, (const void *)0, 77, a->from_rank);           \
-				tsr_store_masked(block, a->to, at, frag, checkered, (const void *)0, a->to_rank);                  \
-			} else {                                                                                                   \
-				tsr_load(block, frag, a->from, at, a->from_rank);                                                  \
-				if (a->to_rank == EVERYWHERE)                                                                      \
-					tsr_store_all(block, a->to, at, frag);                                                     \
-				else                                                                                               \
-					tsr_store(block, a->to, at, frag, a->to_rank);                                             \
-			}                                                                                                          \
-		}                                                                                                                  \
+#define THROUGH(dtype_)                                                                        \
+	TSR_TILE(through_##dtype_, dtype_, SIDE, SIDE, 16);                                    \
+	TSR_KERNEL(go_through_##dtype_, through_args_t, a)                                     \
+	{                                                                                      \
+		int64_t tiles_n = tsr_tiles(a->to.cols, SIDE);                                 \
+		for (int64_t i = tsr_block_index(block);                                       \
+		     i < tsr_tiles(a->to.rows, SIDE) * tiles_n; i += tsr_block_count(block)) { \
+			tsr_pos_t at = {i / tiles_n * SIDE, i % tiles_n * SIDE};               \
+			TSR_FRAG(through_##dtype_, frag, block);                               \
+			if (a->masked) {                                                       \
+				tsr_load_masked(block, frag, a->from, at, checkered,           \
+						(const void *)0, 77, a->from_rank);            \
+				tsr_store_masked(block, a->to, at, frag, checkered,            \
+						 (const void *)0, a->to_rank);                 \
+			} else {                                                               \
+				tsr_load(block, frag, a->from, at, a->from_rank);              \
+				if (a->to_rank == EVERYWHERE)                                  \
+					tsr_store_all(block, a->to, at, frag);                 \
+				else                                                           \
+					tsr_store(block, a->to, at, frag, a->to_rank);         \
+			}                                                                      \
+		}                                                                              \
 	}
 THROUGH(f64)
 THROUGH(f32)
@@ -49,7 +53,8 @@ THROUGH(u8)
 /** Values that need rounding, saturation or a sign, some of them one bit from a tie. */
 static double value_of(int rank, int i)
 {
-	static const double special[] = {0.0, -1.5, 300.0, -200.0, 1.00390625, 1.01171875, 65520.0, 1e-7, 0.1, 2.5, 3.5, -1e30};
+	static const double special[] = {0.0,     -1.5, 300.0, -200.0, 1.00390625, 1.01171875,
+					 65520.0, 1e-7, 0.1,   2.5,    3.5,        -1e30};
 	return i % 3 == 0 ? special[i / 3 % 12] : (double)((i * 37 + rank * 11) % 251) / 4 - 20;
 }
 
@@ -70,7 +75,8 @@ static void expected_bits(const through_case_t *c, double x, unsigned char bits[
 	tsr_dtype_set(c->to, bits, 0, x);
 }
 
-static int through_check(tsr_world_t *world, const through_case_t *c, const through_args_t *a, const unsigned char *seen)
+static int through_check(tsr_world_t *world, const through_case_t *c, const through_args_t *a,
+			 const unsigned char *seen)
 {
 	size_t element = tsr_dtype_bytes(c->to);
 	for (int i = 0; i < ROWS * LD; i++) {
@@ -81,8 +87,9 @@ static int through_check(tsr_world_t *world, const through_case_t *c, const thro
 		memset(want, POISON, sizeof want);
 		if (inside)
 			expected_bits(c, value_of(a->from_rank, row * FROM_LD + col), want);
-		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0, "%s: %s to %s, row %d col %d, masked %d",
-		      c->kernel->name, tsr_dtype_name(c->from), tsr_dtype_name(c->to), row, col, a->masked);
+		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0,
+		      "%s: %s to %s, row %d col %d, masked %d", c->kernel->name,
+		      tsr_dtype_name(c->from), tsr_dtype_name(c->to), row, col, a->masked);
 	}
 	return 0;
 }
@@ -91,8 +98,10 @@ static int through_one(tsr_world_t *world, const through_case_t *c, int masked, 
 {
 	static unsigned char host[8][ROWS * LD * 8]; /* ranks as threads: one each */
 	int me = tsr_world_rank(world);
-	size_t to_bytes = ROWS * LD * tsr_dtype_bytes(c->to), from_bytes = ROWS * FROM_LD * tsr_dtype_bytes(c->from);
-	TSR_HEAP void *to = poisoned(world, to_bytes, "to"), *from = poisoned(world, from_bytes, "from");
+	size_t to_bytes = ROWS * LD * tsr_dtype_bytes(c->to),
+	       from_bytes = ROWS * FROM_LD * tsr_dtype_bytes(c->from);
+	TSR_HEAP void *to = poisoned(world, to_bytes, "to"),
+		      *from = poisoned(world, from_bytes, "from");
 	CHECK(to && from);
 	for (int i = 0; i < ROWS * FROM_LD; i++)
 		tsr_dtype_set(c->from, host[me], (size_t)i, value_of(me, i));
@@ -115,19 +124,28 @@ static int through_one(tsr_world_t *world, const through_case_t *c, int masked, 
 static int through_body(tsr_world_t *world, int argc, char **argv)
 {
 	const through_case_t cases[] = {
-		{&go_through_f32, TSR_F32, TSR_F32, TSR_F32}, {&go_through_f32, TSR_F32, TSR_F32, TSR_BF16},
-		{&go_through_f32, TSR_F32, TSR_F32, TSR_F16}, {&go_through_bf16, TSR_F32, TSR_BF16, TSR_BF16},
-		{&go_through_f16, TSR_F32, TSR_F16, TSR_F16}, {&go_through_f16, TSR_F32, TSR_F16, TSR_I8},
-		{&go_through_f64, TSR_F64, TSR_F64, TSR_F64}, {&go_through_f64, TSR_F64, TSR_F64, TSR_BF16},
-		{&go_through_f64, TSR_F64, TSR_F64, TSR_F16}, {&go_through_f32, TSR_F32, TSR_F64, TSR_I64},
-		{&go_through_i32, TSR_I32, TSR_I32, TSR_I8},  {&go_through_i32, TSR_I32, TSR_I32, TSR_U8},
-		{&go_through_i8, TSR_I32, TSR_I8, TSR_I32},   {&go_through_u8, TSR_I32, TSR_U8, TSR_F16},
-		{&go_through_i32, TSR_I32, TSR_F32, TSR_I32}, {&go_through_f32, TSR_F32, TSR_I64, TSR_F32},
+		{&go_through_f32, TSR_F32, TSR_F32, TSR_F32},
+		{&go_through_f32, TSR_F32, TSR_F32, TSR_BF16},
+		{&go_through_f32, TSR_F32, TSR_F32, TSR_F16},
+		{&go_through_bf16, TSR_F32, TSR_BF16, TSR_BF16},
+		{&go_through_f16, TSR_F32, TSR_F16, TSR_F16},
+		{&go_through_f16, TSR_F32, TSR_F16, TSR_I8},
+		{&go_through_f64, TSR_F64, TSR_F64, TSR_F64},
+		{&go_through_f64, TSR_F64, TSR_F64, TSR_BF16},
+		{&go_through_f64, TSR_F64, TSR_F64, TSR_F16},
+		{&go_through_f32, TSR_F32, TSR_F64, TSR_I64},
+		{&go_through_i32, TSR_I32, TSR_I32, TSR_I8},
+		{&go_through_i32, TSR_I32, TSR_I32, TSR_U8},
+		{&go_through_i8, TSR_I32, TSR_I8, TSR_I32},
+		{&go_through_u8, TSR_I32, TSR_U8, TSR_F16},
+		{&go_through_i32, TSR_I32, TSR_F32, TSR_I32},
+		{&go_through_f32, TSR_F32, TSR_I64, TSR_F32},
 	};
 	(void)argc, (void)argv;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (through_one(world, &cases[i], 0, tsr_world_size(world) / 2) ||
-		    through_one(world, &cases[i], 1, tsr_world_size(world) / 2) || through_one(world, &cases[i], 0, EVERYWHERE))
+		    through_one(world, &cases[i], 1, tsr_world_size(world) / 2) ||
+		    through_one(world, &cases[i], 0, EVERYWHERE))
 			return 1;
 	return 0;
 }
@@ -175,18 +193,22 @@ static int hinted_check(tsr_world_t *world, const TSR_HEAP void *heap, int from,
 	CHECK(tsr_memcpy_from_heap(world, seen, heap, sizeof seen) == TSR_OK);
 	for (int i = 0; i < HINTED_ROWS * HINTED_LD; i++) {
 		const float want = i % HINTED_LD < HINTED_COLS ? (float)(from * 10000 + i) : poison;
-		CHECK(memcmp(&seen[i], &want, sizeof want) == 0, "%s: row %d, column %d", what, i / HINTED_LD, i % HINTED_LD);
+		CHECK(memcmp(&seen[i], &want, sizeof want) == 0, "%s: row %d, column %d", what,
+		      i / HINTED_LD, i % HINTED_LD);
 	}
 	return 0;
 }
 
 static int hinted_one(tsr_world_t *world, const tsr_kernel_t *kernel)
 {
-	const int me = tsr_world_rank(world), size = tsr_world_size(world), before = (me + size - 1) % size;
+	const int me = tsr_world_rank(world), size = tsr_world_size(world),
+		  before = (me + size - 1) % size;
 	float from[HINTED_ROWS * HINTED_LD];
 	const size_t bytes = sizeof from;
-	TSR_HEAP void *source = poisoned(world, bytes, "source"), *stored = poisoned(world, bytes, "stored");
-	TSR_HEAP void *put = poisoned(world, bytes, "put"), *copied = poisoned(world, bytes, "copied");
+	TSR_HEAP void *source = poisoned(world, bytes, "source"),
+		      *stored = poisoned(world, bytes, "stored");
+	TSR_HEAP void *put = poisoned(world, bytes, "put"),
+		      *copied = poisoned(world, bytes, "copied");
 	CHECK(source && stored && put && copied);
 	memset(from, POISON, sizeof from);
 	for (int i = 0; i < HINTED_ROWS * HINTED_LD; i++)
@@ -194,15 +216,17 @@ static int hinted_one(tsr_world_t *world, const tsr_kernel_t *kernel)
 			from[i] = (float)(me * 10000 + i);
 	CHECK(tsr_memcpy_to_heap(world, source, from, bytes) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	const hinted_args_t a = {{source, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
-				 {stored, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
-				 {put, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
-				 (TSR_HEAP unsigned char *)source,
-				 (TSR_HEAP unsigned char *)copied,
-				 (int64_t)bytes};
+	const hinted_args_t a = {
+		{source, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+		{stored, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+		{put, HINTED_ROWS, HINTED_COLS, HINTED_LD, TSR_F32, TSR_SPACE_HEAP},
+		(TSR_HEAP unsigned char *)source,
+		(TSR_HEAP unsigned char *)copied,
+		(int64_t)bytes};
 	CHECK(run_kernel(world, kernel, 1, &a) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	int failed = hinted_check(world, stored, me, "stored") || hinted_check(world, put, before, "put") ||
+	int failed = hinted_check(world, stored, me, "stored") ||
+		     hinted_check(world, put, before, "put") ||
 		     hinted_check(world, copied, before, "copied");
 	CHECK(tsr_heap_free(world, source) == TSR_OK && tsr_heap_free(world, stored) == TSR_OK);
 	CHECK(tsr_heap_free(world, put) == TSR_OK && tsr_heap_free(world, copied) == TSR_OK);
@@ -212,7 +236,8 @@ static int hinted_one(tsr_world_t *world, const tsr_kernel_t *kernel)
 static int hinted_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	return hinted_one(world, &hinted_none) || hinted_one(world, &hinted_stream) || hinted_one(world, &hinted_through);
+	return hinted_one(world, &hinted_none) || hinted_one(world, &hinted_stream) ||
+	       hinted_one(world, &hinted_through);
 }
 
 Test(value, hints_change_no_result)
@@ -234,7 +259,8 @@ TSR_KERNEL(load_outside, outside_args_t, a)
 	TSR_FRAG(tile, frag, block);
 	tsr_tile_load(block, frag, a->small, before);
 	tsr_tile_store(block, a->out, origin, frag);
-	tsr_load_masked(block, frag, a->small, before, checkered, (const void *)0, -4.0, tsr_rank(block));
+	tsr_load_masked(block, frag, a->small, before, checkered, (const void *)0, -4.0,
+			tsr_rank(block));
 	tsr_tile_store(block, a->out, below, frag);
 }
 
@@ -242,8 +268,9 @@ static int outside_body(tsr_world_t *world, int argc, char **argv)
 {
 	float small[5 * 4], out[16 * 12];
 	(void)argc, (void)argv;
-	outside_args_t a = {{poisoned(world, sizeof small, "small"), 5, 4, 4, TSR_F32, TSR_SPACE_HEAP},
-			    {poisoned(world, sizeof out, "out"), 16, 12, 12, TSR_F32, TSR_SPACE_HEAP}};
+	outside_args_t a = {
+		{poisoned(world, sizeof small, "small"), 5, 4, 4, TSR_F32, TSR_SPACE_HEAP},
+		{poisoned(world, sizeof out, "out"), 16, 12, 12, TSR_F32, TSR_SPACE_HEAP}};
 	CHECK(a.small.data && a.out.data);
 	for (int i = 0; i < 20; i++)
 		small[i] = (float)(i + 1);
@@ -254,7 +281,9 @@ static int outside_body(tsr_world_t *world, int argc, char **argv)
 		int row = i / 12 % 8 - 2, col = i % 12 - 3;
 		bool inside = row >= 0 && row < 5 && col >= 0 && col < 4, masked = i >= 8 * 12;
 		float other = masked ? -4 : 0;
-		CHECK(out[i] == (inside && (!masked || (row + col) % 3 != 0) ? small[row * 4 + col] : other), "element %d", i);
+		CHECK(out[i] == (inside && (!masked || (row + col) % 3 != 0) ? small[row * 4 + col]
+									     : other),
+		      "element %d", i);
 	}
 	return 0;
 }
@@ -309,7 +338,10 @@ ARITHMETIC(i32)
 ARITHMETIC(i8)
 ARITHMETIC(u8)
 
-/** Row `row` as the kernel must leave it: 12 products, the sum and the minimum of what is above the maximum. */
+/**
+ * Row `row` as the kernel must leave it: 12 products, the sum and the minimum
+ * of what is above the maximum.
+ */
 static void calculate_row(const double small[5 * 4], int row, double want[14])
 {
 	double above, sum = 0, least;
@@ -334,30 +366,37 @@ static void calculate_row(const double small[5 * 4], int row, double want[14])
 static int calculate_body(tsr_world_t *world, int argc, char **argv)
 {
 	const through_case_t cases[] = {
-		{&calculate_f32, TSR_F32, TSR_F32, TSR_F32}, {&calculate_f64, TSR_F64, TSR_F64, TSR_F64},
-		{&calculate_f16, TSR_F32, TSR_F16, TSR_F32}, {&calculate_bf16, TSR_F32, TSR_BF16, TSR_F32},
-		{&calculate_i32, TSR_I32, TSR_I32, TSR_I32}, {&calculate_i8, TSR_I32, TSR_I8, TSR_I32},
+		{&calculate_f32, TSR_F32, TSR_F32, TSR_F32},
+		{&calculate_f64, TSR_F64, TSR_F64, TSR_F64},
+		{&calculate_f16, TSR_F32, TSR_F16, TSR_F32},
+		{&calculate_bf16, TSR_F32, TSR_BF16, TSR_F32},
+		{&calculate_i32, TSR_I32, TSR_I32, TSR_I32},
+		{&calculate_i8, TSR_I32, TSR_I8, TSR_I32},
 		{&calculate_u8, TSR_I32, TSR_U8, TSR_I32},
 	};
 	double small[5 * 4], want[14];
 	unsigned char host[8 * 14 * 8];
 	(void)argc, (void)argv;
-	TSR_HEAP void *in = poisoned(world, sizeof small, "small"), *out = poisoned(world, sizeof host, "out");
+	TSR_HEAP void *in = poisoned(world, sizeof small, "small"),
+		      *out = poisoned(world, sizeof host, "out");
 	CHECK(in && out);
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		outside_args_t a = {{in, 5, 4, 4, cases[c].from, TSR_SPACE_HEAP}, {out, 8, 14, 14, cases[c].to, TSR_SPACE_HEAP}};
+		outside_args_t a = {{in, 5, 4, 4, cases[c].from, TSR_SPACE_HEAP},
+				    {out, 8, 14, 14, cases[c].to, TSR_SPACE_HEAP}};
 		for (int i = 0; i < 20; i++) {
 			small[i] = i % 7 + 1;
 			tsr_dtype_set(cases[c].from, host, (size_t)i, small[i]);
 		}
-		CHECK(tsr_memcpy_to_heap(world, in, host, 20 * tsr_dtype_bytes(cases[c].from)) == TSR_OK);
+		CHECK(tsr_memcpy_to_heap(world, in, host, 20 * tsr_dtype_bytes(cases[c].from)) ==
+		      TSR_OK);
 		CHECK(run_kernel(world, cases[c].kernel, 1, &a) == TSR_OK);
-		CHECK(tsr_memcpy_from_heap(world, host, out, 8 * 14 * tsr_dtype_bytes(cases[c].to)) == TSR_OK);
+		CHECK(tsr_memcpy_from_heap(world, host, out,
+					   8 * 14 * tsr_dtype_bytes(cases[c].to)) == TSR_OK);
 		for (int i = 0; i < 8 * 14; i++) {
 			calculate_row(small, i / 14, want);
 			double seen = tsr_dtype_get(cases[c].to, host, (size_t)i);
-			CHECK(seen == want[i % 14], "%s: row %d, col %d: %g for %g", cases[c].kernel->name, i / 14, i % 14, seen,
-			      want[i % 14]);
+			CHECK(seen == want[i % 14], "%s: row %d, col %d: %g for %g",
+			      cases[c].kernel->name, i / 14, i % 14, seen, want[i % 14]);
 		}
 	}
 	return 0;

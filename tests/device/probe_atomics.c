@@ -1,6 +1,7 @@
 /*
- * One kernel for each ordered operation, order and scope: what the compilers make of each is compared with ci/checks/golden/.
- * They are compiled, for every backend whose toolkit is here, and not run.
+ * One kernel for each ordered operation, order and scope: what the compilers
+ * make of each is compared with ci/checks/golden/. They are compiled, for every
+ * backend whose toolkit is here, and not run.
  */
 #include "tessera/dev.h"
 
@@ -10,42 +11,53 @@ typedef struct probe_args {
 	int32_t peer;
 } probe_args_t;
 
-/* Orders are spelt TSR_<order>, scopes TSR_SCOPE_<scope>, kernels probe_<operation>_<order>_<scope>. */
+/*
+ * Orders are spelt TSR_<order>, scopes TSR_SCOPE_<scope>, kernels
+ * probe_<operation>_<order>_<scope>.
+ */
 
-#define PROBE_LOAD(order_, scope_)                                                                        \
-	TSR_KERNEL(probe_load_##order_##_##scope_, probe_args_t, a)                                       \
-	{                                                                                                 \
-		uint64_t seen = tsr_atomic_load(block, a->p, a->peer, TSR_##order_, TSR_SCOPE_##scope_);  \
-		tsr_atomic_store(block, a->result, seen, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE); \
+#define PROBE_LOAD(order_, scope_)                                                               \
+	TSR_KERNEL(probe_load_##order_##_##scope_, probe_args_t, a)                              \
+	{                                                                                        \
+		uint64_t seen =                                                                  \
+			tsr_atomic_load(block, a->p, a->peer, TSR_##order_, TSR_SCOPE_##scope_); \
+		tsr_atomic_store(block, a->result, seen, tsr_rank(block), TSR_RELAXED,           \
+				 TSR_SCOPE_DEVICE);                                              \
 	}
 
-#define PROBE_STORE(order_, scope_)                                                                    \
-	TSR_KERNEL(probe_store_##order_##_##scope_, probe_args_t, a)                                   \
-	{                                                                                              \
-		tsr_atomic_store(block, a->p, (uint64_t)1, a->peer, TSR_##order_, TSR_SCOPE_##scope_); \
+#define PROBE_STORE(order_, scope_)                                               \
+	TSR_KERNEL(probe_store_##order_##_##scope_, probe_args_t, a)              \
+	{                                                                         \
+		tsr_atomic_store(block, a->p, (uint64_t)1, a->peer, TSR_##order_, \
+				 TSR_SCOPE_##scope_);                             \
 	}
 
-#define PROBE_RMW(operation_, order_, scope_)                                                                                \
-	TSR_KERNEL(probe_##operation_##_##order_##_##scope_, probe_args_t, a)                                                \
-	{                                                                                                                    \
-		uint64_t old = tsr_atomic_##operation_(block, a->p, (uint64_t)3, a->peer, TSR_##order_, TSR_SCOPE_##scope_); \
-		tsr_atomic_store(block, a->result, old, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);                     \
+#define PROBE_RMW(operation_, order_, scope_)                                             \
+	TSR_KERNEL(probe_##operation_##_##order_##_##scope_, probe_args_t, a)             \
+	{                                                                                 \
+		uint64_t old = tsr_atomic_##operation_(block, a->p, (uint64_t)3, a->peer, \
+						       TSR_##order_, TSR_SCOPE_##scope_); \
+		tsr_atomic_store(block, a->result, old, tsr_rank(block), TSR_RELAXED,     \
+				 TSR_SCOPE_DEVICE);                                       \
 	}
 
-#define PROBE_CAS(order_, failure_, scope_)                                                                                 \
-	TSR_KERNEL(probe_cas_##order_##_##failure_##_##scope_, probe_args_t, a)                                             \
-	{                                                                                                                   \
-		uint64_t old = tsr_atomic_cas(block, a->p, (uint64_t)1, (uint64_t)2, a->peer, TSR_##order_, TSR_##failure_, \
-					      TSR_SCOPE_##scope_);                                                          \
-		tsr_atomic_store(block, a->result, old, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);                    \
+#define PROBE_CAS(order_, failure_, scope_)                                                      \
+	TSR_KERNEL(probe_cas_##order_##_##failure_##_##scope_, probe_args_t, a)                  \
+	{                                                                                        \
+		uint64_t old = tsr_atomic_cas(block, a->p, (uint64_t)1, (uint64_t)2, a->peer,    \
+					      TSR_##order_, TSR_##failure_, TSR_SCOPE_##scope_); \
+		tsr_atomic_store(block, a->result, old, tsr_rank(block), TSR_RELAXED,            \
+				 TSR_SCOPE_DEVICE);                                              \
 	}
 
-#define PROBE_FENCE(order_, scope_)                                                                        \
-	TSR_KERNEL(probe_fence_##order_##_##scope_, probe_args_t, a)                                       \
-	{                                                                                                  \
-		tsr_atomic_store(block, a->p, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_##scope_);      \
-		tsr_fence(block, TSR_##order_, TSR_SCOPE_##scope_);                                        \
-		tsr_atomic_store(block, a->result, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_##scope_); \
+#define PROBE_FENCE(order_, scope_)                                                   \
+	TSR_KERNEL(probe_fence_##order_##_##scope_, probe_args_t, a)                  \
+	{                                                                             \
+		tsr_atomic_store(block, a->p, (uint64_t)1, a->peer, TSR_RELAXED,      \
+				 TSR_SCOPE_##scope_);                                 \
+		tsr_fence(block, TSR_##order_, TSR_SCOPE_##scope_);                   \
+		tsr_atomic_store(block, a->result, (uint64_t)1, a->peer, TSR_RELAXED, \
+				 TSR_SCOPE_##scope_);                                 \
 	}
 
 #define PROBE_RMW_ORDERS(operation_, scope_)   \

@@ -1,4 +1,6 @@
-/* Products of fragments: tiles that matrix units take as they are held, some that are staged for them, and some of types without.
+/*
+ * Products of fragments: tiles that matrix units take as they are held, some
+ * that are staged for them, and some of types without.
  */
 #include "tessera/dev.h"
 

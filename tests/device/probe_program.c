@@ -1,4 +1,7 @@
-/* A kernel and its host program in one file, as users write them: device compilers must read past the host half. */
+/*
+ * A kernel and its host program in one file, as users write them: device
+ * compilers must read past the host half.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

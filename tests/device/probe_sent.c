@@ -1,4 +1,7 @@
-/* Partial sums that are sent and added, and tiles of all ranks that become one. Compiled, not run. */
+/*
+ * Partial sums that are sent and added, and tiles of all ranks that become one.
+ * Compiled, not run.
+ */
 #include "tessera/dev.h"
 
 typedef struct probe_sent_args {

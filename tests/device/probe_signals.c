@@ -1,4 +1,7 @@
-/* Signals, waits, barriers, meetings and flushes, of blocks and of workers; compiled for the golden lines as probe_atomics.c is. */
+/*
+ * Signals, waits, barriers, meetings and flushes, of blocks and of workers;
+ * compiled for the golden lines as probe_atomics.c is.
+ */
 #include "tessera/dev.h"
 
 typedef struct probe_args {
@@ -48,7 +51,10 @@ TSR_KERNEL(probe_put_signal_2d, probe_args_t, a)
 	tsr_put_signal_2d(block, a->view, a->view, a->flags, 7, TSR_SIGNAL_SET, a->peer);
 }
 
-/* Stores of all threads, a fence and a relaxed store: a meeting stands between what other waves have put and the fence. */
+/*
+ * Stores of all threads, a fence and a relaxed store: a meeting stands between
+ * what other waves have put and the fence.
+ */
 TSR_KERNEL(probe_put_fence_store, probe_args_t, a)
 {
 	tsr_put(block, a->data, a->data, 64, a->peer);

@@ -1,4 +1,7 @@
-/* What goes wrong with the heap: one sentence each, the same code on every rank, and a world that goes on where it can. */
+/*
+ * What goes wrong with the heap: one sentence each, the same code on every
+ * rank, and a world that goes on where it can.
+ */
 #include "world_test.h"
 
 /** The last error's sentence contains every one of the texts, which are separated by '|'. */
@@ -12,15 +15,20 @@ static bool says(const char *texts)
 	return true;
 }
 
-/* After an error that leaves the world intact, the heap is as it was and the next allocation succeeds on all ranks. */
+/*
+ * After an error that leaves the world intact, the heap is as it was and the
+ * next allocation succeeds on all ranks.
+ */
 static int goes_on(tsr_world_t *world, const tsr_heap_usage_t *before)
 {
 	tsr_heap_usage_t after = {.size = sizeof after};
 	TSR_HEAP void *pointer;
 	CHECK(tsr_heap_usage(world, &after) == TSR_OK);
-	CHECK(after.free_bytes == before->free_bytes && after.largest_bytes == before->largest_bytes &&
+	CHECK(after.free_bytes == before->free_bytes &&
+		      after.largest_bytes == before->largest_bytes &&
 		      after.allocations == before->allocations,
-	      "%zu free of %zu, %d allocations", after.free_bytes, after.heap_bytes, after.allocations);
+	      "%zu free of %zu, %d allocations", after.free_bytes, after.heap_bytes,
+	      after.allocations);
 	CHECK(tsr_heap_alloc(world, 1000, 0, "next", &pointer) == TSR_OK);
 	CHECK(tsr_heap_free(world, pointer) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
@@ -37,7 +45,8 @@ static int no_room_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_heap_alloc(world, 600000, 0, "kept", &kept) == TSR_OK);
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
 	CHECK(tsr_heap_alloc(world, 500000, 0, "activations", &pointer) == TSR_ERR_NO_MEMORY);
-	CHECK(says("488.3 KiB (500000 bytes)|activations|of its 1 MiB 438 KiB are free|TESSERA_HEAP_SIZE"));
+	CHECK(says("488.3 KiB (500000 bytes)|activations|of its 1 MiB 438 KiB are "
+		   "free|TESSERA_HEAP_SIZE"));
 	CHECK(tsr_heap_alloc(world, SIZE_MAX, 0, "huge", &pointer) == TSR_ERR_NO_MEMORY);
 	CHECK(pointer == NULL, "written on failure");
 	return goes_on(world, &usage);
@@ -85,11 +94,14 @@ static int mismatch_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
 	CHECK(tsr_heap_alloc(world, odd ? 2000 : 1000, 0, "sizes", &pointer) == TSR_ERR_MISMATCH);
 	CHECK(says("tsr_heap_alloc|1000|2000|rank 0"));
-	CHECK(tsr_heap_alloc(world, 1000, odd ? 512 : 256, "alignments", &pointer) == TSR_ERR_MISMATCH);
+	CHECK(tsr_heap_alloc(world, 1000, odd ? 512 : 256, "alignments", &pointer) ==
+	      TSR_ERR_MISMATCH);
 	CHECK(tsr_heap_alloc(world, 1000, 0, odd ? "odd" : "even", &pointer) == TSR_ERR_MISMATCH);
 	CHECK(says("\"odd\"|\"even\""));
-	CHECK(tsr_heap_alloc(world, odd ? 0 : 1000, 0, "one is wrong", &pointer) == TSR_ERR_MISMATCH);
-	CHECK(tsr_heap_alloc(world, odd ? (size_t)1 << 60 : 1000, 0, "one has no room", &pointer) == TSR_ERR_MISMATCH);
+	CHECK(tsr_heap_alloc(world, odd ? 0 : 1000, 0, "one is wrong", &pointer) ==
+	      TSR_ERR_MISMATCH);
+	CHECK(tsr_heap_alloc(world, odd ? (size_t)1 << 60 : 1000, 0, "one has no room", &pointer) ==
+	      TSR_ERR_MISMATCH);
 	CHECK(pointer == NULL, "written on failure");
 	return goes_on(world, &usage);
 }
@@ -121,13 +133,17 @@ Test(heap_errors, one_rank_fails_and_all_are_told)
 	world_each(one_fails_body, NULL);
 }
 
-/* Rank 0 allocates, the others do not. Nobody waits for long, and every rank hears who called what. */
+/*
+ * Rank 0 allocates, the others do not. Nobody waits for long, and every rank
+ * hears who called what.
+ */
 static int some_only_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
 	TSR_HEAP void *pointer;
-	tsr_status_t status =
-		tsr_world_rank(world) == 0 ? tsr_heap_alloc(world, 1000, 0, "mine alone", &pointer) : tsr_barrier(world);
+	tsr_status_t status = tsr_world_rank(world) == 0
+				      ? tsr_heap_alloc(world, 1000, 0, "mine alone", &pointer)
+				      : tsr_barrier(world);
 	CHECK(status == TSR_ERR_MISMATCH, "%s", tsr_status_name(status));
 	CHECK(says("tsr_heap_alloc|tsr_barrier|mine alone"));
 	return 7; /* the world is over: what its end returns must not be 0 */
@@ -191,10 +207,12 @@ static int release_mismatch_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_heap_free(world, odd ? a : b) == TSR_ERR_MISMATCH);
 	CHECK(says("tsr_heap_free|\"a\"|\"b\""));
 	CHECK(tsr_heap_free(world, odd ? NULL : a) == TSR_ERR_MISMATCH);
-	CHECK(tsr_heap_free(world, odd ? (TSR_HEAP char *)a + 1 : (TSR_HEAP char *)a) == TSR_ERR_MISMATCH);
+	CHECK(tsr_heap_free(world, odd ? (TSR_HEAP char *)a + 1 : (TSR_HEAP char *)a) ==
+	      TSR_ERR_MISMATCH);
 	if (goes_on(world, &usage) != 0)
 		return 1;
-	CHECK(tsr_heap_free(world, a) == TSR_OK && tsr_heap_free(world, b) == TSR_OK, "both are there still");
+	CHECK(tsr_heap_free(world, a) == TSR_OK && tsr_heap_free(world, b) == TSR_OK,
+	      "both are there still");
 	return 0;
 }
 
@@ -216,7 +234,8 @@ static int addresses_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_heap_translate(world, pointer, size, &peer) == TSR_ERR_ARGUMENT);
 	CHECK(says("0 to"));
 	CHECK(tsr_heap_translate(world, pointer, -1, &peer) == TSR_ERR_ARGUMENT);
-	CHECK(tsr_heap_translate(world, (TSR_HEAP void *)(uintptr_t)outside, 0, &peer) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_heap_translate(world, (TSR_HEAP void *)(uintptr_t)outside, 0, &peer) ==
+	      TSR_ERR_ARGUMENT);
 	CHECK(says("outside the heap"));
 	CHECK(peer == NULL, "written on failure");
 	CHECK(tsr_memcpy_to_heap(world, pointer, host, 101) == TSR_ERR_ARGUMENT);
@@ -226,7 +245,8 @@ static int addresses_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_memcpy_to_heap(world, pointer, host, SIZE_MAX) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_memcpy_from_heap(world, host, pointer - 1, 1) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_memcpy_from_heap(world, NULL, pointer, 1) == TSR_ERR_ARGUMENT);
-	CHECK(tsr_memset_heap(world, (TSR_HEAP void *)(uintptr_t)outside, 0, 1) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_memset_heap(world, (TSR_HEAP void *)(uintptr_t)outside, 0, 1) ==
+	      TSR_ERR_ARGUMENT);
 	CHECK(tsr_memset_heap(world, pointer, 0, 100) == TSR_OK);
 	CHECK(tsr_memcpy_to_heap(world, pointer + 50, host, 50) == TSR_OK);
 	return 0;

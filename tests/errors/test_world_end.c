@@ -1,4 +1,7 @@
-/* Failures of a world, as its programs see them: one sentence that names cause and cure, on every rank, before the deadline. */
+/*
+ * Failures of a world, as its programs see them: one sentence that names cause
+ * and cure, on every rank, before the deadline.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <time.h>
@@ -26,10 +29,12 @@ static void begin(const char *environment)
 }
 
 /**
- * Runs a world whose ranks end it; returns the exit code and how often `sentence` was printed. `late_out`: a rank other than the
- * sentence's was late.
+ * Runs a world whose ranks end it; returns the exit code and how often
+ * `sentence` was printed. `late_out`: a rank other than the sentence's was
+ * late.
  */
-static int run_once(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *sentence, int *count_out, bool *late_out)
+static int run_once(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *sentence,
+		    int *count_out, bool *late_out)
 {
 	char path[] = "/tmp/tessera-test-XXXXXX", text[16384];
 	const int file = mkstemp(path), before = dup(STDERR_FILENO);
@@ -50,7 +55,8 @@ static int run_once(int ranks, tsr_placement_t placement, tsr_main_fn entry, con
 	return code;
 }
 
-static int run_and_count(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *sentence, int *count_out)
+static int run_and_count(int ranks, tsr_placement_t placement, tsr_main_fn entry,
+			 const char *sentence, int *count_out)
 {
 	bool late;
 	return run_once(ranks, placement, entry, sentence, count_out, &late);
@@ -59,13 +65,15 @@ static int run_and_count(int ranks, tsr_placement_t placement, tsr_main_fn entry
 /** Both placements: an exit code that is not 0, `sentence` once, and soon. */
 static void ends_with(int ranks, tsr_main_fn entry, const char *sentence)
 {
-	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD; placement++) {
+	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD;
+	     placement++) {
 		int count;
 		const double begin_s = now();
 		const int code = run_and_count(ranks, placement, entry, sentence, &count);
 		cr_expect(code != 0);
 		cr_expect_eq(count, 1, "%d times: %s", count, sentence);
-		cr_expect(now() - begin_s < DEADLINE_S / 2, "%s: %f seconds", sentence, now() - begin_s);
+		cr_expect(now() - begin_s < DEADLINE_S / 2, "%s: %f seconds", sentence,
+			  now() - begin_s);
 	}
 }
 
@@ -82,14 +90,17 @@ static int another_call(tsr_world_t *world, int argc, char **argv)
 Test(world_end, another_collective_call)
 {
 	begin("");
-	ends_with(3, another_call, "tessera: rank 2 called tsr_barrier where rank 0 called tsr_team_broadcast(root 1)");
+	ends_with(3, another_call,
+		  "tessera: rank 2 called tsr_barrier where rank 0 called tsr_team_broadcast(root "
+		  "1)");
 }
 
 static int another_root(tsr_world_t *world, int argc, char **argv)
 {
 	int x = 0;
 	(void)argc, (void)argv;
-	TSR_TRY(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x, tsr_world_rank(world) == 1));
+	TSR_TRY(tsr_team_broadcast(tsr_world_team(world), &x, sizeof x,
+				   tsr_world_rank(world) == 1));
 	return 0;
 }
 
@@ -97,7 +108,8 @@ Test(world_end, another_root)
 {
 	begin("");
 	ends_with(5, another_root,
-		  "tessera: rank 1 called tsr_team_broadcast(root 1) where rank 0 called tsr_team_broadcast(root 0)");
+		  "tessera: rank 1 called tsr_team_broadcast(root 1) where rank 0 called "
+		  "tsr_team_broadcast(root 0)");
 }
 
 static int finish_early(tsr_world_t *world, int argc, char **argv)
@@ -111,7 +123,8 @@ static int finish_early(tsr_world_t *world, int argc, char **argv)
 Test(world_end, one_rank_ends_early)
 {
 	begin("");
-	ends_with(3, finish_early, "tessera: rank 1 called tsr_finalize where rank 0 called tsr_barrier");
+	ends_with(3, finish_early,
+		  "tessera: rank 1 called tsr_finalize where rank 0 called tsr_barrier");
 }
 
 /* TSR_TRY finds the world, whatever the program calls it. */
@@ -125,7 +138,8 @@ static int fail_alike(tsr_world_t *ranks, int argc, char **argv)
 Test(world_end, ranks_that_fail_alike_say_it_once)
 {
 	begin("");
-	ends_with(5, fail_alike, "tessera: tsr_team_broadcast from rank 99: the world has ranks 0 to 4");
+	ends_with(5, fail_alike,
+		  "tessera: tsr_team_broadcast from rank 99: the world has ranks 0 to 4");
 }
 
 static int give_up(tsr_world_t *world, int argc, char **argv)
@@ -155,7 +169,8 @@ static int come_late(tsr_world_t *world, int argc, char **argv)
 	if (tsr_world_rank(world) == 1) {
 		for (int i = 0; i < 20000 && tsr_wait_record(world, 0, &record) != TSR_OK; i++)
 			usleep(5000);
-		usleep(500000); /* the others have given up long ago, and still must not leak what it may use */
+		/* the others have given up long ago, and still must not leak what it may use */
+		usleep(500000);
 	}
 	snprintf(site, sizeof site, "%s:%d", __FILE__, __LINE__ + 1);
 	CHECK(tsr_barrier(world) == TSR_ERR_TIMEOUT);
@@ -169,7 +184,8 @@ Test(world_end, a_rank_that_comes_too_late)
 {
 	static const char sentence[] = "tessera: rank 1 of 3 did not come to tsr_barrier within ";
 	uint64_t deadline_ns = 500000000u;
-	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD; placement++) {
+	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD;
+	     placement++) {
 		int count, code;
 		bool late;
 		do {
@@ -197,9 +213,12 @@ Test(world_end, a_rank_that_dies)
 {
 	int count;
 	begin("");
-	cr_expect_eq(run_and_count(5, TSR_PLACE_PROCESS, die, "tessera: rank 3 of 5 is lost", &count), 128 + SIGKILL);
+	cr_expect_eq(run_and_count(5, TSR_PLACE_PROCESS, die, "tessera: rank 3 of 5 is lost",
+				   &count),
+		     128 + SIGKILL);
 	cr_expect_eq(count, 1);
-	cr_expect_eq(run_and_count(5, TSR_PLACE_PROCESS, die, "tessera: rank 3 was killed by signal 9 (Killed)", &count),
+	cr_expect_eq(run_and_count(5, TSR_PLACE_PROCESS, die,
+				   "tessera: rank 3 was killed by signal 9 (Killed)", &count),
 		     128 + SIGKILL);
 	cr_expect_eq(count, 1);
 }

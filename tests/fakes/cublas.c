@@ -63,14 +63,17 @@ const char *cublasGetStatusString(int status)
 	return status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : "unknown";
 }
 
-int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int a_type, int lda,
-		 const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc, int compute_type,
-		 int algorithm)
+int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
+		 const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
+		 const void *beta, void *c, int c_type, int ldc, int compute_type, int algorithm)
 {
-	bool plain = handle == &thing && trans_a == BENCH_CUBLAS_OP_N && trans_b == BENCH_CUBLAS_OP_N;
-	bool fits = m > 0 && n > 0 && k > 0 && lda >= m && ldb >= k && ldc >= m && a_type == b_type && b_type == c_type;
-	if (!plain || !fits || compute_type != BENCH_CUBLAS_COMPUTE_32F || algorithm != BENCH_CUBLAS_GEMM_DEFAULT ||
-	    *(const float *)alpha != 1.0F || *(const float *)beta != 0.0F)
+	bool plain =
+		handle == &thing && trans_a == BENCH_CUBLAS_OP_N && trans_b == BENCH_CUBLAS_OP_N;
+	bool fits = m > 0 && n > 0 && k > 0 && lda >= m && ldb >= k && ldc >= m &&
+		    a_type == b_type && b_type == c_type;
+	if (!plain || !fits || compute_type != BENCH_CUBLAS_COMPUTE_32F ||
+	    algorithm != BENCH_CUBLAS_GEMM_DEFAULT || *(const float *)alpha != 1.0F ||
+	    *(const float *)beta != 0.0F)
 		return INVALID_VALUE;
 	for (int col = 0; col < n; col++)
 		for (int row = 0; row < m; row++) {

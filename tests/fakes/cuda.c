@@ -1,8 +1,11 @@
 /*
- * A driver that is none, for tests of the baseline's calls: device memory is the host's, and what is put on a stream is done at
- * once, but for fills: they are done when the stream is waited for, or given something else. FAKE_ONE_GPU: all ranks have the same
- * one. FAKE_NO_MEMORY: nothing can be allocated. Of the kernels of litmus tests it does what FAKE_KERNEL says: "none" is compiled,
- * "stuck" never ends, nor does any call that waits for it, and the others leave their parameter in the memory of their results.
+ * A driver that is none, for tests of the baseline's calls: device memory is
+ * the host's, and what is put on a stream is done at once, but for fills: they
+ * are done when the stream is waited for, or given something else.
+ * FAKE_ONE_GPU: all ranks have the same one. FAKE_NO_MEMORY: nothing can be
+ * allocated. Of the kernels of litmus tests it does what FAKE_KERNEL says:
+ * "none" is compiled, "stuck" never ends, nor does any call that waits for it,
+ * and the others leave their parameter in the memory of their results.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -71,7 +74,8 @@ int cuDeviceGet(int *out, int ordinal)
 
 int cuDeviceGetPCIBusId(char *out, int size, int device)
 {
-	(void)snprintf(out, (size_t)size, "%d:%ld", device, getenv("FAKE_ONE_GPU") ? 0L : (long)syscall(SYS_gettid));
+	(void)snprintf(out, (size_t)size, "%d:%ld", device,
+		       getenv("FAKE_ONE_GPU") ? 0L : (long)syscall(SYS_gettid));
 	return 0;
 }
 
@@ -119,7 +123,10 @@ int cuStreamDestroy_v2(void *stream)
 	return stream == &thing ? 0 : REFUSED;
 }
 
-/* An event is the time of its record. They are the driver's: who leaves some behind has no leak of his own. */
+/*
+ * An event is the time of its record. They are the driver's: who leaves some
+ * behind has no leak of his own.
+ */
 enum { MOST_EVENTS = 256 };
 static struct timespec events[MOST_EVENTS];
 static bool event_used[MOST_EVENTS];
@@ -163,7 +170,8 @@ int cuEventQuery(void *event)
 int cuEventElapsedTime(float *ms_out, void *begin, void *end)
 {
 	const struct timespec *b = begin, *e = end;
-	*ms_out = (float)((double)(e->tv_sec - b->tv_sec) * 1e3 + (double)(e->tv_nsec - b->tv_nsec) * 1e-6);
+	*ms_out = (float)((double)(e->tv_sec - b->tv_sec) * 1e3 +
+			  (double)(e->tv_nsec - b->tv_nsec) * 1e-6);
 	return 0;
 }
 
@@ -197,14 +205,18 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 
 int cuMemcpy2DAsync_v2(const bench_copy_2d_t *copy, void *stream)
 {
-	bool device = copy->src_type == BENCH_CU_MEMORY_DEVICE && copy->dst_type == BENCH_CU_MEMORY_DEVICE;
-	bool plain = !copy->src_x_bytes && !copy->src_y && !copy->dst_x_bytes && !copy->dst_y && stream == &thing;
-	if (!device || !plain || copy->width_bytes > copy->src_pitch || copy->width_bytes > copy->dst_pitch)
+	bool device = copy->src_type == BENCH_CU_MEMORY_DEVICE &&
+		      copy->dst_type == BENCH_CU_MEMORY_DEVICE;
+	bool plain = !copy->src_x_bytes && !copy->src_y && !copy->dst_x_bytes && !copy->dst_y &&
+		     stream == &thing;
+	if (!device || !plain || copy->width_bytes > copy->src_pitch ||
+	    copy->width_bytes > copy->dst_pitch)
 		return REFUSED;
 	do_fills();
 	for (size_t row = 0; row < copy->height; row++)
 		memcpy((void *)(uintptr_t)(copy->dst_device + row * copy->dst_pitch),
-		       (const void *)(uintptr_t)(copy->src_device + row * copy->src_pitch), copy->width_bytes);
+		       (const void *)(uintptr_t)(copy->src_device + row * copy->src_pitch),
+		       copy->width_bytes);
 	return 0;
 }
 
@@ -241,7 +253,9 @@ int cuModuleUnload(void *module)
 int cuModuleGetFunction(void **out, void *module, const char *name)
 {
 	*out = module;
-	return strcmp(name, module == &litmus ? LITMUS_PTX_KERNEL : BENCH_STORES_KERNEL) == 0 ? 0 : NOT_FOUND;
+	return strcmp(name, module == &litmus ? LITMUS_PTX_KERNEL : BENCH_STORES_KERNEL) == 0
+		       ? 0
+		       : NOT_FOUND;
 }
 
 /** A launch of so many blocks: the number, then the parameter, where the results are to go. */
@@ -257,11 +271,13 @@ static void launch_litmus(const litmus_ptx_args_t *args, unsigned blocks, unsign
 }
 
 /** Stores: to, from, pieces of 16 bytes. */
-int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-		   unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra)
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+		   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+		   void *stream, void **arguments, void **extra)
 {
 	bool known = function == &thing || function == &litmus;
-	bool plain = known && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1;
+	bool plain = known && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 &&
+		     block_y == 1 && block_z == 1;
 	if (!plain || shared_bytes > 0 || stream != &thing || extra)
 		return REFUSED;
 	do_fills();
@@ -269,7 +285,8 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 		launch_litmus(arguments[0], grid_x, block_x);
 		return 0;
 	}
-	memcpy((void *)(uintptr_t) * (const uint64_t *)arguments[0], (const void *)(uintptr_t) * (const uint64_t *)arguments[1],
+	memcpy((void *)(uintptr_t) * (const uint64_t *)arguments[0],
+	       (const void *)(uintptr_t) * (const uint64_t *)arguments[1],
 	       (size_t) * (const uint64_t *)arguments[2] * 16);
 	return 0;
 }

@@ -1,4 +1,7 @@
-/* NCCL's calls between ranks of one machine, through a file that all map and whose path is the unique id. */
+/*
+ * NCCL's calls between ranks of one machine, through a file that all map and
+ * whose path is the unique id.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -49,7 +52,8 @@ int ncclCommInitRank(void **out, int ranks, bench_nccl_id_t id, int rank)
 {
 	int fd = open(id.bytes, O_RDWR | O_CLOEXEC);
 	comm_t *comm = calloc(1, sizeof *comm);
-	void *area = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(area_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *area = fd < 0 ? MAP_FAILED
+			    : mmap(NULL, sizeof(area_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		(void)close(fd);
 	if (!comm || area == MAP_FAILED) {
@@ -62,9 +66,11 @@ int ncclCommInitRank(void **out, int ranks, bench_nccl_id_t id, int rank)
 		(void)pthread_barrierattr_init(&shared);
 		(void)pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
 		(void)pthread_barrier_init(&comm->area->barrier, &shared, (unsigned)ranks);
-		atomic_store_explicit(&comm->area->ready, 1, memory_order_release); /* partner: the load below */
+		/* partner: the load below */
+		atomic_store_explicit(&comm->area->ready, 1, memory_order_release);
 	}
-	while (!atomic_load_explicit(&comm->area->ready, memory_order_acquire)) /* partner: the store above */
+	/* partner: the store above */
+	while (!atomic_load_explicit(&comm->area->ready, memory_order_acquire))
 		(void)sched_yield();
 	(void)pthread_barrier_wait(&comm->area->barrier);
 	if (rank == 0)
@@ -102,11 +108,14 @@ int ncclGroupEnd(void)
 
 static size_t size_of(int type)
 {
-	return type == BENCH_NCCL_F32 ? 4 : type == BENCH_NCCL_F16 || type == BENCH_NCCL_BF16 ? 2 : 0;
+	return type == BENCH_NCCL_F32                              ? 4
+	       : type == BENCH_NCCL_F16 || type == BENCH_NCCL_BF16 ? 2
+								   : 0;
 }
 
 /** In place only, as the baseline calls it. */
-int ncclAllGather(const void *send, void *receive, size_t count, int type, void *opaque, void *stream)
+int ncclAllGather(const void *send, void *receive, size_t count, int type, void *opaque,
+		  void *stream)
 {
 	const comm_t *comm = opaque;
 	size_t bytes = count * size_of(type);
@@ -159,8 +168,12 @@ static void set_value(void *data, size_t index, int type, float value)
 	memcpy((char *)data + 2 * index, &half, sizeof half);
 }
 
-/** Every rank's `count` elements are laid down; who asks adds up `wanted` of them from `first` on, in rank order. */
-static int add_up(const comm_t *comm, const void *send, size_t count, int type, size_t first, size_t wanted, void *receive)
+/**
+ * Every rank's `count` elements are laid down; who asks adds up `wanted` of
+ * them from `first` on, in rank order.
+ */
+static int add_up(const comm_t *comm, const void *send, size_t count, int type, size_t first,
+		  size_t wanted, void *receive)
 {
 	const size_t bytes = count * size_of(type);
 	if (bytes == 0 || bytes * (size_t)comm->ranks > DATA_BYTES)
@@ -177,15 +190,18 @@ static int add_up(const comm_t *comm, const void *send, size_t count, int type, 
 	return 0;
 }
 
-int ncclReduceScatter(const void *send, void *receive, size_t count, int type, int op, void *opaque, void *stream)
+int ncclReduceScatter(const void *send, void *receive, size_t count, int type, int op, void *opaque,
+		      void *stream)
 {
 	const comm_t *comm = opaque;
 	if (!stream || op != BENCH_NCCL_SUM)
 		return INVALID_ARGUMENT;
-	return add_up(comm, send, count * (size_t)comm->ranks, type, (size_t)comm->rank * count, count, receive);
+	return add_up(comm, send, count * (size_t)comm->ranks, type, (size_t)comm->rank * count,
+		      count, receive);
 }
 
-int ncclReduce(const void *send, void *receive, size_t count, int type, int op, int root, void *opaque, void *stream)
+int ncclReduce(const void *send, void *receive, size_t count, int type, int op, int root,
+	       void *opaque, void *stream)
 {
 	const comm_t *comm = opaque;
 	if (!stream || op != BENCH_NCCL_SUM || root < 0 || root >= comm->ranks)
@@ -193,7 +209,8 @@ int ncclReduce(const void *send, void *receive, size_t count, int type, int op, 
 	return add_up(comm, send, count, type, 0, comm->rank == root ? count : 0, receive);
 }
 
-int ncclBroadcast(const void *send, void *receive, size_t count, int type, int root, void *opaque, void *stream)
+int ncclBroadcast(const void *send, void *receive, size_t count, int type, int root, void *opaque,
+		  void *stream)
 {
 	const comm_t *comm = opaque;
 	size_t bytes = count * size_of(type);

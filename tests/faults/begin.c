@@ -1,4 +1,6 @@
-/* Preloaded: tells the supervisor that the loader and the libraries are done, and the program begins. A prctl that does not exist.
+/*
+ * Preloaded: tells the supervisor that the loader and the libraries are done,
+ * and the program begins. A prctl that does not exist.
  */
 #include <sys/prctl.h>
 

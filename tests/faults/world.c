@@ -1,6 +1,8 @@
 /*
- * What runs under faults, and in odd surroundings: a world that uses bootstrap, heap, streams and kernels. Each rank prints a line
- * that says how much of it was wrong; with an argument, the name of a folder, it writes the line into a file there instead.
+ * What runs under faults, and in odd surroundings: a world that uses bootstrap,
+ * heap, streams and kernels. Each rank prints a line that says how much of it
+ * was wrong; with an argument, the name of a folder, it writes the line into a
+ * file there instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +20,10 @@ typedef struct ring_args {
 
 TSR_KERNEL(fault_ring, ring_args_t, a)
 {
-	const int ranks = tsr_size(block), next = (tsr_rank(block) + 1) % ranks, previous = (tsr_rank(block) + ranks - 1) % ranks;
-	tsr_put_signal(block, a->received, a->mine, COUNT * sizeof(int64_t), a->ready, 1, TSR_SIGNAL_SET, next);
+	const int ranks = tsr_size(block), next = (tsr_rank(block) + 1) % ranks,
+		  previous = (tsr_rank(block) + ranks - 1) % ranks;
+	tsr_put_signal(block, a->received, a->mine, COUNT * sizeof(int64_t), a->ready, 1,
+		       TSR_SIGNAL_SET, next);
 	tsr_wait(block, a->ready, 1, previous);
 }
 
@@ -40,7 +44,9 @@ static tsr_status_t gather(tsr_world_t *world, int *wrong)
 			mine[i] = (unsigned char)((i + 3 * tsr_world_rank(world)) % prime);
 		status = tsr_team_gather_all(tsr_world_team(world), mine, all, ROUND_BYTES);
 		for (int i = 0; status == TSR_OK && i < ranks * ROUND_BYTES; i++)
-			*wrong += all[i] != (unsigned char)((i % ROUND_BYTES + 3 * (i / ROUND_BYTES)) % prime);
+			*wrong +=
+				all[i] !=
+				(unsigned char)((i % ROUND_BYTES + 3 * (i / ROUND_BYTES)) % prime);
 	}
 	free(mine);
 	free(all);
@@ -76,7 +82,8 @@ static int tell(const char *folder, int rank, int ranks, int wrong)
 		snprintf(path, sizeof path, "%s/rank.%d", folder, rank);
 		file = fopen(path, "w");
 	}
-	if (file && fprintf(file, "rank %d of %d: %d wrong\n", rank, ranks, wrong) > 0 && fflush(file) == 0)
+	if (file && fprintf(file, "rank %d of %d: %d wrong\n", rank, ranks, wrong) > 0 &&
+	    fflush(file) == 0)
 		return wrong != 0;
 	perror("world: cannot write its line");
 	return 1;
@@ -101,7 +108,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memset_heap(world, signal, 0, sizeof(uint64_t)));
 	TSR_TRY(gather(world, &wrong));
 	TSR_TRY(tsr_barrier(world));
-	const ring_args_t args = {(TSR_HEAP int64_t *)heap, (TSR_HEAP int64_t *)heap + COUNT, (TSR_HEAP uint64_t *)signal};
+	const ring_args_t args = {(TSR_HEAP int64_t *)heap, (TSR_HEAP int64_t *)heap + COUNT,
+				  (TSR_HEAP uint64_t *)signal};
 	TSR_TRY(run_ring(world, &args));
 	TSR_TRY(tsr_memcpy_from_heap(world, numbers, heap, sizeof numbers));
 	for (int i = 0; i < COUNT; i++)

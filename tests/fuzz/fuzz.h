@@ -1,4 +1,6 @@
-/* What all targets have in common: libFuzzer's entry, or that of replay.c, which runs a corpus without it; and how they complain.
+/*
+ * What all targets have in common: libFuzzer's entry, or that of replay.c,
+ * which runs a corpus without it; and how they complain.
  */
 #ifndef TESSERA_TESTS_FUZZ_H
 #define TESSERA_TESTS_FUZZ_H

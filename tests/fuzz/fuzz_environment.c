@@ -1,4 +1,7 @@
-/* The environment: settings, and what launchers say. Whatever stands there, it is read or refused with a sentence. */
+/*
+ * The environment: settings, and what launchers say. Whatever stands there, it
+ * is read or refused with a sentence.
+ */
 #include "src/base/options.h"
 #include "src/bootstrap/bootstrap.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,10 +20,12 @@ static void check_job(const tsr_job_t *job)
 
 static void check_options(const tsr_options_t *options)
 {
-	FUZZ_CHECK(options->rank >= -1 && options->rank < TSR_MAX_RANKS && options->size <= TSR_MAX_RANKS, "rank %d of %d",
-		   options->rank, options->size);
-	FUZZ_CHECK(options->heap_bytes >= 4096 && options->deadline_ns >= 1000000, "a heap of %zu bytes, a deadline of %llu ns",
-		   options->heap_bytes, (unsigned long long)options->deadline_ns);
+	FUZZ_CHECK(options->rank >= -1 && options->rank < TSR_MAX_RANKS &&
+			   options->size <= TSR_MAX_RANKS,
+		   "rank %d of %d", options->rank, options->size);
+	FUZZ_CHECK(options->heap_bytes >= 4096 && options->deadline_ns >= 1000000,
+		   "a heap of %zu bytes, a deadline of %llu ns", options->heap_bytes,
+		   (unsigned long long)options->deadline_ns);
 }
 
 /** An input is the variables, a line each. */
@@ -28,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size), *variables[MOST + 1] = {NULL}, **before = environ;
 	int count = 0;
-	for (char *line = strtok(text, "\n"); line != NULL && count < MOST; line = strtok(NULL, "\n"))
+	for (char *line = strtok(text, "\n"); line != NULL && count < MOST;
+	     line = strtok(NULL, "\n"))
 		variables[count++] = line;
 	environ = variables;
 	tsr_options_t options;

@@ -7,12 +7,14 @@ enum { PRINT_BYTES = 1 << 16 };
 
 static void check_counts(const litmus_test_t *test)
 {
-	const bool few = test->threads <= LITMUS_MAX_THREADS && test->locations <= LITMUS_MAX_LOCATIONS &&
-			 test->observed_count <= LITMUS_MAX_OBSERVED && test->terms <= LITMUS_MAX_TERMS &&
-			 test->keys <= LITMUS_MAX_KEYS;
+	const bool few = test->threads <= LITMUS_MAX_THREADS &&
+			 test->locations <= LITMUS_MAX_LOCATIONS &&
+			 test->observed_count <= LITMUS_MAX_OBSERVED &&
+			 test->terms <= LITMUS_MAX_TERMS && test->keys <= LITMUS_MAX_KEYS;
 	FUZZ_CHECK(few, "more of something than a test has room for");
 	for (int t = 0; t < test->threads; t++)
-		FUZZ_CHECK(test->thread[t].count <= LITMUS_MAX_INSTRUCTIONS && test->thread[t].registers <= LITMUS_MAX_REGISTERS,
+		FUZZ_CHECK(test->thread[t].count <= LITMUS_MAX_INSTRUCTIONS &&
+				   test->thread[t].registers <= LITMUS_MAX_REGISTERS,
 			   "thread %d has more than there is room for", t);
 }
 
@@ -22,9 +24,11 @@ static void print_all(const litmus_test_t *test)
 	char text[512];
 	for (int t = 0; t < test->threads; t++)
 		for (int i = 0; i < test->thread[t].count; i++)
-			FUZZ_CHECK(litmus_print_instruction(test, t, i, text, sizeof text) > 0, "an instruction has no print");
+			FUZZ_CHECK(litmus_print_instruction(test, t, i, text, sizeof text) > 0,
+				   "an instruction has no print");
 	for (int i = 0; i < test->observed_count; i++)
-		FUZZ_CHECK(litmus_print_observed(test, i, text, sizeof text) > 0, "what is observed has no print");
+		FUZZ_CHECK(litmus_print_observed(test, i, text, sizeof text) > 0,
+			   "what is observed has no print");
 	static char shape[PRINT_BYTES];
 	litmus_print_shape(test, shape, sizeof shape);
 	litmus_print_canonical(test, shape, sizeof shape);

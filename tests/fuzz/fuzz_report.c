@@ -1,4 +1,7 @@
-/* The lines that a program under `tessera check` writes: whatever they say, they are tallied, and a report comes of it. */
+/*
+ * The lines that a program under `tessera check` writes: whatever they say,
+ * they are tallied, and a report comes of it.
+ */
 #include <jansson.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -30,7 +33,10 @@ static void tell(const check_tally_t *tally, FILE *nowhere)
 	check_print_summary(&result, nowhere);
 }
 
-/** A line that begins with a blank is the second job's; one that begins with `=` begins another world. */
+/**
+ * A line that begins with a blank is the second job's; one that begins with `=`
+ * begins another world.
+ */
 static void hear_all(check_tally_t *tally, check_pace_t *pace, char *text)
 {
 	check_tally_world(tally, 2);

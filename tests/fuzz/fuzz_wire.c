@@ -1,6 +1,8 @@
 /*
- * What processes say to each other before they share memory: an input is a play of guests at a door, of a door that one knocks at,
- * or of messages with descriptors. Whoever has not proved that it knows the key is not heard, and no descriptor is left.
+ * What processes say to each other before they share memory: an input is a play
+ * of guests at a door, of a door that one knocks at, or of messages with
+ * descriptors. Whoever has not proved that it knows the key is not heard, and
+ * no descriptor is left.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -66,13 +68,16 @@ static tsr_job_t job_of_process(void)
 /** That of a message of the protocol, or any other. */
 static size_t pick_size(input_t *input)
 {
-	static const size_t sizes[] = {sizeof(tsr_wire_knock_t), sizeof(tsr_wire_challenge_t), sizeof(tsr_wire_hello_t),
-				       sizeof(tsr_wire_verdict_t)};
+	static const size_t sizes[] = {sizeof(tsr_wire_knock_t), sizeof(tsr_wire_challenge_t),
+				       sizeof(tsr_wire_hello_t), sizeof(tsr_wire_verdict_t)};
 	const uint8_t what = next(input);
 	return what < 128 ? sizes[what % 4] : 1 + (size_t)what * next(input) % (MESSAGE_BYTES - 1);
 }
 
-/** As the input says: any bytes, most often with the magic number in front, and some descriptors. */
+/**
+ * As the input says: any bytes, most often with the magic number in front, and
+ * some descriptors.
+ */
 static void send_anything(input_t *input, int socket)
 {
 	uint8_t bytes[MESSAGE_BYTES];
@@ -103,8 +108,12 @@ static void arrive(guest_t *guest, const tsr_job_t *job)
 	struct sockaddr_un address;
 	const socklen_t length = tsr_wire_address(job, &address);
 	close_one(&guest->socket);
-	*guest = (guest_t){.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .honest = true};
-	FUZZ_CHECK(guest->socket >= 0 && connect(guest->socket, (struct sockaddr *)&address, length) == 0, "nobody listens");
+	*guest = (guest_t){
+		.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+		.honest = true};
+	FUZZ_CHECK(guest->socket >= 0 &&
+			   connect(guest->socket, (struct sockaddr *)&address, length) == 0,
+		   "nobody listens");
 }
 
 static void knock(input_t *input, guest_t *guest)
@@ -122,10 +131,12 @@ static void say_hello(input_t *input, const guest_t *guest, const tsr_job_t *job
 {
 	tsr_wire_challenge_t challenge;
 	int count;
-	if (tsr_message_receive(guest->socket, &challenge, sizeof challenge, NULL, 0, &count) != TSR_POST_DONE)
+	if (tsr_message_receive(guest->socket, &challenge, sizeof challenge, NULL, 0, &count) !=
+	    TSR_POST_DONE)
 		return;
 	FUZZ_CHECK(guest->knocked || !guest->honest, "the door has answered who did not knock");
-	FUZZ_CHECK(!guest->honest || challenge.proof == tsr_wire_door_proof(&job->key, guest->nonce, challenge.nonce),
+	FUZZ_CHECK(!guest->honest || challenge.proof == tsr_wire_door_proof(&job->key, guest->nonce,
+									    challenge.nonce),
 		   "the door's proof is wrong");
 	tsr_wire_hello_t hello;
 	fill(input, &hello, sizeof hello);
@@ -145,7 +156,8 @@ static void serve(input_t *input, tsr_door_t *door, const said_t *said)
 	for (int i = 0; i < said->count; i++)
 		known = known || memcmp(&said->hello[i], &hello, sizeof hello) == 0;
 	FUZZ_CHECK(known, "the door has heard who did not prove itself");
-	(void)tsr_door_answer(socket, next(input) % 2 == 0 ? TSR_OK : TSR_ERR_CONFIG, "sentence", STDERR_FILENO, 0);
+	(void)tsr_door_answer(socket, next(input) % 2 == 0 ? TSR_OK : TSR_ERR_CONFIG, "sentence",
+			      STDERR_FILENO, 0);
 	close_one(&socket);
 }
 
@@ -201,7 +213,8 @@ static void send_verdict(input_t *input, int socket)
 static void check_answer(const tsr_knock_answer_t *answer, bool proved)
 {
 	FUZZ_CHECK(proved, "a door was believed that had not proved itself");
-	FUZZ_CHECK(memchr(answer->verdict.sentence, '\0', sizeof answer->verdict.sentence) != NULL, "the sentence has no end");
+	FUZZ_CHECK(memchr(answer->verdict.sentence, '\0', sizeof answer->verdict.sentence) != NULL,
+		   "the sentence has no end");
 	FUZZ_CHECK(answer->fd == -1 || answer->fd > STDERR_FILENO, "descriptor %d", answer->fd);
 }
 
@@ -209,17 +222,20 @@ static void play_door(input_t *input, const tsr_job_t *job)
 {
 	struct sockaddr_un address;
 	const socklen_t length = tsr_wire_address(job, &address);
-	int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), guest = -1;
+	int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+	    guest = -1;
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t hello = {.kind = TSR_HELLO_RANK, .rank = 1, .size = 2};
 	tsr_knock_answer_t answer = {.fd = -1};
 	bool proved = false, over = false;
-	FUZZ_CHECK(listening >= 0 && bind(listening, (struct sockaddr *)&address, length) == 0 && listen(listening, 4) == 0,
+	FUZZ_CHECK(listening >= 0 && bind(listening, (struct sockaddr *)&address, length) == 0 &&
+			   listen(listening, 4) == 0,
 		   "the door does not open");
 	for (int step = 0; input->left > 0 && step < MOST_STEPS && !over; step++) {
 		const uint8_t what = next(input) % 6;
 		if (what == 0)
-			over = tsr_knock_step(&knock, job, &hello, 0, &answer) == TSR_KNOCK_ANSWERED;
+			over = tsr_knock_step(&knock, job, &hello, 0, &answer) ==
+			       TSR_KNOCK_ANSWERED;
 		else if (what == 1 && guest < 0)
 			guest = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		else if (what == 2)
@@ -250,9 +266,11 @@ static void play_messages(input_t *input)
 		send_anything(input, ends[0]);
 		const size_t size = pick_size(input);
 		const int capacity = next(input) % (FDS + 1);
-		if (tsr_message_receive(ends[1], bytes, size, fds, capacity, &count) != TSR_POST_DONE)
+		if (tsr_message_receive(ends[1], bytes, size, fds, capacity, &count) !=
+		    TSR_POST_DONE)
 			continue;
-		FUZZ_CHECK(count <= capacity, "%d descriptors where there is room for %d", count, capacity);
+		FUZZ_CHECK(count <= capacity, "%d descriptors where there is room for %d", count,
+			   capacity);
 		for (int i = 0; i < count; i++)
 			close_one(&fds[i]);
 	}

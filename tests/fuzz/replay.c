@@ -1,4 +1,6 @@
-/* Runs every input of a target's corpus, without a fuzzer: what was found once stays found. Called as ci/run-tests calls programs.
+/*
+ * Runs every input of a target's corpus, without a fuzzer: what was found once
+ * stays found. Called as ci/run-tests calls programs.
  */
 #include <dirent.h>
 
@@ -18,7 +20,8 @@ static void replay(const char *folder, const char *name)
 	FUZZ_CHECK(input != NULL && file != NULL, "cannot read %s", path);
 	const size_t size = fread(input, 1, LARGEST_INPUT, file);
 	fclose(file);
-	uint8_t *exact = malloc(size + (size == 0)); /* so that a sanitizer sees what is read behind it */
+	/* so that a sanitizer sees what is read behind it */
+	uint8_t *exact = malloc(size + (size == 0));
 	FUZZ_CHECK(exact != NULL, "no memory");
 	memcpy(exact, input, size);
 	free(input);
@@ -39,7 +42,8 @@ static int replay_folder(const char *path)
 	char *names[4096];
 	int count = 0;
 	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL && count < 4096;)
+	for (struct dirent *entry;
+	     folder != NULL && (entry = readdir(folder)) != NULL && count < 4096;)
 		if (entry->d_name[0] != '.')
 			names[count++] = strdup(entry->d_name);
 	if (folder != NULL)

@@ -2,7 +2,10 @@
 #ifndef TESSERA_TESTS_HARNESS_PART_H
 #define TESSERA_TESTS_HARNESS_PART_H
 
-/** Part `part` of `parts` of K, `depth` in chunks of `chunk`, about as many chunks each: none where there are fewer of them. */
+/**
+ * Part `part` of `parts` of K, `depth` in chunks of `chunk`, about as many
+ * chunks each: none where there are fewer of them.
+ */
 TSR_FN tsr_part_t part_of(tsr_pos_t at, int64_t part, int64_t parts, int64_t depth, int64_t chunk)
 {
 	const int64_t chunks = tsr_tiles(depth, chunk);

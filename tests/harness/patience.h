@@ -1,6 +1,8 @@
 /*
- * Deadlines that tests let expire. Short, so that tests are quick; and longer ones where the machine was too busy for the ranks
- * that should have come in time. What a test looks for it has to find within one of them, so a bug is found within each.
+ * Deadlines that tests let expire. Short, so that tests are quick; and longer
+ * ones where the machine was too busy for the ranks that should have come in
+ * time. What a test looks for it has to find within one of them, so a bug is
+ * found within each.
  */
 #ifndef TESSERA_PATIENCE_H
 #define TESSERA_PATIENCE_H
@@ -10,7 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Whether the text tells of a rank that did not come in time; `wanted` is the sentence that the test is about (null: none). */
+/**
+ * Whether the text tells of a rank that did not come in time; `wanted` is the
+ * sentence that the test is about (null: none).
+ */
 static inline bool tells_of_lateness(const char *text, const char *wanted)
 {
 	static const char *const signs[] = {" never arrived within ", " did not come to "};
@@ -18,7 +23,8 @@ static inline bool tells_of_lateness(const char *text, const char *wanted)
 		for (const char *at = text; (at = strstr(at, signs[i])) != NULL; at++) {
 			const char *in_wanted = wanted ? strstr(wanted, signs[i]) : NULL;
 			const size_t before = in_wanted ? (size_t)(in_wanted - wanted) : 0;
-			if (!in_wanted || (size_t)(at - text) < before || strncmp(at - before, wanted, strlen(wanted)) != 0)
+			if (!in_wanted || (size_t)(at - text) < before ||
+			    strncmp(at - before, wanted, strlen(wanted)) != 0)
 				return true;
 		}
 	return false;

@@ -1,7 +1,9 @@
 /*
- * Worlds that run from one test to the next: what ci/gpu runs on GPUs, where to start a world of processes takes seconds and a
- * test's body takes none. Each world has one process a rank, as ever; it is started once, before the first test, and runs the
- * bodies of one test after the other. A world whose body has failed has ended, and later tests start worlds of their own.
+ * Worlds that run from one test to the next: what ci/gpu runs on GPUs, where to
+ * start a world of processes takes seconds and a test's body takes none. Each
+ * world has one process a rank, as ever; it is started once, before the first
+ * test, and runs the bodies of one test after the other. A world whose body has
+ * failed has ended, and later tests start worlds of their own.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -25,14 +27,18 @@ enum { WORLDS = sizeof sizes / sizeof *sizes };
 
 typedef enum state { STARTING, IDLE, BUSY, ENDED } state_t;
 
-/** One world, in memory that its ranks, the tests and the runner share. The semaphores order every other field. */
+/**
+ * One world, in memory that its ranks, the tests and the runner share. The
+ * semaphores order every other field.
+ */
 typedef struct resident {
 	int ranks;
 	pid_t keeper; /* the process that started it, and waits for its end */
 	state_t state;
 	_Atomic bool ended; /* the keeper has seen its end */
-	sem_t go[LARGEST];  /* for each rank: there is a body to run, or, where `entry` is null, nothing any more */
-	sem_t done;         /* once for each rank: it has started, or has run the body */
+	/* for each rank: there is a body to run, or, where `entry` is null, nothing any more */
+	sem_t go[LARGEST];
+	sem_t done; /* once for each rank: it has started, or has run the body */
 	tsr_main_fn entry;
 	bool has_argument;
 	char argument[LONGEST_ARGUMENT];
@@ -42,7 +48,10 @@ typedef struct resident {
 static resident_t *worlds;
 static char *settings_at_start;
 
-/** The settings that a world has read when it started: it cannot serve a test that has changed them since. */
+/**
+ * The settings that a world has read when it started: it cannot serve a test
+ * that has changed them since.
+ */
 static char *settings_now(void)
 {
 	extern char **environ;
@@ -89,7 +98,8 @@ static int run_bodies(tsr_world_t *world, int argc, char **argv)
 static _Noreturn void keep(int index)
 {
 	resident_t *mine = &worlds[index];
-	tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = mine->ranks, .placement = TSR_PLACE_PROCESS};
+	tsr_launcher_t launcher = {
+		.size = sizeof launcher, .ranks = mine->ranks, .placement = TSR_PLACE_PROCESS};
 	char name[] = "resident", number[16];
 	char *argv[] = {name, number, NULL};
 	snprintf(number, sizeof number, "%d", index);
@@ -160,7 +170,8 @@ bool world_resident_run(int ranks, tsr_main_fn entry, const char *argument, int 
 	free(settings);
 	if (!same)
 		return false;
-	if (world->state == BUSY) { /* the test that used it was killed, and its body may run still */
+	/* the test that used it was killed, and its body may run still */
+	if (world->state == BUSY) {
 		world->state = ENDED;
 		kill(world->keeper, SIGTERM);
 		return false;
@@ -192,7 +203,8 @@ static void start(int index)
 
 void plain_before_all(void)
 {
-	void *shared = mmap(NULL, WORLDS * sizeof *worlds, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared = mmap(NULL, WORLDS * sizeof *worlds, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return; /* every test starts worlds of its own */
 	worlds = shared;
@@ -218,7 +230,8 @@ const char *plain_after_all(void)
 		while (waitpid(world->keeper, &status, 0) < 0 && errno == EINTR)
 			continue;
 		if (status != 0 && world->state != ENDED)
-			wrong = "a world that ran all its tests did not end well; see what it printed";
+			wrong = "a world that ran all its tests did not end well; see what it "
+				"printed";
 	}
 	return wrong;
 }

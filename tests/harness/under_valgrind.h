@@ -1,4 +1,7 @@
-/* Tests under valgrind do less: it is some 50 times slower, and looks at memory, not at schedules. */
+/*
+ * Tests under valgrind do less: it is some 50 times slower, and looks at
+ * memory, not at schedules.
+ */
 #ifndef TESSERA_UNDER_VALGRIND_H
 #define TESSERA_UNDER_VALGRIND_H
 

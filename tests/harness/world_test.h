@@ -1,4 +1,7 @@
-/* Tests that need a world: each test's body runs once a rank, in worlds of several sizes and both placements. */
+/*
+ * Tests that need a world: each test's body runs once a rank, in worlds of
+ * several sizes and both placements.
+ */
 #ifndef TESSERA_WORLD_TEST_H
 #define TESSERA_WORLD_TEST_H
 
@@ -12,9 +15,12 @@
 #include "tessera/tessera.h"
 #include "under_valgrind.h"
 
-/** Says on stderr which check failed where, with the test's own message (null: none) and the library's last error. */
-static inline void world_check_failed(const tsr_world_t *world, const char *file, int line, const char *what, const char *format,
-				      ...)
+/**
+ * Says on stderr which check failed where, with the test's own message (null:
+ * none) and the library's last error.
+ */
+static inline void world_check_failed(const tsr_world_t *world, const char *file, int line,
+				      const char *what, const char *format, ...)
 {
 	va_list arguments;
 	char message[512] = "";
@@ -22,13 +28,14 @@ static inline void world_check_failed(const tsr_world_t *world, const char *file
 	if (format)
 		vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "%s:%d: rank %d of %d: %s: %s (last error: %s)\n", file, line, tsr_world_rank(world), tsr_world_size(world),
-		what, message, tsr_last_error());
+	fprintf(stderr, "%s:%d: rank %d of %d: %s: %s (last error: %s)\n", file, line,
+		tsr_world_rank(world), tsr_world_size(world), what, message, tsr_last_error());
 }
 
 /**
- * CHECK(condition) or CHECK(condition, "format", ...), in a rank's body: prints where and why, and fails the rank. Asserting
- * belongs to the test's own process.
+ * CHECK(condition) or CHECK(condition, "format", ...), in a rank's body: prints
+ * where and why, and fails the rank. Asserting belongs to the test's own
+ * process.
  */
 #define CHECK(...) WORLD_CHECK(__VA_ARGS__, WORLD_NO_MESSAGE)
 #define WORLD_NO_MESSAGE ((const char *)0)
@@ -57,16 +64,19 @@ static inline bool world_has_threads(void)
 }
 
 /**
- * Part of a test program that keeps worlds running from one test to the next (tests/harness/resident.c), and absent elsewhere: true
- * where a world that runs already has run `entry`.
+ * Part of a test program that keeps worlds running from one test to the next
+ * (tests/harness/resident.c), and absent elsewhere: true where a world that
+ * runs already has run `entry`.
  */
-extern __attribute__((weak)) bool world_resident_run(int ranks, tsr_main_fn entry, const char *argument, int *code_out);
+extern __attribute__((weak)) bool world_resident_run(int ranks, tsr_main_fn entry,
+						     const char *argument, int *code_out);
 
 /**
- * Starts a world, as processes where ranks cannot be threads, runs `entry` in it, and returns its exit code. `argument` reaches the
- * ranks as argv[1].
+ * Starts a world, as processes where ranks cannot be threads, runs `entry` in
+ * it, and returns its exit code. `argument` reaches the ranks as argv[1].
  */
-static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn entry,
+			      const char *argument)
 {
 	if (placement == TSR_PLACE_THREAD && !world_has_threads())
 		placement = TSR_PLACE_PROCESS;
@@ -77,10 +87,12 @@ static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn 
 }
 
 /**
- * The same, in a world that runs already where there is one: so what the ranks need to know comes by the argument or by the
- * environment, never by the test's globals.
+ * The same, in a world that runs already where there is one: so what the ranks
+ * need to know comes by the argument or by the environment, never by the test's
+ * globals.
  */
-static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry, const char *argument)
+static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry,
+			    const char *argument)
 {
 	const bool threads = placement == TSR_PLACE_THREAD && world_has_threads();
 	int code;
@@ -89,13 +101,17 @@ static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn en
 	return world_start(ranks, placement, entry, argument);
 }
 
-/** Under `tessera check` one world is explored, of as many ranks as it says. False: nobody checks. */
+/**
+ * Under `tessera check` one world is explored, of as many ranks as it says.
+ * False: nobody checks.
+ */
 static inline bool world_checked(tsr_main_fn entry, const char *argument)
 {
 	const char *size = getenv("TESSERA_SIZE");
 	if (!getenv("TESSERA_CHECK") || !size)
 		return false;
-	cr_expect(world_start(atoi(size), TSR_PLACE_THREAD, entry, argument) == 0, "%s ranks as fibres", size);
+	cr_expect(world_start(atoi(size), TSR_PLACE_THREAD, entry, argument) == 0,
+		  "%s ranks as fibres", size);
 	return true;
 }
 
@@ -113,24 +129,31 @@ enum { UNDER_TSAN = 0, FEWER_WORLDS = 0 };
 #endif
 
 /**
- * Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as threads, and expects 0 of each. All of them in the debug
- * variant, and in each where TSR_EVERY_WORLD is set, as ci/nightly does. What the other variants look for beside results hangs on
- * no number between: they take 1, 3 and 8, and valgrind 1 and 3. ThreadSanitizer sees nothing between processes: it takes threads.
+ * Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as
+ * threads, and expects 0 of each. All of them in the debug variant, and in each
+ * where TSR_EVERY_WORLD is set, as ci/nightly does. What the other variants
+ * look for beside results hangs on no number between: they take 1, 3 and 8, and
+ * valgrind 1 and 3. ThreadSanitizer sees nothing between processes: it takes
+ * threads.
  */
 static inline void world_each(tsr_main_fn entry, const char *argument)
 {
 	static const int every[] = {1, 2, 3, 5, 8}, fewer[] = {1, 3, 8};
 	const bool all = getenv("TSR_EVERY_WORLD"), few = FEWER_WORLDS && !all;
-	const int *sizes = under_valgrind() || few ? fewer : every, count = under_valgrind() ? 2 : few ? 3 : 5;
+	const int *sizes = under_valgrind() || few ? fewer : every, count = under_valgrind() ? 2
+									    : few            ? 3
+											     : 5;
 	if (world_checked(entry, argument))
 		return;
 	for (int i = 0; i < count; i++) {
 #ifndef WORLD_THREADS_ONLY
 		if (!UNDER_TSAN || all)
-			cr_expect(world_run(sizes[i], TSR_PLACE_PROCESS, entry, argument) == 0, "%d ranks as processes", sizes[i]);
+			cr_expect(world_run(sizes[i], TSR_PLACE_PROCESS, entry, argument) == 0,
+				  "%d ranks as processes", sizes[i]);
 #endif
 		if (world_has_threads())
-			cr_expect(world_run(sizes[i], TSR_PLACE_THREAD, entry, argument) == 0, "%d ranks as threads", sizes[i]);
+			cr_expect(world_run(sizes[i], TSR_PLACE_THREAD, entry, argument) == 0,
+				  "%d ranks as threads", sizes[i]);
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
- * One file with a kernel and a host half that is C, and no C++: each idiom below does not compile as C++17, or means something
- * else. Each rank puts a line of words into the next rank's box. Prints "rank R: ok".
+ * One file with a kernel and a host half that is C, and no C++: each idiom
+ * below does not compile as C++17, or means something else. Each rank puts a
+ * line of words into the next rank's box. Prints "rank R: ok".
  */
 #include <complex.h>
 #include <stdatomic.h>
@@ -12,12 +13,15 @@
 TSR_KERNEL(send_words, idioms_args_t, a)
 {
 	int previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
-	tsr_put_signal(block, a->box->got, a->box->sent, (size_t)a->words * sizeof(int64_t), &a->box->ready, 1, TSR_SIGNAL_SET,
-		       next_rank(block));
+	tsr_put_signal(block, a->box->got, a->box->sent, (size_t)a->words * sizeof(int64_t),
+		       &a->box->ready, 1, TSR_SIGNAL_SET, next_rank(block));
 	tsr_wait(block, &a->box->ready, 1, previous);
 }
 
-/* Designators out of order, of an array, and of what is nested; tentative definitions; enumerations from integers. */
+/*
+ * Designators out of order, of an array, and of what is nested; tentative
+ * definitions; enumerations from integers.
+ */
 enum colour { RED, GREEN, BLUE };
 typedef struct settings {
 	int first, second;
@@ -32,7 +36,8 @@ static int tentative;
 static int tentative = 3;
 static _Atomic int counter;
 static const char *const names[] = {[BLUE] = "blue", [RED] = "red", [GREEN] = "green"};
-static settings_t settings = {.pointer = &tentative, .second = 2, .nested.inner = 3, .first = 1, .colour = 2};
+static settings_t settings = {
+	.pointer = &tentative, .second = 2, .nested.inner = 3, .first = 1, .colour = 2};
 static int *const through_void = (void *)&tentative;
 
 #define KIND(x_) _Generic((x_), int : 1, double : 2, default : 3)
@@ -63,9 +68,12 @@ static int check_idioms(int n)
 	*delete = sum(3, (int[]){1, 2, 3});
 	memcpy(text, names[colour], 6);
 	atomic_fetch_add(&counter, 1);
-	this += *delete == 6 && template[n - 1] == 3 && other.second == 7 && other.first == 0 && strcmp(text, "green") == 0;
-	this += KIND(1.0) == 2 && KIND('a') == 1 && sizeof 'a' == sizeof(int) && cabs(z) > 4.9 && cabs(z) < 5.1;
-	this += settings.nested.inner == 3 && settings.colour == BLUE && *through_void == 3 && atomic_load(&counter) > 0;
+	this += *delete == 6 && template[n - 1] == 3 && other.second == 7 && other.first == 0 &&
+		strcmp(text, "green") == 0;
+	this += KIND(1.0) == 2 && KIND('a') == 1 && sizeof 'a' == sizeof(int) && cabs(z) > 4.9 &&
+		cabs(z) < 5.1;
+	this += settings.nested.inner == 3 && settings.colour == BLUE && *through_void == 3 &&
+		atomic_load(&counter) > 0;
 	this += after_goto == n && small[0] == 44;
 out:
 	free(delete);

@@ -24,7 +24,10 @@ TSR_FN int next_rank(const tsr_coop_t *block)
 	return (tsr_rank(block) + 1) % tsr_size(block);
 }
 
-/* Host code: a list whose node has a member and a parameter that C++ reserves, and memory that nobody casts. */
+/*
+ * Host code: a list whose node has a member and a parameter that C++ reserves,
+ * and memory that nobody casts.
+ */
 typedef struct node node_t;
 struct node {
 	node_t *next;

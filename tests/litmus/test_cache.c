@@ -1,6 +1,8 @@
 /*
- * The cache machine against the axioms, explored exhaustively: over the race-free tests of the oracle it shows nothing that they
- * forbid and everything that sequential consistency has, and over racy ones it shows the stale data that it is there for.
+ * The cache machine against the axioms, explored exhaustively: over the
+ * race-free tests of the oracle it shows nothing that they forbid and
+ * everything that sequential consistency has, and over racy ones it shows the
+ * stale data that it is there for.
  */
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -22,7 +24,8 @@ static FILE *open_oracle(const char *name)
 {
 	char path[512];
 
-	snprintf(path, sizeof path, "%.*s/../../model/memory/oracle/%s", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__, name);
+	snprintf(path, sizeof path, "%.*s/../../model/memory/oracle/%s",
+		 (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__, name);
 	FILE *file = fopen(path, "r");
 	cr_assert(file != NULL, "cannot read %s", path);
 	return file;
@@ -40,7 +43,8 @@ static int visit_generated(test_fn visit, void *context)
 	while (more && fgets(line, sizeof line, file)) {
 		json_t *one = json_loads(line, 0, NULL);
 		const char *text = json_string_value(json_object_get(one, "litmus"));
-		cr_assert(text && litmus_parse("oracle", text, &test) == TSR_OK, "%s", tsr_last_error());
+		cr_assert(text && litmus_parse("oracle", text, &test) == TSR_OK, "%s",
+			  tsr_last_error());
 		more = visit(&test, context);
 		count++;
 		json_decref(one);
@@ -53,10 +57,11 @@ static int visit_generated(test_fn visit, void *context)
 
 typedef struct comparison {
 	cache_variant_t variant;
-	int most_threads;    /* of the tests to look at */
-	bool until_unsound;  /* the first such ends the comparison */
-	int tests;           /* race-free ones */
-	int unsound, losing; /* tests with an outcome that the axioms forbid, and such that lack one of interleavings */
+	int most_threads;   /* of the tests to look at */
+	bool until_unsound; /* the first such ends the comparison */
+	int tests;          /* race-free ones */
+	/* tests with an outcome that the axioms forbid, and such that lack one of interleavings */
+	int unsound, losing;
 	char first[LITMUS_MAX_NAME];
 } comparison_t;
 
@@ -68,10 +73,13 @@ static bool within(const litmus_test_t *test, const litmus_result_t *a, const li
 	return true;
 }
 
-static void run_all(const litmus_test_t *test, const cache_variant_t *variant, litmus_result_t *shown, litmus_result_t *in_turns)
+static void run_all(const litmus_test_t *test, const cache_variant_t *variant,
+		    litmus_result_t *shown, litmus_result_t *in_turns)
 {
-	cr_assert(cache_explore(test, &options, variant, shown) == TSR_OK, "%s: %s", test->name, tsr_last_error());
-	cr_assert(litmus_interleaving.run(test, &options, in_turns) == TSR_OK, "%s: %s", test->name, tsr_last_error());
+	cr_assert(cache_explore(test, &options, variant, shown) == TSR_OK, "%s: %s", test->name,
+		  tsr_last_error());
+	cr_assert(litmus_interleaving.run(test, &options, in_turns) == TSR_OK, "%s: %s", test->name,
+		  tsr_last_error());
 }
 
 static bool compare(const litmus_test_t *test, void *context)
@@ -81,7 +89,8 @@ static bool compare(const litmus_test_t *test, void *context)
 
 	if (test->threads > c->most_threads)
 		return true;
-	cr_assert(litmus_axioms.run(test, &options, &allowed) == TSR_OK, "%s: %s", test->name, tsr_last_error());
+	cr_assert(litmus_axioms.run(test, &options, &allowed) == TSR_OK, "%s: %s", test->name,
+		  tsr_last_error());
 	if (!allowed.races) {
 		run_all(test, &c->variant, &shown, &in_turns);
 		if (!within(test, &shown, &allowed) && c->unsound++ == 0)
@@ -101,7 +110,8 @@ static void expect_sound(const cache_variant_t *variant, int most_threads, int l
 
 	cr_expect_eq(visit_generated(compare, &c), 2000);
 	cr_expect(c.tests >= least, "%d race-free tests", c.tests);
-	cr_expect_eq(c.unsound, 0, "%d tests show what the axioms forbid, such as %s", c.unsound, c.first);
+	cr_expect_eq(c.unsound, 0, "%d tests show what the axioms forbid, such as %s", c.unsound,
+		     c.first);
 	cr_expect_eq(c.losing, 0, "%d tests lack an interleaving", c.losing);
 }
 
@@ -146,7 +156,8 @@ Test(cache_oracle, by_default_it_interleaves)
 	int different = 0;
 
 	visit_generated(compare_eager, &different);
-	cr_expect_eq(different, 0, "%d tests, racy ones among them, show other than interleavings", different);
+	cr_expect_eq(different, 0, "%d tests, racy ones among them, show other than interleavings",
+		     different);
 }
 
 /* ------------------------------------------------------------------ mistakes are seen */
@@ -165,7 +176,8 @@ Test(cache_oracle, each_mistake_shows_something_forbidden)
 {
 	expect_caught(TSR_CACHE_RELEASE_WRITES_NOTHING_BACK, false);
 	expect_caught(TSR_CACHE_RELEASE_OVERTAKES, false);
-	expect_caught(TSR_CACHE_ACQUIRE_DROPS_NOTHING, true); /* what it keeps must have been cached before it */
+	/* what it keeps must have been cached before it */
+	expect_caught(TSR_CACHE_ACQUIRE_DROPS_NOTHING, true);
 	expect_caught(TSR_CACHE_UPDATE_STAYS_NEAR, false);
 	expect_caught(TSR_CACHE_STORES_SWAP, false);
 	expect_caught(TSR_CACHE_SEQ_CST_OVERTAKES, false);
@@ -187,29 +199,36 @@ static bool shows(const char *name, const cache_variant_t *variant)
 	text[fread(text, 1, sizeof text - 1, file)] = '\0';
 	fclose(file);
 	cr_assert(litmus_parse(name, text, &test) == TSR_OK, "%s", tsr_last_error());
-	cr_assert(cache_explore(&test, &options, variant, &result) == TSR_OK, "%s", tsr_last_error());
+	cr_assert(cache_explore(&test, &options, variant, &result) == TSR_OK, "%s",
+		  tsr_last_error());
 	for (int i = 0; i < result.count; i++)
 		shown = shown || litmus_holds(&test, test.question, result.states[i].values);
 	litmus_result_free(&result);
 	return shown;
 }
 
-/* The scopes of release and acquire (w: block, a: device, s: system), by where the two threads are. */
+/*
+ * The scopes of release and acquire (w: block, a: device, s: system), by where
+ * the two threads are.
+ */
 Test(cache_oracle, message_passing_is_stale_where_a_scope_is_too_narrow)
 {
 	static const cache_variant_t apart = {.packed = false}, filled = {.fills = true};
-	static const char *const stale[] = {"sameGPU-ww", "sameGPU-wa", "sameGPU-ws", "diffGPU-ww", "diffGPU-wa",
-					    "diffGPU-ws", "diffGPU-aw", "diffGPU-aa", "diffGPU-as"};
+	static const char *const stale[] = {"sameGPU-ww", "sameGPU-wa", "sameGPU-ws",
+					    "diffGPU-ww", "diffGPU-wa", "diffGPU-ws",
+					    "diffGPU-aw", "diffGPU-aa", "diffGPU-as"};
 	static const char *const late[] = {"sameGPU-aw", "sameGPU-sw", "diffGPU-sw", "diffGPU-sa"};
-	static const char *const never[] = {"sameWG-ww",  "sameWG-wa",  "sameWG-aa",  "sameWG-ss", "sameGPU-aa",
-					    "sameGPU-as", "sameGPU-sa", "sameGPU-ss", "diffGPU-ss"};
+	static const char *const never[] = {"sameWG-ww",  "sameWG-wa",  "sameWG-aa",
+					    "sameWG-ss",  "sameGPU-aa", "sameGPU-as",
+					    "sameGPU-sa", "sameGPU-ss", "diffGPU-ss"};
 	char name[64];
 
 	for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
 		snprintf(name, sizeof name, "MP.rel.acq.%s", stale[i]);
 		cr_expect(shows(name, &apart), "%s", name);
 	}
-	for (size_t i = 0; i < sizeof late / sizeof *late; i++) { /* the reader must have had the line before */
+	/* the reader must have had the line before */
+	for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
 		snprintf(name, sizeof name, "MP.rel.acq.%s", late[i]);
 		cr_expect(!shows(name, &apart), "%s", name);
 		cr_expect(shows(name, &filled), "%s, with lines cached unasked", name);

@@ -1,12 +1,22 @@
 /*
- * Litmus tests of the operations of the device API: what stands in .litmus files for single accesses, here against the headers that
- * kernels are compiled with. Every rank sends to the next, round after round, through one buffer; a word that is not of its own
- * round, older or newer, is counted. Few words are looked at, far apart: moving all of them takes long, so that what overtakes is
- * seen.
+ * Litmus tests of the operations of the device API: what stands in .litmus
+ * files for single accesses, here against the headers that kernels are compiled
+ * with. Every rank sends to the next, round after round, through one buffer; a
+ * word that is not of its own round, older or newer, is counted. Few words are
+ * looked at, far apart: moving all of them takes long, so that what overtakes
+ * is seen.
  */
 #include "tests/contract/contract_test.h"
 
-enum { ROUNDS = 40, WORDS = 40, APART = 128, LENGTH = WORDS * APART, BLOCKS = 3, WORKERS = 4, MOST_RANKS = 8 };
+enum {
+	ROUNDS = 40,
+	WORDS = 40,
+	APART = 128,
+	LENGTH = WORDS * APART,
+	BLOCKS = 3,
+	WORKERS = 4,
+	MOST_RANKS = 8
+};
 
 typedef struct ring_args {
 	TSR_HEAP uint64_t *outbox;  /* LENGTH, mine: word i at i * APART */
@@ -35,32 +45,44 @@ TSR_FN int last_rank(tsr_coop_t *coop)
 	return (tsr_rank(coop) + tsr_size(coop) - 1) % tsr_size(coop);
 }
 
-/** Words `begin` to `end` of mine. Relaxed: whoever reads them has synchronised with what follows. */
+/**
+ * Words `begin` to `end` of mine. Relaxed: whoever reads them has synchronised
+ * with what follows.
+ */
 TSR_FN void fill(tsr_coop_t *coop, TSR_HEAP uint64_t *words, uint64_t round, int begin, int end)
 {
 	int me = tsr_rank(coop);
 	for (int i = begin; i < end; i++)
-		tsr_atomic_store(coop, words + i * APART, word_of(me, round, i), me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+		tsr_atomic_store(coop, words + i * APART, word_of(me, round, i), me, TSR_RELAXED,
+				 TSR_SCOPE_BLOCK);
 	tsr_sync(coop);
 }
 
-TSR_FN void check(tsr_coop_t *coop, const ring_args_t *a, TSR_HEAP uint64_t *words, int from, uint64_t round)
+TSR_FN void check(tsr_coop_t *coop, const ring_args_t *a, TSR_HEAP uint64_t *words, int from,
+		  uint64_t round)
 {
 	uint64_t wrong = 0;
 	int me = tsr_rank(coop);
 	for (int i = WORDS - 1; i >= 0; i--) /* what is moved last is looked at first */
-		wrong += tsr_atomic_load(coop, words + i * APART, me, TSR_RELAXED, TSR_SCOPE_BLOCK) != word_of(from, round, i);
+		wrong += tsr_atomic_load(coop, words + i * APART, me, TSR_RELAXED,
+					 TSR_SCOPE_BLOCK) != word_of(from, round, i);
 	if (wrong > 0)
 		tsr_atomic_add(coop, a->wrong, wrong, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
-/** The buffer at the next rank may be written: its RETIRED of the round before. Litmus: LB.retired.diffGPU-ss. */
+/**
+ * The buffer at the next rank may be written: its RETIRED of the round before.
+ * Litmus: LB.retired.diffGPU-ss.
+ */
 TSR_FN int may_send(tsr_coop_t *coop, const ring_args_t *a, uint64_t round)
 {
 	return tsr_wait(coop, a->retired, round - 1, next_rank(coop)) == TSR_WAIT_OK;
 }
 
-/** Waits for READY, checks the inbox and retires it. Litmus: MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss. */
+/**
+ * Waits for READY, checks the inbox and retires it. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss.
+ */
 TSR_FN int receive(tsr_coop_t *coop, const ring_args_t *a, uint64_t round)
 {
 	int last = last_rank(coop);
@@ -85,7 +107,10 @@ TSR_KERNEL(put_then_signal, ring_args_t, a)
 	}
 }
 
-/* The reader moves the data: READY lets it, RETIRED lets the writer go on. Litmus: MP.reuse.diffGPU-ss. */
+/*
+ * The reader moves the data: READY lets it, RETIRED lets the writer go on.
+ * Litmus: MP.reuse.diffGPU-ss.
+ */
 TSR_KERNEL(signal_then_get, ring_args_t, a)
 {
 	int last = last_rank(block);
@@ -108,8 +133,8 @@ TSR_KERNEL(put_signal, ring_args_t, a)
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
 		fill(block, a->outbox, round, 0, WORDS);
-		tsr_put_signal(block, a->inbox, a->outbox, LENGTH * sizeof *a->outbox, a->ready, round, TSR_SIGNAL_SET,
-			       next_rank(block));
+		tsr_put_signal(block, a->inbox, a->outbox, LENGTH * sizeof *a->outbox, a->ready,
+			       round, TSR_SIGNAL_SET, next_rank(block));
 		sound = sound && receive(block, a, round);
 	}
 }
@@ -129,7 +154,8 @@ TSR_KERNEL_SPLIT(stage_then_signal, WORKERS, stage_t, ring_args_t, a)
 	for (uint64_t round = 1; round <= ROUNDS && sound; round++) {
 		sound = may_send(block, a, round);
 		for (int i = 0; i < WORDS; i++)
-			tsr_atomic_store(block, shared->words + i, word_of(me, round, i), me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+			tsr_atomic_store(block, shared->words + i, word_of(me, round, i), me,
+					 TSR_RELAXED, TSR_SCOPE_BLOCK);
 		tsr_sync(block);
 		tsr_put_2d(block, to, from, next_rank(block));
 		tsr_signal(block, a->ready, round, TSR_SIGNAL_SET, next_rank(block));
@@ -140,7 +166,10 @@ TSR_KERNEL_SPLIT(stage_then_signal, WORKERS, stage_t, ring_args_t, a)
 
 /* ------------------------------------------------------------------ one releases for many */
 
-/* Each worker puts its part; after the block has met, the one with the shortest signals for all. Litmus: ISA2.ra.WG+SYS-ws. */
+/*
+ * Each worker puts its part; after the block has met, the one with the shortest
+ * signals for all. Litmus: ISA2.ra.WG+SYS-ws.
+ */
 TSR_KERNEL_SPLIT(neighbours_then_signal, WORKERS, stage_t, ring_args_t, a)
 {
 	int index = tsr_worker_index(worker), share = (WORDS - 1) / (WORKERS - 1), sound = 1;
@@ -158,7 +187,10 @@ TSR_KERNEL_SPLIT(neighbours_then_signal, WORKERS, stage_t, ring_args_t, a)
 	}
 }
 
-/* Each block puts its part and counts itself; the last to come signals for all. Litmus: ISA2.rmw.GPU+SYS-as. */
+/*
+ * Each block puts its part and counts itself; the last to come signals for all.
+ * Litmus: ISA2.rmw.GPU+SYS-as.
+ */
 TSR_KERNEL(blocks_then_signal, ring_args_t, a)
 {
 	int me = tsr_rank(block), index = tsr_block_index(block), sound = 1;
@@ -169,29 +201,37 @@ TSR_KERNEL(blocks_then_signal, ring_args_t, a)
 		tsr_put(block, a->inbox + begin * APART, a->outbox + begin * APART,
 			(size_t)((end - begin) * APART) * sizeof *a->outbox, next_rank(block));
 		/* Partner: the same addition by the other blocks. */
-		uint64_t before = tsr_atomic_add(block, a->arrived, (uint64_t)1, me, TSR_ACQ_REL, TSR_SCOPE_DEVICE);
+		uint64_t before = tsr_atomic_add(block, a->arrived, (uint64_t)1, me, TSR_ACQ_REL,
+						 TSR_SCOPE_DEVICE);
 		if (before + 1 == round * BLOCKS)
 			tsr_signal(block, a->ready, round, TSR_SIGNAL_SET, next_rank(block));
 		sound = sound && tsr_wait(block, a->ready, round, last_rank(block)) == TSR_WAIT_OK;
 		if (sound)
 			check(block, a, a->inbox, last_rank(block), round);
-		/* Every block has to read before the buffer is retired: each round ends when all have come twice. */
-		before = tsr_atomic_add(block, a->arrived + 1, (uint64_t)1, me, TSR_ACQ_REL, TSR_SCOPE_DEVICE);
+		/* Every block has to read before the buffer is retired: each round ends when all
+		 * have come twice. */
+		before = tsr_atomic_add(block, a->arrived + 1, (uint64_t)1, me, TSR_ACQ_REL,
+					TSR_SCOPE_DEVICE);
 		if (before + 1 == round * BLOCKS)
 			tsr_signal(block, a->retired, round, TSR_SIGNAL_SET, last_rank(block));
 	}
 }
 
-/* One release for the flags of all ranks; each waits for all. Litmus: MP.mcast.diffGPU-sss, MP.count.diffGPU-sss. */
+/*
+ * One release for the flags of all ranks; each waits for all. Litmus:
+ * MP.mcast.diffGPU-sss, MP.count.diffGPU-sss.
+ */
 TSR_KERNEL(put_then_signal_all, ring_args_t, a)
 {
 	int me = tsr_rank(block), n = tsr_size(block);
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		if (tsr_wait(block, a->retired, (round - 1) * (uint64_t)n, TSR_ANY_RANK) != TSR_WAIT_OK)
+		if (tsr_wait(block, a->retired, (round - 1) * (uint64_t)n, TSR_ANY_RANK) !=
+		    TSR_WAIT_OK)
 			return;
 		fill(block, a->outbox, round, 0, WORDS);
 		for (int i = 0; i < n; i++)
-			tsr_put(block, a->inbox + me * LENGTH, a->outbox, LENGTH * sizeof *a->outbox, tsr_peer(block, i));
+			tsr_put(block, a->inbox + me * LENGTH, a->outbox,
+				LENGTH * sizeof *a->outbox, tsr_peer(block, i));
 		tsr_signal_all(block, a->ready, 1, TSR_SIGNAL_ADD);
 		if (tsr_wait(block, a->ready, round * (uint64_t)n, TSR_ANY_RANK) != TSR_WAIT_OK)
 			return;
@@ -217,8 +257,9 @@ TSR_KERNEL(put_between_barriers, ring_args_t, a)
 }
 
 /*
- * All ranks signal rank 0 without waiting for it, so that most signals come late for the epoch that it waits for. It consumes each
- * by an addition and never by a reset: none is lost. Litmus: CoRESET.sub.diffGPU-ss.
+ * All ranks signal rank 0 without waiting for it, so that most signals come
+ * late for the epoch that it waits for. It consumes each by an addition and
+ * never by a reset: none is lost. Litmus: CoRESET.sub.diffGPU-ss.
  */
 TSR_KERNEL(late_signals, ring_args_t, a)
 {
@@ -228,7 +269,8 @@ TSR_KERNEL(late_signals, ring_args_t, a)
 	for (int taken = 0; me == 0 && taken < ROUNDS * n; taken++) {
 		if (tsr_wait(block, a->ready, 1, TSR_ANY_RANK) != TSR_WAIT_OK)
 			return;
-		tsr_atomic_add(block, a->ready, ~(uint64_t)0, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM); /* less by one */
+		/* less by one */
+		tsr_atomic_add(block, a->ready, ~(uint64_t)0, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	}
 }
 
@@ -259,14 +301,18 @@ static int run_operation(tsr_world_t *world, const operation_t *operation)
 	a.arrived = words + 32;
 	a.wrong = words + 64;
 	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(run_kernel(world, operation->kernel, operation->blocks, &a) == TSR_OK, "%s", operation->name);
+	CHECK(run_kernel(world, operation->kernel, operation->blocks, &a) == TSR_OK, "%s",
+	      operation->name);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, seen, words, sizeof seen) == TSR_OK);
-	CHECK(seen[64] == 0, "%s: %llu words were not of their round", operation->name, (unsigned long long)seen[64]);
+	CHECK(seen[64] == 0, "%s: %llu words were not of their round", operation->name,
+	      (unsigned long long)seen[64]);
 	if (operation->kernel == &late_signals)
-		CHECK(seen[0] == 0, "%s: %llu signals are left", operation->name, (unsigned long long)seen[0]);
+		CHECK(seen[0] == 0, "%s: %llu signals are left", operation->name,
+		      (unsigned long long)seen[0]);
 	else if (operation->kernel != &put_between_barriers)
-		CHECK(seen[0] >= ROUNDS, "%s ended in round %llu", operation->name, (unsigned long long)seen[0]);
+		CHECK(seen[0] >= ROUNDS, "%s ended in round %llu", operation->name,
+		      (unsigned long long)seen[0]);
 	CHECK(tsr_heap_free(world, words) == TSR_OK && tsr_heap_free(world, a.outbox) == TSR_OK);
 	CHECK(tsr_heap_free(world, a.inbox) == TSR_OK && tsr_heap_free(world, a.kept) == TSR_OK);
 	CHECK(tsr_heap_free(world, a.barrier) == TSR_OK);

@@ -1,6 +1,7 @@
 /*
- * The suite in this folder: its verdicts under the axioms and the view machine, and that each test says something of its own. A
- * test is weak where the axioms allow its outcome or let it race, so that nothing is promised.
+ * The suite in this folder: its verdicts under the axioms and the view machine,
+ * and that each test says something of its own. A test is weak where the axioms
+ * allow its outcome or let it race, so that nothing is promised.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -46,7 +47,9 @@ static void add_test(suite_t *suite, const char *file)
 	char *text = read_file(file);
 	litmus_test_t *test = suite->test[suite->count++] = malloc(sizeof *test);
 	cr_assert(litmus_parse(file, text, test) == TSR_OK, "%s", tsr_last_error());
-	cr_expect(strlen(test->name) == length - suffix && strncmp(test->name, file, length - suffix) == 0, "%s", file);
+	cr_expect(strlen(test->name) == length - suffix &&
+			  strncmp(test->name, file, length - suffix) == 0,
+		  "%s", file);
 	free(text);
 }
 
@@ -79,12 +82,14 @@ static const litmus_test_t *named(const suite_t *suite, const char *name)
 	return NULL;
 }
 
-static litmus_result_t ask(const litmus_witness_t *witness, const litmus_test_t *test, const char *axioms)
+static litmus_result_t ask(const litmus_witness_t *witness, const litmus_test_t *test,
+			   const char *axioms)
 {
 	litmus_options_t options = {.unroll = 2, .axioms = axioms};
 	litmus_result_t result = {.count = 0};
 
-	cr_assert(witness->run(test, &options, &result) == TSR_OK, "%s: %s", test->name, tsr_last_error());
+	cr_assert(witness->run(test, &options, &result) == TSR_OK, "%s: %s", test->name,
+		  tsr_last_error());
 	cr_expect(!result.cut);
 	return result;
 }
@@ -97,7 +102,8 @@ static bool reached(const litmus_test_t *test, const litmus_result_t *result)
 	return false;
 }
 
-static const char *verdict(const litmus_witness_t *witness, const litmus_test_t *test, const char *axioms)
+static const char *verdict(const litmus_witness_t *witness, const litmus_test_t *test,
+			   const char *axioms)
 {
 	litmus_result_t result = ask(witness, test, axioms);
 	const char *word = result.races ? "racy" : reached(test, &result) ? "Sometimes" : "Never";
@@ -126,19 +132,22 @@ Test(suite, the_axioms_give_the_expected_verdicts)
 	for (int i = 0; i < suite.count; i++) {
 		const char *word = verdict(&litmus_axioms, suite.test[i], NULL);
 		cr_expect(expects(suite.test[i], word), "%s is %s", suite.test[i]->name, word);
-		cr_expect(suite.test[i]->sentence[0] != '\0', "%s does not say what it stands for", suite.test[i]->name);
+		cr_expect(suite.test[i]->sentence[0] != '\0', "%s does not say what it stands for",
+			  suite.test[i]->name);
 	}
 	drop_suite(&suite);
 }
 
 /** Whether every state of `part` is one of `whole`. */
-static bool within(const litmus_test_t *test, const litmus_result_t *part, const litmus_result_t *whole)
+static bool within(const litmus_test_t *test, const litmus_result_t *part,
+		   const litmus_result_t *whole)
 {
 	const size_t bytes = (size_t)test->observed_count * sizeof(int64_t);
 
 	for (int i = 0; i < part->count; i++) {
 		int j = 0;
-		while (j < whole->count && memcmp(part->states[i].values, whole->states[j].values, bytes) != 0)
+		while (j < whole->count &&
+		       memcmp(part->states[i].values, whole->states[j].values, bytes) != 0)
 			j++;
 		if (j == whole->count)
 			return false;
@@ -152,12 +161,15 @@ Test(suite, the_view_machine_shows_all_but_load_buffering)
 
 	for (int i = 0; i < suite.count; i++) {
 		const litmus_test_t *test = suite.test[i];
-		litmus_result_t views = ask(&litmus_views, test, NULL), axioms = ask(&litmus_axioms, test, NULL),
+		litmus_result_t views = ask(&litmus_views, test, NULL),
+				axioms = ask(&litmus_axioms, test, NULL),
 				in_order = ask(&litmus_axioms, test, "porf");
 		cr_expect(!views.races == !axioms.races, "%s", test->name);
 		if (!axioms.races) {
-			cr_expect(within(test, &views, &axioms), "%s shows what is forbidden", test->name);
-			cr_expect(within(test, &in_order, &views), "%s does not show all", test->name);
+			cr_expect(within(test, &views, &axioms), "%s shows what is forbidden",
+				  test->name);
+			cr_expect(within(test, &in_order, &views), "%s does not show all",
+				  test->name);
 		}
 		litmus_result_free(&views);
 		litmus_result_free(&axioms);
@@ -176,7 +188,8 @@ Test(suite, each_mistake_in_the_axioms_changes_a_verdict)
 			continue;
 		int caught = 0;
 		for (int i = 0; i < suite.count; i++)
-			caught += !expects(suite.test[i], verdict(&litmus_axioms, suite.test[i], axioms->name));
+			caught += !expects(suite.test[i],
+					   verdict(&litmus_axioms, suite.test[i], axioms->name));
 		cr_expect(caught > 0, "%s", axioms->name);
 		mistakes++;
 	}
@@ -199,8 +212,8 @@ Test(suite, what_is_forbidden_is_allowed_one_step_weaker)
 		cr_expect(steps > 0);
 		for (int step = 0; step < steps; step++) {
 			litmus_weaken(suite.test[i], step, weaker, what);
-			cr_expect(!is(verdict(&litmus_axioms, weaker, NULL), "Never"), "%s: still Never with %s",
-				  suite.test[i]->name, what);
+			cr_expect(!is(verdict(&litmus_axioms, weaker, NULL), "Never"),
+				  "%s: still Never with %s", suite.test[i]->name, what);
 		}
 	}
 	free(weaker);
@@ -213,12 +226,15 @@ Test(suite, what_is_weak_has_a_strong_twin)
 	static char mine[FORM_BYTES], others[FORM_BYTES];
 
 	for (int i = 0; i < suite.count; i++) {
-		const litmus_test_t *test = suite.test[i], *twin = named(&suite, litmus_info(test, "Twin"));
+		const litmus_test_t *test = suite.test[i],
+				    *twin = named(&suite, litmus_info(test, "Twin"));
 		cr_assert(twin != NULL, "%s names no twin", test->name);
-		cr_expect(expects(test, "Never") != expects(twin, "Never"), "%s and its twin agree", test->name);
+		cr_expect(expects(test, "Never") != expects(twin, "Never"), "%s and its twin agree",
+			  test->name);
 		litmus_print_shape(test, mine, sizeof mine);
 		litmus_print_shape(twin, others, sizeof others);
-		cr_expect(is(mine, others), "%s and its twin %s are of different shapes", test->name, twin->name);
+		cr_expect(is(mine, others), "%s and its twin %s are of different shapes",
+			  test->name, twin->name);
 	}
 	drop_suite(&suite);
 }
@@ -233,7 +249,8 @@ Test(suite, no_two_tests_are_equal_up_to_renaming)
 		cr_assert(strlen(mine) + 1 < sizeof mine);
 		for (int j = 0; j < i; j++) {
 			litmus_print_canonical(suite.test[j], others, sizeof others);
-			cr_expect(!is(mine, others), "%s is %s", suite.test[i]->name, suite.test[j]->name);
+			cr_expect(!is(mine, others), "%s is %s", suite.test[i]->name,
+				  suite.test[j]->name);
 		}
 	}
 	drop_suite(&suite);
@@ -249,8 +266,8 @@ Test(suite, the_table_says_what_the_files_say)
 		rows++;
 	cr_expect_eq(rows, suite.count);
 	for (int i = 0; i < suite.count; i++) {
-		snprintf(row, sizeof row, "\n| `%s` | %s | %s |\n", suite.test[i]->name, litmus_info(suite.test[i], "Expect"),
-			 suite.test[i]->sentence);
+		snprintf(row, sizeof row, "\n| `%s` | %s | %s |\n", suite.test[i]->name,
+			 litmus_info(suite.test[i], "Expect"), suite.test[i]->sentence);
 		cr_expect(strstr(table, row) != NULL, "README.md has no row%s", row);
 	}
 	free(table);

@@ -1,6 +1,8 @@
 /*
- * Same inputs, same bytes: what the emulator makes of integers, of which every sum is exact, another backend makes too, in every
- * dtype, tile and pattern that is built. Where the emulator is all there is, ranks as threads stand in for the other backend.
+ * Same inputs, same bytes: what the emulator makes of integers, of which every
+ * sum is exact, another backend makes too, in every dtype, tile and pattern
+ * that is built. Where the emulator is all there is, ranks as threads stand in
+ * for the other backend.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,8 +38,9 @@ static int64_t extent(uint64_t seed, uint64_t index, int64_t most)
 }
 
 /**
- * The config of the `index`-th variant that is built, in a small shape or in one with whole tiles and parts of them on every rank;
- * its pattern is left open. False past the last.
+ * The config of the `index`-th variant that is built, in a small shape or in
+ * one with whole tiles and parts of them on every rank; its pattern is left
+ * open. False past the last.
  */
 static bool config_of(int index, int shape, int ranks, uint64_t seed, gas_config_t *config_out)
 {
@@ -48,11 +51,14 @@ static bool config_of(int index, int shape, int ranks, uint64_t seed, gas_config
 	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
 		if (strcmp(kernel->name, "gas_producer") == 0 && index-- == 0)
 			break;
-	if (!kernel || sscanf(kernel->variant, "%7[^_]_%dx%dx%d", dtype, &c.tile.m, &c.tile.n, &c.tile.k) != 4 ||
+	if (!kernel ||
+	    sscanf(kernel->variant, "%7[^_]_%dx%dx%d", dtype, &c.tile.m, &c.tile.n, &c.tile.k) !=
+		    4 ||
 	    tsr_dtype_parse(dtype, &c.dtype) != TSR_OK)
 		return false;
 	c.m = shape == 0 ? extent(seed, at, 90) : c.tile.m + extent(seed, at, c.tile.m);
-	c.n = shape == 0 ? extent(seed, at + 1, 90) : (int64_t)ranks * c.tile.n + extent(seed, at + 1, c.tile.n);
+	c.n = shape == 0 ? extent(seed, at + 1, 90)
+			 : (int64_t)ranks * c.tile.n + extent(seed, at + 1, c.tile.n);
 	c.k = shape == 0 ? extent(seed, at + 2, 90) : 2 * c.tile.k + extent(seed, at + 2, c.tile.k);
 	*config_out = c;
 	return true;
@@ -68,7 +74,9 @@ static int compute(tsr_world_t *world, const gas_config_t *config, const workloa
 	gas_plan_t *plan;
 	CHECK(c);
 	CHECK(gas_plan_create(world, config, &plan) == TSR_OK, "%s", outcome->name);
-	CHECK(gas_plan_fill(plan, world, inputs) == TSR_OK && gas_plan_poison(plan, world) == TSR_OK, "%s", outcome->name);
+	CHECK(gas_plan_fill(plan, world, inputs) == TSR_OK &&
+		      gas_plan_poison(plan, world) == TSR_OK,
+	      "%s", outcome->name);
 	CHECK(gas_plan_run(plan) == TSR_OK && gas_plan_sync(plan) == TSR_OK, "%s", outcome->name);
 	CHECK(matrix_read(world, gas_plan_c(plan), c) == TSR_OK, "%s", outcome->name);
 	CHECK(gas_plan_destroy(plan) == TSR_OK, "%s", outcome->name);
@@ -79,17 +87,21 @@ static int compute(tsr_world_t *world, const gas_config_t *config, const workloa
 	return 0;
 }
 
-/** Whether the config's tile is built for its pattern: the largest are not for blocks that are split. */
+/**
+ * Whether the config's tile is built for its pattern: the largest are not for
+ * blocks that are split.
+ */
 static bool is_built(const gas_config_t *config)
 {
 	char variant[32];
-	snprintf(variant, sizeof variant, "%s_%dx%dx%d", tsr_dtype_name(config->dtype), config->tile.m, config->tile.n,
-		 config->tile.k);
+	snprintf(variant, sizeof variant, "%s_%dx%dx%d", tsr_dtype_name(config->dtype),
+		 config->tile.m, config->tile.n, config->tile.k);
 	return config->pattern != GAS_FUSED_WAVE || tsr_kernel_find("gas_fused_wave", variant);
 }
 
 /** Every pattern of one config; the outcomes begin at place `*next` of the file. */
-static int compute_patterns(tsr_world_t *world, gas_config_t config, const workload_inputs_t *inputs, int file, int *next)
+static int compute_patterns(tsr_world_t *world, gas_config_t config,
+			    const workload_inputs_t *inputs, int file, int *next)
 {
 	const int rank = tsr_world_rank(world), ranks = tsr_world_size(world);
 	gas_reference_t *reference;
@@ -100,9 +112,11 @@ static int compute_patterns(tsr_world_t *world, gas_config_t config, const workl
 		memset(&outcome, 0, sizeof outcome);
 		if (!is_built(&config))
 			continue;
-		snprintf(outcome.name, sizeof outcome.name, "%s %s, tile %dx%dx%d, shape %dx%dx%d, rank %d of %d",
-			 gas_pattern_name(config.pattern), tsr_dtype_name(config.dtype), config.tile.m, config.tile.n,
-			 config.tile.k, (int)config.m, (int)config.n, (int)config.k, rank, ranks);
+		snprintf(outcome.name, sizeof outcome.name,
+			 "%s %s, tile %dx%dx%d, shape %dx%dx%d, rank %d of %d",
+			 gas_pattern_name(config.pattern), tsr_dtype_name(config.dtype),
+			 config.tile.m, config.tile.n, config.tile.k, (int)config.m, (int)config.n,
+			 (int)config.k, rank, ranks);
 		if (compute(world, &config, inputs, reference, &outcome))
 			return 1;
 		const off_t place = (off_t)(*next * ranks + rank) * (off_t)sizeof outcome;
@@ -132,7 +146,10 @@ static int compute_all(tsr_world_t *world, int argc, char **argv)
 	return 0;
 }
 
-/** One world's outcomes, in a file that its ranks, which need not be children of this process, open by its name. */
+/**
+ * One world's outcomes, in a file that its ranks, which need not be children of
+ * this process, open by its name.
+ */
 static int outcomes_of(const char *backend, tsr_placement_t placement, int ranks, uint64_t seed)
 {
 	char argument[160], path[] = "/tmp/tessera-agree-XXXXXX";
@@ -142,7 +159,8 @@ static int outcomes_of(const char *backend, tsr_placement_t placement, int ranks
 	snprintf(argument, sizeof argument, "%" PRIu64 " %s", seed, path);
 	if (backend)
 		setenv("TESSERA_BACKEND", backend, 1);
-	cr_expect(world_run(ranks, placement, compute_all, argument) == 0, "%d ranks, seed %" PRIu64, ranks, seed);
+	cr_expect(world_run(ranks, placement, compute_all, argument) == 0,
+		  "%d ranks, seed %" PRIu64, ranks, seed);
 	if (saved)
 		setenv("TESSERA_BACKEND", saved, 1);
 	else
@@ -157,11 +175,14 @@ static int compare(int one, int other, uint64_t seed)
 {
 	outcome_t a, b;
 	int count = 0;
-	for (; pread(one, &a, sizeof a, (off_t)count * (off_t)sizeof a) == (ssize_t)sizeof a; count++) {
+	for (; pread(one, &a, sizeof a, (off_t)count * (off_t)sizeof a) == (ssize_t)sizeof a;
+	     count++) {
 		memset(&b, 0, sizeof b);
 		(void)!pread(other, &b, sizeof b, (off_t)count * (off_t)sizeof b);
-		cr_expect(strcmp(a.name, b.name) == 0 && a.digest == b.digest, "%s differs: seed %" PRIu64, a.name, seed);
-		cr_expect(a.wrong == 0 && b.wrong == 0, "%s: %d and %d elements are wrong: seed %" PRIu64, a.name, (int)a.wrong,
+		cr_expect(strcmp(a.name, b.name) == 0 && a.digest == b.digest,
+			  "%s differs: seed %" PRIu64, a.name, seed);
+		cr_expect(a.wrong == 0 && b.wrong == 0,
+			  "%s: %d and %d elements are wrong: seed %" PRIu64, a.name, (int)a.wrong,
 			  (int)b.wrong, seed);
 	}
 	return count;
@@ -197,7 +218,8 @@ Test(backends_agree, to_the_bit)
 	cr_skip_test("compares ranks as processes, which ThreadSanitizer cannot watch");
 #endif
 	if (under_valgrind())
-		cr_skip_test("nothing here touches memory otherwise than test_gemm_all_scatter does");
+		cr_skip_test(
+			"nothing here touches memory otherwise than test_gemm_all_scatter does");
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		agree(sizes[i]);
 }

@@ -1,4 +1,7 @@
-/* added [ROUNDS [COLUMNS]]: every rank adds its tile to those of all ranks; who has them all reads the sum of its own. */
+/*
+ * added [ROUNDS [COLUMNS]]: every rank adds its tile to those of all ranks; who
+ * has them all reads the sum of its own.
+ */
 #include "program.h"
 
 typedef struct added_args {
@@ -17,7 +20,10 @@ TSR_FN float added_value(float x, int64_t round, int64_t column, const void *ctx
 	return (float)word_of(*(const int32_t *)ctx, round, column);
 }
 
-/** Partners: the signals of all ranks, and the wait behind. Litmus: MP.count.diffGPU-sss; of the adds: CoINC.rlx.diffGPU-ss. */
+/**
+ * Partners: the signals of all ranks, and the wait behind. Litmus:
+ * MP.count.diffGPU-sss; of the adds: CoINC.rlx.diffGPU-ss.
+ */
 TSR_FN void added_round(tsr_coop_t *block, const added_args_t *a, int64_t round)
 {
 	const tsr_pos_t at = {round, 0};

@@ -11,7 +11,8 @@ TSR_KERNEL(counter, counter_args_t, a)
 {
 	for (int64_t i = 0; i < a->adds; i++)
 		for (int r = 0; r < tsr_size(block); r++)
-			tsr_atomic_add(block, a->counter, (uint64_t)1, tsr_peer(block, r), TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_add(block, a->counter, (uint64_t)1, tsr_peer(block, r),
+				       TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
 static uint64_t all_adds(const tsr_world_t *world, int64_t index, int64_t adds)

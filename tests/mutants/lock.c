@@ -1,6 +1,6 @@
 /*
- * lock [TURNS]: every rank adds to a counter of rank 0, by plain accesses under a lock that lies beside it and is taken by
- * compare-and-swap.
+ * lock [TURNS]: every rank adds to a counter of rank 0, by plain accesses under
+ * a lock that lies beside it and is taken by compare-and-swap.
  */
 #include "program.h"
 
@@ -19,7 +19,8 @@ typedef struct lock_args {
 TSR_FN void lock_take(tsr_coop_t *block, const lock_args_t *a)
 {
 	const uint64_t open = 0, taken = 1;
-	while (tsr_atomic_cas(block, &a->lock->word, open, taken, 0, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM) != open) {
+	while (tsr_atomic_cas(block, &a->lock->word, open, taken, 0, TSR_ACQUIRE, TSR_RELAXED,
+			      TSR_SCOPE_SYSTEM) != open) {
 	}
 }
 
@@ -33,7 +34,8 @@ TSR_FN void lock_give(tsr_coop_t *block, const lock_args_t *a)
 TSR_FN void lock_count(tsr_coop_t *block, const lock_args_t *a)
 {
 	tsr_get(block, &a->lock->mine, &a->lock->counter, sizeof(uint64_t), 0);
-	tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL, TSR_SCOPE_BLOCK);
+	tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL,
+		       TSR_SCOPE_BLOCK);
 	tsr_put(block, &a->lock->counter, &a->lock->mine, sizeof(uint64_t), 0);
 }
 
@@ -62,5 +64,7 @@ TSR_MAIN(world, argc, argv)
 	args.lock = (TSR_HEAP lock_state_t *)state;
 	TSR_TRY(run_to_end(world, &lock, 1, 1, &args));
 	TSR_TRY(tsr_barrier(world)); /* every rank has had its turns */
-	return tsr_world_rank(world) == 0 ? judge(world, &args.lock->counter, 1, args.turns, all_turns) : 0;
+	return tsr_world_rank(world) == 0
+		       ? judge(world, &args.lock->counter, 1, args.turns, all_turns)
+		       : 0;
 }

@@ -1,4 +1,7 @@
-/* locked [TURNS]: every rank adds to a counter of rank 0, by plain accesses under the lock of the API that lies beside it. */
+/*
+ * locked [TURNS]: every rank adds to a counter of rank 0, by plain accesses
+ * under the lock of the API that lies beside it.
+ */
 #include "program.h"
 
 typedef struct locked_state {
@@ -18,7 +21,8 @@ TSR_KERNEL(locked, locked_args_t, a)
 		if (tsr_lock(block, &a->lock->word, 0) != TSR_WAIT_OK)
 			return;
 		tsr_get(block, &a->lock->mine, &a->lock->counter, sizeof(uint64_t), 0);
-		tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL, TSR_SCOPE_BLOCK);
+		tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL,
+			       TSR_SCOPE_BLOCK);
 		tsr_put(block, &a->lock->counter, &a->lock->mine, sizeof(uint64_t), 0);
 		tsr_unlock(block, &a->lock->word, 0);
 	}
@@ -40,5 +44,7 @@ TSR_MAIN(world, argc, argv)
 	args.lock = (TSR_HEAP locked_state_t *)state;
 	TSR_TRY(run_to_end(world, &locked, 1, 1, &args));
 	TSR_TRY(tsr_barrier(world)); /* every rank has had its turns */
-	return tsr_world_rank(world) == 0 ? judge(world, &args.lock->counter, 1, args.turns, all_turns) : 0;
+	return tsr_world_rank(world) == 0
+		       ? judge(world, &args.lock->counter, 1, args.turns, all_turns)
+		       : 0;
 }

@@ -1,15 +1,19 @@
 /*
- * one_shot_all_reduce [ROWS [CALLS]]: every rank puts its column into a slot of every other rank, and adds up what it got; call
- * after call, through the same slots. READY says that a column is there, RETIRED that it was added up. Worlds of at most 16.
+ * one_shot_all_reduce [ROWS [CALLS]]: every rank puts its column into a slot of
+ * every other rank, and adds up what it got; call after call, through the same
+ * slots. READY says that a column is there, RETIRED that it was added up.
+ * Worlds of at most 16.
  */
 #include "program.h"
 
 TSR_TILE(tile, f32, 16, 16, 16);
 
 typedef struct oar_sync {
-	uint64_t epoch;                  /* calls completed on this rank */
-	uint64_t ready[TSR_MAX_RANKS];   /* ready[r]: the call whose column rank r has put into my slot */
-	uint64_t retired[TSR_MAX_RANKS]; /* retired[r]: the last call whose columns rank r has added up */
+	uint64_t epoch; /* calls completed on this rank */
+	/* ready[r]: the call whose column rank r has put into my slot */
+	uint64_t ready[TSR_MAX_RANKS];
+	/* retired[r]: the last call whose columns rank r has added up */
+	uint64_t retired[TSR_MAX_RANKS];
 } oar_sync_t;
 
 typedef struct oar_args {
@@ -25,14 +29,18 @@ TSR_FN tsr_view_t oar_column(tsr_view_t all, int64_t col)
 	return tsr_view_part(all, at, all.rows, 1);
 }
 
-/** Partners of the wait and the signal: those in oar_take. Litmus: MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss. */
+/**
+ * Partners of the wait and the signal: those in oar_take. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss.
+ */
 TSR_FN void oar_send(tsr_coop_t *block, const oar_args_t *a, uint64_t epoch)
 {
 	int me = tsr_rank(block);
 	for (int i = 0; i < tsr_size(block); i++) {
 		int peer = tsr_peer(block, i);
 		tsr_wait(block, &a->sync->retired[peer], epoch - 1, peer);
-		tsr_put_2d(block, oar_column(a->slots, me), oar_column(a->mine, (int64_t)epoch - 1), peer);
+		tsr_put_2d(block, oar_column(a->slots, me), oar_column(a->mine, (int64_t)epoch - 1),
+			   peer);
 		tsr_signal(block, &a->sync->ready[me], epoch, TSR_SIGNAL_SET, peer);
 	}
 }
@@ -66,11 +74,15 @@ TSR_FN void oar_take(tsr_coop_t *block, const oar_args_t *a, uint64_t epoch)
 	tsr_signal_all(block, &a->sync->retired[tsr_rank(block)], epoch, TSR_SIGNAL_SET);
 }
 
-/** One call. The epoch was stored before the last launch ended, which happens before this one begins. */
+/**
+ * One call. The epoch was stored before the last launch ended, which happens
+ * before this one begins.
+ */
 TSR_KERNEL(one_shot_all_reduce, oar_args_t, a)
 {
 	int me = tsr_rank(block);
-	uint64_t epoch = 1 + tsr_atomic_load(block, &a->sync->epoch, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	uint64_t epoch =
+		1 + tsr_atomic_load(block, &a->sync->epoch, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	oar_send(block, a, epoch);
 	oar_take(block, a, epoch);
 	tsr_atomic_store(block, &a->sync->epoch, epoch, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
@@ -81,7 +93,8 @@ typedef struct oar_memory {
 	TSR_HEAP void *sync;
 } oar_memory_t;
 
-static tsr_status_t oar_allocate(tsr_world_t *world, int64_t rows, int64_t calls, oar_memory_t *memory)
+static tsr_status_t oar_allocate(tsr_world_t *world, int64_t rows, int64_t calls,
+				 oar_memory_t *memory)
 {
 	const int64_t columns[2] = {rows, calls}, each[2] = {rows, tsr_world_size(world)};
 	tsr_status_t status = tsr_tensor_empty(world, TSR_F32, 2, columns, &memory->mine);
@@ -108,8 +121,9 @@ static int oar_verify(tsr_world_t *world, const oar_memory_t *memory, float *hos
 		for (int rank = 0; rank < tsr_world_size(world); rank++)
 			sum += oar_element(rank, i / calls, i % calls);
 		if (host[i] != sum && wrong++ == 0)
-			fprintf(stderr, "rank %d: row %d of call %d is %g, not %g\n", tsr_world_rank(world), (int)(i / calls),
-				(int)(i % calls), (double)host[i], (double)sum);
+			fprintf(stderr, "rank %d: row %d of call %d is %g, not %g\n",
+				tsr_world_rank(world), (int)(i / calls), (int)(i % calls),
+				(double)host[i], (double)sum);
 	}
 	return wrong ? 1 : 0;
 }
@@ -137,7 +151,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(size_argument(argc, argv, 1, "ROWS", 40, &rows));
 	TSR_TRY(size_argument(argc, argv, 2, "CALLS", 3, &calls));
 	if (tsr_world_size(world) > TSR_TILE_N(tile)) {
-		(void)tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks is too large: at most 16", tsr_world_size(world));
+		(void)tsr_error(TSR_ERR_ARGUMENT, "a world of %d ranks is too large: at most 16",
+				tsr_world_size(world));
 		return tsr_fail(world);
 	}
 	TSR_TRY(oar_allocate(world, rows, calls, &memory));

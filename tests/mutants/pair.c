@@ -1,6 +1,7 @@
 /*
- * pair [MESSAGES [WORDS]]: rank 0 sends messages to the last rank, through an inbox of one message. Nobody else does anything.
- * READY says that the message is there, RETIRED that the inbox may be written again.
+ * pair [MESSAGES [WORDS]]: rank 0 sends messages to the last rank, through an
+ * inbox of one message. Nobody else does anything. READY says that the message
+ * is there, RETIRED that the inbox may be written again.
  */
 #include "program.h"
 
@@ -18,21 +19,29 @@ typedef struct pair_args {
 	int64_t messages, words;
 } pair_args_t;
 
-/** Partners: the wait and the signal in pair_receive. Litmus: MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss. */
+/**
+ * Partners: the wait and the signal in pair_receive. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss.
+ */
 TSR_FN void pair_send(tsr_coop_t *block, const pair_args_t *a, int64_t m)
 {
 	int to = tsr_size(block) - 1;
 	tsr_wait(block, &a->flags->retired, (uint64_t)m - 1, to);
-	tsr_put(block, a->inbox, a->source + (m - 1) * a->words, (size_t)a->words * sizeof(uint64_t), to);
+	tsr_put(block, a->inbox, a->source + (m - 1) * a->words,
+		(size_t)a->words * sizeof(uint64_t), to);
 	tsr_signal(block, &a->flags->ready, (uint64_t)m, TSR_SIGNAL_SET, to);
 }
 
-/** Partners: the signal and the wait in pair_send. Litmus: MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss. */
+/**
+ * Partners: the signal and the wait in pair_send. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss.
+ */
 TSR_FN void pair_receive(tsr_coop_t *block, const pair_args_t *a, int64_t m)
 {
 	int me = tsr_rank(block);
 	tsr_wait(block, &a->flags->ready, (uint64_t)m, 0);
-	tsr_get(block, a->results + (m - 1) * a->words, a->inbox, (size_t)a->words * sizeof(uint64_t), me);
+	tsr_get(block, a->results + (m - 1) * a->words, a->inbox,
+		(size_t)a->words * sizeof(uint64_t), me);
 	tsr_signal(block, &a->flags->retired, (uint64_t)m, TSR_SIGNAL_SET, 0);
 }
 
@@ -60,7 +69,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(size_argument(argc, argv, 2, "WORDS", 64, &args.words));
 	TSR_TRY(filled(world, args.messages * args.words, args.words, "source", &source));
 	TSR_TRY(tsr_heap_alloc(world, (size_t)args.words * sizeof(uint64_t), 0, "inbox", &inbox));
-	TSR_TRY(tsr_heap_alloc(world, (size_t)(args.messages * args.words) * sizeof(uint64_t), 0, "results", &results));
+	TSR_TRY(tsr_heap_alloc(world, (size_t)(args.messages * args.words) * sizeof(uint64_t), 0,
+			       "results", &results));
 	TSR_TRY(zeroed(world, sizeof(pair_flags_t), "flags", &flags));
 	TSR_TRY(tsr_barrier(world)); /* every rank's flags are zero before a kernel raises one */
 	args.source = (TSR_HEAP uint64_t *)source;

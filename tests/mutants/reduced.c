@@ -1,4 +1,7 @@
-/* reduced [PARTS [COLUMNS]]: every rank stores a row for each part; the parts are dealt to the ranks, which reduce them for all. */
+/*
+ * reduced [PARTS [COLUMNS]]: every rank stores a row for each part; the parts
+ * are dealt to the ranks, which reduce them for all.
+ */
 #include "program.h"
 
 typedef struct reduced_args {
@@ -17,7 +20,10 @@ TSR_FN float reduced_value(float x, int64_t part, int64_t column, const void *ct
 	return (float)word_of(*(const int32_t *)ctx, part, column);
 }
 
-/** Partners: of each wait the signals of all ranks. Litmus: MP.count.diffGPU-sss, MP.mcast.diffGPU-sss. */
+/**
+ * Partners: of each wait the signals of all ranks. Litmus:
+ * MP.count.diffGPU-sss, MP.mcast.diffGPU-sss.
+ */
 TSR_KERNEL(reduced, reduced_args_t, a)
 {
 	const int32_t me = tsr_rank(block);
@@ -38,7 +44,8 @@ TSR_KERNEL(reduced, reduced_args_t, a)
 	tsr_signal_all(block, a->reduced, 1, TSR_SIGNAL_ADD);
 	tsr_wait(block, a->reduced, all, TSR_ANY_RANK);
 	for (int64_t i = 0; i < a->parts * a->columns; i++)
-		tsr_put_value(block, a->sums + i, (uint64_t)tsr_get_value(block, a->rows + i, me), me);
+		tsr_put_value(block, a->sums + i, (uint64_t)tsr_get_value(block, a->rows + i, me),
+			      me);
 }
 
 static uint64_t sum_of_all(const tsr_world_t *world, int64_t index, int64_t columns)

@@ -1,4 +1,7 @@
-/* relay [WORDS]: every rank copies what the rank before has written into the memory of the next, and tells it. */
+/*
+ * relay [WORDS]: every rank copies what the rank before has written into the
+ * memory of the next, and tells it.
+ */
 #include "program.h"
 
 typedef struct relay_args {
@@ -34,7 +37,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(size_argument(argc, argv, 1, "WORDS", 64, &args.words));
 	TSR_TRY(filled(world, args.words, args.words, "outbox", &outbox));
 	TSR_TRY(tsr_heap_alloc(world, (size_t)args.words * sizeof(uint64_t), 0, "inbox", &inbox));
-	TSR_TRY(tsr_heap_alloc(world, (size_t)args.words * sizeof(uint64_t), 0, "results", &results));
+	TSR_TRY(tsr_heap_alloc(world, (size_t)args.words * sizeof(uint64_t), 0, "results",
+			       &results));
 	TSR_TRY(zeroed(world, sizeof(uint64_t), "ready", &ready));
 	TSR_TRY(tsr_barrier(world)); /* every outbox is filled, every flag is zero */
 	args.outbox = (TSR_HEAP uint64_t *)outbox;

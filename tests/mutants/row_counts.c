@@ -1,4 +1,7 @@
-/* row_counts [ROWS]: blocks share the rows of a matrix in tiles of 16, and count each row once, at the next rank. */
+/*
+ * row_counts [ROWS]: blocks share the rows of a matrix in tiles of 16, and
+ * count each row once, at the next rank.
+ */
 #include "program.h"
 
 enum { ROWS_IN_TILE = 16, ROW_BLOCKS = 2 };
@@ -8,20 +11,25 @@ typedef struct row_args {
 	int64_t rows;
 } row_args_t;
 
-/** The rows of one tile; the last tile has fewer. Relaxed: the counts are read by the hosts, behind a barrier. */
+/**
+ * The rows of one tile; the last tile has fewer. Relaxed: the counts are read
+ * by the hosts, behind a barrier.
+ */
 TSR_FN void row_count(tsr_coop_t *block, const row_args_t *a, int64_t tile, int peer)
 {
 	for (int64_t i = 0; i < ROWS_IN_TILE; i++) {
 		int64_t row = tile * ROWS_IN_TILE + i;
 		if (row < a->rows)
-			tsr_atomic_add(block, a->counts + row, (uint64_t)1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_add(block, a->counts + row, (uint64_t)1, peer, TSR_RELAXED,
+				       TSR_SCOPE_SYSTEM);
 	}
 }
 
 TSR_KERNEL(row_counts, row_args_t, a)
 {
 	int next = (tsr_rank(block) + 1) % tsr_size(block);
-	for (int64_t tile = tsr_block_index(block); tile < tsr_tiles(a->rows, ROWS_IN_TILE); tile += tsr_block_count(block))
+	for (int64_t tile = tsr_block_index(block); tile < tsr_tiles(a->rows, ROWS_IN_TILE);
+	     tile += tsr_block_count(block))
 		row_count(block, a, tile, next);
 }
 

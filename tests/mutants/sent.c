@@ -1,6 +1,6 @@
 /*
- * sent [ROUNDS [COLUMNS]]: in each round every rank sends its tile to rank 0, which adds them up in rank order. There is one inbox
- * for each source.
+ * sent [ROUNDS [COLUMNS]]: in each round every rank sends its tile to rank 0,
+ * which adds them up in rank order. There is one inbox for each source.
  */
 #include "program.h"
 
@@ -22,7 +22,10 @@ TSR_FN float sent_value(float x, int64_t round, int64_t column, const void *ctx)
 	return (float)word_of(*(const int32_t *)ctx, round, column);
 }
 
-/** Partners: the wait and the signal of sent_add_up. Litmus: MP.rel.acq.diffGPU-ss, LB.retired.diffGPU-ss. */
+/**
+ * Partners: the wait and the signal of sent_add_up. Litmus:
+ * MP.rel.acq.diffGPU-ss, LB.retired.diffGPU-ss.
+ */
 TSR_FN void sent_send(tsr_coop_t *block, const sent_args_t *a, int64_t round)
 {
 	const tsr_pos_t at = {round, 0};
@@ -45,8 +48,10 @@ TSR_FN void sent_add_up(tsr_coop_t *block, const sent_args_t *a, int64_t round)
 		tsr_frag_add_sent(block, sum, a->inbox + (int64_t)source * SENT_BYTES, TSR_F32);
 	}
 	for (int i = 0; i < tsr_size(block); i++)
-		tsr_signal(block, a->added, (uint64_t)round + 1, TSR_SIGNAL_SET, tsr_peer(block, i));
-	tsr_store(block, tsr_view(a->sums, TSR_F32, a->rounds, a->columns, a->columns), at, sum, me);
+		tsr_signal(block, a->added, (uint64_t)round + 1, TSR_SIGNAL_SET,
+			   tsr_peer(block, i));
+	tsr_store(block, tsr_view(a->sums, TSR_F32, a->rounds, a->columns, a->columns), at, sum,
+		  me);
 }
 
 TSR_KERNEL(sent, sent_args_t, a)
@@ -63,15 +68,17 @@ static int sent_judge(tsr_world_t *world, const sent_args_t *a)
 {
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	float *sums = (float *)malloc((size_t)(a->rounds * a->columns) * sizeof *sums);
-	int wrong = !sums || tsr_memcpy_from_heap(world, sums, a->sums, (size_t)(a->rounds * a->columns) * sizeof *sums) != TSR_OK;
+	int wrong = !sums ||
+		    tsr_memcpy_from_heap(world, sums, a->sums,
+					 (size_t)(a->rounds * a->columns) * sizeof *sums) != TSR_OK;
 	for (int64_t i = 0; !wrong && i < a->rounds * a->columns; i++) {
 		uint64_t sum = 0;
 		for (int r = 0; r < size && me == 0; r++)
 			sum += word_of(r, i / a->columns, i % a->columns);
 		wrong = sums[i] != (float)sum;
 		if (wrong)
-			fprintf(stderr, "rank %d: sum %lld is %g, not %llu\n", me, (long long)i, (double)sums[i],
-				(unsigned long long)sum);
+			fprintf(stderr, "rank %d: sum %lld is %g, not %llu\n", me, (long long)i,
+				(double)sums[i], (unsigned long long)sum);
 	}
 	free(sums);
 	return wrong;

@@ -1,13 +1,15 @@
 /*
- * split_put [ROUNDS [WORDS]]: the two workers of a block each put half of a message to the next rank; one of them tells it. There
- * the one that is told tells the other, and each takes half.
+ * split_put [ROUNDS [WORDS]]: the two workers of a block each put half of a
+ * message to the next rank; one of them tells it. There the one that is told
+ * tells the other, and each takes half.
  */
 #include "program.h"
 
 enum { SPLIT_WORKERS = 2, SPLIT_TELLS = 0 };
 
 typedef struct split_shared {
-	uint64_t arrived; /* messages that stand in my inbox, or stood there: for the worker that is not told */
+	/* messages that stand in my inbox, or stood there: for the worker that is not told */
+	uint64_t arrived;
 } split_shared_t;
 
 typedef struct split_flags {
@@ -23,22 +25,28 @@ typedef struct split_args {
 	int64_t rounds, words; /* words: of half a message */
 } split_args_t;
 
-/** Partners of the wait and the signal: those in split_receive. Litmus: MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss. */
+/**
+ * Partners of the wait and the signal: those in split_receive. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.reuse.diffGPU-ss.
+ */
 TSR_FN void split_send(tsr_coop_t *block, tsr_coop_t *worker, const split_args_t *a, int64_t m)
 {
 	int me = tsr_worker_index(worker), next = (tsr_rank(block) + 1) % tsr_size(block);
 	TSR_HEAP uint64_t *source = a->source + (m - 1) * SPLIT_WORKERS * a->words;
 	tsr_wait(worker, &a->flags->retired, (uint64_t)m - 1, next);
-	tsr_put(worker, a->inbox + me * a->words, source + me * a->words, (size_t)a->words * sizeof(uint64_t), next);
+	tsr_put(worker, a->inbox + me * a->words, source + me * a->words,
+		(size_t)a->words * sizeof(uint64_t), next);
 	tsr_sync(block); /* the release of one worker covers what the other has put */
 	if (me == SPLIT_TELLS)
 		tsr_signal(worker, &a->flags->ready, (uint64_t)m, TSR_SIGNAL_SET, next);
 }
 
 /** The local signal's partner is the wait beside it. Litmus: MP.rel.acq.sameWG-ww. */
-TSR_FN void split_receive(tsr_coop_t *block, tsr_coop_t *worker, split_shared_t *shared, const split_args_t *a, int64_t m)
+TSR_FN void split_receive(tsr_coop_t *block, tsr_coop_t *worker, split_shared_t *shared,
+			  const split_args_t *a, int64_t m)
 {
-	int me = tsr_worker_index(worker), previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
+	int me = tsr_worker_index(worker),
+	    previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
 	TSR_HEAP uint64_t *results = a->results + (m - 1) * SPLIT_WORKERS * a->words;
 	if (me == SPLIT_TELLS) {
 		tsr_wait(worker, &a->flags->ready, (uint64_t)m, previous);
@@ -46,7 +54,8 @@ TSR_FN void split_receive(tsr_coop_t *block, tsr_coop_t *worker, split_shared_t 
 	} else {
 		tsr_wait_local(worker, &shared->arrived, (uint64_t)m, TSR_SCOPE_BLOCK);
 	}
-	tsr_get(worker, results + me * a->words, a->inbox + me * a->words, (size_t)a->words * sizeof(uint64_t), tsr_rank(block));
+	tsr_get(worker, results + me * a->words, a->inbox + me * a->words,
+		(size_t)a->words * sizeof(uint64_t), tsr_rank(block));
 	tsr_sync(block); /* both have taken their half */
 	if (me == SPLIT_TELLS)
 		tsr_signal(worker, &a->flags->retired, (uint64_t)m, TSR_SIGNAL_SET, previous);
@@ -76,7 +85,8 @@ TSR_MAIN(world, argc, argv)
 	const int64_t message = SPLIT_WORKERS * args.words;
 	TSR_TRY(filled(world, args.rounds * message, message, "source", &source));
 	TSR_TRY(tsr_heap_alloc(world, (size_t)message * sizeof(uint64_t), 0, "inbox", &inbox));
-	TSR_TRY(tsr_heap_alloc(world, (size_t)(args.rounds * message) * sizeof(uint64_t), 0, "results", &results));
+	TSR_TRY(tsr_heap_alloc(world, (size_t)(args.rounds * message) * sizeof(uint64_t), 0,
+			       "results", &results));
 	TSR_TRY(zeroed(world, sizeof(split_flags_t), "flags", &flags));
 	TSR_TRY(tsr_barrier(world)); /* every rank's flags are zero before a kernel raises one */
 	args.source = (TSR_HEAP uint64_t *)source;

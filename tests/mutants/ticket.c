@@ -1,6 +1,7 @@
 /*
- * ticket [TURNS]: every rank adds to a counter of rank 0, by plain accesses under a ticket lock that lies beside it: who draws a
- * ticket waits until it is served.
+ * ticket [TURNS]: every rank adds to a counter of rank 0, by plain accesses
+ * under a ticket lock that lies beside it: who draws a ticket waits until it is
+ * served.
  */
 #include "program.h"
 
@@ -16,13 +17,18 @@ typedef struct ticket_args {
 	int64_t turns;
 } ticket_args_t;
 
-/** Its wait's partner: the store in ticket_give. Litmus: MP.rel.acq.diffGPU-ss. Drawing is relaxed: it deals out numbers. */
+/**
+ * Its wait's partner: the store in ticket_give. Litmus: MP.rel.acq.diffGPU-ss.
+ * Drawing is relaxed: it deals out numbers.
+ */
 TSR_FN uint64_t ticket_take(tsr_coop_t *block, const ticket_args_t *a)
 {
 	const uint64_t one = 1;
 	uint64_t seen = 0;
-	uint64_t ticket = tsr_atomic_add(block, &a->lock->next, one, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-	tsr_wait_word(block, &a->lock->serving, TSR_CMP_EQ, ticket, 0, TSR_ACQUIRE, TSR_SCOPE_SYSTEM, TSR_ANY_RANK, &seen);
+	uint64_t ticket =
+		tsr_atomic_add(block, &a->lock->next, one, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	tsr_wait_word(block, &a->lock->serving, TSR_CMP_EQ, ticket, 0, TSR_ACQUIRE,
+		      TSR_SCOPE_SYSTEM, TSR_ANY_RANK, &seen);
 	return seen;
 }
 
@@ -37,7 +43,8 @@ TSR_KERNEL(ticket, ticket_args_t, a)
 	for (int64_t turn = 0; turn < a->turns; turn++) {
 		uint64_t mine = ticket_take(block, a);
 		tsr_get(block, &a->lock->mine, &a->lock->counter, sizeof(uint64_t), 0);
-		tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL, TSR_SCOPE_BLOCK);
+		tsr_atomic_add(block, &a->lock->mine, (uint64_t)1, tsr_rank(block), TSR_ACQ_REL,
+			       TSR_SCOPE_BLOCK);
 		tsr_put(block, &a->lock->counter, &a->lock->mine, sizeof(uint64_t), 0);
 		ticket_give(block, a, mine);
 	}
@@ -59,5 +66,7 @@ TSR_MAIN(world, argc, argv)
 	args.lock = (TSR_HEAP ticket_state_t *)state;
 	TSR_TRY(run_to_end(world, &ticket, 1, 1, &args));
 	TSR_TRY(tsr_barrier(world)); /* every rank has had its turns */
-	return tsr_world_rank(world) == 0 ? judge(world, &args.lock->counter, 1, args.turns, all_turns) : 0;
+	return tsr_world_rank(world) == 0
+		       ? judge(world, &args.lock->counter, 1, args.turns, all_turns)
+		       : 0;
 }

@@ -1,14 +1,18 @@
 /*
- * within [ROUNDS [WORDS]]: what one block does to its own memory, call after call, with a meeting of its threads wherever one of
- * them goes on with what another has done: it moves on what it has fetched, reads a word of it, stores another and puts that.
+ * within [ROUNDS [WORDS]]: what one block does to its own memory, call after
+ * call, with a meeting of its threads wherever one of them goes on with what
+ * another has done: it moves on what it has fetched, reads a word of it, stores
+ * another and puts that.
  */
 #include "program.h"
 
 typedef struct within_args {
 	TSR_HEAP uint64_t *numbers; /* WORDS a round */
-	TSR_HEAP uint64_t *fetched; /* WORDS, of the next rank; then its count alone, in the second of them */
+	/* WORDS, of the next rank; then its count alone, in the second of them */
+	TSR_HEAP uint64_t *fetched;
 	TSR_HEAP uint64_t *word;
-	TSR_HEAP uint64_t *results; /* WORDS a round: all but the first of what was fetched, then a word of the rank before */
+	/* WORDS a round: all but the first of what was fetched, then a word of the rank before */
+	TSR_HEAP uint64_t *results;
 	int64_t rounds, words;
 } within_args_t;
 
@@ -18,7 +22,8 @@ TSR_FN void within_shift(tsr_coop_t *block, const within_args_t *a, int64_t roun
 	const size_t bytes = (size_t)a->words * sizeof(uint64_t);
 	tsr_get(block, a->fetched, a->numbers + round * a->words, bytes, next);
 	tsr_sync(block); /* a thread moves what another has fetched */
-	tsr_put(block, a->results + round * a->words, a->fetched + 1, bytes - sizeof(uint64_t), tsr_rank(block));
+	tsr_put(block, a->results + round * a->words, a->fetched + 1, bytes - sizeof(uint64_t),
+		tsr_rank(block));
 	tsr_sync(block); /* what was fetched has been moved on, and its place may be fetched into */
 }
 
@@ -49,7 +54,8 @@ static uint64_t expected(const tsr_world_t *world, int64_t index, int64_t words)
 {
 	const int me = tsr_world_rank(world);
 	const int64_t round = index / words, at = index % words;
-	return at < words - 1 ? word_of((me + 1) % tsr_world_size(world), round, at + 1) : word_of(me, round, 0) + 1;
+	return at < words - 1 ? word_of((me + 1) % tsr_world_size(world), round, at + 1)
+			      : word_of(me, round, 0) + 1;
 }
 
 TSR_MAIN(world, argc, argv)
@@ -61,7 +67,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(filled(world, args.rounds * args.words, args.words, "numbers", &numbers));
 	TSR_TRY(zeroed(world, (size_t)(args.words + 1) * sizeof(uint64_t), "fetched", &fetched));
 	TSR_TRY(zeroed(world, sizeof(uint64_t), "word", &word));
-	TSR_TRY(zeroed(world, (size_t)(args.rounds * args.words) * sizeof(uint64_t), "results", &results));
+	TSR_TRY(zeroed(world, (size_t)(args.rounds * args.words) * sizeof(uint64_t), "results",
+		       &results));
 	TSR_TRY(tsr_barrier(world)); /* all numbers are there before a kernel fetches them */
 	args.numbers = (TSR_HEAP uint64_t *)numbers;
 	args.fetched = (TSR_HEAP uint64_t *)fetched;

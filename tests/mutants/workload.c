@@ -1,4 +1,7 @@
-/* workload NAME [--pattern P] [--PARAMETER VALUE]... [--runs R]: a workload that is registered, as a program. */
+/*
+ * workload NAME [--pattern P] [--PARAMETER VALUE]... [--runs R]: a workload
+ * that is registered, as a program.
+ */
 #include "tessera/main.h"
 #include "tools/bench/program.h"
 

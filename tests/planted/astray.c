@@ -1,10 +1,13 @@
 /*
- * astray KIND: waits and signals on flags that are not there, for what finds them. Rank 0 signals rank 1, which waits. What was
- * freed could be given out again at once: as much is allocated before the launch.
+ * astray KIND: waits and signals on flags that are not there, for what finds
+ * them. Rank 0 signals rank 1, which waits. What was freed could be given out
+ * again at once: as much is allocated before the launch.
  *
- *     wait-freed    rank 1 waits on a flag that was freed before the launch, for a value that it has
+ *     wait-freed    rank 1 waits on a flag that was freed before the launch,
+ *                   for a value that it has
  *     signal-freed  rank 0 signals there
- *     wait-slack    the flag that rank 1 waits on lies behind its allocation, in what alignment leaves
+ *     wait-slack    the flag that rank 1 waits on lies behind its allocation,
+ *                   in what alignment leaves
  *     signal-slack  the one that rank 0 signals does
  *     wait-any      of several flags the last lies there
  *     none          none of these
@@ -16,7 +19,8 @@
 #include "tessera/tessera.h"
 
 enum { WAIT_FREED, SIGNAL_FREED, WAIT_SLACK, SIGNAL_SLACK, WAIT_ANY, NONE, KINDS };
-static const char *const kinds[KINDS] = {"wait-freed", "signal-freed", "wait-slack", "signal-slack", "wait-any", "none"};
+static const char *const kinds[KINDS] = {"wait-freed",   "signal-freed", "wait-slack",
+					 "signal-slack", "wait-any",     "none"};
 
 enum { FLAGS = 3 };
 

@@ -1,16 +1,19 @@
 /*
- * bounds KIND: a call that leaves the allocation that it was given, for another one or for none. The tensor has ROWS rows; behind
- * it lies one of the same size. A view of more rows than the tensor has is what goes wrong.
+ * bounds KIND: a call that leaves the allocation that it was given, for another
+ * one or for none. The tensor has ROWS rows; behind it lies one of the same
+ * size. A view of more rows than the tensor has is what goes wrong.
  *
  *     store load masked  tiles, the last of which begins inside
  *     load-16            tiles of f16 from the end on
- *     far                a tile as far behind the end as the tensor is long, in the neighbour
+ *     far                a tile as far behind the end as the tensor is long, in
+ *                        the neighbour
  *     put_2d get_2d copy_2d
  *     put                by pointers
  *     gemm               an operand
  *     atomic signal      of the word behind the last one
  *     slab               that is declared
- *     right              the last row alone is the tensor's, and a mask keeps to it; a part of a view; the neighbour itself
+ *     right              the last row alone is the tensor's, and a mask keeps
+ *                        to it; a part of a view; the neighbour itself
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +21,26 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { STORE, LOAD, MASKED, LOAD_16, FAR, PUT_2D, GET_2D, COPY_2D, PUT, GEMM, ATOMIC, SIGNAL, SLAB, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"store",   "load", "masked", "load-16", "far",    "put_2d", "get_2d",
-					 "copy_2d", "put",  "gemm",   "atomic",  "signal", "slab",   "right"};
+enum {
+	STORE,
+	LOAD,
+	MASKED,
+	LOAD_16,
+	FAR,
+	PUT_2D,
+	GET_2D,
+	COPY_2D,
+	PUT,
+	GEMM,
+	ATOMIC,
+	SIGNAL,
+	SLAB,
+	RIGHT,
+	KINDS
+};
+static const char *const kinds[KINDS] = {"store",  "load",   "masked",  "load-16", "far",
+					 "put_2d", "get_2d", "copy_2d", "put",     "gemm",
+					 "atomic", "signal", "slab",    "right"};
 
 enum { ROWS = 40, COLS = 64, TILE = 16 };
 TSR_TILE(f32_tile, f32, 16, 16, 16);
@@ -58,9 +78,11 @@ TSR_FN void move_tiles(tsr_coop_t *block, int kind, tsr_view_t wide, int next)
 	else if (kind == LOAD)
 		tsr_load(block, tile, wide, last, next);
 	else if (kind == FAR)
-		tsr_store(block, tsr_view(wide.data, TSR_F32, 3 * ROWS, COLS, COLS), (tsr_pos_t){2 * ROWS, 0}, tile, next);
+		tsr_store(block, tsr_view(wide.data, TSR_F32, 3 * ROWS, COLS, COLS),
+			  (tsr_pos_t){2 * ROWS, 0}, tile, next);
 	else if (kind == LOAD_16)
-		tsr_load(block, half, tsr_view(wide.data, TSR_F16, 2 * ROWS, 2 * COLS, 2 * COLS), end, next);
+		tsr_load(block, half, tsr_view(wide.data, TSR_F16, 2 * ROWS, 2 * COLS, 2 * COLS),
+			 end, next);
 }
 
 TSR_FN void multiply(tsr_coop_t *block, tsr_view_t wide, tsr_view_t whole)
@@ -68,8 +90,8 @@ TSR_FN void multiply(tsr_coop_t *block, tsr_view_t wide, tsr_view_t whole)
 	TSR_FRAG(f32_tile, acc, block);
 	const tsr_pos_t last = {ROWS - TILE / 2, 0};
 	tsr_frag_zero(block, acc);
-	tsr_gemm_mainloop(block, acc, wide, tsr_view_part(whole, (tsr_pos_t){0, 0}, TILE, TILE), (tsr_part_t){last, 0, TILE, 0},
-			  TSR_NO_GATE, NULL);
+	tsr_gemm_mainloop(block, acc, wide, tsr_view_part(whole, (tsr_pos_t){0, 0}, TILE, TILE),
+			  (tsr_part_t){last, 0, TILE, 0}, TSR_NO_GATE, NULL);
 }
 
 TSR_KERNEL(leave_bounds, bounds_args_t, a)
@@ -91,7 +113,8 @@ TSR_KERNEL(leave_bounds, bounds_args_t, a)
 	else if (kind == GEMM)
 		multiply(block, tsr_view(a->tensor, TSR_F32, ROWS + 1, TILE, COLS), whole);
 	else if (kind == ATOMIC)
-		tsr_atomic_add(block, (TSR_HEAP uint32_t *)end, 1u, next, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		tsr_atomic_add(block, (TSR_HEAP uint32_t *)end, 1u, next, TSR_RELAXED,
+			       TSR_SCOPE_SYSTEM);
 	else if (kind == SIGNAL)
 		tsr_signal(block, (TSR_HEAP uint64_t *)end, 1, TSR_SIGNAL_SET, next);
 	else if (kind == SLAB)

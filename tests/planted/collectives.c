@@ -1,14 +1,17 @@
 /*
- * collectives KIND: kernels meet and gather on all ranks, twice. The last rank means something else:
+ * collectives KIND: kernels meet and gather on all ranks, twice. The last rank
+ * means something else:
  *
  *     size      gathers twice as much
  *     blocks    only its last block does
  *     to        gathers elsewhere
- *     behind    what it gathers does not fit into where it goes: on all ranks alike
+ *     behind    what it gathers does not fit into where it goes: on all ranks
+ *               alike
  *     states    meets by another state
  *     crossed   gathers before it meets
  *     missing   does not meet
- *     right     nothing else, though its numbers are elsewhere, and in a launch of its own it gathers more, as all do
+ *     right     nothing else, though its numbers are elsewhere, and in a launch
+ *               of its own it gathers more, as all do
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +20,8 @@
 #include "tessera/tessera.h"
 
 enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"size", "blocks", "to", "behind", "states", "crossed", "missing", "right"};
+static const char *const kinds[KINDS] = {"size",   "blocks",  "to",      "behind",
+					 "states", "crossed", "missing", "right"};
 
 enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
 
@@ -38,8 +42,9 @@ TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
 {
 	const int last = tsr_block_index(block) == tsr_block_count(block) - 1;
 	const size_t more = odd && (a->kind == SIZE || (a->kind == BLOCKS && last)) ? 2 : 1;
-	tsr_all_gather(block, odd && a->kind == TO ? a->all + COUNT : a->all, odd ? a->mine + COUNT : a->mine,
-		       more * (size_t)a->count * sizeof(uint64_t), a->gathering);
+	tsr_all_gather(block, odd && a->kind == TO ? a->all + COUNT : a->all,
+		       odd ? a->mine + COUNT : a->mine, more * (size_t)a->count * sizeof(uint64_t),
+		       a->gathering);
 }
 
 TSR_KERNEL(work_together, collective_args_t, a)
@@ -54,7 +59,8 @@ TSR_KERNEL(work_together, collective_args_t, a)
 	}
 }
 
-static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, TSR_HEAP void **heap_out)
+static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
+			   TSR_HEAP void **heap_out)
 {
 	tsr_status_t status = tsr_heap_alloc(world, bytes, 0, name, heap_out);
 	return status == TSR_OK ? tsr_memset_heap(world, *heap_out, 0, bytes) : status;
@@ -72,10 +78,13 @@ TSR_MAIN(world, argc, argv)
 		fprintf(stderr, "collectives: say one of the kinds\n");
 		return 2;
 	}
-	TSR_TRY(zeroed(world, (args.kind == BEHIND ? ranks : 4 * ranks) * part - (args.kind == BEHIND), "all", &all));
+	TSR_TRY(zeroed(world,
+		       (args.kind == BEHIND ? ranks : 4 * ranks) * part - (args.kind == BEHIND),
+		       "all", &all));
 	TSR_TRY(zeroed(world, 4 * part, "mine", &mine));
 	for (int i = 0; i < 2; i++)
-		TSR_TRY(zeroed(world, tsr_barrier_state_bytes((int)ranks), i == 0 ? "meeting" : "other meeting", &meeting[i]));
+		TSR_TRY(zeroed(world, tsr_barrier_state_bytes((int)ranks),
+			       i == 0 ? "meeting" : "other meeting", &meeting[i]));
 	TSR_TRY(zeroed(world, tsr_all_gather_state_bytes((int)ranks), "gathering", &gathering));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
@@ -84,7 +93,8 @@ TSR_MAIN(world, argc, argv)
 	for (int i = 0; i < 2; i++)
 		args.meeting[i] = (TSR_HEAP tsr_barrier_state_t *)meeting[i];
 	args.gathering = (TSR_HEAP tsr_all_gather_state_t *)gathering;
-	TSR_TRY(tsr_launch(stream, &work_together, args.kind == CROSSED || args.kind == MISSING ? 1 : LAUNCHED, &args));
+	TSR_TRY(tsr_launch(stream, &work_together,
+			   args.kind == CROSSED || args.kind == MISSING ? 1 : LAUNCHED, &args));
 	args.count = 2 * COUNT;
 	if (args.kind == RIGHT)
 		TSR_TRY(tsr_launch(stream, &work_together, 1, &args));

@@ -1,18 +1,25 @@
 /*
- * copied KIND: copies that the host puts on streams, with one mistake each, for what finds them. Rank 0 sends a matrix every round
- * through one buffer here and one there: a kernel fills the buffer, a kernel waits until rank 1 has read what came, a copy, and a
- * kernel that signals. Rank 1 keeps what comes.
+ * copied KIND: copies that the host puts on streams, with one mistake each, for
+ * what finds them. Rank 0 sends a matrix every round through one buffer here
+ * and one there: a kernel fills the buffer, a kernel waits until rank 1 has
+ * read what came, a copy, and a kernel that signals. Rank 1 keeps what comes.
  *
- *     overwrite  the next round's kernel, on another stream, fills the buffer without waiting for the copy
- *     early      the copy, on another stream, does not wait for the kernel that fills the buffer
+ *     overwrite  the next round's kernel, on another stream, fills the buffer
+ *     without waiting for the copy
+ *     early      the copy, on another stream, does not wait for the kernel that
+ *                fills the buffer
  *     signal     the signal, on another stream, does not wait for the copy
  *     retired    nobody asks whether rank 1 has read the round before
- *     host       the host of rank 0 reads, at home, what a copy to itself brings, without waiting for it
+ *     host       the host of rank 0 reads, at home, what a copy to itself
+ *                brings, without waiting for it
  *     slack      the copy goes on behind its allocation
- *     word       kernels hold every place of rank 0's device, and wait for a flag that a copy brings, which releases nothing
+ *     word       kernels hold every place of rank 0's device, and wait for a
+ *                flag that a copy brings, which releases nothing
  *     none       none of these, all on one stream
- *     events     nor here, where the copy has a stream of its own, between events
- *     held       nor here: kernels hold every place of rank 0's device, until the host knows that a copy has ended
+ *     events     nor here, where the copy has a stream of its own, between
+ *                events
+ *     held       nor here: kernels hold every place of rank 0's device, until
+ *                the host knows that a copy has ended
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,13 +51,19 @@ TSR_KERNEL(fill_buffer, copied_args_t, a)
 	tsr_put_2d(block, a->sent, a->fresh, 0);
 }
 
-/** Rank 0, before the copy. Partner: the signal of keep_inbox. Litmus: MP.reuse.diffGPU-ss, with the copy as the second write. */
+/**
+ * Rank 0, before the copy. Partner: the signal of keep_inbox. Litmus:
+ * MP.reuse.diffGPU-ss, with the copy as the second write.
+ */
 TSR_KERNEL(wait_retired, copied_args_t, a)
 {
 	tsr_wait(block, &a->flags->retired, a->round - 1, 1);
 }
 
-/** Rank 0. Partner: the wait of keep_inbox. Litmus: MP.rel.acq.diffGPU-ss, with the copy before it as the first write. */
+/**
+ * Rank 0. Partner: the wait of keep_inbox. Litmus: MP.rel.acq.diffGPU-ss, with
+ * the copy before it as the first write.
+ */
 TSR_KERNEL(signal_ready, copied_args_t, a)
 {
 	tsr_signal(block, &a->flags->ready, a->round, TSR_SIGNAL_SET, 1);
@@ -64,7 +77,10 @@ TSR_KERNEL(keep_inbox, copied_args_t, a)
 	tsr_signal(block, &a->flags->retired, a->round, TSR_SIGNAL_SET, 0);
 }
 
-/** Rank 0, whose device it fills. Partner: the signal of let_go; of a word that is copied there is none. */
+/**
+ * Rank 0, whose device it fills. Partner: the signal of let_go; of a word that
+ * is copied there is none.
+ */
 TSR_KERNEL(hold_device, copied_args_t, a)
 {
 	tsr_wait(block, &a->flags->go, 1, TSR_ANY_RANK);
@@ -77,8 +93,9 @@ TSR_KERNEL(let_go, copied_args_t, a)
 }
 
 typedef struct lanes {
-	tsr_stream_t *stream[3]; /* of what fills, copies, signals: one where the mistake needs no more */
-	tsr_event_t *event[3];   /* behind each */
+	/* of what fills, copies, signals: one where the mistake needs no more */
+	tsr_stream_t *stream[3];
+	tsr_event_t *event[3]; /* behind each */
 } lanes_t;
 
 /** What follows on `later` comes behind what is on `earlier`. */
@@ -87,7 +104,8 @@ static tsr_status_t order(const lanes_t *lanes, int earlier, int later, bool unl
 	if (unless || lanes->stream[earlier] == lanes->stream[later])
 		return TSR_OK;
 	const tsr_status_t status = tsr_event_record(lanes->event[earlier], lanes->stream[earlier]);
-	return status == TSR_OK ? tsr_stream_wait_event(lanes->stream[later], lanes->event[earlier]) : status;
+	return status == TSR_OK ? tsr_stream_wait_event(lanes->stream[later], lanes->event[earlier])
+				: status;
 }
 
 static tsr_status_t send_round(const lanes_t *lanes, const copied_args_t *a)
@@ -116,7 +134,9 @@ static tsr_status_t run_rounds(tsr_world_t *world, const lanes_t *lanes, copied_
 		const size_t at = (size_t)(a->round - 1) * ROWS * COLS;
 		a->fresh.data = (TSR_HEAP int32_t *)fresh.data + at;
 		a->got.data = (TSR_HEAP int32_t *)got.data + at;
-		status = tsr_world_rank(world) == 0 ? send_round(lanes, a) : tsr_launch(lanes->stream[0], &keep_inbox, 1, a);
+		status = tsr_world_rank(world) == 0
+				 ? send_round(lanes, a)
+				 : tsr_launch(lanes->stream[0], &keep_inbox, 1, a);
 	}
 	return status;
 }
@@ -144,8 +164,10 @@ static tsr_status_t run_held(tsr_world_t *world, const lanes_t *lanes, const cop
 /** A copy to myself ends the wait of those who fill the device. */
 static tsr_status_t run_word(tsr_world_t *world, const lanes_t *lanes, const copied_args_t *a)
 {
-	const tsr_view_t one = {&a->flags->one, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
-	const tsr_view_t go = {&a->flags->go, 1, sizeof(uint64_t), sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
+	const tsr_view_t one = {&a->flags->one,   1,      sizeof(uint64_t),
+				sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
+	const tsr_view_t go = {&a->flags->go,    1,      sizeof(uint64_t),
+			       sizeof(uint64_t), TSR_U8, TSR_SPACE_HEAP};
 	const uint64_t value = 1;
 	tsr_device_props_t props = {.size = sizeof props};
 	tsr_status_t status = tsr_world_device(world, &props);
@@ -164,7 +186,8 @@ typedef struct matrices {
 
 static tsr_status_t make_matrices(tsr_world_t *world, matrices_t *m)
 {
-	const int64_t rounds[2] = {ROUNDS * ROWS, COLS}, one[2] = {ROWS, LD}, flags[1] = {sizeof(flags_t) / sizeof(uint64_t)};
+	const int64_t rounds[2] = {ROUNDS * ROWS, COLS}, one[2] = {ROWS, LD},
+		      flags[1] = {sizeof(flags_t) / sizeof(uint64_t)};
 	tsr_status_t status = tsr_tensor_randint(world, TSR_I32, 2, rounds, 1, 1000, 7, &m->fresh);
 	if (status == TSR_OK)
 		status = tsr_tensor_zeros(world, TSR_I32, 2, one, &m->sent);

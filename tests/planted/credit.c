@@ -1,6 +1,8 @@
 /*
- * credit early|late: rank 0 passes numbers to rank 1 through one slot, round after round, and waits for a credit before it fills
- * the slot again. Rank 1 gives the credit before it has read the slot (early), or behind that (late), as it should.
+ * credit early|late: rank 0 passes numbers to rank 1 through one slot, round
+ * after round, and waits for a credit before it fills the slot again. Rank 1
+ * gives the credit before it has read the slot (early), or behind that (late),
+ * as it should.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +26,8 @@ TSR_FN void produce(tsr_coop_t *block, TSR_HEAP credit_box_t *box)
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		if (round > 1)
 			tsr_wait(block, &box->credit, round - 1, 1);
-		tsr_put_signal(block, &box->slot, &box->number, sizeof(uint64_t), &box->ready, round, TSR_SIGNAL_SET, 1);
+		tsr_put_signal(block, &box->slot, &box->number, sizeof(uint64_t), &box->ready,
+			       round, TSR_SIGNAL_SET, 1);
 	}
 }
 

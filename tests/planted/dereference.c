@@ -1,6 +1,7 @@
 /*
- * dereference KIND: pointers into the heap that are used without a call of Tessera, which the emulator's parallel executor lets
- * pass and nothing orders or checks; and others, with which a program just fails.
+ * dereference KIND: pointers into the heap that are used without a call of
+ * Tessera, which the emulator's parallel executor lets pass and nothing orders
+ * or checks; and others, with which a program just fails.
  *
  *     read    a kernel reads its rank's number through a cast
  *     write   block 1 of it writes there
@@ -8,9 +9,11 @@
  *     host    the host program reads it while the kernel runs
  *     early   the host program does so before any kernel
  *     null    a kernel reads through a null pointer
- *     wild    a kernel reads memory of the program's own that may not be read, outside of every heap
+ *     wild    a kernel reads memory of the program's own that may not be read,
+ *             outside of every heap
  *     lost    the host program does so while the kernel runs
- *     thread  a thread that the host program has started reads its rank's number, where nobody knows whose fibre that is
+ *     thread  a thread that the host program has started reads its rank's
+ *     number, where nobody knows whose fibre that is
  *     none    all by calls
  */
 #include <pthread.h>
@@ -23,7 +26,8 @@
 
 enum { CONTENT = 7 };
 enum { READ, WRITE, LIBRARY, HOST, EARLY, NULL_POINTER, WILD, LOST, THREAD, NONE, KINDS };
-static const char *const kinds[KINDS] = {"read", "write", "library", "host", "early", "null", "wild", "lost", "thread", "none"};
+static const char *const kinds[KINDS] = {"read", "write", "library", "host",   "early",
+					 "null", "wild",  "lost",    "thread", "none"};
 
 typedef struct cell {
 	uint64_t unused[5], number, copy;
@@ -72,7 +76,8 @@ static uint64_t use_on_host(const cell_args_t *args)
 		return *(volatile uint64_t *)&stripped(args->cell)->number;
 	if (args->kind == LOST)
 		return *args->elsewhere;
-	if (args->kind == THREAD && pthread_create(&thread, NULL, read_number, stripped(args->cell)) == 0)
+	if (args->kind == THREAD &&
+	    pthread_create(&thread, NULL, read_number, stripped(args->cell)) == 0)
 		(void)pthread_join(thread, NULL);
 	return CONTENT;
 }
@@ -83,7 +88,8 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS) {
-		fprintf(stderr, "usage: dereference read|write|library|host|early|null|wild|lost|thread|none\n");
+		fprintf(stderr, "usage: dereference "
+				"read|write|library|host|early|null|wild|lost|thread|none\n");
 		return 2;
 	}
 	const cell_t content = {.number = CONTENT};
@@ -92,7 +98,9 @@ TSR_MAIN(world, argc, argv)
 	uint64_t seen = content.number;
 	TSR_TRY(tsr_heap_alloc(world, sizeof content, 0, "cell", &heap));
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &content, sizeof content));
-	void *page = kind == NULL_POINTER ? NULL : mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = kind == NULL_POINTER
+			     ? NULL
+			     : mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const cell_args_t args = {(TSR_HEAP cell_t *)heap, page, kind, 0};
 	if (kind == EARLY)
 		seen = *(volatile uint64_t *)&stripped(args.cell)->number;

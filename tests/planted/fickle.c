@@ -1,7 +1,9 @@
 /*
- * fickle KIND: a program that is not the same twice, which no search of all its schedules can go on with.
+ * fickle KIND: a program that is not the same twice, which no search of all its
+ * schedules can go on with.
  *
- *     blocks  wrong: its kernel has two blocks, and one in the first schedule only
+ *     blocks  wrong: its kernel has two blocks, and one in the first schedule
+ *     only
  *     exits   wrong: it leaves in the middle of its second schedule
  *     none    right
  */
@@ -27,10 +29,14 @@ TSR_KERNEL(count_all, count_args_t, a)
 	(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
-/** How many schedules before this one have come here: in memory that their processes share, and that outlives each. */
+/**
+ * How many schedules before this one have come here: in memory that their
+ * processes share, and that outlives each.
+ */
 static int nth_visit(atomic_int *visits)
 {
-	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed); /* it counts, and hands nothing over */
+	/* it counts, and hands nothing over */
+	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed);
 }
 
 TSR_MAIN(world, argc, argv)
@@ -38,7 +44,8 @@ TSR_MAIN(world, argc, argv)
 	int kind = 0;
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
-	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (kind == KINDS || visits == MAP_FAILED) {
 		fprintf(stderr, "usage: fickle blocks|exits|none\n");
 		return 2;

@@ -1,6 +1,8 @@
 /*
- * gathered early|late: every rank gathers the numbers of all. The host changes its own number while the kernel may still read it
- * (early), or behind the kernel (late): what reports call a race inside a call that the library makes of others.
+ * gathered early|late: every rank gathers the numbers of all. The host changes
+ * its own number while the kernel may still read it (early), or behind the
+ * kernel (late): what reports call a race inside a call that the library makes
+ * of others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,8 @@ TSR_KERNEL(gather_numbers, gather_args_t, a)
 	tsr_all_gather(block, a->numbers, a->mine, sizeof(uint64_t), a->state);
 }
 
-static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, TSR_HEAP void **heap_out)
+static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
+			   TSR_HEAP void **heap_out)
 {
 	tsr_status_t status = tsr_heap_alloc(world, bytes, 0, name, heap_out);
 	return status == TSR_OK ? tsr_memset_heap(world, *heap_out, 0, bytes) : status;

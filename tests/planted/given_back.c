@@ -1,10 +1,15 @@
 /*
- * given_back KIND: memory that is given back and allocated again, round after round, on any number of ranks.
+ * given_back KIND: memory that is given back and allocated again, round after
+ * round, on any number of ranks.
  *
- *     right   each round has its own memory, at the place of what the rounds before have given back
- *     inside  right too: each round first gives back the inside of its memory, which fails and changes nothing
- *     slab    right too: what a rank has declared of the first round's memory holds for that alone
- *     peer    wrong: rank 0 stores to the last rank when its own call has given the memory back, however slow others are
+ *     right   each round has its own memory, at the place of what the rounds
+ *             before have given back
+ *     inside  right too: each round first gives back the inside of its memory,
+ *     which fails and changes nothing
+ *     slab    right too: what a rank has declared of the first round's memory
+ *             holds for that alone
+ *     peer    wrong: rank 0 stores to the last rank when its own call has given
+ *             the memory back, however slow others are
  *     own     wrong: the last rank stores into its own copy then
  */
 #include <stdio.h>
@@ -52,10 +57,15 @@ static tsr_status_t run(tsr_stream_t *stream, const tsr_kernel_t *kernel, const 
 	return status == TSR_OK ? tsr_stream_sync(stream) : status;
 }
 
-/** Allocates, uses, and gives back: no barrier stands between that and the next round. `*args_out` is what it was. */
-static int go_round(tsr_world_t *world, tsr_stream_t *stream, int kind, int round, given_args_t *args_out)
+/**
+ * Allocates, uses, and gives back: no barrier stands between that and the next
+ * round. `*args_out` is what it was.
+ */
+static int go_round(tsr_world_t *world, tsr_stream_t *stream, int kind, int round,
+		    given_args_t *args_out)
 {
-	static const size_t bytes[ROUNDS] = {sizeof(given_box_t), 1024, 256, 4096, 512}; /* more and less than was there */
+	/* more and less than was there */
+	static const size_t bytes[ROUNDS] = {sizeof(given_box_t), 1024, 256, 4096, 512};
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
 	given_box_t box = {.mine = (uint64_t)(round * size + me)};
 	TSR_HEAP void *heap;
@@ -71,7 +81,8 @@ static int go_round(tsr_world_t *world, tsr_stream_t *stream, int kind, int roun
 	*args_out = args;
 	if (box.got[round % 2] == (uint64_t)(round * size + (me + size - 1) % size))
 		return 0;
-	fprintf(stderr, "given_back: round %d brought %llu\n", round, (unsigned long long)box.got[round % 2]);
+	fprintf(stderr, "given_back: round %d brought %llu\n", round,
+		(unsigned long long)box.got[round % 2]);
 	return 1;
 }
 

@@ -1,9 +1,11 @@
 /*
- * hangs WHERE: a program whose rank 1 does not come back from its own code, which no other rank can go on without.
+ * hangs WHERE: a program whose rank 1 does not come back from its own code,
+ * which no other rank can go on without.
  *
  *     loop    wrong: its host loops before the first kernel
  *     sleep   wrong: its host sleeps before the first kernel
- *     host    wrong: its host loops after the first kernel, in its third schedule
+ *     host    wrong: its host loops after the first kernel, in its third
+ *             schedule
  *     kernel  wrong: its kernel loops
  *     long    right, and takes for ever: its kernel makes calls all the time
  */
@@ -31,16 +33,21 @@ static volatile int never;
 TSR_KERNEL(count_up, hang_args_t, a)
 {
 	do
-		(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED,
+				     TSR_SCOPE_SYSTEM);
 	while (a->kind == LONG);
 	while (a->kind == KERNEL && tsr_rank(block) == 1 && !never)
 		;
 }
 
-/** How many schedules before this one have come here: in memory that their processes share, and that outlives each. */
+/**
+ * How many schedules before this one have come here: in memory that their
+ * processes share, and that outlives each.
+ */
 static int nth_visit(atomic_int *visits)
 {
-	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed); /* it counts, and hands nothing over */
+	/* it counts, and hands nothing over */
+	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed);
 }
 
 TSR_MAIN(world, argc, argv)
@@ -48,7 +55,8 @@ TSR_MAIN(world, argc, argv)
 	int kind = 0;
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
-	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (kind == KINDS || visits == MAP_FAILED) {
 		fprintf(stderr, "usage: hangs loop|sleep|host|kernel|long\n");
 		return 2;

@@ -1,19 +1,25 @@
 /*
- * hosts KIND: what hosts do beside their kernels, on two ranks. Rank 0's kernel puts a number to rank 1 and signals, rank 1's
- * waits,
- * * and copies it; its host reads the copy, and fails where it is not what it should be.
+ * hosts KIND: what hosts do beside their kernels, on two ranks. Rank 0's kernel
+ * puts a number to rank 1 and signals, rank 1's waits, * and copies it; its
+ * host reads the copy, and fails where it is not what it should be.
  *
  *     unsynced  the host of rank 1 reads without waiting for its stream
- *     early     the host of rank 1 writes where its kernel does, without waiting
- *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it, after its own stream alone
+ *     early     the host of rank 1 writes where its kernel does, without
+ *               waiting
+ *     foreign   the host of rank 0 reads what rank 1's kernel puts back to it,
+ *               after its own stream alone
  *     lost      nobody signals; all hosts are at their end
- *     stuck     nobody signals; the host of rank 1 waits for its stream, and the others for the host of rank 1
- *     calls     rank 1 makes a tsr_barrier where the others make a tsr_team_broadcast
+ *     stuck     nobody signals; the host of rank 1 waits for its stream, and
+ *               the others for the host of rank 1
+ *     calls     rank 1 makes a tsr_barrier where the others make a
+ *               tsr_team_broadcast
  *     sizes     rank 1 broadcasts another number of bytes
  *     ended     rank 1 is at its end where the others make a tsr_barrier
- *     tensor    the host of rank 1 reads a tensor without waiting for its stream, behind an address of a call taken
+ *     tensor    the host of rank 1 reads a tensor without waiting for its
+ *               stream, behind an address of a call taken
  *     pointer   the same by a pointer to the call, which says no place
- *     right     it waits; what rank 1's kernel puts back is complete with the kernel's end, and rank 0 reads it behind a barrier
+ *     right     it waits; what rank 1's kernel puts back is complete with the
+ *               kernel's end, and rank 0 reads it behind a barrier
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +28,9 @@
 #include "tessera/tessera.h"
 
 enum { UNSYNCED, EARLY, FOREIGN, LOST, STUCK, CALLS, SIZES, ENDED, TENSOR, POINTER, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"unsynced", "early", "foreign", "lost",    "stuck", "calls",
-					 "sizes",    "ended", "tensor",  "pointer", "right"};
+static const char *const kinds[KINDS] = {"unsynced", "early",   "foreign", "lost",
+					 "stuck",    "calls",   "sizes",   "ended",
+					 "tensor",   "pointer", "right"};
 
 enum { NUMBER = 41 };
 
@@ -43,7 +50,8 @@ TSR_KERNEL(copy_number, hosts_args_t, a)
 		if (a->kind != LOST && a->kind != STUCK)
 			tsr_signal(block, &a->box->ready, (uint64_t)1, TSR_SIGNAL_SET, 1);
 	} else if (tsr_rank(block) == 1) {
-		tsr_wait(block, &a->box->ready, (uint64_t)1, a->kind == LOST || a->kind == STUCK ? TSR_ANY_RANK : 0);
+		tsr_wait(block, &a->box->ready, (uint64_t)1,
+			 a->kind == LOST || a->kind == STUCK ? TSR_ANY_RANK : 0);
 		tsr_put(block, &a->box->sum, &a->box->came, sizeof(uint64_t), 1);
 		tsr_put(block, &a->box->back, &a->box->came, sizeof(uint64_t), 0);
 	}
@@ -70,8 +78,10 @@ static int meet(tsr_world_t *world, int64_t kind)
 /** Reads what the kernel writes, too early. */
 static int read_early(tsr_world_t *world, const hosts_args_t *args)
 {
-	tsr_status_t (*const by_pointer)(tsr_world_t *, const tsr_tensor_t *, void *) = &tsr_tensor_read;
-	const tsr_tensor_t sum = {.data = &args->box->sum, .dtype = TSR_I64, .dims = 1, .shape = {1}, .stride = {1}};
+	tsr_status_t (*const by_pointer)(tsr_world_t *, const tsr_tensor_t *, void *) =
+		&tsr_tensor_read;
+	const tsr_tensor_t sum = {
+		.data = &args->box->sum, .dtype = TSR_I64, .dims = 1, .shape = {1}, .stride = {1}};
 	int64_t value;
 	if (tsr_world_rank(world) != 1)
 		return 0;

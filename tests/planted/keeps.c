@@ -1,12 +1,17 @@
 /*
- * keeps WHAT: a right program that changes its process in each schedule, and fails where a schedule finds what another has left.
+ * keeps WHAT: a right program that changes its process in each schedule, and
+ * fails where a schedule finds what another has left.
  *
- *     memory       static, allocated and thread-local memory, more of it in each schedule, and what was given back
- *     mapping      a mapping is made, and one from before the first kernel is taken away
- *     descriptor   a file is opened, and one from before the first kernel is closed
+ *     memory       static, allocated and thread-local memory, more of it in
+ *                  each schedule, and what was given back
+ *     mapping      a mapping is made, and one from before the first kernel is
+ *                  taken away
+ *     descriptor   a file is opened, and one from before the first kernel is
+ *                  closed
  *     thread       a thread is started, and left
  *     settings     signals, working directory, file mode mask, timer
- *     process      nothing; wrong: it fails in the last of eight schedules where that has the process of the one before
+ *     process      nothing; wrong: it fails in the last of eight schedules
+ *                  where that has the process of the one before
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +30,8 @@
 #include "tessera/tessera.h"
 
 enum { MEMORY, MAPPING, DESCRIPTOR, THREAD, SETTINGS, PROCESS, KINDS };
-static const char *const kinds[KINDS] = {"memory", "mapping", "descriptor", "thread", "settings", "process"};
+static const char *const kinds[KINDS] = {"memory", "mapping",  "descriptor",
+					 "thread", "settings", "process"};
 
 enum { BYTES = 3 << 20 };
 
@@ -108,9 +114,12 @@ static bool keep_settings(void)
 	sigset_t mask;
 	const mode_t before = umask(0123);
 	sigprocmask(SIG_SETMASK, NULL, &mask);
-	bool fresh = getcwd(directory, sizeof directory) && strcmp(directory, "/") != 0 && before != 0123;
-	fresh = fresh && sigaction(SIGUSR1, NULL, &action) == 0 && action.sa_handler == SIG_DFL && !sigismember(&mask, SIGUSR2);
-	fresh = fresh && getitimer(ITIMER_REAL, &timer) == 0 && timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0;
+	bool fresh = getcwd(directory, sizeof directory) && strcmp(directory, "/") != 0 &&
+		     before != 0123;
+	fresh = fresh && sigaction(SIGUSR1, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+		!sigismember(&mask, SIGUSR2);
+	fresh = fresh && getitimer(ITIMER_REAL, &timer) == 0 && timer.it_value.tv_sec == 0 &&
+		timer.it_value.tv_usec == 0;
 	signal(SIGUSR1, SIG_IGN);
 	sigaddset(&mask, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -121,7 +130,8 @@ static bool keep_settings(void)
 /** What rank 0 does in each schedule. False: another one has left something. */
 static bool keep(int kind, visits_t *visits)
 {
-	static bool (*const keepers[])(void) = {keep_memory, keep_mapping, keep_descriptor, keep_thread, keep_settings};
+	static bool (*const keepers[])(void) = {keep_memory, keep_mapping, keep_descriptor,
+						keep_thread, keep_settings};
 	const bool same = visits->process == getpid();
 	visits->count++;
 	visits->process = getpid();
@@ -133,8 +143,10 @@ TSR_MAIN(world, argc, argv)
 	int kind = 0;
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
-	visits_t *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char *memory = malloc(BYTES), *mapping = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	visits_t *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *memory = malloc(BYTES), *mapping = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+						      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (kind == KINDS || visits == MAP_FAILED || !memory || mapping == MAP_FAILED) {
 		fprintf(stderr, "usage: keeps memory|mapping|descriptor|thread|settings|process\n");
 		return 2;

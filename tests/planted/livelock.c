@@ -3,8 +3,9 @@
  *
  *     kept     wrong: a lock that rank 0's block takes and never gives back
  *     flag     wrong: a loop of loads for a flag that nobody raises
- *     counter  wrong: a loop that counts on while it waits for a flag that nobody raises
- *     patient  right: a loop of loads for such a flag that gives up after 5000 turns
+ *     counter  wrong: a loop that counts on while it waits for a flag that
+ *     nobody raises patient  right: a loop of loads for such a flag that gives
+ *     up after 5000 turns
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,8 @@ typedef struct livelock_args {
 TSR_FN void take(tsr_coop_t *block, const livelock_args_t *a)
 {
 	const uint64_t open = 0, taken = 1;
-	while (tsr_atomic_cas(block, &a->state->word, open, taken, 0, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM) != open) {
+	while (tsr_atomic_cas(block, &a->state->word, open, taken, 0, TSR_ACQUIRE, TSR_RELAXED,
+			      TSR_SCOPE_SYSTEM) != open) {
 	}
 }
 
@@ -38,10 +40,12 @@ TSR_FN void take(tsr_coop_t *block, const livelock_args_t *a)
 TSR_FN void await(tsr_coop_t *block, const livelock_args_t *a)
 {
 	for (int64_t turn = 0; turn < PATIENCE || a->kind != PATIENT; turn++) {
-		if (tsr_atomic_load(block, &a->state->word, tsr_rank(block), TSR_ACQUIRE, TSR_SCOPE_SYSTEM) != 0)
+		if (tsr_atomic_load(block, &a->state->word, tsr_rank(block), TSR_ACQUIRE,
+				    TSR_SCOPE_SYSTEM) != 0)
 			return;
 		if (a->kind == COUNTER) /* relaxed: counts, and hands nothing over */
-			(void)tsr_atomic_add(block, &a->state->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			(void)tsr_atomic_add(block, &a->state->count, (uint64_t)1, 0, TSR_RELAXED,
+					     TSR_SCOPE_SYSTEM);
 	}
 }
 

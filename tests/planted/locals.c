@@ -1,6 +1,8 @@
 /*
- * locals: a kernel with 1 MiB of locals, which emulated workers have. It writes all of them, and looks at them again behind a call.
- * Not for GPUs, whose threads have less. `locals deep` has more than fit: it calls itself with 2 KiB a time.
+ * locals: a kernel with 1 MiB of locals, which emulated workers have. It writes
+ * all of them, and looks at them again behind a call. Not for GPUs, whose
+ * threads have less. `locals deep` has more than fit: it calls itself with 2
+ * KiB a time.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -37,7 +39,8 @@ static uint64_t go_deep(int left)
 
 TSR_KERNEL(keep_too_much, locals_args_t, a)
 {
-	tsr_atomic_add(block, a->wrong, go_deep(2000), tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_add(block, a->wrong, go_deep(2000), tsr_rank(block), TSR_RELAXED,
+		       TSR_SCOPE_DEVICE);
 }
 
 TSR_MAIN(world, argc, argv)

@@ -1,12 +1,17 @@
 /*
- * lockfree KIND: what is right without a wait, on any number of ranks; all of it lies on rank 0.
+ * lockfree KIND: what is right without a wait, on any number of ranks; all of
+ * it lies on rank 0.
  *
- *     trylock  a lock that is tried until it is had. Who does not get it says so; who has it looks who has, and gives it back by a
- *              release. No warning: a try that read what gives the lock back would have had it
- *     closing  the lock is closed for good, by a value that makes tries fail: the relaxed load of such a try may be overtaken by
+ *     trylock  a lock that is tried until it is had. Who does not get it says
+ *     so; who has it looks who has, and gives it back by a
+ *              release. No warning: a try that read what gives the lock back
+ *              would have had it
+ *     closing  the lock is closed for good, by a value that makes tries fail:
+ *     the relaxed load of such a try may be overtaken by
  *              what it says. A warning, though nothing else is wrong
  *     closed   the same, where tries that fail acquire
- *     stack    a stack of numbered nodes (Treiber's): each rank pushes its own, and pops one. No warning
+ *     stack    a stack of numbered nodes (Treiber's): each rank pushes its own,
+ *              and pops one. No warning
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,22 +37,30 @@ TSR_FN uint64_t try_lock(tsr_coop_t *block, const lockfree_args_t *a)
 {
 	TSR_HEAP uint64_t *lock = &a->box->lock;
 	if (a->kind == CLOSED)
-		return tsr_atomic_cas(block, lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
-	return tsr_atomic_cas(block, lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		return tsr_atomic_cas(block, lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE,
+				      TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+	return tsr_atomic_cas(block, lock, (uint64_t)0, (uint64_t)1, 0, TSR_ACQUIRE, TSR_RELAXED,
+			      TSR_SCOPE_SYSTEM);
 }
 
-/** Partner: the release behind the look, of whoever had the lock before. Litmus: MP.rel.acq.diffGPU-ss, LB.ra.diffGPU-ss. */
+/**
+ * Partner: the release behind the look, of whoever had the lock before. Litmus:
+ * MP.rel.acq.diffGPU-ss, LB.ra.diffGPU-ss.
+ */
 TSR_FN void look_locked(tsr_coop_t *block, const lockfree_args_t *a)
 {
 	TSR_HEAP lockfree_box_t *box = a->box;
 	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block);
 	for (int i = 0; i < 3; i++) {
 		if (try_lock(block, a) != 0) {
-			tsr_atomic_store(block, &box->missed[me], (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_store(block, &box->missed[me], (uint64_t)1, 0, TSR_RELAXED,
+					 TSR_SCOPE_SYSTEM);
 			continue;
 		}
-		const uint64_t missed = tsr_atomic_load(block, &box->missed[next], 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-		tsr_atomic_store(block, &box->lock, (uint64_t)(a->kind == TRYLOCK ? 0 : 2), 0, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+		const uint64_t missed = tsr_atomic_load(block, &box->missed[next], 0, TSR_RELAXED,
+							TSR_SCOPE_SYSTEM);
+		tsr_atomic_store(block, &box->lock, (uint64_t)(a->kind == TRYLOCK ? 0 : 2), 0,
+				 TSR_RELEASE, TSR_SCOPE_SYSTEM);
 		tsr_atomic_store(block, &box->seen[me], missed, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 		return;
 	}
@@ -58,8 +71,10 @@ TSR_FN void push(tsr_coop_t *block, TSR_HEAP lockfree_box_t *box, uint64_t node)
 	uint64_t head = tsr_atomic_load(block, &box->head, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	for (int i = 0; i < TRIES; i++) {
 		tsr_atomic_store(block, &box->next[node], head, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-		/* Partner: the pop's acquires, which read what this releases: the node's next. Litmus: MP.rel.acq.diffGPU-ss. */
-		const uint64_t seen = tsr_atomic_cas(block, &box->head, head, node, 0, TSR_RELEASE, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		/* Partner: the pop's acquires, which read what this releases: the node's next.
+		 * Litmus: MP.rel.acq.diffGPU-ss. */
+		const uint64_t seen = tsr_atomic_cas(block, &box->head, head, node, 0, TSR_RELEASE,
+						     TSR_RELAXED, TSR_SCOPE_SYSTEM);
 		if (seen == head)
 			return;
 		head = seen;
@@ -71,13 +86,16 @@ TSR_FN void pop(tsr_coop_t *block, const lockfree_args_t *a)
 	TSR_HEAP lockfree_box_t *box = a->box;
 	uint64_t head = tsr_atomic_load(block, &box->head, 0, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 	for (int i = 0; i < TRIES && head != 0; i++) {
-		const uint64_t next = tsr_atomic_load(block, &box->next[head], 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-		const uint64_t seen = tsr_atomic_cas(block, &box->head, head, next, 0, TSR_ACQUIRE, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
+		const uint64_t next =
+			tsr_atomic_load(block, &box->next[head], 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		const uint64_t seen = tsr_atomic_cas(block, &box->head, head, next, 0, TSR_ACQUIRE,
+						     TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 		if (seen == head)
 			break;
 		head = seen;
 	}
-	tsr_atomic_store(block, &box->popped[tsr_rank(block)], head, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	tsr_atomic_store(block, &box->popped[tsr_rank(block)], head, 0, TSR_RELAXED,
+			 TSR_SCOPE_SYSTEM);
 }
 
 TSR_KERNEL(go_lockfree, lockfree_args_t, a)
@@ -98,7 +116,8 @@ TSR_MAIN(world, argc, argv)
 	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
 		args.kind++;
 	if (args.kind == KINDS || tsr_world_size(world) > MOST) {
-		fprintf(stderr, "lockfree: say one of the kinds, and start at most %d ranks\n", MOST);
+		fprintf(stderr, "lockfree: say one of the kinds, and start at most %d ranks\n",
+			MOST);
 		return 2;
 	}
 	TSR_TRY(tsr_heap_alloc(world, sizeof(lockfree_box_t), 0, "box", &box));

@@ -31,7 +31,8 @@ TSR_KERNEL(take_both, locks_args_t, a)
 TSR_MAIN(world, argc, argv)
 {
 	const char *how = argc > 1 ? argv[1] : "right";
-	locks_args_t args = {NULL, strcmp(how, "kept") == 0 ? 0 : -1, strcmp(how, "crossed") == 0 ? 1 : -1};
+	locks_args_t args = {NULL, strcmp(how, "kept") == 0 ? 0 : -1,
+			     strcmp(how, "crossed") == 0 ? 1 : -1};
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
 	TSR_TRY(tsr_heap_alloc(world, 2 * sizeof(uint64_t), 0, "locks", &heap));

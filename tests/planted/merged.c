@@ -1,8 +1,10 @@
 /*
- * merged right|unmet|unsignalled|value|record: ranks lay the maxima of their rows into the next rank's memory, which merges them
- * with its own and moves them down by a row. It goes on with what its threads may not have stored yet (unmet), or does not wait for
- * those of the rank before (unsignalled), or moves a value that one of its threads may not have put yet (value), or reads such a
- * record.
+ * merged right|unmet|unsignalled|value|record: ranks lay the maxima of their
+ * rows into the next rank's memory, which merges them with its own and moves
+ * them down by a row. It goes on with what its threads may not have stored yet
+ * (unmet), or does not wait for those of the rank before (unsignalled), or
+ * moves a value that one of its threads may not have put yet (value), or reads
+ * such a record.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +42,8 @@ TSR_FN float larger(float x, float y, const void *ctx)
 TSR_KERNEL(merge_rows, merged_args_t, a)
 {
 	TSR_HEAP merged_memory_t *m = a->memory;
-	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block), before = (me + tsr_size(block) - 1) % tsr_size(block);
+	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block),
+		  before = (me + tsr_size(block) - 1) % tsr_size(block);
 	const tsr_pos_t at = {0, 0}, below = {1, 0};
 	TSR_FRAG_ROWS(tile, x, block);
 	TSR_FRAG_ROWS(tile, y, block);
@@ -70,7 +73,8 @@ TSR_KERNEL(merge_rows, merged_args_t, a)
 
 static int judge(const tsr_world_t *world, const merged_memory_t *m)
 {
-	const int size = tsr_world_size(world), me = tsr_world_rank(world), before = (me + size - 1) % size;
+	const int size = tsr_world_size(world), me = tsr_world_rank(world),
+		  before = (me + size - 1) % size;
 	int wrong = (m->counted != ROWS) + (m->last != ROWS - 1);
 	for (int i = 0; i < ROWS; i++) {
 		const float largest = (float)(i * ((me > before ? me : before) + 1));

@@ -1,6 +1,8 @@
 /*
- * A put and its signal, right and wrong: `missing_release right|planted`. The planted bug raises the flag by a relaxed store, so
- * that nothing orders the data before it. On x86 the wrong one gives right results; ThreadSanitizer has to report it.
+ * A put and its signal, right and wrong: `missing_release right|planted`. The
+ * planted bug raises the flag by a relaxed store, so that nothing orders the
+ * data before it. On x86 the wrong one gives right results; ThreadSanitizer has
+ * to report it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +20,17 @@ typedef struct planted_args {
 	int32_t reserved;
 } planted_args_t;
 
-/** Rank 0 sends to rank 1, which copies what it got. Partner of the signal: the wait. Litmus: MP.rel.acq.diffGPU-ss. */
+/**
+ * Rank 0 sends to rank 1, which copies what it got. Partner of the signal: the
+ * wait. Litmus: MP.rel.acq.diffGPU-ss.
+ */
 TSR_KERNEL(send_and_copy, planted_args_t, a)
 {
 	if (tsr_rank(block) == 0) {
 		tsr_put(block, a->inbox, a->from, COUNT * sizeof(int32_t), 1);
 		if (a->planted) /* The bug: litmus MP.rlx.acq of the catalogue, a data race. */
-			tsr_atomic_store(block, a->flag, a->epoch, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_store(block, a->flag, a->epoch, 1, TSR_RELAXED,
+					 TSR_SCOPE_SYSTEM);
 		else
 			tsr_signal(block, a->flag, a->epoch, TSR_SIGNAL_SET, 1);
 	} else if (tsr_rank(block) == 1) {

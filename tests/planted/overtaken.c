@@ -1,7 +1,9 @@
 /*
- * overtaken relaxed|released: rank 0 counts in rank 1's memory, and then says so by a flag there; rank 1 looks at both, and its
- * host fails where the flag has come before the count. All of it is atomic, so that nothing races: with relaxed accesses the model
- * lets rank 1 see an old count; with a release and an acquire it does not.
+ * overtaken relaxed|released: rank 0 counts in rank 1's memory, and then says
+ * so by a flag there; rank 1 looks at both, and its host fails where the flag
+ * has come before the count. All of it is atomic, so that nothing races: with
+ * relaxed accesses the model lets rank 1 see an old count; with a release and
+ * an acquire it does not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,17 +25,23 @@ TSR_FN void tell(tsr_coop_t *block, const overtaken_args_t *a)
 {
 	tsr_atomic_store(block, &a->box->count, (uint64_t)5, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	if (a->released)
-		tsr_atomic_store(block, &a->box->flag, (uint64_t)1, 1, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+		tsr_atomic_store(block, &a->box->flag, (uint64_t)1, 1, TSR_RELEASE,
+				 TSR_SCOPE_SYSTEM);
 	else
-		tsr_atomic_store(block, &a->box->flag, (uint64_t)1, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		tsr_atomic_store(block, &a->box->flag, (uint64_t)1, 1, TSR_RELAXED,
+				 TSR_SCOPE_SYSTEM);
 }
 
 TSR_FN void look(tsr_coop_t *block, const overtaken_args_t *a)
 {
-	const uint64_t flag = a->released ? tsr_atomic_load(block, &a->box->flag, 1, TSR_ACQUIRE, TSR_SCOPE_SYSTEM)
-					  : tsr_atomic_load(block, &a->box->flag, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-	const uint64_t count = tsr_atomic_load(block, &a->box->count, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-	tsr_atomic_store(block, &a->box->seen, flag == 1 ? count : 5, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	const uint64_t flag =
+		a->released
+			? tsr_atomic_load(block, &a->box->flag, 1, TSR_ACQUIRE, TSR_SCOPE_SYSTEM)
+			: tsr_atomic_load(block, &a->box->flag, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	const uint64_t count =
+		tsr_atomic_load(block, &a->box->count, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	tsr_atomic_store(block, &a->box->seen, flag == 1 ? count : 5, 1, TSR_RELAXED,
+			 TSR_SCOPE_SYSTEM);
 }
 
 TSR_KERNEL(overtake, overtaken_args_t, a)

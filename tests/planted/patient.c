@@ -1,8 +1,10 @@
 /*
- * Ranks that wait until they are told to go on, for tests of signals: `patient wait|print`.
+ * Ranks that wait until they are told to go on, for tests of signals: `patient
+ * wait|print`.
  *
- * wait: rank 0 says "ready" and reads its input to the end; rank 1 waits in a kernel for rank 0's signal, the others at a barrier.
- * print: rank 0 prints for ever, and the others wait at a barrier.
+ * wait: rank 0 says "ready" and reads its input to the end; rank 1 waits in a
+ * kernel for rank 0's signal, the others at a barrier. print: rank 0 prints for
+ * ever, and the others wait at a barrier.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * slots part|whole: rank 0 fills the begin of a slot and puts the whole slot to rank 1, which copies it once more. The host of rank
- * 1 reads what was filled (part), or all of it (whole), of which nobody has written the end.
+ * slots part|whole: rank 0 fills the begin of a slot and puts the whole slot to
+ * rank 1, which copies it once more. The host of rank 1 reads what was filled
+ * (part), or all of it (whole), of which nobody has written the end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +25,16 @@ TSR_KERNEL(pass_slot, slots_args_t, a)
 	if (tsr_rank(block) == 0) {
 		tsr_put(block, a->box->slot, a->message, FILLED * sizeof(uint64_t), 0);
 		tsr_sync(block);
-		tsr_put_signal(block, a->box->slot, a->box->slot, WORDS * sizeof(uint64_t), a->ready, (uint64_t)1, TSR_SIGNAL_SET,
-			       1);
+		tsr_put_signal(block, a->box->slot, a->box->slot, WORDS * sizeof(uint64_t),
+			       a->ready, (uint64_t)1, TSR_SIGNAL_SET, 1);
 	} else if (tsr_rank(block) == 1) {
 		tsr_wait(block, a->ready, (uint64_t)1, 0);
 		tsr_get(block, a->box->kept, a->box->slot, WORDS * sizeof(uint64_t), 1);
 	}
 }
 
-static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, TSR_HEAP uint64_t **heap_out)
+static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
+			   TSR_HEAP uint64_t **heap_out)
 {
 	TSR_HEAP void *heap;
 	tsr_status_t status = tsr_heap_alloc(world, bytes, 0, name, &heap);
@@ -62,7 +64,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_launch(stream, &pass_slot, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	if (tsr_world_rank(world) == 1)
-		TSR_TRY(tsr_memcpy_from_heap(world, kept, args.box->kept, (whole ? WORDS : FILLED) * sizeof(uint64_t)));
+		TSR_TRY(tsr_memcpy_from_heap(world, kept, args.box->kept,
+					     (whole ? WORDS : FILLED) * sizeof(uint64_t)));
 	TSR_TRY(tsr_barrier(world));
 	return tsr_stream_destroy(stream) == TSR_OK ? 0 : tsr_fail(world);
 }

@@ -1,9 +1,11 @@
 /*
  * stale KIND: what only memory with caches can get wrong, on two ranks.
  *
- *     launches  right: a kernel of rank 0 reads rank 1's number, before and after a kernel of rank 1 has changed it
- *     peeks     wrong: rank 1 reads what rank 0 puts where it sees the flag down, and then it fails: there is a race whenever it
- *               does, though the flag may be up and its store late
+ *     launches  right: a kernel of rank 0 reads rank 1's number, before and
+ *     after a kernel of rank 1 has changed it
+ *     peeks     wrong: rank 1 reads what rank 0 puts where it sees the flag
+ *               down, and then it fails: there is a race whenever it does,
+ *               though the flag may be up and its store late
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,21 +36,28 @@ TSR_KERNEL(change_number, stale_args_t, a)
 		tsr_put(block, &a->box->number, &a->box->numbers[a->round], sizeof(uint64_t), 1);
 }
 
-/** Partner of the signal: the load, whose result is looked at the wrong way round. Litmus: MP.unguarded.diffGPU-ss. */
+/**
+ * Partner of the signal: the load, whose result is looked at the wrong way
+ * round. Litmus: MP.unguarded.diffGPU-ss.
+ */
 TSR_KERNEL(peek, stale_args_t, a)
 {
 	if (tsr_rank(block) == 0) {
 		tsr_put(block, &a->box->number, &a->box->numbers[1], sizeof(uint64_t), 1);
 		tsr_signal(block, &a->box->flag, (uint64_t)1, TSR_SIGNAL_SET, 1);
-		for (uint64_t i = 0; i < ROUNDS; i++) /* it lives on, and what it has kept back need not arrive */
-			tsr_atomic_store(block, &a->box->looked, i, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		/* it lives on, and what it has kept back need not arrive */
+		for (uint64_t i = 0; i < ROUNDS; i++)
+			tsr_atomic_store(block, &a->box->looked, i, 0, TSR_RELAXED,
+					 TSR_SCOPE_SYSTEM);
 	} else if (tsr_atomic_load(block, &a->box->flag, 1, TSR_ACQUIRE, TSR_SCOPE_SYSTEM) == 0) {
 		tsr_get(block, &a->box->copies[0], &a->box->number, sizeof(uint64_t), 1);
-		tsr_atomic_store(block, &a->box->looked, (uint64_t)1, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		tsr_atomic_store(block, &a->box->looked, (uint64_t)1, 1, TSR_RELAXED,
+				 TSR_SCOPE_SYSTEM);
 	}
 }
 
-static tsr_status_t run(tsr_world_t *world, tsr_stream_t *stream, const tsr_kernel_t *kernel, const stale_args_t *args)
+static tsr_status_t run(tsr_world_t *world, tsr_stream_t *stream, const tsr_kernel_t *kernel,
+			const stale_args_t *args)
 {
 	tsr_status_t status = tsr_launch(stream, kernel, 1, args);
 	if (status == TSR_OK)
@@ -68,7 +77,8 @@ static int judge(const stale_box_t *box, int rank)
 TSR_MAIN(world, argc, argv)
 {
 	stale_box_t box = {.number = 10, .numbers = {10, 11, 12}};
-	const int launches = argc == 2 && strcmp(argv[1], "launches") == 0, peeks = argc == 2 && strcmp(argv[1], "peeks") == 0;
+	const int launches = argc == 2 && strcmp(argv[1], "launches") == 0,
+		  peeks = argc == 2 && strcmp(argv[1], "peeks") == 0;
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
 	if (!(launches || peeks) || tsr_world_size(world) != 2) {

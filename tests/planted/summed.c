@@ -1,6 +1,7 @@
 /*
- * summed right|beside: a block's two workers lay down values, and one of them sums those of both. The block meets before (right),
- * or does not, so that one worker sums what the other lays down meanwhile (beside).
+ * summed right|beside: a block's two workers lay down values, and one of them
+ * sums those of both. The block meets before (right), or does not, so that one
+ * worker sums what the other lays down meanwhile (beside).
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ TSR_KERNEL_SPLIT(sum_both, 2, summed_pad_t, summed_args_t, a)
 	const int me = tsr_worker_index(worker), rank = tsr_rank(block);
 	const tsr_view_t whole = tsr_view_shared(shared->values, TSR_I32, 1, VALUES, VALUES);
 	const tsr_pos_t at = {0, me * HALF};
-	tsr_get_2d(worker, tsr_view_part(whole, at, 1, HALF), tsr_view(a->numbers + me * HALF, TSR_I32, 1, HALF, HALF), rank);
+	tsr_get_2d(worker, tsr_view_part(whole, at, 1, HALF),
+		   tsr_view(a->numbers + me * HALF, TSR_I32, 1, HALF, HALF), rank);
 	if (!a->beside)
 		tsr_sync(block);
 	if (me == 0) {
@@ -58,7 +60,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, numbers, sizeof numbers));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
-	const summed_args_t args = {(TSR_HEAP int32_t *)heap, (TSR_HEAP int32_t *)heap + VALUES, strcmp(argv[1], "beside") == 0, 0};
+	const summed_args_t args = {(TSR_HEAP int32_t *)heap, (TSR_HEAP int32_t *)heap + VALUES,
+				    strcmp(argv[1], "beside") == 0, 0};
 	TSR_TRY(tsr_launch(stream, &sum_both, 1, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_stream_destroy(stream));

@@ -1,12 +1,15 @@
 /*
- * teams KIND: rows of two ranks and columns of all that are at one place of their row work at the same time, on the same states and
- * at different offsets of their own memory.
+ * teams KIND: rows of two ranks and columns of all that are at one place of
+ * their row work at the same time, on the same states and at different offsets
+ * of their own memory.
  *
  *     right     every member's word goes round its team
  *     unsent    the first of the last row sends nothing
  *     unwaited  nobody waits before it reads
- *     apart     the last rank makes another call of its row's host than its neighbour
- *     unmet     hosts read what their row has put after a barrier of their column alone
+ *     apart     the last rank makes another call of its row's host than its
+ *               neighbour
+ *     unmet     hosts read what their row has put after a barrier of their
+ *               column alone
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +21,8 @@ enum { RIGHT, UNSENT, UNWAITED, APART, UNMET, KINDS };
 static const char *const kinds[KINDS] = {"right", "unsent", "unwaited", "apart", "unmet"};
 
 typedef struct team_args {
-	TSR_HEAP uint64_t *word, *flag, *read; /* of one team: mine, and what the one before has sent */
+	/* of one team: mine, and what the one before has sent */
+	TSR_HEAP uint64_t *word, *flag, *read;
 	TSR_HEAP tsr_barrier_state_t *meeting;
 	TSR_HEAP tsr_all_gather_state_t *gathering;
 	TSR_HEAP uint64_t *all;
@@ -28,18 +32,22 @@ typedef struct team_args {
 
 TSR_KERNEL(go_round, team_args_t, a)
 {
-	const int me = tsr_rank(block), next = tsr_peer(block, 1), before = tsr_peer(block, tsr_size(block) - 1);
+	const int me = tsr_rank(block), next = tsr_peer(block, 1),
+		  before = tsr_peer(block, tsr_size(block) - 1);
 	if (!a->silent)
-		tsr_put_signal(block, a->word + 1, a->word, sizeof(uint64_t), a->flag, 1, TSR_SIGNAL_SET, next);
+		tsr_put_signal(block, a->word + 1, a->word, sizeof(uint64_t), a->flag, 1,
+			       TSR_SIGNAL_SET, next);
 	if (a->kind != UNWAITED)
 		tsr_wait(block, a->flag, 1, before);
 	tsr_put(block, a->read, a->word + 1, sizeof(uint64_t), me);
 	tsr_barrier_ranks(block, a->meeting);
 	tsr_all_gather(block, a->all, a->word, a->size_bytes, a->gathering);
-	tsr_put(block, a->read + 1, a->word, sizeof(uint64_t), next); /* for the host there, without a signal */
+	/* for the host there, without a signal */
+	tsr_put(block, a->read + 1, a->word, sizeof(uint64_t), next);
 }
 
-static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name, TSR_HEAP void **heap_out)
+static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
+			   TSR_HEAP void **heap_out)
 {
 	tsr_status_t status = tsr_heap_alloc(world, bytes, 0, name, heap_out);
 	return status == TSR_OK ? tsr_memset_heap(world, *heap_out, 0, bytes) : status;
@@ -51,7 +59,8 @@ static tsr_status_t prepare(tsr_world_t *world, uint64_t size_bytes, team_args_t
 	TSR_HEAP void *words, *all;
 	tsr_status_t status = zeroed(world, 5 * sizeof(uint64_t), "words", &words);
 	if (status == TSR_OK)
-		status = zeroed(world, (size_t)tsr_world_size(world) * 2 * sizeof(uint64_t), "all", &all);
+		status = zeroed(world, (size_t)tsr_world_size(world) * 2 * sizeof(uint64_t), "all",
+				&all);
 	if (status != TSR_OK)
 		return status;
 	a->word = (TSR_HEAP uint64_t *)words;
@@ -66,9 +75,11 @@ static tsr_status_t prepare(tsr_world_t *world, uint64_t size_bytes, team_args_t
 static tsr_status_t states(tsr_world_t *world, team_args_t *a)
 {
 	TSR_HEAP void *meeting, *gathering;
-	tsr_status_t status = zeroed(world, tsr_barrier_state_bytes(tsr_world_size(world)), "meeting", &meeting);
+	tsr_status_t status =
+		zeroed(world, tsr_barrier_state_bytes(tsr_world_size(world)), "meeting", &meeting);
 	if (status == TSR_OK)
-		status = zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)), "gathering", &gathering);
+		status = zeroed(world, tsr_all_gather_state_bytes(tsr_world_size(world)),
+				"gathering", &gathering);
 	if (status != TSR_OK)
 		return status;
 	a->meeting = (TSR_HEAP tsr_barrier_state_t *)meeting;

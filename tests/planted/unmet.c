@@ -1,7 +1,8 @@
 /*
- * unmet moved|read|reused|met: a block goes on with what its threads may not have done yet, and says what came of it. It moves what
- * it has just fetched (moved), reads a word of it (read), or fetches into what it has just put (reused); or it meets in between
- * (met).
+ * unmet moved|read|reused|met: a block goes on with what its threads may not
+ * have done yet, and says what came of it. It moves what it has just fetched
+ * (moved), reads a word of it (read), or fetches into what it has just put
+ * (reused); or it meets in between (met).
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,8 @@ TSR_KERNEL(fetch_and_go_on, unmet_args_t, a)
 	tsr_get(block, m->fetched, m->numbers + WORDS / 2, sizeof m->numbers / 2, next);
 	if (a->kind != READ)
 		tsr_sync(block);
-	const uint64_t last = tsr_atomic_load(block, &m->fetched[WORDS / 2 - 1], me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+	const uint64_t last = tsr_atomic_load(block, &m->fetched[WORDS / 2 - 1], me, TSR_RELAXED,
+					      TSR_SCOPE_BLOCK);
 	tsr_atomic_store(block, &m->last, last, me, TSR_RELAXED, TSR_SCOPE_BLOCK);
 }
 
@@ -50,7 +52,9 @@ static int judge(const unmet_memory_t *m)
 		kept += m->kept[i] != i + 1;
 	}
 	if (moved + kept > 0 || m->last != WORDS)
-		fprintf(stderr, "wrong: %d words that were moved, %d that were kept; the last is %d\n", moved, kept, (int)m->last);
+		fprintf(stderr,
+			"wrong: %d words that were moved, %d that were kept; the last is %d\n",
+			moved, kept, (int)m->last);
 	return moved + kept > 0 || m->last != WORDS;
 }
 

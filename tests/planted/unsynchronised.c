@@ -1,15 +1,19 @@
 /*
  * unsynchronised KIND: kernels with one mistake each, for what finds them.
  *
- *     crossed    two ranks, each of which waits for the other's signal before it sends its own
+ *     crossed    two ranks, each of which waits for the other's signal before
+ *                it sends its own
  *     residency  a block that cannot begin before others end, which wait for it
  *     reuse      a buffer is written again without asking whether it was read
  *     relaxed    a flag that is raised without a release
  *     none       none of these
- *     many       nor here: a wait for any of many flags, of which the last is raised
- *     fenced     nor here: a flag that is raised and read relaxed, behind and before fences
+ *     many       nor here: a wait for any of many flags, of which the last is
+ *                raised
+ *     fenced     nor here: a flag that is raised and read relaxed, behind and
+ *                before fences
  *
- * It fails where a copy is not what was sent, which only some schedules show, and only where memory shows old values.
+ * It fails where a copy is not what was sent, which only some schedules show,
+ * and only where memory shows old values.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +22,8 @@
 #include "tessera/tessera.h"
 
 enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, MANY, FENCED, KINDS };
-static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed", "none", "many", "fenced"};
+static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed",
+					 "none",    "many",      "fenced"};
 
 enum { ROUNDS = 2, BLOCKS = 4, FLAGS = 100 };
 
@@ -34,7 +39,8 @@ typedef struct box_args {
 /** A sends before it waits, as it should; or both wait first. */
 TSR_KERNEL(meet_neighbour, box_args_t, a)
 {
-	int next = (tsr_rank(block) + 1) % tsr_size(block), previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
+	int next = (tsr_rank(block) + 1) % tsr_size(block),
+	    previous = (tsr_rank(block) + tsr_size(block) - 1) % tsr_size(block);
 	if (a->kind == CROSSED)
 		tsr_wait(block, &a->box->ready, 1, previous);
 	tsr_signal(block, &a->box->ready, 1, TSR_SIGNAL_SET, next);
@@ -70,17 +76,22 @@ TSR_KERNEL(send_rounds, box_args_t, a)
 		if (tsr_rank(block) == 0) {
 			if (round > 1 && a->kind != REUSE)
 				tsr_wait(block, &a->box->retired, round - 1, 1);
-			tsr_put(block, &a->box->number, &a->box->copies[round - 1], sizeof(uint64_t), 1);
+			tsr_put(block, &a->box->number, &a->box->copies[round - 1],
+				sizeof(uint64_t), 1);
 			if (a->kind ==
-			    FENCED) /* partner: the fence behind the reads of the flag. Litmus: MP.frel.facq.diffGPU-ss */
+			    /* partner: the fence behind the reads of the flag. Litmus:
+			     * MP.frel.facq.diffGPU-ss */
+			    FENCED)
 				tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 			if (a->kind == RELAXED || a->kind == FENCED)
-				tsr_atomic_store(block, &a->box->ready, round, 1, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+				tsr_atomic_store(block, &a->box->ready, round, 1, TSR_RELAXED,
+						 TSR_SCOPE_SYSTEM);
 			else
 				tsr_signal(block, &a->box->ready, round, TSR_SIGNAL_SET, 1);
 		} else if (tsr_rank(block) == 1) {
 			wait_for_round(block, a, round);
-			tsr_get(block, &a->box->copies[round - 1], &a->box->number, sizeof(uint64_t), 1);
+			tsr_get(block, &a->box->copies[round - 1], &a->box->number,
+				sizeof(uint64_t), 1);
 			tsr_signal(block, &a->box->retired, round, TSR_SIGNAL_SET, 0);
 		}
 	}
@@ -97,15 +108,16 @@ TSR_KERNEL(wait_for_any, box_args_t, a)
 }
 
 /** Whether rank 1 has got what was sent in each round. */
-static tsr_status_t check_copies(tsr_world_t *world, const TSR_HEAP void *heap, const box_t *sent, int *wrong_out)
+static tsr_status_t check_copies(tsr_world_t *world, const TSR_HEAP void *heap, const box_t *sent,
+				 int *wrong_out)
 {
 	box_t got;
 	tsr_status_t status = tsr_memcpy_from_heap(world, &got, heap, sizeof got);
 	for (int round = 0; status == TSR_OK && round < ROUNDS; round++) {
 		if (got.copies[round] == sent->copies[round])
 			continue;
-		fprintf(stderr, "round %d: rank %d got %d instead of %d\n", round + 1, tsr_world_rank(world),
-			(int)got.copies[round], (int)sent->copies[round]);
+		fprintf(stderr, "round %d: rank %d got %d instead of %d\n", round + 1,
+			tsr_world_rank(world), (int)got.copies[round], (int)sent->copies[round]);
 		*wrong_out = 1;
 	}
 	return status;
@@ -118,7 +130,9 @@ TSR_MAIN(world, argc, argv)
 	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
 		kind++;
 	if (kind == KINDS || tsr_world_size(world) < 2) {
-		fprintf(stderr, "usage: unsynchronised crossed|residency|reuse|relaxed|none|many|fenced, on at least 2 ranks\n");
+		fprintf(stderr,
+			"usage: unsynchronised crossed|residency|reuse|relaxed|none|many|fenced, "
+			"on at least 2 ranks\n");
 		return 2;
 	}
 	const box_t sent = {.copies = {7, 8}}, nothing = {.number = 0};

@@ -1,8 +1,10 @@
 /*
- * What a call of the allocator costs where LIVE blocks are live. Usage: allocator LIVE
+ * What a call of the allocator costs where LIVE blocks are live. Usage:
+ * allocator LIVE
  *
- * Blocks at random places are given back and taken again, of other lengths and alignments, so that free pieces lie everywhere.
- * tests/unit/allocator_speed.sh counts the instructions of `change`.
+ * Blocks at random places are given back and taken again, of other lengths and
+ * alignments, so that free pieces lie everywhere. tests/unit/allocator_speed.sh
+ * counts the instructions of `change`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,8 @@ static unsigned next_random(unsigned *state)
 
 static size_t take(tsr_allocator_t *allocator, unsigned *random)
 {
-	const size_t bytes = 1 + next_random(random) % MOST_BYTES, align = (size_t)1 << next_random(random) % 13;
+	const size_t bytes = 1 + next_random(random) % MOST_BYTES,
+		     align = (size_t)1 << next_random(random) % 13;
 	size_t offset = 0;
 	if (tsr_allocator_take(allocator, bytes, align, "block", &offset) != TSR_OK) {
 		fprintf(stderr, "%s\n", tsr_last_error());
@@ -31,7 +34,8 @@ static size_t take(tsr_allocator_t *allocator, unsigned *random)
 }
 
 /** Two calls a change. */
-__attribute__((noinline)) void change(tsr_allocator_t *allocator, size_t *offsets, int live, int changes, unsigned *random)
+__attribute__((noinline)) void change(tsr_allocator_t *allocator, size_t *offsets, int live,
+				      int changes, unsigned *random)
 {
 	for (int i = 0; i < changes; i++) {
 		const int at = (int)(next_random(random) % (unsigned)live);

@@ -1,9 +1,12 @@
 /*
- * What products of fragments reach beside the main loop, one block a multiprocessor: run on GPUs by ci/gpu. Usage: dot [ROUNDS]
+ * What products of fragments reach beside the main loop, one block a
+ * multiprocessor: run on GPUs by ci/gpu. Usage: dot [ROUNDS]
  *
- * Tiles of 64 x 64 x 64 of bf16: multiplied over and over as they are held; each loaded anew before it is multiplied; and the same
- * with the right operand transposed. Beside them a product by the main loop. Exit code 1 where what is held is multiplied at less
- * than half of the main loop's rate, or any sum is wrong. On the emulator, which has no matrix units, sums alone are judged.
+ * Tiles of 64 x 64 x 64 of bf16: multiplied over and over as they are held;
+ * each loaded anew before it is multiplied; and the same with the right operand
+ * transposed. Beside them a product by the main loop. Exit code 1 where what is
+ * held is multiplied at less than half of the main loop's rate, or any sum is
+ * wrong. On the emulator, which has no matrix units, sums alone are judged.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,7 +88,8 @@ TSR_FN void rate_keep(tsr_coop_t *me, large_frag_t *acc, tsr_pos_t at, void *ctx
 TSR_KERNEL(rate_loop, rate_args_t, args)
 {
 	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),
-				   tsr_tiles(args->c.rows, SIDE_M) * tsr_tiles(args->c.cols, SIDE_N)};
+				   tsr_tiles(args->c.rows, SIDE_M) *
+					   tsr_tiles(args->c.cols, SIDE_N)};
 	struct {
 		const rate_args_t *args;
 	} ctx = {args};
@@ -95,7 +99,8 @@ TSR_KERNEL(rate_loop, rate_args_t, args)
 /* ---- the host */
 
 /** The shortest of some launches, after one that counts for nothing. */
-static tsr_status_t time_of(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, const rate_args_t *args, double *ns_out)
+static tsr_status_t time_of(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks,
+			    const rate_args_t *args, double *ns_out)
 {
 	tsr_stream_t *stream;
 	tsr_event_t *begin, *end;
@@ -122,7 +127,10 @@ static tsr_status_t time_of(tsr_world_t *world, const tsr_kernel_t *kernel, int 
 	return status;
 }
 
-/** A matrix of whole numbers, 0 and 1, in bf16, of which row r, column c is (r + c * step) % 3 == 0. */
+/**
+ * A matrix of whole numbers, 0 and 1, in bf16, of which row r, column c is (r +
+ * c * step) % 3 == 0.
+ */
 static tsr_status_t fill(tsr_world_t *world, tsr_view_t view, int step)
 {
 	const size_t bytes = (size_t)view.rows * (size_t)view.ld * 2;
@@ -137,23 +145,28 @@ static tsr_status_t fill(tsr_world_t *world, tsr_view_t view, int step)
 	return status;
 }
 
-static tsr_status_t matrix(tsr_world_t *world, int64_t rows, int64_t cols, tsr_dtype_t dtype, const char *name,
-			   tsr_view_t *view_out)
+static tsr_status_t matrix(tsr_world_t *world, int64_t rows, int64_t cols, tsr_dtype_t dtype,
+			   const char *name, tsr_view_t *view_out)
 {
 	TSR_HEAP void *data;
-	const tsr_status_t status = tsr_heap_alloc(world, (size_t)(rows * cols) * tsr_dtype_bytes(dtype), 0, name, &data);
+	const tsr_status_t status =
+		tsr_heap_alloc(world, (size_t)(rows * cols) * tsr_dtype_bytes(dtype), 0, name,
+			       &data);
 	if (status == TSR_OK)
 		*view_out = tsr_view(data, dtype, rows, cols, cols);
 	return status;
 }
 
 /** How many of the sums of the last block's tile are wrong. */
-static tsr_status_t count_wrong(tsr_world_t *world, const rate_args_t *args, int blocks, int *wrong_out)
+static tsr_status_t count_wrong(tsr_world_t *world, const rate_args_t *args, int blocks,
+				int *wrong_out)
 {
 	float *sums = (float *)malloc((size_t)blocks * SIDE * SIDE * sizeof *sums);
 	if (!sums)
 		return tsr_error(TSR_ERR_SYSTEM, "no memory for the sums");
-	const tsr_status_t status = tsr_memcpy_from_heap(world, sums, args->c.data, (size_t)blocks * SIDE * SIDE * sizeof *sums);
+	const tsr_status_t status =
+		tsr_memcpy_from_heap(world, sums, args->c.data,
+				     (size_t)blocks * SIDE * SIDE * sizeof *sums);
 	for (int i = 0; i < SIDE * SIDE && status == TSR_OK; i++) {
 		const int row = i / SIDE, col = i % SIDE;
 		double want = 0;
@@ -161,8 +174,11 @@ static tsr_status_t count_wrong(tsr_world_t *world, const rate_args_t *args, int
 			const int64_t first = args->loads ? turn * SIDE : 0;
 			const double times = (double)((args->rounds - turn + 7) / 8);
 			for (int k = 0; k < SIDE; k++) {
-				const int64_t b_row = first + (args->transposed ? col : k), b_col = args->transposed ? k : col;
-				want += (first + row + k) % 3 == 0 && (b_row + b_col * 2) % 3 == 0 ? times : 0;
+				const int64_t b_row = first + (args->transposed ? col : k),
+					      b_col = args->transposed ? k : col;
+				want += (first + row + k) % 3 == 0 && (b_row + b_col * 2) % 3 == 0
+						? times
+						: 0;
 			}
 		}
 		*wrong_out += (double)sums[(size_t)(blocks - 1) * SIDE * SIDE + (size_t)i] != want;
@@ -211,10 +227,11 @@ static tsr_status_t time_loop(tsr_world_t *world, int blocks, int64_t side, doub
 
 TSR_MAIN(world, argc, argv)
 {
-	static const rate_line_t lines[] = {{"tsr_tile_dot, held", &rate_dot, 0, 0},
-					    {"tsr_tile_dot_bt, held", &rate_dot_bt, 0, 1},
-					    {"tsr_tile_dot, both loaded each time", &rate_dot, 1, 0},
-					    {"tsr_tile_dot_bt, both loaded each time", &rate_dot_bt, 1, 1}};
+	static const rate_line_t lines[] = {
+		{"tsr_tile_dot, held", &rate_dot, 0, 0},
+		{"tsr_tile_dot_bt, held", &rate_dot_bt, 0, 1},
+		{"tsr_tile_dot, both loaded each time", &rate_dot, 1, 0},
+		{"tsr_tile_dot_bt, both loaded each time", &rate_dot_bt, 1, 1}};
 	tsr_device_props_t device = {.size = sizeof device};
 	const bool emulated = strcmp(tsr_world_backend(world), "cpuemu") == 0;
 	long rounds = emulated ? 9 : 20000;

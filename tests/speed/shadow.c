@@ -1,8 +1,10 @@
 /*
- * What the shadow costs for 64 bytes, with moving the bytes: not a test. Usage: shadow [READERS]
+ * What the shadow costs for 64 bytes, with moving the bytes: not a test. Usage:
+ * shadow [READERS]
  *
- * Pieces of memory are read by every reader and then written by one thread, over and over: each piece by a call of its own, and
- * as rows of a tile, 32 a call.
+ * Pieces of memory are read by every reader and then written by one thread,
+ * over and over: each piece by a call of its own, and as rows of a tile, 32 a
+ * call.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +33,12 @@ static void must(tsr_status_t status)
 	}
 }
 
-/** One pass over the memory in pieces: every thread but the first reads, then a meeting, the first writes, a meeting. */
-static double pass(tsr_shadow_t *shadow, tsr_views_t *views, int region, size_t piece, size_t rows, int readers, double *moving)
+/**
+ * One pass over the memory in pieces: every thread but the first reads, then a
+ * meeting, the first writes, a meeting.
+ */
+static double pass(tsr_shadow_t *shadow, tsr_views_t *views, int region, size_t piece, size_t rows,
+		   int readers, double *moving)
 {
 	tsr_shadow_found_t found;
 	uint32_t operation;
@@ -46,15 +52,18 @@ static double pass(tsr_shadow_t *shadow, tsr_views_t *views, int region, size_t 
 		for (size_t at = 0; at < MEMORY; at += piece * rows) {
 			const tsr_shadow_range_t range = {region, at, piece, rows, piece};
 			must(tsr_shadow_operation(shadow, write ? 0 : t + 1, &operation));
-			must(write ? tsr_shadow_write(shadow, operation, &range, buffer, piece, &found)
-				   : tsr_shadow_read(shadow, operation, &range, buffer, piece, &found));
+			must(write ? tsr_shadow_write(shadow, operation, &range, buffer, piece,
+						      &found)
+				   : tsr_shadow_read(shadow, operation, &range, buffer, piece,
+						     &found));
 			if (found.races)
 				exit(2);
 		}
 		spent += now() - begin;
 		const double middle = now();
 		for (size_t at = 0; at < MEMORY; at += piece)
-			write ? memcpy(memory + at, buffer, piece) : memcpy(buffer, memory + at, piece);
+			write ? memcpy(memory + at, buffer, piece)
+			      : memcpy(buffer, memory + at, piece);
 		*moving += now() - middle;
 	}
 	for (int u = 0; u < readers; u++)
@@ -83,8 +92,10 @@ static void measure(size_t piece, size_t rows, int readers)
 		spent += pass(shadow, views, region, piece, rows, readers, &moving);
 	const double lines = (double)rounds * (readers + 1) * (MEMORY / LINE);
 	must(tsr_shadow_settle(shadow));
-	printf("%2zu x %4zu bytes a call, %2d readers: %6.2f ns a line, memcpy alone %5.2f; settled, %zu KiB for %d KiB\n", rows,
-	       piece, readers, spent / lines, moving / lines, tsr_shadow_size_bytes(shadow) >> 10, MEMORY >> 10);
+	printf("%2zu x %4zu bytes a call, %2d readers: %6.2f ns a line, memcpy alone %5.2f; "
+	       "settled, %zu KiB for %d KiB\n",
+	       rows, piece, readers, spent / lines, moving / lines,
+	       tsr_shadow_size_bytes(shadow) >> 10, MEMORY >> 10);
 	tsr_shadow_destroy(shadow);
 	tsr_views_destroy(views);
 }

@@ -1,4 +1,7 @@
-/* Memberships for tests: a body runs once a rank, as processes or threads, and leaves what it saw where the test can read it. */
+/*
+ * Memberships for tests: a body runs once a rank, as processes or threads, and
+ * leaves what it saw where the test can read it.
+ */
 #ifndef TESSERA_BOOT_TEST_H
 #define TESSERA_BOOT_TEST_H
 
@@ -36,28 +39,32 @@ typedef struct boot_test {
 typedef int (*boot_body_t)(tsr_boot_t *boot, seen_t *seen);
 
 /** In a body: ends it with the line where `cond_` is not so. */
-#define NEED(cond_)                                                                                        \
-	do {                                                                                               \
-		if (!(cond_)) {                                                                            \
-			fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #cond_, tsr_last_error()); \
-			return __LINE__;                                                                   \
-		}                                                                                          \
+#define NEED(cond_)                                                                     \
+	do {                                                                            \
+		if (!(cond_)) {                                                         \
+			fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #cond_, \
+				tsr_last_error());                                      \
+			return __LINE__;                                                \
+		}                                                                       \
 	} while (0)
 
 /** Keeps status and sentence of a call. */
 static inline tsr_status_t note(seen_t *seen, tsr_status_t status)
 {
 	seen->status = status;
-	snprintf(seen->sentence, sizeof seen->sentence, "%s", status == TSR_OK ? "" : tsr_last_error());
+	snprintf(seen->sentence, sizeof seen->sentence, "%s",
+		 status == TSR_OK ? "" : tsr_last_error());
 	return status;
 }
 
 static inline void boot_test_begin(boot_test_t *test)
 {
 	static char job[64];
-	snprintf(job, sizeof job, "test.%ld.%llu", (long)getpid(), (unsigned long long)tsr_now_ns());
+	snprintf(job, sizeof job, "test.%ld.%llu", (long)getpid(),
+		 (unsigned long long)tsr_now_ns());
 	test->job = job;
-	test->seen = mmap(NULL, TSR_MAX_RANKS * sizeof *test->seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	test->seen = mmap(NULL, TSR_MAX_RANKS * sizeof *test->seen, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (test->deadline_ns == 0)
 		test->deadline_ns = 200000000000u; /* for any machine, however busy */
 }
@@ -68,7 +75,8 @@ static inline void boot_test_end(boot_test_t *test)
 }
 
 /** Starts a process that joins as `rank` of `size`; what it saw goes to seen[place]. */
-static inline pid_t boot_fork(const boot_test_t *test, int rank, int size, int place, boot_body_t body)
+static inline pid_t boot_fork(const boot_test_t *test, int rank, int size, int place,
+			      boot_body_t body)
 {
 	const pid_t pid = fork();
 	if (pid != 0)
@@ -142,14 +150,17 @@ static inline int boot_run(const boot_test_t *test, boot_body_t body)
 		return boot_run_threads(test, body);
 	pid_t pids[TSR_MAX_RANKS];
 	int failed = 0;
-	for (int r = test->size - 1; r >= 0; r--) /* rank 0 last: the others must look for it more than once */
+	/* rank 0 last: the others must look for it more than once */
+	for (int r = test->size - 1; r >= 0; r--)
 		pids[r] = boot_fork(test, r, test->size, r, body);
 	for (int r = 0; r < test->size; r++)
 		failed += boot_wait(pids[r]) != 0;
 	return failed;
 }
 
-/** Runs `body` in worlds of 1, 2, 3, 5 and 8, under valgrind of 1 and 3, as processes and as threads; expects that no rank fails.
+/**
+ * Runs `body` in worlds of 1, 2, 3, 5 and 8, under valgrind of 1 and 3, as
+ * processes and as threads; expects that no rank fails.
  */
 static inline void boot_each(boot_body_t body)
 {
@@ -158,7 +169,8 @@ static inline void boot_each(boot_body_t body)
 	for (int i = 0; i < (under_valgrind() ? 4 : 10); i++) {
 		boot_test_t test = {.size = sizes[i / 2], .threads = i % 2 == 1};
 		boot_test_begin(&test);
-		cr_expect_eq(boot_run(&test, body), 0, "%d ranks as %s", test.size, test.threads ? "threads" : "processes");
+		cr_expect_eq(boot_run(&test, body), 0, "%d ranks as %s", test.size,
+			     test.threads ? "threads" : "processes");
 		boot_test_end(&test);
 	}
 }

@@ -34,7 +34,10 @@ static inline int choose(void *context, tsr_cache_choice_t kind, int n)
 
 enum { HERE, THERE, DEVICES, BYTES = 1000 };
 
-/** Two devices; threads 0 and 1 in a block of the first, 2 in another block there, 3 on the second. */
+/**
+ * Two devices; threads 0 and 1 in a block of the first, 2 in another block
+ * there, 3 on the second.
+ */
 typedef struct machine {
 	tsr_cache_t *cache;
 	chooser_t chooser;
@@ -53,9 +56,11 @@ static inline void begin_with(machine_t *m, int home, tsr_cache_config_t config)
 	cr_assert(tsr_cache_create(&config, &m->cache) == TSR_OK);
 	cr_assert(tsr_cache_add_region(m->cache, home, m->home, BYTES, &m->region) == TSR_OK);
 	for (int b = 0; b < 3; b++)
-		cr_assert(tsr_cache_add_block(m->cache, b < 2 ? HERE : THERE, &m->block[b]) == TSR_OK);
+		cr_assert(tsr_cache_add_block(m->cache, b < 2 ? HERE : THERE, &m->block[b]) ==
+			  TSR_OK);
 	for (int t = 0; t < 4; t++)
-		cr_assert(tsr_cache_add_thread(m->cache, m->block[block_of[t]], &m->thread[t]) == TSR_OK);
+		cr_assert(tsr_cache_add_thread(m->cache, m->block[block_of[t]], &m->thread[t]) ==
+			  TSR_OK);
 }
 
 static inline void begin(machine_t *m, int home)
@@ -80,7 +85,8 @@ static inline void fill(machine_t *m, int thread, size_t offset, size_t bytes, i
 	uint8_t buffer[BYTES];
 
 	memset(buffer, value, bytes);
-	cr_assert(tsr_cache_write(m->cache, thread, &place, buffer) == TSR_OK, "%s", tsr_last_error());
+	cr_assert(tsr_cache_write(m->cache, thread, &place, buffer) == TSR_OK, "%s",
+		  tsr_last_error());
 }
 
 /** The value that all these bytes have; -1 where they differ. */
@@ -89,7 +95,8 @@ static inline int see(machine_t *m, int thread, size_t offset, size_t bytes)
 	const tsr_cache_place_t place = at(m, offset, bytes);
 	uint8_t buffer[BYTES];
 
-	cr_assert(tsr_cache_read(m->cache, thread, &place, buffer) == TSR_OK, "%s", tsr_last_error());
+	cr_assert(tsr_cache_read(m->cache, thread, &place, buffer) == TSR_OK, "%s",
+		  tsr_last_error());
 	for (size_t i = 1; i < bytes; i++)
 		if (buffer[i] != buffer[0])
 			return -1;

@@ -1,4 +1,7 @@
-/* What the runs of a search come to, so that two searches can be compared: each trace and each end of a toy, once. */
+/*
+ * What the runs of a search come to, so that two searches can be compared: each
+ * trace and each end of a toy, once.
+ */
 #ifndef EXPLORE_OUTCOMES_H
 #define EXPLORE_OUTCOMES_H
 
@@ -42,7 +45,8 @@ static inline void outcomes_sort(outcomes_t *all)
 	int distinct = 0;
 	qsort(all->outcome, (size_t)all->count, sizeof *all->outcome, outcomes_by_content);
 	for (int i = 0; i < all->count; i++)
-		if (i == 0 || outcomes_by_content(&all->outcome[i], &all->outcome[distinct - 1]) != 0)
+		if (i == 0 ||
+		    outcomes_by_content(&all->outcome[i], &all->outcome[distinct - 1]) != 0)
 			all->outcome[distinct++] = all->outcome[i];
 	all->count = distinct;
 }

@@ -1,4 +1,7 @@
-/* A shadow of one region, and threads that read and write it: what the tests of the shadow share. */
+/*
+ * A shadow of one region, and threads that read and write it: what the tests of
+ * the shadow share.
+ */
 #ifndef TESTS_UNIT_SHADOW_WORLD_H
 #define TESTS_UNIT_SHADOW_WORLD_H
 
@@ -41,7 +44,8 @@ static inline uint32_t operation(world_t *w, int thread)
 	return number;
 }
 
-static inline tsr_shadow_found_t write_by(world_t *w, uint32_t operation_number, size_t offset, size_t bytes)
+static inline tsr_shadow_found_t write_by(world_t *w, uint32_t operation_number, size_t offset,
+					  size_t bytes)
 {
 	unsigned char what[BYTES];
 	tsr_shadow_found_t found;
@@ -52,7 +56,8 @@ static inline tsr_shadow_found_t write_by(world_t *w, uint32_t operation_number,
 	return found;
 }
 
-static inline tsr_shadow_found_t read_by(world_t *w, uint32_t operation_number, size_t offset, size_t bytes)
+static inline tsr_shadow_found_t read_by(world_t *w, uint32_t operation_number, size_t offset,
+					 size_t bytes)
 {
 	unsigned char what[BYTES];
 	tsr_shadow_found_t found;

@@ -1,4 +1,7 @@
-/* The allocator against a naive model: what is free, who owns which byte, and that the same calls give the same offsets. */
+/*
+ * The allocator against a naive model: what is free, who owns which byte, and
+ * that the same calls give the same offsets.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +10,18 @@
 #include "src/heap/allocator.h"
 #include "tessera/status.h"
 
-enum { GRANULE = TSR_ALLOCATOR_GRANULE, GRANULES = 16384, HEAP_BYTES = GRANULES * GRANULE, LIVE = 400, STEPS = 4000 };
+enum {
+	GRANULE = TSR_ALLOCATOR_GRANULE,
+	GRANULES = 16384,
+	HEAP_BYTES = GRANULES * GRANULE,
+	LIVE = 400,
+	STEPS = 4000
+};
 
-/* The model: each granule of the heap and who owns it, 0 for nobody. Everything is asked by walking over all of it. */
+/*
+ * The model: each granule of the heap and who owns it, 0 for nobody. Everything
+ * is asked by walking over all of it.
+ */
 typedef struct model {
 	int owner[GRANULES];
 } model_t;
@@ -19,7 +31,10 @@ static size_t granules_of(size_t bytes)
 	return (bytes + GRANULE - 1) / GRANULE;
 }
 
-/* Best fit by the book: of all free stretches with room, the shortest, and of those the first. -1: none. */
+/*
+ * Best fit by the book: of all free stretches with room, the shortest, and of
+ * those the first. -1: none.
+ */
 static long model_place(const model_t *model, size_t bytes, size_t align)
 {
 	const size_t wanted = granules_of(bytes), step = align > GRANULE ? align / GRANULE : 1;
@@ -71,7 +86,8 @@ typedef struct live {
 } live_t;
 
 /* One take, compared with the model. */
-static void take_one(tsr_allocator_t *allocator, model_t *model, live_t *live, unsigned *random, int owner)
+static void take_one(tsr_allocator_t *allocator, model_t *model, live_t *live, unsigned *random,
+		     int owner)
 {
 	static const size_t most[] = {300, 2000, 20000, 400000};
 	const size_t align = (size_t)1 << next_random(random) % 22;
@@ -79,7 +95,8 @@ static void take_one(tsr_allocator_t *allocator, model_t *model, live_t *live, u
 	snprintf(live->name, sizeof live->name, "a%d", owner);
 	const long expected = model_place(model, live->bytes, align);
 	size_t offset = 12345;
-	tsr_status_t status = tsr_allocator_take(allocator, live->bytes, align, live->name, &offset);
+	tsr_status_t status =
+		tsr_allocator_take(allocator, live->bytes, align, live->name, &offset);
 	if (expected < 0) {
 		cr_assert_eq(status, TSR_ERR_NO_MEMORY);
 		cr_assert_eq(offset, 12345, "written on failure");
@@ -87,7 +104,8 @@ static void take_one(tsr_allocator_t *allocator, model_t *model, live_t *live, u
 		return;
 	}
 	cr_assert_eq(status, TSR_OK, "%s", tsr_last_error());
-	cr_assert_eq(offset, (size_t)expected * GRANULE, "offset %zu, the model says %ld", offset, expected * GRANULE);
+	cr_assert_eq(offset, (size_t)expected * GRANULE, "offset %zu, the model says %ld", offset,
+		     expected * GRANULE);
 	cr_assert_eq(offset % align, 0);
 	live->offset = offset;
 	model_mark(model, offset, live->bytes, owner);
@@ -100,8 +118,10 @@ static void compare_usage(const tsr_allocator_t *allocator, const model_t *model
 	model_usage(model, &free_bytes, &largest);
 	tsr_allocator_usage(allocator, &usage);
 	cr_assert_eq(usage.heap_bytes, HEAP_BYTES);
-	cr_assert_eq(usage.free_bytes, free_bytes, "free %zu, the model says %zu", usage.free_bytes, free_bytes);
-	cr_assert_eq(usage.largest_bytes, largest, "largest %zu, the model says %zu", usage.largest_bytes, largest);
+	cr_assert_eq(usage.free_bytes, free_bytes, "free %zu, the model says %zu", usage.free_bytes,
+		     free_bytes);
+	cr_assert_eq(usage.largest_bytes, largest, "largest %zu, the model says %zu",
+		     usage.largest_bytes, largest);
 	cr_assert_eq(usage.allocations, allocations);
 }
 
@@ -110,12 +130,14 @@ static void compare_find(const tsr_allocator_t *allocator, const live_t *live)
 {
 	const char *name = NULL;
 	size_t begin = 0, bytes = 0;
-	cr_assert(tsr_allocator_find(allocator, live->offset + live->bytes - 1, &name, &begin, &bytes));
+	cr_assert(tsr_allocator_find(allocator, live->offset + live->bytes - 1, &name, &begin,
+				     &bytes));
 	cr_assert_str_eq(name, live->name);
 	cr_assert_eq(begin, live->offset);
 	cr_assert_eq(bytes, live->bytes);
 	if (live->bytes % GRANULE != 0)
-		cr_assert(!tsr_allocator_find(allocator, live->offset + live->bytes, &name, &begin, &bytes),
+		cr_assert(!tsr_allocator_find(allocator, live->offset + live->bytes, &name, &begin,
+					      &bytes),
 			  "the padding is nobody's");
 }
 
@@ -160,13 +182,16 @@ Test(allocator, agrees_with_a_naive_model)
 /* A rank whose peers disagree takes and gives back. It must not drift away from them. */
 Test(allocator, take_and_undo_leave_no_trace)
 {
-	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES), *b = tsr_allocator_create(HEAP_BYTES);
+	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES),
+			*b = tsr_allocator_create(HEAP_BYTES);
 	size_t offsets[64], offset_a, offset_b;
 	unsigned random = 99;
 	for (int i = 0; i < 64; i++) {
-		const size_t bytes = 1 + next_random(&random) % 9000, align = (size_t)1 << next_random(&random) % 14;
+		const size_t bytes = 1 + next_random(&random) % 9000,
+			     align = (size_t)1 << next_random(&random) % 14;
 		size_t extra;
-		if (tsr_allocator_take(b, 1 + next_random(&random) % 50000, align, "extra", &extra) == TSR_OK)
+		if (tsr_allocator_take(b, 1 + next_random(&random) % 50000, align, "extra",
+				       &extra) == TSR_OK)
 			tsr_allocator_undo(b, &extra);
 		cr_assert_eq(tsr_allocator_take(a, bytes, align, "x", &offset_a), TSR_OK);
 		cr_assert_eq(tsr_allocator_take(b, bytes, align, "x", &offset_b), TSR_OK);
@@ -181,7 +206,10 @@ Test(allocator, take_and_undo_leave_no_trace)
 	tsr_allocator_destroy(b);
 }
 
-/* Neighbours show who runs over the end, and who uses what was released, as long as there is room. */
+/*
+ * Neighbours show who runs over the end, and who uses what was released, as
+ * long as there is room.
+ */
 Test(allocator, keeps_apart_what_is_allocated_and_what_was)
 {
 	tsr_allocator_t *allocator = tsr_allocator_create(16 * GRANULE);
@@ -194,7 +222,8 @@ Test(allocator, keeps_apart_what_is_allocated_and_what_was)
 	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "third", &third), TSR_OK);
 	cr_expect_eq(third, 6 * GRANULE);
 	cr_assert_eq(tsr_allocator_release(allocator, second), TSR_OK);
-	cr_expect_eq(tsr_allocator_release(allocator, second), TSR_ERR_NOT_FOUND, "kept back, it is no allocation");
+	cr_expect_eq(tsr_allocator_release(allocator, second), TSR_ERR_NOT_FOUND,
+		     "kept back, it is no allocation");
 	cr_assert_eq(tsr_allocator_release(allocator, first), TSR_OK);
 	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "fourth", &offset), TSR_OK);
 	cr_expect_eq(offset, 8 * GRANULE, "what was released is not given out");
@@ -208,16 +237,18 @@ Test(allocator, keeps_apart_what_is_allocated_and_what_was)
 	cr_expect_eq(offset, 2 * GRANULE, "without room, what was released first");
 	cr_assert_eq(tsr_allocator_take(allocator, 2 * GRANULE, 0, "seventh", &offset), TSR_OK);
 	cr_expect_eq(offset, 0, "without room for a gap, none");
-	cr_expect_eq(tsr_allocator_take(allocator, 3 * GRANULE, 0, "eighth", &offset), TSR_ERR_NO_MEMORY,
-		     "that is more than the most");
-	cr_expect(strstr(tsr_last_error(), "of its 2.5 KiB 512 bytes are free") != NULL, "%s", tsr_last_error());
+	cr_expect_eq(tsr_allocator_take(allocator, 3 * GRANULE, 0, "eighth", &offset),
+		     TSR_ERR_NO_MEMORY, "that is more than the most");
+	cr_expect(strstr(tsr_last_error(), "of its 2.5 KiB 512 bytes are free") != NULL, "%s",
+		  tsr_last_error());
 	tsr_allocator_destroy(allocator);
 }
 
 /* Two ranks, one of which takes what the other refuses: they stay alike, whatever was kept back. */
 Test(allocator, undone_ranks_are_alike)
 {
-	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES), *b = tsr_allocator_create(HEAP_BYTES);
+	tsr_allocator_t *a = tsr_allocator_create(HEAP_BYTES),
+			*b = tsr_allocator_create(HEAP_BYTES);
 	unsigned random = 7;
 	size_t of_a, of_b, taken, held[8] = {0};
 	tsr_allocator_keep_apart(a, HEAP_BYTES / 2);
@@ -225,7 +256,10 @@ Test(allocator, undone_ranks_are_alike)
 	for (int i = 0; i < 2000; i++) {
 		const size_t bytes = 1 + next_random(&random) % (HEAP_BYTES / 8);
 		if (next_random(&random) % 8 == 0) {
-			tsr_allocator_undo(a, tsr_allocator_take(a, bytes, 0, "undone", &taken) == TSR_OK ? &taken : NULL);
+			tsr_allocator_undo(a, tsr_allocator_take(a, bytes, 0, "undone", &taken) ==
+							      TSR_OK
+						      ? &taken
+						      : NULL);
 			tsr_allocator_undo(b, NULL);
 		}
 		if (i >= 8 && held[i % 8] != SIZE_MAX) {
@@ -268,12 +302,16 @@ Test(allocator, says_what_would_help_when_there_is_no_room)
 	cr_assert_eq(tsr_allocator_release(allocator, first), TSR_OK);
 	cr_assert_eq(tsr_allocator_take(allocator, 700000, 0, "third", &offset), TSR_ERR_NO_MEMORY);
 	/* 1 MiB less one piece of 300032; the larger of the two free stretches is behind it. */
-	static const char *const parts[] = {"683.6 KiB (700000 bytes)", "\"third\"", "of its 1 MiB 731 KiB are free",
-					    "piece is 438 KiB", "TESSERA_HEAP_SIZE"};
+	static const char *const parts[] = {"683.6 KiB (700000 bytes)", "\"third\"",
+					    "of its 1 MiB 731 KiB are free", "piece is 438 KiB",
+					    "TESSERA_HEAP_SIZE"};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		cr_expect(strstr(tsr_last_error(), parts[i]) != NULL, "no %s in: %s", parts[i], tsr_last_error());
-	cr_expect_eq(tsr_allocator_take(allocator, SIZE_MAX, 0, "huge", &offset), TSR_ERR_NO_MEMORY);
-	cr_expect_eq(tsr_allocator_take(allocator, 448512, 0, "exactly the largest", &offset), TSR_OK);
+		cr_expect(strstr(tsr_last_error(), parts[i]) != NULL, "no %s in: %s", parts[i],
+			  tsr_last_error());
+	cr_expect_eq(tsr_allocator_take(allocator, SIZE_MAX, 0, "huge", &offset),
+		     TSR_ERR_NO_MEMORY);
+	cr_expect_eq(tsr_allocator_take(allocator, 448512, 0, "exactly the largest", &offset),
+		     TSR_OK);
 	tsr_allocator_destroy(allocator);
 }
 
@@ -285,7 +323,8 @@ Test(allocator, says_what_is_there_instead_when_nothing_can_be_released)
 	cr_assert_eq(tsr_allocator_take(allocator, 1000, 0, name, &offset), TSR_OK);
 	memset(name, 'x', sizeof name - 1); /* the name was copied */
 	cr_expect_eq(tsr_allocator_release(allocator, offset + 4), TSR_ERR_NOT_FOUND);
-	cr_expect(strstr(tsr_last_error(), "byte 4 inside \"weights\"") != NULL, "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "byte 4 inside \"weights\"") != NULL, "%s",
+		  tsr_last_error());
 	cr_expect_eq(tsr_allocator_release(allocator, 4096), TSR_ERR_NOT_FOUND);
 	cr_expect_eq(tsr_allocator_release(allocator, 1 << 20), TSR_ERR_NOT_FOUND);
 	cr_expect_eq(tsr_allocator_release(allocator, offset), TSR_OK);

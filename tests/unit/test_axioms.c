@@ -1,4 +1,7 @@
-/* The checker: what the oracle's shapes do not have (compare-and-swap, loops, addresses, thin air), and that it skips nothing. */
+/*
+ * The checker: what the oracle's shapes do not have (compare-and-swap, loops,
+ * addresses, thin air), and that it skips nothing.
+ */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,7 +19,8 @@ static void parse(litmus_test_t *test, const char *text)
 }
 
 /** Expects exactly these final states, each followed by a newline, and these races. */
-static void expect(const char *text, const litmus_options_t *options, const char *states, unsigned races)
+static void expect(const char *text, const litmus_options_t *options, const char *states,
+		   unsigned races)
 {
 	litmus_result_t result = {0};
 	litmus_test_t test;
@@ -29,7 +33,8 @@ static void expect(const char *text, const litmus_options_t *options, const char
 		strcat(strcat(shown, line), "\n");
 	}
 	cr_expect(strcmp(shown, states) == 0, "\n%s\nshows\n%snot\n%s", text, shown, states);
-	cr_expect_eq(result.races, races, "%s has races %u, not %u", test.name, result.races, races);
+	cr_expect_eq(result.races, races, "%s has races %u, not %u", test.name, result.races,
+		     races);
 	litmus_result_free(&result);
 }
 
@@ -39,7 +44,8 @@ Test(axioms, of_two_compare_and_swaps_one_succeeds)
 {
 	expect("LISA CAS\n{ }\n"
 	       " P0                         | P1                         ;\n"
-	       " cas[rlx,system] r0 0 1 x   | cas[rlx,system] r0 0 2 x   ;\n" TWO_DEVICES "locations [0:r0; 1:r0; x;]\nexists true",
+	       " cas[rlx,system] r0 0 1 x   | cas[rlx,system] r0 0 2 x   ;\n" TWO_DEVICES
+	       "locations [0:r0; 1:r0; x;]\nexists true",
 	       &once, "0:r0=0; 1:r0=1; [x]=1;\n0:r0=2; 1:r0=0; [x]=2;\n", 0);
 }
 
@@ -49,7 +55,8 @@ Test(axioms, a_failed_compare_and_swap_releases_nothing)
 	static const char text[] = "LISA CAS\n{ y=7; }\n"
 				   " P0                             | P1                ;\n"
 				   " w[rlx,system] x 1              | r[acq,system] r0 y ;\n"
-				   " cas[%s] r0 %d 8 y | r[rlx,system] r1 x ;\n" TWO_DEVICES "locations [1:r0; 1:r1;]\nexists true";
+				   " cas[%s] r0 %d 8 y | r[rlx,system] r1 x ;\n" TWO_DEVICES
+				   "locations [1:r0; 1:r1;]\nexists true";
 	char test[sizeof text + 32];
 
 	snprintf(test, sizeof test, text, "acqrel,rlx,system", 7);
@@ -57,16 +64,18 @@ Test(axioms, a_failed_compare_and_swap_releases_nothing)
 	snprintf(test, sizeof test, text, "acqrel,rlx,system", 6);
 	expect(test, &once, "1:r0=7; 1:r1=0;\n1:r0=7; 1:r1=1;\n", 0);
 	snprintf(test, sizeof test, text, "rlx,rlx,system", 7);
-	expect(test, &once, "1:r0=7; 1:r1=0;\n1:r0=7; 1:r1=1;\n1:r0=8; 1:r1=0;\n1:r0=8; 1:r1=1;\n", 0);
+	expect(test, &once, "1:r0=7; 1:r1=0;\n1:r0=7; 1:r1=1;\n1:r0=8; 1:r1=0;\n1:r0=8; 1:r1=1;\n",
+	       0);
 }
 
 Test(axioms, a_failed_compare_and_swap_has_its_failure_order)
 {
-	static const char text[] = "LISA CAS\n{ }\n"
-				   " P0                | P1                            ;\n"
-				   " w[rlx,system] x 1 | cas[acqrel,%s,system] r0 5 6 y ;\n"
-				   " w[rel,system] y 1 | r[rlx,system] r1 x            ;\n" TWO_DEVICES
-				   "locations [1:r1;]\nfilter 1:r0=1\nexists true";
+	static const char text[] =
+		"LISA CAS\n{ }\n"
+		" P0                | P1                            ;\n"
+		" w[rlx,system] x 1 | cas[acqrel,%s,system] r0 5 6 y ;\n"
+		" w[rel,system] y 1 | r[rlx,system] r1 x            ;\n" TWO_DEVICES
+		"locations [1:r1;]\nfilter 1:r0=1\nexists true";
 	char test[sizeof text + 8];
 
 	snprintf(test, sizeof test, text, "acq");
@@ -77,13 +86,13 @@ Test(axioms, a_failed_compare_and_swap_has_its_failure_order)
 
 Test(axioms, a_loop_ends_when_the_flag_is_seen)
 {
-	static const char text[] =
-		"LISA spin\n{ }\n"
-		" P0                | P1                      ;\n"
-		" w[na,wi] x 1      | L: r[acq,system] r0 y   ;\n"
-		" w[rel,system] y 1 | mov r1 (eq r0 0)        ;\n"
-		"                   | b[] r1 L                ;\n"
-		"                   | r[na,wi] r2 x           ;\n" TWO_DEVICES "locations [1:r0; 1:r2;]\nforall 1:r2=1";
+	static const char text[] = "LISA spin\n{ }\n"
+				   " P0                | P1                      ;\n"
+				   " w[na,wi] x 1      | L: r[acq,system] r0 y   ;\n"
+				   " w[rel,system] y 1 | mov r1 (eq r0 0)        ;\n"
+				   "                   | b[] r1 L                ;\n"
+				   "                   | r[na,wi] r2 x           ;\n" TWO_DEVICES
+				   "locations [1:r0; 1:r2;]\nforall 1:r2=1";
 	const litmus_options_t thrice = {.unroll = 3};
 
 	expect(text, &once, "1:r0=1; 1:r2=1;\n", 0);
@@ -95,7 +104,8 @@ Test(axioms, a_loop_that_never_ends_is_left)
 	litmus_result_t result = {0};
 	litmus_test_t test;
 
-	parse(&test, "LISA ever\n{ }\n P0 ;\n L: r[rlx,system] r0 x ;\n b[] L ;\nscopes: (system 0)\nexists true");
+	parse(&test, "LISA ever\n{ }\n P0 ;\n L: r[rlx,system] r0 x ;\n b[] L ;\nscopes: (system "
+		     "0)\nexists true");
 	cr_assert_eq(litmus_axioms.run(&test, &once, &result), TSR_OK);
 	cr_expect(result.cut);
 	cr_expect_eq(result.count, 0);
@@ -103,18 +113,21 @@ Test(axioms, a_loop_that_never_ends_is_left)
 
 Test(axioms, an_address_may_be_read)
 {
-	/* The reader follows the pointer p: to x before it is published, else to y, whose data the release covers. */
+	/* The reader follows the pointer p: to x before it is published, else to y, whose data the
+	 * release covers. */
 	expect("LISA pointer\n{ p=x; x=3; }\n"
 	       " P0                | P1                  ;\n"
 	       " w[na,wi] y 1      | r[acq,system] r0 p  ;\n"
 	       " mov r1 y          | r[na,wi] r1 r0      ;\n"
-	       " w[rel,system] p r1 |                    ;\n" TWO_DEVICES "locations [1:r0; 1:r1;]\nexists true",
+	       " w[rel,system] p r1 |                    ;\n" TWO_DEVICES
+	       "locations [1:r0; 1:r1;]\nexists true",
 	       &once, "1:r0=x; 1:r1=3;\n1:r0=y; 1:r1=1;\n", 0);
 }
 
 Test(axioms, an_address_may_hang_on_each_of_several_reads)
 {
-	/* The second read goes where the first one says, and either may see either write: no combination is forgotten. */
+	/* The second read goes where the first one says, and either may see either write: no
+	 * combination is forgotten. */
 	expect("LISA chase\n{ x=5; y=6; p=y; 2:r9=x; }\n"
 	       " P0                 | P1                | P2                 ;\n"
 	       " r[rlx,system] r0 p | w[rlx,system] y 7 | w[rlx,system] p r9 ;\n"
@@ -128,21 +141,22 @@ Test(axioms, an_access_to_nothing_is_declined)
 	litmus_result_t result = {0};
 	litmus_test_t test;
 
-	parse(&test, "LISA null\n{ }\n P0 ;\n r[rlx,system] r1 r0 ;\nscopes: (system 0)\nexists true");
+	parse(&test,
+	      "LISA null\n{ }\n P0 ;\n r[rlx,system] r1 r0 ;\nscopes: (system 0)\nexists true");
 	cr_expect_eq(litmus_axioms.run(&test, &once, &result), TSR_ERR_UNSUPPORTED);
-	cr_expect(strstr(tsr_last_error(), "null: thread P0 accesses an address that is no location's by 'r[rlx,system] r1 r0'") !=
-			  NULL,
+	cr_expect(strstr(tsr_last_error(), "null: thread P0 accesses an address that is no "
+					   "location's by 'r[rlx,system] r1 r0'") != NULL,
 		  "%s", tsr_last_error());
 }
 
 Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 {
-	static const char text[] =
-		"LISA LB\n{ }\n"
-		" P0                | P1                ;\n"
-		" r[rlx,system] r0 x | r[rlx,system] r0 y ;\n"
-		" %s | %s ;\n"
-		" A: w[rlx,system] y %s | B: w[rlx,system] x %s ;\n" TWO_DEVICES "filter 0:r0=1 /\\ 1:r0=1\nexists true";
+	static const char text[] = "LISA LB\n{ }\n"
+				   " P0                | P1                ;\n"
+				   " r[rlx,system] r0 x | r[rlx,system] r0 y ;\n"
+				   " %s | %s ;\n"
+				   " A: w[rlx,system] y %s | B: w[rlx,system] x %s ;\n" TWO_DEVICES
+				   "filter 0:r0=1 /\\ 1:r0=1\nexists true";
 	static const struct {
 		const char *mov[2], *value[2];
 		bool allowed;
@@ -159,7 +173,8 @@ Test(axioms, load_buffering_is_allowed_but_not_out_of_thin_air)
 	char test[sizeof text + 64];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		snprintf(test, sizeof test, text, cases[i].mov[0], cases[i].mov[1], cases[i].value[0], cases[i].value[1]);
+		snprintf(test, sizeof test, text, cases[i].mov[0], cases[i].mov[1],
+			 cases[i].value[0], cases[i].value[1]);
 		expect(test, &once, cases[i].allowed ? "0:r0=1; 1:r0=1;\n" : "", 0);
 	}
 }
@@ -178,7 +193,8 @@ Test(axioms, a_read_modify_write_may_swap_and_compute)
 Test(axioms, races_are_told_apart)
 {
 	static const char text[] =
-		"LISA race\n{ }\n P0 | P1 ;\n w[%s] x 1 | r[%s] r0 x ;\n" TWO_DEVICES "filter 1:r0=%d\nexists true";
+		"LISA race\n{ }\n P0 | P1 ;\n w[%s] x 1 | r[%s] r0 x ;\n" TWO_DEVICES
+		"filter 1:r0=%d\nexists true";
 	static const struct {
 		const char *write, *read;
 		unsigned races;
@@ -209,10 +225,11 @@ Test(axioms, six_threads_are_judged)
 		for (int t = 0; t < 6; t++) {
 			size_t used = strlen(text);
 			if (row == 0)
-				snprintf(text + used, sizeof text - used, " w[sc,system] x%d 1 %c", t, t < 5 ? '|' : ';');
+				snprintf(text + used, sizeof text - used, " w[sc,system] x%d 1 %c",
+					 t, t < 5 ? '|' : ';');
 			else
-				snprintf(text + used, sizeof text - used, " r[sc,system] r0 x%d %c", (t + 1) % 6,
-					 t < 5 ? '|' : ';');
+				snprintf(text + used, sizeof text - used, " r[sc,system] r0 x%d %c",
+					 (t + 1) % 6, t < 5 ? '|' : ';');
 		}
 	}
 	strcat(text, "\nscopes: (system (agent 0 1 2) (agent 3 4 5))\n"
@@ -222,7 +239,10 @@ Test(axioms, six_threads_are_judged)
 	cr_expect_eq(result.count, 63, "%d of 64 states, all but one", result.count);
 	cr_expect_eq(result.races, 0);
 	litmus_result_reset(&result);
-	cr_assert_eq(litmus_axioms.run(&test, &(litmus_options_t){.unroll = 1, .axioms = "wrong-seq-cst"}, &result), TSR_OK);
+	cr_assert_eq(litmus_axioms.run(&test,
+				       &(litmus_options_t){.unroll = 1, .axioms = "wrong-seq-cst"},
+				       &result),
+		     TSR_OK);
 	cr_expect_eq(result.count, 64);
 	litmus_result_free(&result);
 }
@@ -238,10 +258,12 @@ Test(axioms, what_is_too_large_is_declined)
 	strcat(text, "scopes: (system 0)\nexists true");
 	parse(&test, text);
 	cr_expect_eq(litmus_axioms.run(&test, &once, &result), TSR_ERR_UNSUPPORTED);
-	cr_expect(strstr(tsr_last_error(), "large: thread P0 does more along one way than 40") != NULL, "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "large: thread P0 does more along one way than 40") !=
+			  NULL,
+		  "%s", tsr_last_error());
 }
 
-/* ------------------------------------------------------------------ the shortcuts of the enumeration */
+/* ------------------------------------------------------------- the shortcuts of the enumeration */
 
 typedef struct slow {
 	const litmus_test_t *test;
@@ -257,7 +279,8 @@ static bool judge_slowly(const execution_t *x, derived_t *derived, void *context
 	if (axioms_judge(slow->axioms, x, derived) != AXIOM_NONE)
 		return true;
 	axioms_races(x, derived, &data, &scope);
-	slow->result.races |= (rel_is_empty(data) ? 0 : LITMUS_DATA_RACE) | (rel_is_empty(scope) ? 0 : LITMUS_SCOPE_RACE);
+	slow->result.races |= (rel_is_empty(data) ? 0 : LITMUS_DATA_RACE) |
+			      (rel_is_empty(scope) ? 0 : LITMUS_SCOPE_RACE);
 	return litmus_result_add(slow->test, &slow->result, x->values, 1) == TSR_OK;
 }
 
@@ -270,13 +293,18 @@ static void expect_nothing_left_out(const litmus_test_t *test, const char *varia
 	bool cut;
 
 	cr_assert_eq(axioms_find(variant, &slow.axioms), TSR_OK);
-	candidates_t all = {.test = test, .axioms = slow.axioms, .unroll = 2, .all = true, .visit = judge_slowly, .context = &slow};
+	candidates_t all = {.test = test,
+			    .axioms = slow.axioms,
+			    .unroll = 2,
+			    .all = true,
+			    .visit = judge_slowly,
+			    .context = &slow};
 	cr_assert_eq(candidates_visit(&all, &cut), TSR_OK);
 	cr_assert_eq(litmus_axioms.run(test, &options, &quick), TSR_OK);
-	cr_expect_eq(quick.races, slow.result.races, "%s under %s: races %u, not %u", test->name, variant, quick.races,
-		     slow.result.races);
-	cr_expect_eq(quick.count, slow.result.count, "%s under %s: %d states, not %d", test->name, variant, quick.count,
-		     slow.result.count);
+	cr_expect_eq(quick.races, slow.result.races, "%s under %s: races %u, not %u", test->name,
+		     variant, quick.races, slow.result.races);
+	cr_expect_eq(quick.count, slow.result.count, "%s under %s: %d states, not %d", test->name,
+		     variant, quick.count, slow.result.count);
 	for (int i = 0; i < quick.count && i < slow.result.count; i++)
 		cr_expect(memcmp(quick.states[i].values, slow.result.states[i].values,
 				 sizeof(int64_t) * (size_t)test->observed_count) == 0);
@@ -334,14 +362,19 @@ static void check_explanation(const litmus_test_t *test)
 		const why_step_t *step = &why.step[i];
 		const relation_t *relations[] = {&why.x.po,       &why.x.rf,       &why.x.co,
 						 &why.derived.fr, &why.derived.sw, &why.derived.hb};
-		cr_expect_eq(step->to, why.step[(i + 1) % why.steps].from, "%s: step %d does not lead to the next", test->name, i);
+		cr_expect_eq(step->to, why.step[(i + 1) % why.steps].from,
+			     "%s: step %d does not lead to the next", test->name, i);
 		for (size_t k = 0; k < sizeof relations / sizeof *relations; k++)
-			cr_expect(strcmp(step->name, names[k]) != 0 || related(relations[k], step->from, step->to),
+			cr_expect(strcmp(step->name, names[k]) != 0 ||
+					  related(relations[k], step->from, step->to),
 				  "%s: step %d is no %s", test->name, i, names[k]);
 	}
 }
 
-/** Asks for each final state that can be written down with the values 0, 1 and 2, so that most are forbidden. */
+/**
+ * Asks for each final state that can be written down with the values 0, 1 and
+ * 2, so that most are forbidden.
+ */
 static void check_questions(const litmus_test_t *test)
 {
 	litmus_test_t asked = *test;
@@ -354,10 +387,13 @@ static void check_questions(const litmus_test_t *test)
 		asked.terms = 2 * digits - 1;
 		asked.question = asked.terms - 1;
 		for (int i = 0; i < digits; i++, rest /= 3)
-			asked.term[i] = (litmus_term_t){.connective = LITMUS_IS, .left = i, .number = rest % 3};
+			asked.term[i] = (litmus_term_t){
+				.connective = LITMUS_IS, .left = i, .number = rest % 3};
 		for (int i = 1; i < digits; i++)
 			asked.term[digits + i - 1] =
-				(litmus_term_t){.connective = LITMUS_BOTH, .left = i == 1 ? 0 : digits + i - 2, .right = i};
+				(litmus_term_t){.connective = LITMUS_BOTH,
+						.left = i == 1 ? 0 : digits + i - 2,
+						.right = i};
 		check_explanation(&asked);
 	}
 }

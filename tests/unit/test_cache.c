@@ -1,4 +1,7 @@
-/* The cache machine, step by step: what is late, what is stale, and what each edge does about it. */
+/*
+ * The cache machine, step by step: what is late, what is stale, and what each
+ * edge does about it.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +9,16 @@
 #include "cache_test.h"
 #include "src/caches/caches.h"
 
-static uint64_t ordered(machine_t *m, int thread, tsr_views_kind_t kind, tsr_views_order_t order, tsr_views_scope_t scope,
-			size_t offset, uint64_t value)
+static uint64_t ordered(machine_t *m, int thread, tsr_views_kind_t kind, tsr_views_order_t order,
+			tsr_views_scope_t scope, size_t offset, uint64_t value)
 {
-	const tsr_views_access_t access = {.kind = kind, .order = order, .scope = scope, .value = value};
+	const tsr_views_access_t access = {
+		.kind = kind, .order = order, .scope = scope, .value = value};
 	const tsr_cache_place_t place = at(m, offset, 8);
 	tsr_cache_event_t event;
 
-	cr_assert(tsr_cache_act(m->cache, thread, &access, &place, &event) == TSR_OK, "%s", tsr_last_error());
+	cr_assert(tsr_cache_act(m->cache, thread, &access, &place, &event) == TSR_OK, "%s",
+		  tsr_last_error());
 	return event.value;
 }
 
@@ -42,15 +47,20 @@ static bool decline(const void *context, uint64_t old, uint64_t *value_out)
 	return false;
 }
 
-static tsr_cache_event_t update(machine_t *m, int thread, tsr_views_update_fn fn, tsr_views_order_t order, tsr_views_scope_t scope,
-				size_t offset, size_t bytes)
+static tsr_cache_event_t update(machine_t *m, int thread, tsr_views_update_fn fn,
+				tsr_views_order_t order, tsr_views_scope_t scope, size_t offset,
+				size_t bytes)
 {
-	const tsr_views_access_t access = {
-		.kind = TSR_VIEWS_UPDATE, .order = order, .failure = TSR_VIEWS_RELAXED, .scope = scope, .update = fn};
+	const tsr_views_access_t access = {.kind = TSR_VIEWS_UPDATE,
+					   .order = order,
+					   .failure = TSR_VIEWS_RELAXED,
+					   .scope = scope,
+					   .update = fn};
 	const tsr_cache_place_t place = at(m, offset, bytes);
 	tsr_cache_event_t event;
 
-	cr_assert(tsr_cache_act(m->cache, thread, &access, &place, &event) == TSR_OK, "%s", tsr_last_error());
+	cr_assert(tsr_cache_act(m->cache, thread, &access, &place, &event) == TSR_OK, "%s",
+		  tsr_last_error());
 	return event;
 }
 
@@ -66,7 +76,8 @@ Test(cache, a_store_is_at_home_at_once_or_in_its_cache_or_kept_back)
 	cr_expect_eq(tsr_cache_late(m.cache), 0u);
 	m.chooser.store = 1;
 	fill(&m, 0, 100, 300, 2);
-	cr_expect_eq(tsr_cache_late(m.cache), 6u); /* lines: of 64 bytes, 28 to 36 of them in the first and the last */
+	/* lines: of 64 bytes, 28 to 36 of them in the first and the last */
+	cr_expect_eq(tsr_cache_late(m.cache), 6u);
 	cr_expect_eq(m.home[200], 1);
 	cr_expect_eq(see(&m, 1, 100, 300), 2); /* same block */
 	cr_expect_eq(see(&m, 2, 100, 300), 1);
@@ -132,8 +143,10 @@ Test(cache, stores_to_the_same_bytes_stay_in_order)
 	fill(&m, 0, 32, 8, 4);
 	cr_expect_eq(tsr_cache_late(m.cache), 4u);
 	m.chooser.which = 2;
-	(void)tsr_cache_arrivals(m.cache); /* the third overlaps the second, which overlaps the first */
-	cr_expect(see(&m, 1, 0, 4) == 1 && see(&m, 1, 4, 4) == 2 && see(&m, 1, 8, 8) == 3 && see(&m, 1, 32, 8) == 0);
+	/* the third overlaps the second, which overlaps the first */
+	(void)tsr_cache_arrivals(m.cache);
+	cr_expect(see(&m, 1, 0, 4) == 1 && see(&m, 1, 4, 4) == 2 && see(&m, 1, 8, 8) == 3 &&
+		  see(&m, 1, 32, 8) == 0);
 	m.chooser.store = 0; /* one that does not wait takes along what it may not overtake */
 	fill(&m, 0, 36, 8, 5);
 	cr_expect(see(&m, 1, 32, 4) == 4 && see(&m, 1, 36, 8) == 5);
@@ -160,7 +173,8 @@ Test(cache, a_thread_keeps_back_no_more_than_it_may)
 
 Test(cache, an_old_copy_is_read_until_it_is_dropped)
 {
-	static const tsr_views_scope_t scopes[] = {TSR_VIEWS_BLOCK, TSR_VIEWS_DEVICE, TSR_VIEWS_SYSTEM};
+	static const tsr_views_scope_t scopes[] = {TSR_VIEWS_BLOCK, TSR_VIEWS_DEVICE,
+						   TSR_VIEWS_SYSTEM};
 	machine_t m;
 
 	for (int i = 0; i < 3; i++) {
@@ -170,7 +184,8 @@ Test(cache, an_old_copy_is_read_until_it_is_dropped)
 		fill(&m, 0, 64, 128, 1);
 		cr_expect_eq(see(&m, 3, 64, 128), 0);
 		acquire(&m, 3, scopes[i]);
-		cr_expect_eq(see(&m, 3, 64, 128), i == 2); /* after one at device scope it still is in the L2 */
+		/* after one at device scope it still is in the L2 */
+		cr_expect_eq(see(&m, 3, 64, 128), i == 2);
 		end(&m);
 	}
 }
@@ -199,7 +214,9 @@ Test(cache, what_was_seen_as_new_is_not_seen_as_old_again)
 		begin(&m, TSR_CACHE_NOWHERE);
 		cr_expect_eq(see(&m, 3, 0, 8), 0);
 		fill(&m, 0, 0, 8, 1);
-		cr_expect_eq(system ? (int)(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0, 0) & 255)
+		cr_expect_eq(system ? (int)(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED,
+						    TSR_VIEWS_SYSTEM, 0, 0) &
+					    255)
 				    : see(&m, 3, 0, 8),
 			     1);
 		m.chooser.load = -1;
@@ -211,7 +228,8 @@ Test(cache, what_was_seen_as_new_is_not_seen_as_old_again)
 Test(cache, a_region_ends_within_a_line)
 {
 	machine_t m;
-	uint8_t *memory = malloc(70), bytes[70]; /* of its own: what is read beyond it is found by the checkers of memory */
+	/* of its own: what is read beyond it is found by the checkers of memory */
+	uint8_t *memory = malloc(70), bytes[70];
 	int region;
 
 	begin(&m, HERE);
@@ -255,7 +273,8 @@ Test(cache, what_is_written_nearby_does_not_go_with_an_acquire)
 	cr_expect_eq(see(&m, 3, 0, 8), 2);
 	cr_expect_eq(see(&m, 3, 8, 8), 1);
 	release(&m, 3, TSR_VIEWS_SYSTEM);
-	cr_expect(m.home[0] == 2 && m.home[8] == 1); /* and no old neighbour is written over new ones */
+	/* and no old neighbour is written over new ones */
+	cr_expect(m.home[0] == 2 && m.home[8] == 1);
 	end(&m);
 }
 
@@ -271,7 +290,8 @@ Test(cache, a_device_is_coherent_with_its_own_memory)
 	cr_expect_eq(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 0, 0), 7u);
 	ordered(&m, 0, TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 0, 8);
 	release(&m, 0, TSR_VIEWS_DEVICE);
-	cr_expect_eq(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 0, 0), 7u); /* a copy of another's */
+	/* a copy of another's */
+	cr_expect_eq(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 0, 0), 7u);
 	cr_expect_eq(ordered(&m, 3, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0, 0), 8u);
 	end(&m);
 }
@@ -290,7 +310,8 @@ Test(cache, an_access_acts_as_far_out_as_its_scope)
 	ordered(&m, 0, TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 128, 1);
 	for (int t = 3; t > 0; t--) /* to see it is to bring it home */
 		for (int x = 0; x < 3; x++)
-			cr_expect_eq(ordered(&m, t, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, (size_t)x * 64, 0),
+			cr_expect_eq(ordered(&m, t, TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED,
+					     TSR_VIEWS_SYSTEM, (size_t)x * 64, 0),
 				     (uint64_t)(x >= t - 1), "thread %d, %d", t, x);
 	end(&m);
 }
@@ -302,12 +323,17 @@ Test(cache, an_update_sees_and_changes_the_newest_of_its_level)
 	begin(&m, TSR_CACHE_NOWHERE);
 	m.chooser = (chooser_t){.store = -1, .load = -1};
 	for (int i = 0; i < 40; i++)
-		cr_expect_eq(update(&m, i % 4, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 8, 8).value, (uint64_t)i);
+		cr_expect_eq(update(&m, i % 4, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 8, 8)
+				     .value,
+			     (uint64_t)i);
 	for (int i = 0; i < 30; i++)
-		cr_expect_eq(update(&m, i % 3, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 128, 4).value, (uint64_t)i);
+		cr_expect_eq(update(&m, i % 3, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE, 128, 4)
+				     .value,
+			     (uint64_t)i);
 	cr_expect_eq(m.home[128], 0);
 	fill(&m, 0, 256, 8, 1); /* one's own is seen even if it is late */
-	cr_expect_eq(update(&m, 0, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 256, 8).value, UINT64_C(0x0101010101010101));
+	cr_expect_eq(update(&m, 0, add_one, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 256, 8).value,
+		     UINT64_C(0x0101010101010101));
 	end(&m);
 }
 
@@ -362,7 +388,8 @@ Test(cache, the_memory_of_a_block_is_in_no_cache)
 	int shared;
 
 	begin(&m, HERE);
-	cr_assert(tsr_cache_add_region(m.cache, TSR_CACHE_SHARED, memory, sizeof memory, &shared) == TSR_OK);
+	cr_assert(tsr_cache_add_region(m.cache, TSR_CACHE_SHARED, memory, sizeof memory, &shared) ==
+		  TSR_OK);
 	const tsr_cache_place_t place = {shared, 1, 98};
 	uint8_t bytes[98], seen[98];
 	memset(bytes, 5, sizeof bytes);
@@ -423,7 +450,8 @@ Test(cache, the_end_of_a_launch_writes_back_and_the_next_one_reads_anew)
 	cr_expect_eq(see(&m, 3, 0, 256), 0);
 	fill(&m, 0, 0, 256, 1);
 	cr_expect(tsr_cache_end_thread(m.cache, 0) == TSR_OK);
-	cr_expect_eq(tsr_cache_end_block(m.cache, m.block[0]), TSR_ERR_ARGUMENT); /* it has another thread */
+	/* it has another thread */
+	cr_expect_eq(tsr_cache_end_block(m.cache, m.block[0]), TSR_ERR_ARGUMENT);
 	cr_expect(tsr_cache_end_thread(m.cache, 1) == TSR_OK);
 	cr_expect(tsr_cache_end_block(m.cache, m.block[0]) == TSR_OK);
 	cr_expect_eq(m.home[0], 0);
@@ -434,7 +462,8 @@ Test(cache, the_end_of_a_launch_writes_back_and_the_next_one_reads_anew)
 	cr_expect_eq(see(&m, thread, 0, 256), 0); /* of the L2 */
 	cr_expect(tsr_cache_begin_launch(m.cache, THERE) == TSR_OK);
 	cr_expect_eq(see(&m, m.thread[3], 0, 256), 0); /* blocks that run go on */
-	cr_expect(tsr_cache_end_thread(m.cache, thread) == TSR_OK && tsr_cache_end_block(m.cache, block) == TSR_OK);
+	cr_expect(tsr_cache_end_thread(m.cache, thread) == TSR_OK &&
+		  tsr_cache_end_block(m.cache, block) == TSR_OK);
 	cr_assert(tsr_cache_add_block(m.cache, THERE, &block) == TSR_OK);
 	cr_assert(tsr_cache_add_thread(m.cache, block, &thread) == TSR_OK);
 	cr_expect_eq(see(&m, thread, 0, 256), 1);
@@ -454,9 +483,11 @@ Test(cache, one_can_ask_without_being_seen)
 	fill(&m, 0, 56, 16, 3);
 	cr_expect_eq(see(&m, 1, 56, 16), 0);
 	tsr_cache_digest(m.cache, digest[0]);
-	cr_expect(tsr_cache_peek(m.cache, 0, &place, &value) == TSR_OK && value == UINT64_C(0x0303030303030303));
+	cr_expect(tsr_cache_peek(m.cache, 0, &place, &value) == TSR_OK &&
+		  value == UINT64_C(0x0303030303030303));
 	cr_expect(tsr_cache_peek(m.cache, 1, &place, &value) == TSR_OK && value == 0);
-	cr_expect(tsr_cache_newest(m.cache, &place, &value) == TSR_OK && value == UINT64_C(0x0303030303030303));
+	cr_expect(tsr_cache_newest(m.cache, &place, &value) == TSR_OK &&
+		  value == UINT64_C(0x0303030303030303));
 	tsr_cache_digest(m.cache, digest[1]);
 	cr_expect(memcmp(digest[0], digest[1], sizeof digest[0]) == 0);
 	cr_expect(tsr_cache_settle(m.cache) == TSR_OK);
@@ -464,10 +495,12 @@ Test(cache, one_can_ask_without_being_seen)
 	cr_expect_eq(see(&m, 3, 56, 16), 3);
 	m.chooser.store = 0;
 	fill(&m, 0, 56, 16, 4); /* what the other has cached is old, and a load need not take it */
-	cr_expect(tsr_cache_peek(m.cache, 3, &place, &value) == TSR_OK && value == UINT64_C(0x0404040404040404));
+	cr_expect(tsr_cache_peek(m.cache, 3, &place, &value) == TSR_OK &&
+		  value == UINT64_C(0x0404040404040404));
 	m.chooser.store = 1;
 	fill(&m, 3, 56, 16, 3);
-	cr_expect(tsr_cache_peek(m.cache, 3, &place, &value) == TSR_OK && value == UINT64_C(0x0303030303030303));
+	cr_expect(tsr_cache_peek(m.cache, 3, &place, &value) == TSR_OK &&
+		  value == UINT64_C(0x0303030303030303));
 	end(&m);
 }
 
@@ -476,12 +509,15 @@ Test(cache, what_is_wrong_is_said_and_not_done)
 	machine_t m;
 	uint8_t bytes[8] = {1};
 	tsr_cache_event_t event;
-	const tsr_views_access_t store = {
-		.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .value = 1};
+	const tsr_views_access_t store = {.kind = TSR_VIEWS_STORE,
+					  .order = TSR_VIEWS_RELAXED,
+					  .scope = TSR_VIEWS_SYSTEM,
+					  .value = 1};
 	int number = -1;
 
 	begin(&m, HERE);
-	const tsr_cache_place_t over = at(&m, BYTES - 4, 8), odd = at(&m, 4, 8), huge = at(&m, 8, SIZE_MAX), few = at(&m, 0, 3);
+	const tsr_cache_place_t over = at(&m, BYTES - 4, 8), odd = at(&m, 4, 8),
+				huge = at(&m, 8, SIZE_MAX), few = at(&m, 0, 3);
 	cr_expect_eq(tsr_cache_write(m.cache, 0, &over, bytes), TSR_ERR_ARGUMENT);
 	cr_assert_str_eq(tsr_last_error(), "8 bytes at offset 996 of region 0, which has 1000");
 	cr_expect_eq(tsr_cache_read(m.cache, 0, &huge, bytes), TSR_ERR_ARGUMENT);
@@ -514,7 +550,8 @@ Test(cache, what_ends_leaves_nothing_behind)
 	release(&m, 2, TSR_VIEWS_DEVICE);
 	cr_expect(tsr_cache_end_region(m.cache, m.region) == TSR_OK);
 	cr_expect_eq(tsr_cache_late(m.cache), 0u);
-	cr_assert(tsr_cache_add_region(m.cache, HERE, other, sizeof other, &region) == TSR_OK && region == m.region);
+	cr_assert(tsr_cache_add_region(m.cache, HERE, other, sizeof other, &region) == TSR_OK &&
+		  region == m.region);
 	cr_expect_eq(see(&m, 0, 0, sizeof other), 9);
 	end(&m);
 }

@@ -1,4 +1,7 @@
-/* TESSERA_CHECK and schedules as text: what is written is read again, and what cannot be read is quoted. */
+/*
+ * TESSERA_CHECK and schedules as text: what is written is read again, and what
+ * cannot be read is quoted.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +29,12 @@ static const tsr_check_options_t unusual = {.ranks = 5,
 
 static bool equal(const tsr_check_options_t *a, const tsr_check_options_t *b)
 {
-	return a->ranks == b->ranks && a->strategy == b->strategy && a->weak == b->weak && a->seeds == b->seeds &&
-	       a->first == b->first && a->stride == b->stride && a->resident_blocks == b->resident_blocks &&
-	       a->preemptions == b->preemptions && a->depth == b->depth && a->steps == b->steps && a->trace == b->trace &&
-	       a->parallel == b->parallel && a->report_fd == b->report_fd && a->script_fd == b->script_fd;
+	return a->ranks == b->ranks && a->strategy == b->strategy && a->weak == b->weak &&
+	       a->seeds == b->seeds && a->first == b->first && a->stride == b->stride &&
+	       a->resident_blocks == b->resident_blocks && a->preemptions == b->preemptions &&
+	       a->depth == b->depth && a->steps == b->steps && a->trace == b->trace &&
+	       a->parallel == b->parallel && a->report_fd == b->report_fd &&
+	       a->script_fd == b->script_fd;
 }
 
 Test(check_options, what_is_written_is_read)
@@ -83,14 +88,17 @@ Test(check_options, what_cannot_be_read_is_quoted)
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		tsr_check_options_t read;
-		cr_assert_eq(tsr_check_options_parse(bad[i].text, &read), TSR_ERR_CONFIG, "%s", bad[i].text);
-		cr_assert(strstr(tsr_last_error(), bad[i].says) != NULL, "%s: %s", bad[i].text, tsr_last_error());
+		cr_assert_eq(tsr_check_options_parse(bad[i].text, &read), TSR_ERR_CONFIG, "%s",
+			     bad[i].text);
+		cr_assert(strstr(tsr_last_error(), bad[i].says) != NULL, "%s: %s", bad[i].text,
+			  tsr_last_error());
 	}
 }
 
 Test(check_options, schedules_are_read_and_written)
 {
-	static const char *const texts[] = {"default", "0:1", "12:1+40:2+18446744073709551615:4294967295"};
+	static const char *const texts[] = {"default", "0:1",
+					    "12:1+40:2+18446744073709551615:4294967295"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		tsr_check_script_t script, copy;
 		cr_assert_eq(tsr_check_script_parse("it", texts[i], &script), TSR_OK);
@@ -105,11 +113,13 @@ Test(check_options, schedules_are_read_and_written)
 
 Test(check_options, what_is_no_schedule_is_quoted)
 {
-	static const char *const bad[] = {"",          "12",      "12:",          ":1",   "12:1+",       "12:1,40:2",
-					  "40:2+12:1", "1:1+1:2", "1:4294967296", "-1:1", "default+1:1", "1:1 2:2"};
+	static const char *const bad[] = {
+		"",          "12",      "12:",          ":1",   "12:1+",       "12:1,40:2",
+		"40:2+12:1", "1:1+1:2", "1:4294967296", "-1:1", "default+1:1", "1:1 2:2"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		tsr_check_script_t script = {.count = 77};
-		cr_assert_eq(tsr_check_script_parse("--replay", bad[i], &script), TSR_ERR_CONFIG, "%s", bad[i]);
+		cr_assert_eq(tsr_check_script_parse("--replay", bad[i], &script), TSR_ERR_CONFIG,
+			     "%s", bad[i]);
 		cr_assert_eq(script.count, 77);
 		cr_assert(strstr(tsr_last_error(), "--replay") != NULL);
 	}

@@ -13,7 +13,10 @@
 
 #define MS 1000000u
 
-/** In a process of its own, whose standard descriptors are closed. Returns 0, or the line that failed. */
+/**
+ * In a process of its own, whose standard descriptors are closed. Returns 0, or
+ * the line that failed.
+ */
 static int in_a_closed_process(int (*body)(void))
 {
 	const pid_t pid = fork();
@@ -44,7 +47,8 @@ static int make_some(void)
 	const int plain = open("/dev/null", O_RDONLY);
 	NEED(plain == 0);
 	const int kept = tsr_fd_keep(plain), copy = tsr_fd_copy(kept);
-	NEED(kept > 2 && copy > 2 && (fcntl(kept, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(copy, F_GETFD) & FD_CLOEXEC) != 0);
+	NEED(kept > 2 && copy > 2 && (fcntl(kept, F_GETFD) & FD_CLOEXEC) != 0 &&
+	     (fcntl(copy, F_GETFD) & FD_CLOEXEC) != 0);
 	for (int fd = 0; fd < 3; fd++)
 		NEED(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 	errno = ENFILE;

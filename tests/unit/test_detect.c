@@ -10,14 +10,17 @@ typedef struct good {
 	int rank, size;
 } good_t;
 
-#define OMPI(rank_, size_, local_)                                                                            \
-	"OMPI_COMM_WORLD_RANK=" #rank_ " OMPI_COMM_WORLD_SIZE=" #size_ " OMPI_COMM_WORLD_LOCAL_SIZE=" #local_ \
-	" PMIX_NAMESPACE=77 PMIX_RANK=" #rank_
-#define TORCH(rank_, size_, local_) \
-	"RANK=" #rank_ " WORLD_SIZE=" #size_ " LOCAL_RANK=" #rank_ " LOCAL_WORLD_SIZE=" #local_ " MASTER_ADDR=h MASTER_PORT=29500"
-#define HYDRA(rank_, size_, local_) "PMI_RANK=" #rank_ " PMI_SIZE=" #size_ " MPI_LOCALNRANKS=" #local_
-#define SRUN(rank_, size_, nodes_) \
-	"SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=" #rank_ " SLURM_STEP_NUM_TASKS=" #size_ " SLURM_STEP_NUM_NODES=" #nodes_
+#define OMPI(rank_, size_, local_)                                     \
+	"OMPI_COMM_WORLD_RANK=" #rank_ " OMPI_COMM_WORLD_SIZE=" #size_ \
+	" OMPI_COMM_WORLD_LOCAL_SIZE=" #local_ " PMIX_NAMESPACE=77 PMIX_RANK=" #rank_
+#define TORCH(rank_, size_, local_)                                                             \
+	"RANK=" #rank_ " WORLD_SIZE=" #size_ " LOCAL_RANK=" #rank_ " LOCAL_WORLD_SIZE=" #local_ \
+	" MASTER_ADDR=h MASTER_PORT=29500"
+#define HYDRA(rank_, size_, local_) \
+	"PMI_RANK=" #rank_ " PMI_SIZE=" #size_ " MPI_LOCALNRANKS=" #local_
+#define SRUN(rank_, size_, nodes_)                                                            \
+	"SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=" #rank_ " SLURM_STEP_NUM_TASKS=" #size_ \
+	" SLURM_STEP_NUM_NODES=" #nodes_
 
 static const good_t goods[] = {
 	{"", "none", 0, 1},
@@ -26,13 +29,16 @@ static const good_t goods[] = {
 	{TORCH(1, 4, 4), "torchrun", 1, 4},
 	{"RANK=1 WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x", "torchrun", 1, 2},
 	{OMPI(2, 3, 3), "Open MPI", 2, 3},
-	{"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_MCA_ess_base_jobid=5", "Open MPI", 0, 2},
+	{"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_MCA_ess_base_jobid=5", "Open MPI", 0,
+	 2},
 	{HYDRA(1, 2, 2), "PMI", 1, 2},
 	{SRUN(3, 4, 1), "Slurm", 3, 4},
-	{"SLURM_JOBID=9 SLURM_STEPID=1 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_NNODES=1", "Slurm", 1, 2},
+	{"SLURM_JOBID=9 SLURM_STEPID=1 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_NNODES=1", "Slurm", 1,
+	 2},
 	/* a world of one started by a launcher */
 	{OMPI(0, 1, 1), "Open MPI", 0, 1},
-	/* one process inside an allocation of many tasks: salloc, sbatch (old and new), an interactive step */
+	/* one process inside an allocation of many tasks: salloc, sbatch (old and new), an
+	 * interactive step */
 	{"SLURM_JOB_ID=9 SLURM_NTASKS=8 SLURM_NNODES=2", "none", 0, 1},
 	{"SLURM_JOB_ID=9 SLURM_NTASKS=8 SLURM_PROCID=0 SLURM_NNODES=2", "none", 0, 1},
 	{"SLURM_JOB_ID=9 SLURM_NTASKS=8 SLURM_PROCID=0 SLURM_STEP_ID=4294967291", "none", 0, 1},
@@ -60,10 +66,12 @@ Test(detect, every_launcher)
 		tsr_job_t job = {.rank = -7};
 		clean_environment();
 		set_environment(good->environment);
-		cr_expect_eq(tsr_job_detect(&job), TSR_OK, "%s: %s", good->environment, tsr_last_error());
-		cr_expect(job.rank == good->rank && job.size == good->size, "%s: rank %d of %d", good->environment, job.rank,
-			  job.size);
-		cr_expect(job.launcher && strcmp(job.launcher, good->launcher) == 0, "%s: %s", good->environment, job.launcher);
+		cr_expect_eq(tsr_job_detect(&job), TSR_OK, "%s: %s", good->environment,
+			     tsr_last_error());
+		cr_expect(job.rank == good->rank && job.size == good->size, "%s: rank %d of %d",
+			  good->environment, job.rank, job.size);
+		cr_expect(job.launcher && strcmp(job.launcher, good->launcher) == 0, "%s: %s",
+			  good->environment, job.launcher);
 	}
 }
 
@@ -119,7 +127,8 @@ Test(detect, what_cannot_be_one_world_is_an_error)
 		clean_environment();
 		set_environment(bad->environment);
 		cr_expect_eq(tsr_job_detect(&job), TSR_ERR_CONFIG, "%s", bad->environment);
-		cr_expect(strstr(tsr_last_error(), bad->says) != NULL, "%s: %s", bad->environment, tsr_last_error());
+		cr_expect(strstr(tsr_last_error(), bad->says) != NULL, "%s: %s", bad->environment,
+			  tsr_last_error());
 	}
 }
 
@@ -136,20 +145,31 @@ Test(detect, ranks_of_a_job_share_its_name_and_other_jobs_do_not)
 {
 	static const char *const jobs[][3] = {
 		/* two ranks of a job, one of another */
-		{"TESSERA_RANK=0 TESSERA_SIZE=2 TESSERA_JOB=a", "TESSERA_RANK=1 TESSERA_SIZE=2 TESSERA_JOB=a",
+		{"TESSERA_RANK=0 TESSERA_SIZE=2 TESSERA_JOB=a",
+		 "TESSERA_RANK=1 TESSERA_SIZE=2 TESSERA_JOB=a",
 		 "TESSERA_RANK=1 TESSERA_SIZE=2 TESSERA_JOB=b"},
-		{TORCH(0, 2, 2), TORCH(1, 2, 2), "RANK=1 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=29501"},
+		{TORCH(0, 2, 2), TORCH(1, 2, 2),
+		 "RANK=1 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=29501"},
 		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=x",
 		 TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=y"},
-		{TORCH(0, 2, 2) " TORCHELASTIC_RESTART_COUNT=0", TORCH(1, 2, 2) " TORCHELASTIC_RESTART_COUNT=0",
+		{TORCH(0, 2, 2) " TORCHELASTIC_RESTART_COUNT=0",
+		 TORCH(1, 2, 2) " TORCHELASTIC_RESTART_COUNT=0",
 		 TORCH(1, 2, 2) " TORCHELASTIC_RESTART_COUNT=1"},
-		{OMPI(0, 2, 2), OMPI(1, 2, 2), "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=78"},
+		{OMPI(0, 2, 2), OMPI(1, 2, 2),
+		 "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=78"},
 		{HYDRA(0, 2, 2), HYDRA(1, 2, 2), HYDRA(1, 2, 2) " PMI_PORT=host:5"},
-		{SRUN(0, 2, 1), SRUN(1, 2, 1), "SLURM_JOB_ID=9 SLURM_STEP_ID=1 SLURM_PROCID=1 SLURM_NTASKS=2"},
+		{SRUN(0, 2, 1), SRUN(1, 2, 1),
+		 "SLURM_JOB_ID=9 SLURM_STEP_ID=1 SLURM_PROCID=1 SLURM_NTASKS=2"},
 		/* names too long to keep whole are told apart all the same */
-		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID=0123456789012345678901234567890123456789012345678901234567890123456789-1",
-		 TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=0123456789012345678901234567890123456789012345678901234567890123456789-1",
-		 TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=0123456789012345678901234567890123456789012345678901234567890123456789-2"},
+		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID="
+				"012345678901234567890123456789012345678901234567890123456789012345"
+				"6789-1",
+		 TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID="
+				"012345678901234567890123456789012345678901234567890123456789012345"
+				"6789-1",
+		 TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID="
+				"012345678901234567890123456789012345678901234567890123456789012345"
+				"6789-2"},
 	};
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
 		char first[128], second[128], other[128];
@@ -177,17 +197,23 @@ Test(detect, ranks_of_a_job_share_its_key_and_who_does_not_know_its_secret_has_a
 	static const char *const jobs[][3] = {
 		/* two ranks of a job, and a process that knows its name alone */
 		{OWN(0) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=s", OWN(1)},
-		{OWN(0) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=t"},
-		{TORCH(0, 2, 2) " TESSERA_SECRET=s", TORCH(1, 2, 2) " TESSERA_SECRET=s", TORCH(1, 2, 2)},
-		{SRUN(0, 2, 1) " TESSERA_SECRET=s", SRUN(1, 2, 1) " TESSERA_SECRET=s", SRUN(1, 2, 1)},
-		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2)},
+		{OWN(0) " TESSERA_SECRET=s", OWN(1) " TESSERA_SECRET=s",
+		 OWN(1) " TESSERA_SECRET=t"},
+		{TORCH(0, 2, 2) " TESSERA_SECRET=s", TORCH(1, 2, 2) " TESSERA_SECRET=s",
+		 TORCH(1, 2, 2)},
+		{SRUN(0, 2, 1) " TESSERA_SECRET=s", SRUN(1, 2, 1) " TESSERA_SECRET=s",
+		 SRUN(1, 2, 1)},
+		{TORCH(0, 2, 2) " TORCHELASTIC_RUN_ID=x", TORCH(1, 2, 2) " TORCHELASTIC_RUN_ID=x",
+		 TORCH(1, 2, 2)},
 		{OMPI(0, 2, 2) " OMPI_MCA_orte_precondition_transports=1-2",
 		 OMPI(1, 2, 2) " OMPI_MCA_orte_precondition_transports=1-2", OMPI(1, 2, 2)},
 		/* and where there is no secret: of another name */
-		{OMPI(0, 2, 2), OMPI(1, 2, 2), "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=78"},
+		{OMPI(0, 2, 2), OMPI(1, 2, 2),
+		 "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=78"},
 	};
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
-		const tsr_key_t first = job_key(jobs[i][0]), second = job_key(jobs[i][1]), other = job_key(jobs[i][2]);
+		const tsr_key_t first = job_key(jobs[i][0]), second = job_key(jobs[i][1]),
+				other = job_key(jobs[i][2]);
 		cr_expect(memcmp(&first, &second, sizeof first) == 0, "%s", jobs[i][0]);
 		cr_expect(memcmp(&first, &other, sizeof first) != 0, "%s", jobs[i][2]);
 	}

@@ -1,7 +1,10 @@
 /* Digests of schedules: what leaves no trace on any object is told apart all the same. */
 #include "explore_toy.h"
 
-/** What happened, as `result` tells, and the digest: in random runs the one must tell what the other does. */
+/**
+ * What happened, as `result` tells, and the digest: in random runs the one must
+ * tell what the other does.
+ */
 static void check_told_apart(const toy_fn *bodies, int count, int outcomes)
 {
 	enum { SEEDS = 400 };
@@ -17,7 +20,8 @@ static void check_told_apart(const toy_fn *bodies, int count, int outcomes)
 		bool known = false;
 		for (uint64_t i = 0; i < seed; i++) {
 			known = known || result[i] == result[seed];
-			mistaken += result[i] != result[seed] && memcmp(digest[i], digest[seed], sizeof digest[i]) == 0;
+			mistaken += result[i] != result[seed] &&
+				    memcmp(digest[i], digest[seed], sizeof digest[i]) == 0;
 		}
 		distinct += !known;
 		tsr_strategy_destroy(strategy);
@@ -27,7 +31,10 @@ static void check_told_apart(const toy_fn *bodies, int count, int outcomes)
 	cr_expect_eq(mistaken, 0);
 }
 
-/* What the caches do at one point leaves no other trace in the digest: two such choices in different places are different. */
+/*
+ * What the caches do at one point leaves no other trace in the digest: two such
+ * choices in different places are different.
+ */
 static void ask_caches(toy_t *toy, int self)
 {
 	for (int i = 0; i < 3; i++) {
@@ -45,7 +52,8 @@ Test(explorer, a_digest_tells_where_caches_chose)
 /* Nobody can go on, so that a deadline expires, of a task that does nothing afterwards. */
 static void expire(toy_t *toy, int self)
 {
-	cr_assert(toy_await((toy_wait_t){.toy = toy, .cell = self, .value = 1}, TSR_DEADLINE_LAST) == TSR_AWAIT_EXPIRED);
+	cr_assert(toy_await((toy_wait_t){.toy = toy, .cell = self, .value = 1},
+			    TSR_DEADLINE_LAST) == TSR_AWAIT_EXPIRED);
 	if (toy->result[0] == 0)
 		toy->result[0] = self + 1;
 }

@@ -1,4 +1,7 @@
-/* Who comes to a job's door and is not of the job: silent, of another user, without the secret, or with one that was overheard. */
+/*
+ * Who comes to a job's door and is not of the job: silent, of another user,
+ * without the secret, or with one that was overheard.
+ */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -17,7 +20,8 @@
 static int meet(tsr_boot_t *boot, seen_t *seen)
 {
 	const uint64_t begin_ns = tsr_now_ns();
-	const tsr_status_t status = note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0));
+	const tsr_status_t status =
+		note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0));
 	seen->took_ns = tsr_now_ns() - begin_ns;
 	return status != TSR_OK;
 }
@@ -36,7 +40,8 @@ static int connect_to(const boot_test_t *test)
 	struct sockaddr_un address;
 	const socklen_t length = tsr_wire_address(&job, &address);
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	cr_assert(fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0, "%s", strerror(errno));
+	cr_assert(fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0, "%s",
+		  strerror(errno));
 	return fd;
 }
 
@@ -58,7 +63,8 @@ Test(door, silent_connections_keep_nobody_waiting)
 		pids[r] = boot_fork(&test, r, 3, r, meet);
 	for (int r = 0; r < 3; r++)
 		cr_expect_eq(boot_wait(pids[r]), 0, "rank %d: %s", r, test.seen[r].sentence);
-	cr_expect(tsr_now_ns() - begin_ns < 60ull * SECOND, "%llu ns", (unsigned long long)(tsr_now_ns() - begin_ns));
+	cr_expect(tsr_now_ns() - begin_ns < 60ull * SECOND, "%llu ns",
+		  (unsigned long long)(tsr_now_ns() - begin_ns));
 	for (int i = 0; i < SILENT; i++)
 		close(silent[i]);
 	boot_test_end(&test);
@@ -89,17 +95,23 @@ Test(door, nonsense_is_not_heard)
 
 enum { UNHEARD = -1 };
 
-/** Knocks as `hello` says, by hand, and proves with `key`. Returns the verdict's status, or UNHEARD. */
-static int pretend(int fd, const tsr_key_t *key, tsr_wire_hello_t hello, tsr_wire_challenge_t *challenge)
+/**
+ * Knocks as `hello` says, by hand, and proves with `key`. Returns the verdict's
+ * status, or UNHEARD.
+ */
+static int pretend(int fd, const tsr_key_t *key, tsr_wire_hello_t hello,
+		   tsr_wire_challenge_t *challenge)
 {
 	const tsr_wire_knock_t knock = {.magic = TSR_WIRE_MAGIC, .nonce = 77};
 	tsr_wire_verdict_t verdict;
 	if (send(fd, &knock, sizeof knock, MSG_NOSIGNAL) != sizeof knock ||
 	    recv(fd, challenge, sizeof *challenge, 0) != sizeof *challenge)
 		return UNHEARD;
-	cr_expect(challenge->proof == tsr_wire_door_proof(&(tsr_key_t){{0, 0}}, 77, challenge->nonce));
+	cr_expect(challenge->proof ==
+		  tsr_wire_door_proof(&(tsr_key_t){{0, 0}}, 77, challenge->nonce));
 	hello.magic = TSR_WIRE_MAGIC;
-	hello.proof = hello.proof != 0 ? hello.proof : tsr_wire_hello_proof(key, 77, challenge->nonce, &hello);
+	hello.proof = hello.proof != 0 ? hello.proof
+				       : tsr_wire_hello_proof(key, 77, challenge->nonce, &hello);
 	(void)!send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
 	return recv(fd, &verdict, sizeof verdict, 0) == sizeof verdict ? verdict.status : UNHEARD;
 }
@@ -107,8 +119,13 @@ static int pretend(int fd, const tsr_key_t *key, tsr_wire_hello_t hello, tsr_wir
 Test(door, an_impostor_without_the_secret_shuts_nobody_out)
 {
 	const tsr_key_t none = {{0, 0}}, wrong = {{1, 0}};
-	const tsr_wire_hello_t rank_1 = {.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = 1, .size = 3, .process = 5};
-	const tsr_wire_hello_t ended = {.kind = TSR_HELLO_ENDED, .abi = TSR_CONTROL_ABI, .rank = 1, .size = 3, .wait_status = 9};
+	const tsr_wire_hello_t rank_1 = {
+		.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = 1, .size = 3, .process = 5};
+	const tsr_wire_hello_t ended = {.kind = TSR_HELLO_ENDED,
+					.abi = TSR_CONTROL_ABI,
+					.rank = 1,
+					.size = 3,
+					.wait_status = 9};
 	boot_test_t test = {.size = 3};
 	tsr_wire_challenge_t challenge, second;
 	pid_t pids[3];
@@ -116,10 +133,12 @@ Test(door, an_impostor_without_the_secret_shuts_nobody_out)
 	pids[0] = boot_fork(&test, 0, 3, 0, meet);
 	boot_await(&test, 0);
 	int fd = connect_to(&test);
-	cr_expect(pretend(fd, &wrong, rank_1, &challenge) == UNHEARD, "a rank without the secret was answered");
+	cr_expect(pretend(fd, &wrong, rank_1, &challenge) == UNHEARD,
+		  "a rank without the secret was answered");
 	close(fd);
 	fd = connect_to(&test);
-	cr_expect(pretend(fd, &wrong, ended, &challenge) == UNHEARD, "a launcher without the secret was answered");
+	cr_expect(pretend(fd, &wrong, ended, &challenge) == UNHEARD,
+		  "a launcher without the secret was answered");
 	close(fd);
 	/* Overheard: the proof of another connection, with the same nonce of the guest. */
 	tsr_wire_hello_t overheard = rank_1;
@@ -139,7 +158,8 @@ Test(door, an_impostor_without_the_secret_shuts_nobody_out)
 Test(door, a_process_that_knocks_twice_is_one_process)
 {
 	const tsr_key_t none = {{0, 0}};
-	const tsr_wire_hello_t rank_1 = {.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = 1, .size = 3, .process = 5};
+	const tsr_wire_hello_t rank_1 = {
+		.kind = TSR_HELLO_RANK, .abi = TSR_CONTROL_ABI, .rank = 1, .size = 3, .process = 5};
 	tsr_wire_hello_t other = rank_1;
 	boot_test_t test = {.size = 3};
 	tsr_wire_challenge_t challenge;
@@ -154,7 +174,8 @@ Test(door, a_process_that_knocks_twice_is_one_process)
 	other.process = 6;
 	cr_expect_eq(pretend(fds[2], &none, other, &challenge), TSR_ERR_CONFIG);
 	cr_expect_eq(boot_wait(host), 2);
-	cr_expect(strstr(test.seen[0].sentence, "two processes say that they are rank 1") != NULL, "%s", test.seen[0].sentence);
+	cr_expect(strstr(test.seen[0].sentence, "two processes say that they are rank 1") != NULL,
+		  "%s", test.seen[0].sentence);
 	for (int i = 0; i < 3; i++)
 		close(fds[i]);
 	boot_test_end(&test);
@@ -162,7 +183,10 @@ Test(door, a_process_that_knocks_twice_is_one_process)
 
 /* ------------------------------------------------------------------ doors of others */
 
-/** Listens at the job's address, with a queue that is full, and never answers; as another user where `uid` is not 0. */
+/**
+ * Listens at the job's address, with a queue that is full, and never answers;
+ * as another user where `uid` is not 0.
+ */
 static pid_t listen_in_vain(const boot_test_t *test, uid_t uid)
 {
 	const tsr_job_t job = job_of(test, 1);
@@ -176,10 +200,12 @@ static pid_t listen_in_vain(const boot_test_t *test, uid_t uid)
 		if (uid != 0 && setresuid(uid, uid, uid) != 0)
 			_exit(1);
 		const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-		if (bind(fd, (struct sockaddr *)&address, length) != 0 || listen(fd, uid == 0 ? 0 : 8) != 0)
+		if (bind(fd, (struct sockaddr *)&address, length) != 0 ||
+		    listen(fd, uid == 0 ? 0 : 8) != 0)
 			_exit(2);
 		for (int i = 0; uid == 0 && i < 4; i++)
-			(void)!connect(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0), (struct sockaddr *)&address, length);
+			(void)!connect(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0),
+				       (struct sockaddr *)&address, length);
 		(void)!write(ready[1], "x", 1);
 		pause();
 		_exit(0);
@@ -204,9 +230,11 @@ Test(door, a_listener_that_lets_nobody_in_costs_one_deadline)
 	const uint64_t begin_ns = tsr_now_ns();
 	cr_expect_eq(boot_wait(boot_fork(&test, 1, 2, 1, meet)), 1);
 	const uint64_t took_ns = tsr_now_ns() - begin_ns;
-	cr_expect(took_ns >= SECOND && took_ns < 30ull * SECOND, "%llu ns", (unsigned long long)took_ns);
+	cr_expect(took_ns >= SECOND && took_ns < 30ull * SECOND, "%llu ns",
+		  (unsigned long long)took_ns);
 	cr_expect_eq(test.seen[1].status, TSR_ERR_PEER_LOST);
-	cr_expect(strstr(test.seen[1].sentence, "did not let rank 1 in within") != NULL, "%s", test.seen[1].sentence);
+	cr_expect(strstr(test.seen[1].sentence, "did not let rank 1 in within") != NULL, "%s",
+		  test.seen[1].sentence);
 	end(listener);
 	boot_test_end(&test);
 }
@@ -222,8 +250,9 @@ Test(door, another_user_who_holds_the_address_is_named_at_once)
 	for (int r = 0; r < 2; r++) {
 		cr_expect_eq(boot_wait(boot_fork(&test, r, 2, r, meet)), 1);
 		cr_expect_eq(test.seen[r].status, TSR_ERR_CONFIG);
-		cr_expect(strstr(test.seen[r].sentence, "held by user 65534: set TESSERA_SECRET") != NULL, "%s",
-			  test.seen[r].sentence);
+		cr_expect(strstr(test.seen[r].sentence, "held by user 65534: set TESSERA_SECRET") !=
+				  NULL,
+			  "%s", test.seen[r].sentence);
 	}
 	cr_expect(tsr_now_ns() - begin_ns < 60ull * SECOND);
 	end(listener);

@@ -7,7 +7,8 @@
 
 #include "tessera/tessera.h"
 
-static const tsr_dtype_t all_dtypes[] = {TSR_F64, TSR_F32, TSR_F16, TSR_BF16, TSR_I64, TSR_I32, TSR_I8, TSR_U8};
+static const tsr_dtype_t all_dtypes[] = {TSR_F64, TSR_F32, TSR_F16, TSR_BF16,
+					 TSR_I64, TSR_I32, TSR_I8,  TSR_U8};
 enum { DTYPES = sizeof all_dtypes / sizeof *all_dtypes };
 
 Test(dtype, sizes_and_names)
@@ -36,7 +37,9 @@ Test(dtype, what_is_reserved_has_a_name_and_no_elements)
 		cr_expect_eq(tsr_dtype_bytes(reserved), 0);
 		cr_assert_str_eq(tsr_dtype_name(reserved), names[i]);
 		cr_expect_eq(tsr_dtype_parse(names[i], &dtype), TSR_ERR_UNSUPPORTED);
-		cr_expect(strstr(tsr_last_error(), names[i]) && strstr(tsr_last_error(), "reserved"), "%s", tsr_last_error());
+		cr_expect(strstr(tsr_last_error(), names[i]) &&
+				  strstr(tsr_last_error(), "reserved"),
+			  "%s", tsr_last_error());
 		tsr_dtype_set(reserved, untouched, 0, 1);
 		cr_expect_eq(tsr_dtype_get(reserved, untouched, 0), 0);
 	}
@@ -49,8 +52,10 @@ Test(dtype, a_misspelt_name_is_answered_with_the_nearest)
 {
 	tsr_dtype_t dtype = TSR_I8;
 	cr_expect_eq(tsr_dtype_parse("bfl6", &dtype), TSR_ERR_NOT_FOUND);
-	cr_expect(strstr(tsr_last_error(), "did you mean \"bf16\"") != NULL, "%s", tsr_last_error());
-	cr_expect(strstr(tsr_last_error(), "f64 f32 f16 bf16 i64 i32 i8 u8") != NULL, "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "did you mean \"bf16\"") != NULL, "%s",
+		  tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "f64 f32 f16 bf16 i64 i32 i8 u8") != NULL, "%s",
+		  tsr_last_error());
 	cr_expect_eq(tsr_dtype_parse("quaternion", &dtype), TSR_ERR_NOT_FOUND);
 	cr_expect_eq(tsr_dtype_parse("", &dtype), TSR_ERR_NOT_FOUND);
 	cr_expect_eq(tsr_dtype_parse(NULL, &dtype), TSR_ERR_NOT_FOUND);
@@ -61,7 +66,8 @@ Test(dtype, a_misspelt_name_is_answered_with_the_nearest)
 static double value_by_definition(uint16_t bits, int exponent_bits)
 {
 	const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-	const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
+	const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1),
+		  fraction = bits & ((1 << fraction_bits) - 1);
 	const double sign = bits & 0x8000 ? -1 : 1;
 	if (exponent == (1 << exponent_bits) - 1)
 		return fraction ? NAN : sign * INFINITY;
@@ -81,10 +87,13 @@ Test(dtype, every_half_survives_the_way_there_and_back)
 	int wrong = 0;
 	for (unsigned bits = 0; bits <= 0xffff; bits++) {
 		const uint16_t half = (uint16_t)bits;
-		const double f16 = value_by_definition(half, 5), bf16 = value_by_definition(half, 8);
+		const double f16 = value_by_definition(half, 5),
+			     bf16 = value_by_definition(half, 8);
 		wrong += !same(tsr_f16_to_f32(half), f16) || !same(tsr_bf16_to_f32(half), bf16);
-		wrong += !isnan(f16) && (tsr_f32_to_f16((float)f16) != half || tsr_f64_to_f16(f16) != half);
-		wrong += !isnan(bf16) && (tsr_f32_to_bf16((float)bf16) != half || tsr_f64_to_bf16(bf16) != half);
+		wrong += !isnan(f16) &&
+			 (tsr_f32_to_f16((float)f16) != half || tsr_f64_to_f16(f16) != half);
+		wrong += !isnan(bf16) &&
+			 (tsr_f32_to_bf16((float)bf16) != half || tsr_f64_to_bf16(bf16) != half);
 		wrong += isnan(f16) && !isnan(tsr_f16_to_f32(tsr_f32_to_f16((float)f16)));
 		wrong += isnan(bf16) && !isnan(tsr_bf16_to_f32(tsr_f32_to_bf16((float)bf16)));
 	}
@@ -92,18 +101,23 @@ Test(dtype, every_half_survives_the_way_there_and_back)
 }
 
 /*
- * Between each two neighbours: below, at and above the middle. The double next to the middle is the one that rounding twice
- * (by way of a float) gets wrong.
+ * Between each two neighbours: below, at and above the middle. The double next
+ * to the middle is the one that rounding twice (by way of a float) gets wrong.
  */
-static int wrong_between_neighbours(int exponent_bits, uint16_t (*from_f64)(double), uint16_t (*from_f32)(float))
+static int wrong_between_neighbours(int exponent_bits, uint16_t (*from_f64)(double),
+				    uint16_t (*from_f32)(float))
 {
 	int wrong = 0;
 	const unsigned infinity = ((1u << exponent_bits) - 1) << (15 - exponent_bits);
 	for (unsigned bits = 0; bits < infinity; bits++) {
 		const double low = value_by_definition((uint16_t)bits, exponent_bits);
-		/* of the largest number the next would be: what is at least half-way there becomes infinity */
-		const double high = bits + 1 < infinity ? value_by_definition((uint16_t)(bits + 1), exponent_bits)
-							: low + (low - value_by_definition((uint16_t)(bits - 1), exponent_bits));
+		/* of the largest number the next would be: what is at least half-way there becomes
+		 * infinity */
+		const double high =
+			bits + 1 < infinity
+				? value_by_definition((uint16_t)(bits + 1), exponent_bits)
+				: low + (low -
+					 value_by_definition((uint16_t)(bits - 1), exponent_bits));
 		const double middle = low + (high - low) / 2;
 		const unsigned even = bits % 2 == 0 ? bits : bits + 1;
 		const unsigned expected[] = {bits, even, bits + 1};
@@ -111,9 +125,12 @@ static int wrong_between_neighbours(int exponent_bits, uint16_t (*from_f64)(doub
 		const float floats[] = {nextafterf((float)middle, (float)low), (float)middle,
 					nextafterf((float)middle, (float)high)};
 		for (int i = 0; i < 3; i++) {
-			wrong += from_f64(doubles[i]) != expected[i] || from_f64(-doubles[i]) != (expected[i] | 0x8000);
-			if ((double)(float)middle == middle) /* of the smallest bf16 the middle is no float */
-				wrong += from_f32(floats[i]) != expected[i] || from_f32(-floats[i]) != (expected[i] | 0x8000);
+			wrong += from_f64(doubles[i]) != expected[i] ||
+				 from_f64(-doubles[i]) != (expected[i] | 0x8000);
+			/* of the smallest bf16 the middle is no float */
+			if ((double)(float)middle == middle)
+				wrong += from_f32(floats[i]) != expected[i] ||
+					 from_f32(-floats[i]) != (expected[i] | 0x8000);
 		}
 	}
 	return wrong;
@@ -150,7 +167,8 @@ static double through(tsr_dtype_t dtype, double value)
 	tsr_dtype_set(dtype, data, 2, value);
 	const double back = tsr_dtype_get(dtype, data, 2);
 	memcpy(expected + 2 * bytes, data + 2 * bytes, bytes);
-	cr_expect(memcmp(data, expected, sizeof data) == 0, "%s: a neighbour was written", tsr_dtype_name(dtype));
+	cr_expect(memcmp(data, expected, sizeof data) == 0, "%s: a neighbour was written",
+		  tsr_dtype_name(dtype));
 	return back;
 }
 
@@ -171,7 +189,10 @@ Test(dtype, integers_saturate_and_round_to_even)
 	static const struct {
 		tsr_dtype_t dtype;
 		double low, high;
-	} bounds[] = {{TSR_I64, -0x1p63, 0x1p63}, {TSR_I32, -0x1p31, 0x1p31 - 1}, {TSR_I8, -128, 127}, {TSR_U8, 0, 255}};
+	} bounds[] = {{TSR_I64, -0x1p63, 0x1p63},
+		      {TSR_I32, -0x1p31, 0x1p31 - 1},
+		      {TSR_I8, -128, 127},
+		      {TSR_U8, 0, 255}};
 	for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
 		const tsr_dtype_t dtype = bounds[i].dtype;
 		cr_expect_eq(through(dtype, 1e300), bounds[i].high);

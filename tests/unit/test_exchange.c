@@ -47,14 +47,18 @@ Test(exchange, every_rank_gets_every_byte)
 	boot_each(exchange_sizes);
 }
 
-/* A rank may be a round ahead of the slowest, so slots are used again while others read: many rounds, no rest. */
+/*
+ * A rank may be a round ahead of the slowest, so slots are used again while
+ * others read: many rounds, no rest.
+ */
 static int exchange_many(tsr_boot_t *boot, seen_t *seen)
 {
 	int all[TSR_MAX_RANKS];
 	(void)seen;
 	for (int round = 0; round < 3000; round++) {
 		const int mine = round * 100 + tsr_boot_rank(boot);
-		NEED(tsr_boot_exchange(boot, round % 2 ? "odd" : "even", "", &mine, all, sizeof mine) == TSR_OK);
+		NEED(tsr_boot_exchange(boot, round % 2 ? "odd" : "even", "", &mine, all,
+				       sizeof mine) == TSR_OK);
 		for (int r = 0; r < tsr_boot_size(boot); r++)
 			NEED(all[r] == round * 100 + r);
 	}
@@ -75,8 +79,10 @@ static void all_say(bool threads, boot_body_t body, tsr_status_t status, const c
 	boot_test_begin(&test);
 	cr_expect_eq(boot_run(&test, body), 0);
 	for (int r = 0; r < test.size; r++) {
-		cr_expect_eq(test.seen[r].status, status, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-		cr_expect(strcmp(test.seen[r].sentence, sentence) == 0, "rank %d: %s", r, test.seen[r].sentence);
+		cr_expect_eq(test.seen[r].status, status, "rank %d: %s", r,
+			     tsr_status_name(test.seen[r].status));
+		cr_expect(strcmp(test.seen[r].sentence, sentence) == 0, "rank %d: %s", r,
+			  test.seen[r].sentence);
 	}
 	boot_test_end(&test);
 }
@@ -86,18 +92,20 @@ static int call_differs(tsr_boot_t *boot, seen_t *seen)
 	if (tsr_boot_rank(boot) == 1)
 		(void)note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0));
 	else
-		(void)note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", "4096 bytes", NULL, NULL, 0));
+		(void)note(seen,
+			   tsr_boot_exchange(boot, "tsr_heap_alloc", "4096 bytes", NULL, NULL, 0));
 	const tsr_status_t first = seen->status;
-	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == first); /* the world is over, for the same reason */
+	/* the world is over, for the same reason */
+	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == first);
 	NEED(strcmp(tsr_last_error(), seen->sentence) == 0);
 	return 0;
 }
 
 Test(exchange, another_call_ends_the_world)
 {
-	const char *sentence =
-		"rank 1 called tsr_barrier where rank 0 called tsr_heap_alloc(4096 bytes): every rank must make the same "
-		"collective calls in the same order, with the same arguments";
+	const char *sentence = "rank 1 called tsr_barrier where rank 0 called tsr_heap_alloc(4096 "
+			       "bytes): every rank must make the same "
+			       "collective calls in the same order, with the same arguments";
 	all_say(false, call_differs, TSR_ERR_MISMATCH, sentence);
 	all_say(true, call_differs, TSR_ERR_MISMATCH, sentence);
 }
@@ -105,7 +113,8 @@ Test(exchange, another_call_ends_the_world)
 static int arguments_differ(tsr_boot_t *boot, seen_t *seen)
 {
 	const bool last = tsr_boot_rank(boot) == 2;
-	(void)note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc", last ? "8192 bytes" : "4096 bytes", NULL, NULL, 0));
+	(void)note(seen, tsr_boot_exchange(boot, "tsr_heap_alloc",
+					   last ? "8192 bytes" : "4096 bytes", NULL, NULL, 0));
 	NEED(tsr_boot_exchange(boot, "later", "", NULL, NULL, 0) == TSR_OK); /* the world goes on */
 	return 0;
 }
@@ -113,7 +122,8 @@ static int arguments_differ(tsr_boot_t *boot, seen_t *seen)
 Test(exchange, other_arguments_are_an_error_of_the_call)
 {
 	const char *sentence =
-		"rank 2 called tsr_heap_alloc(8192 bytes) where rank 0 called tsr_heap_alloc(4096 bytes): every rank must "
+		"rank 2 called tsr_heap_alloc(8192 bytes) where rank 0 called tsr_heap_alloc(4096 "
+		"bytes): every rank must "
 		"make the same collective calls in the same order, with the same arguments";
 	all_say(false, arguments_differ, TSR_ERR_MISMATCH, sentence);
 	all_say(true, arguments_differ, TSR_ERR_MISMATCH, sentence);
@@ -134,9 +144,11 @@ static int sizes_differ(tsr_boot_t *boot, seen_t *seen)
 
 Test(exchange, other_sizes_are_an_error_of_the_call)
 {
-	const char *sentence = "rank 1 called tsr_team_gather_all(50000 bytes) where rank 0 called tsr_team_gather_all(16 bytes): "
-			       "every rank must make "
-			       "the same collective calls in the same order, with the same arguments";
+	const char *sentence =
+		"rank 1 called tsr_team_gather_all(50000 bytes) where rank 0 called "
+		"tsr_team_gather_all(16 bytes): "
+		"every rank must make "
+		"the same collective calls in the same order, with the same arguments";
 	all_say(false, sizes_differ, TSR_ERR_MISMATCH, sentence);
 	all_say(true, sizes_differ, TSR_ERR_MISMATCH, sentence);
 }
@@ -202,7 +214,8 @@ static pthread_barrier_t *reference;
 static int measure(tsr_boot_t *boot, seen_t *seen)
 {
 	uint64_t took_ns = 0, reference_ns = 0;
-	NEED(tsr_boot_exchange(boot, "begin", "", NULL, NULL, 0) == TSR_OK); /* rank 0 lets the others in */
+	/* rank 0 lets the others in */
+	NEED(tsr_boot_exchange(boot, "begin", "", NULL, NULL, 0) == TSR_OK);
 	for (int part = 0; part < BARRIER_PARTS; part++) {
 		(void)pthread_barrier_wait(reference);
 		const uint64_t begin_ns = tsr_now_ns();
@@ -219,12 +232,16 @@ static int measure(tsr_boot_t *boot, seen_t *seen)
 	return 0;
 }
 
-/* More ranks than processors: nobody may sleep out a time slice. How long that is hangs on the machine and on what else it does. */
+/*
+ * More ranks than processors: nobody may sleep out a time slice. How long that
+ * is hangs on the machine and on what else it does.
+ */
 Test(exchange, a_barrier_of_eight_processes_is_quick)
 {
 	boot_test_t test = {.size = BARRIER_RANKS};
 	pthread_barrierattr_t shared;
-	reference = mmap(NULL, sizeof *reference, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	reference = mmap(NULL, sizeof *reference, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cr_assert(reference != MAP_FAILED);
 	pthread_barrierattr_init(&shared);
 	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
@@ -232,10 +249,10 @@ Test(exchange, a_barrier_of_eight_processes_is_quick)
 	boot_test_begin(&test);
 	cr_assert_eq(boot_run(&test, measure), 0);
 	const uint64_t most_ns = 2000000 + 20 * (uint64_t)test.seen[0].value;
-	fprintf(stderr, "a barrier takes %llu ns, the system's %d ns\n", (unsigned long long)test.seen[0].took_ns,
-		test.seen[0].value);
-	cr_expect(test.seen[0].took_ns < most_ns, "%llu ns, and %llu would do", (unsigned long long)test.seen[0].took_ns,
-		  (unsigned long long)most_ns);
+	fprintf(stderr, "a barrier takes %llu ns, the system's %d ns\n",
+		(unsigned long long)test.seen[0].took_ns, test.seen[0].value);
+	cr_expect(test.seen[0].took_ns < most_ns, "%llu ns, and %llu would do",
+		  (unsigned long long)test.seen[0].took_ns, (unsigned long long)most_ns);
 	boot_test_end(&test);
 	munmap(reference, sizeof *reference);
 }

@@ -1,4 +1,7 @@
-/* The explorer: tasks that lock, produce, consume, spin and wait, under each strategy; what is the same, and what must be found. */
+/*
+ * The explorer: tasks that lock, produce, consume, spin and wait, under each
+ * strategy; what is the same, and what must be found.
+ */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,7 +99,10 @@ static const toy_fn ordering[] = {step_c, step_a, step_b};
 
 /* ------------------------------------------------------------------ each strategy finds it */
 
-/** How many of the seeds show the bug; the script of one that does is run again, and shows it too. */
+/**
+ * How many of the seeds show the bug; the script of one that does is run again,
+ * and shows it too.
+ */
 static int found(int kind, const toy_fn *bodies, int count, int seeds)
 {
 	int times = 0;
@@ -112,7 +118,8 @@ static int found(int kind, const toy_fn *bodies, int count, int seeds)
 		cr_assert(toy_run(&again, scripted, bodies, count) == TSR_EXPLORER_DONE);
 		tsr_explorer_digest(toy.explorer, digest);
 		tsr_explorer_digest(again.explorer, digest_again);
-		cr_assert(memcmp(digest, digest_again, sizeof digest) == 0 && toy.bug == again.bug, "the script of seed %d", seed);
+		cr_assert(memcmp(digest, digest_again, sizeof digest) == 0 && toy.bug == again.bug,
+			  "the script of seed %d", seed);
 		cr_assert_eq(tsr_strategy_choices(strategy), tsr_strategy_choices(scripted));
 		toy_end(&toy);
 		toy_end(&again);
@@ -136,7 +143,8 @@ static int searched(tsr_exhaustive_t bounds, const toy_fn *bodies, int count, in
 		cr_assert(*runs_out < 100000);
 		cr_assert(tsr_strategy_exhaustive(&bounds, &frontier, &strategy) == TSR_OK);
 		const tsr_explorer_end_t end = toy_run(&toy, strategy, bodies, count);
-		cr_assert(end == (tsr_exhaustive_pruned(strategy) ? TSR_EXPLORER_PRUNED : TSR_EXPLORER_DONE));
+		cr_assert(end == (tsr_exhaustive_pruned(strategy) ? TSR_EXPLORER_PRUNED
+								  : TSR_EXPLORER_DONE));
 		times += toy.bug;
 		free(frontier.word);
 		cr_assert(tsr_exhaustive_next(strategy, true, &frontier, &more) == TSR_OK);
@@ -161,10 +169,13 @@ Test(explorer, each_strategy_finds_a_lost_update)
 	int runs;
 	for (int kind = 0; kind < 2; kind++) {
 		const int times = found(kind, careless, 2, 200);
-		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind, times);
+		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind,
+			  times);
 	}
-	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, careless, 2, &runs) > 0);
-	cr_expect_eq(searched((tsr_exhaustive_t){.preemptions = 0}, careless, 2, &runs), 0, "it takes a preemption");
+	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1},
+			   careless, 2, &runs) > 0);
+	cr_expect_eq(searched((tsr_exhaustive_t){.preemptions = 0}, careless, 2, &runs), 0,
+		     "it takes a preemption");
 	cr_expect_eq(runs, 2, "who begins");
 	cr_expect(searched((tsr_exhaustive_t){.preemptions = 1}, careless, 2, &runs) > 0);
 }
@@ -174,9 +185,13 @@ Test(explorer, each_strategy_finds_a_stale_read)
 	int runs;
 	for (int kind = 0; kind < 2; kind++) {
 		const int times = found(kind, passing, 2, 200);
-		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind, times);
+		cr_expect(times > 10 && times < 190, "strategy %d found it %d times of 200", kind,
+			  times);
 	}
-	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, passing, 2, &runs), 1);
+	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS,
+						 .preemptions = -1},
+			      passing, 2, &runs),
+		     1);
 	cr_expect_eq(runs, 2, "one order, and two messages");
 }
 
@@ -185,7 +200,8 @@ Test(explorer, each_strategy_finds_an_order_of_three)
 	int runs;
 	cr_expect(found(0, ordering, 3, 1000) > 0, "random");
 	cr_expect(found(1, ordering, 3, 1000) > 0, "by priorities");
-	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, ordering, 3, &runs) > 0);
+	cr_expect(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1},
+			   ordering, 3, &runs) > 0);
 }
 
 static void add_twice(toy_t *toy, int self)
@@ -204,7 +220,8 @@ Test(explorer, who_is_woken_in_vain_is_no_alternative)
 {
 	static const toy_fn bodies[] = {wait_for_both, add_twice};
 	int runs;
-	searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, bodies, 2, &runs);
+	searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, bodies,
+		 2, &runs);
 	cr_expect_eq(runs, 1, "%d runs", runs);
 }
 
@@ -213,7 +230,10 @@ Test(explorer, what_is_right_is_never_blamed)
 	int runs;
 	for (int kind = 0; kind < 2; kind++)
 		cr_expect_eq(found(kind, buffering, 2, 200), 0, "strategy %d", kind);
-	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1}, buffering, 2, &runs), 0);
+	cr_expect_eq(searched((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS,
+						 .preemptions = -1},
+			      buffering, 2, &runs),
+		     0);
 	cr_expect_eq(runs, 1, "READY and RETIRED leave one order");
 }
 
@@ -250,7 +270,8 @@ Test(explorer, a_priority_counts_from_the_moment_a_task_wakes)
 		tsr_strategy_destroy(strategy);
 		toy_end(&toy);
 	}
-	cr_expect(first > 85 && first < 115, "the waiting task went on at once in %d of 200", first);
+	cr_expect(first > 85 && first < 115, "the waiting task went on at once in %d of 200",
+		  first);
 }
 
 /* ------------------------------------------------------------------ the same everywhere */
@@ -274,7 +295,8 @@ Test(explorer, one_seed_is_one_run)
 			digest_of(kind, seed, first);
 			for (int i = 0; i < 100; i++) {
 				digest_of(kind, seed, again);
-				cr_assert(memcmp(first, again, sizeof first) == 0, "strategy %d, seed %d", kind, (int)seed);
+				cr_assert(memcmp(first, again, sizeof first) == 0,
+					  "strategy %d, seed %d", kind, (int)seed);
 			}
 		}
 }
@@ -282,12 +304,14 @@ Test(explorer, one_seed_is_one_run)
 /* Pinned: the same of every compiler and machine, and for as long as seeds are written down. */
 Test(explorer, golden_digests)
 {
-	static const uint64_t golden[2][2] = {{0x28af538a41172601, 0x43c36106c90ba1f0}, {0xdd5ce0edc8a2193f, 0x2bf24124d5960741}};
+	static const uint64_t golden[2][2] = {{0x28af538a41172601, 0x43c36106c90ba1f0},
+					      {0xdd5ce0edc8a2193f, 0x2bf24124d5960741}};
 	for (int kind = 0; kind < 2; kind++) {
 		uint64_t digest[2];
 		digest_of(kind, 42, digest);
-		cr_expect(memcmp(digest, golden[kind], sizeof digest) == 0, "strategy %d: 0x%016llx, 0x%016llx", kind,
-			  (unsigned long long)digest[0], (unsigned long long)digest[1]);
+		cr_expect(memcmp(digest, golden[kind], sizeof digest) == 0,
+			  "strategy %d: 0x%016llx, 0x%016llx", kind, (unsigned long long)digest[0],
+			  (unsigned long long)digest[1]);
 	}
 }
 
@@ -300,14 +324,15 @@ Test(explorer, seeds_differ)
 			bool known = false;
 			digest_of(kind, (uint64_t)seed, digest[seed]);
 			for (int i = 0; i < seed; i++)
-				known = known || memcmp(digest[i], digest[seed], sizeof digest[i]) == 0;
+				known = known ||
+					memcmp(digest[i], digest[seed], sizeof digest[i]) == 0;
 			distinct += !known;
 		}
 		cr_expect(distinct > 100, "strategy %d: %d distinct of 200", kind, distinct);
 	}
 }
 
-/* ------------------------------------------------------------------ waits for any, and explicit wakes */
+/* ------------------------------------------------------------ waits for any, and explicit wakes */
 
 typedef struct any_of {
 	toy_t *toy;
@@ -324,9 +349,10 @@ static void wait_any(toy_t *toy, int self)
 {
 	const any_of_t any = {toy, false};
 	const uint64_t more[] = {101, 102};
-	const tsr_await_t await = {.pending = {.kind = TSR_PENDING_READ, .object = 100, .more = more, .more_count = 2},
-				   .ready = any_ready,
-				   .context = &any};
+	const tsr_await_t await = {
+		.pending = {.kind = TSR_PENDING_READ, .object = 100, .more = more, .more_count = 2},
+		.ready = any_ready,
+		.context = &any};
 	cr_assert(tsr_explorer_await(toy->explorer, &await) == TSR_AWAIT_OK);
 	int which[3], n = 0;
 	for (int cell = 0; cell < 3; cell++)
@@ -357,7 +383,8 @@ Test(explorer, a_wait_for_any_sees_each)
 		tsr_strategy_destroy(strategy);
 		toy_end(&toy);
 	}
-	cr_expect(seen[0] == 0 && seen[1] > 10 && seen[2] > 10, "%d %d %d", seen[0], seen[1], seen[2]);
+	cr_expect(seen[0] == 0 && seen[1] > 10 && seen[2] > 10, "%d %d %d", seen[0], seen[1],
+		  seen[2]);
 }
 
 static bool is_open(const void *context)
@@ -367,7 +394,10 @@ static bool is_open(const void *context)
 
 static void wait_at_gate(toy_t *toy, int self)
 {
-	const tsr_await_t await = {.kind = TSR_AWAIT_CUSTOM, .pending = {.object = 7}, .ready = is_open, .context = toy};
+	const tsr_await_t await = {.kind = TSR_AWAIT_CUSTOM,
+				   .pending = {.object = 7},
+				   .ready = is_open,
+				   .context = toy};
 	cr_assert(tsr_explorer_await(toy->explorer, &await) == TSR_AWAIT_OK);
 	toy->result[self] = 1;
 }
@@ -387,12 +417,13 @@ Test(explorer, a_wake_is_enough)
 	toy_end(&toy);
 }
 
-/* ------------------------------------------------------------------ runs that end early, and forks */
+/* --------------------------------------------------------------- runs that end early, and forks */
 
 static void wait_in_vain(toy_t *toy, int self)
 {
 	void *held = malloc(100);
-	while (toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_NONE) != TSR_AWAIT_ENDED)
+	while (toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_NONE) !=
+	       TSR_AWAIT_ENDED)
 		;
 	free(held);
 	toy->result[self] = 1;
@@ -406,7 +437,8 @@ static void spin_in_vain(toy_t *toy, int self)
 
 Test(explorer, tasks_that_are_stuck_can_unwind)
 {
-	static const toy_fn bodies[] = {wait_in_vain, wait_in_vain}, with_spinner[] = {wait_in_vain, spin_in_vain};
+	static const toy_fn bodies[] = {wait_in_vain, wait_in_vain},
+			    with_spinner[] = {wait_in_vain, spin_in_vain};
 	toy_t toy = {0};
 	cr_assert(toy_run(&toy, NULL, bodies, 2) == TSR_EXPLORER_STUCK);
 	cr_expect(tsr_explorer_unwind(toy.explorer, 100));
@@ -449,7 +481,8 @@ Test(explorer, a_run_is_bounded)
 {
 	static const toy_fn bodies[] = {forever};
 	toy_t toy = {0};
-	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.step_bound = 1000}, bodies, 1) == TSR_EXPLORER_BOUND);
+	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.step_bound = 1000}, bodies, 1) ==
+		  TSR_EXPLORER_BOUND);
 	toy_end(&toy);
 }
 
@@ -467,7 +500,9 @@ static void fork_seeds(toy_t *toy, int self)
 			return;
 		}
 		int status = 0;
-		cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) < 2, "status %x", status);
+		cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+				  WEXITSTATUS(status) < 2,
+			  "status %x", status);
 		toy->result[0] += WEXITSTATUS(status);
 	}
 	toy->result[4] = 1;
@@ -486,12 +521,14 @@ Test(explorer, a_task_can_fork_a_process_for_each_seed)
 	toy_t toy = {0};
 
 	if (TSR_WATCH_THREADS)
-		cr_skip_test("after a fork, ThreadSanitizer takes all other fibres for threads that have ended");
+		cr_skip_test("after a fork, ThreadSanitizer takes all other fibres for threads "
+			     "that have ended");
 	const tsr_explorer_end_t end = toy_run(&toy, NULL, bodies, 2);
 	if (toy.result[3])
 		_exit(end == TSR_EXPLORER_DONE ? toy.bug : 9);
 	cr_assert(end == TSR_EXPLORER_DONE);
-	cr_expect(toy.result[0] > 0 && toy.result[0] < 20, "%d of 20 seeds lose an update", toy.result[0]);
+	cr_expect(toy.result[0] > 0 && toy.result[0] < 20, "%d of 20 seeds lose an update",
+		  toy.result[0]);
 	toy_end(&toy);
 }
 
@@ -522,11 +559,14 @@ static void launch(void *context)
 	grid_t *grid = context;
 	for (int i = 0; i < 20000; i++) {
 		const tsr_task_who_t who = {.kind = TSR_TASK_WORKER, .kernel = "grid", .block = i};
-		const tsr_await_t room = {
-			.kind = TSR_AWAIT_RESIDENCY, .pending = {.object = 1}, .ready = has_room, .context = grid};
+		const tsr_await_t room = {.kind = TSR_AWAIT_RESIDENCY,
+					  .pending = {.object = 1},
+					  .ready = has_room,
+					  .context = grid};
 		int task;
 		cr_assert(tsr_explorer_await(grid->explorer, &room) == TSR_AWAIT_OK);
-		cr_assert(tsr_explorer_spawn(grid->explorer, &who, block, grid, 32 << 10, &task) == TSR_OK);
+		cr_assert(tsr_explorer_spawn(grid->explorer, &who, block, grid, 32 << 10, &task) ==
+			  TSR_OK);
 		cr_assert_eq(tsr_explorer_who(grid->explorer, task)->block, i);
 		grid->left++;
 		grid->most = grid->most > grid->left ? grid->most : grid->left;
@@ -539,13 +579,16 @@ Test(explorer, blocks_come_and_go)
 		grid_t grid = {0};
 		tsr_strategy_t *strategy = strategy_of(kind, 1);
 		int task;
-		cr_assert(tsr_explorer_create(&(tsr_explorer_config_t){.strategy = strategy}, &grid.explorer) == TSR_OK);
-		cr_assert(tsr_explorer_spawn(grid.explorer, &(tsr_task_who_t){.launch = -1}, launch, &grid, 0, &task) == TSR_OK);
+		cr_assert(tsr_explorer_create(&(tsr_explorer_config_t){.strategy = strategy},
+					      &grid.explorer) == TSR_OK);
+		cr_assert(tsr_explorer_spawn(grid.explorer, &(tsr_task_who_t){.launch = -1}, launch,
+					     &grid, 0, &task) == TSR_OK);
 		cr_assert(tsr_explorer_run(grid.explorer) == TSR_EXPLORER_DONE);
 		cr_expect_eq(grid.total, 20000);
 		cr_expect((kind || grid.most > 1) && grid.most <= 100, "%d at once", grid.most);
 		const tsr_explorer_counts_t counts = tsr_explorer_count(grid.explorer);
-		cr_expect(counts.most_live <= 101 && counts.stack_bytes < ((size_t)2 << 20) + 101 * (44 << 10),
+		cr_expect(counts.most_live <= 101 &&
+				  counts.stack_bytes < ((size_t)2 << 20) + 101 * (44 << 10),
 			  "stacks of %zu bytes", counts.stack_bytes);
 		tsr_explorer_destroy(grid.explorer);
 		tsr_strategy_destroy(strategy);

@@ -17,7 +17,8 @@ Test(explorer, a_spinner_starves_nobody_and_does_not_starve)
 		for (uint64_t seed = 0; seed < 200; seed++) {
 			toy_t toy = {0};
 			tsr_strategy_t *strategy = kind < 0 ? NULL : strategy_of(kind, seed);
-			cr_assert(toy_run(&toy, strategy, bodies, 3) == TSR_EXPLORER_DONE, "strategy %d, seed %d", kind, (int)seed);
+			cr_assert(toy_run(&toy, strategy, bodies, 3) == TSR_EXPLORER_DONE,
+				  "strategy %d, seed %d", kind, (int)seed);
 			cr_assert(toy.result[0] && toy.result[1]);
 			cr_assert(tsr_explorer_count(toy.explorer).steps < 2000, "%d steps",
 				  (int)tsr_explorer_count(toy.explorer).steps);
@@ -26,12 +27,16 @@ Test(explorer, a_spinner_starves_nobody_and_does_not_starve)
 		}
 }
 
-/* A loop that changes something at each turn is no spinner to begin with, and must let others go on all the same. */
+/*
+ * A loop that changes something at each turn is no spinner to begin with, and
+ * must let others go on all the same.
+ */
 static void count_while_waiting(toy_t *toy, int self)
 {
 	while (toy_load(toy, self, 0, 61) == 0) {
 		toy_point(toy, TSR_PENDING_UPDATE, 2, 62);
-		tsr_explorer_acted(toy->explorer, &(tsr_acted_t){(uint64_t)toy->result[self]++, true, true});
+		tsr_explorer_acted(toy->explorer,
+				   &(tsr_acted_t){(uint64_t)toy->result[self]++, true, true});
 	}
 }
 
@@ -94,7 +99,8 @@ Test(explorer, a_spinner_sees_the_newest_in_the_end)
 		deviations[i] = (tsr_deviation_t){i, 1};
 	cr_assert(tsr_strategy_scripted(&script, &strategy) == TSR_OK);
 	cr_assert(toy_run(&toy, strategy, bodies, 2) == TSR_EXPLORER_DONE);
-	cr_expect(tsr_strategy_choices(strategy) < CHOICES / 2 && tsr_strategy_script(strategy).count > 10);
+	cr_expect(tsr_strategy_choices(strategy) < CHOICES / 2 &&
+		  tsr_strategy_script(strategy).count > 10);
 	tsr_strategy_destroy(strategy);
 	toy_end(&toy);
 }
@@ -122,7 +128,8 @@ static void write_unseen(toy_t *toy, int self)
 
 static void await_unseen(toy_t *toy, int self)
 {
-	toy->result[self] = 1 + (int)toy_await((toy_wait_t){.toy = toy, .cell = 1, .value = 1}, TSR_DEADLINE_LAST);
+	toy->result[self] = 1 + (int)toy_await((toy_wait_t){.toy = toy, .cell = 1, .value = 1},
+					       TSR_DEADLINE_LAST);
 }
 
 static void spin_for_unseen(toy_t *toy, int self)
@@ -139,9 +146,12 @@ Test(explorer, what_is_late_comes_before_anybody_is_stuck_or_expires)
 		for (uint64_t seed = 0; seed < 50; seed++) {
 			toy_t toy = {0};
 			tsr_strategy_t *strategy = strategy_of(kind, seed);
-			const tsr_explorer_config_t config = {
-				.strategy = strategy, .step_bound = 1000000, .late = bring, .context = &toy};
-			cr_assert(toy_begin(&toy, config, bodies, 3) == TSR_EXPLORER_DONE, "strategy %d, seed %d", kind, (int)seed);
+			const tsr_explorer_config_t config = {.strategy = strategy,
+							      .step_bound = 1000000,
+							      .late = bring,
+							      .context = &toy};
+			cr_assert(toy_begin(&toy, config, bodies, 3) == TSR_EXPLORER_DONE,
+				  "strategy %d, seed %d", kind, (int)seed);
 			cr_assert_eq(toy.result[0], 1 + TSR_AWAIT_OK);
 			cr_assert(toy.result[1] && toy.result[2]);
 			cr_assert(tsr_explorer_count(toy.explorer).steps < 2000, "%d steps",
@@ -155,12 +165,14 @@ Test(explorer, what_is_late_comes_before_anybody_is_stuck_or_expires)
 
 static void wait_briefly(toy_t *toy, int self)
 {
-	toy->result[self] = (int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_ANY);
+	toy->result[self] =
+		(int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_ANY);
 }
 
 static void wait_long(toy_t *toy, int self)
 {
-	toy->result[self] = (int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_LAST);
+	toy->result[self] =
+		(int)toy_await((toy_wait_t){.toy = toy, .cell = 0, .value = 1}, TSR_DEADLINE_LAST);
 }
 
 static void raise_0(toy_t *toy, int self)
@@ -170,7 +182,8 @@ static void raise_0(toy_t *toy, int self)
 
 Test(explorer, deadlines_expire_by_choice_or_when_nobody_goes_on)
 {
-	static const toy_fn raised[] = {wait_long, wait_briefly, raise_0}, lost[] = {wait_long, wait_long};
+	static const toy_fn raised[] = {wait_long, wait_briefly, raise_0},
+			    lost[] = {wait_long, wait_long};
 	int expired = 0;
 
 	for (uint64_t seed = 0; seed < 200; seed++) {

@@ -150,7 +150,8 @@ Test(fibre, ten_thousand_keep_their_frames, .timeout = 300)
 	for (int round = 0; round < 2; round++) { /* the second on stacks of the first */
 		for (int i = 0; i < MANY; i++) {
 			relays[i] = (relay_t){.fibres = fibres, .rounds = i};
-			tsr_fibre_switch(fibres, all[i] = fibre(&relays[i], fill_and_wait, 256 << 10));
+			tsr_fibre_switch(fibres,
+					 all[i] = fibre(&relays[i], fill_and_wait, 256 << 10));
 		}
 		for (int i = MANY - 1; i >= 0; i--) {
 			tsr_fibre_switch(fibres, all[i]);

@@ -1,4 +1,7 @@
-/* The symmetric heap in worlds of several sizes: the same offsets everywhere, on all ranks or on none. */
+/*
+ * The symmetric heap in worlds of several sizes: the same offsets everywhere,
+ * on all ranks or on none.
+ */
 #include <pthread.h>
 
 #include "tessera/dev.h"
@@ -8,7 +11,8 @@ enum { MIB = 1 << 20 };
 
 static size_t offset_of(const tsr_world_t *world, const TSR_HEAP void *pointer)
 {
-	return (size_t)((uintptr_t)pointer - (uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
+	return (size_t)((uintptr_t)pointer -
+			(uintptr_t)tsr_heap_base(world, tsr_world_rank(world)));
 }
 
 /* True where every rank's pointer lies at the same offset. Collective. */
@@ -33,15 +37,16 @@ static int alloc_body(tsr_world_t *world, int argc, char **argv)
 		for (size_t align = 0; align <= 2 * MIB; align = align ? align * 8 : 1) {
 			TSR_HEAP void *pointer;
 			CHECK(tsr_heap_alloc(world, sizes[i], align, "x", &pointer) == TSR_OK);
-			CHECK((uintptr_t)pointer % (align ? align : 256) == 0, "%zu is not aligned to %zu",
-			      offset_of(world, pointer), align);
+			CHECK((uintptr_t)pointer % (align ? align : 256) == 0,
+			      "%zu is not aligned to %zu", offset_of(world, pointer), align);
 			CHECK(symmetric(world, pointer));
 		}
 	TSR_HEAP void *reused;
 	size_t offset = 0;
 	for (int i = 0; i < 3; i++) {
 		CHECK(tsr_heap_alloc(world, 5000, 0, "reused", &reused) == TSR_OK);
-		CHECK(i == 0 || offset_of(world, reused) == offset, "released memory is used again");
+		CHECK(i == 0 || offset_of(world, reused) == offset,
+		      "released memory is used again");
 		offset = offset_of(world, reused);
 		CHECK(tsr_heap_free(world, reused) == TSR_OK);
 	}
@@ -60,7 +65,8 @@ static int poison_body(tsr_world_t *world, int argc, char **argv)
 	const size_t bytes = 10007;
 	unsigned char *host = (unsigned char *)malloc(bytes);
 	TSR_HEAP void *pointer;
-	for (int round = 0; round < 2; round++) { /* the second time over memory that has been written */
+	/* the second time over memory that has been written */
+	for (int round = 0; round < 2; round++) {
 		CHECK(tsr_heap_alloc(world, bytes, 0, "poisoned", &pointer) == TSR_OK);
 		CHECK(tsr_memcpy_from_heap(world, host, pointer, bytes) == TSR_OK);
 		for (size_t i = 0; i < bytes; i++)
@@ -94,13 +100,17 @@ static int life_body(tsr_world_t *world, int argc, char **argv)
 		if (live[i].bytes == 0) {
 			live[i].bytes = (size_t)tsr_random_int(2, step, 1, MOST);
 			live[i].value = (unsigned char)(step + (uint64_t)tsr_world_rank(world));
-			CHECK(tsr_heap_alloc(world, live[i].bytes, (size_t)1 << step % 13, NULL, &live[i].pointer) == TSR_OK);
-			CHECK(tsr_memset_heap(world, live[i].pointer, live[i].value, live[i].bytes) == TSR_OK);
+			CHECK(tsr_heap_alloc(world, live[i].bytes, (size_t)1 << step % 13, NULL,
+					     &live[i].pointer) == TSR_OK);
+			CHECK(tsr_memset_heap(world, live[i].pointer, live[i].value,
+					      live[i].bytes) == TSR_OK);
 		} else {
 			CHECK(symmetric(world, live[i].pointer));
-			CHECK(tsr_memcpy_from_heap(world, host, live[i].pointer, live[i].bytes) == TSR_OK);
+			CHECK(tsr_memcpy_from_heap(world, host, live[i].pointer, live[i].bytes) ==
+			      TSR_OK);
 			for (size_t b = 0; b < live[i].bytes; b++)
-				CHECK(host[b] == live[i].value, "byte %zu of allocation %d is %d", b, i, host[b]);
+				CHECK(host[b] == live[i].value, "byte %zu of allocation %d is %d",
+				      b, i, host[b]);
 			CHECK(tsr_heap_free(world, live[i].pointer) == TSR_OK);
 			live[i].bytes = 0;
 		}
@@ -109,7 +119,8 @@ static int life_body(tsr_world_t *world, int argc, char **argv)
 		CHECK(live[i].bytes == 0 || tsr_heap_free(world, live[i].pointer) == TSR_OK);
 	tsr_heap_usage_t usage = {.size = sizeof usage};
 	CHECK(tsr_heap_usage(world, &usage) == TSR_OK);
-	CHECK(usage.allocations == 0 && usage.free_bytes == usage.heap_bytes && usage.largest_bytes == usage.heap_bytes);
+	CHECK(usage.allocations == 0 && usage.free_bytes == usage.heap_bytes &&
+	      usage.largest_bytes == usage.heap_bytes);
 	return 0;
 }
 
@@ -128,14 +139,18 @@ static int questions_body(tsr_world_t *world, int argc, char **argv)
 	const char *name;
 	size_t offset;
 	CHECK(tsr_heap_alloc(world, 1000, 0, "before", &pointer) == TSR_OK);
-	CHECK(tsr_heap_alloc(world, 1000, 0, "weights of the second layer, all of them", &pointer) == TSR_OK);
+	CHECK(tsr_heap_alloc(world, 1000, 0, "weights of the second layer, all of them",
+			     &pointer) == TSR_OK);
 	CHECK(tsr_heap_find(world, (TSR_HEAP char *)pointer + 999, &name, &offset) == TSR_OK);
-	CHECK(strcmp(name, "weights of the second layer, all of them") == 0 && offset == 999, "%s + %zu", name, offset);
-	CHECK(tsr_heap_find(world, (TSR_HEAP char *)pointer + 1000, &name, &offset) == TSR_ERR_NOT_FOUND);
+	CHECK(strcmp(name, "weights of the second layer, all of them") == 0 && offset == 999,
+	      "%s + %zu", name, offset);
+	CHECK(tsr_heap_find(world, (TSR_HEAP char *)pointer + 1000, &name, &offset) ==
+	      TSR_ERR_NOT_FOUND);
 	CHECK(tsr_heap_find(world, pointer, NULL, NULL) == TSR_OK);
 	for (int r = 0; r < size; r++) {
 		CHECK(tsr_heap_translate(world, (TSR_HEAP char *)pointer + 5, r, &peer) == TSR_OK);
-		CHECK((uintptr_t)peer - (uintptr_t)tsr_heap_base(world, r) == offset_of(world, pointer) + 5);
+		CHECK((uintptr_t)peer - (uintptr_t)tsr_heap_base(world, r) ==
+		      offset_of(world, pointer) + 5);
 	}
 	CHECK(tsr_heap_translate(world, pointer, rank, &peer) == TSR_OK);
 	CHECK(peer == pointer, "my own copy is where my pointer points");
@@ -190,7 +205,8 @@ static int copies_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(back[0] == 0xCC && back[1001] == 0xCC);
 	for (size_t i = 0; i < 1000; i++)
 		CHECK(back[i + 1] == (i >= 3 && i < 903 ? host[i] : 0), "byte %zu", i);
-	CHECK(tsr_memcpy_to_heap(world, pointer + 1000, host, 0) == TSR_OK, "nothing may go anywhere");
+	CHECK(tsr_memcpy_to_heap(world, pointer + 1000, host, 0) == TSR_OK,
+	      "nothing may go anywhere");
 	return 0;
 }
 
@@ -213,9 +229,11 @@ static void *look_up(void *data)
 		const char *name = "";
 		size_t offset = 1;
 		tsr_heap_usage_t usage = {.size = sizeof usage};
-		looker->wrong += tsr_heap_find(looker->world, looker->pointer, &name, &offset) != TSR_OK || offset != 0 ||
-				 strcmp(name, "stays") != 0;
-		looker->wrong += tsr_heap_usage(looker->world, &usage) != TSR_OK || usage.allocations < 1;
+		looker->wrong +=
+			tsr_heap_find(looker->world, looker->pointer, &name, &offset) != TSR_OK ||
+			offset != 0 || strcmp(name, "stays") != 0;
+		looker->wrong +=
+			tsr_heap_usage(looker->world, &usage) != TSR_OK || usage.allocations < 1;
 	}
 	return NULL;
 }
@@ -231,12 +249,14 @@ static int threads_body(tsr_world_t *world, int argc, char **argv)
 	int failures = 0;
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 20; i++)
-			failures += tsr_heap_alloc(world, 500, 0, "comes and goes", &others[i]) != TSR_OK;
+			failures += tsr_heap_alloc(world, 500, 0, "comes and goes", &others[i]) !=
+				    TSR_OK;
 		for (int i = 0; i < 20; i++)
 			failures += tsr_heap_free(world, others[i]) != TSR_OK;
 	}
 	pthread_join(thread, NULL);
-	CHECK(failures == 0 && looker.wrong == 0, "%d failures, %d wrong answers", failures, looker.wrong);
+	CHECK(failures == 0 && looker.wrong == 0, "%d failures, %d wrong answers", failures,
+	      looker.wrong);
 	return 0;
 }
 
@@ -261,7 +281,10 @@ TSR_KERNEL(late, late_args_t, a)
 	tsr_atomic_store(block, a->done, sum, me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
-/* Rank 0's kernel runs when the release is called. When it returns, on whatever rank, the kernel has ended. */
+/*
+ * Rank 0's kernel runs when the release is called. When it returns, on whatever
+ * rank, the kernel has ended.
+ */
 static int in_flight_body(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;

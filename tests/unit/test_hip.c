@@ -1,4 +1,7 @@
-/* The host half of HIP, on a runtime without a GPU (fake/hip.h): the backend takes the runtime that is loaded already. */
+/*
+ * The host half of HIP, on a runtime without a GPU (fake/hip.h): the backend
+ * takes the runtime that is loaded already.
+ */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -11,21 +14,30 @@
 #include "hip/device.h"
 #include "tests/unit/fake/hip.h"
 
-/* ------------------------------------------------------------------ two kernels, with code for one architecture */
+/* -------------------------------------------------- two kernels, with code for one architecture */
 
-#define KERNEL(object_, name_, variant_)                                                                                          \
-	static const tsr_kernel_t object_ = {                                                                                     \
-		.abi = TSR_KERNEL_ABI, .workers = 1, .name = name_, .variant = variant_, .unit = "hip_test", .shared_bytes = 64}; \
-	static const tsr_kernel_t *const object_##_entry __attribute__((used, section("tsr_kernels"))) = &object_
+#define KERNEL(object_, name_, variant_)                            \
+	static const tsr_kernel_t object_ = {.abi = TSR_KERNEL_ABI, \
+					     .workers = 1,          \
+					     .name = name_,         \
+					     .variant = variant_,   \
+					     .unit = "hip_test",    \
+					     .shared_bytes = 64};   \
+	static const tsr_kernel_t *const object_##_entry            \
+		__attribute__((used, section("tsr_kernels"))) = &object_
 KERNEL(one, "hip_test_one", "");
 KERNEL(two, "hip_test_two", "v");
 KERNEL(absent, "hip_test_absent", "");
 
 static const unsigned char code[] = "code";
-static const tsr_image_t image = {.unit = "hip_test", .backend = "hip", .arch = "gfx942", .bytes = code, .size_bytes = sizeof code};
+static const tsr_image_t image = {.unit = "hip_test",
+				  .backend = "hip",
+				  .arch = "gfx942",
+				  .bytes = code,
+				  .size_bytes = sizeof code};
 static const tsr_image_t *const image_entry __attribute__((used, section("tsr_images"))) = &image;
 
-/* ------------------------------------------------------------------ the runtime, and worlds of two ranks in one process */
+/* ------------------------------------------ the runtime, and worlds of two ranks in one process */
 
 /** Loads the runtime beside this program, under the name that the backend looks for. */
 static fake_hip_t *load_fake(void)
@@ -90,7 +102,11 @@ static const tsr_backend_t *const hip = &tsr_backend_hip;
 
 static void open_rank(rank_t *rank, int index)
 {
-	*rank = (rank_t){.host = {.ctx = rank, .rank = index, .size = 2, .deadline_ns = 1000000, .words = &words}};
+	*rank = (rank_t){.host = {.ctx = rank,
+				  .rank = index,
+				  .size = 2,
+				  .deadline_ns = 1000000,
+				  .words = &words}};
 	rank->host.abort_world = abort_world;
 	rank->host.keep_wait_record = keep_wait_record;
 	rank->host.lost_rank = lost_rank;
@@ -105,7 +121,8 @@ static void make_heaps(rank_t ranks[2])
 {
 	for (int r = 0; r < 2; r++) {
 		open_rank(&ranks[r], r);
-		cr_assert_eq(hip->heap->create(ranks[r].device, HEAP_BYTES, &ranks[r].export), TSR_OK, "%s", tsr_last_error());
+		cr_assert_eq(hip->heap->create(ranks[r].device, HEAP_BYTES, &ranks[r].export),
+			     TSR_OK, "%s", tsr_last_error());
 	}
 }
 
@@ -120,10 +137,13 @@ static tsr_device_stream_t *make_stream(rank_t *rank)
 {
 	static const int both[] = {0, 1};
 	tsr_device_stream_t *stream;
-	rank->members = (tsr_host_team_t){.rank = rank->host.rank, .size = 2, .ranks = both, .name = ""};
+	rank->members =
+		(tsr_host_team_t){.rank = rank->host.rank, .size = 2, .ranks = both, .name = ""};
 	if (!rank->team)
-		cr_assert_eq(hip->team->create(rank->device, &rank->members, &rank->team), TSR_OK, "%s", tsr_last_error());
-	cr_assert_eq(hip->stream->create(rank->device, rank->team, &stream), TSR_OK, "%s", tsr_last_error());
+		cr_assert_eq(hip->team->create(rank->device, &rank->members, &rank->team), TSR_OK,
+			     "%s", tsr_last_error());
+	cr_assert_eq(hip->stream->create(rank->device, rank->team, &stream), TSR_OK, "%s",
+		     tsr_last_error());
 	return stream;
 }
 
@@ -189,7 +209,8 @@ Test(hip, why_there_is_no_device)
 	int count = 0;
 	fake->arch = "gfx1100";
 	cr_expect_eq(hip->device->probe(&count), TSR_ERR_NO_DEVICE);
-	cr_expect(strstr(tsr_last_error(), "gfx1100") && strstr(tsr_last_error(), "no code"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "gfx1100") && strstr(tsr_last_error(), "no code"), "%s",
+		  tsr_last_error());
 	fake->devices = 0;
 	cr_expect_eq(hip->device->probe(&count), TSR_ERR_NO_DEVICE);
 	cr_expect(strstr(tsr_last_error(), "finds no GPU"), "%s", tsr_last_error());
@@ -211,7 +232,8 @@ Test(hip, heaps_are_mapped_and_checked)
 	cr_assert_eq(map(ranks, 0, bases[0]), TSR_OK, "%s", tsr_last_error());
 	fake->old_ipc = false;
 	cr_assert_eq(map(ranks, 1, bases[1]), TSR_OK, "%s", tsr_last_error());
-	cr_expect(bases[0][0] == bases[1][0] && bases[0][1] == bases[1][1] && bases[0][0] != bases[0][1]);
+	cr_expect(bases[0][0] == bases[1][0] && bases[0][1] == bases[1][1] &&
+		  bases[0][0] != bases[0][1]);
 	cr_expect_eq(hip->heap->fill(ranks[1].device, bases[1][1], 0x5a, 64), TSR_OK);
 	cr_expect_eq(hip->heap->read(ranks[0].device, &word, bases[0][1], sizeof word), TSR_OK);
 	cr_expect(word == 0x5a5a5a5a5a5a5a5a);
@@ -238,9 +260,11 @@ Test(hip, a_broken_mapping_names_pair_cause_and_cure)
 	make_heaps(ranks);
 	fake->loses_stores = true;
 	cr_expect_eq(map(ranks, 1, bases), TSR_ERR_SYSTEM);
-	cr_expect(strstr(tsr_last_error(), "rank 0's heap, mapped on the GPU of rank 1 (fake GPU 1 (gfx942)), does not keep"), "%s",
+	cr_expect(strstr(tsr_last_error(), "rank 0's heap, mapped on the GPU of rank 1 (fake GPU 1 "
+					   "(gfx942)), does not keep"),
+		  "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "set TESSERA_HIP_HEAP=uncached"), "%s",
 		  tsr_last_error());
-	cr_expect(strstr(tsr_last_error(), "set TESSERA_HIP_HEAP=uncached"), "%s", tsr_last_error());
 	fake->loses_stores = false;
 	fake->loses_atomics = true;
 	cr_expect_eq(map(ranks, 0, bases), TSR_ERR_SYSTEM);
@@ -249,8 +273,9 @@ Test(hip, a_broken_mapping_names_pair_cause_and_cure)
 	const tsr_heap_export_t mine = ranks[0].export;
 	ranks[0].export = ranks[1].export;
 	cr_expect_eq(map(ranks, 1, bases), TSR_ERR_SYSTEM);
-	cr_expect(strstr(tsr_last_error(), "rank 0's heap") && strstr(tsr_last_error(), "is not that heap"), "%s",
-		  tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "rank 0's heap") &&
+			  strstr(tsr_last_error(), "is not that heap"),
+		  "%s", tsr_last_error());
 	ranks[0].export = mine;
 	ranks[0].export.size_bytes = 1;
 	cr_expect_eq(map(ranks, 1, bases), TSR_ERR_MISMATCH);
@@ -269,13 +294,16 @@ Test(hip, launches_carry_what_a_kernel_needs)
 	cr_assert_eq(map(ranks, 1, bases), TSR_OK);
 	stream = make_stream(&ranks[1]);
 	const tsr_device_launch_t launch = {.stream = stream, .kernel = &two, .blocks = 5};
-	cr_assert_eq(hip->stream->launch(ranks[1].device, &launch, 1, false), TSR_OK, "%s", tsr_last_error());
+	cr_assert_eq(hip->stream->launch(ranks[1].device, &launch, 1, false), TSR_OK, "%s",
+		     tsr_last_error());
 	cr_assert_str_eq(fake->name, "tsr_entry_hip_test_two__v");
 	cr_expect_eq(fake->blocks, 5);
 	cr_expect_eq(fake->threads, FAKE_THREADS);
 	cr_expect_eq(fake->shared_bytes, 64);
-	cr_expect(fake->context.rank == 1 && fake->context.size == 2 && fake->context.blocks == 5 && fake->context.launch == 1);
-	cr_expect(fake->context.clock_khz == FAKE_CLOCK_KHZ && fake->context.heap_bytes == HEAP_BYTES);
+	cr_expect(fake->context.rank == 1 && fake->context.size == 2 && fake->context.blocks == 5 &&
+		  fake->context.launch == 1);
+	cr_expect(fake->context.clock_khz == FAKE_CLOCK_KHZ &&
+		  fake->context.heap_bytes == HEAP_BYTES);
 	cr_expect(fake->context.heap == bases[1] && fake->context.peer_offset[1] == 0);
 	cr_expect(fake->context.peer_offset[0] == (intptr_t)bases[0] - (intptr_t)bases[1]);
 	cr_expect_eq(hip->stream->sync(stream), TSR_OK);
@@ -327,12 +355,14 @@ Test(hip, copies_on_streams_go_to_the_peer_row_by_row)
 	for (size_t i = 0; i < HEAP_BYTES; i++) {
 		const size_t row = (i - 70) / 64, col = (i - 70) % 64;
 		const bool copied = i >= 70 && row < 5 && col < 33;
-		cr_assert_eq(heap[0][i], copied ? byte_of(1, 11 + row * 48 + col) : byte_of(0, i), "byte %zu", i);
+		cr_assert_eq(heap[0][i], copied ? byte_of(1, 11 + row * 48 + col) : byte_of(0, i),
+			     "byte %zu", i);
 		cr_assert_eq(heap[1][i], bytes[i], "my own heap is as it was, byte %zu", i);
 	}
 	copy.row_bytes = 49; /* which the library never asks for */
 	cr_expect_eq(hip->stream->copy(stream, &copy), TSR_ERR_SYSTEM);
-	cr_expect(strstr(tsr_last_error(), "copying 5 rows of 49 bytes from rank 1 to rank 0"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "copying 5 rows of 49 bytes from rank 1 to rank 0"),
+		  "%s", tsr_last_error());
 	copy.row_bytes = 1;
 	words.aborted = 1;
 	cr_expect_eq(hip->stream->copy(stream, &copy), TSR_ERR_ABORTED);
@@ -349,9 +379,11 @@ Test(hip, what_cannot_be_launched)
 	tsr_device_t *device = ranks[0].device;
 	tsr_device_stream_t *a = make_stream(&ranks[0]), *b = make_stream(&ranks[0]);
 	const int most = FAKE_SMS * FAKE_BLOCKS_PER_SM;
-	tsr_device_launch_t group[] = {{.stream = a, .kernel = &one, .blocks = most}, {.stream = b, .kernel = &two, .blocks = 1}};
+	tsr_device_launch_t group[] = {{.stream = a, .kernel = &one, .blocks = most},
+				       {.stream = b, .kernel = &two, .blocks = 1}};
 	cr_expect_eq(hip->stream->launch(device, group, 2, true), TSR_ERR_RESIDENCY);
-	cr_expect(strstr(tsr_last_error(), "9 blocks, and 8 can be resident"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "9 blocks, and 8 can be resident"), "%s",
+		  tsr_last_error());
 	cr_expect_eq(fake->launches, 0);
 	group[0].blocks = most - 1;
 	cr_expect_eq(hip->stream->launch(device, group, 2, true), TSR_OK, "%s", tsr_last_error());
@@ -399,7 +431,8 @@ Test(hip, a_crash_names_the_kernel)
 	cr_assert_eq(hip->stream->launch(ranks[0].device, &launch, 1, false), TSR_OK);
 	fake->stream = 719;
 	cr_expect_eq(hip->stream->sync(stream), TSR_ERR_KERNEL);
-	cr_expect(strstr(tsr_last_error(), "hip_test_one") && strstr(tsr_last_error(), "rocgdb"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "hip_test_one") && strstr(tsr_last_error(), "rocgdb"),
+		  "%s", tsr_last_error());
 	cr_expect_eq(ranks[0].ended, TSR_ERR_KERNEL);
 	hip->stream->destroy(stream);
 	close_ranks(ranks);

@@ -1,4 +1,7 @@
-/* Signals while ranks join and meet: a handler of the program, which asks for no restart, changes nothing. */
+/*
+ * Signals while ranks join and meet: a handler of the program, which asks for
+ * no restart, changes nothing.
+ */
 #include <criterion/criterion.h>
 
 #include <signal.h>
@@ -33,7 +36,9 @@ static int expect_all_fds(tsr_boot_t *boot, seen_t *seen)
 static int meet(tsr_boot_t *boot, seen_t *seen)
 {
 	const int line = expect_all_fds(boot, seen);
-	return line != 0 ? line : note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0)) != TSR_OK;
+	return line != 0 ? line
+			 : note(seen, tsr_boot_exchange(boot, "tsr_barrier", "", NULL, NULL, 0)) !=
+				   TSR_OK;
 }
 
 /* ------------------------------------------------------------------ signals all the time */
@@ -52,7 +57,8 @@ static int join_again_and_again(tsr_boot_t *boot, seen_t *seen)
 		tsr_boot_t *next;
 		NEED(note(seen, tsr_boot_join(&job, 200000000000u, &next)) == TSR_OK);
 		if (job.rank == 0)
-			usleep(2000); /* the others wait for its answer, and are interrupted meanwhile */
+			/* the others wait for its answer, and are interrupted meanwhile */
+			usleep(2000);
 		const int line = meet(next, seen);
 		tsr_boot_leave(next);
 		NEED(line == 0);
@@ -66,12 +72,12 @@ Test(interrupted, a_hundred_worlds_with_a_signal_every_millisecond)
 	boot_test_t test = {.size = 3};
 	boot_test_begin(&test);
 	snprintf(again_job, sizeof again_job, "%s.again", test.job);
-	cr_expect_eq(boot_run(&test, join_again_and_again), 0, "%s; %s; %s", test.seen[0].sentence, test.seen[1].sentence,
-		     test.seen[2].sentence);
+	cr_expect_eq(boot_run(&test, join_again_and_again), 0, "%s; %s; %s", test.seen[0].sentence,
+		     test.seen[1].sentence, test.seen[2].sentence);
 	boot_test_end(&test);
 }
 
-/* ------------------------------------------------------------------ signals at the place where it hurts */
+/* ---------------------------------------------------------- signals at the place where it hurts */
 
 /** Sends `pid` many signals, one after the other, while it waits. */
 static void interrupt(pid_t pid)
@@ -114,8 +120,10 @@ static int hold_the_descriptors(tsr_boot_t *boot, seen_t *seen)
 	if (tsr_boot_rank(boot) != 1)
 		return meet(boot, seen);
 	NEED(tsr_boot_exchange(boot, "tsr_boot_exchange_fds", "", NULL, NULL, 0) == TSR_OK);
-	atomic_store_explicit(&seen[10].joined, true, memory_order_release);  /* partner is boot_await in the test */
-	while (!atomic_load_explicit(&seen[11].joined, memory_order_acquire)) /* partner is the release in the test */
+	/* partner is boot_await in the test */
+	atomic_store_explicit(&seen[10].joined, true, memory_order_release);
+	/* partner is the release in the test */
+	while (!atomic_load_explicit(&seen[11].joined, memory_order_acquire))
 		usleep(1000);
 	_exit(0); /* the others are told that it is lost, and not that they were interrupted */
 }
@@ -134,8 +142,9 @@ Test(interrupted, ranks_that_wait_for_descriptors)
 	atomic_store_explicit(&test.seen[12].joined, true, memory_order_release);
 	for (int r = 0; r < 3; r++) {
 		boot_wait(pids[r]);
-		cr_expect(r == 1 || strstr(test.seen[r].sentence, "rank 1 of 3 is lost") == test.seen[r].sentence, "rank %d: %s", r,
-			  test.seen[r].sentence);
+		cr_expect(r == 1 || strstr(test.seen[r].sentence, "rank 1 of 3 is lost") ==
+					    test.seen[r].sentence,
+			  "rank %d: %s", r, test.seen[r].sentence);
 	}
 	boot_test_end(&test);
 }

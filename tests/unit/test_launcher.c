@@ -18,7 +18,8 @@
 #define SOON_S (DEADLINE_S / 2ull) /* what takes no longer has not waited for the deadline */
 
 /*
- * A pipe that everybody inherits: who lives holds it open. What ranks write to it can be counted, and it ends when all have ended.
+ * A pipe that everybody inherits: who lives holds it open. What ranks write to
+ * it can be counted, and it ends when all have ended.
  */
 static int life[2] = {-1, -1};
 
@@ -30,7 +31,10 @@ static void begin(const char *environment)
 	cr_assert_eq(pipe(life), 0);
 }
 
-/** Closes this process's end, and counts what was written until all others have ended; -1: they did not soon. */
+/**
+ * Closes this process's end, and counts what was written until all others have
+ * ended; -1: they did not soon.
+ */
 static int count_until_all_have_ended(void)
 {
 	close(life[1]);
@@ -58,7 +62,8 @@ static void say(void)
 
 static int launch(int ranks, tsr_placement_t placement, tsr_main_fn entry)
 {
-	const tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = ranks, .placement = placement};
+	const tsr_launcher_t launcher = {
+		.size = sizeof launcher, .ranks = ranks, .placement = placement};
 	char name[] = "test";
 	char *argv[] = {name, NULL};
 	return tsr_launch_world(&launcher, 1, argv, entry);
@@ -74,7 +79,8 @@ static int exit_code_is_7_on_rank_1(tsr_world_t *world, int argc, char **argv)
 
 Test(launcher, exit_code_of_the_rank_that_failed)
 {
-	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD; placement++) {
+	for (tsr_placement_t placement = TSR_PLACE_PROCESS; placement <= TSR_PLACE_THREAD;
+	     placement++) {
 		begin("");
 		cr_expect_eq(launch(3, placement, exit_code_is_7_on_rank_1), 7);
 		cr_expect_eq(launch(1, placement, exit_code_is_7_on_rank_1), 0);
@@ -106,7 +112,10 @@ static int die_on_rank_2(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (tsr_world_rank(world) == 2)
 		kill(getpid(), SIGKILL);
-	return tsr_barrier(world) == TSR_ERR_PEER_LOST && strstr(tsr_last_error(), "rank 2 of 5 is lost") ? tsr_fail(world) : 99;
+	return tsr_barrier(world) == TSR_ERR_PEER_LOST &&
+			       strstr(tsr_last_error(), "rank 2 of 5 is lost")
+		       ? tsr_fail(world)
+		       : 99;
 }
 
 Test(launcher, a_rank_that_is_killed_ends_the_world_at_once)
@@ -138,7 +147,10 @@ static int stop_on_rank_1(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (tsr_world_rank(world) == 1)
 		raise(SIGSTOP);
-	return tsr_barrier(world) == TSR_ERR_TIMEOUT && strstr(tsr_last_error(), "rank 1 of 3 did not come") ? tsr_fail(world) : 99;
+	return tsr_barrier(world) == TSR_ERR_TIMEOUT &&
+			       strstr(tsr_last_error(), "rank 1 of 3 did not come")
+		       ? tsr_fail(world)
+		       : 99;
 }
 
 Test(launcher, a_stopped_rank_costs_one_deadline)
@@ -147,7 +159,8 @@ Test(launcher, a_stopped_rank_costs_one_deadline)
 	const uint64_t begin_ns = tsr_now_ns();
 	cr_expect_eq(launch(3, TSR_PLACE_PROCESS, stop_on_rank_1), 1);
 	const uint64_t took_ns = tsr_now_ns() - begin_ns;
-	cr_expect(took_ns >= 6ull * SECOND && took_ns < 11ull * SECOND, "%llu ns", (unsigned long long)took_ns);
+	cr_expect(took_ns >= 6ull * SECOND && took_ns < 11ull * SECOND, "%llu ns",
+		  (unsigned long long)took_ns);
 	cr_expect_eq(count_until_all_have_ended(), 0);
 }
 
@@ -164,7 +177,10 @@ static void stop_in_third_fork(void)
 		raise(SIGSTOP);
 }
 
-/* The guardian is forked first, rank 0 second, and rank 1 is stopped before it has done anything of its own. */
+/*
+ * The guardian is forked first, rank 0 second, and rank 1 is stopped before it
+ * has done anything of its own.
+ */
 Test(launcher, a_rank_that_is_stopped_as_it_begins_is_killed_too)
 {
 	begin("TESSERA_DEADLINE=2s");
@@ -186,7 +202,10 @@ static int hang_with_a_child(tsr_world_t *world, int argc, char **argv)
 	hang();
 }
 
-/** Starts a launcher of 3 ranks that hang, each with a child that hangs, and returns when they do. */
+/**
+ * Starts a launcher of 3 ranks that hang, each with a child that hangs, and
+ * returns when they do.
+ */
 static pid_t launch_hanging(void)
 {
 	const pid_t pid = fork();
@@ -278,14 +297,16 @@ Test(launcher, exit_codes_are_right_where_another_thread_reaps)
 	cr_expect_eq(count_until_all_have_ended(), 30);
 }
 
-/* ------------------------------------------------------------------ what is started, and with what */
+/* --------------------------------------------------------------- what is started, and with what */
 
 static int check_environment(tsr_world_t *world, int argc, char **argv)
 {
 	(void)argc, (void)argv;
 	const char *rank = getenv("TESSERA_RANK"), *size = getenv("TESSERA_SIZE");
-	const bool same = rank && size && atoi(rank) == tsr_world_rank(world) && atoi(size) == tsr_world_size(world);
-	return same && getenv("TESSERA_JOB") && tsr_world_deadline_ns(world) == 170ull * SECOND ? 0 : 1;
+	const bool same = rank && size && atoi(rank) == tsr_world_rank(world) &&
+			  atoi(size) == tsr_world_size(world);
+	return same && getenv("TESSERA_JOB") && tsr_world_deadline_ns(world) == 170ull * SECOND ? 0
+												: 1;
 }
 
 Test(launcher, settings_pass_through)
@@ -320,7 +341,8 @@ Test(launcher, bad_requests_are_refused)
 	const uint64_t begin_ns = tsr_now_ns();
 	cr_expect(launch(3, TSR_PLACE_PROCESS, expect_3_ranks) != 0);
 	cr_expect(launch(3, TSR_PLACE_THREAD, expect_3_ranks) != 0);
-	cr_expect(tsr_now_ns() - begin_ns < SOON_S * SECOND, "ranks waited for one that had failed");
+	cr_expect(tsr_now_ns() - begin_ns < SOON_S * SECOND,
+		  "ranks waited for one that had failed");
 	cr_expect_eq(count_until_all_have_ended(), 0);
 }
 
@@ -339,7 +361,9 @@ Test(launcher, a_program_that_joins_no_world_runs_n_times)
 	cr_expect_eq(launch_shell(4, "printf $TESSERA_SIZE >/proc/self/fd/%d"), 0);
 	cr_expect_eq(count_until_all_have_ended(), 4);
 	begin("");
-	cr_expect_eq(launch_shell(3, "printf x >/proc/self/fd/%d; exit $((TESSERA_RANK == 1 ? 4 : 0))"), 4);
+	cr_expect_eq(
+		launch_shell(3, "printf x >/proc/self/fd/%d; exit $((TESSERA_RANK == 1 ? 4 : 0))"),
+		4);
 	cr_expect_eq(count_until_all_have_ended(), 3);
 }
 
@@ -348,7 +372,9 @@ Test(launcher, ranks_that_do_not_notice_the_end_are_killed_at_the_deadline)
 {
 	begin("TESSERA_DEADLINE=300ms");
 	const uint64_t begin_ns = tsr_now_ns();
-	cr_expect_eq(launch_shell(3, "printf x >/proc/self/fd/%d; [ $TESSERA_RANK = 1 ] && exit 3; exec sleep 1000"), 3);
+	cr_expect_eq(launch_shell(3, "printf x >/proc/self/fd/%d; [ $TESSERA_RANK = 1 ] && exit 3; "
+				     "exec sleep 1000"),
+		     3);
 	cr_expect(tsr_now_ns() - begin_ns >= 3 * SECOND / 10);
 	const int count = count_until_all_have_ended();
 	cr_expect(count >= 1 && count <= 3, "%d", count);

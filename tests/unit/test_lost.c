@@ -1,4 +1,7 @@
-/* Ranks that die, never arrive, come late or should not be there: the others end in time, and name them. */
+/*
+ * Ranks that die, never arrive, come late or should not be there: the others
+ * end in time, and name them.
+ */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 
@@ -40,10 +43,14 @@ Test(lost, a_rank_that_is_killed_is_named_long_before_the_deadline)
 	for (int r = 0; r < test.size; r++) {
 		if (r == 2)
 			continue;
-		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-		cr_expect(strstr(test.seen[r].sentence, "rank 2 of 5 is lost") != NULL, "%s", test.seen[r].sentence);
-		cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s", test.seen[r].sentence);
-		cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d: %llu ns", r, (unsigned long long)test.seen[r].took_ns);
+		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r,
+			     tsr_status_name(test.seen[r].status));
+		cr_expect(strstr(test.seen[r].sentence, "rank 2 of 5 is lost") != NULL, "%s",
+			  test.seen[r].sentence);
+		cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s",
+			  test.seen[r].sentence);
+		cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d: %llu ns", r,
+			  (unsigned long long)test.seen[r].took_ns);
 		cr_expect_eq(test.seen[r].value, 2);
 	}
 	boot_test_end(&test);
@@ -64,7 +71,8 @@ Test(lost, an_orderly_exit_without_leaving_is_a_loss_too_also_of_rank_0)
 	cr_expect_eq(boot_run(&test, exit_in_the_middle), 0);
 	for (int r = 1; r < test.size; r++) {
 		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST);
-		cr_expect(strstr(test.seen[r].sentence, "rank 0 of 3 is lost") != NULL, "%s", test.seen[r].sentence);
+		cr_expect(strstr(test.seen[r].sentence, "rank 0 of 3 is lost") != NULL, "%s",
+			  test.seen[r].sentence);
 	}
 	boot_test_end(&test);
 }
@@ -87,8 +95,9 @@ Test(lost, who_leaves_is_named_by_who_waits)
 		cr_expect_eq(boot_run(&test, leave_early), 0);
 		for (int r = 0; r < test.size; r += 2) {
 			cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST);
-			cr_expect(strstr(test.seen[r].sentence, "rank 1 of 3 has left the world") != NULL, "%s",
-				  test.seen[r].sentence);
+			cr_expect(strstr(test.seen[r].sentence, "rank 1 of 3 has left the world") !=
+					  NULL,
+				  "%s", test.seen[r].sentence);
 		}
 		boot_test_end(&test);
 	}
@@ -111,14 +120,17 @@ Test(lost, ranks_that_never_arrive_are_named_at_the_deadline)
 	boot_test_begin(&test);
 	do {
 		memset(test.seen, 0, 5 * sizeof *test.seen);
-		pid_t pids[2] = {boot_fork(&test, 0, 5, 0, barrier), boot_fork(&test, 3, 5, 3, barrier)};
+		pid_t pids[2] = {boot_fork(&test, 0, 5, 0, barrier),
+				 boot_fork(&test, 3, 5, 3, barrier)};
 		for (int i = 0; i < 2; i++)
 			codes[i] = boot_wait(pids[i]);
 	} while (somebody_was_late(&test, wanted) && be_more_patient(&test.deadline_ns));
 	cr_expect(codes[0] == 0 && codes[1] == 0, "%d, %d", codes[0], codes[1]);
 	for (int r = 0; r < 5; r += 3) {
-		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-		cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s", test.seen[r].sentence);
+		cr_expect_eq(test.seen[r].status, TSR_ERR_PEER_LOST, "rank %d: %s", r,
+			     tsr_status_name(test.seen[r].status));
+		cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s",
+			  test.seen[r].sentence);
 	}
 	boot_test_end(&test);
 }
@@ -129,7 +141,8 @@ Test(lost, rank_0_that_never_arrives_is_named_too)
 	boot_test_begin(&test);
 	cr_expect_eq(boot_wait(boot_fork(&test, 1, 2, 1, barrier)), 1);
 	cr_expect_eq(test.seen[1].status, TSR_ERR_PEER_LOST);
-	cr_expect(strstr(test.seen[1].sentence, "rank 0 of 2 never arrived within 500 ms") != NULL, "%s", test.seen[1].sentence);
+	cr_expect(strstr(test.seen[1].sentence, "rank 0 of 2 never arrived within 500 ms") != NULL,
+		  "%s", test.seen[1].sentence);
 	boot_test_end(&test);
 }
 
@@ -149,7 +162,8 @@ static int come_late(tsr_boot_t *boot, seen_t *seen)
 		await_the_end(boot);
 	barrier(boot, seen);
 	NEED(tsr_boot_wait_record(boot, 0, &record) == TSR_OK);
-	NEED(record.block == -1 && record.from == 1 && record.rank != 1 && strcmp(record.kernel, "tsr_barrier") == 0);
+	NEED(record.block == -1 && record.from == 1 && record.rank != 1 &&
+	     strcmp(record.kernel, "tsr_barrier") == 0);
 	NEED(record.waited_ns >= SECOND / 2 && record.expected == record.seen + 1);
 	return 0;
 }
@@ -167,17 +181,23 @@ Test(lost, a_rank_that_comes_too_late_is_named_and_leaves_a_wait_record)
 		} while (somebody_was_late(&test, wanted) && be_more_patient(&test.deadline_ns));
 		cr_expect_eq(failed, 0);
 		for (int r = 0; r < test.size; r++) { /* the late one learns the same */
-			cr_expect_eq(test.seen[r].status, TSR_ERR_TIMEOUT, "rank %d: %s", r, tsr_status_name(test.seen[r].status));
-			cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s", test.seen[r].sentence);
-			cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s", test.seen[r].sentence);
+			cr_expect_eq(test.seen[r].status, TSR_ERR_TIMEOUT, "rank %d: %s", r,
+				     tsr_status_name(test.seen[r].status));
+			cr_expect(strstr(test.seen[r].sentence, wanted) != NULL, "%s",
+				  test.seen[r].sentence);
+			cr_expect(strcmp(test.seen[r].sentence, test.seen[0].sentence) == 0, "%s",
+				  test.seen[r].sentence);
 		}
 		boot_test_end(&test);
 	}
 }
 
-/* ------------------------------------------------------------------ ranks that should not be there */
+/* --------------------------------------------------------------- ranks that should not be there */
 
-/** Rank 0 of `size`, and two more processes, one after the other; expects that all are told `says`. */
+/**
+ * Rank 0 of `size`, and two more processes, one after the other; expects that
+ * all are told `says`.
+ */
 static void strangers(int size, const int *ranks, const int *sizes, const char *says)
 {
 	boot_test_t test = {.size = size};
@@ -188,22 +208,25 @@ static void strangers(int size, const int *ranks, const int *sizes, const char *
 	for (int i = 0; i < 3; i++) {
 		pids[i] = boot_fork(&test, ranks[i], sizes[i], i, barrier);
 		if (i < 2)
-			boot_await(&test, i); /* the last is the stranger: the door is shut behind it */
+			/* the last is the stranger: the door is shut behind it */
+			boot_await(&test, i);
 	}
 	for (int i = 0; i < 3; i++)
 		boot_wait(pids[i]);
 	cr_expect(tsr_now_ns() - begin_ns < SOON_NS, "%s: not before the deadline", says);
 	for (int i = 0; i < 3; i++)
-		told += test.seen[i].status == TSR_ERR_CONFIG && strstr(test.seen[i].sentence, says) != NULL;
-	cr_expect(told == 3, "%s: %d were told; %s; %s; %s", says, told, test.seen[0].sentence, test.seen[1].sentence,
-		  test.seen[2].sentence);
+		told += test.seen[i].status == TSR_ERR_CONFIG &&
+			strstr(test.seen[i].sentence, says) != NULL;
+	cr_expect(told == 3, "%s: %d were told; %s; %s; %s", says, told, test.seen[0].sentence,
+		  test.seen[1].sentence, test.seen[2].sentence);
 	boot_test_end(&test);
 }
 
 Test(lost, strangers_at_the_door_are_named)
 {
 	strangers(4, (int[]){0, 1, 1}, (int[]){4, 4, 4}, "two processes say that they are rank 1");
-	strangers(4, (int[]){0, 1, 2}, (int[]){4, 4, 5}, "rank 2 says that the job has 5 ranks, rank 0 says 4");
+	strangers(4, (int[]){0, 1, 2}, (int[]){4, 4, 5},
+		  "rank 2 says that the job has 5 ranks, rank 0 says 4");
 }
 
 static int stay(tsr_boot_t *boot, seen_t *seen)
@@ -224,7 +247,8 @@ Test(lost, a_second_rank_0_is_refused)
 	kill(first, SIGKILL);
 	cr_expect_eq(boot_wait(first), 128 + SIGKILL);
 	cr_expect_eq(test.seen[1].status, TSR_ERR_CONFIG);
-	cr_expect(strstr(test.seen[1].sentence, "another process is rank 0") != NULL, "%s", test.seen[1].sentence);
+	cr_expect(strstr(test.seen[1].sentence, "another process is rank 0") != NULL, "%s",
+		  test.seen[1].sentence);
 	boot_test_end(&test);
 }
 
@@ -241,14 +265,18 @@ Test(lost, ranks_outside_the_job_are_refused)
 	cr_expect_eq(tsr_boot_threads(TSR_MAX_RANKS + 1, SECOND, &boot), TSR_ERR_ARGUMENT);
 }
 
-/* Two worlds in a row in the same processes: who is quick may knock at the door of the world that ends. */
+/*
+ * Two worlds in a row in the same processes: who is quick may knock at the door
+ * of the world that ends.
+ */
 static char again_job[80];
 
 static int barrier_and_again(tsr_boot_t *boot, seen_t *seen)
 {
 	tsr_job_t job = {.rank = tsr_boot_rank(boot), .size = tsr_boot_size(boot)};
 	snprintf(job.name, sizeof job.name, "%s", again_job);
-	NEED(tsr_boot_exchange(boot, "first", "", NULL, NULL, 0) == TSR_OK); /* rank 0 lets the others in */
+	/* rank 0 lets the others in */
+	NEED(tsr_boot_exchange(boot, "first", "", NULL, NULL, 0) == TSR_OK);
 	for (int i = 0; i < 20; i++) {
 		tsr_boot_t *next;
 		NEED(tsr_boot_join(&job, 200ull * SECOND, &next) == TSR_OK);
@@ -282,9 +310,11 @@ static int abort_and_report(tsr_boot_t *boot, seen_t *seen)
 	barrier(boot, seen);
 	NEED(strcmp(seen->sentence, "the reason") == 0);
 	NEED(seen->status == (tsr_boot_rank(boot) == 1 ? TSR_ERR_KERNEL : TSR_ERR_ABORTED));
-	NEED(tsr_boot_abort_status(boot, &sentence) == TSR_ERR_KERNEL && strcmp(sentence, "the reason") == 0);
+	NEED(tsr_boot_abort_status(boot, &sentence) == TSR_ERR_KERNEL &&
+	     strcmp(sentence, "the reason") == 0);
 	NEED(atomic_load(&tsr_boot_words(boot)->aborted) != 0);
-	seen->value = tsr_boot_claim_report(boot, "the reason") + 10 * tsr_boot_claim_report(boot, tsr_boot_rank(boot) ? "b" : "a");
+	seen->value = tsr_boot_claim_report(boot, "the reason") +
+		      10 * tsr_boot_claim_report(boot, tsr_boot_rank(boot) ? "b" : "a");
 	return 0;
 }
 
@@ -297,7 +327,8 @@ Test(lost, the_first_reason_wins_and_is_reported_once)
 		cr_expect_eq(boot_run(&test, abort_and_report), 0);
 		for (int r = 0; r < test.size; r++) {
 			claims += test.seen[r].value;
-			cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d slept through the end", r);
+			cr_expect(test.seen[r].took_ns < SOON_NS, "rank %d slept through the end",
+				  r);
 		}
 		cr_expect_eq(claims, 1 + 10 * 2);
 		boot_test_end(&test);
@@ -317,7 +348,8 @@ static int keep_records(tsr_boot_t *boot, seen_t *seen)
 	for (; tsr_boot_wait_record(boot, count, &record) == TSR_OK; count++)
 		NEED(record.block == next[record.rank]++); /* oldest first */
 	NEED(count == (tsr_boot_size(boot) == 1 ? 40 : 64));
-	NEED(tsr_boot_wait_record(boot, count, &record) == TSR_ERR_NOT_FOUND && tsr_boot_wait_record(boot, -1, &record) != TSR_OK);
+	NEED(tsr_boot_wait_record(boot, count, &record) == TSR_ERR_NOT_FOUND &&
+	     tsr_boot_wait_record(boot, -1, &record) != TSR_OK);
 	return 0;
 }
 
@@ -337,7 +369,8 @@ static int keep_slowly(tsr_boot_t *boot, seen_t *seen)
 	if (tsr_boot_rank(boot) == 0) {
 		usleep(50000);
 		boot->control->wait_records[0].record = record;
-		atomic_store(&boot->control->wait_records[0].ready, 1); /* partner: the acquire in tsr_boot_wait_record */
+		/* partner: the acquire in tsr_boot_wait_record */
+		atomic_store(&boot->control->wait_records[0].ready, 1);
 	} else {
 		record.block = 0;
 		NEED(tsr_boot_wait_record(boot, 0, &record) == TSR_OK && record.block == 7);

@@ -25,7 +25,8 @@ static const bad_t bad_values[] = {
 	{"TESSERA_SIZE", "2x", "1 to 256"},
 	{"TESSERA_SIZE", "+2", "1 to 256"},
 	{"TESSERA_JOB", "a b", "letters, digits"},
-	{"TESSERA_JOB", "12345678901234567890123456789012345678901234567890123456789012345", "1 to 64"},
+	{"TESSERA_JOB", "12345678901234567890123456789012345678901234567890123456789012345",
+	 "1 to 64"},
 	{"TESSERA_HEAP_SIZE", "much", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1.5", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1.M", "such as 256M"},
@@ -64,12 +65,14 @@ Test(options, what_cannot_be_read_is_quoted)
 		const tsr_options_t before = options;
 		clean_environment();
 		setenv(bad->name, bad->value, 1);
-		cr_expect_eq(tsr_options_read(&options), TSR_ERR_CONFIG, "%s=%s", bad->name, bad->value);
+		cr_expect_eq(tsr_options_read(&options), TSR_ERR_CONFIG, "%s=%s", bad->name,
+			     bad->value);
 		const char *sentence = tsr_last_error();
-		cr_expect(strstr(sentence, bad->name) && strstr(sentence, bad->value) && strstr(sentence, bad->says), "%s=%s: %s",
-			  bad->name, bad->value, sentence);
-		cr_expect(memcmp(&before, &options, sizeof options) == 0, "%s=%s: written in spite of the error", bad->name,
-			  bad->value);
+		cr_expect(strstr(sentence, bad->name) && strstr(sentence, bad->value) &&
+				  strstr(sentence, bad->says),
+			  "%s=%s: %s", bad->name, bad->value, sentence);
+		cr_expect(memcmp(&before, &options, sizeof options) == 0,
+			  "%s=%s: written in spite of the error", bad->name, bad->value);
 	}
 }
 
@@ -91,11 +94,14 @@ Test(options, an_unknown_name_is_an_error_that_names_the_nearest)
 	clean_environment();
 	setenv("TESSERA_HEAPSIZE", "1G", 1);
 	cr_assert_eq(tsr_options_read(&options), TSR_ERR_CONFIG);
-	cr_assert(strstr(tsr_last_error(), "TESSERA_HEAPSIZE: did you mean TESSERA_HEAP_SIZE?") != NULL, "%s", tsr_last_error());
+	cr_assert(strstr(tsr_last_error(), "TESSERA_HEAPSIZE: did you mean TESSERA_HEAP_SIZE?") !=
+			  NULL,
+		  "%s", tsr_last_error());
 	clean_environment();
 	setenv("TESSERA_SOMETHING_ELSE_ALTOGETHER", "1", 1);
 	cr_assert_eq(tsr_options_read(&options), TSR_ERR_CONFIG);
-	cr_assert(strstr(tsr_last_error(), "TESSERA_SOMETHING_ELSE_ALTOGETHER") != NULL, "%s", tsr_last_error());
+	cr_assert(strstr(tsr_last_error(), "TESSERA_SOMETHING_ELSE_ALTOGETHER") != NULL, "%s",
+		  tsr_last_error());
 	cr_assert(strstr(tsr_last_error(), "did you mean") == NULL, "%s", tsr_last_error());
 }
 
@@ -118,8 +124,10 @@ Test(options, every_setting_is_read)
 {
 	tsr_options_t options = poisoned();
 	clean_environment();
-	set_environment("TESSERA_BACKEND=cpuemu TESSERA_PLACEMENT=thread TESSERA_RANK=3 TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
-			"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
+	set_environment("TESSERA_BACKEND=cpuemu TESSERA_PLACEMENT=thread TESSERA_RANK=3 "
+			"TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
+			"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms "
+			"TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
 			"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_LOG=info");
 	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
 	cr_assert_str_eq(options.backend, "cpuemu");

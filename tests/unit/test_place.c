@@ -1,4 +1,7 @@
-/* Where calls of the host API stand in the program: noted by the macros of tessera/site.h, for the thread that makes the call. */
+/*
+ * Where calls of the host API stand in the program: noted by the macros of
+ * tessera/site.h, for the thread that makes the call.
+ */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -50,9 +53,9 @@ Test(place, is_told_of_every_call_that_fails)
 	tsr_status_t (*const barrier)(tsr_world_t *) = tsr_barrier;
 	tsr_world_t *world = NULL;
 	cr_assert_eq(tsr_finalize(NULL), TSR_OK, "a null pointer constant may be an argument");
-	cr_assert(
-		tsr_launch_group((tsr_launch_desc_t[]){TSR_LAUNCH_DESC(NULL, NULL, 1, NULL), TSR_LAUNCH_DESC(NULL, NULL, 1, NULL)},
-				 2) != TSR_OK);
+	cr_assert(tsr_launch_group((tsr_launch_desc_t[]){TSR_LAUNCH_DESC(NULL, NULL, 1, NULL),
+							 TSR_LAUNCH_DESC(NULL, NULL, 1, NULL)},
+				   2) != TSR_OK);
 	cr_assert(tsr_heap_alloc(world, 0, 0, "none", (TSR_HEAP void *[]){NULL}) != TSR_OK);
 	cr_assert(barrier != NULL);
 	expect_nowhere();

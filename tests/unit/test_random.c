@@ -20,24 +20,29 @@
 
 /* ------------------------------------------------------------------ Philox */
 
-/* The three vectors for philox4x32 with 10 rounds that come with Random123: counter, key, answer. */
+/*
+ * The three vectors for philox4x32 with 10 rounds that come with Random123:
+ * counter, key, answer.
+ */
 Test(random, philox_known_answers)
 {
 	static const uint32_t vectors[3][10] = {
 		{0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-		{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
-		 0x6d5451fd},
-		{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-		 0x24126ea1},
+		{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
+		 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+		{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+		 0x94fdcceb, 0x5001e420, 0x24126ea1},
 	};
 	for (int i = 0; i < 3; i++) {
 		uint32_t words[4];
 		memcpy(words, vectors[i], sizeof words);
 		tsr_core_philox(words, vectors[i][4], vectors[i][5]);
-		cr_expect(memcmp(words, vectors[i] + 6, sizeof words) == 0, "vector %d gives %08x %08x %08x %08x", i, words[0],
-			  words[1], words[2], words[3]);
+		cr_expect(memcmp(words, vectors[i] + 6, sizeof words) == 0,
+			  "vector %d gives %08x %08x %08x %08x", i, words[0], words[1], words[2],
+			  words[3]);
 	}
-	cr_expect_eq(tsr_random_bits(0, 0), 0xe169c58d6627e8d5u, "the first two words of the first vector");
+	cr_expect_eq(tsr_random_bits(0, 0), 0xe169c58d6627e8d5u,
+		     "the first two words of the first vector");
 }
 
 Test(random, philox_agrees_with_random123)
@@ -59,11 +64,14 @@ Test(random, philox_agrees_with_random123)
 /* Pinned, so that a stored seed means the same numbers for ever. */
 Test(random, golden_values)
 {
-	cr_expect_eq(tsr_random_bits(42, 7), 0x68784c855bbd83b1u, "%016llx", (unsigned long long)tsr_random_bits(42, 7));
+	cr_expect_eq(tsr_random_bits(42, 7), 0x68784c855bbd83b1u, "%016llx",
+		     (unsigned long long)tsr_random_bits(42, 7));
 	cr_expect_eq(tsr_random_f32(42, 7), 0x1.4a070cp-2f, "%a", (double)tsr_random_f32(42, 7));
 	cr_expect_eq(tsr_random_f64(42, 7), 0x1.f60ca4d2a89ap-1, "%a", tsr_random_f64(42, 7));
-	cr_expect_eq(tsr_random_int(42, 7, -1000, 1000), 421, "%lld", (long long)tsr_random_int(42, 7, -1000, 1000));
-	cr_expect_eq(tsr_random_normal(42, 7), -0x1.ebd8680600b4fp-4, "%a", tsr_random_normal(42, 7));
+	cr_expect_eq(tsr_random_int(42, 7, -1000, 1000), 421, "%lld",
+		     (long long)tsr_random_int(42, 7, -1000, 1000));
+	cr_expect_eq(tsr_random_normal(42, 7), -0x1.ebd8680600b4fp-4, "%a",
+		     tsr_random_normal(42, 7));
 	cr_expect_eq(tsr_random_bits(0x123456789abcdef0u, 0xfedcba9876543210u), 0x332e9f89ef8e01b2u,
 		     "all 64 bits of seed and index count: %016llx",
 		     (unsigned long long)tsr_random_bits(0x123456789abcdef0u, 0xfedcba9876543210u));
@@ -77,14 +85,18 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Kolmogorov and Smirnov: the largest distance between the sample's distribution and the one it should have, times sqrt(n). */
+/*
+ * Kolmogorov and Smirnov: the largest distance between the sample's
+ * distribution and the one it should have, times sqrt(n).
+ */
 static double ks_statistic(double *sample, int n, double (*distribution)(double))
 {
 	double largest = 0;
 	qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
 	for (int i = 0; i < n; i++) {
 		const double expected = distribution(sample[i]);
-		largest = fmax(largest, fmax(fabs(expected - (double)i / n), fabs(expected - (double)(i + 1) / n)));
+		largest = fmax(largest, fmax(fabs(expected - (double)i / n),
+					     fabs(expected - (double)(i + 1) / n)));
 	}
 	return largest * sqrt(n);
 }
@@ -100,7 +112,10 @@ static double normal_distribution(double x)
 }
 
 enum { SAMPLE = 200000 };
-/* Exceeded by chance once in 10^5 samples; the samples are fixed, so it is exceeded never or always. */
+/*
+ * Exceeded by chance once in 10^5 samples; the samples are fixed, so it is
+ * exceeded never or always.
+ */
 static const double ks_limit = 2.47;
 
 static double f32_as_double(uint64_t seed, uint64_t index)
@@ -116,7 +131,8 @@ static void check_distribution(double (*draw)(uint64_t, uint64_t), double (*dist
 			sample[i] = draw(seed << 32, (uint64_t)i);
 		const double statistic = ks_statistic(sample, SAMPLE, distribution);
 		cr_expect(statistic < ks_limit, "seed %d: %g", (int)seed, statistic);
-		cr_expect(statistic > 0.2, "seed %d: %g, too even to be random", (int)seed, statistic);
+		cr_expect(statistic > 0.2, "seed %d: %g, too even to be random", (int)seed,
+			  statistic);
 	}
 }
 
@@ -149,15 +165,20 @@ Test(random, kinds_are_independent)
 {
 	double product = 0;
 	for (int i = 0; i < SAMPLE; i++) {
-		cr_assert(tsr_random_bits(1, (uint64_t)i) >> 11 != (uint64_t)(tsr_random_f64(1, (uint64_t)i) * 0x1p53));
-		product += (tsr_random_f64(1, (uint64_t)i) - 0.5) * (tsr_random_f32(1, (uint64_t)i) - 0.5) * 12;
+		cr_assert(tsr_random_bits(1, (uint64_t)i) >> 11 !=
+			  (uint64_t)(tsr_random_f64(1, (uint64_t)i) * 0x1p53));
+		product += (tsr_random_f64(1, (uint64_t)i) - 0.5) *
+			   (tsr_random_f32(1, (uint64_t)i) - 0.5) * 12;
 	}
 	cr_expect(fabs(product) < 5 * sqrt(SAMPLE), "correlation %g", product / SAMPLE);
 }
 
 /* ------------------------------------------------------------------ integers */
 
-/* Pearson's chi square over all values of a range: its mean is n - 1, its deviation sqrt(2 (n - 1)). */
+/*
+ * Pearson's chi square over all values of a range: its mean is n - 1, its
+ * deviation sqrt(2 (n - 1)).
+ */
 Test(random, integers_are_uniform)
 {
 	static const int ranges[] = {2, 3, 7, 10, 100, 256, 1000};
@@ -173,7 +194,8 @@ Test(random, integers_are_uniform)
 		const double expected = (double)SAMPLE / n;
 		for (int i = 0; i < n; i++)
 			chi += (counts[i] - expected) * (counts[i] - expected) / expected;
-		cr_expect(fabs(chi - (n - 1)) < 5 * sqrt(2.0 * (n - 1)), "range %d: chi square %g", n, chi);
+		cr_expect(fabs(chi - (n - 1)) < 5 * sqrt(2.0 * (n - 1)), "range %d: chi square %g",
+			  n, chi);
 	}
 }
 
@@ -194,13 +216,17 @@ Test(random, integer_bounds)
 
 /* ------------------------------------------------------------------ the normal */
 
-/* The distance from the true inverse, relative to it: how far the distribution function is off, divided by its slope. */
+/*
+ * The distance from the true inverse, relative to it: how far the distribution
+ * function is off, divided by its slope.
+ */
 static double inverse_error(uint64_t bits)
 {
 	const double x = tsr_core_normal(bits);
 	const uint64_t odd = (bits >> 12) * 2 + 1;
 	const bool below = odd < (uint64_t)1 << 52;
-	const long double wanted = (long double)(below ? odd : ((uint64_t)1 << 53) - odd) * 0x1p-53L;
+	const long double wanted =
+		(long double)(below ? odd : ((uint64_t)1 << 53) - odd) * 0x1p-53L;
 	const long double reached = 0.5L * erfcl((below ? -x : x) / sqrtl(2.0L));
 	const long double slope = expl(-0.5L * x * x) / sqrtl(8.0L * atanl(1.0L));
 	return (double)fabsl((reached - wanted) / slope / x);
@@ -215,7 +241,8 @@ static uint64_t covering_bits(uint64_t i)
 
 Test(random, normal_is_accurate_into_the_tails)
 {
-	/* Under valgrind a long double has no more bits than a double, and the check itself errs. */
+	/* Under valgrind a long double has no more bits than a double, and the check itself
+	 * errs. */
 	volatile long double fine = 1.0L + 0x1p-60L;
 	const bool exact = fine > 1.0L;
 	const double nearest = exact ? 1e-3 : 0.25, limit = exact ? 1e-15 : 4e-15;
@@ -229,7 +256,10 @@ Test(random, normal_is_accurate_into_the_tails)
 	cr_expect(worst > 1e-17, "relative error %g: was anything compared?", worst);
 }
 
-/* The sequence of operations is the contract: a rounding that goes another way anywhere changes this. */
+/*
+ * The sequence of operations is the contract: a rounding that goes another way
+ * anywhere changes this.
+ */
 Test(random, normal_bits_are_pinned)
 {
 	uint64_t hash = 0;

@@ -6,9 +6,11 @@
 #include "src/registry/registry.h"
 #include "tessera/backends.h"
 
-#define KERNEL(object_, name_, variant_)                                                                               \
-	static const tsr_kernel_t object_ = {.abi = TSR_KERNEL_ABI, .workers = 1, .name = name_, .variant = variant_}; \
-	static const tsr_kernel_t *const object_##_entry __attribute__((used, section("tsr_kernels"))) = &object_
+#define KERNEL(object_, name_, variant_)                                                  \
+	static const tsr_kernel_t object_ = {                                             \
+		.abi = TSR_KERNEL_ABI, .workers = 1, .name = name_, .variant = variant_}; \
+	static const tsr_kernel_t *const object_##_entry                                  \
+		__attribute__((used, section("tsr_kernels"))) = &object_
 
 KERNEL(registry_test_one, "registry_test_one", "");
 KERNEL(registry_test_only, "registry_test_only", "f32_16x16x16");
@@ -21,7 +23,8 @@ Test(registry, kernels_by_name_and_variant)
 	cr_expect(tsr_kernel_find("registry_test_one", "") == &registry_test_one);
 	cr_expect(tsr_kernel_find("registry_test_one", "a") == NULL);
 	cr_expect(tsr_kernel_find("registry_test_only", "f32_16x16x16") == &registry_test_only);
-	cr_expect(tsr_kernel_find("registry_test_only", "") == &registry_test_only); /* the only one */
+	/* the only one */
+	cr_expect(tsr_kernel_find("registry_test_only", "") == &registry_test_only);
 	cr_expect(tsr_kernel_find("registry_test_only", "f32") == NULL);
 	cr_expect(tsr_kernel_find("registry_test_many", "a") == &registry_test_a);
 	cr_expect(tsr_kernel_find("registry_test_many", "b") == &registry_test_b);
@@ -36,7 +39,8 @@ Test(registry, every_kernel_is_listed_once)
 	const tsr_kernel_t *kernel;
 	int mine = 0, count = 0;
 	for (; (kernel = tsr_kernel_at(count)) != NULL; count++) {
-		cr_expect(kernel->abi == TSR_KERNEL_ABI && kernel->name != NULL && kernel->variant != NULL);
+		cr_expect(kernel->abi == TSR_KERNEL_ABI && kernel->name != NULL &&
+			  kernel->variant != NULL);
 		mine += strncmp(kernel->name, "registry_test_", 14) == 0;
 	}
 	cr_expect_eq(mine, 4);
@@ -55,7 +59,9 @@ Test(registry, backends)
 	cr_expect(backend != NULL && backend->device->size >= sizeof(size_t));
 	backend = NULL;
 	cr_expect_eq(tsr_backend_choose("cpu", &backend, &why), TSR_ERR_NOT_FOUND);
-	cr_expect(strstr(tsr_last_error(), "'cpu'") && strstr(tsr_last_error(), "cuda, hip and cpuemu"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "'cpu'") &&
+			  strstr(tsr_last_error(), "cuda, hip and cpuemu"),
+		  "%s", tsr_last_error());
 	cr_expect(backend == NULL);
 }
 
@@ -67,7 +73,8 @@ Test(registry, a_backend_that_is_not_built_in_is_known_but_has_no_device)
 		if (built_in != NULL)
 			continue;
 		cr_expect_eq(tsr_backend_choose(name, &backend, &why), TSR_ERR_NO_DEVICE);
-		cr_expect(strstr(tsr_last_error(), name) && strstr(tsr_last_error(), "not part of this build") &&
+		cr_expect(strstr(tsr_last_error(), name) &&
+				  strstr(tsr_last_error(), "not part of this build") &&
 				  strstr(tsr_last_error(), ": build it with `scons backends="),
 			  "%s", tsr_last_error());
 	}

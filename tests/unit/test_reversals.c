@@ -1,7 +1,9 @@
 /*
- * A search that begins runs only where two operations can come in the other order, against one that runs every order: the same
- * traces and the same ends, each trace once. Programs are random: loads that may be stale, stores, additions, waits that others
- * can make ready and unready again, waits for either of two cells, meetings, and a task that begins when others have ended.
+ * A search that begins runs only where two operations can come in the other
+ * order, against one that runs every order: the same traces and the same ends,
+ * each trace once. Programs are random: loads that may be stale, stores,
+ * additions, waits that others can make ready and unready again, waits for
+ * either of two cells, meetings, and a task that begins when others have ended.
  */
 #include "explore_outcomes.h"
 
@@ -53,7 +55,8 @@ static bool either_forced(const void *context)
 {
 	const either_t *w = context;
 	const int written = w->toy->written[w->cell];
-	return w->cells == 1 && written > 0 && either_ready(w) && w->toy->history[w->cell][written - 1] < w->value;
+	return w->cells == 1 && written > 0 && either_ready(w) &&
+	       w->toy->history[w->cell][written - 1] < w->value;
 }
 
 static bool wait_for(toy_t *toy, int cell, int cells, uint64_t value, tsr_deadline_t deadline)
@@ -71,7 +74,8 @@ static bool wait_for(toy_t *toy, int cell, int cells, uint64_t value, tsr_deadli
 				   .forced = either_forced,
 				   .context = &either};
 	const bool good = tsr_explorer_await(toy->explorer, &await) == TSR_AWAIT_OK;
-	tsr_explorer_acted(toy->explorer, &(tsr_acted_t){(uint64_t)toy->written[cell], false, false});
+	tsr_explorer_acted(toy->explorer,
+			   &(tsr_acted_t){(uint64_t)toy->written[cell], false, false});
 	return good;
 }
 
@@ -87,7 +91,8 @@ static bool gathered(const void *context)
 /** All tasks that there are from the beginning come. */
 static void meet(toy_t *toy)
 {
-	const tsr_pending_t pending = {.kind = TSR_PENDING_MEET, .object = 99, .site = {"tsr_sync", "toy.c", 1}};
+	const tsr_pending_t pending = {
+		.kind = TSR_PENDING_MEET, .object = 99, .site = {"tsr_sync", "toy.c", 1}};
 	tsr_explorer_point(toy->explorer, &pending);
 	const gathering_t mine = {common.phase};
 	if (++common.come == program.tasks - program.follows) {
@@ -95,16 +100,22 @@ static void meet(toy_t *toy)
 		common.phase++;
 	}
 	tsr_explorer_acted(toy->explorer, &(tsr_acted_t){.wrote = true, .changed = true});
-	const tsr_await_t await = {.kind = TSR_AWAIT_MEETING, .pending = pending, .ready = gathered, .context = &mine};
+	const tsr_await_t await = {
+		.kind = TSR_AWAIT_MEETING, .pending = pending, .ready = gathered, .context = &mine};
 	if (mine.phase == common.phase)
 		tsr_explorer_await(toy->explorer, &await);
 }
 
-/** Looks at two cells in turn until it finds something: in which of them, if it took so long that it was put aside; else 3. */
+/**
+ * Looks at two cells in turn until it finds something: in which of them, if it
+ * took so long that it was put aside; else 3.
+ */
 static int look_around(toy_t *toy, int self)
 {
 	for (int turn = 0;; turn++) {
-		const int found = toy_load(toy, self, 0, 20) ? 1 : toy_load(toy, self, 1, 21) ? 2 : 0;
+		const int found = toy_load(toy, self, 0, 20)   ? 1
+				  : toy_load(toy, self, 1, 21) ? 2
+							       : 0;
 		if (found)
 			return turn < 2 ? 3 : found;
 	}
@@ -158,8 +169,11 @@ static void run_task(toy_t *toy, int self)
 		return;
 	int task;
 	common.follower = (toy_task_t){toy, run_task, program.tasks - 1};
-	tsr_explorer_acted(toy->explorer, &(tsr_acted_t){0, false, false}); /* unless it has said what it did */
-	cr_assert(tsr_explorer_spawn(toy->explorer, &(tsr_task_who_t){.rank = 9, .kind = TSR_TASK_WORKER, .kernel = "toy"},
+	/* unless it has said what it did */
+	tsr_explorer_acted(toy->explorer, &(tsr_acted_t){0, false, false});
+	cr_assert(tsr_explorer_spawn(toy->explorer,
+				     &(tsr_task_who_t){
+					     .rank = 9, .kind = TSR_TASK_WORKER, .kernel = "toy"},
 				     toy_main, &common.follower, 64 << 10, &task) == TSR_OK);
 }
 
@@ -177,8 +191,10 @@ static outcomes_t search(tsr_reduction_t reduction, bool whole, int most)
 		tsr_strategy_t *strategy = NULL;
 		memset(&common, 0, sizeof common);
 		cr_assert(tsr_strategy_exhaustive(&bounds, &frontier, &strategy) == TSR_OK);
-		const tsr_explorer_config_t config = {.strategy = strategy, .step_bound = 1000, .spin_bound = 2};
-		const tsr_explorer_end_t end = toy_begin(&toy, config, bodies, program.tasks - program.follows);
+		const tsr_explorer_config_t config = {
+			.strategy = strategy, .step_bound = 1000, .spin_bound = 2};
+		const tsr_explorer_end_t end =
+			toy_begin(&toy, config, bodies, program.tasks - program.follows);
 		cr_assert((end == TSR_EXPLORER_PRUNED) == tsr_exhaustive_pruned(strategy));
 		all.stuck += end == TSR_EXPLORER_STUCK;
 		if (end == TSR_EXPLORER_PRUNED)
@@ -204,15 +220,21 @@ static program_t random_program(uint64_t seed, int most_steps)
 	p.follows = p.tasks > 2 && tsr_core_bits(seed, 2, 0) % 3 == 0;
 	const bool meets = tsr_core_bits(seed, 3, 0) % 4 == 0;
 	for (int t = 0; t < p.tasks; t++) {
-		const int most = most_steps - p.tasks < OPERATIONS ? most_steps - p.tasks : OPERATIONS;
+		const int most =
+			most_steps - p.tasks < OPERATIONS ? most_steps - p.tasks : OPERATIONS;
 		p.count[t] = 1 + (int)(tsr_core_bits(seed, 4 + (uint64_t)t, 0) % (uint64_t)most);
 		for (int i = 0; i < p.count[t]; i++) {
-			const uint64_t bits = tsr_core_bits(seed, 10 + 10 * (uint64_t)t + (uint64_t)i, 0);
-			const kind_t kind = bits % 4 == 0 ? (kind_t)(WAIT + bits / 4 % 2) : (kind_t)(bits / 4 % WAIT);
-			p.step[t][i] = (step_t){kind, (int)((bits >> 32) % (uint64_t)(1 + seed % CELLS)), 1 + (bits >> 48) % 4};
+			const uint64_t bits =
+				tsr_core_bits(seed, 10 + 10 * (uint64_t)t + (uint64_t)i, 0);
+			const kind_t kind = bits % 4 == 0 ? (kind_t)(WAIT + bits / 4 % 2)
+							  : (kind_t)(bits / 4 % WAIT);
+			p.step[t][i] =
+				(step_t){kind, (int)((bits >> 32) % (uint64_t)(1 + seed % CELLS)),
+					 1 + (bits >> 48) % 4};
 		}
 		if (meets && !(p.follows && t == p.tasks - 1))
-			p.step[t][tsr_core_bits(seed, 9, (uint64_t)t) % (uint64_t)p.count[t]].kind = MEET;
+			p.step[t][tsr_core_bits(seed, 9, (uint64_t)t) % (uint64_t)p.count[t]].kind =
+				MEET;
 	}
 	return p;
 }
@@ -223,10 +245,12 @@ static int expect_same(const outcomes_t *all, outcomes_t *fewer, int seed, const
 	const int ran = fewer->count;
 	outcomes_sort(fewer);
 	cr_expect_eq(fewer->count, ran, "program %d, %s: a trace was run twice", seed, what);
-	cr_expect_eq(fewer->count, all->count, "program %d, %s: %d traces of %d", seed, what, fewer->count, all->count);
+	cr_expect_eq(fewer->count, all->count, "program %d, %s: %d traces of %d", seed, what,
+		     fewer->count, all->count);
 	if (fewer->count == all->count)
-		cr_expect(memcmp(fewer->outcome, all->outcome, (size_t)all->count * sizeof *all->outcome) == 0, "program %d, %s",
-			  seed, what);
+		cr_expect(memcmp(fewer->outcome, all->outcome,
+				 (size_t)all->count * sizeof *all->outcome) == 0,
+			  "program %d, %s", seed, what);
 	return fewer->count;
 }
 
@@ -268,14 +292,19 @@ Test(reversals, of_random_programs_nothing_is_left_out_and_nothing_run_twice, .t
 
 	for (int seed = 0; seed < SEEDS; seed++)
 		compare(seed, 5, true, &tally);
-	printf("# %ld traces, %ld of them stuck, in %ld runs of every order, %ld with sleep sets, %ld by reversals; %ld programs "
+	printf("# %ld traces, %ld of them stuck, in %ld runs of every order, %ld with sleep sets, "
+	       "%ld by reversals; %ld programs "
 	       "left\n",
 	       tally.traces, tally.stuck, tally.every, tally.asleep, tally.reversed, tally.left);
-	cr_expect(tally.stuck > tally.traces / 10 && tally.stuck < tally.traces && tally.left < SEEDS / 5);
+	cr_expect(tally.stuck > tally.traces / 10 && tally.stuck < tally.traces &&
+		  tally.left < SEEDS / 5);
 	cr_expect(tally.reversed < tally.traces + tally.traces / 10);
 }
 
-/* Longer programs, against sleep sets alone, of which the test above says that they leave nothing out. */
+/*
+ * Longer programs, against sleep sets alone, of which the test above says that
+ * they leave nothing out.
+ */
 Test(reversals, of_longer_programs_nothing_is_left_out_either, .timeout = 300)
 {
 	enum { SEEDS = 200 };
@@ -283,19 +312,25 @@ Test(reversals, of_longer_programs_nothing_is_left_out_either, .timeout = 300)
 
 	for (int seed = SEEDS; seed < 2 * SEEDS; seed++)
 		compare(seed, 7, false, &tally);
-	printf("# %ld traces, %ld of them stuck, in %ld runs with sleep sets, %ld by reversals; %ld programs left\n", tally.traces,
-	       tally.stuck, tally.asleep, tally.reversed, tally.left);
+	printf("# %ld traces, %ld of them stuck, in %ld runs with sleep sets, %ld by reversals; "
+	       "%ld programs left\n",
+	       tally.traces, tally.stuck, tally.asleep, tally.reversed, tally.left);
 	cr_expect(tally.left < SEEDS / 4);
 	cr_expect(tally.reversed < tally.traces + tally.traces / 10);
 }
 
-/* Of a run that was cut short nobody knows what it would have done: then sleep sets alone leave out. */
+/*
+ * Of a run that was cut short nobody knows what it would have done: then sleep
+ * sets alone leave out.
+ */
 Test(reversals, of_runs_that_are_not_whole_every_order_is_run)
 {
 	for (int seed = 0; seed < 60; seed++) {
 		program = random_program((uint64_t)seed, 5);
-		outcomes_t slept = search(TSR_REDUCE_ASLEEP, true, 1000), cut = search(TSR_REDUCE_REVERSALS, false, 1000);
-		cr_expect_eq(cut.runs, slept.runs, "program %d: %d runs, and with sleep sets %d", seed, cut.runs, slept.runs);
+		outcomes_t slept = search(TSR_REDUCE_ASLEEP, true, 1000),
+			   cut = search(TSR_REDUCE_REVERSALS, false, 1000);
+		cr_expect_eq(cut.runs, slept.runs, "program %d: %d runs, and with sleep sets %d",
+			     seed, cut.runs, slept.runs);
 		free(slept.outcome);
 		free(cut.outcome);
 	}
@@ -317,7 +352,9 @@ static unsigned results_of(tsr_reduction_t reduction, int *runs_out)
 Test(reversals, a_spinner_may_see_either_of_two_cells_first)
 {
 	static const program_t spinning = {
-		.tasks = 3, .count = {1, 1, 1}, .step = {{{SPIN, 0, 0}}, {{STORE, 0, 1}}, {{STORE, 1, 1}}}};
+		.tasks = 3,
+		.count = {1, 1, 1},
+		.step = {{{SPIN, 0, 0}}, {{STORE, 0, 1}}, {{STORE, 1, 1}}}};
 	int every, reversed;
 	program = spinning;
 	const unsigned all = results_of(TSR_REDUCE_NOTHING, &every);
@@ -329,7 +366,10 @@ Test(reversals, a_spinner_may_see_either_of_two_cells_first)
 /* It may expire before the write that would have made it ready, though that has come first. */
 Test(reversals, a_wait_may_expire_before_what_it_waits_for)
 {
-	static const program_t raising = {.tasks = 2, .count = {2, 1}, .step = {{{STORE, 1, 1}, {EXPIRE, 0, 1}}, {{STORE, 0, 1}}}};
+	static const program_t raising = {
+		.tasks = 2,
+		.count = {2, 1},
+		.step = {{{STORE, 1, 1}, {EXPIRE, 0, 1}}, {{STORE, 0, 1}}}};
 	int every, reversed;
 	program = raising;
 	const unsigned all = results_of(TSR_REDUCE_NOTHING, &every);
@@ -341,8 +381,12 @@ Test(reversals, a_wait_may_expire_before_what_it_waits_for)
 Test(reversals, a_run_that_does_otherwise_is_found_out)
 {
 	static const toy_fn bodies[TASKS] = {run_task, run_task, run_task, run_task};
-	static const program_t three = {.tasks = 3, .count = {1, 1, 1}, .step = {{{ADD, 0, 0}}, {{ADD, 0, 0}}, {{ADD, 0, 0}}}},
-			       two = {.tasks = 2, .count = {1, 1}, .step = {{{ADD, 0, 0}}, {{ADD, 0, 0}}}};
+	static const program_t three = {.tasks = 3,
+					.count = {1, 1, 1},
+					.step = {{{ADD, 0, 0}}, {{ADD, 0, 0}}, {{ADD, 0, 0}}}},
+			       two = {.tasks = 2,
+				      .count = {1, 1},
+				      .step = {{{ADD, 0, 0}}, {{ADD, 0, 0}}}};
 	const tsr_exhaustive_t bounds = {.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1};
 	tsr_frontier_t frontier = {0}, next = {0};
 	bool more = false;

@@ -1,4 +1,7 @@
-/* Proofs and keys: the vectors of SipHash-2-4 that its authors give, and that texts which differ make keys which differ. */
+/*
+ * Proofs and keys: the vectors of SipHash-2-4 that its authors give, and that
+ * texts which differ make keys which differ.
+ */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -7,7 +10,8 @@
 
 Test(secret, siphash_agrees_with_its_authors)
 {
-	/* The reference implementation: key 00 .. 0f, and of the bytes 00, 01, ... the first `length`. */
+	/* The reference implementation: key 00 .. 0f, and of the bytes 00, 01, ... the first
+	 * `length`. */
 	static const struct {
 		size_t length;
 		uint64_t hash;
@@ -20,7 +24,8 @@ Test(secret, siphash_agrees_with_its_authors)
 	for (int i = 0; i < 16; i++)
 		bytes[i] = (unsigned char)i;
 	for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-		cr_expect(tsr_siphash(&key, bytes, vectors[i].length) == vectors[i].hash, "%zu bytes: %llx", vectors[i].length,
+		cr_expect(tsr_siphash(&key, bytes, vectors[i].length) == vectors[i].hash,
+			  "%zu bytes: %llx", vectors[i].length,
 			  (unsigned long long)tsr_siphash(&key, bytes, vectors[i].length));
 }
 
@@ -30,7 +35,8 @@ Test(secret, keys_follow_their_texts)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
 			const tsr_key_t a = tsr_key_of(texts[i]), b = tsr_key_of(texts[j]);
-			cr_expect_eq(memcmp(&a, &b, sizeof a) == 0, i == j, "'%s' and '%s'", texts[i], texts[j]);
+			cr_expect_eq(memcmp(&a, &b, sizeof a) == 0, i == j, "'%s' and '%s'",
+				     texts[i], texts[j]);
 		}
 }
 

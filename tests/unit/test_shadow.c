@@ -1,4 +1,7 @@
-/* The shadow, case by case: who races with whom and where, what nobody has written, words, and what is forgotten when. */
+/*
+ * The shadow, case by case: who races with whom and where, what nobody has
+ * written, words, and what is forgotten when.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,10 +22,11 @@ static void meet(world_t *w)
 		hand_over(w, 0, t);
 }
 
-static tsr_views_event_t act(world_t *w, uint32_t number, tsr_views_kind_t kind, tsr_views_order_t order, size_t offset,
-			     size_t bytes, uint64_t value)
+static tsr_views_event_t act(world_t *w, uint32_t number, tsr_views_kind_t kind,
+			     tsr_views_order_t order, size_t offset, size_t bytes, uint64_t value)
 {
-	const tsr_views_access_t access = {.kind = kind, .order = order, .scope = TSR_VIEWS_SYSTEM, .value = value};
+	const tsr_views_access_t access = {
+		.kind = kind, .order = order, .scope = TSR_VIEWS_SYSTEM, .value = value};
 	const tsr_shadow_word_t word = {w->region, offset, bytes};
 	tsr_views_event_t event;
 
@@ -32,7 +36,8 @@ static tsr_views_event_t act(world_t *w, uint32_t number, tsr_views_kind_t kind,
 
 static uint64_t signal_to(world_t *w, int thread, size_t offset, uint64_t value)
 {
-	return act(w, operation(w, thread), TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, offset, 8, value).races;
+	return act(w, operation(w, thread), TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, offset, 8, value)
+		.races;
 }
 
 static tsr_views_event_t await(world_t *w, int thread, size_t offset)
@@ -64,7 +69,8 @@ Test(shadow, a_race_names_the_other_operation_and_the_bytes_that_both_touch)
 	tsr_shadow_found_t found = read_by(&w, operation(&w, 2), 50, 200);
 	cr_expect_eq(found.races, (unsigned)TSR_VIEWS_DATA_RACE);
 	cr_expect(found.other == first && found.other_thread == 0 && found.other_wrote);
-	cr_expect(found.offset == 100 && found.bytes == 150, "%zu bytes at %zu", found.bytes, found.offset);
+	cr_expect(found.offset == 100 && found.bytes == 150, "%zu bytes at %zu", found.bytes,
+		  found.offset);
 	cr_expect(found.unwritten && found.unwritten_offset == 50 && found.unwritten_bytes == 50);
 	finish(&w);
 }
@@ -83,7 +89,8 @@ Test(shadow, a_write_that_does_not_wait_for_a_reader_is_found)
 	hand_over(&w, 1, 0); /* one of the two has retired */
 	tsr_shadow_found_t found = write_by(&w, operation(&w, 0), 0, 256);
 	cr_expect(found.races && found.other == late && !found.other_wrote);
-	cr_expect(found.offset == 64 && found.bytes == 192, "%zu bytes at %zu", found.bytes, found.offset);
+	cr_expect(found.offset == 64 && found.bytes == 192, "%zu bytes at %zu", found.bytes,
+		  found.offset);
 	finish(&w);
 }
 
@@ -124,7 +131,8 @@ Test(shadow, rows_leave_what_is_between_them_alone)
 	tsr_shadow_found_t found;
 
 	begin(&w);
-	const tsr_shadow_range_t rows = {.region = w.region, .offset = 32, .bytes = 12, .rows = 4, .pitch = 100};
+	const tsr_shadow_range_t rows = {
+		.region = w.region, .offset = 32, .bytes = 12, .rows = 4, .pitch = 100};
 	memset(tile, 7, sizeof tile);
 	cr_assert(tsr_shadow_write(w.shadow, operation(&w, 0), &rows, tile, 16, &found) == TSR_OK);
 	for (size_t i = 0; i < BYTES; i++) {
@@ -141,18 +149,22 @@ Test(shadow, a_copy_reads_and_writes_as_memmove_does)
 	tsr_shadow_found_t found[2];
 
 	begin(&w);
-	const tsr_shadow_range_t from = {.region = w.region, .offset = 0, .bytes = 64, .rows = 3, .pitch = 64};
-	const tsr_shadow_range_t to = {.region = w.region, .offset = 40, .bytes = 64, .rows = 3, .pitch = 64};
+	const tsr_shadow_range_t from = {
+		.region = w.region, .offset = 0, .bytes = 64, .rows = 3, .pitch = 64};
+	const tsr_shadow_range_t to = {
+		.region = w.region, .offset = 40, .bytes = 64, .rows = 3, .pitch = 64};
 	unsigned char expected[BYTES];
 	write_by(&w, operation(&w, 0), 0, 100);
 	for (size_t i = 0; i < BYTES; i++)
 		expected[i] = w.memory[i] = (unsigned char)i;
 	memmove(expected + 40, expected, 192);
-	cr_assert(tsr_shadow_copy(w.shadow, operation(&w, 1), &from, &to, NULL, 0, found) == TSR_OK);
+	cr_assert(tsr_shadow_copy(w.shadow, operation(&w, 1), &from, &to, NULL, 0, found) ==
+		  TSR_OK);
 	cr_expect(memcmp(w.memory, expected, BYTES) == 0);
 	cr_expect(found[0].races && found[0].offset == 0 && found[0].bytes == 100);
 	cr_expect(found[0].unwritten && found[0].unwritten_offset == 100);
-	cr_expect(found[1].races && found[1].other_wrote && found[1].offset == 40 && found[1].bytes == 60);
+	cr_expect(found[1].races && found[1].other_wrote && found[1].offset == 40 &&
+		  found[1].bytes == 60);
 	finish(&w);
 }
 
@@ -161,17 +173,20 @@ Test(shadow, what_is_not_in_a_region_is_refused)
 	world_t w;
 	tsr_shadow_found_t found;
 	tsr_views_event_t event;
-	const tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
+	const tsr_views_access_t load = {
+		.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
 	const tsr_shadow_word_t crooked = {0, 4, 8}, beyond = {0, BYTES, 4}, odd = {0, 0, 3};
 
 	begin(&w);
 	const tsr_shadow_range_t tail = {.region = w.region, .offset = BYTES - 4, .bytes = 5};
-	const tsr_shadow_range_t far = {.region = w.region, .bytes = 4, .rows = 2, .pitch = SIZE_MAX};
+	const tsr_shadow_range_t far = {
+		.region = w.region, .bytes = 4, .rows = 2, .pitch = SIZE_MAX};
 	const tsr_shadow_range_t nowhere = {.region = 5, .bytes = 4};
 	const uint32_t number = operation(&w, 0);
 	cr_expect(tsr_shadow_read(w.shadow, number, &tail, NULL, 0, &found) == TSR_ERR_ARGUMENT);
 	cr_expect(tsr_shadow_read(w.shadow, number, &far, NULL, 0, &found) == TSR_ERR_ARGUMENT);
-	cr_expect(tsr_shadow_write(w.shadow, number, &nowhere, NULL, 0, &found) == TSR_ERR_ARGUMENT);
+	cr_expect(tsr_shadow_write(w.shadow, number, &nowhere, NULL, 0, &found) ==
+		  TSR_ERR_ARGUMENT);
 	cr_expect(tsr_shadow_act(w.shadow, number, &load, &crooked, 0, &event) == TSR_ERR_ARGUMENT);
 	cr_expect(tsr_shadow_act(w.shadow, number, &load, &beyond, 0, &event) == TSR_ERR_ARGUMENT);
 	cr_expect(tsr_shadow_act(w.shadow, number, &load, &odd, 0, &event) == TSR_ERR_ARGUMENT);
@@ -197,7 +212,8 @@ Test(shadow, a_signal_orders_what_it_follows)
 Test(shadow, a_word_has_older_values_and_memory_the_newest)
 {
 	world_t w;
-	const tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
+	const tsr_views_access_t load = {
+		.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
 	const tsr_shadow_word_t word = {0, 8, 4};
 	uint64_t value;
 	bool initial;
@@ -227,7 +243,8 @@ Test(shadow, plain_accesses_race_with_ordered_ones_whichever_comes_first)
 	const uint32_t plain = operation(&w, 0);
 	write_by(&w, plain, 0, 64);
 	event = act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_ACQUIRE, 8, 8, 0);
-	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == plain && event.other_wrote);
+	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == plain &&
+		  event.other_wrote);
 	const uint32_t ordered = operation(&w, 2);
 	act(&w, ordered, TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, 128, 4, 1);
 	tsr_shadow_found_t found = read_by(&w, operation(&w, 1), 120, 30);
@@ -235,7 +252,8 @@ Test(shadow, plain_accesses_race_with_ordered_ones_whichever_comes_first)
 	const uint32_t reader = operation(&w, 3);
 	read_by(&w, reader, 256, 8);
 	event = act(&w, operation(&w, 1), TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, 256, 8, 1);
-	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == reader && !event.other_wrote);
+	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == reader &&
+		  !event.other_wrote);
 	finish(&w);
 }
 
@@ -285,7 +303,8 @@ Test(shadow, words_of_two_sizes_are_two_accesses_to_one_memory)
 	event = act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 0, 8, 0);
 	uint64_t whole;
 	memcpy(&whole, w.memory, 8);
-	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == narrow && event.value == whole);
+	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == narrow &&
+		  event.value == whole);
 	meet(&w);
 	event = act(&w, operation(&w, 2), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 4, 4, 0);
 	cr_expect(event.races == 0 && event.value == 9);
@@ -301,13 +320,16 @@ Test(shadow, a_word_is_cut_down_to_two_bytes)
 	begin(&w);
 	signal_to(&w, 0, 8, UINT64_C(0x1111222233334444));
 	meet(&w);
-	tsr_views_event_t event = act(&w, operation(&w, 1), TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 12, 2, 0x77777);
+	tsr_views_event_t event =
+		act(&w, operation(&w, 1), TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 12, 2, 0x77777);
 	cr_expect_eq(event.races, 0u);
 	event = act(&w, operation(&w, 2), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 14, 2, 0);
 	cr_expect(event.races == 0 && event.value == 0x1111);
 	meet(&w);
-	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 12, 2, 0).value, 0x7777u);
-	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 8, 2, 0).value, 0x4444u);
+	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 12, 2, 0).value,
+		     0x7777u);
+	cr_expect_eq(act(&w, operation(&w, 3), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 8, 2, 0).value,
+		     0x4444u);
 	uint64_t whole;
 	memcpy(&whole, w.memory + 8, 8);
 	cr_expect_eq(whole, UINT64_C(0x1111777733334444));
@@ -324,7 +346,8 @@ Test(shadow, neighbours_of_two_bytes_do_not_race)
 	cr_expect_eq(write_by(&w, operation(&w, 1), 6, 2).races, 0u);
 	cr_expect_eq(write_by(&w, operation(&w, 1), 2, 2).races, 0u);
 	const tsr_shadow_found_t found = write_by(&w, operation(&w, 2), 4, 1);
-	cr_expect(found.races == TSR_VIEWS_DATA_RACE && found.other == mine && found.offset == 4 && found.bytes == 1);
+	cr_expect(found.races == TSR_VIEWS_DATA_RACE && found.other == mine && found.offset == 4 &&
+		  found.bytes == 1);
 	finish(&w);
 }
 
@@ -349,7 +372,9 @@ Test(shadow, the_lower_half_of_a_word_is_written_and_no_more)
 	const uint32_t half = operation(&w, 1);
 	tsr_shadow_found_t found = write_by(&w, half, 4, 8); /* races, so that the word stays one */
 	cr_expect(found.races && found.unwritten == false && found.offset == 8 && found.bytes == 4);
-	cr_expect_eq(act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 8, 8, 0).value >> 32, 0xffffffffu);
+	cr_expect_eq(act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 8, 8, 0).value >>
+			     32,
+		     0xffffffffu);
 	uint64_t whole;
 	memcpy(&whole, w.memory + 8, 8);
 	cr_expect_eq(whole & 0xffffffff, half * UINT64_C(0x01010101));
@@ -387,7 +412,8 @@ Test(shadow, a_word_that_is_plain_again_still_races_with_who_was_not_there)
 	world_t w;
 
 	begin(&w);
-	const tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
+	const tsr_views_access_t load = {
+		.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM};
 	const tsr_shadow_word_t word = {w.region, 8, 8};
 	tsr_views_event_t event;
 	const uint32_t reader = operation(&w, 0), signaller = operation(&w, 3);
@@ -432,8 +458,10 @@ static bool add_one(const void *context, uint64_t old, uint64_t *value_out)
 Test(shadow, a_word_of_four_bytes_wraps)
 {
 	world_t w;
-	const tsr_views_access_t add = {
-		.kind = TSR_VIEWS_UPDATE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .update = add_one};
+	const tsr_views_access_t add = {.kind = TSR_VIEWS_UPDATE,
+					.order = TSR_VIEWS_RELAXED,
+					.scope = TSR_VIEWS_SYSTEM,
+					.update = add_one};
 	const tsr_shadow_word_t word = {0, 12, 4};
 	tsr_views_event_t event;
 
@@ -441,7 +469,8 @@ Test(shadow, a_word_of_four_bytes_wraps)
 	act(&w, operation(&w, 0), TSR_VIEWS_STORE, TSR_VIEWS_RELAXED, 12, 4, UINT32_MAX);
 	cr_assert(tsr_shadow_act(w.shadow, operation(&w, 0), &add, &word, 0, &event) == TSR_OK);
 	cr_expect_eq(event.value, (uint64_t)UINT32_MAX);
-	cr_expect_eq(act(&w, operation(&w, 0), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 12, 4, 0).value, 0u);
+	cr_expect_eq(act(&w, operation(&w, 0), TSR_VIEWS_LOAD, TSR_VIEWS_RELAXED, 12, 4, 0).value,
+		     0u);
 	finish(&w);
 }
 
@@ -455,7 +484,8 @@ Test(shadow, an_operation_has_one_name_whatever_it_releases)
 	act(&w, both, TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, 8, 8, 1);
 	tsr_shadow_found_t found = read_by(&w, operation(&w, 2), 12, 2);
 	cr_expect(found.races && found.other == both);
-	const tsr_views_event_t event = act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_PLAIN, 8, 8, 0);
+	const tsr_views_event_t event =
+		act(&w, operation(&w, 1), TSR_VIEWS_LOAD, TSR_VIEWS_PLAIN, 8, 8, 0);
 	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == both);
 	finish(&w);
 }
@@ -463,8 +493,10 @@ Test(shadow, an_operation_has_one_name_whatever_it_releases)
 Test(shadow, memory_has_the_last_store_in_modification_order)
 {
 	world_t w;
-	const tsr_views_access_t late = {
-		.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .value = 2};
+	const tsr_views_access_t late = {.kind = TSR_VIEWS_STORE,
+					 .order = TSR_VIEWS_RELAXED,
+					 .scope = TSR_VIEWS_SYSTEM,
+					 .value = 2};
 	const tsr_shadow_word_t word = {0, 0, 8};
 	tsr_views_event_t event;
 
@@ -491,7 +523,8 @@ Test(shadow, what_is_settled_races_with_nothing_and_keeps_its_values)
 	tsr_views_event_t event = await(&w, 3, 256);
 	cr_expect(event.value == 3 && event.races == 0 && !event.initial);
 	tsr_shadow_found_t found = read_by(&w, operation(&w, 3), 10, 101);
-	cr_expect(!found.races && found.unwritten && found.unwritten_offset == 110 && found.unwritten_bytes == 1);
+	cr_expect(!found.races && found.unwritten && found.unwritten_offset == 110 &&
+		  found.unwritten_bytes == 1);
 	cr_expect_eq(write_by(&w, operation(&w, 3), 600, 50).races, 0u);
 	const tsr_shadow_range_t range = {.region = w.region, .bytes = 1};
 	cr_expect(tsr_shadow_read(w.shadow, first, &range, NULL, 0, &found) == TSR_ERR_ARGUMENT);
@@ -515,11 +548,13 @@ Test(shadow, memory_grows_with_what_is_touched_and_shrinks_when_it_settles)
 	cr_expect(touched > (1 << 18) && touched < (1 << 18) + (1 << 13), "%zu bytes", touched);
 	for (size_t at = 0; at < 1 << 16; at += 4) {
 		const tsr_shadow_range_t element = {.region = region, .offset = at, .bytes = 4};
-		cr_assert(tsr_shadow_write(w.shadow, operation(&w, (int)(at / 4 % 3)), &element, NULL, 0, &found) == TSR_OK);
+		cr_assert(tsr_shadow_write(w.shadow, operation(&w, (int)(at / 4 % 3)), &element,
+					   NULL, 0, &found) == TSR_OK);
 	}
 	const size_t ragged = tsr_shadow_size_bytes(w.shadow);
 	cr_assert(tsr_shadow_settle(w.shadow) == TSR_OK);
-	cr_expect(tsr_shadow_size_bytes(w.shadow) < ragged / 2, "%zu, then %zu", ragged, tsr_shadow_size_bytes(w.shadow));
+	cr_expect(tsr_shadow_size_bytes(w.shadow) < ragged / 2, "%zu, then %zu", ragged,
+		  tsr_shadow_size_bytes(w.shadow));
 	cr_assert(tsr_shadow_fresh(w.shadow, region, 0, sizeof heap) == TSR_OK);
 	cr_expect(tsr_shadow_size_bytes(w.shadow) < ragged / 8);
 	finish(&w);

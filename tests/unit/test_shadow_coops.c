@@ -1,6 +1,7 @@
 /*
- * What the threads of one coop do beside each other, told by the shadow: case by case, and by chance beside a list of all that the
- * coop has done since it met.
+ * What the threads of one coop do beside each other, told by the shadow: case
+ * by case, and by chance beside a list of all that the coop has done since it
+ * met.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static void finish(world_t *w)
 static uint32_t call_as(world_t *w, tsr_shadow_call_t call)
 {
 	uint32_t number = 0;
-	cr_assert(tsr_shadow_call(w->shadow, 0, &call) == TSR_OK && tsr_shadow_operation(w->shadow, 0, &number) == TSR_OK);
+	cr_assert(tsr_shadow_call(w->shadow, 0, &call) == TSR_OK &&
+		  tsr_shadow_operation(w->shadow, 0, &number) == TSR_OK);
 	return number;
 }
 
@@ -46,7 +48,8 @@ static uint32_t call(world_t *w)
 	return call_as(w, (tsr_shadow_call_t){.apart = false});
 }
 
-static tsr_shadow_unmet_t touch(world_t *w, uint32_t number, bool write, size_t offset, size_t bytes)
+static tsr_shadow_unmet_t touch(world_t *w, uint32_t number, bool write, size_t offset,
+				size_t bytes)
 {
 	unsigned char what[BYTES] = {0};
 	tsr_shadow_found_t found;
@@ -59,9 +62,11 @@ static tsr_shadow_unmet_t touch(world_t *w, uint32_t number, bool write, size_t 
 	return found.unmet;
 }
 
-static tsr_shadow_unmet_t atomic_by(world_t *w, uint32_t number, tsr_views_kind_t kind, size_t offset)
+static tsr_shadow_unmet_t atomic_by(world_t *w, uint32_t number, tsr_views_kind_t kind,
+				    size_t offset)
 {
-	const tsr_views_access_t access = {.kind = kind, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .value = 1};
+	const tsr_views_access_t access = {
+		.kind = kind, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .value = 1};
 	const tsr_shadow_word_t word = {w->region, offset, 8};
 	tsr_views_event_t event;
 	cr_assert(tsr_shadow_act(w->shadow, number, &access, &word, 0, &event) == TSR_OK);
@@ -81,7 +86,8 @@ Test(shadow_coops, a_call_that_follows_another_without_a_meeting_is_told)
 	cr_expect(touch(&w, get, true, 0, 128).other == 0);
 	cr_expect(touch(&w, get, false, 0, 128).other == 0, "within one call nothing races");
 	const tsr_shadow_unmet_t unmet = touch(&w, call(&w), false, 8, 128);
-	cr_expect(unmet.other == get && unmet.other_wrote && unmet.offset == 8 && unmet.bytes == 120);
+	cr_expect(unmet.other == get && unmet.other_wrote && unmet.offset == 8 &&
+		  unmet.bytes == 120);
 	meet(&w);
 	cr_expect(touch(&w, call(&w), false, 0, 128).other == 0);
 	const uint32_t read = call(&w);
@@ -98,7 +104,8 @@ Test(shadow_coops, one_call_of_a_place_in_the_source_is_not_the_next)
 	begin(&w);
 	const uint32_t number = call(&w);
 	cr_expect(touch(&w, number, true, 0, 8).other == 0);
-	cr_assert(tsr_shadow_call(w.shadow, 0, &plain) == TSR_OK); /* a loop: the same operation goes on */
+	/* a loop: the same operation goes on */
+	cr_assert(tsr_shadow_call(w.shadow, 0, &plain) == TSR_OK);
 	cr_expect_eq(touch(&w, number, true, 0, 8).other, number);
 	finish(&w);
 }
@@ -126,10 +133,12 @@ Test(shadow_coops, a_fragment_may_go_back_to_where_it_came_from)
 	begin(&w);
 	touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 0, 64);
 	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), true, 0, 64).other == 0);
-	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 0, 64).other != 0, "but not be loaded again");
+	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 0, 64).other != 0,
+		  "but not be loaded again");
 	meet(&w);
 	touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 0, 64);
-	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 7}), true, 0, 64).other != 0, "another place");
+	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 7}), true, 0, 64).other != 0,
+		  "another place");
 	finish(&w);
 }
 
@@ -140,7 +149,8 @@ Test(shadow_coops, operands_have_been_read_when_the_coop_goes_on)
 	touch(&w, call_as(&w, (tsr_shadow_call_t){.apart = true}), false, 0, 64);
 	const uint32_t stored = call(&w);
 	cr_expect(touch(&w, stored, true, 0, 64).other == 0);
-	cr_expect_eq(touch(&w, call_as(&w, (tsr_shadow_call_t){.apart = true}), false, 0, 64).other, stored);
+	cr_expect_eq(touch(&w, call_as(&w, (tsr_shadow_call_t){.apart = true}), false, 0, 64).other,
+		     stored);
 	finish(&w);
 }
 
@@ -154,7 +164,8 @@ typedef struct done {
 static bool conflicts(const done_t *all, int count, const done_t *now)
 {
 	for (int i = 0; i < count; i++)
-		if ((all[i].wrote || now->wrote) && !(all[i].atomic && now->atomic) && all[i].offset < now->offset + now->bytes &&
+		if ((all[i].wrote || now->wrote) && !(all[i].atomic && now->atomic) &&
+		    all[i].offset < now->offset + now->bytes &&
 		    now->offset < all[i].offset + all[i].bytes)
 			return true;
 	return false;
@@ -179,17 +190,22 @@ Test(shadow_coops, by_chance_it_says_what_a_list_of_all_calls_says)
 		world_t w;
 		begin(&w);
 		for (int step = 0; step < STEPS; step++) {
-			if (rand_r(&seed) % 12 == 0 || told) { /* what comes behind a race may name another one */
+			/* what comes behind a race may name another one */
+			if (rand_r(&seed) % 12 == 0 || told) {
 				meet(&w);
 				count = 0;
 			}
 			const done_t now = draw(&seed);
 			const uint32_t number = call(&w);
-			told = (now.atomic ? atomic_by(&w, number, now.wrote ? TSR_VIEWS_STORE : TSR_VIEWS_LOAD, now.offset)
+			told = (now.atomic ? atomic_by(&w, number,
+						       now.wrote ? TSR_VIEWS_STORE : TSR_VIEWS_LOAD,
+						       now.offset)
 					   : touch(&w, number, now.wrote, now.offset, now.bytes))
 				       .other != 0;
-			cr_assert_eq(told, conflicts(all, count, &now), "run %u, step %d: bytes %zu from %zu on, %s%s", run, step,
-				     now.bytes, now.offset, now.atomic ? "atomic " : "", now.wrote ? "write" : "read");
+			cr_assert_eq(told, conflicts(all, count, &now),
+				     "run %u, step %d: bytes %zu from %zu on, %s%s", run, step,
+				     now.bytes, now.offset, now.atomic ? "atomic " : "",
+				     now.wrote ? "write" : "read");
 			all[count++] = now;
 		}
 		finish(&w);

@@ -1,7 +1,9 @@
 /* The shadow's copies of what is unwritten in part. */
 #include "shadow_world.h"
 
-/* A slot that is filled in part is copied whole, twice: what nobody has written is unwritten wherever it comes, and races as ever.
+/*
+ * A slot that is filled in part is copied whole, twice: what nobody has written
+ * is unwritten wherever it comes, and races as ever.
  */
 Test(shadow, a_copy_of_what_is_unwritten_is_unwritten)
 {
@@ -19,7 +21,8 @@ Test(shadow, a_copy_of_what_is_unwritten_is_unwritten)
 	seen = read_by(&w, operation(&w, 0), 640, 100);
 	cr_expect(!seen.unwritten && !seen.races);
 	seen = read_by(&w, operation(&w, 0), 600, 200);
-	cr_expect(seen.unwritten && seen.unwritten_offset == 600 && seen.unwritten_bytes == 40 && seen.unwritten_by == second);
+	cr_expect(seen.unwritten && seen.unwritten_offset == 600 && seen.unwritten_bytes == 40 &&
+		  seen.unwritten_by == second);
 	seen = read_by(&w, operation(&w, 1), 600, 10);
 	cr_expect(seen.unwritten && seen.races && seen.other == second && seen.other_wrote);
 	write_by(&w, operation(&w, 0), 600, 40);

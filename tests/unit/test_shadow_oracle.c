@@ -1,6 +1,8 @@
 /*
- * The hand-shaped oracle through the shadow: plain accesses as ranges, ordered ones as words, every interleaving and every choice.
- * Races are found where the view machine alone finds them, and where there are none, every outcome is the same.
+ * The hand-shaped oracle through the shadow: plain accesses as ranges, ordered
+ * ones as words, every interleaving and every choice. Races are found where the
+ * view machine alone finds them, and where there are none, every outcome is the
+ * same.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -48,7 +50,8 @@ static int choose(run_t *run, int alternatives)
 /** The next script in order; false after the last. */
 static bool next(script_t *script)
 {
-	while (script->length > 0 && script->choice[script->length - 1] + 1 == script->alternatives[script->length - 1])
+	while (script->length > 0 &&
+	       script->choice[script->length - 1] + 1 == script->alternatives[script->length - 1])
 		script->length--;
 	if (script->length > 0)
 		script->choice[script->length - 1]++;
@@ -62,10 +65,14 @@ static int64_t operand(const run_t *run, int thread, litmus_operand_t which)
 
 static int64_t evaluate(const run_t *run, int thread, const litmus_value_t *value)
 {
-	return litmus_apply(value->function, operand(run, thread, value->a), operand(run, thread, value->b));
+	return litmus_apply(value->function, operand(run, thread, value->a),
+			    operand(run, thread, value->b));
 }
 
-/** Runs a thread up to its next access. False: the run is given up, since a loop goes on too long. */
+/**
+ * Runs a thread up to its next access. False: the run is given up, since a loop
+ * goes on too long.
+ */
 static bool advance(run_t *run, int thread)
 {
 	const litmus_thread_t *program = &run->test->thread[thread];
@@ -101,7 +108,8 @@ static bool update(const void *pointer, uint64_t old, uint64_t *value_out)
 	const context_t *c = pointer;
 	litmus_value_t value = c->code->value;
 
-	if (c->code->op == LITMUS_CAS && (int64_t)old != operand(c->run, c->thread, c->code->expected))
+	if (c->code->op == LITMUS_CAS &&
+	    (int64_t)old != operand(c->run, c->thread, c->code->expected))
 		return false;
 	if (c->code->op == LITMUS_RMW && value.a.reg == c->code->reg)
 		value.a = (litmus_operand_t){-1, (int64_t)old};
@@ -111,16 +119,20 @@ static bool update(const void *pointer, uint64_t old, uint64_t *value_out)
 	return true;
 }
 
-static void plain_access(run_t *run, uint32_t operation, const litmus_instruction_t *code, int thread, int location)
+static void plain_access(run_t *run, uint32_t operation, const litmus_instruction_t *code,
+			 int thread, int location)
 {
-	const tsr_shadow_range_t range = {.region = run->region, .offset = (size_t)location * WORD, .bytes = WORD};
+	const tsr_shadow_range_t range = {
+		.region = run->region, .offset = (size_t)location * WORD, .bytes = WORD};
 	int64_t value = evaluate(run, thread, &code->value);
 	tsr_shadow_found_t found;
 
 	if (code->op == LITMUS_STORE) {
-		cr_assert(tsr_shadow_write(run->shadow, operation, &range, &value, 0, &found) == TSR_OK);
+		cr_assert(tsr_shadow_write(run->shadow, operation, &range, &value, 0, &found) ==
+			  TSR_OK);
 	} else {
-		cr_assert(tsr_shadow_read(run->shadow, operation, &range, &value, 0, &found) == TSR_OK);
+		cr_assert(tsr_shadow_read(run->shadow, operation, &range, &value, 0, &found) ==
+			  TSR_OK);
 		run->reg[thread][code->reg] = value;
 	}
 	run->races |= found.races;
@@ -128,9 +140,11 @@ static void plain_access(run_t *run, uint32_t operation, const litmus_instructio
 
 static void ordered_access(run_t *run, uint32_t operation, const context_t *context, int location)
 {
-	static const tsr_views_order_t orders[] = {TSR_VIEWS_PLAIN,   TSR_VIEWS_RELAXED, TSR_VIEWS_ACQUIRE,
-						   TSR_VIEWS_RELEASE, TSR_VIEWS_ACQ_REL, TSR_VIEWS_SEQ_CST};
-	static const tsr_views_scope_t scopes[] = {TSR_VIEWS_THREAD, TSR_VIEWS_WAVE, TSR_VIEWS_BLOCK, TSR_VIEWS_DEVICE,
+	static const tsr_views_order_t orders[] = {TSR_VIEWS_PLAIN,   TSR_VIEWS_RELAXED,
+						   TSR_VIEWS_ACQUIRE, TSR_VIEWS_RELEASE,
+						   TSR_VIEWS_ACQ_REL, TSR_VIEWS_SEQ_CST};
+	static const tsr_views_scope_t scopes[] = {TSR_VIEWS_THREAD, TSR_VIEWS_WAVE,
+						   TSR_VIEWS_BLOCK, TSR_VIEWS_DEVICE,
 						   TSR_VIEWS_SYSTEM};
 	const litmus_instruction_t *code = context->code;
 	const tsr_shadow_word_t word = {run->region, (size_t)location * WORD, WORD};
@@ -150,7 +164,8 @@ static void ordered_access(run_t *run, uint32_t operation, const context_t *cont
 	int choices = 1;
 
 	cr_assert(tsr_shadow_choices(run->shadow, operation, &access, &word, &choices) == TSR_OK);
-	cr_assert(tsr_shadow_act(run->shadow, operation, &access, &word, choose(run, choices), &event) == TSR_OK);
+	cr_assert(tsr_shadow_act(run->shadow, operation, &access, &word, choose(run, choices),
+				 &event) == TSR_OK);
 	run->races |= event.races;
 	if (code->op != LITMUS_STORE && code->op != LITMUS_FENCE)
 		run->reg[context->thread][code->reg] = (int64_t)event.value;
@@ -164,7 +179,8 @@ static bool act(run_t *run, int thread)
 	uint32_t operation;
 
 	if (context.code->op != LITMUS_FENCE)
-		location = litmus_location(run->test, evaluate(run, thread, &context.code->address));
+		location =
+			litmus_location(run->test, evaluate(run, thread, &context.code->address));
 	if (location < 0)
 		return false;
 	cr_assert(tsr_shadow_operation(run->shadow, thread, &operation) == TSR_OK);
@@ -206,7 +222,8 @@ static void begin(run_t *run)
 		memcpy(run->memory + x * WORD, &run->test->initial[x], WORD);
 	cr_assert(tsr_views_create(places, run->test->threads, 0, 0, &run->views) == TSR_OK);
 	cr_assert(tsr_shadow_create(run->views, true, &run->shadow) == TSR_OK);
-	cr_assert(tsr_shadow_add_region(run->shadow, run->memory, sizeof run->memory, &run->region) == TSR_OK);
+	cr_assert(tsr_shadow_add_region(run->shadow, run->memory, sizeof run->memory,
+					&run->region) == TSR_OK);
 	cr_assert(tsr_shadow_given(run->shadow, run->region, 0, sizeof run->memory) == TSR_OK);
 }
 
@@ -267,11 +284,13 @@ static void compare(const litmus_test_t *test, int *compared, int *racy)
 
 	cr_assert(litmus_views.run(test, &options, &views) == TSR_OK);
 	if (explore(test, &shadow)) {
-		cr_expect_eq(shadow.races != 0, views.races != 0, "%s: races %u, but %u", test->name, shadow.races, views.races);
-		cr_expect(views.races || shadow.count == views.count, "%s: %d outcomes, not %d", test->name, shadow.count,
-			  views.count);
+		cr_expect_eq(shadow.races != 0, views.races != 0, "%s: races %u, but %u",
+			     test->name, shadow.races, views.races);
+		cr_expect(views.races || shadow.count == views.count, "%s: %d outcomes, not %d",
+			  test->name, shadow.count, views.count);
 		for (int i = 0; i < shadow.count && !views.races; i++)
-			cr_expect(litmus_result_has(test, &views, shadow.states[i].values), "%s", test->name);
+			cr_expect(litmus_result_has(test, &views, shadow.states[i].values), "%s",
+				  test->name);
 		++*compared;
 		*racy += views.races != 0;
 	}
@@ -318,7 +337,8 @@ Test(shadow_oracle, words_and_ranges_show_what_the_view_machine_shows, .timeout 
 
 	compare_folder("model/memory/oracle/core", &compared, &racy, &seen);
 	cr_expect_eq(seen, 477);
-	cr_expect(compared == seen && racy > 200 && racy < seen - 150, "%d of %d compared, %d race", compared, seen, racy);
+	cr_expect(compared == seen && racy > 200 && racy < seen - 150, "%d of %d compared, %d race",
+		  compared, seen, racy);
 }
 
 Test(shadow_oracle, so_they_do_for_the_suite, .timeout = 600)
@@ -326,5 +346,6 @@ Test(shadow_oracle, so_they_do_for_the_suite, .timeout = 600)
 	int compared = 0, racy = 0, seen = 0;
 
 	compare_folder("tests/litmus", &compared, &racy, &seen);
-	cr_expect(compared > seen / 2 && racy > 10, "%d of %d compared, %d race", compared, seen, racy);
+	cr_expect(compared > seen / 2 && racy > 10, "%d of %d compared, %d race", compared, seen,
+		  racy);
 }

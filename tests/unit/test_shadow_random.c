@@ -1,4 +1,7 @@
-/* The shadow against a plain one: every byte has its writer and its readers, and nothing is shared or put off. */
+/*
+ * The shadow against a plain one: every byte has its writer and its readers,
+ * and nothing is shared or put off.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +42,8 @@ typedef struct world {
 
 static unsigned draw(world_t *w, unsigned below)
 {
-	w->plain->random = w->plain->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	w->plain->random =
+		w->plain->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (unsigned)(w->plain->random >> 33) % below;
 }
 
@@ -55,10 +59,14 @@ static int some_thread(world_t *w)
 
 static bool knows(const world_t *w, int thread, const who_t *who)
 {
-	return !who->operation || who->thread == thread || tsr_views_knows(w->views, thread, who->thread, who->epoch);
+	return !who->operation || who->thread == thread ||
+	       tsr_views_knows(w->views, thread, who->thread, who->epoch);
 }
 
-/** What an access to one byte finds: the writer that it races with, or whether some reader is among those. */
+/**
+ * What an access to one byte finds: the writer that it races with, or whether
+ * some reader is among those.
+ */
 typedef struct verdict {
 	bool races, unwritten;
 	const byte_t *byte;
@@ -78,19 +86,25 @@ static verdict_t access_byte(world_t *w, byte_t *byte, byte_t *before, const who
 		byte->written = true;
 		return verdict;
 	}
-	for (int t = 0; t < THREADS; t++) /* readers who come before this one need not be remembered */
+	/* readers who come before this one need not be remembered */
+	for (int t = 0; t < THREADS; t++)
 		if (knows(w, me->thread, &byte->reader[t]))
 			byte->reader[t].operation = 0;
 	byte->reader[me->thread] = *me;
 	return verdict;
 }
 
-/** Whether the operation that is told of stands at the byte, and is one that the thread does not know of. */
-static bool is_there(const world_t *w, const byte_t *byte, int thread, const tsr_shadow_found_t *found)
+/**
+ * Whether the operation that is told of stands at the byte, and is one that the
+ * thread does not know of.
+ */
+static bool is_there(const world_t *w, const byte_t *byte, int thread,
+		     const tsr_shadow_found_t *found)
 {
 	const who_t *who = found->other_wrote ? &byte->writer : &byte->reader[found->other_thread];
 
-	return who->operation == found->other && who->thread == found->other_thread && !knows(w, thread, who);
+	return who->operation == found->other && who->thread == found->other_thread &&
+	       !knows(w, thread, who);
 }
 
 static tsr_shadow_range_t some_range(world_t *w)
@@ -108,7 +122,8 @@ static tsr_shadow_range_t some_range(world_t *w)
 }
 
 /** Goes over the bytes of a range and compares what was found with what stands there. */
-static void compare(world_t *w, const tsr_shadow_range_t *range, const who_t *me, bool write, const tsr_shadow_found_t *found)
+static void compare(world_t *w, const tsr_shadow_range_t *range, const who_t *me, bool write,
+		    const tsr_shadow_found_t *found)
 {
 	bool races = false, unwritten = false;
 	static byte_t before;
@@ -116,10 +131,12 @@ static void compare(world_t *w, const tsr_shadow_range_t *range, const who_t *me
 	for (size_t row = 0; row < (range->rows ? range->rows : 1); row++) {
 		for (size_t i = 0; i < range->bytes; i++) {
 			const size_t at = range->offset + row * range->pitch + i;
-			verdict_t verdict = access_byte(w, &w->plain->byte[range->region][at], &before, me, write);
+			verdict_t verdict = access_byte(w, &w->plain->byte[range->region][at],
+							&before, me, write);
 			if (verdict.races && !races)
 				cr_assert_eq(found->offset, at);
-			if (found->races && at >= found->offset && at < found->offset + found->bytes)
+			if (found->races && at >= found->offset &&
+			    at < found->offset + found->bytes)
 				cr_assert(is_there(w, verdict.byte, me->thread, found));
 			if (verdict.unwritten && !unwritten)
 				cr_assert_eq(found->unwritten_offset, at);
@@ -149,13 +166,16 @@ static void read_or_write(world_t *w)
 
 	memset(buffer, (int)me.operation, sizeof buffer);
 	if (write)
-		cr_assert(tsr_shadow_write(w->shadow, me.operation, &range, buffer, range.bytes, &found) == TSR_OK);
+		cr_assert(tsr_shadow_write(w->shadow, me.operation, &range, buffer, range.bytes,
+					   &found) == TSR_OK);
 	else
-		cr_assert(tsr_shadow_read(w->shadow, me.operation, &range, buffer, range.bytes, &found) == TSR_OK);
+		cr_assert(tsr_shadow_read(w->shadow, me.operation, &range, buffer, range.bytes,
+					  &found) == TSR_OK);
 	compare(w, &range, &me, write, &found);
 	for (size_t row = 0; row < (range.rows ? range.rows : 1); row++) {
 		for (size_t i = 0; i < range.bytes; i++) {
-			byte_t *byte = &w->plain->byte[range.region][range.offset + row * range.pitch + i];
+			byte_t *byte =
+				&w->plain->byte[range.region][range.offset + row * range.pitch + i];
 			if (write)
 				byte->value = (unsigned char)me.operation;
 			else
@@ -181,7 +201,8 @@ static void copy(world_t *w)
 		written[i] = w->plain->byte[from.region][from.offset + i].written;
 	}
 	compare(w, &to, &me, true, &found[1]);
-	for (size_t i = 0; i < to.bytes; i++) { /* what nobody has written nobody has written there */
+	/* what nobody has written nobody has written there */
+	for (size_t i = 0; i < to.bytes; i++) {
 		w->plain->byte[to.region][to.offset + i].value = moved[i];
 		w->plain->byte[to.region][to.offset + i].written = written[i];
 	}
@@ -193,7 +214,8 @@ static void renew(world_t *w, bool written)
 	const int region = (int)draw(w, REGIONS);
 	const size_t offset = draw(w, BYTES), bytes = draw(w, (unsigned)(BYTES - offset + 1));
 
-	cr_assert((written ? tsr_shadow_given : tsr_shadow_fresh)(w->shadow, w->region[region], offset, bytes) == TSR_OK);
+	cr_assert((written ? tsr_shadow_given : tsr_shadow_fresh)(w->shadow, w->region[region],
+								  offset, bytes) == TSR_OK);
 	for (size_t i = 0; i < bytes; i++) {
 		const unsigned char value = w->plain->byte[region][offset + i].value;
 		w->plain->byte[region][offset + i] = (byte_t){.written = written, .value = value};
@@ -218,7 +240,8 @@ static void spawn_or_end(world_t *w)
 	for (int i = 0; i < w->plain->threads; i++)
 		live += w->plain->live[i];
 	if (draw(w, 2) && live > 4) {
-		cr_assert(tsr_views_end_thread(w->views, t, draw(w, 3) ? w->token : NULL) == TSR_OK);
+		cr_assert(tsr_views_end_thread(w->views, t, draw(w, 3) ? w->token : NULL) ==
+			  TSR_OK);
 		w->plain->live[t] = false;
 	} else if (w->plain->threads < THREADS) {
 		cr_assert(tsr_views_give(w->views, t, w->token) == TSR_OK);
@@ -284,7 +307,8 @@ Test(shadow_random, every_byte_is_told_apart, .timeout = 300)
 		cr_assert(tsr_views_token_create(w.views, &w.token) == TSR_OK);
 		cr_assert(tsr_shadow_create(w.views, true, &w.shadow) == TSR_OK);
 		for (int r = 0; r < REGIONS; r++)
-			cr_assert(tsr_shadow_add_region(w.shadow, w.memory[r], BYTES, &w.region[r]) == TSR_OK);
+			cr_assert(tsr_shadow_add_region(w.shadow, w.memory[r], BYTES,
+							&w.region[r]) == TSR_OK);
 		for (int i = 0; i < STEPS; i++)
 			step(&w);
 		tsr_shadow_destroy(w.shadow);

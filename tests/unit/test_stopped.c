@@ -1,4 +1,7 @@
-/* Ranks that are stopped or end in the middle of joining: the others end in time, and blame those alone who did not come. */
+/*
+ * Ranks that are stopped or end in the middle of joining: the others end in
+ * time, and blame those alone who did not come.
+ */
 #include <criterion/criterion.h>
 
 #include <signal.h>
@@ -37,7 +40,8 @@ static bool blames(const seen_t *seen, const char *ranks)
 	char one[64], many[64];
 	snprintf(one, sizeof one, "rank %s of %d ", ranks, SIZE);
 	snprintf(many, sizeof many, "ranks %s of %d ", ranks, SIZE);
-	return strstr(seen->sentence, one) == seen->sentence || strstr(seen->sentence, many) == seen->sentence;
+	return strstr(seen->sentence, one) == seen->sentence ||
+	       strstr(seen->sentence, many) == seen->sentence;
 }
 
 /* ------------------------------------------------------------------ at the door */
@@ -65,7 +69,7 @@ Test(stopped, rank_0_that_keeps_others_out_is_blamed_and_not_they)
 	boot_test_end(&test);
 }
 
-/* ------------------------------------------------------------------ while descriptors are exchanged */
+/* -------------------------------------------------------------- while descriptors are exchanged */
 
 static int unwilling; /* the rank that this test is about */
 
@@ -106,7 +110,8 @@ static int count_blames(boot_test_t *test, boot_body_t body)
 		boot_wait(pids[r]);
 		count += blames(&test->seen[r], rank);
 		if (!blames(&test->seen[r], rank))
-			fprintf(stderr, "rank %d does not blame rank %d: %s\n", r, unwilling, test->seen[r].sentence);
+			fprintf(stderr, "rank %d does not blame rank %d: %s\n", r, unwilling,
+				test->seen[r].sentence);
 	}
 	end(pids[unwilling]);
 	return count;
@@ -137,15 +142,19 @@ Test(stopped, who_ends_in_the_exchange_of_descriptors_is_named_at_once)
 		cr_expect_eq(count_blames(&test, come_and_end), SIZE - 1);
 		cr_expect(tsr_now_ns() - begin_ns < 60ull * SECOND);
 		for (int r = 0; r < SIZE; r++)
-			cr_expect(r == unwilling || strstr(test.seen[r].sentence, "is lost: its process ended") != NULL, "%s",
-				  test.seen[r].sentence);
+			cr_expect(r == unwilling || strstr(test.seen[r].sentence,
+							   "is lost: its process ended") != NULL,
+				  "%s", test.seen[r].sentence);
 		boot_test_end(&test);
 	}
 }
 
 /* ------------------------------------------------------------------ at any time */
 
-/* Worlds that run side by side, so that all can have a deadline that no live rank misses on any machine. */
+/*
+ * Worlds that run side by side, so that all can have a deadline that no live
+ * rank misses on any machine.
+ */
 enum { WORLDS = 15 };
 
 typedef struct stop {
@@ -158,7 +167,8 @@ typedef struct stop {
 
 static void begin_stop(stop_t *stop, int number)
 {
-	*stop = (stop_t){.test = {.size = SIZE, .deadline_ns = 6ull * SECOND}, .victim = number % SIZE};
+	*stop = (stop_t){.test = {.size = SIZE, .deadline_ns = 6ull * SECOND},
+			 .victim = number % SIZE};
 	stop->delay_us = (unsigned)number / SIZE * 700 + (unsigned)tsr_now_ns() % 1000;
 	boot_test_begin(&stop->test);
 	snprintf(stop->job, sizeof stop->job, "%s.%d", stop->test.job, number);
@@ -179,8 +189,9 @@ static void end_stop(stop_t *stop)
 		if (r == stop->victim)
 			continue;
 		boot_wait(stop->pids[r]);
-		cr_expect(seen->status == TSR_OK || blames(seen, rank), "rank %d, where rank %d was stopped after %u us: %s", r,
-			  stop->victim, stop->delay_us, seen->sentence);
+		cr_expect(seen->status == TSR_OK || blames(seen, rank),
+			  "rank %d, where rank %d was stopped after %u us: %s", r, stop->victim,
+			  stop->delay_us, seen->sentence);
 	}
 	end(stop->pids[stop->victim]);
 	boot_test_end(&stop->test);

@@ -1,4 +1,7 @@
-/* Strategies: scripts, chance, and exhaustive search, which is compared with one that leaves nothing out. */
+/*
+ * Strategies: scripts, chance, and exhaustive search, which is compared with
+ * one that leaves nothing out.
+ */
 #include <stdio.h>
 
 #include "explore_outcomes.h"
@@ -56,7 +59,9 @@ Test(strategy, alternatives_and_tasks_stand_for_each_other)
 	for (int i = 0; i < 5; i++)
 		tsr_taskset_add(&set, tasks[i]);
 	for (int current = -1; current < 5; current++) {
-		const tsr_runnable_t runnable = {&set, current < 0 ? -1 : tasks[current], false, one_pending, NULL, &pending};
+		const tsr_runnable_t runnable = {&set,  current < 0 ? -1 : tasks[current],
+						 false, one_pending,
+						 NULL,  &pending};
 		int last = -1;
 		for (int k = 0; k < 5; k++) {
 			const int task = tsr_runnable_task(&runnable, k);
@@ -73,19 +78,29 @@ Test(strategy, alternatives_and_tasks_stand_for_each_other)
 Test(strategy, what_is_independent)
 {
 	static const uint64_t more[] = {8, 9};
-	const tsr_pending_t read = {.kind = TSR_PENDING_READ, .object = 1}, write = {.kind = TSR_PENDING_WRITE, .object = 1},
-			    elsewhere = {.kind = TSR_PENDING_UPDATE, .object = 2}, local = {.kind = TSR_PENDING_LOCAL},
-			    fence = {.kind = TSR_PENDING_FENCE, .seq_cst = true}, comes = {.kind = TSR_PENDING_MEET, .object = 1},
+	const tsr_pending_t read = {.kind = TSR_PENDING_READ, .object = 1},
+			    write = {.kind = TSR_PENDING_WRITE, .object = 1},
+			    elsewhere = {.kind = TSR_PENDING_UPDATE, .object = 2},
+			    local = {.kind = TSR_PENDING_LOCAL},
+			    fence = {.kind = TSR_PENDING_FENCE, .seq_cst = true},
+			    comes = {.kind = TSR_PENDING_MEET, .object = 1},
 			    first = {.kind = TSR_PENDING_READ, .seq_cst = true, .object = 3},
-			    any = {.kind = TSR_PENDING_READ, .object = 7, .more = more, .more_count = 2},
+			    any = {.kind = TSR_PENDING_READ,
+				   .object = 7,
+				   .more = more,
+				   .more_count = 2},
 			    last = {.kind = TSR_PENDING_WRITE, .object = 9};
 
 	cr_expect(tsr_pending_independent(&read, &read));
-	cr_expect(!tsr_pending_independent(&read, &write) && !tsr_pending_independent(&write, &write));
+	cr_expect(!tsr_pending_independent(&read, &write) &&
+		  !tsr_pending_independent(&write, &write));
 	cr_expect(tsr_pending_independent(&write, &elsewhere));
-	cr_expect(tsr_pending_independent(&local, &write) && tsr_pending_independent(&fence, &write));
-	cr_expect(tsr_pending_independent(&comes, &comes) && tsr_pending_independent(&comes, &write));
-	cr_expect(!tsr_pending_independent(&fence, &fence) && !tsr_pending_independent(&fence, &first));
+	cr_expect(tsr_pending_independent(&local, &write) &&
+		  tsr_pending_independent(&fence, &write));
+	cr_expect(tsr_pending_independent(&comes, &comes) &&
+		  tsr_pending_independent(&comes, &write));
+	cr_expect(!tsr_pending_independent(&fence, &fence) &&
+		  !tsr_pending_independent(&fence, &first));
 	cr_expect(!tsr_pending_independent(&any, &last) && !tsr_pending_independent(&last, &any));
 	cr_expect(tsr_pending_independent(&any, &any));
 }
@@ -101,8 +116,10 @@ Test(strategy, a_script_says_what_deviates)
 
 	cr_assert(tsr_strategy_scripted(&script, &strategy) == TSR_OK);
 	for (int i = 0; i < 6; i++) {
-		cr_expect_eq(tsr_strategy_choose(strategy, TSR_CHOICE_OTHER, 1, NULL), 0); /* not a choice */
-		cr_expect_eq(tsr_strategy_choose(strategy, TSR_CHOICE_OTHER, 3, NULL), expected[i], "choice %d", i);
+		/* not a choice */
+		cr_expect_eq(tsr_strategy_choose(strategy, TSR_CHOICE_OTHER, 1, NULL), 0);
+		cr_expect_eq(tsr_strategy_choose(strategy, TSR_CHOICE_OTHER, 3, NULL), expected[i],
+			     "choice %d", i);
 	}
 	cr_expect_eq(tsr_strategy_choices(strategy), 6u);
 	const tsr_script_t said = tsr_strategy_script(strategy);
@@ -125,7 +142,8 @@ Test(strategy, seeds_differ_in_character)
 		int stale = 0;
 		cr_assert(tsr_strategy_random(seed, &strategy) == TSR_OK);
 		for (int i = 0; i < 100; i++) {
-			const int chosen = tsr_strategy_choose(strategy, TSR_CHOICE_MESSAGE, 4, NULL);
+			const int chosen =
+				tsr_strategy_choose(strategy, TSR_CHOICE_MESSAGE, 4, NULL);
 			cr_assert(chosen >= 0 && chosen < 4);
 			stale += chosen > 0;
 		}
@@ -134,32 +152,42 @@ Test(strategy, seeds_differ_in_character)
 		cr_expect_eq(tsr_strategy_script(strategy).count, (size_t)stale);
 		tsr_strategy_destroy(strategy);
 	}
-	cr_expect(always_newest > 5 && always_newest < 100, "%d of 200 seeds see the newest only", always_newest);
-	cr_expect(mostly_stale > 5 && mostly_stale < 100, "%d of 200 seeds see stale values often", mostly_stale);
+	cr_expect(always_newest > 5 && always_newest < 100, "%d of 200 seeds see the newest only",
+		  always_newest);
+	cr_expect(mostly_stale > 5 && mostly_stale < 100, "%d of 200 seeds see stale values often",
+		  mostly_stale);
 }
 
-/** Pieces of calls are asked about beside the rest: a seed chooses the same where there are none, and a script finds both. */
+/**
+ * Pieces of calls are asked about beside the rest: a seed chooses the same
+ * where there are none, and a script finds both.
+ */
 Test(strategy, pieces_change_no_other_choice)
 {
 	enum { CHOICES = 200, EVERY = 3 };
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		tsr_strategy_t *with = NULL, *without = NULL, *again = NULL;
 		int answers[CHOICES + CHOICES / EVERY + 1], count = 0, late = 0;
-		cr_assert(tsr_strategy_random(seed, &with) == TSR_OK && tsr_strategy_random(seed, &without) == TSR_OK);
+		cr_assert(tsr_strategy_random(seed, &with) == TSR_OK &&
+			  tsr_strategy_random(seed, &without) == TSR_OK);
 		for (int i = 0; i < CHOICES; i++) {
 			if (i % EVERY == 0) {
-				answers[count] = tsr_strategy_choose(with, TSR_CHOICE_PIECE, 4, NULL);
+				answers[count] =
+					tsr_strategy_choose(with, TSR_CHOICE_PIECE, 4, NULL);
 				late += answers[count++] > 0;
 			}
 			answers[count] = tsr_strategy_choose(with, TSR_CHOICE_MESSAGE, 5, NULL);
-			cr_expect_eq(answers[count++], tsr_strategy_choose(without, TSR_CHOICE_MESSAGE, 5, NULL));
+			cr_expect_eq(answers[count++],
+				     tsr_strategy_choose(without, TSR_CHOICE_MESSAGE, 5, NULL));
 		}
 		const tsr_script_t script = tsr_strategy_script(with);
 		cr_assert(tsr_strategy_scripted(&script, &again) == TSR_OK);
 		for (int i = 0, at = 0; i < CHOICES; i++) {
 			if (i % EVERY == 0)
-				cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_PIECE, 4, NULL), answers[at++]);
-			cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_MESSAGE, 5, NULL), answers[at++]);
+				cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_PIECE, 4, NULL),
+					     answers[at++]);
+			cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_MESSAGE, 5, NULL),
+				     answers[at++]);
 		}
 		cr_expect(late < CHOICES / EVERY);
 		tsr_strategy_destroy(with);
@@ -184,12 +212,16 @@ static int changes_of(uint64_t seed, int depth, int steps, int *first_out)
 	tsr_strategy_t *strategy = NULL;
 	int current = 0, changes = 0;
 
-	cr_assert(tsr_taskset_reserve(&set, 4) && tsr_strategy_pct(seed, depth, (uint64_t)steps, &strategy) == TSR_OK);
+	cr_assert(tsr_taskset_reserve(&set, 4) &&
+		  tsr_strategy_pct(seed, depth, (uint64_t)steps, &strategy) == TSR_OK);
 	for (int task = 0; task < 4; task++)
 		tsr_taskset_add(&set, task);
 	for (int i = 0; i < steps; i++) {
-		const tsr_runnable_t runnable = {&set, current, i == 0, one_pending, NULL, &pending};
-		const int next = tsr_runnable_task(&runnable, tsr_strategy_choose(strategy, TSR_CHOICE_TASK, 4, &runnable));
+		const tsr_runnable_t runnable = {&set,        current, i == 0,
+						 one_pending, NULL,    &pending};
+		const int next =
+			tsr_runnable_task(&runnable, tsr_strategy_choose(strategy, TSR_CHOICE_TASK,
+									 4, &runnable));
 		changes += i > 0 && next != current;
 		current = next;
 		*first_out = i == 0 ? next : *first_out;
@@ -209,7 +241,8 @@ Test(strategy, pct_changes_its_mind_where_it_was_told_to)
 		cr_expect(changes <= 3 && changes >= 1, "%d", changes);
 	}
 	for (int task = 0; task < 4; task++)
-		cr_expect(first[task] > 60 && first[task] < 140, "task %d begins %d times of 400", task, first[task]);
+		cr_expect(first[task] > 60 && first[task] < 140, "task %d begins %d times of 400",
+			  task, first[task]);
 }
 
 /* ------------------------------------------------------------------ exhaustive search */
@@ -232,17 +265,22 @@ static void run_program(toy_t *toy, int self)
 		switch (program.kind[self][i]) {
 		case 0: /* what it reads goes into what it writes next */
 			toy->result[self] = 10 * toy->result[self] + 1 +
-					    (int)(program.weak ? toy_load_weak(toy, self, cell, i) : toy_load(toy, self, cell, i));
+					    (int)(program.weak ? toy_load_weak(toy, self, cell, i)
+							       : toy_load(toy, self, cell, i));
 			break;
 		case 1:
-			toy_store(toy, self, cell, 2 + (uint64_t)self + 3 * (uint64_t)toy->result[self]);
+			toy_store(toy, self, cell,
+				  2 + (uint64_t)self + 3 * (uint64_t)toy->result[self]);
 			break;
 		case 2:
 			toy_add(toy, self, cell, 1);
 			break;
 		default:
-			toy_await((toy_wait_t){.toy = toy, .cell = cell, .value = 1}, TSR_DEADLINE_LAST);
-			tsr_explorer_acted(toy->explorer, &(tsr_acted_t){(uint64_t)toy->written[cell], false, false});
+			toy_await((toy_wait_t){.toy = toy, .cell = cell, .value = 1},
+				  TSR_DEADLINE_LAST);
+			tsr_explorer_acted(toy->explorer,
+					   &(tsr_acted_t){(uint64_t)toy->written[cell], false,
+							  false});
 		}
 	}
 }
@@ -277,10 +315,13 @@ static program_t random_program(uint64_t seed)
 	p.weak = tsr_core_bits(seed, 1, 0) % 3 == 0;
 	p.seq_cst = tsr_core_bits(seed, 2, 0) % 4 == 0;
 	for (int t = 0; t < p.tasks; t++) {
-		p.count[t] = 1 + (int)(tsr_core_bits(seed, 3 + (uint64_t)t, 0) % (p.tasks == 2 ? OPERATIONS : 2));
+		p.count[t] = 1 + (int)(tsr_core_bits(seed, 3 + (uint64_t)t, 0) %
+				       (p.tasks == 2 ? OPERATIONS : 2));
 		for (int i = 0; i < p.count[t]; i++) {
-			const uint64_t bits = tsr_core_bits(seed, 10 + 10 * (uint64_t)t + (uint64_t)i, 0);
-			/* One task waits, so that no choice is made of whose deadline expires, which swaps with nothing. */
+			const uint64_t bits =
+				tsr_core_bits(seed, 10 + 10 * (uint64_t)t + (uint64_t)i, 0);
+			/* One task waits, so that no choice is made of whose deadline expires,
+			 * which swaps with nothing. */
 			p.kind[t][i] = (int)(t == 0 && bits % 8 == 7 ? 3 : bits % 3);
 			p.cell[t][i] = (int)((bits >> 32) % 3);
 		}
@@ -288,7 +329,10 @@ static program_t random_program(uint64_t seed)
 	return p;
 }
 
-/* Each trace once: as many runs to their ends as there are digests, and the same digests and states as of every order. */
+/*
+ * Each trace once: as many runs to their ends as there are digests, and the
+ * same digests and states as of every order.
+ */
 Test(strategy, a_search_leaves_out_what_is_the_same_and_nothing_else)
 {
 	enum { SEEDS = 100 }; /* 2000 were run once: 17,731 traces, of 565,490 runs, in 17,799 */
@@ -298,7 +342,8 @@ Test(strategy, a_search_leaves_out_what_is_the_same_and_nothing_else)
 		const program_t p = random_program(seed);
 		program = p;
 		outcomes_t all = search((tsr_exhaustive_t){.preemptions = -1});
-		outcomes_t slept = search((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS, .preemptions = -1});
+		outcomes_t slept = search((tsr_exhaustive_t){.reduction = TSR_REDUCE_REVERSALS,
+							     .preemptions = -1});
 
 		cr_assert_eq(all.pruned, 0);
 		all_runs += all.runs;
@@ -308,23 +353,31 @@ Test(strategy, a_search_leaves_out_what_is_the_same_and_nothing_else)
 		outcomes_sort(&all);
 		const int to_their_ends = slept.count;
 		outcomes_sort(&slept);
-		cr_assert_eq(slept.count, to_their_ends, "seed %d: a trace was run twice", (int)seed);
-		cr_assert_eq(slept.count, all.count, "seed %d: %d traces of %d", (int)seed, slept.count, all.count);
-		cr_assert(memcmp(slept.outcome, all.outcome, (size_t)all.count * sizeof *all.outcome) == 0, "seed %d", (int)seed);
+		cr_assert_eq(slept.count, to_their_ends, "seed %d: a trace was run twice",
+			     (int)seed);
+		cr_assert_eq(slept.count, all.count, "seed %d: %d traces of %d", (int)seed,
+			     slept.count, all.count);
+		cr_assert(memcmp(slept.outcome, all.outcome,
+				 (size_t)all.count * sizeof *all.outcome) == 0,
+			  "seed %d", (int)seed);
 		traces += all.count;
 		free(all.outcome);
 		free(slept.outcome);
 	}
 	cr_expect(sleep_runs < all_runs / 3, "%d runs of %d", sleep_runs, all_runs);
-	printf("# %d runs of every order, %d of those that can differ, %d of them pruned, %d traces\n", all_runs, sleep_runs,
-	       pruned, traces);
+	printf("# %d runs of every order, %d of those that can differ, %d of them pruned, %d "
+	       "traces\n",
+	       all_runs, sleep_runs, pruned, traces);
 }
 
 Test(strategy, interleavings_are_counted_right)
 {
-	static const program_t apart = {
-		.tasks = 2, .count = {3, 3}, .kind = {{2, 2, 2}, {2, 2, 2}}, .cell = {{0, 0, 0}, {1, 1, 1}}};
-	static const program_t together = {.tasks = 2, .count = {3, 3}, .kind = {{2, 2, 2}, {2, 2, 2}}};
+	static const program_t apart = {.tasks = 2,
+					.count = {3, 3},
+					.kind = {{2, 2, 2}, {2, 2, 2}},
+					.cell = {{0, 0, 0}, {1, 1, 1}}};
+	static const program_t together = {
+		.tasks = 2, .count = {3, 3}, .kind = {{2, 2, 2}, {2, 2, 2}}};
 	outcomes_t all;
 
 	program = apart;
@@ -340,7 +393,9 @@ Test(strategy, interleavings_are_counted_right)
 	cr_expect_eq(all.runs, 2, "one after the other: %d runs", all.runs);
 	free(all.outcome);
 	all = search((tsr_exhaustive_t){.preemptions = 1});
-	cr_expect_eq(all.runs, 8, "who begins is left before one of its 3 operations or never: %d runs", all.runs);
+	cr_expect_eq(all.runs, 8,
+		     "who begins is left before one of its 3 operations or never: %d runs",
+		     all.runs);
 	free(all.outcome);
 	all = search((tsr_exhaustive_t){.preemptions = -1, .depth = 1});
 	cr_expect_eq(all.runs, 2, "who begins: %d runs", all.runs);

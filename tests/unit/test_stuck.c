@@ -23,7 +23,8 @@ static void check_cycle(const tsr_stuck_t *stuck, int count)
 {
 	cr_assert_eq(stuck->cycle_count, count);
 	for (int i = 0; i < count; i++)
-		cr_expect(stuck->node[stuck->cycle[i]].root || waits(stuck, stuck->cycle[i], stuck->cycle[(i + 1) % count]),
+		cr_expect(stuck->node[stuck->cycle[i]].root ||
+				  waits(stuck, stuck->cycle[i], stuck->cycle[(i + 1) % count]),
 			  "%d on the cycle", i);
 }
 
@@ -39,7 +40,12 @@ static tsr_blocker_t workers(int rank)
 
 static void wait_for(toy_t *toy, int cell, tsr_blocker_t blocker)
 {
-	toy_await((toy_wait_t){.toy = toy, .cell = cell, .value = 1, .blocker = &blocker, .blockers = 1}, TSR_DEADLINE_NONE);
+	toy_await((toy_wait_t){.toy = toy,
+			       .cell = cell,
+			       .value = 1,
+			       .blocker = &blocker,
+			       .blockers = 1},
+		  TSR_DEADLINE_NONE);
 }
 
 /* ------------------------------------------------------------------ deadlocks */
@@ -61,7 +67,8 @@ Test(stuck, crossed_waits_are_a_deadlock)
 	cr_expect_eq(stuck->edges, 2);
 	check_cycle(stuck, 2);
 	cr_assert_str_eq(stuck->node[1].sentence, "cell 1 >= 1, last seen 0");
-	cr_expect(stuck->node[1].site.line == 8 && stuck->node[1].task == 1 && stuck->node[1].who.rank == 1);
+	cr_expect(stuck->node[1].site.line == 8 && stuck->node[1].task == 1 &&
+		  stuck->node[1].who.rank == 1);
 	cr_expect_eq(stuck->node[0].kind, TSR_AWAIT_FLAG);
 	tsr_stuck_destroy(stuck);
 	toy_end(&toy);
@@ -72,12 +79,14 @@ static void in_a_ring(toy_t *toy, int self)
 	if (self < 5)
 		wait_for(toy, 0, task((self + 1) % 5));
 	else
-		wait_for(toy, 0, task(self - 5)); /* for somebody on the ring, and nobody waits for it */
+		/* for somebody on the ring, and nobody waits for it */
+		wait_for(toy, 0, task(self - 5));
 }
 
 Test(stuck, a_ring_is_shown_without_those_who_hang_on_it)
 {
-	static const toy_fn bodies[] = {in_a_ring, in_a_ring, in_a_ring, in_a_ring, in_a_ring, in_a_ring, in_a_ring};
+	static const toy_fn bodies[] = {in_a_ring, in_a_ring, in_a_ring, in_a_ring,
+					in_a_ring, in_a_ring, in_a_ring};
 	toy_t toy = {0};
 	cr_assert(toy_run(&toy, NULL, bodies, 7) == TSR_EXPLORER_STUCK);
 	tsr_stuck_t *stuck = stuck_of(&toy);
@@ -97,9 +106,10 @@ static void wait_for_anybody(toy_t *toy, int self)
 
 Test(stuck, of_many_edges_some_are_shown)
 {
-	static const toy_fn bodies[] = {wait_for_anybody, wait_for_anybody, wait_for_anybody, wait_for_anybody,
-					wait_for_anybody, wait_for_anybody, wait_for_anybody, wait_for_anybody,
-					wait_for_anybody, wait_for_anybody, wait_for_anybody, wait_for_anybody};
+	static const toy_fn bodies[] = {wait_for_anybody, wait_for_anybody, wait_for_anybody,
+					wait_for_anybody, wait_for_anybody, wait_for_anybody,
+					wait_for_anybody, wait_for_anybody, wait_for_anybody,
+					wait_for_anybody, wait_for_anybody, wait_for_anybody};
 	toy_t toy = {0};
 	cr_assert(toy_run(&toy, NULL, bodies, 12) == TSR_EXPLORER_STUCK);
 	tsr_stuck_t *stuck = stuck_of(&toy);
@@ -107,7 +117,8 @@ Test(stuck, of_many_edges_some_are_shown)
 	cr_expect_eq(stuck->edges, 12 * 8);
 	check_cycle(stuck, 2);
 	for (int i = 1; i < stuck->edges; i++)
-		cr_expect(stuck->edge[i - 1].from < stuck->edge[i].from || stuck->edge[i - 1].to < stuck->edge[i].to);
+		cr_expect(stuck->edge[i - 1].from < stuck->edge[i].from ||
+			  stuck->edge[i - 1].to < stuck->edge[i].to);
 	tsr_stuck_destroy(stuck);
 	toy_end(&toy);
 }
@@ -166,10 +177,14 @@ Test(stuck, a_cycle_is_told_before_a_lost_signal)
 	toy_end(&toy);
 }
 
-/* 0 waits for 1 or 2; 2 waits for 0, but 1 for somebody who has ended: with that signal, 1 may go on and help the others. */
+/*
+ * 0 waits for 1 or 2; 2 waits for 0, but 1 for somebody who has ended: with
+ * that signal, 1 may go on and help the others.
+ */
 static void either(toy_t *toy, int self)
 {
-	const tsr_blocker_t both[] = {{TSR_BLOCKER_TASK, 1}, {TSR_BLOCKER_TASK, 2}}, ended = task(3), first = task(0);
+	const tsr_blocker_t both[] = {{TSR_BLOCKER_TASK, 1}, {TSR_BLOCKER_TASK, 2}},
+			    ended = task(3), first = task(0);
 	if (self == 3)
 		return;
 	toy_await((toy_wait_t){.toy = toy,
@@ -202,20 +217,23 @@ static void tell_unbegun(void *context, tsr_unbegun_fn tell, void *argument)
 	static const int resident[] = {0, 1};
 	(void)context;
 	for (int i = 2; i < 4; i++)
-		tell(argument, &(tsr_unbegun_t){.who = {.kind = TSR_TASK_WORKER, .kernel = "toy", .block = i},
-						.waits_for = resident,
-						.count = 2});
+		tell(argument,
+		     &(tsr_unbegun_t){.who = {.kind = TSR_TASK_WORKER, .kernel = "toy", .block = i},
+				      .waits_for = resident,
+				      .count = 2});
 }
 
 Test(stuck, a_block_without_room_is_a_matter_of_residency)
 {
 	static const toy_fn bodies[] = {wait_for_rank_0, wait_for_rank_0};
 	toy_t toy = {0};
-	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.unbegun = tell_unbegun}, bodies, 2) == TSR_EXPLORER_STUCK);
+	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.unbegun = tell_unbegun}, bodies, 2) ==
+		  TSR_EXPLORER_STUCK);
 	tsr_stuck_t *stuck = stuck_of(&toy);
 	cr_assert_str_eq(tsr_stuck_name(stuck->class), "residency");
 	cr_assert_eq(stuck->nodes, 4);
-	cr_expect(stuck->node[2].task == TSR_NO_TASK && stuck->node[2].who.block == 2 && stuck->node[3].who.block == 3);
+	cr_expect(stuck->node[2].task == TSR_NO_TASK && stuck->node[2].who.block == 2 &&
+		  stuck->node[3].who.block == 3);
 	cr_expect(waits(stuck, 2, 0) && waits(stuck, 2, 1) && waits(stuck, 0, 2));
 	check_cycle(stuck, 2);
 	tsr_stuck_destroy(stuck);
@@ -239,7 +257,8 @@ static void poll_by_exchange(toy_t *toy, int self)
 
 Test(stuck, a_loop_that_nobody_ends_is_a_livelock)
 {
-	static const toy_fn bodies[] = {poll_cell_0, poll_by_exchange, poll_by_exchange, poll_by_exchange, wait_for_anybody};
+	static const toy_fn bodies[] = {poll_cell_0, poll_by_exchange, poll_by_exchange,
+					poll_by_exchange, wait_for_anybody};
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		toy_t toy = {0};
 		tsr_strategy_t *strategy = NULL;
@@ -264,7 +283,8 @@ Test(stuck, one_alone_waits_for_nobody)
 	toy_t toy = {0}, other = {0};
 	cr_assert(toy_run(&toy, NULL, bodies, 1) == TSR_EXPLORER_STUCK);
 	tsr_stuck_t *stuck = stuck_of(&toy);
-	cr_expect(stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[0].root && stuck->edges == 0);
+	cr_expect(stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[0].root &&
+		  stuck->edges == 0);
 	tsr_stuck_destroy(stuck);
 	toy_end(&toy);
 
@@ -291,7 +311,8 @@ static livelock_run_t run_livelock(const toy_fn *bodies, int count, uint64_t kno
 	toy_t toy = {0};
 	tsr_strategy_t *strategy = NULL;
 	livelock_run_t run;
-	const tsr_explorer_config_t config = {.step_bound = 160000, .known = knows, .context = &known};
+	const tsr_explorer_config_t config = {
+		.step_bound = 160000, .known = knows, .context = &known};
 	cr_assert(tsr_strategy_random(3, &strategy) == TSR_OK);
 	tsr_explorer_config_t with = config;
 	with.strategy = strategy;
@@ -311,15 +332,20 @@ static livelock_run_t run_livelock(const toy_fn *bodies, int count, uint64_t kno
 	return run;
 }
 
-/* It ends early, and is told as one that goes on to the bound: what a schedule was does not depend on those before it. */
+/*
+ * It ends early, and is told as one that goes on to the bound: what a schedule
+ * was does not depend on those before it.
+ */
 static void check_known(const toy_fn *bodies, int count)
 {
-	const livelock_run_t whole = run_livelock(bodies, count, 0), other = run_livelock(bodies, count, 1);
+	const livelock_run_t whole = run_livelock(bodies, count, 0),
+			     other = run_livelock(bodies, count, 1);
 	const livelock_run_t early = run_livelock(bodies, count, whole.key);
 	cr_expect(memcmp(whole.digest, early.digest, sizeof whole.digest) == 0);
-	cr_expect(whole.key == early.key && whole.steps == early.steps && whole.choices == early.choices);
-	cr_expect(early.switches < whole.switches / 8, "%d switches, and %d where it is known", (int)whole.switches,
-		  (int)early.switches);
+	cr_expect(whole.key == early.key && whole.steps == early.steps &&
+		  whole.choices == early.choices);
+	cr_expect(early.switches < whole.switches / 8, "%d switches, and %d where it is known",
+		  (int)whole.switches, (int)early.switches);
 	cr_expect_eq(whole.switches, other.switches, "another livelock is known");
 }
 
@@ -336,7 +362,8 @@ Test(stuck, a_run_without_end_is_a_livelock)
 {
 	static const toy_fn bodies[] = {change_for_ever, wait_for_anybody};
 	toy_t toy = {0};
-	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.step_bound = 1000}, bodies, 2) == TSR_EXPLORER_BOUND);
+	cr_assert(toy_begin(&toy, (tsr_explorer_config_t){.step_bound = 1000}, bodies, 2) ==
+		  TSR_EXPLORER_BOUND);
 	tsr_stuck_t *stuck = stuck_of(&toy);
 	cr_expect_eq(stuck->class, TSR_STUCK_LIVELOCK);
 	cr_expect(stuck->node[0].kind == TSR_AWAIT_SPIN && stuck->node[0].site.line == 55);
@@ -355,7 +382,8 @@ static void pass_on_for_ever(toy_t *toy, int self)
 
 Test(stuck, a_livelock_that_is_known_ends_early)
 {
-	static const toy_fn polling[] = {poll_cell_0, poll_by_exchange, poll_by_exchange, wait_for_anybody};
+	static const toy_fn polling[] = {poll_cell_0, poll_by_exchange, poll_by_exchange,
+					 wait_for_anybody};
 	static const toy_fn changing[] = {pass_on_for_ever, pass_on_for_ever, pass_on_for_ever};
 	check_known(polling, 4);
 	check_known(changing, 3);

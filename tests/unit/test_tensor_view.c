@@ -10,8 +10,8 @@ static int view_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_tensor_empty(world, TSR_U8, 1, (int64_t[]){37}, &row) == TSR_OK);
 	CHECK(tsr_tensor_empty(world, TSR_F32, 3, (int64_t[]){3, 5, 7}, &cube) == TSR_OK);
 	CHECK(tsr_tensor_view(&matrix, &view) == TSR_OK);
-	CHECK(view.data == matrix.data && view.rows == 91 && view.cols == 73 && view.ld == 73 && view.dtype == TSR_BF16 &&
-	      view.space == TSR_SPACE_HEAP);
+	CHECK(view.data == matrix.data && view.rows == 91 && view.cols == 73 && view.ld == 73 &&
+	      view.dtype == TSR_BF16 && view.space == TSR_SPACE_HEAP);
 	CHECK(tsr_tensor_view(&row, &view) == TSR_OK);
 	CHECK(view.rows == 1 && view.cols == 37 && view.ld >= 37 && view.dtype == TSR_U8);
 	matrix.shape[1] = 10; /* the first ten columns */
@@ -51,7 +51,8 @@ static int view_at_body(tsr_world_t *world, int argc, char **argv)
 		const int64_t next[] = {i / 12, 0, i / 4 % 3, i / 2 % 2, 0, i % 2};
 		memcpy(at, next, sizeof at);
 		CHECK(tsr_tensor_view_at(&tensor, at, &view) == TSR_OK);
-		CHECK(view.rows == 5 && view.cols == 7 && view.ld == 7 && view.dtype == TSR_F32 && view.space == TSR_SPACE_HEAP);
+		CHECK(view.rows == 5 && view.cols == 7 && view.ld == 7 && view.dtype == TSR_F32 &&
+		      view.space == TSR_SPACE_HEAP);
 		CHECK(tsr_memcpy_from_heap(world, seen, view.data, sizeof seen) == TSR_OK);
 		CHECK(memcmp(seen, values + index, sizeof seen) == 0, "matrix %d", (int)i);
 		index += 35;
@@ -64,9 +65,12 @@ static int view_at_body(tsr_world_t *world, int argc, char **argv)
 		at[i] = -1;
 		CHECK(tsr_tensor_view_at(&tensor, at, &view) == TSR_ERR_ARGUMENT);
 	}
-	CHECK(tsr_tensor_view_at(&tensor, NULL, &view) == TSR_ERR_ARGUMENT && view.data == matrix.data, "written on failure");
+	CHECK(tsr_tensor_view_at(&tensor, NULL, &view) == TSR_ERR_ARGUMENT &&
+		      view.data == matrix.data,
+	      "written on failure");
 	CHECK(strstr(tsr_last_error(), "Give 6 coordinates"));
-	CHECK(tsr_tensor_view(&tensor, &view) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "tsr_tensor_view_at"));
+	CHECK(tsr_tensor_view(&tensor, &view) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "tsr_tensor_view_at"));
 	tensor.stride[0] = INT64_MAX;
 	at[5] = 1;
 	at[0] = 1;
@@ -84,20 +88,25 @@ static int heap_view_body(tsr_world_t *world, int argc, char **argv)
 	TSR_HEAP void *heap, *other;
 	tsr_view_t view = {0};
 	(void)argc, (void)argv;
-	CHECK(tsr_heap_alloc(world, 1000, 0, "raw", &heap) == TSR_OK && tsr_heap_alloc(world, 4000, 0, "behind", &other) == TSR_OK);
+	CHECK(tsr_heap_alloc(world, 1000, 0, "raw", &heap) == TSR_OK &&
+	      tsr_heap_alloc(world, 4000, 0, "behind", &other) == TSR_OK);
 	TSR_HEAP unsigned char *raw = (TSR_HEAP unsigned char *)heap;
 	/* 6 rows of 35 elements, 41 apart: 240 elements; 10 before them */
 	CHECK(tsr_heap_view(world, raw + 40, TSR_F32, 6, 35, 41, &view) == TSR_OK);
-	CHECK(view.data == raw + 40 && view.rows == 6 && view.cols == 35 && view.ld == 41 && view.dtype == TSR_F32 &&
-	      view.space == TSR_SPACE_HEAP);
-	CHECK(tsr_heap_view(world, raw + 40, TSR_F32, 1, 240, 240, &view) == TSR_OK, "to the last byte");
-	CHECK(tsr_heap_view(world, raw + 44, TSR_F32, 6, 35, 41, &view) == TSR_ERR_ARGUMENT, "4 bytes behind the end");
+	CHECK(view.data == raw + 40 && view.rows == 6 && view.cols == 35 && view.ld == 41 &&
+	      view.dtype == TSR_F32 && view.space == TSR_SPACE_HEAP);
+	CHECK(tsr_heap_view(world, raw + 40, TSR_F32, 1, 240, 240, &view) == TSR_OK,
+	      "to the last byte");
+	CHECK(tsr_heap_view(world, raw + 44, TSR_F32, 6, 35, 41, &view) == TSR_ERR_ARGUMENT,
+	      "4 bytes behind the end");
 	CHECK(tsr_heap_view(world, raw + 40, TSR_F32, 1, 241, 241, &view) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_heap_view(world, raw + 42, TSR_F32, 1, 1, 1, &view) == TSR_ERR_ARGUMENT);
-	CHECK(strstr(tsr_last_error(), "behind the begin of its allocation") && strstr(tsr_last_error(), "f32"), "%s",
-	      tsr_last_error());
+	CHECK(strstr(tsr_last_error(), "behind the begin of its allocation") &&
+		      strstr(tsr_last_error(), "f32"),
+	      "%s", tsr_last_error());
 	CHECK(tsr_heap_view(world, raw + 42, TSR_BF16, 1, 1, 1, &view) == TSR_OK);
-	CHECK(tsr_heap_view(world, raw, TSR_U8, 2, 8, 7, &view) == TSR_ERR_ARGUMENT && strstr(tsr_last_error(), "overlap"));
+	CHECK(tsr_heap_view(world, raw, TSR_U8, 2, 8, 7, &view) == TSR_ERR_ARGUMENT &&
+	      strstr(tsr_last_error(), "overlap"));
 	CHECK(tsr_heap_view(world, raw, TSR_U8, 0, 8, 8, &view) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_heap_view(world, raw, TSR_U8, 2, 8, INT64_MAX, &view) == TSR_ERR_ARGUMENT);
 	CHECK(tsr_heap_view(world, raw, TSR_F64, 2, 8, INT64_MAX / 4, &view) == TSR_ERR_ARGUMENT);

@@ -1,4 +1,7 @@
-/* The view machine, step by step: what each access may see, what synchronises, what races, and what a copy and a digest are. */
+/*
+ * The view machine, step by step: what each access may see, what synchronises,
+ * what races, and what a copy and a digest are.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -9,14 +12,16 @@ enum { X, Y, LOCATIONS };
 /* Threads 0 and 1 in one block, 2 in another of the device, 3 on another device. */
 static tsr_views_t *machine(int history)
 {
-	static const tsr_views_place_t places[] = {{{0, 0, 0, 0, 0}}, {{0, 1, 0, 0, 0}}, {{0, 2, 1, 0, 0}}, {{0, 3, 2, 1, 0}}};
+	static const tsr_views_place_t places[] = {
+		{{0, 0, 0, 0, 0}}, {{0, 1, 0, 0, 0}}, {{0, 2, 1, 0, 0}}, {{0, 3, 2, 1, 0}}};
 	tsr_views_t *v = NULL;
 
 	cr_assert(tsr_views_create(places, 4, LOCATIONS, history, &v) == TSR_OK);
 	return v;
 }
 
-static tsr_views_event_t act(tsr_views_t *v, int thread, const tsr_views_access_t *access, int choice)
+static tsr_views_event_t act(tsr_views_t *v, int thread, const tsr_views_access_t *access,
+			     int choice)
 {
 	tsr_views_event_t event = {0};
 
@@ -27,11 +32,15 @@ static tsr_views_event_t act(tsr_views_t *v, int thread, const tsr_views_access_
 
 static tsr_views_access_t load_of(int location, tsr_views_order_t order, tsr_views_scope_t scope)
 {
-	return (tsr_views_access_t){.kind = TSR_VIEWS_LOAD, .order = order, .scope = scope, .location = location, .site = 7};
+	return (tsr_views_access_t){.kind = TSR_VIEWS_LOAD,
+				    .order = order,
+				    .scope = scope,
+				    .location = location,
+				    .site = 7};
 }
 
-static tsr_views_event_t load(tsr_views_t *v, int thread, int location, tsr_views_order_t order, tsr_views_scope_t scope,
-			      int choice)
+static tsr_views_event_t load(tsr_views_t *v, int thread, int location, tsr_views_order_t order,
+			      tsr_views_scope_t scope, int choice)
 {
 	tsr_views_access_t access = load_of(location, order, scope);
 	return act(v, thread, &access, choice);
@@ -44,11 +53,15 @@ static int sees(tsr_views_t *v, int thread, int location)
 	return tsr_views_choices(v, thread, &access);
 }
 
-static tsr_views_event_t store(tsr_views_t *v, int thread, int location, uint64_t value, tsr_views_order_t order,
-			       tsr_views_scope_t scope)
+static tsr_views_event_t store(tsr_views_t *v, int thread, int location, uint64_t value,
+			       tsr_views_order_t order, tsr_views_scope_t scope)
 {
-	tsr_views_access_t access = {
-		.kind = TSR_VIEWS_STORE, .order = order, .scope = scope, .location = location, .value = value, .site = 9};
+	tsr_views_access_t access = {.kind = TSR_VIEWS_STORE,
+				     .order = order,
+				     .scope = scope,
+				     .location = location,
+				     .value = value,
+				     .site = 9};
 	return act(v, thread, &access, 0);
 }
 
@@ -72,7 +85,8 @@ static bool one_to_two(const void *context, uint64_t old, uint64_t *value_out)
 	return old == 1;
 }
 
-static tsr_views_access_t update_of(int location, tsr_views_update_fn fn, tsr_views_order_t order, tsr_views_order_t failure)
+static tsr_views_access_t update_of(int location, tsr_views_update_fn fn, tsr_views_order_t order,
+				    tsr_views_order_t failure)
 {
 	return (tsr_views_access_t){.kind = TSR_VIEWS_UPDATE,
 				    .order = order,
@@ -82,8 +96,8 @@ static tsr_views_access_t update_of(int location, tsr_views_update_fn fn, tsr_vi
 				    .update = fn};
 }
 
-static tsr_views_event_t update(tsr_views_t *v, int thread, int location, tsr_views_update_fn fn, tsr_views_order_t order,
-				int choice)
+static tsr_views_event_t update(tsr_views_t *v, int thread, int location, tsr_views_update_fn fn,
+				tsr_views_order_t order, int choice)
 {
 	tsr_views_access_t access = update_of(location, fn, order, TSR_VIEWS_RELAXED);
 	return act(v, thread, &access, choice);
@@ -111,14 +125,18 @@ Test(views, a_load_sees_no_older_message_than_the_one_before)
 Test(views, a_store_may_come_before_one_it_has_not_seen)
 {
 	tsr_views_t *v = machine(0);
-	tsr_views_access_t late = {
-		.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_BLOCK, .location = X, .value = 2};
+	tsr_views_access_t late = {.kind = TSR_VIEWS_STORE,
+				   .order = TSR_VIEWS_RELAXED,
+				   .scope = TSR_VIEWS_BLOCK,
+				   .location = X,
+				   .value = 2};
 
 	store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_BLOCK);
 	cr_expect_eq(tsr_views_choices(v, 1, &late), 2);
 	act(v, 1, &late, 1);
 	cr_expect_eq(tsr_views_newest(v, X), 1u);
-	cr_expect_eq(sees(v, 0, X), 1); /* what thread 0 has seen is still its own store, now third */
+	/* what thread 0 has seen is still its own store, now third */
+	cr_expect_eq(sees(v, 0, X), 1);
 	cr_expect_eq(sees(v, 1, X), 2);
 	tsr_views_destroy(v);
 }
@@ -126,15 +144,19 @@ Test(views, a_store_may_come_before_one_it_has_not_seen)
 Test(views, nothing_comes_between_an_update_and_what_it_read)
 {
 	tsr_views_t *v = machine(0);
-	tsr_views_access_t late = {
-		.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_BLOCK, .location = X, .value = 2};
+	tsr_views_access_t late = {.kind = TSR_VIEWS_STORE,
+				   .order = TSR_VIEWS_RELAXED,
+				   .scope = TSR_VIEWS_BLOCK,
+				   .location = X,
+				   .value = 2};
 	tsr_views_access_t add = update_of(X, add_ten, TSR_VIEWS_RELAXED, TSR_VIEWS_RELAXED);
 	tsr_views_access_t compare = update_of(X, one_to_two, TSR_VIEWS_RELAXED, TSR_VIEWS_RELAXED);
 
 	cr_expect_eq(update(v, 0, X, add_ten, TSR_VIEWS_RELAXED, 0).value, 0u);
 	cr_expect_eq(tsr_views_choices(v, 1, &late), 1);
 	cr_expect_eq(tsr_views_choices(v, 1, &add), 1);
-	cr_expect_eq(tsr_views_choices(v, 1, &compare), 2); /* it fails on either, so it may read either */
+	/* it fails on either, so it may read either */
+	cr_expect_eq(tsr_views_choices(v, 1, &compare), 2);
 	tsr_views_destroy(v);
 }
 
@@ -161,7 +183,8 @@ Test(views, an_acquire_takes_over_nothing_later)
 	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
 	cr_expect_eq(sees(v, 0, X), 1);
 	cr_expect_eq(sees(v, 3, X), 2);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
+		     (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -189,7 +212,8 @@ Test(views, a_scope_that_is_too_narrow_gives_nothing_and_races)
 	tsr_views_event_t flag = load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
 	cr_expect_eq(flag.races, (unsigned)TSR_VIEWS_SCOPE_RACE);
 	cr_expect(flag.other_thread == 0 && flag.other_site == 9 && flag.other_wrote);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 1).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 1).races,
+		     (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -262,7 +286,8 @@ Test(views, a_failed_compare_and_swap_has_its_own_order)
 	cr_expect_eq(sees(v, 3, X), 1);
 	store(v, 0, Y, 1, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
 	swap = update_of(Y, one_to_two, TSR_VIEWS_SEQ_CST, TSR_VIEWS_RELAXED);
-	cr_expect_eq(tsr_views_choices(v, 1, &swap), 3); /* only where it succeeds it has to come after the store */
+	/* only where it succeeds it has to come after the store */
+	cr_expect_eq(tsr_views_choices(v, 1, &swap), 3);
 	tsr_views_destroy(v);
 }
 
@@ -274,7 +299,8 @@ Test(views, seq_cst_orders_what_acquire_and_release_do_not)
 
 	for (int i = 0; i < 2; i++) {
 		tsr_views_t *v = machine(0);
-		tsr_views_access_t other = load_of(X, i ? TSR_VIEWS_SEQ_CST : TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM);
+		tsr_views_access_t other =
+			load_of(X, i ? TSR_VIEWS_SEQ_CST : TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM);
 		store(v, 0, X, 1, orders[i], TSR_VIEWS_SYSTEM);
 		load(v, 0, Y, orders[i], TSR_VIEWS_SYSTEM, 0);
 		store(v, 3, Y, 1, orders[i], TSR_VIEWS_SYSTEM);
@@ -304,7 +330,8 @@ Test(views, seq_cst_fences_hand_on_views_and_no_clocks)
 	fence(v, 0, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
 	fence(v, 2, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
 	cr_expect_eq(sees(v, 2, X), 1);
-	cr_expect_eq(load(v, 2, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(load(v, 2, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
+		     (unsigned)TSR_VIEWS_DATA_RACE);
 	fence(v, 3, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE); /* another device: another order */
 	cr_expect_eq(sees(v, 3, X), 2);
 	tsr_views_destroy(v);
@@ -359,7 +386,8 @@ Test(views, the_last_of_many_looks_is_what_races)
 	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
 	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
 	load(v, 0, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
-	cr_expect_eq(store(v, 3, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(store(v, 3, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD).races,
+		     (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -371,7 +399,8 @@ Test(views, a_meeting_hands_over)
 	(void)tsr_views_hand_over(v, 0, 3);
 	store(v, 0, Y, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
 	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
-	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
+		     (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -424,16 +453,19 @@ Test(views, a_bounded_history_forgets_behaviours_and_no_race)
 	cr_expect_eq(sees(v, 3, X), 2);
 	tsr_views_event_t event = load(v, 3, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 1);
 	cr_expect_eq(event.value, 999u);
-	cr_expect_eq(event.races, (unsigned)TSR_VIEWS_DATA_RACE); /* with the first store, whose message is long gone */
+	/* with the first store, whose message is long gone */
+	cr_expect_eq(event.races, (unsigned)TSR_VIEWS_DATA_RACE);
 	cr_expect_eq(load(v, 3, X, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).races, 0u);
 	tsr_views_destroy(v);
 }
 
-/* ------------------------------------------------------------------ what of a state still matters */
+/* ---------------------------------------------------------------- what of a state still matters */
 
-static bool same_ahead(const tsr_views_t *a, const tsr_views_t *b, uint64_t locations, bool releases)
+static bool same_ahead(const tsr_views_t *a, const tsr_views_t *b, uint64_t locations,
+		       bool releases)
 {
-	const tsr_views_future_t idle = {0}, reader = {.locations = locations, .releases = releases};
+	const tsr_views_future_t idle = {0},
+				 reader = {.locations = locations, .releases = releases};
 	const tsr_views_future_t futures[] = {idle, idle, idle, reader};
 	uint64_t of_a[2] = {0, 0}, of_b[2] = {0, 0};
 
@@ -464,11 +496,13 @@ Test(views, how_far_a_thread_has_seen_matters_only_for_what_it_may_access_or_han
 	tsr_views_t *const all[] = {knows, later, lacks};
 	const uint64_t x = UINT64_C(1) << X, y = UINT64_C(1) << Y;
 
-	fence(later, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM); /* an epoch more, which nobody can tell */
+	/* an epoch more, which nobody can tell */
+	fence(later, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		store(all[i], 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
 		store(all[i], 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-		load(all[i], 3, Y, all[i] == lacks ? TSR_VIEWS_RELAXED : TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+		load(all[i], 3, Y, all[i] == lacks ? TSR_VIEWS_RELAXED : TSR_VIEWS_ACQUIRE,
+		     TSR_VIEWS_SYSTEM, 0);
 	}
 	cr_expect(!same(knows, later));
 	cr_expect(same_ahead(knows, later, x | y, false), "epochs are numbers without meaning");

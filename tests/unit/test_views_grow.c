@@ -1,6 +1,7 @@
 /*
- * The view machine while threads, tokens and locations come and go: step by step, and random runs compared with a machine that
- * keeps everything: who knows of which access, one bit each.
+ * The view machine while threads, tokens and locations come and go: step by
+ * step, and random runs compared with a machine that keeps everything: who
+ * knows of which access, one bit each.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -50,11 +51,15 @@ static void end(tsr_views_t *v, int thread, tsr_views_token_t *token)
 	cr_assert(tsr_views_end_thread(v, thread, token) == TSR_OK);
 }
 
-static tsr_views_event_t act(tsr_views_t *v, int thread, tsr_views_kind_t kind, int location, tsr_views_order_t order,
-			     uint32_t site)
+static tsr_views_event_t act(tsr_views_t *v, int thread, tsr_views_kind_t kind, int location,
+			     tsr_views_order_t order, uint32_t site)
 {
-	tsr_views_access_t access = {
-		.kind = kind, .order = order, .scope = TSR_VIEWS_SYSTEM, .location = location, .value = site, .site = site};
+	tsr_views_access_t access = {.kind = kind,
+				     .order = order,
+				     .scope = TSR_VIEWS_SYSTEM,
+				     .location = location,
+				     .value = site,
+				     .site = site};
 	tsr_views_event_t event = {0};
 
 	cr_assert(tsr_views_act(v, thread, &access, 0, &event) == TSR_OK);
@@ -127,7 +132,9 @@ Test(views_grow, launch_after_launch_needs_no_more_memory)
 		for (int b = 0; b < 8; b++)
 			block[b] = spawn(v, stream);
 		for (int b = 0; b < 8; b++) {
-			cr_assert_eq(act(v, block[b], TSR_VIEWS_LOAD, 0, TSR_VIEWS_RELAXED, 7).races, 0u);
+			cr_assert_eq(act(v, block[b], TSR_VIEWS_LOAD, 0, TSR_VIEWS_RELAXED, 7)
+					     .races,
+				     0u);
 			end(v, block[b], stream);
 		}
 		take(v, 0, stream);
@@ -136,7 +143,8 @@ Test(views_grow, launch_after_launch_needs_no_more_memory)
 			bytes = tsr_views_size_bytes(v);
 	}
 	/* Of a thread that has ended its place stays. */
-	cr_expect(tsr_views_size_bytes(v) < bytes + 100 * 8 * 256, "%zu, then %zu", bytes, tsr_views_size_bytes(v));
+	cr_expect(tsr_views_size_bytes(v) < bytes + 100 * 8 * 256, "%zu, then %zu", bytes,
+		  tsr_views_size_bytes(v));
 	cr_expect(tsr_views_component(v, spawn(v, stream)) < 32);
 	tsr_views_destroy(v);
 }
@@ -146,7 +154,8 @@ Test(views_grow, the_scope_of_an_ended_thread_is_not_that_of_who_goes_on_with_it
 	tsr_views_t *v = machine(1, 1, 0);
 	tsr_views_token_t *stream = token_of(v);
 	const tsr_views_place_t here = {{0, 1, 1, 1, 0}}, there = {{0, 2, 2, 2, 0}};
-	tsr_views_access_t narrow = {.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_DEVICE};
+	tsr_views_access_t narrow = {
+		.kind = TSR_VIEWS_STORE, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_DEVICE};
 	tsr_views_event_t event;
 	int first, second, apart;
 
@@ -199,7 +208,8 @@ Test(views_grow, a_meeting_hands_everything_to_everybody)
 Test(views_grow, a_location_made_late_knows_who_was_there)
 {
 	tsr_views_t *v = machine(3, 0, 0);
-	const tsr_views_past_t pasts[] = {{0, tsr_views_epoch(v, 0), 70, true}, {1, tsr_views_epoch(v, 1), 71, false}};
+	const tsr_views_past_t pasts[] = {{0, tsr_views_epoch(v, 0), 70, true},
+					  {1, tsr_views_epoch(v, 1), 71, false}};
 	int x = -1, fresh = -1;
 
 	cr_assert(tsr_views_add_location(v, 5, true, pasts, 2, &x) == TSR_OK);
@@ -208,9 +218,11 @@ Test(views_grow, a_location_made_late_knows_who_was_there)
 	tsr_views_event_t event = act(v, 2, TSR_VIEWS_LOAD, x, TSR_VIEWS_ACQUIRE, 1);
 	cr_expect(event.value == 5 && !event.initial && event.races == 0);
 	event = act(v, 2, TSR_VIEWS_STORE, x, TSR_VIEWS_RELEASE, 1);
-	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_thread == 1 && event.other_site == 71 && !event.other_wrote);
+	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_thread == 1 &&
+		  event.other_site == 71 && !event.other_wrote);
 	event = act(v, 1, TSR_VIEWS_LOAD, x, TSR_VIEWS_RELAXED, 1);
-	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == 70 && event.other_wrote);
+	cr_expect(event.races == TSR_VIEWS_DATA_RACE && event.other_site == 70 &&
+		  event.other_wrote);
 	cr_expect(act(v, 1, TSR_VIEWS_LOAD, fresh, TSR_VIEWS_RELAXED, 1).initial);
 	cr_assert(tsr_views_end_location(v, x) == TSR_OK);
 	cr_assert(tsr_views_add_location(v, 0, true, NULL, 0, &fresh) == TSR_OK);
@@ -222,7 +234,8 @@ Test(views_grow, a_location_made_late_knows_who_was_there)
 Test(views_grow, a_look_tells_what_an_access_would_read_and_changes_nothing)
 {
 	tsr_views_t *v = machine(2, 1, 0);
-	tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_ACQUIRE, .scope = TSR_VIEWS_SYSTEM};
+	tsr_views_access_t load = {
+		.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_ACQUIRE, .scope = TSR_VIEWS_SYSTEM};
 	uint64_t before[2] = {0, 0}, after[2] = {0, 0}, value = 9;
 	bool initial = false;
 
@@ -272,7 +285,8 @@ Test(views_grow, an_old_token_keeps_what_it_does_not_know)
 
 	give(v, 0, old);
 	act(v, 0, TSR_VIEWS_STORE, 0, TSR_VIEWS_PLAIN, 77);
-	for (int i = 0; i < 200; i++) { /* all that live know of the store, and its mark is one of many */
+	/* all that live know of the store, and its mark is one of many */
+	for (int i = 0; i < 200; i++) {
 		give(v, 0, stream);
 		int block = spawn(v, stream);
 		act(v, block, TSR_VIEWS_LOAD, 0, TSR_VIEWS_RELAXED, 1);
@@ -286,7 +300,14 @@ Test(views_grow, an_old_token_keeps_what_it_does_not_know)
 
 /* ------------------------------------------------------------------ random runs */
 
-enum { MAX_ACCESSES = 400, WORDS = (MAX_ACCESSES + 63) / 64, MAX_THREADS = 60, TOKENS = 3, LOCATIONS = 2, STEPS = 700 };
+enum {
+	MAX_ACCESSES = 400,
+	WORDS = (MAX_ACCESSES + 63) / 64,
+	MAX_THREADS = 60,
+	TOKENS = 3,
+	LOCATIONS = 2,
+	STEPS = 700
+};
 
 /** What is known, one bit an access. */
 typedef struct known {
@@ -349,21 +370,29 @@ static void access_both(reference_t *r, tsr_views_t *v, uint64_t *random)
 	bool races = false;
 
 	for (int a = 0; a < me; a++)
-		if (r->access[a].location == x && has(&r->thread[t], a) && floor < r->access[a].message)
+		if (r->access[a].location == x && has(&r->thread[t], a) &&
+		    floor < r->access[a].message)
 			floor = r->access[a].message;
-	tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = TSR_VIEWS_SYSTEM, .location = x};
+	tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD,
+				   .order = TSR_VIEWS_RELAXED,
+				   .scope = TSR_VIEWS_SYSTEM,
+				   .location = x};
 	cr_assert_eq(tsr_views_choices(v, t, &load), r->messages[x] - floor + 1);
 	if (acquires && r->last[x] >= 0)
 		join(&r->thread[t], &r->message[r->last[x]]);
 	for (int a = 0; a < me; a++)
-		races |= r->access[a].location == x && !has(&r->thread[t], a) && (write || r->access[a].write) &&
-			 (plain || r->access[a].plain);
-	tsr_views_event_t event = act(v, t, write ? TSR_VIEWS_STORE : TSR_VIEWS_LOAD, x, order, (uint32_t)me);
-	cr_assert_eq(event.races != 0, races, "access %d: %d by thread %d, other %u", me, (int)event.races, t, event.other_site);
+		races |= r->access[a].location == x && !has(&r->thread[t], a) &&
+			 (write || r->access[a].write) && (plain || r->access[a].plain);
+	tsr_views_event_t event =
+		act(v, t, write ? TSR_VIEWS_STORE : TSR_VIEWS_LOAD, x, order, (uint32_t)me);
+	cr_assert_eq(event.races != 0, races, "access %d: %d by thread %d, other %u", me,
+		     (int)event.races, t, event.other_site);
 	if (races) {
 		const int other = (int)event.other_site;
-		cr_assert(r->access[other].location == x && r->access[other].write == event.other_wrote);
-		cr_assert(!has(&r->thread[t], other) && r->access[other].thread == event.other_thread);
+		cr_assert(r->access[other].location == x &&
+			  r->access[other].write == event.other_wrote);
+		cr_assert(!has(&r->thread[t], other) &&
+			  r->access[other].thread == event.other_thread);
 	}
 	r->messages[x] += write;
 	r->access[me].thread = t;

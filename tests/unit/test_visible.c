@@ -32,9 +32,9 @@ Test(visible, the_entry_that_was_refused)
 	expect_refused("0, no-such ,1", 1, "no-such");
 	expect_refused("0,,1", 1, "");
 	expect_refused("MIG-1,MIG-2", 1, "MIG-2");
-	expect_refused(
-		"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6-and-what-does-not-fit-the-entry",
-		1, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6-and-what-does-not-fit-");
+	expect_refused("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,GPU-8932f937-d72c-4106-c12f-"
+		       "20bd9faed9f6-and-what-does-not-fit-the-entry",
+		       1, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6-and-what-does-not-fit-");
 }
 
 Test(visible, a_negative_number_ends_the_list)

@@ -8,7 +8,10 @@
 #include "cpuemu/dev/wait.h"
 #include "tessera/dev.h"
 
-/** A wait for what comes with the first sleep. `disturbed_at`: the look at which the processor is taken away for 2 ms; 0: none. */
+/**
+ * A wait for what comes with the first sleep. `disturbed_at`: the look at which
+ * the processor is taken away for 2 ms; 0: none.
+ */
 typedef struct awaited {
 	int looks, disturbed_at;
 	bool slept;
@@ -39,11 +42,13 @@ static int looks_before_sleep(uint64_t busy_until_ns, int disturbed_at)
 {
 	static tsr_shared_words_t words;
 	const tsr_host_t host = {.words = &words, .lost_rank = nobody_is_lost};
-	tsr_cpu_env_t env = {.host = &host, .size = 1, .cpus = 1000, .busy_until_ns = busy_until_ns};
+	tsr_cpu_env_t env = {
+		.host = &host, .size = 1, .cpus = 1000, .busy_until_ns = busy_until_ns};
 	tsr_cpu_block_t block = {.env = &env};
 	tsr_coop_t coop = {.block = &block, .count = 1};
 	awaited_t awaited = {.disturbed_at = disturbed_at};
-	tsr_patience_t patience = {.over = look, .sleep = sleep_once, .ctx = &awaited, .deadline_ns = UINT64_MAX / 2};
+	tsr_patience_t patience = {
+		.over = look, .sleep = sleep_once, .ctx = &awaited, .deadline_ns = UINT64_MAX / 2};
 	cr_assert_eq(tsr_wait_patiently(&coop, &patience), TSR_WAIT_OK);
 	return awaited.looks;
 }

@@ -1,4 +1,7 @@
-/* What every registered workload promises in its struct: names, limits, and matrices whose parts are a whole. */
+/*
+ * What every registered workload promises in its struct: names, limits, and
+ * matrices whose parts are a whole.
+ */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -7,9 +10,10 @@
 #include "tools/bench/bench.h"
 
 /* Options of all workloads, which none may have as a parameter. */
-static const char *const common[] = {"ranks",  "backend",  "placement", "pattern",  "iterations", "warmup",
-				     "verify", "integers", "seed",      "baseline", "tune",       "no-tuned",
-				     "record", "json",     "dump",      "help",     "runs",       NULL};
+static const char *const common[] = {"ranks",  "backend",  "placement", "pattern", "iterations",
+				     "warmup", "verify",   "integers",  "seed",    "baseline",
+				     "tune",   "no-tuned", "record",    "json",    "dump",
+				     "help",   "runs",     NULL};
 
 /** The configuration with every parameter as it is preset. */
 static workload_config_t preset_of(const workload_t *w)
@@ -18,8 +22,9 @@ static workload_config_t preset_of(const workload_t *w)
 	memset(&config, 0, sizeof config);
 	for (int i = 0; w->params[i].name; i++)
 		if (w->params[i].preset)
-			cr_assert(bench_value_parse(&w->params[i], w->params[i].preset, &config.value[i]) == TSR_OK, "%s: --%s: %s",
-				  w->name, w->params[i].name, tsr_last_error());
+			cr_assert(bench_value_parse(&w->params[i], w->params[i].preset,
+						    &config.value[i]) == TSR_OK,
+				  "%s: --%s: %s", w->name, w->params[i].name, tsr_last_error());
 	return config;
 }
 
@@ -34,7 +39,8 @@ Test(registry, names_are_those_of_one)
 		cr_expect(i == 0 || strcmp(workload_at(i - 1)->name, w->name) < 0, "%s", w->name);
 	}
 	cr_expect(workload_find("gemm-all-scater", &found) == TSR_ERR_NOT_FOUND);
-	cr_expect(strstr(tsr_last_error(), "did you mean 'gemm-all-scatter'?"), "%s", tsr_last_error());
+	cr_expect(strstr(tsr_last_error(), "did you mean 'gemm-all-scatter'?"), "%s",
+		  tsr_last_error());
 }
 
 Test(registry, parameters_and_patterns_are_whole)
@@ -44,20 +50,30 @@ Test(registry, parameters_and_patterns_are_whole)
 		int params = 0, patterns = 0;
 		for (const workload_param_t *p = w->params; p->name; p++, params++) {
 			for (int c = 0; common[c]; c++)
-				cr_expect(strcmp(p->name, common[c]) != 0, "%s: --%s is an option of all", w->name, p->name);
+				cr_expect(strcmp(p->name, common[c]) != 0,
+					  "%s: --%s is an option of all", w->name, p->name);
 			for (const workload_param_t *q = w->params; q != p; q++)
-				cr_expect(strcmp(p->name, q->name) != 0, "%s: --%s twice", w->name, p->name);
+				cr_expect(strcmp(p->name, q->name) != 0, "%s: --%s twice", w->name,
+					  p->name);
 			cr_expect(p->letters && p->help);
-			cr_expect(!p->in_row || p->heading, "%s: --%s has no heading", w->name, p->name);
-			cr_expect((p->stage > 0) == (p->candidate != NULL), "%s: --%s", w->name, p->name);
-			cr_expect(!p->problem || p->preset, "%s: what is computed is preset: --%s", w->name, p->name);
-			cr_expect(!p->problem || p->stage == 0, "%s: what is computed is not searched: --%s", w->name, p->name);
+			cr_expect(!p->in_row || p->heading, "%s: --%s has no heading", w->name,
+				  p->name);
+			cr_expect((p->stage > 0) == (p->candidate != NULL), "%s: --%s", w->name,
+				  p->name);
+			cr_expect(!p->problem || p->preset, "%s: what is computed is preset: --%s",
+				  w->name, p->name);
+			cr_expect(!p->problem || p->stage == 0,
+				  "%s: what is computed is not searched: --%s", w->name, p->name);
 		}
 		while (w->pattern(patterns))
 			patterns++;
-		cr_expect(params > 0 && params < WORKLOAD_PARAMS, "%s: %d parameters", w->name, params);
-		cr_expect(patterns > 0 && patterns <= WORKLOAD_PATTERNS, "%s: %d patterns", w->name, patterns);
-		cr_expect(w->compute_pattern < patterns && (w->compute == NULL) == (w->compute_pattern < 0), "%s", w->name);
+		cr_expect(params > 0 && params < WORKLOAD_PARAMS, "%s: %d parameters", w->name,
+			  params);
+		cr_expect(patterns > 0 && patterns <= WORKLOAD_PATTERNS, "%s: %d patterns", w->name,
+			  patterns);
+		cr_expect(w->compute_pattern < patterns &&
+				  (w->compute == NULL) == (w->compute_pattern < 0),
+			  "%s", w->name);
 		cr_expect(w->cases[0], "%s has no case", w->name);
 	}
 }
@@ -69,12 +85,16 @@ static void expect_parts(const workload_t *w, const workload_config_t *config, i
 	double elements = 0;
 	for (int r = 0; r < ranks; r++) {
 		cr_assert(w->matrix(config, index, r, ranks, &m));
-		cr_expect(m.first_row >= 0 && m.part_rows >= 0 && m.first_row + m.part_rows <= m.rows, "%s, %s", w->name, m.name);
-		cr_expect(m.first_col >= 0 && m.part_cols >= 0 && m.first_col + m.part_cols <= m.cols, "%s, %s", w->name, m.name);
+		cr_expect(m.first_row >= 0 && m.part_rows >= 0 &&
+				  m.first_row + m.part_rows <= m.rows,
+			  "%s, %s", w->name, m.name);
+		cr_expect(m.first_col >= 0 && m.part_cols >= 0 &&
+				  m.first_col + m.part_cols <= m.cols,
+			  "%s, %s", w->name, m.name);
 		elements += (double)m.part_rows * (double)m.part_cols;
 	}
-	cr_expect(m.use == WORKLOAD_BETWEEN || elements >= (double)m.rows * (double)m.cols, "%s: %s is not all there on %d ranks",
-		  w->name, m.name, ranks);
+	cr_expect(m.use == WORKLOAD_BETWEEN || elements >= (double)m.rows * (double)m.cols,
+		  "%s: %s is not all there on %d ranks", w->name, m.name, ranks);
 }
 
 Test(registry, parts_of_matrices_are_a_whole)
@@ -92,12 +112,13 @@ Test(registry, parts_of_matrices_are_a_whole)
 			for (size_t n = 0; n < sizeof worlds / sizeof *worlds; n++)
 				expect_parts(w, &config, matrices, worlds[n]);
 		}
-		cr_expect(inputs > 0 && outputs > 0 && matrices <= WORKLOAD_MATRICES, "%s", w->name);
+		cr_expect(inputs > 0 && outputs > 0 && matrices <= WORKLOAD_MATRICES, "%s",
+			  w->name);
 		const int count = w->baseline ? w->baseline(&config, steps) : 0;
 		cr_expect(count >= 0 && count <= WORKLOAD_STEPS, "%s", w->name);
 		for (int s = 0; s < count; s++)
-			cr_expect(steps[s].from < matrices && steps[s].with < matrices && steps[s].to < matrices &&
-					  steps[s].to >= 0,
+			cr_expect(steps[s].from < matrices && steps[s].with < matrices &&
+					  steps[s].to < matrices && steps[s].to >= 0,
 				  "%s: %s", w->name, steps[s].name);
 	}
 }
@@ -110,10 +131,14 @@ Test(registry, presets_can_be_run_and_cost_something)
 		for (config.pattern = 0; w->pattern(config.pattern); config.pattern++)
 			for (int ranks = 1; ranks <= 8; ranks++) {
 				double alone = w->cost(&config, 0, 1).operations;
-				cr_expect(w->check(&config, ranks) == TSR_OK, "%s: %s", w->name, tsr_last_error());
-				cr_expect(fabs(bench_all_operations(w, &config, ranks) - alone) <= 1e-6 * alone, "%s", w->name);
-				cr_expect((w->cost(&config, 0, ranks).link_bytes > 0) == (ranks > 1), "%s, %d ranks", w->name,
-					  ranks);
+				cr_expect(w->check(&config, ranks) == TSR_OK, "%s: %s", w->name,
+					  tsr_last_error());
+				cr_expect(fabs(bench_all_operations(w, &config, ranks) - alone) <=
+						  1e-6 * alone,
+					  "%s", w->name);
+				cr_expect((w->cost(&config, 0, ranks).link_bytes > 0) ==
+						  (ranks > 1),
+					  "%s, %d ranks", w->name, ranks);
 			}
 	}
 }

@@ -1,4 +1,7 @@
-/* --baseline: what a user would pick instead, measured in the same processes on the same inputs, and the floor under all of it. */
+/*
+ * --baseline: what a user would pick instead, measured in the same processes on
+ * the same inputs, and the floor under all of it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +10,8 @@
 
 /* ---------------------------------------------------------------- lines */
 
-static bench_line_t *add_line(bench_theirs_t *theirs, bench_timed_t timed, const char *key, const char *what)
+static bench_line_t *add_line(bench_theirs_t *theirs, bench_timed_t timed, const char *key,
+			      const char *what)
 {
 	bench_line_t *line = &theirs->line[theirs->count++];
 	line->timed = timed;
@@ -30,7 +34,10 @@ static void join(const workload_step_t *steps, int end, bool as_key, char *text,
 	}
 }
 
-/** Each step that users need by itself, all of them, these with those that they may do without; and stores. */
+/**
+ * Each step that users need by itself, all of them, these with those that they
+ * may do without; and stores.
+ */
 static void list_lines(const bench_baseline_t *b, bench_theirs_t *theirs)
 {
 	int count, needed = 0;
@@ -39,7 +46,8 @@ static void list_lines(const bench_baseline_t *b, bench_theirs_t *theirs)
 	while (needed < count && !steps[needed].extra)
 		needed++;
 	for (int i = 0; i < needed; i++)
-		(void)add_line(theirs, (bench_timed_t){i, 1, BENCH_NO_PUSH}, bench_key(steps[i].name, key), steps[i].what);
+		(void)add_line(theirs, (bench_timed_t){i, 1, BENCH_NO_PUSH},
+			       bench_key(steps[i].name, key), steps[i].what);
 	theirs->product = count > 0 ? 0 : -1;
 	theirs->whole = needed > 0 ? theirs->count - 1 : -1;
 	for (int end = needed > 1 ? needed : needed + 1; end <= count; end++) {
@@ -54,7 +62,8 @@ static void list_lines(const bench_baseline_t *b, bench_theirs_t *theirs)
 		(void)add_line(theirs, (bench_timed_t){0, end, BENCH_NO_PUSH}, key, what);
 	}
 	for (int i = 0; i < theirs->count; i++)
-		theirs->line[i].judged = theirs->line[i].timed.first == 0 && theirs->line[i].timed.count == count;
+		theirs->line[i].judged =
+			theirs->line[i].timed.first == 0 && theirs->line[i].timed.count == count;
 	(void)bench_bytes_text(theirs->push_bytes, bytes);
 	(void)snprintf(what, sizeof what, "plain stores, rank 0 to 1, %s", bytes);
 	theirs->pair = theirs->count;
@@ -76,9 +85,11 @@ static tsr_status_t time_line(void *ctx, uint64_t *ns_out)
 	return bench_baseline_time(sampled->baseline, sampled->timed, ns_out);
 }
 
-static tsr_status_t time_lines(const bench_session_t *session, bench_baseline_t *b, bench_theirs_t *theirs)
+static tsr_status_t time_lines(const bench_session_t *session, bench_baseline_t *b,
+			       bench_theirs_t *theirs)
 {
-	const bench_sampling_t sampling = {session->options->iterations, session->options->warmup, 0};
+	const bench_sampling_t sampling = {session->options->iterations, session->options->warmup,
+					   0};
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < theirs->count; i++) {
 		bench_line_t *line = &theirs->line[i];
@@ -87,21 +98,27 @@ static tsr_status_t time_lines(const bench_session_t *session, bench_baseline_t 
 		if (missing)
 			(void)snprintf(line->missing, sizeof line->missing, "%s", missing);
 		else
-			status = bench_sample(session->world, &sampling, time_line, &sampled, &line->times);
+			status = bench_sample(session->world, &sampling, time_line, &sampled,
+					      &line->times);
 	}
 	return status;
 }
 
 /* ---------------------------------------------------------------- right, and how fast at best */
 
-static tsr_status_t judge_output(const bench_session_t *session, bench_baseline_t *b, int matrix, bench_finding_t *finding)
+static tsr_status_t judge_output(const bench_session_t *session, bench_baseline_t *b, int matrix,
+				 bench_finding_t *finding)
 {
 	workload_matrix_t part;
 	verdict_t verdict;
 	(void)bench_matrix(session, matrix, &part);
-	void *host = malloc((size_t)(part.part_rows * part.part_cols) * tsr_dtype_bytes(part.dtype) + 1);
+	void *host =
+		malloc((size_t)(part.part_rows * part.part_cols) * tsr_dtype_bytes(part.dtype) + 1);
 	if (!host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a copy of the baseline's %s; free some", part.name);
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"the host has no memory for a copy of the baseline's %s; free some",
+			part.name);
 	tsr_status_t status = bench_baseline_read(b, matrix, host);
 	if (status == TSR_OK) {
 		judge_array(session->judges[matrix], host, &verdict);
@@ -113,7 +130,8 @@ static tsr_status_t judge_output(const bench_session_t *session, bench_baseline_
 }
 
 /** Outputs of the baseline against what the patterns' must be. */
-static tsr_status_t judge(const bench_session_t *session, bench_baseline_t *b, bench_judgement_t *judgement)
+static tsr_status_t judge(const bench_session_t *session, bench_baseline_t *b,
+			  bench_judgement_t *judgement)
 {
 	static const char *const runs[] = {"timed runs"};
 	bench_finding_t finding = {.verdict = {.wrong = 0}};
@@ -133,14 +151,17 @@ static tsr_status_t judge(const bench_session_t *session, bench_baseline_t *b, b
 	return status == TSR_OK ? bench_agree_on(session, true, runs, &finding, judgement) : status;
 }
 
-workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config, int rank)
+workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config,
+			   int rank)
 {
 	return session->workload->cost(config, rank, tsr_world_size(session->world));
 }
 
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs)
 {
-	return theirs->measured && theirs->whole >= 0 ? bench_median_ns(&theirs->line[theirs->whole].times) : 0;
+	return theirs->measured && theirs->whole >= 0
+		       ? bench_median_ns(&theirs->line[theirs->whole].times)
+		       : 0;
 }
 
 /** 10^9 bytes a second; 0 where nothing was measured. */
@@ -160,12 +181,14 @@ static void find_floor(const bench_session_t *session, bench_theirs_t *theirs)
 		const double bytes = bench_cost(session, &session->options->config, r).link_bytes;
 		most = bytes > most ? bytes : most;
 	}
-	const uint64_t product_ns = theirs->product >= 0 ? bench_median_ns(&theirs->line[theirs->product].times) : 0;
+	const uint64_t product_ns =
+		theirs->product >= 0 ? bench_median_ns(&theirs->line[theirs->product].times) : 0;
 	theirs->pair_gbps = rate(theirs->push_bytes, &theirs->line[theirs->pair].times);
 	theirs->all_gbps = rate(others * theirs->push_bytes, &theirs->line[theirs->all].times);
 	theirs->exchange_ns = theirs->pair_gbps > 0.0 ? (uint64_t)(most / theirs->pair_gbps) : 0;
 	if (product_ns && (others == 0 || theirs->exchange_ns))
-		theirs->floor_ns = product_ns > theirs->exchange_ns ? product_ns : theirs->exchange_ns;
+		theirs->floor_ns =
+			product_ns > theirs->exchange_ns ? product_ns : theirs->exchange_ns;
 }
 
 /* ---------------------------------------------------------------- measuring */
@@ -174,7 +197,8 @@ static void find_floor(const bench_session_t *session, bench_theirs_t *theirs)
 static tsr_status_t measure_own(bench_session_t *session, bench_theirs_t *theirs)
 {
 	const workload_t *workload = session->workload;
-	const bench_sampling_t sampling = {session->options->iterations, session->options->warmup, 0};
+	const bench_sampling_t sampling = {session->options->iterations, session->options->warmup,
+					   0};
 	bench_result_t ignored = {.remembered = false};
 	workload_config_t config = session->options->config;
 	tsr_status_t status = TSR_OK;

@@ -11,11 +11,12 @@ static void print_help(void)
 	const workload_t *workload;
 	(void)printf("usage: tessera bench WORKLOAD [OPTIONS]\n"
 		     "       tessera bench --list\n\n"
-		     "Runs a workload, proves its results right, and says what it cost.\n\nworkloads:\n");
+		     "Runs a workload, proves its results right, and says what it "
+		     "cost.\n\nworkloads:\n");
 	for (int i = 0; (workload = workload_at(i)) != NULL; i++)
 		(void)printf("  %-22s %s\n", workload->name, workload->summary);
-	(void)printf(
-		"\n'tessera bench WORKLOAD --help' lists its options, 'tessera bench --list' patterns and parameters of all.\n");
+	(void)printf("\n'tessera bench WORKLOAD --help' lists its options, 'tessera bench --list' "
+		     "patterns and parameters of all.\n");
 }
 
 int tsr_cmd_bench(int argc, char **argv)
@@ -30,7 +31,9 @@ int tsr_cmd_bench(int argc, char **argv)
 		return TOOL_OK;
 	}
 	if (argc < 2 || argv[1][0] == '-')
-		return tool_misuse("bench", "which workload? Name it before its options, such as %s -n 8", workload_at(0)->name);
+		return tool_misuse("bench",
+				   "which workload? Name it before its options, such as %s -n 8",
+				   workload_at(0)->name);
 	if (workload_find(argv[1], &workload) != TSR_OK)
 		return tool_misuse_last_error("bench");
 	return bench_workload(workload, argc - 1, argv + 1);

@@ -1,4 +1,7 @@
-/* What the parts of `tessera bench` share. None of them knows a workload: all that they do follows from its struct. */
+/*
+ * What the parts of `tessera bench` share. None of them knows a workload: all
+ * that they do follows from its struct.
+ */
 #ifndef TESSERA_TOOLS_BENCH_H
 #define TESSERA_TOOLS_BENCH_H
 
@@ -28,13 +31,17 @@ typedef struct bench_options {
 	workload_inputs_t inputs;
 	int iterations, warmup;
 	bool verify, record, baseline;
-	bool tune, no_tuned;     /* search what is searched; leave alone what an earlier search has found */
+	/* search what is searched; leave alone what an earlier search has found */
+	bool tune, no_tuned;
 	const char *json, *dump; /* null: none */
 } bench_options_t;
 
-/** argv[0] is the workload's name. True where there is something to run. False: `*code_out` is the exit code, and help or the one
- * sentence has been printed. */
-bool bench_options_read(const workload_t *workload, int argc, char **argv, bench_options_t *options_out, int *code_out);
+/**
+ * argv[0] is the workload's name. True where there is something to run. False:
+ * `*code_out` is the exit code, and help or the one sentence has been printed.
+ */
+bool bench_options_read(const workload_t *workload, int argc, char **argv,
+			bench_options_t *options_out, int *code_out);
 
 /** Whether all that a search finds is left to the command. */
 bool bench_is_automatic(const workload_t *workload, const workload_config_t *config);
@@ -45,23 +52,37 @@ enum { BENCH_VALUE_TEXT = 80, BENCH_KEY_TEXT = 64 };
 
 bool bench_value_is_automatic(const workload_value_t *value);
 
-/** Reads a parameter's value as it is typed. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND (a dtype). */
-tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, workload_value_t *value_out);
+/**
+ * Reads a parameter's value as it is typed. Errors: TSR_ERR_ARGUMENT,
+ * TSR_ERR_NOT_FOUND (a dtype).
+ */
+tsr_status_t bench_value_parse(const workload_param_t *param, const char *text,
+			       workload_value_t *value_out);
 
 /** As it is typed. */
-const char *bench_value_text(const workload_param_t *param, const workload_value_t *value, char text_out[BENCH_VALUE_TEXT]);
+const char *bench_value_text(const workload_param_t *param, const workload_value_t *value,
+			     char text_out[BENCH_VALUE_TEXT]);
 
-/** In JSON: a number, a dtype's name, extents as an array, or by their `axes` as an object. Null where there is no memory. */
-json_t *bench_value_json(const workload_param_t *param, const workload_value_t *value, bool by_axes);
+/**
+ * In JSON: a number, a dtype's name, extents as an array, or by their `axes` as
+ * an object. Null where there is no memory.
+ */
+json_t *bench_value_json(const workload_param_t *param, const workload_value_t *value,
+			 bool by_axes);
 
 /** Reads what bench_value_json has made of extents as an array, and of the others. */
-bool bench_value_from_json(const workload_param_t *param, const json_t *json, workload_value_t *value_out);
+bool bench_value_from_json(const workload_param_t *param, const json_t *json,
+			   workload_value_t *value_out);
 
 /** A name as a key of JSON: '-' as '_'. */
 const char *bench_key(const char *name, char key_out[BENCH_KEY_TEXT]);
 
-/** The workload's parameters that say what is computed, as people write them: "1024x1024x1024 bf16". */
-const char *bench_problem_text(const workload_t *workload, const workload_config_t *config, char text_out[BENCH_VALUE_TEXT]);
+/**
+ * The workload's parameters that say what is computed, as people write them:
+ * "1024x1024x1024 bf16".
+ */
+const char *bench_problem_text(const workload_t *workload, const workload_config_t *config,
+			       char text_out[BENCH_VALUE_TEXT]);
 
 /** Operations of all ranks together. */
 double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks);
@@ -69,8 +90,9 @@ double bench_all_operations(const workload_t *workload, const workload_config_t 
 /* ---------------------------------------------------------------- samples.c */
 
 /**
- * How samples are taken, with a rest of eight times as long behind each. `limit_ns`: gives up after three that are all slower than
- * that, or one that is twice as slow; 0: never.
+ * How samples are taken, with a rest of eight times as long behind each.
+ * `limit_ns`: gives up after three that are all slower than that, or one that
+ * is twice as slow; 0: never.
  */
 typedef struct bench_sampling {
 	int iterations, warmup;
@@ -86,9 +108,12 @@ typedef struct bench_times {
 /** Takes one sample on this rank. Collective. */
 typedef tsr_status_t (*bench_sample_fn)(void *ctx, uint64_t *ns_out);
 
-/** Takes samples on all ranks together; the same times on every rank, to be released by bench_times_free. Collective. */
-tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
-			  bench_times_t *times_out);
+/**
+ * Takes samples on all ranks together; the same times on every rank, to be
+ * released by bench_times_free. Collective.
+ */
+tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling,
+			  bench_sample_fn sample, void *ctx, bench_times_t *times_out);
 
 /** Makes `*ns` the slowest rank's. Collective. */
 tsr_status_t bench_slowest(tsr_world_t *world, uint64_t *ns);
@@ -105,7 +130,8 @@ typedef struct bench_traffic {
 	bool recorded; /* false: this backend keeps no record, and the rest is 0 */
 	int launches;  /* on a rank; the most of any */
 	uint64_t products;
-	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes, remote_read_bytes;
+	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes,
+		remote_read_bytes;
 	int senders;       /* ranks that wrote to a peer */
 	int early_senders; /* of these, those that first did so before their last product ended */
 } bench_traffic_t;
@@ -113,8 +139,12 @@ typedef struct bench_traffic {
 /** Sums up the finished recording of every rank. Collective; the same result on every rank. */
 tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out);
 
-/** The rows of every rank, rank after rank, and how many each has; on every rank, to be freed. Collective. */
-tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out, int **counts_out);
+/**
+ * The rows of every rank, rank after rank, and how many each has; on every
+ * rank, to be freed. Collective.
+ */
+tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out,
+				 int **counts_out);
 
 /* ---------------------------------------------------------------- verify.c */
 
@@ -143,12 +173,15 @@ void bench_judges_destroy(bench_session_t *session);
 tsr_status_t bench_fill(bench_session_t *session);
 tsr_status_t bench_poison(bench_session_t *session);
 
-/** Looks at this rank's outputs where something is verified; keeps the first verdict that finds something wrong. */
+/**
+ * Looks at this rank's outputs where something is verified; keeps the first
+ * verdict that finds something wrong.
+ */
 tsr_status_t bench_judge(const bench_session_t *session, int run, bench_finding_t *finding);
 
 /** The first rank with something wrong speaks for all. `runs`: the names of runs. Collective. */
-tsr_status_t bench_agree_on(const bench_session_t *session, bool verified, const char *const *runs, const bench_finding_t *finding,
-			    bench_judgement_t *judgement_out);
+tsr_status_t bench_agree_on(const bench_session_t *session, bool verified, const char *const *runs,
+			    const bench_finding_t *finding, bench_judgement_t *judgement_out);
 
 /* ---------------------------------------------------------------- run.c */
 
@@ -183,7 +216,8 @@ struct bench_session {
 	const bench_options_t *options;
 	const workload_t *workload;
 	tsr_world_t *world;
-	workload_run_t *run;                /* reconfigured for each pattern: inputs are made once */
+	/* reconfigured for each pattern: inputs are made once */
+	workload_run_t *run;
 	workload_expected_t *expected;      /* null: nothing is verified */
 	judge_t *judges[WORKLOAD_MATRICES]; /* of outputs; null: of others */
 	tsr_event_t *begin, *end;
@@ -198,22 +232,37 @@ bool bench_matrix(const bench_session_t *session, int index, workload_matrix_t *
 /** Starts runs on the session's stream: the workload's start, or compute. */
 typedef tsr_status_t (*bench_start_fn)(workload_run_t *run);
 
-/** Times runs by events: each directly behind another one, so that no launch is waited for. Collective. */
-tsr_status_t bench_time(bench_session_t *session, bench_start_fn start, const bench_sampling_t *sampling, bench_times_t *times_out);
+/**
+ * Times runs by events: each directly behind another one, so that no launch is
+ * waited for. Collective.
+ */
+tsr_status_t bench_time(bench_session_t *session, bench_start_fn start,
+			const bench_sampling_t *sampling, bench_times_t *times_out);
 
-/** All stages of the session's pattern: recorded, repeated and timed runs, each judged. Collective. */
+/**
+ * All stages of the session's pattern: recorded, repeated and timed runs, each
+ * judged. Collective.
+ */
 tsr_status_t bench_run(bench_session_t *session, bench_result_t *result);
 
-/** What rank 0 alone does, and must do: where it fails, the world ends, so that no other rank waits for it. */
+/**
+ * What rank 0 alone does, and must do: where it fails, the world ends, so that
+ * no other rank waits for it.
+ */
 tsr_status_t bench_rank_0_only(tsr_world_t *world, tsr_status_t status);
 
 /* ---------------------------------------------------------------- tune.c, remember.c */
 
 /** Searches for the pattern of `config`, and fills in what it finds. Collective. */
-tsr_status_t bench_tune(bench_session_t *session, workload_config_t *config, bench_trials_t *trials);
+tsr_status_t bench_tune(bench_session_t *session, workload_config_t *config,
+			bench_trials_t *trials);
 
-/** Fills in what an earlier search has found, where this build and device can run that. Collective. */
-tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config, bench_result_t *result);
+/**
+ * Fills in what an earlier search has found, where this build and device can
+ * run that. Collective.
+ */
+tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config,
+			  bench_result_t *result);
 
 /** Remembers the result of a search. Collective; rank 0 writes. */
 tsr_status_t bench_remember(bench_session_t *session, const bench_result_t *result);
@@ -231,20 +280,26 @@ typedef struct bench_line {
 
 enum { BENCH_MOST_LINES = WORKLOAD_STEPS + 4 };
 
-/** What the vendor's libraries, or what take their place, do with the same inputs; and the floor below every pattern. */
+/**
+ * What the vendor's libraries, or what take their place, do with the same
+ * inputs; and the floor below every pattern.
+ */
 typedef struct bench_theirs {
 	bool measured;
 	char name[128];
 	bench_line_t line[BENCH_MOST_LINES];
 	int count;
-	int product, whole, pair, all; /* lines: the first step, the baseline, stores to one and to each; -1: there is none */
+	/* lines: the first step, the baseline, stores to one and to each; -1: there is none */
+	int product, whole, pair, all;
 	size_t push_bytes;
 	bench_judgement_t judgement;
 	workload_config_t own_config; /* of the workload's own computation without communication, */
 	bench_times_t own;            /* and its times; none where it cannot be told apart */
-	double pair_gbps, all_gbps;   /* stores out of a rank, in 10^9 bytes a second; 0: not measured */
-	uint64_t exchange_ns;         /* what a rank must send, at pair_gbps */
-	uint64_t floor_ns;            /* the larger of the library's first step, and exchange_ns; 0: not known */
+	/* stores out of a rank, in 10^9 bytes a second; 0: not measured */
+	double pair_gbps, all_gbps;
+	uint64_t exchange_ns; /* what a rank must send, at pair_gbps */
+	/* the larger of the library's first step, and exchange_ns; 0: not known */
+	uint64_t floor_ns;
 } bench_theirs_t;
 
 /** Measures it; the run is left in another pattern. Collective. */
@@ -255,16 +310,21 @@ void bench_theirs_free(bench_theirs_t *theirs);
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs);
 
 /** What a rank does at least. */
-workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config, int rank);
+workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config,
+			   int rank);
 
 /* ---------------------------------------------------------------- report.c */
 
 void bench_print_head(const tsr_world_t *world, const bench_options_t *options);
 void bench_print_theirs(const bench_session_t *session, const bench_theirs_t *theirs);
 void bench_print_trials(const workload_t *workload, const bench_trials_t *trials);
-/** The heads of the columns, and the row of a pattern: with ratios where the baseline was measured. */
+/**
+ * The heads of the columns, and the row of a pattern: with ratios where the
+ * baseline was measured.
+ */
 void bench_print_columns(const workload_t *workload, const bench_theirs_t *theirs);
-void bench_print_result(const bench_session_t *session, const bench_result_t *result, const bench_theirs_t *theirs);
+void bench_print_result(const bench_session_t *session, const bench_result_t *result,
+			const bench_theirs_t *theirs);
 /** Which rows were configured from the file; nothing where none was. */
 void bench_print_tuned(const workload_t *workload, const bench_result_t *results, int count);
 /** Prints the rows of bench_record_gather's `ranks` ranks. */
@@ -277,13 +337,16 @@ const char *bench_bytes_text(uint64_t bytes, char text_out[BENCH_SHORT_TEXT]);
 /* ---------------------------------------------------------------- json.c */
 
 /** Writes the results to options->json. Errors: TSR_ERR_SYSTEM. */
-tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *options, const bench_theirs_t *theirs,
-			      const bench_result_t *results, int count);
+tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *options,
+			      const bench_theirs_t *theirs, const bench_result_t *results,
+			      int count);
 
 /* ---------------------------------------------------------------- dump.c */
 
-/** Write the inputs and the manifest (rank 0), and a rank's parts of the outputs of one pattern. Errors: TSR_ERR_SYSTEM,
- * TSR_ERR_NO_MEMORY. */
+/**
+ * Write the inputs and the manifest (rank 0), and a rank's parts of the outputs
+ * of one pattern. Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY.
+ */
 tsr_status_t bench_dump_inputs(const bench_options_t *options);
 tsr_status_t bench_dump_outputs(const bench_session_t *session);
 

@@ -8,8 +8,9 @@ static void list_params(const workload_t *workload)
 	for (const workload_param_t *param = workload->params; param->name; param++) {
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
-		(void)printf("    %-22s %s%s%s%s%s\n", option, param->help, param->preset ? " (" : "",
-			     param->preset ? param->preset : "", param->preset ? ")" : "",
+		(void)printf("    %-22s %s%s%s%s%s\n", option, param->help,
+			     param->preset ? " (" : "", param->preset ? param->preset : "",
+			     param->preset ? ")" : "",
 			     param->stage > 0 ? "; searched by --tune" : "");
 	}
 }
@@ -19,8 +20,8 @@ void bench_list(void)
 	const workload_t *workload;
 	for (int i = 0; (workload = workload_at(i)) != NULL; i++) {
 		const char *pattern;
-		(void)printf("%s%s\n  %s (%s)\n  patterns:\n", i > 0 ? "\n" : "", workload->name, workload->summary,
-			     workload->source);
+		(void)printf("%s%s\n  %s (%s)\n  patterns:\n", i > 0 ? "\n" : "", workload->name,
+			     workload->summary, workload->source);
 		for (int64_t p = 0; (pattern = workload->pattern(p)) != NULL; p++)
 			(void)printf("    %s\n", pattern);
 		(void)printf("  parameters:\n");

@@ -1,4 +1,7 @@
-/* The command line of `tessera bench WORKLOAD`: options of all workloads, and one for each of its parameters. */
+/*
+ * The command line of `tessera bench WORKLOAD`: options of all workloads, and
+ * one for each of its parameters.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -61,45 +64,58 @@ typedef struct reading {
 
 static const char help_before[] =
 	"  -n, --ranks N         ranks of the world (8)\n"
-	"  -b, --backend B       which backend; without it TESSERA_BACKEND, or the best one with a device\n"
-	"  -p, --placement P     process: each rank is a process (default); thread: all ranks live in one process\n"
+	"  -b, --backend B       which backend; without it TESSERA_BACKEND, or the best one with a "
+	"device\n"
+	"  -p, --placement P     process: each rank is a process (default); thread: all ranks live "
+	"in one process\n"
 	"      --pattern P,...   all (default), or some of the patterns below\n";
 
 static const char help_behind[] =
 	"  -i, --iterations I    timed runs of a pattern (20)\n"
 	"  -w, --warmup W        runs before them (2)\n"
-	"      --verify          compare every element on every rank with a result in double precision\n"
-	"      --integers        inputs -4 .. 4: results must be right bit for bit; otherwise uniform in [-1, 1)\n"
+	"      --verify          compare every element on every rank with a result in double "
+	"precision\n"
+	"      --integers        inputs -4 .. 4: results must be right bit for bit; otherwise "
+	"uniform in [-1, 1)\n"
 	"      --seed S          of the inputs (1)\n"
-	"      --baseline        measure what one would use instead on the same inputs: cuBLAS + NCCL on cuda, OpenBLAS and\n"
+	"      --baseline        measure what one would use instead on the same inputs: cuBLAS + "
+	"NCCL on cuda, OpenBLAS and\n"
 	"                        memcpy on cpuemu; and print how the patterns compare with it\n"
-	"      --tune            search what is left to the command for each pattern, print what was tried, and remember the best\n"
+	"      --tune            search what is left to the command for each pattern, print what "
+	"was tried, and remember the best\n"
 	"      --no-tuned        do not use what an earlier --tune has remembered\n"
 	"      --record          print what each worker of each block did in one run\n"
 	"      --json FILE       write the results as JSON\n"
-	"      --dump FILE       write inputs and each pattern's outputs as raw arrays; FILE.json says what is where\n"
+	"      --dump FILE       write inputs and each pattern's outputs as raw arrays; FILE.json "
+	"says what is where\n"
 	"  -h, --help            this text\n\n"
 	"columns:\n"
-	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind another run\n"
+	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind "
+	"another run\n"
 	"                   and with a rest of eight times as long before the next\n"
-	"  written, read    bytes written into, and read back from, the ranks' own heaps in one run, operands apart; all ranks\n"
+	"  written, read    bytes written into, and read back from, the ranks' own heaps in one "
+	"run, operands apart; all ranks\n"
 	"  to peers         bytes stored into other ranks' heaps in one run; all ranks\n"
-	"  early            whether ranks first stored to a peer before their last product had ended\n"
-	"  baseline, floor  with --baseline, instead of the above: how many times faster than the library's steps, and how many\n"
-	"                   times the larger of the library's product and what is sent at the rate of one pair\n\n";
+	"  early            whether ranks first stored to a peer before their last product had "
+	"ended\n"
+	"  baseline, floor  with --baseline, instead of the above: how many times faster than the "
+	"library's steps, and how many\n"
+	"                   times the larger of the library's product and what is sent at the rate "
+	"of one pair\n\n";
 
 static void print_help(const workload_t *w)
 {
 	const char *pattern;
-	(void)printf(
-		"usage: tessera bench %s [OPTIONS]\n\n%s.\n"
-		"Prints a line a pattern. The exit code is 0 only if everything ran and every verified element is right.\n\n%s",
-		w->name, w->summary, help_before);
+	(void)printf("usage: tessera bench %s [OPTIONS]\n\n%s.\n"
+		     "Prints a line a pattern. The exit code is 0 only if everything ran and every "
+		     "verified element is right.\n\n%s",
+		     w->name, w->summary, help_before);
 	for (const workload_param_t *param = w->params; param->name; param++) {
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
-		(void)printf("      %-17s %s%s%s%s\n", option, param->help, param->preset ? " (" : "",
-			     param->preset ? param->preset : "", param->preset ? ")" : "");
+		(void)printf("      %-17s %s%s%s%s\n", option, param->help,
+			     param->preset ? " (" : "", param->preset ? param->preset : "",
+			     param->preset ? ")" : "");
 	}
 	(void)printf("%spatterns:\n", help_behind);
 	for (int64_t p = 0; (pattern = w->pattern(p)) != NULL; p++)
@@ -120,18 +136,21 @@ static tsr_status_t find_pattern(const workload_t *workload, const char *name, i
 			return TSR_OK;
 		}
 	const char *near = tsr_nearest_name(name, names);
-	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown; did you mean '%s'? --help lists all", name,
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "pattern '%s' is unknown; did you mean '%s'? --help lists all", name,
 			 near ? near : names[0]);
 }
 
-static tsr_status_t parse_patterns(const workload_t *workload, const char *text, bool patterns[WORKLOAD_PATTERNS])
+static tsr_status_t parse_patterns(const workload_t *workload, const char *text,
+				   bool patterns[WORKLOAD_PATTERNS])
 {
 	memset(patterns, 0, WORKLOAD_PATTERNS * sizeof *patterns);
 	for (const char *at = text;; at++) {
 		char name[64];
 		const size_t length = strcspn(at, ",");
 		int64_t pattern;
-		(void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+		(void)snprintf(name, sizeof name, "%.*s",
+			       length < sizeof name ? (int)length : (int)sizeof name - 1, at);
 		if (strcmp(name, "all") == 0) {
 			for (int64_t p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
 				patterns[p] = true;
@@ -147,7 +166,8 @@ static tsr_status_t parse_patterns(const workload_t *workload, const char *text,
 	}
 }
 
-static tsr_status_t parse_count(const char *what, const char *text, long low, long high, int *count_out)
+static tsr_status_t parse_count(const char *what, const char *text, long low, long high,
+				int *count_out)
 {
 	long value;
 	tsr_status_t status = tsr_parse_int(what, text, low, high, &value);
@@ -165,12 +185,16 @@ static tsr_status_t parse_seed(const char *text, uint64_t *seed_out)
 	return status;
 }
 
-/** The option wins over the environment, which the launcher would ask where it is told "process". */
+/**
+ * The option wins over the environment, which the launcher would ask where it
+ * is told "process".
+ */
 static int take_placement(const char *command, const char *text, tsr_placement_t *placement_out)
 {
 	int misused = tool_parse_placement(command, text, placement_out);
 	if (!misused && setenv("TESSERA_PLACEMENT", text, 1) != 0)
-		return tool_misuse(command, "the environment cannot be changed: %s", strerror(errno));
+		return tool_misuse(command, "the environment cannot be changed: %s",
+				   strerror(errno));
 	return misused;
 }
 
@@ -188,7 +212,8 @@ static tsr_status_t take_value(int option, const char *value, bench_options_t *o
 	case OPT_SEED:
 		return parse_seed(value, &o->inputs.seed);
 	default:
-		return bench_value_parse(&o->workload->params[option - OPT_PARAM], value, &o->config.value[option - OPT_PARAM]);
+		return bench_value_parse(&o->workload->params[option - OPT_PARAM], value,
+					 &o->config.value[option - OPT_PARAM]);
 	}
 }
 
@@ -235,7 +260,9 @@ static int take_option(int option, char **argv, reading_t *reading)
 	case ':':
 		return tool_bad_option(reading->command, option, argv, reading->long_options);
 	default:
-		return take_value(option, optarg, o) == TSR_OK ? TOOL_OK : tool_misuse_last_error(reading->command);
+		return take_value(option, optarg, o) == TSR_OK
+			       ? TOOL_OK
+			       : tool_misuse_last_error(reading->command);
 	}
 }
 
@@ -244,7 +271,8 @@ static int read_line(int argc, char **argv, reading_t *reading, bool *help_out)
 {
 	int misused = TOOL_OK;
 	optind = 0; /* glibc: begin anew, whoever called getopt before */
-	for (int option; !misused && (option = getopt_long(argc, argv, ":n:b:p:i:w:h", reading->long_options, NULL)) != -1;) {
+	for (int option; !misused && (option = getopt_long(argc, argv, ":n:b:p:i:w:h",
+							   reading->long_options, NULL)) != -1;) {
 		if (option == 'h') {
 			*help_out = true;
 			return TOOL_OK;
@@ -263,10 +291,12 @@ static tsr_status_t check_writable(const char *option, const char *path, const c
 {
 	char name[PATH_MAX];
 	if ((size_t)snprintf(name, sizeof name, "%s%s", path, suffix) >= sizeof name)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s names a path that is longer than %d bytes", option, PATH_MAX);
+		return tsr_error(TSR_ERR_ARGUMENT, "%s names a path that is longer than %d bytes",
+				 option, PATH_MAX);
 	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return tsr_error(TSR_ERR_SYSTEM, "%s: '%s' cannot be written: %s", option, name, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "%s: '%s' cannot be written: %s", option, name,
+				 strerror(errno));
 	(void)close(fd);
 	return TSR_OK;
 }
@@ -279,19 +309,24 @@ bool bench_is_automatic(const workload_t *workload, const workload_config_t *con
 	return true;
 }
 
-/** That a search can be remembered is known before it; what cannot be recalled is told, and left alone. */
+/**
+ * That a search can be remembered is known before it; what cannot be recalled
+ * is told, and left alone.
+ */
 static tsr_status_t check_tune_file(reading_t *reading)
 {
 	bench_options_t *options = &reading->options;
 	char path[PATH_MAX];
-	if (!options->tune && (options->no_tuned || !bench_is_automatic(options->workload, &options->config)))
+	if (!options->tune &&
+	    (options->no_tuned || !bench_is_automatic(options->workload, &options->config)))
 		return TSR_OK;
 	tsr_status_t status = tune_file_path(path);
 	if (status == TSR_OK)
 		status = tune_file_check(path);
 	if (status == TSR_OK || options->tune)
 		return status;
-	(void)fprintf(stderr, "tessera %s: %s; going on without them\n", reading->command, tsr_last_error());
+	(void)fprintf(stderr, "tessera %s: %s; going on without them\n", reading->command,
+		      tsr_last_error());
 	options->no_tuned = true;
 	return TSR_OK;
 }
@@ -304,7 +339,10 @@ static bool are_all(const bench_options_t *options)
 	return true;
 }
 
-/** Where all patterns are meant, those that are not built for the tile are left out, and said to be; one has to be left. */
+/**
+ * Where all patterns are meant, those that are not built for the tile are left
+ * out, and said to be; one has to be left.
+ */
 static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config)
 {
 	bench_options_t *options = &reading->options;
@@ -326,7 +364,9 @@ static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config
 		return status;
 	for (int p = 0; p < WORKLOAD_PATTERNS; p++)
 		if (options->patterns[p] && !built[p])
-			(void)fprintf(stderr, "tessera %s: %s is left out: it is not built for that tile and dtype\n",
+			(void)fprintf(stderr,
+				      "tessera %s: %s is left out: it is not built for that tile "
+				      "and dtype\n",
 				      reading->command, workload->pattern(p));
 	memcpy(options->patterns, built, sizeof built);
 	return TSR_OK;
@@ -336,7 +376,8 @@ static tsr_status_t check_options(reading_t *reading)
 {
 	bench_options_t *options = &reading->options;
 	if (options->tune && options->no_tuned)
-		return tsr_error(TSR_ERR_ARGUMENT, "--tune and --no-tuned contradict each other; give one of them");
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "--tune and --no-tuned contradict each other; give one of them");
 	workload_config_t config = options->config;
 	tsr_status_t status = check_patterns(reading, &config);
 	if (status == TSR_OK && options->verify)
@@ -355,25 +396,34 @@ static tsr_status_t begin_reading(const workload_t *workload, reading_t *reading
 	tsr_status_t status = TSR_OK;
 	int count = 0;
 	memset(reading, 0, sizeof *reading);
-	*options = (bench_options_t){.workload = workload, .ranks = 8, .inputs = {.seed = 1}, .iterations = 20, .warmup = 2};
+	*options = (bench_options_t){.workload = workload,
+				     .ranks = 8,
+				     .inputs = {.seed = 1},
+				     .iterations = 20,
+				     .warmup = 2};
 	(void)snprintf(reading->command, sizeof reading->command, "bench %s", workload->name);
 	for (int p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
 		options->patterns[p] = true;
 	memcpy(reading->long_options, common_options, sizeof common_options);
-	for (const workload_param_t *param = workload->params; status == TSR_OK && param->name; param++, count++) {
+	for (const workload_param_t *param = workload->params; status == TSR_OK && param->name;
+	     param++, count++) {
 		reading->long_options[COMMON_OPTIONS + count] =
 			(struct option){param->name, required_argument, NULL, OPT_PARAM + count};
 		if (param->preset)
-			status = bench_value_parse(param, param->preset, &options->config.value[count]);
+			status = bench_value_parse(param, param->preset,
+						   &options->config.value[count]);
 	}
 	return status;
 }
 
-bool bench_options_read(const workload_t *workload, int argc, char **argv, bench_options_t *options_out, int *code_out)
+bool bench_options_read(const workload_t *workload, int argc, char **argv,
+			bench_options_t *options_out, int *code_out)
 {
 	bool help = false;
 	reading_t reading;
-	int code = begin_reading(workload, &reading) == TSR_OK ? TOOL_OK : tool_misuse_last_error(reading.command);
+	int code = begin_reading(workload, &reading) == TSR_OK
+			   ? TOOL_OK
+			   : tool_misuse_last_error(reading.command);
 	if (code == TOOL_OK)
 		code = read_line(argc, argv, &reading, &help);
 	if (help)

@@ -4,7 +4,10 @@
 #include "tools/bench/bench.h"
 #include "tools/usage.h"
 
-/* Written before the ranks start and only read by them: an entry gets no context of its own, and ranks may be threads. */
+/*
+ * Written before the ranks start and only read by them: an entry gets no
+ * context of its own, and ranks may be threads.
+ */
 static bench_options_t line;
 
 /** Everything that a rank finds out. */
@@ -51,7 +54,8 @@ static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_res
 	if (options->tune) {
 		result->trials = calloc(1, sizeof *result->trials);
 		if (!result->trials)
-			return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a list of trials; free some");
+			return tsr_error(TSR_ERR_NO_MEMORY,
+					 "the host has no memory for a list of trials; free some");
 		status = bench_tune(session, &config, result->trials);
 	} else if (!options->no_tuned) {
 		status = bench_recall(session, &config, result);
@@ -72,7 +76,8 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 	const bench_options_t *options = session->options;
 	const bool first = is_rank_0(session);
 	tsr_status_t status = TSR_OK;
-	/* The table of a search stands above the row of its pattern, and so do the heads of the columns. */
+	/* The table of a search stands above the row of its pattern, and so do the heads of the
+	 * columns. */
 	if (first && !options->tune)
 		bench_print_columns(session->workload, &findings->theirs);
 	for (int p = 0; status == TSR_OK && p < WORKLOAD_PATTERNS; p++) {
@@ -119,7 +124,8 @@ static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
 		status = run_patterns(&session, findings);
 	if (status == TSR_OK && first && line.json)
 		status = bench_rank_0_only(world,
-					   bench_write_json(world, &line, &findings->theirs, findings->results, findings->count));
+					   bench_write_json(world, &line, &findings->theirs,
+							    findings->results, findings->count));
 	return finish(&session, status);
 }
 
@@ -147,7 +153,9 @@ int bench_workload(const workload_t *workload, int argc, char **argv)
 	char *arguments[] = {argv[0], NULL};
 	if (!bench_options_read(workload, argc, argv, &line, &code))
 		return code;
-	tsr_launcher_t launcher = {
-		.size = sizeof launcher, .ranks = line.ranks, .placement = line.placement, .backend = line.backend};
+	tsr_launcher_t launcher = {.size = sizeof launcher,
+				   .ranks = line.ranks,
+				   .placement = line.placement,
+				   .backend = line.backend};
 	return tsr_launch_world(&launcher, 1, arguments, bench_rank);
 }

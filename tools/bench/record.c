@@ -7,7 +7,8 @@
 typedef struct rank_traffic {
 	int launches;
 	uint64_t products;
-	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes, remote_read_bytes;
+	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes,
+		remote_read_bytes;
 	uint64_t first_remote_ns, last_product_ns;
 } rank_traffic_t;
 
@@ -33,7 +34,8 @@ static rank_traffic_t sum_rank(const tsr_world_t *world)
 		sum.local_read_bytes += e.local_read_bytes;
 		sum.remote_written_bytes += e.remote_written_bytes;
 		sum.remote_read_bytes += e.remote_read_bytes;
-		if (e.first_remote_ns && (sum.first_remote_ns == 0 || e.first_remote_ns < sum.first_remote_ns))
+		if (e.first_remote_ns &&
+		    (sum.first_remote_ns == 0 || e.first_remote_ns < sum.first_remote_ns))
 			sum.first_remote_ns = e.first_remote_ns;
 		if (e.last_product_ns > sum.last_product_ns)
 			sum.last_product_ns = e.last_product_ns;
@@ -70,12 +72,15 @@ tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out)
 	return TSR_OK;
 }
 
-tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out, int **counts_out)
+tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out,
+				 int **counts_out)
 {
 	int mine = entry_count(world), ranks = tsr_world_size(world), most = 1;
 	int *counts = calloc((size_t)ranks, sizeof *counts);
 	tsr_record_entry_t *entries = NULL, *own = NULL;
-	tsr_status_t status = counts ? tsr_team_gather_all(tsr_world_team(world), &mine, counts, sizeof mine) : TSR_OK;
+	tsr_status_t status =
+		counts ? tsr_team_gather_all(tsr_world_team(world), &mine, counts, sizeof mine)
+		       : TSR_OK;
 	for (int r = 0; counts && status == TSR_OK && r < ranks; r++)
 		most = counts[r] > most ? counts[r] : most;
 	if (counts && status == TSR_OK) {
@@ -83,11 +88,13 @@ tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entrie
 		entries = calloc((size_t)most * (size_t)ranks, sizeof *entries);
 	}
 	if (status == TSR_OK && (!own || !entries))
-		status = tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the record of the run; free some");
+		status = tsr_error(TSR_ERR_NO_MEMORY,
+				   "the host has no memory for the record of the run; free some");
 	for (int i = 0; status == TSR_OK && i < mine; i++)
 		own[i].size = sizeof own[i], status = tsr_record_entry(world, i, &own[i]);
 	if (status == TSR_OK)
-		status = tsr_team_gather_all(tsr_world_team(world), own, entries, (size_t)most * sizeof *own);
+		status = tsr_team_gather_all(tsr_world_team(world), own, entries,
+					     (size_t)most * sizeof *own);
 	free(own);
 	if (status != TSR_OK) {
 		free(counts);

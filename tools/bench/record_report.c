@@ -5,7 +5,8 @@
 #include "tools/bench/bench.h"
 
 /** Microseconds since `origin`, or "-" for a stamp that is none. */
-static const char *since_text(uint64_t stamp_ns, uint64_t origin_ns, char text_out[BENCH_SHORT_TEXT])
+static const char *since_text(uint64_t stamp_ns, uint64_t origin_ns,
+			      char text_out[BENCH_SHORT_TEXT])
 {
 	if (stamp_ns == 0)
 		return "-";
@@ -15,21 +16,29 @@ static const char *since_text(uint64_t stamp_ns, uint64_t origin_ns, char text_o
 
 static void print_row(int rank, const tsr_record_entry_t *e, uint64_t origin_ns)
 {
-	char operands[BENCH_SHORT_TEXT], written[BENCH_SHORT_TEXT], read[BENCH_SHORT_TEXT], sent[BENCH_SHORT_TEXT];
+	char operands[BENCH_SHORT_TEXT], written[BENCH_SHORT_TEXT], read[BENCH_SHORT_TEXT],
+		sent[BENCH_SHORT_TEXT];
 	char remote[BENCH_SHORT_TEXT], product[BENCH_SHORT_TEXT];
-	(void)printf("  %4d %6d %6d %5d %6d  %-21s %-16s %8" PRIu64 " %8s %8s %8s %8s %10.1f %10.1f %10s %10s\n", rank, e->launch,
-		     e->stream, e->block, e->worker, e->kernel, e->role[0] ? e->role : "-", e->products,
-		     bench_bytes_text(e->operand_bytes, operands), bench_bytes_text(e->local_written_bytes, written),
-		     bench_bytes_text(e->local_read_bytes, read), bench_bytes_text(e->remote_written_bytes, sent),
-		     (double)(e->begin_ns - origin_ns) * 1e-3, (double)(e->end_ns - origin_ns) * 1e-3,
-		     since_text(e->first_remote_ns, origin_ns, remote), since_text(e->last_product_ns, origin_ns, product));
+	(void)printf("  %4d %6d %6d %5d %6d  %-21s %-16s %8" PRIu64
+		     " %8s %8s %8s %8s %10.1f %10.1f %10s %10s\n",
+		     rank, e->launch, e->stream, e->block, e->worker, e->kernel,
+		     e->role[0] ? e->role : "-", e->products,
+		     bench_bytes_text(e->operand_bytes, operands),
+		     bench_bytes_text(e->local_written_bytes, written),
+		     bench_bytes_text(e->local_read_bytes, read),
+		     bench_bytes_text(e->remote_written_bytes, sent),
+		     (double)(e->begin_ns - origin_ns) * 1e-3,
+		     (double)(e->end_ns - origin_ns) * 1e-3,
+		     since_text(e->first_remote_ns, origin_ns, remote),
+		     since_text(e->last_product_ns, origin_ns, product));
 }
 
 void bench_print_record(int ranks, const tsr_record_entry_t *entries, const int *counts)
 {
-	(void)printf("  %4s %6s %6s %5s %6s  %-21s %-16s %8s %8s %8s %8s %8s %10s %10s %10s %10s\n", "rank", "launch", "stream",
-		     "block", "worker", "kernel", "role", "products", "operands", "written", "read", "to peers", "begin us",
-		     "end us", "1st remote", "last prod.");
+	(void)printf("  %4s %6s %6s %5s %6s  %-21s %-16s %8s %8s %8s %8s %8s %10s %10s %10s %10s\n",
+		     "rank", "launch", "stream", "block", "worker", "kernel", "role", "products",
+		     "operands", "written", "read", "to peers", "begin us", "end us", "1st remote",
+		     "last prod.");
 	for (int r = 0; r < ranks; entries += counts[r++]) {
 		uint64_t origin = UINT64_MAX;
 		for (int i = 0; i < counts[r]; i++)

@@ -6,25 +6,33 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/tune_file.h"
 
-/** What an entry is for: machine, workload, pattern, world, and what is computed. Null where there is no memory. */
+/**
+ * What an entry is for: machine, workload, pattern, world, and what is
+ * computed. Null where there is no memory.
+ */
 static json_t *key_of(const bench_session_t *session, const workload_config_t *config)
 {
 	const workload_t *workload = session->workload;
 	tsr_device_props_t device = {.size = sizeof device, .name = "?"};
 	(void)tsr_world_device(session->world, &device);
-	json_t *key = json_pack("{s:s, s:s, s:i, s:s, s:s}", "backend", tsr_world_backend(session->world), "device", device.name,
-				"ranks", tsr_world_size(session->world), "workload", workload->name, "pattern",
-				workload->pattern(config->pattern));
+	json_t *key = json_pack("{s:s, s:s, s:i, s:s, s:s}", "backend",
+				tsr_world_backend(session->world), "device", device.name, "ranks",
+				tsr_world_size(session->world), "workload", workload->name,
+				"pattern", workload->pattern(config->pattern));
 	for (int i = 0; workload->params[i].name; i++) {
 		char name[BENCH_KEY_TEXT];
 		if (workload->params[i].problem)
 			(void)json_object_set_new(key, bench_key(workload->params[i].name, name),
-						  bench_value_json(&workload->params[i], &config->value[i], false));
+						  bench_value_json(&workload->params[i],
+								   &config->value[i], false));
 	}
 	return key;
 }
 
-/** What is searched, from an entry: a parameter that it does not know is for the workload to choose. False: it is no such entry. */
+/**
+ * What is searched, from an entry: a parameter that it does not know is for the
+ * workload to choose. False: it is no such entry.
+ */
 static bool read_choice(const workload_t *workload, const json_t *entry, workload_config_t *config)
 {
 	bool any = false;
@@ -48,7 +56,8 @@ static bool look_up(const bench_session_t *session, workload_config_t *config, c
 {
 	char path[PATH_MAX];
 	json_t *entry = NULL, *key = key_of(session, config);
-	bool found = tune_file_path(path) == TSR_OK && tune_file_find(path, key, &entry) == TSR_OK && entry;
+	bool found = tune_file_path(path) == TSR_OK &&
+		     tune_file_find(path, key, &entry) == TSR_OK && entry;
 	const char *date = json_string_value(json_object_get(entry, "date"));
 	found = found && date && read_choice(session->workload, entry, config);
 	(void)snprintf(date_out, 24, "%s", date ? date : "");
@@ -65,7 +74,8 @@ static bool is_possible(const bench_session_t *session, const workload_config_t 
 	       !(session->workload->is_idle && session->workload->is_idle(config, ranks));
 }
 
-tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config, bench_result_t *result)
+tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config,
+			  bench_result_t *result)
 {
 	struct {
 		bool found;
@@ -78,7 +88,8 @@ tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config, b
 	told.config = *config;
 	if (tsr_world_rank(session->world) == 0)
 		told.found = look_up(session, &told.config, told.date);
-	tsr_status_t status = tsr_team_broadcast(tsr_world_team(session->world), &told, sizeof told, 0);
+	tsr_status_t status =
+		tsr_team_broadcast(tsr_world_team(session->world), &told, sizeof told, 0);
 	if (status != TSR_OK || !told.found || !is_possible(session, &told.config))
 		return status;
 	*config = told.config;
@@ -99,12 +110,15 @@ static tsr_status_t write_choice(const bench_session_t *session, const bench_res
 	if (status != TSR_OK)
 		return status;
 	json_t *key = key_of(session, &result->config);
-	json_t *choice = json_pack("{s:I, s:s}", "median_ns", (json_int_t)bench_median_ns(&result->times), "date", date);
+	json_t *choice = json_pack("{s:I, s:s}", "median_ns",
+				   (json_int_t)bench_median_ns(&result->times), "date", date);
 	for (int i = 0; workload->params[i].name; i++) {
 		char name[BENCH_KEY_TEXT];
 		if (workload->params[i].stage > 0)
 			(void)json_object_set_new(choice, bench_key(workload->params[i].name, name),
-						  bench_value_json(&workload->params[i], &result->config.value[i], false));
+						  bench_value_json(&workload->params[i],
+								   &result->config.value[i],
+								   false));
 	}
 	status = tune_file_remember(path, key, choice);
 	json_decref(key);

@@ -37,7 +37,8 @@ static const char *early_text(const bench_traffic_t *traffic, char text_out[BENC
 		return "no";
 	if (traffic->early_senders == traffic->senders)
 		return "yes";
-	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%d of %d", traffic->early_senders, traffic->senders);
+	(void)snprintf(text_out, BENCH_SHORT_TEXT, "%d of %d", traffic->early_senders,
+		       traffic->senders);
 	return text_out;
 }
 
@@ -67,9 +68,11 @@ static void print_verdict(const bench_judgement_t *judgement)
 		(void)printf("ok\n");
 	else
 		(void)printf("WRONG on rank %d after the %s: %s(%" PRId64 ", %" PRId64
-			     ") is %s, expected %.9g within %.3g; %" PRId64 " of %" PRId64 " elements are wrong\n",
-			     judgement->wrong_rank, judgement->wrong_run, wrong->name, v->row, v->col, got_text(v->got, got),
-			     v->expected, v->bound, v->wrong, wrong->part_rows * wrong->part_cols);
+			     ") is %s, expected %.9g within %.3g; %" PRId64 " of %" PRId64
+			     " elements are wrong\n",
+			     judgement->wrong_rank, judgement->wrong_run, wrong->name, v->row,
+			     v->col, got_text(v->got, got), v->expected, v->bound, v->wrong,
+			     wrong->part_rows * wrong->part_cols);
 }
 
 /** A parameter's column, as wide as its head. */
@@ -86,9 +89,11 @@ void bench_print_head(const tsr_world_t *world, const bench_options_t *options)
 	tsr_device_props_t device = {.size = sizeof device, .name = "?"};
 	char problem[BENCH_VALUE_TEXT];
 	(void)tsr_world_device(world, &device);
-	(void)printf("%s, %s, %d ranks (one %s each) on %s (%s), %s inputs, seed %" PRIu64 "; %s\n", options->workload->title,
-		     bench_problem_text(options->workload, &options->config, problem), tsr_world_size(world),
-		     tsr_world_in_threads(world) ? "thread" : "process", tsr_world_backend(world), device.name,
+	(void)printf("%s, %s, %d ranks (one %s each) on %s (%s), %s inputs, seed %" PRIu64 "; %s\n",
+		     options->workload->title,
+		     bench_problem_text(options->workload, &options->config, problem),
+		     tsr_world_size(world), tsr_world_in_threads(world) ? "thread" : "process",
+		     tsr_world_backend(world), device.name,
 		     options->inputs.integers ? "integer" : "random", options->inputs.seed,
 		     options->verify ? "every element on every rank is verified" : "not verified");
 	(void)fflush(stdout);
@@ -98,7 +103,8 @@ void bench_print_head(const tsr_world_t *world, const bench_options_t *options)
 static void print_times(const char *what, const bench_times_t *times)
 {
 	char spread[BENCH_SHORT_TEXT];
-	(void)printf("  %-38s %9.3f %18s", what, (double)bench_median_ns(times) * 1e-6, spread_text(times, spread));
+	(void)printf("  %-38s %9.3f %18s", what, (double)bench_median_ns(times) * 1e-6,
+		     spread_text(times, spread));
 }
 
 /** One row of the baseline: what is done, and its rate; or why it was not measured. */
@@ -113,12 +119,16 @@ static void print_line(const bench_session_t *session, const bench_theirs_t *the
 	}
 	print_times(line->what, &line->times);
 	if (index == theirs->pair || index == theirs->all)
-		(void)printf(" %10.1f GB/s out of a rank", index == theirs->pair ? theirs->pair_gbps : theirs->all_gbps);
+		(void)printf(" %10.1f GB/s out of a rank",
+			     index == theirs->pair ? theirs->pair_gbps : theirs->all_gbps);
 	else if (index == theirs->product)
-		(void)printf(" %10.3f TFLOP/s on rank 0", tflops(bench_cost(session, config, 0).operations, ns));
+		(void)printf(" %10.3f TFLOP/s on rank 0",
+			     tflops(bench_cost(session, config, 0).operations, ns));
 	else if (line->timed.count > 1)
 		(void)printf(" %10.3f TFLOP/s of all",
-			     tflops(bench_all_operations(session->workload, config, tsr_world_size(session->world)), ns));
+			     tflops(bench_all_operations(session->workload, config,
+							 tsr_world_size(session->world)),
+				    ns));
 	if (line->judged) {
 		(void)printf(", ");
 		print_verdict(&theirs->judgement);
@@ -132,7 +142,8 @@ static void print_own(const bench_session_t *session, const bench_theirs_t *thei
 {
 	char what[3 * BENCH_VALUE_TEXT];
 	const workload_param_t *params = session->workload->params;
-	const uint64_t ours = bench_median_ns(&theirs->own), library = bench_median_ns(&theirs->line[theirs->product].times);
+	const uint64_t ours = bench_median_ns(&theirs->own),
+		       library = bench_median_ns(&theirs->line[theirs->product].times);
 	if (theirs->own.count == 0)
 		return;
 	int used = snprintf(what, sizeof what, "%s by Tessera", theirs->line[theirs->product].what);
@@ -140,10 +151,12 @@ static void print_own(const bench_session_t *session, const bench_theirs_t *thei
 		char text[BENCH_VALUE_TEXT];
 		if (params[i].in_row)
 			used += snprintf(what + used, sizeof what - (size_t)used, ", %s",
-					 bench_value_text(&params[i], &theirs->own_config.value[i], text));
+					 bench_value_text(&params[i], &theirs->own_config.value[i],
+							  text));
 	}
 	print_times(what, &theirs->own);
-	(void)printf(" %10.3f TFLOP/s on rank 0", tflops(bench_cost(session, &session->options->config, 0).operations, ours));
+	(void)printf(" %10.3f TFLOP/s on rank 0",
+		     tflops(bench_cost(session, &session->options->config, 0).operations, ours));
 	if (library && ours)
 		(void)printf(", %.3f of the library's", (double)library / (double)ours);
 	(void)printf("\n");
@@ -158,7 +171,8 @@ void bench_print_theirs(const bench_session_t *session, const bench_theirs_t *th
 			print_own(session, theirs);
 	}
 	if (theirs->floor_ns)
-		(void)printf("  floor: %.3f ms, the larger of the library's %s and %.3f ms of stores at one pair's rate\n",
+		(void)printf("  floor: %.3f ms, the larger of the library's %s and %.3f ms of "
+			     "stores at one pair's rate\n",
 			     (double)theirs->floor_ns * 1e-6, theirs->line[theirs->product].what,
 			     (double)theirs->exchange_ns * 1e-6);
 	else
@@ -194,8 +208,8 @@ void bench_print_tuned(const workload_t *workload, const bench_result_t *results
 	int told = 0;
 	for (int i = 0; i < count; i++)
 		if (results[i].remembered)
-			(void)printf("%s%s (%s)",
-				     told++ ? ", " : "as --tune has found them: ", workload->pattern(results[i].config.pattern),
+			(void)printf("%s%s (%s)", told++ ? ", " : "as --tune has found them: ",
+				     workload->pattern(results[i].config.pattern),
 				     results[i].tuned_on);
 	if (told)
 		(void)printf("; --no-tuned leaves them out\n");
@@ -214,7 +228,8 @@ void bench_print_columns(const workload_t *workload, const bench_theirs_t *their
 	if (theirs->measured)
 		(void)printf("%9s %8s  ", "baseline", "floor");
 	else
-		(void)printf("%8s %8s %8s %8s %6s  ", "launches", "written", "read", "to peers", "early");
+		(void)printf("%8s %8s %8s %8s %6s  ", "launches", "written", "read", "to peers",
+			     "early");
 	(void)printf("verdict\n");
 	(void)fflush(stdout);
 }
@@ -234,27 +249,32 @@ static void print_ratios(const bench_theirs_t *theirs, uint64_t ns)
 static void print_traffic(const bench_traffic_t *t)
 {
 	char launches[BENCH_SHORT_TEXT] = "?", early[BENCH_SHORT_TEXT] = "?";
-	char written[BENCH_SHORT_TEXT] = "?", read[BENCH_SHORT_TEXT] = "?", sent[BENCH_SHORT_TEXT] = "?";
+	char written[BENCH_SHORT_TEXT] = "?", read[BENCH_SHORT_TEXT] = "?",
+	     sent[BENCH_SHORT_TEXT] = "?";
 	if (t->recorded) {
 		(void)snprintf(launches, sizeof launches, "%d", t->launches);
 		(void)bench_bytes_text(t->local_written_bytes, written);
 		(void)bench_bytes_text(t->local_read_bytes, read);
 		(void)bench_bytes_text(t->remote_written_bytes, sent);
 	}
-	(void)printf("%8s %8s %8s %8s %6s  ", launches, written, read, sent, t->recorded ? early_text(t, early) : early);
+	(void)printf("%8s %8s %8s %8s %6s  ", launches, written, read, sent,
+		     t->recorded ? early_text(t, early) : early);
 }
 
-void bench_print_result(const bench_session_t *session, const bench_result_t *result, const bench_theirs_t *theirs)
+void bench_print_result(const bench_session_t *session, const bench_result_t *result,
+			const bench_theirs_t *theirs)
 {
 	const workload_t *workload = session->workload;
-	const double operations = bench_all_operations(workload, &result->config, tsr_world_size(session->world));
+	const double operations =
+		bench_all_operations(workload, &result->config, tsr_world_size(session->world));
 	const uint64_t ns = bench_median_ns(&result->times);
 	char spread[BENCH_SHORT_TEXT];
 	(void)printf("%-27s", workload->pattern(result->config.pattern));
 	for (int i = 0; workload->params[i].name; i++)
 		if (workload->params[i].in_row)
 			print_value(&workload->params[i], &result->config.value[i]);
-	(void)printf(" %9.3f %18s %8.3f ", (double)ns * 1e-6, spread_text(&result->times, spread), tflops(operations, ns));
+	(void)printf(" %9.3f %18s %8.3f ", (double)ns * 1e-6, spread_text(&result->times, spread),
+		     tflops(operations, ns));
 	if (theirs->measured)
 		print_ratios(theirs, ns);
 	else

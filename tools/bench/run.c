@@ -9,8 +9,9 @@
 /** The runs of a pattern after which outputs are judged. */
 enum { STAGE_FIRST, STAGE_REPEATED, STAGE_TIMED };
 
-static const char *const stage_names[] = {
-	[STAGE_FIRST] = "first run", [STAGE_REPEATED] = "repeated runs", [STAGE_TIMED] = "timed runs"};
+static const char *const stage_names[] = {[STAGE_FIRST] = "first run",
+					  [STAGE_REPEATED] = "repeated runs",
+					  [STAGE_TIMED] = "timed runs"};
 
 workload_config_t bench_chosen(const bench_session_t *session)
 {
@@ -78,7 +79,10 @@ static tsr_status_t recorded_run(bench_session_t *session, bench_traffic_t *traf
 	return status;
 }
 
-/** Two runs in a row, without waiting and with nothing reset: what is left of one must not serve the other. */
+/**
+ * Two runs in a row, without waiting and with nothing reset: what is left of
+ * one must not serve the other.
+ */
 static tsr_status_t repeated_run(bench_session_t *session)
 {
 	if (!session->expected)
@@ -96,7 +100,10 @@ typedef struct timing {
 	tool_progress_t progress;
 } timing_t;
 
-/** The second of two runs in a row. By then all ranks have met in the first, and the device is awake. */
+/**
+ * The second of two runs in a row. By then all ranks have met in the first, and
+ * the device is awake.
+ */
 static tsr_status_t time_run(void *ctx, uint64_t *ns_out)
 {
 	timing_t *timing = ctx;
@@ -114,10 +121,12 @@ static tsr_status_t time_run(void *ctx, uint64_t *ns_out)
 		status = tsr_event_record(session->end, stream);
 	if (status == TSR_OK)
 		status = session->workload->sync(session->run);
-	return status == TSR_OK ? tsr_event_elapsed_ns(session->begin, session->end, ns_out) : status;
+	return status == TSR_OK ? tsr_event_elapsed_ns(session->begin, session->end, ns_out)
+				: status;
 }
 
-tsr_status_t bench_time(bench_session_t *session, bench_start_fn start, const bench_sampling_t *sampling, bench_times_t *times_out)
+tsr_status_t bench_time(bench_session_t *session, bench_start_fn start,
+			const bench_sampling_t *sampling, bench_times_t *times_out)
 {
 	timing_t timing = {.session = session, .start = start};
 	if (tsr_world_rank(session->world) == 0)
@@ -148,5 +157,6 @@ tsr_status_t bench_run(bench_session_t *session, bench_result_t *result)
 	if (status != TSR_OK)
 		return status;
 	result->config = bench_chosen(session);
-	return bench_agree_on(session, session->expected != NULL, stage_names, &finding, &result->judgement);
+	return bench_agree_on(session, session->expected != NULL, stage_names, &finding,
+			      &result->judgement);
 }

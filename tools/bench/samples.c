@@ -21,8 +21,9 @@ tsr_status_t bench_slowest(tsr_world_t *world, uint64_t *ns)
 }
 
 /**
- * Between samples, so that no row of a table finds devices hotter than another: a GPU at its power limit slows down within some ten
- * milliseconds, by a tenth and more.
+ * Between samples, so that no row of a table finds devices hotter than another:
+ * a GPU at its power limit slows down within some ten milliseconds, by a tenth
+ * and more.
  */
 static void rest(uint64_t worked_ns)
 {
@@ -33,15 +34,21 @@ static void rest(uint64_t worked_ns)
 	(void)nanosleep(&time, NULL);
 }
 
-/** Twice as slow as what would do: a candidate of which one run is enough. `fastest`: UINT64_MAX where none was made. */
+/**
+ * Twice as slow as what would do: a candidate of which one run is enough.
+ * `fastest`: UINT64_MAX where none was made.
+ */
 static bool is_hopeless(const bench_sampling_t *sampling, uint64_t fastest)
 {
 	return sampling->limit_ns && fastest != UINT64_MAX && fastest / 2 > sampling->limit_ns;
 }
 
-/** Runs that are not counted, unless the first shows that there is no hope: then it is all there is. */
-static tsr_status_t warm_up(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
-			    bench_times_t *times)
+/**
+ * Runs that are not counted, unless the first shows that there is no hope: then
+ * it is all there is.
+ */
+static tsr_status_t warm_up(tsr_world_t *world, const bench_sampling_t *sampling,
+			    bench_sample_fn sample, void *ctx, bench_times_t *times)
 {
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < sampling->warmup; i++) {
@@ -57,18 +64,21 @@ static tsr_status_t warm_up(tsr_world_t *world, const bench_sampling_t *sampling
 	return status;
 }
 
-tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, bench_sample_fn sample, void *ctx,
-			  bench_times_t *times_out)
+tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling,
+			  bench_sample_fn sample, void *ctx, bench_times_t *times_out)
 {
 	enum { FAIR_CHANCE = 3 };
 	uint64_t ns = 0, fastest = UINT64_MAX;
 	bench_times_t times = {.ns = calloc((size_t)sampling->iterations, sizeof *times.ns)};
 	if (!times.ns)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for %d times; free some", sampling->iterations);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for %d times; free some",
+				 sampling->iterations);
 	tsr_status_t status = warm_up(world, sampling, sample, ctx, &times);
 	if (times.count > 0)
 		fastest = times.ns[0];
-	while (status == TSR_OK && times.count < sampling->iterations && !is_hopeless(sampling, fastest)) {
+	while (status == TSR_OK && times.count < sampling->iterations &&
+	       !is_hopeless(sampling, fastest)) {
 		status = sample(ctx, &ns);
 		if (status == TSR_OK)
 			status = bench_slowest(world, &ns);
@@ -77,7 +87,8 @@ tsr_status_t bench_sample(tsr_world_t *world, const bench_sampling_t *sampling, 
 		times.ns[times.count++] = ns;
 		fastest = ns < fastest ? ns : fastest;
 		/* The times are the same on every rank, and so is what is decided by them. */
-		if (sampling->limit_ns && times.count >= FAIR_CHANCE && fastest > sampling->limit_ns)
+		if (sampling->limit_ns && times.count >= FAIR_CHANCE &&
+		    fastest > sampling->limit_ns)
 			break;
 		if (times.count < sampling->iterations)
 			rest(ns);
@@ -96,7 +107,8 @@ uint64_t bench_median_ns(const bench_times_t *times)
 	int middle = times->count / 2;
 	if (times->count == 0)
 		return 0;
-	return times->count % 2 ? times->ns[middle] : (times->ns[middle - 1] + times->ns[middle]) / 2;
+	return times->count % 2 ? times->ns[middle]
+				: (times->ns[middle - 1] + times->ns[middle]) / 2;
 }
 
 void bench_times_free(bench_times_t *times)

@@ -1,7 +1,9 @@
 /*
- * --tune: which parameters are fastest. First all candidates of the parameters that are searched first, the others as the workload
- * chooses them; then, for the two best, those of the parameters that are searched next. What is slower than the best is given up
- * after three samples, what is twice as slow after one.
+ * --tune: which parameters are fastest. First all candidates of the parameters
+ * that are searched first, the others as the workload chooses them; then, for
+ * the two best, those of the parameters that are searched next. What is slower
+ * than the best is given up after three samples, what is twice as slow after
+ * one.
  */
 #include <string.h>
 
@@ -42,10 +44,14 @@ static bench_trial_t *best_of(bench_trials_t *trials)
 /** Whether the device or the heap cannot hold a candidate. */
 static bool does_not_fit(tsr_status_t status)
 {
-	return status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY || status == TSR_ERR_NO_MEMORY;
+	return status == TSR_ERR_UNSUPPORTED || status == TSR_ERR_RESIDENCY ||
+	       status == TSR_ERR_NO_MEMORY;
 }
 
-/** Times one candidate. One that does not fit is none, and one that was tried before is not tried again. */
+/**
+ * Times one candidate. One that does not fit is none, and one that was tried
+ * before is not tried again.
+ */
 static tsr_status_t try_config(search_t *search, const workload_config_t *config)
 {
 	bench_session_t *session = search->session;
@@ -67,26 +73,32 @@ static tsr_status_t try_config(search_t *search, const workload_config_t *config
 	status = bench_time(session, session->workload->start, &sampling, &times);
 	if (status != TSR_OK)
 		return status;
-	trials->trial[trials->count++] = (bench_trial_t){.config = chosen,
-							 .median_ns = bench_median_ns(&times),
-							 .samples = times.count,
-							 .abandoned = times.count < options->iterations};
+	trials->trial[trials->count++] =
+		(bench_trial_t){.config = chosen,
+				.median_ns = bench_median_ns(&times),
+				.samples = times.count,
+				.abandoned = times.count < options->iterations};
 	bench_times_free(&times);
 	return TSR_OK;
 }
 
-/** Candidates of the stage's parameters from the `index`-th on, each with all of the next; what the user has fixed stays. */
+/**
+ * Candidates of the stage's parameters from the `index`-th on, each with all of
+ * the next; what the user has fixed stays.
+ */
 static tsr_status_t try_from(search_t *search, int index, workload_config_t candidate)
 {
 	const workload_t *workload = search->session->workload;
 	const workload_param_t *param = &workload->params[index];
 	tsr_status_t status = TSR_OK;
 	if (!param->name) {
-		if (search->stage > 1 && workload->is_idle && workload->is_idle(&candidate, search->place.ranks))
+		if (search->stage > 1 && workload->is_idle &&
+		    workload->is_idle(&candidate, search->place.ranks))
 			return TSR_OK;
 		return try_config(search, &candidate);
 	}
-	if (param->stage != search->stage || !bench_value_is_automatic(&search->given->value[index]))
+	if (param->stage != search->stage ||
+	    !bench_value_is_automatic(&search->given->value[index]))
 		return try_from(search, index + 1, candidate);
 	/* Candidates are given what stands there now. */
 	const workload_config_t before = candidate;
@@ -139,7 +151,8 @@ tsr_status_t bench_tune(bench_session_t *session, workload_config_t *config, ben
 		return status;
 	bench_trial_t *best = best_of(trials);
 	if (!best)
-		return session->workload->reconfigure(session->run, config); /* nothing fits: that says why */
+		/* nothing fits: that says why */
+		return session->workload->reconfigure(session->run, config);
 	best->best = true;
 	*config = best->config;
 	return TSR_OK;

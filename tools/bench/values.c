@@ -17,7 +17,8 @@ bool bench_value_is_automatic(const workload_value_t *value)
 }
 
 /** Extents, such as 512x512x512. */
-static tsr_status_t parse_extents(const workload_param_t *param, const char *text, workload_value_t *value_out)
+static tsr_status_t parse_extents(const workload_param_t *param, const char *text,
+				  workload_value_t *value_out)
 {
 	const char *at = text;
 	for (int i = 0; i < WORKLOAD_EXTENTS; i++) {
@@ -25,13 +26,18 @@ static tsr_status_t parse_extents(const workload_param_t *param, const char *tex
 		errno = 0;
 		const long long value = strtoll(at, &end, 10);
 		if (errno == ERANGE)
-			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' overflows: an extent has more than 63 bits", param->name,
-					 text);
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "--%s '%s' overflows: an extent has more than 63 bits",
+					 param->name, text);
 		if (end == at || *end != (i < WORKLOAD_EXTENTS - 1 ? 'x' : '\0'))
-			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' is not %s, three whole numbers such as 512x512x512",
-					 param->name, text, param->letters);
+			return tsr_error(
+				TSR_ERR_ARGUMENT,
+				"--%s '%s' is not %s, three whole numbers such as 512x512x512",
+				param->name, text, param->letters);
 		if (value < param->least || value > param->most)
-			return tsr_error(TSR_ERR_ARGUMENT, "--%s '%s' is no %s: each extent must be in %" PRId64 " .. %" PRId64,
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "--%s '%s' is no %s: each extent must be in %" PRId64
+					 " .. %" PRId64,
 					 param->name, text, param->name, param->least, param->most);
 		value_out->x[i] = value;
 		at = end + 1;
@@ -39,7 +45,8 @@ static tsr_status_t parse_extents(const workload_param_t *param, const char *tex
 	return TSR_OK;
 }
 
-tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, workload_value_t *value_out)
+tsr_status_t bench_value_parse(const workload_param_t *param, const char *text,
+			       workload_value_t *value_out)
 {
 	char option[BENCH_KEY_TEXT];
 	long number = 0;
@@ -56,7 +63,8 @@ tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, 
 		break;
 	default:
 		(void)snprintf(option, sizeof option, "--%s", param->name);
-		status = tsr_parse_int(option, text, (long)param->least, (long)param->most, &number);
+		status =
+			tsr_parse_int(option, text, (long)param->least, (long)param->most, &number);
 		value.x[0] = number;
 	}
 	if (status == TSR_OK)
@@ -64,11 +72,13 @@ tsr_status_t bench_value_parse(const workload_param_t *param, const char *text, 
 	return status;
 }
 
-const char *bench_value_text(const workload_param_t *param, const workload_value_t *value, char text_out[BENCH_VALUE_TEXT])
+const char *bench_value_text(const workload_param_t *param, const workload_value_t *value,
+			     char text_out[BENCH_VALUE_TEXT])
 {
 	const int64_t *x = value->x;
 	if (param->kind == WORKLOAD_SHAPE)
-		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%" PRId64 "x%" PRId64 "x%" PRId64, x[0], x[1], x[2]);
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%" PRId64 "x%" PRId64 "x%" PRId64, x[0],
+			       x[1], x[2]);
 	else if (param->kind == WORKLOAD_DTYPE)
 		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%s", tsr_dtype_name((tsr_dtype_t)x[0]));
 	else
@@ -76,15 +86,18 @@ const char *bench_value_text(const workload_param_t *param, const workload_value
 	return text_out;
 }
 
-const char *bench_problem_text(const workload_t *workload, const workload_config_t *config, char text_out[BENCH_VALUE_TEXT])
+const char *bench_problem_text(const workload_t *workload, const workload_config_t *config,
+			       char text_out[BENCH_VALUE_TEXT])
 {
 	size_t used = 0;
 	text_out[0] = '\0';
 	for (int i = 0; workload->params[i].name && used < BENCH_VALUE_TEXT; i++) {
 		char value[BENCH_VALUE_TEXT];
 		if (workload->params[i].problem)
-			used += (size_t)snprintf(text_out + used, BENCH_VALUE_TEXT - used, "%s%s", used ? " " : "",
-						 bench_value_text(&workload->params[i], &config->value[i], value));
+			used += (size_t)snprintf(text_out + used, BENCH_VALUE_TEXT - used, "%s%s",
+						 used ? " " : "",
+						 bench_value_text(&workload->params[i],
+								  &config->value[i], value));
 	}
 	return text_out;
 }

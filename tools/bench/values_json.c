@@ -10,7 +10,8 @@ json_t *bench_value_json(const workload_param_t *param, const workload_value_t *
 	if (param->kind == WORKLOAD_NUMBER)
 		return json_integer((json_int_t)value->x[0]);
 	if (!by_axes || !param->axes)
-		return json_pack("[I,I,I]", (json_int_t)value->x[0], (json_int_t)value->x[1], (json_int_t)value->x[2]);
+		return json_pack("[I,I,I]", (json_int_t)value->x[0], (json_int_t)value->x[1],
+				 (json_int_t)value->x[2]);
 	json_t *object = json_object();
 	for (int i = 0; i < WORKLOAD_EXTENTS; i++) {
 		const char key[] = {param->axes[i], '\0'};
@@ -19,12 +20,14 @@ json_t *bench_value_json(const workload_param_t *param, const workload_value_t *
 	return object;
 }
 
-bool bench_value_from_json(const workload_param_t *param, const json_t *json, workload_value_t *value_out)
+bool bench_value_from_json(const workload_param_t *param, const json_t *json,
+			   workload_value_t *value_out)
 {
 	workload_value_t value = {{0}};
 	tsr_dtype_t dtype;
 	if (param->kind == WORKLOAD_DTYPE) {
-		if (!json_is_string(json) || tsr_dtype_parse(json_string_value(json), &dtype) != TSR_OK)
+		if (!json_is_string(json) ||
+		    tsr_dtype_parse(json_string_value(json), &dtype) != TSR_OK)
 			return false;
 		value.x[0] = (int64_t)dtype;
 	} else if (param->kind == WORKLOAD_NUMBER) {

@@ -1,4 +1,7 @@
-/* tessera cc: compiles programs and kernels for the CPU and for GPUs, and links them into one executable. */
+/*
+ * tessera cc: compiles programs and kernels for the CPU and for GPUs, and links
+ * them into one executable.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,17 +20,25 @@
 
 static const char help[] =
 	"usage: tessera cc [--backends B[,B...]] FILE... [-o PROGRAM] [-- COMPILER-FLAGS]\n\n"
-	"Compiles each FILE.c with the C compiler, and those that define kernels also with the toolkits of the backends named;\n"
-	"embeds the device code and links everything with the library. FILEs that do not end in .c are handed to the linker.\n"
-	"Device compilers are shown kernels, TSR_FN functions and the declarations that these name; the rest of a FILE is C.\n"
-	"The program is built for the CPU whatever is named, needs no vendor's runtime to start, and picks its backend then.\n\n"
-	"  -b, --backends B,...    cpuemu (default), cuda (needs nvcc 13), hip (needs clang-19 and lld-19)\n"
+	"Compiles each FILE.c with the C compiler, and those that define kernels also with the "
+	"toolkits of the backends named;\n"
+	"embeds the device code and links everything with the library. FILEs that do not end in .c "
+	"are handed to the linker.\n"
+	"Device compilers are shown kernels, TSR_FN functions and the declarations that these "
+	"name; the rest of a FILE is C.\n"
+	"The program is built for the CPU whatever is named, needs no vendor's runtime to start, "
+	"and picks its backend then.\n\n"
+	"  -b, --backends B,...    cpuemu (default), cuda (needs nvcc 13), hip (needs clang-19 and "
+	"lld-19)\n"
 	"  -o, --output PROGRAM    what to make; without it a.out\n"
-	"      --root FOLDER       where Tessera's include/ and backends/ are; without it above this executable\n"
+	"      --root FOLDER       where Tessera's include/ and backends/ are; without it above "
+	"this executable\n"
 	"  -v, --verbose           print the commands that are run\n"
 	"  -h, --help              this text\n"
-	"  -- COMPILER-FLAGS       for the C compiler, which is $CC or cc, when it compiles and when it links;\n"
-	"                          those that begin with -D, -U or -I reach the device compilers too\n\n"
+	"  -- COMPILER-FLAGS       for the C compiler, which is $CC or cc, when it compiles and "
+	"when it links;\n"
+	"                          those that begin with -D, -U or -I reach the device compilers "
+	"too\n\n"
 	"examples:\n"
 	"  tessera cc examples/hello.c -o hello\n"
 	"  tessera cc --backends cpuemu,cuda,hip app.c kernel.c -o app -- -g -Wall\n";
@@ -80,7 +91,8 @@ static int compile_host(const cc_job_t *job, const char *source, const char *obj
 	return code;
 }
 
-static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *source, const char *image, const char *object)
+static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *source,
+		 const char *image, const char *object)
 {
 	cc_words_t words = {.count = 0};
 
@@ -189,8 +201,12 @@ static int parse_backends(cc_job_t *job, char *list)
 			continue;
 		if (strcmp(name, "cuda") != 0 && strcmp(name, "hip") != 0) {
 			const char *near = tsr_nearest_name(name, names);
-			return near ? tool_misuse("cc", "unknown backend '%s'; did you mean '%s'?", name, near)
-				    : tool_misuse("cc", "unknown backend '%s'; there are cpuemu, cuda and hip", name);
+			return near ? tool_misuse("cc", "unknown backend '%s'; did you mean '%s'?",
+						  name, near)
+				    : tool_misuse("cc",
+						  "unknown backend '%s'; there are cpuemu, cuda "
+						  "and hip",
+						  name);
 		}
 		int code = cc_toolkits_find(name, job->toolkits, &job->toolkit_count);
 		if (code)
@@ -205,14 +221,19 @@ static int check_files(const cc_job_t *job)
 		return tool_misuse("cc", "which files?");
 	for (int i = 0; i < job->file_count; i++) {
 		if (access(job->files[i], R_OK) != 0)
-			return tool_misuse("cc", "cannot read '%s': %s", job->files[i], strerror(errno));
+			return tool_misuse("cc", "cannot read '%s': %s", job->files[i],
+					   strerror(errno));
 		if (strcmp(job->files[i], job->output) == 0)
-			return tool_misuse("cc", "'%s' is both a source and the output", job->output);
+			return tool_misuse("cc", "'%s' is both a source and the output",
+					   job->output);
 	}
 	return TOOL_OK;
 }
 
-/** What stands behind "--" is the compiler's: cut off before getopt_long, which would mix it with the files. */
+/**
+ * What stands behind "--" is the compiler's: cut off before getopt_long, which
+ * would mix it with the files.
+ */
 static int split_flags(cc_job_t *job, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -228,9 +249,12 @@ static int split_flags(cc_job_t *job, int argc, char **argv)
 int tsr_cmd_cc(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"backends", required_argument, NULL, 'b'}, {"output", required_argument, NULL, 'o'},
-		{"root", required_argument, NULL, 'r'},     {"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+		{"backends", required_argument, NULL, 'b'},
+		{"output", required_argument, NULL, 'o'},
+		{"root", required_argument, NULL, 'r'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	cc_job_t job = {.output = "a.out"};
 	int code = TOOL_OK, own = split_flags(&job, argc, argv);

@@ -91,12 +91,14 @@ static int start_and_wait(const cc_words_t *words, pid_t group, const char *mess
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_init(&actions);
 	if (messages)
-		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages,
+						 O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	if (error) {
-		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0], strerror(error));
+		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0],
+			strerror(error));
 		return TOOL_FAILED;
 	}
 	do
@@ -116,7 +118,10 @@ int cc_run(const cc_words_t *words, pid_t group, bool verbose)
 int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages)
 {
 	if (words->count > CC_MOST_WORDS) {
-		fprintf(stderr, "tessera cc: a command line of more than %d words; name fewer files at a time\n", CC_MOST_WORDS);
+		fprintf(stderr,
+			"tessera cc: a command line of more than %d words; name fewer files at a "
+			"time\n",
+			CC_MOST_WORDS);
 		return TOOL_FAILED;
 	}
 	if (verbose)

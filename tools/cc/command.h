@@ -19,14 +19,18 @@ void cc_words_add_all(cc_words_t *words, char *const *word, int count);
 /** Adds -DNAME="text", with what C would read as something else in `text` escaped. */
 void cc_words_add_string(cc_words_t *words, const char *name, const char *text);
 
-/** Adds -DNAME="unit": the unit's name, which ties a kernel to its device images, is the path of its source without the suffix. */
+/**
+ * Adds -DNAME="unit": the unit's name, which ties a kernel to its device
+ * images, is the path of its source without the suffix.
+ */
 void cc_words_add_unit(cc_words_t *words, const char *name, const char *source);
 
 void cc_words_clear(cc_words_t *words);
 
 /**
- * Runs the command in process group `group` and waits for it; `verbose` prints it first. Returns its exit code; 1 where it could
- * not be started or was killed, with a sentence on stderr.
+ * Runs the command in process group `group` and waits for it; `verbose` prints
+ * it first. Returns its exit code; 1 where it could not be started or was
+ * killed, with a sentence on stderr.
  */
 int cc_run(const cc_words_t *words, pid_t group, bool verbose);
 

@@ -43,7 +43,10 @@ static int list_folders(const cc_device_t *device, const char *folders[MOST_FOLD
 	return count;
 }
 
-/** Writes the half to a file. A source that does not come apart is no error: the compiler is given all of it. */
+/**
+ * Writes the half to a file. A source that does not come apart is no error: the
+ * compiler is given all of it.
+ */
 static bool write_half(const cc_device_t *device, const char *path)
 {
 	const char *folders[MOST_FOLDERS], *why = NULL;
@@ -51,16 +54,21 @@ static bool write_half(const cc_device_t *device, const char *path)
 
 	if (!out)
 		return false;
-	bool written = device_half_write(device->source, folders, list_folders(device, folders), out, &why);
+	bool written = device_half_write(device->source, folders, list_folders(device, folders),
+					 out, &why);
 	if (!written && device->verbose)
-		fprintf(stderr, "tessera cc: device compilers read all of %s: %s\n", device->source, why);
+		fprintf(stderr, "tessera cc: device compilers read all of %s: %s\n", device->source,
+			why);
 	written = written && !ferror(out);
 	return fclose(out) == 0 && written;
 }
 
-/** Compiles `file`, which is all or half of the source; what the compiler says goes to the file `messages`. */
-static int compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const char *file, const char *image,
-		   const char *messages)
+/**
+ * Compiles `file`, which is all or half of the source; what the compiler says
+ * goes to the file `messages`.
+ */
+static int compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const char *file,
+		   const char *image, const char *messages)
 {
 	cc_words_t words = {.count = 0};
 
@@ -90,9 +98,11 @@ static void print_messages(const char *path)
 static void explain(const cc_device_t *device, const cc_toolkit_t *toolkit)
 {
 	fprintf(stderr,
-		"tessera cc: %s: device code for %s (%s) does not compile. Device compilers read kernels, TSR_FN functions and "
+		"tessera cc: %s: device code for %s (%s) does not compile. Device compilers read "
+		"kernels, TSR_FN functions and "
 		"what these "
-		"name as C++17: mark functions that kernels call TSR_FN; there cast void pointers, keep designators in order, name "
+		"name as C++17: mark functions that kernels call TSR_FN; there cast void pointers, "
+		"keep designators in order, name "
 		"nothing "
 		"'new' or 'class'. %s says:\n",
 		device->source, toolkit->backend, toolkit->arch, toolkit->compiler);

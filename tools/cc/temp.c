@@ -54,7 +54,8 @@ static void keep(const char *path, int lifeline)
 
 static int fail(const char *what, const char *path)
 {
-	fprintf(stderr, "tessera cc: cannot make %s for the objects in %s: %s\n", what, path, strerror(errno));
+	fprintf(stderr, "tessera cc: cannot make %s for the objects in %s: %s\n", what, path,
+		strerror(errno));
 	return TOOL_FAILED;
 }
 
@@ -69,7 +70,8 @@ int cc_temp_make(cc_temp_t *temp)
 		return fail("a pipe", folder);
 	snprintf(temp->path, sizeof temp->path, "%s/tessera-cc-XXXXXX", folder);
 	fflush(NULL);
-	signal(SIGTTOU, SIG_IGN); /* compilers write to the terminal from a group that is not the terminal's */
+	/* compilers write to the terminal from a group that is not the terminal's */
+	signal(SIGTTOU, SIG_IGN);
 	temp->keeper = mkdtemp(temp->path) ? fork() : -1;
 	if (temp->keeper == 0) {
 		close(ends[1]);

@@ -1,12 +1,16 @@
-/* The folder of objects of one `tessera cc`, and its keeper: whatever ends the command, SIGKILL too, nothing is left. */
+/*
+ * The folder of objects of one `tessera cc`, and its keeper: whatever ends the
+ * command, SIGKILL too, nothing is left.
+ */
 #ifndef TESSERA_TOOLS_CC_TEMP_H
 #define TESSERA_TOOLS_CC_TEMP_H
 
 #include <sys/types.h>
 
 /**
- * The keeper is a process that removes the folder when the command's end of a pipe closes, as it does however the command ends. The
- * compilers run in its process group: those that still run end before.
+ * The keeper is a process that removes the folder when the command's end of a
+ * pipe closes, as it does however the command ends. The compilers run in its
+ * process group: those that still run end before.
  */
 typedef struct cc_temp {
 	char path[64];

@@ -14,8 +14,10 @@ static bool is_root(const char *folder)
 {
 	char file[PATH_MAX];
 
-	return snprintf(file, sizeof file, "%s/include/tessera/dev.h", folder) < (int)sizeof file && access(file, R_OK) == 0 &&
-	       snprintf(file, sizeof file, "%s/tools/embed.S", folder) < (int)sizeof file && access(file, R_OK) == 0;
+	return snprintf(file, sizeof file, "%s/include/tessera/dev.h", folder) < (int)sizeof file &&
+	       access(file, R_OK) == 0 &&
+	       snprintf(file, sizeof file, "%s/tools/embed.S", folder) < (int)sizeof file &&
+	       access(file, R_OK) == 0;
 }
 
 /** Cuts the last part of a path off. False at the top. */
@@ -34,7 +36,9 @@ static int find_root(const char *asked, const char *beside, char *root)
 	if (asked) {
 		if (realpath(asked, root) && is_root(root))
 			return TOOL_OK;
-		fprintf(stderr, "tessera cc: --root %s: no include/tessera/dev.h and tools/embed.S there\n", asked);
+		fprintf(stderr,
+			"tessera cc: --root %s: no include/tessera/dev.h and tools/embed.S there\n",
+			asked);
 		return TOOL_FAILED;
 	}
 	snprintf(root, PATH_MAX, "%s", beside);
@@ -42,7 +46,9 @@ static int find_root(const char *asked, const char *beside, char *root)
 		if (is_root(root))
 			return TOOL_OK;
 	} while (go_up(root));
-	fprintf(stderr, "tessera cc: no include/tessera/dev.h above %s; --root says where Tessera is\n", beside);
+	fprintf(stderr,
+		"tessera cc: no include/tessera/dev.h above %s; --root says where Tessera is\n",
+		beside);
 	return TOOL_FAILED;
 }
 
@@ -53,16 +59,21 @@ int cc_place_find(const char *root, cc_place_t *place_out)
 	ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
 
 	if (length < 0) {
-		fprintf(stderr, "tessera cc: cannot tell where this executable is: /proc is not mounted\n");
+		fprintf(stderr,
+			"tessera cc: cannot tell where this executable is: /proc is not mounted\n");
 		return TOOL_FAILED;
 	}
 	beside[length] = '\0';
 	go_up(beside);
 	if (find_root(root, beside, place.root))
 		return TOOL_FAILED;
-	if (snprintf(place.library, sizeof place.library, "%s/libtessera.a", beside) >= (int)sizeof place.library ||
+	if (snprintf(place.library, sizeof place.library, "%s/libtessera.a", beside) >=
+		    (int)sizeof place.library ||
 	    access(place.library, R_OK) != 0) {
-		fprintf(stderr, "tessera cc: no libtessera.a in %s, beside this executable; `scons` makes both\n", beside);
+		fprintf(stderr,
+			"tessera cc: no libtessera.a in %s, beside this executable; `scons` makes "
+			"both\n",
+			beside);
 		return TOOL_FAILED;
 	}
 	*place_out = place;
@@ -89,7 +100,9 @@ static bool find_program(const char *name, char *path_out)
 	}
 	for (const char *part = path ? path : ""; *part;) {
 		int length = (int)strcspn(part, ":");
-		if (length && snprintf(path_out, PATH_MAX, "%.*s/%s", length, part, name) < PATH_MAX && access(path_out, X_OK) == 0)
+		if (length &&
+		    snprintf(path_out, PATH_MAX, "%.*s/%s", length, part, name) < PATH_MAX &&
+		    access(path_out, X_OK) == 0)
 			return true;
 		part += length;
 		part += *part == ':';
@@ -115,9 +128,9 @@ int cc_toolkits_find(const char *backend, cc_toolkit_t *toolkits, int *count)
 
 	if (strcmp(backend, "cuda") == 0) {
 		if (!find_first(nvccs, compiler)) {
-			fprintf(stderr,
-				"tessera cc: backend cuda: no nvcc on PATH nor in /usr/local/cuda/bin; install the CUDA toolkit "
-				"13 or later, or leave cuda out of --backends\n");
+			fprintf(stderr, "tessera cc: backend cuda: no nvcc on PATH nor in "
+					"/usr/local/cuda/bin; install the CUDA toolkit "
+					"13 or later, or leave cuda out of --backends\n");
 			return TOOL_FAILED;
 		}
 		toolkits[*count] = (cc_toolkit_t){.backend = "cuda", .arch = "sm_90a"};
@@ -125,9 +138,9 @@ int cc_toolkits_find(const char *backend, cc_toolkit_t *toolkits, int *count)
 		return TOOL_OK;
 	}
 	if (!find_first(clangs, compiler)) {
-		fprintf(stderr,
-			"tessera cc: backend hip: no clang-19 or later on PATH; install clang-19 and lld-19, or leave hip out of "
-			"--backends\n");
+		fprintf(stderr, "tessera cc: backend hip: no clang-19 or later on PATH; install "
+				"clang-19 and lld-19, or leave hip out of "
+				"--backends\n");
 		return TOOL_FAILED;
 	}
 	for (size_t i = 0; i < sizeof amd_arches / sizeof *amd_arches; i++) {
@@ -179,7 +192,8 @@ static bool file_has_section(FILE *file, const char *name)
 	for (unsigned i = 0; i < head.e_shnum; i++) {
 		if (!read_at(file, head.e_shoff + i * sizeof section, &section, sizeof section))
 			return false;
-		if (read_at(file, names.sh_offset + section.sh_name, found, strlen(name) + 1) && strcmp(found, name) == 0)
+		if (read_at(file, names.sh_offset + section.sh_name, found, strlen(name) + 1) &&
+		    strcmp(found, name) == 0)
 			return true;
 	}
 	return false;

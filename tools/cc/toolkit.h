@@ -14,8 +14,9 @@ typedef struct cc_place {
 } cc_place_t;
 
 /**
- * Finds them: `root` where that is not null, else upwards from this executable, beside which the library is. Prints its sentence
- * and returns TOOL_FAILED where they are not there.
+ * Finds them: `root` where that is not null, else upwards from this executable,
+ * beside which the library is. Prints its sentence and returns TOOL_FAILED
+ * where they are not there.
  */
 int cc_place_find(const char *root, cc_place_t *place_out);
 
@@ -30,14 +31,18 @@ typedef struct cc_toolkit {
 
 enum { CC_MOST_TOOLKITS = 3 };
 
-/** The toolkits of `backend` ("cuda", "hip"), added behind `*count`. Prints its sentence and returns TOOL_FAILED where it is
- * missing. */
+/**
+ * The toolkits of `backend` ("cuda", "hip"), added behind `*count`. Prints its
+ * sentence and returns TOOL_FAILED where it is missing.
+ */
 int cc_toolkits_find(const char *backend, cc_toolkit_t *toolkits, int *count);
 
 /** Begins the command that makes an image of a source, up to its own flags, files and unit. */
 void cc_toolkit_compile(const cc_toolkit_t *toolkit, cc_words_t *words);
 
-/** Whether an object defines kernels: has pointers to their descriptors (include/tessera/kernel.h). False where it cannot be read.
+/**
+ * Whether an object defines kernels: has pointers to their descriptors
+ * (include/tessera/kernel.h). False where it cannot be read.
  */
 bool cc_object_has_kernels(const char *path);
 

@@ -24,8 +24,9 @@ typedef struct check {
 	uint64_t begin_ns, deadline_ns, shown_ns;
 	bool progress; /* stderr is a terminal */
 	char failure[SENTENCE_BYTES];
-	char untraced[SENTENCE_BYTES]; /* what went wrong with the run for the timeline; empty: nothing is known */
-	char *smaller;                 /* the command that shrinking has come to */
+	/* what went wrong with the run for the timeline; empty: nothing is known */
+	char untraced[SENTENCE_BYTES];
+	char *smaller; /* the command that shrinking has come to */
 } check_t;
 
 /* ---------------------------------------------------------------- hearing */
@@ -42,8 +43,8 @@ static void show_progress(check_t *check)
 	if (!check->progress || now - check->shown_ns < 200000000u)
 		return;
 	check->shown_ns = now;
-	fprintf(stderr, "\r\033[K%" PRIu64 " schedules, %zu distinct, %d findings", check->tally.schedules,
-		check_tally_distinct(&check->tally), check->tally.errors);
+	fprintf(stderr, "\r\033[K%" PRIu64 " schedules, %zu distinct, %d findings",
+		check->tally.schedules, check_tally_distinct(&check->tally), check->tally.errors);
 	(void)fflush(stderr);
 }
 
@@ -59,10 +60,14 @@ static bool has_enough(const check_t *check)
 	return check->tally.errors + check->tally.warnings >= check->options->max_findings;
 }
 
-/** Whether it ends where nothing new is seen: a search that leaves nothing out knows by itself when it is through. */
+/**
+ * Whether it ends where nothing new is seen: a search that leaves nothing out
+ * knows by itself when it is through.
+ */
 static bool saturates(const check_options_t *options)
 {
-	return !options->all_seeds && !options->replay && options->subject.options.strategy != TSR_CHECK_EXHAUSTIVE;
+	return !options->all_seeds && !options->replay &&
+	       options->subject.options.strategy != TSR_CHECK_EXHAUSTIVE;
 }
 
 static bool hear_line(void *context, int job, json_t *object)
@@ -112,7 +117,10 @@ static void explore(check_t *check, const check_share_t *share)
 
 /* ---------------------------------------------------------------- judging */
 
-/** How many jobs have not said that nothing more comes; `seed_out` of the first that has a schedule in flight. */
+/**
+ * How many jobs have not said that nothing more comes; `seed_out` of the first
+ * that has a schedule in flight.
+ */
 static int unfinished(const check_t *check, bool *in_flight_out, uint64_t *seed_out)
 {
 	int count = 0;
@@ -135,19 +143,24 @@ static void judge_silence(check_t *check, bool in_flight, uint64_t seed)
 	const double seconds = (double)check->options->quiet_limit_ns / 1e9;
 	char what[96];
 	if (in_flight)
-		snprintf(what, sizeof what, "the schedule of seed %" PRIu64 " did not end within %g s", seed, seconds);
+		snprintf(what, sizeof what,
+			 "the schedule of seed %" PRIu64 " did not end within %g s", seed, seconds);
 	else if (*tally->hang != '\0' && !tally->spoke)
 		snprintf(what, sizeof what, "no kernel was launched within %g s", seconds);
 	else
 		snprintf(what, sizeof what, "the program said nothing for %g s", seconds);
 	if (*tally->hang != '\0')
-		snprintf(check->failure, SENTENCE_BYTES, "%s, and the program was ended: %s; %s", what, tally->hang, longer);
+		snprintf(check->failure, SENTENCE_BYTES, "%s, and the program was ended: %s; %s",
+			 what, tally->hang, longer);
 	else if (in_flight)
-		snprintf(check->failure, SENTENCE_BYTES,
-			 "%s, and the program was ended: does it loop without a call of Tessera? %s", what, longer);
+		snprintf(
+			check->failure, SENTENCE_BYTES,
+			"%s, and the program was ended: does it loop without a call of Tessera? %s",
+			what, longer);
 	else
 		snprintf(check->failure, SENTENCE_BYTES, "%s, and was ended: %s%s", what, longer,
-			 tally->spoke ? "" : "; is it linked with Tessera, and does it start a world?");
+			 tally->spoke ? ""
+				      : "; is it linked with Tessera, and does it start a world?");
 }
 
 /** A program that ended by itself, and should have said more. */
@@ -156,19 +169,23 @@ static void judge_end(check_t *check, int left, bool in_flight, uint64_t seed)
 	char how[96], where[64] = "";
 	const int code = check->outcome.code;
 	if (code > 128)
-		snprintf(how, sizeof how, "was ended by signal %d (%s)", code - 128, strsignal(code - 128));
+		snprintf(how, sizeof how, "was ended by signal %d (%s)", code - 128,
+			 strsignal(code - 128));
 	else
 		snprintf(how, sizeof how, "ended with exit code %d", code);
 	if (in_flight)
 		snprintf(where, sizeof where, ", in the schedule of seed %" PRIu64, seed);
 	if (!check->tally.spoke && code == 0)
 		snprintf(check->failure, SENTENCE_BYTES,
-			 "the program ended without a word of what it explored: is it linked with Tessera, and does it start a "
+			 "the program ended without a word of what it explored: is it linked with "
+			 "Tessera, and does it start a "
 			 "world?");
 	else if (!check->tally.spoke)
-		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its first kernel", how);
+		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its first kernel",
+			 how);
 	else if (left > 0)
-		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its last schedule%s", how, where);
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "the program %s before its last schedule%s", how, where);
 	else if (check_tally_here(&check->tally)->schedules == 0)
 		snprintf(check->failure, SENTENCE_BYTES, "the program ran no schedule");
 }
@@ -182,25 +199,31 @@ static void judge(check_t *check)
 	if (check->outcome.end == CHECK_NOT_STARTED)
 		snprintf(check->failure, SENTENCE_BYTES, "%s", tsr_last_error());
 	else if (check->outcome.end == CHECK_INTERRUPTED)
-		snprintf(check->failure, SENTENCE_BYTES, "ended by signal %d (%s)", check->outcome.code,
-			 strsignal(check->outcome.code));
+		snprintf(check->failure, SENTENCE_BYTES, "ended by signal %d (%s)",
+			 check->outcome.code, strsignal(check->outcome.code));
 	else if (check->outcome.end == CHECK_SILENT && left > 0)
 		judge_silence(check, in_flight, seed);
 	else if (check->outcome.end == CHECK_ENDED)
 		judge_end(check, left, in_flight, seed);
-	else if (check->outcome.end == CHECK_TIME_IS_UP && tally->worlds[tally->world_count - 1].schedules == 0)
-		snprintf(check->failure, SENTENCE_BYTES, "the time limit came before the end of the first schedule");
+	else if (check->outcome.end == CHECK_TIME_IS_UP &&
+		 tally->worlds[tally->world_count - 1].schedules == 0)
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "the time limit came before the end of the first schedule");
 	if (*check->failure != '\0')
 		return;
 	if (tally->exhausted)
-		snprintf(check->failure, SENTENCE_BYTES, "the host has no memory to keep all that was said");
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "the host has no memory to keep all that was said");
 	else if (tally->refused > 0)
-		snprintf(check->failure, SENTENCE_BYTES, "%" PRIu64 " of the program's lines could not be understood: %s",
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "%" PRIu64 " of the program's lines could not be understood: %s",
 			 tally->refused, tally->refusal);
 	else if (check->outcome.damaged > tally->died)
-		snprintf(check->failure, SENTENCE_BYTES, "%" PRIu64 " of the program's lines are damaged", check->outcome.damaged);
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "%" PRIu64 " of the program's lines are damaged", check->outcome.damaged);
 	else if (*tally->broken != '\0')
-		snprintf(check->failure, SENTENCE_BYTES, "the search broke off after %" PRIu64 " schedule%s: %s", tally->schedules,
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "the search broke off after %" PRIu64 " schedule%s: %s", tally->schedules,
 			 tally->schedules == 1 ? "" : "s", tally->broken);
 }
 
@@ -211,7 +234,8 @@ static void name_world(check_t *check)
 	if (*check->failure == '\0' || check->options->worlds.count == 1)
 		return;
 	snprintf(text, sizeof text, "%s", check->failure);
-	snprintf(check->failure, SENTENCE_BYTES, "in the world of %d: %.900s", check->options->subject.options.ranks, text);
+	snprintf(check->failure, SENTENCE_BYTES, "in the world of %d: %.900s",
+		 check->options->subject.options.ranks, text);
 }
 
 /** All worlds in turn, up to the first of which nothing can be said. */
@@ -246,7 +270,8 @@ static void print_words(const check_t *check)
 	const char *words = check->outcome.words;
 	if (*words == '\0' || (*check->failure == '\0' && check->tally.failed == 0))
 		return;
-	fprintf(stderr, "tessera check: the program's last words:\n%s%s", words, words[strlen(words) - 1] == '\n' ? "" : "\n");
+	fprintf(stderr, "tessera check: the program's last words:\n%s%s", words,
+		words[strlen(words) - 1] == '\n' ? "" : "\n");
 }
 
 /* ---------------------------------------------------------------- shrinking */
@@ -298,10 +323,13 @@ static bool finds_again(void *context, check_case_t *candidate)
 	check_tally_clear(&search.tally);
 	if (!again)
 		return false;
-	/* What is replayed goes on by the script that was given: one that came to the finding in fewer deviations is taken. */
-	if (found.scripted && (!candidate->scripted || found.shortest.count <= candidate->script.count)) {
+	/* What is replayed goes on by the script that was given: one that came to the finding in
+	 * fewer deviations is taken. */
+	if (found.scripted &&
+	    (!candidate->scripted || found.shortest.count <= candidate->script.count)) {
 		tsr_check_script_clear(&candidate->script);
-		candidate->scripted = tsr_check_script_copy(&found.shortest, &candidate->script) == TSR_OK;
+		candidate->scripted =
+			tsr_check_script_copy(&found.shortest, &candidate->script) == TSR_OK;
 	}
 	candidate->seed = found.finding->seed;
 	check_found_clear(&smaller->last);
@@ -313,7 +341,8 @@ static int resident_default(void)
 {
 	const char *text = getenv("TESSERA_CPUEMU_RESIDENT_BLOCKS");
 	long blocks;
-	if (text == NULL || tsr_parse_int("TESSERA_CPUEMU_RESIDENT_BLOCKS", text, 1, 65536, &blocks) != TSR_OK)
+	if (text == NULL ||
+	    tsr_parse_int("TESSERA_CPUEMU_RESIDENT_BLOCKS", text, 1, 65536, &blocks) != TSR_OK)
 		return RESIDENT_DEFAULT;
 	return (int)blocks;
 }
@@ -331,13 +360,17 @@ static void shrink(check_t *check, const check_found_t *first)
 		smallest.options.seeds = tsr_check_options_default().seeds;
 	if (first->scripted) {
 		tsr_check_script_clear(&smallest.script);
-		smallest.scripted = tsr_check_script_copy(&first->shortest, &smallest.script) == TSR_OK;
+		smallest.scripted =
+			tsr_check_script_copy(&first->shortest, &smallest.script) == TSR_OK;
 	}
 	const int tried = check_shrink(&smallest, resident_default(), finds_again, &smaller);
-	check->smaller = check_replay_command(&smallest, smallest.seed, smallest.scripted ? &smallest.script : NULL);
+	check->smaller = check_replay_command(&smallest, smallest.seed,
+					      smallest.scripted ? &smallest.script : NULL);
 	printf("shrunk in %d runs%s:\n", tried, smaller.over ? ", before it was interrupted" : "");
-	tsr_finding_print(smaller.last.finding != NULL ? smaller.last.finding : first->finding, stdout);
-	printf("  replay       %s\n\n", check->smaller != NULL ? check->smaller : "(no memory to say how)");
+	tsr_finding_print(smaller.last.finding != NULL ? smaller.last.finding : first->finding,
+			  stdout);
+	printf("  replay       %s\n\n",
+	       check->smaller != NULL ? check->smaller : "(no memory to say how)");
 	check_found_clear(&smaller.last);
 	check_case_clear(&smallest);
 }
@@ -386,7 +419,9 @@ static void trace_first(check_t *check)
 	timeline_t timeline = {.trace = check->trace};
 	run.listener = (check_listener_t){trace_line, trace_end, &timeline};
 	check_run(&run, &outcome);
-	const char *why = outcome.end == CHECK_NOT_STARTED ? tsr_last_error() : *timeline.why ? timeline.why : outcome.words;
+	const char *why = outcome.end == CHECK_NOT_STARTED ? tsr_last_error()
+			  : *timeline.why                  ? timeline.why
+							   : outcome.words;
 	(void)snprintf(check->untraced, sizeof check->untraced, "%.1000s", why);
 }
 
@@ -399,11 +434,12 @@ static bool close_trace(check_t *check)
 		return false;
 	}
 	if (check->trace != NULL)
-		printf("timeline: %" PRIu64 " events in %s (open it at https://ui.perfetto.dev)\n", events, check->options->trace);
+		printf("timeline: %" PRIu64 " events in %s (open it at https://ui.perfetto.dev)\n",
+		       events, check->options->trace);
 	const bool none = check->trace != NULL && events == 0 && check->tally.spoke;
 	if (none)
-		fprintf(stderr, "tessera check: the program sent no events for the timeline%s%s\n", *check->untraced ? ": " : "",
-			check->untraced);
+		fprintf(stderr, "tessera check: the program sent no events for the timeline%s%s\n",
+			*check->untraced ? ": " : "", check->untraced);
 	check->trace = NULL;
 	return !none;
 }
@@ -414,8 +450,9 @@ static bool close_trace(check_t *check)
 static bool is_comparable(const check_t *check)
 {
 	const check_world_t *last = &check->tally.worlds[check->tally.world_count - 1];
-	return !check->options->uncompared && !check->options->replay && check->tally.errors == 0 && *check->failure == '\0' &&
-	       last->schedules > 0 && (check->outcome.end == CHECK_ENDED || last->saturated);
+	return !check->options->uncompared && !check->options->replay && check->tally.errors == 0 &&
+	       *check->failure == '\0' && last->schedules > 0 &&
+	       (check->outcome.end == CHECK_ENDED || last->saturated);
 }
 
 /** All but the exploring, which is what the time is measured of. Returns the exit code. */
@@ -428,11 +465,13 @@ static int report(check_t *check)
 				 .cut = check->cut};
 	if (check->options->shrink && first != NULL && check->outcome.end != CHECK_INTERRUPTED)
 		shrink(check, first);
-	if (check->trace != NULL && !check->options->replay && check->tally.spoke && check->outcome.end != CHECK_INTERRUPTED)
+	if (check->trace != NULL && !check->options->replay && check->tally.spoke &&
+	    check->outcome.end != CHECK_INTERRUPTED)
 		trace_first(check);
 	bool written = close_trace(check);
 	if (is_comparable(check))
-		check_compare(&check->options->subject, &check->pace, check->deadline_ns, &result.slowdown);
+		check_compare(&check->options->subject, &check->pace, check->deadline_ns,
+			      &result.slowdown);
 	result.code = code_of(check);
 	result.failure = *check->failure != '\0' ? check->failure : NULL;
 	result.smaller = check->smaller;
@@ -442,7 +481,8 @@ static int report(check_t *check)
 	print_words(check);
 	if (result.failure != NULL)
 		fprintf(stderr, "tessera check: %s\n", result.failure);
-	if (check->options->json != NULL && check_write_json(&result, check->options->json) != TSR_OK) {
+	if (check->options->json != NULL &&
+	    check_write_json(&result, check->options->json) != TSR_OK) {
 		fprintf(stderr, "tessera check: %s\n", tsr_last_error());
 		written = false;
 	}
@@ -451,7 +491,9 @@ static int report(check_t *check)
 
 static int check_program(check_options_t *options)
 {
-	check_t check = {.options = options, .begin_ns = tsr_now_ns(), .progress = isatty(STDERR_FILENO) == 1 && !options->replay};
+	check_t check = {.options = options,
+			 .begin_ns = tsr_now_ns(),
+			 .progress = isatty(STDERR_FILENO) == 1 && !options->replay};
 	if (options->time_limit_ns != 0)
 		check.deadline_ns = check.begin_ns + options->time_limit_ns;
 	if (options->trace != NULL && check_trace_open(options->trace, &check.trace) != TSR_OK)

@@ -1,7 +1,9 @@
 /*
- * The parts of `tessera check`: options, runs of the program, the tally of what it says, reports, shrinking, timelines.
+ * The parts of `tessera check`: options, runs of the program, the tally of what
+ * it says, reports, shrinking, timelines.
  *
- * The program explores by itself (src/explore/wire/protocol.h); the command starts it, listens, and ends it.
+ * The program explores by itself (src/explore/wire/protocol.h); the command
+ * starts it, listens, and ends it.
  */
 #ifndef TESSERA_TOOLS_CHECK_CHECK_H
 #define TESSERA_TOOLS_CHECK_CHECK_H
@@ -16,7 +18,10 @@
 #include "tessera/types.h"
 #include "tools/usage.h"
 
-/** Nothing can be said about the program: it does not speak, fails before its first kernel, dies, or says nothing for too long. */
+/**
+ * Nothing can be said about the program: it does not speak, fails before its
+ * first kernel, dies, or says nothing for too long.
+ */
 enum { CHECK_UNKNOWN = 3 };
 
 /* ---------------------------------------------------------------- options */
@@ -27,7 +32,8 @@ typedef struct check_case {
 	bool scripted;
 	tsr_check_script_t script; /* owned */
 	uint64_t seed;             /* of a case that is not scripted and was seen to fail */
-	char **program;            /* null-terminated; owned, or borrowed from the command line: whoever made the case knows */
+	/* null-terminated; owned, or borrowed from the command line: whoever made the case knows */
+	char **program;
 } check_case_t;
 
 /** The worlds that are explored, in turn: one by -n, or several by --worlds. */
@@ -49,10 +55,14 @@ typedef struct check_options {
 	bool uncompared; /* --no-slowdown */
 	bool all_seeds;  /* go on where schedules show nothing new */
 	bool help;
-	char **words; /* the subject's program where a workload is named; null: it stands on the line */
+	/* the subject's program where a workload is named; null: it stands on the line */
+	char **words;
 } check_options_t;
 
-/** Reads the command line. TOOL_OK, or TOOL_MISUSED after its sentence. Given back by check_options_clear, in either case. */
+/**
+ * Reads the command line. TOOL_OK, or TOOL_MISUSED after its sentence. Given
+ * back by check_options_clear, in either case.
+ */
 int check_options_read(int argc, char **argv, check_options_t *options_out);
 void check_options_clear(check_options_t *options);
 void check_options_help(void);
@@ -60,7 +70,10 @@ void check_options_help(void);
 /** Reads "2-4" or "2,3,8". Errors: TSR_ERR_CONFIG quotes the text. */
 tsr_status_t check_worlds_parse(const char *text, check_worlds_t *worlds_out);
 
-/** What is left for the worlds that have not been explored: each gets an equal share, and leaves what it does not need. */
+/**
+ * What is left for the worlds that have not been explored: each gets an equal
+ * share, and leaves what it does not need.
+ */
 typedef struct check_budget {
 	uint64_t seeds;       /* 0: an exhaustive search without a limit */
 	uint64_t deadline_ns; /* 0: none */
@@ -102,23 +115,28 @@ enum { CHECK_WORDS_BYTES = 2048 };
 
 typedef struct check_outcome {
 	check_end_t end;
-	int code;         /* of the first program whose code is not 0, as shells have it; the signal, where interrupted */
+	/* of the first program whose code is not 0, as shells have it; the signal, where
+	 * interrupted */
+	int code;
 	uint64_t damaged; /* lines that are not JSON */
-	char words[CHECK_WORDS_BYTES]; /* the end of what a program wrote to stderr, where that was not shown */
+	/* the end of what a program wrote to stderr, where that was not shown */
+	char words[CHECK_WORDS_BYTES];
 } check_outcome_t;
 
 typedef struct check_run {
 	const check_case_t *subject;
 	int jobs;
-	bool shown;           /* what the program prints is shown; else dropped, but for the last words */
+	/* what the program prints is shown; else dropped, but for the last words */
+	bool shown;
 	uint64_t deadline_ns; /* on the monotonic clock; 0: none */
 	uint64_t quiet_limit_ns;
 	check_listener_t listener;
 } check_run_t;
 
 /**
- * Executes the program, as many times at once as there are jobs, which share the seeds, and hears them to the end. Nothing is left
- * behind: neither processes of theirs nor descriptors.
+ * Executes the program, as many times at once as there are jobs, which share
+ * the seeds, and hears them to the end. Nothing is left behind: neither
+ * processes of theirs nor descriptors.
  */
 void check_run(const check_run_t *run, check_outcome_t *outcome_out);
 
@@ -130,8 +148,9 @@ typedef struct check_found {
 	char *key;
 	int world; /* index into the tally's worlds */
 	int ranks;
-	uint64_t schedules;          /* that had it */
-	bool common;                 /* it is of what comes before the first kernel, so of all schedules */
+	uint64_t schedules; /* that had it */
+	/* it is of what comes before the first kernel, so of all schedules */
+	bool common;
 	bool scripted;               /* a script is known */
 	tsr_check_script_t shortest; /* the least script of all that had it */
 } check_found_t;
@@ -151,9 +170,11 @@ typedef struct check_flight {
 typedef struct check_world {
 	int ranks;
 	uint64_t schedules;
-	size_t distinct;   /* interleavings */
-	uint64_t last_new; /* how many schedules there were when one last showed something new: an interleaving, or a finding */
-	bool saturated;    /* the exploration of it ended for want of anything new */
+	size_t distinct; /* interleavings */
+	/* how many schedules there were when one last showed something new: an interleaving, or a
+	 * finding */
+	uint64_t last_new;
+	bool saturated; /* the exploration of it ended for want of anything new */
 	int errors, warnings;
 } check_world_t;
 
@@ -166,10 +187,12 @@ typedef struct check_tally {
 	int errors, warnings; /* different ones: what several worlds have in common counts once */
 	bool spoke, complete; /* of the last world */
 	uint64_t schedules, pruned, failed, choices, steps;
-	uint64_t died;                            /* of those that failed: ended by a signal, perhaps in the middle of a line */
+	/* of those that failed: ended by a signal, perhaps in the middle of a line */
+	uint64_t died;
 	uint64_t tasks, shadow_bytes, heap_bytes; /* the most */
-	uint64_t refused;                         /* lines that are JSON, but none of the protocol */
-	uint64_t (*digests)[2];                   /* a table with open addressing; {0, 0}: empty */
+	/* lines that are JSON, but none of the protocol */
+	uint64_t refused;
+	uint64_t (*digests)[2]; /* a table with open addressing; {0, 0}: empty */
 	size_t digest_count, digest_room;
 	bool exhausted;    /* no memory: the tally is not whole */
 	char hang[512];    /* who hangs, and where; empty: nobody said */
@@ -180,7 +203,10 @@ typedef struct check_tally {
 	void *context;
 } check_tally_t;
 
-/** What comes is of a world of so many ranks. To be called once, before the first line, or before each world. */
+/**
+ * What comes is of a world of so many ranks. To be called once, before the
+ * first line, or before each world.
+ */
 void check_tally_world(check_tally_t *tally, int ranks);
 
 /** The world that is being explored. */
@@ -190,9 +216,10 @@ static inline check_world_t *check_tally_here(check_tally_t *tally)
 }
 
 /**
- * Whether its last schedules showed nothing new: at least CHECK_QUIET, and at least as many as there were before them. Seeds are
- * drawn independently of each other. So with 95 % confidence fewer than 3 / n of all schedules have something that the last n did
- * not.
+ * Whether its last schedules showed nothing new: at least CHECK_QUIET, and at
+ * least as many as there were before them. Seeds are drawn independently of
+ * each other. So with 95 % confidence fewer than 3 / n of all schedules have
+ * something that the last n did not.
  */
 enum { CHECK_QUIET = 200 };
 bool check_tally_saturated(const check_tally_t *tally);
@@ -209,11 +236,16 @@ void check_tally_ended(check_tally_t *tally, int job);
 /** The entry of that key in the world that is being explored, or null. */
 const check_found_t *check_tally_find(const check_tally_t *tally, const char *key);
 
-/** Of the errors, or without any the warnings, that of the first world and there of the lowest seed; null: there is none. */
+/**
+ * Of the errors, or without any the warnings, that of the first world and there
+ * of the lowest seed; null: there is none.
+ */
 const check_found_t *check_tally_first(const check_tally_t *tally);
 
-/** Moves the entry of that key, of the last world, out of a tally that is not used any more; false: there is none. Given back by
- * check_found_clear. */
+/**
+ * Moves the entry of that key, of the last world, out of a tally that is not
+ * used any more; false: there is none. Given back by check_found_clear.
+ */
 bool check_tally_take(check_tally_t *tally, const char *key, check_found_t *found_out);
 void check_found_clear(check_found_t *found);
 
@@ -233,7 +265,10 @@ typedef struct check_pace {
 /** Takes a line of the protocol. */
 void check_pace_line(check_pace_t *pace, int job, const json_t *object);
 
-/** A schedule beside the program as the parallel executor runs it; from the first launch to the end of the process. */
+/**
+ * A schedule beside the program as the parallel executor runs it; from the
+ * first launch to the end of the process.
+ */
 typedef struct check_slowdown {
 	bool asked;
 	const char *reason; /* why it was not measured; null: it was */
@@ -242,10 +277,12 @@ typedef struct check_slowdown {
 } check_slowdown_t;
 
 /**
- * Runs the program by the parallel executor with ranks as threads, unseen: three times, or fewer where that takes more than a
- * second; for 10 s at most, or up to the deadline.
+ * Runs the program by the parallel executor with ranks as threads, unseen:
+ * three times, or fewer where that takes more than a second; for 10 s at most,
+ * or up to the deadline.
  */
-void check_compare(const check_case_t *subject, const check_pace_t *pace, uint64_t deadline_ns, check_slowdown_t *slowdown_out);
+void check_compare(const check_case_t *subject, const check_pace_t *pace, uint64_t deadline_ns,
+		   check_slowdown_t *slowdown_out);
 
 /* ---------------------------------------------------------------- reports */
 
@@ -256,8 +293,12 @@ typedef struct check_fidelity {
 
 check_fidelity_t check_fidelity(tsr_check_weak_t weak);
 
-/** The command that replays a seed or, where one is given, a script. From malloc, or null. Quoted for a shell. */
-char *check_replay_command(const check_case_t *subject, uint64_t seed, const tsr_check_script_t *script);
+/**
+ * The command that replays a seed or, where one is given, a script. From
+ * malloc, or null. Quoted for a shell.
+ */
+char *check_replay_command(const check_case_t *subject, uint64_t seed,
+			   const tsr_check_script_t *script);
 
 /** The command that replays what was found. From malloc, or null. */
 char *check_found_command(const check_case_t *subject, const check_found_t *found);
@@ -284,16 +325,18 @@ tsr_status_t check_write_json(const check_result_t *result, const char *path);
 /* ---------------------------------------------------------------- shrinking */
 
 /**
- * Whether `candidate` still shows what is being shrunk. Where it does, it may write the script that showed it into the candidate,
- * in place of the old one.
+ * Whether `candidate` still shows what is being shrunk. Where it does, it may
+ * write the script that showed it into the candidate, in place of the old one.
  */
 typedef bool (*check_fails_fn)(void *context, check_case_t *candidate);
 
 /**
- * Makes a case smaller as long as it fails: fewer ranks, smaller shapes (arguments such as 64x64x64 are halved), fewer resident
- * blocks, then fewer deviations. `smallest` is a case that fails, with its own copies of script and program; it is replaced by
- * smaller ones. Returns how many candidates were tried. `resident_default`: how many blocks are resident where the case does not
- * say.
+ * Makes a case smaller as long as it fails: fewer ranks, smaller shapes
+ * (arguments such as 64x64x64 are halved), fewer resident blocks, then fewer
+ * deviations. `smallest` is a case that fails, with its own copies of script
+ * and program; it is replaced by smaller ones. Returns how many candidates were
+ * tried. `resident_default`: how many blocks are resident where the case does
+ * not say.
  */
 int check_shrink(check_case_t *smallest, int resident_default, check_fails_fn fails, void *context);
 
@@ -305,7 +348,10 @@ void check_case_clear(check_case_t *subject);
 
 typedef struct check_trace check_trace_t;
 
-/** Begins a file of trace events, as Perfetto and chrome://tracing read them. Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY. */
+/**
+ * Begins a file of trace events, as Perfetto and chrome://tracing read them.
+ * Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY.
+ */
 tsr_status_t check_trace_open(const char *path, check_trace_t **trace_out);
 
 /** Takes a line of the protocol; those that are no event are skipped. */

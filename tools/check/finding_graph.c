@@ -1,4 +1,7 @@
-/* The wait-for graph as text: a cycle drawn as one, then everybody else, each with whom it waits for. */
+/*
+ * The wait-for graph as text: a cycle drawn as one, then everybody else, each
+ * with whom it waits for.
+ */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,8 @@ static const tsr_finding_edge_t *edge_between(const tsr_finding_t *f, int from, 
 }
 
 /**
- * The shortest cycle through `start`, by a search in breadth. Writes its nodes from `start` on; returns how many, 0: there is none.
+ * The shortest cycle through `start`, by a search in breadth. Writes its nodes
+ * from `start` on; returns how many, 0: there is none.
  * @param before, queue  room for a number a node
  */
 static int cycle_through(const tsr_finding_t *f, int start, int *before, int *queue, int *cycle)
@@ -99,12 +103,16 @@ static void print_cycle(const tsr_finding_t *f, const int *cycle, int count, FIL
 	for (int i = 0; i < count; i++) {
 		fprintf(out, "    %s [%d] ", i == 0 ? "+->" : "|  ", cycle[i]);
 		print_node(&f->nodes[cycle[i]], out);
-		fprintf(out, "    %s  | waits for [%d]", i + 1 < count ? "|  " : "+--", cycle[(i + 1) % count]);
+		fprintf(out, "    %s  | waits for [%d]", i + 1 < count ? "|  " : "+--",
+			cycle[(i + 1) % count]);
 		print_why(edge_between(f, cycle[i], cycle[(i + 1) % count]), out);
 	}
 }
 
-/** One that is not in the cycle, with all whom it waits for in one line where they have nothing to say. */
+/**
+ * One that is not in the cycle, with all whom it waits for in one line where
+ * they have nothing to say.
+ */
 static void print_other(const tsr_finding_t *f, int node, FILE *out)
 {
 	int listed = 0;

@@ -28,7 +28,8 @@ static int int_of(const json_t *object, const char *name, int missing)
 {
 	const json_t *member = json_object_get(object, name);
 	const json_int_t value = json_integer_value(member);
-	return json_is_integer(member) && value >= INT_MIN && value <= INT_MAX ? (int)value : missing;
+	return json_is_integer(member) && value >= INT_MIN && value <= INT_MAX ? (int)value
+									       : missing;
 }
 
 static uint64_t uint_of(const json_t *object, const char *name)
@@ -76,35 +77,40 @@ static tsr_finding_who_t who_of(const json_t *object)
 static tsr_finding_access_t access_of(const json_t *object)
 {
 	const json_t *tile = json_object_get(object, "tile");
-	return (tsr_finding_access_t){.who = who_of(object),
-				      .call = text_of(object, "call"),
-				      .kind = (tsr_finding_kind_t)enum_of(object, "kind", kind_name, TSR_FINDING_CALL + 1),
-				      .file = text_of(object, "file"),
-				      .line = int_of(object, "line", 0),
-				      .tiled = json_array_size(tile) == 2,
-				      .row = json_integer_value(json_array_get(tile, 0)),
-				      .col = json_integer_value(json_array_get(tile, 1)),
-				      .target = int_of(object, "target", -1),
-				      .allocation = text_of(object, "allocation"),
-				      .allocation_bytes = uint_of(object, "allocation_bytes"),
-				      .offset = uint_of(object, "offset"),
-				      .bytes = uint_of(object, "bytes"),
-				      .order = (tsr_views_order_t)enum_of(object, "order", order_name, TSR_VIEWS_SEQ_CST + 1),
-				      .scope = (tsr_views_scope_t)enum_of(object, "scope", scope_name, TSR_VIEWS_SCOPES),
-				      .valued = json_object_get(object, "expected") != NULL,
-				      .expected = uint_of(object, "expected"),
-				      .seen = uint_of(object, "seen")};
+	return (tsr_finding_access_t){
+		.who = who_of(object),
+		.call = text_of(object, "call"),
+		.kind = (tsr_finding_kind_t)enum_of(object, "kind", kind_name,
+						    TSR_FINDING_CALL + 1),
+		.file = text_of(object, "file"),
+		.line = int_of(object, "line", 0),
+		.tiled = json_array_size(tile) == 2,
+		.row = json_integer_value(json_array_get(tile, 0)),
+		.col = json_integer_value(json_array_get(tile, 1)),
+		.target = int_of(object, "target", -1),
+		.allocation = text_of(object, "allocation"),
+		.allocation_bytes = uint_of(object, "allocation_bytes"),
+		.offset = uint_of(object, "offset"),
+		.bytes = uint_of(object, "bytes"),
+		.order = (tsr_views_order_t)enum_of(object, "order", order_name,
+						    TSR_VIEWS_SEQ_CST + 1),
+		.scope = (tsr_views_scope_t)enum_of(object, "scope", scope_name, TSR_VIEWS_SCOPES),
+		.valued = json_object_get(object, "expected") != NULL,
+		.expected = uint_of(object, "expected"),
+		.seen = uint_of(object, "seen")};
 }
 
 static tsr_status_t parse_graph(json_t *object, finding_read_t *read)
 {
 	tsr_finding_t *f = &read->finding;
-	const json_t *nodes = json_object_get(object, "nodes"), *edges = json_object_get(object, "edges");
+	const json_t *nodes = json_object_get(object, "nodes"),
+		     *edges = json_object_get(object, "edges");
 	const size_t node_count = json_array_size(nodes), edge_count = json_array_size(edges);
 	read->nodes = calloc(node_count + 1, sizeof *read->nodes);
 	read->edges = calloc(edge_count + 1, sizeof *read->edges);
 	if (read->nodes == NULL || read->edges == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a wait-for graph; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a wait-for graph; free some");
 	for (size_t i = 0; i < node_count; i++) {
 		const json_t *node = json_array_get(nodes, i);
 		read->nodes[i] = (tsr_finding_node_t){.who = who_of(node),
@@ -118,8 +124,10 @@ static tsr_status_t parse_graph(json_t *object, finding_read_t *read)
 		const json_t *edge = json_array_get(edges, i);
 		const int from = int_of(edge, "from", -1), to = int_of(edge, "to", -1);
 		if (from < 0 || to < 0 || (size_t)from >= node_count || (size_t)to >= node_count)
-			return tsr_error(TSR_ERR_CONFIG, "a finding has an edge from or to a node that it has not");
-		read->edges[i] = (tsr_finding_edge_t){.from = from, .to = to, .why = text_of(edge, "why")};
+			return tsr_error(TSR_ERR_CONFIG,
+					 "a finding has an edge from or to a node that it has not");
+		read->edges[i] =
+			(tsr_finding_edge_t){.from = from, .to = to, .why = text_of(edge, "why")};
 	}
 	f->nodes = read->nodes;
 	f->edges = read->edges;
@@ -134,13 +142,15 @@ static tsr_status_t parse_finding(json_t *object, finding_read_t *read)
 	const char *class = text_of(object, "class"), *severity = text_of(object, "severity");
 	const json_t *access = json_object_get(object, "access");
 	if (class == NULL || !tsr_finding_class_parse(class, &f->class))
-		return tsr_error(TSR_ERR_CONFIG, "a finding has the class '%s', which there is not", class != NULL ? class : "");
+		return tsr_error(TSR_ERR_CONFIG, "a finding has the class '%s', which there is not",
+				 class != NULL ? class : "");
 	f->severity = tsr_finding_class_severity(f->class);
 	if (severity != NULL)
-		f->severity = strcmp(severity, "warning") == 0 ? TSR_FINDING_WARNING : TSR_FINDING_ERROR;
+		f->severity =
+			strcmp(severity, "warning") == 0 ? TSR_FINDING_WARNING : TSR_FINDING_ERROR;
 	if (json_array_size(access) > TSR_FINDING_ACCESSES)
-		return tsr_error(TSR_ERR_CONFIG, "a finding has %zu accesses; the most are %d", json_array_size(access),
-				 TSR_FINDING_ACCESSES);
+		return tsr_error(TSR_ERR_CONFIG, "a finding has %zu accesses; the most are %d",
+				 json_array_size(access), TSR_FINDING_ACCESSES);
 	f->accesses = (int)json_array_size(access);
 	for (int i = 0; i < f->accesses; i++)
 		f->access[i] = access_of(json_array_get(access, (size_t)i));
@@ -155,7 +165,8 @@ tsr_status_t tsr_finding_parse(json_t *object, tsr_finding_t **finding_out)
 {
 	finding_read_t *read = calloc(1, sizeof *read);
 	if (read == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a finding; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a finding; free some");
 	read->json = json_incref(object);
 	const tsr_status_t status = parse_finding(object, read);
 	if (status == TSR_OK)
@@ -179,17 +190,23 @@ void tsr_finding_free(tsr_finding_t *finding)
 tsr_status_t tsr_finding_parse_script(const json_t *array, tsr_check_script_t *script_out)
 {
 	const size_t count = json_array_size(array);
-	tsr_check_script_t script = {.count = count, .at = count > 0 ? malloc(count * sizeof *script.at) : NULL};
+	tsr_check_script_t script = {.count = count,
+				     .at = count > 0 ? malloc(count * sizeof *script.at) : NULL};
 	if (count > 0 && script.at == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a schedule; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a schedule; free some");
 	for (size_t i = 0; i < count; i++) {
-		const json_t *pair = json_array_get(array, i), *choice = json_array_get(pair, 0), *other = json_array_get(pair, 1);
+		const json_t *pair = json_array_get(array, i), *choice = json_array_get(pair, 0),
+			     *other = json_array_get(pair, 1);
 		if (!json_is_integer(choice) || !json_is_integer(other)) {
 			free(script.at);
-			return tsr_error(TSR_ERR_CONFIG, "a schedule has a deviation that is not [choice, alternative]");
+			return tsr_error(
+				TSR_ERR_CONFIG,
+				"a schedule has a deviation that is not [choice, alternative]");
 		}
-		script.at[i] = (tsr_check_deviation_t){.choice = (uint64_t)json_integer_value(choice),
-						       .alternative = (uint32_t)json_integer_value(other)};
+		script.at[i] =
+			(tsr_check_deviation_t){.choice = (uint64_t)json_integer_value(choice),
+						.alternative = (uint32_t)json_integer_value(other)};
 	}
 	*script_out = script;
 	return TSR_OK;
@@ -204,11 +221,14 @@ json_t *tsr_finding_json(const tsr_finding_t *finding)
 	tsr_finding_advise(finding, &advice);
 	json_t *script = json_array(), *object = json_copy(read->json);
 	for (size_t i = 0; i < finding->script.count; i++)
-		(void)json_array_append_new(script, json_pack("[I, I]", (json_int_t)finding->script.at[i].choice,
-							      (json_int_t)finding->script.at[i].alternative));
-	json_t *more = json_pack("{s:s, s:s, s:I, s:o}", "missing", advice.missing, "change", advice.change, "seed",
-				 (json_int_t)finding->seed, "script", script);
-	if (object == NULL || more == NULL || json_object_update(object, more) != 0 || json_object_del(object, "type") != 0) {
+		(void)json_array_append_new(
+			script, json_pack("[I, I]", (json_int_t)finding->script.at[i].choice,
+					  (json_int_t)finding->script.at[i].alternative));
+	json_t *more =
+		json_pack("{s:s, s:s, s:I, s:o}", "missing", advice.missing, "change",
+			  advice.change, "seed", (json_int_t)finding->seed, "script", script);
+	if (object == NULL || more == NULL || json_object_update(object, more) != 0 ||
+	    json_object_del(object, "type") != 0) {
 		json_decref(object);
 		object = NULL;
 	}

@@ -1,4 +1,7 @@
-/* Findings as text that a person reads: who did what where, which edge is missing, and what would supply it. */
+/*
+ * Findings as text that a person reads: who did what where, which edge is
+ * missing, and what would supply it.
+ */
 #ifndef TESSERA_TOOLS_CHECK_FINDING_TEXT_H
 #define TESSERA_TOOLS_CHECK_FINDING_TEXT_H
 
@@ -8,7 +11,10 @@
 
 enum { TSR_FINDING_TEXT_BYTES = 1024 };
 
-/** Two sentences without a full stop: the happens-before edge that is missing, and the smallest change that would supply it. */
+/**
+ * Two sentences without a full stop: the happens-before edge that is missing,
+ * and the smallest change that would supply it.
+ */
 typedef struct tsr_finding_advice {
 	char missing[TSR_FINDING_TEXT_BYTES], change[TSR_FINDING_TEXT_BYTES];
 } tsr_finding_advice_t;
@@ -16,13 +22,19 @@ typedef struct tsr_finding_advice {
 /** Derived by the rules of finding_advice.c, unless the executor has said it. */
 void tsr_finding_advise(const tsr_finding_t *finding, tsr_finding_advice_t *advice_out);
 
-/** "rank 1, kernel send (f32_16x16x16), launch 2, block 0, worker 0"; "host of rank 1". Returns text. */
+/**
+ * "rank 1, kernel send (f32_16x16x16), launch 2, block 0, worker 0"; "host of
+ * rank 1". Returns text.
+ */
 const char *tsr_finding_who_text(const tsr_finding_who_t *who, char *text, size_t size);
 
 /** "'C'+4096 (64 bytes) of rank 2"; "" where no memory is known. Returns text. */
 const char *tsr_finding_memory_text(const tsr_finding_access_t *access, char *text, size_t size);
 
-/** What makes two findings one: class, call, file and line of the first two accesses, the allocation. From malloc, or null. */
+/**
+ * What makes two findings one: class, call, file and line of the first two
+ * accesses, the allocation. From malloc, or null.
+ */
 char *tsr_finding_key(const tsr_finding_t *finding);
 
 /** All but how often it was seen and how it is replayed. */

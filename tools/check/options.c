@@ -16,34 +16,50 @@
 static const char help[] =
 	"usage: tessera check -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
 	"       tessera check --worlds LIST [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-	"       tessera check -n RANKS [OPTIONS] [--] WORKLOAD [--pattern P] [--PARAMETER VALUE]...\n\n"
-	"Runs PROGRAM, all ranks on one thread, under many schedules and an adversarial memory, and says what goes wrong: races,\n"
-	"scopes that do not reach, buffers reused too early, lost signals, deadlocks. Each with who, where, why and how to replay "
+	"       tessera check -n RANKS [OPTIONS] [--] WORKLOAD [--pattern P] [--PARAMETER "
+	"VALUE]...\n\n"
+	"Runs PROGRAM, all ranks on one thread, under many schedules and an adversarial memory, "
+	"and says what goes wrong: races,\n"
+	"scopes that do not reach, buffers reused too early, lost signals, deadlocks. Each with "
+	"who, where, why and how to replay "
 	"it.\n\n"
 	"  -n, --ranks RANKS            how many ranks, 1 or more\n"
-	"      --worlds LIST            one world after the other, such as 2-4 or 2,3,8: they share schedules and time\n"
-	"  -s, --seeds N                how many schedules (default: 100; exhaustive: all there are)\n"
+	"      --worlds LIST            one world after the other, such as 2-4 or 2,3,8: they "
+	"share schedules and time\n"
+	"  -s, --seeds N                how many schedules (default: 100; exhaustive: all there "
+	"are)\n"
 	"      --all-seeds              go on where many schedules in turn have shown nothing new\n"
 	"      --first-seed S           the first seed (default: 1)\n"
-	"      --strategy STRATEGY      random (default), pct (by priorities), exhaustive (all, for small cases)\n"
+	"      --strategy STRATEGY      random (default), pct (by priorities), exhaustive (all, "
+	"for small cases)\n"
 	"      --preemptions B          exhaustive: at most so many preemptions a schedule\n"
 	"      --depth D                pct: orderings that a bug needs (default: 3)\n"
-	"      --weak MEMORY            view (default: all that the memory model allows), cache (what caches do), off "
+	"      --weak MEMORY            view (default: all that the memory model allows), cache "
+	"(what caches do), off "
 	"(interleavings)\n"
-	"      --resident-blocks K      blocks that are on a device at one time (default: TESSERA_CPUEMU_RESIDENT_BLOCKS)\n"
-	"      --replay SEED|SCHEDULE   one schedule, of a seed or as printed (12:1+40:2); the program's output is shown\n"
+	"      --resident-blocks K      blocks that are on a device at one time (default: "
+	"TESSERA_CPUEMU_RESIDENT_BLOCKS)\n"
+	"      --replay SEED|SCHEDULE   one schedule, of a seed or as printed (12:1+40:2); the "
+	"program's output is shown\n"
 	"      --script FILE            the same, with the schedule in a file\n"
-	"      --shrink                 look for a smaller world, shape (AxBxC), residency and schedule with the same finding\n"
-	"      --trace FILE             write a timeline of one schedule for Perfetto: the replayed one, or that of the first "
+	"      --shrink                 look for a smaller world, shape (AxBxC), residency and "
+	"schedule with the same finding\n"
+	"      --trace FILE             write a timeline of one schedule for Perfetto: the "
+	"replayed one, or that of the first "
 	"finding\n"
 	"      --json FILE              write findings and counts as JSON\n"
-	"  -j, --jobs J                 run the program J times at once, with the seeds shared out (default: 1)\n"
-	"      --time-limit D           end after so long, such as 5m, with what was found until then\n"
-	"      --quiet-limit D          give the program up when a schedule takes so long (default: 60s)\n"
+	"  -j, --jobs J                 run the program J times at once, with the seeds shared out "
+	"(default: 1)\n"
+	"      --time-limit D           end after so long, such as 5m, with what was found until "
+	"then\n"
+	"      --quiet-limit D          give the program up when a schedule takes so long "
+	"(default: 60s)\n"
 	"      --max-findings N         end after so many different findings (default: 20)\n"
-	"      --no-slowdown            do not run PROGRAM by the parallel executor at the end, to compare a schedule's time with\n"
+	"      --no-slowdown            do not run PROGRAM by the parallel executor at the end, to "
+	"compare a schedule's time with\n"
 	"  -h, --help                   this text\n\n"
-	"Exit code: 0 no finding (warnings aside); 1 findings; 2 misused; 3 nothing can be said about the program.\n\n"
+	"Exit code: 0 no finding (warnings aside); 1 findings; 2 misused; 3 nothing can be said "
+	"about the program.\n\n"
 	"example:\n"
 	"  tessera check -n 4 --seeds 1000 ./hello\n";
 
@@ -97,12 +113,16 @@ static const struct option table[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/** What is read before it is known what it means: the default of --seeds is the strategy's, and a seed is no script. */
+/**
+ * What is read before it is known what it means: the default of --seeds is the
+ * strategy's, and a seed is no script.
+ */
 typedef struct check_words {
 	const char *seeds, *replay, *script;
 } check_words_t;
 
-static tsr_status_t parse_int(const char *what, const char *text, long low, long high, int *value_out)
+static tsr_status_t parse_int(const char *what, const char *text, long low, long high,
+			      int *value_out)
 {
 	long value;
 	const tsr_status_t status = tsr_parse_int(what, text, low, high, &value);
@@ -124,12 +144,14 @@ static tsr_status_t parse_limit(const char *what, const char *text, uint64_t *ns
 {
 	const tsr_status_t status = tsr_parse_duration(what, text, ns_out);
 	if (status == TSR_OK && *ns_out == 0)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s': nothing can be done in no time", what, text);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s': nothing can be done in no time", what,
+				 text);
 	return status;
 }
 
 /** Options of exploring. `*taken_out` false: it is none of them. */
-static tsr_status_t read_exploring(int code, const char *text, tsr_check_options_t *o, bool *taken_out)
+static tsr_status_t read_exploring(int code, const char *text, tsr_check_options_t *o,
+				   bool *taken_out)
 {
 	*taken_out = true;
 	switch (code) {
@@ -189,7 +211,8 @@ static tsr_status_t load_script(const char *path, tsr_check_script_t *script_out
 {
 	const int fd = tool_open_input(path);
 	if (fd < 0)
-		return tsr_error(TSR_ERR_CONFIG, "--script: '%s' cannot be read: %s", path, strerror(errno));
+		return tsr_error(TSR_ERR_CONFIG, "--script: '%s' cannot be read: %s", path,
+				 strerror(errno));
 	const tsr_status_t status = tsr_check_script_load(fd, script_out);
 	close(fd);
 	return status;
@@ -200,25 +223,30 @@ static tsr_status_t read_replay(const check_words_t *words, check_options_t *o)
 {
 	check_case_t *subject = &o->subject;
 	if (words->replay != NULL && words->script != NULL)
-		return tsr_error(TSR_ERR_CONFIG, "--replay and --script both name the schedule to replay: give one of them");
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"--replay and --script both name the schedule to replay: give one of them");
 	o->replay = words->replay != NULL || words->script != NULL;
 	if (!o->replay)
 		return TSR_OK;
 	if (o->worlds.count > 1)
-		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule, in one world: say which with -n");
+		return tsr_error(TSR_ERR_CONFIG,
+				 "a replay is of one schedule, in one world: say which with -n");
 	if (words->seeds != NULL)
 		return tsr_error(TSR_ERR_CONFIG, "a replay is of one schedule: leave --seeds away");
 	subject->options.seeds = 1;
 	o->jobs = 1;
-	const bool seed = words->replay != NULL && strspn(words->replay, "0123456789") == strlen(words->replay);
+	const bool seed = words->replay != NULL &&
+			  strspn(words->replay, "0123456789") == strlen(words->replay);
 	if (seed && subject->options.strategy == TSR_CHECK_EXHAUSTIVE)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "--replay: an exhaustive search has no seeds: give the schedule, such as 12:1+40:2");
+		return tsr_error(TSR_ERR_CONFIG, "--replay: an exhaustive search has no seeds: "
+						 "give the schedule, such as 12:1+40:2");
 	if (seed)
 		return parse_count("--replay", words->replay, 0, &subject->options.first);
 	subject->scripted = true;
-	return words->script != NULL ? load_script(words->script, &subject->script)
-				     : tsr_check_script_parse("--replay", words->replay, &subject->script);
+	return words->script != NULL
+		       ? load_script(words->script, &subject->script)
+		       : tsr_check_script_parse("--replay", words->replay, &subject->script);
 }
 
 static tsr_status_t read_words(const check_words_t *words, check_options_t *o)
@@ -228,14 +256,18 @@ static tsr_status_t read_words(const check_words_t *words, check_options_t *o)
 	if (explore->strategy == TSR_CHECK_EXHAUSTIVE) {
 		explore->seeds = 0;
 		if (o->jobs > 1)
-			status = tsr_error(TSR_ERR_CONFIG, "an exhaustive search runs in one process: leave --jobs away");
+			status = tsr_error(
+				TSR_ERR_CONFIG,
+				"an exhaustive search runs in one process: leave --jobs away");
 	}
 	if (status == TSR_OK && words->seeds != NULL)
 		status = parse_count("--seeds", words->seeds, 1, &explore->seeds);
 	if (status == TSR_OK && explore->seeds > 0 && explore->seeds < (uint64_t)o->worlds.count)
-		status = tsr_error(TSR_ERR_CONFIG,
-				   "--seeds %" PRIu64 " leaves some of %d worlds without a schedule: give at least one each",
-				   explore->seeds, o->worlds.count);
+		status = tsr_error(
+			TSR_ERR_CONFIG,
+			"--seeds %" PRIu64
+			" leaves some of %d worlds without a schedule: give at least one each",
+			explore->seeds, o->worlds.count);
 	return status == TSR_OK ? read_replay(words, o) : status;
 }
 
@@ -244,9 +276,11 @@ static int read_worlds(check_options_t *o)
 {
 	int *ranks = &o->subject.options.ranks;
 	if (*ranks == 0 && o->worlds.count == 0)
-		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4, or --worlds, such as --worlds 2-4");
+		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4, or "
+					    "--worlds, such as --worlds 2-4");
 	if (*ranks != 0 && o->worlds.count > 0)
-		return tool_misuse("check", "-n and --worlds both say how many ranks: give one of them");
+		return tool_misuse("check",
+				   "-n and --worlds both say how many ranks: give one of them");
 	if (o->worlds.count == 0)
 		o->worlds = (check_worlds_t){{*ranks}, 1};
 	*ranks = o->worlds.ranks[0];
@@ -281,7 +315,10 @@ static int read_all(int argc, char **argv, check_options_t *o, check_words_t *wo
 	return TOOL_OK;
 }
 
-/** Where a workload is named in place of a program: this command, which has its kernels, and the line as it stands. */
+/**
+ * Where a workload is named in place of a program: this command, which has its
+ * kernels, and the line as it stands.
+ */
 static tsr_status_t find_subject(int argc, char **argv, check_options_t *options)
 {
 	static char self[PATH_MAX], command[] = "workload";
@@ -292,7 +329,8 @@ static tsr_status_t find_subject(int argc, char **argv, check_options_t *options
 	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 	char **words = options->words = calloc((size_t)argc + 3, sizeof *words);
 	if (length <= 0 || !words)
-		return tsr_error(TSR_ERR_SYSTEM, "the command cannot find itself: %s", strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "the command cannot find itself: %s",
+				 strerror(errno));
 	words[0] = self;
 	words[1] = command;
 	memcpy(words + 2, argv, (size_t)argc * sizeof *words);
@@ -315,7 +353,8 @@ int check_options_read(int argc, char **argv, check_options_t *options)
 		return TOOL_MISUSED;
 	if (optind >= argc)
 		return tool_misuse("check", "which program? Name it behind the options");
-	if (read_words(&words, options) != TSR_OK || find_subject(argc - optind, argv + optind, options) != TSR_OK)
+	if (read_words(&words, options) != TSR_OK ||
+	    find_subject(argc - optind, argv + optind, options) != TSR_OK)
 		return tool_misuse_last_error("check");
 	return tool_check_program("check", options->subject.program[0]);
 }

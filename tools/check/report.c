@@ -1,4 +1,7 @@
-/* What `tessera check` prints and writes: findings, the command that replays them, counts, and what was modelled. */
+/*
+ * What `tessera check` prints and writes: findings, the command that replays
+ * them, counts, and what was modelled.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,24 +15,31 @@
 check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 {
 	static const check_fidelity_t modes[] = {
-		[TSR_CHECK_WEAK_OFF] =
-			{"happens-before by order and scope, so all races; meetings, streams, launches, collectives; "
-			 "residency",
-			 "time: a deadline expires when the schedule says so",
-			 "memory that shows old values: every load sees the newest; load buffering; speed"},
-		[TSR_CHECK_WEAK_CACHE] =
-			{"happens-before by order and scope; meetings, streams, launches, collectives; residency",
-			 "old values, of plain data too: those that store buffers and write-back caches of a block and a "
-			 "device hold, about half of what the memory model allows; a load comes after the newest store of "
-			 "the value that it sees; time: a deadline expires when the schedule says so",
-			 "caches that fetch lines nobody asked for; copy engines; load buffering; what tsr_split divides a block "
-			 "among: here one worker; speed"},
-		[TSR_CHECK_WEAK_VIEW] =
-			{"the memory model with orders and scopes, old values included; meetings, streams, launches, "
-			 "collectives; residency",
-			 "load buffering: warned of, not shown; time: a deadline expires when the schedule says so",
-			 "seq_cst operations in an order other than that of execution; what tsr_split divides a block among: here "
-			 "one worker; speed"},
+		[TSR_CHECK_WEAK_OFF] = {"happens-before by order and scope, so all races; "
+					"meetings, streams, launches, collectives; "
+					"residency",
+					"time: a deadline expires when the schedule says so",
+					"memory that shows old values: every load sees the newest; "
+					"load buffering; speed"},
+		[TSR_CHECK_WEAK_CACHE] = {"happens-before by order and scope; meetings, streams, "
+					  "launches, collectives; residency",
+					  "old values, of plain data too: those that store buffers "
+					  "and write-back caches of a block and a "
+					  "device hold, about half of what the memory model "
+					  "allows; a load comes after the newest store of "
+					  "the value that it sees; time: a deadline expires when "
+					  "the schedule says so",
+					  "caches that fetch lines nobody asked for; copy engines; "
+					  "load buffering; what tsr_split divides a block "
+					  "among: here one worker; speed"},
+		[TSR_CHECK_WEAK_VIEW] = {"the memory model with orders and scopes, old values "
+					 "included; meetings, streams, launches, "
+					 "collectives; residency",
+					 "load buffering: warned of, not shown; time: a deadline "
+					 "expires when the schedule says so",
+					 "seq_cst operations in an order other than that of "
+					 "execution; what tsr_split divides a block among: here "
+					 "one worker; speed"},
 	};
 	return modes[weak];
 }
@@ -39,7 +49,8 @@ check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 /** A word as a shell takes it. */
 static void print_word(FILE *out, const char *word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
 	if (*word != '\0' && strspn(word, plain) == strlen(word)) {
 		fputs(word, out);
 		return;
@@ -64,7 +75,8 @@ static void print_options(FILE *out, const tsr_check_options_t *o)
 		fprintf(out, " --resident-blocks %d", o->resident_blocks);
 }
 
-char *check_replay_command(const check_case_t *subject, uint64_t seed, const tsr_check_script_t *script)
+char *check_replay_command(const check_case_t *subject, uint64_t seed,
+			   const tsr_check_script_t *script)
 {
 	char *text = NULL, *words = NULL;
 	size_t size = 0;
@@ -97,7 +109,8 @@ char *check_found_command(const check_case_t *of_any_world, const check_found_t 
 	/* A seed says it in one number, but not where the schedule was given or searched for. */
 	const bool seeded = !subject->scripted && subject->options.strategy != TSR_CHECK_EXHAUSTIVE;
 	if ((seeded && !found->common) || !found->scripted)
-		return check_replay_command(subject, found->finding->seed, subject->scripted ? &subject->script : NULL);
+		return check_replay_command(subject, found->finding->seed,
+					    subject->scripted ? &subject->script : NULL);
 	return check_replay_command(subject, 0, &found->shortest);
 }
 
@@ -147,10 +160,14 @@ static void print_table(const check_result_t *result, FILE *out)
 		if (found->common)
 			fprintf(out, ": before the first kernel, so in all schedules");
 		else
-			fprintf(out, ": in %" PRIu64 " of %" PRIu64 " schedules, first with seed %" PRIu64, found->schedules,
-				result->tally->worlds[found->world].schedules, found->finding->seed);
+			fprintf(out,
+				": in %" PRIu64 " of %" PRIu64
+				" schedules, first with seed %" PRIu64,
+				found->schedules, result->tally->worlds[found->world].schedules,
+				found->finding->seed);
 		if (found->scripted && !found->common)
-			fprintf(out, ", at least %zu deviation%s", found->shortest.count, found->shortest.count == 1 ? "" : "s");
+			fprintf(out, ", at least %zu deviation%s", found->shortest.count,
+				found->shortest.count == 1 ? "" : "s");
 		fputc('\n', out);
 	}
 }
@@ -172,16 +189,19 @@ static void print_worlds(const check_tally_t *tally, FILE *out)
 	for (int w = 0; w < tally->world_count; w++) {
 		const check_world_t *world = &tally->worlds[w];
 		if (tally->world_count > 1) {
-			fprintf(out, "%d rank%s: %" PRIu64 " schedule%s, %zu distinct: ", world->ranks,
-				world->ranks == 1 ? "" : "s", world->schedules, world->schedules == 1 ? "" : "s", world->distinct);
+			fprintf(out,
+				"%d rank%s: %" PRIu64 " schedule%s, %zu distinct: ", world->ranks,
+				world->ranks == 1 ? "" : "s", world->schedules,
+				world->schedules == 1 ? "" : "s", world->distinct);
 			print_errors(world->errors, world->warnings, out);
 			fputc('\n', out);
 		}
 		if (world->saturated)
 			fprintf(out,
-				"the last %" PRIu64
-				" schedules of %d rank%s showed nothing new, so it stopped there; --all-seeds goes on\n",
-				world->schedules - world->last_new, world->ranks, world->ranks == 1 ? "" : "s");
+				"the last %" PRIu64 " schedules of %d rank%s showed nothing new, "
+				"so it stopped there; --all-seeds goes on\n",
+				world->schedules - world->last_new, world->ranks,
+				world->ranks == 1 ? "" : "s");
 	}
 }
 
@@ -202,18 +222,22 @@ static void print_counts(const check_result_t *result, FILE *out)
 	const tsr_check_options_t *o = &result->subject->options;
 	const double seconds = (double)result->elapsed_ns / 1e9;
 	char shadow[32], heap[32];
-	fprintf(out, "%" PRIu64 " schedule%s, %zu distinct", tally->schedules, tally->schedules == 1 ? "" : "s",
-		check_tally_distinct(tally));
+	fprintf(out, "%" PRIu64 " schedule%s, %zu distinct", tally->schedules,
+		tally->schedules == 1 ? "" : "s", check_tally_distinct(tally));
 	if (tally->pruned > 0)
 		fprintf(out, ", %" PRIu64 " left early as known", tally->pruned);
-	fprintf(out, ", in %.2f s: %.0f a second; ", seconds, seconds > 0 ? (double)tally->schedules / seconds : 0);
+	fprintf(out, ", in %.2f s: %.0f a second; ", seconds,
+		seconds > 0 ? (double)tally->schedules / seconds : 0);
 	print_ranks(tally, out);
-	fprintf(out, ", %s, memory %s%s\n", result->subject->scripted ? "replayed" : tsr_check_strategy_name(o->strategy),
+	fprintf(out, ", %s, memory %s%s\n",
+		result->subject->scripted ? "replayed" : tsr_check_strategy_name(o->strategy),
 		tsr_check_weak_name(o->weak),
-		tally->complete && o->strategy == TSR_CHECK_EXHAUSTIVE ? "; these are all there are" : "");
-	fprintf(out, "memory: at most %s of heap touched, %s of shadow; at most %" PRIu64 " tasks\n",
-		bytes_text(tally->heap_bytes, heap, sizeof heap), bytes_text(tally->shadow_bytes, shadow, sizeof shadow),
-		tally->tasks);
+		tally->complete && o->strategy == TSR_CHECK_EXHAUSTIVE ? "; these are all there are"
+								       : "");
+	fprintf(out,
+		"memory: at most %s of heap touched, %s of shadow; at most %" PRIu64 " tasks\n",
+		bytes_text(tally->heap_bytes, heap, sizeof heap),
+		bytes_text(tally->shadow_bytes, shadow, sizeof shadow), tally->tasks);
 }
 
 static void print_slowdown(const check_slowdown_t *s, FILE *out)
@@ -224,10 +248,11 @@ static void print_slowdown(const check_slowdown_t *s, FILE *out)
 		fprintf(out, "slowdown: not measured: %s\n", s->reason);
 	else
 		fprintf(out,
-			"slowdown: %.1f: a schedule takes %.1f ms, the parallel executor %.1f ms on %d processor%s, "
+			"slowdown: %.1f: a schedule takes %.1f ms, the parallel executor %.1f ms "
+			"on %d processor%s, "
 			"both from the first launch on\n",
-			s->schedule_seconds / s->parallel_seconds, 1e3 * s->schedule_seconds, 1e3 * s->parallel_seconds, s->cpus,
-			s->cpus == 1 ? "" : "s");
+			s->schedule_seconds / s->parallel_seconds, 1e3 * s->schedule_seconds,
+			1e3 * s->parallel_seconds, s->cpus, s->cpus == 1 ? "" : "s");
 }
 
 void check_print_summary(const check_result_t *result, FILE *out)
@@ -238,8 +263,8 @@ void check_print_summary(const check_result_t *result, FILE *out)
 	print_worlds(tally, out);
 	print_counts(result, out);
 	print_slowdown(&result->slowdown, out);
-	fprintf(out, "fidelity: exact: %s\n          approximate: %s\n          not modelled: %s\n", fidelity.exactly,
-		fidelity.approximately, fidelity.not_at_all);
+	fprintf(out, "fidelity: exact: %s\n          approximate: %s\n          not modelled: %s\n",
+		fidelity.exactly, fidelity.approximately, fidelity.not_at_all);
 	if (result->cut)
 		fprintf(out, "the time limit came before the last schedule\n");
 	if (tally->schedules == 0 && tally->errors == 0)
@@ -256,8 +281,9 @@ static json_t *found_json(const check_case_t *subject, const check_found_t *foun
 	json_t *object = tsr_finding_json(found->finding);
 	char *command = check_found_command(subject, found);
 	char *script = found->scripted ? tsr_check_script_text(&found->shortest) : NULL;
-	json_t *more = json_pack("{s:i, s:I, s:s?, s:s?}", "ranks", found->ranks, "schedules", (json_int_t)found->schedules,
-				 "replay", command, "shortest", script);
+	json_t *more =
+		json_pack("{s:i, s:I, s:s?, s:s?}", "ranks", found->ranks, "schedules",
+			  (json_int_t)found->schedules, "replay", command, "shortest", script);
 	if (object == NULL || more == NULL || json_object_update(object, more) != 0) {
 		json_decref(object);
 		object = NULL;
@@ -289,9 +315,11 @@ static json_t *worlds_json(const check_tally_t *tally)
 	json_t *array = json_array();
 	for (int w = 0; w < tally->world_count && array != NULL; w++) {
 		const check_world_t *world = &tally->worlds[w];
-		json_t *object = json_pack("{s:i, s:I, s:I, s:b, s:i, s:i}", "ranks", world->ranks, "schedules",
-					   (json_int_t)world->schedules, "distinct", (json_int_t)world->distinct, "saturated",
-					   world->saturated, "findings", world->errors, "warnings", world->warnings);
+		json_t *object =
+			json_pack("{s:i, s:I, s:I, s:b, s:i, s:i}", "ranks", world->ranks,
+				  "schedules", (json_int_t)world->schedules, "distinct",
+				  (json_int_t)world->distinct, "saturated", world->saturated,
+				  "findings", world->errors, "warnings", world->warnings);
 		if (json_array_append_new(array, object) != 0) {
 			json_decref(array);
 			array = NULL;
@@ -315,8 +343,10 @@ static json_t *slowdown_json(const check_slowdown_t *s)
 		return json_null();
 	if (s->reason != NULL)
 		return json_pack("{s:s}", "not_measured", s->reason);
-	return json_pack("{s:f, s:f, s:f, s:i}", "factor", s->schedule_seconds / s->parallel_seconds, "schedule_seconds",
-			 s->schedule_seconds, "parallel_seconds", s->parallel_seconds, "processors", s->cpus);
+	return json_pack("{s:f, s:f, s:f, s:i}", "factor",
+			 s->schedule_seconds / s->parallel_seconds, "schedule_seconds",
+			 s->schedule_seconds, "parallel_seconds", s->parallel_seconds, "processors",
+			 s->cpus);
 }
 
 static json_t *result_json(const check_result_t *result)
@@ -326,23 +356,31 @@ static json_t *result_json(const check_result_t *result)
 	const check_fidelity_t fidelity = check_fidelity(o->weak);
 	const double seconds = (double)result->elapsed_ns / 1e9;
 	json_t *root =
-		json_pack("{s:o, s:o?, s:o?, s:s, s:s, s:i, s:I, s:I}", "program", program_json(result->subject->program), "ranks",
-			  t->world_count > 1 ? json_null() : json_integer(o->ranks), "worlds", worlds_json(t), "strategy",
-			  tsr_check_strategy_name(o->strategy), "weak", tsr_check_weak_name(o->weak), "resident_blocks",
-			  o->resident_blocks, "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
+		json_pack("{s:o, s:o?, s:o?, s:s, s:s, s:i, s:I, s:I}", "program",
+			  program_json(result->subject->program), "ranks",
+			  t->world_count > 1 ? json_null() : json_integer(o->ranks), "worlds",
+			  worlds_json(t), "strategy", tsr_check_strategy_name(o->strategy), "weak",
+			  tsr_check_weak_name(o->weak), "resident_blocks", o->resident_blocks,
+			  "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
 	json_t *counts =
-		json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "schedules",
-			  (json_int_t)t->schedules, "distinct", (json_int_t)check_tally_distinct(t), "pruned",
-			  (json_int_t)t->pruned, "failed", (json_int_t)t->failed, "complete", t->complete, "cut", result->cut,
-			  "seconds", seconds, "schedules_per_second", seconds > 0 ? (double)t->schedules / seconds : 0.0, "choices",
-			  (json_int_t)t->choices, "steps", (json_int_t)t->steps, "tasks", (json_int_t)t->tasks, "shadow_bytes",
-			  (json_int_t)t->shadow_bytes, "heap_bytes", (json_int_t)t->heap_bytes);
-	json_t *said = json_pack("{s:{s:s, s:s, s:s}, s:o?, s:o?, s:o?, s:i, s:s?, s:s?}", "fidelity", "exact", fidelity.exactly,
-				 "approximate", fidelity.approximately, "not_modelled", fidelity.not_at_all, "findings",
-				 all_found_json(result, TSR_FINDING_ERROR), "warnings", all_found_json(result, TSR_FINDING_WARNING),
-				 "slowdown", slowdown_json(&result->slowdown), "exit", result->code, "failure", result->failure,
-				 "smaller", result->smaller);
-	if (root == NULL || json_object_update(root, counts) != 0 || json_object_update(root, said) != 0) {
+		json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:I}",
+			  "schedules", (json_int_t)t->schedules, "distinct",
+			  (json_int_t)check_tally_distinct(t), "pruned", (json_int_t)t->pruned,
+			  "failed", (json_int_t)t->failed, "complete", t->complete, "cut",
+			  result->cut, "seconds", seconds, "schedules_per_second",
+			  seconds > 0 ? (double)t->schedules / seconds : 0.0, "choices",
+			  (json_int_t)t->choices, "steps", (json_int_t)t->steps, "tasks",
+			  (json_int_t)t->tasks, "shadow_bytes", (json_int_t)t->shadow_bytes,
+			  "heap_bytes", (json_int_t)t->heap_bytes);
+	json_t *said = json_pack("{s:{s:s, s:s, s:s}, s:o?, s:o?, s:o?, s:i, s:s?, s:s?}",
+				 "fidelity", "exact", fidelity.exactly, "approximate",
+				 fidelity.approximately, "not_modelled", fidelity.not_at_all,
+				 "findings", all_found_json(result, TSR_FINDING_ERROR), "warnings",
+				 all_found_json(result, TSR_FINDING_WARNING), "slowdown",
+				 slowdown_json(&result->slowdown), "exit", result->code, "failure",
+				 result->failure, "smaller", result->smaller);
+	if (root == NULL || json_object_update(root, counts) != 0 ||
+	    json_object_update(root, said) != 0) {
 		json_decref(root);
 		root = NULL;
 	}
@@ -355,7 +393,8 @@ tsr_status_t check_write_json(const check_result_t *result, const char *path)
 {
 	json_t *root = result_json(result);
 	if (root == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the findings as JSON; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the findings as JSON; free some");
 	errno = 0;
 	const int failed = json_dump_file(root, path, JSON_INDENT(2));
 	json_decref(root);

@@ -18,7 +18,10 @@
 
 enum { LONGEST_LINE = 64 << 20, READ_BYTES = 1 << 16 };
 
-/* The program says by itself where it hangs, once the limit is reached. Where it cannot, it is ended so much later. */
+/*
+ * The program says by itself where it hangs, once the limit is reached. Where
+ * it cannot, it is ended so much later.
+ */
 enum { LAST_WORD_NS = 500000000 };
 
 /** One process of the program, and what it is saying. */
@@ -49,7 +52,10 @@ static void keep_open(int fd)
 	(void)fcntl(fd, F_SETFD, 0);
 }
 
-/** In the program's process: the world that a library without this command would see too, and what the command asks. */
+/**
+ * In the program's process: the world that a library without this command would
+ * see too, and what the command asks.
+ */
 static void set_environment(const tsr_check_options_t *options)
 {
 	char text[512], number[16];
@@ -83,7 +89,8 @@ static void become_program(runner_t *r, int job, int lines, int words)
 	const tsr_check_options_t options = options_of(r, job, lines);
 	char **argv = r->run->subject->program;
 	const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	(void)dup2(nothing, STDIN_FILENO); /* a schedule must not depend on what another one has read */
+	/* a schedule must not depend on what another one has read */
+	(void)dup2(nothing, STDIN_FILENO);
 	if (!r->run->shown) {
 		(void)dup2(nothing, STDOUT_FILENO);
 		(void)dup2(words, STDERR_FILENO);
@@ -134,7 +141,8 @@ static bool open_script(runner_t *r)
 	const size_t length = text != NULL ? strlen(text) : 0;
 	r->script_fd = text != NULL ? memfd_create("tessera-script", MFD_CLOEXEC) : -1;
 	size_t done = 0;
-	for (ssize_t got = 1; r->script_fd >= 0 && done < length && got > 0; done += got > 0 ? (size_t)got : 0)
+	for (ssize_t got = 1; r->script_fd >= 0 && done < length && got > 0;
+	     done += got > 0 ? (size_t)got : 0)
 		got = write(r->script_fd, text + done, length - done);
 	free(text);
 	return r->script_fd >= 0 && done == length;
@@ -263,7 +271,10 @@ static int code_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/** Reaps programs that have ended. What they wrote is read; who else may hold their pipes is not waited for. */
+/**
+ * Reaps programs that have ended. What they wrote is read; who else may hold
+ * their pipes is not waited for.
+ */
 static void reap(runner_t *r)
 {
 	for (int j = 0; j < r->crew.count; j++) {
@@ -373,12 +384,14 @@ static void start_all(runner_t *r)
 	for (int j = 0; j < r->run->jobs && started; j++)
 		started = start_job(r, j);
 	if (!started || r->signals < 0) {
-		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", r->run->subject->program[0], strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s",
+				r->run->subject->program[0], strerror(errno));
 		end_with(r, CHECK_NOT_STARTED);
 	}
 	hear_all(r);
 	if (failures[0] >= 0 && read(failures[0], &error, sizeof error) == (ssize_t)sizeof error) {
-		(void)tsr_error(TSR_ERR_SYSTEM, "cannot execute '%s': %s", r->run->subject->program[0], strerror(error));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot execute '%s': %s",
+				r->run->subject->program[0], strerror(error));
 		r->outcome->end = CHECK_NOT_STARTED;
 	}
 	close_end(&failures[0]);
@@ -392,7 +405,8 @@ void check_run(const check_run_t *run, check_outcome_t *outcome)
 	*outcome = (check_outcome_t){.end = CHECK_ENDED};
 	runner_t *r = calloc(1, sizeof *r);
 	if (r == NULL) {
-		(void)tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory to run a program; free some");
+		(void)tsr_error(TSR_ERR_NO_MEMORY,
+				"the host has no memory to run a program; free some");
 		outcome->end = CHECK_NOT_STARTED;
 		return;
 	}
@@ -401,7 +415,8 @@ void check_run(const check_run_t *run, check_outcome_t *outcome)
 	(void)fflush(stdout); /* or each child would write what is still in there */
 	(void)fflush(stderr);
 	if (!tsr_crew_begin(&r->crew, 0)) {
-		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", run->subject->program[0], strerror(errno));
+		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start '%s': %s", run->subject->program[0],
+				strerror(errno));
 		outcome->end = CHECK_NOT_STARTED;
 	} else {
 		start_all(r);

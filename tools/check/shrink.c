@@ -1,4 +1,7 @@
-/* Making a failing case smaller: fewer ranks, smaller shapes, fewer resident blocks, fewer deviations. Knows no program. */
+/*
+ * Making a failing case smaller: fewer ranks, smaller shapes, fewer resident
+ * blocks, fewer deviations. Knows no program.
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,8 @@ bool check_case_copy(const check_case_t *from, check_case_t *copy_out)
 		count++;
 	copy.script = (tsr_check_script_t){.count = 0};
 	copy.program = calloc(count + 1, sizeof *copy.program);
-	bool good = copy.program != NULL && tsr_check_script_copy(&from->script, &copy.script) == TSR_OK;
+	bool good = copy.program != NULL &&
+		    tsr_check_script_copy(&from->script, &copy.script) == TSR_OK;
 	for (size_t i = 0; i < count && good; i++)
 		good = (copy.program[i] = strdup(from->program[i])) != NULL;
 	if (good)
@@ -54,7 +58,10 @@ static bool try_case(shrinker_t *s, check_case_t *candidate)
 	return failed;
 }
 
-/** A copy of the smallest in which schedules are searched for anew: those of other circumstances mean nothing here. */
+/**
+ * A copy of the smallest in which schedules are searched for anew: those of
+ * other circumstances mean nothing here.
+ */
 static bool begin_candidate(shrinker_t *s, check_case_t *candidate)
 {
 	if (s->over || !check_case_copy(s->smallest, candidate)) {
@@ -70,7 +77,8 @@ static bool begin_candidate(shrinker_t *s, check_case_t *candidate)
 static void shrink_ranks(shrinker_t *s)
 {
 	check_case_t candidate;
-	for (int ranks = 1; ranks < s->smallest->options.ranks && begin_candidate(s, &candidate); ranks++) {
+	for (int ranks = 1; ranks < s->smallest->options.ranks && begin_candidate(s, &candidate);
+	     ranks++) {
 		candidate.options.ranks = ranks;
 		if (try_case(s, &candidate))
 			return;
@@ -79,7 +87,9 @@ static void shrink_ranks(shrinker_t *s)
 
 static void shrink_residency(shrinker_t *s, int fallback)
 {
-	const int blocks = s->smallest->options.resident_blocks > 0 ? s->smallest->options.resident_blocks : fallback;
+	const int blocks = s->smallest->options.resident_blocks > 0
+				   ? s->smallest->options.resident_blocks
+				   : fallback;
 	check_case_t candidate;
 	for (int fewer = 1; fewer < blocks && begin_candidate(s, &candidate); fewer *= 2) {
 		candidate.options.resident_blocks = fewer;
@@ -88,7 +98,10 @@ static void shrink_residency(shrinker_t *s, int fallback)
 	}
 }
 
-/** Where the shape in a word such as 64x64x32 or --shape=64x64x32 begins; null where it has none. */
+/**
+ * Where the shape in a word such as 64x64x32 or --shape=64x64x32 begins; null
+ * where it has none.
+ */
 static const char *shape_in(const char *word)
 {
 	const char *equals = word[0] == '-' ? strchr(word, '=') : NULL;
@@ -107,7 +120,10 @@ static const char *shape_in(const char *word)
 	}
 }
 
-/** The word with one extent of its shape halved; null where that is 1 already, or there is none, or no memory. */
+/**
+ * The word with one extent of its shape halved; null where that is 1 already,
+ * or there is none, or no memory.
+ */
 static char *halve(const char *word, int extent)
 {
 	const char *begin = shape_in(word);
@@ -145,7 +161,8 @@ static void shrink_extent(shrinker_t *s, size_t word, int extent)
 
 static void shrink_shapes(shrinker_t *s)
 {
-	for (size_t word = 1; s->smallest->program[0] != NULL && s->smallest->program[word] != NULL; word++) {
+	for (size_t word = 1; s->smallest->program[0] != NULL && s->smallest->program[word] != NULL;
+	     word++) {
 		const char *shape = shape_in(s->smallest->program[word]);
 		int extents = shape != NULL ? 1 : 0;
 		for (; shape != NULL && *shape != '\0'; shape++)
@@ -165,7 +182,8 @@ static bool try_without(shrinker_t *s, size_t begin, size_t end)
 	}
 	tsr_check_script_t *script = &candidate.script;
 	if (end < script->count)
-		memmove(script->at + begin, script->at + end, (script->count - end) * sizeof *script->at);
+		memmove(script->at + begin, script->at + end,
+			(script->count - end) * sizeof *script->at);
 	script->count -= end - begin;
 	return try_case(s, &candidate);
 }
@@ -179,7 +197,8 @@ static void shrink_script(shrinker_t *s)
 		bool smaller = false;
 		parts = parts < count ? parts : count;
 		for (size_t p = 0; p < parts && !smaller; p++)
-			smaller = try_without(s, p * count / parts, (p + 1) * count / parts) && s->smallest->script.count < count;
+			smaller = try_without(s, p * count / parts, (p + 1) * count / parts) &&
+				  s->smallest->script.count < count;
 		if (smaller)
 			parts = parts > 2 ? parts - 1 : 1;
 		else if (parts == count)
@@ -194,7 +213,8 @@ static bool same_circumstances(const check_case_t *a, const check_case_t *b)
 	for (size_t i = 0; a->program[i] != NULL; i++)
 		if (strcmp(a->program[i], b->program[i]) != 0)
 			return false;
-	return a->options.ranks == b->options.ranks && a->options.resident_blocks == b->options.resident_blocks;
+	return a->options.ranks == b->options.ranks &&
+	       a->options.resident_blocks == b->options.resident_blocks;
 }
 
 int check_shrink(check_case_t *smallest, int resident_default, check_fails_fn fails, void *context)

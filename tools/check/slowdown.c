@@ -1,5 +1,7 @@
-/* How much slower a schedule is than the same program by the parallel executor: both from the first launch to the end of the
- * process. */
+/*
+ * How much slower a schedule is than the same program by the parallel executor:
+ * both from the first launch to the end of the process.
+ */
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
@@ -7,13 +9,18 @@
 #include "src/base/clock.h"
 #include "tools/check/check.h"
 
-/* These runs are a favour: they may cost no more than so long, whatever the program does, and short ones are made several times. */
+/*
+ * These runs are a favour: they may cost no more than so long, whatever the
+ * program does, and short ones are made several times.
+ */
 static const uint64_t longest_ns = UINT64_C(10000000000), again_ns = UINT64_C(1000000000);
 enum { RUNS = 3 };
 
 /* ---------------------------------------------------------------- schedules */
 
-/** They go from the "begin" of the first to the "end" behind the last: with forking and ending, which are part of what each costs.
+/**
+ * They go from the "begin" of the first to the "end" behind the last: with
+ * forking and ending, which are part of what each costs.
  */
 void check_pace_line(check_pace_t *pace, int job, const json_t *object)
 {
@@ -45,7 +52,10 @@ typedef struct comparison {
 	bool untimed;                   /* a launch did not say when it was */
 } comparison_t;
 
-/** The first launch is that which was made first. When its line is read says nothing: on a busy machine that is a while later. */
+/**
+ * The first launch is that which was made first. When its line is read says
+ * nothing: on a busy machine that is a while later.
+ */
 static bool hear_launch(void *context, int job, json_t *object)
 {
 	comparison_t *comparison = context;
@@ -82,7 +92,8 @@ static const char *judge(const comparison_t *comparison, const check_outcome_t *
 		if (outcome->code != 0)
 			return "the program fails where the parallel executor runs it";
 		if (comparison->untimed)
-			return "the program does not say when it launches its first kernel: link it with the library of this "
+			return "the program does not say when it launches its first kernel: link "
+			       "it with the library of this "
 			       "command";
 		return comparison->launched_ns != 0 && comparison->ended_ns != 0
 			       ? NULL
@@ -101,7 +112,8 @@ static const char *judge(const comparison_t *comparison, const check_outcome_t *
 static const char *run_once(const check_case_t *subject, uint64_t deadline_ns, double *seconds_out)
 {
 	comparison_t comparison = {.launched_ns = 0};
-	check_case_t parallel = {.options = subject->options, .program = subject->program}; /* borrows */
+	/* borrows */
+	check_case_t parallel = {.options = subject->options, .program = subject->program};
 	check_outcome_t outcome;
 	parallel.options.parallel = true;
 	parallel.options.seeds = 1;
@@ -117,12 +129,16 @@ static const char *run_once(const check_case_t *subject, uint64_t deadline_ns, d
 	return reason;
 }
 
-void check_compare(const check_case_t *subject, const check_pace_t *pace, uint64_t deadline_ns, check_slowdown_t *slowdown_out)
+void check_compare(const check_case_t *subject, const check_pace_t *pace, uint64_t deadline_ns,
+		   check_slowdown_t *slowdown_out)
 {
 	const uint64_t begin_ns = tsr_now_ns(), latest_ns = begin_ns + longest_ns;
-	const uint64_t end_ns = deadline_ns != 0 && deadline_ns < latest_ns ? deadline_ns : latest_ns;
-	check_slowdown_t s = {.asked = true, .schedule_seconds = schedule_seconds(pace), .cpus = usable_cpus()};
-	for (int i = 0; i < RUNS && s.reason == NULL && (i == 0 || tsr_now_ns() - begin_ns < again_ns); i++) {
+	const uint64_t end_ns =
+		deadline_ns != 0 && deadline_ns < latest_ns ? deadline_ns : latest_ns;
+	check_slowdown_t s = {
+		.asked = true, .schedule_seconds = schedule_seconds(pace), .cpus = usable_cpus()};
+	for (int i = 0;
+	     i < RUNS && s.reason == NULL && (i == 0 || tsr_now_ns() - begin_ns < again_ns); i++) {
 		double seconds = 0;
 		const char *reason = run_once(subject, end_ns, &seconds);
 		if (reason != NULL && i > 0)

@@ -1,4 +1,7 @@
-/* What the program has said, put together: findings that are one, schedules that are one, and the most memory. */
+/*
+ * What the program has said, put together: findings that are one, schedules
+ * that are one, and the most memory.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +37,8 @@ void check_tally_world(check_tally_t *tally, int ranks)
 	}
 	tally->worlds[tally->world_count++] = (check_world_t){.ranks = ranks};
 	tally->spoke = tally->complete = false;
-	free(tally->digests); /* interleavings of different worlds have nothing to do with each other */
+	/* interleavings of different worlds have nothing to do with each other */
+	free(tally->digests);
 	tally->digests = NULL;
 	tally->digest_count = tally->digest_room = 0;
 }
@@ -67,20 +71,23 @@ bool check_tally_saturated(const check_tally_t *tally)
 static size_t place_of(const check_tally_t *tally, const uint64_t digest[2])
 {
 	size_t i = (size_t)digest[0] & (tally->digest_room - 1);
-	while ((tally->digests[i][0] | tally->digests[i][1]) != 0 && memcmp(tally->digests[i], digest, 16) != 0)
+	while ((tally->digests[i][0] | tally->digests[i][1]) != 0 &&
+	       memcmp(tally->digests[i], digest, 16) != 0)
 		i = (i + 1) & (tally->digest_room - 1);
 	return i;
 }
 
 static bool grow_digests(check_tally_t *tally)
 {
-	check_tally_t grown = {.digest_room = tally->digest_room > 0 ? 2 * tally->digest_room : 1024};
+	check_tally_t grown = {.digest_room =
+				       tally->digest_room > 0 ? 2 * tally->digest_room : 1024};
 	grown.digests = calloc(grown.digest_room, sizeof *grown.digests);
 	if (grown.digests == NULL)
 		return false;
 	for (size_t i = 0; i < tally->digest_room; i++)
 		if ((tally->digests[i][0] | tally->digests[i][1]) != 0)
-			memcpy(grown.digests[place_of(&grown, tally->digests[i])], tally->digests[i], 16);
+			memcpy(grown.digests[place_of(&grown, tally->digests[i])],
+			       tally->digests[i], 16);
 	free(tally->digests);
 	tally->digests = grown.digests;
 	tally->digest_room = grown.digest_room;
@@ -114,7 +121,8 @@ static void count_digest(check_tally_t *tally, const json_t *object)
 static check_found_t *find(const check_tally_t *tally, const char *key)
 {
 	for (int i = 0; i < tally->found_count; i++)
-		if (tally->found[i].world == tally->world_count - 1 && strcmp(tally->found[i].key, key) == 0)
+		if (tally->found[i].world == tally->world_count - 1 &&
+		    strcmp(tally->found[i].key, key) == 0)
 			return &tally->found[i];
 	return NULL;
 }
@@ -123,7 +131,8 @@ static check_found_t *find(const check_tally_t *tally, const char *key)
 static bool is_known(const check_tally_t *tally, const char *key)
 {
 	for (int i = 0; i < tally->found_count; i++)
-		if (tally->found[i].world < tally->world_count - 1 && strcmp(tally->found[i].key, key) == 0)
+		if (tally->found[i].world < tally->world_count - 1 &&
+		    strcmp(tally->found[i].key, key) == 0)
 			return true;
 	return false;
 }
@@ -195,7 +204,8 @@ static void merge(check_found_t *found, tsr_finding_t *finding, const tsr_check_
 
 static check_found_t *add(check_tally_t *tally, tsr_finding_t *finding, char *key)
 {
-	check_found_t *grown = realloc(tally->found, (size_t)(tally->found_count + 1) * sizeof *grown);
+	check_found_t *grown =
+		realloc(tally->found, (size_t)(tally->found_count + 1) * sizeof *grown);
 	if (grown == NULL) {
 		tsr_finding_free(finding);
 		free(key);
@@ -209,14 +219,17 @@ static check_found_t *add(check_tally_t *tally, tsr_finding_t *finding, char *ke
 	world->errors += error;
 	world->warnings += !error;
 	note_new(tally);
-	grown[tally->found_count] = (check_found_t){
-		.finding = finding, .key = key, .world = tally->world_count - 1, .ranks = world->ranks, .schedules = 1};
+	grown[tally->found_count] = (check_found_t){.finding = finding,
+						    .key = key,
+						    .world = tally->world_count - 1,
+						    .ranks = world->ranks,
+						    .schedules = 1};
 	return &grown[tally->found_count++];
 }
 
 /** Takes the finding over. */
-static void count_finding(check_tally_t *tally, const check_flight_t *flight, tsr_finding_t *finding,
-			  const tsr_check_script_t *script)
+static void count_finding(check_tally_t *tally, const check_flight_t *flight,
+			  tsr_finding_t *finding, const tsr_check_script_t *script)
 {
 	char *key = tsr_finding_key(finding);
 	finding->seed = flight->begun ? flight->seed : 0;
@@ -261,7 +274,8 @@ static void take_finding(check_tally_t *tally, check_flight_t *flight, json_t *o
 		refuse(tally, tsr_last_error());
 		return;
 	}
-	tsr_finding_t **grown = realloc(flight->pending, (size_t)(flight->pending_count + 1) * sizeof(tsr_finding_t *));
+	tsr_finding_t **grown = realloc(flight->pending, (size_t)(flight->pending_count + 1) *
+								 sizeof(tsr_finding_t *));
 	tally->exhausted |= grown == NULL;
 	flight->pending = grown != NULL ? grown : flight->pending;
 	if (grown == NULL || is_pending(flight, finding))
@@ -291,10 +305,12 @@ static void find_failure(check_tally_t *tally, check_flight_t *flight, int code)
 {
 	char message[128];
 	if (code > 128)
-		(void)snprintf(message, sizeof message, "it was ended by signal %d (%s)", code - 128, strsignal(code - 128));
+		(void)snprintf(message, sizeof message, "it was ended by signal %d (%s)",
+			       code - 128, strsignal(code - 128));
 	else
 		(void)snprintf(message, sizeof message, "its exit code is %d", code);
-	json_t *object = json_pack("{s:s, s:s, s:s}", "type", "finding", "class", "program-failure", "message", message);
+	json_t *object = json_pack("{s:s, s:s, s:s}", "type", "finding", "class", "program-failure",
+				   "message", message);
 	if (object != NULL)
 		take_finding(tally, flight, object);
 	else
@@ -349,8 +365,9 @@ static void take_prefix(check_tally_t *tally, const json_t *object)
 	take_most(&tally->tasks, uint_of(object, "tasks"));
 	if (version == TSR_CHECK_VERSION)
 		return;
-	(void)snprintf(why, sizeof why, "the program speaks version %d of the protocol, and this command %d", version,
-		       TSR_CHECK_VERSION);
+	(void)snprintf(why, sizeof why,
+		       "the program speaks version %d of the protocol, and this command %d",
+		       version, TSR_CHECK_VERSION);
 	refuse(tally, why);
 }
 
@@ -368,19 +385,24 @@ static void take_hang(check_tally_t *tally, const json_t *object)
 	const char *file = json_string_value(json_object_get(object, "file"));
 	char who[192] = "the program", after[256] = "";
 	if (kernel != NULL)
-		(void)snprintf(who, sizeof who, "kernel %s of rank %d (launch %d, block %d, worker %d)", kernel,
-			       (int)uint_of(object, "rank"), (int)uint_of(object, "launch"), (int)uint_of(object, "block"),
-			       (int)uint_of(object, "worker"));
+		(void)snprintf(who, sizeof who,
+			       "kernel %s of rank %d (launch %d, block %d, worker %d)", kernel,
+			       (int)uint_of(object, "rank"), (int)uint_of(object, "launch"),
+			       (int)uint_of(object, "block"), (int)uint_of(object, "worker"));
 	else if (json_object_get(object, "rank") != NULL)
-		(void)snprintf(who, sizeof who, "the host of rank %d", (int)uint_of(object, "rank"));
+		(void)snprintf(who, sizeof who, "the host of rank %d",
+			       (int)uint_of(object, "rank"));
 	if (call != NULL && file != NULL)
-		(void)snprintf(after, sizeof after, ", after %s at %s:%d", call, file, (int)uint_of(object, "line"));
+		(void)snprintf(after, sizeof after, ", after %s at %s:%d", call, file,
+			       (int)uint_of(object, "line"));
 	else if (call != NULL)
 		(void)snprintf(after, sizeof after, ", after %s", call);
 	if (json_is_true(json_object_get(object, "goes_on")))
-		(void)snprintf(tally->hang, sizeof tally->hang, "it still goes on, last in %s%s", who, after);
+		(void)snprintf(tally->hang, sizeof tally->hang, "it still goes on, last in %s%s",
+			       who, after);
 	else
-		(void)snprintf(tally->hang, sizeof tally->hang, "%s does not come back from its own code%s", who, after);
+		(void)snprintf(tally->hang, sizeof tally->hang,
+			       "%s does not come back from its own code%s", who, after);
 }
 
 void check_tally_line(check_tally_t *tally, int job, json_t *object)
@@ -392,7 +414,8 @@ void check_tally_line(check_tally_t *tally, int job, json_t *object)
 	} else if (strcmp(type, "prefix") == 0) {
 		take_prefix(tally, object);
 	} else if (strcmp(type, "begin") == 0) {
-		check_tally_ended(tally, job); /* findings before the first schedule, or of one whose end nobody told */
+		/* findings before the first schedule, or of one whose end nobody told */
+		check_tally_ended(tally, job);
 		flight->begun = true;
 		flight->open = true;
 		flight->seed = uint_of(object, "seed");

@@ -1,4 +1,7 @@
-/* Timelines: events of the protocol as trace events of Perfetto and chrome://tracing. A process is a rank, a thread a worker. */
+/*
+ * Timelines: events of the protocol as trace events of Perfetto and
+ * chrome://tracing. A process is a rank, a thread a worker.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,13 +27,15 @@ tsr_status_t check_trace_open(const char *path, check_trace_t **trace_out)
 	}
 	if (trace == NULL || trace->path == NULL || trace->tracks == NULL) {
 		(void)check_trace_close(trace, NULL);
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a timeline; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for a timeline; free some");
 	}
 	trace->file = fopen(path, "we");
 	if (trace->file == NULL) {
 		const int cause = errno;
 		(void)check_trace_close(trace, NULL);
-		return tsr_error(TSR_ERR_SYSTEM, "--trace: '%s' cannot be written: %s", path, strerror(cause));
+		return tsr_error(TSR_ERR_SYSTEM, "--trace: '%s' cannot be written: %s", path,
+				 strerror(cause));
 	}
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace->file);
 	*trace_out = trace;
@@ -48,10 +53,11 @@ static void write_event(check_trace_t *trace, json_t *event)
 	json_decref(event);
 }
 
-static void write_name(check_trace_t *trace, const char *what, json_int_t rank, json_int_t track, const char *name)
+static void write_name(check_trace_t *trace, const char *what, json_int_t rank, json_int_t track,
+		       const char *name)
 {
-	write_event(trace, json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what, "pid", rank, "tid", track, "args",
-				     "name", name));
+	write_event(trace, json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what,
+				     "pid", rank, "tid", track, "args", "name", name));
 }
 
 static json_int_t int_of(const json_t *object, const char *name)
@@ -60,7 +66,9 @@ static json_int_t int_of(const json_t *object, const char *name)
 	return json_is_integer(member) ? json_integer_value(member) : -1;
 }
 
-/** The number of the track that an event belongs to, which is named when it is first seen. Numbers count the tracks of all ranks.
+/**
+ * The number of the track that an event belongs to, which is named when it is
+ * first seen. Numbers count the tracks of all ranks.
  */
 static json_int_t track_of(check_trace_t *trace, const json_t *event, json_int_t rank)
 {
@@ -70,8 +78,10 @@ static json_int_t track_of(check_trace_t *trace, const json_t *event, json_int_t
 		(void)snprintf(name, sizeof name, "host");
 	else
 		(void)snprintf(name, sizeof name,
-			       "launch %" JSON_INTEGER_FORMAT " %s, block %" JSON_INTEGER_FORMAT ", worker %" JSON_INTEGER_FORMAT,
-			       int_of(event, "launch"), kernel, int_of(event, "block"), int_of(event, "worker"));
+			       "launch %" JSON_INTEGER_FORMAT " %s, block %" JSON_INTEGER_FORMAT
+			       ", worker %" JSON_INTEGER_FORMAT,
+			       int_of(event, "launch"), kernel, int_of(event, "block"),
+			       int_of(event, "worker"));
 	(void)snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT "/%s", rank, name);
 	const json_t *known = json_object_get(trace->tracks, key);
 	if (known != NULL)
@@ -85,10 +95,12 @@ static json_int_t track_of(check_trace_t *trace, const json_t *event, json_int_t
 }
 
 /** An end of an arrow from a signal to a wait. It is bound to the slice around it. */
-static void write_flow(check_trace_t *trace, const char *phase, json_int_t flow, json_int_t rank, json_int_t track, json_int_t at)
+static void write_flow(check_trace_t *trace, const char *phase, json_int_t flow, json_int_t rank,
+		       json_int_t track, json_int_t at)
 {
-	write_event(trace, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "ph", phase, "bp", "e", "name", "signal", "cat",
-				     "signal", "id", flow, "pid", rank, "tid", track, "ts", at));
+	write_event(trace, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "ph", phase, "bp",
+				     "e", "name", "signal", "cat", "signal", "id", flow, "pid",
+				     rank, "tid", track, "ts", at));
 }
 
 void check_trace_line(check_trace_t *trace, const json_t *object)
@@ -96,7 +108,8 @@ void check_trace_line(check_trace_t *trace, const json_t *object)
 	const char *type = json_string_value(json_object_get(object, "type"));
 	if (type == NULL || strcmp(type, "event") != 0)
 		return;
-	const json_int_t rank = int_of(object, "rank"), begin = int_of(object, "begin"), end = int_of(object, "end");
+	const json_int_t rank = int_of(object, "rank"), begin = int_of(object, "begin"),
+			 end = int_of(object, "end");
 	const json_int_t flow_out = int_of(object, "flow_out"), flow_in = int_of(object, "flow_in");
 	const json_int_t track = track_of(trace, object, rank);
 	const char *name = json_string_value(json_object_get(object, "name"));
@@ -108,8 +121,9 @@ void check_trace_line(check_trace_t *trace, const json_t *object)
 			(void)json_object_set(args, kept[i], json_object_get(object, kept[i]));
 	trace->events++;
 	/* Steps are shown as microseconds. What takes none is still to be seen. */
-	write_event(trace, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "ph", "X", "name", name != NULL ? name : "?",
-				     "cat", kind != NULL ? kind : "call", "pid", rank, "tid", track, "ts", begin, "dur",
+	write_event(trace, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "ph", "X", "name",
+				     name != NULL ? name : "?", "cat", kind != NULL ? kind : "call",
+				     "pid", rank, "tid", track, "ts", begin, "dur",
 				     end > begin ? end - begin : 1, "args", args));
 	if (flow_out > 0)
 		write_flow(trace, "s", flow_out, rank, track, begin);
@@ -128,7 +142,8 @@ tsr_status_t check_trace_close(check_trace_t *trace, uint64_t *events_out)
 		fputs("\n]}\n", trace->file);
 		const bool failed = ferror(trace->file) != 0;
 		if ((fclose(trace->file) != 0) | failed)
-			status = tsr_error(TSR_ERR_SYSTEM, "--trace: '%s' cannot be written: %s", trace->path, strerror(errno));
+			status = tsr_error(TSR_ERR_SYSTEM, "--trace: '%s' cannot be written: %s",
+					   trace->path, strerror(errno));
 	}
 	json_decref(trace->tracks);
 	free(trace->path);

@@ -1,4 +1,7 @@
-/* How many ranks a check is run with: one number, or several worlds that share one budget of schedules and time. */
+/*
+ * How many ranks a check is run with: one number, or several worlds that share
+ * one budget of schedules and time.
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +14,19 @@
 
 static tsr_status_t not_a_list(const char *text)
 {
-	return tsr_error(TSR_ERR_CONFIG, "--worlds is '%s'; it must be numbers of ranks from 1 to %d, such as 2-4 or 2,3,8", text,
-			 TSR_MAX_RANKS);
+	return tsr_error(
+		TSR_ERR_CONFIG,
+		"--worlds is '%s'; it must be numbers of ranks from 1 to %d, such as 2-4 or 2,3,8",
+		text, TSR_MAX_RANKS);
 }
 
 static tsr_status_t add_world(const char *text, check_worlds_t *worlds, long ranks)
 {
 	for (int i = 0; i < worlds->count; i++)
 		if (worlds->ranks[i] == ranks)
-			return tsr_error(TSR_ERR_CONFIG, "--worlds is '%s', which names %ld ranks twice: name each world once",
+			return tsr_error(TSR_ERR_CONFIG,
+					 "--worlds is '%s', which names %ld ranks twice: name each "
+					 "world once",
 					 text, ranks);
 	worlds->ranks[worlds->count++] = (int)ranks;
 	return TSR_OK;
@@ -49,8 +56,10 @@ tsr_status_t check_worlds_parse(const char *text, check_worlds_t *worlds_out)
 		if (first == 0 || last == 0 || (*at != '\0' && *at != ','))
 			return not_a_list(text);
 		if (last < first)
-			return tsr_error(TSR_ERR_CONFIG, "--worlds is '%s', whose range %ld-%ld is empty: say %ld-%ld", text, first,
-					 last, last, first);
+			return tsr_error(
+				TSR_ERR_CONFIG,
+				"--worlds is '%s', whose range %ld-%ld is empty: say %ld-%ld", text,
+				first, last, last, first);
 		for (long ranks = first; ranks <= last; ranks++) {
 			const tsr_status_t status = add_world(text, &worlds, ranks);
 			if (status != TSR_OK)
@@ -67,15 +76,17 @@ tsr_status_t check_worlds_parse(const char *text, check_worlds_t *worlds_out)
 
 check_budget_t check_budget_begin(const check_options_t *options, uint64_t begin_ns)
 {
-	return (check_budget_t){.seeds = options->subject.options.seeds,
-				.deadline_ns = options->time_limit_ns != 0 ? begin_ns + options->time_limit_ns : 0,
-				.worlds = options->worlds.count};
+	return (check_budget_t){
+		.seeds = options->subject.options.seeds,
+		.deadline_ns = options->time_limit_ns != 0 ? begin_ns + options->time_limit_ns : 0,
+		.worlds = options->worlds.count};
 }
 
 check_share_t check_budget_share(const check_budget_t *budget)
 {
 	const uint64_t worlds = (uint64_t)budget->worlds, now = tsr_now_ns();
-	check_share_t share = {.seeds = (budget->seeds + worlds - 1) / worlds, .deadline_ns = budget->deadline_ns};
+	check_share_t share = {.seeds = (budget->seeds + worlds - 1) / worlds,
+			       .deadline_ns = budget->deadline_ns};
 	if (budget->deadline_ns > now)
 		share.deadline_ns = now + (budget->deadline_ns - now) / worlds;
 	return share;

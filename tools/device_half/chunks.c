@@ -1,4 +1,7 @@
-/* Tokens in declarations. Conditions of the preprocessor may divide a declaration: braces are counted along the first branch. */
+/*
+ * Tokens in declarations. Conditions of the preprocessor may divide a
+ * declaration: braces are counted along the first branch.
+ */
 #include <string.h>
 
 #include <stdlib.h>
@@ -50,7 +53,8 @@ static void follow_condition(divider_t *d, const half_token_t *directive)
 		if (d->conditions == MOST_CONDITIONS)
 			d->scan->wrong = "its conditions are nested too deep";
 		else
-			d->condition[d->conditions++] = (condition_t){.begin = d->depth, .first_end = d->depth};
+			d->condition[d->conditions++] =
+				(condition_t){.begin = d->depth, .first_end = d->depth};
 	} else if (strncmp(name, "el", 2) == 0 && last) {
 		if (!last->later)
 			last->first_end = d->depth;
@@ -121,10 +125,11 @@ static bool is_one_of(const half_token_t *t, const char *const *words)
 /** Words before parentheses that name no function and no macro of the user's. */
 static bool is_specifier(const half_token_t *t)
 {
-	static const char *const words[] = {"__attribute__",  "__attribute", "_Alignas", "alignas", "typeof",   "__typeof__",
-					    "_Atomic",        "__declspec",  "asm",      "__asm__", "__asm",    "if",
-					    "while",          "for",         "switch",   "return",  "__typeof", "sizeof",
-					    "TSR_PORT_ENTRY", NULL};
+	static const char *const words[] = {
+		"__attribute__",  "__attribute", "_Alignas", "alignas", "typeof",   "__typeof__",
+		"_Atomic",        "__declspec",  "asm",      "__asm__", "__asm",    "if",
+		"while",          "for",         "switch",   "return",  "__typeof", "sizeof",
+		"TSR_PORT_ENTRY", NULL};
 	return is_one_of(t, words);
 }
 
@@ -147,18 +152,24 @@ static bool skip_group(divider_t *d)
 	return true;
 }
 
-/** A call of a macro at file scope, where one begins: NAME(...), not followed by what would make it the head of something. */
+/**
+ * A call of a macro at file scope, where one begins: NAME(...), not followed by
+ * what would make it the head of something.
+ */
 static bool divide_call(divider_t *d, half_chunk_t *chunk)
 {
 	const int open = next_of(d, d->at);
 	const divider_t before = *d;
 
-	if (token(d, d->at)->kind != HALF_WORD || is_specifier(token(d, d->at)) || !half_token_is(token(d, open), "("))
+	if (token(d, d->at)->kind != HALF_WORD || is_specifier(token(d, d->at)) ||
+	    !half_token_is(token(d, open), "("))
 		return false;
 	while (d->at < open)
 		step(d);
 	if (skip_group(d)) {
-		const half_token_t *next = token(d, token(d, d->at)->kind == HALF_DIRECTIVE ? next_of(d, d->at) : d->at);
+		const half_token_t *next =
+			token(d,
+			      token(d, d->at)->kind == HALF_DIRECTIVE ? next_of(d, d->at) : d->at);
 		if (half_token_is(next, ";")) {
 			while (token(d, d->at) != next)
 				step(d);
@@ -166,7 +177,8 @@ static bool divide_call(divider_t *d, half_chunk_t *chunk)
 			chunk->form = HALF_CALL;
 			return true;
 		}
-		if ((next->kind == HALF_WORD && !is_specifier(next)) || next->kind == HALF_END || half_token_is(next, "}")) {
+		if ((next->kind == HALF_WORD && !is_specifier(next)) || next->kind == HALF_END ||
+		    half_token_is(next, "}")) {
 			chunk->form = HALF_CALL;
 			return true;
 		}
@@ -178,10 +190,13 @@ static bool divide_call(divider_t *d, half_chunk_t *chunk)
 /** A declaration or the definition of a function, to its semicolon or past its body. */
 static void divide_declaration(divider_t *d, half_chunk_t *chunk)
 {
-	bool assigned = false, takes = false; /* an `=` has come; parentheses behind a name have come */
+	/* an `=` has come; parentheses behind a name have come */
+	bool assigned = false, takes = false;
 
-	for (int before = -1; token(d, d->at)->kind != HALF_END && !d->scan->wrong; before = d->at - 1) {
-		const half_token_t *t = token(d, d->at), *last = before >= chunk->first ? token(d, before) : NULL;
+	for (int before = -1; token(d, d->at)->kind != HALF_END && !d->scan->wrong;
+	     before = d->at - 1) {
+		const half_token_t *t = token(d, d->at),
+				   *last = before >= chunk->first ? token(d, before) : NULL;
 		const bool top = at_top(d);
 		if (top && half_token_is(t, "{") && takes && !assigned) {
 			chunk->form = HALF_FUNCTION;
@@ -191,7 +206,8 @@ static void divide_declaration(divider_t *d, half_chunk_t *chunk)
 			return;
 		}
 		if (top && half_token_is(t, "(") && last && !is_specifier(last))
-			takes = takes || before - 1 < chunk->first || !is_tag_word(token(d, before - 1));
+			takes = takes || before - 1 < chunk->first ||
+				!is_tag_word(token(d, before - 1));
 		assigned = assigned || (top && half_token_is(t, "="));
 		step(d);
 		if (top && half_token_is(t, ";"))
@@ -213,7 +229,8 @@ static void divide_one(divider_t *d, half_chunk_t *chunk)
 		   half_token_is(token(d, next_of(d, second)), "{")) {
 		chunk->form = HALF_BRACKET;
 		d->at = next_of(d, second) + 1;
-	} else if (half_token_is(first, "_Static_assert") || half_token_is(first, "static_assert")) {
+	} else if (half_token_is(first, "_Static_assert") ||
+		   half_token_is(first, "static_assert")) {
 		divide_declaration(d, chunk);
 		chunk->form = HALF_ASSERTION;
 	} else if (!divide_call(d, chunk)) {

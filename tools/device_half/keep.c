@@ -30,14 +30,21 @@ static bool starts_with(const half_token_t *t, const char *text)
 
 /* ------------------------------------------------------------------ words */
 
-/** Words that mark device code: the port's (include/tessera/dev/port.h, dev/kernel.h), and the vendors' own. */
+/**
+ * Words that mark device code: the port's (include/tessera/dev/port.h,
+ * dev/kernel.h), and the vendors' own.
+ */
 static bool is_device_word(const half_token_t *t)
 {
-	return starts_with(t, "TSR_KERNEL") || starts_with(t, "TSR_FN") || starts_with(t, "TSR_DEV") ||
-	       half_token_is(t, "TSR_PORT_ENTRY") || half_token_is(t, "__device__") || half_token_is(t, "__global__");
+	return starts_with(t, "TSR_KERNEL") || starts_with(t, "TSR_FN") ||
+	       starts_with(t, "TSR_DEV") || half_token_is(t, "TSR_PORT_ENTRY") ||
+	       half_token_is(t, "__device__") || half_token_is(t, "__global__");
 }
 
-/** Whether a macro pastes something to the word at `t` that may make a mark of it, as in TSR_##kind. */
+/**
+ * Whether a macro pastes something to the word at `t` that may make a mark of
+ * it, as in TSR_##kind.
+ */
 static bool may_become_device_word(const half_token_t *t, const half_token_t *end)
 {
 	static const char *const marks[] = {"TSR_KERNEL", "TSR_FN", "TSR_DEV"};
@@ -59,8 +66,10 @@ static void judge_words(half_t *h)
 		for (int i = 0; i < lists[l]->count; i++) {
 			const half_token_t *t = &lists[l]->token[i];
 			if (t->kind == HALF_WORD)
-				h->word[t->word].device = h->word[t->word].device || is_device_word(t) ||
-							  may_become_device_word(t, lists[l]->token + lists[l]->count);
+				h->word[t->word].device =
+					h->word[t->word].device || is_device_word(t) ||
+					may_become_device_word(t,
+							       lists[l]->token + lists[l]->count);
 		}
 	}
 }
@@ -75,8 +84,10 @@ static bool judge_macros(half_t *h)
 		word_t *word = &h->word[macro->word], before = *word;
 		for (int i = macro->first + 1; i < macro->end; i++) {
 			const half_token_t *t = &h->scan.inner.token[i];
-			word->device = word->device || (t->kind == HALF_WORD && h->word[t->word].device);
-			word->braced = word->braced || half_token_is(t, "{") || (t->kind == HALF_WORD && h->word[t->word].braced);
+			word->device =
+				word->device || (t->kind == HALF_WORD && h->word[t->word].device);
+			word->braced = word->braced || half_token_is(t, "{") ||
+				       (t->kind == HALF_WORD && h->word[t->word].braced);
 		}
 		changed = changed || before.device != word->device || before.braced != word->braced;
 	}
@@ -99,18 +110,24 @@ static void need_word(half_t *h, int number)
 
 /* ------------------------------------------------------------------ what a declaration declares */
 
-/** Whether the word at `index` is what a declarator declares, by what stands around it; `inside`: of parentheses. */
+/**
+ * Whether the word at `index` is what a declarator declares, by what stands
+ * around it; `inside`: of parentheses.
+ */
 static bool is_declared(const half_t *h, const half_chunk_t *chunk, int index, bool inside)
 {
 	static const char ends[] = ";,=[(:";
-	const half_token_t *next = token(h, index + 1), *before = index > chunk->first ? token(h, index - 1) : NULL;
+	const half_token_t *next = token(h, index + 1),
+			   *before = index > chunk->first ? token(h, index - 1) : NULL;
 
 	if (inside) /* (*pointer)(...), (*array)[...]; what else stands there are parameters */
-		return before && half_token_is(before, "*") && (half_token_is(next, ")") || half_token_is(next, "["));
-	if (half_token_is(next, "(") && half_token_is(next + 1, "*")) /* int (*pointer)(...): a type */
+		return before && half_token_is(before, "*") &&
+		       (half_token_is(next, ")") || half_token_is(next, "["));
+	/* int (*pointer)(...): a type */
+	if (half_token_is(next, "(") && half_token_is(next + 1, "*"))
 		return false;
-	return (next->kind == HALF_MARK && strchr(ends, *next->text)) || half_token_is(next, "__attribute__") ||
-	       half_token_is(next, "__attribute");
+	return (next->kind == HALF_MARK && strchr(ends, *next->text)) ||
+	       half_token_is(next, "__attribute__") || half_token_is(next, "__attribute");
 }
 
 static bool is_tag_word(const half_token_t *t)
@@ -121,7 +138,8 @@ static bool is_tag_word(const half_token_t *t)
 /** The tag before the brace at `index`, as in `struct tag {`: its token, or 0. */
 static int tag_before(const half_t *h, const half_chunk_t *chunk, int index)
 {
-	bool tagged = index - 2 >= chunk->first && token(h, index - 1)->kind == HALF_WORD && !is_tag_word(token(h, index - 1));
+	bool tagged = index - 2 >= chunk->first && token(h, index - 1)->kind == HALF_WORD &&
+		      !is_tag_word(token(h, index - 1));
 
 	return tagged ? index - 1 : 0;
 }
@@ -138,7 +156,10 @@ static bool opens_enumeration(const half_t *h, const half_chunk_t *chunk, int in
 	return false;
 }
 
-/** An enumeration's constants; `*opaque` where macros make some, whose names are not known. Returns the end. */
+/**
+ * An enumeration's constants; `*opaque` where macros make some, whose names are
+ * not known. Returns the end.
+ */
 static int any_constant_needed(const half_t *h, int index, int end, bool *needed, bool *opaque)
 {
 	int depth = 0;
@@ -146,7 +167,8 @@ static int any_constant_needed(const half_t *h, int index, int end, bool *needed
 	for (; index < end; index++) {
 		const half_token_t *t = token(h, index), *next = token(h, index + 1);
 		if (t->kind == HALF_MARK)
-			depth += (*t->text == '{' || *t->text == '(') - (*t->text == '}' || *t->text == ')');
+			depth += (*t->text == '{' || *t->text == '(') -
+				 (*t->text == '}' || *t->text == ')');
 		if (depth == 0)
 			break;
 		if (t->kind == HALF_WORD && depth == 1) {
@@ -175,11 +197,13 @@ static bool is_needed(const half_t *h, const half_chunk_t *chunk)
 		}
 		if (t->kind == HALF_MARK) {
 			braces += (*t->text == '{') - (*t->text == '}');
-			others += (*t->text == '(' || *t->text == '[') - (*t->text == ')' || *t->text == ']');
+			others += (*t->text == '(' || *t->text == '[') -
+				  (*t->text == ')' || *t->text == ']');
 		}
 		if (braces == 0 && others == 0 && t->kind == HALF_MARK)
 			assigned = *t->text == '=' || (assigned && *t->text != ',');
-		if (t->kind == HALF_WORD && braces == 0 && others <= 1 && !assigned && h->word[t->word].needed)
+		if (t->kind == HALF_WORD && braces == 0 && others <= 1 && !assigned &&
+		    h->word[t->word].needed)
 			needed = is_declared(h, chunk, i, others > 0);
 	}
 	return needed || opaque;
@@ -187,7 +211,10 @@ static bool is_needed(const half_t *h, const half_chunk_t *chunk)
 
 /* ------------------------------------------------------------------ what is kept */
 
-/** Whether a word before the body marks the function as device code, or an argument the call, as in MAKE(TSR_KERNEL, name). */
+/**
+ * Whether a word before the body marks the function as device code, or an
+ * argument the call, as in MAKE(TSR_KERNEL, name).
+ */
 static bool is_marked(const half_t *h, const half_chunk_t *chunk)
 {
 	const int end = chunk->form == HALF_FUNCTION ? chunk->body : chunk->end;
@@ -212,21 +239,27 @@ static bool is_root(const half_t *h, const half_chunk_t *chunk)
 	case HALF_ASSERTION:
 		return false;
 	case HALF_CALL:
-		return is_marked(h, chunk) || (!half_token_is(first, "TSR_MAIN") && !h->word[first->word].braced);
+		return is_marked(h, chunk) ||
+		       (!half_token_is(first, "TSR_MAIN") && !h->word[first->word].braced);
 	default:
 		return is_marked(h, chunk);
 	}
 }
 
-/** Keeps a declaration; what it names is needed, but for members. Of an unmarked function the head alone counts. */
+/**
+ * Keeps a declaration; what it names is needed, but for members. Of an unmarked
+ * function the head alone counts.
+ */
 static void keep(half_t *h, half_chunk_t *chunk)
 {
-	const int end = chunk->form == HALF_FUNCTION && !is_marked(h, chunk) ? chunk->body : chunk->end;
+	const int end =
+		chunk->form == HALF_FUNCTION && !is_marked(h, chunk) ? chunk->body : chunk->end;
 
 	chunk->kept = true;
 	for (int i = chunk->first; i < end; i++) {
 		const half_token_t *t = token(h, i), *before = i > chunk->first ? t - 1 : NULL;
-		bool member = before && (half_token_is(before, ".") || (half_token_is(before, ">") && before->text[-1] == '-'));
+		bool member = before && (half_token_is(before, ".") ||
+					 (half_token_is(before, ">") && before->text[-1] == '-'));
 		if (t->kind == HALF_WORD && !member)
 			need_word(h, t->word);
 	}
@@ -236,11 +269,12 @@ static void keep(half_t *h, half_chunk_t *chunk)
 static bool holds_here(const half_t *h, const half_chunk_t *assertion)
 {
 	for (int i = assertion->first; i < assertion->end; i++) {
-		if (token(h, i)->kind == HALF_WORD && i > assertion->first + 1 && is_tag_word(token(h, i)))
+		if (token(h, i)->kind == HALF_WORD && i > assertion->first + 1 &&
+		    is_tag_word(token(h, i)))
 			continue;
 		bool known = token(h, i)->kind != HALF_WORD || h->word[token(h, i)->word].needed;
-		bool of_language =
-			i == assertion->first || half_token_is(token(h, i), "sizeof") || half_token_is(token(h, i), "offsetof");
+		bool of_language = i == assertion->first || half_token_is(token(h, i), "sizeof") ||
+				   half_token_is(token(h, i), "offsetof");
 		if (!known && !of_language)
 			return false;
 	}
@@ -262,7 +296,8 @@ static void choose(half_t *h)
 		changed = false;
 		for (int c = 0; c < h->scan.chunk_count; c++) {
 			half_chunk_t *chunk = &h->scan.chunk[c];
-			if (chunk->kept || chunk->form == HALF_ASSERTION || chunk->form == HALF_CALL || !is_needed(h, chunk))
+			if (chunk->kept || chunk->form == HALF_ASSERTION ||
+			    chunk->form == HALF_CALL || !is_needed(h, chunk))
 				continue;
 			keep(h, chunk);
 			changed = true;
@@ -279,25 +314,31 @@ static void choose(half_t *h)
 /** Headers of C that C++ compilers do not take: kernels cannot use what they declare. */
 static bool is_for_c_alone(const half_token_t *directive)
 {
-	static const char *const headers[] = {"<stdatomic.h>", "<threads.h>", "<complex.h>", "<tgmath.h>", "<stdnoreturn.h>"};
+	static const char *const headers[] = {"<stdatomic.h>", "<threads.h>", "<complex.h>",
+					      "<tgmath.h>", "<stdnoreturn.h>"};
 	char name[16];
 
 	half_directive_name(directive, name);
 	const char *header = memchr(directive->text, '<', directive->length);
-	for (size_t i = 0; header && strcmp(name, "include") == 0 && i < sizeof headers / sizeof *headers; i++) {
+	for (size_t i = 0;
+	     header && strcmp(name, "include") == 0 && i < sizeof headers / sizeof *headers; i++) {
 		if (strncmp(header, headers[i], strlen(headers[i])) == 0)
 			return true;
 	}
 	return false;
 }
 
-/** Directives of what is left out that the rest depends on: all but includes, pragmas and errors. */
+/**
+ * Directives of what is left out that the rest depends on: all but includes,
+ * pragmas and errors.
+ */
 static bool outlasts(const half_token_t *directive)
 {
 	char name[16];
 
 	half_directive_name(directive, name);
-	return strcmp(name, "include") != 0 && strcmp(name, "pragma") != 0 && strcmp(name, "error") != 0;
+	return strcmp(name, "include") != 0 && strcmp(name, "pragma") != 0 &&
+	       strcmp(name, "error") != 0;
 }
 
 static void write_lines(const char *from, const char *to, FILE *out)
@@ -313,7 +354,10 @@ static void write_text(const char *from, const char *to, FILE *out)
 	fwrite(from, 1, (size_t)(to - from), out);
 }
 
-/** The tokens first .. end - 1 and the blanks before each from `*at` on; of what is left out, its lines. */
+/**
+ * The tokens first .. end - 1 and the blanks before each from `*at` on; of what
+ * is left out, its lines.
+ */
 static void write_tokens(const half_t *h, int first, int end, bool kept, const char **at, FILE *out)
 {
 	for (int i = first; i < end; i++) {
@@ -338,11 +382,13 @@ static void write_half(const half_t *h, const char *text, FILE *out)
 
 	for (int c = 0; c < h->scan.chunk_count; c++) {
 		const half_chunk_t *chunk = &h->scan.chunk[c];
-		const bool head_alone = chunk->form == HALF_FUNCTION && chunk->kept && !is_marked(h, chunk);
+		const bool head_alone =
+			chunk->form == HALF_FUNCTION && chunk->kept && !is_marked(h, chunk);
 		write_tokens(h, next, chunk->first, true, &text, out);
 		write_text(text, token(h, chunk->first)->text, out);
 		text = token(h, chunk->first)->text;
-		write_tokens(h, chunk->first, head_alone ? chunk->body : chunk->end, chunk->kept, &text, out);
+		write_tokens(h, chunk->first, head_alone ? chunk->body : chunk->end, chunk->kept,
+			     &text, out);
 		if (head_alone) {
 			fputc(';', out);
 			write_tokens(h, chunk->body, chunk->end, false, &text, out);
@@ -352,7 +398,8 @@ static void write_half(const half_t *h, const char *text, FILE *out)
 	write_tokens(h, next, h->scan.outer.count, true, &text, out);
 }
 
-bool device_half_write(const char *source, const char *const *folders, int folder_count, FILE *out, const char **why_out)
+bool device_half_write(const char *source, const char *const *folders, int folder_count, FILE *out,
+		       const char **why_out)
 {
 	half_text_t text = {.data = NULL};
 	half_t h = {.word = NULL};

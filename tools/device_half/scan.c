@@ -52,7 +52,10 @@ static const char *skip_blanks(const char *at, bool *new_line)
 	}
 }
 
-/** The end of a directive: of its line, with those that are joined to it, and comments that go on. */
+/**
+ * The end of a directive: of its line, with those that are joined to it, and
+ * comments that go on.
+ */
 static const char *directive_end(const char *at)
 {
 	while (*at && *at != '\n') {
@@ -80,7 +83,8 @@ static const char *quoted_end(const char *at)
 /** Numbers as the preprocessor sees them: 1e+5, 0x1p-3, 10u. */
 static const char *number_end(const char *at)
 {
-	while (isalnum((unsigned char)*at) || *at == '.' || *at == '_' || ((*at == '+' || *at == '-') && strchr("eEpP", at[-1])))
+	while (isalnum((unsigned char)*at) || *at == '.' || *at == '_' ||
+	       ((*at == '+' || *at == '-') && strchr("eEpP", at[-1])))
 		at++;
 	return at;
 }
@@ -133,11 +137,13 @@ void half_directive_name(const half_token_t *token, char name_out[16])
 /** A macro's name and the tokens of its text, its parameters among them. */
 static void add_macro(half_scan_t *scan, const half_token_t *directive)
 {
-	const char *at = strstr(directive->text, "define") + strlen("define"), *end = directive->text + directive->length;
+	const char *at = strstr(directive->text, "define") + strlen("define"),
+		   *end = directive->text + directive->length;
 	half_macro_t macro = {.first = scan->inner.count};
 	bool new_line = false;
 
-	for (at = skip_blanks(at, &new_line); at < end && !scan->wrong; at = skip_blanks(at, &new_line)) {
+	for (at = skip_blanks(at, &new_line); at < end && !scan->wrong;
+	     at = skip_blanks(at, &new_line)) {
 		half_token_t token = token_at(at, false);
 		add_token(scan, &scan->inner, token);
 		at += token.length;
@@ -145,7 +151,8 @@ static void add_macro(half_scan_t *scan, const half_token_t *directive)
 	macro.end = scan->inner.count;
 	if (scan->wrong || macro.end == macro.first)
 		return;
-	scan->macro = room_for(scan, scan->macro, scan->macro_count, &scan->macro_room, sizeof macro);
+	scan->macro =
+		room_for(scan, scan->macro, scan->macro_count, &scan->macro_room, sizeof macro);
 	if (!scan->wrong)
 		scan->macro[scan->macro_count++] = macro;
 }
@@ -193,7 +200,8 @@ static int list_words(half_tokens_t *tokens, half_token_t **list)
 /** Gives equal words equal numbers. */
 static void number_words(half_scan_t *scan)
 {
-	half_token_t **list = malloc(((size_t)scan->outer.count + (size_t)scan->inner.count + 1) * sizeof *list);
+	half_token_t **list =
+		malloc(((size_t)scan->outer.count + (size_t)scan->inner.count + 1) * sizeof *list);
 
 	if (!list) {
 		scan->wrong = "there is no memory for it";

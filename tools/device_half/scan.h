@@ -57,7 +57,10 @@ typedef struct half_scan {
 	const char *wrong; /* why it did not come apart; null while all is well */
 } half_scan_t;
 
-/** Takes `text` apart, which stays the caller's and must outlive `*scan`, which is zero. False where `scan->wrong` says why. */
+/**
+ * Takes `text` apart, which stays the caller's and must outlive `*scan`, which
+ * is zero. False where `scan->wrong` says why.
+ */
 bool half_scan_text(half_scan_t *scan, const char *text);
 
 void half_scan_free(half_scan_t *scan);

@@ -79,9 +79,12 @@ static bool is_file(const char *path)
 	return file != NULL;
 }
 
-/** Where a header in quotes is: beside the file that includes it, or in a folder of the user's. The library's own is not looked
- * for. */
-static bool find_header(const reader_t *r, const char *includer, const char *name, size_t length, char path_out[PATH_BYTES])
+/**
+ * Where a header in quotes is: beside the file that includes it, or in a folder
+ * of the user's. The library's own is not looked for.
+ */
+static bool find_header(const reader_t *r, const char *includer, const char *name, size_t length,
+			char path_out[PATH_BYTES])
 {
 	static const char library[] = "tessera/";
 	const char *slash = strrchr(includer, '/');
@@ -89,10 +92,14 @@ static bool find_header(const reader_t *r, const char *includer, const char *nam
 
 	if (strncmp(name, library, sizeof library - 1) == 0)
 		return false;
-	if (snprintf(path_out, PATH_BYTES, "%.*s%.*s", folder, includer, (int)length, name) < PATH_BYTES && is_file(path_out))
+	if (snprintf(path_out, PATH_BYTES, "%.*s%.*s", folder, includer, (int)length, name) <
+		    PATH_BYTES &&
+	    is_file(path_out))
 		return true;
 	for (int i = 0; i < r->folder_count; i++) {
-		if (snprintf(path_out, PATH_BYTES, "%s/%.*s", r->folders[i], (int)length, name) < PATH_BYTES && is_file(path_out))
+		if (snprintf(path_out, PATH_BYTES, "%s/%.*s", r->folders[i], (int)length, name) <
+			    PATH_BYTES &&
+		    is_file(path_out))
 			return true;
 	}
 	return false;
@@ -132,7 +139,10 @@ static bool lay_down(reader_t *r, const char *path, const char *line)
 	return true;
 }
 
-/** Whether the line forbids a second copy of its file; it stays out of the text, where it would speak of all. */
+/**
+ * Whether the line forbids a second copy of its file; it stays out of the text,
+ * where it would speak of all.
+ */
 static bool note_once(reader_t *r, const char *path, const char *line)
 {
 	const char *word = after_directive(line, "pragma");
@@ -201,7 +211,8 @@ static void read_file(reader_t *r, const char *path)
 	free(data);
 }
 
-bool half_text_read(half_text_t *text, const char *source, const char *const *folders, int folder_count)
+bool half_text_read(half_text_t *text, const char *source, const char *const *folders,
+		    int folder_count)
 {
 	reader_t reader = {.text = text, .folders = folders, .folder_count = folder_count};
 

@@ -12,9 +12,12 @@ typedef struct half_text {
 	const char *wrong; /* why it could not grow or be read; null while all is well */
 } half_text_t;
 
-/** Reads `source` into `*text`, which is zero, with the headers below in place of their #include. False where `text->wrong` says
- * why. */
-bool half_text_read(half_text_t *text, const char *source, const char *const *folders, int folder_count);
+/**
+ * Reads `source` into `*text`, which is zero, with the headers below in place
+ * of their #include. False where `text->wrong` says why.
+ */
+bool half_text_read(half_text_t *text, const char *source, const char *const *folders,
+		    int folder_count);
 
 void half_text_free(half_text_t *text);
 

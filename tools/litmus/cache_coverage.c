@@ -1,10 +1,14 @@
-/* How much of the model the cache machine shows: its states against those of the axioms and of interleavings. */
+/*
+ * How much of the model the cache machine shows: its states against those of
+ * the axioms and of interleavings.
+ */
 #include <stdio.h>
 
 #include "tools/litmus/suite.h"
 
-static void count(const litmus_test_t *test, const litmus_result_t *allowed, const litmus_result_t *in_turns,
-		  const litmus_result_t *shown, suite_cache_t *cache)
+static void count(const litmus_test_t *test, const litmus_result_t *allowed,
+		  const litmus_result_t *in_turns, const litmus_result_t *shown,
+		  suite_cache_t *cache)
 {
 	cache->tests++;
 	for (int i = 0; i < allowed->count; i++) {
@@ -18,8 +22,8 @@ static void count(const litmus_test_t *test, const litmus_result_t *allowed, con
 	}
 }
 
-tsr_status_t suite_measure_cache(const litmus_test_t *test, const litmus_options_t *options, const litmus_result_t *shown,
-				 suite_cache_t *cache)
+tsr_status_t suite_measure_cache(const litmus_test_t *test, const litmus_options_t *options,
+				 const litmus_result_t *shown, suite_cache_t *cache)
 {
 	litmus_result_t allowed = {.count = 0}, in_turns = {.count = 0};
 
@@ -36,7 +40,9 @@ tsr_status_t suite_measure_cache(const litmus_test_t *test, const litmus_options
 
 void suite_print_cache(const suite_cache_t *cache)
 {
-	printf("of %d weak outcomes of %d race-free tests it shows %d (%d %%); of %d outcomes of interleavings it lacks %d\n",
-	       cache->weak, cache->tests, cache->shown, cache->weak ? 100 * cache->shown / cache->weak : 0, cache->interleavings,
+	printf("of %d weak outcomes of %d race-free tests it shows %d (%d %%); of %d outcomes of "
+	       "interleavings it lacks %d\n",
+	       cache->weak, cache->tests, cache->shown,
+	       cache->weak ? 100 * cache->shown / cache->weak : 0, cache->interleavings,
 	       cache->missing);
 }

@@ -1,4 +1,7 @@
-/* The exploring executor as a witness: each test is a program of its own, whose schedules are all run, and which is listened to. */
+/*
+ * The exploring executor as a witness: each test is a program of its own, whose
+ * schedules are all run, and which is listened to.
+ */
 #include "tools/litmus/explore.h"
 
 #include <errno.h>
@@ -34,7 +37,10 @@ typedef struct hearing {
 
 /* ------------------------------------------------------------------ lines */
 
-/** What is no race is not to be found in a test, but that its stores are not flushed, and what it is made for. */
+/**
+ * What is no race is not to be found in a test, but that its stores are not
+ * flushed, and what it is made for.
+ */
 static void hear_finding(hearing_t *h, const json_t *line)
 {
 	const char *name = json_string_value(json_object_get(line, "class"));
@@ -54,11 +60,15 @@ static void hear_finding(hearing_t *h, const json_t *line)
 	case TSR_FINDING_LOAD_BUFFERING:
 		h->result->warned = true;
 		break;
-	case TSR_FINDING_COOP_RACE: /* a thread of a test is one thread, whatever the coop that plays it might be */
+	/* a thread of a test is one thread, whatever the coop that plays it might be */
+	case TSR_FINDING_COOP_RACE:
 		break;
 	default:
-		h->status = tsr_error(TSR_ERR_KERNEL, "%s: the executor finds '%s' in it, which no litmus test can have: %s",
-				      h->test->name, name ? name : "nothing that is known", message ? message : "no more is known");
+		h->status = tsr_error(
+			TSR_ERR_KERNEL,
+			"%s: the executor finds '%s' in it, which no litmus test can have: %s",
+			h->test->name, name ? name : "nothing that is known",
+			message ? message : "no more is known");
 	}
 }
 
@@ -82,7 +92,9 @@ static void hear_line(hearing_t *h, const char *text, size_t length)
 	const char *type = json_string_value(json_object_get(line, "type"));
 
 	if (!type) {
-		h->status = tsr_error(TSR_ERR_KERNEL, "%s: the executor says what is no line of its protocol", h->test->name);
+		h->status = tsr_error(TSR_ERR_KERNEL,
+				      "%s: the executor says what is no line of its protocol",
+				      h->test->name);
 	} else if (strcmp(type, "begin") == 0) {
 		h->races = 0;
 	} else if (strcmp(type, "finding") == 0) {
@@ -110,7 +122,9 @@ static void hear_text(hearing_t *h)
 	h->used -= (size_t)(begin - h->text);
 	memmove(h->text, begin, h->used);
 	if (h->used == sizeof h->text) {
-		h->status = tsr_error(TSR_ERR_KERNEL, "%s: a line of the executor is longer than any", h->test->name);
+		h->status =
+			tsr_error(TSR_ERR_KERNEL, "%s: a line of the executor is longer than any",
+				  h->test->name);
 		h->used = 0;
 	}
 }
@@ -130,8 +144,9 @@ static void listen_to(hearing_t *h, int fd)
 			continue;
 		const ssize_t got = tsr_fd_read(fd, h->text + h->used, sizeof h->text - h->used);
 		if (got < 0)
-			h->status = tsr_error(TSR_ERR_SYSTEM, "%s: what the executor says cannot be read: %s", h->test->name,
-					      strerror(errno));
+			h->status = tsr_error(TSR_ERR_SYSTEM,
+					      "%s: what the executor says cannot be read: %s",
+					      h->test->name, strerror(errno));
 		if (got <= 0)
 			return;
 		h->used += (size_t)got;
@@ -141,15 +156,22 @@ static void listen_to(hearing_t *h, int fd)
 
 /* ------------------------------------------------------------------ the program */
 
-/** In a process of its own, since what fibres held when their last schedule was run is never given back. */
-static tsr_status_t run_process(const litmus_plan_t *plan, const tsr_check_options_t *options, hearing_t *h)
+/**
+ * In a process of its own, since what fibres held when their last schedule was
+ * run is never given back.
+ */
+static tsr_status_t run_process(const litmus_plan_t *plan, const tsr_check_options_t *options,
+				hearing_t *h)
 {
 	tsr_crew_t crew;
 	int fds[2];
 
-	fflush(stdout);                          /* or each schedule would write what is still in there */
-	if (!tsr_crew_begin(&crew, DEADLINE_NS)) /* before the pipe is there, or its guardian would keep it open */
-		return tsr_error(TSR_ERR_SYSTEM, "no process for %s: %s", h->test->name, strerror(errno));
+	/* or each schedule would write what is still in there */
+	fflush(stdout);
+	/* before the pipe is there, or its guardian would keep it open */
+	if (!tsr_crew_begin(&crew, DEADLINE_NS))
+		return tsr_error(TSR_ERR_SYSTEM, "no process for %s: %s", h->test->name,
+				 strerror(errno));
 	const bool piped = pipe2(fds, O_CLOEXEC) == 0;
 	const pid_t pid = piped ? tsr_crew_fork(&crew) : -1;
 	if (pid == 0) {
@@ -159,7 +181,8 @@ static tsr_status_t run_process(const litmus_plan_t *plan, const tsr_check_optio
 		_exit(litmus_explore_play(plan, &own));
 	}
 	if (pid < 0)
-		h->status = tsr_error(TSR_ERR_SYSTEM, "no process for %s: %s", h->test->name, strerror(errno));
+		h->status = tsr_error(TSR_ERR_SYSTEM, "no process for %s: %s", h->test->name,
+				      strerror(errno));
 	if (piped)
 		close(fds[1]);
 	listen_to(h, fds[0]);
@@ -168,12 +191,14 @@ static tsr_status_t run_process(const litmus_plan_t *plan, const tsr_check_optio
 	const int code = h->status == TSR_OK ? tsr_crew_wait(&crew) : 0;
 	tsr_crew_end(&crew);
 	if (h->status == TSR_OK && code != 0)
-		h->status = tsr_error(TSR_ERR_KERNEL, "%s: its program failed, and has said why above", h->test->name);
+		h->status =
+			tsr_error(TSR_ERR_KERNEL, "%s: its program failed, and has said why above",
+				  h->test->name);
 	return h->status;
 }
 
-static tsr_status_t explore(const litmus_test_t *test, const litmus_options_t *options, tsr_check_weak_t weak,
-			    litmus_result_t *result)
+static tsr_status_t explore(const litmus_test_t *test, const litmus_options_t *options,
+			    tsr_check_weak_t weak, litmus_result_t *result)
 {
 	tsr_check_options_t check = tsr_check_options_default();
 	hearing_t h = {.test = test, .result = result, .budget = budget_begin(test, options)};
@@ -190,21 +215,25 @@ static tsr_status_t explore(const litmus_test_t *test, const litmus_options_t *o
 	for (int i = 0; i < result->count; i++)
 		result->states[i].count = 1; /* several ways to one state are no frequency */
 	if (status == TSR_OK && *h.why)
-		status = tsr_error(TSR_ERR_KERNEL, "%s: the search broke off: %s", test->name, h.why);
+		status = tsr_error(TSR_ERR_KERNEL, "%s: the search broke off: %s", test->name,
+				   h.why);
 	else if (status == TSR_OK && !h.complete)
-		status = tsr_error(TSR_ERR_KERNEL, "%s has more than %lld schedules: allow more of them by --runs", test->name,
-				   (long long)options->runs);
+		status = tsr_error(TSR_ERR_KERNEL,
+				   "%s has more than %lld schedules: allow more of them by --runs",
+				   test->name, (long long)options->runs);
 	return status;
 }
 
 /* ------------------------------------------------------------------ the witnesses */
 
-static tsr_status_t run_weak(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run_weak(const litmus_test_t *test, const litmus_options_t *options,
+			     litmus_result_t *result)
 {
 	return explore(test, options, TSR_CHECK_WEAK_VIEW, result);
 }
 
-static tsr_status_t run_interleaved(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run_interleaved(const litmus_test_t *test, const litmus_options_t *options,
+				    litmus_result_t *result)
 {
 	return explore(test, options, TSR_CHECK_WEAK_OFF, result);
 }

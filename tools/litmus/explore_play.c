@@ -1,6 +1,7 @@
 /*
- * A litmus test as a program that is explored. Nothing is added to what its threads do: they neither meet before nor store their
- * registers in the heap after, and the hosts look at the locations when all kernels have ended.
+ * A litmus test as a program that is explored. Nothing is added to what its
+ * threads do: they neither meet before nor store their registers in the heap
+ * after, and the hosts look at the locations when all kernels have ended.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +35,16 @@ static tsr_status_t allocate(tsr_world_t *world, const litmus_plan_t *plan, litm
 	const size_t word = sizeof(uint64_t);
 	TSR_HEAP void *memory, *scratch;
 
-	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_LOCATIONS * STRIDE * word, 0, "locations", &memory));
-	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch", &scratch));
+	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_LOCATIONS * STRIDE * word, 0, "locations",
+				  &memory));
+	LITMUS_TRY(tsr_heap_alloc(world, LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0,
+				  "scratch", &scratch));
 	args->memory = memory;
 	args->scratch = scratch;
 	for (int x = 0; x < test->locations; x++) {
 		const uint64_t initial = (uint64_t)test->initial[x];
-		LITMUS_TRY(tsr_memcpy_to_heap(world, args->memory + (size_t)x * STRIDE, &initial, sizeof initial));
+		LITMUS_TRY(tsr_memcpy_to_heap(world, args->memory + (size_t)x * STRIDE, &initial,
+					      sizeof initial));
 	}
 	return TSR_OK;
 }
@@ -61,7 +65,8 @@ static tsr_status_t launch(tsr_world_t *world, const play_t *play, litmus_run_ar
 	}
 	LITMUS_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	LITMUS_TRY(tsr_barrier(world)); /* before it all locations have their first values */
-	LITMUS_TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args->classes, args));
+	LITMUS_TRY(tsr_launch(stream, plan->split ? &litmus_run_workers : &litmus_run_blocks,
+			      args->classes, args));
 	tsr_status_t status = tsr_stream_sync(stream);
 	(void)tsr_stream_destroy(stream);
 	return status;
@@ -75,9 +80,12 @@ static tsr_status_t say_state(const play_t *play)
 
 	for (int i = 0; i < test->observed_count; i++) {
 		const litmus_observed_t *what = &test->observed[i];
-		const int64_t value = what->thread >= 0 ? play->registers[what->thread * LITMUS_RUN_REGISTERS + what->index]
-							: play->finals[what->index];
-		used += snprintf(line + used, sizeof line - (size_t)used, "%s%lld", i ? "," : "", (long long)value);
+		const int64_t value =
+			what->thread >= 0
+				? play->registers[what->thread * LITMUS_RUN_REGISTERS + what->index]
+				: play->finals[what->index];
+		used += snprintf(line + used, sizeof line - (size_t)used, "%s%lld", i ? "," : "",
+				 (long long)value);
 	}
 	used += snprintf(line + used, sizeof line - (size_t)used, "]}\n");
 	if (write(play->report_fd, line, (size_t)used) != used)
@@ -96,7 +104,8 @@ static tsr_status_t run_rank(tsr_world_t *world, play_t *play)
 	LITMUS_TRY(tsr_barrier(world));
 	for (int x = 0; x < plan->test->locations; x++)
 		if (home_of(plan, x) == me)
-			LITMUS_TRY(tsr_memcpy_from_heap(world, &play->finals[x], args.memory + (size_t)x * STRIDE,
+			LITMUS_TRY(tsr_memcpy_from_heap(world, &play->finals[x],
+							args.memory + (size_t)x * STRIDE,
 							sizeof play->finals[x]));
 	LITMUS_TRY(tsr_barrier(world));
 	return me == 0 ? say_state(play) : TSR_OK;
@@ -110,8 +119,10 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 
 int litmus_explore_play(const litmus_plan_t *plan, const tsr_check_options_t *options)
 {
-	const tsr_launcher_t launcher = {
-		.size = sizeof launcher, .ranks = plan->devices, .backend = "cpuemu", .placement = TSR_PLACE_THREAD};
+	const tsr_launcher_t launcher = {.size = sizeof launcher,
+					 .ranks = plan->devices,
+					 .backend = "cpuemu",
+					 .placement = TSR_PLACE_THREAD};
 	char name[] = "litmus", text[512];
 	char *argv[] = {name, NULL};
 	play_t play = {.plan = plan, .report_fd = options->report_fd};

@@ -35,7 +35,8 @@ static bool visit_file(const char *path, suite_fn visit, void *context)
 		size_t length = fread(text, 1, LARGEST_TEST + 1, file);
 		if (ferror(file) || length > LARGEST_TEST) {
 			fine = complain(path, ferror(file) ? strerror(errno)
-							   : "longer than any litmus test; an oracle's name ends in .jsonl");
+							   : "longer than any litmus test; an "
+							     "oracle's name ends in .jsonl");
 		} else {
 			text[length] = '\0';
 			visit(&(suite_case_t){.source = path, .text = text}, context);
@@ -48,7 +49,8 @@ static bool visit_file(const char *path, suite_fn visit, void *context)
 }
 
 /** One line of an oracle. */
-static bool visit_line(const char *path, int number, const char *line, size_t length, suite_fn visit, void *context)
+static bool visit_line(const char *path, int number, const char *line, size_t length,
+		       suite_fn visit, void *context)
 {
 	char source[512];
 	json_error_t error;
@@ -57,8 +59,10 @@ static bool visit_line(const char *path, int number, const char *line, size_t le
 	bool answered = json_object_get(object, "outcomes") || json_object_get(object, "races");
 
 	if (!json_is_string(litmus)) {
-		snprintf(source, sizeof source, "%s:%d:%d", path, number, object ? 1 : error.column);
-		complain(source, object ? "an oracle's line is an object whose \"litmus\" is a test" : error.text);
+		snprintf(source, sizeof source, "%s:%d:%d", path, number,
+			 object ? 1 : error.column);
+		complain(source, object ? "an oracle's line is an object whose \"litmus\" is a test"
+					: error.text);
 		json_decref(object);
 		return false;
 	}
@@ -138,7 +142,8 @@ bool suite_visit(const char *path, suite_fn visit, void *context)
 		bool fine = visit_folder(path, visit, context, &tests);
 		return tests > 0 || !fine ? fine : complain(path, "no file here ends in .litmus");
 	}
-	return ends_in(path, ".jsonl") ? visit_oracle(path, visit, context) : visit_file(path, visit, context);
+	return ends_in(path, ".jsonl") ? visit_oracle(path, visit, context)
+				       : visit_file(path, visit, context);
 }
 
 /** "datarace+scoperace" as an array. */
@@ -165,15 +170,21 @@ json_t *suite_read_table(const char *path)
 	if (!fine)
 		complain(path, strerror(errno));
 	for (int number = 1; fine && getline(&line, &room, file) >= 0; number++) {
-		char *rest = NULL, *name = strtok_r(line, ",\r\n", &rest), *verdict = strtok_r(NULL, ",\r\n", &rest);
+		char *rest = NULL, *name = strtok_r(line, ",\r\n", &rest),
+		     *verdict = strtok_r(NULL, ",\r\n", &rest);
 		char *races = strtok_r(NULL, ",\r\n", &rest);
 		if (!name || (number == 1 && strcmp(name, "test") == 0))
 			continue;
-		fine = races && (strcmp(verdict, "Allowed") == 0 || strcmp(verdict, "Forbidden") == 0);
+		fine = races &&
+		       (strcmp(verdict, "Allowed") == 0 || strcmp(verdict, "Forbidden") == 0);
 		if (!fine)
-			fprintf(stderr, "tessera litmus: %s:%d: expected 'test,Allowed|Forbidden,races'\n", path, number);
+			fprintf(stderr,
+				"tessera litmus: %s:%d: expected 'test,Allowed|Forbidden,races'\n",
+				path, number);
 		else
-			json_object_set_new(table, name, json_pack("{s:s, s:o}", "verdict", verdict, "races", read_races(races)));
+			json_object_set_new(table, name,
+					    json_pack("{s:s, s:o}", "verdict", verdict, "races",
+						      read_races(races)));
 	}
 	if (fine && ferror(file))
 		fine = complain(path, strerror(errno));

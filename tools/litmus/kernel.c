@@ -1,15 +1,18 @@
 #include "tools/litmus/kernel.h"
 #include "tessera/dev.h"
 
-/* ------------------------------------------------------------------ one access of every order and scope */
+/* ---------------------------------------------------------- one access of every order and scope */
 
-/* The compilers want orders and scopes as literals: every combination is a case. The tests of tests/litmus are what these accesses
- * synchronise with. */
+/*
+ * The compilers want orders and scopes as literals: every combination is a
+ * case. The tests of tests/litmus are what these accesses synchronise with.
+ */
 #define KEY(order_, scope_) ((order_)*LITMUS_RUN_SCOPES + (scope_))
 #define CAS_KEY(order_, failure_, scope_) KEY((order_)*LITMUS_RUN_ORDERS + (failure_), scope_)
-#define EACH_SCOPE(case_, name_)                                                                          \
-	case_(name_, LITMUS_RUN_BLOCK, TSR_SCOPE_BLOCK) case_(name_, LITMUS_RUN_DEVICE, TSR_SCOPE_DEVICE) \
-		case_(name_, LITMUS_RUN_SYSTEM, TSR_SCOPE_SYSTEM)
+#define EACH_SCOPE(case_, name_)                                  \
+	case_(name_, LITMUS_RUN_BLOCK, TSR_SCOPE_BLOCK)           \
+		case_(name_, LITMUS_RUN_DEVICE, TSR_SCOPE_DEVICE) \
+			case_(name_, LITMUS_RUN_SYSTEM, TSR_SCOPE_SYSTEM)
 
 #define LOAD_CASE(name_, scope_, tsr_scope_)  \
 	case KEY(LITMUS_RUN_##name_, scope_): \
@@ -28,13 +31,16 @@
 	case KEY(LITMUS_RUN_##name_, scope_):             \
 		tsr_fence(coop, TSR_##name_, tsr_scope_); \
 		break;
-#define CAS_CASES(name_, scope_, tsr_scope_)                                                                 \
-	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_RELAXED, scope_):                                        \
-		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_RELAXED, tsr_scope_); \
-	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_ACQUIRE, scope_):                                        \
-		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_ACQUIRE, tsr_scope_); \
-	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_SEQ_CST, scope_):                                        \
-		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_SEQ_CST, tsr_scope_);
+#define CAS_CASES(name_, scope_, tsr_scope_)                                                    \
+	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_RELAXED, scope_):                           \
+		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_RELAXED, \
+				      tsr_scope_);                                              \
+	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_ACQUIRE, scope_):                           \
+		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_ACQUIRE, \
+				      tsr_scope_);                                              \
+	case CAS_KEY(LITMUS_RUN_##name_, LITMUS_RUN_SEQ_CST, scope_):                           \
+		return tsr_atomic_cas(coop, p, expected, value, peer, TSR_##name_, TSR_SEQ_CST, \
+				      tsr_scope_);
 #define EACH_RMW(case_)            \
 	EACH_SCOPE(case_, RELAXED) \
 	EACH_SCOPE(case_, ACQUIRE) \
@@ -61,7 +67,8 @@ TSR_FN void litmus_store(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value,
 	}
 }
 
-TSR_FN uint64_t litmus_add(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer, int key)
+TSR_FN uint64_t litmus_add(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer,
+			   int key)
 {
 	switch (key) {
 		EACH_RMW(ADD_CASE)
@@ -69,7 +76,8 @@ TSR_FN uint64_t litmus_add(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t valu
 	return 0;
 }
 
-TSR_FN uint64_t litmus_xchg(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer, int key)
+TSR_FN uint64_t litmus_xchg(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer,
+			    int key)
 {
 	switch (key) {
 		EACH_RMW(XCHG_CASE)
@@ -77,7 +85,8 @@ TSR_FN uint64_t litmus_xchg(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t val
 	return 0;
 }
 
-TSR_FN uint64_t litmus_cas(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t expected, uint64_t value, int peer, int key)
+TSR_FN uint64_t litmus_cas(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t expected,
+			   uint64_t value, int peer, int key)
 {
 	switch (key) {
 		EACH_RMW(CAS_CASES)
@@ -85,7 +94,10 @@ TSR_FN uint64_t litmus_cas(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t expe
 	return 0;
 }
 
-/** A fence is each thread's own, and the access beside it is one thread's: the coop meets on both sides. */
+/**
+ * A fence is each thread's own, and the access beside it is one thread's: the
+ * coop meets on both sides.
+ */
 TSR_FN void litmus_fence(tsr_coop_t *coop, int key)
 {
 	tsr_sync(coop);
@@ -101,7 +113,8 @@ TSR_FN void litmus_fence(tsr_coop_t *coop, int key)
 /* ------------------------------------------------------------------ plain accesses */
 
 /** The API's plain accesses move memory: a word of the coop's own stands for the register. */
-TSR_FN void litmus_store_plain(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer, TSR_HEAP uint64_t *own)
+TSR_FN void litmus_store_plain(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t value, int peer,
+			       TSR_HEAP uint64_t *own)
 {
 	int me = tsr_rank(coop);
 	tsr_sync(coop); /* the copy before has read the word */
@@ -110,7 +123,8 @@ TSR_FN void litmus_store_plain(tsr_coop_t *coop, TSR_HEAP uint64_t *p, uint64_t 
 	tsr_copy(coop, p, peer, own, me, sizeof *p);
 }
 
-TSR_FN uint64_t litmus_load_plain(tsr_coop_t *coop, TSR_HEAP uint64_t *p, int peer, TSR_HEAP uint64_t *own)
+TSR_FN uint64_t litmus_load_plain(tsr_coop_t *coop, TSR_HEAP uint64_t *p, int peer,
+				  TSR_HEAP uint64_t *own)
 {
 	int me = tsr_rank(coop);
 	tsr_sync(coop); /* the load of the word before is done */
@@ -168,7 +182,8 @@ TSR_FN TSR_HEAP uint64_t *litmus_address(const litmus_player_t *player, int loca
 }
 
 /** Acts on memory; returns what was read. */
-TSR_FN uint64_t litmus_act(tsr_coop_t *coop, const litmus_player_t *player, const litmus_run_step_t *step, uint64_t value)
+TSR_FN uint64_t litmus_act(tsr_coop_t *coop, const litmus_player_t *player,
+			   const litmus_run_step_t *step, uint64_t value)
 {
 	TSR_HEAP uint64_t *p = litmus_address(player, step->location);
 	int home = player->args->home[step->location], key = KEY(step->order, step->scope);
@@ -188,8 +203,8 @@ TSR_FN uint64_t litmus_act(tsr_coop_t *coop, const litmus_player_t *player, cons
 	case LITMUS_RUN_XCHG:
 		return litmus_xchg(coop, p, value, home, key);
 	default:
-		return litmus_cas(coop, p, (uint64_t)litmus_operand(player, step->expected), value, home,
-				  CAS_KEY(step->order, step->failure, step->scope));
+		return litmus_cas(coop, p, (uint64_t)litmus_operand(player, step->expected), value,
+				  home, CAS_KEY(step->order, step->failure, step->scope));
 	}
 }
 
@@ -205,7 +220,9 @@ TSR_FN void litmus_play_instance(tsr_coop_t *coop, litmus_player_t *player)
 			at = value != 0 ? step->target - 1 : at;
 		} else {
 			int64_t seen =
-				step->op == LITMUS_RUN_MOVE ? value : (int64_t)litmus_act(coop, player, step, (uint64_t)value);
+				step->op == LITMUS_RUN_MOVE
+					? value
+					: (int64_t)litmus_act(coop, player, step, (uint64_t)value);
 			if (step->reg >= 0)
 				player->reg[step->reg] = seen;
 		}
@@ -215,19 +232,26 @@ TSR_FN void litmus_play_instance(tsr_coop_t *coop, litmus_player_t *player)
 /* ------------------------------------------------------------------ a launch */
 
 /**
- * Brings the players of an instance together, so that they play it at the same time. Relaxed: it must order nothing of the test.
- * Who does not come in time is not waited for: that costs chances, not truth. Returns whether all came.
+ * Brings the players of an instance together, so that they play it at the same
+ * time. Relaxed: it must order nothing of the test. Who does not come in time
+ * is not waited for: that costs chances, not truth. Returns whether all came.
  */
-TSR_FN int litmus_meet(tsr_coop_t *coop, const litmus_run_args_t *a, uint64_t instance, int64_t patience)
+TSR_FN int litmus_meet(tsr_coop_t *coop, const litmus_run_args_t *a, uint64_t instance,
+		       int64_t patience)
 {
 	TSR_HEAP uint64_t *word = a->meetings + instance;
-	uint64_t all = (uint64_t)a->players, here = 1 + tsr_atomic_add(coop, word, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	uint64_t all = (uint64_t)a->players,
+		 here = 1 +
+			tsr_atomic_add(coop, word, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	while (here < all && patience-- > 0)
 		here = tsr_atomic_load(coop, word, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	return here >= all;
 }
 
-/** Leaves the registers where the host reads them after the launch. Aside they are no accesses: nothing is added to the test. */
+/**
+ * Leaves the registers where the host reads them after the launch. Aside they
+ * are no accesses: nothing is added to the test.
+ */
 TSR_FN void litmus_leave(tsr_coop_t *coop, const litmus_player_t *player)
 {
 	const litmus_run_args_t *a = player->args;
@@ -237,8 +261,11 @@ TSR_FN void litmus_leave(tsr_coop_t *coop, const litmus_player_t *player)
 		if (a->aside)
 			a->aside[row] = player->reg[r];
 		else
-			tsr_atomic_store(coop, a->results + (uint64_t)row * a->instances + player->instance,
-					 (uint64_t)player->reg[r], me, TSR_RELAXED, TSR_SCOPE_BLOCK);
+			tsr_atomic_store(coop,
+					 a->results + (uint64_t)row * a->instances +
+						 player->instance,
+					 (uint64_t)player->reg[r], me, TSR_RELAXED,
+					 TSR_SCOPE_BLOCK);
 	}
 }
 
@@ -256,9 +283,11 @@ TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker
 		for (int r = 0; r < LITMUS_RUN_REGISTERS; r++)
 			player.reg[r] = a->initial[player.thread][r];
 		player.instance = i;
-		/* Where the others do not run at all, on a GPU that ranks share, there is little point in waiting. */
+		/* Where the others do not run at all, on a GPU that ranks share, there is little
+		 * point in waiting. */
 		if (a->patience > 0)
-			patience = litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
+			patience =
+				litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
 		litmus_play_instance(coop, &player);
 		litmus_leave(coop, &player);
 	}

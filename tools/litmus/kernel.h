@@ -1,5 +1,8 @@
-/* A kernel that executes litmus tests: each thread of a test is a block, or a worker of one, and each access a call of the device
- * API. On CUDA there is a way in which more shows (ptx/ptx.h). */
+/*
+ * A kernel that executes litmus tests: each thread of a test is a block, or a
+ * worker of one, and each access a call of the device API. On CUDA there is a
+ * way in which more shows (ptx/ptx.h).
+ */
 #ifndef TESSERA_TOOLS_LITMUS_KERNEL_H
 #define TESSERA_TOOLS_LITMUS_KERNEL_H
 
@@ -53,36 +56,51 @@ typedef struct litmus_run_operand {
 	int32_t reg;
 } litmus_run_operand_t;
 
-/** The value is function(a, b); of an ADD, what is added; of a CAS, what is wanted in place of `expected`. */
+/**
+ * The value is function(a, b); of an ADD, what is added; of a CAS, what is
+ * wanted in place of `expected`.
+ */
 typedef struct litmus_run_step {
 	int8_t op, order, failure, scope, reg, location, function, target;
 	litmus_run_operand_t a, b, expected;
 } litmus_run_step_t;
 
 /**
- * One launch: `instances` copies of a test. Instance i is played by the blocks of team i % teams on every rank; a rank has
- * `classes` blocks of each team. Heap arrays are of u64.
+ * One launch: `instances` copies of a test. Instance i is played by the blocks
+ * of team i % teams on every rank; a rank has `classes` blocks of each team.
+ * Heap arrays are of u64.
  */
 typedef struct litmus_run_args {
-	TSR_HEAP uint64_t *memory; /* location x of instance i: word (x * instances + i * multiplier[x] % instances) * stride */
-	TSR_HEAP uint64_t
-		*results; /* mine: register r of thread t of instance i: word (t * LITMUS_RUN_REGISTERS + r) * instances + i */
-	TSR_HEAP uint64_t *scratch;  /* mine: 2 words for each worker of each block; the second is used */
+	/* location x of instance i: word (x * instances + i * multiplier[x] % instances) *
+	 * stride */
+	TSR_HEAP uint64_t *memory;
+	TSR_HEAP uint64_t *
+		/* mine: register r of thread t of instance i: word (t * LITMUS_RUN_REGISTERS + r) *
+		 * instances + i */
+		results;
+	/* mine: 2 words for each worker of each block; the second is used */
+	TSR_HEAP uint64_t *scratch;
 	TSR_HEAP uint64_t *meetings; /* rank 0's: a word for each instance, zero at first */
-	int64_t *aside; /* the host's memory, on the emulator alone: registers of the one instance, by thread, in place of `results`
-			 */
+	/* the host's memory, on the emulator alone: registers of the one instance, by thread, in
+	 * place of `results` */
+	int64_t *aside;
 	uint64_t instances, stride;
-	int64_t patience;                          /* looks at a word before one goes on alone; 0: players do not meet */
+	/* looks at a word before one goes on alone; 0: players do not meet */
+	int64_t patience;
 	int32_t teams, classes, players;           /* players: threads of the test */
 	int32_t home[LITMUS_RUN_LOCATIONS];        /* ranks */
 	uint32_t multiplier[LITMUS_RUN_LOCATIONS]; /* odd */
-	int32_t player[LITMUS_RUN_THREADS][LITMUS_RUN_WORKERS];    /* [class][worker]: a thread of the test, or -1 */
+	/* [class][worker]: a thread of the test, or -1 */
+	int32_t player[LITMUS_RUN_THREADS][LITMUS_RUN_WORKERS];
 	int32_t steps[LITMUS_RUN_THREADS];                         /* of each thread */
 	int32_t initial[LITMUS_RUN_THREADS][LITMUS_RUN_REGISTERS]; /* of its registers */
 	litmus_run_step_t step[LITMUS_RUN_THREADS][LITMUS_RUN_STEPS];
 } litmus_run_args_t;
 
-/** For tests whose threads are in blocks of their own, and for those of which some share a block. */
+/**
+ * For tests whose threads are in blocks of their own, and for those of which
+ * some share a block.
+ */
 TSR_KERNEL_DECLARE(litmus_run_blocks);
 TSR_KERNEL_DECLARE(litmus_run_workers);
 

@@ -19,8 +19,9 @@ typedef struct suite {
 	litmus_test_t test;
 	litmus_result_t result;
 	int judged, agree, unjudged, failed, shared;
-	bool terminal;     /* stderr is one */
-	bool shown, named; /* on a terminal a line says which test runs; elsewhere its name was told, once */
+	bool terminal; /* stderr is one */
+	/* on a terminal a line says which test runs; elsewhere its name was told, once */
+	bool shown, named;
 	uint64_t schedules, pruned;
 	suite_buffering_t buffering;
 	suite_views_t views; /* of the view machine */
@@ -38,8 +39,10 @@ static void tell_slow(void *context, const litmus_test_t *test, uint64_t elapsed
 	if (suite->terminal)
 		fprintf(stderr, "\r\033[K%s: %d s", test->name, seconds);
 	else if (seconds >= LONG_S && !suite->named)
-		fprintf(stderr, "tessera litmus: %s takes long, %d s so far; --limit says how long a test may take\n", test->name,
-			seconds);
+		fprintf(stderr,
+			"tessera litmus: %s takes long, %d s so far; --limit says how long a test "
+			"may take\n",
+			test->name, seconds);
 	suite->shown = suite->terminal;
 	suite->named = suite->named || seconds >= LONG_S;
 	(void)fflush(stderr);
@@ -63,7 +66,8 @@ static void fail(suite_t *suite)
 static tsr_status_t tell(suite_t *suite, const suite_case_t *one)
 {
 	const suite_options_t *options = suite->options;
-	const json_t *answer = suite->table ? json_object_get(suite->table, suite->test.name) : one->answer;
+	const json_t *answer =
+		suite->table ? json_object_get(suite->table, suite->test.name) : one->answer;
 	char why[1536] = "";
 	suite_judgement_t judgement = SUITE_DIFFERS;
 	tsr_status_t status = TSR_OK;
@@ -72,10 +76,12 @@ static tsr_status_t tell(suite_t *suite, const suite_case_t *one)
 	if (suite->table && !answer)
 		snprintf(why, sizeof why, "'%s' does not list it", options->expect);
 	else
-		judgement = suite_judge(&suite->test, options->witness, &suite->result, answer, why, sizeof why);
+		judgement = suite_judge(&suite->test, options->witness, &suite->result, answer, why,
+					sizeof why);
 	if (options->witness->like && judgement != SUITE_DIFFERS) {
-		status = suite_compare_like(&suite->test, &options->litmus, options->witness, &suite->result, &suite->buffering,
-					    &agrees, why, sizeof why);
+		status = suite_compare_like(&suite->test, &options->litmus, options->witness,
+					    &suite->result, &suite->buffering, &agrees, why,
+					    sizeof why);
 		judgement = agrees ? SUITE_AGREES : SUITE_DIFFERS;
 	}
 	if (status != TSR_OK)
@@ -87,7 +93,8 @@ static tsr_status_t tell(suite_t *suite, const suite_case_t *one)
 	if (judgement == SUITE_DIFFERS)
 		printf("differs %s: %s\n", suite->test.name, why);
 	if (suite->json)
-		json_array_append_new(suite->json, suite_json(&suite->test, options->witness, &suite->result, judgement));
+		json_array_append_new(suite->json, suite_json(&suite->test, options->witness,
+							      &suite->result, judgement));
 	return TSR_OK;
 }
 
@@ -129,15 +136,20 @@ static void leave_unjudged(suite_t *suite)
 	suite->unjudged++;
 }
 
-/** What a witness has shown, or why it could not: one that runs tests need not have what they need. */
+/**
+ * What a witness has shown, or why it could not: one that runs tests need not
+ * have what they need.
+ */
 static void show(suite_t *suite, const suite_case_t *one, tsr_status_t status)
 {
 	const litmus_witness_t *witness = suite->options->witness;
 
 	if (status == TSR_OK && witness == &litmus_views)
-		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result, &suite->views);
+		status = suite_measure_views(&suite->test, &suite->options->litmus, &suite->result,
+					     &suite->views);
 	if (status == TSR_OK && witness == &litmus_cache)
-		status = suite_measure_cache(&suite->test, &suite->options->litmus, &suite->result, &suite->cache);
+		status = suite_measure_cache(&suite->test, &suite->options->litmus, &suite->result,
+					     &suite->cache);
 	suite->shared += suite->result.shared;
 	suite->schedules += suite->result.schedules;
 	suite->pruned += suite->result.pruned;
@@ -166,7 +178,8 @@ static void visit(const suite_case_t *one, void *context)
 	if (read_case(one, &suite->test) != TSR_OK)
 		fail(suite);
 	else if (!options->witness->run_all)
-		show(suite, one, options->witness->run(&suite->test, &options->litmus, &suite->result));
+		show(suite, one,
+		     options->witness->run(&suite->test, &options->litmus, &suite->result));
 	else if (suite_batch_keep(&suite->batch, one, &suite->test) != TSR_OK)
 		fail(suite);
 }
@@ -186,8 +199,10 @@ static void show_batch(suite_t *suite)
 		kept->result = (litmus_result_t){.count = 0};
 		suite->test = *kept->test;
 		if (kept->status != TSR_OK) /* alone it says why */
-			kept->status = options->witness->run(&suite->test, &options->litmus, &suite->result);
-		show(suite, &(suite_case_t){.source = kept->source, .answer = kept->answer}, kept->status);
+			kept->status = options->witness->run(&suite->test, &options->litmus,
+							     &suite->result);
+		show(suite, &(suite_case_t){.source = kept->source, .answer = kept->answer},
+		     kept->status);
 	}
 }
 
@@ -195,7 +210,8 @@ static bool write_json(const suite_t *suite)
 {
 	if (!suite->json || json_dump_file(suite->json, suite->options->json, JSON_INDENT(1)) == 0)
 		return true;
-	fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", suite->options->json, strerror(errno));
+	fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", suite->options->json,
+		strerror(errno));
 	return false;
 }
 
@@ -207,23 +223,29 @@ static int run_suite(suite_t *suite)
 		fine &= suite_visit(*path, visit, suite);
 	show_batch(suite);
 	fine &= write_json(suite);
-	if (suite->options->witness == &litmus_views && suite->views.tests[0] + suite->views.tests[1] > 1)
+	if (suite->options->witness == &litmus_views &&
+	    suite->views.tests[0] + suite->views.tests[1] > 1)
 		suite_print_views(&suite->views);
 	if (suite->cache.tests > 1)
 		suite_print_cache(&suite->cache);
 	if (suite->buffering.tests[0] + suite->buffering.tests[1] > 1)
 		suite_print_buffering(&suite->buffering);
 	if (suite->shared)
-		printf("of %d tests devices shared a GPU, where they took turns: what goes on between these could not show\n",
+		printf("of %d tests devices shared a GPU, where they took turns: what goes on "
+		       "between these could not show\n",
 		       suite->shared);
 	if (suite->unjudged)
 		printf("not judged %d\n", suite->unjudged);
 	if (suite->options->verbose && suite->schedules)
-		printf("%" PRIu64 " schedules in all, of which %" PRIu64 " were left as equal to another\n", suite->schedules,
-		       suite->pruned);
+		printf("%" PRIu64 " schedules in all, of which %" PRIu64
+		       " were left as equal to another\n",
+		       suite->schedules, suite->pruned);
 	if (suite->judged)
-		printf("agree %d of %d\n", suite->agree, suite->judged + suite->failed + suite->unjudged);
-	return fine && !suite->failed && !suite->unjudged && suite->agree == suite->judged ? TOOL_OK : TOOL_FAILED;
+		printf("agree %d of %d\n", suite->agree,
+		       suite->judged + suite->failed + suite->unjudged);
+	return fine && !suite->failed && !suite->unjudged && suite->agree == suite->judged
+		       ? TOOL_OK
+		       : TOOL_FAILED;
 }
 
 int tsr_cmd_litmus(int argc, char **argv)

@@ -15,38 +15,60 @@ enum { DEFAULT_LIMIT_S = 60 };
 
 static const char help[] =
 	"usage: tessera litmus FILE|DIR|ORACLE.jsonl... [--on WITNESS] [OPTIONS]\n\n"
-	"Says what a litmus test may show: every final state, whether its question holds Always, Sometimes or Never, and its "
+	"Says what a litmus test may show: every final state, whether its question holds Always, "
+	"Sometimes or Never, and its "
 	"races.\n"
 	"A race leaves a program without meaning: its final states are no promise.\n\n"
 	"  FILE                  a test in herd's LISA form (man tessera-litmus)\n"
 	"  DIR                   every .litmus below it\n"
-	"  ORACLE.jsonl          a test a line, {name, litmus, outcomes, races}: compared with its answers, where it has them\n\n"
+	"  ORACLE.jsonl          a test a line, {name, litmus, outcomes, races}: compared with its "
+	"answers, where it has them\n\n"
 	"      --on WITNESS      who says so (default axioms):\n"
 	"%s"
-	"      --why[=FILE]      explain the question: an execution that answers it, or the cycle that forbids it;\n"
+	"      --why[=FILE]      explain the question: an execution that answers it, or the cycle "
+	"that forbids it;\n"
 	"                        FILE.dot or FILE.svg: draw it too (one test)\n"
-	"      --expect FILE     a table 'test,verdict,races': Allowed or Forbidden; datarace, scoperace, both joined by '+', or "
+	"      --expect FILE     a table 'test,verdict,races': Allowed or Forbidden; datarace, "
+	"scoperace, both joined by '+', or "
 	"-\n"
 	"      --axioms VARIANT  a variant of the axioms:\n"
 	"%s"
 	"      --unroll N        how often a loop goes back at most (default 2)\n"
-	"      --limit SECONDS   a witness that searches gives a test up after so long, 0: never (default 60); what is given up is "
+	"      --limit SECONDS   a witness that searches gives a test up after so long, 0: never "
+	"(default 60); what is given up is "
 	"not\n"
 	"                        judged\n"
-	"      --runs N          runs of each test, for witnesses that run it; the most schedules of explore (default 100000)\n"
-	"      --through HOW     lanes or api: how cuda plays a test: each instance in a GPU thread, an access an instruction\n"
+	"      --runs N          runs of each test, for witnesses that run it; the most schedules "
+	"of explore (default 100000)\n"
+	"      --through HOW     lanes or api: how cuda plays a test: each instance in a GPU "
+	"thread, an access an instruction\n"
 	"                        (default), or in a block, an access a call of the device API\n"
-	"      --weak MEMORY     what memory does in explore: view, all that the model allows (default), or off: interleave\n"
+	"      --weak MEMORY     what memory does in explore: view, all that the model allows "
+	"(default), or off: interleave\n"
 	"      --seed N          for witnesses that choose at random (default 1)\n"
 	"  -v, --verbose         print the tests of an oracle that agree, too\n"
 	"      --json FILE       write what was found as JSON too\n"
 	"  -h, --help            this text\n\n"
-	"Where a test or an oracle says what is right, only tests that differ are told about, and the last line is 'agree N of "
+	"Where a test or an oracle says what is right, only tests that differ are told about, and "
+	"the last line is 'agree N of "
 	"M'.\n\n"
-	"exit code: 0 every test was judged and nothing differs; 1 something differs, or a test could not be read or judged; "
+	"exit code: 0 every test was judged and nothing differs; 1 something differs, or a test "
+	"could not be read or judged; "
 	"2 misused\n";
 
-enum { OPT_ON = 256, OPT_WHY, OPT_EXPECT, OPT_AXIOMS, OPT_UNROLL, OPT_LIMIT, OPT_RUNS, OPT_SEED, OPT_THROUGH, OPT_WEAK, OPT_JSON };
+enum {
+	OPT_ON = 256,
+	OPT_WHY,
+	OPT_EXPECT,
+	OPT_AXIOMS,
+	OPT_UNROLL,
+	OPT_LIMIT,
+	OPT_RUNS,
+	OPT_SEED,
+	OPT_THROUGH,
+	OPT_WEAK,
+	OPT_JSON
+};
 
 static const struct option long_options[] = {
 	{"on", required_argument, NULL, OPT_ON},
@@ -77,9 +99,11 @@ static void print_help(void)
 	char witnesses[1024] = "", variants[1024] = "";
 
 	for (int i = 0; suite_witnesses[i]; i++)
-		add_line(witnesses, sizeof witnesses, suite_witnesses[i]->name, suite_witnesses[i]->summary);
+		add_line(witnesses, sizeof witnesses, suite_witnesses[i]->name,
+			 suite_witnesses[i]->summary);
 	for (int i = 0; axioms_variants[i].name; i++)
-		add_line(variants, sizeof variants, axioms_variants[i].name, axioms_variants[i].summary);
+		add_line(variants, sizeof variants, axioms_variants[i].name,
+			 axioms_variants[i].summary);
 	printf(help, witnesses, variants);
 }
 
@@ -97,13 +121,16 @@ static int parse_witness(const char *text, const litmus_witness_t **witness_out)
 	}
 	const char *near = tsr_nearest_name(text, names);
 	if (near)
-		return tool_misuse("litmus", "unknown witness '%s'; did you mean '%s'?", text, near);
+		return tool_misuse("litmus", "unknown witness '%s'; did you mean '%s'?", text,
+				   near);
 	return tool_misuse("litmus", "unknown witness '%s'", text);
 }
 
 static int parse_number(const char *what, const char *text, long low, long high, long *number_out)
 {
-	return tsr_parse_int(what, text, low, high, number_out) == TSR_OK ? TOOL_OK : tool_misuse_last_error("litmus");
+	return tsr_parse_int(what, text, low, high, number_out) == TSR_OK
+		       ? TOOL_OK
+		       : tool_misuse_last_error("litmus");
 }
 
 static int parse_drawing(const char *text, suite_options_t *options)
@@ -113,7 +140,9 @@ static int parse_drawing(const char *text, suite_options_t *options)
 	options->why = true;
 	options->drawing = text;
 	if (text && (!dot || (strcmp(dot, ".dot") != 0 && strcmp(dot, ".svg") != 0)))
-		return tool_misuse("litmus", "--why draws to a file that ends in .dot or .svg, not to '%s'", text);
+		return tool_misuse("litmus",
+				   "--why draws to a file that ends in .dot or .svg, not to '%s'",
+				   text);
 	return TOOL_OK;
 }
 
@@ -124,7 +153,8 @@ static int parse_weak(const char *text, suite_options_t *options)
 	if (tsr_check_weak_parse("--weak", text, &weak) != TSR_OK)
 		return tool_misuse_last_error("litmus");
 	if (weak == TSR_CHECK_WEAK_CACHE)
-		return tool_misuse("litmus", "--weak cache shows some of what the model allows, and no test says how much of it");
+		return tool_misuse("litmus", "--weak cache shows some of what the model allows, "
+					     "and no test says how much of it");
 	options->interleaved = weak == TSR_CHECK_WEAK_OFF;
 	return TOOL_OK;
 }
@@ -154,7 +184,8 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		break;
 	case OPT_AXIOMS:
 		options->litmus.axioms = text;
-		return axioms_find(text, &unused) == TSR_OK ? TOOL_OK : tool_misuse_last_error("litmus");
+		return axioms_find(text, &unused) == TSR_OK ? TOOL_OK
+							    : tool_misuse_last_error("litmus");
 	case OPT_UNROLL:
 		misused = parse_number("--unroll", text, 1, 64, &number);
 		options->litmus.unroll = (int)number;
@@ -187,7 +218,10 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 int suite_options_parse(int argc, char **argv, suite_options_t *options_out, bool *help_out)
 {
 	suite_options_t options = {.witness = &litmus_axioms,
-				   .litmus = {.runs = 100000, .seed = 1, .unroll = 2, .limit_ns = DEFAULT_LIMIT_S * SECOND_NS}};
+				   .litmus = {.runs = 100000,
+					      .seed = 1,
+					      .unroll = 2,
+					      .limit_ns = DEFAULT_LIMIT_S * SECOND_NS}};
 
 	*help_out = false;
 	for (int o; (o = getopt_long(argc, argv, ":vh", long_options, NULL)) != -1;) {
@@ -196,19 +230,24 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 			*help_out = true;
 			return TOOL_OK;
 		}
-		int misused =
-			o == '?' || o == ':' ? tool_bad_option("litmus", o, argv, long_options) : parse_option(o, optarg, &options);
+		int misused = o == '?' || o == ':'
+				      ? tool_bad_option("litmus", o, argv, long_options)
+				      : parse_option(o, optarg, &options);
 		if (misused)
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("litmus", "which test? Give a file, a folder of .litmus files, or an oracle (.jsonl)");
+		return tool_misuse("litmus", "which test? Give a file, a folder of .litmus files, "
+					     "or an oracle (.jsonl)");
 	if (options.why && options.witness != &litmus_axioms)
-		return tool_misuse("litmus", "--why is answered by the axioms, not by '%s'", options.witness->name);
+		return tool_misuse("litmus", "--why is answered by the axioms, not by '%s'",
+				   options.witness->name);
 	if (options.through && options.witness != &litmus_cuda)
-		return tool_misuse("litmus", "--through is for --on cuda; %s has one way", options.witness->name);
+		return tool_misuse("litmus", "--through is for --on cuda; %s has one way",
+				   options.witness->name);
 	if (options.interleaved && options.witness != &litmus_explore)
-		return tool_misuse("litmus", "--weak off is for the exploring executor: --on explore");
+		return tool_misuse("litmus",
+				   "--weak off is for the exploring executor: --on explore");
 	if (options.interleaved)
 		options.witness = &litmus_interleaved;
 	options.paths = argv + optind;

@@ -5,23 +5,28 @@
 #include "tools/litmus/run.h"
 
 static const int8_t orders[] = {
-	[LITMUS_NA] = LITMUS_RUN_PLAIN,    [LITMUS_RLX] = LITMUS_RUN_RELAXED,    [LITMUS_ACQ] = LITMUS_RUN_ACQUIRE,
-	[LITMUS_REL] = LITMUS_RUN_RELEASE, [LITMUS_ACQREL] = LITMUS_RUN_ACQ_REL, [LITMUS_SC] = LITMUS_RUN_SEQ_CST,
+	[LITMUS_NA] = LITMUS_RUN_PLAIN,       [LITMUS_RLX] = LITMUS_RUN_RELAXED,
+	[LITMUS_ACQ] = LITMUS_RUN_ACQUIRE,    [LITMUS_REL] = LITMUS_RUN_RELEASE,
+	[LITMUS_ACQREL] = LITMUS_RUN_ACQ_REL, [LITMUS_SC] = LITMUS_RUN_SEQ_CST,
 };
 
 static const int8_t functions[] = {
-	[LITMUS_COPY] = LITMUS_RUN_COPY,   [LITMUS_ADD] = LITMUS_RUN_SUM, [LITMUS_XOR] = LITMUS_RUN_XOR,
-	[LITMUS_AND] = LITMUS_RUN_AND,     [LITMUS_OR] = LITMUS_RUN_OR,   [LITMUS_EQ] = LITMUS_RUN_EQUAL,
-	[LITMUS_NEQ] = LITMUS_RUN_UNEQUAL, [LITMUS_MIN] = LITMUS_RUN_MIN, [LITMUS_MAX] = LITMUS_RUN_MAX,
+	[LITMUS_COPY] = LITMUS_RUN_COPY,   [LITMUS_ADD] = LITMUS_RUN_SUM,
+	[LITMUS_XOR] = LITMUS_RUN_XOR,     [LITMUS_AND] = LITMUS_RUN_AND,
+	[LITMUS_OR] = LITMUS_RUN_OR,       [LITMUS_EQ] = LITMUS_RUN_EQUAL,
+	[LITMUS_NEQ] = LITMUS_RUN_UNEQUAL, [LITMUS_MIN] = LITMUS_RUN_MIN,
+	[LITMUS_MAX] = LITMUS_RUN_MAX,
 };
 
 static const int8_t operations[] = {
-	[LITMUS_LOAD] = LITMUS_RUN_LOAD,   [LITMUS_STORE] = LITMUS_RUN_STORE, [LITMUS_RMW] = LITMUS_RUN_ADD,
-	[LITMUS_CAS] = LITMUS_RUN_CAS,     [LITMUS_FENCE] = LITMUS_RUN_FENCE, [LITMUS_MOV] = LITMUS_RUN_MOVE,
+	[LITMUS_LOAD] = LITMUS_RUN_LOAD,   [LITMUS_STORE] = LITMUS_RUN_STORE,
+	[LITMUS_RMW] = LITMUS_RUN_ADD,     [LITMUS_CAS] = LITMUS_RUN_CAS,
+	[LITMUS_FENCE] = LITMUS_RUN_FENCE, [LITMUS_MOV] = LITMUS_RUN_MOVE,
 	[LITMUS_BRANCH] = LITMUS_RUN_JUMP,
 };
 
-static tsr_status_t refuse(const litmus_test_t *test, const litmus_instruction_t *i, const char *why)
+static tsr_status_t refuse(const litmus_test_t *test, const litmus_instruction_t *i,
+			   const char *why)
 {
 	return tsr_error(TSR_ERR_UNSUPPORTED, "%s: line %d: %s", test->name, i->line, why);
 }
@@ -36,29 +41,38 @@ static bool is_small(litmus_operand_t from)
 	return from.reg >= 0 || (from.number >= INT32_MIN && from.number <= INT32_MAX);
 }
 
-/** The steps of what reads and writes in one: an addition to what was read, or an exchange for what does not depend on it. */
-static tsr_status_t plan_rmw(const litmus_test_t *test, const litmus_instruction_t *i, litmus_run_step_t *step)
+/**
+ * The steps of what reads and writes in one: an addition to what was read, or
+ * an exchange for what does not depend on it.
+ */
+static tsr_status_t plan_rmw(const litmus_test_t *test, const litmus_instruction_t *i,
+			     litmus_run_step_t *step)
 {
-	bool by_a = i->value.a.reg == i->reg, by_b = i->value.function != LITMUS_COPY && i->value.b.reg == i->reg;
+	bool by_a = i->value.a.reg == i->reg,
+	     by_b = i->value.function != LITMUS_COPY && i->value.b.reg == i->reg;
 
 	if (!by_a && !by_b) {
 		step->op = LITMUS_RUN_XCHG;
 		return TSR_OK;
 	}
 	if (i->value.function != LITMUS_ADD || (by_a && by_b))
-		return refuse(test, i, "only additions and exchanges are run: write it as one of them");
+		return refuse(test, i,
+			      "only additions and exchanges are run: write it as one of them");
 	step->a = operand(by_a ? i->value.b : i->value.a);
 	step->function = LITMUS_RUN_COPY;
 	return TSR_OK;
 }
 
-static tsr_status_t plan_access(const litmus_test_t *test, const litmus_instruction_t *i, litmus_run_step_t *step)
+static tsr_status_t plan_access(const litmus_test_t *test, const litmus_instruction_t *i,
+				litmus_run_step_t *step)
 {
-	static const int8_t scopes[LITMUS_SCOPES] = {
-		[LITMUS_WG] = LITMUS_RUN_BLOCK, [LITMUS_AGENT] = LITMUS_RUN_DEVICE, [LITMUS_SYSTEM] = LITMUS_RUN_SYSTEM};
+	static const int8_t scopes[LITMUS_SCOPES] = {[LITMUS_WG] = LITMUS_RUN_BLOCK,
+						     [LITMUS_AGENT] = LITMUS_RUN_DEVICE,
+						     [LITMUS_SYSTEM] = LITMUS_RUN_SYSTEM};
 
 	if (i->order != LITMUS_NA && i->scope < LITMUS_WG)
-		return refuse(test, i, "the device API has no scope narrower than the block: use wg");
+		return refuse(test, i,
+			      "the device API has no scope narrower than the block: use wg");
 	step->order = orders[i->order];
 	step->scope = scopes[i->scope];
 	step->failure = orders[i->op == LITMUS_CAS ? i->failure : LITMUS_RLX];
@@ -71,13 +85,17 @@ static tsr_status_t plan_access(const litmus_test_t *test, const litmus_instruct
 	return i->op == LITMUS_RMW ? plan_rmw(test, i, step) : TSR_OK;
 }
 
-static tsr_status_t plan_step(const litmus_test_t *test, const litmus_thread_t *thread, int at, litmus_run_step_t *step)
+static tsr_status_t plan_step(const litmus_test_t *test, const litmus_thread_t *thread, int at,
+			      litmus_run_step_t *step)
 {
 	const litmus_instruction_t *i = &thread->code[at];
-	const bool writes_register = i->op == LITMUS_LOAD || i->op == LITMUS_RMW || i->op == LITMUS_CAS || i->op == LITMUS_MOV;
+	const bool writes_register = i->op == LITMUS_LOAD || i->op == LITMUS_RMW ||
+				     i->op == LITMUS_CAS || i->op == LITMUS_MOV;
 
 	if (!is_small(i->value.a) || !is_small(i->value.b) || !is_small(i->expected))
-		return refuse(test, i, "addresses and large numbers are not run as values: use small numbers");
+		return refuse(
+			test, i,
+			"addresses and large numbers are not run as values: use small numbers");
 	if (i->op == LITMUS_BRANCH && i->target <= at)
 		return refuse(test, i, "loops are not run: unroll it");
 	*step = (litmus_run_step_t){
@@ -101,11 +119,15 @@ static int first_in(const litmus_test_t *test, int thread, litmus_scope_t scope)
 	return other;
 }
 
-/** Gives a thread its device, and a worker of a block of it: the one of the threads that it shares one with. */
+/**
+ * Gives a thread its device, and a worker of a block of it: the one of the
+ * threads that it shares one with.
+ */
 static void place_thread(litmus_plan_t *plan, int thread)
 {
 	const litmus_test_t *test = plan->test;
-	const int first_here = first_in(test, thread, LITMUS_AGENT), first_beside = first_in(test, thread, LITMUS_WG);
+	const int first_here = first_in(test, thread, LITMUS_AGENT),
+		  first_beside = first_in(test, thread, LITMUS_WG);
 	const int device = first_here < thread ? plan->device[first_here] : plan->devices++;
 	litmus_run_args_t *args = &plan->args[device];
 	int class = plan->classes[device], worker = 0;
@@ -129,8 +151,11 @@ static tsr_status_t plan_thread(litmus_plan_t *plan, int t, litmus_run_args_t *c
 	const litmus_thread_t *thread = &test->thread[t];
 
 	if (thread->count > LITMUS_RUN_STEPS || thread->registers > LITMUS_RUN_REGISTERS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "%s: thread %d has %d steps and %d registers, and %d and %d can be run",
-				 test->name, t, thread->count, thread->registers, LITMUS_RUN_STEPS, LITMUS_RUN_REGISTERS);
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"%s: thread %d has %d steps and %d registers, and %d and %d can be run",
+			test->name, t, thread->count, thread->registers, LITMUS_RUN_STEPS,
+			LITMUS_RUN_REGISTERS);
 	common->steps[t] = thread->count;
 	for (int r = 0; r < thread->registers; r++)
 		common->initial[t][r] = (int32_t)thread->initial[r];
@@ -148,8 +173,10 @@ tsr_status_t litmus_plan(const litmus_test_t *test, litmus_plan_t *plan_out)
 	litmus_run_args_t common;
 
 	if (test->threads > LITMUS_RUN_THREADS || test->locations > LITMUS_RUN_LOCATIONS)
-		return tsr_error(TSR_ERR_UNSUPPORTED, "%s: %d threads and %d locations, and %d and %d can be run", test->name,
-				 test->threads, test->locations, LITMUS_RUN_THREADS, LITMUS_RUN_LOCATIONS);
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "%s: %d threads and %d locations, and %d and %d can be run",
+				 test->name, test->threads, test->locations, LITMUS_RUN_THREADS,
+				 LITMUS_RUN_LOCATIONS);
 	memset(plan_out, 0, sizeof *plan_out);
 	memset(&common, 0, sizeof common);
 	plan_out->test = test;

@@ -19,7 +19,10 @@ enum {
 	INSTANCES_GPU = 1 << 16
 };
 
-/** Where the ranks leave what they found: memory that all of them and the process that started them share. */
+/**
+ * Where the ranks leave what they found: memory that all of them and the
+ * process that started them share.
+ */
 typedef struct board_test {
 	int count;
 	bool shared; /* as in litmus_result_t, and so are these */
@@ -29,11 +32,15 @@ typedef struct board_test {
 
 typedef struct board {
 	size_t bytes;
-	int64_t *columns; /* of the current launch: observed i of instance n: [i * INSTANCES_GPU + n] */
+	/* of the current launch: observed i of instance n: [i * INSTANCES_GPU + n] */
+	int64_t *columns;
 	board_test_t *tests;
 } board_t;
 
-/** What the ranks are to do. Written before they start and only read afterwards, as an entry gets no pointer of its own. */
+/**
+ * What the ranks are to do. Written before they start and only read afterwards,
+ * as an entry gets no pointer of its own.
+ */
 typedef struct job {
 	const litmus_plan_t *plans;
 	int count;
@@ -121,14 +128,18 @@ static tsr_status_t clear(rank_t *r, const litmus_test_t *test)
 		const size_t words = (size_t)r->instances * STRIDE;
 		for (size_t i = 0; i < words && test->initial[x] != 0; i++)
 			r->host[i] = (uint64_t)test->initial[x];
-		LITMUS_TRY(test->initial[x] != 0 ? tsr_memcpy_to_heap(r->world, part, r->host, words * sizeof *r->host)
-						 : tsr_memset_heap(r->world, part, 0, words * sizeof *r->host));
+		LITMUS_TRY(test->initial[x] != 0
+				   ? tsr_memcpy_to_heap(r->world, part, r->host,
+							words * sizeof *r->host)
+				   : tsr_memset_heap(r->world, part, 0, words * sizeof *r->host));
 	}
 	return tsr_memset_heap(r->world, r->meetings, 0,
-			       (r->lanes ? (size_t)INSTANCES_GPU : (size_t)r->instances) * sizeof *r->host);
+			       (r->lanes ? (size_t)INSTANCES_GPU : (size_t)r->instances) *
+				       sizeof *r->host);
 }
 
-static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const uint32_t *multipliers)
+static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const variation_t *v,
+				const uint32_t *multipliers)
 {
 	const int device = my_device(r, plan, v);
 	int most = 1;
@@ -145,24 +156,28 @@ static tsr_status_t play_by_api(rank_t *r, const litmus_plan_t *plan, const vari
 	args.instances = r->instances;
 	args.stride = STRIDE;
 	args.teams = r->teams > most ? r->teams / most : 1;
-	args.patience = r->emulated && plan->test->threads > sysconf(_SC_NPROCESSORS_ONLN) ? 200 : 1000;
+	args.patience =
+		r->emulated && plan->test->threads > sysconf(_SC_NPROCESSORS_ONLN) ? 200 : 1000;
 	for (int x = 0; x < plan->test->locations; x++) {
 		args.home[x] = v->home[x];
 		args.multiplier[x] = multipliers[x];
 	}
-	LITMUS_TRY(tsr_launch(r->stream, plan->split ? &litmus_run_workers : &litmus_run_blocks, args.classes * args.teams, &args));
+	LITMUS_TRY(tsr_launch(r->stream, plan->split ? &litmus_run_workers : &litmus_run_blocks,
+			      args.classes * args.teams, &args));
 	return tsr_stream_sync(r->stream);
 }
 
-/* ------------------------------------------------------------------ one launch, an instance a GPU thread */
+/* --------------------------------------------------------- one launch, an instance a GPU thread */
 
 _Static_assert(STRIDE * sizeof(uint64_t) == LITMUS_PTX_STRIDE, "one memory for both ways");
-_Static_assert(LITMUS_PTX_PACE_OFFSET + LITMUS_LANES_TEAMS * (LITMUS_PTX_THREADS / 32) * LITMUS_PTX_PACE_STRIDE <=
+_Static_assert(LITMUS_PTX_PACE_OFFSET + LITMUS_LANES_TEAMS * (LITMUS_PTX_THREADS / 32) *
+						LITMUS_PTX_PACE_STRIDE <=
 		       INSTANCES_GPU * sizeof(uint64_t),
 	       "each warp's meeting has its word");
 
 /** Where a rank's copy of my memory is, as the GPU sees it. */
-static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int rank, uint64_t *address_out)
+static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int rank,
+			       uint64_t *address_out)
 {
 	TSR_HEAP void *there;
 
@@ -172,8 +187,10 @@ static tsr_status_t address_at(const rank_t *r, const TSR_HEAP void *mine, int r
 }
 
 /**
- * How a launch goes, by chance, and alike on every rank: whether warps meet before an instance, who starts how much later, which
- * blocks come first, and whether others work on the same lines meanwhile. Each brings out outcomes that another hides.
+ * How a launch goes, by chance, and alike on every rank: whether warps meet
+ * before an instance, who starts how much later, which blocks come first, and
+ * whether others work on the same lines meanwhile. Each brings out outcomes
+ * that another hides.
  */
 static void vary_launch(const rank_t *r, const style_t *style, litmus_ptx_args_t *args)
 {
@@ -191,10 +208,12 @@ static void vary_launch(const rank_t *r, const style_t *style, litmus_ptx_args_t
 	args->start_ns = r->shared ? 100000 : 20000000;
 }
 
-static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const style_t *style)
+static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const variation_t *v,
+				  const style_t *style)
 {
 	const int device = my_device(r, plan, v), lanes = litmus_ptx_shape(plan).lanes;
-	const int wanted = (int)(r->instances / (uint64_t)lanes), most = LITMUS_LANES_TEAMS >> (style->chance >> 23 & 1);
+	const int wanted = (int)(r->instances / (uint64_t)lanes),
+		  most = LITMUS_LANES_TEAMS >> (style->chance >> 23 & 1);
 	litmus_ptx_args_t args = {
 		.results = (uint64_t)(uintptr_t)r->results,
 		.arrivals = (uint32_t)plan->devices,
@@ -207,20 +226,23 @@ static tsr_status_t play_by_lanes(rank_t *r, const litmus_plan_t *plan, const va
 	if (device < 0)
 		return TSR_OK;
 	vary_launch(r, style, &args);
-	LITMUS_TRY(address_at(r, r->meetings, (int)(style->chance >> 22 & 1) % r->size, &args.meetings));
+	LITMUS_TRY(address_at(r, r->meetings, (int)(style->chance >> 22 & 1) % r->size,
+			      &args.meetings));
 	for (int x = 0; x < plan->test->locations; x++) {
 		const TSR_HEAP uint64_t *mine = r->memory + (size_t)x * r->instances * STRIDE;
 		LITMUS_TRY(address_at(r, mine, v->home[x], &args.location[x]));
 		args.multiplier[x] = style->multipliers[x];
 	}
 	const int playing = plan->classes[device] * (int)args.teams;
-	return litmus_lanes_play(r->lanes, device, &args, playing + (args.rounds ? STRESS_BLOCKS : 0));
+	return litmus_lanes_play(r->lanes, device, &args,
+				 playing + (args.rounds ? STRESS_BLOCKS : 0));
 }
 
 /* ------------------------------------------------------------------ what a launch has shown */
 
 /** Puts what this rank knows on the board: registers of its threads, locations that it holds. */
-static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t *v, const uint32_t *multipliers)
+static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t *v,
+			 const uint32_t *multipliers)
 {
 	const litmus_test_t *test = plan->test;
 
@@ -230,15 +252,20 @@ static tsr_status_t tell(rank_t *r, const litmus_plan_t *plan, const variation_t
 		if (what->thread >= 0) {
 			if (rank_of(r, v, plan->device[what->thread]) != r->me)
 				continue;
-			const size_t row = (size_t)(what->thread * LITMUS_RUN_REGISTERS + what->index);
-			LITMUS_TRY(tsr_memcpy_from_heap(r->world, column, r->results + row * r->instances,
+			const size_t row =
+				(size_t)(what->thread * LITMUS_RUN_REGISTERS + what->index);
+			LITMUS_TRY(tsr_memcpy_from_heap(r->world, column,
+							r->results + row * r->instances,
 							(size_t)r->instances * sizeof *column));
 		} else if (v->home[what->index] == r->me) {
 			const size_t words = (size_t)r->instances * STRIDE;
-			LITMUS_TRY(tsr_memcpy_from_heap(r->world, r->host, r->memory + (size_t)what->index * words,
+			LITMUS_TRY(tsr_memcpy_from_heap(r->world, r->host,
+							r->memory + (size_t)what->index * words,
 							words * sizeof *r->host));
 			for (uint64_t n = 0; n < r->instances; n++)
-				column[n] = (int64_t)r->host[(n * multipliers[what->index] & (r->instances - 1)) * STRIDE];
+				column[n] = (int64_t)r->host[(n * multipliers[what->index] &
+							      (r->instances - 1)) *
+							     STRIDE];
 		}
 	}
 	return TSR_OK;
@@ -256,15 +283,16 @@ static litmus_first_t find_first(const rank_t *r, const litmus_plan_t *plan, con
 			at++;
 		if (at == part->steps[t])
 			continue;
-		const bool here = v->home[part->step[t][at].location] == rank_of(r, v, plan->device[t]);
+		const bool here =
+			v->home[part->step[t][at].location] == rank_of(r, v, plan->device[t]);
 		near += here;
 		far += !here;
 	}
 	return !far ? LITMUS_FIRST_LOCAL : near ? LITMUS_FIRST_MIXED : LITMUS_FIRST_REMOTE;
 }
 
-static tsr_status_t count_states(const rank_t *r, const litmus_plan_t *plan, const variation_t *v, uint64_t runs,
-				 litmus_result_t *result)
+static tsr_status_t count_states(const rank_t *r, const litmus_plan_t *plan, const variation_t *v,
+				 uint64_t runs, litmus_result_t *result)
 {
 	const litmus_test_t *test = plan->test;
 	const litmus_first_t first = find_first(r, plan, v);
@@ -290,16 +318,19 @@ static uint64_t next_random(rank_t *r)
 	return r->random >> 33;
 }
 
-static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation_t *v, uint64_t runs, litmus_result_t *result)
+static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation_t *v,
+			   uint64_t runs, litmus_result_t *result)
 {
 	style_t style;
 
-	for (int x = 0; x < LITMUS_RUN_LOCATIONS; x++) /* the same on every rank: all began with one seed */
+	/* the same on every rank: all began with one seed */
+	for (int x = 0; x < LITMUS_RUN_LOCATIONS; x++)
 		style.multipliers[x] = (uint32_t)next_random(r) | 1;
 	style.chance = next_random(r);
 	LITMUS_TRY(clear(r, plan->test));
 	LITMUS_TRY(tsr_barrier(r->world));
-	LITMUS_TRY(r->lanes ? play_by_lanes(r, plan, v, &style) : play_by_api(r, plan, v, style.multipliers));
+	LITMUS_TRY(r->lanes ? play_by_lanes(r, plan, v, &style)
+			    : play_by_api(r, plan, v, style.multipliers));
 	LITMUS_TRY(tsr_barrier(r->world));
 	LITMUS_TRY(tell(r, plan, v, style.multipliers));
 	LITMUS_TRY(tsr_barrier(r->world));
@@ -308,7 +339,8 @@ static tsr_status_t launch(rank_t *r, const litmus_plan_t *plan, const variation
 	return tsr_barrier(r->world);
 }
 
-static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs, board_test_t *board)
+static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
+			     board_test_t *board)
 {
 	const uint64_t most = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int variations = count_variations(r, plan);
@@ -321,12 +353,14 @@ static tsr_status_t run_test(rank_t *r, const litmus_plan_t *plan, int64_t runs,
 		r->instances *= 2;
 	for (int n = 0; status == TSR_OK && runs > 0; n++) {
 		const variation_t v = vary(r, plan, n % variations, variations);
-		const uint64_t counted = runs < (int64_t)r->instances ? (uint64_t)runs : r->instances;
+		const uint64_t counted =
+			runs < (int64_t)r->instances ? (uint64_t)runs : r->instances;
 		status = launch(r, plan, &v, counted, &result);
 		runs -= (int64_t)counted;
 	}
 	if (status == TSR_OK && r->me == 0 && result.count > MOST_STATES)
-		status = tsr_error(TSR_ERR_UNSUPPORTED, "%s: %d states, and %d are kept: observe less", plan->test->name,
+		status = tsr_error(TSR_ERR_UNSUPPORTED,
+				   "%s: %d states, and %d are kept: observe less", plan->test->name,
 				   result.count, MOST_STATES);
 	for (int i = 0; status == TSR_OK && r->me == 0 && i < result.count; i++)
 		board->states[board->count++] = result.states[i];
@@ -349,11 +383,15 @@ static tsr_status_t allocate(rank_t *r)
 	const uint64_t instances = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int blocks = props.resident_blocks < MOST_TEAMS ? props.resident_blocks : MOST_TEAMS;
 	r->teams = r->emulated ? 1 : blocks; /* more of them would take the cores from each other */
-	LITMUS_TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0, "locations", &memory));
-	LITMUS_TRY(
-		tsr_heap_alloc(r->world, LITMUS_RUN_THREADS * LITMUS_RUN_REGISTERS * instances * word, 0, "registers", &results));
-	LITMUS_TRY(tsr_heap_alloc(r->world, (size_t)MOST_TEAMS * LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 * word, 0, "scratch",
-				  &scratch));
+	LITMUS_TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0,
+				  "locations", &memory));
+	LITMUS_TRY(tsr_heap_alloc(r->world,
+				  LITMUS_RUN_THREADS * LITMUS_RUN_REGISTERS * instances * word, 0,
+				  "registers", &results));
+	LITMUS_TRY(tsr_heap_alloc(r->world,
+				  (size_t)MOST_TEAMS * LITMUS_RUN_THREADS * LITMUS_RUN_WORKERS * 2 *
+					  word,
+				  0, "scratch", &scratch));
 	LITMUS_TRY(tsr_heap_alloc(r->world, instances * word, 0, "meetings", &meetings));
 	r->memory = memory;
 	r->results = results;
@@ -361,7 +399,8 @@ static tsr_status_t allocate(rank_t *r)
 	r->meetings = meetings;
 	r->host = malloc(INSTANCES_GPU * STRIDE * word);
 	if (!r->host)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the final values of the locations; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory for the final values of the locations; free some");
 	return tsr_stream_create(tsr_world_team(r->world), &r->stream);
 }
 
@@ -372,7 +411,8 @@ static tsr_status_t find_shared(rank_t *r)
 	int ordinals[LITMUS_RUN_THREADS];
 
 	LITMUS_TRY(tsr_world_device(r->world, &props));
-	LITMUS_TRY(tsr_team_gather_all(tsr_world_team(r->world), &props.ordinal, ordinals, sizeof *ordinals));
+	LITMUS_TRY(tsr_team_gather_all(tsr_world_team(r->world), &props.ordinal, ordinals,
+				       sizeof *ordinals));
 	for (int rank = 0; rank < r->size; rank++)
 		for (int other = 0; other < rank; other++)
 			r->shared |= !r->emulated && ordinals[rank] == ordinals[other];
@@ -418,7 +458,8 @@ static tsr_status_t make_board(board_t *board, int tests)
 	const size_t columns = (size_t)LITMUS_MAX_OBSERVED * INSTANCES_GPU * sizeof(int64_t);
 
 	board->bytes = columns + (size_t)tests * sizeof(board_test_t);
-	void *memory = mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = mmap(NULL, board->bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for what the ranks find; free some");
 	board->columns = memory;
@@ -433,9 +474,13 @@ static tsr_status_t has_device(const char *backend)
 	for (int i = 0; tsr_backend_at(i, &info) == TSR_OK; i++) {
 		if (strcmp(info.name, backend) != 0)
 			continue;
-		return info.devices > 0 ? TSR_OK : tsr_error(TSR_ERR_NO_DEVICE, "%s: %s", backend, info.reason);
+		return info.devices > 0
+			       ? TSR_OK
+			       : tsr_error(TSR_ERR_NO_DEVICE, "%s: %s", backend, info.reason);
 	}
-	return tsr_error(TSR_ERR_NOT_FOUND, "this build has no backend '%s': 'tessera info' lists those that it has", backend);
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "this build has no backend '%s': 'tessera info' lists those that it has",
+			 backend);
 }
 
 static tsr_status_t run_world(const char *backend, job_t *job, int ranks)
@@ -451,7 +496,8 @@ static tsr_status_t run_world(const char *backend, job_t *job, int ranks)
 
 	litmus_job = job;
 	if (tsr_launch_world(&launcher, 1, argv, rank_main) != 0)
-		return tsr_error(TSR_ERR_KERNEL, "the ranks of %s failed, and have said why above", backend);
+		return tsr_error(TSR_ERR_KERNEL, "the ranks of %s failed, and have said why above",
+				 backend);
 	return TSR_OK;
 }
 
@@ -468,7 +514,8 @@ static tsr_status_t collect(const job_t *job, litmus_result_t *results)
 	for (int i = 0; i < job->count; i++)
 		for (int s = 0; s < job->board.tests[i].count; s++) {
 			const litmus_state_t *state = &job->board.tests[i].states[s];
-			LITMUS_TRY(litmus_result_add(job->plans[i].test, &results[i], state->values, state->count));
+			LITMUS_TRY(litmus_result_add(job->plans[i].test, &results[i], state->values,
+						     state->count));
 		}
 	for (int i = 0; i < job->count; i++) {
 		const board_test_t *board = &job->board.tests[i];
@@ -481,8 +528,9 @@ static tsr_status_t collect(const job_t *job, litmus_result_t *results)
 	return TSR_OK;
 }
 
-tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *tests, int count, const litmus_options_t *options,
-			   litmus_result_t *results, tsr_status_t *statuses)
+tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *tests, int count,
+			   const litmus_options_t *options, litmus_result_t *results,
+			   tsr_status_t *statuses)
 {
 	litmus_plan_t *plans = calloc((size_t)count, sizeof *plans);
 	job_t job = {
@@ -494,7 +542,8 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 	};
 
 	if (!plans)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests; free some", count);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d litmus tests; free some",
+				 count);
 	tsr_status_t status = has_device(backend);
 	for (int i = 0; i < count && status == TSR_OK; i++) {
 		statuses[i] = litmus_plan(tests[i], &plans[i]);
@@ -503,7 +552,8 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 	}
 	if (status == TSR_OK)
 		status = make_board(&job.board, count);
-	/* A world for each number of devices: in a larger one than needed, ranks would share a GPU for nothing. */
+	/* A world for each number of devices: in a larger one than needed, ranks would share a GPU
+	 * for nothing. */
 	for (int ranks = 1; ranks <= LITMUS_RUN_THREADS && status == TSR_OK; ranks++)
 		if (plans_for(&job, ranks))
 			status = run_world(backend, &job, ranks);
@@ -517,42 +567,48 @@ tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *test
 
 /* ------------------------------------------------------------------ the witnesses */
 
-static tsr_status_t run_one(const char *backend, const litmus_test_t *test, const litmus_options_t *options,
-			    litmus_result_t *result)
+static tsr_status_t run_one(const char *backend, const litmus_test_t *test,
+			    const litmus_options_t *options, litmus_result_t *result)
 {
 	tsr_status_t own = TSR_OK, status = litmus_run_on(backend, &test, 1, options, result, &own);
 	return status == TSR_OK ? own : status;
 }
 
-static tsr_status_t run_cpuemu(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run_cpuemu(const litmus_test_t *test, const litmus_options_t *options,
+			       litmus_result_t *result)
 {
 	return run_one("cpuemu", test, options, result);
 }
 
-static tsr_status_t run_cuda(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run_cuda(const litmus_test_t *test, const litmus_options_t *options,
+			     litmus_result_t *result)
 {
 	return run_one("cuda", test, options, result);
 }
 
-static tsr_status_t run_hip(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run_hip(const litmus_test_t *test, const litmus_options_t *options,
+			    litmus_result_t *result)
 {
 	return run_one("hip", test, options, result);
 }
 
-static tsr_status_t run_all_cpuemu(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
-				   litmus_result_t *results, tsr_status_t *statuses)
+static tsr_status_t run_all_cpuemu(const litmus_test_t *const *tests, int count,
+				   const litmus_options_t *options, litmus_result_t *results,
+				   tsr_status_t *statuses)
 {
 	return litmus_run_on("cpuemu", tests, count, options, results, statuses);
 }
 
-static tsr_status_t run_all_cuda(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
-				 litmus_result_t *results, tsr_status_t *statuses)
+static tsr_status_t run_all_cuda(const litmus_test_t *const *tests, int count,
+				 const litmus_options_t *options, litmus_result_t *results,
+				 tsr_status_t *statuses)
 {
 	return litmus_run_on("cuda", tests, count, options, results, statuses);
 }
 
-static tsr_status_t run_all_hip(const litmus_test_t *const *tests, int count, const litmus_options_t *options,
-				litmus_result_t *results, tsr_status_t *statuses)
+static tsr_status_t run_all_hip(const litmus_test_t *const *tests, int count,
+				const litmus_options_t *options, litmus_result_t *results,
+				tsr_status_t *statuses)
 {
 	return litmus_run_on("hip", tests, count, options, results, statuses);
 }
@@ -566,7 +622,8 @@ const litmus_witness_t litmus_cpuemu = {
 };
 const litmus_witness_t litmus_cuda = {
 	.name = "cuda",
-	.summary = "NVIDIA GPUs: an instance of the test a GPU thread; each device on a GPU of its own where there are enough",
+	.summary = "NVIDIA GPUs: an instance of the test a GPU thread; each device on a GPU of its "
+		   "own where there are enough",
 	.runs = true,
 	.run = run_cuda,
 	.run_all = run_all_cuda,

@@ -1,17 +1,21 @@
-/* What a witness showed against what is right: the test's own expectation, and an oracle's answer. */
+/*
+ * What a witness showed against what is right: the test's own expectation, and
+ * an oracle's answer.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/litmus/suite.h"
 
-suite_verdict_t suite_observe(const litmus_test_t *test, const litmus_result_t *result, uint64_t *positive_out,
-			      uint64_t *negative_out)
+suite_verdict_t suite_observe(const litmus_test_t *test, const litmus_result_t *result,
+			      uint64_t *positive_out, uint64_t *negative_out)
 {
 	uint64_t count[2] = {0};
 
 	for (int i = 0; i < result->count; i++)
-		count[litmus_holds(test, test->question, result->states[i].values)] += result->states[i].count;
+		count[litmus_holds(test, test->question, result->states[i].values)] +=
+			result->states[i].count;
 	*positive_out = count[1];
 	*negative_out = count[0];
 	return count[1] == 0 ? SUITE_NEVER : count[0] == 0 ? SUITE_ALWAYS : SUITE_SOMETIMES;
@@ -25,7 +29,8 @@ const char *suite_verdict_name(suite_verdict_t verdict)
 
 /* ------------------------------------------------------------------ the test's own expectation */
 
-static suite_judgement_t judge_expectation(const litmus_test_t *test, const litmus_witness_t *witness,
+static suite_judgement_t judge_expectation(const litmus_test_t *test,
+					   const litmus_witness_t *witness,
 					   const litmus_result_t *result, char *why, size_t size)
 {
 	char key[64];
@@ -46,7 +51,8 @@ static suite_judgement_t judge_expectation(const litmus_test_t *test, const litm
 	if (strcmp(expected, shown) == 0)
 		return SUITE_AGREES;
 	/* Whoever only runs a test sees no races, and need not see all that is allowed. */
-	if (!witness->exhaustive && (strcmp(expected, "racy") == 0 || strcmp(expected, "Sometimes") == 0))
+	if (!witness->exhaustive &&
+	    (strcmp(expected, "racy") == 0 || strcmp(expected, "Sometimes") == 0))
 		return SUITE_AGREES;
 	snprintf(why, size, "expected %s, but it is %s", expected, shown);
 	return SUITE_DIFFERS;
@@ -62,19 +68,25 @@ static unsigned races_of(const json_t *races)
 
 	json_array_foreach(races, i, race)
 	{
-		found |= strcmp(json_string_value(race) ? json_string_value(race) : "", "scoperace") == 0 ? LITMUS_SCOPE_RACE
-													  : LITMUS_DATA_RACE;
+		found |= strcmp(json_string_value(race) ? json_string_value(race) : "",
+				"scoperace") == 0
+				 ? LITMUS_SCOPE_RACE
+				 : LITMUS_DATA_RACE;
 	}
 	return found;
 }
 
-/** A final state as an oracle writes it, "1:r0=0; [x]=1;". What it does not mention may be anything. */
+/**
+ * A final state as an oracle writes it, "1:r0=0; [x]=1;". What it does not
+ * mention may be anything.
+ */
 typedef struct answer_state {
 	bool given[LITMUS_MAX_OBSERVED];
 	int64_t values[LITMUS_MAX_OBSERVED];
 } answer_state_t;
 
-static bool read_pair(const litmus_test_t *test, const char *name, const char *value, answer_state_t *state)
+static bool read_pair(const litmus_test_t *test, const char *name, const char *value,
+		      answer_state_t *state)
 {
 	char text[LITMUS_MAX_NAME + 8];
 	char *end;
@@ -114,7 +126,8 @@ static bool read_state(const litmus_test_t *test, const char *text, answer_state
 	return true;
 }
 
-static bool same_state(const litmus_test_t *test, const answer_state_t *answer, const int64_t *values)
+static bool same_state(const litmus_test_t *test, const answer_state_t *answer,
+		       const int64_t *values)
 {
 	for (int i = 0; i < test->observed_count; i++) {
 		if (answer->given[i] && answer->values[i] != values[i])
@@ -124,8 +137,9 @@ static bool same_state(const litmus_test_t *test, const answer_state_t *answer, 
 }
 
 /** The difference of two sets of states, if there is one, as a sentence. */
-static bool states_differ(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
-			  const json_t *outcomes, char *why, size_t size)
+static bool states_differ(const litmus_test_t *test, const litmus_witness_t *witness,
+			  const litmus_result_t *result, const json_t *outcomes, char *why,
+			  size_t size)
 {
 	char text[1024];
 	bool *explained = calloc((size_t)result->count + 1, sizeof *explained);
@@ -140,7 +154,8 @@ static bool states_differ(const litmus_test_t *test, const litmus_witness_t *wit
 		if (differ)
 			break;
 		if (!read_state(test, json_string_value(outcome), &answer)) {
-			snprintf(why, size, "the oracle's outcome '%s' is no state of this test", json_string_value(outcome));
+			snprintf(why, size, "the oracle's outcome '%s' is no state of this test",
+				 json_string_value(outcome));
 			differ = true;
 			break;
 		}
@@ -166,14 +181,17 @@ static bool states_differ(const litmus_test_t *test, const litmus_witness_t *wit
 
 const char *suite_race_names(unsigned races)
 {
-	static const char *const names[] = {"no race", "datarace", "scoperace", "datarace and scoperace"};
+	static const char *const names[] = {"no race", "datarace", "scoperace",
+					    "datarace and scoperace"};
 	return names[races];
 }
 
-static suite_judgement_t judge_answer(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
-				      const json_t *answer, char *why, size_t size)
+static suite_judgement_t judge_answer(const litmus_test_t *test, const litmus_witness_t *witness,
+				      const litmus_result_t *result, const json_t *answer,
+				      char *why, size_t size)
 {
-	const json_t *outcomes = json_object_get(answer, "outcomes"), *races = json_object_get(answer, "races");
+	const json_t *outcomes = json_object_get(answer, "outcomes"),
+		     *races = json_object_get(answer, "races");
 	const char *verdict = json_string_value(json_object_get(answer, "verdict"));
 	uint64_t positive, negative;
 
@@ -186,17 +204,20 @@ static suite_judgement_t judge_answer(const litmus_test_t *test, const litmus_wi
 	if (verdict && witness->exhaustive && !(witness->runs && result->races)) {
 		bool allowed = suite_observe(test, result, &positive, &negative) != SUITE_NEVER;
 		if (allowed != (strcmp(verdict, "Allowed") == 0)) {
-			snprintf(why, size, "%s, but the table has %s", allowed ? "Allowed" : "Forbidden", verdict);
+			snprintf(why, size, "%s, but the table has %s",
+				 allowed ? "Allowed" : "Forbidden", verdict);
 			return SUITE_DIFFERS;
 		}
 	}
-	if (outcomes && !(races && races_of(races)) && states_differ(test, witness, result, outcomes, why, size))
+	if (outcomes && !(races && races_of(races)) &&
+	    states_differ(test, witness, result, outcomes, why, size))
 		return SUITE_DIFFERS;
 	return SUITE_AGREES;
 }
 
-suite_judgement_t suite_judge(const litmus_test_t *test, const litmus_witness_t *witness, const litmus_result_t *result,
-			      const json_t *answer, char *why, size_t size)
+suite_judgement_t suite_judge(const litmus_test_t *test, const litmus_witness_t *witness,
+			      const litmus_result_t *result, const json_t *answer, char *why,
+			      size_t size)
 {
 	suite_judgement_t judgement = judge_expectation(test, witness, result, why, size);
 

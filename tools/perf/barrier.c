@@ -49,8 +49,10 @@ static tsr_status_t choose_repeats(meeting_t *m)
 		m->repeats = perf_enough(m->repeats, fastest_kernel);
 		m->host_repeats = perf_enough(m->host_repeats, fastest_host);
 	}
-	PERF_TRY(tsr_team_broadcast(tsr_world_team(m->run->world), &m->repeats, sizeof m->repeats, 0));
-	return tsr_team_broadcast(tsr_world_team(m->run->world), &m->host_repeats, sizeof m->host_repeats, 0);
+	PERF_TRY(tsr_team_broadcast(tsr_world_team(m->run->world), &m->repeats, sizeof m->repeats,
+				    0));
+	return tsr_team_broadcast(tsr_world_team(m->run->world), &m->host_repeats,
+				  sizeof m->host_repeats, 0);
 }
 
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
@@ -65,7 +67,10 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** In each meeting every rank tells the others its number; a rank that finds another number was let through too early. */
+/**
+ * In each meeting every rank tells the others its number; a rank that finds
+ * another number was let through too early.
+ */
 static tsr_status_t count_wrong(perf_run_t *run, perf_barrier_args_t *args, int64_t *wrong_out)
 {
 	uint64_t rounds[MEETINGS], kept[MEETINGS * TSR_MAX_RANKS], missed;

@@ -84,7 +84,10 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** How far the counter is from the sum of all additions, and how many old values came out of order. */
+/**
+ * How far the counter is from the sum of all additions, and how many old values
+ * came out of order.
+ */
 static tsr_status_t count_wrong(counting_t *c, int owner, int64_t *wrong_out)
 {
 	perf_run_t *run = c->run;
@@ -134,7 +137,8 @@ tsr_status_t perf_run_atomic(perf_run_t *run)
 {
 	for (int all = 0; all < 2; all++) {
 		if (run->report)
-			tool_progress_step(&run->report->progress, all ? "atomic, all ranks" : "atomic, rank 0 alone");
+			tool_progress_step(&run->report->progress,
+					   all ? "atomic, all ranks" : "atomic, rank 0 alone");
 		PERF_TRY(measure(run, all));
 	}
 	return TSR_OK;

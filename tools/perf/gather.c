@@ -18,7 +18,8 @@ typedef struct gather {
 /** What a rank gives of `size_bytes` in all: whole elements, and one at least. */
 static size_t piece_of(const gather_t *g, size_t size_bytes)
 {
-	const size_t element = tsr_dtype_bytes(g->run->options->dtype), ranks = (size_t)g->run->size;
+	const size_t element = tsr_dtype_bytes(g->run->options->dtype),
+		     ranks = (size_t)g->run->size;
 	const size_t count = size_bytes / element / ranks;
 
 	return (count > 0 ? count : 1) * element;
@@ -31,11 +32,14 @@ static tsr_status_t prepare(gather_t *g)
 	const int64_t words = (int64_t)((piece + 7) / 8);
 	TSR_HEAP void *missed;
 
-	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX, (uint64_t)run->rank, &g->source));
-	PERF_TRY(perf_alloc_clear(run, tsr_all_gather_state_bytes(run->size), "perf gather", &g->args.state));
+	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
+				    (uint64_t)run->rank, &g->source));
+	PERF_TRY(perf_alloc_clear(run, tsr_all_gather_state_bytes(run->size), "perf gather",
+				  &g->args.state));
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf missed", &missed));
 	g->args.missed = (TSR_HEAP uint64_t *)missed;
-	return tsr_heap_alloc(run->world, piece * (size_t)run->size + GUARD_BYTES, 0, "perf gathered", &g->args.dst);
+	return tsr_heap_alloc(run->world, piece * (size_t)run->size + GUARD_BYTES, 0,
+			      "perf gathered", &g->args.dst);
 }
 
 static tsr_status_t release(gather_t *g)
@@ -57,10 +61,10 @@ static tsr_status_t choose_blocks(gather_t *g)
 	PERF_TRY(tsr_world_device(g->run->world, &props));
 	size_t room = (size_t)props.resident_blocks, blocks = (size_t)options->blocks;
 	if (blocks > room)
-		return tsr_error(
-			TSR_ERR_RESIDENCY,
-			"-V %zu: the blocks of an all-gather wait for each other, and this device holds %zu: ask for no more",
-			blocks, room);
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "-V %zu: the blocks of an all-gather wait for each other, and "
+				 "this device holds %zu: ask for no more",
+				 blocks, room);
 	if (blocks == 0) {
 		room = perf_on_host(g->run) ? 1 : room;
 		blocks = (g->args.piece_bytes + PERF_BLOCK_BYTES - 1) / PERF_BLOCK_BYTES;
@@ -101,7 +105,8 @@ static void fill_piece(unsigned char *piece, size_t size_bytes, int rank)
 }
 
 /** Elements of rank `rank`'s piece that differ from what it gave. */
-static tsr_status_t count_in_piece(gather_t *g, int rank, unsigned char *expected, unsigned char *found, int64_t *wrong)
+static tsr_status_t count_in_piece(gather_t *g, int rank, unsigned char *expected,
+				   unsigned char *found, int64_t *wrong)
 {
 	const size_t size = g->args.piece_bytes, element = tsr_dtype_bytes(g->run->options->dtype);
 	TSR_HEAP unsigned char *piece = (TSR_HEAP unsigned char *)g->args.dst + (size_t)rank * size;
@@ -114,7 +119,8 @@ static tsr_status_t count_in_piece(gather_t *g, int rank, unsigned char *expecte
 }
 
 /** One operation into poison: what differs on this rank, of each piece and behind them all. */
-static tsr_status_t gather_once(gather_t *g, unsigned char *expected, unsigned char *found, int64_t *wrong)
+static tsr_status_t gather_once(gather_t *g, unsigned char *expected, unsigned char *found,
+				int64_t *wrong)
 {
 	perf_run_t *run = g->run;
 	const size_t size = g->args.piece_bytes, all = size * (size_t)run->size;
@@ -133,7 +139,8 @@ static tsr_status_t gather_once(gather_t *g, unsigned char *expected, unsigned c
 	PERF_TRY(tsr_stream_sync(run->stream));
 	for (int r = 0; r < run->size; r++)
 		PERF_TRY(count_in_piece(g, r, expected, found, wrong));
-	PERF_TRY(tsr_memcpy_from_heap(run->world, guard, (TSR_HEAP unsigned char *)g->args.dst + all, sizeof guard));
+	PERF_TRY(tsr_memcpy_from_heap(run->world, guard,
+				      (TSR_HEAP unsigned char *)g->args.dst + all, sizeof guard));
 	for (int i = 0; i < GUARD_BYTES; i++)
 		*wrong += guard[i] != POISON;
 	return TSR_OK;
@@ -150,7 +157,9 @@ static tsr_status_t count_wrong(gather_t *g, int64_t *wrong_out)
 	if (expected && found)
 		status = gather_once(g, expected, found, &wrong);
 	else
-		status = tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(size));
+		status = tsr_error(TSR_ERR_NO_MEMORY,
+				   "no host memory to verify %s: choose a smaller -e, or -c 0",
+				   TSR_SIZE(size));
 	free(found);
 	free(expected);
 	PERF_TRY(status);
@@ -174,12 +183,15 @@ static tsr_status_t measure(gather_t *g, size_t piece_bytes, bool in_place)
 	perf_pair_t pair;
 
 	g->args.piece_bytes = piece_bytes;
-	g->args.src = in_place ? (TSR_HEAP unsigned char *)g->args.dst + (size_t)run->rank * piece_bytes : g->source.data;
+	g->args.src =
+		in_place ? (TSR_HEAP unsigned char *)g->args.dst + (size_t)run->rank * piece_bytes
+			 : g->source.data;
 	PERF_TRY(choose_blocks(g));
 	/* Before the samples, which would hide what one operation leaves out. */
 	if (run->options->check)
 		PERF_TRY(count_wrong(g, &wrong));
-	PERF_TRY(perf_choose(g->run, perf_enough(1, 10000 + (double)g->args.piece_bytes / 8), gather_often, g, &g->repeats));
+	PERF_TRY(perf_choose(g->run, perf_enough(1, 10000 + (double)g->args.piece_bytes / 8),
+			     gather_often, g, &g->repeats));
 	PERF_TRY(perf_sample(run, true, sample, g, &pair));
 	if (run->options->check)
 		PERF_TRY(count_missed(g, &missed));

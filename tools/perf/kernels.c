@@ -8,7 +8,10 @@ TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 
 /* ------------------------------------------------------------------ put, get, copy */
 
-/* The blocks take chunks in turn, so that all are at neighbouring memory. What is moved is complete when the launch ends. */
+/*
+ * The blocks take chunks in turn, so that all are at neighbouring memory. What
+ * is moved is complete when the launch ends.
+ */
 TSR_FN uint64_t perf_first(const tsr_coop_t *block, const perf_move_args_t *a)
 {
 	return (uint64_t)tsr_block_index(block) * a->chunk_bytes;
@@ -28,22 +31,28 @@ TSR_FN uint64_t perf_chunk(const perf_move_args_t *a, uint64_t at)
 TSR_KERNEL_WIDE(perf_put, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
-			tsr_put(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->dst_peer);
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes;
+		     at += perf_step(block, a))
+			tsr_put(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at),
+				a->dst_peer);
 }
 
 TSR_KERNEL_WIDE(perf_get, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
-			tsr_get(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at), a->src_peer);
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes;
+		     at += perf_step(block, a))
+			tsr_get(block, perf_at(a->dst, at), perf_at(a->src, at), perf_chunk(a, at),
+				a->src_peer);
 }
 
 TSR_KERNEL_WIDE(perf_copy, perf_move_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
-		for (uint64_t at = perf_first(block, a); at < a->size_bytes; at += perf_step(block, a))
-			tsr_copy(block, perf_at(a->dst, at), a->dst_peer, perf_at(a->src, at), a->src_peer, perf_chunk(a, at));
+		for (uint64_t at = perf_first(block, a); at < a->size_bytes;
+		     at += perf_step(block, a))
+			tsr_copy(block, perf_at(a->dst, at), a->dst_peer, perf_at(a->src, at),
+				 a->src_peer, perf_chunk(a, at));
 }
 
 /* ------------------------------------------------------------------ signal */
@@ -69,16 +78,21 @@ TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
 	perf_count(block, a->missed, missed);
 }
 
-/** The same by stores that order nothing, so that no data may lie under them. Partner: the wait on the other rank. */
+/**
+ * The same by stores that order nothing, so that no data may lie under them.
+ * Partner: the wait on the other rank.
+ */
 TSR_KERNEL(perf_bare_signal, perf_pingpong_args_t, a)
 {
 	uint64_t missed = 0;
 	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
 		if (a->leads)
-			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED,
+					 TSR_SCOPE_SYSTEM);
 		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
 		if (!a->leads)
-			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+			tsr_atomic_store(block, a->flag, epoch, a->partner, TSR_RELAXED,
+					 TSR_SCOPE_SYSTEM);
 	}
 	perf_count(block, a->missed, missed);
 }
@@ -89,10 +103,12 @@ TSR_KERNEL(perf_put_signal, perf_pingpong_args_t, a)
 	uint64_t missed = 0;
 	for (uint64_t epoch = a->first; epoch < a->first + a->rounds && missed == 0; epoch++) {
 		if (a->leads)
-			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch,
+				       TSR_SIGNAL_SET, a->partner);
 		missed += tsr_wait(block, a->flag, epoch, a->partner) != TSR_WAIT_OK;
 		if (!a->leads)
-			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch, TSR_SIGNAL_SET, a->partner);
+			tsr_put_signal(block, a->inbox, a->outbox, a->size_bytes, a->flag, epoch,
+				       TSR_SIGNAL_SET, a->partner);
 	}
 	perf_count(block, a->missed, missed);
 }
@@ -103,13 +119,16 @@ TSR_KERNEL(perf_message, perf_pingpong_args_t, a)
 	for (uint64_t i = 0; i < a->rounds && missed == 0; i++) {
 		uint64_t at = i * a->size_bytes;
 		if (a->leads) /* READY: partner is the wait on the other rank */
-			tsr_put_signal(block, perf_at(a->inbox, at), perf_at(a->outbox, at), a->size_bytes, a->flag, a->first + i,
-				       TSR_SIGNAL_SET, a->partner);
+			tsr_put_signal(block, perf_at(a->inbox, at), perf_at(a->outbox, at),
+				       a->size_bytes, a->flag, a->first + i, TSR_SIGNAL_SET,
+				       a->partner);
 		missed += tsr_wait(block, a->flag, a->first + i, a->partner) != TSR_WAIT_OK;
 		if (a->leads)
 			continue;
-		tsr_put(block, perf_at(a->kept, at), perf_at(a->inbox, at), a->size_bytes, tsr_rank(block));
-		tsr_signal(block, a->flag, a->first + i, TSR_SIGNAL_SET, a->partner); /* RETIRED: the leader's wait */
+		tsr_put(block, perf_at(a->kept, at), perf_at(a->inbox, at), a->size_bytes,
+			tsr_rank(block));
+		/* RETIRED: the leader's wait */
+		tsr_signal(block, a->flag, a->first + i, TSR_SIGNAL_SET, a->partner);
 	}
 	perf_count(block, a->missed, missed);
 }
@@ -121,7 +140,8 @@ TSR_KERNEL(perf_atomic, perf_atomic_args_t, a)
 {
 	uint64_t wrong = 0, above = 0; /* the next old value is at least `above` */
 	for (uint64_t i = 0; i < a->repeats; i++) {
-		uint64_t old = tsr_atomic_add(block, a->counter, (uint64_t)1, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+		uint64_t old = tsr_atomic_add(block, a->counter, (uint64_t)1, a->peer, TSR_RELAXED,
+					      TSR_SCOPE_SYSTEM);
 		wrong += old < above;
 		above = old + 1;
 	}
@@ -145,10 +165,13 @@ TSR_KERNEL(perf_meeting, perf_barrier_args_t, a)
 	uint64_t missed = 0;
 	for (uint64_t i = 0; i < a->repeats && missed == 0; i++) {
 		for (int r = 0; r < tsr_size(block); r++)
-			tsr_put(block, &a->told[tsr_rank(block)], &a->rounds[i], sizeof(uint64_t), r);
+			tsr_put(block, &a->told[tsr_rank(block)], &a->rounds[i], sizeof(uint64_t),
+				r);
 		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* all have told me */
-		tsr_put(block, &a->kept[i * TSR_MAX_RANKS], a->told, sizeof(uint64_t) * (uint64_t)tsr_size(block), tsr_rank(block));
-		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK; /* I have read, so all may tell me again */
+		tsr_put(block, &a->kept[i * TSR_MAX_RANKS], a->told,
+			sizeof(uint64_t) * (uint64_t)tsr_size(block), tsr_rank(block));
+		/* I have read, so all may tell me again */
+		missed += tsr_barrier_ranks(block, state) != TSR_WAIT_OK;
 	}
 	perf_count(block, a->missed, missed);
 }
@@ -159,6 +182,7 @@ TSR_KERNEL_WIDE(perf_all_gather, perf_gather_args_t, a)
 {
 	int how = TSR_WAIT_OK;
 	for (uint64_t left = a->repeats; left > 0 && how == TSR_WAIT_OK; left--)
-		how = tsr_all_gather(block, a->dst, a->src, a->piece_bytes, (TSR_HEAP tsr_all_gather_state_t *)a->state);
+		how = tsr_all_gather(block, a->dst, a->src, a->piece_bytes,
+				     (TSR_HEAP tsr_all_gather_state_t *)a->state);
 	perf_count(block, a->missed, how != TSR_WAIT_OK);
 }

@@ -1,11 +1,17 @@
-/* The kernels of `tessera perf`, and what the host hands to them. Each repeats its operation inside one launch. */
+/*
+ * The kernels of `tessera perf`, and what the host hands to them. Each repeats
+ * its operation inside one launch.
+ */
 #ifndef TESSERA_TOOLS_PERF_KERNELS_H
 #define TESSERA_TOOLS_PERF_KERNELS_H
 
 #include "tessera/kernel.h"
 #include "tessera/types.h"
 
-/** put, get, copy: `size_bytes` from one rank's copy of `src` to another's copy of `dst`; the blocks take chunks of it in turn. */
+/**
+ * put, get, copy: `size_bytes` from one rank's copy of `src` to another's copy
+ * of `dst`; the blocks take chunks of it in turn.
+ */
 typedef struct perf_move_args {
 	TSR_HEAP void *dst;
 	TSR_HEAP void *src;
@@ -18,8 +24,10 @@ TSR_KERNEL_DECLARE(perf_get);
 TSR_KERNEL_DECLARE(perf_copy);
 
 /**
- * What they are compared with on a GPU: plain 16-byte loads and stores, through the addresses that the host has found. `dst` and
- * `src` are these, aligned to 16, and the size is a multiple of that; there are no chunks and no peers. Does nothing on a CPU.
+ * What they are compared with on a GPU: plain 16-byte loads and stores, through
+ * the addresses that the host has found. `dst` and `src` are these, aligned to
+ * 16, and the size is a multiple of that; there are no chunks and no peers.
+ * Does nothing on a CPU.
  */
 TSR_KERNEL_DECLARE(perf_plain);
 
@@ -29,8 +37,9 @@ typedef struct perf_pingpong_args {
 	TSR_HEAP uint64_t *missed; /* rounds whose wait did not end well are added here */
 	uint64_t first, rounds;
 	int32_t partner, leads;
-	/* perf_put_signal: a message of `size_bytes` goes with each signal, from `outbox` to the other's `inbox`.
-	 * perf_message: a message of `size_bytes` a round goes from the leader to its partner, which keeps a copy. */
+	/* perf_put_signal: a message of `size_bytes` goes with each signal, from `outbox` to the
+	 * other's `inbox`. perf_message: a message of `size_bytes` a round goes from the leader to
+	 * its partner, which keeps a copy. */
 	TSR_HEAP void *outbox, *inbox, *kept; /* `rounds` messages each */
 	uint64_t size_bytes;
 } perf_pingpong_args_t;
@@ -43,7 +52,8 @@ TSR_KERNEL_DECLARE(perf_message);
 /** atomic: adds 1 to `peer`'s copy of the counter `repeats` times. */
 typedef struct perf_atomic_args {
 	TSR_HEAP uint64_t *counter;
-	TSR_HEAP uint64_t *wrong; /* additions whose old value was not above the one before are added here */
+	/* additions whose old value was not above the one before are added here */
+	TSR_HEAP uint64_t *wrong;
 	uint64_t repeats;
 	int32_t peer, reserved;
 } perf_atomic_args_t;
@@ -55,7 +65,8 @@ typedef struct perf_barrier_args {
 	TSR_HEAP void *state;      /* tsr_barrier_state_t */
 	TSR_HEAP uint64_t *missed; /* barriers that did not end well are added here */
 	uint64_t repeats;
-	/* perf_meeting: in round i every rank tells the others i between two barriers, and keeps what it was told. */
+	/* perf_meeting: in round i every rank tells the others i between two barriers, and keeps
+	 * what it was told. */
 	TSR_HEAP uint64_t *rounds; /* i for i from 0 to repeats - 1 */
 	TSR_HEAP uint64_t *told;   /* TSR_MAX_RANKS of them */
 	TSR_HEAP uint64_t *kept;   /* TSR_MAX_RANKS a round */
@@ -64,7 +75,10 @@ typedef struct perf_barrier_args {
 TSR_KERNEL_DECLARE(perf_barrier);
 TSR_KERNEL_DECLARE(perf_meeting);
 
-/** all-gather: `piece_bytes` of each rank, `repeats` times, by all blocks. Every time into the same memory. */
+/**
+ * all-gather: `piece_bytes` of each rank, `repeats` times, by all blocks. Every
+ * time into the same memory.
+ */
 typedef struct perf_gather_args {
 	TSR_HEAP void *dst, *src;  /* in place where src is my piece of dst */
 	TSR_HEAP void *state;      /* tsr_all_gather_state_t */

@@ -1,4 +1,7 @@
-/* put-signal: a ping-pong of messages, each under its signal, between the kernels of two ranks; by size. */
+/*
+ * put-signal: a ping-pong of messages, each under its signal, between the
+ * kernels of two ranks; by size.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +29,8 @@ static tsr_status_t prepare(messages_t *m)
 	m->epoch = 1;
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf flag", &flag));
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf missed", &missed));
-	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX, (uint64_t)run->rank, &m->outbox));
+	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
+				    (uint64_t)run->rank, &m->outbox));
 	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf inbox", &m->args.inbox));
 	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf kept", &m->args.kept));
 	m->args.flag = (TSR_HEAP uint64_t *)flag;
@@ -74,17 +78,23 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** Bytes of my `box` that are not what the partner sent, and bytes behind them that were touched. */
+/**
+ * Bytes of my `box` that are not what the partner sent, and bytes behind them
+ * that were touched.
+ */
 static tsr_status_t count_in(messages_t *m, TSR_HEAP void *box, int64_t *wrong)
 {
 	const size_t size = m->args.size_bytes;
 	unsigned char *found = malloc(size + GUARD_BYTES);
 
 	if (!found)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(size));
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory to verify %s: choose a smaller -e, or -c 0",
+				 TSR_SIZE(size));
 	tsr_status_t status = tsr_memcpy_from_heap(m->run->world, found, box, size + GUARD_BYTES);
 	for (size_t at = 0; status == TSR_OK && at < size; at++) {
-		int64_t word = tsr_random_int((uint64_t)m->args.partner, at / 8, INT64_MIN, INT64_MAX);
+		int64_t word =
+			tsr_random_int((uint64_t)m->args.partner, at / 8, INT64_MIN, INT64_MAX);
 		*wrong += found[at] != ((unsigned char *)&word)[at % 8];
 	}
 	for (size_t at = size; status == TSR_OK && at < size + GUARD_BYTES; at++)
@@ -93,7 +103,10 @@ static tsr_status_t count_in(messages_t *m, TSR_HEAP void *box, int64_t *wrong)
 	return status;
 }
 
-/** One message more, of which rank 1's kernel keeps a copy when the signal has come; and what all of them left. */
+/**
+ * One message more, of which rank 1's kernel keeps a copy when the signal has
+ * come; and what all of them left.
+ */
 static tsr_status_t count_wrong(messages_t *m, int64_t *wrong_out)
 {
 	perf_run_t *run = m->run;
@@ -103,8 +116,10 @@ static tsr_status_t count_wrong(messages_t *m, int64_t *wrong_out)
 	PERF_TRY(tsr_barrier(run->world));
 	if (m->plays)
 		PERF_TRY(count_in(m, m->args.inbox, &wrong));
-	PERF_TRY(tsr_memset_heap(run->world, m->args.inbox, POISON, m->args.size_bytes + GUARD_BYTES));
-	PERF_TRY(tsr_memset_heap(run->world, m->args.kept, POISON, m->args.size_bytes + GUARD_BYTES));
+	PERF_TRY(tsr_memset_heap(run->world, m->args.inbox, POISON,
+				 m->args.size_bytes + GUARD_BYTES));
+	PERF_TRY(tsr_memset_heap(run->world, m->args.kept, POISON,
+				 m->args.size_bytes + GUARD_BYTES));
 	PERF_TRY(tsr_barrier(run->world));
 	m->args.first = m->epoch++;
 	m->args.rounds = 1;
@@ -126,7 +141,8 @@ static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 	m->args.size_bytes = size_bytes;
 	PERF_TRY(tsr_barrier(run->world));
 	PERF_TRY(tsr_memset_heap(run->world, m->args.inbox, POISON, size_bytes + GUARD_BYTES));
-	PERF_TRY(perf_choose(m->run, perf_enough(1, 1000 + (double)m->args.size_bytes / 8), play, m, &m->rounds));
+	PERF_TRY(perf_choose(m->run, perf_enough(1, 1000 + (double)m->args.size_bytes / 8), play, m,
+			     &m->rounds));
 	PERF_TRY(perf_sample(run, true, sample, m, &pair));
 	if (run->options->check)
 		PERF_TRY(count_wrong(m, &wrong));

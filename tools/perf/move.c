@@ -6,7 +6,8 @@
 #include "tools/perf/perf.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
-enum { CHUNK_BYTES = 512 << 10 }; /* the most a block moves before it goes on: some rounds of its threads */
+/* the most a block moves before it goes on: some rounds of its threads */
+enum { CHUNK_BYTES = 512 << 10 };
 enum { LINE_BYTES = 128 };
 
 /** Source and destination on every rank; rank 0 moves from one rank's to another's. */
@@ -50,16 +51,20 @@ static tsr_status_t prepare(move_t *move)
 	int64_t words = (int64_t)((run->options->max_bytes + 7) / 8);
 	size_t whole = (size_t)words * 8 + GUARD_BYTES;
 
-	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX, (uint64_t)run->rank, &move->source));
+	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
+				    (uint64_t)run->rank, &move->source));
 	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf destination", &move->destination));
 	if (!run->options->check || run->rank != move->to)
 		return TSR_OK;
 	move->expected = malloc(whole);
 	move->received = malloc(whole);
 	if (!move->expected || !move->received)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to verify %s: choose a smaller -e, or -c 0", TSR_SIZE(whole));
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory to verify %s: choose a smaller -e, or -c 0",
+				 TSR_SIZE(whole));
 	for (int64_t i = 0; i < words; i++) {
-		int64_t word = tsr_random_int((uint64_t)move->from, (uint64_t)i, INT64_MIN, INT64_MAX);
+		int64_t word =
+			tsr_random_int((uint64_t)move->from, (uint64_t)i, INT64_MIN, INT64_MAX);
 		memcpy(move->expected + 8 * i, &word, sizeof word);
 	}
 	return TSR_OK;
@@ -69,7 +74,8 @@ static tsr_status_t poison(move_t *move, size_t size_bytes)
 {
 	if (move->run->rank != move->to)
 		return TSR_OK;
-	return tsr_memset_heap(move->run->world, move->destination, POISON, size_bytes + GUARD_BYTES);
+	return tsr_memset_heap(move->run->world, move->destination, POISON,
+			       size_bytes + GUARD_BYTES);
 }
 
 /** Elements that differ from what was sent, and bytes behind them that were touched. */
@@ -81,7 +87,8 @@ static tsr_status_t count_wrong(move_t *move, size_t size_bytes, int64_t *wrong_
 	*wrong_out = 0;
 	if (!move->expected)
 		return TSR_OK;
-	PERF_TRY(tsr_memcpy_from_heap(move->run->world, move->received, move->destination, size_bytes + GUARD_BYTES));
+	PERF_TRY(tsr_memcpy_from_heap(move->run->world, move->received, move->destination,
+				      size_bytes + GUARD_BYTES));
 	for (size_t at = 0; at < size_bytes; at += element)
 		wrong += memcmp(move->received + at, move->expected + at, element) != 0;
 	for (size_t at = size_bytes; at < size_bytes + GUARD_BYTES; at++)
@@ -90,7 +97,10 @@ static tsr_status_t count_wrong(move_t *move, size_t size_bytes, int64_t *wrong_
 	return TSR_OK;
 }
 
-/** How many blocks, and how much of the move each takes at a time: as much as gives all of them the same number of turns. */
+/**
+ * How many blocks, and how much of the move each takes at a time: as much as
+ * gives all of them the same number of turns.
+ */
 static tsr_status_t share_out(move_t *move, size_t size_bytes)
 {
 	const perf_options_t *options = move->run->options;
@@ -111,7 +121,10 @@ static tsr_status_t share_out(move_t *move, size_t size_bytes)
 	return TSR_OK;
 }
 
-/** The addresses that this device has for the two ends, for a kernel without the library; none where the host does as well. */
+/**
+ * The addresses that this device has for the two ends, for a kernel without the
+ * library; none where the host does as well.
+ */
 static tsr_status_t find_plain(move_t *move, size_t size_bytes)
 {
 	perf_run_t *run = move->run;
@@ -126,13 +139,15 @@ static tsr_status_t find_plain(move_t *move, size_t size_bytes)
 }
 
 /** `repeats` moves by one of the kernels. */
-static tsr_status_t time_kernel(move_t *move, const tsr_kernel_t *kernel, perf_move_args_t args, double *ns_out)
+static tsr_status_t time_kernel(move_t *move, const tsr_kernel_t *kernel, perf_move_args_t args,
+				double *ns_out)
 {
 	perf_move_args_t lead = args;
 
 	if (move->run->options->each) {
 		args.repeats = 1;
-		return perf_time_launches(move->run, kernel, move->blocks, &args, move->repeats, ns_out);
+		return perf_time_launches(move->run, kernel, move->blocks, &args, move->repeats,
+					  ns_out);
 	}
 	lead.repeats = perf_lead(move->repeats);
 	args.repeats = move->repeats;
@@ -160,7 +175,8 @@ static tsr_status_t warm_up(move_t *move)
 }
 
 /** The host's memcpy between the very buffers that the kernel uses. */
-static double time_memcpy(void *destination, const void *source, size_t size_bytes, uint64_t repeats)
+static double time_memcpy(void *destination, const void *source, size_t size_bytes,
+			  uint64_t repeats)
 {
 	uint64_t begin = perf_now_ns();
 
@@ -171,7 +187,10 @@ static double time_memcpy(void *destination, const void *source, size_t size_byt
 	return (double)(perf_now_ns() - begin);
 }
 
-/** One of the kernel and one of the other means: what disturbs one disturbs the other. On rank 0. */
+/**
+ * One of the kernel and one of the other means: what disturbs one disturbs the
+ * other. On rank 0.
+ */
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 {
 	move_t *move = ctx;
@@ -183,7 +202,8 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	PERF_TRY(time_kernel(move, move->kernel, move->args, &ns));
 	perf_samples_add(&pair->kernel, ns / (double)move->repeats);
 	if (destination && source) {
-		(void)time_memcpy(destination, source, move->args.size_bytes, perf_lead(move->repeats));
+		(void)time_memcpy(destination, source, move->args.size_bytes,
+				  perf_lead(move->repeats));
 		ns = time_memcpy(destination, source, move->args.size_bytes, move->repeats);
 	} else if (move->plain.size_bytes > 0)
 		PERF_TRY(time_kernel(move, &perf_plain, move->plain, &ns));
@@ -235,7 +255,8 @@ static tsr_status_t measure_sizes(move_t *move)
 	PERF_TRY(prepare(move));
 	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s)) {
 		if (move->run->report)
-			tool_progress_step(&move->run->report->progress, "%s of %zu bytes", perf_op_name(options->op), s);
+			tool_progress_step(&move->run->report->progress, "%s of %zu bytes",
+					   perf_op_name(options->op), s);
 		PERF_TRY(measure_size(move, s));
 	}
 	PERF_TRY(tsr_heap_free(move->run->world, move->destination));

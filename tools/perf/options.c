@@ -1,4 +1,7 @@
-/* What may be said to tessera perf, in nccl-tests' letters where they do not clash with this command's own. */
+/*
+ * What may be said to tessera perf, in nccl-tests' letters where they do not
+ * clash with this command's own.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,48 +11,72 @@
 #include "tools/usage.h"
 
 static const char help[] =
-	"usage: tessera perf put|get|copy|put-signal|atomic|signal|barrier|all-gather [-n RANKS] [OPTIONS]\n\n"
-	"Measures one operation of the device API and verifies what it did. Every operation is repeated inside one kernel launch, "
+	"usage: tessera perf put|get|copy|put-signal|atomic|signal|barrier|all-gather [-n RANKS] "
+	"[OPTIONS]\n\n"
+	"Measures one operation of the device API and verifies what it did. Every operation is "
+	"repeated inside one kernel launch, "
 	"so\n"
-	"launches are not measured, but for -l. Times are medians; spread is the distance of the quartiles in percent of the "
+	"launches are not measured, but for -l. Times are medians; spread is the distance of the "
+	"quartiles in percent of the "
 	"median. Samples "
 	"that\n"
-	"scatter by more than 10 % are taken again, up to four times, and those that scatter least count; a line that\n"
+	"scatter by more than 10 % are taken again, up to four times, and those that scatter least "
+	"count; a line that\n"
 	"other work has disturbed all the same says so.\n\n"
-	"  put      rank 0 to rank 1's memory      beside memcpy, the same buffers in the same process, samples in turn; on a\n"
-	"                                          GPU beside a kernel of plain 16-byte loads and stores, launched likewise\n"
+	"  put      rank 0 to rank 1's memory      beside memcpy, the same buffers in the same "
+	"process, samples in turn; on a\n"
+	"                                          GPU beside a kernel of plain 16-byte loads and "
+	"stores, launched likewise\n"
 	"  get      rank 1's memory to rank 0      beside the same\n"
-	"  copy     rank 1's to rank 2's memory, by rank 0 (ranks count round the world)    beside the same\n"
-	"  put-signal  one way of a ping-pong of tsr_put_signal and tsr_wait between kernels of ranks 0 and 1, a block each\n"
-	"  signal   one way of a ping-pong of tsr_signal and tsr_wait between kernels of ranks 0 and 1\n"
-	"                                          beside a ping-pong of C11 atomics between the same two ranks' hosts; on a\n"
-	"                                          GPU beside one of relaxed stores and tsr_wait, which order nothing\n"
-	"  atomic   tsr_atomic_add, rank 0 alone and all ranks at one counter    beside C11 atomic_fetch_add\n"
+	"  copy     rank 1's to rank 2's memory, by rank 0 (ranks count round the world)    beside "
+	"the same\n"
+	"  put-signal  one way of a ping-pong of tsr_put_signal and tsr_wait between kernels of "
+	"ranks 0 and 1, a block each\n"
+	"  signal   one way of a ping-pong of tsr_signal and tsr_wait between kernels of ranks 0 "
+	"and 1\n"
+	"                                          beside a ping-pong of C11 atomics between the "
+	"same two ranks' hosts; on a\n"
+	"                                          GPU beside one of relaxed stores and tsr_wait, "
+	"which order nothing\n"
+	"  atomic   tsr_atomic_add, rank 0 alone and all ranks at one counter    beside C11 "
+	"atomic_fetch_add\n"
 	"  barrier  tsr_barrier_ranks in kernels   beside the host's tsr_barrier\n"
-	"  all-gather  tsr_all_gather in kernels of all ranks, out of place and in place; a size is what each has in the end,\n"
+	"  all-gather  tsr_all_gather in kernels of all ranks, out of place and in place; a size "
+	"is what each has in the end,\n"
 	"           cut to whole elements of each rank\n\n"
-	"  -n, --ranks N         ranks of the world (default 2). nccl-tests' -n, iterations, is -N here\n"
+	"  -n, --ranks N         ranks of the world (default 2). nccl-tests' -n, iterations, is -N "
+	"here\n"
 	"  -b, --minbytes SIZE   smallest size (default 8); K, M, G are powers of 1024\n"
 	"  -e, --maxbytes SIZE   largest size (default 64M)\n"
 	"  -f, --stepfactor F    each size is F times the one before, F from 2 on (default 2)\n"
 	"  -i, --stepbytes SIZE  each size is SIZE larger than the one before, in place of -f\n"
-	"  -d, --datatype T      f64 f32 f16 bf16 i64 i32 i8 u8: what count and #wrong count (default f32)\n"
+	"  -d, --datatype T      f64 f32 f16 bf16 i64 i32 i8 u8: what count and #wrong count "
+	"(default f32)\n"
 	"  -N, --samples N       samples a line (default 15)\n"
-	"  -m, --agg_iters N     operations in one launch, which makes one sample (default: about 3 ms of them)\n"
+	"  -m, --agg_iters N     operations in one launch, which makes one sample (default: about "
+	"3 ms of them)\n"
 	"  -w, --warmup_iters N  launches before the first sample (default 2)\n"
 	"  -c, --check 0|1       verify (default 1)\n"
-	"  -V, --blocks N        blocks that put, get, copy or gather, N from 1 on (default: 1 on the emulator; on a GPU one for\n"
-	"                        every 8 KiB, at most one a multiprocessor). Their threads: as wide as blocks get\n"
-	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and launches are measured (default 0)\n"
+	"  -V, --blocks N        blocks that put, get, copy or gather, N from 1 on (default: 1 on "
+	"the emulator; on a GPU one for\n"
+	"                        every 8 KiB, at most one a multiprocessor). Their threads: as "
+	"wide as blocks get\n"
+	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and launches are "
+	"measured (default 0)\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
-	"      --backend B       which backend; without it TESSERA_BACKEND, or the best one with a device\n"
+	"      --backend B       which backend; without it TESSERA_BACKEND, or the best one with a "
+	"device\n"
 	"      --placement P     ranks as process (default) or thread\n"
 	"  -h, --help            this text\n\n"
-	"columns, as nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s) #wrong; 1 GB is 10^9 bytes. Of one pair of\n"
-	"ranks algbw and busbw are the same; of all-gather on n ranks busbw is (n-1)/n of algbw. Where no data crosses a link\n"
-	"(-n 1, barrier) busbw is a dash, and where none is moved algbw is one too. #wrong counts elements that differ from\n"
+	"columns, as nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s) #wrong; 1 GB "
+	"is 10^9 bytes. Of one pair of\n"
+	"ranks algbw and busbw are the same; of all-gather on n ranks busbw is (n-1)/n of algbw. "
+	"Where no data crosses a link\n"
+	"(-n 1, barrier) busbw is a dash, and where none is moved algbw is one too. #wrong counts "
+	"elements that differ from\n"
 	"what was sent, in buffers poisoned before.\n"
-	"ratio: for put, get and copy this bandwidth by that of memcpy or the plain kernel (more is better); else this time by the "
+	"ratio: for put, get and copy this bandwidth by that of memcpy or the plain kernel (more "
+	"is better); else this time by the "
 	"host's (less is "
 	"better).\n\n"
 	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
@@ -76,7 +103,8 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put", "get", "copy", "put-signal", "atomic", "signal", "barrier", "all-gather", NULL};
+static const char *const op_names[] = {"put",    "get",     "copy",       "put-signal", "atomic",
+				       "signal", "barrier", "all-gather", NULL};
 
 const char *perf_op_name(perf_op_t op)
 {
@@ -103,7 +131,8 @@ void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
 	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
 
 	if (ranks == 1) {
-		snprintf(text, text_bytes, "rank 0 is alone: nothing crosses a link, and there is no bus bandwidth");
+		snprintf(text, text_bytes,
+			 "rank 0 is alone: nothing crosses a link, and there is no bus bandwidth");
 		return;
 	}
 	switch (op) {
@@ -114,14 +143,16 @@ void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
 		snprintf(text, text_bytes, "rank 0 loads from rank %d%s", 1 % ranks, rest);
 		break;
 	case PERF_COPY:
-		snprintf(text, text_bytes, "rank 0 copies from rank %d to rank %d%s", 1 % ranks, 2 % ranks, rest);
+		snprintf(text, text_bytes, "rank 0 copies from rank %d to rank %d%s", 1 % ranks,
+			 2 % ranks, rest);
 		break;
 	case PERF_SIGNAL:
 	case PERF_PUT_SIGNAL:
 		snprintf(text, text_bytes, "between ranks 0 and 1%s", rest);
 		break;
 	case PERF_ATOMIC:
-		snprintf(text, text_bytes, "rank 0 at rank %d's counter, then all ranks at rank 0's", 1 % ranks);
+		snprintf(text, text_bytes,
+			 "rank 0 at rank %d's counter, then all ranks at rank 0's", 1 % ranks);
 		break;
 	default:
 		snprintf(text, text_bytes, "all ranks, each with each");
@@ -138,20 +169,25 @@ static int parse_op(const char *text, perf_op_t *op_out)
 	}
 	const char *near = tsr_nearest_name(text, op_names);
 	if (near)
-		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text, near);
+		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text,
+				   near);
 	return tool_misuse("perf",
-			   "unknown operation '%s'; there are put, get, copy, put-signal, atomic, signal, barrier and all-gather",
+			   "unknown operation '%s'; there are put, get, copy, put-signal, atomic, "
+			   "signal, barrier and all-gather",
 			   text);
 }
 
 static int parse_size(const char *what, const char *text, size_t *size_out)
 {
-	return tsr_parse_size(what, text, size_out) == TSR_OK ? TOOL_OK : tool_misuse_last_error("perf");
+	return tsr_parse_size(what, text, size_out) == TSR_OK ? TOOL_OK
+							      : tool_misuse_last_error("perf");
 }
 
 static int parse_number(const char *what, const char *text, long low, long high, long *number_out)
 {
-	return tsr_parse_int(what, text, low, high, number_out) == TSR_OK ? TOOL_OK : tool_misuse_last_error("perf");
+	return tsr_parse_int(what, text, low, high, number_out) == TSR_OK
+		       ? TOOL_OK
+		       : tool_misuse_last_error("perf");
 }
 
 /** -b -e -f -i -d: what is moved. */
@@ -169,14 +205,18 @@ static int parse_sized(int letter, const char *text, perf_options_t *options)
 	case 'i':
 		misused = parse_size("-i", text, &options->step_bytes);
 		if (!misused && options->step_bytes == 0)
-			misused = tool_misuse("perf", "-i 0 would never end: give a step of at least one element");
+			misused = tool_misuse(
+				"perf",
+				"-i 0 would never end: give a step of at least one element");
 		return misused;
 	case 'f':
 		misused = parse_number("-f", text, 2, 1 << 20, &number);
 		options->factor = (size_t)number;
 		return misused;
 	default:
-		return tsr_dtype_parse(text, &options->dtype) == TSR_OK ? TOOL_OK : tool_misuse_last_error("perf");
+		return tsr_dtype_parse(text, &options->dtype) == TSR_OK
+			       ? TOOL_OK
+			       : tool_misuse_last_error("perf");
 	}
 }
 
@@ -227,22 +267,29 @@ static int check_sizes(perf_options_t *options)
 	if (!options->factor && !options->step_bytes)
 		options->factor = 2;
 	if (options->min_bytes > options->max_bytes)
-		return tool_misuse("perf", "-b %zu is larger than -e %zu: the smallest size comes first", options->min_bytes,
-				   options->max_bytes);
+		return tool_misuse("perf",
+				   "-b %zu is larger than -e %zu: the smallest size comes first",
+				   options->min_bytes, options->max_bytes);
 	if (options->min_bytes == 0 || options->min_bytes % element)
-		return tool_misuse("perf", "-b %zu is not a whole number of %s, which have %zu bytes each", options->min_bytes,
-				   type, element);
+		return tool_misuse("perf",
+				   "-b %zu is not a whole number of %s, which have %zu bytes each",
+				   options->min_bytes, type, element);
 	if (options->step_bytes % element)
-		return tool_misuse("perf", "-i %zu is not a whole number of %s, which have %zu bytes each", options->step_bytes,
-				   type, element);
+		return tool_misuse("perf",
+				   "-i %zu is not a whole number of %s, which have %zu bytes each",
+				   options->step_bytes, type, element);
 
-	/* A source and a destination on every rank, and what is kept of messages. Memory that is not there would end a rank without
-	 * a word. */
-	double needed = (options->op == PERF_PUT_SIGNAL ? 3.0 : 2.0) * (double)options->max_bytes * options->launcher.ranks;
+	/* A source and a destination on every rank, and what is kept of messages. Memory that is
+	 * not there would end a rank without a word. */
+	double needed = (options->op == PERF_PUT_SIGNAL ? 3.0 : 2.0) * (double)options->max_bytes *
+			options->launcher.ranks;
 	double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	if (needed > present)
-		return tool_misuse("perf", "-e %zu needs %.3g GiB on %d ranks and this machine has %.3g: choose a smaller size",
-				   options->max_bytes, needed / (1 << 30), options->launcher.ranks, present / (1 << 30));
+		return tool_misuse("perf",
+				   "-e %zu needs %.3g GiB on %d ranks and this machine has %.3g: "
+				   "choose a smaller size",
+				   options->max_bytes, needed / (1 << 30), options->launcher.ranks,
+				   present / (1 << 30));
 	return TOOL_OK;
 }
 
@@ -259,25 +306,29 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	};
 
 	*help_out = false;
-	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options, NULL)) != -1;) {
+	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options,
+				     NULL)) != -1;) {
 		if (o == 'h') {
 			fputs(help, stdout);
 			*help_out = true;
 			return TOOL_OK;
 		}
-		int misused =
-			o == '?' || o == ':' ? tool_bad_option("perf", o, argv, long_options) : parse_option(o, optarg, &options);
+		int misused = o == '?' || o == ':' ? tool_bad_option("perf", o, argv, long_options)
+						   : parse_option(o, optarg, &options);
 		if (misused)
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("perf",
-				   "which operation? There are put, get, copy, put-signal, atomic, signal, barrier and all-gather");
+		return tool_misuse("perf", "which operation? There are put, get, copy, put-signal, "
+					   "atomic, signal, barrier and all-gather");
 	int misused = parse_op(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
-		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run", argv[optind + 1]);
-	if (!misused && (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL) && options.launcher.ranks < 2)
-		misused = tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
+		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",
+				      argv[optind + 1]);
+	if (!misused && (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL) &&
+	    options.launcher.ranks < 2)
+		misused =
+			tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
 	if (!misused)
 		misused = check_sizes(&options);
 	if (!misused)
@@ -289,6 +340,10 @@ size_t perf_next_size(const perf_options_t *options, size_t size_bytes)
 {
 	/* Compared by what is left up to the largest size, so that nothing overflows. */
 	if (options->factor)
-		return size_bytes > options->max_bytes / options->factor ? 0 : size_bytes * options->factor;
-	return options->step_bytes > options->max_bytes - size_bytes ? 0 : size_bytes + options->step_bytes;
+		return size_bytes > options->max_bytes / options->factor
+			       ? 0
+			       : size_bytes * options->factor;
+	return options->step_bytes > options->max_bytes - size_bytes
+		       ? 0
+		       : size_bytes + options->step_bytes;
 }

@@ -1,4 +1,7 @@
-/* tessera perf: starts the world and hands each rank its part. What the measurements share is here, too. */
+/*
+ * tessera perf: starts the world and hands each rank its part. What the
+ * measurements share is here, too.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +13,16 @@
 #include "tools/perf/perf.h"
 #include "tools/usage.h"
 
-/** Written before the ranks start and only read afterwards: an entry gets no pointer of its own, and ranks may be threads. */
+/**
+ * Written before the ranks start and only read afterwards: an entry gets no
+ * pointer of its own, and ranks may be threads.
+ */
 static perf_options_t perf_options;
 
 /* ------------------------------------------------------------------ what the measurements share */
 
-tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead, const void *args, double *ns_out)
+tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead,
+		       const void *args, double *ns_out)
 {
 	uint64_t ns;
 
@@ -30,8 +37,8 @@ tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, 
 	return TSR_OK;
 }
 
-tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *args, uint64_t launches,
-				double *ns_out)
+tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks,
+				const void *args, uint64_t launches, double *ns_out)
 {
 	uint64_t ns;
 
@@ -64,7 +71,8 @@ uint64_t perf_enough(uint64_t repeats, double ns)
 	return enough < 1 ? 1 : (uint64_t)enough;
 }
 
-tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx, uint64_t *times_out)
+tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx,
+			 uint64_t *times_out)
 {
 	const perf_options_t *options = run->options;
 	uint64_t times = options->repeats ? (uint64_t)options->repeats : first;
@@ -94,7 +102,8 @@ void *perf_host_address(const perf_run_t *run, TSR_HEAP void *pointer, int rank)
 	return (void *)(uintptr_t)address;
 }
 
-tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *name, TSR_HEAP void **pointer_out)
+tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *name,
+			      TSR_HEAP void **pointer_out)
 {
 	TSR_HEAP void *pointer;
 
@@ -197,7 +206,8 @@ int tsr_cmd_perf(int argc, char **argv)
 		new_file = access(perf_options.json, F_OK) != 0;
 		FILE *file = fopen(perf_options.json, "a");
 		if (!file)
-			return tool_misuse("perf", "cannot write '%s': %s", perf_options.json, strerror(errno));
+			return tool_misuse("perf", "cannot write '%s': %s", perf_options.json,
+					   strerror(errno));
 		fclose(file);
 	}
 	make_room(&perf_options);

@@ -36,7 +36,8 @@ typedef struct perf_options {
 } perf_options_t;
 
 enum { PERF_MAX_SAMPLES = 999 };
-enum { PERF_BLOCK_BYTES = 8 << 10 }; /* as much is of use to a block of a GPU, where it is not said how many there are */
+/* as much is of use to a block of a GPU, where it is not said how many there are */
+enum { PERF_BLOCK_BYTES = 8 << 10 };
 
 const char *perf_op_name(perf_op_t op);
 
@@ -69,11 +70,17 @@ typedef struct perf_samples {
 } perf_samples_t;
 
 void perf_samples_add(perf_samples_t *samples, double ns);
-/** Sorts the samples; their median, and the distance of the quartiles as a part of it. 0 where there are none. */
+/**
+ * Sorts the samples; their median, and the distance of the quartiles as a part
+ * of it. 0 where there are none.
+ */
 double perf_samples_median(perf_samples_t *samples);
 double perf_samples_spread(perf_samples_t *samples);
 
-/** Samples of an operation in a kernel, and of what the host does in its place (none where it cannot), taken in turn. */
+/**
+ * Samples of an operation in a kernel, and of what the host does in its place
+ * (none where it cannot), taken in turn.
+ */
 typedef struct perf_pair {
 	perf_samples_t kernel, host;
 } perf_pair_t;
@@ -93,10 +100,13 @@ typedef struct perf_row {
 	size_t size_bytes;
 	const char *type;
 	size_t type_bytes;
-	int pieces;        /* of all-gather: the size is that of so many, of which each rank has one; else 0 */
-	size_t link_bytes; /* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
-	bool still;        /* every byte is where it belongs before the operation begins: none is moved */
-	int64_t wrong;     /* elements; -1: not checked */
+	/* of all-gather: the size is that of so many, of which each rank has one; else 0 */
+	int pieces;
+	/* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
+	size_t link_bytes;
+	/* every byte is where it belongs before the operation begins: none is moved */
+	bool still;
+	int64_t wrong; /* elements; -1: not checked */
 } perf_row_t;
 
 typedef struct perf_report {
@@ -110,8 +120,12 @@ typedef struct perf_report {
 } perf_report_t;
 
 /** Prints the head of the table. The report is rank 0's alone. */
-tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options, tsr_world_t *world);
-/** Prints a line. Its times, and whether they were disturbed, come from the samples alone, for every operation alike. */
+tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options,
+			       tsr_world_t *world);
+/**
+ * Prints a line. Its times, and whether they were disturbed, come from the
+ * samples alone, for every operation alike.
+ */
 tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair);
 /** Prints the last lines and writes the file. */
 tsr_status_t perf_report_end(perf_report_t *report);
@@ -129,47 +143,64 @@ typedef struct perf_run {
 } perf_run_t;
 
 /**
- * Runs `kernel` with the arguments `lead`, and at once behind it with `args`; says how long the second took on the device. So the
- * device is awake and, where ranks meet in the kernel, they have met when time begins.
+ * Runs `kernel` with the arguments `lead`, and at once behind it with `args`;
+ * says how long the second took on the device. So the device is awake and,
+ * where ranks meet in the kernel, they have met when time begins.
  */
-tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead, const void *args, double *ns_out);
+tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead,
+		       const void *args, double *ns_out);
 
 /** The same for `launches` launches with `args`, each of which is an operation. */
-tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *args, uint64_t launches,
-				double *ns_out);
+tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks,
+				const void *args, uint64_t launches, double *ns_out);
 
-/** Operations of the first launch where the second has `repeats`: enough to last until the second is queued. */
+/**
+ * Operations of the first launch where the second has `repeats`: enough to last
+ * until the second is queued.
+ */
 uint64_t perf_lead(uint64_t repeats);
 
-/** How many operations make a sample long enough, where the fastest of some launches took `ns` for `repeats` of them. */
+/**
+ * How many operations make a sample long enough, where the fastest of some
+ * launches took `ns` for `repeats` of them.
+ */
 uint64_t perf_enough(uint64_t repeats, double ns);
 
 /** Runs an operation `times` times on every rank; nanoseconds to `*ns_out`. */
 typedef tsr_status_t (*perf_play_fn)(void *ctx, uint64_t times, double *ns_out);
 
 /**
- * How often an operation runs in a sample: as the options say, else as often as rank 0 finds that it takes, which tries `first`
- * times and tells the others. Warms up on the way. Collective.
+ * How often an operation runs in a sample: as the options say, else as often as
+ * rank 0 finds that it takes, which tries `first` times and tells the others.
+ * Warms up on the way. Collective.
  */
-tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx, uint64_t *times_out);
+tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx,
+			 uint64_t *times_out);
 
 /** Takes one sample of each kind. */
 typedef tsr_status_t (*perf_sample_fn)(void *ctx, perf_pair_t *pair);
 
 /**
- * Takes as many samples as the options say. Where they scatter, something else has disturbed them: they are taken again, a few
- * times, and those that scatter least count. `collective`: every rank calls this, and rank 0's samples decide; else rank 0 alone.
+ * Takes as many samples as the options say. Where they scatter, something else
+ * has disturbed them: they are taken again, a few times, and those that scatter
+ * least count. `collective`: every rank calls this, and rank 0's samples
+ * decide; else rank 0 alone.
  */
-tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx, perf_pair_t *pair_out);
+tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx,
+			 perf_pair_t *pair_out);
 
 /** Whether the heaps are host memory that this process maps: the emulator's. */
 bool perf_on_host(const perf_run_t *run);
 
-/** `rank`'s copy of my `pointer` as the host may use it; null where this backend's heap is not the host's memory. */
+/**
+ * `rank`'s copy of my `pointer` as the host may use it; null where this
+ * backend's heap is not the host's memory.
+ */
 void *perf_host_address(const perf_run_t *run, TSR_HEAP void *pointer, int rank);
 
 /** A cleared piece of heap. Collective. */
-tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *name, TSR_HEAP void **pointer_out);
+tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *name,
+			      TSR_HEAP void **pointer_out);
 
 /** The sum over the ranks. Collective. */
 tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);

@@ -1,4 +1,7 @@
-/* What tsr_put is compared with on a GPU: the same move without the library, by threads that know their number. */
+/*
+ * What tsr_put is compared with on a GPU: the same move without the library, by
+ * threads that know their number.
+ */
 #include "tessera/dev.h"
 #include "tools/perf/kernels.h"
 
@@ -9,7 +12,8 @@ enum { PERF_IN_FLIGHT = 8 };
 TSR_FN void perf_plain_move(const tsr_coop_t *block, const perf_move_args_t *a)
 {
 	typedef unsigned __int128 unit_t;
-	const uint64_t step = (uint64_t)(tsr_block_count(block) * block->threads), count = a->size_bytes / sizeof(unit_t);
+	const uint64_t step = (uint64_t)(tsr_block_count(block) * block->threads),
+		       count = a->size_bytes / sizeof(unit_t);
 	const unit_t *src = (const unit_t *)a->src;
 	unit_t *dst = (unit_t *)a->dst;
 	unit_t held[PERF_IN_FLIGHT];

@@ -25,19 +25,25 @@ static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const 
 {
 	const perf_options_t *o = report->options;
 
-	report->json = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command", "perf", "operation",
-				 perf_op_name(o->op), "ranks", tsr_world_size(world), "backend", tsr_world_backend(world), "device",
-				 device, "samples", (int)o->samples, "blocks", (int)o->blocks, "each_launched", (int)o->each,
-				 "reference", report->reference, "rows");
-	return report->json ? TSR_OK : tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
+	report->json =
+		json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command", "perf",
+			  "operation", perf_op_name(o->op), "ranks", tsr_world_size(world),
+			  "backend", tsr_world_backend(world), "device", device, "samples",
+			  (int)o->samples, "blocks", (int)o->blocks, "each_launched", (int)o->each,
+			  "reference", report->reference, "rows");
+	return report->json ? TSR_OK
+			    : tsr_error(TSR_ERR_NO_MEMORY,
+					"no host memory for the report: end other programs");
 }
 
-tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options, tsr_world_t *world)
+tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options,
+			       tsr_world_t *world)
 {
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
 	tsr_device_props_t props = {.size = sizeof props};
 	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
-	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0, blocks = perf_op_blocks(options->op);
+	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0,
+	     blocks = perf_op_blocks(options->op);
 	const int ranks = tsr_world_size(world);
 	char reference[32], pair[96];
 
@@ -51,33 +57,42 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	if (!sized)
 		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
 
-	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks, ranks == 1 ? "" : "s",
-	       tsr_world_in_threads(world) ? "threads" : "processes", tsr_world_backend(world), props.name);
+	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks,
+	       ranks == 1 ? "" : "s", tsr_world_in_threads(world) ? "threads" : "processes",
+	       tsr_world_backend(world), props.name);
 	if (blocks && options->blocks)
 		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
 	else if (blocks && !on_host)
 		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
-	printf("\n# median of %ld sample%s, each of many %s\n", options->samples, options->samples == 1 ? "" : "s",
-	       moves && options->each ? "launches of one operation" : "operations inside one launch");
+	printf("\n# median of %ld sample%s, each of many %s\n", options->samples,
+	       options->samples == 1 ? "" : "s",
+	       moves && options->each ? "launches of one operation"
+				      : "operations inside one launch");
 	perf_op_pair(options->op, ranks, pair, sizeof pair);
 	printf("# %s\n", pair);
 	if (!sized && options->sized)
-		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n", perf_op_name(options->op));
+		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n",
+		       perf_op_name(options->op));
 	if (strcmp(report->reference, no_reference) == 0)
 		snprintf(reference, sizeof reference, "-");
 	else
-		snprintf(reference, sizeof reference, "%s(%s)", report->reference, moves ? "GB/s" : "us");
-	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type", "time(us)", "algbw(GB/s)",
-	       "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
+		snprintf(reference, sizeof reference, "%s(%s)", report->reference,
+			 moves ? "GB/s" : "us");
+	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type",
+	       "time(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
 	return TSR_OK;
 }
 
-/** A row with what was made of its samples. 0 stands for what there is not: a bandwidth of nothing, a ratio to nothing. */
+/**
+ * A row with what was made of its samples. 0 stands for what there is not: a
+ * bandwidth of nothing, a ratio to nothing.
+ */
 typedef struct line {
 	const perf_row_t *row;
 	double time_ns, spread, reference_ns;
 	double algbw, busbw; /* bytes a nanosecond: GB/s */
-	double ratio;        /* of moves: how many times as fast as the other means; else how many times as long */
+	/* of moves: how many times as fast as the other means; else how many times as long */
+	double ratio;
 	bool disturbed, reference_disturbed;
 } line_t;
 
@@ -130,7 +145,8 @@ static void print_words(const perf_report_t *report, const line_t *line)
 	if (what)
 		printf("  %s", what);
 	if (line->disturbed || line->reference_disturbed)
-		printf("%s%s%sdisturbed", what ? ", " : "  ", line->disturbed ? "" : report->reference, line->disturbed ? "" : " ");
+		printf("%s%s%sdisturbed", what ? ", " : "  ",
+		       line->disturbed ? "" : report->reference, line->disturbed ? "" : " ");
 	printf("\n");
 }
 
@@ -146,21 +162,27 @@ static void print_line(const perf_report_t *report, const line_t *line)
 		(void)figure(quotient((double)row->size_bytes, line->reference_ns), 2, reference);
 	else
 		(void)figure(line->reference_ns / 1e3, 3, reference);
-	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %7s %9.1f", row->size_bytes, row_count(row), row->type,
-	       line->time_ns / 1e3, figure(line->algbw, 2, algbw), figure(line->busbw, 2, busbw), wrong, reference,
-	       figure(line->ratio, 3, ratio), line->spread * 100);
+	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %7s %9.1f", row->size_bytes,
+	       row_count(row), row->type, line->time_ns / 1e3, figure(line->algbw, 2, algbw),
+	       figure(line->busbw, 2, busbw), wrong, reference, figure(line->ratio, 3, ratio),
+	       line->spread * 100);
 	print_words(report, line);
 	fflush(stdout);
 }
 
-/** What is promised, the sizes that it is promised for taken into account: the worst ratio is told at the end. */
+/**
+ * What is promised, the sizes that it is promised for taken into account: the
+ * worst ratio is told at the end.
+ */
 static void note_ratio(perf_report_t *report, const line_t *line)
 {
 	bool moves = perf_op_moves(report->options->op);
 
-	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC || (moves && line->row->size_bytes < 32768))
+	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC ||
+	    (moves && line->row->size_bytes < 32768))
 		return;
-	if (report->worst_ratio > 0 && (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))
+	if (report->worst_ratio > 0 &&
+	    (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))
 		return;
 	report->worst_ratio = line->ratio;
 	report->worst_disturbed = line->disturbed || line->reference_disturbed;
@@ -176,15 +198,20 @@ static tsr_status_t add_json(perf_report_t *report, const line_t *line)
 {
 	const perf_row_t *row = line->row;
 	json_t *object =
-		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, s:o, s:o}", "what", row->what,
-			  "size_bytes", (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type,
-			  "time_us", line->time_ns / 1e3, "spread", line->spread, "disturbed", (int)line->disturbed, "reference_us",
-			  figure_json(line->reference_ns / 1e3), "reference_disturbed", (int)line->reference_disturbed, "ratio",
-			  figure_json(line->ratio), "wrong", (json_int_t)row->wrong, "link_bytes", (json_int_t)row->link_bytes,
-			  "algbw_gbps", figure_json(line->algbw), "busbw_gbps", figure_json(line->busbw));
+		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, s:o, s:o}",
+			  "what", row->what, "size_bytes", (json_int_t)row->size_bytes, "count",
+			  (json_int_t)row_count(row), "type", row->type, "time_us",
+			  line->time_ns / 1e3, "spread", line->spread, "disturbed",
+			  (int)line->disturbed, "reference_us",
+			  figure_json(line->reference_ns / 1e3), "reference_disturbed",
+			  (int)line->reference_disturbed, "ratio", figure_json(line->ratio),
+			  "wrong", (json_int_t)row->wrong, "link_bytes",
+			  (json_int_t)row->link_bytes, "algbw_gbps", figure_json(line->algbw),
+			  "busbw_gbps", figure_json(line->busbw));
 
 	if (!object || json_array_append_new(json_object_get(report->json, "rows"), object) != 0)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the report: end other programs");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the report: end other programs");
 	return TSR_OK;
 }
 
@@ -204,14 +231,18 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	const perf_options_t *options = report->options;
 
 	if (options->check)
-		printf("# wrong elements: %lld%s\n", (long long)report->wrong, report->wrong ? "" : " (ok)");
+		printf("# wrong elements: %lld%s\n", (long long)report->wrong,
+		       report->wrong ? "" : " (ok)");
 	else
 		printf("# not verified (-c 0)\n");
 	if (report->worst_ratio > 0) {
 		const bool moves = perf_op_moves(options->op);
-		printf(moves ? "# least ratio to %s from 32 KiB on: %.3f%s\n" : "# ratio to %s atomics: %.2f%s\n",
+		printf(moves ? "# least ratio to %s from 32 KiB on: %.3f%s\n"
+			     : "# ratio to %s atomics: %.2f%s\n",
 		       report->reference, report->worst_ratio,
-		       report->worst_disturbed ? " (disturbed by other work: measure again when the machine is idle)" : "");
+		       report->worst_disturbed ? " (disturbed by other work: measure again when "
+						 "the machine is idle)"
+					       : "");
 	}
 	fflush(stdout);
 	if (!report->json)
@@ -220,6 +251,7 @@ tsr_status_t perf_report_end(perf_report_t *report)
 	json_decref(report->json);
 	report->json = NULL;
 	if (failed)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", options->json, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", options->json,
+				 strerror(errno));
 	return TSR_OK;
 }

@@ -31,7 +31,8 @@ double perf_samples_median(perf_samples_t *samples)
 	if (samples->count == 0)
 		return 0;
 	qsort(samples->ns, (size_t)samples->count, sizeof(double), compare);
-	return samples->count % 2 ? samples->ns[middle] : (samples->ns[middle - 1] + samples->ns[middle]) / 2;
+	return samples->count % 2 ? samples->ns[middle]
+				  : (samples->ns[middle - 1] + samples->ns[middle]) / 2;
 }
 
 double perf_samples_spread(perf_samples_t *samples)
@@ -40,7 +41,9 @@ double perf_samples_spread(perf_samples_t *samples)
 
 	if (median <= 0)
 		return 0;
-	return (samples->ns[samples->count - 1 - samples->count / 4] - samples->ns[samples->count / 4]) / median;
+	return (samples->ns[samples->count - 1 - samples->count / 4] -
+		samples->ns[samples->count / 4]) /
+	       median;
 }
 
 bool perf_samples_disturbed(perf_samples_t *samples)
@@ -60,7 +63,8 @@ bool perf_pair_disturbed(perf_pair_t *pair)
 	return perf_samples_disturbed(&pair->kernel) || perf_samples_disturbed(&pair->host);
 }
 
-tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx, perf_pair_t *pair_out)
+tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx,
+			 perf_pair_t *pair_out)
 {
 	enum { ROUNDS = 5 };
 	/* The ranks that take no part wait meanwhile, and not for ever. */
@@ -69,7 +73,9 @@ tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample
 
 	for (int round = 0, again = 1; round < ROUNDS && again; round++) {
 		perf_pair_t pair = {.kernel = {.count = 0}, .host = {.count = 0}};
-		for (long i = 0; i < run->options->samples && (collective || i < 3 || perf_now_ns() < stop_ns); i++)
+		for (long i = 0;
+		     i < run->options->samples && (collective || i < 3 || perf_now_ns() < stop_ns);
+		     i++)
 			PERF_TRY(sample(ctx, &pair));
 		double spread = perf_pair_spread(&pair);
 		if (least < 0 || spread < least) {
@@ -78,7 +84,8 @@ tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample
 		}
 		again = perf_pair_disturbed(pair_out) && perf_now_ns() < stop_ns;
 		if (collective)
-			PERF_TRY(tsr_team_broadcast(tsr_world_team(run->world), &again, sizeof again, 0));
+			PERF_TRY(tsr_team_broadcast(tsr_world_team(run->world), &again,
+						    sizeof again, 0));
 	}
 	return TSR_OK;
 }

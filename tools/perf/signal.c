@@ -1,6 +1,7 @@
 /*
- * signal: a ping-pong between the kernels of two ranks, beside one that is bare: of C11 atomics between their hosts, or, where
- * hosts cannot reach heaps, of relaxed stores between kernels, which order nothing.
+ * signal: a ping-pong between the kernels of two ranks, beside one that is
+ * bare: of C11 atomics between their hosts, or, where hosts cannot reach heaps,
+ * of relaxed stores between kernels, which order nothing.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@ enum { MESSAGES = 64, MESSAGE_BYTES = 1024, POISON = 0xa5 };
 typedef struct pingpong {
 	perf_run_t *run;
 	perf_pingpong_args_t args;
-	TSR_HEAP void *bare_flag;           /* of the bare one: my own, raised by the partner */
-	_Atomic uint64_t *mine, *partners;  /* addresses of both for hosts; null where those cannot reach them */
+	TSR_HEAP void *bare_flag; /* of the bare one: my own, raised by the partner */
+	/* addresses of both for hosts; null where those cannot reach them */
+	_Atomic uint64_t *mine, *partners;
 	uint64_t epoch, bare_epoch, rounds; /* the next epoch of each; rounds of a sample */
 	bool plays;                         /* ranks 0 and 1 play, the others wait */
 } pingpong_t;
@@ -40,8 +42,8 @@ static tsr_status_t prepare(pingpong_t *p)
 }
 
 /** `rounds` rounds between kernels, from `*epoch` on; on the ranks that play. */
-static tsr_status_t play_in(pingpong_t *p, const tsr_kernel_t *kernel, TSR_HEAP uint64_t *flag, uint64_t *epoch, uint64_t rounds,
-			    double *ns_out)
+static tsr_status_t play_in(pingpong_t *p, const tsr_kernel_t *kernel, TSR_HEAP uint64_t *flag,
+			    uint64_t *epoch, uint64_t rounds, double *ns_out)
 {
 	perf_pingpong_args_t lead = p->args, args = p->args;
 
@@ -61,17 +63,24 @@ static tsr_status_t play(pingpong_t *p, uint64_t rounds, double *ns_out)
 	return play_in(p, &perf_signal, p->args.flag, &p->epoch, rounds, ns_out);
 }
 
-/** Spins until my flag shows `epoch`. The acquire's partner is the release in bare_rounds on the other rank. */
+/**
+ * Spins until my flag shows `epoch`. The acquire's partner is the release in
+ * bare_rounds on the other rank.
+ */
 static bool await_bare(_Atomic uint64_t *mine, uint64_t epoch, uint64_t deadline_ns)
 {
-	for (uint64_t spins = 1; atomic_load_explicit(mine, memory_order_acquire) < epoch; spins++) {
+	for (uint64_t spins = 1; atomic_load_explicit(mine, memory_order_acquire) < epoch;
+	     spins++) {
 		if (spins % (1u << 22) == 0 && perf_now_ns() > deadline_ns)
 			return false;
 	}
 	return true;
 }
 
-/** Rounds first .. end - 1 between the hosts. The release's partner is the acquire in await_bare on the other rank. */
+/**
+ * Rounds first .. end - 1 between the hosts. The release's partner is the
+ * acquire in await_bare on the other rank.
+ */
 static tsr_status_t bare_rounds(pingpong_t *p, uint64_t first, uint64_t end, uint64_t deadline_ns)
 {
 	for (uint64_t epoch = first; epoch < end; epoch++) {
@@ -79,7 +88,8 @@ static tsr_status_t bare_rounds(pingpong_t *p, uint64_t first, uint64_t end, uin
 			atomic_store_explicit(p->partners, epoch, memory_order_release);
 		if (!await_bare(p->mine, epoch, deadline_ns))
 			return tsr_error(TSR_ERR_TIMEOUT,
-					 "rank %d's host did not answer rank %d's within the deadline: raise TESSERA_DEADLINE",
+					 "rank %d's host did not answer rank %d's within the "
+					 "deadline: raise TESSERA_DEADLINE",
 					 p->args.partner, p->run->rank);
 		if (!p->args.leads)
 			atomic_store_explicit(p->partners, epoch, memory_order_release);
@@ -109,7 +119,8 @@ static tsr_status_t play_bare(pingpong_t *p, uint64_t rounds, double *ns_out)
 {
 	if (p->mine && p->partners)
 		return play_on_hosts(p, rounds, ns_out);
-	return play_in(p, &perf_bare_signal, (TSR_HEAP uint64_t *)p->bare_flag, &p->bare_epoch, rounds, ns_out);
+	return play_in(p, &perf_bare_signal, (TSR_HEAP uint64_t *)p->bare_flag, &p->bare_epoch,
+		       rounds, ns_out);
 }
 
 /** Both, of which tsr_signal's time counts. */
@@ -133,7 +144,10 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** Random messages, each under its own signal: elements that the receiver did not find when the signal came. */
+/**
+ * Random messages, each under its own signal: elements that the receiver did
+ * not find when the signal came.
+ */
 static tsr_status_t count_wrong(pingpong_t *p, int64_t *wrong_out)
 {
 	perf_run_t *run = p->run;
@@ -142,7 +156,8 @@ static tsr_status_t count_wrong(pingpong_t *p, int64_t *wrong_out)
 	int64_t received[MESSAGES * MESSAGE_BYTES / 8], wrong = 0;
 	uint64_t missed;
 
-	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX, (uint64_t)run->rank, &outbox));
+	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
+				    (uint64_t)run->rank, &outbox));
 	PERF_TRY(tsr_tensor_zeros_like(run->world, &outbox, &inbox));
 	PERF_TRY(tsr_tensor_zeros_like(run->world, &outbox, &kept));
 	PERF_TRY(tsr_memset_heap(run->world, inbox.data, POISON, sizeof received));
@@ -160,7 +175,8 @@ static tsr_status_t count_wrong(pingpong_t *p, int64_t *wrong_out)
 	if (run->rank == 1) {
 		PERF_TRY(tsr_tensor_read(run->world, &kept, received));
 		for (int64_t i = 0; i < words; i++)
-			wrong += received[i] != tsr_random_int(0, (uint64_t)i, INT64_MIN, INT64_MAX);
+			wrong +=
+				received[i] != tsr_random_int(0, (uint64_t)i, INT64_MIN, INT64_MAX);
 	}
 	PERF_TRY(tsr_memcpy_from_heap(run->world, &missed, p->args.missed, sizeof missed));
 	PERF_TRY(perf_sum(run, wrong + (int64_t)missed, wrong_out));
@@ -178,7 +194,8 @@ static tsr_status_t check_flags(pingpong_t *p, int64_t *wrong)
 	PERF_TRY(tsr_barrier(p->run->world));
 	PERF_TRY(tsr_memcpy_from_heap(p->run->world, &flag, p->args.flag, sizeof flag));
 	PERF_TRY(tsr_memcpy_from_heap(p->run->world, &bare, p->bare_flag, sizeof bare));
-	PERF_TRY(perf_sum(p->run, p->plays && (flag != p->epoch - 1 || bare != p->bare_epoch - 1), &off));
+	PERF_TRY(perf_sum(p->run, p->plays && (flag != p->epoch - 1 || bare != p->bare_epoch - 1),
+			  &off));
 	*wrong += off;
 	return TSR_OK;
 }

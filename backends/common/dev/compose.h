@@ -1,6 +1,7 @@
 /*
  * The bodies that are made of other calls of this API, the same on every port.
- * Read by a port's bodies, after all others (on the CPU: by one file of the library).
+ * Read by a port's bodies, after all others (on the CPU: by one file of the
+ * library).
  */
 #ifndef TESSERA_COMMON_DEV_COMPOSE_H
 #define TESSERA_COMMON_DEV_COMPOSE_H
@@ -17,17 +18,23 @@
 
 #include TSR_PORT_BODIES
 
-/* Reports name the call that a kernel has made and its place, not those in here: TSR_PART_OF says which call it is. */
+/*
+ * Reports name the call that a kernel has made and its place, not those in
+ * here: TSR_PART_OF says which call it is.
+ */
 #pragma push_macro("TSR_AT")
 #undef TSR_AT
 #define TSR_AT(coop_) (coop_)
 
 /*
- * In one call the blocks of a rank together raise a count by TSR_GATHER_ROUND, however many they are: so rounds are told apart
- * by a division, and nothing is stored or reset between calls, nor between launches of different numbers of blocks.
+ * In one call the blocks of a rank together raise a count by TSR_GATHER_ROUND,
+ * however many they are: so rounds are told apart by a division, and nothing is
+ * stored or reset between calls, nor between launches of different numbers of
+ * blocks.
  */
 enum { TSR_GATHER_ROUND = TSR_ALL_GATHER_MAX_BLOCKS };
-enum { TSR_GATHER_LINE = 128 }; /* two blocks do not store to one cache line, where the pieces are aligned to it */
+/* two blocks do not store to one cache line, where the pieces are aligned to it */
+enum { TSR_GATHER_LINE = 128 };
 
 /** A count of the state. */
 TSR_FN TSR_HEAP uint64_t *tsr_gather_count(TSR_HEAP tsr_all_gather_state_t *state, int word)
@@ -38,71 +45,93 @@ TSR_FN TSR_HEAP uint64_t *tsr_gather_count(TSR_HEAP tsr_all_gather_state_t *stat
 /** What this block adds: at least 1, so that a round is not full before all have come. */
 TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 {
-	return tsr_block_index(block) == 0 ? (uint64_t)TSR_GATHER_ROUND - (uint64_t)(tsr_block_count(block) - 1) : 1;
+	return tsr_block_index(block) == 0
+		       ? (uint64_t)TSR_GATHER_ROUND - (uint64_t)(tsr_block_count(block) - 1)
+		       : 1;
 }
 
 /**
- * What the counts show when all blocks have come to this call. Relaxed: of my rank's own count this block has seen the end of the
- * last round (its wait for it, or the launch), and the present one is not full without this block: whatever the others have added,
- * also where the load is overtaken by what follows it, the round is the same.
+ * What the counts show when all blocks have come to this call. Relaxed: of my
+ * rank's own count this block has seen the end of the last round (its wait for
+ * it, or the launch), and the present one is not full without this block:
+ * whatever the others have added, also where the load is overtaken by what
+ * follows it, the round is the same.
  */
 TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_state_t *state)
 {
 	int me = tsr_rank(block);
-	uint64_t seen = tsr_atomic_load(block, tsr_gather_count(state, TSR_GATHER_READY(me)), me, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	uint64_t seen = tsr_atomic_load(block, tsr_gather_count(state, TSR_GATHER_READY(me)), me,
+					TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	return (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
 }
 
 /** My block's part of the piece, to every rank once all may be written. */
-TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src,
-					 size_t size_bytes, TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
+TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst,
+					 const TSR_HEAP unsigned char *src, size_t size_bytes,
+					 TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
 {
-	const size_t blocks = (size_t)tsr_block_count(block), index = (size_t)tsr_block_index(block);
+	const size_t blocks = (size_t)tsr_block_count(block),
+		     index = (size_t)tsr_block_index(block);
 	const size_t each = (size_bytes / blocks / TSR_GATHER_LINE + 1) * TSR_GATHER_LINE;
 	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	int i = 0; /* for my own rank too: its other blocks may have written what this one reads next */
-	do {       /* a loop that is seen to run: no check of the code need know that there is always a rank */
+	/* for my own rank too: its other blocks may have written what this one reads next */
+	int i = 0;
+	/* a loop that is seen to run: no check of the code need know that there is always a rank */
+	do {
 		int peer = tsr_peer(block, i);
-		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in tsr_gather_all, of all blocks of
-		 * `peer`. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
-		const tsr_wait_result_t how = tsr_wait(block, tsr_gather_count(state, TSR_GATHER_RETIRED(peer)), target, peer);
+		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in
+		 * tsr_gather_all, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss,
+		 * MP.count.diffGPU-sss. */
+		const tsr_wait_result_t how =
+			tsr_wait(block, tsr_gather_count(state, TSR_GATHER_RETIRED(peer)), target,
+				 peer);
 		if (how != TSR_WAIT_OK)
 			return how;
 	} while (++i < tsr_size(block));
-	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first, left < each ? left : each);
+	tsr_put_all(block, dst + (size_t)tsr_rank(block) * size_bytes + first, src + first,
+		    left < each ? left : each);
 	return TSR_WAIT_OK;
 }
 
-TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst, const TSR_HEAP unsigned char *src,
-					size_t size_bytes, TSR_HEAP tsr_all_gather_state_t *state)
+TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned char *dst,
+					const TSR_HEAP unsigned char *src, size_t size_bytes,
+					TSR_HEAP tsr_all_gather_state_t *state)
 {
 	const int me = tsr_rank(block);
-	TSR_COLLECTIVE(block, "tsr_all_gather", state, tsr_gather_count(state, TSR_GATHER_READY(me)), TSR_GATHER_ROUND, dst,
+	TSR_COLLECTIVE(block, "tsr_all_gather", state,
+		       tsr_gather_count(state, TSR_GATHER_READY(me)), TSR_GATHER_ROUND, dst,
 		       size_bytes);
 	const uint64_t target = tsr_gather_target(block, state);
-	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus: LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
-	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_RETIRED(me)), tsr_gather_share(block), TSR_SIGNAL_ADD);
+	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus:
+	 * LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */
+	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_RETIRED(me)),
+		       tsr_gather_share(block), TSR_SIGNAL_ADD);
 	tsr_wait_result_t how = tsr_gather_push(block, dst, src, size_bytes, state, target);
 	if (how != TSR_WAIT_OK)
 		return how;
 	/* READY. Partner: the waits below on every rank. Litmus: MP.mcast.diffGPU-sss. */
-	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_READY(me)), tsr_gather_share(block), TSR_SIGNAL_ADD);
+	tsr_signal_all(block, tsr_gather_count(state, TSR_GATHER_READY(me)),
+		       tsr_gather_share(block), TSR_SIGNAL_ADD);
 	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
 		int from = tsr_peer(block, i);
-		/* Partner: the signal above, of all blocks of `from`. Litmus: MP.count.diffGPU-sss. */
-		how = tsr_wait(block, tsr_gather_count(state, TSR_GATHER_READY(from)), target, from);
+		/* Partner: the signal above, of all blocks of `from`. Litmus:
+		 * MP.count.diffGPU-sss. */
+		how = tsr_wait(block, tsr_gather_count(state, TSR_GATHER_READY(from)), target,
+			       from);
 	}
 	return how;
 }
 
-TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
+					 const TSR_HEAP void *src, size_t size_bytes,
 					 TSR_HEAP tsr_all_gather_state_t *state)
 {
 	TSR_PART_OF(block, "tsr_all_gather");
 	const tsr_wait_result_t how =
-		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst, (const TSR_HEAP unsigned char *)src, size_bytes, state);
+		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst,
+			       (const TSR_HEAP unsigned char *)src, size_bytes, state);
 	TSR_PART_OF(block, TSR_PART_OF_NONE);
 	return how;
 }
@@ -110,13 +139,15 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst, 
 /* ------------------------------------------------------------------ locks */
 
 /**
- * Takes the lock where it is free. Returns the word as it was: 0 where it was free, else 1 + who has it.
+ * Takes the lock where it is free. Returns the word as it was: 0 where it was
+ * free, else 1 + who has it.
  * Partner: tsr_unlock. Litmus: MP.casacq.diffGPU-ss.
  */
 TSR_FN uint64_t tsr_lock_try(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
 {
 	const uint64_t open = 0, mine = 1 + (uint64_t)tsr_rank(coop);
-	return tsr_atomic_cas(coop, lock, open, mine, peer, TSR_ACQUIRE, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+	return tsr_atomic_cas(coop, lock, open, mine, peer, TSR_ACQUIRE, TSR_RELAXED,
+			      TSR_SCOPE_SYSTEM);
 }
 
 /** For reports: a word that is no rank's is anybody's. */
@@ -132,20 +163,22 @@ TSR_DEV tsr_wait_result_t tsr_lock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, in
 	uint64_t word;
 	TSR_PART_OF(coop, "tsr_lock");
 	while (how == TSR_WAIT_OK && (word = tsr_lock_try(coop, lock, peer)) != 0)
-		how = tsr_wait_word(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM, tsr_lock_holder(coop, word),
-				    (uint64_t *)0);
+		how = tsr_wait_word(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM,
+				    tsr_lock_holder(coop, word), (uint64_t *)0);
 	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 	return how;
 }
 
-TSR_DEV tsr_wait_result_t tsr_lock_until(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer, uint64_t deadline_ns)
+TSR_DEV tsr_wait_result_t tsr_lock_until(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer,
+					 uint64_t deadline_ns)
 {
 	tsr_wait_result_t how = TSR_WAIT_OK;
 	uint64_t word;
 	TSR_PART_OF(coop, "tsr_lock_until");
 	while (how == TSR_WAIT_OK && (word = tsr_lock_try(coop, lock, peer)) != 0)
-		how = tsr_wait_word_until(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM,
-					  tsr_lock_holder(coop, word), deadline_ns, (uint64_t *)0);
+		how = tsr_wait_word_until(coop, lock, TSR_CMP_EQ, 0, peer, TSR_RELAXED,
+					  TSR_SCOPE_SYSTEM, tsr_lock_holder(coop, word),
+					  deadline_ns, (uint64_t *)0);
 	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 	return how;
 }

@@ -1,6 +1,7 @@
 /*
- * The bodies that are the same on every port: arithmetic on views and indices, no memory.
- * Read by a port's bodies, after the contracts (on the CPU: by one file of the library).
+ * The bodies that are the same on every port: arithmetic on views and indices,
+ * no memory. Read by a port's bodies, after the contracts (on the CPU: by one
+ * file of the library).
  */
 #ifndef TESSERA_COMMON_DEV_PURE_H
 #define TESSERA_COMMON_DEV_PURE_H
@@ -15,7 +16,8 @@ TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i)
 	return (tsr_rank(coop) + i) % tsr_size(coop);
 }
 
-TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int roles, int *index, int *count)
+TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int roles, int *index,
+			int *count)
 {
 	int at = tsr_block_index(block), left = tsr_block_count(block), role = 0, behind = 0;
 	for (int i = 1; i < roles; i++)
@@ -36,13 +38,15 @@ TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int role
 	return role;
 }
 
-TSR_DEV tsr_view_t tsr_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols, int64_t ld)
+TSR_DEV tsr_view_t tsr_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols,
+			    int64_t ld)
 {
 	tsr_view_t view = {data, rows, cols, ld, (int32_t)dtype, (int32_t)TSR_SPACE_HEAP};
 	return view;
 }
 
-TSR_DEV tsr_view_t tsr_view_shared(void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols, int64_t ld)
+TSR_DEV tsr_view_t tsr_view_shared(void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols,
+				   int64_t ld)
 {
 	tsr_view_t view = {data, rows, cols, ld, (int32_t)dtype, (int32_t)TSR_SPACE_SHARED};
 	return view;
@@ -103,9 +107,11 @@ TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tile
 	if (tiles_m < 1 || tiles_n < 1)
 		return at;
 	group = group < 1 ? 1 : group > tiles_m ? tiles_m : group;
-	int64_t before = tsr_quotient(index, group * tiles_n), first = before * group; /* the group's first row of tiles */
+	/* the group's first row of tiles */
+	int64_t before = tsr_quotient(index, group * tiles_n), first = before * group;
 	int64_t within = index - first * tiles_n;
-	int64_t rows = group < tiles_m - first ? group : tiles_m - first; /* the last group may be lower */
+	/* the last group may be lower */
+	int64_t rows = group < tiles_m - first ? group : tiles_m - first;
 	at.col = tsr_quotient(within, rows);
 	at.row = first + within - at.col * rows;
 	return at;
@@ -129,7 +135,8 @@ TSR_FN int64_t tsr_ring_bands(const tsr_ring_t *ring)
 /** In which step of a band the ring comes to `part`: part - first, modulo parts. */
 TSR_FN int64_t tsr_ring_step(const tsr_ring_t *ring, int64_t part)
 {
-	const int64_t parts = ring->parts < 1 ? 1 : ring->parts, step = (part - ring->first) % parts;
+	const int64_t parts = ring->parts < 1 ? 1 : ring->parts,
+		      step = (part - ring->first) % parts;
 	return step < 0 ? step + parts : step;
 }
 
@@ -151,10 +158,13 @@ TSR_DEV tsr_ring_tile_t tsr_ring_order(int64_t index, const tsr_ring_t *ring, in
 		return tile;
 	const int64_t parts = ring->parts < 1 ? 1 : ring->parts;
 	tile.band = tsr_ring_band(ring, tsr_quotient(index, parts * ring->tiles_n));
-	const int64_t first = tsr_ring_row(ring, tile.band), rows = tsr_ring_row(ring, tile.band + 1) - first;
-	const int64_t within = index - first * parts * ring->tiles_n, step = tsr_quotient(within, rows * ring->tiles_n);
+	const int64_t first = tsr_ring_row(ring, tile.band),
+		      rows = tsr_ring_row(ring, tile.band + 1) - first;
+	const int64_t within = index - first * parts * ring->tiles_n,
+		      step = tsr_quotient(within, rows * ring->tiles_n);
 	tile.part = (int32_t)((step + parts - tsr_ring_step(ring, 0)) % parts);
-	tile.at = tsr_grouped_order(within - step * rows * ring->tiles_n, rows, ring->tiles_n, group);
+	tile.at =
+		tsr_grouped_order(within - step * rows * ring->tiles_n, rows, ring->tiles_n, group);
 	tile.at.row += first;
 	return tile;
 }
@@ -178,9 +188,11 @@ TSR_DEV int64_t tsr_chiplet_order(int64_t index, int64_t count, int chiplets, in
 	const int64_t dealt = chiplets < 1 ? 1 : chiplets, most = tsr_tiles(count, dealt);
 	const int64_t round = dealt * (chunk < 1 || chunk > most ? most : chunk);
 	const int64_t first = tsr_quotient(index, round) * round, within = index - first;
-	const int64_t size = round < count - first ? round : count - first; /* the last round may be smaller */
+	/* the last round may be smaller */
+	const int64_t size = round < count - first ? round : count - first;
 	const int64_t turn = tsr_quotient(within, dealt), chiplet = within - turn * dealt;
-	const int64_t each = tsr_quotient(size, dealt), more = size - each * dealt; /* the first `more` chiplets have one more */
+	/* the first `more` chiplets have one more */
+	const int64_t each = tsr_quotient(size, dealt), more = size - each * dealt;
 	return first + chiplet * each + (chiplet < more ? chiplet : more) + turn;
 }
 

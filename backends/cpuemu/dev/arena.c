@@ -7,8 +7,10 @@
 /* ------------------------------------------------------------------ spare buffers */
 
 /*
- * Where blocks are explored, all of them live at one time, on one thread. What each kept for itself would be memory that nobody has
- * touched yet, a page fault each, in every schedule anew; so they hand on what they have given back.
+ * Where blocks are explored, all of them live at one time, on one thread. What
+ * each kept for itself would be memory that nobody has touched yet, a page
+ * fault each, in every schedule anew; so they hand on what they have given
+ * back.
  */
 
 /** One that is large enough, and not much larger: a panel is not for a fragment. */
@@ -20,7 +22,8 @@ static bool take_spare(tsr_cpu_env_t *env, size_t bytes, tsr_cpu_slot_t *slot)
 		slot->data = env->spare[i].data;
 		slot->bytes = env->spare[i].bytes;
 		env->spares--;
-		memmove(&env->spare[i], &env->spare[i + 1], (size_t)(env->spares - i) * sizeof env->spare[0]);
+		memmove(&env->spare[i], &env->spare[i + 1],
+			(size_t)(env->spares - i) * sizeof env->spare[0]);
 		return true;
 	}
 	return false;
@@ -58,14 +61,14 @@ void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes)
 {
 	tsr_cpu_arena_t *arena = &coop->worker->arena;
 	if (arena->depth == TSR_CPU_ARENA_DEPTH) {
-		tsr_cpu_misuse(coop, "TSR_FRAG", "let scopes end, or loops reuse one", "with more than %d fragments alive",
-			       TSR_CPU_ARENA_DEPTH);
+		tsr_cpu_misuse(coop, "TSR_FRAG", "let scopes end, or loops reuse one",
+			       "with more than %d fragments alive", TSR_CPU_ARENA_DEPTH);
 		return NULL;
 	}
 	tsr_cpu_slot_t *slot = &arena->slot[arena->depth];
 	if (slot->bytes < bytes && !grow(coop, bytes, slot)) {
-		tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks", "found no host memory for %s",
-			       TSR_SIZE(bytes));
+		tsr_cpu_misuse(coop, "TSR_FRAG", "use smaller tiles or fewer resident blocks",
+			       "found no host memory for %s", TSR_SIZE(bytes));
 		return NULL;
 	}
 	slot->owner = arena;
@@ -88,15 +91,19 @@ void tsr_cpu_arena_clear(tsr_cpu_arena_t *arena)
 }
 
 /** Rows and columns by use; the share of rows by the coop. */
-static void frag_shape(const tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use, tsr_frag_t *frag)
+static void frag_shape(const tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cpu_frag_use use,
+		       tsr_frag_t *frag)
 {
-	bool real = tile.dtype == TSR_F64 || tile.dtype == TSR_F32 || tile.dtype == TSR_F16 || tile.dtype == TSR_BF16;
+	bool real = tile.dtype == TSR_F64 || tile.dtype == TSR_F32 || tile.dtype == TSR_F16 ||
+		    tile.dtype == TSR_BF16;
 	bool right = use == TSR_CPU_FRAG_B || use == TSR_CPU_FRAG_BT;
 	int64_t first, last;
 	frag->tile = tile;
 	frag->use = use;
 	frag->rows = use == TSR_CPU_FRAG_B ? tile.k : use == TSR_CPU_FRAG_BT ? tile.n : tile.m;
-	frag->cols = use == TSR_CPU_FRAG_ROWS ? 1 : use == TSR_CPU_FRAG_A || use == TSR_CPU_FRAG_BT ? tile.k : tile.n;
+	frag->cols = use == TSR_CPU_FRAG_ROWS                          ? 1
+		     : use == TSR_CPU_FRAG_A || use == TSR_CPU_FRAG_BT ? tile.k
+								       : tile.n;
 	frag->held = !real ? TSR_I32 : tile.dtype == TSR_F64 ? TSR_F64 : TSR_F32;
 	frag->dtype = use == TSR_CPU_FRAG_A || right ? tile.dtype : frag->held;
 	tsr_cpu_share(coop, frag->rows, &first, &last);
@@ -123,15 +130,18 @@ bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *f
 {
 	if (frag->set || !frag->elements) /* or the arena is exhausted, which has been noted */
 		return true;
-	return tsr_cpu_misuse(coop, call, "give its elements values first: tsr_frag_zero, or a load",
-			      "of a fragment of %d x %d elements that nothing has given values", (int)frag->rows, (int)frag->cols);
+	return tsr_cpu_misuse(coop, call,
+			      "give its elements values first: tsr_frag_zero, or a load",
+			      "of a fragment of %d x %d elements that nothing has given values",
+			      (int)frag->rows, (int)frag->cols);
 }
 
 bool tsr_frag_is_rows(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
 {
 	if (!frag->elements || (frag->rows == frag->tile.m && frag->cols == 1))
 		return frag->elements != NULL;
-	return tsr_cpu_misuse(coop, call, "declare it with TSR_FRAG_ROWS", "of a fragment of %d x %d elements", (int)frag->rows,
+	return tsr_cpu_misuse(coop, call, "declare it with TSR_FRAG_ROWS",
+			      "of a fragment of %d x %d elements", (int)frag->rows,
 			      (int)frag->cols);
 }
 

@@ -7,17 +7,23 @@
 #include "src/base/futex.h"
 
 /**
- * One bell a rank has many listeners: each flag rings for one of 32 groups of them, so that a signal in a chain of hundreds of
- * blocks wakes a few and not all. Who signals and who waits find the group from the flag's place, the same on every rank.
+ * One bell a rank has many listeners: each flag rings for one of 32 groups of
+ * them, so that a signal in a chain of hundreds of blocks wakes a few and not
+ * all. Who signals and who waits find the group from the flag's place, the same
+ * on every rank.
  */
 static inline uint32_t tsr_bell_group(const tsr_cpu_env_t *env, const tsr_mem_t *mem)
 {
-	uintptr_t place = mem->shared ? (uintptr_t)mem->at : (uintptr_t)(mem->at - env->base[mem->rank]);
+	uintptr_t place =
+		mem->shared ? (uintptr_t)mem->at : (uintptr_t)(mem->at - env->base[mem->rank]);
 	return 1u << ((uint32_t)(place >> 3) * 0x9e3779b1u >> 27);
 }
 
-/* ThreadSanitizer must see the flag's own order alone: a bell with an order would hide a flag that lacks its release. Where it
- * watches, a ring may be missed, which costs the length of a sleep. */
+/*
+ * ThreadSanitizer must see the flag's own order alone: a bell with an order
+ * would hide a flag that lacks its release. Where it watches, a ring may be
+ * missed, which costs the length of a sleep.
+ */
 #if TSR_CPU_TSAN
 #define TSR_BELL_ORDER memory_order_relaxed
 #else
@@ -25,24 +31,31 @@ static inline uint32_t tsr_bell_group(const tsr_cpu_env_t *env, const tsr_mem_t 
 #endif
 
 /**
- * Called after a flag has been raised. The count of sleepers is read after the bell is raised, and a sleeper counts itself
- * before it reads the bell and looks at the flag once more: in the one order of these seq_cst accesses either this sees the
- * sleeper, or the sleeper sees the bell and, by the release of the raise, the flag. Partner: tsr_bell_sleep.
+ * Called after a flag has been raised. The count of sleepers is read after the
+ * bell is raised, and a sleeper counts itself before it reads the bell and
+ * looks at the flag once more: in the one order of these seq_cst accesses
+ * either this sees the sleeper, or the sleeper sees the bell and, by the
+ * release of the raise, the flag. Partner: tsr_bell_sleep.
  */
 static inline void tsr_bell_ring(const tsr_cpu_env_t *env, const tsr_mem_t *mem)
 {
 	tsr_shared_words_t *words = env->host->words;
 	atomic_fetch_add_explicit(&words->rank[mem->rank].bell, 1, TSR_BELL_ORDER);
 	if (atomic_load_explicit(&words->rank[mem->rank].sleepers, TSR_BELL_ORDER) != 0)
-		(void)syscall(SYS_futex, &words->rank[mem->rank].bell, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
-			      tsr_bell_group(env, mem));
+		(void)syscall(SYS_futex, &words->rank[mem->rank].bell, FUTEX_WAKE_BITSET, INT_MAX,
+			      NULL, NULL, tsr_bell_group(env, mem));
 }
 
-/** Sleeps until one of `groups` rings or `ns` have passed; may return early. `seen` is the bell as it was before the last look. */
-static inline void tsr_bell_sleep(_Atomic uint32_t *bell, uint32_t seen, uint32_t groups, uint64_t ns)
+/**
+ * Sleeps until one of `groups` rings or `ns` have passed; may return early.
+ * `seen` is the bell as it was before the last look.
+ */
+static inline void tsr_bell_sleep(_Atomic uint32_t *bell, uint32_t seen, uint32_t groups,
+				  uint64_t ns)
 {
 	uint64_t until = tsr_now_ns() + ns; /* the bitset form takes a point in time */
-	struct timespec t = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+	struct timespec t = {.tv_sec = (time_t)(until / 1000000000u),
+			     .tv_nsec = (long)(until % 1000000000u)};
 	(void)syscall(SYS_futex, bell, FUTEX_WAIT_BITSET, seen, &t, NULL, groups);
 }
 

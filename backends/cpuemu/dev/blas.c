@@ -5,8 +5,8 @@
 #include "tessera/types.h"
 
 /** Sums wrap around, so they are unsigned. */
-static void add_product_i32(int rows, int cols, int depth, const uint32_t *a, int lda, const uint32_t *b, int ldb, uint32_t *c,
-			    int ldc)
+static void add_product_i32(int rows, int cols, int depth, const uint32_t *a, int lda,
+			    const uint32_t *b, int ldb, uint32_t *c, int ldc)
 {
 	for (int i = 0; i < rows; i++)
 		for (int k = 0; k < depth; k++) {
@@ -16,8 +16,8 @@ static void add_product_i32(int rows, int cols, int depth, const uint32_t *a, in
 		}
 }
 
-void tsr_blas_add_product(tsr_coop_t *coop, int32_t held, int rows, int cols, int depth, const void *a, int lda, const void *b,
-			  int ldb, void *c, int ldc)
+void tsr_blas_add_product(tsr_coop_t *coop, int32_t held, int rows, int cols, int depth,
+			  const void *a, int lda, const void *b, int ldb, void *c, int ldc)
 {
 	tsr_status_t status = TSR_OK;
 	if (held == TSR_I32)

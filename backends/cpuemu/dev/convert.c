@@ -1,4 +1,7 @@
-/* Rows between element types. The pairs that matter for speed have loops of their own; the others go through double or i64. */
+/*
+ * Rows between element types. The pairs that matter for speed have loops of
+ * their own; the others go through double or i64.
+ */
 #include <string.h>
 
 #include "cpuemu/dev/convert.h"
@@ -8,7 +11,9 @@
 
 static size_t element_bytes(int32_t dtype)
 {
-	return dtype == TSR_F64 || dtype == TSR_I64 ? 8 : dtype == TSR_F32 || dtype == TSR_I32 ? 4 : 2;
+	return dtype == TSR_F64 || dtype == TSR_I64   ? 8
+	       : dtype == TSR_F32 || dtype == TSR_I32 ? 4
+						      : 2;
 }
 
 /* ------------------------------------------------------------------ one element of any type */
@@ -75,13 +80,16 @@ static void from_i64(int32_t held_dtype, void *held, const int64_t *row, size_t 
 		else if (held_dtype == TSR_F32)
 			((float *)held)[i] = (float)x;
 		else
-			((int32_t *)held)[i] = (int32_t)(x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : x);
+			((int32_t *)held)[i] = (int32_t)(x < INT32_MIN   ? INT32_MIN
+							 : x > INT32_MAX ? INT32_MAX
+									 : x);
 	}
 }
 
 /* ------------------------------------------------------------------ types of 16 bits and f32 */
 
-static inline TSR_INTO_WIDE void widen_loop(int32_t dtype, float *restrict held, const uint16_t *restrict row, size_t count)
+static inline TSR_INTO_WIDE void widen_loop(int32_t dtype, float *restrict held,
+					    const uint16_t *restrict row, size_t count)
 {
 	for (size_t i = 0; dtype == TSR_BF16 && i < count; i++)
 		held[i] = tsr_widen_bf16(row[i]);
@@ -89,7 +97,8 @@ static inline TSR_INTO_WIDE void widen_loop(int32_t dtype, float *restrict held,
 		held[i] = tsr_widen_f16(row[i]);
 }
 
-static TSR_WIDE void widen_wide(int32_t dtype, float *restrict held, const uint16_t *restrict row, size_t count)
+static TSR_WIDE void widen_wide(int32_t dtype, float *restrict held, const uint16_t *restrict row,
+				size_t count)
 {
 	widen_loop(dtype, held, row, count);
 }
@@ -102,7 +111,8 @@ static void widen(int32_t dtype, float *held, const uint16_t *row, size_t count)
 		widen_loop(dtype, held, row, count);
 }
 
-static inline TSR_INTO_WIDE void narrow_loop(int32_t dtype, uint16_t *restrict row, const float *restrict held, size_t count)
+static inline TSR_INTO_WIDE void narrow_loop(int32_t dtype, uint16_t *restrict row,
+					     const float *restrict held, size_t count)
 {
 	for (size_t i = 0; dtype == TSR_BF16 && i < count; i++)
 		row[i] = tsr_round_bf16(held[i]);
@@ -110,7 +120,8 @@ static inline TSR_INTO_WIDE void narrow_loop(int32_t dtype, uint16_t *restrict r
 		row[i] = tsr_round_f16(held[i]);
 }
 
-static TSR_WIDE void narrow_wide(int32_t dtype, uint16_t *restrict row, const float *restrict held, size_t count)
+static TSR_WIDE void narrow_wide(int32_t dtype, uint16_t *restrict row, const float *restrict held,
+				 size_t count)
 {
 	narrow_loop(dtype, row, held, count);
 }

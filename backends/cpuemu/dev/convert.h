@@ -1,11 +1,17 @@
-/* Conversion of rows between the element types of memory and those that fragments hold (f32, f64, i32). */
+/*
+ * Conversion of rows between the element types of memory and those that
+ * fragments hold (f32, f64, i32).
+ */
 #ifndef TESSERA_CPUEMU_CONVERT_H
 #define TESSERA_CPUEMU_CONVERT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** `held[i]` becomes element i of `row`: exact where the held type has the value, else rounded or saturated. */
+/**
+ * `held[i]` becomes element i of `row`: exact where the held type has the
+ * value, else rounded or saturated.
+ */
 void tsr_row_widen(int32_t held_dtype, void *held, int32_t dtype, const void *row, size_t count);
 
 /** The reverse: floats round to nearest even, integers saturate. */

@@ -35,13 +35,18 @@ int tsr_worker_count(const tsr_coop_t *coop)
 tsr_coop_t tsr_split(tsr_coop_t *block)
 {
 	if (block->kind != TSR_CPU_BLOCK || block->block->kernel->workers != 1)
-		tsr_cpu_misuse(block, __func__, "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
-			       block->kind == TSR_CPU_LOADER ? "in a gate" : "of a block that has workers");
+		tsr_cpu_misuse(block, __func__,
+			       "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
+			       block->kind == TSR_CPU_LOADER ? "in a gate"
+							     : "of a block that has workers");
 	tsr_cpu_met(block);
 	return *block;
 }
 
-/** Opens the phase for those who wait. Partner: the acquire of `phase` in meeting_over; the count as in tsr_bell_ring. */
+/**
+ * Opens the phase for those who wait. Partner: the acquire of `phase` in
+ * meeting_over; the count as in tsr_bell_ring.
+ */
 static void open_phase(tsr_cpu_block_t *block)
 {
 	/* Relaxed: nobody arrives again before the phase below is open. */
@@ -59,7 +64,8 @@ typedef struct meeting {
 static bool meeting_over(void *ctx)
 {
 	meeting_t *meeting = ctx;
-	/* Acquire: partner is the release in open_phase, which carries what all workers did before they arrived.
+	/* Acquire: partner is the release in open_phase, which carries what all workers did before
+	 * they arrived.
 	 * Litmus: MP.rel.acq.sameWG-ww. */
 	return atomic_load_explicit(&meeting->block->phase, memory_order_acquire) != meeting->phase;
 }
@@ -67,7 +73,8 @@ static bool meeting_over(void *ctx)
 static void meeting_sleep(void *ctx, uint64_t ns)
 {
 	meeting_t *meeting = ctx;
-	atomic_fetch_add_explicit(&meeting->block->sleepers, 1, memory_order_seq_cst); /* partner: open_phase */
+	/* partner: open_phase */
+	atomic_fetch_add_explicit(&meeting->block->sleepers, 1, memory_order_seq_cst);
 	tsr_futex_wait(&meeting->block->phase, meeting->phase, ns);
 	atomic_fetch_sub_explicit(&meeting->block->sleepers, 1, memory_order_relaxed);
 }
@@ -75,13 +82,16 @@ static void meeting_sleep(void *ctx, uint64_t ns)
 static void meeting_expired(tsr_coop_t *coop, const char *call, uint64_t waited_ns)
 {
 	uint32_t arrived = atomic_load_explicit(&coop->block->arrived, memory_order_relaxed);
-	tsr_wait_record_t record = {.expected = coop->block->kernel->workers, .seen = arrived, .waited_ns = waited_ns};
+	tsr_wait_record_t record = {
+		.expected = coop->block->kernel->workers, .seen = arrived, .waited_ns = waited_ns};
 	snprintf(record.allocation, sizeof record.allocation, "the block's meeting");
 	record.from = record.owner = coop->block->env->rank;
 	record.team_from = tsr_rank(coop);
 	tsr_wait_keep(coop, &record, NULL);
-	tsr_wait_fail(coop, &record, "%s: %u of the block's %u workers came; all of them make every call with the block", call,
-		      (unsigned)arrived, (unsigned)coop->block->kernel->workers);
+	tsr_wait_fail(
+		coop, &record,
+		"%s: %u of the block's %u workers came; all of them make every call with the block",
+		call, (unsigned)arrived, (unsigned)coop->block->kernel->workers);
 }
 
 /** The threads wait for each other. */
@@ -95,9 +105,10 @@ static bool gather(tsr_coop_t *coop, const char *call)
 		return true;
 	}
 	meeting_t meeting = {block, atomic_load_explicit(&block->phase, memory_order_relaxed)};
-	/* Acquire and release: each arrival hands on what came before it, the last one opens the phase with all of it. Partner:
-	 * itself on the other workers. Litmus: MP.rmw.sameGPU-aa. */
-	if (atomic_fetch_add_explicit(&block->arrived, 1, memory_order_acq_rel) + 1 == (uint32_t)coop->count) {
+	/* Acquire and release: each arrival hands on what came before it, the last one opens the
+	 * phase with all of it. Partner: itself on the other workers. Litmus: MP.rmw.sameGPU-aa. */
+	if (atomic_fetch_add_explicit(&block->arrived, 1, memory_order_acq_rel) + 1 ==
+	    (uint32_t)coop->count) {
 		open_phase(block);
 		return true;
 	}
@@ -137,7 +148,8 @@ uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value)
 void tsr_sync(tsr_coop_t *coop)
 {
 	if (coop->kind == TSR_CPU_LOADER)
-		tsr_cpu_misuse(coop, __func__, "a gate may wait and read atomics; it runs on its own", "in a gate");
+		tsr_cpu_misuse(coop, __func__,
+			       "a gate may wait and read atomics; it runs on its own", "in a gate");
 	else
 		tsr_cpu_meet(coop, __func__);
 }
@@ -173,11 +185,13 @@ int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count)
 	tsr_mem_t mem;
 	tsr_cpu_meet(coop, __func__);
 	if (bytes > 0 && tsr_cpu_leads(coop) &&
-	    tsr_mem_reach(coop, __func__, (TSR_HEAP void *)values, bytes, sizeof *values, tsr_rank(coop), TSR_MEM_WRITE, &mem)) {
+	    tsr_mem_reach(coop, __func__, (TSR_HEAP void *)values, bytes, sizeof *values,
+			  tsr_rank(coop), TSR_MEM_WRITE, &mem)) {
 		if (mem.shared)
 			sum = sum_up(&mem, (size_t)count);
 		else
-			tsr_cpu_misuse(coop, __func__, "hand it an array of the block's shared memory",
+			tsr_cpu_misuse(coop, __func__,
+				       "hand it an array of the block's shared memory",
 				       "of values that are not in shared memory");
 	}
 	sum = (uint32_t)tsr_cpu_give(coop, __func__, sum);
@@ -192,9 +206,11 @@ void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
 	tsr_cpu_meet(block, __func__);
 	tsr_cpu_share(block, (int64_t)size_bytes, &first, &last);
 	if (block->kind != TSR_CPU_BLOCK)
-		tsr_cpu_misuse(block, __func__, "all workers clear it together, with the block", "by one worker");
-	else if (first < last && tsr_mem_reach(block, __func__, (unsigned char *)shared + first, (size_t)(last - first), 1,
-					       tsr_rank(block), TSR_MEM_WRITE, &mem))
+		tsr_cpu_misuse(block, __func__, "all workers clear it together, with the block",
+			       "by one worker");
+	else if (first < last &&
+		 tsr_mem_reach(block, __func__, (unsigned char *)shared + first,
+			       (size_t)(last - first), 1, tsr_rank(block), TSR_MEM_WRITE, &mem))
 		tsr_mem_clear(&mem, mem.at, (size_t)(last - first));
 	tsr_cpu_meet(block, __func__);
 }

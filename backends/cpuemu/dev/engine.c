@@ -1,6 +1,7 @@
 /*
- * What the emulated device's copy engine does: a block of its own, which takes no other block's place. Reports name the host's
- * call. The host has checked the views, so they are not checked again.
+ * What the emulated device's copy engine does: a block of its own, which takes
+ * no other block's place. Reports name the host's call. The host has checked
+ * the views, so they are not checked again.
  */
 #include "cpuemu/dev/engine.h"
 
@@ -11,7 +12,8 @@ static const char engine_call[] = "tsr_stream_put_2d";
 static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args, void *shared)
 {
 	const tsr_device_copy_t *copy = args;
-	tsr_mem_t to = {.at = copy->dst, .rank = copy->peer}, from = {.rank = block->block->env->rank};
+	tsr_mem_t to = {.at = copy->dst, .rank = copy->peer},
+		  from = {.rank = block->block->env->rank};
 	const uint64_t bytes = (uint64_t)copy->row_bytes * copy->rows;
 	(void)worker;
 	(void)shared;
@@ -22,8 +24,11 @@ static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args,
 	tsr_mem_note(block, engine_call, &from);
 	tsr_mem_count(block, &from, TSR_MEM_READ, bytes);
 	tsr_mem_count(block, &to, TSR_MEM_WRITE, bytes);
-	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes, copy->row_bytes, copy->rows);
-	if (to.explored) /* its end promises that the bytes are in the peer's memory: no kernel behind it flushes them */
+	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes,
+		     copy->row_bytes, copy->rows);
+	/* its end promises that the bytes are in the peer's memory: no kernel behind it flushes
+	 * them */
+	if (to.explored)
 		tsr_exploration_flush(tsr_cpu_exploration(block));
 }
 

@@ -37,7 +37,9 @@ tsr_views_order_t tsr_explored_order(int order)
 
 tsr_views_scope_t tsr_explored_scope(int scope)
 {
-	return scope == TSR_SCOPE_BLOCK ? TSR_VIEWS_BLOCK : scope == TSR_SCOPE_DEVICE ? TSR_VIEWS_DEVICE : TSR_VIEWS_SYSTEM;
+	return scope == TSR_SCOPE_BLOCK    ? TSR_VIEWS_BLOCK
+	       : scope == TSR_SCOPE_DEVICE ? TSR_VIEWS_DEVICE
+					   : TSR_VIEWS_SYSTEM;
 }
 
 /* ------------------------------------------------------------------ plain accesses */
@@ -48,29 +50,34 @@ void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size
 	tsr_exploration_inside(tsr_cpu_exploration(mem->explored), &site, mem->owner, at, bytes);
 }
 
-void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t pitch, size_t bytes, size_t count)
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from,
+		       size_t pitch, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	const tsr_rows_of_bytes_t rows = {bytes, count, pitch};
 	if (bytes > 0 && count > 0)
-		tsr_exploration_read(tsr_cpu_exploration(mem->explored), &site, private_to, bytes, from, &rows);
+		tsr_exploration_read(tsr_cpu_exploration(mem->explored), &site, private_to, bytes,
+				     from, &rows);
 }
 
-void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch, const void *private_from, size_t bytes, size_t count)
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch,
+			const void *private_from, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	const tsr_rows_of_bytes_t rows = {bytes, count, pitch};
 	if (bytes > 0 && count > 0)
-		tsr_exploration_write(tsr_cpu_exploration(mem->explored), &site, to, private_from, bytes, &rows);
+		tsr_exploration_write(tsr_cpu_exploration(mem->explored), &site, to, private_from,
+				      bytes, &rows);
 }
 
-void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
-		       size_t bytes, size_t count)
+void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
+		       const unsigned char *from, size_t from_pitch, size_t bytes, size_t count)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	const tsr_rows_of_bytes_t rows = {bytes, count, from_pitch};
 	if (bytes > 0 && count > 0)
-		tsr_exploration_copy(tsr_cpu_exploration(mem->explored), &site, to, to_pitch, from, &rows);
+		tsr_exploration_copy(tsr_cpu_exploration(mem->explored), &site, to, to_pitch, from,
+				     &rows);
 }
 
 void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
@@ -83,7 +90,8 @@ void tsr_explored_declare_writes(const tsr_mem_t *mem, const tsr_view_t *slab)
 {
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	const size_t element = tsr_cpu_bytes(slab->dtype);
-	const tsr_rows_of_bytes_t rows = {(size_t)slab->cols * element, (size_t)slab->rows, (size_t)slab->ld * element};
+	const tsr_rows_of_bytes_t rows = {(size_t)slab->cols * element, (size_t)slab->rows,
+					  (size_t)slab->ld * element};
 	tsr_exploration_declare_writes(tsr_cpu_exploration(mem->explored), &site, mem->at, &rows);
 }
 
@@ -135,32 +143,37 @@ uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *
 			: atomic->op == TSR_CPU_STORE ? TSR_VIEWS_STORE
 						      : TSR_VIEWS_UPDATE,
 		.order = tsr_explored_order(atomic->order),
-		.failure = tsr_explored_order(atomic->op == TSR_CPU_CAS ? atomic->failure : TSR_RELAXED),
+		.failure = tsr_explored_order(atomic->op == TSR_CPU_CAS ? atomic->failure
+									: TSR_RELAXED),
 		.scope = tsr_explored_scope(atomic->scope),
 		.value = atomic->bits,
 		.update = apply,
 		.context = atomic,
 	};
-	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at, tsr_mem_kind_bytes(atomic->kind));
+	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at,
+				   tsr_mem_kind_bytes(atomic->kind));
 }
 
 void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope)
 {
 	const tsr_explored_atomic_t atomic = {.kind = TSR_MEM_U64,
-					      .op = op == TSR_SIGNAL_ADD ? TSR_CPU_ADD : TSR_CPU_STORE,
+					      .op = op == TSR_SIGNAL_ADD ? TSR_CPU_ADD
+									 : TSR_CPU_STORE,
 					      .bits = value,
 					      .order = TSR_RELEASE,
 					      .scope = scope};
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	if (op == TSR_SIGNAL_SET)
-		tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value, tsr_explored_scope(scope));
+		tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value,
+					tsr_explored_scope(scope));
 	(void)tsr_explored_atomic(mem, &atomic);
 }
 
 void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope)
 {
 	const tsr_op_site_t site = tsr_explored_site(coop, "tsr_fence");
-	tsr_exploration_fence(tsr_cpu_exploration(coop), &site, tsr_explored_order(order), tsr_explored_scope(scope));
+	tsr_exploration_fence(tsr_cpu_exploration(coop), &site, tsr_explored_order(order),
+			      tsr_explored_scope(scope));
 }
 
 /* ------------------------------------------------------------------ waits */
@@ -177,12 +190,13 @@ tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t 
 				       .value = wait->value,
 				       .order = tsr_explored_order(wait->order),
 				       .scope = tsr_explored_scope(wait->scope),
-				       .from = wait->from == TSR_ANY_RANK ? -1 : team->ranks[wait->from],
+				       .from = wait->from == TSR_ANY_RANK ? -1
+									  : team->ranks[wait->from],
 				       .team = team->name,
 				       .team_from = wait->from,
 				       .deadline = !wait->ends_world};
-	return tsr_exploration_wait_flag(tsr_cpu_exploration(words->explored), &site, &flags, &wait->which, &wait->seen) ==
-			       TSR_FLAG_OK
+	return tsr_exploration_wait_flag(tsr_cpu_exploration(words->explored), &site, &flags,
+					 &wait->which, &wait->seen) == TSR_FLAG_OK
 		       ? TSR_WAIT_OK
 		       : TSR_WAIT_EXPIRED;
 }
@@ -201,15 +215,18 @@ _Noreturn void tsr_explored_misuse(tsr_coop_t *coop, const char *call, const cha
 
 /* ------------------------------------------------------------------ collectives */
 
-void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state, const TSR_HEAP uint64_t *count,
-			uint64_t per_round, TSR_HEAP void *to, size_t size_bytes)
+void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state,
+			const TSR_HEAP uint64_t *count, uint64_t per_round, TSR_HEAP void *to,
+			size_t size_bytes)
 {
 	const int me = tsr_rank(coop);
 	tsr_mem_t counts, whole = {.at = NULL};
 	if (!tsr_cpu_exploration(coop) ||
-	    !tsr_mem_reach(coop, call, count, sizeof *count, sizeof *count, me, TSR_MEM_WRITE, &counts) ||
+	    !tsr_mem_reach(coop, call, count, sizeof *count, sizeof *count, me, TSR_MEM_WRITE,
+			   &counts) ||
 	    (to && size_bytes > 0 &&
-	     !tsr_mem_reach(coop, call, to, size_bytes * (size_t)tsr_size(coop), 1, me, TSR_MEM_WRITE, &whole)))
+	     !tsr_mem_reach(coop, call, to, size_bytes * (size_t)tsr_size(coop), 1, me,
+			    TSR_MEM_WRITE, &whole)))
 		return;
 	const tsr_op_site_t site = tsr_explored_site(coop, call);
 	const tsr_collective_t collective = {

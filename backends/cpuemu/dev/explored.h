@@ -1,6 +1,7 @@
 /*
- * The device port where blocks are explored: every access and wait of the memory layer goes to the exploration, with the call that
- * made it. Elsewhere it costs a look at a pointer.
+ * The device port where blocks are explored: every access and wait of the
+ * memory layer goes to the exploration, with the call that made it. Elsewhere
+ * it costs a look at a pointer.
  */
 #ifndef TESSERA_CPUEMU_EXPLORED_H
 #define TESSERA_CPUEMU_EXPLORED_H
@@ -21,13 +22,18 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call);
 tsr_views_order_t tsr_explored_order(int order);
 tsr_views_scope_t tsr_explored_scope(int scope);
 
-/* ------------------------------------------------------------------ what the memory layer hands on */
+/* --------------------------------------------------------------- what the memory layer hands on */
 
-/* Rows of memory, which one call of the exploration takes at the price of one; dense ones of private memory. */
-void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t pitch, size_t bytes, size_t rows);
-void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch, const void *private_from, size_t bytes, size_t rows);
-void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
-		       size_t bytes, size_t rows);
+/*
+ * Rows of memory, which one call of the exploration takes at the price of one;
+ * dense ones of private memory.
+ */
+void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from,
+		       size_t pitch, size_t bytes, size_t rows);
+void tsr_explored_write(const tsr_mem_t *mem, unsigned char *to, size_t pitch,
+			const void *private_from, size_t bytes, size_t rows);
+void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
+		       const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows);
 void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
 
 /** An atomic, compare-and-swap included: `bits` is then what is expected. Returns the old bits. */
@@ -42,7 +48,10 @@ uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *
 
 void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op, int scope);
 
-/** A wait for one of `count` words of `word_bytes` bytes; and, where it ends well, which it was and what was seen there. */
+/**
+ * A wait for one of `count` words of `word_bytes` bytes; and, where it ends
+ * well, which it was and what was seen there.
+ */
 typedef struct tsr_explored_wait {
 	int count, start;
 	size_t word_bytes;
@@ -54,7 +63,10 @@ typedef struct tsr_explored_wait {
 	uint64_t seen;
 } tsr_explored_wait_t;
 
-/** A wait's result, as the device API has it; deadlines expire where the exploration chooses, and never end the world. */
+/**
+ * A wait's result, as the device API has it; deadlines expire where the
+ * exploration chooses, and never end the world.
+ */
 tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait);
 
 /** What the rank writes of an allocation: tsr_declare_writes. */

@@ -1,4 +1,7 @@
-/* What the bodies include: the contracts without dev/site.h, whose macros would catch the definitions. */
+/*
+ * What the bodies include: the contracts without dev/site.h, whose macros would
+ * catch the definitions.
+ */
 #ifndef TESSERA_CPUEMU_INTERNAL_H
 #define TESSERA_CPUEMU_INTERNAL_H
 
@@ -25,8 +28,10 @@
 #include "cpuemu/dev/bodies.h"
 
 /**
- * Notes that a kernel used the API wrongly, and ends the world with TSR_ERR_KERNEL: "kernel K, block B, worker W of rank R:
- * CALL WHAT at FILE:LINE; CURE". The caller skips its operation. Returns false: `return tsr_cpu_misuse(...)`.
+ * Notes that a kernel used the API wrongly, and ends the world with
+ * TSR_ERR_KERNEL: "kernel K, block B, worker W of rank R: CALL WHAT at
+ * FILE:LINE; CURE". The caller skips its operation. Returns false: `return
+ * tsr_cpu_misuse(...)`.
  */
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -39,8 +44,12 @@ static inline const char *tsr_cpu_circle(const tsr_coop_t *coop)
 	return *coop->block->team->host->name != '\0' ? "team" : "world";
 }
 
-/** Whom reports name: a member of the block's team, with its number in the world where that may be another. */
-static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member, char text[TSR_WHO_TEXT])
+/**
+ * Whom reports name: a member of the block's team, with its number in the world
+ * where that may be another.
+ */
+static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member,
+					 char text[TSR_WHO_TEXT])
 {
 	const tsr_device_team_t *team = coop->block->team;
 	return tsr_who_text(team->ranks[member], member, team->host->name, text);
@@ -49,8 +58,10 @@ static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member, cha
 /* The half of tsr_cpu_meet where others are waited for, or an exploration hears of it. */
 bool tsr_cpu_meet_others(tsr_coop_t *coop, const char *call);
 
-/** The coop's threads meet, as the contract of `call` promises; on the CPU nothing for a coop of one. False where the world has
- * ended instead. */
+/**
+ * The coop's threads meet, as the contract of `call` promises; on the CPU
+ * nothing for a coop of one. False where the world has ended instead.
+ */
 static inline bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 {
 	if (coop->count == 1 && !coop->block->env->host->exploration)
@@ -58,11 +69,16 @@ static inline bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 	return tsr_cpu_meet_others(coop, call);
 }
 
-/** The same where nobody has to be waited for any more: after a wait or an acquire, whose result all threads have got. */
+/**
+ * The same where nobody has to be waited for any more: after a wait or an
+ * acquire, whose result all threads have got.
+ */
 void tsr_cpu_met(tsr_coop_t *coop);
 
-/** The value that the coop's first thread brings, on all of them. That they wait for it is no meeting that a contract
- *  promises. */
+/**
+ * The value that the coop's first thread brings, on all of them. That they wait
+ *  for it is no meeting that a contract promises.
+ */
 uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value);
 
 static inline bool tsr_cpu_leads(const tsr_coop_t *coop)
@@ -71,7 +87,8 @@ static inline bool tsr_cpu_leads(const tsr_coop_t *coop)
 }
 
 /** The thread's share of `total` things: first .. last-1. */
-static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t *first, int64_t *last)
+static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t *first,
+				 int64_t *last)
 {
 	*first = total * coop->index / coop->count;
 	*last = total * (coop->index + 1) / coop->count;
@@ -80,7 +97,8 @@ static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t 
 static inline bool tsr_cpu_aborted(const tsr_coop_t *coop)
 {
 	/* Relaxed: it carries no data, and a late look only costs one more turn. */
-	return atomic_load_explicit(&coop->block->env->host->words->aborted, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&coop->block->env->host->words->aborted,
+				    memory_order_relaxed) != 0;
 }
 
 static inline size_t tsr_cpu_bytes(int32_t dtype)
@@ -103,7 +121,10 @@ static inline size_t tsr_cpu_bytes(int32_t dtype)
 	}
 }
 
-/** A private buffer of the thread, given back in reverse order; null (and the misuse is noted) where there is no room. */
+/**
+ * A private buffer of the thread, given back in reverse order; null (and the
+ * misuse is noted) where there is no room.
+ */
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
 void tsr_cpu_arena_drop(tsr_coop_t *coop);
 

@@ -20,8 +20,8 @@ void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_
 		memcpy(to, private_from, bytes);
 }
 
-void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
-		  size_t bytes, size_t rows)
+void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
+		  const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows)
 {
 	if (mem->explored) {
 		tsr_explored_copy(mem, to, to_pitch, from, from_pitch, bytes, rows);
@@ -44,8 +44,9 @@ void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 }
 
 /*
- * The atomics, on bits. Every order is a literal at its access, so that compiler and ThreadSanitizer see what was asked for. The
- * partners of these accesses are whatever the kernels pair them with.
+ * The atomics, on bits. Every order is a literal at its access, so that
+ * compiler and ThreadSanitizer see what was asked for. The partners of these
+ * accesses are whatever the kernels pair them with.
  */
 
 /* One access for each order; `access_(order)` is a macro. */
@@ -63,7 +64,10 @@ void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 		return access_(__ATOMIC_SEQ_CST); \
 	}
 
-/* A failure order beyond the success order raises the latter: older compilers refuse the pair, and C17 asks for no less. */
+/*
+ * A failure order beyond the success order raises the latter: older compilers
+ * refuse the pair, and C17 asks for no less.
+ */
 static int at_least(int order, int failure)
 {
 	if (failure == TSR_SEQ_CST)
@@ -74,9 +78,10 @@ static int at_least(int order, int failure)
 }
 
 #define PAIR(order_, failure_) ((order_)*8 + (failure_))
-#define CAS_CASE(order_, failure_)                                                                  \
-	case PAIR(order_, failure_):                                                                \
-		(void)__atomic_compare_exchange_n(at, &expected, desired, 0, (order_), (failure_)); \
+#define CAS_CASE(order_, failure_)                                                     \
+	case PAIR(order_, failure_):                                                   \
+		(void)__atomic_compare_exchange_n(at, &expected, desired, 0, (order_), \
+						  (failure_));                         \
 		break
 
 #define LOAD(order_) __atomic_load_n(at, order_)
@@ -86,104 +91,117 @@ static int at_least(int order, int failure)
 #define OR(order_) __atomic_fetch_or(at, bits, order_)
 #define XOR(order_) __atomic_fetch_xor(at, bits, order_)
 
-/* The accesses of one width. Orders that an operation cannot have were refused by the port's macros. */
-#define DEFINE_WIDTH(name_, bits_t_)                                                                                     \
-	static bits_t_ name_##_load(const bits_t_ *at, int order)                                                        \
-	{                                                                                                                \
-		if (order == TSR_RELAXED)                                                                                \
-			return LOAD(__ATOMIC_RELAXED);                                                                   \
-		return order == TSR_ACQUIRE ? LOAD(__ATOMIC_ACQUIRE) : LOAD(__ATOMIC_SEQ_CST);                           \
-	}                                                                                                                \
-	static void name_##_store(bits_t_ *at, bits_t_ bits, int order)                                                  \
-	{                                                                                                                \
-		if (order == TSR_RELAXED)                                                                                \
-			__atomic_store_n(at, bits, __ATOMIC_RELAXED);                                                    \
-		else if (order == TSR_RELEASE)                                                                           \
-			__atomic_store_n(at, bits, __ATOMIC_RELEASE);                                                    \
-		else                                                                                                     \
-			__atomic_store_n(at, bits, __ATOMIC_SEQ_CST);                                                    \
-	}                                                                                                                \
-	static bits_t_ name_##_xchg(bits_t_ *at, bits_t_ bits, int order)                                                \
-	{                                                                                                                \
-		BY_ORDER(order, XCHG)                                                                                    \
-	}                                                                                                                \
-	static bits_t_ name_##_add(bits_t_ *at, bits_t_ bits, int order)                                                 \
-	{                                                                                                                \
-		BY_ORDER(order, ADD)                                                                                     \
-	}                                                                                                                \
-	static bits_t_ name_##_and(bits_t_ *at, bits_t_ bits, int order)                                                 \
-	{                                                                                                                \
-		BY_ORDER(order, AND)                                                                                     \
-	}                                                                                                                \
-	static bits_t_ name_##_or(bits_t_ *at, bits_t_ bits, int order)                                                  \
-	{                                                                                                                \
-		BY_ORDER(order, OR)                                                                                      \
-	}                                                                                                                \
-	static bits_t_ name_##_xor(bits_t_ *at, bits_t_ bits, int order)                                                 \
-	{                                                                                                                \
-		BY_ORDER(order, XOR)                                                                                     \
-	}                                                                                                                \
-	static bits_t_ name_##_cas(bits_t_ *at, bits_t_ expected, bits_t_ desired, int order, int failure)               \
-	{                                                                                                                \
-		switch (PAIR(at_least(order, failure), failure)) {                                                       \
-			CAS_CASE(__ATOMIC_RELAXED, __ATOMIC_RELAXED);                                                    \
-			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_RELAXED);                                                    \
-			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);                                                    \
-			CAS_CASE(__ATOMIC_RELEASE, __ATOMIC_RELAXED);                                                    \
-			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);                                                    \
-			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                                                    \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);                                                    \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);                                                    \
-			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                    \
-		}                                                                                                        \
-		return expected;                                                                                         \
-	}                                                                                                                \
-	/* What the processor has no instruction for: a loop, relaxed until it succeeds. */                              \
-	static bits_t_ name_##_loop(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)       \
-	{                                                                                                                \
-		bits_t_ old = LOAD(__ATOMIC_RELAXED), found;                                                             \
-		for (;; old = found) {                                                                                   \
-			found = name_##_cas(at, old, (bits_t_)tsr_mem_combine(kind, op, old, bits), order, TSR_RELAXED); \
-			if (found == old)                                                                                \
-				return old;                                                                              \
-		}                                                                                                        \
-	}                                                                                                                \
-	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op, bits_t_ bits, int order)     \
-	{                                                                                                                \
-		bool real = tsr_mem_kind_is_real(kind);                                                                  \
-		switch (op) {                                                                                            \
-		case TSR_CPU_LOAD:                                                                                       \
-			return name_##_load(at, order);                                                                  \
-		case TSR_CPU_STORE:                                                                                      \
-			name_##_store(at, bits, order);                                                                  \
-			return 0;                                                                                        \
-		case TSR_CPU_XCHG:                                                                                       \
-			return name_##_xchg(at, bits, order);                                                            \
-		case TSR_CPU_ADD:                                                                                        \
-			return real ? name_##_loop(at, kind, op, bits, order) : name_##_add(at, bits, order);            \
-		case TSR_CPU_AND:                                                                                        \
-			return name_##_and(at, bits, order);                                                             \
-		case TSR_CPU_OR:                                                                                         \
-			return name_##_or(at, bits, order);                                                              \
-		case TSR_CPU_XOR:                                                                                        \
-			return name_##_xor(at, bits, order);                                                             \
-		default:                                                                                                 \
-			return name_##_loop(at, kind, op, bits, order);                                                  \
-		}                                                                                                        \
+/*
+ * The accesses of one width. Orders that an operation cannot have were refused
+ * by the port's macros.
+ */
+#define DEFINE_WIDTH(name_, bits_t_)                                                              \
+	static bits_t_ name_##_load(const bits_t_ *at, int order)                                 \
+	{                                                                                         \
+		if (order == TSR_RELAXED)                                                         \
+			return LOAD(__ATOMIC_RELAXED);                                            \
+		return order == TSR_ACQUIRE ? LOAD(__ATOMIC_ACQUIRE) : LOAD(__ATOMIC_SEQ_CST);    \
+	}                                                                                         \
+	static void name_##_store(bits_t_ *at, bits_t_ bits, int order)                           \
+	{                                                                                         \
+		if (order == TSR_RELAXED)                                                         \
+			__atomic_store_n(at, bits, __ATOMIC_RELAXED);                             \
+		else if (order == TSR_RELEASE)                                                    \
+			__atomic_store_n(at, bits, __ATOMIC_RELEASE);                             \
+		else                                                                              \
+			__atomic_store_n(at, bits, __ATOMIC_SEQ_CST);                             \
+	}                                                                                         \
+	static bits_t_ name_##_xchg(bits_t_ *at, bits_t_ bits, int order)                         \
+	{                                                                                         \
+		BY_ORDER(order, XCHG)                                                             \
+	}                                                                                         \
+	static bits_t_ name_##_add(bits_t_ *at, bits_t_ bits, int order)                          \
+	{                                                                                         \
+		BY_ORDER(order, ADD)                                                              \
+	}                                                                                         \
+	static bits_t_ name_##_and(bits_t_ *at, bits_t_ bits, int order)                          \
+	{                                                                                         \
+		BY_ORDER(order, AND)                                                              \
+	}                                                                                         \
+	static bits_t_ name_##_or(bits_t_ *at, bits_t_ bits, int order)                           \
+	{                                                                                         \
+		BY_ORDER(order, OR)                                                               \
+	}                                                                                         \
+	static bits_t_ name_##_xor(bits_t_ *at, bits_t_ bits, int order)                          \
+	{                                                                                         \
+		BY_ORDER(order, XOR)                                                              \
+	}                                                                                         \
+	static bits_t_ name_##_cas(bits_t_ *at, bits_t_ expected, bits_t_ desired, int order,     \
+				   int failure)                                                   \
+	{                                                                                         \
+		switch (PAIR(at_least(order, failure), failure)) {                                \
+			CAS_CASE(__ATOMIC_RELAXED, __ATOMIC_RELAXED);                             \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_RELAXED);                             \
+			CAS_CASE(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);                             \
+			CAS_CASE(__ATOMIC_RELEASE, __ATOMIC_RELAXED);                             \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);                             \
+			CAS_CASE(__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                             \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_RELAXED);                             \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);                             \
+			CAS_CASE(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+		}                                                                                 \
+		return expected;                                                                  \
+	}                                                                                         \
+	/* What the processor has no instruction for: a loop, relaxed until it succeeds. */       \
+	static bits_t_ name_##_loop(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op,         \
+				    bits_t_ bits, int order)                                      \
+	{                                                                                         \
+		bits_t_ old = LOAD(__ATOMIC_RELAXED), found;                                      \
+		for (;; old = found) {                                                            \
+			found = name_##_cas(at, old,                                              \
+					    (bits_t_)tsr_mem_combine(kind, op, old, bits), order, \
+					    TSR_RELAXED);                                         \
+			if (found == old)                                                         \
+				return old;                                                       \
+		}                                                                                 \
+	}                                                                                         \
+	static bits_t_ name_##_atomic(bits_t_ *at, tsr_mem_kind_t kind, enum tsr_cpu_op op,       \
+				      bits_t_ bits, int order)                                    \
+	{                                                                                         \
+		bool real = tsr_mem_kind_is_real(kind);                                           \
+		switch (op) {                                                                     \
+		case TSR_CPU_LOAD:                                                                \
+			return name_##_load(at, order);                                           \
+		case TSR_CPU_STORE:                                                               \
+			name_##_store(at, bits, order);                                           \
+			return 0;                                                                 \
+		case TSR_CPU_XCHG:                                                                \
+			return name_##_xchg(at, bits, order);                                     \
+		case TSR_CPU_ADD:                                                                 \
+			return real ? name_##_loop(at, kind, op, bits, order)                     \
+				    : name_##_add(at, bits, order);                               \
+		case TSR_CPU_AND:                                                                 \
+			return name_##_and(at, bits, order);                                      \
+		case TSR_CPU_OR:                                                                  \
+			return name_##_or(at, bits, order);                                       \
+		case TSR_CPU_XOR:                                                                 \
+			return name_##_xor(at, bits, order);                                      \
+		default:                                                                          \
+			return name_##_loop(at, kind, op, bits, order);                           \
+		}                                                                                 \
 	}
 
-#define COMBINE_HALF(widen_, round_)                                                                                \
-	do {                                                                                                        \
-		const float x = widen_((uint16_t)old), y = widen_((uint16_t)bits);                                  \
-		result = round_(op == TSR_CPU_ADD ? x + y : op == TSR_CPU_MIN ? (y < x ? y : x) : (y > x ? y : x)); \
+#define COMBINE_HALF(widen_, round_)                                               \
+	do {                                                                       \
+		const float x = widen_((uint16_t)old), y = widen_((uint16_t)bits); \
+		result = round_(op == TSR_CPU_ADD   ? x + y                        \
+				: op == TSR_CPU_MIN ? (y < x ? y : x)              \
+						    : (y > x ? y : x));            \
 	} while (0)
-#define COMBINE(type_)                                                                                 \
-	do {                                                                                           \
-		type_ x, y, z;                                                                         \
-		memcpy(&x, &old, sizeof x);                                                            \
-		memcpy(&y, &bits, sizeof y);                                                           \
-		z = op == TSR_CPU_ADD ? x + y : op == TSR_CPU_MIN ? (y < x ? y : x) : (y > x ? y : x); \
-		memcpy(&result, &z, sizeof z);                                                         \
+#define COMBINE(type_)                                     \
+	do {                                               \
+		type_ x, y, z;                             \
+		memcpy(&x, &old, sizeof x);                \
+		memcpy(&y, &bits, sizeof y);               \
+		z = op == TSR_CPU_ADD   ? x + y            \
+		    : op == TSR_CPU_MIN ? (y < x ? y : x)  \
+					: (y > x ? y : x); \
+		memcpy(&result, &z, sizeof z);             \
 	} while (0)
 
 uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits)
@@ -222,7 +240,8 @@ DEFINE_WIDTH(half, uint16_t)
 DEFINE_WIDTH(narrow, uint32_t)
 DEFINE_WIDTH(wide, uint64_t)
 
-static uint64_t any_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order)
+static uint64_t any_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op,
+			   uint64_t bits, int order)
 {
 	if (tsr_mem_kind_bytes(kind) == 2)
 		return half_atomic((uint16_t *)(void *)mem->at, kind, op, (uint16_t)bits, order);
@@ -231,15 +250,21 @@ static uint64_t any_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_c
 	return wide_atomic((uint64_t *)(void *)mem->at, kind, op, bits, order);
 }
 
-static uint64_t any_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure)
+static uint64_t any_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected,
+			uint64_t desired, int order, int failure)
 {
 	if (tsr_mem_kind_bytes(kind) == 4) /* those of 16 bits have none */
-		return narrow_cas((uint32_t *)(void *)mem->at, (uint32_t)expected, (uint32_t)desired, order, failure);
+		return narrow_cas((uint32_t *)(void *)mem->at, (uint32_t)expected,
+				  (uint32_t)desired, order, failure);
 	return wide_cas((uint64_t *)(void *)mem->at, expected, desired, order, failure);
 }
 
-/* Every scope is the machine's: a processor has no narrower one. ThreadSanitizer is shown the scope beside the access. */
-uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope)
+/*
+ * Every scope is the machine's: a processor has no narrower one.
+ * ThreadSanitizer is shown the scope beside the access.
+ */
+uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op,
+			uint64_t bits, int order, int scope)
 {
 	tsr_scoped_effect_t effect = op == TSR_CPU_LOAD    ? TSR_SCOPED_READ
 				     : op == TSR_CPU_STORE ? TSR_SCOPED_WRITE
@@ -251,13 +276,16 @@ uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_
 	return old;
 }
 
-uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
-		     int scope)
+uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired,
+		     int order, int failure, int scope)
 {
 	tsr_scoped_t access;
-	bool relaxed = tsr_scoped_open(&access, mem->at, TSR_SCOPED_UPDATE, at_least(order, failure), scope);
-	uint64_t old = any_cas(mem, kind, expected, desired, relaxed ? TSR_RELAXED : order, relaxed ? TSR_RELAXED : failure);
+	bool relaxed = tsr_scoped_open(&access, mem->at, TSR_SCOPED_UPDATE,
+				       at_least(order, failure), scope);
+	uint64_t old = any_cas(mem, kind, expected, desired, relaxed ? TSR_RELAXED : order,
+			       relaxed ? TSR_RELAXED : failure);
 	bool stored = old == (tsr_mem_kind_bytes(kind) == 4 ? (uint32_t)expected : expected);
-	tsr_scoped_close(&access, stored ? TSR_SCOPED_UPDATE : TSR_SCOPED_READ, stored ? order : failure);
+	tsr_scoped_close(&access, stored ? TSR_SCOPED_UPDATE : TSR_SCOPED_READ,
+			 stored ? order : failure);
 	return old;
 }

@@ -1,6 +1,7 @@
 /*
- * The one layer through which the emulator touches the heap and shared memory: everything in dev/ goes through here, so that an
- * executor with a memory of its own can take its place.
+ * The one layer through which the emulator touches the heap and shared memory:
+ * everything in dev/ goes through here, so that an executor with a memory of
+ * its own can take its place.
  */
 #ifndef TESSERA_CPUEMU_MEMORY_H
 #define TESSERA_CPUEMU_MEMORY_H
@@ -17,8 +18,8 @@ typedef struct tsr_mem {
 	bool shared;          /* the block's shared memory */
 	tsr_coop_t *explored; /* null, or who reaches it, where blocks are explored */
 	const char *call;     /* likewise: by which call */
-	/* Likewise: where what the call was given begins, at this rank. All that it touches is of the allocation that holds this.
-	 */
+	/* Likewise: where what the call was given begins, at this rank. All that it touches is of
+	 * the allocation that holds this. */
 	const unsigned char *owner;
 } tsr_mem_t;
 
@@ -32,7 +33,10 @@ static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *m
 	mem->owner = mem->at;
 }
 
-/** `bytes` at `at` are of the allocation that the call was given. Where nothing is explored, nobody knows allocations. */
+/**
+ * `bytes` at `at` are of the allocation that the call was given. Where nothing
+ * is explored, nobody knows allocations.
+ */
 static inline void tsr_mem_inside(const tsr_mem_t *mem, const unsigned char *at, size_t bytes)
 {
 	if (mem->explored)
@@ -40,18 +44,21 @@ static inline void tsr_mem_inside(const tsr_mem_t *mem, const unsigned char *at,
 }
 
 /* The rare half of tsr_mem_reach: shared memory, or the sentence that says what is wrong. */
-bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align, int peer,
-			tsr_mem_access_t access, tsr_mem_t *mem);
+bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
+			size_t bytes, size_t align, int peer, tsr_mem_access_t access,
+			tsr_mem_t *mem);
 
 /** tsr_mem_reach without a look at allocations. */
-static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
-				  int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
+				  size_t bytes, size_t align, int peer, tsr_mem_access_t access,
+				  tsr_mem_t *mem)
 {
 	const tsr_device_team_t *team = coop->block->team;
 	const tsr_cpu_window_t *window = tsr_cpu_window_of(team, (uintptr_t)pointer);
 	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)window->mine;
-	if ((unsigned)peer >= (unsigned)team->size || offset >= window->bytes || bytes > window->bytes - offset ||
-	    offset % align != 0 || (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
+	if ((unsigned)peer >= (unsigned)team->size || offset >= window->bytes ||
+	    bytes > window->bytes - offset || offset % align != 0 ||
+	    (access == TSR_MEM_WRITE && coop->kind == TSR_CPU_LOADER))
 		return tsr_mem_reach_slow(coop, call, pointer, bytes, align, peer, access, mem);
 	*mem = (tsr_mem_t){.at = window->base[peer] + offset, .rank = team->ranks[peer]};
 	tsr_mem_note(coop, call, mem);
@@ -59,11 +66,13 @@ static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_
 }
 
 /**
- * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is noted as a misuse, and the operation is skipped.
- * Shared memory has no copies: `peer` must be my rank.
+ * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is
+ * noted as a misuse, and the operation is skipped. Shared memory has no copies:
+ * `peer` must be my rank.
  */
-static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer, size_t bytes, size_t align,
-				 int peer, tsr_mem_access_t access, tsr_mem_t *mem)
+static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
+				 size_t bytes, size_t align, int peer, tsr_mem_access_t access,
+				 tsr_mem_t *mem)
 {
 	if (!tsr_mem_locate(coop, call, pointer, bytes, align, peer, access, mem))
 		return false;
@@ -72,28 +81,36 @@ static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_H
 }
 
 /** The same for all of a view, which must not be empty. Checks its extents, dtype and space too. */
-bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer, tsr_mem_access_t access, tsr_mem_t *mem);
-
-/** The same for a part of it. Of one that is `masked`, who touches an element asks whether that is inside. */
-bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_view_t part, bool masked, int peer,
+bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer,
 			tsr_mem_access_t access, tsr_mem_t *mem);
 
-/** Counts payload in the record of the run. Called before the access: the first remote write is timed at its begin. */
+/**
+ * The same for a part of it. Of one that is `masked`, who touches an element
+ * asks whether that is inside.
+ */
+bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_view_t part,
+			bool masked, int peer, tsr_mem_access_t access, tsr_mem_t *mem);
+
+/**
+ * Counts payload in the record of the run. Called before the access: the first
+ * remote write is timed at its begin.
+ */
 void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes);
 
 /* ------------------------------------------------------------------ weak accesses */
 
 /*
- * Functions, not inline: where the compiler knows a bound of the size it copies with instructions of its own, and ThreadSanitizer,
- * which watches the calls of memcpy, sees nothing.
+ * Functions, not inline: where the compiler knows a bound of the size it copies
+ * with instructions of its own, and ThreadSanitizer, which watches the calls of
+ * memcpy, sees nothing.
  */
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes);
 void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
 void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
 
 /** Rows of `bytes` bytes, the pitches apart. They may overlap: a tile put onto itself. */
-void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch, const unsigned char *from, size_t from_pitch,
-		  size_t bytes, size_t rows);
+void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
+		  const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows);
 
 /* ------------------------------------------------------------------ ordered accesses */
 
@@ -118,18 +135,23 @@ static inline size_t tsr_mem_kind_bytes(tsr_mem_kind_t kind)
 
 static inline bool tsr_mem_kind_is_real(tsr_mem_kind_t kind)
 {
-	return kind == TSR_MEM_F32 || kind == TSR_MEM_F64 || kind == TSR_MEM_F16 || kind == TSR_MEM_BF16;
+	return kind == TSR_MEM_F32 || kind == TSR_MEM_F64 || kind == TSR_MEM_F16 ||
+	       kind == TSR_MEM_BF16;
 }
 
-/** The new bits of an addition of floats, a minimum or a maximum. Integer additions never come here: they may not overflow. */
+/**
+ * The new bits of an addition of floats, a minimum or a maximum. Integer
+ * additions never come here: they may not overflow.
+ */
 uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits);
 
 /** Any atomic but compare-and-swap, on the bits of a value; returns the old bits (store: 0). */
-uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t bits, int order, int scope);
+uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op,
+			uint64_t bits, int order, int scope);
 
 /** Compare-and-swap; returns the old bits. */
-uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired, int order, int failure,
-		     int scope);
+uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired,
+		     int order, int failure, int scope);
 
 /** A flag for a poll: relaxed, orders nothing. */
 TSR_CPU_UNSEEN static inline uint64_t tsr_mem_poll(const unsigned char *at)
@@ -137,7 +159,9 @@ TSR_CPU_UNSEEN static inline uint64_t tsr_mem_poll(const unsigned char *at)
 	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
 }
 
-/** The flag again after a poll has succeeded. Partner: tsr_mem_raise with a scope that includes it. Litmus: MP.rel.acq.diffGPU-ss.
+/**
+ * The flag again after a poll has succeeded. Partner: tsr_mem_raise with a
+ * scope that includes it. Litmus: MP.rel.acq.diffGPU-ss.
  */
 static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 {
@@ -145,15 +169,19 @@ static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 	uint64_t value;
 	tsr_scoped_t access;
 	if (tsr_scoped_open(&access, at, TSR_SCOPED_READ, TSR_ACQUIRE, scope))
-		value = __atomic_load_n(flag, __ATOMIC_RELAXED); /* its order is in the pair of calls around it */
+		/* its order is in the pair of calls around it */
+		value = __atomic_load_n(flag, __ATOMIC_RELAXED);
 	else
 		value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 	tsr_scoped_close(&access, TSR_SCOPED_READ, TSR_ACQUIRE);
 	return value;
 }
 
-/** Raises a flag. Partner: tsr_mem_acquire; an ADD continues the release sequences of the ADDs before it. Litmus:
- * MP.rel.acq.diffGPU-ss for SET, MP.rmw.diffGPU-ss for ADD. */
+/**
+ * Raises a flag. Partner: tsr_mem_acquire; an ADD continues the release
+ * sequences of the ADDs before it. Litmus: MP.rel.acq.diffGPU-ss for SET,
+ * MP.rmw.diffGPU-ss for ADD.
+ */
 static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_op_t op, int scope)
 {
 	uint64_t *flag = (uint64_t *)(void *)at;

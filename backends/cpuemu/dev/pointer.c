@@ -24,11 +24,13 @@ static void share_bytes(const tsr_coop_t *coop, size_t bytes, size_t *first, siz
 /** Whether a copy's reading is counted: a put to all ranks reads once. */
 typedef enum reading { READS, READ_BEFORE } reading_t;
 
-static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t src, size_t size_bytes, reading_t reading)
+static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t src,
+		       size_t size_bytes, reading_t reading)
 {
 	tsr_mem_t to, from;
 	size_t first, last;
-	if (size_bytes == 0 || !tsr_mem_reach(coop, call, dst.pointer, size_bytes, 1, dst.rank, TSR_MEM_WRITE, &to) ||
+	if (size_bytes == 0 ||
+	    !tsr_mem_reach(coop, call, dst.pointer, size_bytes, 1, dst.rank, TSR_MEM_WRITE, &to) ||
 	    !tsr_mem_reach(coop, call, src.pointer, size_bytes, 1, src.rank, TSR_MEM_READ, &from))
 		return;
 	share_bytes(coop, size_bytes, &first, &last);
@@ -37,57 +39,70 @@ static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t sr
 	if (reading == READS)
 		tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
-	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first, 1);
+	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first,
+		     1);
 }
 
-void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+	     int peer)
 {
-	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes, READS);
+	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes,
+		   READS);
 }
 
-void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer, tsr_hint_t hint)
+void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+		  int peer, tsr_hint_t hint)
 {
 	(void)hint;
-	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes, READS);
+	copy_bytes(coop, __func__, (side_t){dst, peer}, (side_t){src, tsr_rank(coop)}, size_bytes,
+		   READS);
 }
 
 void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes)
 {
 	const int first = dst == src;
 	for (int i = first; i < tsr_size(coop); i++)
-		copy_bytes(coop, __func__, (side_t){dst, tsr_peer(coop, i)}, (side_t){src, tsr_rank(coop)}, size_bytes,
+		copy_bytes(coop, __func__, (side_t){dst, tsr_peer(coop, i)},
+			   (side_t){src, tsr_rank(coop)}, size_bytes,
 			   i == first ? READS : READ_BEFORE);
 }
 
-void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
+	     int peer)
 {
-	copy_bytes(coop, __func__, (side_t){dst, tsr_rank(coop)}, (side_t){src, peer}, size_bytes, READS);
+	copy_bytes(coop, __func__, (side_t){dst, tsr_rank(coop)}, (side_t){src, peer}, size_bytes,
+		   READS);
 }
 
-void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
+void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src,
+	      int src_peer, size_t size_bytes)
 {
-	copy_bytes(coop, __func__, (side_t){dst, dst_peer}, (side_t){src, src_peer}, size_bytes, READS);
+	copy_bytes(coop, __func__, (side_t){dst, dst_peer}, (side_t){src, src_peer}, size_bytes,
+		   READS);
 }
 
-static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int dst_rank, tsr_view_t src, int src_rank,
-			reading_t reading)
+static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int dst_rank,
+			tsr_view_t src, int src_rank, reading_t reading)
 {
 	tsr_mem_t to, from;
 	int64_t first, last;
 	if (dst.dtype != src.dtype) {
-		tsr_cpu_misuse(coop, call, "move tiles through a fragment to convert them", "between views of %s and %s",
-			       tsr_dtype_name((tsr_dtype_t)src.dtype), tsr_dtype_name((tsr_dtype_t)dst.dtype));
+		tsr_cpu_misuse(coop, call, "move tiles through a fragment to convert them",
+			       "between views of %s and %s", tsr_dtype_name((tsr_dtype_t)src.dtype),
+			       tsr_dtype_name((tsr_dtype_t)dst.dtype));
 		return;
 	}
 	dst.rows = src.rows = dst.rows < src.rows ? dst.rows : src.rows;
 	dst.cols = src.cols = dst.cols < src.cols ? dst.cols : src.cols;
-	if (dst.rows == 0 || dst.cols == 0 || !tsr_mem_reach_view(coop, call, dst, dst_rank, TSR_MEM_WRITE, &to) ||
+	if (dst.rows == 0 || dst.cols == 0 ||
+	    !tsr_mem_reach_view(coop, call, dst, dst_rank, TSR_MEM_WRITE, &to) ||
 	    !tsr_mem_reach_view(coop, call, src, src_rank, TSR_MEM_READ, &from))
 		return;
 	tsr_cpu_share(coop, dst.rows, &first, &last);
 	if (first == last)
 		return;
-	size_t element = tsr_cpu_bytes(dst.dtype), row = (size_t)dst.cols * element, rows = (size_t)(last - first);
+	size_t element = tsr_cpu_bytes(dst.dtype), row = (size_t)dst.cols * element,
+	       rows = (size_t)(last - first);
 	size_t to_step = (size_t)dst.ld * element, from_step = (size_t)src.ld * element;
 	if (reading == READS)
 		tsr_mem_count(coop, &from, TSR_MEM_READ, rows * row);
@@ -112,7 +127,8 @@ void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 {
 	const int first = dst.data == src.data;
 	for (int i = first; i < tsr_size(coop); i++)
-		copy_matrix(coop, __func__, dst, tsr_peer(coop, i), src, tsr_rank(coop), i == first ? READS : READ_BEFORE);
+		copy_matrix(coop, __func__, dst, tsr_peer(coop, i), src, tsr_rank(coop),
+			    i == first ? READS : READ_BEFORE);
 }
 
 void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
@@ -130,7 +146,8 @@ void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab)
 	tsr_mem_t mem;
 	if (slab.rows < 1 || slab.cols < 1) /* a rank that has no part */
 		return;
-	if (tsr_mem_reach_view(coop, __func__, slab, tsr_rank(coop), TSR_MEM_READ, &mem) && mem.explored)
+	if (tsr_mem_reach_view(coop, __func__, slab, tsr_rank(coop), TSR_MEM_READ, &mem) &&
+	    mem.explored)
 		tsr_explored_declare_writes(&mem, &slab);
 }
 
@@ -140,7 +157,8 @@ void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size
 {
 	tsr_mem_t mem;
 	if (!tsr_cpu_leads(coop) ||
-	    !tsr_mem_reach(coop, "tsr_put_value", (TSR_HEAP void *)p, size_bytes, size_bytes, peer, TSR_MEM_WRITE, &mem))
+	    !tsr_mem_reach(coop, "tsr_put_value", (TSR_HEAP void *)p, size_bytes, size_bytes, peer,
+			   TSR_MEM_WRITE, &mem))
 		return;
 	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
 	tsr_mem_write(&mem, mem.at, value, size_bytes);
@@ -151,7 +169,8 @@ void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t siz
 	uint64_t bits = 0;
 	tsr_mem_t mem;
 	if (tsr_cpu_leads(coop) &&
-	    tsr_mem_reach(coop, "tsr_get_value", (const TSR_HEAP void *)p, size_bytes, size_bytes, peer, TSR_MEM_READ, &mem)) {
+	    tsr_mem_reach(coop, "tsr_get_value", (const TSR_HEAP void *)p, size_bytes, size_bytes,
+			  peer, TSR_MEM_READ, &mem)) {
 		tsr_mem_count(coop, &mem, TSR_MEM_READ, size_bytes);
 		tsr_mem_read(&mem, &bits, mem.at, size_bytes);
 	}
@@ -161,21 +180,27 @@ void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t siz
 
 /* ------------------------------------------------------------------ one record */
 
-void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t size_bytes, size_t align, int peer)
+void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t size_bytes,
+			size_t align, int peer)
 {
 	tsr_mem_t mem;
-	if (!tsr_cpu_leads(coop) ||
-	    !tsr_mem_reach(coop, "tsr_put_record", (TSR_HEAP void *)p, size_bytes, align, peer, TSR_MEM_WRITE, &mem))
+	if (!tsr_cpu_leads(coop) || !tsr_mem_reach(coop, "tsr_put_record", (TSR_HEAP void *)p,
+						   size_bytes, align, peer, TSR_MEM_WRITE, &mem))
 		return;
 	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
 	tsr_mem_write(&mem, mem.at, record, size_bytes);
 }
 
-/** Where the record cannot be reached it is all zero, so that nobody goes on with what stood in the variable. */
-void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t size_bytes, size_t align, int peer)
+/**
+ * Where the record cannot be reached it is all zero, so that nobody goes on
+ * with what stood in the variable.
+ */
+void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t size_bytes,
+			size_t align, int peer)
 {
 	tsr_mem_t mem;
-	if (!tsr_mem_reach(coop, "tsr_get_record", (const TSR_HEAP void *)p, size_bytes, align, peer, TSR_MEM_READ, &mem)) {
+	if (!tsr_mem_reach(coop, "tsr_get_record", (const TSR_HEAP void *)p, size_bytes, align,
+			   peer, TSR_MEM_READ, &mem)) {
 		memset(record, 0, size_bytes);
 		return;
 	}

@@ -30,15 +30,18 @@ static void combine(tsr_frag_t *x, const tsr_frag_t *y, tsr_reduce_t op)
 }
 
 /** False: a misuse was noted. */
-static bool reduce(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op)
+static bool reduce(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+		   tsr_pos_t at, tsr_reduce_t op)
 {
 	if (!frag->elements)
 		return false;
 	if (frag->rows != frag->tile.m || frag->cols != frag->tile.n)
-		return tsr_cpu_misuse(coop, call, "reduce into an accumulator: TSR_FRAG", "into an operand or rows, %d x %d",
-				      (int)frag->rows, (int)frag->cols);
+		return tsr_cpu_misuse(coop, call, "reduce into an accumulator: TSR_FRAG",
+				      "into an operand or rows, %d x %d", (int)frag->rows,
+				      (int)frag->cols);
 	if (view.space != TSR_SPACE_HEAP)
-		return tsr_cpu_misuse(coop, call, "reduce what all ranks have in the heap", "of a view of shared memory");
+		return tsr_cpu_misuse(coop, call, "reduce what all ranks have in the heap",
+				      "of a view of shared memory");
 	tsr_frag_t *next = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
 	tsr_frag_load(coop, call, frag, view, at, 0);
 	for (int rank = 1; rank < tsr_size(coop) && next->elements; rank++) {
@@ -55,7 +58,8 @@ void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t a
 	(void)reduce(coop, __func__, frag, view, at, op);
 }
 
-void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op)
+void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		    tsr_reduce_t op)
 {
 	if (!reduce(coop, __func__, frag, view, at, op))
 		return;

@@ -1,7 +1,8 @@
 /*
- * The tokens behind dev/scoped.h. ThreadSanitizer must derive nothing from their keeping: this file is compiled without it, and
- * tells it by calls of its runtime what it is to know. (To tell the compilers to leave single functions alone would not do: clang
- * instruments the atomics of those all the same.)
+ * The tokens behind dev/scoped.h. ThreadSanitizer must derive nothing from
+ * their keeping: this file is compiled without it, and tells it by calls of its
+ * runtime what it is to know. (To tell the compilers to leave single functions
+ * alone would not do: clang instruments the atomics of those all the same.)
  */
 #include "cpuemu/dev/scoped.h"
 
@@ -19,13 +20,17 @@
 #error "backends/cpuemu/SConscript compiles this file without ThreadSanitizer"
 #endif
 
-/** What an atomic store is compiled to; gcc has no header for it. Orders are numbered as the compilers number theirs. */
+/**
+ * What an atomic store is compiled to; gcc has no header for it. Orders are
+ * numbered as the compilers number theirs.
+ */
 void __tsan_atomic64_store(volatile int64_t *at, int64_t value, int order);
 
 /**
- * A report needs the stack of the earlier access, and without it there is none: ThreadSanitizer must remember what a thread did
- * before it spun in a wait for as long as the emulator's waits spin. gcc's spends 2^history_size quarters of a MiB on each thread,
- * clang's less than 3 MiB. TSAN_OPTIONS overrides it.
+ * A report needs the stack of the earlier access, and without it there is none:
+ * ThreadSanitizer must remember what a thread did before it spun in a wait for
+ * as long as the emulator's waits spin. gcc's spends 2^history_size quarters of
+ * a MiB on each thread, clang's less than 3 MiB. TSAN_OPTIONS overrides it.
  */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
@@ -45,12 +50,17 @@ enum {
 	SPINS = 64,
 };
 
-/** Of one location and one scope instance: that of the system is also the location's place. Never moved, never given back. */
+/**
+ * Of one location and one scope instance: that of the system is also the
+ * location's place. Never moved, never given back.
+ */
 typedef struct tsr_scoped_token {
 	_Atomic(struct tsr_scoped_token *) next; /* in its bucket */
-	_Atomic(const void *) at, device, block; /* the key; the system: no device, a device: no block */
-	_Atomic uint64_t sequence;               /* whose heads are on `heads` */
-	int64_t heads, ever;                     /* ThreadSanitizer's, by their addresses: this sequence's heads, all there were */
+	/* the key; the system: no device, a device: no block */
+	_Atomic(const void *) at, device, block;
+	_Atomic uint64_t sequence; /* whose heads are on `heads` */
+	/* ThreadSanitizer's, by their addresses: this sequence's heads, all there were */
+	int64_t heads, ever;
 
 	/* Of a place. */
 	_Atomic uint32_t lock; /* guards all tokens of the location but their keys */
@@ -59,15 +69,22 @@ typedef struct tsr_scoped_token {
 	_Atomic uint64_t current; /* number of the release sequence */
 } token_t;
 
-/* One table a process, as ThreadSanitizer has one shadow: the tokens say which device they belong to. */
+/*
+ * One table a process, as ThreadSanitizer has one shadow: the tokens say which
+ * device they belong to.
+ */
 static token_t tokens[TOKENS];
 static _Atomic(token_t *) buckets[BUCKETS];
 static _Atomic uint32_t token_count, table_lock;
 
-/** Whose worker this thread runs, and what its fences have kept: the coop's first thread makes those of the coop. */
+/**
+ * Whose worker this thread runs, and what its fences have kept: the coop's
+ * first thread makes those of the coop.
+ */
 static _Thread_local struct {
 	const void *device, *block;
-	void *fenced[SCOPES];      /* fibre that has done what the worker had before its last release fence of the scope */
+	/* fibre that has done what the worker had before its last release fence of the scope */
+	void *fenced[SCOPES];
 	token_t *pending[PENDING]; /* places loaded from, that an acquire fence has to look at */
 	int pending_count;
 } self;
@@ -85,8 +102,11 @@ static bool acquires(int order)
 #define GET(word_) atomic_load_explicit(&(word_), memory_order_relaxed)
 #define SET(word_, value_) atomic_store_explicit(&(word_), (value_), memory_order_relaxed)
 
-/* The fences of a place's lock are those of the access that it guards too: full ones, so that they serve every order that the
- * access may have. Partner of each is the other. */
+/*
+ * The fences of a place's lock are those of the access that it guards too: full
+ * ones, so that they serve every order that the access may have. Partner of
+ * each is the other.
+ */
 static void lock_take(_Atomic uint32_t *lock)
 {
 	for (int tries = 1; atomic_exchange_explicit(lock, 1, memory_order_relaxed) != 0; tries++)
@@ -115,8 +135,10 @@ _Static_assert(BUCKETS == 1 << 16, "the bucket is the top 16 bits");
 static token_t *token_find(const void *at, const void *device, const void *block)
 {
 	token_t *token = GET(*bucket_of(at, device, block));
-	atomic_thread_fence(memory_order_acquire); /* partner: token_add's before it sets the bucket */
-	while (token && (GET(token->at) != at || GET(token->device) != device || GET(token->block) != block))
+	/* partner: token_add's before it sets the bucket */
+	atomic_thread_fence(memory_order_acquire);
+	while (token &&
+	       (GET(token->at) != at || GET(token->device) != device || GET(token->block) != block))
 		token = GET(token->next);
 	return token;
 }
@@ -161,7 +183,7 @@ static token_t *token_of(token_t *place, int scope, bool add)
 	return token;
 }
 
-/* ------------------------------------------------------------------ with the place locked: the edges */
+/* ------------------------------------------------------------- with the place locked: the edges */
 
 /** Whether the last write and an access of mine at `scope` include each other. */
 static bool includes_writer(token_t *place, int scope)
@@ -173,7 +195,8 @@ static bool includes_writer(token_t *place, int scope)
 	case TSR_SCOPE_DEVICE:
 		return GET(place->writer_device) == self.device;
 	case TSR_SCOPE_BLOCK:
-		return GET(place->writer_device) == self.device && GET(place->writer_block) == self.block;
+		return GET(place->writer_device) == self.device &&
+		       GET(place->writer_block) == self.block;
 	default:
 		return false; /* not written since anybody released to it */
 	}
@@ -186,7 +209,9 @@ static void release_to(token_t *place, int scope)
 		token_t *token = token_of(place, level, true);
 		if (GET(token->sequence) == current) {
 			__tsan_release(&token->heads);
-		} else { /* a store with release forgets what was released before; partner: acquire_from */
+		} else {
+			/* a store with release forgets what was released before; partner:
+			 * acquire_from */
 			SET(token->sequence, current);
 			__tsan_atomic64_store(&token->heads, 0, __ATOMIC_RELEASE);
 		}
@@ -243,11 +268,13 @@ static void note_pending(token_t *place)
 /** Whether tokens may change by it; where not, a location without a place stays without. */
 static bool matters(tsr_scoped_effect_t effect, int order)
 {
-	bool fenced = self.fenced[TSR_SCOPE_BLOCK] || self.fenced[TSR_SCOPE_DEVICE] || self.fenced[TSR_SCOPE_SYSTEM];
+	bool fenced = self.fenced[TSR_SCOPE_BLOCK] || self.fenced[TSR_SCOPE_DEVICE] ||
+		      self.fenced[TSR_SCOPE_SYSTEM];
 	return order != TSR_RELAXED || (effect != TSR_SCOPED_READ && fenced);
 }
 
-bool tsr_scoped_open(tsr_scoped_t *access, const void *at, tsr_scoped_effect_t effect, int order, int scope)
+bool tsr_scoped_open(tsr_scoped_t *access, const void *at, tsr_scoped_effect_t effect, int order,
+		     int scope)
 {
 	bool needed = matters(effect, order);
 	*access = (tsr_scoped_t){.at = at, .scope = scope};
@@ -282,7 +309,10 @@ static void after_write(token_t *place, int order, int scope, bool continues)
 	release_fenced(place);
 }
 
-/** A relaxed load of a location that had no place: if it has one by now, its first releases may have been seen. */
+/**
+ * A relaxed load of a location that had no place: if it has one by now, its
+ * first releases may have been seen.
+ */
 static void after_late_read(const void *at)
 {
 	token_t *place = place_find(at);
@@ -331,8 +361,10 @@ void tsr_scoped_fence(int order, int scope)
 	if (acquires(order) && scope == TSR_SCOPE_SYSTEM)
 		self.pending_count = 0; /* no fence can take more from those loads */
 	if (releases(order)) {
-		forget_fences(scope);                        /* this one covers more, at every scope they had */
-		self.fenced[scope] = __tsan_create_fiber(0); /* a new fibre has done what its maker has */
+		/* this one covers more, at every scope they had */
+		forget_fences(scope);
+		/* a new fibre has done what its maker has */
+		self.fenced[scope] = __tsan_create_fiber(0);
 	}
 }
 

@@ -6,12 +6,16 @@
 
 /* ------------------------------------------------------------------ raising flags */
 
-/** By the coop's first thread, after the meeting: its release covers what all threads did. Partner: flag_look. */
-static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer,
-		       int scope)
+/**
+ * By the coop's first thread, after the meeting: its release covers what all
+ * threads did. Partner: flag_look.
+ */
+static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value,
+		       tsr_signal_op_t op, int peer, int scope)
 {
 	tsr_mem_t mem;
-	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer, TSR_MEM_WRITE, &mem))
+	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer,
+			   TSR_MEM_WRITE, &mem))
 		return;
 	if (mem.explored) {
 		tsr_explored_raise(&mem, value, op, scope);
@@ -21,19 +25,21 @@ static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *fl
 	tsr_bell_ring(coop->block->env, &mem);
 }
 
-static void signal_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer,
-			int scope)
+static void signal_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value,
+			tsr_signal_op_t op, int peer, int scope)
 {
 	if (tsr_cpu_meet(coop, call) && tsr_cpu_leads(coop))
 		raise_flag(coop, call, flag, value, op, peer, scope);
 }
 
-void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op,
+		int peer)
 {
 	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
-static void signal_all_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
+static void signal_all_from(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flag,
+			    uint64_t value, tsr_signal_op_t op)
 {
 	if (!tsr_cpu_meet(coop, call) || !tsr_cpu_leads(coop))
 		return;
@@ -46,8 +52,9 @@ void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, t
 	signal_all_from(coop, __func__, flag, value, op);
 }
 
-void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, TSR_HEAP uint64_t *flag,
-		    uint64_t value, tsr_signal_op_t op, int peer)
+void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+		    size_t size_bytes, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op,
+		    int peer)
 {
 	TSR_PART_OF(coop, __func__);
 	tsr_put(coop, dst, src, size_bytes, peer);
@@ -55,8 +62,8 @@ void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *s
 	signal_from(coop, __func__, flag, value, op, peer, TSR_SCOPE_SYSTEM);
 }
 
-void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
-		       tsr_signal_op_t op, int peer)
+void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag,
+		       uint64_t value, tsr_signal_op_t op, int peer)
 {
 	TSR_PART_OF(coop, __func__);
 	tsr_put_2d(coop, dst, src, peer);
@@ -66,7 +73,8 @@ void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEA
 
 void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
 {
-	signal_from(coop, "tsr_signal_local", (TSR_HEAP uint64_t *)flag, value, TSR_SIGNAL_SET, tsr_rank(coop), scope);
+	signal_from(coop, "tsr_signal_local", (TSR_HEAP uint64_t *)flag, value, TSR_SIGNAL_SET,
+		    tsr_rank(coop), scope);
 }
 
 /* ------------------------------------------------------------------ waiting for flags */
@@ -93,7 +101,10 @@ __attribute__((noinline)) static void flag_found(flag_wait_t *w, int which)
 	w->which = which;
 }
 
-/** Polls relaxed; acquires after success. A single flag is looked at without a division, which takes as long as the rest. */
+/**
+ * Polls relaxed; acquires after success. A single flag is looked at without a
+ * division, which takes as long as the rest.
+ */
 TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 {
 	flag_wait_t *w = ctx;
@@ -119,18 +130,22 @@ TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 }
 
 /**
- * As flag_look, for a word by any comparison. It may change between the poll and the load that orders: what that one has seen
- * counts. Partner: any release of the word. Litmus: MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word that is counted.
+ * As flag_look, for a word by any comparison. It may change between the poll
+ * and the load that orders: what that one has seen counts. Partner: any release
+ * of the word. Litmus: MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word
+ * that is counted.
  */
 TSR_CPU_UNSEEN static bool word_look(void *ctx)
 {
 	flag_wait_t *w = ctx;
 	const bool narrow = w->word_bytes == sizeof(uint32_t);
-	w->seen =
-		narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at, __ATOMIC_RELAXED) : tsr_mem_poll(w->flags.at);
+	w->seen = narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at,
+					   __ATOMIC_RELAXED)
+			 : tsr_mem_poll(w->flags.at);
 	if (!tsr_cmp_holds(w->cmp, w->seen, w->value))
 		return false;
-	w->seen = tsr_mem_atomic(&w->flags, narrow ? TSR_MEM_U32 : TSR_MEM_U64, TSR_CPU_LOAD, 0, w->order, w->scope);
+	w->seen = tsr_mem_atomic(&w->flags, narrow ? TSR_MEM_U32 : TSR_MEM_U64, TSR_CPU_LOAD, 0,
+				 w->order, w->scope);
 	return tsr_cmp_holds(w->cmp, w->seen, w->value);
 }
 
@@ -145,7 +160,10 @@ static uint32_t flag_groups(const flag_wait_t *w)
 	return groups;
 }
 
-/** Counts itself, reads the bell, looks once more, sleeps. Partner: tsr_bell_ring, where the order is explained. */
+/**
+ * Counts itself, reads the bell, looks once more, sleeps. Partner:
+ * tsr_bell_ring, where the order is explained.
+ */
 static void flag_sleep(void *ctx, uint64_t ns)
 {
 	flag_wait_t *w = ctx;
@@ -180,36 +198,39 @@ static void name_flag(const flag_wait_t *w, char name[80])
 }
 
 /** What ends the world, when nobody has written the word that was waited for. */
-static void word_fail(const flag_wait_t *w, const tsr_wait_record_t *record, const char *who, const char *name)
+static void word_fail(const flag_wait_t *w, const tsr_wait_record_t *record, const char *who,
+		      const char *name)
 {
 	char of[32] = "";
 	if (!w->flags.shared && w->flags.rank != record->rank)
 		snprintf(of, sizeof of, " of rank %d", w->flags.rank);
-	tsr_wait_fail(
-		w->coop, record,
-		"%s to write %s%s so that it %s%s %llu; it was %llu: nobody wrote such a value, or it came and went, or it takes "
-		"longer than TESSERA_DEADLINE",
-		who, name, of, w->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(w->cmp), (unsigned long long)w->value,
-		(unsigned long long)w->seen);
+	tsr_wait_fail(w->coop, record,
+		      "%s to write %s%s so that it %s%s %llu; it was %llu: nobody wrote such a "
+		      "value, or it came and went, or it takes "
+		      "longer than TESSERA_DEADLINE",
+		      who, name, of, w->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(w->cmp),
+		      (unsigned long long)w->value, (unsigned long long)w->seen);
 }
 
 /** Leaves the wait record; `ends_world`: and the sentence. */
 static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_world)
 {
 	const tsr_cpu_env_t *env = w->coop->block->env;
-	tsr_wait_record_t record = {.expected = w->value,
-				    .seen = w->seen,
-				    .cmp = (int)w->cmp,
-				    .owner = w->flags.rank,
-				    .from = w->from == TSR_ANY_RANK ? w->from : w->coop->block->team->ranks[w->from],
-				    .team_from = w->from,
-				    .waited_ns = waited_ns};
+	tsr_wait_record_t record = {
+		.expected = w->value,
+		.seen = w->seen,
+		.cmp = (int)w->cmp,
+		.owner = w->flags.rank,
+		.from = w->from == TSR_ANY_RANK ? w->from : w->coop->block->team->ranks[w->from],
+		.team_from = w->from,
+		.waited_ns = waited_ns};
 	char name[80], who[TSR_WHO_TEXT] = "any rank", among[48] = "";
 	if (w->flags.shared) {
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
 		record.offset_bytes = (uint64_t)(w->flags.at - w->coop->block->shared);
 	}
-	tsr_wait_keep(w->coop, &record, w->flags.shared ? NULL : env->base[env->rank] + flag_offset(w));
+	tsr_wait_keep(w->coop, &record,
+		      w->flags.shared ? NULL : env->base[env->rank] + flag_offset(w));
 	if (!ends_world)
 		return;
 	name_flag(w, name);
@@ -222,14 +243,16 @@ static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_wor
 		return;
 	}
 	tsr_wait_fail(w->coop, &record,
-		      "%s to raise %s%s to %llu; it was %llu: the signal was not sent, or its sender is not resident, or it takes "
+		      "%s to raise %s%s to %llu; it was %llu: the signal was not sent, or its "
+		      "sender is not resident, or it takes "
 		      "longer than TESSERA_DEADLINE",
 		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
 }
 
 static tsr_wait_result_t flag_wait_slow(flag_wait_t *w, uint64_t deadline_ns, bool ends_world)
 {
-	tsr_patience_t patience = {.over = w->look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
+	tsr_patience_t patience = {
+		.over = w->look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
 	tsr_wait_result_t how = tsr_wait_patiently(w->coop, &patience);
 	if (how != TSR_WAIT_EXPIRED)
 		return how;
@@ -256,16 +279,18 @@ static tsr_wait_result_t flag_explore(flag_wait_t *w, bool ends_world)
 }
 
 /** The wait of one thread, for `p` at `peer`. */
-static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TSR_HEAP void *p, int peer, uint64_t deadline_ns,
-				      bool ends_world)
+static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TSR_HEAP void *p,
+				      int peer, uint64_t deadline_ns, bool ends_world)
 {
 	tsr_coop_t *coop = w->coop;
 	const size_t each = w->word_bytes ? w->word_bytes : sizeof(uint64_t);
-	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, p, (size_t)w->count * each, each, peer, TSR_MEM_READ, &w->flags))
+	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, p, (size_t)w->count * each, each,
+						    peer, TSR_MEM_READ, &w->flags))
 		return TSR_WAIT_ABORTED;
 	if (w->from != TSR_ANY_RANK && (unsigned)w->from >= (unsigned)tsr_size(coop)) {
-		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK", "for rank %d of a %s of %d", w->from,
-			       tsr_cpu_circle(coop), tsr_size(coop));
+		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK",
+			       "for rank %d of a %s of %d", w->from, tsr_cpu_circle(coop),
+			       tsr_size(coop));
 		return TSR_WAIT_ABORTED;
 	}
 	if (w->flags.explored)
@@ -274,8 +299,10 @@ static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TS
 }
 
 /** The same for flags of mine; `*which_out` on TSR_WAIT_OK. */
-static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flags, int count, int start,
-				   uint64_t value, int scope, int from, uint64_t deadline_ns, bool ends_world, int *which_out)
+static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call,
+				   const TSR_HEAP uint64_t *flags, int count, int start,
+				   uint64_t value, int scope, int from, uint64_t deadline_ns,
+				   bool ends_world, int *which_out)
 {
 	flag_wait_t w = {.coop = coop,
 			 .look = flag_look,
@@ -285,19 +312,22 @@ static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call, const TSR
 			 .order = TSR_ACQUIRE,
 			 .scope = scope,
 			 .from = from};
-	tsr_wait_result_t how = flag_wait_at(&w, call, flags, tsr_rank(coop), deadline_ns, ends_world);
+	tsr_wait_result_t how =
+		flag_wait_at(&w, call, flags, tsr_rank(coop), deadline_ns, ends_world);
 	*which_out = w.which;
 	return how;
 }
 
 /** The coop's first thread waits; the meeting hands its acquire on to the others. */
-static tsr_wait_result_t coop_wait(tsr_coop_t *coop, const char *call, const TSR_HEAP uint64_t *flag, uint64_t value, int scope,
+static tsr_wait_result_t coop_wait(tsr_coop_t *coop, const char *call,
+				   const TSR_HEAP uint64_t *flag, uint64_t value, int scope,
 				   int from, uint64_t deadline_ns, bool ends_world)
 {
 	int which;
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	if (tsr_cpu_leads(coop))
-		how = flag_wait(coop, call, flag, 1, 0, value, scope, from, deadline_ns, ends_world, &which);
+		how = flag_wait(coop, call, flag, 1, 0, value, scope, from, deadline_ns, ends_world,
+				&which);
 	if (coop->count > 1)
 		how = (tsr_wait_result_t)tsr_cpu_give(coop, call, (uint64_t)how);
 	tsr_cpu_met(coop);
@@ -306,35 +336,42 @@ static tsr_wait_result_t coop_wait(tsr_coop_t *coop, const char *call, const TSR
 
 tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
 {
-	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, coop->block->env->host->deadline_ns, true);
+	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from,
+			 coop->block->env->host->deadline_ns, true);
 }
 
-tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
+				 int from, uint64_t deadline_ns)
 {
 	return coop_wait(coop, __func__, flag, value, TSR_SCOPE_SYSTEM, from, deadline_ns, false);
 }
 
 tsr_wait_result_t tsr_cpu_wait_local(tsr_coop_t *coop, void *flag, uint64_t value, int scope)
 {
-	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, scope, tsr_rank(coop),
-			 coop->block->env->host->deadline_ns, true);
+	return coop_wait(coop, "tsr_wait_local", (TSR_HEAP uint64_t *)flag, value, scope,
+			 tsr_rank(coop), coop->block->env->host->deadline_ns, true);
 }
 
-static tsr_wait_result_t coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flags, int count, int start,
-				       uint64_t value, uint64_t deadline_ns, bool ends_world, int *which_out)
+static tsr_wait_result_t coop_wait_any(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *flags,
+				       int count, int start, uint64_t value, uint64_t deadline_ns,
+				       bool ends_world, int *which_out)
 {
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	int which = 0;
 	if (tsr_cpu_leads(coop)) {
 		if (count < 1 || start < 0)
-			tsr_cpu_misuse(coop, call, "wait for at least one flag, from the first or a later one on",
-				       "for %d flags from the %d-th on", count, start);
+			tsr_cpu_misuse(
+				coop, call,
+				"wait for at least one flag, from the first or a later one on",
+				"for %d flags from the %d-th on", count, start);
 		else
-			how = flag_wait(coop, call, flags, count, start % count, value, TSR_SCOPE_SYSTEM, TSR_ANY_RANK, deadline_ns,
-					ends_world, &which);
+			how = flag_wait(coop, call, flags, count, start % count, value,
+					TSR_SCOPE_SYSTEM, TSR_ANY_RANK, deadline_ns, ends_world,
+					&which);
 	}
 	if (coop->count > 1) {
-		const uint64_t given = tsr_cpu_give(coop, call, (uint64_t)which << 8 | (uint64_t)how);
+		const uint64_t given =
+			tsr_cpu_give(coop, call, (uint64_t)which << 8 | (uint64_t)how);
 		how = tsr_cpu_aborted(coop) ? TSR_WAIT_ABORTED : (tsr_wait_result_t)(given & 0xff);
 		which = (int)(given >> 8);
 	}
@@ -344,22 +381,26 @@ static tsr_wait_result_t coop_wait_any(tsr_coop_t *coop, const char *call, TSR_H
 	return how;
 }
 
-tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value, int *which_out)
+tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start,
+			       uint64_t value, int *which_out)
 {
-	return coop_wait_any(coop, __func__, flags, count, start, value, coop->block->env->host->deadline_ns, true, which_out);
+	return coop_wait_any(coop, __func__, flags, count, start, value,
+			     coop->block->env->host->deadline_ns, true, which_out);
 }
 
-tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-				     uint64_t deadline_ns, int *which_out)
+tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count,
+				     int start, uint64_t value, uint64_t deadline_ns,
+				     int *which_out)
 {
-	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false, which_out);
+	return coop_wait_any(coop, __func__, flags, count, start, value, deadline_ns, false,
+			     which_out);
 }
 
 /* ------------------------------------------------------------------ waiting for words */
 
 /** By the coop's first thread; all are told how it ended, and what was seen. */
-static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, int peer, uint64_t deadline_ns, bool ends_world,
-				   uint64_t *seen_out)
+static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, int peer,
+				   uint64_t deadline_ns, bool ends_world, uint64_t *seen_out)
 {
 	tsr_coop_t *coop = w->coop;
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
@@ -367,9 +408,11 @@ static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, in
 		w->value = (uint32_t)w->value;
 	if (tsr_cpu_leads(coop)) {
 		if ((unsigned)w->cmp > TSR_CMP_ANY)
-			tsr_cpu_misuse(coop, call, "name one of TSR_CMP_*", "by a comparison that does not exist, %d", (int)w->cmp);
+			tsr_cpu_misuse(coop, call, "name one of TSR_CMP_*",
+				       "by a comparison that does not exist, %d", (int)w->cmp);
 		else
-			how = flag_wait_at(w, call, (TSR_HEAP void *)p, peer, deadline_ns, ends_world);
+			how = flag_wait_at(w, call, (TSR_HEAP void *)p, peer, deadline_ns,
+					   ends_world);
 	}
 	uint64_t seen = w->seen;
 	if (coop->count > 1) {
@@ -385,8 +428,9 @@ static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, in
 	return how;
 }
 
-tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer, int order,
-				    int scope, int from, uint64_t *seen_out)
+tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp,
+				    uint64_t value, int peer, int order, int scope, int from,
+				    uint64_t *seen_out)
 {
 	flag_wait_t w = {.coop = coop,
 			 .look = word_look,
@@ -397,11 +441,13 @@ tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr
 			 .order = order,
 			 .scope = scope,
 			 .from = from};
-	return word_wait(&w, "tsr_wait_word", p, peer, coop->block->env->host->deadline_ns, true, seen_out);
+	return word_wait(&w, "tsr_wait_word", p, peer, coop->block->env->host->deadline_ns, true,
+			 seen_out);
 }
 
-tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp, uint64_t value, int peer,
-					  int order, int scope, int from, uint64_t deadline_ns, uint64_t *seen_out)
+tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t bytes, tsr_cmp_t cmp,
+					  uint64_t value, int peer, int order, int scope, int from,
+					  uint64_t deadline_ns, uint64_t *seen_out)
 {
 	flag_wait_t w = {.coop = coop,
 			 .look = word_look,
@@ -417,18 +463,25 @@ tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t byte
 
 /* ------------------------------------------------------------------ the ranks' barrier */
 
-/** The epoch's own accesses, relaxed: only this rank's users of the barrier touch it, one after the other. */
+/**
+ * The epoch's own accesses, relaxed: only this rank's users of the barrier
+ * touch it, one after the other.
+ */
 static uint64_t access_epoch(const tsr_mem_t *epoch, enum tsr_cpu_op op, uint64_t value)
 {
-	const tsr_explored_atomic_t atomic = {
-		.kind = TSR_MEM_U64, .op = op, .bits = value, .order = TSR_RELAXED, .scope = TSR_SCOPE_DEVICE};
+	const tsr_explored_atomic_t atomic = {.kind = TSR_MEM_U64,
+					      .op = op,
+					      .bits = value,
+					      .order = TSR_RELAXED,
+					      .scope = TSR_SCOPE_DEVICE};
 	if (epoch->explored)
 		return tsr_explored_atomic(epoch, &atomic);
 	return tsr_mem_atomic(epoch, TSR_MEM_U64, op, value, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 /** By the coop's first thread: tells all, waits for all, advances the epoch. */
-static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call, TSR_HEAP tsr_barrier_state_t *state)
+static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call,
+				      TSR_HEAP tsr_barrier_state_t *state)
 {
 	int me = tsr_rank(coop), which;
 	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
@@ -439,11 +492,14 @@ static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call, TSR_HE
 	TSR_COLLECTIVE(coop, call, state, words + TSR_BARRIER_EPOCH, 1, NULL, 0);
 	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
 	for (int i = 0; i < tsr_size(coop); i++)
-		raise_flag(coop, call, words + TSR_BARRIER_ARRIVED(me), next, TSR_SIGNAL_SET, tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
+		raise_flag(coop, call, words + TSR_BARRIER_ARRIVED(me), next, TSR_SIGNAL_SET,
+			   tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
 	for (int i = 1; i < tsr_size(coop); i++) {
 		int from = tsr_peer(coop, i);
-		tsr_wait_result_t how = flag_wait(coop, call, words + TSR_BARRIER_ARRIVED(from), 1, 0, next, TSR_SCOPE_SYSTEM, from,
-						  coop->block->env->host->deadline_ns, true, &which);
+		tsr_wait_result_t how =
+			flag_wait(coop, call, words + TSR_BARRIER_ARRIVED(from), 1, 0, next,
+				  TSR_SCOPE_SYSTEM, from, coop->block->env->host->deadline_ns, true,
+				  &which);
 		if (how != TSR_WAIT_OK)
 			return how;
 	}

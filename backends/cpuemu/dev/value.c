@@ -11,7 +11,8 @@ typedef struct stage {
 	bool whole; /* all rows of what is stored, which the next peer gets as they are */
 } stage_t;
 
-void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count)
+void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype,
+		      const unsigned char *from, size_t count)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
@@ -26,7 +27,8 @@ void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int3
 	}
 }
 
-void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count)
+void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype,
+		       const void *held, size_t count)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	size_t element = tsr_cpu_bytes(dtype), wide = tsr_cpu_bytes(held_dtype);
@@ -42,26 +44,32 @@ void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, i
 }
 
 /**
- * One access brings all elements to the end of `held`, from where they are widened to its begin: those that are widened never reach
- * those that are still to come, as each is at least as wide afterwards. The last ones reach themselves, and are moved aside first.
+ * One access brings all elements to the end of `held`, from where they are
+ * widened to its begin: those that are widened never reach those that are still
+ * to come, as each is at least as wide afterwards. The last ones reach
+ * themselves, and are moved aside first.
  */
-static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part)
+static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
+			  const tsr_mem_part_t *part)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	const size_t element = tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
 	const size_t elements = (size_t)(part->rows * part->cols);
 	unsigned char *raw = held + elements * (wide - element);
-	tsr_explored_read(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element, (size_t)part->rows);
+	tsr_explored_read(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element,
+			  (size_t)part->rows);
 	for (size_t i = 0; part->dtype != held_dtype && i < elements; i += STAGE) {
 		const size_t n = elements - i < STAGE ? elements - i : STAGE;
 		const bool aside = held + (i + n) * wide > raw + i * element;
 		if (aside)
 			memcpy(stage, raw + i * element, n * element);
-		tsr_row_widen(held_dtype, held + i * wide, part->dtype, aside ? stage : raw + i * element, n);
+		tsr_row_widen(held_dtype, held + i * wide, part->dtype,
+			      aside ? stage : raw + i * element, n);
 	}
 }
 
-void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part)
+void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
+		       const tsr_mem_part_t *part)
 {
 	const size_t wide = tsr_cpu_bytes(held_dtype);
 	if (mem->explored && wide >= tsr_cpu_bytes(part->dtype)) {
@@ -69,38 +77,43 @@ void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *
 		return;
 	}
 	for (int64_t row = 0; row < part->rows; row++)
-		tsr_mem_read_row(mem, held_dtype, held + (size_t)(row * part->cols) * wide, part->dtype,
-				 part->at + (size_t)row * part->pitch_bytes, (size_t)part->cols);
+		tsr_mem_read_row(mem, held_dtype, held + (size_t)(row * part->cols) * wide,
+				 part->dtype, part->at + (size_t)row * part->pitch_bytes,
+				 (size_t)part->cols);
 }
 
 /** As many rows with one access as the stage holds, in which all of them may stand already. */
-static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
-			   int64_t held_cols, stage_t *stage)
+static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype,
+			   const unsigned char *held, int64_t held_cols, stage_t *stage)
 {
-	const size_t bytes = (size_t)part->cols * tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
+	const size_t bytes = (size_t)part->cols * tsr_cpu_bytes(part->dtype),
+		     wide = tsr_cpu_bytes(held_dtype);
 	const int64_t most = (int64_t)(sizeof stage->bytes / bytes);
 	for (int64_t row = 0, n; row < part->rows; row += n) {
 		n = part->rows - row < most ? part->rows - row : most;
 		for (int64_t i = 0; !stage->whole && i < n; i++)
 			tsr_row_narrow(part->dtype, stage->bytes + (size_t)i * bytes, held_dtype,
-				       held + (size_t)((row + i) * held_cols) * wide, (size_t)part->cols);
+				       held + (size_t)((row + i) * held_cols) * wide,
+				       (size_t)part->cols);
 		stage->whole = n == part->rows;
-		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes, part->pitch_bytes, stage->bytes, bytes,
-				   (size_t)n);
+		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes,
+				   part->pitch_bytes, stage->bytes, bytes, (size_t)n);
 	}
 }
 
 /** The reverse of tsr_mem_read_part; rows of `held` are `held_cols` elements apart. */
-static void write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype, const unsigned char *held,
-		       int64_t held_cols, stage_t *stage)
+static void write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype,
+		       const unsigned char *held, int64_t held_cols, stage_t *stage)
 {
 	if (mem->explored && part->dtype != held_dtype && part->cols > 0 && part->cols <= STAGE) {
 		write_explored(mem, part, held_dtype, held, held_cols, stage);
 		return;
 	}
 	for (int64_t row = 0; row < part->rows; row++)
-		tsr_mem_write_row(mem, part->dtype, part->at + (size_t)row * part->pitch_bytes, held_dtype,
-				  held + (size_t)(row * held_cols) * tsr_cpu_bytes(held_dtype), (size_t)part->cols);
+		tsr_mem_write_row(mem, part->dtype, part->at + (size_t)row * part->pitch_bytes,
+				  held_dtype,
+				  held + (size_t)(row * held_cols) * tsr_cpu_bytes(held_dtype),
+				  (size_t)part->cols);
 }
 
 void tsr_frag_settle(tsr_frag_t *frag, int64_t row)
@@ -115,7 +128,7 @@ void tsr_frag_settle(tsr_frag_t *frag, int64_t row)
 	}
 }
 
-/* ------------------------------------------------------------------ the part of a tile that lies in the view */
+/* ----------------------------------------------------- the part of a tile that lies in the view */
 
 /** A mask and what a load gives where it is 0; no function: every element takes part. */
 typedef struct masking {
@@ -129,8 +142,9 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 	return x < low ? low : x > high ? high : x;
 }
 
-bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_tile_rows_t *rows, bool masked,
-		    int peer, tsr_mem_access_t access, tsr_patch_t *patch)
+bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		    const tsr_tile_rows_t *rows, bool masked, int peer, tsr_mem_access_t access,
+		    tsr_patch_t *patch)
 {
 	const int64_t last = rows->last, cols = rows->cols;
 	tsr_pos_t origin;
@@ -146,14 +160,15 @@ bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos
 	patch->element = tsr_cpu_bytes(view.dtype);
 	patch->step = (size_t)view.ld * patch->element;
 	return tsr_mem_reach_part(coop, call, view,
-				  tsr_view_part(view, origin, patch->row1 - patch->row0, patch->col1 - patch->col0), masked, peer,
-				  access, &patch->mem);
+				  tsr_view_part(view, origin, patch->row1 - patch->row0,
+						patch->col1 - patch->col0),
+				  masked, peer, access, &patch->mem);
 }
 
 unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col, int64_t end)
 {
-	unsigned char *at =
-		patch->mem.at + (size_t)(row - patch->row0) * patch->step + (size_t)(col - patch->col0) * patch->element;
+	unsigned char *at = patch->mem.at + (size_t)(row - patch->row0) * patch->step +
+			    (size_t)(col - patch->col0) * patch->element;
 	if (col < end)
 		tsr_mem_inside(&patch->mem, at, (size_t)(end - col) * patch->element);
 	return at;
@@ -163,7 +178,8 @@ unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col,
 
 static void fill_row(tsr_frag_t *frag, int64_t row, double value)
 {
-	int32_t whole = (int32_t)(frag->held == TSR_I32 ? value : 0); /* integer fragments are given whole numbers */
+	/* integer fragments are given whole numbers */
+	int32_t whole = (int32_t)(frag->held == TSR_I32 ? value : 0);
 	for (int64_t col = 0; col < frag->cols; col++) {
 		unsigned char *at = tsr_frag_at(frag, row, col);
 		if (frag->held == TSR_F64)
@@ -175,8 +191,12 @@ static void fill_row(tsr_frag_t *frag, int64_t row, double value)
 	}
 }
 
-/** The next run of columns begin .. *end-1 of a row, from `col` on, that take part; begin == col1 where there is none. */
-static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int64_t col, int64_t col1, int64_t *end)
+/**
+ * The next run of columns begin .. *end-1 of a row, from `col` on, that take
+ * part; begin == col1 where there is none.
+ */
+static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int64_t col,
+			int64_t col1, int64_t *end)
 {
 	*end = col1;
 	if (!mask->fn)
@@ -188,8 +208,12 @@ static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int6
 	return col;
 }
 
-/** A number for a fragment's elements at a place in memory: each of them is loaded and stored by the one thread that has it. */
-static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
+/**
+ * A number for a fragment's elements at a place in memory: each of them is
+ * loaded and stored by the one thread that has it.
+ */
+static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_view_t view,
+			 tsr_pos_t at)
 {
 	const uintptr_t heap = (uintptr_t)coop->block->env->base[coop->block->env->rank];
 	const uint64_t words[] = {(uint64_t)((uintptr_t)view.data - heap),
@@ -211,12 +235,14 @@ static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_vie
 	return (uint32_t)(mixed >> 32) | 1;
 }
 
-static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
+static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+		      tsr_pos_t at, masking_t mask, int peer)
 {
 	const tsr_tile_rows_t rows = {frag->first, frag->last, frag->cols};
 	tsr_patch_t patch;
 	uint64_t elements = 0;
-	if (!tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_READ, &patch))
+	if (!tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_READ,
+			    &patch))
 		return;
 	for (int64_t row = frag->first; row < frag->last; row++) {
 		bool inside = row >= patch.row0 && row < patch.row1;
@@ -224,8 +250,9 @@ static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_
 			fill_row(frag, row, mask.other);
 		for (int64_t end, col = patch.col0; inside && col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_read_row(&patch.mem, frag->held, tsr_frag_at(frag, row, col), view.dtype,
-					 tsr_patch_run(&patch, row, col, end), (size_t)(end - col));
+			tsr_mem_read_row(&patch.mem, frag->held, tsr_frag_at(frag, row, col),
+					 view.dtype, tsr_patch_run(&patch, row, col, end),
+					 (size_t)(end - col));
 			elements += (uint64_t)(end - col);
 		}
 		tsr_frag_settle(frag, row);
@@ -235,7 +262,8 @@ static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_
 		tsr_mem_count(coop, &patch.mem, TSR_MEM_READ, elements * patch.element);
 }
 
-static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, masking_t mask, int peer)
+static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+		 tsr_pos_t at, masking_t mask, int peer)
 {
 	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
 	load_rows(coop, call, frag, view, at, mask, peer);
@@ -247,7 +275,8 @@ static uint64_t masked_bytes(const tsr_patch_t *patch, const masking_t *mask, ts
 {
 	uint64_t elements = 0;
 	if (!mask->fn)
-		return (uint64_t)((patch->row1 - patch->row0) * (patch->col1 - patch->col0)) * patch->element;
+		return (uint64_t)((patch->row1 - patch->row0) * (patch->col1 - patch->col0)) *
+		       patch->element;
 	for (int64_t row = patch->row0; row < patch->row1; row++)
 		for (int64_t col = patch->col0; col < patch->col1; col++)
 			elements += mask->fn(at.row + row, at.col + col, mask->ctx) != 0;
@@ -263,54 +292,59 @@ tsr_tile_rows_t tsr_frag_share(const tsr_coop_t *coop, const tsr_frag_t *frag)
 	return rows;
 }
 
-static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
-		       int peer, stage_t *stage)
+static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		       const tsr_frag_t *frag, masking_t mask, int peer, stage_t *stage)
 {
 	const tsr_tile_rows_t rows = tsr_frag_share(coop, frag);
 	tsr_patch_t patch;
-	if (rows.first >= rows.last || !tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_WRITE, &patch))
+	if (rows.first >= rows.last || !tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL,
+						       peer, TSR_MEM_WRITE, &patch))
 		return;
 	uint64_t bytes = patch.row0 < patch.row1 ? masked_bytes(&patch, &mask, at) : 0;
 	if (bytes == 0 || !tsr_frag_has_values(coop, call, frag))
 		return;
 	tsr_mem_count(coop, &patch.mem, TSR_MEM_WRITE, bytes);
 	if (!mask.fn) {
-		write_part(
-			&patch.mem,
-			&(tsr_mem_part_t){patch.mem.at, patch.step, view.dtype, patch.row1 - patch.row0, patch.col1 - patch.col0},
-			frag->held, tsr_frag_at(frag, patch.row0, patch.col0), frag->cols, stage);
+		write_part(&patch.mem,
+			   &(tsr_mem_part_t){patch.mem.at, patch.step, view.dtype,
+					     patch.row1 - patch.row0, patch.col1 - patch.col0},
+			   frag->held, tsr_frag_at(frag, patch.row0, patch.col0), frag->cols,
+			   stage);
 		return;
 	}
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		for (int64_t end, col = patch.col0; col < patch.col1; col = end) {
 			col = next_run(&mask, at.row + row, at.col, col, patch.col1, &end);
-			tsr_mem_write_row(&patch.mem, view.dtype, tsr_patch_run(&patch, row, col, end), frag->held,
+			tsr_mem_write_row(&patch.mem, view.dtype,
+					  tsr_patch_run(&patch, row, col, end), frag->held,
 					  tsr_frag_at(frag, row, col), (size_t)(end - col));
 		}
 }
 
-static void store_staged(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
-			 int peer, stage_t *stage)
+static void store_staged(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+			 const tsr_frag_t *frag, masking_t mask, int peer, stage_t *stage)
 {
 	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
 	store_rows(coop, call, view, at, frag, mask, peer, stage);
 	coop->worker->tile_place = 0;
 }
 
-static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, masking_t mask,
-		  int peer)
+static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		  const tsr_frag_t *frag, masking_t mask, int peer)
 {
 	stage_t stage;
 	stage.whole = false;
 	store_staged(coop, call, view, at, frag, mask, peer, &stage);
 }
 
-void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
+void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+		   tsr_pos_t at, int peer)
 {
 	load(coop, call, frag, view, at, (masking_t){NULL, NULL, 0}, peer);
 }
 
-void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		    const tsr_frag_t *frag, int peer)
 {
 	store(coop, call, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
 }
@@ -330,29 +364,32 @@ void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_fr
 	stage_t stage;
 	stage.whole = false;
 	for (int i = 0; i < tsr_size(coop); i++)
-		store_staged(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0}, tsr_peer(coop, i), &stage);
+		store_staged(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0},
+			     tsr_peer(coop, i), &stage);
 }
 
-void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask, const void *ctx,
-		     double other, int peer)
+void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		     tsr_mask_fn mask, const void *ctx, double other, int peer)
 {
 	load(coop, __func__, frag, view, at, (masking_t){mask, ctx, other}, peer);
 }
 
-void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask, const void *ctx,
-		      int peer)
+void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag,
+		      tsr_mask_fn mask, const void *ctx, int peer)
 {
 	store(coop, __func__, view, at, frag, (masking_t){mask, ctx, 0}, peer);
 }
 
 /* A machine's caches take no hints. */
-void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer, tsr_hint_t hint)
+void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer,
+		   tsr_hint_t hint)
 {
 	(void)hint;
 	tsr_frag_load(coop, __func__, frag, view, at, peer);
 }
 
-void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer, tsr_hint_t hint)
+void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag,
+		    int peer, tsr_hint_t hint)
 {
 	(void)hint;
 	tsr_frag_store(coop, __func__, view, at, frag, peer);
@@ -374,7 +411,8 @@ void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_
 		tsr_frag_load(coop, __func__, rows, view, at, peer);
 }
 
-void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows, int peer)
+void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows,
+		    int peer)
 {
 	if (tsr_frag_is_rows(coop, __func__, rows))
 		tsr_frag_store(coop, __func__, view, at, rows, peer);

@@ -1,4 +1,7 @@
-/* Rows of matrices between memory and private buffers: what the value family, tiles and the main loop stand on. */
+/*
+ * Rows of matrices between memory and private buffers: what the value family,
+ * tiles and the main loop stand on.
+ */
 #ifndef TESSERA_CPUEMU_VALUE_H
 #define TESSERA_CPUEMU_VALUE_H
 
@@ -6,12 +9,17 @@
 #include "cpuemu/dev/memory.h"
 
 /** Reads `count` elements of `dtype` at `from` into `held`, converted. */
-void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype, const unsigned char *from, size_t count);
+void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype,
+		      const unsigned char *from, size_t count);
 
 /** The reverse. */
-void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype, const void *held, size_t count);
+void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, int32_t held_dtype,
+		       const void *held, size_t count);
 
-/** A part of a matrix: what lies at its first element, how far its rows are apart, and its extents. */
+/**
+ * A part of a matrix: what lies at its first element, how far its rows are
+ * apart, and its extents.
+ */
 typedef struct tsr_mem_part {
 	unsigned char *at;
 	size_t pitch_bytes;
@@ -19,8 +27,12 @@ typedef struct tsr_mem_part {
 	int64_t rows, cols;
 } tsr_mem_part_t;
 
-/** Reads it into the dense rows of `held`, converted. Where blocks are explored it is one access, else one a row. */
-void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held, const tsr_mem_part_t *part);
+/**
+ * Reads it into the dense rows of `held`, converted. Where blocks are explored
+ * it is one access, else one a row.
+ */
+void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
+		       const tsr_mem_part_t *part);
 
 /** Rows first .. last-1 of a tile with `cols` columns. */
 typedef struct tsr_tile_rows {
@@ -35,8 +47,9 @@ typedef struct tsr_patch {
 } tsr_patch_t;
 
 /** The patch of some rows of the tile at `at`. False: a misuse was noted. */
-bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_tile_rows_t *rows, bool masked,
-		    int peer, tsr_mem_access_t access, tsr_patch_t *patch);
+bool tsr_patch_find(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		    const tsr_tile_rows_t *rows, bool masked, int peer, tsr_mem_access_t access,
+		    tsr_patch_t *patch);
 
 /** Where elements col .. end-1 of a row stand: all of them, or some that a mask lets through. */
 unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col, int64_t end);
@@ -45,13 +58,16 @@ unsigned char *tsr_patch_run(const tsr_patch_t *patch, int64_t row, int64_t col,
 tsr_tile_rows_t tsr_frag_share(const tsr_coop_t *coop, const tsr_frag_t *frag);
 
 /** tsr_load and tsr_store, in the name of another call. */
-void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer);
-void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer);
+void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+		   tsr_pos_t at, int peer);
+void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
+		    const tsr_frag_t *frag, int peer);
 
 /** Element (row, col) of a fragment's private buffer. */
 static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)
 {
-	return (unsigned char *)frag->elements + (size_t)(row * frag->cols + col) * tsr_cpu_bytes(frag->held);
+	return (unsigned char *)frag->elements +
+	       (size_t)(row * frag->cols + col) * tsr_cpu_bytes(frag->held);
 }
 
 /** Whether the elements have values. False: the misuse is noted. */
@@ -60,7 +76,10 @@ bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *f
 /** Whether it was declared as one value a row. False: the misuse is noted. */
 bool tsr_frag_is_rows(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
 
-/** Rounds a row of an operand to the type that the operand stands for; an accumulator stays as it is. */
+/**
+ * Rounds a row of an operand to the type that the operand stands for; an
+ * accumulator stays as it is.
+ */
 void tsr_frag_settle(tsr_frag_t *frag, int64_t row);
 
 #endif

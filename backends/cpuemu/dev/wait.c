@@ -1,4 +1,7 @@
-/* Patience: spin, then yield, then sleep, and sooner where the machine is busy; and the wait record. */
+/*
+ * Patience: spin, then yield, then sleep, and sooner where the machine is busy;
+ * and the wait record.
+ */
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,21 +9,20 @@
 #include "cpuemu/dev/wait.h"
 
 enum {
-	LOOKS = 512,         /* between two looks at the clock and at the world */
-	LOOKS_CROWDED = 64,  /* where looking only delays whom we wait for */
-	LOOKS_BARE = 256,    /* the first do without the pause, which costs more than a flag's way */
+	LOOKS = 512,        /* between two looks at the clock and at the world */
+	LOOKS_CROWDED = 64, /* where looking only delays whom we wait for */
+	/* the first do without the pause, which costs more than a flag's way */
+	LOOKS_BARE = 256,
 	YIELDS_CROWDED = 16, /* before the first sleep */
-	/*
-	 * While every worker may have a processor of its own, a wait holds on to its processor for longer than a turn of the
-	 * system's scheduler. Two threads that yield to each other on one processor would be left there for good: they seem
-	 * to get along, and none of them has waited long enough to be moved.
-	 */
+	/* While every worker may have a processor of its own, a wait holds on to its processor for
+	 * longer than a turn of the system's scheduler. Two threads that yield to each other on one
+	 * processor would be left there for good: they seem to get along, and none of them has
+	 * waited long enough to be moved. */
 	AWAKE_NS = 5 * 1000 * 1000,
-	/*
-	 * Some hundred looks take microseconds. Where they took so long, the processor was taken away: the machine does other work,
-	 * and who spins there waits out the turns of others, as do those it waits for. Who sleeps is given the processor as soon
-	 * as it is woken. A while later, spinning is tried again.
-	 */
+	/* Some hundred looks take microseconds. Where they took so long, the processor was taken
+	 * away: the machine does other work, and who spins there waits out the turns of others, as
+	 * do those it waits for. Who sleeps is given the processor as soon as it is woken. A while
+	 * later, spinning is tried again. */
 	DISTURBED_NS = 300 * 1000,
 	BUSY_NS = 100 * 1000 * 1000,
 	LOST_EVERY_NS = 100 * 1000 * 1000, /* asking for a lost rank costs a system call */
@@ -38,10 +40,16 @@ static inline void pause_briefly(void)
 static bool crowded(const tsr_cpu_env_t *env)
 {
 	/* Relaxed: a guess. All ranks of a world share the processors of one node. */
-	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running, memory_order_relaxed) * env->size > env->cpus;
+	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running,
+				    memory_order_relaxed) *
+		       env->size >
+	       env->cpus;
 }
 
-/** Whether other work takes the processors, at `now`, with the last look, or the end of the last sleep, at `last`. */
+/**
+ * Whether other work takes the processors, at `now`, with the last look, or the
+ * end of the last sleep, at `last`.
+ */
 static bool is_busy(const tsr_cpu_env_t *env, uint64_t last, uint64_t now)
 {
 	_Atomic uint64_t *until = &((tsr_cpu_env_t *)(uintptr_t)env)->busy_until_ns;
@@ -62,7 +70,10 @@ TSR_CPU_UNSEEN static bool look(tsr_patience_t *p, int looks)
 	return false;
 }
 
-/** Ends the world where a rank has died: what we wait for may never come, and nobody else may notice. */
+/**
+ * Ends the world where a rank has died: what we wait for may never come, and
+ * nobody else may notice.
+ */
 static bool rank_lost(tsr_coop_t *coop)
 {
 	const tsr_cpu_block_t *block = coop->block;
@@ -72,25 +83,30 @@ static bool rank_lost(tsr_coop_t *coop)
 	if (lost < 0)
 		return false;
 	snprintf(sentence, sizeof sentence,
-		 "rank %d ended without leaving the world while %s, block %d of kernel %s waited at %s:%d; see what that rank "
+		 "rank %d ended without leaving the world while %s, block %d of kernel %s waited "
+		 "at %s:%d; see what that rank "
 		 "printed last",
-		 lost, tsr_cpu_member(coop, tsr_rank(coop), who), block->index, block->kernel->name, coop->file, coop->line);
+		 lost, tsr_cpu_member(coop, tsr_rank(coop), who), block->index, block->kernel->name,
+		 coop->file, coop->line);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_PEER_LOST, sentence);
 	return true;
 }
 
 /**
- * The longest sleep grows with the crowd, so that hundreds of sleepers do not keep the processors busy by looking. A ring wakes
- * at once; this bounds only how late an abort or a lost rank is seen.
+ * The longest sleep grows with the crowd, so that hundreds of sleepers do not
+ * keep the processors busy by looking. A ring wakes at once; this bounds only
+ * how late an abort or a lost rank is seen.
  */
 static uint64_t longest_sleep_ns(const tsr_cpu_env_t *env)
 {
 	return 1000000u +
-	       50000u * (uint64_t)atomic_load_explicit(&env->host->words->rank[env->rank].sleepers, memory_order_relaxed);
+	       50000u * (uint64_t)atomic_load_explicit(&env->host->words->rank[env->rank].sleepers,
+						       memory_order_relaxed);
 }
 
 /** Why a wait that has not succeeded ends now; TSR_WAIT_OK: it goes on. */
-static tsr_wait_result_t given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now, uint64_t *asked)
+static tsr_wait_result_t given_up(tsr_coop_t *coop, tsr_patience_t *p, uint64_t now,
+				  uint64_t *asked)
 {
 	if (tsr_cpu_aborted(coop))
 		return TSR_WAIT_ABORTED;
@@ -114,7 +130,8 @@ tsr_wait_result_t tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 		if (look(p, many || busy ? LOOKS_CROWDED : LOOKS))
 			return TSR_WAIT_OK;
 		uint64_t now = tsr_now_ns();
-		if (asked == 0) /* after the first looks: a wait that is over by then needs no clock */
+		/* after the first looks: a wait that is over by then needs no clock */
+		if (asked == 0)
 			asked = last = now;
 		busy = is_busy(env, last, now);
 		last = now;
@@ -157,7 +174,7 @@ void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char
 	vsnprintf(detail, sizeof detail, what, arguments);
 	va_end(arguments);
 	snprintf(sentence, sizeof sentence, "%s, block %d of kernel %s waited %.3g s at %s for %s",
-		 tsr_cpu_member(coop, tsr_rank(coop), who), record->block, record->kernel, (double)record->waited_ns / 1e9,
-		 record->site, detail);
+		 tsr_cpu_member(coop, tsr_rank(coop), who), record->block, record->kernel,
+		 (double)record->waited_ns / 1e9, record->site, detail);
 	tsr_cpu_launch_fail(coop->block->launch, TSR_ERR_TIMEOUT, sentence);
 }

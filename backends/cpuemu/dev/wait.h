@@ -1,4 +1,7 @@
-/* Patience: how a thread waits without starving those it waits for, and what it leaves behind when it gives up. */
+/*
+ * Patience: how a thread waits without starving those it waits for, and what it
+ * leaves behind when it gives up.
+ */
 #ifndef TESSERA_CPUEMU_WAIT_H
 #define TESSERA_CPUEMU_WAIT_H
 
@@ -21,7 +24,11 @@ tsr_wait_result_t tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *patience)
 /** Fills who and where into `record` and keeps it; `flag` is mine, or null. */
 void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag);
 
-/** Ends the world with TSR_ERR_TIMEOUT: "rank R, block B of kernel K waited T s at SITE for ...". */
-void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...) __attribute__((format(printf, 3, 4)));
+/**
+ * Ends the world with TSR_ERR_TIMEOUT: "rank R, block B of kernel K waited T s
+ * at SITE for ...".
+ */
+void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

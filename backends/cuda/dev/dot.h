@@ -1,6 +1,8 @@
 /*
- * Products of fragments on the tensor cores, by each warp for itself: operands and sums stay in its registers, as layout.h deals
- * them. A tile whose operands do not fit there is staged in the scratch memory, and multiplied from there by the same instruction.
+ * Products of fragments on the tensor cores, by each warp for itself: operands
+ * and sums stay in its registers, as layout.h deals them. A tile whose operands
+ * do not fit there is staged in the scratch memory, and multiplied from there
+ * by the same instruction.
  */
 #ifndef TESSERA_CUDA_DOT_H
 #define TESSERA_CUDA_DOT_H
@@ -8,12 +10,15 @@
 #include "cuda/dev/mma.h"
 
 /** A word of A for a block's half and step, of K's lower or higher pair there. */
-template <typename A> TSR_DEV uint32_t tsr_cuda_word_a(const A *a, tsr_cuda_lanes_t l, int block, int run, int half, int pair)
+template <typename A>
+TSR_DEV uint32_t tsr_cuda_word_a(const A *a, tsr_cuda_lanes_t l, int block, int run, int half,
+				 int pair)
 {
 	return a->v[tsr_cuda_a_at(l, block, run, half, 2 * pair) / 2];
 }
 
-template <typename B> TSR_DEV uint32_t tsr_cuda_word_b(const B *b, tsr_cuda_lanes_t l, int block, int run, int pair)
+template <typename B>
+TSR_DEV uint32_t tsr_cuda_word_b(const B *b, tsr_cuda_lanes_t l, int block, int run, int pair)
 {
 	if constexpr ((int)B::role == (int)TSR_GPU_OPERAND_BT)
 		return b->v[tsr_cuda_bt_at(l, block, run, 2 * pair) / 2];
@@ -22,7 +27,8 @@ template <typename B> TSR_DEV uint32_t tsr_cuda_word_b(const B *b, tsr_cuda_lane
 }
 
 /** acc += A * B, all held by WARPS warps. */
-template <int WARPS, typename F, typename A, typename B> TSR_DEV void tsr_cuda_dot(F *acc, const A *a, const B *b)
+template <int WARPS, typename F, typename A, typename B>
+TSR_DEV void tsr_cuda_dot(F *acc, const A *a, const B *b)
 {
 	typedef tsr_cuda_deal<typename F::tile_t, TSR_GPU_ACCUMULATOR, WARPS> deal;
 	constexpr tsr_cuda_lanes_t l = deal::lanes;
@@ -33,18 +39,23 @@ template <int WARPS, typename F, typename A, typename B> TSR_DEV void tsr_cuda_d
 	for (int pair = 0; pair < l.run / 2; pair += 2)
 		TSR_GPU_UNROLL
 	for (int m = 0; m < l.blocks_m; m++) {
-		const uint32_t words[4] = {tsr_cuda_word_a(a, l, m, run, 0, pair), tsr_cuda_word_a(a, l, m, run, 1, pair),
-					   tsr_cuda_word_a(a, l, m, run, 0, pair + 1), tsr_cuda_word_a(a, l, m, run, 1, pair + 1)};
+		const uint32_t words[4] = {tsr_cuda_word_a(a, l, m, run, 0, pair),
+					   tsr_cuda_word_a(a, l, m, run, 1, pair),
+					   tsr_cuda_word_a(a, l, m, run, 0, pair + 1),
+					   tsr_cuda_word_a(a, l, m, run, 1, pair + 1)};
 		TSR_GPU_UNROLL
 		for (int n = 0; n < l.blocks_n; n++)
-			tsr_cuda_mma<typename F::dtype_t>::add(acc->v + tsr_cuda_sum_at(l, m, n), words,
+			tsr_cuda_mma<typename F::dtype_t>::add(acc->v + tsr_cuda_sum_at(l, m, n),
+							       words,
 							       tsr_cuda_word_b(b, l, n, run, pair),
-							       tsr_cuda_word_b(b, l, n, run, pair + 1));
+							       tsr_cuda_word_b(b, l, n, run,
+									       pair + 1));
 	}
 }
 
 /** acc += A * B, where the coop holds all three so. A constant, once inlined. */
-template <typename F, typename A, typename B> TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b)
+template <typename F, typename A, typename B>
+TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b)
 {
 	if (!tsr_gpu_by_port<A>(coop) || !tsr_gpu_by_port<B>(coop))
 		return false;
@@ -71,14 +82,21 @@ template <typename F, typename A, typename B> TSR_DEV bool tsr_port_dot(const ts
 
 /* ---- from the scratch memory */
 
-/** Elements k and k + 1 of a stage's row or column, which lie `step` apart. What is past its depth is zero. */
-template <typename D> TSR_DEV uint32_t tsr_cuda_staged(const float *stage, int step, int k, int depth)
+/**
+ * Elements k and k + 1 of a stage's row or column, which lie `step` apart. What
+ * is past its depth is zero.
+ */
+template <typename D>
+TSR_DEV uint32_t tsr_cuda_staged(const float *stage, int step, int k, int depth)
 {
-	const float first = k < depth ? stage[k * step] : 0, second = k + 1 < depth ? stage[(k + 1) * step] : 0;
+	const float first = k < depth ? stage[k * step] : 0,
+		    second = k + 1 < depth ? stage[(k + 1) * step] : 0;
 	return tsr_cuda_pair<D>(first, second);
 }
 
-/** What the warp's first operand is there, or its second: so many rows or columns, and how far they and their elements are apart.
+/**
+ * What the warp's first operand is there, or its second: so many rows or
+ * columns, and how far they and their elements are apart.
  */
 typedef struct tsr_cuda_stage {
 	const float *data;
@@ -86,23 +104,29 @@ typedef struct tsr_cuda_stage {
 } tsr_cuda_stage_t;
 
 /** Of row or column `index`; one past the tile's edge is that at it: nobody asks for its sums. */
-template <typename D> TSR_DEV uint32_t tsr_cuda_staged_at(const tsr_cuda_stage_t &stage, int index, int k, int depth)
+template <typename D>
+TSR_DEV uint32_t tsr_cuda_staged_at(const tsr_cuda_stage_t &stage, int index, int k, int depth)
 {
-	return tsr_cuda_staged<D>(stage.data + (index < stage.count ? index : stage.count - 1) * stage.step, stage.k_step, k,
-				  depth);
+	return tsr_cuda_staged<D>(stage.data + (index < stage.count ? index : stage.count - 1) *
+						       stage.step,
+				  stage.k_step, k, depth);
 }
 
-/** acc += A * B, which stand there as M rows of `depth` and `depth` rows of N, where the tensor cores multiply the type. */
+/**
+ * acc += A * B, which stand there as M rows of `depth` and `depth` rows of N,
+ * where the tensor cores multiply the type.
+ */
 template <typename F>
-TSR_DEV bool tsr_port_multiply(const tsr_coop_t *coop, F *acc, const typename F::value_t *a, const typename F::value_t *b,
-			       int depth)
+TSR_DEV bool tsr_port_multiply(const tsr_coop_t *coop, F *acc, const typename F::value_t *a,
+			       const typename F::value_t *b, int depth)
 {
 	typedef typename F::tile_t tile_t;
 	typedef typename F::dtype_t dtype_t;
 	typedef tsr_port_layout<F> layout;
 	if constexpr (tsr_cuda_multiplies<dtype_t>) {
 		const int group = coop->thread % TSR_CUDA_LANES / 4, turn = coop->thread % 4;
-		const tsr_cuda_stage_t of_a = {a, tile_t::M, depth, 1}, of_b = {b, tile_t::N, 1, tile_t::N};
+		const tsr_cuda_stage_t of_a = {a, tile_t::M, depth, 1},
+				       of_b = {b, tile_t::N, 1, tile_t::N};
 		const tsr_cuda_stage_t first = layout::turned(coop->threads) ? of_b : of_a;
 		const tsr_cuda_stage_t second = layout::turned(coop->threads) ? of_a : of_b;
 		if (!tsr_gpu_by_port<F>(coop))
@@ -116,14 +140,17 @@ TSR_DEV bool tsr_port_multiply(const tsr_coop_t *coop, F *acc, const typename F:
 			uint32_t words[4];
 			TSR_GPU_UNROLL
 			for (int i = 0; i < 4; i++)
-				words[i] = tsr_cuda_staged_at<dtype_t>(first, layout::block_row(coop, m, group + i % 2 * 8),
-								       k0 + i / 2 * 8, depth);
+				words[i] = tsr_cuda_staged_at<dtype_t>(
+					first, layout::block_row(coop, m, group + i % 2 * 8),
+					k0 + i / 2 * 8, depth);
 			TSR_GPU_UNROLL
-			for (int n = 0; n * 4 < F::capacity && n < layout::blocks_n(coop->threads); n++) {
+			for (int n = 0; n * 4 < F::capacity && n < layout::blocks_n(coop->threads);
+			     n++) {
 				const int col = layout::block_col(coop, n, group);
-				tsr_cuda_mma<dtype_t>::add(acc->v + (m * layout::blocks_n(coop->threads) + n) * 4, words,
-							   tsr_cuda_staged_at<dtype_t>(second, col, k0, depth),
-							   tsr_cuda_staged_at<dtype_t>(second, col, k0 + 8, depth));
+				tsr_cuda_mma<dtype_t>::add(
+					acc->v + (m * layout::blocks_n(coop->threads) + n) * 4,
+					words, tsr_cuda_staged_at<dtype_t>(second, col, k0, depth),
+					tsr_cuda_staged_at<dtype_t>(second, col, k0 + 8, depth));
 			}
 		}
 		return true;

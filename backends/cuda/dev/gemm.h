@@ -1,10 +1,13 @@
 /*
- * The main loop on Hopper. Of worker 0's three warpgroups two multiply, each its half of the tile's rows, and run the epilogue; of
- * the third a warp runs order and gate and loads operands ahead, into the next tile's while an epilogue runs, and the others send
- * to peers what epilogues have stored. Registers go from the third to those who multiply. ParallelKittens, section 3; PTX ISA 8.0,
- * sections 9.7.9 and 9.7.15.
+ * The main loop on Hopper. Of worker 0's three warpgroups two multiply, each
+ * its half of the tile's rows, and run the epilogue; of the third a warp runs
+ * order and gate and loads operands ahead, into the next tile's while an
+ * epilogue runs, and the others send to peers what epilogues have stored.
+ * Registers go from the third to those who multiply. ParallelKittens, section
+ * 3; PTX ISA 8.0, sections 9.7.9 and 9.7.15.
  *
- * Tiles that the tensor cores do not make, and operands that the copy engine cannot read, take the plain loop, on the same threads.
+ * Tiles that the tensor cores do not make, and operands that the copy engine
+ * cannot read, take the plain loop, on the same threads.
  */
 #ifndef TESSERA_CUDA_GEMM_H
 #define TESSERA_CUDA_GEMM_H
@@ -14,7 +17,8 @@
 /* ---- who takes part */
 
 /** The threads of worker 0 that multiply; each of its first two warpgroups calls it. */
-TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told, tsr_gpu_scratch_t *scratch)
+TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told,
+				      tsr_gpu_scratch_t *scratch)
 {
 	tsr_coop_t me = *coop;
 	me.told = told;
@@ -25,10 +29,16 @@ TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told, ts
 	return me;
 }
 
-/** What the consumers' epilogues have kept in `*ctx`, for the threads that ran none. The coop has met; it meets at the end. */
-template <typename C> TSR_DEV void tsr_cuda_share(tsr_coop_t *coop, tsr_gpu_scratch_t *scratch, C *ctx)
+/**
+ * What the consumers' epilogues have kept in `*ctx`, for the threads that ran
+ * none. The coop has met; it meets at the end.
+ */
+template <typename C>
+TSR_DEV void tsr_cuda_share(tsr_coop_t *coop, tsr_gpu_scratch_t *scratch, C *ctx)
 {
-	static_assert(sizeof(C) <= sizeof *scratch, "a main loop's context is at most 8 KiB: keep what is larger behind a pointer");
+	static_assert(
+		sizeof(C) <= sizeof *scratch,
+		"a main loop's context is at most 8 KiB: keep what is larger behind a pointer");
 	if (tsr_gpu_leads(coop))
 		__builtin_memcpy(scratch->bytes, ctx, sizeof(C));
 	tsr_gpu_meet(coop);
@@ -48,13 +58,17 @@ TSR_DEV void tsr_cuda_share(tsr_coop_t *, tsr_gpu_scratch_t *, void *)
 
 /* ---- the consumers */
 
-/** Where this warpgroup's rows of A begin in a stage; of a flat tile, its columns of B behind A. Known where it is used, for it
- * would not be kept in a register. */
+/**
+ * Where this warpgroup's rows of A begin in a stage; of a flat tile, its
+ * columns of B behind A. Known where it is used, for it would not be kept in a
+ * register.
+ */
 template <typename F> TSR_DEV uint32_t tsr_cuda_rows_of_a(const tsr_coop_t *me)
 {
 	int64_t thread = me->thread;
 	tsr_port_forget(&thread);
-	return (uint32_t)thread / TSR_CUDA_WARPGROUP_THREADS * (uint32_t)(tsr_port_layout<F>::bands * TSR_CUDA_BOX_BYTES);
+	return (uint32_t)thread / TSR_CUDA_WARPGROUP_THREADS *
+	       (uint32_t)(tsr_port_layout<F>::bands * TSR_CUDA_BOX_BYTES);
 }
 
 /** The descriptors of one product of the tensor cores, 16 of K deep. */
@@ -62,12 +76,16 @@ typedef struct tsr_cuda_factors {
 	uint64_t a, b;
 } tsr_cuda_factors_t;
 
-/** Of band `band`: its 64 rows of A, and B; of a flat tile its 64 columns of B, and A: the transposed product. `mine`:
- * tsr_cuda_rows_of_a. */
-template <typename F> TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage, uint32_t mine, int band, int k)
+/**
+ * Of band `band`: its 64 rows of A, and B; of a flat tile its 64 columns of B,
+ * and A: the transposed product. `mine`: tsr_cuda_rows_of_a.
+ */
+template <typename F>
+TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage, uint32_t mine, int band, int k)
 {
 	typedef typename F::tile_t tile_t;
-	const uint32_t b = stage + (uint32_t)tsr_cuda_division<tile_t>::a_bytes, at = mine + (uint32_t)(band * TSR_CUDA_BOX_BYTES);
+	const uint32_t b = stage + (uint32_t)tsr_cuda_division<tile_t>::a_bytes,
+		       at = mine + (uint32_t)(band * TSR_CUDA_BOX_BYTES);
 	tsr_cuda_factors_t factors;
 	if (tsr_port_layout<F>::flat) {
 		factors.a = tsr_cuda_operand<tile_t::B_ALONG>(b + at, k);
@@ -82,11 +100,13 @@ template <typename F> TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage
 /** The tensor cores' instruction for them. */
 template <typename F, typename L = tsr_port_layout<F>>
 using tsr_cuda_products =
-	tsr_cuda_wgmma<L::across, typename F::dtype_t, (L::flat ? (bool)F::tile_t::B_ALONG : (bool)F::tile_t::A_ALONG),
+	tsr_cuda_wgmma<L::across, typename F::dtype_t,
+		       (L::flat ? (bool)F::tile_t::B_ALONG : (bool)F::tile_t::A_ALONG),
 		       (L::flat ? (bool)F::tile_t::A_ALONG : (bool)F::tile_t::B_ALONG)>;
 
 /** One chunk: this warpgroup's rows of A times B, started. With the first the sums begin. */
-template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32_t rows_of_a)
+template <bool FIRST, typename F>
+TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32_t rows_of_a)
 {
 	typedef tsr_cuda_division<typename F::tile_t> division;
 	typedef tsr_port_layout<F> layout;
@@ -107,15 +127,20 @@ template <bool FIRST, typename F> TSR_DEV void tsr_cuda_multiply_stage(F *acc, c
 	tsr_cuda_wgmma_commit();
 }
 
-/** Until the loader and the engine have filled the next stage. Partners: tsr_cuda_stage_load and tsr_cuda_stage_tell. Litmus:
- * MP.rel.acq.sameWG-ww. */
+/**
+ * Until the loader and the engine have filled the next stage. Partners:
+ * tsr_cuda_stage_load and tsr_cuda_stage_tell. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_await_stage(const tsr_cuda_ring_t *ring)
 {
 	tsr_cuda_mbarrier_wait(ring->full + 8u * (uint32_t)ring->slot, ring->parity);
 }
 
-/** One thread of a warpgroup for all of it: the stage of barrier `empty` may be filled again. Partner: the wait in
- * tsr_cuda_stage_begin. Litmus: LB.retired.sameWG-ww. */
+/**
+ * One thread of a warpgroup for all of it: the stage of barrier `empty` may be
+ * filled again. Partner: the wait in tsr_cuda_stage_begin. Litmus:
+ * LB.retired.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_hand_back(const tsr_coop_t *me, uint32_t empty)
 {
 	if (me->thread % TSR_CUDA_WARPGROUP_THREADS == 0)
@@ -123,14 +148,18 @@ TSR_DEV void tsr_cuda_hand_back(const tsr_coop_t *me, uint32_t empty)
 }
 
 /**
- * The product of `chunks` chunks, one or more, of which the first has come. A stage is handed back when the next one's
- * multiplication has been started. One thread does so for its warpgroup: its own instructions end with those of the three other
- * warps, for the tensor cores multiply a warpgroup's rows together (wgmma; PTX ISA 8.0, section 9.7.15).
+ * The product of `chunks` chunks, one or more, of which the first has come. A
+ * stage is handed back when the next one's multiplication has been started. One
+ * thread does so for its warpgroup: its own instructions end with those of the
+ * three other warps, for the tensor cores multiply a warpgroup's rows together
+ * (wgmma; PTX ISA 8.0, section 9.7.15).
  */
-template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
+template <typename F>
+TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
 {
 	const uint32_t rows_of_a = tsr_cuda_rows_of_a<F>(me);
-	uint32_t before = ring->empty + 8u * (uint32_t)ring->slot; /* the barrier of the stage before */
+	/* the barrier of the stage before */
+	uint32_t before = ring->empty + 8u * (uint32_t)ring->slot;
 	tsr_cuda_multiply_stage<true>(acc, ring, rows_of_a);
 	tsr_cuda_ring_advance(ring);
 	TSR_GPU_NO_UNROLL
@@ -146,8 +175,11 @@ template <typename F> TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *ac
 	tsr_cuda_hand_back(me, before);
 }
 
-/** The next task, if there is one, as the loader leaves it with the stage of its first chunk. Who knows how many chunks there are
- * has all of it, and so has a warpgroup when its products of the stage have ended. */
+/**
+ * The next task, if there is one, as the loader leaves it with the stage of its
+ * first chunk. Who knows how many chunks there are has all of it, and so has a
+ * warpgroup when its products of the stage have ended.
+ */
 TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *task)
 {
 	tsr_cuda_await_stage(ring);
@@ -156,7 +188,8 @@ TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *ta
 }
 
 /** The product of nothing: zeros. All have read the task when the stage is handed back. */
-template <typename F> TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring)
+template <typename F>
+TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring)
 {
 	tsr_frag_zero(me, acc);
 	tsr_gpu_meet(me);
@@ -166,7 +199,10 @@ template <typename F> TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc
 
 /* ---- both together */
 
-/** Registers a thread while a main loop runs, for blocks of one or two workers: then they were launched with as many each. */
+/**
+ * Registers a thread while a main loop runs, for blocks of one or two workers:
+ * then they were launched with as many each.
+ */
 TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 {
 	if (coop->workers == 1) {
@@ -182,7 +218,10 @@ TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 	}
 }
 
-/** The coop meets in between: a warp of the loader's that took its registers back early would take what consumers wait for. */
+/**
+ * The coop meets in between: a warp of the loader's that took its registers
+ * back early would take what consumers wait for.
+ */
 TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 {
 	if (!consumer)
@@ -202,8 +241,10 @@ TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 		tsr_gpu_meet(coop);
 }
 
-/** Where the pipeline cannot serve: the number of the next task, if there is one. It stands in shared memory, where it takes no
- * register beside sums. */
+/**
+ * Where the pipeline cannot serve: the number of the next task, if there is
+ * one. It stands in shared memory, where it takes no register beside sums.
+ */
 TSR_DEV bool tsr_cuda_next_number(const tsr_coop_t *me, const tsr_tasks_t &tasks, int64_t *number)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -217,8 +258,8 @@ TSR_DEV bool tsr_cuda_next_number(const tsr_coop_t *me, const tsr_tasks_t &tasks
 
 /** There, the product of a task by the plain main loop, which calls the gate. */
 template <typename F, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_operands_t *operands, const tsr_part_t &part,
-				       const void *ctx)
+TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_operands_t *operands,
+				       const tsr_part_t &part, const void *ctx)
 {
 	tsr_coop_t seldom = tsr_gpu_seldom(me);
 	tsr_frag_zero(&seldom, acc);
@@ -226,10 +267,14 @@ TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_op
 	tsr_gpu_seldom_end(me, &seldom);
 }
 
-/** The next task's product and its place, if there is one. The loader asks the order: here it would stand between two tiles. */
+/**
+ * The next task's product and its place, if there is one. The loader asks the
+ * order: here it would stand between two tiles.
+ */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE>
-TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at, const tsr_cuda_operands_t *operands,
-				   tsr_cuda_ring_t *ring, const tsr_tasks_t &tasks, const void *ctx)
+TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at,
+				   const tsr_cuda_operands_t *operands, tsr_cuda_ring_t *ring,
+				   const tsr_tasks_t &tasks, const void *ctx)
 {
 	if (ring->stages > 0) {
 		tsr_cuda_task_t task;
@@ -252,14 +297,17 @@ TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at, const 
 	return true;
 }
 
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
-TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operands, tsr_cuda_ring_t *ring, tsr_tasks_t tasks, C *ctx)
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operands,
+			      tsr_cuda_ring_t *ring, tsr_tasks_t tasks, C *ctx)
 {
 	TSR_GPU_NO_UNROLL
 	for (;;) {
 		F acc;
 		tsr_pos_t at;
-		if (!tsr_cuda_next_product<F, ORDER, GATE>(me, &acc, &at, operands, ring, tasks, (const void *)ctx))
+		if (!tsr_cuda_next_product<F, ORDER, GATE>(me, &acc, &at, operands, ring, tasks,
+							   (const void *)ctx))
 			break;
 		me->kept = 0; /* nothing of it lives through a product */
 		EPILOGUE(me, &acc, at, ctx);
@@ -269,7 +317,8 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 	tsr_cuda_post(me, none);
 }
 
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	typedef typename F::tile_t tile_t;
@@ -280,8 +329,9 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	tsr_cuda_operands_t operands = tsr_cuda_operands<tile_t>(coop, a, b);
 	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
-	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places && tsr_cuda_is_mappable(a) &&
-			 tsr_cuda_is_mappable(b) && tsr_gpu_accepts_view(coop, a, tsr_rank(coop)) &&
+	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places &&
+			 tsr_cuda_is_mappable(a) && tsr_cuda_is_mappable(b) &&
+			 tsr_gpu_accepts_view(coop, a, tsr_rank(coop)) &&
 			 tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
 	const bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;
 	tsr_coop_t loader = tsr_cuda_loader(coop, pipeline->told[1]);
@@ -290,7 +340,9 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	if (!pipelined)
 		ring.stages = 0;
 
-	tsr_cuda_before_engine(); /* operands may have been written or waited for just now, and shared memory where stages come */
+	/* operands may have been written or waited for just now, and shared memory where stages
+	 * come */
+	tsr_cuda_before_engine();
 	if (coop->thread < TSR_CUDA_WARP_THREADS)
 		tsr_cuda_pipeline_open(pipeline, coop->thread, pipelined, tasks.first);
 	if (loads && pipelined)
@@ -304,9 +356,11 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	} else {
 		tsr_cuda_split_registers(coop, false);
 		if (!loads)
-			tsr_cuda_senders<tile_t>(&loader, loader.thread - TSR_CUDA_LOADER_THREADS, operands.chunks);
+			tsr_cuda_senders<tile_t>(&loader, loader.thread - TSR_CUDA_LOADER_THREADS,
+						 operands.chunks);
 		else if (pipelined)
-			tsr_cuda_load<tile_t, ORDER, GATE>(&loader, &feed, tasks, (const void *)ctx);
+			tsr_cuda_load<tile_t, ORDER, GATE>(&loader, &feed, tasks,
+							   (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}
 	tsr_cuda_share(coop, ring.scratch, ctx);
@@ -314,11 +368,13 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 		tsr_cuda_pipeline_close(pipeline, coop->thread);
 }
 
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	if (coop->threads != TSR_CUDA_MAIN_THREADS) {
-		__trap(); /* a wide block, or a worker that moves: the contract has no main loop there */
+		/* a wide block, or a worker that moves: the contract has no main loop there */
+		__trap();
 	} else if constexpr (tsr_cuda_is_fast<typename F::tile_t>) {
 		tsr_cuda_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	} else {

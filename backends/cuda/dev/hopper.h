@@ -1,4 +1,7 @@
-/* Hopper's asynchronous instructions: barriers in shared memory, the copy engine, the register split. PTX ISA 8.0, section 9.7. */
+/*
+ * Hopper's asynchronous instructions: barriers in shared memory, the copy
+ * engine, the register split. PTX ISA 8.0, section 9.7.
+ */
 #ifndef TESSERA_CUDA_HOPPER_H
 #define TESSERA_CUDA_HOPPER_H
 
@@ -8,18 +11,22 @@ TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/** A word of shared memory, for threads of the block that look at it now and then. Relaxed: it orders nothing. */
+/**
+ * A word of shared memory, for threads of the block that look at it now and
+ * then. Relaxed: it orders nothing.
+ */
 TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
 {
-	__asm__ volatile("st.relaxed.cta.shared::cta.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+	__asm__ volatile("st.relaxed.cta.shared::cta.b32 [%0], %1;" ::"r"(address), "r"(word)
+			 : "memory");
 }
 
 /* Sixteen bytes of shared memory by one access, which compilers would make several of. */
 
 TSR_DEV void tsr_cuda_shared_store_all(uint32_t address, const uint32_t word[4])
 {
-	__asm__ volatile("st.shared::cta.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]),
-			 "r"(word[3])
+	__asm__ volatile("st.shared::cta.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address),
+			 "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3])
 			 : "memory");
 }
 
@@ -32,13 +39,15 @@ TSR_DEV void tsr_cuda_shared_load_all(uint32_t word[4], uint32_t address)
 }
 
 /*
- * ---- mbarriers: a phase ends when all arrivals and all announced bytes have come. An arrival releases at block scope, a wait that
- * ends acquires. Litmus: MP.rel.acq.sameWG-ww.
+ * ---- mbarriers: a phase ends when all arrivals and all announced bytes have
+ * come. An arrival releases at block scope, a wait that ends acquires. Litmus:
+ * MP.rel.acq.sameWG-ww.
  */
 
 TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier, uint32_t arrivals)
 {
-	__asm__ volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+	__asm__ volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)
+			 : "memory");
 }
 
 TSR_DEV void tsr_cuda_mbarrier_end(uint32_t barrier)
@@ -60,10 +69,15 @@ TSR_DEV void tsr_cuda_mbarrier_arrive(uint32_t barrier)
 /** Arrives, and announces bytes that the copy engine will bring. */
 TSR_DEV void tsr_cuda_mbarrier_expect(uint32_t barrier, uint32_t bytes)
 {
-	__asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+	__asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+			 "r"(bytes)
+			 : "memory");
 }
 
-/** Until the phase of this parity has ended. No deadline: it depends on this block's own threads and the copy engine only. */
+/**
+ * Until the phase of this parity has ended. No deadline: it depends on this
+ * block's own threads and the copy engine only.
+ */
 TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
 {
 	uint32_t ended;
@@ -77,8 +91,11 @@ TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
 	while (!ended);
 }
 
-/** One thread of a warp that is together, the same each time. Where this chooses it, ptxas knows that it is alone, and asks the
- * copy engine without a loop over the warp's threads around each instruction. */
+/**
+ * One thread of a warp that is together, the same each time. Where this chooses
+ * it, ptxas knows that it is alone, and asks the copy engine without a loop
+ * over the warp's threads around each instruction.
+ */
 TSR_DEV bool tsr_cuda_elected(void)
 {
 	uint32_t elected;
@@ -91,26 +108,32 @@ TSR_DEV bool tsr_cuda_elected(void)
 
 /* ---- the copy engine */
 
-/** A box of a two-dimensional tensor map, x along its rows, to shared memory; its bytes arrive at the mbarrier. */
+/**
+ * A box of a two-dimensional tensor map, x along its rows, to shared memory;
+ * its bytes arrive at the mbarrier.
+ */
 TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t y, uint32_t barrier)
 {
-	__asm__ volatile(
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-		"l"(map), "r"(x), "r"(y), "r"(barrier)
-		: "memory");
+	__asm__ volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
+			 "bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+			 "l"(map), "r"(x), "r"(y), "r"(barrier)
+			 : "memory");
 }
 
 /** A box of a three-dimensional one, which lies in its plane z alone. */
-TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32_t y, int32_t z, uint32_t barrier)
+TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32_t y, int32_t z,
+				  uint32_t barrier)
 {
-	__asm__ volatile(
-		"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
-			to),
-		"l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
-		: "memory");
+	__asm__ volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::"
+			 "bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
+			 "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+			 : "memory");
 }
 
-/** What the thread has written, and what it knows to be written, comes before the copy engine's accesses after a meeting. */
+/**
+ * What the thread has written, and what it knows to be written, comes before
+ * the copy engine's accesses after a meeting.
+ */
 TSR_DEV void tsr_cuda_before_engine(void)
 {
 	__asm__ volatile("fence.proxy.async;" ::: "memory");
@@ -122,7 +145,10 @@ TSR_DEV void tsr_cuda_acquired_to_engine(void)
 	__asm__ volatile("fence.proxy.async.global;" ::: "memory");
 }
 
-/* ---- registers: each warpgroup takes or gives its own. The sums over a block do not exceed what it was launched with. */
+/*
+ * ---- registers: each warpgroup takes or gives its own. The sums over a block
+ * do not exceed what it was launched with.
+ */
 
 template <int REGISTERS> TSR_DEV void tsr_cuda_registers_up(void)
 {

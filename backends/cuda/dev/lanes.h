@@ -1,22 +1,28 @@
 /*
- * Which thread holds what of a tile that warps multiply by themselves, mma.m16n8k16 by mma.m16n8k16 (PTX ISA 8.0, section
- * 9.7.14.5). Index arithmetic alone, C11 and C++17: the device compiler makes constants of most of it, and
- * tests/unit/test_cuda_lanes.c runs it on a CPU.
+ * Which thread holds what of a tile that warps multiply by themselves,
+ * mma.m16n8k16 by mma.m16n8k16 (PTX ISA 8.0, section 9.7.14.5). Index
+ * arithmetic alone, C11 and C++17: the device compiler makes constants of most
+ * of it, and tests/unit/test_cuda_lanes.c runs it on a CPU.
  *
- * Warps share the tile as a grid; those that the grid does not need hold nothing. Each multiplies its part in blocks of 16 rows by
- * 8 columns. A block that reaches past the tile's edge is multiplied whole: what its threads hold of that is no element of the
- * tile. A warp's threads are lanes: lane l has group l / 4 and turn l % 4. Operands are held in the form in which the instruction
- * takes them, by every warp that needs them. So neither a load nor a product passes through shared memory.
+ * Warps share the tile as a grid; those that the grid does not need hold
+ * nothing. Each multiplies its part in blocks of 16 rows by 8 columns. A block
+ * that reaches past the tile's edge is multiplied whole: what its threads hold
+ * of that is no element of the tile. A warp's threads are lanes: lane l has
+ * group l / 4 and turn l % 4. Operands are held in the form in which the
+ * instruction takes them, by every warp that needs them. So neither a load nor
+ * a product passes through shared memory.
  *
- * Which column of the tile is which column of a block does not matter, as long as B and the sums agree; nor which element of K is
- * which, as long as A and B agree. So both are chosen for memory: a lane's columns of neighbouring blocks, `unit` of them, stand
- * side by side, and so do `run` elements of K.
+ * Which column of the tile is which column of a block does not matter, as long
+ * as B and the sums agree; nor which element of K is which, as long as A and B
+ * agree. So both are chosen for memory: a lane's columns of neighbouring
+ * blocks, `unit` of them, stand side by side, and so do `run` elements of K.
  */
 #ifndef TESSERA_CUDA_LANES_H
 #define TESSERA_CUDA_LANES_H
 
 #if defined(__cplusplus)
-#define TSR_CUDA_INDEX static inline __attribute__((always_inline, unused)) constexpr TSR_PORT_DEVICE
+#define TSR_CUDA_INDEX \
+	static inline __attribute__((always_inline, unused)) constexpr TSR_PORT_DEVICE
 #else
 #define TSR_CUDA_INDEX static inline __attribute__((unused))
 #endif
@@ -25,17 +31,20 @@ enum {
 	TSR_CUDA_LANES = 32,      /* of a warp */
 	TSR_CUDA_BLOCK_ROWS = 16, /* of an instruction's sums */
 	TSR_CUDA_BLOCK_COLS = 8,
-	TSR_CUDA_STEP = 16,       /* of K */
-	TSR_CUDA_MOST_UNIT = 8,   /* columns: 16 bytes of B */
-	TSR_CUDA_HELD_WORDS = 112 /* of operands and sums in a thread's registers; where a block has few threads */
+	TSR_CUDA_STEP = 16,     /* of K */
+	TSR_CUDA_MOST_UNIT = 8, /* columns: 16 bytes of B */
+	/* of operands and sums in a thread's registers; where a block has few threads */
+	TSR_CUDA_HELD_WORDS = 112
 };
 
 typedef struct tsr_cuda_lanes {
 	int m, n, k;
 	int warps_m, warps_n;   /* the grid */
 	int blocks_m, blocks_n; /* of a warp */
-	int unit;               /* columns of a row that a lane has side by side, in so many blocks */
-	int run;                /* elements of K that it has side by side; 0: operands are not held so */
+	/* columns of a row that a lane has side by side, in so many blocks */
+	int unit;
+	/* elements of K that it has side by side; 0: operands are not held so */
+	int run;
 } tsr_cuda_lanes_t;
 
 TSR_CUDA_INDEX int tsr_cuda_ceil(int x, int by)
@@ -49,17 +58,23 @@ TSR_CUDA_INDEX int tsr_cuda_held_words(tsr_cuda_lanes_t l)
 	return l.blocks_m * l.k / 4 + l.blocks_n * l.k / 8 + l.blocks_m * l.blocks_n * 4;
 }
 
-/** How at most `warps` warps multiply tiles of m x n, k deep: in few steps, of few operands; with `words` registers for it. */
+/**
+ * How at most `warps` warps multiply tiles of m x n, k deep: in few steps, of
+ * few operands; with `words` registers for it.
+ */
 TSR_CUDA_INDEX tsr_cuda_lanes_t tsr_cuda_lanes(int m, int n, int k, int warps, int words)
 {
 	tsr_cuda_lanes_t best = {m, n, k, 0, 0, 0, 0, 1, 0};
 	int least = 0, fewest = 0;
 	for (int warps_n = 1; warps_n <= warps; warps_n *= 2)
 		for (int warps_m = 1; warps_m * warps_n <= warps; warps_m *= 2) {
-			int blocks_m = tsr_cuda_ceil(tsr_cuda_ceil(m, TSR_CUDA_BLOCK_ROWS), warps_m);
-			int blocks_n = tsr_cuda_ceil(tsr_cuda_ceil(n, TSR_CUDA_BLOCK_COLS), warps_n);
+			int blocks_m =
+				tsr_cuda_ceil(tsr_cuda_ceil(m, TSR_CUDA_BLOCK_ROWS), warps_m);
+			int blocks_n =
+				tsr_cuda_ceil(tsr_cuda_ceil(n, TSR_CUDA_BLOCK_COLS), warps_n);
 			int products = blocks_m * blocks_n, operands = 2 * blocks_m + blocks_n;
-			if (best.warps_m && (products > least || (products == least && operands >= fewest)))
+			if (best.warps_m &&
+			    (products > least || (products == least && operands >= fewest)))
 				continue;
 			least = products;
 			fewest = operands;
@@ -102,8 +117,9 @@ TSR_CUDA_INDEX int tsr_cuda_row_of(tsr_cuda_lanes_t l, int thread, int block, in
 /** The column of the tile that is column `col` of its warp's block `block`. */
 TSR_CUDA_INDEX int tsr_cuda_col_of(tsr_cuda_lanes_t l, int thread, int block, int col)
 {
-	return (tsr_cuda_warp_n(l, thread) * l.blocks_n + block / l.unit * l.unit) * TSR_CUDA_BLOCK_COLS + col * l.unit +
-	       block % l.unit;
+	return (tsr_cuda_warp_n(l, thread) * l.blocks_n + block / l.unit * l.unit) *
+		       TSR_CUDA_BLOCK_COLS +
+	       col * l.unit + block % l.unit;
 }
 
 TSR_CUDA_INDEX int tsr_cuda_group(int thread)
@@ -131,7 +147,8 @@ TSR_CUDA_INDEX int tsr_cuda_sum_at(tsr_cuda_lanes_t l, int block_m, int block_n)
 
 TSR_CUDA_INDEX int tsr_cuda_sum_row(tsr_cuda_lanes_t l, int thread, int i)
 {
-	return tsr_cuda_row_of(l, thread, i / 4 / l.blocks_n, tsr_cuda_group(thread) + i / 2 % 2 * 8);
+	return tsr_cuda_row_of(l, thread, i / 4 / l.blocks_n,
+			       tsr_cuda_group(thread) + i / 2 % 2 * 8);
 }
 
 TSR_CUDA_INDEX int tsr_cuda_sum_col(tsr_cuda_lanes_t l, int thread, int i)
@@ -139,7 +156,10 @@ TSR_CUDA_INDEX int tsr_cuda_sum_col(tsr_cuda_lanes_t l, int thread, int i)
 	return tsr_cuda_col_of(l, thread, i / 4 % l.blocks_n, tsr_cuda_turn(thread) * 2 + i % 2);
 }
 
-/* ---- operands, where they are held. Elements 2w and 2w + 1 of a lane are the word w of its registers: neighbours in K. */
+/*
+ * ---- operands, where they are held. Elements 2w and 2w + 1 of a lane are the
+ * word w of its registers: neighbours in K.
+ */
 
 /** Runs of K that a lane has of a row or column. */
 TSR_CUDA_INDEX int tsr_cuda_runs(tsr_cuda_lanes_t l)
@@ -166,7 +186,8 @@ TSR_CUDA_INDEX int tsr_cuda_a_at(tsr_cuda_lanes_t l, int block, int run, int hal
 
 TSR_CUDA_INDEX int tsr_cuda_a_row(tsr_cuda_lanes_t l, int thread, int i)
 {
-	return tsr_cuda_row_of(l, thread, i / l.run / 2 / tsr_cuda_runs(l), tsr_cuda_group(thread) + i / l.run % 2 * 8);
+	return tsr_cuda_row_of(l, thread, i / l.run / 2 / tsr_cuda_runs(l),
+			       tsr_cuda_group(thread) + i / l.run % 2 * 8);
 }
 
 TSR_CUDA_INDEX int tsr_cuda_a_k(tsr_cuda_lanes_t l, int thread, int i)

@@ -1,4 +1,7 @@
-/* How fragments are dealt to threads: sums of products as the tensor cores leave them, operands as they take them. */
+/*
+ * How fragments are dealt to threads: sums of products as the tensor cores
+ * leave them, operands as they take them.
+ */
 #ifndef TESSERA_CUDA_LAYOUT_H
 #define TESSERA_CUDA_LAYOUT_H
 
@@ -8,34 +11,53 @@ template <typename D> constexpr bool tsr_cuda_multiplies = false;
 template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_bf16> = true;
 template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_f16> = true;
 
-/** Whether the tile has so few rows that the tensor cores make its transposed product: their blocks have 64 rows, and any multiple
- * of 8 columns. */
-template <typename T> constexpr bool tsr_cuda_is_flat = ((int)T::M == 16 || (int)T::M == 64) && (int)T::N % 128 == 0;
-
-/** Whether the main loop's instructions make a tile's product: T's extents divide into their blocks, for two warpgroups of
- * consumers. */
+/**
+ * Whether the tile has so few rows that the tensor cores make its transposed
+ * product: their blocks have 64 rows, and any multiple of 8 columns.
+ */
 template <typename T>
-constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> && (int)T::K == TSR_CUDA_TILE_DEPTH &&
+constexpr bool tsr_cuda_is_flat = ((int)T::M == 16 || (int)T::M == 64) && (int)T::N % 128 == 0;
+
+/**
+ * Whether the main loop's instructions make a tile's product: T's extents
+ * divide into their blocks, for two warpgroups of consumers.
+ */
+template <typename T>
+constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> &&
+				  (int)T::K == TSR_CUDA_TILE_DEPTH &&
 				  ((int)T::N % 64 == 0 || (int)T::N == 224) &&
-				  (((int)T::M == 128 && (int)T::N <= 256) || ((int)T::M == 256 && (int)T::N <= 128) ||
+				  (((int)T::M == 128 && (int)T::N <= 256) ||
+				   ((int)T::M == 256 && (int)T::N <= 128) ||
 				   (tsr_cuda_is_flat<T> && (int)T::N <= 256));
 
-/** Warps of a coop that multiply, a power of two; 0: none do. The block's others are few beside them. */
+/**
+ * Warps of a coop that multiply, a power of two; 0: none do. The block's others
+ * are few beside them.
+ */
 TSR_CUDA_INDEX int tsr_cuda_warps(int threads)
 {
-	return threads >= 1024 ? 32 : threads >= 512 ? 16 : threads >= 256 ? 8 : threads >= 128 ? 4 : 0;
+	return threads >= 1024  ? 32
+	       : threads >= 512 ? 16
+	       : threads >= 256 ? 8
+	       : threads >= 128 ? 4
+				: 0;
 }
 
-/** What a fragment of configuration T is to a grid of WARPS warps: lanes.h. Indices are constants, threads are not. */
+/**
+ * What a fragment of configuration T is to a grid of WARPS warps: lanes.h.
+ * Indices are constants, threads are not.
+ */
 template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
-	enum { words = WARPS <= 8 ? (int)TSR_CUDA_HELD_WORDS : 36 }; /* many threads have few registers */
+	/* many threads have few registers */
+	enum { words = WARPS <= 8 ? (int)TSR_CUDA_HELD_WORDS : 36 };
 	static constexpr tsr_cuda_lanes_t lanes = tsr_cuda_lanes(T::M, T::N, T::K, WARPS, words);
 	enum {
 		sums = ROLE == TSR_GPU_ACCUMULATOR,
 		a = ROLE == TSR_GPU_OPERAND_A,
 		b = ROLE == TSR_GPU_OPERAND_B,
 		bt = ROLE == TSR_GPU_OPERAND_BT,
-		dealt = tsr_cuda_multiplies<typename T::dtype_t> && (sums || (ROLE != TSR_GPU_ROWS && lanes.run != 0)),
+		dealt = tsr_cuda_multiplies<typename T::dtype_t> &&
+			(sums || (ROLE != TSR_GPU_ROWS && lanes.run != 0)),
 		most = !dealt ? 0
 		       : sums ? tsr_cuda_sums(lanes)
 		       : a    ? tsr_cuda_a_elements(lanes)
@@ -46,7 +68,8 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 			      : lanes.run,
 		grid_rows = lanes.warps_m * lanes.blocks_m * TSR_CUDA_BLOCK_ROWS,
 		grid_cols = lanes.warps_n * lanes.blocks_n * TSR_CUDA_BLOCK_COLS,
-		rows_fit = bt || b || grid_rows == (int)T::M, /* the grid reaches past none of the tile's edges */
+		/* the grid reaches past none of the tile's edges */
+		rows_fit = bt || b || grid_rows == (int)T::M,
 		cols_fit = a || grid_cols == (int)T::N
 	};
 	TSR_DEV tsr_cuda_lanes_t of(void)
@@ -81,7 +104,9 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 	/** Of a lane whose warp multiplies. */
 	TSR_DEV bool inside(int thread, int i)
 	{
-		const int of_m = b || bt ? 0 : row(thread, i), of_n = a ? 0 : bt ? row(thread, i) : col(thread, i);
+		const int of_m = b || bt ? 0 : row(thread, i), of_n = a    ? 0
+								      : bt ? row(thread, i)
+									   : col(thread, i);
 		return (rows_fit || of_m < (int)T::M) && (cols_fit || of_n < (int)T::N);
 	}
 	TSR_DEV bool owns(int thread)
@@ -98,7 +123,8 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 		constexpr int groups = l.blocks_n / l.unit;
 		const int block = p % groups * l.unit + j % l.unit, of_k = p / groups;
 		if constexpr (b)
-			return tsr_cuda_b_at(l, block, of_k / (l.run ? l.run : 1), of_k % (l.run ? l.run : 1));
+			return tsr_cuda_b_at(l, block, of_k / (l.run ? l.run : 1),
+					     of_k % (l.run ? l.run : 1));
 		else
 			return tsr_cuda_sum_at(l, of_k / 2, block) + of_k % 2 * 2 + j / l.unit;
 	}
@@ -132,22 +158,27 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 template <typename F> struct tsr_port_layout;
 
 /**
- * A main loop's consumers have sums as its instructions leave them: each warpgroup has half of the rows, in bands of 64. Of a band
- * a warp has 16 rows and a thread four elements of every eight columns: two that are neighbours, and two eight rows below. PTX ISA
- * 8.0, section 9.7.15.5, matrix D. Of a flat tile, whose transposed product that is, each has half of the columns in bands of 64,
- * and so on with rows and columns exchanged. All others have fragments as lanes.h deals them.
+ * A main loop's consumers have sums as its instructions leave them: each
+ * warpgroup has half of the rows, in bands of 64. Of a band a warp has 16 rows
+ * and a thread four elements of every eight columns: two that are neighbours,
+ * and two eight rows below. PTX ISA 8.0, section 9.7.15.5, matrix D. Of a flat
+ * tile, whose transposed product that is, each has half of the columns in bands
+ * of 64, and so on with rows and columns exchanged. All others have fragments
+ * as lanes.h deals them.
  */
 template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	enum {
 		dealt = ROLE == TSR_GPU_ACCUMULATOR && tsr_cuda_is_fast<T>,
 		flat = tsr_cuda_is_flat<T>,
-		across = flat ? (int)T::M : (int)T::N,                    /* of the block that the consumers make: its columns */
+		/* of the block that the consumers make: its columns */
+		across = flat ? (int)T::M : (int)T::N,
 		bands = (flat ? (int)T::N : (int)T::M) / 128,             /* of a warpgroup */
 		band_elements = 64 * across / TSR_CUDA_WARPGROUP_THREADS, /* of a thread */
 		of_few = (int)tsr_cuda_deal<T, ROLE, 4>::most > (int)tsr_cuda_deal<T, ROLE, 8>::most
 				 ? (int)tsr_cuda_deal<T, ROLE, 4>::most
 				 : (int)tsr_cuda_deal<T, ROLE, 8>::most,
-		of_many = (int)tsr_cuda_deal<T, ROLE, 16>::most > (int)tsr_cuda_deal<T, ROLE, 32>::most
+		of_many = (int)tsr_cuda_deal<T, ROLE, 16>::most >
+					  (int)tsr_cuda_deal<T, ROLE, 32>::most
 				  ? (int)tsr_cuda_deal<T, ROLE, 16>::most
 				  : (int)tsr_cuda_deal<T, ROLE, 32>::most,
 		capacity = of_few > of_many ? (int)of_few : (int)of_many
@@ -216,8 +247,9 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 		TSR_CUDA_BY_WARPS(threads, deal, deal::piece(p, j), 0);
 	}
 
-	/* Of sums: blocks of 16 by 8 that a warp has, and where row `row` and column `col` of them are; if turned, blocks are of
-	 * the transposed product, whose rows are the tile's columns. */
+	/* Of sums: blocks of 16 by 8 that a warp has, and where row `row` and column `col` of
+	 * them are; if turned, blocks are of the transposed product, whose rows are the tile's
+	 * columns. */
 	TSR_DEV bool turned(int threads)
 	{
 		return flat && of_consumers(threads);
@@ -236,23 +268,27 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	}
 	TSR_DEV int block_row(const tsr_coop_t *coop, int block, int row)
 	{
-		const int warpgroup = coop->thread / TSR_CUDA_WARPGROUP_THREADS, warp = coop->thread / 32 % 4;
+		const int warpgroup = coop->thread / TSR_CUDA_WARPGROUP_THREADS,
+			  warp = coop->thread / 32 % 4;
 		if (of_consumers(coop->threads))
 			return (warpgroup * bands + block) * 64 + warp * 16 + row;
-		TSR_CUDA_BY_WARPS(coop->threads, deal, tsr_cuda_row_of(deal::of(), coop->thread, block, row), 0);
+		TSR_CUDA_BY_WARPS(coop->threads, deal,
+				  tsr_cuda_row_of(deal::of(), coop->thread, block, row), 0);
 	}
 	TSR_DEV int block_col(const tsr_coop_t *coop, int block, int col)
 	{
 		if (of_consumers(coop->threads))
 			return block * TSR_CUDA_BLOCK_COLS + col;
-		TSR_CUDA_BY_WARPS(coop->threads, deal, tsr_cuda_col_of(deal::of(), coop->thread, block, col), 0);
+		TSR_CUDA_BY_WARPS(coop->threads, deal,
+				  tsr_cuda_col_of(deal::of(), coop->thread, block, col), 0);
 	}
 	/** Whether the thread's warp multiplies. */
 	TSR_DEV bool multiplies(const tsr_coop_t *coop)
 	{
 		if (of_consumers(coop->threads))
 			return true;
-		TSR_CUDA_BY_WARPS(coop->threads, deal, tsr_cuda_multiplies_in(deal::of(), coop->thread) != 0, false);
+		TSR_CUDA_BY_WARPS(coop->threads, deal,
+				  tsr_cuda_multiplies_in(deal::of(), coop->thread) != 0, false);
 	}
 };
 

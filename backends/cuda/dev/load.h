@@ -1,6 +1,7 @@
 /*
- * The loader of a main loop on Hopper: a warp that asks order and gate, and has the copy engine bring operands ahead, into the next
- * tile's while an epilogue runs. With the first stage of a task it tells the consumers which it is.
+ * The loader of a main loop on Hopper: a warp that asks order and gate, and has
+ * the copy engine bring operands ahead, into the next tile's while an epilogue
+ * runs. With the first stage of a task it tells the consumers which it is.
  */
 #ifndef TESSERA_CUDA_LOAD_H
 #define TESSERA_CUDA_LOAD_H
@@ -24,13 +25,15 @@ TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
 /** The maps of a product's operands. */
 typedef struct tsr_cuda_operands {
 	const tsr_cuda_workspace_t *workspace;
-	tsr_cuda_place_t *places; /* this multiprocessor's: of each rank of the team those of TSR_CUDA_PLACES_EACH */
+	/* this multiprocessor's: of each rank of the team those of TSR_CUDA_PLACES_EACH */
+	tsr_cuda_place_t *places;
 	tsr_view_t a, b;
 	int64_t depth; /* the smaller of both K */
 	int chunks;    /* of it */
 } tsr_cuda_operands_t;
 
-template <typename T> TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
+template <typename T>
+TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
 {
 	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
 	uint32_t multiprocessor;
@@ -39,7 +42,8 @@ template <typename T> TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_co
 	operands.workspace = workspace;
 	operands.places = 0;
 	if (workspace && multiprocessor < coop->context->workspace_parts)
-		operands.places = workspace->place + (size_t)multiprocessor * coop->context->workspace_each;
+		operands.places =
+			workspace->place + (size_t)multiprocessor * coop->context->workspace_each;
 	operands.a = a;
 	operands.b = b;
 	operands.depth = tsr_gpu_depth<T>(a, b);
@@ -47,23 +51,28 @@ template <typename T> TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_co
 	return operands;
 }
 
-/** The matrix at `data` that a view is of. What lies past the smaller K is not read: it may be anything. ALONG: K runs along its
- * rows. */
-template <bool ALONG> TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix(const char *data, const tsr_view_t &view, int64_t depth)
+/**
+ * The matrix at `data` that a view is of. What lies past the smaller K is not
+ * read: it may be anything. ALONG: K runs along its rows.
+ */
+template <bool ALONG>
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix(const char *data, const tsr_view_t &view, int64_t depth)
 {
-	return {(uint64_t)(uintptr_t)data, (uint64_t)(ALONG ? view.rows : depth), (uint64_t)(ALONG ? depth : view.cols),
-		(uint64_t)view.ld};
+	return {(uint64_t)(uintptr_t)data, (uint64_t)(ALONG ? view.rows : depth),
+		(uint64_t)(ALONG ? depth : view.cols), (uint64_t)view.ld};
 }
 
 template <typename T>
-TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_a(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands, int peer)
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_a(const tsr_coop_t *loader,
+					    const tsr_cuda_operands_t *operands, int peer)
 {
 	const char *data = tsr_gpu_view_address(loader, operands->a, peer);
 	return tsr_cuda_matrix<T::A_ALONG>(data, operands->a, operands->depth);
 }
 
 template <typename T>
-TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader, const tsr_cuda_operands_t *operands, int peer)
+TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader,
+					    const tsr_cuda_operands_t *operands, int peer)
 {
 	const char *data = tsr_gpu_view_address(loader, operands->b, peer);
 	return tsr_cuda_matrix<T::B_ALONG>(data, operands->b, operands->depth);
@@ -77,20 +86,22 @@ TSR_DEV tsr_cuda_place_t *tsr_cuda_place(const tsr_cuda_operands_t *operands, in
 
 /** The map of a peer's A. */
 template <typename T>
-TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
+TSR_DEV const void *tsr_cuda_map_a(const tsr_coop_t *loader, uint32_t *made,
+				   const tsr_cuda_operands_t *operands, int peer)
 {
 	tsr_cuda_place_t *place = tsr_cuda_place(operands, peer, TSR_CUDA_PLACE_A);
-	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
-			    tsr_cuda_matrix_a<T>(loader, operands, peer));
+	return tsr_cuda_map(loader->thread, made, operands->workspace, place,
+			    tsr_cuda_map_made(place), tsr_cuda_matrix_a<T>(loader, operands, peer));
 }
 
 /** The map of a peer's B. */
 template <typename T>
-TSR_DEV const void *tsr_cuda_map_b(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands, int peer)
+TSR_DEV const void *tsr_cuda_map_b(const tsr_coop_t *loader, uint32_t *made,
+				   const tsr_cuda_operands_t *operands, int peer)
 {
 	tsr_cuda_place_t *place = tsr_cuda_place(operands, peer, TSR_CUDA_PLACE_B);
-	return tsr_cuda_map(loader->thread, made, operands->workspace, place, tsr_cuda_map_made(place),
-			    tsr_cuda_matrix_b<T>(loader, operands, peer));
+	return tsr_cuda_map(loader->thread, made, operands->workspace, place,
+			    tsr_cuda_map_made(place), tsr_cuda_matrix_b<T>(loader, operands, peer));
 }
 
 typedef struct tsr_cuda_maps {
@@ -99,12 +110,14 @@ typedef struct tsr_cuda_maps {
 
 /** The maps of my own A and B: what was made before is asked of both at one time. */
 template <typename T>
-TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made, const tsr_cuda_operands_t *operands)
+TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made,
+					  const tsr_cuda_operands_t *operands)
 {
 	const int me = tsr_rank(loader);
 	tsr_cuda_place_t *place_a = tsr_cuda_place(operands, me, TSR_CUDA_PLACE_A);
 	tsr_cuda_place_t *place_b = tsr_cuda_place(operands, me, TSR_CUDA_PLACE_B);
-	const tsr_cuda_matrix_t before_a = tsr_cuda_map_made(place_a), before_b = tsr_cuda_map_made(place_b);
+	const tsr_cuda_matrix_t before_a = tsr_cuda_map_made(place_a),
+				before_b = tsr_cuda_map_made(place_b);
 	tsr_cuda_maps_t maps;
 	maps.a = tsr_cuda_map(loader->thread, made, operands->workspace, place_a, before_a,
 			      tsr_cuda_matrix_a<T>(loader, operands, me));
@@ -128,7 +141,8 @@ typedef struct tsr_cuda_feed {
 
 /** The warp that loads, before the block meets: nothing waits for it yet. */
 template <typename T>
-TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipeline_t *pipeline, const tsr_cuda_operands_t *operands,
+TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipeline_t *pipeline,
+				      const tsr_cuda_operands_t *operands,
 				      const tsr_cuda_ring_t &ring)
 {
 	tsr_cuda_feed_t feed;
@@ -150,8 +164,11 @@ TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int depth)
 	return part.k0 < k1 ? ((int)(k1 - part.k0) + 63) / 64 : 0;
 }
 
-/** One thread: waits until the next stage is free, and leaves the task there. Partner: the arrivals of both warpgroups in
- * tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww. */
+/**
+ * One thread: waits until the next stage is free, and leaves the task there.
+ * Partner: the arrivals of both warpgroups in tsr_cuda_hand_back. Litmus:
+ * LB.retired.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_stage_begin(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	/* Of the phase before: the first round finds its stages free. */
@@ -165,25 +182,34 @@ TSR_DEV int32_t tsr_cuda_coordinate(int64_t at)
 	return (int32_t)at == at ? (int32_t)at : INT32_MIN;
 }
 
-/** A box of an operand: 64 rows of A, or columns of B, from `at` on, and 64 of K from `k` on. ALONG: K runs along its rows. */
-template <bool ALONG> TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void *map, int32_t at, int32_t k, uint32_t barrier)
+/**
+ * A box of an operand: 64 rows of A, or columns of B, from `at` on, and 64 of K
+ * from `k` on. ALONG: K runs along its rows.
+ */
+template <bool ALONG>
+TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void *map, int32_t at, int32_t k,
+				   uint32_t barrier)
 {
 	tsr_cuda_load_box(to, map, ALONG ? k : at, ALONG ? at : k, barrier);
 }
 
 /** The same of the B that begins at row b0 of a stack. */
 template <bool ALONG>
-TSR_DEV void tsr_cuda_load_of_stack(uint32_t to, const void *map, int32_t at, int32_t k, int32_t b0, uint32_t barrier)
+TSR_DEV void tsr_cuda_load_of_stack(uint32_t to, const void *map, int32_t at, int32_t k, int32_t b0,
+				    uint32_t barrier)
 {
 	tsr_cuda_load_box_of(to, map, ALONG ? k : at, ALONG ? at : k, b0, barrier);
 }
 
-/** One thread: both operands' columns k .. k + 63 into a stage that has begun. Zeros come from outside the matrices. Where b0 is
- * not 0, B's map is of a stack. Partner of the arrival, and of the engine's: the waits in tsr_cuda_await_stage. Litmus:
- * MP.rel.acq.sameWG-ww. */
+/**
+ * One thread: both operands' columns k .. k + 63 into a stage that has begun.
+ * Zeros come from outside the matrices. Where b0 is not 0, B's map is of a
+ * stack. Partner of the arrival, and of the engine's: the waits in
+ * tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww.
+ */
 template <typename T>
-TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_maps_t &maps, int32_t at_row, int32_t at_col,
-				 int32_t k, int32_t b0)
+TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_maps_t &maps,
+				 int32_t at_row, int32_t at_col, int32_t k, int32_t b0)
 {
 	typedef tsr_cuda_division<T> division;
 	uint32_t stage = ring->stage + (uint32_t)(ring->slot * division::stage_bytes);
@@ -191,7 +217,8 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 	tsr_cuda_mbarrier_expect(full, division::stage_bytes);
 	TSR_GPU_UNROLL
 	for (int row = 0; row < T::M; row += 64)
-		tsr_cuda_load_operand<T::A_ALONG>(stage + (uint32_t)(row * 128), maps.a, at_row + row, k, full);
+		tsr_cuda_load_operand<T::A_ALONG>(stage + (uint32_t)(row * 128), maps.a,
+						  at_row + row, k, full);
 	TSR_GPU_UNROLL
 	for (int col = 0; col < T::N; col += 64) {
 		const uint32_t to = stage + (uint32_t)(division::a_bytes + col * 128);
@@ -202,25 +229,31 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 	}
 }
 
-/** One thread: a stage that brings the task alone. Partner of the arrival: the wait in tsr_cuda_await_stage. Litmus:
- * MP.rel.acq.sameWG-ww. */
+/**
+ * One thread: a stage that brings the task alone. Partner of the arrival: the
+ * wait in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	tsr_cuda_stage_begin(ring, task);
 	tsr_cuda_mbarrier_arrive(ring->full + 8u * (uint32_t)ring->slot);
 }
 
-/** The rank that a gate has named, or mine where it cannot be read from: consumers count on the chunk, whatever a gate says whose
- * wait was given up. */
+/**
+ * The rank that a gate has named, or mine where it cannot be read from:
+ * consumers count on the chunk, whatever a gate says whose wait was given up.
+ */
 TSR_DEV int tsr_cuda_accepted(const tsr_coop_t *loader, const tsr_view_t &view, int peer)
 {
-	const bool accepted = tsr_gpu_accepts_view(loader, view, peer) && peer >= 0 && peer < tsr_size(loader);
+	const bool accepted =
+		tsr_gpu_accepts_view(loader, view, peer) && peer >= 0 && peer < tsr_size(loader);
 	return accepted ? peer : tsr_rank(loader);
 }
 
 /** The warp: the gate of the chunk at `k`, which chooses whose operands are read. */
 template <typename T, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int64_t k, const void *ctx)
+TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part,
+				int64_t k, const void *ctx)
 {
 	const tsr_cuda_operands_t *operands = feed->operands;
 	tsr_part_t chunk = part;
@@ -238,29 +271,42 @@ TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 }
 
 /** One thread: the maps of a chunk whose B begins at row b0. */
-template <typename T> TSR_DEV tsr_cuda_maps_t tsr_cuda_feed_maps(const tsr_coop_t *loader, tsr_cuda_feed_t *feed, int32_t b0)
+template <typename T>
+TSR_DEV tsr_cuda_maps_t tsr_cuda_feed_maps(const tsr_coop_t *loader, tsr_cuda_feed_t *feed,
+					   int32_t b0)
 {
 	tsr_cuda_maps_t maps = feed->maps;
 	if (b0 == 0)
 		return maps;
 	if (feed->stacked != feed->mapped.b)
 		feed->stack = tsr_cuda_stack(feed->operands->workspace,
-					     tsr_cuda_place(feed->operands, feed->mapped.b, TSR_CUDA_PLACE_STACK),
-					     tsr_cuda_matrix_b<T>(loader, feed->operands, feed->mapped.b));
+					     tsr_cuda_place(feed->operands, feed->mapped.b,
+							    TSR_CUDA_PLACE_STACK),
+					     tsr_cuda_matrix_b<T>(loader, feed->operands,
+								  feed->mapped.b));
 	feed->stacked = feed->mapped.b;
 	maps.b = feed->stack;
 	return maps;
 }
 
-/** All chunks of a part, as far ahead as stages are free. By the warp where there is a gate, else by one thread. */
+/**
+ * All chunks of a part, as far ahead as stages are free. By the warp where
+ * there is a gate, else by one thread.
+ */
 template <typename T, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part, int chunks, const void *ctx)
+TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part,
+				int chunks, const void *ctx)
 {
-	/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or as more. */
-	const uint32_t share = ((uint32_t)feed->operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks;
+	/* Senders pace themselves by tasks: the chunks of a part count as those of a whole tile, or
+	 * as more. */
+	const uint32_t share =
+		((uint32_t)feed->operands->chunks + (uint32_t)chunks - 1) / (uint32_t)chunks;
 	const tsr_cuda_task_t task = tsr_cuda_task(part.at, chunks);
-	const int32_t row = tsr_cuda_coordinate(part.at.row), col = tsr_cuda_coordinate(part.at.col);
-	const bool accepted = tsr_gpu_accepts_view(loader, tsr_gpu_task_b<T>(feed->operands->b, part.b0), tsr_rank(loader));
+	const int32_t row = tsr_cuda_coordinate(part.at.row),
+		      col = tsr_cuda_coordinate(part.at.col);
+	const bool accepted =
+		tsr_gpu_accepts_view(loader, tsr_gpu_task_b<T>(feed->operands->b, part.b0),
+				     tsr_rank(loader));
 	const int32_t b0 = accepted ? tsr_cuda_coordinate(part.b0) : 0;
 	TSR_GPU_NO_UNROLL
 	for (int chunk = 0; chunk < chunks; chunk++) {
@@ -280,7 +326,8 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 
 /** All tasks, and that there are no more. By one thread where there is no gate. */
 template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_feed_tasks(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks, const void *ctx)
+TSR_DEV void tsr_cuda_feed_tasks(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks,
+				 const void *ctx)
 {
 	TSR_GPU_NO_UNROLL
 	for (int64_t number = tasks.first; number < tasks.end; number += tasks.step) {
@@ -302,7 +349,8 @@ TSR_DEV void tsr_cuda_feed_tasks(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_
 }
 
 template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
-TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks, const void *ctx)
+TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks,
+			   const void *ctx)
 {
 	if (GATE != TSR_NO_GATE || tsr_cuda_elected())
 		tsr_cuda_feed_tasks<T, ORDER, GATE>(loader, feed, tasks, ctx);

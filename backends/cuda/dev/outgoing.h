@@ -1,12 +1,18 @@
 /*
- * How a finished tile leaves. Consumers store it to my own memory from their registers, sixteen bytes a thread, as soon as what was
- * sent of the tile before has been read. What goes to a peer too, or to all, just as it stands there, they post: three warps read
- * it back, once, and send it while the consumers multiply the next tile. What goes to a peer alone consumers store themselves.
+ * How a finished tile leaves. Consumers store it to my own memory from their
+ * registers, sixteen bytes a thread, as soon as what was sent of the tile
+ * before has been read. What goes to a peer too, or to all, just as it stands
+ * there, they post: three warps read it back, once, and send it while the
+ * consumers multiply the next tile. What goes to a peer alone consumers store
+ * themselves.
  *
- * Not by the copy engine: row by row it takes some fifty cycles for each, before which loads wait, and product and remote stores
- * then took the sum of their times; by a tensor map it is up to 1 % faster, but only where nobody waits for the tile to be in
- * memory, as a flag behind it or a send of it does (bench/results/). And not all at once, for all blocks end a tile at about the
- * same time, and stores in bursts hold products up: what is sent of a tile is spread over the next tile's product.
+ * Not by the copy engine: row by row it takes some fifty cycles for each,
+ * before which loads wait, and product and remote stores then took the sum of
+ * their times; by a tensor map it is up to 1 % faster, but only where nobody
+ * waits for the tile to be in memory, as a flag behind it or a send of it does
+ * (bench/results/). And not all at once, for all blocks end a tile at about the
+ * same time, and stores in bursts hold products up: what is sent of a tile is
+ * spread over the next tile's product.
  */
 #ifndef TESSERA_CUDA_OUTGOING_H
 #define TESSERA_CUDA_OUTGOING_H
@@ -15,14 +21,17 @@
 
 /* ---- the consumers: posting what others send */
 
-/** Until the `number`-th send has been made; one thread. Partner: the arrival in tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
+/**
+ * Until the `number`-th send has been made; one thread. Partner: the arrival in
+ * tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_await_send(uint32_t number)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_port_store<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited, number + 1);
-	tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->ended[number % TSR_CUDA_SENDS_MOST]),
-			       number / TSR_CUDA_SENDS_MOST % 2);
+	tsr_cuda_mbarrier_wait(
+		tsr_cuda_shared_address(&pipeline->ended[number % TSR_CUDA_SENDS_MOST]),
+		number / TSR_CUDA_SENDS_MOST % 2);
 }
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
@@ -30,16 +39,18 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 	coop->kept = 0; /* what comes next may write there */
 	if (!coop->unended)
 		return;
-	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could mistake the next for its own.
-	 */
+	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could
+	 * mistake the next for its own. */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_await_send(coop->posted - 1);
 	tsr_gpu_meet(coop);
 	coop->unended = 0;
 }
 
-/** Posts what is to be sent, once its place is free. Partner of the arrival: the wait in tsr_cuda_senders. Litmus:
- * MP.rel.acq.sameWG-ww. */
+/**
+ * Posts what is to be sent, once its place is free. Partner of the arrival: the
+ * wait in tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -66,7 +77,10 @@ template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 	return pair;
 }
 
-/** One step of a transposition by four lanes: words `low` and `high` go to where lanes that differ by `bit` have the other. */
+/**
+ * One step of a transposition by four lanes: words `low` and `high` go to where
+ * lanes that differ by `bit` have the other.
+ */
 TSR_DEV void tsr_cuda_swap_words(uint32_t *low, uint32_t *high, int lane, int bit)
 {
 	const bool upper = (lane & bit) != 0;
@@ -75,7 +89,10 @@ TSR_DEV void tsr_cuda_swap_words(uint32_t *low, uint32_t *high, int lane, int bi
 	*high = upper ? *high : got;
 }
 
-/** Four lanes have two columns each of four groups of eight; then each has all eight of one group. */
+/**
+ * Four lanes have two columns each of four groups of eight; then each has all
+ * eight of one group.
+ */
 TSR_DEV void tsr_cuda_gather_groups(uint32_t word[4], int lane)
 {
 	tsr_cuda_swap_words(&word[0], &word[1], lane, 1);
@@ -97,27 +114,38 @@ TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
 			*(uint16_t *)(to + 2 * i) = (uint16_t)(word[i / 2] >> i % 2 * 16);
 }
 
-/** Of the thread's elements from `i` on, four of every eight columns of a row: rounded, and those of four lanes put together. */
-template <typename F> TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const F *frag, int i, int lane)
+/**
+ * Of the thread's elements from `i` on, four of every eight columns of a row:
+ * rounded, and those of four lanes put together.
+ */
+template <typename F>
+TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const F *frag, int i, int lane)
 {
 	TSR_GPU_UNROLL
 	for (int g = 0; g < 4; g++)
-		word[g] = tsr_cuda_pair<typename F::dtype_t>(frag->v[i + 4 * g], frag->v[i + 4 * g + 1]);
+		word[g] = tsr_cuda_pair<typename F::dtype_t>(frag->v[i + 4 * g],
+							     frag->v[i + 4 * g + 1]);
 	tsr_cuda_gather_groups(word, lane);
 }
 
 /**
- * The rows and columns of the tile that are inside its target, which begin at multiples of 16 bytes; `to` is where the first
- * element goes. In each of the thread's rows all is a constant away from one address, and one comparison away from the edge.
+ * The rows and columns of the tile that are inside its target, which begin at
+ * multiples of 16 bytes; `to` is where the first element goes. In each of the
+ * thread's rows all is a constant away from one address, and one comparison
+ * away from the edge.
  */
-template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int ld, int rows, int cols, const F *frag)
+template <typename F>
+TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int ld, int rows, int cols,
+				 const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	enum { columns = 32, elements = 16 }; /* of a row, and of the thread's in two rows */
 	const int lane = coop->thread % 32, col = lane % 4 * 8;
 	TSR_GPU_UNROLL
-	for (int half = 0; half < 2 * layout::bands; half++) { /* a thread has elements of two rows of a band, eight apart */
-		const int first = half / 2 * layout::band_elements + half % 2 * 2, row = layout::row(coop, first);
+	/* a thread has elements of two rows of a band, eight apart */
+	for (int half = 0; half < 2 * layout::bands; half++) {
+		const int first = half / 2 * layout::band_elements + half % 2 * 2,
+			  row = layout::row(coop, first);
 		const int inside = row < rows ? cols - col : 0;
 		char *place = to + (int64_t)row * (ld * 2) + col * 2;
 		TSR_GPU_UNROLL
@@ -129,12 +157,20 @@ template <typename F> TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, c
 	}
 }
 
-/* ---- the same where rows begin anywhere: whole units of 16 bytes all the same, made of what two neighbours have */
+/*
+ * ---- the same where rows begin anywhere: whole units of 16 bytes all the
+ * same, made of what two neighbours have
+ */
 
-/** Of sixteen elements, `low` before `high`, the eight that begin `away` before the second half; away is 0 .. 7. */
-TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uint32_t high[4], int away)
+/**
+ * Of sixteen elements, `low` before `high`, the eight that begin `away` before
+ * the second half; away is 0 .. 7.
+ */
+TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uint32_t high[4],
+			       int away)
 {
-	const uint32_t all[8] = {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+	const uint32_t all[8] = {low[0],  low[1],  low[2],  low[3],
+				 high[0], high[1], high[2], high[3]};
 	uint32_t near[6], word[5];
 	TSR_GPU_UNROLL
 	for (int i = 0; i < 6; i++)
@@ -147,7 +183,10 @@ TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uin
 		out[i] = __funnelshift_l(word[i], word[i + 1], away % 2 * 16);
 }
 
-/** A unit of 16 bytes, whose first element is in column `col` of `cols` of the tile's row: what is inside of it. */
+/**
+ * A unit of 16 bytes, whose first element is in column `col` of `cols` of the
+ * tile's row: what is inside of it.
+ */
 TSR_DEV void tsr_cuda_write_unit(char *unit, const uint32_t word[4], int col, int cols)
 {
 	if (col >= 0) {
@@ -160,15 +199,19 @@ TSR_DEV void tsr_cuda_write_unit(char *unit, const uint32_t word[4], int col, in
 			*(uint16_t *)(unit + 2 * i) = (uint16_t)(word[i / 2] >> i % 2 * 16);
 }
 
-/** A row of the thread's, as tsr_cuda_write_rows has it: `first` is its first element there, and `cols` of its columns are inside.
+/**
+ * A row of the thread's, as tsr_cuda_write_rows has it: `first` is its first
+ * element there, and `cols` of its columns are inside.
  */
-template <typename F> TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const F *frag, int first, int lane, int cols)
+template <typename F>
+TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const F *frag, int first, int lane, int cols)
 {
 	enum { columns = 32, elements = 16, groups = tsr_port_layout<F>::band_elements / elements };
 	const int away = (int)((uintptr_t)row % 16 / 2), place = lane % 4;
 	const uint32_t nothing[4] = {0, 0, 0, 0};
 	char *units = row - 2 * away;
-	uint32_t before[4] = {0, 0, 0, 0}; /* of the first of the four: what the last had of the groups before */
+	/* of the first of the four: what the last had of the groups before */
+	uint32_t before[4] = {0, 0, 0, 0};
 	uint32_t unit[4];
 	TSR_GPU_UNROLL
 	for (int i = 0; i < groups; i++) {
@@ -176,7 +219,8 @@ template <typename F> TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const 
 		tsr_cuda_round_groups(word, frag, first + i * elements, lane);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < 4; j++) {
-			const uint32_t neighbour = __shfl_sync(0xffffffffu, word[j], (lane & ~3) | ((lane + 3) & 3));
+			const uint32_t neighbour =
+				__shfl_sync(0xffffffffu, word[j], (lane & ~3) | ((lane + 3) & 3));
 			low[j] = place == 0 ? before[j] : neighbour;
 			before[j] = neighbour;
 		}
@@ -186,36 +230,48 @@ template <typename F> TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const 
 	}
 	if (place != 0 || away == 0)
 		return;
-	tsr_cuda_shift_in(unit, before, nothing, away); /* what the last unit took over the edge of the tile */
+	/* what the last unit took over the edge of the tile */
+	tsr_cuda_shift_in(unit, before, nothing, away);
 	tsr_cuda_write_unit(units + 2 * columns * groups, unit, columns * groups - away,
 			    cols < columns * groups ? cols : columns * groups);
 }
 
 template <typename F>
-TSR_DEV void tsr_cuda_write_rows_anywhere(const tsr_coop_t *coop, char *to, int ld, int rows, int cols, const F *frag)
+TSR_DEV void tsr_cuda_write_rows_anywhere(const tsr_coop_t *coop, char *to, int ld, int rows,
+					  int cols, const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	const int lane = coop->thread % 32;
 	TSR_GPU_UNROLL
 	for (int half = 0; half < 2 * layout::bands; half++) {
-		const int first = half / 2 * layout::band_elements + half % 2 * 2, row = layout::row(coop, first);
-		tsr_cuda_write_row_anywhere(to + (int64_t)row * (ld * 2), frag, first, lane, row < rows ? cols : 0);
+		const int first = half / 2 * layout::band_elements + half % 2 * 2,
+			  row = layout::row(coop, first);
+		tsr_cuda_write_row_anywhere(to + (int64_t)row * (ld * 2), frag, first, lane,
+					    row < rows ? cols : 0);
 	}
 }
 
-/** Rows of the tile that lie inside the target's view, and columns: none where it begins behind the last. */
+/**
+ * Rows of the tile that lie inside the target's view, and columns: none where
+ * it begins behind the last.
+ */
 template <typename F> TSR_DEV int tsr_cuda_rows_inside(const tsr_gpu_target_t &target)
 {
-	return target.at.row < target.rows ? (int)tsr_gpu_least(target.rows - target.at.row, F::rows) : 0;
+	return target.at.row < target.rows
+		       ? (int)tsr_gpu_least(target.rows - target.at.row, F::rows)
+		       : 0;
 }
 
 template <typename F> TSR_DEV int tsr_cuda_cols_inside(const tsr_gpu_target_t &target)
 {
-	return target.at.col < target.cols ? (int)tsr_gpu_least(target.cols - target.at.col, F::cols) : 0;
+	return target.at.col < target.cols
+		       ? (int)tsr_gpu_least(target.cols - target.at.col, F::cols)
+		       : 0;
 }
 
 /** The tile as it is kept once it has been stored in my own memory. */
-template <typename F> TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target_t &target, const F *frag)
+template <typename F>
+TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target_t &target, const F *frag)
 {
 	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
 	tsr_cuda_kept_t tile;
@@ -226,7 +282,10 @@ template <typename F> TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target
 	return tile;
 }
 
-/** What senders are to do, that the tile reaches the ranks from `first` to before `end` after mine. */
+/**
+ * What senders are to do, that the tile reaches the ranks from `first` to
+ * before `end` after mine.
+ */
 TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first, int end)
 {
 	tsr_cuda_send_t send;
@@ -240,24 +299,32 @@ TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first,
 	return send;
 }
 
-/** Whether senders can send the tile: there is something of it, and its rows are not too far apart. */
+/**
+ * Whether senders can send the tile: there is something of it, and its rows are
+ * not too far apart.
+ */
 template <typename F> TSR_DEV bool tsr_cuda_can_send(const tsr_gpu_target_t &target)
 {
-	return tsr_cuda_rows_inside<F>(target) > 0 && tsr_cuda_cols_inside<F>(target) > 0 && target.ld * 2 <= TSR_CUDA_PITCH_MOST;
+	return tsr_cuda_rows_inside<F>(target) > 0 && tsr_cuda_cols_inside<F>(target) > 0 &&
+	       target.ld * 2 <= TSR_CUDA_PITCH_MOST;
 }
 
 /**
- * Whether senders find the tile, just as it is to be sent, in my own memory. Consumers have met since their leader wrote what is
- * kept, and meet before it writes again: what a thread reads here leads to a send, and whoever stores then settles first.
+ * Whether senders find the tile, just as it is to be sent, in my own memory.
+ * Consumers have met since their leader wrote what is kept, and meet before it
+ * writes again: what a thread reads here leads to a send, and whoever stores
+ * then settles first.
  */
 TSR_DEV bool tsr_cuda_is_kept(const tsr_coop_t *coop, const tsr_cuda_kept_t &tile)
 {
 	const tsr_cuda_kept_t *kept = &tsr_cuda_pipeline()->kept;
-	return coop->kept && kept->at == tile.at && kept->stamp == tile.stamp && kept->ld == tile.ld && kept->extent == tile.extent;
+	return coop->kept && kept->at == tile.at && kept->stamp == tile.stamp &&
+	       kept->ld == tile.ld && kept->extent == tile.extent;
 }
 
 /** Posts the store to a peer of a tile that is kept, or stores it here and now. */
-template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename F>
+TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
 	const tsr_cuda_kept_t tile = tsr_cuda_keep(target, frag);
@@ -282,16 +349,21 @@ template <typename F> TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const t
 /** Whether consumers can store the tile so: 16-bit elements to global memory. */
 template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
 {
-	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED && target.at.row >= 0 &&
-	       target.at.col >= 0 && target.ld < TSR_CUDA_LD_MOST && !target.mask;
+	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED &&
+	       target.at.row >= 0 && target.at.col >= 0 && target.ld < TSR_CUDA_LD_MOST &&
+	       !target.mask;
 }
 
-/** Whether consumers can write the tile where it belongs themselves: 16-bit elements in shared memory, all of them, in pairs. */
+/**
+ * Whether consumers can write the tile where it belongs themselves: 16-bit
+ * elements in shared memory, all of them, in pairs.
+ */
 template <typename F> TSR_DEV bool tsr_cuda_writes(const tsr_gpu_target_t &target)
 {
-	return target.dtype == (int32_t)F::dtype_t::code && target.space == TSR_SPACE_SHARED && !target.mask &&
-	       target.at.row >= 0 && target.at.col >= 0 && target.at.row + F::rows <= target.rows &&
-	       target.at.col + F::cols <= target.cols && (target.at.col | target.ld) % 2 == 0 && (uintptr_t)target.data % 4 == 0;
+	return target.dtype == (int32_t)F::dtype_t::code && target.space == TSR_SPACE_SHARED &&
+	       !target.mask && target.at.row >= 0 && target.at.col >= 0 &&
+	       target.at.row + F::rows <= target.rows && target.at.col + F::cols <= target.cols &&
+	       (target.at.col | target.ld) % 2 == 0 && (uintptr_t)target.data % 4 == 0;
 }
 
 TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
@@ -299,23 +371,30 @@ TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
 	__asm__ volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
 
-template <typename F> TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename F>
+TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
 	enum { group_elements = 4, group_bytes = 16 };
 	const int ld = (int)target.ld;
-	const uint32_t to = tsr_cuda_shared_address(target.data) + 2u * (uint32_t)((int)target.at.row * ld + (int)target.at.col);
+	const uint32_t to = tsr_cuda_shared_address(target.data) +
+			    2u * (uint32_t)((int)target.at.row * ld + (int)target.at.col);
 	TSR_GPU_UNROLL
 	for (int i = 0; i < F::elements / TSR_CUDA_CONSUMER_THREADS; i += 2) {
-		const int first = i / layout::band_elements * layout::band_elements + i % group_elements; /* of the row */
-		const uint32_t row = to + 2u * (uint32_t)(layout::row(coop, first) * ld + layout::col(coop, first));
+		/* of the row */
+		const int first =
+			i / layout::band_elements * layout::band_elements + i % group_elements;
+		const uint32_t row = to + 2u * (uint32_t)(layout::row(coop, first) * ld +
+							  layout::col(coop, first));
 		tsr_cuda_shared_write(row + (uint32_t)((i - first) / group_elements * group_bytes),
-				      tsr_cuda_pair<typename F::dtype_t>(frag->v[i], frag->v[i + 1]));
+				      tsr_cuda_pair<typename F::dtype_t>(frag->v[i],
+									 frag->v[i + 1]));
 	}
 	tsr_gpu_meet(coop);
 }
 
-template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename F>
+TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	if constexpr (tsr_port_layout<F>::dealt && !tsr_port_layout<F>::flat) {
 		if (!tsr_gpu_by_port<F>(coop))
@@ -332,7 +411,10 @@ template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const t
 	return false;
 }
 
-/** Of the tile that the coop has stored in my own memory just now: sends it to all others, if it is kept. */
+/**
+ * Of the tile that the coop has stored in my own memory just now: sends it to
+ * all others, if it is kept.
+ */
 TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
 {
 	if (!coop->kept)
@@ -343,20 +425,27 @@ TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
 
 /* ---- the senders */
 
-/** How far a tile's stores to peers have come, and how far they may: a share for each chunk that the loader has asked for since. */
+/**
+ * How far a tile's stores to peers have come, and how far they may: a share for
+ * each chunk that the loader has asked for since.
+ */
 typedef struct tsr_cuda_pace {
 	int32_t stamp; /* of the tile */
 	uint32_t begin, share_bytes, sent_bytes;
 } tsr_cuda_pace_t;
 
-/** Before the `number`-th sends `bytes` more: a rest, unless consumers wait for it, or all has been loaded. */
+/**
+ * Before the `number`-th sends `bytes` more: a rest, unless consumers wait for
+ * it, or all has been loaded.
+ */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	pace->sent_bytes += bytes;
 	while (tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited) <= number) {
 		uint32_t loaded = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
-		if (loaded == TSR_CUDA_LOADED_ALL || (uint64_t)(loaded - pace->begin + 1) * pace->share_bytes >= pace->sent_bytes)
+		if (loaded == TSR_CUDA_LOADED_ALL ||
+		    (uint64_t)(loaded - pace->begin + 1) * pace->share_bytes >= pace->sent_bytes)
 			return;
 		__nanosleep(100);
 	}
@@ -368,31 +457,42 @@ TSR_DEV int tsr_cuda_row_head(const char *row)
 	return (int)(-(uint32_t)(uintptr_t)row & 15u);
 }
 
-/** What each row has before its first whole unit of 16 bytes and behind its last, to the same place `peer_offset` from there. */
+/**
+ * What each row has before its first whole unit of 16 bytes and behind its
+ * last, to the same place `peer_offset` from there.
+ */
 TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t peer_offset)
 {
 	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS) {
 		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
-		const int head = tsr_cuda_row_head(from), tail = head + (send.row_bytes - head) / 16 * 16;
+		const int head = tsr_cuda_row_head(from),
+			  tail = head + (send.row_bytes - head) / 16 * 16;
 		for (int byte = 0; byte < send.row_bytes; byte += 2)
 			if (byte < head || byte >= tail)
-				*(uint16_t *)(from + peer_offset + byte) = *(const uint16_t *)(from + byte);
+				*(uint16_t *)(from + peer_offset + byte) =
+					*(const uint16_t *)(from + byte);
 			else
 				byte = tail - 2;
 	}
 }
 
-/** Where rows begin anywhere: units of 16 bytes as they come in each row; then what rows have beside them. */
-TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send, const tsr_gpu_every_rank_t &ranks,
-					 tsr_cuda_pace_t *pace, uint32_t number)
+/**
+ * Where rows begin anywhere: units of 16 bytes as they come in each row; then
+ * what rows have beside them.
+ */
+TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send,
+					 const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
+					 uint32_t number)
 {
-	const int units = send.row_bytes / 16, step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
+	const int units = send.row_bytes / 16,
+		  step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
 	const int first = units > 0 ? thread / units : 0, unit = thread - first * units;
 	TSR_GPU_NO_UNROLL
 	for (int row = first; first < step && row < send.rows; row += step) {
 		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
 		const int byte = tsr_cuda_row_head(from) + unit * 16;
-		tsr_cuda_keep_pace(pace, number, (uint32_t)(step * units * 16 * (send.end - send.first)));
+		tsr_cuda_keep_pace(pace, number,
+				   (uint32_t)(step * units * 16 * (send.end - send.first)));
 		if (byte + 16 > send.row_bytes)
 			continue;
 		const uint4 held = *(const uint4 *)(from + byte);
@@ -404,20 +504,31 @@ TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send
 		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
 }
 
-/** Whole rows at a time, each sender in its column of 16 bytes; then rows' last bytes. `thread` counts the senders. T: the tile. */
+/**
+ * Whole rows at a time, each sender in its column of 16 bytes; then rows' last
+ * bytes. `thread` counts the senders. T: the tile.
+ */
 template <typename T>
-TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send, const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
+TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
+				const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
 				uint32_t number)
 {
 	enum { at_once = 3, usual_units = (int)T::N / 8 };
-	const int units = send.row_bytes / 16, step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
-	const int first = units == usual_units ? thread / usual_units : units > 0 ? thread / units : 0;
-	const uint32_t step_bytes = (uint32_t)step * send.pitch_bytes; /* registers are few: TSR_CUDA_PITCH_MOST */
-	const char *from = send.from + ((uint32_t)first * send.pitch_bytes + (uint32_t)(thread - first * units) * 16u);
+	const int units = send.row_bytes / 16,
+		  step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
+	const int first = units == usual_units ? thread / usual_units
+			  : units > 0          ? thread / units
+					       : 0;
+	/* registers are few: TSR_CUDA_PITCH_MOST */
+	const uint32_t step_bytes = (uint32_t)step * send.pitch_bytes;
+	const char *from = send.from + ((uint32_t)first * send.pitch_bytes +
+					(uint32_t)(thread - first * units) * 16u);
 	TSR_GPU_NO_UNROLL
 	for (int row = first; first < step && row < send.rows; row += at_once * step) {
 		uint4 unit[at_once];
-		tsr_cuda_keep_pace(pace, number, (uint32_t)(at_once * step * units * 16 * (send.end - send.first)));
+		tsr_cuda_keep_pace(pace, number,
+				   (uint32_t)(at_once * step * units * 16 *
+					      (send.end - send.first)));
 		TSR_GPU_UNROLL
 		for (int j = 0; j < at_once; j++)
 			if (row + j * step < send.rows)
@@ -447,7 +558,8 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;
 		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
-		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]), number / TSR_CUDA_SENDS_MOST % 2);
+		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]),
+				       number / TSR_CUDA_SENDS_MOST % 2);
 		const tsr_cuda_send_t send = pipeline->sends[place];
 		if (send.rows == 0)
 			return;
@@ -460,7 +572,8 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 			tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
 		else
 			tsr_cuda_send_rows_anywhere(thread, send, ranks, &pace, number);
-		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus: MP.rel.acq.sameWG-ww. */
+		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus:
+		 * MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)
 			tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->ended[place]));

@@ -1,4 +1,7 @@
-/* The pipeline between the copy engine and the tensor cores: its stages in shared memory, and whose turn each of them is. */
+/*
+ * The pipeline between the copy engine and the tensor cores: its stages in
+ * shared memory, and whose turn each of them is.
+ */
 #ifndef TESSERA_CUDA_PIPELINE_H
 #define TESSERA_CUDA_PIPELINE_H
 
@@ -10,13 +13,18 @@ enum {
 	TSR_CUDA_STAGES_MOST = 8,
 	TSR_CUDA_SENDS_MOST = 8,       /* of a tile, to seven peers, and none */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
-	TSR_CUDA_LD_MOST = 1 << 30,    /* of what consumers store: the bytes of a row within 31 bits */
+	/* of what consumers store: the bytes of a row within 31 bits */
+	TSR_CUDA_LD_MOST = 1 << 30,
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what senders send: the rows of a tile within 32 bits */
-	TSR_CUDA_SHARED_ALIGN = 1024,  /* what boxes of the copy engine are aligned to in shared memory */
-	TSR_CUDA_NO_TASK = -1          /* chunks behind the last task */
+	/* what boxes of the copy engine are aligned to in shared memory */
+	TSR_CUDA_SHARED_ALIGN = 1024,
+	TSR_CUDA_NO_TASK = -1 /* chunks behind the last task */
 };
 
-/** What senders are to do: send rows of a tile that stands in my own memory to the same place of others. */
+/**
+ * What senders are to do: send rows of a tile that stands in my own memory to
+ * the same place of others.
+ */
 typedef struct tsr_cuda_send {
 	const char *from;
 	uint32_t pitch_bytes;
@@ -25,32 +33,40 @@ typedef struct tsr_cuda_send {
 	uint16_t first, end;      /* the others: so many ranks after mine, and before that many */
 } tsr_cuda_send_t;
 
-/** A tile as consumers last stored it in my own memory, while a coop's `kept` says that it stands there. */
+/**
+ * A tile as consumers last stored it in my own memory, while a coop's `kept`
+ * says that it stands there.
+ */
 typedef struct tsr_cuda_kept {
 	const char *at; /* its first element */
 	int32_t ld;
-	int32_t extent; /* rows and columns that are inside the view, the columns in the upper half */
-	int32_t stamp;  /* of the fragment */
+	/* rows and columns that are inside the view, the columns in the upper half */
+	int32_t extent;
+	int32_t stamp; /* of the fragment */
 } tsr_cuda_kept_t;
 
 /**
- * A task as consumers learn of it, with the stage of its first chunk: where its tile begins, within 48 bits, and how many chunks of
- * K it has. Sixteen bytes, written and read by one access each, so that who has one word of it has all.
+ * A task as consumers learn of it, with the stage of its first chunk: where its
+ * tile begins, within 48 bits, and how many chunks of K it has. Sixteen bytes,
+ * written and read by one access each, so that who has one word of it has all.
  */
 typedef struct __attribute__((aligned(16))) tsr_cuda_task {
 	uint32_t low_row, low_col;
 	int16_t high_row, high_col;
-	int32_t chunks; /* 0: the stage brings nothing else. TSR_CUDA_NO_TASK: neither does it a task */
+	/* 0: the stage brings nothing else. TSR_CUDA_NO_TASK: neither does it a task */
+	int32_t chunks;
 } tsr_cuda_task_t;
 
 TSR_DEV tsr_cuda_task_t tsr_cuda_task(tsr_pos_t at, int chunks)
 {
-	return {(uint32_t)at.row, (uint32_t)at.col, (int16_t)(at.row >> 32), (int16_t)(at.col >> 32), chunks};
+	return {(uint32_t)at.row, (uint32_t)at.col, (int16_t)(at.row >> 32),
+		(int16_t)(at.col >> 32), chunks};
 }
 
 TSR_DEV tsr_pos_t tsr_cuda_task_at(const tsr_cuda_task_t &task)
 {
-	return {(int64_t)task.high_row << 32 | task.low_row, (int64_t)task.high_col << 32 | task.low_col};
+	return {(int64_t)task.high_row << 32 | task.low_row,
+		(int64_t)task.high_col << 32 | task.low_col};
 }
 
 /** Static shared memory of a kernel with a main loop. */
@@ -61,14 +77,19 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* it may be sent */
 	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been */
 	tsr_cuda_send_t sends[TSR_CUDA_SENDS_MOST];
-	uint64_t told[2][2];  /* words of the consumers, of the loader */
-	uint32_t loaded;      /* chunks asked for, as if each task were a whole tile: senders pace themselves by them; no order */
-	uint32_t awaited;     /* sends that consumers wait for: those are made without a pause; no order */
+	uint64_t told[2][2]; /* words of the consumers, of the loader */
+	/* chunks asked for, as if each task were a whole tile: senders pace themselves by them; no
+	 * order */
+	uint32_t loaded;
+	/* sends that consumers wait for: those are made without a pause; no order */
+	uint32_t awaited;
 	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
-	int64_t number;       /* of the task, where consumers ask the order themselves; their leader writes it */
+	/* of the task, where consumers ask the order themselves; their leader writes it */
+	int64_t number;
 	unsigned char unused[120];
 } tsr_cuda_pipeline_t;
-static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES, "the host knows a kernel with a pipeline by this size");
+static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES,
+	      "the host knows a kernel with a pipeline by this size");
 
 /** The block's, one whatever the number of its main loops. */
 TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
@@ -85,16 +106,21 @@ TSR_DEV void tsr_cuda_tell_loaded(uint32_t chunks)
 
 static_assert(sizeof(tsr_gpu_shared_t) < TSR_GPU_LOOP_BYTES, "a kernel without one has less");
 static_assert((sizeof(tsr_gpu_shared_t) + 127) / 128 * 128 + TSR_GPU_LOOP_BYTES < 1024,
-	      "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB, and a pipeline is aligned to 128");
+	      "TSR_GPU_TAKES_ALL_SHARED looks at what is left of whole KiB, and a pipeline is "
+	      "aligned to 128");
 
-/** How dynamic shared memory is divided for tiles of T: stages of A and B, 64 deep, both in whole boxes of 64 rows or columns;
- * scratch memory for the consumers; each stage's task. */
+/**
+ * How dynamic shared memory is divided for tiles of T: stages of A and B, 64
+ * deep, both in whole boxes of 64 rows or columns; scratch memory for the
+ * consumers; each stage's task.
+ */
 template <typename T> struct tsr_cuda_division {
 	enum {
 		a_bytes = ((int)T::M + 63) / 64 * 64 * 128,
 		b_bytes = ((int)T::N + 63) / 64 * 64 * 128,
 		stage_bytes = a_bytes + b_bytes,
-		behind_bytes = TSR_GPU_SCRATCH_BYTES + TSR_CUDA_STAGES_MOST * (int)sizeof(tsr_cuda_task_t)
+		behind_bytes =
+			TSR_GPU_SCRATCH_BYTES + TSR_CUDA_STAGES_MOST * (int)sizeof(tsr_cuda_task_t)
 	};
 };
 
@@ -113,8 +139,11 @@ TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
 	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
 }
 
-/** The loader, in a stage that is free. Its arrival behind this, in tsr_cuda_stage_load or tsr_cuda_stage_tell, is the partner of
- * the wait in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww. */
+/**
+ * The loader, in a stage that is free. Its arrival behind this, in
+ * tsr_cuda_stage_load or tsr_cuda_stage_tell, is the partner of the wait in
+ * tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww.
+ */
 TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
 	uint32_t word[4];
@@ -122,7 +151,10 @@ TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 	tsr_cuda_shared_store_all(tsr_cuda_shared_address(tsr_cuda_ring_task(ring)), word);
 }
 
-/** A consumer, behind tsr_cuda_await_stage; it hands the stage back later: tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww. */
+/**
+ * A consumer, behind tsr_cuda_await_stage; it hands the stage back later:
+ * tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww.
+ */
 TSR_DEV tsr_cuda_task_t tsr_cuda_ring_take(const tsr_cuda_ring_t *ring)
 {
 	tsr_cuda_task_t task;
@@ -141,7 +173,10 @@ TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
 	}
 }
 
-/** The dynamic shared memory behind the kernel's own, from where a box can stand, and how much there is. */
+/**
+ * The dynamic shared memory behind the kernel's own, from where a box can
+ * stand, and how much there is.
+ */
 TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *bytes_out)
 {
 	uint32_t all, begin = tsr_cuda_shared_address(tsr_port_dynamic_shared());
@@ -154,7 +189,8 @@ TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *by
 
 /** The ring for tiles of T: as many stages as there is room for. Less than two are no pipeline. */
 template <typename T>
-TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsigned char *memory, uint32_t bytes)
+TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsigned char *memory,
+				      uint32_t bytes)
 {
 	typedef tsr_cuda_division<T> division;
 	tsr_cuda_ring_t ring;
@@ -162,7 +198,9 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsig
 	ring.stage = tsr_cuda_shared_address(memory);
 	ring.full = tsr_cuda_shared_address(pipeline->full);
 	ring.empty = tsr_cuda_shared_address(pipeline->empty);
-	ring.stages = room / division::stage_bytes < TSR_CUDA_STAGES_MOST ? room / division::stage_bytes : TSR_CUDA_STAGES_MOST;
+	ring.stages = room / division::stage_bytes < TSR_CUDA_STAGES_MOST
+			      ? room / division::stage_bytes
+			      : TSR_CUDA_STAGES_MOST;
 	ring.scratch = (tsr_gpu_scratch_t *)(memory + ring.stages * division::stage_bytes);
 	ring.slot = 0;
 	ring.parity = 0;
@@ -170,10 +208,12 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsig
 }
 
 /**
- * A warp, before the block meets. The loader arrives at `full`, each of the two consuming warpgroups at `empty`; the consumers'
- * leader at `posted`, each of the three sending warps at `ended`.
+ * A warp, before the block meets. The loader arrives at `full`, each of the two
+ * consuming warpgroups at `empty`; the consumers' leader at `posted`, each of
+ * the three sending warps at `ended`.
  */
-TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, bool loads, int64_t first)
+TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, bool loads,
+				    int64_t first)
 {
 	if (lane < TSR_CUDA_STAGES_MOST) {
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[lane]), 1);
@@ -181,7 +221,8 @@ TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, boo
 	}
 	if (lane < TSR_CUDA_SENDS_MOST) {
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[lane]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[lane]), TSR_CUDA_SENDER_THREADS / 32);
+		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[lane]),
+				       TSR_CUDA_SENDER_THREADS / 32);
 	}
 	if (lane == 0) {
 		pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;

@@ -1,4 +1,7 @@
-/* The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later. What it must define: gpu/dev/port.h. */
+/*
+ * The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later.
+ * What it must define: gpu/dev/port.h.
+ */
 #ifndef TESSERA_CUDA_PORT_H
 #define TESSERA_CUDA_PORT_H
 
@@ -13,7 +16,10 @@
 
 #define TSR_PORT_DEVICE __device__
 #define TSR_PORT_SHARED __shared__
-/* At least one block a multiprocessor: so the registers of a thread are known, which can then be dealt anew (dev/hopper.h). */
+/*
+ * At least one block a multiprocessor: so the registers of a thread are known,
+ * which can then be dealt anew (dev/hopper.h).
+ */
 #define TSR_PORT_ENTRY(threads_) extern "C" __global__ void __launch_bounds__(threads_, 1)
 #define TSR_PORT_BY_VALUE(type_) const __grid_constant__ type_
 #define TSR_PORT_WIDE_THREADS TSR_CUDA_WIDE_THREADS
@@ -57,7 +63,10 @@ TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
 	return tsr_cuda_dynamic_shared;
 }
 
-/* A barrier orders and carries what its threads did, at block scope: who releases after it releases for all of them. */
+/*
+ * A barrier orders and carries what its threads did, at block scope: who
+ * releases after it releases for all of them.
+ */
 TSR_DEV void tsr_port_meet_block(void)
 {
 	__syncthreads();
@@ -66,16 +75,19 @@ TSR_DEV void tsr_port_meet_block(void)
 /* Named barriers: 0 is the block's, 1 .. 4 are the workers'. */
 enum {
 	TSR_CUDA_BARRIER_WORKER = 1,
-	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS /* of worker 0 in a main loop */
+	/* of worker 0 in a main loop */
+	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS
 };
 
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
 	if (threads == TSR_CUDA_WARP_THREADS) {
-		__syncwarp(); /* the loader of a main loop, or a worker of tsr_split; orders as a barrier does */
+		/* the loader of a main loop, or a worker of tsr_split; orders as a barrier does */
+		__syncwarp();
 		return;
 	}
-	int barrier = threads == TSR_CUDA_CONSUMER_THREADS ? (int)TSR_CUDA_BARRIER_CONSUMERS : TSR_CUDA_BARRIER_WORKER + worker;
+	int barrier = threads == TSR_CUDA_CONSUMER_THREADS ? (int)TSR_CUDA_BARRIER_CONSUMERS
+							   : TSR_CUDA_BARRIER_WORKER + worker;
 	__asm__ volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
@@ -86,7 +98,10 @@ TSR_DEV uint64_t tsr_port_clock(void)
 	return ns;
 }
 
-/* Polling at full speed: a rest costs latency, and the poll of one thread costs the others nothing. */
+/*
+ * Polling at full speed: a rest costs latency, and the poll of one thread costs
+ * the others nothing.
+ */
 TSR_DEV void tsr_port_pause(void)
 {
 }
@@ -158,8 +173,9 @@ TSR_DEV uint16_t tsr_port_round_f16(float x)
 	} while (0)
 
 /**
- * By hand: the compiler's builtin makes fence.sc of all but acq_rel. One that only acquires drops what the first-level cache holds;
- * one that releases waits for all stores on their way, which takes many times as long.
+ * By hand: the compiler's builtin makes fence.sc of all but acq_rel. One that
+ * only acquires drops what the first-level cache holds; one that releases waits
+ * for all stores on their way, which takes many times as long.
  */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 {
@@ -173,7 +189,10 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 		TSR_CUDA_FENCE("acquire");
 }
 
-/* The barrier between a thread's stores and another's release, or another's acquire and a thread's loads, is enough here. */
+/*
+ * The barrier between a thread's stores and another's release, or another's
+ * acquire and a thread's loads, is enough here.
+ */
 template <int SCOPE> TSR_DEV void tsr_port_drain(void)
 {
 }
@@ -222,14 +241,19 @@ TSR_CUDA_RMW(xor)
 TSR_CUDA_RMW(min)
 TSR_CUDA_RMW(max)
 
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_cuda_cas(W *p, W expected, W desired)
+template <int ORDER, int FAILURE, int SCOPE, typename W>
+TSR_DEV W tsr_cuda_cas(W *p, W expected, W desired)
 {
 	__nv_atomic_compare_exchange_n(p, &expected, desired, false, ORDER, FAILURE, SCOPE);
 	return expected;
 }
 
-/** One instruction has one order: of a release that acquires where it fails, nvcc by itself makes a release alone. */
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+/**
+ * One instruction has one order: of a release that acquires where it fails,
+ * nvcc by itself makes a release alone.
+ */
+template <int ORDER, int FAILURE, int SCOPE, typename W>
+TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
 	constexpr bool both = ORDER == TSR_RELEASE && FAILURE == TSR_ACQUIRE;
 	return tsr_cuda_cas < both ? TSR_ACQ_REL : ORDER, FAILURE, SCOPE > (p, expected, desired);

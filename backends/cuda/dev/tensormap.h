@@ -1,6 +1,8 @@
 /*
- * Tensor maps, by which the copy engine finds boxes of a matrix. Views are made on the device, so maps are too: from one of the
- * host's, in shared memory, then kept in global memory. PTX ISA 8.3, sections 9.7.9.27 (tensormap.replace) and 9.7.13 (its proxy).
+ * Tensor maps, by which the copy engine finds boxes of a matrix. Views are made
+ * on the device, so maps are too: from one of the host's, in shared memory,
+ * then kept in global memory. PTX ISA 8.3, sections 9.7.9.27
+ * (tensormap.replace) and 9.7.13 (its proxy).
  */
 #ifndef TESSERA_CUDA_TENSORMAP_H
 #define TESSERA_CUDA_TENSORMAP_H
@@ -13,27 +15,37 @@ typedef struct tsr_cuda_matrix {
 	uint64_t data, rows, cols, ld;
 } tsr_cuda_matrix_t;
 
-/** Whether the copy engine can read a view: its addresses are multiples of 16 bytes, and its extents fit 31 bits. */
+/**
+ * Whether the copy engine can read a view: its addresses are multiples of 16
+ * bytes, and its extents fit 31 bits.
+ */
 TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 {
-	return view.space != TSR_SPACE_SHARED && (uintptr_t)view.data % 16 == 0 && view.ld % 8 == 0 && view.rows > 0 &&
-	       view.cols > 0 && view.rows < INT32_MAX && view.cols < INT32_MAX;
+	return view.space != TSR_SPACE_SHARED && (uintptr_t)view.data % 16 == 0 &&
+	       view.ld % 8 == 0 && view.rows > 0 && view.cols > 0 && view.rows < INT32_MAX &&
+	       view.cols < INT32_MAX;
 }
 
 /** One thread: makes the map at shared address `map`, a copy of the host's, that of a matrix. */
 TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 {
 	uint64_t at = map;
-	__asm__ volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"l"(at), "l"(matrix.data)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"l"(at),
-			 "r"((uint32_t)matrix.cols)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"l"(at),
-			 "r"((uint32_t)matrix.rows)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"l"(at), "l"(matrix.ld * 2)
-			 : "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"l"(at),
+		"l"(matrix.data)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"l"(at),
+		"r"((uint32_t)matrix.cols)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"l"(at),
+		"r"((uint32_t)matrix.rows)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"l"(at),
+		"l"(matrix.ld * 2)
+		: "memory");
 }
 
 /** The place's map is that of `matrix` from here on: told to those who look later. */
@@ -45,7 +57,10 @@ TSR_DEV void tsr_cuda_map_tell(tsr_cuda_place_t *place, const tsr_cuda_matrix_t 
 	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->ld, matrix.ld);
 }
 
-/** The matrix that the map of this place was made for. Blocks of one multiprocessor follow one another, so relaxed accesses do. */
+/**
+ * The matrix that the map of this place was made for. Blocks of one
+ * multiprocessor follow one another, so relaxed accesses do.
+ */
 TSR_DEV tsr_cuda_matrix_t tsr_cuda_map_made(tsr_cuda_place_t *place)
 {
 	return {tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data),
@@ -62,13 +77,17 @@ TSR_DEV bool tsr_cuda_is_same(const tsr_cuda_matrix_t &x, const tsr_cuda_matrix_
 /** Behind a change: the copy engine may hold what stood there before. */
 TSR_DEV void tsr_cuda_map_acquire(const tsr_cuda_place_t *place)
 {
-	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map) : "memory");
+	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map)
+			 : "memory");
 }
 
-/** A warp: the map of `matrix`, kept in `place`, whose map was made for `before`. `made` is 128 bytes of shared memory, aligned to
- * as much. */
-TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place,
-				 const tsr_cuda_matrix_t &before, const tsr_cuda_matrix_t &matrix)
+/**
+ * A warp: the map of `matrix`, kept in `place`, whose map was made for
+ * `before`. `made` is 128 bytes of shared memory, aligned to as much.
+ */
+TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_workspace_t *workspace,
+				 tsr_cuda_place_t *place, const tsr_cuda_matrix_t &before,
+				 const tsr_cuda_matrix_t &matrix)
 {
 	if (!__all_sync(~0u, tsr_cuda_is_same(before, matrix))) {
 		made[lane] = ((const uint32_t *)workspace->first.map)[lane];
@@ -76,7 +95,8 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 		if (lane == 0)
 			tsr_cuda_map_change(tsr_cuda_shared_address(made), matrix);
 		__syncwarp();
-		__asm__ volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+		__asm__ volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+				 "release.gpu.sync.aligned "
 				 "[%0], [%1], 128;" ::"l"(__cvta_generic_to_global(place->map)),
 				 "r"(tsr_cuda_shared_address(made))
 				 : "memory");
@@ -88,27 +108,49 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 	return place->map;
 }
 
-/* ---- stacks: matrices of one shape, of which one begins at each row. The third dimension counts rows too, so that a box is cut at
- * the extents of its own matrix, wherever that begins. */
+/*
+ * ---- stacks: matrices of one shape, of which one begins at each row. The
+ * third dimension counts rows too, so that a box is cut at the extents of its
+ * own matrix, wherever that begins.
+ */
 
 /** One thread: makes the map at `map` in global memory, a copy of the host's, that of a stack. */
 TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &matrix)
 {
 	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = matrix.ld * 2;
-	__asm__ volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(at), "l"(matrix.data) : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(at), "r"((uint32_t)matrix.cols)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 1, %1;" ::"l"(at), "r"((uint32_t)matrix.rows)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 2, %1;" ::"l"(at), "r"((uint32_t)INT32_MAX)
-			 : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(at), "l"(distance) : "memory");
-	__asm__ volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 1, %1;" ::"l"(at), "l"(distance) : "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(at),
+		"l"(matrix.data)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(at),
+		"r"((uint32_t)matrix.cols)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 1, %1;" ::"l"(at),
+		"r"((uint32_t)matrix.rows)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 2, %1;" ::"l"(at),
+		"r"((uint32_t)INT32_MAX)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(at),
+		"l"(distance)
+		: "memory");
+	__asm__ volatile(
+		"tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 1, %1;" ::"l"(at),
+		"l"(distance)
+		: "memory");
 }
 
-/** One thread: the map of the stack whose first matrix this is, kept in `place`. By one thread, because a loader without a gate is
- * one; tasks need it seldom for the first time. */
-TSR_DEV const void *tsr_cuda_stack(const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place, const tsr_cuda_matrix_t &matrix)
+/**
+ * One thread: the map of the stack whose first matrix this is, kept in `place`.
+ * By one thread, because a loader without a gate is one; tasks need it seldom
+ * for the first time.
+ */
+TSR_DEV const void *tsr_cuda_stack(const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place,
+				   const tsr_cuda_matrix_t &matrix)
 {
 	if (!tsr_cuda_is_same(tsr_cuda_map_made(place), matrix)) {
 		TSR_GPU_NO_UNROLL

@@ -1,21 +1,28 @@
-/* How many threads a block has, and how deep its tiles. The host half asks the driver for the launch bounds of each kernel. */
+/*
+ * How many threads a block has, and how deep its tiles. The host half asks the
+ * driver for the launch bounds of each kernel.
+ */
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 
 #define TSR_CUDA_WARP_THREADS 32
 #define TSR_CUDA_WARPGROUP_THREADS 128
-#define TSR_CUDA_MAIN_THREADS 384  /* worker 0, or a block of one worker: what multiplies, and a warpgroup that loads for it */
-#define TSR_CUDA_WIDE_THREADS 1024 /* a block that moves data: the most there are, and its registers are enough for that */
+/* worker 0, or a block of one worker: what multiplies, and a warpgroup that loads for it */
+#define TSR_CUDA_MAIN_THREADS 384
+/* a block that moves data: the most there are, and its registers are enough for that */
+#define TSR_CUDA_WIDE_THREADS 1024
 #define TSR_CUDA_MOVER_THREADS 128 /* every other worker: a warpgroup */
 
 /* Within worker 0, while it runs a main loop. */
 #define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
-#define TSR_CUDA_LOADER_THREADS 32    /* a warp of the third, which runs order and gate and feeds the copy engine */
-#define TSR_CUDA_SENDER_THREADS 96    /* its others, which send finished tiles to peers */
+/* a warp of the third, which runs order and gate and feeds the copy engine */
+#define TSR_CUDA_LOADER_THREADS 32
+#define TSR_CUDA_SENDER_THREADS 96 /* its others, which send finished tiles to peers */
 
 #define TSR_CUDA_TILE_DEPTH 64 /* of the tiles that the tensor cores multiply (dev/layout.h) */
 
 /** Threads of a block of `workers` workers. */
-#define TSR_CUDA_BLOCK_THREADS(workers_) (TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)
+#define TSR_CUDA_BLOCK_THREADS(workers_) \
+	(TSR_CUDA_MAIN_THREADS + ((workers_)-1) * TSR_CUDA_MOVER_THREADS)
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The warpgroup's matrix product: 64 rows of A and N columns of B, 16 deep, both in shared memory with the 128-byte swizzle.
- * PTX ISA 8.0, section 9.7.15.
+ * The warpgroup's matrix product: 64 rows of A and N columns of B, 16 deep,
+ * both in shared memory with the 128-byte swizzle. PTX ISA 8.0, section 9.7.15.
  */
 #ifndef TESSERA_CUDA_WGMMA_H
 #define TESSERA_CUDA_WGMMA_H
@@ -22,11 +22,13 @@ template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 }
 
 /*
- * Descriptors of operands in boxes of 128 bytes by 64 rows, as the copy engine lays them down. In units of 16 bytes: where it
- * begins, the leading offset, the stride; and 1 for the 128-byte swizzle.
+ * Descriptors of operands in boxes of 128 bytes by 64 rows, as the copy engine
+ * lays them down. In units of 16 bytes: where it begins, the leading offset,
+ * the stride; and 1 for the 128-byte swizzle.
  */
-#define TSR_CUDA_OPERAND(address_, leading_, stride_) \
-	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | (uint64_t)((stride_) >> 4) << 32 | 1ull << 62)
+#define TSR_CUDA_OPERAND(address_, leading_, stride_)                                 \
+	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | \
+	 (uint64_t)((stride_) >> 4) << 32 | 1ull << 62)
 
 enum {
 	TSR_CUDA_BOX_BYTES = 8192,  /* 64 rows of 128 bytes */
@@ -34,25 +36,33 @@ enum {
 };
 
 /**
- * 16 of K of an operand. ALONG: K runs along the 128 bytes, so that 16 of K are 32 bytes, and groups of eight rows of A, or columns
- * of B, follow one another. Else those run along the 128 bytes, and from box to box; 16 of K are 16 rows of the box.
+ * 16 of K of an operand. ALONG: K runs along the 128 bytes, so that 16 of K are
+ * 32 bytes, and groups of eight rows of A, or columns of B, follow one another.
+ * Else those run along the 128 bytes, and from box to box; 16 of K are 16 rows
+ * of the box.
  */
 template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 {
 	return ALONG ? TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES)
-		     : TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES, TSR_CUDA_GROUP_BYTES);
+		     : TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES,
+					TSR_CUDA_GROUP_BYTES);
 }
 
-/* The sums as operands of assembly: c_ is "+f" where they are added to, and "=f" where they begin. */
-#define TSR_CUDA_R8(c_, d_, i_)                                                                                             \
-	c_((d_)[(i_)]), c_((d_)[(i_) + 1]), c_((d_)[(i_) + 2]), c_((d_)[(i_) + 3]), c_((d_)[(i_) + 4]), c_((d_)[(i_) + 5]), \
-		c_((d_)[(i_) + 6]), c_((d_)[(i_) + 7])
-#define TSR_CUDA_R32_AT(c_, d_, i_) \
-	TSR_CUDA_R8(c_, d_, i_), TSR_CUDA_R8(c_, d_, (i_) + 8), TSR_CUDA_R8(c_, d_, (i_) + 16), TSR_CUDA_R8(c_, d_, (i_) + 24)
+/*
+ * The sums as operands of assembly: c_ is "+f" where they are added to, and
+ * "=f" where they begin.
+ */
+#define TSR_CUDA_R8(c_, d_, i_)                                                     \
+	c_((d_)[(i_)]), c_((d_)[(i_) + 1]), c_((d_)[(i_) + 2]), c_((d_)[(i_) + 3]), \
+		c_((d_)[(i_) + 4]), c_((d_)[(i_) + 5]), c_((d_)[(i_) + 6]), c_((d_)[(i_) + 7])
+#define TSR_CUDA_R32_AT(c_, d_, i_)                                                             \
+	TSR_CUDA_R8(c_, d_, i_), TSR_CUDA_R8(c_, d_, (i_) + 8), TSR_CUDA_R8(c_, d_, (i_) + 16), \
+		TSR_CUDA_R8(c_, d_, (i_) + 24)
 #define TSR_CUDA_R32(c_, d_) TSR_CUDA_R32_AT(c_, d_, 0)
 #define TSR_CUDA_R64(c_, d_) TSR_CUDA_R32(c_, d_), TSR_CUDA_R32_AT(c_, d_, 32)
 #define TSR_CUDA_R96(c_, d_) TSR_CUDA_R64(c_, d_), TSR_CUDA_R32_AT(c_, d_, 64)
-#define TSR_CUDA_R112(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R8(c_, d_, 96), TSR_CUDA_R8(c_, d_, 104)
+#define TSR_CUDA_R112(c_, d_) \
+	TSR_CUDA_R96(c_, d_), TSR_CUDA_R8(c_, d_, 96), TSR_CUDA_R8(c_, d_, 104)
 #define TSR_CUDA_R128(c_, d_) TSR_CUDA_R96(c_, d_), TSR_CUDA_R32_AT(c_, d_, 96)
 
 #define TSR_CUDA_R8_ALL(c_, d_) TSR_CUDA_R8(c_, d_, 0)
@@ -61,39 +71,53 @@ template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 #define TSR_CUDA_N64                                                             \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
 	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TSR_CUDA_N128                                                                                   \
-	TSR_CUDA_N64 ", "                                                                               \
-		     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-		     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TSR_CUDA_N192                                                                                    \
-	TSR_CUDA_N128 ", "                                                                               \
-		      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-		      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define TSR_CUDA_N224      \
-	TSR_CUDA_N192 ", " \
-		      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
-#define TSR_CUDA_N256 \
-	TSR_CUDA_N224 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define TSR_CUDA_N128                                                                      \
+	TSR_CUDA_N64                                                                       \
+	", "                                                                               \
+	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TSR_CUDA_N192                                                                      \
+	TSR_CUDA_N128                                                                      \
+	", "                                                                               \
+	"%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define TSR_CUDA_N224                                                                              \
+	TSR_CUDA_N192 ", "                                                                         \
+		      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, " \
+		      "%109, %110, %111"
+#define TSR_CUDA_N256                                                                              \
+	TSR_CUDA_N224 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, " \
+		      "%124, %125, %126, %127"
 
 /**
- * For N columns of type D: `begin` sum = A * B, `add` sum += A * B; started, not ended. The sum is N / 2 registers of each of the
- * warpgroup's threads, which need not be cleared before. A_ALONG, B_ALONG: how the operands stand, as tsr_cuda_operand has it.
+ * For N columns of type D: `begin` sum = A * B, `add` sum += A * B; started,
+ * not ended. The sum is N / 2 registers of each of the warpgroup's threads,
+ * which need not be cleared before. A_ALONG, B_ALONG: how the operands stand,
+ * as tsr_cuda_operand has it.
  */
 template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 
-/* a_ and b_ are the numbers of the descriptors' operands, turn_a_ and turn_b_ of what turns them, adds_ is 0 or 1. */
-#define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, turn_a_, turn_b_, adds_)                                   \
-	TSR_DEV void name_(float *sum, uint64_t a, uint64_t b)                                                          \
-	{                                                                                                               \
-		__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ "." type_ " {" TSR_CUDA_N##n_ \
-				 "}, %" #a_ ", %" #b_ ", " adds_ ", 1, 1, %" #turn_a_ ", %" #turn_b_ ";"                \
-				 : sums_                                                                                \
-				 : "l"(a), "l"(b), "n"(!A_ALONG), "n"(!B_ALONG));                                       \
+/*
+ * a_ and b_ are the numbers of the descriptors' operands, turn_a_ and turn_b_
+ * of what turns them, adds_ is 0 or 1.
+ */
+#define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, turn_a_, turn_b_, adds_)              \
+	TSR_DEV void name_(float *sum, uint64_t a, uint64_t b)                                     \
+	{                                                                                          \
+		__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_          \
+				 "." type_ " {" TSR_CUDA_N##n_ "}, %" #a_ ", %" #b_ ", " adds_     \
+							       ", 1, 1, %" #turn_a_ ", %" #turn_b_ \
+							       ";"                                 \
+				 : sums_                                                           \
+				 : "l"(a), "l"(b), "n"(!A_ALONG), "n"(!B_ALONG));                  \
 	}
-#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_, turn_a_, turn_b_)                                    \
-	template <bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_, A_ALONG, B_ALONG> { \
-		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, turn_a_, turn_b_, "0")        \
-		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, turn_a_, turn_b_, "1")          \
+#define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_, turn_a_, turn_b_)                        \
+	template <bool A_ALONG, bool B_ALONG>                                                     \
+	struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_, A_ALONG, B_ALONG> {                           \
+		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, turn_a_, turn_b_, \
+				    "0")                                                          \
+		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, turn_a_, turn_b_,   \
+				    "1")                                                          \
 	}
 #define TSR_CUDA_WGMMA_TYPES(n_, sums_, a_, b_, turn_a_, turn_b_)          \
 	TSR_CUDA_WGMMA(n_, bf16, "bf16", sums_, a_, b_, turn_a_, turn_b_); \

@@ -1,4 +1,6 @@
-/* Body of tsr_store_add (dev/value.h): a band of rows at a time through the scratch memory, as stores go, and from there by adds.
+/*
+ * Body of tsr_store_add (dev/value.h): a band of rows at a time through the
+ * scratch memory, as stores go, and from there by adds.
  */
 #ifndef TESSERA_GPU_DEV_ADD_H
 #define TESSERA_GPU_DEV_ADD_H
@@ -24,14 +26,19 @@
 	} break;                                                      \
 	}
 
-/** Adds the elements first .. last-1 of a group, one by one or, of 16 bits, in pairs that lie in one word. */
-template <typename D, typename V> TSR_DEV void tsr_gpu_add_some(typename D::stored_t *at, const V *x, int first, int last)
+/**
+ * Adds the elements first .. last-1 of a group, one by one or, of 16 bits, in
+ * pairs that lie in one word.
+ */
+template <typename D, typename V>
+TSR_DEV void tsr_gpu_add_some(typename D::stored_t *at, const V *x, int first, int last)
 {
 	TSR_GPU_NO_UNROLL
 	for (int j = first; j < last; j++) {
 		if constexpr (sizeof(typename D::stored_t) == 2) {
 			if (j + 1 < last && (uintptr_t)(at + j) % 4 == 0) {
-				const uint32_t low = tsr_gpu_encode<D>(x[j]), high = tsr_gpu_encode<D>(x[j + 1]);
+				const uint32_t low = tsr_gpu_encode<D>(x[j]),
+					       high = tsr_gpu_encode<D>(x[j + 1]);
 				tsr_port_add_pair<D>((uint32_t *)(at + j), low | high << 16);
 				j++;
 				continue;
@@ -42,20 +49,24 @@ template <typename D, typename V> TSR_DEV void tsr_gpu_add_some(typename D::stor
 }
 
 /**
- * Adds the scratch memory's band of `rows` rows to elements of type D, from the tile's row `first` on. Partner of each add:
- * whatever atomics touch the same element. Litmus: CoINC.rlx.diffGPU-ss.
+ * Adds the scratch memory's band of `rows` rows to elements of type D, from the
+ * tile's row `first` on. Partner of each add: whatever atomics touch the same
+ * element. Litmus: CoINC.rlx.diffGPU-ss.
  */
 template <typename D, int COLS, typename V>
-TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const V *scratch, int first, int rows)
+TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
+			      const V *scratch, int first, int rows)
 {
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
 	const bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
 	TSR_GPU_NO_UNROLL
 	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
-		const int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
+		const int64_t row = target.at.row + first + e / COLS,
+			      col = target.at.col + e % COLS;
 		const int from = col < 0 ? (int)tsr_gpu_least(-col, group) : 0;
-		const int until = (int)tsr_gpu_least(target.cols - col, group); /* below `from` where the group lies outside */
+		/* below `from` where the group lies outside */
+		const int until = (int)tsr_gpu_least(target.cols - col, group);
 		stored_t *at = (stored_t *)target.data + (row * target.ld + col);
 		if (row < 0 || row >= target.rows)
 			continue;
@@ -70,14 +81,18 @@ TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &ta
 	}
 }
 
-/** Whether elements of the view are added to. Debug builds note what is wrong; the call does nothing. */
+/**
+ * Whether elements of the view are added to. Debug builds note what is wrong;
+ * the call does nothing.
+ */
 TSR_DEV bool tsr_gpu_adds_to(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return false;
 	if (view.space != TSR_SPACE_HEAP) {
 #if defined(TSR_DEBUG)
-		tsr_gpu_fault(coop, TSR_GPU_NOTE_POINTER, view.data, tsr_gpu_view_bytes(view), peer);
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_POINTER, view.data, tsr_gpu_view_bytes(view),
+			      peer);
 #endif
 		return false;
 	}
@@ -89,7 +104,8 @@ TSR_DEV bool tsr_gpu_adds_to(const tsr_coop_t *coop, tsr_view_t view, int peer)
 	return false;
 }
 
-TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				const tsr_frag_t *frag, int peer)
 {
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_adds_to(coop, view, peer))
@@ -103,7 +119,9 @@ TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
 		const int rows = (int)tsr_gpu_least(tsr_frag_t::rows - first, tsr_frag_t::band);
 		tsr_gpu_frag_lay(&seldom, frag, first);
 		tsr_gpu_meet_shared(coop);
-		TSR_GPU_BY_ADDED(target.dtype, D, (tsr_gpu_band_add<D, tsr_frag_t::cols>(&seldom, target, scratch, first, rows)))
+		TSR_GPU_BY_ADDED(target.dtype, D,
+				 (tsr_gpu_band_add<D, tsr_frag_t::cols>(&seldom, target, scratch,
+									first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
 }

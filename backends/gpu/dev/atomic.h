@@ -1,4 +1,7 @@
-/* Bodies of dev/atomic.h but the local signals: one thread acts, the coop meets before it releases and after it acquires. */
+/*
+ * Bodies of dev/atomic.h but the local signals: one thread acts, the coop meets
+ * before it releases and after it acquires.
+ */
 #ifndef TESSERA_GPU_DEV_ATOMIC_H
 #define TESSERA_GPU_DEV_ATOMIC_H
 
@@ -6,10 +9,16 @@
 #include "gpu/dev/memory.h"
 
 /** Orders that a load can have, or a failed compare-and-swap; that a store can have. */
-template <int ORDER> constexpr bool tsr_gpu_reads = ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE || ORDER == TSR_SEQ_CST;
-template <int ORDER> constexpr bool tsr_gpu_writes = ORDER == TSR_RELAXED || ORDER == TSR_RELEASE || ORDER == TSR_SEQ_CST;
+template <int ORDER>
+constexpr bool tsr_gpu_reads = ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE || ORDER == TSR_SEQ_CST;
+template <int ORDER>
+constexpr bool tsr_gpu_writes =
+	ORDER == TSR_RELAXED || ORDER == TSR_RELEASE || ORDER == TSR_SEQ_CST;
 
-/** The bits that an atomic moves: the hardware's loads, stores, exchanges and compare-and-swaps are of words. */
+/**
+ * The bits that an atomic moves: the hardware's loads, stores, exchanges and
+ * compare-and-swaps are of words.
+ */
 template <int BYTES> struct tsr_gpu_word;
 template <> struct tsr_gpu_word<4> {
 	typedef uint32_t type;
@@ -27,7 +36,10 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 	return to;
 }
 
-/** Before an access or a fence with `ORDER`: what the coop's threads did is ready to be released by one of them. */
+/**
+ * Before an access or a fence with `ORDER`: what the coop's threads did is
+ * ready to be released by one of them.
+ */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
 	tsr_port_settle(coop);
@@ -37,16 +49,23 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 	}
 }
 
-/** After it: the result for all threads, whose later accesses come after what one of them has acquired. */
+/**
+ * After it: the result for all threads, whose later accesses come after what
+ * one of them has acquired.
+ */
 template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_after(tsr_coop_t *coop, T result)
 {
-	tsr_gpu_word_t<T> word = (tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(result));
+	tsr_gpu_word_t<T> word =
+		(tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(result));
 	if constexpr (tsr_gpu_acquires<ORDER>)
 		tsr_port_refresh<SCOPE>();
 	return tsr_gpu_cast<T>(word);
 }
 
-/** Whether *p may be touched: in debug builds not where rank or pointer is wrong. Shared memory is my own rank's. */
+/**
+ * Whether *p may be touched: in debug builds not where rank or pointer is
+ * wrong. Shared memory is my own rank's.
+ */
 template <typename T> TSR_DEV bool tsr_gpu_reaches(const tsr_coop_t *coop, T *p, int peer)
 {
 	return tsr_port_is_shared(p) || tsr_gpu_accepts(coop, p, sizeof *p, peer);
@@ -58,22 +77,28 @@ template <typename T> TSR_DEV bool tsr_gpu_acts(const tsr_coop_t *coop, T *p, in
 	return tsr_gpu_leads(coop) && tsr_gpu_reaches(coop, p, peer);
 }
 
-template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_atomic_load(tsr_coop_t *coop, T *p, int peer)
+template <int ORDER, int SCOPE, typename T>
+TSR_DEV T tsr_gpu_atomic_load(tsr_coop_t *coop, T *p, int peer)
 {
-	static_assert(tsr_gpu_reads<ORDER>, "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
+	static_assert(tsr_gpu_reads<ORDER>,
+		      "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
 	T value = 0;
 	tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
-		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
+		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>(
+			(tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
 	return tsr_gpu_after<ORDER, SCOPE>(coop, value);
 }
 
-template <int ORDER, int SCOPE, typename T, typename V> TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
+template <int ORDER, int SCOPE, typename T, typename V>
+TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
 {
-	static_assert(tsr_gpu_writes<ORDER>, "tsr_atomic_store takes TSR_RELAXED, TSR_RELEASE or TSR_SEQ_CST");
+	static_assert(tsr_gpu_writes<ORDER>,
+		      "tsr_atomic_store takes TSR_RELAXED, TSR_RELEASE or TSR_SEQ_CST");
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
-		tsr_port_store<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer),
+		tsr_port_store<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p,
+										       peer),
 					     tsr_gpu_cast<tsr_gpu_word_t<T>>((T)v));
 }
 
@@ -83,7 +108,8 @@ struct tsr_gpu_xchg {
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
 	{
 		typedef tsr_gpu_word_t<T> word_t;
-		return tsr_gpu_cast<T>(tsr_port_xchg<ORDER, SCOPE>((word_t *)p, tsr_gpu_cast<word_t>(v)));
+		return tsr_gpu_cast<T>(tsr_port_xchg<ORDER, SCOPE>((word_t *)p,
+								   tsr_gpu_cast<word_t>(v)));
 	}
 };
 struct tsr_gpu_add {
@@ -92,22 +118,25 @@ struct tsr_gpu_add {
 		return tsr_port_add<ORDER, SCOPE>(p, v);
 	}
 };
-#define TSR_GPU_BITWISE(name_)                                                                        \
-	struct tsr_gpu_##name_ {                                                                      \
-		template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v) \
-		{                                                                                     \
-			static_assert(tsr_gpu_is_integer<T>, "tsr_atomic_" #name_ " takes integers"); \
-			typedef tsr_gpu_word_t<T> word_t;                                             \
-			return (T)tsr_port_##name_<ORDER, SCOPE>((word_t *)p, (word_t)v);             \
-		}                                                                                     \
+#define TSR_GPU_BITWISE(name_)                                                            \
+	struct tsr_gpu_##name_ {                                                          \
+		template <int ORDER, int SCOPE, typename T>                               \
+		static TSR_PORT_DEVICE T apply(T *p, T v)                                 \
+		{                                                                         \
+			static_assert(tsr_gpu_is_integer<T>,                              \
+				      "tsr_atomic_" #name_ " takes integers");            \
+			typedef tsr_gpu_word_t<T> word_t;                                 \
+			return (T)tsr_port_##name_<ORDER, SCOPE>((word_t *)p, (word_t)v); \
+		}                                                                         \
 	}
 TSR_GPU_BITWISE(and);
 TSR_GPU_BITWISE(or);
 TSR_GPU_BITWISE(xor);
 
 /**
- * The smaller or larger of floats: a compare-and-swap that has failed releases nothing, so it is repeated until it succeeds, also
- * where the value stays as it is.
+ * The smaller or larger of floats: a compare-and-swap that has failed releases
+ * nothing, so it is repeated until it succeeds, also where the value stays as
+ * it is.
  */
 template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extreme(T *p, T v)
 {
@@ -116,8 +145,9 @@ template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extre
 	do {
 		T old = tsr_gpu_cast<T>(seen);
 		expected = seen;
-		seen = tsr_port_cas<ORDER, TSR_RELAXED, SCOPE>((word_t *)p, expected,
-							       tsr_gpu_cast<word_t>((LARGER ? v > old : v < old) ? v : old));
+		seen = tsr_port_cas<ORDER, TSR_RELAXED, SCOPE>(
+			(word_t *)p, expected,
+			tsr_gpu_cast<word_t>((LARGER ? v > old : v < old) ? v : old));
 	} while (seen != expected);
 	return tsr_gpu_cast<T>(seen);
 }
@@ -153,23 +183,30 @@ TSR_DEV T tsr_gpu_atomic_rmw(tsr_coop_t *coop, T *p, V v, int peer)
 template <int ORDER, int FAILURE, int SCOPE, typename T, typename E, typename V>
 TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int peer)
 {
-	static_assert(tsr_gpu_reads<FAILURE>, "a failed tsr_atomic_cas is a load: TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
+	static_assert(tsr_gpu_reads<FAILURE>,
+		      "a failed tsr_atomic_cas is a load: TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
 	static_assert(tsr_gpu_is_integer<T>, "tsr_atomic_cas takes integers");
 	typedef tsr_gpu_word_t<T> word_t;
 	constexpr int after = tsr_gpu_acquires<ORDER> ? ORDER : FAILURE;
 	T old = 0;
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
-		old = (T)tsr_port_cas<ORDER, FAILURE, SCOPE>((word_t *)tsr_gpu_peer_address(coop, p, peer), (word_t)(T)expected,
+		old = (T)tsr_port_cas<ORDER, FAILURE, SCOPE>((word_t *)tsr_gpu_peer_address(coop, p,
+											    peer),
+							     (word_t)(T)expected,
 							     (word_t)(T)desired);
 	return tsr_gpu_after<after, SCOPE>(coop, old);
 }
 
-/** By the thread that acts: what it stores relaxed later is behind what the coop did, what it has loaded before what the coop
- *  will do. Litmus: MP.frel.facq.diffGPU-ss. */
+/**
+ * By the thread that acts: what it stores relaxed later is behind what the coop
+ *  did, what it has loaded before what the coop will do. Litmus:
+ *  MP.frel.facq.diffGPU-ss.
+ */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(tsr_coop_t *coop)
 {
-	static_assert(tsr_gpu_releases<ORDER> || tsr_gpu_acquires<ORDER>, "tsr_fence takes every order but TSR_RELAXED");
+	static_assert(tsr_gpu_releases<ORDER> || tsr_gpu_acquires<ORDER>,
+		      "tsr_fence takes every order but TSR_RELAXED");
 	tsr_gpu_before<ORDER, SCOPE>(coop);
 	if (tsr_gpu_leads(coop))
 		tsr_port_fence<ORDER, SCOPE>();
@@ -181,9 +218,11 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(tsr_coop_t *coop)
 
 /* ---- one value (dev/pointer.h): a plain access of the thread that acts */
 
-template <typename T, typename V> TSR_DEV void tsr_gpu_put_value(tsr_coop_t *coop, T *p, V v, int peer)
+template <typename T, typename V>
+TSR_DEV void tsr_gpu_put_value(tsr_coop_t *coop, T *p, V v, int peer)
 {
-	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a value is a u32, i32, u64, i64, f32 or f64");
+	static_assert(sizeof(T) == 4 || sizeof(T) == 8,
+		      "a value is a u32, i32, u64, i64, f32 or f64");
 	tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		*tsr_gpu_peer_address(coop, p, peer) = (T)v;
@@ -191,24 +230,28 @@ template <typename T, typename V> TSR_DEV void tsr_gpu_put_value(tsr_coop_t *coo
 
 template <typename T> TSR_DEV T tsr_gpu_get_value(tsr_coop_t *coop, const T *p, int peer)
 {
-	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a value is a u32, i32, u64, i64, f32 or f64");
+	static_assert(sizeof(T) == 4 || sizeof(T) == 8,
+		      "a value is a u32, i32, u64, i64, f32 or f64");
 	T value = 0;
 	tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
 		value = *tsr_gpu_peer_address(coop, p, peer);
-	return tsr_gpu_cast<T>((tsr_gpu_word_t<T>)tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(value)));
+	return tsr_gpu_cast<T>((tsr_gpu_word_t<T>)
+				       tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(value)));
 }
 
 /* ---- one record (dev/pointer.h) */
 
 template <typename T, typename R> TSR_DEV void tsr_gpu_check_record()
 {
-	static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= 256, "a record has 4 to 256 bytes, in fours");
+	static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= 256,
+		      "a record has 4 to 256 bytes, in fours");
 	static_assert(alignof(T) >= 4 && alignof(T) <= 16, "a record is aligned to 4 to 16");
 	static_assert(sizeof(R) == sizeof(T), "memory and variable are of one type");
 }
 
-template <typename T, typename R> TSR_DEV void tsr_gpu_put_record(tsr_coop_t *coop, T *p, const R *record, int peer)
+template <typename T, typename R>
+TSR_DEV void tsr_gpu_put_record(tsr_coop_t *coop, T *p, const R *record, int peer)
 {
 	tsr_gpu_check_record<T, R>();
 	tsr_port_settle(coop);
@@ -217,7 +260,8 @@ template <typename T, typename R> TSR_DEV void tsr_gpu_put_record(tsr_coop_t *co
 }
 
 /** Every thread reads all of it: the same addresses, which a warp reads at once. */
-template <typename T, typename R> TSR_DEV void tsr_gpu_get_record(tsr_coop_t *coop, R *record, const T *p, int peer)
+template <typename T, typename R>
+TSR_DEV void tsr_gpu_get_record(tsr_coop_t *coop, R *record, const T *p, int peer)
 {
 	tsr_gpu_check_record<T, R>();
 	tsr_port_settle(coop);

@@ -1,9 +1,14 @@
-/* The kernel that checks a mapping of a peer's heap: does what kernels do there, and tells the host what came of it. */
+/*
+ * The kernel that checks a mapping of a peer's heap: does what kernels do
+ * there, and tells the host what came of it.
+ */
 #include "tessera/dev.h"
 
 /**
- * Stores `pattern` to the first of two words, loads it back, and adds 1 to the second twice. All at system scope: the words are
- * another rank's, perhaps another GPU's; `seen` is host memory. One thread. Nobody else touches the words: no access has a partner.
+ * Stores `pattern` to the first of two words, loads it back, and adds 1 to the
+ * second twice. All at system scope: the words are another rank's, perhaps
+ * another GPU's; `seen` is host memory. One thread. Nobody else touches the
+ * words: no access has a partner.
  */
 TSR_PORT_ENTRY(1) tsr_gpu_check(uint64_t *words, uint64_t pattern, uint64_t *seen)
 {

@@ -1,12 +1,16 @@
-/* Element types on a GPU: how each is stored, and rounding to it. The same results as src/base/convert.h. */
+/*
+ * Element types on a GPU: how each is stored, and rounding to it. The same
+ * results as src/base/convert.h.
+ */
 #ifndef TESSERA_GPU_DEV_CONVERT_H
 #define TESSERA_GPU_DEV_CONVERT_H
 
 #include "gpu/dev/port.h"
 
 /*
- * stored_t: what stands in memory. value_t: what a register holds while it is computed with; it holds every stored value of a
- * tile's type exactly, and sums of products are of it.
+ * stored_t: what stands in memory. value_t: what a register holds while it is
+ * computed with; it holds every stored value of a tile's type exactly, and sums
+ * of products are of it.
  */
 struct tsr_gpu_f64 {
 	typedef double stored_t, value_t;
@@ -113,7 +117,10 @@ TSR_DEV uint16_t tsr_gpu_round_bf16(float x)
 	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
-/** Towards zero, the last bit set where that is not exact: rounding the result to 16 bits equals rounding `x` once. */
+/**
+ * Towards zero, the last bit set where that is not exact: rounding the result
+ * to 16 bits equals rounding `x` once.
+ */
 TSR_DEV float tsr_gpu_round_odd(double x)
 {
 	float nearest = (float)x;
@@ -149,7 +156,8 @@ template <typename V> TSR_DEV float tsr_gpu_for_half(V x)
 /** The limits of an integer type. */
 template <typename I> struct tsr_gpu_limits {
 	static constexpr bool is_signed = (I)-1 < (I)0;
-	static constexpr I high = is_signed ? (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1) : (I) ~(I)0;
+	static constexpr I high =
+		is_signed ? (I)(((uint64_t)1 << (8 * sizeof(I) - 1)) - 1) : (I) ~(I)0;
 	static constexpr I low = is_signed ? (I)(-high - 1) : (I)0;
 };
 
@@ -166,9 +174,11 @@ template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V 
 	else if constexpr (!tsr_gpu_is_integer<stored_t>)
 		return (stored_t)x;
 	else if constexpr (!tsr_gpu_is_integer<V>)
-		return (stored_t)tsr_gpu_saturate((double)x, tsr_gpu_limits<stored_t>::low, tsr_gpu_limits<stored_t>::high);
+		return (stored_t)tsr_gpu_saturate((double)x, tsr_gpu_limits<stored_t>::low,
+						  tsr_gpu_limits<stored_t>::high);
 	else if constexpr (sizeof(V) <= sizeof(int64_t)) {
-		const int64_t low = tsr_gpu_limits<stored_t>::low, high = tsr_gpu_limits<stored_t>::high, whole = (int64_t)x;
+		const int64_t low = tsr_gpu_limits<stored_t>::low,
+			      high = tsr_gpu_limits<stored_t>::high, whole = (int64_t)x;
 		return (stored_t)(whole < low ? low : whole > high ? high : whole);
 	}
 }

@@ -4,8 +4,8 @@
 
 #include "gpu/dev/port.h"
 
-TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
-				 int workers)
+TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared,
+				 tsr_gpu_scratch_t *scratch, int workers)
 {
 	tsr_coop_t block;
 	block.context = context;
@@ -27,8 +27,8 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 }
 
 /** Worker 0: the first threads, or all. */
-TSR_DEV tsr_coop_t tsr_gpu_worker_main(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
-				       int workers)
+TSR_DEV tsr_coop_t tsr_gpu_worker_main(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared,
+				       tsr_gpu_scratch_t *scratch, int workers)
 {
 	tsr_coop_t worker = tsr_gpu_block(context, shared, scratch, workers);
 	worker.told = shared->told[1];
@@ -39,14 +39,15 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_main(const tsr_gpu_context_t *context, tsr_gpu
 }
 
 /** Any other worker: as many threads each, behind worker 0's. */
-TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared, tsr_gpu_scratch_t *scratch,
-					int workers)
+TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared,
+					tsr_gpu_scratch_t *scratch, int workers)
 {
 	tsr_coop_t worker = tsr_gpu_block(context, shared, scratch, workers);
 	int behind = tsr_port_thread() - TSR_PORT_MAIN_THREADS;
 	worker.worker = workers == 2 ? 1 : 1 + behind / TSR_PORT_MOVER_THREADS;
 	if (worker.worker < 1)
-		__builtin_unreachable(); /* lets the compiler drop what the kernel's body does for worker 0 only */
+		/* lets the compiler drop what the kernel's body does for worker 0 only */
+		__builtin_unreachable();
 	worker.told = shared->told[1 + worker.worker];
 	worker.scratch = scratch + worker.worker;
 	worker.thread = behind % TSR_PORT_MOVER_THREADS;
@@ -68,8 +69,8 @@ TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)
 }
 
 /**
- * The same for shared memory alone: each sees what all laid there. Of their other accesses a release covers none until the coop
- * has met anew.
+ * The same for shared memory alone: each sees what all laid there. Of their
+ * other accesses a release covers none until the coop has met anew.
  */
 TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
 {
@@ -80,8 +81,11 @@ TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
 #endif
 }
 
-/** The coop for a way that is seldom taken: what is computed there from the thread's number is not computed before, where it would
- * take registers beside a main loop's sums. */
+/**
+ * The coop for a way that is seldom taken: what is computed there from the
+ * thread's number is not computed before, where it would take registers beside
+ * a main loop's sums.
+ */
 TSR_DEV tsr_coop_t tsr_gpu_seldom(const tsr_coop_t *coop)
 {
 	tsr_coop_t seldom = *coop;
@@ -106,8 +110,9 @@ TSR_DEV int tsr_gpu_leads(const tsr_coop_t *coop)
 }
 
 /**
- * The leading thread's `word`, for all threads; they meet once. The next call uses the other word, and none overtakes another by
- * more than one meeting: so nobody's word is overwritten before it is read.
+ * The leading thread's `word`, for all threads; they meet once. The next call
+ * uses the other word, and none overtakes another by more than one meeting: so
+ * nobody's word is overwritten before it is read.
  */
 TSR_DEV uint64_t tsr_gpu_tell(tsr_coop_t *coop, uint64_t word)
 {
@@ -155,13 +160,17 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop)
 	tsr_gpu_meet(coop);
 }
 
-/** Workers of as few threads as meet without a barrier. They exchange no elements, so their words stand in the block's scratch
- * memory; the block meets, for it, or workers that it had before, may still read there. */
+/**
+ * Workers of as few threads as meet without a barrier. They exchange no
+ * elements, so their words stand in the block's scratch memory; the block
+ * meets, for it, or workers that it had before, may still read there.
+ */
 TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 {
 	tsr_port_settle(block);
 	tsr_gpu_meet(block);
-	tsr_coop_t part = tsr_gpu_seldom(block); /* before and behind a main loop, through which none of it is kept */
+	/* before and behind a main loop, through which none of it is kept */
+	tsr_coop_t part = tsr_gpu_seldom(block);
 	const int thread = part.thread;
 	part.worker = thread / TSR_PORT_PART_THREADS;
 	part.workers = block->threads / TSR_PORT_PART_THREADS;

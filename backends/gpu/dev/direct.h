@@ -1,7 +1,9 @@
 /*
- * Fragments that the port deals so that a thread has elements which stand side by side in memory: it loads and stores them itself,
- * without the scratch memory. Tiles that reach past the view's edge, begin where they cannot be moved so, or are of another type in
- * memory, go through the scratch memory like all others.
+ * Fragments that the port deals so that a thread has elements which stand side
+ * by side in memory: it loads and stores them itself, without the scratch
+ * memory. Tiles that reach past the view's edge, begin where they cannot be
+ * moved so, or are of another type in memory, go through the scratch memory
+ * like all others.
  */
 #ifndef TESSERA_GPU_DEV_DIRECT_H
 #define TESSERA_GPU_DEV_DIRECT_H
@@ -20,30 +22,43 @@ TSR_DEV int tsr_gpu_part_bytes(int length, int size)
 }
 
 /** Whether all of the tile is inside, and its rows begin where parts do. */
-template <typename F, typename D> TSR_DEV bool tsr_gpu_is_whole(const tsr_gpu_target_t &target, int bytes)
+template <typename F, typename D>
+TSR_DEV bool tsr_gpu_is_whole(const tsr_gpu_target_t &target, int bytes)
 {
 	const uint64_t size = sizeof(typename D::stored_t);
-	return F::cols % (bytes / (int)size) == 0 && target.dtype == (int32_t)D::code && !target.mask && target.at.row >= 0 &&
-	       target.at.col >= 0 && target.at.row + F::rows <= target.rows && target.at.col + F::cols <= target.cols &&
-	       ((uintptr_t)target.data + (uint64_t)(target.at.row * target.ld + target.at.col) * size) % (uint64_t)bytes == 0 &&
+	return F::cols % (bytes / (int)size) == 0 && target.dtype == (int32_t)D::code &&
+	       !target.mask && target.at.row >= 0 && target.at.col >= 0 &&
+	       target.at.row + F::rows <= target.rows && target.at.col + F::cols <= target.cols &&
+	       ((uintptr_t)target.data +
+		(uint64_t)(target.at.row * target.ld + target.at.col) * size) %
+			       (uint64_t)bytes ==
+		       0 &&
 	       (uint64_t)target.ld * size % (uint64_t)bytes == 0;
 }
 
 /** Element e of a tile that is whole. */
-template <typename F, typename S> TSR_DEV S *tsr_gpu_whole_at(const tsr_coop_t *coop, const tsr_gpu_target_t &target, int i)
+template <typename F, typename S>
+TSR_DEV S *tsr_gpu_whole_at(const tsr_coop_t *coop, const tsr_gpu_target_t &target, int i)
 {
-	const int64_t row = target.at.row + tsr_gpu_row<F>(coop, i), col = target.at.col + tsr_gpu_col<F>(coop, i);
+	const int64_t row = target.at.row + tsr_gpu_row<F>(coop, i),
+		      col = target.at.col + tsr_gpu_col<F>(coop, i);
 	return (S *)target.data + (row * target.ld + col);
 }
 
-/** Runs the body for each part of the elements of a thread that multiplies (asked once: loads are not to wait for each other): it
- * begins with element j of piece p, which is its element i. */
-#define TSR_GPU_EACH_PART(F_, coop_, count_, p_, j_, i_)                                                                          \
-	TSR_GPU_UNROLL                                                                                                            \
-	for (int p_ = 0; p_ < F_::capacity && p_ * tsr_port_layout<F_>::length((coop_)->threads) < tsr_gpu_most<F_>(coop_); p_++) \
-		TSR_GPU_UNROLL                                                                                                    \
-	for (int j_ = 0; j_ < tsr_port_layout<F_>::length((coop_)->threads); j_ += (count_))                                      \
-		if (int i_ = tsr_port_layout<F_>::piece((coop_)->threads, p_, j_); tsr_port_layout<F_>::inside((coop_), i_))
+/**
+ * Runs the body for each part of the elements of a thread that multiplies
+ * (asked once: loads are not to wait for each other): it begins with element j
+ * of piece p, which is its element i.
+ */
+#define TSR_GPU_EACH_PART(F_, coop_, count_, p_, j_, i_)                                           \
+	TSR_GPU_UNROLL                                                                             \
+	for (int p_ = 0; p_ < F_::capacity && p_ * tsr_port_layout<F_>::length((coop_)->threads) < \
+						      tsr_gpu_most<F_>(coop_);                     \
+	     p_++)                                                                                 \
+		TSR_GPU_UNROLL                                                                     \
+	for (int j_ = 0; j_ < tsr_port_layout<F_>::length((coop_)->threads); j_ += (count_))       \
+		if (int i_ = tsr_port_layout<F_>::piece((coop_)->threads, p_, j_);                 \
+		    tsr_port_layout<F_>::inside((coop_), i_))
 
 template <typename D, int BYTES, typename F>
 TSR_DEV void tsr_gpu_parts_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
@@ -55,20 +70,24 @@ TSR_DEV void tsr_gpu_parts_load(const tsr_coop_t *coop, const tsr_gpu_target_t &
 		return;
 	TSR_GPU_EACH_PART(F, coop, count, p, j, i)
 	{
-		const part_t part = *(const part_t *)tsr_gpu_whole_at<F, const stored_t>(coop, target, i);
+		const part_t part =
+			*(const part_t *)tsr_gpu_whole_at<F, const stored_t>(coop, target, i);
 		TSR_GPU_UNROLL
 		for (int n = 0; n < count; n++) {
 			const int at = tsr_port_layout<F>::piece(coop->threads, p, j + n);
 			if constexpr (F::packed)
 				tsr_gpu_set_bits(frag, at, part.element[n]);
 			else
-				tsr_gpu_set(frag, at, tsr_gpu_decode<typename F::value_t, D>(part.element[n]));
+				tsr_gpu_set(
+					frag, at,
+					tsr_gpu_decode<typename F::value_t, D>(part.element[n]));
 		}
 	}
 }
 
 template <typename D, int BYTES, typename F>
-TSR_DEV void tsr_gpu_parts_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+TSR_DEV void tsr_gpu_parts_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
+				 const F *frag)
 {
 	typedef typename D::stored_t stored_t;
 	typedef tsr_gpu_part<stored_t, BYTES> part_t;
@@ -80,15 +99,18 @@ TSR_DEV void tsr_gpu_parts_store(const tsr_coop_t *coop, const tsr_gpu_target_t 
 		part_t part;
 		TSR_GPU_UNROLL
 		for (int n = 0; n < count; n++)
-			part.element[n] = tsr_gpu_encode<D>(tsr_gpu_get(frag, tsr_port_layout<F>::piece(coop->threads, p, j + n)));
+			part.element[n] = tsr_gpu_encode<D>(tsr_gpu_get(
+				frag, tsr_port_layout<F>::piece(coop->threads, p, j + n)));
 		*(part_t *)tsr_gpu_whole_at<F, stored_t>(coop, target, i) = part;
 	}
 }
 
 /** Loads the tile so, as elements of type D. False: it is none of those. */
-template <typename D, typename F> TSR_DEV bool tsr_gpu_load_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+template <typename D, typename F>
+TSR_DEV bool tsr_gpu_load_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
-	const int bytes = tsr_gpu_part_bytes(tsr_port_layout<F>::length(coop->threads), (int)sizeof(typename D::stored_t));
+	const int bytes = tsr_gpu_part_bytes(tsr_port_layout<F>::length(coop->threads),
+					     (int)sizeof(typename D::stored_t));
 	if (!tsr_gpu_is_whole<F, D>(target, bytes))
 		return false;
 	if (bytes == 16)
@@ -102,9 +124,11 @@ template <typename D, typename F> TSR_DEV bool tsr_gpu_load_parts(tsr_coop_t *co
 	return true;
 }
 
-template <typename D, typename F> TSR_DEV bool tsr_gpu_store_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename D, typename F>
+TSR_DEV bool tsr_gpu_store_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
-	const int bytes = tsr_gpu_part_bytes(tsr_port_layout<F>::length(coop->threads), (int)sizeof(typename D::stored_t));
+	const int bytes = tsr_gpu_part_bytes(tsr_port_layout<F>::length(coop->threads),
+					     (int)sizeof(typename D::stored_t));
 	if (!tsr_gpu_is_whole<F, D>(target, bytes))
 		return false;
 	if (bytes == 16)
@@ -119,7 +143,8 @@ template <typename D, typename F> TSR_DEV bool tsr_gpu_store_parts(tsr_coop_t *c
 }
 
 /** Of the tile's own type, or where a sum is kept as it is. */
-template <typename F> TSR_DEV bool tsr_gpu_load_directly(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+template <typename F>
+TSR_DEV bool tsr_gpu_load_directly(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	if constexpr (F::by_port > 0) {
 		if (tsr_port_layout<F>::length(coop->threads) == 0)
@@ -133,7 +158,8 @@ template <typename F> TSR_DEV bool tsr_gpu_load_directly(tsr_coop_t *coop, const
 }
 
 /** The same for a store of sums. */
-template <typename F> TSR_DEV bool tsr_gpu_store_directly(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <typename F>
+TSR_DEV bool tsr_gpu_store_directly(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	if constexpr (F::by_port > 0 && !F::operand) {
 		if (tsr_port_layout<F>::length(coop->threads) == 0)

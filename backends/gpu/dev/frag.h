@@ -1,4 +1,7 @@
-/* Fragments: how a tile's elements are dealt to threads, and their exchange through shared memory. */
+/*
+ * Fragments: how a tile's elements are dealt to threads, and their exchange
+ * through shared memory.
+ */
 #ifndef TESSERA_GPU_DEV_FRAG_H
 #define TESSERA_GPU_DEV_FRAG_H
 
@@ -7,7 +10,13 @@
 
 enum { TSR_GPU_BAND_ROWS = 4 }; /* a band is a multiple of so many rows, where so many fit */
 
-enum { TSR_GPU_ACCUMULATOR, TSR_GPU_OPERAND_A, TSR_GPU_OPERAND_B, TSR_GPU_OPERAND_BT, TSR_GPU_ROWS };
+enum {
+	TSR_GPU_ACCUMULATOR,
+	TSR_GPU_OPERAND_A,
+	TSR_GPU_OPERAND_B,
+	TSR_GPU_OPERAND_BT,
+	TSR_GPU_ROWS
+};
 
 /** What sums of a configuration's products are kept in. */
 template <typename D> struct tsr_gpu_sum {
@@ -27,10 +36,12 @@ template <typename V> struct tsr_gpu_cell<V, true> {
 };
 
 /**
- * A fragment of configuration T. Element e, counted row by row, is number e / threads of thread e % threads of its coop, unless the
- * port deals it as its matrix unit does (tsr_port_layout). Once inlined the number of threads is a constant, and what the larger
- * coops leave of `v` is never laid down. An operand of 16 bits keeps two elements in a word, as matrix units take them; of all
- * others v[i] is number i.
+ * A fragment of configuration T. Element e, counted row by row, is number e /
+ * threads of thread e % threads of its coop, unless the port deals it as its
+ * matrix unit does (tsr_port_layout). Once inlined the number of threads is a
+ * constant, and what the larger coops leave of `v` is never laid down. An
+ * operand of 16 bits keeps two elements in a word, as matrix units take them;
+ * of all others v[i] is number i.
  */
 template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef T tile_t;
@@ -38,7 +49,8 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef typename dtype_t::value_t value_t;
 	enum {
 		role = ROLE,
-		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B || ROLE == TSR_GPU_OPERAND_BT,
+		operand = ROLE == TSR_GPU_OPERAND_A || ROLE == TSR_GPU_OPERAND_B ||
+			  ROLE == TSR_GPU_OPERAND_BT,
 		packed = operand && sizeof(typename dtype_t::stored_t) == 2,
 		rows = ROLE == TSR_GPU_OPERAND_B    ? (int)T::K
 		       : ROLE == TSR_GPU_OPERAND_BT ? (int)T::N
@@ -49,7 +61,8 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 		elements = rows * cols,
 		in_turn = (elements + TSR_GPU_FEWEST_THREADS - 1) / TSR_GPU_FEWEST_THREADS,
 		by_port = tsr_port_layout<tsr_gpu_frag>::capacity,
-		capacity = (in_turn > by_port ? in_turn : by_port) + (packed ? (in_turn > by_port ? in_turn : by_port) % 2 : 0),
+		capacity = (in_turn > by_port ? in_turn : by_port) +
+			   (packed ? (in_turn > by_port ? in_turn : by_port) % 2 : 0),
 		/* rows that the scratch memory holds at a time */
 		fit = TSR_GPU_SCRATCH_BYTES / (cols * (int)sizeof(value_t)),
 		band = fit >= rows               ? rows
@@ -57,7 +70,8 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 						 : fit
 	};
 	static_assert(rows > 0 && cols > 0 && T::K > 0, "a tile's extents are positive");
-	static_assert(fit > 0, "a row of the tile does not fit the scratch memory: choose a narrower tile");
+	static_assert(fit > 0,
+		      "a row of the tile does not fit the scratch memory: choose a narrower tile");
 	typename tsr_gpu_cell<value_t, packed>::type v[packed ? capacity / 2 : capacity];
 	int stamp; /* of its content, among the coop's fragments */
 };
@@ -74,7 +88,10 @@ template <typename F> TSR_DEV bool tsr_gpu_by_port(const tsr_coop_t *coop)
 	return tsr_port_layout<F>::together(coop->threads) != 0;
 }
 
-/** Row and column of this thread's element i: where rows and coop divide each other, with constants for most of it. */
+/**
+ * Row and column of this thread's element i: where rows and coop divide each
+ * other, with constants for most of it.
+ */
 template <typename F> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
 {
 	int n = coop->threads;
@@ -92,14 +109,16 @@ template <typename F> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
 		return tsr_port_layout<F>::col(coop, i);
 	if (n % F::cols == 0)
 		return coop->thread % F::cols;
-	return F::cols % n == 0 ? i % (F::cols / n) * n + coop->thread : (i * n + coop->thread) % F::cols;
+	return F::cols % n == 0 ? i % (F::cols / n) * n + coop->thread
+				: (i * n + coop->thread) % F::cols;
 }
 
 /** Which element of the tile, counted row by row, this thread's element i is. */
 template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 {
 	if (tsr_gpu_by_port<F>(coop))
-		return tsr_port_layout<F>::row(coop, i) * F::cols + tsr_port_layout<F>::col(coop, i);
+		return tsr_port_layout<F>::row(coop, i) * F::cols +
+		       tsr_port_layout<F>::col(coop, i);
 	return i * coop->threads + coop->thread;
 }
 
@@ -135,7 +154,8 @@ template <typename F> TSR_DEV bool tsr_gpu_owns(const tsr_coop_t *coop)
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)
 {
 	if constexpr (F::operand)
-		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>(tsr_gpu_encode<typename F::dtype_t>(x));
+		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>(
+			tsr_gpu_encode<typename F::dtype_t>(x));
 	else
 		return x;
 }
@@ -144,7 +164,8 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::val
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_get(const F *frag, int i)
 {
 	if constexpr (F::packed)
-		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>((uint16_t)(frag->v[i / 2] >> i % 2 * 16));
+		return tsr_gpu_decode<typename F::value_t, typename F::dtype_t>(
+			(uint16_t)(frag->v[i / 2] >> i % 2 * 16));
 	else
 		return frag->v[i];
 }
@@ -152,7 +173,8 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_get(const F *frag, int
 /** It becomes what is stored as `bits`. */
 template <typename F> TSR_DEV void tsr_gpu_set_bits(F *frag, int i, uint32_t bits)
 {
-	frag->v[i / 2] = i % 2 == 0 ? (frag->v[i / 2] & 0xffff0000u) | bits : (frag->v[i / 2] & 0xffffu) | bits << 16;
+	frag->v[i / 2] = i % 2 == 0 ? (frag->v[i / 2] & 0xffff0000u) | bits
+				    : (frag->v[i / 2] & 0xffffu) | bits << 16;
 }
 
 /** It becomes x. */
@@ -176,21 +198,28 @@ template <typename F> TSR_DEV int tsr_gpu_together(const tsr_coop_t *coop)
 	return tsr_gpu_by_port<F>(coop) ? tsr_port_layout<F>::together(coop->threads) : 1;
 }
 
-/** Whether element i, the first of such, lies in the rows from `first` on that the scratch memory holds at a time. */
+/**
+ * Whether element i, the first of such, lies in the rows from `first` on that
+ * the scratch memory holds at a time.
+ */
 template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i, int first)
 {
 	int e = tsr_gpu_element<F>(coop, i);
-	return e >= first * F::cols && e < (first + F::band) * F::cols && tsr_gpu_holds<F>(coop, i, e);
+	return e >= first * F::cols && e < (first + F::band) * F::cols &&
+	       tsr_gpu_holds<F>(coop, i, e);
 }
 
 /** Runs the body for those: the i-th is element e of the band that begins with row `first`. */
-#define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                                                        \
-	TSR_GPU_UNROLL                                                                                                         \
-	for (int g_ = 0; g_ < F_::capacity && g_ * tsr_gpu_together<F_>(coop_) < tsr_gpu_most<F_>((coop_)); g_++)              \
-		if (tsr_gpu_in_band<F_>((coop_), g_ * tsr_gpu_together<F_>(coop_), (first_)))                                  \
-			TSR_GPU_UNROLL                                                                                         \
-	for (int j_ = 0; j_ < tsr_gpu_together<F_>(coop_); j_++)                                                               \
-		if (int i_ = g_ * tsr_gpu_together<F_>(coop_) + j_, e_ = tsr_gpu_element<F_>((coop_), i_) - (first_)*F_::cols; \
+#define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                         \
+	TSR_GPU_UNROLL                                                                          \
+	for (int g_ = 0;                                                                        \
+	     g_ < F_::capacity && g_ * tsr_gpu_together<F_>(coop_) < tsr_gpu_most<F_>((coop_)); \
+	     g_++)                                                                              \
+		if (tsr_gpu_in_band<F_>((coop_), g_ * tsr_gpu_together<F_>(coop_), (first_)))   \
+			TSR_GPU_UNROLL                                                          \
+	for (int j_ = 0; j_ < tsr_gpu_together<F_>(coop_); j_++)                                \
+		if (int i_ = g_ * tsr_gpu_together<F_>(coop_) + j_,                             \
+		    e_ = tsr_gpu_element<F_>((coop_), i_) - (first_)*F_::cols;                  \
 		    tsr_gpu_holds<F_>((coop_), i_, e_ + (first_)*F_::cols))
 
 template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
@@ -198,8 +227,12 @@ template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
 	return (V *)coop->scratch->bytes;
 }
 
-/** Lays the rows from `first` on, as many as fit, into the scratch memory. It was free before; readable after a meeting. */
-template <typename F> TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
+/**
+ * Lays the rows from `first` on, as many as fit, into the scratch memory. It
+ * was free before; readable after a meeting.
+ */
+template <typename F>
+TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
 {
 	typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);
 	if (!tsr_gpu_owns<F>(coop))

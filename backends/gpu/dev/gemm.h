@@ -1,7 +1,9 @@
 /*
- * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch memory, and every thread adds up its own elements, or
- * the port's matrix unit does (tsr_port_multiply). This is the main loop for any GPU, type and shape. The port's tsr_port_gemm,
- * which tsr_gemm calls, takes it where it has none of its own; tsr_tile_dot takes it where the port does not multiply fragments as
+ * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch
+ * memory, and every thread adds up its own elements, or the port's matrix unit
+ * does (tsr_port_multiply). This is the main loop for any GPU, type and shape.
+ * The port's tsr_port_gemm, which tsr_gemm calls, takes it where it has none of
+ * its own; tsr_tile_dot takes it where the port does not multiply fragments as
  * they are held (tsr_port_dot).
  */
 #ifndef TESSERA_GPU_DEV_GEMM_H
@@ -14,8 +16,12 @@
 /** The stage of a configuration: A as M rows of `depth`, then B as `depth` rows of N. */
 template <typename T> struct tsr_gpu_stage {
 	typedef typename T::dtype_t::value_t value_t;
-	enum { fit = TSR_GPU_SCRATCH_BYTES / ((T::M + T::N) * (int)sizeof(value_t)), depth = fit < T::K ? fit : (int)T::K };
-	static_assert(fit > 0, "a column of A and a row of B do not fit the scratch memory: choose a smaller tile");
+	enum {
+		fit = TSR_GPU_SCRATCH_BYTES / ((T::M + T::N) * (int)sizeof(value_t)),
+		depth = fit < T::K ? fit : (int)T::K
+	};
+	static_assert(fit > 0, "a column of A and a row of B do not fit the scratch memory: choose "
+			       "a smaller tile");
 };
 
 TSR_DEV float tsr_gpu_fma(float x, float y, float sum)
@@ -30,7 +36,8 @@ TSR_DEV double tsr_gpu_fma(double x, double y, double sum)
 
 TSR_DEV int32_t tsr_gpu_fma(int32_t x, int32_t y, int32_t sum)
 {
-	return (int32_t)((uint32_t)sum + (uint32_t)x * (uint32_t)y); /* wraps, as two's complement does */
+	/* wraps, as two's complement does */
+	return (int32_t)((uint32_t)sum + (uint32_t)x * (uint32_t)y);
 }
 
 /** acc += staged A * staged B. Between two meetings. */
@@ -38,7 +45,8 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 {
 	typedef typename F::tile_t tile_t;
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
-	const typename F::value_t *a = tsr_gpu_scratch<typename F::value_t>(coop), *b = a + tile_t::M * depth;
+	const typename F::value_t *a = tsr_gpu_scratch<typename F::value_t>(coop),
+				  *b = a + tile_t::M * depth;
 	if (tsr_port_multiply(coop, acc, a, b, depth))
 		return;
 	TSR_GPU_NO_UNROLL
@@ -46,7 +54,8 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 		TSR_GPU_EACH(F, coop, i, e)
 		{
 			int row = tsr_gpu_row<F>(coop, i), col = tsr_gpu_col<F>(coop, i);
-			acc->v[i] = tsr_gpu_fma(a[row * depth + k], b[k * tile_t::N + col], acc->v[i]);
+			acc->v[i] =
+				tsr_gpu_fma(a[row * depth + k], b[k * tile_t::N + col], acc->v[i]);
 		}
 	}
 }
@@ -62,10 +71,13 @@ template <typename F> TSR_DEV int tsr_gpu_operand_row(int e)
 	return (int)F::role == (int)TSR_GPU_OPERAND_B ? e % F::cols : e / F::cols;
 }
 
-/** Lays columns k0 .. of an operand, as many as are staged, where `row_step` and `k_step` say; one past K is left alone. */
+/**
+ * Lays columns k0 .. of an operand, as many as are staged, where `row_step` and
+ * `k_step` say; one past K is left alone.
+ */
 template <typename F>
-TSR_DEV void tsr_gpu_stage_operand(const tsr_coop_t *coop, typename F::value_t *stage, const F *operand, int k0, int row_step,
-				   int k_step)
+TSR_DEV void tsr_gpu_stage_operand(const tsr_coop_t *coop, typename F::value_t *stage,
+				   const F *operand, int k0, int row_step, int k_step)
 {
 	constexpr int depth = tsr_gpu_stage<typename F::tile_t>::depth;
 	if (!tsr_gpu_owns<F>(coop))
@@ -74,21 +86,26 @@ TSR_DEV void tsr_gpu_stage_operand(const tsr_coop_t *coop, typename F::value_t *
 	{
 		int k = tsr_gpu_operand_k<F>(e) - k0;
 		if (k >= 0 && k < depth)
-			stage[tsr_gpu_operand_row<F>(e) * row_step + k * k_step] = tsr_gpu_get(operand, i);
+			stage[tsr_gpu_operand_row<F>(e) * row_step + k * k_step] =
+				tsr_gpu_get(operand, i);
 	}
 }
 
 /** acc += a * b through the scratch memory. */
-template <typename F, typename A, typename B> TSR_DEV void tsr_gpu_dot(tsr_coop_t *coop, F *acc, const A *a, const B *b)
+template <typename F, typename A, typename B>
+TSR_DEV void tsr_gpu_dot(tsr_coop_t *coop, F *acc, const A *a, const B *b)
 {
 	typedef typename F::tile_t tile_t;
 	constexpr int depth = tsr_gpu_stage<tile_t>::depth;
-	typename F::value_t *stage_a = tsr_gpu_scratch<typename F::value_t>(coop), *stage_b = stage_a + tile_t::M * depth;
+	typename F::value_t *stage_a = tsr_gpu_scratch<typename F::value_t>(coop),
+			    *stage_b = stage_a + tile_t::M * depth;
 	tsr_port_settle(coop);
 	TSR_GPU_NO_UNROLL
 	for (int k0 = 0; k0 < tile_t::K; k0 += depth) {
 		/* The last step may reach past K: zeros there. */
-		for (int e = coop->thread; k0 + depth > tile_t::K && e < (tile_t::M + tile_t::N) * depth; e += coop->threads)
+		for (int e = coop->thread;
+		     k0 + depth > tile_t::K && e < (tile_t::M + tile_t::N) * depth;
+		     e += coop->threads)
 			stage_a[e] = 0;
 		if (k0 + depth > tile_t::K)
 			tsr_gpu_meet(coop);
@@ -100,26 +117,34 @@ template <typename F, typename A, typename B> TSR_DEV void tsr_gpu_dot(tsr_coop_
 	}
 }
 
-TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
+TSR_DEV_FRAG_DOT void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a,
+				   const tsr_frag_b_t *b)
 {
-	static_assert((int)tsr_frag_b_t::role == (int)TSR_GPU_OPERAND_B, "b is K x N: declare it with TSR_FRAG_B");
+	static_assert((int)tsr_frag_b_t::role == (int)TSR_GPU_OPERAND_B,
+		      "b is K x N: declare it with TSR_FRAG_B");
 	tsr_gpu_frag_changes(coop, acc);
 	if (!tsr_port_dot(coop, acc, a, b))
 		tsr_gpu_dot(coop, acc, a, b);
 }
 
-TSR_DEV_FRAG_DOT_BT void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_bt_t *b)
+TSR_DEV_FRAG_DOT_BT void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a,
+					 const tsr_frag_bt_t *b)
 {
-	static_assert((int)tsr_frag_bt_t::role == (int)TSR_GPU_OPERAND_BT, "b is N x K: declare it with TSR_FRAG_BT");
+	static_assert((int)tsr_frag_bt_t::role == (int)TSR_GPU_OPERAND_BT,
+		      "b is N x K: declare it with TSR_FRAG_BT");
 	tsr_gpu_frag_changes(coop, acc);
 	if (!tsr_port_dot(coop, acc, a, b))
 		tsr_gpu_dot(coop, acc, a, b);
 }
 
-/** The ROWS x COLS elements of a view from `from.at` on, into a stage that holds them likewise or TURNED, its rows being the view's
- * columns. Zeros stand for what is outside of the view's first rows_end rows and cols_end columns. */
+/**
+ * The ROWS x COLS elements of a view from `from.at` on, into a stage that holds
+ * them likewise or TURNED, its rows being the view's columns. Zeros stand for
+ * what is outside of the view's first rows_end rows and cols_end columns.
+ */
 template <typename D, int ROWS, int COLS, bool TURNED, typename V>
-TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_target_t &from, int64_t rows_end, int64_t cols_end)
+TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_target_t &from,
+				int64_t rows_end, int64_t cols_end)
 {
 	typedef typename D::stored_t stored_t;
 	TSR_GPU_NO_UNROLL
@@ -127,7 +152,8 @@ TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_
 		int64_t row = from.at.row + e / COLS, col = from.at.col + e % COLS;
 		V x = 0;
 		if (row >= 0 && row < rows_end && col >= 0 && col < cols_end)
-			x = tsr_gpu_decode<V, D>(((const stored_t *)from.data)[row * from.ld + col]);
+			x = tsr_gpu_decode<V, D>(((const stored_t *)
+							  from.data)[row * from.ld + col]);
 		stage[TURNED ? e % COLS * ROWS + e / COLS : e] = x;
 	}
 }
@@ -145,22 +171,29 @@ template <typename T> TSR_DEV tsr_view_t tsr_gpu_task_b(tsr_view_t b, int64_t b0
 	return b;
 }
 
-/** One operand's part of a K chunk into its stage: EXTENT rows of A, or columns of B, from `first` on, and `depth` of K from `k`
- * on, of which those below k1. ALONG: K runs along the rows of its view. TURNED: that is not how the stage has it. */
+/**
+ * One operand's part of a K chunk into its stage: EXTENT rows of A, or columns
+ * of B, from `first` on, and `depth` of K from `k` on, of which those below k1.
+ * ALONG: K runs along the rows of its view. TURNED: that is not how the stage
+ * has it.
+ */
 template <typename D, int EXTENT, int DEPTH, bool ALONG, bool TURNED, typename V>
-TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, int64_t first, int64_t k, int64_t k1, int peer)
+TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, int64_t first,
+				   int64_t k, int64_t k1, int peer)
 {
 	tsr_pos_t at;
 	at.row = ALONG ? first : k;
 	at.col = ALONG ? k : first;
 	tsr_gpu_stage_load<D, ALONG ? EXTENT : DEPTH, ALONG ? DEPTH : EXTENT, TURNED>(
-		coop, stage, tsr_gpu_target(coop, view, at, peer), ALONG ? view.rows : tsr_gpu_least(view.rows, k1),
+		coop, stage, tsr_gpu_target(coop, view, at, peer),
+		ALONG ? view.rows : tsr_gpu_least(view.rows, k1),
 		ALONG ? tsr_gpu_least(view.cols, k1) : view.cols);
 }
 
 /** A chunk whose gate has been passed, and said where the operands are read from. */
 template <typename F>
-TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b, const tsr_part_t &chunk, tsr_from_t from)
+TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b,
+				const tsr_part_t &chunk, tsr_from_t from)
 {
 	typedef typename F::tile_t tile_t;
 	typedef typename F::dtype_t dtype_t;
@@ -170,8 +203,8 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	tsr_gpu_frag_changes(coop, acc);
 	TSR_GPU_NO_UNROLL
 	for (int64_t k = chunk.k0; k < chunk.k1; k += depth) {
-		tsr_gpu_stage_operand<dtype_t, tile_t::M, depth, tile_t::A_ALONG, !tile_t::A_ALONG>(coop, stage, a, chunk.at.row, k,
-												    chunk.k1, from.a);
+		tsr_gpu_stage_operand<dtype_t, tile_t::M, depth, tile_t::A_ALONG, !tile_t::A_ALONG>(
+			coop, stage, a, chunk.at.row, k, chunk.k1, from.a);
 		tsr_gpu_stage_operand<dtype_t, tile_t::N, depth, tile_t::B_ALONG, tile_t::B_ALONG>(
 			coop, stage + tile_t::M * depth, b, chunk.at.col, k, chunk.k1, from.b);
 		tsr_gpu_meet(coop);
@@ -180,23 +213,27 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	}
 }
 
-TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b, tsr_part_t part,
-				    tsr_gate_fn gate, const void *ctx)
+TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b,
+				    tsr_part_t part, tsr_gate_fn gate, const void *ctx)
 {
-	const int64_t end = tsr_gpu_least(part.k1, tsr_gpu_depth<typename tsr_frag_t::tile_t>(a, b));
+	const int64_t end =
+		tsr_gpu_least(part.k1, tsr_gpu_depth<typename tsr_frag_t::tile_t>(a, b));
 	const tsr_view_t task_b = tsr_gpu_task_b<typename tsr_frag_t::tile_t>(b, part.b0);
 	tsr_part_t chunk = part;
 	TSR_GPU_NO_UNROLL
 	for (; chunk.k0 < end; chunk.k0 = chunk.k1) {
 		chunk.k1 = tsr_gpu_least(chunk.k0 + tsr_frag_t::tile_t::K, end);
-		const tsr_from_t from = gate ? gate(coop, chunk, ctx) : tsr_from(tsr_rank(coop), tsr_rank(coop));
-		if (tsr_gpu_accepts_view(coop, a, from.a) && tsr_gpu_accepts_view(coop, task_b, from.b))
+		const tsr_from_t from =
+			gate ? gate(coop, chunk, ctx) : tsr_from(tsr_rank(coop), tsr_rank(coop));
+		if (tsr_gpu_accepts_view(coop, a, from.a) &&
+		    tsr_gpu_accepts_view(coop, task_b, from.b))
 			tsr_gpu_gemm_chunk(coop, acc, a, task_b, chunk, from);
 	}
 }
 
 /** tsr_gemm: a product in which K of A and of B is the smaller of both. */
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	TSR_GPU_NO_UNROLL

@@ -1,4 +1,7 @@
-/* Peers' addresses, the checks of debug builds, and how bytes are copied. The calls that copy them are in pointer.h. */
+/*
+ * Peers' addresses, the checks of debug builds, and how bytes are copied. The
+ * calls that copy them are in pointer.h.
+ */
 #ifndef TESSERA_GPU_DEV_MEMORY_H
 #define TESSERA_GPU_DEV_MEMORY_H
 
@@ -6,9 +9,11 @@
 #include "gpu/dev/note.h"
 
 /**
- * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my base), or p + (peer base - my base), which the host has
- * computed: one word of the team's table is read, and one sum made. No branch stands before the word is read; where the
- * compiler sees that `peer` is me, nothing is left of all that. `p` may be shared memory where `peer` is me.
+ * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my
+ * base), or p + (peer base - my base), which the host has computed: one word of
+ * the team's table is read, and one sum made. No branch stands before the word
+ * is read; where the compiler sees that `peer` is me, nothing is left of all
+ * that. `p` may be shared memory where `peer` is me.
  */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
@@ -22,8 +27,10 @@ template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T 
 	return tsr_port_global(tsr_gpu_peer_address(coop, tsr_port_global(p), peer));
 }
 
-/** Whether a call may touch `size_bytes` at `peer`'s copy of the heap's `p`. Debug builds note what is wrong; the call does
- * nothing. */
+/**
+ * Whether a call may touch `size_bytes` at `peer`'s copy of the heap's `p`.
+ * Debug builds note what is wrong; the call does nothing.
+ */
 TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t size_bytes, int peer)
 {
 #if defined(TSR_DEBUG)
@@ -48,7 +55,8 @@ TSR_DEV uint64_t tsr_gpu_view_bytes(tsr_view_t view)
 {
 	if (view.rows <= 0 || view.cols <= 0)
 		return 0;
-	return (uint64_t)(((view.rows - 1) * view.ld + view.cols) * tsr_gpu_dtype_bytes(view.dtype));
+	return (uint64_t)(((view.rows - 1) * view.ld + view.cols) *
+			  tsr_gpu_dtype_bytes(view.dtype));
 }
 
 TSR_DEV bool tsr_gpu_accepts_view(const tsr_coop_t *coop, tsr_view_t view, int peer)
@@ -59,10 +67,14 @@ TSR_DEV bool tsr_gpu_accepts_view(const tsr_coop_t *coop, tsr_view_t view, int p
 		return false;
 	}
 #endif
-	return view.space == TSR_SPACE_SHARED || tsr_gpu_accepts(coop, view.data, tsr_gpu_view_bytes(view), peer);
+	return view.space == TSR_SPACE_SHARED ||
+	       tsr_gpu_accepts(coop, view.data, tsr_gpu_view_bytes(view), peer);
 }
 
-/** Where the element at row 0, column 0 of `peer`'s copy of the view stands. Shared memory has no peers. */
+/**
+ * Where the element at row 0, column 0 of `peer`'s copy of the view stands.
+ * Shared memory has no peers.
+ */
 TSR_DEV char *tsr_gpu_view_address(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {
 	if (view.space == TSR_SPACE_SHARED)
@@ -112,7 +124,8 @@ template <int HINT, typename T> TSR_DEV T tsr_gpu_read(const T *at)
 
 template <int BYTES> struct tsr_gpu_unit;
 template <> struct tsr_gpu_unit<16> {
-	typedef unsigned __int128 type; /* a scalar: clang leaves what is held of a struct in memory */
+	/* a scalar: clang leaves what is held of a struct in memory */
+	typedef unsigned __int128 type;
 };
 template <> struct tsr_gpu_unit<4> {
 	typedef uint32_t type;
@@ -125,10 +138,13 @@ template <> struct tsr_gpu_unit<1> {
 };
 
 enum {
-	/* Loads that a thread has on their way before its first store: a store must wait for its load, and memory is far. */
+	/* Loads that a thread has on their way before its first store: a store must wait for its
+	 * load, and memory is far. */
 	TSR_GPU_IN_FLIGHT = 8,
-	TSR_GPU_IN_FLIGHT_MANY = 4, /* in rows, or to several places, by blocks of many threads: those have few registers each */
-	TSR_GPU_IN_FLIGHT_FEW = 16  /* in rows to one place, by blocks of few threads */
+	/* in rows, or to several places, by blocks of many threads: those have few registers
+	 * each */
+	TSR_GPU_IN_FLIGHT_MANY = 4,
+	TSR_GPU_IN_FLIGHT_FEW = 16 /* in rows to one place, by blocks of few threads */
 };
 
 #if !defined(TSR_GPU_PART_MOST)
@@ -143,17 +159,26 @@ typedef struct tsr_gpu_rows_of_bytes {
 } tsr_gpu_rows_of_bytes_t;
 
 /*
- * Where the bytes go: to `dst` alone, or to the same place of several ranks. Heaps are aligned alike, so what is found out about
- * one place holds for all. Bytes that are read once and then stored to all fill the links better than those that are read for
- * each: `spread` (bench/raw).
+ * Where the bytes go: to `dst` alone, or to the same place of several ranks.
+ * Heaps are aligned alike, so what is found out about one place holds for all.
+ * Bytes that are read once and then stored to all fill the links better than
+ * those that are read for each: `spread` (bench/raw).
  */
 template <int HINT_> struct tsr_gpu_one_place {
-	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW, HINT = HINT_ };
+	enum {
+		RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT,
+		ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT_FEW,
+		HINT = HINT_
+	};
 };
 typedef tsr_gpu_one_place<TSR_HINT_NONE> tsr_gpu_one_place_t;
 
 typedef struct tsr_gpu_every_rank {
-	enum { RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY, ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT, HINT = TSR_HINT_NONE };
+	enum {
+		RUN_IN_FLIGHT = TSR_GPU_IN_FLIGHT_MANY,
+		ROWS_IN_FLIGHT = TSR_GPU_IN_FLIGHT,
+		HINT = TSR_HINT_NONE
+	};
 	const tsr_gpu_context_t *context;
 	int first; /* 0: from me on; 1: my own place is left out */
 } tsr_gpu_every_rank_t;
@@ -185,7 +210,8 @@ TSR_DEV int64_t tsr_gpu_peer_offset(const tsr_gpu_every_rank_t &to, int i)
 
 /** Stores the first `count` of the units that are held to each place, a step apart. */
 template <typename unit_t, int HELD, typename TO>
-TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const unit_t (&held)[HELD], int count)
+TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const unit_t (&held)[HELD],
+				int count)
 {
 	TSR_GPU_NO_UNROLL
 	for (int place = 0; place < tsr_gpu_places(to); place++) {
@@ -199,14 +225,16 @@ TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const uni
 
 /** Copies `count` units that follow one another. */
 template <int UNIT, typename TO>
-TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_bytes, const char *src_bytes, int64_t count)
+TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_bytes,
+			      const char *src_bytes, int64_t count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
 	enum { IN_FLIGHT = TO::RUN_IN_FLIGHT };
 	const int64_t step = coop->threads;
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
-	int64_t left = count - coop->thread; /* up to the last unit; mine are 0, step, 2 * step ... of them */
+	/* up to the last unit; mine are 0, step, 2 * step ... of them */
+	int64_t left = count - coop->thread;
 	TSR_GPU_NO_UNROLL
 	for (; left > (IN_FLIGHT - 1) * step; left -= IN_FLIGHT * step) {
 		unit_t held[IN_FLIGHT];
@@ -228,10 +256,13 @@ TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_by
 	tsr_gpu_store_held(to, (char *)dst, step * UNIT, rest, mine);
 }
 
-/** Copies `count` units that are a step apart: the fewest instructions, for a multiprocessor that only copies is as fast as those.
+/**
+ * Copies `count` units that are a step apart: the fewest instructions, for a
+ * multiprocessor that only copies is as fast as those.
  */
 template <int UNIT, int IN_FLIGHT, typename TO>
-TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64_t dst_step, int64_t src_step, int count)
+TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64_t dst_step,
+				 int64_t src_step, int count)
 {
 	typedef typename tsr_gpu_unit<UNIT>::type unit_t;
 	const int64_t turn = IN_FLIGHT * dst_step;
@@ -250,25 +281,36 @@ TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64
 	tsr_gpu_store_held(to, dst, dst_step, rest, count);
 }
 
-/** A strip of the job, `width` units wide: some whole rows of it at a time, so that a thread stays in its column. */
+/**
+ * A strip of the job, `width` units wide: some whole rows of it at a time, so
+ * that a thread stays in its column.
+ */
 template <int UNIT, typename TO>
-TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job, int first, int width)
+TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to,
+				const tsr_gpu_rows_of_bytes_t &job, int first, int width)
 {
 	const int step = coop->threads / width, row = coop->thread / width, rows = (int)job.rows;
 	const int64_t at = ((int64_t)first + coop->thread - row * width) * UNIT;
 	const int count = (rows - row + step - 1) / step;
 	char *dst = job.dst + row * job.dst_pitch + at;
 	const char *src = job.src + row * job.src_pitch + at;
-	const bool has_room = UNIT == 16 && coop->workers * coop->threads <= 3 * TSR_PORT_MOVER_THREADS;
+	const bool has_room =
+		UNIT == 16 && coop->workers * coop->threads <= 3 * TSR_PORT_MOVER_THREADS;
 	if (row >= step || row >= rows)
 		return;
 	if (has_room)
-		tsr_gpu_copy_column<UNIT, TO::ROWS_IN_FLIGHT>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
+		tsr_gpu_copy_column<UNIT, TO::ROWS_IN_FLIGHT>(to, dst, src, step * job.dst_pitch,
+							      step * job.src_pitch, count);
 	else
-		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(to, dst, src, step * job.dst_pitch, step * job.src_pitch, count);
+		tsr_gpu_copy_column<UNIT, TSR_GPU_IN_FLIGHT_MANY>(to, dst, src,
+								  step * job.dst_pitch,
+								  step * job.src_pitch, count);
 }
 
-/** How wide the next strip is, where so many units of the rows are left: such that at least three of four threads have a column. */
+/**
+ * How wide the next strip is, where so many units of the rows are left: such
+ * that at least three of four threads have a column.
+ */
 TSR_DEV int tsr_gpu_strip_width(int threads, int left)
 {
 	if (left >= threads)
@@ -278,7 +320,8 @@ TSR_DEV int tsr_gpu_strip_width(int threads, int left)
 }
 
 /** The job's part from (row, byte) on that words of 32 bits can count. */
-TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &job, int64_t row, int64_t byte)
+TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &job, int64_t row,
+						int64_t byte)
 {
 	const int64_t most = TSR_GPU_PART_MOST;
 	tsr_gpu_rows_of_bytes_t part = job;
@@ -291,7 +334,8 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &j
 
 /** Copies such a part, whose rows are whole units. */
 template <int UNIT, typename TO>
-TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &part)
+TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to,
+			       const tsr_gpu_rows_of_bytes_t &part)
 {
 	const int units = (int)(part.row_bytes / UNIT);
 	TSR_GPU_NO_UNROLL
@@ -301,9 +345,13 @@ TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to, const tsr_g
 	}
 }
 
-/** Copies the job but for the first `head` bytes of each row and for what makes no whole unit, however large it is. */
+/**
+ * Copies the job but for the first `head` bytes of each row and for what makes
+ * no whole unit, however large it is.
+ */
 template <int UNIT, bool OF_A_TILE, typename TO>
-TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job, int64_t head)
+TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to,
+				    tsr_gpu_rows_of_bytes_t job, int64_t head)
 {
 	job.dst += head;
 	job.src += head;
@@ -326,16 +374,22 @@ TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to, tsr_gp
 	}
 }
 
-static_assert(TSR_PORT_PART_THREADS > 30, "a thread for each byte before and behind whole units of 16");
+static_assert(TSR_PORT_PART_THREADS > 30,
+	      "a thread for each byte before and behind whole units of 16");
 
-/** Copies the first `head` and the last `tail` bytes of every row: fewer than a coop has threads. */
+/**
+ * Copies the first `head` and the last `tail` bytes of every row: fewer than a
+ * coop has threads.
+ */
 template <typename TO>
-TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job, int head, int tail)
+TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to,
+			       const tsr_gpu_rows_of_bytes_t &job, int head, int tail)
 {
 	const int ends = head + tail;
 	if (ends == 0)
 		return;
-	const int step = coop->threads / ends, first = coop->thread / ends, place = coop->thread - first * ends;
+	const int step = coop->threads / ends, first = coop->thread / ends,
+		  place = coop->thread - first * ends;
 	const int64_t at = place < head ? place : job.row_bytes - ends + place;
 	if (first >= step)
 		return;
@@ -347,10 +401,13 @@ TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to, const tsr_g
 }
 
 /**
- * Copies one row of whole units of 16, at most one a thread; false where the job is another. Where many blocks share what is small,
- * most of the time is that of the code on the way.
+ * Copies one row of whole units of 16, at most one a thread; false where the
+ * job is another. Where many blocks share what is small, most of the time is
+ * that of the code on the way.
  */
-template <typename TO> TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const TO &to, const tsr_gpu_rows_of_bytes_t &job)
+template <typename TO>
+TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const TO &to,
+			      const tsr_gpu_rows_of_bytes_t &job)
 {
 	typedef tsr_gpu_unit<16>::type unit_t;
 	if (job.rows != 1 || job.row_bytes > 16 * (int64_t)coop->threads ||
@@ -363,8 +420,11 @@ template <typename TO> TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, con
 	return true;
 }
 
-/** Copies with the widest units in which both sides, and all rows, are displaced alike; what is left at the ends byte by byte.
- * OF_A_TILE: rows and their bytes are few, and one part. */
+/**
+ * Copies with the widest units in which both sides, and all rows, are displaced
+ * alike; what is left at the ends byte by byte. OF_A_TILE: rows and their bytes
+ * are few, and one part.
+ */
 template <bool OF_A_TILE = false, typename TO>
 TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
 {
@@ -379,7 +439,10 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_row
 		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
 	/* Without room for one whole unit of 16, all of a row would be ends. */
 	const bool has_room = job.row_bytes >= 16 + (-(int64_t)(uintptr_t)job.dst & 15);
-	const int width = apart % 16 == 0 && has_room ? 16 : apart % 4 == 0 ? 4 : apart % 2 == 0 ? 2 : 1;
+	const int width = apart % 16 == 0 && has_room ? 16
+			  : apart % 4 == 0            ? 4
+			  : apart % 2 == 0            ? 2
+						      : 1;
 	const int64_t gap = -(int64_t)(uintptr_t)job.dst & (width - 1);
 	const int head = (int)(gap < job.row_bytes ? gap : job.row_bytes);
 	const int tail = (int)((job.row_bytes - head) & (width - 1));

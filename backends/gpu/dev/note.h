@@ -1,4 +1,7 @@
-/* What a kernel tells the host: expired waits, and in debug builds faults. Both end the world through the abort word. */
+/*
+ * What a kernel tells the host: expired waits, and in debug builds faults. Both
+ * end the world through the abort word.
+ */
 #ifndef TESSERA_GPU_DEV_NOTE_H
 #define TESSERA_GPU_DEV_NOTE_H
 
@@ -35,19 +38,22 @@ TSR_DEV tsr_gpu_note_t *tsr_gpu_note_open(const tsr_coop_t *coop)
 }
 
 /** Hands a filled note to the host, and ends the world where it is fatal. */
-TSR_DEV void tsr_gpu_note_close(const tsr_coop_t *coop, tsr_gpu_note_t *note, uint32_t kind, uint32_t fatal)
+TSR_DEV void tsr_gpu_note_close(const tsr_coop_t *coop, tsr_gpu_note_t *note, uint32_t kind,
+				uint32_t fatal)
 {
 	if (note) {
 		note->fatal = fatal;
 		/* Partner: the host's acquiring load of `kind`. */
 		tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(&note->kind, kind);
 	}
-	if (fatal) /* Partner of the release: the host, which looks for notes when it sees the word. */
+	/* Partner of the release: the host, which looks for notes when it sees the word. */
+	if (fatal)
 		tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop->context->abort, 1u);
 }
 
 /** A call that was handed a wrong rank or pointer: noted once a coop. */
-TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p, uint64_t size_bytes, int peer)
+TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p,
+			   uint64_t size_bytes, int peer)
 {
 	if (coop->thread != 0)
 		return;

@@ -12,57 +12,70 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_row(char *dst, const char *src, size_t s
 }
 
 template <int HINT>
-TSR_DEV void tsr_gpu_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer,
-			  size_t size_bytes)
+TSR_DEV void tsr_gpu_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer,
+			  const TSR_HEAP void *src, int src_peer, size_t size_bytes)
 {
 	tsr_gpu_one_place<HINT> there;
 	tsr_port_settle(coop);
-	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) || !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
+	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) ||
+	    !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
 	tsr_gpu_copy_rows(coop, there,
-			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst), dst_peer),
-				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src), src_peer), size_bytes));
+			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst),
+							   dst_peer),
+				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src),
+							   src_peer),
+				      size_bytes));
 }
 
-TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src, int src_peer, size_t size_bytes)
+TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src,
+		      int src_peer, size_t size_bytes)
 {
 	tsr_gpu_copy<TSR_HINT_NONE>(coop, dst, dst_peer, src, src_peer, size_bytes);
 }
 
-TSR_DEV void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer,
-			  tsr_hint_t hint){
-	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_copy<HINT>(coop, dst, peer, src, tsr_rank(coop), size_bytes)))}
+TSR_DEV void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+			  size_t size_bytes, int peer, tsr_hint_t hint){
+	TSR_GPU_BY_HINT(hint, HINT,
+			(tsr_gpu_copy<HINT>(coop, dst, peer, src, tsr_rank(coop), size_bytes)))}
 
 /** All ranks, or all others where what is read is my own place. */
-TSR_DEV tsr_gpu_every_rank_t tsr_gpu_every_rank(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
+TSR_DEV tsr_gpu_every_rank_t
+	tsr_gpu_every_rank(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
 {
 	tsr_gpu_every_rank_t ranks = {coop->context, job.dst == job.src};
 	return ranks;
 }
 
-TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes)
+TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+			 size_t size_bytes)
 {
 	const int me = tsr_rank(coop);
 	tsr_port_settle(coop);
-	if (!tsr_gpu_accepts(coop, dst, size_bytes, me) || !tsr_gpu_accepts(coop, src, size_bytes, me))
+	if (!tsr_gpu_accepts(coop, dst, size_bytes, me) ||
+	    !tsr_gpu_accepts(coop, src, size_bytes, me))
 		return;
 	const tsr_gpu_rows_of_bytes_t job =
-		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src), size_bytes);
+		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src),
+			    size_bytes);
 	tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
 }
 
-TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+		     size_t size_bytes, int peer)
 {
 	tsr_copy(coop, dst, peer, src, tsr_rank(coop), size_bytes);
 }
 
-TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes, int peer)
+TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+		     size_t size_bytes, int peer)
 {
 	tsr_copy(coop, dst, tsr_rank(coop), src, peer, size_bytes);
 }
 
 /** What both views' extents have in common; from `src_peer` to `dst_peer`. */
-TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view_t dst,
+						int dst_peer, tsr_view_t src, int src_peer)
 {
 	const int64_t element_bytes = tsr_gpu_dtype_bytes(dst.dtype);
 	tsr_gpu_rows_of_bytes_t job;
@@ -75,23 +88,28 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view
 	return job;
 }
 
-template <int HINT> TSR_DEV void tsr_gpu_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+template <int HINT>
+TSR_DEV void tsr_gpu_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src,
+			     int src_peer)
 {
 	tsr_gpu_one_place<HINT> there;
 	tsr_port_settle(coop);
-	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) || !tsr_gpu_accepts_view(coop, src, src_peer))
+	if (!tsr_gpu_accepts_view(coop, dst, dst_peer) ||
+	    !tsr_gpu_accepts_view(coop, src, src_peer))
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
 	if (job.rows > 0 && job.row_bytes > 0)
 		tsr_gpu_copy_rows(coop, there, job);
 }
 
-TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src, int src_peer)
+TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src,
+			 int src_peer)
 {
 	tsr_gpu_copy_2d<TSR_HINT_NONE>(coop, dst, dst_peer, src, src_peer);
 }
 
-TSR_DEV void tsr_put_2d_hint(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer, tsr_hint_t hint){
+TSR_DEV void tsr_put_2d_hint(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer,
+			     tsr_hint_t hint){
 	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_copy_2d<HINT>(coop, dst, peer, src, tsr_rank(coop))))}
 
 TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)

@@ -1,5 +1,6 @@
 /*
- * What the ports for GPUs share before the contracts are read: the words of C that C++ lacks, the coop, the macros.
+ * What the ports for GPUs share before the contracts are read: the words of C
+ * that C++ lacks, the coop, the macros.
  *
  * A port (backends/<name>/dev/port.h) defines first:
  *
@@ -7,40 +8,56 @@
  *   TSR_PORT_SHARED                   marks a block's static shared memory
  *   TSR_PORT_ENTRY(threads)           begins a kernel for blocks of `threads`
  *   TSR_PORT_BY_VALUE(type)           a kernel's parameter
- *   TSR_PORT_WIDE_THREADS             threads of a block that moves data, no fewer than those of worker 0
+ *   TSR_PORT_WIDE_THREADS             threads of a block that moves data, no
+ *                                     fewer than those of worker 0
  *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
- *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more than the two above
- *   TSR_PORT_PART_THREADS             threads of a worker of tsr_split: those that meet without a barrier
+ *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more
+ *                                     than the two above
+ *   TSR_PORT_PART_THREADS             threads of a worker of tsr_split: those
+ *                                     that meet without a barrier
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
- *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's atomics take
+ *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's
+ *     atomics take
  *
  * and names four headers.
  *
- * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a coop of so many threads gets fragments of type F in
- * turn. Where the port deals them itself a thread's element i, of most(threads), at most `capacity`, is at row(coop, i),
- * col(coop, i) of the tile, if multiplies(coop), which says that it has any, and inside(coop, i); together(threads) of them, from a
- * multiple of it on, lie in the same TSR_GPU_BAND_ROWS rows, the first a multiple of that. Several threads may hold an element, of
- * which owns(coop) says that it is this one's; evenly(threads) says that none is so, and that all hold as many. length(threads)
- * elements stand side by side in a row of the tile: element j of the thread's p-th such is its piece(threads, p, j); 0: it does not
- * move them itself.
+ * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a
+ * coop of so many threads gets fragments of type F in turn. Where the port
+ * deals them itself a thread's element i, of most(threads), at most `capacity`,
+ * is at row(coop, i), col(coop, i) of the tile, if multiplies(coop), which says
+ * that it has any, and inside(coop, i); together(threads) of them, from a
+ * multiple of it on, lie in the same TSR_GPU_BAND_ROWS rows, the first a
+ * multiple of that. Several threads may hold an element, of which owns(coop)
+ * says that it is this one's; evenly(threads) says that none is so, and that
+ * all hold as many. length(threads) elements stand side by side in a row of the
+ * tile: element j of the thread's p-th such is its piece(threads, p, j); 0: it
+ * does not move them itself.
  *
- * TSR_PORT_DOT has tsr_port_dot(coop, acc, a, b), which multiplies fragments as they are held, and tsr_port_multiply(coop, acc, a,
- * b, depth), which adds the product of M rows of `depth` elements and `depth` rows of N that stand in the scratch memory: by the
- * port's matrix unit. Each is true where it did.
+ * TSR_PORT_DOT has tsr_port_dot(coop, acc, a, b), which multiplies fragments as
+ * they are held, and tsr_port_multiply(coop, acc, a, b, depth), which adds the
+ * product of M rows of `depth` elements and `depth` rows of N that stand in the
+ * scratch memory: by the port's matrix unit. Each is true where it did.
  *
- * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a fragment by a way of the port's own, true where it
- * did; such stores may end later, and until then read what the coop has stored in its own memory. tsr_port_settle(coop) is called
- * by all the coop's threads before anything that comes after them in the program's order and touches memory: it waits until they
- * have ended; and it clears coop->kept. tsr_port_send_stored(coop) sends what the coop has stored in its
- * own memory just now to all other ranks; true where it did.
+ * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a
+ * fragment by a way of the port's own, true where it did; such stores may end
+ * later, and until then read what the coop has stored in its own memory.
+ * tsr_port_settle(coop) is called by all the coop's threads before anything
+ * that comes after them in the program's order and touches memory: it waits
+ * until they have ended; and it clears coop->kept. tsr_port_send_stored(coop)
+ * sends what the coop has stored in its own memory just now to all other ranks;
+ * true where it did.
  *
- * TSR_PORT_ADD has tsr_port_add_pack<D>(at, pack), tsr_port_add_pair<D>(at, pair) and tsr_port_add_one<D>(at, x): adds to global
- * memory, each element an atomic of its own, relaxed, system scope; at multiples of 16 and 4 bytes, and (pair: of types of 16 bits)
- * of the element's size. D is tsr_gpu_f32, _f16 or _bf16.
+ * TSR_PORT_ADD has tsr_port_add_pack<D>(at, pack), tsr_port_add_pair<D>(at,
+ * pair) and tsr_port_add_one<D>(at, x): adds to global memory, each element an
+ * atomic of its own, relaxed, system scope; at multiples of 16 and 4 bytes, and
+ * (pair: of types of 16 bits) of the element's size. D is tsr_gpu_f32, _f16 or
+ * _bf16.
  *
- * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm (gpu/gemm.h).
+ * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm
+ * (gpu/gemm.h).
  *
- * and may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared (gpu/coop.h), where that costs less than tsr_gpu_meet
+ * and may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared (gpu/coop.h),
+ * where that costs less than tsr_gpu_meet
  *
  * and then, as device functions:
  *
@@ -103,12 +120,18 @@
 #define TSR_DEV_FRAG template <typename tsr_frag_t> TSR_DEV
 #define TSR_DEV_FRAG_ROWS template <typename tsr_frag_t, typename tsr_rows_t> TSR_DEV
 #define TSR_DEV_ROWS template <typename tsr_rows_t> TSR_DEV
-#define TSR_DEV_FRAG_DOT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
-#define TSR_DEV_FRAG_DOT_BT template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_bt_t> TSR_DEV
+#define TSR_DEV_FRAG_DOT \
+	template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
+#define TSR_DEV_FRAG_DOT_BT \
+	template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_bt_t> TSR_DEV
 
 /** Whether an order releases, acquires. */
-template <int ORDER> constexpr bool tsr_gpu_releases = ORDER == TSR_RELEASE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
-template <int ORDER> constexpr bool tsr_gpu_acquires = ORDER == TSR_ACQUIRE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
+template <int ORDER>
+constexpr bool tsr_gpu_releases =
+	ORDER == TSR_RELEASE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
+template <int ORDER>
+constexpr bool tsr_gpu_acquires =
+	ORDER == TSR_ACQUIRE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
 
 #define TSR_GPU_UNROLL _Pragma("unroll")
 #define TSR_GPU_NO_UNROLL _Pragma("unroll 1")
@@ -116,13 +139,18 @@ template <int ORDER> constexpr bool tsr_gpu_acquires = ORDER == TSR_ACQUIRE || O
 enum { TSR_GPU_SENT_HEADER_BYTES = 16 }; /* before the elements of tsr_frag_send */
 
 enum {
-	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop with the fewest. */
+	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop
+	 * with the fewest. */
 	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS
 };
 
-/** What the threads of a coop need of shared memory. A worker has its own; the block has its words, and worker 0's scratch. */
+/**
+ * What the threads of a coop need of shared memory. A worker has its own; the
+ * block has its words, and worker 0's scratch.
+ */
 typedef struct tsr_gpu_shared {
-	uint64_t told[1 + TSR_GPU_MAX_WORKERS][2]; /* what one thread tells the others: of the block, of the workers; in turn */
+	/* what one thread tells the others: of the block, of the workers; in turn */
+	uint64_t told[1 + TSR_GPU_MAX_WORKERS][2];
 } tsr_gpu_shared_t;
 
 typedef struct __attribute__((aligned(16))) tsr_gpu_scratch {
@@ -140,9 +168,11 @@ typedef struct tsr_coop {
 	int turn;            /* which word of `told` is next */
 	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
 	int unended;         /* some may not have ended */
-	int kept;            /* the one before was to my own memory, and a store to a peer can be copied from there */
-	int stamps;          /* given to fragments so far: each change of one gives it a new stamp */
-	const char *file;    /* the call's place in the source */
+	/* the one before was to my own memory, and a store to a peer can be copied from there */
+	int kept;
+	/* given to fragments so far: each change of one gives it a new stamp */
+	int stamps;
+	const char *file; /* the call's place in the source */
 	int line;
 } tsr_coop_t;
 
@@ -155,9 +185,11 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 
 #define TSR_AT(coop_) tsr_gpu_at((coop_), __FILE__, __LINE__)
 #define TSR_PART_OF_NONE ((const char *)0)
-#define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_)) /* what is reported here names no call */
+/* what is reported here names no call */
+#define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_))
 
-#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) ((void)(coop_)) /* nobody compares them */
+/* nobody compares them */
+#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) ((void)(coop_))
 
 #define TSR_PORT_BODIES "gpu/dev/bodies.h"
 

@@ -1,19 +1,27 @@
-/* Bodies of tsr_reduce and tsr_all_reduce (dev/value.h): a band of rows at a time, each thread the same elements of all ranks. */
+/*
+ * Bodies of tsr_reduce and tsr_all_reduce (dev/value.h): a band of rows at a
+ * time, each thread the same elements of all ranks.
+ */
 #ifndef TESSERA_GPU_DEV_REDUCE_H
 #define TESSERA_GPU_DEV_REDUCE_H
 
 #include "gpu/dev/tile.h"
 
 /** Where a rank's copy stands of what is at `mine` in my heap. */
-template <typename T> TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank)
+template <typename T>
+TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank)
 {
-	return (const T *)((const char *)mine + tsr_port_constant(coop->context->peer_offset + rank));
+	return (const T *)((const char *)mine +
+			   tsr_port_constant(coop->context->peer_offset + rank));
 }
 
-/** Combines a group of elements of all ranks, that each begins at a multiple of 16 bytes, in rank order: those of the next rank are
- *  on their way meanwhile. */
+/**
+ * Combines a group of elements of all ranks, that each begins at a multiple of
+ *  16 bytes, in rank order: those of the next rank are on their way meanwhile.
+ */
 template <typename D, typename V>
-TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::stored_t *mine, V *to, tsr_reduce_t op)
+TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::stored_t *mine, V *to,
+				 tsr_reduce_t op)
 {
 	typedef tsr_gpu_pack<typename D::stored_t> pack_t;
 	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
@@ -37,35 +45,40 @@ TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::store
 }
 
 template <typename D, typename V>
-TSR_DEV V tsr_gpu_reduce_one(const tsr_coop_t *coop, const typename D::stored_t *mine, tsr_reduce_t op)
+TSR_DEV V tsr_gpu_reduce_one(const tsr_coop_t *coop, const typename D::stored_t *mine,
+			     tsr_reduce_t op)
 {
 	V sum = tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(coop, mine, 0));
 	TSR_GPU_NO_UNROLL
 	for (int rank = 1; rank < tsr_size(coop); rank++)
-		sum = tsr_gpu_reduce(op, sum, tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(coop, mine, rank)));
+		sum = tsr_gpu_reduce(op, sum,
+				     tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(coop, mine, rank)));
 	return sum;
 }
 
 /** What all ranks have of a band becomes one in the scratch memory. */
 template <typename D, int COLS, typename V>
-TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch, int first, int rows,
-				 tsr_reduce_t op)
+TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch,
+				 int first, int rows, tsr_reduce_t op)
 {
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
 	const bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
 	TSR_GPU_NO_UNROLL
 	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
-		const int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
+		const int64_t row = target.at.row + first + e / COLS,
+			      col = target.at.col + e % COLS;
 		const stored_t *mine = (const stored_t *)target.data + (row * target.ld + col);
-		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
+		if (packs && row >= 0 && row < target.rows && col >= 0 &&
+		    col + group <= target.cols) {
 			tsr_gpu_reduce_pack<D>(coop, mine, scratch + e, op);
 			continue;
 		}
 		TSR_GPU_NO_UNROLL
 		for (int j = 0; j < group; j++)
-			scratch[e + j] =
-				tsr_gpu_touches(target, row, col + j) ? tsr_gpu_reduce_one<D, V>(coop, mine + j, op) : (V)0;
+			scratch[e + j] = tsr_gpu_touches(target, row, col + j)
+						 ? tsr_gpu_reduce_one<D, V>(coop, mine + j, op)
+						 : (V)0;
 	}
 }
 
@@ -76,14 +89,17 @@ TSR_DEV bool tsr_gpu_reduces(const tsr_coop_t *coop, tsr_view_t view)
 		return false;
 #if defined(TSR_DEBUG)
 	if (view.space != TSR_SPACE_HEAP)
-		tsr_gpu_fault(coop, TSR_GPU_NOTE_POINTER, view.data, tsr_gpu_view_bytes(view), tsr_rank(coop));
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_POINTER, view.data, tsr_gpu_view_bytes(view),
+			      tsr_rank(coop));
 #endif
 	return view.space == TSR_SPACE_HEAP;
 }
 
-TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op)
+TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			     tsr_reduce_t op)
 {
-	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "reduce into an accumulator: TSR_FRAG");
+	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR,
+		      "reduce into an accumulator: TSR_FRAG");
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_reduces(coop, view))
 		return;
@@ -95,15 +111,20 @@ TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
 		const int rows = (int)tsr_gpu_least(tsr_frag_t::rows - first, tsr_frag_t::band);
 		TSR_GPU_BY_DTYPE(target.dtype, D,
-				 (tsr_gpu_band_reduce<D, tsr_frag_t::cols>(coop, target, scratch, first, rows, op)))
+				 (tsr_gpu_band_reduce<D, tsr_frag_t::cols>(coop, target, scratch,
+									   first, rows, op)))
 		tsr_gpu_meet_shared(coop);
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
 	}
 }
 
-/* What is stored by one thread may have been read by another: all have met since, with what they read in the scratch memory. */
-TSR_DEV_FRAG void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op)
+/*
+ * What is stored by one thread may have been read by another: all have met
+ * since, with what they read in the scratch memory.
+ */
+TSR_DEV_FRAG void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+				 tsr_reduce_t op)
 {
 	if (!tsr_gpu_reduces(coop, view))
 		return;

@@ -1,4 +1,7 @@
-/* Rows on their own: bodies of tsr_rows_* (dev/tile.h, dev/value.h). The thread that holds a row's value loads and stores it. */
+/*
+ * Rows on their own: bodies of tsr_rows_* (dev/tile.h, dev/value.h). The thread
+ * that holds a row's value loads and stores it.
+ */
 #ifndef TESSERA_GPU_DEV_ROWS_H
 #define TESSERA_GPU_DEV_ROWS_H
 
@@ -26,7 +29,8 @@ TSR_DEV_ROWS void tsr_rows_map(tsr_coop_t *coop, tsr_rows_t *rows, tsr_rows_fn f
 	}
 }
 
-TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t *y, tsr_zip_fn fn, const void *ctx)
+TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t *y, tsr_zip_fn fn,
+			       const void *ctx)
 {
 	static_assert(tsr_gpu_is_rows<tsr_rows_t>, "declare it with TSR_FRAG_ROWS");
 	tsr_frag_zip(coop, x, y, fn, ctx);
@@ -36,21 +40,26 @@ TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t
 template <typename S> TSR_DEV S *tsr_gpu_row_at(const tsr_gpu_target_t &target, int row)
 {
 	const int64_t in_view = target.at.row + row;
-	return tsr_gpu_touches(target, in_view, target.at.col) ? (S *)target.data + (in_view * target.ld + target.at.col) : (S *)0;
+	return tsr_gpu_touches(target, in_view, target.at.col)
+		       ? (S *)target.data + (in_view * target.ld + target.at.col)
+		       : (S *)0;
 }
 
-template <typename D, typename F> TSR_DEV void tsr_gpu_rows_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, F *rows)
+template <typename D, typename F>
+TSR_DEV void tsr_gpu_rows_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, F *rows)
 {
 	typedef typename F::value_t value_t;
 	TSR_GPU_EACH(F, coop, i, row)
 	{
-		const typename D::stored_t *from = tsr_gpu_row_at<const typename D::stored_t>(target, row);
+		const typename D::stored_t *from =
+			tsr_gpu_row_at<const typename D::stored_t>(target, row);
 		rows->v[i] = from ? tsr_gpu_decode<value_t, D>(*from) : (value_t)0;
 	}
 }
 
 template <typename D, typename F>
-TSR_DEV void tsr_gpu_rows_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *rows)
+TSR_DEV void tsr_gpu_rows_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
+				const F *rows)
 {
 	TSR_GPU_EACH(F, coop, i, row)
 	{
@@ -60,7 +69,8 @@ TSR_DEV void tsr_gpu_rows_store(const tsr_coop_t *coop, const tsr_gpu_target_t &
 	}
 }
 
-TSR_DEV_ROWS void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at, int peer)
+TSR_DEV_ROWS void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at,
+				int peer)
 {
 	static_assert(tsr_gpu_is_rows<tsr_rows_t>, "declare it with TSR_FRAG_ROWS");
 	if (!tsr_gpu_accepts_view(coop, view, peer))
@@ -71,7 +81,8 @@ TSR_DEV_ROWS void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t v
 	TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_rows_load<D>(coop, target, rows)))
 }
 
-TSR_DEV_ROWS void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows, int peer)
+TSR_DEV_ROWS void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				 const tsr_rows_t *rows, int peer)
 {
 	static_assert(tsr_gpu_is_rows<tsr_rows_t>, "declare it with TSR_FRAG_ROWS");
 	if (!tsr_gpu_accepts_view(coop, view, peer))

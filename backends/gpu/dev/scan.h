@@ -1,11 +1,16 @@
-/* Body of tsr_coop_scan (dev/coop.h): the values themselves are what the threads exchange, for not every coop has scratch memory.
+/*
+ * Body of tsr_coop_scan (dev/coop.h): the values themselves are what the
+ * threads exchange, for not every coop has scratch memory.
  */
 #ifndef TESSERA_GPU_DEV_SCAN_H
 #define TESSERA_GPU_DEV_SCAN_H
 
 #include "gpu/dev/coop.h"
 
-/** The values that a thread sums, first .. last-1: each thread the same number of them, as long as there are some. */
+/**
+ * The values that a thread sums, first .. last-1: each thread the same number
+ * of them, as long as there are some.
+ */
 typedef struct tsr_gpu_run {
 	int each, first, last;
 } tsr_gpu_run_t;
@@ -20,12 +25,17 @@ TSR_DEV tsr_gpu_run_t tsr_gpu_run(const tsr_coop_t *coop, int count)
 	return run;
 }
 
-/** The last value of each run becomes the sum of all up to it: in turn those of the runs 1, 2, 4 ... before are added. */
+/**
+ * The last value of each run becomes the sum of all up to it: in turn those of
+ * the runs 1, 2, 4 ... before are added.
+ */
 TSR_DEV void tsr_gpu_sum_runs(const tsr_coop_t *coop, uint32_t *sums, tsr_gpu_run_t run, int count)
 {
 	TSR_GPU_NO_UNROLL
 	for (int64_t reach = run.each; reach < count; reach *= 2) {
-		const uint32_t before = run.first >= reach && run.first < run.last ? sums[run.first - reach + run.each - 1] : 0;
+		const uint32_t before = run.first >= reach && run.first < run.last
+						? sums[run.first - reach + run.each - 1]
+						: 0;
 		tsr_gpu_meet(coop);
 		if (run.first < run.last)
 			sums[run.last - 1] += before;

@@ -1,6 +1,8 @@
 /*
- * Bodies of tsr_frag_send and tsr_frag_add_sent (dev/tile.h): a thread sends its own elements, and adds those that the thread in
- * its place has sent. Sixteen bytes at a time where all threads have as many elements; neighbours' stand side by side.
+ * Bodies of tsr_frag_send and tsr_frag_add_sent (dev/tile.h): a thread sends
+ * its own elements, and adds those that the thread in its place has sent.
+ * Sixteen bytes at a time where all threads have as many elements; neighbours'
+ * stand side by side.
  */
 #ifndef TESSERA_GPU_DEV_SENT_H
 #define TESSERA_GPU_DEV_SENT_H
@@ -8,7 +10,8 @@
 #include "gpu/dev/add.h"
 #include "gpu/dev/tile.h"
 
-template <typename D, typename F> TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
+template <typename D, typename F>
+TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
 {
 	typedef typename D::stored_t stored_t;
 	const int together = tsr_gpu_saved_together<F, stored_t>(coop);
@@ -28,7 +31,8 @@ template <typename D, typename F> TSR_DEV void tsr_gpu_send_as(const tsr_coop_t 
 	}
 }
 
-template <typename D, typename F> TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *coop, F *frag, const char *slot)
+template <typename D, typename F>
+TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *coop, F *frag, const char *slot)
 {
 	typedef typename D::stored_t stored_t;
 	typedef typename F::value_t value_t;
@@ -49,22 +53,29 @@ template <typename D, typename F> TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *
 }
 
 #if defined(TSR_DEBUG)
-/** What stands before the elements in debug builds: equal where they are added as they were sent. */
+/**
+ * What stands before the elements in debug builds: equal where they are added
+ * as they were sent.
+ */
 typedef struct tsr_gpu_sent_header {
 	uint32_t magic, extents, types, threads;
 } tsr_gpu_sent_header_t;
-static_assert(sizeof(tsr_gpu_sent_header_t) == TSR_GPU_SENT_HEADER_BYTES, "TSR_FRAG_SENT_BYTES counts it");
+static_assert(sizeof(tsr_gpu_sent_header_t) == TSR_GPU_SENT_HEADER_BYTES,
+	      "TSR_FRAG_SENT_BYTES counts it");
 
-template <typename F> TSR_DEV tsr_gpu_sent_header_t tsr_gpu_sent_header(const tsr_coop_t *coop, tsr_dtype_t as)
+template <typename F>
+TSR_DEV tsr_gpu_sent_header_t tsr_gpu_sent_header(const tsr_coop_t *coop, tsr_dtype_t as)
 {
-	const tsr_gpu_sent_header_t header = {0x54535246u, (uint32_t)F::rows | (uint32_t)F::cols << 16,
-					      (uint32_t)F::tile_t::K | (uint32_t)F::dtype_t::code << 16 | (uint32_t)as << 24,
-					      (uint32_t)coop->threads};
+	const tsr_gpu_sent_header_t header = {
+		0x54535246u, (uint32_t)F::rows | (uint32_t)F::cols << 16,
+		(uint32_t)F::tile_t::K | (uint32_t)F::dtype_t::code << 16 | (uint32_t)as << 24,
+		(uint32_t)coop->threads};
 	return header;
 }
 #endif
 
-template <typename F> TSR_DEV void tsr_gpu_send_header(const tsr_coop_t *coop, char *slot, tsr_dtype_t as)
+template <typename F>
+TSR_DEV void tsr_gpu_send_header(const tsr_coop_t *coop, char *slot, tsr_dtype_t as)
 {
 #if defined(TSR_DEBUG)
 	if (tsr_gpu_leads(coop))
@@ -75,24 +86,31 @@ template <typename F> TSR_DEV void tsr_gpu_send_header(const tsr_coop_t *coop, c
 }
 
 /** Debug builds note what was sent otherwise. It is added all the same, to a world that ends. */
-template <typename F> TSR_DEV void tsr_gpu_check_header(const tsr_coop_t *coop, const char *slot, tsr_dtype_t as)
+template <typename F>
+TSR_DEV void tsr_gpu_check_header(const tsr_coop_t *coop, const char *slot, tsr_dtype_t as)
 {
 #if defined(TSR_DEBUG)
-	const tsr_gpu_sent_header_t sent = *(const tsr_gpu_sent_header_t *)slot, wanted = tsr_gpu_sent_header<F>(coop, as);
-	if (sent.magic != wanted.magic || sent.extents != wanted.extents || sent.types != wanted.types ||
-	    sent.threads != wanted.threads)
-		tsr_gpu_fault(coop, TSR_GPU_NOTE_SENT, slot, TSR_GPU_SENT_HEADER_BYTES, tsr_rank(coop));
+	const tsr_gpu_sent_header_t sent = *(const tsr_gpu_sent_header_t *)slot,
+				    wanted = tsr_gpu_sent_header<F>(coop, as);
+	if (sent.magic != wanted.magic || sent.extents != wanted.extents ||
+	    sent.types != wanted.types || sent.threads != wanted.threads)
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_SENT, slot, TSR_GPU_SENT_HEADER_BYTES,
+			      tsr_rank(coop));
 #else
 	(void)coop, (void)slot, (void)as;
 #endif
 }
 
 /** Whether a call may touch the memory. Debug builds note what is wrong; the call does nothing. */
-template <typename F> TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, const TSR_HEAP void *memory, tsr_dtype_t as, int peer)
+template <typename F>
+TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, const TSR_HEAP void *memory, tsr_dtype_t as,
+			      int peer)
 {
 	static_assert((int)F::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are sent");
-	static_assert(!tsr_gpu_is_integer<typename F::value_t>, "sums of floats are sent: tsr_put what tsr_frag_save has left");
-	const uint64_t bytes = (uint64_t)F::elements * (as == TSR_F32 ? 4 : 2) + TSR_GPU_SENT_HEADER_BYTES;
+	static_assert(!tsr_gpu_is_integer<typename F::value_t>,
+		      "sums of floats are sent: tsr_put what tsr_frag_save has left");
+	const uint64_t bytes =
+		(uint64_t)F::elements * (as == TSR_F32 ? 4 : 2) + TSR_GPU_SENT_HEADER_BYTES;
 	if (as != TSR_F32 && as != TSR_F16 && as != TSR_BF16) {
 #if defined(TSR_DEBUG)
 		tsr_gpu_fault(coop, TSR_GPU_NOTE_DTYPE, memory, 0, as);
@@ -102,7 +120,8 @@ template <typename F> TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, cons
 	return tsr_gpu_accepts(coop, memory, bytes, peer);
 }
 
-TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag, tsr_dtype_t as, int peer)
+TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag,
+				tsr_dtype_t as, int peer)
 {
 	tsr_port_settle(coop);
 	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, peer))
@@ -112,7 +131,8 @@ TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_send_as<D>(coop, slot, frag)))
 }
 
-TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory, tsr_dtype_t as)
+TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory,
+				    tsr_dtype_t as)
 {
 	tsr_port_settle(coop);
 	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, tsr_rank(coop)))

@@ -6,18 +6,30 @@
 #include "gpu/dev/atomic.h"
 #include "gpu/dev/pointer.h"
 
-/* A flag is polled this often between two looks at the clock and at the host's abort word: a trip over the bus, in which the flag
- * is not seen. Flags in shared memory are polled many times faster. */
+/*
+ * A flag is polled this often between two looks at the clock and at the host's
+ * abort word: a trip over the bus, in which the flag is not seen. Flags in
+ * shared memory are polled many times faster.
+ */
 template <int SCOPE> constexpr uint32_t tsr_gpu_polls = SCOPE == TSR_SCOPE_BLOCK ? 1u << 16 : 256u;
 
-/* A flag of the device that is not raised after so many looks belongs to work that takes its time: who waits then looks less and
- * less often. Hundreds may wait at one time, and their looks at a few lines of memory hold up those for whom they wait. */
+/*
+ * A flag of the device that is not raised after so many looks belongs to work
+ * that takes its time: who waits then looks less and less often. Hundreds may
+ * wait at one time, and their looks at a few lines of memory hold up those for
+ * whom they wait.
+ */
 enum { TSR_GPU_POLLS_AT_FULL_SPEED = 8 };
 
 /* ---- raising flags */
 
-/** One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on the rank whose flag it is. */
-template <int ORDER> TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+/**
+ * One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on
+ * the rank whose flag it is.
+ */
+template <int ORDER>
+TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr_signal_op_t op,
+			   int peer)
 {
 	uint64_t *theirs = tsr_gpu_heap_address(coop, tsr_port_global(flag), peer);
 	if (op == TSR_SIGNAL_ADD)
@@ -26,14 +38,16 @@ template <int ORDER> TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag
 		tsr_port_store<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
 }
 
-TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
+			tsr_signal_op_t op, int peer)
 {
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
 		tsr_gpu_raise<TSR_RELEASE>(coop, flag, value, op, peer);
 }
 
-TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op)
+TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
+			    tsr_signal_op_t op)
 {
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (!tsr_gpu_leads(coop) || !tsr_gpu_accepts(coop, flag, sizeof *flag, tsr_rank(coop)))
@@ -45,23 +59,27 @@ TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t 
 		tsr_gpu_raise<TSR_RELAXED>(coop, flag, value, op, tsr_peer(coop, i));
 }
 
-TSR_DEV void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
-			    TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op, int peer)
+TSR_DEV void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
+			    size_t size_bytes, TSR_HEAP uint64_t *flag, uint64_t value,
+			    tsr_signal_op_t op, int peer)
 {
 	tsr_put(coop, dst, src, size_bytes, peer);
 	tsr_signal(coop, flag, value, op, peer);
 }
 
-TSR_DEV void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, TSR_HEAP uint64_t *flag, uint64_t value,
-			       tsr_signal_op_t op, int peer)
+TSR_DEV void tsr_put_signal_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src,
+			       TSR_HEAP uint64_t *flag, uint64_t value, tsr_signal_op_t op,
+			       int peer)
 {
 	tsr_put_2d(coop, dst, src, peer);
 	tsr_signal(coop, flag, value, op, peer);
 }
 
-template <int SCOPE> TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
+template <int SCOPE>
+TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
 {
-	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_signal_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
+	static_assert(SCOPE != TSR_SCOPE_SYSTEM,
+		      "tsr_signal_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
 	tsr_gpu_before<TSR_RELEASE, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, flag, tsr_rank(coop))) /* Partner: the acquire in tsr_gpu_poll. */
 		tsr_port_store<TSR_RELEASE, SCOPE>(flag, value);
@@ -100,9 +118,11 @@ TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t 
 }
 
 /**
- * One thread polls, relaxed: an acquire at each look would cost its invalidation each time. Once a flag is high enough a fence
- * acquires what came before it. Partners: tsr_gpu_raise, tsr_gpu_signal_local. Litmus: MP.rel.acq.diffGPU-ss,
- * MP.rel.acq.sameGPU-aa. Returns the flag's index, or -1 - TSR_WAIT_*.
+ * One thread polls, relaxed: an acquire at each look would cost its
+ * invalidation each time. Once a flag is high enough a fence acquires what came
+ * before it. Partners: tsr_gpu_raise, tsr_gpu_signal_local. Litmus:
+ * MP.rel.acq.diffGPU-ss, MP.rel.acq.sameGPU-aa. Returns the flag's index, or -1
+ * - TSR_WAIT_*.
  */
 template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wait_t wait)
 {
@@ -139,8 +159,10 @@ template <int SCOPE> TSR_DEV int tsr_gpu_wait(tsr_coop_t *coop, tsr_gpu_wait_t w
 	int found = -1 - TSR_WAIT_ABORTED;
 	if (wait.count < 1)
 		return -1 - TSR_WAIT_EXPIRED;
-	if (tsr_gpu_leads(coop) && (tsr_port_is_shared(wait.flags) ||
-				    tsr_gpu_accepts(coop, wait.flags, (uint64_t)wait.count * sizeof *wait.flags, tsr_rank(coop))))
+	if (tsr_gpu_leads(coop) &&
+	    (tsr_port_is_shared(wait.flags) ||
+	     tsr_gpu_accepts(coop, wait.flags, (uint64_t)wait.count * sizeof *wait.flags,
+			     tsr_rank(coop))))
 		found = tsr_gpu_poll<SCOPE>(coop, wait);
 	return (int)(int32_t)tsr_gpu_after<TSR_ACQUIRE, SCOPE>(coop, (uint32_t)found);
 }
@@ -150,8 +172,8 @@ TSR_DEV tsr_wait_result_t tsr_gpu_wait_result(int found)
 	return found >= 0 ? TSR_WAIT_OK : (tsr_wait_result_t)(-1 - found);
 }
 
-TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, int from, uint64_t value, uint64_t deadline_ns,
-					int fatal)
+TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, int from,
+					uint64_t value, uint64_t deadline_ns, int fatal)
 {
 	tsr_gpu_wait_t wait;
 	wait.flags = flags;
@@ -164,17 +186,19 @@ TSR_DEV tsr_gpu_wait_t tsr_gpu_wait_for(uint64_t *flags, int count, int start, i
 	return wait;
 }
 
-TSR_DEV tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from)
+TSR_DEV tsr_wait_result_t tsr_wait(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
+				   int from)
 {
 	uint64_t deadline_ns = coop->context->deadline_ns;
-	return tsr_gpu_wait_result(
-		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 1)));
+	return tsr_gpu_wait_result(tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
+		coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 1)));
 }
 
-TSR_DEV tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value, int from, uint64_t deadline_ns)
+TSR_DEV tsr_wait_result_t tsr_wait_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
+					 int from, uint64_t deadline_ns)
 {
-	return tsr_gpu_wait_result(
-		tsr_gpu_wait<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 0)));
+	return tsr_gpu_wait_result(tsr_gpu_wait<TSR_SCOPE_SYSTEM>(
+		coop, tsr_gpu_wait_for(tsr_port_global(flag), 1, 0, from, value, deadline_ns, 0)));
 }
 
 TSR_DEV tsr_wait_result_t tsr_gpu_wait_any(tsr_coop_t *coop, tsr_gpu_wait_t wait, int *which_out)
@@ -185,41 +209,53 @@ TSR_DEV tsr_wait_result_t tsr_gpu_wait_any(tsr_coop_t *coop, tsr_gpu_wait_t wait
 	return tsr_gpu_wait_result(found);
 }
 
-TSR_DEV tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-				       int *which_out)
+TSR_DEV tsr_wait_result_t tsr_wait_any(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count,
+				       int start, uint64_t value, int *which_out)
 {
 	uint64_t deadline_ns = coop->context->deadline_ns;
-	return tsr_gpu_wait_any(coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 1),
+	return tsr_gpu_wait_any(coop,
+				tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK,
+						 value, deadline_ns, 1),
 				which_out);
 }
 
-TSR_DEV tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count, int start, uint64_t value,
-					     uint64_t deadline_ns, int *which_out)
+TSR_DEV tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags, int count,
+					     int start, uint64_t value, uint64_t deadline_ns,
+					     int *which_out)
 {
-	return tsr_gpu_wait_any(coop, tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK, value, deadline_ns, 0),
+	return tsr_gpu_wait_any(coop,
+				tsr_gpu_wait_for(tsr_port_global(flags), count, start, TSR_ANY_RANK,
+						 value, deadline_ns, 0),
 				which_out);
 }
 
-template <int SCOPE> TSR_DEV tsr_wait_result_t tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
+template <int SCOPE>
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, uint64_t value)
 {
-	static_assert(SCOPE != TSR_SCOPE_SYSTEM, "tsr_wait_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
+	static_assert(SCOPE != TSR_SCOPE_SYSTEM,
+		      "tsr_wait_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
 	uint64_t deadline_ns = coop->context->deadline_ns;
-	return tsr_gpu_wait_result(tsr_gpu_wait<SCOPE>(coop, tsr_gpu_wait_for(flag, 1, 0, tsr_rank(coop), value, deadline_ns, 1)));
+	return tsr_gpu_wait_result(tsr_gpu_wait<SCOPE>(coop,
+						       tsr_gpu_wait_for(flag, 1, 0, tsr_rank(coop),
+									value, deadline_ns, 1)));
 }
 
 /* ---- the barrier of the ranks */
 
 /** The waits of a barrier, by one thread: the coop meets once behind them all, not once a rank. */
-TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, uint64_t *words, uint64_t epoch)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, uint64_t *words,
+					       uint64_t epoch)
 {
 	int found = 0;
-	if (!tsr_gpu_accepts(coop, words, TSR_BARRIER_WORDS(tsr_size(coop)) * sizeof *words, tsr_rank(coop)))
+	if (!tsr_gpu_accepts(coop, words, TSR_BARRIER_WORDS(tsr_size(coop)) * sizeof *words,
+			     tsr_rank(coop)))
 		return TSR_WAIT_ABORTED;
 	TSR_GPU_NO_UNROLL
 	for (int i = 1; i < tsr_size(coop) && found >= 0; i++) {
 		int from = tsr_peer(coop, i);
-		found = tsr_gpu_poll<TSR_SCOPE_SYSTEM>(coop, tsr_gpu_wait_for(words + TSR_BARRIER_ARRIVED(from), 1, 0, from, epoch,
-									      coop->context->deadline_ns, 1));
+		found = tsr_gpu_poll<TSR_SCOPE_SYSTEM>(
+			coop, tsr_gpu_wait_for(words + TSR_BARRIER_ARRIVED(from), 1, 0, from, epoch,
+					       coop->context->deadline_ns, 1));
 	}
 	return tsr_gpu_wait_result(found);
 }
@@ -229,15 +265,21 @@ TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barri
 	int me = tsr_rank(coop);
 	tsr_wait_result_t result = TSR_WAIT_OK;
 	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
-	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own last store, or ordered before it.
-	 */
-	uint64_t epoch = 1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, words + TSR_BARRIER_EPOCH, me);
-	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each direction. */
+	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own
+	 * last store, or ordered before it. */
+	uint64_t epoch =
+		1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop,
+								       words + TSR_BARRIER_EPOCH,
+								       me);
+	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each
+	 * direction. */
 	tsr_signal_all(coop, words + TSR_BARRIER_ARRIVED(me), epoch, TSR_SIGNAL_SET);
 	if (tsr_gpu_leads(coop))
 		result = tsr_gpu_wait_for_all(coop, tsr_port_global(words), epoch);
-	result = (tsr_wait_result_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop, (uint32_t)result);
-	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, words + TSR_BARRIER_EPOCH, epoch, me);
+	result = (tsr_wait_result_t)tsr_gpu_after<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>(coop,
+										 (uint32_t)result);
+	tsr_gpu_atomic_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop, words + TSR_BARRIER_EPOCH, epoch,
+							    me);
 	return result;
 }
 

@@ -10,7 +10,10 @@ TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
 	return x < y ? x : y;
 }
 
-/** A place in memory for the tile at `at`: the view's element 0, 0 on the peer that is meant, and what limits access. */
+/**
+ * A place in memory for the tile at `at`: the view's element 0, 0 on the peer
+ * that is meant, and what limits access.
+ */
 typedef struct tsr_gpu_target {
 	char *data;
 	int64_t rows, cols, ld;
@@ -30,7 +33,8 @@ TSR_DEV int tsr_gpu_ranks_after(const tsr_coop_t *coop, int peer)
 	return after < 0 ? after + tsr_size(coop) : after;
 }
 
-TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int peer)
+TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+					int peer)
 {
 	tsr_gpu_target_t target;
 	target.data = tsr_gpu_view_address(coop, view, peer);
@@ -60,8 +64,9 @@ template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
 };
 
 /**
- * How many elements of a row are moved at a time: sixteen bytes of them where every row of the tile begins at a multiple of
- * sixteen, and the row's length is a whole number of such groups.
+ * How many elements of a row are moved at a time: sixteen bytes of them where
+ * every row of the tile begins at a multiple of sixteen, and the row's length
+ * is a whole number of such groups.
  */
 template <typename S, int COLS> struct tsr_gpu_group {
 	enum { size = COLS % (16 / (int)sizeof(S)) == 0 ? 16 / (int)sizeof(S) : 1 };
@@ -69,7 +74,10 @@ template <typename S, int COLS> struct tsr_gpu_group {
 
 template <typename S> TSR_DEV bool tsr_gpu_packs(const tsr_gpu_target_t &target)
 {
-	return (((uintptr_t)target.data + (uint64_t)(target.at.row * target.ld + target.at.col) * sizeof(S)) % 16 == 0) &&
+	return (((uintptr_t)target.data +
+		 (uint64_t)(target.at.row * target.ld + target.at.col) * sizeof(S)) %
+			16 ==
+		0) &&
 	       (uint64_t)target.ld * sizeof(S) % 16 == 0 && !target.mask;
 }
 

@@ -19,22 +19,28 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_mapped(float x)
 	return tsr_gpu_decode<typename F::value_t, tsr_gpu_f32>(x);
 }
 
-TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn, const void *ctx)
+TSR_DEV_FRAG void tsr_frag_map(tsr_coop_t *coop, tsr_frag_t *frag, tsr_pos_t at, tsr_map_fn fn,
+			       const void *ctx)
 {
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		int row = tsr_gpu_row<tsr_frag_t>(coop, i), col = tsr_gpu_col<tsr_frag_t>(coop, i);
-		tsr_gpu_set(frag, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), at.row + row, at.col + col, ctx)));
+		tsr_gpu_set(frag, i,
+			    tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), at.row + row,
+							  at.col + col, ctx)));
 	}
 }
 
-TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn, const void *ctx)
+TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t *y, tsr_zip_fn fn,
+			       const void *ctx)
 {
 	tsr_gpu_frag_changes(coop, x);
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
-		tsr_gpu_set(x, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(x, i), (float)tsr_gpu_get(y, i), ctx)));
+		tsr_gpu_set(x, i,
+			    tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(x, i),
+							  (float)tsr_gpu_get(y, i), ctx)));
 	}
 }
 
@@ -56,9 +62,12 @@ template <typename V> TSR_DEV V tsr_gpu_reduce(tsr_reduce_t op, V x, V y)
 	return (op == TSR_REDUCE_MAX ? y > x : y < x) ? y : x;
 }
 
-/* The thread that holds a row's value walks the row, so that sums run from left to right whatever the coop. */
-TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols,
-					    tsr_reduce_t op)
+/*
+ * The thread that holds a row's value walks the row, so that sums run from left
+ * to right whatever the coop.
+ */
+TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows,
+					    const tsr_frag_t *frag, int64_t cols, tsr_reduce_t op)
 {
 	typedef typename tsr_frag_t::value_t value_t;
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
@@ -76,18 +85,21 @@ TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, 
 				continue;
 			TSR_GPU_NO_UNROLL
 			for (int col = 0; col < length; col++)
-				sum = tsr_gpu_reduce(op, sum, scratch[(row - first) * tsr_frag_t::cols + col]);
+				sum = tsr_gpu_reduce(
+					op, sum, scratch[(row - first) * tsr_frag_t::cols + col]);
 			rows->v[i] = sum;
 		}
 		tsr_gpu_meet(coop);
 	}
 }
 
-TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows, tsr_map_rows_fn fn,
-					 const void *ctx)
+TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *rows,
+					 tsr_map_rows_fn fn, const void *ctx)
 {
-	static_assert((int)tsr_rows_t::band == (int)tsr_rows_t::rows, "a column of the tile does not fit the scratch memory");
-	const typename tsr_rows_t::value_t *scratch = tsr_gpu_scratch<typename tsr_rows_t::value_t>(coop);
+	static_assert((int)tsr_rows_t::band == (int)tsr_rows_t::rows,
+		      "a column of the tile does not fit the scratch memory");
+	const typename tsr_rows_t::value_t *scratch =
+		tsr_gpu_scratch<typename tsr_rows_t::value_t>(coop);
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	tsr_gpu_frag_lay(coop, rows, 0);
@@ -95,19 +107,28 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 	TSR_GPU_EACH(tsr_frag_t, coop, i, e)
 	{
 		float of_row = (float)scratch[tsr_gpu_row<tsr_frag_t>(coop, i)];
-		tsr_gpu_set(frag, i, tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), of_row, ctx)));
+		tsr_gpu_set(frag, i,
+			    tsr_gpu_mapped<tsr_frag_t>(fn((float)tsr_gpu_get(frag, i), of_row,
+							  ctx)));
 	}
 	tsr_gpu_meet(coop);
 }
 
-/** How many of its elements a thread saves at a time as S, from a multiple of that on: a pack, if all threads have as many. */
+/**
+ * How many of its elements a thread saves at a time as S, from a multiple of
+ * that on: a pack, if all threads have as many.
+ */
 template <typename F, typename S> TSR_DEV int tsr_gpu_saved_together(const tsr_coop_t *coop)
 {
 	constexpr int pack = 16 / (int)sizeof(S);
-	return F::elements % (coop->threads * pack) == 0 && tsr_gpu_deals_evenly<F>(coop) ? pack : 1;
+	return F::elements % (coop->threads * pack) == 0 && tsr_gpu_deals_evenly<F>(coop) ? pack
+											  : 1;
 }
 
-/** Where this thread's element i, the first of `together`, is saved: those of neighbours stand side by side. */
+/**
+ * Where this thread's element i, the first of `together`, is saved: those of
+ * neighbours stand side by side.
+ */
 template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, int i, int together)
 {
 	if (!tsr_gpu_deals_evenly<F>(coop))
@@ -123,7 +144,8 @@ template <typename F> TSR_DEV bool tsr_gpu_has(const tsr_coop_t *coop, int i)
 
 TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
 {
-	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
+	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR,
+		      "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
 	const int together = tsr_gpu_saved_together<tsr_frag_t, value_t>(coop);
@@ -132,7 +154,8 @@ TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 		return;
 	tsr_port_settle(coop);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop); i += together) {
+	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop);
+	     i += together) {
 		value_t *to = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i, together);
 		if (together > 1) {
 			pack_t pack;
@@ -149,7 +172,8 @@ TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)
 {
-	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR, "only accumulators are saved");
+	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR,
+		      "only accumulators are saved");
 	typedef typename tsr_frag_t::value_t value_t;
 	typedef tsr_gpu_pack<value_t> pack_t;
 	const int together = tsr_gpu_saved_together<tsr_frag_t, value_t>(coop);
@@ -159,7 +183,8 @@ TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEA
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_UNROLL
-	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop); i += together) {
+	for (int i = 0; i < tsr_frag_t::capacity && i < tsr_gpu_most<tsr_frag_t>(coop);
+	     i += together) {
 		const value_t *from = saved + tsr_gpu_saved_at<tsr_frag_t>(coop, i, together);
 		if (together > 1) {
 			const pack_t pack = *(const pack_t *)from;
@@ -177,7 +202,8 @@ TSR_DEV_FRAG void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t v
 	tsr_load(coop, frag, view, at, tsr_rank(coop));
 }
 
-TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+TSR_DEV_FRAG void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				 const tsr_frag_t *frag)
 {
 	tsr_store(coop, view, at, frag, tsr_rank(coop));
 }

@@ -1,14 +1,21 @@
-/* Bodies of dev/value.h: fragments go to memory and come from it through the scratch memory, a band of rows at a time, where they
- * are not dealt so that threads move their own elements (direct.h). */
+/*
+ * Bodies of dev/value.h: fragments go to memory and come from it through the
+ * scratch memory, a band of rows at a time, where they are not dealt so that
+ * threads move their own elements (direct.h).
+ */
 #ifndef TESSERA_GPU_DEV_VALUE_H
 #define TESSERA_GPU_DEV_VALUE_H
 
 #include "gpu/dev/direct.h"
 #include "gpu/dev/pointer.h"
 
-/** Stores the scratch memory's band of `rows` rows as elements of type D, from the tile's row `first` on. */
+/**
+ * Stores the scratch memory's band of `rows` rows as elements of type D, from
+ * the tile's row `first` on.
+ */
 template <typename D, int COLS, int HINT, typename V>
-TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const V *scratch, int first, int rows)
+TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
+				const V *scratch, int first, int rows)
 {
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
@@ -17,7 +24,8 @@ TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &
 	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
 		int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
 		stored_t *at = (stored_t *)target.data + (row * target.ld + col);
-		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
+		if (packs && row >= 0 && row < target.rows && col >= 0 &&
+		    col + group <= target.cols) {
 			tsr_gpu_pack<stored_t> pack;
 			for (int j = 0; j < group; j++)
 				pack.element[j] = tsr_gpu_encode<D>(scratch[e + j]);
@@ -33,7 +41,8 @@ TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &
 
 /** Loads that band into the scratch memory. */
 template <typename D, int COLS, int HINT, typename V>
-TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch, int first, int rows)
+TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch,
+			       int first, int rows)
 {
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
@@ -42,22 +51,26 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
 		int64_t row = target.at.row + first + e / COLS, col = target.at.col + e % COLS;
 		const stored_t *at = (const stored_t *)target.data + (row * target.ld + col);
-		if (packs && row >= 0 && row < target.rows && col >= 0 && col + group <= target.cols) {
-			tsr_gpu_pack<stored_t> pack = tsr_gpu_read<HINT>((const tsr_gpu_pack<stored_t> *)at);
+		if (packs && row >= 0 && row < target.rows && col >= 0 &&
+		    col + group <= target.cols) {
+			tsr_gpu_pack<stored_t> pack =
+				tsr_gpu_read<HINT>((const tsr_gpu_pack<stored_t> *)at);
 			for (int j = 0; j < group; j++)
 				scratch[e + j] = tsr_gpu_decode<V, D>(pack.element[j]);
 			continue;
 		}
 		TSR_GPU_NO_UNROLL
 		for (int j = 0; j < group; j++)
-			scratch[e + j] = tsr_gpu_touches(target, row, col + j) ? tsr_gpu_decode<V, D>(at[j])
-									       : tsr_gpu_decode<V, tsr_gpu_f64>(target.other);
+			scratch[e + j] = tsr_gpu_touches(target, row, col + j)
+						 ? tsr_gpu_decode<V, D>(at[j])
+						 : tsr_gpu_decode<V, tsr_gpu_f64>(target.other);
 	}
 }
 
 #include TSR_PORT_OUTGOING
 
-template <int HINT, typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
 	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
@@ -68,7 +81,9 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, 
 		return;
 	}
 	if (F::operand && tsr_gpu_by_port<F>(coop))
-		tsr_gpu_meet(coop); /* several threads hold an element, and one stores it: all have loaded what they load there */
+		/* several threads hold an element, and one stores it: all have loaded what they
+		 * load there */
+		tsr_gpu_meet(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
@@ -76,13 +91,16 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, 
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
 		tsr_gpu_frag_lay(&seldom, frag, first);
 		tsr_gpu_meet_shared(coop);
-		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_store<D, F::cols, HINT>(&seldom, target, scratch, first, rows)))
+		TSR_GPU_BY_DTYPE(target.dtype, D,
+				 (tsr_gpu_band_store<D, F::cols, HINT>(&seldom, target, scratch,
+								       first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
 	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 
-template <int HINT, typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
 	tsr_port_settle(coop);
@@ -93,7 +111,9 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop,
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < F::rows; first += F::band) {
 		int rows = F::rows - first < F::band ? F::rows - first : (int)F::band;
-		TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_band_load<D, F::cols, HINT>(coop, target, scratch, first, rows)))
+		TSR_GPU_BY_DTYPE(target.dtype, D,
+				 (tsr_gpu_band_load<D, F::cols, HINT>(coop, target, scratch, first,
+								      rows)))
 		tsr_gpu_meet_shared(coop);
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
@@ -102,8 +122,8 @@ template <int HINT, typename F> TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop,
 
 /* ---- dev/value.h */
 
-TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_mask_fn mask,
-				  const void *ctx, double other, int peer)
+TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+				  tsr_mask_fn mask, const void *ctx, double other, int peer)
 {
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
@@ -114,8 +134,9 @@ TSR_DEV_FRAG void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t
 	tsr_gpu_load_from<TSR_HINT_NONE>(coop, target, frag);
 }
 
-TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, tsr_mask_fn mask,
-				   const void *ctx, int peer)
+TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				   const tsr_frag_t *frag, tsr_mask_fn mask, const void *ctx,
+				   int peer)
 {
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
@@ -125,17 +146,20 @@ TSR_DEV_FRAG void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t 
 	tsr_gpu_store_to<TSR_HINT_NONE>(coop, target, frag);
 }
 
-TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
+TSR_DEV_FRAG void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			   int peer)
 {
 	tsr_load_masked(coop, frag, view, at, (tsr_mask_fn)0, (const void *)0, 0.0, peer);
 }
 
-TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
+TSR_DEV_FRAG void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag,
+			    int peer)
 {
 	tsr_store_masked(coop, view, at, frag, (tsr_mask_fn)0, (const void *)0, peer);
 }
 
-TSR_DEV_FRAG void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer, tsr_hint_t hint)
+TSR_DEV_FRAG void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+				int peer, tsr_hint_t hint)
 {
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
@@ -144,7 +168,8 @@ TSR_DEV_FRAG void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t v
 	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_load_from<HINT>(coop, target, frag)))
 }
 
-TSR_DEV_FRAG void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer, tsr_hint_t hint)
+TSR_DEV_FRAG void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				 const tsr_frag_t *frag, int peer, tsr_hint_t hint)
 {
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
@@ -153,9 +178,13 @@ TSR_DEV_FRAG void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at
 	TSR_GPU_BY_HINT(hint, HINT, (tsr_gpu_store_to<HINT>(coop, target, frag)))
 }
 
-/** Puts a tile that stands at `at` of my view to all others. What this is computed from is not known before, so that none of it
- * takes registers beside a main loop's sums. */
-TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int64_t rows, int64_t cols)
+/**
+ * Puts a tile that stands at `at` of my view to all others. What this is
+ * computed from is not known before, so that none of it takes registers beside
+ * a main loop's sums.
+ */
+TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int64_t rows,
+			      int64_t cols)
 {
 	tsr_port_forget(&view.data);
 	tsr_port_forget(&view.ld);
@@ -164,8 +193,10 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	tsr_port_forget(&at.row);
 	tsr_port_forget(&at.col);
 	const tsr_pos_t first = {at.row > 0 ? at.row : 0, at.col > 0 ? at.col : 0};
-	const tsr_view_t tile = tsr_view_part(view, first, rows - (first.row - at.row), cols - (first.col - at.col));
-	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, tile, tsr_rank(coop), tile, tsr_rank(coop));
+	const tsr_view_t tile = tsr_view_part(view, first, rows - (first.row - at.row),
+					      cols - (first.col - at.col));
+	const tsr_gpu_rows_of_bytes_t job =
+		tsr_gpu_overlap(coop, tile, tsr_rank(coop), tile, tsr_rank(coop));
 	const tsr_coop_t seldom = tsr_gpu_seldom(coop);
 	tsr_port_settle(coop);
 	if (job.rows > 0 && job.row_bytes > 0)
@@ -173,7 +204,8 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
 }
 
-TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
+TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
+				const tsr_frag_t *frag)
 {
 	if (!tsr_gpu_accepts_view(coop, view, tsr_rank(coop)))
 		return;

@@ -35,7 +35,8 @@ template <typename T> TSR_DEV bool tsr_gpu_compares(tsr_cmp_t cmp, T seen, T val
 
 /** As tsr_gpu_expire. */
 template <typename T>
-TSR_DEV tsr_wait_result_t tsr_gpu_word_expire(const tsr_coop_t *coop, const tsr_gpu_word_wait<T> &wait, T seen)
+TSR_DEV tsr_wait_result_t tsr_gpu_word_expire(const tsr_coop_t *coop,
+					      const tsr_gpu_word_wait<T> &wait, T seen)
 {
 	tsr_gpu_note_t *note = tsr_gpu_note_open(coop);
 	if (note) {
@@ -53,11 +54,13 @@ TSR_DEV tsr_wait_result_t tsr_gpu_word_expire(const tsr_coop_t *coop, const tsr_
 }
 
 /**
- * One thread polls, relaxed; once the word compares, a fence acquires what came before it. Partner: any release of the word, on
- * whatever rank. Litmus: MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word that is counted.
+ * One thread polls, relaxed; once the word compares, a fence acquires what came
+ * before it. Partner: any release of the word, on whatever rank. Litmus:
+ * MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word that is counted.
  */
 template <int ORDER, int SCOPE, typename T>
-TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop, const tsr_gpu_word_wait<T> &wait, T *seen_out)
+TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop,
+					    const tsr_gpu_word_wait<T> &wait, T *seen_out)
 {
 	T *theirs = tsr_gpu_peer_address(coop, wait.p, wait.peer);
 	uint64_t begin = 0;
@@ -87,10 +90,13 @@ TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop, const tsr_gp
 
 /** The whole coop waits; all threads are told how it ended, and what was seen. */
 template <int ORDER, int SCOPE, typename T>
-TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_word(tsr_coop_t *coop, const tsr_gpu_word_wait<T> &wait, uint64_t *seen_out)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_word(tsr_coop_t *coop, const tsr_gpu_word_wait<T> &wait,
+						uint64_t *seen_out)
 {
-	static_assert(ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE, "a wait has TSR_RELAXED or TSR_ACQUIRE");
-	static_assert((sizeof(T) == 4 || sizeof(T) == 8) && T(-1) > T(0), "a word that is waited for is a u32 or u64");
+	static_assert(ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE,
+		      "a wait has TSR_RELAXED or TSR_ACQUIRE");
+	static_assert((sizeof(T) == 4 || sizeof(T) == 8) && T(-1) > T(0),
+		      "a word that is waited for is a u32 or u64");
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	T seen = 0;
 	tsr_port_settle(coop);
@@ -104,7 +110,8 @@ TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_word(tsr_coop_t *coop, const tsr_gpu_
 }
 
 template <int ORDER, int SCOPE, typename T>
-TSR_DEV tsr_wait_result_t tsr_gpu_wait_word_until(tsr_coop_t *coop, T *p, tsr_cmp_t cmp, uint64_t value, int peer, int from,
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_word_until(tsr_coop_t *coop, T *p, tsr_cmp_t cmp,
+						  uint64_t value, int peer, int from,
 						  uint64_t deadline_ns, uint64_t *seen_out)
 {
 	const tsr_gpu_word_wait<T> wait = {p, (T)value, cmp, peer, from, 0, deadline_ns};
@@ -112,10 +119,11 @@ TSR_DEV tsr_wait_result_t tsr_gpu_wait_word_until(tsr_coop_t *coop, T *p, tsr_cm
 }
 
 template <int ORDER, int SCOPE, typename T>
-TSR_DEV tsr_wait_result_t tsr_gpu_wait_word(tsr_coop_t *coop, T *p, tsr_cmp_t cmp, uint64_t value, int peer, int from,
-					    uint64_t *seen_out)
+TSR_DEV tsr_wait_result_t tsr_gpu_wait_word(tsr_coop_t *coop, T *p, tsr_cmp_t cmp, uint64_t value,
+					    int peer, int from, uint64_t *seen_out)
 {
-	const tsr_gpu_word_wait<T> wait = {p, (T)value, cmp, peer, from, 1, coop->context->deadline_ns};
+	const tsr_gpu_word_wait<T> wait = {
+		p, (T)value, cmp, peer, from, 1, coop->context->deadline_ns};
 	return tsr_gpu_wait_for_word<ORDER, SCOPE>(coop, wait, seen_out);
 }
 

@@ -1,8 +1,10 @@
 /*
- * Adds to memory that give nothing back, relaxed, at system scope. gfx942 has instructions for words of one float or two halves,
- * which serve the memory of devices on one fabric, where the heaps are. Laid down by hand: from an atomic at system scope clang
- * makes a loop of compare-and-swaps, for memory that may be a host's. gfx90a gets that loop: on memory that other devices see its
- * own adds of floats do nothing.
+ * Adds to memory that give nothing back, relaxed, at system scope. gfx942 has
+ * instructions for words of one float or two halves, which serve the memory of
+ * devices on one fabric, where the heaps are. Laid down by hand: from an atomic
+ * at system scope clang makes a loop of compare-and-swaps, for memory that may
+ * be a host's. gfx90a gets that loop: on memory that other devices see its own
+ * adds of floats do nothing.
  */
 #ifndef TESSERA_HIP_ADD_H
 #define TESSERA_HIP_ADD_H
@@ -15,7 +17,8 @@ template <typename D> TSR_DEV uint32_t tsr_hip_sum_of_pairs(uint32_t x, uint32_t
 	uint32_t sum = 0;
 	TSR_GPU_UNROLL
 	for (int shift = 0; shift < 32; shift += 16)
-		sum |= (uint32_t)tsr_gpu_encode<D>(tsr_gpu_decode<float, D>((uint16_t)(x >> shift)) +
+		sum |= (uint32_t)tsr_gpu_encode<D>(tsr_gpu_decode<float, D>((uint16_t)(x >>
+										       shift)) +
 						   tsr_gpu_decode<float, D>((uint16_t)(y >> shift)))
 		       << shift;
 	return sum;
@@ -36,7 +39,8 @@ template <typename D> TSR_DEV void tsr_hip_add_by_swaps(uint32_t *at, uint32_t x
 	uint32_t seen = tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(at), expected;
 	do {
 		expected = seen;
-		seen = tsr_port_cas<TSR_RELAXED, TSR_RELAXED, TSR_SCOPE_SYSTEM>(at, expected, tsr_hip_word_sum<D>(expected, x));
+		seen = tsr_port_cas<TSR_RELAXED, TSR_RELAXED, TSR_SCOPE_SYSTEM>(
+			at, expected, tsr_hip_word_sum<D>(expected, x));
 	} while (seen != expected);
 }
 
@@ -45,17 +49,22 @@ template <typename D> TSR_DEV void tsr_hip_add_word(uint32_t *at, uint32_t x)
 {
 #if defined(__gfx942__)
 	if constexpr ((int)D::code == TSR_F32)
-		__asm__ volatile("global_atomic_add_f32 %0, %1, off sc1" ::"v"(at), "v"(x) : "memory");
+		__asm__ volatile("global_atomic_add_f32 %0, %1, off sc1" ::"v"(at), "v"(x)
+				 : "memory");
 	else if constexpr ((int)D::code == TSR_F16)
-		__asm__ volatile("global_atomic_pk_add_f16 %0, %1, off sc1" ::"v"(at), "v"(x) : "memory");
+		__asm__ volatile("global_atomic_pk_add_f16 %0, %1, off sc1" ::"v"(at), "v"(x)
+				 : "memory");
 	else
-		__asm__ volatile("global_atomic_pk_add_bf16 %0, %1, off sc1" ::"v"(at), "v"(x) : "memory");
+		__asm__ volatile("global_atomic_pk_add_bf16 %0, %1, off sc1" ::"v"(at), "v"(x)
+				 : "memory");
 #else
 	tsr_hip_add_by_swaps<D>(at, x);
 #endif
 }
 
-template <typename D> TSR_DEV void tsr_port_add_pack(typename D::stored_t *at, const tsr_gpu_pack<typename D::stored_t> &pack)
+template <typename D>
+TSR_DEV void tsr_port_add_pack(typename D::stored_t *at,
+			       const tsr_gpu_pack<typename D::stored_t> &pack)
 {
 	uint32_t word[4];
 	__builtin_memcpy(word, &pack, sizeof word);
@@ -70,13 +79,15 @@ template <typename D> TSR_DEV void tsr_port_add_pair(uint32_t *at, uint32_t pair
 }
 
 /** Of 16 bits: the other half of the word gets -0, which changes no number. */
-template <typename D> TSR_DEV void tsr_port_add_one(typename D::stored_t *at, typename D::stored_t x)
+template <typename D>
+TSR_DEV void tsr_port_add_one(typename D::stored_t *at, typename D::stored_t x)
 {
 	if constexpr ((int)D::code == TSR_F32) {
 		tsr_hip_add_word<D>((uint32_t *)at, tsr_gpu_bits(x));
 	} else {
 		const bool upper = (uintptr_t)at % 4 != 0;
-		tsr_hip_add_word<D>((uint32_t *)(at - upper), upper ? (uint32_t)x << 16 | 0x8000u : (uint32_t)x | 0x80000000u);
+		tsr_hip_add_word<D>((uint32_t *)(at - upper), upper ? (uint32_t)x << 16 | 0x8000u
+								    : (uint32_t)x | 0x80000000u);
 	}
 }
 

@@ -1,4 +1,7 @@
-/* Products of fragments on the matrix cores: operands and sums stay in registers, as layout.h deals them. */
+/*
+ * Products of fragments on the matrix cores: operands and sums stay in
+ * registers, as layout.h deals them.
+ */
 #ifndef TESSERA_HIP_DOT_H
 #define TESSERA_HIP_DOT_H
 
@@ -18,7 +21,8 @@ template <typename V, typename O> TSR_DEV V tsr_hip_operand(const O *operand, in
 }
 
 /** The sums of a block, from where they are held, and back. */
-template <typename S, typename F> TSR_DEV S tsr_hip_sums(const F *acc, tsr_hip_lanes_t l, int m, int n)
+template <typename S, typename F>
+TSR_DEV S tsr_hip_sums(const F *acc, tsr_hip_lanes_t l, int m, int n)
 {
 	S sums;
 	TSR_GPU_UNROLL
@@ -27,7 +31,8 @@ template <typename S, typename F> TSR_DEV S tsr_hip_sums(const F *acc, tsr_hip_l
 	return sums;
 }
 
-template <typename S, typename F> TSR_DEV void tsr_hip_keep_sums(F *acc, tsr_hip_lanes_t l, int m, int n, S sums)
+template <typename S, typename F>
+TSR_DEV void tsr_hip_keep_sums(F *acc, tsr_hip_lanes_t l, int m, int n, S sums)
 {
 	TSR_GPU_UNROLL
 	for (int reg = 0; reg < (int)(sizeof(S) / sizeof(float)); reg++)
@@ -35,13 +40,15 @@ template <typename S, typename F> TSR_DEV void tsr_hip_keep_sums(F *acc, tsr_hip
 }
 
 /** acc += A * B. Blocks in the inner loops: no instruction waits for the one before. */
-template <int THREADS, typename F, typename A, typename B> TSR_DEV void tsr_hip_dot(F *acc, const A *a, const B *b)
+template <int THREADS, typename F, typename A, typename B>
+TSR_DEV void tsr_hip_dot(F *acc, const A *a, const B *b)
 {
 	typedef typename F::tile_t tile_t;
 	constexpr tsr_hip_lanes_t l = tsr_hip_lanes_of<tile_t, THREADS>;
 	typedef tsr_hip_mfma<typename F::dtype_t, l.edge> mfma_t;
 	typedef typename mfma_t::operand_t operand_t;
-	constexpr int blocks_m = tsr_hip_blocks_m(l), blocks_n = tsr_hip_blocks_n(l), each = tsr_hip_each(l);
+	constexpr int blocks_m = tsr_hip_blocks_m(l), blocks_n = tsr_hip_blocks_n(l),
+		      each = tsr_hip_each(l);
 	typename mfma_t::sum_t sums[blocks_m][blocks_n];
 	TSR_GPU_UNROLL
 	for (int m = 0; m < blocks_m; m++)
@@ -54,8 +61,10 @@ template <int THREADS, typename F, typename A, typename B> TSR_DEV void tsr_hip_
 	for (int m = 0; m < blocks_m; m++)
 		TSR_GPU_UNROLL
 	for (int n = 0; n < blocks_n; n++)
-		sums[m][n] = mfma_t::multiply(tsr_hip_operand<operand_t>(a, m * tsr_hip_own_k(l, tile_t::K) + k),
-					      tsr_hip_operand<operand_t>(b, n * tsr_hip_own_k(l, tile_t::K) + k), sums[m][n]);
+		sums[m][n] = mfma_t::multiply(
+			tsr_hip_operand<operand_t>(a, m * tsr_hip_own_k(l, tile_t::K) + k),
+			tsr_hip_operand<operand_t>(b, n * tsr_hip_own_k(l, tile_t::K) + k),
+			sums[m][n]);
 	TSR_GPU_UNROLL
 	for (int m = 0; m < blocks_m; m++)
 		TSR_GPU_UNROLL
@@ -64,7 +73,8 @@ template <int THREADS, typename F, typename A, typename B> TSR_DEV void tsr_hip_
 }
 
 /** acc += A * B, where the coop holds all three so. A constant, once inlined. */
-template <typename F, typename A, typename B> TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b)
+template <typename F, typename A, typename B>
+TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b)
 {
 	typedef typename F::tile_t tile_t;
 	if constexpr (tsr_hip_holds<tile_t, TSR_HIP_SOLE_THREADS>)
@@ -80,8 +90,12 @@ template <typename F, typename A, typename B> TSR_DEV bool tsr_port_dot(const ts
 	return false;
 }
 
-/** The scratch memory is multiplied by each thread's own arithmetic: tiles that get there are none for the matrix cores. */
-template <typename F, typename V> TSR_DEV bool tsr_port_multiply(const tsr_coop_t *, F *, const V *, const V *, int)
+/**
+ * The scratch memory is multiplied by each thread's own arithmetic: tiles that
+ * get there are none for the matrix cores.
+ */
+template <typename F, typename V>
+TSR_DEV bool tsr_port_multiply(const tsr_coop_t *, F *, const V *, const V *, int)
 {
 	return false;
 }

@@ -1,6 +1,7 @@
 /*
- * The main loop on matrix cores: while a stage in shared memory is multiplied, the next one goes there from registers, and the
- * one after that is on its way from memory to registers. Who moves and holds what: lanes.h.
+ * The main loop on matrix cores: while a stage in shared memory is multiplied,
+ * the next one goes there from registers, and the one after that is on its way
+ * from memory to registers. Who moves and holds what: lanes.h.
  */
 #ifndef TESSERA_HIP_GEMM_H
 #define TESSERA_HIP_GEMM_H
@@ -28,12 +29,16 @@ template <typename T, int THREADS> struct tsr_hip_product {
 	typedef stored_t unit_t __attribute__((ext_vector_type(16 / sizeof(stored_t))));
 	typedef stored_t quad_t __attribute__((ext_vector_type(TSR_HIP_QUAD)));
 	typedef stored_t run_t __attribute__((ext_vector_type(lanes.run)));
-	/** A stage's half, of ROWS rows: its pieces, and what a thread has of them on its way to shared memory. ALONG: lanes.h. */
+	/**
+	 * A stage's half, of ROWS rows: its pieces, and what a thread has of them on its way to
+	 * shared memory. ALONG: lanes.h.
+	 */
 	template <int ROWS, bool ALONG> struct half_t {
 		enum {
 			rows = ROWS,
 			along = ALONG,
-			pieces = ALONG ? tsr_hip_pieces_along(lanes, ROWS) : tsr_hip_pieces_across(lanes, ROWS),
+			pieces = ALONG ? tsr_hip_pieces_along(lanes, ROWS)
+				       : tsr_hip_pieces_across(lanes, ROWS),
 			loads = (pieces + threads - 1) / threads, /* of a thread at most */
 			writes = loads * (ALONG ? 1 : unit)
 		};
@@ -65,12 +70,16 @@ template <typename T, int THREADS> struct tsr_hip_product {
 };
 
 /**
- * Two stages, for all products of such a size in a kernel. In whole pieces of scratch memory, so that the host does not take the
- * kernel for one that wants all the dynamic shared memory (gpu/dev/context.h).
+ * Two stages, for all products of such a size in a kernel. In whole pieces of
+ * scratch memory, so that the host does not take the kernel for one that wants
+ * all the dynamic shared memory (gpu/dev/context.h).
  */
 template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 {
-	enum { WHOLE = (BYTES + TSR_GPU_SCRATCH_BYTES - 1) / TSR_GPU_SCRATCH_BYTES * TSR_GPU_SCRATCH_BYTES };
+	enum {
+		WHOLE = (BYTES + TSR_GPU_SCRATCH_BYTES - 1) / TSR_GPU_SCRATCH_BYTES *
+			TSR_GPU_SCRATCH_BYTES
+	};
 	TSR_PORT_SHARED __attribute__((aligned(128))) unsigned char stages[WHOLE];
 	return stages;
 }
@@ -85,13 +94,18 @@ template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 
 enum { TSR_HIP_WHOLE, TSR_HIP_EDGE, TSR_HIP_SHARED };
 
-/** A piece of a matrix. Its rows first_row .. end_row-1 and columns likewise are of the matrix, the others are zeros. */
+/**
+ * A piece of a matrix. Its rows first_row .. end_row-1 and columns likewise are
+ * of the matrix, the others are zeros.
+ */
 typedef struct tsr_hip_piece {
 	const char *origin; /* where its row 0, column 0 is or would be */
 	int64_t ld;
 	int first_row, end_row, first_col, end_col;
 	bool packs; /* every row begins at a multiple of sixteen bytes */
-	int path;   /* WHOLE: all of it is of the matrix, and packs; EDGE: not; SHARED: it stands in shared memory */
+	/* WHOLE: all of it is of the matrix, and packs; EDGE: not; SHARED: it stands in shared
+	 * memory */
+	int path;
 } tsr_hip_piece_t;
 
 TSR_DEV int tsr_hip_within(int64_t x, int end)
@@ -100,7 +114,8 @@ TSR_DEV int tsr_hip_within(int64_t x, int end)
 }
 
 /** The piece of ROWS x COLS at from.at. */
-template <typename S, int ROWS, int COLS> TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
+template <typename S, int ROWS, int COLS>
+TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
 {
 	tsr_hip_piece_t piece;
 	piece.origin = from.data + (from.at.row * from.ld + from.at.col) * (int64_t)sizeof(S);
@@ -110,16 +125,22 @@ template <typename S, int ROWS, int COLS> TSR_DEV tsr_hip_piece_t tsr_hip_piece(
 	piece.first_col = tsr_hip_within(-from.at.col, COLS);
 	piece.end_col = tsr_hip_within(from.cols - from.at.col, COLS);
 	piece.packs = tsr_gpu_packs<S>(from);
-	bool whole = piece.first_row == 0 && piece.end_row == ROWS && piece.first_col == 0 && piece.end_col == COLS;
-	bool near = from.ld < INT32_MAX / (ROWS * (int)sizeof(S)); /* 32 bits hold the way from the origin */
-	piece.path = shared ? TSR_HIP_SHARED : whole && near && piece.packs ? TSR_HIP_WHOLE : TSR_HIP_EDGE;
+	bool whole = piece.first_row == 0 && piece.end_row == ROWS && piece.first_col == 0 &&
+		     piece.end_col == COLS;
+	/* 32 bits hold the way from the origin */
+	bool near = from.ld < INT32_MAX / (ROWS * (int)sizeof(S));
+	piece.path = shared                         ? TSR_HIP_SHARED
+		     : whole && near && piece.packs ? TSR_HIP_WHOLE
+						    : TSR_HIP_EDGE;
 	return piece;
 }
 
 /** The unit at (row, col) of a piece that is WHOLE. */
-template <typename U, typename S> TSR_DEV U tsr_hip_whole(const tsr_hip_piece_t &piece, int row, int col)
+template <typename U, typename S>
+TSR_DEV U tsr_hip_whole(const tsr_hip_piece_t &piece, int row, int col)
 {
-	return *(const TSR_HIP_GLOBAL U *)((const TSR_HIP_GLOBAL S *)piece.origin + (uint32_t)(row * (int)piece.ld + col));
+	return *(const TSR_HIP_GLOBAL U *)((const TSR_HIP_GLOBAL S *)piece.origin +
+					   (uint32_t)(row * (int)piece.ld + col));
 }
 
 /** The unit at (row, col) of any other, whose kind of memory `A` points to. */
@@ -128,39 +149,51 @@ TSR_DEV U tsr_hip_edge(const tsr_hip_piece_t &piece, AS origin, int row, int col
 {
 	constexpr int size = sizeof(U) / sizeof(S);
 	U unit = 0;
-	if (row < piece.first_row || row >= piece.end_row || col + size <= piece.first_col || col >= piece.end_col)
+	if (row < piece.first_row || row >= piece.end_row || col + size <= piece.first_col ||
+	    col >= piece.end_col)
 		return unit;
 	AS at = origin + row * piece.ld;
 	if (piece.packs && col >= piece.first_col && col + size <= piece.end_col)
 		return *(AU)(at + col);
 	TSR_GPU_UNROLL
 	for (int j = 0; j < size; j++) {
-		int c = col + j, inside = c < piece.first_col ? piece.first_col : c < piece.end_col ? c : piece.end_col - 1;
+		int c = col + j, inside = c < piece.first_col ? piece.first_col
+					  : c < piece.end_col ? c
+							      : piece.end_col - 1;
 		S x = at[inside];
 		unit[j] = inside == c ? x : (S)0;
 	}
 	return unit;
 }
 
-template <typename U, typename S, int PATH> TSR_DEV U tsr_hip_fetch(const tsr_hip_piece_t &piece, int row, int col)
+template <typename U, typename S, int PATH>
+TSR_DEV U tsr_hip_fetch(const tsr_hip_piece_t &piece, int row, int col)
 {
 	typedef const TSR_HIP_GLOBAL S *global_t;
 	typedef const TSR_HIP_LOCAL S *local_t;
 	if constexpr (PATH == TSR_HIP_WHOLE)
 		return tsr_hip_whole<U, S>(piece, row, col);
 	else if constexpr (PATH == TSR_HIP_EDGE)
-		return tsr_hip_edge<U, S, const TSR_HIP_GLOBAL U *>(piece, (global_t)piece.origin, row, col);
+		return tsr_hip_edge<U, S, const TSR_HIP_GLOBAL U *>(piece, (global_t)piece.origin,
+								    row, col);
 	else
-		return tsr_hip_edge<U, S, const TSR_HIP_LOCAL U *>(piece, (local_t)piece.origin, row, col);
+		return tsr_hip_edge<U, S, const TSR_HIP_LOCAL U *>(piece, (local_t)piece.origin,
+								   row, col);
 }
 
-/** This thread. On the paths that are rare nothing is known of it, so that nothing of theirs is kept across the loop. */
+/**
+ * This thread. On the paths that are rare nothing is known of it, so that
+ * nothing of theirs is kept across the loop.
+ */
 template <int PATH> TSR_DEV int tsr_hip_thread(const tsr_coop_t *coop)
 {
 	return PATH == TSR_HIP_WHOLE ? coop->thread : tsr_hip_unknown(coop->thread);
 }
 
-/** Waits on those paths: the compiler lays them down before the other, which would else wait for the same registers. */
+/**
+ * Waits on those paths: the compiler lays them down before the other, which
+ * would else wait for the same registers.
+ */
 template <int PATH> TSR_DEV void tsr_hip_loaded(void)
 {
 	if (PATH != TSR_HIP_WHOLE)
@@ -175,12 +208,18 @@ TSR_DEV void tsr_hip_load_half(const tsr_coop_t *coop, H &half, const tsr_hip_pi
 	{
 		if constexpr (H::along) {
 			int row = tsr_hip_along_row(lanes, e), k = tsr_hip_along_k(lanes, e);
-			half.piece[i][0] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, row, k);
+			half.piece[i][0] =
+				tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece,
+											      row,
+											      k);
 		} else {
-			int k = tsr_hip_across_k(lanes, H::rows, e), row = tsr_hip_across_row(lanes, H::rows, e);
+			int k = tsr_hip_across_k(lanes, H::rows, e),
+			    row = tsr_hip_across_row(lanes, H::rows, e);
 			TSR_GPU_UNROLL
 			for (int q = 0; q < TSR_HIP_QUAD; q++)
-				half.piece[i][q] = tsr_hip_fetch<typename P::unit_t, typename P::stored_t, PATH>(piece, k + q, row);
+				half.piece[i][q] =
+					tsr_hip_fetch<typename P::unit_t, typename P::stored_t,
+						      PATH>(piece, k + q, row);
 		}
 	}
 	tsr_hip_loaded<PATH>();
@@ -194,7 +233,8 @@ typedef struct tsr_hip_operands {
 } tsr_hip_operands_t;
 
 /** Starts to load one half from the piece. */
-template <typename P, typename H> TSR_DEV void tsr_hip_load_by_path(const tsr_coop_t *coop, H &half, const tsr_hip_piece_t &piece)
+template <typename P, typename H>
+TSR_DEV void tsr_hip_load_by_path(const tsr_coop_t *coop, H &half, const tsr_hip_piece_t &piece)
 {
 	if (piece.path == TSR_HIP_WHOLE)
 		tsr_hip_load_half<P, TSR_HIP_WHOLE>(coop, half, piece);
@@ -205,47 +245,58 @@ template <typename P, typename H> TSR_DEV void tsr_hip_load_by_path(const tsr_co
 }
 
 /** An operand's piece of the stage. */
-template <typename P, typename H> TSR_DEV tsr_hip_piece_t tsr_hip_piece_of(tsr_gpu_target_t &from, bool shared, int64_t k)
+template <typename P, typename H>
+TSR_DEV tsr_hip_piece_t tsr_hip_piece_of(tsr_gpu_target_t &from, bool shared, int64_t k)
 {
 	typedef typename P::stored_t stored_t;
 	constexpr int depth = P::lanes.depth;
 	(H::along ? from.at.col : from.at.row) = k;
-	return tsr_hip_piece < stored_t, H::along ? (int)H::rows : depth, H::along ? depth : (int)H::rows > (from, shared);
+	return tsr_hip_piece < stored_t, H::along ? (int)H::rows : depth,
+	       H::along ? depth : (int)H::rows > (from, shared);
 }
 
 /** Starts to load the stage whose first element of K is `k`. */
 template <typename P>
-TSR_DEV void tsr_hip_load(const tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, int64_t k)
+TSR_DEV void tsr_hip_load(const tsr_coop_t *coop, typename P::load_t &load,
+			  tsr_hip_operands_t &from, int64_t k)
 {
-	const tsr_hip_piece_t a = tsr_hip_piece_of<P, typename P::half_a_t>(from.a, from.shared_a, k);
-	const tsr_hip_piece_t b = tsr_hip_piece_of<P, typename P::half_b_t>(from.b, from.shared_b, k);
+	const tsr_hip_piece_t a =
+		tsr_hip_piece_of<P, typename P::half_a_t>(from.a, from.shared_a, k);
+	const tsr_hip_piece_t b =
+		tsr_hip_piece_of<P, typename P::half_b_t>(from.b, from.shared_b, k);
 	tsr_hip_load_by_path<P>(coop, load.a, a);
 	tsr_hip_load_by_path<P>(coop, load.b, b);
 }
 
 /* ---- from registers to shared memory, where K runs along all rows */
 
-template <typename P, typename H> TSR_DEV void tsr_hip_lay_half(const tsr_coop_t *coop, typename P::stored_t *stage, const H &half)
+template <typename P, typename H>
+TSR_DEV void tsr_hip_lay_half(const tsr_coop_t *coop, typename P::stored_t *stage, const H &half)
 {
 	constexpr tsr_hip_lanes_t lanes = P::lanes;
 	TSR_HIP_EACH_LOAD(coop->thread, H::pieces, i, e)
 	{
 		if constexpr (H::along) {
 			int row = tsr_hip_along_row(lanes, e), k = tsr_hip_along_k(lanes, e);
-			*(typename P::unit_t *)(stage + tsr_hip_place(lanes, row, k)) = half.piece[i][0];
+			*(typename P::unit_t *)(stage + tsr_hip_place(lanes, row, k)) =
+				half.piece[i][0];
 		} else {
-			int k = tsr_hip_across_k(lanes, H::rows, e), row = tsr_hip_across_row(lanes, H::rows, e);
+			int k = tsr_hip_across_k(lanes, H::rows, e),
+			    row = tsr_hip_across_row(lanes, H::rows, e);
 			const typename P::unit_t *of = half.piece[i];
 			TSR_GPU_UNROLL
 			for (int j = 0; j < P::unit; j++) {
 				typename P::quad_t quad = {of[0][j], of[1][j], of[2][j], of[3][j]};
-				*(typename P::quad_t *)(stage + tsr_hip_place(lanes, row + j, k)) = quad;
+				*(typename P::quad_t *)(stage + tsr_hip_place(lanes, row + j, k)) =
+					quad;
 			}
 		}
 	}
 }
 
-template <typename P> TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename P::stored_t *stage, const typename P::load_t &load)
+template <typename P>
+TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename P::stored_t *stage,
+			 const typename P::load_t &load)
 {
 	tsr_hip_lay_half<P>(coop, stage, load.a);
 	tsr_hip_lay_half<P>(coop, stage + P::panel_a, load.b);
@@ -255,7 +306,8 @@ template <typename P> TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename 
 
 /** Reads what this thread gives to the products of one step of a stage. */
 template <typename P>
-TSR_DEV void tsr_hip_read(const tsr_coop_t *coop, typename P::read_t &read, const typename P::stored_t *stage, int step)
+TSR_DEV void tsr_hip_read(const tsr_coop_t *coop, typename P::read_t &read,
+			  const typename P::stored_t *stage, int step)
 {
 	constexpr tsr_hip_lanes_t lanes = P::lanes;
 	typedef typename P::run_t run_t;
@@ -264,16 +316,21 @@ TSR_DEV void tsr_hip_read(const tsr_coop_t *coop, typename P::read_t &read, cons
 	TSR_GPU_UNROLL
 	for (int m = 0; m < P::blocks_m; m++) {
 		int row = tsr_hip_read_row_a(lanes, coop->thread, m);
-		read.a[m] = __builtin_bit_cast(parts_t, *(const run_t *)(stage + tsr_hip_place(lanes, row, k)));
+		read.a[m] =
+			__builtin_bit_cast(parts_t,
+					   *(const run_t *)(stage + tsr_hip_place(lanes, row, k)));
 	}
 	TSR_GPU_UNROLL
 	for (int n = 0; n < P::blocks_n; n++) {
 		int col = tsr_hip_read_col_b(lanes, coop->thread, n);
-		read.b[n] = __builtin_bit_cast(parts_t, *(const run_t *)(stage + P::panel_a + tsr_hip_place(lanes, col, k)));
+		read.b[n] =
+			__builtin_bit_cast(parts_t, *(const run_t *)(stage + P::panel_a +
+								     tsr_hip_place(lanes, col, k)));
 	}
 }
 
-template <typename P> TSR_DEV void tsr_hip_multiply(typename P::sums_t &sums, const typename P::read_t &read)
+template <typename P>
+TSR_DEV void tsr_hip_multiply(typename P::sums_t &sums, const typename P::read_t &read)
 {
 	TSR_GPU_UNROLL
 	for (int part = 0; part < P::parts; part++)
@@ -281,15 +338,19 @@ template <typename P> TSR_DEV void tsr_hip_multiply(typename P::sums_t &sums, co
 	for (int m = 0; m < P::blocks_m; m++)
 		TSR_GPU_UNROLL
 	for (int n = 0; n < P::blocks_n; n++)
-		sums.block[m][n] = P::mfma_t::multiply(read.a[m].part[part], read.b[n].part[part], sums.block[m][n]);
+		sums.block[m][n] = P::mfma_t::multiply(read.a[m].part[part], read.b[n].part[part],
+						       sums.block[m][n]);
 }
 
 /*
- * What the compiler's scheduler shall do with a step. Reads of the next one come first, so that they arrive before its products
- * need them. Writes to the next stage stand between the last products, as late as they can: what they write is on its way from
- * memory, and one at a time, so that the matrix cores never wait for the wave to get through them.
+ * What the compiler's scheduler shall do with a step. Reads of the next one
+ * come first, so that they arrive before its products need them. Writes to the
+ * next stage stand between the last products, as late as they can: what they
+ * write is on its way from memory, and one at a time, so that the matrix cores
+ * never wait for the wave to get through them.
  */
-enum { TSR_HIP_PRODUCT = 0x8, TSR_HIP_LDS_WRITE = 0x200 }; /* kinds of instructions, for __builtin_amdgcn_sched_group_barrier */
+/* kinds of instructions, for __builtin_amdgcn_sched_group_barrier */
+enum { TSR_HIP_PRODUCT = 0x8, TSR_HIP_LDS_WRITE = 0x200 };
 
 TSR_DEV void tsr_hip_reads_first(void)
 {
@@ -317,7 +378,8 @@ template <typename P> TSR_DEV void tsr_hip_end(tsr_hip_operands_t &from, int64_t
 }
 
 template <typename P>
-TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_pos_t at, int64_t k1)
+TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b,
+					    tsr_pos_t at, int64_t k1)
 {
 	tsr_hip_operands_t from;
 	int rank = tsr_rank(coop);
@@ -331,10 +393,13 @@ TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a
 	return from;
 }
 
-/** Passes the gate where stage `k` is the first of a chunk, and turns to the ranks that it names. */
+/**
+ * Passes the gate where stage `k` is the first of a chunk, and turns to the
+ * ranks that it names.
+ */
 template <typename P, tsr_gate_fn GATE>
-TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b, const tsr_part_t &part, int64_t k,
-			  const void *ctx)
+TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b,
+			  const tsr_part_t &part, int64_t k, const void *ctx)
 {
 	if (k % P::tile_t::K != 0)
 		return;
@@ -344,9 +409,11 @@ TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t
 		chunk.k0 = k;
 		chunk.k1 = tsr_gpu_least(k + P::tile_t::K, from.k_end);
 		peer = GATE(coop, chunk, ctx);
-		peer = tsr_from(__builtin_amdgcn_readfirstlane(peer.a), __builtin_amdgcn_readfirstlane(peer.b));
+		peer = tsr_from(__builtin_amdgcn_readfirstlane(peer.a),
+				__builtin_amdgcn_readfirstlane(peer.b));
 	}
-	bool accepts = tsr_gpu_accepts_view(coop, a, peer.a) && tsr_gpu_accepts_view(coop, b, peer.b);
+	bool accepts =
+		tsr_gpu_accepts_view(coop, a, peer.a) && tsr_gpu_accepts_view(coop, b, peer.b);
 	from.a.data = tsr_gpu_view_address(coop, a, peer.a);
 	from.b.data = tsr_gpu_view_address(coop, b, peer.b);
 	tsr_hip_end<P>(from, accepts ? from.k_end : 0);
@@ -354,8 +421,9 @@ TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t
 
 /** Starts to load the stage at `k`, if there is one. */
 template <typename P, tsr_gate_fn GATE>
-TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b,
-			   const tsr_part_t &part, int64_t k, const void *ctx)
+TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from,
+			   tsr_view_t a, tsr_view_t b, const tsr_part_t &part, int64_t k,
+			   const void *ctx)
 {
 	if (k >= from.k_end)
 		return;
@@ -364,15 +432,18 @@ TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_o
 }
 
 /*
- * While the products of one step run, the operands of the next are read. The threads meet once a stage, before its last products:
- * then all have read it, and laid the next. What is laid and read past the end is used by nobody.
+ * While the products of one step run, the operands of the next are read. The
+ * threads meet once a stage, before its last products: then all have read it,
+ * and laid the next. What is laid and read past the end is used by nobody.
  */
 template <typename P, tsr_gate_fn GATE>
-TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b, tsr_part_t part, const void *ctx)
+TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b,
+			  tsr_part_t part, const void *ctx)
 {
 	typedef typename P::stored_t stored_t;
 	constexpr int depth = P::lanes.depth, last = P::steps - 1;
-	stored_t *stage = (stored_t *)tsr_hip_stages<2 * tsr_hip_stage_bytes(P::lanes)>(), *next = stage + P::stage;
+	stored_t *stage = (stored_t *)tsr_hip_stages<2 * tsr_hip_stage_bytes(P::lanes)>(),
+		 *next = stage + P::stage;
 	tsr_hip_operands_t from = tsr_hip_operands<P>(coop, a, b, part.at, part.k1);
 	typename P::load_t load;
 	typename P::read_t read, ahead;
@@ -393,7 +464,8 @@ TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t
 			if (step == 0) {
 				tsr_hip_lay<P>(coop, next, load);
 				tsr_hip_writes_between<P>();
-				tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, k + 2 * depth, ctx);
+				tsr_hip_begin<P, GATE>(coop, load, from, a, b, part, k + 2 * depth,
+						       ctx);
 			}
 			read = ahead;
 		}
@@ -404,7 +476,9 @@ TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t
 		tsr_gpu_meet_shared(coop);
 		tsr_hip_read<P>(coop, ahead, next, 0);
 		tsr_hip_reads_first();
-		tsr_hip_no_earlier(); /* nor later: the compiler would read in the next turn, when its products already wait */
+		/* nor later: the compiler would read in the next turn, when its products already
+		 * wait */
+		tsr_hip_no_earlier();
 		tsr_hip_multiply<P>(sums, read);
 		read = ahead;
 		stored_t *was = stage;
@@ -413,7 +487,8 @@ TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t
 	}
 }
 
-template <typename P, typename F> TSR_DEV void tsr_hip_hand_over(F *acc, const typename P::sums_t &sums)
+template <typename P, typename F>
+TSR_DEV void tsr_hip_hand_over(F *acc, const typename P::sums_t &sums)
 {
 	constexpr tsr_hip_lanes_t lanes = P::lanes;
 	constexpr int registers = sizeof(typename P::mfma_t::sum_t) / sizeof(float);
@@ -426,8 +501,8 @@ template <typename P, typename F> TSR_DEV void tsr_hip_hand_over(F *acc, const t
 		acc->v[tsr_hip_held(lanes, m, n, reg)] = sums.block[m][n][reg];
 }
 
-template <typename P, typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *),
-	  typename C>
+template <typename P, typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	TSR_GPU_NO_UNROLL
@@ -435,30 +510,40 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		F acc;
 		typename P::sums_t sums = {};
 		tsr_part_t part = ORDER(task, ctx);
-		tsr_hip_tile<P, GATE>(coop, sums, a, tsr_gpu_task_b<typename P::tile_t>(b, part.b0), part, (const void *)ctx);
+		tsr_hip_tile<P, GATE>(coop, sums, a, tsr_gpu_task_b<typename P::tile_t>(b, part.b0),
+				      part, (const void *)ctx);
 		tsr_hip_hand_over<P>(&acc, sums);
 		EPILOGUE(coop, &acc, part.at, ctx);
 	}
 }
 
-/** Tiles that no grid of waves divides into blocks, and types that have no such instruction, take the plain main loop. */
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
-TSR_DEV void tsr_hip_any_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
+/**
+ * Tiles that no grid of waves divides into blocks, and types that have no such
+ * instruction, take the plain main loop.
+ */
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+TSR_DEV void tsr_hip_any_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks,
+			      C *ctx)
 {
 	typedef typename F::tile_t tile_t;
 	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_SOLE_THREADS>)
 		if (coop->threads == TSR_HIP_SOLE_THREADS)
-			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_SOLE_THREADS>, F, ORDER, GATE, EPILOGUE>(coop, a, b,
-														     tasks, ctx);
+			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_SOLE_THREADS>, F, ORDER,
+					    GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_WAVE_THREADS>)
 		if (coop->threads == TSR_HIP_WAVE_THREADS)
-			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_WAVE_THREADS>, F, ORDER, GATE, EPILOGUE>(coop, a, b,
-														     tasks, ctx);
+			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_WAVE_THREADS>, F, ORDER,
+					    GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	tsr_gpu_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 }
 
-/** tsr_gemm: operands may be what the coop has stored just now, and what its epilogues have stored may be read right behind. */
-template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE, void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
+/**
+ * tsr_gemm: operands may be what the coop has stored just now, and what its
+ * epilogues have stored may be read right behind.
+ */
+template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
+	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	tsr_gpu_meet(coop);

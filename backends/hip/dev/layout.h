@@ -1,4 +1,7 @@
-/* How fragments are dealt to threads: accumulators as the matrix cores leave them, where these multiply the tile. */
+/*
+ * How fragments are dealt to threads: accumulators as the matrix cores leave
+ * them, where these multiply the tile.
+ */
 #ifndef TESSERA_HIP_LAYOUT_H
 #define TESSERA_HIP_LAYOUT_H
 
@@ -6,31 +9,43 @@
 #include "hip/dev/threads.h"
 
 /**
- * Shared memory that the main loop's stages may have. A workgroup has 64 KiB: a block's main loop leaves the scratch memory and
- * 7 KiB of it. A worker's shares it with tiles that the kernel keeps there, and has the less the wider their elements are.
+ * Shared memory that the main loop's stages may have. A workgroup has 64 KiB: a
+ * block's main loop leaves the scratch memory and 7 KiB of it. A worker's
+ * shares it with tiles that the kernel keeps there, and has the less the wider
+ * their elements are.
  */
 template <int THREADS, int ELEMENT_BYTES>
-constexpr int tsr_hip_stages_bytes = THREADS == TSR_HIP_SOLE_THREADS ? 48 * 1024 : 32 * 1024 / ELEMENT_BYTES;
+constexpr int tsr_hip_stages_bytes =
+	THREADS == TSR_HIP_SOLE_THREADS ? 48 * 1024 : 32 * 1024 / ELEMENT_BYTES;
 
 /** How a coop of so many threads multiplies tiles of configuration T. */
 template <typename T, int THREADS>
 constexpr tsr_hip_lanes_t tsr_hip_lanes_of =
-	tsr_hip_lanes(T::M, T::N, T::K, (int)sizeof(typename T::dtype_t::stored_t), THREADS / TSR_HIP_LANES,
+	tsr_hip_lanes(T::M, T::N, T::K, (int)sizeof(typename T::dtype_t::stored_t),
+		      THREADS / TSR_HIP_LANES,
 		      tsr_hip_stages_bytes<THREADS, (int)sizeof(typename T::dtype_t::stored_t)>);
 
-/** Whether they are tiles for the matrix cores: of a type these multiply and sum in f32, and four rows fit the scratch memory. */
+/**
+ * Whether they are tiles for the matrix cores: of a type these multiply and sum
+ * in f32, and four rows fit the scratch memory.
+ */
 template <typename T, int THREADS>
-constexpr bool tsr_hip_multiplies =
-	(T::dtype_t::code == TSR_BF16 || T::dtype_t::code == TSR_F16 || T::dtype_t::code == TSR_F32) &&
-	tsr_hip_lanes_of<T, THREADS>.depth != 0 && TSR_HIP_QUAD *T::N *(int)sizeof(float) <= TSR_GPU_SCRATCH_BYTES;
+constexpr bool tsr_hip_multiplies = (T::dtype_t::code == TSR_BF16 || T::dtype_t::code == TSR_F16 ||
+				     T::dtype_t::code == TSR_F32) &&
+				    tsr_hip_lanes_of<T, THREADS>.depth != 0 &&
+				    TSR_HIP_QUAD *T::N *(int)sizeof(float) <= TSR_GPU_SCRATCH_BYTES;
 
 /** Whether a coop of so many threads holds operands as the matrix cores take them. */
 template <typename T, int THREADS>
-constexpr bool tsr_hip_holds = tsr_hip_multiplies<T, THREADS> &&tsr_hip_held_words(tsr_hip_lanes_of<T, THREADS>,
-										   T::K) <= TSR_HIP_MOST_HELD;
+constexpr bool tsr_hip_holds =
+	tsr_hip_multiplies<T, THREADS> &&tsr_hip_held_words(tsr_hip_lanes_of<T, THREADS>,
+							    T::K) <= TSR_HIP_MOST_HELD;
 
-/** What a fragment of configuration T is to a coop of so many threads. Constants are copied to each function: the compiler does not
- * look into those of a class on a device. */
+/**
+ * What a fragment of configuration T is to a coop of so many threads. Constants
+ * are copied to each function: the compiler does not look into those of a class
+ * on a device.
+ */
 template <typename T, int ROLE, int THREADS> struct tsr_hip_deal {
 	enum {
 		sums = ROLE == TSR_GPU_ACCUMULATOR,
@@ -47,14 +62,19 @@ template <typename T, int ROLE, int THREADS> struct tsr_hip_deal {
 	TSR_DEV int most(void)
 	{
 		constexpr tsr_hip_lanes_t l = tsr_hip_lanes_of<T, THREADS>;
-		return sums ? T::M * T::N / THREADS : (a ? tsr_hip_blocks_m(l) : tsr_hip_blocks_n(l)) * tsr_hip_own_k(l, T::K);
+		return sums ? T::M * T::N / THREADS
+			    : (a ? tsr_hip_blocks_m(l) : tsr_hip_blocks_n(l)) *
+				       tsr_hip_own_k(l, T::K);
 	}
 	TSR_DEV int together(void)
 	{
 		constexpr tsr_hip_lanes_t l = tsr_hip_lanes_of<T, THREADS>;
 		return !dealt ? 0 : sums ? tsr_hip_together(l) : b ? tsr_hip_each(l) : l.run;
 	}
-	/** Of a row, side by side in memory. Sums are laid into the scratch memory, for their lanes have single columns. */
+	/**
+	 * Of a row, side by side in memory. Sums are laid into the scratch memory, for their lanes
+	 * have single columns.
+	 */
 	TSR_DEV int length(void)
 	{
 		constexpr tsr_hip_lanes_t l = tsr_hip_lanes_of<T, THREADS>;
@@ -70,7 +90,8 @@ template <typename T, int ROLE, int THREADS> struct tsr_hip_deal {
 		else if constexpr (a)
 			return tsr_hip_operand_row_a(l, T::K, thread, i);
 		else
-			return b ? tsr_hip_operand_k(l, T::K, thread, i) : tsr_hip_operand_col_b(l, T::K, thread, i);
+			return b ? tsr_hip_operand_k(l, T::K, thread, i)
+				 : tsr_hip_operand_col_b(l, T::K, thread, i);
 	}
 	TSR_DEV int col(int thread, int i)
 	{
@@ -80,7 +101,8 @@ template <typename T, int ROLE, int THREADS> struct tsr_hip_deal {
 		else if constexpr (sums)
 			return tsr_hip_held_col(l, thread, i);
 		else
-			return b ? tsr_hip_operand_col_b(l, T::K, thread, i) : tsr_hip_operand_k(l, T::K, thread, i);
+			return b ? tsr_hip_operand_col_b(l, T::K, thread, i)
+				 : tsr_hip_operand_k(l, T::K, thread, i);
 	}
 	/** Waves that need the same rows of A hold them all, and so with B's columns. */
 	TSR_DEV bool owns(int thread)
@@ -96,7 +118,8 @@ template <typename F> struct tsr_port_layout;
 template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	typedef tsr_hip_deal<T, ROLE, TSR_HIP_SOLE_THREADS> of_block;
 	typedef tsr_hip_deal<T, ROLE, TSR_HIP_WAVE_THREADS> of_wave;
-	/* What a wave holds is no more than its share of the fragment, of which there is room for a worker's in any case. */
+	/* What a wave holds is no more than its share of the fragment, of which there is room for a
+	 * worker's in any case. */
 	enum { capacity = of_block::dealt || of_wave::dealt };
 	TSR_DEV int together(int threads)
 	{
@@ -114,11 +137,13 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	}
 	TSR_DEV int row(const tsr_coop_t *coop, int i)
 	{
-		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::row(coop->thread, i) : of_wave::row(coop->thread, i);
+		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::row(coop->thread, i)
+							     : of_wave::row(coop->thread, i);
 	}
 	TSR_DEV int col(const tsr_coop_t *coop, int i)
 	{
-		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::col(coop->thread, i) : of_wave::col(coop->thread, i);
+		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::col(coop->thread, i)
+							     : of_wave::col(coop->thread, i);
 	}
 	TSR_DEV bool multiplies(const tsr_coop_t *)
 	{
@@ -130,7 +155,8 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	}
 	TSR_DEV bool owns(const tsr_coop_t *coop)
 	{
-		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::owns(coop->thread) : of_wave::owns(coop->thread);
+		return coop->threads == TSR_HIP_SOLE_THREADS ? of_block::owns(coop->thread)
+							     : of_wave::owns(coop->thread);
 	}
 	TSR_DEV int length(int threads)
 	{

@@ -1,4 +1,7 @@
-/* The instructions of the matrix cores that the main loop uses: one block of edge x edge, whose operands and sums lanes.h deals. */
+/*
+ * The instructions of the matrix cores that the main loop uses: one block of
+ * edge x edge, whose operands and sums lanes.h deals.
+ */
 #ifndef TESSERA_HIP_MFMA_H
 #define TESSERA_HIP_MFMA_H
 
@@ -19,8 +22,10 @@ template <typename D, int EDGE> struct tsr_hip_mfma;
 			return builtin_(a, b, sum, 0, 0, 0);                               \
 		}                                                                          \
 	};
-TSR_HIP_MFMA(tsr_gpu_bf16, 32, tsr_hip_4_bf16, tsr_hip_16_f32, __builtin_amdgcn_mfma_f32_32x32x8bf16_1k)
-TSR_HIP_MFMA(tsr_gpu_bf16, 16, tsr_hip_4_bf16, tsr_hip_4_f32, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k)
+TSR_HIP_MFMA(tsr_gpu_bf16, 32, tsr_hip_4_bf16, tsr_hip_16_f32,
+	     __builtin_amdgcn_mfma_f32_32x32x8bf16_1k)
+TSR_HIP_MFMA(tsr_gpu_bf16, 16, tsr_hip_4_bf16, tsr_hip_4_f32,
+	     __builtin_amdgcn_mfma_f32_16x16x16bf16_1k)
 TSR_HIP_MFMA(tsr_gpu_f16, 32, tsr_hip_4_f16, tsr_hip_16_f32, __builtin_amdgcn_mfma_f32_32x32x8f16)
 TSR_HIP_MFMA(tsr_gpu_f16, 16, tsr_hip_4_f16, tsr_hip_4_f32, __builtin_amdgcn_mfma_f32_16x16x16f16)
 TSR_HIP_MFMA(tsr_gpu_f32, 32, float, tsr_hip_16_f32, __builtin_amdgcn_mfma_f32_32x32x2f32)

@@ -1,7 +1,9 @@
 /*
- * Ordered accesses of one thread for HIP. Releases are laid down by hand, as a fence, a wait, and a relaxed access:
- * clang 19 drops the wait after buffer_wbl2 where the wave has no store of its own in flight (llvm-project pull 178316), and
- * the access would pass the write-back.
+ * Ordered accesses of one thread for HIP. Releases are laid down by hand, as a
+ * fence, a wait, and a relaxed access:
+ * clang 19 drops the wait after buffer_wbl2 where the wave has no store of its
+ * own in flight (llvm-project pull 178316), and the access would pass the
+ * write-back.
  */
 #ifndef TESSERA_HIP_ORDER_H
 #define TESSERA_HIP_ORDER_H
@@ -15,8 +17,9 @@ TSR_DEV void tsr_hip_settle(void)
 }
 
 /**
- * Nothing that stands later is read earlier. For the compiler alone, which takes a fence for no write to memory, and may then read
- * through the scalar cache what the fence's buffer_inv does not invalidate.
+ * Nothing that stands later is read earlier. For the compiler alone, which
+ * takes a fence for no write to memory, and may then read through the scalar
+ * cache what the fence's buffer_inv does not invalidate.
  */
 TSR_DEV void tsr_hip_no_earlier(void)
 {
@@ -41,7 +44,10 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_before(void)
 		tsr_hip_release<SCOPE>();
 }
 
-/** The access that acquires has come back. What is read later is no older once each wave has invalidated: tsr_port_refresh. */
+/**
+ * The access that acquires has come back. What is read later is no older once
+ * each wave has invalidated: tsr_port_refresh.
+ */
 template <int ORDER> TSR_DEV void tsr_hip_after(void)
 {
 	if constexpr (tsr_gpu_acquires<ORDER>)
@@ -57,16 +63,20 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 }
 
 /*
- * Nothing: in the meeting each wave waits for its own stores (tsr_port_meet_block), which then are in the L2 that all waves of a
- * block share. The write-back of the one that releases is of the whole L2, and takes them along.
+ * Nothing: in the meeting each wave waits for its own stores
+ * (tsr_port_meet_block), which then are in the L2 that all waves of a block
+ * share. The write-back of the one that releases is of the whole L2, and takes
+ * them along.
  */
 template <int SCOPE> TSR_DEV void tsr_port_drain(void)
 {
 }
 
 /*
- * Each wave invalidates, once, after the meeting. They share the L1 and the L2, but no counter says when an invalidation is
- * performed: LLVM's tables promise that loads of the same wave come after it, and say nothing of those of other waves.
+ * Each wave invalidates, once, after the meeting. They share the L1 and the L2,
+ * but no counter says when an invalidation is performed: LLVM's tables promise
+ * that loads of the same wave come after it, and say nothing of those of other
+ * waves.
  */
 template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
 {
@@ -112,12 +122,14 @@ TSR_HIP_RMW(xor, __hip_atomic_fetch_xor)
 TSR_HIP_RMW(min, __hip_atomic_fetch_min)
 TSR_HIP_RMW(max, __hip_atomic_fetch_max)
 
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+template <int ORDER, int FAILURE, int SCOPE, typename W>
+TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
 	tsr_hip_before<ORDER, SCOPE>();
 	if constexpr (FAILURE == TSR_SEQ_CST && !tsr_gpu_releases<ORDER>)
 		tsr_hip_settle(); /* as a seq_cst load */
-	__hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED, SCOPE);
+	__hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED,
+					     __ATOMIC_RELAXED, SCOPE);
 	tsr_hip_after<tsr_gpu_acquires<ORDER> ? ORDER : FAILURE>();
 	return expected;
 }

@@ -6,7 +6,8 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *)
 {
 }
 
-template <typename F> TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_gpu_target_t &, const F *)
+template <typename F>
+TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_gpu_target_t &, const F *)
 {
 	return false;
 }

@@ -1,4 +1,7 @@
-/* The device port for HIP: clang 19 or later, gfx90a and gfx942, no vendor header. What it must define: gpu/dev/port.h. */
+/*
+ * The device port for HIP: clang 19 or later, gfx90a and gfx942, no vendor
+ * header. What it must define: gpu/dev/port.h.
+ */
 #ifndef TESSERA_HIP_PORT_H
 #define TESSERA_HIP_PORT_H
 
@@ -16,10 +19,12 @@
 
 #define TSR_PORT_DEVICE __attribute__((device))
 #define TSR_PORT_SHARED __attribute__((shared))
-#define TSR_PORT_ENTRY(threads_) \
-	extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(threads_, threads_))) void
+#define TSR_PORT_ENTRY(threads_)           \
+	extern "C" __attribute__((global)) \
+	__attribute__((amdgpu_flat_work_group_size(threads_, threads_))) void
 #define TSR_PORT_BY_VALUE(type_) const type_
-#define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS /* each wave writes back for itself before a signal: no more of them */
+/* each wave writes back for itself before a signal: no more of them */
+#define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_PART_THREADS TSR_HIP_WAVE_THREADS
@@ -60,13 +65,15 @@ TSR_DEV int tsr_port_block(void)
 
 TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
 {
-	extern __attribute__((shared)) __attribute__((aligned(128))) unsigned char tsr_hip_dynamic_shared[];
+	extern __attribute__((shared))
+	__attribute__((aligned(128))) unsigned char tsr_hip_dynamic_shared[];
 	return tsr_hip_dynamic_shared;
 }
 
 /*
- * The barrier lets waves go on while their stores are on the way, and a release that one wave makes afterwards would not wait for
- * those of the others: so every wave waits for its own before.
+ * The barrier lets waves go on while their stores are on the way, and a release
+ * that one wave makes afterwards would not wait for those of the others: so
+ * every wave waits for its own before.
  */
 TSR_DEV void tsr_port_meet_block(void)
 {
@@ -77,7 +84,10 @@ TSR_DEV void tsr_port_meet_block(void)
 	tsr_hip_no_earlier();
 }
 
-/* A worker is one wave: its lanes have met. The compiler must not move accesses across, and the wave waits as above. */
+/*
+ * A worker is one wave: its lanes have met. The compiler must not move accesses
+ * across, and the wave waits as above.
+ */
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
 	(void)worker;
@@ -89,13 +99,15 @@ TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 }
 
 /*
- * For shared memory alone: loads of the next stage, or stores of the last band, go on across it. The comment in the assembly tells
- * ci/checks/isa that this is meant. A wave's own accesses to shared memory are performed in order.
+ * For shared memory alone: loads of the next stage, or stores of the last band,
+ * go on across it. The comment in the assembly tells ci/checks/isa that this is
+ * meant. A wave's own accesses to shared memory are performed in order.
  */
 TSR_DEV void tsr_hip_meet_shared(int whole)
 {
 	if (whole)
-		__asm__ volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier ; for shared memory alone" ::: "memory");
+		__asm__ volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier ; for shared memory alone" ::
+					 : "memory");
 	else {
 		__builtin_amdgcn_wave_barrier();
 		tsr_hip_no_earlier();
@@ -136,7 +148,8 @@ template <typename T> TSR_DEV T *tsr_port_global(T *p)
 
 template <typename T> TSR_DEV T tsr_port_constant(const T *p)
 {
-	return *(const __attribute__((address_space(4))) T *)(uintptr_t)p; /* by the scalar unit where all lanes ask the same */
+	/* by the scalar unit where all lanes ask the same */
+	return *(const __attribute__((address_space(4))) T *)(uintptr_t)p;
 }
 
 template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
@@ -153,9 +166,11 @@ template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t
 		__builtin_nontemporal_store(unit, (tsr_port_unit_t *)at);
 	else
 #if defined(__gfx942__)
-		__asm__ volatile("global_store_dwordx4 %0, %1, off sc0 sc1" ::"v"(at), "v"(unit) : "memory");
+		__asm__ volatile("global_store_dwordx4 %0, %1, off sc0 sc1" ::"v"(at), "v"(unit)
+				 : "memory");
 #else
-		__asm__ volatile("global_store_dwordx4 %0, %1, off glc" ::"v"(at), "v"(unit) : "memory");
+		__asm__ volatile("global_store_dwordx4 %0, %1, off glc" ::"v"(at), "v"(unit)
+				 : "memory");
 #endif
 }
 

@@ -6,63 +6,95 @@
 
 /*
  * Order: TSR_RELAXED TSR_ACQUIRE TSR_RELEASE TSR_ACQ_REL TSR_SEQ_CST.
- * Scope: TSR_SCOPE_BLOCK TSR_SCOPE_DEVICE TSR_SCOPE_SYSTEM. Two accesses synchronise only if each names a scope that includes the
- *        other's thread: between ranks that is TSR_SCOPE_SYSTEM, always.
- * Both are written as these names in the call itself: the compilers want literals, so all of this family are macros.
+ * Scope: TSR_SCOPE_BLOCK TSR_SCOPE_DEVICE TSR_SCOPE_SYSTEM. Two accesses
+ *        synchronise only if each names a scope that includes the other's
+ *        thread: between ranks that is TSR_SCOPE_SYSTEM, always.
+ * Both are written as these names in the call itself: the compilers want
+ * literals, so all of this family are macros.
  *
- * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap or in shared memory; `peer` says whose copy is meant (shared
- * memory: my own rank). Integers take every operation; f32 and f64 take add, min, max, xchg, load and store.
+ * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap or in
+ * shared memory; `peer` says whose copy is meant (shared memory: my own rank).
+ * Integers take every operation; f32 and f64 take add, min, max, xchg, load and
+ * store.
  *
- *   T    tsr_atomic_load (coop, p, peer, order, scope)            relaxed, acquire, seq_cst
- *   void tsr_atomic_store(coop, p, v, peer, order, scope)         relaxed, release, seq_cst
- *   T    tsr_atomic_xchg (coop, p, v, peer, order, scope)         returns the old value, as all below
+ *   T    tsr_atomic_load (coop, p, peer, order, scope)
+ *       relaxed, acquire, seq_cst
+ *   void tsr_atomic_store(coop, p, v, peer, order, scope)
+ *       relaxed, release, seq_cst
+ *   T    tsr_atomic_xchg (coop, p, v, peer, order, scope)
+ *       returns the old value, as all below
  *   T    tsr_atomic_add  (coop, p, v, peer, order, scope)
- *   T    tsr_atomic_and, tsr_atomic_or, tsr_atomic_xor, tsr_atomic_min, tsr_atomic_max (the same arguments)
- *   T    tsr_atomic_cas  (coop, p, expected, desired, peer, order, failure_order, scope)
- *                         Stores `desired` where the old value equals `expected`. A failed one is a load with failure_order:
- *                         it releases nothing.
- *   void tsr_fence(coop, order, scope)                            acquire, release, acq_rel, seq_cst
+ *   T    tsr_atomic_and, tsr_atomic_or, tsr_atomic_xor, tsr_atomic_min,
+ *        tsr_atomic_max (the same arguments)
+ *   T    tsr_atomic_cas  (coop, p, expected, desired, peer, order,
+ *                         failure_order, scope)
+ *       stores `desired` where the old value equals `expected`; a failed one is
+ *       a load with failure_order: it releases nothing
+ *   void tsr_fence(coop, order, scope)
+ *       acquire, release, acq_rel, seq_cst
  *
- *   Called by:  block or worker. It acts once a call, whatever the number of threads; the result is given to all of them.
- *               In a gate: loads, and tsr_fence that acquires, with the loader. In an epilogue: all of them, with its coop.
- *   Meetings:   a release covers the earlier accesses of the whole coop: its threads meet first. An acquire orders the later ones
- *               of the whole coop: they meet afterwards. acq_rel and seq_cst do both. That holds for tsr_fence as for an access.
- *               A relaxed access meets nobody: it orders nothing among the coop's own threads either, so a tsr_sync stands
- *               between it and a plain access of the coop to the same word, whichever comes first (docs/order-in-a-block.md).
- *   Ordering:   as C11, with scopes (design: scoped RC11), where a coop is one thread. An order that the operation cannot have
- *               does not compile. A fence covers accesses of the coop that makes it: what a worker fences, a relaxed store of the
- *               block does not hand on, nor the other way round.
- *   Fences:     put, fence, relaxed store on one side; relaxed load, fence, get on the other:
+ *   Called by:  block or worker. It acts once a call, whatever the number of
+ *               threads; the result is given to all of them. In a gate: loads,
+ *               and tsr_fence that acquires, with the loader. In an epilogue:
+ *               all of them, with its coop.
+ *   Meetings:   a release covers the earlier accesses of the whole coop: its
+ *               threads meet first. An acquire orders the later ones of the
+ *               whole coop: they meet afterwards. acq_rel and seq_cst do both.
+ *               That holds for tsr_fence as for an access. A relaxed access
+ *               meets nobody: it orders nothing among the coop's own threads
+ *               either, so a tsr_sync stands between it and a plain access of
+ *               the coop to the same word, whichever comes first
+ *               (docs/order-in-a-block.md).
+ *   Ordering:   as C11, with scopes (design: scoped RC11), where a coop is one
+ *               thread. An order that the operation cannot have does not
+ *               compile. A fence covers accesses of the coop that makes it:
+ *               what a worker fences, a relaxed store of the block does not
+ *               hand on, nor the other way round.
+ *   Fences:     put, fence, relaxed store on one side; relaxed load, fence, get
+ *               on the other:
  *
  *                   tsr_put(block, dst, src, size_bytes, peer);
  *                   tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
- *                   tsr_atomic_store(block, flag, 1, peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
+ *                   tsr_atomic_store(block, flag, 1, peer, TSR_RELAXED,
+ *                                    TSR_SCOPE_SYSTEM);
  *
- *                   while (tsr_atomic_load(block, flag, me, TSR_RELAXED, TSR_SCOPE_SYSTEM) < 1)
+ *                   while (tsr_atomic_load(block, flag, me, TSR_RELAXED,
+ *                                          TSR_SCOPE_SYSTEM) < 1)
  *                           ;
  *                   tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
  *                   tsr_get(block, mine, dst, size_bytes, me);
  *
- *               A flag that is stored once behind its data is better stored by a release (tsr_signal): a fence is for several.
- *   Litmus:     MP.frel.facq.diffGPU-ss, and fences_order_what_all_threads_have_put of tests/litmus/test_blocks.c.
+ *               A flag that is stored once behind its data is better stored by
+ *               a release (tsr_signal): a fence is for several.
+ *   Litmus:     MP.frel.facq.diffGPU-ss, and
+ *               fences_order_what_all_threads_have_put of
+ *               tests/litmus/test_blocks.c.
  *   Errors:     as in dev/pointer.h.
  *   Source:     Iris paper, section 3.3.3 and Table 3.
  *
- *   void tsr_signal_local(coop, flag, value, scope)               release store of `value` at block or device scope
- *   int  tsr_wait_local(coop, flag, value, scope)                 acquire; until *flag >= value; TSR_WAIT_*, deadline as tsr_wait
+ *   void tsr_signal_local(coop, flag, value, scope)
+ *       release store of `value` at block or device scope
+ *   int  tsr_wait_local(coop, flag, value, scope)
+ *       acquire; until *flag >= value; TSR_WAIT_*, deadline as tsr_wait
  *
- *     Signals between blocks (TSR_SCOPE_DEVICE) or workers of a block (TSR_SCOPE_BLOCK) of one rank. `flag` is a u64 of mine, in
- *     the heap or in shared memory; monotone, never reset while somebody may wait. Release and acquire as above.
- *     The partner of tsr_wait_local is tsr_signal_local on the same flag with a scope that includes it.
- *     Litmus: MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww between workers.
+ *     Signals between blocks (TSR_SCOPE_DEVICE) or workers of a block
+ *     (TSR_SCOPE_BLOCK) of one rank. `flag` is a u64 of mine, in the heap or in
+ *     shared memory; monotone, never reset while somebody may wait. Release and
+ *     acquire as above.
+ *     The partner of tsr_wait_local is tsr_signal_local on the same flag with a
+ *     scope that includes it.
+ *     Litmus: MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww
+ *     between workers.
  */
-#if !defined(TSR_RELAXED) || !defined(TSR_ACQUIRE) || !defined(TSR_RELEASE) || !defined(TSR_ACQ_REL) || !defined(TSR_SEQ_CST) || \
-	!defined(TSR_SCOPE_BLOCK) || !defined(TSR_SCOPE_DEVICE) || !defined(TSR_SCOPE_SYSTEM)
+#if !defined(TSR_RELAXED) || !defined(TSR_ACQUIRE) || !defined(TSR_RELEASE) ||         \
+	!defined(TSR_ACQ_REL) || !defined(TSR_SEQ_CST) || !defined(TSR_SCOPE_BLOCK) || \
+	!defined(TSR_SCOPE_DEVICE) || !defined(TSR_SCOPE_SYSTEM)
 #error "the port does not define orders and scopes"
 #endif
-#if !defined(tsr_atomic_load) || !defined(tsr_atomic_store) || !defined(tsr_atomic_xchg) || !defined(tsr_atomic_add) || \
-	!defined(tsr_atomic_and) || !defined(tsr_atomic_or) || !defined(tsr_atomic_xor) || !defined(tsr_atomic_min) ||  \
-	!defined(tsr_atomic_max) || !defined(tsr_atomic_cas) || !defined(tsr_fence) || !defined(tsr_signal_local) ||    \
+#if !defined(tsr_atomic_load) || !defined(tsr_atomic_store) || !defined(tsr_atomic_xchg) || \
+	!defined(tsr_atomic_add) || !defined(tsr_atomic_and) || !defined(tsr_atomic_or) ||  \
+	!defined(tsr_atomic_xor) || !defined(tsr_atomic_min) || !defined(tsr_atomic_max) || \
+	!defined(tsr_atomic_cas) || !defined(tsr_fence) || !defined(tsr_signal_local) ||    \
 	!defined(tsr_wait_local)
 #error "the port does not define ordered accesses"
 #endif

@@ -1,9 +1,15 @@
-/* Call sites: every call of the device API that can wait, move data or go wrong says where it stands in the source. */
+/*
+ * Call sites: every call of the device API that can wait, move data or go wrong
+ * says where it stands in the source.
+ */
 #ifndef TESSERA_DEV_SITE_H
 #define TESSERA_DEV_SITE_H
 
-/* TSR_AT(coop) is the port's: it notes file and line in the coop, or nothing. A macro does not expand within itself,
- * so each name below still ends at the function of that name. */
+/*
+ * TSR_AT(coop) is the port's: it notes file and line in the coop, or nothing. A
+ * macro does not expand within itself, so each name below still ends at the
+ * function of that name.
+ */
 #define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
 #define tsr_split(coop_) tsr_split(TSR_AT(coop_))
 #define tsr_coop_scan(coop_, ...) tsr_coop_scan(TSR_AT(coop_), __VA_ARGS__)

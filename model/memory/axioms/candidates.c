@@ -5,7 +5,10 @@
 
 #include "tessera/program.h"
 
-/** Fills in locations and values. False: some value is its own cause, an address is no location's, or a read reads elsewhere. */
+/**
+ * Fills in locations and values. False: some value is its own cause, an address
+ * is no location's, or a read reads elsewhere.
+ */
 static bool complete_events(search_t *s)
 {
 	execution_t *x = &s->x;
@@ -25,7 +28,8 @@ static bool complete_events(search_t *s)
 	for (int l = 0; l < x->test->locations; l++)
 		x->at[l] = 0;
 	for (int i = 0; i < x->n; i++) {
-		if (x->event[i].kind == EVENT_READ && x->event[s->source[i]].location != x->event[i].location)
+		if (x->event[i].kind == EVENT_READ &&
+		    x->event[s->source[i]].location != x->event[i].location)
 			return false;
 		if (x->event[i].kind != EVENT_FENCE)
 			x->at[x->event[i].location] |= set_of(i);
@@ -52,7 +56,8 @@ static void complete_values(search_t *s)
 	for (int i = 0; i < x->test->observed_count; i++) {
 		litmus_observed_t what = x->test->observed[i];
 		if (what.thread >= 0)
-			x->values[i] = s->number[what.thread][s->path[what.thread]->final[what.index]];
+			x->values[i] =
+				s->number[what.thread][s->path[what.thread]->final[what.index]];
 		else
 			x->values[i] = x->event[last_write(s, what.index)].value;
 	}
@@ -78,8 +83,10 @@ static bool visit(search_t *s)
 }
 
 /**
- * The whole order of a location is known: on to the next. What seq_cst forbids already, no order of another location allows
- * again; without seq_cst events no two locations' orders have to do with one another, and coherence has been seen to.
+ * The whole order of a location is known: on to the next. What seq_cst forbids
+ * already, no order of another location allows again; without seq_cst events no
+ * two locations' orders have to do with one another, and coherence has been
+ * seen to.
  */
 static bool take_order(search_t *s, int location, int count)
 {
@@ -97,11 +104,16 @@ static bool take_order(search_t *s, int location, int count)
 	return found;
 }
 
-/** Whether `write`, if a read-modify-write's, may come right after `last`; or may be put off to after it, if it is not `next`. */
+/**
+ * Whether `write`, if a read-modify-write's, may come right after `last`; or
+ * may be put off to after it, if it is not `next`.
+ */
 static bool fits_pair(const search_t *s, int write, int last, int next)
 {
 	const event_t *event = &s->x.event[write];
-	int pair = event->thread < 0 ? NO_EVENT : s->path[event->thread]->event[write - s->base[event->thread]].pair;
+	int pair = event->thread < 0
+			   ? NO_EVENT
+			   : s->path[event->thread]->event[write - s->base[event->thread]].pair;
 
 	if (s->what->all || pair == NO_EVENT)
 		return true;
@@ -109,8 +121,9 @@ static bool fits_pair(const search_t *s, int write, int last, int next)
 }
 
 /**
- * Goes through the orders of a location's writes, given the first `count` of them, and what follows from each. Where its final
- * write is fixed, one order that leads to a visit is enough. Returns whether any did.
+ * Goes through the orders of a location's writes, given the first `count` of
+ * them, and what follows from each. Where its final write is fixed, one order
+ * that leads to a visit is enough. Returns whether any did.
  */
 static bool order_writes(search_t *s, int location, int count, set_t left)
 {
@@ -121,9 +134,11 @@ static bool order_writes(search_t *s, int location, int count, set_t left)
 		return false;
 	if (!left)
 		return take_order(s, location, count);
-	for (set_t next = left; next && !s->stop && !(found && final != NO_EVENT); next &= next - 1) {
+	for (set_t next = left; next && !s->stop && !(found && final != NO_EVENT);
+	     next &= next - 1) {
 		int write = set_first(next);
-		bool fits = !(s->before.row[write] & left) && (write != final || left == set_of(write));
+		bool fits =
+			!(s->before.row[write] & left) && (write != final || left == set_of(write));
 		for (set_t rest = left; rest && fits; rest &= rest - 1)
 			fits = fits_pair(s, set_first(rest), last, write);
 		if (!fits)
@@ -141,7 +156,10 @@ static bool order_location(search_t *s, int location)
 	return order_writes(s, location, 0, s->x.at[location] & s->x.writes);
 }
 
-/** Of orders that end in the same writes one is enough: nobody sees the others, and races do not hang on them. */
+/**
+ * Of orders that end in the same writes one is enough: nobody sees the others,
+ * and races do not hang on them.
+ */
 static void choose_finals(search_t *s, int location)
 {
 	if (location == s->x.test->locations) {
@@ -157,7 +175,10 @@ static void choose_finals(search_t *s, int location)
 	}
 }
 
-/** Coherence: what happens before in the epoch of a write (itself, and who reads it) comes before in the order of writes. */
+/**
+ * Coherence: what happens before in the epoch of a write (itself, and who reads
+ * it) comes before in the order of writes.
+ */
 static relation_t order_by_coherence(const execution_t *x, const derived_t *derived)
 {
 	relation_t before = rel_none(x->n);
@@ -167,7 +188,8 @@ static relation_t order_by_coherence(const execution_t *x, const derived_t *deri
 		set_t after = 0, epoch = set_of(w) | x->rf.row[w];
 		for (set_t members = epoch; members; members &= members - 1)
 			after |= derived->hb.row[set_first(members)];
-		for (set_t others = x->at[x->event[w].location] & x->writes & ~set_of(w); others; others &= others - 1) {
+		for (set_t others = x->at[x->event[w].location] & x->writes & ~set_of(w); others;
+		     others &= others - 1) {
 			int other = set_first(others);
 			if (after & (set_of(other) | x->rf.row[other]))
 				relate(&before, w, other);
@@ -176,7 +198,10 @@ static relation_t order_by_coherence(const execution_t *x, const derived_t *deri
 	return before;
 }
 
-/** Atomicity: what comes before a read-modify-write's write comes before the write that it read, and after likewise. */
+/**
+ * Atomicity: what comes before a read-modify-write's write comes before the
+ * write that it read, and after likewise.
+ */
 static relation_t order_by_atomicity(const search_t *s, relation_t before)
 {
 	relation_t closed = rel_closure(before);
@@ -186,7 +211,8 @@ static relation_t order_by_atomicity(const search_t *s, relation_t before)
 		if (!mine || s->source[set_first(reads)] == NO_EVENT)
 			continue;
 		int from = s->source[set_first(reads)], to = set_first(mine);
-		for (set_t writes = s->x.writes & ~set_of(from) & ~mine; writes; writes &= writes - 1) {
+		for (set_t writes = s->x.writes & ~set_of(from) & ~mine; writes;
+		     writes &= writes - 1) {
 			int other = set_first(writes);
 			if (related(&closed, other, to))
 				relate(&closed, other, from);
@@ -199,7 +225,8 @@ static relation_t order_by_atomicity(const search_t *s, relation_t before)
 
 bool search_order_in_part(search_t *s)
 {
-	relation_t before = order_by_coherence(&s->x, &s->derived), closed = order_by_atomicity(s, before);
+	relation_t before = order_by_coherence(&s->x, &s->derived),
+		   closed = order_by_atomicity(s, before);
 
 	while (!rel_is_empty(rel_minus(closed, before))) {
 		before = closed;
@@ -228,7 +255,8 @@ void search_orders(search_t *s)
 	s->after = rel_none(x->n);
 	for (int l = 0; l < x->test->locations; l++) {
 		s->final[l] = NO_EVENT;
-		s->after.row[l] = x->at[l] & x->writes & ~x->initial; /* event l is its initial value */
+		/* event l is its initial value */
+		s->after.row[l] = x->at[l] & x->writes & ~x->initial;
 	}
 	s->before = rel_inverse(s->after);
 	order_location(s, 0);
@@ -248,16 +276,23 @@ static void add_thread(search_t *s, int t)
 		const path_event_t *e = &path->event[i];
 		const term_t *address = &path->term[e->address];
 		int id = x->n++;
-		x->event[id] = (event_t){
-			.kind = e->kind, .order = e->order, .scope = e->scope, .thread = t, .instruction = e->instruction};
-		s->place[id] = address->kind == TERM_NUMBER ? litmus_location(x->test, address->number) : UNKNOWN;
+		x->event[id] = (event_t){.kind = e->kind,
+					 .order = e->order,
+					 .scope = e->scope,
+					 .thread = t,
+					 .instruction = e->instruction};
+		s->place[id] = address->kind == TERM_NUMBER
+				       ? litmus_location(x->test, address->number)
+				       : UNKNOWN;
 		if (e->kind != EVENT_FENCE && s->place[id] != UNKNOWN) {
 			x->event[id].location = s->place[id];
 			x->at[s->place[id]] |= set_of(id);
 		}
 		s->moving |= e->kind != EVENT_FENCE && s->place[id] == UNKNOWN;
 		s->source[id] = NO_EVENT;
-		*(e->kind == EVENT_READ ? &x->reads : e->kind == EVENT_WRITE ? &x->writes : &x->fences) |= set_of(id);
+		*(e->kind == EVENT_READ    ? &x->reads
+		  : e->kind == EVENT_WRITE ? &x->writes
+					   : &x->fences) |= set_of(id);
 	}
 }
 
@@ -286,7 +321,10 @@ static void start_execution(search_t *s)
 	x->reads = x->fences = 0;
 	x->initial = x->writes = set_of(x->n) - 1;
 	for (int l = 0; l < x->n; l++) {
-		x->event[l] = (event_t){.kind = EVENT_WRITE, .thread = -1, .location = l, .value = x->test->initial[l]};
+		x->event[l] = (event_t){.kind = EVENT_WRITE,
+					.thread = -1,
+					.location = l,
+					.value = x->test->initial[l]};
 		s->place[l] = l;
 		x->at[l] = set_of(l);
 	}
@@ -304,7 +342,8 @@ static tsr_status_t build_execution(search_t *s)
 		events += s->path[t]->events;
 	if (events > MAX_EVENTS)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "%s may have an execution of %d accesses, fences and locations together; at most %d fit",
+				 "%s may have an execution of %d accesses, fences and locations "
+				 "together; at most %d fit",
 				 x->test->name, events, MAX_EVENTS);
 	start_execution(s);
 	for (int t = 0; t < x->test->threads; t++)
@@ -337,7 +376,8 @@ tsr_status_t candidates_visit(const candidates_t *what, bool *cut_out)
 	bool cut = false;
 
 	if (!s)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to enumerate the executions of %s", what->test->name);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to enumerate the executions of %s",
+				 what->test->name);
 	memset(s->paths, 0, sizeof s->paths);
 	s->what = what;
 	s->x.test = what->test;

@@ -1,4 +1,7 @@
-/* A candidate execution: events of all threads, who reads from whom, and each location's order of writes. */
+/*
+ * A candidate execution: events of all threads, who reads from whom, and each
+ * location's order of writes.
+ */
 #ifndef MODEL_MEMORY_AXIOMS_EXECUTION_H
 #define MODEL_MEMORY_AXIOMS_EXECUTION_H
 
@@ -16,14 +19,18 @@ typedef struct event {
 	int64_t value;   /* that is read or written */
 } event_t;
 
-/** Events are numbered: initial writes first (event l is location l's), then thread by thread in program order. */
+/**
+ * Events are numbered: initial writes first (event l is location l's), then
+ * thread by thread in program order.
+ */
 typedef struct execution {
 	const litmus_test_t *test;
 	int n;
 	event_t event[MAX_EVENTS];
 	set_t reads, writes, fences, initial;
-	set_t at[LITMUS_MAX_LOCATIONS];      /* reads and writes of each location */
-	relation_t po, rmw, rf, co, dep;     /* po and co are transitive; dep: address, data, and control to writes */
+	set_t at[LITMUS_MAX_LOCATIONS]; /* reads and writes of each location */
+	/* po and co are transitive; dep: address, data, and control to writes */
+	relation_t po, rmw, rf, co, dep;
 	int64_t values[LITMUS_MAX_OBSERVED]; /* the final state */
 } execution_t;
 

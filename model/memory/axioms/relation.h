@@ -1,4 +1,7 @@
-/* Sets of events and relations between them, as bits: small enough to compute with as a cat file writes them. */
+/*
+ * Sets of events and relations between them, as bits: small enough to compute
+ * with as a cat file writes them.
+ */
 #ifndef MODEL_MEMORY_AXIOMS_RELATION_H
 #define MODEL_MEMORY_AXIOMS_RELATION_H
 
@@ -25,7 +28,10 @@ static inline bool set_has(set_t set, int event)
 	return set >> event & 1;
 }
 
-/** The lowest member of a set that is not empty. To visit all: for (set_t left = set; left; left &= left - 1). */
+/**
+ * The lowest member of a set that is not empty. To visit all: for (set_t left =
+ * set; left; left &= left - 1).
+ */
 static inline int set_first(set_t set)
 {
 	return __builtin_ctzll(set);

@@ -1,4 +1,7 @@
-/* Who reads from whom: each read gets a source in turn, and what can be no execution any more is left at once. */
+/*
+ * Who reads from whom: each read gets a source in turn, and what can be no
+ * execution any more is left at once.
+ */
 #include <string.h>
 
 #include "model/memory/axioms/search.h"
@@ -12,7 +15,8 @@ static bool term_number(const search_t *s, int thread, const term_t *term, int64
 		return true;
 	}
 	if (term->kind == TERM_APPLY) {
-		*number_out = litmus_apply(term->function, s->number[thread][term->a], s->number[thread][term->b]);
+		*number_out = litmus_apply(term->function, s->number[thread][term->a],
+					   s->number[thread][term->b]);
 		return s->known[thread][term->a] && s->known[thread][term->b];
 	}
 	int source = s->source[s->base[thread] + term->a];
@@ -37,22 +41,28 @@ static void compute_more_terms(search_t *s)
 		changed = false;
 		for (int t = 0; t < s->what->test->threads; t++) {
 			for (int i = 0; i < s->path[t]->terms; i++) {
-				if (!s->known[t][i] && term_number(s, t, &s->path[t]->term[i], &s->number[t][i]))
+				if (!s->known[t][i] &&
+				    term_number(s, t, &s->path[t]->term[i], &s->number[t][i]))
 					s->known[t][i] = changed = true;
 			}
 		}
 	}
 }
 
-/** Where a check wants two terms to be equal and one of them is known, so is the other. Returns whether that is new. */
+/**
+ * Where a check wants two terms to be equal and one of them is known, so is the
+ * other. Returns whether that is new.
+ */
 static bool imply(search_t *s, int thread, int term, bool wanted)
 {
 	const term_t *check = &s->path[thread]->term[term];
 	const litmus_function_t equal = wanted ? LITMUS_EQ : LITMUS_NEQ;
 
-	if (check->kind != TERM_APPLY || check->function != equal || s->known[thread][check->a] == s->known[thread][check->b])
+	if (check->kind != TERM_APPLY || check->function != equal ||
+	    s->known[thread][check->a] == s->known[thread][check->b])
 		return false;
-	const int from = s->known[thread][check->a] ? check->a : check->b, to = check->a + check->b - from;
+	const int from = s->known[thread][check->a] ? check->a : check->b,
+		  to = check->a + check->b - from;
 	s->known[thread][to] = true;
 	s->number[thread][to] = s->number[thread][from];
 	return true;
@@ -64,7 +74,8 @@ static bool implications_hold(const search_t *s)
 	for (int t = 0; t < s->what->test->threads; t++) {
 		for (int i = 0; i < s->path[t]->terms; i++) {
 			int64_t number;
-			if (s->known[t][i] && term_number(s, t, &s->path[t]->term[i], &number) && number != s->number[t][i])
+			if (s->known[t][i] && term_number(s, t, &s->path[t]->term[i], &number) &&
+			    number != s->number[t][i])
 				return false;
 		}
 	}
@@ -72,9 +83,11 @@ static bool implications_hold(const search_t *s)
 }
 
 /**
- * Computes every term that the chosen sources decide. A term that is still unknown when all sources are chosen would be its own
- * cause: the values of NoThinAir's cycles come out of thin air. Until then, `ahead`, what the ways imply is computed too: a
- * compare-and-swap that succeeds has read what it expects. False: a source contradicts what is implied.
+ * Computes every term that the chosen sources decide. A term that is still
+ * unknown when all sources are chosen would be its own cause: the values of
+ * NoThinAir's cycles come out of thin air. Until then, `ahead`, what the ways
+ * imply is computed too: a compare-and-swap that succeeds has read what it
+ * expects. False: a source contradicts what is implied.
  */
 static bool compute_terms(search_t *s, bool ahead)
 {
@@ -90,7 +103,8 @@ static bool compute_terms(search_t *s, bool ahead)
 		changed = false;
 		for (int t = 0; t < threads; t++)
 			for (int i = 0; i < s->path[t]->checks; i++)
-				changed |= imply(s, t, s->path[t]->check[i].term, s->path[t]->check[i].wanted);
+				changed |= imply(s, t, s->path[t]->check[i].term,
+						 s->path[t]->check[i].wanted);
 		implied |= changed;
 		if (changed)
 			compute_more_terms(s);
@@ -114,7 +128,10 @@ static bool ways_are_possible(const search_t *s)
 
 /* Who reads from whom. */
 
-/** Whether a read may read a write, as far as program order tells: not one that comes later, nor one that it overwrote. */
+/**
+ * Whether a read may read a write, as far as program order tells: not one that
+ * comes later, nor one that it overwrote.
+ */
 static bool in_sight(const search_t *s, int read, int write)
 {
 	const execution_t *x = &s->x;
@@ -128,16 +145,21 @@ static bool in_sight(const search_t *s, int read, int write)
 		return false;
 	if (x->event[write].thread >= 0 && x->event[write].thread != x->event[read].thread)
 		return true;
-	for (set_t between = x->writes & ~x->initial; between && location != UNKNOWN; between &= between - 1) {
+	for (set_t between = x->writes & ~x->initial; between && location != UNKNOWN;
+	     between &= between - 1) {
 		int other = set_first(between);
 		bool later = x->event[write].thread < 0 || related(&x->po, write, other);
-		if (later && related(&x->po, other, read) && s->place[other] == location && s->place[read] == location)
+		if (later && related(&x->po, other, read) && s->place[other] == location &&
+		    s->place[read] == location)
 			return false;
 	}
 	return true;
 }
 
-/** Whether the way of a read's thread is impossible if the read returns `value`, as far as what else it reads is known. */
+/**
+ * Whether the way of a read's thread is impossible if the read returns `value`,
+ * as far as what else it reads is known.
+ */
 static bool contradicts(const search_t *s, int read, int64_t value)
 {
 	const int t = s->x.event[read].thread, mine = read - s->base[t];
@@ -160,7 +182,8 @@ static bool contradicts(const search_t *s, int read, int64_t value)
 			number[i] = litmus_apply(term->function, number[term->a], number[term->b]);
 	}
 	for (int i = 0; i < path->checks; i++)
-		if (known[path->check[i].term] && (number[path->check[i].term] != 0) != path->check[i].wanted)
+		if (known[path->check[i].term] &&
+		    (number[path->check[i].term] != 0) != path->check[i].wanted)
 			return true;
 	return false;
 }
@@ -173,7 +196,8 @@ static bool is_ruled_out(const search_t *s, int read, int write)
 	if (event->thread < 0)
 		return contradicts(s, read, event->value);
 	const int term = s->path[event->thread]->event[write - s->base[event->thread]].value;
-	return s->known[event->thread][term] && contradicts(s, read, s->number[event->thread][term]);
+	return s->known[event->thread][term] &&
+	       contradicts(s, read, s->number[event->thread][term]);
 }
 
 /** The writes that a read may still read from. */
@@ -189,8 +213,9 @@ static set_t sources_of(const search_t *s, int read)
 }
 
 /**
- * The read to choose a source for next: the one with the fewest left to choose from, so that what is impossible shows early; of
- * these a read-modify-write's, whose value others hang on. Where no way hangs on values, the first.
+ * The read to choose a source for next: the one with the fewest left to choose
+ * from, so that what is impossible shows early; of these a read-modify-write's,
+ * whose value others hang on. Where no way hangs on values, the first.
  */
 static int next_read(const search_t *s, set_t reads, set_t *sources_out)
 {
@@ -213,7 +238,10 @@ static int next_read(const search_t *s, set_t reads, set_t *sources_out)
 	return best;
 }
 
-/** Whether what is read so far leaves any execution that is allowed. The axioms asked only forbid more where more is read. */
+/**
+ * Whether what is read so far leaves any execution that is allowed. The axioms
+ * asked only forbid more where more is read.
+ */
 static bool may_go_on(search_t *s)
 {
 	if (s->what->all || s->moving)
@@ -261,7 +289,8 @@ static void look_at_reads(search_t *s)
 	s->deciding = 0;
 	for (int t = 0; t < s->x.test->threads; t++)
 		for (int i = 0; i < s->path[t]->checks; i++)
-			s->deciding |= s->path[t]->term[s->path[t]->check[i].term].reads << s->base[t];
+			s->deciding |= s->path[t]->term[s->path[t]->check[i].term].reads
+				       << s->base[t];
 	for (set_t reads = s->x.reads; reads; reads &= reads - 1) {
 		const int read = set_first(reads);
 		s->sight[read] = 0;

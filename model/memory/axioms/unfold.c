@@ -5,7 +5,10 @@
 
 #include "tessera/program.h"
 
-/* A way on which the walk stands: where it is, what its registers hold, and what decided the branches behind it. */
+/*
+ * A way on which the walk stands: where it is, what its registers hold, and
+ * what decided the branches behind it.
+ */
 typedef struct walk {
 	const litmus_test_t *test;
 	const litmus_thread_t *thread;
@@ -17,8 +20,10 @@ typedef struct walk {
 	set_t control;                     /* the reads that decided a branch so far */
 	int back[LITMUS_MAX_INSTRUCTIONS]; /* how often the branch here has jumped back */
 	int desired, equal;                /* terms of the compare-and-swap that is being decided */
-	bool astray;                       /* an access whose address is a number, and no location's */
-	bool full;                         /* the path has no room for the next event, term or check */
+	/* an access whose address is a number, and no location's */
+	bool astray;
+	/* the path has no room for the next event, term or check */
+	bool full;
 } walk_t;
 
 enum { LEFT_OUT = -1 }; /* walk.at: this way goes round a loop once too often */
@@ -51,34 +56,45 @@ static int apply_term(walk_t *walk, litmus_function_t function, int a, int b)
 
 	if (x->kind == TERM_NUMBER && y->kind == TERM_NUMBER)
 		return number_term(walk, litmus_apply(function, x->number, y->number));
-	return add_term(walk, (term_t){.kind = TERM_APPLY, .function = function, .a = a, .b = b, .reads = x->reads | y->reads});
+	return add_term(walk, (term_t){.kind = TERM_APPLY,
+				       .function = function,
+				       .a = a,
+				       .b = b,
+				       .reads = x->reads | y->reads});
 }
 
 static int value_term(walk_t *walk, litmus_value_t value)
 {
 	int a = operand_term(walk, value.a);
-	return value.function == LITMUS_COPY ? a : apply_term(walk, value.function, a, operand_term(walk, value.b));
+	return value.function == LITMUS_COPY
+		       ? a
+		       : apply_term(walk, value.function, a, operand_term(walk, value.b));
 }
 
 static bool compares(const term_t *term)
 {
-	return term->kind == TERM_APPLY && (term->function == LITMUS_EQ || term->function == LITMUS_NEQ);
+	return term->kind == TERM_APPLY &&
+	       (term->function == LITMUS_EQ || term->function == LITMUS_NEQ);
 }
 
 static bool same_term(const path_t *path, int a, int b)
 {
 	const term_t *x = &path->term[a], *y = &path->term[b];
 
-	return a == b || (x->kind == TERM_NUMBER && y->kind == TERM_NUMBER && x->number == y->number);
+	return a == b ||
+	       (x->kind == TERM_NUMBER && y->kind == TERM_NUMBER && x->number == y->number);
 }
 
-/** A comparison's result that is compared with 0 is that comparison, or its opposite: which of its results decides is wanted. */
+/**
+ * A comparison's result that is compared with 0 is that comparison, or its
+ * opposite: which of its results decides is wanted.
+ */
 static int strip_comparisons(const path_t *path, int term, bool *wanted)
 {
 	for (;;) {
 		const term_t *outer = &path->term[term];
-		if (!compares(outer) || !compares(&path->term[outer->a]) || path->term[outer->b].kind != TERM_NUMBER ||
-		    path->term[outer->b].number != 0)
+		if (!compares(outer) || !compares(&path->term[outer->a]) ||
+		    path->term[outer->b].kind != TERM_NUMBER || path->term[outer->b].number != 0)
 			return term;
 		*wanted ^= outer->function == LITMUS_EQ;
 		term = outer->a;
@@ -92,8 +108,9 @@ static int decided(const path_t *path, int term)
 
 	for (int i = 0; i < path->checks && compares(asked); i++) {
 		const term_t *known = &path->term[path->check[i].term];
-		if (compares(known) && ((same_term(path, asked->a, known->a) && same_term(path, asked->b, known->b)) ||
-					(same_term(path, asked->a, known->b) && same_term(path, asked->b, known->a))))
+		if (compares(known) &&
+		    ((same_term(path, asked->a, known->a) && same_term(path, asked->b, known->b)) ||
+		     (same_term(path, asked->a, known->b) && same_term(path, asked->b, known->a))))
 			return path->check[i].wanted == (asked->function == known->function);
 	}
 	return -1;
@@ -138,7 +155,8 @@ static int add_event(walk_t *walk, event_kind_t kind, litmus_order_t order, int 
 				.pair = -1};
 	if (kind != EVENT_FENCE) {
 		const term_t *where = &path->term[address];
-		walk->astray |= where->kind == TERM_NUMBER && litmus_location(walk->test, where->number) < 0;
+		walk->astray |= where->kind == TERM_NUMBER &&
+				litmus_location(walk->test, where->number) < 0;
 		event->depends = where->reads;
 	}
 	if (kind == EVENT_WRITE)
@@ -151,13 +169,15 @@ static int add_read(walk_t *walk, litmus_order_t order, int address, int *value_
 {
 	int event = walk->path.events;
 
-	*value_out = add_term(walk, (term_t){.kind = TERM_READ, .a = event, .reads = set_of(event)});
+	*value_out =
+		add_term(walk, (term_t){.kind = TERM_READ, .a = event, .reads = set_of(event)});
 	return add_event(walk, EVENT_READ, order, address, *value_out);
 }
 
 static void add_pair(walk_t *walk, int read, int address, int value)
 {
-	int write = add_event(walk, EVENT_WRITE, walk->thread->code[walk->at].order, address, value);
+	int write =
+		add_event(walk, EVENT_WRITE, walk->thread->code[walk->at].order, address, value);
 
 	walk->path.event[read].pair = write;
 	walk->path.event[write].pair = read;
@@ -166,7 +186,8 @@ static void add_pair(walk_t *walk, int read, int address, int value)
 static tsr_status_t too_long(const walk_t *walk)
 {
 	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "%s: thread P%d does more along one way than %d accesses and fences and %d decisions; "
+			 "%s: thread P%d does more along one way than %d accesses and fences and "
+			 "%d decisions; "
 			 "shorten it, or go round its loops less often (--unroll)",
 			 walk->test->name, walk->number, MAX_PATH_EVENTS, MAX_PATH_CHECKS);
 }
@@ -178,7 +199,8 @@ static tsr_status_t gone_astray(const walk_t *walk, int instruction)
 
 	litmus_print_instruction(walk->test, walk->number, instruction, text, sizeof text);
 	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "%s: thread P%d accesses an address that is no location's by '%s'; set its register to a location",
+			 "%s: thread P%d accesses an address that is no location's by '%s'; set "
+			 "its register to a location",
 			 walk->test->name, walk->number, text);
 }
 
@@ -189,15 +211,17 @@ static tsr_status_t keep_path(walk_t *walk)
 
 	if (paths->count == MAX_PATHS)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "%s: thread P%d has more than %d ways through its branches; remove some, or go round "
+				 "%s: thread P%d has more than %d ways through its branches; "
+				 "remove some, or go round "
 				 "its loops less often (--unroll)",
 				 walk->test->name, walk->number, MAX_PATHS);
 	if (paths->count == paths->room) {
 		int room = paths->room ? 2 * paths->room : 4;
 		path_t *grown = realloc(paths->path, (size_t)room * sizeof *grown);
 		if (!grown)
-			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for %d ways through thread P%d of %s", room, walk->number,
-					 walk->test->name);
+			return tsr_error(TSR_ERR_NO_MEMORY,
+					 "no memory for %d ways through thread P%d of %s", room,
+					 walk->number, walk->test->name);
 		paths->path = grown;
 		paths->room = room;
 	}
@@ -208,8 +232,12 @@ static tsr_status_t keep_path(walk_t *walk)
 
 static tsr_status_t walk_on(walk_t *walk);
 
-/** Follows the way on which a decision's term is not zero, from a copy of the walk; `act` is what that decides. */
-static tsr_status_t follow(const walk_t *walk, int term, void (*act)(walk_t *, const litmus_instruction_t *))
+/**
+ * Follows the way on which a decision's term is not zero, from a copy of the
+ * walk; `act` is what that decides.
+ */
+static tsr_status_t follow(const walk_t *walk, int term,
+			   void (*act)(walk_t *, const litmus_instruction_t *))
 {
 	walk_t other = *walk;
 
@@ -258,7 +286,8 @@ static void step_rmw(walk_t *walk, const litmus_instruction_t *in)
 	int address = value_term(walk, in->address), old;
 	int read = add_read(walk, in->order, address, &old);
 
-	walk->reg[in->reg] = old; /* before the new value is computed, which sees it under this name */
+	/* before the new value is computed, which sees it under this name */
+	walk->reg[in->reg] = old;
 	add_pair(walk, read, address, value_term(walk, in->value));
 	walk->at++;
 }
@@ -278,7 +307,8 @@ static void succeed(walk_t *walk, const litmus_instruction_t *in)
 /** A compare-and-swap succeeds, or is a load with its failure order. */
 static tsr_status_t step_cas(walk_t *walk, const litmus_instruction_t *in, bool *goes_on_out)
 {
-	int address = value_term(walk, in->address), expected = operand_term(walk, in->expected), old;
+	int address = value_term(walk, in->address), expected = operand_term(walk, in->expected),
+	    old;
 
 	walk->desired = value_term(walk, in->value);
 	add_read(walk, in->failure, address, &old);
@@ -300,7 +330,8 @@ static tsr_status_t step(walk_t *walk, bool *goes_on_out)
 		add_read(walk, in->order, value_term(walk, in->address), &walk->reg[in->reg]);
 		break;
 	case LITMUS_STORE:
-		add_event(walk, EVENT_WRITE, in->order, value_term(walk, in->address), value_term(walk, in->value));
+		add_event(walk, EVENT_WRITE, in->order, value_term(walk, in->address),
+			  value_term(walk, in->value));
 		break;
 	case LITMUS_FENCE:
 		add_event(walk, EVENT_FENCE, in->order, 0, 0);
@@ -348,7 +379,8 @@ tsr_status_t unfold(const litmus_test_t *test, int thread, int unroll, paths_t *
 	walk.number = thread;
 	walk.unroll = unroll;
 	walk.paths = paths;
-	walk.path.events = walk.path.terms = walk.path.checks = 0; /* the rest of a path is written before it is read */
+	/* the rest of a path is written before it is read */
+	walk.path.events = walk.path.terms = walk.path.checks = 0;
 	walk.at = 0;
 	walk.control = 0;
 	walk.full = walk.astray = false;

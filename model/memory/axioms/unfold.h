@@ -1,4 +1,7 @@
-/* What a thread may do: its instructions along one way through its branches, as events whose values are not known yet. */
+/*
+ * What a thread may do: its instructions along one way through its branches, as
+ * events whose values are not known yet.
+ */
 #ifndef MODEL_MEMORY_AXIOMS_UNFOLD_H
 #define MODEL_MEMORY_AXIOMS_UNFOLD_H
 
@@ -25,10 +28,14 @@ typedef struct path_event {
 	int instruction;    /* of the thread */
 	int address, value; /* terms */
 	int pair;           /* the other half of a read-modify-write, or -1 */
-	set_t depends;      /* the reads that this event may not overtake by a dependency: address, data and control */
+	/* the reads that this event may not overtake by a dependency: address, data and control */
+	set_t depends;
 } path_event_t;
 
-/** One way through a thread. It is taken where each check's term is not zero (wanted), or is zero (not wanted). */
+/**
+ * One way through a thread. It is taken where each check's term is not zero
+ * (wanted), or is zero (not wanted).
+ */
 typedef struct path {
 	int events, terms, checks;
 	path_event_t event[MAX_PATH_EVENTS];
@@ -47,8 +54,9 @@ typedef struct paths {
 } paths_t;
 
 /**
- * All ways through a thread. TSR_ERR_UNSUPPORTED: too long, too many, or an access to nothing; TSR_ERR_NO_MEMORY: the host has
- * none. What the paths held before is overwritten and their memory used again; unfold_free frees it.
+ * All ways through a thread. TSR_ERR_UNSUPPORTED: too long, too many, or an
+ * access to nothing; TSR_ERR_NO_MEMORY: the host has none. What the paths held
+ * before is overwritten and their memory used again; unfold_free frees it.
  */
 tsr_status_t unfold(const litmus_test_t *test, int thread, int unroll, paths_t *paths);
 void unfold_free(paths_t *paths);

@@ -21,7 +21,8 @@ bool lexer_fail(const lexer_t *lexer, const token_t *where, const char *format, 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	(void)tsr_error(TSR_ERR_ARGUMENT, "%s:%d:%d: %s", lexer->source, where->line, where->column, sentence);
+	(void)tsr_error(TSR_ERR_ARGUMENT, "%s:%d:%d: %s", lexer->source, where->line, where->column,
+			sentence);
 	return false;
 }
 
@@ -41,7 +42,10 @@ bool token_copy(const token_t *token, char *text, int size)
 
 static token_t token_here(const lexer_t *lexer, token_kind_t kind)
 {
-	return (token_t){.kind = kind, .text = lexer->at, .line = lexer->line, .column = (int)(lexer->at - lexer->line_start) + 1};
+	return (token_t){.kind = kind,
+			 .text = lexer->at,
+			 .line = lexer->line,
+			 .column = (int)(lexer->at - lexer->line_start) + 1};
 }
 
 static void skip_char(lexer_t *lexer)
@@ -58,7 +62,8 @@ static bool skip_comment(lexer_t *lexer)
 	int depth = 0;
 
 	do {
-		bool opens = strncmp(lexer->at, "(*", 2) == 0, closes = strncmp(lexer->at, "*)", 2) == 0;
+		bool opens = strncmp(lexer->at, "(*", 2) == 0,
+		     closes = strncmp(lexer->at, "*)", 2) == 0;
 		if (*lexer->at == '\0')
 			return lexer_fail(lexer, &opening, "this comment is never closed by '*)'");
 		depth += opens - closes;
@@ -90,7 +95,9 @@ static bool is_name_char(char c)
 
 static int digit_of(char c)
 {
-	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : 16;
+	return isdigit((unsigned char)c)    ? c - '0'
+	       : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+					    : 16;
 }
 
 /** The digits of a number, without its sign. *fits_out: they fit into 64 bits. */
@@ -106,27 +113,35 @@ static uint64_t lex_digits(lexer_t *lexer, unsigned base, bool *fits_out)
 	return magnitude;
 }
 
-/** Decimal, -2^63 to 2^63 - 1; or hexadecimal, of which 0x8000000000000000 to 0xffffffffffffffff are negative. */
+/**
+ * Decimal, -2^63 to 2^63 - 1; or hexadecimal, of which 0x8000000000000000 to
+ * 0xffffffffffffffff are negative.
+ */
 static bool lex_number(lexer_t *lexer, token_t *token)
 {
 	const bool negative = *lexer->at == '-';
 	bool fits;
 
 	lexer->at += negative;
-	const bool hexadecimal = lexer->at[0] == '0' && (lexer->at[1] == 'x' || lexer->at[1] == 'X');
+	const bool hexadecimal =
+		lexer->at[0] == '0' && (lexer->at[1] == 'x' || lexer->at[1] == 'X');
 	lexer->at += hexadecimal ? 2 : 0;
 	if (hexadecimal && digit_of(*lexer->at) == 16)
-		return lexer_fail(lexer, token, "0x is followed by no digit: a hexadecimal number is like 0x1f");
+		return lexer_fail(lexer, token,
+				  "0x is followed by no digit: a hexadecimal number is like 0x1f");
 	const uint64_t magnitude = lex_digits(lexer, hexadecimal ? 16 : 10, &fits);
 	if (is_name_char(*lexer->at))
-		return lexer_fail(lexer, token, "a name begins with a letter, and a number has digits only");
+		return lexer_fail(lexer, token,
+				  "a name begins with a letter, and a number has digits only");
 	const uint64_t most = negative ? UINT64_C(1) << 63 : hexadecimal ? UINT64_MAX : INT64_MAX;
 	if (!fits || magnitude > most)
 		return lexer_fail(lexer, token,
-				  "this number does not fit into 64 bits with a sign: use one from -2^63 to 2^63 - 1");
+				  "this number does not fit into 64 bits with a sign: use one from "
+				  "-2^63 to 2^63 - 1");
 	token->number = (int64_t)(negative ? -magnitude : magnitude);
 	if (litmus_is_address(token->number))
-		return lexer_fail(lexer, token, "this number stands for an address here: use another");
+		return lexer_fail(lexer, token,
+				  "this number stands for an address here: use another");
 	return true;
 }
 
@@ -154,8 +169,10 @@ bool lexer_next(lexer_t *lexer, token_t *token_out)
 			length = strncmp(lexer->at, marks[i], 2) == 0 ? 2 : 0;
 		if (length == 0 && !strchr("{}()[]|;:,=~+\"", c)) {
 			if (isprint(c))
-				return lexer_fail(lexer, &token, "'%c' has no meaning in a litmus test", c);
-			return lexer_fail(lexer, &token, "the byte 0x%02x has no meaning in a litmus test", c);
+				return lexer_fail(lexer, &token,
+						  "'%c' has no meaning in a litmus test", c);
+			return lexer_fail(lexer, &token,
+					  "the byte 0x%02x has no meaning in a litmus test", c);
 		}
 		lexer->at += length ? length : 1;
 	}

@@ -22,14 +22,21 @@ typedef struct lexer {
 
 lexer_t lexer_start(const char *source, const char *text);
 
-/** The next word, after blanks and (* comments *). False: there is none that could be, and tsr_last_error() says where and why. */
+/**
+ * The next word, after blanks and (* comments *). False: there is none that
+ * could be, and tsr_last_error() says where and why.
+ */
 bool lexer_next(lexer_t *lexer, token_t *token_out);
 
-/** What stands from here to the end of the line, without blanks at its ends. Never fails; the token may be empty. */
+/**
+ * What stands from here to the end of the line, without blanks at its ends.
+ * Never fails; the token may be empty.
+ */
 token_t lexer_rest_of_line(lexer_t *lexer);
 
 /** Says "SOURCE:LINE:COLUMN: sentence" by tsr_error and returns false. */
-bool lexer_fail(const lexer_t *lexer, const token_t *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool lexer_fail(const lexer_t *lexer, const token_t *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 bool token_is(const token_t *token, const char *text);
 

@@ -32,10 +32,12 @@ bool litmus_holds(const litmus_test_t *test, int term, const int64_t *values)
 	return false;
 }
 
-bool litmus_inclusive(const litmus_test_t *test, int thread_a, litmus_scope_t a, int thread_b, litmus_scope_t b)
+bool litmus_inclusive(const litmus_test_t *test, int thread_a, litmus_scope_t a, int thread_b,
+		      litmus_scope_t b)
 {
 	litmus_scope_t narrower = a < b ? a : b;
-	return thread_a == thread_b || test->thread[thread_a].instance[narrower] == test->thread[thread_b].instance[narrower];
+	return thread_a == thread_b || test->thread[thread_a].instance[narrower] ==
+					       test->thread[thread_b].instance[narrower];
 }
 
 int64_t litmus_apply(litmus_function_t function, int64_t a, int64_t b)

@@ -1,4 +1,7 @@
-/* The frame of a litmus test: its name, the lines after it, its initial state, and the words that the other parts are made of. */
+/*
+ * The frame of a litmus test: its name, the lines after it, its initial state,
+ * and the words that the other parts are made of.
+ */
 #include "model/memory/language/parser.h"
 
 #include <stdarg.h>
@@ -33,8 +36,10 @@ bool parser_expect(parser_t *parser, const char *mark, const char *after)
 	if (parser_at(parser, mark))
 		return parser_take(parser);
 	if (parser->token.kind == TOKEN_END)
-		return parser_fail(parser, "the test ends where '%s' is missing after %s", mark, after);
-	return parser_fail(parser, "expected '%s' after %s, not '%.*s'", mark, after, parser->token.length, parser->token.text);
+		return parser_fail(parser, "the test ends where '%s' is missing after %s", mark,
+				   after);
+	return parser_fail(parser, "expected '%s' after %s, not '%.*s'", mark, after,
+			   parser->token.length, parser->token.text);
 }
 
 bool parser_at_register(const parser_t *parser, int *number_out)
@@ -42,7 +47,8 @@ bool parser_at_register(const parser_t *parser, int *number_out)
 	const token_t *token = &parser->token;
 	int number = 0;
 
-	if (token->kind != TOKEN_NAME || token->text[0] != 'r' || token->length < 2 || token->length > 7)
+	if (token->kind != TOKEN_NAME || token->text[0] != 'r' || token->length < 2 ||
+	    token->length > 7)
 		return false;
 	for (int i = 1; i < token->length; i++) {
 		if (token->text[i] < '0' || token->text[i] > '9')
@@ -59,11 +65,13 @@ bool parser_register(parser_t *parser, int thread, int *index_out)
 	int number, i = 0;
 
 	if (!parser_at_register(parser, &number))
-		return parser_fail(parser, "expected a register, such as r0, not '%.*s'", parser->token.length, parser->token.text);
+		return parser_fail(parser, "expected a register, such as r0, not '%.*s'",
+				   parser->token.length, parser->token.text);
 	while (i < t->registers && t->names[i] != number)
 		i++;
 	if (i == LITMUS_MAX_REGISTERS)
-		return parser_fail(parser, "a thread may use at most %d registers", LITMUS_MAX_REGISTERS);
+		return parser_fail(parser, "a thread may use at most %d registers",
+				   LITMUS_MAX_REGISTERS);
 	if (i == t->registers) {
 		t->names[i] = number;
 		t->registers++;
@@ -78,14 +86,17 @@ bool parser_location(parser_t *parser, int *index_out)
 	int unused, i = 0;
 
 	if (parser->token.kind != TOKEN_NAME || parser_at_register(parser, &unused))
-		return parser_fail(parser, "expected a location, such as x, not '%.*s'", parser->token.length, parser->token.text);
+		return parser_fail(parser, "expected a location, such as x, not '%.*s'",
+				   parser->token.length, parser->token.text);
 	while (i < test->locations && !parser_at(parser, test->location[i]))
 		i++;
 	if (i == LITMUS_MAX_LOCATIONS)
-		return parser_fail(parser, "a test may use at most %d locations", LITMUS_MAX_LOCATIONS);
+		return parser_fail(parser, "a test may use at most %d locations",
+				   LITMUS_MAX_LOCATIONS);
 	if (i == test->locations) {
 		if (!token_copy(&parser->token, test->location[i], LITMUS_MAX_NAME))
-			return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+			return parser_fail(parser, "a name has at most %d letters",
+					   LITMUS_MAX_NAME - 1);
 		test->locations++;
 	}
 	*index_out = i;
@@ -95,18 +106,22 @@ bool parser_location(parser_t *parser, int *index_out)
 bool parser_thread(parser_t *parser, int *thread_out)
 {
 	const token_t *token = &parser->token;
-	bool named = token->kind == TOKEN_NAME && token->text[0] == 'P' && token->length > 1 && token->length < 5;
+	bool named = token->kind == TOKEN_NAME && token->text[0] == 'P' && token->length > 1 &&
+		     token->length < 5;
 	int64_t thread = token->number;
 
 	if (token->kind != TOKEN_NUMBER && !named)
-		return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+		return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length,
+				   token->text);
 	for (int i = 1; named && i < token->length; i++) {
 		if (token->text[i] < '0' || token->text[i] > '9')
-			return parser_fail(parser, "expected a thread's number, not '%.*s'", token->length, token->text);
+			return parser_fail(parser, "expected a thread's number, not '%.*s'",
+					   token->length, token->text);
 		thread = thread * 10 + (token->text[i] - '0');
 	}
 	if (thread < 0 || thread >= parser->test->threads)
-		return parser_fail(parser, "there is no thread %lld; the last is %d", (long long)thread, parser->test->threads - 1);
+		return parser_fail(parser, "there is no thread %lld; the last is %d",
+				   (long long)thread, parser->test->threads - 1);
 	*thread_out = (int)thread;
 	return parser_take(parser);
 }
@@ -116,7 +131,8 @@ bool parser_observed(parser_t *parser, litmus_observed_t *observed_out)
 	litmus_observed_t observed = {.thread = -1};
 
 	if (parser_at(parser, "[")) {
-		if (!parser_take(parser) || !parser_location(parser, &observed.index) || !parser_expect(parser, "]", "a location"))
+		if (!parser_take(parser) || !parser_location(parser, &observed.index) ||
+		    !parser_expect(parser, "]", "a location"))
 			return false;
 	} else {
 		lexer_t ahead = parser->lexer;
@@ -144,23 +160,34 @@ static bool read_info(parser_t *parser)
 		if (parser_at(parser, "\"")) {
 			token_t line = lexer_rest_of_line(&parser->lexer);
 			if (line.length == 0 || line.text[--line.length] != '"')
-				return parser_fail(parser, "a sentence ends with '\"' on the line where it begins");
+				return parser_fail(
+					parser,
+					"a sentence ends with '\"' on the line where it begins");
 			if (!token_copy(&line, test->sentence, LITMUS_MAX_TEXT))
-				return parser_fail(parser, "a sentence has at most %d letters", LITMUS_MAX_TEXT - 1);
+				return parser_fail(parser, "a sentence has at most %d letters",
+						   LITMUS_MAX_TEXT - 1);
 		} else {
 			if (parser->token.kind != TOKEN_NAME)
-				return parser_fail(parser, "expected '{' and the initial state after the test's name");
+				return parser_fail(
+					parser,
+					"expected '{' and the initial state after the test's name");
 			if (test->keys == LITMUS_MAX_KEYS)
-				return parser_fail(parser, "a test has at most %d lines of the form Key=value", LITMUS_MAX_KEYS);
-			if (!token_copy(&parser->token, test->info[test->keys].key, LITMUS_MAX_NAME))
-				return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+				return parser_fail(
+					parser, "a test has at most %d lines of the form Key=value",
+					LITMUS_MAX_KEYS);
+			if (!token_copy(&parser->token, test->info[test->keys].key,
+					LITMUS_MAX_NAME))
+				return parser_fail(parser, "a name has at most %d letters",
+						   LITMUS_MAX_NAME - 1);
 			if (!parser_take(parser))
 				return false;
 			if (!parser_at(parser, "="))
-				return parser_fail(parser, "expected a line of the form Key=value, or '{' and the initial state");
+				return parser_fail(parser, "expected a line of the form Key=value, "
+							   "or '{' and the initial state");
 			token_t value = lexer_rest_of_line(&parser->lexer);
 			if (!token_copy(&value, test->info[test->keys].value, LITMUS_MAX_TEXT))
-				return parser_fail(parser, "a value has at most %d letters", LITMUS_MAX_TEXT - 1);
+				return parser_fail(parser, "a value has at most %d letters",
+						   LITMUS_MAX_TEXT - 1);
 			test->keys++;
 		}
 		if (!parser_take(parser))
@@ -181,7 +208,8 @@ static bool read_name(parser_t *parser)
 	if (name.length == 0)
 		return lexer_fail(&parser->lexer, &name, "the test has no name after 'LISA'");
 	if (!token_copy(&name, parser->test->name, LITMUS_MAX_NAME))
-		return lexer_fail(&parser->lexer, &name, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+		return lexer_fail(&parser->lexer, &name, "a name has at most %d letters",
+				  LITMUS_MAX_NAME - 1);
 	return parser_take(parser);
 }
 
@@ -216,9 +244,11 @@ static bool read_initial_state(parser_t *parser)
 		}
 		if (!parser_observed(parser, &what))
 			return false;
-		if (parser_at(parser, "=") && (!parser_take(parser) || !read_initial_value(parser, &number)))
+		if (parser_at(parser, "=") &&
+		    (!parser_take(parser) || !read_initial_value(parser, &number)))
 			return false;
-		*(what.thread < 0 ? &test->initial[what.index] : &test->thread[what.thread].initial[what.index]) = number;
+		*(what.thread < 0 ? &test->initial[what.index]
+				  : &test->thread[what.thread].initial[what.index]) = number;
 		if (!parser_at(parser, "}") && !parser_expect(parser, ";", "an initial value"))
 			return false;
 	}
@@ -227,8 +257,9 @@ static bool read_initial_state(parser_t *parser)
 
 static bool read_test(parser_t *parser)
 {
-	return parser_take(parser) && read_name(parser) && read_info(parser) && read_initial_state(parser) &&
-	       parser_threads(parser) && parser_scopes(parser) && parser_question(parser);
+	return parser_take(parser) && read_name(parser) && read_info(parser) &&
+	       read_initial_state(parser) && parser_threads(parser) && parser_scopes(parser) &&
+	       parser_question(parser);
 }
 
 tsr_status_t litmus_parse(const char *source, const char *text, litmus_test_t *test_out)

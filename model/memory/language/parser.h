@@ -1,4 +1,6 @@
-/* What the parts of the parser share: parser.c reads the frame, parser_code.c the threads, parser_question.c what is asked of them.
+/*
+ * What the parts of the parser share: parser.c reads the frame, parser_code.c
+ * the threads, parser_question.c what is asked of them.
  */
 #ifndef MODEL_MEMORY_LANGUAGE_PARSER_H
 #define MODEL_MEMORY_LANGUAGE_PARSER_H
@@ -17,18 +19,24 @@ typedef struct parser {
 		token_t name;
 		int target;
 	} labels[LITMUS_MAX_THREADS][LITMUS_MAX_INSTRUCTIONS];
-	token_t wanted[LITMUS_MAX_THREADS][LITMUS_MAX_INSTRUCTIONS]; /* the label that a branch names */
+	/* the label that a branch names */
+	token_t wanted[LITMUS_MAX_THREADS][LITMUS_MAX_INSTRUCTIONS];
 } parser_t;
 
-bool parser_fail(parser_t *parser, const char *format, ...) __attribute__((format(printf, 2, 3))); /* at the next token */
-bool parser_take(parser_t *parser);                                                                /* goes on to the token after */
+/* at the next token */
+bool parser_fail(parser_t *parser, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* goes on to the token after */
+bool parser_take(parser_t *parser);
 bool parser_expect(parser_t *parser, const char *mark, const char *after);
 bool parser_at(const parser_t *parser, const char *text);
 
 /** Whether the next token is a register's name, such as r0; its number. */
 bool parser_at_register(const parser_t *parser, int *number_out);
 
-/** The index of a thread's register, or of a location, which is made where it is new. The next token names it, and is taken. */
+/**
+ * The index of a thread's register, or of a location, which is made where it is
+ * new. The next token names it, and is taken.
+ */
 bool parser_register(parser_t *parser, int thread, int *index_out);
 bool parser_location(parser_t *parser, int *index_out);
 
@@ -38,8 +46,9 @@ bool parser_thread(parser_t *parser, int *thread_out);
 /** "1:r0", "x" or "[x]". The thread must be one of the test. */
 bool parser_observed(parser_t *parser, litmus_observed_t *observed_out);
 
-bool parser_threads(parser_t *parser);  /* the table, from its row of names to its last ';' */
-bool parser_scopes(parser_t *parser);   /* "scopes:" and the tree */
-bool parser_question(parser_t *parser); /* locations, filter and the question, to the end of the text */
+bool parser_threads(parser_t *parser); /* the table, from its row of names to its last ';' */
+bool parser_scopes(parser_t *parser);  /* "scopes:" and the tree */
+/* locations, filter and the question, to the end of the text */
+bool parser_question(parser_t *parser);
 
 #endif

@@ -1,4 +1,7 @@
-/* The threads of a litmus test: the table of their instructions, and the tree of scopes that places them. */
+/*
+ * The threads of a litmus test: the table of their instructions, and the tree
+ * of scopes that places them.
+ */
 #include <string.h>
 
 #include "model/memory/language/parser.h"
@@ -6,7 +9,8 @@
 
 static const char *const order_names[] = {"na", "rlx", "acq", "rel", "acqrel", "sc", NULL};
 static const char *const scope_names[] = {"wi", "wave", "wg", "agent", "system", NULL};
-static const char *const function_names[] = {"", "add", "xor", "and", "or", "eq", "neq", "min", "max", NULL};
+static const char *const function_names[] = {"",   "add", "xor", "and", "or",
+					     "eq", "neq", "min", "max", NULL};
 
 #define BIT(order) (1u << LITMUS_##order)
 enum {
@@ -57,22 +61,27 @@ static bool read_word(parser_t *parser, const char *what, const char *const *nam
 	int index = find(&parser->token, names);
 
 	if (index < 0) {
-		const char *near = token_copy(&parser->token, word, sizeof word) ? tsr_nearest_name(word, names) : NULL;
+		const char *near = token_copy(&parser->token, word, sizeof word)
+					   ? tsr_nearest_name(word, names)
+					   : NULL;
 		if (near)
-			return parser_fail(parser, "'%s' is not %s; did you mean '%s'?", word, what, near);
-		return parser_fail(parser, "expected %s, such as %s, not '%.*s'", what, names[1], parser->token.length,
-				   parser->token.text);
+			return parser_fail(parser, "'%s' is not %s; did you mean '%s'?", word, what,
+					   near);
+		return parser_fail(parser, "expected %s, such as %s, not '%.*s'", what, names[1],
+				   parser->token.length, parser->token.text);
 	}
 	*index_out = index;
 	return parser_take(parser);
 }
 
-static bool read_order(parser_t *parser, const char *whose, const char *orders, unsigned allowed, litmus_order_t *order_out)
+static bool read_order(parser_t *parser, const char *whose, const char *orders, unsigned allowed,
+		       litmus_order_t *order_out)
 {
 	int order = find(&parser->token, order_names);
 
 	if (order >= 0 && !(allowed & 1u << order))
-		return parser_fail(parser, "%s cannot be %s: its order is %s", whose, order_names[order], orders);
+		return parser_fail(parser, "%s cannot be %s: its order is %s", whose,
+				   order_names[order], orders);
 	if (!read_word(parser, "an order", order_names, &order))
 		return false;
 	*order_out = (litmus_order_t)order;
@@ -85,7 +94,10 @@ static litmus_order_t without_release(litmus_order_t order)
 	return order == LITMUS_ACQREL ? LITMUS_ACQ : order == LITMUS_REL ? LITMUS_RLX : order;
 }
 
-/** "[order,scope]", after the word; a cas may have a second order. Plain where there is nothing between the brackets. */
+/**
+ * "[order,scope]", after the word; a cas may have a second order. Plain where
+ * there is nothing between the brackets.
+ */
 static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 {
 	const char *called = forms[in->op].called, *orders = forms[in->op].orders;
@@ -96,8 +108,10 @@ static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 		return false;
 	if (!brackets || parser_at(parser, "]")) {
 		if (forms[in->op].allowed && !(forms[in->op].allowed & BIT(NA)))
-			return parser_fail(parser, "%s needs an order and a scope, such as %s[%s,system]", called,
-					   forms[in->op].word, in->op == LITMUS_FENCE ? "acqrel" : "rlx");
+			return parser_fail(parser,
+					   "%s needs an order and a scope, such as %s[%s,system]",
+					   called, forms[in->op].word,
+					   in->op == LITMUS_FENCE ? "acqrel" : "rlx");
 		return !brackets || parser_take(parser);
 	}
 	if (!forms[in->op].allowed)
@@ -110,7 +124,8 @@ static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 	if (!parser_expect(parser, ",", "the order"))
 		return false;
 	if (in->op == LITMUS_CAS && find(&parser->token, order_names) >= 0) {
-		if (!read_order(parser, "the failure of a compare-and-swap", "rlx, acq or sc", FAILURE_ORDERS, &in->failure) ||
+		if (!read_order(parser, "the failure of a compare-and-swap", "rlx, acq or sc",
+				FAILURE_ORDERS, &in->failure) ||
 		    !parser_expect(parser, ",", "the order"))
 			return false;
 	}
@@ -120,9 +135,11 @@ static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 	return parser_expect(parser, "]", "the scope");
 }
 
-typedef enum operand_kinds { NUMBERS = 1, LOCATIONS = 2 } operand_kinds_t; /* registers are always welcome */
+/* registers are always welcome */
+typedef enum operand_kinds { NUMBERS = 1, LOCATIONS = 2 } operand_kinds_t;
 
-static bool read_operand(parser_t *parser, int thread, unsigned kinds, litmus_operand_t *operand_out)
+static bool read_operand(parser_t *parser, int thread, unsigned kinds,
+			 litmus_operand_t *operand_out)
 {
 	int number, location;
 
@@ -134,8 +151,10 @@ static bool read_operand(parser_t *parser, int thread, unsigned kinds, litmus_op
 	if (parser_at_register(parser, &number))
 		return parser_register(parser, thread, &operand_out->reg);
 	if (parser->token.kind != TOKEN_NAME || !(kinds & LOCATIONS))
-		return parser_fail(parser, "expected a register%s%s, not '%.*s'", kinds & LOCATIONS ? " or a location" : "",
-				   kinds & NUMBERS ? " or a number" : "", parser->token.length, parser->token.text);
+		return parser_fail(parser, "expected a register%s%s, not '%.*s'",
+				   kinds & LOCATIONS ? " or a location" : "",
+				   kinds & NUMBERS ? " or a number" : "", parser->token.length,
+				   parser->token.text);
 	if (!parser_location(parser, &location))
 		return false;
 	operand_out->number = LITMUS_ADDRESS(location);
@@ -153,7 +172,8 @@ static bool read_value(parser_t *parser, int thread, unsigned kinds, litmus_valu
 	if (!parser_take(parser) || !read_word(parser, "a function", function_names, &function))
 		return false;
 	value_out->function = (litmus_function_t)function;
-	return read_operand(parser, thread, kinds, &value_out->a) && read_operand(parser, thread, kinds, &value_out->b) &&
+	return read_operand(parser, thread, kinds, &value_out->a) &&
+	       read_operand(parser, thread, kinds, &value_out->b) &&
 	       parser_expect(parser, ")", "two operands");
 }
 
@@ -173,10 +193,12 @@ static bool read_branch(parser_t *parser, int thread, litmus_instruction_t *in)
 	int number;
 
 	in->value = (litmus_value_t){.a = {.reg = -1, .number = 1}, .b = {.reg = -1}};
-	if (parser_at_register(parser, &number) && !parser_register(parser, thread, &in->value.a.reg))
+	if (parser_at_register(parser, &number) &&
+	    !parser_register(parser, thread, &in->value.a.reg))
 		return false;
 	if (parser->token.kind != TOKEN_NAME)
-		return parser_fail(parser, "expected a label, not '%.*s'", parser->token.length, parser->token.text);
+		return parser_fail(parser, "expected a label, not '%.*s'", parser->token.length,
+				   parser->token.text);
 	parser->wanted[thread][parser->test->thread[thread].count] = parser->token;
 	return parser_take(parser);
 }
@@ -186,19 +208,25 @@ static bool read_operands(parser_t *parser, int t, litmus_instruction_t *in)
 {
 	switch (in->op) {
 	case LITMUS_LOAD:
-		return parser_register(parser, t, &in->reg) && read_address(parser, t, &in->address);
+		return parser_register(parser, t, &in->reg) &&
+		       read_address(parser, t, &in->address);
 	case LITMUS_STORE:
 		in->value.b.reg = -1;
-		return read_address(parser, t, &in->address) && read_operand(parser, t, NUMBERS, &in->value.a);
+		return read_address(parser, t, &in->address) &&
+		       read_operand(parser, t, NUMBERS, &in->value.a);
 	case LITMUS_RMW:
-		return parser_register(parser, t, &in->reg) && read_value(parser, t, NUMBERS | LOCATIONS, &in->value) &&
+		return parser_register(parser, t, &in->reg) &&
+		       read_value(parser, t, NUMBERS | LOCATIONS, &in->value) &&
 		       read_address(parser, t, &in->address);
 	case LITMUS_CAS:
 		in->value.b.reg = -1;
-		return parser_register(parser, t, &in->reg) && read_operand(parser, t, NUMBERS, &in->expected) &&
-		       read_operand(parser, t, NUMBERS, &in->value.a) && read_address(parser, t, &in->address);
+		return parser_register(parser, t, &in->reg) &&
+		       read_operand(parser, t, NUMBERS, &in->expected) &&
+		       read_operand(parser, t, NUMBERS, &in->value.a) &&
+		       read_address(parser, t, &in->address);
 	case LITMUS_MOV:
-		return parser_register(parser, t, &in->reg) && read_value(parser, t, NUMBERS | LOCATIONS, &in->value);
+		return parser_register(parser, t, &in->reg) &&
+		       read_value(parser, t, NUMBERS | LOCATIONS, &in->value);
 	case LITMUS_BRANCH:
 		return read_branch(parser, t, in);
 	case LITMUS_FENCE:
@@ -217,13 +245,17 @@ static bool read_instruction(parser_t *parser, int thread)
 	while (op < FORMS && !parser_at(parser, forms[op].word))
 		op++;
 	if (op == FORMS)
-		return parser_fail(parser, "expected an instruction (r w rmw cas f mov b), not '%.*s'", parser->token.length,
-				   parser->token.text);
+		return parser_fail(parser,
+				   "expected an instruction (r w rmw cas f mov b), not '%.*s'",
+				   parser->token.length, parser->token.text);
 	if (t->count == LITMUS_MAX_INSTRUCTIONS)
-		return parser_fail(parser, "a thread may have at most %d instructions", LITMUS_MAX_INSTRUCTIONS);
+		return parser_fail(parser, "a thread may have at most %d instructions",
+				   LITMUS_MAX_INSTRUCTIONS);
 	litmus_instruction_t *in = &t->code[t->count];
-	*in = (litmus_instruction_t){.op = (litmus_op_t)op, .line = parser->token.line, .column = parser->token.column};
-	if (!parser_take(parser) || (op != LITMUS_MOV && !read_annotation(parser, in)) || !read_operands(parser, thread, in))
+	*in = (litmus_instruction_t){
+		.op = (litmus_op_t)op, .line = parser->token.line, .column = parser->token.column};
+	if (!parser_take(parser) || (op != LITMUS_MOV && !read_annotation(parser, in)) ||
+	    !read_operands(parser, thread, in))
 		return false;
 	t->count++;
 	return true;
@@ -233,7 +265,8 @@ static bool at_label(const parser_t *parser)
 {
 	lexer_t ahead = parser->lexer;
 	token_t colon;
-	return parser->token.kind == TOKEN_NAME && lexer_next(&ahead, &colon) && token_is(&colon, ":");
+	return parser->token.kind == TOKEN_NAME && lexer_next(&ahead, &colon) &&
+	       token_is(&colon, ":");
 }
 
 /** Labels and at most one instruction. */
@@ -244,11 +277,13 @@ static bool read_cell(parser_t *parser, int thread)
 			const token_t *name = &parser->labels[thread][i].name;
 			if (name->length == parser->token.length &&
 			    memcmp(name->text, parser->token.text, (size_t)name->length) == 0)
-				return parser_fail(parser, "the label %.*s stands on line %d already", name->length, name->text,
-						   name->line);
+				return parser_fail(parser,
+						   "the label %.*s stands on line %d already",
+						   name->length, name->text, name->line);
 		}
 		if (parser->label_count[thread] == LITMUS_MAX_INSTRUCTIONS)
-			return parser_fail(parser, "a thread may have at most %d labels", LITMUS_MAX_INSTRUCTIONS);
+			return parser_fail(parser, "a thread may have at most %d labels",
+					   LITMUS_MAX_INSTRUCTIONS);
 		int i = parser->label_count[thread]++;
 		parser->labels[thread][i].name = parser->token;
 		parser->labels[thread][i].target = parser->test->thread[thread].count;
@@ -266,12 +301,15 @@ static bool read_thread_names(parser_t *parser, int *columns)
 
 	do {
 		const token_t *token = &parser->token;
-		if (token->kind != TOKEN_NAME || token->length != 2 || token->text[0] != 'P' || token->text[1] < '0' ||
-		    token->text[1] > '9')
-			return parser_fail(parser, "expected a thread's name, such as P0, not '%.*s'", token->length, token->text);
+		if (token->kind != TOKEN_NAME || token->length != 2 || token->text[0] != 'P' ||
+		    token->text[1] < '0' || token->text[1] > '9')
+			return parser_fail(parser,
+					   "expected a thread's name, such as P0, not '%.*s'",
+					   token->length, token->text);
 		int thread = token->text[1] - '0';
 		if (count == LITMUS_MAX_THREADS || thread >= LITMUS_MAX_THREADS)
-			return parser_fail(parser, "a test may have at most %d threads", LITMUS_MAX_THREADS);
+			return parser_fail(parser, "a test may have at most %d threads",
+					   LITMUS_MAX_THREADS);
 		if (seen & 1u << thread)
 			return parser_fail(parser, "there are two columns P%d", thread);
 		seen |= 1u << thread;
@@ -282,10 +320,14 @@ static bool read_thread_names(parser_t *parser, int *columns)
 	if (!parser_at(parser, ";"))
 		return parser_expect(parser, ";", "the threads' names");
 	if (seen != (1u << count) - 1)
-		return parser_fail(parser, "the threads of these %d columns must be P0 to P%d", count, count - 1);
+		return parser_fail(parser, "the threads of these %d columns must be P0 to P%d",
+				   count, count - 1);
 	for (int i = count; i < LITMUS_MAX_THREADS; i++) {
 		if (parser->test->thread[i].registers)
-			return parser_fail(parser, "the initial state sets a register of thread %d, which has no column", i);
+			return parser_fail(parser,
+					   "the initial state sets a register of thread %d, which "
+					   "has no column",
+					   i);
 	}
 	parser->test->threads = count;
 	return parser_take(parser);
@@ -302,11 +344,13 @@ static bool find_targets(parser_t *parser, int thread)
 			continue;
 		for (; l < parser->label_count[thread]; l++) {
 			const token_t *name = &parser->labels[thread][l].name;
-			if (name->length == wanted->length && memcmp(name->text, wanted->text, (size_t)name->length) == 0)
+			if (name->length == wanted->length &&
+			    memcmp(name->text, wanted->text, (size_t)name->length) == 0)
 				break;
 		}
 		if (l == parser->label_count[thread])
-			return lexer_fail(&parser->lexer, wanted, "P%d has no label %.*s", thread, wanted->length, wanted->text);
+			return lexer_fail(&parser->lexer, wanted, "P%d has no label %.*s", thread,
+					  wanted->length, wanted->text);
 		t->code[i].target = parser->labels[thread][l].target;
 	}
 	return true;
@@ -315,7 +359,8 @@ static bool find_targets(parser_t *parser, int thread)
 /** Whether the table ends here. */
 static bool at_tail(const parser_t *parser)
 {
-	static const char *const words[] = {"scopes", "locations", "filter", "exists", "forall", "~", NULL};
+	static const char *const words[] = {"scopes", "locations", "filter", "exists",
+					    "forall", "~",         NULL};
 	return parser->token.kind == TOKEN_END || find(&parser->token, words) >= 0;
 }
 
@@ -331,11 +376,14 @@ bool parser_threads(parser_t *parser)
 			if (!read_cell(parser, columns[i]))
 				return false;
 			if (last && parser_at(parser, "|"))
-				return parser_fail(parser, "this row has more columns than there are threads (%d)",
-						   parser->test->threads);
+				return parser_fail(
+					parser,
+					"this row has more columns than there are threads (%d)",
+					parser->test->threads);
 			if (!last && parser_at(parser, ";"))
-				return parser_fail(parser, "this row has %d columns, but there are %d threads", i + 1,
-						   parser->test->threads);
+				return parser_fail(
+					parser, "this row has %d columns, but there are %d threads",
+					i + 1, parser->test->threads);
 			if (!parser_expect(parser, last ? ";" : "|", "an instruction"))
 				return false;
 		}
@@ -347,7 +395,10 @@ bool parser_threads(parser_t *parser)
 	return true;
 }
 
-/** "(wg (wave (wi 0)) (wave (wi 1)))". Levels that are left out are instances of each thread's own. */
+/**
+ * "(wg (wave (wi 0)) (wave (wi 1)))". Levels that are left out are instances of
+ * each thread's own.
+ */
 static bool read_scope(parser_t *parser, int above, const int *instances, int *counter)
 {
 	int level, mine[LITMUS_SCOPES];
@@ -358,7 +409,8 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 	if (!read_word(parser, "a scope", scope_names, &level))
 		return false;
 	if (level >= above)
-		return lexer_fail(&parser->lexer, &name, "%s cannot stand inside %s", scope_names[level], scope_names[above]);
+		return lexer_fail(&parser->lexer, &name, "%s cannot stand inside %s",
+				  scope_names[level], scope_names[above]);
 	for (int i = 0; i < LITMUS_SCOPES; i++)
 		mine[i] = i > level ? instances[i] : 0;
 	mine[level] = ++*counter;
@@ -374,7 +426,8 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 			return false;
 		int *placed = parser->test->thread[thread].instance;
 		if (placed[LITMUS_SYSTEM])
-			return lexer_fail(&parser->lexer, &name_of_thread, "thread %d is placed twice", thread);
+			return lexer_fail(&parser->lexer, &name_of_thread,
+					  "thread %d is placed twice", thread);
 		for (int i = 0; i < LITMUS_SCOPES; i++)
 			placed[i] = mine[i] ? mine[i] : ++*counter;
 	}
@@ -388,9 +441,8 @@ bool parser_scopes(parser_t *parser)
 	token_t tree;
 
 	if (!parser_at(parser, "scopes"))
-		return parser_fail(
-			parser,
-			"the test does not place its threads: 'scopes: (system (agent (wg (wave (wi 0)) ...)))' is missing");
+		return parser_fail(parser, "the test does not place its threads: 'scopes: (system "
+					   "(agent (wg (wave (wi 0)) ...)))' is missing");
 	if (!parser_take(parser) || !parser_expect(parser, ":", "scopes"))
 		return false;
 	tree = parser->token;
@@ -398,7 +450,8 @@ bool parser_scopes(parser_t *parser)
 		return false;
 	for (int i = 0; i < parser->test->threads; i++) {
 		if (!parser->test->thread[i].instance[LITMUS_SYSTEM])
-			return lexer_fail(&parser->lexer, &tree, "the tree of scopes does not place thread %d", i);
+			return lexer_fail(&parser->lexer, &tree,
+					  "the tree of scopes does not place thread %d", i);
 	}
 	return true;
 }

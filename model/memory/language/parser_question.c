@@ -10,10 +10,12 @@ static bool observe(parser_t *parser, litmus_observed_t what, int *index_out)
 	litmus_test_t *test = parser->test;
 	int i = 0;
 
-	while (i < test->observed_count && (test->observed[i].thread != what.thread || test->observed[i].index != what.index))
+	while (i < test->observed_count &&
+	       (test->observed[i].thread != what.thread || test->observed[i].index != what.index))
 		i++;
 	if (i == LITMUS_MAX_OBSERVED)
-		return parser_fail(parser, "a test may show at most %d registers and locations", LITMUS_MAX_OBSERVED);
+		return parser_fail(parser, "a test may show at most %d registers and locations",
+				   LITMUS_MAX_OBSERVED);
 	if (i == test->observed_count)
 		test->observed[test->observed_count++] = what;
 	*index_out = i;
@@ -25,7 +27,8 @@ static bool add_term(parser_t *parser, litmus_term_t term, int *index_out)
 	litmus_test_t *test = parser->test;
 
 	if (test->terms == LITMUS_MAX_TERMS)
-		return parser_fail(parser, "a question may have at most %d terms", LITMUS_MAX_TERMS);
+		return parser_fail(parser, "a question may have at most %d terms",
+				   LITMUS_MAX_TERMS);
 	*index_out = test->terms;
 	test->term[test->terms++] = term;
 	return true;
@@ -66,7 +69,9 @@ static bool read_comparison(parser_t *parser, int *index_out)
 	}
 	if (!add_term(parser, term, index_out))
 		return false;
-	return !differs || add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = *index_out}, index_out);
+	return !differs ||
+	       add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = *index_out},
+			index_out);
 }
 
 enum { DEEPEST = 64 };
@@ -80,12 +85,15 @@ static bool read_factor(parser_t *parser, int depth, int *index_out)
 	if (parser_at(parser, "~") || parser_at(parser, "not")) {
 		int inner;
 		return parser_take(parser) && read_factor(parser, depth + 1, &inner) &&
-		       add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = inner}, index_out);
+		       add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = inner},
+				index_out);
 	}
 	if (parser_at(parser, "("))
-		return parser_take(parser) && read_either(parser, depth + 1, index_out) && parser_expect(parser, ")", "a term");
+		return parser_take(parser) && read_either(parser, depth + 1, index_out) &&
+		       parser_expect(parser, ")", "a term");
 	if (parser_at(parser, "true"))
-		return parser_take(parser) && add_term(parser, (litmus_term_t){.connective = LITMUS_TRUE}, index_out);
+		return parser_take(parser) &&
+		       add_term(parser, (litmus_term_t){.connective = LITMUS_TRUE}, index_out);
 	return read_comparison(parser, index_out);
 }
 
@@ -95,12 +103,14 @@ static bool read_joined(parser_t *parser, int depth, litmus_connective_t connect
 	litmus_term_t term = {.connective = connective};
 	bool both = connective == LITMUS_BOTH;
 
-	if (!(both ? read_factor(parser, depth, &term.left) : read_joined(parser, depth, LITMUS_BOTH, &term.left)))
+	if (!(both ? read_factor(parser, depth, &term.left)
+		   : read_joined(parser, depth, LITMUS_BOTH, &term.left)))
 		return false;
 	while (parser_at(parser, both ? "/\\" : "\\/")) {
 		if (!parser_take(parser))
 			return false;
-		if (!(both ? read_factor(parser, depth, &term.right) : read_joined(parser, depth, LITMUS_BOTH, &term.right)))
+		if (!(both ? read_factor(parser, depth, &term.right)
+			   : read_joined(parser, depth, LITMUS_BOTH, &term.right)))
 			return false;
 		if (!add_term(parser, term, &term.left))
 			return false;
@@ -126,7 +136,8 @@ static bool read_quantifier(parser_t *parser)
 	if (parser_at(parser, "forall"))
 		test->quantifier = LITMUS_FORALL;
 	else if (!parser_at(parser, "exists"))
-		return parser_fail(parser, "the test asks nothing: 'exists (...)', '~exists (...)' or 'forall (...)' is missing");
+		return parser_fail(parser, "the test asks nothing: 'exists (...)', '~exists (...)' "
+					   "or 'forall (...)' is missing");
 	return parser_take(parser);
 }
 
@@ -140,7 +151,8 @@ static bool read_locations(parser_t *parser)
 		litmus_observed_t what;
 		if (!parser_observed(parser, &what) || !observe(parser, what, &unused))
 			return false;
-		if (!parser_at(parser, "]") && !parser_expect(parser, ";", "a register or location"))
+		if (!parser_at(parser, "]") &&
+		    !parser_expect(parser, ";", "a register or location"))
 			return false;
 	}
 	return parser_take(parser);
@@ -166,7 +178,8 @@ static void sort_observed(litmus_test_t *test)
 	for (int i = 0; i < test->observed_count; i++) {
 		moved_to[i] = 0;
 		for (int j = 0; j < test->observed_count; j++)
-			moved_to[i] += compare_observed(test, test->observed[j], test->observed[i]) < 0;
+			moved_to[i] +=
+				compare_observed(test, test->observed[j], test->observed[i]) < 0;
 		sorted[moved_to[i]] = test->observed[i];
 	}
 	memcpy(test->observed, sorted, (size_t)test->observed_count * sizeof *sorted);
@@ -185,15 +198,16 @@ bool parser_question(parser_t *parser)
 
 	if (parser_at(parser, "locations") && !read_locations(parser))
 		return false;
-	if (parser_at(parser, "filter") && (!parser_take(parser) || !read_either(parser, 0, &test->filter)))
+	if (parser_at(parser, "filter") &&
+	    (!parser_take(parser) || !read_either(parser, 0, &test->filter)))
 		return false;
 	if (!read_quantifier(parser) || !read_either(parser, 0, &test->question))
 		return false;
 	if (parser_at(parser, ";") && !parser_take(parser))
 		return false;
 	if (parser->token.kind != TOKEN_END)
-		return parser_fail(parser, "nothing may follow the question, but '%.*s' does", parser->token.length,
-				   parser->token.text);
+		return parser_fail(parser, "nothing may follow the question, but '%.*s' does",
+				   parser->token.length, parser->token.text);
 	sort_observed(test);
 	return true;
 }

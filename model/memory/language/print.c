@@ -26,8 +26,8 @@ static void put(writer_t *writer, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	int length =
-		vsnprintf(room ? writer->text + writer->length : NULL, room ? writer->size - writer->length : 0, format, arguments);
+	int length = vsnprintf(room ? writer->text + writer->length : NULL,
+			       room ? writer->size - writer->length : 0, format, arguments);
 	va_end(arguments);
 	writer->length += (size_t)length;
 }
@@ -52,8 +52,12 @@ static void put_observed(writer_t *writer, const litmus_test_t *test, int i)
 		put(writer, "%d:r%d", what.thread, test->thread[what.thread].names[what.index]);
 }
 
-/** `inside` is the connective of the term around it: no parentheses are needed where it is the same. */
-static void put_term(writer_t *writer, const litmus_test_t *test, int term, litmus_connective_t inside)
+/**
+ * `inside` is the connective of the term around it: no parentheses are needed
+ * where it is the same.
+ */
+static void put_term(writer_t *writer, const litmus_test_t *test, int term,
+		     litmus_connective_t inside)
 {
 	const litmus_term_t *t = &test->term[term];
 
@@ -86,7 +90,8 @@ static void put_term(writer_t *writer, const litmus_test_t *test, int term, litm
 	}
 }
 
-static void put_operand(writer_t *writer, const litmus_test_t *test, int thread, litmus_operand_t operand)
+static void put_operand(writer_t *writer, const litmus_test_t *test, int thread,
+			litmus_operand_t operand)
 {
 	if (operand.reg >= 0)
 		put(writer, "r%d", test->thread[thread].names[operand.reg]);
@@ -94,9 +99,11 @@ static void put_operand(writer_t *writer, const litmus_test_t *test, int thread,
 		put_number(writer, test, operand.number);
 }
 
-static void put_value(writer_t *writer, const litmus_test_t *test, int thread, const litmus_value_t *value)
+static void put_value(writer_t *writer, const litmus_test_t *test, int thread,
+		      const litmus_value_t *value)
 {
-	static const char *const names[] = {"", "add", "xor", "and", "or", "eq", "neq", "min", "max"};
+	static const char *const names[] = {"",   "add", "xor", "and", "or",
+					    "eq", "neq", "min", "max"};
 
 	if (value->function != LITMUS_COPY)
 		put(writer, "(%s ", names[value->function]);
@@ -108,7 +115,8 @@ static void put_value(writer_t *writer, const litmus_test_t *test, int thread, c
 	put(writer, ")");
 }
 
-static void put_address(writer_t *writer, const litmus_test_t *test, int thread, const litmus_value_t *address)
+static void put_address(writer_t *writer, const litmus_test_t *test, int thread,
+			const litmus_value_t *address)
 {
 	put(writer, " ");
 	put_operand(writer, test, thread, address->a);
@@ -118,30 +126,34 @@ static void put_address(writer_t *writer, const litmus_test_t *test, int thread,
 	}
 }
 
-static void put_instruction(writer_t *writer, const litmus_test_t *test, int thread, const litmus_instruction_t *in)
+static void put_instruction(writer_t *writer, const litmus_test_t *test, int thread,
+			    const litmus_instruction_t *in)
 {
 	static const char *const words[] = {"r", "w", "rmw", "cas", "f", "mov", "b"};
 	const int *names = test->thread[thread].names;
 
 	put(writer, "%s", words[in->op]);
 	if (in->op == LITMUS_CAS)
-		put(writer, "[%s,%s,%s]", litmus_order_name(in->order), litmus_order_name(in->failure),
-		    litmus_scope_name(in->scope));
+		put(writer, "[%s,%s,%s]", litmus_order_name(in->order),
+		    litmus_order_name(in->failure), litmus_scope_name(in->scope));
 	else if (in->op == LITMUS_BRANCH)
 		put(writer, "[]");
 	else if (in->op != LITMUS_MOV)
 		put(writer, "[%s,%s]", litmus_order_name(in->order), litmus_scope_name(in->scope));
-	if (in->op == LITMUS_LOAD || in->op == LITMUS_RMW || in->op == LITMUS_CAS || in->op == LITMUS_MOV)
+	if (in->op == LITMUS_LOAD || in->op == LITMUS_RMW || in->op == LITMUS_CAS ||
+	    in->op == LITMUS_MOV)
 		put(writer, " r%d", names[in->reg]);
 	if (in->op == LITMUS_CAS) {
 		put(writer, " ");
 		put_operand(writer, test, thread, in->expected);
 	}
-	if (in->op == LITMUS_RMW || in->op == LITMUS_CAS || in->op == LITMUS_MOV || in->op == LITMUS_BRANCH) {
+	if (in->op == LITMUS_RMW || in->op == LITMUS_CAS || in->op == LITMUS_MOV ||
+	    in->op == LITMUS_BRANCH) {
 		put(writer, " ");
 		put_value(writer, test, thread, &in->value);
 	}
-	if (in->op == LITMUS_LOAD || in->op == LITMUS_STORE || in->op == LITMUS_RMW || in->op == LITMUS_CAS)
+	if (in->op == LITMUS_LOAD || in->op == LITMUS_STORE || in->op == LITMUS_RMW ||
+	    in->op == LITMUS_CAS)
 		put_address(writer, test, thread, &in->address);
 	if (in->op == LITMUS_STORE) {
 		put(writer, " ");
@@ -184,7 +196,8 @@ int litmus_print_term(const litmus_test_t *test, int term, char *text, size_t si
 	return (int)writer.length;
 }
 
-int litmus_print_instruction(const litmus_test_t *test, int thread, int instruction, char *text, size_t size)
+int litmus_print_instruction(const litmus_test_t *test, int thread, int instruction, char *text,
+			     size_t size)
 {
 	writer_t writer = start(text, size);
 	put_instruction(&writer, test, thread, &test->thread[thread].code[instruction]);

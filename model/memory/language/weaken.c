@@ -7,7 +7,8 @@
 
 static bool is_ordered(const litmus_instruction_t *i)
 {
-	return i->op == LITMUS_LOAD || i->op == LITMUS_STORE || i->op == LITMUS_RMW || i->op == LITMUS_CAS || i->op == LITMUS_FENCE;
+	return i->op == LITMUS_LOAD || i->op == LITMUS_STORE || i->op == LITMUS_RMW ||
+	       i->op == LITMUS_CAS || i->op == LITMUS_FENCE;
 }
 
 /** The orders one step below, -1 where there are fewer than two. */
@@ -18,7 +19,9 @@ static void orders_below(const litmus_instruction_t *i, int below[2])
 	below[0] = below[1] = -1;
 	switch (i->order) {
 	case LITMUS_SC:
-		below[0] = i->op == LITMUS_LOAD ? LITMUS_ACQ : i->op == LITMUS_STORE ? LITMUS_REL : LITMUS_ACQREL;
+		below[0] = i->op == LITMUS_LOAD    ? LITMUS_ACQ
+			   : i->op == LITMUS_STORE ? LITMUS_REL
+						   : LITMUS_ACQREL;
 		break;
 	case LITMUS_ACQREL:
 		below[0] = LITMUS_ACQ;
@@ -44,10 +47,15 @@ static void remove_fence(litmus_thread_t *thread, litmus_instruction_t *fence)
 	fence->value = (litmus_value_t){LITMUS_COPY, {-1, 0}, {-1, 0}};
 }
 
-/** Takes the `step`-th step of one instruction; false, with `step` less by those it has, where it has not so many. */
-static bool weaken_instruction(litmus_thread_t *thread, litmus_instruction_t *i, int *step, char *what)
+/**
+ * Takes the `step`-th step of one instruction; false, with `step` less by those
+ * it has, where it has not so many.
+ */
+static bool weaken_instruction(litmus_thread_t *thread, litmus_instruction_t *i, int *step,
+			       char *what)
 {
-	static const litmus_order_t failures[] = {[LITMUS_ACQ] = LITMUS_RLX, [LITMUS_SC] = LITMUS_ACQ};
+	static const litmus_order_t failures[] = {
+		[LITMUS_ACQ] = LITMUS_RLX, [LITMUS_SC] = LITMUS_ACQ};
 	int below[2];
 
 	if (!is_ordered(i))
@@ -56,8 +64,8 @@ static bool weaken_instruction(litmus_thread_t *thread, litmus_instruction_t *i,
 	for (int k = 0; k < 2; k++) {
 		if (below[k] < 0 || (*step)-- != 0)
 			continue;
-		snprintf(what, LITMUS_MAX_TEXT, "line %d: %s to %s", i->line, litmus_order_name(i->order),
-			 litmus_order_name((litmus_order_t)below[k]));
+		snprintf(what, LITMUS_MAX_TEXT, "line %d: %s to %s", i->line,
+			 litmus_order_name(i->order), litmus_order_name((litmus_order_t)below[k]));
 		i->order = (litmus_order_t)below[k];
 		if (i->order == LITMUS_NA)
 			i->scope = LITMUS_WI;
@@ -65,15 +73,16 @@ static bool weaken_instruction(litmus_thread_t *thread, litmus_instruction_t *i,
 			remove_fence(thread, i);
 		return true;
 	}
-	if (i->op == LITMUS_CAS && (i->failure == LITMUS_ACQ || i->failure == LITMUS_SC) && (*step)-- == 0) {
-		snprintf(what, LITMUS_MAX_TEXT, "line %d: failure %s to %s", i->line, litmus_order_name(i->failure),
-			 litmus_order_name(failures[i->failure]));
+	if (i->op == LITMUS_CAS && (i->failure == LITMUS_ACQ || i->failure == LITMUS_SC) &&
+	    (*step)-- == 0) {
+		snprintf(what, LITMUS_MAX_TEXT, "line %d: failure %s to %s", i->line,
+			 litmus_order_name(i->failure), litmus_order_name(failures[i->failure]));
 		i->failure = failures[i->failure];
 		return true;
 	}
 	if (i->order != LITMUS_NA && i->scope > LITMUS_WAVE && (*step)-- == 0) {
-		snprintf(what, LITMUS_MAX_TEXT, "line %d: %s to %s", i->line, litmus_scope_name(i->scope),
-			 litmus_scope_name(i->scope - 1));
+		snprintf(what, LITMUS_MAX_TEXT, "line %d: %s to %s", i->line,
+			 litmus_scope_name(i->scope), litmus_scope_name(i->scope - 1));
 		i->scope--;
 		return true;
 	}
@@ -85,7 +94,8 @@ static bool weaken_in_place(litmus_test_t *test, int *step, char *what)
 {
 	for (int t = 0; t < test->threads; t++)
 		for (int n = 0; n < test->thread[t].count; n++)
-			if (weaken_instruction(&test->thread[t], &test->thread[t].code[n], step, what))
+			if (weaken_instruction(&test->thread[t], &test->thread[t].code[n], step,
+					       what))
 				return true;
 	return false;
 }
@@ -123,7 +133,8 @@ typedef struct writer {
 static void put(writer_t *w, const char *word, int64_t number)
 {
 	if (w->used < w->size)
-		w->used += (size_t)snprintf(w->text + w->used, w->size - w->used, "%s%lld ", word, (long long)number);
+		w->used += (size_t)snprintf(w->text + w->used, w->size - w->used, "%s%lld ", word,
+					    (long long)number);
 }
 
 static int name_of(int *names, int *count, int what)
@@ -225,7 +236,8 @@ static void put_threads(writer_t *w)
 		if (!w->shape)
 			put_place(w, p);
 		for (int n = 0; n < thread->count; n++)
-			w->shape ? put_shape(w, &thread->code[n]) : put_instruction(w, &thread->code[n]);
+			w->shape ? put_shape(w, &thread->code[n])
+				 : put_instruction(w, &thread->code[n]);
 		for (int r = 0; r < w->registers && !w->shape; r++)
 			put(w, "=", thread->initial[w->reg[r]]);
 	}

@@ -26,7 +26,10 @@ static const char *edge_name(const named_t *graph, int from, int to)
 	return NULL;
 }
 
-/** Appends a shortest way from one event to another, at least one step long, to the steps. False: there is none. */
+/**
+ * Appends a shortest way from one event to another, at least one step long, to
+ * the steps. False: there is none.
+ */
 static bool append_way(why_t *why, const named_t *graph, int from, int to)
 {
 	int n = why->x.n, queue[MAX_EVENTS], head = 0, tail = 0, next[MAX_EVENTS];
@@ -51,7 +54,8 @@ static bool append_way(why_t *why, const named_t *graph, int from, int to)
 	do {
 		if (why->steps == WHY_MAX_STEPS)
 			return false;
-		why->step[why->steps++] = (why_step_t){at, next[at], edge_name(graph, at, next[at])};
+		why->step[why->steps++] =
+			(why_step_t){at, next[at], edge_name(graph, at, next[at])};
 		at = next[at];
 	} while (at != to);
 	return true;
@@ -96,8 +100,10 @@ static void explain_coherence(why_t *why)
 		for (int b = 0; b < n; b++) {
 			trial.steps = 0;
 			bool closed = a == b ? related(&why->derived.hb, a, a)
-					     : related(&why->derived.hb, a, b) && related(&why->derived.eco, b, a);
-			if (closed && append_hb(&trial, a, b) && (a == b || append_eco(&trial, b, a)))
+					     : related(&why->derived.hb, a, b) &&
+						       related(&why->derived.eco, b, a);
+			if (closed && append_hb(&trial, a, b) &&
+			    (a == b || append_eco(&trial, b, a)))
 				keep_shorter(why, &trial);
 		}
 	}
@@ -134,14 +140,21 @@ static bool append_scb(why_t *why, int from, int to)
 	return true;
 }
 
-/** "hb; scb or eco; hb", where either hb may be missing. False: the middle does not relate its ends. */
-static bool append_around(why_t *why, int from, int first, int second, int to, bool (*middle)(why_t *, int, int))
+/**
+ * "hb; scb or eco; hb", where either hb may be missing. False: the middle does
+ * not relate its ends.
+ */
+static bool append_around(why_t *why, int from, int first, int second, int to,
+			  bool (*middle)(why_t *, int, int))
 {
 	return (from == first || append_hb(why, from, first)) && middle(why, first, second) &&
 	       (second == to || append_hb(why, second, to));
 }
 
-/** A step of psc: between accesses scb; where a fence is at an end, hb may lie between; and fences are ordered by hb; eco; hb. */
+/**
+ * A step of psc: between accesses scb; where a fence is at an end, hb may lie
+ * between; and fences are ordered by hb; eco; hb.
+ */
 static void append_psc(why_t *why, int from, int to)
 {
 	const execution_t *x = &why->x;
@@ -155,10 +168,12 @@ static void append_psc(why_t *why, int from, int to)
 		bool starts = a == from || (set_has(x->fences, from) && related(&hb, from, a));
 		for (int b = 0; b < x->n && starts; b++) {
 			bool ends = b == to || (set_has(x->fences, to) && related(&hb, b, to));
-			bool by_eco = set_has(x->fences, from) && set_has(x->fences, to) && related(&maybe, from, a) &&
+			bool by_eco = set_has(x->fences, from) && set_has(x->fences, to) &&
+				      related(&maybe, from, a) &&
 				      related(&why->derived.eco, a, b) && related(&maybe, b, to);
 			trial.steps = 0;
-			if (ends && related(&scb, a, b) && append_around(&trial, from, a, b, to, append_scb))
+			if (ends && related(&scb, a, b) &&
+			    append_around(&trial, from, a, b, to, append_scb))
 				keep_shorter(&best, &trial);
 			trial.steps = 0;
 			if (by_eco && append_around(&trial, from, a, b, to, append_eco))
@@ -225,9 +240,12 @@ static void explain_axiom(why_t *why)
 	}
 }
 
-/* ------------------------------------------------------------------ the search for the execution */
+/* ----------------------------------------------------------------- the search for the execution */
 
-/** Candidates looked at for the shortest cycle, at most: a short one is soon found, and the rest are its like. */
+/**
+ * Candidates looked at for the shortest cycle, at most: a short one is soon
+ * found, and the rest are its like.
+ */
 enum { ENOUGH = 20000 };
 
 typedef struct asking {
@@ -254,7 +272,8 @@ static bool find_race(why_t *why)
 	for (int i = 0; i < why->x.n; i++) {
 		if (any.row[i]) {
 			int other = set_first(any.row[i]);
-			why->step[0] = (why_step_t){i, other, related(&data, i, other) ? "data race" : "scope race"};
+			why->step[0] = (why_step_t){
+				i, other, related(&data, i, other) ? "data race" : "scope race"};
 			why->steps = 1;
 			return true;
 		}

@@ -1,4 +1,7 @@
-/* Why a litmus test's question is answered as it is: an execution that the axioms allow, or the cycle that they forbid. */
+/*
+ * Why a litmus test's question is answered as it is: an execution that the
+ * axioms allow, or the cycle that they forbid.
+ */
 #ifndef MODEL_MEMORY_WHY_WHY_H
 #define MODEL_MEMORY_WHY_WHY_H
 
@@ -27,15 +30,21 @@ typedef struct why {
 } why_t;
 
 /**
- * Explains the question of a test: where executions that the axioms allow satisfy it, one of them (one that races, if there is);
- * else one that satisfies it, with the shortest cycle that forbids one. Errors as candidates_visit.
+ * Explains the question of a test: where executions that the axioms allow
+ * satisfy it, one of them (one that races, if there is); else one that
+ * satisfies it, with the shortest cycle that forbids one. Errors as
+ * candidates_visit.
  */
-tsr_status_t why_explain(const litmus_test_t *test, const litmus_options_t *options, why_t *why_out);
+tsr_status_t why_explain(const litmus_test_t *test, const litmus_options_t *options,
+			 why_t *why_out);
 
 /** As text: a sentence, the events and the cycle. */
 void why_print(const why_t *why, FILE *file);
 
-/** As a graph for dot, or drawn: threads are columns, program order runs downwards, the cycle is red. */
+/**
+ * As a graph for dot, or drawn: threads are columns, program order runs
+ * downwards, the cycle is red.
+ */
 void why_draw_dot(const why_t *why, FILE *file);
 void why_draw_svg(const why_t *why, FILE *file);
 
@@ -47,7 +56,10 @@ enum { WHY_LETTER = 16 }; /* characters of an event's name, with room to spare *
 /** The letter that stands for an event: a, b, ... z, a2, ... */
 int why_print_letter(int event, char *text, size_t size);
 
-/** The edges of a drawing, without those that others imply: po, rf, co, fr and sw. Returns their number. */
+/**
+ * The edges of a drawing, without those that others imply: po, rf, co, fr and
+ * sw. Returns their number.
+ */
 int why_edges(const why_t *why, why_step_t *edges, int room);
 
 #endif

@@ -24,7 +24,8 @@ int why_print_event(const execution_t *x, int event, char *text, size_t size)
 	litmus_print_instruction(test, e->thread, e->instruction, instruction, sizeof instruction);
 	if (e->kind == EVENT_FENCE)
 		return snprintf(text, size, "P%d: %s", e->thread, instruction);
-	return snprintf(text, size, "P%d: %s %s %s=%s", e->thread, instruction, effect, test->location[e->location], value);
+	return snprintf(text, size, "P%d: %s %s %s=%s", e->thread, instruction, effect,
+			test->location[e->location], value);
 }
 
 /** a at most "n b" with nothing of the relation between them. */
@@ -69,9 +70,11 @@ static void print_verdict(const why_t *why, FILE *file)
 	char question[2048];
 
 	litmus_print_term(test, test->question, question, sizeof question);
-	fprintf(file, "Why %s: %s%s%s ", test->name, why->asked_not ? "~(" : "", question, why->asked_not ? ")" : "");
+	fprintf(file, "Why %s: %s%s%s ", test->name, why->asked_not ? "~(" : "", question,
+		why->asked_not ? ")" : "");
 	if (!why->found)
-		fprintf(file, "cannot be: no execution ends so, whatever reads return (a value out of thin air is none)\n");
+		fprintf(file, "cannot be: no execution ends so, whatever reads return (a value out "
+			      "of thin air is none)\n");
 	else if (why->axiom != AXIOM_NONE)
 		fprintf(file, "is forbidden by %s, as in this execution\n", axiom_name(why->axiom));
 	else
@@ -111,7 +114,9 @@ void why_print(const why_t *why, FILE *file)
 			why_print_letter(i, letter, sizeof letter);
 			why_print_letter(set_first(left), reader, sizeof reader);
 			fprintf(file, "  %s -rf-> %s%s\n", letter, reader,
-				related(&why->derived.sw, i, set_first(left)) ? ", and synchronises with it" : "");
+				related(&why->derived.sw, i, set_first(left))
+					? ", and synchronises with it"
+					: "");
 		}
 	}
 	if (why->steps)

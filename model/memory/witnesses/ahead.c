@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-_Static_assert(LITMUS_MAX_REGISTERS <= 32 && LITMUS_MAX_LOCATIONS <= 32 && LITMUS_MAX_INSTRUCTIONS <= 64, "a bit for each");
+_Static_assert(LITMUS_MAX_REGISTERS <= 32 && LITMUS_MAX_LOCATIONS <= 32 &&
+		       LITMUS_MAX_INSTRUCTIONS <= 64,
+	       "a bit for each");
 
 static uint32_t register_of(litmus_operand_t operand)
 {
@@ -30,7 +32,8 @@ static bool accesses(litmus_op_t op)
 
 static uint32_t read_by(const litmus_instruction_t *in)
 {
-	uint32_t registers = in->op == LITMUS_LOAD || in->op == LITMUS_FENCE ? 0 : registers_of(&in->value);
+	uint32_t registers =
+		in->op == LITMUS_LOAD || in->op == LITMUS_FENCE ? 0 : registers_of(&in->value);
 
 	registers |= accesses(in->op) ? registers_of(&in->address) : 0;
 	return registers | (in->op == LITMUS_CAS ? register_of(in->expected) : 0);
@@ -38,7 +41,9 @@ static uint32_t read_by(const litmus_instruction_t *in)
 
 static uint32_t written_by(const litmus_instruction_t *in)
 {
-	return in->op == LITMUS_STORE || in->op == LITMUS_FENCE || in->op == LITMUS_BRANCH ? 0 : UINT32_C(1) << in->reg;
+	return in->op == LITMUS_STORE || in->op == LITMUS_FENCE || in->op == LITMUS_BRANCH
+		       ? 0
+		       : UINT32_C(1) << in->reg;
 }
 
 /** Adds what `more` may do. Returns whether any of it is new. */
@@ -56,16 +61,19 @@ static bool join(ahead_point_t *point, const ahead_point_t *more)
 	point->acquire_fences |= more->acquire_fences;
 	point->releases |= more->releases;
 	point->jumps |= more->jumps;
-	return point->registers != had.registers || point->reads != had.reads || point->writes != had.writes ||
-	       point->atomic_writes != had.atomic_writes || point->sc_reads != had.sc_reads || point->sc_writes != had.sc_writes ||
+	return point->registers != had.registers || point->reads != had.reads ||
+	       point->writes != had.writes || point->atomic_writes != had.atomic_writes ||
+	       point->sc_reads != had.sc_reads || point->sc_writes != had.sc_writes ||
 	       point->sc_fences != had.sc_fences || point->acquire_fences != had.acquire_fences ||
 	       point->releases != had.releases || point->jumps != had.jumps;
 }
 
-static void add_access(const litmus_test_t *test, const litmus_instruction_t *in, ahead_point_t *point)
+static void add_access(const litmus_test_t *test, const litmus_instruction_t *in,
+		       ahead_point_t *point)
 {
 	const uint32_t there = locations_of(test, in);
-	const bool seq_cst = in->order == LITMUS_SC || (in->op == LITMUS_CAS && in->failure == LITMUS_SC);
+	const bool seq_cst =
+		in->order == LITMUS_SC || (in->op == LITMUS_CAS && in->failure == LITMUS_SC);
 
 	if (in->op != LITMUS_STORE) {
 		point->reads |= there;
@@ -91,7 +99,8 @@ static void add_fence(const litmus_instruction_t *in, ahead_point_t *point)
 }
 
 /** From an instruction on: what it does, and what comes after it. */
-static ahead_point_t from(const litmus_test_t *test, const litmus_instruction_t *in, int number, const ahead_point_t *at)
+static ahead_point_t from(const litmus_test_t *test, const litmus_instruction_t *in, int number,
+			  const ahead_point_t *at)
 {
 	ahead_point_t point = at[number + 1];
 

@@ -1,4 +1,7 @@
-/* What the threads of a test may still do from each of their instructions on: found once, from the code alone. */
+/*
+ * What the threads of a test may still do from each of their instructions on:
+ * found once, from the code alone.
+ */
 #ifndef MODEL_MEMORY_WITNESSES_AHEAD_H
 #define MODEL_MEMORY_WITNESSES_AHEAD_H
 
@@ -6,10 +9,13 @@
 
 /** Bit i: register i, location i, instruction i. */
 typedef struct ahead_point {
-	uint32_t registers;           /* that are read before they are written, or shown at the end: the others no longer matter */
+	/* that are read before they are written, or shown at the end: the others no longer
+	 * matter */
+	uint32_t registers;
 	uint32_t reads, writes;       /* of locations: updates are both */
 	uint32_t sc_reads, sc_writes; /* the same by seq_cst accesses */
-	bool sc_fences, acquire_fences, releases; /* the latter by an access or a fence; what is seq_cst is both */
+	/* the latter by an access or a fence; what is seq_cst is both */
+	bool sc_fences, acquire_fences, releases;
 	uint32_t atomic_writes;
 	uint64_t jumps; /* backward jumps */
 } ahead_point_t;

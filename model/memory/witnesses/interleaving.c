@@ -1,4 +1,7 @@
-/* Sequential consistency as a witness: threads take turns, and each load sees the last store. What is not in it is weak. */
+/*
+ * Sequential consistency as a witness: threads take turns, and each load sees
+ * the last store. What is not in it is weak.
+ */
 #include "model/memory/budget.h"
 #include "model/memory/witnesses/steps.h"
 #include "model/memory/witnesses/visited.h"
@@ -26,14 +29,16 @@ static bool enter(exploration_t *e, const point_t *point)
 	steps_digest(e->test, &e->ahead, &point->steps, digest);
 	for (int x = 0; x < e->test->locations; x++)
 		tsr_views_mix(digest, point->value[x]);
-	e->status = budget_spent(&e->budget) ? budget_give_up(&e->budget) : visited_add(&e->visited, digest, &fresh);
+	e->status = budget_spent(&e->budget) ? budget_give_up(&e->budget)
+					     : visited_add(&e->visited, digest, &fresh);
 	return fresh;
 }
 
 static void act(const steps_access_t *next, point_t *point)
 {
 	const tsr_views_access_t *access = &next->access;
-	uint64_t *value = &point->value[access->kind == TSR_VIEWS_FENCE ? 0 : access->location], old = *value, updated;
+	uint64_t *value = &point->value[access->kind == TSR_VIEWS_FENCE ? 0 : access->location],
+		 old = *value, updated;
 
 	if (access->kind == TSR_VIEWS_STORE)
 		*value = access->value;
@@ -49,7 +54,8 @@ static void finish(exploration_t *e, const point_t *point)
 
 	for (int i = 0; i < test->observed_count; i++) {
 		const litmus_observed_t *what = &test->observed[i];
-		values[i] = what->thread >= 0 ? point->steps.reg[what->thread][what->index] : (int64_t)point->value[what->index];
+		values[i] = what->thread >= 0 ? point->steps.reg[what->thread][what->index]
+					      : (int64_t)point->value[what->index];
 	}
 	if (test->filter < 0 || litmus_holds(test, test->filter, values))
 		e->status = litmus_result_add(test, e->result, values, 1);
@@ -78,9 +84,13 @@ static void explore(exploration_t *e, const point_t *point)
 		finish(e, point);
 }
 
-static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options,
+			litmus_result_t *result)
 {
-	exploration_t e = {.test = test, .options = options, .result = result, .budget = budget_begin(test, options)};
+	exploration_t e = {.test = test,
+			   .options = options,
+			   .result = result,
+			   .budget = budget_begin(test, options)};
 	point_t point = {.value = {0}};
 	bool given_up = false;
 

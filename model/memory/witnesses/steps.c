@@ -13,11 +13,12 @@ static int64_t operand(const steps_t *steps, int thread, litmus_operand_t which)
 
 static int64_t evaluate(const steps_t *steps, int thread, const litmus_value_t *value)
 {
-	return litmus_apply(value->function, operand(steps, thread, value->a), operand(steps, thread, value->b));
+	return litmus_apply(value->function, operand(steps, thread, value->a),
+			    operand(steps, thread, value->b));
 }
 
-static bool jump(const litmus_options_t *options, steps_t *steps, int thread, const litmus_instruction_t *branch,
-		 litmus_result_t *result)
+static bool jump(const litmus_options_t *options, steps_t *steps, int thread,
+		 const litmus_instruction_t *branch, litmus_result_t *result)
 {
 	int *pc = &steps->pc[thread];
 
@@ -29,7 +30,8 @@ static bool jump(const litmus_options_t *options, steps_t *steps, int thread, co
 	return true;
 }
 
-bool steps_settle(const litmus_test_t *test, const litmus_options_t *options, steps_t *steps, int thread, litmus_result_t *result)
+bool steps_settle(const litmus_test_t *test, const litmus_options_t *options, steps_t *steps,
+		  int thread, litmus_result_t *result)
 {
 	const litmus_thread_t *program = &test->thread[thread];
 
@@ -54,27 +56,33 @@ bool steps_settle(const litmus_test_t *test, const litmus_options_t *options, st
 /* ------------------------------------------------------------------ accesses */
 
 static const tsr_views_order_t orders[] = {
-	[LITMUS_NA] = TSR_VIEWS_PLAIN,    [LITMUS_RLX] = TSR_VIEWS_RELAXED,    [LITMUS_ACQ] = TSR_VIEWS_ACQUIRE,
-	[LITMUS_REL] = TSR_VIEWS_RELEASE, [LITMUS_ACQREL] = TSR_VIEWS_ACQ_REL, [LITMUS_SC] = TSR_VIEWS_SEQ_CST,
+	[LITMUS_NA] = TSR_VIEWS_PLAIN,       [LITMUS_RLX] = TSR_VIEWS_RELAXED,
+	[LITMUS_ACQ] = TSR_VIEWS_ACQUIRE,    [LITMUS_REL] = TSR_VIEWS_RELEASE,
+	[LITMUS_ACQREL] = TSR_VIEWS_ACQ_REL, [LITMUS_SC] = TSR_VIEWS_SEQ_CST,
 };
 
 tsr_views_scope_t steps_scope(litmus_scope_t scope)
 {
 	static const tsr_views_scope_t scopes[] = {
-		[LITMUS_WI] = TSR_VIEWS_THREAD,    [LITMUS_WAVE] = TSR_VIEWS_WAVE,     [LITMUS_WG] = TSR_VIEWS_BLOCK,
-		[LITMUS_AGENT] = TSR_VIEWS_DEVICE, [LITMUS_SYSTEM] = TSR_VIEWS_SYSTEM,
+		[LITMUS_WI] = TSR_VIEWS_THREAD,     [LITMUS_WAVE] = TSR_VIEWS_WAVE,
+		[LITMUS_WG] = TSR_VIEWS_BLOCK,      [LITMUS_AGENT] = TSR_VIEWS_DEVICE,
+		[LITMUS_SYSTEM] = TSR_VIEWS_SYSTEM,
 	};
 	return scopes[scope];
 }
 
-/** What an update writes may depend on registers, and on what it reads by the name of the register that gets it. */
+/**
+ * What an update writes may depend on registers, and on what it reads by the
+ * name of the register that gets it.
+ */
 static bool update(const void *context, uint64_t old, uint64_t *value_out)
 {
 	const steps_access_t *a = context;
 	const litmus_instruction_t *instruction = a->instruction;
 	litmus_value_t value = instruction->value;
 
-	if (instruction->op == LITMUS_CAS && (int64_t)old != operand(a->steps, a->thread, instruction->expected))
+	if (instruction->op == LITMUS_CAS &&
+	    (int64_t)old != operand(a->steps, a->thread, instruction->expected))
 		return false;
 	if (instruction->op == LITMUS_RMW && value.a.reg == instruction->reg)
 		value.a = (litmus_operand_t){-1, (int64_t)old};
@@ -92,7 +100,8 @@ static tsr_views_kind_t kind_of(litmus_op_t op)
 				    : TSR_VIEWS_UPDATE;
 }
 
-tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int thread, steps_access_t *out)
+tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int thread,
+			  steps_access_t *out)
 {
 	const litmus_instruction_t *next = &test->thread[thread].code[steps->pc[thread]];
 
@@ -108,7 +117,9 @@ tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int t
 	const int64_t address = evaluate(steps, thread, &next->address);
 	out->access.location = litmus_location(test, address);
 	if (out->access.location < 0)
-		return tsr_error(TSR_ERR_ARGUMENT, "%s: line %d reads or writes %lld, which is no location: add only zeros to one",
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s: line %d reads or writes %lld, which is no location: add only "
+				 "zeros to one",
 				 test->name, next->line, (long long)address);
 	out->access.value = (uint64_t)evaluate(steps, thread, &next->value);
 	return TSR_OK;
@@ -130,7 +141,8 @@ void steps_begin(const litmus_test_t *test, steps_t *steps)
 		memcpy(steps->reg[t], test->thread[t].initial, sizeof steps->reg[t]);
 }
 
-void steps_digest(const litmus_test_t *test, const ahead_t *ahead, const steps_t *steps, uint64_t digest[2])
+void steps_digest(const litmus_test_t *test, const ahead_t *ahead, const steps_t *steps,
+		  uint64_t digest[2])
 {
 	for (int t = 0; t < test->threads; t++) {
 		const ahead_point_t *point = &ahead->at[t][steps->pc[t]];

@@ -8,8 +8,10 @@ enum { FIRST_ROOM = 1024 };
 
 static tsr_status_t no_memory(const visited_t *visited)
 {
-	return tsr_error(TSR_ERR_NO_MEMORY, "no memory for more than %zu states: a smaller test, or fewer rounds of its loops",
-			 visited->count);
+	return tsr_error(
+		TSR_ERR_NO_MEMORY,
+		"no memory for more than %zu states: a smaller test, or fewer rounds of its loops",
+		visited->count);
 }
 
 tsr_status_t visited_create(visited_t *visited)
@@ -24,7 +26,10 @@ void visited_destroy(visited_t *visited)
 	*visited = (visited_t){NULL, 0, 0};
 }
 
-/** The slot that holds the digest, or the free one where it belongs. A free slot is zero, and no digest is taken to be. */
+/**
+ * The slot that holds the digest, or the free one where it belongs. A free slot
+ * is zero, and no digest is taken to be.
+ */
 static uint64_t *find(const visited_t *visited, const uint64_t digest[2])
 {
 	size_t at = digest[0] & (visited->room - 1);
@@ -37,7 +42,8 @@ static uint64_t *find(const visited_t *visited, const uint64_t digest[2])
 
 static tsr_status_t grow(visited_t *visited)
 {
-	visited_t larger = {calloc(2 * visited->room, sizeof larger.slots[0]), visited->count, 2 * visited->room};
+	visited_t larger = {calloc(2 * visited->room, sizeof larger.slots[0]), visited->count,
+			    2 * visited->room};
 
 	if (!larger.slots)
 		return no_memory(visited);

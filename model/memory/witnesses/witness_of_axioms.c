@@ -1,4 +1,7 @@
-/* The axioms as a witness: every final state that they allow, and whether any execution that they allow has a race. */
+/*
+ * The axioms as a witness: every final state that they allow, and whether any
+ * execution that they allow has a race.
+ */
 #include <string.h>
 
 #include "model/memory/axioms/axioms.h"
@@ -16,7 +19,8 @@ static unsigned races_of(const execution_t *x, const derived_t *derived)
 	relation_t data, scope;
 
 	axioms_races(x, derived, &data, &scope);
-	return (rel_is_empty(data) ? 0 : LITMUS_DATA_RACE) | (rel_is_empty(scope) ? 0 : LITMUS_SCOPE_RACE);
+	return (rel_is_empty(data) ? 0 : LITMUS_DATA_RACE) |
+	       (rel_is_empty(scope) ? 0 : LITMUS_SCOPE_RACE);
 }
 
 /** Not what the filter leaves out, nor what would add neither a state nor a race. */
@@ -24,9 +28,11 @@ static bool wants(const execution_t *x, derived_t *derived, void *context)
 {
 	const judging_t *judging = context;
 
-	if (judging->test->filter >= 0 && !litmus_holds(judging->test, judging->test->filter, x->values))
+	if (judging->test->filter >= 0 &&
+	    !litmus_holds(judging->test, judging->test->filter, x->values))
 		return false;
-	return !litmus_result_has(judging->test, judging->result, x->values) || (races_of(x, derived) & ~judging->result->races);
+	return !litmus_result_has(judging->test, judging->result, x->values) ||
+	       (races_of(x, derived) & ~judging->result->races);
 }
 
 static bool add(const execution_t *x, derived_t *derived, void *context)
@@ -38,7 +44,8 @@ static bool add(const execution_t *x, derived_t *derived, void *context)
 	return judging->status == TSR_OK;
 }
 
-static tsr_status_t judge(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t judge(const litmus_test_t *test, const litmus_options_t *options,
+			  litmus_result_t *result)
 {
 	judging_t judging = {.test = test, .result = result, .status = TSR_OK};
 	const axioms_t *axioms;

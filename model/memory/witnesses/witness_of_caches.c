@@ -7,13 +7,19 @@
 #include "model/memory/witnesses/steps.h"
 #include "model/memory/witnesses/visited.h"
 
-enum { MOST_CHOICES = 16, LINE_BYTES = 64, WORD_BYTES = 8, MOST_BUFFERED = LITMUS_MAX_INSTRUCTIONS };
+enum {
+	MOST_CHOICES = 16,
+	LINE_BYTES = 64,
+	WORD_BYTES = 8,
+	MOST_BUFFERED = LITMUS_MAX_INSTRUCTIONS
+};
 
 /** A point in a run: the memory, and where each thread is. */
 typedef struct point {
 	tsr_cache_t *cache;
 	steps_t steps;
-	uint8_t home[LITMUS_MAX_LOCATIONS * LINE_BYTES]; /* of packed locations the first bytes only, as one region */
+	/* of packed locations the first bytes only, as one region */
+	uint8_t home[LITMUS_MAX_LOCATIONS * LINE_BYTES];
 } point_t;
 
 /** The answers that one step of the machine gets, and how many there were to choose from. */
@@ -52,10 +58,14 @@ static int answer(void *context, tsr_cache_choice_t kind, int n)
 	return answers->answer[answers->at++];
 }
 
-/** The next answers after those that were given, in the order of numbers. False: there are no others. */
+/**
+ * The next answers after those that were given, in the order of numbers. False:
+ * there are no others.
+ */
 static bool next_answers(answers_t *answers)
 {
-	while (answers->count > 0 && ++answers->answer[answers->count - 1] == answers->of[answers->count - 1])
+	while (answers->count > 0 &&
+	       ++answers->answer[answers->count - 1] == answers->of[answers->count - 1])
 		answers->count--;
 	answers->at = 0;
 	return answers->count > 0;
@@ -125,8 +135,12 @@ static void copy_point(exploration_t *e, const point_t *from, point_t *to)
 	e->status = tsr_cache_copy(from->cache, memory, &to->cache);
 }
 
-/** One step, with each of the ways that it can go: of a thread where `next` is not null, else of the machine by itself. */
-static void branch_out(exploration_t *e, const point_t *from, const steps_access_t *next, bool no_fills)
+/**
+ * One step, with each of the ways that it can go: of a thread where `next` is
+ * not null, else of the machine by itself.
+ */
+static void branch_out(exploration_t *e, const point_t *from, const steps_access_t *next,
+		       bool no_fills)
 {
 	answers_t answers = {.no_fills = no_fills};
 	bool more = true;
@@ -139,12 +153,14 @@ static void branch_out(exploration_t *e, const point_t *from, const steps_access
 		e->answers = &answers;
 		if (next) {
 			const tsr_cache_place_t place = place_of(e, next->access.location);
-			e->status = tsr_cache_act(to.cache, next->thread, &next->access, &place, &event);
+			e->status = tsr_cache_act(to.cache, next->thread, &next->access, &place,
+						  &event);
 			steps_take(next, &to.steps, event.value);
 		} else {
 			e->status = tsr_cache_arrivals(to.cache);
 		}
-		if (e->status == TSR_OK && (!next || steps_settle(e->test, e->options, &to.steps, next->thread, e->result)))
+		if (e->status == TSR_OK && (!next || steps_settle(e->test, e->options, &to.steps,
+								  next->thread, e->result)))
 			explore(e, &to);
 		tsr_cache_destroy(to.cache);
 	}
@@ -157,7 +173,8 @@ static void finish(exploration_t *e, const point_t *point)
 
 	for (int i = 0; i < test->observed_count; i++) {
 		const litmus_observed_t *what = &test->observed[i];
-		values[i] = what->thread >= 0 ? point->steps.reg[what->thread][what->index] : newest(e, point, what->index);
+		values[i] = what->thread >= 0 ? point->steps.reg[what->thread][what->index]
+					      : newest(e, point, what->index);
 	}
 	if ((test->filter < 0 || litmus_holds(test, test->filter, values)) && e->status == TSR_OK)
 		e->status = litmus_result_add(test, e->result, values, 1);
@@ -191,10 +208,12 @@ static int number_of(const litmus_test_t *test, int thread, litmus_scope_t scope
 {
 	int number = 0;
 
-	for (int t = 0; test->thread[t].instance[scope] != test->thread[thread].instance[scope]; t++) {
+	for (int t = 0; test->thread[t].instance[scope] != test->thread[thread].instance[scope];
+	     t++) {
 		bool first = true;
 		for (int u = 0; u < t; u++)
-			first = first && test->thread[u].instance[scope] != test->thread[t].instance[scope];
+			first = first &&
+				test->thread[u].instance[scope] != test->thread[t].instance[scope];
 		number += first;
 	}
 	return number;
@@ -219,7 +238,9 @@ static void place_threads(exploration_t *e, point_t *point)
 	for (int t = 0; t < e->test->threads && e->status == TSR_OK; t++) {
 		const int block = number_of(e->test, t, LITMUS_WG);
 		if (block == blocks) {
-			e->status = tsr_cache_add_block(point->cache, number_of(e->test, t, LITMUS_AGENT), &number);
+			e->status =
+				tsr_cache_add_block(point->cache,
+						    number_of(e->test, t, LITMUS_AGENT), &number);
 			blocks++;
 		}
 		if (e->status == TSR_OK)
@@ -247,8 +268,11 @@ static void begin(exploration_t *e, point_t *point)
 	for (int r = 0; r < count && e->status == TSR_OK; r++) {
 		const int home = e->variant->at_devices ? r % devices : TSR_CACHE_NOWHERE;
 		const size_t lines = count > 1 ? 1 : (size_t)test->locations;
-		e->status = tsr_cache_add_region(point->cache, home, point->home + (size_t)r * LINE_BYTES,
-						 e->variant->packed ? lines * WORD_BYTES : lines * LINE_BYTES, &number);
+		e->status = tsr_cache_add_region(point->cache, home,
+						 point->home + (size_t)r * LINE_BYTES,
+						 e->variant->packed ? lines * WORD_BYTES
+								    : lines * LINE_BYTES,
+						 &number);
 	}
 	if (e->status == TSR_OK)
 		place_threads(e, point);
@@ -258,11 +282,14 @@ static void begin(exploration_t *e, point_t *point)
 	}
 }
 
-tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options, const cache_variant_t *variant,
-			   litmus_result_t *result)
+tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options,
+			   const cache_variant_t *variant, litmus_result_t *result)
 {
-	exploration_t e = {
-		.test = test, .options = options, .variant = variant, .result = result, .budget = budget_begin(test, options)};
+	exploration_t e = {.test = test,
+			   .options = options,
+			   .variant = variant,
+			   .result = result,
+			   .budget = budget_begin(test, options)};
 	point_t point = {.cache = NULL};
 	bool given_up = false;
 
@@ -281,7 +308,8 @@ tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *op
 	return e.status;
 }
 
-static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options,
+			litmus_result_t *result)
 {
 	static const cache_variant_t variant = {.packed = false};
 

@@ -7,7 +7,9 @@
 
 /** The machine that a test is run on. */
 typedef struct cache_variant {
-	bool packed;     /* locations share lines, so that to read one caches others; else each has a line of its own */
+	/* locations share lines, so that to read one caches others; else each has a line of its
+	 * own */
+	bool packed;
 	bool at_devices; /* locations are homed at the devices in turn; else at none */
 	bool fills;      /* lines may be cached that nobody has asked for: many more states */
 	bool eager;      /* it always goes the default way: only threads take turns */
@@ -15,7 +17,7 @@ typedef struct cache_variant {
 } cache_variant_t;
 
 /** Adds what the test shows on that machine. Errors: as a witness's run. */
-tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options, const cache_variant_t *variant,
-			   litmus_result_t *result);
+tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options,
+			   const cache_variant_t *variant, litmus_result_t *result);
 
 #endif

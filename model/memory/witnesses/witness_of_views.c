@@ -70,7 +70,8 @@ static void act(exploration_t *e, const point_t *from, const steps_access_t *nex
 	e->status = tsr_views_act(to.views, next->thread, &next->access, choice, &event);
 	to.races |= event.races;
 	steps_take(next, &to.steps, event.value);
-	if (e->status == TSR_OK && steps_settle(e->test, e->options, &to.steps, next->thread, e->result)) {
+	if (e->status == TSR_OK &&
+	    steps_settle(e->test, e->options, &to.steps, next->thread, e->result)) {
 		if (steps_ended(e->test, &to.steps, next->thread))
 			e->status = tsr_views_end_thread(to.views, next->thread, NULL);
 		explore(e, &to);
@@ -88,14 +89,16 @@ static bool is_read_again(const exploration_t *e, const point_t *point, int loca
 }
 
 /**
- * Every choice that the next access of a thread has. Of a store to what nobody reads again two are enough: it is the last one, or
- * another is. Where it comes among the others makes no difference to the stores that follow.
+ * Every choice that the next access of a thread has. Of a store to what nobody
+ * reads again two are enough: it is the last one, or another is. Where it comes
+ * among the others makes no difference to the stores that follow.
  */
 static void branch_out(exploration_t *e, const point_t *point, const steps_access_t *next)
 {
 	int choices = tsr_views_choices(point->views, next->thread, &next->access);
 
-	if (next->access.kind == TSR_VIEWS_STORE && choices > 2 && !is_read_again(e, point, next->access.location))
+	if (next->access.kind == TSR_VIEWS_STORE && choices > 2 &&
+	    !is_read_again(e, point, next->access.location))
 		choices = 2;
 	for (int choice = 0; choice < choices && e->status == TSR_OK; choice++)
 		act(e, point, next, choice);
@@ -108,8 +111,9 @@ static void finish(exploration_t *e, const point_t *point)
 
 	for (int i = 0; i < test->observed_count; i++) {
 		const litmus_observed_t *what = &test->observed[i];
-		values[i] = what->thread >= 0 ? point->steps.reg[what->thread][what->index]
-					      : (int64_t)tsr_views_newest(point->views, what->index);
+		values[i] = what->thread >= 0
+				    ? point->steps.reg[what->thread][what->index]
+				    : (int64_t)tsr_views_newest(point->views, what->index);
 	}
 	if (test->filter >= 0 && !litmus_holds(test, test->filter, values))
 		return;
@@ -122,16 +126,21 @@ static void finish(exploration_t *e, const point_t *point)
 /* ------------------------------------------------------------------ who has to be tried */
 
 /**
- * Whether an access can be affected by what comes ahead of a thread. It cannot, where each run in which some of that comes first is
- * one, state and races alike, in which the access comes first and the machine chooses accordingly. So a store is never affected:
- * it takes the place among the others that it would have had, and who comes later and must not see it chooses an older message.
- * What reads is affected by stores to its location. What is seq_cst and writes is affected by those that it bounds: seq_cst
- * accesses to its location, and seq_cst fences. A seq_cst fence bounds all that is seq_cst.
+ * Whether an access can be affected by what comes ahead of a thread. It cannot,
+ * where each run in which some of that comes first is one, state and races
+ * alike, in which the access comes first and the machine chooses accordingly.
+ * So a store is never affected:
+ * it takes the place among the others that it would have had, and who comes
+ * later and must not see it chooses an older message. What reads is affected by
+ * stores to its location. What is seq_cst and writes is affected by those that
+ * it bounds: seq_cst accesses to its location, and seq_cst fences. A seq_cst
+ * fence bounds all that is seq_cst.
  */
 static bool is_affected(const steps_access_t *next, const ahead_point_t *ahead)
 {
 	const tsr_views_access_t *access = &next->access;
-	const bool seq_cst = access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST;
+	const bool seq_cst =
+		access->order == TSR_VIEWS_SEQ_CST || access->failure == TSR_VIEWS_SEQ_CST;
 	uint32_t there = 0;
 
 	if (access->kind == TSR_VIEWS_FENCE)
@@ -140,11 +149,16 @@ static bool is_affected(const steps_access_t *next, const ahead_point_t *ahead)
 		there |= ahead->writes;
 	if (access->kind != TSR_VIEWS_LOAD && seq_cst)
 		there |= ahead->sc_reads | ahead->sc_writes;
-	return (there >> access->location & 1) || (access->kind != TSR_VIEWS_LOAD && seq_cst && ahead->sc_fences);
+	return (there >> access->location & 1) ||
+	       (access->kind != TSR_VIEWS_LOAD && seq_cst && ahead->sc_fences);
 }
 
-/** The threads of which one has to come first where `thread` is one of them: nothing that the others may do affects their next. */
-static unsigned close_over(const exploration_t *e, const point_t *point, const steps_access_t *next, unsigned unended, int thread)
+/**
+ * The threads of which one has to come first where `thread` is one of them:
+ * nothing that the others may do affects their next.
+ */
+static unsigned close_over(const exploration_t *e, const point_t *point, const steps_access_t *next,
+			   unsigned unended, int thread)
 {
 	unsigned chosen = 1u << thread, open = chosen;
 
@@ -163,7 +177,8 @@ static unsigned close_over(const exploration_t *e, const point_t *point, const s
 }
 
 /** The fewest threads whose next accesses have to be tried here, of those that have not ended. */
-static unsigned choose_threads(const exploration_t *e, const point_t *point, const steps_access_t *next, unsigned unended)
+static unsigned choose_threads(const exploration_t *e, const point_t *point,
+			       const steps_access_t *next, unsigned unended)
 {
 	unsigned best = unended;
 
@@ -190,7 +205,8 @@ static void explore(exploration_t *e, point_t *point)
 	}
 	if (e->status == TSR_OK && !unended)
 		finish(e, point);
-	for (unsigned left = choose_threads(e, point, next, unended); left && e->status == TSR_OK; left &= left - 1)
+	for (unsigned left = choose_threads(e, point, next, unended); left && e->status == TSR_OK;
+	     left &= left - 1)
 		branch_out(e, point, &next[__builtin_ctz(left)]);
 }
 
@@ -203,16 +219,22 @@ static tsr_status_t begin(const litmus_test_t *test, point_t *point)
 	steps_begin(test, &point->steps);
 	for (int t = 0; t < test->threads; t++)
 		for (int s = 0; s < LITMUS_SCOPES; s++)
-			places[t].instance[steps_scope((litmus_scope_t)s)] = test->thread[t].instance[s];
-	tsr_status_t status = tsr_views_create(places, test->threads, test->locations, 0, &point->views);
+			places[t].instance[steps_scope((litmus_scope_t)s)] =
+				test->thread[t].instance[s];
+	tsr_status_t status =
+		tsr_views_create(places, test->threads, test->locations, 0, &point->views);
 	for (int x = 0; status == TSR_OK && x < test->locations; x++)
 		tsr_views_initialise(point->views, x, (uint64_t)test->initial[x]);
 	return status;
 }
 
-static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options, litmus_result_t *result)
+static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options,
+			litmus_result_t *result)
 {
-	exploration_t e = {.test = test, .options = options, .result = result, .budget = budget_begin(test, options)};
+	exploration_t e = {.test = test,
+			   .options = options,
+			   .result = result,
+			   .budget = budget_begin(test, options)};
 	point_t point = {.views = NULL};
 	bool given_up = false;
 

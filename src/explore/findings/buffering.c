@@ -1,28 +1,40 @@
 /*
- * Load buffering: a load that a later store of its own thread overtakes, in two or more threads that so read, in a circle, what the
- * one before is about to write. The model allows it and hardware shows it, but fibres act in program order and never do. So the
- * pairs that could close such a circle are looked for in each schedule, and told as a warning.
+ * Load buffering: a load that a later store of its own thread overtakes, in two
+ * or more threads that so read, in a circle, what the one before is about to
+ * write. The model allows it and hardware shows it, but fibres act in program
+ * order and never do. So the pairs that could close such a circle are looked
+ * for in each schedule, and told as a warning.
  *
- * A pair is a load and a later store of one fibre to another word. Two pairs of two fibres close a circle where each loads what
- * the other stores, unless
- *   one of the loads, if it read that store, would synchronise with it: the store releases, or a fence between its pair's load and
- *   it; the load acquires, or a fence between it and its pair's store; each in a scope that holds the other fibre. Then the load
- *   of the one happens before the store of the other that it is to have read. A release without an acquire does not help: the
- *   model orders nothing by it;
- *   or one of the loads does happen before that store, by whatever else the fibres do;
- *   or one of the loads is a compare-and-swap that would then have succeeded where it has failed, or failed: the fibre's later
- * store hangs on that. Of other control dependencies nothing can be seen from here; or all four are updates: what a counter returns
- * is seldom looked at, and all that it is added to is in it in any order. In circles of three and four it takes all of these but
- * one: an edge that synchronises orders what is on its way, and the circle is closed by happens-before alone only where one edge is
- * left. Of the ways from a pair as many are looked at as MOST_LOOKS says, those of the latest pairs first; longer circles are not
- * looked for. Whether a store depends on the value of the load cannot be seen from here; model and hardware keep that order. Of
- * equal pairs of a fibre the last is kept, as the others are less likely to know of it.
+ * A pair is a load and a later store of one fibre to another word. Two pairs of
+ * two fibres close a circle where each loads what the other stores, unless
+ *   one of the loads, if it read that store, would synchronise with it: the
+ *   store releases, or a fence between its pair's load and it; the load
+ *   acquires, or a fence between it and its pair's store; each in a scope that
+ *   holds the other fibre. Then the load of the one happens before the store of
+ *   the other that it is to have read. A release without an acquire does not
+ *   help: the model orders nothing by it;
+ *   or one of the loads does happen before that store, by whatever else the
+ *   fibres do;
+ *   or one of the loads is a compare-and-swap that would then have succeeded
+ *   where it has failed, or failed: the fibre's later
+ * store hangs on that. Of other control dependencies nothing can be seen from
+ * here; or all four are updates: what a counter returns is seldom looked at,
+ * and all that it is added to is in it in any order. In circles of three and
+ * four it takes all of these but one: an edge that synchronises orders what is
+ * on its way, and the circle is closed by happens-before alone only where one
+ * edge is left. Of the ways from a pair as many are looked at as MOST_LOOKS
+ * says, those of the latest pairs first; longer circles are not looked for.
+ * Whether a store depends on the value of the load cannot be seen from here;
+ * model and hardware keep that order. Of equal pairs of a fibre the last is
+ * kept, as the others are less likely to know of it.
  *
- * A pair inside calls that the library makes of others (tsr_all_gather) is none: a program cannot change it. That such a call bears
- * it is for the library's own tests: tsr_gather_target says why its load may be overtaken.
+ * A pair inside calls that the library makes of others (tsr_all_gather) is
+ * none: a program cannot change it. That such a call bears it is for the
+ * library's own tests: tsr_gather_target says why its load may be overtaken.
  *
- * An update counts as a load, unless all are updates, though nobody is told what it has read, as of a signal that ADDs: what it was
- * added to decides whose releases the sum hands on, and a race may hang on that.
+ * An update counts as a load, unless all are updates, though nobody is told
+ * what it has read, as of a signal that ADDs: what it was added to decides
+ * whose releases the sum hands on, and a race may hang on that.
  */
 #include "src/explore/exploration_state.h"
 
@@ -59,12 +71,14 @@ void tsr_buffering_settle(tsr_exploration_t *x)
 
 static bool acquires(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static bool releases(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static void widen(tsr_views_scope_t *scope, bool by, tsr_views_scope_t other)
@@ -78,37 +92,57 @@ static bool holds(tsr_views_scope_t scope, const tsr_task_who_t *a, const tsr_ta
 {
 	if (scope >= TSR_VIEWS_SYSTEM || scope < TSR_VIEWS_BLOCK)
 		return scope >= TSR_VIEWS_SYSTEM;
-	return a->rank == b->rank && (scope == TSR_VIEWS_DEVICE || (a->launch == b->launch && a->block == b->block));
+	return a->rank == b->rank &&
+	       (scope == TSR_VIEWS_DEVICE || (a->launch == b->launch && a->block == b->block));
 }
 
-/** Whether the load of `to` would synchronise with the store of `from` by reading it, so that all of the one pair comes first. */
-static bool would_synchronise(const tsr_exploration_t *x, const tsr_load_store_t *from, const tsr_load_store_t *to)
+/**
+ * Whether the load of `to` would synchronise with the store of `from` by
+ * reading it, so that all of the one pair comes first.
+ */
+static bool would_synchronise(const tsr_exploration_t *x, const tsr_load_store_t *from,
+			      const tsr_load_store_t *to)
 {
-	const tsr_task_who_t *releaser = tsr_explorer_who(x->explorer, x->operations[from->store].task);
-	const tsr_task_who_t *acquirer = tsr_explorer_who(x->explorer, x->operations[to->load].task);
-	return holds(from->reach.releases, releaser, acquirer) && holds(to->reach.acquires, acquirer, releaser);
+	const tsr_task_who_t *releaser =
+		tsr_explorer_who(x->explorer, x->operations[from->store].task);
+	const tsr_task_who_t *acquirer =
+		tsr_explorer_who(x->explorer, x->operations[to->load].task);
+	return holds(from->reach.releases, releaser, acquirer) &&
+	       holds(to->reach.acquires, acquirer, releaser);
 }
 
-/** Whether the load of `pair` happened before the store of `later`, by the clock that was kept at the store. */
-static bool came_first(const tsr_exploration_t *x, const tsr_load_store_t *pair, const tsr_load_store_t *later)
+/**
+ * Whether the load of `pair` happened before the store of `later`, by the clock
+ * that was kept at the store.
+ */
+static bool came_first(const tsr_exploration_t *x, const tsr_load_store_t *pair,
+		       const tsr_load_store_t *later)
 {
 	const tsr_views_clock_t clock = {x->buffering.clocks + later->clock, later->clock_count,
 					 tsr_views_component(x->views, later->thread)};
-	return tsr_views_clock_knows(&clock, tsr_views_component(x->views, pair->thread), pair->epoch);
+	return tsr_views_clock_knows(&clock, tsr_views_component(x->views, pair->thread),
+				     pair->epoch);
 }
 
 /* ------------------------------------------------------------------ pairs */
 
-/** An order of the operations of a circle that is the same in every schedule: by line, then by rank. */
+/**
+ * An order of the operations of a circle that is the same in every schedule: by
+ * line, then by rank.
+ */
 static int compare_places(const tsr_exploration_t *x, uint32_t a, uint32_t b)
 {
 	const tsr_operation_t *first = &x->operations[a], *second = &x->operations[b];
 	if (first->site.line != second->site.line)
 		return first->site.line - second->site.line;
-	return tsr_explorer_who(x->explorer, first->task)->rank - tsr_explorer_who(x->explorer, second->task)->rank;
+	return tsr_explorer_who(x->explorer, first->task)->rank -
+	       tsr_explorer_who(x->explorer, second->task)->rank;
 }
 
-/** Pairs of different threads, each of which loads what the one before it stores, and the first what the last does. */
+/**
+ * Pairs of different threads, each of which loads what the one before it
+ * stores, and the first what the last does.
+ */
 typedef struct circle {
 	tsr_exploration_t *x;
 	const tsr_load_store_t *pair[TSR_MOST_CIRCLE];
@@ -127,10 +161,14 @@ static void warn(const circle_t *c)
 		const tsr_load_store_t *pair = c->pair[(first + i / 2) % c->count];
 		const uint32_t number = i % 2 ? pair->store : pair->load;
 		const tsr_operation_t *operation = &x->operations[number];
-		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &finding.access[i]);
-		if (i % 2 == 0 && pair->readable.but) { /* it only loads, in the order that it has for that */
+		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes,
+				   &finding.access[i]);
+		/* it only loads, in the order that it has for that */
+		if (i % 2 == 0 && pair->readable.but) {
 			finding.access[i].kind = TSR_FINDING_READ;
-			finding.access[i].order = pair->reach.acquires > TSR_VIEWS_THREAD ? TSR_VIEWS_ACQUIRE : TSR_VIEWS_RELAXED;
+			finding.access[i].order = pair->reach.acquires > TSR_VIEWS_THREAD
+							  ? TSR_VIEWS_ACQUIRE
+							  : TSR_VIEWS_RELAXED;
 		}
 	}
 	tsr_exploration_found(x, &finding);
@@ -142,7 +180,8 @@ static bool could_read(const tsr_load_store_t *to, const tsr_load_store_t *from)
 	const tsr_readable_t *readable = &to->readable;
 	if (from->values || to->values)
 		return true;
-	return !(readable->only && from->value != readable->value) && !(readable->but && from->value == readable->value);
+	return !(readable->only && from->value != readable->value) &&
+	       !(readable->but && from->value == readable->value);
 }
 
 static bool all_update(const circle_t *c)
@@ -154,7 +193,10 @@ static bool all_update(const circle_t *c)
 	return true;
 }
 
-/** Goes from loads to the stores that they come before, as bits: by what synchronises if the circle closes. True: it was new. */
+/**
+ * Goes from loads to the stores that they come before, as bits: by what
+ * synchronises if the circle closes. True: it was new.
+ */
 static bool hand_on(unsigned before[TSR_MOST_CIRCLE], int count, int from, int to)
 {
 	bool more = false;
@@ -168,11 +210,13 @@ static bool hand_on(unsigned before[TSR_MOST_CIRCLE], int count, int from, int t
 /** Whether nothing forbids the circle: no load happens before the store that it reads. */
 static bool is_open(const circle_t *c)
 {
-	unsigned before[TSR_MOST_CIRCLE] = {0}; /* of each pair's load, the pairs whose stores it comes before */
+	/* of each pair's load, the pairs whose stores it comes before */
+	unsigned before[TSR_MOST_CIRCLE] = {0};
 	bool more = true, open = !all_update(c);
 	for (int i = 0; i < c->count; i++)
 		for (int j = 0; j < c->count; j++)
-			before[i] |= (unsigned)(i == j || came_first(c->x, c->pair[i], c->pair[j])) << j;
+			before[i] |= (unsigned)(i == j || came_first(c->x, c->pair[i], c->pair[j]))
+				     << j;
 	while (more) {
 		more = false;
 		for (int i = 0; i < c->count; i++)
@@ -180,7 +224,8 @@ static bool is_open(const circle_t *c)
 				more |= hand_on(before, c->count, i, (i + 1) % c->count);
 	}
 	for (int i = 0; i < c->count; i++)
-		open = open && !(before[(i + 1) % c->count] >> i & 1u) && could_read(c->pair[(i + 1) % c->count], c->pair[i]);
+		open = open && !(before[(i + 1) % c->count] >> i & 1u) &&
+		       could_read(c->pair[(i + 1) % c->count], c->pair[i]);
 	return open;
 }
 
@@ -189,7 +234,8 @@ static bool is_open(const circle_t *c)
 static uint64_t hash(uint64_t loaded, uint64_t stored, int thread)
 {
 	const uint64_t one = (loaded + (uint64_t)thread) * UINT64_C(0x9e3779b97f4a7c15);
-	return (one ^ one >> 32 ^ stored) * UINT64_C(0xc2b2ae3d27d4eb4f) >> 52 & (TSR_CIRCLE_BUCKETS - 1);
+	return (one ^ one >> 32 ^ stored) * UINT64_C(0xc2b2ae3d27d4eb4f) >> 52 &
+	       (TSR_CIRCLE_BUCKETS - 1);
 }
 
 /** The bucket of the pairs of all threads that load the one and store the other. */
@@ -210,8 +256,8 @@ static void look_across(tsr_exploration_t *x, const tsr_load_store_t *mine)
 	circle_t c = {.x = x, .pair = {mine}, .count = 2};
 	for (int i = *bucket_of(b, mine->stored, mine->loaded) - 1; i >= 0; i = b->pairs[i].next) {
 		c.pair[1] = &b->pairs[i];
-		if (c.pair[1]->thread != mine->thread && c.pair[1]->loaded == mine->stored && c.pair[1]->stored == mine->loaded &&
-		    is_open(&c))
+		if (c.pair[1]->thread != mine->thread && c.pair[1]->loaded == mine->stored &&
+		    c.pair[1]->stored == mine->loaded && is_open(&c))
 			warn(&c);
 	}
 }
@@ -224,7 +270,10 @@ static int *loading_of(tsr_buffering_t *b, uint64_t object)
 	return &b->loading[object * UINT64_C(0x9e3779b97f4a7c15) >> 56 & (TSR_PAIR_BUCKETS - 1)];
 }
 
-/** One that synchronises with nothing at some end. Where there is none, all edges between pairs do. */
+/**
+ * One that synchronises with nothing at some end. Where there is none, all
+ * edges between pairs do.
+ */
 static bool is_weak(const tsr_load_store_t *pair)
 {
 	return pair->reach.acquires < TSR_VIEWS_SYSTEM || pair->reach.releases < TSR_VIEWS_SYSTEM;
@@ -246,7 +295,8 @@ static void look_round(circle_t *c)
 {
 	const tsr_buffering_t *b = &c->x->buffering;
 	const uint64_t stored = c->pair[c->count - 1]->stored, wanted = c->pair[0]->loaded;
-	for (int i = *loading_of(&c->x->buffering, stored) - 1; i >= 0 && c->looks < MOST_LOOKS; i = b->pairs[i].next_loading) {
+	for (int i = *loading_of(&c->x->buffering, stored) - 1; i >= 0 && c->looks < MOST_LOOKS;
+	     i = b->pairs[i].next_loading) {
 		c->looks++;
 		if (!may_follow(c, &b->pairs[i]))
 			continue;
@@ -292,8 +342,8 @@ static void put_in(int *bucket, int *next, int pair)
 static void replace(tsr_load_store_t *old, const tsr_load_store_t *pair)
 {
 	const int next = old->next, next_own = old->next_own, next_loading = old->next_loading;
-	const bool values =
-		old->values || old->value != pair->value || memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
+	const bool values = old->values || old->value != pair->value ||
+			    memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
 	*old = *pair;
 	old->values = values;
 	old->next = next;
@@ -306,8 +356,9 @@ static void keep(tsr_buffering_t *b, const tsr_load_store_t *pair)
 {
 	for (int i = *own_of(b, pair) - 1; i >= 0; i = b->pairs[i].next_own) {
 		tsr_load_store_t *old = &b->pairs[i];
-		if (old->thread == pair->thread && old->loaded == pair->loaded && old->stored == pair->stored &&
-		    old->reach.acquires == pair->reach.acquires && old->reach.releases == pair->reach.releases) {
+		if (old->thread == pair->thread && old->loaded == pair->loaded &&
+		    old->stored == pair->stored && old->reach.acquires == pair->reach.acquires &&
+		    old->reach.releases == pair->reach.releases) {
 			replace(old, pair);
 			return;
 		}
@@ -342,7 +393,8 @@ static bool keep_clock(tsr_exploration_t *x, int thread, size_t *clock_out, int 
 		b->clock_room = room;
 	}
 	if (clock.count > 0)
-		memcpy(b->clocks + b->clock_count, clock.epoch, (size_t)clock.count * sizeof *clock.epoch);
+		memcpy(b->clocks + b->clock_count, clock.epoch,
+		       (size_t)clock.count * sizeof *clock.epoch);
 	*clock_out = b->clock_count;
 	*count_out = clock.count;
 	b->clock_count = wanted;
@@ -357,16 +409,19 @@ static uint32_t first_load(const tsr_actor_t *actor)
 }
 
 /** The caller has stored, and is about to go on: what it knows now it knew at the store. */
-static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uint64_t value, tsr_views_scope_t releases)
+static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uint64_t value,
+		      tsr_views_scope_t releases)
 {
 	const tsr_actor_t *actor = tsr_actor(x);
-	tsr_load_store_t pair = {.stored = stored, .store = store, .thread = actor->thread, .value = value};
+	tsr_load_store_t pair = {
+		.stored = stored, .store = store, .thread = actor->thread, .value = value};
 	const bool composed = x->operations[store].site.composed;
 	if (actor->load_count == 0 || !keep_clock(x, actor->thread, &pair.clock, &pair.clock_count))
 		return;
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
 		const tsr_recent_load_t *load = &actor->loads[i % TSR_RECENT_LOADS];
-		if (load->object == stored || (composed && x->operations[load->operation].site.composed))
+		if (load->object == stored ||
+		    (composed && x->operations[load->operation].site.composed))
 			continue;
 		pair.loaded = load->object;
 		pair.load = load->operation;
@@ -379,7 +434,10 @@ static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uin
 	}
 }
 
-/** In the place of an equal one, such as the turn before of a loop that polls; else of the oldest. */
+/**
+ * In the place of an equal one, such as the turn before of a loop that polls;
+ * else of the oldest.
+ */
 static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 {
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
@@ -394,13 +452,17 @@ static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 	actor->loads[actor->load_count++ % TSR_RECENT_LOADS] = *load;
 }
 
-/** An update that leaves some values alone is a compare-and-swap: with what it expects, and no other, it writes. */
+/**
+ * An update that leaves some values alone is a compare-and-swap: with what it
+ * expects, and no other, it writes.
+ */
 static tsr_readable_t readable_by(const tsr_views_access_t *access, bool wrote)
 {
 	tsr_readable_t readable;
 	uint64_t out;
 	memset(&readable, 0, sizeof readable); /* they are compared */
-	if (access->kind != TSR_VIEWS_UPDATE || access->update(access->context, access->value + 1, &out))
+	if (access->kind != TSR_VIEWS_UPDATE ||
+	    access->update(access->context, access->value + 1, &out))
 		return readable;
 	readable.only = wrote;
 	readable.but = !wrote;
@@ -408,14 +470,15 @@ static tsr_readable_t readable_by(const tsr_views_access_t *access, bool wrote)
 	return readable;
 }
 
-void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access, bool wrote, uint64_t object,
-			tsr_epoch_t epoch, uint64_t value)
+void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access,
+			bool wrote, uint64_t object, tsr_epoch_t epoch, uint64_t value)
 {
 	const bool failed = access->kind == TSR_VIEWS_UPDATE && !wrote;
 	const tsr_views_order_t order = failed ? access->failure : access->order;
 	const tsr_views_scope_t scope = access->scope, none = TSR_VIEWS_THREAD;
 	if (wrote)
-		add_pairs(x, operation, object, access->kind == TSR_VIEWS_STORE ? access->value : value,
+		add_pairs(x, operation, object,
+			  access->kind == TSR_VIEWS_STORE ? access->value : value,
 			  releases(order) ? scope : none);
 	if (access->kind == TSR_VIEWS_STORE)
 		return;

@@ -1,4 +1,7 @@
-/* Runs that end otherwise than well: nobody can go on, a rank's program fails, or the world ends. */
+/*
+ * Runs that end otherwise than well: nobody can go on, a rank's program fails,
+ * or the world ends.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
@@ -16,19 +19,27 @@ static const tsr_finding_class_t stuck_classes[] = {
 	[TSR_STUCK_LIVELOCK] = TSR_FINDING_LIVELOCK,
 };
 
-/** The wait that a report names first: of the cycle, or else of whoever waits for what nobody can give. */
+/**
+ * The wait that a report names first: of the cycle, or else of whoever waits
+ * for what nobody can give.
+ */
 static const tsr_stuck_node_t *first_node(const tsr_stuck_t *stuck)
 {
 	for (int i = 0; i < stuck->nodes; i++)
-		if (stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[i].root && stuck->node[i].kind == TSR_AWAIT_FLAG)
+		if (stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[i].root &&
+		    stuck->node[i].kind == TSR_AWAIT_FLAG)
 			return &stuck->node[i];
 	for (int i = 0; i < stuck->cycle_count; i++)
-		if (stuck->node[stuck->cycle[i]].task != TSR_NO_TASK && stuck->node[stuck->cycle[i]].who.kind == TSR_TASK_WORKER)
+		if (stuck->node[stuck->cycle[i]].task != TSR_NO_TASK &&
+		    stuck->node[stuck->cycle[i]].who.kind == TSR_TASK_WORKER)
 			return &stuck->node[stuck->cycle[i]];
-	return stuck->cycle_count > 0 ? &stuck->node[stuck->cycle[0]] : stuck->nodes > 0 ? &stuck->node[0] : NULL;
+	return stuck->cycle_count > 0 ? &stuck->node[stuck->cycle[0]]
+	       : stuck->nodes > 0     ? &stuck->node[0]
+				      : NULL;
 }
 
-static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes, tsr_finding_edge_t *edges, tsr_finding_t *finding)
+static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes,
+		       tsr_finding_edge_t *edges, tsr_finding_t *finding)
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		const tsr_stuck_node_t *node = &stuck->node[i];
@@ -39,14 +50,18 @@ static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes, tsr_
 						.state = node->sentence};
 	}
 	for (int i = 0; i < stuck->edges; i++)
-		edges[i] = (tsr_finding_edge_t){.from = stuck->edge[i].from, .to = stuck->edge[i].to};
+		edges[i] =
+			(tsr_finding_edge_t){.from = stuck->edge[i].from, .to = stuck->edge[i].to};
 	finding->nodes = nodes;
 	finding->node_count = stuck->nodes;
 	finding->edges = edges;
 	finding->edge_count = stuck->edges;
 }
 
-/** The access that a task goes round by, or 0: the last one that it made where it is about to make another. */
+/**
+ * The access that a task goes round by, or 0: the last one that it made where
+ * it is about to make another.
+ */
 static uint32_t spun_by(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
 {
 	const tsr_actor_t *actor = &x->actors[node->task];
@@ -54,8 +69,9 @@ static uint32_t spun_by(const tsr_exploration_t *x, const tsr_stuck_node_t *node
 	for (int way = 0; way < 2; way++) {
 		const uint32_t number = actor->operation[way];
 		const tsr_operation_t *operation = &x->operations[number];
-		if (number > found && operation->area >= 0 && operation->task == node->task && node->site.call &&
-		    operation->site.line == node->site.line && strcmp(operation->site.call, node->site.call) == 0)
+		if (number > found && operation->area >= 0 && operation->task == node->task &&
+		    node->site.call && operation->site.line == node->site.line &&
+		    strcmp(operation->site.call, node->site.call) == 0)
 			found = number;
 	}
 	return found;
@@ -66,36 +82,46 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		tsr_stuck_node_t *node = &stuck->node[i];
-		const uint32_t number = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
+		const uint32_t number = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK
+						? spun_by(x, node)
+						: 0;
 		if (number == 0)
 			continue;
 		const tsr_operation_t *operation = &x->operations[number];
 		tsr_finding_access_t access;
 		char of[32] = "";
-		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes, &access);
+		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes,
+				   &access);
 		if (access.target >= 0)
 			snprintf(of, sizeof of, " of rank %d", access.target);
-		snprintf(node->sentence, sizeof node->sentence, "goes round, and sees %" PRIu64 " in %s+%" PRIu64 "%s",
-			 tsr_area_value(&x->areas[operation->area], operation->offset, operation->bytes), access.allocation,
-			 access.offset, of);
+		snprintf(node->sentence, sizeof node->sentence,
+			 "goes round, and sees %" PRIu64 " in %s+%" PRIu64 "%s",
+			 tsr_area_value(&x->areas[operation->area], operation->offset,
+					operation->bytes),
+			 access.allocation, access.offset, of);
 	}
 }
 
 /** The wait for a flag that a task is in, or null. */
 static const tsr_flag_watch_t *watch_of(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
 {
-	for (const tsr_flag_watch_t *watch = node->kind == TSR_AWAIT_FLAG ? x->watches : NULL; watch; watch = watch->next)
+	for (const tsr_flag_watch_t *watch = node->kind == TSR_AWAIT_FLAG ? x->watches : NULL;
+	     watch; watch = watch->next)
 		if (x->operations[watch->operation].task == node->task)
 			return watch;
 	return NULL;
 }
 
-/** The access that a report names first: with memory and values, where it is a wait for a flag or goes round. */
+/**
+ * The access that a report names first: with memory and values, where it is a
+ * wait for a flag or goes round.
+ */
 static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_finding_t *finding)
 {
 	tsr_finding_access_t *access = &finding->access[0];
 	const tsr_flag_watch_t *watch = watch_of(x, node);
-	const uint32_t spun = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
+	const uint32_t spun =
+		node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
 	access->who = tsr_who_found(&node->who);
 	access->call = node->site.call;
 	access->file = node->site.file;
@@ -103,12 +129,13 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 	access->kind = TSR_FINDING_WAIT;
 	finding->message = node->sentence;
 	if (spun)
-		tsr_operation_tell(x, spun, x->operations[spun].area, x->operations[spun].offset, x->operations[spun].bytes,
-				   access);
+		tsr_operation_tell(x, spun, x->operations[spun].area, x->operations[spun].offset,
+				   x->operations[spun].bytes, access);
 	if (!watch)
 		return;
 	const tsr_last_signal_t *last = &x->signals[watch->object % TSR_SIGNALS];
-	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, watch->word_bytes, access);
+	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, watch->word_bytes,
+			   access);
 	access->valued = true;
 	access->expected = watch->value;
 	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, watch->word_bytes);
@@ -127,7 +154,8 @@ static void judge_stuck(tsr_exploration_t *x)
 	const tsr_stuck_node_t *first = first_node(stuck);
 	const tsr_collective_call_t *apart[2];
 	if (stuck->class == TSR_STUCK_LOST_SIGNAL && first && first->kind == TSR_AWAIT_COLLECTIVE)
-		finding.class = TSR_FINDING_COLLECTIVE; /* a rank has ended, or calls something else */
+		/* a rank has ended, or calls something else */
+		finding.class = TSR_FINDING_COLLECTIVE;
 	finding.access[0] = TSR_FINDING_NOWHERE;
 	say_spins(x, stuck);
 	if (first)
@@ -137,7 +165,8 @@ static void judge_stuck(tsr_exploration_t *x)
 		finding.accesses = 2;
 		finding.access[0] = apart[0]->access;
 		finding.access[1] = apart[1]->access;
-		finding.message = "each waits for the rank of the other, which has not made this call, or not by this state";
+		finding.message = "each waits for the rank of the other, which has not made this "
+				  "call, or not by this state";
 	}
 	if (nodes && edges)
 		tell_graph(stuck, nodes, edges, &finding);
@@ -195,14 +224,17 @@ void tsr_exploration_fails(tsr_exploration_t *x)
 		(void)tsr_explorer_await(x->explorer, &others);
 }
 
-_Noreturn void tsr_exploration_abort(tsr_exploration_t *x, tsr_status_t status, int exit_code, const char *sentence)
+_Noreturn void tsr_exploration_abort(tsr_exploration_t *x, tsr_status_t status, int exit_code,
+				     const char *sentence)
 {
 	char message[2200];
 	const char *said = exit_code != 0 && tsr_actor(x)->said ? tsr_actor(x)->said : "";
-	tsr_finding_t finding = {.class = status == TSR_ERR_MISMATCH ? TSR_FINDING_COLLECTIVE : TSR_FINDING_PROGRAM_FAILURE,
+	tsr_finding_t finding = {.class = status == TSR_ERR_MISMATCH ? TSR_FINDING_COLLECTIVE
+								     : TSR_FINDING_PROGRAM_FAILURE,
 				 .message = message};
 	snprintf(message, sizeof message, "%s%s%s", sentence, said[0] ? ": " : "", said);
-	x->codes[tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank] = exit_code ? exit_code : EXIT_FAILURE;
+	x->codes[tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank] =
+		exit_code ? exit_code : EXIT_FAILURE;
 	if (!x->failed) /* else it is what follows from the first */
 		tell_failure(x, &finding);
 	tsr_explorer_stop(x->explorer);
@@ -215,7 +247,8 @@ static void judge_codes(tsr_exploration_t *x)
 		if (x->codes[r] == 0)
 			continue;
 		last_said(x, said, sizeof said);
-		snprintf(message, sizeof message, "rank %d ended with exit code %d%s%s", r, x->codes[r], said[0] ? ": " : "", said);
+		snprintf(message, sizeof message, "rank %d ended with exit code %d%s%s", r,
+			 x->codes[r], said[0] ? ": " : "", said);
 		tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = message};
 		tell_failure(x, &finding);
 		return; /* the others end because this one did */

@@ -1,22 +1,30 @@
 /*
- * The link of a race: where what came after the earlier access did reach the later one's thread, by values that it read, though not
- * in an order that holds. The edge at which the order is lost is the one that is missing:
+ * The link of a race: where what came after the earlier access did reach the
+ * later one's thread, by values that it read, though not in an order that
+ * holds. The edge at which the order is lost is the one that is missing:
  *
- *   a write that does not release, or not far enough, and the read that saw it and may not acquire;
- *   a write by another worker of the earlier access's block, which had not met the one that made the access;
- *   a read by another worker of the later access's block, whom the one that makes the access has not met;
- *   or a write that would do, and that nobody has read: then there is no read to name.
+ *   a write that does not release, or not far enough, and the read that saw it
+ *   and may not acquire;
+ *   a write by another worker of the earlier access's block, which had not met
+ *   the one that made the access;
+ *   a read by another worker of the later access's block, whom the one that
+ *   makes the access has not met;
+ *   or a write that would do, and that nobody has read: then there is no read
+ *   to name.
  *
- * What hands anything on is noted step by step: ordered accesses, with whose value they read, and what is given to and taken from
- * edges. Only when a race is told of are the steps gone through, from the earlier access on: who is reached by them, over how few
- * edges that do not order. A value that was read before, or that was written before the earlier access, reaches nobody.
+ * What hands anything on is noted step by step: ordered accesses, with whose
+ * value they read, and what is given to and taken from edges. Only when a race
+ * is told of are the steps gone through, from the earlier access on: who is
+ * reached by them, over how few edges that do not order. A value that was read
+ * before, or that was written before the earlier access, reaches nobody.
  */
 #include "src/explore/exploration_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1 << 15 }; /* with more, the older half is forgotten: a race over so long a way has no link */
+/* with more, the older half is forgotten: a race over so long a way has no link */
+enum { MOST_STEPS = 1 << 15 };
 
 /* ------------------------------------------------------------------ noting */
 
@@ -24,7 +32,8 @@ static void add_step(tsr_links_t *links, const tsr_step_t *step)
 {
 	if (links->count == MOST_STEPS) {
 		links->count /= 2;
-		memmove(links->steps, links->steps + links->count, (size_t)links->count * sizeof *links->steps);
+		memmove(links->steps, links->steps + links->count,
+			(size_t)links->count * sizeof *links->steps);
 	}
 	if (links->count == links->room) {
 		const int room = links->room ? 2 * links->room : 256;
@@ -39,7 +48,10 @@ static void add_step(tsr_links_t *links, const tsr_step_t *step)
 
 void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from)
 {
-	tsr_step_t step = {.kind = TSR_STEP_READ, .task = x->operations[operation].task, .operation = operation, .from = from};
+	tsr_step_t step = {.kind = TSR_STEP_READ,
+			   .task = x->operations[operation].task,
+			   .operation = operation,
+			   .from = from};
 	if (from)
 		add_step(&x->links, &step);
 	step.kind = TSR_STEP_WRITE;
@@ -47,7 +59,8 @@ void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint
 		add_step(&x->links, &step);
 }
 
-void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge, const tsr_edge_t *other)
+void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge,
+		    const tsr_edge_t *other)
 {
 	if (edge)
 		add_step(&x->links, &(tsr_step_t){kind, task, x->links.latest, 0, edge, other});
@@ -65,7 +78,9 @@ void tsr_links_free(tsr_links_t *links)
 
 /* ------------------------------------------------------------------ who is reached */
 
-/** How something is reached: over so many edges that do not order, of which this is the first; where there are none, the last edge.
+/**
+ * How something is reached: over so many edges that do not order, of which this
+ * is the first; where there are none, the last edge.
  */
 typedef struct reach {
 	bool reached;
@@ -81,7 +96,8 @@ typedef struct edge_reach {
 typedef struct search {
 	tsr_exploration_t *x;
 	uint32_t before, now;
-	uint32_t unread;           /* the first write that would do, in the memory of `now`'s rank */
+	/* the first write that would do, in the memory of `now`'s rank */
+	uint32_t unread;
 	reach_t *task, *operation; /* tasks as they are now; operations as they wrote */
 	edge_reach_t *edges;
 	int edge_count;
@@ -104,12 +120,14 @@ static reach_t *reach_of(search_t *s, const tsr_edge_t *edge)
 
 static bool releases(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_RELEASE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static bool acquires(tsr_views_order_t order)
 {
-	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL || order == TSR_VIEWS_SEQ_CST;
+	return order == TSR_VIEWS_ACQUIRE || order == TSR_VIEWS_ACQ_REL ||
+	       order == TSR_VIEWS_SEQ_CST;
 }
 
 static tsr_finding_who_t who_of(const search_t *s, const tsr_operation_t *operation)
@@ -118,41 +136,53 @@ static tsr_finding_who_t who_of(const search_t *s, const tsr_operation_t *operat
 	return tsr_who_found(who);
 }
 
-/** Whether reading what it wrote orders anything: by itself, or, as far as the reader knows now, by a fence. */
+/**
+ * Whether reading what it wrote orders anything: by itself, or, as far as the
+ * reader knows now, by a fence.
+ */
 static bool is_strong(const search_t *s, uint32_t signal, uint32_t wait)
 {
 	const tsr_operation_t *from = &s->x->operations[signal], *to = &s->x->operations[wait];
 	const tsr_operation_t *before = &s->x->operations[s->before];
 	const tsr_finding_who_t giver = who_of(s, from), taker = who_of(s, to);
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&giver, &taker);
-	if (releases(from->order) && acquires(to->order) && from->scope >= scope && to->scope >= scope)
+	if (releases(from->order) && acquires(to->order) && from->scope >= scope &&
+	    to->scope >= scope)
 		return true;
 	return from->task == to->task ||
-	       tsr_views_knows(s->x->views, s->x->actors[to->task].thread, s->x->actors[before->task].thread, before->epoch);
+	       tsr_views_knows(s->x->views, s->x->actors[to->task].thread,
+			       s->x->actors[before->task].thread, before->epoch);
 }
 
 /** Whether they are two workers of one block. */
 static bool are_siblings(const search_t *s, int a, int b)
 {
-	const tsr_task_who_t *one = tsr_explorer_who(s->x->explorer, a), *other = tsr_explorer_who(s->x->explorer, b);
-	return a != b && one->kind == TSR_TASK_WORKER && other->kind == TSR_TASK_WORKER && one->rank == other->rank &&
-	       one->launch == other->launch && one->block == other->block;
+	const tsr_task_who_t *one = tsr_explorer_who(s->x->explorer, a),
+			     *other = tsr_explorer_who(s->x->explorer, b);
+	return a != b && one->kind == TSR_TASK_WORKER && other->kind == TSR_TASK_WORKER &&
+	       one->rank == other->rank && one->launch == other->launch &&
+	       one->block == other->block;
 }
 
-/** Whether the later access's thread could have waited for it: flags are in the memory of those who wait. */
+/**
+ * Whether the later access's thread could have waited for it: flags are in the
+ * memory of those who wait.
+ */
 static bool would_do(const search_t *s, const tsr_operation_t *signal)
 {
 	const tsr_operation_t *now = &s->x->operations[s->now];
 	const tsr_finding_who_t giver = who_of(s, signal), taker = who_of(s, now);
-	return taker.kernel && signal->task != now->task && signal->area >= 0 && s->x->areas[signal->area].rank == taker.rank &&
-	       releases(signal->order) && signal->scope >= tsr_finding_scope_between(&giver, &taker);
+	return taker.kernel && signal->task != now->task && signal->area >= 0 &&
+	       s->x->areas[signal->area].rank == taker.rank && releases(signal->order) &&
+	       signal->scope >= tsr_finding_scope_between(&giver, &taker);
 }
 
 static void write_by(search_t *s, const tsr_step_t *step)
 {
 	const int first = s->x->operations[s->before].task;
 	reach_t reach = s->task[step->task];
-	if (reach.reached && reach.weak == 0 && !s->unread && would_do(s, &s->x->operations[step->operation]))
+	if (reach.reached && reach.weak == 0 && !s->unread &&
+	    would_do(s, &s->x->operations[step->operation]))
 		s->unread = step->operation;
 	if (!reach.reached && step->operation > s->before && are_siblings(s, step->task, first))
 		reach = (reach_t){true, 1, step->operation, 0};
@@ -211,46 +241,58 @@ static void tell(tsr_exploration_t *x, uint32_t operation, tsr_finding_access_t 
 		*out = TSR_FINDING_NOWHERE;
 }
 
-/** What reaches the later access's thread; else another worker of its block; else, of what one of the two reads, nobody. */
+/**
+ * What reaches the later access's thread; else another worker of its block;
+ * else, of what one of the two reads, nobody.
+ */
 static reach_t best(const search_t *s, int tasks, const tsr_finding_t *finding)
 {
 	const int now = s->x->operations[s->now].task;
 	if (s->task[now].reached && s->task[now].weak > 0)
 		return s->task[now];
 	for (int task = 0; task < tasks; task++)
-		if (s->task[task].reached && s->task[task].weak == 0 && s->task[task].wait && are_siblings(s, task, now))
+		if (s->task[task].reached && s->task[task].weak == 0 && s->task[task].wait &&
+		    are_siblings(s, task, now))
 			return s->task[task];
-	const bool read = finding->access[0].kind == TSR_FINDING_READ || finding->access[1].kind == TSR_FINDING_READ;
+	const bool read = finding->access[0].kind == TSR_FINDING_READ ||
+			  finding->access[1].kind == TSR_FINDING_READ;
 	return (reach_t){.signal = read ? s->unread : 0};
 }
 
 /** Whether the one call stands before the other in the program's text. */
 static bool stands_before(const tsr_operation_t *a, const tsr_operation_t *b)
 {
-	return a->site.file && b->site.file && strcmp(a->site.file, b->site.file) == 0 && a->site.line < b->site.line;
+	return a->site.file && b->site.file && strcmp(a->site.file, b->site.file) == 0 &&
+	       a->site.line < b->site.line;
 }
 
 /**
- * A credit that was given before a read was over: the last that the writer's thread has read of what the reader's gave, before the
- * write, in an order that holds. Where the write came first, that is so only if the credit stands before the read: one that stands
- * behind it is that of the read before. None: no signal.
+ * A credit that was given before a read was over: the last that the writer's
+ * thread has read of what the reader's gave, before the write, in an order that
+ * holds. Where the write came first, that is so only if the credit stands
+ * before the read: one that stands behind it is that of the read before. None:
+ * no signal.
  */
 static reach_t early_of(const search_t *s, const tsr_links_t *links, const tsr_finding_t *finding)
 {
 	const bool read_first = finding->access[1].kind == TSR_FINDING_READ;
-	const uint32_t read = read_first ? s->before : s->now, write = read_first ? s->now : s->before;
+	const uint32_t read = read_first ? s->before : s->now,
+		       write = read_first ? s->now : s->before;
 	const tsr_operation_t *operations = s->x->operations;
 	if (finding->access[read_first ? 0 : 1].kind == TSR_FINDING_READ ||
 	    (!read_first && finding->access[0].kind != TSR_FINDING_READ))
 		return (reach_t){.signal = 0};
 	for (int i = links->count - 1; i >= 0; i--) {
 		const tsr_step_t *step = &links->steps[i];
-		if (step->kind != TSR_STEP_READ || step->task != operations[write].task || step->operation >= write ||
-		    step->from >= read || operations[step->from].task != operations[read].task)
+		if (step->kind != TSR_STEP_READ || step->task != operations[write].task ||
+		    step->operation >= write || step->from >= read ||
+		    operations[step->from].task != operations[read].task)
 			continue;
-		if (releases(operations[step->from].order) && acquires(operations[step->operation].order) &&
+		if (releases(operations[step->from].order) &&
+		    acquires(operations[step->operation].order) &&
 		    (read_first || stands_before(&operations[step->from], &operations[read])))
-			return (reach_t){.reached = true, .signal = step->from, .wait = step->operation};
+			return (reach_t){
+				.reached = true, .signal = step->from, .wait = step->operation};
 		break;
 	}
 	return (reach_t){.signal = 0};
@@ -271,7 +313,8 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 		for (int i = 0; i < links->count; i++)
 			go(&s, &links->steps[i]);
 		reach_t reach = best(&s, tasks, finding);
-		const reach_t early = reach.wait ? (reach_t){.signal = 0} : early_of(&s, links, finding);
+		const reach_t early =
+			reach.wait ? (reach_t){.signal = 0} : early_of(&s, links, finding);
 		if (early.signal) {
 			reach = early;
 			finding->early = true;

@@ -1,6 +1,7 @@
 /*
- * Collectives of kernels: whether all ranks, and all blocks of a rank, mean the same when they make the same call. Calls that
- * belong together have one state in the heap and one round, which the state counts itself.
+ * Collectives of kernels: whether all ranks, and all blocks of a rank, mean the
+ * same when they make the same call. Calls that belong together have one state
+ * in the heap and one round, which the state counts itself.
  */
 #include "src/explore/exploration_state.h"
 
@@ -11,7 +12,8 @@
 /** "'name'+offset": where something of the caller's heap is. */
 static void name_place(tsr_exploration_t *x, size_t offset, char *text, size_t size)
 {
-	tsr_area_t *area = &x->areas[tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank];
+	tsr_area_t *area =
+		&x->areas[tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank];
 	const tsr_piece_t *piece = tsr_area_piece(area, offset);
 	if (piece)
 		snprintf(text, size, "'%s'+%zu", piece->name, offset - piece->begin);
@@ -39,24 +41,29 @@ static size_t offset_of(tsr_exploration_t *x, const unsigned char *at)
 }
 
 /** Two calls differ: told by the second, `mine`. The schedule ends, as what follows is that. */
-static _Noreturn void tell(tsr_exploration_t *x, const tsr_collective_call_t *mine, const tsr_collective_call_t *other)
+static _Noreturn void tell(tsr_exploration_t *x, const tsr_collective_call_t *mine,
+			   const tsr_collective_call_t *other)
 {
 	char sentence[200], here[80], there[80];
-	tsr_finding_t finding = {.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
+	tsr_finding_t finding = {
+		.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
 	finding.access[0] = mine->access;
 	finding.access[1] = other->access;
 	name_place(x, mine->to, here, sizeof here);
 	name_place(x, other->to, there, sizeof there);
 	if (mine->size_bytes != other->size_bytes)
-		snprintf(sentence, sizeof sentence, "the first has parts of %" PRIu64 " bytes, the second of %" PRIu64,
+		snprintf(sentence, sizeof sentence,
+			 "the first has parts of %" PRIu64 " bytes, the second of %" PRIu64,
 			 mine->size_bytes, other->size_bytes);
 	else
-		snprintf(sentence, sizeof sentence, "the first writes to %s, the second to %s", here, there);
+		snprintf(sentence, sizeof sentence, "the first writes to %s, the second to %s",
+			 here, there);
 	tsr_exploration_found(x, &finding);
 	tsr_explorer_stop(x->explorer);
 }
 
-void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site, const tsr_collective_t *call)
+void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
+				const tsr_collective_t *call)
 {
 	const uint64_t round = round_of(x, call);
 	tsr_collective_call_t mine = {.used = true,
@@ -69,41 +76,51 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 	const uint64_t slot = mine.state / sizeof(uint64_t) + round + mine.team % TSR_COLLECTIVES;
 	tsr_collective_call_t *first = &x->collectives[slot % TSR_COLLECTIVES];
 	tsr_actor(x)->collective = mine;
-	if (!first->used || first->team != mine.team || first->state != mine.state || first->round != round)
+	if (!first->used || first->team != mine.team || first->state != mine.state ||
+	    first->round != round)
 		*first = mine;
 	else if (first->to != mine.to || first->size_bytes != mine.size_bytes)
 		tell(x, &mine, first);
 }
 
-/* ------------------------------------------------------------------ calls that nobody else makes */
+/* ----------------------------------------------------------------- calls that nobody else makes */
 
 /** What the node's task waits in, or null: no collective. */
-static const tsr_collective_call_t *waits_in(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
+static const tsr_collective_call_t *waits_in(const tsr_exploration_t *x,
+					     const tsr_stuck_node_t *node)
 {
-	const tsr_collective_call_t *call = node->task == TSR_NO_TASK ? NULL : &x->actors[node->task].collective;
-	const bool inside = call && call->used && node->site.call && strcmp(node->site.call, call->access.call) == 0 &&
+	const tsr_collective_call_t *call =
+		node->task == TSR_NO_TASK ? NULL : &x->actors[node->task].collective;
+	const bool inside = call && call->used && node->site.call &&
+			    strcmp(node->site.call, call->access.call) == 0 &&
 			    node->site.line == call->access.line;
 	return inside ? call : NULL;
 }
 
 /** Whether somebody of the rank waits in a call of that state, in the same team. */
-static bool has_come(const tsr_exploration_t *x, const tsr_stuck_t *stuck, int rank, const tsr_collective_call_t *there)
+static bool has_come(const tsr_exploration_t *x, const tsr_stuck_t *stuck, int rank,
+		     const tsr_collective_call_t *there)
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		const tsr_collective_call_t *call = waits_in(x, &stuck->node[i]);
-		if (call && call->access.who.rank == rank && call->team == there->team && call->state == there->state)
+		if (call && call->access.who.rank == rank && call->team == there->team &&
+		    call->state == there->state)
 			return true;
 	}
 	return false;
 }
 
-bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck, const tsr_collective_call_t *pair_out[2])
+bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck,
+			   const tsr_collective_call_t *pair_out[2])
 {
 	for (int i = 0; i < stuck->nodes; i++)
 		for (int j = 0; j < i; j++) {
-			const tsr_collective_call_t *a = waits_in(x, &stuck->node[i]), *b = waits_in(x, &stuck->node[j]);
-			if (!a || !b || a->access.who.rank == b->access.who.rank || a->team != b->team || a->state == b->state ||
-			    has_come(x, stuck, a->access.who.rank, b) || has_come(x, stuck, b->access.who.rank, a))
+			const tsr_collective_call_t *a = waits_in(x, &stuck->node[i]),
+						    *b = waits_in(x, &stuck->node[j]);
+			if (!a || !b || a->access.who.rank == b->access.who.rank ||
+			    a->team != b->team || a->state == b->state ||
+			    has_come(x, stuck, a->access.who.rank, b) ||
+			    has_come(x, stuck, b->access.who.rank, a))
 				continue;
 			pair_out[0] = a;
 			pair_out[1] = b;

@@ -1,4 +1,7 @@
-/* What kernels promise of their writes and signals, and who breaks it: slabs, and flags that only rise. */
+/*
+ * What kernels promise of their writes and signals, and who breaks it: slabs,
+ * and flags that only rise.
+ */
 #include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
@@ -29,8 +32,8 @@ static tsr_slab_rows_t *add_slab(tsr_exploration_t *x)
 	return &x->slabs[x->slab_count++];
 }
 
-void tsr_exploration_declare_writes(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *at,
-				    const tsr_rows_of_bytes_t *rows)
+void tsr_exploration_declare_writes(tsr_exploration_t *x, const tsr_op_site_t *site,
+				    const unsigned char *at, const tsr_rows_of_bytes_t *rows)
 {
 	const int rank = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer))->rank;
 	int area;
@@ -61,16 +64,20 @@ static bool within(const tsr_slab_rows_t *slab, size_t offset, size_t bytes)
 {
 	if (offset < slab->offset)
 		return false;
-	const size_t row = (offset - slab->offset) / slab->rows.pitch, col = (offset - slab->offset) % slab->rows.pitch;
+	const size_t row = (offset - slab->offset) / slab->rows.pitch,
+		     col = (offset - slab->offset) % slab->rows.pitch;
 	return row < slab->rows.count && col + bytes <= slab->rows.bytes;
 }
 
-void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int index, size_t offset, const tsr_rows_of_bytes_t *rows)
+void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int index, size_t offset,
+		    const tsr_rows_of_bytes_t *rows)
 {
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_area_t *area = &x->areas[index];
-	const tsr_piece_t *piece = area->shared || x->slab_count == 0 ? NULL : tsr_area_piece(area, offset);
-	const tsr_slab_rows_t *slab = piece && who->kind == TSR_TASK_WORKER ? slab_of(x, who->rank, piece->begin) : NULL;
+	const tsr_piece_t *piece =
+		area->shared || x->slab_count == 0 ? NULL : tsr_area_piece(area, offset);
+	const tsr_slab_rows_t *slab =
+		piece && who->kind == TSR_TASK_WORKER ? slab_of(x, who->rank, piece->begin) : NULL;
 	if (!slab)
 		return;
 	for (size_t row = 0; row < rows->count; row++) {
@@ -86,7 +93,8 @@ void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int index, size_t 
 		finding.access[1].kind = TSR_FINDING_CALL;
 		finding.access[1].offset = slab->offset - slab->begin;
 		finding.access[1].bytes = slab->rows.bytes;
-		finding.message = "the later entry is the slab that this rank declared; others write elsewhere";
+		finding.message = "the later entry is the slab that this rank declared; others "
+				  "write elsewhere";
 		tsr_exploration_found(x, &finding);
 		return;
 	}
@@ -94,8 +102,8 @@ void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int index, size_t 
 
 /* ------------------------------------------------------------------ flags that only rise */
 
-void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site, const unsigned char *flag, uint64_t value,
-			     tsr_views_scope_t scope)
+void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site,
+			     const unsigned char *flag, uint64_t value, tsr_views_scope_t scope)
 {
 	int area;
 	size_t offset;
@@ -104,7 +112,8 @@ void tsr_exploration_signals(tsr_exploration_t *x, const tsr_op_site_t *site, co
 	memcpy(&before, x->areas[area].newest + offset, sizeof before);
 	const uint64_t object = tsr_area_object(&x->areas[area], offset);
 	tsr_last_signal_t *last = &x->signals[object % TSR_SIGNALS];
-	const uint32_t number = tsr_operation_at(x, site, TSR_FINDING_WRITE, TSR_VIEWS_RELEASE, scope);
+	const uint32_t number =
+		tsr_operation_at(x, site, TSR_FINDING_WRITE, TSR_VIEWS_RELEASE, scope);
 	tsr_finding_t finding = {.class = TSR_FINDING_DUPLICATE_SIGNAL, .accesses = 1};
 	tsr_operation_tell(x, number, area, offset, sizeof before, &finding.access[0]);
 	finding.access[0].valued = true;

@@ -12,7 +12,8 @@
 static uint64_t site_key(const tsr_finding_access_t *access)
 {
 	char text[512];
-	snprintf(text, sizeof text, "%s:%s:%d:%s", access->call ? access->call : "", access->file ? access->file : "", access->line,
+	snprintf(text, sizeof text, "%s:%s:%d:%s", access->call ? access->call : "",
+		 access->file ? access->file : "", access->line,
 		 access->allocation ? access->allocation : "");
 	return tsr_text_hash(text);
 }
@@ -62,12 +63,18 @@ static bool is_host_read(const tsr_exploration_t *x, uint32_t operation)
 	return tsr_explorer_who(x->explorer, x->operations[operation].task)->kind == TSR_TASK_HOST;
 }
 
-/** A write that nothing orders after an earlier read of the same: the buffer is used again too early. */
-static tsr_finding_class_t race_class(const tsr_exploration_t *x, const tsr_shadow_found_t *found, bool wrote, bool plain)
+/**
+ * A write that nothing orders after an earlier read of the same: the buffer is
+ * used again too early.
+ */
+static tsr_finding_class_t race_class(const tsr_exploration_t *x, const tsr_shadow_found_t *found,
+				      bool wrote, bool plain)
 {
 	if (found->races & TSR_VIEWS_SCOPE_RACE && !(found->races & TSR_VIEWS_DATA_RACE))
 		return TSR_FINDING_SCOPE_RACE;
-	return wrote && plain && !found->other_wrote && !is_host_read(x, found->other) ? TSR_FINDING_REUSE : TSR_FINDING_DATA_RACE;
+	return wrote && plain && !found->other_wrote && !is_host_read(x, found->other)
+		       ? TSR_FINDING_REUSE
+		       : TSR_FINDING_DATA_RACE;
 }
 
 /** A copy both reads and writes, by one operation: what it did where it met the other. */
@@ -77,7 +84,8 @@ static void tell_kind(tsr_finding_access_t *access, bool wrote)
 		access->kind = wrote ? TSR_FINDING_WRITE : TSR_FINDING_READ;
 }
 
-void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_unmet_t *unmet)
+void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int area, bool wrote,
+				 const tsr_shadow_unmet_t *unmet)
 {
 	if (!unmet->other)
 		return;
@@ -89,27 +97,32 @@ void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int a
 	tsr_exploration_found(x, &finding);
 }
 
-void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote, const tsr_shadow_found_t *found)
+void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote,
+			   const tsr_shadow_found_t *found)
 {
 	tsr_exploration_judge_unmet(x, operation, area, wrote, &found->unmet);
 	if (!found->races && !found->unwritten)
 		return;
 	tsr_finding_t finding = {.accesses = 1};
 	if (found->races) {
-		finding.class = race_class(x, found, wrote, x->operations[operation].order == TSR_VIEWS_PLAIN);
+		finding.class = race_class(x, found, wrote,
+					   x->operations[operation].order == TSR_VIEWS_PLAIN);
 		finding.accesses = 2;
-		tsr_operation_tell(x, operation, area, found->offset, found->bytes, &finding.access[0]);
-		tsr_operation_tell(x, found->other, area, found->offset, found->bytes, &finding.access[1]);
+		tsr_operation_tell(x, operation, area, found->offset, found->bytes,
+				   &finding.access[0]);
+		tsr_operation_tell(x, found->other, area, found->offset, found->bytes,
+				   &finding.access[1]);
 		tell_kind(&finding.access[0], wrote);
 		tell_kind(&finding.access[1], found->other_wrote);
 	} else {
 		finding.class = TSR_FINDING_UNWRITTEN_READ;
-		tsr_operation_tell(x, operation, area, found->unwritten_offset, found->unwritten_bytes, &finding.access[0]);
+		tsr_operation_tell(x, operation, area, found->unwritten_offset,
+				   found->unwritten_bytes, &finding.access[0]);
 		tell_kind(&finding.access[0], false);
 		if (found->unwritten_by) {
 			finding.accesses = 2;
-			tsr_operation_tell(x, found->unwritten_by, area, found->unwritten_offset, found->unwritten_bytes,
-					   &finding.access[1]);
+			tsr_operation_tell(x, found->unwritten_by, area, found->unwritten_offset,
+					   found->unwritten_bytes, &finding.access[1]);
 			tell_kind(&finding.access[1], true);
 		}
 	}
@@ -137,9 +150,11 @@ tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *sa
 	return access;
 }
 
-_Noreturn void tsr_exploration_wrong(tsr_exploration_t *x, tsr_wrong_t wrong, const tsr_op_site_t *site, const char *sentence)
+_Noreturn void tsr_exploration_wrong(tsr_exploration_t *x, tsr_wrong_t wrong,
+				     const tsr_op_site_t *site, const char *sentence)
 {
-	tsr_finding_t finding = {.class = wrong == TSR_WRONG_BOUNDS ? TSR_FINDING_OUT_OF_BOUNDS : TSR_FINDING_MISUSE,
+	tsr_finding_t finding = {.class = wrong == TSR_WRONG_BOUNDS ? TSR_FINDING_OUT_OF_BOUNDS
+								    : TSR_FINDING_MISUSE,
 				 .accesses = 1,
 				 .message = sentence};
 	finding.access[0] = tsr_access_at(x, site);
@@ -147,13 +162,16 @@ _Noreturn void tsr_exploration_wrong(tsr_exploration_t *x, tsr_wrong_t wrong, co
 	tsr_explorer_stop(x->explorer);
 }
 
-void tsr_exploration_mismatch(tsr_exploration_t *x, const tsr_made_call_t made[2], const char *sentence)
+void tsr_exploration_mismatch(tsr_exploration_t *x, const tsr_made_call_t made[2],
+			      const char *sentence)
 {
-	tsr_finding_t finding = {.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
+	tsr_finding_t finding = {
+		.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
 	for (int i = 0; i < 2; i++) {
 		const tsr_source_t source = tsr_place_of_host(x, made[i].rank, made[i].call);
 		finding.access[i] = TSR_FINDING_NOWHERE;
-		finding.access[i].who = (tsr_finding_who_t){.rank = made[i].rank, .launch = -1, .block = -1, .worker = -1};
+		finding.access[i].who = (tsr_finding_who_t){
+			.rank = made[i].rank, .launch = -1, .block = -1, .worker = -1};
 		finding.access[i].kind = TSR_FINDING_CALL;
 		finding.access[i].call = source.call;
 		finding.access[i].file = source.file;

@@ -1,6 +1,7 @@
 /*
- * Memory whose values are the cache machine's: stale data is really seen. What fibres read comes from the machine alone; the shadow
- * is told of every access, for races, and keeps what was written last in a mirror.
+ * Memory whose values are the cache machine's: stale data is really seen. What
+ * fibres read comes from the machine alone; the shadow is told of every access,
+ * for races, and keeps what was written last in a mirror.
  */
 #include "src/explore/memory/memory_cache.h"
 
@@ -11,7 +12,10 @@
 #include "src/base/compare.h"
 #include "src/base/error.h"
 
-/* Small enough that stores pile up and lines make room at the shapes that are checked, large enough that most stay. */
+/*
+ * Small enough that stores pile up and lines make room at the shapes that are
+ * checked, large enough that most stay.
+ */
 enum { BUFFERED_STORES = 8, LINES_L1 = 256, LINES_L2 = 16384 };
 
 static int choose_for_machine(void *context, tsr_cache_choice_t kind, int n)
@@ -61,12 +65,16 @@ static size_t cached_size_bytes(const tsr_exploration_t *x)
 static tsr_status_t cached_add_area(tsr_exploration_t *x, tsr_area_t *area)
 {
 	const int home = area->shared ? TSR_CACHE_SHARED : area->rank;
-	void *mirror = mmap(NULL, area->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mirror = mmap(NULL, area->bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mirror == MAP_FAILED)
-		return tsr_error(TSR_ERR_NO_MEMORY, "mapping a mirror of %zu bytes failed; set TESSERA_HEAP_SIZE lower",
-				 area->bytes);
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"mapping a mirror of %zu bytes failed; set TESSERA_HEAP_SIZE lower",
+			area->bytes);
 	area->newest = mirror;
-	return tsr_cache_add_region(x->cached->machine, home, area->home, area->bytes, &area->cached);
+	return tsr_cache_add_region(x->cached->machine, home, area->home, area->bytes,
+				    &area->cached);
 }
 
 static void cached_end_area(tsr_exploration_t *x, tsr_area_t *area)
@@ -85,41 +93,48 @@ static int thread_of(tsr_exploration_t *x)
 
 static tsr_cache_place_t row_of(const tsr_span_t *span, size_t row)
 {
-	return (tsr_cache_place_t){span->area->cached, span->range.offset + row * span->range.pitch, span->range.bytes};
+	return (tsr_cache_place_t){span->area->cached, span->range.offset + row * span->range.pitch,
+				   span->range.bytes};
 }
 
-static tsr_status_t read_rows(tsr_exploration_t *x, const tsr_span_t *span, unsigned char *to, size_t to_pitch)
+static tsr_status_t read_rows(tsr_exploration_t *x, const tsr_span_t *span, unsigned char *to,
+			      size_t to_pitch)
 {
 	tsr_status_t status = TSR_OK;
 	for (size_t row = 0; status == TSR_OK && row < span->range.rows; row++) {
 		const tsr_cache_place_t place = row_of(span, row);
-		status = tsr_cache_read(x->cached->machine, thread_of(x), &place, to + row * to_pitch);
+		status = tsr_cache_read(x->cached->machine, thread_of(x), &place,
+					to + row * to_pitch);
 	}
 	return status;
 }
 
 /** Each row is a store of its own, early or late by itself. */
-static tsr_status_t write_rows(tsr_exploration_t *x, const tsr_span_t *span, const unsigned char *from, size_t from_pitch)
+static tsr_status_t write_rows(tsr_exploration_t *x, const tsr_span_t *span,
+			       const unsigned char *from, size_t from_pitch)
 {
 	tsr_status_t status = TSR_OK;
 	for (size_t row = 0; status == TSR_OK && row < span->range.rows; row++) {
 		const tsr_cache_place_t place = row_of(span, row);
-		status = tsr_cache_write(x->cached->machine, thread_of(x), &place, from + row * from_pitch);
+		status = tsr_cache_write(x->cached->machine, thread_of(x), &place,
+					 from + row * from_pitch);
 	}
 	return status;
 }
 
-static tsr_status_t cached_read(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span, void *to, size_t to_pitch,
-				tsr_shadow_found_t *found_out)
+static tsr_status_t cached_read(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span,
+				void *to, size_t to_pitch, tsr_shadow_found_t *found_out)
 {
-	tsr_status_t status = tsr_shadow_read(x->shadow, operation, &span->range, NULL, 0, found_out);
+	tsr_status_t status =
+		tsr_shadow_read(x->shadow, operation, &span->range, NULL, 0, found_out);
 	return status == TSR_OK ? read_rows(x, span, to, to_pitch) : status;
 }
 
-static tsr_status_t cached_write(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span, const void *from,
-				 size_t from_pitch, tsr_shadow_found_t *found_out)
+static tsr_status_t cached_write(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span,
+				 const void *from, size_t from_pitch, tsr_shadow_found_t *found_out)
 {
-	tsr_status_t status = tsr_shadow_write(x->shadow, operation, &span->range, from, from_pitch, found_out);
+	tsr_status_t status =
+		tsr_shadow_write(x->shadow, operation, &span->range, from, from_pitch, found_out);
 	return status == TSR_OK ? write_rows(x, span, from, from_pitch) : status;
 }
 
@@ -129,22 +144,27 @@ static tsr_status_t stage_of(tsr_cached_t *c, size_t bytes)
 		return TSR_OK;
 	unsigned char *stage = realloc(c->stage, bytes);
 	if (!stage)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory to copy %zu bytes by; copy less at a time", bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory to copy %zu bytes by; copy less at a time", bytes);
 	c->stage = stage;
 	c->stage_room = bytes;
 	return TSR_OK;
 }
 
-/** What the caller sees of one range is what it writes to the other, old or new: the mirror gets the same. */
-static tsr_status_t cached_copy(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *from, const tsr_span_t *to,
-				tsr_shadow_found_t found_out[2])
+/**
+ * What the caller sees of one range is what it writes to the other, old or new:
+ * the mirror gets the same.
+ */
+static tsr_status_t cached_copy(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *from,
+				const tsr_span_t *to, tsr_shadow_found_t found_out[2])
 {
 	const size_t bytes = from->range.bytes;
 	tsr_status_t status = stage_of(x->cached, from->range.rows * bytes);
 	if (status == TSR_OK)
 		status = read_rows(x, from, x->cached->stage, bytes);
 	if (status == TSR_OK)
-		status = tsr_shadow_copy(x->shadow, operation, &from->range, &to->range, x->cached->stage, bytes, found_out);
+		status = tsr_shadow_copy(x->shadow, operation, &from->range, &to->range,
+					 x->cached->stage, bytes, found_out);
 	return status == TSR_OK ? write_rows(x, to, x->cached->stage, bytes) : status;
 }
 
@@ -171,16 +191,24 @@ static bool repeat_update(const void *context, uint64_t old, uint64_t *value_out
 	return update->wrote;
 }
 
-/** The newest message that has the value which was seen, so that no order is inferred from one that was not; or else the newest. */
-static tsr_status_t find_message(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t seen, int *choice_out)
+/**
+ * The newest message that has the value which was seen, so that no order is
+ * inferred from one that was not; or else the newest.
+ */
+static tsr_status_t find_message(tsr_exploration_t *x, const tsr_ordered_t *ordered, uint64_t seen,
+				 int *choice_out)
 {
 	int choices = 0;
-	tsr_status_t status = tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word, &choices);
+	tsr_status_t status = tsr_shadow_choices(x->shadow, ordered->operation, ordered->access,
+						 &ordered->word, &choices);
 	*choice_out = 0;
-	for (int choice = 0; status == TSR_OK && choice < choices && ordered->access->kind != TSR_VIEWS_STORE; choice++) {
+	for (int choice = 0;
+	     status == TSR_OK && choice < choices && ordered->access->kind != TSR_VIEWS_STORE;
+	     choice++) {
 		uint64_t value = 0;
 		bool initial;
-		status = tsr_shadow_peek(x->shadow, ordered->operation, ordered->access, &ordered->word, choice, &value, &initial);
+		status = tsr_shadow_peek(x->shadow, ordered->operation, ordered->access,
+					 &ordered->word, choice, &value, &initial);
 		if (status == TSR_OK && value == seen) {
 			*choice_out = choice;
 			break;
@@ -189,8 +217,8 @@ static tsr_status_t find_message(tsr_exploration_t *x, const tsr_ordered_t *orde
 	return status;
 }
 
-static tsr_status_t tell_shadow(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_cache_event_t *seen,
-				tsr_views_event_t *event_out)
+static tsr_status_t tell_shadow(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+				const tsr_cache_event_t *seen, tsr_views_event_t *event_out)
 {
 	update_t update = {.access = ordered->access, .wrote = seen->wrote};
 	tsr_views_access_t access = *ordered->access;
@@ -204,13 +232,15 @@ static tsr_status_t tell_shadow(tsr_exploration_t *x, const tsr_ordered_t *order
 	}
 	tsr_status_t status = find_message(x, &same, seen->value, &choice);
 	if (status == TSR_OK)
-		status = tsr_shadow_act(x->shadow, same.operation, &access, &same.word, choice, event_out);
+		status = tsr_shadow_act(x->shadow, same.operation, &access, &same.word, choice,
+					event_out);
 	if (status == TSR_OK && access.kind != TSR_VIEWS_STORE)
 		event_out->value = seen->value;
 	return status;
 }
 
-static tsr_status_t cached_choose(tsr_exploration_t *x, const tsr_ordered_t *ordered, int *choice_out)
+static tsr_status_t cached_choose(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+				  int *choice_out)
 {
 	if (ordered)
 		*choice_out = 0; /* the machine asks while it acts */
@@ -219,15 +249,18 @@ static tsr_status_t cached_choose(tsr_exploration_t *x, const tsr_ordered_t *ord
 
 static tsr_cache_place_t place_of(const tsr_ordered_t *ordered)
 {
-	return (tsr_cache_place_t){ordered->area->cached, ordered->word.offset, ordered->word.bytes};
+	return (tsr_cache_place_t){ordered->area->cached, ordered->word.offset,
+				   ordered->word.bytes};
 }
 
-static tsr_status_t cached_act(tsr_exploration_t *x, const tsr_ordered_t *ordered, int choice, tsr_views_event_t *event_out)
+static tsr_status_t cached_act(tsr_exploration_t *x, const tsr_ordered_t *ordered, int choice,
+			       tsr_views_event_t *event_out)
 {
 	const tsr_cache_place_t place = place_of(ordered);
 	tsr_cache_event_t seen = {0};
 	(void)choice;
-	tsr_status_t status = tsr_cache_act(x->cached->machine, thread_of(x), ordered->access, &place, &seen);
+	tsr_status_t status =
+		tsr_cache_act(x->cached->machine, thread_of(x), ordered->access, &place, &seen);
 	x->cached->fresh = false;
 	return status == TSR_OK ? tell_shadow(x, ordered, &seen, event_out) : status;
 }
@@ -246,8 +279,9 @@ static tsr_status_t cached_meet(tsr_exploration_t *x)
 /** Complete is at home. */
 static tsr_status_t cached_flush(tsr_exploration_t *x)
 {
-	return cached_fence(x,
-			    &(tsr_views_access_t){.kind = TSR_VIEWS_FENCE, .order = TSR_VIEWS_RELEASE, .scope = TSR_VIEWS_SYSTEM});
+	return cached_fence(x, &(tsr_views_access_t){.kind = TSR_VIEWS_FENCE,
+						     .order = TSR_VIEWS_RELEASE,
+						     .scope = TSR_VIEWS_SYSTEM});
 }
 
 /* ------------------------------------------------------------------ waits */
@@ -263,7 +297,8 @@ static uint64_t seen_now(const tsr_exploration_t *x, const tsr_ordered_t *ordere
 }
 
 /** A wait can go on where what is late would do: it arrives some time, and that may be now. */
-static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, int n, int *count_out)
+static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+			     const tsr_flag_wait_t *wait, int n, int *count_out)
 {
 	const tsr_cache_place_t place = place_of(ordered);
 	uint64_t newest = 0;
@@ -276,13 +311,18 @@ static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
 	return -1;
 }
 
-/** What is late arrives, one thing after the other, until the wait sees enough: what it waits for may come before other things. */
-static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, bool *enough_out)
+/**
+ * What is late arrives, one thing after the other, until the wait sees enough:
+ * what it waits for may come before other things.
+ */
+static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+				  const tsr_flag_wait_t *wait, bool *enough_out)
 {
 	tsr_cached_t *c = x->cached;
 	tsr_status_t status = TSR_OK;
 	c->arrives = true;
-	while (status == TSR_OK && !tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value) && tsr_cache_late(c->machine) > 0)
+	while (status == TSR_OK && !tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value) &&
+	       tsr_cache_late(c->machine) > 0)
 		status = tsr_cache_arrivals(c->machine);
 	c->arrives = false;
 	*enough_out = c->fresh = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
@@ -293,7 +333,8 @@ static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ord
 static bool cached_late(void *context)
 {
 	const tsr_exploration_t *x = context;
-	return tsr_cache_late(x->cached->machine) > 0 && tsr_cache_settle(x->cached->machine) == TSR_OK;
+	return tsr_cache_late(x->cached->machine) > 0 &&
+	       tsr_cache_settle(x->cached->machine) == TSR_OK;
 }
 
 const tsr_memory_mode_t tsr_memory_cache = {

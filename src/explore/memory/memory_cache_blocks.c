@@ -1,6 +1,8 @@
 /*
- * Blocks and launches as the cache machine knows them. What the host orders needs no more than these: hosts act at home, where a
- * launch's end has brought all that it wrote, and a launch that begins drops what its device knew before.
+ * Blocks and launches as the cache machine knows them. What the host orders
+ * needs no more than these: hosts act at home, where a launch's end has brought
+ * all that it wrote, and a launch that begins drops what its device knew
+ * before.
  */
 #include "src/explore/memory/memory_cache.h"
 
@@ -36,17 +38,20 @@ static tsr_cached_block_t *free_entry(tsr_cached_t *c)
 	return &c->block[c->block_count++];
 }
 
-static tsr_status_t begin_block(tsr_cached_t *c, const tsr_task_who_t *who, tsr_cached_block_t **entry_out)
+static tsr_status_t begin_block(tsr_cached_t *c, const tsr_task_who_t *who,
+				tsr_cached_block_t **entry_out)
 {
 	tsr_cached_block_t block = {.rank = who->rank, .launch = who->launch, .block = who->block};
-	tsr_status_t status = running(c, who, -1) ? TSR_OK : tsr_cache_begin_launch(c->machine, who->rank);
+	tsr_status_t status =
+		running(c, who, -1) ? TSR_OK : tsr_cache_begin_launch(c->machine, who->rank);
 	if (status == TSR_OK)
 		status = tsr_cache_add_block(c->machine, who->rank, &block.number);
 	if (status != TSR_OK)
 		return status;
 	tsr_cached_block_t *entry = free_entry(c);
 	if (!entry)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the caches of a block; launch fewer blocks");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the caches of a block; launch fewer blocks");
 	*entry = block;
 	*entry_out = entry;
 	return TSR_OK;
@@ -66,8 +71,11 @@ tsr_status_t tsr_cached_begin(tsr_exploration_t *x, const tsr_task_who_t *who, t
 	return status;
 }
 
-/* Where a device has room for fewer blocks than a launch has, the launch may seem to end between two of them. Then its L2 is
- * written back and cleaned once more than needed, which a device may do at any time. */
+/*
+ * Where a device has room for fewer blocks than a launch has, the launch may
+ * seem to end between two of them. Then its L2 is written back and cleaned once
+ * more than needed, which a device may do at any time.
+ */
 tsr_status_t tsr_cached_end(tsr_exploration_t *x, const tsr_task_who_t *who, tsr_actor_t *actor)
 {
 	tsr_cached_t *c = x->cached;
@@ -76,5 +84,7 @@ tsr_status_t tsr_cached_end(tsr_exploration_t *x, const tsr_task_who_t *who, tsr
 	if (status != TSR_OK || --entry->threads > 0)
 		return status;
 	status = tsr_cache_end_block(c->machine, entry->number);
-	return status == TSR_OK && !running(c, who, -1) ? tsr_cache_end_launch(c->machine, who->rank) : status;
+	return status == TSR_OK && !running(c, who, -1)
+		       ? tsr_cache_end_launch(c->machine, who->rank)
+		       : status;
 }

@@ -1,4 +1,7 @@
-/* Memory whose values are the shadow's: of plain memory the one that is there, of words any message that the views allow. */
+/*
+ * Memory whose values are the shadow's: of plain memory the one that is there,
+ * of words any message that the views allow.
+ */
 #include "src/base/compare.h"
 #include "src/explore/exploration_state.h"
 
@@ -41,32 +44,34 @@ static tsr_status_t views_fibre(tsr_exploration_t *x, const tsr_task_who_t *who,
 	return TSR_OK;
 }
 
-static tsr_status_t views_read(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span, void *to, size_t to_pitch,
-			       tsr_shadow_found_t *found_out)
+static tsr_status_t views_read(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span,
+			       void *to, size_t to_pitch, tsr_shadow_found_t *found_out)
 {
 	return tsr_shadow_read(x->shadow, operation, &span->range, to, to_pitch, found_out);
 }
 
-static tsr_status_t views_write(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span, const void *from,
-				size_t from_pitch, tsr_shadow_found_t *found_out)
+static tsr_status_t views_write(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *span,
+				const void *from, size_t from_pitch, tsr_shadow_found_t *found_out)
 {
 	return tsr_shadow_write(x->shadow, operation, &span->range, from, from_pitch, found_out);
 }
 
-static tsr_status_t views_copy(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *from, const tsr_span_t *to,
-			       tsr_shadow_found_t found_out[2])
+static tsr_status_t views_copy(tsr_exploration_t *x, uint32_t operation, const tsr_span_t *from,
+			       const tsr_span_t *to, tsr_shadow_found_t found_out[2])
 {
 	return tsr_shadow_copy(x->shadow, operation, &from->range, &to->range, NULL, 0, found_out);
 }
 
 /* ------------------------------------------------------------------ ordered */
 
-static tsr_status_t views_choose(tsr_exploration_t *x, const tsr_ordered_t *ordered, int *choice_out)
+static tsr_status_t views_choose(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+				 int *choice_out)
 {
 	int choices = 0;
 	if (!ordered)
 		return TSR_OK;
-	tsr_status_t status = tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word, &choices);
+	tsr_status_t status = tsr_shadow_choices(x->shadow, ordered->operation, ordered->access,
+						 &ordered->word, &choices);
 	if (x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1)
 		choices = 1;
 	if (status == TSR_OK)
@@ -74,9 +79,11 @@ static tsr_status_t views_choose(tsr_exploration_t *x, const tsr_ordered_t *orde
 	return status;
 }
 
-static tsr_status_t views_act(tsr_exploration_t *x, const tsr_ordered_t *ordered, int choice, tsr_views_event_t *event_out)
+static tsr_status_t views_act(tsr_exploration_t *x, const tsr_ordered_t *ordered, int choice,
+			      tsr_views_event_t *event_out)
 {
-	return tsr_shadow_act(x->shadow, ordered->operation, ordered->access, &ordered->word, choice, event_out);
+	return tsr_shadow_act(x->shadow, ordered->operation, ordered->access, &ordered->word,
+			      choice, event_out);
 }
 
 static tsr_status_t views_fence(tsr_exploration_t *x, const tsr_views_access_t *access)
@@ -92,18 +99,20 @@ static tsr_status_t views_pass(tsr_exploration_t *x)
 	return TSR_OK;
 }
 
-static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, int n, int *count_out)
+static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+			    const tsr_flag_wait_t *wait, int n, int *count_out)
 {
 	int choices = 0, count = 0;
-	if (tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word, &choices) != TSR_OK)
+	if (tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word,
+			       &choices) != TSR_OK)
 		return -1;
 	if (x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1)
 		choices = 1; /* the newest */
 	for (int choice = 0; choice < choices; choice++) {
 		uint64_t seen = 0;
 		bool initial;
-		if (tsr_shadow_peek(x->shadow, ordered->operation, ordered->access, &ordered->word, choice, &seen, &initial) !=
-			    TSR_OK ||
+		if (tsr_shadow_peek(x->shadow, ordered->operation, ordered->access, &ordered->word,
+				    choice, &seen, &initial) != TSR_OK ||
 		    !tsr_cmp_holds(wait->cmp, seen, wait->value))
 			continue;
 		if (count++ == n)
@@ -113,7 +122,8 @@ static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered, 
 	return -1;
 }
 
-static tsr_status_t views_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered, const tsr_flag_wait_t *wait, bool *enough_out)
+static tsr_status_t views_arrive(tsr_exploration_t *x, const tsr_ordered_t *ordered,
+				 const tsr_flag_wait_t *wait, bool *enough_out)
 {
 	(void)x;
 	(void)ordered;

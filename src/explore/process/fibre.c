@@ -10,7 +10,9 @@
 #include "src/explore/process/fibre_jump.h"
 #include "src/explore/process/fibre_watch.h"
 
-/* Lies at the upper end of its stack's mapping, in a page that is touched anyway; that of the thread's own stack lies in the pool.
+/*
+ * Lies at the upper end of its stack's mapping, in a page that is touched
+ * anyway; that of the thread's own stack lies in the pool.
  */
 struct tsr_fibre {
 	tsr_jump_t jump;
@@ -29,7 +31,8 @@ struct tsr_fibre {
 struct tsr_fibres {
 	tsr_fibre_t outside, *running, *from; /* `from` ran before */
 	tsr_fibre_t *used, *free;
-	tsr_fibre_t *left; /* has called tsr_fibre_leave, and can be reused once another stack is arrived at */
+	/* has called tsr_fibre_leave, and can be reused once another stack is arrived at */
+	tsr_fibre_t *left;
 	size_t page_bytes, bytes;
 	unsigned char *common; /* stacks that forked processes have in common; null: none */
 	size_t common_stack;   /* bytes of each */
@@ -57,10 +60,12 @@ size_t tsr_fibres_bytes(const tsr_fibres_t *fibres)
 bool tsr_fibre_overflows(const tsr_fibres_t *fibres, const void *stack_pointer, const void *touched)
 {
 	const unsigned char *mapping = fibres->running->mapping;
-	const uintptr_t begin = (uintptr_t)mapping, pointer = (uintptr_t)stack_pointer, at = (uintptr_t)touched;
+	const uintptr_t begin = (uintptr_t)mapping, pointer = (uintptr_t)stack_pointer,
+			at = (uintptr_t)touched;
 	if (!mapping)
 		return false;
-	return (pointer && pointer < begin + fibres->page_bytes) || (at >= begin && at < begin + fibres->page_bytes);
+	return (pointer && pointer < begin + fibres->page_bytes) ||
+	       (at >= begin && at < begin + fibres->page_bytes);
 }
 
 /* ------------------------------------------------------------------ stacks */
@@ -113,7 +118,10 @@ static void unmap_stack(tsr_fibre_t *fibre)
 	munmap(fibre->mapping, fibre->mapping_bytes);
 }
 
-/** A free stack of exactly that size, or null. There are few sizes, and those used last come first. */
+/**
+ * A free stack of exactly that size, or null. There are few sizes, and those
+ * used last come first.
+ */
 static tsr_fibre_t *reuse_stack(tsr_fibres_t *fibres, size_t bytes)
 {
 	for (tsr_fibre_t **at = &fibres->free; *at; at = &(*at)->next)
@@ -184,7 +192,8 @@ void tsr_fibres_share(tsr_fibres_t *fibres, size_t stack_bytes, int count)
 {
 	const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
 	const size_t bytes = mapping_bytes(fibres, stack_bytes);
-	unsigned char *common = mmap(NULL, bytes * (size_t)count, PROT_READ | PROT_WRITE, flags, -1, 0);
+	unsigned char *common =
+		mmap(NULL, bytes * (size_t)count, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (common == MAP_FAILED)
 		return; /* each has a mapping of its own */
 	fibres->common = common;
@@ -192,7 +201,8 @@ void tsr_fibres_share(tsr_fibres_t *fibres, size_t stack_bytes, int count)
 	fibres->common_count = count;
 }
 
-tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context, size_t stack_bytes, tsr_fibre_t **fibre_out)
+tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context,
+			      size_t stack_bytes, tsr_fibre_t **fibre_out)
 {
 	const size_t page = fibres->page_bytes, bytes = mapping_bytes(fibres, stack_bytes);
 	tsr_fibre_t *fibre = reuse_stack(fibres, bytes);
@@ -200,10 +210,10 @@ tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *con
 	if (!fibre)
 		fibre = map_stack(fibres, bytes);
 	if (!fibre)
-		return tsr_error(
-			TSR_ERR_NO_MEMORY,
-			"no room for a stack of %zu bytes beside %zu of others: %s; each takes two mappings of vm.max_map_count",
-			bytes, fibres->bytes, strerror(errno));
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no room for a stack of %zu bytes beside %zu of others: %s; each "
+				 "takes two mappings of vm.max_map_count",
+				 bytes, fibres->bytes, strerror(errno));
 	fibre->fibres = fibres;
 	fibre->body = body;
 	fibre->argument = context;
@@ -215,7 +225,10 @@ tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *con
 	return TSR_OK;
 }
 
-/* Never a call of its own: ThreadSanitizer would see it begin on one fibre and return on another. */
+/*
+ * Never a call of its own: ThreadSanitizer would see it begin on one fibre and
+ * return on another.
+ */
 TSR_WATCH_INLINE void leave(tsr_fibres_t *fibres, tsr_fibre_t *from, tsr_fibre_t *to, bool for_good)
 {
 	fibres->from = from;

@@ -1,11 +1,15 @@
-/* Jumps between stacks: what is saved on the one that is left, and a stack that nobody has been on. */
+/*
+ * Jumps between stacks: what is saved on the one that is left, and a stack that
+ * nobody has been on.
+ */
 #include "src/explore/process/fibre_jump.h"
 
 #if TSR_JUMP_DIRECT
 
 /*
- * tsr_jump_direct(rdi: where to note the stack that is left, rsi: the stack to go on with). The registers that the System V ABI has
- * a function keep, with mxcsr and the control word of x87, lie on each stack that is left.
+ * tsr_jump_direct(rdi: where to note the stack that is left, rsi: the stack to
+ * go on with). The registers that the System V ABI has a function keep, with
+ * mxcsr and the control word of x87, lie on each stack that is left.
  *
  * tsr_jump_first is where a new fibre begins: it calls r12 with r13.
  */
@@ -64,14 +68,16 @@ typedef struct tsr_jump_frame {
 	uint64_t pad; /* rsp is a multiple of 16 once rip has been taken off */
 } tsr_jump_frame_t;
 
-void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr_jump_fn entry, void *argument)
+void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr_jump_fn entry,
+		      void *argument)
 {
 	const uintptr_t top = ((uintptr_t)bottom + bytes) / 16 * 16;
 	tsr_jump_frame_t *frame = (tsr_jump_frame_t *)(top - 8 - sizeof *frame);
 	uint32_t mxcsr;
 	uint16_t x87;
 
-	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87)); /* as whoever makes the fibre has them */
+	/* as whoever makes the fibre has them */
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
 	*frame = (tsr_jump_frame_t){.mxcsr = mxcsr,
 				    .x87 = x87,
 				    .r12 = (uint64_t)(uintptr_t)entry,
@@ -89,7 +95,8 @@ static void first(unsigned entry_high, unsigned entry_low, unsigned high, unsign
 	entry((void *)((uintptr_t)high << 16 << 16 | low));
 }
 
-void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr_jump_fn entry, void *argument)
+void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr_jump_fn entry,
+		      void *argument)
 {
 	const uintptr_t function = (uintptr_t)entry, address = (uintptr_t)argument;
 
@@ -97,9 +104,10 @@ void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr
 	jump->context.uc_link = NULL;
 	jump->context.uc_stack.ss_sp = bottom;
 	jump->context.uc_stack.ss_size = bytes;
-	makecontext(&jump->context, (void (*)(void))first, 4, (unsigned)(function >> 16 >> 16), (unsigned)function,
-		    (unsigned)(address >> 16 >> 16), (unsigned)address);
-	if (TSR_WATCH_ADDRESSES) /* whose swapcontext forgets what it knows of a stack of known size, at each switch */
+	makecontext(&jump->context, (void (*)(void))first, 4, (unsigned)(function >> 16 >> 16),
+		    (unsigned)function, (unsigned)(address >> 16 >> 16), (unsigned)address);
+	/* whose swapcontext forgets what it knows of a stack of known size, at each switch */
+	if (TSR_WATCH_ADDRESSES)
 		jump->context.uc_stack.ss_size = 0;
 }
 

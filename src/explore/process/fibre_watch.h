@@ -1,8 +1,11 @@
 /*
- * What tools that watch memory are told of fibres: AddressSanitizer, ThreadSanitizer, valgrind. Nothing where none is compiled in.
+ * What tools that watch memory are told of fibres: AddressSanitizer,
+ * ThreadSanitizer, valgrind. Nothing where none is compiled in.
  *
- * ThreadSanitizer takes a switch as a meeting of the two fibres (flag 0): all of them are one thread, and what they share, the
- * explorer first of all, is ordered by that. Whether kernels race is asked of the clocks of the model, not of ThreadSanitizer.
+ * ThreadSanitizer takes a switch as a meeting of the two fibres (flag 0): all
+ * of them are one thread, and what they share, the explorer first of all, is
+ * ordered by that. Whether kernels race is asked of the clocks of the model,
+ * not of ThreadSanitizer.
  */
 #ifndef TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
 #define TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
@@ -44,7 +47,8 @@
 
 /** What the tools know of a fibre. */
 typedef struct tsr_watch {
-	const void *bottom; /* of its stack, of which AddressSanitizer is told; that of the thread it tells us */
+	/* of its stack, of which AddressSanitizer is told; that of the thread it tells us */
+	const void *bottom;
 	size_t bytes;
 	void *frames; /* AddressSanitizer's, while the fibre does not run */
 	void *fibre;  /* ThreadSanitizer's */
@@ -99,7 +103,10 @@ static inline void tsr_watch_end(tsr_watch_t *watch)
 #endif
 }
 
-/** Just before a switch, for good where the fibre does not come back; and just after one, on the stack that was switched to. */
+/**
+ * Just before a switch, for good where the fibre does not come back; and just
+ * after one, on the stack that was switched to.
+ */
 TSR_WATCH_INLINE void tsr_watch_leave(tsr_watch_t *from, const tsr_watch_t *to, int for_good)
 {
 	(void)from, (void)to, (void)for_good;

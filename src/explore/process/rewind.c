@@ -29,7 +29,7 @@ enum {
 	SIGNALS = 65
 };
 
-/* ------------------------------------------------------------------ what the system says of pages */
+/* ---------------------------------------------------------------- what the system says of pages */
 
 /* As linux/fs.h has it from 6.7 on. */
 struct page_run {
@@ -96,7 +96,8 @@ static bool add_range(tsr_rewind_t *r, const char *line)
 {
 	unsigned long begin, end, inode;
 	char access[5] = "";
-	if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu", &begin, &end, access, &inode) != 4 || strstr(line, "vgpreload"))
+	if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu", &begin, &end, access, &inode) != 4 ||
+	    strstr(line, "vgpreload"))
 		return false;
 	if (access[1] != 'w' || access[3] != 'p')
 		return true;
@@ -137,7 +138,8 @@ static long scan(const tsr_rewind_t *r, const range_t *range, struct page_run *r
 				 .any_of = SCAN_PRESENT | SCAN_SWAPPED,
 				 .told = SCAN_PRESENT | SCAN_SWAPPED};
 	const long count = ioctl(r->pagemap, PAGE_SCAN, &scan);
-	return count >= 0 && scan.walked != range->end ? -1 : count; /* there are more runs than room */
+	/* there are more runs than room */
+	return count >= 0 && scan.walked != range->end ? -1 : count;
 }
 
 static uint64_t sum_of_descriptor(int fd)
@@ -145,7 +147,8 @@ static uint64_t sum_of_descriptor(int fd)
 	struct stat file;
 	if (fstat(fd, &file) != 0)
 		return 0;
-	const uint64_t mixed = (uint64_t)file.st_ino * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file.st_dev;
+	const uint64_t mixed =
+		(uint64_t)file.st_ino * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file.st_dev;
 	return (mixed ^ (uint64_t)fd) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
@@ -159,7 +162,9 @@ static bool look_outside(outside_t *out)
 	const char *fields = strrchr(text, ')'); /* behind the name, which may be anything */
 	DIR *descriptors = opendir("/proc/self/fd");
 	bool known = fields && descriptors &&
-		     sscanf(fields + 1, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %*s %*s %lu",
+		     sscanf(fields + 1,
+			    "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			    "%lu %*s %*s %lu",
 			    &out->threads, &out->mapped_bytes) == 2;
 	out->descriptors = 0;
 	for (const struct dirent *entry; known && (entry = readdir(descriptors)) != NULL;)
@@ -176,7 +181,8 @@ tsr_rewind_t *tsr_rewind_create(void)
 {
 	if (is_watched() || sysconf(_SC_PAGESIZE) != PAGE)
 		return NULL;
-	tsr_rewind_t *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	tsr_rewind_t *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r == MAP_FAILED)
 		return NULL;
 	r->pagemap = tsr_fd_keep(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
@@ -194,7 +200,10 @@ sigjmp_buf *tsr_rewind_place(tsr_rewind_t *rewind)
 	return &rewind->place;
 }
 
-/** Pages of files that nobody has touched: so that what they were is known once they have been written. */
+/**
+ * Pages of files that nobody has touched: so that what they were is known once
+ * they have been written.
+ */
 static void touch(const range_t *range)
 {
 	for (uintptr_t at = range->begin; range->file && at < range->end; at += PAGE)
@@ -210,7 +219,9 @@ static bool find_runs(tsr_rewind_t *r)
 		if (count < 0)
 			return false;
 		for (long k = 0; k < count; k++)
-			r->image_pages += (r->run[r->runs + (size_t)k].end - r->run[r->runs + (size_t)k].begin) / PAGE;
+			r->image_pages += (r->run[r->runs + (size_t)k].end -
+					   r->run[r->runs + (size_t)k].begin) /
+					  PAGE;
 		r->runs += (size_t)count;
 	}
 	return r->runs < MOST_RUNS && r->image_pages <= MOST_PAGES;
@@ -232,11 +243,13 @@ bool tsr_rewind_note(tsr_rewind_t *r)
 	if (!find_ranges(r) || !find_runs(r))
 		return false;
 	const size_t bytes = r->image_pages * PAGE;
-	unsigned char *image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *image = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (image == MAP_FAILED)
 		return false;
 	r->image = image;
-	memset(r->now, 0, sizeof r->now[0]); /* all that is called on the way back has been called before */
+	/* all that is called on the way back has been called before */
+	memset(r->now, 0, sizeof r->now[0]);
 	if (!look_outside(&r->outside) || r->outside.threads != 1)
 		return false;
 	for (size_t i = 0; i < r->runs; i++) {
@@ -247,7 +260,7 @@ bool tsr_rewind_note(tsr_rewind_t *r)
 	return true;
 }
 
-/* ------------------------------------------------------------------ the way back, on a stack of its own */
+/* ---------------------------------------------------------- the way back, on a stack of its own */
 
 /** What was noted, in step with what is there now. */
 typedef struct noted {
@@ -282,7 +295,8 @@ static void restore_run(tsr_rewind_t *r, noted_t *noted, const struct page_run *
 	for (uintptr_t at = run->begin; at < run->end;) {
 		const size_t left = (run->end - at) / PAGE, count = left < AT_ONCE ? left : AT_ONCE;
 		const ssize_t bytes = (ssize_t)(count * sizeof r->entry[0]);
-		if (pread(r->pagemap, r->entry, (size_t)bytes, (off_t)(at / PAGE * sizeof r->entry[0])) != bytes)
+		if (pread(r->pagemap, r->entry, (size_t)bytes,
+			  (off_t)(at / PAGE * sizeof r->entry[0])) != bytes)
 			_exit(EXIT_FAILURE);
 		for (size_t i = 0; i < count; i++, at += PAGE) {
 			bring_back(r, noted, at);
@@ -336,7 +350,8 @@ static void go_back(void *argument)
 static bool are_mapped(const tsr_rewind_t *r)
 {
 	for (int i = 0; i < r->ranges; i++)
-		if (msync((void *)r->range[i].begin, r->range[i].end - r->range[i].begin, MS_ASYNC) != 0)
+		if (msync((void *)r->range[i].begin, r->range[i].end - r->range[i].begin,
+			  MS_ASYNC) != 0)
 			return false;
 	return true;
 }
@@ -345,7 +360,8 @@ void tsr_rewind_back(tsr_rewind_t *r)
 {
 	outside_t outside;
 	if (!are_mapped(r) || !look_outside(&outside) || outside.threads != r->outside.threads ||
-	    outside.mapped_bytes != r->outside.mapped_bytes || outside.descriptors != r->outside.descriptors)
+	    outside.mapped_bytes != r->outside.mapped_bytes ||
+	    outside.descriptors != r->outside.descriptors)
 		return;
 	tsr_jump_prepare(&r->to, r->stack, sizeof r->stack, go_back, r);
 	tsr_jump(&r->from, &r->to);

@@ -23,17 +23,20 @@ typedef struct tsr_alternative {
 typedef struct tsr_made {
 	uint32_t taken, n;
 	size_t first; /* alternative, where they differ */
-	bool differ;  /* they are tasks, of which not all need be explored; else what comes after `taken` is left */
-	bool fixed;   /* nothing is left, as the bounds want it */
+	/* they are tasks, of which not all need be explored; else what comes after `taken` is
+	 * left */
+	bool differ;
+	bool fixed; /* nothing is left, as the bounds want it */
 } tsr_made_t;
 
 typedef struct tsr_search {
 	tsr_strategy_t base;
 	tsr_exhaustive_t bounds;
 	tsr_frontier_t from;
-	size_t at;           /* word of `from` */
-	int first_new;       /* the first event that no run before has had in this place */
-	tsr_taskset_t sleep; /* tasks whose next step has been explored here, with all that follows */
+	size_t at;     /* word of `from` */
+	int first_new; /* the first event that no run before has had in this place */
+	/* tasks whose next step has been explored here, with all that follows */
+	tsr_taskset_t sleep;
 	tsr_reversals_t run;
 	tsr_made_t *made; /* of each choice */
 	size_t made_count, made_room;
@@ -73,13 +76,17 @@ static size_t kept_words(uint32_t n)
 	return (n + KEPT_IN_WORD - 1) / KEPT_IN_WORD;
 }
 
-/** What the frontier says of the choice that comes, or null behind it. A program that does not do the same again has failed. */
+/**
+ * What the frontier says of the choice that comes, or null behind it. A program
+ * that does not do the same again has failed.
+ */
 static const uint32_t *kept(tsr_search_t *s, uint32_t n, bool differ)
 {
 	const size_t words = 2 + (differ ? kept_words(n) : 0);
 	if (s->at == s->from.count)
 		return NULL;
-	if (s->at + words > s->from.count || s->from.word[s->at + 1] != n || s->from.word[s->at] >= n) {
+	if (s->at + words > s->from.count || s->from.word[s->at + 1] != n ||
+	    s->from.word[s->at] >= n) {
 		s->diverged = true;
 		s->at = s->from.count;
 		return NULL;
@@ -106,13 +113,17 @@ static int choose_in_turn(tsr_search_t *s, int n, bool fixed)
 	return (int)made->taken;
 }
 
-/* ------------------------------------------------------------------ choices of task, with sleep sets */
+/* ------------------------------------------------------------- choices of task, with sleep sets */
 
-/** An alternative whose step touches nothing: it swaps with all others, so that no other order of it need be explored. */
+/**
+ * An alternative whose step touches nothing: it swaps with all others, so that
+ * no other order of it need be explored.
+ */
 static int local(const tsr_runnable_t *runnable, int n)
 {
 	for (int k = 0; k < n; k++) {
-		const tsr_pending_kind_t kind = runnable->pending(runnable->context, tsr_runnable_task(runnable, k))->kind;
+		const tsr_pending_kind_t kind =
+			runnable->pending(runnable->context, tsr_runnable_task(runnable, k))->kind;
 		if (kind == TSR_PENDING_LOCAL || kind == TSR_PENDING_MEET)
 			return k;
 	}
@@ -125,20 +136,24 @@ static void wake(tsr_search_t *s, const tsr_runnable_t *runnable, int goes)
 	const tsr_pending_t *step = runnable->pending(runnable->context, goes);
 
 	tsr_taskset_remove(&s->sleep, goes);
-	for (int task = tsr_taskset_after(&s->sleep, -1); task >= 0; task = tsr_taskset_after(&s->sleep, task))
+	for (int task = tsr_taskset_after(&s->sleep, -1); task >= 0;
+	     task = tsr_taskset_after(&s->sleep, task))
 		if (!tsr_pending_independent(step, runnable->pending(runnable->context, task)))
 			tsr_taskset_remove(&s->sleep, task);
 }
 
 /** Notes the alternatives, and what is known of them. The first that does not sleep, or n. */
-static uint32_t note_alternatives(tsr_search_t *s, const tsr_runnable_t *runnable, tsr_made_t *made, const uint32_t *word)
+static uint32_t note_alternatives(tsr_search_t *s, const tsr_runnable_t *runnable, tsr_made_t *made,
+				  const uint32_t *word)
 {
 	uint32_t awake = made->n;
 
 	for (uint32_t k = 0; k < made->n; k++) {
 		tsr_alternative_t *a = &s->alternative[s->alternatives++];
 		a->task = tsr_runnable_task(runnable, (int)k);
-		a->is = word ? word[2 + k / KEPT_IN_WORD] >> k % KEPT_IN_WORD * KEPT_BITS & KEPT_MASK : 0;
+		a->is = word ? word[2 + k / KEPT_IN_WORD] >> k % KEPT_IN_WORD * KEPT_BITS &
+					KEPT_MASK
+			     : 0;
 		if (tsr_taskset_has(&s->sleep, a->task))
 			a->is |= ASLEEP;
 		else if (awake == made->n)
@@ -211,13 +226,15 @@ static int choose_task(tsr_search_t *s, int n, const tsr_runnable_t *runnable)
 
 /* ------------------------------------------------------------------ the strategy */
 
-static int choose_exhaustively(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
+static int choose_exhaustively(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
+			       const tsr_runnable_t *runnable)
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	const bool bounded = s->bounds.preemptions >= 0;
 	bool fixed = s->bounds.depth && s->base.choices - s->base.pieces >= s->bounds.depth;
 
-	if (kind == TSR_CHOICE_PIECE) /* what they change is told in every schedule, as a race within a coop */
+	/* what they change is told in every schedule, as a race within a coop */
+	if (kind == TSR_CHOICE_PIECE)
 		return 0;
 	if (kind == TSR_CHOICE_TASK && s->sleeps)
 		return choose_task(s, n, runnable);
@@ -239,7 +256,8 @@ static void destroy_search(tsr_strategy_t *strategy)
 	free(s->alternative);
 }
 
-tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_frontier_t *from, tsr_strategy_t **strategy_out)
+tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_frontier_t *from,
+				     tsr_strategy_t **strategy_out)
 {
 	tsr_search_t *s = tsr_strategy_allocate(sizeof *s);
 	if (!s)
@@ -248,12 +266,15 @@ tsr_status_t tsr_strategy_exhaustive(const tsr_exhaustive_t *bounds, const tsr_f
 	s->base.destroy = destroy_search;
 	s->base.watches = true;
 	s->bounds = *bounds;
-	s->sleeps = bounds->reduction != TSR_REDUCE_NOTHING && bounds->preemptions < 0 && bounds->depth == 0;
+	s->sleeps = bounds->reduction != TSR_REDUCE_NOTHING && bounds->preemptions < 0 &&
+		    bounds->depth == 0;
 	s->reduces = s->sleeps && bounds->reduction == TSR_REDUCE_REVERSALS;
 	s->from = (tsr_frontier_t){calloc(from->count + 1, sizeof *from->word), from->count};
 	if (!s->from.word) {
 		tsr_strategy_destroy(&s->base);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words: bound the preemptions", from->count);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory for a frontier of %zu words: bound the preemptions",
+				 from->count);
 	}
 	if (from->count)
 		memcpy(s->from.word, from->word, from->count * sizeof *from->word);
@@ -268,7 +289,10 @@ bool tsr_exhaustive_pruned(const tsr_strategy_t *strategy)
 
 /* ------------------------------------------------------------------ what is left */
 
-/** One of the tasks has to be tried at that choice: the first that can, unless another of them is tried anyway. */
+/**
+ * One of the tasks has to be tried at that choice: the first that can, unless
+ * another of them is tried anyway.
+ */
 static void want_one(void *context, int node, const int *tasks, int count)
 {
 	tsr_search_t *s = context;
@@ -312,7 +336,8 @@ static uint32_t next_of(const tsr_search_t *s, const tsr_made_t *made)
 }
 
 /** Appends a choice; returns the words behind it. */
-static uint32_t *write_choice(const tsr_search_t *s, const tsr_made_t *made, uint32_t taken, uint32_t *word)
+static uint32_t *write_choice(const tsr_search_t *s, const tsr_made_t *made, uint32_t taken,
+			      uint32_t *word)
 {
 	*word++ = taken;
 	*word++ = made->n;
@@ -327,19 +352,23 @@ static uint32_t *write_choice(const tsr_search_t *s, const tsr_made_t *made, uin
 	return word + kept_words(made->n);
 }
 
-tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_frontier_t *next_out, bool *more_out)
+tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_frontier_t *next_out,
+				 bool *more_out)
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	tsr_frontier_t next = {NULL, 0};
 	size_t choices = s->made_count, words = 1;
 
 	if (s->diverged || s->at < s->from.count)
-		return tsr_error(
-			TSR_ERR_UNSUPPORTED,
-			"a schedule did not do the same as those before it, which the search goes on from: let nothing "
-			"in the program hang on time, chance or what an earlier schedule left, or choose another strategy");
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "a schedule did not do the same as those before it, which the "
+				 "search goes on from: let nothing "
+				 "in the program hang on time, chance or what an earlier schedule "
+				 "left, or choose another strategy");
 	if (strategy->exhausted || !want(s, whole))
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the choices of a run: explore fewer ranks, blocks or bytes");
+		return tsr_error(
+			TSR_ERR_NO_MEMORY,
+			"no memory for the choices of a run: explore fewer ranks, blocks or bytes");
 	while (choices > 0 && next_of(s, &s->made[choices - 1]) == s->made[choices - 1].n)
 		choices--;
 	*more_out = choices > 0;
@@ -350,10 +379,14 @@ tsr_status_t tsr_exhaustive_next(tsr_strategy_t *strategy, bool whole, tsr_front
 		words += 2 + (s->made[i].differ ? kept_words(s->made[i].n) : 0);
 	next.word = calloc(words, sizeof *next.word);
 	if (!next.word)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a frontier of %zu words: bound the preemptions", words);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory for a frontier of %zu words: bound the preemptions",
+				 words);
 	uint32_t *word = next.word;
 	for (size_t i = 0; i < choices; i++)
-		word = write_choice(s, &s->made[i], i + 1 == choices ? next_of(s, &s->made[i]) : s->made[i].taken, word);
+		word = write_choice(s, &s->made[i],
+				    i + 1 == choices ? next_of(s, &s->made[i]) : s->made[i].taken,
+				    word);
 	next.count = (size_t)(word - next.word);
 	*next_out = next;
 	return TSR_OK;

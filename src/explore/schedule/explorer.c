@@ -117,15 +117,17 @@ static void task_main(void *argument)
 	tsr_explorer_leave(e);
 }
 
-tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, tsr_task_fn body, void *context, size_t stack_bytes,
-				int *task_out)
+tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, tsr_task_fn body,
+				void *context, size_t stack_bytes, int *task_out)
 {
 	tsr_live_t *live = reserve(e) ? calloc(1, sizeof *live) : NULL;
 	if (!live)
 		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for task %d; free some", e->tasks);
 	if (!stack_bytes)
-		stack_bytes = who->kind == TSR_TASK_HOST ? TSR_STACK_HOST_BYTES : TSR_STACK_WORKER_BYTES;
-	const tsr_status_t status = tsr_fibre_create(e->fibres, task_main, live, stack_bytes, &live->fibre);
+		stack_bytes =
+			who->kind == TSR_TASK_HOST ? TSR_STACK_HOST_BYTES : TSR_STACK_WORKER_BYTES;
+	const tsr_status_t status =
+		tsr_fibre_create(e->fibres, task_main, live, stack_bytes, &live->fibre);
 	if (status) {
 		free(live);
 		return status;
@@ -136,7 +138,8 @@ tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, ts
 	live->context = context;
 	live->pending = &not_begun;
 	live->said = true;
-	*tsr_task_of(e, live->number) = (tsr_task_t){.who = *who, .state = TSR_TASK_BLOCKED, .live = live};
+	*tsr_task_of(e, live->number) =
+		(tsr_task_t){.who = *who, .state = TSR_TASK_BLOCKED, .live = live};
 	tsr_taskset_add(&e->alive, live->number);
 	tsr_task_put(e, live->number, TSR_TASK_READY);
 	if (e->alive.count > e->most_live)

@@ -1,4 +1,7 @@
-/* The state of an explorer: known to explorer.c, schedule.c, operation.c, objects.c and stuck*.c only. */
+/*
+ * The state of an explorer: known to explorer.c, schedule.c, operation.c,
+ * objects.c and stuck*.c only.
+ */
 #ifndef TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
 #define TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
 
@@ -8,17 +11,21 @@
 
 enum {
 	TSR_TASKS_CHUNK = 256, /* tasks are kept in chunks, so that they stay where they are */
-	TSR_SEEN = 8,          /* sites at which a task is watched for spinning: more than a sane loop has */
+	/* sites at which a task is watched for spinning: more than a sane loop has */
+	TSR_SEEN = 8,
 	TSR_SPIN_BOUND = 16,
-	TSR_IDLE_BOUND = 1 << 16, /* steps of spinners alone, and no change: nothing will ever change */
-	TSR_IDLE_EARLY = 1 << 12, /* the same where a run has gone on from these sites to the bound before */
-	TSR_STEPS_EARLY = 16      /* and for the bound on steps: this part of it */
+	/* steps of spinners alone, and no change: nothing will ever change */
+	TSR_IDLE_BOUND = 1 << 16,
+	/* the same where a run has gone on from these sites to the bound before */
+	TSR_IDLE_EARLY = 1 << 12,
+	TSR_STEPS_EARLY = 16 /* and for the bound on steps: this part of it */
 };
 
 typedef enum tsr_task_state {
 	TSR_TASK_READY,   /* in explorer->ready; the running task as well */
 	TSR_TASK_BLOCKED, /* in an await that is not ready */
-	TSR_TASK_SPINS,   /* in explorer->back: goes on when nobody else can, or what it reads has changed */
+	/* in explorer->back: goes on when nobody else can, or what it reads has changed */
+	TSR_TASK_SPINS,
 	TSR_TASK_ENDED
 } tsr_task_state_t;
 
@@ -45,8 +52,9 @@ typedef struct tsr_objects {
 typedef struct tsr_seen {
 	uint64_t object, message;
 	int line;
-	uint32_t stamp;    /* of the task's last change */
-	int streak, total; /* how often in turn it was the same message: since that change, and at all */
+	uint32_t stamp; /* of the task's last change */
+	/* how often in turn it was the same message: since that change, and at all */
+	int streak, total;
 } tsr_seen_t;
 
 /** What is known of a task while it is alive. */
@@ -71,15 +79,19 @@ typedef struct tsr_live {
 	int waiters, waiter_room;
 
 	tsr_seen_t seen[TSR_SEEN];
-	int seen_next;      /* to be forgotten */
-	tsr_pending_t turn; /* of a spinner: what it is about to do, as whatever it looks at decides when */
+	int seen_next; /* to be forgotten */
+	/* of a spinner: what it is about to do, as whatever it looks at decides when */
+	tsr_pending_t turn;
 	uint64_t looked_at[TSR_SEEN];
 	uint32_t stamp;
 	uint64_t choices; /* that deviated */
 	uint64_t asked;   /* choices about caches, whatever was chosen */
 } tsr_live_t;
 
-/** A run as it was where it may be known for a livelock: so it is described, whether it went on to the bound or not. */
+/**
+ * A run as it was where it may be known for a livelock: so it is described,
+ * whether it went on to the bound or not.
+ */
 typedef struct tsr_early {
 	uint64_t key; /* of the sites of all tasks */
 	uint64_t digest[2];
@@ -97,18 +109,23 @@ struct tsr_explorer {
 	tsr_fibres_t *fibres;
 	tsr_task_t **chunk;
 	int tasks, chunks, most_live;
-	tsr_taskset_t alive, ready, back, chosen; /* `chosen`: for choices among others than the ready */
-	tsr_live_t *running;                      /* null: outside */
-	int back_at;                              /* the spinner that had its turn */
+	/* `chosen`: for choices among others than the ready */
+	tsr_taskset_t alive, ready, back, chosen;
+	tsr_live_t *running; /* null: outside */
+	int back_at;         /* the spinner that had its turn */
 	bool grown, failed, unwinding, ended;
 	tsr_explorer_end_t end; /* where `ended` */
 	int *dirty;             /* tasks whose awaits must be looked at again */
 	int dirty_count, dirty_room;
 	tsr_objects_t objects;
-	uint64_t order[2], chosen_sum[2];          /* of seq_cst operations; of choices other than of tasks */
-	tsr_early_t idled, stepped;                /* of an end by spinners alone, and by the bound on steps */
-	const tsr_early_t *early;                  /* which of them the run has ended with; null: none */
-	uint64_t steps, switches, idle, last_step; /* idle: of spinners alone, since anything changed; last_step: of an unwinding */
+	/* of seq_cst operations; of choices other than of tasks */
+	uint64_t order[2], chosen_sum[2];
+	/* of an end by spinners alone, and by the bound on steps */
+	tsr_early_t idled, stepped;
+	/* which of them the run has ended with; null: none */
+	const tsr_early_t *early;
+	/* idle: of spinners alone, since anything changed; last_step: of an unwinding */
+	uint64_t steps, switches, idle, last_step;
 };
 
 static inline tsr_task_t *tsr_task_of(const tsr_explorer_t *e, int task)
@@ -118,7 +135,10 @@ static inline tsr_task_t *tsr_task_of(const tsr_explorer_t *e, int task)
 
 /* ------------------------------------------------------------------ schedule.c */
 
-/** Chooses who goes on and switches there; returns when the caller goes on, outside when the run has ended. */
+/**
+ * Chooses who goes on and switches there; returns when the caller goes on,
+ * outside when the run has ended.
+ */
 void tsr_explorer_go_on(tsr_explorer_t *e);
 
 /** As tsr_explorer_go_on, for a running task that has ended. */
@@ -135,7 +155,10 @@ void tsr_task_dirty(tsr_explorer_t *e, tsr_live_t *live);
 
 /* ------------------------------------------------------------------ operation.c */
 
-/** The running task's last operation is over: if it has not said what it did, that is taken from what it announced. */
+/**
+ * The running task's last operation is over: if it has not said what it did,
+ * that is taken from what it announced.
+ */
 void tsr_step_over(tsr_explorer_t *e, tsr_live_t *live);
 
 /* ------------------------------------------------------------------ objects.c */
@@ -151,7 +174,8 @@ void tsr_waiters_leave(tsr_live_t *live);
 void tsr_object_wake(tsr_explorer_t *e, tsr_object_t *object, bool changed);
 
 /** Takes into the digest what the task's last operation did, and what it chose. */
-void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *object, const tsr_acted_t *acted);
+void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *object,
+		     const tsr_acted_t *acted);
 void tsr_digest_seq_cst(tsr_explorer_t *e, const tsr_live_t *live);
 void tsr_digest_choice(tsr_explorer_t *e, tsr_live_t *live, tsr_choice_t kind, int alternative);
 

@@ -1,4 +1,7 @@
-/* Objects: who waits for them, and the order of what was done to them, of which the digest of a run is made. */
+/*
+ * Objects: who waits for them, and the order of what was done to them, of which
+ * the digest of a run is made.
+ */
 #include <stdlib.h>
 
 #include "src/explore/schedule/explorer_state.h"
@@ -25,7 +28,8 @@ static tsr_object_t **slot_of(const tsr_objects_t *objects, uint64_t number)
 
 static bool grow(tsr_objects_t *objects)
 {
-	tsr_objects_t more = {.slots = objects->slots ? 2 * objects->slots : 256, .count = objects->count};
+	tsr_objects_t more = {.slots = objects->slots ? 2 * objects->slots : 256,
+			      .count = objects->count};
 	more.slot = calloc(more.slots, sizeof *more.slot);
 	if (!more.slot)
 		return false;
@@ -108,7 +112,8 @@ void tsr_object_wake(tsr_explorer_t *e, tsr_object_t *object, bool changed)
 static void hash(uint64_t out[2], uint64_t a, uint64_t b)
 {
 	out[0] = spread(a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1));
-	out[1] = spread((a ^ UINT64_C(0xc2b2ae3d27d4eb4f)) * UINT64_C(0x9e3779b97f4a7c15) + spread(b));
+	out[1] = spread((a ^ UINT64_C(0xc2b2ae3d27d4eb4f)) * UINT64_C(0x9e3779b97f4a7c15) +
+			spread(b));
 }
 
 /** Appends to a sequence. */
@@ -125,7 +130,8 @@ static void add(uint64_t sum[2], const uint64_t item[2])
 	sum[1] += item[1];
 }
 
-void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *object, const tsr_acted_t *acted)
+void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *object,
+		     const tsr_acted_t *acted)
 {
 	uint64_t item[2];
 
@@ -155,9 +161,11 @@ void tsr_digest_seq_cst(tsr_explorer_t *e, const tsr_live_t *live)
 void tsr_digest_choice(tsr_explorer_t *e, tsr_live_t *live, tsr_choice_t kind, int alternative)
 {
 	uint64_t item[2];
-	/* What caches do changes no object: where it was done is told by how often the task had been asked. */
+	/* What caches do changes no object: where it was done is told by how often the task had
+	 * been asked. */
 	const uint64_t place = kind == TSR_CHOICE_CACHE ? live->asked : live->choices++;
-	hash(item, (uint64_t)live->number << 32 | place, (uint64_t)kind << 32 | (uint64_t)alternative);
+	hash(item, (uint64_t)live->number << 32 | place,
+	     (uint64_t)kind << 32 | (uint64_t)alternative);
 	add(e->chosen_sum, item);
 }
 
@@ -170,9 +178,11 @@ void tsr_explorer_digest(const tsr_explorer_t *e, uint64_t digest_out[2])
 		digest_out[1] = e->early->digest[1];
 		return;
 	}
-	for (size_t i = 0; i < e->objects.slots; i++) { /* a sum: the order in the table does not matter */
+	/* a sum: the order in the table does not matter */
+	for (size_t i = 0; i < e->objects.slots; i++) {
 		const tsr_object_t *object = e->objects.slot[i];
-		if (!object || !(object->order[0] | object->order[1] | object->reads[0] | object->reads[1]))
+		if (!object ||
+		    !(object->order[0] | object->order[1] | object->reads[0] | object->reads[1]))
 			continue;
 		uint64_t item[2];
 		hash(item, object->number, 0);
@@ -191,7 +201,8 @@ void tsr_explorer_begin(tsr_explorer_t *e)
 	for (size_t i = 0; i < e->objects.slots; i++)
 		if (e->objects.slot[i]) {
 			tsr_object_t *object = e->objects.slot[i];
-			object->order[0] = object->order[1] = object->reads[0] = object->reads[1] = 0;
+			object->order[0] = object->order[1] = object->reads[0] = object->reads[1] =
+				0;
 		}
 	e->order[0] = e->order[1] = e->chosen_sum[0] = e->chosen_sum[1] = 0;
 	e->steps = e->switches = e->idle = 0;

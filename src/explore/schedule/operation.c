@@ -14,7 +14,8 @@ static bool writes(tsr_pending_kind_t kind)
 static tsr_seen_t *seen_at(tsr_live_t *live, uint64_t object, int line)
 {
 	for (int i = 0; i < TSR_SEEN; i++)
-		if (live->seen[i].total && live->seen[i].object == object && live->seen[i].line == line)
+		if (live->seen[i].total && live->seen[i].object == object &&
+		    live->seen[i].line == line)
 			return &live->seen[i];
 	return NULL;
 }
@@ -25,7 +26,9 @@ static void note_seen(tsr_live_t *live, uint64_t message)
 	tsr_seen_t *seen = seen_at(live, live->last.object, live->last.site.line);
 	if (!seen) {
 		seen = &live->seen[live->seen_next++ % TSR_SEEN];
-		*seen = (tsr_seen_t){.object = live->last.object, .line = live->last.site.line, .message = message};
+		*seen = (tsr_seen_t){.object = live->last.object,
+				     .line = live->last.site.line,
+				     .message = message};
 	}
 	if (seen->message != message)
 		seen->streak = seen->total = 0;
@@ -38,8 +41,9 @@ static void note_seen(tsr_live_t *live, uint64_t message)
 }
 
 /**
- * Whether the operation that comes is one more turn of a loop that waits. A task that has changed something in between may count
- * turns: it is believed for longer.
+ * Whether the operation that comes is one more turn of a loop that waits. A
+ * task that has changed something in between may count turns: it is believed
+ * for longer.
  */
 static bool spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending)
 {
@@ -47,10 +51,14 @@ static bool spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t
 		return false;
 	const tsr_seen_t *seen = seen_at(live, pending->object, pending->site.line);
 	const int bound = e->config.spin_bound;
-	return seen && ((seen->streak >= bound && seen->stamp == live->stamp) || seen->total >= 16 * bound);
+	return seen &&
+	       ((seen->streak >= bound && seen->stamp == live->stamp) || seen->total >= 16 * bound);
 }
 
-/** A spinner is told of changes of whatever it looks at: each may be what makes it go on, so that its turn depends on all. */
+/**
+ * A spinner is told of changes of whatever it looks at: each may be what makes
+ * it go on, so that its turn depends on all.
+ */
 static void put_back(tsr_explorer_t *e, tsr_live_t *live)
 {
 	int count = 0;
@@ -68,7 +76,10 @@ static void put_back(tsr_explorer_t *e, tsr_live_t *live)
 
 /* ------------------------------------------------------------------ steps */
 
-/** The operation begins: it is kept, as the caller's may be gone when it is asked what the operation did. */
+/**
+ * The operation begins: it is kept, as the caller's may be gone when it is
+ * asked what the operation did.
+ */
 static void step_begins(tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending)
 {
 	live->last = *pending;
@@ -82,7 +93,8 @@ static void step_begins(tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t
 		live->more = more ? more : live->more;
 	}
 	if (live->last.more_count)
-		memcpy(live->more, pending->more, (size_t)live->last.more_count * sizeof *live->more);
+		memcpy(live->more, pending->more,
+		       (size_t)live->last.more_count * sizeof *live->more);
 	live->last.more = live->more;
 }
 
@@ -98,7 +110,8 @@ void tsr_explorer_acted(tsr_explorer_t *e, const tsr_acted_t *acted)
 	if (live->last.kind == TSR_PENDING_LOCAL || live->last.kind == TSR_PENDING_FENCE)
 		return;
 	for (int i = 0; i <= live->last.more_count; i++) {
-		tsr_object_t *object = tsr_object_of(e, i ? live->last.more[i - 1] : live->last.object);
+		tsr_object_t *object =
+			tsr_object_of(e, i ? live->last.more[i - 1] : live->last.object);
 		if (!object)
 			return;
 		tsr_digest_step(e, live, object, acted);
@@ -109,7 +122,8 @@ void tsr_explorer_acted(tsr_explorer_t *e, const tsr_acted_t *acted)
 		e->idle = 0;
 		live->stamp++;
 	} else if (live->last.kind == TSR_PENDING_READ || live->last.kind == TSR_PENDING_UPDATE) {
-		note_seen(live, acted->wrote ? UINT64_MAX : acted->message); /* it put back what it found: a lock that is taken */
+		/* it put back what it found: a lock that is taken */
+		note_seen(live, acted->wrote ? UINT64_MAX : acted->message);
 	}
 }
 
@@ -196,7 +210,8 @@ tsr_awaited_t tsr_explorer_await(tsr_explorer_t *e, const tsr_await_t *await)
 
 	tsr_step_over(e, live);
 	enter_await(e, live, await);
-	if (!over(e, live) && await->deadline == TSR_DEADLINE_ANY && tsr_explorer_choose(e, TSR_CHOICE_EXPIRE, 2)) {
+	if (!over(e, live) && await->deadline == TSR_DEADLINE_ANY &&
+	    tsr_explorer_choose(e, TSR_CHOICE_EXPIRE, 2)) {
 		live->expired = true;
 		over(e, live);
 	}

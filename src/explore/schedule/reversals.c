@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All seq_cst operations touch it, as they have one order. No object of a caller has this number. */
+/*
+ * All seq_cst operations touch it, as they have one order. No object of a
+ * caller has this number.
+ */
 #define SEQ_CST_OBJECT UINT64_MAX
 
 /* ------------------------------------------------------------------ noting */
@@ -36,14 +39,16 @@ static bool add_touches(tsr_reversals_t *run, const tsr_pending_t *pending)
 	bool good = true;
 	if (pending->kind != TSR_PENDING_LOCAL && pending->kind != TSR_PENDING_FENCE)
 		for (int i = 0; good && i <= pending->more_count; i++)
-			good = add_touch(run, i ? pending->more[i - 1] : pending->object, pending->kind != TSR_PENDING_READ);
+			good = add_touch(run, i ? pending->more[i - 1] : pending->object,
+					 pending->kind != TSR_PENDING_READ);
 	return good && (!pending->seq_cst || add_touch(run, SEQ_CST_OBJECT, true));
 }
 
 static bool know_tasks(tsr_reversals_t *run, const tsr_taskset_t *able)
 {
 	int most = -1;
-	for (int task = tsr_taskset_after(able, -1); task >= 0; task = tsr_taskset_after(able, task))
+	for (int task = tsr_taskset_after(able, -1); task >= 0;
+	     task = tsr_taskset_after(able, task))
 		most = task;
 	if (most < run->tasks)
 		return tsr_taskset_reserve(&run->able, most + 1);
@@ -62,10 +67,12 @@ static bool note_disabled(tsr_reversals_t *run, const tsr_taskset_t *able)
 	const int last = run->events - 1;
 	size_t room = (size_t)run->disabled_room;
 
-	for (int task = tsr_taskset_after(&run->able, -1); task >= 0; task = tsr_taskset_after(&run->able, task)) {
+	for (int task = tsr_taskset_after(&run->able, -1); task >= 0;
+	     task = tsr_taskset_after(&run->able, task)) {
 		if ((able && tsr_taskset_has(able, task)) || run->event[last].task == task)
 			continue;
-		tsr_disabled_t *more = roomy(run->disabled, (size_t)run->disabled_count, &room, sizeof *more);
+		tsr_disabled_t *more =
+			roomy(run->disabled, (size_t)run->disabled_count, &room, sizeof *more);
 		if (!more)
 			return false;
 		run->disabled = more;
@@ -81,12 +88,14 @@ bool tsr_reversals_look(tsr_reversals_t *run, const tsr_taskset_t *able)
 
 	if (!know_tasks(run, able) || !note_disabled(run, able))
 		return false;
-	for (int task = tsr_taskset_after(able, -1); task >= 0; task = tsr_taskset_after(able, task))
+	for (int task = tsr_taskset_after(able, -1); task >= 0;
+	     task = tsr_taskset_after(able, task))
 		if (!tsr_taskset_has(&run->able, task))
 			run->doer[task].since = last;
 	if (run->able.words)
 		tsr_taskset_clear(&run->able);
-	for (int task = tsr_taskset_after(able, -1); task >= 0; task = tsr_taskset_after(able, task))
+	for (int task = tsr_taskset_after(able, -1); task >= 0;
+	     task = tsr_taskset_after(able, task))
 		tsr_taskset_add(&run->able, task);
 	run->looked = run->events;
 	return true;
@@ -106,16 +115,18 @@ bool tsr_reversals_step(tsr_reversals_t *run, const tsr_runnable_t *runnable, in
 	const size_t first = run->touches;
 	if (!add_touches(run, pending))
 		return false;
-	/* Waits for flags are ordered by the flag, whoever raised it; those of hosts and new tasks have no object that says so. */
+	/* Waits for flags are ordered by the flag, whoever raised it; those of hosts and new tasks
+	 * have no object that says so. */
 	const bool hidden = pending->kind == TSR_PENDING_LOCAL || pending->kind == TSR_PENDING_MEET;
 	const int enabler = hidden ? doer->since : TSR_NO_EVENT;
-	run->event[run->events] = (tsr_event_t){.task = task,
-						.node = node,
-						.previous = doer->last,
-						.enabler = enabler,
-						.touch = first,
-						.touches = (int)(run->touches - first),
-						.forced = runnable->forced && runnable->forced(runnable->context, task)};
+	run->event[run->events] = (tsr_event_t){
+		.task = task,
+		.node = node,
+		.previous = doer->last,
+		.enabler = enabler,
+		.touch = first,
+		.touches = (int)(run->touches - first),
+		.forced = runnable->forced && runnable->forced(runnable->context, task)};
 	doer->last = run->events++;
 	return true;
 }
@@ -147,14 +158,17 @@ typedef struct history {
 /** The pass over all events. */
 typedef struct pass {
 	const tsr_reversals_t *run;
-	int *clock;         /* of each event, by task: the latest of its events that comes before or is it, plus one */
+	/* of each event, by task: the latest of its events that comes before or is it, plus one */
+	int *clock;
 	history_t *history; /* an open table */
 	size_t slots;       /* a power of two */
 	link_t *link;
 	int links;
 	int *candidate; /* for the event at hand: what it may be reversed with */
 	int candidates;
-	int *first; /* for a reversal: of each task, its first event without the one that is reversed; or TSR_NO_EVENT */
+	/* for a reversal: of each task, its first event without the one that is reversed; or
+	 * TSR_NO_EVENT */
+	int *first;
 	int *begins;
 	tsr_reversal_fn fn;
 	void *context;
@@ -191,7 +205,10 @@ static void join(const pass_t *p, int event, int with)
 
 /* ------------------------------------------------------------------ reversals */
 
-/** Whether nothing of what lies between `first` and the event `f` comes before it: so that its task can begin with it. */
+/**
+ * Whether nothing of what lies between `first` and the event `f` comes before
+ * it: so that its task can begin with it.
+ */
 static bool begins(const pass_t *p, int f)
 {
 	const int *clock = clock_of(p, f);
@@ -201,7 +218,10 @@ static bool begins(const pass_t *p, int f)
 	return true;
 }
 
-/** Tells who can begin what comes from event `e` on up to `second`, without `e` and what comes after it. */
+/**
+ * Tells who can begin what comes from event `e` on up to `second`, without `e`
+ * and what comes after it.
+ */
 static void tell(const pass_t *p, int e, int second)
 {
 	const tsr_event_t *event = p->run->event;
@@ -226,12 +246,16 @@ static void tell(const pass_t *p, int e, int second)
 static void add_candidate(pass_t *p, int event)
 {
 	for (int i = 0; i < p->candidates; i++)
-		if (p->candidate[i] >= event && p->run->event[p->candidate[i]].task == p->run->event[event].task)
+		if (p->candidate[i] >= event &&
+		    p->run->event[p->candidate[i]].task == p->run->event[event].task)
 			return;
 	p->candidate[p->candidates++] = event;
 }
 
-/** What the event depends on: the last write of what it touches, and what has read that since where it writes. */
+/**
+ * What the event depends on: the last write of what it touches, and what has
+ * read that since where it writes.
+ */
 static void find_candidates(pass_t *p, int event)
 {
 	const tsr_event_t *e = &p->run->event[event];

@@ -1,4 +1,7 @@
-/* Who goes on: the sets of tasks that can, the choice among them, and what is left where nobody can. */
+/*
+ * Who goes on: the sets of tasks that can, the choice among them, and what is
+ * left where nobody can.
+ */
 #include <stdlib.h>
 
 #include "src/explore/schedule/explorer_state.h"
@@ -50,7 +53,9 @@ static void settle(tsr_explorer_t *e)
 		live->dirty = false;
 		if (live->await)
 			tsr_task_put(e, live->number,
-				     live->expired || live->await->ready(live->await->context) ? TSR_TASK_READY : TSR_TASK_BLOCKED);
+				     live->expired || live->await->ready(live->await->context)
+					     ? TSR_TASK_READY
+					     : TSR_TASK_BLOCKED);
 		else if (task->state == TSR_TASK_SPINS)
 			tsr_task_put(e, live->number, TSR_TASK_READY);
 	}
@@ -75,15 +80,22 @@ static const tsr_pending_t *pending_of(const void *context, int task)
 static bool forced(const void *context, int task)
 {
 	const tsr_await_t *await = tsr_task_of(context, task)->live->await;
-	return await && await->forced && await->deadline != TSR_DEADLINE_ANY && await->forced(await->context);
+	return await && await->forced && await->deadline != TSR_DEADLINE_ANY &&
+	       await->forced(await->context);
 }
 
 static int choose(tsr_explorer_t *e, const tsr_taskset_t *tasks, int current)
 {
-	const tsr_runnable_t runnable = {
-		.tasks = tasks, .current = current, .grown = e->grown, .pending = pending_of, .forced = forced, .context = e};
-	const int chosen =
-		e->config.strategy ? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_TASK, tasks->count, &runnable) : 0;
+	const tsr_runnable_t runnable = {.tasks = tasks,
+					 .current = current,
+					 .grown = e->grown,
+					 .pending = pending_of,
+					 .forced = forced,
+					 .context = e};
+	const int chosen = e->config.strategy
+				   ? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_TASK,
+							 tasks->count, &runnable)
+				   : 0;
 
 	e->grown = false;
 	if (chosen < 0) {
@@ -93,7 +105,10 @@ static int choose(tsr_explorer_t *e, const tsr_taskset_t *tasks, int current)
 	return tsr_runnable_task(&runnable, chosen);
 }
 
-/** The spinners in turn, each for a step. There is nothing to choose, but the strategy is told who goes on. */
+/**
+ * The spinners in turn, each for a step. There is nothing to choose, but the
+ * strategy is told who goes on.
+ */
 static int next_spinner(tsr_explorer_t *e)
 {
 	const int next = tsr_taskset_after(&e->back, e->back_at);
@@ -104,13 +119,15 @@ static int next_spinner(tsr_explorer_t *e)
 }
 
 /**
- * Of those whose deadlines may expire, one whose deadline does; false where there are none. Not a choice of task: it is to be made
- * only because nobody could go on, so that it swaps with nothing.
+ * Of those whose deadlines may expire, one whose deadline does; false where
+ * there are none. Not a choice of task: it is to be made only because nobody
+ * could go on, so that it swaps with nothing.
  */
 static bool expire(tsr_explorer_t *e)
 {
 	tsr_taskset_clear(&e->chosen);
-	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task)) {
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0;
+	     task = tsr_taskset_after(&e->alive, task)) {
 		const tsr_await_t *await = tsr_task_of(e, task)->live->await;
 		if (await && await->deadline != TSR_DEADLINE_NONE)
 			tsr_taskset_add(&e->chosen, task);
@@ -118,7 +135,10 @@ static bool expire(tsr_explorer_t *e)
 	const int n = e->chosen.count;
 	if (!n)
 		return false;
-	const int nth = n > 1 && e->config.strategy ? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_EXPIRE, n, NULL) : 0;
+	const int nth =
+		n > 1 && e->config.strategy
+			? tsr_strategy_choose(e->config.strategy, TSR_CHOICE_EXPIRE, n, NULL)
+			: 0;
 	const int task = tsr_taskset_nth(&e->chosen, nth);
 	if (nth > 0)
 		tsr_digest_choice(e, tsr_task_of(e, task)->live, TSR_CHOICE_EXPIRE, nth);
@@ -133,7 +153,8 @@ static bool late_arrives(tsr_explorer_t *e)
 {
 	if (!e->config.late || !e->config.late(e->config.context))
 		return false;
-	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task))
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0;
+	     task = tsr_taskset_after(&e->alive, task))
 		tsr_task_dirty(e, tsr_task_of(e, task)->live);
 	settle(e);
 	return e->ready.count > 0;
@@ -154,12 +175,15 @@ static uint64_t key_of_sites(const tsr_explorer_t *e)
 	enum { MOST = 64 };
 	uint64_t site[MOST], key = 0;
 	int sites = 0;
-	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task)) {
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0;
+	     task = tsr_taskset_after(&e->alive, task)) {
 		const tsr_pending_t *pending = tsr_task_of(e, task)->live->pending;
 		uint64_t one = UINT64_C(0xcbf29ce484222325);
 		int i = 0;
 		if (pending)
-			one = hash_text(hash_text(one, pending->site.call), pending->site.file) * 31 + (uint64_t)pending->site.line;
+			one = hash_text(hash_text(one, pending->site.call), pending->site.file) *
+				      31 +
+			      (uint64_t)pending->site.line;
 		while (i < sites && site[i] != one)
 			i++;
 		if (i == sites && sites < MOST) {
@@ -173,14 +197,18 @@ static uint64_t key_of_sites(const tsr_explorer_t *e)
 /** The run may be a livelock: notes how it stands. True: it is a known one, and ends here. */
 static bool is_known(tsr_explorer_t *e, tsr_early_t *early)
 {
-	*early = (tsr_early_t){.key = key_of_sites(e),
-			       .steps = e->steps,
-			       .choices = e->config.strategy ? tsr_strategy_choices(e->config.strategy) : 0};
+	*early = (tsr_early_t){
+		.key = key_of_sites(e),
+		.steps = e->steps,
+		.choices = e->config.strategy ? tsr_strategy_choices(e->config.strategy) : 0};
 	tsr_explorer_digest(e, early->digest);
 	return e->config.known && e->config.known(e->config.context, early->key);
 }
 
-/** Whether spinners alone have gone on for so long, and changed nothing, that nothing will ever change. */
+/**
+ * Whether spinners alone have gone on for so long, and changed nothing, that
+ * nothing will ever change.
+ */
 static bool is_still(tsr_explorer_t *e)
 {
 	const uint64_t idle = e->idle++;
@@ -259,7 +287,8 @@ static tsr_fibre_t *hand_over(tsr_explorer_t *e, int task)
 
 	e->switches++;
 	if (e->config.switched)
-		e->config.switched(e->config.context, e->running ? e->running->number : TSR_NO_TASK, task);
+		e->config.switched(e->config.context, e->running ? e->running->number : TSR_NO_TASK,
+				   task);
 	e->running = to;
 	return to ? to->fibre : NULL;
 }

@@ -14,14 +14,16 @@ static uint64_t object_of(const tsr_pending_t *p, int i)
 
 static bool touches(const tsr_pending_t *p)
 {
-	return p->kind != TSR_PENDING_LOCAL && p->kind != TSR_PENDING_FENCE && p->kind != TSR_PENDING_MEET;
+	return p->kind != TSR_PENDING_LOCAL && p->kind != TSR_PENDING_FENCE &&
+	       p->kind != TSR_PENDING_MEET;
 }
 
 bool tsr_pending_independent(const tsr_pending_t *a, const tsr_pending_t *b)
 {
 	if (a->seq_cst && b->seq_cst)
 		return false;
-	if (!touches(a) || !touches(b) || (a->kind == TSR_PENDING_READ && b->kind == TSR_PENDING_READ))
+	if (!touches(a) || !touches(b) ||
+	    (a->kind == TSR_PENDING_READ && b->kind == TSR_PENDING_READ))
 		return true;
 	for (int i = 0; i <= a->more_count; i++)
 		for (int j = 0; j <= b->more_count; j++)
@@ -50,7 +52,8 @@ int tsr_runnable_alternative(const tsr_runnable_t *runnable, int task)
 	for (int w = tsr_taskset_word(set, 0); w < task / 64; w = tsr_taskset_word(set, w + 1))
 		lower += __builtin_popcountll(set->word[w]);
 	lower += __builtin_popcountll(set->word[task / 64] & ((UINT64_C(1) << task % 64) - 1));
-	return lower + (runnable->current > task); /* the current task comes first though it be higher */
+	/* the current task comes first though it be higher */
+	return lower + (runnable->current > task);
 }
 
 /* ------------------------------------------------------------------ the log */
@@ -68,13 +71,17 @@ static void log_deviation(tsr_strategy_t *strategy, uint32_t alternative)
 		script->deviation = more;
 		strategy->script_room = room;
 	}
-	script->deviation[script->count++] = (tsr_deviation_t){(uint32_t)strategy->choices, alternative};
+	script->deviation[script->count++] =
+		(tsr_deviation_t){(uint32_t)strategy->choices, alternative};
 }
 
-int tsr_strategy_choose(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
+int tsr_strategy_choose(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
+			const tsr_runnable_t *runnable)
 {
 	if (n < 2)
-		return strategy->watches && kind == TSR_CHOICE_TASK ? strategy->choose(strategy, kind, n, runnable) : 0;
+		return strategy->watches && kind == TSR_CHOICE_TASK
+			       ? strategy->choose(strategy, kind, n, runnable)
+			       : 0;
 
 	const int chosen = strategy->choose(strategy, kind, n, runnable);
 	if (chosen > 0)
@@ -125,12 +132,17 @@ tsr_status_t tsr_script_copy(const tsr_script_t *script, tsr_script_t *copy_out)
 
 	for (size_t i = 1; i < script->count; i++)
 		if (script->deviation[i - 1].index >= script->deviation[i].index)
-			return tsr_error(TSR_ERR_ARGUMENT, "choice %u comes after choice %u in the script, and must come before it",
-					 script->deviation[i].index, script->deviation[i - 1].index);
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "choice %u comes after choice %u in the script, and must "
+					 "come before it",
+					 script->deviation[i].index,
+					 script->deviation[i - 1].index);
 	if (script->count) {
 		copy.deviation = malloc(script->count * sizeof *copy.deviation);
 		if (!copy.deviation)
-			return tsr_error(TSR_ERR_NO_MEMORY, "no memory for a script of %zu deviations; free some", script->count);
+			return tsr_error(TSR_ERR_NO_MEMORY,
+					 "no memory for a script of %zu deviations; free some",
+					 script->count);
 		memcpy(copy.deviation, script->deviation, script->count * sizeof *copy.deviation);
 	}
 	*copy_out = copy;
@@ -143,7 +155,8 @@ typedef struct tsr_scripted {
 	size_t at;
 } tsr_scripted_t;
 
-static int choose_scripted(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
+static int choose_scripted(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
+			   const tsr_runnable_t *runnable)
 {
 	tsr_scripted_t *s = (tsr_scripted_t *)strategy;
 	const uint32_t alternative = tsr_script_at(&s->script, &s->at, strategy->choices);

@@ -1,4 +1,7 @@
-/* The strategies by chance: random, and priorities. Both draw from Philox with the seed as key and the choice as counter. */
+/*
+ * The strategies by chance: random, and priorities. Both draw from Philox with
+ * the seed as key and the choice as counter.
+ */
 #include <stdlib.h>
 
 #include "src/base/error.h"
@@ -27,7 +30,8 @@ static int below(uint32_t word, int n)
 
 /* ------------------------------------------------------------------ what a seed is like */
 
-enum { TAKE_ANY, TAKE_NEXT, TAKE_OLDEST, TAKES }; /* which of the messages that are not the newest */
+/* which of the messages that are not the newest */
+enum { TAKE_ANY, TAKE_NEXT, TAKE_OLDEST, TAKES };
 
 /* The chance to answer otherwise than by default, in 2^-32. */
 typedef struct tsr_character {
@@ -43,8 +47,8 @@ static uint32_t one_in(int log2)
 
 static tsr_character_t character_of(uint64_t seed)
 {
-	static const int leave[8] = {1, 1, 2, 3, 4, 5, 6, 8}, late[4] = {0, 0, 1, 4}, stale[8] = {0, 1, 1, 2, 2, 3, 4, 5},
-			 rare[4] = {0, 3, 5, 7};
+	static const int leave[8] = {1, 1, 2, 3, 4, 5, 6, 8}, late[4] = {0, 0, 1, 4},
+			 stale[8] = {0, 1, 1, 2, 2, 3, 4, 5}, rare[4] = {0, 3, 5, 7};
 	const tsr_draw_t a = draw(seed, 0, DRAW_CHARACTER), b = draw(seed, 1, DRAW_CHARACTER);
 
 	return (tsr_character_t){.odds = {[TSR_CHOICE_TASK] = one_in(leave[below(a.word[0], 8)]),
@@ -69,8 +73,9 @@ static int choose_value(const tsr_character_t *character, tsr_choice_t kind, int
 /** What is drawn for the choice that is made now. */
 static tsr_draw_t draw_choice(const tsr_strategy_t *strategy, uint64_t seed, tsr_choice_t kind)
 {
-	return kind == TSR_CHOICE_PIECE ? draw(seed, strategy->pieces, DRAW_PIECE)
-					: draw(seed, strategy->choices - strategy->pieces, DRAW_CHOICE);
+	return kind == TSR_CHOICE_PIECE
+		       ? draw(seed, strategy->pieces, DRAW_PIECE)
+		       : draw(seed, strategy->choices - strategy->pieces, DRAW_CHOICE);
 }
 
 /* ------------------------------------------------------------------ random */
@@ -81,7 +86,8 @@ typedef struct tsr_random {
 	tsr_character_t character;
 } tsr_random_t;
 
-static int choose_random(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
+static int choose_random(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
+			 const tsr_runnable_t *runnable)
 {
 	const tsr_random_t *r = (const tsr_random_t *)strategy;
 	if (kind == TSR_CHOICE_PIECE && r->character.odds[kind] == 0)
@@ -132,7 +138,8 @@ static uint64_t priority_of(tsr_pct_t *p, int task)
 	}
 	if (p->priority[task] == 0) {
 		const tsr_draw_t d = draw(p->seed, (uint64_t)task, DRAW_PRIORITY);
-		p->priority[task] = (uint64_t)d.word[1] << 32 | d.word[0] | UINT64_C(1) << 63; /* above all that have fallen */
+		/* above all that have fallen */
+		p->priority[task] = (uint64_t)d.word[1] << 32 | d.word[0] | UINT64_C(1) << 63;
 	}
 	return p->priority[task];
 }
@@ -145,7 +152,8 @@ static bool falls(const tsr_pct_t *p)
 	return false;
 }
 
-static int choose_by_priority(tsr_strategy_t *strategy, tsr_choice_t kind, int n, const tsr_runnable_t *runnable)
+static int choose_by_priority(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
+			      const tsr_runnable_t *runnable)
 {
 	tsr_pct_t *p = (tsr_pct_t *)strategy;
 
@@ -156,10 +164,13 @@ static int choose_by_priority(tsr_strategy_t *strategy, tsr_choice_t kind, int n
 	p->taken++;
 	if (!change && !runnable->grown && runnable->current >= 0 && runnable->current == p->best)
 		return 0;
-	if (change && runnable->current >= 0 && priority_of(p, runnable->current) && runnable->current < p->tasks)
-		p->priority[runnable->current] = (UINT64_C(1) << 62) - p->taken; /* who falls later falls deeper */
+	if (change && runnable->current >= 0 && priority_of(p, runnable->current) &&
+	    runnable->current < p->tasks)
+		/* who falls later falls deeper */
+		p->priority[runnable->current] = (UINT64_C(1) << 62) - p->taken;
 	uint64_t highest = 0;
-	for (int task = tsr_taskset_after(runnable->tasks, -1); task >= 0; task = tsr_taskset_after(runnable->tasks, task))
+	for (int task = tsr_taskset_after(runnable->tasks, -1); task >= 0;
+	     task = tsr_taskset_after(runnable->tasks, task))
 		if (priority_of(p, task) > highest) {
 			highest = priority_of(p, task);
 			p->best = task;
@@ -172,12 +183,14 @@ static void destroy_pct(tsr_strategy_t *strategy)
 	free(((tsr_pct_t *)strategy)->priority);
 }
 
-tsr_status_t tsr_strategy_pct(uint64_t seed, int depth, uint64_t steps, tsr_strategy_t **strategy_out)
+tsr_status_t tsr_strategy_pct(uint64_t seed, int depth, uint64_t steps,
+			      tsr_strategy_t **strategy_out)
 {
 	if (depth < 1 || depth > 1000 || steps < 1)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "a depth of %d and %llu steps: PCT takes a depth of 1 to 1000 and a step at least", depth,
-				 (unsigned long long)steps);
+				 "a depth of %d and %llu steps: PCT takes a depth of 1 to 1000 and "
+				 "a step at least",
+				 depth, (unsigned long long)steps);
 	tsr_pct_t *p = tsr_strategy_allocate(sizeof *p + (size_t)(depth - 1) * sizeof p->change[0]);
 	if (!p)
 		return TSR_ERR_NO_MEMORY;
@@ -188,9 +201,10 @@ tsr_status_t tsr_strategy_pct(uint64_t seed, int depth, uint64_t steps, tsr_stra
 	p->character = character_of(seed);
 	p->changes = depth - 1;
 	for (int i = 0; i < p->changes; i++)
-		p->change[i] = tsr_core_high((uint64_t)draw(seed, (uint64_t)i, DRAW_CHANGE).word[1] << 32 |
-						     draw(seed, (uint64_t)i, DRAW_CHANGE).word[0],
-					     steps);
+		p->change[i] =
+			tsr_core_high((uint64_t)draw(seed, (uint64_t)i, DRAW_CHANGE).word[1] << 32 |
+					      draw(seed, (uint64_t)i, DRAW_CHANGE).word[0],
+				      steps);
 	*strategy_out = &p->base;
 	return TSR_OK;
 }

@@ -23,7 +23,7 @@ void tsr_stuck_destroy(tsr_stuck_t *stuck)
 	free(stuck);
 }
 
-/* ------------------------------------------------------------------ nodes, and whom they wait for */
+/* ---------------------------------------------------------------- nodes, and whom they wait for */
 
 static tsr_stuck_node_t *add_node(tsr_graph_t *g)
 {
@@ -97,7 +97,8 @@ static void told_unbegun(void *argument, const tsr_unbegun_t *block)
 {
 	tsr_telling_t *telling = argument;
 	for (int i = 0; i < block->count; i++)
-		add_reason(telling->graph, telling->node, (tsr_blocker_t){TSR_BLOCKER_TASK, block->waits_for[i]});
+		add_reason(telling->graph, telling->node,
+			   (tsr_blocker_t){TSR_BLOCKER_TASK, block->waits_for[i]});
 	telling->node++;
 }
 
@@ -106,11 +107,14 @@ static void collect_reasons(tsr_graph_t *g)
 	const tsr_explorer_config_t *config = &g->explorer->config;
 	tsr_telling_t telling = {g, 0};
 
-	for (; telling.node < g->stuck->nodes && g->stuck->node[telling.node].task != TSR_NO_TASK; telling.node++) {
-		const tsr_await_t *await = tsr_task_of(g->explorer, g->stuck->node[telling.node].task)->live->await;
+	for (; telling.node < g->stuck->nodes && g->stuck->node[telling.node].task != TSR_NO_TASK;
+	     telling.node++) {
+		const tsr_await_t *await =
+			tsr_task_of(g->explorer, g->stuck->node[telling.node].task)->live->await;
 		if (await && await->blockers)
 			await->blockers(await->context, told_blocker, &telling);
-		if (!g->reason[telling.node] && !g->exhausted) /* nobody is known: it may be anybody */
+		/* nobody is known: it may be anybody */
+		if (!g->reason[telling.node] && !g->exhausted)
 			add_reason(g, telling.node, (tsr_blocker_t){TSR_BLOCKER_ANYBODY, 0});
 	}
 	if (config->unbegun)
@@ -135,12 +139,16 @@ static bool add_edge(tsr_graph_t *g, int from, int to, void *argument)
 	return g->stuck->edges - first >= EDGES_SHOWN;
 }
 
-/** Who comes after the node on the cycle, or on the way to a root; -1: it is not on it, or the root itself. */
+/**
+ * Who comes after the node on the cycle, or on the way to a root; -1: it is not
+ * on it, or the root itself.
+ */
 static int after_on_cycle(const tsr_stuck_t *stuck, int node)
 {
 	for (int i = 0; i < stuck->cycle_count; i++)
 		if (stuck->cycle[i] == node)
-			return stuck->node[node].root ? -1 : stuck->cycle[(i + 1) % stuck->cycle_count];
+			return stuck->node[node].root ? -1
+						      : stuck->cycle[(i + 1) % stuck->cycle_count];
 	return -1;
 }
 
@@ -159,7 +167,8 @@ static void add_edges(tsr_graph_t *g)
 		if (next >= 0)
 			add_edge(g, from, next, &first);
 		tsr_graph_each(g, from, add_edge, &first);
-		qsort(stuck->edge + first, (size_t)(stuck->edges - first), sizeof *stuck->edge, by_number);
+		qsort(stuck->edge + first, (size_t)(stuck->edges - first), sizeof *stuck->edge,
+		      by_number);
 	}
 }
 
@@ -175,7 +184,8 @@ static bool build(tsr_graph_t *g)
 		return false;
 	for (int task = 0; task < e->tasks; task++)
 		g->node_of[task] = -1;
-	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0; task = tsr_taskset_after(&e->alive, task))
+	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0;
+	     task = tsr_taskset_after(&e->alive, task))
 		add_task(g, task);
 	if (e->config.unbegun)
 		e->config.unbegun(e->config.context, add_unbegun, g);
@@ -186,7 +196,8 @@ static bool build(tsr_graph_t *g)
 	g->line = malloc(nodes * sizeof *g->line);
 	g->stuck->cycle = malloc(nodes * sizeof *g->stuck->cycle);
 	g->stuck->edge = malloc(nodes * (EDGES_SHOWN + 1) * sizeof *g->stuck->edge);
-	if (g->exhausted || !g->reason || !g->last || !g->before || !g->line || !g->stuck->cycle || !g->stuck->edge)
+	if (g->exhausted || !g->reason || !g->last || !g->before || !g->line || !g->stuck->cycle ||
+	    !g->stuck->edge)
 		return false;
 	collect_reasons(g);
 	if (g->exhausted)
@@ -214,7 +225,8 @@ tsr_status_t tsr_explorer_stuck(const tsr_explorer_t *e, tsr_stuck_t **stuck_out
 	free(g.line);
 	if (!built) {
 		tsr_stuck_destroy(g.stuck);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to say who waits for whom; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory to say who waits for whom; free some");
 	}
 	*stuck_out = g.stuck;
 	return TSR_OK;

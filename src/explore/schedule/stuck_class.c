@@ -24,13 +24,15 @@ bool tsr_graph_each(tsr_graph_t *g, int from, tsr_edge_fn found, void *argument)
 	for (const tsr_reason_t *reason = g->reason[from]; reason; reason = reason->next) {
 		if (reason->blocker.kind == TSR_BLOCKER_TASK) {
 			const int task = reason->blocker.number;
-			const int to = task >= 0 && task < g->explorer->tasks ? g->node_of[task] : -1;
+			const int to =
+				task >= 0 && task < g->explorer->tasks ? g->node_of[task] : -1;
 			if (to >= 0 && to != from && found(g, from, to, argument))
 				return true;
 			continue;
 		}
 		for (int to = 0; to < g->stuck->nodes; to++)
-			if (to != from && means(g, reason->blocker, to) && found(g, from, to, argument))
+			if (to != from && means(g, reason->blocker, to) &&
+			    found(g, from, to, argument))
 				return true;
 	}
 	return false;
@@ -68,7 +70,8 @@ static bool reach(tsr_graph_t *g, int from, int to, void *argument)
 }
 
 /**
- * The shortest way from `from` to the target, of one step at least: its nodes without the target into `way`; how many, 0: no way.
+ * The shortest way from `from` to the target, of one step at least: its nodes
+ * without the target into `way`; how many, 0: no way.
  */
 static int shortest(tsr_graph_t *g, int from, tsr_target_t *target, int *way)
 {
@@ -103,8 +106,10 @@ static bool first_of(tsr_graph_t *g, int from, int to, void *argument)
 	return true;
 }
 
-/** A node that is on a cycle: each waits for somebody, so that whoever follows the first named comes round. -1: some wait for
- * nobody. */
+/**
+ * A node that is on a cycle: each waits for somebody, so that whoever follows
+ * the first named comes round. -1: some wait for nobody.
+ */
 static int on_cycle(tsr_graph_t *g, int from)
 {
 	int at = from;
@@ -123,7 +128,10 @@ static bool find_cycle(tsr_graph_t *g, int through)
 	return g->stuck->cycle_count > 0;
 }
 
-/** Whether somebody's way through those who wait ends at one who waits for nobody alive; it becomes the `cycle`. */
+/**
+ * Whether somebody's way through those who wait ends at one who waits for
+ * nobody alive; it becomes the `cycle`.
+ */
 static bool find_root(tsr_graph_t *g)
 {
 	tsr_stuck_t *stuck = g->stuck;
@@ -144,7 +152,10 @@ static bool find_root(tsr_graph_t *g)
 	return false;
 }
 
-/** A node from which no root can be reached, and so a cycle can; -1: none. Nodes that reach a root have `before` >= 0. */
+/**
+ * A node from which no root can be reached, and so a cycle can; -1: none. Nodes
+ * that reach a root have `before` >= 0.
+ */
 static bool reaches_marked(tsr_graph_t *g, int from, int to, void *argument)
 {
 	(void)from, (void)argument;
@@ -191,7 +202,8 @@ tsr_stuck_class_t tsr_graph_classify(tsr_graph_t *g)
 		find_root(g);
 		return TSR_STUCK_LOST_SIGNAL;
 	}
-	for (int i = 0, rank = -1; i < stuck->nodes; i++) { /* blocks of one rank are alike: the first speaks for all */
+	/* blocks of one rank are alike: the first speaks for all */
+	for (int i = 0, rank = -1; i < stuck->nodes; i++) {
 		if (stuck->node[i].kind != TSR_AWAIT_RESIDENCY || stuck->node[i].who.rank == rank)
 			continue;
 		if (find_cycle(g, i))

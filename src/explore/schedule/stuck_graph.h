@@ -15,15 +15,19 @@ typedef struct tsr_graph {
 	tsr_stuck_t *stuck;
 	tsr_reason_t **reason; /* of each node, in the order in which they were told */
 	tsr_reason_t **last;
-	int *node_of;             /* of each task; -1: none */
-	int room, *before, *line; /* of a search: where each node was reached from (-1: not), and nodes in line */
+	int *node_of; /* of each task; -1: none */
+	/* of a search: where each node was reached from (-1: not), and nodes in line */
+	int room, *before, *line;
 	bool exhausted;
 } tsr_graph_t;
 
 /** What to do with each that a node waits for; true: no more. */
 typedef bool (*tsr_edge_fn)(tsr_graph_t *graph, int from, int to, void *argument);
 
-/** Calls `found` for the nodes that `from` waits for, the same perhaps more than once, until it says true; whether it did. */
+/**
+ * Calls `found` for the nodes that `from` waits for, the same perhaps more than
+ * once, until it says true; whether it did.
+ */
 bool tsr_graph_each(tsr_graph_t *graph, int from, tsr_edge_fn found, void *argument);
 
 /** Finds roots and a cycle, or a way to a root, and says what it is. */

@@ -1,4 +1,7 @@
-/* Sets of tasks by their numbers, for who counts and searches more often than he changes. Called by: one thread at a time. */
+/*
+ * Sets of tasks by their numbers, for who counts and searches more often than
+ * he changes. Called by: one thread at a time.
+ */
 #ifndef TESSERA_EXPLORE_SCHEDULE_TASKSET_H
 #define TESSERA_EXPLORE_SCHEDULE_TASKSET_H
 
@@ -9,8 +12,9 @@
 
 /** All zero is the empty set. */
 typedef struct tsr_taskset {
-	uint64_t *word;    /* a bit for each task */
-	uint64_t *summary; /* a bit for each word that is not zero: of many tasks that there have been, few are left */
+	uint64_t *word; /* a bit for each task */
+	/* a bit for each word that is not zero: of many tasks that there have been, few are left */
+	uint64_t *summary;
 	int words, count;
 } tsr_taskset_t;
 
@@ -28,7 +32,8 @@ static inline bool tsr_taskset_reserve(tsr_taskset_t *set, int tasks)
 	uint64_t *word = realloc(set->word, (size_t)words * sizeof *word);
 	if (word)
 		set->word = word;
-	uint64_t *summary = word ? realloc(set->summary, (size_t)words / 64 * sizeof *summary) : NULL;
+	uint64_t *summary =
+		word ? realloc(set->summary, (size_t)words / 64 * sizeof *summary) : NULL;
 	if (!summary)
 		return false;
 	set->summary = summary;

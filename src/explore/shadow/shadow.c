@@ -7,9 +7,11 @@
 
 #include "src/base/error.h"
 
-enum { SMALL = 1 << 17, PAGE = SHADOW_CHUNK * sizeof(shadow_state_t) }; /* records of less are not worth a mapping */
+/* records of less are not worth a mapping */
+enum { SMALL = 1 << 17, PAGE = SHADOW_CHUNK * sizeof(shadow_state_t) };
 
-bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size)
+bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room,
+		     size_t size)
 {
 	if (count < *room)
 		return true;
@@ -26,7 +28,8 @@ bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_
 
 tsr_status_t tsr_shadow_status(const tsr_shadow_t *shadow)
 {
-	return shadow->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow: smaller shapes or fewer ranks need less")
+	return shadow->exhausted ? tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow: smaller "
+								"shapes or fewer ranks need less")
 				 : TSR_OK;
 }
 
@@ -77,7 +80,8 @@ static bool map_records(shadow_region_t *region)
 	region->touched = calloc(region->lines / SHADOW_CHUNK + 1, 1);
 	region->mapped = size > SMALL;
 	if (region->mapped) {
-		void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		region->line = at == MAP_FAILED ? NULL : at;
 	} else {
 		region->line = calloc(region->lines + 1, sizeof region->line[0]);
@@ -94,18 +98,21 @@ static void unmap_records(shadow_region_t *region)
 	free(region->touched);
 }
 
-tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, size_t bytes, int *region_out)
+tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, size_t bytes,
+				   int *region_out)
 {
-	shadow_region_t region = {.memory = memory, .bytes = bytes, .lines = (bytes + SHADOW_LINE - 1) / SHADOW_LINE};
+	shadow_region_t region = {
+		.memory = memory, .bytes = bytes, .lines = (bytes + SHADOW_LINE - 1) / SHADOW_LINE};
 	int number = shadow->region_count;
 
 	if (shadow->free_region_count)
 		number = shadow->free_regions[shadow->free_region_count - 1];
-	if (!tsr_shadow_grow(shadow, (void **)&shadow->regions, (uint32_t)shadow->region_count, &shadow->region_room,
-			     sizeof *shadow->regions) ||
+	if (!tsr_shadow_grow(shadow, (void **)&shadow->regions, (uint32_t)shadow->region_count,
+			     &shadow->region_room, sizeof *shadow->regions) ||
 	    !map_records(&region)) {
 		unmap_records(&region);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for the shadow of %zu bytes; free some", bytes);
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no memory for the shadow of %zu bytes; free some", bytes);
 	}
 	shadow->regions[number] = region;
 	if (shadow->free_region_count)
@@ -116,7 +123,10 @@ tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, 
 	return TSR_OK;
 }
 
-/** Whether the records of `count` lines from `line` on, or of the rest of their chunk, are all zero. Sets `count` to that rest. */
+/**
+ * Whether the records of `count` lines from `line` on, or of the rest of their
+ * chunk, are all zero. Sets `count` to that rest.
+ */
 static bool skip_untouched(const shadow_region_t *region, size_t line, size_t *count)
 {
 	const size_t rest = SHADOW_CHUNK - line % SHADOW_CHUNK;
@@ -127,18 +137,21 @@ static bool skip_untouched(const shadow_region_t *region, size_t line, size_t *c
 }
 
 /** Gives bytes one state. Records that become zero are given back where they are many. */
-static void paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t offset, size_t bytes, shadow_state_t state)
+static void paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t offset, size_t bytes,
+		  shadow_state_t state)
 {
 	const size_t end = offset + bytes;
 
 	for (size_t at = offset; at < end;) {
-		size_t line = at / SHADOW_LINE, count = (end + SHADOW_LINE - 1) / SHADOW_LINE - line;
+		size_t line = at / SHADOW_LINE,
+		       count = (end + SHADOW_LINE - 1) / SHADOW_LINE - line;
 		if (skip_untouched(region, line, &count) && state == 0) {
 			at = (line + count) * SHADOW_LINE;
 			continue;
 		}
 		const size_t begin = at % SHADOW_LINE, rest = end - line * SHADOW_LINE;
-		tsr_shadow_paint(shadow, region, line, (int)begin, rest < SHADOW_LINE ? (int)rest : SHADOW_LINE, state);
+		tsr_shadow_paint(shadow, region, line, (int)begin,
+				 rest < SHADOW_LINE ? (int)rest : SHADOW_LINE, state);
 		if (state)
 			shadow_touch(region, line);
 		at = (line + 1) * SHADOW_LINE;
@@ -146,8 +159,10 @@ static void paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t offset, 
 	if (state != 0 || !region->mapped)
 		return;
 	const size_t chunk_bytes = (size_t)SHADOW_CHUNK * SHADOW_LINE;
-	for (size_t chunk = (offset + chunk_bytes - 1) / chunk_bytes; (chunk + 1) * chunk_bytes <= end; chunk++) {
-		if (region->touched[chunk] && madvise(region->line + chunk * SHADOW_CHUNK, PAGE, MADV_DONTNEED) == 0)
+	for (size_t chunk = (offset + chunk_bytes - 1) / chunk_bytes;
+	     (chunk + 1) * chunk_bytes <= end; chunk++) {
+		if (region->touched[chunk] &&
+		    madvise(region->line + chunk * SHADOW_CHUNK, PAGE, MADV_DONTNEED) == 0)
 			region->touched[chunk] = 0;
 	}
 }
@@ -159,18 +174,21 @@ void tsr_shadow_end_region(tsr_shadow_t *shadow, int number)
 	paint(shadow, region, 0, region->bytes, 0);
 	unmap_records(region);
 	*region = (shadow_region_t){.memory = NULL};
-	if (tsr_shadow_grow(shadow, (void **)&shadow->free_regions, (uint32_t)shadow->free_region_count, &shadow->free_region_room,
+	if (tsr_shadow_grow(shadow, (void **)&shadow->free_regions,
+			    (uint32_t)shadow->free_region_count, &shadow->free_region_room,
 			    sizeof *shadow->free_regions))
 		shadow->free_regions[shadow->free_region_count++] = number;
 }
 
-static tsr_status_t paint_range(tsr_shadow_t *shadow, int number, size_t offset, size_t bytes, shadow_state_t state)
+static tsr_status_t paint_range(tsr_shadow_t *shadow, int number, size_t offset, size_t bytes,
+				shadow_state_t state)
 {
 	shadow_region_t *region = &shadow->regions[number];
 
 	if (offset > region->bytes || bytes > region->bytes - offset)
-		return tsr_error(TSR_ERR_ARGUMENT, "bytes %zu to %zu are not in region %d, which has %zu", offset, offset + bytes,
-				 number, region->bytes);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "bytes %zu to %zu are not in region %d, which has %zu", offset,
+				 offset + bytes, number, region->bytes);
 	paint(shadow, region, offset, bytes, state);
 	return tsr_shadow_status(shadow);
 }
@@ -190,7 +208,9 @@ tsr_status_t tsr_shadow_given(tsr_shadow_t *shadow, int region, size_t offset, s
 static shadow_state_t settled(tsr_shadow_t *shadow, shadow_state_t state)
 {
 	if (!shadow_is_word(state))
-		return shadow_state(shadow_is_unwritten(shadow, state) ? SHADOW_NOBODY : SHADOW_SETTLED, 0);
+		return shadow_state(shadow_is_unwritten(shadow, state) ? SHADOW_NOBODY
+								       : SHADOW_SETTLED,
+				    0);
 	const int location = (int)shadow_readers(state);
 	const bool written = tsr_views_written(shadow->views, location);
 	if (tsr_views_end_location(shadow->views, location) != TSR_OK)
@@ -247,10 +267,11 @@ tsr_status_t tsr_shadow_settle(tsr_shadow_t *shadow)
 
 size_t tsr_shadow_size_bytes(const tsr_shadow_t *shadow)
 {
-	size_t bytes = sizeof *shadow + shadow->bytes + tsr_views_size_bytes(shadow->views) +
-		       shadow->operation_room * sizeof *shadow->operations +
-		       shadow->set_room * (sizeof *shadow->sets + sizeof *shadow->free_sets) +
-		       shadow->segments_room * (sizeof *shadow->segments + sizeof *shadow->free_segments);
+	size_t bytes =
+		sizeof *shadow + shadow->bytes + tsr_views_size_bytes(shadow->views) +
+		shadow->operation_room * sizeof *shadow->operations +
+		shadow->set_room * (sizeof *shadow->sets + sizeof *shadow->free_sets) +
+		shadow->segments_room * (sizeof *shadow->segments + sizeof *shadow->free_segments);
 
 	for (int r = 0; r < shadow->region_count; r++) {
 		const shadow_region_t *region = &shadow->regions[r];
@@ -276,8 +297,9 @@ static uint32_t new_entry(tsr_shadow_t *shadow, int thread)
 {
 	const uint32_t number = shadow->first + shadow->operation_count;
 
-	if (number >= SHADOW_OPERATIONS || !tsr_shadow_grow(shadow, (void **)&shadow->operations, shadow->operation_count,
-							    &shadow->operation_room, sizeof *shadow->operations)) {
+	if (number >= SHADOW_OPERATIONS ||
+	    !tsr_shadow_grow(shadow, (void **)&shadow->operations, shadow->operation_count,
+			     &shadow->operation_room, sizeof *shadow->operations)) {
 		shadow->exhausted = true;
 		return 0;
 	}
@@ -324,7 +346,8 @@ uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow)
 tsr_status_t tsr_shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out)
 {
 	if (operation - shadow->first >= shadow->operation_count)
-		return tsr_error(TSR_ERR_ARGUMENT, "%u is no operation: they are %u to %u", operation, shadow->first,
+		return tsr_error(TSR_ERR_ARGUMENT, "%u is no operation: they are %u to %u",
+				 operation, shadow->first,
 				 shadow->first + shadow->operation_count - 1);
 	const uint32_t latest = shadow_entry(shadow, operation)->latest;
 	const int thread = shadow_entry(shadow, latest)->thread;

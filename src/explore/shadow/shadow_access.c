@@ -1,4 +1,7 @@
-/* Plain accesses: what each makes of the state of the bytes that it touches, and the values that it moves. */
+/*
+ * Plain accesses: what each makes of the state of the bytes that it touches,
+ * and the values that it moves.
+ */
 #include "src/explore/shadow/shadow_state.h"
 
 #include <stdlib.h>
@@ -8,10 +11,12 @@
 
 /* ------------------------------------------------------------------ what is found */
 
-void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote,
-			  size_t begin, size_t end)
+void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races,
+			  const shadow_operation_t *other, bool other_wrote, size_t begin,
+			  size_t end)
 {
-	const bool goes_on = found->races && found->other == other->origin && found->other_wrote == other_wrote &&
+	const bool goes_on = found->races && found->other == other->origin &&
+			     found->other_wrote == other_wrote &&
 			     found->offset + found->bytes == begin;
 
 	if (goes_on) {
@@ -39,17 +44,23 @@ void tsr_shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t be
 }
 
 /** Says what a transition found on bytes of the region. */
-static void note(const shadow_access_t *access, const shadow_transition_t *way, size_t begin, size_t end)
+static void note(const shadow_access_t *access, const shadow_transition_t *way, size_t begin,
+		 size_t end)
 {
 	if (way->other)
-		tsr_shadow_note_race(access->found, TSR_VIEWS_DATA_RACE, shadow_entry(access->shadow, way->other), way->other_wrote,
+		tsr_shadow_note_race(access->found, TSR_VIEWS_DATA_RACE,
+				     shadow_entry(access->shadow, way->other), way->other_wrote,
 				     begin, end);
 	if (way->unmet)
-		tsr_shadow_note_unmet(&access->found->unmet, shadow_entry(access->shadow, way->unmet), way->unmet_wrote, begin,
-				      end);
+		tsr_shadow_note_unmet(&access->found->unmet,
+				      shadow_entry(access->shadow, way->unmet), way->unmet_wrote,
+				      begin, end);
 	const uint32_t writer = shadow_writer(way->from);
 	if (way->unwritten)
-		tsr_shadow_note_unwritten(access->found, writer == SHADOW_NOBODY ? 0 : shadow_entry(access->shadow, writer)->origin,
+		tsr_shadow_note_unwritten(access->found,
+					  writer == SHADOW_NOBODY
+						  ? 0
+						  : shadow_entry(access->shadow, writer)->origin,
 					  begin, end);
 }
 
@@ -58,11 +69,13 @@ static void note(const shadow_access_t *access, const shadow_transition_t *way, 
 /** Who else of the coop has touched it since the coop has met, where one of the two writes. */
 static void find_unmet(const shadow_access_t *access, shadow_state_t from, shadow_transition_t *way)
 {
-	if (tsr_shadow_is_unmet(access->shadow, access->coop, access->thread, shadow_writer(from))) {
+	if (tsr_shadow_is_unmet(access->shadow, access->coop, access->thread,
+				shadow_writer(from))) {
 		way->unmet = shadow_writer(from);
 		way->unmet_wrote = true;
 	} else if (access->write) {
-		way->unmet = tsr_shadow_unmet_reader(access->shadow, access->coop, access->thread, shadow_readers(from));
+		way->unmet = tsr_shadow_unmet_reader(access->shadow, access->coop, access->thread,
+						     shadow_readers(from));
 	}
 }
 
@@ -82,7 +95,8 @@ static shadow_transition_t transition(const shadow_access_t *access, shadow_stat
 		find_unmet(access, from, &way);
 	way.unwritten = !access->write && shadow_is_unwritten(shadow, from);
 	way.to = access->write ? shadow_state(access->operation, 0)
-			       : shadow_state(writer, tsr_shadow_add_reader(shadow, &access->clock, shadow_readers(from),
+			       : shadow_state(writer, tsr_shadow_add_reader(shadow, &access->clock,
+									    shadow_readers(from),
 									    access->operation));
 	return way;
 }
@@ -117,10 +131,14 @@ static const shadow_transition_t *find_other_way(shadow_access_t *access, shadow
 	return &access->way[0];
 }
 
-/** What becomes of a state, as worked out now or met before. The sets of both states are held as long as it is remembered. */
+/**
+ * What becomes of a state, as worked out now or met before. The sets of both
+ * states are held as long as it is remembered.
+ */
 static inline const shadow_transition_t *find_way(shadow_access_t *access, shadow_state_t from)
 {
-	return access->ways && access->way[0].from == from ? &access->way[0] : find_other_way(access, from);
+	return access->ways && access->way[0].from == from ? &access->way[0]
+							   : find_other_way(access, from);
 }
 
 /* ------------------------------------------------------------------ lines */
@@ -152,17 +170,22 @@ static void access_segments(shadow_access_t *access, size_t line, int begin, int
 	if (!segments)
 		return;
 	for (int at = begin, i = shadow_segment_at(segments, at); at < end; i++) {
-		const bool whole = segments->begin[i] == at && shadow_segment_end(segments, i) <= end;
-		const bool word = shadow_is_word(segments->state[i]) && !tsr_shadow_demote(access, segments, i, whole);
+		const bool whole =
+			segments->begin[i] == at && shadow_segment_end(segments, i) <= end;
+		const bool word = shadow_is_word(segments->state[i]) &&
+				  !tsr_shadow_demote(access, segments, i, whole);
 		if (!word && segments->begin[i] < at)
 			i = tsr_shadow_split(shadow, segments, at);
-		if (!word && i >= 0 && end < shadow_segment_end(segments, i) && tsr_shadow_split(shadow, segments, end) < 0)
+		if (!word && i >= 0 && end < shadow_segment_end(segments, i) &&
+		    tsr_shadow_split(shadow, segments, end) < 0)
 			return;
 		if (i < 0)
 			return;
-		const int segment_end = shadow_segment_end(segments, i), until = segment_end < end ? segment_end : end;
+		const int segment_end = shadow_segment_end(segments, i),
+			  until = segment_end < end ? segment_end : end;
 		if (word) {
-			tsr_shadow_word_access(access, line, i, base + (size_t)at, base + (size_t)until);
+			tsr_shadow_word_access(access, line, i, base + (size_t)at,
+					       base + (size_t)until);
 			access->clock = tsr_views_clock(shadow->views, access->thread);
 		} else {
 			const shadow_state_t from = segments->state[i];
@@ -182,14 +205,18 @@ static void access_row(shadow_access_t *access, size_t offset, size_t bytes)
 	const size_t end = offset + bytes;
 
 	for (size_t at = offset; at < end;) {
-		const size_t line = at / SHADOW_LINE, begin = at % SHADOW_LINE, rest = end - line * SHADOW_LINE;
+		const size_t line = at / SHADOW_LINE, begin = at % SHADOW_LINE,
+			     rest = end - line * SHADOW_LINE;
 		const bool whole = begin == 0 && rest >= SHADOW_LINE;
 		shadow_touch(access->region, line);
 		if (whole && shadow_writer(access->region->line[line]) != SHADOW_SEGMENTS) {
-			size_t count = rest / SHADOW_LINE, in_chunk = SHADOW_CHUNK - line % SHADOW_CHUNK;
-			at += SHADOW_LINE * access_alike(access, line, count < in_chunk ? count : in_chunk);
+			size_t count = rest / SHADOW_LINE,
+			       in_chunk = SHADOW_CHUNK - line % SHADOW_CHUNK;
+			at += SHADOW_LINE *
+			      access_alike(access, line, count < in_chunk ? count : in_chunk);
 		} else {
-			access_segments(access, line, (int)begin, rest < SHADOW_LINE ? (int)rest : SHADOW_LINE);
+			access_segments(access, line, (int)begin,
+					rest < SHADOW_LINE ? (int)rest : SHADOW_LINE);
 			at = (line + 1) * SHADOW_LINE;
 		}
 	}
@@ -204,22 +231,26 @@ static size_t rows_of(const tsr_shadow_range_t *range)
 
 static tsr_status_t check(const tsr_shadow_t *shadow, const tsr_shadow_range_t *range)
 {
-	const shadow_region_t *region =
-		range->region >= 0 && range->region < shadow->region_count ? &shadow->regions[range->region] : NULL;
+	const shadow_region_t *region = range->region >= 0 && range->region < shadow->region_count
+						? &shadow->regions[range->region]
+						: NULL;
 	const size_t rows = rows_of(range);
 	size_t last;
 
 	if (!region || !region->memory)
 		return tsr_error(TSR_ERR_ARGUMENT, "there is no region %d", range->region);
-	if (!__builtin_mul_overflow(rows - 1, range->pitch, &last) && !__builtin_add_overflow(last, range->offset, &last) &&
-	    last <= region->bytes && range->bytes <= region->bytes - last)
+	if (!__builtin_mul_overflow(rows - 1, range->pitch, &last) &&
+	    !__builtin_add_overflow(last, range->offset, &last) && last <= region->bytes &&
+	    range->bytes <= region->bytes - last)
 		return TSR_OK;
-	return tsr_error(TSR_ERR_ARGUMENT, "%zu rows of %zu bytes from %zu on, %zu apart, are not in region %d, which has %zu",
-			 rows, range->bytes, range->offset, range->pitch, range->region, region->bytes);
+	return tsr_error(
+		TSR_ERR_ARGUMENT,
+		"%zu rows of %zu bytes from %zu on, %zu apart, are not in region %d, which has %zu",
+		rows, range->bytes, range->offset, range->pitch, range->region, region->bytes);
 }
 
-static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range,
-			  bool write, tsr_shadow_found_t *found)
+static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_t operation,
+			  const tsr_shadow_range_t *range, bool write, tsr_shadow_found_t *found)
 {
 	tsr_status_t status = check(shadow, range);
 
@@ -244,7 +275,8 @@ static tsr_status_t begin(shadow_access_t *access, tsr_shadow_t *shadow, uint32_
 static void end(shadow_access_t *access, const tsr_shadow_range_t *range)
 {
 	if (access->coop && access->coop->touch_count)
-		tsr_shadow_check_touches(access->shadow, access->coop, range, access->write, false, &access->found->unmet);
+		tsr_shadow_check_touches(access->shadow, access->coop, range, access->write, false,
+					 &access->found->unmet);
 	for (int i = 0; i < access->ways; i++)
 		forget(access, &access->way[i]);
 }
@@ -254,10 +286,13 @@ static tsr_shadow_range_t joined(const tsr_shadow_range_t *range)
 {
 	if (range->pitch != range->bytes)
 		return *range;
-	return (tsr_shadow_range_t){.region = range->region, .offset = range->offset, .bytes = range->bytes * rows_of(range)};
+	return (tsr_shadow_range_t){.region = range->region,
+				    .offset = range->offset,
+				    .bytes = range->bytes * rows_of(range)};
 }
 
-tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, void *to, size_t to_pitch,
+tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation,
+			     const tsr_shadow_range_t *range, void *to, size_t to_pitch,
 			     tsr_shadow_found_t *found_out)
 {
 	shadow_access_t access;
@@ -269,21 +304,23 @@ tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation, const tsr
 	for (size_t row = 0; row < rows_of(&whole); row++)
 		access_row(&access, whole.offset + row * whole.pitch, whole.bytes);
 	for (size_t row = 0; to && shadow->values && row < rows_of(range); row++)
-		memcpy((unsigned char *)to + row * to_pitch, access.region->memory + range->offset + row * range->pitch,
-		       range->bytes);
+		memcpy((unsigned char *)to + row * to_pitch,
+		       access.region->memory + range->offset + row * range->pitch, range->bytes);
 	end(&access, range);
 	return tsr_shadow_status(shadow);
 }
 
-tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, const void *from,
-			      size_t from_pitch, tsr_shadow_found_t *found_out)
+tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation,
+			      const tsr_shadow_range_t *range, const void *from, size_t from_pitch,
+			      tsr_shadow_found_t *found_out)
 {
 	shadow_access_t access;
 	tsr_status_t status = begin(&access, shadow, operation, range, true, found_out);
 
 	if (status != TSR_OK)
 		return status;
-	const tsr_shadow_range_t whole = !from || from_pitch == range->bytes ? joined(range) : *range;
+	const tsr_shadow_range_t whole =
+		!from || from_pitch == range->bytes ? joined(range) : *range;
 	for (size_t row = 0; row < rows_of(&whole); row++) {
 		const size_t offset = whole.offset + row * whole.pitch;
 		access.data = from ? (const unsigned char *)from + row * from_pitch : NULL;
@@ -297,8 +334,8 @@ tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation, const ts
 }
 
 /** The other half of a copy: the bytes are there. */
-static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range,
-				tsr_shadow_found_t *found_out)
+static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation,
+				const tsr_shadow_range_t *range, tsr_shadow_found_t *found_out)
 {
 	shadow_access_t access;
 	tsr_status_t status = begin(&access, shadow, operation, range, true, found_out);
@@ -315,7 +352,7 @@ static tsr_status_t write_moved(tsr_shadow_t *shadow, uint32_t operation, const 
 	return tsr_shadow_status(shadow);
 }
 
-/* ------------------------------------------------------------------ copies of what is unwritten in part */
+/* ---------------------------------------------------------- copies of what is unwritten in part */
 
 /** Bytes of a row of a copy that are alike: written, or not. */
 typedef struct span {
@@ -323,8 +360,12 @@ typedef struct span {
 	bool unwritten;
 } span_t;
 
-/** The bytes from `offset` on, up to `end` at most, that have one state: whether nobody has written them, and where they end. */
-static bool look(const tsr_shadow_t *shadow, const shadow_region_t *region, size_t offset, size_t end, size_t *until)
+/**
+ * The bytes from `offset` on, up to `end` at most, that have one state: whether
+ * nobody has written them, and where they end.
+ */
+static bool look(const tsr_shadow_t *shadow, const shadow_region_t *region, size_t offset,
+		 size_t end, size_t *until)
 {
 	const size_t line = offset / SHADOW_LINE;
 	shadow_state_t state = region->line[line];
@@ -368,8 +409,12 @@ static span_t *spans_of(tsr_shadow_t *shadow, const tsr_shadow_range_t *range, u
 	return spans;
 }
 
-/** write_moved where not all of the bytes were written: those that were not stay so, though somebody has put them there. */
-static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *range, const span_t *spans,
+/**
+ * write_moved where not all of the bytes were written: those that were not stay
+ * so, though somebody has put them there.
+ */
+static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation,
+				const tsr_shadow_range_t *range, const span_t *spans,
 				uint32_t count, tsr_shadow_found_t *found_out)
 {
 	shadow_access_t access[2]; /* by whether it is unwritten */
@@ -394,7 +439,8 @@ static tsr_status_t write_spans(tsr_shadow_t *shadow, uint32_t operation, const 
 }
 
 /** Moves rows such that none is overwritten before it is read, where both ranges have one pitch. */
-static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to)
+static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from,
+		 const tsr_shadow_range_t *to)
 {
 	const bool backwards = from->region == to->region && from->offset < to->offset;
 	const size_t rows = rows_of(from);
@@ -402,25 +448,30 @@ static void move(const tsr_shadow_t *shadow, const tsr_shadow_range_t *from, con
 	for (size_t i = 0; i < rows; i++) {
 		const size_t row = backwards ? rows - 1 - i : i;
 		memmove(shadow->regions[to->region].memory + to->offset + row * to->pitch,
-			shadow->regions[from->region].memory + from->offset + row * from->pitch, from->bytes);
+			shadow->regions[from->region].memory + from->offset + row * from->pitch,
+			from->bytes);
 	}
 }
 
 /** The same with rows that the caller has. */
-static void move_seen(const tsr_shadow_t *shadow, const unsigned char *seen, size_t seen_pitch, const tsr_shadow_range_t *to)
+static void move_seen(const tsr_shadow_t *shadow, const unsigned char *seen, size_t seen_pitch,
+		      const tsr_shadow_range_t *to)
 {
 	for (size_t row = 0; row < rows_of(to); row++)
-		memcpy(shadow->regions[to->region].memory + to->offset + row * to->pitch, seen + row * seen_pitch, to->bytes);
+		memcpy(shadow->regions[to->region].memory + to->offset + row * to->pitch,
+		       seen + row * seen_pitch, to->bytes);
 }
 
-tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation, const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
+tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation,
+			     const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
 			     const void *seen, size_t seen_pitch, tsr_shadow_found_t found_out[2])
 {
 	tsr_status_t status = check(shadow, to);
 
 	if (status == TSR_OK && (rows_of(from) != rows_of(to) || from->bytes != to->bytes))
-		status = tsr_error(TSR_ERR_ARGUMENT, "%zu rows of %zu bytes are copied to %zu rows of %zu", rows_of(from),
-				   from->bytes, rows_of(to), to->bytes);
+		status = tsr_error(TSR_ERR_ARGUMENT,
+				   "%zu rows of %zu bytes are copied to %zu rows of %zu",
+				   rows_of(from), from->bytes, rows_of(to), to->bytes);
 	found_out[1] = (tsr_shadow_found_t){.races = 0};
 	if (status == TSR_OK)
 		status = tsr_shadow_read(shadow, operation, from, NULL, 0, &found_out[0]);

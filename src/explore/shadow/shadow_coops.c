@@ -1,12 +1,16 @@
 /*
- * What the threads of one coop do beside each other. To the view machine a coop is one thread, and all that it does is ordered; but
- * a call that moves data is made by all its threads, each of which does its part when it comes to it, and an atomic by one of them.
- * So an access races with an earlier one of the same coop where the coop has not met in between: calls are counted for each thread,
- * an operation's entry holds the number of its call, and those after the last meeting are not ordered with what comes next. Within
- * one call nothing races.
+ * What the threads of one coop do beside each other. To the view machine a coop
+ * is one thread, and all that it does is ordered; but a call that moves data is
+ * made by all its threads, each of which does its part when it comes to it, and
+ * an atomic by one of them. So an access races with an earlier one of the same
+ * coop where the coop has not met in between: calls are counted for each
+ * thread, an operation's entry holds the number of its call, and those after
+ * the last meeting are not ordered with what comes next. Within one call
+ * nothing races.
  *
- * Plain memory has its last writer and its readers, whom a transition looks at (shadow_access.c). Words, which have locations, are
- * kept here in a list for each coop, from one meeting to the next.
+ * Plain memory has its last writer and its readers, whom a transition looks at
+ * (shadow_access.c). Words, which have locations, are kept here in a list for
+ * each coop, from one meeting to the next.
  */
 #include <stdlib.h>
 
@@ -18,8 +22,8 @@ enum { MOST_TOUCHES = 4096 }; /* of a coop that never meets: the oldest are forg
 static shadow_coop_t *coop_of(tsr_shadow_t *shadow, int thread)
 {
 	while ((uint32_t)thread >= shadow->coop_count) {
-		if (!tsr_shadow_grow(shadow, (void **)&shadow->coops, shadow->coop_count, &shadow->coop_room,
-				     sizeof *shadow->coops))
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->coops, shadow->coop_count,
+				     &shadow->coop_room, sizeof *shadow->coops))
 			return NULL;
 		shadow->coops[shadow->coop_count++] = (shadow_coop_t){.call = 0};
 	}
@@ -75,7 +79,8 @@ void tsr_shadow_free_coops(tsr_shadow_t *shadow)
 
 /* ------------------------------------------------------------------ plain memory */
 
-bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation)
+bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+			 uint32_t operation)
 {
 	if (operation <= SHADOW_SETTLED)
 		return false;
@@ -83,7 +88,8 @@ bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, 
 	return entry->thread == thread && entry->call > coop->met && entry->call != coop->call;
 }
 
-uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers)
+uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+				 uint32_t readers)
 {
 	uint32_t reader;
 	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++) {
@@ -95,10 +101,11 @@ uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t
 	return 0;
 }
 
-void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end)
+void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other,
+			   bool other_wrote, size_t begin, size_t end)
 {
-	const bool goes_on =
-		unmet->other == other->origin && unmet->other_wrote == other_wrote && unmet->offset + unmet->bytes == begin;
+	const bool goes_on = unmet->other == other->origin && unmet->other_wrote == other_wrote &&
+			     unmet->offset + unmet->bytes == begin;
 
 	if (goes_on) {
 		unmet->bytes += end - begin;
@@ -114,8 +121,8 @@ void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *
 
 static bool same_touch(const shadow_touch_t *a, const shadow_touch_t *b)
 {
-	return a->region == b->region && a->offset == b->offset && a->bytes == b->bytes && a->wrote == b->wrote &&
-	       a->atomic == b->atomic;
+	return a->region == b->region && a->offset == b->offset && a->bytes == b->bytes &&
+	       a->wrote == b->wrote && a->atomic == b->atomic;
 }
 
 void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch)
@@ -130,12 +137,14 @@ void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_
 		}
 	if (coop->touch_count == MOST_TOUCHES)
 		coop->touch_count = 0;
-	if (tsr_shadow_grow(shadow, (void **)&coop->touch, coop->touch_count, &coop->touch_room, sizeof *coop->touch))
+	if (tsr_shadow_grow(shadow, (void **)&coop->touch, coop->touch_count, &coop->touch_room,
+			    sizeof *coop->touch))
 		coop->touch[coop->touch_count++] = *touch;
 }
 
 /** The bytes of a touch that lie in one of the rows. */
-static bool meets_range(const shadow_touch_t *touch, const tsr_shadow_range_t *range, size_t *begin_out, size_t *end_out)
+static bool meets_range(const shadow_touch_t *touch, const tsr_shadow_range_t *range,
+			size_t *begin_out, size_t *end_out)
 {
 	const size_t rows = range->rows ? range->rows : 1, end = touch->offset + touch->bytes;
 	size_t row = 0;
@@ -144,8 +153,10 @@ static bool meets_range(const shadow_touch_t *touch, const tsr_shadow_range_t *r
 		return false;
 	if (rows > 1 && range->pitch > 0 && touch->offset > range->offset)
 		row = (touch->offset - range->offset) / range->pitch;
-	for (int tries = 0; tries < 2 && row < rows; tries++, row++) { /* it may begin behind a row's end, and reach the next */
-		const size_t first = range->offset + row * range->pitch, last = first + range->bytes;
+	/* it may begin behind a row's end, and reach the next */
+	for (int tries = 0; tries < 2 && row < rows; tries++, row++) {
+		const size_t first = range->offset + row * range->pitch,
+			     last = first + range->bytes;
 		*begin_out = touch->offset > first ? touch->offset : first;
 		*end_out = end < last ? end : last;
 		if (*begin_out < *end_out)
@@ -154,16 +165,19 @@ static bool meets_range(const shadow_touch_t *touch, const tsr_shadow_range_t *r
 	return false;
 }
 
-void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote,
-			      bool atomic, tsr_shadow_unmet_t *unmet)
+void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop,
+			      const tsr_shadow_range_t *range, bool wrote, bool atomic,
+			      tsr_shadow_unmet_t *unmet)
 {
 	size_t begin, end;
 	for (uint32_t i = 0; i < coop->touch_count; i++) {
 		const shadow_touch_t *touch = &coop->touch[i];
-		if ((touch->atomic && atomic) || !(touch->wrote || wrote) || !meets_range(touch, range, &begin, &end))
+		if ((touch->atomic && atomic) || !(touch->wrote || wrote) ||
+		    !meets_range(touch, range, &begin, &end))
 			continue;
 		if (shadow_entry(shadow, touch->entry)->call != coop->call)
-			tsr_shadow_note_unmet(unmet, shadow_entry(shadow, touch->entry), touch->wrote, begin, end);
+			tsr_shadow_note_unmet(unmet, shadow_entry(shadow, touch->entry),
+					      touch->wrote, begin, end);
 	}
 }
 
@@ -171,12 +185,19 @@ void tsr_shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
 {
 	const shadow_coop_t *coop = shadow_coop_at(shadow, shadow->acting.thread);
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
-	const shadow_touch_t touch = {shadow->acting.region, shadow->acting.offset, shadow->acting.bytes, operation, wrote, false};
-	if (coop && entry->thread == shadow->acting.thread && entry->call > coop->met && !entry->atomic)
+	const shadow_touch_t touch = {shadow->acting.region,
+				      shadow->acting.offset,
+				      shadow->acting.bytes,
+				      operation,
+				      wrote,
+				      false};
+	if (coop && entry->thread == shadow->acting.thread && entry->call > coop->met &&
+	    !entry->atomic)
 		tsr_shadow_touch_word(shadow, shadow->acting.thread, &touch);
 }
 
-void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote)
+void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word,
+			  bool wrote)
 {
 	const int thread = shadow_entry(shadow, entry)->thread;
 	const tsr_shadow_range_t range = {word->region, word->offset, word->bytes, 1, word->bytes};

@@ -38,7 +38,10 @@ static void stand_inside(shadow_segments_t *segments)
 	segments->room = SHADOW_FEW;
 }
 
-/** Room for one more line's segments, in whole lines of the processor's cache. False, and `exhausted`: no memory. */
+/**
+ * Room for one more line's segments, in whole lines of the processor's cache.
+ * False, and `exhausted`: no memory.
+ */
 static bool make_room(tsr_shadow_t *shadow)
 {
 	enum { CACHE_LINE = 64, FIRST = 64 };
@@ -46,7 +49,8 @@ static bool make_room(tsr_shadow_t *shadow)
 		return true;
 	const uint32_t room = shadow->segments_room ? 2 * shadow->segments_room : FIRST;
 	shadow_segments_t *segments = aligned_alloc(CACHE_LINE, room * sizeof *segments);
-	uint32_t *free_ones = segments ? realloc(shadow->free_segments, room * sizeof *free_ones) : NULL;
+	uint32_t *free_ones =
+		segments ? realloc(shadow->free_segments, room * sizeof *free_ones) : NULL;
 	if (!free_ones) {
 		free(segments);
 		shadow->exhausted = true;
@@ -73,8 +77,9 @@ shadow_segments_t *tsr_shadow_open(tsr_shadow_t *shadow, shadow_region_t *region
 		return &shadow->segments[shadow_readers(state)];
 	if (!shadow->free_segments_count && !make_room(shadow))
 		return NULL;
-	const uint32_t at =
-		shadow->free_segments_count ? shadow->free_segments[--shadow->free_segments_count] : shadow->segments_count++;
+	const uint32_t at = shadow->free_segments_count
+				    ? shadow->free_segments[--shadow->free_segments_count]
+				    : shadow->segments_count++;
 	shadow_segments_t *segments = &shadow->segments[at];
 	stand_inside(segments);
 	segments->count = 1;
@@ -92,7 +97,8 @@ void tsr_shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line
 	int kept = 0;
 
 	for (int i = 1; i < segments->count; i++) {
-		if (segments->state[i] == segments->state[kept] && !shadow_is_word(segments->state[i])) {
+		if (segments->state[i] == segments->state[kept] &&
+		    !shadow_is_word(segments->state[i])) {
 			shadow_drop(shadow, segments->state[i], 1);
 			segments->begins &= ~(UINT32_C(1) << segments->begin[i]);
 			continue;
@@ -122,7 +128,8 @@ int tsr_shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte
 	if (segments->count == segments->room && !resize(shadow, segments, 4 * segments->room))
 		return -1;
 	const size_t behind = (size_t)(segments->count - i - 1);
-	memmove(segments->state + i + 2, segments->state + i + 1, behind * sizeof segments->state[0]);
+	memmove(segments->state + i + 2, segments->state + i + 1,
+		behind * sizeof segments->state[0]);
 	memmove(segments->begin + i + 2, segments->begin + i + 1, behind);
 	segments->state[i + 1] = segments->state[i];
 	segments->begin[i + 1] = (uint8_t)byte;
@@ -143,9 +150,11 @@ static void end_word(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 	segments->state[i] = shadow_state(written ? SHADOW_SETTLED : SHADOW_NOBODY, 0);
 }
 
-void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state)
+void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin,
+		      int end, shadow_state_t state)
 {
-	if (begin == 0 && end == SHADOW_LINE && shadow_writer(region->line[line]) != SHADOW_SEGMENTS) {
+	if (begin == 0 && end == SHADOW_LINE &&
+	    shadow_writer(region->line[line]) != SHADOW_SEGMENTS) {
 		shadow_drop(shadow, region->line[line], 1);
 		region->line[line] = state;
 		return;
@@ -153,7 +162,8 @@ void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line
 	shadow_segments_t *segments = tsr_shadow_open(shadow, region, line);
 	if (!segments)
 		return;
-	for (int i = shadow_segment_at(segments, begin); i < segments->count && segments->begin[i] < end; i++)
+	for (int i = shadow_segment_at(segments, begin);
+	     i < segments->count && segments->begin[i] < end; i++)
 		if (shadow_is_word(segments->state[i]))
 			end_word(shadow, segments, i);
 	int i = tsr_shadow_split(shadow, segments, begin);

@@ -1,4 +1,7 @@
-/* Sets of readers: made when readers are concurrent, and shared by the lines that the same operations have read. */
+/*
+ * Sets of readers: made when readers are concurrent, and shared by the lines
+ * that the same operations have read.
+ */
 #include "src/explore/shadow/shadow_state.h"
 
 #include <stdlib.h>
@@ -26,7 +29,8 @@ uint32_t tsr_shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_
 	return i < set->count ? set->reader[i] : 0;
 }
 
-uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers)
+uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+				   uint32_t readers)
 {
 	uint32_t reader;
 
@@ -45,8 +49,10 @@ static uint32_t keep(tsr_shadow_t *shadow, shadow_set_t *set)
 		at = shadow->free_sets[--shadow->free_set_count];
 	} else {
 		/* Room to give back any index there is, so that giving back cannot fail. */
-		if (!tsr_shadow_grow(shadow, (void **)&shadow->sets, at, &shadow->set_room, sizeof *shadow->sets) ||
-		    !tsr_shadow_grow(shadow, (void **)&shadow->free_sets, at, &shadow->free_set_room, sizeof *shadow->free_sets)) {
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->sets, at, &shadow->set_room,
+				     sizeof *shadow->sets) ||
+		    !tsr_shadow_grow(shadow, (void **)&shadow->free_sets, at,
+				     &shadow->free_set_room, sizeof *shadow->free_sets)) {
 			free(set);
 			return 0;
 		}
@@ -57,7 +63,8 @@ static uint32_t keep(tsr_shadow_t *shadow, shadow_set_t *set)
 	return SHADOW_SET | at;
 }
 
-uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation)
+uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+			       uint32_t readers, uint32_t operation)
 {
 	const uint32_t before = is_set(readers) ? set_of(shadow, readers)->count : readers ? 1 : 0;
 	uint32_t reader;

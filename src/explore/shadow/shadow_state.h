@@ -5,8 +5,9 @@
 #include "src/explore/shadow/shadow.h"
 
 enum {
-	SHADOW_LINE = 32,     /* bytes that have a record */
-	SHADOW_CHUNK = 512,   /* lines whose records are a page: what is known to be touched or not */
+	SHADOW_LINE = 32, /* bytes that have a record */
+	/* lines whose records are a page: what is known to be touched or not */
+	SHADOW_CHUNK = 512,
 	SHADOW_WAYS = 8,      /* of the memory of transitions */
 	SHADOW_FEW = 4,       /* segments that need no memory of their own */
 	SHADOW_USED = 1,      /* a record that is not zero */
@@ -18,9 +19,10 @@ enum {
 };
 
 /*
- * What is known of a byte, in one word: who wrote it last, in the low half; who has read it since, in the high half, as nobody,
- * an operation or a set. Or in place of the low half a sign that the high half is the location of a word, or, of a line's record
- * alone, the line's segments.
+ * What is known of a byte, in one word: who wrote it last, in the low half; who
+ * has read it since, in the high half, as nobody, an operation or a set. Or in
+ * place of the low half a sign that the high half is the location of a word,
+ * or, of a line's record alone, the line's segments.
  */
 typedef uint64_t shadow_state_t;
 
@@ -48,18 +50,24 @@ static inline bool shadow_is_word(shadow_state_t state)
 	return shadow_writer(state) == SHADOW_WORD;
 }
 
-/** An operation in one epoch and one call of its thread. One that goes on into later ones gets another entry, with a number of its
- *  own. */
+/**
+ * An operation in one epoch and one call of its thread. One that goes on into
+ *  later ones gets another entry, with a number of its own.
+ */
 typedef struct shadow_operation {
 	int thread, component;
 	tsr_epoch_t epoch;
 	uint32_t origin; /* the number that the caller knows */
 	uint32_t latest; /* of the origin: its last entry */
-	uint32_t call;   /* of its thread, if that is a coop; 0: it is not, or what others of its threads do is ordered with this */
-	uint32_t tile;   /* as tsr_shadow_call_t */
+	/* of its thread, if that is a coop; 0: it is not, or what others of its threads do is
+	 * ordered with this */
+	uint32_t call;
+	uint32_t tile; /* as tsr_shadow_call_t */
 	bool atomic;
-	uint32_t twin; /* the entry in whose name this one copies bytes that nobody has written; 0: none yet */
-	bool hollow;   /* this is such an entry: what it has written counts as unwritten, and races as ever */
+	/* the entry in whose name this one copies bytes that nobody has written; 0: none yet */
+	uint32_t twin;
+	/* this is such an entry: what it has written counts as unwritten, and races as ever */
+	bool hollow;
 } shadow_operation_t;
 
 /** An access to a word by a coop that has not met since. */
@@ -84,20 +92,25 @@ typedef struct shadow_acting {
 	size_t offset, bytes; /* 0 bytes: of none */
 } shadow_acting_t;
 
-/** Readers, as a rule none that comes before another. Never changes; shared by all lines that hold it. */
+/**
+ * Readers, as a rule none that comes before another. Never changes; shared by
+ * all lines that hold it.
+ */
 typedef struct shadow_set {
 	uint32_t holders, count;
 	uint32_t reader[];
 } shadow_set_t;
 
 /**
- * A line that is not the same all over: from begin[i] on stands state[i]. Few of them stand in the record itself, so that who looks
- * at a line waits for memory once.
+ * A line that is not the same all over: from begin[i] on stands state[i]. Few
+ * of them stand in the record itself, so that who looks at a line waits for
+ * memory once.
  */
 typedef struct shadow_segments {
 	uint8_t count, room, few_begin[SHADOW_FEW];
-	uint32_t begins;       /* the bytes at which segments begin, as bits */
-	shadow_state_t *state; /* the few, or with more than those a piece of memory that `begin` is in too */
+	uint32_t begins; /* the bytes at which segments begin, as bits */
+	/* the few, or with more than those a piece of memory that `begin` is in too */
+	shadow_state_t *state;
 	uint8_t *begin;
 	shadow_state_t few_state[SHADOW_FEW];
 } shadow_segments_t;
@@ -106,8 +119,11 @@ typedef struct shadow_region {
 	unsigned char *memory; /* null: the region has ended */
 	size_t bytes, lines;
 	shadow_state_t *line;
-	unsigned char *touched; /* of each chunk, what is true of some of its records: SHADOW_USED, SHADOW_UNSETTLED */
-	size_t chunks; /* that have been touched ever, and those before them: heaps are large, and used from their beginning on */
+	/* of each chunk, what is true of some of its records: SHADOW_USED, SHADOW_UNSETTLED */
+	unsigned char *touched;
+	/* that have been touched ever, and those before them: heaps are large, and used from their
+	 * beginning on */
+	size_t chunks;
 	bool mapped;
 } shadow_region_t;
 
@@ -153,9 +169,11 @@ typedef struct shadow_access {
 	uint32_t operation; /* its entry in this epoch */
 	int thread, region_number;
 	const shadow_coop_t *coop; /* null: the thread is none */
-	tsr_views_clock_t clock;   /* of the thread; looked at again after the view machine has acted */
+	/* of the thread; looked at again after the view machine has acted */
+	tsr_views_clock_t clock;
 	bool write;
-	const unsigned char *data; /* what is written at `data_offset` of the region; null: unknown */
+	/* what is written at `data_offset` of the region; null: unknown */
+	const unsigned char *data;
 	size_t data_offset;
 	tsr_shadow_found_t *found;
 	int ways;
@@ -165,13 +183,15 @@ typedef struct shadow_access {
 /* ------------------------------------------------------------------ shadow.c */
 
 /** Room for one more of an array's elements. False, and `exhausted`: no memory. */
-bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room, size_t size);
+bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room,
+		     size_t size);
 
 /** The status of a call that may have run out of memory. */
 tsr_status_t tsr_shadow_status(const tsr_shadow_t *shadow);
 
 /**
- * The operation's entry in its thread's present epoch. Errors: TSR_ERR_ARGUMENT: no operation, or one from before all was settled;
+ * The operation's entry in its thread's present epoch. Errors:
+ * TSR_ERR_ARGUMENT: no operation, or one from before all was settled;
  * TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
@@ -184,15 +204,23 @@ static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint3
 	return &shadow->operations[operation - shadow->first];
 }
 
-/** Whether nobody has written the bytes of a state that is no word, or somebody what was unwritten itself. */
+/**
+ * Whether nobody has written the bytes of a state that is no word, or somebody
+ * what was unwritten itself.
+ */
 static inline bool shadow_is_unwritten(const tsr_shadow_t *shadow, shadow_state_t state)
 {
 	const uint32_t writer = shadow_writer(state);
-	return writer == SHADOW_NOBODY || (writer > SHADOW_SETTLED && shadow_entry(shadow, writer)->hollow);
+	return writer == SHADOW_NOBODY ||
+	       (writer > SHADOW_SETTLED && shadow_entry(shadow, writer)->hollow);
 }
 
-/** Whether all of an operation's accesses in that entry happen before what comes next in the thread that has the clock. */
-static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t operation)
+/**
+ * Whether all of an operation's accesses in that entry happen before what comes
+ * next in the thread that has the clock.
+ */
+static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+				uint32_t operation)
 {
 	if (operation <= SHADOW_SETTLED)
 		return true;
@@ -205,30 +233,43 @@ static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_cloc
 /** Null where the thread is no coop. */
 static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thread)
 {
-	return (uint32_t)thread < shadow->coop_count && shadow->coops[thread].call ? &shadow->coops[thread] : NULL;
+	return (uint32_t)thread < shadow->coop_count && shadow->coops[thread].call
+		       ? &shadow->coops[thread]
+		       : NULL;
 }
 
-/** Whether an operation is one of the coop's, from another call that is not ordered with the running one. */
-bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t operation);
+/**
+ * Whether an operation is one of the coop's, from another call that is not
+ * ordered with the running one.
+ */
+bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+			 uint32_t operation);
 
 /** The first of the readers that is, and is not by the same fragment at the same place; or 0. */
-uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread, uint32_t readers);
+uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+				 uint32_t readers);
 
 /** Says of bytes of the region that the coop has touched them without meeting since. */
-void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other, bool other_wrote, size_t begin, size_t end);
+void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other,
+			   bool other_wrote, size_t begin, size_t end);
 
 /** Keeps an access to a word until the coop meets. */
 void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch);
 
 /** An access against those that are kept. */
-void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop, const tsr_shadow_range_t *range, bool wrote,
-			      bool atomic, tsr_shadow_unmet_t *unmet);
+void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop,
+			      const tsr_shadow_range_t *range, bool wrote, bool atomic,
+			      tsr_shadow_unmet_t *unmet);
 
-/** A word is made of memory that an operation has accessed plainly, perhaps one of the coop's that makes it. */
+/**
+ * A word is made of memory that an operation has accessed plainly, perhaps one
+ * of the coop's that makes it.
+ */
 void tsr_shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote);
 
 /** An ordered access to a word, which has been made: checks and keeps it. */
-void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word, bool wrote);
+void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word,
+			  bool wrote);
 
 /** All that was done is ordered; the shadow ends. */
 void tsr_shadow_settle_coops(tsr_shadow_t *shadow);
@@ -236,19 +277,33 @@ void tsr_shadow_free_coops(tsr_shadow_t *shadow);
 
 /* ------------------------------------------------------------------ shadow_sets.c */
 
-/** Readers as they are with one more, and without those that come before it. What it returns has no holder yet. */
-uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers, uint32_t operation);
+/**
+ * Readers as they are with one more, and without those that come before it.
+ * What it returns has no holder yet.
+ */
+uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+			       uint32_t readers, uint32_t operation);
 
-/** Readers that are the sites of these accesses, of which some may come after others. No holder yet. */
+/**
+ * Readers that are the sites of these accesses, of which some may come after
+ * others. No holder yet.
+ */
 uint32_t tsr_shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count);
 
-/** The first reader that does not come before what comes next in the thread that has the clock, or 0. */
-uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t readers);
+/**
+ * The first reader that does not come before what comes next in the thread that
+ * has the clock, or 0.
+ */
+uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+				   uint32_t readers);
 
 /** The i-th of the readers; 0 after the last. */
 uint32_t tsr_shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
 
-/** `times` lines or segments more, and fewer, have the state: its set of readers is held so often. Most states have none. */
+/**
+ * `times` lines or segments more, and fewer, have the state: its set of readers
+ * is held so often. Most states have none.
+ */
 void tsr_shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
 void tsr_shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
 
@@ -277,7 +332,10 @@ shadow_segments_t *tsr_shadow_open(tsr_shadow_t *shadow, shadow_region_t *region
 /** Joins equal neighbours; a line that is the same all over has no segments any more. */
 void tsr_shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
-/** How many bits are set. What the compiler has for it is a call where it may not use the instruction. */
+/**
+ * How many bits are set. What the compiler has for it is a call where it may
+ * not use the instruction.
+ */
 static inline int shadow_count_bits(uint32_t bits)
 {
 	bits -= bits >> 1 & UINT32_C(0x55555555);
@@ -297,11 +355,18 @@ static inline int shadow_segment_end(const shadow_segments_t *segments, int i)
 	return i + 1 < segments->count ? segments->begin[i + 1] : SHADOW_LINE;
 }
 
-/** Makes a segment begin at this byte, which is within none that is a word. Its index; -1, and `exhausted`: no memory. */
+/**
+ * Makes a segment begin at this byte, which is within none that is a word. Its
+ * index; -1, and `exhausted`: no memory.
+ */
 int tsr_shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
 
-/** Gives bytes of a line one state, whatever they had; words among them, which may not stick out, end. */
-void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin, int end, shadow_state_t state);
+/**
+ * Gives bytes of a line one state, whatever they had; words among them, which
+ * may not stick out, end.
+ */
+void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin,
+		      int end, shadow_state_t state);
 
 /** Notes that a line's record is no longer zero, and has changed. */
 static inline void shadow_touch(shadow_region_t *region, size_t line)
@@ -315,8 +380,9 @@ static inline void shadow_touch(shadow_region_t *region, size_t line)
 /* ------------------------------------------------------------------ shadow_words.c */
 
 /**
- * Makes the word in a segment plain memory, where the access comes after all that was done to it, and either writes or does not
- * touch the whole of it: its bytes are told apart again. False: it stays a word.
+ * Makes the word in a segment plain memory, where the access comes after all
+ * that was done to it, and either writes or does not touch the whole of it: its
+ * bytes are told apart again. False: it stays a word.
  */
 bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole);
 
@@ -326,8 +392,9 @@ void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t 
 /* ------------------------------------------------------------------ shadow_access.c */
 
 /** Says of bytes of the region what was found there, where nothing was found before. */
-void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races, const shadow_operation_t *other, bool other_wrote,
-			  size_t begin, size_t end);
+void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races,
+			  const shadow_operation_t *other, bool other_wrote, size_t begin,
+			  size_t end);
 void tsr_shadow_note_unwritten(tsr_shadow_found_t *found, uint32_t by, size_t begin, size_t end);
 
 #endif

@@ -16,7 +16,7 @@ static uint64_t low_bytes(size_t bytes)
 	return bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
 }
 
-/* ------------------------------------------------------------------ values, as they lie in memory */
+/* ---------------------------------------------------------------- values, as they lie in memory */
 
 static uint64_t load_bytes(const unsigned char *from, size_t bytes)
 {
@@ -52,7 +52,8 @@ static void store_bytes(unsigned char *to, uint64_t value, size_t bytes)
 /* ------------------------------------------------------------------ plain accesses to words */
 
 /** The word's newest value, with the bytes from `begin` to `end` as they are written now. */
-static uint64_t patched(const shadow_access_t *access, int location, size_t begin, size_t end, size_t word, size_t bytes)
+static uint64_t patched(const shadow_access_t *access, int location, size_t begin, size_t end,
+			size_t word, size_t bytes)
 {
 	const uint64_t newest = tsr_views_newest(access->shadow->views, location);
 	unsigned char image[8];
@@ -85,12 +86,14 @@ void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t 
 		shadow->exhausted = true;
 		return;
 	}
-	const shadow_touch_t touch = {access->region_number, begin, end - begin, access->operation, access->write, false};
+	const shadow_touch_t touch = {access->region_number, begin,         end - begin,
+				      access->operation,     access->write, false};
 	if (access->coop)
 		tsr_shadow_touch_word(shadow, access->thread, &touch);
 	if (event.races)
-		tsr_shadow_note_race(access->found, event.races, shadow_entry(shadow, event.other_site), event.other_wrote, begin,
-				     end);
+		tsr_shadow_note_race(access->found, event.races,
+				     shadow_entry(shadow, event.other_site), event.other_wrote,
+				     begin, end);
 	if (!access->write && event.initial)
 		tsr_shadow_note_unwritten(access->found, 0, begin, end);
 }
@@ -103,10 +106,12 @@ static bool add_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote)
 		return true;
 	if (shadow->acting.bytes)
 		tsr_shadow_keep_past(shadow, operation, wrote);
-	if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_count, &shadow->past_room, sizeof *shadow->pasts))
+	if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_count,
+			     &shadow->past_room, sizeof *shadow->pasts))
 		return false;
 	const shadow_operation_t *entry = shadow_entry(shadow, operation);
-	shadow->pasts[shadow->past_count++] = (tsr_views_past_t){entry->thread, entry->epoch, operation, wrote};
+	shadow->pasts[shadow->past_count++] =
+		(tsr_views_past_t){entry->thread, entry->epoch, operation, wrote};
 	return true;
 }
 
@@ -116,7 +121,8 @@ static bool add_pasts_of(tsr_shadow_t *shadow, int location)
 	const uint32_t more = (uint32_t)tsr_views_pasts(shadow->views, location, NULL, 0);
 
 	while (shadow->past_room < shadow->past_count + more)
-		if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_room, &shadow->past_room, sizeof *shadow->pasts))
+		if (!tsr_shadow_grow(shadow, (void **)&shadow->pasts, shadow->past_room,
+				     &shadow->past_room, sizeof *shadow->pasts))
 			return false;
 	tsr_views_pasts(shadow->views, location, shadow->pasts + shadow->past_count, (int)more);
 	shadow->past_count += more;
@@ -135,15 +141,18 @@ static bool add_segment(tsr_shadow_t *shadow, shadow_state_t state, bool *writte
 	}
 	*written = *written && !shadow_is_unwritten(shadow, state);
 	added = add_past(shadow, shadow_writer(state), true);
-	for (uint32_t i = 0; added && (reader = tsr_shadow_reader(shadow, shadow_readers(state), i)) != 0; i++)
+	for (uint32_t i = 0;
+	     added && (reader = tsr_shadow_reader(shadow, shadow_readers(state), i)) != 0; i++)
 		added = add_past(shadow, reader, false);
 	return added;
 }
 
 /**
- * Plain memory keeps one writer: the last one. Others that nothing orders with it count as readers, whom later writes have to know.
+ * Plain memory keeps one writer: the last one. Others that nothing orders with
+ * it count as readers, whom later writes have to know.
  */
-static void collapse_pasts(tsr_shadow_t *shadow, bool written, uint32_t *writer_out, uint32_t *readers_out)
+static void collapse_pasts(tsr_shadow_t *shadow, bool written, uint32_t *writer_out,
+			   uint32_t *readers_out)
 {
 	uint32_t writer = written ? SHADOW_SETTLED : SHADOW_NOBODY, count = 0;
 
@@ -165,7 +174,8 @@ bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int
 	uint32_t writer, readers;
 	bool written = true;
 
-	if ((whole && !access->write) || !tsr_views_knows_all(shadow->views, access->thread, (int)shadow_readers(state)))
+	if ((whole && !access->write) ||
+	    !tsr_views_knows_all(shadow->views, access->thread, (int)shadow_readers(state)))
 		return false;
 	shadow->past_count = 0;
 	if (!add_segment(shadow, state, &written))
@@ -177,13 +187,18 @@ bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int
 	return true;
 }
 
-/** Turns what stands between two bytes of a line, whole segments, into a word with the pasts that were collected. */
-static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int begin, int end, uint64_t value, bool written)
+/**
+ * Turns what stands between two bytes of a line, whole segments, into a word
+ * with the pasts that were collected.
+ */
+static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int begin, int end,
+			  uint64_t value, bool written)
 {
 	const int first = shadow_segment_at(segments, begin);
 	int location, last = first;
 
-	if (tsr_views_add_location(shadow->views, value, written, shadow->pasts, (int)shadow->past_count, &location) != TSR_OK) {
+	if (tsr_views_add_location(shadow->views, value, written, shadow->pasts,
+				   (int)shadow->past_count, &location) != TSR_OK) {
 		shadow->exhausted = true;
 		return;
 	}
@@ -196,20 +211,27 @@ static void make_location(tsr_shadow_t *shadow, shadow_segments_t *segments, int
 			shadow_drop(shadow, segments->state[last], 1);
 	}
 	segments->state[first] = shadow_state(SHADOW_WORD, (uint32_t)location);
-	memmove(segments->state + first + 1, segments->state + last, (size_t)(segments->count - last) * sizeof segments->state[0]);
-	memmove(segments->begin + first + 1, segments->begin + last, (size_t)(segments->count - last));
+	memmove(segments->state + first + 1, segments->state + last,
+		(size_t)(segments->count - last) * sizeof segments->state[0]);
+	memmove(segments->begin + first + 1, segments->begin + last,
+		(size_t)(segments->count - last));
 	segments->count = (uint8_t)(segments->count - (last - first - 1));
 }
 
-/** A word of which one half, or less, is wanted becomes two, with all that was done to it in the past of both. */
+/**
+ * A word of which one half, or less, is wanted becomes two, with all that was
+ * done to it in the past of both.
+ */
 static void halve(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 {
 	const shadow_state_t state = segments->state[i];
-	const int begin = segments->begin[i], bytes = (shadow_segment_end(segments, i) - begin) / 2, middle = begin + bytes;
+	const int begin = segments->begin[i], bytes = (shadow_segment_end(segments, i) - begin) / 2,
+		  middle = begin + bytes;
 	unsigned char image[8];
 	bool written = true;
 
-	store_bytes(image, tsr_views_newest(shadow->views, (int)shadow_readers(state)), 2 * (size_t)bytes);
+	store_bytes(image, tsr_views_newest(shadow->views, (int)shadow_readers(state)),
+		    2 * (size_t)bytes);
 	shadow->past_count = 0;
 	if (!add_segment(shadow, state, &written))
 		return;
@@ -218,28 +240,31 @@ static void halve(tsr_shadow_t *shadow, shadow_segments_t *segments, int i)
 	if (tsr_shadow_split(shadow, segments, middle) < 0)
 		return;
 	make_location(shadow, segments, begin, middle, load_bytes(image, (size_t)bytes), written);
-	make_location(shadow, segments, middle, middle + bytes, load_bytes(image + bytes, (size_t)bytes), written);
+	make_location(shadow, segments, middle, middle + bytes,
+		      load_bytes(image + bytes, (size_t)bytes), written);
 }
 
 /** What the memory holds, words by what the view machine says of them. */
-static uint64_t value_of(const tsr_shadow_t *shadow, const shadow_region_t *region, const shadow_segments_t *segments,
-			 const tsr_shadow_word_t *word)
+static uint64_t value_of(const tsr_shadow_t *shadow, const shadow_region_t *region,
+			 const shadow_segments_t *segments, const tsr_shadow_word_t *word)
 {
 	const int begin = (int)(word->offset % SHADOW_LINE);
 	unsigned char image[8];
 
 	memcpy(image, region->memory + word->offset, word->bytes);
-	for (int i = shadow_segment_at(segments, begin); i < segments->count && segments->begin[i] < begin + (int)word->bytes; i++)
+	for (int i = shadow_segment_at(segments, begin);
+	     i < segments->count && segments->begin[i] < begin + (int)word->bytes; i++)
 		if (shadow_is_word(segments->state[i]))
 			store_bytes(image + segments->begin[i] - begin,
-				    tsr_views_newest(shadow->views, (int)shadow_readers(segments->state[i])),
+				    tsr_views_newest(shadow->views,
+						     (int)shadow_readers(segments->state[i])),
 				    (size_t)(shadow_segment_end(segments, i) - segments->begin[i]));
 	return load_bytes(image, word->bytes);
 }
 
 /** Makes the bytes a word, which they are not. */
-static void make_word(tsr_shadow_t *shadow, const shadow_region_t *region, shadow_segments_t *segments,
-		      const tsr_shadow_word_t *word)
+static void make_word(tsr_shadow_t *shadow, const shadow_region_t *region,
+		      shadow_segments_t *segments, const tsr_shadow_word_t *word)
 {
 	const int begin = (int)(word->offset % SHADOW_LINE), end = begin + (int)word->bytes;
 	bool written = true;
@@ -250,27 +275,33 @@ static void make_word(tsr_shadow_t *shadow, const shadow_region_t *region, shado
 	shadow->past_count = 0;
 	for (int i = first; i < segments->count && segments->begin[i] < end; i++) {
 		shadow->acting.offset = word->offset + (size_t)(segments->begin[i] - begin);
-		shadow->acting.bytes = (size_t)(shadow_segment_end(segments, i) - segments->begin[i]);
+		shadow->acting.bytes =
+			(size_t)(shadow_segment_end(segments, i) - segments->begin[i]);
 		if (!add_segment(shadow, segments->state[i], &written))
 			return;
 	}
 	shadow->acting.bytes = 0;
-	make_location(shadow, segments, begin, end, value_of(shadow, region, segments, word), written);
+	make_location(shadow, segments, begin, end, value_of(shadow, region, segments, word),
+		      written);
 }
 
 static tsr_status_t check(const tsr_shadow_t *shadow, const tsr_shadow_word_t *word)
 {
-	const shadow_region_t *region =
-		word->region >= 0 && word->region < shadow->region_count ? &shadow->regions[word->region] : NULL;
+	const shadow_region_t *region = word->region >= 0 && word->region < shadow->region_count
+						? &shadow->regions[word->region]
+						: NULL;
 
 	if (!region || !region->memory)
 		return tsr_error(TSR_ERR_ARGUMENT, "there is no region %d", word->region);
-	if ((word->bytes != 2 && word->bytes != 4 && word->bytes != 8) || word->offset % word->bytes)
-		return tsr_error(TSR_ERR_ARGUMENT, "%zu bytes at %zu are no word: 2, 4 or 8, aligned to their size", word->bytes,
-				 word->offset);
+	if ((word->bytes != 2 && word->bytes != 4 && word->bytes != 8) ||
+	    word->offset % word->bytes)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%zu bytes at %zu are no word: 2, 4 or 8, aligned to their size",
+				 word->bytes, word->offset);
 	if (word->offset > region->bytes || word->bytes > region->bytes - word->offset)
-		return tsr_error(TSR_ERR_ARGUMENT, "the word at %zu is not in region %d, which has %zu bytes", word->offset,
-				 word->region, region->bytes);
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "the word at %zu is not in region %d, which has %zu bytes",
+				 word->offset, word->region, region->bytes);
 	return TSR_OK;
 }
 
@@ -319,8 +350,9 @@ static bool update_narrowed(const void *context, uint64_t old, uint64_t *value_o
 }
 
 /** The access as the view machine sees it. `narrowed` has to live as long. */
-static tsr_status_t prepare(tsr_shadow_t *shadow, const tsr_views_access_t *access, const tsr_shadow_word_t *word,
-			    narrowed_t *narrowed, tsr_views_access_t *prepared_out)
+static tsr_status_t prepare(tsr_shadow_t *shadow, const tsr_views_access_t *access,
+			    const tsr_shadow_word_t *word, narrowed_t *narrowed,
+			    tsr_views_access_t *prepared_out)
 {
 	tsr_views_access_t prepared = *access;
 
@@ -337,51 +369,60 @@ static tsr_status_t prepare(tsr_shadow_t *shadow, const tsr_views_access_t *acce
 	return TSR_OK;
 }
 
-/** An access that is ready for the views: its operation is the running one, its word has a location. */
+/**
+ * An access that is ready for the views: its operation is the running one, its
+ * word has a location.
+ */
 typedef struct prepared {
 	tsr_views_access_t access;
 	narrowed_t narrowed; /* what the access may point to */
 	uint32_t entry;
 } prepared_t;
 
-static tsr_status_t enter_word(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
-			       const tsr_shadow_word_t *word, prepared_t *p)
+static tsr_status_t enter_word(tsr_shadow_t *shadow, uint32_t operation,
+			       const tsr_views_access_t *access, const tsr_shadow_word_t *word,
+			       prepared_t *p)
 {
 	tsr_status_t status = tsr_shadow_enter(shadow, operation, &p->entry);
 	if (status != TSR_OK)
 		return status;
 	shadow_entry(shadow, p->entry)->atomic = true;
-	shadow->acting = (shadow_acting_t){shadow_entry(shadow, p->entry)->thread, word ? word->region : 0, 0, 0};
+	shadow->acting = (shadow_acting_t){shadow_entry(shadow, p->entry)->thread,
+					   word ? word->region : 0, 0, 0};
 	status = prepare(shadow, access, word, &p->narrowed, &p->access);
 	shadow->acting.bytes = 0;
 	return status;
 }
 
-tsr_status_t tsr_shadow_choices(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
-				const tsr_shadow_word_t *word, int *choices_out)
+tsr_status_t tsr_shadow_choices(tsr_shadow_t *shadow, uint32_t operation,
+				const tsr_views_access_t *access, const tsr_shadow_word_t *word,
+				int *choices_out)
 {
 	prepared_t p;
 	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
 
 	if (status == TSR_OK)
-		*choices_out = tsr_views_choices(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access);
+		*choices_out = tsr_views_choices(shadow->views,
+						 shadow_entry(shadow, p.entry)->thread, &p.access);
 	return status;
 }
 
-tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
-			     const tsr_shadow_word_t *word, int choice, uint64_t *value_out, bool *initial_out)
+tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation,
+			     const tsr_views_access_t *access, const tsr_shadow_word_t *word,
+			     int choice, uint64_t *value_out, bool *initial_out)
 {
 	prepared_t p;
 	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
 
 	if (status == TSR_OK)
-		status = tsr_views_peek(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access, choice, value_out,
-					initial_out);
+		status = tsr_views_peek(shadow->views, shadow_entry(shadow, p.entry)->thread,
+					&p.access, choice, value_out, initial_out);
 	return status;
 }
 
-tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_views_access_t *access,
-			    const tsr_shadow_word_t *word, int choice, tsr_views_event_t *event_out)
+tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation,
+			    const tsr_views_access_t *access, const tsr_shadow_word_t *word,
+			    int choice, tsr_views_event_t *event_out)
 {
 	prepared_t p;
 	tsr_status_t status = enter_word(shadow, operation, access, word, &p);
@@ -389,7 +430,8 @@ tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_
 	if (status != TSR_OK)
 		return status;
 	p.access.site = p.entry;
-	status = tsr_views_act(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access, choice, event_out);
+	status = tsr_views_act(shadow->views, shadow_entry(shadow, p.entry)->thread, &p.access,
+			       choice, event_out);
 	if (status != TSR_OK)
 		return status;
 	if (word)
@@ -400,7 +442,7 @@ tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation, const tsr_
 				       ? 0
 				       : shadow_entry(shadow, event_out->from_site)->origin;
 	if (event_out->wrote && shadow->values)
-		store_bytes(shadow->regions[word->region].memory + word->offset, tsr_views_newest(shadow->views, p.access.location),
-			    word->bytes);
+		store_bytes(shadow->regions[word->region].memory + word->offset,
+			    tsr_views_newest(shadow->views, p.access.location), word->bytes);
 	return TSR_OK;
 }

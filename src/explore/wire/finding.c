@@ -53,13 +53,15 @@ const char *tsr_finding_kind_name(tsr_finding_kind_t kind)
 
 const char *tsr_finding_order_name(tsr_views_order_t order)
 {
-	static const char *const names[] = {"plain", "relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+	static const char *const names[] = {"plain",   "relaxed", "acquire",
+					    "release", "acq_rel", "seq_cst"};
 	return names[order];
 }
 
 const char *tsr_finding_scope_name(tsr_views_scope_t scope)
 {
-	static const char *const names[TSR_VIEWS_SCOPES] = {"thread", "wave", "block", "device", "system"};
+	static const char *const names[TSR_VIEWS_SCOPES] = {"thread", "wave", "block", "device",
+							    "system"};
 	return names[scope];
 }
 
@@ -67,7 +69,8 @@ tsr_views_scope_t tsr_finding_scope_between(const tsr_finding_who_t *a, const ts
 {
 	const bool hosts = a->kernel == NULL || b->kernel == NULL;
 	if (a->rank != b->rank || hosts)
-		return a->rank == b->rank && a->kernel == b->kernel ? TSR_VIEWS_THREAD : TSR_VIEWS_SYSTEM;
+		return a->rank == b->rank && a->kernel == b->kernel ? TSR_VIEWS_THREAD
+								    : TSR_VIEWS_SYSTEM;
 	if (a->launch != b->launch || a->block != b->block)
 		return TSR_VIEWS_DEVICE;
 	return a->worker != b->worker ? TSR_VIEWS_BLOCK : TSR_VIEWS_THREAD;

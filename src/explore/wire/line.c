@@ -33,7 +33,11 @@ static void put_all(tsr_report_t *report, const char *text)
 static int character_bytes(const unsigned char *text)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const int bytes = *text < 0x80 ? 1 : *text >> 5 == 6 ? 2 : *text >> 4 == 14 ? 3 : *text >> 3 == 30 ? 4 : 0;
+	const int bytes = *text < 0x80       ? 1
+			  : *text >> 5 == 6  ? 2
+			  : *text >> 4 == 14 ? 3
+			  : *text >> 3 == 30 ? 4
+					     : 0;
 	if (bytes < 2)
 		return bytes;
 	uint32_t code = *text & (0x7fu >> bytes);
@@ -42,7 +46,8 @@ static int character_bytes(const unsigned char *text)
 			return 0;
 		code = code << 6 | (text[i] & 0x3fu);
 	}
-	return code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : bytes;
+	return code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0
+											    : bytes;
 }
 
 static void put_quoted(tsr_report_t *report, const char *text)

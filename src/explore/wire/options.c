@@ -25,7 +25,8 @@ const char *tsr_check_weak_name(tsr_check_weak_t weak)
 }
 
 /** Which of `words` it is. */
-static tsr_status_t parse_word(const char *what, const char *text, const char *const *words, int *index_out)
+static tsr_status_t parse_word(const char *what, const char *text, const char *const *words,
+			       int *index_out)
 {
 	char all[128] = "";
 	for (int i = 0; words[i] != NULL; i++) {
@@ -38,11 +39,13 @@ static tsr_status_t parse_word(const char *what, const char *text, const char *c
 	}
 	const char *near = tsr_nearest_name(text, words);
 	if (near != NULL)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; did you mean '%s'?", what, text, near);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; did you mean '%s'?", what, text,
+				 near);
 	return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be one of: %s", what, text, all);
 }
 
-tsr_status_t tsr_check_strategy_parse(const char *what, const char *text, tsr_check_strategy_t *strategy_out)
+tsr_status_t tsr_check_strategy_parse(const char *what, const char *text,
+				      tsr_check_strategy_t *strategy_out)
 {
 	int index;
 	const tsr_status_t status = parse_word(what, text, strategies, &index);
@@ -114,12 +117,14 @@ static tsr_status_t parse_uint64(const char *what, const char *text, uint64_t *v
 	errno = 0;
 	const unsigned long long value = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be a whole number from 0 on", what, text);
+		return tsr_error(TSR_ERR_CONFIG, "%s is '%s'; it must be a whole number from 0 on",
+				 what, text);
 	*value_out = value;
 	return TSR_OK;
 }
 
-static tsr_status_t parse_key(const option_key_t *key, const char *text, tsr_check_options_t *options)
+static tsr_status_t parse_key(const option_key_t *key, const char *text,
+			      tsr_check_options_t *options)
 {
 	char what[64];
 	void *field = (char *)options + key->offset;
@@ -144,14 +149,18 @@ static tsr_status_t parse_pair(char *pair, tsr_check_options_t *options, long *v
 {
 	char *equals = strchr(pair, '=');
 	if (equals == NULL)
-		return tsr_error(TSR_ERR_CONFIG, TSR_CHECK_VARIABLE " has '%s', which is not key=value", pair);
+		return tsr_error(TSR_ERR_CONFIG,
+				 TSR_CHECK_VARIABLE " has '%s', which is not key=value", pair);
 	*equals = '\0';
 	if (strcmp(pair, "version") == 0)
-		return tsr_parse_int(TSR_CHECK_VARIABLE ": version", equals + 1, 1, INT_MAX, version_out);
+		return tsr_parse_int(TSR_CHECK_VARIABLE ": version", equals + 1, 1, INT_MAX,
+				     version_out);
 	for (int i = 0; i < KEYS; i++)
 		if (strcmp(keys[i].name, pair) == 0)
 			return parse_key(&keys[i], equals + 1, options);
-	return tsr_error(TSR_ERR_CONFIG, TSR_CHECK_VARIABLE " has an unknown key '%s': are command and program of one version?",
+	return tsr_error(TSR_ERR_CONFIG,
+			 TSR_CHECK_VARIABLE
+			 " has an unknown key '%s': are command and program of one version?",
 			 pair);
 }
 
@@ -161,7 +170,9 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
 	long version = 0;
 	char *copy = strdup(text), *rest = copy;
 	if (copy == NULL)
-		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for the value of " TSR_CHECK_VARIABLE "; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the value of " TSR_CHECK_VARIABLE
+				 "; free some");
 	tsr_status_t status = TSR_OK;
 	for (char *pair; status == TSR_OK && (pair = strsep(&rest, ",")) != NULL;)
 		status = parse_pair(pair, &options, &version);
@@ -170,12 +181,13 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
 		return status;
 	if (version != TSR_CHECK_VERSION)
 		return tsr_error(TSR_ERR_CONFIG,
-				 TSR_CHECK_VARIABLE
-				 " has version %ld, and this program speaks %d: build it with the library of the command",
+				 TSR_CHECK_VARIABLE " has version %ld, and this program speaks %d: "
+						    "build it with the library of the command",
 				 version, TSR_CHECK_VERSION);
 	if (options.report_fd < 0 || options.stride == 0)
-		return tsr_error(TSR_ERR_CONFIG,
-				 TSR_CHECK_VARIABLE " needs report_fd, and a stride of 1 or more; tessera check sets it");
+		return tsr_error(
+			TSR_ERR_CONFIG, TSR_CHECK_VARIABLE
+			" needs report_fd, and a stride of 1 or more; tessera check sets it");
 	*options_out = options;
 	return TSR_OK;
 }
@@ -183,13 +195,15 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
 tsr_status_t tsr_check_options_read(bool *checked_out, tsr_check_options_t *options_out)
 {
 	const char *text = getenv(TSR_CHECK_VARIABLE);
-	const tsr_status_t status = text != NULL ? tsr_check_options_parse(text, options_out) : TSR_OK;
+	const tsr_status_t status =
+		text != NULL ? tsr_check_options_parse(text, options_out) : TSR_OK;
 	if (status == TSR_OK)
 		*checked_out = text != NULL;
 	return status;
 }
 
-static int write_key(const option_key_t *key, const tsr_check_options_t *options, char *text, size_t size)
+static int write_key(const option_key_t *key, const tsr_check_options_t *options, char *text,
+		     size_t size)
 {
 	const void *field = (const char *)options + key->offset;
 	switch (key->type) {
@@ -198,9 +212,11 @@ static int write_key(const option_key_t *key, const tsr_check_options_t *options
 	case KEY_BOOL:
 		return snprintf(text, size, ",%s=%d", key->name, *(const bool *)field);
 	case KEY_STRATEGY:
-		return snprintf(text, size, ",%s=%s", key->name, strategies[*(const tsr_check_strategy_t *)field]);
+		return snprintf(text, size, ",%s=%s", key->name,
+				strategies[*(const tsr_check_strategy_t *)field]);
 	case KEY_WEAK:
-		return snprintf(text, size, ",%s=%s", key->name, memories[*(const tsr_check_weak_t *)field]);
+		return snprintf(text, size, ",%s=%s", key->name,
+				memories[*(const tsr_check_weak_t *)field]);
 	case KEY_INT:
 		break;
 	}

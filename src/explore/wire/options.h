@@ -1,11 +1,14 @@
 /*
- * What `tessera check` asks of a program: one variable of the environment, TESSERA_CHECK, that the command writes and the program
- * reads. A program that finds it runs all ranks in its own process, explores, and reports by the lines of protocol.h.
+ * What `tessera check` asks of a program: one variable of the environment,
+ * TESSERA_CHECK, that the command writes and the program reads. A program that
+ * finds it runs all ranks in its own process, explores, and reports by the
+ * lines of protocol.h.
  *
- *   TESSERA_CHECK=version=1,ranks=4,strategy=random,weak=view,seeds=100,first=1,stride=1,report_fd=3
+ *   TESSERA_CHECK=version=1,ranks=4,strategy=random,weak=view,seeds=100,
+ *                 first=1,stride=1,report_fd=3
  *
- * Keys that are missing have the values of tsr_check_options_default. An unknown key is an error: command and program are then not
- * of one version.
+ * Keys that are missing have the values of tsr_check_options_default. An
+ * unknown key is an error: command and program are then not of one version.
  */
 #ifndef TESSERA_EXPLORE_WIRE_OPTIONS_H
 #define TESSERA_EXPLORE_WIRE_OPTIONS_H
@@ -21,12 +24,26 @@
 /** Of the variable and of the lines of protocol.h. */
 enum { TSR_CHECK_VERSION = 1 };
 
-typedef enum tsr_check_strategy { TSR_CHECK_RANDOM, TSR_CHECK_PCT, TSR_CHECK_EXHAUSTIVE } tsr_check_strategy_t;
+typedef enum tsr_check_strategy {
+	TSR_CHECK_RANDOM,
+	TSR_CHECK_PCT,
+	TSR_CHECK_EXHAUSTIVE
+} tsr_check_strategy_t;
 
-/** What memory may do: nothing but interleave; what the caches of a gfx942 do; all that the memory model allows. */
-typedef enum tsr_check_weak { TSR_CHECK_WEAK_OFF, TSR_CHECK_WEAK_CACHE, TSR_CHECK_WEAK_VIEW } tsr_check_weak_t;
+/**
+ * What memory may do: nothing but interleave; what the caches of a gfx942 do;
+ * all that the memory model allows.
+ */
+typedef enum tsr_check_weak {
+	TSR_CHECK_WEAK_OFF,
+	TSR_CHECK_WEAK_CACHE,
+	TSR_CHECK_WEAK_VIEW
+} tsr_check_weak_t;
 
-/** At the choice number `choice` of a schedule, counted from 0, the alternative that was taken in place of 0. */
+/**
+ * At the choice number `choice` of a schedule, counted from 0, the alternative
+ * that was taken in place of 0.
+ */
 typedef struct tsr_check_deviation {
 	uint64_t choice;
 	uint32_t alternative;
@@ -42,19 +59,27 @@ typedef struct tsr_check_options {
 	int ranks;
 	tsr_check_strategy_t strategy;
 	tsr_check_weak_t weak;
-	uint64_t seeds;      /* how many schedules; exhaustive: the most, and 0 for no limit */
-	uint64_t first;      /* seeds are first, first + stride, ... */
-	uint64_t stride;     /* 1, but where several processes share the seeds */
-	int resident_blocks; /* blocks that are on a device at one time; 0: what TESSERA_CPUEMU_RESIDENT_BLOCKS says */
-	int preemptions;     /* the most that a schedule of the exhaustive strategy has; -1: no limit */
-	int depth;           /* of a bug that pct looks for: change points + 1 */
-	uint64_t steps;      /* a schedule that has more is taken for a livelock; 0: the executor's own limit */
-	uint64_t quiet_ms;   /* code that does not come back for so long is told of; 0: never */
-	bool reuse;          /* run several schedules in one process, where that is possible: they are the same */
-	bool trace;          /* send the events of protocol.h */
-	bool parallel;       /* do not explore: run once by the parallel executor, and say when kernels are first launched */
-	int report_fd;       /* where the lines go */
-	int script_fd;       /* a file that holds a script: run it alone, whatever the seeds and the strategy; -1: none */
+	uint64_t seeds;  /* how many schedules; exhaustive: the most, and 0 for no limit */
+	uint64_t first;  /* seeds are first, first + stride, ... */
+	uint64_t stride; /* 1, but where several processes share the seeds */
+	/* blocks that are on a device at one time; 0: what TESSERA_CPUEMU_RESIDENT_BLOCKS says */
+	int resident_blocks;
+	/* the most that a schedule of the exhaustive strategy has; -1: no limit */
+	int preemptions;
+	int depth; /* of a bug that pct looks for: change points + 1 */
+	/* a schedule that has more is taken for a livelock; 0: the executor's own limit */
+	uint64_t steps;
+	uint64_t quiet_ms; /* code that does not come back for so long is told of; 0: never */
+	/* run several schedules in one process, where that is possible: they are the same */
+	bool reuse;
+	bool trace; /* send the events of protocol.h */
+	/* do not explore: run once by the parallel executor, and say when kernels are first
+	 * launched */
+	bool parallel;
+	int report_fd; /* where the lines go */
+	/* a file that holds a script: run it alone, whatever the seeds and the strategy; -1:
+	 * none */
+	int script_fd;
 } tsr_check_options_t;
 
 /** What a key that is missing means. */
@@ -63,7 +88,10 @@ tsr_check_options_t tsr_check_options_default(void);
 /** Reads the value of the variable. Errors: TSR_ERR_CONFIG quotes key and value. */
 tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *options_out);
 
-/** Reads the environment. `*checked_out` false: this program is not being checked, and the options are not written. */
+/**
+ * Reads the environment. `*checked_out` false: this program is not being
+ * checked, and the options are not written.
+ */
 tsr_status_t tsr_check_options_read(bool *checked_out, tsr_check_options_t *options_out);
 
 /** Writes the value of the variable to `text`, all keys in one order; the length, as snprintf. */
@@ -73,16 +101,22 @@ int tsr_check_options_write(const tsr_check_options_t *options, char *text, size
 const char *tsr_check_strategy_name(tsr_check_strategy_t strategy);
 const char *tsr_check_weak_name(tsr_check_weak_t weak);
 /** The reverse. Errors: TSR_ERR_CONFIG names `what` and the nearest. */
-tsr_status_t tsr_check_strategy_parse(const char *what, const char *text, tsr_check_strategy_t *strategy_out);
+tsr_status_t tsr_check_strategy_parse(const char *what, const char *text,
+				      tsr_check_strategy_t *strategy_out);
 tsr_status_t tsr_check_weak_parse(const char *what, const char *text, tsr_check_weak_t *weak_out);
 
 /**
- * Scripts as text: "12:1+40:2", choice and alternative; "default" where nothing deviates. White space around it is skipped.
+ * Scripts as text: "12:1+40:2", choice and alternative; "default" where nothing
+ * deviates. White space around it is skipped.
  * Errors: TSR_ERR_CONFIG (names `what`), TSR_ERR_NO_MEMORY.
  */
-tsr_status_t tsr_check_script_parse(const char *what, const char *text, tsr_check_script_t *script_out);
+tsr_status_t tsr_check_script_parse(const char *what, const char *text,
+				    tsr_check_script_t *script_out);
 
-/** Reads all of a file by its descriptor, whose position it leaves alone: several processes may read it. Also TSR_ERR_SYSTEM. */
+/**
+ * Reads all of a file by its descriptor, whose position it leaves alone:
+ * several processes may read it. Also TSR_ERR_SYSTEM.
+ */
 tsr_status_t tsr_check_script_load(int fd, tsr_check_script_t *script_out);
 
 /** From malloc; null where there is no memory. */

@@ -39,16 +39,19 @@ static const char *scan_deviations(const char *text, tsr_check_script_t *script)
 		if (text == NULL || *text != ':')
 			return NULL;
 		text = scan(text + 1, UINT32_MAX, &alternative);
-		if (text == NULL || (script->count > 0 && choice <= script->at[script->count - 1].choice))
+		if (text == NULL ||
+		    (script->count > 0 && choice <= script->at[script->count - 1].choice))
 			return NULL;
-		script->at[script->count++] = (tsr_check_deviation_t){.choice = choice, .alternative = (uint32_t)alternative};
+		script->at[script->count++] = (tsr_check_deviation_t){
+			.choice = choice, .alternative = (uint32_t)alternative};
 		if (*text != '+')
 			return text;
 		text++;
 	}
 }
 
-tsr_status_t tsr_check_script_parse(const char *what, const char *text, tsr_check_script_t *script_out)
+tsr_status_t tsr_check_script_parse(const char *what, const char *text,
+				    tsr_check_script_t *script_out)
 {
 	static const char none[] = "default";
 	tsr_check_script_t script = {.count = 0};
@@ -66,7 +69,8 @@ tsr_status_t tsr_check_script_parse(const char *what, const char *text, tsr_chec
 	if (end == NULL || end[strspn(end, " \t\r\n")] != '\0') {
 		free(script.at);
 		return tsr_error(TSR_ERR_CONFIG,
-				 "%s is '%.60s%s', which is not a schedule: write choice:alternative by rising choice, such as "
+				 "%s is '%.60s%s', which is not a schedule: write "
+				 "choice:alternative by rising choice, such as "
 				 "12:1+40:2, or default",
 				 what, text, strlen(text) > 60 ? "..." : "");
 	}
@@ -78,7 +82,8 @@ tsr_status_t tsr_check_script_load(int fd, tsr_check_script_t *script_out)
 {
 	struct stat file;
 	if (fstat(fd, &file) != 0)
-		return tsr_error(TSR_ERR_SYSTEM, "the file of the schedule cannot be read: %s", strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "the file of the schedule cannot be read: %s",
+				 strerror(errno));
 	const size_t size = (size_t)file.st_size;
 	char *text = malloc(size + 1);
 	if (text == NULL)
@@ -89,12 +94,15 @@ tsr_status_t tsr_check_script_load(int fd, tsr_check_script_t *script_out)
 		got = pread(fd, text + have, size - have, (off_t)have);
 		if (got < 0 && errno != EINTR) {
 			free(text);
-			return tsr_error(TSR_ERR_SYSTEM, "the file of the schedule cannot be read: %s", strerror(errno));
+			return tsr_error(TSR_ERR_SYSTEM,
+					 "the file of the schedule cannot be read: %s",
+					 strerror(errno));
 		}
 		have += got > 0 ? (size_t)got : 0;
 	}
 	text[have] = '\0';
-	const tsr_status_t status = tsr_check_script_parse("the file of the schedule", text, script_out);
+	const tsr_status_t status =
+		tsr_check_script_parse("the file of the schedule", text, script_out);
 	free(text);
 	return status;
 }
@@ -108,7 +116,8 @@ char *tsr_check_script_text(const tsr_check_script_t *script)
 	if (script->count == 0)
 		memcpy(text, "default", sizeof "default");
 	for (size_t i = 0; i < script->count; i++)
-		end += sprintf(end, "%s%" PRIu64 ":%" PRIu32, i > 0 ? "+" : "", script->at[i].choice, script->at[i].alternative);
+		end += sprintf(end, "%s%" PRIu64 ":%" PRIu32, i > 0 ? "+" : "",
+			       script->at[i].choice, script->at[i].alternative);
 	return text;
 }
 

@@ -126,7 +126,8 @@ void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding)
 {
 	tsr_line_begin(report, "finding");
 	tsr_line_text(report, "class", tsr_finding_class_name(finding->class));
-	tsr_line_text(report, "severity", finding->severity == TSR_FINDING_WARNING ? "warning" : "error");
+	tsr_line_text(report, "severity",
+		      finding->severity == TSR_FINDING_WARNING ? "warning" : "error");
 	tsr_line_open(report, "access", '[');
 	for (int i = 0; i < finding->accesses; i++)
 		write_access(report, &finding->access[i]);

@@ -1,4 +1,7 @@
-/* The plain runner: one forked child a test, a deadline for each, TAP lines, and a count that cannot be mistaken for success. */
+/*
+ * The plain runner: one forked child a test, a deadline for each, TAP lines,
+ * and a count that cannot be mistaken for success.
+ */
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -93,7 +96,8 @@ static void tell_end(FILE *tap, int status, double timeout)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		fprintf(tap, "  # did not end within %.0f s\n", timeout);
 	else if (WIFSIGNALED(status))
-		fprintf(tap, "  # ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		fprintf(tap, "  # ended by signal %d (%s)\n", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
 	else
 		fprintf(tap, "  # exit code %d\n", WEXITSTATUS(status));
 }
@@ -132,7 +136,8 @@ static void test_run(const plain_test_t *test, const settings_t *settings, count
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED) {
 		char reason[REASON_BYTES] = "";
 		ssize_t got = read(reason_fd, reason, sizeof reason - 1);
-		fprintf(settings->tap, "ok - %s::%s # SKIP %s\n", test->suite, test->name, got > 0 ? reason : "exit code 77");
+		fprintf(settings->tap, "ok - %s::%s # SKIP %s\n", test->suite, test->name,
+			got > 0 ? reason : "exit code 77");
 		counts->skipped++;
 	} else if (ended_as_expected(test, status)) {
 		fprintf(settings->tap, "ok - %s::%s\n", test->suite, test->name);
@@ -163,7 +168,10 @@ static const char *option_value(int argc, char **argv, int *i, const char *name)
 	return argv[*i][length] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/** Options are read in a loop over Criterion's own names, so that one command line serves both runners. */
+/**
+ * Options are read in a loop over Criterion's own names, so that one command
+ * line serves both runners.
+ */
 static int settings_read(int argc, char **argv, settings_t *settings)
 {
 	for (int i = 1; i < argc; i++) {
@@ -181,7 +189,10 @@ static int settings_read(int argc, char **argv, settings_t *settings)
 				return EXIT_FAILURE;
 			}
 		} else {
-			fprintf(stderr, "usage: %s [--list] [--filter SUITE/NAME] [--timeout SECONDS] [--tap FILE]\n", argv[0]);
+			fprintf(stderr,
+				"usage: %s [--list] [--filter SUITE/NAME] [--timeout SECONDS] "
+				"[--tap FILE]\n",
+				argv[0]);
 			return EXIT_FAILURE;
 		}
 	}

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* As the plug-in declares them. */
-#define DECLARE(field_, function_, result_, parameters_) __attribute__((visibility("default"))) result_ function_ parameters_;
+#define DECLARE(field_, function_, result_, parameters_) \
+	__attribute__((visibility("default"))) result_ function_ parameters_;
 TSR_HIP_ENTRIES(DECLARE)
 
 __attribute__((visibility("default"))) fake_hip_t fake_hip;
@@ -57,7 +58,9 @@ tsr_hip_code_t hipDeviceGetName(char *name, int size, int device)
 tsr_hip_code_t hipDeviceGetAttribute(int *value, int which, int device)
 {
 	(void)device;
-	*value = which == TSR_HIP_MULTIPROCESSORS ? FAKE_SMS : which == TSR_HIP_SHARED_BYTES ? 65536 : FAKE_CLOCK_KHZ;
+	*value = which == TSR_HIP_MULTIPROCESSORS ? FAKE_SMS
+		 : which == TSR_HIP_SHARED_BYTES  ? 65536
+						  : FAKE_CLOCK_KHZ;
 	return TSR_HIP_SUCCESS;
 }
 
@@ -107,7 +110,8 @@ tsr_hip_code_t hipHostFree(void *p)
 	return hipFree(p);
 }
 
-tsr_hip_code_t hipMemcpyAsync(void *to, const void *from, size_t size_bytes, int kind, tsr_hip_stream_t stream)
+tsr_hip_code_t hipMemcpyAsync(void *to, const void *from, size_t size_bytes, int kind,
+			      tsr_hip_stream_t stream)
 {
 	(void)kind;
 	(void)stream;
@@ -158,9 +162,11 @@ tsr_hip_code_t hipModuleUnload(tsr_hip_module_t module)
 	return TSR_HIP_SUCCESS;
 }
 
-tsr_hip_code_t hipModuleGetFunction(tsr_hip_function_t *function, tsr_hip_module_t module, const char *name)
+tsr_hip_code_t hipModuleGetFunction(tsr_hip_function_t *function, tsr_hip_module_t module,
+				    const char *name)
 {
-	static const char *const known[] = {"tsr_gpu_check", "tsr_entry_hip_test_one", "tsr_entry_hip_test_two__v"};
+	static const char *const known[] = {"tsr_gpu_check", "tsr_entry_hip_test_one",
+					    "tsr_entry_hip_test_two__v"};
 	(void)module;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(name, known[i]) == 0) {
@@ -177,8 +183,9 @@ tsr_hip_code_t hipFuncGetAttribute(int *value, int which, tsr_hip_function_t fun
 	return TSR_HIP_SUCCESS;
 }
 
-tsr_hip_code_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, tsr_hip_function_t function, int threads,
-								  size_t shared_bytes)
+tsr_hip_code_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+								  tsr_hip_function_t function,
+								  int threads, size_t shared_bytes)
 {
 	(void)function;
 	(void)threads;
@@ -204,14 +211,22 @@ static void check_kernel(void **parameters)
 static void expire(const tsr_gpu_context_t *context)
 {
 	tsr_gpu_note_t *note = &context->notes[0];
-	*note = (tsr_gpu_note_t){.fatal = 1, .launch = context->launch, .peer = 1, .line = 7, .expected = 3, .file = "fake.c"};
+	*note = (tsr_gpu_note_t){.fatal = 1,
+				 .launch = context->launch,
+				 .peer = 1,
+				 .line = 7,
+				 .expected = 3,
+				 .file = "fake.c"};
 	note->address = (uint64_t)(uintptr_t)context->heap + 64;
-	__atomic_store_n(&note->kind, TSR_GPU_NOTE_WAIT, __ATOMIC_RELEASE); /* partner: tsr_gpu_notes_read */
+	/* partner: tsr_gpu_notes_read */
+	__atomic_store_n(&note->kind, TSR_GPU_NOTE_WAIT, __ATOMIC_RELEASE);
 	*context->abort = 1;
 }
 
-tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty,
-				     unsigned tz, unsigned shared_bytes, tsr_hip_stream_t stream, void **parameters, void **extra)
+tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, unsigned y,
+				     unsigned z, unsigned threads, unsigned ty, unsigned tz,
+				     unsigned shared_bytes, tsr_hip_stream_t stream,
+				     void **parameters, void **extra)
 {
 	const char *name = (const char *)(uintptr_t)function;
 	(void)stream;
@@ -258,14 +273,15 @@ tsr_hip_code_t hipStreamSynchronize(tsr_hip_stream_t stream)
 	return TSR_HIP_SUCCESS;
 }
 
-tsr_hip_code_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes, size_t rows,
-				int kind, tsr_hip_stream_t stream)
+tsr_hip_code_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+				size_t row_bytes, size_t rows, int kind, tsr_hip_stream_t stream)
 {
 	(void)stream;
 	if (kind != TSR_HIP_BY_ADDRESS || row_bytes > to_pitch || row_bytes > from_pitch)
 		return TSR_HIP_ERROR_INVALID_VALUE;
 	for (size_t row = 0; row < rows; row++)
-		memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, row_bytes);
+		memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
+		       row_bytes);
 	return TSR_HIP_SUCCESS;
 }
 

@@ -1,4 +1,7 @@
-/* A HIP runtime without a GPU: its memory is the host's, its kernels do what the test says. What a test sets and sees of it. */
+/*
+ * A HIP runtime without a GPU: its memory is the host's, its kernels do what
+ * the test says. What a test sets and sees of it.
+ */
 #ifndef TESSERA_TESTS_FAKE_HIP_H
 #define TESSERA_TESTS_FAKE_HIP_H
 
@@ -17,7 +20,8 @@ typedef struct fake_hip {
 	bool loses_stores;     /* of the kernel that checks mappings */
 	bool loses_atomics;    /* the same */
 	tsr_hip_code_t stream; /* what a stream says when it is asked */
-	bool wait_expires;     /* kernels leave the note of a wait for rank 1 at the heap's offset 64 */
+	/* kernels leave the note of a wait for rank 1 at the heap's offset 64 */
+	bool wait_expires;
 	/* what it has seen */
 	int current;         /* device */
 	unsigned heap_flags; /* of the last hipExtMallocWithFlags */

@@ -1,4 +1,7 @@
-/* The driver's part: contexts, modules and launches. The context is the one that the backend uses, so that its heaps are mapped. */
+/*
+ * The driver's part: contexts, modules and launches. The context is the one
+ * that the backend uses, so that its heaps are mapped.
+ */
 #include "tools/litmus/ptx/lanes.h"
 
 #include <sched.h>
@@ -30,19 +33,25 @@ static tsr_status_t check(const litmus_lanes_t *l, int code, const char *what)
 		return TSR_OK;
 	if (l->cu.error_string(code, &meaning) != 0)
 		meaning = "unknown error";
-	return tsr_error(TSR_ERR_SYSTEM, "the driver cannot %s (%d: %s); see nvidia-smi whether the GPU is full or lost", what,
-			 code, meaning);
+	return tsr_error(
+		TSR_ERR_SYSTEM,
+		"the driver cannot %s (%d: %s); see nvidia-smi whether the GPU is full or lost",
+		what, code, meaning);
 }
 
 static tsr_status_t give_up(litmus_lanes_t *l)
 {
 	l->lost = true;
 	return tsr_error(TSR_ERR_TIMEOUT,
-			 "a litmus test did not end on rank %d within %.1f s: see nvidia-smi whether the GPU is lost",
+			 "a litmus test did not end on rank %d within %.1f s: see nvidia-smi "
+			 "whether the GPU is lost",
 			 tsr_world_rank(l->world), (double)tsr_world_deadline_ns(l->world) * 1e-9);
 }
 
-/** A context is current on a thread only while one of the functions below runs there, as in the backend. */
+/**
+ * A context is current on a thread only while one of the functions below runs
+ * there, as in the backend.
+ */
 static tsr_status_t enter(litmus_lanes_t *l)
 {
 	if (l->lost)
@@ -72,9 +81,12 @@ static tsr_status_t open_parts(litmus_lanes_t *l)
 	LITMUS_TRY(check(l, l->cu.retain(&context, l->device), "give the GPU's context"));
 	l->context = context;
 	LITMUS_TRY(enter(l));
-	tsr_status_t status = check(l, l->cu.stream_create(&l->stream, BENCH_CU_STREAM_NON_BLOCKING), "make a stream");
+	tsr_status_t status =
+		check(l, l->cu.stream_create(&l->stream, BENCH_CU_STREAM_NON_BLOCKING),
+		      "make a stream");
 	if (status == TSR_OK)
-		status = check(l, l->cu.event_create(&l->event, BENCH_CU_EVENT_DEFAULT), "make an event");
+		status = check(l, l->cu.event_create(&l->event, BENCH_CU_EVENT_DEFAULT),
+			       "make an event");
 	leave(l);
 	return status;
 }
@@ -84,7 +96,8 @@ tsr_status_t litmus_lanes_open(tsr_world_t *world, litmus_lanes_t **lanes_out)
 	litmus_lanes_t *l = calloc(1, sizeof *l);
 
 	if (!l)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the driver's table; free some");
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the driver's table; free some");
 	l->world = world;
 	*lanes_out = l;
 	return open_parts(l);
@@ -113,8 +126,9 @@ static void close_parts(litmus_lanes_t *l)
 
 void litmus_lanes_close(litmus_lanes_t *lanes)
 {
-	/* To unload a module or to release the context is to wait for the kernel that did not end, on a lost GPU for ever: the
-	 * context is left to the end of the process, with which the driver closes it. */
+	/* To unload a module or to release the context is to wait for the kernel that did not end,
+	 * on a lost GPU for ever: the context is left to the end of the process, with which the
+	 * driver closes it. */
 	if (lanes && lanes->context && !lanes->lost)
 		close_parts(lanes);
 	free(lanes);
@@ -122,7 +136,10 @@ void litmus_lanes_close(litmus_lanes_t *lanes)
 
 /* ------------------------------------------------------------------ launching */
 
-/** Polls, so that it has a deadline. The kernels wait for nothing without end, but a lost GPU may. */
+/**
+ * Polls, so that it has a deadline. The kernels wait for nothing without end,
+ * but a lost GPU may.
+ */
 static tsr_status_t await(litmus_lanes_t *l)
 {
 	const uint64_t deadline_ns = tsr_world_deadline_ns(l->world), begin_ns = bench_now_ns();
@@ -142,14 +159,16 @@ static tsr_status_t play(litmus_lanes_t *l, int device, const litmus_ptx_args_t 
 	void *arguments[] = {(void *)(uintptr_t)args};
 
 	LITMUS_TRY(check(l,
-			 l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1, (unsigned)l->shape.threads, 1, 1, 0, l->stream,
-				      arguments, NULL),
+			 l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1,
+				      (unsigned)l->shape.threads, 1, 1, 0, l->stream, arguments,
+				      NULL),
 			 "launch a litmus test"));
 	LITMUS_TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
 	return await(l);
 }
 
-tsr_status_t litmus_lanes_play(litmus_lanes_t *lanes, int device, const litmus_ptx_args_t *args, int blocks)
+tsr_status_t litmus_lanes_play(litmus_lanes_t *lanes, int device, const litmus_ptx_args_t *args,
+			       int blocks)
 {
 	LITMUS_TRY(enter(lanes));
 	tsr_status_t status = play(lanes, device, args, blocks);
@@ -171,16 +190,23 @@ static tsr_status_t compile(litmus_lanes_t *l, const char *name, int device, con
 	log[strcspn(log, "\n")] = '\0';
 	if (code != 0 && log[0])
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "%s: the driver's compiler says '%.300s': install the driver of CUDA 13 or a newer one", name,
-				 log);
+				 "%s: the driver's compiler says '%.300s': install the driver of "
+				 "CUDA 13 or a newer one",
+				 name, log);
 	LITMUS_TRY(check(l, code, "compile a litmus test"));
 	l->count = device + 1;
-	return check(l, l->cu.module_function(&l->kernel[device], l->module[device], LITMUS_PTX_KERNEL),
+	return check(l,
+		     l->cu.module_function(&l->kernel[device], l->module[device],
+					   LITMUS_PTX_KERNEL),
 		     "find a litmus test's kernel");
 }
 
-/** Once with nothing to play: the first launch takes long, and the others would wait in vain for its second one's start. */
-static tsr_status_t load_device(litmus_lanes_t *l, const litmus_plan_t *plan, int device, uint64_t meetings)
+/**
+ * Once with nothing to play: the first launch takes long, and the others would
+ * wait in vain for its second one's start.
+ */
+static tsr_status_t load_device(litmus_lanes_t *l, const litmus_plan_t *plan, int device,
+				uint64_t meetings)
 {
 	const litmus_ptx_args_t nothing = {.meetings = meetings};
 	char *text = NULL;

@@ -1,4 +1,7 @@
-/* From a plan to PTX: the frame that deals blocks and lanes their parts, and the straight code of each thread of the test. */
+/*
+ * From a plan to PTX: the frame that deals blocks and lanes their parts, and
+ * the straight code of each thread of the test.
+ */
 #include "tools/litmus/ptx/ptx.h"
 
 #include <stdarg.h>
@@ -47,13 +50,14 @@ static void load_u64(const writer_t *w, const char *reg, int offset)
 }
 
 /** Goes to `target` where the comparison of the operands, such as "ne.u32" of "%lane, 0", holds. */
-static void go_where(const writer_t *w, const char *target, const char *comparison, const char *operands)
+static void go_where(const writer_t *w, const char *target, const char *comparison,
+		     const char *operands)
 {
 	say(w, "setp.%s %%no, %s;", comparison, operands);
 	say(w, "@%%no bra %s;", target);
 }
 
-/* ------------------------------------------------------------------ the code of one thread of the test */
+/* ----------------------------------------------------------- the code of one thread of the test */
 
 static void write_operand(const writer_t *w, const char *reg, litmus_run_operand_t operand)
 {
@@ -64,16 +68,19 @@ static void write_operand(const writer_t *w, const char *reg, litmus_run_operand
 }
 
 /**
- * function(a, b) into %v. To both operands a zero is added that the compiler does not know: it would see that x ^ x and x & 0 are
- * 0, and the access behind would depend on nothing any more.
+ * function(a, b) into %v. To both operands a zero is added that the compiler
+ * does not know: it would see that x ^ x and x & 0 are 0, and the access behind
+ * would depend on nothing any more.
  */
 static void write_value(const writer_t *w, const litmus_run_step_t *step)
 {
 	static const char *const plain[] = {
-		[LITMUS_RUN_SUM] = "add.s64", [LITMUS_RUN_XOR] = "xor.b64", [LITMUS_RUN_AND] = "and.b64",
-		[LITMUS_RUN_OR] = "or.b64",   [LITMUS_RUN_MIN] = "min.s64", [LITMUS_RUN_MAX] = "max.s64",
+		[LITMUS_RUN_SUM] = "add.s64", [LITMUS_RUN_XOR] = "xor.b64",
+		[LITMUS_RUN_AND] = "and.b64", [LITMUS_RUN_OR] = "or.b64",
+		[LITMUS_RUN_MIN] = "min.s64", [LITMUS_RUN_MAX] = "max.s64",
 	};
-	const bool compares = step->function == LITMUS_RUN_EQUAL || step->function == LITMUS_RUN_UNEQUAL;
+	const bool compares =
+		step->function == LITMUS_RUN_EQUAL || step->function == LITMUS_RUN_UNEQUAL;
 
 	write_operand(w, "v", step->a);
 	if (step->function == LITMUS_RUN_COPY)
@@ -83,7 +90,8 @@ static void write_value(const writer_t *w, const litmus_run_step_t *step)
 	if (step->a.reg < 0)
 		say(w, "add.s64 %%v, %%v, %%zero;");
 	if (compares) {
-		say(w, "setp.%s.s64 %%no, %%v, %%u;", step->function == LITMUS_RUN_EQUAL ? "eq" : "ne");
+		say(w, "setp.%s.s64 %%no, %%v, %%u;",
+		    step->function == LITMUS_RUN_EQUAL ? "eq" : "ne");
 		say(w, "selp.b64 %%v, 1, 0, %%no;");
 	} else {
 		say(w, "%s %%v, %%v, %%u;", plain[step->function]);
@@ -94,7 +102,8 @@ static void write_value(const writer_t *w, const litmus_run_step_t *step)
 static void write_access(const writer_t *w, const litmus_run_step_t *step)
 {
 	char text[ACCESS_CHARS] = "";
-	const char *name = litmus_ptx_access(step, text, sizeof text) ? text : "unknown"; /* which no compiler takes */
+	/* which no compiler takes */
+	const char *name = litmus_ptx_access(step, text, sizeof text) ? text : "unknown";
 	const char *separator = strstr(name, "; ");
 
 	if (separator) {
@@ -121,8 +130,8 @@ static void write_access(const writer_t *w, const litmus_run_step_t *step)
 
 static bool writes_memory(const litmus_run_step_t *step)
 {
-	return step->op == LITMUS_RUN_STORE || step->op == LITMUS_RUN_ADD || step->op == LITMUS_RUN_XCHG ||
-	       step->op == LITMUS_RUN_CAS;
+	return step->op == LITMUS_RUN_STORE || step->op == LITMUS_RUN_ADD ||
+	       step->op == LITMUS_RUN_XCHG || step->op == LITMUS_RUN_CAS;
 }
 
 static void write_step(const writer_t *w, const litmus_run_step_t *step)
@@ -150,13 +159,17 @@ static bool is_touched(const writer_t *w, int thread, int location)
 {
 	for (int at = 0; at < w->part->steps[thread]; at++) {
 		const litmus_run_step_t *step = &w->part->step[thread][at];
-		if ((writes_memory(step) || step->op == LITMUS_RUN_LOAD) && step->location == location)
+		if ((writes_memory(step) || step->op == LITMUS_RUN_LOAD) &&
+		    step->location == location)
 			return true;
 	}
 	return false;
 }
 
-/** What an access has read is left too, or the compiler would take the access for a weaker one, or for none. */
+/**
+ * What an access has read is left too, or the compiler would take the access
+ * for a weaker one, or for none.
+ */
 static bool is_left(const writer_t *w, int thread, int reg)
 {
 	const litmus_test_t *test = w->plan->test;
@@ -172,7 +185,7 @@ static bool is_left(const writer_t *w, int thread, int reg)
 	return false;
 }
 
-/* ------------------------------------------------------------------ an instance, as a thread of the test meets it */
+/* ------------------------------------------------ an instance, as a thread of the test meets it */
 
 /** Before the meeting, so that nothing but the test comes after it. */
 static void write_addresses(const writer_t *w, int thread)
@@ -189,8 +202,9 @@ static void write_addresses(const writer_t *w, int thread)
 }
 
 /**
- * The warps that play the same instances meet. Relaxed: it must order nothing of the test. Who does not come in time is not waited
- * for, and less and less: that costs chances, not truth.
+ * The warps that play the same instances meet. Relaxed: it must order nothing
+ * of the test. Who does not come in time is not waited for, and less and less:
+ * that costs chances, not truth.
  */
 static void write_pace(const writer_t *w)
 {
@@ -212,7 +226,10 @@ static void write_pace(const writer_t *w)
 	say(w, "bar.warp.sync 0xffffffff;");
 }
 
-/** Each warp lets some cycles pass, so that its accesses meet those of the others in every phase. */
+/**
+ * Each warp lets some cycles pass, so that its accesses meet those of the
+ * others in every phase.
+ */
 static void write_jitter(const writer_t *w, int thread)
 {
 	load_u32(w, "delay", AT(skew) + 4 * thread);
@@ -260,7 +277,8 @@ static void write_code(const writer_t *w, int thread)
 static void write_thread(const writer_t *w, int thread)
 {
 	(void)fprintf(w->file, "thread_%d:\n\t{\n", thread);
-	say(w, ".reg .b64 %%x<%d>, %%a<%d>, %%v, %%u, %%e;", LITMUS_RUN_REGISTERS, LITMUS_RUN_LOCATIONS);
+	say(w, ".reg .b64 %%x<%d>, %%a<%d>, %%v, %%u, %%e;", LITMUS_RUN_REGISTERS,
+	    LITMUS_RUN_LOCATIONS);
 	label(w, "instance");
 	go_where(w, "done", "ge.u32", "%i, %instances");
 	write_addresses(w, thread);
@@ -287,7 +305,8 @@ static void write_start(const writer_t *w)
 	say(w, "mov.u64 %%began, %%globaltimer;");
 	say(w, "mov.u32 %%block, %%ctaid.x;");
 	go_where(w, "start", "ne.u32", "%block, 0");
-	say(w, "atom.add.relaxed.sys.u32 %%here, [%%pace], 1;"); /* a kernel's first block comes for all */
+	/* a kernel's first block comes for all */
+	say(w, "atom.add.relaxed.sys.u32 %%here, [%%pace], 1;");
 	label(w, "start");
 	say(w, "ld.relaxed.sys.u32 %%here, [%%pace];");
 	go_where(w, "started", "ge.u32", "%here, %target");
@@ -341,13 +360,17 @@ static void write_parts(const writer_t *w)
 	for (int class = 0; class < w->part->classes; class ++)
 		for (int worker = 0; worker < LITMUS_RUN_WORKERS; worker++)
 			if (w->part->player[class][worker] >= 0) {
-				say(w, "setp.eq.u32 %%no, %%class, %d;", class * LITMUS_RUN_WORKERS + worker);
+				say(w, "setp.eq.u32 %%no, %%class, %d;",
+				    class * LITMUS_RUN_WORKERS + worker);
 				say(w, "@%%no bra thread_%d;", w->part->player[class][worker]);
 			}
 	say(w, "ret;");
 }
 
-/** Reads, writes and adds to the three words behind each location, wherever it lies: nothing that the test looks at. */
+/**
+ * Reads, writes and adds to the three words behind each location, wherever it
+ * lies: nothing that the test looks at.
+ */
 static void write_stress(const writer_t *w)
 {
 	label(w, "stress");
@@ -377,11 +400,15 @@ static void write_stress(const writer_t *w)
 
 static void write_module(const writer_t *w)
 {
-	(void)fprintf(w->file, "// %s\n.version 8.6\n.target sm_90\n.address_size 64\n", w->plan->test->name);
-	(void)fprintf(w->file, ".visible .entry " LITMUS_PTX_KERNEL "(.param .align 8 .b8 args[%zu])\n.maxntid %d, 1, 1\n{\n",
+	(void)fprintf(w->file, "// %s\n.version 8.6\n.target sm_90\n.address_size 64\n",
+		      w->plan->test->name);
+	(void)fprintf(w->file,
+		      ".visible .entry " LITMUS_PTX_KERNEL
+		      "(.param .align 8 .b8 args[%zu])\n.maxntid %d, 1, 1\n{\n",
 		      sizeof(litmus_ptx_args_t), LITMUS_PTX_THREADS);
 	say(w, ".reg .pred %%no;");
-	say(w, ".reg .b32 %%block, %%blocks, %%teams, %%team, %%class, %%worker, %%lane, %%i, %%step, %%instances, %%last;");
+	say(w, ".reg .b32 %%block, %%blocks, %%teams, %%team, %%class, %%worker, %%lane, %%i, "
+	       "%%step, %%instances, %%last;");
 	say(w, ".reg .b32 %%t, %%here, %%target, %%looks, %%patience, %%delay, %%begin;");
 	say(w, ".reg .b64 %%word, %%zero, %%results, %%pace, %%began, %%patience_ns;");
 	write_start(w);
@@ -415,13 +442,15 @@ tsr_status_t litmus_ptx(const litmus_plan_t *plan, int device, char **text_out)
 {
 	char *text = NULL;
 	size_t size = 0;
-	writer_t w = {open_memstream(&text, &size), plan, &plan->args[device], litmus_ptx_shape(plan)};
+	writer_t w = {open_memstream(&text, &size), plan, &plan->args[device],
+		      litmus_ptx_shape(plan)};
 
 	if (w.file)
 		write_module(&w);
 	if (!w.file || ferror(w.file) | fclose(w.file)) {
 		free(text);
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the code of %s; free some", plan->test->name);
+		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for the code of %s; free some",
+				 plan->test->name);
 	}
 	*text_out = text;
 	return TSR_OK;

@@ -1,7 +1,9 @@
 /*
- * Criterion's names for a runner that only forks. Criterion starts each test by fork and exec within an arena of its own, which
- * ThreadSanitizer does not survive and valgrind does not follow; the same sources, compiled against this header, serve there.
- * Every macro is variadic as a whole: C11 wants at least one argument for `...`.
+ * Criterion's names for a runner that only forks. Criterion starts each test by
+ * fork and exec within an arena of its own, which ThreadSanitizer does not
+ * survive and valgrind does not follow; the same sources, compiled against this
+ * header, serve there. Every macro is variadic as a whole: C11 wants at least
+ * one argument for `...`.
  */
 #ifndef PLAIN_CRITERION_H
 #define PLAIN_CRITERION_H
@@ -31,7 +33,10 @@ typedef struct plain_test {
 
 void plain_register(plain_test_t *test);
 
-/** Where the program has them: called before the first test and after the last. The second returns what it found wrong, or null. */
+/**
+ * Where the program has them: called before the first test and after the last.
+ * The second returns what it found wrong, or null.
+ */
 __attribute__((weak)) void plain_before_all(void);
 __attribute__((weak)) const char *plain_after_all(void);
 
@@ -62,9 +67,11 @@ _Noreturn void plain_skip(const char *format, ...);
 
 #define PLAIN_TRUE(fatal_, cond_, ...) PLAIN_CHECK(fatal_, cond_, #cond_, __VA_ARGS__)
 #define PLAIN_EQ(fatal_, a_, b_, ...) PLAIN_CHECK(fatal_, (a_) == (b_), #a_ " == " #b_, __VA_ARGS__)
-#define PLAIN_STR_EQ(fatal_, a_, b_, ...) PLAIN_CHECK(fatal_, strcmp((a_), (b_)) == 0, #a_ " is " #b_, __VA_ARGS__)
-#define PLAIN_FLOAT_EQ(fatal_, a_, b_, by_, ...) \
-	PLAIN_CHECK(fatal_, fabs((double)(a_) - (double)(b_)) <= (double)(by_), #a_ " is near " #b_, __VA_ARGS__)
+#define PLAIN_STR_EQ(fatal_, a_, b_, ...) \
+	PLAIN_CHECK(fatal_, strcmp((a_), (b_)) == 0, #a_ " is " #b_, __VA_ARGS__)
+#define PLAIN_FLOAT_EQ(fatal_, a_, b_, by_, ...)                                \
+	PLAIN_CHECK(fatal_, fabs((double)(a_) - (double)(b_)) <= (double)(by_), \
+		    #a_ " is near " #b_, __VA_ARGS__)
 
 #define cr_assert(...) PLAIN_TRUE(1, __VA_ARGS__, PLAIN_NO_MESSAGE)
 #define cr_assert_eq(...) PLAIN_EQ(1, __VA_ARGS__, PLAIN_NO_MESSAGE)

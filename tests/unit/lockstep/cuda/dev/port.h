@@ -1,6 +1,8 @@
 /*
- * A stand-in for backends/cuda/dev/port.h with which an ordinary C++ compiler reads the CUDA port's layout of fragments and their
- * products: as hip/dev/port.h beside this, but for warps and for meetings of workers, which are several of them.
+ * A stand-in for backends/cuda/dev/port.h with which an ordinary C++ compiler
+ * reads the CUDA port's layout of fragments and their products: as
+ * hip/dev/port.h beside this, but for warps and for meetings of workers, which
+ * are several of them.
  */
 #ifndef TESSERA_LOCKSTEP_CUDA_PORT_H
 #define TESSERA_LOCKSTEP_CUDA_PORT_H
@@ -152,9 +154,11 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
 {
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+template <int ORDER, int FAILURE, int SCOPE, typename W>
+TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
-	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
 	return expected;
 }
 

@@ -1,8 +1,11 @@
 /*
- * A stand-in for backends/hip/dev/port.h with which an ordinary C++ compiler reads the HIP port's layout and main loop: each lane
- * is a thread of the operating system, shared memory is static, and an instruction of the matrix cores is a meeting of the 64
- * threads of a wave, which then sum up by the published layouts. One block at a time. Lanes are not in step but where they meet,
- * so that ThreadSanitizer sees an exchange through shared memory which no meeting orders.
+ * A stand-in for backends/hip/dev/port.h with which an ordinary C++ compiler
+ * reads the HIP port's layout and main loop: each lane is a thread of the
+ * operating system, shared memory is static, and an instruction of the matrix
+ * cores is a meeting of the 64 threads of a wave, which then sum up by the
+ * published layouts. One block at a time. Lanes are not in step but where they
+ * meet, so that ThreadSanitizer sees an exchange through shared memory which no
+ * meeting orders.
  */
 #ifndef TESSERA_LOCKSTEP_PORT_H
 #define TESSERA_LOCKSTEP_PORT_H
@@ -158,9 +161,11 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
 {
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
-template <int ORDER, int FAILURE, int SCOPE, typename W> TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
+template <int ORDER, int FAILURE, int SCOPE, typename W>
+TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
-	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
 	return expected;
 }
 
@@ -205,7 +210,10 @@ TSR_DEV int lockstep_numbers(lockstep_4_f16 x, float (&number)[4])
 	return 4;
 }
 
-/** One block of EDGE x EDGE. Lane l has row (of B: column) l % EDGE, and of K what belongs to its group l / EDGE. */
+/**
+ * One block of EDGE x EDGE. Lane l has row (of B: column) l % EDGE, and of K
+ * what belongs to its group l / EDGE.
+ */
 template <int EDGE, typename V, typename S> S lockstep_multiply(V a, V b, S sum)
 {
 	lockstep_wave_t *wave = &lockstep_waves[lockstep_thread / LOCKSTEP_LANES];
@@ -213,20 +221,28 @@ template <int EDGE, typename V, typename S> S lockstep_multiply(V a, V b, S sum)
 	lockstep_numbers(b, wave->b[lane]);
 	pthread_barrier_wait(&wave->meet);
 	for (int reg = 0; reg < EDGE * EDGE / LOCKSTEP_LANES; reg++) {
-		int row = EDGE == 32 ? 8 * (reg / 4) + 4 * (lane / 32) + reg % 4 : 4 * (lane / 16) + reg;
+		int row = EDGE == 32 ? 8 * (reg / 4) + 4 * (lane / 32) + reg % 4
+				     : 4 * (lane / 16) + reg;
 		for (int group = 0; group < LOCKSTEP_LANES / EDGE; group++)
 			for (int i = 0; i < count; i++)
-				sum[reg] += wave->a[group * EDGE + row][i] * wave->b[group * EDGE + lane % EDGE][i];
+				sum[reg] += wave->a[group * EDGE + row][i] *
+					    wave->b[group * EDGE + lane % EDGE][i];
 	}
 	pthread_barrier_wait(&wave->meet);
 	return sum;
 }
 
-#define __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
-#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
-#define __builtin_amdgcn_mfma_f32_32x32x8f16(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
-#define __builtin_amdgcn_mfma_f32_16x16x16f16(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
-#define __builtin_amdgcn_mfma_f32_32x32x2f32(a_, b_, sum_, x_, y_, z_) lockstep_multiply<32>(a_, b_, sum_)
-#define __builtin_amdgcn_mfma_f32_16x16x4f32(a_, b_, sum_, x_, y_, z_) lockstep_multiply<16>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<16>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_32x32x8f16(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x16f16(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<16>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_32x32x2f32(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<32>(a_, b_, sum_)
+#define __builtin_amdgcn_mfma_f32_16x16x4f32(a_, b_, sum_, x_, y_, z_) \
+	lockstep_multiply<16>(a_, b_, sum_)
 
 #endif
