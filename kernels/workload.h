@@ -187,6 +187,8 @@ typedef struct workload {
 	int compute_pattern;            /* the one in which `compute` works, or -1 */
 	/* options beside the pattern, such as "--shape 32x100x16": small ones; ends with null */
 	const char *const *cases;
+	/* the same for GPUs: tiles that the emulator takes long for; null: none */
+	const char *const *large_cases;
 
 	/** The name of a pattern by its number, from 0 on; null past the last. Any thread. */
 	const char *(*pattern)(int64_t number);

@@ -139,6 +139,17 @@ static const char *const cases[] = {
 	NULL,
 };
 
+/*
+ * The second has rows that tensor cores and 16-byte stores take, and tiles that nothing fills. The
+ * third has 25 tiles a rank and more, which are no whole rounds of seven blocks.
+ */
+static const char *const large_cases[] = {
+	"--shape 512x512x512",
+	"--shape 200x264x72 --tile 128x128x64",
+	"--shape 520x2112x328 --tile 128x128x64 --blocks 7 --parts 2",
+	NULL,
+};
+
 static const char *pattern(int64_t number)
 {
 	return number < GAS_PATTERN_COUNT ? gas_pattern_name((gas_pattern_t)number) : NULL;
@@ -299,6 +310,7 @@ const workload_t gemm_all_scatter = {
 	.params = params,
 	.compute_pattern = GAS_BULK_SYNCHRONOUS,
 	.cases = cases,
+	.large_cases = large_cases,
 	.pattern = pattern,
 	.find_pattern = find_pattern,
 	.check = check,

@@ -85,6 +85,14 @@ static const char *const cases[] = {
 	NULL,
 };
 
+/* The second has rows that tensor cores and 16-byte stores take, and tiles that nothing fills. */
+static const char *const large_cases[] = {
+	"--shape 512x512x512",
+	"--shape 200x264x72 --tile 128x128x64",
+	"--shape 520x328x2112 --tile 128x128x64 --blocks 7 --bands 2",
+	NULL,
+};
+
 static const char *pattern(int64_t number)
 {
 	static const char *const names[] = {"bulk-synchronous", "own-chunk-last"};
@@ -248,6 +256,7 @@ const workload_t gemm_reduce_scatter = {
 	.params = params,
 	.compute_pattern = GRS_BULK_SYNCHRONOUS,
 	.cases = cases,
+	.large_cases = large_cases,
 	.pattern = pattern,
 	.check = check,
 	.check_inputs = check_inputs,

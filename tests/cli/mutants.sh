@@ -6,7 +6,7 @@ programs=$BUILD/tests/mutants
 tile="--dtype f32 --tile 16x16x16"
 
 # A line for each case of each workload: its name, and its arguments.
-cases=$(tessera bench --list | awk '/^[^ ]/ { name = $1 } /^  [a-z]+:$/ { part = $1 } /^    / && part == "cases:" { $1 = $1; print name, $0 }')
+cases=$(tessera bench --list | awk '/^[^ ]/ { name = $1 } /^  [a-z ]+:$/ { part = $0 } /^    / && part == "  cases:" { $1 = $1; print name, $0 }')
 [ "$(printf '%s\n' "$cases" | wc -l)" -ge 4 ]
 verdict $? "workloads have cases" "$cases"
 

@@ -32,31 +32,60 @@ gives() {
 	[ "$code" -eq "$wanted" ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$totals" ] && grep -qE -- "$pattern" "$TAP_FILES/out"
 }
 
-program tessera <<'E2'
-[ "$1" = info ] && echo '  cpuemu   1 device'
+# Two workloads, of three cases and two large ones in all.
+cat >"$packed/list" <<'E2'
+gemm-all-scatter
+  its summary (its source)
+  patterns:
+    fused
+  parameters:
+    --shape MxNxK          of the whole product
+  cases:
+    --shape 8x8x8
+    --shape 9x9x9 --blocks 2
+  large cases:
+    --shape 99x99x99
+
+gemm-reduce-scatter
+  its summary (its source)
+  patterns:
+    fused
+  cases:
+    --shape 7x7x7
+  large cases:
+    --shape 77x77x77
+E2
+program tessera <<E2
+[ "\$1" = info ] && echo '  cpuemu   1 device'
+[ "\$1 \$2" = "bench --list" ] && cat $packed/list
 exit 0
 E2
 echo 'exit 0' | program dot
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b # skip no peer" >>"$report"'
-ends "success" 0 "8 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
+ends "success" 0 "10 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
 on_gpus 'echo "not ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; echo "it broke here"; exit 1'
-ends "a failure" 1 "8 passed, 1 failed, 0 skipped" 'it broke here'
+ends "a failure" 1 "10 passed, 1 failed, 0 skipped" 'it broke here'
 on_gpus 'echo "ok - one::a" >"$report"; exit 3'
-ends "a crash between two tests" 1 "8 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
+ends "a crash between two tests" 1 "10 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
-ends "a program that runs nothing" 1 "7 passed, 1 failed, 0 skipped" 'after 0 tests'
+ends "a program that runs nothing" 1 "9 passed, 1 failed, 0 skipped" 'after 0 tests'
 rm "$packed/on_gpus"
-ends "no test program" 1 "7 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
+ends "no test program" 1 "9 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
 on_gpus 'echo "ok - one::a" >"$report"; sleep 1000'
 for seconds in 1 8 64; do # a busy machine may need longer for what stands before the sleep
-	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^8 not run: there was no time'
+	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^10 not run: there was no time'
 	gives --seconds $seconds && break
 done
 verdict $? "too little time" "exit code $code; wanted $wanted, /$pattern/ and: $totals"
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; setsid sleep 1000 &'
-ends "a process that is left behind" 1 "9 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
-program tessera <<'E2'
-[ "$1" = info ] && printf '  cpuemu   1 device\n  gas_producer   f16_16x16x16   1 worker\n'
+ends "a process that is left behind" 1 "11 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
+mv "$packed/list" "$packed/no-list"
+on_gpus 'echo "ok - one::a" >"$report"'
+ends "a command that names no workload" 1 "5 passed, 1 failed, 0 skipped" 'failed tessera bench --list names no workload'
+mv "$packed/no-list" "$packed/list"
+program tessera <<E2
+[ "\$1" = info ] && printf '  cpuemu   1 device\\n  some_kernel   f16_16x16x16   1 worker\\n'
+[ "\$1 \$2" = "bench --list" ] && cat $packed/list
 exit 0
 E2
 PATH=$TAP_FILES/tools:$PATH
@@ -66,13 +95,13 @@ sanitizer() {
 	chmod +x "$TAP_FILES/tools/compute-sanitizer"
 }
 sanitizer 'echo "ERROR SUMMARY: 0 errors"'
-ends "memcheck" 0 "1 passed, 0 failed, 0 skipped" '^memcheck f16 16x16x16' --memcheck
+ends "memcheck" 0 "2 passed, 0 failed, 0 skipped" '^memcheck gemm-reduce-scatter f16 16x16x16' --memcheck
 sanitizer 'echo "ERROR SUMMARY: 0 errors"; echo "ERROR SUMMARY: 2 errors"'
-ends "memcheck that finds something" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
+ends "memcheck that finds something" 1 "0 passed, 2 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
 sanitizer 'exit 0'
-ends "memcheck that watches nothing" 1 "0 passed, 1 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
+ends "memcheck that watches nothing" 1 "0 passed, 2 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
 sanitizer 'echo "Device not supported"; exit 1'
-ends "memcheck without support" 0 "0 passed, 0 failed, 1 skipped" 'does not support the device' --memcheck
+ends "memcheck without support" 0 "0 passed, 0 failed, 2 skipped" 'does not support the device' --memcheck
 program tessera <<'E2'
 echo '  cpuemu   no device: it is asleep'
 E2

@@ -4,17 +4,16 @@ Every workload that is registered, in each of its patterns and cases, in worlds 
 of integers bit for bit, after the first run, after repeated ones and after timed ones. `tessera bench --list` says what there is.
 """
 import os
-import re
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import tap  # noqa: E402
+from workloads import listed  # noqa: E402
 
 WORLDS = (1, 2, 3, 5, 8)
 LIMIT_S = 120
-SECTION = re.compile(r"  (patterns|parameters|cases):$")
 
 
 def run(words):
@@ -22,18 +21,8 @@ def run(words):
 
 
 def workloads():
-    """{name: {"patterns": [...], "cases": [...]}}, of the list."""
-    found, name, section = {}, None, None
-    for line in run(["--list"]).stdout.splitlines():
-        match = SECTION.fullmatch(line)
-        if line and not line.startswith(" "):
-            name, section = line, None
-            found[name] = {"patterns": [], "parameters": [], "cases": []}
-        elif match:
-            section = match.group(1)
-        elif section and line.strip():
-            found[name][section].append(line.strip())
-    return found
+    """All that are registered, as tests/harness/workloads.py gives them."""
+    return listed(run(["--list"]).stdout)
 
 
 def try_case(workload, pattern, case, number):

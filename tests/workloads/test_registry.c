@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/workload.h"
@@ -13,7 +14,7 @@
 static const char *const common[] = {"ranks",  "backend",  "placement", "pattern", "iterations",
 				     "warmup", "verify",   "integers",  "seed",    "baseline",
 				     "tune",   "no-tuned", "record",    "json",    "dump",
-				     "help",   "runs",     NULL};
+				     "help",   "runs",     "in-flight", NULL};
 
 /** The configuration with every parameter as it is preset. */
 static workload_config_t preset_of(const workload_t *w)
@@ -75,6 +76,43 @@ Test(registry, parameters_and_patterns_are_whole)
 				  (w->compute == NULL) == (w->compute_pattern < 0),
 			  "%s", w->name);
 		cr_expect(w->cases[0], "%s has no case", w->name);
+	}
+}
+
+/** What a case's options say, beside what is preset. */
+static workload_config_t config_of(const workload_t *w, const char *line)
+{
+	workload_config_t config = preset_of(w);
+	char words[256], *rest = words, *word;
+	cr_assert(snprintf(words, sizeof words, "%s", line) < (int)sizeof words);
+	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+		const char *value = strtok_r(NULL, " ", &rest);
+		int p = 0;
+		while (w->params[p].name && strcmp(word + 2, w->params[p].name) != 0)
+			p++;
+		cr_assert(strncmp(word, "--", 2) == 0 && w->params[p].name && value, "%s: %s: %s",
+			  w->name, line, word);
+		cr_expect(bench_value_parse(&w->params[p], value, &config.value[p]) == TSR_OK,
+			  "%s: %s", line, tsr_last_error());
+	}
+	return config;
+}
+
+Test(registry, cases_can_be_run)
+{
+	static const char *const none[] = {NULL};
+	const workload_t *w;
+	for (int i = 0; (w = workload_at(i)) != NULL; i++) {
+		const char *const *const lists[] = {w->cases,
+						    w->large_cases ? w->large_cases : none};
+		for (int l = 0; l < 2; l++)
+			for (int c = 0; lists[l][c]; c++) {
+				workload_config_t config = config_of(w, lists[l][c]);
+				for (config.pattern = 0; w->pattern(config.pattern);
+				     config.pattern++)
+					cr_expect(w->check(&config, 3) == TSR_OK, "%s %s: %s",
+						  w->name, lists[l][c], tsr_last_error());
+			}
 	}
 }
 

@@ -15,6 +15,13 @@ static void list_params(const workload_t *workload)
 	}
 }
 
+static void list_cases(const char *head, const char *const *cases)
+{
+	(void)printf("  %s:\n", head);
+	for (int c = 0; cases[c]; c++)
+		(void)printf("    %s\n", cases[c]);
+}
+
 void bench_list(void)
 {
 	const workload_t *workload;
@@ -26,8 +33,8 @@ void bench_list(void)
 			(void)printf("    %s\n", pattern);
 		(void)printf("  parameters:\n");
 		list_params(workload);
-		(void)printf("  cases:\n");
-		for (int c = 0; workload->cases[c]; c++)
-			(void)printf("    %s\n", workload->cases[c]);
+		list_cases("cases", workload->cases);
+		if (workload->large_cases)
+			list_cases("large cases", workload->large_cases);
 	}
 }

@@ -1,0 +1,20 @@
+"""What `tessera bench --list` says: the workloads, with their patterns, parameters and cases."""
+import re
+
+NAME = re.compile(r"[a-z][\w-]*")
+SECTION = re.compile(r"  ([a-z ]+):$")
+
+
+def listed(text):
+    """{name: {"patterns": [...], "parameters": [...], "cases": [...], "large cases": [...]}}; a case is its options as a line."""
+    found, name, section = {}, None, None
+    for line in text.splitlines():
+        match = SECTION.fullmatch(line)
+        if NAME.fullmatch(line):
+            name, section = line, None
+            found[name] = {"patterns": [], "parameters": [], "cases": [], "large cases": []}
+        elif match:
+            section = match.group(1)
+        elif section and line.strip():
+            found[name][section].append(line.strip())
+    return found
