@@ -220,6 +220,13 @@ typedef struct workload {
 			       const workload_inputs_t *inputs, workload_expected_t **expected_out);
 	workload_cost_t (*cost)(const workload_config_t *config, int rank, int ranks);
 	/**
+	 * Fills in what `config` leaves to the workload, as `open` does, for a device that need not
+	 * be here. Null: nothing is left to it. Any thread. Errors: TSR_ERR_UNSUPPORTED,
+	 * TSR_ERR_RESIDENCY.
+	 */
+	tsr_status_t (*choose)(const workload_config_t *config, const workload_place_t *place,
+			       workload_config_t *config_out);
+	/**
 	 * The steps that users would run instead, into `steps_out`; returns how many. Null: there
 	 * are none. Any thread.
 	 */

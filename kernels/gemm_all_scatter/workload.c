@@ -223,6 +223,20 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 				 .meetings = 1};
 }
 
+static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
+			   workload_config_t *config_out)
+{
+	gas_config_t c = config_of(config);
+	tsr_status_t status = TSR_OK;
+	if (tile_is_automatic(c.tile))
+		status = gas_tile_choose(&c, place->ranks, place->device);
+	if (status == TSR_OK)
+		status = gas_blocks_choose(&c, place->ranks, place->device);
+	if (status == TSR_OK)
+		*config_out = gas_workload_config(&c);
+	return status;
+}
+
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
@@ -319,6 +333,7 @@ const workload_t gemm_all_scatter = {
 	.matrix = matrix,
 	.expect = expect,
 	.cost = cost,
+	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
 	.reconfigure = reconfigure,

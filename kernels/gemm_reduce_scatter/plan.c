@@ -108,30 +108,37 @@ static tsr_status_t choose_tile(grs_config_t *c, int ranks, const tsr_device_pro
 	return TSR_OK;
 }
 
-static tsr_status_t decide(grs_plan_t *plan)
+tsr_status_t grs_choose(grs_config_t *c, int ranks, const tsr_device_props_t *device)
 {
-	grs_config_t *c = &plan->config;
-	const int ranks = tsr_world_size(plan->world);
-	tsr_device_props_t device = {.size = sizeof device};
-	tsr_status_t status = tsr_world_device(plan->world, &device);
-	if (status == TSR_OK && tile_is_automatic(c->tile))
-		status = choose_tile(c, ranks, &device);
-	for (int i = 0; status == TSR_OK && i < 2 && grs_kernels[c->pattern][i]; i++)
-		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device,
-				      &plan->kernels[i]);
+	tsr_status_t status = TSR_OK;
+	if (tile_is_automatic(c->tile))
+		status = choose_tile(c, ranks, device);
 	if (status != TSR_OK)
 		return status;
 	const int64_t tiles = tiles_of_all(c, c->tile, ranks);
 	if (c->blocks == 0)
-		c->blocks = tiles < device.resident_blocks ? (int)tiles : device.resident_blocks;
-	if (c->blocks > device.resident_blocks)
+		c->blocks = tiles < device->resident_blocks ? (int)tiles : device->resident_blocks;
+	if (c->blocks > device->resident_blocks)
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "%d blocks wait for each other, and %s holds %d at one time; "
 				 "launch fewer blocks",
-				 c->blocks, device.name, device.resident_blocks);
+				 c->blocks, device->name, device->resident_blocks);
 	if (c->bands == 0)
 		c->bands = 1;
 	return TSR_OK;
+}
+
+static tsr_status_t decide(grs_plan_t *plan)
+{
+	grs_config_t *c = &plan->config;
+	tsr_device_props_t device = {.size = sizeof device};
+	tsr_status_t status = tsr_world_device(plan->world, &device);
+	if (status == TSR_OK)
+		status = grs_choose(c, tsr_world_size(plan->world), &device);
+	for (int i = 0; status == TSR_OK && i < 2 && grs_kernels[c->pattern][i]; i++)
+		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device,
+				      &plan->kernels[i]);
+	return status;
 }
 
 /* ---------------------------------------------------------------- memory */

@@ -38,6 +38,12 @@ workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, i
 /** Checks what can be judged without a device. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND. */
 tsr_status_t grs_config_check(const grs_config_t *config, int ranks);
 
+/**
+ * Fills in tile, blocks and bands where they are automatic. Errors:
+ * TSR_ERR_UNSUPPORTED where no tile fits the device, TSR_ERR_RESIDENCY.
+ */
+tsr_status_t grs_choose(grs_config_t *config, int ranks, const tsr_device_props_t *device);
+
 typedef struct grs_plan {
 	tsr_world_t *world;
 	grs_config_t config;

@@ -26,6 +26,17 @@ static grs_config_t config_of(const workload_config_t *config)
 			      .bands = (int)v[BANDS].x[0]};
 }
 
+static workload_config_t workload_config_of(const grs_config_t *c)
+{
+	return (workload_config_t){.pattern = c->pattern,
+				   .value = {[SHAPE] = {{c->m, c->n, c->k}},
+					     [DTYPE] = {{c->dtype}},
+					     [SUMS] = {{c->sums}},
+					     [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
+					     [BLOCKS] = {{c->blocks}},
+					     [BANDS] = {{c->bands}}}};
+}
+
 /* ---------------------------------------------------------------- parameters */
 
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
@@ -160,6 +171,16 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 				 .meetings = 2};
 }
 
+static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
+			   workload_config_t *config_out)
+{
+	grs_config_t c = config_of(config);
+	const tsr_status_t status = grs_choose(&c, place->ranks, place->device);
+	if (status == TSR_OK)
+		*config_out = workload_config_of(&c);
+	return status;
+}
+
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
@@ -231,14 +252,7 @@ static tsr_stream_t *stream(workload_run_t *run)
 
 static void chosen(const workload_run_t *run, workload_config_t *config_out)
 {
-	const grs_config_t *c = &plan_of(run)->config;
-	*config_out = (workload_config_t){.pattern = c->pattern,
-					  .value = {[SHAPE] = {{c->m, c->n, c->k}},
-						    [DTYPE] = {{c->dtype}},
-						    [SUMS] = {{c->sums}},
-						    [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
-						    [BLOCKS] = {{c->blocks}},
-						    [BANDS] = {{c->bands}}}};
+	*config_out = workload_config_of(&plan_of(run)->config);
 }
 
 static tsr_view_t view(const workload_run_t *run, int index)
@@ -263,6 +277,7 @@ const workload_t gemm_reduce_scatter = {
 	.matrix = matrix,
 	.expect = expect,
 	.cost = cost,
+	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
 	.reconfigure = reconfigure,
