@@ -1,4 +1,7 @@
-/* What the macros of launches know of arguments: their size, and whether it is the kernel's. */
+/*
+ * Compile-time checks of launch arguments: the macros of launches compare the
+ * size of the arguments with the size that the kernel takes.
+ */
 #ifndef TESSERA_ARGS_H
 #define TESSERA_ARGS_H
 
@@ -6,7 +9,10 @@
 
 #include "tessera/kernel.h"
 
-/* The size of what a pointer points to; 0 where that is void. The pointer is not evaluated. */
+/*
+ * The size of what a pointer points to; 0 for a `void *`. The pointer is not
+ * evaluated.
+ */
 #if defined(__cplusplus)
 template <typename T> constexpr size_t tsr_pointee_bytes(const T *)
 {
@@ -23,8 +29,9 @@ constexpr size_t tsr_pointee_bytes(const void *)
 #endif
 
 /*
- * Never called, and never there: a call that is left when a compiler has
- * optimised does not compile.
+ * The program never calls this function, and no library defines it. The
+ * optimiser removes the call where the sizes agree; a call that is left is a
+ * compile-time error.
  */
 #if defined(__OPTIMIZE__) && defined(__has_attribute)
 #if __has_attribute(error)
@@ -42,8 +49,9 @@ extern "C"
 #endif
 
 /**
- * `kernel`, if it takes arguments of `args_bytes` as far as the compiler can
- * tell. What the macros of launches call.
+ * Returns `kernel`. Where the compiler knows both sizes and `args_bytes`
+ * differs from what the kernel takes, the program does not compile. Called by
+ * the macros of launches.
  */
 __attribute__((always_inline)) static inline const tsr_kernel_t *tsr_kernel_for(
 	const tsr_kernel_t *kernel, size_t args_bytes)

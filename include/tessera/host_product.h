@@ -1,7 +1,4 @@
-/*
- * Products of matrices in the host's memory, by OpenBLAS: what a result is
- * compared with. Row-major.
- */
+/* Matrix products in host memory, by OpenBLAS: reference results. Row-major. */
 #ifndef TESSERA_HOST_PRODUCT_H
 #define TESSERA_HOST_PRODUCT_H
 
@@ -13,13 +10,14 @@ extern "C" {
 #endif
 
 /**
- * c = a * b + beta * c: a is rows x depth, b depth x cols, c rows x cols; their
- * rows lie `lda`, `ldb` and `ldc` elements apart. Where beta is 0, c need not
- * hold anything. Computed by the calling thread. OpenBLAS is loaded when the
- * first product of a process is asked for, so that programs that need none do
- * not start its threads.
- * Called by: any thread. Errors: TSR_ERR_SYSTEM where OpenBLAS is not there; c
- * is as before.
+ * c = a * b + beta * c. a is rows x depth, b is depth x cols, c is rows x cols.
+ * `lda`, `ldb` and `ldc` are the distances between consecutive rows, in
+ * elements. Where beta is 0, c is not read. The calling thread computes the
+ * product. The first call in a process loads OpenBLAS, so that programs that
+ * need no product do not start its threads.
+ *
+ * Called by:  any thread.
+ * Errors:     TSR_ERR_SYSTEM (OpenBLAS is not installed); c is unchanged.
  */
 TSR_API tsr_status_t tsr_host_product_f32(int rows, int cols, int depth, const float *a, int lda,
 					  const float *b, int ldb, float beta, float *c, int ldc);

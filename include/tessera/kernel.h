@@ -1,4 +1,7 @@
-/* The neutral descriptor of a kernel: what a launch needs to know, whatever the backend. */
+/*
+ * The kernel descriptor: what a launch needs to know of a kernel, the same for
+ * every backend.
+ */
 #ifndef TESSERA_KERNEL_H
 #define TESSERA_KERNEL_H
 
@@ -17,31 +20,34 @@ extern "C" {
 struct tsr_coop;
 
 /**
- * The kernel compiled for the CPU: called once a worker, with the launch's
+ * A kernel compiled for the CPU. Called once for each worker, with the launch's
  * arguments and the block's shared memory.
  */
 typedef void (*tsr_kernel_cpu_fn)(struct tsr_coop *block, struct tsr_coop *worker, const void *args,
 				  void *shared);
 
-/** A kernel. Made by the macros of dev/kernel.h; never written by hand. */
+/**
+ * A kernel. The macros of dev/kernel.h make it; programs never write it by
+ * hand.
+ */
 typedef struct tsr_kernel {
 	uint32_t abi;     /* TSR_KERNEL_ABI */
-	uint32_t workers; /* workers a block is split into, 1 where it is not */
+	uint32_t workers; /* workers in a block; 1 if it is not split */
 	const char *name; /* as given to TSR_KERNEL */
-	/* as given by TSR_VARIANT, such as "bf16_64x64x32"; "" where there is one variant only */
+	/* given by TSR_VARIANT, such as "bf16_64x64x32"; "" if there is only one variant */
 	const char *variant;
-	const char *unit; /* the translation unit, which its device images carry too */
+	const char *unit; /* the translation unit; its device images carry the same name */
 	size_t args_bytes;
 	size_t shared_bytes;
 	tsr_kernel_cpu_fn cpu;
 } tsr_kernel_t;
 
 /**
- * The device code of one translation unit for one backend and architecture,
- * embedded as bytes. Made by the build.
+ * The device code of one translation unit for one backend and one architecture,
+ * embedded as bytes. The build makes it.
  */
 typedef struct tsr_image {
-	const char *unit;    /* equals tsr_kernel_t.unit */
+	const char *unit;    /* equal to tsr_kernel_t.unit */
 	const char *backend; /* "cuda", "hip" */
 	const char *arch;    /* "sm_90a", "gfx942" */
 	const unsigned char *bytes;
@@ -49,42 +55,44 @@ typedef struct tsr_image {
 } tsr_image_t;
 
 /**
- * The kernels and images of one module: the program, or a shared library that
- * it uses. Made by TSR_KERNEL; never written by hand. A linker gathers what a
- * module's translation units list; the module tells the library where that is.
+ * The kernels and images of one module: of the program, or of a shared library
+ * that it loads. TSR_KERNEL makes it; programs never write it by hand. The
+ * linker gathers the lists of all translation units of the module, and the
+ * module passes their place to the library.
  */
 typedef struct tsr_module {
-	size_t size_bytes; /* of this struct */
+	size_t size_bytes; /* sizeof this struct */
 	const tsr_kernel_t *const *kernels, *const *kernels_end;
 	const tsr_image_t *const *images, *const *images_end;
-	struct tsr_module *next; /* the library's */
+	struct tsr_module *next; /* used by the library */
 } tsr_module_t;
 
 /**
- * Adds a module, which stays where it is, and takes it out. TSR_KERNEL has the
- * loader call them: while the program, or the shared library with the kernel,
- * is loaded and unloaded, under the loader's lock. No other thread looks for a
- * kernel while a module that has any is unloaded. Every kernel makes the call,
- * and a module is added once.
+ * tsr_module_register adds a module, which must stay at its address;
+ * tsr_module_forget removes it. The loader calls them, under its lock, when it
+ * loads and unloads the program or the shared library; TSR_KERNEL arranges
+ * that. Each kernel of a module makes the call, and the first one adds the
+ * module. While a module with kernels is unloaded, no other thread may look for
+ * a kernel.
  */
 TSR_API void tsr_module_register(tsr_module_t *module);
 TSR_API void tsr_module_forget(tsr_module_t *module);
 
 /**
- * Declares a kernel that another translation unit defines: the descriptor has
+ * Declares a kernel that another translation unit defines. The descriptor has
  * the kernel's name.
  */
 #define TSR_KERNEL_DECLARE(name_) TSR_EXTERN const tsr_kernel_t name_
 
 /**
- * Finds a kernel of the program and its shared libraries by name and variant
- * ("" or null: the only one). Any thread. Null where there is none.
+ * Finds a kernel of the program or its shared libraries by name and variant (""
+ * or null: the only one). Returns null if there is none. Any thread.
  */
 TSR_API const tsr_kernel_t *tsr_kernel_find(const char *name, const char *variant);
 
 /**
- * The `index`-th kernel, and the `index`-th device image, of the program and
- * its shared libraries; null past the last. Any thread.
+ * The `index`-th kernel and the `index`-th device image of the program and its
+ * shared libraries; null past the last. Any thread.
  */
 TSR_API const tsr_kernel_t *tsr_kernel_at(int index);
 TSR_API const tsr_image_t *tsr_image_at(int index);

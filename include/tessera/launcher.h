@@ -1,4 +1,4 @@
-/* Starting worlds: what `tessera run` and `tessera bench` stand on. */
+/* Starting worlds: the calls behind `tessera run` and `tessera bench`. */
 #ifndef TESSERA_LAUNCHER_H
 #define TESSERA_LAUNCHER_H
 
@@ -9,7 +9,10 @@
 extern "C" {
 #endif
 
-/** What a rank is. DEFAULT: as TESSERA_PLACEMENT says, a process where it says nothing. */
+/**
+ * What each rank runs in. DEFAULT follows TESSERA_PLACEMENT, and is a process
+ * where that is not set.
+ */
 typedef enum tsr_placement {
 	TSR_PLACE_DEFAULT = 0,
 	TSR_PLACE_PROCESS = 1,
@@ -17,37 +20,43 @@ typedef enum tsr_placement {
 } tsr_placement_t;
 
 /**
- * How a world is started: `tsr_launcher_t launcher = {.size = sizeof launcher,
- *  .ranks = 4};`. Members that are 0 take the environment's value or the
- *  default.
+ * How to start a world: `tsr_launcher_t launcher = {.size = sizeof launcher,
+ * .ranks = 4};`. A member that is 0 takes the environment's value, or the
+ * default.
  */
 typedef struct tsr_launcher {
-	size_t size; /* sizeof this struct: set by the caller */
+	size_t size; /* set by the caller: sizeof this struct */
 	int ranks;   /* 1 .. TSR_MAX_RANKS */
 	tsr_placement_t placement;
-	const char *backend; /* null: TESSERA_BACKEND, or the best present */
+	const char *backend; /* null: TESSERA_BACKEND, or the best one present */
 } tsr_launcher_t;
 
 /**
- * Starts a world whose ranks each call `entry` (processes: children of this
- * one), and waits for its end.
- * Returns the exit code of the first rank that failed, or 0. When a rank dies
- * the others are told, also those that still wait for it to join; those that
- * have not ended within the deadline are killed, and at once where all that are
- * left are stopped. No process, socket or shared memory is left, also when this
- * process is interrupted or killed. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the
- * ranks, unless they were ignored before; SIGTSTP stops the ranks and this
- * process until SIGCONT. Where a rank ends by SIGPIPE all end at once, without
- * a word, and the exit code is 141. In a process that is one of several ranks
- * of a job already it starts nothing and fails: N ranks would become N worlds.
- * Called by: a program's main thread, before it has started threads.
+ * Starts a world in which each rank calls `entry`, and waits until it ends.
+ * Ranks that are processes are children of this one. Returns the exit code of
+ * the first rank that failed, or 0.
+ *
+ * Called by:  the program's main thread, before the program starts other
+ *             threads.
+ * Failure:    when a rank dies, the other ranks are told, including those that
+ *             still wait for it to join. Ranks that have not ended within the
+ *             deadline are killed. If all ranks that are left are stopped, they
+ *             are killed at once. No process, socket or shared memory is left
+ *             behind, even when this process is interrupted or killed.
+ * Signals:    SIGINT, SIGTERM, SIGHUP and SIGQUIT end the ranks, unless the
+ *             process ignored them before the call. SIGTSTP stops the ranks and
+ *             this process until SIGCONT. When a rank ends by SIGPIPE, all
+ *             ranks end at once, nothing is printed, and the exit code is 141.
+ * Nesting:    in a process that already is one of several ranks of a job, the
+ *             call starts nothing and fails, because N ranks would start N
+ *             worlds.
  */
 TSR_API int tsr_launch_world(const tsr_launcher_t *launcher, int argc, char **argv,
 			     tsr_main_fn entry);
 
 /**
- * The same for a program: each rank executes `argv[0]` (ranks as processes), or
- * one process runs all ranks (as threads).
+ * The same for a program. With ranks as processes, each rank executes
+ * `argv[0]`; with ranks as threads, one process runs all of them.
  */
 TSR_API int tsr_launch_program(const tsr_launcher_t *launcher, char **argv);
 

@@ -1,4 +1,4 @@
-/* The entry of a program: a function that is called once a rank. */
+/* A program's entry: a function that is called once for each rank. */
 #ifndef TESSERA_MAIN_H
 #define TESSERA_MAIN_H
 
@@ -9,31 +9,31 @@
 extern "C" {
 #endif
 
-/** A program's entry: returns the exit code of the rank. */
+/** A program's entry. Returns the exit code of the rank. */
 typedef int (*tsr_main_fn)(tsr_world_t *world, int argc, char **argv);
 
 /**
  * Joins the world, calls `entry` once for each rank that lives in this process,
- * leaves the world, and returns the exit code: the first non-zero one of its
- * ranks. Ranks as threads share the program's globals, so programs keep none
- * that change. Prints the sentence of an error that ends the world, once a
- * world.
+ * and leaves the world. Returns the first non-zero exit code of these ranks, or
+ * 0. Ranks that are threads share the program's global variables, so a program
+ * must have none that change. Prints the sentence of an error that ends the
+ * world, once a world.
  */
 TSR_API int tsr_main(int argc, char **argv, tsr_main_fn entry);
 
 /**
- * Prints "tessera: <sentence of the last error>" to stderr, once a world
- * however many ranks fail alike, and returns an exit code that is not 0:
- * `return tsr_fail(world);`. Any thread of a rank. Null: the world that this
- * thread has joined, by TSR_MAIN or tsr_init; where it has joined none, each
- * call prints.
+ * Prints "tessera: <sentence of the last error>" to stderr, and returns an exit
+ * code other than 0: `return tsr_fail(world);`. The sentence is printed once a
+ * world, even when several ranks fail alike. Null means the world that this
+ * thread has joined, by TSR_MAIN or tsr_init; in a thread that has joined none,
+ * each call prints. Any thread of a rank.
  */
 TSR_API int tsr_fail(tsr_world_t *world);
 
 /**
- * Leaves the calling function with tsr_fail() where `call_` does not return
- *  TSR_OK. For bodies of TSR_MAIN and what they call: the world that this
- *  thread has joined need not be at hand.
+ * Returns from the calling function with tsr_fail() if `call_` does not return
+ * TSR_OK. For the body of TSR_MAIN and the functions that it calls. It uses the
+ * world that this thread has joined, so it needs no pointer to it.
  */
 #define TSR_TRY(call_)                         \
 	do {                                   \
@@ -46,7 +46,7 @@ TSR_API int tsr_fail(tsr_world_t *world);
 /**
  * Defines main() and opens the body of the program's entry:
  *     TSR_MAIN(world, argc, argv) { ... return 0; }
- * A program that takes no arguments leaves them unused.
+ * A program without arguments may leave argc and argv unused.
  */
 #define TSR_MAIN(world_, argc_, argv_)                                             \
 	static int tsr_program_main(tsr_world_t *world_, int argc_, char **argv_); \

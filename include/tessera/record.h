@@ -1,4 +1,4 @@
-/* The record of a run: what each worker of each block really did. */
+/* The record of a run: what each worker of each block did. */
 #ifndef TESSERA_RECORD_H
 #define TESSERA_RECORD_H
 
@@ -10,44 +10,49 @@ extern "C" {
 #endif
 
 /**
- * What one worker of one block of one launch did. Bytes of payload; flags and
- * atomics are not counted. A copy on a stream counts as a launch of one worker:
- * `kernel` is the call's name, `role` "copy engine". Made by
+ * What one worker of one block of one launch did. Bytes are those of the
+ * payload; flags and atomics are not counted. A copy on a stream counts as a
+ * launch with one worker: `kernel` is the name of the call and `role` is "copy
+ * engine". Initialise it with
  * `tsr_record_entry_t entry = {.size = sizeof entry};`.
  */
 typedef struct tsr_record_entry {
-	size_t size; /* sizeof this struct: set by the caller */
-	int launch;  /* order of the launch on this rank, from 0 since tsr_record_start */
-	int stream;  /* order in which the rank's streams were created, from 0 */
+	size_t size; /* set by the caller: sizeof this struct */
+	int launch;  /* index of the launch on this rank since tsr_record_start, from 0 */
+	int stream;  /* index of the stream on this rank, in order of creation, from 0 */
 	int block, worker;
 	char kernel[48], variant[32];
-	/* as the kernel said by tsr_role; "" where it said nothing */
+	/* given by tsr_role; "" if the kernel did not call it */
 	char role[24];
-	uint64_t products;             /* output tiles whose main loop it finished */
+	uint64_t products;             /* output tiles whose main loop this worker finished */
 	uint64_t operand_bytes;        /* read by main loops */
 	uint64_t local_written_bytes;  /* into this rank's heap */
-	uint64_t local_read_bytes;     /* from this rank's heap, main loops apart */
+	uint64_t local_read_bytes;     /* from this rank's heap, without main loops */
 	uint64_t remote_written_bytes; /* into peers' heaps */
 	uint64_t remote_read_bytes;    /* from peers' heaps */
-	uint64_t begin_ns, end_ns;     /* of the worker's run, on the rank's monotonic clock */
-	uint64_t first_remote_ns;      /* begin of its first remote write; 0: none */
+	uint64_t begin_ns, end_ns;     /* of this worker, on the rank's monotonic clock */
+	uint64_t first_remote_ns;      /* start of its first remote write; 0: none */
 	uint64_t last_product_ns;      /* end of its last main loop; 0: none */
 } tsr_record_entry_t;
 
 /**
- * Begins to record this rank's launches; drops what was recorded. Any thread,
- * no launch in flight. Errors: TSR_ERR_UNSUPPORTED.
+ * Starts to record this rank's launches, and drops earlier entries. Any thread;
+ * no launch may be in flight.
+ *
+ * Errors:     TSR_ERR_UNSUPPORTED (the backend cannot record).
  */
 TSR_API tsr_status_t tsr_record_start(tsr_world_t *world);
 
-/** Ends recording. No launch in flight. */
+/** Stops recording. Any thread; no launch may be in flight. */
 TSR_API tsr_status_t tsr_record_stop(tsr_world_t *world);
 
 /**
- * The `index`-th entry, by launch, block, worker. Any thread, until the next
- * tsr_record_start.
- * Errors: TSR_ERR_NOT_FOUND past the last, TSR_ERR_ARGUMENT (null, or a size
- * that is none).
+ * The `index`-th entry, ordered by launch, block and worker. Valid until the
+ * next tsr_record_start.
+ *
+ * Called by:  any thread.
+ * Errors:     TSR_ERR_NOT_FOUND (past the last entry), TSR_ERR_ARGUMENT (a null
+ *             pointer, or an invalid `size`).
  */
 TSR_API tsr_status_t tsr_record_entry(const tsr_world_t *world, int index,
 				      tsr_record_entry_t *entry_out);

@@ -1,7 +1,8 @@
 /*
- * Call sites of the host API: every call that can wait, allocate, move data or
- * go wrong says where it stands in the program, as dev/site.h has it for device
- * code. Reports name that place. tessera.h includes this last.
+ * Call sites of the host API. Every call that can wait, allocate, move data or
+ * fail passes its file and line to the library, and reports name that place.
+ * dev/site.h does the same for device code. tessera.h includes this header
+ * last.
  */
 #ifndef TESSERA_SITE_H
 #define TESSERA_SITE_H
@@ -17,12 +18,12 @@ extern "C" {
 #endif
 
 /**
- * The calling thread begins a call, which stands at `file`:`line`. The strings
+ * Notes that the calling thread begins a call at `file`:`line`. The strings
  * live as long as the process. Any thread.
  */
 TSR_API void tsr_site_begin(const char *call, const char *file, int line);
 
-/** That call is over. Returns its `status`. */
+/** Notes that this call has ended. Returns its `status`. */
 TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 
 #ifdef __cplusplus
@@ -30,10 +31,10 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #endif
 
 /*
- * All of a call is one argument here, so that compound literals with commas in
- * them may be arguments of the call. A macro does not expand within itself:
- * each name below still ends at the function of that name, whose address can be
- * taken as ever.
+ * All arguments of a call are one macro argument here, so they may be compound
+ * literals that contain commas. A macro does not expand within itself: each
+ * name below still ends at the function of that name, and the function's
+ * address can be taken as usual.
  */
 #define TSR_SITED(call_, ...) \
 	tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))

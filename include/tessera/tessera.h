@@ -1,16 +1,15 @@
 /*
- * The host API, whole. C11; may be included from C++. Device code includes
+ * The whole host API. C11; may be included from C++. Device code includes
  * tessera/dev.h.
  *
- * Structs that a program declares and hands to the library, to be filled or to
- * say what is wanted, begin with `size`: sizeof the struct, as the program was
- * compiled. So later versions can add members behind the last. A library fills
- * as much as the program has room for, takes members that the program does not
- * know as 0, and refuses what a program asks for by members that the library
- * does not know. A size that is none (0, or memory never set) is
- * TSR_ERR_ARGUMENT. C++17 has no designators: there it is `tsr_heap_usage_t
- * usage = {}; usage.size = sizeof usage;`. Tensors and views (tsr_tensor_t,
- * tsr_view_t) are values and have no size: they do not grow.
+ * Structs that a program declares and passes to the library begin with `size`:
+ * sizeof the struct when the program was compiled. So later versions can add
+ * members at the end. The library fills only the members that fit into `size`.
+ * It reads members that the program does not know as 0. It refuses members that
+ * it does not know itself and that are not 0. An invalid size (0, or
+ * uninitialised memory) is TSR_ERR_ARGUMENT. C++17 has no designators; write
+ * `tsr_heap_usage_t usage = {}; usage.size = sizeof usage;`. Tensors and views
+ * (tsr_tensor_t, tsr_view_t) are values without a size: they do not grow.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H

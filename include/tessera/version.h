@@ -1,4 +1,4 @@
-/* The library's version: which one a program was compiled for, and which one it runs with. */
+/* The version of the library: at compile time, and at run time. */
 #ifndef TESSERA_VERSION_H
 #define TESSERA_VERSION_H
 
@@ -8,27 +8,29 @@
 extern "C" {
 #endif
 
-/* It stands here alone: the build, the command and the shared library's name read it. */
+/*
+ * The one place of the version: the build, the command and the shared library's
+ * name read it.
+ */
 #define TSR_VERSION_MAJOR 0
 #define TSR_VERSION_MINOR 1
 #define TSR_VERSION_PATCH 0
 
 /**
  * The version of these headers as one number that grows: major * 1000000 +
- * minor * 1000 + patch. A constant expression, for `#if` too:
+ * minor * 1000 + patch. A constant expression, also for `#if`:
  * `#if TSR_VERSION >= 1002000`.
  */
 #define TSR_VERSION (TSR_VERSION_MAJOR * 1000000 + TSR_VERSION_MINOR * 1000 + TSR_VERSION_PATCH)
 
 /**
- * TSR_VERSION of the library that the program runs with, which may be another
- * than that of its headers where the library is shared. Any thread. Versions of
- * one major number, and before 1.0.0 of one minor number, serve the same
- * programs.
+ * The version of the library that the program runs with. It may differ from
+ * TSR_VERSION if the library is shared. Versions with the same major number are
+ * compatible; before 1.0.0, those with the same minor number. Any thread.
  */
 TSR_API int tsr_version(void);
 
-/** The same as people write it: "0.1.0". Any thread; lives as long as the program. */
+/** The same as text: "0.1.0". It lives as long as the program. Any thread. */
 TSR_API const char *tsr_version_text(void);
 
 #ifdef __cplusplus

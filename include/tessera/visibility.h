@@ -1,21 +1,24 @@
-/* What is public, and what C and C++ say differently. */
+/* Marks of the public API, and macros for the differences between C and C++. */
 #ifndef TESSERA_VISIBILITY_H
 #define TESSERA_VISIBILITY_H
 
 /**
- * Marks what programs may call: all else of the library is hidden, and the
- * shared library does not export it. What it exports begins with `tsr_`.
+ * Marks a function that programs may call. The shared library exports these
+ * functions and nothing else; all their names begin with `tsr_`.
  */
 #define TSR_API __attribute__((visibility("default")))
 
-/** Begins the declaration of what has its name in C, wherever a C++ program declares it. */
+/** Begins a declaration with C linkage, in C and in C++. */
 #if defined(__cplusplus)
 #define TSR_EXTERN extern "C"
 #else
 #define TSR_EXTERN extern
 #endif
 
-/** `TSR_LITERAL(type){members}` is a value of that type. */
+/**
+ * `TSR_LITERAL(type){members}` is a value of that type: a compound literal in
+ * C, a braced initialiser in C++.
+ */
 #if defined(__cplusplus)
 #define TSR_LITERAL(type_) type_
 #else
