@@ -22,7 +22,7 @@ import tap
 DEADLINE_S = 3  # of a wait between ranks
 SLACK_S = 12  # a busy machine's
 
-BUILD = os.environ.get("BUILD", os.path.abspath("build/gcc-debug"))
+BUILD = os.path.abspath(os.environ.get("BUILD", "build/gcc-debug"))
 
 # name; command; right(outcome, folder): why what a successful run did is wrong, or ""; files that may stay in its folder;
 # environment: what it has beside the usual; prepare(folder): makes what the command reads.

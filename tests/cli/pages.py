@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""
+The command blocks of every page (*.md), run as they stand there, and what the
+pages say that they print. A block is indented by four columns behind an empty
+line. It holds commands, or what the last command prints, or is excused below.
+Whatever is neither fails, and so does an excuse that no page needs.
+
+Times and line numbers may differ from the page's; words, shapes, sizes, counts
+and the columns of tables may not. A line "..." of a page stands for any lines.
+C in fences has to stand in a file of examples/.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "harness"))
+import tap  # noqa: E402
+
+ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
+BUILD = os.path.abspath(os.environ["BUILD"])
+COMPILER, VARIANT = re.match(r"(.+)-(\w+)$", os.path.basename(BUILD)).groups()
+SANITIZERS = {"asan": "-fsanitize=address,undefined", "tsan": "-fsanitize=thread"}
+LIMIT_S = 600
+
+COMMAND = re.compile(
+    r"(?:[A-Z_]+=\S+ )*(?:tessera|scons|export|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
+)
+
+# Commands that are not run, and why; instead their programs and options are looked for.
+EXCUSES = {
+    r"ci/install-deps": "installs packages",
+    r"scons ": "builds: CI does it before this test",
+    r"ci/test": "runs this test",
+    r"ci/mutants ": "ci/test and ci/nightly run it",
+    r"tests/mutants/run": "takes minutes: ci/test runs a part of it, ci/nightly all",
+    r"ci/litmus-gpu": "needs a GPU",
+    r"TESSERA_BACKEND=hip ci/gpu |ci/node|bench/run-results ": "needs a GPU",
+    r"build/clang-19-fuzz/": "needs the fuzzers' build: tests/fuzz/search.py runs it there",
+    r"tests/system/faults_worlds.py --most": "takes minutes: ci/test runs it with fewer calls",
+}
+# Blocks that are neither commands nor output: page and first line.
+TEXTS = {
+    ("docs/order-in-a-block.md", "tsr_get(block, tmp, source, bytes, next);"): "C, with a line that it is about",
+}
+# Put behind commands that would take long; options given later win.
+SMALLER = [
+    (r"bench .*--(baseline|tune)", "--shape 96x80x64 -i 2 -w 0"),
+    (r"bench ", "-i 2 -w 0"),
+    (r"perf put", "-e 64K -N 2 -w 0"),
+    (r"perf signal", "-N 2 -w 0"),
+]
+PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "kernel.c"}
+EXITS = {r"tessera check .*\./unsynchronised": 1}  # bugs are planted there, so that there is something to find
+KERNEL = """#include "tessera/dev.h"
+typedef struct wait_args {
+	TSR_HEAP uint64_t *flag;
+} wait_args_t;
+TSR_KERNEL(wait, wait_args_t, a)
+{
+	tsr_wait(block, a->flag, 1, 0);
+}
+"""
+needed = set()  # the excuses that a page needs
+
+
+def blocks_of(text):
+    """The blocks of a page, each as its kind and lines: indented, or the language of a fence."""
+    kind, block, before = None, [], ""
+    for line in text.split("\n") + [""]:
+        if kind is None and line.startswith("```"):
+            kind = line[3:] or "indented"
+        elif kind is None and line.startswith("    ") and not before:
+            kind, block = "", [line[4:]]
+        elif kind == "" and line.startswith("    "):
+            block.append(line[4:])
+        elif kind == "" or kind and line.startswith("```"):
+            yield kind or "indented", block
+            kind, block = None, []
+        elif kind:
+            block.append(line)
+        before = line.strip()
+
+
+def commands_of(block):
+    """The commands of a block, without comments; empty where it holds something else."""
+    lines = [line for line in re.sub(r"\\\n\s*", "", "\n".join(block)).split("\n") if line.strip()]
+    commands = [re.sub(r"(^|\s+)#.*", "", line) for line in lines]
+    return commands if commands and all(COMMAND.match(command) for command in commands) else []
+
+
+def prepare(folder):
+    """The repository as a user in it sees it, and a compiler that goes with this build of the library."""
+    os.mkdir(os.path.join(folder, "build"))
+    for name in os.listdir(ROOT):
+        if name != "build" and not name.startswith("."):
+            os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
+    for name in ("gcc-debug", "gcc-release"):
+        os.symlink(BUILD, os.path.join(folder, "build", name))
+    os.symlink(os.path.join(ROOT, "build", "generated"), os.path.join(folder, "build", "generated"))
+    with open(os.path.join(folder, "kernel.c"), "w", encoding="ascii") as file:
+        file.write(KERNEL)
+    with open(os.path.join(folder, "compiler"), "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nexec {COMPILER} {SANITIZERS.get(VARIANT, "")} "$@"\n')
+    os.chmod(os.path.join(folder, "compiler"), 0o755)
+
+
+def meant(command):
+    """What is run for a command: the command of ci/demo's last line, other files and sizes, and everything else as it stands."""
+    if command == "ci/demo":
+        with open(os.path.join(ROOT, "ci", "demo"), encoding="ascii") as file:
+            command = re.search(r"(\S+=\S+) exec build/\S+?/(tessera .*) \"\$@\"", file.read()).expand(r"\1 \2")
+    for word, place in PLACES.items():
+        command = re.sub(rf"\b{word}\b", place, command)
+    return command + next((f" {words}" for pattern, words in SMALLER if re.search(pattern, command)), "")
+
+
+def run(command, exports, folder):
+    settings = dict(
+        os.environ,
+        BUILD=BUILD,
+        PATH=BUILD + ":" + os.environ["PATH"],
+        CC=os.path.join(folder, "compiler"),
+        OPENBLAS_NUM_THREADS="1",
+        TESSERA_TUNE_FILE=os.path.join(folder, "tuned.json"),
+    )
+    return subprocess.run(
+        "; ".join([*exports, meant(command)]),
+        shell=True, cwd=folder, env=settings, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+
+
+def cannot_run(command):
+    """Why this machine or this build cannot run a command that others run."""
+    program = re.sub(r"^(?:[A-Z_]+=\S+ )*", "", command).split()[0]
+    if program.startswith(("nvcc", "clang")) and subprocess.run(["which", program], capture_output=True, check=False).returncode:
+        return f"no {program}"
+    if program.startswith("tests/system/") and not os.path.exists(os.path.join(BUILD, "tests", "faults", "begin.so")):
+        return "tests/faults is not built in this variant"
+    if VARIANT == "tsan" and command.startswith("tessera check"):
+        return "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
+    return ""
+
+
+def faults_of_excused(command):
+    """What of an excused command does not exist: its program, or an option of it. scons has a list of its targets and options."""
+    words = re.sub(r"^(?:[A-Z_]+=\S+ )*", "", command).split()
+    if words[0] == "scons":
+        tried = subprocess.run(["scons", "-Q", "-n", "backends=cpuemu", *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+        return tried.stderr[-500:] if tried.returncode else ""
+    program = os.path.join(ROOT, words[0])
+    if words[0].startswith("build/"):  # of another build, made of a source of this name
+        program = program.replace(os.path.join(ROOT, *words[0].split("/")[:2]), ROOT) + ".c"
+    if not os.path.exists(program):
+        return f"there is no {words[0]}"
+    options = [word for word in words[1:] if word.startswith("--")]
+    told = subprocess.run([program, "--help"], cwd=ROOT, capture_output=True, text=True, check=False).stdout if options else ""
+    return "".join(f"{words[0]} has no {option}\n" for option in options if not re.search(rf"{option}\b", told))
+
+
+def steady(line):
+    """A line without what differs from run to run, and from edit to edit: times, progress, numbers of lines and of schedules."""
+    line = re.sub(r"(\d+ of \d+|yes|no)(?= +(?:ok|wrong)$)", "EARLY", line.rstrip())
+    line = re.sub(r"(?<=\.c:)\d+|(?<=--replay )\d+|(?<=with seed )\d+", "N", line)
+    return " ".join(re.sub(r"(?<![\w.])\d+\.\d+(?=x?(?:\s|$))", "TIME", line).split())
+
+
+def alike(printed, wanted):
+    """Whether the lines are the same, with any lines at `...`, and the lines of ranks in any order."""
+    printed, wanted = [steady(line) for line in printed], [steady(line) for line in wanted]
+    if all(line.startswith("rank ") for line in printed + wanted):
+        return sorted(printed) == sorted(wanted)
+    pattern = "".join(r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in wanted)
+    return bool(re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)))
+
+
+def try_command(page, command, exports, folder):
+    """A verdict, and what the command has printed: None where it was not run."""
+    name = f"{page}: {command}"
+    excuse = next((pattern for pattern in EXCUSES if re.match(pattern, command)), None)
+    if excuse:
+        needed.add(excuse)
+        faults = faults_of_excused(command)
+        return (not faults, f"{name}: is there ({EXCUSES[excuse]})", faults), None
+    why = cannot_run(command)
+    if why:
+        return (True, f"{name} # skip {why}", ""), None
+    result = run(command, exports, folder)
+    printed = result.stdout + result.stderr
+    wanted = next((code for pattern, code in EXITS.items() if re.match(pattern, command)), 0)
+    return (result.returncode == wanted, name, f"exit code {result.returncode}\n" + printed[-2000:]), printed.splitlines()
+
+
+def verdicts_on(page, text, folder):
+    """Of each block: whether it is good, its name, and why it is not."""
+    with_output, printed, exports = "", None, []
+    examples = "".join(open(path, encoding="utf-8").read() for path in glob.glob(os.path.join(ROOT, "examples", "*.c")))
+    for kind, block in blocks_of(text):
+        commands = commands_of(block)
+        if kind == "c":
+            yield " ".join("".join(block).split()) in " ".join(examples.replace("\n", "").split()), f"{page}: {block[0]}", "not in examples/"
+        elif (page, block[0]) in TEXTS:
+            needed.add((page, block[0]))
+        elif commands:
+            for command in commands:
+                if command.startswith("export "):
+                    exports.append(command)
+                    continue
+                verdict, printed = try_command(page, command, exports, folder)
+                with_output = command
+                yield verdict
+        elif with_output:
+            if printed is not None:
+                yield alike(printed, block), f"{page}: what {with_output} prints", "\n".join(["it prints:", *printed[:40], "and the page says:", *block])
+            with_output = ""
+        else:
+            yield False, f"{page}: {block[0]}", "neither a command, nor what the last one prints, nor excused in tests/cli/pages.py"
+
+
+PLANTED = {
+    "a command that nobody knows": "\n    frobnicate --all\n",
+    "a block that nobody needs": "\n    tessera --version\n\nprints\n\n    ...\n\nand\n\n    tessera-0.1\n",
+    "another output": "\n    tessera --version\n\nprints\n\n    Tessera\n",
+    "another size": "\n    tessera bench gemm-all-scatter -n 2 --pattern banded --shape 512x512x64 --verify"
+    "\n\nprints\n\n    ...\n    banded 32x32x16 4.151 2.124 .. 6.178 0.008 3 512.0K 512.0K 2.0M no ok\n",
+    "an option that does not exist": "\n    tessera bench gemm-all-scatter -n 2 --sheep 64x64x64\n",
+    "an option that does not exist, excused": "\n    tests/mutants/run --everything\n",
+    "a program that does not exist, excused": "\n    build/clang-19-fuzz/tests/fuzz/fuzz_sheep FILE\n",
+    "C that is in no example": "```c\nint sheep;\n```\n",
+}
+
+
+def main():
+    pages = [path for path in glob.glob(os.path.join(ROOT, "**", "*.md"), recursive=True) if not path.startswith(os.path.join(ROOT, "build") + "/")]
+    blocks = 0
+    for path in sorted(pages):
+        with tempfile.TemporaryDirectory() as folder, open(path, encoding="utf-8") as file:
+            prepare(folder)
+            for verdict in verdicts_on(os.path.relpath(path, ROOT), file.read(), folder):
+                tap.verdict(*verdict)
+                blocks += 1
+    tap.verdict(blocks >= 30, "the blocks are found", f"{blocks} only")
+    unneeded = (EXCUSES.keys() | TEXTS.keys()) - needed
+    tap.verdict(not unneeded, "each excuse is needed", "\n".join(map(str, unneeded)))
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(folder)
+        for name, text in PLANTED.items():
+            tap.verdict(not all(good for good, _, _ in verdicts_on("a page", text, folder)), f"planted: {name} is told")
+    with open(os.path.join(ROOT, "examples", "README.md"), encoding="utf-8") as file:
+        page = file.read()
+    for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.c"))):
+        name = os.path.basename(example)[:-2]
+        tap.verdict(f"tessera cc examples/{name}.c" in page and f" ./{name}" in page, f"examples/README.md builds and runs {name}")
+    return tap.exit_code()
+
+
+sys.exit(main())
