@@ -7,7 +7,8 @@ Whatever is neither fails, and so does an excuse that no page needs.
 
 Times and line numbers may differ from the page's; words, shapes, sizes, counts
 and the columns of tables may not. A line "..." of a page stands for any lines.
-C in fences has to stand in a file of examples/.
+C in fences has to stand in a file of examples/. Links lead to files, and paths
+in backquotes are those of files.
 """
 import glob
 import os
@@ -221,6 +222,16 @@ def verdicts_on(page, text, folder):
             yield False, f"{page}: {block[0]}", "neither a command, nor what the last one prints, nor excused in tests/cli/pages.py"
 
 
+def missing_files(page, text):
+    """The links of a page and the paths in its text that lead nowhere."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
+    rooms = "|".join(name for name in os.listdir(ROOT) if not name.startswith(".") and name != "build")
+    paths = re.findall(rf"`((?:{rooms})/[\w./-]*)`", text)
+    found = [(link, os.path.join(ROOT, os.path.dirname(page), link)) for link in links if link] + [(path, os.path.join(ROOT, path)) for path in paths]
+    return [name for name, path in found if not os.path.exists(path) and not glob.glob(path + ".*")]
+
+
 PLANTED = {
     "a command that nobody knows": "\n    frobnicate --all\n",
     "a block that nobody needs": "\n    tessera --version\n\nprints\n\n    ...\n\nand\n\n    tessera-0.1\n",
@@ -240,9 +251,12 @@ def main():
     for path in sorted(pages):
         with tempfile.TemporaryDirectory() as folder, open(path, encoding="utf-8") as file:
             prepare(folder)
-            for verdict in verdicts_on(os.path.relpath(path, ROOT), file.read(), folder):
+            page, text = os.path.relpath(path, ROOT), file.read()
+            for verdict in verdicts_on(page, text, folder):
                 tap.verdict(*verdict)
                 blocks += 1
+            missing = missing_files(page, text)
+            tap.verdict(not missing, f"{page}: the files that it names are there", "\n".join(missing))
     tap.verdict(blocks >= 30, "the blocks are found", f"{blocks} only")
     unneeded = (EXCUSES.keys() | TEXTS.keys()) - needed
     tap.verdict(not unneeded, "each excuse is needed", "\n".join(map(str, unneeded)))
@@ -250,6 +264,8 @@ def main():
         prepare(folder)
         for name, text in PLANTED.items():
             tap.verdict(not all(good for good, _, _ in verdicts_on("a page", text, folder)), f"planted: {name} is told")
+        wrong = missing_files("docs/a-page.md", "[one](design.md#teams), [two](sheep.md), `src/base/` and `src/base/sheep.c`")
+        tap.verdict(wrong == ["sheep.md", "src/base/sheep.c"], "planted: files that are not there are told", wrong)
     with open(os.path.join(ROOT, "examples", "README.md"), encoding="utf-8") as file:
         page = file.read()
     for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.c"))):
