@@ -1,31 +1,31 @@
 /*
- * The device API, whole: what a kernel may say.
+ * The whole device API: everything that a kernel may call.
  *
  * A kernel is written once, in the C that C11 and C++17 share, and compiled for
- * every backend. The host half of its file is C11: device compilers are not
- * shown it (tools/device_half). A program that runs on the emulator alone may
- * be C++17, kernels and all. A kernel sees tiles and blocks, never lanes. Every
- * call takes the tsr_coop_t that makes it (the block or one of its workers) and
- * is collective and uniform over it: all its threads make the call with the
- * same arguments.
+ * every backend. The host half of the same file is C11; device compilers do not
+ * see it (tools/device_half). A program for the emulator alone may be C++17,
+ * kernels included. A kernel works with tiles and blocks, never with lanes.
+ * Every call takes a tsr_coop_t, which says who makes the call: the thread
+ * block, or one of its workers. The call is collective and uniform over it: all
+ * its threads make the call with the same arguments.
  *
  *   dev/kernel.h      defining a kernel
- *   dev/coop.h        who am I; meeting; workers
+ *   dev/coop.h        blocks and workers: their numbers, meetings, roles
  *   dev/view.h        matrices in memory
  *   dev/pointer.h     put, get, copy; one value, one record
- *   dev/value.h       load, store: a register tile and anyone's memory
- *   dev/hint.h        the same, and puts, with a hint for caches
- *   dev/atomic.h      atomics and fences, order and scope
+ *   dev/value.h       load and store: register tiles and any rank's memory
+ *   dev/hint.h        loads, stores and puts with a hint for caches
+ *   dev/atomic.h      atomics and fences, each with an order and a scope
  *   dev/signal.h      signals, waits, barriers
  *   dev/word.h        waits for words, by any comparison
- *   dev/lock.h        one coop of all ranks at a time
+ *   dev/lock.h        locks between coops of all ranks
  *   dev/tile.h        tiles in registers, arithmetic on them
- *   dev/gemm.h        the matrix product's main loop
- *   dev/orders.h      which tile comes when
+ *   dev/gemm.h        the main loop of a matrix product
+ *   dev/orders.h      orders of tiles and blocks
  *   dev/collective.h  all-gather, by all blocks of all ranks
  *
- * These headers are the contract. The bodies come from one port:
- * backends/<name>/dev/.
+ * These headers are the contract. Each port, backends/<name>/dev/, has the
+ * bodies.
  */
 #ifndef TESSERA_DEV_H
 #define TESSERA_DEV_H

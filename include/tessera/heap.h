@@ -90,8 +90,7 @@ TSR_API tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *
  * out-parameter may be null.
  *
  * Called by:  any thread.
- * Errors:     TSR_ERR_NOT_FOUND (no allocation holds it), TSR_ERR_ARGUMENT
- *             (outside this rank's heap).
+ * Errors:     TSR_ERR_NOT_FOUND (no allocation of this rank's heap holds it).
  */
 TSR_API tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointer,
 				   const char **name_out, size_t *offset_out);

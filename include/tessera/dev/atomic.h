@@ -1,21 +1,22 @@
-/* Atomics and fences: order on the access, scope beside it. */
+/* Atomics and fences, each with a memory order and a scope. */
 #ifndef TESSERA_DEV_ATOMIC_H
 #define TESSERA_DEV_ATOMIC_H
 
 #include "tessera/dev/port.h"
 
 /*
- * Order: TSR_RELAXED TSR_ACQUIRE TSR_RELEASE TSR_ACQ_REL TSR_SEQ_CST.
- * Scope: TSR_SCOPE_BLOCK TSR_SCOPE_DEVICE TSR_SCOPE_SYSTEM. Two accesses
- *        synchronise only if each names a scope that includes the other's
- *        thread: between ranks that is TSR_SCOPE_SYSTEM, always.
- * Both are written as these names in the call itself: the compilers want
- * literals, so all of this family are macros.
+ * Order:      TSR_RELAXED TSR_ACQUIRE TSR_RELEASE TSR_ACQ_REL TSR_SEQ_CST.
+ * Scope:      TSR_SCOPE_BLOCK TSR_SCOPE_DEVICE TSR_SCOPE_SYSTEM. Two accesses
+ *             synchronise only if the scope of each includes the other's
+ *             thread. Between ranks that is always TSR_SCOPE_SYSTEM.
+ *
+ * Write both as these names in the call itself: compilers need literals, so all
+ * of this family are macros.
  *
  * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap or in
- * shared memory; `peer` says whose copy is meant (shared memory: my own rank).
- * Integers take every operation; f32 and f64 take add, min, max, xchg, load and
- * store.
+ * shared memory. `peer` says whose copy the call accesses; for shared memory it
+ * is my own rank. Integers take every operation; f32 and f64 take add, min,
+ * max, xchg, load and store.
  *
  *   T    tsr_atomic_load (coop, p, peer, order, scope)
  *       relaxed, acquire, seq_cst
@@ -28,28 +29,28 @@
  *        tsr_atomic_max (the same arguments)
  *   T    tsr_atomic_cas  (coop, p, expected, desired, peer, order,
  *                         failure_order, scope)
- *       stores `desired` where the old value equals `expected`; a failed one is
- *       a load with failure_order: it releases nothing
+ *       stores `desired` if the old value equals `expected`; otherwise it is
+ *       a load with failure_order, which releases nothing
  *   void tsr_fence(coop, order, scope)
  *       acquire, release, acq_rel, seq_cst
  *
- *   Called by:  block or worker. It acts once a call, whatever the number of
- *               threads; the result is given to all of them. In a gate: loads,
- *               and tsr_fence that acquires, with the loader. In an epilogue:
- *               all of them, with its coop.
- *   Meetings:   a release covers the earlier accesses of the whole coop: its
- *               threads meet first. An acquire orders the later ones of the
- *               whole coop: they meet afterwards. acq_rel and seq_cst do both.
- *               That holds for tsr_fence as for an access. A relaxed access
- *               meets nobody: it orders nothing among the coop's own threads
- *               either, so a tsr_sync stands between it and a plain access of
- *               the coop to the same word, whichever comes first
+ *   Called by:  block or worker. The access is made once a call, whatever the
+ *               number of threads; all threads get the result. A gate may make
+ *               loads, and tsr_fence that acquires, with the loader. An
+ *               epilogue may make all of them, with its coop.
+ *   Meetings:   a release covers the earlier accesses of the whole coop, so its
+ *               threads meet before it. An acquire orders the later accesses of
+ *               the whole coop, so they meet after it. acq_rel and seq_cst do
+ *               both. The same holds for tsr_fence. A relaxed access has no
+ *               meeting: it orders nothing, not even among the coop's own
+ *               threads. So put a tsr_sync between a relaxed access and a plain
+ *               access of the coop to the same word, whichever comes first
  *               (docs/order-in-a-block.md).
- *   Ordering:   as C11, with scopes (design: scoped RC11), where a coop is one
- *               thread. An order that the operation cannot have does not
- *               compile. A fence covers accesses of the coop that makes it:
- *               what a worker fences, a relaxed store of the block does not
- *               hand on, nor the other way round.
+ *   Ordering:   as in C11, with scopes (the model is scoped RC11), where a coop
+ *               is one thread. An order that the operation cannot have does not
+ *               compile. A fence covers accesses of the coop that makes it: a
+ *               worker's fence and a relaxed store of the block do not work
+ *               together, nor the other way round.
  *   Fences:     put, fence, relaxed store on one side; relaxed load, fence, get
  *               on the other:
  *
@@ -64,8 +65,8 @@
  *                   tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
  *                   tsr_get(block, mine, dst, size_bytes, me);
  *
- *               A flag that is stored once behind its data is better stored by
- *               a release (tsr_signal): a fence is for several.
+ *               For one flag behind its data, prefer a release (tsr_signal). A
+ *               fence serves several flags.
  *   Litmus:     MP.frel.facq.diffGPU-ss, and
  *               fences_order_what_all_threads_have_put of
  *               tests/litmus/test_blocks.c.
@@ -75,16 +76,17 @@
  *   void tsr_signal_local(coop, flag, value, scope)
  *       release store of `value` at block or device scope
  *   int  tsr_wait_local(coop, flag, value, scope)
- *       acquire; until *flag >= value; TSR_WAIT_*, deadline as tsr_wait
+ *       acquires; waits until *flag >= value; returns TSR_WAIT_*; its deadline
+ *       is that of tsr_wait
  *
- *     Signals between blocks (TSR_SCOPE_DEVICE) or workers of a block
- *     (TSR_SCOPE_BLOCK) of one rank. `flag` is a u64 of mine, in the heap or in
- *     shared memory; monotone, never reset while somebody may wait. Release and
- *     acquire as above.
+ *     Signals between blocks of one rank (TSR_SCOPE_DEVICE), or between workers
+ *     of one block (TSR_SCOPE_BLOCK). `flag` is a u64 of mine, in the heap or
+ *     in shared memory. It only grows, and is never reset while a coop may wait
+ *     for it. Release and acquire are as above.
  *     The partner of tsr_wait_local is tsr_signal_local on the same flag with a
- *     scope that includes it.
- *     Litmus: MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww
- *     between workers.
+ *     scope that includes the waiter.
+ *     Litmus:     MP.rel.acq.sameGPU-aa between blocks, MP.rel.acq.sameWG-ww
+ *                 between workers.
  */
 #if !defined(TSR_RELAXED) || !defined(TSR_ACQUIRE) || !defined(TSR_RELEASE) ||         \
 	!defined(TSR_ACQ_REL) || !defined(TSR_SEQ_CST) || !defined(TSR_SCOPE_BLOCK) || \

@@ -1,4 +1,4 @@
-/* Locks: one coop of all ranks at a time. */
+/* Locks: at most one coop of all ranks holds a lock. */
 #ifndef TESSERA_DEV_LOCK_H
 #define TESSERA_DEV_LOCK_H
 
@@ -6,50 +6,50 @@
 
 /*
  * A lock is a u64 in the heap, zero at first. Every rank has a copy, and each
- * copy is a lock of its own: `peer` says which is meant. While it is taken the
- * word is 1 + the rank that has it, so that wait records and reports say who
- * that is: a rank of the team, so a lock is always used in the same team.
- * Nothing else writes it.
+ * copy is a lock of its own: `peer` says which one. While a coop holds the
+ * lock, the word is 1 + the holder's rank, so that wait records and reports can
+ * name the holder. That rank is counted in the team, so a lock must always be
+ * used in the same team. Nothing else may write the word.
  *
- *   Called by:  block or worker, not in a gate. The coop has the lock,
- *               whichever of its threads goes on. It must not take a lock that
- *               it has: that waits for ever. Who waits must not keep the holder
- *               from running: where blocks of one rank take a lock, the holder
- *               is resident, so it does not.
+ *   Called by:  block or worker, not in a gate. The lock belongs to the coop,
+ *               not to a thread. A coop must not take a lock that it holds: it
+ *               would wait for itself. A waiting block must not keep the holder
+ *               from running: if blocks of one rank take a lock, all of them
+ *               must be resident.
  *   Meetings:   tsr_lock meets the coop's threads when it returns, tsr_unlock
- *               before it gives the lock back (docs/order-in-a-block.md).
+ *               before it releases the lock (docs/order-in-a-block.md).
  *   Ordering:   acquire and release at system scope: what a coop did before it
- *               gave the lock back happens before what the next one does that
- *               has it. Partners: tsr_unlock and the next tsr_lock of the same
- *               word.
- *               Litmus: MP.casacq.diffGPU-ss.
- *   Fairness:   none. Whoever comes first when it is free has it; a ticket lock
- *               (dev/word.h) serves in order, but a ticket cannot be given back
- *               when a deadline has passed.
- *   Cost:       one compare-and-swap where it is free, over the links where
- *               `peer` is not mine. Who waits polls.
+ *               released the lock happens before what the next holder does.
+ *               Partners: tsr_unlock and the next tsr_lock of the same word.
+ *   Litmus:     MP.casacq.diffGPU-ss.
+ *   Fairness:   none. The first coop that arrives while the lock is free takes
+ *               it. A ticket lock (dev/word.h) serves in order, but a ticket
+ *               cannot be returned when a deadline has passed.
+ *   Cost:       one compare-and-swap if the lock is free, over the links if
+ *               `peer` is another rank. A waiting coop polls.
  *   Errors:     as in dev/pointer.h.
  *   Source:     the lock variants of Iris' examples; test-and-test-and-set:
  *               Rudolph and Segall, 1984.
  */
 
 /**
- * Takes the lock, waiting until it is free.
+ * Takes the lock; waits until it is free.
  * @return TSR_WAIT_OK, or TSR_WAIT_ABORTED: the world has ended, or the lock
- *         was not seen free for the world's deadline. The wait record names the
- *         holder as `from`. Each time that another coop was faster the deadline
- *         begins anew.
+ *         was not seen free within the world's deadline. The wait record names
+ *         the holder as `from`. The deadline starts anew each time that another
+ *         coop takes the lock first.
  */
 TSR_DEV tsr_wait_result_t tsr_lock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer);
 
 /**
- * The same with a deadline of its own, relative, in nanoseconds. @return also
- * TSR_WAIT_EXPIRED: the coop does not have the lock.
+ * The same with its own deadline, in nanoseconds from the call. It too starts
+ * anew each time that another coop takes the lock first.
+ * @return also TSR_WAIT_EXPIRED: the coop does not hold the lock.
  */
 TSR_DEV tsr_wait_result_t tsr_lock_until(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer,
 					 uint64_t deadline_ns);
 
-/** Gives back the lock, which the coop has. */
+/** Releases the lock, which the coop holds. */
 TSR_DEV void tsr_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer);
 
 #endif

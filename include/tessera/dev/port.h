@@ -1,38 +1,41 @@
-/* The ladder that picks the port. */
+/* Selects the port: the device code of one backend. */
 #ifndef TESSERA_DEV_PORT_H
 #define TESSERA_DEV_PORT_H
 
 /*
- * A port's port.h defines, before any contract is read:
+ * A port's port.h defines the following before any contract is read:
  *   TSR_FN            a kernel author's own device function
  *   TSR_DEV           a function of this API
- *   TSR_DEV_FRAG      one over fragments of any configuration: may make
- *                     `tsr_frag_t` a template parameter
+ *   TSR_DEV_FRAG      one that takes fragments of any configuration: it may
+ *                     make `tsr_frag_t` a template parameter
  *   TSR_DEV_FRAG_ROWS the same for `tsr_frag_t` and `tsr_rows_t`
  *   TSR_DEV_ROWS      the same for `tsr_rows_t`
  *   TSR_DEV_FRAG_DOT  the same for `tsr_frag_t`, `tsr_frag_a_t` and
- *   `tsr_frag_b_t` TSR_DEV_FRAG_DOT_BT  the same for `tsr_frag_t`,
- *   `tsr_frag_a_t` and `tsr_frag_bt_t`
- *   TSR_AT(coop)      the coop, with the call's place in the source noted where
- *                     the port keeps it
+ *                     `tsr_frag_b_t`
+ *   TSR_DEV_FRAG_DOT_BT
+ *                     the same for `tsr_frag_t`, `tsr_frag_a_t` and
+ *                     `tsr_frag_bt_t`
+ *   TSR_AT(coop)      the coop; a port that keeps call sites notes the file
+ *                     and line in it
  *   TSR_PART_OF(coop, "tsr_...")
- *                     a statement: what the coop calls next is part of that
- *                     call, in whose name reports tell of it, where the port
- *                     keeps it; TSR_PART_OF_NONE: of none any more
+ *                     a statement: the coop's next calls are part of this
+ *                     call, and reports name it instead of them, if the port
+ *                     keeps call sites; TSR_PART_OF_NONE ends that
  *   TSR_COLLECTIVE(coop, "tsr_...", state, count, per_round, to, size)
  *                     a statement: the coop makes its part of a call that all
- *                     ranks make, for a port that compares them: by which
- *                     state; which of its words counts rounds, and by how much;
- *                     what is written on all ranks (or null), in pieces of
- *                     which size
+ *                     ranks make, for a port that compares such calls.
+ *                     `state` is the state of the call; word `count` of it
+ *                     counts rounds, and grows by `per_round` in each; `to`
+ *                     is the memory that is written on all ranks, or null, in
+ *                     pieces of `size` bytes
  *
  *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h,
- *   dev/atomic.h, dev/signal.h, dev/word.h and dev/gemm.h
- * describe TSR_PORT_BODIES   the header with the bodies, read after the
- *                            contracts
+ *   dev/atomic.h, dev/signal.h, dev/word.h and dev/gemm.h describe
+ *
+ *   TSR_PORT_BODIES   the header with the bodies, read after the contracts
  *
  * A port that cannot give an ordering that these contracts promise stops with
- * #error. Missing beats weak.
+ * #error. A missing operation is better than a weak one.
  */
 #if defined(__HIP__)
 #include "hip/dev/port.h"

@@ -1,14 +1,14 @@
 /*
- * Call sites: every call of the device API that can wait, move data or go wrong
- * says where it stands in the source.
+ * Call sites of the device API. Every call that can wait, move data or fail
+ * passes its file and line to the port, and reports name that place.
  */
 #ifndef TESSERA_DEV_SITE_H
 #define TESSERA_DEV_SITE_H
 
 /*
- * TSR_AT(coop) is the port's: it notes file and line in the coop, or nothing. A
- * macro does not expand within itself, so each name below still ends at the
- * function of that name.
+ * The port defines TSR_AT(coop): it notes file and line in the coop, or does
+ * nothing. A macro does not expand within itself, so each name below still ends
+ * at the function of that name.
  */
 #define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
 #define tsr_split(coop_) tsr_split(TSR_AT(coop_))
