@@ -1,8 +1,9 @@
 /*
- * How the ranks begin and end a run. RETIRED says "my memory may be written",
- * READY says "what I have for you is there".
- * When the launch with handshake_close ends on a rank, all that others store
- * there is complete; the next run may follow at once, with the same arguments.
+ * The handshake of ranks at the start and the end of a run. RETIRED says "my
+ * memory may be overwritten"; READY says "all that I send to you has arrived".
+ * When the launch that calls handshake_close ends on a rank, all stores of
+ * other ranks to it are complete. The next run may follow at once, with the
+ * same arguments.
  */
 #ifndef KERNELS_DEV_HANDSHAKE_H
 #define KERNELS_DEV_HANDSHAKE_H
@@ -11,9 +12,9 @@
 #include "tessera/dev.h"
 
 /**
- * The run's epoch, for who raises flags or waits for them. It was stored before
- * the last run's launch with handshake_close ended, which happens before this
- * one begins, so relaxed is enough.
+ * The epoch of this run, for blocks that raise flags or wait for them. It was
+ * stored before the last launch with handshake_close ended. That launch happens
+ * before this one, so a relaxed load is enough.
  */
 TSR_FN uint64_t handshake_epoch(tsr_coop_t *me, TSR_HEAP handshake_t *state)
 {
@@ -21,12 +22,13 @@ TSR_FN uint64_t handshake_epoch(tsr_coop_t *me, TSR_HEAP handshake_t *state)
 }
 
 /**
- * Until every other rank has raised its flag among `flags`. A block of one
- * worker waits for all at one time, each by one of the workers that it is
- * divided among; what each acquires is the block's when it meets. Partners: the
- * signals of handshake_retire, behind which this block writes what others have
- * read (litmus: LB.retired.diffGPU-ss), and of handshake_close, behind which it
- * has what others wrote (MP.rel.acq.diffGPU-ss), on the other ranks.
+ * Waits until every other rank has raised its flag in `flags`. A block with one
+ * worker is split, so that its workers wait for several flags at the same time;
+ * when the block meets, it has what each worker acquired.
+ * Partners on the other ranks: the signals of handshake_retire, after which
+ * this block overwrites what others have read (litmus: LB.retired.diffGPU-ss),
+ * and of handshake_close, after which it sees what others wrote
+ * (MP.rel.acq.diffGPU-ss).
  */
 TSR_FN void handshake_await(tsr_coop_t *me, TSR_HEAP uint64_t *flags, uint64_t epoch)
 {
@@ -43,9 +45,10 @@ TSR_FN void handshake_await(tsr_coop_t *me, TSR_HEAP uint64_t *flags, uint64_t e
 }
 
 /**
- * The first of my senders tells every rank that my memory may be written.
- * Partner: handshake_await, or handshake_await_each, on the other ranks.
- * Litmus: LB.retired.diffGPU-ss.
+ * Sender 0 of this rank tells every rank that this rank's memory may be
+ * overwritten.
+ * Partner:    handshake_await, or handshake_await_each, on the other ranks.
+ * Litmus:     LB.retired.diffGPU-ss.
  */
 TSR_FN void handshake_retire(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch,
 			     int sender)
@@ -55,10 +58,10 @@ TSR_FN void handshake_retire(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64
 }
 
 /**
- * Before a sender's first store to a peer, or a copy that is made for it: the
- * first of my senders tells every rank that my memory may be written; each
- * waits until all ranks have said so. Called by every sender, `sender` being
- * its index; where copies send, by one block for them.
+ * Opens a run, before a sender's first store to a peer: sender 0 tells every
+ * rank that this rank's memory may be overwritten, and each sender waits until
+ * all ranks have said so. Every sender makes the call with its index. If copy
+ * engines send, one block makes the call for them.
  */
 TSR_FN void handshake_open(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch, int sender)
 {
@@ -67,9 +70,10 @@ TSR_FN void handshake_open(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t
 }
 
 /**
- * The wait of handshake_open alone, in an epilogue, for a block that has one
- * tile: the flags have come while it multiplied.
- * Partner: handshake_retire on the other ranks. Litmus: LB.retired.diffGPU-ss.
+ * The wait of handshake_open, in the epilogue of a block that has only one
+ * tile. The flags have arrived while the block computed.
+ * Partner:    handshake_retire on the other ranks.
+ * Litmus:     LB.retired.diffGPU-ss.
  */
 TSR_FN void handshake_await_each(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch)
 {
@@ -78,13 +82,13 @@ TSR_FN void handshake_await_each(tsr_coop_t *me, TSR_HEAP handshake_t *state, ui
 }
 
 /**
- * After a sender's last store: the last of my `senders` to come here tells
- * every rank that what I have for it is there, waits until all ranks have said
- * so, and advances the epoch.
- * The add releases each sender's stores to the last one, which acquires them
- * (litmus: MP.rmw.sameGPU-aa) and passes them on with its own release
- * (ISA2.ra.GPU+SYS-as). The signal's partner is handshake_await on the other
- * ranks. Litmus: MP.rel.acq.diffGPU-ss.
+ * Closes a run, after a sender's last store. The last of this rank's `senders`
+ * that makes the call tells every rank that the data for it has arrived, waits
+ * until all ranks have said so, and advances the epoch.
+ * The atomic add releases each sender's stores to the last sender, which
+ * acquires them (litmus: MP.rmw.sameGPU-aa) and passes them on with its own
+ * release (ISA2.ra.GPU+SYS-as). The partner of that signal is handshake_await
+ * on the other ranks (MP.rel.acq.diffGPU-ss).
  */
 TSR_FN void handshake_close(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch,
 			    int senders)
@@ -95,7 +99,7 @@ TSR_FN void handshake_close(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_
 		return;
 	tsr_signal_all(me, &state->stored[tsr_rank(me)], epoch, TSR_SIGNAL_SET);
 	handshake_await(me, state->stored, epoch);
-	/* Read by the next launch only, which begins after this one has ended. */
+	/* Only the next launch reads these; it begins after this one has ended. */
 	tsr_atomic_store(me, &state->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
 			 TSR_SCOPE_DEVICE);
 	tsr_atomic_store(me, &state->epoch, epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);

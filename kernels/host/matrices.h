@@ -1,6 +1,6 @@
 /*
- * Matrices of a workload: how far apart their rows are in the heap, and copies
- * of them on the host, where rows have no gaps.
+ * Matrices of a workload: the distance between their rows in the heap, and
+ * copies to and from dense host matrices.
  */
 #ifndef KERNELS_HOST_MATRICES_H
 #define KERNELS_HOST_MATRICES_H
@@ -9,33 +9,36 @@
 
 #include "tessera/tessera.h"
 
-/* What copy engines take at least; a line of caches, and rows that are long beside it. */
+/*
+ * UNIT: the smallest transfer of copy engines. LINE: a cache line. LONG_ROW:
+ * rows of at least this length begin at cache lines.
+ */
 enum { MATRIX_UNIT_BYTES = 16, MATRIX_LINE_BYTES = 128, MATRIX_LONG_ROW_BYTES = 1024 };
 
 /**
- * Columns from one row to the next, so that rows begin at multiples of a unit,
- * and long ones of a line: a box whose rows begin elsewhere takes lines that it
- * needs little of. 1 where there are no columns.
+ * The distance between consecutive rows, in columns. Rows begin at multiples of
+ * a unit, and long rows at multiples of a cache line: a box of rows that begin
+ * inside a line loads lines of which it needs only a little. Returns 1 if there
+ * are no columns.
  */
 int64_t matrix_pitch(tsr_dtype_t dtype, int64_t cols);
 
 /**
- * Bytes of a matrix with its rows so far apart, 0 without columns; it must fit,
- * see matrix_fits.
+ * The size of a matrix with this pitch, in bytes; 0 without columns. The size
+ * must fit (matrix_fits).
  */
 size_t matrix_bytes(tsr_dtype_t dtype, int64_t rows, int64_t cols);
 
-/** Whether a matrix of so many rows and columns has a size that the address space can hold. */
+/** Whether the size of such a matrix fits into the address space. */
 bool matrix_fits(tsr_dtype_t dtype, int64_t rows, int64_t cols);
 
 /** The view of a matrix whose rows are matrix_pitch apart. */
 tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols);
 
 /**
- * Copy a matrix to the host and back, where row follows row without a gap; and
- * make all of it NaN.
- * One thread a rank, no run in flight on it. Errors: TSR_ERR_NO_MEMORY (host),
- * those of tsr_memcpy_to_heap.
+ * Copy a matrix to the host and back (the host's copy is dense), and fill a
+ * matrix with NaN. One thread a rank; no run may use the matrix meanwhile.
+ * Errors: TSR_ERR_NO_MEMORY (host), those of tsr_memcpy_to_heap.
  */
 tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out);
 tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense);

@@ -1,12 +1,15 @@
-/* Parameters that workloads which multiply have in common, for their tables (workload_param_t). */
+/*
+ * Parameters that all workloads with a matrix product have, for their tables
+ * (workload_param_t).
+ */
 #ifndef KERNELS_HOST_PRODUCT_PARAMS_H
 #define KERNELS_HOST_PRODUCT_PARAMS_H
 
 #include "kernels/workload.h"
 
 /**
- * M x N x K of the whole product; `help_` says what of it a rank has. What is
- * no product is refused by product_check.
+ * M x N x K of the whole product; `help_` says which part a rank has.
+ * product_check refuses invalid shapes.
  */
 #define PRODUCT_SHAPE(help_)                                                                  \
 	{                                                                                     \
@@ -22,7 +25,7 @@
 		.preset = "bf16", .problem = true                                                \
 	}
 
-/** Searched first, by the tiles that `candidate_` walks. */
+/** Searched first; `candidate_` walks the tiles. */
 #define PRODUCT_TILE(candidate_)                                                              \
 	{                                                                                     \
 		.name = "tile", .letters = "MxNxK",                                           \
@@ -31,7 +34,7 @@
 		.width = 12, .in_row = true, .stage = 1, .candidate = (candidate_)            \
 	}
 
-/** Searched in the `stage_`-th place, or never where that is 0. */
+/** Searched in stage `stage_`; 0: never. */
 #define PRODUCT_BLOCKS(stage_, candidate_)                                                    \
 	{                                                                                     \
 		.name = "blocks", .letters = "B",                                             \
