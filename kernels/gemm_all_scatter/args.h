@@ -1,40 +1,43 @@
-/* What the host hands to every kernel of this folder. */
+/* The arguments that the host passes to every kernel of this folder. */
 #ifndef GEMM_ALL_SCATTER_ARGS_H
 #define GEMM_ALL_SCATTER_ARGS_H
 
 #include "kernels/dev/handshake_state.h"
 
 /*
- * Most parts of a tile. Beside the sums of a large one a loop that adds up
- * those of several blocks would take registers that the main loop needs: such
- * tiles are multiplied in halves at most.
+ * The largest number of parts of a tile. Beside the accumulator of a large
+ * tile, a loop that adds the sums of several blocks would take registers that
+ * the main loop needs. So large tiles are divided into halves at most.
  */
 #define GAS_PARTS 8
 #define GAS_MOST_PARTS(m_, n_) ((m_) * (n_) > 128 * 128 ? 2 : GAS_PARTS)
 
 typedef struct gas_args {
 	tsr_view_t a;      /* M x K, a copy on every rank */
-	tsr_view_t b;      /* K x n: my columns of B */
+	tsr_view_t b;      /* K x n: this rank's columns of B */
 	tsr_view_t c;      /* M x N: the whole product, on every rank */
-	int64_t first_col; /* where my n columns begin in C */
-	uint32_t tiles_m;  /* tiles of my columns of C: 2^32 in a column would be 128 GiB of it */
+	int64_t first_col; /* the first of this rank's n columns in C */
+	/* tiles in this rank's columns of C; 32 bits suffice: 2^32 tiles in a column would be 128
+	 * GiB */
+	uint32_t tiles_m;
 	uint32_t tiles_n;
-	/* of the tiles those that a block multiplies alone, the first ones (parts.h) */
+	/* number of tiles that one block computes alone; they come first (parts.h) */
 	int64_t whole;
-	int32_t parts;         /* into which K is divided for the others; 1: no tile is divided */
-	int32_t part_chunks;   /* of each part: columns of A as deep as an operand tile; */
-	int32_t shorter_parts; /* so many; those behind them have one more */
+	int32_t parts; /* number of parts of K for each of the other tiles; 1: no tile is divided */
+	int32_t part_chunks;   /* K of a part, in operand tiles, */
+	int32_t shorter_parts; /* for this many parts; the later ones have one operand tile more */
 	uint32_t group;        /* rows of tiles walked together: tsr_grouped_order */
-	/* the blocks below this one compute, the others send: in a launch of their own, or in the
-	 * same */
+	/* number of blocks that compute; the other blocks send, in the same launch or in a launch
+	 * of their own */
 	int32_t gemm_blocks;
-	int64_t first_task; /* banded: the launch's first, and its end */
+	int64_t first_task; /* banded: the launch's first task, and the end of its tasks */
 	int64_t end_task;
-	/* one flag a tile of mine: the epoch for which it stands in my C (READY, this rank only) */
+	/* one flag for each tile of mine: the epoch for which it is in my C (READY, this rank
+	 * only) */
 	TSR_HEAP uint64_t *tile_ready;
-	/* of each divided tile the sums that blocks hand to the one that has the last part */
+	/* for each divided tile: the sums that blocks hand to the block with the last part */
 	TSR_HEAP void *part_sum;
-	/* one flag each: 1 while it stands there (READY, this rank only) */
+	/* one flag for each sum: 1 while the sum is there (READY, this rank only) */
 	TSR_HEAP uint64_t *part_ready;
 	TSR_HEAP handshake_t *sync;
 } gas_args_t;

@@ -1,10 +1,10 @@
 /*
- * Unfused, banded: the product in bands, one launch each, and no kernel sends.
- * As soon as a band's launch has ended the copy engines put it to the peers,
- * while the next band is computed: a store of a kernel's to a peer holds up the
- * kernel's own loads, what a copy engine moves does not. Not in the Iris paper;
- * ParallelKittens, section 3.1.2, leaves copy engines to what is large, as
- * bands are.
+ * Unfused, banded: the product is computed in bands, one launch each, and no
+ * kernel sends. As soon as a band's launch has ended, the copy engines put the
+ * band to the peers, while the next band is computed. A kernel's store to a
+ * peer delays the kernel's own loads; a copy engine's transfer does not. Not in
+ * the Iris paper. ParallelKittens, section 3.1.2, uses copy engines for large
+ * transfers, such as these bands.
  */
 #ifndef GEMM_ALL_SCATTER_BANDED_H
 #define GEMM_ALL_SCATTER_BANDED_H
@@ -12,8 +12,8 @@
 #include "kernels/gemm_all_scatter/bulk_synchronous.h"
 
 /**
- * Tasks first_task .. end_task-1. The first band's launch ends when the peers'
- * C may be written, for no copy begins before.
+ * Computes tasks first_task .. end_task-1 of one band. The first band's launch
+ * ends only when the peers' C may be overwritten; no copy begins before that.
  */
 TSR_KERNEL(gas_band, gas_args_t, a)
 {
@@ -28,7 +28,10 @@ TSR_KERNEL(gas_band, gas_args_t, a)
 	}
 }
 
-/** One block, behind all copies: they are my only sender. */
+/**
+ * Ends the run: one block, launched after all copies. The copies count as this
+ * rank's only sender.
+ */
 TSR_KERNEL(gas_finish, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);

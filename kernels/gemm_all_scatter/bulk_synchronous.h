@@ -1,7 +1,7 @@
 /*
- * Unfused, bulk-synchronous: Iris paper, section 4.1.1, Listing 3.
- * Two kernels on one stream: the whole product goes to my C, and when the last
- * block has ended, from there to the peers.
+ * Unfused, bulk-synchronous: Iris paper, section 4.1.1, Listing 3. Two kernels
+ * on one stream. The first writes the whole product to this rank's C. When its
+ * last block has ended, the second sends it to the peers.
  */
 #ifndef GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
 #define GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
@@ -9,7 +9,7 @@
 #include "kernels/gemm_all_scatter/handshake.h"
 #include "kernels/gemm_all_scatter/parts.h"
 
-/** Epilogue: keeps the tile in my C. */
+/** Epilogue: stores the tile in this rank's C. */
 TSR_FN void gas_keep(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;

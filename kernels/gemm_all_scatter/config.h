@@ -1,4 +1,4 @@
-/* What the parts of the host half share among themselves. */
+/* Declarations that the files of the host half share. */
 #ifndef GEMM_ALL_SCATTER_CONFIG_H
 #define GEMM_ALL_SCATTER_CONFIG_H
 
@@ -6,38 +6,39 @@
 #include "kernels/host/product.h"
 #include "kernels/workload.h"
 
-/** The kernels of a pattern, in the order of their launch. */
+/** The kernels of a pattern, in the order of their launches. */
 typedef struct gas_pattern_kernels {
-	const char *name;       /* of the pattern */
-	const char *kernels[2]; /* null: none */
+	const char *name;       /* name of the pattern */
+	const char *kernels[2]; /* null: no second kernel */
 	bool sends_apart;       /* some of the blocks only send */
 } gas_pattern_kernels_t;
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern);
 
-/* The matrices by number: inputs, output, and two of the baseline's. */
+/* Numbers of the matrices: inputs, output, and two of the baseline. */
 enum { GAS_A, GAS_B, GAS_C, GAS_PART, GAS_PARTS_OF_ALL, GAS_MATRICES };
 
-/** A matrix, and rank `rank`'s part of it. */
+/** A matrix, and the part of rank `rank`. */
 workload_matrix_t gas_matrix(const gas_config_t *config, int matrix, int rank, int ranks);
 
-/** What is computed. */
+/** The product that a configuration computes. */
 product_t gas_product(const gas_config_t *config);
 
-/** The workload, and a configuration as it is told. */
+/** The workload, and the conversion of a configuration for the tools. */
 extern const workload_t gemm_all_scatter;
 workload_config_t gas_workload_config(const gas_config_t *config);
 
-/** Whether the pattern's kernels can multiply tiles in parts. */
+/** Whether the pattern's kernels can divide tiles into parts of K. */
 bool gas_can_divide(gas_pattern_t pattern);
 
-/** How many tiles cover the largest share of C. */
+/** The number of tiles that cover the largest share of C. */
 int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks);
 
 /**
- * Fills in the tile: the cheapest that the device is fast at, or else that
- * suits the shape, or the smallest; of those that are built and fit the device.
- * Errors: TSR_ERR_UNSUPPORTED where none does.
+ * Chooses the tile, of those that are built and fit the device: the cheapest of
+ * those for which the device has matrix units; otherwise the cheapest of those
+ * that suit the shape; otherwise the smallest. Errors: TSR_ERR_UNSUPPORTED (no
+ * tile fits).
  */
 tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 

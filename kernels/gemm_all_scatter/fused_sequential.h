@@ -1,8 +1,8 @@
 /*
- * Fused, sequential: Iris paper, section 4.2.1, Listing 4.
- * One kernel: each tile goes to every rank as soon as it is computed, and no
- * other kernel, block or worker takes part in that. (A port may send it on from
- * where it stands in my C; the last tiles may be computed by two blocks each.)
+ * Fused, sequential: Iris paper, section 4.2.1, Listing 4. One kernel. Each
+ * block sends a tile to every rank as soon as it has computed it; no other
+ * kernel, block or worker helps. (A port may send the tile from this rank's C.
+ * Several blocks may compute the last tiles together, a part each: parts.h.)
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 #define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
@@ -11,8 +11,8 @@
 #include "kernels/gemm_all_scatter/parts.h"
 
 /**
- * Whether a block has one task at most. Then it does not wait for the ranks
- * before its product is made, but behind.
+ * Whether each block has at most one task. Then a block waits for the ranks
+ * after its product instead of before.
  */
 TSR_FN int gas_opens_late(const gas_args_t *a)
 {
@@ -30,7 +30,10 @@ TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 	tsr_store_all(me, gas_slab(run->args), at, c);
 }
 
-/** Before a block's product. One rank alone waits for nobody. */
+/**
+ * Begins a block's run, before its product. In a world of one rank there is
+ * nothing to wait for.
+ */
 TSR_FN gas_run_t gas_begin_sequential(tsr_coop_t *block, const gas_args_t *a)
 {
 	if (tsr_size(block) == 1)

@@ -1,9 +1,9 @@
 /*
  * Fused, producer-consumer by wave specialisation: named in the Iris paper,
- * section 4.2.3, and left there as future work.
- * One kernel: in each block one worker computes and another sends. Tiles pass
- * through two stages of shared memory, so nothing is read back from the heap,
- * and the next product runs while the last tile is on its way.
+ * section 4.2.3, and left there as future work. One kernel. In each block one
+ * worker computes and another sends. Tiles pass between them through two stages
+ * in shared memory. So nothing is read back from the heap, and the next product
+ * runs while the last tile is in flight.
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
 #define GEMM_ALL_SCATTER_FUSED_WAVE_SPECIALIZED_H
@@ -14,14 +14,14 @@ enum { GAS_STAGES = 2 };
 enum { GAS_WORKER_COMPUTE = 0, GAS_WORKER_SEND = 1, GAS_WORKERS = 2 };
 
 typedef struct gas_wave_shared {
-	uint64_t ready[GAS_STAGES];   /* turns that have been put into the stage */
-	uint64_t retired[GAS_STAGES]; /* turns that have been sent from it */
+	uint64_t ready[GAS_STAGES];   /* number of tiles that have been written to the stage */
+	uint64_t retired[GAS_STAGES]; /* number of tiles that have been sent from the stage */
 	TSR_SHARED_TILES(tile, stage, GAS_STAGES);
 } gas_wave_shared_t;
 
-/** What the worker that computes knows: turns count the block's tiles. */
+/** State of the computing worker. A turn is one tile of the block. */
 typedef struct gas_wave {
-	gas_run_t run; /* first, so that gas_order finds it */
+	gas_run_t run; /* must be first: gas_order reads it through ctx */
 	gas_wave_shared_t *shared;
 	uint64_t turn;
 } gas_wave_t;
@@ -33,9 +33,10 @@ TSR_FN tsr_view_t gas_stage(gas_wave_shared_t *shared, int stage)
 }
 
 /**
- * Epilogue: puts the tile into the next stage once its last content is sent.
+ * Epilogue: writes the tile to the next stage, once the stage's last tile has
+ * been sent.
  * Partners: the signal and the wait in gas_send.
- * Litmus: MP.rel.acq.sameWG-ww, for READY and for RETIRED.
+ * Litmus:     MP.rel.acq.sameWG-ww, for READY and for RETIRED.
  */
 TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
@@ -50,8 +51,9 @@ TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ct
 }
 
 /**
- * The worker that sends: takes the tiles in the same order. Partners: the
- * signal and the wait in gas_hand_over. Litmus: MP.rel.acq.sameWG-ww.
+ * The sending worker: sends the block's tiles in the same order.
+ * Partners: the signal and the wait in gas_hand_over.
+ * Litmus:     MP.rel.acq.sameWG-ww, for READY and for RETIRED.
  */
 TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *shared)
 {

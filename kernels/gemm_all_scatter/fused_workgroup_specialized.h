@@ -1,10 +1,10 @@
 /*
  * Fused, producer-consumer by workgroup specialisation: Iris paper, section
- * 4.2.2, Listing 5.
- * One kernel: the first blocks compute, the others send. Tiles pass from one to
- * the other through my C. Unlike the listing's, blocks that compute send the
- * tile that each of them completes last: the few that send would be alone with
- * all of those while nothing is computed any more.
+ * 4.2.2, Listing 5. One kernel. The first blocks compute, the others send.
+ * Tiles pass between them through this rank's C. In the listing, only the
+ * sending blocks send. Here each computing block sends the tile that it
+ * completes last, because the few sending blocks would take long for all of
+ * these tiles while nothing is computed.
  */
 #ifndef GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
 #define GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
@@ -12,8 +12,8 @@
 #include "kernels/gemm_all_scatter/handoff.h"
 
 /**
- * The first of the tiles that are completed by the last task of a block: those
- * that send do so with the tiles before.
+ * The first of the tiles that a block's last task completes. The sending blocks
+ * send all tiles before it.
  */
 TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 {
@@ -22,8 +22,8 @@ TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 }
 
 /**
- * The tile that the last task of the `index`-th of the blocks that compute has
- * completed, if it has; as the `sender`-th.
+ * Sends the tile that the last task of computing block `index` has completed,
+ * if it has completed one. `sender` is the block's number among all senders.
  */
 TSR_FN void gas_send_last(tsr_coop_t *block, const gas_run_t *run, int index, int sender)
 {

@@ -1,6 +1,6 @@
 /*
- * Handing tiles from blocks that compute to blocks that send, through my C and
- * one flag a tile: Iris paper, Listing 5.
+ * Hand-off of tiles from computing blocks to sending blocks, through this
+ * rank's C and one flag for each tile: Iris paper, Listing 5.
  */
 #ifndef GEMM_ALL_SCATTER_HANDOFF_H
 #define GEMM_ALL_SCATTER_HANDOFF_H
@@ -8,15 +8,18 @@
 #include "kernels/gemm_all_scatter/handshake.h"
 #include "kernels/gemm_all_scatter/parts.h"
 
-/** The flag of the tile at `at`: raised to the launch's epoch when the tile stands in my C. */
+/**
+ * The flag of the tile at `at`. It is set to the launch's epoch when the tile
+ * is in this rank's C.
+ */
 TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
 {
 	return a->tile_ready + at.row / TSR_TILE_M(tile) * a->tiles_n + at.col / TSR_TILE_N(tile);
 }
 
 /**
- * Epilogue: keeps the tile in my C and raises its flag. Partner: the wait in
- * gas_consume. Litmus: MP.rel.acq.sameGPU-aa.
+ * Epilogue: stores the tile in this rank's C and sets its flag. Partner: the
+ * wait in gas_consume. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
@@ -27,7 +30,7 @@ TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, vo
 	tsr_signal_local(me, gas_ready(run->args, at), run->epoch, TSR_SCOPE_DEVICE);
 }
 
-/** The `index`-th of the blocks that compute. */
+/** Computing block `index`: computes its tiles. */
 TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 {
 	const gas_args_t *a = run->args;
@@ -37,8 +40,8 @@ TSR_FN void gas_produce(tsr_coop_t *block, gas_run_t *run, int index)
 }
 
 /**
- * The `index`-th of `count` sending blocks: tiles 0 .. end-1, each by one
- * worker of one of them. Partner of the wait: the signal in
+ * Sending block `index` of `count`: sends tiles 0 .. end-1. One worker of one
+ * block sends each tile. Partner of the wait: the signal in
  * gas_keep_and_signal. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN void gas_consume(tsr_coop_t *block, gas_run_t *run, int index, int count, int64_t end)

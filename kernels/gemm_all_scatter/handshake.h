@@ -1,4 +1,4 @@
-/* How a block begins a product: its run, and the epoch of the ranks' handshake. */
+/* Begins a block's product: its run, and the epoch of the ranks' handshake. */
 #ifndef GEMM_ALL_SCATTER_HANDSHAKE_H
 #define GEMM_ALL_SCATTER_HANDSHAKE_H
 
@@ -6,8 +6,8 @@
 #include "kernels/gemm_all_scatter/tiles.h"
 
 /**
- * For blocks that raise no flag and wait for none, or not before their product
- * is made: none waits for an epoch first.
+ * For blocks that neither raise nor wait for flags before computing: does not
+ * wait for the epoch to be loaded.
  */
 TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 {
@@ -16,7 +16,7 @@ TSR_FN gas_run_t gas_begin_alone(tsr_coop_t *me, const gas_args_t *a)
 	return run;
 }
 
-/** For all others. */
+/** For all other blocks: also loads the epoch. */
 TSR_FN gas_run_t gas_begin(tsr_coop_t *me, const gas_args_t *a)
 {
 	gas_run_t run = gas_begin_alone(me, a);

@@ -1,8 +1,9 @@
 /*
- * The patterns whose blocks are not split: for tiles beside which a second
- * worker and its stages would leave the main loop too few registers, or too
- * little shared memory; and for flat ones, whose rows are too few to be divided
- * between workers.
+ * The patterns whose blocks are not split. Units include this header instead of
+ * patterns.h for two kinds of tiles: large ones, beside which a second worker
+ * and its stages would leave the main loop too few registers or too little
+ * shared memory; and flat ones, which have too few rows to divide between
+ * workers.
  */
 #ifndef GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H
 #define GEMM_ALL_SCATTER_ONE_WORKER_PATTERNS_H

@@ -1,35 +1,43 @@
 /*
- * The last tiles, multiplied by several blocks each, a part of K each
- * (split-K). What all blocks compute last is sent last, while nothing is
- * computed any more, and where the tiles do not divide into rounds, some blocks
- * have none of the last: of parts there are more, and fewer of their tiles come
- * last. Where there are fewer tiles than blocks, all blocks take part.
+ * Split-K for the last tiles: several blocks compute a tile together, a part of
+ * K each. Tiles that are computed last are sent last, while nothing is
+ * computed. If the tiles do not fill the last round of blocks, some blocks are
+ * idle in it. Parts fill the round better, and fewer tiles are completed last.
+ * If there are fewer tiles than blocks, all blocks take part.
  */
 #ifndef GEMM_ALL_SCATTER_PARTS_H
 #define GEMM_ALL_SCATTER_PARTS_H
 
 #include "kernels/gemm_all_scatter/tiles.h"
 
-/** Behind the whole tiles a task is a part of one. */
+/**
+ * The number of tasks: one for each whole tile, then one for each part of the
+ * other tiles.
+ */
 TSR_FN int64_t gas_task_count(const gas_args_t *a)
 {
 	return a->whole + a->parts * (gas_tile_count(a) - a->whole);
 }
 
-/** Tasks of the `index`-th of the blocks that compute. */
+/** The tasks of computing block `index`. */
 TSR_FN tsr_tasks_t gas_part_tasks(const gas_args_t *a, int index)
 {
 	tsr_tasks_t tasks = {index, a->gemm_blocks, gas_task_count(a)};
 	return tasks;
 }
 
-/** The tile of a task: behind the whole ones each has as many tasks as parts, in the order of K. */
+/**
+ * The tile of a task. After the whole tiles, each tile has as many tasks as
+ * parts, in the order of K.
+ */
 TSR_FN int64_t gas_task_tile(const gas_args_t *a, int64_t task)
 {
 	return task < a->whole ? task : a->whole + (uint32_t)(task - a->whole) / (uint32_t)a->parts;
 }
 
-/** Whether it completes the tile: it is the whole, or its last part. */
+/**
+ * Whether the task completes its tile: it is the whole tile, or its last part.
+ */
 TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
 {
 	return task < a->whole ||
@@ -37,8 +45,9 @@ TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
 }
 
 /**
- * Where a part of K begins: at a whole chunk. The last parts have one more,
- * where they do not divide; so the first may be empty, and the last is not.
+ * Where part `part` of K begins, at a multiple of the operand tile's K. If the
+ * operand tiles cannot be divided evenly, the last parts have one more. So the
+ * first part may be empty, but the last one is not.
  */
 TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
 {
@@ -47,8 +56,8 @@ TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
 }
 
 /**
- * Task order: a whole tile, or a part of its K. Divisions are of 32 bits: those
- * of 64 take registers beside the main loop.
+ * Task order: a whole tile, or a part of its K. Divisions are of 32 bits:
+ * 64-bit divisions take registers from the main loop.
  */
 TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
 {
@@ -64,15 +73,18 @@ TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
 	return part;
 }
 
-/** Into how many parts a divided tile is cut: of a large one the compiler knows it. */
+/**
+ * The number of parts of a divided tile. For a large tile it is 2, which the
+ * compiler then knows.
+ */
 TSR_FN int gas_parts(const gas_args_t *a)
 {
 	return GAS_MOST_PARTS(TSR_TILE_M(tile), TSR_TILE_N(tile)) == 2 ? 2 : a->parts;
 }
 
 /**
- * Whether this block has part `part` of the `place`-th divided tile: blocks
- * take tasks in turn, and are not fewer than parts.
+ * Whether this block has part `part` of the divided tile number `place`. Blocks
+ * take tasks in turn, and there are at least as many blocks as parts.
  */
 TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int part)
 {
@@ -81,12 +93,12 @@ TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int 
 }
 
 /**
- * Begins an epilogue: whether `c` is the whole product of the tile at `at`.
- * Blocks that have earlier parts leave their sums to the one that has the last,
- * whose task is the next or so: who waits waits for earlier tasks, which are
- * done or being done. It adds them in the order of K, and takes the flags back
- * for the next launch, which begins after this one has ended. Signal and wait
- * are partners. Litmus: MP.rel.acq.sameGPU-aa.
+ * Begins an epilogue. Returns whether `c` is the whole product of the tile at
+ * `at`. A block with an earlier part saves its sums for the block with the last
+ * part. That block adds them in the order of K. Its own task comes after
+ * theirs, so it waits only for earlier tasks, which are finished or running. It
+ * also resets the flags for the next launch, which begins after this one has
+ * ended. Signal and wait are partners. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile_frag_t *c)
 {
@@ -107,7 +119,7 @@ TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile
 		return 0;
 	}
 	int i = 0;
-	do { /* no loop is left of it where the compiler knows that there are two parts */
+	do { /* if the compiler knows that there are two parts, no loop remains */
 		tsr_wait_local(me, ready + i, 1, TSR_SCOPE_DEVICE);
 		tsr_atomic_store(me, ready + i, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
 				 TSR_SCOPE_DEVICE);

@@ -1,4 +1,4 @@
-/* The inside of a plan: what plan.c makes and run.c runs. */
+/* The inside of a plan: plan.c makes it, run.c runs it. */
 #ifndef GEMM_ALL_SCATTER_PLAN_H
 #define GEMM_ALL_SCATTER_PLAN_H
 
@@ -6,9 +6,9 @@
 #include "kernels/gemm_all_scatter/config.h"
 
 enum {
-	/* most streams that copy to peers: one each on a node of eight */
+	/* streams that copy to peers, at most: one for each peer on a node of eight GPUs */
 	GAS_COPIERS = 7,
-	GAS_SIDES = 1 + GAS_COPIERS /* streams beside the main one */
+	GAS_SIDES = 1 + GAS_COPIERS /* streams beside the main one, at most */
 };
 
 struct gas_plan {
@@ -16,52 +16,57 @@ struct gas_plan {
 	gas_config_t config;
 	const tsr_kernel_t *kernels[2];
 	gas_args_t args;
-	/* Side 0 computes beside the main stream: producer-consumer's second kernel, every other
-	 * band. The others copy bands. */
+	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
+	 * every other band. The others copy bands. */
 	tsr_stream_t *main, *side[GAS_SIDES];
-	/* side streams begin, and end, with the main one */
+	/* where side streams begin after the main stream, and where it continues after them */
 	tsr_event_t *forked, *joined[GAS_SIDES];
-	tsr_event_t *computed[GAS_BANDS]; /* the launch of a band has ended */
+	tsr_event_t *computed[GAS_BANDS]; /* end of each band's launch */
 };
 
 /**
- * Fills in blocks, and blocks that send, where they are automatic; the tile is
- * known. Errors: TSR_ERR_RESIDENCY.
+ * Chooses the numbers of blocks and of sending blocks, if they are automatic.
+ * The tile must be chosen already. Errors: TSR_ERR_RESIDENCY.
  */
 tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
 
 /**
- * Of `tiles` tiles those that a block multiplies alone, where `blocks` blocks
- * take them in turn: whole rounds of all blocks, if the rest is multiplied in
- * `parts`, of which a block has one of a tile: where there are fewer blocks
- * than parts, all are whole.
+ * The number of whole tiles, which one block computes alone, if `blocks` blocks
+ * take `tiles` tiles in turn: all rounds of blocks but the last, if the
+ * remaining tiles are divided into `parts` parts, each for another block. If
+ * there are fewer blocks than parts, all tiles are whole.
  */
 int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts);
 
-/** How many streams a pattern has beside the main one. */
+/** The number of streams that a pattern has beside the main one. */
 int gas_pattern_sides(gas_pattern_t pattern, int ranks);
 
 /**
- * How my part of C is divided: bands of whole groups of rows of tiles
- * (tsr_grouped_order), so that one copy puts one to a peer.
+ * The division of this rank's part of C into bands. A band is a number of whole
+ * groups of rows of tiles (tsr_grouped_order), so that one copy can put it to a
+ * peer.
  */
 typedef struct gas_bands {
 	int64_t tiles_m, tiles_n;
-	int64_t group, rows; /* rows of tiles of a group, and of a band but the last */
+	int64_t group, rows; /* rows of tiles in a group, and in each band but the last */
 	int count;           /* at most GAS_BANDS */
 } gas_bands_t;
 
 /**
- * About `wanted` bands for `blocks` blocks, in groups of about `group` rows. A
- * band is as many rows as fit into whole rounds of all blocks: one row more,
- * and all of it would wait for the few blocks that have another tile; where
- * `exact`, as many as make that number of bands, or the next below. Without
- * columns there is one.
+ * Divides into about `wanted` bands for `blocks` blocks, in groups of about
+ * `group` rows of tiles. A band has as many rows as fit into whole rounds of
+ * all blocks; with one row more, the whole band would wait for the few blocks
+ * that have another tile. With `exact`, a band has as many rows as give
+ * `wanted` bands, or the next smaller number. Without columns there is one
+ * band.
  */
 gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks,
 		      int64_t wanted, bool exact);
 
-/** The task with which a band begins; of the one behind the last, the number of tasks. */
+/**
+ * The first task of a band; for the band behind the last one, the number of
+ * tasks.
+ */
 int64_t gas_band_begin(const gas_bands_t *bands, int band);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Unfused, producer-consumer: Iris paper, section 4.1.2.
- * Two kernels on two streams share the device's blocks: the consumer sends a
- * tile as soon as the producer has raised its flag.
+ * Unfused, producer-consumer: Iris paper, section 4.1.2. Two kernels on two
+ * streams share the device. The consumer sends a tile as soon as the producer
+ * has raised its flag.
  */
 #ifndef GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
 #define GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
