@@ -1,9 +1,9 @@
-/* Bands: how a rank's rows of tiles are divided into launches. */
+/* Bands: the division of a rank's rows of tiles into launches. */
 #include "kernels/gemm_all_scatter/plan.h"
 
 /**
- * Bands of `rows` rows or less, or of no less where they are to be `exact` or
- * would be more than GAS_BANDS.
+ * Makes bands of at most `rows` rows of tiles; or of at least `rows`, with
+ * `exact` or if there would be more than GAS_BANDS bands.
  */
 static void divide(gas_bands_t *bands, int64_t rows, bool exact)
 {

@@ -1,23 +1,31 @@
-/* What is automatic in a configuration: the tile, the blocks, and how many of them send. */
+/*
+ * Automatic choices in a configuration: the tile, the number of blocks, and how
+ * many of them send. The choices come from a model of a run's time. Its unit is
+ * the time that a block needs to multiply one element of a 128 x 256 tile, for
+ * one unit of K.
+ */
 #include "kernels/gemm_all_scatter/plan.h"
 #include "kernels/host/share.h"
 
 #include <math.h>
 
-/* Tiles a rank should have at least, where the tile is ours to choose. */
+/*
+ * A tile suits the shape if a rank has at least this many, so that one can be
+ * sent while others are computed.
+ */
 enum { TILES_TO_OVERLAP = 8 };
 
 /*
- * What a row or a column of a tile costs to load, in elements of its area that
- * are multiplied meanwhile: by the times of fused-sequential on four H200s in
- * tiles of 128, 192 and 256 columns (docs/performance.md).
+ * Time to load one row or column of a tile, for each unit of K. Measured with
+ * fused-sequential on four H200s in tiles of 128, 192 and 256 columns
+ * (docs/performance.md).
  */
 static const double LOADING = 35;
 
-/* Columns are loaded in boxes of so many. */
+/* Columns are loaded in boxes of this many. */
 enum { BOX = 64 };
 
-/* Costs that differ by less are the same. */
+/* Costs whose relative difference is smaller count as equal. */
 static const double SAME = 0.001;
 
 int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts)
@@ -30,10 +38,7 @@ static int64_t rounds_of(int64_t tiles, int64_t blocks)
 	return (tiles - 1) / blocks + 1;
 }
 
-/**
- * How long a block multiplies a tile, a unit of K: in elements of a tile of 128
- * x 256, of which each takes as long as another.
- */
+/** Time for a block to multiply a tile, for each unit of K. */
 static double tile_cost(tile_size_t tile)
 {
 	const int columns = tile.n > BOX ? (tile.n + BOX - 1) / BOX * BOX : tile.n;
@@ -42,19 +47,19 @@ static double tile_cost(tile_size_t tile)
 }
 
 /*
- * What a column of B costs a block to read from memory, where few rows are
- * multiplied with it: as much as so many rows of a tile take to be multiplied.
- * 4.2 TB/s beside 790 TFLOP/s, on an H200.
+ * Time for a block to read one column of B from memory, for each unit of K, in
+ * products of few rows: as long as multiplying this many rows of a tile. From
+ * 4.2 TB/s and 790 TFLOP/s, on an H200.
  */
 static const double READING = 190;
 
-/* Rows that are few: one tile of the usual ones. */
+/* Few rows: at most one tile of the usual height. */
 enum { FEW_ROWS = 128 };
 
 /**
- * How long the blocks read B in a product of few rows, where its columns are
- * the most of what is read. Another row of tiles finds about half of them in
- * the cache.
+ * Time for the blocks to read B in a product of few rows, in which B is most of
+ * what is read. A further row of tiles finds about half of B's columns in the
+ * cache.
  */
 static double reading_time(const gas_config_t *config, tile_size_t tile, int64_t tiles,
 			   int64_t computing)
@@ -66,13 +71,15 @@ static double reading_time(const gas_config_t *config, tile_size_t tile, int64_t
 	return READING * cols * (double)config->k * (rows + 1) / 2 / (double)computing;
 }
 
-/** How long a block takes to multiply a tile, all of its K. */
+/** Time for a block to multiply a tile, with all of its K. */
 static double round_cost(const gas_config_t *config, tile_size_t tile)
 {
 	return tile_cost(tile) * (double)config->k;
 }
 
-/* ---------------------------------------------------------------- blocks that send */
+/*
+ * ------------------------------------------------------------ blocks that send
+ */
 
 static bool knows_links(const tsr_device_props_t *device)
 {
@@ -80,12 +87,12 @@ static bool knows_links(const tsr_device_props_t *device)
 }
 
 /**
- * What sending takes, an element of C to all other ranks: a block that sends,
- * and a rank's links, which several blocks fill.
+ * Time to send one element of C to all peers: by one block, and for the rank's
+ * links as a whole.
  */
 typedef struct sending {
 	double block, links;
-	int lanes; /* blocks that fill the links */
+	int lanes; /* number of blocks that fill the links */
 } sending_t;
 
 static sending_t sending_to(int peers, const tsr_device_props_t *device)
@@ -99,28 +106,30 @@ static sending_t sending_to(int peers, const tsr_device_props_t *device)
 }
 
 /*
- * Handing a part of a tile's sums over takes as long as so much of its K: some
- * 8 us, on four H200s (docs/performance.md).
+ * Time to hand over a part's sums: as long as multiplying this many units of K,
+ * about 8 us. Measured on four H200s (docs/performance.md).
  */
 static const double HANDING_OVER = 730;
 
 /*
- * How long the last tiles take that blocks send themselves, in the time that
- * links need for them: by the times of two and four tiles at 8192x3584x14336
- * and 8192x8192x8192 on four H200s (the same page).
+ * Computing blocks send their last tiles this many times slower than the links
+ * allow. From runs with two and four tiles at 8192x3584x14336 and
+ * 8192x8192x8192 on four H200s (docs/performance.md).
  */
 static const double LEFT_LAST = 1.5;
 
 /**
- * A run, where some blocks send: until what the others compute is there, and
- * all but their last tiles is sent; and then those.
+ * Model of a run. `computed`: until the computing blocks have finished. `sent`:
+ * until the sending blocks have sent all tiles but the last ones. Both overlap.
+ * `last`: time to send the last tiles, after both.
  */
 typedef struct run_time {
 	double computed, sent, last;
-	double rounds; /* of whole tiles: those of parts count as what they are of them */
+	/* rounds of whole tiles; a round of parts counts as its fraction of a tile */
+	double rounds;
 } run_time_t;
 
-/** Rounds of whole tiles, and of parts. */
+/** Computing time: rounds of whole tiles, then rounds of parts. */
 static run_time_t compute_time(const gas_config_t *config, tile_size_t tile, int64_t tiles,
 			       int64_t computing)
 {
@@ -128,7 +137,7 @@ static run_time_t compute_time(const gas_config_t *config, tile_size_t tile, int
 		      parts = config->parts * (tiles - whole);
 	const int64_t whole_rounds = whole > 0 ? rounds_of(whole, computing) : 0,
 		      rounds = parts > 0 ? rounds_of(parts, computing) : 0;
-	/* Who completes a tile gets all sums but its own, one after the other. */
+	/* The block that completes a tile adds the sums of all other parts, one after the other. */
 	const double handed_over = rounds > 0 ? (double)(rounds + config->parts - 2) : 0;
 	run_time_t time = {.rounds = (double)whole_rounds +
 				     (parts > 0 ? (double)rounds / config->parts : 0)};
@@ -138,7 +147,7 @@ static run_time_t compute_time(const gas_config_t *config, tile_size_t tile, int
 	return time;
 }
 
-/** How many tiles come last: those that the last task of a block completes. */
+/** The number of last tiles: those that a block's last task completes. */
 static int64_t last_tiles(const gas_config_t *config, int64_t tiles, int64_t computing)
 {
 	const int64_t whole = gas_whole_tiles(tiles, computing, config->parts),
@@ -159,20 +168,21 @@ static run_time_t run_time(const gas_config_t *config, tile_size_t tile, int ran
 	if (!knows_links(device))
 		return time;
 	const sending_t sending = sending_to(ranks - 1, device);
-	/* Who sends beside its own products sends all the time; what is computed last is left, if
-	 * the links have taken all else. */
+	/* Blocks that send their own tiles send during the whole run. If the links keep up with
+	 * that, only the tiles that are computed last remain to be sent. */
 	if (config->pattern == GAS_FUSED_SEQUENTIAL &&
 	    (double)tiles * sending.links * area < time.computed)
 		time.last = LEFT_LAST * (double)last * sending.links * area;
 	if (senders == 0)
 		return time;
 	const double each = fmax(sending.block / senders, sending.links) * area;
-	/* The first tiles are there after a round, of parts where none is multiplied whole. */
+	/* The first tiles are complete after one round; if there is no round of whole tiles, after
+	 * all parts. */
 	const double first =
 		tiles > last && time.rounds > 1 ? round_cost(config, tile) : time.computed;
 	time.sent = tiles > last ? first + (double)(tiles - last) * each : 0;
-	/* Of the last round's tiles, each by the block that has computed it, or all by those that
-	 * send. */
+	/* Each tile of the last round is sent by the block that has computed it, or all of them by
+	 * the sending blocks. */
 	time.last = (double)last *
 		    (config->pattern == GAS_FUSED_WORKGROUP ? sending.links * area : each);
 	return time;
@@ -184,10 +194,11 @@ static double run_cost(run_time_t time)
 }
 
 /**
- * What tiles and parts are compared by. Here what fused-workgroup-specialized
- * sends last counts for as long as it takes, where run_time counts it at the
- * links' full rate: there, more blocks that only send would always leave less
- * to be computed last, and seem to be better without an end.
+ * The cost by which tiles and parts are compared. For
+ * fused-workgroup-specialized, run_time counts the last tiles at the full rate
+ * of the links; here they count with the time that they really take. run_time
+ * must not do that: it compares numbers of sending blocks, and each further one
+ * would seem better, because it leaves fewer tiles for last.
  */
 static double tile_run_cost(const gas_config_t *config, run_time_t time)
 {
@@ -196,10 +207,10 @@ static double tile_run_cost(const gas_config_t *config, run_time_t time)
 }
 
 /**
- * Whether blocks may send that had better compute, were it not for others: the
- * run takes no round more, or the product has time to spare beside what is
- * sent. Then more blocks than fill the links fill them better, for all ranks
- * store to each at once.
+ * Whether more blocks may send although this rank's run does not become
+ * shorter: if the run takes no more rounds, or if computing has time to spare
+ * beside sending. All ranks store to each rank at the same time, so more blocks
+ * than fill the links of one rank then fill all links better.
  */
 static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
 {
@@ -209,9 +220,10 @@ static bool may_send(run_time_t time, run_time_t best, int senders, int lanes)
 }
 
 /**
- * Of `blocks`, those that send: with more of them a run takes less time, or no
- * more and they may. Where the device does not say what it sends, a sixth, as
- * 48 of 304 in the paper.
+ * The number of sending blocks, of `blocks`: each further one must shorten the
+ * run, or leave its length as it is if may_send allows that. If the device does
+ * not know the rate of its links: a sixth of the blocks, as 48 of 304 in the
+ * paper.
  */
 static int choose_senders(const gas_config_t *config, tile_size_t tile, int ranks, int blocks,
 			  const tsr_device_props_t *device)
@@ -237,7 +249,10 @@ static int choose_senders(const gas_config_t *config, tile_size_t tile, int rank
 	return chosen;
 }
 
-/** A task for every block that computes, as long as there are blocks. */
+/**
+ * The number of blocks: one computing block for each task, as far as the device
+ * holds them.
+ */
 static int choose_blocks(const gas_config_t *config, tile_size_t tile, int ranks,
 			 const tsr_device_props_t *device)
 {
@@ -253,18 +268,21 @@ static int choose_blocks(const gas_config_t *config, tile_size_t tile, int ranks
 	return wanted > least ? (int)wanted : least;
 }
 
-/** A run with the blocks and senders that are chosen for it. */
+/**
+ * The time of a run with the numbers of blocks and senders that would be chosen
+ * for it.
+ */
 static run_time_t chosen_time(const gas_config_t *config, tile_size_t tile, int ranks,
 			      const tsr_device_props_t *device)
 {
 	const int blocks = choose_blocks(config, tile, ranks, device);
 	const int senders = choose_senders(config, tile, ranks, blocks, device);
-	/* or it will be refused */
+	/* with too many senders the configuration is refused later */
 	return run_time(config, tile, ranks, blocks, senders < blocks ? senders : blocks - 1,
 			device);
 }
 
-/** What a run costs with so many parts. */
+/** The cost of a run with `parts` parts. */
 static double cost_in_parts(const gas_config_t *config, tile_size_t tile, int parts, int ranks,
 			    const tsr_device_props_t *device)
 {
@@ -274,10 +292,10 @@ static double cost_in_parts(const gas_config_t *config, tile_size_t tile, int pa
 }
 
 /**
- * Parts of the last tiles. Halves, where the device is known and they should
- * save 6 %: what they save of rounds that blocks have nothing to do in is worth
- * less than it looks (docs/performance.md). More, where there are fewer tiles
- * than blocks: each should save as much again.
+ * The number of parts of the last tiles. Two, if the link rates are known and
+ * that is expected to save at least 6 %: idle rounds that are saved are worth
+ * less than they look (docs/performance.md). More than two only if there are
+ * fewer tiles than blocks; each larger number must save as much again.
  */
 static int choose_parts(const gas_config_t *config, tile_size_t tile, int ranks,
 			const tsr_device_props_t *device)
@@ -318,11 +336,11 @@ tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device
 	return TSR_OK;
 }
 
-/* ---------------------------------------------------------------- the tile */
+/* ------------------------------------------------------------ the tile */
 
 /**
- * Whether a rank's part of C is large enough for the tile: to fill it, and to
- * have other tiles to compute while one is sent.
+ * Whether a rank's part of C is large enough for the tile: it fills at least
+ * one, and has others to compute while one is sent.
  */
 static bool suits_shape(const gas_config_t *config, tile_size_t tile, int ranks)
 {
@@ -331,9 +349,9 @@ static bool suits_shape(const gas_config_t *config, tile_size_t tile, int ranks)
 }
 
 /**
- * What a run costs in such tiles, with the blocks that would be chosen for
- * them. Where what is computed and what is sent take about as long, the one
- * that comes late now and then holds up the other, and nothing makes up for it.
+ * The cost of a run with such tiles and the blocks that would be chosen for
+ * them. If computing and sending take about equally long, the slower one delays
+ * the other now and then, and nothing makes up for that.
  */
 static double cost_of(const gas_config_t *config, tile_size_t tile, int ranks,
 		      const tsr_device_props_t *device)
@@ -341,8 +359,8 @@ static double cost_of(const gas_config_t *config, tile_size_t tile, int ranks,
 	static const double about = 0.95, held_up = 1.03;
 	const bool sends_apart = gas_pattern_kernels(config->pattern)->sends_apart;
 	gas_config_t candidate = *config;
-	/* Where some blocks only send, tiles are compared whole: halves of wide ones come out
-	 * slower than they should by this. */
+	/* In patterns with blocks that only send, whole tiles are compared: halves of wide tiles
+	 * are slower than this model says. */
 	candidate.parts =
 		sends_apart && config->parts == 0 ? 1 : choose_parts(config, tile, ranks, device);
 	const run_time_t time = chosen_time(&candidate, tile, ranks, device);
@@ -352,10 +370,10 @@ static double cost_of(const gas_config_t *config, tile_size_t tile, int ranks,
 }
 
 /**
- * Whether the device multiplies such tiles many times faster than others: of
- * its depth, of 16-bit elements. (Rows of a plan's A and B begin where copy
- * engines take them.) Then even one that the shape does not fill is the better
- * choice.
+ * Whether the device multiplies such tiles many times faster than others:
+ * 16-bit elements, and the K of its matrix units. (The rows of a plan's A and B
+ * are aligned for copy engines.) Such a tile is the better choice even if the
+ * shape does not fill it.
  */
 static bool is_preferred(const gas_config_t *config, tile_size_t tile,
 			 const tsr_device_props_t *device)

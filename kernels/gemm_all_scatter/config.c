@@ -1,4 +1,4 @@
-/* Names, shapes and tiles: all that can be judged without a device. */
+/* Names, shapes and tiles: everything that can be checked without a device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +39,8 @@ const char *gas_pattern_name(gas_pattern_t pattern)
 }
 
 /**
- * The name in the spelling of the table: without "unfused-", with -ized. False
- * where it is too long to be one.
+ * Writes the name in the table's spelling: without "unfused-", and with -ized.
+ * Returns false if it is too long for a name.
  */
 static bool spell_pattern(const char *text, char *spelt, size_t size, bool *unfused)
 {

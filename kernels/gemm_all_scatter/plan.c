@@ -1,4 +1,7 @@
-/* A plan: what one pattern needs on one rank. Its launches: run.c. */
+/*
+ * A plan: the memory, streams and events of one pattern on one rank. run.c
+ * launches it.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +13,14 @@
 
 /*
  * Rows of tiles that are walked together, so that neighbours share operands in
- * cache: as in the Iris paper's runs, about 6.
+ * cache. The Iris paper's runs use about 6.
  */
 enum { GROUP = 6 };
 
-/* tsr_heap_alloc's default alignment: what an allocation is rounded up to. */
+/*
+ * The default alignment of tsr_heap_alloc; sizes of allocations are rounded up
+ * to it.
+ */
 enum { HEAP_ALIGN_BYTES = 256 };
 
 static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *device)
@@ -27,25 +33,27 @@ static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *dev
 	return status;
 }
 
-/* ---------------------------------------------------------------- memory */
+/* ------------------------------------------------------------ memory */
 
 /**
- * Bytes of each of the plan's allocations: A, B, C, the tiles' flags, what
- * blocks that share a tile hand over, the ranks' flags. The same on every rank.
+ * Sizes in bytes of the plan's allocations: A, B, C, the tiles' flags, the sums
+ * of blocks that share a tile and their flags, the handshake. The same on every
+ * rank.
  */
 typedef struct gas_sizes {
 	size_t a, b, c, tile_ready, part_sum, part_ready, sync;
 } gas_sizes_t;
 
-/** The blocks that compute. */
+/** The number of computing blocks. */
 static int64_t computing_blocks(const gas_config_t *config)
 {
 	return config->blocks - config->comm_blocks;
 }
 
 /**
- * The most of so many tiles that are divided, on any rank: shares differ, and a
- * last round is at most one of each block.
+ * The largest number of divided tiles on any rank, for at most `tiles` tiles.
+ * Ranks have different shares; the last round has at most one tile for each
+ * block.
  */
 static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 {
@@ -56,9 +64,9 @@ static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 }
 
 /**
- * Cannot overflow: gas_config_check has seen the matrices, a tile has more
- * elements than its flag has bytes, and no more tiles are divided than there
- * are blocks, each of which holds one.
+ * The sizes cannot overflow: gas_config_check has checked the matrices, a tile
+ * has more elements than its flag has bytes, and no more tiles are divided than
+ * there are blocks, each of which holds one tile.
  */
 static gas_sizes_t plan_sizes(const gas_config_t *config, int ranks)
 {
@@ -114,8 +122,8 @@ static tsr_status_t allocate_matrix(gas_plan_t *plan, size_t size_bytes, const c
 }
 
 /**
- * Flags are zero before their first use; the barrier in gas_plan_create makes
- * sure of the other ranks'.
+ * Allocates flags and sets them to zero. The barrier in gas_plan_create ensures
+ * that the other ranks' flags are zero too before the first run.
  */
 static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, const char *name,
 				   TSR_HEAP void **flags_out)
@@ -125,8 +133,8 @@ static tsr_status_t allocate_flags(const gas_plan_t *plan, size_t size_bytes, co
 }
 
 /**
- * What depends on more than the product: how tiles become tasks, and what
- * blocks hand to each other.
+ * Allocates the buffers that depend on more than the product: how tiles become
+ * tasks, and the sums and flags that blocks hand to each other.
  */
 static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *sizes,
 				     gas_args_t *args)
@@ -191,7 +199,10 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 	return status;
 }
 
-/* ---------------------------------------------------------------- life */
+/*
+ * ------------------------------------------------------------ creation and
+ * release
+ */
 
 int gas_pattern_sides(gas_pattern_t pattern, int ranks)
 {
@@ -210,7 +221,10 @@ static tsr_status_t create_stream(gas_plan_t *plan, tsr_stream_t **stream)
 	return *stream ? TSR_OK : tsr_stream_create(tsr_world_team(plan->world), stream);
 }
 
-/** Those that the pattern needs and an earlier one has not left. */
+/**
+ * Creates the streams and events that the pattern needs and the plan does not
+ * have yet.
+ */
 static tsr_status_t create_streams(gas_plan_t *plan)
 {
 	const int sides = gas_pattern_sides(plan->config.pattern, tsr_world_size(plan->world));
@@ -228,7 +242,7 @@ static tsr_status_t create_streams(gas_plan_t *plan)
 	return status;
 }
 
-/** Fills in what is automatic and finds the kernels; allocates nothing. */
+/** Makes the automatic choices and finds the kernels. Allocates nothing. */
 static tsr_status_t decide(gas_plan_t *plan)
 {
 	int ranks = tsr_world_size(plan->world);
@@ -243,7 +257,7 @@ static tsr_status_t decide(gas_plan_t *plan)
 	return status;
 }
 
-/** Fills `plan` in; what has been made when an error comes is gas_plan_destroy's to release. */
+/** Fills in `plan`. After an error, gas_plan_destroy releases what was made. */
 static tsr_status_t build(gas_plan_t *plan)
 {
 	tsr_status_t status = decide(plan);
@@ -280,7 +294,9 @@ static bool same_product(const gas_config_t *a, const gas_config_t *b)
 	return a->m == b->m && a->n == b->n && a->k == b->k && a->dtype == b->dtype;
 }
 
-/** Releases what an allocation that failed has left, and keeps its sentence. */
+/**
+ * Releases the buffers of an allocation that failed, and keeps its sentence.
+ */
 static tsr_status_t give_back(const gas_plan_t *plan, const gas_args_t *args, tsr_status_t status)
 {
 	char sentence[1024];
@@ -290,8 +306,8 @@ static tsr_status_t give_back(const gas_plan_t *plan, const gas_args_t *args, ts
 }
 
 /**
- * What blocks hand to each other alone depends on what may change: the new is
- * there before the old goes.
+ * Only the hand-off buffers depend on the changed members. The new ones are
+ * allocated before the old ones are freed.
  */
 tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 {
@@ -313,8 +329,8 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 	const gas_args_t before = plan->args;
 	*plan = next;
 	status = create_streams(plan);
-	/* Waits for the runs with the old flags, and for every rank: so the new ones are clear on
-	 * all. */
+	/* tsr_heap_free waits for the runs with the old flags, and for every rank. So the new flags
+	 * are zero on all ranks. */
 	return first_error(status, free_handoff(plan, &before));
 }
 

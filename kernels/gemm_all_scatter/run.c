@@ -1,7 +1,10 @@
-/* Runs of a plan: launches, and what orders them on the host. */
+/* Runs of a plan: its launches, and the events that order them. */
 #include "kernels/gemm_all_scatter/plan.h"
 
-/** One kernel after the other on one stream. One rank alone has nobody to send to. */
+/**
+ * Launches one kernel after the other on one stream. In a world of one rank the
+ * second kernel has nothing to send and is left out.
+ */
 static tsr_status_t run_in_turn(gas_plan_t *plan)
 {
 	const int kernels = tsr_world_size(plan->world) > 1 ? 2 : 1;
@@ -12,8 +15,8 @@ static tsr_status_t run_in_turn(gas_plan_t *plan)
 }
 
 /**
- * Both kernels together, on two streams that share the device's blocks; the
- * main stream goes on when both have ended.
+ * Launches both kernels together, on two streams that share the device's
+ * blocks. The main stream continues when both have ended.
  */
 static tsr_status_t run_side_by_side(gas_plan_t *plan)
 {
@@ -35,15 +38,19 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 	return status;
 }
 
-/* ---------------------------------------------------------------- banded */
+/* ------------------------------------------------------------ banded */
 
-/* What a link moves while one launch gives way to the next, some six microseconds. */
+/*
+ * Bytes that a link moves while one launch gives way to the next, which takes
+ * about six microseconds.
+ */
 static const double GIVING_WAY_BYTES = 2 << 20;
 
 /**
- * What is computed last is sent last, and each band is one launch more: both
- * cost least together where bands are as many as the root of what is sent in
- * units of GIVING_WAY_BYTES.
+ * The number of bands that takes least time. The band that is computed last is
+ * sent last, with nothing left to compute: more bands make it smaller. But each
+ * band is one more launch. The sum of both costs is least if the number of
+ * bands is the square root of the bytes to send, in units of GIVING_WAY_BYTES.
  */
 static int64_t bands_wanted(const gas_plan_t *plan)
 {
@@ -64,8 +71,8 @@ static gas_bands_t divide(const gas_plan_t *plan)
 }
 
 /**
- * Every other band on a stream of its own, so that one begins on blocks' places
- * while the last blocks of the other end.
+ * Computes every other band on a stream of its own, so that the blocks of one
+ * band can start while the last blocks of the band before it are still running.
  */
 static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
@@ -85,7 +92,7 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	return status;
 }
 
-/** A band's rows of my columns of C. */
+/** A band's rows of this rank's columns of C. */
 static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, int band)
 {
 	const int64_t height = bands->rows * plan->config.tile.m, first_row = band * height;
@@ -99,8 +106,8 @@ static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, in
 }
 
 /**
- * Bands to peers as they are ready, the next rank first, so that no two ranks
- * put to one peer at a time.
+ * Puts bands to the peers as they are ready. Each rank begins with the next
+ * rank, so that no two ranks put to the same peer at the same time.
  */
 static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
@@ -118,7 +125,10 @@ static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 	return status;
 }
 
-/** The main stream goes on when all bands are computed and all copies have ended. */
+/**
+ * Runs a banded plan. The main stream continues when all bands are computed and
+ * all copies have ended.
+ */
 static tsr_status_t run_banded(gas_plan_t *plan)
 {
 	const gas_bands_t bands = divide(plan);
@@ -134,7 +144,7 @@ static tsr_status_t run_banded(gas_plan_t *plan)
 	return status == TSR_OK ? tsr_launch(plan->main, plan->kernels[1], 1, &plan->args) : status;
 }
 
-/* ---------------------------------------------------------------- all of them */
+/* ------------------------------------------------------------ all patterns */
 
 tsr_status_t gas_plan_run(gas_plan_t *plan)
 {

@@ -1,4 +1,4 @@
-/* GEMM + all-scatter as the tools see it. */
+/* GEMM + all-scatter as a workload for the tools. */
 #include "kernels/workload.h"
 
 #include "kernels/gemm_all_scatter/config.h"
@@ -8,7 +8,7 @@
 
 WORKLOAD_REGISTER(gemm_all_scatter);
 
-/* ---------------------------------------------------------------- parameters */
+/* ------------------------------------------------------------ parameters */
 
 enum { SHAPE, DTYPE, TILE, BLOCKS, COMM_BLOCKS, BANDS, PARTS };
 
@@ -44,7 +44,7 @@ static bool sends_apart(const workload_config_t *config)
 	return gas_pattern_kernels((gas_pattern_t)config->pattern)->sends_apart;
 }
 
-/** The tiles that are built. */
+/** Candidates: the tiles that are built. */
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
 {
@@ -57,7 +57,10 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 	return true;
 }
 
-/** Whole, in halves, and as the plan chooses; where a tile cannot be divided all are the same. */
+/**
+ * Candidates: whole tiles, halves, and the plan's choice. If a tile cannot be
+ * divided, all three are the same.
+ */
 static bool try_parts(const workload_config_t *config, const workload_place_t *place, int index,
 		      workload_value_t *value_out)
 {
@@ -71,8 +74,8 @@ static bool try_parts(const workload_config_t *config, const workload_place_t *p
 }
 
 /**
- * All blocks that the device holds, three quarters and half of them, and what
- * the plan has chosen.
+ * Candidates: all blocks that the device holds, three quarters, half, and the
+ * plan's choice.
  */
 static bool try_blocks(const workload_config_t *config, const workload_place_t *place, int index,
 		       workload_value_t *value_out)
@@ -86,7 +89,9 @@ static bool try_blocks(const workload_config_t *config, const workload_place_t *
 	return true;
 }
 
-/** Parts of the blocks, in patterns where some only send. */
+/**
+ * Candidates: fractions of the blocks, in patterns with blocks that only send.
+ */
 static bool try_senders(const workload_config_t *config, const workload_place_t *place, int index,
 			workload_value_t *value_out)
 {
@@ -140,8 +145,9 @@ static const char *const cases[] = {
 };
 
 /*
- * The second has rows that tensor cores and 16-byte stores take, and tiles that nothing fills. The
- * third has 25 tiles a rank and more, which are no whole rounds of seven blocks.
+ * The second shape has rows that tensor cores and 16-byte stores accept, and
+ * does not fill its tiles. The third gives each rank at least 25 tiles, which
+ * do not fill whole rounds of seven blocks.
  */
 static const char *const large_cases[] = {
 	"--shape 512x512x512",
@@ -178,8 +184,8 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 }
 
 /**
- * Blocks that compute and have no task, or none that computes or sends where
- * the pattern has such.
+ * True if there are more computing blocks than tasks, or no computing block, or
+ * no sending block in a pattern that needs one.
  */
 static bool is_idle(const workload_config_t *config, int ranks)
 {
@@ -189,7 +195,7 @@ static bool is_idle(const workload_config_t *config, int ranks)
 	       (sends_apart(config) && c.comm_blocks < 1) || c.blocks - c.comm_blocks > tasks;
 }
 
-/* ---------------------------------------------------------------- what is computed */
+/* ------------------------------------------------------------ the problem */
 
 static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
 		   workload_matrix_t *matrix_out)
@@ -256,7 +262,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 3;
 }
 
-/* ---------------------------------------------------------------- runs: a plan is a run */
+/*
+ * ------------------------------------------------------------ runs: a plan is
+ * a run
+ */
 
 static gas_plan_t *plan_of(const workload_run_t *run)
 {

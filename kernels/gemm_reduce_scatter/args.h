@@ -1,24 +1,26 @@
-/* What the host hands to every kernel of this folder. */
+/* The arguments that the host passes to every kernel of this folder. */
 #ifndef GEMM_REDUCE_SCATTER_ARGS_H
 #define GEMM_REDUCE_SCATTER_ARGS_H
 
 #include "kernels/dev/handshake_state.h"
 
 typedef struct grs_args {
-	tsr_view_t a;       /* M x k: my columns of A */
-	tsr_view_t b;       /* k x N: my rows of B */
-	tsr_view_t c;       /* my rows of C */
-	tsr_view_t partial; /* bulk-synchronous: M x N, my sums of all rows */
+	tsr_view_t a;       /* M x k: this rank's columns of A */
+	tsr_view_t b;       /* k x N: this rank's rows of B */
+	tsr_view_t c;       /* this rank's rows of C */
+	tsr_view_t partial; /* bulk-synchronous: M x N, this rank's partial sums of all rows */
 	int64_t rows;       /* M */
-	int64_t tiles_m;    /* rows of tiles that cover the largest chunk: a rank's rows of C */
+	/* rows of tiles that cover the largest chunk; a chunk is the rows of C that one rank
+	 * gets */
+	int64_t tiles_m;
 	int64_t tiles_n;
-	int32_t bands; /* of each chunk: tsr_ring_order */
+	int32_t bands; /* in each chunk: tsr_ring_order */
 	int32_t group; /* rows of tiles walked together */
-	int32_t sums;  /* the tsr_dtype_t that sums are sent in */
+	int32_t sums;  /* the tsr_dtype_t in which partial sums are sent */
 	int32_t reserved;
-	int64_t slot_bytes;      /* of a sent tile */
-	TSR_HEAP void *inbox;    /* a slot for each source and tile of my chunk */
-	TSR_HEAP uint64_t *come; /* one flag each: the epoch whose sum stands there (READY) */
+	int64_t slot_bytes;   /* size of a sent tile */
+	TSR_HEAP void *inbox; /* one slot for each source rank and each tile of this rank's chunk */
+	TSR_HEAP uint64_t *come; /* one flag for each slot: the epoch whose sum is there (READY) */
 	TSR_HEAP handshake_t *sync;
 } grs_args_t;
 

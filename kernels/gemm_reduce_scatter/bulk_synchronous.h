@@ -1,7 +1,8 @@
 /*
- * Bulk-synchronous: two kernels on one stream. The first leaves this rank's
- * sums of all rows of C in its own memory. The second adds up the ranks' sums
- * of its own rows, which it reads over the links, in rank order.
+ * Bulk-synchronous: two kernels on one stream. The first writes this rank's
+ * partial sums of all rows of C to its own memory. The second adds the partial
+ * sums of all ranks for this rank's rows. It reads them over the links, in rank
+ * order.
  */
 #ifndef GEMM_REDUCE_SCATTER_BULK_SYNCHRONOUS_H
 #define GEMM_REDUCE_SCATTER_BULK_SYNCHRONOUS_H
@@ -9,8 +10,8 @@
 #include "kernels/gemm_reduce_scatter/chunks.h"
 
 /**
- * Epilogue: keeps the sums of a tile, cut at the end of its chunk: the next
- * chunk's first tile has the rows behind.
+ * Epilogue: stores the partial sums of a tile, cut at the end of its chunk. The
+ * rows behind belong to the first tile of the next chunk.
  */
 TSR_FN void grs_keep(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 {
@@ -36,8 +37,9 @@ TSR_KERNEL(grs_gemm, grs_args_t, a)
 }
 
 /*
- * The flags of the handshake are turned round here: it opens when all sums are
- * there to be read, and closes when all have been.
+ * Adds the partial sums. Here the handshake's flags have the opposite meaning:
+ * it opens when all partial sums can be read, and closes when all have been
+ * read.
  */
 TSR_KERNEL(grs_reduce, grs_args_t, a)
 {

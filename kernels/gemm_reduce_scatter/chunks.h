@@ -1,11 +1,11 @@
-/* C in chunks: the rows that each rank gets, and the tiles that cover them. */
+/* Chunks of C: the rows that each rank gets, and the tiles that cover them. */
 #ifndef GEMM_REDUCE_SCATTER_CHUNKS_H
 #define GEMM_REDUCE_SCATTER_CHUNKS_H
 
 #include "kernels/dev/handshake.h"
 #include "kernels/gemm_reduce_scatter/args.h"
 
-/** One launch. `task` is the epilogue's own: the next that it is called with. */
+/** One launch. `task` belongs to the epilogue: the task of its next call. */
 typedef struct grs_run {
 	const grs_args_t *args;
 	uint64_t epoch;
@@ -13,15 +13,16 @@ typedef struct grs_run {
 	int32_t me, ranks;
 } grs_run_t;
 
-/** Where rank `rank`'s chunk of rows begins. */
+/** The first row of rank `rank`'s chunk. */
 TSR_FN int64_t grs_first_row(const grs_args_t *a, int rank, int ranks)
 {
 	return a->rows / ranks * rank + a->rows % ranks * rank / ranks;
 }
 
 /**
- * The order of tiles: chunk after chunk as in a ring, from the next rank's on,
- * so that mine comes last in each band and what others send for it has come.
+ * The tile of a task. Tiles are ordered chunk after chunk as in a ring,
+ * beginning with the next rank's chunk. So this rank's chunk comes last in each
+ * band, when the other ranks' sums for it have arrived.
  */
 TSR_FN tsr_ring_tile_t grs_tile_of(const grs_run_t *run, int64_t task)
 {
@@ -30,7 +31,7 @@ TSR_FN tsr_ring_tile_t grs_tile_of(const grs_run_t *run, int64_t task)
 	return tsr_ring_order(task, &ring, a->group);
 }
 
-/** Task order: all of K for a tile of some chunk. */
+/** Task order: all of K for one tile. */
 TSR_FN tsr_part_t grs_order(int64_t task, const void *ctx)
 {
 	const grs_run_t *run = (const grs_run_t *)ctx;
@@ -41,7 +42,10 @@ TSR_FN tsr_part_t grs_order(int64_t task, const void *ctx)
 	return tsr_whole(at);
 }
 
-/** The tiles of all chunks, dealt to the blocks in turn. */
+/**
+ * This block's tasks: the tiles of all chunks are assigned to the blocks in
+ * turn.
+ */
 TSR_FN tsr_tasks_t grs_tasks(tsr_coop_t *block, const grs_args_t *a)
 {
 	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),
@@ -49,7 +53,7 @@ TSR_FN tsr_tasks_t grs_tasks(tsr_coop_t *block, const grs_args_t *a)
 	return tasks;
 }
 
-/** Where a tile of my chunk lies in my rows of C. */
+/** The position in this rank's rows of C of a tile of its chunk. */
 TSR_FN tsr_pos_t grs_place(tsr_pos_t tile_at)
 {
 	const tsr_pos_t at = {tile_at.row * TSR_TILE_M(tile), tile_at.col * TSR_TILE_N(tile)};

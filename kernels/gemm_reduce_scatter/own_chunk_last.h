@@ -1,13 +1,13 @@
 /*
- * Fused, own chunk last: one kernel. Each block multiplies tiles of the other
- * ranks' chunks first, and sends the sums to the rank that has the chunk; when
- * it comes to a tile of its own chunk, the others' sums of it have come, and it
- * adds them up: its own first, then the others' in rank order, so that every
- * run has the same bits. (All in rank order would need a second tile of
- * registers.)
+ * Fused, own chunk last: one kernel. Each block first computes tiles of the
+ * other ranks' chunks, and sends the partial sums to the rank that owns the
+ * chunk. When it reaches a tile of its own chunk, the other ranks' partial sums
+ * of that tile have arrived, and it adds them. It begins with its own sum and
+ * adds the others in rank order, so that every run gives the same bits. (Adding
+ * all of them in rank order would need the registers of a second tile.)
  *
- * Source: next-workloads of Tessera's research, after Triton-distributed's GEMM
- * + reduce-scatter and ParallelKittens, section 4.1.
+ * Source:     next-workloads of Tessera's research, after Triton-distributed's
+ *             GEMM + reduce-scatter and ParallelKittens, section 4.1.
  */
 #ifndef GEMM_REDUCE_SCATTER_OWN_CHUNK_LAST_H
 #define GEMM_REDUCE_SCATTER_OWN_CHUNK_LAST_H
@@ -15,8 +15,8 @@
 #include "kernels/gemm_reduce_scatter/chunks.h"
 
 /**
- * Where source `source`'s sum of a tile of my chunk comes to, and its flag: the
- * same on every rank.
+ * The slot for source rank `source`'s sum of tile `index` of the receiver's
+ * chunk, and below the slot's flag. Both have the same address on every rank.
  */
 TSR_FN TSR_HEAP unsigned char *grs_slot(const grs_args_t *a, int source, int64_t index)
 {
@@ -30,9 +30,9 @@ TSR_FN TSR_HEAP uint64_t *grs_come(const grs_args_t *a, int source, int64_t inde
 }
 
 /**
- * Epilogue: sends the sums of another rank's tile; or adds up those of my own,
- * and stores it. Signal and wait are partners, on two ranks. Litmus:
- * MP.rel.acq.diffGPU-ss.
+ * Epilogue: sends the partial sums of another rank's tile, or adds those of a
+ * tile of its own and stores the result. The signal and the wait are partners,
+ * on two ranks. Litmus: MP.rel.acq.diffGPU-ss.
  */
 TSR_FN void grs_send_or_add(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 {

@@ -1,4 +1,7 @@
-/* All patterns, for the tile configuration `tile` that the including unit has declared. */
+/*
+ * All patterns, for the tile configuration `tile` that the including unit
+ * declares.
+ */
 #ifndef GEMM_REDUCE_SCATTER_PATTERNS_H
 #define GEMM_REDUCE_SCATTER_PATTERNS_H
 

@@ -6,10 +6,13 @@
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
-/* Rows of tiles that are walked together, so that neighbours share operands in cache. */
+/*
+ * Rows of tiles that are walked together, so that neighbours share operands in
+ * cache.
+ */
 enum { GROUP = 6 };
 
-/* Behind the elements of a sent tile: a header, and what its size is rounded up to. */
+/* Additional bytes of a sent tile: a header, and rounding up. */
 enum { SLOT_MORE_BYTES = 128 };
 
 const char *const grs_kernels[GRS_PATTERNS][2] = {
@@ -17,7 +20,10 @@ const char *const grs_kernels[GRS_PATTERNS][2] = {
 	[GRS_OWN_CHUNK_LAST] = {"grs_own_chunk_last", NULL},
 };
 
-/* ---------------------------------------------------------------- what is asked for */
+/*
+ * ------------------------------------------------------------ the
+ * configuration
+ */
 
 workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, int ranks)
 {
@@ -47,7 +53,7 @@ tsr_status_t grs_config_check(const grs_config_t *c, int ranks)
 	if (ranks < 1 || ranks > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_ARGUMENT, "a world has 1 to %d ranks, not %d",
 				 TSR_MAX_RANKS, ranks);
-	/* sums may be wider than the matrices */
+	/* checked with the largest element, because sums may be wider than the matrices */
 	const product_t product = {.m = c->m, .n = c->n, .k = c->k, .dtype = TSR_F64};
 	tsr_status_t status = product_check(&product);
 	if (status != TSR_OK)
@@ -61,17 +67,23 @@ tsr_status_t grs_config_check(const grs_config_t *c, int ranks)
 			     c->tile);
 }
 
-/* ---------------------------------------------------------------- what is decided */
+/*
+ * ------------------------------------------------------------ automatic
+ * choices
+ */
 
-/** Tiles of all chunks, each covered by as many rows of tiles as the largest. */
+/**
+ * The number of tiles of all chunks. Each chunk is covered by as many rows of
+ * tiles as the largest one.
+ */
 static int64_t tiles_of_all(const grs_config_t *c, tile_size_t tile, int ranks)
 {
 	return ranks * tiles_of(share_largest(c->m, ranks), tile.m) * tiles_of(c->n, tile.n);
 }
 
 /**
- * How long the blocks multiply, in rounds of tiles; a row or a column of a tile
- * costs some of its area to load.
+ * Computing time: rounds of tiles. Loading a row or a column of a tile takes as
+ * long as multiplying some elements of its area.
  */
 static double time_in_tiles(const grs_config_t *c, tile_size_t tile, int ranks,
 			    const tsr_device_props_t *device)
@@ -81,7 +93,10 @@ static double time_in_tiles(const grs_config_t *c, tile_size_t tile, int ranks,
 	return (double)rounds * ((double)tile.m * tile.n + loading * (tile.m + tile.n));
 }
 
-/** The fastest tile, of those that the device is fast at if there are any. */
+/**
+ * Chooses the fastest tile, among those for which the device has matrix units
+ * if there are any.
+ */
 static tsr_status_t choose_tile(grs_config_t *c, int ranks, const tsr_device_props_t *device)
 {
 	tile_size_t tile, best = {0, 0, 0};
@@ -141,7 +156,7 @@ static tsr_status_t decide(grs_plan_t *plan)
 	return status;
 }
 
-/* ---------------------------------------------------------------- memory */
+/* ------------------------------------------------------------ memory */
 
 static tsr_status_t allocate_matrix(const grs_plan_t *plan, int matrix, const char *name,
 				    tsr_dtype_t dtype, tsr_view_t *view_out)
@@ -170,8 +185,8 @@ static tsr_status_t allocate_cleared(const grs_plan_t *plan, size_t bytes, const
 }
 
 /**
- * What depends on more than the product. The barrier behind it makes sure that
- * flags are clear on all ranks.
+ * Allocates the buffers that depend on more than the product. The caller makes
+ * a barrier afterwards, so that flags are zero on all ranks.
  */
 static tsr_status_t allocate_exchange(const grs_plan_t *plan, grs_args_t *args)
 {
@@ -247,7 +262,10 @@ static tsr_status_t build(grs_plan_t *plan)
 	return status == TSR_OK ? tsr_barrier(plan->world) : status;
 }
 
-/* ---------------------------------------------------------------- life */
+/*
+ * ------------------------------------------------------------ creation and
+ * release
+ */
 
 tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out)
 {
@@ -259,7 +277,8 @@ tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan; free some");
 	plan->world = world;
 	plan->config = *config;
-	*plan_out = plan; /* after an error too: who has it releases it, and keeps the sentence */
+	/* even after an error: the caller destroys the plan and keeps the sentence */
+	*plan_out = plan;
 	return build(plan);
 }
 
@@ -290,7 +309,7 @@ tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config)
 	}
 	const grs_args_t before = plan->args;
 	*plan = next;
-	/* Waits for every rank: so the new flags are clear on all. */
+	/* Waits for every rank, so the new flags are zero on all ranks. */
 	return free_exchange(plan, &before);
 }
 

@@ -1,4 +1,7 @@
-/* GEMM + reduce-scatter, host half: what a pattern needs on one rank, and its launches. */
+/*
+ * GEMM + reduce-scatter, host half: the memory of a pattern on one rank, and
+ * its launches.
+ */
 #ifndef GEMM_REDUCE_SCATTER_PLAN_H
 #define GEMM_REDUCE_SCATTER_PLAN_H
 
@@ -13,34 +16,40 @@ typedef enum grs_pattern {
 	GRS_PATTERNS = 2
 } grs_pattern_t;
 
-/** The kernels of a pattern in the order of their launch; the second may be null. */
+/**
+ * The kernels of a pattern in the order of their launches; the second may be
+ * null.
+ */
 extern const char *const grs_kernels[GRS_PATTERNS][2];
 
 /**
- * What a plan is made for: C = A * B, of which rank r has its share of A's
- * columns and B's rows, and gets its share of C's rows.
+ * What a plan is made for: C = A * B. Rank r has its share of A's columns and
+ * of B's rows, and gets its share of C's rows.
  */
 typedef struct grs_config {
 	int64_t m, n, k;
 	tsr_dtype_t dtype; /* of A, B and C */
-	tsr_dtype_t sums;  /* that sums are sent in */
+	tsr_dtype_t sums;  /* in which partial sums are sent */
 	grs_pattern_t pattern;
-	tile_size_t tile; /* all 0: the largest with a tile for most blocks */
-	int blocks;       /* 0: one a tile, at most what is resident */
-	int bands;        /* of each chunk; 0: 1 */
+	tile_size_t tile; /* all 0: the tile with the shortest expected time */
+	int blocks;       /* 0: one for each tile, at most what the device can hold */
+	int bands;        /* in each chunk; 0: 1 */
 } grs_config_t;
 
-/** Its matrices by number: inputs, output, and the baseline's. */
+/** Numbers of the matrices: inputs, output, and one of the baseline. */
 enum { GRS_A, GRS_B, GRS_C, GRS_PARTIAL, GRS_MATRICES };
 
 workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, int ranks);
 
-/** Checks what can be judged without a device. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND. */
+/**
+ * Checks everything that can be checked without a device. Errors:
+ * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND.
+ */
 tsr_status_t grs_config_check(const grs_config_t *config, int ranks);
 
 /**
- * Fills in tile, blocks and bands where they are automatic. Errors:
- * TSR_ERR_UNSUPPORTED where no tile fits the device, TSR_ERR_RESIDENCY.
+ * Chooses tile, blocks and bands if they are automatic. Errors:
+ * TSR_ERR_UNSUPPORTED (no tile fits the device), TSR_ERR_RESIDENCY.
  */
 tsr_status_t grs_choose(grs_config_t *config, int ranks, const tsr_device_props_t *device);
 
@@ -54,7 +63,10 @@ typedef struct grs_plan {
 
 tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out);
 
-/** Another pattern, tile or split for the same product. Collective; waits for the plan's runs. */
+/**
+ * Changes the pattern, tile or split of blocks, for the same product.
+ * Collective; waits for the plan's runs.
+ */
 tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config);
 
 tsr_status_t grs_plan_run(grs_plan_t *plan);

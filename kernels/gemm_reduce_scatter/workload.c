@@ -1,4 +1,4 @@
-/* GEMM + reduce-scatter as the tools see it. */
+/* GEMM + reduce-scatter as a workload for the tools. */
 #include "kernels/workload.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static workload_config_t workload_config_of(const grs_config_t *c)
 					     [BANDS] = {{c->bands}}}};
 }
 
-/* ---------------------------------------------------------------- parameters */
+/* ------------------------------------------------------------ parameters */
 
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
@@ -51,7 +51,10 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 	return true;
 }
 
-/** What comes for a band is spread over the product of the next. */
+/**
+ * Candidates: with several bands, the sums for one band are in flight while the
+ * next is computed.
+ */
 static bool try_bands(const workload_config_t *config, const workload_place_t *place, int index,
 		      workload_value_t *value_out)
 {
@@ -96,7 +99,10 @@ static const char *const cases[] = {
 	NULL,
 };
 
-/* The second has rows that tensor cores and 16-byte stores take, and tiles that nothing fills. */
+/*
+ * The second shape has rows that tensor cores and 16-byte stores accept, and
+ * does not fill its tiles.
+ */
 static const char *const large_cases[] = {
 	"--shape 512x512x512",
 	"--shape 200x264x72 --tile 128x128x64",
@@ -137,7 +143,7 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 	return product_check_inputs(&product, inputs);
 }
 
-/* ---------------------------------------------------------------- what is computed */
+/* ------------------------------------------------------------ the problem */
 
 static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
 		   workload_matrix_t *matrix_out)
@@ -197,7 +203,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 2;
 }
 
-/* ---------------------------------------------------------------- runs: a plan is a run */
+/*
+ * ------------------------------------------------------------ runs: a plan is
+ * a run
+ */
 
 static grs_plan_t *plan_of(const workload_run_t *run)
 {
