@@ -1,4 +1,4 @@
-/* Time: the monotonic clock in nanoseconds. */
+/* The monotonic clock, in nanoseconds. */
 #ifndef TESSERA_BASE_CLOCK_H
 #define TESSERA_BASE_CLOCK_H
 
@@ -14,15 +14,16 @@ static inline uint64_t tsr_now_ns(void)
 
 #define TSR_LONGEST_LOOK_NS 1000000000u
 
-/** What somebody has waited who looks again and again. Zero before the first look. */
+/** How long a polling waiter has waited. Zero before the first look. */
 typedef struct tsr_stopwatch {
 	uint64_t seen_ns, passed_ns;
 } tsr_stopwatch_t;
 
 /**
- * How long it has been since the first look, at `now` ns. Between two looks at
- * most TSR_LONGEST_LOOK_NS count: who was stopped (Ctrl-Z, a debugger) and
- * continued has not waited meanwhile, so no deadline expires by it.
+ * Returns the time since the first look, at time `now`. Between two looks at
+ * most TSR_LONGEST_LOOK_NS count. So a process that was stopped (by Ctrl-Z or a
+ * debugger) and continues has not waited meanwhile, and no deadline expires
+ * because of the stop.
  */
 static inline uint64_t tsr_stopwatch_look(tsr_stopwatch_t *watch, uint64_t now)
 {

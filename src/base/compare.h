@@ -1,4 +1,4 @@
-/* How comparisons of waits are done on a host, and what they are called. */
+/* The comparisons of waits on a host, and their names. */
 #ifndef TESSERA_BASE_COMPARE_H
 #define TESSERA_BASE_COMPARE_H
 
@@ -26,7 +26,7 @@ static inline bool tsr_cmp_holds(tsr_cmp_t cmp, uint64_t seen, uint64_t value)
 	}
 }
 
-/** Between the word and its value in a sentence. */
+/** The operator between the word and its value in a sentence. */
 static inline const char *tsr_cmp_name(int cmp)
 {
 	static const char *const names[] = {">=", "==", "!=", "<", "<=", ">", "has any bit of"};

@@ -1,6 +1,6 @@
 /*
- * Conversion between element types, one value at a time: the one place where
- * rounding is decided.
+ * Conversion between element types, one value at a time. All rounding is
+ * defined here.
  */
 #ifndef TESSERA_BASE_CONVERT_H
 #define TESSERA_BASE_CONVERT_H
@@ -22,7 +22,9 @@ static inline float tsr_f32_from_bits(uint32_t bits)
 	return x;
 }
 
-/** To nearest, ties to even; overflow gives infinity, NaN a quiet NaN. */
+/**
+ * Rounds to nearest, ties to even. Overflow gives infinity, NaN a quiet NaN.
+ */
 static inline uint16_t tsr_round_bf16(float x)
 {
 	uint32_t bits = tsr_f32_bits(x);
@@ -39,7 +41,8 @@ static inline uint16_t tsr_round_f16(float x)
 	if (size > 0x7f800000u) {
 		half = 0x7e00u | (size >> 13 & 0x1ffu);
 	} else if (size >= 0x47800000u) {
-		/* 65536 and above; what rounds up to it overflows by the carry below */
+		/* 65536 and above; smaller values that round up to 65536 overflow by the carry
+		 * below */
 		half = 0x7c00u;
 	} else if (size >= 0x38800000u) {
 		/* normal: rebias the exponent by 127 - 15, then round away 13 bits */
@@ -53,9 +56,9 @@ static inline uint16_t tsr_round_f16(float x)
 }
 
 /**
- * The float next to `x` towards zero, its last bit set where that is not exact.
- * Rounding the result to a type that is at least two bits narrower than a float
- * equals rounding `x` once.
+ * Rounds to odd: returns the float next to `x` towards zero, with its last bit
+ * set if that is not exact. Rounding the result to a type that is at least two
+ * bits narrower than a float gives the same as rounding `x` once.
  */
 static inline float tsr_round_odd(double x)
 {
@@ -64,7 +67,7 @@ static inline float tsr_round_odd(double x)
 	if ((double)nearest == x || x != x)
 		return nearest;
 	if (x > 0 ? (double)nearest > x : (double)nearest < x)
-		bits--; /* magnitudes count up in the bits, infinity included */
+		bits--; /* the bits order floats by magnitude, including infinity */
 	return tsr_f32_from_bits(bits | 1u);
 }
 
@@ -76,15 +79,15 @@ static inline float tsr_widen_bf16(uint16_t x)
 static inline float tsr_widen_f16(uint16_t x)
 {
 	uint32_t sign = (uint32_t)(x & 0x8000u) << 16, size = x & 0x7fffu;
-	if (size >= 0x7c00u) /* infinity or NaN, which becomes quiet */
+	if (size >= 0x7c00u) /* infinity, or NaN, which becomes quiet */
 		return tsr_f32_from_bits(sign | 0x7f800000u | (size & 0x3ffu) << 13 |
 					 (size > 0x7c00u ? 0x400000u : 0u));
-	/* Exponent and fraction land 112 too low; the product with 2^112 puts that right,
-	 * subnormals too, without rounding. */
+	/* Exponent and fraction are 112 too low. Multiplying by 2^112 corrects that without
+	 * rounding, for subnormal numbers too. */
 	return tsr_f32_from_bits(sign | tsr_f32_bits(tsr_f32_from_bits(size << 13) * 0x1p112f));
 }
 
-/** To nearest, ties to even, then the nearest value in low .. high; NaN gives 0. */
+/** Rounds to nearest, ties to even, then clamps to low .. high. NaN gives 0. */
 static inline int64_t tsr_saturate(double x, int64_t low, int64_t high)
 {
 	if (x != x)

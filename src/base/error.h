@@ -1,6 +1,6 @@
 /*
- * How the library says what went wrong: tsr_error, which programs on top of it
- * use as well; and where the sentence is kept.
+ * Errors:     tsr_error, which programs on top of the library use too, and the
+ *             place that keeps its sentence.
  */
 #ifndef TESSERA_BASE_ERROR_H
 #define TESSERA_BASE_ERROR_H
@@ -9,21 +9,21 @@
 
 #include "tessera/program.h"
 
-enum { TSR_ERROR_BYTES = 1024 }; /* of a sentence, its end included */
+enum { TSR_ERROR_BYTES = 1024 }; /* of a sentence, including the final 0 */
 
 struct tsr_world;
 
-/** What a thread, or a fibre, keeps for whoever asks what went wrong. Zero at first. */
+/** The last error of a thread or a fibre. Zero at first. */
 typedef struct tsr_error_slot {
-	char sentence[TSR_ERROR_BYTES]; /* the last */
-	bool printed;                   /* by another process */
-	struct tsr_world *world;        /* that it is a rank of; null: of none */
+	char sentence[TSR_ERROR_BYTES]; /* the last sentence */
+	bool printed;                   /* another process has printed it */
+	struct tsr_world *world;        /* the world that this thread is a rank of; null: none */
 } tsr_error_slot_t;
 
 /**
- * From now on this thread keeps its errors in `slot`, or in its own where that
- * is null; returns the slot before. For fibres, which share a thread and not
- * their errors: whoever switches between them gives each its slot.
+ * Makes this thread keep its errors in `slot`; null: in the thread's own slot.
+ * Returns the slot used before. For fibres, which share a thread but not their
+ * errors: the code that switches between them gives each its slot.
  */
 tsr_error_slot_t *tsr_error_use(tsr_error_slot_t *slot);
 
@@ -31,8 +31,8 @@ tsr_error_slot_t *tsr_error_use(tsr_error_slot_t *slot);
 tsr_error_slot_t *tsr_error_here(void);
 
 /**
- * Another process has printed this thread's last sentence: nobody need print it
- * again. Until the next tsr_error.
+ * Another process has printed this thread's last sentence, so it need not be
+ * printed again. Reset by the next tsr_error.
  */
 void tsr_error_mark_printed(void);
 bool tsr_error_is_printed(void);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** Sleeps while *word == seen, at most `ns`. May return early. */
+/** Sleeps while *word == seen, for at most `ns`. May return early. */
 static inline void tsr_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t ns)
 {
 	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),

@@ -5,10 +5,10 @@
 #include "tessera/status.h"
 
 /**
- * Loads OpenBLAS, which computes on the calling threads alone from now on. The
- * first product does it as well, but whoever forks does before: else each child
- * starts threads of OpenBLAS anew, which find nothing to do and spin.
- * TSR_ERR_SYSTEM: it is not there.
+ * Loads OpenBLAS and makes it compute on the calling thread alone. The first
+ * product loads it too. But a process that forks must call this before:
+ * otherwise each child starts OpenBLAS threads of its own, which spin without
+ * work. Errors: TSR_ERR_SYSTEM (OpenBLAS is not installed).
  */
 tsr_status_t tsr_openblas_prepare(void);
 

@@ -1,4 +1,4 @@
-/* The library's settings: every TESSERA_* variable of the environment, in one table. */
+/* The library's settings: all TESSERA_* environment variables, in one table. */
 #ifndef TESSERA_BASE_OPTIONS_H
 #define TESSERA_BASE_OPTIONS_H
 
@@ -9,37 +9,41 @@
 
 #include "tessera/program.h"
 
-/** Every setting, read and checked. Strings live as long as the process. */
+/** All settings, read and checked. Strings live as long as the process. */
 typedef struct tsr_options {
-	const char *backend; /* TESSERA_BACKEND: null where not set */
+	const char *backend; /* TESSERA_BACKEND; null if not set */
 	bool threads;        /* TESSERA_PLACEMENT=process|thread */
-	int rank, size;      /* TESSERA_RANK, TESSERA_SIZE: -1 where not set */
-	const char *job;     /* TESSERA_JOB: null where not set */
-	const char *secret;  /* TESSERA_SECRET: null where not set; never printed */
-	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (memory is used when touched) */
+	int rank, size;      /* TESSERA_RANK, TESSERA_SIZE; -1 if not set */
+	const char *job;     /* TESSERA_JOB; null if not set */
+	const char *secret;  /* TESSERA_SECRET; null if not set; never printed */
+	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (untouched pages stay unallocated) */
 	size_t heap_bytes;
 	uint64_t deadline_ns;  /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
 	int resident_blocks;   /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
-	int max_workers;       /* TESSERA_CPUEMU_WORKERS; workers a block may have; default 8 */
+	int max_workers;       /* TESSERA_CPUEMU_WORKERS: most workers of a block; default 8 */
 	size_t shared_bytes;   /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
 	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
 	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
-	const char *tune_file; /* TESSERA_TUNE_FILE: null where not set; the command reads it */
-	/* TESSERA_CHECK: null where not set; src/explore/wire/options.h reads it */
+	const char *tune_file; /* TESSERA_TUNE_FILE; null if not set; read by the command */
+	/* TESSERA_CHECK; null if not set; read by src/explore/wire/options.h */
 	const char *check;
-	/* TESSERA_LOG=quiet|info: info prints one line that says which backend and why */
+	/* TESSERA_LOG=quiet|info; info prints one line that names the backend and says why it was
+	 * chosen */
 	bool verbose;
 } tsr_options_t;
 
 /**
  * Reads the environment. A TESSERA_* variable that is not in the table is an
- * error that names the nearest one; so is a value that cannot be read
- * (TSR_ERR_CONFIG; the sentence quotes variable and value and says what is
- * allowed).
+ * error; its sentence names the nearest one. A value that cannot be read is
+ * TSR_ERR_CONFIG; its sentence quotes variable and value, and says what is
+ * allowed.
  */
 tsr_status_t tsr_options_read(tsr_options_t *options_out);
 
-/** Prints name, value, default and meaning of every variable, for `tessera info -e`. */
+/**
+ * Prints name, value, default and meaning of every variable, for
+ * `tessera info -e`.
+ */
 void tsr_options_print(FILE *out);
 
 #endif

@@ -1,4 +1,7 @@
-/* Secrets: random bits, and proofs that somebody knows a key which is itself never sent. */
+/*
+ * Secrets: random bits, and proofs that a peer knows a key, without sending the
+ * key.
+ */
 #ifndef TESSERA_BASE_SECRET_H
 #define TESSERA_BASE_SECRET_H
 
@@ -11,18 +14,19 @@ typedef struct tsr_key {
 } tsr_key_t;
 
 /**
- * Fills `bytes_out` with at most 256 random bytes of the kernel. False: the
- * kernel has none (errno).
+ * Fills `bytes_out` with at most 256 random bytes from the kernel. Returns
+ * false (errno) if the kernel has none.
  */
 bool tsr_random_bytes(void *bytes_out, size_t size_bytes);
 
 /**
- * SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that nobody can tell who
- * does not know the key, however many others of the same key he has seen.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012): a 64-bit hash that nobody can
+ * predict without the key, however many other hashes with the same key are
+ * known.
  */
 uint64_t tsr_siphash(const tsr_key_t *key, const void *bytes, size_t size_bytes);
 
-/** The key that a text stands for: as hard to guess as the text. */
+/** Derives a key from a text; it is as hard to guess as the text. */
 tsr_key_t tsr_key_of(const char *text);
 
 #endif

@@ -1,11 +1,11 @@
-/* Pieces of sentences. */
+/* Parts of sentences. */
 #ifndef TESSERA_BASE_TEXT_H
 #define TESSERA_BASE_TEXT_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-/** Writes "30 s", "1.5 s", "500 ms" or "20 ns" to text; returns it. */
+/** Writes "30 s", "1.5 s", "500 ms" or "20 ns" to `text`; returns it. */
 static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size)
 {
 	if (ns >= 1000000000u)
@@ -22,8 +22,8 @@ static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size
 enum { TSR_TEAM_NAME = 32, TSR_WHO_TEXT = 96 };
 
 /**
- * Writes "rank 6", or of a team "rank 2 of team 'rows' (rank 6 of the world)";
- * returns it. `team`: null or "" is the world.
+ * Writes "rank 6", or for a team "rank 2 of team 'rows' (rank 6 of the world)";
+ * returns it. `team` null or "" is the world.
  */
 static inline const char *tsr_who_text(int world_rank, int team_rank, const char *team,
 				       char text[TSR_WHO_TEXT])
@@ -36,7 +36,10 @@ static inline const char *tsr_who_text(int world_rank, int team_rank, const char
 	return text;
 }
 
-/** FNV-1a: equal texts have equal hashes. Never 0, which tables take for "empty". */
+/**
+ * FNV-1a: equal texts have equal hashes. Never 0, which means "empty" in
+ * tables.
+ */
 static inline uint64_t tsr_text_hash(const char *text)
 {
 	uint64_t hash = 14695981039346656037u;

@@ -1,12 +1,13 @@
 /*
- * A second body for loops over arrays, with the wider instructions that most
- * processors have and the library is not compiled for.
+ * A second version of loops over arrays, with wider instructions. Most
+ * processors have them, but the library is not compiled for them.
  *
  *     static inline TSR_INTO_WIDE void add(...) { a loop }
  *     static TSR_WIDE void add_wide(...) { add(...); }
  *     if (tsr_has_wide()) add_wide(...); else add(...);
  *
- * Both give the same: no product and sum become one instruction.
+ * Both versions give the same results: no product and sum become one
+ * instruction.
  */
 #ifndef TESSERA_BASE_WIDE_H
 #define TESSERA_BASE_WIDE_H
