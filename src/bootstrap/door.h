@@ -1,8 +1,8 @@
 /*
- * The door of a job, where its processes come in: rank 0's; or the launcher's,
- * where rank 0 has ended before it opened one. Guests are served side by side,
- * so that one that says nothing keeps no other waiting. Only one that proves
- * that it knows the job's key is heard (wire.h).
+ * The door of a job: the socket at which its processes come in. Rank 0 owns it;
+ * the launcher does if rank 0 has ended before it opened one. The door serves
+ * guests concurrently, so that a silent guest does not delay the others. It
+ * listens only to guests that prove that they know the job's key (wire.h).
  */
 #ifndef TESSERA_BOOTSTRAP_DOOR_H
 #define TESSERA_BOOTSTRAP_DOOR_H
@@ -13,59 +13,64 @@
 #include "src/bootstrap/wire.h"
 
 /**
- * Connected, and not heard yet. More than this many: the oldest is sent away,
- * and may knock again.
+ * Most guests that are connected and not yet heard. If there are more, the
+ * oldest is disconnected; it may knock again.
  */
 enum { TSR_DOOR_GUESTS = 2 * TSR_MAX_RANKS };
 
 typedef struct tsr_guest {
 	int socket;
 	uint64_t since_ns;
-	bool challenged; /* it has knocked, and was answered */
+	bool challenged; /* it has knocked, and has been answered */
 	uint64_t its_nonce, my_nonce;
 } tsr_guest_t;
 
 typedef struct tsr_door {
 	int fd; /* -1: shut */
 	tsr_key_t key;
-	uint64_t full_until_ns; /* nobody else is let in before: there was no room */
+	/* lets in nobody else before this time, because there was no room */
+	uint64_t full_until_ns;
 	int guests;
 	tsr_guest_t guest[TSR_DOOR_GUESTS]; /* the oldest first */
 } tsr_door_t;
 
-/** False: errno says why; EADDRINUSE where another process has it. */
+/**
+ * Opens the door. Returns false with errno; EADDRINUSE if another process has
+ * it.
+ */
 bool tsr_door_open(tsr_door_t *door, const tsr_job_t *job);
 
 typedef enum tsr_door_event {
-	TSR_DOOR_NOBODY, /* until the time that was given */
-	TSR_DOOR_HELLO,  /* somebody has proved who it is */
-	/* errno: somebody waits, there is no room (of descriptors, say), and no guest who would
-	 * make some */
+	TSR_DOOR_NOBODY, /* nobody came before the given time */
+	TSR_DOOR_HELLO,  /* a guest has proved its identity */
+	/* a guest waits, but there is no room (for descriptors, for example), and no other guest
+	 * can be sent away; see errno */
 	TSR_DOOR_FULL
 } tsr_door_event_t;
 
 /**
- * Serves guests until one has said hello, or until `end_ns`. The guest's socket
- * is the caller's then.
+ * Serves guests until one has proved its identity, or until `end_ns`. The
+ * caller then owns that guest's socket.
  */
 tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello_t *hello_out,
 			       int *socket_out);
 
 /**
- * Answers a guest; with TSR_OK goes `fd`, else it is told that the caller
- * prints the sentence. False: it could not be told until `end_ns`; errno says
- * why, EPIPE where it is gone.
+ * Answers a guest: with TSR_OK and `fd`, or with an error, in which case it
+ * also tells the guest that the caller prints the sentence. Returns false if
+ * the answer could not be sent before `end_ns`; errno says why, EPIPE if the
+ * guest is gone.
  */
 bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int fd,
 		     uint64_t end_ns);
 
-/** Shuts it, and sends everybody away who has not been heard. */
+/** Shuts the door and disconnects all guests that were not heard. */
 void tsr_door_shut(tsr_door_t *door);
 
 /**
- * Before that, where the world has ended: tells everybody why who comes until
- * `end_ns`, and all who have come already. Returns how many were told. The
- * caller prints the sentence, as they do not.
+ * Called before that when the world has ended: tells the reason to every guest
+ * that comes before `end_ns`, and to all that are there. Returns the number of
+ * guests told. The caller prints the sentence, because they do not.
  */
 int tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *sentence,
 		       uint64_t end_ns);

@@ -1,7 +1,7 @@
 /*
- * The launcher tells ranks that wait for others of one that has ended: it sees
- * the end of a process at once, and a rank that has not come to its world has
- * no other who would notice.
+ * Notices of the launcher to waiting ranks that a rank has ended. The launcher
+ * sees the end of a process at once. If a rank has not joined its world yet,
+ * nobody else could notice its end.
  */
 #ifndef TESSERA_BOOTSTRAP_NOTICE_H
 #define TESSERA_BOOTSTRAP_NOTICE_H
@@ -15,24 +15,24 @@
 enum { TSR_NOTICE_BYTES = 256 };
 
 typedef struct tsr_notice {
-	tsr_job_t job; /* its rank means nothing */
+	tsr_job_t job; /* its rank is not used */
 	bool ended[TSR_MAX_RANKS];
 	int wait_status[TSR_MAX_RANKS];
-	bool printed; /* what became of rank 0, for all who were told of it */
-	int next;     /* the rank that the knock is about */
+	bool printed; /* the fate of rank 0 has been printed, for all who were told of it */
+	int next;     /* the rank that the knock reports */
 	tsr_knock_t knock;
-	tsr_door_t door; /* open where rank 0 has ended: in its place */
+	tsr_door_t door; /* open if rank 0 has ended, in its place */
 } tsr_notice_t;
 
 void tsr_notice_begin(tsr_notice_t *notice, const tsr_job_t *job);
 
-/** The process of `rank` has ended, with a status as waitpid has it. */
+/** The process of `rank` has ended, with a status as from waitpid. */
 void tsr_notice_ended(tsr_notice_t *notice, int rank, int wait_status);
 
 /**
- * Tells whoever can be told now; takes some milliseconds at most. To be called
- * again and again while ranks live: each world of the job that still waits for
- * an ended rank hears of it. True: there may be more to tell soon.
+ * Tells all who can be told now; takes at most some milliseconds. Call it
+ * repeatedly while ranks live: each world of the job that still waits for an
+ * ended rank is told. Returns true if there may be more to tell soon.
  */
 bool tsr_notice_tell(tsr_notice_t *notice);
 
@@ -40,7 +40,7 @@ void tsr_notice_end(tsr_notice_t *notice);
 
 /**
  * Writes "rank 3 of 5 was killed by signal 9 (Killed) before it joined the
- * world" to text; returns it.
+ * world" to `text`; returns it.
  */
 const char *tsr_notice_sentence(int rank, int size, int wait_status, char text[TSR_NOTICE_BYTES]);
 
