@@ -201,7 +201,7 @@ class Recipe:
     def make(self, mutant, target, texts, folder):
         """Writes the mutant's sources below `folder`, compiles what they are read by, links, and returns the program."""
         os.makedirs(folder, exist_ok=True)
-        units = target["kernels"] + target.get("host", [])
+        units = target["kernels"] + _files(target.get("host", []))
         for name, text in texts.items():
             _write(os.path.join(folder, name), text)
         objects = []
@@ -240,6 +240,11 @@ class Recipe:
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no reason given"]
             raise Refused(WORK.sub("", errors[0]))
+
+
+def _files(patterns):
+    """The sources that are meant: names, or all in a folder."""
+    return [os.path.relpath(path, ROOT) for pattern in patterns for path in sorted(glob.glob(os.path.join(ROOT, pattern)))]
 
 
 def _write(path, text):
