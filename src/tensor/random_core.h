@@ -28,8 +28,8 @@
 #endif
 
 /*
- * The streams of one seed: each kind of number has its own, so that rand and
- * randn of one seed are independent.
+ * The streams of one seed. Each kind of number has its own, so that rand and
+ * randn with one seed are independent.
  */
 enum {
 	TSR_RANDOM_BITS = 0,
@@ -41,8 +41,8 @@ enum {
 
 /**
  * Philox4x32-10 of Salmon et al. in place: ten rounds of two 32 by 32 bit
- * products. Written out, because Random123's own header does not compile for
- * every device; the tests hold it to that header and to its known answers.
+ * products. Written out, because Random123's header does not compile for every
+ * device. Tests compare it with that header and its known answers.
  */
 TSR_CORE_FN void tsr_core_philox(uint32_t counter[4], uint32_t key0, uint32_t key1)
 {
@@ -84,7 +84,7 @@ TSR_CORE_FN uint64_t tsr_core_high(uint64_t a, uint64_t b)
 	return a1 * b1 + (middle >> 32) + ((a0 * b1 + (uint32_t)middle) >> 32);
 }
 
-/** low + the share `bits` of the range; low where the range is empty. */
+/** low + the fraction `bits` of the range; low if the range is empty. */
 TSR_CORE_FN int64_t tsr_core_int(uint64_t bits, int64_t low, int64_t high)
 {
 	const uint64_t range = low < high ? (uint64_t)high - (uint64_t)low : 0;
@@ -94,10 +94,10 @@ TSR_CORE_FN int64_t tsr_core_int(uint64_t bits, int64_t low, int64_t high)
 /* ------------------------------------------------------------------ the normal */
 
 /**
- * a * b, rounded, and never fused with an addition that takes it. On hosts an
- * empty instruction hides the product from the optimiser: under
- * -ffp-contract=fast neither a pragma nor a second statement does. hipcc, whose
- * default that is, honours the pragma.
+ * a * b, rounded, and never fused with a following addition. On hosts an empty
+ * instruction hides the product from the optimiser: under -ffp-contract=fast
+ * neither a pragma nor a separate statement prevents the fusion. hipcc, which
+ * has that by default, obeys the pragma.
  */
 TSR_CORE_FN double tsr_core_mul(double a, double b)
 {
@@ -168,9 +168,9 @@ TSR_CORE_FN double tsr_core_log(double x)
 }
 
 /**
- * The number below which the standard normal falls with probability (bits /
- * 2^12 + 1/2) / 2^52: never 0 or 1, so the result is finite; it lies within
- * 8.21 of 0, and complementary bits give opposite numbers.
+ * The number below which a standard normal falls with probability (bits / 2^12
+ * + 1/2) / 2^52. That is never 0 or 1, so the result is finite; its magnitude
+ * is below 8.21. Complementary bits give opposite numbers.
  */
 TSR_CORE_FN double tsr_core_normal(uint64_t bits)
 {

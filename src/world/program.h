@@ -1,4 +1,4 @@
-/* Running a program's entry: what tsr_main and the launcher share. */
+/* Running a program's entry: shared by tsr_main and the launcher. */
 #ifndef TESSERA_WORLD_PROGRAM_H
 #define TESSERA_WORLD_PROGRAM_H
 
@@ -6,8 +6,8 @@
 #include "tessera/main.h"
 
 /**
- * Calls `entry` for the one rank of this process, or for all `TESSERA_SIZE` of
- * them as threads. Returns the exit code.
+ * Calls `entry` for the one rank of this process, or for all `TESSERA_SIZE`
+ * ranks as threads. Returns the exit code.
  */
 int tsr_program_run(int argc, char **argv, tsr_main_fn entry);
 
@@ -16,13 +16,15 @@ int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, ch
 			    tsr_main_fn entry);
 
 /**
- * The same with `size` ranks as fibres that are explored as TESSERA_CHECK says,
- * or as threads: src/base/executor.h.
+ * The same with `size` ranks as fibres, explored as TESSERA_CHECK says, or as
+ * threads: src/base/executor.h.
  */
 int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv,
 			tsr_main_fn entry);
 
-/** A code as a process can return it: 1 .. 255 where it is not 0. */
+/**
+ * Converts a code to one that a process can return: 1 .. 255 if it is not 0.
+ */
 int tsr_exit_code(int code);
 
 #endif

@@ -1,4 +1,4 @@
-/* A stream and an event as src/world keeps them. */
+/* Streams and events, as src/world stores them. */
 #ifndef TESSERA_WORLD_STREAM_H
 #define TESSERA_WORLD_STREAM_H
 
@@ -18,12 +18,12 @@ struct tsr_event {
 };
 
 /**
- * Hands on what a backend said; where the world has ended meanwhile, with the
+ * Returns a backend's status; if the world has ended meanwhile, with the
  * sentence that ended it.
  */
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status);
 
-/** Says once that the device begins, where a run is timed for tessera check. */
+/** Reports the first launch, once, if tessera check times a run. */
 void tsr_world_note_launch(tsr_world_t *world);
 
 #endif

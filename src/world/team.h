@@ -1,4 +1,4 @@
-/* A team as src/world keeps it. */
+/* Teams, as src/world stores them. */
 #ifndef TESSERA_WORLD_TEAM_H
 #define TESSERA_WORLD_TEAM_H
 
@@ -8,26 +8,26 @@
 
 struct tsr_team {
 	tsr_world_t *world;
-	struct tsr_team *next; /* in world->teams: not the world's own */
+	struct tsr_team *next; /* in world->teams, which does not contain the world's own team */
 	tsr_meeting_t *meeting;
 	tsr_device_team_t *device; /* null until the heaps are mapped */
-	tsr_host_team_t host;      /* what the backend holds on to */
-	char name[TSR_TEAM_NAME];  /* "": the world's */
-	int ranks[];               /* ranks[i]: of member i in the world */
+	tsr_host_team_t host;      /* the backend keeps a pointer to it */
+	char name[TSR_TEAM_NAME];  /* "": the world's team */
+	int ranks[];               /* ranks[i]: world rank of member i */
 };
 
 /**
- * Makes the team of all ranks, when the heaps are mapped. Errors:
+ * Makes the team of all ranks, after the heaps are mapped. Errors:
  * TSR_ERR_NO_MEMORY, those of the backend.
  */
 tsr_status_t tsr_world_make_team(tsr_world_t *world);
 
-/** Releases all teams, which nobody uses any more. */
+/** Releases all teams, when nobody uses them any more. */
 void tsr_world_drop_teams(tsr_world_t *world);
 
 /**
- * Waits for this rank's streams of `team`, or of all teams where it is null;
- * the first failure. In src/world/stream.c.
+ * Waits for this rank's streams of `team`, or (null) of all teams; returns the
+ * first failure. In src/world/stream.c.
  */
 tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team);
 

@@ -1,4 +1,7 @@
-/* The inside of a world: shared by the host API's parts in src/, by nobody else. */
+/*
+ * The inside of a world: shared by the files of src/ that implement the host
+ * API.
+ */
 #ifndef TESSERA_WORLD_WORLD_H
 #define TESSERA_WORLD_WORLD_H
 
@@ -16,30 +19,38 @@ struct tsr_world {
 	tsr_boot_t *boot;
 	tsr_options_t options;
 	const tsr_backend_t *backend;
-	tsr_host_t host; /* what the backend holds on to */
+	tsr_host_t host; /* the backend keeps a pointer to it */
 	tsr_device_t *device;
 	int rank, size;
 
-	struct tsr_team *team;  /* of all ranks; null until the heaps are mapped */
-	struct tsr_team *teams; /* list of the others; guarded by streams_lock */
+	struct tsr_team *team;  /* the team of all ranks; null until the heaps are mapped */
+	struct tsr_team *teams; /* list of the other teams; guarded by streams_lock */
 
 	void *heap_bases[TSR_MAX_RANKS];
 	size_t heap_bytes;
 	bool heap_made; /* the backend's heap exists and must be unmapped */
 	struct tsr_allocator *allocator;
-	pthread_mutex_t allocator_lock; /* the backend looks allocations up from its own threads */
+	/* needed because the backend looks up allocations from its own threads */
+	pthread_mutex_t allocator_lock;
 
 	pthread_mutex_t streams_lock;
-	struct tsr_stream *streams; /* list of the live ones, for tsr_barrier and tsr_finalize */
+	struct tsr_stream *streams; /* list of the live streams, for tsr_barrier and tsr_finalize */
 	int streams_created;
-	_Atomic bool launched; /* a kernel has been: kept where tessera check asks when */
+	/* a kernel has been launched; kept if tessera check asks when that was */
+	_Atomic bool launched;
 };
 
-/** tsr_init over a membership that exists already: what tsr_main does for ranks as threads. */
+/**
+ * tsr_init for a membership that exists already; tsr_main uses it for ranks
+ * that are threads.
+ */
 tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options,
 			    tsr_world_t **world_out);
 
-/** The collective of src/bootstrap with this world's abort sentence on failure. */
+/**
+ * The collective of src/bootstrap; on failure with the sentence that ended this
+ * world.
+ */
 tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments,
 				const void *mine, void *all, size_t size_bytes);
 
