@@ -1,6 +1,6 @@
 /*
- * Lines of 64 bytes, found by their number: what one cache holds. Known to the
- * files of the cache machine only.
+ * The lines of one cache: 64 bytes each, found by their number. Only the files
+ * of the cache machine use them.
  */
 #ifndef TESSERA_CACHES_CACHE_LINES_H
 #define TESSERA_CACHES_CACHE_LINES_H
@@ -12,26 +12,26 @@
 
 enum { TSR_LINE_BYTES = 64 };
 
-/** A set of bytes of a line: bit i is byte i. */
+/** A set of bytes of a line: bit i stands for byte i. */
 typedef uint64_t tsr_line_mask_t;
 
 #define TSR_LINE_WHOLE (~UINT64_C(0))
 
 typedef struct tsr_line {
 	uint64_t key;
-	tsr_line_mask_t valid, dirty; /* valid is never empty, and dirty is part of it */
+	tsr_line_mask_t valid, dirty; /* `valid` is never empty; `dirty` is a subset of it */
 	uint8_t bytes[TSR_LINE_BYTES];
 } tsr_line_t;
 
 /**
- * Zeroed it is empty. The dirty lines come first; otherwise lines are in an
- * order that only what was done to them decides.
+ * The lines of a cache. All 0: empty. Dirty lines come first. Otherwise the
+ * order of lines depends only on the operations on them.
  */
 typedef struct tsr_lines {
 	tsr_line_t *line;
-	uint32_t *slot; /* a hash table of indices, and one more: 0 is free */
+	uint32_t *slot; /* a hash table of index + 1; 0 is free */
 	uint32_t count, dirty, room, hand;
-	unsigned bits; /* the table has 2^bits slots; 0: none */
+	unsigned bits; /* the table has 2^bits slots; 0: no table */
 } tsr_lines_t;
 
 static inline tsr_line_mask_t tsr_line_mask(size_t first, size_t bytes)
@@ -74,25 +74,25 @@ static inline bool tsr_line_differs(const uint8_t *a, const uint8_t *b, tsr_line
 }
 
 /**
- * Null where there is none. A line stays where it is until the next call that
- * changes the lines.
+ * Finds a line; null if there is none. The pointer is valid until the next call
+ * that changes the lines.
  */
 tsr_line_t *tsr_lines_find(const tsr_lines_t *lines, uint64_t key);
 
 /**
- * Bytes of a line become these, dirty or clean; the line is made where there is
- * none. False: no memory. The mask is not empty.
+ * Writes bytes of a line, as dirty or clean bytes; makes the line if there is
+ * none. The mask is not empty. Returns false if there is no memory.
  */
 bool tsr_lines_put(tsr_lines_t *lines, uint64_t key, tsr_line_mask_t mask, const uint8_t *bytes,
 		   bool dirty);
 
-/** A line's bytes are as further out. */
+/** Marks a line's bytes as clean: they are equal further out. */
 void tsr_lines_clean(tsr_lines_t *lines, tsr_line_t *line);
 
-/** Some of a line's bytes are gone, dirty or not. */
+/** Removes some bytes of a line, dirty or not. */
 void tsr_lines_forget(tsr_lines_t *lines, tsr_line_t *line, tsr_line_mask_t mask);
 
-/** All clean bytes are gone. */
+/** Removes all clean bytes. */
 void tsr_lines_drop_clean(tsr_lines_t *lines);
 
 bool tsr_lines_copy(const tsr_lines_t *from, tsr_lines_t *to);

@@ -1,6 +1,6 @@
 /*
- * The state of a cache machine, and what its files do for each other. Known to
- * the files of the cache machine only.
+ * The state of a cache machine, and the functions that its files share. Only
+ * they use this header.
  */
 #ifndef TESSERA_CACHES_CACHE_MACHINE_H
 #define TESSERA_CACHES_CACHE_MACHINE_H
@@ -8,7 +8,7 @@
 #include "src/caches/cache_lines.h"
 #include "src/caches/caches.h"
 
-/** How far out an access acts. */
+/** The level at which an access acts, from near to far. */
 typedef enum tsr_level { TSR_LEVEL_BLOCK, TSR_LEVEL_DEVICE, TSR_LEVEL_HOME } tsr_level_t;
 
 typedef struct tsr_cache_region {
@@ -24,7 +24,9 @@ typedef struct tsr_cache_block {
 	tsr_lines_t l1;
 } tsr_cache_block_t;
 
-/** A store, or the part of one that lies in a line, in its thread's store buffer. */
+/**
+ * A store in its thread's store buffer, or the part of it that is in one line.
+ */
 typedef struct tsr_buffered_store {
 	uint64_t key;
 	tsr_line_mask_t mask;
@@ -45,19 +47,19 @@ struct tsr_cache {
 	tsr_cache_region_t *region;
 	tsr_cache_block_t *block;
 	tsr_cache_thread_t *thread;
-	int regions, blocks, threads; /* numbers in use, or free again */
-	bool exhausted;               /* an allocation failed: what it was for is missing */
+	int regions, blocks, threads; /* numbers in use, including those that are free again */
+	bool exhausted; /* an allocation failed, so the machine's state is incomplete */
 };
 
-/** A line as a thread gets at it. */
+/** The way of one thread to a line. */
 typedef struct tsr_path {
 	tsr_cache_t *c;
-	int device; /* -1: none */
+	int device; /* -1: no device */
 	uint64_t key;
-	tsr_lines_t *l1, *l2; /* null: there is none between */
-	/* where the line begins; may lie before the region's end by less than a line */
+	tsr_lines_t *l1, *l2; /* null: no such cache on the way */
+	/* beginning of the line at home; its last bytes may be outside the region */
 	uint8_t *home;
-	tsr_line_mask_t within; /* those of its bytes that the region has */
+	tsr_line_mask_t within; /* bytes of the line that belong to the region */
 } tsr_path_t;
 
 static inline uint64_t tsr_cache_key(int region, size_t line)
@@ -65,7 +67,7 @@ static inline uint64_t tsr_cache_key(int region, size_t line)
 	return (uint64_t)region << 40 | line;
 }
 
-/** Where in its region a line begins. */
+/** Offset of a line in its region. */
 static inline size_t tsr_cache_first_byte(uint64_t key)
 {
 	return (size_t)(key & ((UINT64_C(1) << 40) - 1)) * TSR_LINE_BYTES;
@@ -81,36 +83,38 @@ static inline int tsr_cache_choose(const tsr_cache_t *c, tsr_cache_choice_t kind
 	return n < 2 || !c->config.choose ? 0 : c->config.choose(c->config.context, kind, (int)n);
 }
 
-/* ---------------------------------------------------------- between the levels (cache_levels.c) */
+/*
+ * ---------------------------------------- between the levels (cache_levels.c)
+ */
 
-/** The line of that key, as a block, the host or an engine gets at it. */
+/** The path of a block, the host or an engine to the line. */
 tsr_path_t tsr_cache_path(tsr_cache_t *c, int block, uint64_t key);
 
-/** As a device's L2 gets at it. */
+/** The path of a device's L2 to the line. */
 tsr_path_t tsr_cache_path_of_device(tsr_cache_t *c, int device, uint64_t key);
 
 /**
- * What an access of that level sees of some bytes; asks for old copies. Other
- * bytes of `out` are undefined.
+ * Loads some bytes as an access of that level sees them; may choose stale
+ * copies. Other bytes of `out` are undefined.
  */
 void tsr_cache_load_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
 			 uint8_t out[TSR_LINE_BYTES]);
 
-/** What it would see by default. Changes nothing. */
+/** The same with the default choice. Changes nothing. */
 void tsr_cache_peek_line(const tsr_path_t *path, uint8_t out[TSR_LINE_BYTES]);
 
 void tsr_cache_store_line(const tsr_path_t *path, tsr_level_t level, tsr_line_mask_t mask,
 			  const uint8_t *bytes);
 
-/** What is dirty of the line goes one step further out. */
+/** Write the dirty bytes of the line one level further out. */
 void tsr_cache_write_back_l1(const tsr_path_t *path);
 void tsr_cache_write_back_l2(const tsr_path_t *path);
 
-/** The caches on the path get what they lack of the line. */
+/** Fills missing bytes of the line into the caches on the path. */
 void tsr_cache_fill(const tsr_path_t *path);
 
 /**
- * Block is a block's number, or TSR_CACHE_HOST or TSR_CACHE_ENGINE, of which
+ * `block` is a block's number, or TSR_CACHE_HOST or TSR_CACHE_ENGINE, for which
  * nothing needs to be written back.
  */
 void tsr_cache_release(tsr_cache_t *c, int block, tsr_level_t level);
@@ -118,31 +122,39 @@ void tsr_cache_acquire(tsr_cache_t *c, int block, tsr_level_t level);
 void tsr_cache_write_back_block(tsr_cache_t *c, int block);
 void tsr_cache_write_back_device(tsr_cache_t *c, int device);
 
-/** Nobody has a copy of these bytes any more. */
+/** Removes all cached copies of these bytes. */
 void tsr_cache_drop_copies(tsr_cache_t *c, uint64_t key, tsr_line_mask_t mask);
 
-/* -------------------------------------------------- stores that threads buffer (store_buffer.c) */
+/* ---------------------------------------- store buffers (store_buffer.c) */
 
-/** At the end of those that the thread keeps; where there are too many the oldest is stored. */
+/**
+ * Appends a store to the thread's buffer; if the buffer is full, performs the
+ * oldest store.
+ */
 void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store_t *store);
 
-/** Stores those that overlap such bytes, or all, oldest first. */
+/**
+ * Perform the stores that overlap these bytes, or all of them, oldest first.
+ */
 void tsr_cache_drain_bytes(tsr_cache_t *c, int thread, uint64_t key, tsr_line_mask_t mask);
 void tsr_cache_drain(tsr_cache_t *c, int thread);
 
-/** Stores one, and before it those that it may not overtake. */
+/** Performs one store, after those that it must not overtake. */
 void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index);
 
-/** The thread's own stores over what it has loaded. Returns the bytes that they cover. */
+/**
+ * Applies the thread's own buffered stores to bytes that it has loaded. Returns
+ * the bytes that they cover.
+ */
 tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key,
 				  uint8_t bytes[TSR_LINE_BYTES]);
 
-/* ------------------------------------------------------------------ errors (caches.c) */
+/* ---------------------------------------- errors (caches.c) */
 
-/** TSR_OK, or what became of an allocation. */
+/** TSR_OK, or the error of a failed allocation. */
 tsr_status_t tsr_cache_status(const tsr_cache_t *c);
 
-/** Whether a thread, and a place, are such. */
+/** Checks that the thread and the place exist. */
 tsr_status_t tsr_cache_check(const tsr_cache_t *c, int thread, const tsr_cache_place_t *place);
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * The arithmetic of random numbers: pure functions, in the C that C11 and C++17
- * share, the same bits from every compiler and device.
+ * share. They give the same bits with every compiler and on every device.
  *
- * Integers are Philox4x32-10. The normal is a fixed sequence of IEEE double + -
- * * / and sqrt: no library function, no fused multiply-add, no reassociation.
- * It inverts the distribution function by the rational approximations of
- * Wichura's algorithm AS 241 (Applied Statistics 37, 1988); against the exact
- * inverse its relative error is below 1e-15 over its whole range.
+ * Integers are Philox4x32-10. The normal is a fixed sequence of IEEE double
+ * additions, subtractions, multiplications, divisions and square roots: no
+ * library function, no fused multiply-add, no reassociation. It inverts the
+ * distribution function by the rational approximations of Wichura's algorithm
+ * AS 241 (Applied Statistics 37, 1988). Compared with the exact inverse, its
+ * relative error is below 1e-15 over its whole range.
  */
 #ifndef TESSERA_TENSOR_RANDOM_CORE_H
 #define TESSERA_TENSOR_RANDOM_CORE_H
@@ -58,7 +59,10 @@ TSR_CORE_FN void tsr_core_philox(uint32_t counter[4], uint32_t key0, uint32_t ke
 	}
 }
 
-/** 64 bits: the first two words of Philox4x32-10 with key = seed and counter = {index, kind, 0}. */
+/**
+ * 64 bits: the first two words of Philox4x32-10 with key = seed and counter =
+ * {index, kind, 0}.
+ */
 TSR_CORE_FN uint64_t tsr_core_bits(uint64_t seed, uint64_t index, uint32_t kind)
 {
 	uint32_t words[4] = {(uint32_t)index, (uint32_t)(index >> 32), kind, 0};
@@ -91,7 +95,7 @@ TSR_CORE_FN int64_t tsr_core_int(uint64_t bits, int64_t low, int64_t high)
 	return (int64_t)((uint64_t)low + tsr_core_high(bits, range));
 }
 
-/* ------------------------------------------------------------------ the normal */
+/* ------------------------------------------------------------ the normal */
 
 /**
  * a * b, rounded, and never fused with a following addition. On hosts an empty
