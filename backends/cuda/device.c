@@ -8,13 +8,6 @@
 #include "src/base/error.h"
 #include "src/base/options.h"
 
-/*
- * On H200s, beside a product, a block sends some 25 GB/s to one rank, and some
- * 36 to three, for it reads once; the links take 368, and a multiprocessor
- * multiplies 6 TFLOP/s (bench/results/).
- */
-enum { LINK_BLOCKS = 15, SEND_DEPTH = 240, READ_DEPTH = 114 };
-
 CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out,
 			     int *minor_out)
 {
@@ -73,9 +66,6 @@ static tsr_status_t read_properties(tsr_device_t *device, int ordinal)
 	tsr_gpu_props_fill(&device->gpu);
 	props->ordinal = ordinal;
 	props->tile_depth = TSR_CUDA_TILE_DEPTH;
-	props->link_blocks = LINK_BLOCKS;
-	props->send_depth = SEND_DEPTH;
-	props->read_depth = READ_DEPTH;
 	return TSR_OK;
 }
 

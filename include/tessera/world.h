@@ -88,14 +88,6 @@ typedef struct tsr_device_props {
 	/* K of the tiles of 16-bit elements for which tsr_gemm uses matrix units; 0: no K is better
 	 * than another */
 	int tile_depth;
-	/* number of blocks that fill the links if they only send and read the data again for each
-	 * peer; 0: unknown */
-	int link_blocks;
-	/* depth K at which computing a tile of 16-bit elements takes a block as long as another
-	 * block needs to send that tile to one rank; 0: unknown */
-	int send_depth;
-	/* the part of send_depth that reading the tile takes: once, whatever the number of ranks */
-	int read_depth;
 } tsr_device_props_t;
 
 /**

@@ -40,6 +40,6 @@ int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks);
  * that suit the shape; otherwise the smallest. Errors: TSR_ERR_UNSUPPORTED (no
  * tile fits).
  */
-tsr_status_t gas_tile_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
+tsr_status_t gas_tile_choose(gas_config_t *config, const workload_place_t *place);
 
 #endif

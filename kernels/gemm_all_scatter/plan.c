@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/gemm_all_scatter/plan.h"
+#include "kernels/host/cost.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
@@ -58,9 +59,9 @@ static int64_t computing_blocks(const gas_config_t *config)
 static int64_t most_divided(const gas_config_t *config, int64_t tiles)
 {
 	const int64_t blocks = computing_blocks(config);
-	return gas_whole_tiles(tiles, blocks, config->parts) == tiles ? 0
-	       : tiles < blocks                                       ? tiles
-								      : blocks;
+	return cost_whole_tiles(tiles, blocks, config->parts) == tiles ? 0
+	       : tiles < blocks                                        ? tiles
+								       : blocks;
 }
 
 /**
@@ -154,8 +155,8 @@ static tsr_status_t allocate_handoff(const gas_plan_t *plan, const gas_sizes_t *
 	args->part_ready = (TSR_HEAP uint64_t *)part_ready;
 	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
 	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
-	args->whole = gas_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c),
-				      c->parts);
+	args->whole = cost_whole_tiles((int64_t)args->tiles_m * args->tiles_n, computing_blocks(c),
+				       c->parts);
 	args->parts = c->parts > 1 ? c->parts : 1;
 	args->part_chunks = (int32_t)(tiles_of(c->k, c->tile.k) / args->parts);
 	args->shorter_parts = args->parts - (int32_t)(tiles_of(c->k, c->tile.k) % args->parts);
@@ -245,15 +246,17 @@ static tsr_status_t create_streams(gas_plan_t *plan)
 /** Makes the automatic choices and finds the kernels. Allocates nothing. */
 static tsr_status_t decide(gas_plan_t *plan)
 {
-	int ranks = tsr_world_size(plan->world);
-	tsr_device_props_t device = {.size = sizeof device};
-	tsr_status_t status = tsr_world_device(plan->world, &device);
+	tsr_device_props_t device;
+	workload_place_t place;
+	tsr_status_t status = machine_place(plan->world, &device, &place);
 	if (status == TSR_OK && tile_is_automatic(plan->config.tile))
-		status = gas_tile_choose(&plan->config, ranks, &device);
+		status = gas_tile_choose(&plan->config, &place);
 	if (status == TSR_OK)
 		status = find_kernels(plan, &device);
 	if (status == TSR_OK)
-		status = gas_blocks_choose(&plan->config, ranks, &device);
+		status = gas_blocks_choose(&plan->config, &place);
+	if (status == TSR_OK)
+		plan->machine = place.machine;
 	return status;
 }
 

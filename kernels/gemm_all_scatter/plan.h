@@ -4,6 +4,7 @@
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
+#include "kernels/host/machine.h"
 
 enum {
 	/* streams that copy to peers, at most: one for each peer on a node of eight GPUs */
@@ -14,6 +15,7 @@ enum {
 struct gas_plan {
 	tsr_world_t *world;
 	gas_config_t config;
+	const machine_t *machine; /* the figures of the rank's device */
 	const tsr_kernel_t *kernels[2];
 	gas_args_t args;
 	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
@@ -28,15 +30,7 @@ struct gas_plan {
  * Chooses the numbers of blocks and of sending blocks, if they are automatic.
  * The tile must be chosen already. Errors: TSR_ERR_RESIDENCY.
  */
-tsr_status_t gas_blocks_choose(gas_config_t *config, int ranks, const tsr_device_props_t *device);
-
-/**
- * The number of whole tiles, which one block computes alone, if `blocks` blocks
- * take `tiles` tiles in turn: all rounds of blocks but the last, if the
- * remaining tiles are divided into `parts` parts, each for another block. If
- * there are fewer blocks than parts, all tiles are whole.
- */
-int64_t gas_whole_tiles(int64_t tiles, int64_t blocks, int parts);
+tsr_status_t gas_blocks_choose(gas_config_t *config, const workload_place_t *place);
 
 /** The number of streams that a pattern has beside the main one. */
 int gas_pattern_sides(gas_pattern_t pattern, int ranks);

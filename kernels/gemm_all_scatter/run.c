@@ -40,17 +40,12 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
 
 /* ------------------------------------------------------------ banded */
 
-/*
- * Bytes that a link moves while one launch gives way to the next, which takes
- * about six microseconds.
- */
-static const double GIVING_WAY_BYTES = 2 << 20;
-
 /**
  * The number of bands that takes least time. The band that is computed last is
  * sent last, with nothing left to compute: more bands make it smaller. But each
  * band is one more launch. The sum of both costs is least if the number of
- * bands is the square root of the bytes to send, in units of GIVING_WAY_BYTES.
+ * bands is the square root of the bytes to send, in units of what a link moves
+ * while one launch gives way to the next.
  */
 static int64_t bands_wanted(const gas_plan_t *plan)
 {
@@ -58,7 +53,7 @@ static int64_t bands_wanted(const gas_plan_t *plan)
 			     (double)tsr_dtype_bytes(plan->config.dtype) *
 			     (tsr_world_size(plan->world) - 1);
 	int64_t count = 1;
-	while (count < GAS_BANDS && (double)(count * count) * GIVING_WAY_BYTES < bytes)
+	while (count < GAS_BANDS && (double)(count * count) * plan->machine->launch_gap < bytes)
 		count++;
 	return count;
 }

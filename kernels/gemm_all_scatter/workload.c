@@ -235,9 +235,9 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	gas_config_t c = config_of(config);
 	tsr_status_t status = TSR_OK;
 	if (tile_is_automatic(c.tile))
-		status = gas_tile_choose(&c, place->ranks, place->device);
+		status = gas_tile_choose(&c, place);
 	if (status == TSR_OK)
-		status = gas_blocks_choose(&c, place->ranks, place->device);
+		status = gas_blocks_choose(&c, place);
 	if (status == TSR_OK)
 		*config_out = gas_workload_config(&c);
 	return status;

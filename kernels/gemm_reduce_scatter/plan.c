@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/cost.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
@@ -81,56 +82,49 @@ static int64_t tiles_of_all(const grs_config_t *c, tile_size_t tile, int ranks)
 	return ranks * tiles_of(share_largest(c->m, ranks), tile.m) * tiles_of(c->n, tile.n);
 }
 
-/**
- * Computing time: rounds of tiles. Loading a row or a column of a tile takes as
- * long as multiplying some elements of its area.
- */
-static double time_in_tiles(const grs_config_t *c, tile_size_t tile, int ranks,
-			    const tsr_device_props_t *device)
+/** A configuration whose tile is to be chosen, and where it is to run. */
+typedef struct candidate {
+	const grs_config_t *config;
+	const workload_place_t *place;
+} candidate_t;
+
+/** Computing time: rounds of tiles. */
+static double cost_in_tiles(const void *ctx, tile_size_t tile)
 {
-	static const double loading = 35;
-	const int64_t rounds = (tiles_of_all(c, tile, ranks) - 1) / device->resident_blocks + 1;
-	return (double)rounds * ((double)tile.m * tile.n + loading * (tile.m + tile.n));
+	const candidate_t *candidate = ctx;
+	const workload_place_t *place = candidate->place;
+	const int64_t tiles = tiles_of_all(candidate->config, tile, place->ranks);
+	return (double)cost_rounds(tiles, place->device->resident_blocks) *
+	       cost_tile(place->machine, tile);
 }
 
 /**
  * Chooses the fastest tile, among those for which the device has matrix units
  * if there are any.
  */
-static tsr_status_t choose_tile(grs_config_t *c, int ranks, const tsr_device_props_t *device)
+static tsr_status_t choose_tile(grs_config_t *c, const workload_place_t *place)
 {
-	tile_size_t tile, best = {0, 0, 0};
-	bool is_best_preferred = false;
-	for (int index = 0; variant_at(&index, grs_kernels[c->pattern][0], c->dtype, &tile);) {
-		char name[VARIANT_NAME];
-		variant_name(c->dtype, tile, name);
-		const bool preferred = device->tile_depth > 0 && tile.k == device->tile_depth &&
-				       tsr_dtype_bytes(c->dtype) == 2;
-		if (!variant_fits(tsr_kernel_find(grs_kernels[c->pattern][0], name), device) ||
-		    preferred < is_best_preferred)
-			continue;
-		if (best.m == 0 || preferred > is_best_preferred ||
-		    time_in_tiles(c, tile, ranks, device) < time_in_tiles(c, best, ranks, device)) {
-			best = tile;
-			is_best_preferred = preferred;
-		}
-	}
-	c->tile = best;
-	if (best.m == 0)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "no tile that is built for %s fits a block of %s",
-				 tsr_dtype_name(c->dtype), device->name);
-	return TSR_OK;
+	const candidate_t candidate = {c, place};
+	const cost_search_t search = {.kernel = grs_kernels[c->pattern][0],
+				      .dtype = c->dtype,
+				      .device = place->device,
+				      .cost = cost_in_tiles,
+				      .ctx = &candidate};
+	if (cost_cheapest_tile(&search, &c->tile))
+		return TSR_OK;
+	return tsr_error(TSR_ERR_UNSUPPORTED, "no tile that is built for %s fits a block of %s",
+			 tsr_dtype_name(c->dtype), place->device->name);
 }
 
-tsr_status_t grs_choose(grs_config_t *c, int ranks, const tsr_device_props_t *device)
+tsr_status_t grs_choose(grs_config_t *c, const workload_place_t *place)
 {
+	const tsr_device_props_t *device = place->device;
 	tsr_status_t status = TSR_OK;
 	if (tile_is_automatic(c->tile))
-		status = choose_tile(c, ranks, device);
+		status = choose_tile(c, place);
 	if (status != TSR_OK)
 		return status;
-	const int64_t tiles = tiles_of_all(c, c->tile, ranks);
+	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks);
 	if (c->blocks == 0)
 		c->blocks = tiles < device->resident_blocks ? (int)tiles : device->resident_blocks;
 	if (c->blocks > device->resident_blocks)
@@ -146,10 +140,11 @@ tsr_status_t grs_choose(grs_config_t *c, int ranks, const tsr_device_props_t *de
 static tsr_status_t decide(grs_plan_t *plan)
 {
 	grs_config_t *c = &plan->config;
-	tsr_device_props_t device = {.size = sizeof device};
-	tsr_status_t status = tsr_world_device(plan->world, &device);
+	tsr_device_props_t device;
+	workload_place_t place;
+	tsr_status_t status = machine_place(plan->world, &device, &place);
 	if (status == TSR_OK)
-		status = grs_choose(c, tsr_world_size(plan->world), &device);
+		status = grs_choose(c, &place);
 	for (int i = 0; status == TSR_OK && i < 2 && grs_kernels[c->pattern][i]; i++)
 		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device,
 				      &plan->kernels[i]);

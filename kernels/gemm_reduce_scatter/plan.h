@@ -51,7 +51,7 @@ tsr_status_t grs_config_check(const grs_config_t *config, int ranks);
  * Chooses tile, blocks and bands if they are automatic. Errors:
  * TSR_ERR_UNSUPPORTED (no tile fits the device), TSR_ERR_RESIDENCY.
  */
-tsr_status_t grs_choose(grs_config_t *config, int ranks, const tsr_device_props_t *device);
+tsr_status_t grs_choose(grs_config_t *config, const workload_place_t *place);
 
 typedef struct grs_plan {
 	tsr_world_t *world;

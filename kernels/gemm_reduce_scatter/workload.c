@@ -181,7 +181,7 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 			   workload_config_t *config_out)
 {
 	grs_config_t c = config_of(config);
-	const tsr_status_t status = grs_choose(&c, place->ranks, place->device);
+	const tsr_status_t status = grs_choose(&c, place);
 	if (status == TSR_OK)
 		*config_out = workload_config_of(&c);
 	return status;

@@ -93,6 +93,6 @@ tsr_status_t tsr_world_device(const tsr_world_t *world, tsr_device_props_t *prop
 				 "tsr_world_device: world and props_out must not be null");
 	tsr_device_props_t props;
 	const tsr_status_t status = world->backend->device->properties(world->device, &props);
-	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_device_props_t, read_depth, props_out, &props)
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_device_props_t, tile_depth, props_out, &props)
 				: status;
 }

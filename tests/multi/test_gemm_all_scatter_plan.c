@@ -6,6 +6,7 @@
 
 #include "kernels/gemm_all_scatter/plan.h"
 #include "kernels/gemm_all_scatter/verify.h"
+#include "kernels/host/cost.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
@@ -26,9 +27,10 @@ static tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, in
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
 					   .tile_depth = tile_depth};
+	const workload_place_t place = {ranks, &device, machine_find("cpuemu", "made up")};
 	gas_config_t config = {
 		.m = m, .n = n, .k = k, .dtype = dtype, .pattern = GAS_FUSED_SEQUENTIAL};
-	cr_assert_eq(gas_tile_choose(&config, ranks, &device), TSR_OK);
+	cr_assert_eq(gas_tile_choose(&config, &place), TSR_OK);
 	return config.tile;
 }
 
@@ -62,19 +64,20 @@ Test(gas_plan, a_tile_that_the_device_is_fast_at_is_chosen_first)
 static gas_config_t split_reading(int64_t n, int64_t k, int ranks, int link_blocks, int send_depth,
 				  int read_depth)
 {
-	const tsr_device_props_t device = {.size = sizeof device,
-					   .name = "made up",
-					   .resident_blocks = 132,
-					   .link_blocks = link_blocks,
-					   .send_depth = send_depth,
-					   .read_depth = read_depth};
+	const tsr_device_props_t device = {
+		.size = sizeof device, .name = "made up", .resident_blocks = 132};
+	machine_t machine = *machine_find("cuda", "NVIDIA H200");
+	const workload_place_t place = {ranks, &device, &machine};
 	gas_config_t config = {.m = 8192,
 			       .n = n,
 			       .k = k,
 			       .dtype = TSR_BF16,
 			       .pattern = GAS_FUSED_WORKGROUP,
 			       .tile = {128, 256, 64}};
-	cr_assert_eq(gas_blocks_choose(&config, ranks, &device), TSR_OK);
+	machine.link_blocks = link_blocks;
+	machine.send_depth = send_depth;
+	machine.read_depth = read_depth;
+	cr_assert_eq(gas_blocks_choose(&config, &place), TSR_OK);
 	return config;
 }
 
@@ -118,22 +121,6 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 		     "a sixth where nothing is known");
 }
 
-Test(gas_plan, whole_tiles_are_rounds_of_all_blocks)
-{
-	for (int64_t tiles = 0; tiles <= 20; tiles++)
-		for (int64_t blocks = 1; blocks <= 9; blocks++) {
-			const int64_t whole = gas_whole_tiles(tiles, blocks, 2),
-				      rest = tiles - whole;
-			cr_assert_eq(gas_whole_tiles(tiles, blocks, 1), tiles);
-			if (blocks > 1)
-				cr_assert(whole % blocks == 0 && rest <= blocks &&
-						  rest >= (tiles > 0),
-					  "%d of %d for %d", (int)whole, (int)tiles, (int)blocks);
-			else
-				cr_assert_eq(whole, tiles, "nobody to halve with");
-		}
-}
-
 Test(gas_plan, halves_where_rounds_do_not_come_out)
 {
 	/* 64 x 18 tiles are nine rounds of 128 blocks: halves save none. 64 x 5 are three, of which
@@ -157,7 +144,7 @@ Test(gas_plan, rows_begin_where_copy_engines_take_them)
 			     (int)rows[i].cols);
 }
 
-/** Of fused-sequential on four H200s, by what the CUDA backend says of them. */
+/** Of fused-sequential on four H200s, by their figures. */
 static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
 {
 	const tsr_device_props_t device = {.size = sizeof device,
@@ -165,14 +152,12 @@ static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
 					   .resident_blocks = 132,
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
-					   .tile_depth = 64,
-					   .link_blocks = 15,
-					   .send_depth = 240,
-					   .read_depth = 114};
+					   .tile_depth = 64};
+	const workload_place_t place = {4, &device, machine_find("cuda", "NVIDIA H200")};
 	gas_config_t config = {
 		.m = 8192, .n = n, .k = k, .dtype = TSR_BF16, .pattern = GAS_FUSED_SEQUENTIAL};
-	cr_assert_eq(gas_tile_choose(&config, 4, &device), TSR_OK);
-	cr_assert_eq(gas_blocks_choose(&config, 4, &device), TSR_OK);
+	cr_assert_eq(gas_tile_choose(&config, &place), TSR_OK);
+	cr_assert_eq(gas_blocks_choose(&config, &place), TSR_OK);
 	return config;
 }
 

@@ -285,7 +285,7 @@ static int sized(tsr_world_t *world, int argc, char **argv)
 	      tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
 	CHECK(tsr_launch(stream, &kernel, 1, NULL) == TSR_OK && tsr_stream_sync(stream) == TSR_OK);
 	CHECK(tsr_record_stop(world) == TSR_OK);
-	CHECK_SIZED(tsr_device_props_t, read_depth, tsr_world_device(world, it));
+	CHECK_SIZED(tsr_device_props_t, tile_depth, tsr_world_device(world, it));
 	CHECK_SIZED(tsr_heap_usage_t, allocations, tsr_heap_usage(world, it));
 	CHECK_SIZED(tsr_backend_info_t, reason, tsr_backend_at(0, it));
 	CHECK_SIZED(tsr_record_entry_t, last_product_ns, tsr_record_entry(world, 0, it));

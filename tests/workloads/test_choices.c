@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/workload.h"
+#include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
 
 enum { RANDOM_SHAPES = 180, MOST_BITS = 16, MOST_LINES = 4096 };
@@ -26,10 +26,7 @@ static const tsr_device_props_t devices[] = {
 	 .resident_blocks = 132,
 	 .workers_per_block = 4,
 	 .shared_bytes = (227 << 10) - 34816,
-	 .tile_depth = 64,
-	 .link_blocks = 15,
-	 .send_depth = 240,
-	 .read_depth = 114},
+	 .tile_depth = 64},
 	{.size = sizeof(tsr_device_props_t),
 	 .name = "AMD Instinct MI300X (gfx942)",
 	 .resident_blocks = 304,
@@ -107,7 +104,10 @@ static void append_choices(char *line, size_t size, const workload_t *w,
 			   const workload_config_t *config, int device)
 {
 	for (int n = 0; n < WORLDS; n++) {
-		const workload_place_t place = {.ranks = worlds[n], .device = &devices[device]};
+		const workload_place_t place = {
+			.ranks = worlds[n],
+			.device = &devices[device],
+			.machine = machine_find(backends[device], devices[device].name)};
 		workload_config_t chosen;
 		size_t used = strlen(line);
 		char separator = ' ';
