@@ -1,13 +1,13 @@
 /*
- * The exploring executor, as the emulator sees it: one process and one thread
- * of the operating system, in which every rank's program and every worker of
- * every block is a fibre, all memory goes through the model, and a strategy
- * decides whatever the model leaves open. README.md says how it is built. What
- * lies below it in the library sees src/base/executor.h alone.
+ * The exploring executor, as the emulator sees it. It is one process with one
+ * thread of the operating system, in which every rank's program and every
+ * worker of every block is a fibre. All memory accesses go through a model, and
+ * a strategy decides everything that the model leaves open. README.md describes
+ * how it is built. Code of the library below it uses only src/base/executor.h.
  *
- * Where a function below says "the caller", it is the fibre that runs. Null for
- * `exploration` means that nothing is explored: ranks are processes or threads,
- * and none of these functions is called.
+ * "The caller" is the running fibre. If `exploration` is null, nothing is
+ * explored: ranks are processes or threads, and none of these functions is
+ * called.
  */
 #ifndef TESSERA_EXPLORE_EXPLORATION_H
 #define TESSERA_EXPLORE_EXPLORATION_H
@@ -21,7 +21,7 @@
 #include "tessera/status.h"
 #include "tessera/types.h"
 
-/* -------------------------------------------- for src/base/executor.h, which says what these do */
+/* ---------------------------------------- described in src/base/executor.h */
 
 tsr_status_t tsr_exploration_ranks(const char *text, int *ranks_out);
 bool tsr_exploration_compared(const char *text);
@@ -47,94 +47,101 @@ void tsr_exploration_fails(tsr_exploration_t *exploration);
 _Noreturn void tsr_exploration_abort(tsr_exploration_t *exploration, tsr_status_t status,
 				     int exit_code, const char *sentence);
 
-/* ------------------------------------------------------------------ devices */
+/* ------------------------------------------------------------ devices */
 
-/** What `from` holds is part of `into` too: what the host knows to be ordered. */
+/** Adds what `from` contains to `into`: order that the host knows of. */
 void tsr_exploration_join(tsr_exploration_t *exploration, tsr_edge_t *into, const tsr_edge_t *from);
 
 /**
- * A heap of `bytes`, which nobody has written. Programs address it by `base`,
- * where nothing is accessible: who dereferences a pointer into it instead of
- * handing it to the API is told so. Its values are at `values`.
+ * Adds a heap of `bytes`, which nobody has written. Programs address it by
+ * `base`, where no memory is accessible: a pointer that is dereferenced instead
+ * of passed to the API is reported. The values are at `values`.
  */
 tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base,
 				      unsigned char *values, size_t bytes);
 
-/* ------------------------------------------------------------------ blocks */
+/* ------------------------------------------------------------ blocks */
 
-/** A worker of a block. The name of the kernel lives as long as the process. */
+/** A worker of a block. The kernel's name lives as long as the process. */
 typedef struct tsr_worker_who {
 	int rank, launch;
 	const char *kernel;
 	int block, worker;
-	/* of tsr_exploration_name: whose ranks the kernel sees; null: the world's */
+	/* from tsr_exploration_name: the team whose ranks the kernel sees; null: the world */
 	const char *team;
-	int team_rank; /* in that team */
+	int team_rank; /* its rank in that team */
 } tsr_worker_who_t;
 
 /**
- * The text in memory that lives as long as the exploration, for what reports
- * name when it may be gone. Null for "", or no memory.
+ * Copies a text into memory that lives as long as the exploration, for reports
+ * about things that may be gone. Null for "", or if there is no memory.
  */
 const char *tsr_exploration_name(tsr_exploration_t *exploration, const char *text);
 
 /**
- * Begins a worker: a fibre that comes after what `after` holds, and not
- * otherwise after who begins it. With the first worker of the program the
- * schedules begin. Errors: TSR_ERR_NO_MEMORY.
+ * Starts a worker: a fibre that is ordered after what `after` contains, and not
+ * otherwise after the caller. Schedules begin with the first worker of the
+ * program. Errors: TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_exploration_begin(tsr_exploration_t *exploration, const tsr_worker_who_t *who,
 				   void (*body)(void *ctx), void *ctx, const tsr_edge_t *after);
 
-/** By the worker, last: its end is part of `end`. */
+/** Called last by the worker: adds its end to `end`. */
 void tsr_exploration_end(tsr_exploration_t *exploration, tsr_edge_t *end);
 
-/** Shared memory of a block, for as long as it runs. */
+/** Adds the shared memory of a block, as long as the block runs. */
 tsr_status_t tsr_exploration_add_shared(tsr_exploration_t *exploration, const tsr_worker_who_t *who,
 					unsigned char *base, size_t bytes);
 void tsr_exploration_end_shared(tsr_exploration_t *exploration, unsigned char *base);
 
-/** How many blocks a device has room for, where `usual` is what its own settings say. */
+/**
+ * The number of blocks for which a device has room. `usual` is the number in
+ * the device's own settings.
+ */
 int tsr_exploration_room(const tsr_exploration_t *exploration, int usual);
 
 /**
- * How a device tells which of its blocks wait for room, and for the end of
- * which of its blocks they wait: of all that run.
+ * A device reports the blocks that wait for room, and the blocks for whose end
+ * they wait: all that run.
  */
 typedef void (*tsr_exploration_tell_fn)(void *argument, const tsr_worker_who_t *block);
 typedef void (*tsr_exploration_unbegun_fn)(void *ctx, tsr_exploration_tell_fn tell, void *argument);
 void tsr_exploration_residency(tsr_exploration_t *exploration, int rank,
 			       tsr_exploration_unbegun_fn unbegun, void *ctx);
 
-/* ------------------------------------------- accesses: by the caller, on the host or in a block */
+/*
+ * ---------------------------------------- accesses of the caller, on the host
+ * or in a block
+ */
 
-/** A call of the API, as it stands in the source. Strings live as long as the process. */
+/** A call of the API in the source. Strings live as long as the process. */
 typedef struct tsr_op_site {
-	/* file: null where it is not known; of a host's call its place says it (base/place.h) */
+	/* file is null if unknown; the place of a host's call is in base/place.h */
 	const char *call, *file;
 	int line;
-	bool tiled; /* row and col are known: of the tile, in elements */
+	bool tiled; /* row and col are set: position of the tile, in elements */
 	int64_t row, col;
-	/* who calls, of a kernel: the same for all that one call does, as is the next */
+	/* a kernel's coop that makes the call; the same, with the next member, for everything that
+	 * one call does */
 	const void *coop;
-	uint32_t number; /* of the call: another than that of the coop's call before */
-	/* it reads for the coop what the coop is known to have read before it goes on: operands */
+	uint32_t number; /* number of the call; differs from that of the coop's previous call */
+	/* it reads operands for the coop, which the coop has read completely before it continues */
 	bool apart;
-	/* it is part of a call that the library makes of others, such as tsr_all_gather */
+	/* it is part of a call that the library builds from others, such as tsr_all_gather */
 	bool composed;
-	/* a fragment and its place: a load and a later store of one need no meeting; 0: none */
+	/* a fragment and its place, whose load and later store need no meeting; 0: none */
 	uint32_t tile_place;
 } tsr_op_site_t;
 
-/** `count` rows of `bytes` bytes, `pitch` bytes from one to the next. */
+/** `count` rows of `bytes` bytes; `pitch` bytes from one row to the next. */
 typedef struct tsr_rows_of_bytes {
 	size_t bytes, count, pitch;
 } tsr_rows_of_bytes_t;
 
 /**
- * The caller is about to touch `bytes` at `at`, by a pointer or a view that
- * begins at `owner`: they lie in the allocation that holds that one. Else it is
- * told, and the schedule ends.
+ * Checks `bytes` at `at`, which the caller is about to access by a pointer or a
+ * view that begins at `owner`: they must be in the allocation that holds
+ * `owner`. Otherwise reports that and ends the schedule.
  */
 void tsr_exploration_inside(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			    const unsigned char *owner, const unsigned char *at, size_t bytes);
@@ -146,7 +153,10 @@ void tsr_exploration_write(tsr_exploration_t *exploration, const tsr_op_site_t *
 			   unsigned char *to, const void *private_from, size_t from_pitch,
 			   const tsr_rows_of_bytes_t *rows);
 
-/** From memory to memory, as memmove within a row; `rows` has the pitch of `from`. */
+/**
+ * Copies from memory to memory, as memmove does within a row. `rows` has the
+ * pitch of `from`.
+ */
 void tsr_exploration_copy(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			  unsigned char *to, size_t to_pitch, const unsigned char *from,
 			  const tsr_rows_of_bytes_t *rows);
@@ -154,39 +164,42 @@ void tsr_exploration_fill(tsr_exploration_t *exploration, const tsr_op_site_t *s
 			  unsigned char *to, int byte, size_t bytes);
 
 /**
- * An ordered access of 2, 4 or 8 bytes: what the views call it, but for the
- * location. Returns the old value.
+ * Performs an ordered access of 2, 4 or 8 bytes, described as for the views,
+ * except for the location. Returns the old value.
  */
 uint64_t tsr_exploration_act(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			     const tsr_views_access_t *access, const unsigned char *at,
 			     size_t bytes);
 
 /**
- * The caller is about to SET a flag, by a release at `scope`: to a value that
- * it has already, the signal is lost or doubled.
+ * The caller is about to SET a flag, by a release at `scope`. If the flag has
+ * that value already, the signal is lost or doubled.
  */
 void tsr_exploration_signals(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			     const unsigned char *flag, uint64_t value, tsr_views_scope_t scope);
 
-/** A call that all ranks make. Places are in the caller's own heap. */
+/** A call that all ranks make. Addresses are in the caller's own heap. */
 typedef struct tsr_collective {
-	const unsigned char *state; /* of the calls that belong together */
-	/* u64 of that state: what it shows grows by this much in each round, for all ranks alike */
+	const unsigned char *state; /* state of the calls that belong together */
+	/* u64 in that state that grows by this much in each round, on all ranks alike */
 	const unsigned char *count;
 	uint64_t count_per_round;
-	uint64_t team;           /* that makes the call: a number that its members have in common */
-	const unsigned char *to; /* what is written on all ranks; null: nothing is */
-	uint64_t size_bytes;     /* of each rank's part */
+	uint64_t team;           /* team that makes the call: a number that its members share */
+	const unsigned char *to; /* memory that is written on all ranks; null: none */
+	uint64_t size_bytes;     /* size of each rank's part */
 } tsr_collective_t;
 
 /**
- * The caller, one of those who make the call on its rank, is about to. Who
- * means something else than the first one is told.
+ * The caller is about to make its part of such a call, as others on its rank
+ * do. A difference to the first caller's arguments is reported.
  */
 void tsr_exploration_collective(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 				const tsr_collective_t *call);
 
-/** Of the allocation that holds these rows, the caller's rank writes these alone. */
+/**
+ * Declares that the caller's rank writes only these rows of the allocation that
+ * holds them.
+ */
 void tsr_exploration_declare_writes(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 				    const unsigned char *at, const tsr_rows_of_bytes_t *rows);
 
@@ -199,54 +212,57 @@ void tsr_exploration_met(tsr_exploration_t *exploration);
 void tsr_exploration_fence(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			   tsr_views_order_t order, tsr_views_scope_t scope);
 
-/** All earlier stores of the caller to peers are complete. */
+/** Completes all earlier stores of the caller to peers. */
 void tsr_exploration_flush(tsr_exploration_t *exploration);
 
-/** What a wait for flags ended with. */
+/** How a wait for flags ended. */
 typedef enum tsr_flag_end { TSR_FLAG_OK, TSR_FLAG_EXPIRED } tsr_flag_end_t;
 
 typedef struct tsr_flag_wait {
 	const unsigned char *flags;
-	int count, start;  /* looked at from `start` on in turn */
-	size_t word_bytes; /* of each: 4 or 8 */
-	tsr_cmp_t cmp;     /* one of them compares so with this */
+	int count, start;  /* looks at them in turn, beginning with `start` */
+	size_t word_bytes; /* size of each flag: 4 or 8 */
+	tsr_cmp_t cmp;     /* one flag must compare with `value` in this way */
 	uint64_t value;
-	tsr_views_order_t order; /* of the load that sees it */
+	tsr_views_order_t order; /* order of the load that ends the wait */
 	tsr_views_scope_t scope;
 	int from;         /* the rank that is to signal; -1: any */
-	const char *team; /* and in which team it is `team_from`; null: the world */
+	const char *team; /* the team in which that rank is `team_from`; null: the world */
 	int team_from;
 	bool deadline; /* it may expire */
 } tsr_flag_wait_t;
 
 /**
- * Waits, with an acquire of what it sees in the end, or as `order` says.
- * `*which_out` is the flag, `*seen_out` its value.
+ * Waits. Acquires the value that ends the wait, or loads it with `order`.
+ * Writes the flag's index to `*which_out` and its value to `*seen_out`.
  */
 tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 					 const tsr_flag_wait_t *wait, int *which_out,
 					 uint64_t *seen_out);
 
-enum { TSR_BLOCK_WORKERS = 64 }; /* the most that TESSERA_CPUEMU_WORKERS may say */
+enum { TSR_BLOCK_WORKERS = 64 }; /* largest value of TESSERA_CPUEMU_WORKERS */
 
 /**
- * The meeting of a block's workers: what any did before happens before what all
- * do after. Lives in the block; zero at first.
+ * A meeting of a block's workers: what any of them did before happens before
+ * what all do after. It is part of the block; zero at first.
  */
 typedef struct tsr_block_meeting {
 	tsr_edge_t *edge[2]; /* by the phase's parity */
 	uint32_t arrived, phase;
-	uint32_t came[TSR_BLOCK_WORKERS]; /* phases that a worker has come to, for reports */
+	uint32_t came[TSR_BLOCK_WORKERS]; /* phases at which each worker has arrived, for reports */
 	int first_task;
 } tsr_block_meeting_t;
 
-/** Gives back what a meeting holds, when its block has ended. */
+/** Releases what a meeting holds, when its block has ended. */
 void tsr_exploration_end_meeting(tsr_exploration_t *exploration, tsr_block_meeting_t *meeting);
 
 void tsr_exploration_meet(tsr_exploration_t *exploration, const tsr_op_site_t *site,
 			  tsr_block_meeting_t *meeting, int count);
 
-/** Memory that is outside what the program may touch: said once, and the schedule ends. */
+/**
+ * The program misuses memory outside what it may access. Reported once; ends
+ * the schedule.
+ */
 typedef enum tsr_wrong { TSR_WRONG_BOUNDS, TSR_WRONG_MISUSE } tsr_wrong_t;
 _Noreturn void tsr_exploration_wrong(tsr_exploration_t *exploration, tsr_wrong_t wrong,
 				     const tsr_op_site_t *site, const char *sentence);

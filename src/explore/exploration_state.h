@@ -1,4 +1,7 @@
-/* The inside of an exploration: known to the files of this folder that make it one. */
+/*
+ * The inside of an exploration. Only the files of this folder that implement it
+ * use this header.
+ */
 #ifndef TESSERA_EXPLORE_EXPLORATION_STATE_H
 #define TESSERA_EXPLORE_EXPLORATION_STATE_H
 
@@ -16,32 +19,36 @@
 #include "src/explore/wire/protocol.h"
 #include "tessera/types.h"
 
-/* ------------------------------------------------------------------ memory */
+/* ------------------------------------------------------------ memory */
 
-/** A part of a heap as the program sees it: allocated, or given back. */
+/**
+ * A part of a heap as the program sees it: an allocation, or released memory.
+ */
 typedef struct tsr_piece {
 	size_t begin, bytes;
 	bool freed;
 	char name[32];
 } tsr_piece_t;
 
-/** The part of an allocation that a rank writes, in any rank's copy: rows in the heap. */
+/** Rows of a heap that a rank has declared to write, in any rank's copy. */
 typedef struct tsr_slab_rows {
 	int rank;
-	size_t begin; /* of the allocation */
+	size_t begin; /* beginning of the allocation */
 	size_t offset;
 	tsr_rows_of_bytes_t rows;
 	tsr_op_site_t site;
 } tsr_slab_rows_t;
 
-/** The last signal of a flag, for reports: a table that forgets. */
+/** The last signal of a flag, for reports. The table drops old entries. */
 enum { TSR_SIGNALS = 1024 };
 typedef struct tsr_last_signal {
 	uint64_t object;
 	tsr_finding_access_t access;
 } tsr_last_signal_t;
 
-/** The last ordered write of a word, for the trace: a table that forgets. */
+/**
+ * The last ordered write of a word, for the trace. The table drops old entries.
+ */
 enum { TSR_WRITES = 1024 };
 typedef struct tsr_last_write {
 	uint64_t object, value;
@@ -50,25 +57,28 @@ typedef struct tsr_last_write {
 
 /** A rank's heap, or a block's shared memory. */
 typedef struct tsr_area {
-	unsigned char *base; /* what programs address it by: of a heap nothing is there */
+	unsigned char *base; /* address in the program; for a heap nothing is mapped there */
 	size_t bytes;
-	unsigned char *home;   /* where values are, those that are everywhere */
-	unsigned char *newest; /* what was written last, wherever it is seen: the shadow's memory */
-	int region;            /* of the shadow; -1: the area has ended */
-	int cached;            /* of the cache machine, if there is one */
+	unsigned char *home; /* values that every thread sees */
+	/* values that were written last, whether or not others see them: the shadow's memory */
+	unsigned char *newest;
+	int region; /* number in the shadow; -1: the area has ended */
+	int cached; /* number in the cache machine, if there is one */
 	int rank;
-	uint64_t name; /* the same in every run: what objects are made of */
+	uint64_t name; /* the same in every run; objects are derived from it */
 	bool shared;
-	tsr_piece_t *pieces; /* of a heap, by `begin`; none that overlap */
+	tsr_piece_t *pieces; /* of a heap, ordered by `begin`, without overlaps */
 	int piece_count, piece_room;
-	int last_piece; /* where it was found last time */
+	int last_piece; /* the piece found last time */
 } tsr_area_t;
 
-/* ------------------------------------------------------------------ what fibres do */
+/*
+ * ------------------------------------------------------------ what fibres do
+ */
 
 /**
- * A call of the API by a fibre, as reports tell of it. Its number is the
- * shadow's operation, and the views' site.
+ * A fibre's call of the API, for reports. Its number is the shadow's operation
+ * and the views' site.
  */
 typedef struct tsr_operation {
 	int task;
@@ -76,25 +86,29 @@ typedef struct tsr_operation {
 	tsr_finding_kind_t kind;
 	tsr_views_order_t order;
 	tsr_views_scope_t scope;
-	tsr_epoch_t epoch; /* of its thread */
-	int area;          /* what it touched last; -1: nothing */
+	tsr_epoch_t epoch; /* epoch of its thread */
+	int area;          /* the area that it accessed last; -1: none */
 	size_t offset, bytes;
 } tsr_operation_t;
 
-/** A fibre's own things. */
+/** The state of a fibre. */
 enum { TSR_RECENT_LOADS = 16 };
 
-/** How widely something acquires and releases: TSR_VIEWS_THREAD is not at all. */
+/**
+ * The scopes at which something acquires and releases; TSR_VIEWS_THREAD: not at
+ * all.
+ */
 typedef struct tsr_reach {
 	tsr_views_scope_t acquires, releases;
 } tsr_reach_t;
 
 /**
- * Which values a load can have read, as the fibre went on as it did: of a
- * compare-and-swap, one or all but one.
+ * Values that a load can have read, given how the fibre continued. A
+ * compare-and-swap has read one value, or any but one.
  */
 typedef struct tsr_readable {
-	/* it succeeded, and has read `value`; it failed, and has not. Neither: any */
+	/* only: it succeeded and has read `value`; but: it failed and has not read it; neither: any
+	 * value */
 	bool only, but;
 	uint64_t value;
 } tsr_readable_t;
@@ -104,7 +118,7 @@ typedef struct tsr_recent_load {
 	uint64_t object;
 	uint32_t operation;
 	tsr_epoch_t epoch;
-	tsr_reach_t reach; /* of the load, and of the fences since */
+	tsr_reach_t reach; /* of the load, and of the fences after it */
 	tsr_readable_t readable;
 } tsr_recent_load_t;
 
@@ -113,14 +127,14 @@ typedef struct tsr_load_store {
 	uint64_t loaded, stored; /* objects */
 	uint32_t load, store;    /* operations */
 	int thread;
-	tsr_epoch_t epoch; /* of the load */
-	tsr_reach_t reach; /* of the load, the store, and the fences between */
+	tsr_epoch_t epoch; /* epoch of the load */
+	tsr_reach_t reach; /* of the load, of the store, and of the fences between them */
 	tsr_readable_t readable;
-	uint64_t value; /* that was stored */
-	bool values;    /* or others, by equal pairs */
-	size_t clock;   /* in tsr_buffering_t: the thread's at the store */
+	uint64_t value; /* the stored value */
+	bool values;    /* equal pairs have stored other values */
+	size_t clock;   /* index in tsr_buffering_t of the thread's clock at the store */
 	int clock_count;
-	int next, next_own, next_loading; /* of the same buckets; -1: none */
+	int next, next_own, next_loading; /* next pairs in the same buckets; -1: none */
 } tsr_load_store_t;
 
 enum {
@@ -131,20 +145,20 @@ enum {
 typedef struct tsr_buffering {
 	tsr_load_store_t *pairs;
 	int pair_count, pair_room;
-	/* by what is loaded and what is stored: 1 + its first pair; 0: empty */
+	/* by the loaded and the stored object: 1 + first pair; 0: empty */
 	int bucket[TSR_CIRCLE_BUCKETS];
 	int own[TSR_CIRCLE_BUCKETS];   /* by these and the thread */
-	int loading[TSR_PAIR_BUCKETS]; /* by the one that is loaded */
-	bool weak;                     /* there is one that does not synchronise with all others */
+	int loading[TSR_PAIR_BUCKETS]; /* by the loaded object */
+	bool weak;                     /* at least one pair does not synchronise with all others */
 	tsr_epoch_t *clocks;
 	size_t clock_count, clock_room;
 } tsr_buffering_t;
 
-/** What hands on what was done before it: links.c. */
+/** A step that can hand on what was done before it: links.c. */
 typedef enum tsr_step_kind {
 	TSR_STEP_WRITE, /* ordered accesses */
 	TSR_STEP_READ,
-	TSR_STEP_GIVE, /* of edges that no access makes */
+	TSR_STEP_GIVE, /* order without accesses */
 	TSR_STEP_TAKE,
 	TSR_STEP_JOIN,
 	TSR_STEP_DROP
@@ -153,53 +167,56 @@ typedef enum tsr_step_kind {
 typedef struct tsr_step {
 	tsr_step_kind_t kind;
 	int task;
-	/* the access; of an edge the last one that anybody has begun */
+	/* the access; for an edge the last operation that any task has begun */
 	uint32_t operation;
-	uint32_t from;                  /* of a read: who wrote what it has read */
-	const tsr_edge_t *edge, *other; /* a join: of the other into the edge */
+	uint32_t from;                  /* for a read: the operation that wrote the value */
+	const tsr_edge_t *edge, *other; /* for a join: `other` is joined into `edge` */
 } tsr_step_t;
 
 typedef struct tsr_links {
 	tsr_step_t *steps;
 	int count, room;
-	uint32_t latest; /* operation */
+	uint32_t latest; /* the latest operation */
 } tsr_links_t;
 
 /**
- * A wait for flags that goes on, for plain writes of what it looks at: they are
- * races, and end it all the same.
+ * A wait for flags in progress. Plain writes to its flags are races, but they
+ * can end it.
  */
 typedef struct tsr_flag_watch {
-	struct tsr_flag_watch *next, **link; /* the link that leads here */
-	uint64_t object;                     /* of the first flag */
+	struct tsr_flag_watch *next, **link; /* the link that points here */
+	uint64_t object;                     /* object of the first flag */
 	int area;
 	size_t offset, bytes, word_bytes;
-	uint64_t value;     /* that one of them is to reach */
-	uint32_t operation; /* of the wait */
+	uint64_t value;     /* the value that one flag must reach */
+	uint32_t operation; /* operation of the wait */
 } tsr_flag_watch_t;
 
-/** A call of a collective of kernels: offsets are of the caller's heap. A table of them forgets. */
+/**
+ * A kernel's call of a collective. Offsets are in the caller's heap. The table
+ * drops old entries.
+ */
 enum { TSR_COLLECTIVES = 256 };
 typedef struct tsr_collective_call {
 	bool used;
 	size_t state, to;
 	uint64_t round, size_bytes;
-	/* teams that meet at the same offset of their own ranks' heaps have nothing to do with each
+	/* teams may use the same offset in their own ranks' heaps, and have nothing to do with each
 	 * other */
 	uint64_t team;
 	tsr_finding_access_t access;
 } tsr_collective_call_t;
 
 /**
- * A load of a kernel that has seen an old value: the last one, with a name of
- * its own, as allocations may go.
+ * The last load of a kernel that has seen an old value. It has its own copy of
+ * the name, because the allocation may end.
  */
 typedef struct tsr_stale_load {
 	tsr_finding_access_t access;
 	char allocation[32];
 } tsr_stale_load_t;
 
-/** A copy, or a piece of one: `rows` has the pitch of where it comes from. */
+/** A copy, or a piece of one. `rows` has the pitch of the source. */
 typedef struct tsr_move {
 	int from_area, to_area;
 	size_t from, to; /* offsets */
@@ -214,39 +231,39 @@ typedef struct tsr_late {
 } tsr_late_t;
 
 typedef struct tsr_actor {
-	int thread; /* of the views */
-	int cached; /* of the cache machine, if there is one */
-	/* the running ones, that reads and that writes: reused while call and epoch are the same */
+	int thread; /* number in the views */
+	int cached; /* number in the cache machine, if there is one */
+	/* the current read and the current write; reused while call and epoch stay the same */
 	uint32_t operation[2];
-	bool acting[2];   /* they are valid */
-	const void *coop; /* who made the running call, and its number */
+	bool acting[2];   /* whether they are valid */
+	const void *coop; /* the coop that makes the current call, and the call's number */
 	uint32_t call;
 	bool apart;
-	tsr_late_t *late; /* until the coop meets */
+	tsr_late_t *late; /* pieces to be moved when the coop meets */
 	int late_count, late_room;
-	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* a ring of the last ones */
+	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* ring of the last loads */
 	uint32_t load_count;
 	tsr_collective_call_t collective; /* the last one */
 	void (*body)(void *ctx);
 	void *ctx;
-	sigjmp_buf *begin; /* of the body: guard.c */
-	char *said;        /* of a host that has failed: its last words */
+	sigjmp_buf *begin; /* beginning of the body: guard.c */
+	char *said;        /* last sentence of a host that has failed */
 } tsr_actor_t;
 
 typedef struct tsr_guard tsr_guard_t;
 
-/** Watches for code that does not come back: hang.c. */
+/** Watches for code that does not return: hang.c. */
 typedef struct tsr_hang {
 	timer_t timer;
 	bool watched;
 	bool asked;     /* it has interrupted once */
-	uint64_t steps; /* that there were then */
+	uint64_t steps; /* number of steps at that time */
 } tsr_hang_t;
 
 typedef enum tsr_phase {
-	TSR_PHASE_PREFIX,   /* before the first kernel: one run for all schedules */
+	TSR_PHASE_PREFIX,   /* before the first kernel; one run for all schedules */
 	TSR_PHASE_SCHEDULE, /* in the process of a schedule */
-	TSR_PHASE_SERVED    /* all schedules have been run */
+	TSR_PHASE_SERVED    /* all schedules have run */
 } tsr_phase_t;
 
 struct tsr_exploration {
@@ -261,58 +278,64 @@ struct tsr_exploration {
 	tsr_views_t *views;
 	tsr_shadow_t *shadow;
 	const tsr_memory_mode_t *memory;
-	struct tsr_cached *cached; /* null: values are the views' */
+	struct tsr_cached *cached; /* null: values are those of the views */
 
-	tsr_actor_t *actors; /* by task */
+	tsr_actor_t *actors; /* indexed by task */
 	int actor_room;
-	tsr_operation_t *operations; /* by number; 0 is none */
+	tsr_operation_t *operations; /* indexed by number; 0 is none */
 	uint32_t operation_room;
 	tsr_area_t *areas; /* the heaps first, by rank */
 	int area_count, area_room;
 	int last_area;
 	tsr_slab_rows_t *slabs;
 	int slab_count, slab_room;
-	tsr_last_signal_t *signals; /* TSR_SIGNALS, by object */
-	/* TSR_COLLECTIVES, by state and round: who came first */
+	tsr_last_signal_t *signals; /* TSR_SIGNALS entries, by object */
+	/* TSR_COLLECTIVES entries, by state and round: the first caller */
 	tsr_collective_call_t *collectives;
-	tsr_flag_watch_t *watches;           /* in the fibres that wait */
-	size_t watched_begin, watched_end;   /* in whatever area: nothing outside is waited for */
+	tsr_flag_watch_t *watches; /* list; its elements are in the waiting fibres */
+	/* range that contains all watched bytes, in whatever area */
+	size_t watched_begin, watched_end;
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
 	tsr_buffering_t buffering;
 	tsr_links_t links;
-	char **names; /* tsr_exploration_name */
+	char **names; /* texts of tsr_exploration_name */
 	int name_count, name_room;
 	uint64_t *sent; /* keys of the findings that were sent */
 	int sent_count, sent_room;
-	bool failed; /* one of them is no warning */
+	bool failed; /* at least one of them is no warning */
 	tsr_stale_load_t stale;
 
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;
-	int *codes; /* of the ranks */
-	/* of the hosts that do not run; who runs has it in tsr_place_here */
+	int *codes; /* exit codes of the ranks */
+	/* places of the hosts that do not run; the running host's is in tsr_place_here */
 	tsr_place_t *places;
-	int workers; /* that live */
-	/* a worker has ended while blocks waited for room: who ends first says who begins when */
+	int workers; /* number of live workers */
+	/* a worker has ended while blocks waited for room, so the order of ends decides when blocks
+	 * begin */
 	bool crowded;
-	bool inserted; /* a write has come before another one that was there */
-	bool touched;  /* there have been accesses since the shadow was settled */
-	/* the most that was allocated at one time, shared memory included */
+	bool inserted; /* a write was inserted before an existing one */
+	bool touched;  /* there were accesses since the shadow was settled */
+	/* largest number of bytes allocated at one time, including shared memory */
 	uint64_t heap_bytes;
-	struct tsr_handback *handback; /* in a schedule's process: what the server reads */
+	struct tsr_handback *handback; /* in a schedule's process: results for the server */
 	tsr_guard_t *guard;            /* while fibres run */
 	tsr_hang_t hang;
-	tsr_rewind_t *rewind; /* in a schedule's process: null where it is one schedule's alone */
-	/* what the program of a schedule printed as an error; -1: nothing is kept */
+	/* in a schedule's process; null if the process runs only one schedule */
+	tsr_rewind_t *rewind;
+	/* what a schedule's program printed to stderr; -1: not kept */
 	int said_fd;
 	tsr_exploration_unbegun_fn unbegun[TSR_MAX_RANKS];
 	void *unbegun_ctx[TSR_MAX_RANKS];
 };
 
-/** The caller's own things. */
+/** The state of the running fibre. */
 tsr_actor_t *tsr_actor(tsr_exploration_t *x);
 
-/** The place of `bytes` at `at`. False: no area holds them. */
+/**
+ * Finds the area and the offset of `bytes` at `at`. Returns false if no area
+ * holds them.
+ */
 bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area_out,
 		   size_t *offset_out);
 
@@ -320,20 +343,21 @@ bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area
 tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
 
 /**
- * The same for bytes that the caller may touch at `site`: in shared memory, or
- * in one allocation. Else tells, and ends the schedule.
+ * The same for bytes that the caller accesses at `site`. They must be in shared
+ * memory, or in one allocation; otherwise reports that and ends the schedule.
  */
 void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at,
 			   size_t bytes, int *area_out, size_t *offset_out);
 
-/** The object that choices and digests know the word as. */
+/** The object that stands for a word in choices and digests. */
 static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
 {
 	const uint64_t mixed = area->name * UINT64_C(0x9e3779b97f4a7c15) + offset / 4;
-	return mixed & ~(UINT64_C(3) << 62); /* the highest bits are those of meetings and hosts */
+	/* the highest bits mark objects of meetings and hosts */
+	return mixed & ~(UINT64_C(3) << 62);
 }
 
-/** The newest value of a word: the shadow's memory holds it. */
+/** The newest value of a word, from the shadow's memory. */
 static inline uint64_t tsr_area_value(const tsr_area_t *area, size_t offset, size_t bytes)
 {
 	uint64_t value = 0;
@@ -342,16 +366,15 @@ static inline uint64_t tsr_area_value(const tsr_area_t *area, size_t offset, siz
 }
 
 /**
- * The object that the hosts' waits for what runs on a rank's device look at.
- * That of all ranks' rounds is before the first.
+ * The object of the hosts' waits for work on a rank's device. The object of all
+ * ranks' rounds comes before the first.
  */
 static inline uint64_t tsr_device_object(int rank)
 {
 	return UINT64_C(1) << 63 | (uint64_t)(rank + 1);
 }
 
-/** A number for a block that is the same in every run. */
-/** The same as findings have it. */
+/** The identity of a task, as findings have it. */
 static inline tsr_finding_who_t tsr_who_found(const tsr_task_who_t *who)
 {
 	return (tsr_finding_who_t){.rank = who->rank,
@@ -363,111 +386,128 @@ static inline tsr_finding_who_t tsr_who_found(const tsr_task_who_t *who)
 				   .team_rank = who->team_rank};
 }
 
+/** A number for a block that is the same in every run. */
 static inline uint64_t tsr_block_number(const tsr_task_who_t *who)
 {
 	return ((uint64_t)(who->launch + 1) * TSR_MAX_RANKS + (uint64_t)who->rank) << 16 |
 	       (uint64_t)(uint32_t)who->block;
 }
 
-/* ------------------------------------------------------------------ operations */
+/* ------------------------------------------------------------ operations */
 
 /**
- * The call of the program's that the host of a rank is in, and where it stands;
- * where that is not known, `call`.
+ * The program's call that the host of a rank is in, and its place; if unknown,
+ * `call`.
  */
 tsr_source_t tsr_place_of_host(const tsr_exploration_t *x, int rank, const char *call);
 
 /**
- * `said`; where the caller is a host, in `room` with the call of the program's
- * that it is in, and where that stands.
+ * Returns `said`. If the caller is a host, fills `room` with the program's call
+ * that it is in and its place, and returns that.
  */
 const tsr_op_site_t *tsr_placed(const tsr_exploration_t *x, const tsr_op_site_t *said,
 				tsr_op_site_t *room);
 
-/** The explorer switches from one task to another: what each host's place is goes with it. */
+/** The explorer switches from one task to another: swaps the hosts' places. */
 void tsr_places_switch(void *context, int from, int to);
 
 /**
- * The number of what the caller does at `said`, placed: the running operation
- * where it is the same call in the same epoch.
+ * The number of the caller's operation at `said`: the current one if it is the
+ * same call in the same epoch.
  */
 uint32_t tsr_operation_at(tsr_exploration_t *x, const tsr_op_site_t *said, tsr_finding_kind_t kind,
 			  tsr_views_order_t order, tsr_views_scope_t scope);
 
-/** Its epoch is another now: what it does next is a new operation. */
+/** The fibre's epoch has changed: its next access is a new operation. */
 void tsr_actor_epoch(tsr_actor_t *actor);
 
-/** What it touches now. */
+/** Notes the bytes that an operation accesses. */
 void tsr_operation_touch(tsr_exploration_t *x, uint32_t operation, int area, size_t offset,
 			 size_t bytes);
 
-/** Fills in an access from what is known of an operation, which touched these bytes. */
+/** Fills in an access from an operation that accessed these bytes. */
 void tsr_operation_tell(tsr_exploration_t *x, uint32_t operation, int area, size_t offset,
 			size_t bytes, tsr_finding_access_t *out);
 
-/** An ordered access that has been waited for, or has had its point. Returns the old value. */
+/**
+ * Performs an ordered access after its wait or its scheduling point. Returns
+ * the old value.
+ */
 uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t operation,
 				 const tsr_views_access_t *access, int area, size_t offset,
 				 size_t bytes, int choice, uint64_t begin);
 
-/** A plain write of these bytes: who waits for a flag among them looks again. */
+/**
+ * After a plain write of these bytes: fibres that wait for a flag among them
+ * look again.
+ */
 void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows);
 
 /**
- * Moves for a coop, in pieces of which some are late; they are told of as one.
- * False: it is to be moved whole, and now.
+ * Moves bytes for a coop in pieces, some of which are late; they are reported
+ * as one access. Returns false if the caller must move everything at once.
  */
 bool tsr_pieces_move(tsr_exploration_t *x, uint32_t operation, const tsr_move_t *move,
 		     tsr_shadow_found_t found_out[2], tsr_status_t *status_out);
 
-/** The caller's coop meets, or ends: moves what is late. */
+/** The caller's coop meets, or ends: moves the late pieces. */
 tsr_status_t tsr_pieces_end(tsr_exploration_t *x);
 
-/* ------------------------------------------------------------------ traces */
+/* ------------------------------------------------------------ traces */
 
-/** The time of events: steps of the schedule so far. */
+/** The time of events: the number of steps of the schedule so far. */
 uint64_t tsr_trace_now(const tsr_exploration_t *x);
 
-/** An operation that began at `begin` is over: sends its event where a trace is wanted. */
+/**
+ * Ends an operation that began at `begin`: sends its event if a trace is
+ * wanted.
+ */
 void tsr_trace_operation(tsr_exploration_t *x, uint32_t operation, uint64_t begin, uint64_t value,
 			 bool wrote, bool read);
 
-/* ------------------------------------------------------------------ findings */
+/* ------------------------------------------------------------ findings */
 
-/** Sends a finding, once in a schedule. */
+/** Sends a finding, at most once in a schedule. */
 void tsr_exploration_found(tsr_exploration_t *x, tsr_finding_t *finding);
 
 /**
- * Tells of an earlier access of the same coop, if there is one that nothing
- * orders with this one.
+ * Reports an earlier access of the same coop that nothing orders with this one,
+ * if there is one.
  */
 void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int area, bool wrote,
 				 const tsr_shadow_unmet_t *unmet);
 
-/** Tells of what an access met. */
+/** Reports what the shadow found about an access. */
 void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote,
 			   const tsr_shadow_found_t *found);
 
-/** A write of the caller's: it keeps to what its rank has declared. */
+/** Checks that the caller's write stays within what its rank has declared. */
 void tsr_slab_check(tsr_exploration_t *x, uint32_t operation, int area, size_t offset,
 		    const tsr_rows_of_bytes_t *rows);
 
-/** The allocation at `begin` has ended, and with it what ranks have declared of it. */
+/**
+ * The allocation at `begin` has ended: forgets what ranks have declared for it.
+ */
 void tsr_slabs_forget(tsr_exploration_t *x, size_t begin);
 
-/** Two calls that ranks wait in where nobody can go on, and which the other rank does not make. */
+/**
+ * No task can run: finds two collective calls in which ranks wait, each of
+ * which the other rank does not make.
+ */
 bool tsr_collectives_apart(const tsr_exploration_t *x, const tsr_stuck_t *stuck,
 			   const tsr_collective_call_t *pair_out[2]);
 
-/** An access that has no number: the caller is at `said`, placed, and goes no further. */
+/**
+ * An access without a number: the caller is at `said` and does not continue.
+ */
 tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *said);
 
-/** Tells how a run ended, and how its ranks did. */
+/** Reports how a run ended, and how its ranks did. */
 void tsr_exploration_finish(tsr_exploration_t *x, tsr_explorer_end_t end);
 
 /**
- * Notes an ordered access, which was made in that epoch and has left `value`,
- * for the warning of load buffering; a fence; and that all so far is over.
+ * For the warning of load buffering: notes an ordered access, made in this
+ * epoch, that has left `value`; a fence; and that all accesses so far are over.
  */
 void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_views_access_t *access,
 			bool wrote, uint64_t object, tsr_epoch_t epoch, uint64_t value);
@@ -475,69 +515,81 @@ void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_view
 void tsr_buffering_settle(tsr_exploration_t *x);
 void tsr_buffering_free(tsr_buffering_t *buffering);
 
-/* --------------------------------------------------------------- pointers that are dereferenced */
+/*
+ * ------------------------------------------------------------ dereferenced
+ * pointers
+ */
 
 /**
- * From the one to the other, who dereferences an address of a heap is caught.
- * Errors: TSR_ERR_NO_MEMORY.
+ * Between these two calls, code that dereferences an address of a heap is
+ * caught. Errors: TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_guard_begin(tsr_exploration_t *x);
 void tsr_guard_end(tsr_exploration_t *x);
 
-/** Reports what the machine has refused, the last error, which is no fault of a schedule's. */
+/**
+ * Reports an error of the machine itself (the last error), which is no fault of
+ * a schedule.
+ */
 void tsr_exploration_refused(tsr_exploration_t *x);
 
 /**
- * From the one to the other, the command is told of code that does not come
- * back in time. A forked process begins anew.
+ * Between these two calls, the command is told of code that does not return in
+ * time. A forked process must begin anew.
  */
 void tsr_hang_watch(tsr_exploration_t *x);
 void tsr_hang_unwatch(tsr_exploration_t *x);
 
-/** A fibre's body. Where it is caught, that is reported, and the schedule ends. */
+/**
+ * Runs a fibre's body. If it dereferences a heap address or leaves its stack,
+ * reports that and ends the schedule.
+ */
 void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx);
 
 /**
- * Notes an ordered access, which has read what `from` wrote (0: nobody); and
- * what is done to an edge, by a task if it is by one.
+ * Note an ordered access that has read the value of operation `from` (0: of
+ * none), and a change of an edge, by a task if a task makes it.
  */
 void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from);
 void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge,
 		    const tsr_edge_t *other);
 
 /**
- * The link of a race between `before` and what its second task does now: 2 and
- * 3 of the finding's accesses, where there is one.
+ * Fills in the link of a race between `before` and the current access of its
+ * second task, if there is one: accesses 2 and 3 of the finding.
  */
 void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
 void tsr_links_settle(tsr_exploration_t *x);
 void tsr_links_free(tsr_links_t *links);
 
-/* ------------------------------------------------------------------ schedules */
+/* ------------------------------------------------------------ schedules */
 
 /**
  * In a schedule's process: whether an earlier schedule was a livelock at the
- * sites of `key`; and that this one is.
+ * sites of `key`, and a note that this one is.
  */
 bool tsr_exploration_knows(const tsr_exploration_t *x, uint64_t key);
 void tsr_exploration_learn(tsr_exploration_t *x, uint64_t key);
 
 /**
- * Sets the allocator up for schedules; before the program allocates anything
- * that schedules give back.
+ * Prepares the allocator for schedules. Call it before the program allocates
+ * memory that schedules release.
  */
 void tsr_exploration_keep_memory(void);
 
-/** Ends a schedule that has been accounted for: its process goes on with the next, or ends. */
+/**
+ * Ends a schedule whose result was reported: its process continues with the
+ * next one, or ends.
+ */
 _Noreturn void tsr_exploration_leave(tsr_exploration_t *x);
 
-/** In a schedule's process: says how it went, and which comes next. */
+/** In a schedule's process: reports the result, and gets the next schedule. */
 void tsr_exploration_account(tsr_exploration_t *x, tsr_explorer_end_t end);
 
 /**
- * Runs all schedules from here on; called by each fibre that is about to begin
- * its rank's first worker, as long as none has begun. They wait for each other
- * first. Returns in each schedule's process.
+ * Runs all schedules from here on. Each fibre calls it before it starts its
+ * rank's first worker, as long as none has started. The fibres wait for each
+ * other first. Returns in each schedule's process.
  */
 void tsr_exploration_serve(tsr_exploration_t *x);
 

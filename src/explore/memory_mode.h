@@ -1,14 +1,14 @@
 /*
- * The memory that fibres see: which values reads give, and when a wait is over.
- * Races, and all else that is said of an access, are the shadow's in each;
- * these differ in where values come from.
+ * The memory that fibres see: which values reads return, and when a wait ends.
+ * In every mode the shadow finds races and everything else that is reported of
+ * an access. The modes differ in where values come from.
  *
- *   Views    the shadow's memory, and the messages of the view machine. With
- *            --weak off the newest of them.
- *   Cache    the cache machine: home is the program's memory, and the shadow
- *            keeps its newest values in a mirror of its own.
+ *   Views:      the shadow's memory, and the messages of the view machine. With
+ *               --weak off always the newest message.
+ *   Cache:      the cache machine. Home is the program's memory, and the shadow
+ *               keeps the newest values in a mirror of its own.
  *
- * Known to the files of this folder that make an exploration.
+ * Only the files of this folder that implement an exploration use this header.
  */
 #ifndef TESSERA_EXPLORE_MEMORY_MODE_H
 #define TESSERA_EXPLORE_MEMORY_MODE_H
@@ -35,23 +35,26 @@ typedef struct tsr_ordered {
 	tsr_shadow_word_t word;
 } tsr_ordered_t;
 
-/** Functions are called by the fibre that acts, but for `satisfying` and `late`. */
+/**
+ * A mode's functions. The acting fibre calls them, except `satisfying` and
+ * `late`.
+ */
 typedef struct tsr_memory_mode {
 	tsr_status_t (*open)(struct tsr_exploration *x);
 	void (*close)(struct tsr_exploration *x);
 	size_t (*size_bytes)(const struct tsr_exploration *x);
 
-	/** Memory that comes and goes; the first sets `newest`. */
+	/** An area is added, and ends. The first call sets `newest`. */
 	tsr_status_t (*add_area)(struct tsr_exploration *x, struct tsr_area *area);
 	void (*end_area)(struct tsr_exploration *x, struct tsr_area *area);
 
-	/** A fibre that begins; a worker that ends. */
+	/** A fibre begins; a worker ends. */
 	tsr_status_t (*begin)(struct tsr_exploration *x, const tsr_task_who_t *who,
 			      struct tsr_actor *actor);
 	tsr_status_t (*end)(struct tsr_exploration *x, const tsr_task_who_t *who,
 			    struct tsr_actor *actor);
 
-	/** Plain accesses, as tsr_shadow_read and those after it. */
+	/** Plain accesses, as tsr_shadow_read and the calls after it. */
 	tsr_status_t (*read)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span,
 			     void *to, size_t to_pitch, tsr_shadow_found_t *found_out);
 	tsr_status_t (*write)(struct tsr_exploration *x, uint32_t operation, const tsr_span_t *span,
@@ -60,8 +63,8 @@ typedef struct tsr_memory_mode {
 			     const tsr_span_t *to, tsr_shadow_found_t found_out[2]);
 
 	/**
-	 * After a point: what the access's choice is, or (null) what else happens by itself before
-	 * a plain access.
+	 * After a scheduling point: makes the choice of an ordered access, or (null) lets things
+	 * happen by themselves before a plain access.
 	 */
 	tsr_status_t (*choose)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
 			       int *choice_out);
@@ -69,28 +72,31 @@ typedef struct tsr_memory_mode {
 			    tsr_views_event_t *event_out);
 
 	/**
-	 * A fence, beside the view machine's; a meeting that the caller comes to; its stores to
-	 * peers shall be complete.
+	 * A fence, in addition to the view machine's; a meeting at which the caller arrives; a
+	 * flush, which completes the caller's stores to peers.
 	 */
 	tsr_status_t (*fence)(struct tsr_exploration *x, const tsr_views_access_t *access);
 	tsr_status_t (*meet)(struct tsr_exploration *x);
 	tsr_status_t (*flush)(struct tsr_exploration *x);
 
 	/**
-	 * The `n`-th choice that reads what the wait is for, or -1; `*count_out` where they all
-	 * were looked at. Only looks.
+	 * The `n`-th choice that reads a value for which the wait ends, or -1. If all choices were
+	 * examined, writes their number to `*count_out`. Changes nothing.
 	 */
 	int (*satisfying)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
 			  const struct tsr_flag_wait *wait, int n, int *count_out);
 
 	/**
-	 * The caller's wait goes on with this word. False: what was on its way has come, and is not
-	 * enough.
+	 * The caller's wait ends with this word. `*enough_out` is false if stores that were late
+	 * have arrived meanwhile and the wait must continue.
 	 */
 	tsr_status_t (*arrive)(struct tsr_exploration *x, const tsr_ordered_t *ordered,
 			       const struct tsr_flag_wait *wait, bool *enough_out);
 
-	/** As the explorer's: nobody can go on. Null: nothing is ever late. */
+	/**
+	 * For the explorer, when no task can run: whether something late may still arrive. Null:
+	 * nothing is ever late.
+	 */
 	bool (*late)(void *x);
 } tsr_memory_mode_t;
 
