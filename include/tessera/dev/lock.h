@@ -14,8 +14,8 @@
  *   Called by:  block or worker, not in a gate. The lock belongs to the coop,
  *               not to a thread. A coop must not take a lock that it holds: it
  *               would wait for itself. A waiting block must not keep the holder
- *               from running: if blocks of one rank take a lock, all of them
- *               must be resident.
+ *               from running. Blocks of one rank do not: the holder is resident
+ *               already.
  *   Meetings:   tsr_lock meets the coop's threads when it returns, tsr_unlock
  *               before it releases the lock (docs/order-in-a-block.md).
  *   Ordering:   acquire and release at system scope: what a coop did before it

@@ -24,9 +24,9 @@
  *   TSR_COLLECTIVE(coop, "tsr_...", state, count, per_round, to, size)
  *                     a statement: the coop makes its part of a call that all
  *                     ranks make, for a port that compares such calls.
- *                     `state` is the state of the call; word `count` of it
- *                     counts rounds, and grows by `per_round` in each; `to`
- *                     is the memory that is written on all ranks, or null, in
+ *                     `state` is the state of the call; `count` is the word
+ *                     of it that grows by `per_round` in each round; `to` is
+ *                     the memory that is written on all ranks, or null, in
  *                     pieces of `size` bytes
  *
  *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h,
