@@ -139,19 +139,28 @@ def rotated(mutants, seed):
 # ---------------------------------------------------------------- from a mutant to a program
 
 
+def pattern_of(text):
+    """Matches the text however its lines are broken; white space at its ends as it is."""
+    words = text.split()
+    begin, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    return re.escape(begin) + r"\s+".join(map(re.escape, words)) + re.escape(end)
+
+
 def edited(mutant, more=()):
-    """{file: its text with the mutant's edits, and more}. Lines stay where they are: what is cut out leaves its newlines."""
+    """
+    {file: its text with the mutant's edits, and more}. Lines may be broken elsewhere than in an edit, and stay where they are: what is
+    cut out leaves its newlines.
+    """
     texts = {}
     for edit in [*mutant.edits, *more]:
         text = texts.get(edit["file"]) or source_text(edit["file"])
         if "start" in edit:
             start, end = edit["start"], edit["end"]
         else:
-            if text.count(edit["before"]) != 1:
-                found = text.count(edit["before"])
-                raise Refused(f"{edit['file']} has {found} places, and not one, that read: {edit['before']}")
-            start = text.index(edit["before"])
-            end = start + len(edit["before"])
+            found = list(re.finditer(pattern_of(edit["before"]), text))
+            if len(found) != 1:
+                raise Refused(f"{edit['file']} has {len(found)} places, and not one, that read: {edit['before']}")
+            start, end = found[0].span()
         lines = text.count("\n", start, end) - edit["after"].count("\n")
         texts[edit["file"]] = text[:start] + edit["after"] + "\n" * max(lines, 0) + text[end:]
     return texts
