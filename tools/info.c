@@ -9,12 +9,14 @@
 #include "tools/usage.h"
 
 static const char help[] =
-	"usage: tessera info [-e]\n\n"
-	"Shows the version, the backends of this build with their devices or the reason for none, "
-	"the properties of\n"
-	"a device, and the kernels in this executable with their variants and device code.\n\n"
-	"  -e, --environment       shows the environment variables that the library reads, "
-	"instead\n"
+	"usage: tessera info [-e]\n"
+	"\n"
+	"Shows the version, the backends of this build with their devices (or why they\n"
+	"have none), the properties of a device, and the kernels in this executable with\n"
+	"their variants and device code.\n"
+	"\n"
+	"  -e, --environment       show the environment variables that the library reads\n"
+	"                          instead, with values, defaults and meanings\n"
 	"  -h, --help              this text\n";
 
 /** A rank's entry: what the device of a world of one is like. */

@@ -17,13 +17,11 @@ typedef struct command {
 
 static const command_t commands[] = {
 	{"run", "start a program as a world of ranks", tsr_cmd_run},
-	{"bench", "run a workload in one or all of its patterns, verify it and time it",
-	 tsr_cmd_bench},
-	{"perf", "measure put, get, copy, atomic, signal and barrier", tsr_cmd_perf},
-	{"litmus", "say what a litmus test of the memory model may show", tsr_cmd_litmus},
-	{"check", "explore a program's schedules and say which go wrong, and why", tsr_cmd_check},
-	{"workload", "a workload as a program, which run starts and check explores",
-	 tsr_cmd_workload},
+	{"bench", "run a workload in its patterns, verify it and time it", tsr_cmd_bench},
+	{"perf", "measure put, get, copy, atomics, signals, barrier and all-gather", tsr_cmd_perf},
+	{"litmus", "say which outcomes the memory model allows a litmus test", tsr_cmd_litmus},
+	{"check", "explore schedules of a program, and say which go wrong and why", tsr_cmd_check},
+	{"workload", "run a workload as a program, under run or check", tsr_cmd_workload},
 	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
 	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
 };
@@ -32,15 +30,15 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_help(void)
 {
-	printf("tessera: tile-granular communication between GPUs that share a symmetric heap\n\n"
+	printf("tessera: communication between GPUs that share a symmetric heap, tile by tile\n\n"
 	       "usage: tessera COMMAND [OPTIONS] [ARGUMENTS]\n"
 	       "       tessera COMMAND --help\n"
 	       "       tessera --version\n\n"
 	       "commands:\n");
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-	printf("\nExit code: 0 done and right; 1 failed; 2 misused. Settings: 'tessera info "
-	       "-e'.\n");
+	printf("\nExit code: 0 done and right; 1 failed; 2 misused.\n"
+	       "'tessera info -e' lists the settings.\n");
 }
 
 static const command_t *find_command(const char *name)

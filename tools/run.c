@@ -5,19 +5,22 @@
 #include "tools/commands.h"
 #include "tools/usage.h"
 
-static const char help[] = "usage: tessera run -n RANKS [--backend B] [--placement process|thread] "
-			   "[--] PROGRAM [ARGUMENTS]\n\n"
-			   "Starts PROGRAM as a world of RANKS ranks on this machine and waits for "
-			   "its end. When a rank fails, the others are\n"
-			   "told and the exit code is that rank's; nothing is left behind.\n\n"
-			   "  -n, --ranks RANKS       how many ranks, 1 or more\n"
-			   "  -b, --backend B         which backend; without it TESSERA_BACKEND, "
-			   "or the best one with a device\n"
-			   "  -p, --placement P       process: each rank is a process (default); "
-			   "thread: all ranks live in one process\n"
-			   "  -h, --help              this text\n\n"
-			   "example:\n"
-			   "  tessera run -n 8 ./hello\n";
+static const char help[] =
+	"usage: tessera run -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"\n"
+	"Starts PROGRAM as a world of RANKS ranks on this machine and waits for its end.\n"
+	"When a rank fails, the other ranks are told, and its exit code is that of the\n"
+	"command. No process, socket or shared memory is left behind.\n"
+	"\n"
+	"  -n, --ranks RANKS       number of ranks, 1 or more\n"
+	"  -b, --backend B         backend (default: TESSERA_BACKEND, or else the best one\n"
+	"                          that has a device)\n"
+	"  -p, --placement P       process: each rank is a process (default);\n"
+	"                          thread: all ranks are threads of one process\n"
+	"  -h, --help              this text\n"
+	"\n"
+	"example:\n"
+	"  tessera run -n 8 ./hello\n";
 
 int tsr_cmd_run(int argc, char **argv)
 {

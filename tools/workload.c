@@ -10,16 +10,20 @@
 #include "tools/commands.h"
 #include "tools/usage.h"
 
-static const char help[] = "usage: tessera workload NAME [--pattern P|all] [--PARAMETER VALUE]... "
-			   "[--runs R] [--in-flight F]\n\n"
-			   "A workload as a program, with nothing of 'tessera bench' around it. R "
-			   "times (2) it starts F runs (1), one behind "
-			   "the other, and\n"
-			   "compares every element of the outputs. 'all' runs every pattern, one "
-			   "after the other. 'tessera run -n 4 tessera "
-			   "workload NAME'\n"
-			   "starts it, and 'tessera check -n 2 NAME' explores it. 'tessera bench "
-			   "--list' has names, patterns and parameters.\n";
+static const char help[] =
+	"usage: tessera workload NAME [--pattern P|all] [--PARAMETER VALUE]...\n"
+	"                        [--runs R] [--in-flight F]\n"
+	"\n"
+	"Runs a workload as a program, without the measurements of 'tessera bench'. It\n"
+	"does R times (default 2): start F runs (default 1), one directly behind the\n"
+	"other, and compare every element of the outputs. With '--pattern all' it does so\n"
+	"for every pattern, one after the other.\n"
+	"\n"
+	"'tessera bench --list' lists names, patterns and parameters.\n"
+	"\n"
+	"examples:\n"
+	"  tessera run -n 4 tessera workload gemm-all-scatter\n"
+	"  tessera check -n 2 gemm-all-scatter --shape 32x32x16\n";
 
 int tsr_cmd_workload(int argc, char **argv)
 {

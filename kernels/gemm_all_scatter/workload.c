@@ -106,14 +106,14 @@ static bool try_senders(const workload_config_t *config, const workload_place_t 
 
 static const workload_param_t params[] = {
 	[SHAPE] = PRODUCT_SHAPE(
-		"of the whole product; rank r computes columns [r*N/W, (r+1)*N/W) of W ranks"),
+		"shape of the whole product; rank r of W computes columns [r*N/W, (r+1)*N/W)"),
 	[DTYPE] = PRODUCT_DTYPE,
 	[TILE] = PRODUCT_TILE(try_tile),
 	[BLOCKS] = PRODUCT_BLOCKS(2, try_blocks),
 	[COMM_BLOCKS] = {.name = "comm-blocks",
 			 .letters = "C",
-			 .help = "of these, those that only send, in the two patterns that have "
-				 "such (what keeps up)",
+			 .help = "how many of these only send, in patterns that have such blocks "
+				 "(default: as many as keep up)",
 			 .least = 1,
 			 .most = 1 << 20,
 			 .heading = "sending",
@@ -122,13 +122,13 @@ static const workload_param_t params[] = {
 			 .candidate = try_senders},
 	[BANDS] = {.name = "bands",
 		   .letters = "B",
-		   .help = "of banded, 1 to 10 (by what is sent)",
+		   .help = "bands that banded cuts C into, 1 to 10 (default: by how much is sent)",
 		   .least = 1,
 		   .most = GAS_BANDS},
 	[PARTS] = {.name = "parts",
 		   .letters = "P",
-		   .help = "of K, in which the last tiles are multiplied, 1 to 8 (by what that "
-			   "takes)",
+		   .help = "parts of K that the last tiles are divided into, 1 to 8 (default: what "
+			   "should take least time)",
 		   .least = 1,
 		   .most = GAS_PARTS,
 		   .heading = "parts",
@@ -328,7 +328,7 @@ const workload_t gemm_all_scatter = {
 	.size = sizeof(workload_t),
 	.name = "gemm-all-scatter",
 	.title = "GEMM + all-scatter",
-	.summary = "C = A * B, columns computed by each rank and sent to all, in six patterns",
+	.summary = "C = A * B on every rank: each computes its columns and sends them to all",
 	.source = "Iris paper, section 4",
 	.params = params,
 	.compute_pattern = GAS_BULK_SYNCHRONOUS,

@@ -67,28 +67,30 @@ static bool try_bands(const workload_config_t *config, const workload_place_t *p
 }
 
 static const workload_param_t params[] = {
-	[SHAPE] = PRODUCT_SHAPE("of the whole product; rank r has columns [r*K/W, (r+1)*K/W) of A "
-				"and those rows of B, of W ranks"),
+	[SHAPE] = PRODUCT_SHAPE(
+		"shape of the whole product; rank r of W has columns [r*K/W, (r+1)*K/W) of "
+		"A, and those rows of B"),
 	[DTYPE] = PRODUCT_DTYPE,
 	[SUMS] = {.name = "sums",
 		  .letters = "D",
-		  .help = "that sums are sent in: f32, or the matrices' dtype, which is half as "
-			  "much and rounds each of them",
+		  .help = "element type in which sums are sent: f32, or that of the matrices, "
+			  "which is half as much and rounds each sum once more",
 		  .kind = WORKLOAD_DTYPE,
 		  .preset = "f32",
 		  .problem = true},
 	[TILE] = PRODUCT_TILE(try_tile),
 	[BLOCKS] = PRODUCT_BLOCKS(0, NULL),
-	[BANDS] = {.name = "bands",
-		   .letters = "G",
-		   .help = "of each rank's rows, in own-chunk-last: what is sent is spread over "
-			   "the product (1)",
-		   .least = 1,
-		   .most = 1 << 20,
-		   .heading = "bands",
-		   .width = 5,
-		   .stage = 1,
-		   .candidate = try_bands},
+	[BANDS] =
+		{.name = "bands",
+		 .letters = "G",
+		 .help = "bands of each rank's rows in own-chunk-last; more of them spread what is "
+			 "sent over the product (default 1)",
+		 .least = 1,
+		 .most = 1 << 20,
+		 .heading = "bands",
+		 .width = 5,
+		 .stage = 1,
+		 .candidate = try_bands},
 	{.name = NULL},
 };
 
@@ -274,7 +276,7 @@ const workload_t gemm_reduce_scatter = {
 	.size = sizeof(workload_t),
 	.name = "gemm-reduce-scatter",
 	.title = "GEMM + reduce-scatter",
-	.summary = "C = sum of the ranks' A * B, of which each rank gets its rows, in two patterns",
+	.summary = "C = the sum of the ranks' products; each rank gets its rows of C",
 	.source = "ParallelKittens, section 4.1",
 	.params = params,
 	.compute_pattern = GRS_BULK_SYNCHRONOUS,

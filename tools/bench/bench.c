@@ -11,12 +11,12 @@ static void print_help(void)
 	const workload_t *workload;
 	(void)printf("usage: tessera bench WORKLOAD [OPTIONS]\n"
 		     "       tessera bench --list\n\n"
-		     "Runs a workload, proves its results right, and says what it "
-		     "cost.\n\nworkloads:\n");
+		     "Runs a workload in its patterns, verifies the results, and measures the "
+		     "time.\n\nworkloads:\n");
 	for (int i = 0; (workload = workload_at(i)) != NULL; i++)
 		(void)printf("  %-22s %s\n", workload->name, workload->summary);
-	(void)printf("\n'tessera bench WORKLOAD --help' lists its options, 'tessera bench --list' "
-		     "patterns and parameters of all.\n");
+	(void)printf("\n'tessera bench WORKLOAD --help' lists the options of one workload,\n"
+		     "'tessera bench --list' the patterns and parameters of all.\n");
 }
 
 int tsr_cmd_bench(int argc, char **argv)

@@ -9,7 +9,7 @@ static void list_params(const workload_t *workload)
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
 		(void)printf("    %-22s %s%s%s%s%s\n", option, param->help,
-			     param->preset ? " (" : "", param->preset ? param->preset : "",
+			     param->preset ? " (default " : "", param->preset ? param->preset : "",
 			     param->preset ? ")" : "",
 			     param->stage > 0 ? "; searched by --tune" : "");
 	}

@@ -63,61 +63,62 @@ typedef struct reading {
 /* ---------------------------------------------------------------- --help */
 
 static const char help_before[] =
-	"  -n, --ranks N         ranks of the world (8)\n"
-	"  -b, --backend B       which backend; without it TESSERA_BACKEND, or the best one with a "
-	"device\n"
-	"  -p, --placement P     process: each rank is a process (default); thread: all ranks live "
-	"in one process\n"
+	"  -n, --ranks N         ranks of the world (default 8)\n"
+	"  -b, --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
+	"                        that has a device)\n"
+	"  -p, --placement P     process: each rank is a process (default);\n"
+	"                        thread: all ranks are threads of one process\n"
 	"      --pattern P,...   all (default), or some of the patterns below\n";
 
 static const char help_behind[] =
-	"  -i, --iterations I    timed runs of a pattern (20)\n"
-	"  -w, --warmup W        runs before them (2)\n"
-	"      --verify          compare every element on every rank with a result in double "
-	"precision\n"
-	"      --integers        inputs -4 .. 4: results must be right bit for bit; otherwise "
-	"uniform in [-1, 1)\n"
-	"      --seed S          of the inputs (1)\n"
-	"      --baseline        measure what one would use instead on the same inputs: cuBLAS + "
-	"NCCL on cuda, OpenBLAS and\n"
-	"                        memcpy on cpuemu; and print how the patterns compare with it\n"
-	"      --tune            search what is left to the command for each pattern, print what "
-	"was tried, and remember the best\n"
-	"      --no-tuned        do not use what an earlier --tune has remembered\n"
+	"  -i, --iterations I    timed runs of each pattern (default 20)\n"
+	"  -w, --warmup W        runs before them (default 2)\n"
+	"      --verify          compare every element on every rank with a result in double\n"
+	"                        precision\n"
+	"      --integers        inputs are whole numbers from -4 to 4, and results must be\n"
+	"                        right bit for bit; otherwise inputs are uniform in [-1, 1)\n"
+	"      --seed S          seed of the inputs (default 1)\n"
+	"      --baseline        also measure the vendor's libraries on the same inputs\n"
+	"                        (cuBLAS + NCCL on cuda, OpenBLAS and memcpy on cpuemu), and\n"
+	"                        compare the patterns with them\n"
+	"      --tune            search what the command line leaves open for each pattern,\n"
+	"                        print each trial, and remember the best\n"
+	"      --no-tuned        ignore what an earlier --tune has remembered\n"
 	"      --record          print what each worker of each block did in one run\n"
 	"      --json FILE       write the results as JSON\n"
-	"      --dump FILE       write inputs and each pattern's outputs as raw arrays; FILE.json "
-	"says what is where\n"
-	"  -h, --help            this text\n\n"
+	"      --dump FILE       write inputs and the outputs of each pattern as raw arrays;\n"
+	"                        FILE.json describes them\n"
+	"  -h, --help            this text\n"
+	"\n"
 	"columns:\n"
-	"  median, spread   of the slowest rank's time, over the timed runs, each directly behind "
-	"another run\n"
-	"                   and with a rest of eight times as long before the next\n"
-	"  written, read    bytes written into, and read back from, the ranks' own heaps in one "
-	"run, operands apart; all ranks\n"
-	"  to peers         bytes stored into other ranks' heaps in one run; all ranks\n"
-	"  early            whether ranks first stored to a peer before their last product had "
-	"ended\n"
-	"  baseline, floor  with --baseline, instead of the above: how many times faster than the "
-	"library's steps, and how many\n"
-	"                   times the larger of the library's product and what is sent at the rate "
-	"of one pair\n\n";
+	"  median, spread   time of the slowest rank, over the timed runs. Each timed run\n"
+	"                   directly follows another run; before the next one the device\n"
+	"                   rests eight times as long\n"
+	"  written, read    bytes that all ranks wrote into, and read back from, their own\n"
+	"                   heaps in one run, without the operands\n"
+	"  to peers         bytes that all ranks stored into other ranks' heaps in one run\n"
+	"  early            whether ranks stored to a peer before their last product ended:\n"
+	"                   yes, no, or how many of them\n"
+	"  baseline, floor  with --baseline, in place of these: how many times as fast as\n"
+	"                   the libraries' steps a pattern is, and how many times as long as\n"
+	"                   the floor it takes. The floor is the larger of two times: of the\n"
+	"                   library's product, and of what is sent at the rate of one pair\n";
 
 static void print_help(const workload_t *w)
 {
 	const char *pattern;
 	(void)printf("usage: tessera bench %s [OPTIONS]\n\n%s.\n"
-		     "Prints a line a pattern. The exit code is 0 only if everything ran and every "
-		     "verified element is right.\n\n%s",
+		     "Prints one line for each pattern. The exit code is 0 only if everything ran\n"
+		     "and every verified element is right.\n\n%s",
 		     w->name, w->summary, help_before);
 	for (const workload_param_t *param = w->params; param->name; param++) {
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
 		(void)printf("      %-17s %s%s%s%s\n", option, param->help,
-			     param->preset ? " (" : "", param->preset ? param->preset : "",
+			     param->preset ? " (default " : "", param->preset ? param->preset : "",
 			     param->preset ? ")" : "");
 	}
-	(void)printf("%spatterns:\n", help_behind);
+	(void)printf("%s\npatterns:\n", help_behind);
 	for (int64_t p = 0; (pattern = w->pattern(p)) != NULL; p++)
 		(void)printf("  %s\n", pattern);
 	(void)printf("\nexample:\n  tessera bench %s -n 8 --pattern all --verify\n", w->name);

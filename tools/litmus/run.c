@@ -622,8 +622,7 @@ const litmus_witness_t litmus_cpuemu = {
 };
 const litmus_witness_t litmus_cuda = {
 	.name = "cuda",
-	.summary = "NVIDIA GPUs: an instance of the test a GPU thread; each device on a GPU of its "
-		   "own where there are enough",
+	.summary = "NVIDIA GPUs, each device of the test a GPU of its own if there are enough",
 	.runs = true,
 	.run = run_cuda,
 	.run_all = run_all_cuda,
