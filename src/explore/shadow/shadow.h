@@ -1,34 +1,34 @@
 /*
- * The shadow: what is known of every byte of memory that an executor of one
- * thread explores, beside the memory itself.
+ * The shadow: what is known of every byte of memory that is explored, apart
+ * from its value. The executor has one thread.
  *
- *   Region     a piece of memory: a rank's heap, a block's shared memory. It
- *              belongs to the caller, who must go through the shadow.
- *   Operation  one call of the API by one thread of the view machine, by
- *   number. What races is named by operations.
- *   Word       2, 4 or 8 bytes that are accessed with an order: a location of
- *              the view machine, from the first such access on.
+ *   Region:     a piece of memory: a rank's heap, or a block's shared memory.
+ *               The caller owns it and must access it through the shadow.
+ *   Operation:  one call of the API by one thread of the view machine, as a
+ *               number. Races are reported by operations.
+ *   Word:       2, 4 or 8 bytes that are accessed with an order: a location of
+ *               the view machine, from the first such access on.
  *
- * A plain access that races with nothing reads the one value that is there, so
- * the values of plain memory need no history: they are in the region. For each
- * byte stands who wrote it last, and who has read it since and not been
- * overtaken by another reader (FastTrack). Words have the histories of the view
- * machine; the region holds their newest value. A plain access to a word is an
- * access to its location; one that comes after all that was done to it, and
- * writes it or touches a part, makes it plain again.
+ * A plain access without a race reads the only value that is there. So plain
+ * memory needs no history: its values are in the region. For each byte the
+ * shadow stores who wrote it last, and who has read it since without being
+ * ordered before a later reader (FastTrack). Words have the histories of the
+ * view machine; the region holds their newest value. A plain access to a word
+ * is an access to its location. If it comes after all earlier accesses to the
+ * word, and writes it or accesses a part of it, the word becomes plain memory
+ * again.
  *
  * Each line of 32 bytes has a record of 8 bytes, made when the line is first
- * touched: who wrote it, who reads it. Lines whose bytes differ, or that have
- * words, have more. Sets of readers are shared between lines. 16 columns of a
- * 16-bit type, the narrowest slices that ranks share a row in, are a line; with
- * lines of 64 bytes they were two segments of one.
+ * accessed: who wrote it, who reads it. Lines whose bytes differ, or that
+ * contain words, have more. Lines share sets of readers. Why 32 bytes: a line
+ * is 16 columns of a 16-bit type, the narrowest slice of a row that belongs to
+ * one rank; a line of 64 bytes would need two segments.
  *
- * Called by: one thread at a time. Nothing depends on addresses or time: the
- * same calls give the same answers everywhere.
- * Errors, of all functions that return a status: TSR_ERR_NO_MEMORY, after which
- * the shadow can only be destroyed;
- * TSR_ERR_ARGUMENT for a range that is not in its region, or a word that is not
- * aligned.
+ * Called by:  one thread at a time. Nothing depends on addresses or time: the
+ *             same calls always give the same answers.
+ * Errors:     of all functions that return a status: TSR_ERR_NO_MEMORY, after
+ *             which the shadow can only be destroyed; TSR_ERR_ARGUMENT for a
+ *             range outside its region, or a word that is not aligned.
  */
 #ifndef TESSERA_EXPLORE_SHADOW_SHADOW_H
 #define TESSERA_EXPLORE_SHADOW_SHADOW_H
@@ -42,26 +42,26 @@
 typedef struct tsr_shadow tsr_shadow_t;
 
 /**
- * An earlier access of the same coop that nothing orders with this one: its
- * threads have not met in between.
+ * An earlier access of the same coop that nothing orders with this one, because
+ * the coop's threads have not met in between.
  */
 typedef struct tsr_shadow_unmet {
 	uint32_t other; /* the operation; 0: none */
 	bool other_wrote;
-	size_t offset, bytes; /* in the region: the first bytes that both of them touch */
+	size_t offset, bytes; /* in the region: the first bytes that both access */
 } tsr_shadow_unmet_t;
 
-/** Who else an access races with, and where. */
+/** The operation with which an access races, and the place. */
 typedef struct tsr_shadow_found {
-	unsigned races;   /* as in tsr_views_event_t; 0: with nobody */
-	uint32_t other;   /* the operation that it races with */
-	int other_thread; /* which did that operation */
+	unsigned races;   /* as in tsr_views_event_t; 0: none */
+	uint32_t other;   /* the other operation */
+	int other_thread; /* its thread */
 	bool other_wrote;
-	size_t offset, bytes; /* in the region: the first bytes that both of them touch */
+	size_t offset, bytes; /* in the region: the first bytes that both access */
 
-	/* a read: nobody has written some of the bytes since they were allocated */
+	/* for a read: nobody has written some of the bytes since they were allocated */
 	bool unwritten;
-	/* the operation that has copied them from where they were unwritten; 0: none */
+	/* the operation that copied them from unwritten memory; 0: none */
 	uint32_t unwritten_by;
 	size_t unwritten_offset, unwritten_bytes;
 
@@ -69,8 +69,8 @@ typedef struct tsr_shadow_found {
 } tsr_shadow_found_t;
 
 /**
- * Rows of `bytes` bytes each, from `offset` on, `pitch` bytes from one to the
- * next. 0 rows are one.
+ * Rows of `bytes` bytes each, beginning at `offset`, `pitch` bytes from one to
+ * the next. 0 rows count as one.
  */
 typedef struct tsr_shadow_range {
 	int region;
@@ -83,126 +83,144 @@ typedef struct tsr_shadow_word {
 	size_t offset, bytes;
 } tsr_shadow_word_t;
 
-/* ------------------------------------------------------------------ the shadow and its regions */
+/*
+ * ------------------------------------------------------------ the shadow and
+ * its regions
+ */
 
 /**
- * @param views   the machine that has the threads. Locations are the shadow's
- *                own to make and end; the machine outlives it.
- * @param values  whether accesses move values. False: the caller does, in a
+ * Creates a shadow.
+ * @param views  the machine that has the threads. The shadow makes and ends its
+ *               locations; the machine outlives the shadow.
+ * @param values  whether accesses move values. False: the caller does, in
  *                memory of its own, and the shadow writes no region.
  */
 tsr_status_t tsr_shadow_create(tsr_views_t *views, bool values, tsr_shadow_t **shadow_out);
 
-/** Null is no shadow. */
+/** Null is allowed. */
 void tsr_shadow_destroy(tsr_shadow_t *shadow);
 
-/** Memory that nobody has written. Numbers of regions that have ended are given again. */
+/** Adds memory that nobody has written. Numbers of ended regions are reused. */
 tsr_status_t tsr_shadow_add_region(tsr_shadow_t *shadow, unsigned char *memory, size_t bytes,
 				   int *region_out);
 
-/** Forgets the region; the memory is the caller's. */
+/** Removes the region; the caller owns the memory. */
 void tsr_shadow_end_region(tsr_shadow_t *shadow, int region);
 
-/** These bytes are allocated anew: nobody has written them. The values stay. */
+/**
+ * Marks bytes as allocated anew: nobody has written them. Their values stay.
+ */
 tsr_status_t tsr_shadow_fresh(tsr_shadow_t *shadow, int region, size_t offset, size_t bytes);
 
 /**
- * These bytes were written before everything, by nobody in particular: what the
- * caller has put there past the shadow.
+ * Marks bytes as written before everything else: the caller has written them
+ * without the shadow.
  */
 tsr_status_t tsr_shadow_given(tsr_shadow_t *shadow, int region, size_t offset, size_t bytes);
 
 /**
- * All that was done happens before all that will be done, as when all ranks
- * have met and no kernel runs: who did what is forgotten, and memory with it.
- * Operations from before may not be used again.
+ * Orders everything before with everything after, as when all ranks have met
+ * and no kernel runs. The shadow forgets who did what, and frees the memory.
+ * Earlier operations may not be used again.
  */
 tsr_status_t tsr_shadow_settle(tsr_shadow_t *shadow);
 
-/** The memory that the shadow has taken, with its view machine's. */
+/** The size of the shadow's memory, including its view machine's. */
 size_t tsr_shadow_size_bytes(const tsr_shadow_t *shadow);
 
-/* ------------------------------------------------------------------ operations */
+/* ------------------------------------------------------------ operations */
 
-/** A number for a call that the thread makes. Numbers grow, are never 0, and some are left out. */
+/**
+ * A number for a call of the thread. Numbers grow, are never 0, and have gaps.
+ */
 tsr_status_t tsr_shadow_operation(tsr_shadow_t *shadow, int thread, uint32_t *operation_out);
 
-/** All below this number are forgotten: no access will name them. */
+/** Operations below this number are forgotten: no access reports them. */
 uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow);
 
-/* ------------------------------------------------------------------ coops */
+/* ------------------------------------------------------------ coops */
 
-/** What a call is. */
+/** Properties of a call. */
 typedef struct tsr_shadow_call {
-	/* it reads for the coop what the coop is known to have read before it goes on */
+	/* it reads operands for the coop, which the coop has read completely before it continues */
 	bool apart;
-	/* a fragment and its place, as a number: a load and a later store of one need no meeting.
-	 * 0: none */
+	/* number of a fragment and its place, whose load and later store need no meeting; 0:
+	 * none */
 	uint32_t tile;
 } tsr_shadow_call_t;
 
 /**
- * The thread stands for a coop of several, and begins a call: what it does next
- *  races with what its earlier calls did, but for those before the last
- *  meeting.
+ * The thread stands for a coop with several threads, and begins a call. Its
+ * next accesses race with those of its earlier calls, except for calls before
+ * the last meeting.
  */
 tsr_status_t tsr_shadow_call(tsr_shadow_t *shadow, int thread, const tsr_shadow_call_t *call);
 
 /**
- * The coop's threads meet: what any of them has done happens before what each
- * of them does next.
+ * The coop's threads meet: what any of them did happens before what each does
+ * next.
  */
 tsr_status_t tsr_shadow_meet(tsr_shadow_t *shadow, int thread);
 
 /** The coop has ended. */
 void tsr_shadow_end_coop(tsr_shadow_t *shadow, int thread);
 
-/** What the last ordered access found of its own coop. */
+/** What the last ordered access found about its own coop. */
 const tsr_shadow_unmet_t *tsr_shadow_unmet(const tsr_shadow_t *shadow);
 
-/* ------------------------------------------------------------------ plain accesses */
+/*
+ * ------------------------------------------------------------ plain accesses
+ */
 
-/** Reads into `to`, whose rows are `to_pitch` bytes apart. Null: nothing is moved. */
+/**
+ * Reads into `to`, whose rows are `to_pitch` bytes apart. Null: no values are
+ * moved.
+ */
 tsr_status_t tsr_shadow_read(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_shadow_range_t *range, void *to, size_t to_pitch,
 			     tsr_shadow_found_t *found_out);
 
-/** Writes what stands at `from`. Null: nothing is moved. */
+/** Writes the bytes at `from`. Null: no values are moved. */
 tsr_status_t tsr_shadow_write(tsr_shadow_t *shadow, uint32_t operation,
 			      const tsr_shadow_range_t *range, const void *from, size_t from_pitch,
 			      tsr_shadow_found_t *found_out);
 
 /**
- * Reads one range and writes another of as many rows and bytes, which may
- * overlap it. Bytes that nobody has written are unwritten where they come, too.
- * @param seen       what it has read, where that is not what the region holds:
- *                   dense rows that far apart. Null: it is
- * @param found_out  two: what was found where it reads, and where it writes
+ * Reads one range and writes another with as many rows and bytes; they may
+ * overlap. Unwritten bytes are unwritten at their new place, too.
+ * @param seen  the bytes read, if they differ from those in the region: dense
+ *              rows `seen_pitch` apart. Null: they do not.
+ * @param found_out  two: what was found for the read, and for the write
  */
 tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
 			     const void *seen, size_t seen_pitch, tsr_shadow_found_t found_out[2]);
 
-/* ------------------------------------------------------------------ ordered accesses */
-
 /*
- * Of `access`, location and site are the shadow's. Values are those of the
- * word's size. An event's other_site is an operation. Words of different sizes
- * that overlap are told apart by nobody: an access to one is taken for a plain
- * access by the other.
+ * ------------------------------------------------------------ ordered accesses
  */
 
-/** In how many ways the access can act now: tsr_views_choices. A fence has no word. */
+/*
+ * The shadow fills in location and site of `access`. Values have the word's
+ * size. An event's other_site is an operation. Words of different sizes that
+ * overlap are not distinguished: an access to one counts as a plain access to
+ * the other.
+ */
+
+/**
+ * The number of effects that the access can have now: tsr_views_choices. A
+ * fence has no word.
+ */
 tsr_status_t tsr_shadow_choices(tsr_shadow_t *shadow, uint32_t operation,
 				const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 				int *choices_out);
 
-/** What a choice would read: tsr_views_peek. */
+/** The value that a choice would read: tsr_views_peek. */
 tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 			     int choice, uint64_t *value_out, bool *initial_out);
 
-/** Acts: tsr_views_act. */
+/** Performs the access: tsr_views_act. */
 tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation,
 			    const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 			    int choice, tsr_views_event_t *event_out);

@@ -1,14 +1,14 @@
 /*
- * What `tessera check` asks of a program: one variable of the environment,
- * TESSERA_CHECK, that the command writes and the program reads. A program that
+ * The request of `tessera check` to a program: one environment variable,
+ * TESSERA_CHECK, which the command writes and the program reads. A program that
  * finds it runs all ranks in its own process, explores, and reports by the
  * lines of protocol.h.
  *
  *   TESSERA_CHECK=version=1,ranks=4,strategy=random,weak=view,seeds=100,
  *                 first=1,stride=1,report_fd=3
  *
- * Keys that are missing have the values of tsr_check_options_default. An
- * unknown key is an error: command and program are then not of one version.
+ * Missing keys have the values of tsr_check_options_default. An unknown key is
+ * an error, because command and program then have different versions.
  */
 #ifndef TESSERA_EXPLORE_WIRE_OPTIONS_H
 #define TESSERA_EXPLORE_WIRE_OPTIONS_H
@@ -21,7 +21,7 @@
 
 #define TSR_CHECK_VARIABLE "TESSERA_CHECK"
 
-/** Of the variable and of the lines of protocol.h. */
+/** Version of the variable and of the lines of protocol.h. */
 enum { TSR_CHECK_VERSION = 1 };
 
 typedef enum tsr_check_strategy {
@@ -31,8 +31,8 @@ typedef enum tsr_check_strategy {
 } tsr_check_strategy_t;
 
 /**
- * What memory may do: nothing but interleave; what the caches of a gfx942 do;
- * all that the memory model allows.
+ * What memory may do: only interleave; behave like the caches of a gfx942;
+ * everything that the memory model allows.
  */
 typedef enum tsr_check_weak {
 	TSR_CHECK_WEAK_OFF,
@@ -41,51 +41,57 @@ typedef enum tsr_check_weak {
 } tsr_check_weak_t;
 
 /**
- * At the choice number `choice` of a schedule, counted from 0, the alternative
- * that was taken in place of 0.
+ * A choice of a schedule (its number, from 0) whose answer is not 0, and the
+ * answer.
  */
 typedef struct tsr_check_deviation {
 	uint64_t choice;
 	uint32_t alternative;
 } tsr_check_deviation_t;
 
-/** A schedule, as its deviations from the default, by rising choice. None: the default schedule. */
+/**
+ * A schedule, as its deviations from the default, sorted by choice. None: the
+ * default schedule.
+ */
 typedef struct tsr_check_script {
 	size_t count;
-	tsr_check_deviation_t *at; /* owned, from malloc; null where there is none */
+	tsr_check_deviation_t *at; /* owned, from malloc; null if there is none */
 } tsr_check_script_t;
 
 typedef struct tsr_check_options {
 	int ranks;
 	tsr_check_strategy_t strategy;
 	tsr_check_weak_t weak;
-	uint64_t seeds;  /* how many schedules; exhaustive: the most, and 0 for no limit */
+	uint64_t seeds;  /* number of schedules; exhaustive: an upper limit, 0 for no limit */
 	uint64_t first;  /* seeds are first, first + stride, ... */
-	uint64_t stride; /* 1, but where several processes share the seeds */
-	/* blocks that are on a device at one time; 0: what TESSERA_CPUEMU_RESIDENT_BLOCKS says */
+	uint64_t stride; /* 1, unless several processes share the seeds */
+	/* blocks that are on a device at the same time; 0: TESSERA_CPUEMU_RESIDENT_BLOCKS */
 	int resident_blocks;
-	/* the most that a schedule of the exhaustive strategy has; -1: no limit */
+	/* preemptions in a schedule of the exhaustive strategy, at most; -1: no limit */
 	int preemptions;
-	int depth; /* of a bug that pct looks for: change points + 1 */
-	/* a schedule that has more is taken for a livelock; 0: the executor's own limit */
+	int depth; /* for pct: depth of the bugs that it looks for, change points + 1 */
+	/* a schedule with more steps counts as a livelock; 0: the executor's own limit */
 	uint64_t steps;
-	uint64_t quiet_ms; /* code that does not come back for so long is told of; 0: never */
-	/* run several schedules in one process, where that is possible: they are the same */
+	uint64_t quiet_ms; /* code that does not return for this long is reported; 0: never */
+	/* run several schedules in one process if possible; the results are the same */
 	bool reuse;
 	bool trace; /* send the events of protocol.h */
-	/* do not explore: run once by the parallel executor, and say when kernels are first
+	/* do not explore: run once by the parallel executor, and report when kernels are first
 	 * launched */
 	bool parallel;
-	int report_fd; /* where the lines go */
-	/* a file that holds a script: run it alone, whatever the seeds and the strategy; -1:
+	int report_fd; /* descriptor for the lines */
+	/* descriptor of a file with a script: run only that, ignoring seeds and strategy; -1:
 	 * none */
 	int script_fd;
 } tsr_check_options_t;
 
-/** What a key that is missing means. */
+/** The values of missing keys. */
 tsr_check_options_t tsr_check_options_default(void);
 
-/** Reads the value of the variable. Errors: TSR_ERR_CONFIG quotes key and value. */
+/**
+ * Reads the value of the variable. Errors: TSR_ERR_CONFIG (the sentence quotes
+ * key and value).
+ */
 tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *options_out);
 
 /**
@@ -94,38 +100,44 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
  */
 tsr_status_t tsr_check_options_read(bool *checked_out, tsr_check_options_t *options_out);
 
-/** Writes the value of the variable to `text`, all keys in one order; the length, as snprintf. */
+/**
+ * Writes the value of the variable to `text`, all keys in a fixed order.
+ * Returns the length, as snprintf does.
+ */
 int tsr_check_options_write(const tsr_check_options_t *options, char *text, size_t size);
 
 /** "random", "pct", "exhaustive"; "off", "cache", "view". */
 const char *tsr_check_strategy_name(tsr_check_strategy_t strategy);
 const char *tsr_check_weak_name(tsr_check_weak_t weak);
-/** The reverse. Errors: TSR_ERR_CONFIG names `what` and the nearest. */
+/**
+ * Finds the value of a name. Errors: TSR_ERR_CONFIG (names `what` and the
+ * nearest).
+ */
 tsr_status_t tsr_check_strategy_parse(const char *what, const char *text,
 				      tsr_check_strategy_t *strategy_out);
 tsr_status_t tsr_check_weak_parse(const char *what, const char *text, tsr_check_weak_t *weak_out);
 
 /**
- * Scripts as text: "12:1+40:2", choice and alternative; "default" where nothing
- * deviates. White space around it is skipped.
- * Errors: TSR_ERR_CONFIG (names `what`), TSR_ERR_NO_MEMORY.
+ * Scripts as text: "12:1+40:2" (choice:alternative), or "default" without
+ * deviations. Surrounding white space is skipped. Errors: TSR_ERR_CONFIG (names
+ * `what`), TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_check_script_parse(const char *what, const char *text,
 				    tsr_check_script_t *script_out);
 
 /**
- * Reads all of a file by its descriptor, whose position it leaves alone:
- * several processes may read it. Also TSR_ERR_SYSTEM.
+ * Reads a whole file by its descriptor without using its position, so that
+ * several processes may read it. Errors: the same, and TSR_ERR_SYSTEM.
  */
 tsr_status_t tsr_check_script_load(int fd, tsr_check_script_t *script_out);
 
-/** From malloc; null where there is no memory. */
+/** Allocated with malloc; null if there is no memory. */
 char *tsr_check_script_text(const tsr_check_script_t *script);
 
 /** Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_check_script_copy(const tsr_check_script_t *script, tsr_check_script_t *copy_out);
 
-/** Gives back the deviations; the script is then the default one. */
+/** Frees the deviations; the script is then the default one. */
 void tsr_check_script_clear(tsr_check_script_t *script);
 
 #endif
