@@ -1,12 +1,12 @@
 /*
- * Fibres: calls on stacks of their own, between which one thread switches.
+ * Fibres: functions on stacks of their own, between which one thread switches.
  *
- * A stack is mapped without being reserved and has a page below it that nobody
- * may touch, so that one which overflows faults at once. Stacks of fibres that
- * have ended are used again. AddressSanitizer, ThreadSanitizer and valgrind are
- * told of each stack and switch; for ThreadSanitizer a switch orders nothing.
+ * A stack is mapped without reserving memory. The page below it is
+ * inaccessible, so that an overflow faults at once. Stacks of ended fibres are
+ * reused. AddressSanitizer, ThreadSanitizer and valgrind are told of each stack
+ * and each switch; for ThreadSanitizer a switch orders nothing.
  *
- * Called by: one thread for each pool.
+ * Called by:  one thread for each pool.
  */
 #ifndef TESSERA_EXPLORE_PROCESS_FIBRE_H
 #define TESSERA_EXPLORE_PROCESS_FIBRE_H
@@ -16,61 +16,65 @@
 
 #include "tessera/status.h"
 
-/* a pool, and the fibre outside: that of the thread's own stack */
+/*
+ * A pool; and a fibre. The fibre "outside" is that of the thread's own stack.
+ */
 typedef struct tsr_fibres tsr_fibres_t;
 typedef struct tsr_fibre tsr_fibre_t;
 
 typedef void (*tsr_fibre_fn)(void *context);
 
-/** Errors: TSR_ERR_NO_MEMORY. */
+/** Creates a pool. Errors: TSR_ERR_NO_MEMORY. */
 tsr_status_t tsr_fibres_create(tsr_fibres_t **fibres_out);
 
 /**
- * The first `count` stacks of that size lie in memory that forked processes
- * have in common: no fibre may be alive on one at a fork, and of the processes
- * one at most may run fibres at a time. Then a new process finds pages that
- * need not be made for it. Once, before the first fibre of that size.
+ * Puts the first `count` stacks of this size into memory that forked processes
+ * share: no fibre may be alive on one at a fork, and at most one of the
+ * processes may run fibres at a time. A new process then finds pages that need
+ * not be created for it. Call it once, before the first fibre of that size.
  */
 void tsr_fibres_share(tsr_fibres_t *fibres, size_t stack_bytes, int count);
 
 /**
- * Called on the thread's own stack. Fibres that are left are abandoned: their
- * stacks go, what they hold stays. Null is no pool.
+ * Destroys a pool. Called on the thread's own stack. Remaining fibres are
+ * abandoned: their stacks are freed, but not what they hold. Null is allowed.
  */
 void tsr_fibres_destroy(tsr_fibres_t *fibres);
 
 /**
- * A fibre that runs `body` when it is first switched to. It ends with
- * tsr_fibre_leave; a `body` that returns leaves to the thread's own stack.
+ * Makes a fibre that runs `body` when it is first switched to. It ends with
+ * tsr_fibre_leave; if `body` returns, it leaves to the thread's own stack.
  * @param stack_bytes  at least this much, in whole pages.
- * Errors: TSR_ERR_NO_MEMORY.
+ * Errors:     TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_fibre_create(tsr_fibres_t *fibres, tsr_fibre_fn body, void *context,
 			      size_t stack_bytes, tsr_fibre_t **fibre_out);
 
 /**
- * Goes on where `to` left off, or begins it. Null: the thread's own stack.
- * Returns when somebody switches back. The sentence of the last error and errno
- * are each fibre's own.
+ * Switches to `to`, where it left off or at its beginning. Null: the thread's
+ * own stack. Returns when another fibre switches back. Each fibre has its own
+ * errno and its own sentence of the last error.
  */
 void tsr_fibre_switch(tsr_fibres_t *fibres, tsr_fibre_t *to);
 
-/** As tsr_fibre_switch, and the fibre that calls it is no more. */
+/** As tsr_fibre_switch; the calling fibre ends. */
 _Noreturn void tsr_fibre_leave(tsr_fibres_t *fibres, tsr_fibre_t *to);
 
-/** Ends a fibre that does not run, wherever it is: its stack is used again, what it holds stays. */
+/**
+ * Ends a fibre that does not run, at any point. Its stack is reused; what it
+ * holds is not released.
+ */
 void tsr_fibre_abandon(tsr_fibres_t *fibres, tsr_fibre_t *fibre);
 
 /**
- * Whether the fibre that runs has left its stack where it faults: its stack
- * pointer (null: not known) is below, or what it touched is in the page that
- * nobody may touch. False on the thread's own stack. Also from a signal's
- * handler.
+ * Whether the running fibre has left its stack when it faults: its stack
+ * pointer (null: unknown) is below the stack, or it touched the inaccessible
+ * page. False on the thread's own stack. May be called in a signal handler.
  */
 bool tsr_fibre_overflows(const tsr_fibres_t *fibres, const void *stack_pointer,
 			 const void *touched);
 
-/** Bytes of all stacks, mapped and not necessarily touched. */
+/** The size of all stacks, mapped but not necessarily touched. */
 size_t tsr_fibres_bytes(const tsr_fibres_t *fibres);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * From one stack to another. On x86-64 a few instructions: what a function must
- * keep for its caller, and how floating-point numbers are rounded. Elsewhere
- * swapcontext, which also asks the operating system for the signal mask, and
- * takes several times as long. The signal mask is the thread's on x86-64, so
- * that all fibres have it in common.
+ * Switches from one stack to another. On x86-64 a few instructions do it: they
+ * save the registers that a function must preserve, and the rounding of
+ * floating-point numbers. Elsewhere swapcontext does it, which also saves the
+ * signal mask by a system call and takes several times as long. On x86-64 all
+ * fibres share the thread's signal mask.
  */
 #ifndef TESSERA_EXPLORE_PROCESS_FIBRE_JUMP_H
 #define TESSERA_EXPLORE_PROCESS_FIBRE_JUMP_H
@@ -13,7 +13,10 @@
 
 #include "src/explore/process/fibre_watch.h"
 
-/* A shadow stack of return addresses would have to be switched too, which swapcontext does. */
+/*
+ * With a shadow stack of return addresses, that stack must be switched too;
+ * swapcontext does that.
+ */
 #if defined(__x86_64__) && defined(__LP64__) && !(defined(__CET__) && (__CET__ & 2))
 #define TSR_JUMP_DIRECT 1
 #else
@@ -21,10 +24,10 @@
 #include <ucontext.h>
 #endif
 
-/** Where a fibre that does not run goes on. */
+/** Where a fibre that does not run continues. */
 typedef struct tsr_jump {
 #if TSR_JUMP_DIRECT
-	void *stack; /* what fibre_jump.c has put there */
+	void *stack; /* registers saved by fibre_jump.c */
 #else
 	ucontext_t context;
 #endif
@@ -32,7 +35,10 @@ typedef struct tsr_jump {
 
 typedef void (*tsr_jump_fn)(void *argument);
 
-/** The first jump there calls `entry` on that stack. It never returns. */
+/**
+ * Prepares a stack: the first jump to it calls `entry` there. `entry` never
+ * returns.
+ */
 void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr_jump_fn entry,
 		      void *argument);
 
@@ -41,9 +47,9 @@ void tsr_jump_direct(void **from, void *to);
 #endif
 
 /**
- * Goes on at `to`. Returns when somebody jumps to `from`. Inline:
- * ThreadSanitizer would see a call that begins on one fibre and returns on
- * another.
+ * Continues at `to`. Returns when another fibre jumps to `from`. Inline,
+ * because ThreadSanitizer would see a call that begins on one fibre and returns
+ * on another.
  */
 TSR_WATCH_INLINE void tsr_jump(tsr_jump_t *from, tsr_jump_t *to)
 {

@@ -1,11 +1,11 @@
 /*
- * What tools that watch memory are told of fibres: AddressSanitizer,
- * ThreadSanitizer, valgrind. Nothing where none is compiled in.
+ * Notifications of tools that watch memory about fibres: AddressSanitizer,
+ * ThreadSanitizer, valgrind. They do nothing without these tools.
  *
- * ThreadSanitizer takes a switch as a meeting of the two fibres (flag 0): all
- * of them are one thread, and what they share, the explorer first of all, is
- * ordered by that. Whether kernels race is asked of the clocks of the model,
- * not of ThreadSanitizer.
+ * ThreadSanitizer treats a switch as synchronisation of the two fibres (flag
+ * 0): all fibres are one thread, and that orders what they share, above all the
+ * explorer. Races of kernels are found by the clocks of the model, not by
+ * ThreadSanitizer.
  */
 #ifndef TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
 #define TESSERA_EXPLORE_PROCESS_FIBRE_WATCH_H
@@ -45,16 +45,16 @@
 
 #define TSR_WATCH_INLINE __attribute__((always_inline)) static inline
 
-/** What the tools know of a fibre. */
+/** The tools' data of a fibre. */
 typedef struct tsr_watch {
-	/* of its stack, of which AddressSanitizer is told; that of the thread it tells us */
+	/* of its stack, for AddressSanitizer; for the thread's own stack it tells us */
 	const void *bottom;
 	size_t bytes;
 	void *frames; /* AddressSanitizer's, while the fibre does not run */
 	void *fibre;  /* ThreadSanitizer's */
 } tsr_watch_t;
 
-/** A stack has been mapped: valgrind's number of it. */
+/** A stack has been mapped. Returns valgrind's number of it. */
 static inline unsigned tsr_watch_stack(void *bottom, size_t bytes)
 {
 	(void)bottom, (void)bytes;
@@ -73,7 +73,10 @@ static inline void tsr_watch_no_stack(unsigned number)
 #endif
 }
 
-/** A fibre on that stack, which may have the frames of another on it that was abandoned. */
+/**
+ * A fibre begins on that stack, which may still have frames of an abandoned
+ * fibre.
+ */
 static inline void tsr_watch_begin(tsr_watch_t *watch, void *bottom, size_t bytes)
 {
 	*watch = (tsr_watch_t){.bottom = bottom, .bytes = bytes};
@@ -85,7 +88,7 @@ static inline void tsr_watch_begin(tsr_watch_t *watch, void *bottom, size_t byte
 #endif
 }
 
-/** The thread's own. */
+/** The fibre of the thread's own stack. */
 static inline void tsr_watch_thread(tsr_watch_t *watch)
 {
 	*watch = (tsr_watch_t){0};
@@ -94,7 +97,7 @@ static inline void tsr_watch_thread(tsr_watch_t *watch)
 #endif
 }
 
-/** The fibre is no more, and does not run. */
+/** The fibre has ended, and does not run. */
 static inline void tsr_watch_end(tsr_watch_t *watch)
 {
 	(void)watch;
@@ -104,8 +107,8 @@ static inline void tsr_watch_end(tsr_watch_t *watch)
 }
 
 /**
- * Just before a switch, for good where the fibre does not come back; and just
- * after one, on the stack that was switched to.
+ * Call leave just before a switch (`for_good` if the fibre does not return),
+ * and arrive just after it, on the new stack.
  */
 TSR_WATCH_INLINE void tsr_watch_leave(tsr_watch_t *from, const tsr_watch_t *to, int for_good)
 {

@@ -1,6 +1,6 @@
 /*
- * The state of an explorer: known to explorer.c, schedule.c, operation.c,
- * objects.c and stuck*.c only.
+ * The state of an explorer. Only explorer.c, schedule.c, operation.c, objects.c
+ * and stuck*.c use it.
  */
 #ifndef TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
 #define TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
@@ -10,67 +10,71 @@
 #include "src/explore/schedule/taskset.h"
 
 enum {
-	TSR_TASKS_CHUNK = 256, /* tasks are kept in chunks, so that they stay where they are */
-	/* sites at which a task is watched for spinning: more than a sane loop has */
+	/* tasks are stored in chunks, so that their addresses do not change */
+	TSR_TASKS_CHUNK = 256,
+	/* sites at which a task is watched for spinning; more than a normal loop has */
 	TSR_SEEN = 8,
 	TSR_SPIN_BOUND = 16,
-	/* steps of spinners alone, and no change: nothing will ever change */
+	/* after this many steps of spinners alone without a change, nothing will change */
 	TSR_IDLE_BOUND = 1 << 16,
-	/* the same where a run has gone on from these sites to the bound before */
+	/* the same if an earlier run has continued from these sites to that limit */
 	TSR_IDLE_EARLY = 1 << 12,
-	TSR_STEPS_EARLY = 16 /* and for the bound on steps: this part of it */
+	TSR_STEPS_EARLY = 16 /* and of the limit of steps this fraction */
 };
 
 typedef enum tsr_task_state {
-	TSR_TASK_READY,   /* in explorer->ready; the running task as well */
+	TSR_TASK_READY,   /* in explorer->ready; the running task too */
 	TSR_TASK_BLOCKED, /* in an await that is not ready */
-	/* in explorer->back: goes on when nobody else can, or what it reads has changed */
+	/* in explorer->back: continues when no other task can, or when what it reads has changed */
 	TSR_TASK_SPINS,
 	TSR_TASK_ENDED
 } tsr_task_state_t;
 
-/** A task that is told when an object changes: in the list of the object. */
+/**
+ * A task that is notified when an object changes: an entry in the object's
+ * list.
+ */
 typedef struct tsr_waiter {
-	struct tsr_waiter *next, **link; /* `link` points to what points here */
+	struct tsr_waiter *next, **link; /* `link` points to the pointer to this entry */
 	int task;
 } tsr_waiter_t;
 
 typedef struct tsr_object {
 	uint64_t number;
-	uint64_t order[2]; /* of all that was done to it, up to the last write */
-	uint64_t reads[2]; /* a sum over those since, as they have no order */
+	uint64_t order[2]; /* digest of the operations on it up to the last write */
+	uint64_t reads[2]; /* a sum over the reads since then, because they are not ordered */
 	tsr_waiter_t *waiters;
 } tsr_object_t;
 
-/** An open table of all objects that were ever touched. */
+/** A hash table of all objects that were ever accessed. */
 typedef struct tsr_objects {
 	tsr_object_t **slot;
 	size_t slots, count; /* slots: a power of two, or 0 */
 } tsr_objects_t;
 
-/** A read at one site that may be a turn of a loop that waits. */
+/** A read at one site that may be one turn of a polling loop. */
 typedef struct tsr_seen {
 	uint64_t object, message;
 	int line;
 	uint32_t stamp; /* of the task's last change */
-	/* how often in turn it was the same message: since that change, and at all */
+	/* how often in a row it was the same message: since that change, and in total */
 	int streak, total;
 } tsr_seen_t;
 
-/** What is known of a task while it is alive. */
+/** The state of a live task. */
 typedef struct tsr_live {
 	tsr_explorer_t *explorer;
 	int number;
 	tsr_fibre_t *fibre;
 	tsr_task_fn body;
 	void *context;
-	const tsr_pending_t *pending; /* of the point or await that it is in */
-	const tsr_await_t *await;     /* that it is in, or null */
-	bool expired;                 /* its deadline has */
-	bool dirty;                   /* in explorer->dirty */
-	bool newest;                  /* it spins: the operation that comes sees what is newest */
+	const tsr_pending_t *pending; /* of its current point or await */
+	const tsr_await_t *await;     /* its current await, or null */
+	bool expired;                 /* its deadline has expired */
+	bool dirty;                   /* it is in explorer->dirty */
+	bool newest;                  /* it spins, so its next operation sees the newest value */
 
-	bool said;          /* what its last operation did */
+	bool said;          /* its last operation has reported its effect */
 	tsr_pending_t last; /* that operation; `more` is a copy */
 	uint64_t *more;
 	int more_room;
@@ -79,18 +83,18 @@ typedef struct tsr_live {
 	int waiters, waiter_room;
 
 	tsr_seen_t seen[TSR_SEEN];
-	int seen_next; /* to be forgotten */
-	/* of a spinner: what it is about to do, as whatever it looks at decides when */
+	int seen_next; /* the next entry to replace */
+	/* for a spinner: its next operation, with all objects that decide when it continues */
 	tsr_pending_t turn;
 	uint64_t looked_at[TSR_SEEN];
 	uint32_t stamp;
-	uint64_t choices; /* that deviated */
-	uint64_t asked;   /* choices about caches, whatever was chosen */
+	uint64_t choices; /* number of choices that deviated */
+	uint64_t asked;   /* choices about caches, whatever the answer */
 } tsr_live_t;
 
 /**
- * A run as it was where it may be known for a livelock: so it is described,
- * whether it went on to the bound or not.
+ * The state of a run at the point where a known livelock ends it early. A run
+ * is described by it whether or not it continued to the limit.
  */
 typedef struct tsr_early {
 	uint64_t key; /* of the sites of all tasks */
@@ -101,7 +105,7 @@ typedef struct tsr_early {
 typedef struct tsr_task {
 	tsr_task_who_t who;
 	tsr_task_state_t state;
-	tsr_live_t *live; /* null once it has ended */
+	tsr_live_t *live; /* null after it has ended */
 } tsr_task_t;
 
 struct tsr_explorer {
@@ -109,22 +113,22 @@ struct tsr_explorer {
 	tsr_fibres_t *fibres;
 	tsr_task_t **chunk;
 	int tasks, chunks, most_live;
-	/* `chosen`: for choices among others than the ready */
+	/* `chosen`: for choices among tasks that are not ready */
 	tsr_taskset_t alive, ready, back, chosen;
 	tsr_live_t *running; /* null: outside */
-	int back_at;         /* the spinner that had its turn */
+	int back_at;         /* the spinner that ran last */
 	bool grown, failed, unwinding, ended;
-	tsr_explorer_end_t end; /* where `ended` */
-	int *dirty;             /* tasks whose awaits must be looked at again */
+	tsr_explorer_end_t end; /* if `ended` */
+	int *dirty;             /* tasks whose awaits must be checked again */
 	int dirty_count, dirty_room;
 	tsr_objects_t objects;
 	/* of seq_cst operations; of choices other than of tasks */
 	uint64_t order[2], chosen_sum[2];
-	/* of an end by spinners alone, and by the bound on steps */
+	/* for an end by spinners alone, and by the limit of steps */
 	tsr_early_t idled, stepped;
-	/* which of them the run has ended with; null: none */
+	/* the one with which the run has ended; null: neither */
 	const tsr_early_t *early;
-	/* idle: of spinners alone, since anything changed; last_step: of an unwinding */
+	/* idle: steps of spinners alone since the last change; last_step: limit of an unwinding */
 	uint64_t steps, switches, idle, last_step;
 };
 
@@ -133,10 +137,10 @@ static inline tsr_task_t *tsr_task_of(const tsr_explorer_t *e, int task)
 	return &e->chunk[task / TSR_TASKS_CHUNK][task % TSR_TASKS_CHUNK];
 }
 
-/* ------------------------------------------------------------------ schedule.c */
+/* ------------------------------------------------------------ schedule.c */
 
 /**
- * Chooses who goes on and switches there; returns when the caller goes on,
+ * Chooses a task and switches to it. Returns when the caller continues, or
  * outside when the run has ended.
  */
 void tsr_explorer_go_on(tsr_explorer_t *e);
@@ -144,36 +148,41 @@ void tsr_explorer_go_on(tsr_explorer_t *e);
 /** As tsr_explorer_go_on, for a running task that has ended. */
 _Noreturn void tsr_explorer_leave(tsr_explorer_t *e);
 
-/** Puts a task into the state, and so into the right set. */
+/** Changes the state of a task, and so its set. */
 void tsr_task_put(tsr_explorer_t *e, int task, tsr_task_state_t state);
 
-/** Ends the run here, if nothing has ended it yet. */
+/** Ends the run here, unless it has ended already. */
 void tsr_explorer_finish(tsr_explorer_t *e, tsr_explorer_end_t end);
 
-/** The awaits of a task are looked at again before the next choice. */
+/** The awaits of a task must be checked before the next choice. */
 void tsr_task_dirty(tsr_explorer_t *e, tsr_live_t *live);
 
-/* ------------------------------------------------------------------ operation.c */
+/* ------------------------------------------------------------ operation.c */
 
 /**
- * The running task's last operation is over: if it has not said what it did,
- * that is taken from what it announced.
+ * Ends the running task's last operation. If the task has not reported its
+ * effect, derives it from what the task announced.
  */
 void tsr_step_over(tsr_explorer_t *e, tsr_live_t *live);
 
-/* ------------------------------------------------------------------ objects.c */
+/* ------------------------------------------------------------ objects.c */
 
-/** Null, and `failed`, where there is no memory. */
+/** Null, and `failed`, if there is no memory. */
 tsr_object_t *tsr_object_of(tsr_explorer_t *e, uint64_t number);
 
-/** The task is told of changes of these objects, and of no others any more. */
+/** Notify the task of changes of these objects, and of no others. */
 void tsr_waiters_enter(tsr_explorer_t *e, tsr_live_t *live, const uint64_t *objects, int count);
 void tsr_waiters_leave(tsr_live_t *live);
 
-/** Who waits for the object is looked at again; spinners only where it has `changed`. */
+/**
+ * Makes the tasks that wait for the object look again; spinners only if it has
+ * `changed`.
+ */
 void tsr_object_wake(tsr_explorer_t *e, tsr_object_t *object, bool changed);
 
-/** Takes into the digest what the task's last operation did, and what it chose. */
+/**
+ * Add to the digest the effect of the task's last operation, and its choices.
+ */
 void tsr_digest_step(tsr_explorer_t *e, const tsr_live_t *live, tsr_object_t *object,
 		     const tsr_acted_t *acted);
 void tsr_digest_seq_cst(tsr_explorer_t *e, const tsr_live_t *live);

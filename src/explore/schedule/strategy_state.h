@@ -1,37 +1,42 @@
-/* What all strategies have in common: known to strategy*.c and exhaustive.c only. */
+/*
+ * The common part of all strategies. Only strategy*.c and exhaustive.c use it.
+ */
 #ifndef TESSERA_EXPLORE_SCHEDULE_STRATEGY_STATE_H
 #define TESSERA_EXPLORE_SCHEDULE_STRATEGY_STATE_H
 
 #include "src/explore/schedule/strategy.h"
 
 struct tsr_strategy {
-	/* As tsr_strategy_choose, whose count and log are kept for it; with n = 1 for
-	 * TSR_CHOICE_TASK only where it `watches`. */
+	/* As tsr_strategy_choose, which counts and logs for it. Called with n = 1 for
+	 * TSR_CHOICE_TASK only if it `watches`. */
 	int (*choose)(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
 		      const tsr_runnable_t *runnable);
-	void (*destroy)(tsr_strategy_t *strategy); /* what it owns beside itself */
+	void (*destroy)(tsr_strategy_t *strategy); /* frees what the strategy owns besides itself */
 	bool watches, exhausted;
 	uint64_t choices;
 	uint64_t
-		/* of them of TSR_CHOICE_PIECE: they are drawn beside the others, which do not hang
-		 * on how many there are */
+		/* number of TSR_CHOICE_PIECE among them; they are drawn separately, so that the
+		 * other choices do not depend on their number */
 		pieces;
 	tsr_script_t script;
 	size_t script_room;
 };
 
 /**
- * A strategy of `bytes`, of which the first member is a tsr_strategy_t, the
- * rest zero. Null, and said why, where there is no memory.
+ * Allocates a strategy of `bytes` whose first member is a tsr_strategy_t; the
+ * rest is zero. Null, with a sentence, if there is no memory.
  */
 void *tsr_strategy_allocate(size_t bytes);
 
-/** A copy of a script that rises. Errors: TSR_ERR_ARGUMENT, TSR_ERR_NO_MEMORY. */
+/**
+ * Copies a script. Errors: TSR_ERR_ARGUMENT (it is not sorted),
+ * TSR_ERR_NO_MEMORY.
+ */
 tsr_status_t tsr_script_copy(const tsr_script_t *script, tsr_script_t *copy_out);
 
 /**
- * What a script says to choice `index`, `at` being where it was before: indices
- * rise. 0: the default.
+ * The script's answer to choice `index`; 0: the default. `at` is the position
+ * in the script; indices must ascend from call to call.
  */
 static inline uint32_t tsr_script_at(const tsr_script_t *script, size_t *at, uint64_t index)
 {

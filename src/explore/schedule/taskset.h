@@ -1,6 +1,6 @@
 /*
- * Sets of tasks by their numbers, for who counts and searches more often than
- * he changes. Called by: one thread at a time.
+ * Bitset of tasks, optimised for counting and lookup. Called by: one thread at
+ * a time.
  */
 #ifndef TESSERA_EXPLORE_SCHEDULE_TASKSET_H
 #define TESSERA_EXPLORE_SCHEDULE_TASKSET_H
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** All zero is the empty set. */
+/** All 0: the empty set. */
 typedef struct tsr_taskset {
-	uint64_t *word; /* a bit for each task */
-	/* a bit for each word that is not zero: of many tasks that there have been, few are left */
+	uint64_t *word; /* one bit for each task */
+	/* one bit for each word that is not zero, because few of the many tasks are alive */
 	uint64_t *summary;
 	int words, count;
 } tsr_taskset_t;
@@ -23,7 +23,7 @@ static inline bool tsr_taskset_has(const tsr_taskset_t *set, int task)
 	return task >= 0 && task / 64 < set->words && (set->word[task / 64] >> task % 64 & 1) != 0;
 }
 
-/** Room for tasks below `tasks`. False where there is no memory. */
+/** Makes room for tasks below `tasks`. Returns false if there is no memory. */
 static inline bool tsr_taskset_reserve(tsr_taskset_t *set, int tasks)
 {
 	if (tasks <= set->words * 64)
@@ -43,7 +43,7 @@ static inline bool tsr_taskset_reserve(tsr_taskset_t *set, int tasks)
 	return true;
 }
 
-/** There is room for it. */
+/** Adds a task. There must be room for it. */
 static inline void tsr_taskset_add(tsr_taskset_t *set, int task)
 {
 	set->count += !tsr_taskset_has(set, task);
@@ -68,7 +68,7 @@ static inline void tsr_taskset_clear(tsr_taskset_t *set)
 	set->count = 0;
 }
 
-/** The first word from `from` on that is not zero; set->words: none. */
+/** The first word that is not zero, beginning with `from`; set->words: none. */
 static inline int tsr_taskset_word(const tsr_taskset_t *set, int from)
 {
 	for (int s = from / 64; s < set->words / 64; s++, from = s * 64) {
@@ -79,7 +79,7 @@ static inline int tsr_taskset_word(const tsr_taskset_t *set, int from)
 	return set->words;
 }
 
-/** The lowest task above `task`, which may be -1; -1: there is none. */
+/** The lowest task above `task`, which may be -1; -1: none. */
 static inline int tsr_taskset_after(const tsr_taskset_t *set, int task)
 {
 	int w = ++task / 64;
@@ -95,7 +95,7 @@ static inline int tsr_taskset_after(const tsr_taskset_t *set, int task)
 	return w * 64 + __builtin_ctzll(rest);
 }
 
-/** The task with `nth` lower ones in the set: nth is below its count. */
+/** The task that has `nth` lower ones in the set. `nth` is below its count. */
 static inline int tsr_taskset_nth(const tsr_taskset_t *set, int nth)
 {
 	for (int w = tsr_taskset_word(set, 0); w < set->words; w = tsr_taskset_word(set, w + 1)) {

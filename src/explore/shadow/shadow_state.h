@@ -1,34 +1,34 @@
-/* The state of a shadow: known to its own files only. */
+/* The state of a shadow. Only its own files use it. */
 #ifndef TESSERA_EXPLORE_SHADOW_SHADOW_STATE_H
 #define TESSERA_EXPLORE_SHADOW_SHADOW_STATE_H
 
 #include "src/explore/shadow/shadow.h"
 
 enum {
-	SHADOW_LINE = 32, /* bytes that have a record */
-	/* lines whose records are a page: what is known to be touched or not */
+	SHADOW_LINE = 32, /* bytes with one record */
+	/* lines whose records are in one page; a page is touched or not */
 	SHADOW_CHUNK = 512,
-	SHADOW_WAYS = 8,      /* of the memory of transitions */
-	SHADOW_FEW = 4,       /* segments that need no memory of their own */
-	SHADOW_USED = 1,      /* a record that is not zero */
-	SHADOW_UNSETTLED = 2, /* one that may have changed since all was settled */
-	SHADOW_NOBODY = 0,    /* in place of an operation: nobody has written; or nobody reads */
-	SHADOW_SETTLED = 1,   /* somebody has, before all that counts */
+	SHADOW_WAYS = 8,      /* size of the cache of transitions */
+	SHADOW_FEW = 4,       /* segments that need no separate memory */
+	SHADOW_USED = 1,      /* a record is not zero */
+	SHADOW_UNSETTLED = 2, /* a record may have changed since the last settling */
+	SHADOW_NOBODY = 0,    /* in place of an operation: nobody has written, or nobody reads */
+	SHADOW_SETTLED = 1,   /* written or read before everything that counts */
 	SHADOW_FIRST = 2,     /* the first operation */
 	SHADOW_OPERATIONS = 0x7fffffff
 };
 
 /*
- * What is known of a byte, in one word: who wrote it last, in the low half; who
- * has read it since, in the high half, as nobody, an operation or a set. Or in
- * place of the low half a sign that the high half is the location of a word,
- * or, of a line's record alone, the line's segments.
+ * The state of a byte, in one word: the last writer in the low half; the
+ * readers since then in the high half (nobody, an operation, or a set). A
+ * special value in the low half means that the high half is the location of a
+ * word, or (only in a line's record) the line's segments.
  */
 typedef uint64_t shadow_state_t;
 
 #define SHADOW_WORD UINT32_C(0xfffffffe)
 #define SHADOW_SEGMENTS UINT32_C(0xffffffff)
-#define SHADOW_SET UINT32_C(0x80000000) /* in the readers: an index of a set */
+#define SHADOW_SET UINT32_C(0x80000000) /* in the readers: the index of a set */
 
 static inline shadow_state_t shadow_state(uint32_t writer, uint32_t readers)
 {
@@ -51,26 +51,26 @@ static inline bool shadow_is_word(shadow_state_t state)
 }
 
 /**
- * An operation in one epoch and one call of its thread. One that goes on into
- *  later ones gets another entry, with a number of its own.
+ * An operation in one epoch and one call of its thread. If it continues in a
+ * later epoch or call, it gets another entry, with a number of its own.
  */
 typedef struct shadow_operation {
 	int thread, component;
 	tsr_epoch_t epoch;
 	uint32_t origin; /* the number that the caller knows */
-	uint32_t latest; /* of the origin: its last entry */
-	/* of its thread, if that is a coop; 0: it is not, or what others of its threads do is
-	 * ordered with this */
+	uint32_t latest; /* for the origin: its last entry */
+	/* call of its coop; 0: its thread is no coop, or is ordered with the coop's other
+	 * threads */
 	uint32_t call;
-	uint32_t tile; /* as tsr_shadow_call_t */
+	uint32_t tile; /* as in tsr_shadow_call_t */
 	bool atomic;
-	/* the entry in whose name this one copies bytes that nobody has written; 0: none yet */
+	/* the entry that stands for its copies of unwritten bytes; 0: none yet */
 	uint32_t twin;
-	/* this is such an entry: what it has written counts as unwritten, and races as ever */
+	/* this is such an entry: what it has written counts as unwritten, but races as usual */
 	bool hollow;
 } shadow_operation_t;
 
-/** An access to a word by a coop that has not met since. */
+/** An access to a word by a coop that has not met since then. */
 typedef struct shadow_touch {
 	int region;
 	size_t offset, bytes;
@@ -78,23 +78,29 @@ typedef struct shadow_touch {
 	bool wrote, atomic;
 } shadow_touch_t;
 
-/** A thread of the view machine that stands for several: shadow_coops.c. */
+/**
+ * A thread of the view machine that stands for several threads: shadow_coops.c.
+ */
 typedef struct shadow_coop {
-	uint32_t call, met; /* the running call, and the last one before it has met; 0: no coop */
+	/* the current call, and the last call before its last meeting; 0: no coop */
+	uint32_t call, met;
 	tsr_shadow_call_t is;
 	shadow_touch_t *touch;
 	uint32_t touch_count, touch_room;
 } shadow_coop_t;
 
-/** Who makes a word, and of which bytes of it what was done is looked at. */
+/**
+ * The thread that makes a word, and the bytes of the word whose earlier
+ * accesses are checked.
+ */
 typedef struct shadow_acting {
 	int thread, region;
-	size_t offset, bytes; /* 0 bytes: of none */
+	size_t offset, bytes; /* 0 bytes: none */
 } shadow_acting_t;
 
 /**
- * Readers, as a rule none that comes before another. Never changes; shared by
- * all lines that hold it.
+ * A set of readers; usually none is ordered before another. It never changes,
+ * and all lines that hold it share it.
  */
 typedef struct shadow_set {
 	uint32_t holders, count;
@@ -102,14 +108,14 @@ typedef struct shadow_set {
 } shadow_set_t;
 
 /**
- * A line that is not the same all over: from begin[i] on stands state[i]. Few
- * of them stand in the record itself, so that who looks at a line waits for
- * memory once.
+ * The segments of a line whose bytes differ: state[i] holds from begin[i] on. A
+ * few are in the record itself, so that one memory access is enough to see a
+ * line.
  */
 typedef struct shadow_segments {
 	uint8_t count, room, few_begin[SHADOW_FEW];
-	uint32_t begins; /* the bytes at which segments begin, as bits */
-	/* the few, or with more than those a piece of memory that `begin` is in too */
+	uint32_t begins; /* one bit for each byte at which a segment begins */
+	/* the few, or with more segments a block of memory that also contains `begin` */
 	shadow_state_t *state;
 	uint8_t *begin;
 	shadow_state_t few_state[SHADOW_FEW];
@@ -119,10 +125,10 @@ typedef struct shadow_region {
 	unsigned char *memory; /* null: the region has ended */
 	size_t bytes, lines;
 	shadow_state_t *line;
-	/* of each chunk, what is true of some of its records: SHADOW_USED, SHADOW_UNSETTLED */
+	/* for each chunk, flags that hold for some of its records: SHADOW_USED, SHADOW_UNSETTLED */
 	unsigned char *touched;
-	/* that have been touched ever, and those before them: heaps are large, and used from their
-	 * beginning on */
+	/* number of chunks up to the last that was ever touched; heaps are large, and are used from
+	 * their beginning */
 	size_t chunks;
 	bool mapped;
 } shadow_region_t;
@@ -135,7 +141,7 @@ struct tsr_shadow {
 	int region_count, *free_regions, free_region_count;
 	uint32_t region_room, free_region_room;
 
-	shadow_operation_t *operations; /* from the number `first` on */
+	shadow_operation_t *operations; /* beginning with number `first` */
 	uint32_t first, operation_count, operation_room;
 
 	shadow_set_t **sets;
@@ -144,45 +150,48 @@ struct tsr_shadow {
 	shadow_segments_t *segments;
 	uint32_t segments_count, segments_room, *free_segments, free_segments_count;
 
-	shadow_coop_t *coops; /* by thread */
+	shadow_coop_t *coops; /* indexed by thread */
 	uint32_t coop_count, coop_room;
 	shadow_acting_t acting;
 	tsr_shadow_unmet_t unmet; /* of the last ordered access */
 
-	tsr_views_past_t *pasts; /* while a location is made */
+	tsr_views_past_t *pasts; /* used while a location is made */
 	uint32_t past_count, past_room;
-	size_t bytes; /* of sets, and of segments that are more than a few */
+	size_t bytes; /* size of sets, and of segments with memory of their own */
 };
 
-/** What an access makes of a state, and what is to be said of it. */
+/** The effect of an access on a state, and what must be reported. */
 typedef struct shadow_transition {
 	shadow_state_t from, to;
-	uint32_t other; /* who it races with, or 0 */
+	uint32_t other; /* the operation with which it races, or 0 */
 	uint32_t unmet; /* the same within the coop */
 	bool other_wrote, unmet_wrote, unwritten;
 } shadow_transition_t;
 
-/** One access under way. */
+/** An access in progress. */
 typedef struct shadow_access {
 	tsr_shadow_t *shadow;
 	shadow_region_t *region;
 	uint32_t operation; /* its entry in this epoch */
 	int thread, region_number;
-	const shadow_coop_t *coop; /* null: the thread is none */
-	/* of the thread; looked at again after the view machine has acted */
+	const shadow_coop_t *coop; /* null: the thread is no coop */
+	/* the thread's clock; read again after the view machine has acted */
 	tsr_views_clock_t clock;
 	bool write;
-	/* what is written at `data_offset` of the region; null: unknown */
+	/* the bytes to write, for `data_offset` of the region; null: unknown */
 	const unsigned char *data;
 	size_t data_offset;
 	tsr_shadow_found_t *found;
 	int ways;
-	shadow_transition_t way[SHADOW_WAYS]; /* those met last, the latest first */
+	shadow_transition_t way[SHADOW_WAYS]; /* the last transitions, the latest first */
 } shadow_access_t;
 
-/* ------------------------------------------------------------------ shadow.c */
+/* ------------------------------------------------------------ shadow.c */
 
-/** Room for one more of an array's elements. False, and `exhausted`: no memory. */
+/**
+ * Makes room for one more element of an array. Returns false, and sets
+ * `exhausted`, if there is no memory.
+ */
 bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_t *room,
 		     size_t size);
 
@@ -190,13 +199,16 @@ bool tsr_shadow_grow(tsr_shadow_t *shadow, void **array, uint32_t count, uint32_
 tsr_status_t tsr_shadow_status(const tsr_shadow_t *shadow);
 
 /**
- * The operation's entry in its thread's present epoch. Errors:
- * TSR_ERR_ARGUMENT: no operation, or one from before all was settled;
+ * The operation's entry in the current epoch of its thread. Errors:
+ * TSR_ERR_ARGUMENT (no operation, or one from before the last settling),
  * TSR_ERR_NO_MEMORY.
  */
 tsr_status_t tsr_shadow_enter(tsr_shadow_t *shadow, uint32_t operation, uint32_t *entry_out);
 
-/** The entry's hollow twin, made where it has none. 0, and `exhausted`: no memory. */
+/**
+ * The entry's hollow twin; made if it does not exist. 0, and `exhausted`, if
+ * there is no memory.
+ */
 uint32_t tsr_shadow_twin(tsr_shadow_t *shadow, uint32_t entry);
 
 static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint32_t operation)
@@ -205,8 +217,8 @@ static inline shadow_operation_t *shadow_entry(const tsr_shadow_t *shadow, uint3
 }
 
 /**
- * Whether nobody has written the bytes of a state that is no word, or somebody
- * what was unwritten itself.
+ * For a state that is no word: whether the bytes are unwritten, or copied from
+ * unwritten bytes.
  */
 static inline bool shadow_is_unwritten(const tsr_shadow_t *shadow, shadow_state_t state)
 {
@@ -216,8 +228,8 @@ static inline bool shadow_is_unwritten(const tsr_shadow_t *shadow, shadow_state_
 }
 
 /**
- * Whether all of an operation's accesses in that entry happen before what comes
- * next in the thread that has the clock.
+ * Whether all accesses of an operation in that entry happen before what the
+ * thread with this clock does next.
  */
 static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 				uint32_t operation)
@@ -228,9 +240,11 @@ static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_cloc
 	return tsr_views_clock_knows(clock, entry->component, entry->epoch);
 }
 
-/* ------------------------------------------------------------------ shadow_coops.c */
+/*
+ * ------------------------------------------------------------ shadow_coops.c
+ */
 
-/** Null where the thread is no coop. */
+/** Null if the thread is no coop. */
 static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thread)
 {
 	return (uint32_t)thread < shadow->coop_count && shadow->coops[thread].call
@@ -239,70 +253,77 @@ static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thre
 }
 
 /**
- * Whether an operation is one of the coop's, from another call that is not
- * ordered with the running one.
+ * Whether an operation belongs to the coop, and to another call that is not
+ * ordered with the current one.
  */
 bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
 			 uint32_t operation);
 
-/** The first of the readers that is, and is not by the same fragment at the same place; or 0. */
+/**
+ * The first of the readers for which that is true, and which is not made by the
+ * same fragment at the same place; or 0.
+ */
 uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
 				 uint32_t readers);
 
-/** Says of bytes of the region that the coop has touched them without meeting since. */
+/**
+ * Reports that the coop has accessed these bytes of the region without meeting
+ * since then.
+ */
 void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other,
 			   bool other_wrote, size_t begin, size_t end);
 
 /** Keeps an access to a word until the coop meets. */
 void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch);
 
-/** An access against those that are kept. */
+/** Compares an access with those that are kept. */
 void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop,
 			      const tsr_shadow_range_t *range, bool wrote, bool atomic,
 			      tsr_shadow_unmet_t *unmet);
 
 /**
  * A word is made of memory that an operation has accessed plainly, perhaps one
- * of the coop's that makes it.
+ * of the same coop.
  */
 void tsr_shadow_keep_past(tsr_shadow_t *shadow, uint32_t operation, bool wrote);
 
-/** An ordered access to a word, which has been made: checks and keeps it. */
+/** Checks and keeps an ordered access to a word, which has been made. */
 void tsr_shadow_word_acts(tsr_shadow_t *shadow, uint32_t entry, const tsr_shadow_word_t *word,
 			  bool wrote);
 
-/** All that was done is ordered; the shadow ends. */
+/** Everything before is ordered; and the end of the shadow. */
 void tsr_shadow_settle_coops(tsr_shadow_t *shadow);
 void tsr_shadow_free_coops(tsr_shadow_t *shadow);
 
-/* ------------------------------------------------------------------ shadow_sets.c */
+/* ------------------------------------------------------------ shadow_sets.c */
 
 /**
- * Readers as they are with one more, and without those that come before it.
- * What it returns has no holder yet.
+ * The readers with one more, and without those ordered before it. The result
+ * has no holder yet.
  */
 uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 			       uint32_t readers, uint32_t operation);
 
 /**
- * Readers that are the sites of these accesses, of which some may come after
- * others. No holder yet.
+ * A set of readers from the sites of these accesses, some of which may be
+ * ordered. It has no holder yet.
  */
 uint32_t tsr_shadow_readers_of(tsr_shadow_t *shadow, const tsr_views_past_t *pasts, uint32_t count);
 
 /**
- * The first reader that does not come before what comes next in the thread that
- * has the clock, or 0.
+ * The first reader that is not ordered before what the thread with this clock
+ * does next, or 0.
  */
 uint32_t tsr_shadow_unknown_reader(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 				   uint32_t readers);
 
-/** The i-th of the readers; 0 after the last. */
+/** The i-th reader; 0 after the last. */
 uint32_t tsr_shadow_reader(const tsr_shadow_t *shadow, uint32_t readers, uint32_t i);
 
 /**
- * `times` lines or segments more, and fewer, have the state: its set of readers
- * is held so often. Most states have none.
+ * The number of lines or segments with this state grows, or shrinks, by
+ * `times`: so does the number of holders of its set of readers. Most states
+ * have no set.
  */
 void tsr_shadow_hold_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
 void tsr_shadow_drop_set(tsr_shadow_t *shadow, shadow_state_t state, uint32_t times);
@@ -324,17 +345,22 @@ static inline void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint3
 		tsr_shadow_drop_set(shadow, state, times);
 }
 
-/* ------------------------------------------------------------------ shadow_lines.c */
+/*
+ * ------------------------------------------------------------ shadow_lines.c
+ */
 
-/** The segments of a line, made where it has none. Null, and `exhausted`: no memory. */
+/**
+ * The segments of a line; made if there are none. Null, and `exhausted`, if
+ * there is no memory.
+ */
 shadow_segments_t *tsr_shadow_open(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
-/** Joins equal neighbours; a line that is the same all over has no segments any more. */
+/** Joins equal neighbours. If the whole line is equal, removes its segments. */
 void tsr_shadow_close(tsr_shadow_t *shadow, shadow_region_t *region, size_t line);
 
 /**
- * How many bits are set. What the compiler has for it is a call where it may
- * not use the instruction.
+ * The number of set bits. The compiler's builtin is a function call where the
+ * instruction is not available.
  */
 static inline int shadow_count_bits(uint32_t bits)
 {
@@ -344,7 +370,10 @@ static inline int shadow_count_bits(uint32_t bits)
 	return (int)(bits * UINT32_C(0x01010101) >> 24);
 }
 
-/** The segment that has a byte of the line: of those that begin there or before, the last. */
+/**
+ * The segment that contains a byte of the line: the last one that begins at or
+ * before it.
+ */
 static inline int shadow_segment_at(const shadow_segments_t *segments, int byte)
 {
 	return shadow_count_bits(segments->begins & (~UINT32_C(0) >> (SHADOW_LINE - 1 - byte))) - 1;
@@ -356,19 +385,19 @@ static inline int shadow_segment_end(const shadow_segments_t *segments, int i)
 }
 
 /**
- * Makes a segment begin at this byte, which is within none that is a word. Its
- * index; -1, and `exhausted`: no memory.
+ * Makes a segment begin at this byte, which is not inside a word. Returns its
+ * index; -1, and `exhausted`, if there is no memory.
  */
 int tsr_shadow_split(tsr_shadow_t *shadow, shadow_segments_t *segments, int byte);
 
 /**
- * Gives bytes of a line one state, whatever they had; words among them, which
- * may not stick out, end.
+ * Gives bytes of a line one state, whatever they had. Words that are completely
+ * inside them end; no word may be partly inside.
  */
 void tsr_shadow_paint(tsr_shadow_t *shadow, shadow_region_t *region, size_t line, int begin,
 		      int end, shadow_state_t state);
 
-/** Notes that a line's record is no longer zero, and has changed. */
+/** Notes that a line's record is not zero any more, and has changed. */
 static inline void shadow_touch(shadow_region_t *region, size_t line)
 {
 	const size_t chunk = line / SHADOW_CHUNK;
@@ -377,21 +406,31 @@ static inline void shadow_touch(shadow_region_t *region, size_t line)
 		region->chunks = chunk + 1;
 }
 
-/* ------------------------------------------------------------------ shadow_words.c */
+/*
+ * ------------------------------------------------------------ shadow_words.c
+ */
 
 /**
- * Makes the word in a segment plain memory, where the access comes after all
- * that was done to it, and either writes or does not touch the whole of it: its
- * bytes are told apart again. False: it stays a word.
+ * Makes the word in a segment plain memory again, if the access is ordered
+ * after everything that was done to it, and either writes or does not access
+ * all of it. Returns false if it stays a word.
  */
 bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int i, bool whole);
 
-/** A plain access to bytes of a word that stays one, of which the line's i-th segment consists. */
+/**
+ * A plain access to bytes of a word that stays one. The word is the line's i-th
+ * segment.
+ */
 void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end);
 
-/* ------------------------------------------------------------------ shadow_access.c */
+/*
+ * ------------------------------------------------------------ shadow_access.c
+ */
 
-/** Says of bytes of the region what was found there, where nothing was found before. */
+/**
+ * Report what was found for bytes of the region, unless something was found
+ * before.
+ */
 void tsr_shadow_note_race(tsr_shadow_found_t *found, unsigned races,
 			  const shadow_operation_t *other, bool other_wrote, size_t begin,
 			  size_t end);
