@@ -78,20 +78,27 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	return TSR_OK;
 }
 
-tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task,
-				 bench_baseline_t **baseline_out)
+const bench_baseline_ops_t *bench_ops_of(const char *backend)
 {
 	static const struct {
 		const char *backend;
 		const bench_baseline_ops_t *ops;
-	} ways[] = {{"cuda", &bench_cublas_nccl}, {"cpuemu", &bench_openblas}};
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		if (strcmp(ways[i].backend, tsr_world_backend(world)) == 0)
-			return bench_baseline_open_by(ways[i].ops, world, task, baseline_out);
-	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "there is no baseline for the backend %s: leave --baseline out, or use "
-			 "cuda or cpuemu",
-			 tsr_world_backend(world));
+	} known[] = {{"cuda", &bench_cublas_nccl}, {"cpuemu", &bench_openblas}};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].backend, backend) == 0)
+			return known[i].ops;
+	return NULL;
+}
+
+tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task,
+				 bench_baseline_t **baseline_out)
+{
+	const bench_baseline_ops_t *ops = bench_ops_of(tsr_world_backend(world));
+	if (!ops)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "there is no baseline for the backend %s: leave --baseline out",
+				 tsr_world_backend(world));
+	return bench_baseline_open_by(ops, world, task, baseline_out);
 }
 
 tsr_status_t bench_baseline_close(bench_baseline_t *baseline, bool failed)

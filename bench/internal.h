@@ -27,6 +27,9 @@ typedef struct bench_baseline_ops {
 
 extern const bench_baseline_ops_t bench_cublas_nccl, bench_openblas;
 
+/** What a backend's baseline is made of; null: it has none. */
+const bench_baseline_ops_t *bench_ops_of(const char *backend);
+
 struct bench_baseline {
 	const bench_baseline_ops_t *ops;
 	tsr_world_t *world;

@@ -54,36 +54,47 @@ static void *open_in_list(const char *list, const char *below, const char *name,
  * Where wheels are: beside the python3 that PATH has, in the virtual
  * environment, and in the system's folders.
  */
-static void *open_in_wheels(const char *name, char reason[BENCH_SENTENCE])
+static void *open_in_wheels(const char *wheels, const char *name, char reason[BENCH_SENTENCE])
 {
-	static const char wheels[] = "/lib/python3*/*-packages/nvidia/*/lib";
-	void *found = open_in_list(getenv("VIRTUAL_ENV"), wheels, name, reason);
+	char below[PATH_MAX], beside[PATH_MAX + sizeof "/.."];
+	(void)snprintf(below, sizeof below, "/lib/python3*/*-packages/%s/lib", wheels);
+	(void)snprintf(beside, sizeof beside, "/..%s", below);
+	void *found = open_in_list(getenv("VIRTUAL_ENV"), below, name, reason);
 	if (!found)
-		found = open_in_list(getenv("PATH"), "/../lib/python3*/*-packages/nvidia/*/lib",
-				     name, reason);
-	return found ? found : open_in_list("/usr/local:/usr", wheels, name, reason);
+		found = open_in_list(getenv("PATH"), beside, name, reason);
+	return found ? found : open_in_list("/usr/local:/usr", below, name, reason);
 }
 
-static void *open_library(const char *name, char reason[BENCH_SENTENCE])
+static void *open_library(const bench_places_t *places, const char *name,
+			  char reason[BENCH_SENTENCE])
 {
-	static const char toolkits[] = "/usr/local/cuda:/usr/local/cuda-*:/opt/cuda";
 	void *found = open_in_list(getenv("LD_LIBRARY_PATH"), "", name, reason);
 	if (!found)
 		found = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!found)
-		found = open_in_list(getenv("CUDA_HOME"), "/lib*", name, reason);
+		found = open_in_list(getenv(places->home), "/lib*", name, reason);
 	if (!found)
-		found = open_in_list(toolkits, "/lib*", name, reason);
-	return found ? found : open_in_wheels(name, reason);
+		found = open_in_list(places->toolkits, "/lib*", name, reason);
+	return found ? found : open_in_wheels(places->wheels, name, reason);
+}
+
+/** Null, too, where the library does not ask for it. */
+static void *find_loaded(const bench_library_t *library)
+{
+	void *found = NULL;
+	for (const char *const *name = library->names; library->prefer_loaded && *name && !found;
+	     name++)
+		found = dlopen(*name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+	return found;
 }
 
 bool bench_library_find(const bench_library_t *library, void *table_out,
 			char sentence[BENCH_SENTENCE])
 {
 	char reason[BENCH_SENTENCE] = "";
-	void *handle = NULL;
+	void *handle = find_loaded(library);
 	for (const char *const *name = library->names; *name && !handle; name++)
-		handle = open_library(*name, reason);
+		handle = open_library(library->places, *name, reason);
 	if (!handle) {
 		if (reason[0])
 			(void)snprintf(sentence, BENCH_SENTENCE,

@@ -4,24 +4,46 @@
 
 #include "bench/internal.h"
 
-/** One entry of a table of functions: what it is called, and where in the table it goes. */
+/**
+ * One entry of a table of functions: its symbol, and its offset in the table.
+ */
 typedef struct bench_entry {
 	const char *symbol;
 	size_t offset;
 } bench_entry_t;
 
-/** A library, under the names that it may have, the wanted one first; null-terminated. */
+/*
+ * For a list of entries X(type, field, symbol, arguments): the table's fields,
+ * and the bench_entry_t of each, where TABLE is the table's type.
+ */
+#define BENCH_TABLE_FIELD(type_, field_, symbol_, arguments_) type_(*field_) arguments_;
+#define BENCH_TABLE_ENTRY(type_, field_, symbol_, arguments_) {#symbol_, offsetof(TABLE, field_)},
+#define BENCH_COUNT(array_) (sizeof(array_) / sizeof *(array_))
+
+/** Where a vendor's libraries are installed. */
+typedef struct bench_places {
+	const char *home;     /* a variable that names the toolkit's folder */
+	const char *toolkits; /* folders of toolkits, as in PATH; * stands for any text */
+	const char *wheels;   /* folders of Python's wheels, below site-packages */
+} bench_places_t;
+
+/**
+ * A library, under the names that it may have, the wanted one first;
+ * null-terminated.
+ */
 typedef struct bench_library {
 	const char *what, *cure; /* for the sentence */
 	const char *const *names;
+	const bench_places_t *places;
 	const bench_entry_t *entries;
 	size_t count;
+	bool prefer_loaded; /* a copy that the process has loaded already comes first */
 } bench_library_t;
 
 /**
  * Looks in the folders of LD_LIBRARY_PATH as it is now, where the system's
- * loader looks, in those of the CUDA toolkit, and in those of Python's wheels
- * (nvidia/.../lib). False where the library or an entry is not there, with one
+ * loader looks, in those of the toolkit, and in those of Python's wheels (their
+ * folders lib). False where the library or an entry is not there, with one
  * sentence. What was found stays loaded.
  */
 bool bench_library_find(const bench_library_t *library, void *table_out,

@@ -3,7 +3,7 @@
 #define TESSERA_BENCH_STORES_H
 
 /**
- * Its name in the module that the text makes; its arguments: where to, where
+ * Its name in the module that each text makes. Its arguments: where to, where
  * from, how many pieces of 16 bytes.
  */
 #define BENCH_STORES_KERNEL "plain_stores"

@@ -1,40 +1,13 @@
-/* cublasGemmEx on the host, by its definition: column-major, f32 sums. */
-#include <string.h>
-
-#include "bench/vendor.h"
+/* cublasGemmEx on the host. */
+#include "bench/nvidia.h"
+#include "tests/fakes/product.h"
 
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
 BENCH_CUBLAS_ENTRIES(DECLARE)
 
-__extension__ typedef _Float16 half_t;
-
 enum { INVALID_VALUE = 7 };
 
 static char thing;
-
-static float get(int type, const void *data, size_t index)
-{
-	float value = 0.0F;
-	if (type == BENCH_R_32F)
-		return ((const float *)data)[index];
-	if (type == BENCH_R_16F)
-		return (float)((const half_t *)data)[index];
-	uint32_t bits = (uint32_t)((const uint16_t *)data)[index] << 16;
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-static void set(int type, void *data, size_t index, float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof bits);
-	if (type == BENCH_R_32F)
-		((float *)data)[index] = value;
-	else if (type == BENCH_R_16F)
-		((half_t *)data)[index] = (half_t)value;
-	else /* to nearest even */
-		((uint16_t *)data)[index] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 int cublasCreate_v2(void **out)
 {
@@ -75,13 +48,7 @@ int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, co
 	    algorithm != BENCH_CUBLAS_GEMM_DEFAULT || *(const float *)alpha != 1.0F ||
 	    *(const float *)beta != 0.0F)
 		return INVALID_VALUE;
-	for (int col = 0; col < n; col++)
-		for (int row = 0; row < m; row++) {
-			float sum = 0.0F;
-			for (int i = 0; i < k; i++)
-				sum += get(a_type, a, (size_t)i * (size_t)lda + (size_t)row) *
-				       get(b_type, b, (size_t)col * (size_t)ldb + (size_t)i);
-			set(c_type, c, (size_t)col * (size_t)ldc + (size_t)row, sum);
-		}
+	multiply(a_type, (size_t)m, (size_t)n, (size_t)k, (operand_t){a, (size_t)lda},
+		 (operand_t){b, (size_t)ldb}, c, (size_t)ldc);
 	return 0;
 }

@@ -1,9 +1,8 @@
 /*
- * NCCL's calls between ranks of one machine, through a file that all map and
- * whose path is the unique id.
+ * NCCL's calls, and so RCCL's, between ranks of one machine, through a file
+ * that all map and whose path is the unique id.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,26 +10,58 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "bench/vendor.h"
+#include "bench/nccl.h"
 
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
 BENCH_NCCL_ENTRIES(DECLARE)
 
-enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, DATA_BYTES = 16 << 20 };
+enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, DATA_BYTES = 16 << 20, PATIENCE_S = 30 };
 
-/** What the file holds. */
+/** What the file holds; all zero where it begins. */
 typedef struct area {
-	atomic_int ready; /* release: rank 0 has made the barrier; acquire: the others use it */
-	pthread_barrier_t barrier;
+	atomic_int came;  /* how many ranks have come to the meetings so far */
+	atomic_bool lost; /* a rank has waited in vain: nobody waits any more */
 	char data[DATA_BYTES];
 } area_t;
 
 typedef struct comm {
 	area_t *area;
 	int ranks, rank;
+	int met; /* meetings that this rank has been to */
 } comm_t;
+
+/**
+ * All ranks meet. False where one did not come in time: a test that fails on
+ * one rank ends on the others. What a rank did before it came is seen by those
+ * that have met it.
+ */
+static bool meet(comm_t *comm)
+{
+	area_t *area = comm->area;
+	const time_t begin = time(NULL);
+	const int wanted = ++comm->met * comm->ranks;
+	/* Partner: the load below, on the other ranks. */
+	(void)atomic_fetch_add_explicit(&area->came, 1, memory_order_release);
+	/* Partner: the addition above, on every other rank. */
+	while (atomic_load_explicit(&area->came, memory_order_acquire) < wanted) {
+		if (time(NULL) - begin > PATIENCE_S)
+			atomic_store_explicit(&area->lost, true, memory_order_relaxed);
+		if (atomic_load_explicit(&area->lost, memory_order_relaxed))
+			return false;
+		(void)sched_yield();
+	}
+	return true;
+}
+
+/** A rank that gives up does not let the others wait for it. */
+static int refuse(comm_t *comm)
+{
+	atomic_store_explicit(&comm->area->lost, true, memory_order_relaxed);
+	return INVALID_ARGUMENT;
+}
 
 int ncclGetVersion(int *out)
 {
@@ -60,23 +91,12 @@ int ncclCommInitRank(void **out, int ranks, bench_nccl_id_t id, int rank)
 		free(comm);
 		return SYSTEM_ERROR;
 	}
-	*comm = (comm_t){area, ranks, rank};
-	if (rank == 0) {
-		pthread_barrierattr_t shared;
-		(void)pthread_barrierattr_init(&shared);
-		(void)pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-		(void)pthread_barrier_init(&comm->area->barrier, &shared, (unsigned)ranks);
-		/* partner: the load below */
-		atomic_store_explicit(&comm->area->ready, 1, memory_order_release);
-	}
-	/* partner: the store above */
-	while (!atomic_load_explicit(&comm->area->ready, memory_order_acquire))
-		(void)sched_yield();
-	(void)pthread_barrier_wait(&comm->area->barrier);
+	*comm = (comm_t){.area = area, .ranks = ranks, .rank = rank};
+	*out = comm;
+	const bool met = meet(comm);
 	if (rank == 0)
 		(void)unlink(id.bytes);
-	*out = comm;
-	return 0;
+	return met ? 0 : SYSTEM_ERROR;
 }
 
 int ncclCommDestroy(void *comm)
@@ -117,16 +137,16 @@ static size_t size_of(int type)
 int ncclAllGather(const void *send, void *receive, size_t count, int type, void *opaque,
 		  void *stream)
 {
-	const comm_t *comm = opaque;
+	comm_t *comm = opaque;
 	size_t bytes = count * size_of(type);
 	if (bytes == 0 || bytes * (size_t)comm->ranks > DATA_BYTES || !stream ||
 	    send != (char *)receive + (size_t)comm->rank * bytes)
-		return INVALID_ARGUMENT;
+		return refuse(comm);
 	memcpy(comm->area->data + (size_t)comm->rank * bytes, send, bytes);
-	(void)pthread_barrier_wait(&comm->area->barrier);
+	if (!meet(comm))
+		return SYSTEM_ERROR;
 	memcpy(receive, comm->area->data, (size_t)comm->ranks * bytes);
-	(void)pthread_barrier_wait(&comm->area->barrier);
-	return 0;
+	return meet(comm) ? 0 : SYSTEM_ERROR;
 }
 
 /* ---------------------------------------------------------------- sums */
@@ -151,7 +171,10 @@ static float value_at(const void *data, size_t index, int type)
 	return value;
 }
 
-/** Rounded to the nearest, ties to even, as the library does; sums here are no NaNs. */
+/**
+ * Rounded to the nearest, ties to even, as the library does; sums here are no
+ * NaNs.
+ */
 static void set_value(void *data, size_t index, int type, float value)
 {
 	uint32_t bits;
@@ -172,30 +195,30 @@ static void set_value(void *data, size_t index, int type, float value)
  * Every rank's `count` elements are laid down; who asks adds up `wanted` of
  * them from `first` on, in rank order.
  */
-static int add_up(const comm_t *comm, const void *send, size_t count, int type, size_t first,
+static int add_up(comm_t *comm, const void *send, size_t count, int type, size_t first,
 		  size_t wanted, void *receive)
 {
 	const size_t bytes = count * size_of(type);
 	if (bytes == 0 || bytes * (size_t)comm->ranks > DATA_BYTES)
-		return INVALID_ARGUMENT;
+		return refuse(comm);
 	memcpy(comm->area->data + (size_t)comm->rank * bytes, send, bytes);
-	(void)pthread_barrier_wait(&comm->area->barrier);
+	if (!meet(comm))
+		return SYSTEM_ERROR;
 	for (size_t i = 0; i < wanted; i++) {
 		float sum = 0;
 		for (int r = 0; r < comm->ranks; r++)
 			sum += value_at(comm->area->data + (size_t)r * bytes, first + i, type);
 		set_value(receive, i, type, sum);
 	}
-	(void)pthread_barrier_wait(&comm->area->barrier);
-	return 0;
+	return meet(comm) ? 0 : SYSTEM_ERROR;
 }
 
 int ncclReduceScatter(const void *send, void *receive, size_t count, int type, int op, void *opaque,
 		      void *stream)
 {
-	const comm_t *comm = opaque;
+	comm_t *comm = opaque;
 	if (!stream || op != BENCH_NCCL_SUM)
-		return INVALID_ARGUMENT;
+		return refuse(comm);
 	return add_up(comm, send, count * (size_t)comm->ranks, type, (size_t)comm->rank * count,
 		      count, receive);
 }
@@ -203,24 +226,24 @@ int ncclReduceScatter(const void *send, void *receive, size_t count, int type, i
 int ncclReduce(const void *send, void *receive, size_t count, int type, int op, int root,
 	       void *opaque, void *stream)
 {
-	const comm_t *comm = opaque;
+	comm_t *comm = opaque;
 	if (!stream || op != BENCH_NCCL_SUM || root < 0 || root >= comm->ranks)
-		return INVALID_ARGUMENT;
+		return refuse(comm);
 	return add_up(comm, send, count, type, 0, comm->rank == root ? count : 0, receive);
 }
 
 int ncclBroadcast(const void *send, void *receive, size_t count, int type, int root, void *opaque,
 		  void *stream)
 {
-	const comm_t *comm = opaque;
+	comm_t *comm = opaque;
 	size_t bytes = count * size_of(type);
 	if (bytes == 0 || bytes > DATA_BYTES || !stream || root < 0 || root >= comm->ranks)
-		return INVALID_ARGUMENT;
+		return refuse(comm);
 	if (comm->rank == root)
 		memcpy(comm->area->data, send, bytes);
-	(void)pthread_barrier_wait(&comm->area->barrier);
+	if (!meet(comm))
+		return SYSTEM_ERROR;
 	if (comm->rank != root)
 		memcpy(receive, comm->area->data, bytes);
-	(void)pthread_barrier_wait(&comm->area->barrier);
-	return 0;
+	return meet(comm) ? 0 : SYSTEM_ERROR;
 }

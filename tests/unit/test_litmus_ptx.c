@@ -266,7 +266,7 @@ static void use_fake(const char *kernel)
 
 	cr_assert(build,
 		  "BUILD must name the folder of the build: scons test, and ci/run-tests, set it");
-	(void)snprintf(path, sizeof path, "%s/tests/fakes/whole", build);
+	(void)snprintf(path, sizeof path, "%s/tests/fakes/nvidia/whole", build);
 	(void)setenv("LD_LIBRARY_PATH", path, 1);
 	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
 	(void)setenv("FAKE_KERNEL", kernel, 1);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/vendor.h"
+#include "bench/nvidia.h"
 #include "tessera/program.h"
 
 enum { LOG_BYTES = 4096 };
@@ -82,10 +82,10 @@ static tsr_status_t open_parts(litmus_lanes_t *l)
 	l->context = context;
 	LITMUS_TRY(enter(l));
 	tsr_status_t status =
-		check(l, l->cu.stream_create(&l->stream, BENCH_CU_STREAM_NON_BLOCKING),
+		check(l, l->cu.run.stream_create(&l->stream, BENCH_STREAM_NON_BLOCKING),
 		      "make a stream");
 	if (status == TSR_OK)
-		status = check(l, l->cu.event_create(&l->event, BENCH_CU_EVENT_DEFAULT),
+		status = check(l, l->cu.run.event_create(&l->event, BENCH_EVENT_DEFAULT),
 			       "make an event");
 	leave(l);
 	return status;
@@ -107,7 +107,7 @@ tsr_status_t litmus_lanes_open(tsr_world_t *world, litmus_lanes_t **lanes_out)
 static void unload(litmus_lanes_t *l)
 {
 	for (int d = 0; d < l->count; d++)
-		(void)l->cu.module_unload(l->module[d]);
+		(void)l->cu.run.module_unload(l->module[d]);
 	l->count = 0;
 }
 
@@ -116,9 +116,9 @@ static void close_parts(litmus_lanes_t *l)
 	if (enter(l) == TSR_OK) {
 		unload(l);
 		if (l->event)
-			(void)l->cu.event_destroy(l->event);
+			(void)l->cu.run.event_destroy(l->event);
 		if (l->stream)
-			(void)l->cu.stream_destroy(l->stream);
+			(void)l->cu.run.stream_destroy(l->stream);
 		leave(l);
 	}
 	(void)l->cu.release(l->device);
@@ -145,7 +145,7 @@ static tsr_status_t await(litmus_lanes_t *l)
 	const uint64_t deadline_ns = tsr_world_deadline_ns(l->world), begin_ns = bench_now_ns();
 	int code;
 
-	while ((code = l->cu.event_query(l->event)) == BENCH_CU_NOT_READY) {
+	while ((code = l->cu.run.event_query(l->event)) == BENCH_NOT_READY) {
 		if (bench_now_ns() - begin_ns > deadline_ns)
 			return give_up(l);
 		(void)sched_yield();
@@ -159,11 +159,11 @@ static tsr_status_t play(litmus_lanes_t *l, int device, const litmus_ptx_args_t 
 	void *arguments[] = {(void *)(uintptr_t)args};
 
 	LITMUS_TRY(check(l,
-			 l->cu.launch(l->kernel[device], (unsigned)blocks, 1, 1,
-				      (unsigned)l->shape.threads, 1, 1, 0, l->stream, arguments,
-				      NULL),
+			 l->cu.run.launch(l->kernel[device], (unsigned)blocks, 1, 1,
+					  (unsigned)l->shape.threads, 1, 1, 0, l->stream, arguments,
+					  NULL),
 			 "launch a litmus test"));
-	LITMUS_TRY(check(l, l->cu.event_record(l->event, l->stream), "record an event"));
+	LITMUS_TRY(check(l, l->cu.run.event_record(l->event, l->stream), "record an event"));
 	return await(l);
 }
 
@@ -196,8 +196,8 @@ static tsr_status_t compile(litmus_lanes_t *l, const char *name, int device, con
 	LITMUS_TRY(check(l, code, "compile a litmus test"));
 	l->count = device + 1;
 	return check(l,
-		     l->cu.module_function(&l->kernel[device], l->module[device],
-					   LITMUS_PTX_KERNEL),
+		     l->cu.run.module_function(&l->kernel[device], l->module[device],
+					       LITMUS_PTX_KERNEL),
 		     "find a litmus test's kernel");
 }
 

@@ -1,10 +1,11 @@
 /*
- * What bench/vendor.h declares against the headers of the toolkit, where it is:
- * values, sizes, places, and that each call compiles.
+ * What the baseline declares of NVIDIA's libraries against the toolkit's
+ * headers, where they are: values, sizes, places, and that each call compiles.
  */
 #include <criterion/criterion.h>
 
-#include "bench/vendor.h"
+#include "bench/nccl.h"
+#include "bench/nvidia.h"
 
 #if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>) && __has_include(<nccl.h>)
 #include <cublas_v2.h>
@@ -12,9 +13,9 @@
 #include <nccl.h>
 
 #define SAME(mine_, theirs_) _Static_assert((int)(mine_) == (int)(theirs_), #theirs_)
-SAME(BENCH_CU_NOT_READY, CUDA_ERROR_NOT_READY);
-SAME(BENCH_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
-SAME(BENCH_CU_EVENT_DEFAULT, CU_EVENT_DEFAULT);
+SAME(BENCH_NOT_READY, CUDA_ERROR_NOT_READY);
+SAME(BENCH_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
+SAME(BENCH_EVENT_DEFAULT, CU_EVENT_DEFAULT);
 SAME(BENCH_CU_MEMORY_DEVICE, CU_MEMORYTYPE_DEVICE);
 SAME(BENCH_CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER);
 SAME(BENCH_CU_JIT_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
@@ -32,7 +33,10 @@ SAME(0, CUDA_SUCCESS);
 SAME(0, CUBLAS_STATUS_SUCCESS);
 SAME(0, ncclSuccess);
 
-/* Enumerations are passed as ints, pointers to device memory as 64 bits, a device as an int. */
+/*
+ * Enumerations are passed as ints, pointers to device memory as 64 bits, a
+ * device as an int.
+ */
 SAME(sizeof(int), sizeof(cublasOperation_t));
 SAME(sizeof(int), sizeof(cudaDataType));
 SAME(sizeof(int), sizeof(cublasComputeType_t));
@@ -44,6 +48,7 @@ SAME(sizeof(int), sizeof(CUresult));
 SAME(sizeof(int), sizeof(CUdevice));
 SAME(sizeof(int), sizeof(CUjit_option));
 SAME(sizeof(uint64_t), sizeof(CUdeviceptr));
+SAME(sizeof(void *), sizeof(CUdeviceptr));
 
 #define PLACE(mine_, theirs_) \
 	SAME(offsetof(bench_copy_2d_t, mine_), offsetof(CUDA_MEMCPY2D, theirs_))
@@ -114,7 +119,7 @@ COMPILES(ncclBroadcast(handle, handle, bytes, (ncclDataType_t)0, number, handle,
  */
 #define TEXT_(name_) #name_
 #define TEXT(name_) TEXT_(name_)
-Test(vendor, symbols_are_those_of_the_headers)
+Test(nvidia, symbols_are_those_of_the_headers)
 {
 	static const struct {
 		const char *theirs, *mine;
@@ -138,18 +143,21 @@ Test(vendor, symbols_are_those_of_the_headers)
 			     names[i].mine, names[i].theirs);
 }
 #else
-Test(vendor, symbols_are_those_of_the_headers)
+Test(nvidia, symbols_are_those_of_the_headers)
 {
 	cr_skip_test("no headers of the CUDA toolkit, cuBLAS and NCCL here");
 }
 #endif
 
-Test(vendor, real_libraries_have_every_entry)
+Test(nvidia, real_libraries_have_every_entry)
 {
+	static const char *const names[] = {"libnccl.so.2", NULL};
+	const bench_nccl_library_t library = {
+		.what = "NCCL", .cure = "install it", .names = names, .places = &bench_cuda_places};
 	char sentence[BENCH_SENTENCE];
 	bench_cublas_t cublas;
 	bench_nccl_t nccl;
-	if (!bench_cublas_find(&cublas, sentence) || !bench_nccl_find(&nccl, sentence)) {
+	if (!bench_cublas_find(&cublas, sentence) || !bench_nccl_find(&library, &nccl, sentence)) {
 		cr_assert(strstr(sentence, "there is no "), "%s", sentence);
 		cr_skip_test("no cuBLAS or no NCCL here");
 	}

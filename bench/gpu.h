@@ -1,0 +1,126 @@
+/*
+ * The baseline of GPUs: a workload's steps by a vendor's library of products
+ * and by NCCL's calls. What both vendors share is here and in gpu.c,
+ * gpu_steps.c and nccl.c. What only one vendor has is in its bench_vendor_t:
+ * cublas_nccl.c has NVIDIA's.
+ */
+#ifndef TESSERA_BENCH_GPU_H
+#define TESSERA_BENCH_GPU_H
+
+#include "bench/nccl.h"
+#include "bench/runtime.h"
+
+enum { BENCH_BUS_ID = 32 };
+
+/** A step's product: row-major C = A B, each of them dense. */
+typedef struct bench_product {
+	int type;                  /* of elements: BENCH_R_32F and its like */
+	int64_t rows, cols, depth; /* C is rows x cols; none of them is 0 */
+	const void *a, *b;
+	void *c;
+} bench_product_t;
+
+/** Rows that are copied within device memory. */
+typedef struct bench_rows {
+	char *to;
+	const char *from;
+	size_t to_pitch, from_pitch, row_bytes, rows;
+} bench_rows_t;
+
+typedef struct bench_vendor bench_vendor_t;
+
+/** The baseline on one rank. */
+typedef struct bench_gpu {
+	const bench_vendor_t *vendor;
+	void *own; /* the vendor's tables and handles: own_bytes, zeroed */
+	bench_runtime_t run;
+	bench_comm_t comm;
+	bool opened, has_products;                    /* open and open_products have succeeded */
+	char bus[BENCH_BUS_ID];                       /* where the GPU is */
+	void *stream, *begin, *end, *module, *stores; /* null: not made */
+	int blocks;                                   /* of the kernel of plain stores */
+	void *from;                                   /* what it stores */
+	/* What steps make, and dense copies of inputs; null: the matrix has none. */
+	void *memory[WORKLOAD_MATRICES];
+	/* The rank's part: there, in the heap, or among the gathered parts. */
+	char *matrix[WORKLOAD_MATRICES];
+} bench_gpu_t;
+
+/**
+ * What only one vendor has. Functions run on one thread a rank. Those that
+ * return a bool leave one sentence where they fail; those that return an int
+ * return the runtime's code.
+ */
+struct bench_vendor {
+	const char *product; /* the library of products */
+	const char *runtime; /* what refuses a call: "the driver" */
+	const char *cure;    /* what the user can do then */
+	bench_nccl_library_t collectives;
+	size_t own_bytes;
+	/* The heap is of another kind of memory than a user's matrices are: the
+	 * libraries get copies of all inputs, not of padded ones alone. */
+	bool copies_inputs;
+
+	/** Finds the runtime: fills in gpu->run and the vendor's own table. */
+	bool (*find)(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);
+	/** Takes the GPU; writes gpu->bus. */
+	bool (*open)(bench_gpu_t *gpu, int ordinal, char sentence[BENCH_SENTENCE]);
+	void (*close)(bench_gpu_t *gpu);
+	/** Makes the GPU current on this thread, until leave. What follows is
+	 * called between the two. */
+	int (*enter)(bench_gpu_t *gpu);
+	void (*leave)(bench_gpu_t *gpu);
+	const char *(*text)(const bench_gpu_t *gpu, int code);
+	int (*copy_rows)(const bench_gpu_t *gpu, const bench_rows_t *rows);
+	/** Makes gpu->module, which has the kernel of plain stores. */
+	bool (*load_stores)(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);
+
+	/** Finds the library of products and opens it. */
+	bool (*open_products)(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);
+	/** Before the step's product is timed: chooses how. Null: there is no choice. */
+	bool (*prepare)(bench_gpu_t *gpu, int step, const bench_product_t *product,
+			char sentence[BENCH_SENTENCE]);
+	/** Puts the step's product on the stream. */
+	bool (*multiply)(const bench_gpu_t *gpu, int step, const bench_product_t *product,
+			 char sentence[BENCH_SENTENCE]);
+	/** The library's version, major first. */
+	bool (*version)(const bench_gpu_t *gpu, int version_out[3]);
+	/** Also where opening has failed half way, or was not tried. */
+	void (*close_products)(bench_gpu_t *gpu);
+};
+
+/* What a vendor's bench_baseline_ops_t consists of. */
+tsr_status_t bench_gpu_open(bench_baseline_t *b, const bench_vendor_t *vendor);
+tsr_status_t bench_gpu_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out);
+tsr_status_t bench_gpu_read(bench_baseline_t *b, int matrix, void *dense_out);
+void bench_gpu_close(bench_baseline_t *b, bool failed);
+enum { BENCH_GPU_PUSH_BYTES = 256 << 20 };
+
+/**
+ * Whether the runtime has done what was asked; where not, one sentence: the
+ * runtime cannot `what`.
+ */
+bool bench_gpu_ok(const bench_gpu_t *gpu, int code, const char *what,
+		  char sentence[BENCH_SENTENCE]);
+
+/* gpu_steps.c: with the GPU current. */
+
+/**
+ * The number by which both vendors call a dtype of elements; -1: they do not
+ * take it.
+ */
+int bench_gpu_type(tsr_dtype_t dtype);
+
+/** A step's product; false where it is empty, and nothing needs multiplying. */
+bool bench_gpu_product(const bench_baseline_t *b, const bench_gpu_t *gpu,
+		       const workload_step_t *step, bench_product_t *product_out);
+
+/** Puts copies of those inputs whose rows are padded on the stream. */
+bool bench_gpu_put_operands(const bench_baseline_t *b, const bench_gpu_t *gpu,
+			    char sentence[BENCH_SENTENCE]);
+
+/** Puts what is timed on the stream. */
+bool bench_gpu_put(const bench_baseline_t *b, const bench_gpu_t *gpu, const bench_timed_t *timed,
+		   char sentence[BENCH_SENTENCE]);
+
+#endif

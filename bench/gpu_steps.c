@@ -1,0 +1,156 @@
+/* The steps of a GPU's baseline: each is put on the stream. */
+#include <stdio.h>
+
+#include "bench/gpu.h"
+#include "bench/stores.h"
+
+int bench_gpu_type(tsr_dtype_t dtype)
+{
+	return dtype == TSR_BF16  ? BENCH_R_16BF
+	       : dtype == TSR_F16 ? BENCH_R_16F
+	       : dtype == TSR_F32 ? BENCH_R_32F
+				  : -1;
+}
+
+/* ------------------------------------------------------------ operands */
+
+static bool put_dense(const bench_gpu_t *gpu, tsr_view_t from, void *to,
+		      char sentence[BENCH_SENTENCE])
+{
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)from.dtype);
+	const bench_rows_t rows = {
+		.to = to,
+		.from = (const char *)(uintptr_t)from.data,
+		.to_pitch = (size_t)from.cols * element,
+		.from_pitch = (size_t)from.ld * element,
+		.row_bytes = (size_t)from.cols * element,
+		.rows = (size_t)from.rows,
+	};
+	return bench_gpu_ok(gpu, gpu->vendor->copy_rows(gpu, &rows), "copy an operand", sentence);
+}
+
+/** Before each time, since inputs may have been written meanwhile. */
+bool bench_gpu_put_operands(const bench_baseline_t *b, const bench_gpu_t *gpu,
+			    char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int i = 0; good && i < b->matrices; i++)
+		if (gpu->memory[i] && bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT)
+			good = put_dense(gpu, b->task.workload->view(b->task.run, i),
+					 gpu->memory[i], sentence);
+	return good;
+}
+
+/* ------------------------------------------------------------ steps */
+
+bool bench_gpu_product(const bench_baseline_t *b, const bench_gpu_t *gpu,
+		       const workload_step_t *step, bench_product_t *product_out)
+{
+	const workload_matrix_t x = bench_matrix_of(b, step->from, b->rank);
+	const workload_matrix_t y = bench_matrix_of(b, step->with, b->rank);
+	*product_out = (bench_product_t){
+		.type = bench_gpu_type(x.dtype),
+		.rows = x.part_rows,
+		.cols = y.part_cols,
+		.depth = x.part_cols,
+		.a = gpu->matrix[step->from],
+		.b = gpu->matrix[step->with],
+		.c = gpu->matrix[step->to],
+	};
+	return product_out->rows > 0 && product_out->cols > 0 && product_out->depth > 0;
+}
+
+static bool put_product(const bench_baseline_t *b, const bench_gpu_t *gpu,
+			const workload_step_t *step, char sentence[BENCH_SENTENCE])
+{
+	bench_product_t product;
+	if (bench_gpu_product(b, gpu, step, &product))
+		return gpu->vendor->multiply(gpu, (int)(step - b->steps), &product, sentence);
+	const size_t bytes = bench_part_bytes(b, step->to, b->rank);
+	/* A product over nothing is 0. */
+	return bytes == 0 || bench_gpu_ok(gpu, gpu->run.fill(product.c, 0, bytes, gpu->stream),
+					  "fill memory", sentence);
+}
+
+static bool put_places(const bench_baseline_t *b, const bench_gpu_t *gpu,
+		       const workload_step_t *step, char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int r = 0; good && r < b->size; r++) {
+		const workload_matrix_t part = bench_matrix_of(b, step->with, r);
+		const size_t element = tsr_dtype_bytes(part.dtype);
+		const size_t place = (size_t)(part.first_row * part.cols + part.first_col);
+		const bench_rows_t rows = {
+			.to = gpu->matrix[step->to] + place * element,
+			.from = gpu->matrix[step->from] + bench_parts_offset(b, step->with, r),
+			.to_pitch = (size_t)part.cols * element,
+			.from_pitch = (size_t)part.part_cols * element,
+			.row_bytes = (size_t)part.part_cols * element,
+			.rows = (size_t)part.part_rows,
+		};
+		if (part.part_rows > 0 && part.part_cols > 0)
+			good = bench_gpu_ok(gpu, gpu->vendor->copy_rows(gpu, &rows),
+					    "copy parts to their places", sentence);
+	}
+	return good;
+}
+
+static bool put_step(const bench_baseline_t *b, const bench_gpu_t *gpu, const workload_step_t *step,
+		     char sentence[BENCH_SENTENCE])
+{
+	switch (step->op) {
+	case WORKLOAD_PRODUCT:
+		return put_product(b, gpu, step, sentence);
+	case WORKLOAD_ALL_GATHER: /* in place, as NCCL has it */
+		return bench_comm_gather(&gpu->comm, b, step, gpu->matrix[step->from],
+					 gpu->matrix[step->to], sentence);
+	case WORKLOAD_REDUCE_SCATTER:
+		return bench_comm_reduce(&gpu->comm, b, step, gpu->matrix[step->from],
+					 gpu->matrix[step->to], sentence);
+	default: /* WORKLOAD_PLACE */
+		return put_places(b, gpu, step, sentence);
+	}
+}
+
+/* ------------------------------------------------------------ plain stores */
+
+/** To my piece of rank `to`'s room. */
+static bool put_stores(const bench_baseline_t *b, const bench_gpu_t *gpu, int to,
+		       char sentence[BENCH_SENTENCE])
+{
+	enum { PIECE = 16 };
+	TSR_HEAP void *room;
+	if (tsr_heap_translate(b->world, b->pushed, to, &room) != TSR_OK) {
+		(void)snprintf(sentence, BENCH_SENTENCE, "%.400s", tsr_last_error());
+		return false;
+	}
+	uint64_t dst = (uint64_t)(uintptr_t)room + (uint64_t)b->rank * b->push_bytes;
+	uint64_t src = (uint64_t)(uintptr_t)gpu->from, count = b->push_bytes / PIECE;
+	void *arguments[] = {&dst, &src, &count};
+	return bench_gpu_ok(gpu,
+			    gpu->run.launch(gpu->stores, (unsigned)gpu->blocks, 1, 1,
+					    BENCH_STORES_THREADS, 1, 1, 0, gpu->stream, arguments,
+					    NULL),
+			    "launch plain stores", sentence);
+}
+
+/** Rank r stores to r + 1 first, so that no two ranks ever store to one. */
+static bool put_pushes(const bench_baseline_t *b, const bench_gpu_t *gpu,
+		       char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int i = 1; good && i < b->size; i++)
+		good = put_stores(b, gpu, (b->rank + i) % b->size, sentence);
+	return good;
+}
+
+bool bench_gpu_put(const bench_baseline_t *b, const bench_gpu_t *gpu, const bench_timed_t *timed,
+		   char sentence[BENCH_SENTENCE])
+{
+	bool good = true;
+	for (int i = timed->first; good && i < timed->first + timed->count; i++)
+		good = put_step(b, gpu, &b->steps[i], sentence);
+	if (timed->push == BENCH_PUSH_PAIR)
+		return put_stores(b, gpu, 1, sentence);
+	return timed->push == BENCH_PUSH_ALL ? put_pushes(b, gpu, sentence) : good;
+}

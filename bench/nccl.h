@@ -1,0 +1,103 @@
+/*
+ * NCCL's calls, which RCCL has too, under the same names and with the same
+ * values. They are declared here, so that no build needs a vendor's headers.
+ */
+#ifndef TESSERA_BENCH_NCCL_H
+#define TESSERA_BENCH_NCCL_H
+
+#include "bench/library.h"
+
+enum {
+	BENCH_NCCL_F16 = 6, /* ncclDataType_t */
+	BENCH_NCCL_F32 = 7,
+	BENCH_NCCL_BF16 = 9,
+	BENCH_NCCL_SUM = 0, /* ncclRedOp_t */
+	BENCH_NCCL_ID_BYTES = 128,
+};
+
+/** ncclUniqueId, which goes by value. */
+typedef struct bench_nccl_id {
+	char bytes[BENCH_NCCL_ID_BYTES];
+} bench_nccl_id_t;
+
+/*
+ * Each entry: what it returns, field, symbol, arguments. All that return an int
+ * return 0 where they succeed.
+ */
+/* clang-format off */
+#define BENCH_NCCL_ENTRIES(X) \
+	X(int, version, ncclGetVersion, (int *out)) \
+	X(int, unique_id, ncclGetUniqueId, (bench_nccl_id_t *out)) \
+	X(int, join, ncclCommInitRank, (void **out, int ranks, bench_nccl_id_t id, int rank)) \
+	X(int, destroy, ncclCommDestroy, (void *comm)) \
+	X(int, abort, ncclCommAbort, (void *comm)) \
+	X(const char *, error_string, ncclGetErrorString, (int code)) \
+	X(int, group_start, ncclGroupStart, (void)) \
+	X(int, group_end, ncclGroupEnd, (void)) \
+	X(int, all_gather, ncclAllGather, \
+	  (const void *send, void *receive, size_t count, int type, void *comm, void *stream)) \
+	X(int, reduce_scatter, ncclReduceScatter, \
+	  (const void *send, void *receive, size_t count, int type, int op, void *comm, \
+	   void *stream)) \
+	X(int, reduce, ncclReduce, \
+	  (const void *send, void *receive, size_t count, int type, int op, int root, void *comm, \
+	   void *stream)) \
+	X(int, broadcast, ncclBroadcast, \
+	  (const void *send, void *receive, size_t count, int type, int root, void *comm, \
+	   void *stream))
+/* clang-format on */
+
+typedef struct bench_nccl {
+	BENCH_NCCL_ENTRIES(BENCH_TABLE_FIELD)
+} bench_nccl_t;
+
+/** A library that has NCCL's calls. */
+typedef struct bench_nccl_library {
+	const char *what, *cure; /* "NCCL" */
+	const char *const *names;
+	const bench_places_t *places;
+} bench_nccl_library_t;
+
+/** Finds it, as bench_library_find does. */
+bool bench_nccl_find(const bench_nccl_library_t *library, bench_nccl_t *nccl_out,
+		     char sentence[BENCH_SENTENCE]);
+
+/** One rank's part in the collectives. */
+typedef struct bench_comm {
+	bench_nccl_t nccl;
+	void *comm;   /* null: this rank has not joined */
+	void *stream; /* of the runtime: where each call is put */
+} bench_comm_t;
+
+/**
+ * Finds the library and joins, with the rank's GPU current. What one rank
+ * cannot do, none tries: in ncclCommInitRank they wait for each other.
+ * Collective: the first sentence of any rank becomes everybody's.
+ */
+tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_nccl_library_t *library,
+			     tsr_world_t *world, char sentence[BENCH_SENTENCE]);
+
+/** `failed`: the world has ended, so nobody is waited for. */
+void bench_comm_close(bench_comm_t *comm, bool failed);
+
+/*
+ * The steps, put on the stream; addresses of this rank's part of each matrix.
+ */
+
+/**
+ * Into `to`, the parts of all ranks one behind the other, of which `from` is
+ * this rank's.
+ */
+bool bench_comm_gather(const bench_comm_t *comm, const bench_baseline_t *b,
+		       const workload_step_t *step, const void *from, void *to,
+		       char sentence[BENCH_SENTENCE]);
+
+/** Into `to`, this rank's part of the sum of all ranks' `from`. */
+bool bench_comm_reduce(const bench_comm_t *comm, const bench_baseline_t *b,
+		       const workload_step_t *step, const void *from, void *to,
+		       char sentence[BENCH_SENTENCE]);
+
+/** Whether the collectives take a dtype. */
+bool bench_comm_takes(tsr_dtype_t dtype);
+
+#endif
