@@ -78,12 +78,22 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	return TSR_OK;
 }
 
+/*
+ * On NVIDIA's platform HIP is a layer over CUDA, and the libraries are
+ * NVIDIA's. The build says which platform the backend hip is for.
+ */
+#if defined(TSR_HIP_NVIDIA)
+#define OF_HIP bench_cublas_nccl
+#else
+#define OF_HIP bench_hipblaslt_rccl
+#endif
+
 const bench_baseline_ops_t *bench_ops_of(const char *backend)
 {
 	static const struct {
 		const char *backend;
 		const bench_baseline_ops_t *ops;
-	} known[] = {{"cuda", &bench_cublas_nccl}, {"cpuemu", &bench_openblas}};
+	} known[] = {{"cuda", &bench_cublas_nccl}, {"hip", &OF_HIP}, {"cpuemu", &bench_openblas}};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].backend, backend) == 0)
 			return known[i].ops;

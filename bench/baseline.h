@@ -1,8 +1,8 @@
 /*
  * What a user would pick instead, on the same data: a workload's steps, run by
- * the vendor's libraries. On cuda that is cuBLAS and NCCL, found when the
- * program runs; on cpuemu OpenBLAS and memcpy between the ranks' heaps. And
- * plain stores, the measure of a link.
+ * the vendor's libraries. On cuda that is cuBLAS and NCCL, on hip hipBLASLt and
+ * RCCL, found when the program runs; on cpuemu OpenBLAS and memcpy between the
+ * ranks' heaps. And plain stores, the measure of a link.
  */
 #ifndef TESSERA_BENCH_BASELINE_H
 #define TESSERA_BENCH_BASELINE_H
@@ -23,9 +23,9 @@ typedef struct bench_timed {
 } bench_timed_t;
 
 /**
- * Inputs lie in this rank's heap, where the run has them. cuBLAS gets dense
- * copies of them, as a user's matrices are. (With padded rows it is several
- * times as fast on odd shapes.)
+ * Inputs lie in this rank's heap, where the run has them. Libraries of GPUs get
+ * dense copies of them, as a user's matrices are. (With padded rows cuBLAS is
+ * several times as fast on odd shapes.)
  */
 typedef struct bench_task {
 	const workload_t *workload;

@@ -2,7 +2,7 @@
  * The baseline of GPUs: a workload's steps by a vendor's library of products
  * and by NCCL's calls. What both vendors share is here and in gpu.c,
  * gpu_steps.c and nccl.c. What only one vendor has is in its bench_vendor_t:
- * cublas_nccl.c has NVIDIA's.
+ * cublas_nccl.c has NVIDIA's, hipblaslt_rccl.c AMD's.
  */
 #ifndef TESSERA_BENCH_GPU_H
 #define TESSERA_BENCH_GPU_H

@@ -25,7 +25,7 @@ typedef struct bench_baseline_ops {
 	size_t push_bytes; /* wanted; less where the heap has less */
 } bench_baseline_ops_t;
 
-extern const bench_baseline_ops_t bench_cublas_nccl, bench_openblas;
+extern const bench_baseline_ops_t bench_cublas_nccl, bench_hipblaslt_rccl, bench_openblas;
 
 /** What a backend's baseline is made of; null: it has none. */
 const bench_baseline_ops_t *bench_ops_of(const char *backend);

@@ -7,7 +7,7 @@
  * from, how many pieces of 16 bytes.
  */
 #define BENCH_STORES_KERNEL "plain_stores"
-extern const char bench_stores_ptx[];
+extern const char bench_stores_ptx[], bench_stores_hip[];
 
 enum { BENCH_STORES_THREADS = 512, BENCH_STORES_BLOCKS_PER_SM = 2 };
 

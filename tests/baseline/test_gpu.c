@@ -1,14 +1,15 @@
 /*
- * The baselines of GPUs, against libraries that compute on the
+ * The baselines of GPUs, of both vendors, against libraries that compute on the
  * host (tests/fakes), in worlds of the emulator: the calls, the order of their
  * arguments, and what is said where something is missing. Whether the real
  * libraries do the same shows on a GPU only.
  */
+#include <dlfcn.h>
 #include <limits.h>
 #include <unistd.h>
 
+#include "bench/amd.h"
 #include "bench/gpu.h"
-#include "bench/nvidia.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/judge.h"
 #include "world_test.h"
@@ -21,6 +22,7 @@ typedef struct engine {
 
 static const engine_t engines[] = {
 	{"nvidia", &bench_cublas_nccl, "cuBLAS 13.1.2 + NCCL 2.28.9"},
+	{"amd", &bench_hipblaslt_rccl, "hipBLASLt 1.2.3 + RCCL 2.28.9"},
 };
 enum { ENGINES = sizeof engines / sizeof *engines };
 
@@ -218,6 +220,12 @@ Test(gpu, cublas_and_nccl_run_the_steps_of_all_workloads)
 	world_each(steps_of_all_workloads, "nvidia");
 }
 
+Test(gpu, hipblaslt_and_rccl_run_the_steps_of_all_workloads)
+{
+	use_fakes("amd", "whole");
+	world_each(steps_of_all_workloads, "amd");
+}
+
 /**
  * GEMM + all-scatter, small: its steps are a product, an all-gather and the
  * places of columns.
@@ -230,6 +238,32 @@ static tsr_status_t open_small(tsr_world_t *world, const engine_t *engine, fixtu
 		return status;
 	configure(f, workload, (shape_t){16, 16, 16}, TSR_BF16);
 	return open_fixture(world, engine, f);
+}
+
+/** The heap of an AMD GPU is of a kind of memory that a user's matrices are not in. */
+static int expect_copies(tsr_world_t *world, int argc, char **argv)
+{
+	const engine_t *engine = engine_of(argv[1]);
+	workload_matrix_t part;
+	fixture_t f;
+	(void)argc;
+	CHECK(open_small(world, engine, &f) == TSR_OK);
+	const bench_gpu_t *gpu = f.baseline->state;
+	for (int i = 0; part_of(&f, world, i, &part); i++) {
+		const bool is_input = part.use == WORKLOAD_INPUT;
+		const bool is_copied = gpu->memory[i] && gpu->matrix[i] == gpu->memory[i];
+		CHECK(!is_input || is_copied == (engine->ops == &bench_hipblaslt_rccl), "%s",
+		      part.name);
+	}
+	return close_fixture(&f) == TSR_OK ? 0 : 1;
+}
+
+Test(gpu, inputs_are_in_memory_as_a_users_are)
+{
+	for (int i = 0; i < ENGINES; i++) {
+		use_fakes(engines[i].vendor, "whole");
+		cr_expect(world_run(2, TSR_PLACE_THREAD, expect_copies, engines[i].vendor) == 0);
+	}
 }
 
 /* ------------------------------------------------------------ what the pushes write */
@@ -331,6 +365,18 @@ Test(gpu, what_is_missing_is_said_and_the_rest_goes_on)
 	expect_lack("whole", "FAKE_NO_MEMORY", "nvidia xxxxxx out of memory); see nvidia-smi");
 }
 
+Test(gpu, what_is_missing_of_amd_is_said_and_the_rest_goes_on)
+{
+	expect_lack("no_runtime", NULL, "amd xxxxxx the HIP runtime here has no hip");
+	expect_lack("no_collectives", NULL, "amd -xxx-- the RCCL here has no nccl");
+	expect_lack("no_products", NULL, "amd x-xx-- the hipBLASLt here has no hipblasLt");
+	expect_lack("whole", "FAKE_OLD_BLAS", "amd x-xx-- is version 0.3.0, which names types");
+	expect_lack("whole", "FAKE_NO_ALGORITHM", "amd x-xx-- no algorithm for 16 x 8 x 16 here");
+	expect_lack("whole", "FAKE_NO_COMPILER", "amd ----xx hiprtcCompileProgram failed on the");
+	expect_lack("whole", "FAKE_ONE_GPU", "amd -xxxxx and RCCL takes one rank a GPU");
+	expect_lack("whole", "FAKE_NO_MEMORY", "amd xxxxxx out of memory); see rocm-smi");
+}
+
 static tsr_view_t no_view(const workload_run_t *run, int matrix)
 {
 	(void)run;
@@ -380,6 +426,25 @@ Test(gpu, each_backend_has_its_vendors_libraries)
 	cr_expect(bench_ops_of("cuda") == &bench_cublas_nccl);
 	cr_expect(bench_ops_of("cpuemu") == &bench_openblas);
 	cr_expect(bench_ops_of("abacus") == NULL);
+	/* HIP's NVIDIA platform, if the build is for that, has NVIDIA's. */
+	cr_expect(bench_ops_of("hip") == &bench_hipblaslt_rccl ||
+		  bench_ops_of("hip") == &bench_cublas_nccl);
+}
+
+/**
+ * In a process with a HIP runtime, of the backend or of a framework, another
+ * copy is not loaded.
+ */
+Test(gpu, the_runtime_that_is_loaded_is_taken)
+{
+	char path[PATH_MAX], sentence[BENCH_SENTENCE] = "";
+	bench_hip_t hip;
+	use_fakes("amd", "no_runtime");
+	cr_assert(!bench_hip_find(&hip, sentence));
+	(void)snprintf(path, sizeof path, "%s/tests/fakes/amd/loaded/libamdhip64.so",
+		       getenv("BUILD"));
+	cr_assert(dlopen(path, RTLD_NOW | RTLD_LOCAL), "%s", dlerror());
+	cr_assert(bench_hip_find(&hip, sentence), "%s", sentence);
 }
 
 Test(gpu, a_library_that_is_nowhere_is_one_sentence)
@@ -389,7 +454,7 @@ Test(gpu, a_library_that_is_nowhere_is_one_sentence)
 	const bench_library_t library = {.what = "such library",
 					 .cure = "install it",
 					 .names = names,
-					 .places = &bench_cuda_places,
+					 .places = &bench_rocm_places,
 					 .entries = &entry,
 					 .count = 1};
 	void *table[1] = {NULL};
