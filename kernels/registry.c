@@ -6,14 +6,17 @@
 
 #include "kernels/workload.h"
 
-/* Weak: where nothing is listed there is no section, and the symbols are null. */
+/*
+ * Weak, because without workloads the section does not exist; the symbols are
+ * then null.
+ */
 #define SECTION_BOUND extern __attribute__((weak, visibility("hidden")))
 SECTION_BOUND const workload_t *const __start_tsr_workloads[];
 SECTION_BOUND const workload_t *const __stop_tsr_workloads[];
 
 /**
- * The first by name behind `name`; null past the last. So the order is that of
- * names, whatever the linker's is.
+ * Returns the workload whose name follows `name` in the alphabet; null past the
+ * last. So workloads are sorted by name, whatever the linker's order is.
  */
 static const workload_t *behind(const char *name)
 {

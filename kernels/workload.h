@@ -135,10 +135,7 @@ struct workload_expected {
 	void (*close)(workload_expected_t *expected);
 };
 
-/*
- * ------------------------------------------------------------ costs and
- * baselines
- */
+/* ------------------------------------------------------ costs and baselines */
 
 /** The least work that one rank has to do. */
 typedef struct workload_cost {

@@ -200,10 +200,7 @@ static tsr_status_t allocate(gas_plan_t *plan, const gas_sizes_t *sizes)
 	return status;
 }
 
-/*
- * ------------------------------------------------------------ creation and
- * release
- */
+/* ----------------------------------------------------- creation and release */
 
 int gas_pattern_sides(gas_pattern_t pattern, int ranks)
 {

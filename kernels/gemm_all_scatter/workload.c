@@ -262,10 +262,7 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 3;
 }
 
-/*
- * ------------------------------------------------------------ runs: a plan is
- * a run
- */
+/* ---------------------------------------------------- runs: a plan is a run */
 
 static gas_plan_t *plan_of(const workload_run_t *run)
 {

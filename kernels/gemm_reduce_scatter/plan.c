@@ -21,10 +21,7 @@ const char *const grs_kernels[GRS_PATTERNS][2] = {
 	[GRS_OWN_CHUNK_LAST] = {"grs_own_chunk_last", NULL},
 };
 
-/*
- * ------------------------------------------------------------ the
- * configuration
- */
+/* -------------------------------------------------------- the configuration */
 
 workload_matrix_t grs_matrix(const grs_config_t *config, int matrix, int rank, int ranks)
 {
@@ -68,10 +65,7 @@ tsr_status_t grs_config_check(const grs_config_t *c, int ranks)
 			     c->tile);
 }
 
-/*
- * ------------------------------------------------------------ automatic
- * choices
- */
+/* -------------------------------------------------------- automatic choices */
 
 /**
  * The number of tiles of all chunks. Each chunk is covered by as many rows of
@@ -257,10 +251,7 @@ static tsr_status_t build(grs_plan_t *plan)
 	return status == TSR_OK ? tsr_barrier(plan->world) : status;
 }
 
-/*
- * ------------------------------------------------------------ creation and
- * release
- */
+/* ----------------------------------------------------- creation and release */
 
 tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out)
 {

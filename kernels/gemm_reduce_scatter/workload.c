@@ -205,10 +205,7 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 2;
 }
 
-/*
- * ------------------------------------------------------------ runs: a plan is
- * a run
- */
+/* ---------------------------------------------------- runs: a plan is a run */
 
 static grs_plan_t *plan_of(const workload_run_t *run)
 {

@@ -4,7 +4,9 @@
 
 #include "kernels/host/matrices.h"
 
-/** Streams of two matrices and more have seeds far apart. */
+/**
+ * An element of a stream. The seeds of three or more matrices are far apart.
+ */
 static double element(const workload_inputs_t *inputs, uint64_t stream, int64_t index)
 {
 	const uint64_t seed = 2 * inputs->seed + stream % 2 + (stream / 2 << 48);

@@ -12,14 +12,15 @@ struct judge {
 	int matrix;
 	workload_matrix_t part;
 	bool integers;
-	/* the part as it must be, in its dtype; null: some element is not finite in that */
+	/* the expected part, rounded to its dtype; null: some expected element overflows the
+	 * dtype */
 	void *rounded;
-	double *value, *bound; /* of a row */
+	double *value, *bound; /* of one row */
 };
 
 /*
- * The exponent of a double by its bits: every element may be asked for, and
- * ilogb and ldexp cost more than all the rest.
+ * The exponent of a double is read from its bits, because every element may
+ * need it: ilogb and ldexp would take longer than everything else.
  */
 enum {
 	EXPONENT_SHIFT = DBL_MANT_DIG - 1,
@@ -33,7 +34,7 @@ double judge_half_ulp(tsr_dtype_t dtype, double x)
 	const int least = dtype == TSR_F16 ? -14 : FLT_MIN_EXP - 1;
 	uint64_t bits;
 	memcpy(&bits, &x, sizeof bits);
-	/* of 0 the least of all */
+	/* for 0 the smallest exponent */
 	const int exponent = (int)(bits >> EXPONENT_SHIFT & EXPONENT_MASK) - EXPONENT_BIAS;
 	bits = (uint64_t)((exponent > least ? exponent : least) - digits + EXPONENT_BIAS)
 	       << EXPONENT_SHIFT;
@@ -46,7 +47,7 @@ static size_t part_bytes(const workload_matrix_t *part)
 	return (size_t)(part->part_rows * part->part_cols) * tsr_dtype_bytes(part->dtype);
 }
 
-/** Values and bounds of the part's `row`-th row. */
+/** Computes values and bounds of the part's `row`-th row. */
 static void expect_row(const judge_t *judge, int64_t row)
 {
 	const workload_matrix_t *part = &judge->part;
@@ -55,8 +56,8 @@ static void expect_row(const judge_t *judge, int64_t row)
 }
 
 /**
- * Most elements of an output are what is expected, rounded once: they are
- * looked at by their bits.
+ * Rounds the expected values of the whole part. Most elements of an output are
+ * equal to them, so they can be compared bit by bit.
  */
 static void round_part(judge_t *judge)
 {
@@ -68,7 +69,7 @@ static void round_part(judge_t *judge)
 			tsr_dtype_set(part->dtype, judge->rounded, index, judge->value[col]);
 			if (isfinite(tsr_dtype_get(part->dtype, judge->rounded, index)))
 				continue;
-			/* each element is judged by its distance, which may be infinite */
+			/* then each element is compared by its distance, which may be infinite */
 			free(judge->rounded);
 			judge->rounded = NULL;
 			return;
@@ -112,8 +113,9 @@ void judge_destroy(judge_t *judge)
 }
 
 /**
- * An element that is what is expected, rounded to the nearest, is off by half a
- * unit in the last place: less than any bound.
+ * Whether elements are equal to the expected ones, rounded to nearest. Such
+ * elements differ from the expected values by at most half a unit in the last
+ * place, which is less than any bound.
  */
 static bool is_rounded(const judge_t *judge, const void *dense, size_t first, int64_t count)
 {
@@ -123,7 +125,7 @@ static bool is_rounded(const judge_t *judge, const void *dense, size_t first, in
 		      (const char *)judge->rounded + first * size, (size_t)count * size) == 0;
 }
 
-/** Whether the element is `expected` rounded once, to the bit. */
+/** Whether the element is exactly `expected`, rounded once. */
 static bool is_exactly(tsr_dtype_t dtype, const void *dense, size_t index, double expected)
 {
 	unsigned char bits[8];

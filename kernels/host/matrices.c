@@ -36,7 +36,9 @@ tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int
 			    .space = TSR_SPACE_HEAP};
 }
 
-/** A view's bytes in the heap, those behind rows included. */
+/**
+ * The size of a view in the heap, in bytes, including the gaps behind its rows.
+ */
 static size_t heap_bytes(tsr_view_t view)
 {
 	return view.cols > 0
@@ -44,7 +46,7 @@ static size_t heap_bytes(tsr_view_t view)
 		       : 0;
 }
 
-/** Copies rows of `row_bytes` bytes between memories whose rows are so many bytes apart. */
+/** Copies rows of `row_bytes` bytes between memories with different pitches. */
 static void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
 		      size_t row_bytes, int64_t rows)
 {
@@ -89,7 +91,7 @@ tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense
 	tsr_status_t status = image_of(view, &image);
 	if (status != TSR_OK)
 		return status;
-	/* NaN in every dtype: who multiplies what lies behind a row is found out */
+	/* NaN in every dtype, so that a kernel that reads behind a row computes wrong results */
 	memset(image, 0xff, heap_bytes(view));
 	copy_rows(image, (size_t)view.ld * element, dense, row, row, view.rows);
 	status = tsr_memcpy_to_heap(world, view.data, image, heap_bytes(view));

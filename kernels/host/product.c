@@ -11,18 +11,22 @@
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
-/* Rows that are computed and exchanged together: bounds the memory for A in double precision. */
+/*
+ * Rows that are computed and exchanged together. Limits the memory for A in
+ * double precision.
+ */
 enum { PANEL_ROWS = 256 };
 
 typedef struct reference {
 	workload_expected_t base;
 	product_t product;
 	int ranks;
-	int64_t share_cols; /* of every rank's piece of `values`: the largest share */
-	/* a panel of rows after the other; in each, a piece of rows x share_cols a rank */
+	int64_t share_cols; /* columns of each rank's piece of `values`: the largest share */
+	/* panels of rows, one after the other; each has a piece of rows x share_cols for each
+	 * rank */
 	double *values;
-	double *row_norm; /* of A's rows */
-	double *col_norm; /* of B's columns: share_cols a rank */
+	double *row_norm; /* norms of A's rows */
+	double *col_norm; /* norms of B's columns: share_cols for each rank */
 } reference_t;
 
 tsr_status_t product_check(const product_t *product)
@@ -45,7 +49,7 @@ tsr_status_t product_check(const product_t *product)
 
 tsr_status_t product_check_inputs(const product_t *product, const workload_inputs_t *inputs)
 {
-	/* Sums stay below 2^24, where f32 holds every integer; and K u stays below 1, see
+	/* Sums stay below 2^24, up to which f32 holds every integer. K u stays below 1, see
 	 * product_expect. */
 	const int64_t largest =
 		inputs->integers ? (1 << 24) / (INPUTS_LARGEST_INTEGER * INPUTS_LARGEST_INTEGER) - 1
@@ -58,7 +62,7 @@ tsr_status_t product_check_inputs(const product_t *product, const workload_input
 			 product->k, inputs->integers ? "integer" : "random", largest);
 }
 
-/** The rank's piece of the panel that holds row `row`, at that row. */
+/** Row `row` in the piece of rank `rank`. */
 static double *row_of(const reference_t *reference, int rank, int64_t row)
 {
 	const int64_t panel = row / PANEL_ROWS * PANEL_ROWS, left = reference->product.m - panel;
@@ -67,12 +71,12 @@ static double *row_of(const reference_t *reference, int rank, int64_t row)
 	       (panel * reference->ranks + rank * rows + row - panel) * reference->share_cols;
 }
 
-/* ---------------------------------------------------------------- computing */
+/* ------------------------------------------------------------ computation */
 
-/** What one rank computes with, in double precision. */
+/** The operands of one rank, in host memory. */
 typedef struct operands {
-	void *a, *b;             /* as the kernel gets them; B's columns are mine */
-	double *a_panel, *b_all; /* PANEL_ROWS x K; K x cols */
+	void *a, *b;             /* as the kernel gets them; B: this rank's columns */
+	double *a_panel, *b_all; /* in double precision: PANEL_ROWS x K; K x cols */
 	double *piece;           /* PANEL_ROWS x share_cols */
 	share_t share;
 } operands_t;
@@ -106,7 +110,10 @@ static void operands_free(operands_t *o)
 	free(o->piece);
 }
 
-/** One panel of rows of my columns, then everybody's. */
+/**
+ * Computes one panel of rows of this rank's columns, and gathers those of all
+ * ranks.
+ */
 static tsr_status_t compute_panel(tsr_world_t *world, reference_t *reference, operands_t *o,
 				  int64_t panel)
 {
@@ -164,9 +171,12 @@ static tsr_status_t compute(tsr_world_t *world, reference_t *reference, operands
 	return status;
 }
 
-/* ---------------------------------------------------------------- asking */
+/* ------------------------------------------------------------ queries */
 
-/** The part of a row that one rank has computed, from column `from` to `to` of the whole. */
+/**
+ * The part of a row that rank `rank` has computed: columns `from` to `to` of
+ * the whole matrix.
+ */
 static void expect_piece(const reference_t *reference, int rank, int64_t row, int64_t from,
 			 int64_t to, double *value, double *bound)
 {
@@ -188,7 +198,7 @@ static void expect_row(const workload_expected_t *expected, int matrix, int64_t 
 		       int64_t first_col, int64_t cols, double *value, double *bound)
 {
 	const reference_t *reference = (const reference_t *)expected;
-	(void)matrix; /* there is one output */
+	(void)matrix; /* there is only one output */
 	for (int rank = 0; rank < reference->ranks; rank++) {
 		const share_t share = share_of(reference->product.n, rank, reference->ranks);
 		const int64_t from = share.first > first_col ? share.first : first_col;
@@ -215,7 +225,8 @@ static bool reference_allocate(reference_t *reference)
 {
 	const size_t m = (size_t)reference->product.m,
 		     cols = (size_t)reference->share_cols * (size_t)reference->ranks;
-	reference->values = calloc(m, cols * sizeof(double)); /* checks the product for overflow */
+	/* calloc checks the size for overflow */
+	reference->values = calloc(m, cols * sizeof(double));
 	reference->row_norm = malloc(m * sizeof(double));
 	reference->col_norm = malloc(cols * sizeof(double));
 	return reference->values && reference->row_norm && reference->col_norm;

@@ -37,7 +37,9 @@ bool variant_candidate(const char *kernel, tsr_dtype_t dtype, int index, tile_si
 	return true;
 }
 
-/** Writes the tiles, such as "16x16x16, 64x64x32"; "" where there are none. */
+/**
+ * Writes the list of tiles, such as "16x16x16, 64x64x32"; "" if there are none.
+ */
 static void list(const char *kernel, tsr_dtype_t dtype, char *text, size_t size)
 {
 	tile_size_t tile;

@@ -83,9 +83,7 @@ static inline int tsr_cache_choose(const tsr_cache_t *c, tsr_cache_choice_t kind
 	return n < 2 || !c->config.choose ? 0 : c->config.choose(c->config.context, kind, (int)n);
 }
 
-/*
- * ---------------------------------------- between the levels (cache_levels.c)
- */
+/* -------------------------------------- between the levels (cache_levels.c) */
 
 /** The path of a block, the host or an engine to the line. */
 tsr_path_t tsr_cache_path(tsr_cache_t *c, int block, uint64_t key);

@@ -105,10 +105,7 @@ tsr_status_t tsr_cache_create(const tsr_cache_config_t *config, tsr_cache_t **ca
 /** Destroys a machine; late bytes are lost. Null is allowed. */
 void tsr_cache_destroy(tsr_cache_t *cache);
 
-/*
- * ------------------------------------------------------------ regions, blocks,
- * threads
- */
+/* ------------------------------------------------- regions, blocks, threads */
 
 enum {
 	TSR_CACHE_NOWHERE = -1, /* home of a region: no device, such as host memory */
@@ -157,9 +154,7 @@ tsr_status_t tsr_cache_end_thread(tsr_cache_t *cache, int thread);
 tsr_status_t tsr_cache_begin_launch(tsr_cache_t *cache, int device);
 tsr_status_t tsr_cache_end_launch(tsr_cache_t *cache, int device);
 
-/*
- * ------------------------------------------------------------ plain accesses
- */
+/* ----------------------------------------------------------- plain accesses */
 
 /** Bytes of a region. */
 typedef struct tsr_cache_place {
@@ -185,9 +180,7 @@ tsr_status_t tsr_cache_write(tsr_cache_t *cache, int thread, const tsr_cache_pla
 tsr_status_t tsr_cache_copy_bytes(tsr_cache_t *cache, int thread, const tsr_cache_place_t *to,
 				  const tsr_cache_place_t *from);
 
-/*
- * ------------------------------------------------------------ ordered accesses
- */
+/* --------------------------------------------------------- ordered accesses */
 
 /** The effect of an ordered access. */
 typedef struct tsr_cache_event {
@@ -215,10 +208,7 @@ tsr_status_t tsr_cache_meet(tsr_cache_t *cache, int thread);
  */
 tsr_status_t tsr_cache_hand_over(tsr_cache_t *cache, int from, int to);
 
-/*
- * ------------------------------------------------------------ spontaneous
- * events
- */
+/* ------------------------------------------------------- spontaneous events */
 
 /**
  * Makes one thing happen, or nothing: something late arrives one level further

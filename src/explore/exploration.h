@@ -109,10 +109,7 @@ typedef void (*tsr_exploration_unbegun_fn)(void *ctx, tsr_exploration_tell_fn te
 void tsr_exploration_residency(tsr_exploration_t *exploration, int rank,
 			       tsr_exploration_unbegun_fn unbegun, void *ctx);
 
-/*
- * ---------------------------------------- accesses of the caller, on the host
- * or in a block
- */
+/* ------------------------ accesses of the caller, on the host or in a block */
 
 /** A call of the API in the source. Strings live as long as the process. */
 typedef struct tsr_op_site {

@@ -72,9 +72,7 @@ typedef struct tsr_area {
 	int last_piece; /* the piece found last time */
 } tsr_area_t;
 
-/*
- * ------------------------------------------------------------ what fibres do
- */
+/* ----------------------------------------------------------- what fibres do */
 
 /**
  * A fibre's call of the API, for reports. Its number is the shadow's operation
@@ -515,10 +513,7 @@ void tsr_buffering_fence(tsr_exploration_t *x, tsr_views_order_t order, tsr_view
 void tsr_buffering_settle(tsr_exploration_t *x);
 void tsr_buffering_free(tsr_buffering_t *buffering);
 
-/*
- * ------------------------------------------------------------ dereferenced
- * pointers
- */
+/* ---------------------------------------------------- dereferenced pointers */
 
 /**
  * Between these two calls, code that dereferences an address of a heap is

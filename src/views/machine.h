@@ -170,10 +170,7 @@ static inline tsr_epoch_t tsr_views_known(const tsr_views_thread_t *thread, int 
 					      : tsr_vector_at(thread->clock, component);
 }
 
-/*
- * ------------------------------------------------------------ threads and
- * scope instances
- */
+/* ---------------------------------------------- threads and scope instances */
 
 /**
  * The instance of `scope` that the thread is in. Null if the scope is the

@@ -172,10 +172,7 @@ uint64_t tsr_views_newest(const tsr_views_t *views, int location);
 /** Whether a thread has written the value of the last message. */
 bool tsr_views_written(const tsr_views_t *views, int location);
 
-/*
- * ------------------------------------------------------------ adding and
- * ending threads
- */
+/* ------------------------------------------------ adding and ending threads */
 
 /**
  * Counts a thread's steps between the points at which it hands on what it has
@@ -241,10 +238,7 @@ static inline bool tsr_views_clock_knows(const tsr_views_clock_t *clock, int com
 	       (component < clock->count && clock->epoch[component] >= epoch);
 }
 
-/*
- * ------------------------------------------------------------ order without
- * accesses
- */
+/* --------------------------------------------------- order without accesses */
 
 /**
  * What `from` did happens before what `to` does next: a thread is started or
@@ -276,10 +270,7 @@ tsr_status_t tsr_views_give(tsr_views_t *views, int thread, tsr_views_token_t *t
 /** What the token contains happens before what the thread does next. */
 tsr_status_t tsr_views_take(tsr_views_t *views, int thread, const tsr_views_token_t *token);
 
-/*
- * ------------------------------------------------------------ adding and
- * ending locations
- */
+/* ---------------------------------------------- adding and ending locations */
 
 /** A plain access that was made before its location was added. */
 typedef struct tsr_views_past {

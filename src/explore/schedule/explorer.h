@@ -173,10 +173,7 @@ _Noreturn void tsr_explorer_stop(tsr_explorer_t *explorer);
  */
 bool tsr_explorer_unwind(tsr_explorer_t *explorer, uint64_t steps);
 
-/*
- * ------------------------------------------------------------ in a task:
- * operations
- */
+/* ---------------------------------------------------- in a task: operations */
 
 /**
  * A scheduling point: the strategy may let other tasks run before it returns.
@@ -218,10 +215,7 @@ int tsr_explorer_choose(tsr_explorer_t *explorer, tsr_choice_t kind, int n);
  */
 void tsr_explorer_wake(tsr_explorer_t *explorer, uint64_t object);
 
-/*
- * ------------------------------------------------------------ in a task:
- * waiting
- */
+/* ------------------------------------------------------- in a task: waiting */
 
 typedef enum tsr_await_kind {
 	TSR_AWAIT_FLAG,       /* a wait of the device API */
@@ -286,9 +280,7 @@ typedef struct tsr_await {
  */
 tsr_awaited_t tsr_explorer_await(tsr_explorer_t *explorer, const tsr_await_t *await);
 
-/*
- * ------------------------------------------------------------ results of a run
- */
+/* --------------------------------------------------------- results of a run */
 
 typedef struct tsr_explorer_counts {
 	uint64_t steps, switches, choices; /* of the strategy in use */
@@ -321,10 +313,7 @@ bool tsr_explorer_livelock(const tsr_explorer_t *explorer, uint64_t *key_out);
  */
 void tsr_explorer_begin(tsr_explorer_t *explorer);
 
-/*
- * ------------------------------------------------------------ when no task can
- * run
- */
+/* ----------------------------------------------------- when no task can run */
 
 typedef enum tsr_stuck_class {
 	TSR_STUCK_DEADLOCK,    /* tasks wait for each other in a cycle */

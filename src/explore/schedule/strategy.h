@@ -25,10 +25,7 @@
 #include "src/explore/schedule/taskset.h"
 #include "tessera/status.h"
 
-/*
- * ------------------------------------------------------------ pending
- * operations
- */
+/* ------------------------------------------------------- pending operations */
 
 typedef enum tsr_pending_kind {
 	/* accesses nothing that is shared: a task that has not begun, a fence that is not

@@ -83,10 +83,7 @@ typedef struct tsr_shadow_word {
 	size_t offset, bytes;
 } tsr_shadow_word_t;
 
-/*
- * ------------------------------------------------------------ the shadow and
- * its regions
- */
+/* ----------------------------------------------- the shadow and its regions */
 
 /**
  * Creates a shadow.
@@ -168,9 +165,7 @@ void tsr_shadow_end_coop(tsr_shadow_t *shadow, int thread);
 /** What the last ordered access found about its own coop. */
 const tsr_shadow_unmet_t *tsr_shadow_unmet(const tsr_shadow_t *shadow);
 
-/*
- * ------------------------------------------------------------ plain accesses
- */
+/* ----------------------------------------------------------- plain accesses */
 
 /**
  * Reads into `to`, whose rows are `to_pitch` bytes apart. Null: no values are
@@ -196,9 +191,7 @@ tsr_status_t tsr_shadow_copy(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_shadow_range_t *from, const tsr_shadow_range_t *to,
 			     const void *seen, size_t seen_pitch, tsr_shadow_found_t found_out[2]);
 
-/*
- * ------------------------------------------------------------ ordered accesses
- */
+/* --------------------------------------------------------- ordered accesses */
 
 /*
  * The shadow fills in location and site of `access`. Values have the word's

@@ -240,9 +240,7 @@ static inline bool shadow_knows(const tsr_shadow_t *shadow, const tsr_views_cloc
 	return tsr_views_clock_knows(clock, entry->component, entry->epoch);
 }
 
-/*
- * ------------------------------------------------------------ shadow_coops.c
- */
+/* ----------------------------------------------------------- shadow_coops.c */
 
 /** Null if the thread is no coop. */
 static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thread)
@@ -345,9 +343,7 @@ static inline void shadow_drop(tsr_shadow_t *shadow, shadow_state_t state, uint3
 		tsr_shadow_drop_set(shadow, state, times);
 }
 
-/*
- * ------------------------------------------------------------ shadow_lines.c
- */
+/* ----------------------------------------------------------- shadow_lines.c */
 
 /**
  * The segments of a line; made if there are none. Null, and `exhausted`, if
@@ -406,9 +402,7 @@ static inline void shadow_touch(shadow_region_t *region, size_t line)
 		region->chunks = chunk + 1;
 }
 
-/*
- * ------------------------------------------------------------ shadow_words.c
- */
+/* ----------------------------------------------------------- shadow_words.c */
 
 /**
  * Makes the word in a segment plain memory again, if the access is ordered
@@ -423,9 +417,7 @@ bool tsr_shadow_demote(shadow_access_t *access, shadow_segments_t *segments, int
  */
 void tsr_shadow_word_access(shadow_access_t *access, size_t line, int i, size_t begin, size_t end);
 
-/*
- * ------------------------------------------------------------ shadow_access.c
- */
+/* ---------------------------------------------------------- shadow_access.c */
 
 /**
  * Report what was found for bytes of the region, unless something was found
