@@ -1,11 +1,7 @@
-/*
- * Hello, neighbour: each rank puts a number into the next rank's memory, with a
- * signal that says it is there.
- */
-#include <stdio.h>
-
+/* Each rank puts a number into the next rank's memory, with a signal. */
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include <stdio.h>
 
 typedef struct mail {
 	int64_t mine, received;
@@ -34,8 +30,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_memcpy_to_heap(world, heap, &mail, sizeof mail));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world)); /* every rank's mail is ready to be written */
-	hello_args_t args = {(TSR_HEAP mail_t *)heap};
-	TSR_TRY(tsr_launch(stream, &hello, 1, &args));
+	TSR_TRY(tsr_launch(stream, &hello, 1, &(hello_args_t){(TSR_HEAP mail_t *)heap}));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_memcpy_from_heap(world, &mail, heap, sizeof mail));
 	printf("rank %d of %d received %d\n", tsr_world_rank(world), tsr_world_size(world),
