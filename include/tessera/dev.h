@@ -5,9 +5,20 @@
  * every backend. The host half of the same file is C11; device compilers do not
  * see it (tools/device_half). A program for the emulator alone may be C++17,
  * kernels included. A kernel works with tiles and blocks, never with lanes.
- * Every call takes a tsr_coop_t, which says who makes the call: the thread
- * block, or one of its workers. The call is collective and uniform over it: all
- * its threads make the call with the same arguments.
+ *
+ * Words that the contracts use:
+ *
+ *   coop      the threads that make a call together: a thread block, or one of
+ *             the workers into which it is split. Every call takes a
+ *             tsr_coop_t, and is collective and uniform over it: all its
+ *             threads make the call with the same arguments
+ *   my        of the calling rank
+ *   peer      any rank of the stream's team, mine included
+ *   copy      memory at the same offset of another rank's heap: "`peer`'s copy
+ *             of `dst`" for my pointer `dst`
+ *   meet      a coop meets when what each of its threads did before happens
+ *             before what each of them does after, as in tsr_sync
+ *   weak      an access without an order of its own, not atomic
  *
  *   dev/kernel.h      defining a kernel
  *   dev/coop.h        blocks and workers: their numbers, meetings, roles

@@ -48,8 +48,8 @@ typedef struct tsr_part {
 TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at);
 
 /**
- * Order:      returns what task `task` computes. A TSR_FN; makes no device
- *             calls.
+ * A task order: returns what task `task` computes. A TSR_FN; makes no device
+ * calls.
  */
 typedef tsr_part_t (*tsr_order_fn)(int64_t task, const void *ctx);
 

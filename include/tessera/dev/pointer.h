@@ -23,10 +23,11 @@
  *               `tessera check` reports a missing meeting as a coop-race.
  *   Completion: after the call returns, and the coop has met, it may reuse the
  *               source. The destination is complete at the peer for a coop that
- *               acquires a later signal, or after tsr_flush, or when the kernel
- *               has ended: then later work on its stream sees it, the host sees
- *               it after tsr_stream_sync or tsr_event_sync, and other ranks see
- *               it after a tsr_barrier behind that.
+ *               acquires a later signal; or after tsr_flush; or when the kernel
+ *               has ended. After the kernel's end, later work on its stream
+ *               sees the data. The host sees it after tsr_stream_sync or
+ *               tsr_event_sync, and other ranks see it after a tsr_barrier
+ *               behind that.
  *   Progress:   does not need the peer to run.
  *   Errors:     a rank outside the team, or memory outside the heap, ends the
  *               launch with TSR_ERR_KERNEL (always on the emulator; on GPUs in
