@@ -24,7 +24,7 @@ enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, DATA_BYTES = 16 << 20, PATIENCE_S
 typedef struct area {
 	atomic_int came;  /* how many ranks have come to the meetings so far */
 	atomic_bool lost; /* a rank has waited in vain: nobody waits any more */
-	char data[DATA_BYTES];
+	_Alignas(16) char data[DATA_BYTES];
 } area_t;
 
 typedef struct comm {
