@@ -4,13 +4,25 @@
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
+#include "kernels/host/buffers.h"
 #include "kernels/host/machine.h"
+#include "kernels/host/streams.h"
 
+/* The buffers of a plan. Those from GAS_HANDOFF on depend on more than the product. */
 enum {
-	/* streams that copy to peers, at most: one for each peer on a node of eight GPUs */
-	GAS_COPIERS = 7,
-	GAS_SIDES = 1 + GAS_COPIERS /* streams beside the main one, at most */
+	GAS_BUFFER_A,
+	GAS_BUFFER_B,
+	GAS_BUFFER_C,
+	GAS_SYNC,       /* the handshake */
+	GAS_TILE_READY, /* flags of tiles */
+	GAS_PART_SUM,   /* sums of blocks that share a tile */
+	GAS_PART_READY, /* flags of these sums */
+	GAS_BUFFERS,
+	GAS_HANDOFF = GAS_TILE_READY
 };
+
+/* Streams that copy to peers, at most. */
+enum { GAS_COPIERS = STREAMS_SIDES - 1 };
 
 struct gas_plan {
 	tsr_world_t *world;
@@ -18,12 +30,10 @@ struct gas_plan {
 	const machine_t *machine; /* the figures of the rank's device */
 	const tsr_kernel_t *kernels[2];
 	gas_args_t args;
+	buffer_t buffer[GAS_BUFFERS];
 	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
-	 * every other band. The others copy bands. */
-	tsr_stream_t *main, *side[GAS_SIDES];
-	/* where side streams begin after the main stream, and where it continues after them */
-	tsr_event_t *forked, *joined[GAS_SIDES];
-	tsr_event_t *computed[GAS_BANDS]; /* end of each band's launch */
+	 * every other band. The others copy bands. Mark b is the end of band b's launch. */
+	streams_t streams;
 };
 
 /**

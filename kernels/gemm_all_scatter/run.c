@@ -10,7 +10,8 @@ static tsr_status_t run_in_turn(gas_plan_t *plan)
 	const int kernels = tsr_world_size(plan->world) > 1 ? 2 : 1;
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < kernels && plan->kernels[i]; i++)
-		status = tsr_launch(plan->main, plan->kernels[i], plan->config.blocks, &plan->args);
+		status = tsr_launch(plan->streams.main, plan->kernels[i], plan->config.blocks,
+				    &plan->args);
 	return status;
 }
 
@@ -21,21 +22,16 @@ static tsr_status_t run_in_turn(gas_plan_t *plan)
 static tsr_status_t run_side_by_side(gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
+	const streams_t *streams = &plan->streams;
 	const tsr_launch_desc_t launches[] = {
-		TSR_LAUNCH_DESC(plan->main, plan->kernels[0], c->blocks - c->comm_blocks,
+		TSR_LAUNCH_DESC(streams->main, plan->kernels[0], c->blocks - c->comm_blocks,
 				&plan->args),
-		TSR_LAUNCH_DESC(plan->side[0], plan->kernels[1], c->comm_blocks, &plan->args),
+		TSR_LAUNCH_DESC(streams->side[0], plan->kernels[1], c->comm_blocks, &plan->args),
 	};
-	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
-	if (status == TSR_OK)
-		status = tsr_stream_wait_event(plan->side[0], plan->forked);
+	tsr_status_t status = streams_fork(streams, 1);
 	if (status == TSR_OK)
 		status = tsr_launch_group(launches, 2);
-	if (status == TSR_OK)
-		status = tsr_event_record(plan->joined[0], plan->side[0]);
-	if (status == TSR_OK)
-		status = tsr_stream_wait_event(plan->main, plan->joined[0]);
-	return status;
+	return status == TSR_OK ? streams_join(streams, 1) : status;
 }
 
 /* ------------------------------------------------------------ banded */
@@ -71,18 +67,17 @@ static gas_bands_t divide(const gas_plan_t *plan)
  */
 static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
-	tsr_status_t status = tsr_event_record(plan->forked, plan->main);
-	if (status == TSR_OK)
-		status = tsr_stream_wait_event(plan->side[0], plan->forked);
+	const streams_t *streams = &plan->streams;
+	tsr_status_t status = streams_fork(streams, 1);
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
-		tsr_stream_t *stream = band % 2 ? plan->side[0] : plan->main;
+		tsr_stream_t *stream = band % 2 ? streams->side[0] : streams->main;
 		gas_args_t args = plan->args;
 		args.first_task = gas_band_begin(bands, band);
 		args.end_task = gas_band_begin(bands, band + 1);
 		args.group = bands->group;
 		status = tsr_launch(stream, plan->kernels[0], plan->config.blocks, &args);
 		if (status == TSR_OK)
-			status = tsr_event_record(plan->computed[band], stream);
+			status = tsr_event_record(streams->mark[band], stream);
 	}
 	return status;
 }
@@ -108,13 +103,14 @@ static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
 {
 	const int rank = tsr_world_rank(plan->world), ranks = tsr_world_size(plan->world);
 	const int copiers = gas_pattern_sides(GAS_BANDED, ranks) - 1;
+	const streams_t *streams = &plan->streams;
 	tsr_status_t status = TSR_OK;
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
 		const tsr_view_t view = band_view(plan, bands, band);
 		for (int i = 0; status == TSR_OK && i < copiers; i++)
-			status = tsr_stream_wait_event(plan->side[1 + i], plan->computed[band]);
+			status = tsr_stream_wait_event(streams->side[1 + i], streams->mark[band]);
 		for (int i = 0; status == TSR_OK && i < ranks - 1; i++)
-			status = tsr_stream_put_2d(plan->side[1 + i % copiers], view, view,
+			status = tsr_stream_put_2d(streams->side[1 + i % copiers], view, view,
 						   (rank + 1 + i) % ranks);
 	}
 	return status;
@@ -131,12 +127,11 @@ static tsr_status_t run_banded(gas_plan_t *plan)
 	tsr_status_t status = compute_bands(plan, &bands);
 	if (status == TSR_OK)
 		status = put_bands(plan, &bands);
-	for (int i = 0; status == TSR_OK && i < sides; i++) {
-		status = tsr_event_record(plan->joined[i], plan->side[i]);
-		if (status == TSR_OK)
-			status = tsr_stream_wait_event(plan->main, plan->joined[i]);
-	}
-	return status == TSR_OK ? tsr_launch(plan->main, plan->kernels[1], 1, &plan->args) : status;
+	if (status == TSR_OK)
+		status = streams_join(&plan->streams, sides);
+	if (status == TSR_OK)
+		status = tsr_launch(plan->streams.main, plan->kernels[1], 1, &plan->args);
+	return status;
 }
 
 /* ------------------------------------------------------------ all patterns */
@@ -160,15 +155,10 @@ tsr_status_t gas_plan_run_product(gas_plan_t *plan)
 				 "pattern %s does not compute without sending; use %s",
 				 gas_pattern_name(plan->config.pattern),
 				 gas_pattern_name(GAS_BULK_SYNCHRONOUS));
-	return tsr_launch(plan->main, plan->kernels[0], plan->config.blocks, &plan->args);
+	return tsr_launch(plan->streams.main, plan->kernels[0], plan->config.blocks, &plan->args);
 }
 
 tsr_status_t gas_plan_sync(gas_plan_t *plan)
 {
-	tsr_status_t status = tsr_stream_sync(plan->main);
-	for (int i = 0; i < GAS_SIDES && plan->side[i]; i++) {
-		const tsr_status_t other = tsr_stream_sync(plan->side[i]);
-		status = status != TSR_OK ? status : other;
-	}
-	return status;
+	return streams_sync(&plan->streams);
 }

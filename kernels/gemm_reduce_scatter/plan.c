@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/host/cost.h"
+#include "kernels/host/errors.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 
@@ -147,108 +148,107 @@ static tsr_status_t decide(grs_plan_t *plan)
 
 /* ------------------------------------------------------------ memory */
 
-static tsr_status_t allocate_matrix(const grs_plan_t *plan, int matrix, const char *name,
-				    tsr_dtype_t dtype, tsr_view_t *view_out)
+/** Rows and columns of tiles of a chunk, the largest on any rank. */
+static int64_t chunk_tiles_m(const grs_config_t *c, int ranks)
 {
-	const int ranks = tsr_world_size(plan->world);
-	const workload_matrix_t mine =
-		grs_matrix(&plan->config, matrix, tsr_world_rank(plan->world), ranks);
-	TSR_HEAP void *data;
-	size_t most = 1;
-	for (int r = 0; r < ranks; r++) {
-		const workload_matrix_t theirs = grs_matrix(&plan->config, matrix, r, ranks);
-		const size_t bytes = matrix_bytes(dtype, theirs.part_rows, theirs.part_cols);
-		most = bytes > most ? bytes : most;
-	}
-	tsr_status_t status = tsr_heap_alloc(plan->world, most, 0, name, &data);
-	if (status == TSR_OK)
-		*view_out = matrix_view(data, dtype, mine.part_rows, mine.part_cols);
-	return status;
+	return tiles_of(share_largest(c->m, ranks), c->tile.m);
 }
 
-static tsr_status_t allocate_cleared(const grs_plan_t *plan, size_t bytes, const char *name,
-				     TSR_HEAP void **memory_out)
+/** Bytes of a slot, which holds a sent tile. */
+static int64_t slot_bytes(const grs_config_t *c)
 {
-	tsr_status_t status = tsr_heap_alloc(plan->world, bytes, 0, name, memory_out);
-	return status == TSR_OK ? tsr_memset_heap(plan->world, *memory_out, 0, bytes) : status;
+	const size_t tile = (size_t)c->tile.m * (size_t)c->tile.n * tsr_dtype_bytes(c->sums);
+	return (int64_t)(tile + SLOT_MORE_BYTES) / 64 * 64;
 }
 
-/**
- * Allocates the buffers that depend on more than the product. The caller makes
- * a barrier afterwards, so that flags are zero on all ranks.
- */
-static tsr_status_t allocate_exchange(const grs_plan_t *plan, grs_args_t *args)
+/** Describes the buffers, of which none is allocated. */
+static void describe_buffers(const grs_config_t *c, int ranks, buffer_t buffers_out[GRS_BUFFERS])
+{
+	const int64_t rows = share_largest(c->m, ranks), depth = share_largest(c->k, ranks);
+	const bool is_bulk = c->pattern == GRS_BULK_SYNCHRONOUS;
+	const size_t sums = is_bulk ? matrix_bytes(c->sums, c->m, c->n) : 0;
+	const size_t slots =
+		is_bulk ? 0 : (size_t)(ranks * chunk_tiles_m(c, ranks) * tiles_of(c->n, c->tile.n));
+	const size_t inbox = slots * (size_t)slot_bytes(c), flags = slots * sizeof(uint64_t);
+	const buffer_t buffers[GRS_BUFFERS] = {
+		[GRS_BUFFER_A] = {.name = "A", .size_bytes = matrix_bytes(c->dtype, c->m, depth)},
+		[GRS_BUFFER_B] = {.name = "B", .size_bytes = matrix_bytes(c->dtype, depth, c->n)},
+		[GRS_BUFFER_C] = {.name = "C", .size_bytes = matrix_bytes(c->dtype, rows, c->n)},
+		[GRS_SYNC] = {.name = "gemm_reduce_scatter.sync",
+			      .size_bytes = sizeof(handshake_t),
+			      .is_flags = true},
+		[GRS_SUMS] = {.name = "gemm_reduce_scatter.sums", .size_bytes = sums},
+		[GRS_INBOX] = {.name = "gemm_reduce_scatter.inbox", .size_bytes = inbox},
+		[GRS_COME] = {.name = "gemm_reduce_scatter.come",
+			      .size_bytes = flags,
+			      .is_flags = true},
+	};
+	memcpy(buffers_out, buffers, sizeof buffers);
+}
+
+static tsr_status_t check_heap(const grs_plan_t *plan)
 {
 	const grs_config_t *c = &plan->config;
-	const int ranks = tsr_world_size(plan->world);
-	TSR_HEAP void *come = NULL;
-	tsr_status_t status = TSR_OK;
-	args->tiles_m = tiles_of(share_largest(c->m, ranks), c->tile.m);
+	const product_t product = {.m = c->m, .n = c->n, .k = c->k, .dtype = c->dtype};
+	char words[PRODUCT_WORDS];
+	product_words(&product, words);
+	return buffers_check(plan->world, plan->buffer, GRS_BUFFERS, words);
+}
+
+/** The view of this rank's part of a matrix. */
+static tsr_view_t view_of(const grs_plan_t *plan, int matrix, int buffer, tsr_dtype_t dtype)
+{
+	const workload_matrix_t part =
+		grs_matrix(&plan->config, matrix, tsr_world_rank(plan->world),
+			   tsr_world_size(plan->world));
+	return matrix_view(plan->buffer[buffer].data, dtype, part.part_rows, part.part_cols);
+}
+
+/** Sets the arguments that depend on the product alone. */
+static void set_product(grs_plan_t *plan)
+{
+	const tsr_dtype_t dtype = plan->config.dtype;
+	grs_args_t *args = &plan->args;
+	args->a = view_of(plan, GRS_A, GRS_BUFFER_A, dtype);
+	args->b = view_of(plan, GRS_B, GRS_BUFFER_B, dtype);
+	args->c = view_of(plan, GRS_C, GRS_BUFFER_C, dtype);
+	args->sync = (TSR_HEAP handshake_t *)plan->buffer[GRS_SYNC].data;
+	args->rows = plan->config.m;
+	args->group = GROUP;
+}
+
+/** Sets the others: tiles, and what ranks exchange. */
+static void set_exchange(grs_plan_t *plan)
+{
+	const grs_config_t *c = &plan->config;
+	grs_args_t *args = &plan->args;
+	args->tiles_m = chunk_tiles_m(c, tsr_world_size(plan->world));
 	args->tiles_n = tiles_of(c->n, c->tile.n);
 	args->bands = c->bands;
 	args->sums = (int32_t)c->sums;
-	args->slot_bytes =
-		(int64_t)((size_t)c->tile.m * (size_t)c->tile.n * tsr_dtype_bytes(c->sums) +
-			  SLOT_MORE_BYTES) /
-		64 * 64;
-	args->inbox = NULL;
-	args->come = NULL;
-	memset(&args->partial, 0, sizeof args->partial);
-	const size_t slots = (size_t)(ranks * args->tiles_m * args->tiles_n);
-	if (c->pattern == GRS_BULK_SYNCHRONOUS)
-		return allocate_matrix(plan, GRS_PARTIAL, "gemm_reduce_scatter.sums", c->sums,
-				       &args->partial);
-	status = tsr_heap_alloc(plan->world, slots * (size_t)args->slot_bytes, 0,
-				"gemm_reduce_scatter.inbox", &args->inbox);
-	if (status == TSR_OK)
-		status = allocate_cleared(plan, slots * sizeof(uint64_t),
-					  "gemm_reduce_scatter.come", &come);
-	args->come = (TSR_HEAP uint64_t *)come;
-	return status;
-}
-
-static tsr_status_t first_error(tsr_status_t earlier, tsr_status_t later)
-{
-	return earlier != TSR_OK ? earlier : later;
-}
-
-static tsr_status_t free_all(const grs_plan_t *plan, TSR_HEAP void *const *memory, int count)
-{
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; i < count; i++)
-		if (memory[i])
-			status = first_error(status, tsr_heap_free(plan->world, memory[i]));
-	return status;
-}
-
-static tsr_status_t free_exchange(const grs_plan_t *plan, const grs_args_t *args)
-{
-	TSR_HEAP void *const memory[] = {args->partial.data, args->inbox, args->come};
-	return free_all(plan, memory, 3);
+	args->slot_bytes = slot_bytes(c);
+	args->inbox = plan->buffer[GRS_INBOX].data;
+	args->come = (TSR_HEAP uint64_t *)plan->buffer[GRS_COME].data;
+	args->partial = plan->buffer[GRS_SUMS].data ? view_of(plan, GRS_PARTIAL, GRS_SUMS, c->sums)
+						    : (tsr_view_t){.data = NULL};
 }
 
 static tsr_status_t build(grs_plan_t *plan)
 {
-	grs_args_t *args = &plan->args;
-	TSR_HEAP void *sync = NULL;
 	tsr_status_t status = decide(plan);
+	if (status != TSR_OK)
+		return status;
+	describe_buffers(&plan->config, tsr_world_size(plan->world), plan->buffer);
+	status = check_heap(plan);
 	if (status == TSR_OK)
-		status = allocate_matrix(plan, GRS_A, "A", plan->config.dtype, &args->a);
+		status = buffers_allocate(plan->world, plan->buffer, GRS_BUFFERS);
 	if (status == TSR_OK)
-		status = allocate_matrix(plan, GRS_B, "B", plan->config.dtype, &args->b);
-	if (status == TSR_OK)
-		status = allocate_matrix(plan, GRS_C, "C", plan->config.dtype, &args->c);
-	if (status == TSR_OK)
-		status = allocate_cleared(plan, sizeof(handshake_t), "gemm_reduce_scatter.sync",
-					  &sync);
-	if (status == TSR_OK)
-		status = allocate_exchange(plan, args);
-	if (status == TSR_OK)
-		status = tsr_stream_create(tsr_world_team(plan->world), &plan->stream);
-	args->sync = (TSR_HEAP handshake_t *)sync;
-	args->rows = plan->config.m;
-	args->group = GROUP;
-	return status == TSR_OK ? tsr_barrier(plan->world) : status;
+		status = streams_create(plan->world, 0, 0, &plan->streams);
+	if (status != TSR_OK)
+		return status;
+	set_product(plan);
+	set_exchange(plan);
+	return tsr_barrier(plan->world);
 }
 
 /* ----------------------------------------------------- creation and release */
@@ -282,21 +282,21 @@ tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config)
 	if (status == TSR_OK)
 		status = decide(&next);
 	if (status == TSR_OK)
-		status = tsr_stream_sync(plan->stream);
+		status = streams_sync(&plan->streams);
 	if (status != TSR_OK)
 		return status;
-	status = allocate_exchange(&next, &next.args);
-	if (status != TSR_OK) {
-		char sentence[1024];
-		(void)strncpy(sentence, tsr_last_error(), sizeof sentence - 1);
-		sentence[sizeof sentence - 1] = '\0';
-		(void)free_exchange(plan, &next.args);
-		return tsr_error(status, "%s", sentence);
-	}
-	const grs_args_t before = plan->args;
+	buffer_t before[GRS_BUFFERS];
+	const int exchange = GRS_BUFFERS - GRS_EXCHANGE;
+	memcpy(before, plan->buffer, sizeof before);
+	describe_buffers(&next.config, tsr_world_size(plan->world), next.buffer);
+	memcpy(next.buffer, before, GRS_EXCHANGE * sizeof *before);
+	status = buffers_allocate(plan->world, next.buffer + GRS_EXCHANGE, exchange);
+	if (status != TSR_OK)
+		return status;
+	set_exchange(&next);
 	*plan = next;
-	/* Waits for every rank, so the new flags are zero on all ranks. */
-	return free_exchange(plan, &before);
+	/* buffers_free waits for every rank, so the new flags are zero on all ranks. */
+	return buffers_free(plan->world, before + GRS_EXCHANGE, exchange);
 }
 
 tsr_status_t grs_plan_run_product(grs_plan_t *plan)
@@ -305,14 +305,14 @@ tsr_status_t grs_plan_run_product(grs_plan_t *plan)
 		return tsr_error(
 			TSR_ERR_UNSUPPORTED,
 			"this pattern does not compute without sending; use bulk-synchronous");
-	return tsr_launch(plan->stream, plan->kernels[0], plan->config.blocks, &plan->args);
+	return tsr_launch(plan->streams.main, plan->kernels[0], plan->config.blocks, &plan->args);
 }
 
 tsr_status_t grs_plan_run(grs_plan_t *plan)
 {
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; status == TSR_OK && i < 2 && plan->kernels[i]; i++)
-		status = tsr_launch(plan->stream, plan->kernels[i], plan->config.blocks,
+		status = tsr_launch(plan->streams.main, plan->kernels[i], plan->config.blocks,
 				    &plan->args);
 	return status;
 }
@@ -321,11 +321,8 @@ tsr_status_t grs_plan_destroy(grs_plan_t *plan)
 {
 	if (!plan)
 		return TSR_OK;
-	const grs_args_t *args = &plan->args;
-	TSR_HEAP void *const memory[] = {args->a.data, args->b.data, args->c.data, args->sync};
-	tsr_status_t status = tsr_stream_destroy(plan->stream);
-	status = first_error(status, free_exchange(plan, args));
-	status = first_error(status, free_all(plan, memory, 4));
+	tsr_status_t status = streams_destroy(&plan->streams);
+	status = error_first(status, buffers_free(plan->world, plan->buffer, GRS_BUFFERS));
 	free(plan);
 	return status;
 }

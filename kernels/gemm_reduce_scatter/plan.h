@@ -6,7 +6,9 @@
 #define GEMM_REDUCE_SCATTER_PLAN_H
 
 #include "kernels/gemm_reduce_scatter/args.h"
+#include "kernels/host/buffers.h"
 #include "kernels/host/product.h"
+#include "kernels/host/streams.h"
 #include "kernels/host/variants.h"
 #include "kernels/workload.h"
 
@@ -53,12 +55,26 @@ tsr_status_t grs_config_check(const grs_config_t *config, int ranks);
  */
 tsr_status_t grs_choose(grs_config_t *config, const workload_place_t *place);
 
+/* The buffers of a plan. Those from GRS_EXCHANGE on depend on more than the product. */
+enum {
+	GRS_BUFFER_A,
+	GRS_BUFFER_B,
+	GRS_BUFFER_C,
+	GRS_SYNC,  /* the handshake */
+	GRS_SUMS,  /* bulk-synchronous: this rank's sums of all rows */
+	GRS_INBOX, /* own-chunk-last: slots of sent tiles */
+	GRS_COME,  /* their flags */
+	GRS_BUFFERS,
+	GRS_EXCHANGE = GRS_SUMS
+};
+
 typedef struct grs_plan {
 	tsr_world_t *world;
 	grs_config_t config;
 	const tsr_kernel_t *kernels[2];
 	grs_args_t args;
-	tsr_stream_t *stream;
+	buffer_t buffer[GRS_BUFFERS];
+	streams_t streams; /* the main one alone */
 } grs_plan_t;
 
 tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out);

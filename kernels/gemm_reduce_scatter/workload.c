@@ -1,9 +1,8 @@
 /* GEMM + reduce-scatter as a workload for the tools. */
 #include "kernels/workload.h"
 
-#include <stdio.h>
-
 #include "kernels/gemm_reduce_scatter/plan.h"
+#include "kernels/host/errors.h"
 #include "kernels/host/product_params.h"
 #include "kernels/host/share.h"
 
@@ -214,10 +213,9 @@ static grs_plan_t *plan_of(const workload_run_t *run)
 
 static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
 {
-	char sentence[1024];
-	(void)snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
-	tsr_status_t closed = grs_plan_destroy(plan_of(run));
-	return status == TSR_OK ? closed : tsr_error(status, "%s", sentence);
+	const kept_error_t error = error_keep(status);
+	const tsr_status_t closed = grs_plan_destroy(plan_of(run));
+	return status == TSR_OK ? closed : error_again(&error);
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
@@ -250,12 +248,12 @@ static tsr_status_t compute(workload_run_t *run)
 
 static tsr_status_t sync_run(workload_run_t *run)
 {
-	return tsr_stream_sync(plan_of(run)->stream);
+	return streams_sync(&plan_of(run)->streams);
 }
 
 static tsr_stream_t *stream(workload_run_t *run)
 {
-	return plan_of(run)->stream;
+	return plan_of(run)->streams.main;
 }
 
 static void chosen(const workload_run_t *run, workload_config_t *config_out)

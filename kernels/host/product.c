@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kernels/host/inputs.h"
@@ -45,6 +46,12 @@ tsr_status_t product_check(const product_t *product)
 			" (MxNxK) overflows: a matrix would exceed 2^63 bytes; use smaller extents",
 			m, n, k);
 	return TSR_OK;
+}
+
+void product_words(const product_t *product, char words_out[PRODUCT_WORDS])
+{
+	(void)snprintf(words_out, PRODUCT_WORDS, "shape %" PRId64 "x%" PRId64 "x%" PRId64 " in %s",
+		       product->m, product->n, product->k, tsr_dtype_name(product->dtype));
 }
 
 tsr_status_t product_check_inputs(const product_t *product, const workload_inputs_t *inputs)

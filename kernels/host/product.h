@@ -22,6 +22,11 @@ typedef struct product {
  */
 tsr_status_t product_check(const product_t *product);
 
+enum { PRODUCT_WORDS = 96 };
+
+/** Writes what it is for sentences: "shape 64x64x64 in bf16". Any thread. */
+void product_words(const product_t *product, char words_out[PRODUCT_WORDS]);
+
 /**
  * Checks that results for these inputs can be verified. Any thread. Errors:
  * TSR_ERR_ARGUMENT (K is so large that sums of integers are not exact in f32,
