@@ -1,34 +1,39 @@
-/* A vendor's driver, in one shape: the entries that the shared host half calls. */
+/*
+ * A vendor's driver in one form: the entries that the shared host half calls.
+ */
 #ifndef TESSERA_GPU_CALLS_H
 #define TESSERA_GPU_CALLS_H
 
 #include "backend.h"
 
-/** What drivers return. CUDA and HIP have the same numbers for these. */
+/** Codes that drivers return. CUDA and HIP have the same numbers for these. */
 enum { TSR_GPU_SUCCESS = 0, TSR_GPU_OUT_OF_MEMORY = 2, TSR_GPU_NOT_READY = 600 };
 
 /**
- * Each slot is one entry of the driver, or as good as one; it takes and gives
- * the vendor's own handles, and returns the driver's code. None is null. All
- * but enter are called with the device current.
+ * Each slot is one entry of the driver, or a small function around one. It
+ * takes and returns the vendor's own handles, and returns the driver's code.
+ * None is null. All but `enter` are called with the device current.
  */
 typedef struct tsr_gpu_calls {
 	/**
-	 * Makes the device current on this thread, until leave gives it back what it had: what the
-	 * program or a framework has chosen stays so.
+	 * Makes the device current on this thread, until `leave` restores the earlier one. So the
+	 * choice of the program or of a framework stays valid.
 	 */
 	int (*enter)(const tsr_device_t *device, int *before_out);
 	void (*leave)(const tsr_device_t *device, int before);
-	/** Writes a code's name and meaning to text; returns it. */
+	/** Writes a code's name and meaning to `text`; returns it. */
 	const char *(*text)(const tsr_device_t *device, int code, char text[128]);
 
 	int (*alloc)(tsr_device_t *device, void **memory_out, size_t size_bytes);
 	int (*release)(tsr_device_t *device, void *memory);
-	/** Host memory that the device sees, and its address there. */
+	/**
+	 * Allocates host memory that the device can access, and returns its address on the
+	 * device.
+	 */
 	int (*host_alloc)(tsr_device_t *device, void **memory_out, size_t size_bytes,
 			  uint64_t *on_device_out);
 	int (*host_release)(tsr_device_t *device, void *memory);
-	/* Behind the stream's work. */
+	/* Copies and fills are ordered after the stream's work. */
 	int (*copy_to)(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
 		       void *stream);
 	int (*copy_from)(tsr_device_t *device, void *to, const void *from, size_t size_bytes,
@@ -45,7 +50,10 @@ typedef struct tsr_gpu_calls {
 
 	int (*stream_create)(tsr_device_t *device, void **stream_out);
 	int (*stream_destroy)(tsr_device_t *device, void *stream);
-	/** Whether it has ended; then all that it has stored is visible to everybody. */
+	/**
+	 * Whether the stream's work has ended; all that it has stored is then visible to
+	 * everybody.
+	 */
 	int (*stream_query)(tsr_device_t *device, void *stream);
 	int (*stream_sync)(tsr_device_t *device, void *stream);
 	int (*stream_wait)(tsr_device_t *device, void *stream, void *event);
@@ -56,21 +64,22 @@ typedef struct tsr_gpu_calls {
 	int (*event_elapsed)(tsr_device_t *device, float *ms_out, void *begin, void *end);
 } tsr_gpu_calls_t;
 
-/** enter, with a sentence where it fails: TSR_ERR_SYSTEM. */
+/** enter, with a sentence if it fails. Errors: TSR_ERR_SYSTEM. */
 tsr_status_t tsr_gpu_enter(const tsr_device_t *device, int *before_out);
 void tsr_gpu_leave(const tsr_device_t *device, int before);
 
 /**
- * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what
- * lacks) and the sentence: what was tried, the driver's own words, the cure.
+ * Returns TSR_OK for success. Otherwise TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY if
+ * memory is missing) with a sentence: what failed, the driver's own words, the
+ * cure.
  */
 tsr_status_t tsr_gpu_check(const tsr_device_t *device, int code, const char *cure,
 			   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/** The cure where a call fails that has nothing of its own that could. */
+/** The cure for a call that cannot fail by itself. */
 #define TSR_GPU_SEE_FIRST "a kernel may have crashed before: see what was said first"
 
-/* On the side stream, with the device current; return when done. */
+/* Use the side stream, with the device current; return when done. */
 tsr_status_t tsr_gpu_copy_to(tsr_device_t *device, void *to, const void *from, size_t size_bytes);
 tsr_status_t tsr_gpu_copy_from(tsr_device_t *device, void *to, const void *from, size_t size_bytes);
 tsr_status_t tsr_gpu_fill(tsr_device_t *device, void *to, int byte, size_t size_bytes);

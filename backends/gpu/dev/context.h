@@ -1,6 +1,6 @@
 /*
- * What the host half of a GPU backend hands to every launch of a kernel, and
- * what the kernel tells it back. C11 and C++17.
+ * The data that the host half of a GPU backend passes to every launch, and the
+ * notes that kernels pass back. C11 and C++17.
  */
 #ifndef TESSERA_GPU_DEV_CONTEXT_H
 #define TESSERA_GPU_DEV_CONTEXT_H
@@ -11,16 +11,17 @@
 
 /*
  * The entry of kernel `name` is the symbol TSR_GPU_ENTRY_PREFIX + name, for a
- *     variant TSR_GPU_ENTRY_PREFIX + name + "__" + variant: extern "C" void
- *     tsr_entry_<name>(tsr_gpu_context_t context, args_t args)
- * both by value, args at the next offset of its alignment. A block has as many
- * threads as the kernel's launch bounds say (backends/<name>/dev/threads.h).
+ * variant TSR_GPU_ENTRY_PREFIX + name + "__" + variant:
+ *     extern "C" void tsr_entry_<name>(tsr_gpu_context_t context, args_t args)
+ * Both parameters are passed by value, args at the next offset with its
+ * alignment. A block has as many threads as the kernel's launch bounds say
+ * (backends/<name>/dev/threads.h).
  *
- * Dynamic shared memory is tsr_kernel_t.shared_bytes, or as much as a block can
- * have where the kernel's main loop wants it. Such a kernel is known by its
- * static shared memory: beside whole pieces of scratch memory, and the KiB that
- * the driver may count in, it has at least TSR_GPU_LOOP_BYTES of it, and no
- * other has as much.
+ * Dynamic shared memory has tsr_kernel_t.shared_bytes, or as much as a block
+ * can have if the kernel's main loop wants it. The host recognises such a
+ * kernel by the size of its static shared memory modulo 1 KiB, which is at
+ * least TSR_GPU_LOOP_BYTES. In other kernels it is less: scratch memory, and
+ * what the driver may add, are whole KiB.
  */
 #define TSR_GPU_ENTRY_PREFIX "tsr_entry_"
 
@@ -29,67 +30,76 @@
 #define TSR_GPU_LOOP_BYTES 768
 #define TSR_GPU_TAKES_ALL_SHARED(static_bytes_) ((static_bytes_) % 1024 >= TSR_GPU_LOOP_BYTES)
 
-/** Most notes that are kept of one rank; as many wait records as a world keeps. */
+/**
+ * Most notes that are kept for one rank; as many as a world keeps wait records.
+ */
 #define TSR_GPU_NOTES 64
 
-/** Most workers of a block: the scratch memory of each is part of the block's shared memory. */
+/**
+ * Most workers of a block. The scratch memory of each is part of the block's
+ * shared memory.
+ */
 #define TSR_GPU_MAX_WORKERS 4
 
 enum {
 	TSR_GPU_NOTE_WAIT = 1,    /* a wait expired */
-	TSR_GPU_NOTE_RANK = 2,    /* a rank outside the world (debug builds) */
+	TSR_GPU_NOTE_RANK = 2,    /* a rank outside the team (debug builds) */
 	TSR_GPU_NOTE_POINTER = 3, /* memory outside the heap (debug builds) */
-	/* an element type that the call does not take, in `peer` (debug builds) */
+	/* an element type that the call does not accept, in `peer` (debug builds) */
 	TSR_GPU_NOTE_DTYPE = 4,
-	/* a fragment was sent otherwise than it is added (debug builds) */
+	/* a fragment was not added in the way that it was sent (debug builds) */
 	TSR_GPU_NOTE_SENT = 5
 };
 
 /**
- * Something that the host is to report: where, and what. Rank and kernel are
- * those of the launch.
+ * A report to the host: what happened, and where. Rank and kernel are those of
+ * the launch.
  */
 typedef struct tsr_gpu_note {
 	/* TSR_GPU_NOTE_*; 0 until the rest is written: stored last, release at system scope */
 	uint32_t kind;
 	uint32_t fatal;  /* not 0: the world ends */
-	uint32_t launch; /* of the context */
+	uint32_t launch; /* number from the context */
 	int32_t block, worker;
-	/* wait: the rank that should have signalled, or TSR_ANY_RANK; else the rank argument */
+	/* wait: the rank that should have signalled, or TSR_ANY_RANK; otherwise the rank
+	 * argument */
 	int32_t peer;
 	int32_t line;
-	uint32_t word; /* wait: 0 for a flag of mine, else 1 + tsr_cmp_t */
-	int32_t owner; /* of a word: whose copy */
+	uint32_t word; /* wait: 0 for a flag of mine, otherwise 1 + tsr_cmp_t */
+	int32_t owner; /* of a word: the rank whose copy was read */
 	uint32_t reserved;
-	uint64_t address; /* of the flag, or of the memory: as this rank addresses it */
+	uint64_t address; /* of the flag or the memory, in this rank's address space */
 	uint64_t size_bytes;
-	uint64_t expected, seen; /* wait: values of the flag or word */
+	uint64_t expected, seen; /* wait: values of the flag or the word */
 	uint64_t waited_ns;
-	char file[96]; /* cut at the front where it is longer */
+	char file[96]; /* a longer name is cut at the front */
 } tsr_gpu_note_t;
 
-/** One launch. The host fills it before every launch; the same for all its blocks. */
+/**
+ * One launch. The host fills it in before every launch; it is equal for all
+ * blocks.
+ */
 typedef struct tsr_gpu_context {
-	int32_t rank, size;  /* mine in the stream's team, and its members */
-	int32_t blocks;      /* of the launch */
-	uint32_t launch;     /* the host's number for it, which notes carry */
+	int32_t rank, size; /* this rank's number in the stream's team, and the number of members */
+	int32_t blocks;     /* blocks of the launch */
+	uint32_t launch;    /* the host's number for it, for notes */
 	uint64_t heap_bytes; /* of every rank */
 	uint64_t deadline_ns;
-	uint32_t clock_khz; /* ticks a millisecond of the clock that the port reads */
-	/* the kernel's own part of the dynamic shared memory, tsr_kernel_t.shared_bytes: its
-	 * beginning */
+	uint32_t clock_khz; /* ticks per millisecond of the clock that the port reads */
+	/* the kernel's own part of the dynamic shared memory, at its beginning:
+	 * tsr_kernel_t.shared_bytes */
 	uint32_t shared_bytes;
-	/* host memory, mapped: not 0 once the world has ended. Kernels may set it to 1 */
+	/* mapped host memory: not 0 after the world has ended. Kernels may set it to 1 */
 	uint32_t *abort;
-	tsr_gpu_note_t *notes; /* host memory, mapped: TSR_GPU_NOTES of them */
-	/* this device's memory: notes claimed so far; past TSR_GPU_NOTES they are dropped */
+	tsr_gpu_note_t *notes; /* mapped host memory: TSR_GPU_NOTES notes */
+	/* memory of this device: number of notes claimed; notes beyond TSR_GPU_NOTES are dropped */
 	uint32_t *notes_taken;
-	void *workspace;          /* this device's memory, for the port's own use; null: none */
-	uint32_t workspace_parts; /* the port knows what they are, */
-	uint32_t workspace_each;  /* and what each of them has: the same in launches of all teams */
-	char *heap;               /* mine, at its own address */
-	/* this device's memory: bytes from there to each member's heap as this device sees it; 0 to
-	 * mine. Constant while the team lives */
+	void *workspace;          /* memory of this device for the port itself; null: none */
+	uint32_t workspace_parts; /* number of parts; the port defines them */
+	uint32_t workspace_each;  /* size of a part; equal in launches of all teams */
+	char *heap;               /* this rank's heap, at its own address */
+	/* memory of this device: bytes from `heap` to each member's heap, as this device sees it; 0
+	 * for this rank. Constant while the team exists */
 	const int64_t *peer_offset;
 } tsr_gpu_context_t;
 

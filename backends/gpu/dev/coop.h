@@ -1,4 +1,4 @@
-/* Bodies of dev/coop.h, and how a kernel's entry makes its coops. */
+/* Bodies of dev/coop.h, and the construction of a kernel's coops. */
 #ifndef TESSERA_GPU_DEV_COOP_H
 #define TESSERA_GPU_DEV_COOP_H
 
@@ -38,7 +38,10 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_main(const tsr_gpu_context_t *context, tsr_gpu
 	return worker;
 }
 
-/** Any other worker: as many threads each, behind worker 0's. */
+/**
+ * Any other worker. All have the same number of threads; they come after those
+ * of worker 0.
+ */
 TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gpu_shared_t *shared,
 					tsr_gpu_scratch_t *scratch, int workers)
 {
@@ -46,7 +49,7 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 	int behind = tsr_port_thread() - TSR_PORT_MAIN_THREADS;
 	worker.worker = workers == 2 ? 1 : 1 + behind / TSR_PORT_MOVER_THREADS;
 	if (worker.worker < 1)
-		/* lets the compiler drop what the kernel's body does for worker 0 only */
+		/* lets the compiler remove what the kernel's body does for worker 0 only */
 		__builtin_unreachable();
 	worker.told = shared->told[1 + worker.worker];
 	worker.scratch = scratch + worker.worker;
@@ -56,10 +59,13 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
 	return worker;
 }
 
-/* Stores by a way of the port's own: TSR_PORT_OUTGOING (gpu/dev/port.h). */
+/*
+ * Waits for stores that the port makes in its own way: TSR_PORT_OUTGOING
+ * (gpu/dev/port.h).
+ */
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
 
-/** The coop's threads meet. */
+/** A meeting of the coop's threads. */
 TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)
 {
 	if (coop->whole)
@@ -69,8 +75,8 @@ TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)
 }
 
 /**
- * The same for shared memory alone: each sees what all laid there. Of their
- * other accesses a release covers none until the coop has met anew.
+ * The same for shared memory only: each thread sees what all have stored there.
+ * A release does not cover their other accesses until the coop has met again.
  */
 TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
 {
@@ -82,9 +88,9 @@ TSR_DEV void tsr_gpu_meet_shared(const tsr_coop_t *coop)
 }
 
 /**
- * The coop for a way that is seldom taken: what is computed there from the
- * thread's number is not computed before, where it would take registers beside
- * a main loop's sums.
+ * A copy of the coop for a rare path. What the path computes from the thread's
+ * number is then computed only there; earlier, it would take registers from a
+ * main loop's accumulator.
  */
 TSR_DEV tsr_coop_t tsr_gpu_seldom(const tsr_coop_t *coop)
 {
@@ -95,7 +101,7 @@ TSR_DEV tsr_coop_t tsr_gpu_seldom(const tsr_coop_t *coop)
 	return seldom;
 }
 
-/** Ends that way: what it has done to the coop counts. */
+/** Ends that path: takes over its changes of the coop. */
 TSR_DEV void tsr_gpu_seldom_end(tsr_coop_t *coop, const tsr_coop_t *seldom)
 {
 	const int thread = coop->thread;
@@ -103,16 +109,16 @@ TSR_DEV void tsr_gpu_seldom_end(tsr_coop_t *coop, const tsr_coop_t *seldom)
 	coop->thread = thread;
 }
 
-/** The thread that acts where the coop acts once. */
+/** Whether this thread acts where the coop acts only once. */
 TSR_DEV int tsr_gpu_leads(const tsr_coop_t *coop)
 {
 	return coop->thread == 0;
 }
 
 /**
- * The leading thread's `word`, for all threads; they meet once. The next call
- * uses the other word, and none overtakes another by more than one meeting: so
- * nobody's word is overwritten before it is read.
+ * Gives the leading thread's `word` to all threads; they meet once. The next
+ * call uses the other word. No thread is ahead of another by more than one
+ * meeting, so no word is overwritten before all have read it.
  */
 TSR_DEV uint64_t tsr_gpu_tell(tsr_coop_t *coop, uint64_t word)
 {
@@ -161,15 +167,15 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop)
 }
 
 /**
- * Workers of as few threads as meet without a barrier. They exchange no
- * elements, so their words stand in the block's scratch memory; the block
- * meets, for it, or workers that it had before, may still read there.
+ * Workers with as many threads as can meet without a barrier. They exchange no
+ * elements, so their words are in the block's scratch memory. The block meets
+ * first, because it, or workers that it had before, may still read there.
  */
 TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 {
 	tsr_port_settle(block);
 	tsr_gpu_meet(block);
-	/* before and behind a main loop, through which none of it is kept */
+	/* the block does this before or after a main loop, which keeps nothing of it */
 	tsr_coop_t part = tsr_gpu_seldom(block);
 	const int thread = part.thread;
 	part.worker = thread / TSR_PORT_PART_THREADS;

@@ -1,6 +1,6 @@
 /*
- * Peers' addresses, the checks of debug builds, and how bytes are copied. The
- * calls that copy them are in pointer.h.
+ * Addresses of peers, the checks of debug builds, and copying of bytes. The
+ * calls that copy are in pointer.h.
  */
 #ifndef TESSERA_GPU_DEV_MEMORY_H
 #define TESSERA_GPU_DEV_MEMORY_H
@@ -9,11 +9,11 @@
 #include "gpu/dev/note.h"
 
 /**
- * The address of `peer`'s copy of my `p` in the heap: peer base + (p - my
- * base), or p + (peer base - my base), which the host has computed: one word of
- * the team's table is read, and one sum made. No branch stands before the word
- * is read; where the compiler sees that `peer` is me, nothing is left of all
- * that. `p` may be shared memory where `peer` is me.
+ * The address of `peer`'s copy of my heap pointer `p`: peer base + (p - my
+ * base), or p + (peer base - my base). The host has computed the difference, so
+ * this reads one word of the team's table and adds it. No branch precedes the
+ * read. If the compiler sees that `peer` is this rank, nothing remains of it.
+ * `p` may be shared memory if `peer` is this rank.
  */
 template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T *p, int peer)
 {
@@ -21,15 +21,15 @@ template <typename T> TSR_DEV T *tsr_gpu_peer_address(const tsr_coop_t *coop, T 
 	return (T *)((const char *)p + (peer == tsr_rank(coop) ? 0 : peer_offset));
 }
 
-/** The same where `p` is in the heap, and known to be. */
+/** The same if `p` is known to be in the heap. */
 template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T *p, int peer)
 {
 	return tsr_port_global(tsr_gpu_peer_address(coop, tsr_port_global(p), peer));
 }
 
 /**
- * Whether a call may touch `size_bytes` at `peer`'s copy of the heap's `p`.
- * Debug builds note what is wrong; the call does nothing.
+ * Whether a call may access `size_bytes` at `peer`'s copy of `p`, in the heap.
+ * Debug builds note a mistake; the call then does nothing.
  */
 TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t size_bytes, int peer)
 {
@@ -50,7 +50,9 @@ TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t siz
 	return true;
 }
 
-/** Bytes from a view's first element to the end of its last. */
+/**
+ * Bytes from the beginning of a view's first element to the end of its last.
+ */
 TSR_DEV uint64_t tsr_gpu_view_bytes(tsr_view_t view)
 {
 	if (view.rows <= 0 || view.cols <= 0)
@@ -62,7 +64,7 @@ TSR_DEV uint64_t tsr_gpu_view_bytes(tsr_view_t view)
 TSR_DEV bool tsr_gpu_accepts_view(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {
 #if defined(TSR_DEBUG)
-	if ((uint32_t)view.dtype > TSR_U8) { /* none, or reserved */
+	if ((uint32_t)view.dtype > TSR_U8) { /* no element type, or reserved */
 		tsr_gpu_fault(coop, TSR_GPU_NOTE_DTYPE, view.data, 0, view.dtype);
 		return false;
 	}
@@ -72,7 +74,7 @@ TSR_DEV bool tsr_gpu_accepts_view(const tsr_coop_t *coop, tsr_view_t view, int p
 }
 
 /**
- * Where the element at row 0, column 0 of `peer`'s copy of the view stands.
+ * The address of the element at row 0, column 0 of `peer`'s copy of the view.
  * Shared memory has no peers.
  */
 TSR_DEV char *tsr_gpu_view_address(const tsr_coop_t *coop, tsr_view_t view, int peer)
@@ -107,7 +109,7 @@ template <int HINT, typename T> TSR_DEV T tsr_gpu_read(const T *at)
 	}
 }
 
-/** Calls with HINT standing for the hint that is handed over. */
+/** Makes the call with HINT_ as a constant for the given hint. */
 #define TSR_GPU_BY_HINT(hint_, HINT_, call_)            \
 	if ((hint_) == TSR_HINT_STREAM) {               \
 		constexpr int HINT_ = TSR_HINT_STREAM;  \
@@ -124,7 +126,7 @@ template <int HINT, typename T> TSR_DEV T tsr_gpu_read(const T *at)
 
 template <int BYTES> struct tsr_gpu_unit;
 template <> struct tsr_gpu_unit<16> {
-	/* a scalar: clang leaves what is held of a struct in memory */
+	/* a scalar, because clang keeps members of a struct in memory */
 	typedef unsigned __int128 type;
 };
 template <> struct tsr_gpu_unit<4> {
@@ -138,20 +140,20 @@ template <> struct tsr_gpu_unit<1> {
 };
 
 enum {
-	/* Loads that a thread has on their way before its first store: a store must wait for its
-	 * load, and memory is far. */
+	/* Loads that a thread has in flight before its first store. A store must wait for its load,
+	 * and memory is far. */
 	TSR_GPU_IN_FLIGHT = 8,
-	/* in rows, or to several places, by blocks of many threads: those have few registers
-	 * each */
+	/* for rows, or for several destinations, in blocks with many threads, each of which has few
+	 * registers */
 	TSR_GPU_IN_FLIGHT_MANY = 4,
-	TSR_GPU_IN_FLIGHT_FEW = 16 /* in rows to one place, by blocks of few threads */
+	TSR_GPU_IN_FLIGHT_FEW = 16 /* for rows to one destination, in blocks with few threads */
 };
 
 #if !defined(TSR_GPU_PART_MOST)
-#define TSR_GPU_PART_MOST (1 << 30) /* rows, and bytes of a row, that words of 32 bits count */
+#define TSR_GPU_PART_MOST (1 << 30) /* most rows, and bytes of a row, that 32-bit words can count */
 #endif
 
-/** Rows of bytes, one to be copied to the other. Consecutive rows are a pitch apart. */
+/** Rows of bytes to copy. Consecutive rows are a pitch apart. */
 typedef struct tsr_gpu_rows_of_bytes {
 	char *dst;
 	const char *src;
@@ -159,10 +161,10 @@ typedef struct tsr_gpu_rows_of_bytes {
 } tsr_gpu_rows_of_bytes_t;
 
 /*
- * Where the bytes go: to `dst` alone, or to the same place of several ranks.
- * Heaps are aligned alike, so what is found out about one place holds for all.
- * Bytes that are read once and then stored to all fill the links better than
- * those that are read for each: `spread` (bench/raw).
+ * The destination: `dst` alone, or the same place of several ranks. All heaps
+ * have the same alignment, so what is found about one place holds for all.
+ * `spread`: reading bytes once and storing them to all ranks fills the links
+ * better than reading them for each rank (bench/raw).
  */
 template <int HINT_> struct tsr_gpu_one_place {
 	enum {
@@ -180,7 +182,7 @@ typedef struct tsr_gpu_every_rank {
 		HINT = TSR_HINT_NONE
 	};
 	const tsr_gpu_context_t *context;
-	int first; /* 0: from me on; 1: my own place is left out */
+	int first; /* 0: all ranks, this one first; 1: without this rank */
 } tsr_gpu_every_rank_t;
 
 template <int HINT> TSR_DEV int tsr_gpu_places(const tsr_gpu_one_place<HINT> &)
@@ -208,7 +210,9 @@ TSR_DEV int64_t tsr_gpu_peer_offset(const tsr_gpu_every_rank_t &to, int i)
 	return tsr_port_constant(context->peer_offset + peer);
 }
 
-/** Stores the first `count` of the units that are held to each place, a step apart. */
+/**
+ * Stores the first `count` units held in registers to each place, a step apart.
+ */
 template <typename unit_t, int HELD, typename TO>
 TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const unit_t (&held)[HELD],
 				int count)
@@ -223,7 +227,7 @@ TSR_DEV void tsr_gpu_store_held(const TO &to, char *dst, int64_t step, const uni
 	}
 }
 
-/** Copies `count` units that follow one another. */
+/** Copies `count` consecutive units. */
 template <int UNIT, typename TO>
 TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_bytes,
 			      const char *src_bytes, int64_t count)
@@ -233,7 +237,7 @@ TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_by
 	const int64_t step = coop->threads;
 	const unit_t *src = (const unit_t *)src_bytes + coop->thread;
 	unit_t *dst = (unit_t *)dst_bytes + coop->thread;
-	/* up to the last unit; mine are 0, step, 2 * step ... of them */
+	/* units left after mine; mine are 0, step, 2 * step, ... */
 	int64_t left = count - coop->thread;
 	TSR_GPU_NO_UNROLL
 	for (; left > (IN_FLIGHT - 1) * step; left -= IN_FLIGHT * step) {
@@ -257,8 +261,8 @@ TSR_DEV void tsr_gpu_copy_run(const tsr_coop_t *coop, const TO &to, char *dst_by
 }
 
 /**
- * Copies `count` units that are a step apart: the fewest instructions, for a
- * multiprocessor that only copies is as fast as those.
+ * Copies `count` units that are a step apart. Minimises instructions: a pure
+ * copy is bound by instruction issue.
  */
 template <int UNIT, int IN_FLIGHT, typename TO>
 TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64_t dst_step,
@@ -282,8 +286,8 @@ TSR_DEV void tsr_gpu_copy_column(const TO &to, char *dst, const char *src, int64
 }
 
 /**
- * A strip of the job, `width` units wide: some whole rows of it at a time, so
- * that a thread stays in its column.
+ * Copies a strip of the job, `width` units wide: several whole rows at a time,
+ * so that each thread stays in its column.
  */
 template <int UNIT, typename TO>
 TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to,
@@ -308,8 +312,8 @@ TSR_DEV void tsr_gpu_copy_strip(const tsr_coop_t *coop, const TO &to,
 }
 
 /**
- * How wide the next strip is, where so many units of the rows are left: such
- * that at least three of four threads have a column.
+ * The width of the next strip, if `left` units of the rows are left: such that
+ * at least three of four threads have a column.
  */
 TSR_DEV int tsr_gpu_strip_width(int threads, int left)
 {
@@ -319,7 +323,7 @@ TSR_DEV int tsr_gpu_strip_width(int threads, int left)
 	return rows * left * 4 >= threads * 3 ? left : threads / (rows + 1);
 }
 
-/** The job's part from (row, byte) on that words of 32 bits can count. */
+/** The part of the job from (row, byte) on that 32-bit words can count. */
 TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &job, int64_t row,
 						int64_t byte)
 {
@@ -332,7 +336,7 @@ TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_part_of(const tsr_gpu_rows_of_bytes_t &j
 	return part;
 }
 
-/** Copies such a part, whose rows are whole units. */
+/** Copies such a part. Its rows are whole units. */
 template <int UNIT, typename TO>
 TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to,
 			       const tsr_gpu_rows_of_bytes_t &part)
@@ -346,8 +350,8 @@ TSR_DEV void tsr_gpu_copy_part(const tsr_coop_t *coop, const TO &to,
 }
 
 /**
- * Copies the job but for the first `head` bytes of each row and for what makes
- * no whole unit, however large it is.
+ * Copies the job, however large, without the first `head` bytes of each row and
+ * without the bytes behind its last whole unit.
  */
 template <int UNIT, bool OF_A_TILE, typename TO>
 TSR_DEV void tsr_gpu_copy_all_units(const tsr_coop_t *coop, const TO &to,
@@ -378,8 +382,8 @@ static_assert(TSR_PORT_PART_THREADS > 30,
 	      "a thread for each byte before and behind whole units of 16");
 
 /**
- * Copies the first `head` and the last `tail` bytes of every row: fewer than a
- * coop has threads.
+ * Copies the first `head` and the last `tail` bytes of every row: fewer bytes
+ * than a coop has threads.
  */
 template <typename TO>
 TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to,
@@ -401,9 +405,9 @@ TSR_DEV void tsr_gpu_copy_ends(const tsr_coop_t *coop, const TO &to,
 }
 
 /**
- * Copies one row of whole units of 16, at most one a thread; false where the
- * job is another. Where many blocks share what is small, most of the time is
- * that of the code on the way.
+ * Copies one row of whole 16-byte units, at most one for each thread. Returns
+ * false for any other job. When many blocks share a small job, most of the time
+ * is spent in the code before the copy.
  */
 template <typename TO>
 TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const TO &to,
@@ -421,9 +425,9 @@ TSR_DEV bool tsr_gpu_copy_few(const tsr_coop_t *coop, const TO &to,
 }
 
 /**
- * Copies with the widest units in which both sides, and all rows, are displaced
- * alike; what is left at the ends byte by byte. OF_A_TILE: rows and their bytes
- * are few, and one part.
+ * Copies with the widest units for which both sides, and all rows, have the
+ * same misalignment; the rest at the ends byte by byte. OF_A_TILE: the rows and
+ * their bytes are few, and are one part.
  */
 template <bool OF_A_TILE = false, typename TO>
 TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_rows_of_bytes_t job)
@@ -437,7 +441,7 @@ TSR_DEV void tsr_gpu_copy_rows(const tsr_coop_t *coop, const TO &to, tsr_gpu_row
 	uintptr_t apart = (uintptr_t)job.dst ^ (uintptr_t)job.src;
 	if (job.rows > 1)
 		apart |= (uintptr_t)job.dst_pitch | (uintptr_t)job.src_pitch;
-	/* Without room for one whole unit of 16, all of a row would be ends. */
+	/* If there is no room for one whole 16-byte unit, the entire row would be ends. */
 	const bool has_room = job.row_bytes >= 16 + (-(int64_t)(uintptr_t)job.dst & 15);
 	const int width = apart % 16 == 0 && has_room ? 16
 			  : apart % 4 == 0            ? 4

@@ -1,24 +1,27 @@
 /*
- * What a kernel tells the host: expired waits, and in debug builds faults. Both
- * end the world through the abort word.
+ * Notes of a kernel to the host: expired waits, and in debug builds misuse.
+ * Fatal ones end the world through the abort word.
  */
 #ifndef TESSERA_GPU_DEV_NOTE_H
 #define TESSERA_GPU_DEV_NOTE_H
 
 #include "gpu/dev/port.h"
 
-/** Whether the world has ended. Host memory: asked rarely. */
+/** Whether the world has ended. Reads host memory, so call it rarely. */
 TSR_DEV bool tsr_gpu_aborted(const tsr_coop_t *coop)
 {
-	/* Relaxed: nothing is read that the abort has written. */
+	/* Relaxed: nothing that was written before the abort is read. */
 	return tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(coop->context->abort) != 0;
 }
 
-/** Claims a note and fills what every note says; null where all are taken. One thread. */
+/**
+ * Claims a note and fills in what every note has; null if all are taken. One
+ * thread.
+ */
 TSR_DEV tsr_gpu_note_t *tsr_gpu_note_open(const tsr_coop_t *coop)
 {
 	const tsr_gpu_context_t *context = coop->context;
-	/* Relaxed: the counter only deals out places. */
+	/* Relaxed: the counter only gives out places. */
 	uint32_t place = tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(context->notes_taken, 1u);
 	if (place >= TSR_GPU_NOTES)
 		return 0;
@@ -37,7 +40,7 @@ TSR_DEV tsr_gpu_note_t *tsr_gpu_note_open(const tsr_coop_t *coop)
 	return note;
 }
 
-/** Hands a filled note to the host, and ends the world where it is fatal. */
+/** Passes a filled note to the host; ends the world if it is fatal. */
 TSR_DEV void tsr_gpu_note_close(const tsr_coop_t *coop, tsr_gpu_note_t *note, uint32_t kind,
 				uint32_t fatal)
 {
@@ -46,12 +49,12 @@ TSR_DEV void tsr_gpu_note_close(const tsr_coop_t *coop, tsr_gpu_note_t *note, ui
 		/* Partner: the host's acquiring load of `kind`. */
 		tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(&note->kind, kind);
 	}
-	/* Partner of the release: the host, which looks for notes when it sees the word. */
+	/* Partner of the release: the host, which reads the notes when it sees the word. */
 	if (fatal)
 		tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop->context->abort, 1u);
 }
 
-/** A call that was handed a wrong rank or pointer: noted once a coop. */
+/** A call with a wrong rank or pointer: noted once for the coop. */
 TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p,
 			   uint64_t size_bytes, int peer)
 {

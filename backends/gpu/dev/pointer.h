@@ -1,4 +1,4 @@
-/* The bodies of dev/pointer.h: puts, gets and copies, and what else it declares. */
+/* Bodies of dev/pointer.h: puts, gets and copies, and its other calls. */
 #ifndef TESSERA_GPU_DEV_POINTER_H
 #define TESSERA_GPU_DEV_POINTER_H
 
@@ -39,7 +39,7 @@ TSR_DEV void tsr_put_hint(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP v
 	TSR_GPU_BY_HINT(hint, HINT,
 			(tsr_gpu_copy<HINT>(coop, dst, peer, src, tsr_rank(coop), size_bytes)))}
 
-/** All ranks, or all others where what is read is my own place. */
+/** All ranks, or all others if the source is this rank's own place. */
 TSR_DEV tsr_gpu_every_rank_t
 	tsr_gpu_every_rank(const tsr_coop_t *coop, const tsr_gpu_rows_of_bytes_t &job)
 {
@@ -73,7 +73,7 @@ TSR_DEV void tsr_get(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *
 	tsr_copy(coop, dst, tsr_rank(coop), src, peer, size_bytes);
 }
 
-/** What both views' extents have in common; from `src_peer` to `dst_peer`. */
+/** The overlap of both views' extents, from `src_peer` to `dst_peer`. */
 TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_overlap(const tsr_coop_t *coop, tsr_view_t dst,
 						int dst_peer, tsr_view_t src, int src_peer)
 {
@@ -135,13 +135,13 @@ TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int pe
 
 TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer)
 {
-	(void)peer; /* one node: the fence waits for the stores to all peers alike */
+	(void)peer; /* one node: the fence waits for the stores to all peers */
 	tsr_port_settle(coop);
 	tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
 	tsr_gpu_meet(coop);
 }
 
-/* For checkers, which run on the emulator. */
+/* Only for checkers, which run on the emulator. */
 TSR_DEV void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab)
 {
 	(void)coop;

@@ -108,7 +108,7 @@
 
 #include "gpu/dev/context.h"
 
-/* Kernels are written in C; these compilers read them as C++. */
+/* Kernels are written in C; device compilers read them as C++. */
 #define restrict __restrict__
 #define _Static_assert static_assert
 #define _Alignas alignas
@@ -125,7 +125,7 @@
 #define TSR_DEV_FRAG_DOT_BT \
 	template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_bt_t> TSR_DEV
 
-/** Whether an order releases, acquires. */
+/** Whether an order releases, and whether it acquires. */
 template <int ORDER>
 constexpr bool tsr_gpu_releases =
 	ORDER == TSR_RELEASE || ORDER == TSR_ACQ_REL || ORDER == TSR_SEQ_CST;
@@ -139,17 +139,18 @@ constexpr bool tsr_gpu_acquires =
 enum { TSR_GPU_SENT_HEADER_BYTES = 16 }; /* before the elements of tsr_frag_send */
 
 enum {
-	/* A fragment's elements are dealt to the coop's threads in turn; it has room for the coop
-	 * with the fewest. */
+	/* A fragment's elements are distributed over the coop's threads in turn. A fragment has
+	 * room for the coop with the fewest threads. */
 	TSR_GPU_FEWEST_THREADS = TSR_PORT_MOVER_THREADS
 };
 
 /**
- * What the threads of a coop need of shared memory. A worker has its own; the
- * block has its words, and worker 0's scratch.
+ * Shared memory for the threads of a coop. Each worker has its own; the block
+ * has words of its own, and uses worker 0's scratch memory.
  */
 typedef struct tsr_gpu_shared {
-	/* what one thread tells the others: of the block, of the workers; in turn */
+	/* words that one thread gives to the others: for the block, for each worker; used in
+	 * turn */
 	uint64_t told[1 + TSR_GPU_MAX_WORKERS][2];
 } tsr_gpu_shared_t;
 
@@ -157,22 +158,22 @@ typedef struct __attribute__((aligned(16))) tsr_gpu_scratch {
 	unsigned char bytes[TSR_GPU_SCRATCH_BYTES];
 } tsr_gpu_scratch_t;
 
-/** A block or worker, as each of its threads keeps it. */
+/** A block or worker. Each of its threads has a copy. */
 typedef struct tsr_coop {
 	const tsr_gpu_context_t *context;
 	uint64_t *told;
 	tsr_gpu_scratch_t *scratch;
-	int thread, threads; /* mine in the coop, and how many it has */
-	int worker, workers; /* index in the block, workers of the block */
+	int thread, threads; /* this thread's index in the coop, and the number of threads */
+	int worker, workers; /* index in the block, and number of workers of the block */
 	int whole;           /* the coop is the block */
-	int turn;            /* which word of `told` is next */
-	uint32_t posted;     /* stores that were handed to a way of the port's own, so far */
-	int unended;         /* some may not have ended */
-	/* the one before was to my own memory, and a store to a peer can be copied from there */
+	int turn;            /* the word of `told` to use next */
+	uint32_t posted;     /* stores so far that the port makes in its own way */
+	int unended;         /* some of them may not have ended */
+	/* the last store was to my own memory, and a store to a peer can be copied from there */
 	int kept;
-	/* given to fragments so far: each change of one gives it a new stamp */
+	/* stamps given to fragments so far; each change of a fragment gives it a new one */
 	int stamps;
-	const char *file; /* the call's place in the source */
+	const char *file; /* place of the call in the source */
 	int line;
 } tsr_coop_t;
 
@@ -185,10 +186,10 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 
 #define TSR_AT(coop_) tsr_gpu_at((coop_), __FILE__, __LINE__)
 #define TSR_PART_OF_NONE ((const char *)0)
-/* what is reported here names no call */
+/* reports of this port name no call */
 #define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_))
 
-/* nobody compares them */
+/* this port does not compare them */
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) ((void)(coop_))
 
 #define TSR_PORT_BODIES "gpu/dev/bodies.h"

@@ -7,25 +7,25 @@
 #include "gpu/dev/pointer.h"
 
 /*
- * A flag is polled this often between two looks at the clock and at the host's
- * abort word: a trip over the bus, in which the flag is not seen. Flags in
- * shared memory are polled many times faster.
+ * Number of polls of a flag between two looks at the clock and at the host's
+ * abort word. Such a look is a round trip over the bus, during which the flag
+ * is not polled. Flags in shared memory are polled many times faster.
  */
 template <int SCOPE> constexpr uint32_t tsr_gpu_polls = SCOPE == TSR_SCOPE_BLOCK ? 1u << 16 : 256u;
 
 /*
- * A flag of the device that is not raised after so many looks belongs to work
- * that takes its time: who waits then looks less and less often. Hundreds may
- * wait at one time, and their looks at a few lines of memory hold up those for
- * whom they wait.
+ * After this many polls, a flag of the device belongs to work that takes long,
+ * and the waiter polls less and less often. Hundreds of blocks may wait at the
+ * same time, and their polls of a few lines of memory delay the accesses of the
+ * blocks that they wait for.
  */
 enum { TSR_GPU_POLLS_AT_FULL_SPEED = 8 };
 
 /* ---- raising flags */
 
 /**
- * One thread, after the coop has met. Partner: the acquire in tsr_gpu_poll, on
- * the rank whose flag it is.
+ * Called by one thread, after the coop has met. Partner: the acquire in
+ * tsr_gpu_poll, on the rank that owns the flag.
  */
 template <int ORDER>
 TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr_signal_op_t op,
@@ -52,7 +52,7 @@ TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t 
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (!tsr_gpu_leads(coop) || !tsr_gpu_accepts(coop, flag, sizeof *flag, tsr_rank(coop)))
 		return;
-	/* One fence, then relaxed accesses: each is a release, for the price of one. */
+	/* One fence, then relaxed accesses: together they are releases, for the cost of one. */
 	tsr_port_fence<TSR_RELEASE, TSR_SCOPE_SYSTEM>();
 	TSR_GPU_NO_UNROLL
 	for (int i = 0; i < tsr_size(coop); i++)
@@ -87,7 +87,10 @@ TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t val
 
 /* ---- waiting */
 
-/** A wait: until one of `count` flags, from `start` on in turn, is at least `value`. */
+/**
+ * A wait until one of `count` flags, checked in turn from `start` on, is at
+ * least `value`.
+ */
 typedef struct tsr_gpu_wait {
 	uint64_t *flags;
 	int count, start, from;
@@ -100,7 +103,9 @@ TSR_DEV uint64_t tsr_gpu_ticks(const tsr_gpu_context_t *context, uint64_t ns)
 	return ns / 1000000 * context->clock_khz + ns % 1000000 * context->clock_khz / 1000000;
 }
 
-/** Leaves the wait record, and ends the world where the wait is a plain one. One thread. */
+/**
+ * Leaves the wait record, and ends the world if the wait is fatal. One thread.
+ */
 TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t wait, uint64_t seen)
 {
 	tsr_gpu_note_t *note = tsr_gpu_note_open(coop);
@@ -118,11 +123,10 @@ TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t 
 }
 
 /**
- * One thread polls, relaxed: an acquire at each look would cost its
- * invalidation each time. Once a flag is high enough a fence acquires what came
- * before it. Partners: tsr_gpu_raise, tsr_gpu_signal_local. Litmus:
- * MP.rel.acq.diffGPU-ss, MP.rel.acq.sameGPU-aa. Returns the flag's index, or -1
- * - TSR_WAIT_*.
+ * One thread polls, relaxed: an acquire at each poll would invalidate caches
+ * each time. When a flag is high enough, a fence acquires what came before it.
+ * Partners: tsr_gpu_raise, tsr_gpu_signal_local. Litmus: MP.rel.acq.diffGPU-ss,
+ * MP.rel.acq.sameGPU-aa. Returns the flag's index, or -1 - TSR_WAIT_*.
  */
 template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wait_t wait)
 {
@@ -153,7 +157,7 @@ template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wa
 	}
 }
 
-/** The whole coop waits; what it finds is told to all threads. */
+/** The whole coop waits; all threads get the result. */
 template <int SCOPE> TSR_DEV int tsr_gpu_wait(tsr_coop_t *coop, tsr_gpu_wait_t wait)
 {
 	int found = -1 - TSR_WAIT_ABORTED;
@@ -242,7 +246,10 @@ TSR_DEV tsr_wait_result_t tsr_gpu_wait_local(tsr_coop_t *coop, uint64_t *flag, u
 
 /* ---- the barrier of the ranks */
 
-/** The waits of a barrier, by one thread: the coop meets once behind them all, not once a rank. */
+/**
+ * The waits of a barrier, by one thread. So the coop meets once after all of
+ * them, not once for each rank.
+ */
 TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_all(const tsr_coop_t *coop, uint64_t *words,
 					       uint64_t epoch)
 {
@@ -265,14 +272,14 @@ TSR_DEV tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barri
 	int me = tsr_rank(coop);
 	tsr_wait_result_t result = TSR_WAIT_OK;
 	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
-	/* Relaxed: one block a rank uses the barrier at a time, so the epoch is this coop's own
-	 * last store, or ordered before it. */
+	/* Relaxed: one block of each rank uses the barrier at a time, so the epoch was stored by
+	 * this coop, or in an access ordered before it. */
 	uint64_t epoch =
 		1 + tsr_gpu_atomic_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(coop,
 								       words + TSR_BARRIER_EPOCH,
 								       me);
-	/* Partner: the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each
-	 * direction. */
+	/* Partner:    the wait below on every other rank. Litmus: MP.rel.acq.diffGPU-ss in each
+	 *             direction. */
 	tsr_signal_all(coop, words + TSR_BARRIER_ARRIVED(me), epoch, TSR_SIGNAL_SET);
 	if (tsr_gpu_leads(coop))
 		result = tsr_gpu_wait_for_all(coop, tsr_port_global(words), epoch);

@@ -6,7 +6,7 @@
 
 /** A wait for a word of one rank. */
 template <typename T> struct tsr_gpu_word_wait {
-	T *p; /* as I address it */
+	T *p; /* my address of it */
 	T value;
 	tsr_cmp_t cmp;
 	int peer, from, fatal;
@@ -54,8 +54,8 @@ TSR_DEV tsr_wait_result_t tsr_gpu_word_expire(const tsr_coop_t *coop,
 }
 
 /**
- * One thread polls, relaxed; once the word compares, a fence acquires what came
- * before it. Partner: any release of the word, on whatever rank. Litmus:
+ * One thread polls, relaxed. When the word compares, a fence acquires what came
+ * before it. Partner: any release of the word, on any rank. Litmus:
  * MP.rel.acq.diffGPU-ss, and MP.rmw.diffGPU-ss for a word that is counted.
  */
 template <int ORDER, int SCOPE, typename T>
@@ -88,7 +88,7 @@ TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop,
 	}
 }
 
-/** The whole coop waits; all threads are told how it ended, and what was seen. */
+/** The whole coop waits; all threads get the result and the value. */
 template <int ORDER, int SCOPE, typename T>
 TSR_DEV tsr_wait_result_t tsr_gpu_wait_for_word(tsr_coop_t *coop, const tsr_gpu_word_wait<T> &wait,
 						uint64_t *seen_out)
