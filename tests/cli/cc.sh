@@ -37,7 +37,7 @@ for folder in kernels/*/workload.c; do
 	workload=$(basename "$(dirname "$folder")")
 	name=$(echo "$workload" | tr _ -)
 	try tessera cc tests/mutants/workload.c tools/bench/program.c tools/bench/values.c kernels/registry.c kernels/host/*.c \
-		kernels/"$workload"/*.c build/generated/kernels/"$workload"/variants/*_16x16x16.c -o "$TAP_FILES/$workload" -- $flags
+		build/generated/kernels/host/*.c kernels/"$workload"/*.c build/generated/kernels/"$workload"/variants/*_16x16x16.c -o "$TAP_FILES/$workload" -- $flags
 	made "$name in a program of its own" "$TAP_FILES/$workload"
 	prints "which runs it" '' tessera run -n 3 "$TAP_FILES/$workload" "$name" --pattern all --shape 40x48x20 --tile 16x16x16
 done
