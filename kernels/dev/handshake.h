@@ -89,20 +89,21 @@ TSR_FN void handshake_await_each(tsr_coop_t *me, TSR_HEAP handshake_t *state, ui
  * acquires them (litmus: MP.rmw.sameGPU-aa) and passes them on with its own
  * release (ISA2.ra.GPU+SYS-as). The partner of that signal is handshake_await
  * on the other ranks (MP.rel.acq.diffGPU-ss).
+ * Returns whether this was the last sender: all others have made the call.
  */
-TSR_FN void handshake_close(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch,
-			    int senders)
+TSR_FN int handshake_close(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch, int senders)
 {
 	uint64_t before = tsr_atomic_add(me, &state->finished, (uint64_t)1, tsr_rank(me),
 					 TSR_ACQ_REL, TSR_SCOPE_DEVICE);
 	if (before + 1 < (uint64_t)senders)
-		return;
+		return 0;
 	tsr_signal_all(me, &state->stored[tsr_rank(me)], epoch, TSR_SIGNAL_SET);
 	handshake_await(me, state->stored, epoch);
 	/* Only the next launch reads these; it begins after this one has ended. */
 	tsr_atomic_store(me, &state->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
 			 TSR_SCOPE_DEVICE);
 	tsr_atomic_store(me, &state->epoch, epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+	return 1;
 }
 
 #endif

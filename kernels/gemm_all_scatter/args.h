@@ -35,6 +35,9 @@ typedef struct gas_args {
 	/* one flag for each tile of mine: the epoch for which it is in my C (READY, this rank
 	 * only) */
 	TSR_HEAP uint64_t *tile_ready;
+	/* work-queue: number of this rank's tiles, in their order, that some block has taken in
+	 * order to send them; 0 between launches */
+	TSR_HEAP uint64_t *taken;
 	/* for each divided tile: the sums that blocks hand to the block with the last part */
 	TSR_HEAP void *part_sum;
 	/* one flag for each sum: 1 while the sum is there (READY, this rank only) */

@@ -15,6 +15,7 @@ static const gas_pattern_kernels_t patterns[GAS_PATTERN_COUNT] = {
 				 true},
 	[GAS_FUSED_WAVE] = {"fused-wave-specialized", {"gas_fused_wave", NULL}, false},
 	[GAS_BANDED] = {"banded", {"gas_band", "gas_finish"}, false},
+	[GAS_WORK_QUEUE] = {"work-queue", {"gas_work_queue", NULL}, false},
 };
 
 const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
@@ -25,7 +26,7 @@ const gas_pattern_kernels_t *gas_pattern_kernels(gas_pattern_t pattern)
 bool gas_can_divide(gas_pattern_t pattern)
 {
 	return patterns[pattern].sends_apart || pattern == GAS_FUSED_SEQUENTIAL ||
-	       pattern == GAS_BULK_SYNCHRONOUS;
+	       pattern == GAS_BULK_SYNCHRONOUS || pattern == GAS_WORK_QUEUE;
 }
 
 static bool is_pattern(gas_pattern_t pattern)
@@ -54,6 +55,18 @@ static bool spell_pattern(const char *text, char *spelt, size_t size, bool *unfu
 	return true;
 }
 
+/** "a, b and c". */
+static void list_patterns(char *text, size_t size)
+{
+	size_t used = 0;
+	for (int p = 0; p < GAS_PATTERN_COUNT && used < size; p++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+					 p == 0                       ? ""
+					 : p == GAS_PATTERN_COUNT - 1 ? " and "
+								      : ", ",
+					 patterns[p].name);
+}
+
 tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
 {
 	const char *names[GAS_PATTERN_COUNT + 1] = {NULL};
@@ -67,11 +80,11 @@ tsr_status_t gas_pattern_parse(const char *text, gas_pattern_t *pattern_out)
 			return TSR_OK;
 		}
 	}
+	char all[256];
+	list_patterns(all, sizeof all);
 	const char *near = short_enough ? tsr_nearest_name(spelt, names) : NULL;
-	return tsr_error(TSR_ERR_NOT_FOUND,
-			 "pattern '%s' is unknown%s%s%s: there are %s, %s, %s, %s, %s and %s", text,
-			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
-			 names[0], names[1], names[2], names[3], names[4], names[5]);
+	return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown%s%s%s: there are %s", text,
+			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", all);
 }
 
 int64_t gas_most_tiles(const gas_config_t *config, tile_size_t tile, int ranks)

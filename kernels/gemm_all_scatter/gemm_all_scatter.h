@@ -14,8 +14,8 @@
 #include "tessera/tessera.h"
 
 /**
- * The patterns: those of the Iris paper, section 4 (fused-wave-specialized is
- * named there and left as future work), and banded.
+ * The patterns: those of the Iris paper, section 4 (it names
+ * fused-wave-specialized and work-queue and does not measure them), and banded.
  */
 typedef enum gas_pattern {
 	GAS_BULK_SYNCHRONOUS = 0,
@@ -23,15 +23,16 @@ typedef enum gas_pattern {
 	GAS_FUSED_SEQUENTIAL = 2,
 	GAS_FUSED_WORKGROUP = 3,
 	GAS_FUSED_WAVE = 4,
-	GAS_BANDED = 5
+	GAS_BANDED = 5,
+	GAS_WORK_QUEUE = 6
 } gas_pattern_t;
 
-enum { GAS_PATTERN_COUNT = 6 };
+enum { GAS_PATTERN_COUNT = 7 };
 
 /**
  * "bulk-synchronous", "producer-consumer", "fused-sequential",
- * "fused-workgroup-specialized", "fused-wave-specialized", "banded". Any
- * thread.
+ * "fused-workgroup-specialized", "fused-wave-specialized", "banded",
+ * "work-queue". Any thread.
  */
 const char *gas_pattern_name(gas_pattern_t pattern);
 

@@ -18,8 +18,8 @@ TSR_FN TSR_HEAP uint64_t *gas_ready(const gas_args_t *a, tsr_pos_t at)
 }
 
 /**
- * Epilogue: stores the tile in this rank's C and sets its flag. Partner: the
- * wait in gas_consume. Litmus: MP.rel.acq.sameGPU-aa.
+ * Epilogue: stores the tile in this rank's C and sets its flag. Partners:
+ * the wait in gas_consume, and the load and wait in work_queue.h. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN void gas_keep_and_signal(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {

@@ -13,5 +13,6 @@
 #include "kernels/gemm_all_scatter/fused_sequential.h"
 #include "kernels/gemm_all_scatter/fused_workgroup_specialized.h"
 #include "kernels/gemm_all_scatter/producer_consumer.h"
+#include "kernels/gemm_all_scatter/work_queue.h"
 
 #endif

@@ -75,6 +75,9 @@ static void describe_buffers(const gas_config_t *config, int ranks,
 		[GAS_TILE_READY] = {.name = "gemm_all_scatter.tile_ready",
 				    .size_bytes = tile_flags,
 				    .is_flags = true},
+		[GAS_TAKEN] = {.name = "gemm_all_scatter.taken",
+			       .size_bytes = sizeof(uint64_t),
+			       .is_flags = true},
 		[GAS_PART_SUM] = {.name = "gemm_all_scatter.part_sum",
 				  .size_bytes = sums * sum_bytes},
 		[GAS_PART_READY] = {.name = "gemm_all_scatter.part_ready",
@@ -114,6 +117,7 @@ static void set_tasks(gas_plan_t *plan)
 	const int64_t blocks = computing_blocks(c), chunks = tiles_of(c->k, c->tile.k);
 	gas_args_t *args = &plan->args;
 	args->tile_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_TILE_READY].data;
+	args->taken = (TSR_HEAP uint64_t *)plan->buffer[GAS_TAKEN].data;
 	args->part_sum = plan->buffer[GAS_PART_SUM].data;
 	args->part_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_PART_READY].data;
 	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);

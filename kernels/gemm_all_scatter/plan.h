@@ -15,6 +15,7 @@ enum {
 	GAS_BUFFER_C,
 	GAS_SYNC,       /* the handshake */
 	GAS_TILE_READY, /* flags of tiles */
+	GAS_TAKEN,      /* count of tiles taken */
 	GAS_PART_SUM,   /* sums of blocks that share a tile */
 	GAS_PART_READY, /* flags of these sums */
 	GAS_BUFFERS,

@@ -259,8 +259,8 @@ Test(gas_plan, configs_are_checked)
 	expect_refused(c, TSR_ERR_ARGUMENT, "overflows");
 	c = good(), c.blocks = 4, c.comm_blocks = 4;
 	expect_refused(c, TSR_ERR_ARGUMENT, "at most 3");
-	c = good(), c.pattern = (gas_pattern_t)6;
-	expect_refused(c, TSR_ERR_ARGUMENT, "0 .. 5");
+	c = good(), c.pattern = (gas_pattern_t)GAS_PATTERN_COUNT;
+	expect_refused(c, TSR_ERR_ARGUMENT, "0 .. 6");
 }
 
 /* ---------------------------------------------------------- what the device and the heap decide */
@@ -493,6 +493,7 @@ static const struct {
 	[GAS_FUSED_WORKGROUP] = {1, 1, 1, 1, true},
 	[GAS_FUSED_WAVE] = {1, 1, 1, 0, true},
 	[GAS_BANDED] = {1 + RECORDED_BANDS, 2, 1, 1, false},
+	[GAS_WORK_QUEUE] = {1, 1, 1, 1, false},
 };
 
 static int record_of(tsr_world_t *world, gas_pattern_t pattern)
