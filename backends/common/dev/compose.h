@@ -1,7 +1,7 @@
 /*
- * The bodies that are made of other calls of this API, the same on every port.
- * Read by a port's bodies, after all others (on the CPU: by one file of the
- * library).
+ * Bodies that are composed of other calls of this API, equal in every port. A
+ * port's bodies include this header after all others (on the CPU one file of
+ * the library does).
  */
 #ifndef TESSERA_COMMON_DEV_COMPOSE_H
 #define TESSERA_COMMON_DEV_COMPOSE_H
@@ -19,30 +19,36 @@
 #include TSR_PORT_BODIES
 
 /*
- * Reports name the call that a kernel has made and its place, not those in
- * here: TSR_PART_OF says which call it is.
+ * Reports name the call that the kernel has made, and its place, not the calls
+ * in here: TSR_PART_OF says which call it is.
  */
 #pragma push_macro("TSR_AT")
 #undef TSR_AT
 #define TSR_AT(coop_) (coop_)
 
 /*
- * In one call the blocks of a rank together raise a count by TSR_GATHER_ROUND,
- * however many they are: so rounds are told apart by a division, and nothing is
- * stored or reset between calls, nor between launches of different numbers of
- * blocks.
+ * In one call, the blocks of a rank together raise a count by TSR_GATHER_ROUND,
+ * however many blocks there are. So a division gives the round, and nothing
+ * needs to be stored or reset between calls, or between launches with different
+ * numbers of blocks.
  */
 enum { TSR_GATHER_ROUND = TSR_ALL_GATHER_MAX_BLOCKS };
-/* two blocks do not store to one cache line, where the pieces are aligned to it */
+/*
+ * so that two blocks do not store to one cache line, if the pieces are aligned
+ * to it
+ */
 enum { TSR_GATHER_LINE = 128 };
 
-/** A count of the state. */
+/** A count in the state. */
 TSR_FN TSR_HEAP uint64_t *tsr_gather_count(TSR_HEAP tsr_all_gather_state_t *state, int word)
 {
 	return (TSR_HEAP uint64_t *)state + word;
 }
 
-/** What this block adds: at least 1, so that a round is not full before all have come. */
+/**
+ * What this block adds to a count: at least 1, so that a round is not complete
+ * before all blocks have arrived.
+ */
 TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 {
 	return tsr_block_index(block) == 0
@@ -51,11 +57,12 @@ TSR_FN uint64_t tsr_gather_share(const tsr_coop_t *block)
 }
 
 /**
- * What the counts show when all blocks have come to this call. Relaxed: of my
- * rank's own count this block has seen the end of the last round (its wait for
- * it, or the launch), and the present one is not full without this block:
- * whatever the others have added, also where the load is overtaken by what
- * follows it, the round is the same.
+ * The value that the counts reach when all blocks have arrived at this call. A
+ * relaxed load of my own rank's count is enough. This block has seen the end of
+ * the last round (by its wait for it, or by the launch), and the current round
+ * cannot be complete without this block. So the loaded value is in the current
+ * round, whatever the other blocks have added, and even if later accesses
+ * overtake the load.
  */
 TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_state_t *state)
 {
@@ -65,7 +72,10 @@ TSR_FN uint64_t tsr_gather_target(tsr_coop_t *block, TSR_HEAP tsr_all_gather_sta
 	return (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
 }
 
-/** My block's part of the piece, to every rank once all may be written. */
+/**
+ * Puts this block's part of the piece to every rank, when that rank's memory
+ * may be overwritten.
+ */
 TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned char *dst,
 					 const TSR_HEAP unsigned char *src, size_t size_bytes,
 					 TSR_HEAP tsr_all_gather_state_t *state, uint64_t target)
@@ -76,12 +86,13 @@ TSR_FN tsr_wait_result_t tsr_gather_push(tsr_coop_t *block, TSR_HEAP unsigned ch
 	const size_t first = index * each, left = first < size_bytes ? size_bytes - first : 0;
 	if (left == 0)
 		return TSR_WAIT_OK;
-	/* for my own rank too: its other blocks may have written what this one reads next */
+	/* also for this rank: its other blocks may have written what this one reads next */
 	int i = 0;
-	/* a loop that is seen to run: no check of the code need know that there is always a rank */
+	/* Always waits at least once, even in a world of one rank: others may have written what
+	 * this block reads next, and checkers need no special case. */
 	do {
 		int peer = tsr_peer(block, i);
-		/* RETIRED, and of my own rank READY: of `src`. Partner: the first signal in
+		/* RETIRED, and for my own rank READY of `src`. Partner: the first signal in
 		 * tsr_gather_all, of all blocks of `peer`. Litmus: LB.retired.diffGPU-ss,
 		 * MP.count.diffGPU-sss. */
 		const tsr_wait_result_t how =
@@ -139,9 +150,9 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 /* ------------------------------------------------------------------ locks */
 
 /**
- * Takes the lock where it is free. Returns the word as it was: 0 where it was
- * free, else 1 + who has it.
- * Partner: tsr_unlock. Litmus: MP.casacq.diffGPU-ss.
+ * Takes the lock if it is free. Returns the old word: 0 if it was free,
+ * otherwise 1 + the holder's rank.
+ * Partner:    tsr_unlock. Litmus: MP.casacq.diffGPU-ss.
  */
 TSR_FN uint64_t tsr_lock_try(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
 {
@@ -150,13 +161,16 @@ TSR_FN uint64_t tsr_lock_try(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer
 			      TSR_SCOPE_SYSTEM);
 }
 
-/** For reports: a word that is no rank's is anybody's. */
+/** The holder, for reports; TSR_ANY_RANK if the word is no rank's. */
 TSR_FN int tsr_lock_holder(const tsr_coop_t *coop, uint64_t word)
 {
 	return word <= (uint64_t)tsr_size(coop) ? (int)word - 1 : TSR_ANY_RANK;
 }
 
-/* Who waits looks relaxed, until the lock seems free: the compare-and-swap acquires. */
+/*
+ * A waiting coop polls relaxed until the lock seems free; the compare-and-swap
+ * acquires.
+ */
 TSR_DEV tsr_wait_result_t tsr_lock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
 {
 	tsr_wait_result_t how = TSR_WAIT_OK;
@@ -183,7 +197,7 @@ TSR_DEV tsr_wait_result_t tsr_lock_until(tsr_coop_t *coop, TSR_HEAP uint64_t *lo
 	return how;
 }
 
-/* Partner: tsr_lock_try of the next one. Litmus: MP.casacq.diffGPU-ss. */
+/* Partner: tsr_lock_try of the next holder. Litmus: MP.casacq.diffGPU-ss. */
 TSR_DEV void tsr_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
 {
 	const uint64_t open = 0;

@@ -1,7 +1,7 @@
 /*
- * The bodies that are the same on every port: arithmetic on views and indices,
- * no memory. Read by a port's bodies, after the contracts (on the CPU: by one
- * file of the library).
+ * Bodies that are equal in every port: arithmetic on views and indices, without
+ * memory accesses. A port's bodies include this header after the contracts (on
+ * the CPU one file of the library does).
  */
 #ifndef TESSERA_COMMON_DEV_PURE_H
 #define TESSERA_COMMON_DEV_PURE_H
@@ -21,7 +21,7 @@ TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int role
 {
 	int at = tsr_block_index(block), left = tsr_block_count(block), role = 0, behind = 0;
 	for (int i = 1; i < roles; i++)
-		behind += shares[i] > 0; /* roles that are kept a block each */
+		behind += shares[i] > 0; /* later roles, for each of which a block is kept */
 	for (; role + 1 < roles; role++) {
 		const int most = left > behind ? left - behind : 0;
 		const int mine = shares[role] < 0 ? 0 : shares[role] < most ? shares[role] : most;
@@ -58,7 +58,7 @@ TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, in
 			: view.dtype == TSR_F32 || view.dtype == TSR_I32  ? 4
 			: view.dtype == TSR_F16 || view.dtype == TSR_BF16 ? 2
 									  : 1;
-	if (at.row < 0) { /* the part of the tile that lies before the view is cut off too */
+	if (at.row < 0) { /* cut off the part of the tile that lies before the view */
 		rows += at.row;
 		at.row = 0;
 	}
@@ -68,7 +68,7 @@ TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, in
 	}
 	rows = rows < view.rows - at.row ? rows : view.rows - at.row;
 	cols = cols < view.cols - at.col ? cols : view.cols - at.col;
-	if (rows <= 0 || cols <= 0) { /* nothing: keep the pointer inside */
+	if (rows <= 0 || cols <= 0) { /* empty: keep the pointer inside */
 		view.rows = view.cols = 0;
 		return view;
 	}
@@ -95,7 +95,7 @@ TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)
 	return extent <= 0 ? 0 : (extent - 1) / size + 1;
 }
 
-/** n / d. GPUs divide words of 32 bits many times faster than words of 64. */
+/** n / d. GPUs divide 32-bit words many times faster than 64-bit words. */
 TSR_FN int64_t tsr_quotient(int64_t n, int64_t d)
 {
 	return (n | d) >> 32 ? n / d : (int64_t)((uint32_t)n / (uint32_t)d);
@@ -110,7 +110,7 @@ TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tile
 	/* the group's first row of tiles */
 	int64_t before = tsr_quotient(index, group * tiles_n), first = before * group;
 	int64_t within = index - first * tiles_n;
-	/* the last group may be lower */
+	/* the last group may have fewer rows */
 	int64_t rows = group < tiles_m - first ? group : tiles_m - first;
 	at.col = tsr_quotient(within, rows);
 	at.row = first + within - at.col * rows;
@@ -126,13 +126,16 @@ TSR_DEV int64_t tsr_grouped_index(tsr_pos_t at, int64_t tiles_m, int64_t tiles_n
 	return first * tiles_n + at.col * (group < rest ? group : rest) + at.row - first;
 }
 
-/** The ring's bands, as many as there are. */
+/** The number of bands of the ring. */
 TSR_FN int64_t tsr_ring_bands(const tsr_ring_t *ring)
 {
 	return ring->bands < 1 ? 1 : ring->bands > ring->tiles_m ? ring->tiles_m : ring->bands;
 }
 
-/** In which step of a band the ring comes to `part`: part - first, modulo parts. */
+/**
+ * The step of a band in which the ring reaches `part`: part - first, modulo
+ * parts.
+ */
 TSR_FN int64_t tsr_ring_step(const tsr_ring_t *ring, int64_t part)
 {
 	const int64_t parts = ring->parts < 1 ? 1 : ring->parts,
@@ -145,7 +148,7 @@ TSR_DEV int64_t tsr_ring_row(const tsr_ring_t *ring, int band)
 	return ring->tiles_m < 1 ? 0 : tsr_quotient(ring->tiles_m * band, tsr_ring_bands(ring));
 }
 
-/** The band of a row of tiles: the last that begins at it or before. */
+/** The band of a row of tiles: the last one that begins at or before it. */
 TSR_FN int tsr_ring_band(const tsr_ring_t *ring, int64_t row)
 {
 	return (int)tsr_quotient((row + 1) * tsr_ring_bands(ring) - 1, ring->tiles_m);
@@ -191,7 +194,7 @@ TSR_DEV int64_t tsr_chiplet_order(int64_t index, int64_t count, int chiplets, in
 	/* the last round may be smaller */
 	const int64_t size = round < count - first ? round : count - first;
 	const int64_t turn = tsr_quotient(within, dealt), chiplet = within - turn * dealt;
-	/* the first `more` chiplets have one more */
+	/* the first `more` chiplets have one item more */
 	const int64_t each = tsr_quotient(size, dealt), more = size - each * dealt;
 	return first + chiplet * each + (chiplet < more ? chiplet : more) + turn;
 }

@@ -1,22 +1,25 @@
 /*
- * The main loop on Hopper. Of worker 0's three warpgroups two multiply, each
- * its half of the tile's rows, and run the epilogue; of the third a warp runs
- * order and gate and loads operands ahead, into the next tile's while an
- * epilogue runs, and the others send to peers what epilogues have stored.
- * Registers go from the third to those who multiply. ParallelKittens, section
- * 3; PTX ISA 8.0, sections 9.7.9 and 9.7.15.
+ * The main loop on Hopper. Worker 0 has three warpgroups. Two multiply, each
+ * its half of the tile's rows, and run the epilogue. In the third, one warp
+ * runs order and gate and loads operands in advance, those of the next tile
+ * while an epilogue runs; the other warps send to peers what epilogues have
+ * stored. Registers are moved from the third warpgroup to the other two.
+ * ParallelKittens, section 3; PTX ISA 8.0, sections 9.7.9 and 9.7.15.
  *
- * Tiles that the tensor cores do not make, and operands that the copy engine
- * cannot read, take the plain loop, on the same threads.
+ * Tiles that the tensor cores cannot compute, and operands that the copy engine
+ * cannot read, use the plain loop, on the same threads.
  */
 #ifndef TESSERA_CUDA_GEMM_H
 #define TESSERA_CUDA_GEMM_H
 
 #include "cuda/dev/load.h"
 
-/* ---- who takes part */
+/* ------------------------------------------------------------ the threads */
 
-/** The threads of worker 0 that multiply; each of its first two warpgroups calls it. */
+/**
+ * The threads of worker 0 that multiply. Each of its first two warpgroups makes
+ * the call.
+ */
 TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told,
 				      tsr_gpu_scratch_t *scratch)
 {
@@ -30,8 +33,8 @@ TSR_DEV tsr_coop_t tsr_cuda_consumers(const tsr_coop_t *coop, uint64_t *told,
 }
 
 /**
- * What the consumers' epilogues have kept in `*ctx`, for the threads that ran
- * none. The coop has met; it meets at the end.
+ * Copies what the consumers' epilogues have kept in `*ctx` to the threads that
+ * ran none. The coop has met; it meets again at the end.
  */
 template <typename C>
 TSR_DEV void tsr_cuda_share(tsr_coop_t *coop, tsr_gpu_scratch_t *scratch, C *ctx)
@@ -47,7 +50,7 @@ TSR_DEV void tsr_cuda_share(tsr_coop_t *coop, tsr_gpu_scratch_t *scratch, C *ctx
 	tsr_gpu_meet(coop);
 }
 
-/* Where nothing is kept, or nobody knows how large it is. */
+/* Nothing is kept, or its size is unknown. */
 template <typename C> TSR_DEV void tsr_cuda_share(tsr_coop_t *, tsr_gpu_scratch_t *, const C *)
 {
 }
@@ -59,9 +62,9 @@ TSR_DEV void tsr_cuda_share(tsr_coop_t *, tsr_gpu_scratch_t *, void *)
 /* ---- the consumers */
 
 /**
- * Where this warpgroup's rows of A begin in a stage; of a flat tile, its
- * columns of B behind A. Known where it is used, for it would not be kept in a
- * register.
+ * The address in a stage of this warpgroup's rows of A; for a flat tile, of its
+ * columns of B, behind A. Computed where it is used, because it would not stay
+ * in a register.
  */
 template <typename F> TSR_DEV uint32_t tsr_cuda_rows_of_a(const tsr_coop_t *me)
 {
@@ -77,8 +80,8 @@ typedef struct tsr_cuda_factors {
 } tsr_cuda_factors_t;
 
 /**
- * Of band `band`: its 64 rows of A, and B; of a flat tile its 64 columns of B,
- * and A: the transposed product. `mine`: tsr_cuda_rows_of_a.
+ * The factors of band `band`: its 64 rows of A, and B. For a flat tile its 64
+ * columns of B, and A: the transposed product. `mine`: tsr_cuda_rows_of_a.
  */
 template <typename F>
 TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage, uint32_t mine, int band, int k)
@@ -97,14 +100,17 @@ TSR_DEV tsr_cuda_factors_t tsr_cuda_factors(uint32_t stage, uint32_t mine, int b
 	return factors;
 }
 
-/** The tensor cores' instruction for them. */
+/** The tensor cores' instruction for these factors. */
 template <typename F, typename L = tsr_port_layout<F>>
 using tsr_cuda_products =
 	tsr_cuda_wgmma<L::across, typename F::dtype_t,
 		       (L::flat ? (bool)F::tile_t::B_ALONG : (bool)F::tile_t::A_ALONG),
 		       (L::flat ? (bool)F::tile_t::A_ALONG : (bool)F::tile_t::B_ALONG)>;
 
-/** One chunk: this warpgroup's rows of A times B, started. With the first the sums begin. */
+/**
+ * Starts the product of one chunk: this warpgroup's rows of A times B. FIRST:
+ * the sums begin with it.
+ */
 template <bool FIRST, typename F>
 TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32_t rows_of_a)
 {
@@ -128,8 +134,9 @@ TSR_DEV void tsr_cuda_multiply_stage(F *acc, const tsr_cuda_ring_t *ring, uint32
 }
 
 /**
- * Until the loader and the engine have filled the next stage. Partners:
- * tsr_cuda_stage_load and tsr_cuda_stage_tell. Litmus: MP.rel.acq.sameWG-ww.
+ * Waits until the loader and the copy engine have filled the next stage.
+ * Partners: tsr_cuda_stage_load and tsr_cuda_stage_tell. Litmus:
+ * MP.rel.acq.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_await_stage(const tsr_cuda_ring_t *ring)
 {
@@ -137,7 +144,7 @@ TSR_DEV void tsr_cuda_await_stage(const tsr_cuda_ring_t *ring)
 }
 
 /**
- * One thread of a warpgroup for all of it: the stage of barrier `empty` may be
+ * Called by one thread for its warpgroup: the stage of barrier `empty` may be
  * filled again. Partner: the wait in tsr_cuda_stage_begin. Litmus:
  * LB.retired.sameWG-ww.
  */
@@ -148,17 +155,17 @@ TSR_DEV void tsr_cuda_hand_back(const tsr_coop_t *me, uint32_t empty)
 }
 
 /**
- * The product of `chunks` chunks, one or more, of which the first has come. A
- * stage is handed back when the next one's multiplication has been started. One
- * thread does so for its warpgroup: its own instructions end with those of the
- * three other warps, for the tensor cores multiply a warpgroup's rows together
- * (wgmma; PTX ISA 8.0, section 9.7.15).
+ * The product of `chunks` chunks, at least one; the first has arrived. A stage
+ * is handed back when the multiplication of the next one has been started. One
+ * thread does that for its warpgroup: its own instructions end together with
+ * those of the three other warps, because the tensor cores multiply a
+ * warpgroup's rows together (wgmma; PTX ISA 8.0, section 9.7.15).
  */
 template <typename F>
 TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring, int chunks)
 {
 	const uint32_t rows_of_a = tsr_cuda_rows_of_a<F>(me);
-	/* the barrier of the stage before */
+	/* the barrier of the previous stage */
 	uint32_t before = ring->empty + 8u * (uint32_t)ring->slot;
 	tsr_cuda_multiply_stage<true>(acc, ring, rows_of_a);
 	tsr_cuda_ring_advance(ring);
@@ -176,9 +183,9 @@ TSR_DEV void tsr_cuda_multiply(const tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ri
 }
 
 /**
- * The next task, if there is one, as the loader leaves it with the stage of its
- * first chunk. Who knows how many chunks there are has all of it, and so has a
- * warpgroup when its products of the stage have ended.
+ * Reads the next task, if there is one. The loader leaves it with the stage of
+ * its first chunk. A thread that knows the number of chunks has the whole task,
+ * and so does a warpgroup when its products of the stage have ended.
  */
 TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *task)
 {
@@ -187,7 +194,10 @@ TSR_DEV bool tsr_cuda_next_task(const tsr_cuda_ring_t *ring, tsr_cuda_task_t *ta
 	return task->chunks != TSR_CUDA_NO_TASK;
 }
 
-/** The product of nothing: zeros. All have read the task when the stage is handed back. */
+/**
+ * The product without chunks: zeros. All have read the task when the stage is
+ * handed back.
+ */
 template <typename F>
 TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc, tsr_cuda_ring_t *ring)
 {
@@ -200,8 +210,8 @@ TSR_DEV void tsr_cuda_multiply_none(tsr_coop_t *me, F *acc, tsr_cuda_ring_t *rin
 /* ---- both together */
 
 /**
- * Registers a thread while a main loop runs, for blocks of one or two workers:
- * then they were launched with as many each.
+ * Sets the number of registers of each thread while a main loop runs, for
+ * blocks of one or two workers, whose threads were launched with equal numbers.
  */
 TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 {
@@ -219,8 +229,8 @@ TSR_DEV void tsr_cuda_split_registers(const tsr_coop_t *coop, bool consumer)
 }
 
 /**
- * The coop meets in between: a warp of the loader's that took its registers
- * back early would take what consumers wait for.
+ * Restores it. The coop meets in between: a warp of the loader's warpgroup that
+ * took its registers back early would take those that consumers wait for.
  */
 TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 {
@@ -242,8 +252,8 @@ TSR_DEV void tsr_cuda_join_registers(const tsr_coop_t *coop, bool consumer)
 }
 
 /**
- * Where the pipeline cannot serve: the number of the next task, if there is
- * one. It stands in shared memory, where it takes no register beside sums.
+ * If the pipeline cannot be used: the number of the next task, if there is one.
+ * It is in shared memory, so that it takes no register beside the sums.
  */
 TSR_DEV bool tsr_cuda_next_number(const tsr_coop_t *me, const tsr_tasks_t &tasks, int64_t *number)
 {
@@ -256,7 +266,9 @@ TSR_DEV bool tsr_cuda_next_number(const tsr_coop_t *me, const tsr_tasks_t &tasks
 	return *number < tasks.end;
 }
 
-/** There, the product of a task by the plain main loop, which calls the gate. */
+/**
+ * There, the product of a task by the plain main loop, which calls the gate.
+ */
 template <typename F, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_operands_t *operands,
 				       const tsr_part_t &part, const void *ctx)
@@ -268,8 +280,8 @@ TSR_DEV void tsr_cuda_multiply_plainly(tsr_coop_t *me, F *acc, const tsr_cuda_op
 }
 
 /**
- * The next task's product and its place, if there is one. The loader asks the
- * order: here it would stand between two tiles.
+ * The product of the next task, and its place, if there is one. The loader asks
+ * the order, because asking it here would add time between two tiles.
  */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE>
 TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at,
@@ -309,7 +321,7 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 		if (!tsr_cuda_next_product<F, ORDER, GATE>(me, &acc, &at, operands, ring, tasks,
 							   (const void *)ctx))
 			break;
-		me->kept = 0; /* nothing of it lives through a product */
+		me->kept = 0; /* a product overwrites it */
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
@@ -327,7 +339,8 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
 	tsr_cuda_ring_t ring = tsr_cuda_ring<tile_t>(pipeline, memory, bytes);
 	tsr_cuda_operands_t operands = tsr_cuda_operands<tile_t>(coop, a, b);
-	/* Beside another worker a thread has 128 registers, and ptxas holds sums to them. */
+	/* Beside another worker a thread has 128 registers, and ptxas keeps sums within that
+	 * limit. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
 	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places &&
 			 tsr_cuda_is_mappable(a) && tsr_cuda_is_mappable(b) &&
@@ -340,8 +353,8 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	if (!pipelined)
 		ring.stages = 0;
 
-	/* operands may have been written or waited for just now, and shared memory where stages
-	 * come */
+	/* operands may have just been written or waited for, and so may the shared memory of the
+	 * stages */
 	tsr_cuda_before_engine();
 	if (coop->thread < TSR_CUDA_WARP_THREADS)
 		tsr_cuda_pipeline_open(pipeline, coop->thread, pipelined, tasks.first);
@@ -373,7 +386,8 @@ template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
 TSR_DEV void tsr_port_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)
 {
 	if (coop->threads != TSR_CUDA_MAIN_THREADS) {
-		/* a wide block, or a worker that moves: the contract has no main loop there */
+		/* a wide block, or a worker that moves data: the contract allows no main loop
+		 * there */
 		__trap();
 	} else if constexpr (tsr_cuda_is_fast<typename F::tile_t>) {
 		tsr_cuda_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);

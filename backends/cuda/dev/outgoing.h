@@ -1,18 +1,20 @@
 /*
- * How a finished tile leaves. Consumers store it to my own memory from their
- * registers, sixteen bytes a thread, as soon as what was sent of the tile
- * before has been read. What goes to a peer too, or to all, just as it stands
- * there, they post: three warps read it back, once, and send it while the
- * consumers multiply the next tile. What goes to a peer alone consumers store
+ * How a finished tile leaves. Consumers store it from their registers to my own
+ * memory, sixteen bytes a thread, as soon as the previous tile there has been
+ * read by its sends. If the same tile also goes to a peer or to all, they post
+ * it: three warps read it back, once, and send it while the consumers multiply
+ * the next tile. A tile that goes to a peer only is stored by the consumers
  * themselves.
  *
- * Not by the copy engine: row by row it takes some fifty cycles for each,
- * before which loads wait, and product and remote stores then took the sum of
- * their times; by a tensor map it is up to 1 % faster, but only where nobody
- * waits for the tile to be in memory, as a flag behind it or a send of it does
- * (bench/results/). And not all at once, for all blocks end a tile at about the
- * same time, and stores in bursts hold products up: what is sent of a tile is
- * spread over the next tile's product.
+ * Why not by the copy engine: row by row it takes some fifty cycles for each
+ * row, during which loads wait; product and remote stores then took the sum of
+ * their times. With a tensor map it is up to 1 % faster, but only if nothing
+ * waits until the tile is in memory, as a flag behind it or a send of it does
+ * (bench/results/).
+ *
+ * Why not all at once: all blocks end a tile at about the same time, and bursts
+ * of stores delay products. So the sends of a tile are spread over the next
+ * tile's product.
  */
 #ifndef TESSERA_CUDA_OUTGOING_H
 #define TESSERA_CUDA_OUTGOING_H
@@ -22,7 +24,7 @@
 /* ---- the consumers: posting what others send */
 
 /**
- * Until the `number`-th send has been made; one thread. Partner: the arrival in
+ * Waits until send `number` has been made; one thread. Partner: the arrival in
  * tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_await_send(uint32_t number)
@@ -36,11 +38,11 @@ TSR_DEV void tsr_cuda_await_send(uint32_t number)
 
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 {
-	coop->kept = 0; /* what comes next may write there */
+	coop->kept = 0; /* the next store may overwrite it */
 	if (!coop->unended)
 		return;
-	/* One thread waits, then all meet: a thread that came late to a barrier of two phases could
-	 * mistake the next for its own. */
+	/* One thread waits, then all meet: a thread that comes late to a barrier of two phases
+	 * could mistake the next phase for its own. */
 	if (tsr_gpu_leads(coop))
 		tsr_cuda_await_send(coop->posted - 1);
 	tsr_gpu_meet(coop);
@@ -48,8 +50,8 @@ TSR_DEV void tsr_port_settle(tsr_coop_t *coop)
 }
 
 /**
- * Posts what is to be sent, once its place is free. Partner of the arrival: the
- * wait in tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
+ * Posts a send, when its place is free. Partner of the arrival: the wait in
+ * tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 {
@@ -66,7 +68,10 @@ TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 
 /* ---- the consumers: storing from registers */
 
-/** Two neighbours of a row, rounded to D; the first in the lower half. */
+/**
+ * Two neighbouring elements of a row, rounded to D; the first is in the lower
+ * half.
+ */
 template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 {
 	uint32_t pair;
@@ -78,20 +83,20 @@ template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 }
 
 /**
- * One step of a transposition by four lanes: words `low` and `high` go to where
- * lanes that differ by `bit` have the other.
+ * One step of a transposition by four lanes: exchanges words `low` and `high`
+ * with the lane whose number differs in `bit`.
  */
 TSR_DEV void tsr_cuda_swap_words(uint32_t *low, uint32_t *high, int lane, int bit)
 {
 	const bool upper = (lane & bit) != 0;
 	uint32_t got = __shfl_xor_sync(0xffffffffu, upper ? *low : *high, bit);
-	*low = upper ? got : *low; /* by value: words stay in registers */
+	*low = upper ? got : *low; /* by value, so that the words stay in registers */
 	*high = upper ? *high : got;
 }
 
 /**
- * Four lanes have two columns each of four groups of eight; then each has all
- * eight of one group.
+ * Before: each of four lanes has two columns of each of four groups of eight
+ * columns. After: each has all eight columns of one group.
  */
 TSR_DEV void tsr_cuda_gather_groups(uint32_t word[4], int lane)
 {
@@ -101,7 +106,7 @@ TSR_DEV void tsr_cuda_gather_groups(uint32_t word[4], int lane)
 	tsr_cuda_swap_words(&word[1], &word[3], lane, 2);
 }
 
-/** Eight columns of a row, of which `cols` are inside. */
+/** Writes eight columns of a row, of which `cols` are inside. */
 TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
 {
 	if (cols >= 8) {
@@ -115,8 +120,8 @@ TSR_DEV void tsr_cuda_write_group(char *to, const uint32_t word[4], int cols)
 }
 
 /**
- * Of the thread's elements from `i` on, four of every eight columns of a row:
- * rounded, and those of four lanes put together.
+ * Takes the thread's elements from `i` on, four of every eight columns of a
+ * row: rounds them, and combines those of four lanes.
  */
 template <typename F>
 TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const F *frag, int i, int lane)
@@ -129,17 +134,18 @@ TSR_DEV void tsr_cuda_round_groups(uint32_t word[4], const F *frag, int i, int l
 }
 
 /**
- * The rows and columns of the tile that are inside its target, which begin at
- * multiples of 16 bytes; `to` is where the first element goes. In each of the
- * thread's rows all is a constant away from one address, and one comparison
- * away from the edge.
+ * Writes the rows and columns of the tile that are inside its target, whose
+ * rows begin at multiples of 16 bytes; `to` is the address of the first
+ * element. In each of the thread's rows, every address is a constant offset
+ * from one address, and one comparison finds the edge.
  */
 template <typename F>
 TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int ld, int rows, int cols,
 				 const F *frag)
 {
 	typedef tsr_port_layout<F> layout;
-	enum { columns = 32, elements = 16 }; /* of a row, and of the thread's in two rows */
+	/* of a row, and of the thread's elements in two rows */
+	enum { columns = 32, elements = 16 };
 	const int lane = coop->thread % 32, col = lane % 4 * 8;
 	TSR_GPU_UNROLL
 	/* a thread has elements of two rows of a band, eight apart */
@@ -158,13 +164,13 @@ TSR_DEV void tsr_cuda_write_rows(const tsr_coop_t *coop, char *to, int ld, int r
 }
 
 /*
- * ---- the same where rows begin anywhere: whole units of 16 bytes all the
- * same, made of what two neighbours have
+ * ---- the same if rows begin anywhere: still whole units of 16 bytes, combined
+ * from two neighbours
  */
 
 /**
- * Of sixteen elements, `low` before `high`, the eight that begin `away` before
- * the second half; away is 0 .. 7.
+ * Of sixteen elements, `low` before `high`: the eight that begin `away`
+ * elements before the second half. away is 0 .. 7.
  */
 TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uint32_t high[4],
 			       int away)
@@ -184,8 +190,8 @@ TSR_DEV void tsr_cuda_shift_in(uint32_t out[4], const uint32_t low[4], const uin
 }
 
 /**
- * A unit of 16 bytes, whose first element is in column `col` of `cols` of the
- * tile's row: what is inside of it.
+ * Writes the part that is inside of a 16-byte unit. Its first element is in
+ * column `col` of `cols` of the tile's row.
  */
 TSR_DEV void tsr_cuda_write_unit(char *unit, const uint32_t word[4], int col, int cols)
 {
@@ -200,7 +206,7 @@ TSR_DEV void tsr_cuda_write_unit(char *unit, const uint32_t word[4], int col, in
 }
 
 /**
- * A row of the thread's, as tsr_cuda_write_rows has it: `first` is its first
+ * Writes a row of the thread, as in tsr_cuda_write_rows: `first` is its first
  * element there, and `cols` of its columns are inside.
  */
 template <typename F>
@@ -210,7 +216,7 @@ TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const F *frag, int first, in
 	const int away = (int)((uintptr_t)row % 16 / 2), place = lane % 4;
 	const uint32_t nothing[4] = {0, 0, 0, 0};
 	char *units = row - 2 * away;
-	/* of the first of the four: what the last had of the groups before */
+	/* for the first of four lanes: the last lane's elements of the groups before */
 	uint32_t before[4] = {0, 0, 0, 0};
 	uint32_t unit[4];
 	TSR_GPU_UNROLL
@@ -230,7 +236,7 @@ TSR_DEV void tsr_cuda_write_row_anywhere(char *row, const F *frag, int first, in
 	}
 	if (place != 0 || away == 0)
 		return;
-	/* what the last unit took over the edge of the tile */
+	/* the elements that the last unit has beyond the tile's edge */
 	tsr_cuda_shift_in(unit, before, nothing, away);
 	tsr_cuda_write_unit(units + 2 * columns * groups, unit, columns * groups - away,
 			    cols < columns * groups ? cols : columns * groups);
@@ -252,8 +258,8 @@ TSR_DEV void tsr_cuda_write_rows_anywhere(const tsr_coop_t *coop, char *to, int 
 }
 
 /**
- * Rows of the tile that lie inside the target's view, and columns: none where
- * it begins behind the last.
+ * The number of the tile's rows inside the target's view, and of its columns:
+ * none if it begins behind the last.
  */
 template <typename F> TSR_DEV int tsr_cuda_rows_inside(const tsr_gpu_target_t &target)
 {
@@ -269,21 +275,21 @@ template <typename F> TSR_DEV int tsr_cuda_cols_inside(const tsr_gpu_target_t &t
 		       : 0;
 }
 
-/** The tile as it is kept once it has been stored in my own memory. */
+/** Describes the tile after it was stored in my own memory. */
 template <typename F>
 TSR_DEV tsr_cuda_kept_t tsr_cuda_keep(const tsr_gpu_target_t &target, const F *frag)
 {
 	const int rows = tsr_cuda_rows_inside<F>(target), cols = tsr_cuda_cols_inside<F>(target);
 	tsr_cuda_kept_t tile;
 	tile.at = target.mine + (target.at.row * target.ld + target.at.col) * 2;
-	tile.ld = (int32_t)target.ld; /* within TSR_CUDA_LD_MOST */
+	tile.ld = (int32_t)target.ld; /* below TSR_CUDA_LD_MOST */
 	tile.extent = rows | cols << 16;
 	tile.stamp = frag->stamp;
 	return tile;
 }
 
 /**
- * What senders are to do, that the tile reaches the ranks from `first` to
+ * The request to the senders that brings the tile to the ranks from `first` to
  * before `end` after mine.
  */
 TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first, int end)
@@ -300,8 +306,8 @@ TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first,
 }
 
 /**
- * Whether senders can send the tile: there is something of it, and its rows are
- * not too far apart.
+ * Whether senders can send the tile: it is not empty, and its rows are not too
+ * far apart.
  */
 template <typename F> TSR_DEV bool tsr_cuda_can_send(const tsr_gpu_target_t &target)
 {
@@ -310,10 +316,10 @@ template <typename F> TSR_DEV bool tsr_cuda_can_send(const tsr_gpu_target_t &tar
 }
 
 /**
- * Whether senders find the tile, just as it is to be sent, in my own memory.
- * Consumers have met since their leader wrote what is kept, and meet before it
- * writes again: what a thread reads here leads to a send, and whoever stores
- * then settles first.
+ * Whether senders find the tile in my own memory, exactly as it is to be sent.
+ * Consumers have met since their leader wrote `kept`, and meet before it writes
+ * again: a thread that reads it here makes a send, and the next store settles
+ * first.
  */
 TSR_DEV bool tsr_cuda_is_kept(const tsr_coop_t *coop, const tsr_cuda_kept_t &tile)
 {
@@ -322,7 +328,9 @@ TSR_DEV bool tsr_cuda_is_kept(const tsr_coop_t *coop, const tsr_cuda_kept_t &til
 	       kept->ld == tile.ld && kept->extent == tile.extent;
 }
 
-/** Posts the store to a peer of a tile that is kept, or stores it here and now. */
+/**
+ * Posts the store to a peer of a tile that is kept, or makes the store at once.
+ */
 template <typename F>
 TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
@@ -333,7 +341,7 @@ TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &targe
 		tsr_cuda_post(coop, tsr_cuda_send_of(tile, target.remote, target.remote + 1));
 		return;
 	}
-	tsr_port_settle(coop); /* it may be what is still being read */
+	tsr_port_settle(coop); /* senders may still read the old tile */
 	if (((uintptr_t)to | (uintptr_t)(target.ld * 2)) % 16 == 0)
 		tsr_cuda_write_rows(coop, to, (int)target.ld, rows, cols, frag);
 	else
@@ -346,7 +354,10 @@ TSR_DEV void tsr_cuda_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &targe
 	tsr_gpu_meet(coop);
 }
 
-/** Whether consumers can store the tile so: 16-bit elements to global memory. */
+/**
+ * Whether consumers can store the tile in this way: 16-bit elements to global
+ * memory.
+ */
 template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &target)
 {
 	return target.dtype == (int32_t)F::dtype_t::code && target.space != TSR_SPACE_SHARED &&
@@ -355,8 +366,8 @@ template <typename F> TSR_DEV bool tsr_cuda_stores(const tsr_gpu_target_t &targe
 }
 
 /**
- * Whether consumers can write the tile where it belongs themselves: 16-bit
- * elements in shared memory, all of them, in pairs.
+ * Whether consumers can write the tile to its place themselves: 16-bit elements
+ * in shared memory, all of them, in pairs.
  */
 template <typename F> TSR_DEV bool tsr_cuda_writes(const tsr_gpu_target_t &target)
 {
@@ -412,8 +423,8 @@ TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &targe
 }
 
 /**
- * Of the tile that the coop has stored in my own memory just now: sends it to
- * all others, if it is kept.
+ * Sends the tile that the coop has just stored in my own memory to all others,
+ * if it is kept.
  */
 TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
 {
@@ -426,8 +437,8 @@ TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
 /* ---- the senders */
 
 /**
- * How far a tile's stores to peers have come, and how far they may: a share for
- * each chunk that the loader has asked for since.
+ * The progress of a tile's stores to peers, and its limit: a share for each
+ * chunk that the loader has requested since.
  */
 typedef struct tsr_cuda_pace {
 	int32_t stamp; /* of the tile */
@@ -435,8 +446,8 @@ typedef struct tsr_cuda_pace {
 } tsr_cuda_pace_t;
 
 /**
- * Before the `number`-th sends `bytes` more: a rest, unless consumers wait for
- * it, or all has been loaded.
+ * Pauses before send `number` sends `bytes` more, unless consumers wait for it
+ * or everything has been loaded.
  */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
@@ -451,15 +462,15 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** Bytes of a row before its first whole unit of 16. */
+/** Bytes of a row before its first whole 16-byte unit. */
 TSR_DEV int tsr_cuda_row_head(const char *row)
 {
 	return (int)(-(uint32_t)(uintptr_t)row & 15u);
 }
 
 /**
- * What each row has before its first whole unit of 16 bytes and behind its
- * last, to the same place `peer_offset` from there.
+ * Sends the bytes of each row before its first and behind its last whole
+ * 16-byte unit, to the same place `peer_offset` away.
  */
 TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t peer_offset)
 {
@@ -477,8 +488,8 @@ TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int
 }
 
 /**
- * Where rows begin anywhere: units of 16 bytes as they come in each row; then
- * what rows have beside them.
+ * If rows begin anywhere: sends each row's 16-byte units, then the bytes beside
+ * them.
  */
 TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send,
 					 const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
@@ -505,8 +516,8 @@ TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send
 }
 
 /**
- * Whole rows at a time, each sender in its column of 16 bytes; then rows' last
- * bytes. `thread` counts the senders. T: the tile.
+ * Sends whole rows, each sender in its column of 16 bytes; then the rows' last
+ * bytes. `thread` numbers the senders. T: the tile.
  */
 template <typename T>
 TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
@@ -519,7 +530,7 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
 	const int first = units == usual_units ? thread / usual_units
 			  : units > 0          ? thread / units
 					       : 0;
-	/* registers are few: TSR_CUDA_PITCH_MOST */
+	/* registers are scarce: TSR_CUDA_PITCH_MOST */
 	const uint32_t step_bytes = (uint32_t)step * send.pitch_bytes;
 	const char *from = send.from + ((uint32_t)first * send.pitch_bytes +
 					(uint32_t)(thread - first * units) * 16u);
@@ -547,7 +558,10 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
 		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
 }
 
-/** The senders' loop, until the consumers have nothing more. `chunks`: of a tile. */
+/**
+ * The senders' loop, until the consumers have nothing more. `chunks`: chunks of
+ * a tile.
+ */
 template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int thread, int chunks)
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
@@ -572,8 +586,8 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 			tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
 		else
 			tsr_cuda_send_rows_anywhere(thread, send, ranks, &pace, number);
-		/* The warp's stores come before its arrival. Partner: tsr_cuda_await_send. Litmus:
-		 * MP.rel.acq.sameWG-ww. */
+		/* The warp's stores are ordered before its arrival. Partner: tsr_cuda_await_send.
+		 * Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();
 		if (thread % 32 == 0)
 			tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->ended[place]));

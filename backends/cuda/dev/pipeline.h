@@ -1,6 +1,6 @@
 /*
  * The pipeline between the copy engine and the tensor cores: its stages in
- * shared memory, and whose turn each of them is.
+ * shared memory, and the barriers that say which side may use each stage.
  */
 #ifndef TESSERA_CUDA_PIPELINE_H
 #define TESSERA_CUDA_PIPELINE_H
@@ -11,49 +11,50 @@
 
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
-	TSR_CUDA_SENDS_MOST = 8,       /* of a tile, to seven peers, and none */
-	TSR_CUDA_LOADED_ALL = 1 << 30, /* past any number of chunks */
-	/* of what consumers store: the bytes of a row within 31 bits */
+	TSR_CUDA_SENDS_MOST = 8,       /* sends of a tile to seven peers, and the end mark */
+	TSR_CUDA_LOADED_ALL = 1 << 30, /* more than any number of chunks */
+	/* limit for consumers' stores: bytes of a row fit into 31 bits */
 	TSR_CUDA_LD_MOST = 1 << 30,
-	TSR_CUDA_PITCH_MOST = 1 << 24, /* of what senders send: the rows of a tile within 32 bits */
-	/* what boxes of the copy engine are aligned to in shared memory */
+	TSR_CUDA_PITCH_MOST = 1 << 24, /* limit for sends: rows of a tile fit into 32 bits */
+	/* alignment of the copy engine's boxes in shared memory */
 	TSR_CUDA_SHARED_ALIGN = 1024,
-	TSR_CUDA_NO_TASK = -1 /* chunks behind the last task */
+	TSR_CUDA_NO_TASK = -1 /* in place of chunks: no task is left */
 };
 
 /**
- * What senders are to do: send rows of a tile that stands in my own memory to
- * the same place of others.
+ * A request to the senders: send rows of a tile in my own memory to the same
+ * place of other ranks.
  */
 typedef struct tsr_cuda_send {
 	const char *from;
 	uint32_t pitch_bytes;
-	uint16_t rows, row_bytes; /* no rows: there is nothing more to do */
-	int32_t stamp;            /* of the tile */
-	uint16_t first, end;      /* the others: so many ranks after mine, and before that many */
+	uint16_t rows, row_bytes; /* no rows: nothing is left to send */
+	int32_t stamp;            /* stamp of the tile */
+	uint16_t first, end;      /* the ranks from `first` to before `end` after mine */
 } tsr_cuda_send_t;
 
 /**
- * A tile as consumers last stored it in my own memory, while a coop's `kept`
- * says that it stands there.
+ * The tile that consumers stored last in my own memory. Valid while a coop's
+ * `kept` is set.
  */
 typedef struct tsr_cuda_kept {
 	const char *at; /* its first element */
 	int32_t ld;
-	/* rows and columns that are inside the view, the columns in the upper half */
+	/* rows and columns inside the view, columns in the upper half */
 	int32_t extent;
-	int32_t stamp; /* of the fragment */
+	int32_t stamp; /* stamp of the fragment */
 } tsr_cuda_kept_t;
 
 /**
- * A task as consumers learn of it, with the stage of its first chunk: where its
- * tile begins, within 48 bits, and how many chunks of K it has. Sixteen bytes,
- * written and read by one access each, so that who has one word of it has all.
+ * A task, as consumers receive it with the stage of its first chunk: where its
+ * tile begins, in 48 bits, and its number of chunks of K. Sixteen bytes that
+ * are written and read by one access each, so that a thread that has one word
+ * of it has all.
  */
 typedef struct __attribute__((aligned(16))) tsr_cuda_task {
 	uint32_t low_row, low_col;
 	int16_t high_row, high_col;
-	/* 0: the stage brings nothing else. TSR_CUDA_NO_TASK: neither does it a task */
+	/* 0: the stage belongs to the current task. TSR_CUDA_NO_TASK: no task is left */
 	int32_t chunks;
 } tsr_cuda_task_t;
 
@@ -71,34 +72,34 @@ TSR_DEV tsr_pos_t tsr_cuda_task_at(const tsr_cuda_task_t &task)
 
 /** Static shared memory of a kernel with a main loop. */
 typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
-	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* where a tensor map is made */
-	uint64_t full[TSR_CUDA_STAGES_MOST];  /* the stage's operands have come */
+	uint32_t map[TSR_CUDA_MAP_BYTES / 4]; /* space in which a tensor map is built */
+	uint64_t full[TSR_CUDA_STAGES_MOST];  /* the stage's operands have arrived */
 	uint64_t empty[TSR_CUDA_STAGES_MOST]; /* they have been multiplied */
-	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* it may be sent */
-	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been */
+	uint64_t posted[TSR_CUDA_SENDS_MOST]; /* the tile may be sent */
+	uint64_t ended[TSR_CUDA_SENDS_MOST];  /* it has been sent */
 	tsr_cuda_send_t sends[TSR_CUDA_SENDS_MOST];
-	uint64_t told[2][2]; /* words of the consumers, of the loader */
-	/* chunks asked for, as if each task were a whole tile: senders pace themselves by them; no
-	 * order */
+	uint64_t told[2][2]; /* words for the consumers, and for the loader */
+	/* chunks requested so far, counted as if each task were a whole tile; senders pace
+	 * themselves by it; unordered */
 	uint32_t loaded;
-	/* sends that consumers wait for: those are made without a pause; no order */
+	/* number of sends that consumers wait for; those are made without pauses; unordered */
 	uint32_t awaited;
-	tsr_cuda_kept_t kept; /* the consumers' leader writes it */
-	/* of the task, where consumers ask the order themselves; their leader writes it */
+	tsr_cuda_kept_t kept; /* written by the consumers' leader */
+	/* number of the task, if consumers ask the order themselves; written by their leader */
 	int64_t number;
 	unsigned char unused[120];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES,
 	      "the host knows a kernel with a pipeline by this size");
 
-/** The block's, one whatever the number of its main loops. */
+/** The block's pipeline; only one, whatever the number of its main loops. */
 TSR_DEV tsr_cuda_pipeline_t *tsr_cuda_pipeline(void)
 {
 	TSR_PORT_SHARED tsr_cuda_pipeline_t pipeline;
 	return &pipeline;
 }
 
-/** How far the loader has come, for senders: tsr_cuda_keep_pace. */
+/** Tells senders how far the loader has come: tsr_cuda_keep_pace. */
 TSR_DEV void tsr_cuda_tell_loaded(uint32_t chunks)
 {
 	tsr_cuda_shared_tell(tsr_cuda_shared_address(&tsr_cuda_pipeline()->loaded), chunks);
@@ -110,7 +111,7 @@ static_assert((sizeof(tsr_gpu_shared_t) + 127) / 128 * 128 + TSR_GPU_LOOP_BYTES 
 	      "aligned to 128");
 
 /**
- * How dynamic shared memory is divided for tiles of T: stages of A and B, 64
+ * The division of dynamic shared memory for tiles of T: stages of A and B, 64
  * deep, both in whole boxes of 64 rows or columns; scratch memory for the
  * consumers; each stage's task.
  */
@@ -124,23 +125,27 @@ template <typename T> struct tsr_cuda_division {
 	};
 };
 
-/** The ring of stages as the loader or a consumer walks it. */
+/**
+ * The ring of stages. The loader and each consumer have their own position in
+ * it.
+ */
 typedef struct tsr_cuda_ring {
-	uint32_t stage;       /* shared address of the first */
-	uint32_t full, empty; /* of the barriers */
+	uint32_t stage;       /* shared address of the first stage */
+	uint32_t full, empty; /* shared addresses of the barriers */
 	tsr_gpu_scratch_t *scratch;
 	int stages, slot;
-	uint32_t parity; /* of the phase that `slot` is in: 0 at first, changing with each round */
+	/* parity of the current phase of `slot`: 0 at first, changes with each round */
+	uint32_t parity;
 } tsr_cuda_ring_t;
 
-/** The task that stage `slot` brings a chunk of. */
+/** The task to which the chunk in stage `slot` belongs. */
 TSR_DEV tsr_cuda_task_t *tsr_cuda_ring_task(const tsr_cuda_ring_t *ring)
 {
 	return (tsr_cuda_task_t *)(ring->scratch + 1) + ring->slot;
 }
 
 /**
- * The loader, in a stage that is free. Its arrival behind this, in
+ * The loader writes a task, in a free stage. Its later arrival, in
  * tsr_cuda_stage_load or tsr_cuda_stage_tell, is the partner of the wait in
  * tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww.
  */
@@ -152,8 +157,8 @@ TSR_DEV void tsr_cuda_ring_leave(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 }
 
 /**
- * A consumer, behind tsr_cuda_await_stage; it hands the stage back later:
- * tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww.
+ * A consumer reads a task, after tsr_cuda_await_stage. It hands the stage back
+ * later: tsr_cuda_hand_back. Litmus: LB.retired.sameWG-ww.
  */
 TSR_DEV tsr_cuda_task_t tsr_cuda_ring_take(const tsr_cuda_ring_t *ring)
 {
@@ -174,8 +179,8 @@ TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
 }
 
 /**
- * The dynamic shared memory behind the kernel's own, from where a box can
- * stand, and how much there is.
+ * The dynamic shared memory behind the kernel's own, from the first address on
+ * at which a box can be, and its size.
  */
 TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *bytes_out)
 {
@@ -187,7 +192,10 @@ TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *by
 	return tsr_port_dynamic_shared() + (free - begin);
 }
 
-/** The ring for tiles of T: as many stages as there is room for. Less than two are no pipeline. */
+/**
+ * The ring for tiles of T, with as many stages as there is room for. A pipeline
+ * needs at least two.
+ */
 template <typename T>
 TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsigned char *memory,
 				      uint32_t bytes)
@@ -208,9 +216,9 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsig
 }
 
 /**
- * A warp, before the block meets. The loader arrives at `full`, each of the two
- * consuming warpgroups at `empty`; the consumers' leader at `posted`, each of
- * the three sending warps at `ended`.
+ * Called by one warp, before the block meets. Arrivals: the loader at `full`,
+ * each of the two consuming warpgroups at `empty`, the consumers' leader at
+ * `posted`, each of the three sending warps at `ended`.
  */
 TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, bool loads,
 				    int64_t first)
@@ -232,7 +240,7 @@ TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, boo
 	tsr_cuda_mbarrier_publish();
 }
 
-/** A warp, after the block has met. */
+/** Called by one warp, after the block has met. */
 TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline, int lane)
 {
 	if (lane < TSR_CUDA_STAGES_MOST) {

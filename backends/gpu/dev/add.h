@@ -1,6 +1,6 @@
 /*
- * Body of tsr_store_add (dev/value.h): a band of rows at a time through the
- * scratch memory, as stores go, and from there by adds.
+ * Body of tsr_store_add (dev/value.h): a band of rows at a time passes through
+ * the scratch memory, as for stores, and is added from there.
  */
 #ifndef TESSERA_GPU_DEV_ADD_H
 #define TESSERA_GPU_DEV_ADD_H
@@ -9,7 +9,10 @@
 
 #include TSR_PORT_ADD
 
-/** Evaluates `call_` with `type_` standing for an element type that devices add to. */
+/**
+ * Evaluates `call_` with `type_` standing for an element type that devices can
+ * add.
+ */
 #define TSR_GPU_BY_ADDED(dtype_, type_, call_)                        \
 	switch (dtype_) {                                             \
 	case TSR_F32: {                                               \
@@ -27,8 +30,8 @@
 	}
 
 /**
- * Adds the elements first .. last-1 of a group, one by one or, of 16 bits, in
- * pairs that lie in one word.
+ * Adds elements first .. last-1 of a group: one by one, or for 16-bit types in
+ * pairs that share a word.
  */
 template <typename D, typename V>
 TSR_DEV void tsr_gpu_add_some(typename D::stored_t *at, const V *x, int first, int last)
@@ -49,9 +52,9 @@ TSR_DEV void tsr_gpu_add_some(typename D::stored_t *at, const V *x, int first, i
 }
 
 /**
- * Adds the scratch memory's band of `rows` rows to elements of type D, from the
- * tile's row `first` on. Partner of each add: whatever atomics touch the same
- * element. Litmus: CoINC.rlx.diffGPU-ss.
+ * Adds the scratch memory's band of `rows` rows to elements of type D,
+ * beginning with the tile's row `first`. Partner of each add: any atomic on the
+ * same element. Litmus: CoINC.rlx.diffGPU-ss.
  */
 template <typename D, int COLS, typename V>
 TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
@@ -65,7 +68,7 @@ TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &ta
 		const int64_t row = target.at.row + first + e / COLS,
 			      col = target.at.col + e % COLS;
 		const int from = col < 0 ? (int)tsr_gpu_least(-col, group) : 0;
-		/* below `from` where the group lies outside */
+		/* below `from` if the group is outside */
 		const int until = (int)tsr_gpu_least(target.cols - col, group);
 		stored_t *at = (stored_t *)target.data + (row * target.ld + col);
 		if (row < 0 || row >= target.rows)
@@ -82,8 +85,8 @@ TSR_DEV void tsr_gpu_band_add(const tsr_coop_t *coop, const tsr_gpu_target_t &ta
 }
 
 /**
- * Whether elements of the view are added to. Debug builds note what is wrong;
- * the call does nothing.
+ * Whether elements of the view can be added to. Debug builds note a mistake;
+ * the call then does nothing.
  */
 TSR_DEV bool tsr_gpu_adds_to(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {

@@ -1,5 +1,5 @@
 /*
- * Element types on a GPU: how each is stored, and rounding to it. The same
+ * Element types on a GPU: how each is stored, and rounding. Gives the same
  * results as src/base/convert.h.
  */
 #ifndef TESSERA_GPU_DEV_CONVERT_H
@@ -8,9 +8,9 @@
 #include "gpu/dev/port.h"
 
 /*
- * stored_t: what stands in memory. value_t: what a register holds while it is
- * computed with; it holds every stored value of a tile's type exactly, and sums
- * of products are of it.
+ * stored_t: the type in memory. value_t: the type in registers for computing.
+ * It holds every stored value of a tile's type exactly, and is the type of sums
+ * of products.
  */
 struct tsr_gpu_f64 {
 	typedef double stored_t, value_t;
@@ -49,7 +49,7 @@ struct tsr_gpu_u8 {
 	enum { code = TSR_U8 };
 };
 
-/** Evaluates `call_` with `type_` standing for the dtype of the value `dtype_`. */
+/** Makes the call with `type_` standing for the dtype of the value `dtype_`. */
 #define TSR_GPU_BY_DTYPE(dtype_, type_, call_) \
 	switch (dtype_) {                      \
 	case TSR_F64: {                        \
@@ -108,7 +108,9 @@ TSR_DEV float tsr_gpu_float(uint32_t bits)
 	return x;
 }
 
-/** To nearest, ties to even; overflow gives infinity, NaN a quiet NaN. */
+/**
+ * Rounds to nearest, ties to even. Overflow gives infinity, NaN a quiet NaN.
+ */
 TSR_DEV uint16_t tsr_gpu_round_bf16(float x)
 {
 	uint32_t bits = tsr_gpu_bits(x);
@@ -118,8 +120,8 @@ TSR_DEV uint16_t tsr_gpu_round_bf16(float x)
 }
 
 /**
- * Towards zero, the last bit set where that is not exact: rounding the result
- * to 16 bits equals rounding `x` once.
+ * Rounds to odd: towards zero, with the last bit set if that is not exact.
+ * Rounding the result to 16 bits gives the same as rounding `x` once.
  */
 TSR_DEV float tsr_gpu_round_odd(double x)
 {
@@ -128,11 +130,11 @@ TSR_DEV float tsr_gpu_round_odd(double x)
 	if ((double)nearest == x || x != x)
 		return nearest;
 	if (x > 0 ? (double)nearest > x : (double)nearest < x)
-		bits--; /* magnitudes count up in the bits, infinity included */
+		bits--; /* the bits order floats by magnitude, including infinity */
 	return tsr_gpu_float(bits | 1u);
 }
 
-/** To nearest, ties to even, then the nearest value in low .. high; NaN gives 0. */
+/** Rounds to nearest, ties to even, then clamps to low .. high. NaN gives 0. */
 TSR_DEV int64_t tsr_gpu_saturate(double x, int64_t low, int64_t high)
 {
 	if (x != x)
@@ -142,7 +144,10 @@ TSR_DEV int64_t tsr_gpu_saturate(double x, int64_t low, int64_t high)
 	return x >= (double)high ? high : (int64_t)__builtin_rint(x);
 }
 
-/* What 16 bits are rounded from: a float as it is, wider types to odd first. */
+/*
+ * The value from which 16 bits are rounded: a float as it is, a wider type
+ * rounded to odd first.
+ */
 TSR_DEV float tsr_gpu_for_half(float x)
 {
 	return x;
@@ -163,7 +168,7 @@ template <typename I> struct tsr_gpu_limits {
 
 template <typename V> constexpr bool tsr_gpu_is_integer = (V)0.5 == (V)0;
 
-/** `x` as an element of type D is stored. Integers saturate. */
+/** Converts `x` to a stored element of type D. Integers saturate. */
 template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V x)
 {
 	typedef typename D::stored_t stored_t;
@@ -183,7 +188,7 @@ template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V 
 	}
 }
 
-/** A stored element of type D as a value. */
+/** Converts a stored element of type D to a value. */
 template <typename V, typename D> TSR_DEV V tsr_gpu_decode(typename D::stored_t x)
 {
 	if constexpr (D::code == TSR_BF16)

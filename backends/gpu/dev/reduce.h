@@ -1,13 +1,13 @@
 /*
- * Bodies of tsr_reduce and tsr_all_reduce (dev/value.h): a band of rows at a
- * time, each thread the same elements of all ranks.
+ * Bodies of tsr_reduce and tsr_all_reduce (dev/value.h). One band of rows at a
+ * time; each thread reduces the same elements of all ranks.
  */
 #ifndef TESSERA_GPU_DEV_REDUCE_H
 #define TESSERA_GPU_DEV_REDUCE_H
 
 #include "gpu/dev/tile.h"
 
-/** Where a rank's copy stands of what is at `mine` in my heap. */
+/** The address of a rank's copy of `mine`, in my heap. */
 template <typename T>
 TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank)
 {
@@ -16,8 +16,9 @@ TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank
 }
 
 /**
- * Combines a group of elements of all ranks, that each begins at a multiple of
- *  16 bytes, in rank order: those of the next rank are on their way meanwhile.
+ * Combines a group of elements of all ranks, in rank order. The group begins at
+ * a multiple of 16 bytes on each rank. The next rank's elements are in flight
+ * meanwhile.
  */
 template <typename D, typename V>
 TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::stored_t *mine, V *to,
@@ -56,7 +57,7 @@ TSR_DEV V tsr_gpu_reduce_one(const tsr_coop_t *coop, const typename D::stored_t 
 	return sum;
 }
 
-/** What all ranks have of a band becomes one in the scratch memory. */
+/** Combines a band of all ranks in the scratch memory. */
 template <typename D, int COLS, typename V>
 TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch,
 				 int first, int rows, tsr_reduce_t op)
@@ -82,7 +83,10 @@ TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t 
 	}
 }
 
-/** Whether a call may reduce the view. Debug builds note what is wrong; the call does nothing. */
+/**
+ * Whether the call may reduce the view. Debug builds note a mistake; the call
+ * then does nothing.
+ */
 TSR_DEV bool tsr_gpu_reduces(const tsr_coop_t *coop, tsr_view_t view)
 {
 	if (!tsr_gpu_accepts_view(coop, view, tsr_rank(coop)))
@@ -120,8 +124,8 @@ TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view
 }
 
 /*
- * What is stored by one thread may have been read by another: all have met
- * since, with what they read in the scratch memory.
+ * One thread may store what another has read. That is safe, because all threads
+ * have met since, with what they read in the scratch memory.
  */
 TSR_DEV_FRAG void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
 				 tsr_reduce_t op)

@@ -1,6 +1,6 @@
 /*
- * Rows on their own: bodies of tsr_rows_* (dev/tile.h, dev/value.h). The thread
- * that holds a row's value loads and stores it.
+ * Row values: bodies of tsr_rows_* (dev/tile.h, dev/value.h). The thread that
+ * holds a row's value loads and stores it.
  */
 #ifndef TESSERA_GPU_DEV_ROWS_H
 #define TESSERA_GPU_DEV_ROWS_H
@@ -36,7 +36,7 @@ TSR_DEV_ROWS void tsr_rows_zip(tsr_coop_t *coop, tsr_rows_t *x, const tsr_rows_t
 	tsr_frag_zip(coop, x, y, fn, ctx);
 }
 
-/** Where the value of row `row` of the tile stands in memory; null: outside the view. */
+/** The address of the value of the tile's row `row`; null: outside the view. */
 template <typename S> TSR_DEV S *tsr_gpu_row_at(const tsr_gpu_target_t &target, int row)
 {
 	const int64_t in_view = target.at.row + row;

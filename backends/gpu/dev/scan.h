@@ -1,6 +1,6 @@
 /*
- * Body of tsr_coop_scan (dev/coop.h): the values themselves are what the
- * threads exchange, for not every coop has scratch memory.
+ * Body of tsr_coop_scan (dev/coop.h). Threads exchange sums through the values
+ * themselves, because not every coop has scratch memory.
  */
 #ifndef TESSERA_GPU_DEV_SCAN_H
 #define TESSERA_GPU_DEV_SCAN_H
@@ -8,8 +8,8 @@
 #include "gpu/dev/coop.h"
 
 /**
- * The values that a thread sums, first .. last-1: each thread the same number
- * of them, as long as there are some.
+ * The values first .. last-1 that a thread sums. Each thread has the same
+ * number, as far as there are values.
  */
 typedef struct tsr_gpu_run {
 	int each, first, last;
@@ -26,8 +26,8 @@ TSR_DEV tsr_gpu_run_t tsr_gpu_run(const tsr_coop_t *coop, int count)
 }
 
 /**
- * The last value of each run becomes the sum of all up to it: in turn those of
- * the runs 1, 2, 4 ... before are added.
+ * The last value of each run becomes the sum of all values up to it: adds the
+ * sums of the runs 1, 2, 4 ... before, in turn.
  */
 TSR_DEV void tsr_gpu_sum_runs(const tsr_coop_t *coop, uint32_t *sums, tsr_gpu_run_t run, int count)
 {
@@ -45,7 +45,7 @@ TSR_DEV void tsr_gpu_sum_runs(const tsr_coop_t *coop, uint32_t *sums, tsr_gpu_ru
 
 TSR_DEV int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count)
 {
-	uint32_t *sums = (uint32_t *)values; /* without a sign: they may wrap around */
+	uint32_t *sums = (uint32_t *)values; /* unsigned, because they may wrap around */
 	count = count > 0 ? count : 0;
 	const tsr_gpu_run_t run = tsr_gpu_run(coop, count);
 	tsr_port_settle(coop);

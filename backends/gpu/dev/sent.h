@@ -1,8 +1,8 @@
 /*
- * Bodies of tsr_frag_send and tsr_frag_add_sent (dev/tile.h): a thread sends
- * its own elements, and adds those that the thread in its place has sent.
- * Sixteen bytes at a time where all threads have as many elements; neighbours'
- * stand side by side.
+ * Bodies of tsr_frag_send and tsr_frag_add_sent (dev/tile.h). Each thread sends
+ * its own elements, and adds those that the corresponding thread of the sender
+ * has sent. It moves sixteen bytes at a time if all threads have the same
+ * number of elements; the units of neighbouring threads are adjacent.
  */
 #ifndef TESSERA_GPU_DEV_SENT_H
 #define TESSERA_GPU_DEV_SENT_H
@@ -54,8 +54,8 @@ TSR_DEV void tsr_gpu_add_as(const tsr_coop_t *coop, F *frag, const char *slot)
 
 #if defined(TSR_DEBUG)
 /**
- * What stands before the elements in debug builds: equal where they are added
- * as they were sent.
+ * Header before the elements in debug builds. It is equal on both sides if
+ * elements are added in the way that they were sent.
  */
 typedef struct tsr_gpu_sent_header {
 	uint32_t magic, extents, types, threads;
@@ -85,7 +85,10 @@ TSR_DEV void tsr_gpu_send_header(const tsr_coop_t *coop, char *slot, tsr_dtype_t
 #endif
 }
 
-/** Debug builds note what was sent otherwise. It is added all the same, to a world that ends. */
+/**
+ * Debug builds note a different header. The elements are added even then; the
+ * world ends.
+ */
 template <typename F>
 TSR_DEV void tsr_gpu_check_header(const tsr_coop_t *coop, const char *slot, tsr_dtype_t as)
 {
@@ -101,7 +104,10 @@ TSR_DEV void tsr_gpu_check_header(const tsr_coop_t *coop, const char *slot, tsr_
 #endif
 }
 
-/** Whether a call may touch the memory. Debug builds note what is wrong; the call does nothing. */
+/**
+ * Whether the call may access the memory. Debug builds note a mistake; the call
+ * then does nothing.
+ */
 template <typename F>
 TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, const TSR_HEAP void *memory, tsr_dtype_t as,
 			      int peer)
