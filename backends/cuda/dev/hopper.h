@@ -5,15 +5,15 @@
 #ifndef TESSERA_CUDA_HOPPER_H
 #define TESSERA_CUDA_HOPPER_H
 
-/** The address of shared memory as instructions take it. */
+/** A shared-memory address, as instructions take it. */
 TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
 {
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
 /**
- * A word of shared memory, for threads of the block that look at it now and
- * then. Relaxed: it orders nothing.
+ * Stores a word of shared memory that threads of the block read now and then.
+ * Relaxed: it orders nothing.
  */
 TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
 {
@@ -21,7 +21,7 @@ TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
 			 : "memory");
 }
 
-/* Sixteen bytes of shared memory by one access, which compilers would make several of. */
+/* Sixteen bytes of shared memory by one access; compilers would use several. */
 
 TSR_DEV void tsr_cuda_shared_store_all(uint32_t address, const uint32_t word[4])
 {
@@ -55,7 +55,7 @@ TSR_DEV void tsr_cuda_mbarrier_end(uint32_t barrier)
 	__asm__ volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
-/** What was initialised is seen by the copy engine. */
+/** Makes initialised barriers visible to the copy engine. */
 TSR_DEV void tsr_cuda_mbarrier_publish(void)
 {
 	__asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -66,7 +66,7 @@ TSR_DEV void tsr_cuda_mbarrier_arrive(uint32_t barrier)
 	__asm__ volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/** Arrives, and announces bytes that the copy engine will bring. */
+/** Arrives, and announces the bytes that the copy engine will bring. */
 TSR_DEV void tsr_cuda_mbarrier_expect(uint32_t barrier, uint32_t bytes)
 {
 	__asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
@@ -75,8 +75,8 @@ TSR_DEV void tsr_cuda_mbarrier_expect(uint32_t barrier, uint32_t bytes)
 }
 
 /**
- * Until the phase of this parity has ended. No deadline: it depends on this
- * block's own threads and the copy engine only.
+ * Waits until the phase of this parity has ended. No deadline, because the
+ * phase depends only on this block's own threads and on the copy engine.
  */
 TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
 {
@@ -92,9 +92,9 @@ TSR_DEV void tsr_cuda_mbarrier_wait(uint32_t barrier, uint32_t parity)
 }
 
 /**
- * One thread of a warp that is together, the same each time. Where this chooses
- * it, ptxas knows that it is alone, and asks the copy engine without a loop
- * over the warp's threads around each instruction.
+ * Chooses one thread of a converged warp, always the same one. ptxas then knows
+ * that this thread is alone, and starts the copy engine without a loop over the
+ * warp's threads around each instruction.
  */
 TSR_DEV bool tsr_cuda_elected(void)
 {
@@ -109,8 +109,8 @@ TSR_DEV bool tsr_cuda_elected(void)
 /* ---- the copy engine */
 
 /**
- * A box of a two-dimensional tensor map, x along its rows, to shared memory;
- * its bytes arrive at the mbarrier.
+ * Loads a box of a two-dimensional tensor map to shared memory; x runs along
+ * the map's rows. Its bytes arrive at the mbarrier.
  */
 TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t y, uint32_t barrier)
 {
@@ -120,7 +120,7 @@ TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t 
 			 : "memory");
 }
 
-/** A box of a three-dimensional one, which lies in its plane z alone. */
+/** The same for a three-dimensional map; the box is in one plane z. */
 TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32_t y, int32_t z,
 				  uint32_t barrier)
 {
@@ -131,7 +131,7 @@ TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32
 }
 
 /**
- * What the thread has written, and what it knows to be written, comes before
+ * Orders what the thread has written, and what it knows to be written, before
  * the copy engine's accesses after a meeting.
  */
 TSR_DEV void tsr_cuda_before_engine(void)
@@ -139,7 +139,10 @@ TSR_DEV void tsr_cuda_before_engine(void)
 	__asm__ volatile("fence.proxy.async;" ::: "memory");
 }
 
-/** What the thread has acquired is seen by the copy engine's loads that it starts from here on. */
+/**
+ * Makes what the thread has acquired visible to the copy engine's loads that it
+ * starts from here on.
+ */
 TSR_DEV void tsr_cuda_acquired_to_engine(void)
 {
 	__asm__ volatile("fence.proxy.async.global;" ::: "memory");

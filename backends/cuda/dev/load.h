@@ -1,7 +1,8 @@
 /*
- * The loader of a main loop on Hopper: a warp that asks order and gate, and has
- * the copy engine bring operands ahead, into the next tile's while an epilogue
- * runs. With the first stage of a task it tells the consumers which it is.
+ * The loader of a main loop on Hopper: a warp that calls order and gate, and
+ * starts the copy engine's loads of operands in advance, those of the next tile
+ * while an epilogue runs. With the first stage of a task it tells the consumers
+ * which task it is.
  */
 #ifndef TESSERA_CUDA_LOAD_H
 #define TESSERA_CUDA_LOAD_H
@@ -9,7 +10,9 @@
 #include "cuda/dev/pipeline.h"
 #include "cuda/dev/tensormap.h"
 
-/** The warp that loads. It has no scratch memory: gates take no fragments. */
+/**
+ * The loading warp. It has no scratch memory, because gates use no fragments.
+ */
 TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
 {
 	tsr_coop_t me = *coop;
@@ -25,11 +28,11 @@ TSR_DEV tsr_coop_t tsr_cuda_loader(const tsr_coop_t *coop, uint64_t *told)
 /** The maps of a product's operands. */
 typedef struct tsr_cuda_operands {
 	const tsr_cuda_workspace_t *workspace;
-	/* this multiprocessor's: of each rank of the team those of TSR_CUDA_PLACES_EACH */
+	/* places of this multiprocessor: TSR_CUDA_PLACES_EACH for each rank of the team */
 	tsr_cuda_place_t *places;
 	tsr_view_t a, b;
-	int64_t depth; /* the smaller of both K */
-	int chunks;    /* of it */
+	int64_t depth; /* the smaller K of both */
+	int chunks;    /* chunks in that depth */
 } tsr_cuda_operands_t;
 
 template <typename T>
@@ -52,8 +55,8 @@ TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t
 }
 
 /**
- * The matrix at `data` that a view is of. What lies past the smaller K is not
- * read: it may be anything. ALONG: K runs along its rows.
+ * The matrix at `data` behind a view. Nothing past the smaller K is read; it
+ * may hold anything. ALONG: K runs along its rows.
  */
 template <bool ALONG>
 TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix(const char *data, const tsr_view_t &view, int64_t depth)
@@ -78,7 +81,7 @@ TSR_DEV tsr_cuda_matrix_t tsr_cuda_matrix_b(const tsr_coop_t *loader,
 	return tsr_cuda_matrix<T::B_ALONG>(data, operands->b, operands->depth);
 }
 
-/** Where the map of an operand of a rank is kept. */
+/** The place of the map of a rank's operand. */
 TSR_DEV tsr_cuda_place_t *tsr_cuda_place(const tsr_cuda_operands_t *operands, int peer, int which)
 {
 	return &operands->places[peer * TSR_CUDA_PLACES_EACH + which];
@@ -108,7 +111,7 @@ typedef struct tsr_cuda_maps {
 	const void *a, *b;
 } tsr_cuda_maps_t;
 
-/** The maps of my own A and B: what was made before is asked of both at one time. */
+/** The maps of my own A and B. Both places are looked at together. */
 template <typename T>
 TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *made,
 					  const tsr_cuda_operands_t *operands)
@@ -126,20 +129,24 @@ TSR_DEV tsr_cuda_maps_t tsr_cuda_own_maps(const tsr_coop_t *loader, uint32_t *ma
 	return maps;
 }
 
-/** What the loader has: the maps, and the stage that comes next. */
+/** The loader's state: the maps, and the next stage. */
 typedef struct tsr_cuda_feed {
 	const tsr_cuda_operands_t *operands;
-	uint32_t *made; /* where a map is made */
+	uint32_t *made; /* space in which a map is made */
 	tsr_cuda_maps_t maps;
-	const void *stack; /* the map of the stack of B; the thread that loads has made it */
-	int stacked;       /* whose it is; -1: nobody's yet */
-	tsr_from_t mapped; /* whose operands */
-	int depth;         /* of the operands: what the copy engine reads fits 31 bits */
+	const void *stack; /* the map of the stack of B; made by the thread that loads */
+	int stacked;       /* its rank; -1: none yet */
+	tsr_from_t mapped; /* the ranks of the current operands */
+	/* depth of the operands; everything that the copy engine reads fits into 31 bits */
+	int depth;
 	tsr_cuda_ring_t ring;
 	uint32_t loaded; /* tsr_cuda_pipeline_t.loaded */
 } tsr_cuda_feed_t;
 
-/** The warp that loads, before the block meets: nothing waits for it yet. */
+/**
+ * Called by the loading warp before the block meets, when nothing waits for it
+ * yet.
+ */
 template <typename T>
 TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipeline_t *pipeline,
 				      const tsr_cuda_operands_t *operands,
@@ -157,7 +164,7 @@ TSR_DEV tsr_cuda_feed_t tsr_cuda_feed(const tsr_coop_t *loader, tsr_cuda_pipelin
 	return feed;
 }
 
-/** How many chunks of K a part has. */
+/** The number of chunks of K in a part. */
 TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int depth)
 {
 	const int64_t k1 = tsr_gpu_least(part.k1, depth);
@@ -165,26 +172,29 @@ TSR_DEV int tsr_cuda_chunks(const tsr_part_t &part, int depth)
 }
 
 /**
- * One thread: waits until the next stage is free, and leaves the task there.
+ * One thread: waits until the next stage is free, and writes the task there.
  * Partner: the arrivals of both warpgroups in tsr_cuda_hand_back. Litmus:
  * LB.retired.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_stage_begin(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
 {
-	/* Of the phase before: the first round finds its stages free. */
+	/* The previous phase: in the first round all stages are free. */
 	tsr_cuda_mbarrier_wait(ring->empty + 8u * (uint32_t)ring->slot, ring->parity ^ 1u);
 	tsr_cuda_ring_leave(ring, task);
 }
 
-/** What the copy engine takes as a place: outside of all matrices where it does not fit. */
+/**
+ * A coordinate for the copy engine; one that does not fit is outside all
+ * matrices.
+ */
 TSR_DEV int32_t tsr_cuda_coordinate(int64_t at)
 {
 	return (int32_t)at == at ? (int32_t)at : INT32_MIN;
 }
 
 /**
- * A box of an operand: 64 rows of A, or columns of B, from `at` on, and 64 of K
- * from `k` on. ALONG: K runs along its rows.
+ * Loads a box of an operand: 64 rows of A, or columns of B, from `at` on, and
+ * 64 of K from `k` on. ALONG: K runs along its rows.
  */
 template <bool ALONG>
 TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void *map, int32_t at, int32_t k,
@@ -193,7 +203,7 @@ TSR_DEV void tsr_cuda_load_operand(uint32_t to, const void *map, int32_t at, int
 	tsr_cuda_load_box(to, map, ALONG ? k : at, ALONG ? at : k, barrier);
 }
 
-/** The same of the B that begins at row b0 of a stack. */
+/** The same for the B that begins at row b0 of a stack. */
 template <bool ALONG>
 TSR_DEV void tsr_cuda_load_of_stack(uint32_t to, const void *map, int32_t at, int32_t k, int32_t b0,
 				    uint32_t barrier)
@@ -222,7 +232,7 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 	TSR_GPU_UNROLL
 	for (int col = 0; col < T::N; col += 64) {
 		const uint32_t to = stage + (uint32_t)(division::a_bytes + col * 128);
-		if (b0 == 0) /* known when an order that names no other B is compiled */
+		if (b0 == 0) /* if the order names no other B, the compiler knows this */
 			tsr_cuda_load_operand<T::B_ALONG>(to, maps.b, at_col + col, k, full);
 		else
 			tsr_cuda_load_of_stack<T::B_ALONG>(to, maps.b, at_col + col, k, b0, full);
@@ -230,7 +240,7 @@ TSR_DEV void tsr_cuda_stage_load(const tsr_cuda_ring_t *ring, const tsr_cuda_map
 }
 
 /**
- * One thread: a stage that brings the task alone. Partner of the arrival: the
+ * One thread: fills a stage with the task only. Partner of the arrival: the
  * wait in tsr_cuda_await_stage. Litmus: MP.rel.acq.sameWG-ww.
  */
 TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_task_t &task)
@@ -240,8 +250,8 @@ TSR_DEV void tsr_cuda_stage_tell(const tsr_cuda_ring_t *ring, const tsr_cuda_tas
 }
 
 /**
- * The rank that a gate has named, or mine where it cannot be read from:
- * consumers count on the chunk, whatever a gate says whose wait was given up.
+ * The rank that a gate has returned, or mine if that one cannot be read.
+ * Consumers expect the chunk even if the gate's wait failed.
  */
 TSR_DEV int tsr_cuda_accepted(const tsr_coop_t *loader, const tsr_view_t &view, int peer)
 {
@@ -250,7 +260,10 @@ TSR_DEV int tsr_cuda_accepted(const tsr_coop_t *loader, const tsr_view_t &view, 
 	return accepted ? peer : tsr_rank(loader);
 }
 
-/** The warp: the gate of the chunk at `k`, which chooses whose operands are read. */
+/**
+ * The warp: calls the gate of the chunk at `k`, which chooses the ranks whose
+ * operands are read.
+ */
 template <typename T, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_feed_gate(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part,
 				int64_t k, const void *ctx)
@@ -290,8 +303,8 @@ TSR_DEV tsr_cuda_maps_t tsr_cuda_feed_maps(const tsr_coop_t *loader, tsr_cuda_fe
 }
 
 /**
- * All chunks of a part, as far ahead as stages are free. By the warp where
- * there is a gate, else by one thread.
+ * Loads all chunks of a part, as far in advance as stages are free. Called by
+ * the warp if there is a gate, otherwise by one thread.
  */
 template <typename T, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const tsr_part_t &part,
@@ -324,7 +337,9 @@ TSR_DEV void tsr_cuda_feed_part(tsr_coop_t *loader, tsr_cuda_feed_t *feed, const
 	}
 }
 
-/** All tasks, and that there are no more. By one thread where there is no gate. */
+/**
+ * Loads all tasks, then the end mark. Called by one thread if there is no gate.
+ */
 template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_feed_tasks(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks,
 				 const void *ctx)

@@ -1,6 +1,6 @@
 /*
- * What a kernel with a main loop has besides its own: places in device memory
- * for tensor maps. For both halves; C11 and C++17.
+ * Additional memory of kernels with a main loop: places in device memory for
+ * tensor maps. Used by both halves; C11 and C++17.
  */
 #ifndef TESSERA_CUDA_SHARED_H
 #define TESSERA_CUDA_SHARED_H
@@ -9,10 +9,10 @@
 
 #define TSR_CUDA_MAP_BYTES 128
 
-/** A tensor map, and the matrix that it was made for. */
+/** A tensor map, and the matrix for which it was made. */
 typedef struct tsr_cuda_place {
 	unsigned char map[TSR_CUDA_MAP_BYTES];
-	uint64_t data; /* 0: none yet */
+	uint64_t data; /* 0: no map yet */
 	uint64_t rows, cols, ld;
 	unsigned char unused[TSR_CUDA_MAP_BYTES - 4 * sizeof(uint64_t)];
 } tsr_cuda_place_t;
@@ -29,8 +29,8 @@ enum { TSR_CUDA_PLACE_A, TSR_CUDA_PLACE_B, TSR_CUDA_PLACE_STACK, TSR_CUDA_PLACES
 typedef struct tsr_cuda_workspace {
 	/* a matrix of 16-bit elements, in boxes of 64 by 64 with the 128-byte swizzle */
 	tsr_cuda_place_t first;
-	tsr_cuda_place_t stack; /* the same of several such matrices: boxes of one */
-	/* TSR_CUDA_PLACES_EACH of them for every multiprocessor and rank */
+	tsr_cuda_place_t stack; /* the same for several such matrices; a box is in one of them */
+	/* TSR_CUDA_PLACES_EACH for every multiprocessor and rank */
 	tsr_cuda_place_t place[];
 } tsr_cuda_workspace_t;
 

@@ -1,25 +1,34 @@
 /*
- * How many threads a block has, and how deep its tiles. The host half asks the
- * driver for the launch bounds of each kernel.
+ * The number of threads of blocks and workers, and the depth of tiles. The host
+ * half asks the driver for the launch bounds of each kernel.
  */
 #ifndef TESSERA_CUDA_THREADS_H
 #define TESSERA_CUDA_THREADS_H
 
 #define TSR_CUDA_WARP_THREADS 32
 #define TSR_CUDA_WARPGROUP_THREADS 128
-/* worker 0, or a block of one worker: what multiplies, and a warpgroup that loads for it */
+/*
+ * worker 0, or a block with one worker: the threads that multiply, and a
+ * warpgroup that loads for them
+ */
 #define TSR_CUDA_MAIN_THREADS 384
-/* a block that moves data: the most there are, and its registers are enough for that */
+/*
+ * a block that moves data: the largest number of threads, with enough registers
+ * for that
+ */
 #define TSR_CUDA_WIDE_THREADS 1024
-#define TSR_CUDA_MOVER_THREADS 128 /* every other worker: a warpgroup */
+#define TSR_CUDA_MOVER_THREADS 128 /* every other worker: one warpgroup */
 
-/* Within worker 0, while it runs a main loop. */
+/* Inside worker 0, while it runs a main loop: */
 #define TSR_CUDA_CONSUMER_THREADS 256 /* two warpgroups, which multiply and run the epilogue */
-/* a warp of the third, which runs order and gate and feeds the copy engine */
+/*
+ * one warp of the third warpgroup, which runs order and gate and drives the
+ * copy engine
+ */
 #define TSR_CUDA_LOADER_THREADS 32
-#define TSR_CUDA_SENDER_THREADS 96 /* its others, which send finished tiles to peers */
+#define TSR_CUDA_SENDER_THREADS 96 /* its other warps, which send finished tiles to peers */
 
-#define TSR_CUDA_TILE_DEPTH 64 /* of the tiles that the tensor cores multiply (dev/layout.h) */
+#define TSR_CUDA_TILE_DEPTH 64 /* K of the tiles that the tensor cores multiply (dev/layout.h) */
 
 /** Threads of a block of `workers` workers. */
 #define TSR_CUDA_BLOCK_THREADS(workers_) \

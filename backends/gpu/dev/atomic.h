@@ -1,6 +1,6 @@
 /*
- * Bodies of dev/atomic.h but the local signals: one thread acts, the coop meets
- * before it releases and after it acquires.
+ * Bodies of dev/atomic.h, except the local signals. One thread acts; the coop
+ * meets before it releases and after it acquires.
  */
 #ifndef TESSERA_GPU_DEV_ATOMIC_H
 #define TESSERA_GPU_DEV_ATOMIC_H
@@ -8,7 +8,10 @@
 #include "gpu/dev/coop.h"
 #include "gpu/dev/memory.h"
 
-/** Orders that a load can have, or a failed compare-and-swap; that a store can have. */
+/**
+ * Orders that a load or a failed compare-and-swap can have; and those that a
+ * store can have.
+ */
 template <int ORDER>
 constexpr bool tsr_gpu_reads = ORDER == TSR_RELAXED || ORDER == TSR_ACQUIRE || ORDER == TSR_SEQ_CST;
 template <int ORDER>
@@ -16,8 +19,8 @@ constexpr bool tsr_gpu_writes =
 	ORDER == TSR_RELAXED || ORDER == TSR_RELEASE || ORDER == TSR_SEQ_CST;
 
 /**
- * The bits that an atomic moves: the hardware's loads, stores, exchanges and
- * compare-and-swaps are of words.
+ * The bits that an atomic moves. The hardware's loads, stores, exchanges and
+ * compare-and-swaps use words.
  */
 template <int BYTES> struct tsr_gpu_word;
 template <> struct tsr_gpu_word<4> {
@@ -37,8 +40,8 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 }
 
 /**
- * Before an access or a fence with `ORDER`: what the coop's threads did is
- * ready to be released by one of them.
+ * Called before an access or a fence with `ORDER`: makes the accesses of all
+ * the coop's threads ready to be released by one of them.
  */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 {
@@ -50,8 +53,8 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
 }
 
 /**
- * After it: the result for all threads, whose later accesses come after what
- * one of them has acquired.
+ * Called after it: gives the result to all threads. Their later accesses come
+ * after what one thread has acquired.
  */
 template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_after(tsr_coop_t *coop, T result)
 {
@@ -63,15 +66,15 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_gpu_after(tsr_coop_t *
 }
 
 /**
- * Whether *p may be touched: in debug builds not where rank or pointer is
- * wrong. Shared memory is my own rank's.
+ * Whether *p may be accessed; false only in debug builds, for a wrong rank or
+ * pointer. Shared memory belongs to my own rank.
  */
 template <typename T> TSR_DEV bool tsr_gpu_reaches(const tsr_coop_t *coop, T *p, int peer)
 {
 	return tsr_port_is_shared(p) || tsr_gpu_accepts(coop, p, sizeof *p, peer);
 }
 
-/** Whether this thread acts. */
+/** Whether this thread makes the access. */
 template <typename T> TSR_DEV bool tsr_gpu_acts(const tsr_coop_t *coop, T *p, int peer)
 {
 	return tsr_gpu_leads(coop) && tsr_gpu_reaches(coop, p, peer);
@@ -102,7 +105,7 @@ TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
 					     tsr_gpu_cast<tsr_gpu_word_t<T>>((T)v));
 }
 
-/* ---- read-modify-writes: what each does to one word */
+/* ----------------------- read-modify-writes: the effect of each on one word */
 
 struct tsr_gpu_xchg {
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
@@ -134,9 +137,9 @@ TSR_GPU_BITWISE(or);
 TSR_GPU_BITWISE(xor);
 
 /**
- * The smaller or larger of floats: a compare-and-swap that has failed releases
- * nothing, so it is repeated until it succeeds, also where the value stays as
- * it is.
+ * The minimum or maximum of floats, by compare-and-swap. One that fails
+ * releases nothing, so it is repeated until it succeeds, even if the value does
+ * not change.
  */
 template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extreme(T *p, T v)
 {
@@ -199,9 +202,9 @@ TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int 
 }
 
 /**
- * By the thread that acts: what it stores relaxed later is behind what the coop
- *  did, what it has loaded before what the coop will do. Litmus:
- *  MP.frel.facq.diffGPU-ss.
+ * Called by the thread that acts. Its later relaxed stores come after what the
+ * coop did, and its earlier loads before what the coop does next. Litmus:
+ * MP.frel.facq.diffGPU-ss.
  */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_fence(tsr_coop_t *coop)
 {
@@ -259,7 +262,9 @@ TSR_DEV void tsr_gpu_put_record(tsr_coop_t *coop, T *p, const R *record, int pee
 		*tsr_gpu_peer_address(coop, p, peer) = *record;
 }
 
-/** Every thread reads all of it: the same addresses, which a warp reads at once. */
+/**
+ * Every thread reads the whole record: a warp reads the same addresses at once.
+ */
 template <typename T, typename R>
 TSR_DEV void tsr_gpu_get_record(tsr_coop_t *coop, R *record, const T *p, int peer)
 {

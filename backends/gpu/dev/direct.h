@@ -1,27 +1,28 @@
 /*
- * Fragments that the port deals so that a thread has elements which stand side
- * by side in memory: it loads and stores them itself, without the scratch
- * memory. Tiles that reach past the view's edge, begin where they cannot be
- * moved so, or are of another type in memory, go through the scratch memory
- * like all others.
+ * Fragments in layouts of the port in which a thread has elements that are
+ * adjacent in memory. It loads and stores them itself, without the scratch
+ * memory. Tiles that reach past the view's edge, that are not aligned for this,
+ * or that have another type in memory, use the scratch memory as all others do.
  */
 #ifndef TESSERA_GPU_DEV_DIRECT_H
 #define TESSERA_GPU_DEV_DIRECT_H
 
 #include "gpu/dev/target.h"
 
-/** What of a thread's elements is moved at a time: BYTES of them, of type S. */
+/** The unit of a move: BYTES of adjacent elements, of type S. */
 template <typename S, int BYTES> struct __attribute__((aligned(BYTES))) tsr_gpu_part {
 	S element[BYTES / sizeof(S)];
 };
 
-/** How many bytes that are, where so many elements of `size` bytes stand side by side. */
+/** The size of that unit, if `length` elements of `size` bytes are adjacent. */
 TSR_DEV int tsr_gpu_part_bytes(int length, int size)
 {
 	return length * size >= 16 ? 16 : length * size;
 }
 
-/** Whether all of the tile is inside, and its rows begin where parts do. */
+/**
+ * Whether the whole tile is inside the view, and its rows are aligned to units.
+ */
 template <typename F, typename D>
 TSR_DEV bool tsr_gpu_is_whole(const tsr_gpu_target_t &target, int bytes)
 {
@@ -36,7 +37,9 @@ TSR_DEV bool tsr_gpu_is_whole(const tsr_gpu_target_t &target, int bytes)
 	       (uint64_t)target.ld * size % (uint64_t)bytes == 0;
 }
 
-/** Element e of a tile that is whole. */
+/**
+ * The address of this thread's element i, in a tile that is completely inside.
+ */
 template <typename F, typename S>
 TSR_DEV S *tsr_gpu_whole_at(const tsr_coop_t *coop, const tsr_gpu_target_t &target, int i)
 {
@@ -46,9 +49,9 @@ TSR_DEV S *tsr_gpu_whole_at(const tsr_coop_t *coop, const tsr_gpu_target_t &targ
 }
 
 /**
- * Runs the body for each part of the elements of a thread that multiplies
- * (asked once: loads are not to wait for each other): it begins with element j
- * of piece p, which is its element i.
+ * Runs the body for each unit of a thread that multiplies: it begins with
+ * element j of piece p, which is the thread's element i. The condition is
+ * checked once, so that loads do not wait for each other.
  */
 #define TSR_GPU_EACH_PART(F_, coop_, count_, p_, j_, i_)                                           \
 	TSR_GPU_UNROLL                                                                             \
@@ -105,7 +108,10 @@ TSR_DEV void tsr_gpu_parts_store(const tsr_coop_t *coop, const tsr_gpu_target_t 
 	}
 }
 
-/** Loads the tile so, as elements of type D. False: it is none of those. */
+/**
+ * Loads the tile in this way, as elements of type D. Returns false if that is
+ * not possible.
+ */
 template <typename D, typename F>
 TSR_DEV bool tsr_gpu_load_parts(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
@@ -142,7 +148,7 @@ TSR_DEV bool tsr_gpu_store_parts(tsr_coop_t *coop, const tsr_gpu_target_t &targe
 	return true;
 }
 
-/** Of the tile's own type, or where a sum is kept as it is. */
+/** The same for the tile's own type, or for the type of sums. */
 template <typename F>
 TSR_DEV bool tsr_gpu_load_directly(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {

@@ -1,6 +1,6 @@
 /*
- * Fragments: how a tile's elements are dealt to threads, and their exchange
- * through shared memory.
+ * Fragments: the distribution of a tile's elements over threads, and their
+ * exchange through shared memory.
  */
 #ifndef TESSERA_GPU_DEV_FRAG_H
 #define TESSERA_GPU_DEV_FRAG_H
@@ -8,7 +8,7 @@
 #include "gpu/dev/convert.h"
 #include "gpu/dev/coop.h"
 
-enum { TSR_GPU_BAND_ROWS = 4 }; /* a band is a multiple of so many rows, where so many fit */
+enum { TSR_GPU_BAND_ROWS = 4 }; /* a band has a multiple of this many rows, if they fit */
 
 enum {
 	TSR_GPU_ACCUMULATOR,
@@ -18,7 +18,7 @@ enum {
 	TSR_GPU_ROWS
 };
 
-/** What sums of a configuration's products are kept in. */
+/** The type of sums of a configuration's products. */
 template <typename D> struct tsr_gpu_sum {
 	typedef typename D::value_t type;
 };
@@ -27,7 +27,7 @@ template <typename T, int ROLE> struct tsr_gpu_frag;
 
 #include TSR_PORT_LAYOUT
 
-/** What a fragment keeps its elements in. */
+/** The type in which a fragment stores its elements. */
 template <typename V, bool PACKED> struct tsr_gpu_cell {
 	typedef V type;
 };
@@ -37,11 +37,11 @@ template <typename V> struct tsr_gpu_cell<V, true> {
 
 /**
  * A fragment of configuration T. Element e, counted row by row, is number e /
- * threads of thread e % threads of its coop, unless the port deals it as its
- * matrix unit does (tsr_port_layout). Once inlined the number of threads is a
- * constant, and what the larger coops leave of `v` is never laid down. An
- * operand of 16 bits keeps two elements in a word, as matrix units take them;
- * of all others v[i] is number i.
+ * threads of thread e % threads of its coop, unless the port distributes
+ * elements as its matrix unit does (tsr_port_layout). After inlining the number
+ * of threads is a constant, and the part of `v` that a larger coop does not
+ * need takes no register. A 16-bit operand keeps two elements in a word, as
+ * matrix units take them; in all others v[i] is number i.
  */
 template <typename T, int ROLE> struct tsr_gpu_frag {
 	typedef T tile_t;
@@ -73,24 +73,27 @@ template <typename T, int ROLE> struct tsr_gpu_frag {
 	static_assert(fit > 0,
 		      "a row of the tile does not fit the scratch memory: choose a narrower tile");
 	typename tsr_gpu_cell<value_t, packed>::type v[packed ? capacity / 2 : capacity];
-	int stamp; /* of its content, among the coop's fragments */
+	int stamp; /* stamp of its content, unique among the coop's fragments */
 };
 
-/** Before a change of a fragment's content. */
+/** Called before a change of a fragment's content. */
 template <typename F> TSR_DEV void tsr_gpu_frag_changes(tsr_coop_t *coop, F *frag)
 {
 	frag->stamp = ++coop->stamps;
 }
 
-/** Whether the port deals fragments of type F to such a coop itself. A constant once inlined. */
+/**
+ * Whether the port distributes fragments of type F over such a coop. A constant
+ * after inlining.
+ */
 template <typename F> TSR_DEV bool tsr_gpu_by_port(const tsr_coop_t *coop)
 {
 	return tsr_port_layout<F>::together(coop->threads) != 0;
 }
 
 /**
- * Row and column of this thread's element i: where rows and coop divide each
- * other, with constants for most of it.
+ * Row and column of this thread's element i. If the number of columns and the
+ * number of threads divide each other, most of it is constant.
  */
 template <typename F> TSR_DEV int tsr_gpu_row(const tsr_coop_t *coop, int i)
 {
@@ -113,7 +116,7 @@ template <typename F> TSR_DEV int tsr_gpu_col(const tsr_coop_t *coop, int i)
 				: (i * n + coop->thread) % F::cols;
 }
 
-/** Which element of the tile, counted row by row, this thread's element i is. */
+/** The number in the tile, counted row by row, of this thread's element i. */
 template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 {
 	if (tsr_gpu_by_port<F>(coop))
@@ -122,7 +125,7 @@ template <typename F> TSR_DEV int tsr_gpu_element(const tsr_coop_t *coop, int i)
 	return i * coop->threads + coop->thread;
 }
 
-/** How many elements a thread has at most. */
+/** The largest number of elements that a thread has. */
 template <typename F> TSR_DEV int tsr_gpu_most(const tsr_coop_t *coop)
 {
 	if (tsr_gpu_by_port<F>(coop))
@@ -130,7 +133,7 @@ template <typename F> TSR_DEV int tsr_gpu_most(const tsr_coop_t *coop)
 	return (F::elements + coop->threads - 1) / coop->threads;
 }
 
-/** Whether this thread's element i, which is `e` of the tile, is one of it. */
+/** Whether this thread's element i, which is number `e` of the tile, exists. */
 template <typename F> TSR_DEV bool tsr_gpu_holds(const tsr_coop_t *coop, int i, int e)
 {
 	if (tsr_gpu_by_port<F>(coop))
@@ -138,19 +141,19 @@ template <typename F> TSR_DEV bool tsr_gpu_holds(const tsr_coop_t *coop, int i, 
 	return F::elements % coop->threads == 0 || e < F::elements;
 }
 
-/** Whether all threads hold as many elements, each its own. */
+/** Whether all threads hold the same number of elements, each its own. */
 template <typename F> TSR_DEV bool tsr_gpu_deals_evenly(const tsr_coop_t *coop)
 {
 	return !tsr_gpu_by_port<F>(coop) || tsr_port_layout<F>::evenly(coop->threads);
 }
 
-/** Of threads that hold the same element one owns it. */
+/** Of several threads that hold the same element, one owns it. */
 template <typename F> TSR_DEV bool tsr_gpu_owns(const tsr_coop_t *coop)
 {
 	return !tsr_gpu_by_port<F>(coop) || tsr_port_layout<F>::owns(coop);
 }
 
-/** An operand's element is rounded to the type that the product multiplies. */
+/** Rounds an operand's element to the type that the product multiplies. */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_settle(typename F::value_t x)
 {
 	if constexpr (F::operand)
@@ -170,14 +173,14 @@ template <typename F> TSR_DEV typename F::value_t tsr_gpu_get(const F *frag, int
 		return frag->v[i];
 }
 
-/** It becomes what is stored as `bits`. */
+/** Sets this thread's element i to the stored value `bits`. */
 template <typename F> TSR_DEV void tsr_gpu_set_bits(F *frag, int i, uint32_t bits)
 {
 	frag->v[i / 2] = i % 2 == 0 ? (frag->v[i / 2] & 0xffff0000u) | bits
 				    : (frag->v[i / 2] & 0xffffu) | bits << 16;
 }
 
-/** It becomes x. */
+/** Sets this thread's element i to x. */
 template <typename F> TSR_DEV void tsr_gpu_set(F *frag, int i, typename F::value_t x)
 {
 	if constexpr (F::packed)
@@ -186,21 +189,27 @@ template <typename F> TSR_DEV void tsr_gpu_set(F *frag, int i, typename F::value
 		frag->v[i] = tsr_gpu_settle<F>(x);
 }
 
-/** Runs the body for each of this thread's elements: its i-th is element e. */
+/**
+ * Runs the body for each of this thread's elements: its i-th is element e of
+ * the tile.
+ */
 #define TSR_GPU_EACH(F_, coop_, i_, e_)                                             \
 	TSR_GPU_UNROLL                                                              \
 	for (int i_ = 0; i_ < F_::capacity && i_ < tsr_gpu_most<F_>((coop_)); i_++) \
 		if (int e_ = tsr_gpu_element<F_>((coop_), i_); tsr_gpu_holds<F_>((coop_), i_, e_))
 
-/** How many of a thread's elements lie in or outside of a band together. */
+/**
+ * The number of a thread's consecutive elements that are always inside or
+ * outside of a band together.
+ */
 template <typename F> TSR_DEV int tsr_gpu_together(const tsr_coop_t *coop)
 {
 	return tsr_gpu_by_port<F>(coop) ? tsr_port_layout<F>::together(coop->threads) : 1;
 }
 
 /**
- * Whether element i, the first of such, lies in the rows from `first` on that
- * the scratch memory holds at a time.
+ * Whether element i, the first of such a group, is in the band that begins with
+ * row `first`: the rows that the scratch memory holds at a time.
  */
 template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i, int first)
 {
@@ -209,7 +218,10 @@ template <typename F> TSR_DEV bool tsr_gpu_in_band(const tsr_coop_t *coop, int i
 	       tsr_gpu_holds<F>(coop, i, e);
 }
 
-/** Runs the body for those: the i-th is element e of the band that begins with row `first`. */
+/**
+ * Runs the body for these elements: the i-th is element e of the band that
+ * begins with row `first`.
+ */
 #define TSR_GPU_EACH_IN_BAND(F_, coop_, first_, i_, e_)                                         \
 	TSR_GPU_UNROLL                                                                          \
 	for (int g_ = 0;                                                                        \
@@ -228,8 +240,8 @@ template <typename V> TSR_DEV V *tsr_gpu_scratch(const tsr_coop_t *coop)
 }
 
 /**
- * Lays the rows from `first` on, as many as fit, into the scratch memory. It
- * was free before; readable after a meeting.
+ * Writes the rows from `first` on, as many as fit, to the scratch memory, which
+ * must be free. They can be read after a meeting.
  */
 template <typename F>
 TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
@@ -243,7 +255,7 @@ TSR_DEV void tsr_gpu_frag_lay(const tsr_coop_t *coop, const F *frag, int first)
 	}
 }
 
-/** The reverse: takes those rows from the scratch memory. */
+/** The inverse: reads these rows from the scratch memory. */
 template <typename F> TSR_DEV void tsr_gpu_frag_take(const tsr_coop_t *coop, F *frag, int first)
 {
 	const typename F::value_t *scratch = tsr_gpu_scratch<typename F::value_t>(coop);

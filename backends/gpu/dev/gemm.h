@@ -1,10 +1,10 @@
 /*
- * Bodies of dev/gemm.h, and tsr_tile_dot: operands are staged in the scratch
- * memory, and every thread adds up its own elements, or the port's matrix unit
- * does (tsr_port_multiply). This is the main loop for any GPU, type and shape.
- * The port's tsr_port_gemm, which tsr_gemm calls, takes it where it has none of
- * its own; tsr_tile_dot takes it where the port does not multiply fragments as
- * they are held (tsr_port_dot).
+ * Bodies of dev/gemm.h, and of tsr_tile_dot. Operands are staged in the scratch
+ * memory; every thread sums its own elements, or the port's matrix unit does
+ * (tsr_port_multiply). This is the main loop for any GPU, type and shape.
+ * tsr_gemm calls the port's tsr_port_gemm, which uses this loop if it has none
+ * of its own. tsr_tile_dot uses it if the port cannot multiply fragments in
+ * registers (tsr_port_dot).
  */
 #ifndef TESSERA_GPU_DEV_GEMM_H
 #define TESSERA_GPU_DEV_GEMM_H
@@ -36,11 +36,11 @@ TSR_DEV double tsr_gpu_fma(double x, double y, double sum)
 
 TSR_DEV int32_t tsr_gpu_fma(int32_t x, int32_t y, int32_t sum)
 {
-	/* wraps, as two's complement does */
+	/* wraps around, as two's complement does */
 	return (int32_t)((uint32_t)sum + (uint32_t)x * (uint32_t)y);
 }
 
-/** acc += staged A * staged B. Between two meetings. */
+/** acc += staged A * staged B. Called between two meetings. */
 template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *acc)
 {
 	typedef typename F::tile_t tile_t;
@@ -60,7 +60,10 @@ template <typename F> TSR_DEV void tsr_gpu_multiply(const tsr_coop_t *coop, F *a
 	}
 }
 
-/** Column `k` of an operand's K, and which of its rows of A or columns of B, of element e. */
+/**
+ * For element e of an operand: its index along K, and its row of A or column of
+ * B.
+ */
 template <typename F> TSR_DEV int tsr_gpu_operand_k(int e)
 {
 	return (int)F::role == (int)TSR_GPU_OPERAND_B ? e / F::cols : e % F::cols;
@@ -72,8 +75,8 @@ template <typename F> TSR_DEV int tsr_gpu_operand_row(int e)
 }
 
 /**
- * Lays columns k0 .. of an operand, as many as are staged, where `row_step` and
- * `k_step` say; one past K is left alone.
+ * Writes columns k0 .. of an operand to the stage, as many as fit, with the
+ * given steps. Skips those past K.
  */
 template <typename F>
 TSR_DEV void tsr_gpu_stage_operand(const tsr_coop_t *coop, typename F::value_t *stage,
@@ -102,7 +105,7 @@ TSR_DEV void tsr_gpu_dot(tsr_coop_t *coop, F *acc, const A *a, const B *b)
 	tsr_port_settle(coop);
 	TSR_GPU_NO_UNROLL
 	for (int k0 = 0; k0 < tile_t::K; k0 += depth) {
-		/* The last step may reach past K: zeros there. */
+		/* The last step may reach past K: write zeros there. */
 		for (int e = coop->thread;
 		     k0 + depth > tile_t::K && e < (tile_t::M + tile_t::N) * depth;
 		     e += coop->threads)
@@ -138,9 +141,9 @@ TSR_DEV_FRAG_DOT_BT void tsr_tile_dot_bt(tsr_coop_t *coop, tsr_frag_t *acc, cons
 }
 
 /**
- * The ROWS x COLS elements of a view from `from.at` on, into a stage that holds
- * them likewise or TURNED, its rows being the view's columns. Zeros stand for
- * what is outside of the view's first rows_end rows and cols_end columns.
+ * Loads the ROWS x COLS elements of a view from `from.at` on into a stage,
+ * which has the same layout, or with TURNED the transposed one. Elements
+ * outside the view's first rows_end rows and cols_end columns are zeros.
  */
 template <typename D, int ROWS, int COLS, bool TURNED, typename V>
 TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_target_t &from,
@@ -158,13 +161,13 @@ TSR_DEV void tsr_gpu_stage_load(const tsr_coop_t *coop, V *stage, const tsr_gpu_
 	}
 }
 
-/** The depth K of a product by tiles of T: the smaller of both views'. */
+/** The depth K of a product by tiles of T: the smaller one of both views. */
 template <typename T> TSR_DEV int64_t tsr_gpu_depth(const tsr_view_t &a, const tsr_view_t &b)
 {
 	return tsr_gpu_least(T::A_ALONG ? a.cols : a.rows, T::B_ALONG ? b.cols : b.rows);
 }
 
-/** The B of a task, so many rows of the view further on. T: a configuration. */
+/** The B of a task, which begins b0 rows into the view. T: a configuration. */
 template <typename T> TSR_DEV tsr_view_t tsr_gpu_task_b(tsr_view_t b, int64_t b0)
 {
 	b.data = (char *)b.data + b0 * b.ld * (int64_t)sizeof(typename T::dtype_t::stored_t);
@@ -172,10 +175,10 @@ template <typename T> TSR_DEV tsr_view_t tsr_gpu_task_b(tsr_view_t b, int64_t b0
 }
 
 /**
- * One operand's part of a K chunk into its stage: EXTENT rows of A, or columns
- * of B, from `first` on, and `depth` of K from `k` on, of which those below k1.
- * ALONG: K runs along the rows of its view. TURNED: that is not how the stage
- * has it.
+ * Loads one operand's part of a chunk into its stage: EXTENT rows of A, or
+ * columns of B, from `first` on, and `depth` of K from `k` on, below k1. ALONG:
+ * K runs along the rows of its view. TURNED: the stage has the transposed
+ * layout.
  */
 template <typename D, int EXTENT, int DEPTH, bool ALONG, bool TURNED, typename V>
 TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, int64_t first,
@@ -190,7 +193,10 @@ TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, 
 		ALONG ? tsr_gpu_least(view.cols, k1) : view.cols);
 }
 
-/** A chunk whose gate has been passed, and said where the operands are read from. */
+/**
+ * Adds the product of a chunk, after its gate has returned the ranks to read
+ * from.
+ */
 template <typename F>
 TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view_t b,
 				const tsr_part_t &chunk, tsr_from_t from)
@@ -231,7 +237,7 @@ TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_
 	}
 }
 
-/** tsr_gemm: a product in which K of A and of B is the smaller of both. */
+/** tsr_gemm. K is the smaller one of A and B. */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
 	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
 TSR_DEV void tsr_gpu_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tasks_t tasks, C *ctx)

@@ -1,4 +1,4 @@
-/* A tile's place in memory, and how its elements are moved there. */
+/* A tile's place in memory, and the moves of its elements to and from it. */
 #ifndef TESSERA_GPU_DEV_TARGET_H
 #define TESSERA_GPU_DEV_TARGET_H
 
@@ -11,22 +11,22 @@ TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
 }
 
 /**
- * A place in memory for the tile at `at`: the view's element 0, 0 on the peer
- * that is meant, and what limits access.
+ * A place in memory for the tile at `at`: the address of the view's element 0,
+ * 0 on the selected peer, and the limits of accesses.
  */
 typedef struct tsr_gpu_target {
 	char *data;
 	int64_t rows, cols, ld;
 	tsr_pos_t at;
 	int32_t dtype, space;
-	int32_t remote; /* how many ranks after mine: 0 in my own memory */
-	char *mine;     /* what `data` is in my own memory */
+	int32_t remote; /* the peer's distance behind my rank; 0: my own memory */
+	char *mine;     /* what `data` would be in my own memory */
 	tsr_mask_fn mask;
 	const void *ctx;
-	double other; /* what a load gives for elements that it does not touch */
+	double other; /* value that a load gives to elements that it does not access */
 } tsr_gpu_target_t;
 
-/** The i of tsr_peer(coop, i) that is `peer`. */
+/** The i for which tsr_peer(coop, i) is `peer`. */
 TSR_DEV int tsr_gpu_ranks_after(const tsr_coop_t *coop, int peer)
 {
 	const int after = peer - tsr_rank(coop);
@@ -64,9 +64,9 @@ template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
 };
 
 /**
- * How many elements of a row are moved at a time: sixteen bytes of them where
- * every row of the tile begins at a multiple of sixteen, and the row's length
- * is a whole number of such groups.
+ * The number of elements of a row that are moved at a time: sixteen bytes of
+ * them, if every row of the tile begins at a multiple of sixteen and the row's
+ * length is a whole number of such groups.
  */
 template <typename S, int COLS> struct tsr_gpu_group {
 	enum { size = COLS % (16 / (int)sizeof(S)) == 0 ? 16 / (int)sizeof(S) : 1 };

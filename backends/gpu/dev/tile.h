@@ -13,7 +13,9 @@ TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 	}
 }
 
-/** What a map function gives, as the fragment holds it. */
+/**
+ * Converts the result of a map function to the type that the fragment holds.
+ */
 template <typename F> TSR_DEV typename F::value_t tsr_gpu_mapped(float x)
 {
 	return tsr_gpu_decode<typename F::value_t, tsr_gpu_f32>(x);
@@ -44,7 +46,7 @@ TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t
 	}
 }
 
-/** The value of an empty row: none is smaller, or larger. */
+/** The value of an empty row: no value is smaller, or larger. */
 template <typename V> TSR_DEV V tsr_gpu_reduce_empty(tsr_reduce_t op)
 {
 	if (op == TSR_REDUCE_SUM)
@@ -64,7 +66,7 @@ template <typename V> TSR_DEV V tsr_gpu_reduce(tsr_reduce_t op, V x, V y)
 
 /*
  * The thread that holds a row's value walks the row, so that sums run from left
- * to right whatever the coop.
+ * to right in every coop.
  */
 TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows,
 					    const tsr_frag_t *frag, int64_t cols, tsr_reduce_t op)
@@ -115,8 +117,8 @@ TSR_DEV_FRAG_ROWS void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, con
 }
 
 /**
- * How many of its elements a thread saves at a time as S, from a multiple of
- * that on: a pack, if all threads have as many.
+ * The number of a thread's elements that are saved together as S: a pack, if
+ * all threads have the same number of them.
  */
 template <typename F, typename S> TSR_DEV int tsr_gpu_saved_together(const tsr_coop_t *coop)
 {
@@ -126,8 +128,8 @@ template <typename F, typename S> TSR_DEV int tsr_gpu_saved_together(const tsr_c
 }
 
 /**
- * Where this thread's element i, the first of `together`, is saved: those of
- * neighbours stand side by side.
+ * The position where this thread's element i, the first of `together`, is
+ * saved; the units of neighbouring threads are adjacent.
  */
 template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, int i, int together)
 {
@@ -136,7 +138,7 @@ template <typename F> TSR_DEV int64_t tsr_gpu_saved_at(const tsr_coop_t *coop, i
 	return (int64_t)i * coop->threads + coop->thread * together;
 }
 
-/** Whether this thread's element i is one. */
+/** Whether this thread has an element i. */
 template <typename F> TSR_DEV bool tsr_gpu_has(const tsr_coop_t *coop, int i)
 {
 	return tsr_gpu_holds<F>(coop, i, tsr_gpu_element<F>(coop, i));
@@ -167,7 +169,7 @@ TSR_DEV_FRAG void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 			*to = frag->v[i];
 		}
 	}
-	tsr_gpu_meet(coop); /* the coop's next call finds all of it saved */
+	tsr_gpu_meet(coop); /* the coop's next call finds everything saved */
 }
 
 TSR_DEV_FRAG void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory)

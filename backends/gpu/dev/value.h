@@ -1,7 +1,7 @@
 /*
- * Bodies of dev/value.h: fragments go to memory and come from it through the
- * scratch memory, a band of rows at a time, where they are not dealt so that
- * threads move their own elements (direct.h).
+ * Bodies of dev/value.h. A fragment moves to and from memory through the
+ * scratch memory, a band of rows at a time, unless its layout lets threads move
+ * their own elements (direct.h).
  */
 #ifndef TESSERA_GPU_DEV_VALUE_H
 #define TESSERA_GPU_DEV_VALUE_H
@@ -10,8 +10,8 @@
 #include "gpu/dev/pointer.h"
 
 /**
- * Stores the scratch memory's band of `rows` rows as elements of type D, from
- * the tile's row `first` on.
+ * Stores the scratch memory's band of `rows` rows as elements of type D,
+ * beginning with the tile's row `first`.
  */
 template <typename D, int COLS, int HINT, typename V>
 TSR_DEV void tsr_gpu_band_store(const tsr_coop_t *coop, const tsr_gpu_target_t &target,
@@ -81,8 +81,8 @@ TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, 
 		return;
 	}
 	if (F::operand && tsr_gpu_by_port<F>(coop))
-		/* several threads hold an element, and one stores it: all have loaded what they
-		 * load there */
+		/* several threads hold an element and one of them stores it, so all must have
+		 * finished their earlier loads of it */
 		tsr_gpu_meet(coop);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	TSR_GPU_NO_UNROLL
@@ -96,7 +96,7 @@ TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, 
 								       first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
-	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
+	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
 }
 
 template <int HINT, typename F>
@@ -179,9 +179,9 @@ TSR_DEV_FRAG void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at
 }
 
 /**
- * Puts a tile that stands at `at` of my view to all others. What this is
- * computed from is not known before, so that none of it takes registers beside
- * a main loop's sums.
+ * Puts the tile at `at` of my view to all other ranks. The values for this are
+ * computed only here; earlier, they would take registers from a main loop's
+ * accumulator.
  */
 TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, int64_t rows,
 			      int64_t cols)
@@ -201,7 +201,7 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	tsr_port_settle(coop);
 	if (job.rows > 0 && job.row_bytes > 0)
 		tsr_gpu_copy_rows<true>(&seldom, tsr_gpu_every_rank(coop, job), job);
-	tsr_gpu_meet(coop); /* the coop's next call finds all of it stored */
+	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
 }
 
 TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
