@@ -200,6 +200,8 @@ typedef struct workload {
 
 	/** The name of pattern `number`, from 0 on; null past the last. Any thread. */
 	const char *(*pattern)(int64_t number);
+	/** The name of kernel `index` of a pattern, from 0 on; null past the last. Any thread. */
+	const char *(*kernel)(int64_t pattern, int index);
 	/**
 	 * The number of a pattern, for workloads that accept other spellings of a name. Null: only
 	 * the names. Any thread. Errors: TSR_ERR_NOT_FOUND.

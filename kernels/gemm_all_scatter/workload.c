@@ -161,6 +161,11 @@ static const char *pattern(int64_t number)
 	return number < GAS_PATTERN_COUNT ? gas_pattern_name((gas_pattern_t)number) : NULL;
 }
 
+static const char *kernel(int64_t number, int index)
+{
+	return index < 2 ? gas_pattern_kernels((gas_pattern_t)number)->kernels[index] : NULL;
+}
+
 static tsr_status_t find_pattern(const char *text, int64_t *pattern_out)
 {
 	gas_pattern_t pattern;
@@ -332,6 +337,7 @@ const workload_t gemm_all_scatter = {
 	.cases = cases,
 	.large_cases = large_cases,
 	.pattern = pattern,
+	.kernel = kernel,
 	.find_pattern = find_pattern,
 	.check = check,
 	.check_inputs = check_inputs,

@@ -117,6 +117,11 @@ static const char *pattern(int64_t number)
 	return number < GRS_PATTERNS ? names[number] : NULL;
 }
 
+static const char *kernel(int64_t number, int index)
+{
+	return index < 2 ? grs_kernels[number][index] : NULL;
+}
+
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
 	const grs_config_t c = config_of(config);
@@ -278,6 +283,7 @@ const workload_t gemm_reduce_scatter = {
 	.cases = cases,
 	.large_cases = large_cases,
 	.pattern = pattern,
+	.kernel = kernel,
 	.check = check,
 	.check_inputs = check_inputs,
 	.matrix = matrix,

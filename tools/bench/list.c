@@ -1,6 +1,7 @@
 /* `tessera bench --list`: what there is to run. */
 #include <stdio.h>
 
+#include "kernels/lines.h"
 #include "tools/bench/bench.h"
 
 static void list_params(const workload_t *workload)
@@ -15,6 +16,16 @@ static void list_params(const workload_t *workload)
 	}
 }
 
+static void list_patterns(const workload_t *workload)
+{
+	const char *pattern;
+	(void)printf("  patterns:%43s%19s\n", "lines of device code", "of communication");
+	for (int64_t p = 0; (pattern = workload->pattern(p)) != NULL; p++) {
+		const device_lines_t lines = device_lines(workload, p);
+		(void)printf("    %-28s%20d%19d\n", pattern, lines.code, lines.communication);
+	}
+}
+
 static void list_cases(const char *head, const char *const *cases)
 {
 	(void)printf("  %s:\n", head);
@@ -26,11 +37,9 @@ void bench_list(void)
 {
 	const workload_t *workload;
 	for (int i = 0; (workload = workload_at(i)) != NULL; i++) {
-		const char *pattern;
-		(void)printf("%s%s\n  %s (%s)\n  patterns:\n", i > 0 ? "\n" : "", workload->name,
+		(void)printf("%s%s\n  %s (%s)\n", i > 0 ? "\n" : "", workload->name,
 			     workload->summary, workload->source);
-		for (int64_t p = 0; (pattern = workload->pattern(p)) != NULL; p++)
-			(void)printf("    %s\n", pattern);
+		list_patterns(workload);
 		(void)printf("  parameters:\n");
 		list_params(workload);
 		list_cases("cases", workload->cases);
