@@ -1,4 +1,4 @@
-/* The emulated device's copy engine, as a kernel whose arguments are one copy. */
+/* The emulated device's copy engine: a kernel whose arguments are one copy. */
 #ifndef TESSERA_CPUEMU_ENGINE_H
 #define TESSERA_CPUEMU_ENGINE_H
 

@@ -9,24 +9,24 @@
 #include "cpuemu/dev/memory.h"
 #include "src/explore/exploration.h"
 
-/** Null where nothing is explored. */
+/** Null if nothing is explored. */
 static inline tsr_exploration_t *tsr_cpu_exploration(const tsr_coop_t *coop)
 {
 	return coop->block->env->host->exploration;
 }
 
-/** The caller's call, as reports name it. */
+/** The caller's call, for reports. */
 tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call);
 
-/** The orders and scopes of the device API as the views call them. */
+/** Converts orders and scopes of the device API to those of the views. */
 tsr_views_order_t tsr_explored_order(int order);
 tsr_views_scope_t tsr_explored_scope(int scope);
 
-/* --------------------------------------------------------------- what the memory layer hands on */
+/* ------------------------------------------------ calls of the memory layer */
 
 /*
- * Rows of memory, which one call of the exploration takes at the price of one;
- * dense ones of private memory.
+ * Rows of memory, which the exploration handles in one call; rows in private
+ * memory are dense.
  */
 void tsr_explored_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from,
 		       size_t pitch, size_t bytes, size_t rows);
@@ -36,7 +36,10 @@ void tsr_explored_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
 		       const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows);
 void tsr_explored_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
 
-/** An atomic, compare-and-swap included: `bits` is then what is expected. Returns the old bits. */
+/**
+ * An atomic, including compare-and-swap; then `bits` is the expected value.
+ * Returns the old bits.
+ */
 typedef struct tsr_explored_atomic {
 	tsr_mem_kind_t kind;
 	enum tsr_cpu_op op;
@@ -64,15 +67,15 @@ typedef struct tsr_explored_wait {
 } tsr_explored_wait_t;
 
 /**
- * A wait's result, as the device API has it; deadlines expire where the
+ * The result of a wait, as the device API defines it. Deadlines expire when the
  * exploration chooses, and never end the world.
  */
 tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait);
 
-/** What the rank writes of an allocation: tsr_declare_writes. */
+/** The rows that the rank writes in an allocation: tsr_declare_writes. */
 void tsr_explored_declare_writes(const tsr_mem_t *mem, const tsr_view_t *slab);
 
-/** Of the caller's fibre. */
+/** A fence of the caller's fibre. */
 void tsr_explored_fence(const tsr_coop_t *coop, int order, int scope);
 
 void tsr_explored_meet(tsr_coop_t *coop, const char *call);

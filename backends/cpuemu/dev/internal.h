@@ -1,5 +1,5 @@
 /*
- * What the bodies include: the contracts without dev/site.h, whose macros would
+ * Includes the contracts for the bodies, without dev/site.h: its macros would
  * catch the definitions.
  */
 #ifndef TESSERA_CPUEMU_INTERNAL_H
@@ -38,15 +38,15 @@ bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const 
 
 #define TSR_RANKS_CURE "ranks begin at 0 and end before the size of the stream's team"
 
-/** "world" or "team": what a rank argument counts. */
+/** "world" or "team": the ranks that a rank argument counts. */
 static inline const char *tsr_cpu_circle(const tsr_coop_t *coop)
 {
 	return *coop->block->team->host->name != '\0' ? "team" : "world";
 }
 
 /**
- * Whom reports name: a member of the block's team, with its number in the world
- * where that may be another.
+ * The name in reports of a member of the block's team, with its world rank if
+ * that may differ.
  */
 static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member,
 					 char text[TSR_WHO_TEXT])
@@ -55,12 +55,16 @@ static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member,
 	return tsr_who_text(team->ranks[member], member, team->host->name, text);
 }
 
-/* The half of tsr_cpu_meet where others are waited for, or an exploration hears of it. */
+/*
+ * The part of tsr_cpu_meet that waits for other threads, or tells an
+ * exploration.
+ */
 bool tsr_cpu_meet_others(tsr_coop_t *coop, const char *call);
 
 /**
- * The coop's threads meet, as the contract of `call` promises; on the CPU
- * nothing for a coop of one. False where the world has ended instead.
+ * A meeting of the coop's threads, as the contract of `call` promises. On the
+ * CPU a coop of one thread does nothing. Returns false if the world has ended
+ * instead.
  */
 static inline bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 {
@@ -70,14 +74,14 @@ static inline bool tsr_cpu_meet(tsr_coop_t *coop, const char *call)
 }
 
 /**
- * The same where nobody has to be waited for any more: after a wait or an
- * acquire, whose result all threads have got.
+ * The same if there is nothing left to wait for: after a wait or an acquire,
+ * whose result all threads have.
  */
 void tsr_cpu_met(tsr_coop_t *coop);
 
 /**
- * The value that the coop's first thread brings, on all of them. That they wait
- *  for it is no meeting that a contract promises.
+ * Gives the value of the coop's first thread to all threads. They wait for it,
+ * but that is no meeting that a contract promises.
  */
 uint64_t tsr_cpu_give(tsr_coop_t *coop, const char *call, uint64_t value);
 
@@ -86,7 +90,7 @@ static inline bool tsr_cpu_leads(const tsr_coop_t *coop)
 	return coop->index == 0;
 }
 
-/** The thread's share of `total` things: first .. last-1. */
+/** The thread's share of `total` items: first .. last-1. */
 static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t *first,
 				 int64_t *last)
 {
@@ -96,7 +100,7 @@ static inline void tsr_cpu_share(const tsr_coop_t *coop, int64_t total, int64_t 
 
 static inline bool tsr_cpu_aborted(const tsr_coop_t *coop)
 {
-	/* Relaxed: it carries no data, and a late look only costs one more turn. */
+	/* Relaxed: it carries no data, and seeing it late only costs one more turn. */
 	return atomic_load_explicit(&coop->block->env->host->words->aborted,
 				    memory_order_relaxed) != 0;
 }
@@ -122,8 +126,8 @@ static inline size_t tsr_cpu_bytes(int32_t dtype)
 }
 
 /**
- * A private buffer of the thread, given back in reverse order; null (and the
- * misuse is noted) where there is no room.
+ * Takes a private buffer of the thread; buffers are released in reverse order.
+ * Null (and the misuse is noted) if there is no memory.
  */
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
 void tsr_cpu_arena_drop(tsr_coop_t *coop);

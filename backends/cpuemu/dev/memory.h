@@ -1,7 +1,7 @@
 /*
- * The one layer through which the emulator touches the heap and shared memory:
- * everything in dev/ goes through here, so that an executor with a memory of
- * its own can take its place.
+ * The only layer through which the emulator accesses the heap and shared
+ * memory. Everything in dev/ uses it, so that an executor with its own memory
+ * can replace it.
  */
 #ifndef TESSERA_CPUEMU_MEMORY_H
 #define TESSERA_CPUEMU_MEMORY_H
@@ -11,21 +11,21 @@
 
 typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
 
-/** Checked memory: `at` is where this process sees it. */
+/** Memory that has been checked. `at` is its address in this process. */
 typedef struct tsr_mem {
 	unsigned char *at;
-	int rank;             /* whose heap, of the world; my rank for shared memory */
+	int rank;             /* world rank of the heap's owner; my rank for shared memory */
 	bool shared;          /* the block's shared memory */
-	tsr_coop_t *explored; /* null, or who reaches it, where blocks are explored */
-	const char *call;     /* likewise: by which call */
-	/* Likewise: where what the call was given begins, at this rank. All that it touches is of
-	 * the allocation that holds this. */
+	tsr_coop_t *explored; /* the accessing coop if blocks are explored, otherwise null */
+	const char *call;     /* explored: the call that accesses it */
+	/* Explored: beginning of the memory that was passed to the call, at this rank. All accesses
+	 * of the call must be in the allocation that holds it. */
 	const unsigned char *owner;
 } tsr_mem_t;
 
 void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes);
 
-/** Notes who reaches it, for the exploration. */
+/** Notes the accessing coop and the call, for the exploration. */
 static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *mem)
 {
 	mem->explored = coop->block->env->host->exploration ? coop : NULL;
@@ -34,8 +34,8 @@ static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *m
 }
 
 /**
- * `bytes` at `at` are of the allocation that the call was given. Where nothing
- * is explored, nobody knows allocations.
+ * Checks that `bytes` at `at` are in the allocation that was passed to the
+ * call. Only an exploration knows allocations.
  */
 static inline void tsr_mem_inside(const tsr_mem_t *mem, const unsigned char *at, size_t bytes)
 {
@@ -43,12 +43,14 @@ static inline void tsr_mem_inside(const tsr_mem_t *mem, const unsigned char *at,
 		tsr_mem_inside_explored(mem, at, bytes);
 }
 
-/* The rare half of tsr_mem_reach: shared memory, or the sentence that says what is wrong. */
+/*
+ * The rare part of tsr_mem_reach: shared memory, or the sentence of an error.
+ */
 bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
 			size_t bytes, size_t align, int peer, tsr_mem_access_t access,
 			tsr_mem_t *mem);
 
-/** tsr_mem_reach without a look at allocations. */
+/** tsr_mem_reach without the check of allocations. */
 static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
 				  size_t bytes, size_t align, int peer, tsr_mem_access_t access,
 				  tsr_mem_t *mem)
@@ -66,9 +68,9 @@ static inline bool tsr_mem_locate(tsr_coop_t *coop, const char *call, const TSR_
 }
 
 /**
- * Checks and translates: `bytes` at `peer`'s copy of `pointer`. False: it is
- * noted as a misuse, and the operation is skipped. Shared memory has no copies:
- * `peer` must be my rank.
+ * Checks and translates `bytes` at `peer`'s copy of `pointer`. Returns false
+ * after noting a misuse; the caller skips the operation. Shared memory has no
+ * copies: `peer` must be my rank.
  */
 static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_HEAP void *pointer,
 				 size_t bytes, size_t align, int peer, tsr_mem_access_t access,
@@ -80,41 +82,47 @@ static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_H
 	return true;
 }
 
-/** The same for all of a view, which must not be empty. Checks its extents, dtype and space too. */
+/**
+ * The same for a whole view, which must not be empty. Also checks its extents,
+ * dtype and space.
+ */
 bool tsr_mem_reach_view(tsr_coop_t *coop, const char *call, tsr_view_t view, int peer,
 			tsr_mem_access_t access, tsr_mem_t *mem);
 
 /**
- * The same for a part of it. Of one that is `masked`, who touches an element
- * asks whether that is inside.
+ * The same for a part of a view. With `masked`, each access to an element
+ * checks whether that is inside.
  */
 bool tsr_mem_reach_part(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_view_t part,
 			bool masked, int peer, tsr_mem_access_t access, tsr_mem_t *mem);
 
 /**
- * Counts payload in the record of the run. Called before the access: the first
- * remote write is timed at its begin.
+ * Counts payload in the record of the run. Called before the access, so that
+ * the time of the first remote write is that of its begin.
  */
 void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t access, uint64_t bytes);
 
 /* ------------------------------------------------------------------ weak accesses */
 
 /*
- * Functions, not inline: where the compiler knows a bound of the size it copies
- * with instructions of its own, and ThreadSanitizer, which watches the calls of
- * memcpy, sees nothing.
+ * Functions, not inline: if the compiler knew a bound of the size, it would
+ * copy with instructions of its own, which ThreadSanitizer does not see; it
+ * watches calls of memcpy.
  */
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes);
 void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
 void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
 
-/** Rows of `bytes` bytes, the pitches apart. They may overlap: a tile put onto itself. */
+/**
+ * Copies rows of `bytes` bytes, the pitches apart. They may overlap: a tile
+ * copied to itself.
+ */
 void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
 		  const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows);
 
 /* ------------------------------------------------------------------ ordered accesses */
 
-/** The kinds that an atomic's bits stand for. Those of 16 bits are added by tsr_store_add alone. */
+/** The types of an atomic's bits. Only tsr_store_add uses those of 16 bits. */
 typedef enum tsr_mem_kind {
 	TSR_MEM_U32,
 	TSR_MEM_I32,
@@ -141,11 +149,14 @@ static inline bool tsr_mem_kind_is_real(tsr_mem_kind_t kind)
 
 /**
  * The new bits of an addition of floats, a minimum or a maximum. Integer
- * additions never come here: they may not overflow.
+ * additions are not made here, because they must not overflow.
  */
 uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits);
 
-/** Any atomic but compare-and-swap, on the bits of a value; returns the old bits (store: 0). */
+/**
+ * Any atomic except compare-and-swap, on the bits of a value. Returns the old
+ * bits (store: 0).
+ */
 uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op,
 			uint64_t bits, int order, int scope);
 
@@ -153,15 +164,15 @@ uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_
 uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired,
 		     int order, int failure, int scope);
 
-/** A flag for a poll: relaxed, orders nothing. */
+/** Reads a flag in a poll: relaxed, orders nothing. */
 TSR_CPU_UNSEEN static inline uint64_t tsr_mem_poll(const unsigned char *at)
 {
 	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
 }
 
 /**
- * The flag again after a poll has succeeded. Partner: tsr_mem_raise with a
- * scope that includes it. Litmus: MP.rel.acq.diffGPU-ss.
+ * Reads the flag again after a poll has succeeded. Partner: tsr_mem_raise with
+ * a scope that includes this thread. Litmus: MP.rel.acq.diffGPU-ss.
  */
 static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 {
@@ -169,7 +180,7 @@ static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 	uint64_t value;
 	tsr_scoped_t access;
 	if (tsr_scoped_open(&access, at, TSR_SCOPED_READ, TSR_ACQUIRE, scope))
-		/* its order is in the pair of calls around it */
+		/* the pair of calls around it has the order */
 		value = __atomic_load_n(flag, __ATOMIC_RELAXED);
 	else
 		value = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
@@ -178,7 +189,7 @@ static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 }
 
 /**
- * Raises a flag. Partner: tsr_mem_acquire; an ADD continues the release
+ * Raises a flag. Partner: tsr_mem_acquire. An ADD continues the release
  * sequences of the ADDs before it. Litmus: MP.rel.acq.diffGPU-ss for SET,
  * MP.rmw.diffGPU-ss for ADD.
  */
@@ -187,7 +198,7 @@ static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_o
 	uint64_t *flag = (uint64_t *)(void *)at;
 	tsr_scoped_effect_t effect = op == TSR_SIGNAL_ADD ? TSR_SCOPED_UPDATE : TSR_SCOPED_WRITE;
 	tsr_scoped_t access;
-	/* Relaxed where the order is in the pair of calls. */
+	/* Relaxed if the pair of calls has the order. */
 	bool relaxed = tsr_scoped_open(&access, at, effect, TSR_RELEASE, scope);
 	if (op == TSR_SIGNAL_ADD)
 		(void)(relaxed ? __atomic_fetch_add(flag, value, __ATOMIC_RELAXED)
