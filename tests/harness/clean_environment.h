@@ -1,4 +1,7 @@
-/* Tests about the environment begin with one that says nothing. */
+/*
+ * Clears the environment of TESSERA_* and launchers' variables, for tests about
+ * the environment.
+ */
 #ifndef TESSERA_CLEAN_ENVIRONMENT_H
 #define TESSERA_CLEAN_ENVIRONMENT_H
 

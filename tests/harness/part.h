@@ -1,10 +1,14 @@
-/* What a task multiplies where tests divide K: for device code, behind tessera/dev.h. */
+/*
+ * Parts of K for tests that divide it. Device code; include it after
+ * tessera/dev.h.
+ */
 #ifndef TESSERA_TESTS_HARNESS_PART_H
 #define TESSERA_TESTS_HARNESS_PART_H
 
 /**
- * Part `part` of `parts` of K, `depth` in chunks of `chunk`, about as many
- * chunks each: none where there are fewer of them.
+ * Part `part` of `parts` of K, which has `depth` elements in chunks of `chunk`.
+ * The parts have about equal numbers of chunks; if there are fewer chunks than
+ * parts, some parts are empty.
  */
 TSR_FN tsr_part_t part_of(tsr_pos_t at, int64_t part, int64_t parts, int64_t depth, int64_t chunk)
 {

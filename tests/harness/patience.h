@@ -1,8 +1,8 @@
 /*
- * Deadlines that tests let expire. Short, so that tests are quick; and longer
- * ones where the machine was too busy for the ranks that should have come in
- * time. What a test looks for it has to find within one of them, so a bug is
- * found within each.
+ * Deadlines that tests let expire. They are short, so that tests are quick. If
+ * the machine was too busy for ranks to arrive in time, the test is repeated
+ * with a longer deadline. A test must find what it looks for within one
+ * deadline, so a bug shows within each.
  */
 #ifndef TESSERA_PATIENCE_H
 #define TESSERA_PATIENCE_H
@@ -13,7 +13,7 @@
 #include <string.h>
 
 /**
- * Whether the text tells of a rank that did not come in time; `wanted` is the
+ * Whether the text reports a rank that did not arrive in time. `wanted` is the
  * sentence that the test is about (null: none).
  */
 static inline bool tells_of_lateness(const char *text, const char *wanted)
@@ -30,7 +30,10 @@ static inline bool tells_of_lateness(const char *text, const char *wanted)
 	return false;
 }
 
-/** Makes a deadline longer, and says so; false where it is long enough for any machine. */
+/**
+ * Makes a deadline longer, and prints that. Returns false if it is long enough
+ * for any machine already.
+ */
 static inline bool be_more_patient(uint64_t *deadline_ns)
 {
 	if (*deadline_ns >= 60000000000u)

@@ -1,6 +1,6 @@
 /*
- * Tests under valgrind do less: it is some 50 times slower, and looks at
- * memory, not at schedules.
+ * Tells tests that they run under valgrind. They do less then: it is some 50
+ * times slower, and it checks memory, not schedules.
  */
 #ifndef TESSERA_UNDER_VALGRIND_H
 #define TESSERA_UNDER_VALGRIND_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** It tells its clients by preloading its allocator. */
+/** valgrind preloads its allocator into its clients. */
 static inline bool under_valgrind(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");

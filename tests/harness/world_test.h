@@ -1,6 +1,6 @@
 /*
- * Tests that need a world: each test's body runs once a rank, in worlds of
- * several sizes and both placements.
+ * Tests that need a world. Each test's body runs once on each rank, in worlds
+ * of several sizes and with both placements.
  */
 #ifndef TESSERA_WORLD_TEST_H
 #define TESSERA_WORLD_TEST_H
@@ -16,8 +16,8 @@
 #include "under_valgrind.h"
 
 /**
- * Says on stderr which check failed where, with the test's own message (null:
- * none) and the library's last error.
+ * Prints to stderr which check failed and where, with the test's own message
+ * (null: none) and the library's last error.
  */
 static inline void world_check_failed(const tsr_world_t *world, const char *file, int line,
 				      const char *what, const char *format, ...)
@@ -33,9 +33,9 @@ static inline void world_check_failed(const tsr_world_t *world, const char *file
 }
 
 /**
- * CHECK(condition) or CHECK(condition, "format", ...), in a rank's body: prints
- * where and why, and fails the rank. Asserting belongs to the test's own
- * process.
+ * CHECK(condition) or CHECK(condition, "format", ...), in a rank's body: on
+ * failure prints where and why, and fails the rank. Assertions are for the
+ * test's own process.
  */
 #define CHECK(...) WORLD_CHECK(__VA_ARGS__, WORLD_NO_MESSAGE)
 #define WORLD_NO_MESSAGE ((const char *)0)
@@ -47,7 +47,7 @@ static inline void world_check_failed(const tsr_world_t *world, const char *file
 		}                                                                           \
 	} while (0)
 
-/** ThreadSanitizer sees one process only. */
+/** ThreadSanitizer sees only one process. */
 #if defined(__SANITIZE_THREAD__)
 #define WORLD_THREADS_ONLY 1
 #elif defined(__has_feature)
@@ -56,7 +56,7 @@ static inline void world_check_failed(const tsr_world_t *world, const char *file
 #endif
 #endif
 
-/** Whether ranks can be threads: on the emulator alone. */
+/** Whether ranks can be threads: only on the emulator. */
 static inline bool world_has_threads(void)
 {
 	const char *backend = getenv("TESSERA_BACKEND");
@@ -64,16 +64,17 @@ static inline bool world_has_threads(void)
 }
 
 /**
- * Part of a test program that keeps worlds running from one test to the next
- * (tests/harness/resident.c), and absent elsewhere: true where a world that
- * runs already has run `entry`.
+ * Defined in test programs that keep worlds running between tests
+ * (tests/harness/resident.c), and absent in others. Returns true if a running
+ * world has run `entry`.
  */
 extern __attribute__((weak)) bool world_resident_run(int ranks, tsr_main_fn entry,
 						     const char *argument, int *code_out);
 
 /**
- * Starts a world, as processes where ranks cannot be threads, runs `entry` in
- * it, and returns its exit code. `argument` reaches the ranks as argv[1].
+ * Starts a world (with ranks as processes if they cannot be threads), runs
+ * `entry` in it, and returns its exit code. The ranks get `argument` as
+ * argv[1].
  */
 static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn entry,
 			      const char *argument)
@@ -87,9 +88,9 @@ static inline int world_start(int ranks, tsr_placement_t placement, tsr_main_fn 
 }
 
 /**
- * The same, in a world that runs already where there is one: so what the ranks
- * need to know comes by the argument or by the environment, never by the test's
- * globals.
+ * The same in a running world, if there is one. So everything that the ranks
+ * need comes in the argument or in the environment, never in the test's global
+ * variables.
  */
 static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn entry,
 			    const char *argument)
@@ -102,8 +103,8 @@ static inline int world_run(int ranks, tsr_placement_t placement, tsr_main_fn en
 }
 
 /**
- * Under `tessera check` one world is explored, of as many ranks as it says.
- * False: nobody checks.
+ * Under `tessera check`, explores one world with as many ranks as it asks for.
+ * Returns false if the test is not being checked.
  */
 static inline bool world_checked(tsr_main_fn entry, const char *argument)
 {
@@ -130,11 +131,11 @@ enum { UNDER_TSAN = 0, FEWER_WORLDS = 0 };
 
 /**
  * Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as
- * threads, and expects 0 of each. All of them in the debug variant, and in each
- * where TSR_EVERY_WORLD is set, as ci/nightly does. What the other variants
- * look for beside results hangs on no number between: they take 1, 3 and 8, and
- * valgrind 1 and 3. ThreadSanitizer sees nothing between processes: it takes
- * threads.
+ * threads, and expects 0 from each. The debug variant runs all of them; so do
+ * the others if TSR_EVERY_WORLD is set, as in ci/nightly. Otherwise they run 1,
+ * 3 and 8 ranks, and valgrind runs 1 and 3: the faults that they look for do
+ * not depend on the numbers between. ThreadSanitizer cannot see accesses
+ * between processes, so it runs threads only.
  */
 static inline void world_each(tsr_main_fn entry, const char *argument)
 {
