@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/machine.h"
 #include "tessera/backends.h"
 #include "tessera/tessera.h"
 #include "tools/commands.h"
@@ -12,8 +13,9 @@ static const char help[] =
 	"usage: tessera info [-e]\n"
 	"\n"
 	"Shows the version, the backends of this build with their devices (or why they\n"
-	"have none), the properties of a device, and the kernels in this executable with\n"
-	"their variants and device code.\n"
+	"have none), the properties of a device, the machine by whose figures workloads\n"
+	"choose tiles and blocks, and the kernels in this executable with their variants\n"
+	"and device code.\n"
 	"\n"
 	"  -e, --environment       show the environment variables that the library reads\n"
 	"                          instead, with values, defaults and meanings\n"
@@ -31,6 +33,8 @@ static int print_device(tsr_world_t *world, int argc, char **argv)
 	       "block\n",
 	       props.name, props.resident_blocks, props.workers_per_block,
 	       props.shared_bytes / 1024);
+	printf("    workloads choose tiles and blocks by the figures of %s\n",
+	       machine_find(tsr_world_backend(world), props.name)->name);
 	return TOOL_OK;
 }
 

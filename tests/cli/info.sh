@@ -5,6 +5,7 @@
 prints "the version" '^tessera [0-9]+\.[0-9]+\.[0-9]+$' tessera info
 seen "the emulator has a device" '^  cpuemu +[0-9]+ device'
 seen "its properties" '[0-9]+ resident blocks'
+seen "whose figures workloads choose by" '^    workloads choose tiles and blocks by the figures of cpuemu$'
 seen "a backend without a device says why" '^  (cuda|hip) .*(no device: .|[1-9] device)' 2
 # cuda is built where its toolkit is, and says what is missing where it runs.
 seen "what cuda lacks" '^  cuda +([1-9] device|no device: (the backend .cuda. is not part|there is no NVIDIA|the NVIDIA driver|CUDA_VISIBLE|the GPU))'
