@@ -53,7 +53,7 @@ typedef struct workload_config {
 typedef struct workload_place {
 	int ranks;
 	const tsr_device_props_t *device; /* null: not known yet */
-	const struct machine *machine;    /* its figures, for `choose` (kernels/host/machine.h) */
+	const struct machine *machine;    /* its figures (kernels/host/machine.h) */
 } workload_place_t;
 
 /**

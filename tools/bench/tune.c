@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
 
 /** A candidate stays while its fastest sample is within this of the best median. */
@@ -133,14 +134,10 @@ static int best_two(const bench_trials_t *trials, workload_config_t best_out[2])
 
 tsr_status_t bench_tune(bench_session_t *session, workload_config_t *config, bench_trials_t *trials)
 {
-	tsr_device_props_t device = {.size = sizeof device};
+	tsr_device_props_t device;
 	workload_config_t first[2];
-	search_t search = {.session = session,
-			   .given = config,
-			   .trials = trials,
-			   .place = {tsr_world_size(session->world), &device},
-			   .stage = 1};
-	tsr_status_t status = tsr_world_device(session->world, &device);
+	search_t search = {.session = session, .given = config, .trials = trials, .stage = 1};
+	tsr_status_t status = machine_place(session->world, &device, &search.place);
 	if (status == TSR_OK)
 		status = try_from(&search, 0, *config);
 	const int count = status == TSR_OK ? best_two(trials, first) : 0;
