@@ -23,6 +23,7 @@ TABLE = {
     "cli/litmus_races":     ("tsan",                    ""),
     "cli/planted cli/scopes":
                             ("debug tsan",              "asan release"),
+    "cli/manual":           ("debug",                   ""),
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),
     "contract/test_dot contract/test_operands contract/test_pointer_edges contract/test_pure contract/test_value":
