@@ -17,16 +17,6 @@
  */
 enum { GROUP = 6 };
 
-static tsr_status_t find_kernels(gas_plan_t *plan, const tsr_device_props_t *device)
-{
-	const gas_pattern_kernels_t *pattern = gas_pattern_kernels(plan->config.pattern);
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < 2 && pattern->kernels[i]; i++)
-		status = variant_find(pattern->kernels[i], plan->config.dtype, plan->config.tile,
-				      device, &plan->kernels[i]);
-	return status;
-}
-
 /* ------------------------------------------------------------ memory */
 
 /** The number of computing blocks. */
@@ -156,7 +146,9 @@ static tsr_status_t decide(gas_plan_t *plan)
 	if (status == TSR_OK && tile_is_automatic(plan->config.tile))
 		status = gas_tile_choose(&plan->config, &place);
 	if (status == TSR_OK)
-		status = find_kernels(plan, &device);
+		status = variants_find(gas_pattern_kernels(plan->config.pattern)->kernels,
+				       plan->config.dtype, plan->config.tile, &device,
+				       plan->kernels);
 	if (status == TSR_OK)
 		status = gas_blocks_choose(&plan->config, &place);
 	if (status == TSR_OK)
@@ -213,7 +205,6 @@ tsr_status_t gas_plan_adapt(gas_plan_t *plan, const gas_config_t *config)
 {
 	gas_plan_t next = *plan;
 	next.config = *config;
-	memset(next.kernels, 0, sizeof next.kernels);
 	tsr_status_t status = gas_config_check(config, tsr_world_size(plan->world));
 	if (status == TSR_OK && !same_product(config, &plan->config))
 		status = tsr_error(TSR_ERR_ARGUMENT, "a plan's shape and dtype are its own: make "

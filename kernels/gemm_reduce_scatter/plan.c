@@ -140,9 +140,9 @@ static tsr_status_t decide(grs_plan_t *plan)
 	tsr_status_t status = machine_place(plan->world, &device, &place);
 	if (status == TSR_OK)
 		status = grs_choose(c, &place);
-	for (int i = 0; status == TSR_OK && i < 2 && grs_kernels[c->pattern][i]; i++)
-		status = variant_find(grs_kernels[c->pattern][i], c->dtype, c->tile, &device,
-				      &plan->kernels[i]);
+	if (status == TSR_OK)
+		status = variants_find(grs_kernels[c->pattern], c->dtype, c->tile, &device,
+				       plan->kernels);
 	return status;
 }
 
@@ -272,7 +272,6 @@ tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config)
 {
 	grs_plan_t next = *plan;
 	next.config = *config;
-	memset(next.kernels, 0, sizeof next.kernels);
 	tsr_status_t status = grs_config_check(config, tsr_world_size(plan->world));
 	if (status == TSR_OK &&
 	    (config->m != plan->config.m || config->n != plan->config.n ||
