@@ -1,4 +1,4 @@
-/* The inside of a HIP device: the host half's parts share it. */
+/* The inside of a HIP device, shared by the files of its host half. */
 #ifndef TESSERA_HIP_DEVICE_H
 #define TESSERA_HIP_DEVICE_H
 
@@ -13,20 +13,23 @@
 #endif
 
 struct tsr_device {
-	tsr_gpu_t gpu; /* first: tsr_gpu_of */
+	tsr_gpu_t gpu; /* must be first: tsr_gpu_of */
 	tsr_hip_runtime_t hip;
 	int id;
-	bool uncached; /* what kind of memory the heap is */
+	bool uncached; /* the heap is uncached memory, not fine-grained memory */
 };
 
-/* -------------------------------------------------------------- the runtime (runtime.c, arch.c) */
+/* ------------------------------------------ the runtime (runtime.c, arch.c) */
 
-/** Whether some runtime is loaded in this process: then it may run already. */
+/**
+ * Whether a HIP runtime is loaded in this process, and so may be running
+ * already.
+ */
 bool tsr_hip_loaded(void);
 
 /**
- * Whether the kernel has a driver of AMD GPUs; on NVIDIA's platform the runtime
- * is asked. Errors: TSR_ERR_NO_DEVICE.
+ * Whether the kernel has a driver for AMD GPUs; on NVIDIA's platform the
+ * runtime is asked. Errors: TSR_ERR_NO_DEVICE.
  */
 tsr_status_t tsr_hip_driver_check(void);
 
@@ -36,40 +39,45 @@ tsr_status_t tsr_hip_driver_check(void);
  */
 tsr_status_t tsr_hip_find(tsr_hip_runtime_t *runtime_out);
 
-/** Writes "hipErrorOutOfMemory: out of memory" to text; returns it. */
+/** Writes "hipErrorOutOfMemory: out of memory" to `text`; returns it. */
 const char *tsr_hip_text(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, char text[128]);
 
 /**
- * TSR_OK for success. Else TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY where that is what
- * lacks) and the sentence: what was tried, the runtime's own words, the cure.
+ * Returns TSR_OK for success. Otherwise TSR_ERR_SYSTEM (TSR_ERR_NO_MEMORY if
+ * memory is missing) with a sentence: what failed, the runtime's own words, the
+ * cure.
  */
 tsr_status_t tsr_hip_check(const tsr_hip_runtime_t *hip, tsr_hip_code_t code, const char *cure,
 			   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /**
- * Says why there is no GPU: none, a variable that hides them, or what the
- * runtime says. TSR_ERR_NO_DEVICE.
+ * Reports why there is no GPU: there is none, a variable hides them, or what
+ * the runtime says. Returns TSR_ERR_NO_DEVICE.
  */
 tsr_status_t tsr_hip_no_device(const tsr_hip_runtime_t *hip, tsr_hip_code_t code);
 
 /**
- * The architecture among a device's properties: "gfx942", "sm_90". The struct
- * is another one in HIP 6 than in HIP 5; in both the name of the device comes
- * first, and what is looked for is the only other text. False: there is none.
+ * Finds the architecture in a device's properties: "gfx942", "sm_90". The
+ * struct differs between HIP 5 and HIP 6. In both the device's name comes
+ * first, and the architecture is the only other text. Returns false if there is
+ * none.
  */
 bool tsr_hip_arch_find(const tsr_hip_properties_t *properties, char arch_out[64]);
 
-/** Whether code for `image`, such as "gfx942" or "sm_90a", runs on a GPU of that architecture. */
+/**
+ * Whether code for `image`, such as "gfx942" or "sm_90a", runs on a GPU of that
+ * architecture.
+ */
 bool tsr_hip_arch_runs(const char *image, const char *arch);
 
-/** The architecture of a GPU; "" where it has none that images are named by. */
+/** The architecture of a GPU; "" if it is none for which images are made. */
 tsr_hip_code_t tsr_hip_arch(const tsr_hip_runtime_t *hip, int ordinal, char arch_out[64]);
 
-/** The library's own code for an architecture; null where there is none. */
+/** The library's own code for an architecture; null if there is none. */
 const tsr_image_t *tsr_hip_check_image(const char *arch);
 
 /**
- * tsr_device_ops_t.probe: looks in a child process, because a process in which
+ * tsr_device_ops_t.probe. Looks in a child process, because a process in which
  * HIP runs cannot fork ranks any more.
  */
 tsr_status_t tsr_hip_probe(int *count_out);

@@ -1,6 +1,6 @@
 /*
- * The HIP runtime, reached when the program runs: nothing here links it, so the
- * executable starts where there is none.
+ * The HIP runtime, loaded when the program runs. Nothing here is linked with
+ * it, so the executable also starts without it.
  */
 #ifndef TESSERA_HIP_RUNTIME_H
 #define TESSERA_HIP_RUNTIME_H
@@ -35,7 +35,7 @@ enum {
 /** hipDeviceAttribute_t. */
 enum {
 	TSR_HIP_MULTIPROCESSORS = 63,
-	TSR_HIP_SHARED_BYTES = 74,      /* the most a block may have */
+	TSR_HIP_SHARED_BYTES = 74,      /* most shared memory of a block */
 	TSR_HIP_WALL_CLOCK_KHZ = 10017, /* not in HIP 5.2 */
 };
 
@@ -68,15 +68,15 @@ typedef struct tsr_hip_ipc {
 	char bytes[64];
 } tsr_hip_ipc_t;
 
-/** More than any version's hipDeviceProp_t. */
+/** Larger than any version's hipDeviceProp_t. */
 typedef struct tsr_hip_properties {
 	char bytes[8192];
 } tsr_hip_properties_t;
 
 /*
- * Every entry that is used: field and function, result and parameters.
- * hipGetDeviceProperties fills another struct since HIP 6, under a name of its
- * own, which is looked for first.
+ * Every entry that is used: field and function, result and parameters. Since
+ * HIP 6, hipGetDeviceProperties fills another struct, and has another name,
+ * which is tried first.
  */
 /* clang-format off */
 #define TSR_HIP_ENTRIES(X) \
@@ -127,9 +127,9 @@ typedef struct tsr_hip_runtime {
 } tsr_hip_runtime_t;
 
 /**
- * HIP on another vendor's GPU is a library that has this function: it fills the
- * table and returns its size. Where it is missing, the library is the vendor's
- * own and has the functions.
+ * HIP on another vendor's GPU is a library with this function, which fills in
+ * the table and returns its size. Without it, the library is AMD's own and has
+ * the functions themselves.
  */
 typedef int (*tsr_hip_platform_fn)(tsr_hip_runtime_t *runtime_out);
 #define TSR_HIP_PLATFORM tsr_hip_platform

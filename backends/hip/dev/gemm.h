@@ -1,7 +1,8 @@
 /*
- * The main loop on matrix cores: while a stage in shared memory is multiplied,
- * the next one goes there from registers, and the one after that is on its way
- * from memory to registers. Who moves and holds what: lanes.h.
+ * The main loop on matrix cores. While one stage in shared memory is
+ * multiplied, the next one is written to shared memory from registers, and the
+ * one after that is in flight from memory to registers. lanes.h says which
+ * thread moves and holds what.
  */
 #ifndef TESSERA_HIP_GEMM_H
 #define TESSERA_HIP_GEMM_H
@@ -11,7 +12,7 @@
 #define TSR_HIP_GLOBAL __attribute__((address_space(1)))
 #define TSR_HIP_LOCAL __attribute__((address_space(3)))
 
-/** A product of tiles of configuration T by coops of so many threads. */
+/** A product of tiles of configuration T by coops of THREADS threads. */
 template <typename T, int THREADS> struct tsr_hip_product {
 	typedef T tile_t;
 	typedef typename T::dtype_t dtype_t;
@@ -23,15 +24,15 @@ template <typename T, int THREADS> struct tsr_hip_product {
 		steps = lanes.depth / tsr_hip_step(lanes),
 		blocks_m = tsr_hip_blocks_m(lanes),
 		blocks_n = tsr_hip_blocks_n(lanes),
-		panel_a = T::M * lanes.depth, /* elements */
+		panel_a = T::M * lanes.depth, /* in elements */
 		stage = panel_a + T::N * lanes.depth
 	};
 	typedef stored_t unit_t __attribute__((ext_vector_type(16 / sizeof(stored_t))));
 	typedef stored_t quad_t __attribute__((ext_vector_type(TSR_HIP_QUAD)));
 	typedef stored_t run_t __attribute__((ext_vector_type(lanes.run)));
 	/**
-	 * A stage's half, of ROWS rows: its pieces, and what a thread has of them on its way to
-	 * shared memory. ALONG: lanes.h.
+	 * Half of a stage, of ROWS rows: its pieces, and the registers of a thread for those in
+	 * flight to shared memory. ALONG: lanes.h.
 	 */
 	template <int ROWS, bool ALONG> struct half_t {
 		enum {
@@ -39,7 +40,7 @@ template <typename T, int THREADS> struct tsr_hip_product {
 			along = ALONG,
 			pieces = ALONG ? tsr_hip_pieces_along(lanes, ROWS)
 				       : tsr_hip_pieces_across(lanes, ROWS),
-			loads = (pieces + threads - 1) / threads, /* of a thread at most */
+			loads = (pieces + threads - 1) / threads, /* of a thread, at most */
 			writes = loads * (ALONG ? 1 : unit)
 		};
 		unit_t piece[loads][ALONG ? 1 : TSR_HIP_QUAD];
@@ -48,18 +49,18 @@ template <typename T, int THREADS> struct tsr_hip_product {
 	typedef half_t<T::N, T::B_ALONG> half_b_t;
 	typedef tsr_hip_mfma<dtype_t, lanes.edge> mfma_t;
 	enum {
-		parts = lanes.run / tsr_hip_each(lanes),     /* instructions that a run is for */
-		products = parts * blocks_m * blocks_n,      /* of a step */
-		writes = half_a_t::writes + half_b_t::writes /* of a thread's part of a stage */
+		parts = lanes.run / tsr_hip_each(lanes),     /* instructions for one run */
+		products = parts * blocks_m * blocks_n,      /* in a step */
+		writes = half_a_t::writes + half_b_t::writes /* for a thread's part of a stage */
 	};
 	struct parts_t {
 		typename mfma_t::operand_t part[parts];
 	};
-	/** What a thread has read of a stage for one step. */
+	/** A thread's operands for one step, read from a stage. */
 	struct read_t {
 		parts_t a[blocks_m], b[blocks_n];
 	};
-	/** What a thread has of the stage on its way to shared memory. */
+	/** A thread's part of the stage in flight to shared memory. */
 	struct load_t {
 		half_a_t a;
 		half_b_t b;
@@ -70,9 +71,9 @@ template <typename T, int THREADS> struct tsr_hip_product {
 };
 
 /**
- * Two stages, for all products of such a size in a kernel. In whole pieces of
- * scratch memory, so that the host does not take the kernel for one that wants
- * all the dynamic shared memory (gpu/dev/context.h).
+ * Two stages, for all products of this size in a kernel. They are whole pieces
+ * of scratch memory, so that the host does not take the kernel for one that
+ * wants all dynamic shared memory (gpu/dev/context.h).
  */
 template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 {
@@ -84,7 +85,10 @@ template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 	return stages;
 }
 
-/** Runs the body for each piece of a half that this thread loads: its i-th is number e of all. */
+/**
+ * Runs the body for each piece of a half that this thread loads: its i-th is
+ * number e of all.
+ */
 #define TSR_HIP_EACH_LOAD(thread_, count_, i_, e_)                                         \
 	TSR_GPU_UNROLL                                                                     \
 	for (int i_ = 0, e_ = (thread_); i_ * P::threads < count_; i_++, e_ += P::threads) \
@@ -95,16 +99,15 @@ template <int BYTES> TSR_DEV unsigned char *tsr_hip_stages(void)
 enum { TSR_HIP_WHOLE, TSR_HIP_EDGE, TSR_HIP_SHARED };
 
 /**
- * A piece of a matrix. Its rows first_row .. end_row-1 and columns likewise are
- * of the matrix, the others are zeros.
+ * A piece of a matrix. Rows first_row .. end_row-1 and the corresponding
+ * columns are inside the matrix; the others are zeros.
  */
 typedef struct tsr_hip_piece {
-	const char *origin; /* where its row 0, column 0 is or would be */
+	const char *origin; /* address of its row 0, column 0, even if that is outside */
 	int64_t ld;
 	int first_row, end_row, first_col, end_col;
 	bool packs; /* every row begins at a multiple of sixteen bytes */
-	/* WHOLE: all of it is of the matrix, and packs; EDGE: not; SHARED: it stands in shared
-	 * memory */
+	/* WHOLE: completely inside the matrix, and packs; EDGE: not so; SHARED: in shared memory */
 	int path;
 } tsr_hip_piece_t;
 
@@ -113,7 +116,7 @@ TSR_DEV int tsr_hip_within(int64_t x, int end)
 	return x < 0 ? 0 : x < end ? (int)x : end;
 }
 
-/** The piece of ROWS x COLS at from.at. */
+/** The piece of ROWS x COLS elements at from.at. */
 template <typename S, int ROWS, int COLS>
 TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
 {
@@ -127,7 +130,7 @@ TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
 	piece.packs = tsr_gpu_packs<S>(from);
 	bool whole = piece.first_row == 0 && piece.end_row == ROWS && piece.first_col == 0 &&
 		     piece.end_col == COLS;
-	/* 32 bits hold the way from the origin */
+	/* 32 bits hold all offsets from the origin */
 	bool near = from.ld < INT32_MAX / (ROWS * (int)sizeof(S));
 	piece.path = shared                         ? TSR_HIP_SHARED
 		     : whole && near && piece.packs ? TSR_HIP_WHOLE
@@ -135,7 +138,7 @@ TSR_DEV tsr_hip_piece_t tsr_hip_piece(const tsr_gpu_target_t &from, bool shared)
 	return piece;
 }
 
-/** The unit at (row, col) of a piece that is WHOLE. */
+/** The unit at (row, col) of a WHOLE piece. */
 template <typename U, typename S>
 TSR_DEV U tsr_hip_whole(const tsr_hip_piece_t &piece, int row, int col)
 {
@@ -143,7 +146,9 @@ TSR_DEV U tsr_hip_whole(const tsr_hip_piece_t &piece, int row, int col)
 					   (uint32_t)(row * (int)piece.ld + col));
 }
 
-/** The unit at (row, col) of any other, whose kind of memory `A` points to. */
+/**
+ * The unit at (row, col) of any other piece. `A` points to its kind of memory.
+ */
 template <typename U, typename S, typename AU, typename AS>
 TSR_DEV U tsr_hip_edge(const tsr_hip_piece_t &piece, AS origin, int row, int col)
 {
@@ -182,8 +187,8 @@ TSR_DEV U tsr_hip_fetch(const tsr_hip_piece_t &piece, int row, int col)
 }
 
 /**
- * This thread. On the paths that are rare nothing is known of it, so that
- * nothing of theirs is kept across the loop.
+ * This thread's index. On rare paths the compiler does not know it, so that it
+ * keeps no value of theirs across the loop.
  */
 template <int PATH> TSR_DEV int tsr_hip_thread(const tsr_coop_t *coop)
 {
@@ -191,8 +196,8 @@ template <int PATH> TSR_DEV int tsr_hip_thread(const tsr_coop_t *coop)
 }
 
 /**
- * Waits on those paths: the compiler lays them down before the other, which
- * would else wait for the same registers.
+ * Waits, on these paths. The compiler places their code before the other path,
+ * which would otherwise wait for the same registers.
  */
 template <int PATH> TSR_DEV void tsr_hip_loaded(void)
 {
@@ -225,14 +230,17 @@ TSR_DEV void tsr_hip_load_half(const tsr_coop_t *coop, H &half, const tsr_hip_pi
 	tsr_hip_loaded<PATH>();
 }
 
-/** One tile's operands: from the ranks that the last gate has named, both cut at the end of K. */
+/**
+ * The operands of one tile, from the ranks that the last gate has returned,
+ * both cut at the end of K.
+ */
 typedef struct tsr_hip_operands {
 	tsr_gpu_target_t a, b;
 	bool shared_a, shared_b;
 	int64_t k_end;
 } tsr_hip_operands_t;
 
-/** Starts to load one half from the piece. */
+/** Starts the loads of one half from the piece. */
 template <typename P, typename H>
 TSR_DEV void tsr_hip_load_by_path(const tsr_coop_t *coop, H &half, const tsr_hip_piece_t &piece)
 {
@@ -244,7 +252,7 @@ TSR_DEV void tsr_hip_load_by_path(const tsr_coop_t *coop, H &half, const tsr_hip
 		tsr_hip_load_half<P, TSR_HIP_SHARED>(coop, half, piece);
 }
 
-/** An operand's piece of the stage. */
+/** An operand's piece for the stage. */
 template <typename P, typename H>
 TSR_DEV tsr_hip_piece_t tsr_hip_piece_of(tsr_gpu_target_t &from, bool shared, int64_t k)
 {
@@ -255,7 +263,7 @@ TSR_DEV tsr_hip_piece_t tsr_hip_piece_of(tsr_gpu_target_t &from, bool shared, in
 	       H::along ? depth : (int)H::rows > (from, shared);
 }
 
-/** Starts to load the stage whose first element of K is `k`. */
+/** Starts the loads of the stage whose first element of K is `k`. */
 template <typename P>
 TSR_DEV void tsr_hip_load(const tsr_coop_t *coop, typename P::load_t &load,
 			  tsr_hip_operands_t &from, int64_t k)
@@ -304,7 +312,7 @@ TSR_DEV void tsr_hip_lay(const tsr_coop_t *coop, typename P::stored_t *stage,
 
 /* ---- from there to the matrix cores */
 
-/** Reads what this thread gives to the products of one step of a stage. */
+/** Reads this thread's operands for the products of one step of a stage. */
 template <typename P>
 TSR_DEV void tsr_hip_read(const tsr_coop_t *coop, typename P::read_t &read,
 			  const typename P::stored_t *stage, int step)
@@ -370,7 +378,7 @@ template <typename P> TSR_DEV void tsr_hip_writes_between(void)
 
 /* ---- one tile */
 
-/** Both operands end at `k` of K. */
+/** Cuts both operands at `k`. */
 template <typename P> TSR_DEV void tsr_hip_end(tsr_hip_operands_t &from, int64_t k)
 {
 	(P::tile_t::A_ALONG ? from.a.cols : from.a.rows) = k;
@@ -383,7 +391,7 @@ TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a
 {
 	tsr_hip_operands_t from;
 	int rank = tsr_rank(coop);
-	const tsr_pos_t across = {at.col, at.row}; /* in views of transposes */
+	const tsr_pos_t across = {at.col, at.row}; /* for views of transposes */
 	from.a = tsr_gpu_target(coop, a, P::tile_t::A_ALONG ? at : across, rank);
 	from.b = tsr_gpu_target(coop, b, P::tile_t::B_ALONG ? across : at, rank);
 	from.shared_a = a.space == TSR_SPACE_SHARED;
@@ -394,8 +402,8 @@ TSR_DEV tsr_hip_operands_t tsr_hip_operands(const tsr_coop_t *coop, tsr_view_t a
 }
 
 /**
- * Passes the gate where stage `k` is the first of a chunk, and turns to the
- * ranks that it names.
+ * Calls the gate if stage `k` is the first of a chunk, and uses the ranks that
+ * it returns.
  */
 template <typename P, tsr_gate_fn GATE>
 TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t a, tsr_view_t b,
@@ -419,7 +427,7 @@ TSR_DEV void tsr_hip_pass(tsr_coop_t *coop, tsr_hip_operands_t &from, tsr_view_t
 	tsr_hip_end<P>(from, accepts ? from.k_end : 0);
 }
 
-/** Starts to load the stage at `k`, if there is one. */
+/** Starts the loads of the stage at `k`, if there is one. */
 template <typename P, tsr_gate_fn GATE>
 TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_operands_t &from,
 			   tsr_view_t a, tsr_view_t b, const tsr_part_t &part, int64_t k,
@@ -432,9 +440,10 @@ TSR_DEV void tsr_hip_begin(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_o
 }
 
 /*
- * While the products of one step run, the operands of the next are read. The
- * threads meet once a stage, before its last products: then all have read it,
- * and laid the next. What is laid and read past the end is used by nobody.
+ * While the products of one step run, the operands of the next step are read.
+ * The threads meet once a stage, before its last products: then all have read
+ * this stage and written the next one. Nothing uses what is written and read
+ * past the end.
  */
 template <typename P, tsr_gate_fn GATE>
 TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t a, tsr_view_t b,
@@ -476,8 +485,8 @@ TSR_DEV void tsr_hip_tile(tsr_coop_t *coop, typename P::sums_t &sums, tsr_view_t
 		tsr_gpu_meet_shared(coop);
 		tsr_hip_read<P>(coop, ahead, next, 0);
 		tsr_hip_reads_first();
-		/* nor later: the compiler would read in the next turn, when its products already
-		 * wait */
+		/* nor later: the compiler would read in the next iteration, when the products are
+		 * already waiting */
 		tsr_hip_no_earlier();
 		tsr_hip_multiply<P>(sums, read);
 		read = ahead;
@@ -518,8 +527,8 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 }
 
 /**
- * Tiles that no grid of waves divides into blocks, and types that have no such
- * instruction, take the plain main loop.
+ * Tiles that cannot be divided into blocks for a grid of waves, and types
+ * without such an instruction, use the plain main loop.
  */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
 	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>
@@ -539,8 +548,8 @@ TSR_DEV void tsr_hip_any_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_
 }
 
 /**
- * tsr_gemm: operands may be what the coop has stored just now, and what its
- * epilogues have stored may be read right behind.
+ * tsr_gemm. The coop may have stored the operands just before, and what its
+ * epilogues have stored may be read just after.
  */
 template <typename F, tsr_order_fn ORDER, tsr_gate_fn GATE,
 	  void (*EPILOGUE)(tsr_coop_t *, F *, tsr_pos_t, void *), typename C>

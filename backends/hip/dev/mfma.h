@@ -1,6 +1,6 @@
 /*
- * The instructions of the matrix cores that the main loop uses: one block of
- * edge x edge, whose operands and sums lanes.h deals.
+ * The instructions of the matrix cores that the main loop uses, for one block
+ * of edge x edge. lanes.h distributes its operands and sums.
  */
 #ifndef TESSERA_HIP_MFMA_H
 #define TESSERA_HIP_MFMA_H
@@ -10,7 +10,10 @@ typedef float tsr_hip_16_f32 __attribute__((ext_vector_type(16)));
 typedef short tsr_hip_4_bf16 __attribute__((ext_vector_type(4)));
 typedef __fp16 tsr_hip_4_f16 __attribute__((ext_vector_type(4)));
 
-/** operand_t is what each lane gives of A and of B, sum_t what it holds of the block. */
+/**
+ * operand_t: what each lane provides of A and of B; sum_t: what it holds of the
+ * block.
+ */
 template <typename D, int EDGE> struct tsr_hip_mfma;
 
 #define TSR_HIP_MFMA(dtype_, edge_, operand_, sum_, builtin_)                              \

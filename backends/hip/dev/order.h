@@ -17,9 +17,9 @@ TSR_DEV void tsr_hip_settle(void)
 }
 
 /**
- * Nothing that stands later is read earlier. For the compiler alone, which
- * takes a fence for no write to memory, and may then read through the scalar
- * cache what the fence's buffer_inv does not invalidate.
+ * Prevents earlier reads of what comes later. Only for the compiler: it treats
+ * a fence as no write to memory, and might then read through the scalar cache,
+ * which the fence's buffer_inv does not invalidate.
  */
 TSR_DEV void tsr_hip_no_earlier(void)
 {
@@ -37,7 +37,10 @@ template <int SCOPE> TSR_DEV void tsr_hip_release(void)
 	tsr_hip_settle();
 }
 
-/** What releases first writes the L2 back, and waits for that and for all earlier accesses. */
+/**
+ * Before a release: writes the L2 back, and waits for that and for all earlier
+ * accesses.
+ */
 template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_before(void)
 {
 	if constexpr (tsr_gpu_releases<ORDER>)
@@ -45,7 +48,7 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_hip_before(void)
 }
 
 /**
- * The access that acquires has come back. What is read later is no older once
+ * After an acquire: the access has returned. Later reads are not older once
  * each wave has invalidated: tsr_port_refresh.
  */
 template <int ORDER> TSR_DEV void tsr_hip_after(void)
@@ -63,20 +66,19 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 }
 
 /*
- * Nothing: in the meeting each wave waits for its own stores
- * (tsr_port_meet_block), which then are in the L2 that all waves of a block
- * share. The write-back of the one that releases is of the whole L2, and takes
- * them along.
+ * Nothing to do: in the meeting each wave waits for its own stores
+ * (tsr_port_meet_block), which are then in the L2 that all waves of a block
+ * share. The releasing wave writes the whole L2 back, including them.
  */
 template <int SCOPE> TSR_DEV void tsr_port_drain(void)
 {
 }
 
 /*
- * Each wave invalidates, once, after the meeting. They share the L1 and the L2,
- * but no counter says when an invalidation is performed: LLVM's tables promise
- * that loads of the same wave come after it, and say nothing of those of other
- * waves.
+ * Each wave invalidates, once, after the meeting. The waves share the L1 and
+ * the L2, but no counter says when an invalidation is performed: LLVM's tables
+ * promise that later loads of the same wave come after it, and promise nothing
+ * for loads of other waves.
  */
 template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
 {
@@ -90,7 +92,10 @@ template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
 	tsr_hip_no_earlier();
 }
 
-/* A seq_cst load waits for all earlier accesses; it releases nothing, and writes nothing back. */
+/*
+ * A seq_cst load waits for all earlier accesses; it releases nothing, and
+ * writes nothing back.
+ */
 template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
 {
 	if constexpr (ORDER == TSR_SEQ_CST)

@@ -1,4 +1,4 @@
-/* Stores of fragments by a way of the port's own: none. */
+/* The port's own way of storing fragments: none. */
 #ifndef TESSERA_HIP_OUTGOING_H
 #define TESSERA_HIP_OUTGOING_H
 
@@ -12,7 +12,10 @@ TSR_DEV bool tsr_port_store_frag(tsr_coop_t *, const tsr_gpu_target_t &, const F
 	return false;
 }
 
-/** Of the tile that the coop has stored in my own memory just now: sends it to all others. */
+/**
+ * Sends the tile that the coop has just stored in my own memory to all other
+ * ranks; not available here.
+ */
 TSR_DEV bool tsr_port_send_stored(tsr_coop_t *)
 {
 	return false;

@@ -23,7 +23,10 @@
 	extern "C" __attribute__((global)) \
 	__attribute__((amdgpu_flat_work_group_size(threads_, threads_))) void
 #define TSR_PORT_BY_VALUE(type_) const type_
-/* each wave writes back for itself before a signal: no more of them */
+/*
+ * each wave writes its own stores back before a signal, so more waves do not
+ * help
+ */
 #define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
@@ -71,9 +74,9 @@ TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
 }
 
 /*
- * The barrier lets waves go on while their stores are on the way, and a release
- * that one wave makes afterwards would not wait for those of the others: so
- * every wave waits for its own before.
+ * Waves may pass the barrier while their stores are in flight, and a later
+ * release by one wave would not wait for the stores of the others. So every
+ * wave waits for its own stores before the barrier.
  */
 TSR_DEV void tsr_port_meet_block(void)
 {
@@ -85,8 +88,8 @@ TSR_DEV void tsr_port_meet_block(void)
 }
 
 /*
- * A worker is one wave: its lanes have met. The compiler must not move accesses
- * across, and the wave waits as above.
+ * A worker is one wave, whose lanes are always together. The compiler must not
+ * move accesses across, and the wave waits as above.
  */
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
@@ -99,9 +102,10 @@ TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 }
 
 /*
- * For shared memory alone: loads of the next stage, or stores of the last band,
- * go on across it. The comment in the assembly tells ci/checks/isa that this is
- * meant. A wave's own accesses to shared memory are performed in order.
+ * For shared memory only: loads of the next stage, or stores of the last band,
+ * stay in flight across it. The comment in the assembly tells ci/checks/isa
+ * that this is intended. A wave's own accesses to shared memory are performed
+ * in order.
  */
 TSR_DEV void tsr_hip_meet_shared(int whole)
 {
@@ -114,7 +118,7 @@ TSR_DEV void tsr_hip_meet_shared(int whole)
 	}
 }
 
-/** x, of which the compiler knows nothing. */
+/** Returns x; the compiler does not know its value. */
 TSR_DEV int tsr_hip_unknown(int x)
 {
 	__asm__ volatile("" : "+v"(x));
@@ -134,7 +138,7 @@ TSR_DEV void tsr_port_pause(void)
 TSR_DEV void tsr_port_rest(uint32_t polls)
 {
 	for (uint32_t i = 0; i < polls / 8 && i < 16; i++)
-		__builtin_amdgcn_s_sleep(8); /* of 64 cycles each */
+		__builtin_amdgcn_s_sleep(8); /* in units of 64 cycles */
 }
 
 template <typename T> TSR_DEV void tsr_port_forget(T *)
@@ -148,7 +152,7 @@ template <typename T> TSR_DEV T *tsr_port_global(T *p)
 
 template <typename T> TSR_DEV T tsr_port_constant(const T *p)
 {
-	/* by the scalar unit where all lanes ask the same */
+	/* by the scalar unit if all lanes ask for the same */
 	return *(const __attribute__((address_space(4))) T *)(uintptr_t)p;
 }
 
@@ -159,7 +163,7 @@ template <typename T> TSR_DEV bool tsr_port_is_shared(T *p)
 
 typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
 
-/** Through: by hand, as clang knows it of atomics alone. */
+/** Through: inline assembly, because clang has it only for atomics. */
 template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
 {
 	if constexpr (HINT == TSR_HINT_STREAM)

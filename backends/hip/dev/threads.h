@@ -1,13 +1,16 @@
-/* How many threads a block has: for the device half, and for the host half that launches it. */
+/*
+ * The number of threads of blocks and workers: for the device half, and for the
+ * host half that launches it.
+ */
 #ifndef TESSERA_HIP_THREADS_H
 #define TESSERA_HIP_THREADS_H
 
 /*
- * The hardware's barrier is the whole workgroup's, so that each of several
- * workers is one wave, which needs none.
+ * The hardware's barrier covers the whole workgroup. So if there are several
+ * workers, each is one wave, which needs no barrier.
  */
 #define TSR_HIP_WAVE_THREADS 64
-#define TSR_HIP_SOLE_THREADS 256 /* a block of one worker: four waves */
+#define TSR_HIP_SOLE_THREADS 256 /* a block with one worker: four waves */
 
 /** Threads of a block of `workers` workers. */
 #define TSR_HIP_BLOCK_THREADS(workers_) \
