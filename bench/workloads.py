@@ -2,7 +2,7 @@
 import re
 
 NAME = re.compile(r"[a-z][\w-]*")
-SECTION = re.compile(r"  ([a-z ]+):$")
+SECTION = re.compile(r"  ([a-z ]+):(  .*)?")  # and headings of columns
 
 
 def listed(text):
@@ -16,5 +16,5 @@ def listed(text):
         elif match:
             section = match.group(1)
         elif section and line.strip():
-            found[name][section].append(line.strip())
+            found[name][section].append(line.split()[0] if section == "patterns" else line.strip())
     return found
