@@ -1,15 +1,17 @@
 /*
- * Products of fragments on the tensor cores, by each warp for itself: operands
- * and sums stay in its registers, as layout.h deals them. A tile whose operands
- * do not fit there is staged in the scratch memory, and multiplied from there
- * by the same instruction.
+ * Products of fragments on the tensor cores. Each warp multiplies by itself;
+ * operands and sums stay in its registers, in the layout of layout.h. A tile
+ * whose operands do not fit there is staged in the scratch memory, and
+ * multiplied from there by the same instruction.
  */
 #ifndef TESSERA_CUDA_DOT_H
 #define TESSERA_CUDA_DOT_H
 
 #include "cuda/dev/mma.h"
 
-/** A word of A for a block's half and step, of K's lower or higher pair there. */
+/**
+ * A word of A for a block's half and a step: the lower or the higher pair of K.
+ */
 template <typename A>
 TSR_DEV uint32_t tsr_cuda_word_a(const A *a, tsr_cuda_lanes_t l, int block, int run, int half,
 				 int pair)
@@ -26,7 +28,7 @@ TSR_DEV uint32_t tsr_cuda_word_b(const B *b, tsr_cuda_lanes_t l, int block, int 
 		return b->v[tsr_cuda_b_at(l, block, run, 2 * pair) / 2];
 }
 
-/** acc += A * B, all held by WARPS warps. */
+/** acc += A * B, if all are held by WARPS warps. */
 template <int WARPS, typename F, typename A, typename B>
 TSR_DEV void tsr_cuda_dot(F *acc, const A *a, const B *b)
 {
@@ -53,7 +55,10 @@ TSR_DEV void tsr_cuda_dot(F *acc, const A *a, const B *b)
 	}
 }
 
-/** acc += A * B, where the coop holds all three so. A constant, once inlined. */
+/**
+ * acc += A * B, if the coop holds all three in that layout. Its result is a
+ * constant after inlining.
+ */
 template <typename F, typename A, typename B>
 TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b)
 {
@@ -83,8 +88,8 @@ TSR_DEV bool tsr_port_dot(const tsr_coop_t *coop, F *acc, const A *a, const B *b
 /* ---- from the scratch memory */
 
 /**
- * Elements k and k + 1 of a stage's row or column, which lie `step` apart. What
- * is past its depth is zero.
+ * Elements k and k + 1 of a stage's row or column, which are `step` apart.
+ * Elements past its depth are zeros.
  */
 template <typename D>
 TSR_DEV uint32_t tsr_cuda_staged(const float *stage, int step, int k, int depth)
@@ -95,15 +100,18 @@ TSR_DEV uint32_t tsr_cuda_staged(const float *stage, int step, int k, int depth)
 }
 
 /**
- * What the warp's first operand is there, or its second: so many rows or
- * columns, and how far they and their elements are apart.
+ * The warp's first or second operand in the stage: its number of rows or
+ * columns, their distance, and the distance of their elements.
  */
 typedef struct tsr_cuda_stage {
 	const float *data;
 	int count, step, k_step;
 } tsr_cuda_stage_t;
 
-/** Of row or column `index`; one past the tile's edge is that at it: nobody asks for its sums. */
+/**
+ * The same for row or column `index`. One past the tile's edge reads the last
+ * one instead; its sums are not used.
+ */
 template <typename D>
 TSR_DEV uint32_t tsr_cuda_staged_at(const tsr_cuda_stage_t &stage, int index, int k, int depth)
 {
@@ -113,8 +121,8 @@ TSR_DEV uint32_t tsr_cuda_staged_at(const tsr_cuda_stage_t &stage, int index, in
 }
 
 /**
- * acc += A * B, which stand there as M rows of `depth` and `depth` rows of N,
- * where the tensor cores multiply the type.
+ * acc += A * B, which are in the scratch memory as M rows of `depth` and
+ * `depth` rows of N, if the tensor cores can multiply the type.
  */
 template <typename F>
 TSR_DEV bool tsr_port_multiply(const tsr_coop_t *coop, F *acc, const typename F::value_t *a,

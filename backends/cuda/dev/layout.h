@@ -1,6 +1,6 @@
 /*
- * How fragments are dealt to threads: sums of products as the tensor cores
- * leave them, operands as they take them.
+ * The distribution of fragments over threads: sums of products as the tensor
+ * cores leave them, operands as they take them.
  */
 #ifndef TESSERA_CUDA_LAYOUT_H
 #define TESSERA_CUDA_LAYOUT_H
@@ -12,15 +12,15 @@ template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_bf16> = true;
 template <> constexpr bool tsr_cuda_multiplies<tsr_gpu_f16> = true;
 
 /**
- * Whether the tile has so few rows that the tensor cores make its transposed
- * product: their blocks have 64 rows, and any multiple of 8 columns.
+ * Whether the tile has so few rows that the tensor cores compute the transposed
+ * product. Their blocks have 64 rows, and any multiple of 8 columns.
  */
 template <typename T>
 constexpr bool tsr_cuda_is_flat = ((int)T::M == 16 || (int)T::M == 64) && (int)T::N % 128 == 0;
 
 /**
- * Whether the main loop's instructions make a tile's product: T's extents
- * divide into their blocks, for two warpgroups of consumers.
+ * Whether the main loop's instructions can compute a tile's product: T's
+ * extents can be divided into their blocks, for two warpgroups of consumers.
  */
 template <typename T>
 constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> &&
@@ -31,8 +31,8 @@ constexpr bool tsr_cuda_is_fast = tsr_cuda_multiplies<typename T::dtype_t> &&
 				   (tsr_cuda_is_flat<T> && (int)T::N <= 256));
 
 /**
- * Warps of a coop that multiply, a power of two; 0: none do. The block's others
- * are few beside them.
+ * The number of warps of a coop that multiply, a power of two; 0: none. The
+ * other warps of the block are few.
  */
 TSR_CUDA_INDEX int tsr_cuda_warps(int threads)
 {
@@ -44,11 +44,11 @@ TSR_CUDA_INDEX int tsr_cuda_warps(int threads)
 }
 
 /**
- * What a fragment of configuration T is to a grid of WARPS warps: lanes.h.
- * Indices are constants, threads are not.
+ * The layout of a fragment of configuration T on a grid of WARPS warps:
+ * lanes.h. Indices of elements are constants, indices of threads are not.
  */
 template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
-	/* many threads have few registers */
+	/* with many threads, each has few registers */
 	enum { words = WARPS <= 8 ? (int)TSR_CUDA_HELD_WORDS : 36 };
 	static constexpr tsr_cuda_lanes_t lanes = tsr_cuda_lanes(T::M, T::N, T::K, WARPS, words);
 	enum {
@@ -62,13 +62,13 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 		       : sums ? tsr_cuda_sums(lanes)
 		       : a    ? tsr_cuda_a_elements(lanes)
 			      : tsr_cuda_b_elements(lanes),
-		/* of a row, side by side in memory */
+		/* elements of a row that are adjacent in memory */
 		length = sums ? 2 * lanes.unit
 			 : b  ? lanes.unit
 			      : lanes.run,
 		grid_rows = lanes.warps_m * lanes.blocks_m * TSR_CUDA_BLOCK_ROWS,
 		grid_cols = lanes.warps_n * lanes.blocks_n * TSR_CUDA_BLOCK_COLS,
-		/* the grid reaches past none of the tile's edges */
+		/* the grid does not reach past the tile's edges */
 		rows_fit = bt || b || grid_rows == (int)T::M,
 		cols_fit = a || grid_cols == (int)T::N
 	};
@@ -101,7 +101,7 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 		else
 			return b ? tsr_cuda_b_col(l, thread, i) : tsr_cuda_bt_k(l, thread, i);
 	}
-	/** Of a lane whose warp multiplies. */
+	/** For a lane whose warp multiplies. */
 	TSR_DEV bool inside(int thread, int i)
 	{
 		const int of_m = b || bt ? 0 : row(thread, i), of_n = a    ? 0
@@ -114,7 +114,7 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 		constexpr tsr_cuda_lanes_t l = lanes;
 		return sums || (a ? tsr_cuda_warp_n(l, thread) : tsr_cuda_warp_m(l, thread)) == 0;
 	}
-	/** Element `j` of those of the lane's piece `p` that stand side by side in memory. */
+	/** Element `j` of the lane's piece `p`, whose elements are adjacent in memory. */
 	TSR_DEV int piece(int p, int j)
 	{
 		constexpr tsr_cuda_lanes_t l = lanes;
@@ -130,7 +130,7 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 	}
 };
 
-/** Evaluates to the expression, of the grid that the coop has: a constant, once inlined. */
+/** Evaluates the expression for the coop's grid: a constant after inlining. */
 #define TSR_CUDA_BY_WARPS(threads_, deal_, expression_, none_)    \
 	do {                                                      \
 		switch (tsr_cuda_warps(threads_)) {               \
@@ -158,22 +158,22 @@ template <typename T, int ROLE, int WARPS> struct tsr_cuda_deal {
 template <typename F> struct tsr_port_layout;
 
 /**
- * A main loop's consumers have sums as its instructions leave them: each
- * warpgroup has half of the rows, in bands of 64. Of a band a warp has 16 rows
- * and a thread four elements of every eight columns: two that are neighbours,
- * and two eight rows below. PTX ISA 8.0, section 9.7.15.5, matrix D. Of a flat
- * tile, whose transposed product that is, each has half of the columns in bands
- * of 64, and so on with rows and columns exchanged. All others have fragments
- * as lanes.h deals them.
+ * The layout of a main loop's consumers is that of its instructions: each
+ * warpgroup has half of the rows, in bands of 64. In a band a warp has 16 rows,
+ * and a thread four elements of every eight columns: two neighbours, and two
+ * eight rows below. PTX ISA 8.0, section 9.7.15.5, matrix D. For a flat tile
+ * that is the layout of the transposed product: each warpgroup has half of the
+ * columns in bands of 64, and rows and columns are exchanged. All other
+ * fragments have the layout of lanes.h.
  */
 template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	enum {
 		dealt = ROLE == TSR_GPU_ACCUMULATOR && tsr_cuda_is_fast<T>,
 		flat = tsr_cuda_is_flat<T>,
-		/* of the block that the consumers make: its columns */
+		/* columns of the block that the consumers compute */
 		across = flat ? (int)T::M : (int)T::N,
-		bands = (flat ? (int)T::N : (int)T::M) / 128,             /* of a warpgroup */
-		band_elements = 64 * across / TSR_CUDA_WARPGROUP_THREADS, /* of a thread */
+		bands = (flat ? (int)T::N : (int)T::M) / 128,             /* in a warpgroup */
+		band_elements = 64 * across / TSR_CUDA_WARPGROUP_THREADS, /* in a thread */
 		of_few = (int)tsr_cuda_deal<T, ROLE, 4>::most > (int)tsr_cuda_deal<T, ROLE, 8>::most
 				 ? (int)tsr_cuda_deal<T, ROLE, 4>::most
 				 : (int)tsr_cuda_deal<T, ROLE, 8>::most,
@@ -203,7 +203,7 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 			return bands * band_elements;
 		TSR_CUDA_BY_WARPS(threads, deal, (int)deal::most, 0);
 	}
-	/** Row and column of the block that consumers make. */
+	/** Row and column in the block that consumers compute. */
 	TSR_DEV int down(const tsr_coop_t *coop, int i)
 	{
 		return block_row(coop, i / band_elements, coop->thread % 32 / 4 + i / 2 % 2 * 8);
@@ -247,8 +247,8 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 		TSR_CUDA_BY_WARPS(threads, deal, deal::piece(p, j), 0);
 	}
 
-	/* Of sums: blocks of 16 by 8 that a warp has, and where row `row` and column `col` of
-	 * them are; if turned, blocks are of the transposed product, whose rows are the tile's
+	/* For sums: a warp's blocks of 16 by 8, and the place of row `row` and column `col` of
+	 * them. If turned, blocks are of the transposed product, whose rows are the tile's
 	 * columns. */
 	TSR_DEV bool turned(int threads)
 	{

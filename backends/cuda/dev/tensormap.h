@@ -1,8 +1,8 @@
 /*
- * Tensor maps, by which the copy engine finds boxes of a matrix. Views are made
- * on the device, so maps are too: from one of the host's, in shared memory,
- * then kept in global memory. PTX ISA 8.3, sections 9.7.9.27
- * (tensormap.replace) and 9.7.13 (its proxy).
+ * Tensor maps, which describe a matrix to the copy engine. Views are made on
+ * the device, so maps are too: from one of the host's, in shared memory, then
+ * stored in global memory. PTX ISA 8.3, sections 9.7.9.27 (tensormap.replace)
+ * and 9.7.13 (its proxy).
  */
 #ifndef TESSERA_CUDA_TENSORMAP_H
 #define TESSERA_CUDA_TENSORMAP_H
@@ -10,14 +10,17 @@
 #include "cuda/dev/hopper.h"
 #include "cuda/dev/shared.h"
 
-/** A matrix in global memory as maps take it: row-major, of 16-bit elements. */
+/**
+ * A matrix in global memory that a map can describe: row-major, with 16-bit
+ * elements.
+ */
 typedef struct tsr_cuda_matrix {
 	uint64_t data, rows, cols, ld;
 } tsr_cuda_matrix_t;
 
 /**
  * Whether the copy engine can read a view: its addresses are multiples of 16
- * bytes, and its extents fit 31 bits.
+ * bytes, and its extents fit into 31 bits.
  */
 TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 {
@@ -26,7 +29,10 @@ TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 	       view.cols < INT32_MAX;
 }
 
-/** One thread: makes the map at shared address `map`, a copy of the host's, that of a matrix. */
+/**
+ * One thread: changes the map at shared address `map`, a copy of the host's, to
+ * describe a matrix.
+ */
 TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 {
 	uint64_t at = map;
@@ -48,7 +54,7 @@ TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 		: "memory");
 }
 
-/** The place's map is that of `matrix` from here on: told to those who look later. */
+/** Tells later readers that the place's map now describes `matrix`. */
 TSR_DEV void tsr_cuda_map_tell(tsr_cuda_place_t *place, const tsr_cuda_matrix_t &matrix)
 {
 	tsr_port_store<TSR_RELAXED, TSR_SCOPE_DEVICE>(&place->data, matrix.data);
@@ -58,8 +64,8 @@ TSR_DEV void tsr_cuda_map_tell(tsr_cuda_place_t *place, const tsr_cuda_matrix_t 
 }
 
 /**
- * The matrix that the map of this place was made for. Blocks of one
- * multiprocessor follow one another, so relaxed accesses do.
+ * The matrix for which the map of this place was made. Blocks of one
+ * multiprocessor run one after the other, so relaxed accesses are enough.
  */
 TSR_DEV tsr_cuda_matrix_t tsr_cuda_map_made(tsr_cuda_place_t *place)
 {
@@ -74,7 +80,7 @@ TSR_DEV bool tsr_cuda_is_same(const tsr_cuda_matrix_t &x, const tsr_cuda_matrix_
 	return ((x.data ^ y.data) | (x.rows ^ y.rows) | (x.cols ^ y.cols) | (x.ld ^ y.ld)) == 0;
 }
 
-/** Behind a change: the copy engine may hold what stood there before. */
+/** After a change of a map: the copy engine may still hold the old one. */
 TSR_DEV void tsr_cuda_map_acquire(const tsr_cuda_place_t *place)
 {
 	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map)
@@ -82,8 +88,8 @@ TSR_DEV void tsr_cuda_map_acquire(const tsr_cuda_place_t *place)
 }
 
 /**
- * A warp: the map of `matrix`, kept in `place`, whose map was made for
- * `before`. `made` is 128 bytes of shared memory, aligned to as much.
+ * A warp: returns the map of `matrix`, stored in `place`, whose current map was
+ * made for `before`. `made` is 128 bytes of shared memory, aligned to 128.
  */
 TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_workspace_t *workspace,
 				 tsr_cuda_place_t *place, const tsr_cuda_matrix_t &before,
@@ -109,12 +115,15 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 }
 
 /*
- * ---- stacks: matrices of one shape, of which one begins at each row. The
- * third dimension counts rows too, so that a box is cut at the extents of its
- * own matrix, wherever that begins.
+ * ---- stacks: matrices of one shape, one of which begins at each row. The
+ * third dimension of the map counts rows too. So a box is cut at the extents of
+ * its own matrix, wherever that begins.
  */
 
-/** One thread: makes the map at `map` in global memory, a copy of the host's, that of a stack. */
+/**
+ * One thread: changes the map at `map` in global memory, a copy of the host's,
+ * to describe a stack.
+ */
 TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &matrix)
 {
 	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = matrix.ld * 2;
@@ -145,9 +154,9 @@ TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &
 }
 
 /**
- * One thread: the map of the stack whose first matrix this is, kept in `place`.
- * By one thread, because a loader without a gate is one; tasks need it seldom
- * for the first time.
+ * One thread: returns the map of the stack whose first matrix this is, stored
+ * in `place`. One thread, because a loader without a gate is one thread; tasks
+ * rarely need a new stack.
  */
 TSR_DEV const void *tsr_cuda_stack(const tsr_cuda_workspace_t *workspace, tsr_cuda_place_t *place,
 				   const tsr_cuda_matrix_t &matrix)

@@ -15,16 +15,16 @@ TSR_DEV void tsr_cuda_wgmma_commit(void)
 	__asm__ volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/** Until at most PENDING of the warpgroup's groups are under way. */
+/** Waits until at most PENDING of the warpgroup's groups are in flight. */
 template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 {
 	__asm__ volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
 /*
- * Descriptors of operands in boxes of 128 bytes by 64 rows, as the copy engine
- * lays them down. In units of 16 bytes: where it begins, the leading offset,
- * the stride; and 1 for the 128-byte swizzle.
+ * Descriptors of operands in boxes of 128 bytes by 64 rows, in the copy
+ * engine's layout. In units of 16 bytes: the address, the leading offset, the
+ * stride; and 1 for the 128-byte swizzle.
  */
 #define TSR_CUDA_OPERAND(address_, leading_, stride_)                                 \
 	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | \
@@ -32,14 +32,14 @@ template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 
 enum {
 	TSR_CUDA_BOX_BYTES = 8192,  /* 64 rows of 128 bytes */
-	TSR_CUDA_GROUP_BYTES = 1024 /* eight of them: the swizzle's period */
+	TSR_CUDA_GROUP_BYTES = 1024 /* eight such rows: the swizzle's period */
 };
 
 /**
- * 16 of K of an operand. ALONG: K runs along the 128 bytes, so that 16 of K are
- * 32 bytes, and groups of eight rows of A, or columns of B, follow one another.
- * Else those run along the 128 bytes, and from box to box; 16 of K are 16 rows
- * of the box.
+ * The descriptor of 16 of K of an operand. ALONG: K runs along the 128 bytes,
+ * so that 16 of K are 32 bytes, and groups of eight rows of A, or columns of B,
+ * follow each other. Otherwise those run along the 128 bytes, and from box to
+ * box; 16 of K are 16 rows of the box.
  */
 template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 {
@@ -49,8 +49,8 @@ template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 }
 
 /*
- * The sums as operands of assembly: c_ is "+f" where they are added to, and
- * "=f" where they begin.
+ * The sums as operands of assembly: c_ is "+f" if they are added to, and "=f"
+ * if they begin.
  */
 #define TSR_CUDA_R8(c_, d_, i_)                                                     \
 	c_((d_)[(i_)]), c_((d_)[(i_) + 1]), c_((d_)[(i_) + 2]), c_((d_)[(i_) + 3]), \
@@ -90,16 +90,16 @@ template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
 		      "%124, %125, %126, %127"
 
 /**
- * For N columns of type D: `begin` sum = A * B, `add` sum += A * B; started,
- * not ended. The sum is N / 2 registers of each of the warpgroup's threads,
- * which need not be cleared before. A_ALONG, B_ALONG: how the operands stand,
- * as tsr_cuda_operand has it.
+ * For N columns of type D: `begin` computes sum = A * B, `add` computes sum +=
+ * A * B. Both only start the product. The sum is N / 2 registers of each of the
+ * warpgroup's threads, which need not be cleared before. A_ALONG, B_ALONG: the
+ * layout of the operands, as in tsr_cuda_operand.
  */
 template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 
 /*
- * a_ and b_ are the numbers of the descriptors' operands, turn_a_ and turn_b_
- * of what turns them, adds_ is 0 or 1.
+ * a_ and b_ are the operand numbers of the descriptors, turn_a_ and turn_b_
+ * those of the transposition flags; adds_ is 0 or 1.
  */
 #define TSR_CUDA_WGMMA_STEP(name_, n_, type_, sums_, a_, b_, turn_a_, turn_b_, adds_)              \
 	TSR_DEV void name_(float *sum, uint64_t a, uint64_t b)                                     \

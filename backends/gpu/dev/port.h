@@ -1,6 +1,6 @@
 /*
- * What the ports for GPUs share before the contracts are read: the words of C
- * that C++ lacks, the coop, the macros.
+ * The common part of the ports for GPUs that is needed before the contracts are
+ * read: words of C that C++ lacks, the coop, the macros.
  *
  * A port (backends/<name>/dev/port.h) defines first:
  *
@@ -13,95 +13,95 @@
  *   TSR_PORT_MAIN_THREADS             threads of worker 0 in a block of several
  *   TSR_PORT_MOVER_THREADS            threads of every other worker, no more
  *                                     than the two above
- *   TSR_PORT_PART_THREADS             threads of a worker of tsr_split: those
- *                                     that meet without a barrier
+ *   TSR_PORT_PART_THREADS             threads of a worker of tsr_split: as many
+ *                                     as meet without a barrier
  *   TSR_PORT_BLOCK_THREADS(workers)   threads of a block
- *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants that the compiler's
- *     atomics take
+ *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants for the compiler's
+ *     atomics
  *
- * and names four headers.
+ * and names five headers.
  *
- * TSR_PORT_LAYOUT has struct tsr_port_layout<F>. together(threads) is 0 where a
- * coop of so many threads gets fragments of type F in turn. Where the port
- * deals them itself a thread's element i, of most(threads), at most `capacity`,
- * is at row(coop, i), col(coop, i) of the tile, if multiplies(coop), which says
- * that it has any, and inside(coop, i); together(threads) of them, from a
- * multiple of it on, lie in the same TSR_GPU_BAND_ROWS rows, the first a
- * multiple of that. Several threads may hold an element, of which owns(coop)
- * says that it is this one's; evenly(threads) says that none is so, and that
- * all hold as many. length(threads) elements stand side by side in a row of the
- * tile: element j of the thread's p-th such is its piece(threads, p, j); 0: it
- * does not move them itself.
+ * TSR_PORT_LAYOUT has struct tsr_port_layout<F>, the distribution of fragments
+ * of type F over a coop's threads. together(threads) is 0 if a coop of this
+ * size gets elements in turn. Otherwise the port distributes them: element i of
+ * a thread, of most(threads) and at most `capacity`, is at row(coop, i),
+ * col(coop, i) of the tile, if multiplies(coop) (the thread has any) and
+ * inside(coop, i). together(threads) consecutive elements, from a multiple of
+ * that number on, are in the same TSR_GPU_BAND_ROWS rows, the first of which is
+ * a multiple of that. Several threads may hold an element; owns(coop) says that
+ * it belongs to this one. evenly(threads): no element is held twice, and all
+ * threads hold the same number. length(threads) elements are adjacent in a row
+ * of the tile: element j of the thread's p-th such unit is its piece(threads,
+ * p, j). 0: the port does not move them itself.
  *
- * TSR_PORT_DOT has tsr_port_dot(coop, acc, a, b), which multiplies fragments as
- * they are held, and tsr_port_multiply(coop, acc, a, b, depth), which adds the
- * product of M rows of `depth` elements and `depth` rows of N that stand in the
- * scratch memory: by the port's matrix unit. Each is true where it did.
+ * TSR_PORT_DOT has two products by the port's matrix unit; each returns whether
+ * it computed the product. tsr_port_dot(coop, acc, a, b) multiplies fragments
+ * in registers. tsr_port_multiply(coop, acc, a, b, depth) adds the product of M
+ * rows of `depth` elements and `depth` rows of N in the scratch memory.
  *
  * TSR_PORT_OUTGOING has tsr_port_store_frag(coop, target, frag), which stores a
- * fragment by a way of the port's own, true where it did; such stores may end
- * later, and until then read what the coop has stored in its own memory.
- * tsr_port_settle(coop) is called by all the coop's threads before anything
- * that comes after them in the program's order and touches memory: it waits
- * until they have ended; and it clears coop->kept. tsr_port_send_stored(coop)
- * sends what the coop has stored in its own memory just now to all other ranks;
- * true where it did.
+ * fragment in the port's own way and returns whether it did. Such stores may
+ * end later; until then they read what the coop has stored in its own memory.
+ * All the coop's threads call tsr_port_settle(coop) before anything later in
+ * program order that accesses memory: it waits until these stores have ended,
+ * and clears coop->kept. tsr_port_send_stored(coop) sends what the coop has
+ * just stored in its own memory to all other ranks, and returns whether it did.
  *
  * TSR_PORT_ADD has tsr_port_add_pack<D>(at, pack), tsr_port_add_pair<D>(at,
- * pair) and tsr_port_add_one<D>(at, x): adds to global memory, each element an
- * atomic of its own, relaxed, system scope; at multiples of 16 and 4 bytes, and
- * (pair: of types of 16 bits) of the element's size. D is tsr_gpu_f32, _f16 or
- * _bf16.
+ * pair) and tsr_port_add_one<D>(at, x). They add to global memory; each element
+ * is an atomic of its own, relaxed, at system scope. Their addresses are
+ * multiples of 16 bytes, of 4 bytes (pairs of 16-bit types), and of the
+ * element's size. D is tsr_gpu_f32, _f16 or _bf16.
  *
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm
  * (gpu/gemm.h).
  *
- * and may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared (gpu/coop.h),
- * where that costs less than tsr_gpu_meet
+ * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
+ * (gpu/coop.h), if that costs less than tsr_gpu_meet.
  *
- * and then, as device functions:
+ * Then it defines these device functions:
  *
  *   int tsr_port_thread(), tsr_port_block()
  *     Index of the thread in its block, of the block in its launch.
  *   unsigned char *tsr_port_dynamic_shared()
  *     The launch's dynamic shared memory.
  *   void tsr_port_meet_block()
- *     All threads of the block meet. Earlier accesses of each are performed at
- *     block scope before, and any of them may release them.
+ *     A meeting of all threads of the block. The earlier accesses of each are
+ *     performed at block scope before it, and any thread may release them.
  *   void tsr_port_meet_worker(worker, threads)
  *     The same for the threads of one worker.
  *   uint64_t tsr_port_clock()
  *     Ticks of a clock that all blocks share.
  *   void tsr_port_pause(), tsr_port_rest(polls)
- *     Between two looks at a flag. The first takes next to no time; the second
- *     a small part of the time that so many looks have taken, and no more than
- *     some microseconds.
+ *     Between two polls of a flag. The first takes almost no time; the second
+ *     takes a small part of the time that so many polls have taken, and at
+ *     most some microseconds.
  *   T *tsr_port_global(T *p)
  *     p, known to point to global memory.
  *   T tsr_port_constant(const T *p)
- *     What stands in global memory that nobody writes while the kernel runs.
+ *     The value in global memory that is not written while the kernel runs.
  *   bool tsr_port_is_shared(T *p)
  *     Whether p points to shared memory.
  *   tsr_port_unit_t
  *     A type of 16 bytes. tsr_port_write_hinted<hint>(void *at, unit) stores
- *     it, STREAM or THROUGH of dev/hint.h; tsr_port_read_streaming(at) loads
- *     it. Both at multiples of 16.
+ *     it with STREAM or THROUGH of dev/hint.h; tsr_port_read_streaming(at)
+ *     loads it. Addresses are multiples of 16.
  *   void tsr_port_forget(T *value)
- *     The compiler computes nothing from the 64-bit value before it comes
- *     here. May do nothing.
+ *     The compiler computes nothing from the 64-bit value before this call.
+ *     May do nothing.
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
  *   void tsr_port_fence<order, scope>()
- *     Each thread's own, complete when it returns.
+ *     Each thread's own fence, complete when it returns.
  *   void tsr_port_drain<scope>()
- *     Before a meeting after which one thread releases for all.
+ *     Called before a meeting after which one thread releases for all.
  *   void tsr_port_refresh<scope>()
- *     After a meeting before which one thread acquired for all; until then it
- *     may not have acquired for itself, either.
+ *     Called after a meeting before which one thread acquired for all; until
+ *     then that thread may not have acquired for itself, either.
  *   tsr_port_load, _store, _xchg, _add, _and, _or, _xor, _min, _max,
  *   _cas <order, scope>(p, ...)
- *     Ordered accesses of one thread to my or a peer's memory or shared memory:
- *     u32 and u64 (add: every type; min and max: every integer). cas also takes
- *     the failure order and returns the old value.
+ *     Ordered accesses of one thread to my or a peer's memory or to shared
+ *     memory: u32 and u64 (add: every type; min and max: every integer). cas
+ *     also takes the failure order and returns the old value.
  */
 #ifndef TESSERA_GPU_DEV_PORT_H
 #define TESSERA_GPU_DEV_PORT_H
