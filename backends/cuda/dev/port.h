@@ -111,6 +111,18 @@ TSR_DEV void tsr_port_rest(uint32_t polls)
 	__nanosleep(polls < 128 ? polls * 32 : 4096);
 }
 
+/* ptxas serialises a main loop's products if it finds sums converted before the loop has ended. */
+TSR_DEV float tsr_port_read_here(float value)
+{
+	__asm__ volatile("" : "+f"(value));
+	return value;
+}
+
+TSR_DEV double tsr_port_read_here(double value)
+{
+	return value;
+}
+
 template <typename T> TSR_DEV void tsr_port_forget(T *value)
 {
 	__asm__ volatile("" : "+l"(*value));

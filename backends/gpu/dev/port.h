@@ -89,6 +89,9 @@
  *   void tsr_port_forget(T *value)
  *     The compiler computes nothing from the 64-bit value before this call.
  *     May do nothing.
+ *   float or double tsr_port_read_here(value)
+ *     The same value. The compiler computes nothing from it before this call.
+ *     May do nothing.
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
  *   void tsr_port_fence<order, scope>()
  *     Each thread's own fence, complete when it returns.

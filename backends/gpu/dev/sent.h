@@ -23,10 +23,11 @@ TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
 			tsr_gpu_pack<stored_t> pack;
 			TSR_GPU_UNROLL
 			for (int j = 0; j < 16 / (int)sizeof(stored_t); j++)
-				pack.element[j] = tsr_gpu_encode<D>(frag->v[i + j]);
+				pack.element[j] =
+					tsr_gpu_encode<D>(tsr_port_read_here(frag->v[i + j]));
 			*(tsr_gpu_pack<stored_t> *)to = pack;
 		} else if (tsr_gpu_has<F>(coop, i)) {
-			*to = tsr_gpu_encode<D>(frag->v[i]);
+			*to = tsr_gpu_encode<D>(tsr_port_read_here(frag->v[i]));
 		}
 	}
 }

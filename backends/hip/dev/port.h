@@ -145,6 +145,11 @@ template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
 }
 
+template <typename T> TSR_DEV T tsr_port_read_here(T value)
+{
+	return value;
+}
+
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return (T *)(__attribute__((address_space(1))) T *)p;

@@ -94,6 +94,11 @@ template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
 }
 
+template <typename T> TSR_DEV T tsr_port_read_here(T value)
+{
+	return value;
+}
+
 template <typename T> TSR_DEV T *tsr_port_global(T *p)
 {
 	return p;

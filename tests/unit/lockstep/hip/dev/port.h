@@ -97,6 +97,11 @@ template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
 }
 
+template <typename T> TSR_DEV T tsr_port_read_here(T value)
+{
+	return value;
+}
+
 TSR_DEV void tsr_port_rest(uint32_t)
 {
 }
