@@ -144,8 +144,8 @@ def cannot_run(command):
         return f"no {program}"
     if "hip_platform=nvidia" in command and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode:
         return "no nvcc"
-    if program.startswith("tests/system/") and not os.path.exists(os.path.join(BUILD, "tests", "faults", "begin.so")):
-        return "tests/faults is not built in this variant"
+    if program.startswith(("tests/system/", "tests/fuzz/commands")) and VARIANT != "debug":
+        return "it runs in the debug variant alone"
     if VARIANT == "tsan" and command.startswith("tessera check"):
         return "ThreadSanitizer takes the fibres of a forked process for threads that have ended"
     return ""
