@@ -1,6 +1,6 @@
 """
-Where tests run. For a folder of tests/, or tests of their own (`*` stands for any), in which variants ci/test runs them, and in which ci/nightly and
-`scons test` do so beside these. `memcheck` is the debug variant under valgrind, `checks` is ci/checks/.
+Where tests run. For a folder of tests/ with its rooms, or tests of their own (`*` stands for any), in which variants ci/test runs them,
+and in which ci/nightly and `scons test` do so beside these. `memcheck` is the debug variant under valgrind, `checks` is ci/checks/.
 
 Debug runs nearly all; of unit tests valgrind runs the debug variant. What needs AddressSanitizer is memory, what needs
 ThreadSanitizer is threads and scopes, what needs release is what the optimiser may break. Valgrind is for reads of what nobody wrote,
@@ -46,12 +46,13 @@ TABLE = {
     "workloads":            ("debug asan",              "release tsan"),
     "workloads/explored":   ("debug asan",              "release"),
     "unit":                 ("asan memcheck",           "debug release tsan"),
-    "unit/test_cache_random unit/test_launcher unit/test_litmus_ptx unit/test_random unit/test_reversals unit/test_shadow_oracle"
-    " unit/test_shadow_random unit/test_stopped unit/test_strategy unit/test_stuck unit/test_tensor":
+    "unit/bootstrap/test_launcher unit/bootstrap/test_stopped unit/caches/test_cache_random unit/explore/test_reversals"
+    " unit/explore/test_shadow_oracle unit/explore/test_shadow_random unit/explore/test_strategy unit/explore/test_stuck"
+    " unit/tensor/test_random unit/tensor/test_tensor unit/tools/test_litmus_ptx":
                             ("debug asan",              "release tsan memcheck"),
     # Those that tests/system runs as another user too.
-    "unit/test_allocator unit/test_detect unit/test_exchange unit/test_foreign_launchers unit/test_heap unit/test_lost unit/test_options"
-    " unit/test_registry unit/test_world":
+    "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange unit/bootstrap/test_foreign_launchers"
+    " unit/bootstrap/test_lost unit/heap/test_allocator unit/heap/test_heap unit/registry/test_registry unit/world/test_world":
                             ("debug asan memcheck",     "release tsan"),
 }  # fmt: skip
 

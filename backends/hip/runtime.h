@@ -14,9 +14,10 @@ extern "C" {
 /*
  * What of HIP's C interface is used is declared here, under names of our own,
  * so that no header of a vendor's is needed to build. The values and the
- * entries are the same in HIP 5, 6 and 7; tests/unit/test_hip_header.c compares
- * them with the vendor's where it is installed, and nvidia/platform.cpp with
- * the one of HIP's NVIDIA platform.
+ * entries are the same in HIP 5, 6 and 7;
+ * tests/unit/backends/test_hip_header.c compares them with the vendor's where
+ * it is installed, and nvidia/platform.cpp with the one of HIP's NVIDIA
+ * platform.
  */
 
 /** hipError_t. */

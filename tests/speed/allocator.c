@@ -3,8 +3,8 @@
  * allocator LIVE
  *
  * Blocks at random places are given back and taken again, of other lengths and
- * alignments, so that free pieces lie everywhere. tests/unit/allocator_speed.sh
- * counts the instructions of `change`.
+ * alignments, so that free pieces lie everywhere.
+ * tests/unit/heap/allocator_speed.sh counts the instructions of `change`.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,10 @@ import lane
 import tap
 
 FILES = 1024
-UNIT = "allocator detect exchange foreign_launchers heap launcher lost options registry tensor world".split()
+UNIT = (
+    "base/test_options bootstrap/test_detect bootstrap/test_exchange bootstrap/test_foreign_launchers bootstrap/test_launcher"
+    " bootstrap/test_lost heap/test_allocator heap/test_heap registry/test_registry tensor/test_tensor world/test_world"
+).split()
 CLI = "bench.sh bench_tune.py cc.sh examples.sh help.sh info.sh run.sh".split()
 
 
@@ -42,7 +45,7 @@ def main():
         for ranks in (1, 2, 3, 34, 64):  # every rank has a descriptor of every other
             lane.world(f"ordinary user: {ranks} ranks", ranks, **ordinary)
         lane.world("ordinary user: 5 ranks as threads", 5, placement="thread", **ordinary)
-        programs = [os.path.join(lane.BUILD, "tests", "unit", f"test_{name}") for name in UNIT]
+        programs = [os.path.join(lane.BUILD, "tests", "unit", name) for name in UNIT]
         programs += sorted(path[:-2] for path in glob.glob(os.path.join(lane.BUILD, "tests", "errors", "test_*.o")) if ".plain" not in path)
         lane.tests("ordinary user", programs + [os.path.join(lane.ROOT, "tests", "cli", name) for name in CLI], **ordinary)
     return None

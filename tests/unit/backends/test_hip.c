@@ -12,7 +12,7 @@
 
 #include "clean_environment.h"
 #include "hip/device.h"
-#include "tests/unit/fake/hip.h"
+#include "tests/unit/backends/fake/hip.h"
 
 /* -------------------------------------------------- two kernels, with code for one architecture */
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A call of the allocator costs at most twice as much among 100,000 live blocks as among 1,000. Counted in instructions, which are
 # the same on every machine, whatever else it does.
-. "$(dirname "$0")/../cli/tap"
+. "$(dirname "$0")/../../cli/tap"
 name="a call among 100,000 live blocks takes at most twice the instructions of one among 1,000"
 
 # What a change among $1 live blocks takes.

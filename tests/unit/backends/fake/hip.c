@@ -1,4 +1,4 @@
-#include "tests/unit/fake/hip.h"
+#include "tests/unit/backends/fake/hip.h"
 
 #include <stdint.h>
 #include <stdio.h>
