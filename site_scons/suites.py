@@ -16,12 +16,12 @@ TABLE = {
     "checks":               ("debug",                   ""),
     "checks/lockstep":      ("",                        "debug"),
     "cli":                  ("debug asan",              "release tsan"),
-    "cli/check_caches cli/check_coops cli/check_copies cli/check_findings cli/check_programs cli/check_rewind cli/check_tiles"
-    " cli/litmus_circles cli/litmus_explore cli/litmus_witnesses cli/lost cli/mutants cli/perf":
+    "cli/check/check_* cli/litmus/litmus_circles cli/litmus/litmus_explore cli/litmus/litmus_witnesses cli/mutants cli/perf cli/run/lost":
                             ("debug",                   "asan release tsan"),
-    "cli/litmus_size":      ("",                        "debug asan release tsan"),
-    "cli/litmus_races":     ("tsan",                    ""),
-    "cli/planted cli/scopes":
+    "cli/litmus/litmus_size":
+                            ("",                        "debug asan release tsan"),
+    "cli/tsan/litmus_races": ("tsan",                   ""),
+    "cli/tsan/planted cli/tsan/scopes":
                             ("debug tsan",              "asan release"),
     "cli/manual":           ("debug",                   ""),
     "cli/pages":            ("debug",                   "release asan tsan"),

@@ -2,8 +2,8 @@
  * Messages passed with the right and with too narrow a scope: `scopes CASE`.
  * The payload is moved by plain accesses, and what the case does with the flag
  * has to order them. On a processor every case gives right results;
- * ThreadSanitizer has to report those that tests/cli/scopes.sh calls wrong, and
- * no other.
+ * ThreadSanitizer has to report those that tests/cli/tsan/scopes.sh calls
+ * wrong, and no other.
  *
  * The sender is worker 0 of block 0 of rank 0. The receiver is another worker
  * of its block, another block (the last) of its rank, or block 0 of the last
@@ -333,7 +333,7 @@ TSR_MAIN(world, argc, argv)
 	const tsr_kernel_t *kernel = argc == 3 ? kernel_of(argv[1]) : NULL;
 	int blocks = argc == 3 && strcmp(argv[2], "1") != 0 ? 2 : 1;
 	if (!kernel) {
-		fprintf(stderr, "scopes: no such case; tests/cli/scopes.sh knows them all\n");
+		fprintf(stderr, "scopes: no such case; tests/cli/tsan/scopes.sh knows them all\n");
 		return 2;
 	}
 	TSR_TRY(tsr_tensor_randint(world, TSR_I32, 1, shape, 0, 1000, 7, &from));

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera litmus --on views, cache, cpuemu and GPUs: the suite, the oracle, and that a witness which shows what is forbidden is told on.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 oracle=model/memory/oracle
 test="$TAP_FILES/test.litmus"
 suite=tests/litmus

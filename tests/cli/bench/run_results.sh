@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/run-results, on the emulator: its two files, rows that fail, and what it refuses.
-. "$(dirname "$0")/tap"
-run="$(dirname "$0")/../../bench/run-results"
+. "$(dirname "$0")/../tap"
+run="$(dirname "$0")/../../../bench/run-results"
 out=$TAP_FILES/results
 
 prints "two shapes" '^wrote .*/gemm_all_scatter-cpuemu-3-f32-[0-9-]+\.json$' \

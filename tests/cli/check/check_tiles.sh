@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera check on what coops do with shared memory and with tiles: the contract tests raise nothing, and a wrong program what it should.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The exploring executor as a witness of litmus tests, and what it says of load buffering, which it does not show.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 oracle=model/memory/oracle
 suite=tests/litmus
 tests=$(ls $suite/*.litmus | wc -l)

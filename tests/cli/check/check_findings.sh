@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera check: what findings say, beside their class: memory that is not there, which edge is missing.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The litmus suite under ThreadSanitizer: tests that the model calls free of races raise no report, those that it calls racy do.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 suite=tests/litmus
 case ${BUILD-} in
 *-tsan) ;;

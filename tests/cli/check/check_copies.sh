@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera check on copies that the host puts on streams: right programs raise nothing, and wrong ones what they should, by name.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 

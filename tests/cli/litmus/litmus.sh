@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera litmus: the oracle against itself, each wrong axiom against the oracle, what is printed, drawn and refused.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 oracle=model/memory/oracle
 test=$TAP_FILES/MP.litmus
 

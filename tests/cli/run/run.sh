@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera run: worlds of several sizes in both placements, exit codes, and what it refuses.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 hello=$BUILD/examples/hello
 
 for placement in process thread; do

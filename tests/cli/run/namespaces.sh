@@ -1,6 +1,6 @@
 #!/bin/sh
 # Ranks in PID namespaces of their own, as in a container a rank: all are process 1 of theirs.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 hello=$BUILD/examples/hello
 for apart in 'unshare --pid --fork' 'unshare --user --map-root-user --pid --fork'; do
 	$apart true 2>/dev/null && break

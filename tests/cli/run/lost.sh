@@ -1,6 +1,6 @@
 #!/bin/sh
 # Ranks that end before they join, and ranks that are stopped: what the launcher knows of them the others learn at once.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 hello=$BUILD/examples/hello
 
 # in_time LIMIT: the last command took less than LIMIT seconds.

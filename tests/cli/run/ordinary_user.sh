@@ -1,6 +1,6 @@
 #!/bin/sh
 # Worlds of an ordinary user, whom the kernel allows fewer descriptors under way than root: many ranks, and few open files.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 # The user may not see this build: the programs go where everybody does.
 mkdir "$TAP_FILES/bin" && cp "$BUILD/tessera" "$BUILD/examples/hello" "$TAP_FILES/bin" && chmod -R a+rX "$TAP_FILES" || exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera bench --baseline on the emulator: what is measured beside the patterns, and that the parts agree with each other.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 gas='tessera bench gemm-all-scatter -i 3 -w 1 --no-tuned --baseline'
 odd='--shape 91x73x37 --verify'
 json=$TAP_FILES/bench.json

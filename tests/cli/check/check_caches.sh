@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera check --weak cache: right programs see right values, wrong ones really see old ones, and it replays.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tessera check: what it makes of what a program says. The program is a fake that speaks the protocol.
-. "$(dirname "$0")/tap"
-fake=$(dirname "$0")/../fakes/checked.py
+. "$(dirname "$0")/../tap"
+fake=$(dirname "$0")/../../fakes/checked.py
 json=$TAP_FILES/report.json
 
 # finds NAME CODE PATTERN ARGUMENTS...: that exit code of `tessera check`, and a line of stdout that matches.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # ThreadSanitizer and scopes: messages whose release or acquire does not reach the other side are reported, and the others are not.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 program=$BUILD/tests/planted/scopes
 case $BUILD in
 *-tsan) ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What the threads of a block do beside each other: tessera check tells of it in every schedule, and shows it in some.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 unmet="$BUILD/tests/planted/unmet"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera bench gemm-all-scatter: all patterns in several worlds, and what it refuses: one sentence, before any rank starts.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 gas='tessera bench gemm-all-scatter -i 2 -w 1'
 odd='--shape 91x73x37 --verify'
 ok=' ok$'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tessera check on programs of this house: right ones raise nothing, wrong ones what they should, and a seed means one schedule.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 
 needs_forks schedules
 
