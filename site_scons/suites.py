@@ -26,7 +26,8 @@ TABLE = {
     "cli/manual":           ("debug",                   ""),
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),
-    "contract/test_dot contract/test_operands contract/test_pointer_edges contract/test_pure contract/test_value":
+    "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands contract/test_pure"
+    " contract/tiles/test_value":
                             ("debug asan release",      "tsan memcheck"),
     "errors":               ("debug asan",              "release tsan memcheck"),
     "fuzz":                 ("debug asan",              "release tsan"),

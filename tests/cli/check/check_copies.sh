@@ -5,7 +5,7 @@
 needs_forks schedules
 
 copied="$BUILD/tests/planted/copied"
-contract="$BUILD/tests/contract/test_stream_put.checked"
+contract="$BUILD/tests/contract/streams/test_stream_put.checked"
 report="$TAP_FILES/report.json"
 seeds=1000
 case $BUILD in

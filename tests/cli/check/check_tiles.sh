@@ -6,12 +6,12 @@ needs_forks schedules
 
 summed="$BUILD/tests/planted/summed"
 merged="$BUILD/tests/planted/merged"
-pointer="$BUILD/tests/contract/test_pointer.checked"
-coop="$BUILD/tests/contract/test_coop.checked"
-rows="$BUILD/tests/contract/test_rows.checked"
-adds="$BUILD/tests/contract/test_adds.checked"
-sent="$BUILD/tests/contract/test_sent.checked"
-reduced="$BUILD/tests/contract/test_reduced.checked"
+pointer="$BUILD/tests/contract/memory/test_pointer.checked"
+coop="$BUILD/tests/contract/blocks/test_coop.checked"
+rows="$BUILD/tests/contract/tiles/test_rows.checked"
+adds="$BUILD/tests/contract/tiles/test_adds.checked"
+sent="$BUILD/tests/contract/collectives/test_sent.checked"
+reduced="$BUILD/tests/contract/collectives/test_reduced.checked"
 
 # finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its accesses.
 finds() {

@@ -7,8 +7,8 @@ tests=$(ls $suite/*.litmus | wc -l)
 test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
 blocks=$BUILD/tests/litmus/test_blocks.checked
-collective=$BUILD/tests/contract/test_collective.checked
-reduced=$BUILD/tests/contract/test_reduced_gather.checked
+collective=$BUILD/tests/contract/collectives/test_collective.checked
+reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/load_buffering
 
 needs_forks "the exploring executor"
