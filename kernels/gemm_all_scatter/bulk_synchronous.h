@@ -7,13 +7,12 @@
 #define GEMM_ALL_SCATTER_BULK_SYNCHRONOUS_H
 
 #include "kernels/gemm_all_scatter/handshake.h"
-#include "kernels/gemm_all_scatter/parts.h"
 
 /** Epilogue: stores the tile in this rank's C. */
 TSR_FN void gas_keep(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	if (gas_complete(me, run, at, c))
+	if (tiling_complete(me, &run->args->tiling, at, c))
 		tsr_tile_store(me, gas_slab(run->args), at, c);
 }
 
@@ -21,8 +20,8 @@ TSR_KERNEL(gas_gemm, gas_args_t, a)
 {
 	gas_run_t run = gas_begin_alone(block, a);
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order,
-		 TSR_NO_GATE, gas_keep, &run);
+	tsr_gemm(tile, block, a->a, a->b, tiling_tasks(&a->tiling, tsr_block_index(block)),
+		 gas_part_order, TSR_NO_GATE, gas_keep, &run);
 }
 
 TSR_KERNEL(gas_all_scatter, gas_args_t, a)
@@ -30,9 +29,9 @@ TSR_KERNEL(gas_all_scatter, gas_args_t, a)
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "send");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	for (int64_t task = tsr_block_index(block); task < gas_tile_count(a);
+	for (int64_t task = tsr_block_index(block); task < tiling_count(&a->tiling);
 	     task += tsr_block_count(block))
-		gas_put_tile(block, a, gas_tile_at(a, task));
+		gas_put_tile(block, a, tiling_at(&a->tiling, task));
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

@@ -214,7 +214,7 @@ static int choose_parts(const gas_config_t *config, const workload_place_t *plac
 		return 1;
 	const bool has_few =
 		gas_most_tiles(config, tile, place->ranks) < place->device->resident_blocks;
-	const int most = has_few ? GAS_MOST_PARTS(tile.m, tile.n) : 2;
+	const int most = has_few ? TILING_MOST_PARTS(tile.m, tile.n) : 2;
 	int chosen = 1;
 	double least = tile_run_cost(config, chosen_time(config, place, 1), machine);
 	for (int parts = 2; parts <= most && (parts == 2 || parts <= tiles_of(config->k, tile.k));
@@ -238,7 +238,7 @@ typedef struct candidate {
 static bool can_be_divided(const void *ctx, tile_size_t tile)
 {
 	const candidate_t *candidate = ctx;
-	return candidate->config->parts <= GAS_MOST_PARTS(tile.m, tile.n);
+	return candidate->config->parts <= TILING_MOST_PARTS(tile.m, tile.n);
 }
 
 /**

@@ -100,14 +100,14 @@ static tsr_status_t check_blocks(const gas_config_t *config)
 				 "%d bands cannot be put: give 1 to %d, or 0 for automatic",
 				 config->bands, GAS_BANDS);
 	const int most = tile_is_automatic(config->tile)
-				 ? GAS_PARTS
-				 : GAS_MOST_PARTS(config->tile.m, config->tile.n);
+				 ? TILING_PARTS
+				 : TILING_MOST_PARTS(config->tile.m, config->tile.n);
 	if (config->parts < 0 || config->parts > most)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "tiles cannot be multiplied in %d parts: give 1 to %d, or 0 for "
 				 "automatic%s",
 				 config->parts, most,
-				 most < GAS_PARTS ? "; smaller tiles take more" : "");
+				 most < TILING_PARTS ? "; smaller tiles take more" : "");
 	if (config->blocks < 0 || config->comm_blocks < 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%d blocks, %d of which send, cannot be launched: give at least "

@@ -8,7 +8,6 @@
 #define GEMM_ALL_SCATTER_FUSED_SEQUENTIAL_H
 
 #include "kernels/gemm_all_scatter/handshake.h"
-#include "kernels/gemm_all_scatter/parts.h"
 
 /**
  * Whether each block has at most one task. Then a block waits for the ranks
@@ -16,14 +15,14 @@
  */
 TSR_FN int gas_opens_late(const gas_args_t *a)
 {
-	return gas_task_count(a) <= a->gemm_blocks;
+	return tiling_task_count(&a->tiling) <= a->tiling.blocks;
 }
 
 /** Epilogue: stores the tile to every rank. */
 TSR_FN void gas_scatter(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ctx)
 {
 	const gas_run_t *run = (const gas_run_t *)ctx;
-	if (!gas_complete(me, run, at, c))
+	if (!tiling_complete(me, &run->args->tiling, at, c))
 		return;
 	if (gas_opens_late(run->args))
 		handshake_await_each(me, run->args->sync, run->epoch);
@@ -50,8 +49,8 @@ TSR_KERNEL(gas_fused_sequential, gas_args_t, a)
 {
 	gas_run_t run = gas_begin_sequential(block, a);
 	tsr_role(block, "compute and send");
-	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order,
-		 TSR_NO_GATE, gas_scatter, &run);
+	tsr_gemm(tile, block, a->a, a->b, tiling_tasks(&a->tiling, tsr_block_index(block)),
+		 gas_part_order, TSR_NO_GATE, gas_scatter, &run);
 	if (tsr_size(block) > 1)
 		handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }

@@ -26,6 +26,14 @@ typedef struct gas_wave {
 	uint64_t turn;
 } gas_wave_t;
 
+/** The tiles of my block: both workers take them in this order. */
+TSR_FN tsr_tasks_t gas_whole_tasks(tsr_coop_t *me, const gas_args_t *a)
+{
+	const tsr_tasks_t tasks = {tsr_block_index(me), tsr_block_count(me),
+				   tiling_count(&a->tiling)};
+	return tasks;
+}
+
 TSR_FN tsr_view_t gas_stage(gas_wave_shared_t *shared, int stage)
 {
 	return tsr_view_shared(shared->stage[stage], TSR_TILE_DTYPE(tile), TSR_TILE_M(tile),
@@ -57,14 +65,14 @@ TSR_FN void gas_hand_over(tsr_coop_t *me, tile_frag_t *c, tsr_pos_t at, void *ct
  */
 TSR_FN void gas_send(tsr_coop_t *me, const gas_run_t *run, gas_wave_shared_t *shared)
 {
-	tsr_tasks_t tasks = gas_tasks(run, tsr_block_index(me), tsr_block_count(me));
+	const tsr_tasks_t tasks = gas_whole_tasks(me, run->args);
 	uint64_t turn = 0;
 	handshake_open(me, run->args->sync, run->epoch, tsr_block_index(me));
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step, turn++) {
 		int s = (int)(turn % GAS_STAGES);
 		uint64_t use = turn / GAS_STAGES;
 		tsr_wait_local(me, &shared->ready[s], use + 1, TSR_SCOPE_BLOCK);
-		tsr_put_all_2d(me, gas_tile(run->args, gas_tile_at(run->args, task)),
+		tsr_put_all_2d(me, gas_tile(run->args, tiling_at(&run->args->tiling, task)),
 			       gas_stage(shared, s));
 		tsr_signal_local(me, &shared->retired[s], use + 1, TSR_SCOPE_BLOCK);
 	}
@@ -77,9 +85,8 @@ TSR_KERNEL_SPLIT(gas_fused_wave, GAS_WORKERS, gas_wave_shared_t, gas_args_t, a)
 	tsr_shared_clear(block, shared, sizeof *shared);
 	if (tsr_worker_index(worker) == GAS_WORKER_COMPUTE) {
 		tsr_role(worker, "compute");
-		tsr_gemm(tile, worker, a->a, a->b,
-			 gas_tasks(&wave.run, tsr_block_index(block), tsr_block_count(block)),
-			 gas_order, TSR_NO_GATE, gas_hand_over, &wave);
+		tsr_gemm(tile, worker, a->a, a->b, gas_whole_tasks(block, a), gas_order,
+			 TSR_NO_GATE, gas_hand_over, &wave);
 	} else {
 		tsr_role(worker, "send");
 		gas_send(worker, &wave.run, shared);

@@ -9,7 +9,7 @@
 #ifndef GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
 #define GEMM_ALL_SCATTER_FUSED_WORKGROUP_SPECIALIZED_H
 
-#include "kernels/gemm_all_scatter/handoff.h"
+#include "kernels/gemm_all_scatter/produce.h"
 
 /**
  * The first of the tiles that a block's last task completes. The sending blocks
@@ -17,8 +17,8 @@
  */
 TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 {
-	const int64_t first = gas_task_count(a) - a->gemm_blocks;
-	return first > 0 ? gas_task_tile(a, first) : 0;
+	const int64_t first = tiling_task_count(&a->tiling) - a->tiling.blocks;
+	return first > 0 ? tiling_task_tile(&a->tiling, first) : 0;
 }
 
 /**
@@ -28,22 +28,22 @@ TSR_FN int64_t gas_last_tiles(const gas_args_t *a)
 TSR_FN void gas_send_last(tsr_coop_t *block, const gas_run_t *run, int index, int sender)
 {
 	const gas_args_t *a = run->args;
-	const int64_t tasks = gas_task_count(a),
-		      last = tasks - 1 - (tasks - 1 - index) % a->gemm_blocks;
+	const int64_t tasks = tiling_task_count(&a->tiling),
+		      last = tasks - 1 - (tasks - 1 - index) % a->tiling.blocks;
 	handshake_open(block, run->args->sync, run->epoch, sender);
-	if (index < tasks && gas_task_completes(a, last))
-		gas_put_tile(block, a, gas_tile_at(a, gas_task_tile(a, last)));
+	if (index < tasks && tiling_completes(&a->tiling, last))
+		gas_put_tile(block, a, tiling_at(&a->tiling, tiling_task_tile(&a->tiling, last)));
 }
 
 TSR_KERNEL(gas_fused_workgroup, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
-	int index = tsr_block_index(block), sending = tsr_block_count(block) - a->gemm_blocks;
-	if (index < a->gemm_blocks) {
+	int index = tsr_block_index(block), sending = tsr_block_count(block) - a->tiling.blocks;
+	if (index < a->tiling.blocks) {
 		gas_produce(block, &run, index);
 		gas_send_last(block, &run, index, sending + index);
 	} else {
-		gas_consume(block, &run, index - a->gemm_blocks, sending, gas_last_tiles(a));
+		gas_consume(block, &run, index - a->tiling.blocks, sending, gas_last_tiles(a));
 	}
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }

@@ -63,7 +63,7 @@ typedef struct gas_config {
 	/* banded: number of bands, at most GAS_BANDS; 0: chosen by the number of bytes to send */
 	int bands;
 	/* number of parts of K for each of the last tiles, if the pattern can divide them and has
-	 * enough blocks; at most GAS_MOST_PARTS of the tile; 0: chosen by the expected time */
+	 * enough blocks; at most TILING_MOST_PARTS of the tile; 0: chosen by the expected time */
 	int parts;
 } gas_config_t;
 

@@ -97,7 +97,6 @@ static void set_product(gas_plan_t *plan)
 	args->c = matrix_view(plan->buffer[GAS_BUFFER_C].data, c->dtype, c->m, c->n);
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[GAS_SYNC].data;
 	args->first_col = share.first;
-	args->group = GROUP;
 }
 
 /** Sets the others: how tiles become tasks, and what blocks hand to each other. */
@@ -105,18 +104,20 @@ static void set_tasks(gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
 	const int64_t blocks = computing_blocks(c), chunks = tiles_of(c->k, c->tile.k);
-	gas_args_t *args = &plan->args;
-	args->tile_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_TILE_READY].data;
-	args->taken = (TSR_HEAP uint64_t *)plan->buffer[GAS_TAKEN].data;
-	args->part_sum = plan->buffer[GAS_PART_SUM].data;
-	args->part_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_PART_READY].data;
-	args->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
-	args->tiles_n = (uint32_t)tiles_of(args->b.cols, c->tile.n);
-	args->whole = cost_whole_tiles((int64_t)args->tiles_m * args->tiles_n, blocks, c->parts);
-	args->parts = c->parts > 1 ? c->parts : 1;
-	args->part_chunks = (int32_t)(chunks / args->parts);
-	args->shorter_parts = args->parts - (int32_t)(chunks % args->parts);
-	args->gemm_blocks = (int32_t)blocks;
+	tiling_t *tiling = &plan->args.tiling;
+	plan->args.taken = (TSR_HEAP uint64_t *)plan->buffer[GAS_TAKEN].data;
+	tiling->tile_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_TILE_READY].data;
+	tiling->part_sum = plan->buffer[GAS_PART_SUM].data;
+	tiling->part_ready = (TSR_HEAP uint64_t *)plan->buffer[GAS_PART_READY].data;
+	tiling->tiles_m = (uint32_t)tiles_of(c->m, c->tile.m);
+	tiling->tiles_n = (uint32_t)tiles_of(plan->args.b.cols, c->tile.n);
+	tiling->group = GROUP;
+	tiling->blocks = (int32_t)blocks;
+	tiling->whole =
+		cost_whole_tiles((int64_t)tiling->tiles_m * tiling->tiles_n, blocks, c->parts);
+	tiling->parts = c->parts > 1 ? c->parts : 1;
+	tiling->part_chunks = (int32_t)(chunks / tiling->parts);
+	tiling->shorter_parts = tiling->parts - (int32_t)(chunks % tiling->parts);
 }
 
 /* ----------------------------------------------------- creation and release */

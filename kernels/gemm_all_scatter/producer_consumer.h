@@ -6,7 +6,7 @@
 #ifndef GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
 #define GEMM_ALL_SCATTER_PRODUCER_CONSUMER_H
 
-#include "kernels/gemm_all_scatter/handoff.h"
+#include "kernels/gemm_all_scatter/produce.h"
 
 TSR_KERNEL(gas_producer, gas_args_t, a)
 {
@@ -17,7 +17,8 @@ TSR_KERNEL(gas_producer, gas_args_t, a)
 TSR_KERNEL(gas_consumer, gas_args_t, a)
 {
 	gas_run_t run = gas_begin(block, a);
-	gas_consume(block, &run, tsr_block_index(block), tsr_block_count(block), gas_tile_count(a));
+	gas_consume(block, &run, tsr_block_index(block), tsr_block_count(block),
+		    tiling_count(&a->tiling));
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

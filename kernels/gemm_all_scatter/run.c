@@ -57,7 +57,8 @@ static int64_t bands_wanted(const gas_plan_t *plan)
 static gas_bands_t divide(const gas_plan_t *plan)
 {
 	const gas_config_t *c = &plan->config;
-	return gas_bands(plan->args.tiles_m, plan->args.tiles_n, plan->args.group, c->blocks,
+	return gas_bands(plan->args.tiling.tiles_m, plan->args.tiling.tiles_n,
+			 plan->args.tiling.group, c->blocks,
 			 c->bands > 0 ? c->bands : bands_wanted(plan), c->bands > 0);
 }
 
@@ -74,7 +75,7 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 		gas_args_t args = plan->args;
 		args.first_task = gas_band_begin(bands, band);
 		args.end_task = gas_band_begin(bands, band + 1);
-		args.group = bands->group;
+		args.tiling.group = (uint32_t)bands->group;
 		status = tsr_launch(stream, plan->kernels[0], plan->config.blocks, &args);
 		if (status == TSR_OK)
 			status = tsr_event_record(streams->mark[band], stream);

@@ -1,12 +1,12 @@
 /*
- * Helpers of all patterns: this rank's part of C, its tiles, their order, and
- * sending one.
+ * Helpers of all patterns: this rank's part of C, its tasks, and sending a
+ * tile.
  */
 #ifndef GEMM_ALL_SCATTER_TILES_H
 #define GEMM_ALL_SCATTER_TILES_H
 
+#include "kernels/dev/parts.h"
 #include "kernels/gemm_all_scatter/args.h"
-#include "tessera/dev.h"
 
 /**
  * One launch: its arguments, and the epoch to which its flags are set. It is
@@ -27,38 +27,16 @@ TSR_FN tsr_view_t gas_slab(const gas_args_t *a)
 	return tsr_view_part(a->c, at, a->c.rows, a->b.cols);
 }
 
-TSR_FN int64_t gas_tile_count(const gas_args_t *a)
-{
-	return (int64_t)a->tiles_m * a->tiles_n;
-}
-
-/** The tasks of persistent block `index` of `count`. */
-TSR_FN tsr_tasks_t gas_tasks(const gas_run_t *run, int index, int count)
-{
-	tsr_tasks_t tasks = {index, count, gas_tile_count(run->args)};
-	return tasks;
-}
-
-/** The position of tile `index` in this rank's columns. */
-TSR_FN tsr_pos_t gas_tile_at(const gas_args_t *a, int64_t index)
-{
-	tsr_pos_t t = tsr_grouped_order(index, a->tiles_m, a->tiles_n, a->group);
-	tsr_pos_t at = {t.row * TSR_TILE_M(tile), t.col * TSR_TILE_N(tile)};
-	return at;
-}
-
-/** The inverse: the index of the tile at `at`. */
-TSR_FN int64_t gas_tile_index(const gas_args_t *a, tsr_pos_t at)
-{
-	tsr_pos_t t = {(uint32_t)(at.row / TSR_TILE_M(tile)),
-		       (uint32_t)(at.col / TSR_TILE_N(tile))};
-	return tsr_grouped_index(t, a->tiles_m, a->tiles_n, a->group);
-}
-
 /** Task order: each task is a whole tile. */
 TSR_FN tsr_part_t gas_order(int64_t task, const void *ctx)
 {
-	return tsr_whole(gas_tile_at(((const gas_run_t *)ctx)->args, task));
+	return tsr_whole(tiling_at(&((const gas_run_t *)ctx)->args->tiling, task));
+}
+
+/** Task order: each task is a whole tile or a part of its K. */
+TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
+{
+	return tiling_part(&((const gas_run_t *)ctx)->args->tiling, task);
 }
 
 /** The view of the tile at `at`; the same on every rank. */

@@ -12,13 +12,11 @@
 #ifndef GEMM_ALL_SCATTER_WORK_QUEUE_H
 #define GEMM_ALL_SCATTER_WORK_QUEUE_H
 
-#include "kernels/gemm_all_scatter/handoff.h"
+#include "kernels/gemm_all_scatter/produce.h"
 
 /**
- * Sends the first tile that no block has taken, if it is in this rank's C.
- * Partner of the load that acquires: the signal in gas_keep_and_signal. Litmus:
- * MP.rel.acq.sameGPU-aa. The count `taken` orders nothing; it only tells blocks
- * apart.
+ * Sends the first tile that no block has taken, if it is in this rank's C. The
+ * count `taken` orders nothing; it only tells blocks apart.
  */
 TSR_FN void gas_send_if_ready(tsr_coop_t *me, const gas_run_t *run)
 {
@@ -26,10 +24,10 @@ TSR_FN void gas_send_if_ready(tsr_coop_t *me, const gas_run_t *run)
 	const int rank = tsr_rank(me);
 	const int64_t next =
 		(int64_t)tsr_atomic_load(me, a->taken, rank, TSR_RELAXED, TSR_SCOPE_DEVICE);
-	if (next >= gas_tile_count(a))
+	if (next >= tiling_count(&a->tiling))
 		return;
-	const tsr_pos_t at = gas_tile_at(a, next);
-	if (tsr_atomic_load(me, gas_ready(a, at), rank, TSR_ACQUIRE, TSR_SCOPE_DEVICE) < run->epoch)
+	const tsr_pos_t at = tiling_at(&a->tiling, next);
+	if (!handoff_is_ready(me, &a->tiling, at, run->epoch))
 		return;
 	if (tsr_atomic_cas(me, a->taken, (uint64_t)next, (uint64_t)next + 1, rank, TSR_RELAXED,
 			   TSR_RELAXED, TSR_SCOPE_DEVICE) == (uint64_t)next)
@@ -38,20 +36,20 @@ TSR_FN void gas_send_if_ready(tsr_coop_t *me, const gas_run_t *run)
 
 /**
  * Takes tiles until all are taken; waits for each to be in this rank's C, and
- * sends it. Partner of the wait: the same.
+ * sends it.
  */
 TSR_FN void gas_send_rest(tsr_coop_t *me, const gas_run_t *run)
 {
 	const gas_args_t *a = run->args;
-	const int64_t tiles = gas_tile_count(a);
+	const int64_t tiles = tiling_count(&a->tiling);
 	for (int64_t i = 0; i <= tiles; i++) {
 		const int64_t next =
 			(int64_t)tsr_atomic_add(me, a->taken, (uint64_t)1, tsr_rank(me),
 						TSR_RELAXED, TSR_SCOPE_DEVICE);
 		if (next >= tiles)
 			return;
-		const tsr_pos_t at = gas_tile_at(a, next);
-		tsr_wait_local(me, gas_ready(a, at), run->epoch, TSR_SCOPE_DEVICE);
+		const tsr_pos_t at = tiling_at(&a->tiling, next);
+		handoff_await(me, &a->tiling, at, run->epoch);
 		gas_put_tile(me, a, at);
 	}
 }
@@ -68,8 +66,8 @@ TSR_KERNEL(gas_work_queue, gas_args_t, a)
 	gas_run_t run = gas_begin(block, a);
 	tsr_role(block, "compute and send");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	tsr_gemm(tile, block, a->a, a->b, gas_part_tasks(a, tsr_block_index(block)), gas_part_order,
-		 TSR_NO_GATE, gas_queue_and_send, &run);
+	tsr_gemm(tile, block, a->a, a->b, tiling_tasks(&a->tiling, tsr_block_index(block)),
+		 gas_part_order, TSR_NO_GATE, gas_queue_and_send, &run);
 	gas_send_rest(block, &run);
 	/* Only the next launch reads it; it begins after this one has ended. */
 	if (handshake_close(block, a->sync, run.epoch, tsr_block_count(block)))

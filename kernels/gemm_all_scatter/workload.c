@@ -130,7 +130,7 @@ static const workload_param_t params[] = {
 		   .help = "parts of K that the last tiles are divided into, 1 to 8 (default: what "
 			   "should take least time)",
 		   .least = 1,
-		   .most = GAS_PARTS,
+		   .most = TILING_PARTS,
 		   .heading = "parts",
 		   .width = 5,
 		   .stage = 1,

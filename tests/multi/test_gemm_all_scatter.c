@@ -151,7 +151,7 @@ static int block_counts(tsr_world_t *world, int argc, char **argv)
 	/* One tile a block and idle blocks; few blocks with many tiles; one sender for all, and one
 	 * that computes for all. */
 	static const int blocks[][2] = {{2, 1}, {3, 2}, {5, 1}, {12, 5}, {16, 15}};
-	static const int parts[] = {1, 2, 3, GAS_PARTS};
+	static const int parts[] = {1, 2, 3, TILING_PARTS};
 	workload_inputs_t inputs = {.seed = 14, .integers = true};
 	(void)argc;
 	(void)argv;

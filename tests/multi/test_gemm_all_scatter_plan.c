@@ -251,7 +251,7 @@ Test(gas_plan, configs_are_checked)
 	expect_refused(c, TSR_ERR_NOT_FOUND, "64x64x32");
 	c = good(), c.blocks = 1;
 	expect_refused(c, TSR_ERR_ARGUMENT, "at least 2 blocks");
-	c = good(), c.parts = GAS_PARTS + 1;
+	c = good(), c.parts = TILING_PARTS + 1;
 	expect_refused(c, TSR_ERR_ARGUMENT, "give 1 to 8");
 	c = good(), c.m = 1, c.n = (int64_t)1 << 60, c.k = 4;
 	expect_refused(c, TSR_ERR_ARGUMENT, "overflows");

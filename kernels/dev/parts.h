@@ -5,24 +5,24 @@
  * idle in it. Parts fill the round better, and fewer tiles are completed last.
  * If there are fewer tiles than blocks, all blocks take part.
  */
-#ifndef GEMM_ALL_SCATTER_PARTS_H
-#define GEMM_ALL_SCATTER_PARTS_H
+#ifndef KERNELS_DEV_PARTS_H
+#define KERNELS_DEV_PARTS_H
 
-#include "kernels/gemm_all_scatter/tiles.h"
+#include "kernels/dev/tiling.h"
 
 /**
  * The number of tasks: one for each whole tile, then one for each part of the
  * other tiles.
  */
-TSR_FN int64_t gas_task_count(const gas_args_t *a)
+TSR_FN int64_t tiling_task_count(const tiling_t *t)
 {
-	return a->whole + a->parts * (gas_tile_count(a) - a->whole);
+	return t->whole + t->parts * (tiling_count(t) - t->whole);
 }
 
 /** The tasks of computing block `index`. */
-TSR_FN tsr_tasks_t gas_part_tasks(const gas_args_t *a, int index)
+TSR_FN tsr_tasks_t tiling_tasks(const tiling_t *t, int index)
 {
-	tsr_tasks_t tasks = {index, a->gemm_blocks, gas_task_count(a)};
+	tsr_tasks_t tasks = {index, t->blocks, tiling_task_count(t)};
 	return tasks;
 }
 
@@ -30,18 +30,18 @@ TSR_FN tsr_tasks_t gas_part_tasks(const gas_args_t *a, int index)
  * The tile of a task. After the whole tiles, each tile has as many tasks as
  * parts, in the order of K.
  */
-TSR_FN int64_t gas_task_tile(const gas_args_t *a, int64_t task)
+TSR_FN int64_t tiling_task_tile(const tiling_t *t, int64_t task)
 {
-	return task < a->whole ? task : a->whole + (uint32_t)(task - a->whole) / (uint32_t)a->parts;
+	return task < t->whole ? task : t->whole + (uint32_t)(task - t->whole) / (uint32_t)t->parts;
 }
 
 /**
  * Whether the task completes its tile: it is the whole tile, or its last part.
  */
-TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
+TSR_FN int tiling_completes(const tiling_t *t, int64_t task)
 {
-	return task < a->whole ||
-	       (uint32_t)(task - a->whole) % (uint32_t)a->parts == (uint32_t)a->parts - 1;
+	return task < t->whole ||
+	       (uint32_t)(task - t->whole) % (uint32_t)t->parts == (uint32_t)t->parts - 1;
 }
 
 /**
@@ -49,27 +49,26 @@ TSR_FN int gas_task_completes(const gas_args_t *a, int64_t task)
  * operand tiles cannot be divided evenly, the last parts have one more. So the
  * first part may be empty, but the last one is not.
  */
-TSR_FN int64_t gas_part_begin(const gas_args_t *a, int32_t part)
+TSR_FN int64_t tiling_part_begin(const tiling_t *t, int32_t part)
 {
-	const int32_t more = part > a->shorter_parts ? part - a->shorter_parts : 0;
-	return ((int64_t)part * a->part_chunks + more) * TSR_TILE_K(tile);
+	const int32_t more = part > t->shorter_parts ? part - t->shorter_parts : 0;
+	return ((int64_t)part * t->part_chunks + more) * TSR_TILE_K(tile);
 }
 
 /**
- * Task order: a whole tile, or a part of its K. Divisions are of 32 bits:
- * 64-bit divisions take registers from the main loop.
+ * What a task computes: a whole tile, or a part of its K. Divisions are of 32
+ * bits: 64-bit divisions take registers from the main loop.
  */
-TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
+TSR_FN tsr_part_t tiling_part(const tiling_t *t, int64_t task)
 {
-	const gas_args_t *a = ((const gas_run_t *)ctx)->args;
-	if (task < a->whole)
-		return tsr_whole(gas_tile_at(a, task));
-	const uint32_t divided = (uint32_t)(task - a->whole), place = divided / (uint32_t)a->parts;
-	const int32_t index = (int32_t)(divided - place * (uint32_t)a->parts);
-	tsr_part_t part = tsr_whole(gas_tile_at(a, a->whole + place));
-	part.k0 = gas_part_begin(a, index);
-	if (index < a->parts - 1)
-		part.k1 = gas_part_begin(a, index + 1);
+	if (task < t->whole)
+		return tsr_whole(tiling_at(t, task));
+	const uint32_t divided = (uint32_t)(task - t->whole), place = divided / (uint32_t)t->parts;
+	const int32_t index = (int32_t)(divided - place * (uint32_t)t->parts);
+	tsr_part_t part = tsr_whole(tiling_at(t, t->whole + place));
+	part.k0 = tiling_part_begin(t, index);
+	if (index < t->parts - 1)
+		part.k1 = tiling_part_begin(t, index + 1);
 	return part;
 }
 
@@ -77,19 +76,19 @@ TSR_FN tsr_part_t gas_part_order(int64_t task, const void *ctx)
  * The number of parts of a divided tile. For a large tile it is 2, which the
  * compiler then knows.
  */
-TSR_FN int gas_parts(const gas_args_t *a)
+TSR_FN int tiling_parts(const tiling_t *t)
 {
-	return GAS_MOST_PARTS(TSR_TILE_M(tile), TSR_TILE_N(tile)) == 2 ? 2 : a->parts;
+	return TILING_MOST_PARTS(TSR_TILE_M(tile), TSR_TILE_N(tile)) == 2 ? 2 : t->parts;
 }
 
 /**
  * Whether this block has part `part` of the divided tile number `place`. Blocks
  * take tasks in turn, and there are at least as many blocks as parts.
  */
-TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int part)
+TSR_FN int tiling_has_part(tsr_coop_t *me, const tiling_t *t, int64_t place, int part)
 {
-	const uint32_t task = (uint32_t)place * (uint32_t)gas_parts(a) + (uint32_t)part;
-	return task % (uint32_t)a->gemm_blocks == (uint32_t)tsr_block_index(me);
+	const uint32_t task = (uint32_t)place * (uint32_t)tiling_parts(t) + (uint32_t)part;
+	return task % (uint32_t)t->blocks == (uint32_t)tsr_block_index(me);
 }
 
 /**
@@ -100,19 +99,18 @@ TSR_FN int gas_has_part(tsr_coop_t *me, const gas_args_t *a, int64_t place, int 
  * also resets the flags for the next launch, which begins after this one has
  * ended. Signal and wait are partners. Litmus: MP.rel.acq.sameGPU-aa.
  */
-TSR_FN int gas_complete(tsr_coop_t *me, const gas_run_t *run, tsr_pos_t at, tile_frag_t *c)
+TSR_FN int tiling_complete(tsr_coop_t *me, const tiling_t *t, tsr_pos_t at, tile_frag_t *c)
 {
-	const gas_args_t *a = run->args;
-	const int64_t place = gas_tile_index(a, at) - a->whole;
+	const int64_t place = tiling_index(t, at) - t->whole;
 	if (place < 0)
 		return 1;
-	const int last = gas_parts(a) - 1;
-	TSR_HEAP uint64_t *ready = a->part_ready + place * last;
-	TSR_HEAP unsigned char *sum = (TSR_HEAP unsigned char *)a->part_sum +
+	const int last = tiling_parts(t) - 1;
+	TSR_HEAP uint64_t *ready = t->part_ready + place * last;
+	TSR_HEAP unsigned char *sum = (TSR_HEAP unsigned char *)t->part_sum +
 				      place * last * (int64_t)TSR_FRAG_BYTES(tile);
-	if (!gas_has_part(me, a, place, last)) {
+	if (!tiling_has_part(me, t, place, last)) {
 		int part = 0;
-		while (part < last - 1 && !gas_has_part(me, a, place, part))
+		while (part < last - 1 && !tiling_has_part(me, t, place, part))
 			part++;
 		tsr_frag_save(me, sum + part * (int64_t)TSR_FRAG_BYTES(tile), c);
 		tsr_signal_local(me, ready + part, 1, TSR_SCOPE_DEVICE);
