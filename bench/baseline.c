@@ -67,7 +67,9 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 		task->workload->baseline ? task->workload->baseline(&b->config, b->steps) : 0;
 	while (task->workload->matrix(&b->config, b->matrices, b->rank, b->size, &matrix))
 		b->matrices++;
-	tsr_status_t status = make_room(b);
+	tsr_status_t status = bench_steps_check(b);
+	if (status == TSR_OK)
+		status = make_room(b);
 	if (status == TSR_OK)
 		status = ops->open(b);
 	if (status != TSR_OK) {

@@ -7,7 +7,6 @@
 
 #include "bench/gpu.h"
 #include "bench/nvidia.h"
-#include "bench/stores.h"
 
 typedef struct own {
 	bench_cuda_t cuda;
@@ -85,11 +84,13 @@ static int copy_rows(const bench_gpu_t *gpu, const bench_rows_t *rows)
 	return own->cuda.copy_2d(&copy, gpu->stream);
 }
 
-/** The driver compiles the kernel. */
-static bool load_stores(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
+/** The driver compiles them. */
+static bool load(const bench_gpu_t *gpu, const bench_kernels_t *kernels, void **module_out,
+		 char sentence[BENCH_SENTENCE])
 {
-	return bench_gpu_ok(gpu, gpu->run.module_load(&gpu->module, bench_stores_ptx),
-			    "compile the kernel of plain stores", sentence);
+	char what[64];
+	(void)snprintf(what, sizeof what, "compile %s", kernels->what);
+	return bench_gpu_ok(gpu, gpu->run.module_load(module_out, kernels->ptx), what, sentence);
 }
 
 /* ------------------------------------------------------------ products */
@@ -170,7 +171,7 @@ static const bench_vendor_t nvidia = {
 	.leave = leave,
 	.text = text,
 	.copy_rows = copy_rows,
-	.load_stores = load_stores,
+	.load = load,
 	.open_products = open_products,
 	.multiply = multiply,
 	.version = version,

@@ -59,11 +59,12 @@ static bool open_part(const bench_baseline_t *b, bench_gpu_t *gpu, int matrix,
 
 /**
  * The matrix among whose parts a part stands from the beginning, as NCCL
- * gathers in place; or -1.
+ * gathers in place; or -1. An input stands where it is.
  */
 static int gathered_into(const bench_baseline_t *b, int matrix)
 {
-	for (int i = 0; i < b->step_count; i++)
+	const bool input = bench_matrix_of(b, matrix, b->rank).use == WORKLOAD_INPUT;
+	for (int i = 0; !input && i < b->step_count; i++)
 		if (b->steps[i].op == WORKLOAD_ALL_GATHER && b->steps[i].from == matrix)
 			return b->steps[i].to;
 	return -1;
@@ -109,19 +110,48 @@ static bool open_memory(bench_gpu_t *gpu, const bench_baseline_t *b, char senten
 
 /* ------------------------------------------------------------ libraries */
 
+/** What runs a step: one of two libraries, or the baseline's own kernels. */
+typedef enum runner { BY_PRODUCTS, BY_COLLECTIVES, BY_ROWS } runner_t;
+
+static runner_t runner_of(const workload_step_t *step)
+{
+	return step->op == WORKLOAD_PRODUCT     ? BY_PRODUCTS
+	       : step->op == WORKLOAD_COPY_ROWS ? BY_ROWS
+						: BY_COLLECTIVES;
+}
+
 /**
- * Sets the same sentence for all steps that a library runs, where they have
+ * Sets the same sentence for all steps that run by one of them, where they have
  * none yet.
  */
-static void miss(bench_baseline_t *b, bool product, const char *sentence)
+static void miss(bench_baseline_t *b, runner_t runner, const char *sentence)
 {
 	for (int i = 0; i < b->step_count; i++)
-		if ((b->steps[i].op == WORKLOAD_PRODUCT) == product && b->missing[i][0] == '\0')
+		if (runner_of(&b->steps[i]) == runner && b->missing[i][0] == '\0')
 			(void)snprintf(b->missing[i], BENCH_SENTENCE, "%s", sentence);
+}
+
+/** Whether a step copies rows; then its kernels are loaded. */
+static bool open_rows(bench_gpu_t *gpu, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
+{
+	static const bench_kernels_t kernels = {"the kernels that copy rows", bench_rows_ptx,
+						bench_rows_hip};
+	bool wanted = false, good;
+	for (int i = 0; i < b->step_count; i++)
+		wanted |= b->steps[i].op == WORKLOAD_COPY_ROWS;
+	good = !wanted || gpu->vendor->load(gpu, &kernels, &gpu->rows_module, sentence);
+	for (int i = 0; wanted && good && i < BENCH_ROWS_UNITS; i++)
+		good = bench_gpu_ok(gpu,
+				    gpu->run.module_function(&gpu->rows[i], gpu->rows_module,
+							     bench_rows_unit(i).kernel),
+				    "find the kernels that copy rows", sentence);
+	return good;
 }
 
 static bool open_stores(bench_gpu_t *gpu, const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
 {
+	static const bench_kernels_t kernels = {"the kernel of plain stores", bench_stores_ptx,
+						bench_stores_hip};
 	const bench_runtime_t *run = &gpu->run;
 	tsr_device_props_t device = {.size = sizeof device};
 	if (tsr_world_device(b->world, &device) != TSR_OK) {
@@ -129,7 +159,7 @@ static bool open_stores(bench_gpu_t *gpu, const bench_baseline_t *b, char senten
 		return false;
 	}
 	gpu->blocks = BENCH_STORES_BLOCKS_PER_SM * device.resident_blocks;
-	return gpu->vendor->load_stores(gpu, sentence) &&
+	return gpu->vendor->load(gpu, &kernels, &gpu->module, sentence) &&
 	       bench_gpu_ok(gpu,
 			    run->module_function(&gpu->stores, gpu->module, BENCH_STORES_KERNEL),
 			    "find the kernel of plain stores", sentence) &&
@@ -208,25 +238,48 @@ static void name_versions(bench_baseline_t *b, const bench_gpu_t *gpu)
 			       vendor->collectives.what);
 }
 
+/** Neither library takes other dtypes. The same on every rank. */
+static bool takes_dtypes(const bench_baseline_t *b, char sentence[BENCH_SENTENCE])
+{
+	bool takes = true;
+	for (int i = 0; takes && i < b->step_count; i++) {
+		const tsr_dtype_t dtype = bench_matrix_of(b, b->steps[i].from, b->rank).dtype;
+		takes = bench_gpu_type(dtype) >= 0 && bench_comm_takes(dtype);
+		if (!takes)
+			(void)snprintf(sentence, BENCH_SENTENCE,
+				       "the baseline is for bf16, f16 and f32, and not for %s; use "
+				       "one of them",
+				       tsr_dtype_name(dtype));
+	}
+	return takes;
+}
+
+/** The libraries and kernels of this rank alone; then ranks tell each other. */
+static tsr_status_t open_own(bench_baseline_t *b, bench_gpu_t *gpu, char product[BENCH_SENTENCE],
+			     char rows[BENCH_SENTENCE])
+{
+	bool good;
+	if (product[0] == '\0') {
+		gpu->has_products = open_products(gpu, b, product);
+		(void)open_rows(gpu, b, rows);
+	} else {
+		memcpy(rows, product, BENCH_SENTENCE);
+	}
+	tsr_status_t status = bench_agree(b->world, product, &good);
+	return status == TSR_OK ? bench_agree(b->world, rows, &good) : status;
+}
+
 /**
  * With the GPU current on every rank: each library on its own, so that one
  * which is missing leaves the rest.
  */
 static tsr_status_t open_libraries(bench_baseline_t *b, bench_gpu_t *gpu)
 {
-	char product[BENCH_SENTENCE] = "", comm[BENCH_SENTENCE] = "", push[BENCH_SENTENCE] = "";
-	const tsr_dtype_t dtype = bench_matrix_of(b, 0, b->rank).dtype;
-	/* Neither library takes another one: the same on every rank. */
-	const bool takes = bench_gpu_type(dtype) >= 0 && bench_comm_takes(dtype);
+	char product[BENCH_SENTENCE] = "", comm[BENCH_SENTENCE] = "", push[BENCH_SENTENCE] = "",
+	     rows[BENCH_SENTENCE] = "";
+	const bool takes = takes_dtypes(b, product);
 	bool good;
-	if (!takes)
-		(void)snprintf(
-			product, sizeof product,
-			"the baseline is for bf16, f16 and f32, and not for %s; use one of them",
-			tsr_dtype_name(dtype));
-	else
-		gpu->has_products = open_products(gpu, b, product);
-	tsr_status_t status = bench_agree(b->world, product, &good);
+	tsr_status_t status = open_own(b, gpu, product, rows);
 	if (status == TSR_OK)
 		status = find_shared_gpu(b, gpu, comm);
 	memcpy(push, comm, sizeof push);
@@ -238,8 +291,9 @@ static tsr_status_t open_libraries(bench_baseline_t *b, bench_gpu_t *gpu)
 		(void)open_stores(gpu, b, push);
 		status = bench_agree(b->world, push, &good);
 	}
-	miss(b, true, product);
-	miss(b, false, comm);
+	miss(b, BY_PRODUCTS, product);
+	miss(b, BY_COLLECTIVES, comm);
+	miss(b, BY_ROWS, rows);
 	if (b->missing_push[0] == '\0')
 		memcpy(b->missing_push, push, sizeof push);
 	name_versions(b, gpu);
@@ -310,6 +364,8 @@ static void release(bench_gpu_t *gpu, bool failed)
 	gpu->vendor->close_products(gpu);
 	if (gpu->module)
 		(void)run->module_unload(gpu->module);
+	if (gpu->rows_module)
+		(void)run->module_unload(gpu->rows_module);
 	for (int i = 0; i < WORKLOAD_MATRICES; i++)
 		if (gpu->memory[i])
 			(void)run->free(gpu->memory[i]);

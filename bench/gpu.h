@@ -8,6 +8,7 @@
 #define TESSERA_BENCH_GPU_H
 
 #include "bench/nccl.h"
+#include "bench/rows.h"
 #include "bench/runtime.h"
 
 enum { BENCH_BUS_ID = 32 };
@@ -27,6 +28,12 @@ typedef struct bench_rows {
 	size_t to_pitch, from_pitch, row_bytes, rows;
 } bench_rows_t;
 
+/** Kernels of the baseline's own, in the languages of both vendors. */
+typedef struct bench_kernels {
+	const char *what; /* "the kernel of plain stores" */
+	const char *ptx, *hip;
+} bench_kernels_t;
+
 typedef struct bench_vendor bench_vendor_t;
 
 /** The baseline on one rank. */
@@ -40,6 +47,7 @@ typedef struct bench_gpu {
 	void *stream, *begin, *end, *module, *stores; /* null: not made */
 	int blocks;                                   /* of the kernel of plain stores */
 	void *from;                                   /* what it stores */
+	void *rows_module, *rows[BENCH_ROWS_UNITS];   /* the kernels that copy rows */
 	/* What steps make, and dense copies of inputs; null: the matrix has none. */
 	void *memory[WORKLOAD_MATRICES];
 	/* The rank's part: there, in the heap, or among the gathered parts. */
@@ -72,8 +80,9 @@ struct bench_vendor {
 	void (*leave)(bench_gpu_t *gpu);
 	const char *(*text)(const bench_gpu_t *gpu, int code);
 	int (*copy_rows)(const bench_gpu_t *gpu, const bench_rows_t *rows);
-	/** Makes gpu->module, which has the kernel of plain stores. */
-	bool (*load_stores)(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);
+	/** Compiles kernels for the GPU and loads them. */
+	bool (*load)(const bench_gpu_t *gpu, const bench_kernels_t *kernels, void **module_out,
+		     char sentence[BENCH_SENTENCE]);
 
 	/** Finds the library of products and opens it. */
 	bool (*open_products)(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);

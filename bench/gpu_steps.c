@@ -95,20 +95,54 @@ static bool put_places(const bench_baseline_t *b, const bench_gpu_t *gpu,
 	return good;
 }
 
+/** The widest unit that divides rows and addresses. */
+static int rows_unit(const bench_gpu_t *gpu, const workload_step_t *step, size_t row_bytes)
+{
+	const size_t all = row_bytes | (size_t)(uintptr_t)gpu->matrix[step->from] |
+			   (size_t)(uintptr_t)gpu->matrix[step->to];
+	int unit = 0;
+	while (all % bench_rows_unit(unit).bytes != 0)
+		unit++;
+	return unit;
+}
+
+static bool put_row_copies(const bench_baseline_t *b, const bench_gpu_t *gpu,
+			   const workload_step_t *step, char sentence[BENCH_SENTENCE])
+{
+	const workload_matrix_t from = bench_matrix_of(b, step->from, b->rank);
+	const size_t row_bytes = (size_t)from.part_cols * tsr_dtype_bytes(from.dtype);
+	const int unit = rows_unit(gpu, step, row_bytes);
+	uint64_t addresses[] = {(uint64_t)(uintptr_t)gpu->matrix[step->to],
+				(uint64_t)(uintptr_t)gpu->matrix[step->from],
+				(uint64_t)(uintptr_t)gpu->matrix[step->with]};
+	uint64_t rows = (uint64_t)bench_matrix_of(b, step->to, b->rank).part_rows;
+	uint64_t from_rows = (uint64_t)from.part_rows;
+	uint64_t units = row_bytes / bench_rows_unit(unit).bytes;
+	void *arguments[] = {&addresses[0], &addresses[1], &addresses[2],
+			     &rows,         &from_rows,    &units};
+	const uint64_t blocks = rows < BENCH_ROWS_BLOCKS ? rows : BENCH_ROWS_BLOCKS;
+	if (rows == 0 || units == 0)
+		return true;
+	return bench_gpu_ok(gpu,
+			    gpu->run.launch(gpu->rows[unit], (unsigned)blocks, 1, 1,
+					    BENCH_ROWS_THREADS, 1, 1, 0, gpu->stream, arguments,
+					    NULL),
+			    "launch the copies of rows", sentence);
+}
+
 static bool put_step(const bench_baseline_t *b, const bench_gpu_t *gpu, const workload_step_t *step,
 		     char sentence[BENCH_SENTENCE])
 {
 	switch (step->op) {
 	case WORKLOAD_PRODUCT:
 		return put_product(b, gpu, step, sentence);
-	case WORKLOAD_ALL_GATHER: /* in place, as NCCL has it */
-		return bench_comm_gather(&gpu->comm, b, step, gpu->matrix[step->from],
-					 gpu->matrix[step->to], sentence);
-	case WORKLOAD_REDUCE_SCATTER:
-		return bench_comm_reduce(&gpu->comm, b, step, gpu->matrix[step->from],
-					 gpu->matrix[step->to], sentence);
-	default: /* WORKLOAD_PLACE */
+	case WORKLOAD_PLACE:
 		return put_places(b, gpu, step, sentence);
+	case WORKLOAD_COPY_ROWS:
+		return put_row_copies(b, gpu, step, sentence);
+	default: /* those that communicate */
+		return bench_comm_step(&gpu->comm, b, step, gpu->matrix[step->from],
+				       gpu->matrix[step->to], sentence);
 	}
 }
 

@@ -7,7 +7,6 @@
 
 #include "bench/amd.h"
 #include "bench/gpu.h"
-#include "bench/stores.h"
 
 /* What AMD's samples of hipBLASLt allow. */
 static const uint64_t workspace_bytes = 32 << 20;
@@ -82,50 +81,55 @@ static int copy_rows(const bench_gpu_t *gpu, const bench_rows_t *rows)
 				gpu->stream);
 }
 
-/* ------------------------------------------------------------ plain stores */
+/* ------------------------------------------------------------ kernels of our own */
 
-static bool hiprtc_ok(const bench_hiprtc_t *rtc, int code, const char *what,
-		      char sentence[BENCH_SENTENCE])
+static bool hiprtc_ok(const bench_hiprtc_t *rtc, const bench_kernels_t *kernels, int code,
+		      const char *what, char sentence[BENCH_SENTENCE])
 {
 	if (code != 0)
-		(void)snprintf(sentence, BENCH_SENTENCE,
-			       "%s failed on the kernel of plain stores (%s); install ROCm anew",
-			       what, rtc->error_string(code));
+		(void)snprintf(sentence, BENCH_SENTENCE, "%s failed on %s (%s); install ROCm anew",
+			       what, kernels->what, rtc->error_string(code));
 	return code == 0;
 }
 
 /**
  * The code of a compiled program; null, with a sentence, where there is none.
  */
-static char *code_of(const bench_hiprtc_t *rtc, void *program, char sentence[BENCH_SENTENCE])
+static char *code_of(const bench_hiprtc_t *rtc, const bench_kernels_t *kernels, void *program,
+		     char sentence[BENCH_SENTENCE])
 {
 	size_t bytes = 0;
-	if (!hiprtc_ok(rtc, rtc->compile(program, 0, NULL), "hiprtcCompileProgram", sentence) ||
-	    !hiprtc_ok(rtc, rtc->code_bytes(program, &bytes), "hiprtcGetCodeSize", sentence))
+	if (!hiprtc_ok(rtc, kernels, rtc->compile(program, 0, NULL), "hiprtcCompileProgram",
+		       sentence) ||
+	    !hiprtc_ok(rtc, kernels, rtc->code_bytes(program, &bytes), "hiprtcGetCodeSize",
+		       sentence))
 		return NULL;
 	char *code = malloc(bytes);
 	if (!code)
 		(void)snprintf(sentence, BENCH_SENTENCE,
 			       "the host has no memory for a kernel; free some");
-	else if (hiprtc_ok(rtc, rtc->code(program, code), "hiprtcGetCode", sentence))
+	else if (hiprtc_ok(rtc, kernels, rtc->code(program, code), "hiprtcGetCode", sentence))
 		return code;
 	free(code);
 	return NULL;
 }
 
 /** HIP's compiler takes the architecture of the current GPU. */
-static bool load_stores(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
+static bool load(const bench_gpu_t *gpu, const bench_kernels_t *kernels, void **module_out,
+		 char sentence[BENCH_SENTENCE])
 {
 	bench_hiprtc_t rtc;
 	void *program = NULL;
+	char what[64];
+	(void)snprintf(what, sizeof what, "load %s", kernels->what);
 	if (!bench_hiprtc_find(&rtc, sentence) ||
-	    !hiprtc_ok(&rtc,
-		       rtc.create(&program, bench_stores_hip, "plain_stores.hip", 0, NULL, NULL),
+	    !hiprtc_ok(&rtc, kernels,
+		       rtc.create(&program, kernels->hip, "baseline.hip", 0, NULL, NULL),
 		       "hiprtcCreateProgram", sentence))
 		return false;
-	char *code = code_of(&rtc, program, sentence);
-	const bool good = code && bench_gpu_ok(gpu, gpu->run.module_load(&gpu->module, code),
-					       "load the kernel of plain stores", sentence);
+	char *code = code_of(&rtc, kernels, program, sentence);
+	const bool good =
+		code && bench_gpu_ok(gpu, gpu->run.module_load(module_out, code), what, sentence);
 	free(code);
 	(void)rtc.destroy(&program);
 	return good;
@@ -295,7 +299,7 @@ static const bench_vendor_t amd = {
 	.leave = leave,
 	.text = text,
 	.copy_rows = copy_rows,
-	.load_stores = load_stores,
+	.load = load,
 	.open_products = open_products,
 	.prepare = prepare,
 	.multiply = multiply,

@@ -52,6 +52,25 @@ struct bench_baseline {
 tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world,
 				    const bench_task_t *task, bench_baseline_t **baseline_out);
 
+/**
+ * Whether all steps fit their matrices, on every rank: the same answer on all.
+ * Any thread. Errors: TSR_ERR_ARGUMENT.
+ */
+tsr_status_t bench_steps_check(const bench_baseline_t *b);
+
+/**
+ * In an all-to-all: the rows that rank `source` has for rank `target`, and how
+ * many bytes lie before them in the source's part of `from` and in the target's
+ * part of `to`.
+ */
+typedef struct bench_piece {
+	int64_t rows;
+	size_t bytes, elements, from_offset, to_offset;
+} bench_piece_t;
+
+bench_piece_t bench_piece_of(const bench_baseline_t *b, const workload_step_t *step, int source,
+			     int target);
+
 /** A matrix, and rank `rank`'s part of it. */
 static inline workload_matrix_t bench_matrix_of(const bench_baseline_t *b, int matrix, int rank)
 {

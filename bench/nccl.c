@@ -73,70 +73,150 @@ void bench_comm_close(bench_comm_t *comm, bool failed)
 
 /* ------------------------------------------------------------ the steps */
 
+/** A step, its dtype as NCCL calls it, and this rank's parts. */
+typedef struct call {
+	const bench_comm_t *comm;
+	const bench_baseline_t *b;
+	const workload_step_t *step;
+	int type;
+	const char *from;
+	char *to;
+	char *sentence; /* BENCH_SENTENCE */
+} call_t;
+
+static bool called(const call_t *c, int code, const char *what)
+{
+	return ok(c->comm, code, what, c->sentence);
+}
+
 /**
  * Parts that differ in size go as a group of broadcasts, each from its rank.
  */
-static bool broadcast_parts(const bench_comm_t *comm, const bench_baseline_t *b,
-			    const workload_step_t *step, int type, void *to,
-			    char sentence[BENCH_SENTENCE])
+static bool broadcast_parts(const call_t *c)
 {
-	const bench_nccl_t *nccl = &comm->nccl;
-	bool good = ok(comm, nccl->group_start(), "ncclGroupStart", sentence);
-	for (int r = 0; good && r < b->size; r++) {
-		void *part = (char *)to + bench_parts_offset(b, step->from, r);
-		const size_t elements = bench_part_elements(b, step->from, r);
+	const bench_nccl_t *nccl = &c->comm->nccl;
+	bool good = called(c, nccl->group_start(), "ncclGroupStart");
+	for (int r = 0; good && r < c->b->size; r++) {
+		char *part = c->to + bench_parts_offset(c->b, c->step->from, r);
+		const size_t elements = bench_part_elements(c->b, c->step->from, r);
 		if (elements > 0)
-			good = ok(comm,
-				  nccl->broadcast(part, part, elements, type, r, comm->comm,
-						  comm->stream),
-				  "ncclBroadcast", sentence);
+			good = called(c,
+				      nccl->broadcast(r == c->b->rank ? c->from : part, part,
+						      elements, c->type, r, c->comm->comm,
+						      c->comm->stream),
+				      "ncclBroadcast");
 	}
-	return good && ok(comm, nccl->group_end(), "ncclGroupEnd", sentence);
+	return good && called(c, nccl->group_end(), "ncclGroupEnd");
 }
 
-bool bench_comm_gather(const bench_comm_t *comm, const bench_baseline_t *b,
-		       const workload_step_t *step, const void *from, void *to,
-		       char sentence[BENCH_SENTENCE])
+static bool gather(const call_t *c)
 {
-	const int type = type_of(bench_matrix_of(b, step->from, b->rank).dtype);
-	if (!bench_parts_are_equal(b, step->from))
-		return broadcast_parts(comm, b, step, type, to, sentence);
-	return ok(comm,
-		  comm->nccl.all_gather(from, to, bench_part_elements(b, step->from, b->rank), type,
-					comm->comm, comm->stream),
-		  "ncclAllGather", sentence);
+	const size_t elements = bench_part_elements(c->b, c->step->from, c->b->rank);
+	if (!bench_parts_are_equal(c->b, c->step->from))
+		return broadcast_parts(c);
+	return elements == 0 || called(c,
+				       c->comm->nccl.all_gather(c->from, c->to, elements, c->type,
+								c->comm->comm, c->comm->stream),
+				       "ncclAllGather");
 }
 
 /** Parts that differ in size go as a group of reductions, each to its rank. */
-static bool reduce_parts(const bench_comm_t *comm, const bench_baseline_t *b,
-			 const workload_step_t *step, int type, const void *from, void *to,
-			 char sentence[BENCH_SENTENCE])
+static bool reduce_parts(const call_t *c)
 {
-	const bench_nccl_t *nccl = &comm->nccl;
-	const size_t element = tsr_dtype_bytes(bench_matrix_of(b, step->from, b->rank).dtype);
-	bool good = ok(comm, nccl->group_start(), "ncclGroupStart", sentence);
-	for (int r = 0; good && r < b->size; r++) {
-		const workload_matrix_t part = bench_matrix_of(b, step->to, r);
+	const bench_nccl_t *nccl = &c->comm->nccl;
+	const size_t element = tsr_dtype_bytes(bench_matrix_of(c->b, c->step->from, 0).dtype);
+	bool good = called(c, nccl->group_start(), "ncclGroupStart");
+	for (int r = 0; good && r < c->b->size; r++) {
+		const workload_matrix_t part = bench_matrix_of(c->b, c->step->to, r);
 		const size_t offset = (size_t)(part.first_row * part.cols) * element;
-		const size_t elements = bench_part_elements(b, step->to, r);
+		const size_t elements = bench_part_elements(c->b, c->step->to, r);
 		if (elements > 0)
-			good = ok(comm,
-				  nccl->reduce((const char *)from + offset, to, elements, type,
-					       BENCH_NCCL_SUM, r, comm->comm, comm->stream),
-				  "ncclReduce", sentence);
+			good = called(c,
+				      nccl->reduce(c->from + offset, c->to, elements, c->type,
+						   BENCH_NCCL_SUM, r, c->comm->comm,
+						   c->comm->stream),
+				      "ncclReduce");
 	}
-	return good && ok(comm, nccl->group_end(), "ncclGroupEnd", sentence);
+	return good && called(c, nccl->group_end(), "ncclGroupEnd");
 }
 
-bool bench_comm_reduce(const bench_comm_t *comm, const bench_baseline_t *b,
-		       const workload_step_t *step, const void *from, void *to,
-		       char sentence[BENCH_SENTENCE])
+static bool reduce_scatter(const call_t *c)
+{
+	const size_t elements = bench_part_elements(c->b, c->step->to, c->b->rank);
+	if (!bench_parts_are_equal(c->b, c->step->to))
+		return reduce_parts(c);
+	return elements == 0 ||
+	       called(c,
+		      c->comm->nccl.reduce_scatter(c->from, c->to, elements, c->type,
+						   BENCH_NCCL_SUM, c->comm->comm, c->comm->stream),
+		      "ncclReduceScatter");
+}
+
+static bool all_reduce(const call_t *c)
+{
+	const size_t elements = bench_part_elements(c->b, c->step->to, c->b->rank);
+	return elements == 0 ||
+	       called(c,
+		      c->comm->nccl.all_reduce(c->from, c->to, elements, c->type, BENCH_NCCL_SUM,
+					       c->comm->comm, c->comm->stream),
+		      "ncclAllReduce");
+}
+
+static bool broadcast(const call_t *c)
+{
+	const size_t elements = bench_part_elements(c->b, c->step->to, c->b->rank);
+	return elements == 0 ||
+	       called(c,
+		      c->comm->nccl.broadcast(c->b->rank == 0 ? c->from : c->to, c->to, elements,
+					      c->type, 0, c->comm->comm, c->comm->stream),
+		      "ncclBroadcast");
+}
+
+/** What rank `peer` and this one have for each other; nothing is not sent. */
+static bool exchange(const call_t *c, int peer)
+{
+	const bench_piece_t out = bench_piece_of(c->b, c->step, c->b->rank, peer);
+	const bench_piece_t in = bench_piece_of(c->b, c->step, peer, c->b->rank);
+	return (out.elements == 0 ||
+		called(c,
+		       c->comm->nccl.send(c->from + out.from_offset, out.elements, c->type, peer,
+					  c->comm->comm, c->comm->stream),
+		       "ncclSend")) &&
+	       (in.elements == 0 ||
+		called(c,
+		       c->comm->nccl.receive(c->to + in.to_offset, in.elements, c->type, peer,
+					     c->comm->comm, c->comm->stream),
+		       "ncclRecv"));
+}
+
+/**
+ * One group of sends and receives, as torch.distributed calls NCCL: they go at
+ * the same time, those to the rank itself too.
+ */
+static bool all_to_all(const call_t *c)
+{
+	bool good = called(c, c->comm->nccl.group_start(), "ncclGroupStart");
+	for (int r = 0; good && r < c->b->size; r++)
+		good = exchange(c, r);
+	return good && called(c, c->comm->nccl.group_end(), "ncclGroupEnd");
+}
+
+bool bench_comm_step(const bench_comm_t *comm, const bench_baseline_t *b,
+		     const workload_step_t *step, const void *from, void *to,
+		     char sentence[BENCH_SENTENCE])
 {
 	const int type = type_of(bench_matrix_of(b, step->from, b->rank).dtype);
-	if (!bench_parts_are_equal(b, step->to))
-		return reduce_parts(comm, b, step, type, from, to, sentence);
-	return ok(comm,
-		  comm->nccl.reduce_scatter(from, to, bench_part_elements(b, step->to, b->rank),
-					    type, BENCH_NCCL_SUM, comm->comm, comm->stream),
-		  "ncclReduceScatter", sentence);
+	const call_t c = {comm, b, step, type, from, to, sentence};
+	switch (step->op) {
+	case WORKLOAD_ALL_GATHER:
+		return gather(&c);
+	case WORKLOAD_REDUCE_SCATTER:
+		return reduce_scatter(&c);
+	case WORKLOAD_ALL_REDUCE:
+		return all_reduce(&c);
+	case WORKLOAD_ALL_TO_ALL:
+		return all_to_all(&c);
+	default:
+		return broadcast(&c);
+	}
 }

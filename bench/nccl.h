@@ -39,6 +39,13 @@ typedef struct bench_nccl_id {
 	X(int, reduce_scatter, ncclReduceScatter, \
 	  (const void *send, void *receive, size_t count, int type, int op, void *comm, \
 	   void *stream)) \
+	X(int, all_reduce, ncclAllReduce, \
+	  (const void *send, void *receive, size_t count, int type, int op, void *comm, \
+	   void *stream)) \
+	X(int, send, ncclSend, \
+	  (const void *send, size_t count, int type, int peer, void *comm, void *stream)) \
+	X(int, receive, ncclRecv, \
+	  (void *receive, size_t count, int type, int peer, void *comm, void *stream)) \
 	X(int, reduce, ncclReduce, \
 	  (const void *send, void *receive, size_t count, int type, int op, int root, void *comm, \
 	   void *stream)) \
@@ -80,22 +87,14 @@ tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_nccl_library_t *lib
 /** `failed`: the world has ended, so nobody is waited for. */
 void bench_comm_close(bench_comm_t *comm, bool failed);
 
-/*
- * The steps, put on the stream; addresses of this rank's part of each matrix.
- */
-
 /**
- * Into `to`, the parts of all ranks one behind the other, of which `from` is
- * this rank's.
+ * Puts a step on the stream: WORKLOAD_ALL_GATHER, _REDUCE_SCATTER, _ALL_REDUCE,
+ * _ALL_TO_ALL or _BROADCAST. `from` and `to` are this rank's parts. An
+ * all-gather may be in place: `from` among the parts in `to`.
  */
-bool bench_comm_gather(const bench_comm_t *comm, const bench_baseline_t *b,
-		       const workload_step_t *step, const void *from, void *to,
-		       char sentence[BENCH_SENTENCE]);
-
-/** Into `to`, this rank's part of the sum of all ranks' `from`. */
-bool bench_comm_reduce(const bench_comm_t *comm, const bench_baseline_t *b,
-		       const workload_step_t *step, const void *from, void *to,
-		       char sentence[BENCH_SENTENCE]);
+bool bench_comm_step(const bench_comm_t *comm, const bench_baseline_t *b,
+		     const workload_step_t *step, const void *from, void *to,
+		     char sentence[BENCH_SENTENCE]);
 
 /** Whether the collectives take a dtype. */
 bool bench_comm_takes(tsr_dtype_t dtype);

@@ -148,16 +148,40 @@ typedef struct workload_cost {
 
 /**
  * What a library does in one step of a baseline. Matrices are given by their
- * numbers.
+ * numbers; "a part" is this rank's part of one, row-major and dense. `from` and
+ * `with` are inputs or come from earlier steps, `to` is no input, and all have
+ * one dtype (f32, f16 or bf16) but for the indices of WORKLOAD_COPY_ROWS. Parts
+ * may be empty. Steps whose matrices do not fit are refused when the baseline
+ * opens.
+ *
+ * Sums over ranks: the emulator adds in f32, from rank 0 to the last, and
+ * rounds once to the dtype. NCCL and RCCL choose the order, and may round every
+ * partial sum.
  */
 typedef enum workload_op {
-	WORKLOAD_PRODUCT, /* to = from * with, each the rank's own part */
+	/* to = from * with, each the rank's own part; sums in f32, rounded once to the dtype */
+	WORKLOAD_PRODUCT,
 	/* to = the parts of `from` of all ranks, one after the other, each row-major and dense */
 	WORKLOAD_ALL_GATHER,
 	/* to = the sum of `from` over all ranks; each rank gets the rows of its part */
 	WORKLOAD_REDUCE_SCATTER,
 	/* to = the parts in `from`, each copied to its place in the whole matrix `with` */
-	WORKLOAD_PLACE
+	WORKLOAD_PLACE,
+	/* to = the sum of `from` over all ranks, the same on every rank; all parts of both
+	 * matrices have one shape */
+	WORKLOAD_ALL_REDUCE,
+	/* A part of `from` consists of rows for rank 0, then rows for rank 1, and so on; a part of
+	 * `to`, of rows from rank 0, then from rank 1, and so on. The step's `rows` says how many
+	 * from whom to whom, as the sizes of splits that users give to torch's
+	 * all_to_all_single. */
+	WORKLOAD_ALL_TO_ALL,
+	/* to = rank 0's part of `from`, on every rank; the other ranks' parts are not read */
+	WORKLOAD_BROADCAST,
+	/* Row i of `to` = row with[i] of `from`, within the rank, as torch.index_select does.
+	 * `with` is one column of TSR_I32. An index that `from` has no row for is an error on
+	 * the emulator; on GPUs that row of `to` stays as it is. GPUs run a kernel: a batch of
+	 * copies would need the indices on the host. */
+	WORKLOAD_COPY_ROWS
 } workload_op_t;
 
 typedef struct workload_step {
@@ -171,6 +195,9 @@ typedef struct workload_step {
 	/* true: sums are rounded on the way, unlike in the patterns, so the result is not
 	 * checked */
 	bool rounds;
+	/* of WORKLOAD_ALL_TO_ALL: how many rows rank `source` has for rank `target`, itself
+	 * included. Null: equally many for each. */
+	int64_t (*rows)(const workload_config_t *config, int source, int target, int ranks);
 } workload_step_t;
 
 enum { WORKLOAD_STEPS = 8 };

@@ -251,19 +251,25 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
-	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GAS_A, GAS_B,
-					 GAS_PART,         false,     false};
-	steps_out[1] =
-		(workload_step_t){WORKLOAD_ALL_GATHER, "all-gather", "all-gather", GAS_PART, -1,
-				  GAS_PARTS_OF_ALL,    false,        false};
-	steps_out[2] = (workload_step_t){WORKLOAD_PLACE,
-					 "layout",
-					 "columns to their places",
-					 GAS_PARTS_OF_ALL,
-					 GAS_PART,
-					 GAS_C,
-					 true,
-					 false};
+	steps_out[0] = (workload_step_t){.op = WORKLOAD_PRODUCT,
+					 .name = "product",
+					 .what = "product",
+					 .from = GAS_A,
+					 .with = GAS_B,
+					 .to = GAS_PART};
+	steps_out[1] = (workload_step_t){.op = WORKLOAD_ALL_GATHER,
+					 .name = "all-gather",
+					 .what = "all-gather",
+					 .from = GAS_PART,
+					 .with = -1,
+					 .to = GAS_PARTS_OF_ALL};
+	steps_out[2] = (workload_step_t){.op = WORKLOAD_PLACE,
+					 .name = "layout",
+					 .what = "columns to their places",
+					 .from = GAS_PARTS_OF_ALL,
+					 .with = GAS_PART,
+					 .to = GAS_C,
+					 .extra = true};
 	return 3;
 }
 

@@ -196,16 +196,19 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
-	steps_out[0] = (workload_step_t){WORKLOAD_PRODUCT, "product", "product", GRS_A, GRS_B,
-					 GRS_PARTIAL,      false,     false};
-	steps_out[1] = (workload_step_t){WORKLOAD_REDUCE_SCATTER,
-					 "reduce-scatter",
-					 "reduce-scatter",
-					 GRS_PARTIAL,
-					 -1,
-					 GRS_C,
-					 false,
-					 true};
+	steps_out[0] = (workload_step_t){.op = WORKLOAD_PRODUCT,
+					 .name = "product",
+					 .what = "product",
+					 .from = GRS_A,
+					 .with = GRS_B,
+					 .to = GRS_PARTIAL};
+	steps_out[1] = (workload_step_t){.op = WORKLOAD_REDUCE_SCATTER,
+					 .name = "reduce-scatter",
+					 .what = "reduce-scatter",
+					 .from = GRS_PARTIAL,
+					 .with = -1,
+					 .to = GRS_C,
+					 .rounds = true};
 	return 2;
 }
 

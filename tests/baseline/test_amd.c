@@ -9,6 +9,7 @@
 
 #include "bench/amd.h"
 #include "bench/nccl.h"
+#include "bench/rows.h"
 #include "bench/stores.h"
 
 #define SAME(mine_, theirs_) _Static_assert((int)(mine_) == (int)(theirs_), #theirs_)
@@ -125,27 +126,34 @@ Test(amd, hip_itself_has_every_entry)
 }
 
 /**
- * The kernel is compiled when the program runs: here for the GPUs that HIP 5.2
+ * Kernels are compiled when the program runs: here for the GPUs that HIP 5.2
  * knows already.
  */
-Test(amd, hip_compiles_plain_stores)
+static void expect_compiles(const bench_hiprtc_t *rtc, const char *text, const char *kernel)
 {
 	static const char *options[] = {"--offload-arch=gfx90a"};
-	char sentence[BENCH_SENTENCE];
-	bench_hiprtc_t rtc;
 	void *program = NULL;
 	size_t code_bytes = 0;
+	cr_assert_eq(rtc->create(&program, text, "baseline.hip", 0, NULL, NULL), 0);
+	const int status = rtc->compile(program, 1, options);
+	cr_assert_eq(status, 0, "%s: %s", kernel, rtc->error_string(status));
+	cr_assert(rtc->code_bytes(program, &code_bytes) == 0 && code_bytes > 0);
+	char *code = malloc(code_bytes);
+	cr_assert(code && rtc->code(program, code) == 0);
+	cr_expect(memmem(code, code_bytes, kernel, strlen(kernel)), "%s", kernel);
+	free(code);
+	cr_expect_eq(rtc->destroy(&program), 0);
+}
+
+Test(amd, hip_compiles_the_kernels_of_the_baseline)
+{
+	char sentence[BENCH_SENTENCE];
+	bench_hiprtc_t rtc;
 	if (!bench_hiprtc_find(&rtc, sentence)) {
 		cr_assert(strstr(sentence, "there is no "), "%s", sentence);
 		cr_skip_test("no compiler of HIP here");
 	}
-	cr_assert_eq(rtc.create(&program, bench_stores_hip, "stores.hip", 0, NULL, NULL), 0);
-	const int status = rtc.compile(program, 1, options);
-	cr_assert_eq(status, 0, "%s", rtc.error_string(status));
-	cr_assert(rtc.code_bytes(program, &code_bytes) == 0 && code_bytes > 0);
-	char *code = malloc(code_bytes);
-	cr_assert(code && rtc.code(program, code) == 0);
-	cr_expect(memmem(code, code_bytes, BENCH_STORES_KERNEL, strlen(BENCH_STORES_KERNEL)));
-	free(code);
-	cr_expect_eq(rtc.destroy(&program), 0);
+	expect_compiles(&rtc, bench_stores_hip, BENCH_STORES_KERNEL);
+	for (int i = 0; i < BENCH_ROWS_UNITS; i++)
+		expect_compiles(&rtc, bench_rows_hip, bench_rows_unit(i).kernel);
 }

@@ -28,6 +28,7 @@ SAME(BENCH_CUBLAS_GEMM_DEFAULT, CUBLAS_GEMM_DEFAULT);
 SAME(BENCH_NCCL_F16, ncclFloat16);
 SAME(BENCH_NCCL_F32, ncclFloat32);
 SAME(BENCH_NCCL_BF16, ncclBfloat16);
+SAME(BENCH_NCCL_SUM, ncclSum);
 SAME(sizeof(bench_nccl_id_t), sizeof(ncclUniqueId));
 SAME(0, CUDA_SUCCESS);
 SAME(0, CUBLAS_STATUS_SUCCESS);
@@ -111,6 +112,11 @@ COMPILES(cublasGemmEx(handle, (cublasOperation_t)0, (cublasOperation_t)0, number
 COMPILES(ncclGetUniqueId(&unique));
 COMPILES(ncclCommInitRank((ncclComm_t *)handle, number, unique, number));
 COMPILES(ncclAllGather(handle, handle, bytes, (ncclDataType_t)0, handle, handle));
+COMPILES(ncclAllReduce(handle, handle, bytes, (ncclDataType_t)0, ncclSum, handle, handle));
+COMPILES(ncclReduceScatter(handle, handle, bytes, (ncclDataType_t)0, ncclSum, handle, handle));
+COMPILES(ncclReduce(handle, handle, bytes, (ncclDataType_t)0, ncclSum, number, handle, handle));
+COMPILES(ncclSend(handle, bytes, (ncclDataType_t)0, number, handle, handle));
+COMPILES(ncclRecv(handle, bytes, (ncclDataType_t)0, number, handle, handle));
 COMPILES(ncclBroadcast(handle, handle, bytes, (ncclDataType_t)0, number, handle, handle));
 
 /**

@@ -9,9 +9,11 @@
 BENCH_RUNTIME_ENTRIES(FAKE_NVIDIA)
 BENCH_CUDA_ENTRIES(FAKE_DECLARE)
 
-static bool is_stores(const void *image)
+static bool is_made_of(const void *image, const char *kernel)
 {
-	return strstr(image, ".entry " BENCH_STORES_KERNEL);
+	char entry[64];
+	(void)snprintf(entry, sizeof entry, ".entry %s(", kernel);
+	return strstr(image, entry);
 }
 
 int cuInit(unsigned flags)

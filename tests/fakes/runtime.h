@@ -22,17 +22,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/rows.h"
 #include "bench/runtime.h"
 #include "bench/stores.h"
 #include "tools/litmus/ptx/ptx.h"
 
 enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };
 
-/** Whether an image is what the vendor's compiler makes of plain stores. */
-static bool is_stores(const void *image);
+/** Whether an image is what the vendor's compiler makes of a kernel's source. */
+static bool is_made_of(const void *image, const char *kernel);
 
-static char thing;  /* what every handle points to */
-static char litmus; /* but those of a litmus test */
+static char thing;                      /* what every handle points to, */
+static char row_copies;                 /* but the module of copies of rows, */
+static char row_copy[BENCH_ROWS_UNITS]; /* its kernels, */
+static char litmus;                     /* and those of a litmus test */
 static _Thread_local int stuck;
 static _Thread_local bool is_current; /* the rank's GPU, on this thread */
 
@@ -192,19 +195,25 @@ static int copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pi
 
 static int fake_module_load(void **out, const void *image)
 {
-	*out = &thing;
-	return is_current && is_stores(image) ? 0 : REFUSED;
+	const bool copies = is_made_of(image, bench_rows_unit(0).kernel);
+	*out = copies ? &row_copies : &thing;
+	return is_current && (copies || is_made_of(image, BENCH_STORES_KERNEL)) ? 0 : REFUSED;
 }
 
 static int fake_module_unload(void *module)
 {
 	wait_for_kernels();
-	return module == &thing || module == &litmus ? 0 : REFUSED;
+	return module == &thing || module == &litmus || module == &row_copies ? 0 : REFUSED;
 }
 
 static int fake_module_function(void **out, void *module, const char *name)
 {
 	*out = module;
+	for (int i = 0; module == &row_copies && i < BENCH_ROWS_UNITS; i++)
+		if (strcmp(name, bench_rows_unit(i).kernel) == 0) {
+			*out = &row_copy[i];
+			return 0;
+		}
 	return strcmp(name, module == &litmus ? LITMUS_PTX_KERNEL : BENCH_STORES_KERNEL) == 0
 		       ? 0
 		       : NOT_FOUND;
@@ -231,17 +240,39 @@ static void launch_litmus(const litmus_ptx_args_t *args, unsigned blocks, unsign
 	memcpy(results + 2, args, sizeof *args);
 }
 
+/** Copies of rows: to, from, index, rows, rows of `from`, units in a row. */
+static int copy_by_index(size_t unit, void *const *arguments)
+{
+	uint64_t value[6];
+	for (int i = 0; i < 6; i++)
+		memcpy(&value[i], arguments[i], sizeof value[i]);
+	char *to = (char *)(uintptr_t)value[0];
+	const char *from = (const char *)(uintptr_t)value[1];
+	const uint32_t *index = (const uint32_t *)(uintptr_t)value[2];
+	const size_t row_bytes = (size_t)value[5] * unit;
+	if (value[0] % unit != 0 || value[1] % unit != 0 || row_bytes == 0)
+		return REFUSED;
+	for (uint64_t row = 0; row < value[3]; row++)
+		if (index[row] < value[4])
+			memcpy(to + row * row_bytes, from + index[row] * row_bytes, row_bytes);
+	return 0;
+}
+
 /** Stores: to, from, pieces of 16 bytes. */
 static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 		       void *stream, void **arguments, void **extra)
 {
-	bool known = function == &thing || function == &litmus;
+	const ptrdiff_t unit = (char *)function - row_copy;
+	const bool copies = unit >= 0 && unit < BENCH_ROWS_UNITS;
+	bool known = function == &thing || function == &litmus || copies;
 	bool plain = known && grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 &&
 		     block_y == 1 && block_z == 1;
 	if (!plain || shared_bytes > 0 || stream != &thing || extra || !is_current)
 		return REFUSED;
 	do_fills();
+	if (copies)
+		return copy_by_index(bench_rows_unit(unit).bytes, arguments);
 	if (function == &litmus) {
 		launch_litmus(arguments[0], grid_x, block_x);
 		return 0;
