@@ -8,7 +8,7 @@ json=$TAP_FILES/bench.json
 for placement in process thread; do
 	for ranks in 2 3 5; do
 		prints "$ranks ranks as $placement" '^  the same, \+ columns to their places .* ok$' $gas -n $ranks -p $placement $odd
-		seen "$ranks ranks as $placement: each pattern beside it" '^[a-z-]+ .* [0-9.]+x +[0-9.]+x  ok$' 6
+		seen "$ranks ranks as $placement: each pattern beside it" '^[a-z-]+ .* [0-9.]+x +[0-9.]+x  ok$' 7
 		seen "$ranks ranks as $placement: the link" '^  plain stores, (rank 0 to 1|each to each), .* GB/s out of a rank$' 2
 		seen "$ranks ranks as $placement: the floor" '^  floor: [0-9.]+ ms' 1
 	done
@@ -39,7 +39,7 @@ assert close(base['store_one_pair_gbps'], base['store_bytes'] / steps['store_one
 assert close(base['store_each_to_each_gbps'], 2 * base['store_bytes'] / steps['store_each_to_each']['median_ns'])
 assert base['exchange_ns'] == int(2 * 91 * 25 * 2 / base['store_one_pair_gbps'])
 assert base['floor_ns'] == max(product, base['exchange_ns'])
-assert len(run['patterns']) == 6
+assert len(run['patterns']) == 7
 for pattern in run['patterns']:
     assert close(pattern['faster_than_baseline'], both / pattern['median_ns'])
     assert close(pattern['over_floor'], pattern['median_ns'] / base['floor_ns'])
