@@ -12,11 +12,13 @@ report = json.load(open(glob.glob('$out/*.json')[0]))
 table = open(glob.glob('$out/*.md')[0]).read()
 assert report['commit'] == 'abc123' and report['date'] and report['machine']['cores'] > 0
 assert [(run['shape'], run['code'], run['said']) for run in report['runs']] == [('91x73x37', 0, ''), ('40x2x20', 0, '')]
-assert all(len(run['result']['patterns']) == 6 and run['result']['baseline']['floor_ns'] for run in report['runs'])
+patterns = len(report['runs'][0]['result']['patterns'])
+assert patterns >= 7
+assert all(len(run['result']['patterns']) == patterns and run['result']['baseline']['floor_ns'] for run in report['runs'])
 assert 'commit abc123' in table and 'OpenBLAS + memcpy' in table
 for shape in ('91x73x37', '40x2x20'):
-    assert table.count('| ' + shape + ' |') == 8 and table.count('| ' + shape + ' | **') == 1, shape
-assert table.count('| ok |') == 12
+    assert table.count('| ' + shape + ' |') == patterns + 2 and table.count('| ' + shape + ' | **') == 1, shape
+assert table.count('| ok |') == 2 * patterns
 " 2>"$TAP_FILES/err"
 verdict $? "both are in the JSON and in the table"
 
@@ -59,4 +61,57 @@ verdict $? "a shape that is none is refused" "exit code $code"
 try "$run" --backend cpuemu --ranks 2 --shape 64x64x64 --out "$out" "$TAP_FILES"
 [ "$code" -eq 1 ] && grep -q 'tessera cannot be started' "$TAP_FILES/err"
 verdict $? "a folder without the command is refused" "exit code $code"
+# What the machine has: the first program that names GPUs. Here each is one that prints what the vendors' print.
+smi=$TAP_FILES/smi
+mkdir "$smi"
+printf '#!/bin/sh\nexit 9\n' >"$smi/nvidia-smi"
+cat >"$smi/rocm-smi" <<'END'
+#!/bin/sh
+[ "$1" = --showtopo ] && echo 'GPU0 XGMI GPU1' && exit
+printf 'Driver version: 6.8.5\nGPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X\nGPU[0]\t\t: Card Model: \t\t0x74b5\n'
+printf 'GPU[1]\t\t: Card Series: \t\tN/A\nGPU[1]\t\t: Card Model: \t\t0x74b5\n'
+END
+cat >"$smi/amd-smi" <<'END'
+#!/bin/sh
+[ "$1" = topology ] && echo 'GPU0 XGMI GPU1' && exit
+echo '{"gpu_data": [{"gpu": 0, "asic": {"market_name": "MI300X"}, "board": {"product_name": "AMD Instinct MI300X OAM"},'
+echo ' "driver": {"name": "amdgpu", "version": "6.14.14"}}, {"gpu": 1, "asic": {"market_name": "MI300X"}, "board": {"product_name": "N/A"}}]}'
+END
+chmod +x "$smi"/*
+of_machine() # what it has found, in JSON
+{
+	rm -rf "$out"
+	try env "PATH=$smi:$PATH" "$run" --backend cpuemu --ranks 1 --shape 16x16x16 --iterations 1 --out "$out" "$BUILD" gemm-all-scatter
+	python3 -c "
+import glob, json
+place = json.load(open(glob.glob('$out/*.json')[0]))['machine']
+assert (place['gpus'], place['driver'], place['links']) == $1, place
+" 2>"$TAP_FILES/err"
+	verdict $? "$2"
+}
+of_machine "(['AMD Instinct MI300X OAM', 'MI300X'], '6.14.14', 'GPU0 XGMI GPU1')" "amd-smi names GPUs and driver"
+echo 'echo "[{\"asic\": {\"market_name\": \"MI250\"}, \"driver\": {\"driver_version\": \"6.3\"}}]"' >"$smi/amd-smi.old"
+sed -i '2,$d' "$smi/amd-smi" && cat "$smi/amd-smi.old" >>"$smi/amd-smi" && sed -i '1a [ "$1" = topology ] \&\& exit 1' "$smi/amd-smi"
+of_machine "(['MI250'], '6.3', None)" "an amd-smi of before"
+printf '#!/bin/sh\necho "{ no JSON"\n' >"$smi/amd-smi"
+of_machine "(['AMD Instinct MI300X', '0x74b5'], '6.8.5', 'GPU0 XGMI GPU1')" "rocm-smi names them where amd-smi does not"
+printf '#!/bin/sh\nexit 1\n' >"$smi/rocm-smi"
+of_machine "([], None, None)" "nobody names any"
+rm -rf "$out"
+try env "PATH=$smi:$PATH" "$run" --backend abacus --shape 16x16x16 --iterations 1 --out "$out" "$BUILD" gemm-all-scatter
+[ "$code" -eq 1 ] && grep -q '^run-results: neither nvidia-smi, amd-smi, rocm-smi nor tessera info names a GPU for abacus' "$TAP_FILES/err"
+verdict $? "a machine without GPUs is told" "exit code $code"
+
+# By tessera info, which says a backend's first device.
+mkdir "$TAP_FILES/package"
+cat >"$TAP_FILES/package/tessera" <<'END'
+#!/bin/sh
+[ "$1" = info ] && printf 'tessera 0.1.0\nbackends:\n  cuda     no device: none\n  hip      3 devices\n    gfx942: 304 resident blocks, up to 1\n  cpuemu   1 device\n'
+[ "$1" = info ]
+END
+chmod +x "$TAP_FILES/package/tessera"
+rm -rf "$out"
+try env "PATH=$smi:$PATH" "$run" --backend hip --shape 16x16x16 --out "$out" "$TAP_FILES/package" gemm-all-scatter
+grep -q '"gpus": \["gfx942", "gfx942", "gfx942"\]' "$out"/gemm_all_scatter-hip-3-bf16-*.json
+verdict $? "tessera info names them where no other does"
 finish
