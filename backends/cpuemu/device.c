@@ -5,7 +5,7 @@
 
 #include "cpuemu/device.h"
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 static tsr_status_t device_probe(int *count_out)
 {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "cpuemu/device.h"
-#include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
 
 /** With the lock: one user less; the last one releases it. */
 void tsr_cpu_event_unuse(tsr_device_event_t *event)

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cpuemu/device.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/descriptor.h"
 
 /** Lies behind the heap, so that checking a mapping never touches what is allocated. */
 typedef struct heap_tail {

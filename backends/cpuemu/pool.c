@@ -5,8 +5,8 @@
 
 #include "cpuemu/dev/scoped.h"
 #include "cpuemu/device.h"
-#include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
 
 /*
  * 1 MiB of a kernel's locals, and what calls need. Below 2 MiB, from which on

@@ -6,7 +6,7 @@
 #include "cuda/dev/threads.h"
 #include "cuda/device.h"
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out,
 			     int *minor_out)

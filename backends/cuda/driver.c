@@ -6,7 +6,7 @@
 
 #include "cuda/driver.h"
 #include "src/base/error.h"
-#include "src/base/visible.h"
+#include "src/base/settings/visible.h"
 
 #define LIBRARY "libcuda.so.1"
 

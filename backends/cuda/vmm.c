@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cuda/device.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/descriptor.h"
 
 enum { ALIGN = 2 << 20 };
 

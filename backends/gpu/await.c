@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "gpu/gpu.h"
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 
 /*
  * Kernels that take less are waited for without sleeping, so that their times

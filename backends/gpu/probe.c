@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 
 /* a machine of many GPUs that nobody keeps awake takes many seconds */
 enum { LONGEST_LOOK_S = 120 };

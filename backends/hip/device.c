@@ -5,7 +5,7 @@
 
 #include "hip/device.h"
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 static tsr_status_t read_properties(tsr_device_t *device)
 {

@@ -1,6 +1,6 @@
 #include "model/memory/budget.h"
 
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "tessera/program.h"
 
 #define SECOND_NS UINT64_C(1000000000)

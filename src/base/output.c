@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/descriptor.h"
+#include "src/base/os/descriptor.h"
 #include "tessera/program.h"
 
 /** A file of a network may say only when it is closed that there was no room. */

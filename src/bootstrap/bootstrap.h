@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "backend.h"
-#include "src/base/secret.h"
+#include "src/base/os/secret.h"
 #include "tessera/launcher.h"
 #include "tessera/world.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/executor.h"
-#include "src/base/futex.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
+#include "src/base/os/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
 

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/bootstrap/crew.h"
 #include "src/bootstrap/notice.h"
 

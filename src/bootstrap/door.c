@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/bootstrap/door.h"
 #include "src/bootstrap/message.h"
 

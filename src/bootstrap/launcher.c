@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
-#include "src/base/options.h"
-#include "src/base/secret.h"
+#include "src/base/os/descriptor.h"
+#include "src/base/os/secret.h"
+#include "src/base/settings/options.h"
 #include "src/base/sized.h"
 #include "src/bootstrap/bootstrap.h"
 #include "src/bootstrap/crew.h"

@@ -2,7 +2,7 @@
 #ifndef TESSERA_BOOTSTRAP_LAUNCHERS_H
 #define TESSERA_BOOTSTRAP_LAUNCHERS_H
 
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "src/bootstrap/bootstrap.h"
 #include "tessera/status.h"
 

@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
 #include "src/base/executor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/base/place.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/bootstrap/control.h"
 #include "src/bootstrap/notice.h"
 

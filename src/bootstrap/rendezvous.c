@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
 #include "src/bootstrap/knock.h"

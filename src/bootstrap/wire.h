@@ -24,7 +24,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "src/base/secret.h"
+#include "src/base/os/secret.h"
 #include "src/bootstrap/bootstrap.h"
 
 #define TSR_WIRE_MAGIC 0x32737274u /* "trs2" */

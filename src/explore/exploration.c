@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/base/os/clock.h"
 
 /*
  * What a rank's program may use of stack: as much as a thread's first one,

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/base/descriptor.h"
 #include "src/base/error.h"
+#include "src/base/os/descriptor.h"
 
 enum { WHY_BYTES = 512, MOST_LIVELOCKS = 64 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "src/registry/registry.h"
 
 typedef struct entry {

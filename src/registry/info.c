@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "src/base/sized.h"
 #include "src/registry/registry.h"
 #include "tessera/backends.h"

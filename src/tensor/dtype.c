@@ -5,7 +5,7 @@
 
 #include "src/base/convert.h"
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 /* Indexed by tsr_dtype_t. */
 static const struct {

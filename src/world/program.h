@@ -2,7 +2,7 @@
 #ifndef TESSERA_WORLD_PROGRAM_H
 #define TESSERA_WORLD_PROGRAM_H
 
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "tessera/main.h"
 
 /**

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "backend.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "src/bootstrap/bootstrap.h"
 #include "tessera/world.h"
 

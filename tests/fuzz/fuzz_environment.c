@@ -2,7 +2,7 @@
  * The environment: settings, and what launchers say. Whatever stands there, it
  * is read or refused with a sentence.
  */
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "src/bootstrap/bootstrap.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "tessera/program.h"
 #include "tools/check/check.h"
 #include "tools/check/finding_text.h"

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "tools/check/check.h"
 
 /*

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "model/memory/budget.h"
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/bootstrap/crew.h"
 #include "src/explore/wire/finding.h"
 #include "tessera/program.h"

@@ -3,8 +3,8 @@
 #define TESSERA_CPUEMU_BELL_H
 
 #include "cpuemu/dev/memory.h"
-#include "src/base/clock.h"
-#include "src/base/futex.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/futex.h"
 
 /**
  * One bell a rank has many listeners: each flag rings for one of 32 groups of

@@ -4,7 +4,7 @@
  */
 #include "cpuemu/dev/blas.h"
 #include "cpuemu/dev/value.h"
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 
 enum { CHUNK = 512 }; /* columns of A a turn where no gate asks for less */
 

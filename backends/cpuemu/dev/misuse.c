@@ -4,7 +4,7 @@
 
 #include "cpuemu/dev/explored.h"
 #include "cpuemu/dev/memory.h"
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "tessera/dtype.h"
 #include "tessera/program.h"
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/base/descriptor.h"
+#include "src/base/os/descriptor.h"
 #include "src/explore/process/fibre_jump.h"
 
 enum {

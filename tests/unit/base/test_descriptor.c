@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 
 #define MS 1000000u
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "clean_environment.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "tessera/program.h"
 
 typedef struct bad {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "src/base/secret.h"
+#include "src/base/os/secret.h"
 
 Test(secret, siphash_agrees_with_its_authors)
 {

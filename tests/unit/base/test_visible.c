@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "src/base/visible.h"
+#include "src/base/settings/visible.h"
 
 static void expect_refused(const char *list, int count, const char *wanted)
 {

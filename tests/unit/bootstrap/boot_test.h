@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "src/bootstrap/bootstrap.h"
 #include "under_valgrind.h"
 

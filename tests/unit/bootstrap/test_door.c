@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "boot_test.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/descriptor.h"
 #include "src/bootstrap/control.h"
 #include "src/bootstrap/knock.h"
 

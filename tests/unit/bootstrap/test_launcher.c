@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "clean_environment.h"
-#include "src/base/clock.h"
+#include "src/base/os/clock.h"
 #include "tessera/tessera.h"
 
 #define SECOND 1000000000u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 #include "tessera/types.h"
 
 extern char **environ;

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "src/base/error.h"
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 typedef struct unit {
 	const char *name;

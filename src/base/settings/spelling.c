@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "src/base/options.h"
+#include "src/base/settings/options.h"
 
 enum { LONGEST = 63 };
 

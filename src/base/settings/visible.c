@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/visible.h"
+#include "src/base/settings/visible.h"
 
 bool tsr_visible_refused(const char *list, int count, char entry_out[TSR_VISIBLE_ENTRY_BYTES])
 {

@@ -6,7 +6,7 @@
 #include <sodium/crypto_generichash.h>
 #include <sodium/crypto_shorthash_siphash24.h>
 
-#include "src/base/secret.h"
+#include "src/base/os/secret.h"
 
 _Static_assert(sizeof(tsr_key_t) == crypto_shorthash_siphash24_KEYBYTES, "a key is SipHash's");
 _Static_assert(sizeof(uint64_t) == crypto_shorthash_siphash24_BYTES, "a proof is a SipHash");

@@ -4,8 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/descriptor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 
 enum { FIRST_OWN = STDERR_FILENO + 1, RETRY_NS = 1000000 };
 
