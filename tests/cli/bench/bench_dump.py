@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import exit_code, verdict  # noqa: E402
 
 M, N, K, RANKS = 91, 73, 37, 5
-PATTERNS = ("bulk-synchronous", "producer-consumer", "fused-sequential", "fused-workgroup-specialized", "fused-wave-specialized", "banded")
+PATTERNS = ("bulk-synchronous", "producer-consumer", "fused-sequential", "fused-workgroup-specialized", "fused-wave-specialized", "banded", "work-queue")
 # bytes an element, significant bits
 FORMATS = {"bf16": (2, 8), "f16": (2, 11), "f32": (4, 24)}
 

@@ -75,7 +75,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         few = ("gemm-all-scatter", "-n", "2", "--shape", "64x64x32", "-i", "2", "-w", "0")
         text = written(folder, "bench", "bench", *few, "--baseline")
-        tap.verdict(lines(text, r'^ *\{"pattern": .*"times_ns": \[\d+, \d+\].*\},?$') == 6, "bench: a line for each pattern", text)
+        tap.verdict(lines(text, r'^ *\{"pattern": .*"times_ns": \[\d+, \d+\].*\},?$') == 7, "bench: a line for each pattern", text)
         tap.verdict(lines(text, r'^ *"product": \{"median_ns": \d+, "times_ns": .*\},?$') == 1, "and for each step of the libraries", text)
         text = written(folder, "bench --tune", "bench", *few, "--pattern", "fused-sequential", "--tune")
         trials = len(json.loads(text)["patterns"][0]["trials"]) if text else 0
