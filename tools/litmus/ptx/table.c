@@ -1,5 +1,5 @@
 /*
- * What each access is in PTX. ci/checks/ptx reads the table, a row a line, and
+ * What each access is in PTX. ci/checks/ptx reads the table and
  * holds it against what nvcc makes of the headers.
  */
 #include <string.h>
