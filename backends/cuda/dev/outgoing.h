@@ -408,7 +408,7 @@ template <typename F>
 TSR_DEV bool tsr_port_store_frag(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	if constexpr (tsr_port_layout<F>::dealt && !tsr_port_layout<F>::flat) {
-		if (!tsr_gpu_by_port<F>(coop))
+		if (!tsr_port_layout<F>::of_consumers(coop->threads))
 			return false;
 		if (tsr_cuda_stores<F>(target)) {
 			tsr_cuda_store_tile(coop, target, frag);
