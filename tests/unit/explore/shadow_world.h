@@ -68,4 +68,41 @@ static inline tsr_shadow_found_t read_by(world_t *w, uint32_t operation_number, 
 	return found;
 }
 
+static inline void hand_over(world_t *w, int from, int to)
+{
+	cr_assert(tsr_views_hand_over(w->views, from, to) == TSR_OK);
+}
+
+static inline void meet(world_t *w)
+{
+	for (int t = 1; t < THREADS; t++)
+		hand_over(w, t, 0);
+	for (int t = 1; t < THREADS; t++)
+		hand_over(w, 0, t);
+}
+
+static inline tsr_views_event_t act(world_t *w, uint32_t number, tsr_views_kind_t kind,
+				    tsr_views_order_t order, size_t offset, size_t bytes,
+				    uint64_t value)
+{
+	const tsr_views_access_t access = {
+		.kind = kind, .order = order, .scope = TSR_VIEWS_SYSTEM, .value = value};
+	const tsr_shadow_word_t word = {w->region, offset, bytes};
+	tsr_views_event_t event;
+
+	cr_assert(tsr_shadow_act(w->shadow, number, &access, &word, 0, &event) == TSR_OK);
+	return event;
+}
+
+static inline uint64_t signal_to(world_t *w, int thread, size_t offset, uint64_t value)
+{
+	return act(w, operation(w, thread), TSR_VIEWS_STORE, TSR_VIEWS_RELEASE, offset, 8, value)
+		.races;
+}
+
+static inline tsr_views_event_t await(world_t *w, int thread, size_t offset)
+{
+	return act(w, operation(w, thread), TSR_VIEWS_LOAD, TSR_VIEWS_ACQUIRE, offset, 8, 0);
+}
+
 #endif
