@@ -5,8 +5,8 @@
 needs_forks schedules
 
 gas="gemm-all-scatter --tile 16x16x16 --runs 1 --in-flight 2"
-wrong="$BUILD/tests/planted/unsynchronised"
-stale_box="$BUILD/tests/planted/stale"
+wrong="$BUILD/tests/planted/races/unsynchronised"
+stale_box="$BUILD/tests/planted/order/stale"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3; do

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tap"
 
 needs_forks schedules
-unmet="$BUILD/tests/planted/unmet"
+unmet="$BUILD/tests/planted/races/unmet"
 report="$TAP_FILES/report.json"
 
 # failed KIND OPTION...: schedules in which the program's verdict fails.

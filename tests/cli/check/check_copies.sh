@@ -4,7 +4,7 @@
 
 needs_forks schedules
 
-copied="$BUILD/tests/planted/copied"
+copied="$BUILD/tests/planted/races/copied"
 contract="$BUILD/tests/contract/streams/test_stream_put.checked"
 report="$TAP_FILES/report.json"
 seeds=1000
@@ -41,7 +41,7 @@ import json
 import re
 import sys
 report, classes, call, text, change = sys.argv[1:]
-lines = open("tests/planted/copied.c", encoding="utf-8").read().splitlines()
+lines = open("tests/planted/races/copied.c", encoding="utf-8").read().splitlines()
 found = [each for each in json.load(open(report, encoding="utf-8"))["findings"] if each["class"] != "program-failure"]
 def is_it(each):
     line = {access["call"]: access for access in each["access"][:2]}.get(call, {}).get("line")
@@ -55,7 +55,7 @@ CHECK
 	done
 }
 
-at=' at tests/planted/copied.c:[0-9]+'
+at=' at tests/planted/races/copied.c:[0-9]+'
 events="tsr_event_record behind .* and let the stream of .* tsr_stream_wait_event"
 found overwrite data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"
 found early data-race,reuse tsr_put_2d 'a->sent, a->fresh' "$events"

@@ -5,7 +5,7 @@
 needs_forks schedules
 
 report="$TAP_FILES/report.json"
-astray="$BUILD/tests/planted/astray"
+astray="$BUILD/tests/planted/memory/astray"
 
 # strays KIND CLASS CALL TEXT [OPTION...]: every schedule ends with that class, at that call, and nothing else; a line says the text.
 strays() {
@@ -30,20 +30,20 @@ strays wait-freed use-after-free tsr_wait "'old flags'" --weak cache
 strays signal-slack out-of-bounds tsr_signal '' --weak cache
 prints "flags that are there" '^no finding$' tessera check -n 2 --seeds 50 "$astray" none
 
-prints "1 MiB of a kernel's locals" '^no finding$' tessera check -n 2 --seeds 20 "$BUILD/tests/planted/locals"
-try tessera check -n 2 --seeds 1 "$BUILD/tests/planted/locals" deep
+prints "1 MiB of a kernel's locals" '^no finding$' tessera check -n 2 --seeds 20 "$BUILD/tests/planted/memory/locals"
+try tessera check -n 2 --seeds 1 "$BUILD/tests/planted/memory/locals" deep
 seen "more locals than fit are a finding" 'the kernel has more locals, with those of all that it calls, than its stack has room for'
 seen "it says what to do" 'keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals' 1
 seen "it says whose they are" 'keep_too_much'
 
 # A lock that is kept, and two that are taken crosswise: the wait says who has it, and the advice what to do.
-locks="$BUILD/tests/planted/locks"
+locks="$BUILD/tests/planted/progress/locks"
 stuck() {
 	kind=$1 class=$2 says=$3
 	shift 3
 	try tessera check -n 3 --seeds 200 "$@" "$locks" "$kind"
 	[ "$code" -eq 1 ] && grep -q "^finding: $class:" "$TAP_FILES/out" && grep -qE "$says" "$TAP_FILES/out" &&
-		grep -qE '^  wait  *tsr_lock at tests/planted/locks.c:' "$TAP_FILES/out"
+		grep -qE '^  wait  *tsr_lock at tests/planted/progress/locks.c:' "$TAP_FILES/out"
 	verdict $? "locks that are $kind are a $class $*" "exit code $code"
 }
 stuck kept lost-signal "waits for flag locks.0 of rank 0 == 0 from rank 0; it is 1"
@@ -54,13 +54,13 @@ prints "locks that are given back" '^no finding$' tessera check -n 3 --seeds 200
 prints "also with caches" '^no finding$' tessera check -n 3 --seeds 200 --weak cache "$locks" right
 
 # An access keeps to the allocation that its view or pointer was made for, though another one lies behind that.
-bounds="$BUILD/tests/planted/bounds"
+bounds="$BUILD/tests/planted/memory/bounds"
 leaves() {
 	kind=$1 call=$2 text=$3
 	shift 3
 	try tessera check -n 2 --seeds 20 "$@" "$bounds" "$kind"
 	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE "^  said  *$text" "$TAP_FILES/out" &&
-		grep -qE "^  access  *$call at tests/planted/bounds.c:[0-9]+" "$TAP_FILES/out" &&
+		grep -qE "^  access  *$call at tests/planted/memory/bounds.c:[0-9]+" "$TAP_FILES/out" &&
 		grep -qE "'tensor'\+[0-9]+ \([0-9]+ bytes\) of rank [01], which has 10240 bytes$" "$TAP_FILES/out" &&
 		grep -q '^out-of-bounds at .*: in 20 of 20 schedules' "$TAP_FILES/out"
 	verdict $? "$kind leaves its allocation $*" "exit code $code"
@@ -83,18 +83,18 @@ TESSERA_HEAP_SIZE=40K prints "and in a heap that it fills" '^no finding$' tesser
 TESSERA_HEAP_SIZE=40K leaves store tsr_store "it ends 64 bytes behind the end of 'tensor'"
 
 # A fragment is nothing before something gives it values.
-unset="$BUILD/tests/planted/unset"
+unset="$BUILD/tests/planted/memory/unset"
 for kind in store:tsr_store dot:tsr_tile_dot; do
 	try tessera check -n 2 --seeds 20 "$unset" "${kind%:*}"
 	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
-		grep -qE "^  call  *${kind#*:} at tests/planted/unset.c:" "$TAP_FILES/out" &&
+		grep -qE "^  call  *${kind#*:} at tests/planted/memory/unset.c:" "$TAP_FILES/out" &&
 		grep -qE '^  said  *of a fragment of 16 x 16 elements that nothing has given values; give' "$TAP_FILES/out"
 	verdict $? "a fragment without values is misuse: ${kind%:*}" "exit code $code"
 done
 prints "and none with values" '^no finding$' tessera check -n 2 --seeds 20 "$unset" right
 
 # Collectives of kernels: all ranks, and all blocks, mean the same.
-collectives="$BUILD/tests/planted/collectives"
+collectives="$BUILD/tests/planted/collective/collectives"
 for ranks in 2 3; do
 	for wrong in size:tsr_all_gather:'the first has parts of [0-9]+ bytes, the second of [0-9]+' \
 		blocks:tsr_all_gather:'the first has parts of [0-9]+ bytes' \
@@ -105,20 +105,20 @@ for ranks in 2 3; do
 		text=${call#*:} call=${call%%:*}
 		try tessera check -n "$ranks" --seeds 20 "$collectives" "$kind"
 		[ "$code" -eq 1 ] && grep -qE '^1 finding' "$TAP_FILES/out" && grep -qE "^  said  *$text" "$TAP_FILES/out" &&
-			grep -qE "^  call  *$call at tests/planted/collectives.c:" "$TAP_FILES/out" &&
-			grep -qE "^  but  *$call at tests/planted/collectives.c:" "$TAP_FILES/out" &&
+			grep -qE "^  call  *$call at tests/planted/collective/collectives.c:" "$TAP_FILES/out" &&
+			grep -qE "^  but  *$call at tests/planted/collective/collectives.c:" "$TAP_FILES/out" &&
 			grep -qE '^collective-mismatch at .*: in 20 of 20 schedules' "$TAP_FILES/out"
 		verdict $? "ranks differ: $kind, $ranks ranks" "exit code $code"
 	done
 	prints "ranks agree, $ranks ranks" '^no finding$' tessera check -n "$ranks" --seeds 20 "$collectives" right
 done
 try tessera check -n 3 --seeds 20 "$collectives" behind
-[ "$code" -eq 1 ] && grep -qE "^  access  *tsr_all_gather at tests/planted/collectives.c:" "$TAP_FILES/out" &&
+[ "$code" -eq 1 ] && grep -qE "^  access  *tsr_all_gather at tests/planted/collective/collectives.c:" "$TAP_FILES/out" &&
 	grep -qE "^  said  *it ends 1 bytes? behind the end of 'all'" "$TAP_FILES/out"
 verdict $? "what is gathered does not fit" "exit code $code"
 
 # Teams: rows and columns at the same time, whose ranks reports name by both their numbers.
-teams="$BUILD/tests/planted/teams"
+teams="$BUILD/tests/planted/collective/teams"
 for ranks in 1 2 3 4 6; do
 	prints "teams that overlap, $ranks ranks" '^no finding$' tessera check -n "$ranks" --seeds 20 "$teams" right
 done
@@ -126,7 +126,7 @@ row_0="rank 0 of team 'row' \(rank 2 of the world\)" row_1="rank 1 of team 'row'
 for wrong in unsent:4:"waits for flag words.16 >= 1 from $row_0" \
 	unwaited:4:"  *rank [01] of team '(row|column)' \(rank [0-3] of the world\), kernel go_round" \
 	apart:4:"^  said  *$row_1 called tsr_team_broadcast\(root 0\) where $(echo "$row_0" | cut -d' ' -f1-5)" \
-	unmet:2:"^  (write|races with)  *tsr_put at tests/planted/teams.c"; do
+	unmet:2:"^  (write|races with)  *tsr_put at tests/planted/collective/teams.c"; do
 	kind=${wrong%%:*} text=${wrong#*:}
 	ranks=${text%%:*} text=${text#*:}
 	try tessera check -n "$ranks" --seeds 20 "$teams" "$kind"
@@ -135,7 +135,7 @@ for wrong in unsent:4:"waits for flag words.16 >= 1 from $row_0" \
 done
 
 # What hosts do too early is a race with their kernels, and not what they say of the results; at their end they signal nobody.
-hosts="$BUILD/tests/planted/hosts"
+hosts="$BUILD/tests/planted/races/hosts"
 # of_host KIND CLASS CHANGE: every schedule finds that, and nothing else.
 of_host() {
 	try tessera check -n 3 --seeds 100 --json "$report" "$hosts" "$1"
@@ -150,9 +150,9 @@ sys.exit(not (found["class"] == wanted and found["schedules"] == report["schedul
 CHECK
 	verdict $? "of hosts: $1" "exit code $code"
 }
-of_host unsynced data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_from_heap at tests/planted/hosts.c:[0-9]+'
-of_host early data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_to_heap at tests/planted/hosts.c:[0-9]+'
-of_host foreign data-race 'let rank 1 call tsr_stream_sync, then all ranks tsr_barrier, before tsr_memcpy_from_heap at tests/planted/hosts.c:[0-9]+'
+of_host unsynced data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_from_heap at tests/planted/races/hosts.c:[0-9]+'
+of_host early data-race 'call tsr_stream_sync on the stream of that kernel before tsr_memcpy_to_heap at tests/planted/races/hosts.c:[0-9]+'
+of_host foreign data-race 'let rank 1 call tsr_stream_sync, then all ranks tsr_barrier, before tsr_memcpy_from_heap at tests/planted/races/hosts.c:[0-9]+'
 of_host lost lost-signal 'signal the flag of rank 1 on every path'
 
 # A host's call is named with its place in the program, in findings, in what they advise, and in who waits for whom.
@@ -162,7 +162,7 @@ stands() {
 	shift 2
 	try tessera check -n "$ranks" --seeds 20 "$hosts" "$kind"
 	for pattern; do
-		grep -qE -- "$(printf '%s' "$pattern" | sed 's,@,tests/planted/hosts.c:[0-9]+,g')" "$TAP_FILES/out" || missing=$pattern
+		grep -qE -- "$(printf '%s' "$pattern" | sed 's,@,tests/planted/races/hosts.c:[0-9]+,g')" "$TAP_FILES/out" || missing=$pattern
 	done
 	[ "$code" -eq 1 ] && [ -z "$missing" ] && grep -q '^1 finding$' "$TAP_FILES/out"
 	verdict $? "places of hosts: $kind, $ranks ranks" "exit code $code, no line /$missing/"
@@ -179,21 +179,21 @@ for ranks in 2 3 5; do
 	stands stuck $ranks 'host of rank 1: waits for the kernels of a stream \(tsr_stream_sync at @\)$' \
 		'host of rank 0: waits for all ranks to make this call \(tsr_barrier at @\)$'
 done
-line=$(grep -n 'tsr_barrier(world));' tests/planted/hosts.c | head -1)
+line=$(grep -n 'tsr_barrier(world));' tests/planted/races/hosts.c | head -1)
 try tessera check -n 3 --seeds 5 "$hosts" calls
-seen "and it is the line of that rank's call" "^  call  *tsr_barrier at tests/planted/hosts.c:${line%%:*}$"
+seen "and it is the line of that rank's call" "^  call  *tsr_barrier at tests/planted/races/hosts.c:${line%%:*}$"
 
 prints "of hosts: right" '^no finding$' tessera check -n 3 --seeds 100 "$hosts" right
 
 # A program that fails for an old value that a load saw, though nothing races.
-overtaken="$BUILD/tests/planted/overtaken"
+overtaken="$BUILD/tests/planted/order/overtaken"
 try tessera check -n 2 --seeds 100 "$overtaken" relaxed
 [ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE '^program-failure' "$TAP_FILES/out" &&
-	grep -qE '^  old value  *tsr_atomic_load at tests/planted/overtaken.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
+	grep -qE '^  old value  *tsr_atomic_load at tests/planted/order/overtaken.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
 	grep -qE "^  *'box'\+0 \(8 bytes\) of rank 1: 5 was there, it saw 0$" "$TAP_FILES/out"
 verdict $? "an old value that a program fails for" "exit code $code"
 prints "and none where it is ordered" '^no finding$' tessera check -n 2 --seeds 100 "$overtaken" released
-try tessera check -n 2 --seeds 5 --json "$report" "$BUILD/tests/planted/livelock" kept
+try tessera check -n 2 --seeds 5 --json "$report" "$BUILD/tests/planted/progress/livelock" kept
 [ "$code" -eq 1 ] && grep -qE '^  said  *goes round, and sees 1 in state\+0 of rank 0$' "$TAP_FILES/out" &&
 	grep -qE "^  *'state'\+0 \(8 bytes\) of rank 0$" "$TAP_FILES/out"
 verdict $? "what a livelock sees, and where" "exit code $code"
@@ -202,18 +202,18 @@ try tessera check -n 2 --seeds 5 "$hosts" lost
 verdict $? "what a lost signal waits for, and what is there" "exit code $code"
 
 # A slot that is filled in part may be copied whole: who uses what nobody has written is told, and who has copied it.
-slots="$BUILD/tests/planted/slots"
+slots="$BUILD/tests/planted/memory/slots"
 for weak in view cache; do
 	prints "a slot that is filled in part, $weak" '^no finding$' tessera check -n 2 --seeds 50 --weak $weak "$slots" part
 	try tessera check -n 2 --seeds 50 --weak $weak "$slots" whole
 	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" && grep -qE '^  read  *tsr_memcpy_from_heap' "$TAP_FILES/out" &&
-		grep -qE "^  copied by  *tsr_get at tests/planted/slots.c:" "$TAP_FILES/out" &&
+		grep -qE "^  copied by  *tsr_get at tests/planted/memory/slots.c:" "$TAP_FILES/out" &&
 		grep -qE "^  *'box'\+264 \(120 bytes\) of rank 1$" "$TAP_FILES/out" && grep -q '^unwritten-read .*: in 50 of 50' "$TAP_FILES/out"
 	verdict $? "and used whole, $weak" "exit code $code"
 done
 
 # Load buffering: a compare-and-swap reads what lets it go as it went; where its failure is what may be overtaken, that is advised.
-lockfree="$BUILD/tests/planted/lockfree"
+lockfree="$BUILD/tests/planted/order/lockfree"
 for kind in trylock closed stack; do
 	for ranks in 2 3; do
 		prints "without a warning: $kind, $ranks ranks" '^no finding$' tessera check -n $ranks --seeds 100 "$lockfree" $kind
@@ -221,20 +221,20 @@ for kind in trylock closed stack; do
 done
 try tessera check -n 2 --seeds 100 "$lockfree" closing
 [ "$code" -eq 0 ] && grep -q '^no finding, 1 warning$' "$TAP_FILES/out" &&
-	grep -qE '^  load  *tsr_atomic_cas at tests/planted/lockfree.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
-	grep -qE '^  change  *let tsr_atomic_cas at tests/planted/lockfree.c:[0-9]+ acquire where it fails too' "$TAP_FILES/out"
+	grep -qE '^  load  *tsr_atomic_cas at tests/planted/order/lockfree.c:[0-9]+: read, relaxed at system scope$' "$TAP_FILES/out" &&
+	grep -qE '^  change  *let tsr_atomic_cas at tests/planted/order/lockfree.c:[0-9]+ acquire where it fails too' "$TAP_FILES/out"
 verdict $? "a failure order that is too weak is advised" "exit code $code"
 
 # A credit that is given before the read that it is for: both orders of the race say so.
-credit="$BUILD/tests/planted/credit"
+credit="$BUILD/tests/planted/races/credit"
 try tessera check -n 2 --seeds 100 "$credit" early
 [ "$code" -eq 1 ] && grep -q '^2 findings$' "$TAP_FILES/out" &&
-	[ "$(grep -cE '^  change  *give tsr_signal at tests/planted/credit.c:[0-9]+ behind tsr_get at' "$TAP_FILES/out")" -eq 2 ]
+	[ "$(grep -cE '^  change  *give tsr_signal at tests/planted/races/credit.c:[0-9]+ behind tsr_get at' "$TAP_FILES/out")" -eq 2 ]
 verdict $? "a credit that is given too early" "exit code $code"
 prints "and one that is not" '^no finding$' tessera check -n 2 --seeds 100 "$credit" late
 
 # Memory that is allocated again is another, though a rank may be slow to leave the call that gave it back; until then it is nobody's.
-given="$BUILD/tests/planted/given_back"
+given="$BUILD/tests/planted/memory/given_back"
 for ranks in 2 3 5; do
 	for weak in view cache; do
 		for kind in right inside slab; do
@@ -244,7 +244,7 @@ for ranks in 2 3 5; do
 		for kind in peer own; do
 			try tessera check -n "$ranks" --seeds 100 --weak "$weak" "$given" "$kind"
 			[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
-				grep -qE '^use-after-free at tests/planted/given_back.c:[0-9]+: in 100 of 100 schedules' "$TAP_FILES/out"
+				grep -qE '^use-after-free at tests/planted/memory/given_back.c:[0-9]+: in 100 of 100 schedules' "$TAP_FILES/out"
 			verdict $? "given back and used: $kind, $ranks ranks, $weak" "exit code $code"
 		done
 	done
@@ -270,10 +270,10 @@ CHECK
 	verdict $? "$name" "exit code $code; not the link $signal, $wait"
 }
 
-scopes="$BUILD/tests/planted/scopes"
+scopes="$BUILD/tests/planted/order/scopes"
 links "a relaxed store that a wait reads" "tsr_atomic_store relaxed system" "tsr_wait acquire system" \
 	"make tsr_atomic_store at [a-z/_.]+:[0-9]+ a release at system scope" \
-	"$BUILD/tests/planted/missing_release" planted
+	"$BUILD/tests/planted/order/missing_release" planted
 links "a release that is too narrow" "tsr_atomic_store release device" "tsr_atomic_load acquire system" \
 	"make tsr_atomic_store at [a-z/_.]+:[0-9]+ a release at system scope" "$scopes" device_system 2
 links "an acquire that is too narrow" "tsr_atomic_store release system" "tsr_atomic_load acquire device" \
@@ -286,5 +286,5 @@ links "a sequence that is cut: who cut it" "tsr_atomic_store relaxed system" "ts
 	"a release at system scope" "$scopes" cut 2
 links "a signal that nobody reads" "tsr_signal release system" '' \
 	"wait for what tsr_signal at [a-z/_.]+:[0-9]+ gives before tsr_put at [a-z/_.]+:[0-9]+" \
-	"$BUILD/tests/planted/unsynchronised" reuse
+	"$BUILD/tests/planted/races/unsynchronised" reuse
 finish

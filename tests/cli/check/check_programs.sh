@@ -5,7 +5,7 @@
 needs_forks schedules
 
 gas="gemm-all-scatter --tile 16x16x16 --runs 1 --in-flight 2"
-wrong="$BUILD/tests/planted/unsynchronised"
+wrong="$BUILD/tests/planted/races/unsynchronised"
 report="$TAP_FILES/report.json"
 
 for ranks in 1 2 3 5 8; do
@@ -26,7 +26,7 @@ prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
 prints "nothing is left out" '^no finding$' tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 
 # Code that does not come back: one line says whose it is, and where, within the limit.
-hangs="$BUILD/tests/planted/hangs"
+hangs="$BUILD/tests/planted/progress/hangs"
 # hang WHERE LIMIT WHAT PATTERN: nothing can be said, and the one line of stderr says why.
 hang() {
 	began=$(date +%s)
@@ -48,11 +48,11 @@ try tessera check -n 3 --quiet-limit 2s "$hangs" host
 verdict $? "it hangs after other schedules" "exit code $code"
 
 # Loops without end: told as what they are, and cheap once they are known. A loop that gives up in the end is none.
-livelock="$BUILD/tests/planted/livelock"
+livelock="$BUILD/tests/planted/progress/livelock"
 # goes_round KIND SCHEDULES
 goes_round() {
 	try tessera check -n 3 --seeds "$2" --json "$report" "$livelock" "$1"
-	[ "$code" -eq 1 ] && grep -qE "^livelock at .*tests/planted/livelock\.c:[0-9]+.*: in [0-9]+ of $2 schedules" "$TAP_FILES/out" &&
+	[ "$code" -eq 1 ] && grep -qE "^livelock at .*tests/planted/progress/livelock\.c:[0-9]+.*: in [0-9]+ of $2 schedules" "$TAP_FILES/out" &&
 		! grep '^finding: ' "$TAP_FILES/out" | grep -qv livelock
 	verdict $? "it goes round: $1" "exit code $code"
 }
@@ -62,7 +62,7 @@ goes_round counter 6
 prints "it gives up in the end" '^no finding$' tessera check -n 3 --seeds 20 --no-slowdown "$livelock" patient
 
 # A program that is not the same twice: the search says that it broke off, and why.
-fickle="$BUILD/tests/planted/fickle"
+fickle="$BUILD/tests/planted/process/fickle"
 # broken CODE KIND PATTERN
 broken() {
 	try tessera check -n 2 --strategy exhaustive --json "$report" "$fickle" "$2"
@@ -92,7 +92,7 @@ import sys
 report, wanted, text = sys.argv[1:]
 places = [access for found in json.load(open(report, encoding="utf-8"))["findings"] if found["class"] == wanted
           for access in found["access"] + found.get("nodes", []) if access.get("file", "").endswith("unsynchronised.c")]
-lines = open("tests/planted/unsynchronised.c", encoding="utf-8").read().splitlines()
+lines = open("tests/planted/races/unsynchronised.c", encoding="utf-8").read().splitlines()
 sys.exit(not any(text in lines[access["line"] - 1] for access in places))
 CHECK
 	verdict $? "$kind is $class at its line" "exit code $code"
@@ -103,7 +103,7 @@ found residency residency 'tsr_wait_local(block, &a->box->begun[last]' --residen
 found reuse reuse 'tsr_put(block, &a->box->number'
 found relaxed data-race 'tsr_get(block, &a->box->copies'
 # Pointers into the heap that are dereferenced: the finding names who and what, and the instruction by its place in the program.
-stray="$BUILD/tests/planted/dereference"
+stray="$BUILD/tests/planted/memory/dereference"
 for kind in read write library host early; do
 	try tessera check -n 2 --seeds 5 --json "$report" "$stray" $kind
 	[ "$code" -eq 1 ] && python3 - "$report" "$stray" $kind <<'CHECK'
@@ -119,7 +119,7 @@ right &= (access.get("kernel") == "use_cell") == (kind in ("read", "write", "lib
 at = re.search(r"at dereference\+(0x[0-9a-f]+)", found["message"])
 if at:
     place = subprocess.run(["addr2line", "-e", program, at[1]], stdout=subprocess.PIPE, text=True).stdout.split()[0]
-    line = open("tests/planted/dereference.c", encoding="utf-8").read().splitlines()[int(place.rsplit(":", 1)[1]) - 1]
+    line = open("tests/planted/memory/dereference.c", encoding="utf-8").read().splitlines()[int(place.rsplit(":", 1)[1]) - 1]
     right &= "stripped" in line
 sys.exit(not right)
 CHECK
@@ -146,9 +146,9 @@ try tessera check -n 2 --seeds 5 --weak cache "$stray" read
 verdict $? "on caches as well" "exit code $code"
 
 # What a call of the library's does inside is told of in its own name, at the line of the program that makes it.
-gathered="$BUILD/tests/planted/gathered"
+gathered="$BUILD/tests/planted/collective/gathered"
 try tessera check -n 2 --seeds 20 "$gathered" early
-[ "$code" -eq 1 ] && grep -qE '^  [a-z ]+ tsr_all_gather at tests/planted/gathered\.c:[0-9]+: read, plain$' "$TAP_FILES/out" &&
+[ "$code" -eq 1 ] && grep -qE '^  [a-z ]+ tsr_all_gather at tests/planted/collective/gathered\.c:[0-9]+: read, plain$' "$TAP_FILES/out" &&
 	! grep -qE 'tsr_(put_all|signal_all|wait|atomic_load) at' "$TAP_FILES/out"
 verdict $? "a race inside the all-gather names the all-gather" "exit code $code"
 prints "which is none behind its kernel" '^no finding$' tessera check -n 2 --seeds 20 "$gathered" late

@@ -15,18 +15,18 @@ from tap import exit_code, verdict  # noqa: E402
 BUILD = os.environ["BUILD"]
 LIMIT_S = 300
 GEMM = ("tessera", "workload", "gemm-all-scatter", "--tile", "16x16x16", "--runs", "1", "--in-flight", "2")
-KEEPS = "tests/planted/keeps"
+KEEPS = "tests/planted/process/keeps"
 SAME = (
     (3, "strategy=random,seeds=12", *GEMM, "--pattern", "all", "--shape", "48x48x32"),
     (3, "strategy=pct,seeds=12", *GEMM, "--pattern", "fused-sequential", "--shape", "48x48x32"),
     (2, "strategy=random,weak=cache,seeds=8", *GEMM, "--pattern", "bulk-synchronous", "--shape", "33x50x20"),
     (3, "strategy=random,seeds=12,first=5,stride=3", *GEMM, "--pattern", "producer-consumer", "--shape", "48x48x32"),
-    (2, "strategy=random,seeds=20", "tests/planted/unsynchronised", "relaxed"),
-    (2, "strategy=random,seeds=12,resident_blocks=2", "tests/planted/unsynchronised", "residency"),
-    (2, "strategy=random,seeds=12", "tests/planted/unsynchronised", "crossed"),
-    (2, "strategy=random,seeds=12", "tests/planted/astray", "wait-any"),
-    (3, "strategy=random,seeds=12", "tests/planted/livelock", "kept"),
-    (2, "strategy=random,seeds=12", "tests/planted/fickle", "exits"),
+    (2, "strategy=random,seeds=20", "tests/planted/races/unsynchronised", "relaxed"),
+    (2, "strategy=random,seeds=12,resident_blocks=2", "tests/planted/races/unsynchronised", "residency"),
+    (2, "strategy=random,seeds=12", "tests/planted/races/unsynchronised", "crossed"),
+    (2, "strategy=random,seeds=12", "tests/planted/memory/astray", "wait-any"),
+    (3, "strategy=random,seeds=12", "tests/planted/progress/livelock", "kept"),
+    (2, "strategy=random,seeds=12", "tests/planted/process/fickle", "exits"),
 )
 
 

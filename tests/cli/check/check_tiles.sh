@@ -4,8 +4,8 @@
 
 needs_forks schedules
 
-summed="$BUILD/tests/planted/summed"
-merged="$BUILD/tests/planted/merged"
+summed="$BUILD/tests/planted/races/summed"
+merged="$BUILD/tests/planted/races/merged"
 pointer="$BUILD/tests/contract/memory/test_pointer.checked"
 coop="$BUILD/tests/contract/blocks/test_coop.checked"
 rows="$BUILD/tests/contract/tiles/test_rows.checked"

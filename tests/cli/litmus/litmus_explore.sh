@@ -9,7 +9,7 @@ operations=$BUILD/tests/litmus/test_operations.checked
 blocks=$BUILD/tests/litmus/test_blocks.checked
 collective=$BUILD/tests/contract/collectives/test_collective.checked
 reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
-buffering=$BUILD/tests/planted/load_buffering
+buffering=$BUILD/tests/planted/order/load_buffering
 
 needs_forks "the exploring executor"
 case $BUILD in
@@ -91,8 +91,8 @@ warned() {
 	seen "$1: warnings" '^warning: load-buffering: ' "$2"
 }
 warned "loads and stores that nothing keeps in order" 1 relaxed
-seen "names both pairs" '^  (load|then store) +tsr_atomic_(load|store) at tests/planted/load_buffering.c:[0-9]+: (read|write), relaxed at system' 4
-seen "and what would keep them" '^               tests/planted/load_buffering.c:[0-9]+ an acquire at system scope$' 1
+seen "names both pairs" '^  (load|then store) +tsr_atomic_(load|store) at tests/planted/order/load_buffering.c:[0-9]+: (read|write), relaxed at system' 4
+seen "and what would keep them" '^               tests/planted/order/load_buffering.c:[0-9]+ an acquire at system scope$' 1
 replay=$(sed -n 's/^  replay *tessera //p' "$TAP_FILES/out")
 prints "the warning is replayed" '^warning: load-buffering: ' tessera $replay
 warned "an order on one side does not help" 1 one-side

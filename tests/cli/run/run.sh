@@ -11,7 +11,7 @@ for placement in process thread; do
 	done
 done
 for ranks in 1 2 3 5 8; do
-	prints "1 MiB of a kernel's locals on $ranks ranks" '' tessera run -n $ranks --placement thread "$BUILD/tests/planted/locals"
+	prints "1 MiB of a kernel's locals on $ranks ranks" '' tessera run -n $ranks --placement thread "$BUILD/tests/planted/memory/locals"
 done
 prints "arguments reach the program as they are" '^-n x y$' tessera run -n 1 printf '%s %s\n' -n 'x y'
 prints "a word of its own ends the options" '^--help$' tessera run -n 1 -- printf '%s\n' --help

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "harness"))
 from tap import exit_code, verdict  # noqa: E402
 
-PATIENT = os.path.join(os.environ["BUILD"], "tests/planted/patient")
+PATIENT = os.path.join(os.environ["BUILD"], "tests/planted/process/patient")
 RANKS, DEADLINE, STOPPED = 3, 5, 6  # seconds; stopped for longer than any wait may last
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # ThreadSanitizer and a planted bug: a signal without its release is reported, and the right signal is not.
 . "$(dirname "$0")/../tap"
-program=$BUILD/tests/planted/missing_release
+program=$BUILD/tests/planted/order/missing_release
 case $BUILD in
 *-tsan) ;;
 *)

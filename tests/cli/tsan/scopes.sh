@@ -1,7 +1,7 @@
 #!/bin/sh
 # ThreadSanitizer and scopes: messages whose release or acquire does not reach the other side are reported, and the others are not.
 . "$(dirname "$0")/../tap"
-program=$BUILD/tests/planted/scopes
+program=$BUILD/tests/planted/order/scopes
 case $BUILD in
 *-tsan) ;;
 *)

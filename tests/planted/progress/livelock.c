@@ -4,8 +4,9 @@
  *     kept     wrong: a lock that rank 0's block takes and never gives back
  *     flag     wrong: a loop of loads for a flag that nobody raises
  *     counter  wrong: a loop that counts on while it waits for a flag that
- *     nobody raises patient  right: a loop of loads for such a flag that gives
- *     up after 5000 turns
+ *              nobody raises
+ *     patient  right: a loop of loads for such a flag that gives up after 5000
+ *              turns
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * stale KIND: what only memory with caches can get wrong, on two ranks.
  *
  *     launches  right: a kernel of rank 0 reads rank 1's number, before and
- *     after a kernel of rank 1 has changed it
+ *               after a kernel of rank 1 has changed it
  *     peeks     wrong: rank 1 reads what rank 0 puts where it sees the flag
  *               down, and then it fails: there is a race whenever it does,
  *               though the flag may be up and its store late

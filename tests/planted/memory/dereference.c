@@ -13,7 +13,7 @@
  *             outside of every heap
  *     lost    the host program does so while the kernel runs
  *     thread  a thread that the host program has started reads its rank's
- *     number, where nobody knows whose fibre that is
+ *             number, where nobody knows whose fibre that is
  *     none    all by calls
  */
 #include <pthread.h>

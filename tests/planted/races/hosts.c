@@ -1,7 +1,7 @@
 /*
  * hosts KIND: what hosts do beside their kernels, on two ranks. Rank 0's kernel
- * puts a number to rank 1 and signals, rank 1's waits, * and copies it; its
- * host reads the copy, and fails where it is not what it should be.
+ * puts a number to rank 1 and signals. Rank 1's kernel waits and copies the
+ * number. Rank 1's host reads the copy, and fails if it is wrong.
  *
  *     unsynced  the host of rank 1 reads without waiting for its stream
  *     early     the host of rank 1 writes where its kernel does, without

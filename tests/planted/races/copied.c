@@ -5,7 +5,7 @@
  * read what came, a copy, and a kernel that signals. Rank 1 keeps what comes.
  *
  *     overwrite  the next round's kernel, on another stream, fills the buffer
- *     without waiting for the copy
+ *                without waiting for the copy
  *     early      the copy, on another stream, does not wait for the kernel that
  *                fills the buffer
  *     signal     the signal, on another stream, does not wait for the copy

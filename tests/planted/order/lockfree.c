@@ -3,12 +3,12 @@
  * it lies on rank 0.
  *
  *     trylock  a lock that is tried until it is had. Who does not get it says
- *     so; who has it looks who has, and gives it back by a
- *              release. No warning: a try that read what gives the lock back
- *              would have had it
+ *              so; who has it looks who has, and gives it back by a release. No
+ *              warning: a try that read what gives the lock back would have had
+ *              it
  *     closing  the lock is closed for good, by a value that makes tries fail:
- *     the relaxed load of such a try may be overtaken by
- *              what it says. A warning, though nothing else is wrong
+ *              the relaxed load of such a try may be overtaken by what it says.
+ *              A warning, though nothing else is wrong
  *     closed   the same, where tries that fail acquire
  *     stack    a stack of numbered nodes (Treiber's): each rank pushes its own,
  *              and pops one. No warning

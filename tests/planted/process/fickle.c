@@ -3,7 +3,7 @@
  * schedules can go on with.
  *
  *     blocks  wrong: its kernel has two blocks, and one in the first schedule
- *     only
+ *             only
  *     exits   wrong: it leaves in the middle of its second schedule
  *     none    right
  */
