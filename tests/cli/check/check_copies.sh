@@ -5,7 +5,7 @@
 needs_forks schedules
 
 copied="$BUILD/tests/planted/races/copied"
-contract="$BUILD/tests/contract/streams/test_stream_put.checked"
+contract="$BUILD/tests/contract/streams"
 report="$TAP_FILES/report.json"
 seeds=1000
 case $BUILD in
@@ -18,12 +18,13 @@ for memory in view cache; do
 	done
 	prints "with room for one block, $memory" '^no finding$' \
 		tessera check -n 2 --seeds $seeds --weak $memory --resident-blocks 1 --no-slowdown "$copied" held
-	for test in every_shape_to_every_rank between_kernels_of_its_stream between_events_of_other_streams many_on_several_streams; do
-		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 3 --seeds 5 --weak $memory "$contract" --filter "stream_put/$test"
+	for test in test_stream_put/every_shape_to_every_rank test_stream_put_order/between_kernels_of_its_stream \
+		test_stream_put_order/between_events_of_other_streams test_stream_put_order/many_on_several_streams; do
+		prints "the contract: ${test#*/}, $memory" '^no finding$' \
+			tessera check -n 3 --seeds 5 --weak $memory "$contract/${test%/*}.checked" --filter "stream_put/${test#*/}"
 	done
 	prints "the contract: a device that is full, $memory" '^no finding$' \
-		tessera check -n 3 --seeds 100 --weak $memory "$contract" --filter stream_put/while_waiting_blocks_fill_the_device
+		tessera check -n 3 --seeds 100 --weak $memory "$contract/test_stream_put_order.checked" --filter stream_put/while_waiting_blocks_fill_the_device
 done
 for kind in none events; do
 	prints "all schedules of $kind" '; these are all there are$' tessera check -n 2 --strategy exhaustive --no-slowdown "$copied" $kind
