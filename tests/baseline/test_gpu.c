@@ -5,52 +5,13 @@
  * libraries do the same shows on a GPU only.
  */
 #include <dlfcn.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include "bench/amd.h"
 #include "bench/gpu.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/judge.h"
-#include "world_test.h"
-
-typedef struct engine {
-	const char *vendor; /* whose fakes it finds, and how a world's ranks are told of it */
-	const bench_baseline_ops_t *ops;
-	const char *name;
-} engine_t;
-
-static const engine_t engines[] = {
-	{"nvidia", &bench_cublas_nccl, "cuBLAS 13.1.2 + NCCL 2.28.9"},
-	{"amd", &bench_hipblaslt_rccl, "hipBLASLt 1.2.3 + RCCL 2.28.9"},
-};
-enum { ENGINES = sizeof engines / sizeof *engines };
-
-/** By the word that a test passes first. */
-static const engine_t *engine_of(const char *word)
-{
-	for (int i = 0; i < ENGINES; i++)
-		if (strncmp(word, engines[i].vendor, strlen(engines[i].vendor)) == 0)
-			return &engines[i];
-	return NULL;
-}
-
-/**
- * The fakes stand first in the folders that are searched; `set` names one of a
- * vendor's folders.
- */
-static void use_fakes(const char *vendor, const char *set)
-{
-	char path[PATH_MAX];
-	const char *build = getenv("BUILD");
-	cr_assert(build,
-		  "BUILD must name the folder of the build: scons test, and ci/run-tests, set it");
-	(void)snprintf(path, sizeof path, "%s/tests/fakes/%s/%s", build, vendor, set);
-	(void)setenv("LD_LIBRARY_PATH", path, 1);
-	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
-	/* Less than the stores want: they take what there is. */
-	(void)setenv("TESSERA_HEAP_SIZE", "4M", 1);
-}
+#include "tests/baseline/engines.h"
 
 /* ------------------------------------------------------------ a workload on the emulator */
 
@@ -179,7 +140,7 @@ static int check_steps(tsr_world_t *world, const engine_t *engine, fixture_t *f)
 {
 	int count;
 	CHECK(open_fixture(world, engine, f) == TSR_OK, "%s", tsr_last_error());
-	CHECK(strcmp(bench_baseline_name(f->baseline), engine->name) == 0, "%s",
+	CHECK(strcmp(bench_baseline_name(f->baseline), engine->title) == 0, "%s",
 	      bench_baseline_name(f->baseline));
 	(void)bench_baseline_steps(f->baseline, &count);
 	if (check_outputs(world, f, false))
@@ -260,9 +221,9 @@ static int expect_copies(tsr_world_t *world, int argc, char **argv)
 
 Test(gpu, inputs_are_in_memory_as_a_users_are)
 {
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < GPU_ENGINES; i++) {
 		use_fakes(engines[i].vendor, "whole");
-		cr_expect(world_run(2, TSR_PLACE_THREAD, expect_copies, engines[i].vendor) == 0);
+		cr_expect(world_run(2, TSR_PLACE_THREAD, expect_copies, engines[i].word) == 0);
 	}
 }
 
@@ -299,12 +260,12 @@ static int pushes(tsr_world_t *world, int argc, char **argv)
 
 Test(gpu, stores_reach_the_right_ranks)
 {
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < GPU_ENGINES; i++) {
 		use_fakes(engines[i].vendor, "whole");
 #ifndef WORLD_THREADS_ONLY
-		cr_expect(world_run(3, TSR_PLACE_PROCESS, pushes, engines[i].vendor) == 0);
+		cr_expect(world_run(3, TSR_PLACE_PROCESS, pushes, engines[i].word) == 0);
 #endif
-		cr_expect(world_run(3, TSR_PLACE_THREAD, pushes, engines[i].vendor) == 0);
+		cr_expect(world_run(3, TSR_PLACE_THREAD, pushes, engines[i].word) == 0);
 	}
 }
 
@@ -413,9 +374,9 @@ static int other_dtype(tsr_world_t *world, int argc, char **argv)
 
 Test(gpu, a_dtype_that_the_libraries_do_not_take)
 {
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < GPU_ENGINES; i++) {
 		use_fakes(engines[i].vendor, "whole");
-		cr_expect(world_run(2, TSR_PLACE_THREAD, other_dtype, engines[i].vendor) == 0);
+		cr_expect(world_run(2, TSR_PLACE_THREAD, other_dtype, engines[i].word) == 0);
 	}
 }
 

@@ -4,43 +4,8 @@
  * against libraries that compute on the host. Values are small whole numbers,
  * so that sums are exact in every dtype.
  */
-#include <limits.h>
-
-#include "bench/internal.h"
 #include "kernels/host/matrices.h"
-#include "world_test.h"
-
-/** One way to run the steps. A test passes its name as the first word. */
-typedef struct engine {
-	const char *name;
-	const bench_baseline_ops_t *ops;
-} engine_t;
-
-static const engine_t engines[] = {{"openblas", &bench_openblas},
-				   {"nvidia", &bench_cublas_nccl},
-				   {"amd", &bench_hipblaslt_rccl}};
-enum { ENGINES = sizeof engines / sizeof *engines };
-
-static const engine_t *engine_of(const char *word)
-{
-	for (int i = 0; i < ENGINES; i++)
-		if (strcmp(word, engines[i].name) == 0)
-			return &engines[i];
-	return NULL;
-}
-
-/** The stand-ins of a vendor come first in the folders that are searched. */
-static void use_fakes(const char *vendor, const char *set)
-{
-	char path[PATH_MAX];
-	const char *build = getenv("BUILD");
-	cr_assert(build,
-		  "BUILD must name the folder of the build: scons test, and ci/run-tests, set it");
-	(void)snprintf(path, sizeof path, "%s/tests/fakes/%s/%s", build, vendor, set);
-	(void)setenv("LD_LIBRARY_PATH", path, 1);
-	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
-	(void)setenv("TESSERA_HEAP_SIZE", "4M", 1);
-}
+#include "tests/baseline/engines.h"
 
 /* ------------------------------------------------------------ a workload of steps */
 
@@ -439,9 +404,9 @@ static int astray(tsr_world_t *world, int argc, char **argv)
 Test(steps, an_index_without_a_row)
 {
 	for (int i = 0; i < ENGINES; i++) {
-		use_fakes(i == 2 ? "amd" : "nvidia", "whole");
-		cr_expect(world_run(2, TSR_PLACE_THREAD, astray, engines[i].name) == 0, "%s",
-			  engines[i].name);
+		use_fakes(engines[i].vendor, "whole");
+		cr_expect(world_run(2, TSR_PLACE_THREAD, astray, engines[i].word) == 0, "%s",
+			  engines[i].word);
 	}
 }
 
@@ -450,14 +415,12 @@ Test(steps, an_index_without_a_row)
 /** argv[1]: the engine, a blank, a digit (what is tried), and words of the sentence. */
 static int lacks(tsr_world_t *world, int argc, char **argv)
 {
-	char word[16];
 	const char *rest = strchr(argv[1], ' ') + 1;
 	tried_t t = {
 		.config = {.value = {[WHAT] = {{rest[0] - '0', 4, 3}}, [DTYPE] = {{TSR_F32}}}}};
 	const bench_timed_t first = {0, 1, BENCH_NO_PUSH};
 	(void)argc;
-	(void)snprintf(word, sizeof word, "%.*s", (int)(rest - argv[1] - 1), argv[1]);
-	if (open_tried(world, engine_of(word), &t))
+	if (open_tried(world, engine_of(argv[1]), &t))
 		return 1;
 	const char *missing = bench_baseline_missing(t.baseline, &first);
 	CHECK(rest[1] ? missing && strstr(missing, rest + 2) : !missing, "%s",
@@ -480,129 +443,4 @@ Test(steps, rows_are_copied_without_the_libraries)
 		  0);
 	cr_expect(world_run(2, TSR_PLACE_THREAD, lacks, "amd 0") == 0);
 	(void)unsetenv("FAKE_NO_COMPILER");
-}
-
-/* ------------------------------------------------------------ steps that do not fit */
-
-/** The same on every rank. */
-enum { BAD_A, BAD_B, BAD_I, BAD_F, BAD_H, BAD_Y, BAD_Z, BAD_MATRICES };
-
-static bool bad_matrix(const workload_config_t *config, int index, int rank, int ranks,
-		       workload_matrix_t *matrix_out)
-{
-	static const workload_matrix_t matrices[BAD_MATRICES] = {
-		[BAD_A] = {.name = "A", .rows = 4, .cols = 6},
-		[BAD_B] = {.name = "B", .rows = 6, .cols = 5},
-		[BAD_I] = {.name = "I", .rows = 3, .cols = 1},
-		[BAD_F] = {.name = "F", .rows = 4, .cols = 1},
-		[BAD_H] = {.name = "H", .rows = 4, .cols = 6},
-		[BAD_Y] = {.name = "Y", .rows = 4, .cols = 5},
-		[BAD_Z] = {.name = "Z", .rows = 4, .cols = 6}};
-	(void)config;
-	(void)rank;
-	(void)ranks;
-	if (index >= BAD_MATRICES)
-		return false;
-	*matrix_out = matrices[index];
-	matrix_out->use = index < BAD_Y ? WORKLOAD_INPUT : WORKLOAD_OUTPUT;
-	matrix_out->dtype = index == BAD_I ? TSR_I32 : index == BAD_H ? TSR_F16 : TSR_F32;
-	matrix_out->part_rows = matrix_out->rows;
-	matrix_out->part_cols = matrix_out->cols;
-	return true;
-}
-
-static int64_t fewer_than_none(const workload_config_t *config, int source, int target, int ranks)
-{
-	(void)config;
-	(void)ranks;
-	return source == target ? 5 : -1; /* 4 in all */
-}
-
-static int64_t too_many(const workload_config_t *config, int source, int target, int ranks)
-{
-	(void)config;
-	(void)target;
-	(void)ranks;
-	return source == 1 ? 3 : 1; /* 2 of rank 0, and 4 for it */
-}
-
-static int64_t too_few(const workload_config_t *config, int source, int target, int ranks)
-{
-	(void)config;
-	(void)source;
-	(void)ranks;
-	return target == 1 ? 3 : 1; /* 4 of rank 0, and 2 for it */
-}
-
-static const struct {
-	workload_step_t step;
-	const char *words;
-} bad_steps[] = {
-	{{.op = WORKLOAD_PRODUCT, .from = BAD_A, .with = BAD_B, .to = BAD_Z}, "M x K times K x N"},
-	{{.op = WORKLOAD_PRODUCT, .from = BAD_A, .with = BAD_H, .to = BAD_Y}, "of one dtype"},
-	{{.op = WORKLOAD_ALL_GATHER, .from = BAD_A, .to = BAD_Z}, "room for the parts of all"},
-	{{.op = WORKLOAD_REDUCE_SCATTER, .from = BAD_A, .to = BAD_Y}, "and whole rows of it"},
-	{{.op = WORKLOAD_PLACE, .from = BAD_A, .with = BAD_A, .to = BAD_Z}, "the whole matrix"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = BAD_A, .to = BAD_Y}, "one shape on every rank"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = BAD_A, .to = BAD_B}, "neither an input"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = BAD_Y, .to = BAD_Z}, "what earlier steps have made"},
-	{{.op = WORKLOAD_PRODUCT, .from = BAD_Y, .with = BAD_B, .to = BAD_Z}, "have made"},
-	{{.op = WORKLOAD_PRODUCT, .from = BAD_A, .with = BAD_Y, .to = BAD_Z}, "have made"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = BAD_A, .to = BAD_MATRICES}, "that there are"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = -1, .to = BAD_Z}, "that there are"},
-	{{.op = WORKLOAD_ALL_REDUCE, .from = BAD_H, .to = BAD_Z}, "of one dtype"},
-	{{.op = WORKLOAD_ALL_TO_ALL, .from = BAD_A, .to = BAD_Y}, "that fill the parts on rank 0"},
-	{{.op = WORKLOAD_ALL_TO_ALL, .from = BAD_A, .to = BAD_Z, .rows = fewer_than_none},
-	 "that fill the parts on rank 0"},
-	{{.op = WORKLOAD_ALL_TO_ALL, .from = BAD_A, .to = BAD_Z, .rows = too_many},
-	 "that fill the parts on rank 0"},
-	{{.op = WORKLOAD_ALL_TO_ALL, .from = BAD_A, .to = BAD_Z, .rows = too_few},
-	 "that fill the parts on rank 0"},
-	{{.op = WORKLOAD_BROADCAST, .from = BAD_A, .to = BAD_Y}, "room for rank 0's part"},
-	{{.op = WORKLOAD_COPY_ROWS, .from = BAD_A, .with = BAD_A, .to = BAD_Z}, "one i32 index"},
-	{{.op = WORKLOAD_COPY_ROWS, .from = BAD_A, .with = BAD_F, .to = BAD_Z}, "one i32 index"},
-	{{.op = WORKLOAD_COPY_ROWS, .from = BAD_A, .with = BAD_I, .to = BAD_Z}, "one i32 index"},
-	{{.op = WORKLOAD_COPY_ROWS, .from = BAD_B, .with = BAD_I, .to = BAD_Y}, "one i32 index"},
-	{{.op = (workload_op_t)77, .from = BAD_A, .to = BAD_Z}, "a step that baselines know"},
-};
-enum { BAD_STEPS = sizeof bad_steps / sizeof *bad_steps };
-
-static int bad_baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
-{
-	steps_out[0] = bad_steps[config->value[0].x[0]].step;
-	steps_out[0].name = "bad-step";
-	return 1;
-}
-
-static int refused(tsr_world_t *world, int argc, char **argv)
-{
-	static const workload_t bad = {.size = sizeof bad,
-				       .name = "bad",
-				       .matrix = bad_matrix,
-				       .baseline = bad_baseline,
-				       .view = view};
-	(void)argc;
-	for (int i = 0; i < BAD_STEPS; i++) {
-		workload_config_t config = {.value = {{{i}}}};
-		const bench_task_t task = {&bad, &config, NULL};
-		bench_baseline_t *b = NULL;
-		CHECK(bench_baseline_open_by(engine_of(argv[1])->ops, world, &task, &b) ==
-			      TSR_ERR_ARGUMENT,
-		      "step %d", i);
-		CHECK(!b && strstr(tsr_last_error(), bad_steps[i].words), "step %d: %s", i,
-		      tsr_last_error());
-		CHECK(strstr(tsr_last_error(), "step 1 of the baseline of bad, bad-step, needs ") &&
-			      !strchr(tsr_last_error(), '\n'),
-		      "step %d: %s", i, tsr_last_error());
-	}
-	return 0;
-}
-
-Test(steps, what_does_not_fit_is_refused)
-{
-	for (int i = 0; i < ENGINES; i++) {
-		use_fakes(i == 2 ? "amd" : "nvidia", "whole");
-		cr_expect(world_run(2, TSR_PLACE_THREAD, refused, engines[i].name) == 0, "%s",
-			  engines[i].name);
-	}
 }
