@@ -6,7 +6,7 @@
 #define TESSERA_TOOLS_LITMUS_EXPLORE_H
 
 #include "src/explore/wire/options.h"
-#include "tools/litmus/run.h"
+#include "tools/litmus/plan.h"
 
 extern const litmus_witness_t litmus_explore; /* all that memory may do */
 /* the same with --weak off: its states are some of those */

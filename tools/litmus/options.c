@@ -5,7 +5,7 @@
 #include "model/memory/axioms/axioms.h"
 #include "tessera/program.h"
 #include "tools/litmus/explore.h"
-#include "tools/litmus/run.h"
+#include "tools/litmus/run/run.h"
 #include "tools/litmus/suite.h"
 #include "tools/usage.h"
 

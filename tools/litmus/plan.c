@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tessera/program.h"
-#include "tools/litmus/run.h"
+#include "tools/litmus/plan.h"
 
 static const int8_t orders[] = {
 	[LITMUS_NA] = LITMUS_RUN_PLAIN,       [LITMUS_RLX] = LITMUS_RUN_RELAXED,

@@ -1,6 +1,6 @@
 /* Who can be asked: --on NAME. */
 #include "tools/litmus/explore.h"
-#include "tools/litmus/run.h"
+#include "tools/litmus/run/run.h"
 #include "tools/litmus/suite.h"
 
 const litmus_witness_t *const suite_witnesses[] = {

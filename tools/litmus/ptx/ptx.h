@@ -7,7 +7,7 @@
 #ifndef TESSERA_TOOLS_LITMUS_PTX_PTX_H
 #define TESSERA_TOOLS_LITMUS_PTX_PTX_H
 
-#include "tools/litmus/run.h"
+#include "tools/litmus/plan.h"
 
 #define LITMUS_PTX_KERNEL "litmus"
 

@@ -1,6 +1,9 @@
-/* Litmus tests on a backend: the witnesses that run, where the others reason. */
-#ifndef TESSERA_TOOLS_LITMUS_RUN_H
-#define TESSERA_TOOLS_LITMUS_RUN_H
+/*
+ * Who plays a litmus test on a backend, and in which steps: what the witnesses
+ * that run a test begin with.
+ */
+#ifndef TESSERA_TOOLS_LITMUS_PLAN_H
+#define TESSERA_TOOLS_LITMUS_PLAN_H
 
 #include "model/memory/witness.h"
 #include "tools/litmus/kernel.h"
@@ -30,17 +33,5 @@ typedef struct litmus_plan {
  * addresses), or more of something than fits.
  */
 tsr_status_t litmus_plan(const litmus_test_t *test, litmus_plan_t *plan_out);
-
-/**
- * Runs tests one after another in worlds of `backend`, one for all that need as
- * many devices. results[i] is added to; statuses[i] says whether test i could
- * be run. Errors: TSR_ERR_NO_DEVICE, TSR_ERR_NOT_FOUND, TSR_ERR_NO_MEMORY,
- * TSR_ERR_KERNEL (the world failed, and has said why).
- */
-tsr_status_t litmus_run_on(const char *backend, const litmus_test_t *const *tests, int count,
-			   const litmus_options_t *options, litmus_result_t *results,
-			   tsr_status_t *statuses);
-
-extern const litmus_witness_t litmus_cpuemu, litmus_cuda, litmus_hip;
 
 #endif
