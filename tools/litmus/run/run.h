@@ -1,4 +1,7 @@
-/* Litmus tests on a backend: the witnesses that run, where the others reason. */
+/*
+ * Litmus tests on a backend: the witnesses that run a test, where the others
+ * reason about it.
+ */
 #ifndef TESSERA_TOOLS_LITMUS_RUN_RUN_H
 #define TESSERA_TOOLS_LITMUS_RUN_RUN_H
 
