@@ -29,6 +29,21 @@ TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 	       view.cols < INT32_MAX;
 }
 
+/*
+ * Writes one field of the map at `at`, in the state space `space_`:
+ * "shared::cta" or "global". `which_` is the dimension, as "0, ", where the
+ * field has one for each.
+ */
+#define TSR_CUDA_MAP_SET(space_, field_, which_, bits_, constraint_, at_, value_)    \
+	__asm__ volatile("tensormap.replace.tile." field_ "." space_ ".b1024." bits_ \
+			 " [%0], " which_ "%1;" ::"l"(at_),                          \
+			 constraint_(value_)                                         \
+			 : "memory")
+#define TSR_CUDA_MAP_SET_32(space_, field_, which_, at_, value_) \
+	TSR_CUDA_MAP_SET(space_, field_, which_, "b32", "r", at_, (uint32_t)(value_))
+#define TSR_CUDA_MAP_SET_64(space_, field_, which_, at_, value_) \
+	TSR_CUDA_MAP_SET(space_, field_, which_, "b64", "l", at_, value_)
+
 /**
  * One thread: changes the map at shared address `map`, a copy of the host's, to
  * describe a matrix.
@@ -36,22 +51,10 @@ TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
 {
 	uint64_t at = map;
-	__asm__ volatile(
-		"tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"l"(at),
-		"l"(matrix.data)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"l"(at),
-		"r"((uint32_t)matrix.cols)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"l"(at),
-		"r"((uint32_t)matrix.rows)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"l"(at),
-		"l"(matrix.ld * 2)
-		: "memory");
+	TSR_CUDA_MAP_SET_64("shared::cta", "global_address", "", at, matrix.data);
+	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "0, ", at, matrix.cols);
+	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "1, ", at, matrix.rows);
+	TSR_CUDA_MAP_SET_64("shared::cta", "global_stride", "0, ", at, matrix.ld * 2);
 }
 
 /** Tells later readers that the place's map now describes `matrix`. */
@@ -127,30 +130,12 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &matrix)
 {
 	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = matrix.ld * 2;
-	__asm__ volatile(
-		"tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(at),
-		"l"(matrix.data)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(at),
-		"r"((uint32_t)matrix.cols)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 1, %1;" ::"l"(at),
-		"r"((uint32_t)matrix.rows)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 2, %1;" ::"l"(at),
-		"r"((uint32_t)INT32_MAX)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(at),
-		"l"(distance)
-		: "memory");
-	__asm__ volatile(
-		"tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 1, %1;" ::"l"(at),
-		"l"(distance)
-		: "memory");
+	TSR_CUDA_MAP_SET_64("global", "global_address", "", at, matrix.data);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "0, ", at, matrix.cols);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "1, ", at, matrix.rows);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "2, ", at, INT32_MAX);
+	TSR_CUDA_MAP_SET_64("global", "global_stride", "0, ", at, distance);
+	TSR_CUDA_MAP_SET_64("global", "global_stride", "1, ", at, distance);
 }
 
 /**
