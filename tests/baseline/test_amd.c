@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/amd.h"
-#include "bench/nccl.h"
-#include "bench/rows.h"
-#include "bench/stores.h"
+#include "bench/gpu/amd/libraries.h"
+#include "bench/gpu/nccl.h"
+#include "bench/gpu/rows.h"
+#include "bench/gpu/stores.h"
 
 #define SAME(mine_, theirs_) _Static_assert((int)(mine_) == (int)(theirs_), #theirs_)
 

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "bench/amd.h"
-#include "bench/gpu.h"
+#include "bench/gpu/amd/libraries.h"
+#include "bench/gpu/gpu.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/judge.h"
 #include "tests/baseline/engines.h"

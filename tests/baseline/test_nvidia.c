@@ -4,8 +4,8 @@
  */
 #include <criterion/criterion.h>
 
-#include "bench/nccl.h"
-#include "bench/nvidia.h"
+#include "bench/gpu/nccl.h"
+#include "bench/gpu/nvidia/libraries.h"
 
 #if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>) && __has_include(<nccl.h>)
 #include <cublas_v2.h>

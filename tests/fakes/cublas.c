@@ -1,5 +1,5 @@
 /* cublasGemmEx on the host. */
-#include "bench/nvidia.h"
+#include "bench/gpu/nvidia/libraries.h"
 #include "tests/fakes/product.h"
 
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;

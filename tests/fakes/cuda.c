@@ -2,7 +2,7 @@
  * NVIDIA's driver for tests of the baseline's calls, and of litmus tests on
  * GPUs. FAKE_KERNEL=none: it compiles no kernel of a litmus test.
  */
-#include "bench/nvidia.h"
+#include "bench/gpu/nvidia/libraries.h"
 
 #include "tests/fakes/runtime.h"
 

@@ -3,7 +3,7 @@
  * The thread has another GPU current until the baseline makes its own current.
  * FAKE_NO_COMPILER: nothing can be compiled.
  */
-#include "bench/amd.h"
+#include "bench/gpu/amd/libraries.h"
 
 #include "tests/fakes/runtime.h"
 

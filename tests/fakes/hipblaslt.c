@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "bench/amd.h"
+#include "bench/gpu/amd/libraries.h"
 #include "tests/fakes/product.h"
 
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/nccl.h"
+#include "bench/gpu/nccl.h"
 
 #define DECLARE(type_, field_, symbol_, arguments_) type_ symbol_ arguments_;
 BENCH_NCCL_ENTRIES(DECLARE)

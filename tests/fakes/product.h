@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/runtime.h"
+#include "bench/gpu/runtime.h"
 
 __extension__ typedef _Float16 half_t;
 

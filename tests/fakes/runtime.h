@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/rows.h"
-#include "bench/runtime.h"
-#include "bench/stores.h"
+#include "bench/gpu/rows.h"
+#include "bench/gpu/runtime.h"
+#include "bench/gpu/stores.h"
 #include "tools/litmus/ptx/ptx.h"
 
 enum { REFUSED = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500 };

@@ -9,7 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "python"))
 import tap  # noqa: E402
 from workloads import listed  # noqa: E402
 
@@ -22,7 +22,7 @@ def run(words):
 
 
 def workloads():
-    """All that are registered, as bench/workloads.py gives them."""
+    """All that are registered, as bench/python/workloads.py gives them."""
     return listed(run(["--list"]).stdout)
 
 

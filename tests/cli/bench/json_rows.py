@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files of measurements have a line for each row: those of `tessera bench` and `tessera perf`, and of bench/json_rows.py."""
+"""Files of measurements have a line for each row: those of `tessera bench` and `tessera perf`, and of bench/python/json_rows.py."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "harness"))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "bench"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "bench", "python"))
 import json_rows  # noqa: E402
 import tap  # noqa: E402
 

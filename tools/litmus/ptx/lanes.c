@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/nvidia.h"
+#include "bench/gpu/nvidia/libraries.h"
 #include "tessera/program.h"
 
 enum { LOG_BYTES = 4096 };

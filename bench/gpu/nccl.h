@@ -5,7 +5,7 @@
 #ifndef TESSERA_BENCH_NCCL_H
 #define TESSERA_BENCH_NCCL_H
 
-#include "bench/library.h"
+#include "bench/gpu/library.h"
 
 enum {
 	BENCH_NCCL_F16 = 6, /* ncclDataType_t */

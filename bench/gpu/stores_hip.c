@@ -1,9 +1,9 @@
 /*
  * Plain stores on AMD's GPUs: a kernel in HIP, which HIP compiles when the
- * program runs, so that no build needs its compiler. bench/stores.c has the
+ * program runs, so that no build needs its compiler. bench/gpu/stores.c has the
  * same kernel for NVIDIA's.
  */
-#include "bench/stores.h"
+#include "bench/gpu/stores.h"
 
 /*
  * Each thread copies every so many-th piece of 16 bytes, four of them in

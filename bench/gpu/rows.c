@@ -2,7 +2,7 @@
  * Copies of rows by an index, in PTX and in HIP: compiled when the program
  * runs, so that no build needs a device compiler.
  */
-#include "bench/rows.h"
+#include "bench/gpu/rows.h"
 
 /*
  * d1 to, d2 from, d3 index, d4 rows, d5 rows of from, d6 units in a row; r0

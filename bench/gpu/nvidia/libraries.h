@@ -1,17 +1,17 @@
 /*
  * The calls of NVIDIA's driver and of cuBLAS that the baseline makes, beside
- * those that both vendors share (bench/runtime.h). They are declared here, so
+ * those that both vendors share (bench/gpu/runtime.h). They are declared here, so
  * that no build needs the vendor's headers. tests/baseline/test_nvidia.c
  * compares them with those headers where a toolkit is installed.
  */
-#ifndef TESSERA_BENCH_NVIDIA_H
-#define TESSERA_BENCH_NVIDIA_H
+#ifndef TESSERA_BENCH_NVIDIA_LIBRARIES_H
+#define TESSERA_BENCH_NVIDIA_LIBRARIES_H
 
 #include <stdint.h>
 
+#include "bench/gpu/library.h"
+#include "bench/gpu/runtime.h"
 #include "bench/internal.h"
-#include "bench/library.h"
-#include "bench/runtime.h"
 
 /* Constants under the vendor's values. */
 enum {

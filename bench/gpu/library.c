@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/library.h"
+#include "bench/gpu/library.h"
 
 /**
  * What is there and cannot be loaded leaves the loader's reason. The library

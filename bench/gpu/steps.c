@@ -1,8 +1,8 @@
 /* The steps of a GPU's baseline: each is put on the stream. */
 #include <stdio.h>
 
-#include "bench/gpu.h"
-#include "bench/stores.h"
+#include "bench/gpu/gpu.h"
+#include "bench/gpu/stores.h"
 
 int bench_gpu_type(tsr_dtype_t dtype)
 {

@@ -1,7 +1,7 @@
 /* The steps of the emulator's baseline. */
 #include <string.h>
 
-#include "bench/openblas.h"
+#include "bench/host/openblas.h"
 
 static size_t element_bytes(const bench_baseline_t *b, int matrix)
 {

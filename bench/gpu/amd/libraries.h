@@ -1,19 +1,19 @@
 /*
  * The calls of AMD's HIP, of its compiler at run time and of hipBLASLt that the
- * baseline makes, beside those that both vendors share (bench/runtime.h). They
+ * baseline makes, beside those that both vendors share (bench/gpu/runtime.h). They
  * are declared here, so that no build needs the vendor's headers.
  * tests/baseline/test_amd.c compares those of HIP with its headers where they
  * are installed. Those of hipBLASLt are as in hipblaslt.h, hipblas-common.h
  * and library_types.h of ROCm 6 and 7, which only C++ can read.
  */
-#ifndef TESSERA_BENCH_AMD_H
-#define TESSERA_BENCH_AMD_H
+#ifndef TESSERA_BENCH_AMD_LIBRARIES_H
+#define TESSERA_BENCH_AMD_LIBRARIES_H
 
 #include <stdint.h>
 
+#include "bench/gpu/library.h"
+#include "bench/gpu/runtime.h"
 #include "bench/internal.h"
-#include "bench/library.h"
-#include "bench/runtime.h"
 
 /* Constants under the vendor's values. */
 enum {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/gpu.h"
-#include "bench/nvidia.h"
+#include "bench/gpu/gpu.h"
+#include "bench/gpu/nvidia/libraries.h"
 
 typedef struct own {
 	bench_cuda_t cuda;

@@ -1,5 +1,5 @@
 /* Finding NVIDIA's libraries. */
-#include "bench/nvidia.h"
+#include "bench/gpu/nvidia/libraries.h"
 
 const bench_places_t bench_cuda_places = {
 	.home = "CUDA_HOME",

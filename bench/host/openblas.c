@@ -4,7 +4,7 @@
  * any clock. What is timed is the product in f32, its rounding to the dtype,
  * sums in f32, and the copies.
  */
-#include "bench/openblas.h"
+#include "bench/host/openblas.h"
 
 #include <limits.h>
 #include <stdio.h>

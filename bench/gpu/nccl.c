@@ -1,5 +1,5 @@
 /* Steps that communicate, by NCCL or RCCL. */
-#include "bench/nccl.h"
+#include "bench/gpu/nccl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Plain stores, the measure of a link: a kernel in PTX, which the driver
  * compiles, so that no build needs a device compiler.
  */
-#include "bench/stores.h"
+#include "bench/gpu/stores.h"
 
 /*
  * void plain_stores(uint4 *dst, const uint4 *src, uint64_t count): each thread

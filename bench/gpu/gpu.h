@@ -7,9 +7,9 @@
 #ifndef TESSERA_BENCH_GPU_H
 #define TESSERA_BENCH_GPU_H
 
-#include "bench/nccl.h"
-#include "bench/rows.h"
-#include "bench/runtime.h"
+#include "bench/gpu/nccl.h"
+#include "bench/gpu/rows.h"
+#include "bench/gpu/runtime.h"
 
 enum { BENCH_BUS_ID = 32 };
 

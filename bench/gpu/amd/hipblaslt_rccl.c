@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/amd.h"
-#include "bench/gpu.h"
+#include "bench/gpu/amd/libraries.h"
+#include "bench/gpu/gpu.h"
 
 /* What AMD's samples of hipBLASLt allow. */
 static const uint64_t workspace_bytes = 32 << 20;

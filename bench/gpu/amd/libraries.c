@@ -1,5 +1,5 @@
 /* Finding AMD's libraries. */
-#include "bench/amd.h"
+#include "bench/gpu/amd/libraries.h"
 
 /*
  * A framework's wheel brings a HIP runtime of its own, and two runtimes do not

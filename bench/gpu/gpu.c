@@ -5,7 +5,7 @@
  * a wait in NCCL's own calls: a rank that is stuck there when the world has
  * ended is killed by the launcher, within the deadline.
  */
-#include "bench/gpu.h"
+#include "bench/gpu/gpu.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/stores.h"
+#include "bench/gpu/stores.h"
 
 bool bench_gpu_ok(const bench_gpu_t *gpu, int code, const char *what, char sentence[BENCH_SENTENCE])
 {
