@@ -35,7 +35,7 @@ static tsr_status_t make_room(bench_baseline_t *b)
 	if (status != TSR_OK)
 		return status;
 	size_t room = heap.largest_bytes / 2 / (size_t)b->size / PIECE * PIECE;
-	b->push_bytes = room < b->ops->push_bytes ? room : b->ops->push_bytes;
+	b->push_bytes = room < b->engine->ops->push_bytes ? room : b->engine->ops->push_bytes;
 	const char *why = NULL;
 	if (b->size == 1)
 		why = "a world of one rank has no link";
@@ -49,7 +49,7 @@ static tsr_status_t make_room(bench_baseline_t *b)
 	return TSR_OK;
 }
 
-tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world,
+tsr_status_t bench_baseline_open_by(const bench_engine_t *engine, tsr_world_t *world,
 				    const bench_task_t *task, bench_baseline_t **baseline_out)
 {
 	workload_matrix_t matrix;
@@ -57,7 +57,7 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	if (!b)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "the host has no memory for a baseline; free some");
-	b->ops = ops;
+	b->engine = engine;
 	b->world = world;
 	b->rank = tsr_world_rank(world);
 	b->size = tsr_world_size(world);
@@ -71,7 +71,7 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 	if (status == TSR_OK)
 		status = make_room(b);
 	if (status == TSR_OK)
-		status = ops->open(b);
+		status = engine->ops->open(b);
 	if (status != TSR_OK) {
 		(void)bench_baseline_close(b, true);
 		return status;
@@ -90,34 +90,34 @@ tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t
 #define OF_HIP bench_hipblaslt_rccl
 #endif
 
-const bench_baseline_ops_t *bench_ops_of(const char *backend)
+const bench_engine_t *bench_engine_of(const char *backend)
 {
 	static const struct {
 		const char *backend;
-		const bench_baseline_ops_t *ops;
+		const bench_engine_t *engine;
 	} known[] = {{"cuda", &bench_cublas_nccl}, {"hip", &OF_HIP}, {"cpuemu", &bench_openblas}};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].backend, backend) == 0)
-			return known[i].ops;
+			return known[i].engine;
 	return NULL;
 }
 
 tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task,
 				 bench_baseline_t **baseline_out)
 {
-	const bench_baseline_ops_t *ops = bench_ops_of(tsr_world_backend(world));
-	if (!ops)
+	const bench_engine_t *engine = bench_engine_of(tsr_world_backend(world));
+	if (!engine)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "there is no baseline for the backend %s: leave --baseline out",
 				 tsr_world_backend(world));
-	return bench_baseline_open_by(ops, world, task, baseline_out);
+	return bench_baseline_open_by(engine, world, task, baseline_out);
 }
 
 tsr_status_t bench_baseline_close(bench_baseline_t *baseline, bool failed)
 {
 	if (!baseline)
 		return TSR_OK;
-	baseline->ops->close(baseline, failed);
+	baseline->engine->ops->close(baseline, failed);
 	/* After a failure the heap goes with the world: to free it would wait for the others, and
 	 * cover the first sentence. */
 	tsr_status_t status = failed ? TSR_OK : tsr_heap_free(baseline->world, baseline->pushed);
@@ -159,7 +159,7 @@ tsr_status_t bench_baseline_time(bench_baseline_t *baseline, const bench_timed_t
 	const char *missing = bench_baseline_missing(baseline, timed);
 	if (missing)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", missing);
-	return baseline->ops->time(baseline, timed, ns_out);
+	return baseline->engine->ops->time(baseline, timed, ns_out);
 }
 
 tsr_status_t bench_baseline_read(bench_baseline_t *baseline, int matrix, void *dense_out)
@@ -168,7 +168,7 @@ tsr_status_t bench_baseline_read(bench_baseline_t *baseline, int matrix, void *d
 	const char *missing = bench_baseline_missing(baseline, &all);
 	if (missing)
 		return tsr_error(TSR_ERR_UNSUPPORTED, "%s", missing);
-	return baseline->ops->read(baseline, matrix, dense_out);
+	return baseline->engine->ops->read(baseline, matrix, dense_out);
 }
 
 size_t bench_baseline_push_bytes(const bench_baseline_t *baseline)

@@ -9,7 +9,7 @@
 enum { BENCH_SENTENCE = 512 };
 
 /**
- * One way to compute and exchange. Functions are called on every rank, with the
+ * A kind of engine. Functions are called on every rank, with the
  * sentences in `missing` empty.
  */
 typedef struct bench_baseline_ops {
@@ -25,13 +25,19 @@ typedef struct bench_baseline_ops {
 	size_t push_bytes; /* wanted; less where the heap has less */
 } bench_baseline_ops_t;
 
-extern const bench_baseline_ops_t bench_cublas_nccl, bench_hipblaslt_rccl, bench_openblas;
+/** What runs the steps: cuBLAS and NCCL, hipBLASLt and RCCL, or OpenBLAS and memcpy. */
+typedef struct bench_engine {
+	const bench_baseline_ops_t *ops;
+	const struct bench_vendor *vendor; /* of GPUs (bench/gpu/gpu.h); null: the host computes */
+} bench_engine_t;
 
-/** What a backend's baseline is made of; null: it has none. */
-const bench_baseline_ops_t *bench_ops_of(const char *backend);
+extern const bench_engine_t bench_cublas_nccl, bench_hipblaslt_rccl, bench_openblas;
+
+/** The engine of a backend; null: it has none. */
+const bench_engine_t *bench_engine_of(const char *backend);
 
 struct bench_baseline {
-	const bench_baseline_ops_t *ops;
+	const bench_engine_t *engine;
 	tsr_world_t *world;
 	int rank, size;
 	bench_task_t task;
@@ -45,11 +51,11 @@ struct bench_baseline {
 	char name[128];
 	char missing[WORKLOAD_STEPS][BENCH_SENTENCE];
 	char missing_push[BENCH_SENTENCE];
-	void *state; /* of the way */
+	void *state; /* of the engine */
 };
 
-/** bench_baseline_open, by a way of the caller's choice. */
-tsr_status_t bench_baseline_open_by(const bench_baseline_ops_t *ops, tsr_world_t *world,
+/** bench_baseline_open, by an engine of the caller's choice. */
+tsr_status_t bench_baseline_open_by(const bench_engine_t *engine, tsr_world_t *world,
 				    const bench_task_t *task, bench_baseline_t **baseline_out);
 
 /**

@@ -1,8 +1,8 @@
 /*
- * The baseline of GPUs: a workload's steps by a vendor's library of products
- * and by NCCL's calls. What both vendors share is here and in gpu.c,
- * gpu_steps.c and nccl.c. What only one vendor has is in its bench_vendor_t:
- * cublas_nccl.c has NVIDIA's, hipblaslt_rccl.c AMD's.
+ * The engine of GPUs: a workload's steps by a vendor's library of products and
+ * by NCCL's calls. What both vendors share is in this folder. What only one
+ * vendor has is in its bench_vendor_t: nvidia/cublas_nccl.c has NVIDIA's,
+ * amd/hipblaslt_rccl.c AMD's.
  */
 #ifndef TESSERA_BENCH_GPU_H
 #define TESSERA_BENCH_GPU_H
@@ -13,10 +13,14 @@
 
 enum { BENCH_BUS_ID = 32 };
 
-/** A step's product: row-major C = A B, each of them dense. */
+/**
+ * A step's product as the libraries take it, in column-major order: the m x n
+ * matrix C is the m x k matrix A times the k x n matrix B. None of the extents
+ * is 0, and each matrix is dense.
+ */
 typedef struct bench_product {
-	int type;                  /* of elements: BENCH_R_32F and its like */
-	int64_t rows, cols, depth; /* C is rows x cols; none of them is 0 */
+	int type; /* of elements: BENCH_R_32F and its like */
+	int64_t m, n, k;
 	const void *a, *b;
 	void *c;
 } bench_product_t;
@@ -60,11 +64,12 @@ typedef struct bench_gpu {
  * return the runtime's code.
  */
 struct bench_vendor {
-	const char *product; /* the library of products */
-	const char *runtime; /* what refuses a call: "the driver" */
-	const char *cure;    /* what the user can do then */
-	bench_nccl_library_t collectives;
+	const char *product;                /* the library of products */
+	const char *runtime;                /* what refuses a call: "the driver" */
+	const char *cure;                   /* what the user can do then */
+	const bench_library_t *collectives; /* has NCCL's calls */
 	size_t own_bytes;
+	int major; /* what the major number of `version` is multiplied by */
 	/* The heap is of another kind of memory than a user's matrices are: the
 	 * libraries get copies of all inputs, not of padded ones alone. */
 	bool copies_inputs;
@@ -92,18 +97,25 @@ struct bench_vendor {
 	/** Puts the step's product on the stream. */
 	bool (*multiply)(const bench_gpu_t *gpu, int step, const bench_product_t *product,
 			 char sentence[BENCH_SENTENCE]);
-	/** The library's version, major first. */
-	bool (*version)(const bench_gpu_t *gpu, int version_out[3]);
+	/** The version of that library as one number: see bench_version_of. */
+	bool (*version)(const bench_gpu_t *gpu, int *number_out);
 	/** Also where opening has failed half way, or was not tried. */
 	void (*close_products)(bench_gpu_t *gpu);
 };
 
-/* What a vendor's bench_baseline_ops_t consists of. */
-tsr_status_t bench_gpu_open(bench_baseline_t *b, const bench_vendor_t *vendor);
-tsr_status_t bench_gpu_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out);
-tsr_status_t bench_gpu_read(bench_baseline_t *b, int matrix, void *dense_out);
-void bench_gpu_close(bench_baseline_t *b, bool failed);
-enum { BENCH_GPU_PUSH_BYTES = 256 << 20 };
+/** What all engines of GPUs have in common; bench_engine_t names the vendor. */
+extern const bench_baseline_ops_t bench_gpu_ops;
+
+/** A version that a library gives as one number. */
+typedef struct bench_version {
+	int major, minor, patch;
+} bench_version_t;
+
+/** The number is major x `major` + minor x 100 + patch. */
+static inline bench_version_t bench_version_of(int number, int major)
+{
+	return (bench_version_t){number / major, number % major / 100, number % 100};
+}
 
 /**
  * Whether the runtime has done what was asked; where not, one sentence: the
@@ -112,7 +124,24 @@ enum { BENCH_GPU_PUSH_BYTES = 256 << 20 };
 bool bench_gpu_ok(const bench_gpu_t *gpu, int code, const char *what,
 		  char sentence[BENCH_SENTENCE]);
 
-/* gpu_steps.c: with the GPU current. */
+/**
+ * Makes the GPU current on this thread, until vendor->leave. A GPU is current
+ * on a thread only while one of the functions of bench_gpu_ops runs there, as
+ * in the backend.
+ */
+bool bench_gpu_enter(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE]);
+
+/* time.c: of bench_gpu_ops. */
+tsr_status_t bench_gpu_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out);
+tsr_status_t bench_gpu_read(bench_baseline_t *b, int matrix, void *dense_out);
+
+/* matrices.c: with the GPU current. */
+
+/** Finds or makes this rank's parts: fills in gpu->memory and gpu->matrix. */
+bool bench_gpu_open_matrices(const bench_baseline_t *b, bench_gpu_t *gpu,
+			     char sentence[BENCH_SENTENCE]);
+
+/* steps.c: with the GPU current. */
 
 /**
  * The number by which both vendors call a dtype of elements; -1: they do not

@@ -107,14 +107,14 @@ bool bench_library_find(const bench_library_t *library, void *table_out,
 				       library->what, library->names[0], library->cure);
 		return false;
 	}
-	for (size_t i = 0; i < library->count; i++) {
-		void *address = dlsym(handle, library->entries[i].symbol);
+	for (const bench_entry_t *entry = library->entries; entry->symbol; entry++) {
+		void *address = dlsym(handle, entry->symbol);
 		if (!address) {
 			(void)snprintf(sentence, BENCH_SENTENCE, "the %s here has no %s: %s",
-				       library->what, library->entries[i].symbol, library->cure);
+				       library->what, entry->symbol, library->cure);
 			return false;
 		}
-		*(void **)(void *)((char *)table_out + library->entries[i].offset) = address;
+		*(void **)(void *)((char *)table_out + entry->offset) = address;
 	}
 	return true;
 }

@@ -14,11 +14,15 @@ typedef struct bench_entry {
 
 /*
  * For a list of entries X(type, field, symbol, arguments): the table's fields,
- * and the bench_entry_t of each, where TABLE is the table's type.
+ * and the bench_entry_t of each, where TABLE is the table's type. A list of
+ * bench_entry_t ends with BENCH_LAST_ENTRY.
  */
 #define BENCH_TABLE_FIELD(type_, field_, symbol_, arguments_) type_(*field_) arguments_;
 #define BENCH_TABLE_ENTRY(type_, field_, symbol_, arguments_) {#symbol_, offsetof(TABLE, field_)},
-#define BENCH_COUNT(array_) (sizeof(array_) / sizeof *(array_))
+#define BENCH_LAST_ENTRY \
+	{                \
+		NULL, 0  \
+	}
 
 /** Where a vendor's libraries are installed. */
 typedef struct bench_places {
@@ -27,24 +31,23 @@ typedef struct bench_places {
 	const char *wheels;   /* folders of Python's wheels, below site-packages */
 } bench_places_t;
 
-/**
- * A library, under the names that it may have, the wanted one first;
- * null-terminated.
- */
+enum { BENCH_LIBRARY_NAMES = 8 };
+
+/** A library, under the names that it may have, the wanted one first. */
 typedef struct bench_library {
-	const char *what, *cure; /* for the sentence */
-	const char *const *names;
+	const char *what, *cure;                /* for the sentence */
+	const char *names[BENCH_LIBRARY_NAMES]; /* null-terminated */
 	const bench_places_t *places;
 	const bench_entry_t *entries;
-	size_t count;
 	bool prefer_loaded; /* a copy that the process has loaded already comes first */
 } bench_library_t;
 
 /**
  * Looks in the folders of LD_LIBRARY_PATH as it is now, where the system's
  * loader looks, in those of the toolkit, and in those of Python's wheels (their
- * folders lib). False where the library or an entry is not there, with one
- * sentence. What was found stays loaded.
+ * folders lib). Fills in the table that the entries are of. False where the
+ * library or an entry is not there, with one sentence. What was found stays
+ * loaded.
  */
 bool bench_library_find(const bench_library_t *library, void *table_out,
 			char sentence[BENCH_SENTENCE]);

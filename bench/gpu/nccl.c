@@ -18,20 +18,9 @@ bool bench_comm_takes(tsr_dtype_t dtype)
 	return type_of(dtype) >= 0;
 }
 
-bool bench_nccl_find(const bench_nccl_library_t *library, bench_nccl_t *nccl_out,
-		     char sentence[BENCH_SENTENCE])
-{
 #define TABLE bench_nccl_t
-	static const bench_entry_t entries[] = {BENCH_NCCL_ENTRIES(BENCH_TABLE_ENTRY)};
+const bench_entry_t bench_nccl_entries[] = {BENCH_NCCL_ENTRIES(BENCH_TABLE_ENTRY) BENCH_LAST_ENTRY};
 #undef TABLE
-	const bench_library_t whole = {.what = library->what,
-				       .cure = library->cure,
-				       .names = library->names,
-				       .places = library->places,
-				       .entries = entries,
-				       .count = BENCH_COUNT(entries)};
-	return bench_library_find(&whole, nccl_out, sentence);
-}
 
 static bool ok(const bench_comm_t *comm, int code, const char *what, char sentence[BENCH_SENTENCE])
 {
@@ -44,15 +33,15 @@ static bool ok(const bench_comm_t *comm, int code, const char *what, char senten
 
 /* ------------------------------------------------------------ joining */
 
-tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_nccl_library_t *library,
-			     tsr_world_t *world, char sentence[BENCH_SENTENCE])
+tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_library_t *library, tsr_world_t *world,
+			     char sentence[BENCH_SENTENCE])
 {
 	const bench_nccl_t *nccl = &comm->nccl;
 	const int rank = tsr_world_rank(world), size = tsr_world_size(world);
 	bench_nccl_id_t id;
 	bool all = false;
 	memset(&id, 0, sizeof id);
-	if (bench_nccl_find(library, &comm->nccl, sentence) && rank == 0)
+	if (bench_library_find(library, &comm->nccl, sentence) && rank == 0)
 		(void)ok(comm, nccl->unique_id(&id), "ncclGetUniqueId", sentence);
 	tsr_status_t status = bench_agree(world, sentence, &all);
 	if (status != TSR_OK || !all)

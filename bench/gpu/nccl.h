@@ -13,6 +13,7 @@ enum {
 	BENCH_NCCL_BF16 = 9,
 	BENCH_NCCL_SUM = 0, /* ncclRedOp_t */
 	BENCH_NCCL_ID_BYTES = 128,
+	BENCH_NCCL_MAJOR = 10000, /* in ncclGetVersion: what the major number is multiplied by */
 };
 
 /** ncclUniqueId, which goes by value. */
@@ -58,16 +59,8 @@ typedef struct bench_nccl {
 	BENCH_NCCL_ENTRIES(BENCH_TABLE_FIELD)
 } bench_nccl_t;
 
-/** A library that has NCCL's calls. */
-typedef struct bench_nccl_library {
-	const char *what, *cure; /* "NCCL" */
-	const char *const *names;
-	const bench_places_t *places;
-} bench_nccl_library_t;
-
-/** Finds it, as bench_library_find does. */
-bool bench_nccl_find(const bench_nccl_library_t *library, bench_nccl_t *nccl_out,
-		     char sentence[BENCH_SENTENCE]);
+/** Of bench_nccl_t, for a bench_library_t that has NCCL's calls. */
+extern const bench_entry_t bench_nccl_entries[];
 
 /** One rank's part in the collectives. */
 typedef struct bench_comm {
@@ -77,12 +70,13 @@ typedef struct bench_comm {
 } bench_comm_t;
 
 /**
- * Finds the library and joins, with the rank's GPU current. What one rank
- * cannot do, none tries: in ncclCommInitRank they wait for each other.
+ * Finds the library, whose entries are bench_nccl_entries, and joins, with the
+ * rank's GPU current. What one rank cannot do, none tries: in ncclCommInitRank
+ * they wait for each other.
  * Collective: the first sentence of any rank becomes everybody's.
  */
-tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_nccl_library_t *library,
-			     tsr_world_t *world, char sentence[BENCH_SENTENCE]);
+tsr_status_t bench_comm_open(bench_comm_t *comm, const bench_library_t *library, tsr_world_t *world,
+			     char sentence[BENCH_SENTENCE]);
 
 /** `failed`: the world has ended, so nobody is waited for. */
 void bench_comm_close(bench_comm_t *comm, bool failed);

@@ -43,6 +43,10 @@ bool bench_gpu_put_operands(const bench_baseline_t *b, const bench_gpu_t *gpu,
 
 /* ------------------------------------------------------------ steps */
 
+/**
+ * Matrices of a workload are row-major. Row-major Z = X Y is column-major
+ * Z' = Y' X': the same memory, rows and columns exchanged.
+ */
 bool bench_gpu_product(const bench_baseline_t *b, const bench_gpu_t *gpu,
 		       const workload_step_t *step, bench_product_t *product_out)
 {
@@ -50,14 +54,14 @@ bool bench_gpu_product(const bench_baseline_t *b, const bench_gpu_t *gpu,
 	const workload_matrix_t y = bench_matrix_of(b, step->with, b->rank);
 	*product_out = (bench_product_t){
 		.type = bench_gpu_type(x.dtype),
-		.rows = x.part_rows,
-		.cols = y.part_cols,
-		.depth = x.part_cols,
-		.a = gpu->matrix[step->from],
-		.b = gpu->matrix[step->with],
+		.m = y.part_cols,
+		.n = x.part_rows,
+		.k = x.part_cols,
+		.a = gpu->matrix[step->with],
+		.b = gpu->matrix[step->from],
 		.c = gpu->matrix[step->to],
 	};
-	return product_out->rows > 0 && product_out->cols > 0 && product_out->depth > 0;
+	return product_out->m > 0 && product_out->n > 0 && product_out->k > 0;
 }
 
 static bool put_product(const bench_baseline_t *b, const bench_gpu_t *gpu,

@@ -1,6 +1,7 @@
 /*
- * Plain stores, the measure of a link: a kernel in PTX, which the driver
- * compiles, so that no build needs a device compiler.
+ * Plain stores, the measure of a link: one kernel in PTX, which NVIDIA's driver
+ * compiles, and in HIP, which AMD's compiler at run time does. So no build
+ * needs a device compiler.
  */
 #include "bench/gpu/stores.h"
 
@@ -72,3 +73,22 @@ const char bench_stores_ptx[] = ".version 7.0\n"
 				"done:\n"
 				"	ret;\n"
 				"}\n";
+
+/* The same. */
+const char bench_stores_hip[] =
+	"extern \"C\" __global__ void " BENCH_STORES_KERNEL
+	"(uint4 *dst, const uint4 *src, unsigned long long count)\n"
+	"{\n"
+	"	const unsigned long long all = (unsigned long long)gridDim.x * blockDim.x;\n"
+	"	unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"	for (; i + 3 * all < count; i += 4 * all) {\n"
+	"		const uint4 a = src[i], b = src[i + all];\n"
+	"		const uint4 c = src[i + 2 * all], d = src[i + 3 * all];\n"
+	"		dst[i] = a;\n"
+	"		dst[i + all] = b;\n"
+	"		dst[i + 2 * all] = c;\n"
+	"		dst[i + 3 * all] = d;\n"
+	"	}\n"
+	"	for (; i < count; i += all)\n"
+	"		dst[i] = src[i];\n"
+	"}\n";

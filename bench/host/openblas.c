@@ -212,10 +212,12 @@ static tsr_status_t baseline_read(bench_baseline_t *b, int matrix, void *dense_o
 	return TSR_OK;
 }
 
-const bench_baseline_ops_t bench_openblas = {
+static const bench_baseline_ops_t ops = {
 	.open = baseline_open,
 	.time = baseline_time,
 	.read = baseline_read,
 	.close = baseline_close,
 	.push_bytes = (size_t)1 << 20,
 };
+
+const bench_engine_t bench_openblas = {.ops = &ops};

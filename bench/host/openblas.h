@@ -1,6 +1,6 @@
 /*
  * The emulator's baseline: what openblas.c, which opens and times it, shares
- * with openblas_steps.c, which runs the steps.
+ * with steps.c, which runs the steps.
  */
 #ifndef TESSERA_BENCH_OPENBLAS_H
 #define TESSERA_BENCH_OPENBLAS_H

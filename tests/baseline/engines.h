@@ -16,7 +16,7 @@
 typedef struct engine {
 	const char *word;   /* how a world's ranks are told of it */
 	const char *vendor; /* whose stand-ins are there; OpenBLAS needs none */
-	const bench_baseline_ops_t *ops;
+	const bench_engine_t *runs;
 	const char *title; /* of a GPU's, with the versions of the stand-ins */
 } engine_t;
 

@@ -117,7 +117,7 @@ Test(amd, hip_itself_has_every_entry)
 {
 	char sentence[BENCH_SENTENCE];
 	bench_hip_t hip;
-	if (!bench_hip_find(&hip, sentence)) {
+	if (!bench_library_find(&bench_hip_library, &hip, sentence)) {
 		cr_assert(strstr(sentence, "there is no HIP runtime here"), "%s", sentence);
 		cr_skip_test("no HIP runtime here");
 	}
@@ -149,7 +149,7 @@ Test(amd, hip_compiles_the_kernels_of_the_baseline)
 {
 	char sentence[BENCH_SENTENCE];
 	bench_hiprtc_t rtc;
-	if (!bench_hiprtc_find(&rtc, sentence)) {
+	if (!bench_library_find(&bench_hiprtc_library, &rtc, sentence)) {
 		cr_assert(strstr(sentence, "there is no "), "%s", sentence);
 		cr_skip_test("no compiler of HIP here");
 	}

@@ -72,7 +72,7 @@ static tsr_status_t open_fixture(tsr_world_t *world, const engine_t *engine, fix
 	if (status != TSR_OK)
 		return status;
 	const bench_task_t task = {f->workload, &f->config, f->run};
-	return bench_baseline_open_by(engine->ops, world, &task, &f->baseline);
+	return bench_baseline_open_by(engine->runs, world, &task, &f->baseline);
 }
 
 static tsr_status_t close_fixture(fixture_t *f)
@@ -213,7 +213,7 @@ static int expect_copies(tsr_world_t *world, int argc, char **argv)
 	for (int i = 0; part_of(&f, world, i, &part); i++) {
 		const bool is_input = part.use == WORKLOAD_INPUT;
 		const bool is_copied = gpu->memory[i] && gpu->matrix[i] == gpu->memory[i];
-		CHECK(!is_input || is_copied == (engine->ops == &bench_hipblaslt_rccl), "%s",
+		CHECK(!is_input || is_copied == (engine->runs == &bench_hipblaslt_rccl), "%s",
 		      part.name);
 	}
 	return close_fixture(&f) == TSR_OK ? 0 : 1;
@@ -357,7 +357,7 @@ static int other_dtype(tsr_world_t *world, int argc, char **argv)
 	workload_t blind = *workload;
 	blind.view = no_view;
 	const bench_task_t task = {&blind, &f.config, NULL};
-	CHECK(bench_baseline_open_by(engine_of(argv[1])->ops, world, &task, &baseline) == TSR_OK);
+	CHECK(bench_baseline_open_by(engine_of(argv[1])->runs, world, &task, &baseline) == TSR_OK);
 	for (int step = 0; step < TIMED; step++) {
 		uint64_t ns;
 		const char *missing = bench_baseline_missing(baseline, &timed[step]);
@@ -384,12 +384,12 @@ Test(gpu, a_dtype_that_the_libraries_do_not_take)
 
 Test(gpu, each_backend_has_its_vendors_libraries)
 {
-	cr_expect(bench_ops_of("cuda") == &bench_cublas_nccl);
-	cr_expect(bench_ops_of("cpuemu") == &bench_openblas);
-	cr_expect(bench_ops_of("abacus") == NULL);
+	cr_expect(bench_engine_of("cuda") == &bench_cublas_nccl);
+	cr_expect(bench_engine_of("cpuemu") == &bench_openblas);
+	cr_expect(bench_engine_of("abacus") == NULL);
 	/* HIP's NVIDIA platform, if the build is for that, has NVIDIA's. */
-	cr_expect(bench_ops_of("hip") == &bench_hipblaslt_rccl ||
-		  bench_ops_of("hip") == &bench_cublas_nccl);
+	cr_expect(bench_engine_of("hip") == &bench_hipblaslt_rccl ||
+		  bench_engine_of("hip") == &bench_cublas_nccl);
 }
 
 /**
@@ -401,23 +401,21 @@ Test(gpu, the_runtime_that_is_loaded_is_taken)
 	char path[PATH_MAX], sentence[BENCH_SENTENCE] = "";
 	bench_hip_t hip;
 	use_fakes("amd", "no_runtime");
-	cr_assert(!bench_hip_find(&hip, sentence));
+	cr_assert(!bench_library_find(&bench_hip_library, &hip, sentence));
 	(void)snprintf(path, sizeof path, "%s/tests/fakes/amd/loaded/libamdhip64.so",
 		       getenv("BUILD"));
 	cr_assert(dlopen(path, RTLD_NOW | RTLD_LOCAL), "%s", dlerror());
-	cr_assert(bench_hip_find(&hip, sentence), "%s", sentence);
+	cr_assert(bench_library_find(&bench_hip_library, &hip, sentence), "%s", sentence);
 }
 
 Test(gpu, a_library_that_is_nowhere_is_one_sentence)
 {
-	static const char *const names[] = {"libtessera-has-no-such.so.7", "libnor-this.so", NULL};
-	static const bench_entry_t entry = {"nothing", 0};
+	static const bench_entry_t entries[] = {{"nothing", 0}, BENCH_LAST_ENTRY};
 	const bench_library_t library = {.what = "such library",
 					 .cure = "install it",
-					 .names = names,
-					 .places = &bench_rocm_places,
-					 .entries = &entry,
-					 .count = 1};
+					 .names = {"libtessera-has-no-such.so.7", "libnor-this.so"},
+					 .places = bench_hip_library.places,
+					 .entries = entries};
 	void *table[1] = {NULL};
 	char sentence[BENCH_SENTENCE] = "";
 	cr_assert(!bench_library_find(&library, table, sentence));
@@ -429,7 +427,7 @@ Test(gpu, a_library_that_is_nowhere_is_one_sentence)
 	/* One that is there, and is none. */
 	char folder[] = "/tmp/tessera-test-XXXXXX", path[PATH_MAX];
 	cr_assert(mkdtemp(folder));
-	(void)snprintf(path, sizeof path, "%s/%s", folder, names[0]);
+	(void)snprintf(path, sizeof path, "%s/%s", folder, library.names[0]);
 	FILE *file = fopen(path, "w");
 	cr_assert(file && fclose(file) == 0);
 	(void)setenv("LD_LIBRARY_PATH", folder, 1);

@@ -157,13 +157,11 @@ Test(nvidia, symbols_are_those_of_the_headers)
 
 Test(nvidia, real_libraries_have_every_entry)
 {
-	static const char *const names[] = {"libnccl.so.2", NULL};
-	const bench_nccl_library_t library = {
-		.what = "NCCL", .cure = "install it", .names = names, .places = &bench_cuda_places};
 	char sentence[BENCH_SENTENCE];
 	bench_cublas_t cublas;
 	bench_nccl_t nccl;
-	if (!bench_cublas_find(&cublas, sentence) || !bench_nccl_find(&library, &nccl, sentence)) {
+	if (!bench_library_find(&bench_cublas_library, &cublas, sentence) ||
+	    !bench_library_find(&bench_nccl_library, &nccl, sentence)) {
 		cr_assert(strstr(sentence, "there is no "), "%s", sentence);
 		cr_skip_test("no cuBLAS or no NCCL here");
 	}

@@ -286,7 +286,7 @@ static int open_tried(tsr_world_t *world, const engine_t *engine, tried_t *t)
 			return 1;
 	t->task = (bench_task_t){&steps_workload, &t->config,
 				 (const workload_run_t *)(const void *)&t->inputs};
-	CHECK(bench_baseline_open_by(engine->ops, world, &t->task, &t->baseline) == TSR_OK, "%s",
+	CHECK(bench_baseline_open_by(engine->runs, world, &t->task, &t->baseline) == TSR_OK, "%s",
 	      tsr_last_error());
 	return 0;
 }
@@ -392,7 +392,7 @@ static int astray(tsr_world_t *world, int argc, char **argv)
 	if (open_tried(world, engine, &t))
 		return 1;
 	const tsr_status_t status = bench_baseline_time(t.baseline, &all, &ns);
-	CHECK(status == (engine->ops == &bench_openblas ? TSR_ERR_ARGUMENT : TSR_OK));
+	CHECK(status == (engine->runs == &bench_openblas ? TSR_ERR_ARGUMENT : TSR_OK));
 	CHECK(status == TSR_OK || strstr(tsr_last_error(), "the index of row 1 is 4 on rank "),
 	      "%s", tsr_last_error());
 	CHECK(bench_baseline_read(t.baseline, Y, got) == TSR_OK);

@@ -103,7 +103,7 @@ static int refused(tsr_world_t *world, int argc, char **argv)
 		workload_config_t config = {.value = {{{i}}}};
 		const bench_task_t task = {&bad, &config, NULL};
 		bench_baseline_t *b = NULL;
-		CHECK(bench_baseline_open_by(engine_of(argv[1])->ops, world, &task, &b) ==
+		CHECK(bench_baseline_open_by(engine_of(argv[1])->runs, world, &task, &b) ==
 			      TSR_ERR_ARGUMENT,
 		      "step %d", i);
 		CHECK(!b && strstr(tsr_last_error(), bad_steps[i].words), "step %d: %s", i,

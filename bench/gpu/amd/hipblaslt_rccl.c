@@ -16,7 +16,7 @@ static const uint64_t workspace_bytes = 32 << 20;
  * longer than a small product takes the GPU.
  */
 typedef struct plan {
-	void *desc, *a, *b, *c; /* null: not made; a and b as hipBLASLt counts them */
+	void *desc, *a, *b, *c; /* null: not made */
 	bench_algorithm_t algorithm;
 } plan_t;
 
@@ -34,7 +34,7 @@ typedef struct own {
 static bool find(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
 	own_t *own = gpu->own;
-	const bool found = bench_hip_find(&own->hip, sentence);
+	const bool found = bench_library_find(&bench_hip_library, &own->hip, sentence);
 	gpu->run = own->hip.run;
 	return found;
 }
@@ -122,7 +122,7 @@ static bool load(const bench_gpu_t *gpu, const bench_kernels_t *kernels, void **
 	void *program = NULL;
 	char what[64];
 	(void)snprintf(what, sizeof what, "load %s", kernels->what);
-	if (!bench_hiprtc_find(&rtc, sentence) ||
+	if (!bench_library_find(&bench_hiprtc_library, &rtc, sentence) ||
 	    !hiprtc_ok(&rtc, kernels,
 		       rtc.create(&program, kernels->hip, "baseline.hip", 0, NULL, NULL),
 		       "hiprtcCreateProgram", sentence))
@@ -146,52 +146,43 @@ static bool blas_ok(int code, const char *what, char sentence[BENCH_SENTENCE])
 	return code == 0;
 }
 
-/** Major x 100000 + minor x 100 + patch. */
-static bool version(const bench_gpu_t *gpu, int version_out[3])
+enum { MAJOR = 100000 };
+
+static bool version(const bench_gpu_t *gpu, int *number_out)
 {
 	const own_t *own = gpu->own;
-	int number = 0;
-	if (own->blas.version(own->handle, &number) != 0)
-		return false;
-	version_out[0] = number / 100000;
-	version_out[1] = number / 100 % 1000;
-	version_out[2] = number % 100;
-	return true;
+	return own->blas.version(own->handle, number_out) == 0;
 }
 
 static bool check_version(const bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
-	int v[3] = {0, 0, 0};
-	if (version(gpu, v) && v[0] * 100000 + v[1] * 100 + v[2] >= BENCH_HIPBLASLT_OLDEST)
+	int number = 0;
+	if (version(gpu, &number) && number >= BENCH_HIPBLASLT_OLDEST)
 		return true;
+	const bench_version_t v = bench_version_of(number, MAJOR);
 	(void)snprintf(sentence, BENCH_SENTENCE,
 		       "the hipBLASLt here is version %d.%d.%d, which names types otherwise: "
 		       "install ROCm 6.0 or later",
-		       v[0], v[1], v[2]);
+		       v.major, v.minor, v.patch);
 	return false;
 }
 
 static bool open_products(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
 	own_t *own = gpu->own;
-	return bench_hipblaslt_find(&own->blas, sentence) &&
+	return bench_library_find(&bench_hipblaslt_library, &own->blas, sentence) &&
 	       blas_ok(own->blas.create(&own->handle), "hipblasLtCreate", sentence) &&
 	       check_version(gpu, sentence) &&
 	       bench_gpu_ok(gpu, gpu->run.alloc(&own->workspace, workspace_bytes),
 			    "allocate a workspace", sentence);
 }
 
-/**
- * Row-major C = A B is column-major C' = B' A': the same memory, rows and
- * columns exchanged.
- */
 static bool describe(own_t *own, plan_t *plan, const bench_product_t *p,
 		     char sentence[BENCH_SENTENCE])
 {
 	static const int32_t plain = BENCH_HIPBLAS_OP_N;
 	const bench_hipblaslt_t *blas = &own->blas;
-	const uint64_t rows = (uint64_t)p->rows, cols = (uint64_t)p->cols;
-	const uint64_t depth = (uint64_t)p->depth;
+	const uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
 	return blas_ok(blas->desc_create(&plan->desc, BENCH_HIPBLAS_COMPUTE_32F, BENCH_R_32F),
 		       "hipblasLtMatmulDescCreate", sentence) &&
 	       blas_ok(blas->desc_set(plan->desc, BENCH_HIPBLASLT_DESC_TRANS_A, &plain,
@@ -200,11 +191,11 @@ static bool describe(own_t *own, plan_t *plan, const bench_product_t *p,
 	       blas_ok(blas->desc_set(plan->desc, BENCH_HIPBLASLT_DESC_TRANS_B, &plain,
 				      sizeof plain),
 		       "hipblasLtMatmulDescSetAttribute", sentence) &&
-	       blas_ok(blas->layout_create(&plan->a, p->type, cols, depth, p->cols),
+	       blas_ok(blas->layout_create(&plan->a, p->type, m, k, p->m),
 		       "hipblasLtMatrixLayoutCreate", sentence) &&
-	       blas_ok(blas->layout_create(&plan->b, p->type, depth, rows, p->depth),
+	       blas_ok(blas->layout_create(&plan->b, p->type, k, n, p->k),
 		       "hipblasLtMatrixLayoutCreate", sentence) &&
-	       blas_ok(blas->layout_create(&plan->c, p->type, cols, rows, p->cols),
+	       blas_ok(blas->layout_create(&plan->c, p->type, m, n, p->m),
 		       "hipblasLtMatrixLayoutCreate", sentence);
 }
 
@@ -229,7 +220,7 @@ static bool choose(own_t *own, plan_t *plan, const bench_product_t *p, void *pre
 	(void)snprintf(sentence, BENCH_SENTENCE,
 		       "hipBLASLt has no algorithm for %lld x %lld x %lld here; use another shape "
 		       "or dtype, or install a newer ROCm",
-		       (long long)p->rows, (long long)p->cols, (long long)p->depth);
+		       (long long)p->n, (long long)p->m, (long long)p->k);
 	return false;
 }
 
@@ -254,7 +245,7 @@ static bool multiply(const bench_gpu_t *gpu, int step, const bench_product_t *p,
 	static const float one = 1.0F, zero = 0.0F;
 	const own_t *own = gpu->own;
 	const plan_t *plan = &own->plans[step];
-	return blas_ok(own->blas.matmul(own->handle, plan->desc, &one, p->b, plan->a, p->a, plan->b,
+	return blas_ok(own->blas.matmul(own->handle, plan->desc, &one, p->a, plan->a, p->b, plan->b,
 					&zero, p->c, plan->c, p->c, plan->c, &plan->algorithm,
 					own->workspace, workspace_bytes, gpu->stream),
 		       "hipblasLtMatmul", sentence);
@@ -279,17 +270,13 @@ static void close_products(bench_gpu_t *gpu)
 
 /* ------------------------------------------------------------ the table */
 
-static const char *const rccl_names[] = {"librccl.so", "librccl.so.1", NULL};
-
 static const bench_vendor_t amd = {
 	.product = "hipBLASLt",
 	.runtime = "HIP",
 	.cure = "see rocm-smi whether the GPU is full or lost",
-	.collectives = {.what = "RCCL",
-			.cure = "install ROCm, with rccl",
-			.names = rccl_names,
-			.places = &bench_rocm_places},
+	.collectives = &bench_rccl_library,
 	.own_bytes = sizeof(own_t),
+	.major = MAJOR,
 	/* The heap is fine-grained memory, which caches keep less of. */
 	.copies_inputs = true,
 	.find = find,
@@ -307,15 +294,4 @@ static const bench_vendor_t amd = {
 	.close_products = close_products,
 };
 
-static tsr_status_t open(bench_baseline_t *b)
-{
-	return bench_gpu_open(b, &amd);
-}
-
-const bench_baseline_ops_t bench_hipblaslt_rccl = {
-	.open = open,
-	.time = bench_gpu_time,
-	.read = bench_gpu_read,
-	.close = bench_gpu_close,
-	.push_bytes = BENCH_GPU_PUSH_BYTES,
-};
+const bench_engine_t bench_hipblaslt_rccl = {&bench_gpu_ops, &amd};

@@ -1,67 +1,68 @@
-/* Finding AMD's libraries. */
+/* AMD's libraries: under which names, and where. */
 #include "bench/gpu/amd/libraries.h"
+
+#include "bench/gpu/nccl.h"
 
 /*
  * A framework's wheel brings a HIP runtime of its own, and two runtimes do not
  * go together in one process: only ROCm's own wheels are looked into.
  */
-const bench_places_t bench_rocm_places = {
+static const bench_places_t places = {
 	.home = "ROCM_PATH",
 	.toolkits = "/opt/rocm:/opt/rocm-*",
 	.wheels = "_rocm_sdk_*",
 };
 
-bool bench_hip_find(bench_hip_t *hip_out, char sentence[BENCH_SENTENCE])
-{
 #define SHARED(field_, nvidia_, amd_, arguments_) {#amd_, offsetof(bench_hip_t, run.field_)},
 #define TABLE bench_hip_t
-	static const bench_entry_t entries[] = {BENCH_RUNTIME_ENTRIES(SHARED)
-							BENCH_HIP_ENTRIES(BENCH_TABLE_ENTRY)};
+static const bench_entry_t hip_entries[] = {
+	BENCH_RUNTIME_ENTRIES(SHARED) BENCH_HIP_ENTRIES(BENCH_TABLE_ENTRY) BENCH_LAST_ENTRY};
 #undef TABLE
-	static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7",
-					    "libamdhip64.so.6", "libamdhip64.so.5", NULL};
-	const bench_library_t library = {.what = "HIP runtime",
-					 .cure = "install ROCm",
-					 .names = names,
-					 .places = &bench_rocm_places,
-					 .entries = entries,
-					 .count = BENCH_COUNT(entries),
-					 .prefer_loaded = true};
-	return bench_library_find(&library, hip_out, sentence);
-}
+
+#define TABLE bench_hiprtc_t
+static const bench_entry_t hiprtc_entries[] = {BENCH_HIPRTC_ENTRIES(BENCH_TABLE_ENTRY)
+						       BENCH_LAST_ENTRY};
+#undef TABLE
+
+#define TABLE bench_hipblaslt_t
+static const bench_entry_t hipblaslt_entries[] = {BENCH_HIPBLASLT_ENTRIES(BENCH_TABLE_ENTRY)
+							  BENCH_LAST_ENTRY};
+#undef TABLE
+
+const bench_library_t bench_hip_library = {
+	.what = "HIP runtime",
+	.cure = "install ROCm",
+	.names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
+	.places = &places,
+	.entries = hip_entries,
+	.prefer_loaded = true,
+};
 
 /* Up to ROCm 6 the runtime itself has the compiler's entries too. */
-bool bench_hiprtc_find(bench_hiprtc_t *hiprtc_out, char sentence[BENCH_SENTENCE])
-{
-#define TABLE bench_hiprtc_t
-	static const bench_entry_t entries[] = {BENCH_HIPRTC_ENTRIES(BENCH_TABLE_ENTRY)};
-#undef TABLE
-	static const char *const names[] = {"libhiprtc.so",   "libhiprtc.so.7",   "libhiprtc.so.6",
-					    "libamdhip64.so", "libamdhip64.so.5", NULL};
-	const bench_library_t library = {.what = "HIP compiler at run time",
-					 .cure = "install ROCm",
-					 .names = names,
-					 .places = &bench_rocm_places,
-					 .entries = entries,
-					 .count = BENCH_COUNT(entries)};
-	return bench_library_find(&library, hiprtc_out, sentence);
-}
+const bench_library_t bench_hiprtc_library = {
+	.what = "HIP compiler at run time",
+	.cure = "install ROCm",
+	.names = {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so",
+		  "libamdhip64.so.5"},
+	.places = &places,
+	.entries = hiprtc_entries,
+};
 
-bool bench_hipblaslt_find(bench_hipblaslt_t *hipblaslt_out, char sentence[BENCH_SENTENCE])
-{
-#define TABLE bench_hipblaslt_t
-	static const bench_entry_t entries[] = {BENCH_HIPBLASLT_ENTRIES(BENCH_TABLE_ENTRY)};
-#undef TABLE
-	static const char *const names[] = {"libhipblaslt.so", "libhipblaslt.so.1",
-					    "libhipblaslt.so.0", NULL};
-	const bench_library_t library = {.what = "hipBLASLt",
-					 .cure = "install ROCm 6.0 or later, with hipblaslt",
-					 .names = names,
-					 .places = &bench_rocm_places,
-					 .entries = entries,
-					 .count = BENCH_COUNT(entries)};
-	return bench_library_find(&library, hipblaslt_out, sentence);
-}
+const bench_library_t bench_hipblaslt_library = {
+	.what = "hipBLASLt",
+	.cure = "install ROCm 6.0 or later, with hipblaslt",
+	.names = {"libhipblaslt.so", "libhipblaslt.so.1", "libhipblaslt.so.0"},
+	.places = &places,
+	.entries = hipblaslt_entries,
+};
+
+const bench_library_t bench_rccl_library = {
+	.what = "RCCL",
+	.cure = "install ROCm, with rccl",
+	.names = {"librccl.so", "librccl.so.1"},
+	.places = &places,
+	.entries = bench_nccl_entries,
+};
 
 const char *bench_hipblaslt_status(int status)
 {
@@ -73,5 +74,6 @@ const char *bench_hipblaslt_status(int status)
 		"HIPBLAS_STATUS_ARCH_MISMATCH",  "HIPBLAS_STATUS_HANDLE_IS_NULLPTR",
 		"HIPBLAS_STATUS_INVALID_ENUM",   "HIPBLAS_STATUS_UNKNOWN",
 	};
-	return status >= 0 && status < (int)BENCH_COUNT(names) ? names[status] : "unknown";
+	return status >= 0 && status < (int)(sizeof names / sizeof *names) ? names[status]
+									   : "unknown";
 }

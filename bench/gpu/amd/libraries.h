@@ -97,15 +97,13 @@ typedef struct bench_hipblaslt {
 	BENCH_HIPBLASLT_ENTRIES(BENCH_TABLE_FIELD)
 } bench_hipblaslt_t;
 
-extern const bench_places_t bench_rocm_places;
-
 /**
- * Find them, as bench_library_find does. HIP is the copy that the process has
+ * For bench_library_find: they fill in a bench_hip_t, a bench_hiprtc_t, a
+ * bench_hipblaslt_t and a bench_nccl_t. HIP is the copy that the process has
  * loaded already, if there is one.
  */
-bool bench_hip_find(bench_hip_t *hip_out, char sentence[BENCH_SENTENCE]);
-bool bench_hiprtc_find(bench_hiprtc_t *hiprtc_out, char sentence[BENCH_SENTENCE]);
-bool bench_hipblaslt_find(bench_hipblaslt_t *hipblaslt_out, char sentence[BENCH_SENTENCE]);
+extern const bench_library_t bench_hip_library, bench_hiprtc_library, bench_hipblaslt_library,
+	bench_rccl_library;
 
 /** What a status of hipBLASLt means: the library has no call that says it. */
 const char *bench_hipblaslt_status(int status);

@@ -21,7 +21,7 @@ typedef struct own {
 static bool find(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
 	own_t *own = gpu->own;
-	const bool found = bench_cuda_find(&own->cuda, sentence);
+	const bool found = bench_library_find(&bench_cuda_library, &own->cuda, sentence);
 	gpu->run = own->cuda.run;
 	return found;
 }
@@ -107,41 +107,31 @@ static bool cublas_ok(const own_t *own, int code, const char *what, char sentenc
 static bool open_products(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
 	own_t *own = gpu->own;
-	return bench_cublas_find(&own->cublas, sentence) &&
+	return bench_library_find(&bench_cublas_library, &own->cublas, sentence) &&
 	       cublas_ok(own, own->cublas.create(&own->handle), "cublasCreate", sentence) &&
 	       cublas_ok(own, own->cublas.set_stream(own->handle, gpu->stream), "cublasSetStream",
 			 sentence);
 }
 
-/**
- * Row-major C = A B is column-major C' = B' A': the same memory, rows and
- * columns exchanged.
- */
 static bool multiply(const bench_gpu_t *gpu, int step, const bench_product_t *p,
 		     char sentence[BENCH_SENTENCE])
 {
 	static const float one = 1.0F, zero = 0.0F;
 	const own_t *own = gpu->own;
-	const int rows = (int)p->rows, cols = (int)p->cols, depth = (int)p->depth;
+	const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
 	(void)step;
 	return cublas_ok(own,
-			 own->cublas.gemm(own->handle, BENCH_CUBLAS_OP_N, BENCH_CUBLAS_OP_N, cols,
-					  rows, depth, &one, p->b, p->type, cols, p->a, p->type,
-					  depth, &zero, p->c, p->type, cols,
-					  BENCH_CUBLAS_COMPUTE_32F, BENCH_CUBLAS_GEMM_DEFAULT),
+			 own->cublas.gemm(own->handle, BENCH_CUBLAS_OP_N, BENCH_CUBLAS_OP_N, m, n,
+					  k, &one, p->a, p->type, m, p->b, p->type, k, &zero, p->c,
+					  p->type, m, BENCH_CUBLAS_COMPUTE_32F,
+					  BENCH_CUBLAS_GEMM_DEFAULT),
 			 "cublasGemmEx", sentence);
 }
 
-static bool version(const bench_gpu_t *gpu, int version_out[3])
+static bool version(const bench_gpu_t *gpu, int *number_out)
 {
 	const own_t *own = gpu->own;
-	int number = 0;
-	if (own->cublas.version(own->handle, &number) != 0)
-		return false;
-	version_out[0] = number / 10000;
-	version_out[1] = number / 100 % 100;
-	version_out[2] = number % 100;
-	return true;
+	return own->cublas.version(own->handle, number_out) == 0;
 }
 
 static void close_products(bench_gpu_t *gpu)
@@ -153,17 +143,13 @@ static void close_products(bench_gpu_t *gpu)
 
 /* ------------------------------------------------------------ the table */
 
-static const char *const nccl_names[] = {"libnccl.so.2", "libnccl.so", NULL};
-
 static const bench_vendor_t nvidia = {
 	.product = "cuBLAS",
 	.runtime = "the driver",
 	.cure = "see nvidia-smi whether the GPU is full or lost",
-	.collectives = {.what = "NCCL",
-			.cure = "install it or the wheel nvidia-nccl-cu13",
-			.names = nccl_names,
-			.places = &bench_cuda_places},
+	.collectives = &bench_nccl_library,
 	.own_bytes = sizeof(own_t),
+	.major = 10000,
 	.find = find,
 	.open = open_device,
 	.close = close_device,
@@ -178,15 +164,4 @@ static const bench_vendor_t nvidia = {
 	.close_products = close_products,
 };
 
-static tsr_status_t open(bench_baseline_t *b)
-{
-	return bench_gpu_open(b, &nvidia);
-}
-
-const bench_baseline_ops_t bench_cublas_nccl = {
-	.open = open,
-	.time = bench_gpu_time,
-	.read = bench_gpu_read,
-	.close = bench_gpu_close,
-	.push_bytes = BENCH_GPU_PUSH_BYTES,
-};
+const bench_engine_t bench_cublas_nccl = {&bench_gpu_ops, &nvidia};

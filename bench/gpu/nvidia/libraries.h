@@ -77,10 +77,10 @@ typedef struct bench_cublas {
 	BENCH_CUBLAS_ENTRIES(BENCH_TABLE_FIELD)
 } bench_cublas_t;
 
-extern const bench_places_t bench_cuda_places;
-
-/** Find them, as bench_library_find does. */
-bool bench_cuda_find(bench_cuda_t *cuda_out, char sentence[BENCH_SENTENCE]);
-bool bench_cublas_find(bench_cublas_t *cublas_out, char sentence[BENCH_SENTENCE]);
+/**
+ * For bench_library_find: they fill in a bench_cuda_t, a bench_cublas_t and a
+ * bench_nccl_t.
+ */
+extern const bench_library_t bench_cuda_library, bench_cublas_library, bench_nccl_library;
 
 #endif

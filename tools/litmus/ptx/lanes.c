@@ -74,7 +74,7 @@ static tsr_status_t open_parts(litmus_lanes_t *l)
 	void *context = NULL;
 
 	LITMUS_TRY(tsr_world_device(l->world, &props));
-	if (!bench_cuda_find(&l->cu, sentence))
+	if (!bench_library_find(&bench_cuda_library, &l->cu, sentence))
 		return tsr_error(TSR_ERR_NO_DEVICE, "%s", sentence);
 	LITMUS_TRY(check(l, l->cu.init(0), "start"));
 	LITMUS_TRY(check(l, l->cu.device_get(&l->device, props.ordinal), "find the rank's GPU"));

@@ -1,14 +1,12 @@
 /*
- * The baseline of GPUs: opening, timing, closing. The vendor's libraries and
- * the backend use the same GPU in the same way, so that inputs are read where
- * they lie in the heap; results have memory of their own. Nothing here can end
- * a wait in NCCL's own calls: a rank that is stuck there when the world has
- * ended is killed by the launcher, within the deadline.
+ * The baseline of GPUs: opening and closing. The vendor's libraries and the
+ * backend use the same GPU in the same way. Nothing here can end a wait in
+ * NCCL's own calls: a rank that is stuck there when the world has ended is
+ * killed by the launcher, within the deadline.
  */
 #include "bench/gpu/gpu.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,73 +22,9 @@ bool bench_gpu_ok(const bench_gpu_t *gpu, int code, const char *what, char sente
 	return code == 0;
 }
 
-/**
- * A GPU is current on a thread only while one of the functions of the table
- * runs there, as in the backend.
- */
-static bool enter(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
+bool bench_gpu_enter(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
 	return bench_gpu_ok(gpu, gpu->vendor->enter(gpu), "make the GPU current", sentence);
-}
-
-/* ------------------------------------------------------------ memory */
-
-static bool is_dense(tsr_view_t view)
-{
-	return view.ld == view.cols || view.cols == 0;
-}
-
-/** Memory for a part. All bits set is a NaN in every dtype. */
-static bool open_part(const bench_baseline_t *b, bench_gpu_t *gpu, int matrix,
-		      char sentence[BENCH_SENTENCE])
-{
-	const bench_runtime_t *run = &gpu->run;
-	const size_t bytes = bench_part_bytes(b, matrix, b->rank);
-	gpu->matrix[matrix] = NULL;
-	if (bytes == 0)
-		return true;
-	if (!bench_gpu_ok(gpu, run->alloc(&gpu->memory[matrix], bytes), "allocate a matrix",
-			  sentence))
-		return false;
-	gpu->matrix[matrix] = gpu->memory[matrix];
-	return bench_gpu_ok(gpu, run->fill(gpu->memory[matrix], 0xff, bytes, gpu->stream),
-			    "fill memory", sentence);
-}
-
-/**
- * The matrix among whose parts a part stands from the beginning, as NCCL
- * gathers in place; or -1. An input stands where it is.
- */
-static int gathered_into(const bench_baseline_t *b, int matrix)
-{
-	const bool input = bench_matrix_of(b, matrix, b->rank).use == WORKLOAD_INPUT;
-	for (int i = 0; !input && i < b->step_count; i++)
-		if (b->steps[i].op == WORKLOAD_ALL_GATHER && b->steps[i].from == matrix)
-			return b->steps[i].to;
-	return -1;
-}
-
-/** Inputs stand where the run has them, or are copied: at least padded ones. */
-static bool open_matrices(const bench_baseline_t *b, bench_gpu_t *gpu,
-			  char sentence[BENCH_SENTENCE])
-{
-	bool good = true;
-	for (int i = 0; good && i < b->matrices; i++) {
-		if (bench_matrix_of(b, i, b->rank).use == WORKLOAD_INPUT) {
-			const tsr_view_t view = b->task.workload->view(b->task.run, i);
-			if (is_dense(view) && !gpu->vendor->copies_inputs)
-				gpu->matrix[i] = (char *)(uintptr_t)view.data;
-			else
-				good = open_part(b, gpu, i, sentence);
-		} else if (gathered_into(b, i) < 0) {
-			good = open_part(b, gpu, i, sentence);
-		}
-	}
-	for (int i = 0; good && i < b->matrices; i++)
-		if (gathered_into(b, i) >= 0)
-			gpu->matrix[i] = gpu->matrix[gathered_into(b, i)] +
-					 bench_parts_offset(b, i, b->rank);
-	return good;
 }
 
 /** With the GPU current. */
@@ -103,7 +37,7 @@ static bool open_memory(bench_gpu_t *gpu, const bench_baseline_t *b, char senten
 			    "make an event", sentence) &&
 	       bench_gpu_ok(gpu, run->event_create(&gpu->end, BENCH_EVENT_DEFAULT), "make an event",
 			    sentence) &&
-	       open_matrices(b, gpu, sentence) &&
+	       bench_gpu_open_matrices(b, gpu, sentence) &&
 	       /* No other stream reads outputs: what this one does has ended before. */
 	       bench_gpu_ok(gpu, run->stream_sync(gpu->stream), "fill memory", sentence);
 }
@@ -215,27 +149,30 @@ static tsr_status_t find_shared_gpu(const bench_baseline_t *b, const bench_gpu_t
 				(void)snprintf(sentence, BENCH_SENTENCE,
 					       "ranks %d and %d share the GPU at %.31s, and %s "
 					       "takes one rank a GPU; use fewer ranks",
-					       q, r, all[q], gpu->vendor->collectives.what);
+					       q, r, all[q], gpu->vendor->collectives->what);
 	return status;
 }
 
 static void name_versions(bench_baseline_t *b, const bench_gpu_t *gpu)
 {
 	const bench_vendor_t *vendor = gpu->vendor;
-	int product[3], nccl = 0;
+	int number = 0;
 	size_t used;
-	if (gpu->has_products && vendor->version(gpu, product))
+	if (gpu->has_products && vendor->version(gpu, &number)) {
+		const bench_version_t v = bench_version_of(number, vendor->major);
 		used = (size_t)snprintf(b->name, sizeof b->name, "%s %d.%d.%d", vendor->product,
-					product[0], product[1], product[2]);
-	else
+					v.major, v.minor, v.patch);
+	} else {
 		used = (size_t)snprintf(b->name, sizeof b->name, "no %s", vendor->product);
-	if (gpu->comm.comm && gpu->comm.nccl.version(&nccl) == 0)
+	}
+	if (gpu->comm.comm && gpu->comm.nccl.version(&number) == 0) {
+		const bench_version_t v = bench_version_of(number, BENCH_NCCL_MAJOR);
 		(void)snprintf(b->name + used, sizeof b->name - used, " + %s %d.%d.%d",
-			       vendor->collectives.what, nccl / 10000, nccl / 100 % 100,
-			       nccl % 100);
-	else
+			       vendor->collectives->what, v.major, v.minor, v.patch);
+	} else {
 		(void)snprintf(b->name + used, sizeof b->name - used, " + no %s",
-			       vendor->collectives.what);
+			       vendor->collectives->what);
+	}
 }
 
 /** Neither library takes other dtypes. The same on every rank. */
@@ -286,7 +223,7 @@ static tsr_status_t open_libraries(bench_baseline_t *b, bench_gpu_t *gpu)
 	if (!takes)
 		memcpy(comm, product, sizeof comm);
 	if (status == TSR_OK && comm[0] == '\0')
-		status = bench_comm_open(&gpu->comm, &gpu->vendor->collectives, b->world, comm);
+		status = bench_comm_open(&gpu->comm, gpu->vendor->collectives, b->world, comm);
 	if (status == TSR_OK && push[0] == '\0' && b->pushed) {
 		(void)open_stores(gpu, b, push);
 		status = bench_agree(b->world, push, &good);
@@ -327,7 +264,7 @@ static bool open_gpu(const bench_baseline_t *b, bench_gpu_t *gpu, char sentence[
 	if (!gpu->vendor->find(gpu, sentence))
 		return false;
 	gpu->opened = gpu->vendor->open(gpu, device.ordinal, sentence);
-	if (!gpu->opened || !enter(gpu, sentence))
+	if (!gpu->opened || !bench_gpu_enter(gpu, sentence))
 		return false;
 	if (open_memory(gpu, b, sentence))
 		gpu->comm.stream = gpu->stream;
@@ -335,13 +272,14 @@ static bool open_gpu(const bench_baseline_t *b, bench_gpu_t *gpu, char sentence[
 }
 
 /** Every rank takes every collective step, whatever it lacks itself. */
-tsr_status_t bench_gpu_open(bench_baseline_t *b, const bench_vendor_t *vendor)
+static tsr_status_t open_all(bench_baseline_t *b)
 {
+	const bench_vendor_t *vendor = b->engine->vendor;
 	char sentence[BENCH_SENTENCE] = "";
 	bool good = false;
 	bench_gpu_t *gpu = b->state = make_gpu(vendor, sentence);
 	(void)snprintf(b->name, sizeof b->name, "%s + %s", vendor->product,
-		       vendor->collectives.what);
+		       vendor->collectives->what);
 	const bool entered = gpu && open_gpu(b, gpu, sentence);
 	tsr_status_t status = bench_agree(b->world, sentence, &good);
 	if (status == TSR_OK && good)
@@ -379,12 +317,12 @@ static void release(bench_gpu_t *gpu, bool failed)
 		(void)run->stream_destroy(gpu->stream);
 }
 
-void bench_gpu_close(bench_baseline_t *b, bool failed)
+static void close_all(bench_baseline_t *b, bool failed)
 {
 	bench_gpu_t *gpu = b->state;
 	char sentence[BENCH_SENTENCE];
 	if (gpu && gpu->opened) {
-		if (enter(gpu, sentence)) {
+		if (bench_gpu_enter(gpu, sentence)) {
 			release(gpu, failed);
 			gpu->vendor->leave(gpu);
 		}
@@ -393,80 +331,10 @@ void bench_gpu_close(bench_baseline_t *b, bool failed)
 	free(gpu);
 }
 
-/* ------------------------------------------------------------ timing and reading */
-
-/**
- * Polls, so that it has a deadline: a kernel of NCCL waits for its peers for
- * ever.
- */
-static tsr_status_t await(const bench_baseline_t *b, const bench_gpu_t *gpu)
-{
-	char sentence[BENCH_SENTENCE];
-	uint64_t deadline_ns = tsr_world_deadline_ns(b->world), begin_ns = bench_now_ns();
-	int code;
-	while ((code = gpu->run.event_query(gpu->end)) == BENCH_NOT_READY) {
-		if (bench_now_ns() - begin_ns > deadline_ns)
-			return tsr_error(TSR_ERR_TIMEOUT,
-					 "the baseline did not end on rank %d within %.1f s: has "
-					 "another rank failed? TESSERA_DEADLINE gives it longer",
-					 b->rank, (double)deadline_ns * 1e-9);
-		(void)sched_yield();
-	}
-	return bench_gpu_ok(gpu, code, "run the baseline", sentence)
-		       ? TSR_OK
-		       : tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-}
-
-static tsr_status_t time_entered(const bench_baseline_t *b, const bench_gpu_t *gpu,
-				 const bench_timed_t *timed, uint64_t *ns_out)
-{
-	char sentence[BENCH_SENTENCE];
-	const bench_runtime_t *run = &gpu->run;
-	float ms = 0;
-	if (!bench_gpu_put_operands(b, gpu, sentence) || !bench_gpu_put(b, gpu, timed, sentence) ||
-	    !bench_gpu_ok(gpu, run->event_record(gpu->begin, gpu->stream), "record an event",
-			  sentence) ||
-	    !bench_gpu_put(b, gpu, timed, sentence) ||
-	    !bench_gpu_ok(gpu, run->event_record(gpu->end, gpu->stream), "record an event",
-			  sentence))
-		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	tsr_status_t status = await(b, gpu);
-	if (status != TSR_OK)
-		return status;
-	if (!bench_gpu_ok(gpu, run->event_elapsed(&ms, gpu->begin, gpu->end), "read events",
-			  sentence))
-		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	*ns_out = (uint64_t)((double)ms * 1e6);
-	return TSR_OK;
-}
-
-tsr_status_t bench_gpu_time(bench_baseline_t *b, const bench_timed_t *timed, uint64_t *ns_out)
-{
-	bench_gpu_t *gpu = b->state;
-	char sentence[BENCH_SENTENCE];
-	tsr_status_t status = tsr_barrier(b->world);
-	if (status != TSR_OK)
-		return status;
-	*ns_out = 0;
-	if (timed->push == BENCH_PUSH_PAIR && b->rank != 0)
-		return TSR_OK;
-	if (!enter(gpu, sentence))
-		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	status = time_entered(b, gpu, timed, ns_out);
-	gpu->vendor->leave(gpu);
-	return status;
-}
-
-tsr_status_t bench_gpu_read(bench_baseline_t *b, int matrix, void *dense_out)
-{
-	bench_gpu_t *gpu = b->state;
-	char sentence[BENCH_SENTENCE];
-	const size_t bytes = bench_part_bytes(b, matrix, b->rank);
-	if (!enter(gpu, sentence))
-		return tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-	bool good = bytes == 0 ||
-		    bench_gpu_ok(gpu, gpu->run.copy_to_host(dense_out, gpu->matrix[matrix], bytes),
-				 "copy a matrix to the host", sentence);
-	gpu->vendor->leave(gpu);
-	return good ? TSR_OK : tsr_error(TSR_ERR_SYSTEM, "%s", sentence);
-}
+const bench_baseline_ops_t bench_gpu_ops = {
+	.open = open_all,
+	.time = bench_gpu_time,
+	.read = bench_gpu_read,
+	.close = close_all,
+	.push_bytes = (size_t)256 << 20,
+};
