@@ -71,6 +71,30 @@ static void fence(tsr_views_t *v, int thread, tsr_views_order_t order, tsr_views
 	act(v, thread, &access, 0);
 }
 
+/** A plain store of 1. */
+static tsr_views_event_t write_plain(tsr_views_t *v, int thread, int location)
+{
+	return store(v, thread, location, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+}
+
+/** What a plain load of the newest value races with. */
+static unsigned races_of_read(tsr_views_t *v, int thread, int location)
+{
+	return load(v, thread, location, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races;
+}
+
+/** Stores 1, and hands on what the thread has seen. */
+static void release(tsr_views_t *v, int thread, int location)
+{
+	store(v, thread, location, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+}
+
+/** Loads the newest value, and takes over what came with it. */
+static tsr_views_event_t acquire(tsr_views_t *v, int thread, int location)
+{
+	return load(v, thread, location, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+}
+
 static bool add_ten(const void *context, uint64_t old, uint64_t *value_out)
 {
 	(void)context;
@@ -166,11 +190,11 @@ Test(views, an_acquire_takes_over_what_was_released)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).value, 1u);
+	write_plain(v, 0, X);
+	release(v, 0, Y);
+	cr_expect_eq(acquire(v, 3, Y).value, 1u);
 	cr_expect_eq(sees(v, 3, X), 1);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
+	cr_expect_eq(races_of_read(v, 3, X), 0u);
 	tsr_views_destroy(v);
 }
 
@@ -178,13 +202,12 @@ Test(views, an_acquire_takes_over_nothing_later)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	release(v, 0, Y);
+	write_plain(v, 0, X);
+	acquire(v, 3, Y);
 	cr_expect_eq(sees(v, 0, X), 1);
 	cr_expect_eq(sees(v, 3, X), 2);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
-		     (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(races_of_read(v, 3, X), (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -192,11 +215,11 @@ Test(views, a_later_and_narrower_release_does_not_replace_a_wider_one)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, X);
 	fence(v, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
 	fence(v, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_BLOCK);
 	store(v, 0, Y, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
-	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	acquire(v, 3, Y);
 	cr_expect_eq(sees(v, 3, X), 1);
 	tsr_views_destroy(v);
 }
@@ -205,11 +228,11 @@ Test(views, a_scope_that_is_too_narrow_gives_nothing_and_races)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, X);
 	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_DEVICE);
 	cr_expect_eq(load(v, 2, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_DEVICE, 0).races, 0u);
 	cr_expect_eq(sees(v, 2, X), 1);
-	tsr_views_event_t flag = load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	tsr_views_event_t flag = acquire(v, 3, Y);
 	cr_expect_eq(flag.races, (unsigned)TSR_VIEWS_SCOPE_RACE);
 	cr_expect(flag.other_thread == 0 && flag.other_site == 9 && flag.other_wrote);
 	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 1).races,
@@ -221,13 +244,13 @@ Test(views, happens_before_goes_on_across_scopes)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, X);
 	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_BLOCK);
 	load(v, 1, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_BLOCK, 0);
 	update(v, 1, Y, add_ten, TSR_VIEWS_RELEASE, 0);
-	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	acquire(v, 3, Y);
 	cr_expect_eq(sees(v, 3, X), 1);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
+	cr_expect_eq(races_of_read(v, 3, X), 0u);
 	tsr_views_destroy(v);
 }
 
@@ -235,7 +258,7 @@ Test(views, fences_stand_in_for_ordered_accesses)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, X);
 	fence(v, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
 	store(v, 0, Y, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
 	load(v, 3, Y, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
@@ -252,12 +275,12 @@ Test(views, an_update_carries_a_release_on_and_a_store_does_not)
 	for (int cut = 0; cut < 2; cut++) {
 		tsr_views_t *v = machine(0);
 		store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
-		store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+		release(v, 0, Y);
 		if (cut)
 			store(v, 0, Y, 11, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
 		else
 			update(v, 2, Y, add_ten, TSR_VIEWS_RELAXED, 0);
-		cr_expect_eq(load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).value, 11u);
+		cr_expect_eq(acquire(v, 3, Y).value, 11u);
 		cr_expect_eq(sees(v, 3, X), cut ? 2 : 1);
 		tsr_views_destroy(v);
 	}
@@ -270,7 +293,7 @@ Test(views, a_failed_compare_and_swap_is_a_load)
 	store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM);
 	tsr_views_event_t event = update(v, 0, Y, one_to_two, TSR_VIEWS_ACQ_REL, 0);
 	cr_expect(!event.wrote && event.value == 0);
-	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).value, 0u);
+	cr_expect_eq(acquire(v, 3, Y).value, 0u);
 	cr_expect_eq(sees(v, 3, X), 2); /* it released nothing */
 	tsr_views_destroy(v);
 }
@@ -326,12 +349,11 @@ Test(views, seq_cst_fences_hand_on_views_and_no_clocks)
 	tsr_views_t *v = machine(0);
 
 	store(v, 0, X, 1, TSR_VIEWS_RELAXED, TSR_VIEWS_DEVICE);
-	store(v, 0, Y, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, Y);
 	fence(v, 0, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
 	fence(v, 2, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE);
 	cr_expect_eq(sees(v, 2, X), 1);
-	cr_expect_eq(load(v, 2, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
-		     (unsigned)TSR_VIEWS_DATA_RACE);
+	cr_expect_eq(races_of_read(v, 2, Y), (unsigned)TSR_VIEWS_DATA_RACE);
 	fence(v, 3, TSR_VIEWS_SEQ_CST, TSR_VIEWS_DEVICE); /* another device: another order */
 	cr_expect_eq(sees(v, 3, X), 2);
 	tsr_views_destroy(v);
@@ -341,13 +363,13 @@ Test(views, what_is_in_view_already_is_still_to_be_acquired)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	write_plain(v, 0, X);
+	release(v, 0, Y);
 	fence(v, 0, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
 	fence(v, 3, TSR_VIEWS_SEQ_CST, TSR_VIEWS_SYSTEM);
 	cr_expect_eq(sees(v, 3, X), 1);
-	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
+	acquire(v, 3, Y);
+	cr_expect_eq(races_of_read(v, 3, X), 0u);
 	tsr_views_destroy(v);
 }
 
@@ -383,8 +405,8 @@ Test(views, the_last_of_many_looks_is_what_races)
 	tsr_views_t *v = machine(0);
 
 	load(v, 0, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
-	store(v, 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	load(v, 3, Y, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0);
+	release(v, 0, Y);
+	acquire(v, 3, Y);
 	load(v, 0, X, TSR_VIEWS_RELAXED, TSR_VIEWS_SYSTEM, 0);
 	cr_expect_eq(store(v, 3, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD).races,
 		     (unsigned)TSR_VIEWS_DATA_RACE);
@@ -395,12 +417,11 @@ Test(views, a_meeting_hands_over)
 {
 	tsr_views_t *v = machine(0);
 
-	store(v, 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
+	write_plain(v, 0, X);
 	(void)tsr_views_hand_over(v, 0, 3);
-	store(v, 0, Y, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races, 0u);
-	cr_expect_eq(load(v, 3, Y, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD, 0).races,
-		     (unsigned)TSR_VIEWS_DATA_RACE);
+	write_plain(v, 0, Y);
+	cr_expect_eq(races_of_read(v, 3, X), 0u);
+	cr_expect_eq(races_of_read(v, 3, Y), (unsigned)TSR_VIEWS_DATA_RACE);
 	tsr_views_destroy(v);
 }
 
@@ -417,7 +438,7 @@ Test(views, a_copy_goes_its_own_way)
 {
 	tsr_views_t *v = machine(0), *copy = NULL;
 
-	store(v, 0, X, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	release(v, 0, X);
 	cr_assert(tsr_views_copy(v, &copy) == TSR_OK);
 	cr_expect(same(v, copy));
 	store(copy, 0, X, 2, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
@@ -432,13 +453,13 @@ Test(views, steps_that_do_not_meet_commute)
 {
 	tsr_views_t *a = machine(0), *b = machine(0);
 
-	store(a, 0, X, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	store(a, 3, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	release(a, 0, X);
+	release(a, 3, Y);
 	fence(a, 3, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	store(b, 3, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	release(b, 3, Y);
 	cr_expect(!same(a, b));
 	fence(b, 3, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
-	store(b, 0, X, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+	release(b, 0, X);
 	cr_expect(same(a, b));
 	tsr_views_destroy(a);
 	tsr_views_destroy(b);
@@ -455,7 +476,7 @@ Test(views, a_bounded_history_forgets_behaviours_and_no_race)
 	cr_expect_eq(event.value, 999u);
 	/* with the first store, whose message is long gone */
 	cr_expect_eq(event.races, (unsigned)TSR_VIEWS_DATA_RACE);
-	cr_expect_eq(load(v, 3, X, TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM, 0).races, 0u);
+	cr_expect_eq(acquire(v, 3, X).races, 0u);
 	tsr_views_destroy(v);
 }
 
@@ -499,8 +520,8 @@ Test(views, how_far_a_thread_has_seen_matters_only_for_what_it_may_access_or_han
 	/* an epoch more, which nobody can tell */
 	fence(later, 0, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		store(all[i], 0, X, 1, TSR_VIEWS_PLAIN, TSR_VIEWS_THREAD);
-		store(all[i], 0, Y, 1, TSR_VIEWS_RELEASE, TSR_VIEWS_SYSTEM);
+		write_plain(all[i], 0, X);
+		release(all[i], 0, Y);
 		load(all[i], 3, Y, all[i] == lacks ? TSR_VIEWS_RELAXED : TSR_VIEWS_ACQUIRE,
 		     TSR_VIEWS_SYSTEM, 0);
 	}

@@ -1,29 +1,36 @@
 /*
- * The HIP port's products of fragments, run lane by lane on the CPU (hip/dev/port.h beside this): whole numbers, against the plain
- * product, of tiles that the matrix cores take, as they are and at a view's edges, with the right operand transposed and not. Run
- * by ci/checks/lockstep.
+ * The products of fragments of both ports, run lane by lane on the CPU
+ * (hip/dev/port.h and cuda/dev/port.h beside this): whole numbers, compared with
+ * the plain product, of tiles that the matrix cores take, as they are and at a
+ * view's edges, with the right operand transposed and not. ci/checks/lockstep
+ * runs it.
  */
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TSR_UNIT "lockstep"
 #include "tessera/dev.h"
 
+#include "block.h"
+
 #if defined(__HIP__)
-enum { BLOCK_THREADS = TSR_HIP_SOLE_THREADS, MOST_THREADS = BLOCK_THREADS, SPLIT_THREADS = TSR_HIP_BLOCK_THREADS(2) };
+enum {
+	BLOCK_THREADS = TSR_HIP_SOLE_THREADS,
+	MOST_THREADS = BLOCK_THREADS,
+	SPLIT_THREADS = TSR_HIP_BLOCK_THREADS(2)
+};
 #else
-enum { BLOCK_THREADS = TSR_CUDA_MAIN_THREADS, MOST_THREADS = TSR_CUDA_WIDE_THREADS, SPLIT_THREADS = TSR_CUDA_BLOCK_THREADS(2) };
+enum {
+	BLOCK_THREADS = TSR_CUDA_MAIN_THREADS,
+	MOST_THREADS = TSR_CUDA_WIDE_THREADS,
+	SPLIT_THREADS = TSR_CUDA_BLOCK_THREADS(2)
+};
 
 template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
 {
 	return (uint32_t)tsr_gpu_encode<D>(first) | (uint32_t)tsr_gpu_encode<D>(second) << 16;
 }
 #endif
-pthread_barrier_t lockstep_block, lockstep_worker;
-lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
-thread_local int lockstep_thread;
 
 enum { POISON = -12345, MOST = 1 << 16 };
 
@@ -111,13 +118,15 @@ typedef struct tile {
 	int m, n, k, threads;
 } tile_t;
 
-#define ENTRY(coop_, dtype_, code_, m_, n_, k_, threads_)                                                                         \
-	{                                                                                                                         \
-#coop_ " " #dtype_ " " #m_ "x" #n_ "x" #k_, tsr_entry_##coop_##_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, \
-			threads_                                                                                                  \
+#define ENTRY(coop_, dtype_, code_, m_, n_, k_, threads_)                                     \
+	{                                                                                     \
+#coop_ " " #dtype_ " " #m_ "x" #n_ "x" #k_,                                   \
+			tsr_entry_##coop_##_##dtype_##_##m_##x##n_##x##k_, code_, m_, n_, k_, \
+			threads_                                                              \
 	}
-#define TILE(dtype_, code_, m_, n_, k_) \
-	ENTRY(block, dtype_, code_, m_, n_, k_, BLOCK_THREADS), ENTRY(worker, dtype_, code_, m_, n_, k_, SPLIT_THREADS)
+#define TILE(dtype_, code_, m_, n_, k_)                         \
+	ENTRY(block, dtype_, code_, m_, n_, k_, BLOCK_THREADS), \
+		ENTRY(worker, dtype_, code_, m_, n_, k_, SPLIT_THREADS)
 
 static const tile_t tiles[] = {
 	TILE(bf16, TSR_BF16, 64, 64, 64),
@@ -135,103 +144,65 @@ static const tile_t tiles[] = {
 #endif
 };
 
-typedef struct launch {
-	const tile_t *tile;
-	const tsr_gpu_context_t *context;
-	const dot_args_t *args;
-	int thread;
-} launch_t;
-
-static void *run_lane(void *argument)
-{
-	const launch_t *launch = (const launch_t *)argument;
-	lockstep_thread = launch->thread;
-	launch->tile->entry(*launch->context, *launch->args);
-	return nullptr;
-}
-
-static void run_block(const tile_t *tile, const tsr_gpu_context_t *context, const dot_args_t *args)
-{
-	static launch_t launch[MOST_THREADS];
-	pthread_t threads[MOST_THREADS];
-	const bool consumers = strncmp(tile->name, "consumers", 9) == 0;
-	pthread_barrier_init(&lockstep_block, nullptr, (unsigned)tile->threads);
-	pthread_barrier_init(&lockstep_worker, nullptr, consumers ? 256 : 128);
-	for (int i = 0; i < LOCKSTEP_WAVES; i++)
-		pthread_barrier_init(&lockstep_waves[i].meet, nullptr, LOCKSTEP_LANES);
-	for (int i = 0; i < tile->threads; i++) {
-		launch[i] = {tile, context, args, i};
-		if (pthread_create(&threads[i], nullptr, run_lane, &launch[i]))
-			abort();
-	}
-	for (int i = 0; i < tile->threads; i++)
-		pthread_join(threads[i], nullptr);
-	pthread_barrier_destroy(&lockstep_block);
-	pthread_barrier_destroy(&lockstep_worker);
-	for (int i = 0; i < LOCKSTEP_WAVES; i++)
-		pthread_barrier_destroy(&lockstep_waves[i].meet);
-}
-
-static float number(int kind, int row, int col)
-{
-	const uint64_t x = (uint64_t)(row * 1000003 + col * 10007 + kind) * 0x9e3779b97f4a7c15u;
-	return (float)((int)(x >> 40) % 9 - 4);
-}
-
-static void put(tsr_dtype_t dtype, char *at, int64_t index, float x)
-{
-	const uint16_t half = dtype == TSR_F16 ? tsr_port_round_f16(x) : (uint16_t)(__builtin_bit_cast(uint32_t, x) >> 16);
-	if (dtype == TSR_F32)
-		memcpy(at + index * 4, &x, 4);
-	else
-		memcpy(at + index * 2, &half, 2);
-}
-
 static float get(tsr_dtype_t dtype, const char *at, int64_t index)
 {
 	uint16_t half;
 	float x;
 	memcpy(&half, at + index * 2, 2);
 	memcpy(&x, dtype == TSR_F32 ? at + index * 4 : at, 4);
-	return dtype == TSR_F32 ? x : dtype == TSR_F16 ? tsr_port_widen_f16(half) : __builtin_bit_cast(float, (uint32_t)half << 16);
+	return dtype == TSR_F32   ? x
+	       : dtype == TSR_F16 ? tsr_port_widen_f16(half)
+				  : __builtin_bit_cast(float, (uint32_t)half << 16);
 }
 
-/** `less` rows and columns are cut off the last tile of each extent, and rows lie `pad` elements further apart. */
+/**
+ * `less` rows and columns are cut off the last tile of each extent, and rows lie
+ * `pad` elements further apart.
+ */
 static int run_case(const tile_t *tile, int less, int pad, int transposed)
 {
 	alignas(16) static char a[MOST], b[MOST];
 	alignas(16) static float c[MOST / 4];
 	const int m = tile->m - less, n = tile->n - less, k = 2 * tile->k - less;
-	dot_args_t args = {
-		{a, m, k, k + pad, tile->dtype, TSR_SPACE_HEAP}, {}, {c, m, n, n + pad, TSR_F32, TSR_SPACE_HEAP}, transposed};
+	dot_args_t args = {{a, m, k, k + pad, tile->dtype, TSR_SPACE_HEAP},
+			   {},
+			   {c, m, n, n + pad, TSR_F32, TSR_SPACE_HEAP},
+			   transposed};
 	const int b_rows = transposed ? n : k, b_cols = transposed ? k : n;
 	int wrong = 0;
 	args.b = {b, b_rows, b_cols, b_cols + pad, tile->dtype, TSR_SPACE_HEAP};
 	for (int row = 0; row < m; row++)
 		for (int col = 0; col < k; col++)
-			put(tile->dtype, a, row * (k + pad) + col, number(0, row, col));
+			lockstep_put(tile->dtype, a, row * (k + pad) + col,
+				     lockstep_number(0, row, col));
 	for (int row = 0; row < b_rows; row++)
 		for (int col = 0; col < b_cols; col++)
-			put(tile->dtype, b, row * (b_cols + pad) + col, number(1, row, col));
+			lockstep_put(tile->dtype, b, row * (b_cols + pad) + col,
+				     lockstep_number(1, row, col));
 	for (int i = 0; i < m * (n + pad); i++)
 		c[i] = POISON;
 	tsr_gpu_context_t context = {};
 	int64_t peer_offset[1] = {0};
 	context.size = context.blocks = 1;
 	context.peer_offset = peer_offset;
-	run_block(tile, &context, &args);
+	const bool consumers = strncmp(tile->name, "consumers", 9) == 0;
+	lockstep_run(tile->entry, tile->threads, consumers ? 256 : 128, &context, &args);
 	for (int row = 0; row < m; row++) {
 		for (int col = 0; col < n + pad; col++) {
 			float want = col < n ? 0 : POISON;
 			for (int i = 0; i < k && col < n; i++)
-				want += 2 * number(0, row, i) * (transposed ? number(1, col, i) : number(1, i, col));
+				want += 2 * lockstep_number(0, row, i) *
+					(transposed ? lockstep_number(1, col, i)
+						    : lockstep_number(1, i, col));
 			wrong += c[row * (n + pad) + col] != want;
 		}
 		for (int col = 0; col < k; col++)
-			wrong += get(tile->dtype, a, row * (k + pad) + col) != 2 * number(0, row, col);
+			wrong += get(tile->dtype, a, row * (k + pad) + col) !=
+				 2 * lockstep_number(0, row, col);
 	}
 	if (wrong)
-		printf("%s, %d less, pad %d, transposed %d: %d wrong elements\n", tile->name, less, pad, transposed, wrong);
+		printf("%s, %d less, pad %d, transposed %d: %d wrong elements\n", tile->name, less,
+		       pad, transposed, wrong);
 	return wrong != 0;
 }
 
@@ -240,7 +211,8 @@ int main(void)
 	int failed = 0, run = 0;
 	for (const tile_t &tile : tiles)
 		for (int transposed = 0; transposed < 2; transposed++) {
-			failed += run_case(&tile, 0, 0, transposed) + run_case(&tile, 3, 5, transposed);
+			failed += run_case(&tile, 0, 0, transposed) +
+				  run_case(&tile, 3, 5, transposed);
 			run += 2;
 		}
 	printf("%d of %d products of fragments right\n", run - failed, run);

@@ -1,8 +1,9 @@
 /*
- * The HIP port's main loop and epilogue, run lane by lane on the CPU (hip/dev/port.h beside this): products of whole numbers,
- * against the plain product, of every shape that takes another path. Run by ci/checks/lockstep.
+ * The HIP port's main loop and epilogue, run lane by lane on the CPU
+ * (hip/dev/port.h beside this): products of whole numbers, compared with the
+ * plain product, of every shape that takes another path. ci/checks/lockstep runs
+ * it.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,8 @@
 #define TSR_UNIT "lockstep"
 #include "tessera/dev.h"
 
+#include "block.h"
 #include "tests/harness/part.h"
-
-pthread_barrier_t lockstep_block;
-lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
-thread_local int lockstep_thread;
 
 enum { RANKS = 2, MOST_GATES = 64, POISON = -12345 };
 
@@ -69,39 +67,45 @@ TSR_FN tsr_from_t product_gate(tsr_coop_t *loader, tsr_part_t chunk, const void 
 	return tsr_from(rank_of_a(chunk.k0), rank_of_b(chunk.k0));
 }
 
-#define PRODUCT(name_, dtype_, M_, N_, K_) PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
-#define PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_)                                             \
-	TSR_TILE_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_);                                           \
-	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_frag_t *acc, tsr_pos_t at, void *ctx)                   \
-	{                                                                                                        \
-		product_run_t *run = (product_run_t *)ctx;                                                       \
-		const int64_t part = run->task++ % run->args->parts;                                             \
-		if (part + 1 < run->args->parts) {                                                               \
-			tsr_frag_save(me, run->args->sums + part * (int64_t)TSR_FRAG_BYTES(name_), acc);         \
-			return;                                                                                  \
-		}                                                                                                \
-		for (int64_t from = 0; from < part; from++)                                                      \
-			tsr_frag_add(me, acc, run->args->sums + from * (int64_t)TSR_FRAG_BYTES(name_));          \
-		tsr_tile_store(me, run->args->c, at, acc);                                                       \
-		tsr_sync(me); /* the next tile's sums go to the same place */                                    \
-	}                                                                                                        \
-	TSR_FN void run_##name_(tsr_coop_t *me, const product_args_t *a)                                         \
-	{                                                                                                        \
-		product_run_t run = {a, 0};                                                                      \
-		tsr_tasks_t tasks = {0, 1, tsr_tiles(a->c.rows, M_) * tsr_tiles(a->c.cols, N_) * a->parts};      \
-		if (a->log)                                                                                      \
-			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, product_gate, keep_##name_, &run); \
-		else                                                                                             \
-			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, TSR_NO_GATE, keep_##name_, &run);  \
-	}                                                                                                        \
-	TSR_KERNEL(block_##name_, product_args_t, a)                                                             \
-	{                                                                                                        \
-		run_##name_(block, a);                                                                           \
-	}                                                                                                        \
-	TSR_KERNEL_SPLIT(worker_##name_, 2, uint64_t, product_args_t, a)                                         \
-	{                                                                                                        \
-		if (tsr_worker_index(worker) == 0)                                                               \
-			run_##name_(worker, a);                                                                  \
+#define PRODUCT(name_, dtype_, M_, N_, K_) \
+	PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
+#define PRODUCT_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_)                               \
+	TSR_TILE_MAJOR(name_, dtype_, M_, N_, K_, a_major_, b_major_);                             \
+	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_frag_t *acc, tsr_pos_t at, void *ctx)     \
+	{                                                                                          \
+		product_run_t *run = (product_run_t *)ctx;                                         \
+		const int64_t part = run->task++ % run->args->parts;                               \
+		if (part + 1 < run->args->parts) {                                                 \
+			tsr_frag_save(me, run->args->sums + part * (int64_t)TSR_FRAG_BYTES(name_), \
+				      acc);                                                        \
+			return;                                                                    \
+		}                                                                                  \
+		for (int64_t from = 0; from < part; from++)                                        \
+			tsr_frag_add(me, acc,                                                      \
+				     run->args->sums + from * (int64_t)TSR_FRAG_BYTES(name_));     \
+		tsr_tile_store(me, run->args->c, at, acc);                                         \
+		tsr_sync(me); /* the next tile's sums go to the same place */                      \
+	}                                                                                          \
+	TSR_FN void run_##name_(tsr_coop_t *me, const product_args_t *a)                           \
+	{                                                                                          \
+		product_run_t run = {a, 0};                                                        \
+		tsr_tasks_t tasks = {                                                              \
+			0, 1, tsr_tiles(a->c.rows, M_) * tsr_tiles(a->c.cols, N_) * a->parts};     \
+		if (a->log)                                                                        \
+			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, product_gate,        \
+				 keep_##name_, &run);                                              \
+		else                                                                               \
+			tsr_gemm(name_, me, a->a, a->b, tasks, product_order, TSR_NO_GATE,         \
+				 keep_##name_, &run);                                              \
+	}                                                                                          \
+	TSR_KERNEL(block_##name_, product_args_t, a)                                               \
+	{                                                                                          \
+		run_##name_(block, a);                                                             \
+	}                                                                                          \
+	TSR_KERNEL_SPLIT(worker_##name_, 2, uint64_t, product_args_t, a)                           \
+	{                                                                                          \
+		if (tsr_worker_index(worker) == 0)                                                 \
+			run_##name_(worker, a);                                                    \
 	}
 PRODUCT(bf16_128x256x64, bf16, 128, 256, 64)
 PRODUCT(bf16_64x64x32, bf16, 64, 64, 32)
@@ -111,10 +115,13 @@ PRODUCT(f16_64x64x32, f16, 64, 64, 32)
 PRODUCT(f16_64x96x48, f16, 64, 96, 48)
 PRODUCT(f32_64x64x32, f32, 64, 64, 32)
 PRODUCT(f32_32x32x16, f32, 32, 32, 16)
-#define PRODUCT_MAJORS(dtype_, M_, N_, K_)                                                                \
-	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_rc, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_COL_MAJOR) \
-	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cr, dtype_, M_, N_, K_, TSR_COL_MAJOR, TSR_ROW_MAJOR) \
-	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cc, dtype_, M_, N_, K_, TSR_COL_MAJOR, TSR_COL_MAJOR)
+#define PRODUCT_MAJORS(dtype_, M_, N_, K_)                                                 \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_rc, dtype_, M_, N_, K_, TSR_ROW_MAJOR, \
+		      TSR_COL_MAJOR)                                                       \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cr, dtype_, M_, N_, K_, TSR_COL_MAJOR, \
+		      TSR_ROW_MAJOR)                                                       \
+	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cc, dtype_, M_, N_, K_, TSR_COL_MAJOR, \
+		      TSR_COL_MAJOR)
 PRODUCT_MAJORS(bf16, 64, 64, 32)
 PRODUCT_MAJORS(bf16, 16, 16, 16)
 PRODUCT_MAJORS(f16, 64, 96, 48)
@@ -130,13 +137,15 @@ typedef struct tile {
 	bool a_turned, b_turned; /* column-major */
 } tile_t;
 
-#define TILE(kind_, threads_, dtype_, code_, m_, n_, k_, majors_, a_turned_, b_turned_)                                          \
-	{                                                                                                                        \
-#kind_ " " #dtype_ " " #m_ "x" #n_ "x" #k_ #majors_, tsr_entry_##kind_##_##dtype_##_##m_##x##n_##x##k_##majors_, \
-			code_, m_, n_, k_, threads_, a_turned_, b_turned_                                                        \
+#define TILE(kind_, threads_, dtype_, code_, m_, n_, k_, majors_, a_turned_, b_turned_)            \
+	{                                                                                          \
+#kind_ " " #dtype_ " " #m_ "x" #n_ "x" #k_ #majors_,                               \
+			tsr_entry_##kind_##_##dtype_##_##m_##x##n_##x##k_##majors_, code_, m_, n_, \
+			k_, threads_, a_turned_, b_turned_                                         \
 	}
 #define BLOCK(dtype_, code_, m_, n_, k_) TILE(block, 256, dtype_, code_, m_, n_, k_, , false, false)
-#define WORKER(dtype_, code_, m_, n_, k_) TILE(worker, 128, dtype_, code_, m_, n_, k_, , false, false)
+#define WORKER(dtype_, code_, m_, n_, k_) \
+	TILE(worker, 128, dtype_, code_, m_, n_, k_, , false, false)
 #define MAJORS(kind_, threads_, dtype_, code_, m_, n_, k_)                          \
 	TILE(kind_, threads_, dtype_, code_, m_, n_, k_, _rc, false, true),         \
 		TILE(kind_, threads_, dtype_, code_, m_, n_, k_, _cr, true, false), \
@@ -162,7 +171,10 @@ static const tile_t tiles[] = {
 	MAJORS(worker, 128, f32, TSR_F32, 32, 64, 32),
 };
 
-/** A shape: tiles in each direction and what is added to them, elements between rows and before the first. */
+/**
+ * A shape: tiles in each direction and what is added to them, elements between
+ * rows and before the first.
+ */
 typedef struct shape {
 	const char *name;
 	int tiles_m, tiles_n, tiles_k, more_m, more_n, more_k, pad, offset;
@@ -184,82 +196,42 @@ static const shape_t shapes[] = {
 	{"two parts of one chunk", 1, 1, 1, 0, 0, 0, 0, 0, true, false, false, 2},
 };
 
-/* ---- one launch */
-
-typedef struct launch {
-	const tile_t *tile;
-	const tsr_gpu_context_t *context;
-	const product_args_t *args;
-	int thread;
-} launch_t;
-
-static void *run_lane(void *argument)
-{
-	const launch_t *launch = (const launch_t *)argument;
-	lockstep_thread = launch->thread;
-	launch->tile->entry(*launch->context, *launch->args);
-	return nullptr;
-}
-
-static void run_block(const tile_t *tile, const tsr_gpu_context_t *context, const product_args_t *args)
-{
-	static launch_t launch[TSR_HIP_SOLE_THREADS];
-	pthread_t threads[TSR_HIP_SOLE_THREADS];
-	pthread_barrier_init(&lockstep_block, nullptr, (unsigned)tile->threads);
-	for (int i = 0; i < LOCKSTEP_WAVES; i++)
-		pthread_barrier_init(&lockstep_waves[i].meet, nullptr, LOCKSTEP_LANES);
-	for (int i = 0; i < tile->threads; i++) {
-		launch[i] = {tile, context, args, i};
-		if (pthread_create(&threads[i], nullptr, run_lane, &launch[i]))
-			abort();
-	}
-	for (int i = 0; i < tile->threads; i++)
-		pthread_join(threads[i], nullptr);
-	pthread_barrier_destroy(&lockstep_block);
-	for (int i = 0; i < LOCKSTEP_WAVES; i++)
-		pthread_barrier_destroy(&lockstep_waves[i].meet);
-}
-
-/* ---- its operands, and what it should give */
-
-static int whole_number(int kind, int rank, int64_t row, int64_t col)
-{
-	uint64_t x = (uint64_t)(row * 1000003 + col * 10007 + rank * 101 + kind) * 0x9e3779b97f4a7c15u;
-	return (int)(x >> 40) % 9 - 4;
-}
+/* ---- operands of a launch, and what it should give */
 
 enum { OF_A, OF_B };
 
-/** Element (row, col) of an operand. Infinite: the last column of A, by ones of B, so that zeros times it are seen too. */
-static float element(int kind, const product_args_t *args, bool infinite, int rank, int64_t row, int64_t col)
+/**
+ * Element (row, col) of an operand. Infinite: the last column of A, by ones of
+ * B, so that zeros times it are seen too.
+ */
+static float element(int kind, const product_args_t *args, bool infinite, int rank, int64_t row,
+		     int64_t col)
 {
 	if (infinite && kind == OF_A && col + 1 == args->depth)
 		return __builtin_inff();
-	return infinite && kind == OF_B && row + 1 == args->depth ? 1.0f : (float)whole_number(kind, rank, row, col);
+	return infinite && kind == OF_B && row + 1 == args->depth
+		       ? 1.0f
+		       : lockstep_number(kind, row, col, rank);
 }
 
-static void put(tsr_dtype_t dtype, char *at, int64_t index, float x)
-{
-	uint16_t half = dtype == TSR_F16 ? tsr_port_round_f16(x) : (uint16_t)(__builtin_bit_cast(uint32_t, x) >> 16);
-	if (dtype == TSR_F32)
-		memcpy(at + index * 4, &x, 4);
-	else
-		memcpy(at + index * 2, &half, 2);
-}
-
-/** Fills a matrix of `rank`; what lies between its rows is not a number, so that nobody may multiply it. */
-static void fill(int kind, bool turned, const product_args_t *args, bool infinite, char *data, int rank)
+/**
+ * Fills a matrix of `rank`; what lies between its rows is not a number, so that
+ * nobody may multiply it.
+ */
+static void fill(int kind, bool turned, const product_args_t *args, bool infinite, char *data,
+		 int rank)
 {
 	tsr_view_t view = kind == OF_A ? args->a : args->b;
 	for (int64_t row = 0; row < view.rows; row++)
 		for (int64_t col = 0; col < (row + 1 < view.rows ? view.ld : view.cols); col++)
-			put((tsr_dtype_t)view.dtype, data, row * view.ld + col,
-			    col >= view.cols ? __builtin_nanf("")
-			    : turned         ? element(kind, args, infinite, rank, col, row)
-					     : element(kind, args, infinite, rank, row, col));
+			lockstep_put((tsr_dtype_t)view.dtype, data, row * view.ld + col,
+				     col >= view.cols ? __builtin_nanf("")
+				     : turned ? element(kind, args, infinite, rank, col, row)
+					      : element(kind, args, infinite, rank, row, col));
 }
 
-static int wrong_elements(const tile_t *tile, const shape_t *shape, const product_args_t *args, const float *c)
+static int wrong_elements(const tile_t *tile, const shape_t *shape, const product_args_t *args,
+			  const float *c)
 {
 	int wrong = 0;
 	for (int64_t row = 0; row < args->c.rows; row++)
@@ -267,8 +239,10 @@ static int wrong_elements(const tile_t *tile, const shape_t *shape, const produc
 			float want = col < args->c.cols ? 0 : POISON;
 			for (int64_t k = 0; k < args->depth && col < args->c.cols; k++) {
 				int64_t k0 = k / tile->k * tile->k;
-				want += element(OF_A, args, shape->infinite, shape->gated ? rank_of_a(k0) : 0, row, k) *
-					element(OF_B, args, shape->infinite, shape->gated ? rank_of_b(k0) : 0, k, col);
+				want += element(OF_A, args, shape->infinite,
+						shape->gated ? rank_of_a(k0) : 0, row, k) *
+					element(OF_B, args, shape->infinite,
+						shape->gated ? rank_of_b(k0) : 0, k, col);
 			}
 			wrong += c[row * args->c.ld + col] != want;
 		}
@@ -285,7 +259,8 @@ static int wrong_gates(const tile_t *tile, const product_args_t *args)
 			for (int64_t k = 0; k < args->depth; k += tile->k, at++) {
 				int64_t end = k + tile->k < args->depth ? k + tile->k : args->depth;
 				const gate_call_t *call = &log->call[at];
-				if (at >= log->calls || call->row != row || call->col != col || call->k0 != k || call->k1 != end)
+				if (at >= log->calls || call->row != row || call->col != col ||
+				    call->k0 != k || call->k1 != end)
 					return 1;
 			}
 	return at != log->calls;
@@ -298,9 +273,11 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	static float *c;
 	alignas(16) static char sums[3 * 128 * 256 * sizeof(float)];
 	gate_log_t log = {};
-	int64_t m = shape->tiles_m * tile->m + shape->more_m, n = shape->tiles_n * tile->n + shape->more_n;
+	int64_t m = shape->tiles_m * tile->m + shape->more_m,
+		n = shape->tiles_n * tile->n + shape->more_n;
 	int64_t k = shape->tiles_k * tile->k + shape->more_k;
-	int64_t bytes = tile->dtype == TSR_F32 ? 4 : 2, at_b = ((m + shape->pad) * (k + shape->pad) + 64) / 64 * 64;
+	int64_t bytes = tile->dtype == TSR_F32 ? 4 : 2,
+		at_b = ((m + shape->pad) * (k + shape->pad) + 64) / 64 * 64;
 	for (int rank = 0; rank < RANKS && !heap[rank]; rank++)
 		heap[rank] = (char *)aligned_alloc(4096, HEAP_BYTES);
 	c = c ? c : (float *)aligned_alloc(4096, HEAP_BYTES);
@@ -323,8 +300,10 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	for (int64_t i = 0; i < m * args.c.ld; i++)
 		c[i] = POISON;
 	for (int rank = 0; rank < RANKS; rank++) {
-		fill(OF_A, tile->a_turned, &args, shape->infinite, heap[rank] + (data_a - heap[0]), rank);
-		fill(OF_B, tile->b_turned, &args, shape->infinite, heap[rank] + (data_b - heap[0]), rank);
+		fill(OF_A, tile->a_turned, &args, shape->infinite, heap[rank] + (data_a - heap[0]),
+		     rank);
+		fill(OF_B, tile->b_turned, &args, shape->infinite, heap[rank] + (data_b - heap[0]),
+		     rank);
 	}
 	tsr_gpu_context_t context = {};
 	context.size = RANKS;
@@ -333,8 +312,9 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	for (int rank = 0; rank < RANKS; rank++)
 		peer_offset[rank] = heap[rank] - heap[0];
 	context.peer_offset = peer_offset;
-	run_block(tile, &context, &args);
-	int wrong = wrong_elements(tile, shape, &args, c), gates = shape->gated && wrong_gates(tile, &args);
+	lockstep_run(tile->entry, tile->threads, tile->threads, &context, &args);
+	int wrong = wrong_elements(tile, shape, &args, c),
+	    gates = shape->gated && wrong_gates(tile, &args);
 	if (wrong || gates)
 		printf("%s, %s: %d wrong elements%s\n", tile->name, shape->name, wrong,
 		       gates ? ", gates not as the contract says" : "");

@@ -8,15 +8,10 @@
 #define TESSERA_LOCKSTEP_CUDA_PORT_H
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/dev/threads.h"
 
-#define TSR_PORT_DEVICE
-#define TSR_PORT_SHARED static
-#define TSR_PORT_ENTRY(threads_) extern "C" void
-#define TSR_PORT_BY_VALUE(type_) const type_
 #define TSR_PORT_WIDE_THREADS TSR_CUDA_WIDE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_CUDA_MAIN_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
@@ -27,16 +22,8 @@
 #define TSR_PORT_ADD "hip/dev/add.h"           /* by compare-and-swap */
 #define TSR_PORT_DOT "cuda/dev/dot.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
-#define TSR_RELAXED __ATOMIC_RELAXED
-#define TSR_ACQUIRE __ATOMIC_ACQUIRE
-#define TSR_RELEASE __ATOMIC_RELEASE
-#define TSR_ACQ_REL __ATOMIC_ACQ_REL
-#define TSR_SEQ_CST __ATOMIC_SEQ_CST
-#define TSR_SCOPE_BLOCK 0
-#define TSR_SCOPE_DEVICE 1
-#define TSR_SCOPE_SYSTEM 2
 
-#include "gpu/dev/port.h"
+typedef unsigned __int128 tsr_port_unit_t;
 
 enum { LOCKSTEP_LANES = 32, LOCKSTEP_WAVES = TSR_CUDA_WIDE_THREADS / LOCKSTEP_LANES };
 
@@ -46,125 +33,12 @@ typedef struct lockstep_wave {
 	float number[LOCKSTEP_LANES][12];
 } lockstep_wave_t;
 
-extern pthread_barrier_t lockstep_block, lockstep_worker;
-extern lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
-extern thread_local int lockstep_thread;
-
-TSR_DEV int tsr_port_thread(void)
-{
-	return lockstep_thread;
-}
-
-TSR_DEV int tsr_port_block(void)
-{
-	return 0;
-}
-
-TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
-{
-	alignas(128) static unsigned char shared[1024];
-	return shared;
-}
-
-TSR_DEV void tsr_port_meet_block(void)
-{
-	pthread_barrier_wait(&lockstep_block);
-}
+#include "stand_in.h"
 
 /** One worker of the block does what is tested. */
 TSR_DEV void tsr_port_meet_worker(int, int)
 {
 	pthread_barrier_wait(&lockstep_worker);
-}
-
-TSR_DEV uint64_t tsr_port_clock(void)
-{
-	return 0;
-}
-
-TSR_DEV void tsr_port_pause(void)
-{
-}
-
-TSR_DEV void tsr_port_rest(uint32_t)
-{
-}
-
-template <typename T> TSR_DEV void tsr_port_forget(T *)
-{
-}
-
-template <typename T> TSR_DEV T tsr_port_read_here(T value)
-{
-	return value;
-}
-
-template <typename T> TSR_DEV T *tsr_port_global(T *p)
-{
-	return p;
-}
-
-template <typename T> TSR_DEV T tsr_port_constant(const T *p)
-{
-	return *p;
-}
-
-template <typename T> TSR_DEV bool tsr_port_is_shared(T *)
-{
-	return false;
-}
-
-typedef unsigned __int128 tsr_port_unit_t;
-
-template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
-{
-	*(tsr_port_unit_t *)at = unit;
-}
-
-TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
-{
-	return *(const tsr_port_unit_t *)at;
-}
-
-TSR_DEV float tsr_port_widen_f16(uint16_t bits)
-{
-	return (float)__builtin_bit_cast(_Float16, bits);
-}
-
-TSR_DEV uint16_t tsr_port_round_f16(float x)
-{
-	return __builtin_bit_cast(uint16_t, (_Float16)x);
-}
-
-/* ---- order: what is tested makes no ordered access, and a meeting orders all */
-
-template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
-{
-}
-template <int SCOPE> TSR_DEV void tsr_port_drain(void)
-{
-}
-template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
-{
-}
-template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
-{
-	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W v)
-{
-	__atomic_store_n(p, v, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
-{
-	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int FAILURE, int SCOPE, typename W>
-TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
-{
-	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return expected;
 }
 
 /** Two neighbours of a row, rounded to D: backends/cuda/dev/outgoing.h. */

@@ -11,7 +11,6 @@
 #define TESSERA_LOCKSTEP_PORT_H
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "hip/dev/threads.h"
@@ -19,10 +18,6 @@
 #define address_space(n_) /* all memory is one */
 #define __fp16 _Float16
 
-#define TSR_PORT_DEVICE
-#define TSR_PORT_SHARED static
-#define TSR_PORT_ENTRY(threads_) extern "C" void
-#define TSR_PORT_BY_VALUE(type_) const type_
 #define TSR_PORT_WIDE_THREADS TSR_HIP_SOLE_THREADS
 #define TSR_PORT_MAIN_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
@@ -33,16 +28,8 @@
 #define TSR_PORT_ADD "hip/dev/add.h"
 #define TSR_PORT_DOT "hip/dev/dot.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
-#define TSR_RELAXED __ATOMIC_RELAXED
-#define TSR_ACQUIRE __ATOMIC_ACQUIRE
-#define TSR_RELEASE __ATOMIC_RELEASE
-#define TSR_ACQ_REL __ATOMIC_ACQ_REL
-#define TSR_SEQ_CST __ATOMIC_SEQ_CST
-#define TSR_SCOPE_BLOCK 0
-#define TSR_SCOPE_DEVICE 1
-#define TSR_SCOPE_SYSTEM 2
 
-#include "gpu/dev/port.h"
+typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
 
 enum { LOCKSTEP_LANES = 64, LOCKSTEP_WAVES = TSR_HIP_SOLE_THREADS / LOCKSTEP_LANES };
 
@@ -52,126 +39,13 @@ typedef struct lockstep_wave {
 	float a[LOCKSTEP_LANES][4], b[LOCKSTEP_LANES][4];
 } lockstep_wave_t;
 
-extern pthread_barrier_t lockstep_block;
-extern lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
-extern thread_local int lockstep_thread;
-
-TSR_DEV int tsr_port_thread(void)
-{
-	return lockstep_thread;
-}
-
-TSR_DEV int tsr_port_block(void)
-{
-	return 0;
-}
-
-TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
-{
-	alignas(128) static unsigned char shared[1024];
-	return shared;
-}
-
-TSR_DEV void tsr_port_meet_block(void)
-{
-	pthread_barrier_wait(&lockstep_block);
-}
+#include "stand_in.h"
 
 /** A worker is one wave. */
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 {
 	(void)threads;
 	pthread_barrier_wait(&lockstep_waves[worker].meet);
-}
-
-TSR_DEV uint64_t tsr_port_clock(void)
-{
-	return 0;
-}
-
-TSR_DEV void tsr_port_pause(void)
-{
-}
-
-template <typename T> TSR_DEV void tsr_port_forget(T *)
-{
-}
-
-template <typename T> TSR_DEV T tsr_port_read_here(T value)
-{
-	return value;
-}
-
-TSR_DEV void tsr_port_rest(uint32_t)
-{
-}
-
-template <typename T> TSR_DEV T *tsr_port_global(T *p)
-{
-	return p;
-}
-
-template <typename T> TSR_DEV T tsr_port_constant(const T *p)
-{
-	return *p;
-}
-
-template <typename T> TSR_DEV bool tsr_port_is_shared(T *)
-{
-	return false;
-}
-
-typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
-
-template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t unit)
-{
-	*(tsr_port_unit_t *)at = unit;
-}
-
-TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
-{
-	return *(const tsr_port_unit_t *)at;
-}
-
-TSR_DEV float tsr_port_widen_f16(uint16_t bits)
-{
-	return (float)__builtin_bit_cast(_Float16, bits);
-}
-
-TSR_DEV uint16_t tsr_port_round_f16(float x)
-{
-	return __builtin_bit_cast(uint16_t, (_Float16)x);
-}
-
-/* ---- order: what is tested makes no ordered access, and a meeting orders all */
-
-template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
-{
-}
-template <int SCOPE> TSR_DEV void tsr_port_drain(void)
-{
-}
-template <int SCOPE> TSR_DEV void tsr_port_refresh(void)
-{
-}
-template <int ORDER, int SCOPE, typename W> TSR_DEV W tsr_port_load(W *p)
-{
-	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W v)
-{
-	__atomic_store_n(p, v, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
-{
-	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
-}
-template <int ORDER, int FAILURE, int SCOPE, typename W>
-TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
-{
-	__atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return expected;
 }
 
 /* ---- what the main loop asks the compiler for */
