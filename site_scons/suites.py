@@ -27,7 +27,7 @@ TABLE = {
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),
     "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands contract/test_pure"
-    " contract/tiles/test_value":
+    " contract/tiles/test_large contract/tiles/test_value":
                             ("debug asan release",      "tsan memcheck"),
     "errors":               ("debug asan",              "release tsan memcheck"),
     "fuzz":                 ("debug asan",              "release tsan"),
