@@ -179,6 +179,13 @@ tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t b
  */
 tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, uint64_t begin_ns);
 
+/**
+ * Ends the world if an exchange of descriptors is not over that this rank has
+ * left, and blames those that hold it up: the ranks that are still in it wait
+ * themselves. TSR_OK: it is over, or there was none. In fds.c.
+ */
+tsr_status_t tsr_boot_expire_fds(tsr_boot_t *boot);
+
 /** Sets the words of a meeting: the memory from unit `unit` on. */
 void tsr_meeting_place(tsr_meeting_t *meeting, tsr_boot_t *boot, int unit);
 

@@ -71,6 +71,30 @@ static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
 	late[0] = count == 0;
 }
 
+/** Ends the world because the exchange of descriptors lasts too long. */
+static tsr_status_t blame_late(tsr_boot_t *boot)
+{
+	bool late[TSR_MAX_RANKS];
+	char ranks[TSR_RANKS_TEXT], deadline[32];
+	find_late(boot, late);
+	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
+	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+			    "%s of %d did not pass on the descriptors of the heaps within %s, "
+			    "where rank %d waited: is it stopped? "
+			    "(TESSERA_DEADLINE sets how long a wait lasts)",
+			    ranks, boot->size,
+			    tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline),
+			    boot->rank);
+}
+
+tsr_status_t tsr_boot_expire_fds(tsr_boot_t *boot)
+{
+	for (int r = 1; r < boot->size && !boot->in_threads; r++)
+		if (!has_come(&boot->control->member[r].fds_taken, boot))
+			return blame_late(boot);
+	return TSR_OK;
+}
+
 /**
  * Between two looks at what this rank waits for: the world's end, lost ranks
  * and the deadline end the wait.
@@ -83,19 +107,9 @@ static tsr_status_t look_around(tsr_boot_t *boot, uint64_t begin_ns)
 		status = tsr_boot_check_ranks(boot, call);
 		boot->looked_ns = now;
 	}
-	if (status != TSR_OK || tsr_now_ns() - begin_ns <= boot->deadline_ns)
-		return status;
-	bool late[TSR_MAX_RANKS];
-	char ranks[TSR_RANKS_TEXT], deadline[32];
-	find_late(boot, late);
-	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
-	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "%s of %d did not pass on the descriptors of the heaps within %s, "
-			    "where rank %d waited: is it stopped? "
-			    "(TESSERA_DEADLINE sets how long a wait lasts)",
-			    ranks, boot->size,
-			    tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline),
-			    boot->rank);
+	if (status == TSR_OK && tsr_now_ns() - begin_ns > boot->deadline_ns)
+		status = blame_late(boot);
+	return status;
 }
 
 /* ------------------------------------------------------------------ one message */

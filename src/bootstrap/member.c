@@ -413,6 +413,9 @@ tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, 
 	tsr_boot_t *boot = meeting->boot;
 	bool absent[TSR_MAX_RANKS], missing[TSR_MAX_RANKS];
 	int absents = 0, missings = 0;
+	const tsr_status_t status = tsr_boot_expire_fds(boot);
+	if (status != TSR_OK)
+		return status;
 	for (int i = 0; i < meeting->size; i++) {
 		absents += absent[i] =
 			state_of(boot, tsr_meeting_rank(meeting, i)) == TSR_MEMBER_ABSENT;

@@ -149,6 +149,40 @@ Test(stopped, who_ends_in_the_exchange_of_descriptors_is_named_at_once)
 	}
 }
 
+/**
+ * Rank 1 has all descriptors, and its deadline passes first. The others wait in
+ * the exchange for rank 0, which has stopped giving.
+ */
+static int go_ahead(tsr_boot_t *boot, seen_t *seen)
+{
+	if (tsr_boot_rank(boot) != 1)
+		return come_and_stay(boot, seen);
+	NEED(tsr_boot_exchange(boot, "tsr_init", "", NULL, NULL, 0) == TSR_OK);
+	NEED(tsr_boot_exchange(boot, "tsr_boot_exchange_fds", "", NULL, NULL, 0) == TSR_OK);
+	tsr_control_member_t *self = &boot->control->member[1];
+	boot->fds_exchanges++;
+	/* relaxed: counts that stand for what this rank does not do */
+	atomic_store_explicit(&self->fds_sent, 1, memory_order_relaxed);
+	atomic_store_explicit(&self->fds_taken, 1, memory_order_relaxed);
+	boot->deadline_ns /= 4;
+	(void)note(seen,
+		   tsr_boot_exchange(boot, "tsr_boot_exchange_fds", "received", NULL, NULL, 0));
+	return 0;
+}
+
+Test(stopped, who_waits_in_the_exchange_of_descriptors_is_not_blamed_by_who_left_it)
+{
+	boot_test_t test = {.size = SIZE, .deadline_ns = 4ull * SECOND};
+	int count;
+	boot_test_begin(&test);
+	unwilling = 0;
+	do
+		count = count_blames(&test, go_ahead);
+	while (count < SIZE - 1 && be_more_patient(&test.deadline_ns));
+	cr_expect_eq(count, SIZE - 1, "%d of the others blame rank 0", count);
+	boot_test_end(&test);
+}
+
 /* ------------------------------------------------------------------ at any time */
 
 /*
