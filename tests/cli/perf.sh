@@ -120,6 +120,9 @@ refuses "a message to oneself" 2 '-n 2' tessera perf put-signal -n 1
 refuses "no blocks" 2 '-V' tessera perf put -V 0
 refuses "a launch and a half" 2 '-l' tessera perf put -l 2
 refuses "a signal to oneself" 2 '-n 2' tessera perf signal -n 1
+kib_left=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+refuses "what fits, but not what it is compared with" 2 'left: choose a smaller size' \
+	tessera perf put -n 1 -e $((kib_left * 2 / 5))K
 refuses "a smallest size above the largest" 2 'larger than' tessera perf put -b 64 -e 8
 refuses "a size of nothing" 2 'whole number' tessera perf put -b 0
 refuses "a part of an element" 2 'whole number' tessera perf put -b 6

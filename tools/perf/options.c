@@ -244,6 +244,33 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 	}
 }
 
+/**
+ * The memory of all ranks: a source and a destination each, what is kept of
+ * messages, and what one rank needs to compare a result with what is expected.
+ */
+static double needed_bytes(const perf_options_t *options)
+{
+	const int on_each = options->op == PERF_PUT_SIGNAL ? 3 : 2;
+	const int to_compare = options->check ? 2 : 0;
+	return (double)options->max_bytes * (on_each * options->launcher.ranks + to_compare);
+}
+
+/** What the kernel can give to programs; all of the memory, where it does not say. */
+static double available_bytes(void)
+{
+	unsigned long long kib;
+	char line[128];
+	FILE *file = fopen("/proc/meminfo", "re");
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) {
+			(void)fclose(file);
+			return (double)kib * 1024;
+		}
+	if (file)
+		(void)fclose(file);
+	return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 /** What can be judged only when all has been read. */
 static int check_sizes(perf_options_t *options)
 {
@@ -267,15 +294,12 @@ static int check_sizes(perf_options_t *options)
 				   "-i %zu is not a whole number of %s, which have %zu bytes each",
 				   options->step_bytes, type, element);
 
-	/* A source and a destination on every rank, and what is kept of messages. Memory that is
-	 * not there would end a rank without a word. */
-	double needed = (options->op == PERF_PUT_SIGNAL ? 3.0 : 2.0) * (double)options->max_bytes *
-			options->launcher.ranks;
-	double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	/* Memory that is not there would end a rank without a word. */
+	const double needed = needed_bytes(options), present = available_bytes();
 	if (needed > present)
 		return tool_misuse("perf",
-				   "-e %zu needs %.3g GiB on %d ranks and this machine has %.3g: "
-				   "choose a smaller size",
+				   "-e %zu needs %.3g GiB on %d ranks and this machine has %.3g "
+				   "left: choose a smaller size",
 				   options->max_bytes, needed / (1 << 30), options->launcher.ranks,
 				   present / (1 << 30));
 	return TOOL_OK;
