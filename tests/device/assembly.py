@@ -2,6 +2,8 @@
 Reads what the device compilers made of the kernels, for the checks `isa` and `ptx`: which units, their functions, and the golden
 lines of the probes and of what is shipped. The build leaves it below build/device-debug/ (scons device), or device-release.
 """
+import fnmatch
+import glob
 import os
 import re
 import shutil
@@ -127,6 +129,34 @@ class Shipped:
 
     def seen(self):
         return sum(len(golden.seen) for golden in self.goldens.values())
+
+
+class Allowances:
+    """
+    The shipped kernels that may use memory of a thread's own: where registers do not suffice, it
+    costs speed. Lines of `ARCH-local.txt` beside the golden lines: a pattern of names and variants,
+    bytes a thread at most, and why.
+    """
+
+    def __init__(self, arch):
+        self.name, self.limits, self.used = f"{arch}-local.txt", [], set()
+        for folder in ("tests/device/golden", "kernels/*/golden"):
+            for path in sorted(glob.glob(os.path.join(ROOT, folder, self.name))):
+                with open(path, encoding="ascii") as file:
+                    rows = [line.split(None, 2) for line in file if not line.startswith("#")]
+                self.limits += [(pattern, int(limit)) for pattern, limit, _ in rows]
+
+    def allow(self, function, used_bytes):
+        """Whether a kernel may use so many bytes."""
+        fitting = [row for row in self.limits if fnmatch.fnmatchcase(function, row[0])]
+        self.used.update(fitting if used_bytes else [])
+        return used_bytes <= max((limit for _, limit in fitting), default=0)
+
+    def unused(self, names):
+        """Problems of lines that allow what no kernel needs. A build with tiles=few lacks some."""
+        for pattern, _ in sorted(set(self.limits) - self.used):
+            if fnmatch.filter(names, pattern):
+                yield f"{self.name} allows {pattern} memory of its own, and none has any: take the line out"
 
 
 def _workload(unit):
