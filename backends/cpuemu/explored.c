@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/device.h"
 #include "src/base/error.h"
 #include "src/base/openblas.h"

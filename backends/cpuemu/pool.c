@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpuemu/dev/scoped.h"
+#include "cpuemu/dev/memory/scoped.h"
 #include "cpuemu/device.h"
 #include "src/base/error.h"
 #include "src/base/os/clock.h"

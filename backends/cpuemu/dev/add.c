@@ -1,5 +1,5 @@
 /* tsr_store_add: a tile is added to memory, each element by an atomic of its own. */
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/dev/value.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */

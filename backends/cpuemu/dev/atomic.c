@@ -1,6 +1,6 @@
 /* Atomics: the typed functions behind the macros, over the bits of the memory layer. */
-#include "cpuemu/dev/bell.h"
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/bell.h"
+#include "cpuemu/dev/memory/explored.h"
 
 static bool releases(int order)
 {

@@ -1,6 +1,6 @@
 /* Who calls, and the meeting of a block's workers. */
-#include "cpuemu/dev/explored.h"
-#include "cpuemu/dev/wait.h"
+#include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/wait.h"
 
 int tsr_rank(const tsr_coop_t *coop)
 {

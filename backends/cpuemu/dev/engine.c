@@ -5,7 +5,7 @@
  */
 #include "cpuemu/dev/engine.h"
 
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 
 static const char engine_call[] = "tsr_stream_put_2d";
 

@@ -2,7 +2,7 @@
  * The main loop: panels are copied through the memory layer into private ones,
  * the product runs on those.
  */
-#include "cpuemu/dev/blas.h"
+#include "cpuemu/dev/arithmetic/blas.h"
 #include "cpuemu/dev/value.h"
 #include "src/base/os/clock.h"
 

@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cpuemu/dev/explored.h"
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/memory.h"
 #include "src/base/os/clock.h"
 #include "tessera/dtype.h"
 #include "tessera/program.h"

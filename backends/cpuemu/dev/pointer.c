@@ -1,5 +1,5 @@
 /* Pointer family: bytes and matrices between memories. */
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 
 /** One side of a transfer. */
 typedef struct side {

@@ -1,7 +1,7 @@
 /* Signals and waits. */
 #include "common/dev/states.h"
-#include "cpuemu/dev/explored.h"
-#include "cpuemu/dev/wait.h"
+#include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/wait.h"
 #include "src/base/compare.h"
 
 /* ------------------------------------------------------------------ raising flags */

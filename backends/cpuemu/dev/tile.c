@@ -1,5 +1,5 @@
 /* Tiles: arithmetic on fragments, in registers. */
-#include "cpuemu/dev/blas.h"
+#include "cpuemu/dev/arithmetic/blas.h"
 #include "cpuemu/dev/value.h"
 
 void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)

@@ -1,7 +1,7 @@
 /* Value family: between a register tile and anyone's memory. */
 #include "cpuemu/dev/value.h"
 
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 

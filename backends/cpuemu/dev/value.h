@@ -5,8 +5,8 @@
 #ifndef TESSERA_CPUEMU_VALUE_H
 #define TESSERA_CPUEMU_VALUE_H
 
-#include "cpuemu/dev/convert.h"
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/arithmetic/convert.h"
+#include "cpuemu/dev/memory/memory.h"
 
 /** Reads `count` elements of `dtype` at `from` into `held`, converted. */
 void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype,

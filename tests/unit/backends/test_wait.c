@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cpuemu/block.h"
-#include "cpuemu/dev/wait.h"
+#include "cpuemu/dev/memory/wait.h"
 #include "tessera/dev.h"
 
 /**

@@ -36,7 +36,7 @@
 
 #include <stdbool.h>
 
-#if defined(TSR_CPU_TSAN) /* dev/scoped.c itself is compiled without, and told */
+#if defined(TSR_CPU_TSAN) /* scoped.c itself is compiled without, and told */
 #elif defined(__SANITIZE_THREAD__)
 #define TSR_CPU_TSAN 1
 #elif defined(__has_feature)

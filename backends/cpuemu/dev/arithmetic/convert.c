@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cpuemu/dev/convert.h"
+#include "cpuemu/dev/arithmetic/convert.h"
 #include "src/base/convert.h"
 #include "src/base/wide.h"
 #include "tessera/types.h"

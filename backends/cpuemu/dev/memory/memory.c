@@ -1,7 +1,7 @@
 /* The memory layer's accesses. */
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/memory/memory.h"
 
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 #include "src/base/convert.h"
 
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)

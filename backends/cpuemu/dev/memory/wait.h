@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "cpuemu/dev/bell.h"
+#include "cpuemu/dev/memory/bell.h"
 
 /** A wait for anything: spins, then yields, then sleeps ever longer. */
 typedef struct tsr_patience {

@@ -6,7 +6,7 @@
 #ifndef TESSERA_CPUEMU_EXPLORED_H
 #define TESSERA_CPUEMU_EXPLORED_H
 
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/memory/memory.h"
 #include "src/explore/exploration.h"
 
 /** Null if nothing is explored. */

@@ -1,7 +1,7 @@
 /* How the port's words are said to the exploration. */
-#include "cpuemu/dev/explored.h"
+#include "cpuemu/dev/memory/explored.h"
 
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/memory/memory.h"
 
 tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
 {

@@ -1,5 +1,5 @@
 /* Products of the emulator's blocks. */
-#include "cpuemu/dev/blas.h"
+#include "cpuemu/dev/arithmetic/blas.h"
 #include "tessera/host_product.h"
 #include "tessera/program.h"
 #include "tessera/types.h"

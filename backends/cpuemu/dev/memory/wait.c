@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cpuemu/dev/wait.h"
+#include "cpuemu/dev/memory/wait.h"
 
 enum {
 	LOOKS = 512,        /* between two looks at the clock and at the world */

@@ -7,7 +7,7 @@
 #define TESSERA_CPUEMU_MEMORY_H
 
 #include "cpuemu/dev/internal.h"
-#include "cpuemu/dev/scoped.h"
+#include "cpuemu/dev/memory/scoped.h"
 
 typedef enum tsr_mem_access { TSR_MEM_READ, TSR_MEM_WRITE } tsr_mem_access_t;
 

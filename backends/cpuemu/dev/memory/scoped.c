@@ -1,10 +1,10 @@
 /*
- * The tokens behind dev/scoped.h. ThreadSanitizer must derive nothing from
- * their keeping: this file is compiled without it, and tells it by calls of its
+ * The tokens behind scoped.h. ThreadSanitizer must derive nothing from their
+ * keeping: this file is compiled without it, and tells it by calls of its
  * runtime what it is to know. (To tell the compilers to leave single functions
  * alone would not do: clang instruments the atomics of those all the same.)
  */
-#include "cpuemu/dev/scoped.h"
+#include "cpuemu/dev/memory/scoped.h"
 
 #if TSR_CPU_TSAN
 

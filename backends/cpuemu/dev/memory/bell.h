@@ -2,7 +2,7 @@
 #ifndef TESSERA_CPUEMU_BELL_H
 #define TESSERA_CPUEMU_BELL_H
 
-#include "cpuemu/dev/memory.h"
+#include "cpuemu/dev/memory/memory.h"
 #include "src/base/os/clock.h"
 #include "src/base/os/futex.h"
 
