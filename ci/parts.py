@@ -1,6 +1,7 @@
 """
-What ci/test and ci/nightly have in common: parts that are run one after the other, counted and timed. At the end stand the time of each
-part and, alone on the last line, the counts of the whole.
+What ci/test and ci/nightly have in common: parts that are run one after the
+other, counted and timed. At the end stand the time of each part and, alone on
+the last line, the counts of the whole.
 """
 import collections
 import os
@@ -12,7 +13,9 @@ import time
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 CLANG = "clang-19" if shutil.which("clang-19") else "clang"
-BUILDS = ("gcc-debug", "gcc-asan", f"{CLANG}-tsan", "gcc-release", f"{CLANG}-fuzz", f"{CLANG}-debug")
+BUILDS = (
+    "gcc-debug", "gcc-asan", f"{CLANG}-tsan", "gcc-release", f"{CLANG}-fuzz", f"{CLANG}-debug"
+)
 JOBS = f"-j{os.cpu_count() or 1}"
 TEST_JOBS = f"-j{(os.cpu_count() or 1) + 1}"  # some tests wait more than they compute
 

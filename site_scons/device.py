@@ -1,4 +1,7 @@
-"""Kernels compiled for GPUs: which toolkits are here, and the builders of device code."""
+"""
+Kernels compiled for GPUs: which toolkits are here, and the builders of device
+code.
+"""
 import os
 import re
 import shutil
@@ -15,19 +18,25 @@ NVIDIA_ARCH = "sm_90a"
 
 
 class Toolkit:
-    """A compiler of device code for one architecture: how a unit becomes assembly, and assembly an image."""
+    """A compiler of device code for one architecture: how a unit becomes assembly, and assembly an
+    image."""
 
-    def __init__(self, backend, arch, compile_command, assemble_command, assembly_suffix, image_suffix, include=None):
+    def __init__(
+        self, backend, arch, compile_command, assemble_command, assembly_suffix, image_suffix,
+        include=None
+    ):
         self.backend, self.arch = backend, arch
         self.include = include  # the folder of the headers that the backend's host half needs
         self.program_command = None  # how a program in the vendor's own language is built
-        self.read_command, self.read_suffix = None, None  # how the front end alone looks at a unit, and what it leaves
+        # how the front end alone looks at a unit, and what it leaves
+        self.read_command, self.read_suffix = None, None
         self.compile_command, self.assemble_command = compile_command, assemble_command
         self.assembly_suffix, self.image_suffix = assembly_suffix, image_suffix
 
 
 def toolkits(env):
-    """The toolkits that the option `backends` asks for. Says in a line what is missing; what was named must be there."""
+    """The toolkits that the option `backends` asks for. Says in a line what is missing; what was
+    named must be there."""
     wanted = env["backends"].split(",")
     found = []
     for backend, find in (("cuda", _find_cuda), ("hip", _find_hip)):
@@ -44,7 +53,8 @@ def toolkits(env):
 
 
 def hosted(env):
-    """Backends whose host half is built: what is compiled for them can run. Says what HIP on NVIDIA's GPUs lacks, and ends."""
+    """Backends whose host half is built: what is compiled for them can run. Says what HIP on
+    NVIDIA's GPUs lacks, and ends."""
     found = [name for name in ("cuda", "hip") if toolkit_of(env, name)]
     if env["hip_platform"] == "nvidia":
         why = _lacks_hip_on_nvidia(env)
@@ -60,38 +70,69 @@ def _lacks_hip_on_nvidia(env):
     if not kit:
         return "the kernels are compiled by nvcc there, and cuda is not built"
     include = "#include <hip/nvidia_detail/nvidia_hip_runtime_api.h>"
-    command = [env["CC"], "-E", "-D__HIP_PLATFORM_NVIDIA__", "-isystem", kit.include, "-x", "c", "-o", os.devnull, "-"]
+    command = [
+        env["CC"], "-E", "-D__HIP_PLATFORM_NVIDIA__", "-isystem", kit.include, "-x", "c", "-o",
+        os.devnull, "-"
+    ]
     answer = subprocess.run(command, input=include, capture_output=True, text=True, check=False)
-    return "" if answer.returncode == 0 else "no headers of HIP's NVIDIA platform (ci/install-deps installs libamdhip64-dev)"
+    return (
+        ""
+        if answer.returncode == 0
+        else "no headers of HIP's NVIDIA platform (ci/install-deps installs libamdhip64-dev)"
+    )
 
 
 def _find_cuda():
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if not nvcc:
-        return [], "no nvcc on PATH nor in /usr/local/cuda/bin (the CUDA toolkit, 13 or later, has it)"
+        return (
+            [], "no nvcc on PATH nor in /usr/local/cuda/bin (the CUDA toolkit, 13 or later, has it)"
+        )
     include = _cuda_headers(nvcc)
     if not include:
-        return [], f"{nvcc} cannot compile for {NVIDIA_ARCH}, or its toolkit has no cuda_runtime_api.h or cuda.h"
+        return (
+            [],
+            (
+                f"{nvcc} cannot compile for {NVIDIA_ARCH}, or its toolkit has no cuda_runtime_api.h"
+                " or cuda.h"
+            )
+        )
     version = _cuda_version(include)
     if version < 13:
-        return [], f"{nvcc} is of CUDA {version}; the scoped atomics that the kernels need came with CUDA 13"
+        return (
+            [],
+            (
+                f"{nvcc} is of CUDA {version}; the scoped atomics that the kernels need came with"
+                " CUDA 13"
+            )
+        )
     flags = f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}"
     compile_command = f"{nvcc} -x cu -std=c++17 -O3 -arch=compute_90a -ptx"
-    kit = Toolkit("cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include)
+    kit = Toolkit(
+        "cuda", NVIDIA_ARCH, compile_command, f"{nvcc} {flags} -cubin", ".ptx", ".cubin", include
+    )
     kit.program_command = f"{nvcc} -std=c++17 -O3 {flags}"
     kit.read_command, kit.read_suffix = f"{compile_command} -fdevice-syntax-only", ".read"
     return [kit], ""
 
 
 def _cuda_headers(nvcc):
-    """The folder of headers of a toolkit that is whole, or None. nvcc may be a wrapper that lives elsewhere, so it is asked."""
-    command = [nvcc, "--dryrun", "-x", "cu", f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}", "-c", os.devnull, "-o", os.devnull]
-    answer = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    """The folder of headers of a toolkit that is whole, or None. nvcc may be a wrapper that lives
+    elsewhere, so it is asked."""
+    command = [
+        nvcc, "--dryrun", "-x", "cu", f"-gencode=arch=compute_90a,code={NVIDIA_ARCH}", "-c",
+        os.devnull, "-o", os.devnull
+    ]
+    answer = subprocess.run(
+        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
     top = re.search(r"^#\$ TOP=(.*)$", answer.stderr, re.MULTILINE)
     if answer.returncode or not top:
         return None
     include = os.path.join(os.path.realpath(top.group(1).strip()), "include")
-    whole = all(os.path.exists(os.path.join(include, name)) for name in ("cuda_runtime_api.h", "cuda.h"))
+    whole = all(
+        os.path.exists(os.path.join(include, name)) for name in ("cuda_runtime_api.h", "cuda.h")
+    )
     return include if whole else None
 
 
@@ -110,14 +151,25 @@ def _find_hip():
 
 
 def _hip_toolkit(clang, arch):
-    compile_command = f"{clang} -x hip -std=c++17 -O3 -nogpulib -nogpuinc --offload-device-only --offload-arch={arch} -S"
-    kit = Toolkit("hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s", ".hsaco")
-    kit.read_command, kit.read_suffix = f"{compile_command} -emit-llvm -Xclang -disable-llvm-passes", ".ll"
+    compile_command = (
+        f"{clang} -x hip -std=c++17 -O3 -nogpulib -nogpuinc --offload-device-only"
+        f" --offload-arch={arch} -S"
+    )
+    kit = Toolkit(
+        "hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s",
+        ".hsaco"
+    )
+    kit.read_command, kit.read_suffix = (
+        f"{compile_command} -emit-llvm -Xclang -disable-llvm-passes", ".ll"
+    )
     return kit
 
 
 def _clang_version(clang):
-    answer = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    answer = subprocess.run(
+        [clang, "-dumpversion"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        check=False
+    )
     major = answer.stdout.split(".")[0].strip()
     return int(major) if major.isdigit() else 0
 
@@ -128,33 +180,46 @@ def _has_lld(clang, version):
 
 
 def add_methods(env):
-    for method in (DeviceAssemblies, DeviceImages, DeviceReadings, DeviceProgram, NamedImage, HipPlatform):
+    for method in (
+        DeviceAssemblies, DeviceImages, DeviceReadings, DeviceProgram, NamedImage, HipPlatform
+    ):
         env.AddMethod(method)
 
 
 def DeviceAssemblies(env, sources):
-    """What the toolkits make of units with kernels: [(toolkit, unit, assembly)]. Checks read it, and images are made from it."""
-    made = [(kit, unit_of(env, source), _assembly(env, kit, source)) for source in sources for kit in env["TOOLKITS"]]
+    """What the toolkits make of units with kernels: [(toolkit, unit, assembly)]. Checks read it,
+    and images are made from it."""
+    made = [
+        (kit, unit_of(env, source), _assembly(env, kit, source))
+        for source in sources
+        for kit in env["TOOLKITS"]
+    ]
     env.Alias("device", [assembly for _, _, assembly in made])
     return made
 
 
 def DeviceImages(env, sources):
-    """Objects with the device code of these units for each toolkit, to be linked beside the units' own objects."""
-    made = [_embedded(env, kit, unit, _image(env, kit, unit, assembly)) for kit, unit, assembly in env.DeviceAssemblies(sources)]
+    """Objects with the device code of these units for each toolkit, to be linked beside the units'
+    own objects."""
+    made = [
+        _embedded(env, kit, unit, _image(env, kit, unit, assembly))
+        for kit, unit, assembly in env.DeviceAssemblies(sources)
+    ]
     env.Alias("device", made)
     return made
 
 
 def DeviceReadings(env, sources):
-    """What the toolkits' front ends make of units with kernels: that they accept them, and of clang the names of the kernels."""
+    """What the toolkits' front ends make of units with kernels: that they accept them, and of clang
+    the names of the kernels."""
     made = [_reading(env, kit, source) for source in sources for kit in env["TOOLKITS"]]
     env.Alias("device", made)
     return made
 
 
 def NamedImage(env, kit, source, symbol):
-    """The object of device code that the library itself uses, for one toolkit: it is found by its symbol, a tsr_image_t."""
+    """The object of device code that the library itself uses, for one toolkit: it is found by its
+    symbol, a tsr_image_t."""
     unit = unit_of(env, source)
     return _embedded(env, kit, unit, _image(env, kit, unit, _assembly(env, kit, source)), symbol)
 
@@ -167,20 +232,27 @@ def DeviceProgram(env, kit, target, source):
 
 def HipPlatform(env):
     """
-    The library that stands in for HIP's runtime where the option `hip_platform` is not amd; none where it is. C++, because HIP's
-    headers for NVIDIA's GPUs are, and by nvcc, which knows where CUDA is. Alone the driver is linked, by its stub: a program opens the
-    library when it runs.
+    The library that stands in for HIP's runtime where the option `hip_platform` is not amd; none
+    where it is. C++, because HIP's headers for NVIDIA's GPUs are, and by nvcc, which knows where
+    CUDA is. Alone the driver is linked, by its stub: a program opens the library when it runs.
     """
     if env["hip_platform"] == "amd":
         return []
     kit = toolkit_of(env, "cuda")
     nvcc = kit.compile_command.split()[0]
     stubs = os.path.join(os.path.dirname(kit.include), "lib64", "stubs")
-    flags = "-x c++ -std=c++17 -O2 -D__HIP_PLATFORM_NVIDIA__ -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-Wall"
+    flags = (
+        "-x c++ -std=c++17 -O2 -D__HIP_PLATFORM_NVIDIA__"
+        " -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-Wall"
+    )
     return env.Command(
         "$BUILD/libtessera-hip-nvidia.so",
         "#backends/hip/nvidia/platform.cpp",
-        _action(env, f"{nvcc} {flags} $_CPPINCFLAGS -shared -cudart=static -o $TARGET $SOURCE -L{stubs} -lcuda"),
+        _action(
+            env,
+            f"{nvcc} {flags} $_CPPINCFLAGS -shared -cudart=static -o $TARGET $SOURCE -L{stubs}"
+            " -lcuda"
+        ),
         source_scanner=SCons.Tool.CScanner,
     )
 
@@ -192,13 +264,20 @@ def toolkit_of(env, backend):
 
 def defines_kernels(source):
     """Whether a source has a kernel of its own, as programs, tools and examples may or may not."""
-    return re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE|_SHARED)?\(", source.get_contents(), re.MULTILINE) is not None
+    return (
+        re.search(rb"^\s*TSR_KERNEL(_SPLIT|_WIDE|_SHARED)?\(", source.get_contents(), re.MULTILINE)
+        is not None
+    )
 
 
 def half_program(env):
-    """The program that takes from a source what device compilers read. The same in every variant, as device code is."""
+    """The program that takes from a source what device compilers read. The same in every variant,
+    as device code is."""
     sources = env.Glob("#tools/device_half/*.c")
-    return env.Command(_folder(env) + "/device-half", sources, _action(env, "$CC $CFLAGS $_CPPDEFFLAGS -I. -o $TARGET $SOURCES"))[0]
+    return env.Command(
+        _folder(env) + "/device-half", sources,
+        _action(env, "$CC $CFLAGS $_CPPDEFFLAGS -I. -o $TARGET $SOURCES")
+    )[0]
 
 
 def _half(env, source):
@@ -207,7 +286,9 @@ def _half(env, source):
     made = env["DEVICE_HALVES"].get(half)
     if not made:
         action = _action(env, f"{env['DEVICE_HALF'].path} $SOURCE $TARGET")
-        made = env.Command(half, env.File(source).srcnode(), action, source_scanner=SCons.Tool.CScanner)[0]
+        made = env.Command(
+            half, env.File(source).srcnode(), action, source_scanner=SCons.Tool.CScanner
+        )[0]
         env.Depends(made, env["DEVICE_HALF"])
         env["DEVICE_HALVES"][half] = made
     return made
@@ -232,7 +313,12 @@ def _compiled(env, kit, source, command, suffix):
         source_scanner=SCons.Tool.CScanner,
     )[0]
     # Nor does it follow an include whose name is a macro, as a port's are.
-    env.Depends(made, env.Glob("#backends/common/dev/*.h") + env.Glob("#backends/gpu/dev/*.h") + env.Glob(f"#backends/{kit.backend}/dev/*.h"))
+    env.Depends(
+        made,
+        env.Glob("#backends/common/dev/*.h")
+        + env.Glob("#backends/gpu/dev/*.h")
+        + env.Glob(f"#backends/{kit.backend}/dev/*.h")
+    )
     return made
 
 

@@ -44,7 +44,9 @@ def _communication(definition):
     count, statement = 0, []
     for line in body:
         statement.append(line)
-        if line.rstrip().endswith((";", "{", "}", ":")) or re.match(r"\s*(if|for|while|else)\b.*\)$", line):
+        if line.rstrip().endswith((";", "{", "}", ":")) or re.match(
+            r"\s*(if|for|while|else)\b.*\)$", line
+        ):
             count += len(statement) * bool(COMMUNICATES.search("\n".join(statement)))
             statement = []
     return count
@@ -57,7 +59,9 @@ def counted():
         with open(path, encoding="utf-8") as file:
             for name, kernel, definition in _functions(file.read()):
                 if name in found:
-                    raise SystemExit(f"{os.path.relpath(path, ROOT)}: device function {name} is defined twice")
+                    raise SystemExit(
+                        f"{os.path.relpath(path, ROOT)}: device function {name} is defined twice"
+                    )
                 found[name] = (kernel, definition)
     result = {}
     for name, (kernel, definition) in found.items():
@@ -82,7 +86,9 @@ def text():
     """The table as C."""
     functions = counted()
     names = sorted(functions)
-    rows = "".join(f"\t{{{functions[name][0]}, {functions[name][1]}}}, /* {name} */\n" for name in names)
+    rows = "".join(
+        f"\t{{{functions[name][0]}, {functions[name][1]}}}, /* {name} */\n" for name in names
+    )
     kernels = [name for name in names if functions[name][3]]
     reached = "".join(
         f"static const short {name}[] = {{"

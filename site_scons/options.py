@@ -1,4 +1,7 @@
-"""The options of the build: what may be said on the command line, and a clear sentence for what may not."""
+"""
+The options of the build: what may be said on the command line, and a clear
+sentence for what may not.
+"""
 import difflib
 import shutil
 from collections import namedtuple
@@ -11,7 +14,9 @@ Variant = namedtuple("Variant", "flags link_flags defines")
 
 def _sanitized(*names):
     switch = "-fsanitize=" + ",".join(names)
-    return Variant(["-O1", "-g", "-fno-omit-frame-pointer", switch, "-fno-sanitize-recover=all"], [switch], [])
+    return Variant(
+        ["-O1", "-g", "-fno-omit-frame-pointer", switch, "-fno-sanitize-recover=all"], [switch], []
+    )
 
 
 # What libFuzzer needs of all code that it is to see; its own entry is linked by tests/fuzz.
@@ -22,7 +27,9 @@ VARIANTS = {
     "release": Variant(["-O3", "-g"], [], ["NDEBUG"]),
     "asan": _sanitized("address", "undefined"),
     "tsan": _sanitized("thread"),
-    "fuzz": Variant(["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []),
+    "fuzz": Variant(
+        ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []
+    ),
 }
 
 BACKENDS = ("cpuemu", "cuda", "hip")
@@ -32,35 +39,66 @@ TILES = ("all", "few")
 
 def variables(arguments):
     opts = Variables(None, arguments)
-    opts.Add("variant", "flavour of the build: " + ", ".join(VARIANTS) + " (asan is with ubsan; fuzz, by clang alone, has tests/fuzz and no other test)", "debug")
+    opts.Add(
+        "variant",
+        "flavour of the build: "
+        + ", ".join(VARIANTS)
+        + " (asan is with ubsan; fuzz, by clang alone, has tests/fuzz and no other test)",
+        "debug"
+    )
     opts.Add("CC", "C compiler, such as gcc or clang-19", "gcc")
     opts.Add(
         "backends",
-        "auto: those whose toolkit is present; or a list such as cuda,hip, whose toolkits must be present. cpuemu is always built",
+        "auto: those whose toolkit is present; or a list such as cuda,hip, whose toolkits must be"
+        " present. cpuemu is always built",
         "auto",
     )
     opts.Add(
         "hip_platform",
-        "whose GPUs the hip backend runs on: amd, or nvidia (HIP's headers over CUDA: its host half on NVIDIA's GPUs)",
+        "whose GPUs the hip backend runs on: amd, or nvidia (HIP's headers over CUDA: its host half"
+        " on NVIDIA's GPUs)",
         "amd",
     )
-    opts.Add("tiles", "which tiles of the workloads have code for GPUs: all, or few (those that kernels/*/variants.list calls so)", "all")
+    opts.Add(
+        "tiles",
+        "which tiles of the workloads have code for GPUs: all, or few (those that"
+        " kernels/*/variants.list calls so)",
+        "all"
+    )
     opts.Add(
         "builds",
-        "builds to make in one go, as COMPILER-VARIANT, such as gcc-debug,clang-19-tsan, in place of the one that CC and variant name; the "
-        "first is for the backends asked for, the others for cpuemu alone",
+        "builds to make in one go, as COMPILER-VARIANT, such as gcc-debug,clang-19-tsan, in place"
+        " of the one that CC and variant name; the first is for the backends asked for, the others"
+        " for cpuemu alone",
         "",
     )
-    opts.Add(BoolVariable("gpu_tests", "compile the tests' own kernels for GPUs to the end, so that they run there; no: as far as the compilers' front ends read them", True))
-    opts.Add("cache", "folder that keeps what was built, device code included, for other clones; none where it is empty", "")
+    opts.Add(
+        BoolVariable(
+            "gpu_tests",
+            "compile the tests' own kernels for GPUs to the end, so that they run there; no: as far"
+            " as the compilers' front ends read them",
+            True
+        )
+    )
+    opts.Add(
+        "cache",
+        "folder that keeps what was built, device code included, for other clones; none where it is"
+        " empty",
+        ""
+    )
     opts.Add(BoolVariable("verbose", "print whole command lines", False))
     return opts
 
 
 def builds(env):
     """[(compiler, variant, backends)] of what one run of scons builds."""
-    named = [name.rpartition("-")[::2] for name in env["builds"].split(",") if name] or [(env["CC"], env["variant"])]
-    return [(compiler, variant, "cpuemu" if i else env["backends"]) for i, (compiler, variant) in enumerate(named)]
+    named = [name.rpartition("-")[::2] for name in env["builds"].split(",") if name] or [
+        (env["CC"], env["variant"])
+    ]
+    return [
+        (compiler, variant, "cpuemu" if i else env["backends"])
+        for i, (compiler, variant) in enumerate(named)
+    ]
 
 
 def check(env, opts):
@@ -77,7 +115,9 @@ def check(env, opts):
         if variant == "fuzz" and "clang" not in compiler:
             _fail(f"variant=fuzz, CC={compiler}: libFuzzer is clang's: add CC=clang-19")
         if not shutil.which(compiler):
-            _fail(f"CC={compiler}: no such program on PATH; ci/install-deps installs gcc and clang-19")
+            _fail(
+                f"CC={compiler}: no such program on PATH; ci/install-deps installs gcc and clang-19"
+            )
     for name in env["backends"].split(","):
         if name not in BACKENDS + ("auto",):
             _refuse(f"unknown backend '{name}'", name, BACKENDS + ("auto",))

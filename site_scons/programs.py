@@ -1,4 +1,7 @@
-"""What the rooms build from: sources by folder, objects that know their unit, tests that are run."""
+"""
+What the rooms build from: sources by folder, objects that know their unit,
+tests that are run.
+"""
 import glob
 import os
 import re
@@ -19,7 +22,9 @@ def Sources(env, *patterns):
     for pattern in patterns:
         if pattern.startswith("**/"):
             for folder, _, _ in os.walk(root):
-                found.update(_matches(env, root, os.path.join(os.path.relpath(folder, root), pattern[3:])))
+                found.update(
+                    _matches(env, root, os.path.join(os.path.relpath(folder, root), pattern[3:]))
+                )
         else:
             found.update(_matches(env, root, pattern))
     return sorted(found)
@@ -30,9 +35,12 @@ def _matches(env, root, pattern):
 
 
 def unit_of(env, source):
-    """The name of a translation unit: its path from the top, or from where the build writes sources, without the suffix."""
+    """The name of a translation unit: its path from the top, or from where the build writes
+    sources, without the suffix."""
     path = env.File(source).srcnode().path
-    return os.path.splitext(os.path.relpath(path, variants.GENERATED) if is_generated(env, source) else path)[0]
+    return os.path.splitext(
+        os.path.relpath(path, variants.GENERATED) if is_generated(env, source) else path
+    )[0]
 
 
 def is_generated(env, source):
@@ -40,26 +48,31 @@ def is_generated(env, source):
 
 
 def _object_of(env, source):
-    """What a unit's object is made from, and where: beside the source, but for those that the build writes once for all variants."""
+    """What a unit's object is made from, and where: beside the source, but for those that the build
+    writes once for all variants."""
     return [f"$BUILD/{unit_of(env, source)}", source] if is_generated(env, source) else [source]
 
 
 def UnitObjects(env, sources, **overrides):
     """
-    Objects that may define kernels. Each is told its unit's name, which its device images carry too. They are linked as they
-    are, never from an archive: the linker would leave out an object that only the descriptors' section refers to.
+    Objects that may define kernels. Each is told its unit's name, which its device images carry
+    too. They are linked as they are, never from an archive: the linker would leave out an object
+    that only the descriptors' section refers to.
     """
     defines = overrides.pop("CPPDEFINES", env["CPPDEFINES"])
     return [
-        env.Object(*_object_of(env, source), CPPDEFINES=defines + [("TSR_UNIT", '\\"%s\\"' % unit_of(env, source))], **overrides)
+        env.Object(
+            *_object_of(env, source),
+            CPPDEFINES=defines + [("TSR_UNIT", '\\"%s\\"' % unit_of(env, source))], **overrides
+        )
         for source in sources
     ]
 
 
 def RunAlias(env, name, tests, needs, options=""):
     """
-    `scons name` builds the tests and what they need, and runs them whatever ran before. Their counts are left in
-    <build>/<last part of name>.tally.
+    `scons name` builds the tests and what they need, and runs them whatever ran before. Their
+    counts are left in <build>/<last part of name>.tally.
     """
     build = env.Dir("$BUILD").path
     run = f"@ci/run-tests --build {build} --tally {build}/{os.path.basename(name)}.tally {options} "
@@ -69,11 +82,14 @@ def RunAlias(env, name, tests, needs, options=""):
 
 def shared_library(env, target, objects):
     """
-    libtessera.so, and the name that programs keep of it: libtessera.so.1, and before version 1.0.0 libtessera.so.0.1, because there each
-    minor version may break what was. The version stands in include/tessera/version.h.
+    libtessera.so, and the name that programs keep of it: libtessera.so.1, and before version 1.0.0
+    libtessera.so.0.1, because there each minor version may break what was. The version stands in
+    include/tessera/version.h.
     """
     with open(env.File("#include/tessera/version.h").abspath, encoding="ascii") as file:
-        number = dict(re.findall(r"#define TSR_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", file.read(), re.MULTILINE))
+        number = dict(
+            re.findall(r"#define TSR_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", file.read(), re.MULTILINE)
+        )
     kept = number["MAJOR"] if number["MAJOR"] != "0" else f"0.{number['MINOR']}"
     version = "{MAJOR}.{MINOR}.{PATCH}".format(**number)
     made = env.SharedLibrary(target, objects, SHLIBVERSION=version, SONAME=f"libtessera.so.{kept}")

@@ -1,11 +1,15 @@
 """
-Where tests run. For a folder of tests/ with its rooms, or tests of their own (`*` stands for any), in which variants ci/test runs them,
-and in which ci/nightly and `scons test` do so beside these. `memcheck` is the debug variant under valgrind, `checks` is ci/checks/.
+Where tests run. For a folder of tests/ with its rooms, or tests of their own
+(`*` stands for any), in which variants ci/test runs them, and in which
+ci/nightly and `scons test` do so beside these. `memcheck` is the debug variant
+under valgrind, `checks` is ci/checks/.
 
-Debug runs nearly all; of unit tests valgrind runs the debug variant. What needs AddressSanitizer is memory, what needs
-ThreadSanitizer is threads and scopes, what needs release is what the optimiser may break. Valgrind is for reads of what nobody wrote,
-which AddressSanitizer does not see. What explores schedules is deterministic and of one thread: debug is enough, and unit tests show
-the explorer to AddressSanitizer.
+Debug runs nearly all; of unit tests valgrind runs the debug variant. What needs
+AddressSanitizer is memory, what needs ThreadSanitizer is threads and scopes,
+what needs release is what the optimiser may break. Valgrind is for reads of
+what nobody wrote, which AddressSanitizer does not see. What explores schedules
+is deterministic and of one thread: debug is enough, and unit tests show the
+explorer to AddressSanitizer.
 """
 
 import fnmatch
@@ -16,7 +20,8 @@ TABLE = {
     "checks":               ("debug",                   ""),
     "checks/lockstep":      ("",                        "debug"),
     "cli":                  ("debug asan",              "release tsan"),
-    "cli/check/check_* cli/litmus/litmus_circles cli/litmus/litmus_explore cli/litmus/litmus_witnesses cli/mutants cli/perf cli/run/lost":
+    "cli/check/check_* cli/litmus/litmus_circles cli/litmus/litmus_explore"
+    " cli/litmus/litmus_witnesses cli/mutants cli/perf cli/run/lost":
                             ("debug",                   "asan release tsan"),
     "cli/litmus/litmus_size":
                             ("",                        "debug asan release tsan"),
@@ -26,8 +31,8 @@ TABLE = {
     "cli/manual":           ("debug",                   ""),
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),
-    "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands contract/test_pure"
-    " contract/tiles/test_large contract/tiles/test_value":
+    "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands"
+    " contract/test_pure contract/tiles/test_large contract/tiles/test_value":
                             ("debug asan release",      "tsan memcheck"),
     "errors":               ("debug asan",              "release tsan memcheck"),
     "fuzz":                 ("debug asan",              "release tsan"),
@@ -47,13 +52,15 @@ TABLE = {
     "workloads":            ("debug asan",              "release tsan"),
     "workloads/explored":   ("debug asan",              "release"),
     "unit":                 ("asan memcheck",           "debug release tsan"),
-    "unit/bootstrap/test_launcher unit/bootstrap/test_stopped unit/caches/test_cache_random unit/explore/test_reversals"
-    " unit/explore/test_shadow_oracle unit/explore/test_shadow_random unit/explore/test_strategy unit/explore/test_stuck"
-    " unit/tensor/test_random unit/tensor/test_tensor unit/tools/test_litmus_ptx":
+    "unit/bootstrap/test_launcher unit/bootstrap/test_stopped unit/caches/test_cache_random"
+    " unit/explore/test_reversals unit/explore/test_shadow_oracle unit/explore/test_shadow_random"
+    " unit/explore/test_strategy unit/explore/test_stuck unit/tensor/test_random"
+    " unit/tensor/test_tensor unit/tools/test_litmus_ptx":
                             ("debug asan",              "release tsan memcheck"),
     # Those that tests/system runs as another user too.
-    "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange unit/bootstrap/test_foreign_launchers"
-    " unit/bootstrap/test_lost unit/heap/test_allocator unit/heap/test_heap unit/registry/test_registry unit/world/test_world":
+    "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange"
+    " unit/bootstrap/test_foreign_launchers unit/bootstrap/test_lost unit/heap/test_allocator"
+    " unit/heap/test_heap unit/registry/test_registry unit/world/test_world":
                             ("debug asan memcheck",     "release tsan"),
 }  # fmt: skip
 
@@ -61,8 +68,11 @@ _ROWS = {name: where for names, where in TABLE.items() for name in names.split()
 
 
 def runs_in(test, variant, nightly=False):
-    """Whether a test (`folder/name`, without suffix) runs in a variant: by ci/test, or by ci/nightly as well."""
-    rows = (where for name, where in _ROWS.items() if "/" in name and fnmatch.fnmatchcase(test, name))
+    """Whether a test (`folder/name`, without suffix) runs in a variant: by ci/test, or by
+    ci/nightly as well."""
+    rows = (
+        where for name, where in _ROWS.items() if "/" in name and fnmatch.fnmatchcase(test, name)
+    )
     often, seldom = next(rows, None) or _ROWS[test.split("/")[0]]
     return variant in often.split() or nightly and variant in seldom.split()
 

@@ -1,5 +1,6 @@
 """
-The units of a workload's kernels, one for each dtype and tile. kernels/*/variants.list names them, and the build writes them below
+The units of a workload's kernels, one for each dtype and tile.
+kernels/*/variants.list names them, and the build writes them below
 build/generated/. Checks read the same lists.
 """
 import glob
@@ -9,15 +10,22 @@ from collections import namedtuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GENERATED = "build/generated"
-LINE = re.compile(r"(?P<dtypes>\w+(,\w+)*) +(?P<tile>\d+x\d+x\d+) +(?P<patterns>\w+\.h)( +(?P<few>few))?")
+LINE = re.compile(
+    r"(?P<dtypes>\w+(,\w+)*) +(?P<tile>\d+x\d+x\d+) +(?P<patterns>\w+\.h)( +(?P<few>few))?"
+)
 
-# unit: its path from the top, without the suffix; patterns: the header of its kernels; few: a build with tiles=few has it for GPUs.
+# unit: its path from the top, without the suffix; patterns: the header of its kernels; few: a build
+# with tiles=few has it for GPUs.
 Variant = namedtuple("Variant", "unit dtype tile patterns few")
 
 
 def listed():
     """Every variant of every workload, in the lists' order."""
-    return [variant for path in sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "variants.list"))) for variant in _read(path)]
+    return [
+        variant
+        for path in sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "variants.list")))
+        for variant in _read(path)
+    ]
 
 
 def _read(path):
@@ -29,10 +37,15 @@ def _read(path):
                 continue
             match = LINE.fullmatch(words)
             if not match:
-                raise SystemExit(f"{os.path.relpath(path, ROOT)}:{number}: not `dtype,... MxNxK patterns.h [few]`")
+                raise SystemExit(
+                    f"{os.path.relpath(path, ROOT)}:{number}: not `dtype,... MxNxK patterns.h"
+                    " [few]`"
+                )
             for dtype in match["dtypes"].split(","):
                 unit = f"{folder}/variants/{dtype}_{match['tile']}"
-                yield Variant(unit, dtype, match["tile"], f"{folder}/{match['patterns']}", bool(match["few"]))
+                yield Variant(
+                    unit, dtype, match["tile"], f"{folder}/{match['patterns']}", bool(match["few"])
+                )
 
 
 def source(variant):
@@ -43,7 +56,8 @@ def source(variant):
 def text(variant):
     m, n, k = variant.tile.split("x")
     return (
-        f"/* Made by the build from {os.path.dirname(os.path.dirname(variant.unit))}/variants.list. */\n"
+        f"/* Made by the build from {os.path.dirname(os.path.dirname(variant.unit))}/variants.list."
+        " */\n"
         f"#define TSR_VARIANT {variant.dtype}_{variant.tile}\n"
         '#include "tessera/dev.h"\n\n'
         f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n\n"
@@ -63,5 +77,8 @@ def made(env):
     """{variant: the unit that the build writes}, one for all builds."""
     for variant in listed():
         if variant not in _made:
-            _made[variant] = env.Command("#" + source(variant), env.Value(text(variant)), env.Action(write, "  make    $TARGET"))[0]
+            _made[variant] = env.Command(
+                "#" + source(variant), env.Value(text(variant)),
+                env.Action(write, "  make    $TARGET")
+            )[0]
     return _made

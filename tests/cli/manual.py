@@ -28,7 +28,9 @@ def read(path):
 
 def options_of(words):
     """The options that a help lists: -x and --xyz."""
-    text = subprocess.run([TESSERA, *words, "--help"], capture_output=True, text=True, check=False).stdout
+    text = subprocess.run(
+        [TESSERA, *words, "--help"], capture_output=True, text=True, check=False
+    ).stdout
     listed = re.findall(r"^ {2,6}(-\w)?(?:, )?(--[\w-]+)?[ =\[]", text, re.MULTILINE)
     return {option for pair in listed for option in pair if option}
 
@@ -36,7 +38,12 @@ def options_of(words):
 def options_of_page(text):
     """The options that a page has as items of a list."""
     items = re.findall(r"^\.It (Fl .*)$", text, re.MULTILINE)
-    return {"-" + option for item in items for option in re.findall(r"\bFl (-?[\w-]+)", item) if option != "-"}
+    return {
+        "-" + option
+        for item in items
+        for option in re.findall(r"\bFl (-?[\w-]+)", item)
+        if option != "-"
+    }
 
 
 def wrong_options(line, helps):
@@ -46,7 +53,11 @@ def wrong_options(line, helps):
     known = helps.get(command)
     if known is None:
         return set()
-    return {word.split("=")[0] for word in words[2:] if re.match(r"--[a-z][\w-]*", word)} - known - {"--help", "--list"}
+    return (
+        {word.split("=")[0] for word in words[2:] if re.match(r"--[a-z][\w-]*", word)}
+        - known
+        - {"--help", "--list"}
+    )
 
 
 def main():
@@ -56,16 +67,35 @@ def main():
         text = read(os.path.join(ROOT, "man", f"tessera-{command}.1"))
         page = options_of_page(text)
         differ = page ^ helps[command]
-        tap.verdict(len(page) > 1 and not differ, f"man tessera-{command} has the options of its help", f"in one of them alone: {sorted(differ)}")
+        tap.verdict(
+            len(page) > 1 and not differ, f"man tessera-{command} has the options of its help",
+            f"in one of them alone: {sorted(differ)}"
+        )
     helps["bench"] |= options_of(["bench", "gemm-reduce-scatter"])
     helps["check"] |= helps["bench"]  # explores workloads too
-    lines = [(path, line) for path in glob.glob(os.path.join(ROOT, "man", "*.1")) for line in re.findall(r"^\.Dl (tessera .*)$", read(path), re.MULTILINE)]
+    lines = [
+        (path, line)
+        for path in glob.glob(os.path.join(ROOT, "man", "*.1"))
+        for line in re.findall(r"^\.Dl (tessera .*)$", read(path), re.MULTILINE)
+    ]
     for path in glob.glob(os.path.join(ROOT, "**", "*.md"), recursive=True):
         if not path.startswith(os.path.join(ROOT, "build") + "/"):
-            lines += [(path, " ".join(line.split())) for line in re.findall(r"`(tessera [^`]+)`", read(path))]
-    wrong = [f"{os.path.relpath(path, ROOT)}: {line}: {option}" for path, line in lines for option in wrong_options(line, helps)]
-    tap.verdict(len(lines) > 50 and not wrong, "commands in the text of pages have options that exist", "\n".join(wrong) or f"{len(lines)} lines only")
-    planted = wrong_options("tessera perf put --sheep 3 -n 2", helps) == {"--sheep"} and options_of_page(".It Fl n , Fl -ranks Ar ranks\n") == {"-n", "--ranks"}
+            lines += [
+                (path, " ".join(line.split()))
+                for line in re.findall(r"`(tessera [^`]+)`", read(path))
+            ]
+    wrong = [
+        f"{os.path.relpath(path, ROOT)}: {line}: {option}"
+        for path, line in lines
+        for option in wrong_options(line, helps)
+    ]
+    tap.verdict(
+        len(lines) > 50 and not wrong, "commands in the text of pages have options that exist",
+        "\n".join(wrong) or f"{len(lines)} lines only"
+    )
+    planted = wrong_options("tessera perf put --sheep 3 -n 2", helps) == {
+        "--sheep"
+    } and options_of_page(".It Fl n , Fl -ranks Ar ranks\n") == {"-n", "--ranks"}
     tap.verdict(planted, "planted: an option that does not exist is told")
     return tap.exit_code()
 

@@ -29,7 +29,8 @@ SANITIZERS = {"asan": "-fsanitize=address,undefined", "tsan": "-fsanitize=thread
 LIMIT_S = 600
 
 COMMAND = re.compile(
-    r"(?:[A-Z_]+=\S+ )*(?:tessera|scons|export|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
+    r"(?:[A-Z_]+=\S+ )*"
+    r"(?:tessera|scons|export|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
 )
 
 # Commands that are not run, and why; instead their programs and options are looked for.
@@ -46,7 +47,9 @@ EXCUSES = {
 }
 # Blocks that are neither commands nor output: page and first line.
 TEXTS = {
-    ("docs/order-in-a-block.md", "tsr_get(block, tmp, source, bytes, next);"): "C, with a line that it is about",
+    (
+        "docs/order-in-a-block.md", "tsr_get(block, tmp, source, bytes, next);"
+    ): "C, with a line that it is about"
 }
 # Put behind commands that would take long; options given later win.
 SMALLER = [
@@ -56,7 +59,8 @@ SMALLER = [
     (r"perf signal", "-N 2 -w 0"),
 ]
 PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "kernel.c"}
-EXITS = {r"tessera check .*\./unsynchronised": 1}  # bugs are planted there, so that there is something to find
+# bugs are planted there, so that there is something to find
+EXITS = {r"tessera check .*\./unsynchronised": 1}
 KERNEL = """#include "tessera/dev.h"
 typedef struct wait_args {
 	TSR_HEAP uint64_t *flag;
@@ -95,7 +99,8 @@ def commands_of(block):
 
 
 def prepare(folder):
-    """The repository as a user in it sees it, and a compiler that goes with this build of the library."""
+    """The repository as a user in it sees it, and a compiler that goes with this build of the
+    library."""
     os.mkdir(os.path.join(folder, "build"))
     for name in os.listdir(ROOT):
         if name != "build" and not name.startswith("."):
@@ -111,15 +116,20 @@ def prepare(folder):
 
 
 def meant(command):
-    """What is run for a command: the command of ci/demo's last line, other files and sizes, and everything else as it stands."""
+    """What is run for a command: the command of ci/demo's last line, other files and sizes, and
+    everything else as it stands."""
     if command == "ci/demo":
         with open(os.path.join(ROOT, "ci", "demo"), encoding="ascii") as file:
             text = file.read()
-        command = re.search(r"(\S+=\S+) exec build/\S+?/(tessera .*) \"\$@\"", text).expand(r"\1 \2")
+        command = re.search(r"(\S+=\S+) exec build/\S+?/(tessera .*) \"\$@\"", text).expand(
+            r"\1 \2"
+        )
         command = command.replace('"$workload"', re.search(r"workload=(\w\S*) ;;", text)[1])
     for word, place in PLACES.items():
         command = re.sub(rf"\b{word}\b", place, command)
-    return command + next((f" {words}" for pattern, words in SMALLER if re.search(pattern, command)), "")
+    return command + next(
+        (f" {words}" for pattern, words in SMALLER if re.search(pattern, command)), ""
+    )
 
 
 def run(command, exports, folder):
@@ -133,16 +143,23 @@ def run(command, exports, folder):
     )
     return subprocess.run(
         "; ".join([*exports, meant(command)]),
-        shell=True, cwd=folder, env=settings, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        shell=True, cwd=folder, env=settings, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
 
 
 def cannot_run(command):
     """Why this machine or this build cannot run a command that others run."""
     program = re.sub(r"^(?:[A-Z_]+=\S+ )*", "", command).split()[0]
-    if program.startswith(("nvcc", "clang")) and subprocess.run(["which", program], capture_output=True, check=False).returncode:
+    if (
+        program.startswith(("nvcc", "clang"))
+        and subprocess.run(["which", program], capture_output=True, check=False).returncode
+    ):
         return f"no {program}"
-    if "hip_platform=nvidia" in command and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode:
+    if (
+        "hip_platform=nvidia" in command
+        and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode
+    ):
         return "no nvcc"
     if program.startswith(("tests/system/", "tests/fuzz/commands")) and VARIANT != "debug":
         return "it runs in the debug variant alone"
@@ -152,35 +169,56 @@ def cannot_run(command):
 
 
 def faults_of_excused(command):
-    """What of an excused command does not exist: its program, or an option of it. scons has a list of its targets and options."""
+    """What of an excused command does not exist: its program, or an option of it. scons has a list
+    of its targets and options."""
     words = re.sub(r"^(?:[A-Z_]+=\S+ )*", "", command).split()
     if words[0] == "scons":
-        quicker = [] if "hip_platform=nvidia" in words else ["backends=cpuemu"]  # the platform needs cuda
-        tried = subprocess.run(["scons", "-Q", "-n", *quicker, *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
-        return f"exit code {tried.returncode}\n{(tried.stdout + tried.stderr)[-500:]}" if tried.returncode else ""
+        # the platform needs cuda
+        quicker = [] if "hip_platform=nvidia" in words else ["backends=cpuemu"]
+        tried = subprocess.run(
+            ["scons", "-Q", "-n", *quicker, *words[1:]], cwd=ROOT, capture_output=True, text=True,
+            check=False
+        )
+        return (
+            f"exit code {tried.returncode}\n{(tried.stdout + tried.stderr)[-500:]}"
+            if tried.returncode
+            else ""
+        )
     program = os.path.join(ROOT, words[0])
     if words[0].startswith("build/"):  # of another build, made of a source of this name
         program = program.replace(os.path.join(ROOT, *words[0].split("/")[:2]), ROOT) + ".c"
     if not os.path.exists(program):
         return f"there is no {words[0]}"
     options = [word for word in words[1:] if word.startswith("--")]
-    told = subprocess.run([program, "--help"], cwd=ROOT, capture_output=True, text=True, check=False).stdout if options else ""
-    return "".join(f"{words[0]} has no {option}\n" for option in options if not re.search(rf"{option}\b", told))
+    told = (
+        subprocess.run(
+            [program, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout
+        if options
+        else ""
+    )
+    return "".join(
+        f"{words[0]} has no {option}\n" for option in options if not re.search(rf"{option}\b", told)
+    )
 
 
 def steady(line):
-    """A line without what differs from run to run, and from edit to edit: times, progress, numbers of lines and of schedules."""
+    """A line without what differs from run to run, and from edit to edit: times, progress, numbers
+    of lines and of schedules."""
     line = re.sub(r"(\d+ of \d+|yes|no)(?= +(?:ok|wrong)$)", "EARLY", line.rstrip())
     line = re.sub(r"(?<=\.c:)\d+|(?<=--replay )\d+|(?<=with seed )\d+", "N", line)
     return " ".join(re.sub(r"(?<![\w.])\d+\.\d+(?=x?(?:\s|$))", "TIME", line).split())
 
 
 def alike(printed, wanted):
-    """Whether the lines are the same, with any lines at `...`, and the lines of ranks in any order."""
+    """Whether the lines are the same, with any lines at `...`, and the lines of ranks in any
+    order."""
     printed, wanted = [steady(line) for line in printed], [steady(line) for line in wanted]
     if all(line.startswith("rank ") for line in printed + wanted):
         return sorted(printed) == sorted(wanted)
-    pattern = "".join(r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in wanted)
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in wanted
+    )
     return bool(re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)))
 
 
@@ -198,17 +236,24 @@ def try_command(page, command, exports, folder):
     result = run(command, exports, folder)
     printed = result.stdout + result.stderr
     wanted = next((code for pattern, code in EXITS.items() if re.match(pattern, command)), 0)
-    return (result.returncode == wanted, name, f"exit code {result.returncode}\n" + printed[-2000:]), printed.splitlines()
+    return (
+        result.returncode == wanted, name, f"exit code {result.returncode}\n" + printed[-2000:]
+    ), printed.splitlines()
 
 
 def verdicts_on(page, text, folder):
     """Of each block: whether it is good, its name, and why it is not."""
     with_output, printed, exports = "", None, []
-    examples = "".join(open(path, encoding="utf-8").read() for path in glob.glob(os.path.join(ROOT, "examples", "*.c")))
+    examples = "".join(
+        open(path, encoding="utf-8").read()
+        for path in glob.glob(os.path.join(ROOT, "examples", "*.c"))
+    )
     for kind, block in blocks_of(text):
         commands = commands_of(block)
         if kind == "c":
-            yield " ".join("".join(block).split()) in " ".join(examples.replace("\n", "").split()), f"{page}: {block[0]}", "not in examples/"
+            yield " ".join("".join(block).split()) in " ".join(
+                examples.replace("\n", "").split()
+            ), f"{page}: {block[0]}", "not in examples/"
         elif (page, block[0]) in TEXTS:
             needed.add((page, block[0]))
         elif commands:
@@ -221,39 +266,66 @@ def verdicts_on(page, text, folder):
                 yield verdict
         elif with_output:
             if printed is not None:
-                yield alike(printed, block), f"{page}: what {with_output} prints", "\n".join(["it prints:", *printed[:40], "and the page says:", *block])
+                yield alike(printed, block), f"{page}: what {with_output} prints", "\n".join(
+                    ["it prints:", *printed[:40], "and the page says:", *block]
+                )
             with_output = ""
         else:
-            yield False, f"{page}: {block[0]}", "neither a command, nor what the last one prints, nor excused in tests/cli/pages.py"
+            yield (
+                False, f"{page}: {block[0]}",
+                (
+                    "neither a command, nor what the last one prints, nor excused in"
+                    " tests/cli/pages.py"
+                )
+            )
 
 
 def missing_files(page, text):
     """The links of a page and the paths in its text that lead nowhere."""
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
-    rooms = "|".join(name for name in os.listdir(ROOT) if not name.startswith(".") and name != "build")
+    links = [
+        link.split("#")[0]
+        for link in re.findall(r"\]\(([^)\s]+)\)", text)
+        if not link.startswith("http")
+    ]
+    rooms = "|".join(
+        name for name in os.listdir(ROOT) if not name.startswith(".") and name != "build"
+    )
     paths = re.findall(rf"`((?:{rooms})/[\w./-]*)`", text)
-    found = [(link, os.path.join(ROOT, os.path.dirname(page), link)) for link in links if link] + [(path, os.path.join(ROOT, path)) for path in paths]
+    found = [(link, os.path.join(ROOT, os.path.dirname(page), link)) for link in links if link] + [
+        (path, os.path.join(ROOT, path)) for path in paths
+    ]
     return [name for name, path in found if not os.path.exists(path) and not glob.glob(path + ".*")]
 
 
 PLANTED = {
     "a command that nobody knows": "\n    frobnicate --all\n",
-    "a block that nobody needs": "\n    tessera --version\n\nprints\n\n    ...\n\nand\n\n    tessera-0.1\n",
+    "a block that nobody needs": (
+        "\n    tessera --version\n\nprints\n\n    ...\n\nand\n\n    tessera-0.1\n"
+    ),
     "another output": "\n    tessera --version\n\nprints\n\n    Tessera\n",
-    "another size": "\n    tessera bench gemm-all-scatter -n 2 --pattern banded --shape 512x512x64 --verify"
-    "\n\nprints\n\n    ...\n    banded 32x32x16 4.151 2.124 .. 6.178 0.008 3 512.0K 512.0K 2.0M no ok\n",
+    "another size": (
+        "\n    tessera bench gemm-all-scatter -n 2 --pattern banded --shape 512x512x64 --verify"
+        "\n\nprints\n\n    ...\n"
+        "    banded 32x32x16 4.151 2.124 .. 6.178 0.008 3 512.0K 512.0K 2.0M no ok\n"
+    ),
     "an option that does not exist": "\n    tessera bench gemm-all-scatter -n 2 --sheep 64x64x64\n",
     "an option that does not exist, excused": "\n    tests/mutants/run --everything\n",
     "a target that does not exist, excused": "\n    scons sheep\n",
     "a setting of the build that does not exist, excused": "\n    scons sheep=yes\n",
-    "a program that does not exist, excused": "\n    build/clang-19-fuzz/tests/fuzz/fuzz_sheep FILE\n",
+    "a program that does not exist, excused": (
+        "\n    build/clang-19-fuzz/tests/fuzz/fuzz_sheep FILE\n"
+    ),
     "C that is in no example": "```c\nint sheep;\n```\n",
 }
 
 
 def main():
-    pages = [path for path in glob.glob(os.path.join(ROOT, "**", "*.md"), recursive=True) if not path.startswith(os.path.join(ROOT, "build") + "/")]
+    pages = [
+        path
+        for path in glob.glob(os.path.join(ROOT, "**", "*.md"), recursive=True)
+        if not path.startswith(os.path.join(ROOT, "build") + "/")
+    ]
     blocks = 0
     for path in sorted(pages):
         with tempfile.TemporaryDirectory() as folder, open(path, encoding="utf-8") as file:
@@ -263,21 +335,35 @@ def main():
                 tap.verdict(*verdict)
                 blocks += 1
             missing = missing_files(page, text)
-            tap.verdict(not missing, f"{page}: the files that it names are there", "\n".join(missing))
+            tap.verdict(
+                not missing, f"{page}: the files that it names are there", "\n".join(missing)
+            )
     tap.verdict(blocks >= 30, "the blocks are found", f"{blocks} only")
     unneeded = (EXCUSES.keys() | TEXTS.keys()) - needed
     tap.verdict(not unneeded, "each excuse is needed", "\n".join(map(str, unneeded)))
     with tempfile.TemporaryDirectory() as folder:
         prepare(folder)
         for name, text in PLANTED.items():
-            tap.verdict(not all(good for good, _, _ in verdicts_on("a page", text, folder)), f"planted: {name} is told")
-        wrong = missing_files("docs/a-page.md", "[one](design.md#teams), [two](sheep.md), `src/base/` and `src/base/sheep.c`")
-        tap.verdict(wrong == ["sheep.md", "src/base/sheep.c"], "planted: files that are not there are told", wrong)
+            tap.verdict(
+                not all(good for good, _, _ in verdicts_on("a page", text, folder)),
+                f"planted: {name} is told"
+            )
+        wrong = missing_files(
+            "docs/a-page.md",
+            "[one](design.md#teams), [two](sheep.md), `src/base/` and `src/base/sheep.c`"
+        )
+        tap.verdict(
+            wrong == ["sheep.md", "src/base/sheep.c"], "planted: files that are not there are told",
+            wrong
+        )
     with open(os.path.join(ROOT, "examples", "README.md"), encoding="utf-8") as file:
         page = file.read()
     for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.c"))):
         name = os.path.basename(example)[:-2]
-        tap.verdict(f"tessera cc examples/{name}.c" in page and f" ./{name}" in page, f"examples/README.md builds and runs {name}")
+        tap.verdict(
+            f"tessera cc examples/{name}.c" in page and f" ./{name}" in page,
+            f"examples/README.md builds and runs {name}"
+        )
     return tap.exit_code()
 
 

@@ -1,6 +1,8 @@
 """
-Reads what the device compilers made of the kernels, for the checks `isa` and `ptx`: which units, their functions, and the golden
-lines of the probes and of what is shipped. The build leaves it below build/device-debug/ (scons device), or device-release.
+Reads what the device compilers made of the kernels, for the checks `isa` and
+`ptx`: which units, their functions, and the golden lines of the probes and of
+what is shipped. The build leaves it below build/device-debug/ (scons device),
+or device-release.
 """
 import fnmatch
 import glob
@@ -11,7 +13,9 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "site_scons"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "site_scons")
+)
 import variants  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -23,9 +27,12 @@ SKIPPED = 77
 def units():
     """Every unit with kernels that is built for GPUs: probes, workloads, tools, examples."""
     sources = subprocess.run(
-        ["ci/list-files", "tests/device/*.c", "tools/*.c", "examples/*.c"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["ci/list-files", "tests/device/*.c", "tools/*.c", "examples/*.c"], cwd=ROOT,
+        capture_output=True, text=True, check=True
     ).stdout.split()
-    return [os.path.splitext(source)[0] for source in sources if _has_kernels(source)] + [variant.unit for variant in variants.listed()]
+    return [os.path.splitext(source)[0] for source in sources if _has_kernels(source)] + [
+        variant.unit for variant in variants.listed()
+    ]
 
 
 def _has_kernels(source):
@@ -35,8 +42,14 @@ def _has_kernels(source):
 
 
 def assemblies(arch, suffix, tool):
-    """[(unit, path)] for one architecture. Ends the check: skipped where nothing is built, failed where something is missing."""
-    folder = next(filter(os.path.isdir, (f"{ROOT}/build/device-{kind}/{arch}" for kind in ("debug", "release"))), None)
+    """[(unit, path)] for one architecture. Ends the check: skipped where nothing is built, failed
+    where something is missing."""
+    folder = next(
+        filter(
+            os.path.isdir, (f"{ROOT}/build/device-{kind}/{arch}" for kind in ("debug", "release"))
+        ),
+        None
+    )
     if not folder:
         here = shutil.which(tool) or shutil.which(f"/usr/local/cuda/bin/{tool}")
         print(f"no code for {arch}: " + ("`scons device` makes it" if here else f"no {tool} here"))
@@ -45,27 +58,36 @@ def assemblies(arch, suffix, tool):
     optional = {variant.unit for variant in variants.listed() if not variant.few}
     left_out = [unit for unit, path in found if unit in optional and not os.path.exists(path)]
     if left_out:
-        print(f"note: {len(left_out)} variants of kernels have no code for {arch} here: `scons device tiles=all` makes it")
+        print(
+            f"note: {len(left_out)} variants of kernels have no code for {arch} here: `scons device"
+            " tiles=all` makes it"
+        )
     found = [(unit, path) for unit, path in found if unit not in left_out]
     missing = [unit for unit, path in found if not os.path.exists(path)]
     newest = max((os.path.getmtime(os.path.join(ROOT, name)), name) for name in _sources())
-    stale = [unit for unit, path in found if unit not in missing and os.path.getmtime(path) < newest[0]]
+    stale = [
+        unit for unit, path in found if unit not in missing and os.path.getmtime(path) < newest[0]
+    ]
     if missing:
         sys.exit(f"no code for {arch} of {', '.join(missing)}: run `scons device`")
     if stale:
-        print(f"note: code for {arch} of {len(stale)} units is older than {newest[1]}; `scons device` looks whether that matters")
+        print(
+            f"note: code for {arch} of {len(stale)} units is older than {newest[1]}; `scons device`"
+            " looks whether that matters"
+        )
     return found
 
 
 def _sources():
     listed = subprocess.run(
-        ["ci/list-files", "include/tessera/dev/*.h", "backends/*/dev/*.h"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["ci/list-files", "include/tessera/dev/*.h", "backends/*/dev/*.h"], cwd=ROOT,
+        capture_output=True, text=True, check=True
     )
     return listed.stdout.split()
 
 
-# Kernels that run any litmus test: every order is in them, their words are data and flags at once, and a path through them takes any
-# order for any other.
+# Kernels that run any litmus test: every order is in them, their words are data and flags at once,
+# and a path through them takes any order for any other.
 INTERPRETERS = "litmus_run_"
 
 
@@ -75,7 +97,8 @@ def is_shipped(unit):
 
 
 class Golden:
-    """The golden lines of one architecture: `function: token; token; ...`. With --bless they are written instead of compared."""
+    """The golden lines of one architecture: `function: token; token; ...`. With --bless they are
+    written instead of compared."""
 
     def __init__(self, arch, what="", folder="tests/device"):
         self.path = os.path.join(ROOT, folder, "golden", f"{arch}{what}.txt")
@@ -84,7 +107,9 @@ class Golden:
         self.lines = {}
         if not self.bless and os.path.exists(self.path):
             with open(self.path, encoding="ascii") as file:
-                pairs = (line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
+                pairs = (
+                    line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#")
+                )
                 self.lines = {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs}
 
     def compare(self, function, tokens):
@@ -99,29 +124,46 @@ class Golden:
     def finish(self):
         """Problems of the whole: functions that were not seen."""
         if not self.bless:
-            return [f"{function} is a golden line, but no function" for function in self.lines if function not in self.seen]
+            return [
+                f"{function} is a golden line, but no function"
+                for function in self.lines
+                if function not in self.seen
+            ]
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path, "w", encoding="ascii") as file:
-            file.write("# What the ordered operations of each function compile to; compared by ci/checks, written by its option --bless.\n")
-            file.write("# Look at every line that changes: it is the memory model, as the hardware gets it.\n")
+            file.write(
+                "# What the ordered operations of each function compile to; compared by ci/checks,"
+                " written by its option --bless.\n"
+            )
+            file.write(
+                "# Look at every line that changes: it is the memory model, as the hardware gets"
+                " it.\n"
+            )
             file.writelines(f"{function}: {line}\n" for function, line in sorted(self.seen.items()))
         return []
 
 
 class Shipped:
-    """The golden lines of what is shipped: a workload's in its folder, all others beside those of the probes."""
+    """The golden lines of what is shipped: a workload's in its folder, all others beside those of
+    the probes."""
 
     def __init__(self, arch):
         self.arch, self.goldens = arch, {}
-        for folder in ["tests/device"] + sorted({_workload(variant.unit) for variant in variants.listed()}):
+        for folder in ["tests/device"] + sorted(
+            {_workload(variant.unit) for variant in variants.listed()}
+        ):
             self.goldens[folder] = Golden(arch, "-shipped", folder)
 
     def compare(self, unit, function, tokens, kind=""):
-        """Problems of one kernel: its ordered operations, how often apart. All variants of a kind have the same."""
+        """Problems of one kernel: its ordered operations, how often apart. All variants of a kind
+        have the same."""
         golden = self.goldens[_workload(unit)]
         name, operations = function.split("__")[0] + kind, sorted(set(tokens)) or ["none"]
         if golden.bless and golden.seen.get(name, "; ".join(operations)) != "; ".join(operations):
-            return [f"{function}: has other ordered operations than another variant of it: {'; '.join(operations)}"]
+            return [
+                f"{function}: has other ordered operations than another variant of it:"
+                f" {'; '.join(operations)}"
+            ]
         return golden.compare(name, operations)
 
     def finish(self):
@@ -156,7 +198,10 @@ class Allowances:
         """Problems of lines that allow what no kernel needs. A build with tiles=few lacks some."""
         for pattern, _ in sorted(set(self.limits) - self.used):
             if fnmatch.filter(names, pattern):
-                yield f"{self.name} allows {pattern} memory of its own, and none has any: take the line out"
+                yield (
+                    f"{self.name} allows {pattern} memory of its own, and none has any: take the"
+                    " line out"
+                )
 
 
 def _workload(unit):
@@ -165,7 +210,8 @@ def _workload(unit):
 
 
 def functions(path, begin):
-    """[(name, [(line number, text)])] of the kernels of an assembly; `begin` matches the line that opens one and names it."""
+    """[(name, [(line number, text)])] of the kernels of an assembly; `begin` matches the line that
+    opens one and names it."""
     found = []
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):

@@ -1,8 +1,12 @@
-"""Reads what ptxas noted in a cubin: how much local memory a kernel's threads have. No tool of the toolkit is needed."""
+"""
+Reads what ptxas noted in a cubin: how much local memory a kernel's threads
+have. No tool of the toolkit is needed.
+"""
 import struct
 
 SYMBOLS, INFO = 2, ".nv.info"
-FRAME_SIZE = (4, 0x11)  # format and attribute: the symbol's index, then bytes of local memory a thread
+# format and attribute: the symbol's index, then bytes of local memory a thread
+FRAME_SIZE = (4, 0x11)
 
 
 def local_bytes(path):
@@ -26,8 +30,11 @@ def _text(strings, offset):
 
 
 def _sections(image):
-    """(name, type, offset, size, link, size of an entry) of each, by the headers of a 64-bit ELF file."""
-    begin, entry, count, names = *struct.unpack_from("<Q", image, 0x28), *struct.unpack_from("<HHH", image, 0x3A)
+    """(name, type, offset, size, link, size of an entry) of each, by the headers of a 64-bit ELF
+    file."""
+    begin, entry, count, names = *struct.unpack_from("<Q", image, 0x28), *struct.unpack_from(
+        "<HHH", image, 0x3A
+    )
     raw = [struct.unpack_from("<IIQQQQIIQQ", image, begin + i * entry) for i in range(count)]
     table = image[raw[names][4] : raw[names][4] + raw[names][5]]
     return [(_text(table, r[0]), r[1], r[4], r[5], r[6], r[9]) for r in raw]
@@ -37,7 +44,9 @@ def _symbols(image, sections):
     """The table of strings, and each symbol's name in it."""
     _, _, offset, size, link, entry = next(section for section in sections if section[1] == SYMBOLS)
     _, _, at, length, _, _ = sections[link]
-    return image[at : at + length], [struct.unpack_from("<I", image, offset + i)[0] for i in range(0, size, entry)]
+    return image[at : at + length], [
+        struct.unpack_from("<I", image, offset + i)[0] for i in range(0, size, entry)
+    ]
 
 
 def _attributes(data):

@@ -1,18 +1,26 @@
 """
-The order of memory accesses in AMD's assembly, on every path through a kernel: what may still be on its way where an instruction
-stands. Each rule is a set of facts that instructions make and end, joined where paths meet, until nothing changes.
+The order of memory accesses in AMD's assembly, on every path through a kernel:
+what may still be on its way where an instruction stands. Each rule is a set of
+facts that instructions make and end, joined where paths meet, until nothing
+changes.
 
-  ("written", n)   the store of line n has not been written back beyond this wave's caches at device scope, or at system scope
+  ("written", n)   the store of line n has not been written back beyond this
+                   wave's caches at device scope, or at system scope
   ("leaving", n)   written back by a buffer_wbl2 that has not been waited for
   ("written-back", n)  the buffer_wbl2 of line n has not been waited for
   ("pending", n)   the access of line n has not been waited for
-  ("polled", n)    the load at system scope of line n has seen a flag, and nothing is invalidated since
+  ("polled", n)    the load at system scope of line n has seen a flag, and
+                   nothing is invalidated since
 
-Stores that a wave has waited for are in the cache that all waves of its block share: from then on whichever wave releases writes them
-back. The block's leader passes the write-back and the others do not, so these facts hold where all paths agree:
+Stores that a wave has waited for are in the cache that all waves of its block
+share: from then on whichever wave releases writes them back. The block's leader
+passes the write-back and the others do not, so these facts hold where all paths
+agree:
 
-  ("handed", n, scope)    what was waited for at line n has not been written back beyond that cache
-  ("taken", n, scope)     written back by a buffer_wbl2 that has not been waited for
+  ("handed", n, scope)    what was waited for at line n has not been written
+                          back beyond that cache
+  ("taken", n, scope)     written back by a buffer_wbl2 that has not been waited
+                          for
 """
 import collections
 import re
@@ -45,11 +53,13 @@ def token(text):
     return "s_barrier" if text.startswith("s_barrier") else None
 
 
-SHARED_ALONE = "; for shared memory alone"  # behind an s_barrier across which other accesses may go on (tsr_hip_meet_shared)
+# behind an s_barrier across which other accesses may go on (tsr_hip_meet_shared)
+SHARED_ALONE = "; for shared memory alone"
 
 
 def instructions(lines):
-    """Up to the function's end, without comments and directives; a label is an instruction without a token."""
+    """Up to the function's end, without comments and directives; a label is an instruction without
+    a token."""
     found = []
     for number, line in lines:
         if END.match(line):
@@ -61,12 +71,15 @@ def instructions(lines):
 
 
 def blocks(body):
-    """{label: Block}, the first one called "": its instructions that mean something, and the labels that may follow."""
+    """{label: Block}, the first one called "": its instructions that mean something, and the labels
+    that may follow."""
     found, label, kept, ended = {}, "", [], False
     for instruction in body:
         start, branch = LABEL.match(instruction.text), BRANCH.match(instruction.text)
         if start:
-            found[label] = Block(kept, found.get(label, Block([], [])).next + ([] if ended else [start.group(1)]))
+            found[label] = Block(
+                kept, found.get(label, Block([], [])).next + ([] if ended else [start.group(1)])
+            )
             label, kept, ended = start.group(1), [], False
         elif ended:
             continue  # behind an unconditional branch, up to the next label
@@ -92,7 +105,8 @@ def blocks(body):
 
 
 def scope_of(kind):
-    """2: system, 1: device, 0: neither. gfx942 says so on each access; gfx90a does not, and has 0 everywhere."""
+    """2: system, 1: device, 0: neither. gfx942 says so on each access; gfx90a does not, and has 0
+    everywhere."""
     return 2 if "sc0 sc1" in kind else 1 if kind.endswith(" sc1") else 0
 
 
@@ -102,10 +116,17 @@ def after(facts, instruction):
     if kind is None:
         return facts
     if kind == "wait":
-        return {fact for fact in facts if fact[0] not in ("pending", "written-back", "written", "leaving")}
+        return {
+            fact
+            for fact in facts
+            if fact[0] not in ("pending", "written-back", "written", "leaving")
+        }
     if kind.startswith("buffer_wbl2"):
         scope = scope_of(kind) or 2
-        facts = {("leaving", *fact[1:]) if fact[0] == "written" and fact[2] <= scope else fact for fact in facts}
+        facts = {
+            ("leaving", *fact[1:]) if fact[0] == "written" and fact[2] <= scope else fact
+            for fact in facts
+        }
         return facts | {("written-back", number)}
     if kind.startswith(("buffer_inv", "buffer_wbinv")):
         return {fact for fact in facts if fact[0] != "polled" or scope_of(kind) < 2}
@@ -134,7 +155,11 @@ def handed_after(handed, facts, instruction):
 def unfollowed_polls(body):
     """Line numbers of polls from which no path leads to an invalidation."""
     graph = blocks(body)
-    follows = {label for label, block in graph.items() if any(i.token == "buffer_inv sc0 sc1" for i in block.body)}
+    follows = {
+        label
+        for label, block in graph.items()
+        if any(i.token == "buffer_inv sc0 sc1" for i in block.body)
+    }
     grown = True
     while grown:
         leads = {label for label, block in graph.items() if follows.intersection(block.next)}
@@ -143,7 +168,11 @@ def unfollowed_polls(body):
     for label, block in graph.items():
         polls = [i for i, instruction in enumerate(block.body) if is_poll(instruction)]
         behind = block.body[polls[-1] + 1 :] if polls else []
-        if polls and not follows.intersection(block.next) and not any(i.token == "buffer_inv sc0 sc1" for i in behind):
+        if (
+            polls
+            and not follows.intersection(block.next)
+            and not any(i.token == "buffer_inv sc0 sc1" for i in behind)
+        ):
             yield block.body[polls[-1]].number
 
 
@@ -164,22 +193,38 @@ def wrong(facts, instruction):
     text, kind = instruction.text, instruction.token
     accesses = kind is not None and kind != "wait"
     stands = {"written-back": accesses or LEAVES.match(text)}
-    stands["pending"] = kind is not None and kind.startswith(("s_barrier", "buffer_inv", "buffer_wbinv"))
+    stands["pending"] = kind is not None and kind.startswith(
+        ("s_barrier", "buffer_inv", "buffer_wbinv")
+    )
     signals = accesses and is_signal(instruction)
-    # Bytes are the file's name, which a wait that has failed, and acquires nothing, copies to its note.
-    stands["polled"] = kind == "load" and text.startswith(("global_", "flat_")) and not text.startswith("global_load_ubyte")
+    # Bytes are the file's name, which a wait that has failed, and acquires nothing, copies to its
+    # note.
+    stands["polled"] = (
+        kind == "load"
+        and text.startswith(("global_", "flat_"))
+        and not text.startswith("global_load_ubyte")
+    )
     for fact in sorted(facts):
         if fact[0] in ("written", "leaving"):
             if signals and fact[2] == scope_of(kind):
-                yield f"raises a flag, and the store of line {fact[1]} is not written back and waited for"
+                yield (
+                    f"raises a flag, and the store of line {fact[1]} is not written back and"
+                    " waited for"
+                )
         elif fact[0] in ("handed", "taken"):
             if signals and fact[2] == scope_of(kind):
-                yield f"raises a flag, and what was waited for at line {fact[1]} is not written back and waited for"
+                yield (
+                    f"raises a flag, and what was waited for at line {fact[1]} is not written back"
+                    " and waited for"
+                )
         elif stands[fact[0]]:
             yield {
                 "written-back": f"before the wait for the buffer_wbl2 of line {fact[1]}",
                 "pending": f"and the access of line {fact[1]} has not been waited for",
-                "polled": f"reads what the flag of line {fact[1]} guards, and nothing has been invalidated",
+                "polled": (
+                    f"reads what the flag of line {fact[1]} guards, and nothing has been"
+                    " invalidated"
+                ),
             }[fact[0]]
 
 
@@ -200,7 +245,8 @@ def before_blocks(graph):
 
 
 def handed_before_blocks(graph, before):
-    """{label: what is handed over where its block begins}: what holds on every path; None where none leads."""
+    """{label: what is handed over where its block begins}: what holds on every path; None where
+    none leads."""
     handed_before = {label: None for label in graph}
     handed_before[""] = set()
     todo = [""]

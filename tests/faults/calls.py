@@ -1,13 +1,15 @@
 """
 The one place that says how system calls fail here.
 
-A call that a run makes and that stands in neither table fails the test, which asks for its line.
+A call that a run makes and that stands in neither table fails the test, which
+asks for its line.
 """
 
-# name: (errors that a run must bear, errors that it may bear or refuse with a sentence). "short" is half of a read or a write.
-# Of fcntl and futex the command is part of the name: fcntl 1030 duplicates (F_DUPFD_CLOEXEC), 6 locks (F_SETLK); futex 0 and 9 wait.
-# Of wait4 and waitid "now" are those that do not wait (WNOHANG), which no signal ends.
-# Of read and write what they read or write is: a file, a pipe, a socket or something else, which the kernel calls anon_inode.
+# name: (errors that a run must bear, errors that it may bear or refuse with a sentence). "short" is
+# half of a read or a write. Of fcntl and futex the command is part of the name: fcntl 1030
+# duplicates (F_DUPFD_CLOEXEC), 6 locks (F_SETLK); futex 0 and 9 wait. Of wait4 and waitid "now" are
+# those that do not wait (WNOHANG), which no signal ends. Of read and write what they read or write
+# is: a file, a pipe, a socket or something else, which the kernel calls anon_inode.
 FAILING = {
     "accept4": ("EINTR EAGAIN ECONNABORTED", "EMFILE ENFILE ENOBUFS ENOMEM"),
     "bind": ("", "ENOMEM ENOBUFS EADDRINUSE EACCES"),
@@ -86,24 +88,30 @@ FAILING = {
     "writev": ("", "EINTR ENOSPC EIO"),
 }
 
-# What does not fail for lack of anything, or whose failure means another thing than the fault: that a file is not there, say. Nor
-# brk: the C library's malloc crashes where it fails once (glibc 2.36, any program that goes on allocating).
-PASSED = set(
-    """
-    access arch_prctl brk chdir clock_getres clock_gettime close close_range exit exit_group faccessat faccessat2 fchdir fchmod fstat
-    getcwd getdents64 getegid geteuid getgid getpeername getpgid getpgrp getpid getppid getrlimit getrusage getsid getsockname
-    gettid gettimeofday getuid ioctl kill lstat munmap newfstatat pause pidfd_send_signal poll_wait prctl prlimit64
-    process_vm_readv process_vm_writev readlink readlinkat restart_syscall rmdir rseq rt_sigaction rt_sigprocmask rt_sigreturn
-    rt_sigsuspend sched_getaffinity sched_getparam sched_getscheduler sched_setaffinity sched_yield set_robust_list
-    set_tid_address setitimer setpgid setsid shutdown sigaltstack stat statfs statx sysinfo tgkill timer_delete timer_settime umask uname unlink unlinkat
-    """.split()
-)
+# What does not fail for lack of anything, or whose failure means another thing than the fault: that
+# a file is not there, say. Nor brk: the C library's malloc crashes where it fails once (glibc 2.36,
+# any program that goes on allocating).
+PASSED = set("""
+    access arch_prctl brk chdir clock_getres clock_gettime close close_range exit exit_group
+    faccessat faccessat2 fchdir fchmod fstat getcwd getdents64 getegid geteuid getgid getpeername
+    getpgid getpgrp getpid getppid getrlimit getrusage getsid getsockname gettid gettimeofday getuid
+    ioctl kill lstat munmap newfstatat pause pidfd_send_signal poll_wait prctl prlimit64
+    process_vm_readv process_vm_writev readlink readlinkat restart_syscall rmdir rseq rt_sigaction
+    rt_sigprocmask rt_sigreturn rt_sigsuspend sched_getaffinity sched_getparam sched_getscheduler
+    sched_setaffinity sched_yield set_robust_list set_tid_address setitimer setpgid setsid shutdown
+    sigaltstack stat statfs statx sysinfo tgkill timer_delete timer_settime umask uname unlink
+    unlinkat
+    """.split())
 PASSED |= {f"fcntl {command}" for command in (1, 2, 3, 4, 5)}  # flags, and who holds a lock
 PASSED |= {"wait4 now", "waitid now"}
-PASSED |= {f"futex {command}" for command in (1, 3, 4, 5, 6, 7, 8, 10, 11, 12)}  # to wake never fails
+# to wake never fails
+PASSED |= {f"futex {command}" for command in (1, 3, 4, 5, 6, 7, 8, 10, 11, 12)}
 
 # Calls that are not even counted: a run makes thousands.
-TOO_MANY = {"sched_yield", "clock_gettime", "gettimeofday", "rt_sigreturn", "restart_syscall", "exit", "exit_group", "rseq"}
+TOO_MANY = {
+    "sched_yield", "clock_gettime", "gettimeofday", "rt_sigreturn", "restart_syscall", "exit",
+    "exit_group", "rseq"
+}
 
 # What a sentence may say in place of the C library's words for an error.
 CAUSES = {

@@ -1,13 +1,16 @@
 """
-Runs a command and answers its system calls: each is counted, and one of them, the n-th of its kind, is made to fail.
+Runs a command and answers its system calls: each is counted, and one of them,
+the n-th of its kind, is made to fail.
 
-The kernel asks (seccomp's user notification), so every call is seen: those that the C library makes for itself, those made by
-syscall(2), and those of every process that the command starts. It needs no privilege, no list of functions, and no change of the
-program. A preloaded library would see only the functions that somebody has listed; strace counts the calls of each thread apart,
-cannot shorten a read or a write, and needs the permission to trace.
+The kernel asks (seccomp's user notification), so every call is seen: those that
+the C library makes for itself, those made by syscall(2), and those of every
+process that the command starts. It needs no privilege, no list of functions,
+and no change of the program. A preloaded library would see only the functions
+that somebody has listed; strace counts the calls of each thread apart, cannot
+shorten a read or a write, and needs the permission to trace.
 
-Calls of the dynamic loader, of constructors, and of programs that are not ours are let pass: begin.c, preloaded, says where a
-program of ours begins.
+Calls of the dynamic loader, of constructors, and of programs that are not ours
+are let pass: begin.c, preloaded, says where a program of ours begins.
 """
 import collections
 import ctypes
@@ -36,17 +39,24 @@ LD_ABSOLUTE, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
 
 libc = ctypes.CDLL(None, use_errno=True)
 
-# What fails: the process and the call as Outcome.counts names them, the how-many-eth of them, and the name of an error, or "short".
+# What fails: the process and the call as Outcome.counts names them, the how-many-eth of them, and
+# the name of an error, or "short".
 Fault = collections.namedtuple("Fault", "process call number error")
 
-# counts[process, call]; met: whether the fault was reached; left: names of processes that outlived the command.
+# counts[process, call]; met: whether the fault was reached; left: names of processes that outlived
+# the command.
 Outcome = collections.namedtuple("Outcome", "code out err counts met seconds hung left")
 
 
 def system_calls():
     """The numbers of this machine's system calls, by name."""
-    text = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-xc", os.devnull], capture_output=True, text=True, check=True)
-    return {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)\b", text.stdout)}
+    text = subprocess.run(
+        ["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-xc", os.devnull], capture_output=True,
+        text=True, check=True
+    )
+    return {
+        name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)\b", text.stdout)
+    }
 
 
 def why_not():
@@ -62,18 +72,31 @@ def why_not():
     os.waitpid(pid, 0)
     with os.fdopen(reader) as answer:
         error = int(answer.read() or errno.ENOSYS)
-    return f"the kernel does not hand over system calls here (seccomp's user notification: {os.strerror(error)})" if error else ""
+    return (
+        "the kernel does not hand over system calls here (seccomp's user notification:"
+        f" {os.strerror(error)})"
+        if error
+        else ""
+    )
 
 
 def _install(names, numbers):
-    """In the child: from the next call on, calls of these names wait for the supervisor. Returns the descriptor to listen at."""
+    """In the child: from the next call on, calls of these names wait for the supervisor. Returns
+    the descriptor to listen at."""
     program = [struct.pack("=HBBI", LD_ABSOLUTE, 0, 0, 0)]
     for number in sorted({numbers[name] for name in names if name in numbers}):
-        program += [struct.pack("=HBBI", JUMP_EQUAL, 0, 1, number), struct.pack("=HBBI", RETURN, 0, 0, RET_USER_NOTIF)]
+        program += [
+            struct.pack("=HBBI", JUMP_EQUAL, 0, 1, number),
+            struct.pack("=HBBI", RETURN, 0, 0, RET_USER_NOTIF)
+        ]
     program.append(struct.pack("=HBBI", RETURN, 0, 0, RET_ALLOW))
     code = ctypes.create_string_buffer(b"".join(program))
-    filter_ = ctypes.create_string_buffer(struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code)))
-    return libc.syscall(numbers["seccomp"], SECCOMP_SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, filter_)
+    filter_ = ctypes.create_string_buffer(
+        struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code))
+    )
+    return libc.syscall(
+        numbers["seccomp"], SECCOMP_SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, filter_
+    )
 
 
 NUMBERS = system_calls()
@@ -81,7 +104,8 @@ NAMES = {number: name for name, number in NUMBERS.items()}
 
 
 class Supervisor:
-    """One run of one command. `own`: folder of the programs that count; `calls`: names of the calls to look at."""
+    """One run of one command. `own`: folder of the programs that count; `calls`: names of the calls
+    to look at."""
 
     def __init__(self, command, environment, folder, own, calls, fault=None, limit_s=20):
         self.command, self.environment, self.folder = command, environment, folder
@@ -89,7 +113,8 @@ class Supervisor:
         self.looked_at = sorted(set(calls) | {"execve", "prctl"})
         self.counts = collections.Counter()
         self.met = False
-        self.processes = {}  # of a process's id: its name in reports, or None before its program begins
+        # of a process's id: its name in reports, or None before its program begins
+        self.processes = {}
         self.leaders = {}  # of a thread's id: its process's
         self.loaders = {}  # of a process's id: where its loader's code lies
 
@@ -122,7 +147,8 @@ class Supervisor:
             os._exit(125)
 
     def _attend(self, pid, began):
-        """Answers until the command has ended. Returns its exit code, and whether it had to be ended."""
+        """Answers until the command has ended. Returns its exit code, and whether it had to be
+        ended."""
         watch = os.pidfd_open(pid)
         listener = _take_listener(pid, watch)
         poll = select.poll()
@@ -187,7 +213,12 @@ class Supervisor:
         call = _kind_of(call, pid, arguments)
         self.counts[name, call] += 1
         fault = self.fault
-        if fault and not self.met and (name, call) == fault[:2] and self.counts[name, call] == fault.number:
+        if (
+            fault
+            and not self.met
+            and (name, call) == fault[:2]
+            and self.counts[name, call] == fault.number
+        ):
             if fault.error != "short":
                 self.met = True
                 return 0, getattr(errno, fault.error), 0
@@ -208,7 +239,9 @@ class Supervisor:
             self.leaders[thread] = pid
             if pid not in self.processes:
                 above = self.processes.get(parent)
-                self.processes[pid] = above if above is None or above.endswith("child") else above + "'s child"
+                self.processes[pid] = (
+                    above if above is None or above.endswith("child") else above + "'s child"
+                )
                 self.loaders[pid] = self.loaders.get(parent)
         return self.leaders[thread]
 
@@ -220,11 +253,15 @@ class Supervisor:
         if not program.startswith(self.own):
             return
         rank = re.search(rb"(?:^|\0)TESSERA_RANK=(\d+)", _read_bytes(f"/proc/{pid}/environ"))
-        self.processes[pid] = "launcher" if pid == root else f"rank {rank.group(1).decode()}" if rank else "ranks"
+        self.processes[pid] = (
+            "launcher" if pid == root else f"rank {rank.group(1).decode()}" if rank else "ranks"
+        )
 
     def _in_loader(self, pid, pointer):
         if self.loaders.get(pid) is None:
-            code = re.search(r"^(\w+)-(\w+) r-xp .*/ld-[^/]*$", _read(f"/proc/{pid}/maps"), re.MULTILINE)
+            code = re.search(
+                r"^(\w+)-(\w+) r-xp .*/ld-[^/]*$", _read(f"/proc/{pid}/maps"), re.MULTILINE
+            )
             self.loaders[pid] = (int(code.group(1), 16), int(code.group(2), 16)) if code else (0, 0)
         begin, end = self.loaders[pid]
         return begin <= pointer < end
@@ -248,7 +285,8 @@ def _kind_of(call, pid, arguments):
 
 
 def _shorten(pid, call, arguments):
-    """Reads or writes half of what was asked for, in the process's place. None where there is no half, or nothing to read."""
+    """Reads or writes half of what was asked for, in the process's place. None where there is no
+    half, or nothing to read."""
     fd, address, count = arguments[:3]
     half = min(count, 1 << 20) // 2
     watch = os.pidfd_open(pid)
@@ -275,7 +313,8 @@ def _shorten(pid, call, arguments):
 
 
 def _take_listener(pid, watch):
-    """The descriptor that the child has got for us: it waits with its next call until it is answered."""
+    """The descriptor that the child has got for us: it waits with its next call until it is
+    answered."""
     while not select.select([watch], [], [], 0)[0]:
         try:
             for name in os.listdir(f"/proc/{pid}/fd"):
@@ -301,7 +340,8 @@ def _kill_tree(pid):
 
 
 def _end_children(patience_s=1.0):
-    """Orphans of the command are children of this process now. Those that do not end are killed, and named."""
+    """Orphans of the command are children of this process now. Those that do not end are killed,
+    and named."""
     end = time.monotonic() + patience_s
     names = []
     while True:

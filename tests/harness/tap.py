@@ -1,4 +1,7 @@
-"""For tests that are scripts in Python, what tests/cli/tap is for those of the shell: each check prints one TAP line."""
+"""
+For tests that are scripts in Python, what tests/cli/tap is for those of the
+shell: each check prints one TAP line.
+"""
 
 failed = []  # the names of the checks that did
 

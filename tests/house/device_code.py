@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """
-The checks of assembly can fail: a kernel from which a wait, a write-back or an invalidation is taken is found, on one path or on all,
-and so is one with local memory. By a small kernel always, and by each shipped one where its assembly is built.
+The checks of assembly can fail: a kernel from which a wait, a write-back or an
+invalidation is taken is found, on one path or on all, and so is one with local
+memory. By a small kernel always, and by each shipped one where its assembly is
+built.
 """
 import os
 import re
@@ -44,9 +46,15 @@ def small(text=SMALL):
 
 
 def without(body, index):
-    """The body without what stands at `index`, and, of a wait, without those right behind it, which would do its work."""
+    """The body without what stands at `index`, and, of a wait, without those right behind it, which
+    would do its work."""
     end = index + 1
-    while body[index].token == "wait" and end < len(body) and body[end].token in ("wait", None) and not leads_away(body[end]):
+    while (
+        body[index].token == "wait"
+        and end < len(body)
+        and body[end].token in ("wait", None)
+        and not leads_away(body[end])
+    ):
         end += 1
     return body[:index] + [kept for kept in body[index:end] if kept.token is None] + body[end:]
 
@@ -78,14 +86,31 @@ def finds(text, sentence):
 def small_ones():
     wait = "s_waitcnt vmcnt(0) lgkmcnt(0)"
     yield verdict(not paths.broken(small()), "a kernel that is right is let pass")
-    yield verdict(finds(SMALL.replace(wait, "s_nop 0"), "before the wait for the buffer_wbl2"), "a wait that is lost")
-    yield verdict(finds(SMALL.replace("buffer_wbl2 sc0 sc1", ""), "raises a flag"), "a write-back that is lost")
-    yield verdict(finds(SMALL.replace("wbl2 sc0 sc1", "wbl2 sc1"), "raises a flag"), "a write-back of too narrow a scope")
-    yield verdict(finds(SMALL.replace("buffer_inv sc0 sc1", ""), "reads what the flag"), "an invalidation that is lost")
+    yield verdict(
+        finds(SMALL.replace(wait, "s_nop 0"), "before the wait for the buffer_wbl2"),
+        "a wait that is lost"
+    )
+    yield verdict(
+        finds(SMALL.replace("buffer_wbl2 sc0 sc1", ""), "raises a flag"),
+        "a write-back that is lost"
+    )
+    yield verdict(
+        finds(SMALL.replace("wbl2 sc0 sc1", "wbl2 sc1"), "raises a flag"),
+        "a write-back of too narrow a scope"
+    )
+    yield verdict(
+        finds(SMALL.replace("buffer_inv sc0 sc1", ""), "reads what the flag"),
+        "an invalidation that is lost"
+    )
     late = SMALL.replace("flat_store", "global_store_dword v2, v3, s[8:9]\n\tflat_store")
     yield verdict(finds(late, "raises a flag"), "a store behind the write-back")
-    yield verdict(finds(SMALL.replace("s[6:7]\n\ts_waitcnt vmcnt(0)", "s[6:7]"), "s_barrier"), "a barrier before the wait")
-    around = SMALL.replace("\tbuffer_wbl2", "\ts_cbranch_scc1 .LBB0_4\n\tbuffer_wbl2").replace("\tflat", ".LBB0_4:\n\tflat")
+    yield verdict(
+        finds(SMALL.replace("s[6:7]\n\ts_waitcnt vmcnt(0)", "s[6:7]"), "s_barrier"),
+        "a barrier before the wait"
+    )
+    around = SMALL.replace("\tbuffer_wbl2", "\ts_cbranch_scc1 .LBB0_4\n\tbuffer_wbl2").replace(
+        "\tflat", ".LBB0_4:\n\tflat"
+    )
     yield verdict(finds(around, "raises a flag"), "a path around the write-back")
 
 
@@ -113,42 +138,73 @@ def meetings():
     """What the waves of a block have stored is written back by the one that raises the flag."""
     what = "what was waited for"
     yield verdict(not paths.broken(small(MEETING)), "a write-back by the leader alone is let pass")
-    yield verdict(finds(MEETING.replace("buffer_wbl2 sc0 sc1", ""), what), "a leader that writes nothing back")
-    yield verdict(finds(MEETING.replace("wbl2 sc0 sc1", "wbl2 sc1"), what), "a leader's write-back of too narrow a scope")
-    early = MEETING.replace("\tbuffer_wbl2 sc0 sc1\n", "").replace("\tglobal_store_dword v2", "\tbuffer_wbl2 sc0 sc1\n\tglobal_store_dword v2")
+    yield verdict(
+        finds(MEETING.replace("buffer_wbl2 sc0 sc1", ""), what), "a leader that writes nothing back"
+    )
+    yield verdict(
+        finds(MEETING.replace("wbl2 sc0 sc1", "wbl2 sc1"), what),
+        "a leader's write-back of too narrow a scope"
+    )
+    early = MEETING.replace("\tbuffer_wbl2 sc0 sc1\n", "").replace(
+        "\tglobal_store_dword v2", "\tbuffer_wbl2 sc0 sc1\n\tglobal_store_dword v2"
+    )
     yield verdict(finds(early, what), "a write-back before the stores")
-    yield verdict(finds(MEETING.replace("\ts_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_barrier", "\ts_barrier"), "s_barrier"), "a wave that does not wait")
+    yield verdict(
+        finds(
+            MEETING.replace("\ts_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_barrier", "\ts_barrier"),
+            "s_barrier"
+        ), "a wave that does not wait"
+    )
 
 
 def counted():
-    """One write-back a release, behind the barrier, and one invalidation an acquire, behind the last barrier."""
-    write_back, invalidate, meeting = ["buffer_wbl2 sc0 sc1", "wait"], ["wait", "buffer_inv sc0 sc1"], ["wait", "s_barrier"]
+    """One write-back a release, behind the barrier, and one invalidation an acquire, behind the
+    last barrier."""
+    write_back, invalidate, meeting = (
+        ["buffer_wbl2 sc0 sc1", "wait"], ["wait", "buffer_inv sc0 sc1"], ["wait", "s_barrier"]
+    )
     signal, load = meeting + write_back + ["store sc0 sc1"], ["load sc0 sc1"] + meeting + invalidate
     cases = (
         ("a signal that writes back once", "probe_signal_set", signal, True),
         ("one that every wave writes back for", "probe_signal_set", write_back + signal, False),
         ("one that nobody writes back for", "probe_signal_set", meeting + ["store sc0 sc1"], False),
-        ("one that is written back before the coop has met", "probe_signal_set", write_back + meeting + ["store sc0 sc1"], False),
+        (
+            "one that is written back before the coop has met", "probe_signal_set",
+            write_back + meeting + ["store sc0 sc1"], False
+        ),
         ("an acquire that invalidates once", "probe_load_ACQUIRE_SYSTEM", load, True),
-        ("one that the leader invalidates for, too", "probe_load_ACQUIRE_SYSTEM", ["load sc0 sc1"] + invalidate + load[1:], False),
-        ("one that the leader alone invalidates for", "probe_load_ACQUIRE_SYSTEM", ["load sc0 sc1"] + invalidate + meeting, False),
+        (
+            "one that the leader invalidates for, too", "probe_load_ACQUIRE_SYSTEM",
+            ["load sc0 sc1"] + invalidate + load[1:], False
+        ),
+        (
+            "one that the leader alone invalidates for", "probe_load_ACQUIRE_SYSTEM",
+            ["load sc0 sc1"] + invalidate + meeting, False
+        ),
         ("a seq_cst load that writes back", "probe_load_SEQ_CST_SYSTEM", write_back + load, False),
     )
     for name, function, tokens, good in cases:
-        yield verdict(good != any(counts.problems("gfx942", function, tokens)), f"{name} is {'let pass' if good else 'found'}")
+        yield verdict(
+            good != any(counts.problems("gfx942", function, tokens)),
+            f"{name} is {'let pass' if good else 'found'}"
+        )
 
 
 def one_dtype(unit):
-    """Variants differ in dtype and tile, and wait alike in each dtype: one of them will do, in every tile."""
+    """Variants differ in dtype and tile, and wait alike in each dtype: one of them will do, in
+    every tile."""
     return "/variants/" not in unit or os.path.basename(unit).startswith("bf16_")
 
 
 def shipped_ones():
-    """Every wait behind a write-back, one by one; all write-backs, and all invalidations that guard data."""
+    """Every wait behind a write-back, one by one; all write-backs, and all invalidations that guard
+    data."""
     for arch in ("gfx942", "gfx90a"):
         found = assembly.assemblies(arch, ".s", "clang-19") or []
         waits = missed = 0
-        for unit, path in (pair for pair in found if assembly.is_shipped(pair[0]) and one_dtype(pair[0])):
+        for unit, path in (
+            pair for pair in found if assembly.is_shipped(pair[0]) and one_dtype(pair[0])
+        ):
             for name, lines in assembly.functions(path, BEGIN):
                 if name.startswith(assembly.ENTRY + assembly.INTERPRETERS):
                     continue
@@ -159,7 +215,10 @@ def shipped_ones():
         if not found:
             print(f"ok - the shipped kernels of {arch} # skip they are not built: scons device")
         else:
-            yield verdict(waits and not missed, f"each of {waits} waits of the shipped kernels of {arch}: {missed} are not missed")
+            yield verdict(
+                waits and not missed,
+                f"each of {waits} waits of the shipped kernels of {arch}: {missed} are not missed"
+            )
 
 
 def flags_and_local_memory():
@@ -168,25 +227,35 @@ def flags_and_local_memory():
     if os.path.exists(f"{folder}/gfx942/{consumer}.s"):
         kernels = dict(assembly.functions(f"{folder}/gfx942/{consumer}.s", BEGIN))
         body = paths.instructions(kernels["tsr_entry_gas_fused_sequential__bf16_16x16x16"])
-        for token, sentence in (("buffer_wbl2", "raises a flag"), ("buffer_inv", "reads what the flag")):
+        for token, sentence in (
+            ("buffer_wbl2", "raises a flag"), ("buffer_inv", "reads what the flag")
+        ):
             good = any(sentence in found for _, found in paths.broken(all_without(body, token)))
             yield verdict(good, f"a shipped kernel without any {token}")
     if os.path.exists(f"{folder}/sm_90a/{consumer}.cubin"):
         local = cubin.local_bytes(f"{folder}/sm_90a/{consumer}.cubin")
-        yield verdict("tsr_entry_gas_consumer__bf16_16x16x16" in local, "local memory is read from a cubin")
+        yield verdict(
+            "tsr_entry_gas_consumer__bf16_16x16x16" in local, "local memory is read from a cubin"
+        )
 
 
 # What whole units are stored and loaded by where a kernel says so; and that no other unit is.
 HINTED = {
     "sm_90a": (".ptx", re.compile(r"\.visible \.entry (\w+)\("), {
-        "store_hint_stream": ("ld.global.cs.v4", "st.global.cs.v4"), "put_hint_stream": ("st.global.cs.v4",),
-        "store_hint_through": ("st.global.wt.v4",), "put_hint_through": ("st.global.wt.v4",)}),
+        "store_hint_stream": ("ld.global.cs.v4", "st.global.cs.v4"),
+        "put_hint_stream": ("st.global.cs.v4",),
+        "store_hint_through": ("st.global.wt.v4",),
+        "put_hint_through": ("st.global.wt.v4",)}),
     "gfx942": (".s", BEGIN, {
-        "store_hint_stream": ("global_load_dwordx4.* nt", "global_store_dwordx4.* nt"), "put_hint_stream": ("global_store_dwordx4.* nt",),
-        "store_hint_through": ("global_store_dwordx4.* sc0 sc1",), "put_hint_through": ("global_store_dwordx4.* sc0 sc1",)}),
+        "store_hint_stream": ("global_load_dwordx4.* nt", "global_store_dwordx4.* nt"),
+        "put_hint_stream": ("global_store_dwordx4.* nt",),
+        "store_hint_through": ("global_store_dwordx4.* sc0 sc1",),
+        "put_hint_through": ("global_store_dwordx4.* sc0 sc1",)}),
     "gfx90a": (".s", BEGIN, {
-        "store_hint_stream": ("global_load_dwordx4.* glc slc", "global_store_dwordx4.* glc slc"), "put_hint_stream": ("global_store_dwordx4.* glc slc",),
-        "store_hint_through": ("global_store_dwordx4.* glc$",), "put_hint_through": ("global_store_dwordx4.* glc$",)}),
+        "store_hint_stream": ("global_load_dwordx4.* glc slc", "global_store_dwordx4.* glc slc"),
+        "put_hint_stream": ("global_store_dwordx4.* glc slc",),
+        "store_hint_through": ("global_store_dwordx4.* glc$",),
+        "put_hint_through": ("global_store_dwordx4.* glc$",)}),
 }  # fmt: skip
 
 
@@ -200,10 +269,24 @@ def hints():
         for name, patterns in wanted.items():
             lines = [line.rstrip() for _, line in kernels[f"{assembly.ENTRY}probe_{name}"]]
             units = [line for line in lines if re.search(r"st\.global.*v4|store_dwordx4", line)]
-            plain = [line for line in units if not any(re.search(pattern, line) for pattern in patterns)]
+            plain = [
+                line for line in units if not any(re.search(pattern, line) for pattern in patterns)
+            ]
             found = all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
-            yield verdict(found and units and not plain, f"{arch}: {name} of {len(units)} units, {len(plain)} of them without")
+            yield verdict(
+                found and units and not plain,
+                f"{arch}: {name} of {len(units)} units, {len(plain)} of them without"
+            )
 
 
 if __name__ == "__main__":
-    sys.exit(not all(list(small_ones()) + list(meetings()) + list(counted()) + list(shipped_ones()) + list(flags_and_local_memory()) + list(hints())))
+    sys.exit(
+        not all(
+            list(small_ones())
+            + list(meetings())
+            + list(counted())
+            + list(shipped_ones())
+            + list(flags_and_local_memory())
+            + list(hints())
+        )
+    )

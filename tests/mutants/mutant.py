@@ -1,4 +1,7 @@
-"""What a mutant is, where the lists of them come from, and how one becomes a program."""
+"""
+What a mutant is, where the lists of them come from, and how one becomes a
+program.
+"""
 import fnmatch
 import glob
 import hashlib
@@ -15,12 +18,14 @@ from weaken import CLASSES, weakenings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-WORK = re.compile(r"\S*" + "/".join(("mutants", "work", "[^/]+", "")))  # where a mutant is made, as compilers name it
+# where a mutant is made, as compilers name it
+WORK = re.compile(r"\S*" + "/".join(("mutants", "work", "[^/]+", "")))
 COMPILE_LIMIT_S = 120
 
 
 class Refused(Exception):
-    """A mutant that cannot be made: an edit that does not fit its source, or what does not compile."""
+    """A mutant that cannot be made: an edit that does not fit its source, or what does not
+    compile."""
 
 
 @dataclass
@@ -32,11 +37,13 @@ class Mutant:
     edits: list  # {"file", "before", "after"} or, of a weakening, {"file", "start", "end", "after"}
     instances: list
     classes: list = field(default_factory=list)  # what a report may be called
-    sites: list = field(default_factory=list)  # {"file", "text"}: where it may point; none: anywhere in the target's sources
+    # {"file", "text"}: where it may point; none: anywhere in the target's sources
+    sites: list = field(default_factory=list)
     line: int = 0
     iris: str = ""
     thread: str = ""
-    link: list = field(default_factory=list)  # sites as well: the signal, and who reads it, that a report has to name beside them
+    # sites as well: the signal, and who reads it, that a report has to name beside them
+    link: list = field(default_factory=list)
 
 
 def _read(name):
@@ -119,7 +126,12 @@ def _weakened(name, file, instances):
             name,
             weakening.kind,
             f"{before}  =>  {' '.join(weakening.after.split())}",
-            [{"file": file, "start": weakening.start, "end": weakening.end, "after": weakening.after}],
+            [
+                {
+                    "file": file, "start": weakening.start, "end": weakening.end,
+                    "after": weakening.after
+                }
+            ],
             instances,
             CLASSES[weakening.kind],
             [],
@@ -128,11 +140,16 @@ def _weakened(name, file, instances):
 
 
 def selected(mutants, patterns):
-    return [each for each in mutants if not patterns or any(fnmatch.fnmatch(each.id, pattern) for pattern in patterns)]
+    return [
+        each
+        for each in mutants
+        if not patterns or any(fnmatch.fnmatch(each.id, pattern) for pattern in patterns)
+    ]
 
 
 def rotated(mutants, seed):
-    """The same mutants in an order that the seed decides, and nothing else: a budget of time takes the first of them."""
+    """The same mutants in an order that the seed decides, and nothing else: a budget of time takes
+    the first of them."""
     return sorted(mutants, key=lambda each: hashlib.sha256(f"{seed} {each.id}".encode()).digest())
 
 
@@ -148,8 +165,8 @@ def pattern_of(text):
 
 def edited(mutant, more=()):
     """
-    {file: its text with the mutant's edits, and more}. Lines may be broken elsewhere than in an edit, and stay where they are: what is
-    cut out leaves its newlines.
+    {file: its text with the mutant's edits, and more}. Lines may be broken elsewhere than in an
+    edit, and stay where they are: what is cut out leaves its newlines.
     """
     texts = {}
     for edit in [*mutant.edits, *more]:
@@ -159,7 +176,10 @@ def edited(mutant, more=()):
         else:
             found = list(re.finditer(pattern_of(edit["before"]), text))
             if len(found) != 1:
-                raise Refused(f"{edit['file']} has {len(found)} places, and not one, that read: {edit['before']}")
+                raise Refused(
+                    f"{edit['file']} has {len(found)} places, and not one, that read:"
+                    f" {edit['before']}"
+                )
             start, end = found[0].span()
         lines = text.count("\n", start, end) - edit["after"].count("\n")
         texts[edit["file"]] = text[:start] + edit["after"] + "\n" * max(lines, 0) + text[end:]
@@ -176,14 +196,23 @@ def statements(sites, texts):
     for site in sites:
         text = texts.get(site["file"]) or source_text(site["file"])
         if text.count(site["text"]) != 1:
-            raise Refused(f"{site['file']} has {text.count(site['text'])} places, and not one, that read: {site['text']}")
+            raise Refused(
+                f"{site['file']} has {text.count(site['text'])} places, and not one, that read:"
+                f" {site['text']}"
+            )
         start = text.index(site["text"])
-        found.append((site["file"], text.count("\n", 0, start) + 1, text.count("\n", 0, text.index(";", start)) + 1))
+        found.append(
+            (
+                site["file"], text.count("\n", 0, start) + 1,
+                text.count("\n", 0, text.index(";", start)) + 1
+            )
+        )
     return found
 
 
 class Made:
-    """A mutant's programs: the one that runs, and where it takes more than smaller arguments, the one that can be exhausted."""
+    """A mutant's programs: the one that runs, and where it takes more than smaller arguments, the
+    one that can be exhausted."""
 
     def __init__(self, recipe, mutant, target, folder):
         self.path = recipe.make(mutant, target, edited(mutant), folder)
@@ -193,7 +222,9 @@ class Made:
         more = self._target.get("small_edits")
         if not more:
             return self.path
-        return self._recipe.make(self._mutant, self._target, edited(self._mutant, more), self._folder + "-small")
+        return self._recipe.make(
+            self._mutant, self._target, edited(self._mutant, more), self._folder + "-small"
+        )
 
 
 class Recipe:
@@ -205,25 +236,36 @@ class Recipe:
             recipe = json.load(file)
         self.build = os.path.join(ROOT, build)
         self.compile, self.link = shlex.split(recipe["compile"]), shlex.split(recipe["link"])
-        self.libraries, self.archive, self.command = shlex.split(recipe["libraries"]), recipe["library"], recipe["command"]
+        self.libraries, self.archive, self.command = (
+            shlex.split(recipe["libraries"]), recipe["library"], recipe["command"]
+        )
 
     def make(self, mutant, target, texts, folder):
-        """Writes the mutant's sources below `folder`, compiles what they are read by, links, and returns the program."""
+        """Writes the mutant's sources below `folder`, compiles what they are read by, links, and
+        returns the program."""
         os.makedirs(folder, exist_ok=True)
         units = target["kernels"] + _files(target.get("host", []))
         for name, text in texts.items():
             _write(os.path.join(folder, name), text)
         objects = []
         for unit in units:
-            changed = unit in texts or unit in target["kernels"] and any(name.endswith(".h") for name in texts)
+            changed = (
+                unit in texts
+                or unit in target["kernels"]
+                and any(name.endswith(".h") for name in texts)
+            )
             objects.append(self._object(unit, target, folder, folder if changed else None))
         program = os.path.join(folder, mutant.target)
         self._do(self.link + ["-o", program] + objects + [self.archive] + self.libraries)
         return program
 
     def _object(self, unit, target, folder, shadow):
-        """An object of the tree's, made once for all mutants of a target, or of the mutant's own."""
-        kept = os.path.join(os.path.dirname(folder), "kept", "-".join(target.get("flags", ["plain"])).replace("/", "_"))
+        """An object of the tree's, made once for all mutants of a target, or of the mutant's
+        own."""
+        kept = os.path.join(
+            os.path.dirname(folder), "kept",
+            "-".join(target.get("flags", ["plain"])).replace("/", "_")
+        )
         made = os.path.join(shadow or kept, unit.replace("/", "_") + ".o")
         if not shadow and os.path.exists(made):
             return made
@@ -236,7 +278,9 @@ class Recipe:
                 shutil.copy(os.path.join(ROOT, unit), path)
             first = [f"-I{shadow}", f"-I{shadow}/include", f"-I{shadow}/backends"]
             first += ["-iquote", os.path.dirname(unit), f"-fmacro-prefix-map={shadow}/="]
-        flags = first + target.get("flags", []) + [f'-DTSR_UNIT="{os.path.splitext(unit)[0]}"', "-w"]
+        flags = (
+            first + target.get("flags", []) + [f'-DTSR_UNIT="{os.path.splitext(unit)[0]}"', "-w"]
+        )
         scratch = f"{made}.{os.getpid()}.{hash(folder) & 0xFFFFFF:x}"
         # Two mutants may make what they share at one time: each its own, and the last one stays.
         self._do(self.compile[:1] + flags + self.compile[1:] + ["-o", scratch, path])
@@ -245,15 +289,25 @@ class Recipe:
 
     @staticmethod
     def _do(command):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=COMPILE_LIMIT_S, check=False)
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=COMPILE_LIMIT_S, check=False
+        )
         if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no reason given"]
+            errors = (
+                [line for line in done.stderr.splitlines() if "error" in line]
+                or done.stderr.splitlines()
+                or ["no reason given"]
+            )
             raise Refused(WORK.sub("", errors[0]))
 
 
 def _files(patterns):
     """The sources that are meant: names, or all in a folder."""
-    return [os.path.relpath(path, ROOT) for pattern in patterns for path in sorted(glob.glob(os.path.join(ROOT, pattern)))]
+    return [
+        os.path.relpath(path, ROOT)
+        for pattern in patterns
+        for path in sorted(glob.glob(os.path.join(ROOT, pattern)))
+    ]
 
 
 def _write(path, text):

@@ -1,4 +1,7 @@
-"""A source as calls and statements: a tokenizer that knows comments, strings and brackets, and nothing of types."""
+"""
+A source as calls and statements: a tokenizer that knows comments, strings and
+brackets, and nothing of types.
+"""
 import re
 from dataclasses import dataclass, field
 
@@ -8,7 +11,8 @@ CONTROL = ("if", "for", "while", "switch")
 
 @dataclass
 class Call:
-    """name(arguments) at text[start:end]; `arguments` are (start, end) without the blanks around them."""
+    """name(arguments) at text[start:end]; `arguments` are (start, end) without the blanks around
+    them."""
 
     name: str
     start: int
@@ -18,7 +22,8 @@ class Call:
 
 @dataclass
 class Statement:
-    """text[start:end]. `inner` are the statements in it, one after the other where `block`, else a control statement's bodies."""
+    """text[start:end]. `inner` are the statements in it, one after the other where `block`, else a
+    control statement's bodies."""
 
     start: int
     end: int
@@ -56,8 +61,9 @@ class Source:
 
     def siblings(self, start, end):
         """
-        Where text[start:end] lies among statements that follow one another: (list, index). A control statement around it and it
-        alone, in braces or not, goes with it. None where it is in no function.
+        Where text[start:end] lies among statements that follow one another: (list, index). A
+        control statement around it and it alone, in braces or not, goes with it. None where it is
+        in no function.
         """
         for body in self.bodies():
             if body.start <= start and end <= body.end:
@@ -122,7 +128,9 @@ class Source:
         return Statement(start, self._until_semicolon(start))
 
     def _block(self, start):
-        found, position, end = Statement(start, self._closed(start), block=True), start + 1, self._closed(start) - 1
+        found, position, end = (
+            Statement(start, self._closed(start), block=True), start + 1, self._closed(start) - 1
+        )
         while (position := self._skip(position)) < end:
             found.inner.append(self._statement(position))
             position = found.inner[-1].end
@@ -140,7 +148,9 @@ def _find(statement, start, end):
             deeper = _find(inner, start, end)
             if deeper:
                 return deeper
-            return (statement.inner, index) if statement.block and len(statement.inner) > 1 else None
+            return (
+                (statement.inner, index) if statement.block and len(statement.inner) > 1 else None
+            )
     return None
 
 

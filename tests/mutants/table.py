@@ -19,7 +19,9 @@ def markdown(rows, names):
     generated = [row for row in rows if row.mutant.kind not in ("hand", "library", "original")]
     parts = []
     if written:
-        parts.append(_table(["mutant", "bug", "expected"] + names, [_written(row, names) for row in written]))
+        parts.append(
+            _table(["mutant", "bug", "expected"] + names, [_written(row, names) for row in written])
+        )
     if generated:
         parts.append(_table(["weakening", "mutants"] + names, list(_counted(generated, names))))
     return "\n".join(parts)
@@ -27,7 +29,9 @@ def markdown(rows, names):
 
 def _written(row, names):
     expected = " or ".join(row.mutant.classes) or "a failing test"
-    return [f"`{row.mutant.id}`", row.mutant.iris or "-", expected] + [cell(row.verdicts.get(name), row.mutant.kind) for name in names]
+    return [f"`{row.mutant.id}`", row.mutant.iris or "-", expected] + [
+        cell(row.verdicts.get(name), row.mutant.kind) for name in names
+    ]
 
 
 def cell(verdict, kind):
@@ -36,7 +40,11 @@ def cell(verdict, kind):
         return "-"
     if verdict.why == "not a kernel":
         return verdict.why
-    state = {"caught": "not silent", "missed": "silent"}.get(verdict.state, verdict.state) if kind == "original" else verdict.state
+    state = (
+        {"caught": "not silent", "missed": "silent"}.get(verdict.state, verdict.state)
+        if kind == "original"
+        else verdict.state
+    )
     return state + (f": {verdict.why}" if verdict.why else "")
 
 
@@ -46,7 +54,9 @@ def _counted(rows, names):
         of_kind = [row for row in rows if kind in (row.mutant.kind, "all")]
         cells = []
         for name in names:
-            count = collections.Counter(_state(row, name) for row in of_kind if name in row.verdicts)
+            count = collections.Counter(
+                _state(row, name) for row in of_kind if name in row.verdicts
+            )
             cells.append(", ".join(f"{number} {state}" for state, number in sorted(count.items())))
         yield [kind, str(len(of_kind))] + cells
 
@@ -54,12 +64,22 @@ def _counted(rows, names):
 def _state(row, name):
     """Nobody misses a mutant that one tool has shown equivalent."""
     state = row.verdicts[name].state
-    return "equivalent" if state == "missed" and "equivalent" in (each.state for each in row.verdicts.values()) else state
+    return (
+        "equivalent"
+        if state == "missed" and "equivalent" in (each.state for each in row.verdicts.values())
+        else state
+    )
 
 
 def _table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]) + "\n"
+    return (
+        "\n".join(
+            lines
+            + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        )
+        + "\n"
+    )
 
 
 def insert(path, text):

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import mutant as mutants
 
 # The verdicts, best first: of several instances the best counts.
-CAUGHT, OTHERWISE, EQUIVALENT, MISSED, BROKEN = "caught", "caught otherwise", "equivalent", "missed", "does not compile"
+CAUGHT, OTHERWISE, EQUIVALENT, MISSED, BROKEN = (
+    "caught", "caught otherwise", "equivalent", "missed", "does not compile"
+)
 
 HOST_CLASSES = ("program-failure", "collective-mismatch")  # these may point at no line of a kernel
 
@@ -33,7 +35,8 @@ def run(command, limit_s, environment):
     """Under a time limit, in a process group of its own, nothing of which is left."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command, cwd=mutants.ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            command, cwd=mutants.ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=output, start_new_session=True
         )
         try:
             code = process.wait(limit_s)
@@ -50,7 +53,9 @@ def run(command, limit_s, environment):
 
 
 def environment_of(instance, extra):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")
+    }
     environment.update(OPENBLAS_NUM_THREADS="1", TESSERA_DEADLINE="2s", TESSERA_HEAP_SIZE="16M")
     if "resident" in instance:
         environment["TESSERA_CPUEMU_RESIDENT_BLOCKS"] = str(instance["resident"])
@@ -59,7 +64,8 @@ def environment_of(instance, extra):
 
 
 class Plain:
-    """The parallel executor, some runs: a wrong result, an expired wait and a misuse are what it can show."""
+    """The parallel executor, some runs: a wrong result, an expired wait and a misuse are what it
+    can show."""
 
     name = "plain"
     judges = False  # whether a mutant that it misses is a failure
@@ -80,12 +86,16 @@ class Plain:
     def command(self, instance, program):
         if "ranks" not in instance:
             return [program]  # a test of the library: it starts its worlds itself
-        head = [self.recipe.command, "run", "-n", str(instance["ranks"]), "--placement", "thread", "--", program]
+        head = [
+            self.recipe.command, "run", "-n", str(instance["ranks"]), "--placement", "thread", "--",
+            program
+        ]
         return head + instance.get("arguments", [])
 
     def once(self, target, instance, program):
         """What is wrong with one run, "" where nothing is, and the line that says so."""
-        limit_s = self.limit_s if "ranks" in instance else 6 * self.limit_s  # a test of the library runs many worlds
+        # a test of the library runs many worlds
+        limit_s = self.limit_s if "ranks" in instance else 6 * self.limit_s
         done = run(self.command(instance, program), limit_s, environment_of(instance, {}))
         said = _first_line(done.text)
         if done.code == 0:
@@ -93,13 +103,19 @@ class Plain:
         return (_kind_of_failure(done) if "ranks" in instance else "failing test"), said
 
 
-JUDGED_WRONG = re.compile(r"^(?!tessera: ).*(?:\bwrong\b| is \S+, not ).*$", re.MULTILINE | re.IGNORECASE)
+JUDGED_WRONG = re.compile(
+    r"^(?!tessera: ).*(?:\bwrong\b| is \S+, not ).*$", re.MULTILINE | re.IGNORECASE
+)
 
 
 def _first_line(text):
     """The program's own verdict, or the library's sentence, or else the first line."""
     wrong, lines = JUDGED_WRONG.search(text), text.strip().splitlines() or ["not a word"]
-    return wrong.group(0) if wrong else next((line for line in lines if line.startswith("tessera: ")), lines[0])[:300]
+    return (
+        wrong.group(0)
+        if wrong
+        else next((line for line in lines if line.startswith("tessera: ")), lines[0])[:300]
+    )
 
 
 def _kind_of_failure(done):
@@ -139,7 +155,9 @@ class Tsan(Plain):
         best = Verdict(MISSED)
         for name in mutant.instances:
             for _ in range(self.runs):
-                verdict = self.once_watched(mutant, target, target["instances"][name], program.path, sites)
+                verdict = self.once_watched(
+                    mutant, target, target["instances"][name], program.path, sites
+                )
                 if verdict.state == CAUGHT:
                     return verdict
                 if verdict.state == OTHERWISE:
@@ -153,7 +171,9 @@ class Tsan(Plain):
         done = run(self.command(instance, program), limit_s, environment)
         if "WARNING: ThreadSanitizer" in done.text:
             where = [(file, int(line)) for file, line in self.FRAME.findall(done.text)]
-            right = set(mutant.classes) & set(self.RACES) and points_right(where, mutant, target, sites)
+            right = set(mutant.classes) & set(self.RACES) and points_right(
+                where, mutant, target, sites
+            )
             state = CAUGHT if right or mutant.kind in ("original", "library") else OTHERWISE
             return Verdict(state, "data race", where[:8])
         if done.code:
@@ -171,7 +191,11 @@ class Check:
 
     def __init__(self, options):
         self.recipe = mutants.Recipe(options.build)
-        self.command = shlex.split(options.check) if options.check else [self.recipe.command, "check", "--no-slowdown"]
+        self.command = (
+            shlex.split(options.check)
+            if options.check
+            else [self.recipe.command, "check", "--no-slowdown"]
+        )
         self.options = options
         asked = run(self.command + ["--help"], options.limit, environment_of({}, {}))
         self.here = asked.code == 0
@@ -181,10 +205,20 @@ class Check:
             return Verdict(MISSED, "not a kernel")
         best = Verdict(MISSED)
         for name in mutant.instances:
-            best = _better(best, self.judged(mutant, target, self.report(target["instances"][name], program.path, []), sites))
+            best = _better(
+                best,
+                self.judged(
+                    mutant, target, self.report(target["instances"][name], program.path, []), sites
+                )
+            )
             if best.state == CAUGHT:
                 return best
-        if best.state == MISSED and not best.why and mutant.kind != "original" and self.options.exhaustive:
+        if (
+            best.state == MISSED
+            and not best.why
+            and mutant.kind != "original"
+            and self.options.exhaustive
+        ):
             return self.exhausted(mutant, target, program, sites)
         return best
 
@@ -192,24 +226,38 @@ class Check:
         """What it wrote: the report, and "" or why there is none."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
-            options = ["-n", str(instance["ranks"]), "--seeds", str(seeds or self.options.seeds), "--json", path]
+            options = [
+                "-n", str(instance["ranks"]), "--seeds", str(seeds or self.options.seeds), "--json",
+                path
+            ]
             if "resident" in instance:
                 options += ["--resident-blocks", str(instance["resident"])]
             line = self.command + options + more + [program] + instance.get("arguments", [])
-            done = run(line, self.options.check_limit, environment_of(instance, {"TESSERA_DEADLINE": "30s"}))
+            done = run(
+                line, self.options.check_limit,
+                environment_of(instance, {"TESSERA_DEADLINE": "30s"})
+            )
             if done.code is None:
                 return None, "hangs"
             try:
                 with open(path, encoding="utf-8") as file:
                     return json.load(file), "" if done.code in (0, 1) else f"exit code {done.code}"
             except (OSError, ValueError):
-                return None, f"exit code {done.code} and no report: " + (done.text.strip().splitlines() or ["no word"])[-1][:120]
+                return (
+                    None,
+                    f"exit code {done.code} and no report: "
+                    + (done.text.strip().splitlines() or ["no word"])[-1][:120]
+                )
 
     def judged(self, mutant, target, answer, sites):
         report, why = answer
         if report is None:
             return Verdict(MISSED, why)
-        findings = [each for each in report.get("findings", []) if each.get("severity", "finding") != "warning"]
+        findings = [
+            each
+            for each in report.get("findings", [])
+            if each.get("severity", "finding") != "warning"
+        ]
         told = [summary(each) for each in findings]
         if not findings:
             return Verdict(MISSED, why)
@@ -217,9 +265,15 @@ class Check:
             return Verdict(CAUGHT, told[0]["class"], told)
         for finding, told_one in zip(findings, told):
             where = [tuple(site) for site in told_one["sites"]]
-            if finding.get("class") in mutant.classes and (
-                points_right(where, mutant, target, sites) or not where and finding.get("class") in HOST_CLASSES
-            ) and links_right(finding, mutant):
+            if (
+                finding.get("class") in mutant.classes
+                and (
+                    points_right(where, mutant, target, sites)
+                    or not where
+                    and finding.get("class") in HOST_CLASSES
+                )
+                and links_right(finding, mutant)
+            ):
                 return Verdict(CAUGHT, told_one["class"], told)
         return Verdict(OTHERWISE, told[0]["class"], told)
 
@@ -227,7 +281,9 @@ class Check:
         """Where the seeds show nothing: every schedule of small instances of what they ran."""
         path = program.small()
         for name in mutant.instances:
-            report, why = self.report(target["small"][name], path, ["--strategy", "exhaustive"], self.options.schedules)
+            report, why = self.report(
+                target["small"][name], path, ["--strategy", "exhaustive"], self.options.schedules
+            )
             verdict = self.judged(mutant, target, (report, why), sites)
             if verdict.state != MISSED or report is None:
                 return verdict
@@ -264,19 +320,34 @@ def places(node):
 
 
 def points_right(where, mutant, target, sites):
-    """A written mutant says where; of a weakening the report has to point into the sources that it is in."""
+    """A written mutant says where; of a weakening the report has to point into the sources that it
+    is in."""
     if sites:
-        return any(_is_file(file, name) and first <= line <= last for file, line in where for name, first, last in sites)
+        return any(
+            _is_file(file, name) and first <= line <= last
+            for file, line in where
+            for name, first, last in sites
+        )
     inside = list(mutants.sources_of(target)) + target["kernels"]
     return any(_is_file(file, name) for file, _ in where for name in inside)
 
 
 def links_right(finding, mutant):
-    """Where a written mutant says which edge is missing, the report names it: what was signalled, and who has read that."""
+    """Where a written mutant says which edge is missing, the report names it: what was signalled,
+    and who has read that."""
     wanted = mutants.statements(mutant.link, mutants.edited(mutant))
-    told = [(os.path.normpath(each.get("file", "")), each.get("line", 0)) for each in finding.get("access", [])[2:] if "call" in each]
-    return not wanted or len(told) == len(wanted) and all(
-        _is_file(file, name) and first <= line <= last for (file, line), (name, first, last) in zip(told, wanted)
+    told = [
+        (os.path.normpath(each.get("file", "")), each.get("line", 0))
+        for each in finding.get("access", [])[2:]
+        if "call" in each
+    ]
+    return (
+        not wanted
+        or len(told) == len(wanted)
+        and all(
+            _is_file(file, name) and first <= line <= last
+            for (file, line), (name, first, last) in zip(told, wanted)
+        )
     )
 
 

@@ -1,18 +1,23 @@
-"""Every weakening of every ordered operation and wait of a source: the mutants that nobody writes by hand."""
+"""
+Every weakening of every ordered operation and wait of a source: the mutants
+that nobody writes by hand.
+"""
 import re
 from dataclasses import dataclass
 
 from source import Source
 
 ORDERS_BELOW = {
-    "TSR_SEQ_CST": ["TSR_ACQ_REL", "TSR_ACQUIRE", "TSR_RELEASE"],  # the first that the operation can have
+    # the first that the operation can have
+    "TSR_SEQ_CST": ["TSR_ACQ_REL", "TSR_ACQUIRE", "TSR_RELEASE"],
     "TSR_ACQ_REL": ["TSR_ACQUIRE", "TSR_RELEASE"],
     "TSR_ACQUIRE": ["TSR_RELAXED"],
     "TSR_RELEASE": ["TSR_RELAXED"],
 }
 SCOPE_BELOW = {"TSR_SCOPE_SYSTEM": "TSR_SCOPE_DEVICE", "TSR_SCOPE_DEVICE": "TSR_SCOPE_BLOCK"}
 
-# Where each operation has what is weakened. A release or acquire without an argument for it is at system scope.
+# Where each operation has what is weakened. A release or acquire without an argument for it is at
+# system scope.
 SIGNALS = {  # coop first; flag, value, op, peer
     "tsr_signal": (1, 2, 3, 4),
     "tsr_signal_all": (1, 2, 3, None),
@@ -27,11 +32,19 @@ ATOMICS = {  # value (or None), peer, orders, scope
     "tsr_atomic_load": (None, 2, [3], 4),
     "tsr_atomic_store": (2, 3, [4], 5),
     "tsr_atomic_cas": (None, 4, [5, 6], 7),
-    **{f"tsr_atomic_{op}": (2, 3, [4], 5) for op in ("xchg", "add", "and", "or", "xor", "min", "max")},
+    **{
+        f"tsr_atomic_{op}": (2, 3, [4], 5)
+        for op in ("xchg", "add", "and", "or", "xor", "min", "max")
+    },
 }
 PLAIN = ("tsr_barrier_ranks", "tsr_sync", "tsr_flush", "tsr_shared_clear", "tsr_unlock")
 LOCKS = ("tsr_lock", "tsr_lock_until")
-OPERATIONS = "|".join([*SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *WORDS, *ATOMICS, *LOCKS, *PLAIN, "tsr_fence", "tsr_gemm"])
+OPERATIONS = "|".join(
+    [
+        *SIGNALS, *WAITS, *LOCALS, *WAITS_ANY, *WORDS, *ATOMICS, *LOCKS, *PLAIN, "tsr_fence",
+        "tsr_gemm"
+    ]
+)
 GATE = 6  # of tsr_gemm
 
 SYNCHRONISATION = ["data-race", "scope-race", "reuse", "coop-race", "unwritten-read"]
@@ -94,7 +107,11 @@ def _of_call(source, call, argument):
 
 def _nothing(name, argument):
     """What takes the place of an operation's result, where it is used."""
-    return f"({argument[2]})" if name == "tsr_atomic_cas" else "((void)0)" if name in PLAIN + ("tsr_fence",) else "(0)"
+    return (
+        f"({argument[2]})"
+        if name == "tsr_atomic_cas"
+        else "((void)0)" if name in PLAIN + ("tsr_fence",) else "(0)"
+    )
 
 
 def _whole(call, kind, after):
@@ -118,7 +135,9 @@ def _parts(call, argument):
 
 def _of_signal(call, argument):
     flag, value, _, peer = SIGNALS[call.name]
-    for kind, order, scope in (("order", "TSR_RELAXED", "TSR_SCOPE_SYSTEM"), ("scope", "TSR_RELEASE", "TSR_SCOPE_DEVICE")):
+    for kind, order, scope in (
+        ("order", "TSR_RELAXED", "TSR_SCOPE_SYSTEM"), ("scope", "TSR_RELEASE", "TSR_SCOPE_DEVICE")
+    ):
         yield _whole(call, kind, _weak_signal(call.name, argument, order, scope))
     yield from _off_by_one(call, argument, value)
     if peer is not None:
@@ -142,7 +161,8 @@ def _weak_signal(name, argument, order, scope):
 def _spin(coop, flag, value, order, scope):
     """A wait that is weaker than any of the API: it looks by an access of one's own, for ever."""
     return (
-        f"({{ while (tsr_atomic_load({coop}, {flag}, tsr_rank({coop}), {order}, {scope}) < (uint64_t)({value})) {{ }} TSR_WAIT_OK; }})"
+        f"({{ while (tsr_atomic_load({coop}, {flag}, tsr_rank({coop}), {order}, {scope}) <"
+        f" (uint64_t)({value})) {{ }} TSR_WAIT_OK; }})"
     )
 
 
@@ -156,7 +176,10 @@ def _of_wait(call, argument):
 def _of_local(call, argument):
     coop, flag, value, scope = argument
     if call.name == "tsr_signal_local":
-        weak = f"tsr_atomic_store({coop}, {flag}, (uint64_t)({value}), tsr_rank({coop}), TSR_RELAXED, {scope})"
+        weak = (
+            f"tsr_atomic_store({coop}, {flag}, (uint64_t)({value}), tsr_rank({coop}), TSR_RELAXED,"
+            f" {scope})"
+        )
     else:
         weak = _spin(coop, flag, value, "TSR_RELAXED", scope)
     yield _whole(call, "order", weak)
@@ -176,7 +199,11 @@ def _of_word(call, argument):
 def _of_atomic(call, argument):
     value, peer, orders, scope = ATOMICS[call.name]
     for index in orders:
-        possible = [below for below in ORDERS_BELOW.get(argument[index], []) if _can_have(call.name, index, below)]
+        possible = [
+            below
+            for below in ORDERS_BELOW.get(argument[index], [])
+            if _can_have(call.name, index, below)
+        ]
         for below in possible[:1] if argument[index] == "TSR_SEQ_CST" else possible:
             yield _with(call, "order", index, below)
     yield from _narrower(call, argument, scope)
@@ -215,8 +242,8 @@ def _another(coop, peer):
 
 def _moved(source, call):
     """
-    To the other side of the nearest statement before it, and behind it, that does something. What lies between and only computes
-    stays before both, where their operands come from.
+    To the other side of the nearest statement before it, and behind it, that does something. What
+    lies between and only computes stays before both, where their operands come from.
     """
     statements, index = source.siblings(call.start, call.end)
     acts = [_acts(source.code[each.start : each.end]) for each in statements]
@@ -229,8 +256,9 @@ def _moved(source, call):
 
 
 ACTION = re.compile(
-    r"\b(?!(?:if|for|while|switch|sizeof|(?:tsr_(?:rank|size|peer|block_index|block_count|worker_index|worker_count|role|tiles|"
-    r"grouped_order|grouped_index|ring_order|ring_index|ring_row|chiplet_order|view\w*))|TSR_TILE_\w+)\b)\w+\s*\("
+    r"\b(?!(?:if|for|while|switch|sizeof|(?:tsr_(?:rank|size|peer|block_index|block_count|"
+    r"worker_index|worker_count|role|tiles|grouped_order|grouped_index|ring_order|ring_index|"
+    r"ring_row|chiplet_order|view\w*))|TSR_TILE_\w+)\b)\w+\s*\("
 )
 
 

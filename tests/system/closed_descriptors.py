@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
-Programs that are started with some of the descriptors 0, 1 and 2 closed, as daemons and careless parents start them. The next
-descriptor that such a program opens becomes its standard output, and what it prints goes there.
+Programs that are started with some of the descriptors 0, 1 and 2 closed, as
+daemons and careless parents start them. The next descriptor that such a program
+opens becomes its standard output, and what it prints goes there.
 """
 import itertools
 import json
@@ -16,9 +17,13 @@ import tap
 
 HELLO = os.path.join(lane.BUILD, "examples", "hello")
 LITMUS = os.path.join(lane.ROOT, "tests", "litmus", "MP.rel.acq.diffGPU-ss.litmus")
-PRODUCT = "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 -i 1 -w 0 --verify --no-tuned --json".split()
+PRODUCT = (
+    "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 -i 1 -w 0 --verify"
+    " --no-tuned --json".split()
+)
 
-# What leaves its results in a file, and the file. The standard output may be closed: then the command says that it is lost.
+# What leaves its results in a file, and the file. The standard output may be closed: then the
+# command says that it is lost.
 WRITING = (
     [*PRODUCT, "out.json"],
     "perf put -n 2 -b 8 -e 8 -N 2 -m 1 -w 0 --json out.json".split(),
@@ -50,9 +55,19 @@ def ends_well(closed, code):
 def worlds(closed):
     for placement, ranks in (("process", 1), ("process", 3), ("thread", 3)):
         with tempfile.TemporaryDirectory() as folder:
-            code, text = without(closed, [lane.TESSERA, "run", "-n", str(ranks), "--placement", placement, lane.WORLD, folder])
-            right = ends_well(closed, code) and len(lane.ranks_that_are_right(ranks, folder)) == ranks
-            tap.verdict(right, f"{name_of(closed)}: {ranks} as {placement}", f"exit code {code}\n{text}")
+            code, text = without(
+                closed,
+                [
+                    lane.TESSERA, "run", "-n", str(ranks), "--placement", placement, lane.WORLD,
+                    folder
+                ]
+            )
+            right = (
+                ends_well(closed, code) and len(lane.ranks_that_are_right(ranks, folder)) == ranks
+            )
+            tap.verdict(
+                right, f"{name_of(closed)}: {ranks} as {placement}", f"exit code {code}\n{text}"
+            )
 
 
 def commands(closed):
@@ -64,11 +79,21 @@ def commands(closed):
                     whole = bool(json.load(file))
             except (OSError, ValueError):
                 whole = False
-            tap.verdict(whole and ends_well(closed, code), f"{name_of(closed)}: {command[0]} --json", f"exit code {code}, file whole: {whole}\n{text}")
+            tap.verdict(
+                whole and ends_well(closed, code), f"{name_of(closed)}: {command[0]} --json",
+                f"exit code {code}, file whole: {whole}\n{text}"
+            )
     for command in PRINTING:
         code, text = without(closed, [lane.TESSERA, *command])
-        told = 2 in closed or 1 not in closed or all("what was printed is lost" in line for line in text.splitlines() or [""])
-        tap.verdict(told and ends_well(closed, code), f"{name_of(closed)}: {command[0]}", f"exit code {code}\n{text}")
+        told = (
+            2 in closed
+            or 1 not in closed
+            or all("what was printed is lost" in line for line in text.splitlines() or [""])
+        )
+        tap.verdict(
+            told and ends_well(closed, code), f"{name_of(closed)}: {command[0]}",
+            f"exit code {code}\n{text}"
+        )
 
 
 for count in (1, 2, 3):

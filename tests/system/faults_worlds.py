@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Worlds of 1, 2 and 3 ranks, as processes and as threads, with one system call failing at a time. tests/faults/README.md says how."""
+"""
+Worlds of 1, 2 and 3 ranks, as processes and as threads, with one system call
+failing at a time. tests/faults/README.md says how.
+"""
 import os
 import sys
 
@@ -12,15 +15,24 @@ def right(ranks):
     def judge(made, _):
         wanted = [f"rank {rank} of {ranks}: 0 wrong" for rank in range(ranks)]
         # A write that is cut in two may have another rank's line in its middle.
-        return "" if sorted(made.out) == sorted("\n".join(wanted) + "\n") else f"printed {made.out!r}"
+        return (
+            "" if sorted(made.out) == sorted("\n".join(wanted) + "\n") else f"printed {made.out!r}"
+        )
 
     return judge
 
 
 def world(ranks, placement):
     program = os.path.join(sweep.BUILD, "tests", "faults", "world")
-    command = [os.path.join(sweep.BUILD, "tessera"), "run", "-n", str(ranks), "--placement", placement, program]
+    command = [
+        os.path.join(sweep.BUILD, "tessera"), "run", "-n", str(ranks), "--placement", placement,
+        program
+    ]
     return sweep.Run(f"{ranks} as {placement}", command, right(ranks))
 
 
-sys.exit(sweep.main([world(ranks, placement) for placement in ("process", "thread") for ranks in (1, 2, 3)]))
+sys.exit(
+    sweep.main(
+        [world(ranks, placement) for placement in ("process", "thread") for ranks in (1, 2, 3)]
+    )
+)

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What CI runs as root, as a user without privileges who may open 1024 files: `ulimit -n 1024`, as most machines have it."""
+"""
+What CI runs as root, as a user without privileges who may open 1024 files:
+`ulimit -n 1024`, as most machines have it.
+"""
 import glob
 import os
 import resource
@@ -13,8 +16,9 @@ import tap
 
 FILES = 1024
 UNIT = (
-    "base/test_options bootstrap/test_detect bootstrap/test_exchange bootstrap/test_foreign_launchers bootstrap/test_launcher"
-    " bootstrap/test_lost heap/test_allocator heap/test_heap registry/test_registry tensor/test_tensor world/test_world"
+    "base/test_options bootstrap/test_detect bootstrap/test_exchange"
+    " bootstrap/test_foreign_launchers bootstrap/test_launcher bootstrap/test_lost"
+    " heap/test_allocator heap/test_heap registry/test_registry tensor/test_tensor world/test_world"
 ).split()
 CLI = "bench/bench.sh bench/bench_tune.py cc.sh examples.sh help.sh info.sh run/run.sh".split()
 
@@ -37,17 +41,29 @@ def main():
         except OSError as error:
             allowed, text = False, str(error)
         if not allowed:
-            return lane.skip("as an ordinary user", f"nobody cannot execute {lane.TESSERA}: {text.strip()}")
+            return lane.skip(
+                "as an ordinary user", f"nobody cannot execute {lane.TESSERA}: {text.strip()}"
+            )
         ordinary.update(lane.NOBODY)
     with tempfile.TemporaryDirectory() as home:
         os.chmod(home, 0o777)
-        ordinary["env"] = {**os.environ, "HOME": home, "TMPDIR": home, "XDG_CACHE_HOME": home, "CCACHE_DISABLE": "1"}
+        ordinary["env"] = {
+            **os.environ, "HOME": home, "TMPDIR": home, "XDG_CACHE_HOME": home,
+            "CCACHE_DISABLE": "1"
+        }
         for ranks in (1, 2, 3, 34, 64):  # every rank has a descriptor of every other
             lane.world(f"ordinary user: {ranks} ranks", ranks, **ordinary)
         lane.world("ordinary user: 5 ranks as threads", 5, placement="thread", **ordinary)
         programs = [os.path.join(lane.BUILD, "tests", "unit", name) for name in UNIT]
-        programs += sorted(path[:-2] for path in glob.glob(os.path.join(lane.BUILD, "tests", "errors", "test_*.o")) if ".plain" not in path)
-        lane.tests("ordinary user", programs + [os.path.join(lane.ROOT, "tests", "cli", name) for name in CLI], **ordinary)
+        programs += sorted(
+            path[:-2]
+            for path in glob.glob(os.path.join(lane.BUILD, "tests", "errors", "test_*.o"))
+            if ".plain" not in path
+        )
+        lane.tests(
+            "ordinary user",
+            programs + [os.path.join(lane.ROOT, "tests", "cli", name) for name in CLI], **ordinary
+        )
     return None
 
 

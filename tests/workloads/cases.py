@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """
-Every workload that is registered, in each of its patterns and cases, in worlds of 1, 2, 3, 5 and 8: every element of every output,
-of integers bit for bit, after the first run, after repeated ones and after timed ones. `tessera bench --list` says what there is.
+Every workload that is registered, in each of its patterns and cases, in worlds
+of 1, 2, 3, 5 and 8: every element of every output, of integers bit for bit,
+after the first run, after repeated ones and after timed ones. `tessera bench
+--list` says what there is.
 """
 import os
 import subprocess
@@ -9,7 +11,9 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "python"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "python")
+)
 import tap  # noqa: E402
 from workloads import listed  # noqa: E402
 
@@ -18,7 +22,10 @@ LIMIT_S = 120
 
 
 def run(words):
-    return subprocess.run(["tessera", "bench"] + words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False)
+    return subprocess.run(
+        ["tessera", "bench"] + words, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        timeout=LIMIT_S, check=False
+    )
 
 
 def workloads():
@@ -32,10 +39,21 @@ def try_case(workload, pattern, case, number):
     for index, ranks in enumerate(WORLDS):
         inputs = ["--integers"] if index % 2 == 0 else ["--seed", str(number * 10 + index)]
         placement = ["--placement", "thread"] if (number + index) % 2 else []
-        done = run([workload, "-n", str(ranks), "--pattern", pattern, "--verify", "-i", "1", "-w", "0", "--no-tuned"] + inputs + placement + case.split())
+        done = run(
+            [
+                workload, "-n", str(ranks), "--pattern", pattern, "--verify", "-i", "1", "-w", "0",
+                "--no-tuned"
+            ]
+            + inputs
+            + placement
+            + case.split()
+        )
         row = [line for line in done.stdout.splitlines() if line.startswith(pattern + " ")]
         if done.returncode or len(row) != 1 or not row[0].endswith(" ok"):
-            failed.append(f"{ranks} ranks, exit code {done.returncode}: {' '.join(row)} {done.stderr.strip()[:300]}")
+            failed.append(
+                f"{ranks} ranks, exit code {done.returncode}: {' '.join(row)}"
+                f" {done.stderr.strip()[:300]}"
+            )
     tap.verdict(not failed, f"{workload}, {pattern}, {case}", "\n".join(failed))
 
 
@@ -43,7 +61,10 @@ def main():
     found = workloads()
     tap.verdict(bool(found), "there are workloads")
     for name, parts in found.items():
-        tap.verdict(parts["patterns"] and parts["cases"] and parts["parameters"], f"{name} has patterns, parameters and cases")
+        tap.verdict(
+            parts["patterns"] and parts["cases"] and parts["parameters"],
+            f"{name} has patterns, parameters and cases"
+        )
         for pattern in parts["patterns"]:
             for number, case in enumerate(parts["cases"]):
                 try_case(name, pattern, case, number)

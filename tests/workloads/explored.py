@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
-Every workload that is registered, in each of its patterns and cases, explored by tessera check in worlds of 2 and 3, with each of the
-memories: nothing is found. tests/mutants shows that something would be.
+Every workload that is registered, in each of its patterns and cases, explored
+by tessera check in worlds of 2 and 3, with each of the memories: nothing is
+found. tests/mutants shows that something would be.
 """
 import os
 import subprocess
@@ -16,10 +17,19 @@ SEEDS = 4
 
 
 def explore(workload, pattern, case, ranks, memory):
-    command = ["tessera", "check", "-n", str(ranks), "--seeds", str(SEEDS), "--weak", memory, "--no-slowdown", workload, "--pattern", pattern]
-    done = subprocess.run(command + case.split(), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=cases.LIMIT_S, check=False)
+    command = [
+        "tessera", "check", "-n", str(ranks), "--seeds", str(SEEDS), "--weak", memory,
+        "--no-slowdown", workload, "--pattern", pattern
+    ]
+    done = subprocess.run(
+        command + case.split(), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        timeout=cases.LIMIT_S, check=False
+    )
     good = done.returncode == 0 and done.stdout.rstrip().endswith("no finding")
-    tap.verdict(good, f"{workload}, {pattern}, {case}, {ranks} ranks, {memory}", f"exit code {done.returncode}\n{(done.stdout + done.stderr)[-1500:]}")
+    tap.verdict(
+        good, f"{workload}, {pattern}, {case}, {ranks} ranks, {memory}",
+        f"exit code {done.returncode}\n{(done.stdout + done.stderr)[-1500:]}"
+    )
 
 
 def main():

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""--tune: what was tried, what is remembered and recalled, and that the file survives damage and many writers."""
+"""
+--tune: what was tried, what is remembered and recalled, and that the file
+survives damage and many writers.
+"""
 import json
 import os
 import re
@@ -12,7 +15,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402
 
 SHAPE = "200x210x37"
-ROW = re.compile(r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$", re.MULTILINE)
+ROW = re.compile(
+    r"^  (\S+) +(\d+)x(\d+)x(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)(?:  (best|given up))?$",
+    re.MULTILINE
+)
 TUNED = "as --tune has found them: "
 
 
@@ -30,7 +36,8 @@ def bench(*arguments, path=None, **environment):
     if path:
         settings["TESSERA_TUNE_FILE"] = path
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, env=settings
+        command(*arguments), capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+        env=settings
     )
 
 
@@ -45,28 +52,51 @@ def write(path, text):
 
 
 def check_round_trip(folder):
-    path, report = os.path.join(folder, "made", "by", "tune.json"), os.path.join(folder, "report.json")
+    path, report = os.path.join(folder, "made", "by", "tune.json"), os.path.join(
+        folder, "report.json"
+    )
     pattern = "fused-workgroup-specialized"
-    run = bench("--shape", SHAPE, "--pattern", pattern, "--tune", "--verify", "--json", report, path=path)
+    run = bench(
+        "--shape", SHAPE, "--pattern", pattern, "--tune", "--verify", "--json", report, path=path
+    )
     rows = ROW.findall(run.stdout)
     best = [row for row in rows if row[9] == "best"]
-    verdict(run.returncode == 0 and not run.stderr and len(rows) > 4, "what was tried is printed", run)
+    verdict(
+        run.returncode == 0 and not run.stderr and len(rows) > 4, "what was tried is printed", run
+    )
     verdict(len(best) == 1 and all(row[0] == pattern for row in rows), "one of them is best", run)
     verdict(len({row[1:7] for row in rows}) == len(rows), "nothing is tried twice", run)
-    verdict(len({row[1:4] for row in rows}) > 2 and len({row[4:6] for row in rows}) > 2, "tiles and splits are tried", run)
+    verdict(
+        len({row[1:4] for row in rows}) > 2 and len({row[4:6] for row in rows}) > 2,
+        "tiles and splits are tried", run
+    )
     verdict({row[6] for row in rows} == {"1", "2"}, "whole tiles and halves are tried", run)
     finished = [float(row[8]) for row in rows if row[9] != "given up"]
     verdict(float(best[0][8]) == min(finished), "the best is the fastest of those that ended", run)
     hopeless = [row for row in rows if int(row[7]) < 3]
-    verdict(all(row[9] == "given up" and int(row[7]) == 1 for row in hopeless), "three samples of each, or one", run)
-    verdict(all(float(row[8]) > 2 * min(finished) for row in hopeless), "one of what is twice as slow", run)
+    verdict(
+        all(row[9] == "given up" and int(row[7]) == 1 for row in hopeless),
+        "three samples of each, or one", run
+    )
+    verdict(
+        all(float(row[8]) > 2 * min(finished) for row in hopeless), "one of what is twice as slow",
+        run
+    )
 
     entry = entries(path)[0]
-    choice = [str(n) for n in [*entry["tile"], entry["blocks"], entry["comm_blocks"], entry["parts"]]]
-    verdict(choice == list(best[0][1:7]) and entry["shape"] == [200, 210, 37], "the best is remembered", run)
+    choice = [
+        str(n) for n in [*entry["tile"], entry["blocks"], entry["comm_blocks"], entry["parts"]]
+    ]
+    verdict(
+        choice == list(best[0][1:7]) and entry["shape"] == [200, 210, 37], "the best is remembered",
+        run
+    )
     with open(report, encoding="utf-8") as file:
         trials = json.load(file)["patterns"][0]["trials"]
-    verdict(len(trials) == len(rows) and sum(trial["best"] for trial in trials) == 1, "the JSON has the trials")
+    verdict(
+        len(trials) == len(rows) and sum(trial["best"] for trial in trials) == 1,
+        "the JSON has the trials"
+    )
 
     # A choice that nobody would make by himself shows that it is the file's.
     entry.update(tile=[32, 32, 16], blocks=5, comm_blocks=3, parts=2)
@@ -94,7 +124,9 @@ def check_recall(path, report, pattern):
         "another shape is another key": (*plain, "--shape", "200x210x38"),
     }.items():
         run = bench(*arguments, path=path)
-        verdict(run.returncode == 0 and used(report) != planted and TUNED not in run.stdout, name, run)
+        verdict(
+            run.returncode == 0 and used(report) != planted and TUNED not in run.stdout, name, run
+        )
     entry = entries(path)[0]
     for name, change in {
         "a tile that is not built": {"tile": [48, 48, 16]},
@@ -104,7 +136,10 @@ def check_recall(path, report, pattern):
     }.items():
         write(path, json.dumps({"version": 1, "entries": [{**entry, **change}, 7]}))
         run = bench(*plain, path=path)
-        verdict(run.returncode == 0 and not run.stderr and TUNED not in run.stdout, name + " is passed over", run)
+        verdict(
+            run.returncode == 0 and not run.stderr and TUNED not in run.stdout,
+            name + " is passed over", run
+        )
 
 
 def check_damage(folder):
@@ -119,7 +154,11 @@ def check_damage(folder):
     }.items():
         write(path, text)
         run = bench(*plain, path=path)
-        told = run.stderr.count("\n") == 1 and path in run.stderr and "repair it or remove it" in run.stderr
+        told = (
+            run.stderr.count("\n") == 1
+            and path in run.stderr
+            and "repair it or remove it" in run.stderr
+        )
         verdict(run.returncode == 0 and told, name + ": one sentence, and the run goes on", run)
         run = bench(*plain, "--tune", path=path)
         told = run.stderr.count("\n") == 1 and path in run.stderr and not run.stdout
@@ -134,15 +173,26 @@ def check_damage(folder):
 def check_places(folder):
     plain = ("--shape", "16x16x16", "--pattern", "fused-sequential", "--tune")
     run = bench(*plain, XDG_CACHE_HOME=folder)
-    verdict(run.returncode == 0 and len(entries(f"{folder}/tessera/tune.json")) == 1, "XDG_CACHE_HOME", run)
+    verdict(
+        run.returncode == 0 and len(entries(f"{folder}/tessera/tune.json")) == 1, "XDG_CACHE_HOME",
+        run
+    )
     run = bench(*plain, XDG_CACHE_HOME="", HOME=folder)
-    verdict(run.returncode == 0 and len(entries(f"{folder}/.cache/tessera/tune.json")) == 1, "HOME", run)
+    verdict(
+        run.returncode == 0 and len(entries(f"{folder}/.cache/tessera/tune.json")) == 1, "HOME", run
+    )
     run = bench(*plain, XDG_CACHE_HOME="", HOME="")
     verdict(run.returncode == 2 and "set HOME" in run.stderr, "no home is one sentence", run)
     run = bench(*plain, path=f"{folder}/tessera/tune.json/below")
-    verdict(run.returncode == 1 and run.stderr.count("\n") == 1, "a folder that cannot be is one sentence", run)
+    verdict(
+        run.returncode == 1 and run.stderr.count("\n") == 1,
+        "a folder that cannot be is one sentence", run
+    )
     run = bench(*plain, "--no-tuned")
-    verdict(run.returncode == 2 and "contradict" in run.stderr, "--tune --no-tuned contradict each other", run)
+    verdict(
+        run.returncode == 2 and "contradict" in run.stderr,
+        "--tune --no-tuned contradict each other", run
+    )
 
 
 def check_many_writers(folder):
@@ -151,7 +201,12 @@ def check_many_writers(folder):
     shapes = [f"{rows}x16x16" for rows in range(16, 24)]
     settings = {**os.environ, "TESSERA_TUNE_FILE": path}
     arguments = ("--pattern", "fused-sequential", "--tile", "16x16x16", "--blocks", "1", "--tune")
-    runs = [subprocess.Popen(command("--shape", shape, *arguments), env=settings, stdout=subprocess.PIPE) for shape in shapes]
+    runs = [
+        subprocess.Popen(
+            command("--shape", shape, *arguments), env=settings, stdout=subprocess.PIPE
+        )
+        for shape in shapes
+    ]
     codes = [(run.communicate(timeout=600), run.returncode)[1] for run in runs]
     found = sorted(entry["shape"][0] for entry in entries(path))
     verdict(codes == [0] * len(shapes), "writers at one time")

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""tessera run and the signals of shells: nohup, Ctrl-Z and fg, and a pipe that is read no more."""
+"""
+tessera run and the signals of shells: nohup, Ctrl-Z and fg, and a pipe that is
+read no more.
+"""
 import os
 import signal
 import subprocess
@@ -15,7 +18,8 @@ RANKS, DEADLINE, STOPPED = 3, 5, 6  # seconds; stopped for longer than any wait 
 
 
 def start(*program, ignored=()):
-    """A launcher in a process group of its own, as a shell with job control starts it, which signals reach by its number alone."""
+    """A launcher in a process group of its own, as a shell with job control starts it, which
+    signals reach by its number alone."""
 
     def prepare():
         os.setpgid(0, 0)
@@ -23,8 +27,10 @@ def start(*program, ignored=()):
             signal.signal(number, signal.SIG_IGN)
 
     environment = dict(os.environ, TESSERA_DEADLINE=f"{DEADLINE}s", TESSERA_HEAP_SIZE="1M")
-    return subprocess.Popen(["tessera", "run", "-n", str(RANKS), *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env=environment, preexec_fn=prepare)
+    return subprocess.Popen(
+        ["tessera", "run", "-n", str(RANKS), *program], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=prepare
+    )
 
 
 def end(launcher):
@@ -47,7 +53,11 @@ def field(pid, index):
 
 
 def children(launcher):
-    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and field(pid, 1) == str(launcher.pid)]
+    return [
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and field(pid, 1) == str(launcher.pid)
+    ]
 
 
 def within(seconds, happens):
@@ -67,11 +77,17 @@ ready = launcher.stdout.readline()
 pids = ranks(launcher)
 launcher.send_signal(signal.SIGTSTP)  # as Ctrl-Z does
 stopped = within(60, lambda: all(field(pid, 0) == "T" for pid in [launcher.pid, *pids]))
-verdict(ready == b"ready\n" and len(pids) == RANKS and stopped, "Ctrl-Z stops the launcher and the ranks",
-        f"{ready}, ranks {pids}, states {[field(pid, 0) for pid in [launcher.pid, *pids]]}")
+verdict(
+    ready == b"ready\n" and len(pids) == RANKS and stopped,
+    "Ctrl-Z stops the launcher and the ranks",
+    f"{ready}, ranks {pids}, states {[field(pid, 0) for pid in [launcher.pid, *pids]]}"
+)
 time.sleep(STOPPED)
 launcher.send_signal(signal.SIGCONT)  # as fg does
-verdict(within(60, lambda: all(field(pid, 0) != "T" for pid in [launcher.pid, *pids])), "fg continues them")
+verdict(
+    within(60, lambda: all(field(pid, 0) != "T" for pid in [launcher.pid, *pids])),
+    "fg continues them"
+)
 result = end(launcher)
 verdict(result == (0, "", ""), "and no deadline has expired while they were stopped", result)
 
@@ -81,7 +97,9 @@ for number in (signal.SIGHUP, signal.SIGINT):
     for pid in [launcher.pid, *ranks(launcher)]:
         os.kill(pid, number)
 result = end(launcher)
-verdict(result == (0, "", ""), "SIGHUP and SIGINT that were ignored at the start stay ignored", result)
+verdict(
+    result == (0, "", ""), "SIGHUP and SIGINT that were ignored at the start stay ignored", result
+)
 
 launcher = start(PATIENT, "wait")
 launcher.stdout.readline()
@@ -95,5 +113,8 @@ for what, program in (("a world", (PATIENT, "print")), ("ranks that join no worl
     launcher.stdout.close()
     launcher.stdout = None  # as `head -1` leaves it
     code, _, err = end(launcher)
-    verdict((code, err) == (141, ""), f"{what} whose output is read no more ends without a word", f"exit code {code}\n{err}")
+    verdict(
+        (code, err) == (141, ""), f"{what} whose output is read no more ends without a word",
+        f"exit code {code}\n{err}"
+    )
 sys.exit(exit_code())
