@@ -1,5 +1,6 @@
 """
-JSON files that people read too: a row of measurements is a line. The command writes the same form (tools/json_rows.c).
+JSON files that people read too: a row of measurements is a line. The command
+writes the same form (tools/json_rows.c).
 """
 import json
 
@@ -15,11 +16,14 @@ def text(root):
 
 
 def _fits(value, levels):
-    """Whether the value is one line: arrays and objects nest at most `levels` deep, and no array has objects."""
+    """Whether the value is one line: arrays and objects nest at most `levels` deep, and no array
+    has objects."""
     if isinstance(value, dict):
         return levels > 0 and all(_fits(member, levels - 1) for member in value.values())
     if isinstance(value, list):
-        return levels > 0 and all(not isinstance(member, dict) and _fits(member, levels - 1) for member in value)
+        return levels > 0 and all(
+            not isinstance(member, dict) and _fits(member, levels - 1) for member in value
+        )
     return True
 
 
@@ -28,7 +32,9 @@ def _value(value, indent):
         return json.dumps(value)
     if isinstance(value, dict):
         begin, end = "{}"
-        lines = [f"{json.dumps(key)}: {_value(member, indent + 1)}" for key, member in value.items()]
+        lines = [
+            f"{json.dumps(key)}: {_value(member, indent + 1)}" for key, member in value.items()
+        ]
     else:
         begin, end = "[]"
         lines = [_value(member, indent + 1) for member in value]

@@ -1,4 +1,7 @@
-"""What `tessera bench --list` says: the workloads, with their patterns, parameters and cases."""
+"""
+What `tessera bench --list` says: the workloads, with their patterns, parameters
+and cases.
+"""
 import re
 
 NAME = re.compile(r"[a-z][\w-]*")
@@ -6,7 +9,8 @@ SECTION = re.compile(r"  ([a-z ]+):(  .*)?")  # and headings of columns
 
 
 def listed(text):
-    """{name: {"patterns": [...], "parameters": [...], "cases": [...], "large cases": [...]}}; a case is its options as a line."""
+    """{name: {"patterns": [...], "parameters": [...], "cases": [...], "large cases": [...]}}; a
+    case is its options as a line."""
     found, name, section = {}, None, None
     for line in text.splitlines():
         match = SECTION.fullmatch(line)
