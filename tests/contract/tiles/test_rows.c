@@ -1,7 +1,5 @@
 /* Two fragments at a time, and fragments of one value a row: arithmetic, edges, infinities. */
-#include "tests/contract/contract_test.h"
-
-#include "tessera/dtype.h"
+#include "tests/contract/tiles/moved.h"
 
 enum { ROWS = 37, LD = 5, TILE_M = 16 };
 
@@ -88,11 +86,6 @@ TSR_KERNEL_SPLIT(rows_through_workers, 3, nothing_t, rows_args_t, a)
 	through_f32(block, a);
 }
 
-typedef struct rows_case {
-	const tsr_kernel_t *kernel;
-	tsr_dtype_t held, from, to;
-} rows_case_t;
-
 /** Whole numbers that every type holds, by whose they are. */
 static double value_of(int rank, int row, int col)
 {
@@ -107,7 +100,7 @@ static double result_of(int rank, int row, int col)
 	return col == 0 ? x : col == 1 ? x - y : col == 2 ? -5 : y;
 }
 
-static int rows_check(tsr_world_t *world, const rows_case_t *c, const rows_args_t *a,
+static int rows_check(tsr_world_t *world, const moved_case_t *c, const rows_args_t *a,
 		      const unsigned char *seen)
 {
 	const size_t element = tsr_dtype_bytes(c->to);
@@ -124,35 +117,28 @@ static int rows_check(tsr_world_t *world, const rows_case_t *c, const rows_args_
 	return 0;
 }
 
-static int rows_one(tsr_world_t *world, const rows_case_t *c)
+static double input_of(int rank, int i)
 {
-	const int me = tsr_world_rank(world), size = tsr_world_size(world);
-	const size_t to_bytes = ROWS * LD * tsr_dtype_bytes(c->to),
-		     from_bytes = ROWS * 2 * tsr_dtype_bytes(c->from);
+	return value_of(rank, i / 2, i % 2);
+}
+
+static int rows_one(tsr_world_t *world, const moved_case_t *c)
+{
+	const int size = tsr_world_size(world);
 	unsigned char host[ROWS * LD * 8];
-	TSR_HEAP void *to = poisoned(world, to_bytes, "to"),
-		      *from = poisoned(world, from_bytes, "from");
-	CHECK(to && from);
-	for (int i = 0; i < ROWS * 2; i++)
-		tsr_dtype_set(c->from, host, (size_t)i, value_of(me, i / 2, i % 2));
-	CHECK(tsr_memcpy_to_heap(world, from, host, from_bytes) == TSR_OK);
-	CHECK(tsr_barrier(world) == TSR_OK);
-	rows_args_t a = {.to = {to, ROWS, LD, LD, c->to, TSR_SPACE_HEAP},
-			 .from = {from, ROWS, 2, 2, c->from, TSR_SPACE_HEAP},
-			 .from_rank = size - 1,
-			 .to_rank = size / 2};
-	if (me == 0)
-		CHECK(run_kernel(world, c->kernel, 2, &a) == TSR_OK);
-	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(tsr_memcpy_from_heap(world, host, to, to_bytes) == TSR_OK);
-	const int failed = rows_check(world, c, &a, host);
-	CHECK(tsr_heap_free(world, to) == TSR_OK && tsr_heap_free(world, from) == TSR_OK);
-	return failed;
+	moved_t m;
+	if (moved_open(world, c, ROWS * LD, ROWS * 2, input_of, host, &m))
+		return 1;
+	const rows_args_t a = {.from = {m.from, ROWS, 2, 2, c->from, TSR_SPACE_HEAP},
+			       .to = {m.to, ROWS, LD, LD, c->to, TSR_SPACE_HEAP},
+			       .from_rank = size - 1,
+			       .to_rank = size / 2};
+	return moved_run(world, c, 2, &a, &m, host) || rows_check(world, c, &a, host);
 }
 
 static int rows_body(tsr_world_t *world, int argc, char **argv)
 {
-	const rows_case_t cases[] = {
+	const moved_case_t cases[] = {
 		{&rows_through_f32, TSR_F32, TSR_F32, TSR_F32},
 		{&rows_through_workers, TSR_F32, TSR_F16, TSR_F32},
 		{&rows_through_f64, TSR_F64, TSR_F64, TSR_F64},

@@ -1,7 +1,5 @@
 /* Value family and tiles: conversion, edges, masks, arithmetic on fragments. */
-#include "tests/contract/contract_test.h"
-
-#include "tessera/dtype.h"
+#include "tests/contract/tiles/moved.h"
 
 enum { ROWS = 21, COLS = 19, LD = 24, SIDE = 16, FROM_LD = 23 };
 
@@ -58,13 +56,8 @@ static double value_of(int rank, int i)
 	return i % 3 == 0 ? special[i / 3 % 12] : (double)((i * 37 + rank * 11) % 251) / 4 - 20;
 }
 
-typedef struct through_case {
-	const tsr_kernel_t *kernel;
-	tsr_dtype_t held, from, to;
-} through_case_t;
-
 /** What must come out: the value as `from` has it, as the fragment holds it, as `to` has it. */
-static void expected_bits(const through_case_t *c, double x, unsigned char bits[8])
+static void expected_bits(const moved_case_t *c, double x, unsigned char bits[8])
 {
 	unsigned char step[8];
 	tsr_dtype_set(c->from, step, 0, x);
@@ -75,7 +68,7 @@ static void expected_bits(const through_case_t *c, double x, unsigned char bits[
 	tsr_dtype_set(c->to, bits, 0, x);
 }
 
-static int through_check(tsr_world_t *world, const through_case_t *c, const through_args_t *a,
+static int through_check(tsr_world_t *world, const moved_case_t *c, const through_args_t *a,
 			 const unsigned char *seen)
 {
 	size_t element = tsr_dtype_bytes(c->to);
@@ -94,36 +87,24 @@ static int through_check(tsr_world_t *world, const through_case_t *c, const thro
 	return 0;
 }
 
-static int through_one(tsr_world_t *world, const through_case_t *c, int masked, int to_rank)
+static int through_one(tsr_world_t *world, const moved_case_t *c, int masked, int to_rank)
 {
-	static unsigned char host[8][ROWS * LD * 8]; /* ranks as threads: one each */
-	int me = tsr_world_rank(world);
-	size_t to_bytes = ROWS * LD * tsr_dtype_bytes(c->to),
-	       from_bytes = ROWS * FROM_LD * tsr_dtype_bytes(c->from);
-	TSR_HEAP void *to = poisoned(world, to_bytes, "to"),
-		      *from = poisoned(world, from_bytes, "from");
-	CHECK(to && from);
-	for (int i = 0; i < ROWS * FROM_LD; i++)
-		tsr_dtype_set(c->from, host[me], (size_t)i, value_of(me, i));
-	CHECK(tsr_memcpy_to_heap(world, from, host[me], from_bytes) == TSR_OK);
-	CHECK(tsr_barrier(world) == TSR_OK);
-	through_args_t a = {.to = {to, ROWS, COLS, LD, c->to, TSR_SPACE_HEAP},
-			    .from = {from, ROWS, COLS, FROM_LD, c->from, TSR_SPACE_HEAP},
-			    .from_rank = tsr_world_size(world) - 1,
-			    .to_rank = to_rank,
-			    .masked = masked};
-	if (me == 0)
-		CHECK(run_kernel(world, c->kernel, 3, &a) == TSR_OK);
-	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(tsr_memcpy_from_heap(world, host[me], to, to_bytes) == TSR_OK);
-	int failed = through_check(world, c, &a, host[me]);
-	CHECK(tsr_heap_free(world, to) == TSR_OK && tsr_heap_free(world, from) == TSR_OK);
-	return failed;
+	static unsigned char hosts[8][ROWS * LD * 8]; /* ranks as threads: one each */
+	unsigned char *host = hosts[tsr_world_rank(world)];
+	moved_t m;
+	if (moved_open(world, c, ROWS * LD, ROWS * FROM_LD, value_of, host, &m))
+		return 1;
+	const through_args_t a = {.to = {m.to, ROWS, COLS, LD, c->to, TSR_SPACE_HEAP},
+				  .from = {m.from, ROWS, COLS, FROM_LD, c->from, TSR_SPACE_HEAP},
+				  .from_rank = tsr_world_size(world) - 1,
+				  .to_rank = to_rank,
+				  .masked = masked};
+	return moved_run(world, c, 3, &a, &m, host) || through_check(world, c, &a, host);
 }
 
 static int through_body(tsr_world_t *world, int argc, char **argv)
 {
-	const through_case_t cases[] = {
+	const moved_case_t cases[] = {
 		{&go_through_f32, TSR_F32, TSR_F32, TSR_F32},
 		{&go_through_f32, TSR_F32, TSR_F32, TSR_BF16},
 		{&go_through_f32, TSR_F32, TSR_F32, TSR_F16},
@@ -365,7 +346,7 @@ static void calculate_row(const double small[5 * 4], int row, double want[14])
 
 static int calculate_body(tsr_world_t *world, int argc, char **argv)
 {
-	const through_case_t cases[] = {
+	const moved_case_t cases[] = {
 		{&calculate_f32, TSR_F32, TSR_F32, TSR_F32},
 		{&calculate_f64, TSR_F64, TSR_F64, TSR_F64},
 		{&calculate_f16, TSR_F32, TSR_F16, TSR_F32},
