@@ -8,7 +8,7 @@
  */
 #include "tests/contract/contract_test.h"
 
-enum { ROUNDS = 8, WORDS = 16384, WORKERS = 4, RUNS = 20 };
+enum { ROUNDS = 8, WORDS = 16384, LATEST = 1024, MANY = 16 * WORDS, WORKERS = 4, RUNS = 20 };
 #define LOOKS ((uint64_t)1 << 26)
 
 typedef struct block_args {
@@ -17,6 +17,7 @@ typedef struct block_args {
 	TSR_HEAP uint64_t *kept;    /* WORDS a round: what has come */
 	TSR_HEAP uint64_t *ready;   /* at the receiver: the round that has come */
 	TSR_HEAP uint64_t *retired; /* at the sender: the round that was kept */
+	int64_t words;              /* of a round, where the block shifts them: WORDS or MANY */
 } block_args_t;
 
 TSR_FN int next_rank(tsr_coop_t *coop)
@@ -121,19 +122,23 @@ TSR_KERNEL_SPLIT(by_fences_of_workers, WORKERS, nothing_shared_t, block_args_t, 
  * The block gets numbers of the next rank into its inbox, and hands on what
  * stands one word further: to each thread what another one has got. Between the
  * two the block has to meet. Where it does not, a block of several warps shows
- * it.
+ * it: the words that were got last are handed on first, and among many words
+ * the warps drift apart.
  */
-#define SHIFT(kind_, name_, meet_)                                                     \
-	kind_(name_, block_args_t, a)                                                  \
-	{                                                                              \
-		for (uint64_t round = 0; round < ROUNDS; round++) {                    \
-			tsr_get(block, a->inbox, a->numbers + round * WORDS,           \
-				WORDS * sizeof(uint64_t), next_rank(block));           \
-			meet_;                                                         \
-			tsr_put(block, a->kept + round * WORDS, a->inbox + 1,          \
-				(WORDS - 1) * sizeof(uint64_t), tsr_rank(block));      \
-			tsr_sync(block); /* the inbox was read, and may be got anew */ \
-		}                                                                      \
+#define SHIFT(kind_, name_, meet_)                                                        \
+	kind_(name_, block_args_t, a)                                                     \
+	{                                                                                 \
+		const int64_t words = a->words, earlier = words - LATEST;                 \
+		for (int64_t first = 0; first < ROUNDS * words; first += words) {         \
+			tsr_get(block, a->inbox, a->numbers + first,                      \
+				(size_t)words * sizeof(uint64_t), next_rank(block));      \
+			meet_;                                                            \
+			tsr_put(block, a->kept + first + earlier, a->inbox + earlier + 1, \
+				(LATEST - 1) * sizeof(uint64_t), tsr_rank(block));        \
+			tsr_put(block, a->kept + first, a->inbox + 1,                     \
+				(size_t)earlier * sizeof(uint64_t), tsr_rank(block));     \
+			tsr_sync(block); /* the inbox was read, and may be got anew */    \
+		}                                                                         \
 	}
 SHIFT(TSR_KERNEL, shift_met, tsr_sync(block))
 SHIFT(TSR_KERNEL_WIDE, wide_shift_met, tsr_sync(block))
@@ -149,16 +154,17 @@ static uint64_t number_of(int rank, uint64_t round, uint64_t i)
 
 static int allocate(tsr_world_t *world, block_args_t *a)
 {
-	const size_t all = (size_t)ROUNDS * WORDS * sizeof(uint64_t);
+	const size_t round = (size_t)a->words * sizeof(uint64_t), all = ROUNDS * round;
 	uint64_t *numbers = (uint64_t *)malloc(all);
 	a->numbers = poisoned(world, all, "numbers");
-	a->inbox = poisoned(world, WORDS * sizeof(uint64_t), "inbox");
+	a->inbox = poisoned(world, round, "inbox");
 	a->kept = poisoned(world, all, "kept");
 	a->ready = zeroed(world, sizeof(uint64_t), "ready");
 	a->retired = zeroed(world, sizeof(uint64_t), "retired");
 	CHECK(numbers && a->numbers && a->inbox && a->kept && a->ready && a->retired);
-	for (uint64_t i = 0; i < (uint64_t)ROUNDS * WORDS; i++)
-		numbers[i] = number_of(tsr_world_rank(world), i / WORDS, i % WORDS);
+	for (int64_t i = 0; i < ROUNDS * a->words; i++)
+		numbers[i] = number_of(tsr_world_rank(world), (uint64_t)(i / a->words),
+				       (uint64_t)(i % a->words));
 	CHECK(tsr_memcpy_to_heap(world, a->numbers, numbers, all) == TSR_OK);
 	free(numbers);
 	return 0;
@@ -173,22 +179,29 @@ static int give_back(tsr_world_t *world, const block_args_t *a)
 	return 0;
 }
 
-/** Runs one kernel, and counts the words that are not those of rank `from`, `shift` further. */
-static int run_one(tsr_world_t *world, const tsr_kernel_t *kernel, int from, uint64_t shift,
-		   uint64_t *wrong_out)
+/** What one run of a kernel is to do. */
+typedef struct block_run {
+	const tsr_kernel_t *kernel;
+	int from;       /* whose numbers must come, */
+	uint64_t shift; /* so many words further */
+	int64_t words;  /* of a round */
+} block_run_t;
+
+/** Runs a kernel, and counts the words that are not as they must be. */
+static int run_one(tsr_world_t *world, const block_run_t *run, uint64_t *wrong_out)
 {
-	const size_t all = (size_t)ROUNDS * WORDS * sizeof(uint64_t);
-	uint64_t *kept = (uint64_t *)malloc(all);
-	block_args_t a;
+	const uint64_t words = (uint64_t)run->words, all = ROUNDS * words;
+	uint64_t *kept = (uint64_t *)malloc((size_t)all * sizeof *kept);
+	block_args_t a = {.words = run->words};
 	CHECK(kept && allocate(world, &a) == 0);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(run_kernel(world, kernel, 1, &a) == TSR_OK, "%s", kernel->name);
+	CHECK(run_kernel(world, run->kernel, 1, &a) == TSR_OK, "%s", run->kernel->name);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(tsr_memcpy_from_heap(world, kept, a.kept, all) == TSR_OK);
+	CHECK(tsr_memcpy_from_heap(world, kept, a.kept, (size_t)all * sizeof *kept) == TSR_OK);
 	*wrong_out = 0;
-	for (uint64_t i = 0; i < (uint64_t)ROUNDS * WORDS; i++)
-		*wrong_out += i % WORDS + shift < WORDS &&
-			      kept[i] != number_of(from, i / WORDS, i % WORDS + shift);
+	for (uint64_t i = 0; i < all; i++)
+		*wrong_out += i % words + run->shift < words &&
+			      kept[i] != number_of(run->from, i / words, i % words + run->shift);
 	free(kept);
 	return give_back(world, &a);
 }
@@ -198,9 +211,10 @@ static int run_right(tsr_world_t *world, const tsr_kernel_t *const *kernels, siz
 		     uint64_t shift)
 {
 	for (size_t i = 0; i < count; i++) {
+		const block_run_t run = {kernels[i], from, shift, WORDS};
 		uint64_t wrong = 0;
 		const bool same = world_has_threads() && strncmp(kernels[i]->name, "wide_", 5) == 0;
-		if (!same && run_one(world, kernels[i], from, shift, &wrong) != 0)
+		if (!same && run_one(world, &run, &wrong) != 0)
 			return 1;
 		CHECK(wrong == 0, "%s: %llu words were not of their round", kernels[i]->name,
 		      (unsigned long long)wrong);
@@ -261,10 +275,11 @@ static int unmet_body(tsr_world_t *world, int argc, char **argv)
 		  runs = argc > 1 ? RUNS : 1;
 	(void)argv;
 	for (int i = 0; i < 2; i++) {
+		const block_run_t one = {kernels[i], from, 1, argc > 1 ? MANY : WORDS};
 		int seen = 0;
 		for (int run = 0; run < runs; run++) {
 			uint64_t wrong;
-			if (run_one(world, kernels[i], from, 1, &wrong) != 0)
+			if (run_one(world, &one, &wrong) != 0)
 				return 1;
 			seen += wrong > 0;
 		}
