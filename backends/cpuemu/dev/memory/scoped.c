@@ -31,8 +31,9 @@ void __tsan_atomic64_store(volatile int64_t *at, int64_t value, int order);
  * ThreadSanitizer must remember what a thread did before it spun in a wait for
  * as long as the emulator's waits spin. gcc's spends 2^history_size quarters of
  * a MiB on each thread, clang's less than 3 MiB. TSAN_OPTIONS overrides it.
+ * Visible, because gcc's runtime is a shared library, which would not see it.
  */
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
 #if defined(__clang__)
