@@ -22,7 +22,17 @@ TEST_JOBS = f"-j{(os.cpu_count() or 1) + 1}"  # some tests wait more than they c
 counts, times = collections.Counter(passed=0, failed=0, skipped=0), []
 
 
-def begin():
+def begin(about):
+    """What the machine lacks is installed. --help prints what the script says of itself, and
+    neither it nor an unknown argument comes to building."""
+    name = f"ci/{os.path.basename(sys.argv[0])}"
+    if "--help" in sys.argv[1:] or "-h" in sys.argv[1:]:
+        print(f"usage: {name} [--help]\n\n{about.strip()}")
+        sys.exit(0)
+    if sys.argv[1:]:
+        unknown = ascii(sys.argv[1])
+        print(f"{name}: unknown argument {unknown}; it takes --help alone", file=sys.stderr)
+        sys.exit(2)
     if subprocess.run(["ci/install-deps"], stdin=subprocess.DEVNULL, check=False).returncode:
         sys.exit(1)
 
