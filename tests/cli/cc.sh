@@ -1,5 +1,6 @@
 #!/bin/sh
-# tessera cc: programs for the CPU, and for the GPUs whose toolkits are here; what it refuses, and that it leaves nothing behind.
+# tessera cc: programs for the CPU, and for the GPUs whose toolkits are here;
+# what it refuses, and that it leaves nothing behind.
 . "$(dirname "$0")/tap"
 export TMPDIR="$TAP_FILES"
 variant=${BUILD##*/}
@@ -12,7 +13,8 @@ esac
 
 # made NAME FILE: the last command made FILE, said nothing, and left no folder of objects.
 made() {
-	[ "$code" -eq 0 ] && [ -x "$2" ] && [ ! -s "$TAP_FILES/err" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
+	[ "$code" -eq 0 ] && [ -x "$2" ] &&
+		[ ! -s "$TAP_FILES/err" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
 	verdict $? "$1" "exit code $code"
 }
 
@@ -23,7 +25,8 @@ for_gpu() {
 	made "a program with code for $2" "$TAP_FILES/hello-$1"
 	[ "$(grep -ac "$2" "$TAP_FILES/hello-$1")" -gt 0 ]
 	verdict $? "it holds code for $2" "no $2 in the program"
-	prints "it runs without the toolkit's runtime" '^rank 2 of 3 received 1001' tessera run -n 3 -b cpuemu "$TAP_FILES/hello-$1"
+	prints "it runs without the toolkit's runtime" '^rank 2 of 3 received 1001' \
+		tessera run -n 3 -b cpuemu "$TAP_FILES/hello-$1"
 }
 
 try tessera cc examples/hello.c -o "$TAP_FILES/hello" -- $flags
@@ -36,33 +39,50 @@ for_gpu hip gfx942 clang-19
 for folder in kernels/*/workload.c; do
 	workload=$(basename "$(dirname "$folder")")
 	name=$(echo "$workload" | tr _ -)
-	try tessera cc tests/mutants/workload.c tools/bench/program.c tools/bench/values.c kernels/registry.c kernels/host/*.c \
-		build/generated/kernels/host/*.c kernels/"$workload"/*.c build/generated/kernels/"$workload"/variants/*_16x16x16.c -o "$TAP_FILES/$workload" -- $flags
+	try tessera cc tests/mutants/workload.c \
+		tools/bench/program.c tools/bench/values.c kernels/registry.c kernels/host/*.c \
+		build/generated/kernels/host/*.c kernels/"$workload"/*.c \
+		build/generated/kernels/"$workload"/variants/*_16x16x16.c \
+		-o "$TAP_FILES/$workload" -- $flags
 	made "$name in a program of its own" "$TAP_FILES/$workload"
-	prints "which runs it" '' tessera run -n 3 "$TAP_FILES/$workload" "$name" --pattern all --shape 40x48x20 --tile 16x16x16
+	prints "which runs it" '' tessera run \
+		-n 3 "$TAP_FILES/$workload" "$name" --pattern all --shape 40x48x20 --tile 16x16x16
 done
 
-# idioms BACKEND ARCH COMPILER: a host half that is no C++ goes with kernels for a GPU, and its compiler is asked once.
+# idioms BACKEND ARCH COMPILER: a host half that is no C++ goes with kernels for a GPU, and its
+# compiler is asked once.
 idioms() {
-	command -v "$3" >/dev/null || { skip "C's idioms beside kernels for $2" "no $3 here"; return; }
-	try tessera cc -v --backends "cpuemu,$1" tests/idioms/c_idioms.c -o "$TAP_FILES/idioms-$1" -- $flags
-	asked=$(grep -c "^+ [^ ]*$3.* -std=c++17 .*$2\|^+ [^ ]*$3.*$2.* -std=c++17 " "$TAP_FILES/err")
-	[ "$code" -eq 0 ] && [ -x "$TAP_FILES/idioms-$1" ] && [ "$asked" -eq 1 ] && ! grep -q 'error:' "$TAP_FILES/err"
+	command -v "$3" >/dev/null || {
+		skip "C's idioms beside kernels for $2" "no $3 here"
+		return
+	}
+	try tessera cc -v --backends "cpuemu,$1" tests/idioms/c_idioms.c \
+		-o "$TAP_FILES/idioms-$1" -- $flags
+	asked=$(grep -c "^+ [^ ]*$3.* -std=c++17 .*$2\|^+ [^ ]*$3.*$2.* -std=c++17 " \
+		"$TAP_FILES/err")
+	[ "$code" -eq 0 ] && [ -x "$TAP_FILES/idioms-$1" ] &&
+		[ "$asked" -eq 1 ] && ! grep -q 'error:' "$TAP_FILES/err"
 	verdict $? "C's idioms beside kernels for $2" "exit code $code; $3 was asked $asked times"
-	prints "and the program runs" '^rank 2: ok' tessera run -n 3 -b cpuemu "$TAP_FILES/idioms-$1"
+	prints "and the program runs" '^rank 2: ok' \
+		tessera run -n 3 -b cpuemu "$TAP_FILES/idioms-$1"
 }
 PATH=$PATH:/usr/local/cuda/bin idioms cuda sm_90a nvcc
 idioms hip gfx942 clang-19
 for compiler in gcc clang-19; do
 	case $BUILD in
 	*/$compiler-tsan) ;;
-	*-tsan) skip "C's idioms for the CPU by $compiler" "the library is built for another compiler's ThreadSanitizer" && continue ;;
+	*-tsan)
+		skip "C's idioms for the CPU by $compiler" \
+			"the library is built for another compiler's ThreadSanitizer" && continue
+		;;
 	esac
-	try env CC=$compiler tessera cc tests/idioms/c_idioms.c -o "$TAP_FILES/idioms" -- $flags -Wall -Wextra -Werror
+	try env CC=$compiler tessera cc tests/idioms/c_idioms.c \
+		-o "$TAP_FILES/idioms" -- $flags -Wall -Wextra -Werror
 	made "C's idioms for the CPU by $compiler" "$TAP_FILES/idioms"
 done
 
-# A kernel that calls what has no mark: a line of the command's own, before the compiler's, which names the user's file and line.
+# A kernel that calls what has no mark: a line of the command's own, before the compiler's, which
+# names the user's file and line.
 cat >"$TAP_FILES/unmarked.c" <<'END'
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
@@ -75,17 +95,24 @@ TSR_KERNEL(unmarked, args_t, a)
 TSR_MAIN(world, argc, argv) { return 0; }
 END
 unmarked() {
-	command -v "$2" >/dev/null || { skip "$1: a function without its mark" "no $2 here"; return; }
-	try tessera cc --backends "cpuemu,$1" "$TAP_FILES/unmarked.c" -o "$TAP_FILES/unmarked" -- $flags
-	[ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/unmarked" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1 &&
-		sed -n 1p "$TAP_FILES/err" | grep -q "^tessera cc: .*/unmarked.c: device code for $1 .*mark functions that kernels call TSR_FN" &&
+	command -v "$2" >/dev/null || {
+		skip "$1: a function without its mark" "no $2 here"
+		return
+	}
+	try tessera cc --backends "cpuemu,$1" "$TAP_FILES/unmarked.c" \
+		-o "$TAP_FILES/unmarked" -- $flags
+	[ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/unmarked" ] &&
+		! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1 &&
+		sed -n 1p "$TAP_FILES/err" | grep -q \
+		"^tessera cc: .*/unmarked.c: device code for $1 .*mark functions that kernels call TSR_FN" &&
 		sed 1d "$TAP_FILES/err" | grep -q 'unmarked\.c[:(]7'
 	verdict $? "$1: a function without its mark" "exit code $code"
 }
 PATH=$PATH:/usr/local/cuda/bin unmarked cuda nvcc
 unmarked hip clang-19
 
-# What does not come apart, such as a function that a macro opens, is given to device compilers whole.
+# What does not come apart, such as a function that a macro opens, is given to device compilers
+# whole.
 cat >"$TAP_FILES/whole.c" <<'END'
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
@@ -99,16 +126,19 @@ if command -v clang-19 >/dev/null; then
 	try tessera cc --backends cpuemu,hip "$TAP_FILES/whole.c" -o "$TAP_FILES/whole" -- $flags
 	made "a source that does not come apart is read whole" "$TAP_FILES/whole"
 	mkdir -p "$TAP_FILES/own" && echo 'enum { OWN = 3 };' >"$TAP_FILES/own/own.h"
-	printf '%s\n' '#include "tessera/dev.h"' '#include "own.h"' 'typedef struct args { int n[OWN]; } args_t;' \
+	printf '%s\n' '#include "tessera/dev.h"' \
+		'#include "own.h"' 'typedef struct args { int n[OWN]; } args_t;' \
 		'TSR_KERNEL(own, args_t, a) { (void)a->n[OWN - 1]; }' '#include "tessera/main.h"' \
 		'TSR_MAIN(world, argc, argv) { return 0; }' >"$TAP_FILES/folders.c"
-	try tessera cc --backends cpuemu,hip "$TAP_FILES/folders.c" -o "$TAP_FILES/folders" -- $flags -I "$TAP_FILES/own"
+	try tessera cc --backends cpuemu,hip "$TAP_FILES/folders.c" \
+		-o "$TAP_FILES/folders" -- $flags -I "$TAP_FILES/own"
 	made "a folder of headers in two words reaches device compilers" "$TAP_FILES/folders"
 fi
 
 echo 'int main(void) { return' >"$TAP_FILES/broken.c"
 try tessera cc "$TAP_FILES/broken.c" -o "$TAP_FILES/broken"
-[ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/broken" ] && ! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
+[ "$code" -ne 0 ] && [ ! -e "$TAP_FILES/broken" ] &&
+	! ls -d "$TAP_FILES"/tessera-cc-* >/dev/null 2>&1
 verdict $? "a source that does not compile" "exit code $code, wanted another"
 
 # A compiler that says that it runs, with a file in the folder, and takes for ever.
@@ -132,7 +162,9 @@ def within(seconds, happens):
 tool = subprocess.Popen(["tessera", "cc", "examples/hello.c", "-o", folder + "/hello"])
 runs = within(60, lambda: os.path.exists(folder + "/runs"))
 tool.send_signal(getattr(signal, "SIG" + sys.argv[1]))
-gone = tool.wait(60) == -getattr(signal, "SIG" + sys.argv[1]) and within(60, lambda: os.listdir(folder) == ["runs"])
+gone = tool.wait(60) == -getattr(signal, "SIG" + sys.argv[1]) and within(
+    60, lambda: os.listdir(folder) == ["runs"]
+)
 sys.exit(not (runs and gone))
 INTERRUPT
 	verdict $? "SIG$signal leaves no folder" "$(ls "$TAP_FILES/temp")"
@@ -141,8 +173,10 @@ done
 
 refuses "no file" 2 'which files' tessera cc -o x
 refuses "a file that is not there" 2 "'no-such.c'" tessera cc no-such.c
-refuses "a misspelt backend" 2 "did you mean 'cuda'" tessera cc --backends cpuemu,cud examples/hello.c
-refuses "a misspelt option" 2 "did you mean '--backends'" tessera cc --backend= --bakends examples/hello.c
+refuses "a misspelt backend" 2 "did you mean 'cuda'" \
+	tessera cc --backends cpuemu,cud examples/hello.c
+refuses "a misspelt option" 2 "did you mean '--backends'" \
+	tessera cc --backend= --bakends examples/hello.c
 refuses "a source as the output" 2 'both a source' tessera cc examples/hello.c -o examples/hello.c
 refuses "a toolkit that is missing" 1 'no clang-19 or later on PATH' \
 	env PATH="$BUILD" "$BUILD/tessera" cc --backends hip examples/hello.c -o "$TAP_FILES/none"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The command and its ranks with standard input, output and error closed in all combinations: nothing that is printed goes into a file
-# that was opened meanwhile.
+# The command and its ranks with standard input, output and error closed in all
+# combinations: nothing that is printed goes into a file that was opened
+# meanwhile.
 . "$(dirname "$0")/tap"
 hello=$BUILD/examples/hello
 
@@ -17,7 +18,8 @@ closed() {
 	) || code=$?
 }
 
-# wanted NUMBERS: the exit code. What is printed to a closed output is lost, which is a failure, and the only one.
+# wanted NUMBERS: the exit code. What is printed to a closed output is lost, which is a failure, and
+# the only one.
 wanted() {
 	case $1 in *1*) echo 1 ;; *) echo 0 ;; esac
 }
@@ -27,13 +29,18 @@ for numbers in none 0 1 2 01 02 12 012; do
 	rm -f "$TAP_FILES/table.json"
 	closed $numbers tessera perf put -n 2 -b 8 -e 64 -f 8 --json "$TAP_FILES/table.json"
 	[ "$code" -eq "$(wanted $numbers)" ] &&
-		python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["rows"])' "$TAP_FILES/table.json" 2>/dev/null
-	verdict $? "perf --json with $numbers closed" "exit code $code, $(head -c 200 "$TAP_FILES/table.json")"
+		python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["rows"])' \
+		"$TAP_FILES/table.json" 2>/dev/null
+	verdict $? "perf --json with $numbers closed" \
+		"exit code $code, $(head -c 200 "$TAP_FILES/table.json")"
 
 	: >"$TAP_FILES/out"
 	closed $numbers tessera run -n 3 "$hello"
 	[ "$code" -eq "$(wanted $numbers)" ] &&
-		case $numbers in *1*) ;; *) [ "$(grep -c '^rank [0-2] of 3 received' "$TAP_FILES/out")" -eq 3 ] ;; esac
+		case $numbers in
+		*1*) ;;
+		*) [ "$(grep -c '^rank [0-2] of 3 received' "$TAP_FILES/out")" -eq 3 ] ;;
+		esac
 	verdict $? "three ranks with $numbers closed" "exit code $code"
 done
 

@@ -1,12 +1,18 @@
 #!/bin/sh
-# Commands where the machine gives little: address space, descriptors, a pipe that nobody writes to, a library that is not there.
+# Commands where the machine gives little: address space, descriptors, a pipe
+# that nobody writes to, a library that is not there.
 . "$(dirname "$0")/tap"
 
 case ${BUILD-} in
-*asan* | *tsan*) skip "commands that compute nothing take 150 MB of address space" "sanitizers take terabytes" ;;
+*asan* | *tsan*)
+	skip "commands that compute nothing take 150 MB of address space" \
+		"sanitizers take terabytes"
+	;;
 *)
-	for words in --version --help "info -e" "litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" "bench --help"; do
-		timeout 60 sh -c 'ulimit -v 150000; exec tessera $0' "$words" >"$TAP_FILES/out" 2>"$TAP_FILES/err"
+	for words in --version --help "info -e" "litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" \
+		"bench --help"; do
+		timeout 60 sh -c 'ulimit -v 150000; exec tessera $0' \
+			"$words" >"$TAP_FILES/out" 2>"$TAP_FILES/err"
 		code=$?
 		[ "$code" -eq 0 ] && [ -s "$TAP_FILES/out" ] && [ ! -s "$TAP_FILES/err" ]
 		verdict $? "tessera $words takes 150 MB of address space at most" "exit code $code"
@@ -16,20 +22,24 @@ esac
 
 if command -v cc >/dev/null; then
 	cc -shared -o "$TAP_FILES/libopenblas.so.0" -x c /dev/null
-	try env LD_LIBRARY_PATH="$TAP_FILES" tessera bench gemm-all-scatter -n 1 -i 1 -w 0 --shape 16x16x16
-	[ "$code" -eq 1 ] && [ "$(wc -l <"$TAP_FILES/err")" -eq 1 ] && grep -q 'needs OpenBLAS.*install it' "$TAP_FILES/err"
+	try env LD_LIBRARY_PATH="$TAP_FILES" \
+		tessera bench gemm-all-scatter -n 1 -i 1 -w 0 --shape 16x16x16
+	[ "$code" -eq 1 ] && [ "$(wc -l <"$TAP_FILES/err")" -eq 1 ] &&
+		grep -q 'needs OpenBLAS.*install it' "$TAP_FILES/err"
 	verdict $? "an OpenBLAS that is none is said to be missing" "exit code $code"
 fi
 
 for files in 6 8 10 12; do
 	try sh -c "ulimit -n $files; exec tessera run -n 8 $BUILD/examples/hello"
-	[ "$code" -eq 1 ] && grep -qE 'no room for more open files|Too many open files' "$TAP_FILES/err"
+	[ "$code" -eq 1 ] &&
+		grep -qE 'no room for more open files|Too many open files' "$TAP_FILES/err"
 	verdict $? "with $files descriptors, too few of them is what is said" "exit code $code"
 done
 
 pipe=$TAP_FILES/pipe
 mkfifo "$pipe"
-refuses "a pipe that nobody writes to, as a litmus test" 1 'No data available' tessera litmus "$pipe"
+refuses "a pipe that nobody writes to, as a litmus test" 1 'No data available' \
+	tessera litmus "$pipe"
 try env TESSERA_TUNE_FILE="$pipe" tessera bench gemm-all-scatter -n 1 -i 1 -w 0 --shape 16x16x16
 [ "$code" -eq 0 ] && grep -q 'No data available; going on without' "$TAP_FILES/err"
 verdict $? "as a tuning file" "exit code $code"

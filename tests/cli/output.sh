@@ -1,10 +1,12 @@
 #!/bin/sh
-# What is printed or written is there, or the command fails and says so: each command to a disk that is full.
+# What is printed or written is there, or the command fails and says so: each
+# command to a disk that is full.
 . "$(dirname "$0")/tap"
 hello=$BUILD/examples/hello
 litmus=tests/litmus/2+2W.fsc.sameGPU-aa.litmus
 
-# lost NAME COMMAND...: with standard output on a full disk, exit code 1 and one line of each process that has printed.
+# lost NAME COMMAND...: with standard output on a full disk, exit code 1 and one line of each
+# process that has printed.
 lost() {
 	name=$1
 	shift
@@ -46,7 +48,8 @@ written() {
 }
 
 written "perf --json" tessera perf signal -n 2 -N 2 -m 100 -w 0 --json /dev/full
-written "bench --json" tessera bench gemm-all-scatter -n 2 -i 1 -w 0 --shape 16x16x16 --json /dev/full
+written "bench --json" tessera bench gemm-all-scatter \
+	-n 2 -i 1 -w 0 --shape 16x16x16 --json /dev/full
 written "litmus --json" tessera litmus $litmus --json /dev/full
 case ${BUILD-} in
 *tsan*) ;;

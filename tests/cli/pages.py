@@ -116,14 +116,14 @@ def prepare(folder):
 
 
 def meant(command):
-    """What is run for a command: the command of ci/demo's last line, other files and sizes, and
+    """What is run for a command: the command of ci/demo's last lines, other files and sizes, and
     everything else as it stands."""
     if command == "ci/demo":
         with open(os.path.join(ROOT, "ci", "demo"), encoding="ascii") as file:
             text = file.read()
-        command = re.search(r"(\S+=\S+) exec build/\S+?/(tessera .*) \"\$@\"", text).expand(
-            r"\1 \2"
-        )
+        command = re.search(
+            r"export (\S+=\S+)\nexec build/\S+?/(tessera .*) \"\$@\"", text
+        ).expand(r"\1 \2")
         command = command.replace('"$workload"', re.search(r"workload=(\w\S*) ;;", text)[1])
     for word, place in PLACES.items():
         command = re.sub(rf"\b{word}\b", place, command)

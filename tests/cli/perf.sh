@@ -1,5 +1,6 @@
 #!/bin/sh
-# tessera perf: that it measures and verifies each operation, and what it refuses. Speed is judged elsewhere: this machine is busy.
+# tessera perf: that it measures and verifies each operation, and what it
+# refuses. Speed is judged elsewhere: this machine is busy.
 . "$(dirname "$0")/tap"
 json=$TAP_FILES/perf.json
 few="-N 3 -w 0 -m 20"
@@ -8,21 +9,27 @@ for placement in process thread; do
 	for operation in put get copy; do
 		for ranks in 1 2 3; do
 			prints "$operation on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
-				tessera perf $operation -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
-			seen "$operation on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 ' 4
+				tessera perf $operation \
+				-n $ranks --placement $placement -b 4 -e 4K -f 8 $few
+			seen "$operation on $ranks as $placement: a line a size" \
+				'^ +[0-9]+ +[0-9]+ +f32 ' 4
 		done
 	done
 	for ranks in 2 3 8; do
 		prints "put-signal on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
-			tessera perf put-signal -n $ranks --placement $placement -b 4 -e 4K -f 8 $few
-		seen "put-signal on $ranks as $placement: a line a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way(, .*disturbed)?$' 4
+			tessera perf put-signal \
+			-n $ranks --placement $placement -b 4 -e 4K -f 8 $few
+		seen "put-signal on $ranks as $placement: a line a size" \
+			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way(, .*disturbed)?$' 4
 		prints "signal on $ranks as $placement" '^ .* 0 .*one way(, .*disturbed)?$' \
 			tessera perf signal -n $ranks --placement $placement $few
 	done
 	for ranks in 1 2 3 5 8; do
 		prints "all-gather on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
-			tessera perf all-gather -n $ranks --placement $placement -b 64 -e 4K -f 8 -V 2 $few
-		seen "all-gather on $ranks as $placement: two lines a size" '^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place(, .*disturbed)?$' 6
+			tessera perf all-gather \
+			-n $ranks --placement $placement -b 64 -e 4K -f 8 -V 2 $few
+		seen "all-gather on $ranks as $placement: two lines a size" \
+			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place(, .*disturbed)?$' 6
 	done
 	for ranks in 1 3 8; do
 		prints "atomic on $ranks as $placement" '^ .* 0 .*all ranks at' \
@@ -32,16 +39,21 @@ for placement in process thread; do
 	done
 done
 prints "memcpy stands beside" 'memcpy\(GB/s\) +ratio' tessera perf put -b 32K -e 32K $few
-seen "and the ratio to it" '^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-9]+( \(disturbed by other work: .*\))?$'
+seen "and the ratio to it" \
+	'^# least ratio to memcpy from 32 KiB on: [0-9]+\.[0-9]+( \(disturbed by other work: .*\))?$'
 prints "steps" '^ +24 +3 +f64 ' tessera perf get -b 8 -e 31 -i 8 -d f64 $few
 seen "steps end at the largest size" '^ +[0-9]+ +[0-9]+ +f64 ' 3
 prints "several blocks" '0 \(ok\)' tessera perf put -b 1000 -e 1000 -d u8 --blocks 7 $few
 for operation in put get copy; do
-	prints "$operation by more blocks than there are lines" '0 \(ok\)' tessera perf $operation -b 1 -e 301 -i 100 -d u8 -V 9 $few
-	prints "$operation, each a launch" '0 \(ok\)' tessera perf $operation -b 4096 -e 4096 -l 1 $few
-	seen "$operation, each a launch: it says so" '^# median of 3 samples, each of many launches of one operation$'
+	prints "$operation by more blocks than there are lines" '0 \(ok\)' \
+		tessera perf $operation -b 1 -e 301 -i 100 -d u8 -V 9 $few
+	prints "$operation, each a launch" '0 \(ok\)' \
+		tessera perf $operation -b 4096 -e 4096 -l 1 $few
+	seen "$operation, each a launch: it says so" \
+		'^# median of 3 samples, each of many launches of one operation$'
 done
-prints "an all-gather of odd pieces" '0 \(ok\)' tessera perf all-gather -n 3 -b 1 -e 10001 -f 100 -d u8 -V 3 $few
+prints "an all-gather of odd pieces" '0 \(ok\)' \
+	tessera perf all-gather -n 3 -b 1 -e 10001 -f 100 -d u8 -V 3 $few
 seen "its size is cut to whole pieces" '^ +9999 +3333 +u8 ' 2
 seen "and a small one is an element of each" '^ +3 +1 +u8 ' 2
 prints "sizes that come to the same are one" '0 \(ok\)' tessera perf all-gather -n 8 -b 4 -e 32 $few
@@ -50,20 +62,27 @@ try tessera perf all-gather -n 2 -b 1024 -e 1024 --json "$json.gather" $few
 python3 -c "
 import json
 rows = json.load(open('$json.gather'))['rows']
-assert [(row['what'], row['size_bytes'], row['count'], row['wrong']) for row in rows] == [('out of place', 1024, 128, 0), ('in place', 1024, 128, 0)]
+assert [(row['what'], row['size_bytes'], row['count'], row['wrong']) for row in rows] == [
+    ('out of place', 1024, 128, 0), ('in place', 1024, 128, 0)
+]
 assert all(abs(row['busbw_gbps'] - row['algbw_gbps'] / 2) < 1e-6 for row in rows)
 " 2>"$TAP_FILES/err"
 verdict $? "busbw is (n - 1) / n of algbw"
 try tessera perf all-gather -V 60000 -b 8 -e 8 $few
-[ "$code" -eq 1 ] && grep -q '^tessera: -V 60000: the blocks of an all-gather wait for each other' "$TAP_FILES/err"
+[ "$code" -eq 1 ] && grep -q '^tessera: -V 60000: the blocks of an all-gather wait for each other' \
+	"$TAP_FILES/err"
 verdict $? "more blocks than find room are refused" "exit code $code"
-for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' 'copy:rank 0 copies from rank 1 to rank 2' 'signal:between ranks 0 and 1'; do
-	prints "${pair%%:*} on 8 says which ranks" "^# ${pair#*:}; the other ranks wait\$" tessera perf ${pair%%:*} -n 8 -b 8 -e 8 $few
+for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' \
+	'copy:rank 0 copies from rank 1 to rank 2' 'signal:between ranks 0 and 1'; do
+	prints "${pair%%:*} on 8 says which ranks" "^# ${pair#*:}; the other ranks wait\$" \
+		tessera perf ${pair%%:*} -n 8 -b 8 -e 8 $few
 done
 for operation in put get copy atomic barrier all-gather; do
-	prints "$operation on 1 says that nothing crosses a link" '^# rank 0 is alone: nothing crosses a link' \
+	prints "$operation on 1 says that nothing crosses a link" \
+		'^# rank 0 is alone: nothing crosses a link' \
 		tessera perf $operation -n 1 -b 64K -e 64K --json "$json.alone" $few
-	seen "$operation on 1 has no bus bandwidth" '^ +[0-9]+ +[0-9]+ +[^ ]+ +[0-9.]+ +[0-9.-]+ +- '
+	seen "$operation on 1 has no bus bandwidth" \
+		'^ +[0-9]+ +[0-9]+ +[^ ]+ +[0-9.]+ +[0-9.-]+ +- '
 	python3 -c "
 import json
 rows = json.load(open('$json.alone'))['rows']
@@ -75,24 +94,36 @@ for row in rows:
 	verdict $? "$operation on 1: the JSON says so"
 	rm -f "$json.alone"
 done
-seen "a rank that gathers in place moves nothing" '^ +65536 +16384 +f32 +[0-9.]+ +- +- +0 .* in place'
-prints "put-signal has nothing to be compared with" '#wrong +- +ratio ' tessera perf put-signal -b 8 -e 8 $few
-prints "and on 2 there are no others" '^# rank 0 stores to rank 1$' tessera perf put -n 2 -b 8 -e 8 $few
+seen "a rank that gathers in place moves nothing" \
+	'^ +65536 +16384 +f32 +[0-9.]+ +- +- +0 .* in place'
+prints "put-signal has nothing to be compared with" '#wrong +- +ratio ' \
+	tessera perf put-signal -b 8 -e 8 $few
+prints "and on 2 there are no others" '^# rank 0 stores to rank 1$' \
+	tessera perf put -n 2 -b 8 -e 8 $few
 prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
 prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
 python3 -c "
 import json
 report = json.load(open('$json'))
-assert report['operation'] == 'put' and report['ranks'] == 2 and report['reference'] == 'memcpy' and not report['each_launched']
+assert (
+    report['operation'] == 'put'
+    and report['ranks'] == 2
+    and report['reference'] == 'memcpy'
+    and not report['each_launched']
+)
 assert [row['size_bytes'] for row in report['rows']] == [8, 16, 32, 64]
-assert all(row['wrong'] == 0 and row['time_us'] > 0 and row['reference_us'] > 0 for row in report['rows'])
+assert all(
+    row['wrong'] == 0 and row['time_us'] > 0 and row['reference_us'] > 0 for row in report['rows']
+)
 " 2>"$TAP_FILES/err"
 verdict $? "the JSON holds the lines"
 
-# On a machine that other work disturbs every operation says so, of each line, and of the ratio that it promises.
+# On a machine that other work disturbs every operation says so, of each line, and of the ratio that
+# it promises.
 disturbs() {
 	prints "$1 on a disturbed machine" "^ .*disturbed\$" \
-		env LD_PRELOAD="$BUILD/tests/fakes/libuneven_clock.so" TESSERA_DEADLINE=3000s tessera perf "$@" -b 4K -e 4K -w 0 -m 1 --json "$json.uneven"
+		env LD_PRELOAD="$BUILD/tests/fakes/libuneven_clock.so" TESSERA_DEADLINE=3000s \
+		tessera perf "$@" -b 4K -e 4K -w 0 -m 1 --json "$json.uneven"
 	python3 -c "
 import json
 rows = json.load(open('$json.uneven'))['rows']
@@ -108,7 +139,8 @@ case ${BUILD-} in
 		disturbs $operation
 	done
 	disturbs signal
-	seen "the ratio says so too" '^# ratio to C11 atomics: [0-9.]+ \(disturbed by other work: measure again'
+	seen "the ratio says so too" \
+		'^# ratio to C11 atomics: [0-9.]+ \(disturbed by other work: measure again'
 	;;
 esac
 
@@ -134,7 +166,8 @@ refuses "a step that goes nowhere" 2 '-i' tessera perf put -i 0
 refuses "two ways to step" 2 'one of them' tessera perf put -i 8 -f 2
 refuses "an unknown type" 2 'f31' tessera perf put -d f31
 refuses "no samples" 2 '-N' tessera perf put -N 0
-refuses "a file that cannot be written" 2 'no-such-folder' tessera perf put --json /no-such-folder/x.json
+refuses "a file that cannot be written" 2 'no-such-folder' \
+	tessera perf put --json /no-such-folder/x.json
 refuses "a misspelt option" 2 "did you mean '--minbytes'" tessera perf put --minbites=8k
 refuses "an unknown letter" 2 "'-z'" tessera perf put -z
 finish

@@ -1,5 +1,6 @@
 #!/bin/sh
-# ci/gpu itself, on programs that only pretend: what fails, what is missing and what there was no time for is counted as that.
+# ci/gpu itself, on programs that only pretend: what fails, what is missing and
+# what there was no time for is counted as that.
 . "$(dirname "$0")/../cli/tap"
 packed=$TAP_FILES/packed
 mkdir "$packed"
@@ -10,10 +11,12 @@ program() {
 	chmod +x "$packed/$1"
 }
 
-# on_gpus LINE...: a test program with two tests, which does this once it knows where its `$report` goes.
+# on_gpus LINE...: a test program with two tests, which does this once it knows where its `$report`
+# goes.
 on_gpus() {
 	{
-		echo 'for option; do case $option in --list) echo one/a; echo one/b; exit ;; --tap=*) report=${option#--tap=} ;; esac; done'
+		echo 'for option; do case $option in --list) echo one/a; echo one/b; exit ;;'
+		echo '--tap=*) report=${option#--tap=} ;; esac; done'
 		printf '%s\n' "$@"
 	} | program on_gpus
 }
@@ -29,7 +32,8 @@ ends() {
 # gives OPTION...: the same without a verdict.
 gives() {
 	try ci/gpu --emulate "$@" "$packed"
-	[ "$code" -eq "$wanted" ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$totals" ] && grep -qE -- "$pattern" "$TAP_FILES/out"
+	[ "$code" -eq "$wanted" ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$totals" ] &&
+		grep -qE -- "$pattern" "$TAP_FILES/out"
 }
 
 # Two workloads, of three cases and two large ones in all.
@@ -63,14 +67,16 @@ E2
 echo 'exit 0' | program dot
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b # skip no peer" >>"$report"'
 ends "success" 0 "10 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
-on_gpus 'echo "not ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; echo "it broke here"; exit 1'
+on_gpus 'echo "not ok - one::a" >"$report"; echo "ok - one::b" >>"$report"' \
+	'echo "it broke here"; exit 1'
 ends "a failure" 1 "10 passed, 1 failed, 0 skipped" 'it broke here'
 on_gpus 'echo "ok - one::a" >"$report"; exit 3'
 ends "a crash between two tests" 1 "10 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
 ends "a program that runs nothing" 1 "9 passed, 1 failed, 0 skipped" 'after 0 tests'
 rm "$packed/on_gpus"
-ends "no test program" 1 "9 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
+ends "no test program" 1 \
+	"9 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
 on_gpus 'echo "ok - one::a" >"$report"; sleep 1000'
 for seconds in 1 8 64; do # a busy machine may need longer for what stands before the sleep
 	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^10 not run: there was no time'
@@ -78,10 +84,12 @@ for seconds in 1 8 64; do # a busy machine may need longer for what stands befor
 done
 verdict $? "too little time" "exit code $code; wanted $wanted, /$pattern/ and: $totals"
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; setsid sleep 1000 &'
-ends "a process that is left behind" 1 "11 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
+ends "a process that is left behind" 1 \
+	"11 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
 mv "$packed/list" "$packed/no-list"
 on_gpus 'echo "ok - one::a" >"$report"'
-ends "a command that names no workload" 1 "5 passed, 1 failed, 0 skipped" 'failed tessera bench --list names no workload'
+ends "a command that names no workload" 1 \
+	"5 passed, 1 failed, 0 skipped" 'failed tessera bench --list names no workload'
 mv "$packed/no-list" "$packed/list"
 program tessera <<E2
 [ "\$1" = info ] && printf '  cpuemu   1 device\\n  some_kernel   f16_16x16x16   1 worker\\n'
@@ -95,13 +103,17 @@ sanitizer() {
 	chmod +x "$TAP_FILES/tools/compute-sanitizer"
 }
 sanitizer 'echo "ERROR SUMMARY: 0 errors"'
-ends "memcheck" 0 "2 passed, 0 failed, 0 skipped" '^memcheck gemm-reduce-scatter f16 16x16x16' --memcheck
+ends "memcheck" 0 "2 passed, 0 failed, 0 skipped" '^memcheck gemm-reduce-scatter f16 16x16x16' \
+	--memcheck
 sanitizer 'echo "ERROR SUMMARY: 0 errors"; echo "ERROR SUMMARY: 2 errors"'
-ends "memcheck that finds something" 1 "0 passed, 2 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
+ends "memcheck that finds something" 1 \
+	"0 passed, 2 failed, 0 skipped" 'errors of each process: \[0, 2\]' --memcheck
 sanitizer 'exit 0'
-ends "memcheck that watches nothing" 1 "0 passed, 2 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
+ends "memcheck that watches nothing" 1 \
+	"0 passed, 2 failed, 0 skipped" 'errors of each process: \[\]' --memcheck
 sanitizer 'echo "Device not supported"; exit 1'
-ends "memcheck without support" 0 "0 passed, 0 failed, 2 skipped" 'does not support the device' --memcheck
+ends "memcheck without support" 0 "0 passed, 0 failed, 2 skipped" 'does not support the device' \
+	--memcheck
 program tessera <<'E2'
 echo '  cpuemu   no device: it is asleep'
 E2

@@ -1,5 +1,6 @@
 #!/bin/sh
-# ci/node itself, on the emulator: the files that it leaves on 8, 4, 2 and 1, and that what fails or is not there is counted as that.
+# ci/node itself, on the emulator: the files that it leaves on 8, 4, 2 and 1,
+# and that what fails or is not there is counted as that.
 . "$(dirname "$0")/../cli/tap"
 packed=$TAP_FILES/packed
 out=$TAP_FILES/results
@@ -20,24 +21,33 @@ E2
 
 # node OPTION...: all of it, with the same programs for tests and commands.
 node() {
-	try ci/node --emulate --commit abc123 --out "$out" --tests "$packed" --commands "$packed" "$@"
+	try ci/node --emulate \
+		--commit abc123 --out "$out" --tests "$packed" --commands "$packed" "$@"
 }
 
 # ends NAME CODE TOTALS PATTERN: exit code, last line, and a line that matches.
 ends() {
-	[ "$code" -eq "$2" ] && [ "$(tail -n 1 "$TAP_FILES/out")" = "$3" ] && grep -qE -- "$4" "$TAP_FILES/out"
+	[ "$code" -eq "$2" ] &&
+		[ "$(tail -n 1 "$TAP_FILES/out")" = "$3" ] && grep -qE -- "$4" "$TAP_FILES/out"
 	verdict $? "$1" "exit code $code; wanted $2, /$4/ and: $3"
 }
 
 program on_gpus <<'E2'
-for option; do case $option in --list) echo one/a; exit ;; --tap=*) report=${option#--tap=} ;; esac; done
+for option; do
+	case $option in
+	--list) echo one/a; exit ;;
+	--tap=*) report=${option#--tap=} ;;
+	esac
+done
 echo "ok - one::a" >"$report"
 E2
 echo : | program dot
 curves=1
 command -v gnuplot >/dev/null || curves=0
 node
-ends "everything on the emulator" 0 "$((21 + 2 * curves)) passed, 0 failed, $((2 - 2 * curves)) skipped" '^perf all-gather +8 passed'
+ends "everything on the emulator" 0 \
+	"$((21 + 2 * curves)) passed, 0 failed, $((2 - 2 * curves)) skipped" \
+	'^perf all-gather +8 passed'
 seen "the most GPUs first" '^== (bench [a-z-]+|perf put), [1248] GPUs$' 11
 [ "$(grep '^== bench' "$TAP_FILES/out" | tr -dc '1248')" = 88442211 ]
 verdict $? "bench: 8, 4, 2, 1, two workloads each"
@@ -50,13 +60,29 @@ for ranks in (1, 2, 4, 8):
     for report in reports:
         assert report["commit"] == "abc123" and [run["code"] for run in report["runs"]] == [0, 0]
         for run in report["runs"]:
-            assert run["result"]["ranks"] == ranks and len(run["result"]["patterns"]) >= 2 and run["result"]["baseline"]
+            assert (
+                run["result"]["ranks"] == ranks
+                and len(run["result"]["patterns"]) >= 2
+                and run["result"]["baseline"]
+            )
             assert all(pattern["verdict"]["ok"] for pattern in run["result"]["patterns"])
     for operation in ("put", "signal", "barrier", "all-gather") if ranks > 1 else ():
-        report, = (json.load(open(path)) for path in glob.glob(f"{out}/perf-{operation}-cpuemu-{ranks}-*.json"))
-        assert report["code"] == 0 and report["commit"] == "abc123" and report["command"][-1] != "rows.json"
-        assert report["result"]["ranks"] == ranks and all(row["wrong"] == 0 for row in report["result"]["rows"])
-assert len(glob.glob(f"{out}/scaling-*.svg")) == 4 * curves and len(glob.glob(f"{out}/tests-cpuemu-*.txt")) == 1
+        (report,) = (
+            json.load(open(path))
+            for path in glob.glob(f"{out}/perf-{operation}-cpuemu-{ranks}-*.json")
+        )
+        assert (
+            report["code"] == 0
+            and report["commit"] == "abc123"
+            and report["command"][-1] != "rows.json"
+        )
+        assert report["result"]["ranks"] == ranks and all(
+            row["wrong"] == 0 for row in report["result"]["rows"]
+        )
+assert (
+    len(glob.glob(f"{out}/scaling-*.svg")) == 4 * curves
+    and len(glob.glob(f"{out}/tests-cpuemu-*.txt")) == 1
+)
 assert not glob.glob(f"{out}/perf-*-1-*")
 CHECK
 verdict $? "a file for each, with every rank's rows right" "$(cat "$TAP_FILES/err")"
@@ -65,7 +91,8 @@ rm -rf "$out"
 node --only perf --gpus 2 --seconds 0
 ends "no time" 1 "0 passed, 0 failed, 0 skipped" '^4 not run: there was no time left$'
 node --only bench,scaling --gpus 2
-ends "one number of GPUs makes no curve" 0 "2 passed, 0 failed, 2 skipped" 'a curve takes two numbers'
+ends "one number of GPUs makes no curve" 0 \
+	"2 passed, 0 failed, 2 skipped" 'a curve takes two numbers'
 
 program tessera <<E2
 [ "\$1 \$2" = "bench --list" ] && { "$real" bench --list | sed '/^  large cases:/,/^\$/d'; exit; }
@@ -76,7 +103,12 @@ node --only perf --gpus 8
 ends "a measurement that fails" 1 "3 passed, 1 failed, 0 skipped" '^  \| it broke here$'
 seen "its file says so" '^perf put +8 failed .* exit code 3$'
 program on_gpus <<'E2'
-for option; do case $option in --list) echo one/a; exit ;; --tap=*) report=${option#--tap=} ;; esac; done
+for option; do
+	case $option in
+	--list) echo one/a; exit ;;
+	--tap=*) report=${option#--tap=} ;;
+	esac
+done
 echo "not ok - one::a" >"$report"
 exit 1
 E2

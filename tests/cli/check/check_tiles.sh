@@ -1,5 +1,6 @@
 #!/bin/sh
-# tessera check on what coops do with shared memory and with tiles: the contract tests raise nothing, and a wrong program what it should.
+# tessera check on what coops do with shared memory and with tiles: the contract
+# tests raise nothing, and a wrong program what it should.
 . "$(dirname "$0")/../tap"
 
 needs_forks schedules
@@ -13,9 +14,11 @@ adds="$BUILD/tests/contract/tiles/test_adds.checked"
 sent="$BUILD/tests/contract/collectives/test_sent.checked"
 reduced="$BUILD/tests/contract/collectives/test_reduced.checked"
 
-# finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its accesses.
+# finds CLASS CALL WHAT: the last command's report has such a finding, with the call as one of its
+# accesses.
 finds() {
-	[ "$code" -eq 1 ] && grep -q "^finding: $1" "$TAP_FILES/out" && grep -q "$2 at tests/planted/" "$TAP_FILES/out"
+	[ "$code" -eq 1 ] && grep -q "^finding: $1" "$TAP_FILES/out" &&
+		grep -q "$2 at tests/planted/" "$TAP_FILES/out"
 	verdict $? "$3" "exit code $code"
 }
 
@@ -23,11 +26,13 @@ for memory in view cache; do
 	prints "sums that a block meets for, $memory" '^no finding$' \
 		tessera check -n 1 --seeds 50 --weak $memory --no-slowdown "$summed" right
 	try tessera check -n 1 --seeds 50 --weak $memory --no-slowdown "$summed" beside
-	finds data-race 'races with *tsr_coop_scan' "sums of what another worker lays down meanwhile are a race, $memory"
+	finds data-race 'races with *tsr_coop_scan' \
+		"sums of what another worker lays down meanwhile are a race, $memory"
 	prints "rows that come from a rank and are waited for, $memory" '^no finding$' \
 		tessera check -n 3 --seeds 50 --weak $memory --no-slowdown "$merged" right
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" unmet
-	finds coop-race 'tsr_rows_load' "rows that other threads store are loaded without a meeting, $memory"
+	finds coop-race 'tsr_rows_load' \
+		"rows that other threads store are loaded without a meeting, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" unsignalled
 	finds data-race 'tsr_rows_store' "rows of a rank that nobody waits for, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" value
@@ -36,23 +41,29 @@ for memory in view cache; do
 	finds coop-race 'tsr_get_record' "a record that one thread puts and all read, $memory"
 	for test in values_go_by_themselves records_go_whole; do
 		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 3 --seeds 10 --weak $memory --no-slowdown "$pointer" --filter "pointer/$test"
+			tessera check -n 3 \
+			--seeds 10 --weak $memory --no-slowdown "$pointer" --filter "pointer/$test"
 	done
 	for test in blocks_are_dealt_to_roles shared_values_are_summed_up; do
 		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 2 --seeds 3 --weak $memory --no-slowdown "$coop" --filter "coop/$test"
+			tessera check -n 2 \
+			--seeds 3 --weak $memory --no-slowdown "$coop" --filter "coop/$test"
 	done
 	for test in arithmetic_conversion_and_edges infinities_survive two_fragments_become_one; do
 		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 2 --seeds 2 --weak $memory --no-slowdown "$rows" --filter "rows/$test"
+			tessera check -n 2 \
+			--seeds 2 --weak $memory --no-slowdown "$rows" --filter "rows/$test"
 	done
-	for test in every_rank_adds_to_every_rank addend_and_sum_are_rounded_to_the_view sums_are_read_behind_signals; do
+	for test in every_rank_adds_to_every_rank addend_and_sum_are_rounded_to_the_view \
+		sums_are_read_behind_signals; do
 		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$adds" --filter "adds/$test"
+			tessera check -n 3 \
+			--seeds 3 --weak $memory --no-slowdown "$adds" --filter "adds/$test"
 	done
 	for test in one_tile_of_all_ranks_becomes_one parts_are_reduced_by_their_ranks; do
 		prints "the contract: $test, $memory" '^no finding$' \
-			tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$reduced" --filter "reduced/$test"
+			tessera check -n 3 \
+			--seeds 3 --weak $memory --no-slowdown "$reduced" --filter "reduced/$test"
 	done
 	prints "the contract: sums_have_the_same_bits_in_every_run, $memory" '^no finding$' \
 		tessera check -n 3 --seeds 3 --weak $memory --no-slowdown "$sent"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Ranks that end before they join, and ranks that are stopped: what the launcher knows of them the others learn at once.
+# Ranks that end before they join, and ranks that are stopped: what the launcher
+# knows of them the others learn at once.
 . "$(dirname "$0")/../tap"
 hello=$BUILD/examples/hello
 
@@ -8,19 +9,24 @@ in_time() {
 	[ "$(($(date +%s) - began))" -lt "$1" ]
 }
 
-# one_ends NAME RANKS RANK HOW CODE SENTENCE: one rank does HOW before it joins. The deadline is never waited for, and it is said once.
+# one_ends NAME RANKS RANK HOW CODE SENTENCE: one rank does HOW before it joins. The deadline is
+# never waited for, and it is said once.
 one_ends() {
 	began=$(date +%s)
-	TESSERA_DEADLINE=300s try tessera run -n "$2" sh -c "if [ \$TESSERA_RANK = $3 ]; then $4; fi; exec \"\$@\"" sh "$hello"
-	[ "$code" -eq "$5" ] && grep -q "tessera: rank $3 of $2 $6.* before .* joined the world" "$TAP_FILES/err" && in_time 150 &&
+	TESSERA_DEADLINE=300s try tessera run -n "$2" \
+		sh -c "if [ \$TESSERA_RANK = $3 ]; then $4; fi; exec \"\$@\"" sh "$hello"
+	[ "$code" -eq "$5" ] && grep -q "tessera: rank $3 of $2 $6.* before .* joined the world" \
+		"$TAP_FILES/err" && in_time 150 &&
 		! grep -q 'never arrived' "$TAP_FILES/err"
 	verdict $? "$1" "exit code $code, wanted $5 and: $6"
 }
 
 for rank in 0 1 3; do
 	one_ends "rank $rank of 4 exits before it joins" 4 $rank 'exit 3' 3 'ended with exit code 3'
-	one_ends "rank $rank of 4 is killed before it joins" 4 $rank 'kill -9 $$' 137 'was killed by signal 9'
-	one_ends "rank $rank of 4 ends late, before it joins" 4 $rank 'sleep 1; exit 4' 4 'ended with exit code 4'
+	one_ends "rank $rank of 4 is killed before it joins" 4 \
+		$rank 'kill -9 $$' 137 'was killed by signal 9'
+	one_ends "rank $rank of 4 ends late, before it joins" 4 \
+		$rank 'sleep 1; exit 4' 4 'ended with exit code 4'
 done
 one_ends "rank 0 of 2 has no program" 2 0 'exec /no/such/program' 127 'ended with exit code 127'
 one_ends "a rank that ends well, but never joins" 3 2 'exit 0' 1 'ended with exit code 0'
@@ -29,9 +35,12 @@ one_ends "rank 0 that ends well, but never joins" 3 0 'exit 0' 1 'ended with exi
 # A stopped rank costs one deadline: the launcher does not give it another.
 for rank in 0 2; do
 	began=$(date +%s)
-	TESSERA_DEADLINE=10s try tessera run -n 3 sh -c "if [ \$TESSERA_RANK = $rank ]; then kill -STOP \$\$; fi; exec \"\$@\"" sh "$hello"
-	[ "$code" -ne 0 ] && grep -q "tessera: rank $rank of 3 " "$TAP_FILES/err" && in_time 19 && ! in_time 9 &&
+	TESSERA_DEADLINE=10s try tessera run -n 3 sh -c \
+		"if [ \$TESSERA_RANK = $rank ]; then kill -STOP \$\$; fi; exec \"\$@\"" sh "$hello"
+	[ "$code" -ne 0 ] &&
+		grep -q "tessera: rank $rank of 3 " "$TAP_FILES/err" && in_time 19 && ! in_time 9 &&
 		grep -q "rank $rank did not end when the world did, and is killed" "$TAP_FILES/err"
-	verdict $? "rank $rank is stopped before it joins: one deadline" "exit code $code after $(($(date +%s) - began)) s"
+	verdict $? "rank $rank is stopped before it joins: one deadline" \
+		"exit code $code after $(($(date +%s) - began)) s"
 done
 finish

@@ -7,15 +7,19 @@ for apart in 'unshare --pid --fork' 'unshare --user --map-root-user --pid --fork
 	apart=
 done
 if [ -z "$apart" ]; then
-	skip "ranks in PID namespaces of their own" "this machine permits no PID namespace (unshare --pid --fork)"
+	skip "ranks in PID namespaces of their own" \
+		"this machine permits no PID namespace (unshare --pid --fork)"
 	finish
 fi
 
 for ranks in 1 2 3 5; do
-	prints "$ranks ranks in namespaces of their own" "^rank 0 of $ranks received 1" tessera run -n $ranks $apart "$hello"
-	seen "$ranks ranks in namespaces of their own: each once" "^rank [0-9] of $ranks received" $ranks
+	prints "$ranks ranks in namespaces of their own" "^rank 0 of $ranks received 1" \
+		tessera run -n $ranks $apart "$hello"
+	seen "$ranks ranks in namespaces of their own: each once" \
+		"^rank [0-9] of $ranks received" $ranks
 done
-prints "a launcher in a namespace of its own" '^rank 0 of 3 received' $apart tessera run -n 3 "$hello"
+prints "a launcher in a namespace of its own" '^rank 0 of 3 received' \
+	$apart tessera run -n 3 "$hello"
 
 # By hand; the last one is outside.
 export TESSERA_SIZE=3 TESSERA_JOB="namespaces.$$.$(date +%s)" TESSERA_SECRET=$$
@@ -30,6 +34,7 @@ seen "ranks started by hand, two of three in namespaces" '^rank [0-2] of 3 recei
 # What ends in a namespace is lost for those outside.
 unset TESSERA_SIZE TESSERA_JOB TESSERA_SECRET
 try tessera run -n 3 $apart sh -c 'if [ $TESSERA_RANK = 1 ]; then exit 5; fi; exec "$@"' sh "$hello"
-[ "$code" -eq 5 ] && grep -q 'rank 1 of 3 ended with exit code 5 before it joined the world' "$TAP_FILES/err"
+[ "$code" -eq 5 ] && grep -q 'rank 1 of 3 ended with exit code 5 before it joined the world' \
+	"$TAP_FILES/err"
 verdict $? "a rank that ends in its namespace is named" "exit code $code"
 finish

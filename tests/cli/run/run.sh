@@ -11,9 +11,11 @@ for placement in process thread; do
 	done
 done
 for ranks in 1 2 3 5 8; do
-	prints "1 MiB of a kernel's locals on $ranks ranks" '' tessera run -n $ranks --placement thread "$BUILD/tests/planted/memory/locals"
+	prints "1 MiB of a kernel's locals on $ranks ranks" '' \
+		tessera run -n $ranks --placement thread "$BUILD/tests/planted/memory/locals"
 done
-prints "arguments reach the program as they are" '^-n x y$' tessera run -n 1 printf '%s %s\n' -n 'x y'
+prints "arguments reach the program as they are" '^-n x y$' \
+	tessera run -n 1 printf '%s %s\n' -n 'x y'
 prints "a word of its own ends the options" '^--help$' tessera run -n 1 -- printf '%s\n' --help
 try tessera run -n 2 sh -c 'exit 7'
 [ "$code" -eq 7 ]
@@ -26,12 +28,15 @@ refuses "ranks that are no number" 2 'eight' tessera run -n eight "$hello"
 refuses "no program" 2 'which program' tessera run -n 2
 refuses "a program that is not there" 2 'no-such-program' tessera run -n 2 ./no-such-program
 refuses "a program that is not on PATH" 2 'no-such-program' tessera run -n 2 no-such-program
-refuses "a misspelt option" 2 "did you mean '--placement'" tessera run --placment thread -n 2 "$hello"
-refuses "an option with a line break" 2 "unknown option '--ran[?]ks'; did you mean '--ranks'" tessera run "$(printf -- '--ran\nks')" 2 "$hello"
+refuses "a misspelt option" 2 "did you mean '--placement'" \
+	tessera run --placment thread -n 2 "$hello"
+refuses "an option with a line break" 2 "unknown option '--ran[?]ks'; did you mean '--ranks'" \
+	tessera run "$(printf -- '--ran\nks')" 2 "$hello"
 refuses "a number with a line break" 2 "'2[?]3'" tessera run -n "$(printf '2\n3')" "$hello"
 refuses "an option without its value" 2 'needs a value' tessera run -n
 refuses "an unknown placement" 2 "'fibre'" tessera run -n 2 --placement fibre "$hello"
 refuses "a misspelt backend" 2 "did you mean 'cpuemu'" tessera run -n 2 --backend cpuem "$hello"
 refuses "a world in each rank of a job" 1 'rank 1 of 3 .*a world of its own' \
-	env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 PMIX_NAMESPACE=job tessera run -n 2 "$hello"
+	env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 PMIX_NAMESPACE=job \
+	tessera run -n 2 "$hello"
 finish

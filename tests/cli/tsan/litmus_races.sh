@@ -1,5 +1,6 @@
 #!/bin/sh
-# The litmus suite under ThreadSanitizer: tests that the model calls free of races raise no report, those that it calls racy do.
+# The litmus suite under ThreadSanitizer: tests that the model calls free of
+# races raise no report, those that it calls racy do.
 . "$(dirname "$0")/../tap"
 suite=tests/litmus
 case ${BUILD-} in
@@ -14,7 +15,8 @@ export TESSERA_PLACEMENT
 
 right=$(grep -L '^Expect=racy' $suite/*.litmus)
 count=$(echo "$right" | wc -l)
-prints "no report from $count tests without a race" "^agree $count of $count\$" tessera litmus $right --on cpuemu --runs 500
+prints "no report from $count tests without a race" "^agree $count of $count\$" \
+	tessera litmus $right --on cpuemu --runs 500
 
 # Of the racy ones, those with plain accesses: two atomics that race are no race to ThreadSanitizer.
 racy=$(grep -l '^Expect=racy' $suite/*.litmus | xargs grep -l '\[na')
@@ -31,6 +33,7 @@ for test in $racy; do
 		missed="$missed $(basename "$test")"
 	fi
 done
-[ "$count" -ge 30 ] && [ "$reported" -ge $((count - 3)) ] # on a busy machine one or another execution does not come
+# On a busy machine one or another execution does not come
+[ "$count" -ge 30 ] && [ "$reported" -ge $((count - 3)) ]
 verdict $? "$reported of $count tests with a race are reported" "not:$missed"
 finish

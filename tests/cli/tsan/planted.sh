@@ -1,11 +1,13 @@
 #!/bin/sh
-# ThreadSanitizer and a planted bug: a signal without its release is reported, and the right signal is not.
+# ThreadSanitizer and a planted bug: a signal without its release is reported,
+# and the right signal is not.
 . "$(dirname "$0")/../tap"
 program=$BUILD/tests/planted/order/missing_release
 case $BUILD in
 *-tsan) ;;
 *)
-	prints "without ThreadSanitizer the planted bug is not seen" '' tessera run -n 2 --placement thread "$program" planted
+	prints "without ThreadSanitizer the planted bug is not seen" '' \
+		tessera run -n 2 --placement thread "$program" planted
 	skip "a planted missing release is reported" "this is not the tsan variant"
 	finish
 	;;

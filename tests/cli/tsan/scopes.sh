@@ -1,11 +1,13 @@
 #!/bin/sh
-# ThreadSanitizer and scopes: messages whose release or acquire does not reach the other side are reported, and the others are not.
+# ThreadSanitizer and scopes: messages whose release or acquire does not reach
+# the other side are reported, and the others are not.
 . "$(dirname "$0")/../tap"
 program=$BUILD/tests/planted/order/scopes
 case $BUILD in
 *-tsan) ;;
 *)
-	prints "without ThreadSanitizer a scope too narrow is not seen" '' tessera run -n 2 --placement thread "$program" block_block 1
+	prints "without ThreadSanitizer a scope too narrow is not seen" '' \
+		tessera run -n 2 --placement thread "$program" block_block 1
 	skip "scope races are reported" "this is not the tsan variant"
 	finish
 	;;
@@ -23,21 +25,26 @@ passes() {
 	done
 }
 
-# reported RANKS BLOCKS CASE...: ThreadSanitizer reports the payload: written by the one, read by the other, in this case's kernel.
+# reported RANKS BLOCKS CASE...: ThreadSanitizer reports the payload: written by the one, read by
+# the other, in this case's kernel.
 reported() {
 	ranks=$1 blocks=$2
 	shift 2
 	for name in "$@"; do
 		try tessera run -n "$ranks" --placement thread "$program" "$name" "$blocks"
-		[ "$code" -eq 66 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
-			grep -q "read_payload .*scopes.c" "$TAP_FILES/err" && grep -q "write_payload .*scopes.c" "$TAP_FILES/err" &&
+		[ "$code" -eq 66 ] &&
+			grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
+			grep -q "read_payload .*scopes.c" "$TAP_FILES/err" &&
+			grep -q "write_payload .*scopes.c" "$TAP_FILES/err" &&
 			grep -q "tsr_body_$name " "$TAP_FILES/err"
-		verdict $? "$name, $ranks ranks of $blocks blocks: the payload is reported" "exit code $code; wanted 66 and a report"
+		verdict $? "$name, $ranks ranks of $blocks blocks: the payload is reported" \
+			"exit code $code; wanted 66 and a report"
 	done
 }
 
 # Workers of one block: every scope includes both.
-passes 1 1 workers_block_block workers_block_device workers_device_block workers_system_device workers_system_system \
+passes 1 1 workers_block_block \
+	workers_block_device workers_device_block workers_system_device workers_system_system \
 	workers_local_block workers_local_device workers_local_device_block
 
 # Blocks of one device: from the device's scope on.
@@ -46,7 +53,8 @@ reported 1 2 block_block block_device device_block local_block local_device_bloc
 
 # Ranks: the system's alone.
 passes 2 1 system_system seq_cst signal_wait signal_add
-reported 2 1 block_block device_device device_system system_device store_wait_local signal_local_load
+reported 2 1 block_block \
+	device_device device_system system_device store_wait_local signal_local_load
 
 # Orders, as ever.
 reported 2 1 relaxed_store relaxed_load flushed

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What an ordered access cannot have does not compile. Beside each group of refused calls stands one that must be accepted.
+# What an ordered access cannot have does not compile. Beside each group of
+# refused calls stands one that must be accepted.
 . "$(dirname "$0")/../../cli/tap"
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 
@@ -17,7 +18,8 @@ compiles() {
 			$1;
 		}
 	EOF
-	try "${CC:-cc}" -std=c11 -D_GNU_SOURCE -fsyntax-only -I"$root" -I"$root/include" -I"$root/backends" "$TAP_FILES/kernel.c"
+	try "${CC:-cc}" -std=c11 -D_GNU_SOURCE \
+		-fsyntax-only -I"$root" -I"$root/include" -I"$root/backends" "$TAP_FILES/kernel.c"
 	[ "$code" -eq 0 ]
 }
 
