@@ -10,6 +10,7 @@ from collections import namedtuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GENERATED = "build/generated"
+STRIP_ROWS = 32  # divide every tile's rows
 LINE = re.compile(
     r"(?P<dtypes>\w+(,\w+)*) +(?P<tile>\d+x\d+x\d+) +(?P<patterns>\w+\.h)( +(?P<few>few))?"
 )
@@ -60,7 +61,9 @@ def text(variant):
         " */\n"
         f"#define TSR_VARIANT {variant.dtype}_{variant.tile}\n"
         '#include "tessera/dev.h"\n\n'
-        f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n\n"
+        f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n"
+        "/* rows of a tile, for kernels that hold no sums of a main loop */\n"
+        f"TSR_TILE(strip, {variant.dtype}, {min(int(m), STRIP_ROWS)}, {n}, {k});\n\n"
         f'#include "{variant.patterns}"\n'
     )
 

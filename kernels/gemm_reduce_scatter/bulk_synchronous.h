@@ -37,20 +37,23 @@ TSR_KERNEL(grs_gemm, grs_args_t, a)
 }
 
 /*
- * Adds the partial sums. Here the handshake's flags have the opposite meaning:
- * it opens when all partial sums can be read, and closes when all have been
- * read.
+ * Adds the partial sums, some rows of a tile at a time: the sums of a whole
+ * tile would leave a thread no registers for what it reads. Here the
+ * handshake's flags have the opposite meaning: it opens when all partial sums
+ * can be read, and closes when all have been read.
  */
 TSR_KERNEL(grs_reduce, grs_args_t, a)
 {
+	const int64_t strips = TSR_TILE_M(tile) / TSR_TILE_M(strip);
 	const grs_run_t run = grs_begin(block, a);
 	tsr_role(block, "add up");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	TSR_FRAG(tile, sum, block);
-	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n;
+	TSR_FRAG(strip, sum, block);
+	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * strips;
 	     task += tsr_block_count(block)) {
-		const tsr_pos_t place =
-			grs_place(tsr_grouped_order(task, a->tiles_m, a->tiles_n, a->group));
+		tsr_pos_t place = grs_place(tsr_grouped_order(task / strips, a->tiles_m, a->tiles_n,
+							      a->group));
+		place.row += task % strips * TSR_TILE_M(strip);
 		const tsr_pos_t at = {grs_first_row(a, run.me, run.ranks) + place.row, place.col};
 		tsr_reduce(block, sum, a->partial, at, TSR_REDUCE_SUM);
 		tsr_tile_store(block, a->c, place, sum);

@@ -13,10 +13,13 @@ typedef struct grs_run {
 	int32_t me, ranks;
 } grs_run_t;
 
-/** The first row of rank `rank`'s chunk. */
+/**
+ * The first row of rank `rank`'s chunk. Divides 32-bit words: a division of
+ * 64-bit words takes registers from the main loop.
+ */
 TSR_FN int64_t grs_first_row(const grs_args_t *a, int rank, int ranks)
 {
-	return a->rows / ranks * rank + a->rows % ranks * rank / ranks;
+	return a->chunk_rows * rank + (uint32_t)(a->rest * rank) / (uint32_t)ranks;
 }
 
 /**

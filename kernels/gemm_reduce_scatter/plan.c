@@ -207,13 +207,15 @@ static tsr_view_t view_of(const grs_plan_t *plan, int matrix, int buffer, tsr_dt
 /** Sets the arguments that depend on the product alone. */
 static void set_product(grs_plan_t *plan)
 {
+	const int ranks = tsr_world_size(plan->world);
 	const tsr_dtype_t dtype = plan->config.dtype;
 	grs_args_t *args = &plan->args;
 	args->a = view_of(plan, GRS_A, GRS_BUFFER_A, dtype);
 	args->b = view_of(plan, GRS_B, GRS_BUFFER_B, dtype);
 	args->c = view_of(plan, GRS_C, GRS_BUFFER_C, dtype);
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[GRS_SYNC].data;
-	args->rows = plan->config.m;
+	args->chunk_rows = plan->config.m / ranks;
+	args->rest = (int32_t)(plan->config.m % ranks);
 	args->group = GROUP;
 }
 

@@ -136,11 +136,14 @@ TSR_FN int64_t tsr_ring_bands(const tsr_ring_t *ring)
  * The step of a band in which the ring reaches `part`: part - first, modulo
  * parts.
  */
-TSR_FN int64_t tsr_ring_step(const tsr_ring_t *ring, int64_t part)
+TSR_FN int64_t tsr_ring_step(const tsr_ring_t *ring, int32_t part)
 {
-	const int64_t parts = ring->parts < 1 ? 1 : ring->parts,
-		      step = (part - ring->first) % parts;
-	return step < 0 ? step + parts : step;
+	const int32_t parts = ring->parts < 1 ? 1 : ring->parts;
+	/* 32-bit remainders, and a difference that is corrected by additions */
+	int64_t step = (int64_t)(part % parts) - ring->first % parts;
+	step += step < 0 ? parts : 0;
+	step += step < 0 ? parts : 0;
+	return step < parts ? step : step - parts;
 }
 
 TSR_DEV int64_t tsr_ring_row(const tsr_ring_t *ring, int band)
@@ -165,7 +168,8 @@ TSR_DEV tsr_ring_tile_t tsr_ring_order(int64_t index, const tsr_ring_t *ring, in
 		      rows = tsr_ring_row(ring, tile.band + 1) - first;
 	const int64_t within = index - first * parts * ring->tiles_n,
 		      step = tsr_quotient(within, rows * ring->tiles_n);
-	tile.part = (int32_t)((step + parts - tsr_ring_step(ring, 0)) % parts);
+	const int64_t part = step + parts - tsr_ring_step(ring, 0); /* less than twice the parts */
+	tile.part = (int32_t)(part < parts ? part : part - parts);
 	tile.at =
 		tsr_grouped_order(within - step * rows * ring->tiles_n, rows, ring->tiles_n, group);
 	tile.at.row += first;
