@@ -2,6 +2,7 @@
  * NVIDIA's part of the baseline: its driver, and cuBLAS as a framework calls
  * it, by cublasGemmEx with f32 sums.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,9 +19,18 @@ typedef struct own {
 
 /* ------------------------------------------------------------ the driver */
 
+/** Multicast over NVLink only where somebody asks for it. */
+static void leave_multicast_off(void)
+{
+	(void)setenv("NCCL_NVLS_ENABLE", "0", 0);
+}
+
 static bool find(bench_gpu_t *gpu, char sentence[BENCH_SENTENCE])
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	own_t *own = gpu->own;
+	/* before any rank looks for libraries, which reads the environment: ranks may be threads */
+	(void)pthread_once(&once, leave_multicast_off);
 	const bool found = bench_library_find(&bench_cuda_library, &own->cuda, sentence);
 	gpu->run = own->cuda.run;
 	return found;
@@ -31,8 +41,6 @@ static bool open_device(bench_gpu_t *gpu, int ordinal, char sentence[BENCH_SENTE
 {
 	own_t *own = gpu->own;
 	const bench_cuda_t *cu = &own->cuda;
-	/* Multicast over NVLink only where somebody asks for it. */
-	(void)setenv("NCCL_NVLS_ENABLE", "0", 0);
 	return bench_gpu_ok(gpu, cu->init(0), "start", sentence) &&
 	       bench_gpu_ok(gpu, cu->device_get(&own->device, ordinal), "find the rank's GPU",
 			    sentence) &&
