@@ -229,6 +229,7 @@ typedef struct tsr_record_ops {
 	tsr_status_t (*start)(tsr_device_t *device);
 	tsr_status_t (*stop)(tsr_device_t *device);
 	tsr_status_t (*entry)(const tsr_device_t *device, int index, tsr_record_entry_t *entry_out);
+	tsr_status_t (*event)(const tsr_device_t *device, int index, tsr_record_event_t *event_out);
 } tsr_record_ops_t;
 
 /** A backend. Listed in src/registry/backends.c, best first. */

@@ -99,6 +99,7 @@ typedef struct tsr_cpu_worker {
 	/* number of the place of the fragment that it loads or stores; 0: none */
 	uint32_t tile_place;
 	tsr_record_entry_t record;
+	struct tsr_cpu_events *events; /* where its events are kept; null: nothing is recorded */
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;
 

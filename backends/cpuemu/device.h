@@ -37,6 +37,7 @@ typedef struct tsr_cpu_launch {
 	int order; /* explored: number of earlier launches of this rank */
 	/* blocks x workers entries, owned by the record; null without a record */
 	tsr_record_entry_t *entries;
+	struct tsr_cpu_events *events; /* as many, where each worker's are kept */
 	_Alignas(max_align_t) unsigned char args[];
 } tsr_cpu_launch_t;
 
@@ -94,9 +95,10 @@ struct tsr_device_event {
 	tsr_edge_t *order;          /* explored: what had been done on the streams by then */
 };
 
-/** The record of one launch. */
+/** The record of one launch: an entry, and a list of events, for each worker of each block. */
 typedef struct tsr_cpu_recorded {
 	tsr_record_entry_t *entries;
+	struct tsr_cpu_events *events;
 	int count;
 } tsr_cpu_recorded_t;
 

@@ -5,6 +5,7 @@
 
 #include "cpuemu/dev/memory/scoped.h"
 #include "cpuemu/device.h"
+#include "cpuemu/events.h"
 #include "src/base/error.h"
 #include "src/base/os/clock.h"
 
@@ -40,8 +41,11 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	tsr_coop_t one = {block, worker, 0, 1, TSR_CPU_WORKER, "", 0, NULL, 0};
 	worker->index = index;
 	memset(&worker->record, 0, sizeof worker->record);
-	if (launch->entries)
+	worker->events = NULL;
+	if (launch->entries) {
 		worker->record = launch->entries[block->index * workers + index]; /* who it is */
+		worker->events = &launch->events[block->index * workers + index];
+	}
 	worker->record.begin_ns = tsr_now_ns();
 	/* Relaxed: a count for guesses, and a flag that orders nothing. */
 	atomic_fetch_add_explicit(&env->running, 1, memory_order_relaxed);
@@ -55,6 +59,7 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	worker->arena.depth = 0;
 	if (launch->entries)
 		launch->entries[block->index * workers + index] = worker->record;
+	worker->events = NULL;
 }
 
 /** With the lock: a worker has ended, and with the last one its block. */

@@ -1,11 +1,12 @@
 /*
  * The record of a run: every worker writes the entry that was made for it when
- * its kernel was launched.
+ * its kernel was launched, and appends to its list of events.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cpuemu/device.h"
+#include "cpuemu/events.h"
 #include "src/base/error.h"
 
 static tsr_status_t no_memory(void)
@@ -40,18 +41,27 @@ tsr_status_t tsr_cpu_record_launch(tsr_device_t *device, tsr_cpu_launch_t *launc
 		return no_memory();
 	device->recorded = grown;
 	tsr_record_entry_t *entries = calloc((size_t)count, sizeof *entries);
-	if (!entries)
+	tsr_cpu_events_t *events = calloc((size_t)count, sizeof *events);
+	if (!entries || !events) {
+		free(entries);
+		free(events);
 		return no_memory();
+	}
 	entries_name(launch, device->recorded_count, entries);
-	device->recorded[device->recorded_count++] = (tsr_cpu_recorded_t){entries, count};
+	device->recorded[device->recorded_count++] = (tsr_cpu_recorded_t){entries, events, count};
 	launch->entries = entries;
+	launch->events = events;
 	return TSR_OK;
 }
 
 void tsr_cpu_record_drop(tsr_device_t *device)
 {
-	for (int i = 0; i < device->recorded_count; i++)
+	for (int i = 0; i < device->recorded_count; i++) {
+		for (int j = 0; j < device->recorded[i].count; j++)
+			free(device->recorded[i].events[j].event);
+		free(device->recorded[i].events);
 		free(device->recorded[i].entries);
+	}
 	free(device->recorded);
 	device->recorded = NULL;
 	device->recorded_count = 0;
@@ -89,9 +99,39 @@ static tsr_status_t record_entry(const tsr_device_t *device, int index,
 		index);
 }
 
+/** An event with what its worker's entry says of whose it is. */
+static tsr_record_event_t event_of(const tsr_record_entry_t *entry, tsr_record_event_t event)
+{
+	event.size = sizeof event;
+	event.launch = entry->launch;
+	event.stream = entry->stream;
+	event.block = entry->block;
+	event.worker = entry->worker;
+	return event;
+}
+
+static tsr_status_t record_event(const tsr_device_t *device, int index,
+				 tsr_record_event_t *event_out)
+{
+	int left = index;
+	for (int i = 0; left >= 0 && i < device->recorded_count; i++) {
+		const tsr_cpu_recorded_t *r = &device->recorded[i];
+		for (int j = 0; j < r->count; left -= r->events[j++].count)
+			if (left < r->events[j].count) {
+				*event_out = event_of(&r->entries[j], r->events[j].event[left]);
+				return TSR_OK;
+			}
+	}
+	return tsr_error(
+		TSR_ERR_NOT_FOUND,
+		"the record has no event %d; count up from 0 to the first that is not found",
+		index);
+}
+
 const tsr_record_ops_t tsr_cpu_record_ops = {
 	.size = sizeof(tsr_record_ops_t),
 	.start = record_start,
 	.stop = record_stop,
 	.entry = record_entry,
+	.event = record_event,
 };

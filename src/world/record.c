@@ -41,3 +41,16 @@ tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_en
 		       ? TSR_SIZED_GIVE(tsr_record_entry_t, last_product_ns, entry_out, &entry)
 		       : status;
 }
+
+tsr_status_t tsr_record_event(const tsr_world_t *world, int index, tsr_record_event_t *event_out)
+{
+	tsr_status_t status = check_keeps_record("tsr_record_event", world);
+	if (status != TSR_OK)
+		return status;
+	if (event_out == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT, "tsr_record_event: event_out must not be null");
+	tsr_record_event_t event;
+	status = world->backend->record->event(world->device, index, &event);
+	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_record_event_t, end_ns, event_out, &event)
+				: status;
+}

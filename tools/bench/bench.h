@@ -33,7 +33,7 @@ typedef struct bench_options {
 	bool verify, record, baseline;
 	/* search what is searched; leave alone what an earlier search has found */
 	bool tune, no_tuned;
-	const char *json, *dump; /* null: none */
+	const char *json, *dump, *trace, *picture; /* null: none */
 } bench_options_t;
 
 /**
@@ -42,6 +42,15 @@ typedef struct bench_options {
  */
 bool bench_options_read(const workload_t *workload, int argc, char **argv,
 			bench_options_t *options_out, int *code_out);
+
+enum { BENCH_PATH_BYTES = 4096 };
+
+/**
+ * The file of a pattern: `path`, or where several patterns are run, with the
+ * pattern's name before its last dot. Errors: TSR_ERR_ARGUMENT (too long).
+ */
+tsr_status_t bench_pattern_path(const bench_options_t *options, int64_t pattern, const char *path,
+				char path_out[BENCH_PATH_BYTES]);
 
 /** Whether all that a search finds is left to the command. */
 bool bench_is_automatic(const workload_t *workload, const workload_config_t *config);
@@ -123,7 +132,7 @@ uint64_t bench_median_ns(const bench_times_t *times);
 
 void bench_times_free(bench_times_t *times);
 
-/* ---------------------------------------------------------------- record.c */
+/* ---------------------------------------------------------------- record/ */
 
 /** What all ranks together did in one run, from its record. */
 typedef struct bench_traffic {
@@ -139,12 +148,44 @@ typedef struct bench_traffic {
 /** Sums up the finished recording of every rank. Collective; the same result on every rank. */
 tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out);
 
+/** What was recorded, of all ranks: each rank's rows behind those of the rank before it. */
+typedef struct bench_recording {
+	int ranks;
+	tsr_record_entry_t *entries;
+	int *entry_counts;          /* of each rank */
+	tsr_record_event_t *events; /* null: they were not asked for */
+	int *event_counts;
+} bench_recording_t;
+
 /**
- * The rows of every rank, rank after rank, and how many each has; on every
- * rank, to be freed. Collective.
+ * The finished recordings of all ranks, on every rank; to be released by
+ * bench_record_free. Collective.
  */
-tsr_status_t bench_record_gather(tsr_world_t *world, tsr_record_entry_t **entries_out,
-				 int **counts_out);
+tsr_status_t bench_record_gather(tsr_world_t *world, bool events, bench_recording_t *recording_out);
+void bench_record_free(bench_recording_t *recording);
+
+/** --record: prints a row for each worker of each block. */
+void bench_print_record(const bench_recording_t *recording);
+
+/** What a file about one run says of it. */
+typedef struct bench_caption {
+	const char *workload, *pattern, *problem, *backend;
+} bench_caption_t;
+
+/**
+ * --trace: writes the events for ui.perfetto.dev (or chrome://tracing): a
+ * process a rank, a thread a worker, and arrows from signals to waits. Errors:
+ * TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t bench_write_trace(const char *path, const bench_caption_t *caption,
+			       const bench_recording_t *recording);
+
+/**
+ * --picture: draws the run as SVG: of each rank, which share of its workers
+ * multiplied, sent and waited, over time. Errors: as above.
+ */
+tsr_status_t bench_draw_picture(const char *path, const bench_caption_t *caption,
+				const bench_recording_t *recording);
 
 /* ---------------------------------------------------------------- verify.c */
 
@@ -327,8 +368,6 @@ void bench_print_result(const bench_session_t *session, const bench_result_t *re
 			const bench_theirs_t *theirs);
 /** Which rows were configured from the file; nothing where none was. */
 void bench_print_tuned(const workload_t *workload, const bench_result_t *results, int count);
-/** Prints the rows of bench_record_gather's `ranks` ranks. */
-void bench_print_record(int ranks, const tsr_record_entry_t *entries, const int *counts);
 
 /** "640", "1.5K", "33.0M". */
 enum { BENCH_SHORT_TEXT = 24 };

@@ -27,6 +27,8 @@ enum {
 	OPT_RECORD,
 	OPT_JSON,
 	OPT_DUMP,
+	OPT_TRACE,
+	OPT_PICTURE,
 	OPT_PARAM
 };
 
@@ -47,6 +49,8 @@ static const struct option common_options[] = {
 	{"record",      no_argument,       NULL, OPT_RECORD},
 	{"json",        required_argument, NULL, OPT_JSON},
 	{"dump",        required_argument, NULL, OPT_DUMP},
+	{"trace",       required_argument, NULL, OPT_TRACE},
+	{"picture",     required_argument, NULL, OPT_PICTURE},
 	{"help",        no_argument,       NULL, 'h'},
 };
 /* clang-format on */
@@ -88,6 +92,11 @@ static const char help_behind[] =
 	"      --json FILE       write the results as JSON\n"
 	"      --dump FILE       write inputs and the outputs of each pattern as raw arrays;\n"
 	"                        FILE.json describes them\n"
+	"      --trace FILE      write what each worker did in one run, for ui.perfetto.dev\n"
+	"      --picture FILE    draw as SVG which share of each rank's workers multiplied,\n"
+	"                        sent and waited in one run, over time\n"
+	"                        (of several patterns: FILE with the pattern's name before\n"
+	"                        its last dot; the emulator alone records what they need)\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"columns:\n"
@@ -240,6 +249,12 @@ static bool take_plain(int option, bench_options_t *o)
 	case OPT_DUMP:
 		o->dump = optarg;
 		return true;
+	case OPT_TRACE:
+		o->trace = optarg;
+		return true;
+	case OPT_PICTURE:
+		o->picture = optarg;
+		return true;
 	default:
 		return false;
 	}
@@ -373,6 +388,41 @@ static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config
 	return TSR_OK;
 }
 
+tsr_status_t bench_pattern_path(const bench_options_t *options, int64_t pattern, const char *path,
+				char path_out[BENCH_PATH_BYTES])
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	int patterns = 0, length;
+	for (int p = 0; p < WORKLOAD_PATTERNS; p++)
+		patterns += options->patterns[p];
+	if (patterns == 1)
+		length = snprintf(path_out, BENCH_PATH_BYTES, "%s", path);
+	else
+		length = snprintf(path_out, BENCH_PATH_BYTES, "%.*s-%s%s",
+				  dot ? (int)(dot - path) : (int)strlen(path), path,
+				  options->workload->pattern(pattern), dot ? dot : "");
+	return length < BENCH_PATH_BYTES
+		       ? TSR_OK
+		       : tsr_error(TSR_ERR_ARGUMENT, "'%.40s...' is longer than a path may be",
+				   path);
+}
+
+/** Whether the file of every pattern can be written. */
+static tsr_status_t check_pattern_files(const bench_options_t *options, const char *option,
+					const char *path)
+{
+	tsr_status_t status = TSR_OK;
+	for (int p = 0; path && status == TSR_OK && p < WORKLOAD_PATTERNS; p++) {
+		char file[BENCH_PATH_BYTES];
+		if (!options->patterns[p])
+			continue;
+		status = bench_pattern_path(options, p, path, file);
+		if (status == TSR_OK)
+			status = check_writable(option, file, "");
+	}
+	return status;
+}
+
 static tsr_status_t check_options(reading_t *reading)
 {
 	bench_options_t *options = &reading->options;
@@ -387,6 +437,10 @@ static tsr_status_t check_options(reading_t *reading)
 		status = check_writable("--json", options->json, "");
 	if (status == TSR_OK && options->dump)
 		status = check_writable("--dump", options->dump, ".json");
+	if (status == TSR_OK)
+		status = check_pattern_files(options, "--trace", options->trace);
+	if (status == TSR_OK)
+		status = check_pattern_files(options, "--picture", options->picture);
 	return status == TSR_OK ? check_tune_file(reading) : status;
 }
 

@@ -45,18 +45,64 @@ tsr_status_t bench_rank_0_only(tsr_world_t *world, tsr_status_t status)
 
 static tsr_status_t print_record(bench_session_t *session)
 {
-	tsr_record_entry_t *entries;
-	int *counts;
-	tsr_status_t status = bench_record_gather(session->world, &entries, &counts);
+	bench_recording_t recording;
+	tsr_status_t status = bench_record_gather(session->world, false, &recording);
 	if (status != TSR_OK)
 		return status;
 	if (tsr_world_rank(session->world) == 0) {
 		(void)printf("%s, what each worker did in one run:\n", pattern_of(session));
-		bench_print_record(tsr_world_size(session->world), entries, counts);
+		bench_print_record(&recording);
 	}
-	free(entries);
-	free(counts);
+	bench_record_free(&recording);
 	return TSR_OK;
+}
+
+/** Rank 0 writes the files of --trace and --picture. */
+static tsr_status_t write_files(const bench_session_t *session, const bench_recording_t *recording)
+{
+	const bench_options_t *options = session->options;
+	const workload_config_t config = bench_chosen(session);
+	char problem[BENCH_VALUE_TEXT], path[BENCH_PATH_BYTES];
+	const bench_caption_t caption = {session->workload->name, pattern_of(session),
+					 bench_problem_text(session->workload, &config, problem),
+					 tsr_world_backend(session->world)};
+	tsr_status_t status = TSR_OK;
+	if (options->trace) {
+		status = bench_pattern_path(options, config.pattern, options->trace, path);
+		if (status == TSR_OK)
+			status = bench_write_trace(path, &caption, recording);
+	}
+	if (status == TSR_OK && options->picture) {
+		status = bench_pattern_path(options, config.pattern, options->picture, path);
+		if (status == TSR_OK)
+			status = bench_draw_picture(path, &caption, recording);
+	}
+	return status;
+}
+
+/**
+ * One more run for --trace and --picture, behind the timed ones: all memory has
+ * been touched, and all ranks begin together.
+ */
+static tsr_status_t traced_run(bench_session_t *session)
+{
+	tsr_world_t *world = session->world;
+	bench_recording_t recording;
+	tsr_status_t status = tsr_record_start(world);
+	if (status == TSR_OK)
+		status = tsr_barrier(world);
+	if (status == TSR_OK)
+		status = run_and_wait(session, 1);
+	if (status == TSR_OK)
+		status = tsr_record_stop(world);
+	if (status == TSR_OK)
+		status = bench_record_gather(world, true, &recording);
+	if (status != TSR_OK)
+		return status;
+	if (tsr_world_rank(world) == 0)
+		status = bench_rank_0_only(world, write_files(session, &recording));
+	bench_record_free(&recording);
+	return status;
 }
 
 /** One run with a record. A backend without one is no error: the columns say so. */
@@ -154,6 +200,8 @@ tsr_status_t bench_run(bench_session_t *session, bench_result_t *result)
 		status = bench_time(session, session->workload->start, &sampling, &result->times);
 	if (status == TSR_OK)
 		status = bench_judge(session, STAGE_TIMED, &finding);
+	if (status == TSR_OK && (options->trace || options->picture))
+		status = traced_run(session);
 	if (status != TSR_OK)
 		return status;
 	result->config = bench_chosen(session);

@@ -1,6 +1,7 @@
 /* tsr_store_add: a tile is added to memory, each element by an atomic of its own. */
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/dev/value.h"
+#include "cpuemu/events.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 
@@ -79,4 +80,5 @@ void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_fr
 			      patch.element);
 	for (int64_t row = patch.row0; row < patch.row1; row++)
 		add_row(&patch, kind, view.dtype, frag, row);
+	tsr_cpu_event_sent(coop);
 }

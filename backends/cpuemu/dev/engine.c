@@ -6,6 +6,7 @@
 #include "cpuemu/dev/engine.h"
 
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/events.h"
 
 static const char engine_call[] = "tsr_stream_put_2d";
 
@@ -26,6 +27,7 @@ static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args,
 	tsr_mem_count(block, &to, TSR_MEM_WRITE, bytes);
 	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes,
 		     copy->row_bytes, copy->rows);
+	tsr_cpu_event_sent(block);
 	/* its end promises that the bytes are in the peer's memory: no kernel behind it flushes
 	 * them */
 	if (to.explored)

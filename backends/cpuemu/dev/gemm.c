@@ -4,6 +4,7 @@
  */
 #include "cpuemu/dev/arithmetic/blas.h"
 #include "cpuemu/dev/value.h"
+#include "cpuemu/events.h"
 #include "src/base/os/clock.h"
 
 enum { CHUNK = 512 }; /* columns of A a turn where no gate asks for less */
@@ -166,11 +167,16 @@ static void loop_run(loop_t *l, const char *call)
 {
 	bool whole = true;
 	const int64_t end = l->part.k1;
+	const uint64_t begin_ns = tsr_cpu_event_begin(l->coop),
+		       bytes = l->coop->worker->record.operand_bytes;
 	for (tsr_part_t chunk = l->part; whole && chunk.k0 < end; chunk.k0 = chunk.k1) {
 		chunk.k1 = chunk.k0 + l->chunk < end ? chunk.k0 + l->chunk : end;
 		whole = loop_turn(l, call, chunk);
 	}
-	if (!whole || !tsr_cpu_leads(l->coop) || end < l->a.cols)
+	if (!whole)
+		return;
+	tsr_cpu_event_product(l->coop, begin_ns, l->coop->worker->record.operand_bytes - bytes);
+	if (!tsr_cpu_leads(l->coop) || end < l->a.cols)
 		return;
 	l->coop->worker->record.products++; /* the tile's last column of A is in */
 	l->coop->worker->record.last_product_ns = tsr_now_ns();

@@ -4,6 +4,7 @@
 
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/dev/memory/memory.h"
+#include "cpuemu/events.h"
 #include "src/base/os/clock.h"
 #include "tessera/dtype.h"
 #include "tessera/program.h"
@@ -139,6 +140,9 @@ void tsr_mem_count(tsr_coop_t *coop, const tsr_mem_t *mem, tsr_mem_access_t acce
 		return;
 	}
 	*(mine ? &record->local_written_bytes : &record->remote_written_bytes) += bytes;
-	if (!mine && record->first_remote_ns == 0)
+	if (mine)
+		return;
+	if (record->first_remote_ns == 0)
 		record->first_remote_ns = tsr_now_ns();
+	tsr_cpu_event_send(coop, mem->rank, bytes);
 }

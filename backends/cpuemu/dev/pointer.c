@@ -1,5 +1,6 @@
 /* Pointer family: bytes and matrices between memories. */
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/events.h"
 
 /** One side of a transfer. */
 typedef struct side {
@@ -41,6 +42,7 @@ static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t sr
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
 	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first,
 		     1);
+	tsr_cpu_event_sent(coop);
 }
 
 void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src, size_t size_bytes,
@@ -110,6 +112,7 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 	to.at += (size_t)first * to_step;
 	from.at += (size_t)first * from_step;
 	tsr_mem_copy(&to, to.at, to_step, from.at, from_step, row, rows);
+	tsr_cpu_event_sent(coop);
 }
 
 void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)
@@ -162,6 +165,7 @@ void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size
 		return;
 	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
 	tsr_mem_write(&mem, mem.at, value, size_bytes);
+	tsr_cpu_event_sent(coop);
 }
 
 void *tsr_cpu_get_value(tsr_coop_t *coop, const void *p, void *value, size_t size_bytes, int peer)
@@ -189,6 +193,7 @@ void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t si
 		return;
 	tsr_mem_count(coop, &mem, TSR_MEM_WRITE, size_bytes);
 	tsr_mem_write(&mem, mem.at, record, size_bytes);
+	tsr_cpu_event_sent(coop);
 }
 
 /**

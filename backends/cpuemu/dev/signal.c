@@ -2,6 +2,7 @@
 #include "common/dev/states.h"
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/dev/memory/wait.h"
+#include "cpuemu/events.h"
 #include "src/base/compare.h"
 
 /* ------------------------------------------------------------------ raising flags */
@@ -17,6 +18,7 @@ static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *fl
 	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer,
 			   TSR_MEM_WRITE, &mem))
 		return;
+	tsr_cpu_event_signal(coop, &mem, value);
 	if (mem.explored) {
 		tsr_explored_raise(&mem, value, op, scope);
 		return;
@@ -293,9 +295,18 @@ static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TS
 			       tsr_size(coop));
 		return TSR_WAIT_ABORTED;
 	}
+	const uint64_t begin_ns = tsr_cpu_event_begin(coop);
+	tsr_wait_result_t how = TSR_WAIT_OK;
 	if (w->flags.explored)
-		return flag_explore(w, ends_world);
-	return w->look(w) ? TSR_WAIT_OK : flag_wait_slow(w, deadline_ns, ends_world);
+		how = flag_explore(w, ends_world);
+	else if (!w->look(w))
+		how = flag_wait_slow(w, deadline_ns, ends_world);
+	if (how == TSR_WAIT_OK) {
+		tsr_mem_t found = w->flags;
+		found.at += (size_t)w->which * each;
+		tsr_cpu_event_waited(coop, begin_ns, &found, w->from, w->value);
+	}
+	return how;
 }
 
 /** The same for flags of mine; `*which_out` on TSR_WAIT_OK. */

@@ -2,6 +2,7 @@
 #include "cpuemu/dev/value.h"
 
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/events.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 
@@ -326,6 +327,7 @@ static void store_staged(tsr_coop_t *coop, const char *call, tsr_view_t view, ts
 {
 	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
 	store_rows(coop, call, view, at, frag, mask, peer, stage);
+	tsr_cpu_event_sent(coop);
 	coop->worker->tile_place = 0;
 }
 

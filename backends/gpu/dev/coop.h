@@ -195,6 +195,11 @@ TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role)
 	(void)role;
 }
 
+TSR_DEV void tsr_mark(tsr_coop_t *coop, const char *name, int64_t value)
+{
+	(void)coop, (void)name, (void)value;
+}
+
 TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
 {
 	unsigned char *bytes = (unsigned char *)shared;

@@ -75,6 +75,18 @@ TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block);
 TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role);
 
 /**
+ * Puts an event of the author's own into the record of the run
+ * (tsr_record_event): `name`, a string literal of which 31 characters are kept,
+ * `value`, and the time. Does nothing if nothing is recorded. Costs nothing on
+ * a device, whose runs are not recorded yet.
+ *
+ * Called by:  block or worker, and in gates and epilogues; once for the coop.
+ *             Never waits, orders nothing.
+ * Source:     Iris paper, section 3.4.
+ */
+TSR_DEV void tsr_mark(tsr_coop_t *coop, const char *name, int64_t value);
+
+/**
  * Assigns roles to the blocks of a launch: the first blocks get role 0, the
  * next ones role 1, and so on. `shares[role]` is the number of blocks of a
  * role; less than 1 means none. The last role also gets all blocks that are

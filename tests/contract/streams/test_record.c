@@ -74,6 +74,10 @@ static int busy_check(tsr_world_t *world, const tsr_record_entry_t *e, int block
 		CHECK(e->local_read_bytes == 0 && e->remote_read_bytes == 0);
 		CHECK((e->first_remote_ns != 0) == !alone);
 		CHECK(e->last_product_ns >= e->begin_ns && e->last_product_ns <= e->end_ns);
+		CHECK(e->first_product_ns >= e->begin_ns &&
+		      e->first_product_ns < e->last_product_ns);
+		CHECK((e->last_remote_ns != 0) == !alone && e->wait_ns == 0);
+		CHECK(e->events >= (uint64_t)tiles && e->events_lost == 0);
 		CHECK(alone || (tiles == 1) == (e->first_remote_ns >= e->last_product_ns));
 	} else {
 		CHECK(strcmp(e->role, "move") == 0 && e->products == 0 && e->operand_bytes == 0 &&
@@ -140,6 +144,129 @@ static int record_body(tsr_world_t *world, int argc, char **argv)
 Test(record, counts_to_the_byte)
 {
 	world_each(record_body, NULL);
+}
+
+/* ------------------------------------------------------------------ events of a run */
+
+typedef struct told_args {
+	TSR_HEAP uint64_t *flags; /* two */
+	TSR_HEAP uint64_t *box;
+	int64_t rounds;
+} told_args_t;
+
+/* To the next rank a word and a signal; from the one before the same. */
+TSR_KERNEL(told, told_args_t, a)
+{
+	const int size = tsr_size(block), next = (tsr_rank(block) + 1) % size;
+	tsr_mark(block, "begins", 7 + tsr_rank(block));
+	tsr_put(block, a->box, a->box + 1, sizeof *a->box, next);
+	tsr_signal(block, a->flags + 1, 5, TSR_SIGNAL_SET, next);
+	(void)tsr_wait(block, a->flags + 1, 5, (next + size - 2) % size);
+	tsr_mark(block, "a name that is longer than what is kept of it", -1);
+	for (int64_t i = 0; i < a->rounds; i++)
+		tsr_mark(block, "again", i);
+}
+
+/** The events of one run, from the first: mark, send (to another rank), signal, wait, mark. */
+static int told_check(tsr_world_t *world, int at)
+{
+	const int me = tsr_world_rank(world), size = tsr_world_size(world), next = (me + 1) % size;
+	tsr_record_event_t e[5];
+	for (int i = 0; i < 5; i++) {
+		e[i] = (tsr_record_event_t){.size = sizeof e[i]};
+		if (i == 1 && size == 1)
+			continue; /* nothing is sent */
+		CHECK(tsr_record_event(world, at++, &e[i]) == TSR_OK);
+		CHECK(e[i].launch == 0 && e[i].block == 0 && e[i].worker == 0 &&
+		      e[i].begin_ns > 0 && e[i].end_ns >= e[i].begin_ns);
+		CHECK(i < 2 || e[i].begin_ns >= e[i == 2 && size == 1 ? 0 : i - 1].end_ns);
+	}
+	CHECK(e[0].kind == TSR_RECORD_MARK && strcmp(e[0].name, "begins") == 0 &&
+	      e[0].value == 7 + me && e[0].peer == me && e[0].begin_ns == e[0].end_ns);
+	CHECK(size == 1 || (e[1].kind == TSR_RECORD_SEND && e[1].peer == next &&
+			    e[1].bytes == sizeof(uint64_t)));
+	CHECK(e[2].kind == TSR_RECORD_SIGNAL && e[2].peer == next && e[2].owner == next &&
+	      strcmp(e[2].name, "flags") == 0 && e[2].offset_bytes == 8 && e[2].value == 5);
+	CHECK(e[3].kind == TSR_RECORD_WAIT && e[3].peer == (me + size - 1) % size &&
+	      e[3].owner == me && strcmp(e[3].name, "flags") == 0 && e[3].offset_bytes == 8 &&
+	      e[3].value == 5);
+	CHECK(e[4].kind == TSR_RECORD_MARK && e[4].value == -1 &&
+	      strcmp(e[4].name, "a name that is longer than what") == 0);
+	return 0;
+}
+
+static int told_body(tsr_world_t *world, int argc, char **argv)
+{
+	told_args_t a = {.flags = zeroed(world, 16, "flags"),
+			 .box = zeroed(world, 16, "box"),
+			 .rounds = TSR_RECORD_EVENTS};
+	tsr_record_entry_t entry = {.size = sizeof entry};
+	tsr_record_event_t event = {.size = sizeof event};
+	(void)argc, (void)argv;
+	const int few = tsr_world_size(world) == 1 ? 4 : 5;
+	CHECK(a.flags && a.box);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_record_start(world) == TSR_OK);
+	CHECK(run_kernel(world, &told, 1, &a) == TSR_OK);
+	CHECK(tsr_record_stop(world) == TSR_OK);
+	CHECK(run_kernel(world, &told, 1, &a) == TSR_OK, "not recorded");
+	CHECK(told_check(world, 0) == 0);
+	CHECK(tsr_record_entry(world, 0, &entry) == TSR_OK);
+	CHECK(entry.events == TSR_RECORD_EVENTS && entry.events_lost == (uint64_t)few,
+	      "%llu events and %llu lost", (unsigned long long)entry.events,
+	      (unsigned long long)entry.events_lost);
+	CHECK(tsr_record_event(world, TSR_RECORD_EVENTS - 1, &event) == TSR_OK &&
+	      event.value == TSR_RECORD_EVENTS - 1 - few);
+	CHECK(tsr_record_event(world, TSR_RECORD_EVENTS, &event) == TSR_ERR_NOT_FOUND);
+	CHECK(tsr_record_event(world, -1, &event) == TSR_ERR_NOT_FOUND);
+	CHECK(tsr_record_event(world, 0, NULL) == TSR_ERR_ARGUMENT);
+	event.size = 1;
+	CHECK(tsr_record_event(world, 0, &event) == TSR_ERR_ARGUMENT);
+	return tsr_barrier(world) != TSR_OK;
+}
+
+Test(record, events_follow_each_other)
+{
+	world_each(told_body, NULL);
+}
+
+/** The one event of this kind in a run of `told`. */
+static int find_event(tsr_world_t *world, tsr_record_kind_t kind, tsr_record_event_t *event_out)
+{
+	*event_out = (tsr_record_event_t){.size = sizeof *event_out};
+	for (int i = 0; tsr_record_event(world, i, event_out) == TSR_OK; i++)
+		if (event_out->kind == (int)kind)
+			return 0;
+	CHECK(false, "no event of kind %d", (int)kind);
+}
+
+/** A wait ends behind the signal that it was for, which another rank gave. */
+static int waited_body(tsr_world_t *world, int argc, char **argv)
+{
+	const told_args_t a = {.flags = zeroed(world, 16, "flags"),
+			       .box = zeroed(world, 16, "box")};
+	const int me = tsr_world_rank(world), size = tsr_world_size(world);
+	tsr_record_entry_t entry = {.size = sizeof entry};
+	tsr_record_event_t signal, wait;
+	uint64_t signalled_ns[8];
+	(void)argc, (void)argv;
+	CHECK(a.flags && a.box);
+	CHECK(tsr_record_start(world) == TSR_OK && tsr_barrier(world) == TSR_OK);
+	CHECK(run_kernel(world, &told, 1, &a) == TSR_OK);
+	CHECK(tsr_record_entry(world, 0, &entry) == TSR_OK);
+	CHECK(find_event(world, TSR_RECORD_SIGNAL, &signal) == 0 &&
+	      find_event(world, TSR_RECORD_WAIT, &wait) == 0);
+	CHECK(entry.wait_ns == wait.end_ns - wait.begin_ns);
+	CHECK(size == 1 || entry.last_remote_ns >= entry.first_remote_ns);
+	CHECK(tsr_team_gather_all(tsr_world_team(world), &signal.begin_ns, signalled_ns,
+				  sizeof *signalled_ns) == TSR_OK);
+	CHECK(wait.end_ns >= signalled_ns[(me + size - 1) % size]);
+	return tsr_barrier(world) != TSR_OK;
+}
+
+Test(record, a_wait_ends_behind_its_signal)
+{
+	world_each(waited_body, NULL);
 }
 
 /* ------------------------------------------------------------------ streams and events */

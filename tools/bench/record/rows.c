@@ -20,7 +20,7 @@ static void print_row(int rank, const tsr_record_entry_t *e, uint64_t origin_ns)
 		sent[BENCH_SHORT_TEXT];
 	char remote[BENCH_SHORT_TEXT], product[BENCH_SHORT_TEXT];
 	(void)printf("  %4d %6d %6d %5d %6d  %-21s %-16s %8" PRIu64
-		     " %8s %8s %8s %8s %10.1f %10.1f %10s %10s\n",
+		     " %8s %8s %8s %8s %10.1f %10.1f %10s %10s %10.1f\n",
 		     rank, e->launch, e->stream, e->block, e->worker, e->kernel,
 		     e->role[0] ? e->role : "-", e->products,
 		     bench_bytes_text(e->operand_bytes, operands),
@@ -30,20 +30,23 @@ static void print_row(int rank, const tsr_record_entry_t *e, uint64_t origin_ns)
 		     (double)(e->begin_ns - origin_ns) * 1e-3,
 		     (double)(e->end_ns - origin_ns) * 1e-3,
 		     since_text(e->first_remote_ns, origin_ns, remote),
-		     since_text(e->last_product_ns, origin_ns, product));
+		     since_text(e->last_product_ns, origin_ns, product), (double)e->wait_ns * 1e-3);
 }
 
-void bench_print_record(int ranks, const tsr_record_entry_t *entries, const int *counts)
+void bench_print_record(const bench_recording_t *recording)
 {
-	(void)printf("  %4s %6s %6s %5s %6s  %-21s %-16s %8s %8s %8s %8s %8s %10s %10s %10s %10s\n",
+	const tsr_record_entry_t *entries = recording->entries;
+	(void)printf("  %4s %6s %6s %5s %6s  %-21s %-16s %8s %8s %8s %8s %8s %10s %10s %10s %10s "
+		     "%10s\n",
 		     "rank", "launch", "stream", "block", "worker", "kernel", "role", "products",
 		     "operands", "written", "read", "to peers", "begin us", "end us", "1st remote",
-		     "last prod.");
-	for (int r = 0; r < ranks; entries += counts[r++]) {
+		     "last prod.", "waits us");
+	for (int r = 0; r < recording->ranks; entries += recording->entry_counts[r++]) {
+		const int count = recording->entry_counts[r];
 		uint64_t origin = UINT64_MAX;
-		for (int i = 0; i < counts[r]; i++)
+		for (int i = 0; i < count; i++)
 			origin = entries[i].begin_ns < origin ? entries[i].begin_ns : origin;
-		for (int i = 0; i < counts[r]; i++)
+		for (int i = 0; i < count; i++)
 			print_row(r, &entries[i], origin);
 	}
 	(void)fflush(stdout);
