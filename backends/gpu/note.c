@@ -85,6 +85,27 @@ static void say_word(const tsr_gpu_t *gpu, const told_t *told, const tsr_wait_re
 		(unsigned long long)record->expected, (unsigned long long)record->seen);
 }
 
+/** The same of a word that carries its own flag. */
+static void say_marked(const tsr_gpu_t *gpu, const told_t *told, const tsr_wait_record_t *record,
+		       const char *who, const char *name, char sentence[640])
+{
+	char me[TSR_WHO_TEXT];
+	snprintf(sentence, 640,
+		 "%s, block %d of kernel %s waited %.3g s at %s for %s to put a word of epoch %llu "
+		 "to %s; its epoch was %llu: nobody put it, or a later one overwrote it before it "
+		 "was taken, or it takes longer than TESSERA_DEADLINE",
+		 name_me(gpu, told, me), record->block, told->kernel,
+		 (double)record->waited_ns / 1e9, told->place, who,
+		 (unsigned long long)record->expected, name, (unsigned long long)record->seen);
+}
+
+static int compared_by(const tsr_gpu_note_t *note)
+{
+	if (note->word == TSR_GPU_NOTE_MARKED)
+		return TSR_CMP_EQ;
+	return note->word ? (int)note->word - 1 : TSR_CMP_GE;
+}
+
 /** An expired wait: its record, and what ends the world where it is a plain one. */
 static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sentence[640])
 {
@@ -98,7 +119,7 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 				    .worker = note->worker,
 				    .expected = note->expected,
 				    .seen = note->seen,
-				    .cmp = note->word ? (int)note->word - 1 : TSR_CMP_GE,
+				    .cmp = compared_by(note),
 				    .owner = note->word ? rank_of(told, note->owner) : host->rank,
 				    .from = rank_of(told, note->peer),
 				    .team_from = note->peer,
@@ -114,6 +135,10 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 	name_flag(gpu, note->address, name);
 	if (note->peer != TSR_ANY_RANK)
 		(void)tsr_who_text(record.from, note->peer, record.team, who);
+	if (note->word == TSR_GPU_NOTE_MARKED) {
+		say_marked(gpu, told, &record, who, name, sentence);
+		return TSR_ERR_TIMEOUT;
+	}
 	if (note->word) {
 		say_word(gpu, told, &record, who, name, sentence);
 		return TSR_ERR_TIMEOUT;

@@ -28,6 +28,7 @@
  *   dev/hint.h        loads, stores and puts with a hint for caches
  *   dev/atomic.h      atomics and fences, each with an order and a scope
  *   dev/signal.h      signals, waits, barriers
+ *   dev/marked.h      words that carry their own flag, for small messages
  *   dev/word.h        waits for words, by any comparison
  *   dev/lock.h        locks between coops of all ranks
  *   dev/tile.h        tiles in registers, arithmetic on them
@@ -53,6 +54,7 @@
 #include "tessera/dev/hint.h"
 #include "tessera/dev/kernel.h"
 #include "tessera/dev/lock.h"
+#include "tessera/dev/marked.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/compare.h"
 #include "src/base/executor.h"
 #include "src/views/views.h"
 #include "tessera/status.h"
@@ -219,7 +220,10 @@ typedef struct tsr_flag_wait {
 	const unsigned char *flags;
 	int count, start;  /* looks at them in turn, beginning with `start` */
 	size_t word_bytes; /* size of each flag: 4 or 8 */
-	tsr_cmp_t cmp;     /* one flag must compare with `value` in this way */
+	/* Bits of a word below those that are compared; not 0 for words that carry their own
+	 * flag. */
+	int shift;
+	tsr_cmp_t cmp; /* one flag must compare with `value` in this way */
 	uint64_t value;
 	tsr_views_order_t order; /* order of the load that ends the wait */
 	tsr_views_scope_t scope;
@@ -228,6 +232,12 @@ typedef struct tsr_flag_wait {
 	int team_from;
 	bool deadline; /* it may expire */
 } tsr_flag_wait_t;
+
+/** Whether a flag that is `seen` satisfies the wait. */
+static inline bool tsr_flag_holds(const tsr_flag_wait_t *wait, uint64_t seen)
+{
+	return tsr_cmp_holds(wait->cmp, seen >> wait->shift, wait->value);
+}
 
 /**
  * Waits. Acquires the value that ends the wait, or loads it with `order`.

@@ -118,6 +118,7 @@ typedef struct tsr_recent_load {
 	tsr_epoch_t epoch;
 	tsr_reach_t reach; /* of the load, and of the fences after it */
 	tsr_readable_t readable;
+	bool awaited; /* it ended a wait: all that the fibre does later hangs on it */
 } tsr_recent_load_t;
 
 /** Such a load, and the store: buffering.c. */
@@ -128,6 +129,7 @@ typedef struct tsr_load_store {
 	tsr_epoch_t epoch; /* epoch of the load */
 	tsr_reach_t reach; /* of the load, of the store, and of the fences between them */
 	tsr_readable_t readable;
+	bool awaited;   /* the load ended a wait */
 	uint64_t value; /* the stored value */
 	bool values;    /* equal pairs have stored other values */
 	size_t clock;   /* index in tsr_buffering_t of the thread's clock at the store */
@@ -186,6 +188,7 @@ typedef struct tsr_flag_watch {
 	uint64_t object;                     /* object of the first flag */
 	int area;
 	size_t offset, bytes, word_bytes;
+	int shift;          /* bits of a flag below those that are compared */
 	uint64_t value;     /* the value that one flag must reach */
 	uint32_t operation; /* operation of the wait */
 } tsr_flag_watch_t;

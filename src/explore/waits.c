@@ -57,13 +57,15 @@ static bool flag_ready(const void *context)
 
 /**
  * One message alone satisfies it, the newest; and that is the last that was
- * written, as none was put before another.
+ * written, as none was put before another. A word that carries its own flag may
+ * be overwritten before it is taken.
  */
 static bool flag_forced(const void *context)
 {
 	const flag_await_t *f = context;
 	int count = 0;
-	if (f->wait->count != 1 || f->x->inserted || f->x->options.weak != TSR_CHECK_WEAK_VIEW)
+	if (f->wait->count != 1 || f->wait->shift > 0 || f->x->inserted ||
+	    f->x->options.weak != TSR_CHECK_WEAK_VIEW)
 		return false;
 	return satisfying(f, 0, 0, &count) == 0 && satisfying(f, 0, 1, &count) < 0;
 }
@@ -74,16 +76,21 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	tsr_area_t *area = &f->x->areas[f->area];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	const int self = f->x->operations[f->number].task;
+	const bool marked = f->wait->shift > 0;
 	char from[TSR_WHO_TEXT] = "any rank", of[32] = "";
 	if (f->wait->from >= 0)
 		(void)tsr_who_text(f->wait->from, f->wait->team_from, f->wait->team, from);
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
 		snprintf(of, sizeof of, " of rank %d", area->rank);
-	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it is %" PRIu64,
-		 f->wait->count > 1 ? "one of several flags from " : "flag ",
+	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it%s is %" PRIu64,
+		 marked               ? "marked word "
+		 : f->wait->count > 1 ? "one of several flags from "
+				      : "flag ",
 		 area->shared ? "shared memory" : "", piece ? piece->name : "",
-		 piece ? f->offset - piece->begin : f->offset, of, tsr_cmp_name(f->wait->cmp),
-		 f->wait->value, from, tsr_area_value(area, f->offset, f->wait->word_bytes));
+		 piece ? f->offset - piece->begin : f->offset, of,
+		 marked ? "of epoch" : tsr_cmp_name(f->wait->cmp), f->wait->value, from,
+		 marked ? "s epoch" : "",
+		 tsr_area_value(area, f->offset, f->wait->word_bytes) >> f->wait->shift);
 }
 
 /** Whoever is to signal; on the own rank that is another worker, elsewhere anybody of that rank. */
@@ -176,6 +183,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 				  .offset = f.offset,
 				  .bytes = bytes,
 				  .word_bytes = wait->word_bytes,
+				  .shift = wait->shift,
 				  .value = wait->value,
 				  .operation = f.number};
 	int choice = 0;

@@ -20,7 +20,7 @@ import variants  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENTRY = "tsr_entry_"
-GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals", "probe_adds")
+GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals", "probe_adds", "probe_marked")
 SKIPPED = 77
 
 
@@ -89,6 +89,11 @@ def _sources():
 # Kernels that run any litmus test: every order is in them, their words are data and flags at once,
 # and a path through them takes any order for any other.
 INTERPRETERS = "litmus_run_"
+
+
+# Kernels with this in their name take words that carry their own flag (tsr_take_marked). They go on
+# without acquiring: what they look at is all that they are told.
+MARKED = "marked"
 
 
 def is_shipped(unit):

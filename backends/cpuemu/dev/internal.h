@@ -17,6 +17,7 @@
 #include "tessera/dev/hint.h"
 #include "tessera/dev/kernel.h"
 #include "tessera/dev/lock.h"
+#include "tessera/dev/marked.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/signal.h"

@@ -1,7 +1,7 @@
 /* Signals and waits. */
 #include "common/dev/states.h"
 #include "cpuemu/dev/memory/explored.h"
-#include "cpuemu/dev/memory/wait.h"
+#include "cpuemu/dev/memory/flag.h"
 #include "cpuemu/events.h"
 #include "src/base/compare.h"
 
@@ -80,24 +80,8 @@ void tsr_cpu_signal_local(tsr_coop_t *coop, void *flag, uint64_t value, int scop
 }
 
 /* ------------------------------------------------------------------ waiting for flags */
-
-/** A wait for one of `count` flags of mine, or for a word of anybody's. */
-typedef struct flag_wait {
-	tsr_coop_t *coop;
-	bool (*look)(void *ctx);
-	tsr_mem_t flags;
-	int count, start;
-	size_t word_bytes; /* 0: flags */
-	tsr_cmp_t cmp;     /* flags: TSR_CMP_GE */
-	uint64_t value;
-	int order, scope; /* flags: acquire */
-	int from;
-	int which;     /* found */
-	uint64_t seen; /* of the flag looked at first, when it was not enough */
-} flag_wait_t;
-
 /** After a poll has succeeded. Partner: raise_flag. */
-__attribute__((noinline)) static void flag_found(flag_wait_t *w, int which)
+__attribute__((noinline)) static void flag_found(tsr_cpu_wait_t *w, int which)
 {
 	(void)tsr_mem_acquire(w->flags.at + (size_t)which * sizeof(uint64_t), w->scope);
 	w->which = which;
@@ -109,7 +93,7 @@ __attribute__((noinline)) static void flag_found(flag_wait_t *w, int which)
  */
 TSR_CPU_UNSEEN static bool flag_look(void *ctx)
 {
-	flag_wait_t *w = ctx;
+	tsr_cpu_wait_t *w = ctx;
 	if (w->count == 1) {
 		w->seen = tsr_mem_poll(w->flags.at);
 		if (w->seen < w->value)
@@ -139,7 +123,7 @@ TSR_CPU_UNSEEN static bool flag_look(void *ctx)
  */
 TSR_CPU_UNSEEN static bool word_look(void *ctx)
 {
-	flag_wait_t *w = ctx;
+	tsr_cpu_wait_t *w = ctx;
 	const bool narrow = w->word_bytes == sizeof(uint32_t);
 	w->seen = narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at,
 					   __ATOMIC_RELAXED)
@@ -151,180 +135,22 @@ TSR_CPU_UNSEEN static bool word_look(void *ctx)
 	return tsr_cmp_holds(w->cmp, w->seen, w->value);
 }
 
-static uint32_t flag_groups(const flag_wait_t *w)
-{
-	uint32_t groups = 0;
-	for (int i = 0; i < w->count && groups != UINT32_MAX; i++) {
-		tsr_mem_t flag = w->flags;
-		flag.at += (size_t)i * sizeof(uint64_t);
-		groups |= tsr_bell_group(w->coop->block->env, &flag);
-	}
-	return groups;
-}
-
-/**
- * Counts itself, reads the bell, looks once more, sleeps. Partner:
- * tsr_bell_ring, where the order is explained.
- */
-static void flag_sleep(void *ctx, uint64_t ns)
-{
-	flag_wait_t *w = ctx;
-	tsr_cpu_env_t *env = w->coop->block->env;
-	_Atomic uint32_t *bell = &env->host->words->rank[w->flags.rank].bell;
-	_Atomic uint32_t *sleepers = &env->host->words->rank[w->flags.rank].sleepers;
-	atomic_fetch_add_explicit(sleepers, 1, TSR_BELL_ORDER);
-	uint32_t seen = atomic_load_explicit(bell, TSR_BELL_ORDER);
-	if (!w->look(w))
-		tsr_bell_sleep(bell, seen, flag_groups(w), ns);
-	atomic_fetch_sub_explicit(sleepers, 1, memory_order_relaxed);
-}
-
-/** Where the flag lies in the heap of its rank. */
-static size_t flag_offset(const flag_wait_t *w)
-{
-	return (size_t)(w->flags.at - w->coop->block->env->base[w->flags.rank]);
-}
-
-static void name_flag(const flag_wait_t *w, char name[80])
-{
-	const tsr_cpu_block_t *block = w->coop->block;
-	const tsr_host_t *host = block->env->host;
-	char allocation[32];
-	size_t offset;
-	if (w->flags.shared)
-		snprintf(name, 80, "shared memory+%zu", (size_t)(w->flags.at - block->shared));
-	else if (host->find_allocation(host->ctx, flag_offset(w), allocation, &offset))
-		snprintf(name, 80, "'%s'+%zu", allocation, offset);
-	else
-		snprintf(name, 80, "the flag at heap offset %zu", flag_offset(w));
-}
-
-/** What ends the world, when nobody has written the word that was waited for. */
-static void word_fail(const flag_wait_t *w, const tsr_wait_record_t *record, const char *who,
-		      const char *name)
-{
-	char of[32] = "";
-	if (!w->flags.shared && w->flags.rank != record->rank)
-		snprintf(of, sizeof of, " of rank %d", w->flags.rank);
-	tsr_wait_fail(w->coop, record,
-		      "%s to write %s%s so that it %s%s %llu; it was %llu: nobody wrote such a "
-		      "value, or it came and went, or it takes "
-		      "longer than TESSERA_DEADLINE",
-		      who, name, of, w->cmp == TSR_CMP_ANY ? "" : "is ", tsr_cmp_name(w->cmp),
-		      (unsigned long long)w->value, (unsigned long long)w->seen);
-}
-
-/** Leaves the wait record; `ends_world`: and the sentence. */
-static void flag_expired(const flag_wait_t *w, uint64_t waited_ns, bool ends_world)
-{
-	const tsr_cpu_env_t *env = w->coop->block->env;
-	tsr_wait_record_t record = {
-		.expected = w->value,
-		.seen = w->seen,
-		.cmp = (int)w->cmp,
-		.owner = w->flags.rank,
-		.from = w->from == TSR_ANY_RANK ? w->from : w->coop->block->team->ranks[w->from],
-		.team_from = w->from,
-		.waited_ns = waited_ns};
-	char name[80], who[TSR_WHO_TEXT] = "any rank", among[48] = "";
-	if (w->flags.shared) {
-		snprintf(record.allocation, sizeof record.allocation, "shared memory");
-		record.offset_bytes = (uint64_t)(w->flags.at - w->coop->block->shared);
-	}
-	tsr_wait_keep(w->coop, &record,
-		      w->flags.shared ? NULL : env->base[env->rank] + flag_offset(w));
-	if (!ends_world)
-		return;
-	name_flag(w, name);
-	if (w->from != TSR_ANY_RANK)
-		(void)tsr_cpu_member(w->coop, w->from, who);
-	if (w->count > 1)
-		snprintf(among, sizeof among, "one of the %d flags from ", w->count);
-	if (w->word_bytes) {
-		word_fail(w, &record, who, name);
-		return;
-	}
-	tsr_wait_fail(w->coop, &record,
-		      "%s to raise %s%s to %llu; it was %llu: the signal was not sent, or its "
-		      "sender is not resident, or it takes "
-		      "longer than TESSERA_DEADLINE",
-		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
-}
-
-static tsr_wait_result_t flag_wait_slow(flag_wait_t *w, uint64_t deadline_ns, bool ends_world)
-{
-	tsr_patience_t patience = {
-		.over = w->look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
-	tsr_wait_result_t how = tsr_wait_patiently(w->coop, &patience);
-	if (how != TSR_WAIT_EXPIRED)
-		return how;
-	flag_expired(w, patience.waited_ns, ends_world);
-	return ends_world ? TSR_WAIT_ABORTED : TSR_WAIT_EXPIRED;
-}
-
-/** Where the explorer looks. */
-static tsr_wait_result_t flag_explore(flag_wait_t *w, bool ends_world)
-{
-	tsr_explored_wait_t wait = {.count = w->count,
-				    .start = w->start,
-				    .word_bytes = w->word_bytes ? w->word_bytes : sizeof(uint64_t),
-				    .cmp = w->cmp,
-				    .value = w->value,
-				    .order = w->order,
-				    .scope = w->scope,
-				    .from = w->from,
-				    .ends_world = ends_world};
-	tsr_wait_result_t how = tsr_explored_wait(&w->flags, &wait);
-	w->which = wait.which;
-	w->seen = wait.seen;
-	return how;
-}
-
-/** The wait of one thread, for `p` at `peer`. */
-static tsr_wait_result_t flag_wait_at(flag_wait_t *w, const char *call, const TSR_HEAP void *p,
-				      int peer, uint64_t deadline_ns, bool ends_world)
-{
-	tsr_coop_t *coop = w->coop;
-	const size_t each = w->word_bytes ? w->word_bytes : sizeof(uint64_t);
-	if (tsr_cpu_aborted(coop) || !tsr_mem_reach(coop, call, p, (size_t)w->count * each, each,
-						    peer, TSR_MEM_READ, &w->flags))
-		return TSR_WAIT_ABORTED;
-	if (w->from != TSR_ANY_RANK && (unsigned)w->from >= (unsigned)tsr_size(coop)) {
-		tsr_cpu_misuse(coop, call, "name the rank that signals, or TSR_ANY_RANK",
-			       "for rank %d of a %s of %d", w->from, tsr_cpu_circle(coop),
-			       tsr_size(coop));
-		return TSR_WAIT_ABORTED;
-	}
-	const uint64_t begin_ns = tsr_cpu_event_begin(coop);
-	tsr_wait_result_t how = TSR_WAIT_OK;
-	if (w->flags.explored)
-		how = flag_explore(w, ends_world);
-	else if (!w->look(w))
-		how = flag_wait_slow(w, deadline_ns, ends_world);
-	if (how == TSR_WAIT_OK) {
-		tsr_mem_t found = w->flags;
-		found.at += (size_t)w->which * each;
-		tsr_cpu_event_waited(coop, begin_ns, &found, w->from, w->value);
-	}
-	return how;
-}
-
 /** The same for flags of mine; `*which_out` on TSR_WAIT_OK. */
 static tsr_wait_result_t flag_wait(tsr_coop_t *coop, const char *call,
 				   const TSR_HEAP uint64_t *flags, int count, int start,
 				   uint64_t value, int scope, int from, uint64_t deadline_ns,
 				   bool ends_world, int *which_out)
 {
-	flag_wait_t w = {.coop = coop,
-			 .look = flag_look,
-			 .count = count,
-			 .start = start,
-			 .value = value,
-			 .order = TSR_ACQUIRE,
-			 .scope = scope,
-			 .from = from};
+	tsr_cpu_wait_t w = {.coop = coop,
+			    .look = flag_look,
+			    .count = count,
+			    .start = start,
+			    .value = value,
+			    .order = TSR_ACQUIRE,
+			    .scope = scope,
+			    .from = from};
 	tsr_wait_result_t how =
-		flag_wait_at(&w, call, flags, tsr_rank(coop), deadline_ns, ends_world);
+		tsr_cpu_wait_at(&w, call, flags, tsr_rank(coop), deadline_ns, ends_world);
 	*which_out = w.which;
 	return how;
 }
@@ -410,7 +236,7 @@ tsr_wait_result_t tsr_wait_any_until(tsr_coop_t *coop, TSR_HEAP uint64_t *flags,
 /* ------------------------------------------------------------------ waiting for words */
 
 /** By the coop's first thread; all are told how it ended, and what was seen. */
-static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, int peer,
+static tsr_wait_result_t word_wait(tsr_cpu_wait_t *w, const char *call, void *p, int peer,
 				   uint64_t deadline_ns, bool ends_world, uint64_t *seen_out)
 {
 	tsr_coop_t *coop = w->coop;
@@ -422,8 +248,8 @@ static tsr_wait_result_t word_wait(flag_wait_t *w, const char *call, void *p, in
 			tsr_cpu_misuse(coop, call, "name one of TSR_CMP_*",
 				       "by a comparison that does not exist, %d", (int)w->cmp);
 		else
-			how = flag_wait_at(w, call, (TSR_HEAP void *)p, peer, deadline_ns,
-					   ends_world);
+			how = tsr_cpu_wait_at(w, call, (TSR_HEAP void *)p, peer, deadline_ns,
+					      ends_world);
 	}
 	uint64_t seen = w->seen;
 	if (coop->count > 1) {
@@ -443,15 +269,15 @@ tsr_wait_result_t tsr_cpu_wait_word(tsr_coop_t *coop, void *p, size_t bytes, tsr
 				    uint64_t value, int peer, int order, int scope, int from,
 				    uint64_t *seen_out)
 {
-	flag_wait_t w = {.coop = coop,
-			 .look = word_look,
-			 .count = 1,
-			 .word_bytes = bytes,
-			 .cmp = cmp,
-			 .value = value,
-			 .order = order,
-			 .scope = scope,
-			 .from = from};
+	tsr_cpu_wait_t w = {.coop = coop,
+			    .look = word_look,
+			    .count = 1,
+			    .word_bytes = bytes,
+			    .cmp = cmp,
+			    .value = value,
+			    .order = order,
+			    .scope = scope,
+			    .from = from};
 	return word_wait(&w, "tsr_wait_word", p, peer, coop->block->env->host->deadline_ns, true,
 			 seen_out);
 }
@@ -460,15 +286,15 @@ tsr_wait_result_t tsr_cpu_wait_word_until(tsr_coop_t *coop, void *p, size_t byte
 					  uint64_t value, int peer, int order, int scope, int from,
 					  uint64_t deadline_ns, uint64_t *seen_out)
 {
-	flag_wait_t w = {.coop = coop,
-			 .look = word_look,
-			 .count = 1,
-			 .word_bytes = bytes,
-			 .cmp = cmp,
-			 .value = value,
-			 .order = order,
-			 .scope = scope,
-			 .from = from};
+	tsr_cpu_wait_t w = {.coop = coop,
+			    .look = word_look,
+			    .count = 1,
+			    .word_bytes = bytes,
+			    .cmp = cmp,
+			    .value = value,
+			    .order = order,
+			    .scope = scope,
+			    .from = from};
 	return word_wait(&w, "tsr_wait_word_until", p, peer, deadline_ns, false, seen_out);
 }
 

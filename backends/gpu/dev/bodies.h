@@ -12,6 +12,7 @@
 #include "gpu/dev/pointer.h"
 
 #include "gpu/dev/atomic.h"
+#include "gpu/dev/marked.h"
 #include "gpu/dev/signal.h"
 #include "gpu/dev/word.h"
 

@@ -50,6 +50,7 @@ enum {
 	/* a fragment was not added in the way that it was sent (debug builds) */
 	TSR_GPU_NOTE_SENT = 5
 };
+enum { TSR_GPU_NOTE_MARKED = 64 };
 
 /**
  * A report to the host: what happened, and where. Rank and kernel are those of
@@ -65,7 +66,9 @@ typedef struct tsr_gpu_note {
 	 * argument */
 	int32_t peer;
 	int32_t line;
-	uint32_t word; /* wait: 0 for a flag of mine, otherwise 1 + tsr_cmp_t */
+	/* wait: 0 for a flag of mine, 1 + tsr_cmp_t for a word, TSR_GPU_NOTE_MARKED for one that
+	 * carries its own flag; then `expected` and `seen` are epochs */
+	uint32_t word;
 	int32_t owner; /* of a word: the rank whose copy was read */
 	uint32_t reserved;
 	uint64_t address; /* of the flag or the memory, in this rank's address space */

@@ -16,10 +16,12 @@
  *   or one of the loads does happen before that store, by whatever else the
  *   fibres do;
  *   or one of the loads is a compare-and-swap that would then have succeeded
- *   where it has failed, or failed: the fibre's later
- * store hangs on that. Of other control dependencies nothing can be seen from
- * here; or all four are updates: what a counter returns is seldom looked at,
- * and all that it is added to is in it in any order. In circles of three and
+ *   where it has failed, or failed: the fibre's later store hangs on that;
+ *   or all of the loads ended waits (tsr_take_marked, a relaxed tsr_wait_word):
+ *   what the fibres do later hangs on them. Litmus: LB.marked.diffGPU-ss. Of
+ *   other control dependencies nothing can be seen from here;
+ *   or all four are updates: what a counter returns is seldom looked at, and
+ *   all that it is added to is in it in any order. In circles of three and
  * four it takes all of these but one: an edge that synchronises orders what is
  * on its way, and the circle is closed by happens-before alone only where one
  * edge is left. Of the ways from a pair as many are looked at as MOST_LOOKS
@@ -193,6 +195,14 @@ static bool all_update(const circle_t *c)
 	return true;
 }
 
+static bool all_awaited(const circle_t *c)
+{
+	for (int i = 0; i < c->count; i++)
+		if (!c->pair[i]->awaited)
+			return false;
+	return true;
+}
+
 /**
  * Goes from loads to the stores that they come before, as bits: by what
  * synchronises if the circle closes. True: it was new.
@@ -212,7 +222,7 @@ static bool is_open(const circle_t *c)
 {
 	/* of each pair's load, the pairs whose stores it comes before */
 	unsigned before[TSR_MOST_CIRCLE] = {0};
-	bool more = true, open = !all_update(c);
+	bool more = true, open = !all_update(c) && !all_awaited(c);
 	for (int i = 0; i < c->count; i++)
 		for (int j = 0; j < c->count; j++)
 			before[i] |= (unsigned)(i == j || came_first(c->x, c->pair[i], c->pair[j]))
@@ -428,6 +438,7 @@ static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uin
 		pair.epoch = load->epoch;
 		pair.reach = load->reach;
 		pair.readable = load->readable;
+		pair.awaited = load->awaited;
 		widen(&pair.reach.releases, true, releases);
 		compare(x, &pair);
 		keep(&x->buffering, &pair);
@@ -443,7 +454,7 @@ static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 	for (uint32_t i = first_load(actor); i < actor->load_count; i++) {
 		tsr_recent_load_t *old = &actor->loads[i % TSR_RECENT_LOADS];
 		if (old->object == load->object && old->reach.acquires == load->reach.acquires &&
-		    old->reach.releases == load->reach.releases &&
+		    old->reach.releases == load->reach.releases && old->awaited == load->awaited &&
 		    memcmp(&old->readable, &load->readable, sizeof old->readable) == 0) {
 			*old = *load;
 			return;
@@ -486,7 +497,9 @@ void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_view
 					.operation = operation,
 					.epoch = epoch,
 					.reach = {acquires(order) ? scope : none, none},
-					.readable = readable_by(access, wrote)};
+					.readable = readable_by(access, wrote),
+					.awaited =
+						x->operations[operation].kind == TSR_FINDING_WAIT};
 	add_load(tsr_actor(x), &load);
 }
 

@@ -138,7 +138,8 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 			   access);
 	access->valued = true;
 	access->expected = watch->value;
-	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, watch->word_bytes);
+	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, watch->word_bytes) >>
+		       watch->shift;
 	if (finding->class == TSR_FINDING_LOST_SIGNAL && last->object == watch->object)
 		finding->access[finding->accesses++] = last->access;
 }

@@ -302,9 +302,9 @@ static int cached_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
 {
 	const tsr_cache_place_t place = place_of(ordered);
 	uint64_t newest = 0;
-	bool enough = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
+	bool enough = tsr_flag_holds(wait, seen_now(x, ordered));
 	if (!enough && tsr_cache_newest(x->cached->machine, &place, &newest) == TSR_OK)
-		enough = tsr_cmp_holds(wait->cmp, newest, wait->value);
+		enough = tsr_flag_holds(wait, newest);
 	if (enough && n == 0)
 		return 0;
 	*count_out = enough;
@@ -321,11 +321,11 @@ static tsr_status_t cached_arrive(tsr_exploration_t *x, const tsr_ordered_t *ord
 	tsr_cached_t *c = x->cached;
 	tsr_status_t status = TSR_OK;
 	c->arrives = true;
-	while (status == TSR_OK && !tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value) &&
+	while (status == TSR_OK && !tsr_flag_holds(wait, seen_now(x, ordered)) &&
 	       tsr_cache_late(c->machine) > 0)
 		status = tsr_cache_arrivals(c->machine);
 	c->arrives = false;
-	*enough_out = c->fresh = tsr_cmp_holds(wait->cmp, seen_now(x, ordered), wait->value);
+	*enough_out = c->fresh = tsr_flag_holds(wait, seen_now(x, ordered));
 	return status;
 }
 

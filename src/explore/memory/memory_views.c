@@ -106,14 +106,16 @@ static int views_satisfying(tsr_exploration_t *x, const tsr_ordered_t *ordered,
 	if (tsr_shadow_choices(x->shadow, ordered->operation, ordered->access, &ordered->word,
 			       &choices) != TSR_OK)
 		return -1;
-	if (x->options.weak == TSR_CHECK_WEAK_OFF && choices > 1)
-		choices = 1; /* the newest */
+	/* The newest: always without weak memory; and of words that carry their own flag, of which
+	 * one that is overwritten before it is taken is lost. */
+	if ((x->options.weak == TSR_CHECK_WEAK_OFF || wait->shift > 0) && choices > 1)
+		choices = 1;
 	for (int choice = 0; choice < choices; choice++) {
 		uint64_t seen = 0;
 		bool initial;
 		if (tsr_shadow_peek(x->shadow, ordered->operation, ordered->access, &ordered->word,
 				    choice, &seen, &initial) != TSR_OK ||
-		    !tsr_cmp_holds(wait->cmp, seen, wait->value))
+		    !tsr_flag_holds(wait, seen))
 			continue;
 		if (count++ == n)
 			return choice;

@@ -8,6 +8,7 @@ tests=$(ls $suite/*.litmus | wc -l)
 test="$TAP_FILES/test.litmus"
 operations=$BUILD/tests/litmus/test_operations.checked
 blocks=$BUILD/tests/litmus/test_blocks.checked
+marked=$BUILD/tests/contract/signals/test_marked.checked
 collective=$BUILD/tests/contract/collectives/test_collective.checked
 reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/order/load_buffering
@@ -117,6 +118,12 @@ prints "all_gather_is_a_barrier_of_all_blocks, by chance" '^no finding' \
 
 prints "what sibling blocks have written is gathered in place, by chance" '^no finding$' \
 	tessera check -n 3 --seeds 6 "$reduced"
+
+# Words that carry their own flag: no race, and no warning, as a put hangs on what its rank has taken.
+for messages in messages_of_all_ranks_to_all messages_in_shared_memory; do
+	prints "$messages, by chance" '^no finding$' tessera check -n 3 --seeds 6 "$marked" --filter "marked/$messages"
+	seen "$messages: no warning" 'load-buffering: ' 0
+done
 
 # warned NAME COUNT VARIANT: load buffering is warned of so often, and nothing else is wrong.
 warned() {

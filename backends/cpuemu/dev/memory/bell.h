@@ -31,19 +31,28 @@ static inline uint32_t tsr_bell_group(const tsr_cpu_env_t *env, const tsr_mem_t 
 #endif
 
 /**
+ * Wakes the listeners of `groups` at the rank of `mem`.
+ *
  * Called after a flag has been raised. The count of sleepers is read after the
  * bell is raised, and a sleeper counts itself before it reads the bell and
  * looks at the flag once more: in the one order of these seq_cst accesses
  * either this sees the sleeper, or the sleeper sees the bell and, by the
  * release of the raise, the flag. Partner: tsr_bell_sleep.
  */
-static inline void tsr_bell_ring(const tsr_cpu_env_t *env, const tsr_mem_t *mem)
+static inline void tsr_bell_ring_groups(const tsr_cpu_env_t *env, const tsr_mem_t *mem,
+					uint32_t groups)
 {
 	tsr_shared_words_t *words = env->host->words;
 	atomic_fetch_add_explicit(&words->rank[mem->rank].bell, 1, TSR_BELL_ORDER);
 	if (atomic_load_explicit(&words->rank[mem->rank].sleepers, TSR_BELL_ORDER) != 0)
 		(void)syscall(SYS_futex, &words->rank[mem->rank].bell, FUTEX_WAKE_BITSET, INT_MAX,
-			      NULL, NULL, tsr_bell_group(env, mem));
+			      NULL, NULL, groups);
+}
+
+/** The same for the one flag at `mem`. */
+static inline void tsr_bell_ring(const tsr_cpu_env_t *env, const tsr_mem_t *mem)
+{
+	tsr_bell_ring_groups(env, mem, tsr_bell_group(env, mem));
 }
 
 /**

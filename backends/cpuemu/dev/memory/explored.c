@@ -186,6 +186,7 @@ tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t 
 				       .count = wait->count,
 				       .start = wait->start,
 				       .word_bytes = wait->word_bytes,
+				       .shift = wait->shift,
 				       .cmp = wait->cmp,
 				       .value = wait->value,
 				       .order = tsr_explored_order(wait->order),

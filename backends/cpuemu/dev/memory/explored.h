@@ -58,6 +58,7 @@ void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op
 typedef struct tsr_explored_wait {
 	int count, start;
 	size_t word_bytes;
+	int shift; /* bits of a word below those that are compared */
 	tsr_cmp_t cmp;
 	uint64_t value;
 	int order, scope, from;
