@@ -21,6 +21,11 @@ for placement in process thread; do
 			-n $ranks --placement $placement -b 4 -e 4K -f 8 $few
 		seen "put-signal on $ranks as $placement: a line a size" \
 			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way(, .*disturbed)?$' 4
+		prints "marked on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
+			tessera perf marked \
+			-n $ranks --placement $placement -b 4 -e 4K -f 8 $few
+		seen "marked on $ranks as $placement: a line a size" \
+			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*one way(, .*disturbed)?$' 4
 		prints "signal on $ranks as $placement" '^ .* 0 .*one way(, .*disturbed)?$' \
 			tessera perf signal -n $ranks --placement $placement $few
 	done
@@ -100,6 +105,12 @@ prints "put-signal has nothing to be compared with" '#wrong +- +ratio ' \
 	tessera perf put-signal -b 8 -e 8 $few
 prints "and on 2 there are no others" '^# rank 0 stores to rank 1$' \
 	tessera perf put -n 2 -b 8 -e 8 $few
+prints "marked words are compared with put-signal" '#wrong put-signal\(us\) +ratio ' \
+	tessera perf marked -b 16 -e 16 $few
+seen "which has a time" '^ +16 +4 +f32 +[0-9.]+ +[0-9.]+ +[0-9.]+ +0 +[0-9.]+ +[0-9.]+ ' 1
+prints "messages of odd sizes" '0 \(ok\)' tessera perf marked -b 1 -e 12 -i 1 -d u8 $few
+seen "a line of each" '^ +[0-9]+ +[0-9]+ +u8 ' 12
+prints "by default up to 64 KiB" '^ +65536 +16384 +f32 ' tessera perf marked -f 1024 -b 64 $few
 prints "without verification it says so" 'not verified' tessera perf put -b 8 -e 8 -c 0 $few
 prints "JSON" 'ok' tessera perf put -b 8 -e 64 --json "$json" $few
 python3 -c "
@@ -135,7 +146,7 @@ assert rows and all(row['disturbed'] or row['reference_disturbed'] for row in ro
 case ${BUILD-} in
 *asan | *tsan) skip "a disturbed machine" "a sanitizer's runtime must be the first library" ;;
 *)
-	for operation in put get copy put-signal atomic signal barrier all-gather; do
+	for operation in put get copy put-signal marked atomic signal barrier all-gather; do
 		disturbs $operation
 	done
 	disturbs signal
@@ -149,6 +160,7 @@ refuses "a misspelt operation" 2 "did you mean 'signal'" tessera perf singal -n 
 refuses "two operations" 2 "'get'" tessera perf put get
 refuses "no ranks" 2 '0' tessera perf put -n 0
 refuses "a message to oneself" 2 '-n 2' tessera perf put-signal -n 1
+refuses "marked words to oneself" 2 '-n 2' tessera perf marked -n 1
 refuses "no blocks" 2 '-V' tessera perf put -V 0
 refuses "a launch and a half" 2 '-l' tessera perf put -l 2
 refuses "a signal to oneself" 2 '-n 2' tessera perf signal -n 1

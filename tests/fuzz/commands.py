@@ -36,8 +36,8 @@ COMMANDS = {
     "perf": (
         "-n 2 -e 8 -N 1 -m 1 -w 0",
         [
-            "put", "get", "copy", "put-signal", "atomic", "signal", "barrier", "all-gather",
-            "nothing"
+            "put", "get", "copy", "put-signal", "marked", "atomic", "signal", "barrier",
+            "all-gather", "nothing"
         ]
     ),
     "litmus": ("--unroll 1 --runs 10", ["test.litmus", "oracle.jsonl", "folder", "nothing"]),

@@ -113,6 +113,28 @@ TSR_KERNEL(perf_put_signal, perf_pingpong_args_t, a)
 	perf_count(block, a->missed, missed);
 }
 
+/**
+ * A message each way in words that carry their own flag. One buffer is enough:
+ * who answers has taken what was sent. Partner of each put: the take on the
+ * other rank. Litmus: LB.marked.diffGPU-ss.
+ */
+TSR_KERNEL(perf_marked, perf_pingpong_args_t, a)
+{
+	uint64_t missed = 0;
+	for (uint64_t i = a->first; i < a->first + a->rounds && missed == 0; i++) {
+		uint32_t epoch = (uint32_t)i;
+		if (a->leads)
+			tsr_put_marked(block, a->words, a->outbox, a->size_bytes, epoch,
+				       a->partner);
+		missed += tsr_take_marked(block, a->kept, a->words, a->size_bytes, epoch,
+					  a->partner) != TSR_WAIT_OK;
+		if (!a->leads)
+			tsr_put_marked(block, a->words, a->outbox, a->size_bytes, epoch,
+				       a->partner);
+	}
+	perf_count(block, a->missed, missed);
+}
+
 TSR_KERNEL(perf_message, perf_pingpong_args_t, a)
 {
 	uint64_t missed = 0;

@@ -42,12 +42,16 @@ typedef struct perf_pingpong_args {
 	 * its partner, which keeps a copy. */
 	TSR_HEAP void *outbox, *inbox, *kept; /* `rounds` messages each */
 	uint64_t size_bytes;
+	/* perf_marked: the message of perf_put_signal in words that carry their own flag. Each rank
+	 * takes it from here to `kept`. */
+	TSR_HEAP uint64_t *words;
 } perf_pingpong_args_t;
 
 TSR_KERNEL_DECLARE(perf_signal);
 TSR_KERNEL_DECLARE(perf_bare_signal);
 TSR_KERNEL_DECLARE(perf_put_signal);
 TSR_KERNEL_DECLARE(perf_message);
+TSR_KERNEL_DECLARE(perf_marked);
 
 /** atomic: adds 1 to `peer`'s copy of the counter `repeats` times. */
 typedef struct perf_atomic_args {

@@ -1,6 +1,7 @@
 /*
  * put-signal: a ping-pong of messages, each under its signal, between the
- * kernels of two ranks; by size.
+ * kernels of two ranks; by size. marked: the same in words that carry their own
+ * flag, beside that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,10 @@ typedef struct messages {
 	perf_run_t *run;
 	perf_pingpong_args_t args;
 	tsr_tensor_t outbox;
-	uint64_t epoch, rounds; /* the next epoch; rounds of a sample */
-	bool plays;             /* ranks 0 and 1 play, the others wait */
+	const tsr_kernel_t *kernel, *beside; /* what is measured; the reference, or null */
+	uint64_t epoch;                      /* the next one, of both */
+	uint64_t rounds, beside_rounds;      /* of a sample */
+	bool plays;                          /* ranks 0 and 1 play, the others wait */
 } messages_t;
 
 static tsr_status_t prepare(messages_t *m)
@@ -23,7 +26,7 @@ static tsr_status_t prepare(messages_t *m)
 	perf_run_t *run = m->run;
 	const int64_t words = (int64_t)((run->options->max_bytes + 7) / 8);
 	const size_t whole = (size_t)words * 8 + GUARD_BYTES;
-	TSR_HEAP void *flag, *missed;
+	TSR_HEAP void *flag, *missed, *marked = NULL;
 
 	m->plays = run->rank < 2;
 	m->epoch = 1;
@@ -33,6 +36,9 @@ static tsr_status_t prepare(messages_t *m)
 				    (uint64_t)run->rank, &m->outbox));
 	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf inbox", &m->args.inbox));
 	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf kept", &m->args.kept));
+	if (m->kernel == &perf_marked)
+		PERF_TRY(perf_alloc_clear(run, (size_t)words * 16, "perf words", &marked));
+	m->args.words = (TSR_HEAP uint64_t *)marked;
 	m->args.flag = (TSR_HEAP uint64_t *)flag;
 	m->args.missed = (TSR_HEAP uint64_t *)missed;
 	m->args.outbox = m->outbox.data;
@@ -45,6 +51,8 @@ static tsr_status_t release(messages_t *m)
 {
 	tsr_world_t *world = m->run->world;
 
+	if (m->args.words)
+		PERF_TRY(tsr_heap_free(world, m->args.words));
 	PERF_TRY(tsr_heap_free(world, m->args.kept));
 	PERF_TRY(tsr_heap_free(world, m->args.inbox));
 	PERF_TRY(tsr_tensor_free(world, &m->outbox));
@@ -53,9 +61,9 @@ static tsr_status_t release(messages_t *m)
 }
 
 /** `rounds` rounds; on the ranks that play. */
-static tsr_status_t play(void *ctx, uint64_t rounds, double *ns_out)
+static tsr_status_t play_in(messages_t *m, const tsr_kernel_t *kernel, uint64_t rounds,
+			    double *ns_out)
 {
-	messages_t *m = ctx;
 	perf_pingpong_args_t lead = m->args;
 
 	*ns_out = 0;
@@ -65,7 +73,19 @@ static tsr_status_t play(void *ctx, uint64_t rounds, double *ns_out)
 	m->args.first = lead.first + lead.rounds;
 	m->args.rounds = rounds;
 	m->epoch = m->args.first + rounds;
-	return m->plays ? perf_time(m->run, &perf_put_signal, 1, &lead, &m->args, ns_out) : TSR_OK;
+	return m->plays ? perf_time(m->run, kernel, 1, &lead, &m->args, ns_out) : TSR_OK;
+}
+
+static tsr_status_t play(void *ctx, uint64_t rounds, double *ns_out)
+{
+	messages_t *m = ctx;
+	return play_in(m, m->kernel, rounds, ns_out);
+}
+
+static tsr_status_t play_beside(void *ctx, uint64_t rounds, double *ns_out)
+{
+	messages_t *m = ctx;
+	return play_in(m, m->beside, rounds, ns_out);
 }
 
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
@@ -75,6 +95,10 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 
 	PERF_TRY(play(m, m->rounds, &ns));
 	perf_samples_add(&pair->kernel, ns / (2.0 * (double)m->rounds));
+	if (!m->beside)
+		return TSR_OK;
+	PERF_TRY(play_beside(m, m->beside_rounds, &ns));
+	perf_samples_add(&pair->host, ns / (2.0 * (double)m->beside_rounds));
 	return TSR_OK;
 }
 
@@ -132,6 +156,32 @@ static tsr_status_t count_wrong(messages_t *m, int64_t *wrong_out)
 	return perf_sum(run, wrong + (int64_t)missed, wrong_out);
 }
 
+/** One round more, of which both ranks keep what they have taken; and what came before. */
+static tsr_status_t count_marked(messages_t *m, int64_t *wrong_out)
+{
+	perf_run_t *run = m->run;
+	int64_t wrong = 0;
+	uint64_t missed;
+
+	PERF_TRY(tsr_barrier(run->world));
+	if (m->plays) {
+		PERF_TRY(count_in(m, m->args.inbox, &wrong));
+		PERF_TRY(count_in(m, m->args.kept, &wrong));
+	}
+	PERF_TRY(tsr_memset_heap(run->world, m->args.kept, POISON,
+				 m->args.size_bytes + GUARD_BYTES));
+	PERF_TRY(tsr_barrier(run->world));
+	m->args.first = m->epoch++;
+	m->args.rounds = 1;
+	if (m->plays)
+		PERF_TRY(tsr_launch(run->stream, &perf_marked, 1, &m->args));
+	PERF_TRY(tsr_barrier(run->world));
+	if (m->plays)
+		PERF_TRY(count_in(m, m->args.kept, &wrong));
+	PERF_TRY(tsr_memcpy_from_heap(run->world, &missed, m->args.missed, sizeof missed));
+	return perf_sum(run, wrong + (int64_t)missed, wrong_out);
+}
+
 static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 {
 	perf_run_t *run = m->run;
@@ -141,11 +191,14 @@ static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 	m->args.size_bytes = size_bytes;
 	PERF_TRY(tsr_barrier(run->world));
 	PERF_TRY(tsr_memset_heap(run->world, m->args.inbox, POISON, size_bytes + GUARD_BYTES));
-	PERF_TRY(perf_choose(m->run, perf_enough(1, 1000 + (double)m->args.size_bytes / 8), play, m,
-			     &m->rounds));
+	PERF_TRY(tsr_memset_heap(run->world, m->args.kept, POISON, size_bytes + GUARD_BYTES));
+	const uint64_t first = perf_enough(1, 1000 + (double)m->args.size_bytes / 8);
+	PERF_TRY(perf_choose(m->run, first, play, m, &m->rounds));
+	if (m->beside)
+		PERF_TRY(perf_choose(m->run, first, play_beside, m, &m->beside_rounds));
 	PERF_TRY(perf_sample(run, true, sample, m, &pair));
 	if (run->options->check)
-		PERF_TRY(count_wrong(m, &wrong));
+		PERF_TRY(m->beside ? count_marked(m, &wrong) : count_wrong(m, &wrong));
 	if (!run->report)
 		return TSR_OK;
 	perf_row_t row = {
@@ -159,15 +212,28 @@ static tsr_status_t measure_size(messages_t *m, size_t size_bytes)
 	return perf_report_row(run->report, &row, &pair);
 }
 
-tsr_status_t perf_run_put_signal(perf_run_t *run)
+static tsr_status_t measure(messages_t *m)
 {
-	messages_t m = {.run = run};
+	perf_run_t *run = m->run;
 
-	PERF_TRY(prepare(&m));
+	PERF_TRY(prepare(m));
 	for (size_t s = run->options->min_bytes; s; s = perf_next_size(run->options, s)) {
 		if (run->report)
-			tool_progress_step(&run->report->progress, "put-signal of %zu bytes", s);
-		PERF_TRY(measure_size(&m, s));
+			tool_progress_step(&run->report->progress, "%s of %zu bytes",
+					   perf_op_name(run->options->op), s);
+		PERF_TRY(measure_size(m, s));
 	}
-	return release(&m);
+	return release(m);
+}
+
+tsr_status_t perf_run_put_signal(perf_run_t *run)
+{
+	messages_t m = {.run = run, .kernel = &perf_put_signal};
+	return measure(&m);
+}
+
+tsr_status_t perf_run_marked(perf_run_t *run)
+{
+	messages_t m = {.run = run, .kernel = &perf_marked, .beside = &perf_put_signal};
+	return measure(&m);
 }

@@ -27,6 +27,8 @@ static const char help[] =
 	"  copy        rank 1's memory to rank 2's, by rank 0; ranks wrap around (the same)\n"
 	"  put-signal  one way of a ping-pong of tsr_put_signal and tsr_wait between kernels\n"
 	"              of ranks 0 and 1, one block each (none)\n"
+	"  marked      the same in words that carry their own flag, by tsr_put_marked and\n"
+	"              tsr_take_marked (put-signal)\n"
 	"  signal      one way of a ping-pong of tsr_signal and tsr_wait between kernels of\n"
 	"              ranks 0 and 1 (a ping-pong of C11 atomics between the hosts of these\n"
 	"              ranks; on a GPU one of relaxed stores, which order nothing)\n"
@@ -38,7 +40,7 @@ static const char help[] =
 	"\n"
 	"  -n, --ranks N         ranks of the world (default 2); nccl-tests' -n is -N here\n"
 	"  -b, --minbytes SIZE   smallest size (default 8); K, M, G are powers of 1024\n"
-	"  -e, --maxbytes SIZE   largest size (default 64M)\n"
+	"  -e, --maxbytes SIZE   largest size (default 64M; of marked 64K)\n"
 	"  -f, --stepfactor F    each size is F times the one before, F >= 2 (default 2)\n"
 	"  -i, --stepbytes SIZE  each size is SIZE larger than the one before, in place of -f\n"
 	"  -d, --datatype T      f64 f32 f16 bf16 i64 i32 i8 u8: the elements that the\n"
@@ -91,8 +93,8 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put",    "get",     "copy",       "put-signal", "atomic",
-				       "signal", "barrier", "all-gather", NULL};
+static const char *const op_names[] = {"put",    "get",    "copy",    "put-signal", "marked",
+				       "atomic", "signal", "barrier", "all-gather", NULL};
 
 const char *perf_op_name(perf_op_t op)
 {
@@ -106,7 +108,8 @@ bool perf_op_moves(perf_op_t op)
 
 bool perf_op_sized(perf_op_t op)
 {
-	return perf_op_moves(op) || op == PERF_PUT_SIGNAL || op == PERF_ALL_GATHER;
+	return perf_op_moves(op) || op == PERF_PUT_SIGNAL || op == PERF_MARKED ||
+	       op == PERF_ALL_GATHER;
 }
 
 bool perf_op_blocks(perf_op_t op)
@@ -136,6 +139,7 @@ void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
 		break;
 	case PERF_SIGNAL:
 	case PERF_PUT_SIGNAL:
+	case PERF_MARKED:
 		snprintf(text, text_bytes, "between ranks 0 and 1%s", rest);
 		break;
 	case PERF_ATOMIC:
@@ -160,8 +164,8 @@ static int parse_op(const char *text, perf_op_t *op_out)
 		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text,
 				   near);
 	return tool_misuse("perf",
-			   "unknown operation '%s'; there are put, get, copy, put-signal, atomic, "
-			   "signal, barrier and all-gather",
+			   "unknown operation '%s'; there are put, get, copy, put-signal, marked, "
+			   "atomic, signal, barrier and all-gather",
 			   text);
 }
 
@@ -244,13 +248,19 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 	}
 }
 
+int perf_op_buffers(perf_op_t op)
+{
+	/* a source, a destination, what is kept, and twice as much for words with an epoch */
+	return op == PERF_MARKED ? 5 : op == PERF_PUT_SIGNAL ? 3 : 2;
+}
+
 /**
  * The memory of all ranks: a source and a destination each, what is kept of
  * messages, and what one rank needs to compare a result with what is expected.
  */
 static double needed_bytes(const perf_options_t *options)
 {
-	const int on_each = options->op == PERF_PUT_SIGNAL ? 3 : 2;
+	const int on_each = perf_op_buffers(options->op);
 	const int to_compare = options->check ? 2 : 0;
 	return (double)options->max_bytes * (on_each * options->launcher.ranks + to_compare);
 }
@@ -310,7 +320,7 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	perf_options_t options = {
 		.launcher = {.size = sizeof(tsr_launcher_t), .ranks = 2},
 		.min_bytes = 8,
-		.max_bytes = (size_t)64 << 20,
+		.max_bytes = SIZE_MAX,
 		.dtype = TSR_F32,
 		.samples = 15,
 		.warmup = 2,
@@ -332,15 +342,19 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	}
 	if (optind >= argc)
 		return tool_misuse("perf", "which operation? There are put, get, copy, put-signal, "
-					   "atomic, signal, barrier and all-gather");
+					   "marked, atomic, signal, barrier and all-gather");
 	int misused = parse_op(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",
 				      argv[optind + 1]);
-	if (!misused && (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL) &&
+	if (!misused &&
+	    (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL ||
+	     options.op == PERF_MARKED) &&
 	    options.launcher.ranks < 2)
 		misused =
 			tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
+	if (options.max_bytes == SIZE_MAX) /* none was given */
+		options.max_bytes = options.op == PERF_MARKED ? (size_t)64 << 10 : (size_t)64 << 20;
 	if (!misused)
 		misused = check_sizes(&options);
 	if (!misused)

@@ -136,6 +136,9 @@ static tsr_status_t measure(perf_run_t *run)
 	case PERF_SIGNAL:
 		PERF_TRY(perf_run_signal(run));
 		break;
+	case PERF_MARKED:
+		PERF_TRY(perf_run_marked(run));
+		break;
 	case PERF_PUT_SIGNAL:
 		PERF_TRY(perf_run_put_signal(run));
 		break;
@@ -186,7 +189,9 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 /** A heap that holds the buffers, where the user has not said how large it is to be. */
 static void make_room(const perf_options_t *options)
 {
-	const size_t usual = (size_t)1 << 30, rest = (size_t)16 << 20, buffers = 3;
+	const size_t usual = (size_t)1 << 30, rest = (size_t)16 << 20,
+		     buffers =
+			     options->op == PERF_MARKED ? (size_t)perf_op_buffers(PERF_MARKED) : 3;
 	char text[32];
 
 	if (!perf_op_sized(options->op) || options->max_bytes <= (usual - rest) / buffers)

@@ -14,6 +14,7 @@ typedef enum perf_op {
 	PERF_GET,
 	PERF_COPY,
 	PERF_PUT_SIGNAL,
+	PERF_MARKED,
 	PERF_ATOMIC,
 	PERF_SIGNAL,
 	PERF_BARRIER,
@@ -44,11 +45,14 @@ const char *perf_op_name(perf_op_t op);
 /** put, get and copy move data, which other means can do too. */
 bool perf_op_moves(perf_op_t op);
 
-/** These, put-signal and all-gather have many sizes; the others are one word each. */
+/** These, put-signal, marked and all-gather have many sizes; the others are one word each. */
 bool perf_op_sized(perf_op_t op);
 
 /** These are made by as many blocks as -V says, or as the device has use for. */
 bool perf_op_blocks(perf_op_t op);
+
+/** Buffers of a message's size that each rank has. */
+int perf_op_buffers(perf_op_t op);
 
 /** Who takes part, in words; `ranks`: of the world. */
 void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes);
@@ -209,6 +213,7 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 tsr_status_t perf_run_move(perf_run_t *run);
 tsr_status_t perf_run_signal(perf_run_t *run);
 tsr_status_t perf_run_put_signal(perf_run_t *run);
+tsr_status_t perf_run_marked(perf_run_t *run);
 tsr_status_t perf_run_atomic(perf_run_t *run);
 tsr_status_t perf_run_barrier(perf_run_t *run);
 tsr_status_t perf_run_all_gather(perf_run_t *run);

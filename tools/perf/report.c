@@ -16,6 +16,8 @@ static const char *reference_name(perf_op_t op, bool on_host)
 		return on_host ? "memcpy" : "plain";
 	if (op == PERF_BARRIER)
 		return "host";
+	if (op == PERF_MARKED)
+		return "put-signal";
 	if (op == PERF_SIGNAL)
 		return on_host ? "C11" : "relaxed";
 	return op == PERF_ATOMIC && on_host ? "C11" : no_reference;
@@ -179,7 +181,7 @@ static void note_ratio(perf_report_t *report, const line_t *line)
 	bool moves = perf_op_moves(report->options->op);
 
 	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC ||
-	    (moves && line->row->size_bytes < 32768))
+	    report->options->op == PERF_MARKED || (moves && line->row->size_bytes < 32768))
 		return;
 	if (report->worst_ratio > 0 &&
 	    (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))

@@ -105,6 +105,7 @@ void tsr_put_all_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const TSR_HEAP
 typedef struct taking {
 	tsr_cpu_wait_t wait; /* first: what look_at gets */
 	uint64_t bits;       /* of the word that has come */
+	uint64_t left_ns;    /* of the deadline */
 } taking_t;
 
 /**
@@ -120,14 +121,17 @@ static bool look_at(void *ctx)
 	return t->wait.seen == t->wait.value;
 }
 
-/** Waits for word `i`, of `src`; takes what it has waited off `*left_ns`. */
-static tsr_wait_result_t take_word(taking_t *t, const char *call, const TSR_HEAP uint64_t *src,
-				   int64_t i, uint64_t *left_ns, bool ends_world)
+/** Waits for word `i`, of `src`. */
+static tsr_wait_result_t take_word(taking_t *t, const char *call, const message_t *m,
+				   const TSR_HEAP uint64_t *src, int64_t i, bool ends_world)
 {
-	const tsr_wait_result_t how = tsr_cpu_wait_at(&t->wait, call, src + i,
-						      tsr_rank(t->wait.coop), *left_ns, ends_world);
-	const uint64_t waited_ns = t->wait.waited_ns;
-	*left_ns -= waited_ns < *left_ns ? waited_ns : *left_ns;
+	t->wait.flags = word_at(m, i);
+	if (!m->words.explored && look_at(t)) /* as most have, once the first has come */
+		return tsr_cpu_aborted(t->wait.coop) ? TSR_WAIT_ABORTED : TSR_WAIT_OK;
+	const tsr_wait_result_t how =
+		tsr_cpu_wait_at(&t->wait, call, src + i, tsr_rank(t->wait.coop), t->left_ns,
+				ends_world);
+	t->left_ns -= t->wait.waited_ns < t->left_ns ? t->wait.waited_ns : t->left_ns;
 	if (t->wait.flags.explored)
 		t->bits = t->wait.seen;
 	return how;
@@ -149,12 +153,13 @@ static tsr_wait_result_t take_words(tsr_coop_t *coop, const char *call, const me
 			       .value = m->epoch,
 			       .order = TSR_RELAXED,
 			       .scope = TSR_SCOPE_SYSTEM,
-			       .from = from}};
+			       .from = from},
+		      .left_ns = deadline_ns};
 	for (int64_t i = 0; i < words; i += CHUNK) {
 		const int64_t count = words - i < CHUNK ? words - i : CHUNK;
 		for (int64_t j = 0; j < count; j++) {
 			const tsr_wait_result_t how =
-				take_word(&t, call, src, i + j, &deadline_ns, ends_world);
+				take_word(&t, call, m, src, i + j, ends_world);
 			if (how != TSR_WAIT_OK)
 				return how;
 			chunk[j] = (uint32_t)t.bits;
