@@ -43,6 +43,8 @@ enum {
 	WAIT_CALL = 1 << 19,
 	SAME_PLACE = 1 << 21, /* both accesses are by one call in the source, made again */
 	LOCKING = 1 << 25,    /* the first is a call that takes a lock */
+	TAKING = 1 << 26,     /* the first is a call that takes words with a flag of their own */
+	TAKEN = 1 << 27,      /* the link's read is by such a call */
 	/* the link's write or read is inside a call that all blocks of all ranks make */
 	GATHERED = 1 << 20,
 };
@@ -78,6 +80,13 @@ static const advice_rule_t rules[] = {
 	{EDGES, PAIR | EARLY, "{wait} saw {signal}, which {signal-who} had given before {before}",
 	 "give {signal} behind {before}; or, if it is for what came before that, let {wait} wait "
 	 "for the next one"},
+
+	/* A value went across in words that order only themselves. */
+	{EDGES, LINKED | TAKEN,
+	 "{wait} finds the words of {signal}, which order themselves and nothing beside them",
+	 "tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM) between {before} and {signal}, and "
+	 "tsr_fence(TSR_ACQUIRE, TSR_SCOPE_SYSTEM) between {wait} and {now}; or tsr_signal and "
+	 "tsr_wait in their place"},
 
 	/* A value went across, but somebody is too weak. */
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK | WAIT_CALL,
@@ -243,6 +252,9 @@ static const advice_rule_t rules[] = {
 	 "failed; a coop that has a lock does "
 	 "not "
 	 "take it again"},
+	{BIT(LOST_SIGNAL), TAKING, "the epoch of {wait-value}, and nobody who is left puts it",
+	 "put the words with that epoch to rank {now-rank} on every path, in a buffer that is not "
+	 "put again before they are taken; is the peer right?"},
 	{BIT(LOST_SIGNAL), 0, "{wait-value}, and nobody who is left raises it",
 	 "signal the flag of rank {now-rank} on every path of its producer; is the peer right?"},
 	{BIT(DUPLICATE_SIGNAL), PAIR | ADD_BEFORE, "{now} and {before} both count for one wait",
@@ -256,6 +268,10 @@ static const advice_rule_t rules[] = {
 	 "who has the lock that {now} is to take waits for what comes behind {now}",
 	 "take locks in one order everywhere, and wait for nobody between tsr_lock and tsr_unlock "
 	 "who needs the lock"},
+	{BIT(DEADLOCK), TAKING,
+	 "each waits for words that the next one puts only after its own wait, or has put and "
+	 "overwritten with those of a later epoch",
+	 "let one of them put before it takes, and use two buffers by parity of the epoch"},
 	{BIT(DEADLOCK), 0, "each waits for what the next one does only after its own wait",
 	 "let one of them signal before it waits, or let all take the steps in one order"},
 	{BIT(LIVELOCK), 0,
@@ -335,6 +351,11 @@ static bool is_atomic(const tsr_finding_access_t *access)
 	return strncmp(access->call, "tsr_atomic_", strlen("tsr_atomic_")) == 0;
 }
 
+static bool is_take(const tsr_finding_access_t *access)
+{
+	return strncmp(access->call, "tsr_take_marked", strlen("tsr_take_marked")) == 0;
+}
+
 static bool is_gather(const tsr_finding_access_t *access)
 {
 	return strcmp(access->call, "tsr_all_gather") == 0;
@@ -349,7 +370,8 @@ static unsigned facts_of_link(const tsr_finding_t *f)
 		return EARLY;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
 	return LINKED | (is_atomic(wait) || acquires(wait) ? 0 : WAIT_CALL) |
-	       (is_gather(signal) || is_gather(wait) ? GATHERED : 0) | (known(f, 4) ? CIRCLE : 0) |
+	       (is_gather(signal) || is_gather(wait) ? GATHERED : 0) | (is_take(wait) ? TAKEN : 0) |
+	       (known(f, 4) ? CIRCLE : 0) |
 	       (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
 	       (are_apart(&wait->who, &f->access[0].who) ? WAIT_APART : 0) |
 	       (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |
@@ -402,6 +424,7 @@ static unsigned facts_of(const tsr_finding_t *f)
 		facts |= now->who.kernel == NULL ? HOST_NOW : 0;
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;
 		facts |= strncmp(now->call, "tsr_lock", strlen("tsr_lock")) == 0 ? LOCKING : 0;
+		facts |= is_take(now) ? TAKING : 0;
 		facts |= now->kind == TSR_FINDING_READ ? NOW_READS : 0;
 		facts |= now->valued && now->kind == TSR_FINDING_READ ? OLD_VALUE : 0;
 		facts |= known(f, 1) ? facts_of_pair(now, &f->access[1]) : 0;

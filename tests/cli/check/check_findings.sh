@@ -46,6 +46,38 @@ seen "it says what to do" \
 	'keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals' 1
 seen "it says whose they are" 'keep_too_much'
 
+# Words that carry their own flag: what is wrong in each variant, what it is for, and what to do.
+epochs="$BUILD/tests/planted/order/epochs"
+prints "words by parity of the epoch" '^no finding$' \
+	tessera check -n 3 --seeds 50 "$epochs" right
+prints "and all schedules of two ranks" '^no finding$' \
+	tessera check -n 2 --strategy exhaustive --seeds 500 "$epochs" right
+# Whether the check has found something, and says all of these.
+says_all() {
+	[ "$code" -eq 1 ] || return 1
+	for pattern in "$@"; do
+		grep -qE -- "$pattern" "$TAP_FILES/out" || return 1
+	done
+}
+try tessera check -n 2 --seeds 100 "$epochs" parity
+says_all '^finding: deadlock' \
+	'waits for marked word words\+[0-9]+ of epoch ([0-9]) from rank [01]; its epoch is [0-9]' \
+	'^  change +let one of them put before it takes, and use two buffers by parity'
+verdict $? "one buffer for all epochs is a deadlock" "exit code $code"
+try tessera check -n 2 --seeds 20 "$epochs" before
+says_all '^finding: lost-signal' 'of epoch 1 from rank 0; its epoch is 0' \
+	'put the words with that epoch to rank'
+verdict $? "words of the epoch before are lost" "exit code $code"
+try tessera check -n 2 --seeds 100 "$epochs" at-least
+says_all '^finding: program-failure'
+verdict $? "a take of one's own by >= is a wrong result" "exit code $code"
+for weak in view off cache; do
+	try tessera check -n 2 --seeds 50 --weak $weak "$epochs" beside
+	says_all '^finding: (data-race|reuse)' 'order themselves and nothing beside them' \
+		'tsr_fence\(TSR_RELEASE'
+	verdict $? "data beside the words is a race, memory $weak" "exit code $code"
+done
+
 # A lock that is kept, and two that are taken crosswise: the wait says who has it, and the advice
 # what to do.
 locks="$BUILD/tests/planted/progress/locks"
