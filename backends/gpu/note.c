@@ -179,6 +179,12 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 			 "coops of "
 			 "as many threads, and wait for a signal in between",
 			 told->place);
+	else if (note->kind == TSR_GPU_NOTE_COLLECTIVE)
+		snprintf(what, sizeof what,
+			 "a collective at %s with a root, a dtype or extents that it does not "
+			 "take, or with views that overlap; its contract says which it takes, and "
+			 "a run on cpuemu says which of these it is",
+			 told->place);
 	else if (in_heap(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; "

@@ -34,7 +34,8 @@
  *   dev/tile.h        tiles in registers, arithmetic on them
  *   dev/gemm.h        the main loop of a matrix product
  *   dev/orders.h      orders of tiles and blocks
- *   dev/collective.h  all-gather, by all blocks of all ranks
+ *   dev/collective.h  all-gather, all-to-all and broadcast, by all blocks of all
+ *                     ranks
  *
  * These headers are the contract. Each port, backends/<name>/dev/, has the
  * bodies.

@@ -134,12 +134,13 @@ TSR_API tsr_status_t tsr_team_gather_all(tsr_team_t *team, const void *mine, voi
 					 size_t size_bytes);
 
 /**
- * The size of the state of tsr_barrier_ranks, and of tsr_all_gather, for a team
- * of `ranks` ranks, in bytes. A state for a larger team can be used too. 0 if
- * `ranks` is below 1. Any thread.
+ * The size of the state of tsr_barrier_ranks, of tsr_all_gather, and of the
+ * collectives on views, for a team of `ranks` ranks, in bytes. A state for a
+ * larger team can be used too. 0 if `ranks` is below 1. Any thread.
  */
 TSR_API size_t tsr_barrier_state_bytes(int ranks);
 TSR_API size_t tsr_all_gather_state_bytes(int ranks);
+TSR_API size_t tsr_collective_state_bytes(int ranks);
 
 #ifdef __cplusplus
 }

@@ -183,8 +183,9 @@ typedef struct tsr_collective {
 	const unsigned char *count;
 	uint64_t count_per_round;
 	uint64_t team;           /* team that makes the call: a number that its members share */
-	const unsigned char *to; /* memory that is written on all ranks; null: none */
-	uint64_t size_bytes;     /* size of each rank's part */
+	const unsigned char *to; /* memory that ranks reach on others; null: none */
+	uint64_t size_bytes;     /* size of each rank's part, or of all */
+	int root;                /* 0 where there is none */
 } tsr_collective_t;
 
 /**

@@ -202,6 +202,7 @@ typedef struct tsr_collective_call {
 	bool used;
 	size_t state, to;
 	uint64_t round, size_bytes;
+	int root;
 	/* teams may use the same offset in their own ranks' heaps, and have nothing to do with each
 	 * other */
 	uint64_t team;

@@ -11,3 +11,8 @@ size_t tsr_all_gather_state_bytes(int ranks)
 {
 	return ranks < 1 ? 0 : (size_t)TSR_GATHER_WORDS(ranks) * sizeof(uint64_t);
 }
+
+size_t tsr_collective_state_bytes(int ranks)
+{
+	return tsr_all_gather_state_bytes(ranks); /* the same counts */
+}

@@ -356,9 +356,15 @@ static bool is_take(const tsr_finding_access_t *access)
 	return strncmp(access->call, "tsr_take_marked", strlen("tsr_take_marked")) == 0;
 }
 
-static bool is_gather(const tsr_finding_access_t *access)
+/** Whether all blocks of all ranks make the call, and meet in it. */
+static bool is_collective(const tsr_finding_access_t *access)
 {
-	return strcmp(access->call, "tsr_all_gather") == 0;
+	static const char *const calls[] = {"tsr_all_gather", "tsr_all_gather_view",
+					    "tsr_all_to_all", "tsr_broadcast"};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (strcmp(access->call, calls[i]) == 0)
+			return true;
+	return false;
 }
 
 static unsigned facts_of_link(const tsr_finding_t *f)
@@ -370,8 +376,8 @@ static unsigned facts_of_link(const tsr_finding_t *f)
 		return EARLY;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
 	return LINKED | (is_atomic(wait) || acquires(wait) ? 0 : WAIT_CALL) |
-	       (is_gather(signal) || is_gather(wait) ? GATHERED : 0) | (is_take(wait) ? TAKEN : 0) |
-	       (known(f, 4) ? CIRCLE : 0) |
+	       (is_collective(signal) || is_collective(wait) ? GATHERED : 0) |
+	       (is_take(wait) ? TAKEN : 0) | (known(f, 4) ? CIRCLE : 0) |
 	       (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
 	       (are_apart(&wait->who, &f->access[0].who) ? WAIT_APART : 0) |
 	       (!releases(signal) || signal->scope < scope ? SIGNAL_WEAK : 0) |

@@ -6,6 +6,7 @@
 #ifndef TESSERA_COMMON_DEV_PURE_H
 #define TESSERA_COMMON_DEV_PURE_H
 
+#include "common/dev/views.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"
 #include "tessera/dev/orders.h"
@@ -54,10 +55,6 @@ TSR_DEV tsr_view_t tsr_view_shared(void *data, tsr_dtype_t dtype, int64_t rows, 
 
 TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, int64_t cols)
 {
-	int64_t bytes = view.dtype == TSR_F64 || view.dtype == TSR_I64    ? 8
-			: view.dtype == TSR_F32 || view.dtype == TSR_I32  ? 4
-			: view.dtype == TSR_F16 || view.dtype == TSR_BF16 ? 2
-									  : 1;
 	if (at.row < 0) { /* cut off the part of the tile that lies before the view */
 		rows += at.row;
 		at.row = 0;
@@ -72,10 +69,25 @@ TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, in
 		view.rows = view.cols = 0;
 		return view;
 	}
-	view.data = (TSR_HEAP unsigned char *)view.data + (at.row * view.ld + at.col) * bytes;
+	view.data = (TSR_HEAP unsigned char *)view.data +
+		    (at.row * view.ld + at.col) * tsr_element_bytes(view.dtype);
 	view.rows = rows;
 	view.cols = cols;
 	return view;
+}
+
+TSR_DEV tsr_view_t tsr_view_cut(tsr_view_t view, tsr_dim_t dim, int part, int parts)
+{
+	tsr_pos_t at = {0, 0};
+	int64_t rows = view.rows, cols = view.cols;
+	if (dim == TSR_DIM_ROWS) {
+		at.row = view.rows * part / parts;
+		rows = view.rows * (part + 1) / parts - at.row;
+	} else {
+		at.col = view.cols * part / parts;
+		cols = view.cols * (part + 1) / parts - at.col;
+	}
+	return tsr_view_part(view, at, rows, cols);
 }
 
 TSR_DEV tsr_part_t tsr_whole(tsr_pos_t at)

@@ -18,9 +18,10 @@
 #define TSR_BARRIER_WORDS(ranks_) (1 + (ranks_))
 
 /*
- * An all-gather: two counts for each rank, each on a cache line of its own, so
- * that accesses to one count do not delay another. Retired: the rank's `dst`
- * may be overwritten. Ready: the rank's piece has arrived.
+ * An all-gather, and the collectives on views: two counts for each rank, each
+ * on a cache line of its own, so that accesses to one count do not delay
+ * another. Retired: the rank has arrived, so that its `dst` may be overwritten.
+ * Ready: it has moved its part.
  */
 #define TSR_GATHER_LINE_WORDS 16
 #define TSR_GATHER_RETIRED(rank_) (2 * (rank_)*TSR_GATHER_LINE_WORDS)

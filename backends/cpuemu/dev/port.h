@@ -52,8 +52,11 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 #define TSR_AT(coop_) tsr_cpu_at((coop_), __FILE__, __LINE__)
 #define TSR_PART_OF_NONE ((const char *)0)
 #define TSR_PART_OF(coop_, call_) ((void)((coop_)->part_of = (call_)))
-#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) \
-	tsr_cpu_collective((coop_), (call_), (state_), (count_), (per_round_), (to_), (size_))
+#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_)     \
+	tsr_cpu_collective((coop_), (call_), (state_), (count_), (per_round_), (to_), (reach_), \
+			   (size_), (root_))
+#define TSR_REFUSE(coop_, call_, cure_, ...) \
+	((void)tsr_cpu_misuse((coop_), (call_), (cure_), __VA_ARGS__))
 
 /* ------------------------------------------------------------------ kernels (dev/kernel.h) */
 

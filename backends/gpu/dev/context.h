@@ -48,7 +48,8 @@ enum {
 	/* an element type that the call does not accept, in `peer` (debug builds) */
 	TSR_GPU_NOTE_DTYPE = 4,
 	/* a fragment was not added in the way that it was sent (debug builds) */
-	TSR_GPU_NOTE_SENT = 5
+	TSR_GPU_NOTE_SENT = 5,
+	TSR_GPU_NOTE_COLLECTIVE = 6 /* views, a dtype or a root that the call does not take */
 };
 enum { TSR_GPU_NOTE_MARKED = 64 };
 

@@ -193,7 +193,11 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 #define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_))
 
 /* this port does not compare them */
-#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, size_) ((void)(coop_))
+#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_) \
+	((void)(coop_))
+/* the note says where, and the emulator says what */
+#define TSR_REFUSE(coop_, call_, cure_, ...) \
+	tsr_gpu_fault((coop_), TSR_GPU_NOTE_COLLECTIVE, 0, 0, 0)
 
 #define TSR_PORT_BODIES "gpu/dev/bodies.h"
 

@@ -6,6 +6,7 @@
 #define TESSERA_DEV_COLLECTIVE_H
 
 #include "tessera/dev/port.h"
+#include "tessera/dev/view.h"
 
 /**
  * The state of an all-gather of a team: tsr_all_gather_state_bytes(ranks) bytes
@@ -53,5 +54,95 @@ enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
 TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 					 const TSR_HEAP void *src, size_t size_bytes,
 					 TSR_HEAP tsr_all_gather_state_t *state);
+
+/**
+ * The state of the collectives on views, of those below and of dev/reduction.h:
+ * tsr_collective_state_bytes(ranks) bytes of the heap, aligned to 128. Clear it
+ * before the first use, and never again. It serves one call at a time, of any
+ * kind, always in the same team.
+ */
+typedef struct tsr_collective_state tsr_collective_state_t;
+
+/*
+ * Where another call has a collective's plain name, that on views ends in
+ * _view: tsr_all_gather moves bytes, and tsr_reduce and tsr_all_reduce
+ * (dev/value.h) combine one tile. For all collectives on views:
+ *   Called by:  every block of the launch, on every rank, equally often. All
+ *               blocks must be resident at the same time. The number of blocks
+ *               may differ between ranks and between launches; it is below
+ *               TSR_ALL_GATHER_MAX_BLOCKS. A split kernel calls them with
+ *               `block`.
+ *   Views:      are in the heap and have one dtype. Their rows may be any
+ *               distance apart. A view that other ranks reach has the same
+ *               address and the same distance between rows on all ranks.
+ *               Extents may be 0, and ranks need not divide them: a rank's part
+ *               is what tsr_view_cut gives. Any block of my rank may have
+ *               written any part of `src` before the call.
+ *   In place:   each call says which memory `dst` and `src` may share.
+ *               Otherwise they share none; two parts of one matrix may have
+ *               rows in turn.
+ *   Ordering:   a barrier of all blocks: what any block of any rank did before
+ *               the call happens before what any block does after it. So every
+ *               block may read the earlier contents of `dst` until it makes the
+ *               call. Calls may follow each other with nothing in between.
+ *   Completion: on TSR_WAIT_OK all of `dst` is there, for every block, and `src`
+ *               may be written again.
+ *   Progress:   each block waits until all blocks of all ranks have arrived.
+ *               Their arrival says that `src` is written (READY) and `dst` no
+ *               longer used (RETIRED). Then it moves its part, and waits until
+ *               all blocks have moved theirs.
+ *   Errors:     TSR_WAIT_ABORTED if the world has ended, or a rank has not
+ *               arrived within the world's deadline; the wait record names it.
+ *               TSR_ERR_KERNEL, if the views do not fit the call, or share
+ *               memory in another way, or `root` is outside the team.
+ *               `tessera check` also compares what the ranks pass
+ *               (collective-mismatch). For memory as in tsr_put.
+ *   Litmus:     MP.count.diffGPU-sss (READY), LB.retired.diffGPU-ss (RETIRED),
+ *               MP.reuse.diffGPU-ss (both).
+ */
+
+/**
+ * Gathers the `src` of all ranks on every rank: rank r's becomes part r of
+ * everybody's `dst`, along `dim`. So `src` is as large as my part of `dst`.
+ *
+ * In place:   `src` is my part of `dst`.
+ * Cost:       on each link the bytes of `src` to every other rank.
+ * Source:     ParallelKittens, appendix B (all-gather along either dimension).
+ */
+TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					      tsr_dim_t dim,
+					      TSR_HEAP tsr_collective_state_t *state);
+
+/**
+ * Sends every rank another part of `src`: part r along `split` goes to rank r.
+ * What arrives from rank r becomes part r of `dst`, along `place`.
+ *
+ * Shapes:     if `split` and `place` differ, the ranks exchange how one matrix
+ *             is spread over them: each has had all of it along `split`, and
+ *             its part along `place`; in the end, the other way round. If they
+ *             are one dimension, `src` has the same extents on all ranks, and
+ *             along it `dst` has as many pieces as the team has ranks, each as
+ *             large as my part of `src`.
+ * In place:   never.
+ * Cost:       on each link the bytes of a part to every other rank.
+ * Source:     ParallelKittens, appendix B (all-to-all of sequence and heads);
+ *             DeepSpeed-Ulysses.
+ */
+TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					 tsr_dim_t split, tsr_dim_t place,
+					 TSR_HEAP tsr_collective_state_t *state);
+
+/**
+ * Copies the root's `src` to every rank's `dst`, the root's included. Both have
+ * the same extents on all ranks. Each rank fetches its part from the root and
+ * puts it to all, so that the root's link carries each byte once or twice,
+ * however many ranks there are.
+ *
+ * In place:   `dst` is `src`. The root's memory is then written too, with what
+ *             it holds.
+ * Cost:       on each link at most twice the bytes of `src`.
+ */
+TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src, int root,
+					TSR_HEAP tsr_collective_state_t *state);
 
 #endif

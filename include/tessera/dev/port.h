@@ -21,13 +21,20 @@
  *                     a statement: the coop's next calls are part of this
  *                     call, and reports name it instead of them, if the port
  *                     keeps call sites; TSR_PART_OF_NONE ends that
- *   TSR_COLLECTIVE(coop, "tsr_...", state, count, per_round, to, size)
+ *   TSR_COLLECTIVE(coop, "tsr_...", state, count, per_round, to, reach, size,
+ *                  root)
  *                     a statement: the coop makes its part of a call that all
  *                     ranks make, for a port that compares such calls.
  *                     `state` is the state of the call; `count` is the word
  *                     of it that grows by `per_round` in each round; `to` is
- *                     the memory that is written on all ranks, or null, in
- *                     pieces of `size` bytes
+ *                     the memory that ranks reach on others, or null, and
+ *                     `reach` the bytes from there on that must be the
+ *                     caller's; `size`, in bytes, and `root` are the same on
+ *                     all ranks
+ *   TSR_REFUSE(coop, "tsr_...", cure, format, ...)
+ *                     a statement: the call was used wrongly. Ends the world
+ *                     with TSR_ERR_KERNEL. A port that formats no text says
+ *                     less
  *
  *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h,
  *   dev/atomic.h, dev/signal.h, dev/word.h and dev/gemm.h describe

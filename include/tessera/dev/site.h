@@ -67,6 +67,9 @@
 #define tsr_lock_until(coop_, ...) tsr_lock_until(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_unlock(coop_, ...) tsr_unlock(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_gather(coop_, ...) tsr_all_gather(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_all_gather_view(coop_, ...) tsr_all_gather_view(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_all_to_all(coop_, ...) tsr_all_to_all(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_broadcast(coop_, ...) tsr_broadcast(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 
 #endif

@@ -22,4 +22,15 @@ TSR_DEV tsr_view_t tsr_view_shared(void *data, tsr_dtype_t dtype, int64_t rows, 
  */
 TSR_DEV tsr_view_t tsr_view_part(tsr_view_t view, tsr_pos_t at, int64_t rows, int64_t cols);
 
+/** The dimensions of a view. */
+typedef enum tsr_dim { TSR_DIM_ROWS = 0, TSR_DIM_COLS = 1 } tsr_dim_t;
+
+/**
+ * Part `part` of `parts` along `dim`: rows `rows * part / parts` up to `rows *
+ * (part + 1) / parts`, rounded down, or the same columns. So parts follow each
+ * other and differ by at most one row or column. A part may be empty. Any
+ * thread.
+ */
+TSR_DEV tsr_view_t tsr_view_cut(tsr_view_t view, tsr_dim_t dim, int part, int parts);
+
 #endif

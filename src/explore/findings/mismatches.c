@@ -44,7 +44,7 @@ static size_t offset_of(tsr_exploration_t *x, const unsigned char *at)
 static _Noreturn void tell(tsr_exploration_t *x, const tsr_collective_call_t *mine,
 			   const tsr_collective_call_t *other)
 {
-	char sentence[200], here[80], there[80];
+	char sentence[240], here[80], there[80];
 	tsr_finding_t finding = {
 		.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
 	finding.access[0] = mine->access;
@@ -55,9 +55,15 @@ static _Noreturn void tell(tsr_exploration_t *x, const tsr_collective_call_t *mi
 		snprintf(sentence, sizeof sentence,
 			 "the first has parts of %" PRIu64 " bytes, the second of %" PRIu64,
 			 mine->size_bytes, other->size_bytes);
+	else if (mine->root != other->root)
+		snprintf(sentence, sizeof sentence, "the first has root %d, the second root %d",
+			 mine->root, other->root);
+	else if (mine->to != other->to)
+		snprintf(sentence, sizeof sentence,
+			 "the first reaches %s of other ranks, the second %s", here, there);
 	else
-		snprintf(sentence, sizeof sentence, "the first writes to %s, the second to %s",
-			 here, there);
+		snprintf(sentence, sizeof sentence, "the first is %s, the second %s",
+			 mine->access.call, other->access.call);
 	tsr_exploration_found(x, &finding);
 	tsr_explorer_stop(x->explorer);
 }
@@ -72,6 +78,7 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 				      .round = round,
 				      .to = call->to ? offset_of(x, call->to) : 0,
 				      .size_bytes = call->size_bytes,
+				      .root = call->root,
 				      .access = tsr_access_at(x, site)};
 	const uint64_t slot = mine.state / sizeof(uint64_t) + round + mine.team % TSR_COLLECTIVES;
 	tsr_collective_call_t *first = &x->collectives[slot % TSR_COLLECTIVES];
@@ -79,7 +86,8 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 	if (!first->used || first->team != mine.team || first->state != mine.state ||
 	    first->round != round)
 		*first = mine;
-	else if (first->to != mine.to || first->size_bytes != mine.size_bytes)
+	else if (first->to != mine.to || first->size_bytes != mine.size_bytes ||
+		 first->root != mine.root || strcmp(first->access.call, mine.access.call) != 0)
 		tell(x, &mine, first);
 }
 

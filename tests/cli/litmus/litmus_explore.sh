@@ -10,6 +10,7 @@ operations=$BUILD/tests/litmus/test_operations.checked
 blocks=$BUILD/tests/litmus/test_blocks.checked
 marked=$BUILD/tests/contract/signals/test_marked.checked
 collective=$BUILD/tests/contract/collectives/test_collective.checked
+views=$BUILD/tests/contract/collectives/test_views.checked
 reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/order/load_buffering
 
@@ -115,6 +116,12 @@ prints "all_gather_brings_every_piece, by chance" '^no finding$' \
 prints "all_gather_is_a_barrier_of_all_blocks, by chance" '^no finding' \
 	tessera check -n 3 \
 	--seeds 6 "$collective" --filter collective/all_gather_is_a_barrier_of_all_blocks
+
+# And those on views, in both memories.
+for memory in "" "--weak cache"; do
+	prints "collectives on views, by chance $memory" '^no finding$' \
+		tessera check -n 3 --seeds 6 $memory "$views"
+done
 
 prints "what sibling blocks have written is gathered in place, by chance" '^no finding$' \
 	tessera check -n 3 --seeds 6 "$reduced"

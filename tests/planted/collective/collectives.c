@@ -10,6 +10,8 @@
  *     states    meets by another state
  *     crossed   gathers before it meets
  *     missing   does not meet
+ *     root      broadcasts from another rank
+ *     call      gathers where the others broadcast
  *     right     nothing else, though its numbers are elsewhere, and in a launch
  *               of its own it gathers more, as all do
  */
@@ -19,9 +21,9 @@
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 
-enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"size",   "blocks",  "to",      "behind",
-					 "states", "crossed", "missing", "right"};
+enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, ROOT, CALL, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"size",    "blocks",  "to",   "behind", "states",
+					 "crossed", "missing", "root", "call",   "right"};
 
 enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
 
@@ -29,6 +31,7 @@ typedef struct collective_args {
 	TSR_HEAP uint64_t *all, *mine;
 	TSR_HEAP tsr_barrier_state_t *meeting[2];
 	TSR_HEAP tsr_all_gather_state_t *gathering;
+	TSR_HEAP tsr_collective_state_t *sharing;
 	int32_t kind, count;
 } collective_args_t;
 
@@ -47,6 +50,18 @@ TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
 		       a->gathering);
 }
 
+TSR_FN void share(tsr_coop_t *block, const collective_args_t *a, int odd)
+{
+	const tsr_view_t word = tsr_view(a->all, TSR_I64, 1, 1, 1);
+	if (odd && a->kind == CALL)
+		tsr_all_gather_view(block, word,
+				    tsr_view_cut(word, TSR_DIM_ROWS, tsr_rank(block),
+						 tsr_size(block)),
+				    TSR_DIM_ROWS, a->sharing);
+	else
+		tsr_broadcast(block, word, word, odd && a->kind == ROOT ? 1 : 0, a->sharing);
+}
+
 TSR_KERNEL(work_together, collective_args_t, a)
 {
 	const int odd = tsr_rank(block) == tsr_size(block) - 1;
@@ -56,6 +71,8 @@ TSR_KERNEL(work_together, collective_args_t, a)
 		meet(block, a, odd);
 		if (!odd || a->kind != CROSSED)
 			gather(block, a, odd);
+		if (a->kind >= ROOT)
+			share(block, a, odd);
 	}
 }
 
@@ -69,8 +86,8 @@ static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
 TSR_MAIN(world, argc, argv)
 {
 	const size_t part = COUNT * sizeof(uint64_t), ranks = (size_t)tsr_world_size(world);
-	collective_args_t args = {NULL, NULL, {NULL, NULL}, NULL, 0, COUNT};
-	TSR_HEAP void *all, *mine, *meeting[2], *gathering;
+	collective_args_t args = {NULL, NULL, {NULL, NULL}, NULL, NULL, 0, COUNT};
+	TSR_HEAP void *all, *mine, *meeting[2], *gathering, *sharing;
 	tsr_stream_t *stream;
 	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
 		args.kind++;
@@ -86,6 +103,7 @@ TSR_MAIN(world, argc, argv)
 		TSR_TRY(zeroed(world, tsr_barrier_state_bytes((int)ranks),
 			       i == 0 ? "meeting" : "other meeting", &meeting[i]));
 	TSR_TRY(zeroed(world, tsr_all_gather_state_bytes((int)ranks), "gathering", &gathering));
+	TSR_TRY(zeroed(world, tsr_collective_state_bytes((int)ranks), "sharing", &sharing));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	args.all = (TSR_HEAP uint64_t *)all;
@@ -93,6 +111,7 @@ TSR_MAIN(world, argc, argv)
 	for (int i = 0; i < 2; i++)
 		args.meeting[i] = (TSR_HEAP tsr_barrier_state_t *)meeting[i];
 	args.gathering = (TSR_HEAP tsr_all_gather_state_t *)gathering;
+	args.sharing = (TSR_HEAP tsr_collective_state_t *)sharing;
 	TSR_TRY(tsr_launch(stream, &work_together,
 			   args.kind == CROSSED || args.kind == MISSING ? 1 : LAUNCHED, &args));
 	args.count = 2 * COUNT;

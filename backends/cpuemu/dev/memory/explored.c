@@ -218,16 +218,15 @@ _Noreturn void tsr_explored_misuse(tsr_coop_t *coop, const char *call, const cha
 
 void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state,
 			const TSR_HEAP uint64_t *count, uint64_t per_round, TSR_HEAP void *to,
-			size_t size_bytes)
+			size_t reach_bytes, size_t size_bytes, int root)
 {
 	const int me = tsr_rank(coop);
 	tsr_mem_t counts, whole = {.at = NULL};
 	if (!tsr_cpu_exploration(coop) ||
 	    !tsr_mem_reach(coop, call, count, sizeof *count, sizeof *count, me, TSR_MEM_WRITE,
 			   &counts) ||
-	    (to && size_bytes > 0 &&
-	     !tsr_mem_reach(coop, call, to, size_bytes * (size_t)tsr_size(coop), 1, me,
-			    TSR_MEM_WRITE, &whole)))
+	    (to && reach_bytes > 0 &&
+	     !tsr_mem_reach(coop, call, to, reach_bytes, 1, me, TSR_MEM_WRITE, &whole)))
 		return;
 	const tsr_op_site_t site = tsr_explored_site(coop, call);
 	const tsr_collective_t collective = {
@@ -237,6 +236,7 @@ void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 		.team = coop->block->team->key,
 		.to = whole.at,
 		.size_bytes = size_bytes,
+		.root = root,
 	};
 	tsr_exploration_collective(tsr_cpu_exploration(coop), &site, &collective);
 }

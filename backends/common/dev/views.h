@@ -1,0 +1,67 @@
+/*
+ * Arithmetic on views that several bodies need, equal in every port. No memory
+ * accesses.
+ */
+#ifndef TESSERA_COMMON_DEV_VIEWS_H
+#define TESSERA_COMMON_DEV_VIEWS_H
+
+#include "tessera/dev/view.h"
+
+TSR_FN int64_t tsr_element_bytes(int32_t dtype)
+{
+	return dtype == TSR_F64 || dtype == TSR_I64    ? 8
+	       : dtype == TSR_F32 || dtype == TSR_I32  ? 4
+	       : dtype == TSR_F16 || dtype == TSR_BF16 ? 2
+						       : 1;
+}
+
+TSR_FN int tsr_view_is_empty(tsr_view_t view)
+{
+	return view.rows < 1 || view.cols < 1;
+}
+
+/** The bytes from the first element to behind the last. */
+TSR_FN int64_t tsr_view_span(tsr_view_t view)
+{
+	return ((view.rows - 1) * view.ld + view.cols) * tsr_element_bytes(view.dtype);
+}
+
+TSR_FN int tsr_views_are_alike(tsr_view_t a, tsr_view_t b)
+{
+	return a.rows == b.rows && a.cols == b.cols;
+}
+
+/** Whether they are the same memory. One row has no distance to the next. */
+TSR_FN int tsr_views_are_one(tsr_view_t a, tsr_view_t b)
+{
+	return a.data == b.data && tsr_views_are_alike(a, b) && (a.rows == 1 || a.ld == b.ld);
+}
+
+/**
+ * Whether they share memory. Views with rows equally far apart share none if
+ * they have other columns. Of other views that lie within each other it says
+ * that they do.
+ */
+TSR_FN int tsr_views_share_memory(tsr_view_t a, tsr_view_t b)
+{
+	const int64_t bytes = tsr_element_bytes(a.dtype), pitch = a.ld * bytes;
+	const int64_t ahead = (int64_t)((intptr_t)a.data - (intptr_t)b.data);
+	if (tsr_view_is_empty(a) || tsr_view_is_empty(b) || ahead >= tsr_view_span(b) ||
+	    -ahead >= tsr_view_span(a))
+		return 0;
+	if (a.ld != b.ld || pitch <= 0)
+		return 1;
+	const int64_t column = (ahead % pitch + pitch) % pitch; /* of a, counted from b's first */
+	return column < b.cols * bytes || column + a.cols * bytes > pitch;
+}
+
+/**
+ * The part of `view` that is one of `count` equal shares, in whole rows, or in
+ * columns if there are fewer rows than shares.
+ */
+TSR_FN tsr_view_t tsr_view_share(tsr_view_t view, int index, int count)
+{
+	return tsr_view_cut(view, view.rows >= count ? TSR_DIM_ROWS : TSR_DIM_COLS, index, count);
+}
+
+#endif
