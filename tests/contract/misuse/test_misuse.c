@@ -21,9 +21,14 @@ typedef enum misuse {
 	WAIT_FOR_RANK,
 	WAIT_FOR_NONE,
 	FLUSH_RANK,
+	PUT_MARKED_RANK,
+	TAKE_MARKED_ALIGNMENT,
+	TAKE_MARKED_RANK,
+	TAKE_MARKED_OUTSIDE,
 	SYNC_IN_GATE,
 	SPLIT_IN_GATE,
 	WRITE_IN_GATE,
+	TAKE_IN_GATE,
 	GATE_TO_RANK,
 	GATE_B_TO_RANK,
 	GEMM_DTYPE,
@@ -67,57 +72,62 @@ typedef enum misuse {
  * misuse_t, for C++ has no designators in arrays.
  */
 static const char *const said[MISUSES] = {
-	"tsr_put to rank 9 of a world of 2",                                 /* PUT_TO_RANK */
-	"tsr_put of 16 bytes outside this rank's heap",                      /* PUT_OUTSIDE */
-	"from offset",                                                       /* PUT_PAST_THE_HEAP */
-	"tsr_put_all of 16 bytes outside this rank's heap",                  /* PUT_ALL_OUTSIDE */
-	"tsr_load of",                                                       /* LOAD_OUTSIDE */
-	"tsr_store_all of",                                                  /* STORE_ALL_OUTSIDE */
-	"tsr_put_2d between views of f16 and f32",                           /* MIXED_DTYPES */
-	"rows 3 apart",                                                      /* BAD_VIEW */
-	"the wrong kind of memory",                                          /* WRONG_SPACE */
-	"tsr_atomic_add to rank -1",                                         /* ATOMIC_RANK */
-	"tsr_atomic_max of an address that is not aligned to 8",             /* ATOMIC_ALIGNMENT */
-	"tsr_signal to rank 2 of a world of 2",                              /* SIGNAL_RANK */
-	"tsr_wait of 8 bytes outside",                                       /* WAIT_OUTSIDE */
-	"tsr_wait for rank 64",                                              /* WAIT_FOR_RANK */
-	"tsr_wait_any for 0 flags",                                          /* WAIT_FOR_NONE */
-	"tsr_flush of rank -3",                                              /* FLUSH_RANK */
-	"tsr_sync in a gate",                                                /* SYNC_IN_GATE */
-	"tsr_split in a gate",                                               /* SPLIT_IN_GATE */
-	"tsr_signal in a gate",                                              /* WRITE_IN_GATE */
-	"to rank 7 of a world of 2",                                         /* GATE_TO_RANK */
-	"to rank 7 of a world of 2",                                         /* GATE_B_TO_RANK */
-	"operands of f16 and f16 with tiles of f32",                         /* GEMM_DTYPE */
-	"tsr_gemm_mainloop of the range -1 to 4",                            /* GEMM_RANGE */
-	"a step of 0",                                                       /* GEMM_STEP */
-	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",                  /* GEMM_PART */
-	"tsr_gemm of a B that begins at row -16",                            /* GEMM_GROUP */
-	"tsr_gemm_mainloop of the tile at 0, 4 with operands of f16",        /* GEMM_PLACE */
-	"tsr_frag_save of memory at",                                        /* SAVE_ALIGNMENT */
-	"tsr_frag_add of 1 KiB",                                             /* ADD_OUTSIDE */
-	"tsr_tile_store of a fragment of 16 x 16 elements",                  /* UNSET_STORE */
-	"tsr_frag_save of a fragment of 16 x 16 elements",                   /* UNSET_SAVE */
-	"tsr_frag_add of a fragment of 16 x 16 elements",                    /* UNSET_ADD */
-	"tsr_tile_dot of a fragment of 16 x 16 elements",                    /* UNSET_DOT */
-	"tsr_tile_dot_bt of a fragment of 16 x 16 elements",                 /* UNSET_DOT_BT */
-	"tsr_tile_dot_bt of fragments of different configurations",          /* DOT_BT_KIND */
-	"tsr_frag_map of a fragment of 16 x 16 elements",                    /* UNSET_MAP */
-	"tsr_frag_map_rows of a fragment of 16 x 1 elements",                /* UNSET_REDUCE */
-	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",               /* UNSET_PRODUCT */
-	"tsr_coop_scan of values that are not in shared memory",             /* SCAN_IN_HEAP */
-	"tsr_frag_zip of a fragment of 16 x 16 elements",                    /* UNSET_ZIP */
-	"tsr_rows_map of a fragment of 16 x 1 elements",                     /* UNSET_ROWS_MAP */
-	"tsr_frag_zip of different fragments, 16 x 16 and 16 x 1",           /* ZIP_KINDS */
-	"tsr_rows_fill of a fragment of 16 x 16 elements",                   /* FILL_KIND */
-	"tsr_rows_store to rank 2 of a world of 2",                          /* ROWS_STORE_RANK */
-	"tsr_tile_store of a view of f8_e4m3_fnuz, which is reserved",       /* RESERVED_DTYPE */
-	"tsr_store_add to a view of f64",                                    /* STORE_ADD_DTYPE */
-	"tsr_store_add to rank 2 of a world of 2",                           /* STORE_ADD_RANK */
-	"tsr_store_add of a fragment of 16 x 16 elements",                   /* UNSET_STORE_ADD */
-	"tsr_frag_send as elements of i32",                                  /* SEND_AS */
-	"tsr_frag_send of memory at",                                        /* SEND_ALIGNMENT */
-	"tsr_frag_send to rank 2 of a world of 2",                           /* SEND_RANK */
+	"tsr_put to rank 9 of a world of 2",                           /* PUT_TO_RANK */
+	"tsr_put of 16 bytes outside this rank's heap",                /* PUT_OUTSIDE */
+	"from offset",                                                 /* PUT_PAST_THE_HEAP */
+	"tsr_put_all of 16 bytes outside this rank's heap",            /* PUT_ALL_OUTSIDE */
+	"tsr_load of",                                                 /* LOAD_OUTSIDE */
+	"tsr_store_all of",                                            /* STORE_ALL_OUTSIDE */
+	"tsr_put_2d between views of f16 and f32",                     /* MIXED_DTYPES */
+	"rows 3 apart",                                                /* BAD_VIEW */
+	"the wrong kind of memory",                                    /* WRONG_SPACE */
+	"tsr_atomic_add to rank -1",                                   /* ATOMIC_RANK */
+	"tsr_atomic_max of an address that is not aligned to 8",       /* ATOMIC_ALIGNMENT */
+	"tsr_signal to rank 2 of a world of 2",                        /* SIGNAL_RANK */
+	"tsr_wait of 8 bytes outside",                                 /* WAIT_OUTSIDE */
+	"tsr_wait for rank 64",                                        /* WAIT_FOR_RANK */
+	"tsr_wait_any for 0 flags",                                    /* WAIT_FOR_NONE */
+	"tsr_flush of rank -3",                                        /* FLUSH_RANK */
+	"tsr_put_marked to rank 2 of a world of 2",                    /* PUT_MARKED_RANK */
+	"tsr_take_marked of an address that is not aligned to 8",      /* TAKE_MARKED_ALIGNMENT */
+	"tsr_take_marked for rank 64",                                 /* TAKE_MARKED_RANK */
+	"tsr_take_marked of 16 bytes outside",                         /* TAKE_MARKED_OUTSIDE */
+	"tsr_sync in a gate",                                          /* SYNC_IN_GATE */
+	"tsr_split in a gate",                                         /* SPLIT_IN_GATE */
+	"tsr_signal in a gate",                                        /* WRITE_IN_GATE */
+	"tsr_take_marked in a gate",                                   /* TAKE_IN_GATE */
+	"to rank 7 of a world of 2",                                   /* GATE_TO_RANK */
+	"to rank 7 of a world of 2",                                   /* GATE_B_TO_RANK */
+	"operands of f16 and f16 with tiles of f32",                   /* GEMM_DTYPE */
+	"tsr_gemm_mainloop of the range -1 to 4",                      /* GEMM_RANGE */
+	"a step of 0",                                                 /* GEMM_STEP */
+	"tsr_gemm of columns 3 to 4 of A in tiles 16 deep",            /* GEMM_PART */
+	"tsr_gemm of a B that begins at row -16",                      /* GEMM_GROUP */
+	"tsr_gemm_mainloop of the tile at 0, 4 with operands of f16",  /* GEMM_PLACE */
+	"tsr_frag_save of memory at",                                  /* SAVE_ALIGNMENT */
+	"tsr_frag_add of 1 KiB",                                       /* ADD_OUTSIDE */
+	"tsr_tile_store of a fragment of 16 x 16 elements",            /* UNSET_STORE */
+	"tsr_frag_save of a fragment of 16 x 16 elements",             /* UNSET_SAVE */
+	"tsr_frag_add of a fragment of 16 x 16 elements",              /* UNSET_ADD */
+	"tsr_tile_dot of a fragment of 16 x 16 elements",              /* UNSET_DOT */
+	"tsr_tile_dot_bt of a fragment of 16 x 16 elements",           /* UNSET_DOT_BT */
+	"tsr_tile_dot_bt of fragments of different configurations",    /* DOT_BT_KIND */
+	"tsr_frag_map of a fragment of 16 x 16 elements",              /* UNSET_MAP */
+	"tsr_frag_map_rows of a fragment of 16 x 1 elements",          /* UNSET_REDUCE */
+	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",         /* UNSET_PRODUCT */
+	"tsr_coop_scan of values that are not in shared memory",       /* SCAN_IN_HEAP */
+	"tsr_frag_zip of a fragment of 16 x 16 elements",              /* UNSET_ZIP */
+	"tsr_rows_map of a fragment of 16 x 1 elements",               /* UNSET_ROWS_MAP */
+	"tsr_frag_zip of different fragments, 16 x 16 and 16 x 1",     /* ZIP_KINDS */
+	"tsr_rows_fill of a fragment of 16 x 16 elements",             /* FILL_KIND */
+	"tsr_rows_store to rank 2 of a world of 2",                    /* ROWS_STORE_RANK */
+	"tsr_tile_store of a view of f8_e4m3_fnuz, which is reserved", /* RESERVED_DTYPE */
+	"tsr_store_add to a view of f64",                              /* STORE_ADD_DTYPE */
+	"tsr_store_add to rank 2 of a world of 2",                     /* STORE_ADD_RANK */
+	"tsr_store_add of a fragment of 16 x 16 elements",             /* UNSET_STORE_ADD */
+	"tsr_frag_send as elements of i32",                            /* SEND_AS */
+	"tsr_frag_send of memory at",                                  /* SEND_ALIGNMENT */
+	"tsr_frag_send to rank 2 of a world of 2",                     /* SEND_RANK */
 	"tsr_frag_add_sent of memory in which nothing stands that was sent", /* ADD_NEVER_SENT */
 	"tsr_reduce of",                                                     /* REDUCE_OUTSIDE */
 	"tsr_all_reduce into an operand or rows, 16 x 1",                    /* REDUCE_ROWS */
@@ -155,6 +165,8 @@ TSR_FN tsr_from_t bad_gate(tsr_coop_t *loader, tsr_part_t chunk, const void *ctx
 		(void)tsr_split(loader);
 	if (a->misuse == WRITE_IN_GATE)
 		tsr_signal(loader, a->heap, 1, TSR_SIGNAL_SET, 0);
+	if (a->misuse == TAKE_IN_GATE)
+		tsr_take_marked(loader, a->heap, a->heap + 2, 4, 7, 0);
 	return tsr_from(a->misuse == GATE_TO_RANK ? 7 : 0, a->misuse == GATE_B_TO_RANK ? 7 : 0);
 }
 
@@ -346,6 +358,19 @@ TSR_FN void misuse_unset(tsr_coop_t *block, const misuse_args_t *a)
 	tsr_frag_map_rows(block, frag, rows, row_only, a);
 }
 
+TSR_FN void misuse_marked(tsr_coop_t *block, const misuse_args_t *a)
+{
+	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
+	if (a->misuse == PUT_MARKED_RANK)
+		tsr_put_marked(block, a->heap, a->heap + 2, 4, 1, 2);
+	else if (a->misuse == TAKE_MARKED_ALIGNMENT)
+		tsr_take_marked(block, a->heap, (TSR_HEAP uint64_t *)(bytes + 4), 4, 1, 0);
+	else if (a->misuse == TAKE_MARKED_RANK)
+		tsr_take_marked(block, a->heap, a->heap + 2, 4, 1, 64);
+	else
+		tsr_take_marked(block, a->heap, (TSR_HEAP uint64_t *)(uintptr_t)64, 8, 1, 0);
+}
+
 TSR_KERNEL(do_wrong, misuse_args_t, a)
 {
 	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
@@ -386,6 +411,12 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		break;
 	case FLUSH_RANK:
 		tsr_flush(block, -3);
+		break;
+	case PUT_MARKED_RANK:
+	case TAKE_MARKED_ALIGNMENT:
+	case TAKE_MARKED_RANK:
+	case TAKE_MARKED_OUTSIDE:
+		misuse_marked(block, a);
 		break;
 	case SCAN_IN_HEAP:
 		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
