@@ -412,12 +412,6 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 	case FLUSH_RANK:
 		tsr_flush(block, -3);
 		break;
-	case PUT_MARKED_RANK:
-	case TAKE_MARKED_ALIGNMENT:
-	case TAKE_MARKED_RANK:
-	case TAKE_MARKED_OUTSIDE:
-		misuse_marked(block, a);
-		break;
 	case SCAN_IN_HEAP:
 		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
 		break;
@@ -438,6 +432,8 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 			misuse_products(block, a);
 		else if (a->misuse >= UNSET_ZIP)
 			misuse_two(block, a);
+		else if (a->misuse >= PUT_MARKED_RANK && a->misuse <= TAKE_MARKED_OUTSIDE)
+			misuse_marked(block, a);
 		else
 			misuse_views(block, a);
 		break;
