@@ -155,6 +155,19 @@ case ${BUILD-} in
 	;;
 esac
 
+for scope in block device system; do
+	prints "signal between two of a $scope" '^# wrong elements: 0 \(ok\)$' \
+		tessera perf signal --scope $scope -n 3 $few
+	seen "signal of a $scope: one way" '^ +8 +1 +u64 .*one way(, .*disturbed)?$'
+done
+for scope in block device; do
+	prints "signal of a $scope needs no other rank" "^# between two .* of rank 0\$" \
+		tessera perf signal --scope $scope -n 1 --json "$json" $few
+	grep -q "\"scope\": \"$scope\"" "$json"
+	verdict $? "signal of a $scope: the JSON says so"
+done
+refuses "a scope that is none" 2 'system, device or block' tessera perf signal --scope grid
+refuses "a scope of what does not signal" 2 'operation signal' tessera perf put --scope block
 refuses "no operation" 2 'which operation' tessera perf -n 2
 refuses "a misspelt operation" 2 "did you mean 'signal'" tessera perf singal -n 2
 refuses "two operations" 2 "'get'" tessera perf put get

@@ -79,6 +79,53 @@ TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
 }
 
 /**
+ * One side of a ping-pong within a rank: 0 begins each round. A round's word
+ * goes through the inbox. Each signal's partner is the wait of the other side.
+ * Litmus: MP.rel.acq.sameWG-ww in a block, MP.rel.acq.sameGPU-aa in a device.
+ */
+#define PERF_LOCAL_ROUNDS(coop_, a_, side_, mine_, others_, base_, scope_, missed_)              \
+	for (uint64_t i_ = 0; i_ < (a_)->rounds && (missed_) == 0; i_++) {                       \
+		const uint64_t epoch_ = (base_) + i_;                                            \
+		if ((side_) == 0) {                                                              \
+			if ((a_)->outbox)                                                        \
+				tsr_put(coop_, (a_)->inbox, (a_)->outbox + i_, sizeof(uint64_t), \
+					tsr_rank(coop_));                                        \
+			tsr_signal_local(coop_, others_, epoch_, scope_);                        \
+		}                                                                                \
+		(missed_) += tsr_wait_local(coop_, mine_, epoch_, scope_) != TSR_WAIT_OK;        \
+		if ((side_) != 0) {                                                              \
+			if ((a_)->outbox)                                                        \
+				tsr_put(coop_, (a_)->kept + i_, (a_)->inbox, sizeof(uint64_t),   \
+					tsr_rank(coop_));                                        \
+			tsr_signal_local(coop_, others_, epoch_, scope_);                        \
+		}                                                                                \
+	}
+
+typedef struct perf_flags {
+	uint64_t flag[2]; /* raised by the other worker */
+} perf_flags_t;
+
+TSR_KERNEL_SPLIT(perf_signal_in_block, 2, perf_flags_t, perf_local_args_t, a)
+{
+	const int side = tsr_worker_index(worker);
+	uint64_t missed = 0;
+	tsr_shared_clear(block, shared, sizeof *shared);
+	/* the flags begin anew with each launch */
+	PERF_LOCAL_ROUNDS(worker, a, side, &shared->flag[side], &shared->flag[1 - side],
+			  (uint64_t)1, TSR_SCOPE_BLOCK, missed)
+	perf_count(worker, a->missed, missed);
+}
+
+TSR_KERNEL(perf_signal_in_device, perf_local_args_t, a)
+{
+	const int side = tsr_block_index(block);
+	uint64_t missed = 0;
+	PERF_LOCAL_ROUNDS(block, a, side, a->flags + side, a->flags + (1 - side), a->first,
+			  TSR_SCOPE_DEVICE, missed)
+	perf_count(block, a->missed, missed);
+}
+
+/**
  * The same by stores that order nothing, so that no data may lie under them.
  * Partner: the wait on the other rank.
  */

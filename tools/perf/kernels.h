@@ -47,6 +47,23 @@ typedef struct perf_pingpong_args {
 	TSR_HEAP uint64_t *words;
 } perf_pingpong_args_t;
 
+/**
+ * signal --scope block, device: the same between the two workers of a block,
+ * and the two blocks of a launch, of one rank.
+ */
+typedef struct perf_local_args {
+	/* two flags in the heap, for the blocks; those of workers are in shared memory */
+	TSR_HEAP uint64_t *flags;
+	TSR_HEAP uint64_t *missed;
+	uint64_t first, rounds;
+	/* with a message under each signal: `rounds` words of the first side's, and where the
+	 * second side keeps what it finds; null: none */
+	TSR_HEAP uint64_t *outbox, *inbox, *kept;
+} perf_local_args_t;
+
+TSR_KERNEL_DECLARE(perf_signal_in_block);
+TSR_KERNEL_DECLARE(perf_signal_in_device);
+
 TSR_KERNEL_DECLARE(perf_signal);
 TSR_KERNEL_DECLARE(perf_bare_signal);
 TSR_KERNEL_DECLARE(perf_put_signal);

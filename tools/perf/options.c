@@ -55,6 +55,9 @@ static const char help[] =
 	"                        8 KiB, at most one for each multiprocessor)\n"
 	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and\n"
 	"                        launches are measured (default 0)\n"
+	"      --scope S         signal: between ranks (system, the default), between two\n"
+	"                        blocks of rank 0 (device), or between two workers of one\n"
+	"                        block (block), the last two without a reference\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
 	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
@@ -71,7 +74,7 @@ static const char help[] =
 	"\n"
 	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
 
-enum { OPT_BACKEND = 256, OPT_PLACEMENT };
+enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE };
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -89,6 +92,7 @@ static const struct option long_options[] = {
 	{"launches", required_argument, NULL, 'l'},
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"scope", required_argument, NULL, OPT_SCOPE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -117,10 +121,27 @@ bool perf_op_blocks(perf_op_t op)
 	return perf_op_moves(op) || op == PERF_ALL_GATHER;
 }
 
-void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes)
+static const char *const scope_names[] = {[PERF_SCOPE_SYSTEM] = "system",
+					  [PERF_SCOPE_DEVICE] = "device",
+					  [PERF_SCOPE_BLOCK] = "block",
+					  NULL};
+
+const char *perf_scope_name(perf_scope_t scope)
 {
+	return scope_names[scope];
+}
+
+void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes)
+{
+	const perf_op_t op = options->op;
 	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
 
+	if (op == PERF_SIGNAL && options->scope != PERF_SCOPE_SYSTEM) {
+		snprintf(text, text_bytes, "between two %s of rank 0%s",
+			 options->scope == PERF_SCOPE_DEVICE ? "blocks" : "workers of a block",
+			 ranks > 1 ? "; the other ranks wait" : "");
+		return;
+	}
 	if (ranks == 1) {
 		snprintf(text, text_bytes,
 			 "rank 0 is alone: nothing crosses a link, and there is no bus bandwidth");
@@ -167,6 +188,16 @@ static int parse_op(const char *text, perf_op_t *op_out)
 			   "unknown operation '%s'; there are put, get, copy, put-signal, marked, "
 			   "atomic, signal, barrier and all-gather",
 			   text);
+}
+
+static int parse_scope(const char *text, perf_scope_t *scope_out)
+{
+	for (int i = 0; scope_names[i]; i++)
+		if (strcmp(scope_names[i], text) == 0) {
+			*scope_out = (perf_scope_t)i;
+			return TOOL_OK;
+		}
+	return tool_misuse("perf", "--scope '%s' is unknown: give system, device or block", text);
 }
 
 static int parse_size(const char *what, const char *text, size_t *size_out)
@@ -241,6 +272,8 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 		return misused;
 	case OPT_BACKEND:
 		return tool_parse_backend("perf", text, &options->launcher.backend);
+	case OPT_SCOPE:
+		return parse_scope(text, &options->scope);
 	case OPT_PLACEMENT:
 		return tool_parse_placement("perf", text, &options->launcher.placement);
 	default:
@@ -347,7 +380,9 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",
 				      argv[optind + 1]);
-	if (!misused &&
+	if (!misused && options.op != PERF_SIGNAL && options.scope != PERF_SCOPE_SYSTEM)
+		misused = tool_misuse("perf", "--scope is for the operation signal");
+	if (!misused && options.scope == PERF_SCOPE_SYSTEM &&
 	    (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL ||
 	     options.op == PERF_MARKED) &&
 	    options.launcher.ranks < 2)

@@ -134,7 +134,10 @@ static tsr_status_t measure(perf_run_t *run)
 	PERF_TRY(tsr_event_create(run->world, &run->end));
 	switch (run->options->op) {
 	case PERF_SIGNAL:
-		PERF_TRY(perf_run_signal(run));
+		if (run->options->scope == PERF_SCOPE_SYSTEM)
+			PERF_TRY(perf_run_signal(run));
+		else
+			PERF_TRY(perf_run_local_signal(run));
 		break;
 	case PERF_MARKED:
 		PERF_TRY(perf_run_marked(run));

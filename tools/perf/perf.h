@@ -21,8 +21,12 @@ typedef enum perf_op {
 	PERF_ALL_GATHER
 } perf_op_t;
 
+/** signal: what is between the two that signal. */
+typedef enum perf_scope { PERF_SCOPE_SYSTEM, PERF_SCOPE_DEVICE, PERF_SCOPE_BLOCK } perf_scope_t;
+
 typedef struct perf_options {
 	perf_op_t op;
+	perf_scope_t scope;
 	tsr_launcher_t launcher;
 	size_t min_bytes, max_bytes;
 	size_t factor, step_bytes; /* one of them is 0 */
@@ -55,7 +59,10 @@ bool perf_op_blocks(perf_op_t op);
 int perf_op_buffers(perf_op_t op);
 
 /** Who takes part, in words; `ranks`: of the world. */
-void perf_op_pair(perf_op_t op, int ranks, char *text, size_t text_bytes);
+void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes);
+
+/** As it is typed. */
+const char *perf_scope_name(perf_scope_t scope);
 
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
@@ -212,6 +219,7 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 /* The measurements: collective; rank 0 reports. */
 tsr_status_t perf_run_move(perf_run_t *run);
 tsr_status_t perf_run_signal(perf_run_t *run);
+tsr_status_t perf_run_local_signal(perf_run_t *run);
 tsr_status_t perf_run_put_signal(perf_run_t *run);
 tsr_status_t perf_run_marked(perf_run_t *run);
 tsr_status_t perf_run_atomic(perf_run_t *run);

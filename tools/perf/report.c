@@ -10,14 +10,17 @@
 static const char no_reference[] = "none";
 
 /** The means that the operation is compared with. */
-static const char *reference_name(perf_op_t op, bool on_host)
+static const char *reference_name(const perf_options_t *options, bool on_host)
 {
+	const perf_op_t op = options->op;
 	if (perf_op_moves(op))
 		return on_host ? "memcpy" : "plain";
 	if (op == PERF_BARRIER)
 		return "host";
 	if (op == PERF_MARKED)
 		return "put-signal";
+	if (op == PERF_SIGNAL && options->scope != PERF_SCOPE_SYSTEM)
+		return no_reference;
 	if (op == PERF_SIGNAL)
 		return on_host ? "C11" : "relaxed";
 	return op == PERF_ATOMIC && on_host ? "C11" : no_reference;
@@ -28,11 +31,12 @@ static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const 
 	const perf_options_t *o = report->options;
 
 	report->json =
-		json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command", "perf",
-			  "operation", perf_op_name(o->op), "ranks", tsr_world_size(world),
-			  "backend", tsr_world_backend(world), "device", device, "samples",
-			  (int)o->samples, "blocks", (int)o->blocks, "each_launched", (int)o->each,
-			  "reference", report->reference, "rows");
+		json_pack("{s:s, s:s, s:s?, s:i, s:s, s:s, s:i, s:i, s:b, s:s, s:[]}", "command",
+			  "perf", "operation", perf_op_name(o->op), "scope",
+			  o->op == PERF_SIGNAL ? perf_scope_name(o->scope) : NULL, "ranks",
+			  tsr_world_size(world), "backend", tsr_world_backend(world), "device",
+			  device, "samples", (int)o->samples, "blocks", (int)o->blocks,
+			  "each_launched", (int)o->each, "reference", report->reference, "rows");
 	return report->json ? TSR_OK
 			    : tsr_error(TSR_ERR_NO_MEMORY,
 					"no host memory for the report: end other programs");
@@ -50,7 +54,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	char reference[32], pair[96];
 
 	*report = fresh;
-	report->reference = reference_name(options->op, on_host);
+	report->reference = reference_name(options, on_host);
 	PERF_TRY(tsr_world_device(world, &props));
 	if (options->json)
 		PERF_TRY(begin_json(report, world, props.name));
@@ -70,7 +74,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	       options->samples == 1 ? "" : "s",
 	       moves && options->each ? "launches of one operation"
 				      : "operations inside one launch");
-	perf_op_pair(options->op, ranks, pair, sizeof pair);
+	perf_op_pair(options, ranks, pair, sizeof pair);
 	printf("# %s\n", pair);
 	if (!sized && options->sized)
 		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n",
