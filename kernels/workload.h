@@ -107,6 +107,9 @@ typedef struct workload_matrix {
 	uint64_t stream;
 	int64_t rows, cols;                                 /* of the whole matrix */
 	int64_t first_row, part_rows, first_col, part_cols; /* a part may be empty */
+	/* true: each rank has memory for the whole matrix, with its part in its place. What lies
+	 * between the part's rows is other ranks'. */
+	bool in_place;
 } workload_matrix_t;
 
 /* ------------------------------------------------------------ verification */

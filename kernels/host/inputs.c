@@ -41,7 +41,8 @@ tsr_status_t inputs_fill(tsr_world_t *world, const workload_inputs_t *inputs,
 				 "the host has no memory for inputs of %s; use a smaller shape",
 				 TSR_SIZE(bytes));
 	inputs_make(inputs, matrix, host);
-	tsr_status_t status = matrix_write(world, view, host);
+	tsr_status_t status = matrix->in_place ? matrix_write_part(world, view, host)
+					       : matrix_write(world, view, host);
 	free(host);
 	return status;
 }

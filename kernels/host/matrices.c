@@ -72,9 +72,12 @@ tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out)
 	void *image;
 	if (view.ld == view.cols || view.cols == 0)
 		return tsr_memcpy_from_heap(world, dense_out, view.data, heap_bytes(view));
+	/* the view may be a part of a matrix that ends with the last row */
+	const size_t bytes =
+		view.rows > 0 ? (size_t)(view.rows - 1) * (size_t)view.ld * element + row : 0;
 	tsr_status_t status = image_of(view, &image);
 	if (status == TSR_OK)
-		status = tsr_memcpy_from_heap(world, image, view.data, heap_bytes(view));
+		status = tsr_memcpy_from_heap(world, image, view.data, bytes);
 	if (status == TSR_OK)
 		copy_rows(dense_out, row, image, (size_t)view.ld * element, row, view.rows);
 	free(image);
@@ -96,6 +99,20 @@ tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense
 	copy_rows(image, (size_t)view.ld * element, dense, row, row, view.rows);
 	status = tsr_memcpy_to_heap(world, view.data, image, heap_bytes(view));
 	free(image);
+	return status;
+}
+
+tsr_status_t matrix_write_part(tsr_world_t *world, tsr_view_t view, const void *dense)
+{
+	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view.dtype),
+		     row_bytes = (size_t)view.cols * element;
+	tsr_status_t status = TSR_OK;
+	for (int64_t row = 0; status == TSR_OK && row_bytes > 0 && row < view.rows; row++)
+		status = tsr_memcpy_to_heap(world,
+					    (TSR_HEAP char *)view.data +
+						    (size_t)row * (size_t)view.ld * element,
+					    (const char *)dense + (size_t)row * row_bytes,
+					    row_bytes);
 	return status;
 }
 

@@ -44,4 +44,11 @@ tsr_status_t matrix_read(tsr_world_t *world, tsr_view_t view, void *dense_out);
 tsr_status_t matrix_write(tsr_world_t *world, tsr_view_t view, const void *dense);
 tsr_status_t matrix_poison(tsr_world_t *world, tsr_view_t view);
 
+/**
+ * Copies a matrix from the host to its place in a larger one: leaves what lies
+ * between its rows as it is. In all else like matrix_write, which sets that to
+ * NaN.
+ */
+tsr_status_t matrix_write_part(tsr_world_t *world, tsr_view_t view, const void *dense);
+
 #endif
