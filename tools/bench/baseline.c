@@ -34,6 +34,15 @@ static void join(const workload_step_t *steps, int end, bool as_key, char *text,
 	}
 }
 
+/** The step that multiplies; without one, the first. -1: there are no steps. */
+static int main_step(const workload_step_t *steps, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (steps[i].op == WORKLOAD_PRODUCT)
+			return i;
+	return count > 0 ? 0 : -1;
+}
+
 /**
  * Each step that users need by itself, all of them, these with those that they
  * may do without; and stores.
@@ -48,7 +57,7 @@ static void list_lines(const bench_baseline_t *b, bench_theirs_t *theirs)
 	for (int i = 0; i < needed; i++)
 		(void)add_line(theirs, (bench_timed_t){i, 1, BENCH_NO_PUSH},
 			       bench_key(steps[i].name, key), steps[i].what);
-	theirs->product = count > 0 ? 0 : -1;
+	theirs->product = main_step(steps, needed);
 	theirs->whole = needed > 0 ? theirs->count - 1 : -1;
 	for (int end = needed > 1 ? needed : needed + 1; end <= count; end++) {
 		join(steps, end, true, key, sizeof key);

@@ -330,7 +330,8 @@ typedef struct bench_theirs {
 	char name[128];
 	bench_line_t line[BENCH_MOST_LINES];
 	int count;
-	/* lines: the first step, the baseline, stores to one and to each; -1: there is none */
+	/* lines: the product (without one: the first step), the baseline, stores to one and to
+	 * each; -1: there is none */
 	int product, whole, pair, all;
 	size_t push_bytes;
 	bench_judgement_t judgement;
@@ -339,7 +340,7 @@ typedef struct bench_theirs {
 	/* stores out of a rank, in 10^9 bytes a second; 0: not measured */
 	double pair_gbps, all_gbps;
 	uint64_t exchange_ns; /* what a rank must send, at pair_gbps */
-	/* the larger of the library's first step, and exchange_ns; 0: not known */
+	/* the larger of that line and exchange_ns; 0: not known */
 	uint64_t floor_ns;
 } bench_theirs_t;
 
