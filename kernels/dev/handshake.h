@@ -82,6 +82,17 @@ TSR_FN void handshake_await_each(tsr_coop_t *me, TSR_HEAP handshake_t *state, ui
 }
 
 /**
+ * Prepares the state for the next run. Only the next launch reads it; it begins
+ * after this one has ended.
+ */
+TSR_FN void handshake_advance(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t epoch)
+{
+	tsr_atomic_store(me, &state->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
+			 TSR_SCOPE_DEVICE);
+	tsr_atomic_store(me, &state->epoch, epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+/**
  * Closes a run, after a sender's last store. The last of this rank's `senders`
  * that makes the call tells every rank that the data for it has arrived, waits
  * until all ranks have said so, and advances the epoch.
@@ -99,10 +110,7 @@ TSR_FN int handshake_close(tsr_coop_t *me, TSR_HEAP handshake_t *state, uint64_t
 		return 0;
 	tsr_signal_all(me, &state->stored[tsr_rank(me)], epoch, TSR_SIGNAL_SET);
 	handshake_await(me, state->stored, epoch);
-	/* Only the next launch reads these; it begins after this one has ended. */
-	tsr_atomic_store(me, &state->finished, (uint64_t)0, tsr_rank(me), TSR_RELAXED,
-			 TSR_SCOPE_DEVICE);
-	tsr_atomic_store(me, &state->epoch, epoch, tsr_rank(me), TSR_RELAXED, TSR_SCOPE_DEVICE);
+	handshake_advance(me, state, epoch);
 	return 1;
 }
 
