@@ -72,6 +72,7 @@ def main():
             f"in one of them alone: {sorted(differ)}"
         )
     helps["bench"] |= options_of(["bench", "gemm-reduce-scatter"])
+    helps["bench"] |= options_of(["bench", "all-gather-gemm"])
     helps["check"] |= helps["bench"]  # explores workloads too
     lines = [
         (path, line)

@@ -1,0 +1,40 @@
+/* The arguments that the host passes to every kernel of this folder. */
+#ifndef ALL_GATHER_GEMM_ARGS_H
+#define ALL_GATHER_GEMM_ARGS_H
+
+#include "kernels/dev/handshake_state.h"
+#include "kernels/dev/tiling_state.h"
+
+/* How A is divided among the ranks: `along`. */
+enum { AGG_BY_ROWS = 1, AGG_BY_COLUMNS = 2 };
+
+/* What the one block of agg_copies does: `step`. */
+enum { AGG_OPEN, AGG_SAY_ARRIVED, AGG_FINISH };
+
+typedef struct agg_args {
+	/* M x K, on every rank: A. This rank's shard is in its place. The other ranks' shards
+	 * arrive in theirs, except in pull. */
+	tsr_view_t whole;
+	tsr_view_t b;    /* K x n: this rank's columns of B */
+	tsr_view_t c;    /* M x n: this rank's columns of C */
+	tiling_t tiling; /* of c */
+	int32_t along;   /* AGG_BY_ROWS or AGG_BY_COLUMNS */
+	/* where a rank's shard begins: a row, or a column of A; behind the last rank, the end */
+	int32_t begin[TSR_MAX_RANKS + 1];
+	/* where the first unit that begins in this rank's shard begins (shards.h) */
+	int32_t turn;
+	int32_t tasks_of_tile; /* 2: by columns, if turn is not 0; else 1 */
+	int32_t chunk_rows;    /* rows of a shard's chunks; the last one may have fewer */
+	int32_t chunks;        /* number of chunks of the largest shard */
+	int32_t step;          /* copy-engines: AGG_OPEN, ..., */
+	int32_t peer;          /* and for AGG_SAY_ARRIVED the rank to which a chunk was copied, */
+	int32_t chunk;         /* and the chunk's number in this rank's shard */
+	/* come[source * chunks + i]: the epoch for which chunk i of rank `source` is here
+	 * (READY) */
+	TSR_HEAP uint64_t *come;
+	/* by columns: for each computing block, the sums of the first part of a tile's K */
+	TSR_HEAP unsigned char *first_sums;
+	TSR_HEAP handshake_t *sync;
+} agg_args_t;
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * All-gather + GEMM, host half: the memory of a pattern on one rank (plan.c), and
+ * its launches (run.c).
+ */
+#ifndef ALL_GATHER_GEMM_PLAN_H
+#define ALL_GATHER_GEMM_PLAN_H
+
+#include "kernels/all_gather_gemm/args.h"
+#include "kernels/host/buffers.h"
+#include "kernels/host/product.h"
+#include "kernels/host/streams.h"
+#include "kernels/host/variants.h"
+#include "kernels/workload.h"
+
+typedef enum agg_pattern {
+	AGG_BULK_SYNCHRONOUS = 0,
+	AGG_PULL = 1,
+	AGG_STAGED_PULL = 2,
+	AGG_PUSH = 3,
+	AGG_COPY_ENGINES = 4
+} agg_pattern_t;
+
+enum { AGG_PATTERNS = 5 };
+
+/** A pattern: its name, and its kernels, of which the second may be null. */
+typedef struct agg_pattern_kernels {
+	const char *name;
+	const char *kernels[2];
+	bool moves_apart; /* some blocks only send, or only fetch */
+} agg_pattern_kernels_t;
+
+extern const agg_pattern_kernels_t agg_patterns[AGG_PATTERNS];
+
+/**
+ * What a plan is made for: C = A * B. Rank r has its share of A's rows or
+ * columns, and of B's columns. It gets its share of C's columns.
+ */
+typedef struct agg_config {
+	int64_t m, n, k;
+	tsr_dtype_t dtype; /* of A, B and C; sums are f32 */
+	int along;         /* AGG_BY_ROWS or AGG_BY_COLUMNS */
+	agg_pattern_t pattern;
+	tile_size_t tile;   /* all 0: the tile with the shortest expected time */
+	int blocks;         /* of a run, all resident; 0: chosen */
+	int comm_blocks;    /* number of these that only send or fetch; 0: chosen */
+	int64_t chunk_rows; /* of a shard's chunks; 0: chosen by their bytes */
+} agg_config_t;
+
+/** Numbers of the matrices: inputs, output, and those of the baseline. */
+enum { AGG_A, AGG_B, AGG_C, AGG_PARTS, AGG_WHOLE, AGG_MATRICES };
+
+workload_matrix_t agg_matrix(const agg_config_t *config, int matrix, int rank, int ranks);
+
+product_t agg_product(const agg_config_t *config);
+
+/**
+ * Checks everything that can be checked without a device. Errors:
+ * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND.
+ */
+tsr_status_t agg_config_check(const agg_config_t *config, int ranks);
+
+/**
+ * Chooses what is automatic. Errors: TSR_ERR_UNSUPPORTED (no tile fits the
+ * device), TSR_ERR_RESIDENCY, TSR_ERR_ARGUMENT (no block computes).
+ */
+tsr_status_t agg_choose(agg_config_t *config, const workload_place_t *place);
+
+/* The buffers of a plan. Those from AGG_EXCHANGE on depend on more than the product. */
+enum {
+	AGG_BUFFER_A, /* the whole of A */
+	AGG_BUFFER_B,
+	AGG_BUFFER_C,
+	AGG_SYNC,       /* the handshake */
+	AGG_COME,       /* flags of chunks */
+	AGG_FIRST_SUMS, /* by columns: sums of the first part of a tile's K */
+	AGG_BUFFERS,
+	AGG_EXCHANGE = AGG_COME
+};
+
+typedef struct agg_plan {
+	tsr_world_t *world;
+	agg_config_t config;
+	const tsr_kernel_t *kernels[2];
+	agg_args_t args;
+	buffer_t buffer[AGG_BUFFERS];
+	/* copy-engines: a side stream copies to one peer, or to several. Mark 0: the peers' memory
+	 * may be overwritten. */
+	streams_t streams;
+} agg_plan_t;
+
+/** The number of streams that copy. */
+int agg_copiers(const agg_config_t *config, int ranks);
+
+tsr_status_t agg_plan_create(tsr_world_t *world, const agg_config_t *config, agg_plan_t **plan_out);
+
+/**
+ * Changes the pattern, tile, blocks or chunks, for the same product. Collective;
+ * waits for the plan's runs.
+ */
+tsr_status_t agg_plan_adapt(agg_plan_t *plan, const agg_config_t *config);
+tsr_status_t agg_plan_destroy(agg_plan_t *plan);
+
+/** Start a run, or the product of bulk-synchronous alone (run.c). */
+tsr_status_t agg_plan_run(agg_plan_t *plan);
+tsr_status_t agg_plan_run_product(agg_plan_t *plan);
+
+/** The view of this rank's part of an input or output. */
+tsr_view_t agg_plan_view(const agg_plan_t *plan, int matrix);
+
+#endif

@@ -1,0 +1,312 @@
+/* All-gather + GEMM as a workload for the tools. */
+#include "kernels/workload.h"
+
+#include "kernels/all_gather_gemm/plan.h"
+#include "kernels/host/errors.h"
+#include "kernels/host/product_params.h"
+#include "kernels/host/share.h"
+
+extern const workload_t all_gather_gemm;
+WORKLOAD_REGISTER(all_gather_gemm);
+
+enum { SHAPE, DTYPE, ALONG, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS };
+
+static agg_config_t config_of(const workload_config_t *config)
+{
+	const workload_value_t *v = config->value;
+	return (agg_config_t){.m = v[SHAPE].x[0],
+			      .n = v[SHAPE].x[1],
+			      .k = v[SHAPE].x[2],
+			      .dtype = (tsr_dtype_t)v[DTYPE].x[0],
+			      .along = (int)v[ALONG].x[0],
+			      .pattern = (agg_pattern_t)config->pattern,
+			      .tile = {(int)v[TILE].x[0], (int)v[TILE].x[1], (int)v[TILE].x[2]},
+			      .blocks = (int)v[BLOCKS].x[0],
+			      .comm_blocks = (int)v[COMM_BLOCKS].x[0],
+			      .chunk_rows = v[CHUNK_ROWS].x[0]};
+}
+
+static workload_config_t workload_config_of(const agg_config_t *c)
+{
+	return (workload_config_t){.pattern = c->pattern,
+				   .value = {[SHAPE] = {{c->m, c->n, c->k}},
+					     [DTYPE] = {{c->dtype}},
+					     [ALONG] = {{c->along}},
+					     [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
+					     [BLOCKS] = {{c->blocks}},
+					     [COMM_BLOCKS] = {{c->comm_blocks}},
+					     [CHUNK_ROWS] = {{c->chunk_rows}}}};
+}
+
+/* ------------------------------------------------------------ parameters */
+
+static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
+		     workload_value_t *value_out)
+{
+	const agg_config_t c = config_of(config);
+	tile_size_t tile;
+	(void)place;
+	if (!variant_candidate(agg_patterns[c.pattern].kernels[0], c.dtype, index, &tile))
+		return false;
+	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
+	return true;
+}
+
+/** Candidates: numbers of blocks that move A, in patterns that have such blocks. */
+static bool try_movers(const workload_config_t *config, const workload_place_t *place, int index,
+		       workload_value_t *value_out)
+{
+	static const int movers[] = {1, 2, 4, 8, 16, 24};
+	const bool has_movers = agg_patterns[config->pattern].moves_apart;
+	(void)place;
+	if (index >= (has_movers ? (int)(sizeof movers / sizeof *movers) : 1))
+		return false;
+	*value_out = (workload_value_t){{has_movers ? movers[index] : 0}};
+	return true;
+}
+
+static const workload_param_t params[] = {
+	[SHAPE] = PRODUCT_SHAPE("shape of the whole product; rank r of W computes columns [r*N/W, "
+				"(r+1)*N/W), and has a share of A"),
+	[DTYPE] = PRODUCT_DTYPE,
+	[ALONG] = {.name = "along",
+		   .letters = "D",
+		   .help = "how A is divided: 1: rank r has rows [r*M/W, (r+1)*M/W); 2: it has "
+			   "columns [r*K/W, (r+1)*K/W)",
+		   .preset = "1",
+		   .least = AGG_BY_ROWS,
+		   .most = AGG_BY_COLUMNS,
+		   .problem = true},
+	[TILE] = PRODUCT_TILE(try_tile),
+	[BLOCKS] = PRODUCT_BLOCKS(0, NULL),
+	[COMM_BLOCKS] = {.name = "comm-blocks",
+			 .letters = "C",
+			 .help = "how many of these only send or fetch A, in patterns that have "
+				 "such blocks (default: as many as fill the links)",
+			 .least = 1,
+			 .most = 1 << 20,
+			 .heading = "moving",
+			 .width = 6,
+			 .stage = 2,
+			 .candidate = try_movers},
+	[CHUNK_ROWS] = {.name = "chunk-rows",
+			.letters = "R",
+			.help = "rows of the chunks in which A is sent; each has a flag (default: "
+				"512 KiB, or 4 MiB for copy engines)",
+			.least = 1,
+			.most = INT32_MAX},
+	{.name = NULL},
+};
+
+/* Tiles at whose edges shards begin, and others; shards of a row, of a column, and of none. */
+static const char *const cases[] = {
+	"--shape 53x40x37 --tile 16x16x16 --blocks 3 --chunk-rows 5",
+	"--shape 53x40x37 --tile 16x16x16 --blocks 3 --chunk-rows 9 --along 2",
+	"--shape 1x100x64 --tile 16x16x16 --blocks 3 --along 2",
+	"--shape 3x7x5 --tile 16x16x16 --blocks 2",
+	"--shape 97x33x131 --tile 16x16x16 --blocks 5 --comm-blocks 2 --chunk-rows 32 --along 2",
+	NULL,
+};
+
+/*
+ * The second and third shapes have rows that tensor cores and 16-byte stores
+ * accept, and do not fill their tiles.
+ */
+static const char *const large_cases[] = {
+	"--shape 512x512x512",
+	"--shape 200x264x72 --tile 128x128x64 --blocks 7 --chunk-rows 24",
+	"--shape 520x328x2112 --tile 128x128x64 --blocks 7 --chunk-rows 100 --along 2",
+	NULL,
+};
+
+static const char *pattern(int64_t number)
+{
+	return number < AGG_PATTERNS ? agg_patterns[number].name : NULL;
+}
+
+static const char *kernel(int64_t number, int index)
+{
+	return index < 2 ? agg_patterns[number].kernels[index] : NULL;
+}
+
+static tsr_status_t check(const workload_config_t *config, int ranks)
+{
+	const agg_config_t c = config_of(config);
+	return agg_config_check(&c, ranks);
+}
+
+static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
+{
+	const agg_config_t c = config_of(config);
+	const product_t product = agg_product(&c);
+	return product_check_inputs(&product, inputs);
+}
+
+/* ------------------------------------------------------------ the problem */
+
+static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
+		   workload_matrix_t *matrix_out)
+{
+	const agg_config_t c = config_of(config);
+	/* rows that lie one after the other are in their places at once */
+	const int count = c.along == AGG_BY_ROWS ? AGG_MATRICES - 1 : AGG_MATRICES;
+	if (index >= count)
+		return false;
+	*matrix_out = agg_matrix(&c, index, rank, ranks);
+	return true;
+}
+
+static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
+			   const workload_inputs_t *inputs, workload_expected_t **expected_out)
+{
+	const agg_config_t c = config_of(config);
+	const product_t product = agg_product(&c);
+	return product_expect(world, &product, inputs, expected_out);
+}
+
+static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
+{
+	const agg_config_t c = config_of(config);
+	const workload_matrix_t mine = agg_matrix(&c, AGG_A, rank, ranks);
+	const double m = (double)c.m, k = (double)c.k,
+		     cols = (double)share_of(c.n, rank, ranks).count,
+		     shard = (double)mine.part_rows * (double)mine.part_cols,
+		     element = (double)tsr_dtype_bytes(c.dtype);
+	const bool is_bulk = c.pattern == AGG_BULK_SYNCHRONOUS,
+		   copies = c.pattern == AGG_COPY_ENGINES;
+	return (workload_cost_t){.operations = 2.0 * m * cols * k,
+				 .memory_bytes = element * (m * k + k * cols + m * cols),
+				 .link_bytes = element * shard * (ranks - 1),
+				 .launches = is_bulk || copies ? 2 : 1,
+				 .meetings = is_bulk ? 2 : 1};
+}
+
+static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
+			   workload_config_t *config_out)
+{
+	agg_config_t c = config_of(config);
+	const tsr_status_t status = agg_choose(&c, place);
+	if (status == TSR_OK)
+		*config_out = workload_config_of(&c);
+	return status;
+}
+
+/** Libraries gather shards one after the other. Columns must then be brought to their places. */
+static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
+{
+	const bool by_rows = config->value[ALONG].x[0] == AGG_BY_ROWS;
+	const int whole = by_rows ? AGG_PARTS : AGG_WHOLE;
+	int count = 0;
+	steps_out[count++] = (workload_step_t){.op = WORKLOAD_ALL_GATHER,
+					       .name = "all-gather",
+					       .what = "all-gather",
+					       .from = AGG_A,
+					       .with = -1,
+					       .to = AGG_PARTS};
+	if (!by_rows)
+		steps_out[count++] = (workload_step_t){.op = WORKLOAD_PLACE,
+						       .name = "layout",
+						       .what = "columns to their places",
+						       .from = AGG_PARTS,
+						       .with = AGG_A,
+						       .to = AGG_WHOLE};
+	steps_out[count++] = (workload_step_t){.op = WORKLOAD_PRODUCT,
+					       .name = "product",
+					       .what = "product",
+					       .from = whole,
+					       .with = AGG_B,
+					       .to = AGG_C};
+	return count;
+}
+
+/* ---------------------------------------------------- runs: a plan is a run */
+
+static agg_plan_t *plan_of(const workload_run_t *run)
+{
+	return (agg_plan_t *)run;
+}
+
+static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
+{
+	const kept_error_t error = error_keep(status);
+	const tsr_status_t closed = agg_plan_destroy(plan_of(run));
+	return status == TSR_OK ? closed : error_again(&error);
+}
+
+static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
+			     workload_run_t **run_out)
+{
+	const agg_config_t c = config_of(config);
+	agg_plan_t *plan = NULL;
+	tsr_status_t status = agg_plan_create(world, &c, &plan);
+	if (status != TSR_OK)
+		return plan ? close_run((workload_run_t *)plan, status) : status;
+	*run_out = (workload_run_t *)plan;
+	return TSR_OK;
+}
+
+static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
+{
+	const agg_config_t c = config_of(config);
+	return agg_plan_adapt(plan_of(run), &c);
+}
+
+static tsr_status_t start(workload_run_t *run)
+{
+	return agg_plan_run(plan_of(run));
+}
+
+static tsr_status_t compute(workload_run_t *run)
+{
+	return agg_plan_run_product(plan_of(run));
+}
+
+static tsr_status_t sync_run(workload_run_t *run)
+{
+	return streams_sync(&plan_of(run)->streams);
+}
+
+static tsr_stream_t *stream(workload_run_t *run)
+{
+	return plan_of(run)->streams.main;
+}
+
+static void chosen(const workload_run_t *run, workload_config_t *config_out)
+{
+	*config_out = workload_config_of(&plan_of(run)->config);
+}
+
+static tsr_view_t view(const workload_run_t *run, int index)
+{
+	return agg_plan_view(plan_of(run), index);
+}
+
+const workload_t all_gather_gemm = {
+	.size = sizeof(workload_t),
+	.name = "all-gather-gemm",
+	.title = "all-gather + GEMM",
+	.summary = "C = A * B: each rank has a share of A and computes its columns of C",
+	.source = "ParallelKittens, section 4.1; \"Three Taxes\", section 4.1",
+	.params = params,
+	.compute_pattern = AGG_BULK_SYNCHRONOUS,
+	.cases = cases,
+	.large_cases = large_cases,
+	.pattern = pattern,
+	.kernel = kernel,
+	.check = check,
+	.check_inputs = check_inputs,
+	.matrix = matrix,
+	.expect = expect,
+	.cost = cost,
+	.choose = choose,
+	.baseline = baseline,
+	.open = open_run,
+	.reconfigure = reconfigure,
+	.start = start,
+	.compute = compute,
+	.sync = sync_run,
+	.close = close_run,
+	.stream = stream,
+	.chosen = chosen,
+	.view = view,
+};
