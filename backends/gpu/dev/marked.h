@@ -87,7 +87,10 @@ TSR_DEV int64_t tsr_gpu_whole_words(const tsr_gpu_message_t &m)
 
 /**
  * Each thread's words, to each place. One relaxed store a word. Partner:
- * tsr_gpu_marked_look. Litmus: LB.marked.diffGPU-ss.
+ * tsr_gpu_marked_look. Litmus: LB.marked.diffGPU-ss. The first word is the
+ * leading thread's, here and in a take: so a fence of the coop before the put,
+ * and one after the take, are by the threads that put and take that word.
+ * Litmus: MP.frel.facq.diffGPU-ss.
  */
 template <bool WHOLE, typename TO>
 TSR_DEV void tsr_gpu_put_words(const tsr_coop_t *coop, const TO &to, const tsr_gpu_message_t &m,

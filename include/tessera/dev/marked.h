@@ -39,7 +39,8 @@
  *             words shall carry more, the sender makes a
  *             tsr_fence(TSR_RELEASE, TSR_SCOPE_SYSTEM) before the put, and the
  *             receiver a tsr_fence(TSR_ACQUIRE, TSR_SCOPE_SYSTEM) after the
- *             take; a signal costs no more than that.
+ *             take. That holds for a message that one call has put and one call
+ *             takes, of all its words. A signal costs no more.
  *             A take that returned TSR_WAIT_OK has read all its words before
  *             any later store of the coop exists: those stores hang on what it
  *             found. So a put after a take tells that the words may be
