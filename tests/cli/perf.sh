@@ -166,6 +166,23 @@ for scope in block device; do
 	grep -q "\"scope\": \"$scope\"" "$json"
 	verdict $? "signal of a $scope: the JSON says so"
 done
+for operation in put get atomic; do
+	for ranks in 1 3; do
+		prints "$operation of $ranks by pairs" '^# wrong elements: 0 \(ok\)$' \
+			tessera perf $operation -n $ranks --pairs -e 4K \
+			--picture "$TAP_FILES/heat.svg" --json "$json" $few
+		seen "$operation of $ranks: each with each" ' 0 .* rank [0-2] with rank [0-2](,.*)?$' \
+			$((ranks * ranks))
+		seen "$operation of $ranks: all at once" '(all at once|counter, each)(,.*)?$' 1
+		cells=$(grep -c '%</text>' "$TAP_FILES/heat.svg")
+		test "$cells" -eq $((ranks * ranks))
+		verdict $? "$operation of $ranks: the heat map has a cell a pair" "$cells cells"
+	done
+done
+refuses "pairs of what has none" 2 'put, get and atomic' tessera perf barrier --pairs
+refuses "a picture of nothing" 2 'give both' tessera perf put --picture x.svg
+refuses "a picture that cannot be written" 2 'no-such-folder' \
+	tessera perf put --pairs --picture /no-such-folder/x.svg
 refuses "a scope that is none" 2 'system, device or block' tessera perf signal --scope grid
 refuses "a scope of what does not signal" 2 'operation signal' tessera perf put --scope block
 refuses "no operation" 2 'which operation' tessera perf -n 2

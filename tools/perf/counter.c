@@ -4,9 +4,10 @@
 #include "tools/perf/kernels.h"
 #include "tools/perf/perf.h"
 
-/** Additions at `owner`'s counter: by all ranks, or by rank 0 alone. */
+/** Additions at one rank's counter: by all ranks, or by one rank alone. */
 typedef struct counting {
 	perf_run_t *run;
+	int actor; /* this one */
 	perf_atomic_args_t args;
 	_Atomic uint64_t *host_counter; /* the same counter; null where the host cannot reach it */
 	bool all;
@@ -21,7 +22,7 @@ static tsr_status_t add(counting_t *c, uint64_t repeats, double *ns_out)
 	double mine = 0, all[TSR_MAX_RANKS];
 
 	PERF_TRY(tsr_barrier(run->world));
-	if (c->all || run->rank == 0) {
+	if (c->all || run->rank == c->actor) {
 		perf_atomic_args_t lead = c->args;
 		lead.repeats = perf_lead(repeats);
 		c->args.repeats = repeats;
@@ -42,7 +43,7 @@ static tsr_status_t add_bare(counting_t *c, uint64_t repeats, double *ns_out)
 	double mine = 0, all[TSR_MAX_RANKS];
 
 	PERF_TRY(tsr_barrier(run->world));
-	if (c->host_counter && (c->all || run->rank == 0)) {
+	if (c->host_counter && (c->all || run->rank == c->actor)) {
 		uint64_t begin = perf_now_ns();
 		for (uint64_t i = 0; i < repeats; i++)
 			atomic_fetch_add_explicit(c->host_counter, 1, memory_order_relaxed);
@@ -101,13 +102,12 @@ static tsr_status_t count_wrong(counting_t *c, int owner, int64_t *wrong_out)
 	return perf_sum(run, (off < 0 ? -off : off) + (int64_t)disorder, wrong_out);
 }
 
-static tsr_status_t measure(perf_run_t *run, bool all)
+/** `actor`, or all ranks, at `owner`'s counter. Collective. */
+static tsr_status_t measure_at(perf_run_t *run, bool all, int actor, int owner,
+			       perf_pair_t *pair_out, int64_t *wrong_out)
 {
-	counting_t c = {.run = run, .all = all};
-	int owner = all ? 0 : 1 % run->size;
-	perf_pair_t pair;
+	counting_t c = {.run = run, .all = all, .actor = actor};
 	TSR_HEAP void *counter, *disorder;
-	int64_t wrong;
 
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf counter", &counter));
 	PERF_TRY(perf_alloc_clear(run, sizeof(uint64_t), "perf disorder", &disorder));
@@ -116,8 +116,31 @@ static tsr_status_t measure(perf_run_t *run, bool all)
 	c.args.peer = owner;
 	c.host_counter = perf_host_address(run, counter, owner);
 	PERF_TRY(choose_repeats(&c));
-	PERF_TRY(perf_sample(run, true, sample, &c, &pair));
-	PERF_TRY(count_wrong(&c, owner, &wrong));
+	PERF_TRY(perf_sample(run, true, sample, &c, pair_out));
+	PERF_TRY(count_wrong(&c, owner, wrong_out));
+	PERF_TRY(tsr_heap_free(run->world, disorder));
+	return tsr_heap_free(run->world, counter);
+}
+
+tsr_status_t perf_measure_atomic(perf_run_t *run, int actor, int owner, perf_pair_t *pair_out,
+				 int64_t *wrong_out)
+{
+	return measure_at(run, false, actor, owner, pair_out, wrong_out);
+}
+
+tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_pair_t *pair_out,
+					   int64_t *wrong_out)
+{
+	return measure_at(run, true, 0, 0, pair_out, wrong_out);
+}
+
+static tsr_status_t measure(perf_run_t *run, bool all)
+{
+	const int owner = all ? 0 : 1 % run->size;
+	perf_pair_t pair;
+	int64_t wrong;
+
+	PERF_TRY(measure_at(run, all, 0, owner, &pair, &wrong));
 	if (run->report) {
 		perf_row_t row = {
 			.what = all ? "all ranks at rank 0's counter, each" : "rank 0 alone",
@@ -129,8 +152,7 @@ static tsr_status_t measure(perf_run_t *run, bool all)
 		};
 		PERF_TRY(perf_report_row(run->report, &row, &pair));
 	}
-	PERF_TRY(tsr_heap_free(run->world, disorder));
-	return tsr_heap_free(run->world, counter);
+	return TSR_OK;
 }
 
 tsr_status_t perf_run_atomic(perf_run_t *run)

@@ -10,9 +10,10 @@ enum { POISON = 0xa5, GUARD_BYTES = 64 };
 enum { CHUNK_BYTES = 512 << 10 };
 enum { LINE_BYTES = 128 };
 
-/** Source and destination on every rank; rank 0 moves from one rank's to another's. */
+/** Source and destination on every rank; one rank moves from one rank's to another's. */
 typedef struct move {
 	perf_run_t *run;
+	int actor; /* who moves */
 	tsr_tensor_t source;
 	TSR_HEAP void *destination;
 	int from, to;
@@ -23,24 +24,27 @@ typedef struct move {
 	unsigned char *expected, *received; /* on rank `to`, where it verifies */
 } move_t;
 
-static void choose_ranks(move_t *move)
+/** `actor` puts to `other`, gets from it, or copies from it to the rank behind it. */
+static void choose_ranks(move_t *move, int actor, int other)
 {
 	perf_run_t *run = move->run;
-	int one = 1 % run->size, two = 2 % run->size;
 
+	move->actor = actor;
 	switch (run->options->op) {
 	case PERF_PUT:
 		move->kernel = &perf_put;
-		move->to = one;
+		move->from = actor;
+		move->to = other;
 		break;
 	case PERF_GET:
 		move->kernel = &perf_get;
-		move->from = one;
+		move->from = other;
+		move->to = actor;
 		break;
 	default:
 		move->kernel = &perf_copy;
-		move->from = one;
-		move->to = two;
+		move->from = other;
+		move->to = (other + 1) % run->size;
 	}
 }
 
@@ -154,7 +158,7 @@ static tsr_status_t time_kernel(move_t *move, const tsr_kernel_t *kernel, perf_m
 	return perf_time(move->run, kernel, move->blocks, &lead, &args, ns_out);
 }
 
-/** Warms up, and finds how many operations make a sample long enough: on rank 0. */
+/** Warms up, and finds how many operations make a sample long enough: on the rank that moves. */
 static tsr_status_t warm_up(move_t *move)
 {
 	const perf_options_t *options = move->run->options;
@@ -189,7 +193,7 @@ static double time_memcpy(void *destination, const void *source, size_t size_byt
 
 /**
  * One of the kernel and one of the other means: what disturbs one disturbs the
- * other. On rank 0.
+ * other. On the rank that moves.
  */
 static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 {
@@ -213,11 +217,12 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-static tsr_status_t measure_size(move_t *move, size_t size_bytes)
+/** Verifies and measures; `*pair_out` on the rank that moves. Collective. */
+static tsr_status_t measure_once(move_t *move, size_t size_bytes, perf_pair_t *pair_out,
+				 int64_t *wrong_out)
 {
 	perf_run_t *run = move->run;
 	int64_t wrong = 0;
-	perf_pair_t pair;
 
 	move->args.dst = move->destination;
 	move->args.src = move->source.data;
@@ -226,18 +231,27 @@ static tsr_status_t measure_size(move_t *move, size_t size_bytes)
 	move->args.dst_peer = move->to;
 	PERF_TRY(share_out(move, size_bytes));
 	PERF_TRY(find_plain(move, size_bytes));
-	PERF_TRY(tsr_barrier(run->world)); /* rank 0 may still be at the size before */
+	PERF_TRY(tsr_barrier(run->world)); /* it may still be at the size before */
 	PERF_TRY(poison(move, size_bytes));
 	PERF_TRY(tsr_barrier(run->world));
-	if (run->rank == 0)
+	if (run->rank == move->actor)
 		PERF_TRY(warm_up(move));
 	PERF_TRY(tsr_barrier(run->world));
 	/* Before memcpy has been there, which would hide what the kernel left out. */
 	PERF_TRY(count_wrong(move, size_bytes, &wrong));
-	PERF_TRY(perf_sum(run, wrong, &wrong));
-	if (run->rank != 0)
+	PERF_TRY(perf_sum(run, wrong, wrong_out));
+	return run->rank == move->actor ? perf_sample(run, false, sample, move, pair_out) : TSR_OK;
+}
+
+static tsr_status_t measure_size(move_t *move, size_t size_bytes)
+{
+	perf_run_t *run = move->run;
+	int64_t wrong;
+	perf_pair_t pair;
+
+	PERF_TRY(measure_once(move, size_bytes, &pair, &wrong));
+	if (!run->report)
 		return TSR_OK;
-	PERF_TRY(perf_sample(run, false, sample, move, &pair));
 	perf_row_t row = {
 		.size_bytes = size_bytes,
 		.type = tsr_dtype_name(run->options->dtype),
@@ -267,9 +281,83 @@ tsr_status_t perf_run_move(perf_run_t *run)
 {
 	move_t move = {.run = run};
 
-	choose_ranks(&move);
+	choose_ranks(&move, 0, 1 % run->size);
 	tsr_status_t status = measure_sizes(&move);
 	free(move.expected);
 	free(move.received);
 	return status;
+}
+
+tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_t *pair_out,
+			       int64_t *wrong_out)
+{
+	move_t move = {.run = run};
+
+	choose_ranks(&move, actor, other);
+	tsr_status_t status = prepare(&move);
+	if (status == TSR_OK)
+		status = measure_once(&move, run->options->max_bytes, pair_out, wrong_out);
+	/* nobody frees what is still moved */
+	if (status == TSR_OK)
+		status = tsr_barrier(run->world);
+	if (status == TSR_OK)
+		status = tsr_heap_free(run->world, move.destination);
+	if (status == TSR_OK)
+		status = tsr_tensor_free(run->world, &move.source);
+	free(move.expected);
+	free(move.received);
+	return status;
+}
+
+/* ------------------------------------------------------------------ all at once */
+
+/** Every rank moves at the same time; the slowest rank's time. Collective. */
+static tsr_status_t move_together(void *ctx, uint64_t repeats, double *ns_out)
+{
+	move_t *move = ctx;
+	double mine, all[TSR_MAX_RANKS];
+
+	move->repeats = repeats;
+	PERF_TRY(tsr_barrier(move->run->world));
+	PERF_TRY(time_kernel(move, move->kernel, move->args, &mine));
+	PERF_TRY(tsr_team_gather_all(tsr_world_team(move->run->world), &mine, all, sizeof mine));
+	*ns_out = 0;
+	for (int r = 0; r < move->run->size; r++)
+		*ns_out = all[r] > *ns_out ? all[r] : *ns_out;
+	return TSR_OK;
+}
+
+static tsr_status_t sample_together(void *ctx, perf_pair_t *pair)
+{
+	move_t *move = ctx;
+	double ns;
+
+	PERF_TRY(move_together(move, move->repeats, &ns));
+	perf_samples_add(&pair->kernel, ns / (double)move->repeats);
+	return TSR_OK;
+}
+
+tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out)
+{
+	const size_t size_bytes = run->options->max_bytes;
+	move_t move = {.run = run};
+	uint64_t repeats;
+
+	choose_ranks(&move, run->rank, (run->rank + 1) % run->size);
+	const int to = move.to;
+	move.to = -1; /* nothing is verified */
+	PERF_TRY(prepare(&move));
+	move.to = to;
+	move.args = (perf_move_args_t){.dst = move.destination,
+				       .src = move.source.data,
+				       .size_bytes = size_bytes,
+				       .src_peer = move.from,
+				       .dst_peer = move.to};
+	PERF_TRY(share_out(&move, size_bytes));
+	PERF_TRY(perf_choose(run, perf_enough(1, 20 + (double)size_bytes / 64), move_together,
+			     &move, &repeats));
+	move.repeats = repeats;
+	PERF_TRY(perf_sample(run, true, sample_together, &move, pair_out));
+	PERF_TRY(tsr_heap_free(run->world, move.destination));
+	return tsr_tensor_free(run->world, &move.source);
 }

@@ -10,7 +10,7 @@
 #include "tools/perf/perf.h"
 #include "tools/usage.h"
 
-static const char help[] =
+static const char help_operations[] =
 	"usage: tessera perf OPERATION [-n RANKS] [OPTIONS]\n"
 	"\n"
 	"Measures one operation of the device API and verifies what it did. The operation\n"
@@ -37,7 +37,9 @@ static const char help[] =
 	"  barrier     tsr_barrier_ranks in kernels (the host's tsr_barrier)\n"
 	"  all-gather  tsr_all_gather in kernels of all ranks, out of place and in place; a\n"
 	"              size is what each rank has at the end (none)\n"
-	"\n"
+	"\n";
+
+static const char help_options[] =
 	"  -n, --ranks N         ranks of the world (default 2); nccl-tests' -n is -N here\n"
 	"  -b, --minbytes SIZE   smallest size (default 8); K, M, G are powers of 1024\n"
 	"  -e, --maxbytes SIZE   largest size (default 64M; of marked 64K)\n"
@@ -58,6 +60,9 @@ static const char help[] =
 	"      --scope S         signal: between ranks (system, the default), between two\n"
 	"                        blocks of rank 0 (device), or between two workers of one\n"
 	"                        block (block), the last two without a reference\n"
+	"      --pairs           put, get, atomic: every rank with every rank, one pair after\n"
+	"                        the other, and all at once; one size, -e (default 4M)\n"
+	"      --picture FILE    with --pairs: draw them as a heat map (SVG)\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
 	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
@@ -74,7 +79,7 @@ static const char help[] =
 	"\n"
 	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
 
-enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE };
+enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE };
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -93,6 +98,8 @@ static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"scope", required_argument, NULL, OPT_SCOPE},
+	{"pairs", no_argument, NULL, OPT_PAIRS},
+	{"picture", required_argument, NULL, OPT_PICTURE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -136,6 +143,10 @@ void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t t
 	const perf_op_t op = options->op;
 	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
 
+	if (options->pairs) {
+		snprintf(text, text_bytes, "every rank with every rank, the other ranks wait");
+		return;
+	}
 	if (op == PERF_SIGNAL && options->scope != PERF_SCOPE_SYSTEM) {
 		snprintf(text, text_bytes, "between two %s of rank 0%s",
 			 options->scope == PERF_SCOPE_DEVICE ? "blocks" : "workers of a block",
@@ -272,6 +283,12 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 		return misused;
 	case OPT_BACKEND:
 		return tool_parse_backend("perf", text, &options->launcher.backend);
+	case OPT_PAIRS:
+		options->pairs = true;
+		return TOOL_OK;
+	case OPT_PICTURE:
+		options->picture = text;
+		return TOOL_OK;
 	case OPT_SCOPE:
 		return parse_scope(text, &options->scope);
 	case OPT_PLACEMENT:
@@ -348,6 +365,21 @@ static int check_sizes(perf_options_t *options)
 	return TOOL_OK;
 }
 
+/** --pairs measures one size. */
+static int check_pairs(perf_options_t *options)
+{
+	if (options->picture && !options->pairs)
+		return tool_misuse("perf", "--picture draws what --pairs measures: give both");
+	if (!options->pairs)
+		return TOOL_OK;
+	if (options->op != PERF_PUT && options->op != PERF_GET && options->op != PERF_ATOMIC)
+		return tool_misuse("perf", "--pairs is for put, get and atomic");
+	if (options->max_bytes == SIZE_MAX)
+		options->max_bytes = (size_t)4 << 20;
+	options->min_bytes = options->max_bytes;
+	return TOOL_OK;
+}
+
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out)
 {
 	perf_options_t options = {
@@ -364,7 +396,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options,
 				     NULL)) != -1;) {
 		if (o == 'h') {
-			fputs(help, stdout);
+			fputs(help_operations, stdout);
+			fputs(help_options, stdout);
 			*help_out = true;
 			return TOOL_OK;
 		}
@@ -388,6 +421,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	    options.launcher.ranks < 2)
 		misused =
 			tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
+	if (!misused)
+		misused = check_pairs(&options);
 	if (options.max_bytes == SIZE_MAX) /* none was given */
 		options.max_bytes = options.op == PERF_MARKED ? (size_t)64 << 10 : (size_t)64 << 20;
 	if (!misused)

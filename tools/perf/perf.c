@@ -127,36 +127,35 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out)
 
 /* ------------------------------------------------------------------ one rank */
 
+static tsr_status_t run_operation(perf_run_t *run)
+{
+	if (run->options->pairs)
+		return perf_run_pairs(run);
+	switch (run->options->op) {
+	case PERF_SIGNAL:
+		return run->options->scope == PERF_SCOPE_SYSTEM ? perf_run_signal(run)
+								: perf_run_local_signal(run);
+	case PERF_MARKED:
+		return perf_run_marked(run);
+	case PERF_PUT_SIGNAL:
+		return perf_run_put_signal(run);
+	case PERF_ATOMIC:
+		return perf_run_atomic(run);
+	case PERF_BARRIER:
+		return perf_run_barrier(run);
+	case PERF_ALL_GATHER:
+		return perf_run_all_gather(run);
+	default:
+		return perf_run_move(run);
+	}
+}
+
 static tsr_status_t measure(perf_run_t *run)
 {
 	PERF_TRY(tsr_stream_create(tsr_world_team(run->world), &run->stream));
 	PERF_TRY(tsr_event_create(run->world, &run->begin));
 	PERF_TRY(tsr_event_create(run->world, &run->end));
-	switch (run->options->op) {
-	case PERF_SIGNAL:
-		if (run->options->scope == PERF_SCOPE_SYSTEM)
-			PERF_TRY(perf_run_signal(run));
-		else
-			PERF_TRY(perf_run_local_signal(run));
-		break;
-	case PERF_MARKED:
-		PERF_TRY(perf_run_marked(run));
-		break;
-	case PERF_PUT_SIGNAL:
-		PERF_TRY(perf_run_put_signal(run));
-		break;
-	case PERF_ATOMIC:
-		PERF_TRY(perf_run_atomic(run));
-		break;
-	case PERF_BARRIER:
-		PERF_TRY(perf_run_barrier(run));
-		break;
-	case PERF_ALL_GATHER:
-		PERF_TRY(perf_run_all_gather(run));
-		break;
-	default:
-		PERF_TRY(perf_run_move(run));
-	}
+	PERF_TRY(run_operation(run));
 	PERF_TRY(tsr_event_destroy(run->end));
 	PERF_TRY(tsr_event_destroy(run->begin));
 	return tsr_stream_destroy(run->stream);
@@ -215,6 +214,13 @@ int tsr_cmd_perf(int argc, char **argv)
 		FILE *file = fopen(perf_options.json, "a");
 		if (!file)
 			return tool_misuse("perf", "cannot write '%s': %s", perf_options.json,
+					   strerror(errno));
+		fclose(file);
+	}
+	if (perf_options.picture) { /* before anything is measured */
+		FILE *file = fopen(perf_options.picture, "w");
+		if (!file)
+			return tool_misuse("perf", "cannot write '%s': %s", perf_options.picture,
 					   strerror(errno));
 		fclose(file);
 	}

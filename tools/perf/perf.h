@@ -36,8 +36,9 @@ typedef struct perf_options {
 	long repeats; /* operations in one sample; 0: as many as make it long enough */
 	bool each;    /* every move is a launch of its own, and launches count */
 	bool check;
-	bool sized;       /* a size, step or type was given */
-	const char *json; /* null: none */
+	bool sized;                 /* a size, step or type was given */
+	bool pairs;                 /* put, get, atomic: every rank with every rank */
+	const char *json, *picture; /* null: none */
 } perf_options_t;
 
 enum { PERF_MAX_SAMPLES = 999 };
@@ -216,7 +217,34 @@ tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *na
 /** The sum over the ranks. Collective. */
 tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 
+/**
+ * put, get, copy: `actor` moves options->max_bytes to or from `other`.
+ * `*pair_out` is written on the actor. Collective.
+ */
+tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_t *pair_out,
+			       int64_t *wrong_out);
+
+/** All ranks at one time to, or from, the next one; the slowest rank's time. Collective. */
+tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out);
+
+/** atomic: `actor` at `owner`'s counter; all ranks at rank 0's. Collective. */
+tsr_status_t perf_measure_atomic(perf_run_t *run, int actor, int owner, perf_pair_t *pair_out,
+				 int64_t *wrong_out);
+tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_pair_t *pair_out,
+					   int64_t *wrong_out);
+
+/** What a picture of pairs shows: `value[row * ranks + column]`, of rank `row` with `column`. */
+typedef struct perf_heat {
+	int ranks;
+	const double *value;
+	const char *title, *unit; /* more is better */
+} perf_heat_t;
+
+/** Draws it as SVG. Errors: TSR_ERR_SYSTEM. */
+tsr_status_t perf_draw_heat(const char *path, const perf_heat_t *heat);
+
 /* The measurements: collective; rank 0 reports. */
+tsr_status_t perf_run_pairs(perf_run_t *run);
 tsr_status_t perf_run_move(perf_run_t *run);
 tsr_status_t perf_run_signal(perf_run_t *run);
 tsr_status_t perf_run_local_signal(perf_run_t *run);

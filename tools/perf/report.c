@@ -60,7 +60,9 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 		PERF_TRY(begin_json(report, world, props.name));
 	for (size_t s = sized ? options->min_bytes : 0; s; s = perf_next_size(options, s))
 		report->progress.steps++;
-	if (!sized)
+	if (options->pairs)
+		report->progress.steps = ranks * ranks + 1;
+	else if (!sized)
 		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
 
 	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks,
