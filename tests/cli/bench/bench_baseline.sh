@@ -27,6 +27,18 @@ prints "N smaller than the world" '^  the same, .* ok$' \
 prints "one rank has no link" \
 	'^  plain stores, rank 0 to 1, .* - +a world of one rank has no link$' $gas -n 1 $odd
 seen "one rank: the floor is the product" '^  floor: [0-9.]+ ms' 1
+# where the product is not the first step
+agg='tessera bench all-gather-gemm -n 3 -i 3 -w 1 --no-tuned --baseline --dtype f32'
+agg="$agg --pattern push"
+prints "gathered rows: the product beside ours" \
+	'^  product by Tessera, .* of the library.s$' $agg $odd
+seen "gathered rows: what is compared" '^  all-gather \+ product: the baseline .* ok$' 1
+seen "gathered rows: the floor is the product" \
+	'^  floor: [0-9.]+ ms, the larger of the library.s product and' 1
+prints "gathered columns: the product beside ours" \
+	'^  product by Tessera, .* of the library.s$' $agg $odd --along 2
+seen "gathered columns: what is compared" \
+	'^  all-gather \+ columns to their places \+ product: the baseline .* ok$' 1
 prints "without --verify it says so" '^  the same, .* not verified$' \
 	$gas -n 2 --shape 91x73x37 --pattern fused-sequential
 prints "a heap with little room left" '^  floor: ' \
