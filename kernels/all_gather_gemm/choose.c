@@ -75,13 +75,6 @@ static void choose_chunks(agg_config_t *c, int ranks)
 		c->chunk_rows = tiles_of(c->chunk_rows, c->tile.m) * c->tile.m;
 }
 
-/** The number of chunks that a rank gets of others, at most. */
-static int64_t most_arrivals(const agg_config_t *c, int ranks)
-{
-	const int64_t rows = c->along == AGG_BY_ROWS ? share_largest(c->m, ranks) : c->m;
-	return (ranks - 1) * ((rows - 1) / c->chunk_rows + 1);
-}
-
 /**
  * The number of blocks that move A: as many as fill the links, if the machine
  * says so; else a sixth, as 48 of 304 in the Iris paper. No more than chunks.
@@ -92,7 +85,7 @@ static int choose_movers(const agg_config_t *c, const workload_place_t *place, i
 		return 0;
 	if (c->comm_blocks > 0)
 		return c->comm_blocks;
-	const int64_t chunks = most_arrivals(c, place->ranks);
+	const int64_t chunks = (place->ranks - 1) * agg_most_chunks(c, place->ranks);
 	int wanted = cost_knows_links(place->machine)
 			     ? cost_send(place->machine, place->ranks - 1).lanes
 			     : (most + 5) / 6;

@@ -46,6 +46,13 @@ product_t agg_product(const agg_config_t *config)
 	return (product_t){.m = config->m, .n = config->n, .k = config->k, .dtype = config->dtype};
 }
 
+int64_t agg_most_chunks(const agg_config_t *config, int ranks)
+{
+	const int64_t rows =
+		config->along == AGG_BY_ROWS ? share_largest(config->m, ranks) : config->m;
+	return (rows - 1) / config->chunk_rows + 1;
+}
+
 static tsr_status_t check_blocks(const agg_config_t *c, int ranks)
 {
 	const char *pattern = agg_patterns[c->pattern].name;

@@ -16,13 +16,6 @@ enum { GROUP = 6 };
 
 /* ------------------------------------------------------------ memory */
 
-/** The number of chunks of the largest shard. */
-static int64_t most_chunks(const agg_config_t *c, int ranks)
-{
-	const int64_t rows = c->along == AGG_BY_ROWS ? share_largest(c->m, ranks) : c->m;
-	return (rows - 1) / c->chunk_rows + 1;
-}
-
 static int computing_blocks(const agg_config_t *c)
 {
 	return c->blocks - c->comm_blocks;
@@ -34,7 +27,7 @@ static void describe_buffers(const agg_config_t *c, int ranks, buffer_t buffers_
 	const int64_t cols = share_largest(c->n, ranks);
 	const bool has_flags = c->pattern != AGG_BULK_SYNCHRONOUS && c->pattern != AGG_PULL,
 		   has_sums = c->pattern != AGG_BULK_SYNCHRONOUS && c->along == AGG_BY_COLUMNS;
-	const size_t flags = has_flags ? (size_t)(ranks * most_chunks(c, ranks)) : 0,
+	const size_t flags = has_flags ? (size_t)(ranks * agg_most_chunks(c, ranks)) : 0,
 		     tile = (size_t)c->tile.m * (size_t)c->tile.n * sizeof(float),
 		     sums = has_sums ? (size_t)computing_blocks(c) : 0;
 	const buffer_t buffers[AGG_BUFFERS] = {
@@ -111,7 +104,7 @@ static void set_exchange(agg_plan_t *plan)
 				  .parts = 1};
 	set_turn(plan);
 	args->chunk_rows = (int32_t)c->chunk_rows;
-	args->chunks = (int32_t)most_chunks(c, tsr_world_size(plan->world));
+	args->chunks = (int32_t)agg_most_chunks(c, tsr_world_size(plan->world));
 	args->come = (TSR_HEAP uint64_t *)plan->buffer[AGG_COME].data;
 	args->first_sums = (TSR_HEAP unsigned char *)plan->buffer[AGG_FIRST_SUMS].data;
 }

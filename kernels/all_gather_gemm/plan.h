@@ -53,6 +53,9 @@ workload_matrix_t agg_matrix(const agg_config_t *config, int matrix, int rank, i
 
 product_t agg_product(const agg_config_t *config);
 
+/** The number of chunks of the largest shard. `chunk_rows` is chosen. */
+int64_t agg_most_chunks(const agg_config_t *config, int ranks);
+
 /**
  * Checks everything that can be checked without a device. Errors:
  * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND.

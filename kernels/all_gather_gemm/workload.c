@@ -164,6 +164,23 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 	return product_expect(world, &product, inputs, expected_out);
 }
 
+/** Meetings of all ranks in a run, by pattern: before A is moved, and at the end. */
+static const int meetings[AGG_PATTERNS] = {
+	[AGG_BULK_SYNCHRONOUS] = 2, [AGG_PULL] = 1, [AGG_STAGED_PULL] = 1, [AGG_PUSH] = 0,
+	[AGG_COPY_ENGINES] = 1,
+};
+
+/** Launches of a run. In copy-engines: the product, begin and end, and one for each copy. */
+static int launches(const agg_config_t *c, int ranks)
+{
+	if (c->pattern == AGG_BULK_SYNCHRONOUS)
+		return ranks > 1 ? 2 : 1;
+	if (c->pattern != AGG_COPY_ENGINES)
+		return 1;
+	const int64_t chunks = c->chunk_rows > 0 ? agg_most_chunks(c, ranks) : 1;
+	return ranks > 1 ? 3 + (ranks - 1) * (int)chunks : 2;
+}
+
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const agg_config_t c = config_of(config);
@@ -172,13 +189,11 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 		     cols = (double)share_of(c.n, rank, ranks).count,
 		     shard = (double)mine.part_rows * (double)mine.part_cols,
 		     element = (double)tsr_dtype_bytes(c.dtype);
-	const bool is_bulk = c.pattern == AGG_BULK_SYNCHRONOUS,
-		   copies = c.pattern == AGG_COPY_ENGINES;
 	return (workload_cost_t){.operations = 2.0 * m * cols * k,
 				 .memory_bytes = element * (m * k + k * cols + m * cols),
 				 .link_bytes = element * shard * (ranks - 1),
-				 .launches = is_bulk || copies ? 2 : 1,
-				 .meetings = is_bulk ? 2 : 1};
+				 .launches = launches(&c, ranks),
+				 .meetings = meetings[c.pattern]};
 }
 
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
