@@ -171,8 +171,8 @@ for operation in put get atomic; do
 		prints "$operation of $ranks by pairs" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf $operation -n $ranks --pairs -e 4K \
 			--picture "$TAP_FILES/heat.svg" --json "$json" $few
-		seen "$operation of $ranks: each with each" ' 0 .* rank [0-2] with rank [0-2](,.*)?$' \
-			$((ranks * ranks))
+		seen "$operation of $ranks: each with each" \
+			' 0 .* rank [0-2] with rank [0-2](,.*)?$' $((ranks * ranks))
 		seen "$operation of $ranks: all at once" '(all at once|counter, each)(,.*)?$' 1
 		cells=$(grep -c '%</text>' "$TAP_FILES/heat.svg")
 		test "$cells" -eq $((ranks * ranks))

@@ -126,9 +126,11 @@ done
 prints "what sibling blocks have written is gathered in place, by chance" '^no finding$' \
 	tessera check -n 3 --seeds 6 "$reduced"
 
-# Words that carry their own flag: no race, and no warning, as a put hangs on what its rank has taken.
+# Words that carry their own flag: no race, and no warning, as a put hangs on what its rank has
+# taken.
 for messages in messages_of_all_ranks_to_all messages_in_shared_memory; do
-	prints "$messages, by chance" '^no finding$' tessera check -n 3 --seeds 6 "$marked" --filter "marked/$messages"
+	prints "$messages, by chance" '^no finding$' \
+		tessera check -n 3 --seeds 6 "$marked" --filter "marked/$messages"
 	seen "$messages: no warning" 'load-buffering: ' 0
 done
 
