@@ -36,6 +36,7 @@
  *   dev/orders.h      orders of tiles and blocks
  *   dev/collective.h  all-gather, all-to-all and broadcast, by all blocks of all
  *                     ranks
+ *   dev/reduction.h   the same, which combine: reduce-scatter, all-reduce
  *
  * These headers are the contract. Each port, backends/<name>/dev/, has the
  * bodies.
@@ -58,6 +59,7 @@
 #include "tessera/dev/marked.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
+#include "tessera/dev/reduction.h"
 #include "tessera/dev/signal.h"
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"

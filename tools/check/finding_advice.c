@@ -359,8 +359,9 @@ static bool is_take(const tsr_finding_access_t *access)
 /** Whether all blocks of all ranks make the call, and meet in it. */
 static bool is_collective(const tsr_finding_access_t *access)
 {
-	static const char *const calls[] = {"tsr_all_gather", "tsr_all_gather_view",
-					    "tsr_all_to_all", "tsr_broadcast"};
+	static const char *const calls[] = {"tsr_all_gather",     "tsr_all_gather_view",
+					    "tsr_all_to_all",     "tsr_broadcast",
+					    "tsr_reduce_scatter", "tsr_all_reduce_view"};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (strcmp(access->call, calls[i]) == 0)
 			return true;

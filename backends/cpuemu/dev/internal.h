@@ -20,6 +20,7 @@
 #include "tessera/dev/marked.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/pointer.h"
+#include "tessera/dev/reduction.h"
 #include "tessera/dev/signal.h"
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"

@@ -70,6 +70,8 @@
 #define tsr_all_gather_view(coop_, ...) tsr_all_gather_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_to_all(coop_, ...) tsr_all_to_all(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_broadcast(coop_, ...) tsr_broadcast(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_reduce_scatter(coop_, ...) tsr_reduce_scatter(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_all_reduce_view(coop_, ...) tsr_all_reduce_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 
 #endif

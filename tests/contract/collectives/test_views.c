@@ -15,8 +15,9 @@
 enum { CALLS = 3, MOST_BLOCKS = 3, MOST_ROWS = 21, MOST_COLS = 40, CASES = 24 };
 enum { OFFSET = 5, GUARD = 11 }; /* elements before and behind a matrix */
 
-typedef enum kind { ALL_GATHER, ALL_TO_ALL, BROADCAST, KINDS } kind_t;
-static const char *const kind_names[KINDS] = {"all-gather", "all-to-all", "broadcast"};
+typedef enum kind { ALL_GATHER, ALL_TO_ALL, BROADCAST, REDUCE_SCATTER, ALL_REDUCE, KINDS } kind_t;
+static const char *const kind_names[KINDS] = {"all-gather", "all-to-all", "broadcast",
+					      "reduce-scatter", "all-reduce"};
 
 typedef struct views_args {
 	tsr_view_t dst, src[CALLS], fresh[CALLS]; /* in place, fresh is copied to src */
@@ -26,7 +27,7 @@ typedef struct views_args {
 	int32_t kind, split, place, root, op, in_place;
 } views_args_t;
 
-TSR_FN tsr_wait_result_t call_once(tsr_coop_t *block, const views_args_t *a, int call)
+TSR_FN tsr_wait_result_t move_once(tsr_coop_t *block, const views_args_t *a, int call)
 {
 	const tsr_dim_t split = (tsr_dim_t)a->split, place = (tsr_dim_t)a->place;
 	switch ((kind_t)a->kind) {
@@ -39,25 +40,44 @@ TSR_FN tsr_wait_result_t call_once(tsr_coop_t *block, const views_args_t *a, int
 	}
 }
 
-/** Each block keeps what each call has left, before the next call overwrites it. */
-TSR_KERNEL(call_often, views_args_t, a)
+TSR_FN tsr_wait_result_t scatter_sums_once(tsr_coop_t *block, const views_args_t *a, int call)
 {
-	const int me = tsr_rank(block), index = tsr_block_index(block);
-	const tsr_view_t none = tsr_view(a->dst.data, TSR_U8, 0, 0, 1);
-	uint64_t bad = 0;
-	for (int call = 0; call < CALLS && bad == 0; call++) {
-		if (a->in_place) {
-			/* all blocks have kept the last call's */
-			bad += tsr_broadcast(block, none, none, 0, a->state) != TSR_WAIT_OK;
-			if (call % tsr_block_count(block) == index)
-				tsr_put_2d(block, a->src[call], a->fresh[call], me);
-		}
-		bad += call_once(block, a, call) != TSR_WAIT_OK;
-		const tsr_pos_t at = {index * CALLS + call, 0};
-		tsr_put_2d(block, tsr_view_part(a->kept, at, 1, a->home.cols), a->home, me);
-	}
-	tsr_atomic_add(block, a->bad, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	return tsr_reduce_scatter(block, a->dst, a->src[call], (tsr_dim_t)a->split,
+				  (tsr_reduce_t)a->op, a->state);
 }
+
+TSR_FN tsr_wait_result_t sum_once(tsr_coop_t *block, const views_args_t *a, int call)
+{
+	return tsr_all_reduce_view(block, a->dst, a->src[call], (tsr_reduce_t)a->op, a->state);
+}
+
+/*
+ * Each block keeps what each call has left, before the next call overwrites it.
+ * A broadcast of nothing is a barrier.
+ */
+#define CALL_OFTEN(name_, call_once_)                                                           \
+	TSR_KERNEL(name_, views_args_t, a)                                                      \
+	{                                                                                       \
+		const int me = tsr_rank(block), index = tsr_block_index(block);                 \
+		const tsr_view_t none = tsr_view(a->dst.data, TSR_U8, 0, 0, 1);                 \
+		uint64_t bad = 0;                                                               \
+		for (int call = 0; call < CALLS && bad == 0; call++) {                          \
+			if (a->in_place) {                                                      \
+				bad += tsr_broadcast(block, none, none, 0, a->state) !=         \
+				       TSR_WAIT_OK;                                             \
+				if (call % tsr_block_count(block) == index)                     \
+					tsr_put_2d(block, a->src[call], a->fresh[call], me);    \
+			}                                                                       \
+			bad += call_once_(block, a, call) != TSR_WAIT_OK;                       \
+			const tsr_pos_t at = {index * CALLS + call, 0};                         \
+			tsr_put_2d(block, tsr_view_part(a->kept, at, 1, a->home.cols), a->home, \
+				   me);                                                         \
+		}                                                                               \
+		tsr_atomic_add(block, a->bad, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);          \
+	}
+CALL_OFTEN(move_often, move_once)
+CALL_OFTEN(scatter_sums_often, scatter_sums_once)
+CALL_OFTEN(sum_often, sum_once)
 
 /* ------------------------------------------------------------------ cases */
 
@@ -66,13 +86,19 @@ typedef struct views_case {
 	kind_t kind;
 	tsr_dtype_t dtype;
 	tsr_dim_t split, place;
+	tsr_reduce_t op;
 	int rows, cols, root, in_place, src_ld, dst_ld, ranks;
 } views_case_t;
 
+static bool combines(kind_t kind)
+{
+	return kind == REDUCE_SCATTER || kind == ALL_REDUCE;
+}
+
 static views_case_t draw(uint64_t seed, int ranks)
 {
-	static const tsr_dtype_t dtypes[] = {TSR_F64, TSR_F32, TSR_F16, TSR_BF16,
-					     TSR_I64, TSR_I32, TSR_I8,  TSR_U8};
+	static const tsr_dtype_t dtypes[] = {TSR_I64,  TSR_F64, TSR_F32, TSR_F16,
+					     TSR_BF16, TSR_I32, TSR_I8,  TSR_U8};
 	views_case_t c;
 	memset(&c, 0, sizeof c);
 	c.seed = seed;
@@ -84,10 +110,13 @@ static views_case_t draw(uint64_t seed, int ranks)
 	c.cols = (int)tsr_random_int(seed, 6, 0, tsr_random_int(seed, 7, 0, 2) ? 9 : MOST_COLS);
 	c.root = (int)tsr_random_int(seed, 8, 0, ranks);
 	c.in_place = c.kind != ALL_TO_ALL && tsr_random_int(seed, 9, 0, 2);
-	c.dtype = dtypes[tsr_random_int(seed, 1, 0, 8)];
+	c.op = (tsr_reduce_t)tsr_random_int(seed, 12, 0, 3);
+	c.dtype = dtypes[tsr_random_int(seed, 1, combines(c.kind), 8)];
 	/* what dst holds along its columns may be more than the matrix: a piece of each rank */
 	c.dst_ld = c.cols + ranks + (int)tsr_random_int(seed, 10, 0, 9);
 	c.src_ld = c.in_place ? c.dst_ld : c.cols + (int)tsr_random_int(seed, 11, 1, 9);
+	if (c.kind != ALL_TO_ALL && tsr_random_int(seed, 13, 0, 3) == 0)
+		c.src_ld = c.dst_ld = c.cols > 0 ? c.cols : 1; /* rows without gaps */
 	return c;
 }
 
@@ -128,9 +157,11 @@ static box_t given(const views_case_t *c, int rank)
 static box_t got(const views_case_t *c, int rank)
 {
 	box_t all = {0, 0, c->rows, c->cols};
-	if (c->kind != ALL_TO_ALL)
+	if (c->kind != ALL_TO_ALL && c->kind != REDUCE_SCATTER)
 		return all;
 	all = cut(all, c->split, rank, c->ranks);
+	if (c->kind == REDUCE_SCATTER)
+		return all;
 	all.row = all.col = 0;
 	if (c->split == c->place)
 		*(c->place == TSR_DIM_ROWS ? &all.rows : &all.cols) *= c->ranks;
@@ -139,12 +170,24 @@ static box_t got(const views_case_t *c, int rank)
 
 /* ------------------------------------------------------------------ what must come out */
 
+/** Floats whose sums tell the order of the ranks; of integers small ones. */
+static double value_of(tsr_dtype_t dtype, uint64_t random)
+{
+	if (dtype == TSR_U8 || dtype == TSR_I8 || dtype == TSR_I32)
+		return (double)(random % 15) - (dtype == TSR_U8 ? 0 : 7);
+	return ((double)(random >> 48) - 32768) / (double)(1 << random % 12);
+}
+
 /** Writes the bits of an element that a rank gives. */
 static void give(const views_case_t *c, int call, int rank, int row, int col, void *bits)
 {
 	const uint64_t index =
 		(uint64_t)call << 60 | (uint64_t)rank << 40 | (uint64_t)row << 20 | (uint64_t)col;
 	const uint64_t random = tsr_random_bits(c->seed, index);
+	if (combines(c->kind)) {
+		tsr_dtype_set(c->dtype, bits, 0, value_of(c->dtype, random));
+		return;
+	}
 	memcpy(bits, &random, tsr_dtype_bytes(c->dtype));
 }
 
@@ -175,11 +218,39 @@ static void exchanged(const views_case_t *c, int call, int me, int row, int col,
 	give(c, call, from, by_rows ? at : first + row, by_rows ? first + col : at, bits);
 }
 
+static double combined(tsr_reduce_t op, double x, double y)
+{
+	return op == TSR_REDUCE_SUM   ? x + y
+	       : op == TSR_REDUCE_MAX ? (y > x ? y : x)
+				      : (y < x ? y : x);
+}
+
+/** All ranks' elements at (row, col): in rank order, in the type that holds sums. */
+static void reduced(const views_case_t *c, int call, int row, int col, void *bits)
+{
+	const tsr_dtype_t held = c->dtype == TSR_F64                           ? TSR_F64
+				 : c->dtype == TSR_F16 || c->dtype == TSR_BF16 ? TSR_F32
+									       : c->dtype;
+	double sum = 0;
+	for (int r = 0; r < c->ranks; r++) {
+		unsigned char one[8];
+		give(c, call, r, row, col, one);
+		const double x = tsr_dtype_get(c->dtype, one, 0);
+		sum = r == 0 ? x : combined(c->op, sum, x);
+		tsr_dtype_set(held, one, 0, sum);
+		sum = tsr_dtype_get(held, one, 0);
+	}
+	tsr_dtype_set(c->dtype, bits, 0, sum);
+}
+
 /** Element (row, col) of what the call brings to rank `me`. */
 static void result(const views_case_t *c, int call, int me, int row, int col, void *bits)
 {
 	if (c->kind == ALL_TO_ALL) {
 		exchanged(c, call, me, row, col, bits);
+	} else if (combines(c->kind)) {
+		const box_t box = got(c, me);
+		reduced(c, call, box.row + row, box.col + col, bits);
 	} else if (c->kind == BROADCAST) {
 		give(c, call, c->root, row, col, bits);
 	} else {
@@ -310,6 +381,7 @@ static views_args_t args_of(const room_t *room, const views_case_t *c, int me)
 	a.split = (int32_t)c->split;
 	a.place = (int32_t)c->place;
 	a.root = c->root;
+	a.op = (int32_t)c->op;
 	a.in_place = c->in_place;
 	return a;
 }
@@ -324,10 +396,13 @@ static int run_cases(const room_t *room, tsr_team_t *team, uint64_t seed, int co
 		const views_case_t c = draw(seed + (uint64_t)i, ranks);
 		const int blocks = 1 + (i + me) % MOST_BLOCKS;
 		const views_args_t a = args_of(room, &c, me);
+		const tsr_kernel_t *kernel = c.kind == REDUCE_SCATTER ? &scatter_sums_often
+					     : c.kind == ALL_REDUCE   ? &sum_often
+								      : &move_often;
 		if (fill(room, &c, me))
 			return 1;
 		CHECK(tsr_team_barrier(team) == TSR_OK);
-		CHECK(tsr_launch(stream, &call_often, blocks, &a) == TSR_OK);
+		CHECK(tsr_launch(stream, kernel, blocks, &a) == TSR_OK);
 		CHECK(tsr_stream_sync(stream) == TSR_OK);
 		if (check_kept(room, &c, me, blocks))
 			return 1;

@@ -4,7 +4,18 @@
  */
 #include "tests/contract/ended_world.h"
 
-typedef enum misuse { MIXED, SHARED, EXTENTS, EXCHANGED, OVERLAP, MOVED, ROOT, MISUSES } misuse_t;
+typedef enum misuse {
+	MIXED,
+	SHARED,
+	EXTENTS,
+	EXCHANGED,
+	OVERLAP,
+	MOVED,
+	NO_SUMS,
+	PARTLY,
+	ROOT,
+	MISUSES
+} misuse_t;
 
 /* In the order of misuse_t, for C++ has no designators in arrays. */
 static const char *const said[MISUSES] = {
@@ -14,6 +25,8 @@ static const char *const said[MISUSES] = {
 	"tsr_all_to_all of 4 x 2 elements to a place of 2 x 4",                    /* EXCHANGED */
 	"tsr_broadcast of views that share memory, in a way that is not in place", /* OVERLAP */
 	"tsr_all_to_all of views that share memory",                               /* MOVED */
+	"tsr_all_reduce_view of elements of dtype 4, which it does not combine",   /* NO_SUMS */
+	"tsr_reduce_scatter of views that share memory",                           /* PARTLY */
 	"tsr_broadcast with root 2 of 2 ranks",                                    /* ROOT */
 };
 
@@ -48,6 +61,14 @@ TSR_KERNEL(collect_wrongly, misuse_args_t, a)
 		break;
 	case MOVED:
 		tsr_all_to_all(block, f32, f32, TSR_DIM_ROWS, TSR_DIM_ROWS, a->state);
+		break;
+	case NO_SUMS:
+		tsr_all_reduce_view(block, tsr_view(a->heap, TSR_I64, 2, 2, 2),
+				    tsr_view(a->heap, TSR_I64, 2, 2, 2), TSR_REDUCE_SUM, a->state);
+		break;
+	case PARTLY:
+		tsr_reduce_scatter(block, tsr_view(a->heap + 16, TSR_F32, 2, 4, 4), f32,
+				   TSR_DIM_ROWS, TSR_REDUCE_MAX, a->state);
 		break;
 	default:
 		tsr_broadcast(block, f32, behind, 2, a->state);

@@ -1,0 +1,60 @@
+/*
+ * Collectives inside a kernel that combine what all ranks have: sums, maxima
+ * and minima of views, by all blocks of all ranks.
+ */
+#ifndef TESSERA_DEV_REDUCTION_H
+#define TESSERA_DEV_REDUCTION_H
+
+#include "tessera/dev/collective.h"
+#include "tessera/dev/port.h"
+#include "tessera/dev/tile.h"
+#include "tessera/dev/view.h"
+
+/*
+ * The rules for all collectives on views (dev/collective.h) hold, and their
+ * state serves these calls, too. Besides:
+ *   Called by:  not in TSR_KERNEL_WIDE, whose threads hold no tiles.
+ *   Views:      `src` has the same address, the same extents and the same
+ *               distance between rows on all ranks. Elements are f64, f32, f16,
+ *               bf16, i32, i8 or u8.
+ *   Result:     ranks are taken in order, from 0 on. Sums of f32, f16 and bf16
+ *               are computed in f32, those of integers in i32, and rounded once
+ *               (integers: saturated) at the end. So an element has the same
+ *               bits on all ranks, in every run, with any number of blocks and
+ *               on every backend. A device may treat subnormal numbers as 0.
+ *               TSR_REDUCE_MAX and TSR_REDUCE_MIN as in tsr_frag_reduce_rows.
+ *   Cost:       a tile of 16 x 64 elements is combined at a time. Views without
+ *               gaps between rows are combined as if they were one row, so their
+ *               shape does not matter.
+ *   Errors:     also TSR_ERR_KERNEL for elements of another type.
+ */
+
+/**
+ * Combines the `src` of all ranks. Rank r gets part r of the result, along
+ * `dim`, in its `dst`, which is as large as my part of `src`. Each rank reads
+ * its part of every rank's `src`.
+ *
+ * In place:   `dst` is my part of `src`.
+ * Cost:       on each link a part's bytes from every other rank.
+ * Source:     ParallelKittens, appendix B (reduce-scatter along either
+ *             dimension).
+ */
+TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					     tsr_dim_t dim, tsr_reduce_t op,
+					     TSR_HEAP tsr_collective_state_t *state);
+
+/**
+ * Combines the `src` of all ranks, and leaves the result in every rank's `dst`,
+ * which has the same address and extents on all ranks. In two steps: each rank
+ * combines its share of the elements, and stores it to all.
+ *
+ * In place:   `dst` is `src`.
+ * Cost:       on each link twice the bytes of a share, for every other rank.
+ * Source:     ParallelKittens, appendix C (all_reduce), which uses the fabric's
+ *             own reductions.
+ */
+TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					      tsr_reduce_t op,
+					      TSR_HEAP tsr_collective_state_t *state);
+
+#endif
