@@ -14,7 +14,7 @@ TARGET = "build/generated/kernels/device_functions.c"
 DEFINITION = re.compile(r"(?:TSR_FN\b[^;{}]*?|TSR_KERNEL\w*\()\b(?P<name>\w+)\s*[(,]")
 COMMUNICATES = re.compile(
     r"\btsr_(put|get|copy|store|signal|wait|barrier|lock|unlock|atomic|fence|all_gather"
-    r"|all_reduce|reduce|frag_send|frag_add_sent)\w*\("
+    r"|all_reduce|reduce|all_to_all|broadcast|take_marked|frag_send|frag_add_sent)\w*\("
 )
 
 

@@ -44,13 +44,28 @@ static bool set(fixture_t *f, const char *name, workload_value_t value)
 	return false;
 }
 
-static void configure(fixture_t *f, const workload_t *workload, shape_t shape, tsr_dtype_t dtype)
+/**
+ * `form`: which value the numbers get that say what is computed, from the least
+ * on. False where they have not so many.
+ */
+static bool configure(fixture_t *f, const workload_t *workload, shape_t shape, tsr_dtype_t dtype,
+		      int form)
 {
+	bool varies = form == 0;
 	memset(f, 0, sizeof *f);
 	f->workload = workload;
+	for (int i = 0; workload->params[i].name; i++) {
+		const workload_param_t *param = &workload->params[i];
+		if (!param->problem || param->kind != WORKLOAD_NUMBER)
+			continue;
+		f->config.value[i].x[0] =
+			param->least + form < param->most ? param->least + form : param->most;
+		varies = varies || param->least + form <= param->most;
+	}
 	(void)set(f, "shape", (workload_value_t){{shape.m, shape.n, shape.k}});
 	(void)set(f, "dtype", (workload_value_t){{dtype}});
 	(void)set(f, "sums", (workload_value_t){{TSR_F32}});
+	return varies;
 }
 
 /** The number-th matrix, and this rank's part of it. */
@@ -167,11 +182,11 @@ static int steps_of_all_workloads(tsr_world_t *world, int argc, char **argv)
 	fixture_t f;
 	(void)argc;
 	for (int w = 0; (workload = workload_at(w)) != NULL; w++)
-		for (int i = 0; workload->baseline && i < 9; i++) {
-			configure(&f, workload, shapes[i / 3], dtypes[i % 3]);
-			if (check_steps(world, engine, &f))
-				return 1;
-		}
+		for (int i = 0; workload->baseline && i < 9; i++)
+			for (int form = 0;
+			     configure(&f, workload, shapes[i / 3], dtypes[i % 3], form); form++)
+				if (check_steps(world, engine, &f))
+					return 1;
 	return 0;
 }
 
@@ -197,7 +212,7 @@ static tsr_status_t open_small(tsr_world_t *world, const engine_t *engine, fixtu
 	tsr_status_t status = workload_find("gemm-all-scatter", &workload);
 	if (status != TSR_OK)
 		return status;
-	configure(f, workload, (shape_t){16, 16, 16}, TSR_BF16);
+	(void)configure(f, workload, (shape_t){16, 16, 16}, TSR_BF16, 0);
 	return open_fixture(world, engine, f);
 }
 
@@ -353,7 +368,7 @@ static int other_dtype(tsr_world_t *world, int argc, char **argv)
 	bench_baseline_t *baseline;
 	(void)argc;
 	CHECK(workload_find("gemm-all-scatter", &workload) == TSR_OK);
-	configure(&f, workload, (shape_t){16, 16, 16}, TSR_F64);
+	(void)configure(&f, workload, (shape_t){16, 16, 16}, TSR_F64, 0);
 	workload_t blind = *workload;
 	blind.view = no_view;
 	const bench_task_t task = {&blind, &f.config, NULL};
