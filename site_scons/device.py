@@ -317,6 +317,7 @@ def _compiled(env, kit, source, command, suffix):
         made,
         env.Glob("#backends/common/dev/*.h")
         + env.Glob("#backends/gpu/dev/*.h")
+        + env.Glob("#backends/gpu/dev/*/*.h")
         + env.Glob(f"#backends/{kit.backend}/dev/*.h")
     )
     return made

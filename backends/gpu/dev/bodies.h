@@ -17,10 +17,10 @@
 #include "gpu/dev/word.h"
 
 #include "gpu/dev/add.h"
+#include "gpu/dev/fragments/rows.h"
+#include "gpu/dev/fragments/sent.h"
 #include "gpu/dev/gemm.h"
 #include "gpu/dev/reduce.h"
-#include "gpu/dev/rows.h"
-#include "gpu/dev/sent.h"
 #include "gpu/dev/tile.h"
 #include "gpu/dev/value.h"
 

@@ -1,12 +1,12 @@
 /*
  * Bodies of dev/value.h. A fragment moves to and from memory through the
  * scratch memory, a band of rows at a time, unless its layout lets threads move
- * their own elements (direct.h).
+ * their own elements (fragments/direct.h).
  */
 #ifndef TESSERA_GPU_DEV_VALUE_H
 #define TESSERA_GPU_DEV_VALUE_H
 
-#include "gpu/dev/direct.h"
+#include "gpu/dev/fragments/direct.h"
 #include "gpu/dev/pointer.h"
 
 /**

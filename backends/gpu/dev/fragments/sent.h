@@ -4,8 +4,8 @@
  * has sent. It moves sixteen bytes at a time if all threads have the same
  * number of elements; the units of neighbouring threads are adjacent.
  */
-#ifndef TESSERA_GPU_DEV_SENT_H
-#define TESSERA_GPU_DEV_SENT_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_SENT_H
+#define TESSERA_GPU_DEV_FRAGMENTS_SENT_H
 
 #include "gpu/dev/add.h"
 #include "gpu/dev/tile.h"

@@ -4,10 +4,10 @@
  * memory. Tiles that reach past the view's edge, that are not aligned for this,
  * or that have another type in memory, use the scratch memory as all others do.
  */
-#ifndef TESSERA_GPU_DEV_DIRECT_H
-#define TESSERA_GPU_DEV_DIRECT_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_DIRECT_H
+#define TESSERA_GPU_DEV_FRAGMENTS_DIRECT_H
 
-#include "gpu/dev/target.h"
+#include "gpu/dev/fragments/target.h"
 
 /** The unit of a move: BYTES of adjacent elements, of type S. */
 template <typename S, int BYTES> struct __attribute__((aligned(BYTES))) tsr_gpu_part {

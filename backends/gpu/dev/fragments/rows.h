@@ -2,8 +2,8 @@
  * Row values: bodies of tsr_rows_* (dev/tile.h, dev/value.h). The thread that
  * holds a row's value loads and stores it.
  */
-#ifndef TESSERA_GPU_DEV_ROWS_H
-#define TESSERA_GPU_DEV_ROWS_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_ROWS_H
+#define TESSERA_GPU_DEV_FRAGMENTS_ROWS_H
 
 #include "gpu/dev/tile.h"
 

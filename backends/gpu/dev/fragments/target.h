@@ -1,8 +1,8 @@
 /* A tile's place in memory, and the moves of its elements to and from it. */
-#ifndef TESSERA_GPU_DEV_TARGET_H
-#define TESSERA_GPU_DEV_TARGET_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_TARGET_H
+#define TESSERA_GPU_DEV_FRAGMENTS_TARGET_H
 
-#include "gpu/dev/frag.h"
+#include "gpu/dev/fragments/frag.h"
 #include "gpu/dev/memory.h"
 
 TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)

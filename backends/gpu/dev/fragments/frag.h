@@ -2,8 +2,8 @@
  * Fragments: the distribution of a tile's elements over threads, and their
  * exchange through shared memory.
  */
-#ifndef TESSERA_GPU_DEV_FRAG_H
-#define TESSERA_GPU_DEV_FRAG_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_FRAG_H
+#define TESSERA_GPU_DEV_FRAGMENTS_FRAG_H
 
 #include "gpu/dev/convert.h"
 #include "gpu/dev/coop.h"
