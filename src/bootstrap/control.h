@@ -11,7 +11,7 @@
 
 #include "backend.h"
 #include "src/bootstrap/bootstrap.h"
-#include "src/bootstrap/door.h"
+#include "src/bootstrap/wire/door.h"
 
 /**
  * Raised with every change of tsr_control_t, because ranks of two builds must

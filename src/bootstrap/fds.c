@@ -12,7 +12,7 @@
 #include "src/base/os/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
-#include "src/bootstrap/message.h"
+#include "src/bootstrap/wire/message.h"
 
 static const char call[] = "tsr_boot_exchange_fds";
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/bootstrap/door.h"
-#include "src/bootstrap/knock.h"
+#include "src/bootstrap/wire/door.h"
+#include "src/bootstrap/wire/knock.h"
 
 enum { TSR_NOTICE_BYTES = 256 };
 

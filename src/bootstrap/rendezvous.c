@@ -1,6 +1,6 @@
 /*
- * How processes of a job find each other: rank 0 opens a door (door.h), the
- * others knock at it (knock.h).
+ * How processes of a job find each other: rank 0 opens a door (wire/door.h),
+ * the others knock at it (wire/knock.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include "src/base/os/descriptor.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
-#include "src/bootstrap/knock.h"
-#include "src/bootstrap/message.h"
 #include "src/bootstrap/notice.h"
+#include "src/bootstrap/wire/knock.h"
+#include "src/bootstrap/wire/message.h"
 
 enum {
 	LOOK_NS = 20 * 1000000,     /* rank 0 looks for lost ranks in between */

@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/bootstrap/door.h"
-#include "src/bootstrap/knock.h"
-#include "src/bootstrap/message.h"
+#include "src/bootstrap/wire/door.h"
+#include "src/bootstrap/wire/knock.h"
+#include "src/bootstrap/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { GUESTS = 4, MOST_STEPS = 64, MESSAGE_BYTES = 700, FDS = 3 };

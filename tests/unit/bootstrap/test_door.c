@@ -13,7 +13,7 @@
 #include "boot_test.h"
 #include "src/base/os/descriptor.h"
 #include "src/bootstrap/control.h"
-#include "src/bootstrap/knock.h"
+#include "src/bootstrap/wire/knock.h"
 
 #define SECOND 1000000000u
 

@@ -7,8 +7,8 @@
 
 #include "src/base/os/clock.h"
 #include "src/base/os/descriptor.h"
-#include "src/bootstrap/door.h"
-#include "src/bootstrap/message.h"
+#include "src/bootstrap/wire/door.h"
+#include "src/bootstrap/wire/message.h"
 
 enum {
 	BACKLOG = 1024,

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/bootstrap/wire.h"
+#include "src/bootstrap/wire/wire.h"
 
 /* The first word of what is proved: no proof of one kind serves as one of another. */
 enum { OF_DOOR = 1, OF_HELLO = 2, OF_ADDRESS = 3 };

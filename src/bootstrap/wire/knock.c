@@ -6,8 +6,8 @@
 
 #include "src/base/os/clock.h"
 #include "src/base/os/descriptor.h"
-#include "src/bootstrap/knock.h"
-#include "src/bootstrap/message.h"
+#include "src/bootstrap/wire/knock.h"
+#include "src/bootstrap/wire/message.h"
 
 void tsr_knock_cancel(tsr_knock_t *knock)
 {

@@ -6,7 +6,7 @@
 
 #include "src/base/os/clock.h"
 #include "src/base/os/descriptor.h"
-#include "src/bootstrap/message.h"
+#include "src/bootstrap/wire/message.h"
 
 /** Room for the control part of a message, aligned as the kernel wants it. */
 typedef union room {

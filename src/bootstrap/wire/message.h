@@ -2,8 +2,8 @@
  * Messages with descriptors over Unix sockets that preserve packets. Only
  * tsr_message_send_until waits.
  */
-#ifndef TESSERA_BOOTSTRAP_MESSAGE_H
-#define TESSERA_BOOTSTRAP_MESSAGE_H
+#ifndef TESSERA_BOOTSTRAP_WIRE_MESSAGE_H
+#define TESSERA_BOOTSTRAP_WIRE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,13 +2,13 @@
  * Knocking at a job's door: used by a rank to come in, and by the launcher to
  * report a rank that has ended.
  */
-#ifndef TESSERA_BOOTSTRAP_KNOCK_H
-#define TESSERA_BOOTSTRAP_KNOCK_H
+#ifndef TESSERA_BOOTSTRAP_WIRE_KNOCK_H
+#define TESSERA_BOOTSTRAP_WIRE_KNOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/bootstrap/wire.h"
+#include "src/bootstrap/wire/wire.h"
 
 /**
  * One attempt. Initialise it with {.socket = -1}; it has that value again when

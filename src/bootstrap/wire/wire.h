@@ -16,8 +16,8 @@
  * later. Change nothing here without changing TSR_WIRE_MAGIC: ranks of two
  * builds learn from a verdict that they do not fit together.
  */
-#ifndef TESSERA_BOOTSTRAP_WIRE_H
-#define TESSERA_BOOTSTRAP_WIRE_H
+#ifndef TESSERA_BOOTSTRAP_WIRE_WIRE_H
+#define TESSERA_BOOTSTRAP_WIRE_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,13 +4,13 @@
  * guests concurrently, so that a silent guest does not delay the others. It
  * listens only to guests that prove that they know the job's key (wire.h).
  */
-#ifndef TESSERA_BOOTSTRAP_DOOR_H
-#define TESSERA_BOOTSTRAP_DOOR_H
+#ifndef TESSERA_BOOTSTRAP_WIRE_DOOR_H
+#define TESSERA_BOOTSTRAP_WIRE_DOOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/bootstrap/wire.h"
+#include "src/bootstrap/wire/wire.h"
 
 /**
  * Most guests that are connected and not yet heard. If there are more, the
