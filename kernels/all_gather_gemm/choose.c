@@ -49,10 +49,7 @@ static tsr_status_t choose_tile(agg_config_t *c, const workload_place_t *place)
 				      .device = place->device,
 				      .cost = cost_in_tiles,
 				      .ctx = &candidate};
-	if (cost_cheapest_tile(&search, &c->tile))
-		return TSR_OK;
-	return tsr_error(TSR_ERR_UNSUPPORTED, "no tile that is built for %s fits a block of %s",
-			 tsr_dtype_name(c->dtype), place->device->name);
+	return cost_choose_tile(&search, agg_patterns[c->pattern].name, &c->tile);
 }
 
 /**

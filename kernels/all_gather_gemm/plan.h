@@ -6,10 +6,8 @@
 #define ALL_GATHER_GEMM_PLAN_H
 
 #include "kernels/all_gather_gemm/args.h"
-#include "kernels/host/buffers.h"
+#include "kernels/host/plan.h"
 #include "kernels/host/product.h"
-#include "kernels/host/streams.h"
-#include "kernels/host/variants.h"
 #include "kernels/workload.h"
 
 typedef enum agg_pattern {
@@ -81,33 +79,28 @@ enum {
 };
 
 typedef struct agg_plan {
-	tsr_world_t *world;
-	agg_config_t config;
-	const tsr_kernel_t *kernels[2];
-	agg_args_t args;
-	buffer_t buffer[AGG_BUFFERS];
 	/* copy-engines: a side stream copies to one peer, or to several. Mark 0: the peers' memory
 	 * may be overwritten. */
-	streams_t streams;
+	plan_t plan;
+	agg_config_t config;
+	agg_args_t args;
 } agg_plan_t;
+
+/** What a plan of this workload has of its own. */
+extern const plan_kind_t agg_plan_kind;
+
+/** The workload, and the configuration that its parameters give. */
+extern const workload_t all_gather_gemm;
+agg_config_t agg_config_of(const workload_config_t *config);
 
 /** The number of streams that copy. */
 int agg_copiers(const agg_config_t *config, int ranks);
 
-tsr_status_t agg_plan_create(tsr_world_t *world, const agg_config_t *config, agg_plan_t **plan_out);
-
-/**
- * Changes the pattern, tile, blocks or chunks, for the same product. Collective;
- * waits for the plan's runs.
- */
-tsr_status_t agg_plan_adapt(agg_plan_t *plan, const agg_config_t *config);
-tsr_status_t agg_plan_destroy(agg_plan_t *plan);
-
 /** Start a run, or the product of bulk-synchronous alone (run.c). */
-tsr_status_t agg_plan_run(agg_plan_t *plan);
-tsr_status_t agg_plan_run_product(agg_plan_t *plan);
+tsr_status_t agg_run(plan_t *plan);
+tsr_status_t agg_compute(plan_t *plan);
 
 /** The view of this rank's part of an input or output. */
-tsr_view_t agg_plan_view(const agg_plan_t *plan, int matrix);
+tsr_view_t agg_view(const plan_t *plan, int matrix);
 
 #endif

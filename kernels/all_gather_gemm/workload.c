@@ -2,16 +2,14 @@
 #include "kernels/workload.h"
 
 #include "kernels/all_gather_gemm/plan.h"
-#include "kernels/host/errors.h"
 #include "kernels/host/product_params.h"
 #include "kernels/host/share.h"
 
-extern const workload_t all_gather_gemm;
 WORKLOAD_REGISTER(all_gather_gemm);
 
 enum { SHAPE, DTYPE, ALONG, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS };
 
-static agg_config_t config_of(const workload_config_t *config)
+agg_config_t agg_config_of(const workload_config_t *config)
 {
 	const workload_value_t *v = config->value;
 	return (agg_config_t){.m = v[SHAPE].x[0],
@@ -43,7 +41,7 @@ static workload_config_t workload_config_of(const agg_config_t *c)
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	tile_size_t tile;
 	(void)place;
 	if (!variant_candidate(agg_patterns[c.pattern].kernels[0], c.dtype, index, &tile))
@@ -131,13 +129,13 @@ static const char *kernel(int64_t number, int index)
 
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	return agg_config_check(&c, ranks);
 }
 
 static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	const product_t product = agg_product(&c);
 	return product_check_inputs(&product, inputs);
 }
@@ -147,7 +145,7 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
 		   workload_matrix_t *matrix_out)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	/* rows that lie one after the other are in their places at once */
 	const int count = c.along == AGG_BY_ROWS ? AGG_MATRICES - 1 : AGG_MATRICES;
 	if (index >= count)
@@ -159,7 +157,7 @@ static bool matrix(const workload_config_t *config, int index, int rank, int ran
 static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 			   const workload_inputs_t *inputs, workload_expected_t **expected_out)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	const product_t product = agg_product(&c);
 	return product_expect(world, &product, inputs, expected_out);
 }
@@ -183,7 +181,7 @@ static int launches(const agg_config_t *c, int ranks)
 
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
-	const agg_config_t c = config_of(config);
+	const agg_config_t c = agg_config_of(config);
 	const workload_matrix_t mine = agg_matrix(&c, AGG_A, rank, ranks);
 	const double m = (double)c.m, k = (double)c.k,
 		     cols = (double)share_of(c.n, rank, ranks).count,
@@ -199,7 +197,7 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
 			   workload_config_t *config_out)
 {
-	agg_config_t c = config_of(config);
+	agg_config_t c = agg_config_of(config);
 	const tsr_status_t status = agg_choose(&c, place);
 	if (status == TSR_OK)
 		*config_out = workload_config_of(&c);
@@ -234,66 +232,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return count;
 }
 
-/* ---------------------------------------------------- runs: a plan is a run */
-
-static agg_plan_t *plan_of(const workload_run_t *run)
-{
-	return (agg_plan_t *)run;
-}
-
-static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
-{
-	const kept_error_t error = error_keep(status);
-	const tsr_status_t closed = agg_plan_destroy(plan_of(run));
-	return status == TSR_OK ? closed : error_again(&error);
-}
-
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
 			     workload_run_t **run_out)
 {
-	const agg_config_t c = config_of(config);
-	agg_plan_t *plan = NULL;
-	tsr_status_t status = agg_plan_create(world, &c, &plan);
-	if (status != TSR_OK)
-		return plan ? close_run((workload_run_t *)plan, status) : status;
-	*run_out = (workload_run_t *)plan;
-	return TSR_OK;
-}
-
-static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
-{
-	const agg_config_t c = config_of(config);
-	return agg_plan_adapt(plan_of(run), &c);
-}
-
-static tsr_status_t start(workload_run_t *run)
-{
-	return agg_plan_run(plan_of(run));
-}
-
-static tsr_status_t compute(workload_run_t *run)
-{
-	return agg_plan_run_product(plan_of(run));
-}
-
-static tsr_status_t sync_run(workload_run_t *run)
-{
-	return streams_sync(&plan_of(run)->streams);
-}
-
-static tsr_stream_t *stream(workload_run_t *run)
-{
-	return plan_of(run)->streams.main;
-}
-
-static void chosen(const workload_run_t *run, workload_config_t *config_out)
-{
-	*config_out = workload_config_of(&plan_of(run)->config);
-}
-
-static tsr_view_t view(const workload_run_t *run, int index)
-{
-	return agg_plan_view(plan_of(run), index);
+	return plan_open(&agg_plan_kind, world, config, run_out);
 }
 
 const workload_t all_gather_gemm = {
@@ -316,12 +258,5 @@ const workload_t all_gather_gemm = {
 	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
-	.reconfigure = reconfigure,
-	.start = start,
-	.compute = compute,
-	.sync = sync_run,
-	.close = close_run,
-	.stream = stream,
-	.chosen = chosen,
-	.view = view,
+	PLAN_FUNCTIONS,
 };

@@ -15,6 +15,12 @@
 #define TILING_PARTS 8
 #define TILING_MOST_PARTS(m_, n_) ((m_) * (n_) > 128 * 128 ? 2 : TILING_PARTS)
 
+/**
+ * Rows of tiles that are walked together, so that neighbours share operands in
+ * cache. The Iris paper's runs use about 6.
+ */
+enum { TILING_GROUP = 6 };
+
 typedef struct tiling {
 	/* 32 bits suffice: 2^32 tiles in a column would be 128 GiB */
 	uint32_t tiles_m;

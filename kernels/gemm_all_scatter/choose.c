@@ -288,14 +288,7 @@ tsr_status_t gas_tile_choose(gas_config_t *config, const workload_place_t *place
 		.cost = cost_in_tiles,
 		.ctx = &candidate,
 	};
-	if (cost_cheapest_tile(&search, &config->tile))
-		return TSR_OK;
-	return tsr_error(TSR_ERR_UNSUPPORTED,
-			 "no tile that is built for %s and pattern %s fits a block of %s (%s of "
-			 "shared memory, %d workers): choose another pattern",
-			 tsr_dtype_name(config->dtype), gas_pattern_name(config->pattern),
-			 place->device->name, TSR_SIZE(place->device->shared_bytes),
-			 place->device->workers_per_block);
+	return cost_choose_tile(&search, gas_pattern_name(config->pattern), &config->tile);
 }
 
 tsr_status_t gas_blocks_choose(gas_config_t *config, const workload_place_t *place)

@@ -24,9 +24,10 @@ workload_matrix_t gas_matrix(const gas_config_t *config, int matrix, int rank, i
 /** The product that a configuration computes. */
 product_t gas_product(const gas_config_t *config);
 
-/** The workload, and the conversion of a configuration for the tools. */
+/** The workload, and the conversions between its parameters and a configuration. */
 extern const workload_t gemm_all_scatter;
 workload_config_t gas_workload_config(const gas_config_t *config);
+gas_config_t gas_config_of(const workload_config_t *config);
 
 /** Whether the pattern's kernels can divide tiles into parts of K. */
 bool gas_can_divide(gas_pattern_t pattern);

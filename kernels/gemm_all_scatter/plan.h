@@ -4,9 +4,7 @@
 
 #include "kernels/gemm_all_scatter/args.h"
 #include "kernels/gemm_all_scatter/config.h"
-#include "kernels/host/buffers.h"
-#include "kernels/host/machine.h"
-#include "kernels/host/streams.h"
+#include "kernels/host/plan.h"
 
 /* The buffers of a plan. Those from GAS_HANDOFF on depend on more than the product. */
 enum {
@@ -26,16 +24,19 @@ enum {
 enum { GAS_COPIERS = STREAMS_SIDES - 1 };
 
 struct gas_plan {
-	tsr_world_t *world;
-	gas_config_t config;
-	const machine_t *machine; /* the figures of the rank's device */
-	const tsr_kernel_t *kernels[2];
-	gas_args_t args;
-	buffer_t buffer[GAS_BUFFERS];
 	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
 	 * every other band. The others copy bands. Mark b is the end of band b's launch. */
-	streams_t streams;
+	plan_t plan;
+	gas_config_t config;
+	gas_args_t args;
 };
+
+/** What a plan of this workload has of its own. */
+extern const plan_kind_t gas_plan_kind;
+
+/** Start a run, or the product of bulk-synchronous alone (run.c). */
+tsr_status_t gas_run(plan_t *plan);
+tsr_status_t gas_compute(plan_t *plan);
 
 /**
  * Chooses the numbers of blocks and of sending blocks, if they are automatic.

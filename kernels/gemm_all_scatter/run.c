@@ -5,13 +5,13 @@
  * Launches one kernel after the other on one stream. In a world of one rank the
  * second kernel has nothing to send and is left out.
  */
-static tsr_status_t run_in_turn(gas_plan_t *plan)
+static tsr_status_t run_in_turn(gas_plan_t *self)
 {
-	const int kernels = tsr_world_size(plan->world) > 1 ? 2 : 1;
+	const int kernels = self->plan.ranks > 1 ? 2 : 1;
 	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < kernels && plan->kernels[i]; i++)
-		status = tsr_launch(plan->streams.main, plan->kernels[i], plan->config.blocks,
-				    &plan->args);
+	for (int i = 0; status == TSR_OK && i < kernels && self->plan.kernels[i]; i++)
+		status = tsr_launch(self->plan.streams.main, self->plan.kernels[i],
+				    self->config.blocks, &self->args);
 	return status;
 }
 
@@ -19,14 +19,15 @@ static tsr_status_t run_in_turn(gas_plan_t *plan)
  * Launches both kernels together, on two streams that share the device's
  * blocks. The main stream continues when both have ended.
  */
-static tsr_status_t run_side_by_side(gas_plan_t *plan)
+static tsr_status_t run_side_by_side(gas_plan_t *self)
 {
-	const gas_config_t *c = &plan->config;
-	const streams_t *streams = &plan->streams;
+	const gas_config_t *c = &self->config;
+	const streams_t *streams = &self->plan.streams;
 	const tsr_launch_desc_t launches[] = {
-		TSR_LAUNCH_DESC(streams->main, plan->kernels[0], c->blocks - c->comm_blocks,
-				&plan->args),
-		TSR_LAUNCH_DESC(streams->side[0], plan->kernels[1], c->comm_blocks, &plan->args),
+		TSR_LAUNCH_DESC(streams->main, self->plan.kernels[0], c->blocks - c->comm_blocks,
+				&self->args),
+		TSR_LAUNCH_DESC(streams->side[0], self->plan.kernels[1], c->comm_blocks,
+				&self->args),
 	};
 	tsr_status_t status = streams_fork(streams, 1);
 	if (status == TSR_OK)
@@ -43,40 +44,40 @@ static tsr_status_t run_side_by_side(gas_plan_t *plan)
  * bands is the square root of the bytes to send, in units of what a link moves
  * while one launch gives way to the next.
  */
-static int64_t bands_wanted(const gas_plan_t *plan)
+static int64_t bands_wanted(const gas_plan_t *self)
 {
-	const double bytes = (double)plan->args.c.rows * (double)plan->args.b.cols *
-			     (double)tsr_dtype_bytes(plan->config.dtype) *
-			     (tsr_world_size(plan->world) - 1);
+	const double bytes = (double)self->args.c.rows * (double)self->args.b.cols *
+			     (double)tsr_dtype_bytes(self->config.dtype) * (self->plan.ranks - 1);
 	int64_t count = 1;
-	while (count < GAS_BANDS && (double)(count * count) * plan->machine->launch_gap < bytes)
+	while (count < GAS_BANDS &&
+	       (double)(count * count) * self->plan.machine->launch_gap < bytes)
 		count++;
 	return count;
 }
 
-static gas_bands_t divide(const gas_plan_t *plan)
+static gas_bands_t divide(const gas_plan_t *self)
 {
-	const gas_config_t *c = &plan->config;
-	return gas_bands(plan->args.tiling.tiles_m, plan->args.tiling.tiles_n,
-			 plan->args.tiling.group, c->blocks,
-			 c->bands > 0 ? c->bands : bands_wanted(plan), c->bands > 0);
+	const gas_config_t *c = &self->config;
+	return gas_bands(self->args.tiling.tiles_m, self->args.tiling.tiles_n,
+			 self->args.tiling.group, c->blocks,
+			 c->bands > 0 ? c->bands : bands_wanted(self), c->bands > 0);
 }
 
 /**
  * Computes every other band on a stream of its own, so that the blocks of one
  * band can start while the last blocks of the band before it are still running.
  */
-static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
+static tsr_status_t compute_bands(gas_plan_t *self, const gas_bands_t *bands)
 {
-	const streams_t *streams = &plan->streams;
+	const streams_t *streams = &self->plan.streams;
 	tsr_status_t status = streams_fork(streams, 1);
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
 		tsr_stream_t *stream = band % 2 ? streams->side[0] : streams->main;
-		gas_args_t args = plan->args;
+		gas_args_t args = self->args;
 		args.first_task = gas_band_begin(bands, band);
 		args.end_task = gas_band_begin(bands, band + 1);
 		args.tiling.group = (uint32_t)bands->group;
-		status = tsr_launch(stream, plan->kernels[0], plan->config.blocks, &args);
+		status = tsr_launch(stream, self->plan.kernels[0], self->config.blocks, &args);
 		if (status == TSR_OK)
 			status = tsr_event_record(streams->mark[band], stream);
 	}
@@ -84,15 +85,15 @@ static tsr_status_t compute_bands(gas_plan_t *plan, const gas_bands_t *bands)
 }
 
 /** A band's rows of this rank's columns of C. */
-static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, int band)
+static tsr_view_t band_view(const gas_plan_t *self, const gas_bands_t *bands, int band)
 {
-	const int64_t height = bands->rows * plan->config.tile.m, first_row = band * height;
-	tsr_view_t view = plan->args.c;
+	const int64_t height = bands->rows * self->config.tile.m, first_row = band * height;
+	tsr_view_t view = self->args.c;
 	view.data =
-		(TSR_HEAP char *)view.data + (first_row * view.ld + plan->args.first_col) *
-						     (int64_t)tsr_dtype_bytes(plan->config.dtype);
+		(TSR_HEAP char *)view.data + (first_row * view.ld + self->args.first_col) *
+						     (int64_t)tsr_dtype_bytes(self->config.dtype);
 	view.rows = height < view.rows - first_row ? height : view.rows - first_row;
-	view.cols = plan->args.b.cols;
+	view.cols = self->args.b.cols;
 	return view;
 }
 
@@ -100,14 +101,14 @@ static tsr_view_t band_view(const gas_plan_t *plan, const gas_bands_t *bands, in
  * Puts bands to the peers as they are ready. Each rank begins with the next
  * rank, so that no two ranks put to the same peer at the same time.
  */
-static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
+static tsr_status_t put_bands(gas_plan_t *self, const gas_bands_t *bands)
 {
-	const int rank = tsr_world_rank(plan->world), ranks = tsr_world_size(plan->world);
+	const int rank = self->plan.rank, ranks = self->plan.ranks;
 	const int copiers = gas_pattern_sides(GAS_BANDED, ranks) - 1;
-	const streams_t *streams = &plan->streams;
+	const streams_t *streams = &self->plan.streams;
 	tsr_status_t status = TSR_OK;
 	for (int band = 0; status == TSR_OK && band < bands->count; band++) {
-		const tsr_view_t view = band_view(plan, bands, band);
+		const tsr_view_t view = band_view(self, bands, band);
 		for (int i = 0; status == TSR_OK && i < copiers; i++)
 			status = tsr_stream_wait_event(streams->side[1 + i], streams->mark[band]);
 		for (int i = 0; status == TSR_OK && i < ranks - 1; i++)
@@ -121,45 +122,37 @@ static tsr_status_t put_bands(gas_plan_t *plan, const gas_bands_t *bands)
  * Runs a banded plan. The main stream continues when all bands are computed and
  * all copies have ended.
  */
-static tsr_status_t run_banded(gas_plan_t *plan)
+static tsr_status_t run_banded(gas_plan_t *self)
 {
-	const gas_bands_t bands = divide(plan);
-	const int sides = gas_pattern_sides(GAS_BANDED, tsr_world_size(plan->world));
-	tsr_status_t status = compute_bands(plan, &bands);
+	const gas_bands_t bands = divide(self);
+	const int sides = gas_pattern_sides(GAS_BANDED, self->plan.ranks);
+	tsr_status_t status = compute_bands(self, &bands);
 	if (status == TSR_OK)
-		status = put_bands(plan, &bands);
+		status = put_bands(self, &bands);
 	if (status == TSR_OK)
-		status = streams_join(&plan->streams, sides);
+		status = streams_join(&self->plan.streams, sides);
 	if (status == TSR_OK)
-		status = tsr_launch(plan->streams.main, plan->kernels[1], 1, &plan->args);
+		status = tsr_launch(self->plan.streams.main, self->plan.kernels[1], 1, &self->args);
 	return status;
 }
 
 /* ------------------------------------------------------------ all patterns */
 
-tsr_status_t gas_plan_run(gas_plan_t *plan)
+tsr_status_t gas_run(plan_t *plan)
 {
-	switch (plan->config.pattern) {
+	gas_plan_t *self = (gas_plan_t *)plan;
+	switch (self->config.pattern) {
 	case GAS_PRODUCER_CONSUMER:
-		return run_side_by_side(plan);
+		return run_side_by_side(self);
 	case GAS_BANDED:
-		return run_banded(plan);
+		return run_banded(self);
 	default:
-		return run_in_turn(plan);
+		return run_in_turn(self);
 	}
 }
 
-tsr_status_t gas_plan_run_product(gas_plan_t *plan)
+tsr_status_t gas_compute(plan_t *plan)
 {
-	if (plan->config.pattern != GAS_BULK_SYNCHRONOUS)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "pattern %s does not compute without sending; use %s",
-				 gas_pattern_name(plan->config.pattern),
-				 gas_pattern_name(GAS_BULK_SYNCHRONOUS));
-	return tsr_launch(plan->streams.main, plan->kernels[0], plan->config.blocks, &plan->args);
-}
-
-tsr_status_t gas_plan_sync(gas_plan_t *plan)
-{
-	return streams_sync(&plan->streams);
+	const gas_plan_t *self = (const gas_plan_t *)plan;
+	return tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks, &self->args);
 }

@@ -12,7 +12,7 @@ WORKLOAD_REGISTER(gemm_all_scatter);
 
 enum { SHAPE, DTYPE, TILE, BLOCKS, COMM_BLOCKS, BANDS, PARTS };
 
-static gas_config_t config_of(const workload_config_t *config)
+gas_config_t gas_config_of(const workload_config_t *config)
 {
 	const workload_value_t *v = config->value;
 	return (gas_config_t){.m = v[SHAPE].x[0],
@@ -48,7 +48,7 @@ static bool sends_apart(const workload_config_t *config)
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	tile_size_t tile;
 	(void)place;
 	if (!variant_candidate(gas_pattern_kernels(c.pattern)->kernels[0], c.dtype, index, &tile))
@@ -177,13 +177,13 @@ static tsr_status_t find_pattern(const char *text, int64_t *pattern_out)
 
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	return gas_config_check(&c, ranks);
 }
 
 static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	const product_t product = gas_product(&c);
 	return product_check_inputs(&product, inputs);
 }
@@ -194,7 +194,7 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
  */
 static bool is_idle(const workload_config_t *config, int ranks)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	const int64_t tasks = gas_most_tiles(&c, c.tile, ranks) * (c.parts > 1 ? c.parts : 1);
 	return c.blocks < 1 || c.comm_blocks >= c.blocks ||
 	       (sends_apart(config) && c.comm_blocks < 1) || c.blocks - c.comm_blocks > tasks;
@@ -205,7 +205,7 @@ static bool is_idle(const workload_config_t *config, int ranks)
 static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
 		   workload_matrix_t *matrix_out)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	if (index >= GAS_MATRICES)
 		return false;
 	*matrix_out = gas_matrix(&c, index, rank, ranks);
@@ -215,14 +215,14 @@ static bool matrix(const workload_config_t *config, int index, int rank, int ran
 static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 			   const workload_inputs_t *inputs, workload_expected_t **expected_out)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	const product_t product = gas_product(&c);
 	return product_expect(world, &product, inputs, expected_out);
 }
 
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
-	const gas_config_t c = config_of(config);
+	const gas_config_t c = gas_config_of(config);
 	const double m = (double)c.m, k = (double)c.k,
 		     cols = (double)share_of(c.n, rank, ranks).count;
 	const double element = (double)tsr_dtype_bytes(c.dtype);
@@ -237,7 +237,7 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
 			   workload_config_t *config_out)
 {
-	gas_config_t c = config_of(config);
+	gas_config_t c = gas_config_of(config);
 	tsr_status_t status = TSR_OK;
 	if (tile_is_automatic(c.tile))
 		status = gas_tile_choose(&c, place);
@@ -273,63 +273,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 3;
 }
 
-/* ---------------------------------------------------- runs: a plan is a run */
-
-static gas_plan_t *plan_of(const workload_run_t *run)
-{
-	return (gas_plan_t *)run;
-}
-
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
 			     workload_run_t **run_out)
 {
-	const gas_config_t c = config_of(config);
-	return gas_plan_create(world, &c, (gas_plan_t **)run_out);
-}
-
-static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
-{
-	const gas_config_t c = config_of(config);
-	return gas_plan_adapt(plan_of(run), &c);
-}
-
-static tsr_status_t start(workload_run_t *run)
-{
-	return gas_plan_run(plan_of(run));
-}
-
-static tsr_status_t compute(workload_run_t *run)
-{
-	return gas_plan_run_product(plan_of(run));
-}
-
-static tsr_status_t sync_run(workload_run_t *run)
-{
-	return gas_plan_sync(plan_of(run));
-}
-
-static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
-{
-	return status == TSR_OK ? gas_plan_destroy(plan_of(run))
-				: gas_plan_abandon(plan_of(run), status);
-}
-
-static tsr_stream_t *stream(workload_run_t *run)
-{
-	return gas_plan_stream(plan_of(run));
-}
-
-static void chosen(const workload_run_t *run, workload_config_t *config_out)
-{
-	*config_out = gas_workload_config(gas_plan_config(plan_of(run)));
-}
-
-static tsr_view_t view(const workload_run_t *run, int matrix_index)
-{
-	const gas_plan_t *plan = plan_of(run);
-	return matrix_index == GAS_A   ? gas_plan_a(plan)
-	       : matrix_index == GAS_B ? gas_plan_b(plan)
-				       : gas_plan_c(plan);
+	return plan_open(&gas_plan_kind, world, config, run_out);
 }
 
 const workload_t gemm_all_scatter = {
@@ -354,12 +301,5 @@ const workload_t gemm_all_scatter = {
 	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
-	.reconfigure = reconfigure,
-	.start = start,
-	.compute = compute,
-	.sync = sync_run,
-	.close = close_run,
-	.stream = stream,
-	.chosen = chosen,
-	.view = view,
+	PLAN_FUNCTIONS,
 };

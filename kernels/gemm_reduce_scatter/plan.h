@@ -5,11 +5,10 @@
 #ifndef GEMM_REDUCE_SCATTER_PLAN_H
 #define GEMM_REDUCE_SCATTER_PLAN_H
 
+#include "kernels/dev/tiling_state.h"
 #include "kernels/gemm_reduce_scatter/args.h"
-#include "kernels/host/buffers.h"
+#include "kernels/host/plan.h"
 #include "kernels/host/product.h"
-#include "kernels/host/streams.h"
-#include "kernels/host/variants.h"
 #include "kernels/workload.h"
 
 typedef enum grs_pattern {
@@ -18,11 +17,13 @@ typedef enum grs_pattern {
 	GRS_PATTERNS = 2
 } grs_pattern_t;
 
-/**
- * The kernels of a pattern in the order of their launches; the second may be
- * null.
- */
-extern const char *const grs_kernels[GRS_PATTERNS][2];
+/** A pattern: its name, and its kernels, of which the second may be null. */
+typedef struct grs_pattern_kernels {
+	const char *name;
+	const char *kernels[2];
+} grs_pattern_kernels_t;
+
+extern const grs_pattern_kernels_t grs_patterns[GRS_PATTERNS];
 
 /**
  * What a plan is made for: C = A * B. Rank r has its share of A's columns and
@@ -69,24 +70,16 @@ enum {
 };
 
 typedef struct grs_plan {
-	tsr_world_t *world;
+	plan_t plan;
 	grs_config_t config;
-	const tsr_kernel_t *kernels[2];
 	grs_args_t args;
-	buffer_t buffer[GRS_BUFFERS];
-	streams_t streams; /* the main one alone */
 } grs_plan_t;
 
-tsr_status_t grs_plan_create(tsr_world_t *world, const grs_config_t *config, grs_plan_t **plan_out);
+/** What a plan of this workload has of its own. */
+extern const plan_kind_t grs_plan_kind;
 
-/**
- * Changes the pattern, tile or split of blocks, for the same product.
- * Collective; waits for the plan's runs.
- */
-tsr_status_t grs_plan_adapt(grs_plan_t *plan, const grs_config_t *config);
-
-tsr_status_t grs_plan_run(grs_plan_t *plan);
-tsr_status_t grs_plan_run_product(grs_plan_t *plan);
-tsr_status_t grs_plan_destroy(grs_plan_t *plan);
+/** The workload, and the configuration that its parameters give. */
+extern const workload_t gemm_reduce_scatter;
+grs_config_t grs_config_of(const workload_config_t *config);
 
 #endif

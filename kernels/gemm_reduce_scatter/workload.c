@@ -2,16 +2,14 @@
 #include "kernels/workload.h"
 
 #include "kernels/gemm_reduce_scatter/plan.h"
-#include "kernels/host/errors.h"
 #include "kernels/host/product_params.h"
 #include "kernels/host/share.h"
 
-extern const workload_t gemm_reduce_scatter;
 WORKLOAD_REGISTER(gemm_reduce_scatter);
 
 enum { SHAPE, DTYPE, SUMS, TILE, BLOCKS, BANDS };
 
-static grs_config_t config_of(const workload_config_t *config)
+grs_config_t grs_config_of(const workload_config_t *config)
 {
 	const workload_value_t *v = config->value;
 	return (grs_config_t){.m = v[SHAPE].x[0],
@@ -41,10 +39,10 @@ static workload_config_t workload_config_of(const grs_config_t *c)
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
 {
-	const grs_config_t c = config_of(config);
+	const grs_config_t c = grs_config_of(config);
 	tile_size_t tile;
 	(void)place;
-	if (!variant_candidate(grs_kernels[c.pattern][0], c.dtype, index, &tile))
+	if (!variant_candidate(grs_patterns[c.pattern].kernels[0], c.dtype, index, &tile))
 		return false;
 	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
 	return true;
@@ -113,24 +111,23 @@ static const char *const large_cases[] = {
 
 static const char *pattern(int64_t number)
 {
-	static const char *const names[] = {"bulk-synchronous", "own-chunk-last"};
-	return number < GRS_PATTERNS ? names[number] : NULL;
+	return number < GRS_PATTERNS ? grs_patterns[number].name : NULL;
 }
 
 static const char *kernel(int64_t number, int index)
 {
-	return index < 2 ? grs_kernels[number][index] : NULL;
+	return index < 2 ? grs_patterns[number].kernels[index] : NULL;
 }
 
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
-	const grs_config_t c = config_of(config);
+	const grs_config_t c = grs_config_of(config);
 	return grs_config_check(&c, ranks);
 }
 
 static product_t product_of(const workload_config_t *config, int ranks)
 {
-	const grs_config_t c = config_of(config);
+	const grs_config_t c = grs_config_of(config);
 	return (product_t){.m = c.m,
 			   .n = c.n,
 			   .k = c.k,
@@ -154,7 +151,7 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 static bool matrix(const workload_config_t *config, int index, int rank, int ranks,
 		   workload_matrix_t *matrix_out)
 {
-	const grs_config_t c = config_of(config);
+	const grs_config_t c = grs_config_of(config);
 	if (index >= GRS_MATRICES)
 		return false;
 	*matrix_out = grs_matrix(&c, index, rank, ranks);
@@ -170,7 +167,7 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
-	const grs_config_t c = config_of(config);
+	const grs_config_t c = grs_config_of(config);
 	const double m = (double)c.m, n = (double)c.n, k = (double)share_of(c.k, rank, ranks).count;
 	const double rows = (double)share_of(c.m, rank, ranks).count,
 		     element = (double)tsr_dtype_bytes(c.dtype);
@@ -179,14 +176,14 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 				 .memory_bytes = element * (m * k + k * n + rows * n) +
 						 sums * rows * n * (ranks - 1),
 				 .link_bytes = sums * (m - rows) * n,
-				 .launches = grs_kernels[c.pattern][1] ? 2 : 1,
+				 .launches = grs_patterns[c.pattern].kernels[1] ? 2 : 1,
 				 .meetings = 2};
 }
 
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
 			   workload_config_t *config_out)
 {
-	grs_config_t c = config_of(config);
+	grs_config_t c = grs_config_of(config);
 	const tsr_status_t status = grs_choose(&c, place);
 	if (status == TSR_OK)
 		*config_out = workload_config_of(&c);
@@ -212,67 +209,10 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	return 2;
 }
 
-/* ---------------------------------------------------- runs: a plan is a run */
-
-static grs_plan_t *plan_of(const workload_run_t *run)
-{
-	return (grs_plan_t *)run;
-}
-
-static tsr_status_t close_run(workload_run_t *run, tsr_status_t status)
-{
-	const kept_error_t error = error_keep(status);
-	const tsr_status_t closed = grs_plan_destroy(plan_of(run));
-	return status == TSR_OK ? closed : error_again(&error);
-}
-
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
 			     workload_run_t **run_out)
 {
-	const grs_config_t c = config_of(config);
-	grs_plan_t *plan = NULL;
-	tsr_status_t status = grs_plan_create(world, &c, &plan);
-	if (status != TSR_OK)
-		return plan ? close_run((workload_run_t *)plan, status) : status;
-	*run_out = (workload_run_t *)plan;
-	return TSR_OK;
-}
-
-static tsr_status_t reconfigure(workload_run_t *run, const workload_config_t *config)
-{
-	const grs_config_t c = config_of(config);
-	return grs_plan_adapt(plan_of(run), &c);
-}
-
-static tsr_status_t start(workload_run_t *run)
-{
-	return grs_plan_run(plan_of(run));
-}
-
-static tsr_status_t compute(workload_run_t *run)
-{
-	return grs_plan_run_product(plan_of(run));
-}
-
-static tsr_status_t sync_run(workload_run_t *run)
-{
-	return streams_sync(&plan_of(run)->streams);
-}
-
-static tsr_stream_t *stream(workload_run_t *run)
-{
-	return plan_of(run)->streams.main;
-}
-
-static void chosen(const workload_run_t *run, workload_config_t *config_out)
-{
-	*config_out = workload_config_of(&plan_of(run)->config);
-}
-
-static tsr_view_t view(const workload_run_t *run, int index)
-{
-	const grs_args_t *args = &plan_of(run)->args;
-	return index == GRS_A ? args->a : index == GRS_B ? args->b : args->c;
+	return plan_open(&grs_plan_kind, world, config, run_out);
 }
 
 const workload_t gemm_reduce_scatter = {
@@ -295,12 +235,5 @@ const workload_t gemm_reduce_scatter = {
 	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
-	.reconfigure = reconfigure,
-	.start = start,
-	.compute = compute,
-	.sync = sync_run,
-	.close = close_run,
-	.stream = stream,
-	.chosen = chosen,
-	.view = view,
+	PLAN_FUNCTIONS,
 };

@@ -109,7 +109,8 @@ static bool can_be(const cost_search_t *search, tile_size_t tile)
 	       (!search->can || search->can(search->ctx, tile));
 }
 
-bool cost_cheapest_tile(const cost_search_t *search, tile_size_t *tile_out)
+tsr_status_t cost_choose_tile(const cost_search_t *search, const char *pattern,
+			      tile_size_t *tile_out)
 {
 	tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
 	bool is_best_fast = false;
@@ -130,7 +131,13 @@ bool cost_cheapest_tile(const cost_search_t *search, tile_size_t *tile_out)
 			is_best_fast = is_fast;
 		}
 	}
-	if (smallest.m > 0)
-		*tile_out = best.m > 0 ? best : smallest;
-	return smallest.m > 0;
+	if (smallest.m == 0)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "no tile that is built for %s and pattern %s fits a block of %s "
+				 "(%s of shared memory, %d workers): choose another pattern",
+				 tsr_dtype_name(search->dtype), pattern, search->device->name,
+				 TSR_SIZE(search->device->shared_bytes),
+				 search->device->workers_per_block);
+	*tile_out = best.m > 0 ? best : smallest;
+	return TSR_OK;
 }

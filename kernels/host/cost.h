@@ -83,10 +83,11 @@ typedef struct cost_search {
 } cost_search_t;
 
 /**
- * Finds the cheapest tile that the device is fast at. If there is none: the
- * cheapest that suits the shape; if none suits: the smallest. Returns false if no
- * tile can be chosen.
+ * Chooses the cheapest tile that the device is fast at. If there is none: the
+ * cheapest that suits the shape; if none suits: the smallest. `pattern` is for
+ * the sentence. Errors: TSR_ERR_UNSUPPORTED (no tile fits a block).
  */
-bool cost_cheapest_tile(const cost_search_t *search, tile_size_t *tile_out);
+tsr_status_t cost_choose_tile(const cost_search_t *search, const char *pattern,
+			      tile_size_t *tile_out);
 
 #endif
