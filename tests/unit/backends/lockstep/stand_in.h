@@ -134,6 +134,14 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_add(T *p, T v)
 {
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
+template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_min(T *p, T v)
+{
+	T seen = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+	while (v < seen && !__atomic_compare_exchange_n(p, &seen, v, false, __ATOMIC_SEQ_CST,
+							__ATOMIC_SEQ_CST)) {
+	}
+	return seen;
+}
 template <int ORDER, int FAILURE, int SCOPE, typename W>
 TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {
