@@ -1,4 +1,5 @@
 /* Baselines: which one a backend has, and what they share. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,20 @@ const char *bench_baseline_missing(const bench_baseline_t *baseline, const bench
 		if (baseline->missing[i][0])
 			return baseline->missing[i];
 	return NULL;
+}
+
+bool bench_extents_fit(const bench_baseline_t *b, const char *library,
+		       char sentence[BENCH_SENTENCE])
+{
+	for (int i = 0; i < b->matrices; i++) {
+		const workload_matrix_t matrix = bench_matrix_of(b, i, b->rank);
+		if (matrix.rows > INT_MAX || matrix.cols > INT_MAX) {
+			(void)snprintf(sentence, BENCH_SENTENCE,
+				       "%s takes extents up to %d; use such", library, INT_MAX);
+			return false;
+		}
+	}
+	return true;
 }
 
 void bench_miss_steps(bench_baseline_t *b, const char *sentence)

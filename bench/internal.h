@@ -128,6 +128,10 @@ static inline uint64_t bench_now_ns(void)
  */
 tsr_status_t bench_agree(tsr_world_t *world, char sentence[BENCH_SENTENCE], bool *none_out);
 
+/** Whether `library` takes the extents of all matrices; one sentence where it does not. */
+bool bench_extents_fit(const bench_baseline_t *b, const char *library,
+		       char sentence[BENCH_SENTENCE]);
+
 /** Sets the sentence for all steps that have none yet. */
 void bench_miss_steps(bench_baseline_t *b, const char *sentence);
 

@@ -6,7 +6,6 @@
  */
 #include "bench/gpu/gpu.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,27 +102,13 @@ static bool open_stores(bench_gpu_t *gpu, const bench_baseline_t *b, char senten
 			    "fill memory", sentence);
 }
 
-static bool extents_fit(const bench_baseline_t *b)
-{
-	for (int i = 0; i < b->matrices; i++) {
-		const workload_matrix_t matrix = bench_matrix_of(b, i, b->rank);
-		if (matrix.rows > INT_MAX || matrix.cols > INT_MAX)
-			return false;
-	}
-	return true;
-}
-
 static bool open_products(bench_gpu_t *gpu, const bench_baseline_t *b,
 			  char sentence[BENCH_SENTENCE])
 {
 	const bench_vendor_t *vendor = gpu->vendor;
 	bench_product_t product;
-	if (!extents_fit(b)) {
-		(void)snprintf(sentence, BENCH_SENTENCE, "%s takes extents up to %d; use such",
-			       vendor->product, INT_MAX);
-		return false;
-	}
-	if (!vendor->open_products(gpu, sentence))
+	if (!bench_extents_fit(b, vendor->product, sentence) ||
+	    !vendor->open_products(gpu, sentence))
 		return false;
 	for (int i = 0; vendor->prepare && i < b->step_count; i++)
 		if (b->steps[i].op == WORKLOAD_PRODUCT &&

@@ -6,7 +6,6 @@
  */
 #include "bench/host/openblas.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,26 +91,13 @@ static tsr_status_t allocate_heap(const bench_baseline_t *b, bench_openblas_t *s
 	return status;
 }
 
-static bool extents_fit(const bench_baseline_t *b)
-{
-	for (int i = 0; i < b->matrices; i++) {
-		const workload_matrix_t matrix = bench_matrix_of(b, i, b->rank);
-		if (matrix.rows > INT_MAX || matrix.cols > INT_MAX)
-			return false;
-	}
-	return true;
-}
-
 static tsr_status_t baseline_open(bench_baseline_t *b)
 {
 	char sentence[BENCH_SENTENCE] = "";
 	bool good;
 	bench_openblas_t *s = b->state = calloc(1, sizeof *s);
 	(void)snprintf(b->name, sizeof b->name, "OpenBLAS + memcpy");
-	if (!extents_fit(b))
-		(void)snprintf(sentence, sizeof sentence,
-			       "OpenBLAS takes extents up to %d; use such", INT_MAX);
-	else if (!s || !allocate_host(b, s))
+	if (bench_extents_fit(b, "OpenBLAS", sentence) && (!s || !allocate_host(b, s)))
 		(void)snprintf(sentence, sizeof sentence,
 			       "the host has no memory for the baseline's copies of the matrices; "
 			       "free some");
