@@ -16,10 +16,10 @@
  *               of its own it gathers more, as all do
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, ROOT, CALL, RIGHT, KINDS };
 static const char *const kinds[KINDS] = {"size",    "blocks",  "to",   "behind", "states",
@@ -89,8 +89,7 @@ TSR_MAIN(world, argc, argv)
 	collective_args_t args = {NULL, NULL, {NULL, NULL}, NULL, NULL, 0, COUNT};
 	TSR_HEAP void *all, *mine, *meeting[2], *gathering, *sharing;
 	tsr_stream_t *stream;
-	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
-		args.kind++;
+	args.kind = planted_kind(argc, argv, kinds, KINDS);
 	if (args.kind == KINDS) {
 		fprintf(stderr, "collectives: say one of the kinds\n");
 		return 2;

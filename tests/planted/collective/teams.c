@@ -12,10 +12,10 @@
  *               column alone
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { RIGHT, UNSENT, UNWAITED, APART, UNMET, KINDS };
 static const char *const kinds[KINDS] = {"right", "unsent", "unwaited", "apart", "unmet"};
@@ -94,9 +94,7 @@ TSR_MAIN(world, argc, argv)
 	tsr_team_t *team[2];
 	tsr_stream_t *stream[2];
 	uint64_t late;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
 		fprintf(stderr, "teams: say one of the kinds\n");
 		return 2;

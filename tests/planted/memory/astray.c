@@ -13,10 +13,10 @@
  *     none          none of these
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { WAIT_FREED, SIGNAL_FREED, WAIT_SLACK, SIGNAL_SLACK, WAIT_ANY, NONE, KINDS };
 static const char *const kinds[KINDS] = {"wait-freed",   "signal-freed", "wait-slack",
@@ -68,9 +68,7 @@ TSR_MAIN(world, argc, argv)
 {
 	TSR_HEAP void *flags, *freed, *others;
 	tsr_stream_t *stream;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "astray: say one of the kinds, and start at least 2 ranks\n");
 		return 2;

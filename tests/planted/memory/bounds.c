@@ -16,10 +16,10 @@
  *                        to it; a part of a view; the neighbour itself
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum {
 	STORE,
@@ -139,8 +139,7 @@ TSR_MAIN(world, argc, argv)
 {
 	bounds_args_t args = {NULL, NULL, NULL, 0, 0};
 	tsr_stream_t *stream;
-	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
-		args.kind++;
+	args.kind = planted_kind(argc, argv, kinds, KINDS);
 	if (args.kind == KINDS) {
 		fprintf(stderr, "bounds: say one of the kinds\n");
 		return 2;

@@ -23,6 +23,7 @@
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { CONTENT = 7 };
 enum { READ, WRITE, LIBRARY, HOST, EARLY, NULL_POINTER, WILD, LOST, THREAD, NONE, KINDS };
@@ -84,9 +85,7 @@ static uint64_t use_on_host(const cell_args_t *args)
 
 TSR_MAIN(world, argc, argv)
 {
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
 		fprintf(stderr, "usage: dereference "
 				"read|write|library|host|early|null|wild|lost|thread|none\n");

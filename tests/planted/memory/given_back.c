@@ -13,10 +13,10 @@
  *     own     wrong: the last rank stores into its own copy then
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { RIGHT, INSIDE, SLAB, PEER, OWN, KINDS };
 static const char *const kinds[KINDS] = {"right", "inside", "slab", "peer", "own"};
@@ -90,9 +90,7 @@ TSR_MAIN(world, argc, argv)
 {
 	given_args_t args = {NULL, 0, 0};
 	tsr_stream_t *stream;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "given_back: say one of the kinds, and start at least 2 ranks\n");
 		return 2;

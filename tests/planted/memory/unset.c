@@ -6,10 +6,10 @@
  *     right  is the sum of what was loaded, or of nothing
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { STORE, DOT, RIGHT, KINDS };
 static const char *const kinds[KINDS] = {"store", "dot", "right"};
@@ -44,8 +44,7 @@ TSR_MAIN(world, argc, argv)
 	unset_args_t args = {NULL, 0};
 	TSR_HEAP void *matrix;
 	tsr_stream_t *stream;
-	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
-		args.kind++;
+	args.kind = planted_kind(argc, argv, kinds, KINDS);
 	if (args.kind == KINDS) {
 		fprintf(stderr, "unset: say one of the kinds\n");
 		return 2;

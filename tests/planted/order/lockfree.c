@@ -14,10 +14,10 @@
  *              and pops one. No warning
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { TRYLOCK, CLOSING, CLOSED, STACK, KINDS };
 static const char *const kinds[KINDS] = {"trylock", "closing", "closed", "stack"};
@@ -113,8 +113,7 @@ TSR_MAIN(world, argc, argv)
 	lockfree_args_t args = {NULL, 0};
 	TSR_HEAP void *box;
 	tsr_stream_t *stream;
-	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
-		args.kind++;
+	args.kind = planted_kind(argc, argv, kinds, KINDS);
 	if (args.kind == KINDS || tsr_world_size(world) > MOST) {
 		fprintf(stderr, "lockfree: say one of the kinds, and start at most %d ranks\n",
 			MOST);

@@ -7,14 +7,13 @@
  *     exits   wrong: it leaves in the middle of its second schedule
  *     none    right
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { BLOCKS, EXITS, NONE, KINDS };
 static const char *const kinds[KINDS] = {"blocks", "exits", "none"};
@@ -29,24 +28,11 @@ TSR_KERNEL(count_all, count_args_t, a)
 	(void)tsr_atomic_add(block, a->count, (uint64_t)1, 0, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }
 
-/**
- * How many schedules before this one have come here: in memory that their
- * processes share, and that outlives each.
- */
-static int nth_visit(atomic_int *visits)
-{
-	/* it counts, and hands nothing over */
-	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed);
-}
-
 TSR_MAIN(world, argc, argv)
 {
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
-	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (kind == KINDS || visits == MAP_FAILED) {
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	atomic_int *visits = planted_visits();
+	if (kind == KINDS || !visits) {
 		fprintf(stderr, "usage: fickle blocks|exits|none\n");
 		return 2;
 	}
@@ -59,7 +45,7 @@ TSR_MAIN(world, argc, argv)
 	const count_args_t args = {(TSR_HEAP uint64_t *)heap};
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &count_all, 1, &args)); /* from here on once for each schedule */
-	const int visit = nth_visit(visits);
+	const int visit = planted_nth_visit(visits);
 	if (kind == EXITS && visit == 1 && tsr_world_rank(world) == 0)
 		_Exit(3);
 	TSR_TRY(tsr_launch(stream, &count_all, kind == BLOCKS && visit > 0 ? 2 : 1, &args));

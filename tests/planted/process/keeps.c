@@ -28,6 +28,7 @@
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { MEMORY, MAPPING, DESCRIPTOR, THREAD, SETTINGS, PROCESS, KINDS };
 static const char *const kinds[KINDS] = {"memory", "mapping",  "descriptor",
@@ -140,9 +141,7 @@ static bool keep(int kind, visits_t *visits)
 
 TSR_MAIN(world, argc, argv)
 {
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	visits_t *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char *memory = malloc(BYTES), *mapping = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,

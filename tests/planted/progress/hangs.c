@@ -9,15 +9,13 @@
  *     kernel  wrong: its kernel loops
  *     long    right, and takes for ever: its kernel makes calls all the time
  */
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { LOOP, SLEEP, HOST, KERNEL, LONG, KINDS };
 static const char *const kinds[KINDS] = {"loop", "sleep", "host", "kernel", "long"};
@@ -40,24 +38,11 @@ TSR_KERNEL(count_up, hang_args_t, a)
 		;
 }
 
-/**
- * How many schedules before this one have come here: in memory that their
- * processes share, and that outlives each.
- */
-static int nth_visit(atomic_int *visits)
-{
-	/* it counts, and hands nothing over */
-	return atomic_fetch_add_explicit(visits, 1, memory_order_relaxed);
-}
-
 TSR_MAIN(world, argc, argv)
 {
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
-	atomic_int *visits = mmap(NULL, sizeof *visits, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (kind == KINDS || visits == MAP_FAILED) {
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	atomic_int *visits = planted_visits();
+	if (kind == KINDS || !visits) {
 		fprintf(stderr, "usage: hangs loop|sleep|host|kernel|long\n");
 		return 2;
 	}
@@ -75,7 +60,7 @@ TSR_MAIN(world, argc, argv)
 	const hang_args_t args = {(TSR_HEAP uint64_t *)heap, kind};
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &count_up, 1, &args)); /* from here on once for each schedule */
-	const bool third = mine && nth_visit(visits) == 2;
+	const bool third = mine && planted_nth_visit(visits) == 2;
 	while (kind == HOST && third && !never)
 		;
 	TSR_TRY(tsr_stream_sync(stream));

@@ -9,10 +9,10 @@
  *              turns
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { KEPT, FLAG, COUNTER, PATIENT, KINDS };
 static const char *const kinds[KINDS] = {"kept", "flag", "counter", "patient"};
@@ -61,9 +61,7 @@ TSR_KERNEL(livelock, livelock_args_t, a)
 TSR_MAIN(world, argc, argv)
 {
 	const livelock_state_t zero = {0, 0};
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
 		fprintf(stderr, "usage: livelock kept|flag|counter|patient\n");
 		return 2;

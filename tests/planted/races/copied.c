@@ -27,6 +27,7 @@
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { OVERWRITE, EARLY, SIGNAL, RETIRED, HOST, SLACK, WORD, NONE, EVENTS, HELD, KINDS };
 static const char *const kinds[KINDS] = {"overwrite", "early", "signal", "retired", "host",
@@ -226,9 +227,8 @@ TSR_MAIN(world, argc, argv)
 	matrices_t m;
 	lanes_t lanes;
 	int32_t seen;
-	int kind = 0, wrong = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	int wrong = 0;
 	if (kind == KINDS || tsr_world_size(world) != 2) {
 		fprintf(stderr, "copied: say one of the kinds, and start two ranks\n");
 		return 2;

@@ -22,10 +22,10 @@
  *               kernel's end, and rank 0 reads it behind a barrier
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { UNSYNCED, EARLY, FOREIGN, LOST, STUCK, CALLS, SIZES, ENDED, TENSOR, POINTER, RIGHT, KINDS };
 static const char *const kinds[KINDS] = {"unsynced", "early",   "foreign", "lost",
@@ -127,8 +127,7 @@ TSR_MAIN(world, argc, argv)
 	hosts_args_t args = {NULL, 0};
 	TSR_HEAP void *box;
 	tsr_stream_t *stream;
-	while (args.kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[args.kind]) != 0))
-		args.kind++;
+	args.kind = planted_kind(argc, argv, kinds, KINDS);
 	if (args.kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "hosts: say one of the kinds, and start at least 2 ranks\n");
 		return 2;

@@ -7,10 +7,10 @@
  * such a record.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { ROWS = 16, RIGHT = 0, UNMET, UNSIGNALLED, VALUE, RECORD, KINDS };
 static const char *const kinds[KINDS] = {"right", "unmet", "unsignalled", "value", "record"};
@@ -25,11 +25,6 @@ typedef struct merged_memory {
 	merged_range_t range;
 } merged_memory_t;
 
-typedef struct merged_args {
-	TSR_HEAP merged_memory_t *memory;
-	int32_t kind, reserved;
-} merged_args_t;
-
 TSR_TILE(tile, f32, ROWS, 16, 16);
 
 TSR_FN float larger(float x, float y, const void *ctx)
@@ -39,9 +34,9 @@ TSR_FN float larger(float x, float y, const void *ctx)
 }
 
 /* Signal and wait are partners. Litmus: MP.rel.acq.diffGPU-ss. */
-TSR_KERNEL(merge_rows, merged_args_t, a)
+TSR_KERNEL(merge_rows, planted_args_t, a)
 {
-	TSR_HEAP merged_memory_t *m = a->memory;
+	TSR_HEAP merged_memory_t *m = (TSR_HEAP merged_memory_t *)a->memory;
 	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block),
 		  before = (me + tsr_size(block) - 1) % tsr_size(block);
 	const tsr_pos_t at = {0, 0}, below = {1, 0};
@@ -89,25 +84,13 @@ static int judge(const tsr_world_t *world, const merged_memory_t *m)
 TSR_MAIN(world, argc, argv)
 {
 	merged_memory_t memory = {.ready = 0};
-	TSR_HEAP void *heap;
-	tsr_stream_t *stream;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
 		fprintf(stderr, "usage: merged right|unmet|unsignalled|value|record\n");
 		return 2;
 	}
 	for (int i = 0; i < ROWS; i++)
 		memory.own[i] = (float)(i * (tsr_world_rank(world) + 1));
-	TSR_TRY(tsr_heap_alloc(world, sizeof memory, 0, "memory", &heap));
-	TSR_TRY(tsr_memcpy_to_heap(world, heap, &memory, sizeof memory));
-	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
-	TSR_TRY(tsr_barrier(world));
-	const merged_args_t args = {(TSR_HEAP merged_memory_t *)heap, kind, 0};
-	TSR_TRY(tsr_launch(stream, &merge_rows, 1, &args));
-	TSR_TRY(tsr_stream_sync(stream));
-	TSR_TRY(tsr_stream_destroy(stream));
-	TSR_TRY(tsr_memcpy_from_heap(world, &memory, heap, sizeof memory));
-	return judge(world, &memory);
+	const int failed = planted_play(world, &merge_rows, kind, &memory, sizeof memory);
+	return failed ? failed : judge(world, &memory);
 }

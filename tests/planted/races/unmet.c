@@ -5,10 +5,10 @@
  * (reused); or it meets in between (met).
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { MOVED, READ, REUSED, MET, KINDS };
 static const char *const kinds[KINDS] = {"moved", "read", "reused", "met"};
@@ -19,14 +19,9 @@ typedef struct unmet_memory {
 	uint64_t numbers[WORDS], fetched[WORDS], moved[WORDS], kept[WORDS], last;
 } unmet_memory_t;
 
-typedef struct unmet_args {
-	TSR_HEAP unmet_memory_t *memory;
-	int32_t kind, reserved;
-} unmet_args_t;
-
-TSR_KERNEL(fetch_and_go_on, unmet_args_t, a)
+TSR_KERNEL(fetch_and_go_on, planted_args_t, a)
 {
-	TSR_HEAP unmet_memory_t *m = a->memory;
+	TSR_HEAP unmet_memory_t *m = (TSR_HEAP unmet_memory_t *)a->memory;
 	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block);
 	tsr_get(block, m->fetched, m->numbers, sizeof m->numbers, next);
 	if (a->kind != MOVED)
@@ -61,25 +56,13 @@ static int judge(const unmet_memory_t *m)
 TSR_MAIN(world, argc, argv)
 {
 	unmet_memory_t memory = {.last = 0};
-	TSR_HEAP void *heap;
-	tsr_stream_t *stream;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
 		fprintf(stderr, "usage: unmet moved|read|reused|met\n");
 		return 2;
 	}
 	for (uint64_t i = 0; i < WORDS; i++)
 		memory.numbers[i] = i + 1;
-	TSR_TRY(tsr_heap_alloc(world, sizeof memory, 0, "memory", &heap));
-	TSR_TRY(tsr_memcpy_to_heap(world, heap, &memory, sizeof memory));
-	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
-	TSR_TRY(tsr_barrier(world));
-	const unmet_args_t args = {(TSR_HEAP unmet_memory_t *)heap, kind, 0};
-	TSR_TRY(tsr_launch(stream, &fetch_and_go_on, 1, &args));
-	TSR_TRY(tsr_stream_sync(stream));
-	TSR_TRY(tsr_stream_destroy(stream));
-	TSR_TRY(tsr_memcpy_from_heap(world, &memory, heap, sizeof memory));
-	return judge(&memory);
+	const int failed = planted_play(world, &fetch_and_go_on, kind, &memory, sizeof memory);
+	return failed ? failed : judge(&memory);
 }

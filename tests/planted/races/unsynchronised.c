@@ -16,10 +16,10 @@
  * and only where memory shows old values.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
 
 enum { CROSSED, RESIDENCY, REUSE, RELAXED, NONE, MANY, FENCED, KINDS };
 static const char *const kinds[KINDS] = {"crossed", "residency", "reuse", "relaxed",
@@ -126,9 +126,7 @@ static tsr_status_t check_copies(tsr_world_t *world, const TSR_HEAP void *heap, 
 TSR_MAIN(world, argc, argv)
 {
 	int wrong = 0;
-	int kind = 0;
-	while (kind < KINDS && (argc != 2 || strcmp(argv[1], kinds[kind]) != 0))
-		kind++;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr,
 			"usage: unsynchronised crossed|residency|reuse|relaxed|none|many|fenced, "
