@@ -34,9 +34,10 @@
  *   dev/tile.h        tiles in registers, arithmetic on them
  *   dev/gemm.h        the main loop of a matrix product
  *   dev/orders.h      orders of tiles and blocks
- *   dev/collective.h  all-gather, all-to-all and broadcast, by all blocks of all
- *                     ranks
- *   dev/reduction.h   the same, which combine: reduce-scatter, all-reduce
+ *   dev/collective.h  all-gather, all-to-all, broadcast, gather and scatter, by
+ *                     all blocks of all ranks
+ *   dev/reduction.h   the same, which combine: reduce-scatter, all-reduce,
+ *                     reduce
  *
  * These headers are the contract. Each port, backends/<name>/dev/, has the
  * bodies.

@@ -356,14 +356,14 @@ static bool is_take(const tsr_finding_access_t *access)
 	return strncmp(access->call, "tsr_take_marked", strlen("tsr_take_marked")) == 0;
 }
 
-/** Whether all blocks of all ranks make the call, and meet in it. */
+/** Whether all blocks of all ranks make the call, and meet in it; by how names begin. */
 static bool is_collective(const tsr_finding_access_t *access)
 {
-	static const char *const calls[] = {"tsr_all_gather",     "tsr_all_gather_view",
-					    "tsr_all_to_all",     "tsr_broadcast",
-					    "tsr_reduce_scatter", "tsr_all_reduce_view"};
+	static const char *const calls[] = {
+		"tsr_all_gather",      "tsr_gather",      "tsr_all_to_all",     "tsr_scatter",
+		"tsr_all_reduce_view", "tsr_reduce_view", "tsr_reduce_scatter", "tsr_broadcast"};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (strcmp(access->call, calls[i]) == 0)
+		if (strncmp(access->call, calls[i], strlen(calls[i])) == 0)
 			return true;
 	return false;
 }

@@ -5,7 +5,7 @@
 #ifndef TESSERA_COMMON_DEV_COMBINE_H
 #define TESSERA_COMMON_DEV_COMBINE_H
 
-#include "common/dev/exchange.h"
+#include "common/dev/rooted.h"
 #include "tessera/dev/orders.h"
 #include "tessera/dev/reduction.h"
 #include "tessera/dev/tile.h"
@@ -186,6 +186,28 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0);
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
+		how = tsr_collect_enter(&c);
+	if (how == TSR_WAIT_OK) {
+		tsr_combine_share(block, &combine, me, tsr_size(block));
+		how = tsr_collect_leave(&c);
+	}
+	return tsr_collect_return(&c, how);
+}
+
+TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					  tsr_reduce_t op, int root,
+					  TSR_HEAP tsr_collective_state_t *state)
+{
+	tsr_collect_t c = tsr_collect(block, "tsr_reduce_view", state);
+	const int me = tsr_rank(block);
+	const tsr_combine_t combine = {dst, src, op, root};
+	tsr_wait_result_t how = TSR_WAIT_ABORTED;
+	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
+		       TSR_GATHER_ROUND, dst.data, 1,
+		       tsr_collect_bytes(src.rows, src.cols, src.dtype), root);
+	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
+	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)) &&
+	    tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
 		tsr_combine_share(block, &combine, me, tsr_size(block));

@@ -10,7 +10,6 @@
 #define TSR_VIEWS_CURE "look up in its contract how src is cut, and what dst then has"
 #define TSR_SHARED_CURE "give src and dst memory of their own, or call it in place as it allows"
 #define TSR_SPACE_CURE "make views of the heap by tsr_view"
-#define TSR_ROOT_CURE "ranks begin at 0 and end before the size of the stream's team"
 
 /** One call, as its entry and its end need it. */
 typedef struct tsr_collect {
@@ -68,15 +67,6 @@ TSR_FN int tsr_collect_apart(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, i
 		return 1;
 	TSR_REFUSE(c->block, c->call, TSR_SHARED_CURE,
 		   "of views that share memory, in a way that is not in place");
-	return 0;
-}
-
-TSR_FN int tsr_collect_rooted(tsr_collect_t *c, int root)
-{
-	if (root >= 0 && root < tsr_size(c->block))
-		return 1;
-	TSR_REFUSE(c->block, c->call, TSR_ROOT_CURE, "with root %d of %d ranks", root,
-		   tsr_size(c->block));
 	return 0;
 }
 
@@ -230,43 +220,6 @@ TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_
 			   tsr_collect_mine(&c, piece), peer);
 	}
 	return tsr_collect_return(&c, tsr_collect_leave(&c));
-}
-
-/* ------------------------------------------------------------------ broadcast */
-
-/** Fetches my share from the root and puts it to all. */
-TSR_FN void tsr_broadcast_share(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, int root)
-{
-	const int me = tsr_rank(c->block), ranks = tsr_size(c->block);
-	const tsr_view_t to = tsr_collect_mine(c, tsr_view_share(dst, me, ranks)),
-			 from = tsr_collect_mine(c, tsr_view_share(src, me, ranks));
-	if (me == root) {
-		tsr_put_all_2d(c->block, to, from);
-		return;
-	}
-	tsr_get_2d(c->block, to, from, root);
-	tsr_sync(c->block); /* every thread's part of the share has come */
-	tsr_put_all_2d(c->block, to, to);
-}
-
-TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src, int root,
-					TSR_HEAP tsr_collective_state_t *state)
-{
-	tsr_collect_t c = tsr_collect(block, "tsr_broadcast", state);
-	const int in_place = tsr_views_are_one(dst, src);
-	tsr_wait_result_t how = TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(block, c.call, state,
-		       tsr_gather_count(c.counts, TSR_GATHER_READY(tsr_rank(block))),
-		       TSR_GATHER_ROUND, dst.data, 0,
-		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), root);
-	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
-	    tsr_collect_apart(&c, dst, src, in_place) && tsr_collect_rooted(&c, root))
-		how = tsr_collect_enter(&c);
-	if (how == TSR_WAIT_OK) {
-		tsr_broadcast_share(&c, dst, src, root);
-		how = tsr_collect_leave(&c);
-	}
-	return tsr_collect_return(&c, how);
 }
 
 #endif

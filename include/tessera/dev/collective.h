@@ -145,4 +145,28 @@ TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_
 TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src, int root,
 					TSR_HEAP tsr_collective_state_t *state);
 
+/**
+ * Gathers the `src` of all ranks on one: rank r's becomes part r of the root's
+ * `dst`, along `dim`. So `src` is as large as my part of `dst`. All ranks pass
+ * `dst` alike; only the root's is written.
+ *
+ * In place:   `src` is my part of `dst`, on any of the ranks.
+ * Cost:       on the root's links the bytes of `src` from every other rank.
+ */
+TSR_DEV tsr_wait_result_t tsr_gather(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+				     tsr_dim_t dim, int root,
+				     TSR_HEAP tsr_collective_state_t *state);
+
+/**
+ * Deals the root's `src` out: part r, along `dim`, becomes rank r's `dst`. So
+ * `dst` is as large as my part of `src`. All ranks pass `src` alike; only the
+ * root's is read. Each rank fetches its part, so that all ranks' blocks work.
+ *
+ * In place:   `dst` is my part of `src`, on any of the ranks.
+ * Cost:       on the root's links the bytes of a part to every other rank.
+ */
+TSR_DEV tsr_wait_result_t tsr_scatter(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+				      tsr_dim_t dim, int root,
+				      TSR_HEAP tsr_collective_state_t *state);
+
 #endif

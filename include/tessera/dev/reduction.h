@@ -57,4 +57,17 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 					      tsr_reduce_t op,
 					      TSR_HEAP tsr_collective_state_t *state);
 
+/**
+ * Combines the `src` of all ranks, and leaves the result in the root's `dst`.
+ * All ranks pass `dst` alike; only the root's is written. Each rank combines its
+ * share of the elements, and stores it to the root.
+ *
+ * In place:   `dst` is `src`, on all ranks.
+ * Cost:       on each link a share's bytes from every other rank, and on the
+ *             root's also the share of every other rank.
+ */
+TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
+					  tsr_reduce_t op, int root,
+					  TSR_HEAP tsr_collective_state_t *state);
+
 #endif

@@ -70,8 +70,11 @@
 #define tsr_all_gather_view(coop_, ...) tsr_all_gather_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_to_all(coop_, ...) tsr_all_to_all(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_broadcast(coop_, ...) tsr_broadcast(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_gather(coop_, ...) tsr_gather(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_scatter(coop_, ...) tsr_scatter(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_reduce_scatter(coop_, ...) tsr_reduce_scatter(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_reduce_view(coop_, ...) tsr_all_reduce_view(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_reduce_view(coop_, ...) tsr_reduce_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 
 #endif

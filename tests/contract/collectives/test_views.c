@@ -12,12 +12,23 @@
 #include "tessera/dtype.h"
 #include "tessera/random.h"
 
-enum { CALLS = 3, MOST_BLOCKS = 3, MOST_ROWS = 21, MOST_COLS = 40, CASES = 24 };
+enum { CALLS = 3, MOST_BLOCKS = 3, MOST_ROWS = 21, MOST_COLS = 40, CASES = 36 };
 enum { OFFSET = 5, GUARD = 11 }; /* elements before and behind a matrix */
 
-typedef enum kind { ALL_GATHER, ALL_TO_ALL, BROADCAST, REDUCE_SCATTER, ALL_REDUCE, KINDS } kind_t;
+typedef enum kind {
+	ALL_GATHER,
+	ALL_TO_ALL,
+	BROADCAST,
+	GATHER,
+	SCATTER,
+	REDUCE_SCATTER,
+	ALL_REDUCE,
+	REDUCE,
+	KINDS
+} kind_t;
 static const char *const kind_names[KINDS] = {"all-gather", "all-to-all", "broadcast",
-					      "reduce-scatter", "all-reduce"};
+					      "gather",     "scatter",    "reduce-scatter",
+					      "all-reduce", "reduce"};
 
 typedef struct views_args {
 	tsr_view_t dst, src[CALLS], fresh[CALLS]; /* in place, fresh is copied to src */
@@ -35,6 +46,10 @@ TSR_FN tsr_wait_result_t move_once(tsr_coop_t *block, const views_args_t *a, int
 		return tsr_all_gather_view(block, a->dst, a->src[call], split, a->state);
 	case ALL_TO_ALL:
 		return tsr_all_to_all(block, a->dst, a->src[call], split, place, a->state);
+	case GATHER:
+		return tsr_gather(block, a->dst, a->src[call], split, a->root, a->state);
+	case SCATTER:
+		return tsr_scatter(block, a->dst, a->src[call], split, a->root, a->state);
 	default:
 		return tsr_broadcast(block, a->dst, a->src[call], a->root, a->state);
 	}
@@ -48,6 +63,9 @@ TSR_FN tsr_wait_result_t scatter_sums_once(tsr_coop_t *block, const views_args_t
 
 TSR_FN tsr_wait_result_t sum_once(tsr_coop_t *block, const views_args_t *a, int call)
 {
+	if (a->kind == REDUCE)
+		return tsr_reduce_view(block, a->dst, a->src[call], (tsr_reduce_t)a->op, a->root,
+				       a->state);
 	return tsr_all_reduce_view(block, a->dst, a->src[call], (tsr_reduce_t)a->op, a->state);
 }
 
@@ -92,30 +110,31 @@ typedef struct views_case {
 
 static bool combines(kind_t kind)
 {
-	return kind == REDUCE_SCATTER || kind == ALL_REDUCE;
+	return kind == REDUCE_SCATTER || kind == ALL_REDUCE || kind == REDUCE;
 }
 
 static views_case_t draw(uint64_t seed, int ranks)
 {
 	static const tsr_dtype_t dtypes[] = {TSR_I64,  TSR_F64, TSR_F32, TSR_F16,
 					     TSR_BF16, TSR_I32, TSR_I8,  TSR_U8};
+	const uint64_t drawn = tsr_random_bits(seed, (uint64_t)ranks); /* another in each world */
 	views_case_t c;
 	memset(&c, 0, sizeof c);
 	c.seed = seed;
 	c.ranks = ranks;
-	c.kind = (kind_t)tsr_random_int(seed, 0, 0, KINDS);
-	c.split = (tsr_dim_t)tsr_random_int(seed, 2, 0, 2);
-	c.place = (tsr_dim_t)tsr_random_int(seed, 3, 0, 2);
-	c.rows = (int)tsr_random_int(seed, 4, 0, tsr_random_int(seed, 5, 0, 2) ? 4 : MOST_ROWS);
-	c.cols = (int)tsr_random_int(seed, 6, 0, tsr_random_int(seed, 7, 0, 2) ? 9 : MOST_COLS);
-	c.root = (int)tsr_random_int(seed, 8, 0, ranks);
-	c.in_place = c.kind != ALL_TO_ALL && tsr_random_int(seed, 9, 0, 2);
-	c.op = (tsr_reduce_t)tsr_random_int(seed, 12, 0, 3);
-	c.dtype = dtypes[tsr_random_int(seed, 1, combines(c.kind), 8)];
+	c.kind = (kind_t)tsr_random_int(drawn, 0, 0, KINDS);
+	c.split = (tsr_dim_t)tsr_random_int(drawn, 2, 0, 2);
+	c.place = (tsr_dim_t)tsr_random_int(drawn, 3, 0, 2);
+	c.rows = (int)tsr_random_int(drawn, 4, 0, tsr_random_int(drawn, 5, 0, 2) ? 4 : MOST_ROWS);
+	c.cols = (int)tsr_random_int(drawn, 6, 0, tsr_random_int(drawn, 7, 0, 2) ? 9 : MOST_COLS);
+	c.root = (int)tsr_random_int(drawn, 8, 0, ranks);
+	c.in_place = c.kind != ALL_TO_ALL && tsr_random_int(drawn, 9, 0, 2);
+	c.op = (tsr_reduce_t)tsr_random_int(drawn, 12, 0, 3);
+	c.dtype = dtypes[tsr_random_int(drawn, 1, combines(c.kind), 8)];
 	/* what dst holds along its columns may be more than the matrix: a piece of each rank */
-	c.dst_ld = c.cols + ranks + (int)tsr_random_int(seed, 10, 0, 9);
-	c.src_ld = c.in_place ? c.dst_ld : c.cols + (int)tsr_random_int(seed, 11, 1, 9);
-	if (c.kind != ALL_TO_ALL && tsr_random_int(seed, 13, 0, 3) == 0)
+	c.dst_ld = c.cols + ranks + (int)tsr_random_int(drawn, 10, 0, 9);
+	c.src_ld = c.in_place ? c.dst_ld : c.cols + (int)tsr_random_int(drawn, 11, 1, 9);
+	if (c.kind != ALL_TO_ALL && tsr_random_int(drawn, 13, 0, 3) == 0)
 		c.src_ld = c.dst_ld = c.cols > 0 ? c.cols : 1; /* rows without gaps */
 	return c;
 }
@@ -146,21 +165,21 @@ static box_t cut(box_t box, tsr_dim_t dim, int part, int parts)
 static box_t given(const views_case_t *c, int rank)
 {
 	const box_t all = {0, 0, c->rows, c->cols};
-	if (c->kind == ALL_GATHER)
+	if (c->kind == ALL_GATHER || c->kind == GATHER)
 		return cut(all, c->split, rank, c->ranks);
 	if (c->kind == ALL_TO_ALL && c->split != c->place)
 		return cut(all, c->place, rank, c->ranks);
 	return all;
 }
 
-/** The matrix that a rank gets. */
+/** The matrix that a rank gets, or would get if it were the root. */
 static box_t got(const views_case_t *c, int rank)
 {
 	box_t all = {0, 0, c->rows, c->cols};
-	if (c->kind != ALL_TO_ALL && c->kind != REDUCE_SCATTER)
+	if (c->kind != ALL_TO_ALL && c->kind != REDUCE_SCATTER && c->kind != SCATTER)
 		return all;
 	all = cut(all, c->split, rank, c->ranks);
-	if (c->kind == REDUCE_SCATTER)
+	if (c->kind != ALL_TO_ALL)
 		return all;
 	all.row = all.col = 0;
 	if (c->split == c->place)
@@ -175,7 +194,9 @@ static double value_of(tsr_dtype_t dtype, uint64_t random)
 {
 	if (dtype == TSR_U8 || dtype == TSR_I8 || dtype == TSR_I32)
 		return (double)(random % 15) - (dtype == TSR_U8 ? 0 : 7);
-	return ((double)(random >> 48) - 32768) / (double)(1 << random % 12);
+	if (dtype == TSR_F16) /* nothing subnormal */
+		return ((double)(random >> 48) - 32768) / (double)(1 << random % 12);
+	return ((double)(random >> 11) - 4503599627370496.0) / (double)(1u << random % 24);
 }
 
 /** Writes the bits of an element that a rank gives. */
@@ -251,8 +272,9 @@ static void result(const views_case_t *c, int call, int me, int row, int col, vo
 	} else if (combines(c->kind)) {
 		const box_t box = got(c, me);
 		reduced(c, call, box.row + row, box.col + col, bits);
-	} else if (c->kind == BROADCAST) {
-		give(c, call, c->root, row, col, bits);
+	} else if (c->kind == BROADCAST || c->kind == SCATTER) {
+		const box_t box = got(c, me);
+		give(c, call, c->root, box.row + row, box.col + col, bits);
 	} else {
 		const bool rows = c->split == TSR_DIM_ROWS;
 		const int from = part_with(rows ? c->rows : c->cols, c->ranks, rows ? row : col);
@@ -278,11 +300,12 @@ static void expect(const views_case_t *c, int call, int me, unsigned char *want)
 {
 	const size_t element = tsr_dtype_bytes(c->dtype);
 	const box_t to = got(c, me), own = given(c, me);
+	const bool gets = (c->kind != GATHER && c->kind != REDUCE) || me == c->root;
 	memset(want, POISON, (size_t)home_elements(c) * element);
 	for (int at = 0; at < home_elements(c) - OFFSET; at++) {
 		const int row = at / c->dst_ld, col = at % c->dst_ld;
 		unsigned char *bits = want + (size_t)(OFFSET + at) * element;
-		if (has(to, row, col))
+		if (gets && has(to, row, col))
 			result(c, call, me, row - to.row, col - to.col, bits);
 		else if (c->in_place && has(own, row, col))
 			give(c, call, me, row - own.row, col - own.col, bits);
@@ -397,7 +420,7 @@ static int run_cases(const room_t *room, tsr_team_t *team, uint64_t seed, int co
 		const int blocks = 1 + (i + me) % MOST_BLOCKS;
 		const views_args_t a = args_of(room, &c, me);
 		const tsr_kernel_t *kernel = c.kind == REDUCE_SCATTER ? &scatter_sums_often
-					     : c.kind == ALL_REDUCE   ? &sum_often
+					     : combines(c.kind)       ? &sum_often
 								      : &move_often;
 		if (fill(room, &c, me))
 			return 1;

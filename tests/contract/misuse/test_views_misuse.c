@@ -14,6 +14,9 @@ typedef enum misuse {
 	NO_SUMS,
 	PARTLY,
 	ROOT,
+	GATHERED,
+	DEALT,
+	NOWHERE,
 	MISUSES
 } misuse_t;
 
@@ -28,6 +31,9 @@ static const char *const said[MISUSES] = {
 	"tsr_all_reduce_view of elements of dtype 4, which it does not combine",   /* NO_SUMS */
 	"tsr_reduce_scatter of views that share memory",                           /* PARTLY */
 	"tsr_broadcast with root 2 of 2 ranks",                                    /* ROOT */
+	"tsr_gather of 4 x 4 elements to a place of 4 x 2",                        /* GATHERED */
+	"tsr_scatter of views that share memory",                                  /* DEALT */
+	"tsr_reduce_view with root -1 of 2 ranks",                                 /* NOWHERE */
 };
 
 typedef struct misuse_args {
@@ -69,6 +75,16 @@ TSR_KERNEL(collect_wrongly, misuse_args_t, a)
 	case PARTLY:
 		tsr_reduce_scatter(block, tsr_view(a->heap + 16, TSR_F32, 2, 4, 4), f32,
 				   TSR_DIM_ROWS, TSR_REDUCE_MAX, a->state);
+		break;
+	case GATHERED:
+		tsr_gather(block, f32, behind, TSR_DIM_COLS, 0, a->state);
+		break;
+	case DEALT:
+		tsr_scatter(block, tsr_view(a->heap + 32, TSR_F32, 2, 4, 4), f32, TSR_DIM_ROWS, 0,
+			    a->state);
+		break;
+	case NOWHERE:
+		tsr_reduce_view(block, f32, behind, TSR_REDUCE_SUM, -1, a->state);
 		break;
 	default:
 		tsr_broadcast(block, f32, behind, 2, a->state);
