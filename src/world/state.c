@@ -14,5 +14,5 @@ size_t tsr_all_gather_state_bytes(int ranks)
 
 size_t tsr_collective_state_bytes(int ranks)
 {
-	return tsr_all_gather_state_bytes(ranks); /* the same counts */
+	return ranks < 1 ? 0 : (size_t)TSR_COLLECTIVE_WORDS(ranks) * sizeof(uint64_t);
 }

@@ -85,9 +85,8 @@ class Plain:
 
     def command(self, instance, program):
         if "seeds" in instance:  # a test whose bug shows in a schedule of slower threads
-            return [
-                self.recipe.command, "check", "-n", "3", "--seeds", str(instance["seeds"]), program
-            ]
+            head = [self.recipe.command, "check", "-n", "3", "--seeds", str(instance["seeds"])]
+            return head + [program] + instance.get("arguments", [])
         if "ranks" not in instance:
             return [program]  # a test of the library: it starts its worlds itself
         head = [

@@ -1,81 +1,15 @@
 /*
- * Bodies of the collectives on views that combine (dev/reduction.h), made of
- * tsr_reduce, tile by tile. compose.h includes this header.
+ * Bodies of the collectives on views that combine (dev/reduction.h), tile by
+ * tile. compose.h includes this header.
  */
 #ifndef TESSERA_COMMON_DEV_COMBINE_H
 #define TESSERA_COMMON_DEV_COMBINE_H
 
+#include "common/dev/combine_tiles.h"
+#include "common/dev/one_shot.h"
 #include "common/dev/rooted.h"
-#include "tessera/dev/orders.h"
-#include "tessera/dev/reduction.h"
-#include "tessera/dev/tile.h"
-#include "tessera/dev/value.h"
 
 #define TSR_SUMS_CURE "combine f64, f32, f16, bf16, i32, i8 or u8"
-
-TSR_TILE(tsr_combined_f32, f32, 16, 64, 16);
-TSR_TILE(tsr_combined_f64, f64, 16, 64, 16);
-TSR_TILE(tsr_combined_i32, i32, 16, 64, 16);
-
-/** What is combined, and where it goes: to one rank, or with TSR_ANY_RANK to all. */
-typedef struct tsr_combine {
-	tsr_view_t dst, src;
-	tsr_reduce_t op;
-	int32_t to;
-} tsr_combine_t;
-
-/*
- * One tile. The type of the elements is a constant, so that the code is for one
- * type.
- */
-#define TSR_COMBINE_TILE(name_, held_, code_)                                                    \
-	TSR_FN void tsr_combine_##name_(tsr_coop_t *block, const tsr_combine_t *c, tsr_pos_t at) \
-	{                                                                                        \
-		const tsr_view_t src = tsr_view(c->src.data, code_, c->src.rows, c->src.cols,    \
-						c->src.ld),                                      \
-				 dst = tsr_view(c->dst.data, code_, c->dst.rows, c->dst.cols,    \
-						c->dst.ld);                                      \
-		TSR_FRAG(tsr_combined_##held_, frag, block);                                     \
-		tsr_reduce(block, frag, src, at, c->op);                                         \
-		if (c->to == TSR_ANY_RANK)                                                       \
-			tsr_store_all(block, dst, at, frag);                                     \
-		else                                                                             \
-			tsr_store(block, dst, at, frag, c->to);                                  \
-	}
-TSR_COMBINE_TILE(f64, f64, TSR_F64)
-TSR_COMBINE_TILE(f32, f32, TSR_F32)
-TSR_COMBINE_TILE(f16, f32, TSR_F16)
-TSR_COMBINE_TILE(bf16, f32, TSR_BF16)
-TSR_COMBINE_TILE(i32, i32, TSR_I32)
-TSR_COMBINE_TILE(i8, i32, TSR_I8)
-TSR_COMBINE_TILE(u8, i32, TSR_U8)
-
-TSR_FN void tsr_combine_tile(tsr_coop_t *block, const tsr_combine_t *c, tsr_pos_t at)
-{
-	switch (c->src.dtype) {
-	case TSR_F64:
-		tsr_combine_f64(block, c, at);
-		break;
-	case TSR_F32:
-		tsr_combine_f32(block, c, at);
-		break;
-	case TSR_F16:
-		tsr_combine_f16(block, c, at);
-		break;
-	case TSR_BF16:
-		tsr_combine_bf16(block, c, at);
-		break;
-	case TSR_I32:
-		tsr_combine_i32(block, c, at);
-		break;
-	case TSR_I8:
-		tsr_combine_i8(block, c, at);
-		break;
-	default:
-		tsr_combine_u8(block, c, at);
-		break;
-	}
-}
 
 /** Combines every `step`-th tile, from `first` on. Returns the index behind, counted on. */
 TSR_FN int64_t tsr_combine_tiles(tsr_coop_t *block, const tsr_combine_t *c, int64_t first,
@@ -91,20 +25,6 @@ TSR_FN int64_t tsr_combine_tiles(tsr_coop_t *block, const tsr_combine_t *c, int6
 		tsr_combine_tile(block, c, at);
 	}
 	return first - tiles;
-}
-
-TSR_FN int tsr_view_has_no_gaps(tsr_view_t view)
-{
-	return view.rows <= 1 || view.ld == view.cols;
-}
-
-/** The elements of a view without gaps, `count` from `first` on, as rows of `cols`. */
-TSR_FN tsr_view_t tsr_view_flat(tsr_view_t view, int64_t first, int64_t count, int64_t cols)
-{
-	view.data = (TSR_HEAP unsigned char *)view.data + first * tsr_element_bytes(view.dtype);
-	view.rows = cols > 0 ? count / cols : 0;
-	view.cols = view.ld = cols;
-	return view;
 }
 
 /**
@@ -158,7 +78,7 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 	tsr_collect_t c = tsr_collect(block, "tsr_reduce_scatter", state);
 	const int me = tsr_rank(block);
 	const tsr_view_t part = tsr_view_cut(src, dim, me, tsr_size(block));
-	const tsr_combine_t combine = {dst, part, op, me};
+	const tsr_combine_t combine = {dst, part, op, me, 0};
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, src.data, 1,
@@ -178,15 +98,22 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 					      TSR_HEAP tsr_collective_state_t *state)
 {
 	tsr_collect_t c = tsr_collect(block, "tsr_all_reduce_view", state);
-	const int me = tsr_rank(block);
-	const tsr_combine_t combine = {dst, src, op, TSR_ANY_RANK};
+	const int me = tsr_rank(block), one_shot = tsr_one_shot_suits(block, dst, src);
+	const tsr_combine_t combine = {dst, src, op, TSR_ANY_RANK, 0};
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
+	/* calls in one step have a count of their own, and so rounds of their own */
+	TSR_COLLECTIVE(block, c.call,
+		       one_shot ? (void *)tsr_one_shot_arrived(block, state) : (void *)state,
+		       one_shot ? tsr_one_shot_left(block, state)
+				: tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, dst.data, 1,
 		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0);
-	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
-	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
-		how = tsr_collect_enter(&c);
+	if (!tsr_combine_takes(&c, dst, src) || !tsr_collect_fits(&c, dst, src.rows, src.cols) ||
+	    !tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
+		return tsr_collect_return(&c, how);
+	if (one_shot)
+		return tsr_collect_return(&c, tsr_one_shot(&c, dst, src, op, state));
+	how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
 		tsr_combine_share(block, &combine, me, tsr_size(block));
 		how = tsr_collect_leave(&c);
@@ -200,7 +127,7 @@ TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr
 {
 	tsr_collect_t c = tsr_collect(block, "tsr_reduce_view", state);
 	const int me = tsr_rank(block);
-	const tsr_combine_t combine = {dst, src, op, root};
+	const tsr_combine_t combine = {dst, src, op, root, 0};
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, dst.data, 1,

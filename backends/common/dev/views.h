@@ -64,4 +64,18 @@ TSR_FN tsr_view_t tsr_view_share(tsr_view_t view, int index, int count)
 	return tsr_view_cut(view, view.rows >= count ? TSR_DIM_ROWS : TSR_DIM_COLS, index, count);
 }
 
+TSR_FN int tsr_view_has_no_gaps(tsr_view_t view)
+{
+	return view.rows <= 1 || view.ld == view.cols;
+}
+
+/** The elements of a view without gaps, `count` from `first` on, as rows of `cols`. */
+TSR_FN tsr_view_t tsr_view_flat(tsr_view_t view, int64_t first, int64_t count, int64_t cols)
+{
+	view.data = (TSR_HEAP unsigned char *)view.data + first * tsr_element_bytes(view.dtype);
+	view.rows = cols > 0 ? count / cols : 0;
+	view.cols = view.ld = cols;
+	return view;
+}
+
 #endif

@@ -134,4 +134,8 @@ static inline size_t tsr_cpu_bytes(int32_t dtype)
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
 void tsr_cpu_arena_drop(tsr_coop_t *coop);
 
+/** What common/dev/combine_tiles.h asks of a port. */
+void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		     tsr_reduce_t op, int64_t apart);
+
 #endif

@@ -31,8 +31,9 @@ static void combine(tsr_frag_t *x, const tsr_frag_t *y, tsr_reduce_t op)
 
 /** False: a misuse was noted. */
 static bool reduce(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
-		   tsr_pos_t at, tsr_reduce_t op)
+		   tsr_pos_t at, tsr_reduce_t op, int64_t apart)
 {
+	const int me = tsr_rank(coop);
 	if (!frag->elements)
 		return false;
 	if (frag->rows != frag->tile.m || frag->cols != frag->tile.n)
@@ -43,9 +44,10 @@ static bool reduce(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_vie
 		return tsr_cpu_misuse(coop, call, "reduce what all ranks have in the heap",
 				      "of a view of shared memory");
 	tsr_frag_t *next = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
-	tsr_frag_load(coop, call, frag, view, at, 0);
+	tsr_frag_load(coop, call, frag, view, at, apart == 0 ? 0 : me);
 	for (int rank = 1; rank < tsr_size(coop) && next->elements; rank++) {
-		tsr_frag_load(coop, call, next, view, at, rank);
+		view.data = (TSR_HEAP char *)view.data + apart;
+		tsr_frag_load(coop, call, next, view, at, apart == 0 ? rank : me);
 		if (next->set && frag->first < frag->last)
 			combine(frag, next, op);
 	}
@@ -55,13 +57,19 @@ static bool reduce(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_vie
 
 void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, tsr_reduce_t op)
 {
-	(void)reduce(coop, __func__, frag, view, at, op);
+	(void)reduce(coop, __func__, frag, view, at, op, 0);
+}
+
+void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		     tsr_reduce_t op, int64_t apart)
+{
+	(void)reduce(coop, "tsr_reduce", frag, view, at, op, apart);
 }
 
 void tsr_all_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
 		    tsr_reduce_t op)
 {
-	if (!reduce(coop, __func__, frag, view, at, op))
+	if (!reduce(coop, __func__, frag, view, at, op, 0))
 		return;
 	for (int i = 0; i < tsr_size(coop); i++)
 		tsr_frag_store(coop, __func__, view, at, frag, tsr_peer(coop, i));

@@ -7,12 +7,21 @@
 
 #include "gpu/dev/tile.h"
 
-/** The address of a rank's copy of `mine`, in my heap. */
+/** Where the ranks' elements are: in their own memories, or `apart` bytes apart in mine. */
+typedef struct tsr_gpu_ranks {
+	const tsr_coop_t *coop;
+	tsr_reduce_t op;
+	int64_t apart; /* 0: in their own memories */
+} tsr_gpu_ranks_t;
+
+/** The address of what a rank has for `mine`: its copy, or what lies behind it. */
 template <typename T>
-TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank)
+TSR_DEV const T *tsr_gpu_of_rank(const tsr_gpu_ranks_t &ranks, const T *mine, int rank)
 {
 	return (const T *)((const char *)mine +
-			   tsr_port_constant(coop->context->peer_offset + rank));
+			   (ranks.apart
+				    ? rank * ranks.apart
+				    : tsr_port_constant(ranks.coop->context->peer_offset + rank)));
 }
 
 /**
@@ -21,23 +30,23 @@ TSR_DEV const T *tsr_gpu_of_rank(const tsr_coop_t *coop, const T *mine, int rank
  * meanwhile.
  */
 template <typename D, typename V>
-TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::stored_t *mine, V *to,
-				 tsr_reduce_t op)
+TSR_DEV void tsr_gpu_reduce_pack(const tsr_gpu_ranks_t &from, const typename D::stored_t *mine,
+				 V *to)
 {
 	typedef tsr_gpu_pack<typename D::stored_t> pack_t;
 	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
-	const int ranks = tsr_size(coop);
-	pack_t next = *tsr_gpu_of_rank(coop, (const pack_t *)mine, 0);
+	const int ranks = tsr_size(from.coop);
+	pack_t next = *tsr_gpu_of_rank(from, (const pack_t *)mine, 0);
 	V sum[SIZE];
 	TSR_GPU_NO_UNROLL
 	for (int rank = 0; rank < ranks; rank++) {
 		const pack_t pack = next;
 		if (rank + 1 < ranks)
-			next = *tsr_gpu_of_rank(coop, (const pack_t *)mine, rank + 1);
+			next = *tsr_gpu_of_rank(from, (const pack_t *)mine, rank + 1);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < SIZE; j++) {
 			const V x = tsr_gpu_decode<V, D>(pack.element[j]);
-			sum[j] = rank == 0 ? x : tsr_gpu_reduce(op, sum[j], x);
+			sum[j] = rank == 0 ? x : tsr_gpu_reduce(from.op, sum[j], x);
 		}
 	}
 	TSR_GPU_UNROLL
@@ -46,22 +55,22 @@ TSR_DEV void tsr_gpu_reduce_pack(const tsr_coop_t *coop, const typename D::store
 }
 
 template <typename D, typename V>
-TSR_DEV V tsr_gpu_reduce_one(const tsr_coop_t *coop, const typename D::stored_t *mine,
-			     tsr_reduce_t op)
+TSR_DEV V tsr_gpu_reduce_one(const tsr_gpu_ranks_t &from, const typename D::stored_t *mine)
 {
-	V sum = tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(coop, mine, 0));
+	V sum = tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(from, mine, 0));
 	TSR_GPU_NO_UNROLL
-	for (int rank = 1; rank < tsr_size(coop); rank++)
-		sum = tsr_gpu_reduce(op, sum,
-				     tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(coop, mine, rank)));
+	for (int rank = 1; rank < tsr_size(from.coop); rank++)
+		sum = tsr_gpu_reduce(from.op, sum,
+				     tsr_gpu_decode<V, D>(*tsr_gpu_of_rank(from, mine, rank)));
 	return sum;
 }
 
 /** Combines a band of all ranks in the scratch memory. */
 template <typename D, int COLS, typename V>
-TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t &target, V *scratch,
-				 int first, int rows, tsr_reduce_t op)
+TSR_DEV void tsr_gpu_band_reduce(const tsr_gpu_ranks_t &from, const tsr_gpu_target_t &target,
+				 V *scratch, int first, int rows)
 {
+	const tsr_coop_t *coop = from.coop;
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
 	const bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
@@ -72,13 +81,13 @@ TSR_DEV void tsr_gpu_band_reduce(const tsr_coop_t *coop, const tsr_gpu_target_t 
 		const stored_t *mine = (const stored_t *)target.data + (row * target.ld + col);
 		if (packs && row >= 0 && row < target.rows && col >= 0 &&
 		    col + group <= target.cols) {
-			tsr_gpu_reduce_pack<D>(coop, mine, scratch + e, op);
+			tsr_gpu_reduce_pack<D>(from, mine, scratch + e);
 			continue;
 		}
 		TSR_GPU_NO_UNROLL
 		for (int j = 0; j < group; j++)
 			scratch[e + j] = tsr_gpu_touches(target, row, col + j)
-						 ? tsr_gpu_reduce_one<D, V>(coop, mine + j, op)
+						 ? tsr_gpu_reduce_one<D, V>(from, mine + j)
 						 : (V)0;
 	}
 }
@@ -99,14 +108,15 @@ TSR_DEV bool tsr_gpu_reduces(const tsr_coop_t *coop, tsr_view_t view)
 	return view.space == TSR_SPACE_HEAP;
 }
 
-TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
-			     tsr_reduce_t op)
+TSR_DEV_FRAG void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+				  tsr_reduce_t op, int64_t apart)
 {
 	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR,
 		      "reduce into an accumulator: TSR_FRAG");
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_reduces(coop, view))
 		return;
+	const tsr_gpu_ranks_t from = {coop, op, apart};
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, tsr_rank(coop));
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);
@@ -115,12 +125,18 @@ TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
 		const int rows = (int)tsr_gpu_least(tsr_frag_t::rows - first, tsr_frag_t::band);
 		TSR_GPU_BY_DTYPE(target.dtype, D,
-				 (tsr_gpu_band_reduce<D, tsr_frag_t::cols>(coop, target, scratch,
-									   first, rows, op)))
+				 (tsr_gpu_band_reduce<D, tsr_frag_t::cols>(from, target, scratch,
+									   first, rows)))
 		tsr_gpu_meet_shared(coop);
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
 	}
+}
+
+TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			     tsr_reduce_t op)
+{
+	tsr_port_reduce(coop, frag, view, at, op, 0);
 }
 
 /*

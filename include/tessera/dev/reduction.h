@@ -45,13 +45,26 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 
 /**
  * Combines the `src` of all ranks, and leaves the result in every rank's `dst`,
- * which has the same address and extents on all ranks. In two steps: each rank
- * combines its share of the elements, and stores it to all.
+ * which has the same address and extents on all ranks. The bits are the same in
+ * one step and in two.
  *
+ * One step:   views without gaps between rows, of at most 256 KiB divided by the
+ *             number of ranks (in whole lines of 128 bytes): each rank puts its
+ *             elements to all in words that carry their own flag (dev/marked.h),
+ *             and combines what it takes. Each rank stores its own `dst`, so a
+ *             peer's `dst` is there only behind a signal of that peer. With two
+ *             H200s both ways would take as long at 700 KB, with eight at 57 KB;
+ *             backends/common/dev/states.h says of which figures this is made.
+ * Two steps:  each rank combines its share of the elements, and stores it to
+ *             all.
  * In place:   `dst` is `src`.
- * Cost:       on each link twice the bytes of a share, for every other rank.
+ * Cost:       one step: on each link twice the bytes of `src`, and no signal.
+ *             Two steps: on each link twice the bytes of a share, for every
+ *             other rank.
+ * Litmus:     MP.frel.facq.diffGPU-ss (words that carry what came before the
+ *             call), LB.marked.diffGPU-ss (the words' reuse).
  * Source:     ParallelKittens, appendix C (all_reduce), which uses the fabric's
- *             own reductions.
+ *             own reductions; one step: NCCL's protocol LL.
  */
 TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
 					      tsr_reduce_t op,

@@ -11,6 +11,7 @@ blocks=$BUILD/tests/litmus/test_blocks.checked
 marked=$BUILD/tests/contract/signals/test_marked.checked
 collective=$BUILD/tests/contract/collectives/test_collective.checked
 views=$BUILD/tests/contract/collectives/test_views.checked
+one_shot=$BUILD/tests/contract/collectives/test_one_shot.checked
 reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/order/load_buffering
 
@@ -121,6 +122,12 @@ prints "all_gather_is_a_barrier_of_all_blocks, by chance" '^no finding' \
 for memory in "" "--weak cache"; do
 	prints "collectives on views, by chance $memory" '^no finding$' \
 		tessera check -n 3 --seeds 6 $memory "$views"
+done
+
+for memory in "" "--weak cache"; do
+	prints "an all-reduce in one step is a barrier, by chance $memory" '^no finding$' \
+		tessera check -n 3 --seeds 20 $memory "$one_shot" \
+		--filter one_shot/is_a_barrier_of_all_blocks
 done
 
 prints "what sibling blocks have written is gathered in place, by chance" '^no finding$' \
