@@ -179,6 +179,38 @@ for operation in put get atomic; do
 		verdict $? "$operation of $ranks: the heat map has a cell a pair" "$cells cells"
 	done
 done
+for ranks in 1 3; do
+	prints "put on $ranks by every way" '^# wrong elements: 0 \(ok\)$' \
+		tessera perf put -n $ranks --via all -b 64 -e 4K -f 8 --json "$json.via" \
+		-N 2 -w 0 -m 2
+	seen "put on $ranks: the emulator has no bulk copies" \
+		'^# no bulk: only multiprocessors of' 1
+	python3 -c "
+import json
+report = json.load(open('$json.via'))
+assert report['reference'] == 'memcpy'
+rows = report['rows']
+engine = [row for row in rows if row['via'] == 'copy-engine']
+assert [(row['size_bytes'], row['blocks'], row['wrong']) for row in engine] == [
+    (64, 0, 0), (512, 0, 0), (4096, 0, 0)
+]
+threads = [row for row in rows if row['via'] == 'threads']
+assert len(engine) + len(threads) == len(rows)
+for size in 64, 512, 4096:
+    blocks = [row['blocks'] for row in threads if row['size_bytes'] == size]
+    assert blocks[:3] == [1, 2, 4] and blocks == sorted(blocks), blocks
+assert all(row['ratio'] > 0 and row['wrong'] == 0 for row in threads)
+" 2>"$TAP_FILES/err"
+	verdict $? "put on $ranks: a row for each size and number of blocks"
+done
+prints "threads alone, by as many blocks as are asked for" '^ .* 0 .*threads, 3 blocks(, .*)?$' \
+	tessera perf put --via threads -V 3 -b 1000 -e 1000 -d u8 -N 2 -w 0 -m 2
+refuses "bulk copies where there are none" 1 'choose --via threads or copy-engine' \
+	tessera perf put --via bulk
+refuses "a way that is none" 2 'threads, bulk, copy-engine or all' tessera perf put --via dma
+refuses "a way of what is not put" 2 'operation put' tessera perf get --via threads
+refuses "a way by pairs" 2 'leave --pairs' tessera perf put --via threads --pairs
+refuses "bulk copies of a part of 16 bytes" 2 'multiples of 16' tessera perf put --via bulk -b 8
 refuses "pairs of what has none" 2 'put, get and atomic' tessera perf barrier --pairs
 refuses "a picture of nothing" 2 'give both' tessera perf put --picture x.svg
 refuses "a picture that cannot be written" 2 'no-such-folder' \

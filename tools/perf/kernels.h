@@ -31,6 +31,13 @@ TSR_KERNEL_DECLARE(perf_copy);
  */
 TSR_KERNEL_DECLARE(perf_plain);
 
+/**
+ * put --via bulk: the chunks of perf_put by the copy engines of multiprocessors,
+ * through shared memory. Sizes are multiples of 16. Does nothing where there is
+ * no such engine.
+ */
+TSR_KERNEL_DECLARE(perf_bulk_put);
+
 /** signal: epochs first .. first + rounds - 1 go to `partner` and back. Its memory, in the heap: */
 typedef struct perf_pingpong_args {
 	TSR_HEAP uint64_t *flag;   /* a flag a rank: raised by the partner */

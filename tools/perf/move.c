@@ -1,65 +1,41 @@
-/* put, get and copy: bandwidth by size, beside memcpy or plain stores between the same buffers. */
+/*
+ * put, get and copy: bandwidth by size, beside memcpy, plain stores or the
+ * measured limit, between the same buffers.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/perf/kernels.h"
-#include "tools/perf/perf.h"
+#include "tools/perf/move.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
 /* the most a block moves before it goes on: some rounds of its threads */
 enum { CHUNK_BYTES = 512 << 10 };
 enum { LINE_BYTES = 128 };
 
-/** Source and destination on every rank; one rank moves from one rank's to another's. */
-typedef struct move {
-	perf_run_t *run;
-	int actor; /* who moves */
-	tsr_tensor_t source;
-	TSR_HEAP void *destination;
-	int from, to;
-	const tsr_kernel_t *kernel;
-	perf_move_args_t args, plain; /* plain: what the other kernel gets, where there is one */
-	int blocks;
-	uint64_t repeats;                   /* operations of a sample */
-	unsigned char *expected, *received; /* on rank `to`, where it verifies */
-} move_t;
-
-/** `actor` puts to `other`, gets from it, or copies from it to the rank behind it. */
-static void choose_ranks(move_t *move, int actor, int other)
+perf_move_t perf_move_of(perf_run_t *run, int actor, int other)
 {
-	perf_run_t *run = move->run;
+	perf_move_t move = {.run = run, .actor = actor, .from = actor, .to = other, .messages = 1};
 
-	move->actor = actor;
 	switch (run->options->op) {
 	case PERF_PUT:
-		move->kernel = &perf_put;
-		move->from = actor;
-		move->to = other;
+		move.kernel = &perf_put;
 		break;
 	case PERF_GET:
-		move->kernel = &perf_get;
-		move->from = other;
-		move->to = actor;
+		move.kernel = &perf_get;
+		move.from = other;
+		move.to = actor;
 		break;
-	default:
-		move->kernel = &perf_copy;
-		move->from = other;
-		move->to = (other + 1) % run->size;
+	default: /* from the other rank to the rank behind it */
+		move.kernel = &perf_copy;
+		move.from = other;
+		move.to = (other + 1) % run->size;
 	}
+	return move;
 }
 
-/** Random bits, of another seed on each rank. */
-static tsr_status_t prepare(move_t *move)
+/** What rank `to` must find, and where it reads what it has got. */
+static tsr_status_t expect(perf_move_t *move, int64_t words, size_t whole)
 {
-	perf_run_t *run = move->run;
-	int64_t words = (int64_t)((run->options->max_bytes + 7) / 8);
-	size_t whole = (size_t)words * 8 + GUARD_BYTES;
-
-	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
-				    (uint64_t)run->rank, &move->source));
-	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf destination", &move->destination));
-	if (!run->options->check || run->rank != move->to)
-		return TSR_OK;
 	move->expected = malloc(whole);
 	move->received = malloc(whole);
 	if (!move->expected || !move->received)
@@ -74,17 +50,46 @@ static tsr_status_t prepare(move_t *move)
 	return TSR_OK;
 }
 
-static tsr_status_t poison(move_t *move, size_t size_bytes)
+tsr_status_t perf_move_open(perf_move_t *move, size_t size_bytes, bool checks)
+{
+	perf_run_t *run = move->run;
+	int64_t words = (int64_t)((size_bytes + 7) / 8);
+	size_t whole = (size_t)words * 8 + GUARD_BYTES;
+
+	/* random bits, of another seed on each rank */
+	PERF_TRY(tsr_tensor_randint(run->world, TSR_I64, 1, &words, INT64_MIN, INT64_MAX,
+				    (uint64_t)run->rank, &move->source));
+	PERF_TRY(tsr_heap_alloc(run->world, whole, 0, "perf destination", &move->destination));
+	return checks && run->options->check && run->rank == move->to ? expect(move, words, whole)
+								      : TSR_OK;
+}
+
+static tsr_status_t free_heap(perf_move_t *move)
+{
+	PERF_TRY(tsr_barrier(move->run->world)); /* nobody frees what is still moved */
+	PERF_TRY(tsr_heap_free(move->run->world, move->destination));
+	return tsr_tensor_free(move->run->world, &move->source);
+}
+
+tsr_status_t perf_move_close(perf_move_t *move, tsr_status_t status)
+{
+	free(move->expected);
+	free(move->received);
+	return status == TSR_OK ? free_heap(move) : status;
+}
+
+static tsr_status_t poison(perf_move_t *move)
 {
 	if (move->run->rank != move->to)
 		return TSR_OK;
 	return tsr_memset_heap(move->run->world, move->destination, POISON,
-			       size_bytes + GUARD_BYTES);
+			       move->args.size_bytes + GUARD_BYTES);
 }
 
 /** Elements that differ from what was sent, and bytes behind them that were touched. */
-static tsr_status_t count_wrong(move_t *move, size_t size_bytes, int64_t *wrong_out)
+static tsr_status_t count_wrong(perf_move_t *move, int64_t *wrong_out)
 {
+	const size_t size_bytes = move->args.size_bytes;
 	size_t element = tsr_dtype_bytes(move->run->options->dtype);
 	int64_t wrong = 0;
 
@@ -105,7 +110,7 @@ static tsr_status_t count_wrong(move_t *move, size_t size_bytes, int64_t *wrong_
  * How many blocks, and how much of the move each takes at a time: as much as
  * gives all of them the same number of turns.
  */
-static tsr_status_t share_out(move_t *move, size_t size_bytes)
+static tsr_status_t share_out(perf_move_t *move, size_t size_bytes)
 {
 	const perf_options_t *options = move->run->options;
 	const bool on_host = perf_on_host(move->run);
@@ -129,9 +134,10 @@ static tsr_status_t share_out(move_t *move, size_t size_bytes)
  * The addresses that this device has for the two ends, for a kernel without the
  * library; none where the host does as well.
  */
-static tsr_status_t find_plain(move_t *move, size_t size_bytes)
+static tsr_status_t find_plain(perf_move_t *move)
 {
 	perf_run_t *run = move->run;
+	const uint64_t size_bytes = move->args.size_bytes;
 
 	move->plain = move->args;
 	move->plain.size_bytes = 0;
@@ -142,35 +148,99 @@ static tsr_status_t find_plain(move_t *move, size_t size_bytes)
 	return tsr_heap_translate(run->world, move->source.data, move->from, &move->plain.src);
 }
 
+static void set_args(perf_move_t *move, size_t size_bytes)
+{
+	move->args = (perf_move_args_t){.dst = move->destination,
+					.src = move->source.data,
+					.size_bytes = size_bytes,
+					.src_peer = move->from,
+					.dst_peer = move->to};
+}
+
+tsr_status_t perf_move_whole(perf_move_t *move, size_t size_bytes)
+{
+	set_args(move, size_bytes);
+	move->messages = 1;
+	PERF_TRY(share_out(move, size_bytes));
+	return find_plain(move);
+}
+
+void perf_move_divided(perf_move_t *move, size_t message_bytes, size_t messages, int blocks)
+{
+	set_args(move, message_bytes * messages);
+	move->args.chunk_bytes = message_bytes;
+	move->messages = messages;
+	move->blocks = blocks;
+}
+
 /** `repeats` moves by one of the kernels. */
-static tsr_status_t time_kernel(move_t *move, const tsr_kernel_t *kernel, perf_move_args_t args,
-				double *ns_out)
+static tsr_status_t time_kernel(const perf_move_t *move, const tsr_kernel_t *kernel,
+				perf_move_args_t args, uint64_t repeats, double *ns_out)
 {
 	perf_move_args_t lead = args;
 
 	if (move->run->options->each) {
 		args.repeats = 1;
-		return perf_time_launches(move->run, kernel, move->blocks, &args, move->repeats,
-					  ns_out);
+		return perf_time_launches(move->run, kernel, move->blocks, &args, repeats, ns_out);
 	}
-	lead.repeats = perf_lead(move->repeats);
-	args.repeats = move->repeats;
+	lead.repeats = perf_lead(repeats);
+	args.repeats = repeats;
 	return perf_time(move->run, kernel, move->blocks, &lead, &args, ns_out);
 }
 
-/** Warms up, and finds how many operations make a sample long enough: on the rank that moves. */
-static tsr_status_t warm_up(move_t *move)
+/** Queues copies of all messages `times` times: a call for each. */
+static tsr_status_t queue_copies(const perf_move_t *move, uint64_t times)
+{
+	const size_t bytes = move->args.size_bytes / move->messages;
+	const int64_t cols = (int64_t)bytes;
+
+	for (uint64_t i = 0; i < times * move->messages; i++) {
+		const size_t at = i % move->messages * bytes;
+		tsr_view_t dst = {.rows = 1, .cols = cols, .ld = cols, .dtype = TSR_U8}, src = dst;
+		dst.data = (TSR_HEAP char *)move->args.dst + at;
+		src.data = (TSR_HEAP char *)move->args.src + at;
+		PERF_TRY(tsr_stream_put_2d(move->run->stream, dst, src, move->to));
+	}
+	return TSR_OK;
+}
+
+tsr_status_t perf_move_time(const perf_move_t *move, uint64_t repeats, double *ns_out)
+{
+	perf_run_t *run = move->run;
+	uint64_t ns;
+
+	if (move->kernel)
+		return time_kernel(move, move->kernel, move->args, repeats, ns_out);
+	PERF_TRY(queue_copies(move, perf_lead(repeats)));
+	PERF_TRY(tsr_event_record(run->begin, run->stream));
+	PERF_TRY(queue_copies(move, repeats));
+	PERF_TRY(tsr_event_record(run->end, run->stream));
+	PERF_TRY(tsr_event_sync(run->end));
+	PERF_TRY(tsr_stream_sync(run->stream));
+	PERF_TRY(tsr_event_elapsed_ns(run->begin, run->end, &ns));
+	*ns_out = (double)ns;
+	return TSR_OK;
+}
+
+/** Operations of a first launch: a guess at a fast machine, so that launches hardly count. */
+static uint64_t guess(const perf_move_t *move)
+{
+	const double call_ns = 2000, bytes = (double)move->args.size_bytes;
+
+	if (!move->kernel)
+		return perf_enough(1, call_ns * (double)move->messages + bytes / 64);
+	return move->run->options->each ? 100 : perf_enough(1, 20 + bytes / 64);
+}
+
+tsr_status_t perf_move_warm_up(perf_move_t *move)
 {
 	const perf_options_t *options = move->run->options;
 	double fastest = 0;
 
-	/* A guess at a fast machine, so that launches hardly count when it is put right. */
-	move->repeats = options->repeats ? (uint64_t)options->repeats
-			: options->each  ? 100
-					 : perf_enough(1, 20 + (double)move->args.size_bytes / 64);
+	move->repeats = options->repeats ? (uint64_t)options->repeats : guess(move);
 	for (long i = 0; i < options->warmup + 1; i++) {
 		double ns;
-		PERF_TRY(time_kernel(move, move->kernel, move->args, &ns));
+		PERF_TRY(perf_move_time(move, move->repeats, &ns));
 		fastest = i == 0 || ns < fastest ? ns : fastest;
 	}
 	if (!options->repeats)
@@ -179,77 +249,90 @@ static tsr_status_t warm_up(move_t *move)
 }
 
 /** The host's memcpy between the very buffers that the kernel uses. */
-static double time_memcpy(void *destination, const void *source, size_t size_bytes,
-			  uint64_t repeats)
+static double copy_messages(const perf_move_t *move, char *destination, const char *source,
+			    uint64_t times)
 {
+	const size_t bytes = move->args.size_bytes / move->messages;
 	uint64_t begin = perf_now_ns();
 
-	for (uint64_t i = 0; i < repeats; i++) {
-		memcpy(destination, source, size_bytes);
-		__asm__ volatile("" ::: "memory"); /* every copy is made */
-	}
+	for (uint64_t i = 0; i < times; i++)
+		for (size_t at = 0; at < move->args.size_bytes; at += bytes) {
+			memcpy(destination + at, source + at, bytes);
+			__asm__ volatile("" ::: "memory"); /* every copy is made */
+		}
 	return (double)(perf_now_ns() - begin);
 }
 
-/**
- * One of the kernel and one of the other means: what disturbs one disturbs the
- * other. On the rank that moves.
- */
-static tsr_status_t sample(void *ctx, perf_pair_t *pair)
+double perf_move_time_memcpy(const perf_move_t *move, uint64_t repeats)
 {
-	move_t *move = ctx;
-	perf_run_t *run = move->run;
-	void *destination = perf_host_address(run, move->destination, move->to);
-	const void *source = perf_host_address(run, move->source.data, move->from);
+	char *destination = perf_host_address(move->run, move->destination, move->to);
+	const char *source = perf_host_address(move->run, move->source.data, move->from);
+
+	if (!destination || !source)
+		return 0;
+	(void)copy_messages(move, destination, source, perf_lead(repeats));
+	return copy_messages(move, destination, source, repeats);
+}
+
+/** What the other means take for a sample; 0: there are none. */
+static tsr_status_t time_reference(const perf_move_t *move, double *ns_out)
+{
+	const perf_limits_t *limits = &move->run->limits;
+	const double limit = move->from == move->to ? limits->memory : limits->link;
+
+	if (limit > 0) {
+		*ns_out = (double)move->args.size_bytes * (double)move->repeats / limit;
+		return TSR_OK;
+	}
+	*ns_out = perf_move_time_memcpy(move, move->repeats);
+	return move->plain.size_bytes > 0
+		       ? time_kernel(move, &perf_plain, move->plain, move->repeats, ns_out)
+		       : TSR_OK;
+}
+
+/** One of the kernel and one of the other means: what disturbs one disturbs the other. */
+tsr_status_t perf_move_sample(void *ctx, perf_pair_t *pair)
+{
+	const perf_move_t *move = ctx;
+	const double count = (double)move->repeats * (double)move->messages;
 	double ns;
 
-	PERF_TRY(time_kernel(move, move->kernel, move->args, &ns));
-	perf_samples_add(&pair->kernel, ns / (double)move->repeats);
-	if (destination && source) {
-		(void)time_memcpy(destination, source, move->args.size_bytes,
-				  perf_lead(move->repeats));
-		ns = time_memcpy(destination, source, move->args.size_bytes, move->repeats);
-	} else if (move->plain.size_bytes > 0)
-		PERF_TRY(time_kernel(move, &perf_plain, move->plain, &ns));
-	else
-		return TSR_OK;
-	perf_samples_add(&pair->host, ns / (double)move->repeats);
+	PERF_TRY(perf_move_time(move, move->repeats, &ns));
+	perf_samples_add(&pair->kernel, ns / count);
+	PERF_TRY(time_reference(move, &ns));
+	if (ns > 0)
+		perf_samples_add(&pair->host, ns / count);
 	return TSR_OK;
 }
 
-/** Verifies and measures; `*pair_out` on the rank that moves. Collective. */
-static tsr_status_t measure_once(move_t *move, size_t size_bytes, perf_pair_t *pair_out,
-				 int64_t *wrong_out)
+tsr_status_t perf_move_measure(perf_move_t *move, perf_pair_t *pair_out, int64_t *wrong_out)
 {
 	perf_run_t *run = move->run;
 	int64_t wrong = 0;
 
-	move->args.dst = move->destination;
-	move->args.src = move->source.data;
-	move->args.size_bytes = size_bytes;
-	move->args.src_peer = move->from;
-	move->args.dst_peer = move->to;
-	PERF_TRY(share_out(move, size_bytes));
-	PERF_TRY(find_plain(move, size_bytes));
 	PERF_TRY(tsr_barrier(run->world)); /* it may still be at the size before */
-	PERF_TRY(poison(move, size_bytes));
+	PERF_TRY(poison(move));
 	PERF_TRY(tsr_barrier(run->world));
 	if (run->rank == move->actor)
-		PERF_TRY(warm_up(move));
+		PERF_TRY(perf_move_warm_up(move));
 	PERF_TRY(tsr_barrier(run->world));
 	/* Before memcpy has been there, which would hide what the kernel left out. */
-	PERF_TRY(count_wrong(move, size_bytes, &wrong));
+	PERF_TRY(count_wrong(move, &wrong));
 	PERF_TRY(perf_sum(run, wrong, wrong_out));
-	return run->rank == move->actor ? perf_sample(run, false, sample, move, pair_out) : TSR_OK;
+	return run->rank == move->actor ? perf_sample(run, false, perf_move_sample, move, pair_out)
+					: TSR_OK;
 }
 
-static tsr_status_t measure_size(move_t *move, size_t size_bytes)
+/* ------------------------------------------------------------------ sizes */
+
+static tsr_status_t measure_size(perf_move_t *move, size_t size_bytes)
 {
 	perf_run_t *run = move->run;
 	int64_t wrong;
 	perf_pair_t pair;
 
-	PERF_TRY(measure_once(move, size_bytes, &pair, &wrong));
+	PERF_TRY(perf_move_whole(move, size_bytes));
+	PERF_TRY(perf_move_measure(move, &pair, &wrong));
 	if (!run->report)
 		return TSR_OK;
 	perf_row_t row = {
@@ -262,102 +345,23 @@ static tsr_status_t measure_size(move_t *move, size_t size_bytes)
 	return perf_report_row(run->report, &row, &pair);
 }
 
-static tsr_status_t measure_sizes(move_t *move)
+static tsr_status_t measure_sizes(perf_move_t *move)
 {
 	const perf_options_t *options = move->run->options;
 
-	PERF_TRY(prepare(move));
+	PERF_TRY(perf_move_open(move, options->max_bytes, true));
 	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s)) {
 		if (move->run->report)
 			tool_progress_step(&move->run->report->progress, "%s of %zu bytes",
 					   perf_op_name(options->op), s);
 		PERF_TRY(measure_size(move, s));
 	}
-	PERF_TRY(tsr_heap_free(move->run->world, move->destination));
-	return tsr_tensor_free(move->run->world, &move->source);
+	return TSR_OK;
 }
 
 tsr_status_t perf_run_move(perf_run_t *run)
 {
-	move_t move = {.run = run};
+	perf_move_t move = perf_move_of(run, 0, 1 % run->size);
 
-	choose_ranks(&move, 0, 1 % run->size);
-	tsr_status_t status = measure_sizes(&move);
-	free(move.expected);
-	free(move.received);
-	return status;
-}
-
-tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_t *pair_out,
-			       int64_t *wrong_out)
-{
-	move_t move = {.run = run};
-
-	choose_ranks(&move, actor, other);
-	tsr_status_t status = prepare(&move);
-	if (status == TSR_OK)
-		status = measure_once(&move, run->options->max_bytes, pair_out, wrong_out);
-	/* nobody frees what is still moved */
-	if (status == TSR_OK)
-		status = tsr_barrier(run->world);
-	if (status == TSR_OK)
-		status = tsr_heap_free(run->world, move.destination);
-	if (status == TSR_OK)
-		status = tsr_tensor_free(run->world, &move.source);
-	free(move.expected);
-	free(move.received);
-	return status;
-}
-
-/* ------------------------------------------------------------------ all at once */
-
-/** Every rank moves at the same time; the slowest rank's time. Collective. */
-static tsr_status_t move_together(void *ctx, uint64_t repeats, double *ns_out)
-{
-	move_t *move = ctx;
-	double mine, all[TSR_MAX_RANKS];
-
-	move->repeats = repeats;
-	PERF_TRY(tsr_barrier(move->run->world));
-	PERF_TRY(time_kernel(move, move->kernel, move->args, &mine));
-	PERF_TRY(tsr_team_gather_all(tsr_world_team(move->run->world), &mine, all, sizeof mine));
-	*ns_out = 0;
-	for (int r = 0; r < move->run->size; r++)
-		*ns_out = all[r] > *ns_out ? all[r] : *ns_out;
-	return TSR_OK;
-}
-
-static tsr_status_t sample_together(void *ctx, perf_pair_t *pair)
-{
-	move_t *move = ctx;
-	double ns;
-
-	PERF_TRY(move_together(move, move->repeats, &ns));
-	perf_samples_add(&pair->kernel, ns / (double)move->repeats);
-	return TSR_OK;
-}
-
-tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out)
-{
-	const size_t size_bytes = run->options->max_bytes;
-	move_t move = {.run = run};
-	uint64_t repeats;
-
-	choose_ranks(&move, run->rank, (run->rank + 1) % run->size);
-	const int to = move.to;
-	move.to = -1; /* nothing is verified */
-	PERF_TRY(prepare(&move));
-	move.to = to;
-	move.args = (perf_move_args_t){.dst = move.destination,
-				       .src = move.source.data,
-				       .size_bytes = size_bytes,
-				       .src_peer = move.from,
-				       .dst_peer = move.to};
-	PERF_TRY(share_out(&move, size_bytes));
-	PERF_TRY(perf_choose(run, perf_enough(1, 20 + (double)size_bytes / 64), move_together,
-			     &move, &repeats));
-	move.repeats = repeats;
-	PERF_TRY(perf_sample(run, true, sample_together, &move, pair_out));
-	PERF_TRY(tsr_heap_free(run->world, move.destination));
-	return tsr_tensor_free(run->world, &move.source);
+	return perf_move_close(&move, measure_sizes(&move));
 }

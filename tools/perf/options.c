@@ -60,6 +60,11 @@ static const char help_options[] =
 	"      --scope S         signal: between ranks (system, the default), between two\n"
 	"                        blocks of rank 0 (device), or between two workers of one\n"
 	"                        block (block), the last two without a reference\n"
+	"      --via HOW         put: messages by threads, by the copy engines of\n"
+	"                        multiprocessors (bulk), by the device's copy engine\n"
+	"                        (copy-engine), or by each of them in turn (all). A size is\n"
+	"                        that of a message, -b 128 -e 2M -f 4 unless you say others,\n"
+	"                        by 1, 2, 4 ... blocks, or by -V\n"
 	"      --pairs           put, get, atomic: every rank with every rank, one pair after\n"
 	"                        the other, and all at once; one size, -e (default 4M)\n"
 	"      --picture FILE    with --pairs: draw them as a heat map (SVG)\n"
@@ -79,7 +84,7 @@ static const char help_options[] =
 	"\n"
 	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
 
-enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE };
+enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE, OPT_VIA };
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -98,6 +103,7 @@ static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"scope", required_argument, NULL, OPT_SCOPE},
+	{"via", required_argument, NULL, OPT_VIA},
 	{"pairs", no_argument, NULL, OPT_PAIRS},
 	{"picture", required_argument, NULL, OPT_PICTURE},
 	{"help", no_argument, NULL, 'h'},
@@ -136,6 +142,15 @@ static const char *const scope_names[] = {[PERF_SCOPE_SYSTEM] = "system",
 const char *perf_scope_name(perf_scope_t scope)
 {
 	return scope_names[scope];
+}
+
+static const char *const via_names[] = {[PERF_VIA_THREADS] = "threads",
+					[PERF_VIA_BULK] = "bulk",
+					[PERF_VIA_COPY_ENGINE] = "copy-engine"};
+
+const char *perf_via_name(perf_via_t via)
+{
+	return via_names[via];
 }
 
 void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes)
@@ -209,6 +224,19 @@ static int parse_scope(const char *text, perf_scope_t *scope_out)
 			return TOOL_OK;
 		}
 	return tool_misuse("perf", "--scope '%s' is unknown: give system, device or block", text);
+}
+
+static int parse_via(const char *text, unsigned *vias_out)
+{
+	*vias_out = 0;
+	for (unsigned i = 0; i < PERF_VIAS; i++)
+		if (strcmp(via_names[i], text) == 0 || strcmp("all", text) == 0)
+			*vias_out |= 1u << i;
+	return *vias_out ? TOOL_OK
+			 : tool_misuse("perf",
+				       "--via '%s' is unknown: give threads, bulk, copy-engine or "
+				       "all",
+				       text);
 }
 
 static int parse_size(const char *what, const char *text, size_t *size_out)
@@ -289,6 +317,8 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 	case OPT_PICTURE:
 		options->picture = text;
 		return TOOL_OK;
+	case OPT_VIA:
+		return parse_via(text, &options->vias);
 	case OPT_SCOPE:
 		return parse_scope(text, &options->scope);
 	case OPT_PLACEMENT:
@@ -380,11 +410,67 @@ static int check_pairs(perf_options_t *options)
 	return TOOL_OK;
 }
 
+/** --via: what it does not go with, and the sizes of messages. */
+static int check_vias(perf_options_t *options)
+{
+	enum { BULK_UNIT = 16 };
+	const bool bulk = options->vias >> PERF_VIA_BULK & 1;
+
+	if (!options->vias)
+		return TOOL_OK;
+	if (options->op != PERF_PUT)
+		return tool_misuse("perf", "--via is for the operation put");
+	if (options->pairs || options->each)
+		return tool_misuse("perf",
+				   "--via compares messages of two ranks inside one launch: "
+				   "leave --pairs and -l away");
+	if (options->max_bytes == SIZE_MAX)
+		options->max_bytes = (size_t)2 << 20;
+	if (options->min_bytes == SIZE_MAX)
+		options->min_bytes = 128;
+	if (!options->factor && !options->step_bytes)
+		options->factor = 4;
+	if (bulk && (options->min_bytes % BULK_UNIT || options->step_bytes % BULK_UNIT))
+		return tool_misuse("perf",
+				   "--via %s moves multiples of %d bytes: give such for -b and -i",
+				   via_names[PERF_VIA_BULK], BULK_UNIT);
+	return TOOL_OK;
+}
+
+/** signal and its like: who signals whom. */
+static int check_signals(const perf_options_t *options)
+{
+	const bool signals = options->op == PERF_SIGNAL || options->op == PERF_PUT_SIGNAL ||
+			     options->op == PERF_MARKED;
+
+	if (options->op != PERF_SIGNAL && options->scope != PERF_SCOPE_SYSTEM)
+		return tool_misuse("perf", "--scope is for the operation signal");
+	if (signals && options->scope == PERF_SCOPE_SYSTEM && options->launcher.ranks < 2)
+		return tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
+	return TOOL_OK;
+}
+
+static int check_all(perf_options_t *options)
+{
+	int misused = check_signals(options);
+
+	if (!misused)
+		misused = check_pairs(options);
+	if (!misused)
+		misused = check_vias(options);
+	if (options->min_bytes == SIZE_MAX)
+		options->min_bytes = 8;
+	if (options->max_bytes == SIZE_MAX)
+		options->max_bytes =
+			options->op == PERF_MARKED ? (size_t)64 << 10 : (size_t)64 << 20;
+	return misused ? misused : check_sizes(options);
+}
+
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out)
 {
 	perf_options_t options = {
 		.launcher = {.size = sizeof(tsr_launcher_t), .ranks = 2},
-		.min_bytes = 8,
+		.min_bytes = SIZE_MAX, /* none was given */
 		.max_bytes = SIZE_MAX,
 		.dtype = TSR_F32,
 		.samples = 15,
@@ -413,20 +499,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",
 				      argv[optind + 1]);
-	if (!misused && options.op != PERF_SIGNAL && options.scope != PERF_SCOPE_SYSTEM)
-		misused = tool_misuse("perf", "--scope is for the operation signal");
-	if (!misused && options.scope == PERF_SCOPE_SYSTEM &&
-	    (options.op == PERF_SIGNAL || options.op == PERF_PUT_SIGNAL ||
-	     options.op == PERF_MARKED) &&
-	    options.launcher.ranks < 2)
-		misused =
-			tool_misuse("perf", "a signal goes from one rank to another: -n 2 or more");
 	if (!misused)
-		misused = check_pairs(&options);
-	if (options.max_bytes == SIZE_MAX) /* none was given */
-		options.max_bytes = options.op == PERF_MARKED ? (size_t)64 << 10 : (size_t)64 << 20;
-	if (!misused)
-		misused = check_sizes(&options);
+		misused = check_all(&options);
 	if (!misused)
 		*options_out = options;
 	return misused;

@@ -80,6 +80,7 @@ static tsr_status_t measure_together(pairs_t *p)
 				moves ? "each rank with the next, all at once"
 				      : "all ranks at rank 0's counter, each",
 				!alone, wrong);
+	row.crowded = true;
 	if (moves)
 		row.wrong = -1; /* not verified: the same move of each pair was */
 	return perf_report_row(run->report, &row, &pair);

@@ -129,6 +129,8 @@ tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out)
 
 static tsr_status_t run_operation(perf_run_t *run)
 {
+	if (run->options->vias)
+		return perf_run_vias(run);
 	if (run->options->pairs)
 		return perf_run_pairs(run);
 	switch (run->options->op) {
@@ -155,6 +157,8 @@ static tsr_status_t measure(perf_run_t *run)
 	PERF_TRY(tsr_stream_create(tsr_world_team(run->world), &run->stream));
 	PERF_TRY(tsr_event_create(run->world, &run->begin));
 	PERF_TRY(tsr_event_create(run->world, &run->end));
+	if (perf_has_limits(run->options, perf_on_host(run)))
+		PERF_TRY(perf_measure_limits(run));
 	PERF_TRY(run_operation(run));
 	PERF_TRY(tsr_event_destroy(run->end));
 	PERF_TRY(tsr_event_destroy(run->begin));
@@ -174,6 +178,7 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	TSR_TRY(perf_check_vias(&run));
 	if (run.rank == 0) {
 		run.report = &report;
 		TSR_TRY(perf_report_begin(&report, &perf_options, world));

@@ -24,9 +24,18 @@ typedef enum perf_op {
 /** signal: what is between the two that signal. */
 typedef enum perf_scope { PERF_SCOPE_SYSTEM, PERF_SCOPE_DEVICE, PERF_SCOPE_BLOCK } perf_scope_t;
 
+/** put: what moves the data. */
+typedef enum perf_via {
+	PERF_VIA_THREADS,    /* tsr_put: threads load and store */
+	PERF_VIA_BULK,       /* a multiprocessor's copy engine, through shared memory */
+	PERF_VIA_COPY_ENGINE /* the device's copy engine: tsr_stream_put_2d */
+} perf_via_t;
+enum { PERF_VIAS = 3 };
+
 typedef struct perf_options {
 	perf_op_t op;
 	perf_scope_t scope;
+	unsigned vias; /* put: a bit for each way that is compared with the others; 0: none is */
 	tsr_launcher_t launcher;
 	size_t min_bytes, max_bytes;
 	size_t factor, step_bytes; /* one of them is 0 */
@@ -62,8 +71,9 @@ int perf_op_buffers(perf_op_t op);
 /** Who takes part, in words; `ranks`: of the world. */
 void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes);
 
-/** As it is typed. */
+/** As they are typed. */
 const char *perf_scope_name(perf_scope_t scope);
+const char *perf_via_name(perf_via_t via);
 
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
@@ -116,6 +126,9 @@ typedef struct perf_row {
 	int pieces;
 	/* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
 	size_t link_bytes;
+	const char *via; /* null, or what moves the data, */
+	int blocks;      /* and how many blocks do; 0: none, or as the head of the table says */
+	bool crowded;    /* all ranks at once: no ratio is promised */
 	/* every byte is where it belongs before the operation begins: none is moved */
 	bool still;
 	int64_t wrong; /* elements; -1: not checked */
@@ -144,6 +157,12 @@ tsr_status_t perf_report_end(perf_report_t *report);
 
 /* ------------------------------------------------------------------ run */
 
+/** What the hardware carries, as far as it was measured: GB/s. 0: it was not. */
+typedef struct perf_limits {
+	double link;   /* between ranks 0 and 1 */
+	double memory; /* between two places of a rank's memory */
+} perf_limits_t;
+
 /** A measurement on one rank. */
 typedef struct perf_run {
 	tsr_world_t *world;
@@ -152,6 +171,7 @@ typedef struct perf_run {
 	tsr_stream_t *stream;
 	tsr_event_t *begin, *end;
 	perf_report_t *report; /* null but on rank 0 */
+	perf_limits_t limits;
 } perf_run_t;
 
 /**
@@ -217,6 +237,15 @@ tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *na
 /** The sum over the ranks. Collective. */
 tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 
+/** Whether a run compares with what the hardware carries: its ranks are on GPUs. */
+bool perf_has_limits(const perf_options_t *options, bool on_host);
+
+/**
+ * Measures run->limits: the fastest of plain stores, plain loads and the
+ * device's copy engine. Rank 0 tells. Collective.
+ */
+tsr_status_t perf_measure_limits(perf_run_t *run);
+
 /**
  * put, get, copy: `actor` moves options->max_bytes to or from `other`.
  * `*pair_out` is written on the actor. Collective.
@@ -243,9 +272,13 @@ typedef struct perf_heat {
 /** Draws it as SVG. Errors: TSR_ERR_SYSTEM. */
 tsr_status_t perf_draw_heat(const char *path, const perf_heat_t *heat);
 
+/** Whether the backend has the only way that the options ask for. Errors: TSR_ERR_UNSUPPORTED. */
+tsr_status_t perf_check_vias(const perf_run_t *run);
+
 /* The measurements: collective; rank 0 reports. */
 tsr_status_t perf_run_pairs(perf_run_t *run);
 tsr_status_t perf_run_move(perf_run_t *run);
+tsr_status_t perf_run_vias(perf_run_t *run);
 tsr_status_t perf_run_signal(perf_run_t *run);
 tsr_status_t perf_run_local_signal(perf_run_t *run);
 tsr_status_t perf_run_put_signal(perf_run_t *run);

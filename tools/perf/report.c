@@ -7,12 +7,14 @@
 #include "tools/json_rows.h"
 #include "tools/perf/perf.h"
 
-static const char no_reference[] = "none";
+static const char no_reference[] = "none", limit[] = "limit";
 
 /** The means that the operation is compared with. */
 static const char *reference_name(const perf_options_t *options, bool on_host)
 {
 	const perf_op_t op = options->op;
+	if (perf_has_limits(options, on_host))
+		return limit;
 	if (perf_op_moves(op))
 		return on_host ? "memcpy" : "plain";
 	if (op == PERF_BARRIER)
@@ -42,52 +44,90 @@ static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const 
 					"no host memory for the report: end other programs");
 }
 
+/** How many lines there will be, as far as the options say. */
+static int steps_of(const perf_options_t *options, int ranks)
+{
+	int sizes = 0, vias = 0;
+
+	if (options->pairs)
+		return ranks * ranks + 1;
+	if (!perf_op_sized(options->op))
+		return options->op == PERF_ATOMIC ? 2 : 1;
+	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s))
+		sizes++;
+	for (unsigned left = options->vias; left; left >>= 1)
+		vias += left & 1;
+	return vias > 0 ? sizes * vias : sizes;
+}
+
+/** Which blocks move, where they are chosen for the whole table. */
+static void print_blocks(const perf_options_t *options, bool on_host)
+{
+	if (!perf_op_blocks(options->op))
+		return;
+	if (options->blocks)
+		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
+	else if (!on_host && !options->vias)
+		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
+}
+
+/** Who measures what, and how. */
+static void print_head(const perf_options_t *options, const tsr_world_t *world, const char *device,
+		       bool on_host)
+{
+	const int ranks = tsr_world_size(world);
+	char pair[96];
+
+	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks,
+	       ranks == 1 ? "" : "s", tsr_world_in_threads(world) ? "threads" : "processes",
+	       tsr_world_backend(world), device);
+	print_blocks(options, on_host);
+	printf("\n# median of %ld sample%s, each of many %s\n", options->samples,
+	       options->samples == 1 ? "" : "s",
+	       perf_op_moves(options->op) && options->each ? "launches of one operation"
+							   : "operations inside one launch");
+	perf_op_pair(options, ranks, pair, sizeof pair);
+	printf("# %s\n", pair);
+	if (!perf_op_sized(options->op) && options->sized)
+		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n",
+		       perf_op_name(options->op));
+}
+
+/** Whether ratios are to what the hardware carries: then they are percent of it. */
+static bool is_limit(const perf_report_t *report)
+{
+	return report->reference == limit;
+}
+
+static void print_columns(const perf_report_t *report)
+{
+	char reference[32];
+
+	if (report->reference == no_reference)
+		snprintf(reference, sizeof reference, "-");
+	else
+		snprintf(reference, sizeof reference, "%s(%s)", report->reference,
+			 perf_op_moves(report->options->op) ? "GB/s" : "us");
+	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %8s %9s\n", "size(B)", "count", "type",
+	       "time(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong", reference,
+	       is_limit(report) ? "limit(%)" : "ratio", "spread(%)");
+}
+
 tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options,
 			       tsr_world_t *world)
 {
 	perf_report_t fresh = {.options = options, .progress = tool_progress_begin(0)};
 	tsr_device_props_t props = {.size = sizeof props};
-	bool moves = perf_op_moves(options->op), sized = perf_op_sized(options->op);
-	bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0,
-	     blocks = perf_op_blocks(options->op);
-	const int ranks = tsr_world_size(world);
-	char reference[32], pair[96];
+	const bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0;
 
 	*report = fresh;
 	report->reference = reference_name(options, on_host);
+	report->progress.steps = steps_of(options, tsr_world_size(world));
 	PERF_TRY(tsr_world_device(world, &props));
 	if (options->json)
 		PERF_TRY(begin_json(report, world, props.name));
-	for (size_t s = sized ? options->min_bytes : 0; s; s = perf_next_size(options, s))
-		report->progress.steps++;
-	if (options->pairs)
-		report->progress.steps = ranks * ranks + 1;
-	else if (!sized)
-		report->progress.steps = options->op == PERF_ATOMIC ? 2 : 1;
-
-	printf("# tessera perf %s: %d rank%s as %s on %s (%s)", perf_op_name(options->op), ranks,
-	       ranks == 1 ? "" : "s", tsr_world_in_threads(world) ? "threads" : "processes",
-	       tsr_world_backend(world), props.name);
-	if (blocks && options->blocks)
-		printf(", %ld block%s", options->blocks, options->blocks == 1 ? "" : "s");
-	else if (blocks && !on_host)
-		printf(", a block for every %d KiB", PERF_BLOCK_BYTES >> 10);
-	printf("\n# median of %ld sample%s, each of many %s\n", options->samples,
-	       options->samples == 1 ? "" : "s",
-	       moves && options->each ? "launches of one operation"
-				      : "operations inside one launch");
-	perf_op_pair(options, ranks, pair, sizeof pair);
-	printf("# %s\n", pair);
-	if (!sized && options->sized)
-		printf("# %s has no size or type to choose: -b, -e, -f, -i and -d change nothing\n",
-		       perf_op_name(options->op));
-	if (strcmp(report->reference, no_reference) == 0)
-		snprintf(reference, sizeof reference, "-");
-	else
-		snprintf(reference, sizeof reference, "%s(%s)", report->reference,
-			 moves ? "GB/s" : "us");
-	printf("#\n#%12s %12s %6s %12s %12s %12s %7s %13s %7s %9s\n", "size(B)", "count", "type",
-	       "time(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong", reference, "ratio", "spread(%)");
+	print_head(options, world, props.name, on_host);
+	print_columns(report);
 	return TSR_OK;
 }
 
@@ -170,10 +210,13 @@ static void print_line(const perf_report_t *report, const line_t *line)
 		(void)figure(quotient((double)row->size_bytes, line->reference_ns), 2, reference);
 	else
 		(void)figure(line->reference_ns / 1e3, 3, reference);
-	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %7s %9.1f", row->size_bytes,
+	if (is_limit(report))
+		(void)figure(line->ratio * 100, 1, ratio);
+	else
+		(void)figure(line->ratio, 3, ratio);
+	printf(" %12zu %12zu %6s %12.3f %12s %12s %7s %13s %8s %9.1f", row->size_bytes,
 	       row_count(row), row->type, line->time_ns / 1e3, figure(line->algbw, 2, algbw),
-	       figure(line->busbw, 2, busbw), wrong, reference, figure(line->ratio, 3, ratio),
-	       line->spread * 100);
+	       figure(line->busbw, 2, busbw), wrong, reference, ratio, line->spread * 100);
 	print_words(report, line);
 	fflush(stdout);
 }
@@ -186,8 +229,9 @@ static void note_ratio(perf_report_t *report, const line_t *line)
 {
 	bool moves = perf_op_moves(report->options->op);
 
-	if (line->ratio <= 0 || report->options->op == PERF_ATOMIC ||
-	    report->options->op == PERF_MARKED || (moves && line->row->size_bytes < 32768))
+	if (line->ratio <= 0 || is_limit(report) || report->options->vias || line->row->crowded ||
+	    report->options->op == PERF_ATOMIC || report->options->op == PERF_MARKED ||
+	    (moves && line->row->size_bytes < 32768))
 		return;
 	if (report->worst_ratio > 0 &&
 	    (moves ? line->ratio >= report->worst_ratio : line->ratio <= report->worst_ratio))
@@ -205,17 +249,17 @@ static json_t *figure_json(double value)
 static tsr_status_t add_json(perf_report_t *report, const line_t *line)
 {
 	const perf_row_t *row = line->row;
-	json_t *object =
-		json_pack("{s:s?, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, s:o, s:o}",
-			  "what", row->what, "size_bytes", (json_int_t)row->size_bytes, "count",
-			  (json_int_t)row_count(row), "type", row->type, "time_us",
-			  line->time_ns / 1e3, "spread", line->spread, "disturbed",
-			  (int)line->disturbed, "reference_us",
-			  figure_json(line->reference_ns / 1e3), "reference_disturbed",
-			  (int)line->reference_disturbed, "ratio", figure_json(line->ratio),
-			  "wrong", (json_int_t)row->wrong, "link_bytes",
-			  (json_int_t)row->link_bytes, "algbw_gbps", figure_json(line->algbw),
-			  "busbw_gbps", figure_json(line->busbw));
+	json_t *object = json_pack(
+		"{s:s?, s:s?, s:i, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, "
+		"s:o, s:o}",
+		"what", row->what, "via", row->via, "blocks", row->blocks, "size_bytes",
+		(json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type,
+		"time_us", line->time_ns / 1e3, "spread", line->spread, "disturbed",
+		(int)line->disturbed, "reference_us", figure_json(line->reference_ns / 1e3),
+		"reference_disturbed", (int)line->reference_disturbed, "ratio",
+		figure_json(line->ratio), "wrong", (json_int_t)row->wrong, "link_bytes",
+		(json_int_t)row->link_bytes, "algbw_gbps", figure_json(line->algbw), "busbw_gbps",
+		figure_json(line->busbw));
 
 	if (!object || json_array_append_new(json_object_get(report->json, "rows"), object) != 0)
 		return tsr_error(TSR_ERR_NO_MEMORY,

@@ -33,6 +33,7 @@
 #define TSR_PORT_ADD "cuda/dev/add.h"
 #define TSR_PORT_DOT "cuda/dev/dot.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
+#define TSR_PORT_BULK "cuda/dev/bulk.h"
 
 #define TSR_RELAXED __NV_ATOMIC_RELAXED
 #define TSR_ACQUIRE __NV_ATOMIC_ACQUIRE

@@ -56,6 +56,9 @@
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm
  * (gpu/gemm.h).
  *
+ * CUDA's port also names TSR_PORT_BULK, the header of copies in bulk through
+ * shared memory. No body uses them: tools/perf/bulk.c measures them.
+ *
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.
  *
