@@ -88,14 +88,19 @@ bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, 
 	return entry->thread == thread && entry->call > coop->met && entry->call != coop->call;
 }
 
+/** Whether the current call is made by the operation's fragment, at the same place. */
+static bool is_same_place(const shadow_coop_t *coop, const shadow_operation_t *entry)
+{
+	return coop->is.tile != 0 && entry->tile == coop->is.tile;
+}
+
 uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
 				 uint32_t readers)
 {
 	uint32_t reader;
 	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++) {
-		if (!tsr_shadow_is_unmet(shadow, coop, thread, reader))
-			continue;
-		if (coop->is.tile == 0 || shadow_entry(shadow, reader)->tile != coop->is.tile)
+		if (tsr_shadow_is_unmet(shadow, coop, thread, reader) &&
+		    !is_same_place(coop, shadow_entry(shadow, reader)))
 			return reader;
 	}
 	return 0;
@@ -119,10 +124,11 @@ void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *
 
 /* ------------------------------------------------------------------ words */
 
-static bool same_touch(const shadow_touch_t *a, const shadow_touch_t *b)
+static bool same_touch(const tsr_shadow_t *shadow, const shadow_touch_t *a, const shadow_touch_t *b)
 {
 	return a->region == b->region && a->offset == b->offset && a->bytes == b->bytes &&
-	       a->wrote == b->wrote && a->atomic == b->atomic;
+	       a->wrote == b->wrote && a->atomic == b->atomic &&
+	       shadow_entry(shadow, a->entry)->tile == shadow_entry(shadow, b->entry)->tile;
 }
 
 void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_t *touch)
@@ -131,7 +137,8 @@ void tsr_shadow_touch_word(tsr_shadow_t *shadow, int thread, const shadow_touch_
 	if (!coop)
 		return;
 	for (uint32_t i = coop->touch_count; i > 0 && i + 4 > coop->touch_count; i--)
-		if (same_touch(&coop->touch[i - 1], touch)) { /* a loop of looks at a flag or two */
+		if (same_touch(shadow, &coop->touch[i - 1],
+			       touch)) { /* a loop of looks at a flag or two */
 			coop->touch[i - 1] = *touch;
 			return;
 		}
@@ -175,9 +182,9 @@ void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop,
 		if ((touch->atomic && atomic) || !(touch->wrote || wrote) ||
 		    !meets_range(touch, range, &begin, &end))
 			continue;
-		if (shadow_entry(shadow, touch->entry)->call != coop->call)
-			tsr_shadow_note_unmet(unmet, shadow_entry(shadow, touch->entry),
-					      touch->wrote, begin, end);
+		const shadow_operation_t *entry = shadow_entry(shadow, touch->entry);
+		if (entry->call != coop->call && (touch->wrote || !is_same_place(coop, entry)))
+			tsr_shadow_note_unmet(unmet, entry, touch->wrote, begin, end);
 	}
 }
 

@@ -142,6 +142,25 @@ Test(shadow_coops, a_fragment_may_go_back_to_where_it_came_from)
 	finish(&w);
 }
 
+Test(shadow_coops, a_tile_that_others_have_added_to_may_be_stored_where_it_was_loaded)
+{
+	world_t w;
+	begin(&w);
+	/* the atomic makes a word of these bytes */
+	cr_expect(atomic_by(&w, call(&w), TSR_VIEWS_STORE, 8).other == 0);
+	meet(&w);
+	touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 0, 64);
+	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), true, 0, 64).other == 0);
+	meet(&w);
+	atomic_by(&w, call(&w), TSR_VIEWS_STORE, 8);
+	meet(&w);
+	touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 5}), false, 8, 8);
+	touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 7}), false, 8, 8);
+	cr_expect(touch(&w, call_as(&w, (tsr_shadow_call_t){.tile = 7}), true, 8, 8).other != 0,
+		  "another place");
+	finish(&w);
+}
+
 Test(shadow_coops, operands_have_been_read_when_the_coop_goes_on)
 {
 	world_t w;
