@@ -7,5 +7,7 @@
 
 #include "kernels/gemm_reduce_scatter/bulk_synchronous.h"
 #include "kernels/gemm_reduce_scatter/own_chunk_last.h"
+#include "kernels/gemm_reduce_scatter/ring.h"
+#include "kernels/gemm_reduce_scatter/store_add.h"
 
 #endif

@@ -1,0 +1,135 @@
+/* Automatic choices: the tile, the blocks and how many of them communicate, the bands. */
+#include "kernels/host/cost.h"
+#include "kernels/host/share.h"
+#include "kernels/split_k/split_k.h"
+
+/**
+ * The number of tiles of all chunks. Each chunk is covered by as many rows of
+ * tiles as the largest one.
+ */
+static int64_t tiles_of_all(const splitk_config_t *c, tile_size_t tile, int ranks)
+{
+	return ranks * tiles_of(share_largest(c->m, ranks), tile.m) * tiles_of(c->n, tile.n);
+}
+
+/** A configuration whose tile is to be chosen, and where it is to run. */
+typedef struct candidate {
+	const splitk_config_t *config;
+	const workload_place_t *place;
+} candidate_t;
+
+/** Computing time: rounds of tiles. */
+static double cost_in_tiles(const void *ctx, tile_size_t tile)
+{
+	const candidate_t *candidate = ctx;
+	const workload_place_t *place = candidate->place;
+	const int64_t tiles = tiles_of_all(candidate->config, tile, place->ranks);
+	return (double)cost_rounds(tiles, place->device->resident_blocks) *
+	       cost_tile(place->machine, tile);
+}
+
+static tsr_status_t choose_tile(const splitk_pattern_t *pattern, splitk_config_t *c,
+				const workload_place_t *place)
+{
+	const candidate_t candidate = {c, place};
+	const cost_search_t search = {.kernel = pattern->kernels[0],
+				      .dtype = c->dtype,
+				      .device = place->device,
+				      .cost = cost_in_tiles,
+				      .ctx = &candidate};
+	return cost_choose_tile(&search, pattern->name, &c->tile);
+}
+
+/**
+ * The number of blocks that only communicate: as many as fill the links, if the
+ * machine says so; else a sixth, as 48 of 304 in the Iris paper. No more than
+ * tiles.
+ */
+static int choose_senders(const splitk_config_t *c, const workload_place_t *place, int most)
+{
+	if (c->comm_blocks > 0)
+		return c->comm_blocks;
+	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks) / place->ranks;
+	int wanted = cost_knows_links(place->machine) && place->ranks > 1
+			     ? cost_send(place->machine, place->ranks - 1).lanes
+			     : (most + 5) / 6;
+	wanted = wanted < tiles ? wanted : (int)tiles;
+	return wanted < most ? wanted : most > 1 ? most - 1 : 1;
+}
+
+static tsr_status_t choose_blocks(const splitk_pattern_t *pattern, splitk_config_t *c,
+				  const workload_place_t *place)
+{
+	const tsr_device_props_t *device = place->device;
+	const int most = device->resident_blocks;
+	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks);
+	c->comm_blocks = pattern->has_senders
+				 ? choose_senders(c, place, c->blocks > 0 ? c->blocks : most)
+				 : 0;
+	if (c->blocks == 0) {
+		const int left = most > c->comm_blocks ? most - c->comm_blocks : 1;
+		c->blocks = c->comm_blocks + (tiles < left ? (int)tiles : left);
+	}
+	if (c->blocks <= most)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_RESIDENCY,
+			 "%d blocks wait for each other, and %s holds %d at one time; launch fewer "
+			 "blocks",
+			 c->blocks, device->name, most);
+}
+
+tsr_status_t splitk_choose(const splitk_kind_t *kind, const workload_config_t *config,
+			   const workload_place_t *place, workload_config_t *config_out)
+{
+	splitk_config_t c = splitk_config_of(config);
+	const splitk_pattern_t *pattern = &kind->patterns[c.pattern];
+	tsr_status_t status = TSR_OK;
+	if (tile_is_automatic(c.tile))
+		status = choose_tile(pattern, &c, place);
+	if (status == TSR_OK)
+		status = choose_blocks(pattern, &c, place);
+	if (status != TSR_OK)
+		return status;
+	if (c.bands == 0)
+		c.bands = 1;
+	*config_out = splitk_workload_config(&c);
+	return TSR_OK;
+}
+
+/* ------------------------------------------------------------ candidates of a search */
+
+bool splitk_try_tile(const splitk_kind_t *kind, const workload_config_t *config, int index,
+		     workload_value_t *value_out)
+{
+	const splitk_config_t c = splitk_config_of(config);
+	tile_size_t tile;
+	if (!variant_candidate(kind->patterns[c.pattern].kernels[0], c.dtype, index, &tile))
+		return false;
+	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
+	return true;
+}
+
+/** With several bands, the sums for one band are in flight while the next is computed. */
+bool splitk_try_bands(const splitk_kind_t *kind, const workload_config_t *config, int index,
+		      workload_value_t *value_out)
+{
+	static const int bands[] = {1, 2, 4, 8};
+	const bool overlaps = kind->patterns[config->pattern].sends ||
+			      kind->patterns[config->pattern].has_senders;
+	if (index >= (overlaps ? (int)(sizeof bands / sizeof *bands) : 1))
+		return false;
+	*value_out = (workload_value_t){{bands[index]}};
+	return true;
+}
+
+bool splitk_try_senders(const splitk_kind_t *kind, const workload_config_t *config, int index,
+			workload_value_t *value_out)
+{
+	static const int divisors[] = {32, 16, 8, 4};
+	const bool has_senders = kind->patterns[config->pattern].has_senders;
+	if (index >= (has_senders ? (int)(sizeof divisors / sizeof *divisors) : 1))
+		return false;
+	const int64_t blocks = config->value[SPLITK_BLOCKS].x[0];
+	*value_out = (workload_value_t){{has_senders ? 1 + blocks / divisors[index] : 0}};
+	return true;
+}
