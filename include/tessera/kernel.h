@@ -92,7 +92,9 @@ TSR_API const tsr_kernel_t *tsr_kernel_find(const char *name, const char *varian
 
 /**
  * The `index`-th kernel and the `index`-th device image of the program and its
- * shared libraries; null past the last. Any thread.
+ * shared libraries; null past the last. Among them are the library's own
+ * (tessera/collective.h), if the program calls them, or is linked with
+ * libtessera.so. Any thread.
  */
 TSR_API const tsr_kernel_t *tsr_kernel_at(int index);
 TSR_API const tsr_image_t *tsr_image_at(int index);

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "tessera/collective.h"
 #include "tessera/status.h"
 #include "tessera/stream.h"
 #include "tessera/visibility.h"
@@ -82,6 +83,15 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_launch_group(...) TSR_SITED(tsr_launch_group, __VA_ARGS__)
 #define tsr_stream_put_2d(...) TSR_SITED(tsr_stream_put_2d, __VA_ARGS__)
 #define tsr_stream_wait_event(...) TSR_SITED(tsr_stream_wait_event, __VA_ARGS__)
+
+#define tsr_stream_all_reduce(...) TSR_SITED(tsr_stream_all_reduce, __VA_ARGS__)
+#define tsr_stream_reduce(...) TSR_SITED(tsr_stream_reduce, __VA_ARGS__)
+#define tsr_stream_reduce_scatter(...) TSR_SITED(tsr_stream_reduce_scatter, __VA_ARGS__)
+#define tsr_stream_all_gather(...) TSR_SITED(tsr_stream_all_gather, __VA_ARGS__)
+#define tsr_stream_all_to_all(...) TSR_SITED(tsr_stream_all_to_all, __VA_ARGS__)
+#define tsr_stream_broadcast(...) TSR_SITED(tsr_stream_broadcast, __VA_ARGS__)
+#define tsr_stream_gather(...) TSR_SITED(tsr_stream_gather, __VA_ARGS__)
+#define tsr_stream_scatter(...) TSR_SITED(tsr_stream_scatter, __VA_ARGS__)
 
 #define tsr_event_create(...) TSR_SITED(tsr_event_create, __VA_ARGS__)
 #define tsr_event_destroy(...) TSR_SITED(tsr_event_destroy, __VA_ARGS__)

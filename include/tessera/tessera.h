@@ -16,6 +16,7 @@
 
 #include "tessera/args.h"
 #include "tessera/backends.h"
+#include "tessera/collective.h"
 #include "tessera/dtype.h"
 #include "tessera/heap.h"
 #include "tessera/host_product.h"

@@ -55,6 +55,13 @@ typedef struct tsr_pos {
  */
 typedef enum tsr_major { TSR_ROW_MAJOR = 0, TSR_COL_MAJOR = 1 } tsr_major_t;
 
+/** How elements are combined. */
+typedef enum tsr_reduce_op {
+	TSR_REDUCE_SUM = 0,
+	TSR_REDUCE_MAX = 1,
+	TSR_REDUCE_MIN = 2
+} tsr_reduce_t;
+
 /** The memory that a view refers to. */
 typedef enum tsr_space {
 	TSR_SPACE_HEAP = 0,  /* the symmetric heap: can be translated to a peer */

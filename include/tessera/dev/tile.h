@@ -82,12 +82,6 @@ typedef float (*tsr_rows_fn)(float x, int64_t row, const void *ctx);
  */
 typedef float (*tsr_map_rows_fn)(float x, float row_value, const void *ctx);
 
-typedef enum tsr_reduce_op {
-	TSR_REDUCE_SUM = 0,
-	TSR_REDUCE_MAX = 1,
-	TSR_REDUCE_MIN = 2
-} tsr_reduce_t;
-
 /*
  * The coop that owns the fragment makes these calls. They touch registers only.
  * A fragment has no values until tsr_frag_zero, a load, a reduction, or a map

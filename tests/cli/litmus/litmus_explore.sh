@@ -11,6 +11,7 @@ blocks=$BUILD/tests/litmus/test_blocks.checked
 marked=$BUILD/tests/contract/signals/test_marked.checked
 collective=$BUILD/tests/contract/collectives/test_collective.checked
 views=$BUILD/tests/contract/collectives/test_views.checked
+streams=$BUILD/tests/contract/collectives/test_stream_collectives.checked
 one_shot=$BUILD/tests/contract/collectives/test_one_shot.checked
 reduced=$BUILD/tests/contract/collectives/test_reduced_gather.checked
 buffering=$BUILD/tests/planted/order/load_buffering
@@ -124,6 +125,9 @@ for memory in "" "--weak cache"; do
 		tessera check -n 3 --seeds 6 $memory "$views"
 done
 
+prints "and those of tensors on streams, by chance" '^no finding$' \
+	tessera check -n 3 --seeds 6 "$streams" \
+	--filter stream_collectives/bring_what_the_ranks_gave
 for memory in "" "--weak cache"; do
 	prints "an all-reduce in one step is a barrier, by chance $memory" '^no finding$' \
 		tessera check -n 3 --seeds 20 $memory "$one_shot" \
