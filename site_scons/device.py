@@ -2,6 +2,7 @@
 Kernels compiled for GPUs: which toolkits are here, and the builders of device
 code.
 """
+import itertools
 import os
 import re
 import shutil
@@ -14,6 +15,9 @@ from programs import unit_of
 
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
 AMD_ARCHES = ("gfx942", "gfx90a")
+# code that keeps the record of a run (backends/gpu/dev/record.h): its define, what stands behind
+# its unit's name (TSR_IMAGE_RECORDED in backends/gpu/gpu.h), and behind its folder's
+RECORDED = ("TSR_RECORDED", ":recorded", "-recorded")
 NVIDIA_ARCH = "sm_90a"
 
 
@@ -181,7 +185,8 @@ def _has_lld(clang, version):
 
 def add_methods(env):
     for method in (
-        DeviceAssemblies, DeviceImages, DeviceReadings, DeviceProgram, NamedImage, HipPlatform
+        DeviceAssemblies, DeviceImages, RecordedImages, DeviceReadings, DeviceProgram, NamedImage,
+        HipPlatform
     ):
         env.AddMethod(method)
 
@@ -209,10 +214,27 @@ def DeviceImages(env, sources):
     return made
 
 
+def RecordedImages(env, sources):
+    """The same of code that keeps the record of a run, beside that which does not; none where the
+    build is without."""
+    made = []
+    for source, kit in itertools.product(sources if env["recorded"] else [], env["TOOLKITS"]):
+        unit = unit_of(env, source)
+        image = _image(env, kit, unit, _assembly(env, kit, source, True), True)
+        made.append(_embedded(env, kit, unit, image, recorded=True))
+    env.Alias("device", made)
+    return made
+
+
 def DeviceReadings(env, sources):
     """What the toolkits' front ends make of units with kernels: that they accept them, and of clang
-    the names of the kernels."""
-    made = [_reading(env, kit, source) for source in sources for kit in env["TOOLKITS"]]
+    the names of the kernels. Units that are recorded are read so, too."""
+    made = [
+        _reading(env, kit, source, recorded)
+        for source in sources
+        for kit in env["TOOLKITS"]
+        for recorded in ([False, True] if keeps_record(env.File(source)) else [False])
+    ]
     env.Alias("device", made)
     return made
 
@@ -270,6 +292,11 @@ def defines_kernels(source):
     )
 
 
+def keeps_record(source):
+    """Whether a source records what its kernels do, and so wants code that does."""
+    return b"tsr_record_start(" in source.get_contents()
+
+
 def half_program(env):
     """The program that takes from a source what device compilers read. The same in every variant,
     as device code is."""
@@ -294,21 +321,23 @@ def _half(env, source):
     return made
 
 
-def _assembly(env, kit, source):
-    return _compiled(env, kit, source, kit.compile_command, kit.assembly_suffix)
+def _assembly(env, kit, source, recorded=False):
+    return _compiled(env, kit, source, kit.compile_command, kit.assembly_suffix, recorded)
 
 
-def _reading(env, kit, source):
-    return _compiled(env, kit, source, kit.read_command, kit.read_suffix)
+def _reading(env, kit, source, recorded):
+    return _compiled(env, kit, source, kit.read_command, kit.read_suffix, recorded)
 
 
-def _compiled(env, kit, source, command, suffix):
+def _compiled(env, kit, source, command, suffix, recorded=False):
     unit = unit_of(env, source)
     made = env.Command(
-        _path(env, kit, unit, suffix),
+        _path(env, kit, unit, suffix, recorded),
         _half(env, source),
         _action(env, f"{command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
-        CPPDEFINES=env["CPPDEFINES"] + [("TSR_UNIT", f'\\"{unit}\\"')],
+        CPPDEFINES=env["CPPDEFINES"]
+        + [("TSR_UNIT", f'\\"{unit}\\"')]
+        + ([RECORDED[0]] if recorded else []),
         # SCons looks for no includes in the sources of a command of one's own.
         source_scanner=SCons.Tool.CScanner,
     )[0]
@@ -323,26 +352,28 @@ def _compiled(env, kit, source, command, suffix):
     return made
 
 
-def _image(env, kit, unit, assembly):
+def _image(env, kit, unit, assembly, recorded=False):
     """The code object that the vendor's driver loads."""
-    path = _path(env, kit, unit, kit.image_suffix)
+    path = _path(env, kit, unit, kit.image_suffix, recorded)
     command = f"{kit.assemble_command} -o $TARGET $SOURCE"
     if kit.backend == "cuda" and "kernels/" in unit:  # tests may want such a kernel
         command = f"site_scons/assemble {command}"
     return env.Command(path, assembly, _action(env, command))[0]
 
 
-def _embedded(env, kit, unit, image, symbol=None):
-    strings = {"FILE": image.path, "UNIT": unit, "BACKEND": kit.backend, "ARCH": kit.arch}
+def _embedded(env, kit, unit, image, symbol=None, recorded=False):
+    name = unit + (RECORDED[1] if recorded else "")
+    strings = {"FILE": image.path, "UNIT": name, "BACKEND": kit.backend, "ARCH": kit.arch}
     defines = " ".join(f"'-DTSR_IMAGE_{name}=\"{value}\"'" for name, value in strings.items())
     if symbol:
         defines += f" -DTSR_IMAGE_SYMBOL={symbol}"
     command = _action(env, f"$CC -c {defines} tools/embed.S -o $TARGET")
-    return env.Command(_path(env, kit, unit, ".o"), [image, "#tools/embed.S"], command)[0]
+    path = _path(env, kit, unit, ".o", recorded)
+    return env.Command(path, [image, "#tools/embed.S"], command)[0]
 
 
-def _path(env, kit, unit, suffix):
-    return f"{_folder(env)}/{kit.arch}/{unit}{suffix}"
+def _path(env, kit, unit, suffix, recorded=False):
+    return f"{_folder(env)}/{kit.arch}{RECORDED[2] if recorded else ''}/{unit}{suffix}"
 
 
 def _folder(env):

@@ -66,6 +66,14 @@ def variables(arguments):
         "all"
     )
     opts.Add(
+        BoolVariable(
+            "recorded",
+            "compile kernels for GPUs a second time, with what keeps the record of a run (tessera"
+            " bench --record, --trace); no: the record is the emulator's alone",
+            True
+        )
+    )
+    opts.Add(
         "builds",
         "builds to make in one go, as COMPILER-VARIANT, such as gcc-debug,clang-19-tsan, in place"
         " of the one that CC and variant name; the first is for the backends asked for, the others"

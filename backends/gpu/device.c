@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gpu/gpu.h"
+#include "gpu/record.h"
 #include "src/base/error.h"
 
 /*
@@ -63,6 +64,7 @@ static void drop_parts(tsr_device_t *device)
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	const tsr_gpu_calls_t *calls = gpu->vendor->calls;
 	tsr_gpu_modules_unload(gpu, device);
+	tsr_gpu_record_drop(device);
 	tsr_gpu_teams_drop(device);
 	gpu->vendor->drop(device);
 	if (gpu->notes_taken)

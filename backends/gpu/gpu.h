@@ -19,6 +19,7 @@ typedef struct tsr_gpu_page {
 	/* 1: the world has ended. Set by a kernel with a fatal note, or by the host */
 	_Alignas(128) uint32_t abort;
 	_Alignas(128) uint64_t seen[4];
+	tsr_gpu_clock_t clock;
 	_Alignas(128) tsr_gpu_note_t notes[TSR_GPU_NOTES];
 } tsr_gpu_page_t;
 
@@ -31,6 +32,7 @@ typedef struct tsr_gpu_function {
 	int dynamic_bytes; /* the kernel's own part, and additional memory of its main loop */
 	int local_bytes;   /* for each thread */
 	int blocks_per_sm; /* blocks that can be resident; 0 if a block does not fit */
+	bool recorded;     /* it keeps the record of a run */
 } tsr_gpu_function_t;
 
 /** The device code of one translation unit. */
@@ -38,6 +40,7 @@ typedef struct tsr_gpu_module {
 	struct tsr_gpu_module *next;
 	const tsr_image_t *image;
 	void *module; /* the vendor's */
+	bool recorded;
 	int count;
 	tsr_gpu_function_t function[];
 } tsr_gpu_module_t;
@@ -166,6 +169,7 @@ typedef struct tsr_gpu {
 	tsr_gpu_launched_t *launched; /* ring, indexed by number */
 	uint32_t launches;
 	bool reported[TSR_GPU_NOTES];
+	struct tsr_gpu_recording *recording; /* record.h; null: nothing was ever recorded */
 	bool dead; /* a kernel has crashed, so the driver refuses everything */
 } tsr_gpu_t;
 
@@ -200,12 +204,13 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count);
 
 /*
  * The tables of operations, equal for all vendors (stream.c, event.c, heap.c,
- * team.c).
+ * team.c, record.c).
  */
 extern const tsr_stream_ops_t tsr_gpu_stream_ops;
 extern const tsr_event_ops_t tsr_gpu_event_ops;
 extern const tsr_heap_ops_t tsr_gpu_heap_ops;
 extern const tsr_team_ops_t tsr_gpu_team_ops;
+extern const tsr_record_ops_t tsr_gpu_record_ops;
 
 /** Frees what ended teams have left, when the device is closed. */
 void tsr_gpu_teams_drop(tsr_device_t *device);
@@ -251,11 +256,21 @@ void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_
 int tsr_gpu_dynamic_bytes(const tsr_gpu_t *gpu, const tsr_gpu_function_t *function);
 
 /**
- * With the lock: finds a kernel; loads its unit if necessary. Errors:
- * TSR_ERR_UNSUPPORTED, and those of load.
+ * The name of a unit in its image whose kernels keep the record of a run: the
+ * unit's own name, and this.
+ */
+#define TSR_IMAGE_RECORDED ":recorded"
+
+/**
+ * With the lock: finds a kernel; loads its unit if necessary. `recorded`: the
+ * kernel that keeps a record. Errors: TSR_ERR_UNSUPPORTED, and those of load.
  */
 tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
-			      const tsr_gpu_function_t **function_out);
+			      bool recorded, const tsr_gpu_function_t **function_out);
+
+/** Whether there is code that keeps a record, for this device. */
+bool tsr_gpu_keeps_record(const tsr_gpu_t *gpu, const tsr_device_t *device,
+			  const tsr_kernel_t *kernel);
 void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
 
 /* ------------------------------------------------ waiting (await.c, note.c) */
@@ -316,5 +331,6 @@ tsr_status_t tsr_gpu_tail_check(tsr_device_t *device, const tsr_heap_export_t *p
  */
 const tsr_image_t *tsr_gpu_check_image_at(int index);
 #define TSR_GPU_CHECK_ENTRY "tsr_gpu_check"
+#define TSR_GPU_CLOCK_ENTRY "tsr_gpu_clock" /* of the same code: clock.c */
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gpu/gpu.h"
+#include "gpu/record.h"
 #include "src/base/error.h"
 
 static tsr_status_t check_one(const tsr_device_launch_t *l)
@@ -89,6 +90,9 @@ static tsr_status_t start(tsr_device_t *device, const tsr_device_launch_t *l,
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	uint64_t nothing = 0; /* a struct without members has a byte in C++ */
 	tsr_gpu_context_t context = tsr_gpu_launch_number(gpu, &l->stream->track, l);
+	const tsr_status_t recorded = tsr_gpu_record_launch(gpu, l, f, &context.record);
+	if (recorded != TSR_OK)
+		return recorded;
 	void *parameters[] = {&context,
 			      l->kernel->args_bytes > 0 ? (void *)(uintptr_t)l->args : &nothing};
 	const int code =
@@ -135,7 +139,9 @@ static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device,
 {
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; i < count && status == TSR_OK; i++)
-		status = tsr_gpu_function(gpu, device, launches[i].kernel, &functions[i]);
+		status = tsr_gpu_function(gpu, device, launches[i].kernel,
+					  tsr_gpu_records(gpu, device, launches[i].kernel),
+					  &functions[i]);
 	if (status == TSR_OK && together)
 		status = group_check(gpu, launches, functions, count);
 	if (status == TSR_OK && together)

@@ -13,6 +13,31 @@ void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_
 		 variant ? "__" : "", kernel->variant);
 }
 
+/** Whether the image is of the kernel's unit; `recorded`: as it keeps a record. */
+static bool is_of_unit(const tsr_image_t *image, const tsr_kernel_t *kernel, bool recorded)
+{
+	const size_t length = strlen(kernel->unit);
+	return strncmp(image->unit, kernel->unit, length) == 0 &&
+	       strcmp(image->unit + length, recorded ? TSR_IMAGE_RECORDED : "") == 0;
+}
+
+/** The image of the kernel's unit that keeps a record here; null: there is none. */
+static const tsr_image_t *recorded_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
+					 const tsr_kernel_t *kernel)
+{
+	const tsr_image_t *image;
+	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++)
+		if (is_of_unit(image, kernel, true) && gpu->vendor->runs(device, image))
+			return image;
+	return NULL;
+}
+
+bool tsr_gpu_keeps_record(const tsr_gpu_t *gpu, const tsr_device_t *device,
+			  const tsr_kernel_t *kernel)
+{
+	return recorded_image(gpu, device, kernel) != NULL;
+}
+
 /** The image of the kernel's unit that runs here. */
 static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
 			       const tsr_kernel_t *kernel, const tsr_image_t **image_out)
@@ -20,7 +45,7 @@ static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
 	const char *backend = gpu->vendor->name;
 	const tsr_image_t *image, *other = NULL;
 	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++) {
-		if (strcmp(image->unit, kernel->unit) != 0)
+		if (!is_of_unit(image, kernel, false))
 			continue;
 		if (gpu->vendor->runs(device, image)) {
 			*image_out = image;
@@ -50,18 +75,20 @@ static int count_kernels(const char *unit)
 }
 
 static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t *image,
-			 tsr_gpu_module_t **module_out)
+			 const char *unit, bool recorded, tsr_gpu_module_t **module_out)
 {
 	const tsr_kernel_t *kernel;
 	tsr_gpu_module_t *m =
-		calloc(1, sizeof *m + (size_t)count_kernels(image->unit) * sizeof m->function[0]);
+		calloc(1, sizeof *m + (size_t)count_kernels(unit) * sizeof m->function[0]);
 	if (!m)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "no host memory for the kernels of %s; free some", image->unit);
 	m->image = image;
+	m->recorded = recorded;
 	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
-		if (strcmp(kernel->unit, image->unit) == 0)
-			m->function[m->count++].kernel = kernel;
+		if (strcmp(kernel->unit, unit) == 0)
+			m->function[m->count++] =
+				(tsr_gpu_function_t){.kernel = kernel, .recorded = recorded};
 	const tsr_status_t status = gpu->vendor->load(device, m);
 	if (status != TSR_OK) {
 		free(m);
@@ -140,17 +167,17 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 }
 
 tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
-			      const tsr_gpu_function_t **function_out)
+			      bool recorded, const tsr_gpu_function_t **function_out)
 {
 	const tsr_gpu_function_t *f = NULL;
 	for (const tsr_gpu_module_t *m = gpu->modules; m && !f; m = m->next)
-		f = function_in(m, kernel);
+		f = m->recorded == recorded ? function_in(m, kernel) : NULL;
 	if (!f) {
-		const tsr_image_t *image = NULL;
+		const tsr_image_t *image = recorded ? recorded_image(gpu, device, kernel) : NULL;
 		tsr_gpu_module_t *m = NULL;
-		tsr_status_t status = find_image(gpu, device, kernel, &image);
+		tsr_status_t status = image ? TSR_OK : find_image(gpu, device, kernel, &image);
 		if (status == TSR_OK)
-			status = load(gpu, device, image, &m);
+			status = load(gpu, device, image, kernel->unit, recorded, &m);
 		if (status != TSR_OK)
 			return status;
 		f = function_in(m, kernel);

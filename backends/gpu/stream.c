@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "gpu/gpu.h"
+#include "gpu/record.h"
 #include "src/base/error.h"
 
 static const tsr_gpu_calls_t *calls_of(const tsr_device_t *device)
@@ -82,8 +83,12 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 		status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;
-	status = tsr_gpu_check(device, calls_of(device)->copy_rows(device, copy, stream->stream),
-			       TSR_GPU_SEE_FIRST,
+	pthread_mutex_lock(&tsr_gpu_of(device)->lock);
+	tsr_gpu_record_copy_begin(device, stream, copy);
+	const int code = calls_of(device)->copy_rows(device, copy, stream->stream);
+	tsr_gpu_record_copy_end(device, stream);
+	pthread_mutex_unlock(&tsr_gpu_of(device)->lock);
+	status = tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST,
 			       "copying %zu rows of %zu bytes from rank %d to rank %d", copy->rows,
 			       copy->row_bytes, tsr_gpu_of(device)->host->rank, copy->peer);
 	tsr_gpu_leave(device, before);

@@ -141,5 +141,5 @@ const tsr_backend_t tsr_backend_hip = {
 	.team = &tsr_gpu_team_ops,
 	.stream = &tsr_gpu_stream_ops,
 	.event = &tsr_gpu_event_ops,
-	.record = NULL, /* kernels count nothing on a GPU */
+	.record = &tsr_gpu_record_ops,
 };

@@ -27,8 +27,11 @@ typedef struct tsr_record_entry {
 	char kernel[48], variant[32];
 	/* given by tsr_role; "" if the kernel did not call it */
 	char role[24];
-	uint64_t products;             /* output tiles whose main loop this worker finished */
-	uint64_t operand_bytes;        /* read by main loops */
+	/* output tiles whose main loop this worker finished; on a GPU also its parts of tiles that
+	 * several blocks share */
+	uint64_t products;
+	/* read by main loops; on a GPU those of whole tiles, at a matrix's edge too */
+	uint64_t operand_bytes;
 	uint64_t local_written_bytes;  /* into this rank's heap */
 	uint64_t local_read_bytes;     /* from this rank's heap, without main loops */
 	uint64_t remote_written_bytes; /* into peers' heaps */
@@ -40,7 +43,10 @@ typedef struct tsr_record_entry {
 	uint64_t last_remote_ns;       /* end of its last remote write; 0: none */
 	uint64_t wait_ns;              /* sum of the times of its waits for flags and words */
 	uint64_t events;               /* its events that were kept */
-	uint64_t events_lost;          /* and those that came after TSR_RECORD_EVENTS others */
+	uint64_t events_lost;          /* and those for which there was no room any more */
+	/* how far this rank's clock and the host's may be apart, and so twice that is how far two
+	 * ranks' clocks may be; 0: they are one clock */
+	uint64_t clock_error_ns;
 } tsr_record_entry_t;
 
 /** What an event is. */
@@ -82,11 +88,18 @@ typedef struct tsr_record_event {
  * Starts to record this rank's launches, and drops earlier entries. Any thread;
  * no launch may be in flight.
  *
- * Errors:     TSR_ERR_UNSUPPORTED (the backend cannot record).
+ * Errors:     TSR_ERR_UNSUPPORTED (the backend cannot record), TSR_ERR_NO_MEMORY
+ *             (no room for the record), TSR_ERR_SYSTEM (the device's clock
+ *             cannot be read).
  */
 TSR_API tsr_status_t tsr_record_start(tsr_world_t *world);
 
-/** Stops recording. Any thread; no launch may be in flight. */
+/**
+ * Stops recording. Any thread; no launch may be in flight.
+ *
+ * Errors:     TSR_ERR_UNSUPPORTED (a kernel ran that keeps no record; what
+ *             others have recorded is kept).
+ */
 TSR_API tsr_status_t tsr_record_stop(tsr_world_t *world);
 
 /**

@@ -164,6 +164,13 @@ typedef struct bench_recording {
 tsr_status_t bench_record_gather(tsr_world_t *world, bool events, bench_recording_t *recording_out);
 void bench_record_free(bench_recording_t *recording);
 
+/** What it does not say: events that had no room. And how far clocks may be apart. */
+typedef struct bench_left_out {
+	uint64_t events, clock_error_ns;
+} bench_left_out_t;
+
+bench_left_out_t bench_record_left_out(const bench_recording_t *recording);
+
 /** --record: prints a row for each worker of each block. */
 void bench_print_record(const bench_recording_t *recording);
 

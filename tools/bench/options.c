@@ -96,7 +96,7 @@ static const char help_behind[] =
 	"      --picture FILE    draw as SVG which share of each rank's workers multiplied,\n"
 	"                        sent and waited in one run, over time\n"
 	"                        (of several patterns: FILE with the pattern's name before\n"
-	"                        its last dot; the emulator alone records what they need)\n"
+	"                        its last dot)\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"columns:\n"

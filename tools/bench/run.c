@@ -105,7 +105,7 @@ static tsr_status_t traced_run(bench_session_t *session)
 	return status;
 }
 
-/** One run with a record. A backend without one is no error: the columns say so. */
+/** One run with a record. A backend or a kernel without one is no error: the columns say so. */
 static tsr_status_t recorded_run(bench_session_t *session, bench_traffic_t *traffic_out)
 {
 	tsr_world_t *world = session->world;
@@ -116,8 +116,12 @@ static tsr_status_t recorded_run(bench_session_t *session, bench_traffic_t *traf
 	bool recorded = status == TSR_OK;
 	if (recorded || status == TSR_ERR_UNSUPPORTED)
 		status = run_and_wait(session, 1);
-	if (recorded && status == TSR_OK)
+	if (recorded && status == TSR_OK) {
 		status = tsr_record_stop(world);
+		recorded = status == TSR_OK;
+		if (status == TSR_ERR_UNSUPPORTED && !session->options->record)
+			status = TSR_OK;
+	}
 	if (recorded && status == TSR_OK)
 		status = bench_record_sum(world, traffic_out);
 	if (recorded && status == TSR_OK && session->options->record)

@@ -293,10 +293,13 @@ TSR_DEV bool tsr_cuda_next_product(tsr_coop_t *me, F *acc, tsr_pos_t *at,
 		if (!tsr_cuda_next_task(ring, &task))
 			return false;
 		tsr_gpu_frag_changes(me, acc);
+		tsr_gpu_record_product(me);
 		if (task.chunks > 0)
 			tsr_cuda_multiply(me, acc, ring, task.chunks);
 		else
 			tsr_cuda_multiply_none(me, acc, ring);
+		tsr_gpu_record_produced(
+			me, tsr_gpu_operand_bytes<typename F::tile_t>(64 * (int64_t)task.chunks));
 		*at = tsr_cuda_task_at(task);
 	} else {
 		int64_t number;

@@ -367,6 +367,10 @@ template <typename T, tsr_order_fn ORDER, tsr_gate_fn GATE>
 TSR_DEV void tsr_cuda_load(tsr_coop_t *loader, tsr_cuda_feed_t *feed, tsr_tasks_t tasks,
 			   const void *ctx)
 {
+	if (GATE != TSR_NO_GATE) { /* else it does nothing that is recorded */
+		tsr_gpu_record_open(loader, TSR_GPU_WORKER_LOADER);
+		tsr_gpu_record_role(loader, "loader");
+	}
 	if (GATE != TSR_NO_GATE || tsr_cuda_elected())
 		tsr_cuda_feed_tasks<T, ORDER, GATE>(loader, feed, tasks, ctx);
 	__syncwarp();

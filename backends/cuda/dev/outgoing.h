@@ -582,10 +582,13 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
 			pace.sent_bytes = 0;
 		}
+		const uint64_t begun = tsr_gpu_record_now();
 		if (((uint32_t)(uintptr_t)send.from | send.pitch_bytes) % 16 == 0)
 			tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
 		else
 			tsr_cuda_send_rows_anywhere(thread, send, ranks, &pace, number);
+		tsr_gpu_record_sent(coop, thread, begun, send.first, send.end,
+				    (uint64_t)send.rows * send.row_bytes);
 		/* The warp's stores are ordered before its arrival. Partner: tsr_cuda_await_send.
 		 * Litmus: MP.rel.acq.sameWG-ww. */
 		__syncwarp();

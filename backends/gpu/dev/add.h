@@ -116,6 +116,7 @@ TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);
+	const uint64_t begun = tsr_gpu_record_now();
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {
 		const tsr_coop_t seldom = tsr_gpu_seldom(coop);
@@ -127,6 +128,7 @@ TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
 									first, rows)))
 		tsr_gpu_meet_shared(coop);
 	}
+	tsr_gpu_record_stored<tsr_frag_t>(coop, begun, coop->posted, target);
 }
 
 #endif

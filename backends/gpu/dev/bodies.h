@@ -6,6 +6,7 @@
 
 #include "gpu/dev/coop.h"
 #include "gpu/dev/note.h"
+#include "gpu/dev/record.h"
 #include "gpu/dev/scan.h"
 
 #include "gpu/dev/memory.h"

@@ -79,6 +79,95 @@ typedef struct tsr_gpu_note {
 	char file[96]; /* a longer name is cut at the front */
 } tsr_gpu_note_t;
 
+/* ---- the record of a run: record.h fills it in, gpu/record/ of the host reads it */
+
+enum {
+	/* the values of tsr_record_kind_t */
+	TSR_GPU_EVENT_MARK,
+	TSR_GPU_EVENT_PRODUCT,
+	TSR_GPU_EVENT_WAIT,
+	TSR_GPU_EVENT_SIGNAL,
+	TSR_GPU_EVENT_SEND
+};
+
+enum {
+	/* Threads of a block that share a lane; one of them at a time leads a coop. */
+	TSR_GPU_LANE_THREADS = 32,
+	TSR_GPU_EVENTS_EACH = 63,      /* of a chunk */
+	TSR_GPU_EVENTS_MOST = 16384,   /* of a lane: TSR_RECORD_EVENTS */
+	TSR_GPU_EVENT_NAME_CHARS = 32, /* of a mark, the end included */
+	/* numbers of what is no worker of the kernel's: the loading warp of a main loop, and its
+	 * sending warps */
+	TSR_GPU_WORKER_LOADER = 32,
+	TSR_GPU_WORKER_SENDER = 33
+};
+
+/** What a coop did: tsr_record_event_t. Times are ticks of the port's clock. */
+typedef struct tsr_gpu_event {
+	uint32_t kind;
+	int32_t peer; /* as in the call: a member of the team, or TSR_ANY_RANK */
+	uint64_t begin, end;
+	int64_t value;
+	union {
+		char name[TSR_GPU_EVENT_NAME_CHARS]; /* of a mark */
+		struct {
+			uint64_t address; /* of a flag: this rank's address of it */
+			uint64_t bytes;
+			int32_t owner; /* of a flag: the member whose copy it is */
+		} of;
+	} more;
+} tsr_gpu_event_t;
+
+/** A lane's events are a list of chunks. */
+typedef struct tsr_gpu_chunk {
+	uint32_t next; /* 1 + the index of the next chunk; 0: the last */
+	uint32_t unused[15];
+	tsr_gpu_event_t event[TSR_GPU_EVENTS_EACH];
+} tsr_gpu_chunk_t;
+
+/**
+ * What one warp of one block did, or the coop that one of its threads leads.
+ * One thread at a time writes it, with plain accesses; the host reads it when
+ * the launch has ended. 0 at first.
+ */
+typedef struct tsr_gpu_lane {
+	uint64_t begin, end; /* begin 0: it did nothing */
+	uint64_t first_product, last_product, first_remote, last_remote;
+	uint64_t since; /* begin of the product that runs */
+	uint64_t waited;
+	uint64_t products, operand_bytes;
+	uint64_t local_written_bytes, local_read_bytes, remote_written_bytes, remote_read_bytes;
+	tsr_gpu_event_t *next, *last; /* the place of the next event, and the last event */
+	tsr_gpu_chunk_t *chunk;       /* the chunk that is filled */
+	uint32_t room;                /* places left in it */
+	uint32_t first_chunk;         /* 1 + index; 0: none */
+	uint32_t events, lost;
+	int32_t worker;
+	uint32_t unused;
+	char role[24];
+} tsr_gpu_lane_t;
+
+/** Where a launch is recorded: memory of this device. */
+typedef struct tsr_gpu_record {
+	tsr_gpu_lane_t *lanes; /* of this launch: lanes_each for each block */
+	tsr_gpu_chunk_t *chunks;
+	uint32_t *chunks_taken; /* more than chunk_count: events were lost */
+	uint32_t chunk_count;
+	int32_t lanes_each;
+} tsr_gpu_record_t;
+
+/**
+ * How the host asks for the time of a device's clock: mapped host memory. The
+ * host raises `asked`, and the kernel answers with the clock's ticks.
+ */
+typedef struct tsr_gpu_clock {
+	uint32_t asked __attribute__((aligned(128)));
+	uint32_t answered __attribute__((aligned(128)));
+	uint64_t ticks;
+	uint64_t step; /* the least by which the clock was seen to advance */
+} tsr_gpu_clock_t;
+enum { TSR_GPU_CLOCK_ROUNDS = 64 };
+
 /**
  * One launch. The host fills it in before every launch; it is equal for all
  * blocks.
@@ -105,6 +194,13 @@ typedef struct tsr_gpu_context {
 	/* memory of this device: bytes from `heap` to each member's heap, as this device sees it; 0
 	 * for this rank. Constant while the team exists */
 	const int64_t *peer_offset;
+/*
+ * Last, and unknown to kernels that keep no record: drivers copy as many bytes
+ * of a parameter as the kernel has.
+ */
+#if !defined(TSR_PORT_DEVICE) || defined(TSR_RECORDED)
+	tsr_gpu_record_t record;
+#endif
 } tsr_gpu_context_t;
 
 #endif

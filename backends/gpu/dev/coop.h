@@ -166,6 +166,9 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop)
 	tsr_gpu_meet(coop);
 }
 
+/** The coop begins, as a worker of this number, where a run is recorded: gpu/dev/record.h. */
+TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *coop, int worker);
+
 /**
  * Workers with as many threads as can meet without a barrier. They exchange no
  * elements, so their words are in the block's scratch memory. The block meets
@@ -186,18 +189,8 @@ TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 	part.threads = TSR_PORT_PART_THREADS;
 	part.whole = 0;
 	part.turn = 0;
+	tsr_gpu_record_open(&part, part.worker);
 	return part;
-}
-
-TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role)
-{
-	(void)coop;
-	(void)role;
-}
-
-TSR_DEV void tsr_mark(tsr_coop_t *coop, const char *name, int64_t value)
-{
-	(void)coop, (void)name, (void)value;
 }
 
 TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)

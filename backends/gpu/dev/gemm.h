@@ -167,6 +167,13 @@ template <typename T> TSR_DEV int64_t tsr_gpu_depth(const tsr_view_t &a, const t
 	return tsr_gpu_least(T::A_ALONG ? a.cols : a.rows, T::B_ALONG ? b.cols : b.rows);
 }
 
+/** For the record: the bytes of whole operands of a tile, `depth` of K deep. */
+template <typename T> TSR_DEV uint64_t tsr_gpu_operand_bytes(int64_t depth)
+{
+	return depth > 0 ? (uint64_t)(depth * (T::M + T::N)) * sizeof(typename T::dtype_t::stored_t)
+			 : 0;
+}
+
 /** The B of a task, which begins b0 rows into the view. T: a configuration. */
 template <typename T> TSR_DEV tsr_view_t tsr_gpu_task_b(tsr_view_t b, int64_t b0)
 {
@@ -226,6 +233,7 @@ TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_
 		tsr_gpu_least(part.k1, tsr_gpu_depth<typename tsr_frag_t::tile_t>(a, b));
 	const tsr_view_t task_b = tsr_gpu_task_b<typename tsr_frag_t::tile_t>(b, part.b0);
 	tsr_part_t chunk = part;
+	tsr_gpu_record_product(coop);
 	TSR_GPU_NO_UNROLL
 	for (; chunk.k0 < end; chunk.k0 = chunk.k1) {
 		chunk.k1 = tsr_gpu_least(chunk.k0 + tsr_frag_t::tile_t::K, end);
@@ -235,6 +243,8 @@ TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_
 		    tsr_gpu_accepts_view(coop, task_b, from.b))
 			tsr_gpu_gemm_chunk(coop, acc, a, task_b, chunk, from);
 	}
+	tsr_gpu_record_produced(coop,
+				tsr_gpu_operand_bytes<typename tsr_frag_t::tile_t>(end - part.k0));
 }
 
 /** tsr_gemm. K is the smaller one of A and B. */

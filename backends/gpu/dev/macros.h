@@ -33,7 +33,9 @@
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                           \
 		tsr_coop_t block = tsr_gpu_block(&context, &shared, scratch, 1);        \
 		block.threads = (threads_);                                             \
+		tsr_gpu_record_open(&block, 0);                                         \
 		TSR_GPU_BODY(name_)(&block, &args);                                     \
+		tsr_gpu_record_close(&block);                                           \
 	}                                                                               \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)),    \
 					 const args_t_ *a_ __attribute__((unused)))
@@ -50,7 +52,9 @@
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                               \
 		tsr_coop_t block = tsr_gpu_block(&context, &words, scratch, 1);             \
 		block.threads = TSR_PORT_BLOCK_THREADS(1);                                  \
+		tsr_gpu_record_open(&block, 0);                                             \
 		TSR_GPU_BODY(name_)(&block, (shared_t_ *)tsr_port_dynamic_shared(), &args); \
+		tsr_gpu_record_close(&block);                                               \
 	}                                                                                   \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)),        \
 					 shared_t_ * shared __attribute__((unused)),        \
@@ -77,11 +81,15 @@
 		if ((workers_) == 1 || tsr_port_thread() < TSR_PORT_MAIN_THREADS) {          \
 			tsr_coop_t worker =                                                  \
 				tsr_gpu_worker_main(&context, &words, scratch, (workers_));  \
+			tsr_gpu_record_open(&worker, worker.worker);                         \
 			TSR_GPU_BODY(name_)(&block, &worker, shared, &args);                 \
+			tsr_gpu_record_close(&worker);                                       \
 		} else {                                                                     \
 			tsr_coop_t worker =                                                  \
 				tsr_gpu_worker_mover(&context, &words, scratch, (workers_)); \
+			tsr_gpu_record_open(&worker, worker.worker);                         \
 			TSR_GPU_BODY(name_)(&block, &worker, shared, &args);                 \
+			tsr_gpu_record_close(&worker);                                       \
 		}                                                                            \
 	}                                                                                    \
 	TSR_DEV void TSR_GPU_BODY(name_)(tsr_coop_t * block __attribute__((unused)),         \

@@ -137,8 +137,10 @@ TSR_DEV void tsr_put_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const TSR_
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts_message(coop, m, peer))
 		return;
+	const uint64_t begun = tsr_gpu_record_now();
 	m.words = tsr_gpu_heap_address(coop, m.words, peer);
 	tsr_gpu_put_message(coop, there, m);
+	tsr_gpu_record_marked(coop, begun, dst, m.mark >> 32, m.count, peer);
 }
 
 TSR_DEV void tsr_put_all_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const TSR_HEAP void *src,
@@ -147,8 +149,11 @@ TSR_DEV void tsr_put_all_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const 
 	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
 	const tsr_gpu_message_t m = tsr_gpu_message(src, dst, size_bytes, epoch);
 	tsr_port_settle(coop);
-	if (tsr_gpu_accepts_message(coop, m, tsr_rank(coop)))
+	if (tsr_gpu_accepts_message(coop, m, tsr_rank(coop))) {
+		const uint64_t begun = tsr_gpu_record_now();
 		tsr_gpu_put_message(coop, ranks, m);
+		tsr_gpu_record_marked_all(coop, begun, dst, m.mark >> 32, m.count);
+	}
 }
 
 /* ---- taking */
@@ -295,11 +300,13 @@ TSR_DEV tsr_wait_result_t tsr_gpu_take_message(tsr_coop_t *coop, const tsr_gpu_m
 	if (tsr_gpu_leads(coop))
 		*told = tsr_gpu_taken;
 	tsr_gpu_meet(coop);
+	const uint64_t begun = tsr_gpu_record_now();
 	const uint64_t mine = tsr_gpu_take_mine(coop, m, take);
 	if (mine != tsr_gpu_taken) /* read behind the meeting: relaxed is enough */
 		(void)tsr_port_min<TSR_RELAXED, TSR_SCOPE_BLOCK>(told, mine);
 	tsr_gpu_meet(coop);
 	const uint64_t least = *told;
+	tsr_gpu_record_take(coop, begun, m.words, take.from, m.mark >> 32, least == tsr_gpu_taken);
 	if (least == tsr_gpu_taken)
 		return TSR_WAIT_OK;
 	if (least == tsr_gpu_not_taken_any_more)

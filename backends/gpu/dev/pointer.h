@@ -3,6 +3,7 @@
 #define TESSERA_GPU_DEV_POINTER_H
 
 #include "gpu/dev/memory.h"
+#include "gpu/dev/record.h"
 
 TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_row(char *dst, const char *src, size_t size_bytes)
 {
@@ -20,12 +21,15 @@ TSR_DEV void tsr_gpu_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer,
 	if (!tsr_gpu_accepts(coop, dst, size_bytes, dst_peer) ||
 	    !tsr_gpu_accepts(coop, src, size_bytes, src_peer))
 		return;
+	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_copy_rows(coop, there,
 			  tsr_gpu_row(tsr_gpu_heap_address(coop, tsr_port_global((char *)dst),
 							   dst_peer),
 				      tsr_gpu_heap_address(coop, tsr_port_global((const char *)src),
 							   src_peer),
 				      size_bytes));
+	tsr_gpu_record_read(coop, src_peer, size_bytes);
+	tsr_gpu_record_written(coop, begun, dst_peer, size_bytes);
 }
 
 TSR_DEV void tsr_copy(tsr_coop_t *coop, TSR_HEAP void *dst, int dst_peer, const TSR_HEAP void *src,
@@ -47,6 +51,17 @@ TSR_DEV tsr_gpu_every_rank_t
 	return ranks;
 }
 
+/** Rows of the heap, or of shared memory, to all of these. */
+TSR_DEV void tsr_gpu_put_to_all(tsr_coop_t *coop, tsr_space_t from,
+				const tsr_gpu_rows_of_bytes_t &job)
+{
+	const tsr_gpu_every_rank_t ranks = tsr_gpu_every_rank(coop, job);
+	const uint64_t bytes = (uint64_t)(job.rows * job.row_bytes), begun = tsr_gpu_record_now();
+	tsr_gpu_copy_rows(coop, ranks, job);
+	tsr_gpu_record_read(coop, tsr_rank(coop), from == TSR_SPACE_HEAP ? bytes : 0);
+	tsr_gpu_record_written_all(coop, begun, ranks.first, bytes);
+}
+
 TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
 			 size_t size_bytes)
 {
@@ -58,7 +73,7 @@ TSR_DEV void tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP vo
 	const tsr_gpu_rows_of_bytes_t job =
 		tsr_gpu_row(tsr_port_global((char *)dst), tsr_port_global((const char *)src),
 			    size_bytes);
-	tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
+	tsr_gpu_put_to_all(coop, TSR_SPACE_HEAP, job);
 }
 
 TSR_DEV void tsr_put(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
@@ -98,8 +113,13 @@ TSR_DEV void tsr_gpu_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr
 	    !tsr_gpu_accepts_view(coop, src, src_peer))
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
-	if (job.rows > 0 && job.row_bytes > 0)
+	const uint64_t bytes = (uint64_t)(job.rows * job.row_bytes), begun = tsr_gpu_record_now();
+	if (job.rows > 0 && job.row_bytes > 0) {
 		tsr_gpu_copy_rows(coop, there, job);
+		tsr_gpu_record_read(coop, src_peer, src.space == TSR_SPACE_HEAP ? bytes : 0);
+		tsr_gpu_record_written(coop, begun, dst_peer,
+				       dst.space == TSR_SPACE_HEAP ? bytes : 0);
+	}
 }
 
 TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src,
@@ -120,7 +140,7 @@ TSR_DEV void tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 		return;
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, me, src, me);
 	if (job.rows > 0 && job.row_bytes > 0)
-		tsr_gpu_copy_rows(coop, tsr_gpu_every_rank(coop, job), job);
+		tsr_gpu_put_to_all(coop, (tsr_space_t)src.space, job);
 }
 
 TSR_DEV void tsr_put_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int peer)

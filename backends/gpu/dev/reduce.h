@@ -120,6 +120,7 @@ TSR_DEV_FRAG void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, tsr_rank(coop));
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);
+	tsr_gpu_record_reduced<tsr_frag_t>(coop, target);
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {

@@ -32,6 +32,7 @@ TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr
 			   int peer)
 {
 	uint64_t *theirs = tsr_gpu_heap_address(coop, tsr_port_global(flag), peer);
+	tsr_gpu_record_signal(coop, flag, value, peer);
 	if (op == TSR_SIGNAL_ADD)
 		(void)tsr_port_add<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
 	else
@@ -81,8 +82,11 @@ TSR_DEV void tsr_gpu_signal_local(tsr_coop_t *coop, uint64_t *flag, uint64_t val
 	static_assert(SCOPE != TSR_SCOPE_SYSTEM,
 		      "tsr_signal_local stays on one rank: TSR_SCOPE_BLOCK or TSR_SCOPE_DEVICE");
 	tsr_gpu_before<TSR_RELEASE, SCOPE>(coop);
-	if (tsr_gpu_acts(coop, flag, tsr_rank(coop))) /* Partner: the acquire in tsr_gpu_poll. */
+	if (tsr_gpu_acts(coop, flag, tsr_rank(coop))) {
+		tsr_gpu_record_signal(coop, flag, value, tsr_rank(coop));
+		/* Partner: the acquire in tsr_gpu_poll. */
 		tsr_port_store<TSR_RELEASE, SCOPE>(flag, value);
+	}
 }
 
 /* ---- waiting */
@@ -131,11 +135,14 @@ TSR_DEV tsr_wait_result_t tsr_gpu_expire(const tsr_coop_t *coop, tsr_gpu_wait_t 
 template <int SCOPE> TSR_DEV int tsr_gpu_poll(const tsr_coop_t *coop, tsr_gpu_wait_t wait)
 {
 	uint64_t begin = 0, first_seen = 0;
+	const uint64_t begun = tsr_gpu_record_now();
 	int index = wait.start;
 	for (uint32_t polls = 1;; polls++) {
 		uint64_t seen = tsr_port_load<TSR_RELAXED, SCOPE>(&wait.flags[index]);
 		if (seen >= wait.value) {
 			tsr_port_fence<TSR_ACQUIRE, SCOPE>();
+			tsr_gpu_record_wait(coop, begun, &wait.flags[index], tsr_rank(coop),
+					    wait.from, wait.value);
 			return index;
 		}
 		if (index == wait.start)

@@ -70,7 +70,7 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 #include TSR_PORT_OUTGOING
 
 template <int HINT, typename F>
-TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+TSR_DEV void tsr_gpu_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
 	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
@@ -99,11 +99,22 @@ TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, 
 	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
 }
 
+/** What others send is recorded by them. */
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+{
+	const uint64_t begun = tsr_gpu_record_now();
+	const uint32_t posted = coop->posted;
+	tsr_gpu_store_tile<HINT>(coop, target, frag);
+	tsr_gpu_record_stored<F>(coop, begun, posted, target);
+}
+
 template <int HINT, typename F>
 TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
 	tsr_port_settle(coop);
+	tsr_gpu_record_loaded<F>(coop, target);
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	if (tsr_gpu_load_directly(coop, target, frag))
@@ -199,8 +210,10 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 		tsr_gpu_overlap(coop, tile, tsr_rank(coop), tile, tsr_rank(coop));
 	const tsr_coop_t seldom = tsr_gpu_seldom(coop);
 	tsr_port_settle(coop);
+	const uint64_t begun = tsr_gpu_record_now();
 	if (job.rows > 0 && job.row_bytes > 0)
 		tsr_gpu_copy_rows<true>(&seldom, tsr_gpu_every_rank(coop, job), job);
+	tsr_gpu_record_written_all(coop, begun, 1, (uint64_t)(job.rows * job.row_bytes));
 	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
 }
 

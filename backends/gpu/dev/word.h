@@ -64,11 +64,13 @@ TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop,
 {
 	T *theirs = tsr_gpu_peer_address(coop, wait.p, wait.peer);
 	uint64_t begin = 0;
+	const uint64_t begun = tsr_gpu_record_now();
 	for (uint32_t polls = 1;; polls++) {
 		const T seen = tsr_port_load<TSR_RELAXED, SCOPE>(theirs);
 		if (tsr_gpu_compares(wait.cmp, seen, wait.value)) {
 			if constexpr (ORDER == TSR_ACQUIRE)
 				tsr_port_fence<TSR_ACQUIRE, SCOPE>();
+			tsr_gpu_record_wait(coop, begun, wait.p, wait.peer, wait.from, wait.value);
 			*seen_out = seen;
 			return TSR_WAIT_OK;
 		}

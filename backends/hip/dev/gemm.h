@@ -519,8 +519,14 @@ TSR_DEV void tsr_hip_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_task
 		F acc;
 		typename P::sums_t sums = {};
 		tsr_part_t part = ORDER(task, ctx);
+		tsr_gpu_record_product(coop);
 		tsr_hip_tile<P, GATE>(coop, sums, a, tsr_gpu_task_b<typename P::tile_t>(b, part.b0),
 				      part, (const void *)ctx);
+		tsr_gpu_record_produced(
+			coop,
+			tsr_gpu_operand_bytes<typename P::tile_t>(
+				tsr_gpu_least(part.k1, tsr_gpu_depth<typename P::tile_t>(a, b)) -
+				part.k0));
 		tsr_hip_hand_over<P>(&acc, sums);
 		EPILOGUE(coop, &acc, part.at, ctx);
 	}

@@ -69,16 +69,17 @@ TSR_DEV void tsr_sync(tsr_coop_t *coop);
 TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block);
 
 /**
- * Names the caller's role in the record of the run (tessera/record.h). Costs
- * nothing on a device. `role` is a string literal.
+ * Names the caller's role in the record of the run (tessera/record.h), of which
+ * 23 characters are kept. Does nothing, and on GPUs leaves no code, if nothing
+ * is recorded. `role` is a string literal.
  */
 TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role);
 
 /**
  * Puts an event of the author's own into the record of the run
  * (tsr_record_event): `name`, a string literal of which 31 characters are kept,
- * `value`, and the time. Does nothing if nothing is recorded. Costs nothing on
- * a device, whose runs are not recorded yet.
+ * `value`, and the time. Does nothing, and on GPUs leaves no code, if nothing is
+ * recorded.
  *
  * Called by:  block or worker, and in gates and epilogues; once for the coop.
  *             Never waits, orders nothing.

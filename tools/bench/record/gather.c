@@ -188,6 +188,19 @@ tsr_status_t bench_record_gather(tsr_world_t *world, bool events, bench_recordin
 	return status;
 }
 
+bench_left_out_t bench_record_left_out(const bench_recording_t *recording)
+{
+	bench_left_out_t left = {0};
+	const tsr_record_entry_t *e = recording->entries;
+	for (int r = 0; r < recording->ranks; r++)
+		for (int i = 0; i < recording->entry_counts[r]; i++, e++) {
+			left.events += e->events_lost;
+			if (e->clock_error_ns > left.clock_error_ns)
+				left.clock_error_ns = e->clock_error_ns;
+		}
+	return left;
+}
+
 void bench_record_free(bench_recording_t *recording)
 {
 	free(recording->entries);

@@ -24,7 +24,7 @@ typedef struct picture {
 	bool failed;
 	uint64_t origin_ns, end_ns;
 	double share[ROWS][COLUMNS];
-	int workers; /* of the rank that is drawn */
+	int workers[ROWS]; /* of the rank that is drawn: those that do it at all */
 } picture_t;
 
 __attribute__((format(printf, 2, 3))) static void draw(picture_t *p, const char *format, ...)
@@ -50,7 +50,7 @@ static void add(picture_t *p, int row, uint64_t begin_ns, uint64_t end_ns, doubl
 	for (int column = (int)begin; column < COLUMNS && column < end; column++) {
 		const double from = begin > column ? begin : column,
 			     to = end < column + 1 ? end : column + 1;
-		p->share[row][column] += sign * (to - from) / p->workers;
+		p->share[row][column] += sign * (to - from) / p->workers[row];
 	}
 }
 
@@ -84,14 +84,25 @@ static void add_rank(picture_t *p, const tsr_record_event_t *events, int count)
 	}
 }
 
-/** The most workers that a rank had in one launch, or in launches beside each other. */
-static int most_workers(const tsr_record_entry_t *entries, int count)
+static bool does(const tsr_record_entry_t *entry, int row)
+{
+	return row == PRODUCT ? entry->products > 0
+	       : row == SEND  ? entry->remote_written_bytes > 0
+			      : entry->wait_ns > 0;
+}
+
+/**
+ * The most workers of a rank that do what a row shows, in one launch or in
+ * launches beside each other.
+ */
+static int most_workers(const tsr_record_entry_t *entries, int count, int row)
 {
 	int most = 1;
 	for (int i = 0; i < count; i++) {
 		int beside = 0;
-		for (int j = 0; j < count; j++)
-			beside += entries[j].begin_ns <= entries[i].begin_ns &&
+		for (int j = 0; does(&entries[i], row) && j < count; j++)
+			beside += does(&entries[j], row) &&
+				  entries[j].begin_ns <= entries[i].begin_ns &&
 				  entries[i].begin_ns <= entries[j].end_ns;
 		most = beside > most ? beside : most;
 	}
@@ -135,17 +146,23 @@ static void draw_axis(picture_t *p, int y)
 	}
 }
 
-static void draw_head(picture_t *p, const bench_caption_t *caption, int height)
+static void draw_head(picture_t *p, const bench_caption_t *caption, const bench_left_out_t *left,
+		      int height)
 {
 	draw(p,
 	     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 	     "font-family=\"sans-serif\" font-size=\"12\">\n"
 	     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
 	     "<text x=\"%d\" y=\"22\" font-size=\"15\">%s, %s, %s on %s</text>\n"
-	     "<text x=\"%d\" y=\"42\" fill=\"#555\">height: share of the rank's workers"
-	     "</text>\n",
+	     "<text x=\"%d\" y=\"42\" fill=\"#555\">height: share of the rank's workers that ever "
+	     "do this",
 	     LEFT + COLUMNS + 30, height, 12, caption->workload, caption->pattern, caption->problem,
 	     caption->backend, 12);
+	if (left->clock_error_ns > 0)
+		draw(p, "; times are within %.1f us", (double)left->clock_error_ns * 1e-3);
+	if (left->events > 0)
+		draw(p, "; %llu events had no room", (unsigned long long)left->events);
+	draw(p, "</text>\n");
 }
 
 static void draw_run(picture_t *p, const bench_caption_t *caption,
@@ -154,10 +171,12 @@ static void draw_run(picture_t *p, const bench_caption_t *caption,
 	const int each = ROWS * ROW + GAP, bottom = TOP + recording->ranks * each;
 	const tsr_record_entry_t *entries = recording->entries;
 	const tsr_record_event_t *events = recording->events;
-	draw_head(p, caption, bottom + 28);
+	const bench_left_out_t left = bench_record_left_out(recording);
+	draw_head(p, caption, &left, bottom + 28);
 	draw_axis(p, bottom);
 	for (int rank = 0, y = TOP; rank < recording->ranks; rank++, y += each) {
-		p->workers = most_workers(entries, recording->entry_counts[rank]);
+		for (int row = 0; row < ROWS; row++)
+			p->workers[row] = most_workers(entries, recording->entry_counts[rank], row);
 		add_rank(p, events, recording->event_counts[rank]);
 		draw(p, "<text x=\"12\" y=\"%d\" font-weight=\"bold\">rank %d</text>\n",
 		     y + ROW - 5, rank);

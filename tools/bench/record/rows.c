@@ -49,5 +49,12 @@ void bench_print_record(const bench_recording_t *recording)
 		for (int i = 0; i < count; i++)
 			print_row(r, &entries[i], origin);
 	}
+	const bench_left_out_t left = bench_record_left_out(recording);
+	if (left.events > 0)
+		(void)printf("  %" PRIu64 " events had no room, and are left out of files\n",
+			     left.events);
+	if (left.clock_error_ns > 0)
+		(void)printf("  times of a rank are within %.1f us of the host's clock\n",
+			     (double)left.clock_error_ns * 1e-3);
 	(void)fflush(stdout);
 }

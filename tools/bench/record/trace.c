@@ -1,7 +1,7 @@
 /*
  * --trace: the events of a run as a file that ui.perfetto.dev opens, in the
- * JSON form of Chrome's traces. Times are those of the ranks' clocks, which is
- * one clock on one host.
+ * JSON form of Chrome's traces. Times are those of the ranks' clocks: one clock
+ * on one host, or clocks of GPUs, as well aligned as clock_error_us says.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ typedef struct trace {
 	uint64_t origin_ns;
 	bool begun, failed;
 	const tsr_record_event_t **signals; /* sorted by flag, then by time */
+	uint64_t apart_ns;                  /* how far clocks of two ranks may be apart */
 	int signal_count;
 	int arrows;
 } trace_t;
@@ -36,10 +37,10 @@ static double microseconds(const trace_t *t, uint64_t ns)
 	return (double)(ns - t->origin_ns) * 1e-3;
 }
 
-/** The thread of a worker: a number that its names sort by. */
+/** The thread of a worker: a number that its names sort by. A GPU's block has up to 64 workers. */
 static int thread_of(int stream, int block, int worker)
 {
-	return (stream * 4096 + block) * 16 + worker;
+	return (stream * 4096 + block) * 64 + worker;
 }
 
 /* ------------------------------------------------------------------ arrows */
@@ -81,14 +82,15 @@ static bool sort_signals(trace_t *t)
 	return true;
 }
 
-/** The last signal of the flag that a wait was for, before the wait was over; or null. */
+/** The last signal of the flag that a wait was for, when the wait was over; or null. */
 static const tsr_record_event_t *signal_of(const trace_t *t, const tsr_record_event_t *wait)
 {
 	int low = 0, high = t->signal_count;
 	while (low < high) {
 		const int middle = low + (high - low) / 2;
 		const int flags = by_flag(t->signals[middle], wait);
-		if (flags < 0 || (flags == 0 && t->signals[middle]->begin_ns <= wait->end_ns))
+		if (flags < 0 ||
+		    (flags == 0 && t->signals[middle]->begin_ns <= wait->end_ns + t->apart_ns))
 			low = middle + 1;
 		else
 			high = middle;
@@ -255,9 +257,12 @@ static void put_ranks(trace_t *t)
 static void put_file(trace_t *t, const bench_caption_t *caption)
 {
 	char *head = NULL;
-	json_t *about = json_pack("{s:s, s:s, s:s, s:s}", "workload", caption->workload, "pattern",
-				  caption->pattern, "problem", caption->problem, "backend",
-				  caption->backend);
+	const bench_left_out_t left = bench_record_left_out(t->recording);
+	json_t *about =
+		json_pack("{s:s, s:s, s:s, s:s, s:f, s:I}", "workload", caption->workload,
+			  "pattern", caption->pattern, "problem", caption->problem, "backend",
+			  caption->backend, "clock_error_us", (double)left.clock_error_ns * 1e-3,
+			  "events_lost", (json_int_t)left.events);
 	if (about)
 		head = json_dumps(about, JSON_COMPACT);
 	if (!head || fprintf(t->file,
@@ -275,7 +280,9 @@ static void put_file(trace_t *t, const bench_caption_t *caption)
 tsr_status_t bench_write_trace(const char *path, const bench_caption_t *caption,
 			       const bench_recording_t *recording)
 {
-	trace_t t = {.recording = recording, .origin_ns = UINT64_MAX};
+	trace_t t = {.recording = recording,
+		     .origin_ns = UINT64_MAX,
+		     .apart_ns = 2 * bench_record_left_out(recording).clock_error_ns};
 	int entries = 0;
 	for (int r = 0; r < recording->ranks; r++)
 		entries += recording->entry_counts[r];

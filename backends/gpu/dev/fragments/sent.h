@@ -134,8 +134,11 @@ TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, peer))
 		return;
 	char *slot = tsr_gpu_heap_address(coop, tsr_port_global((char *)memory), peer);
+	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_send_header<tsr_frag_t>(coop, slot, as);
 	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_send_as<D>(coop, slot, frag)))
+	tsr_gpu_record_written(coop, begun, peer,
+			       (uint64_t)tsr_frag_t::elements * (as == TSR_F32 ? 4 : 2));
 }
 
 TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory,
@@ -146,6 +149,8 @@ TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TS
 		return;
 	const char *slot = tsr_port_global((const char *)memory);
 	tsr_gpu_check_header<tsr_frag_t>(coop, slot, as);
+	tsr_gpu_record_read(coop, tsr_rank(coop),
+			    (uint64_t)tsr_frag_t::elements * (as == TSR_F32 ? 4 : 2));
 	tsr_gpu_frag_changes(coop, frag);
 	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_add_as<D>(coop, frag, slot)))
 }

@@ -4,6 +4,7 @@
 
 #include "gpu/dev/fragments/frag.h"
 #include "gpu/dev/memory.h"
+#include "gpu/dev/record.h"
 
 TSR_DEV int64_t tsr_gpu_least(int64_t x, int64_t y)
 {
@@ -56,6 +57,58 @@ TSR_DEV bool tsr_gpu_touches(const tsr_gpu_target_t &target, int64_t row, int64_
 {
 	return row >= 0 && row < target.rows && col >= 0 && col < target.cols &&
 	       (!target.mask || target.mask(row, col, target.ctx));
+}
+
+/* ---- for the record: the bytes of a tile's part that is inside; none in shared memory */
+
+#if defined(TSR_RECORDED)
+template <typename F> TSR_DEV uint64_t tsr_gpu_target_bytes(const tsr_gpu_target_t &target)
+{
+	const int64_t rows = tsr_gpu_least(target.at.row + F::rows, target.rows) -
+			     (target.at.row > 0 ? target.at.row : 0),
+		      cols = tsr_gpu_least(target.at.col + F::cols, target.cols) -
+			     (target.at.col > 0 ? target.at.col : 0);
+	if (target.space == TSR_SPACE_SHARED || rows <= 0 || cols <= 0)
+		return 0;
+	return (uint64_t)(rows * cols * tsr_gpu_dtype_bytes(target.dtype));
+}
+#endif
+
+/** A tile was stored since `begun`, unless the coop has posted it: then others record it. */
+template <typename F>
+TSR_DEV void tsr_gpu_record_stored(const tsr_coop_t *coop, uint64_t begun, uint32_t posted,
+				   const tsr_gpu_target_t &target)
+{
+#if defined(TSR_RECORDED)
+	if (coop->posted == posted)
+		tsr_gpu_record_written(coop, begun, tsr_peer(coop, target.remote),
+				       tsr_gpu_target_bytes<F>(target));
+#else
+	(void)coop, (void)begun, (void)posted, (void)target;
+#endif
+}
+
+/** A tile is loaded; and: it is loaded from every rank. */
+template <typename F>
+TSR_DEV void tsr_gpu_record_loaded(const tsr_coop_t *coop, const tsr_gpu_target_t &target)
+{
+#if defined(TSR_RECORDED)
+	tsr_gpu_record_read(coop, tsr_peer(coop, target.remote), tsr_gpu_target_bytes<F>(target));
+#else
+	(void)coop, (void)target;
+#endif
+}
+
+template <typename F>
+TSR_DEV void tsr_gpu_record_reduced(const tsr_coop_t *coop, const tsr_gpu_target_t &target)
+{
+#if defined(TSR_RECORDED)
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; i < tsr_size(coop); i++)
+		tsr_gpu_record_read(coop, tsr_peer(coop, i), tsr_gpu_target_bytes<F>(target));
+#else
+	(void)coop, (void)target;
+#endif
 }
 
 /** Sixteen bytes of stored elements. */

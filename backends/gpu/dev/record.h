@@ -1,0 +1,359 @@
+/*
+ * The record of a run, in kernels, and the bodies of tsr_role and tsr_mark. A
+ * unit is compiled twice: once without TSR_RECORDED, where nothing of this is
+ * left in its code, and once with it, for launches that are recorded
+ * (backends/gpu/record.c). Then the thread that acts for a coop writes what the
+ * coop does to the lane of its warp, in device memory, by plain accesses:
+ * nobody else does, and the host reads it when the launch has ended.
+ */
+#ifndef TESSERA_GPU_DEV_RECORD_H
+#define TESSERA_GPU_DEV_RECORD_H
+
+#include "gpu/dev/coop.h"
+
+#if defined(TSR_RECORDED)
+
+/* Writes to one peer that follow each other so soon are one event. */
+enum { TSR_GPU_SAME_SEND_US = 5 };
+
+/** The lane of the calling thread. */
+TSR_DEV tsr_gpu_lane_t *tsr_gpu_lane(const tsr_coop_t *coop)
+{
+	const tsr_gpu_record_t *record = &coop->context->record;
+	return record->lanes + ((int64_t)tsr_port_block() * record->lanes_each +
+				tsr_port_thread() / TSR_GPU_LANE_THREADS);
+}
+
+TSR_DEV void tsr_gpu_record_name(char *to, const char *name, int room)
+{
+	int i = 0;
+	TSR_GPU_NO_UNROLL
+	for (; i + 1 < room && name[i]; i++)
+		to[i] = name[i];
+	to[i] = '\0';
+}
+
+/**
+ * The place of the next event, in a new chunk where the old one is full; null if
+ * all are taken, or if the lane has as many events as are kept.
+ */
+TSR_DEV tsr_gpu_event_t *tsr_gpu_record_place(const tsr_coop_t *coop, tsr_gpu_lane_t *lane)
+{
+	const tsr_gpu_record_t *record = &coop->context->record;
+	if (lane->events >= TSR_GPU_EVENTS_MOST)
+		return 0;
+	if (lane->room == 0) {
+		/* Relaxed: the counter only gives out chunks. */
+		const uint32_t chunk =
+			tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(record->chunks_taken, 1u);
+		if (chunk >= record->chunk_count)
+			return 0;
+		*(lane->chunk ? &lane->chunk->next : &lane->first_chunk) = chunk + 1;
+		lane->chunk = &record->chunks[chunk];
+		lane->chunk->next = 0;
+		lane->next = lane->chunk->event;
+		lane->room = TSR_GPU_EVENTS_EACH;
+	}
+	lane->room--;
+	return lane->next++;
+}
+
+/** A new event of the lane; null if it is lost. */
+TSR_DEV tsr_gpu_event_t *tsr_gpu_record_event(const tsr_coop_t *coop, uint32_t kind, uint64_t begin,
+					      uint64_t end)
+{
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	tsr_gpu_event_t *event = tsr_gpu_record_place(coop, lane);
+	lane->last = event;
+	lane->end = end;
+	if (!event) {
+		lane->lost++;
+		return 0;
+	}
+	lane->events++;
+	event->kind = kind;
+	event->peer = tsr_rank(coop);
+	event->begin = begin;
+	event->end = end;
+	event->value = 0;
+	event->more.of.address = 0;
+	event->more.of.bytes = 0;
+	event->more.of.owner = tsr_rank(coop);
+	return event;
+}
+
+/** The time at which something begins that is recorded when it has ended. */
+TSR_DEV uint64_t tsr_gpu_record_now(void)
+{
+	return tsr_port_clock();
+}
+
+/** The coop begins, as a worker of this number; its kernel's end ends it. */
+TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *coop, int worker)
+{
+	if (!tsr_gpu_leads(coop))
+		return;
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	if (lane->begin)
+		return;
+	lane->begin = lane->end = tsr_port_clock();
+	lane->worker = worker;
+}
+
+TSR_DEV void tsr_gpu_record_close(const tsr_coop_t *coop)
+{
+	if (tsr_gpu_leads(coop))
+		tsr_gpu_lane(coop)->end = tsr_port_clock();
+}
+
+TSR_DEV void tsr_gpu_record_role(const tsr_coop_t *coop, const char *role)
+{
+	if (tsr_gpu_leads(coop))
+		tsr_gpu_record_name(tsr_gpu_lane(coop)->role, role,
+				    (int)sizeof((tsr_gpu_lane_t *)0)->role);
+}
+
+TSR_DEV void tsr_gpu_record_mark(const tsr_coop_t *coop, const char *name, int64_t value)
+{
+	if (!tsr_gpu_leads(coop))
+		return;
+	const uint64_t now = tsr_port_clock();
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_MARK, now, now);
+	if (!event)
+		return;
+	event->value = value;
+	tsr_gpu_record_name(event->more.name, name, TSR_GPU_EVENT_NAME_CHARS);
+}
+
+/** One thread: a wait since `begin` for a word of `owner`, which `from` was to write, is over. */
+TSR_DEV void tsr_gpu_record_wait(const tsr_coop_t *coop, uint64_t begin, const void *flag,
+				 int owner, int from, uint64_t value)
+{
+	const uint64_t end = tsr_port_clock();
+	tsr_gpu_lane(coop)->waited += end - begin;
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_WAIT, begin, end);
+	if (!event)
+		return;
+	event->peer = from;
+	event->value = (int64_t)value;
+	event->more.of.address = (uint64_t)(uintptr_t)flag;
+	event->more.of.owner = owner;
+}
+
+/** One thread: the peer's copy of the flag is about to be raised. */
+TSR_DEV void tsr_gpu_record_signal(const tsr_coop_t *coop, const void *flag, uint64_t value,
+				   int peer)
+{
+	const uint64_t now = tsr_port_clock();
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SIGNAL, now, now);
+	if (!event)
+		return;
+	event->peer = event->more.of.owner = peer;
+	event->value = (int64_t)value;
+	event->more.of.address = (uint64_t)(uintptr_t)flag;
+}
+
+/** A main loop begins; and: it has read this many bytes of operands. */
+TSR_DEV void tsr_gpu_record_product(const tsr_coop_t *coop)
+{
+	if (!tsr_gpu_leads(coop))
+		return;
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	lane->since = tsr_port_clock();
+	if (!lane->first_product)
+		lane->first_product = lane->since;
+}
+
+TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_bytes)
+{
+	if (!tsr_gpu_leads(coop))
+		return;
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	lane->last_product = tsr_port_clock();
+	lane->products++;
+	lane->operand_bytes += operand_bytes;
+	tsr_gpu_event_t *event =
+		tsr_gpu_record_event(coop, TSR_GPU_EVENT_PRODUCT, lane->since, lane->last_product);
+	if (event)
+		event->more.of.bytes = operand_bytes;
+}
+
+/** One thread: bytes were written to a member's heap since `begin`, this rank's own perhaps. */
+TSR_DEV void tsr_gpu_record_wrote(const tsr_coop_t *coop, uint64_t begin, int peer, uint64_t bytes)
+{
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	if (peer == tsr_rank(coop)) {
+		lane->local_written_bytes += bytes;
+		return;
+	}
+	const uint64_t end = tsr_port_clock();
+	tsr_gpu_event_t *last = lane->last;
+	lane->remote_written_bytes += bytes;
+	if (!lane->first_remote)
+		lane->first_remote = begin;
+	lane->last_remote = end;
+	if (last && last->kind == TSR_GPU_EVENT_SEND && last->peer == peer &&
+	    (begin - last->end) * 1000 <
+		    (uint64_t)TSR_GPU_SAME_SEND_US * coop->context->clock_khz) {
+		last->end = lane->end = end;
+		last->more.of.bytes += bytes;
+		return;
+	}
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SEND, begin, end);
+	if (!event)
+		return;
+	event->peer = peer;
+	event->more.of.bytes = bytes;
+}
+
+/** The same by all threads of a coop; and of reads. */
+TSR_DEV void tsr_gpu_record_written(const tsr_coop_t *coop, uint64_t begin, int peer,
+				    uint64_t bytes)
+{
+	if (bytes && tsr_gpu_leads(coop))
+		tsr_gpu_record_wrote(coop, begin, peer, bytes);
+}
+
+TSR_DEV void tsr_gpu_record_read(const tsr_coop_t *coop, int peer, uint64_t bytes)
+{
+	if (!tsr_gpu_leads(coop))
+		return;
+	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	*(peer == tsr_rank(coop) ? &lane->local_read_bytes : &lane->remote_read_bytes) += bytes;
+}
+
+/** To all members from `first` on, counted from this rank. */
+TSR_DEV void tsr_gpu_record_written_all(const tsr_coop_t *coop, uint64_t begin, int first,
+					uint64_t bytes)
+{
+	TSR_GPU_NO_UNROLL
+	for (int i = first; i < tsr_size(coop); i++)
+		tsr_gpu_record_written(coop, begin, tsr_peer(coop, i), bytes);
+}
+
+/**
+ * By sender number `thread` of a main loop: what a request has brought to the ranks from `first` to
+ * before `end` after mine.
+ */
+TSR_DEV void tsr_gpu_record_sent(const tsr_coop_t *coop, int thread, uint64_t begin, int first,
+				 int end, uint64_t bytes)
+{
+	tsr_coop_t me = *coop;
+	me.thread = thread;
+	tsr_gpu_record_open(&me, TSR_GPU_WORKER_SENDER);
+	tsr_gpu_record_role(&me, "sender");
+	TSR_GPU_NO_UNROLL
+	for (int i = first; i < end; i++)
+		tsr_gpu_record_written(&me, begin, tsr_peer(coop, i), bytes);
+}
+
+/** Words that carry their own flag are written, to a peer or to all; the first one is the flag. */
+TSR_DEV void tsr_gpu_record_marked(const tsr_coop_t *coop, uint64_t begin, const uint64_t *words,
+				   uint64_t epoch, int64_t count, int peer)
+{
+	tsr_gpu_record_written(coop, begin, peer, (uint64_t)count * sizeof *words);
+	if (tsr_gpu_leads(coop))
+		tsr_gpu_record_signal(coop, words, epoch, peer);
+}
+
+TSR_DEV void tsr_gpu_record_marked_all(const tsr_coop_t *coop, uint64_t begin,
+				       const uint64_t *words, uint64_t epoch, int64_t count)
+{
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; i < tsr_size(coop); i++)
+		tsr_gpu_record_marked(coop, begin, words, epoch, count, tsr_peer(coop, i));
+}
+
+/** A take of them is over; `taken`: they have come. */
+TSR_DEV void tsr_gpu_record_take(const tsr_coop_t *coop, uint64_t begin, const uint64_t *words,
+				 int from, uint64_t epoch, bool taken)
+{
+	if (taken && tsr_gpu_leads(coop))
+		tsr_gpu_record_wait(coop, begin, words, tsr_rank(coop), from, epoch);
+}
+
+#else
+
+/* Without a record: nothing, so that the code is as if these calls were not there. */
+
+TSR_DEV uint64_t tsr_gpu_record_now(void)
+{
+	return 0;
+}
+
+TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *, int)
+{
+}
+
+TSR_DEV void tsr_gpu_record_close(const tsr_coop_t *)
+{
+}
+
+TSR_DEV void tsr_gpu_record_role(const tsr_coop_t *, const char *)
+{
+}
+
+TSR_DEV void tsr_gpu_record_mark(const tsr_coop_t *, const char *, int64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_wait(const tsr_coop_t *, uint64_t, const void *, int, int, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_signal(const tsr_coop_t *, const void *, uint64_t, int)
+{
+}
+
+TSR_DEV void tsr_gpu_record_product(const tsr_coop_t *)
+{
+}
+
+TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_written(const tsr_coop_t *, uint64_t, int, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_read(const tsr_coop_t *, int, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_written_all(const tsr_coop_t *, uint64_t, int, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_sent(const tsr_coop_t *, int, uint64_t, int, int, uint64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_marked(const tsr_coop_t *, uint64_t, const uint64_t *, uint64_t,
+				   int64_t, int)
+{
+}
+
+TSR_DEV void tsr_gpu_record_marked_all(const tsr_coop_t *, uint64_t, const uint64_t *, uint64_t,
+				       int64_t)
+{
+}
+
+TSR_DEV void tsr_gpu_record_take(const tsr_coop_t *, uint64_t, const uint64_t *, int, uint64_t,
+				 bool)
+{
+}
+
+#endif
+
+TSR_DEV void tsr_role(tsr_coop_t *coop, const char *role)
+{
+	tsr_gpu_record_role(coop, role);
+}
+
+TSR_DEV void tsr_mark(tsr_coop_t *coop, const char *name, int64_t value)
+{
+	tsr_gpu_record_mark(coop, name, value);
+}
+
+#endif
