@@ -18,7 +18,7 @@ typedef struct command {
 static const command_t commands[] = {
 	{"run", "start a program as a world of ranks", tsr_cmd_run},
 	{"bench", "run a workload in its patterns, verify it and time it", tsr_cmd_bench},
-	{"perf", "measure put, get, copy, atomics, signals, barrier and all-gather", tsr_cmd_perf},
+	{"perf", "measure puts, loads, stores, atomics, signals and collectives", tsr_cmd_perf},
 	{"litmus", "say which outcomes the memory model allows a litmus test", tsr_cmd_litmus},
 	{"check", "explore schedules of a program, and say which go wrong and why", tsr_cmd_check},
 	{"workload", "run a workload as a program, under run or check", tsr_cmd_workload},

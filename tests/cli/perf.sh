@@ -6,7 +6,7 @@ json=$TAP_FILES/perf.json
 few="-N 3 -w 0 -m 20"
 
 for placement in process thread; do
-	for operation in put get copy; do
+	for operation in put get copy load store; do
 		for ranks in 1 2 3; do
 			prints "$operation on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
 				tessera perf $operation \
@@ -146,7 +146,8 @@ assert rows and all(row['disturbed'] or row['reference_disturbed'] for row in ro
 case ${BUILD-} in
 *asan | *tsan) skip "a disturbed machine" "a sanitizer's runtime must be the first library" ;;
 *)
-	for operation in put get copy put-signal marked atomic signal barrier all-gather; do
+	for operation in put get copy load store put-signal marked atomic signal barrier \
+		all-gather; do
 		disturbs $operation
 	done
 	disturbs signal
@@ -166,14 +167,14 @@ for scope in block device; do
 	grep -q "\"scope\": \"$scope\"" "$json"
 	verdict $? "signal of a $scope: the JSON says so"
 done
-for operation in put get atomic; do
+for operation in put get load store atomic; do
 	for ranks in 1 3; do
 		prints "$operation of $ranks by pairs" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf $operation -n $ranks --pairs -e 4K \
 			--picture "$TAP_FILES/heat.svg" --json "$json" $few
 		seen "$operation of $ranks: each with each" \
 			' 0 .* rank [0-2] with rank [0-2](,.*)?$' $((ranks * ranks))
-		seen "$operation of $ranks: all at once" '(all at once|counter, each)(,.*)?$' 1
+		seen "$operation of $ranks: all at once" '(all at once|word, each)(,.*)?$' 1
 		cells=$(grep -c '%</text>' "$TAP_FILES/heat.svg")
 		test "$cells" -eq $((ranks * ranks))
 		verdict $? "$operation of $ranks: the heat map has a cell a pair" "$cells cells"
@@ -211,7 +212,35 @@ refuses "a way that is none" 2 'threads, bulk, copy-engine or all' tessera perf 
 refuses "a way of what is not put" 2 'operation put' tessera perf get --via threads
 refuses "a way by pairs" 2 'leave --pairs' tessera perf put --via threads --pairs
 refuses "bulk copies of a part of 16 bytes" 2 'multiples of 16' tessera perf put --via bulk -b 8
-refuses "pairs of what has none" 2 'put, get and atomic' tessera perf barrier --pairs
+for ranks in 1 3; do
+	prints "each atomic on $ranks" '^# wrong elements: 0 \(ok\)$' \
+		tessera perf atomic -n $ranks --op all --pairs --picture "$TAP_FILES/heat.svg" \
+		--json "$json" $few
+	python3 -c "
+import json
+rows = json.load(open('$json'))['rows']
+names = ['add', 'and', 'or', 'xor', 'min', 'max', 'xchg', 'cas']
+each = $ranks * $ranks + 1
+assert [row['atomic'] for row in rows] == [name for name in names for _ in range(each)]
+assert all(row['ratio'] > 0 and row['wrong'] == 0 for row in rows)
+" 2>"$TAP_FILES/err"
+	verdict $? "each atomic on $ranks: a row for each pair"
+	titles=$(grep -Eo -- '--op [a-z]+, cpuemu' "$TAP_FILES/heat.svg" | sort -u | wc -l)
+	python3 -c "
+import xml.dom.minidom
+xml.dom.minidom.parse('$TAP_FILES/heat.svg')" 2>"$TAP_FILES/err" && [ "$titles" -eq 8 ]
+	verdict $? "each atomic on $ranks: a heat map" "$titles titles"
+done
+prints "one atomic" '^ .* 0 .*xchg, rank 0 alone(, .*)?$' tessera perf atomic --op xchg -n 3 $few
+prints "a load of a part of a row" '^ +12 +3 +f32 .* 0 ' tessera perf load -b 12 -e 12 $few
+prints "a store is cut to whole rows" '^ +1024 +256 +f32 .* 0 ' \
+	tessera perf store -b 1500 -e 1500 $few
+prints "tiles by several blocks" '^# wrong elements: 0 \(ok\)$' \
+	tessera perf load -b 256K -e 256K -V 3 $few
+refuses "an atomic that is none" 2 'xchg, cas or all' tessera perf atomic --op sub
+refuses "an atomic of what is none" 2 'operation atomic' tessera perf put --op add
+refuses "tiles of another type" 2 'tiles of f32' tessera perf load -d bf16
+refuses "pairs of what has none" 2 'put, get, load, store and atomic' tessera perf barrier --pairs
 refuses "a picture of nothing" 2 'give both' tessera perf put --picture x.svg
 refuses "a picture that cannot be written" 2 'no-such-folder' \
 	tessera perf put --pairs --picture /no-such-folder/x.svg

@@ -1,4 +1,4 @@
-/* A heat map as SVG: a cell for each rank (row) with each rank (column). */
+/* Heat maps as SVG: a cell for each rank (row) with each rank (column). */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "tools/perf/perf.h"
 
-enum { LEFT = 90, TOP = 84, CELL = 58, ROW = 34 };
+enum { LEFT = 90, TOP = 84, CELL = 58, ROW = 34, BELOW = 36, LEAST_WIDTH = 620 };
 
 typedef struct drawing {
 	FILE *file;
@@ -22,67 +22,76 @@ __attribute__((format(printf, 2, 3))) static void draw(drawing_t *d, const char 
 	va_end(arguments);
 }
 
-/** The largest value, but for a rank with itself, unless it is alone. */
-static double largest(const perf_heat_t *heat)
+/** The text's middle is at `x`. */
+static void draw_middle(drawing_t *d, int x, int y, const char *style, const char *format,
+			double value)
 {
-	double most = 0;
-	for (int i = 0; i < heat->ranks * heat->ranks; i++)
-		if (heat->ranks == 1 || i / heat->ranks != i % heat->ranks)
-			most = heat->value[i] > most ? heat->value[i] : most;
-	return most > 0 ? most : 1;
+	draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\"%s>", x, y, style);
+	draw(d, format, value);
+	draw(d, "</text>\n");
 }
 
-/** White for nothing, blue for the most; what is beyond it, a rank with itself, is grey. */
-static void draw_cell(drawing_t *d, const perf_heat_t *heat, int row, int column, double most)
+/** White for nothing, blue for as much as the reference reaches, or more. */
+static void draw_cell(drawing_t *d, const perf_heat_t *heat, int top, int row, int column)
 {
-	const double value = heat->value[row * heat->ranks + column], share = value / most;
-	const int x = LEFT + column * CELL, y = TOP + row * ROW;
-	const int light = share > 1 ? 0 : (int)(255 - 175 * share);
-	if (row == column && heat->ranks > 1)
-		draw(d,
-		     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#ddd\" "
-		     "stroke=\"white\"/>\n",
-		     x, y, CELL, ROW);
-	else
-		draw(d,
-		     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"rgb(%d,%d,255)\" "
-		     "stroke=\"white\"/>\n",
-		     x, y, CELL, ROW, light, light);
-	draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%.3g</text>\n", x + CELL / 2,
-	     y + ROW / 2 - 1, value);
-	draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"9\">%.0f %%</text>\n",
-	     x + CELL / 2, y + ROW - 5, 100 * share);
+	const int at = row * heat->ranks + column;
+	const double share = heat->share[at];
+	const int x = LEFT + column * CELL, y = top + row * ROW;
+	const int light = share > 1 ? 80 : (int)(255 - 175 * share);
+
+	draw(d,
+	     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"rgb(%d,%d,255)\" "
+	     "stroke=\"white\"/>\n",
+	     x, y, CELL, ROW, light, light);
+	draw_middle(d, x + CELL / 2, y + ROW / 2 - 1, "", "%.3g", heat->value[at]);
+	draw_middle(d, x + CELL / 2, y + ROW - 5, " font-size=\"9\"", "%.0f %%", 100 * share);
 }
 
-static void draw_all(drawing_t *d, const perf_heat_t *heat)
+static int height_of(const perf_heat_t *heat)
 {
-	const double most = largest(heat);
-	const int width = LEFT + heat->ranks * CELL + 20, height = TOP + heat->ranks * ROW + 16;
+	return TOP + heat->ranks * ROW + BELOW;
+}
+
+/** From `top` on. */
+static void draw_heat(drawing_t *d, const perf_heat_t *heat, int top)
+{
+	draw(d,
+	     "<text x=\"12\" y=\"%d\" font-size=\"15\">%s</text>\n"
+	     "<text x=\"12\" y=\"%d\" fill=\"#555\">%s, and percent of the reference (%s); row: "
+	     "who "
+	     "acts, column: with whom</text>\n",
+	     top + 22, heat->title, top + 42, heat->unit, heat->reference);
+	for (int i = 0; i < heat->ranks; i++) {
+		draw_middle(d, LEFT + i * CELL + CELL / 2, top + TOP - 8, "", "%.0f", i);
+		draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">rank %d</text>\n", LEFT - 8,
+		     top + TOP + i * ROW + ROW / 2 + 4, i);
+		for (int j = 0; j < heat->ranks; j++)
+			draw_cell(d, heat, top + TOP, i, j);
+	}
+	draw(d, "<text x=\"12\" y=\"%d\">all at once, each: %.3g (%.0f %%)</text>\n",
+	     top + TOP + heat->ranks * ROW + 18, heat->together, 100 * heat->together_share);
+}
+
+static void draw_all(drawing_t *d, const perf_heat_t *heats, int count)
+{
+	const int width = LEFT + heats[0].ranks * CELL + 20, height = height_of(&heats[0]);
+
 	draw(d,
 	     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 	     "font-family=\"sans-serif\" font-size=\"12\">\n"
-	     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-	     "<text x=\"12\" y=\"22\" font-size=\"15\">%s</text>\n"
-	     "<text x=\"12\" y=\"42\" fill=\"#555\">%s, and percent of the best pair of two "
-	     "ranks; row: who acts, column: with whom</text>\n",
-	     width < 560 ? 560 : width, height, heat->title, heat->unit);
-	for (int i = 0; i < heat->ranks; i++) {
-		draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%d</text>\n",
-		     LEFT + i * CELL + CELL / 2, TOP - 8, i);
-		draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">rank %d</text>\n", LEFT - 8,
-		     TOP + i * ROW + ROW / 2 + 4, i);
-		for (int j = 0; j < heat->ranks; j++)
-			draw_cell(d, heat, i, j, most);
-	}
+	     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+	     width < LEAST_WIDTH ? LEAST_WIDTH : width, count * height);
+	for (int i = 0; i < count; i++)
+		draw_heat(d, &heats[i], i * height);
 	draw(d, "</svg>\n");
 }
 
-tsr_status_t perf_draw_heat(const char *path, const perf_heat_t *heat)
+tsr_status_t perf_draw_heats(const char *path, const perf_heat_t *heats, int count)
 {
 	errno = 0;
 	drawing_t d = {.file = fopen(path, "w")};
 	if (d.file)
-		draw_all(&d, heat);
+		draw_all(&d, heats, count);
 	int cause = errno;
 	bool failed = !d.file || d.failed;
 	if (d.file && fclose(d.file) != 0 && !failed) {

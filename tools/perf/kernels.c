@@ -1,5 +1,6 @@
 #include "tools/perf/kernels.h"
 #include "tessera/dev.h"
+#include "tools/perf/count.h"
 
 TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 {
@@ -56,13 +57,6 @@ TSR_KERNEL_WIDE(perf_copy, perf_move_args_t, a)
 }
 
 /* ------------------------------------------------------------------ signal */
-
-/** Adds to a count that the host reads after the launch has ended: relaxed is enough. */
-TSR_FN void perf_count(tsr_coop_t *block, TSR_HEAP uint64_t *count, uint64_t more)
-{
-	if (more > 0)
-		tsr_atomic_add(block, count, more, tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
-}
 
 /** Each signal's partner is the wait on the other rank. Litmus: MP.rel.acq.diffGPU-ss. */
 TSR_KERNEL(perf_signal, perf_pingpong_args_t, a)
@@ -200,21 +194,6 @@ TSR_KERNEL(perf_message, perf_pingpong_args_t, a)
 		tsr_signal(block, a->flag, a->first + i, TSR_SIGNAL_SET, a->partner);
 	}
 	perf_count(block, a->missed, missed);
-}
-
-/* ------------------------------------------------------------------ atomic */
-
-/** Relaxed: counting orders nothing. The host reads the counter after a barrier. */
-TSR_KERNEL(perf_atomic, perf_atomic_args_t, a)
-{
-	uint64_t wrong = 0, above = 0; /* the next old value is at least `above` */
-	for (uint64_t i = 0; i < a->repeats; i++) {
-		uint64_t old = tsr_atomic_add(block, a->counter, (uint64_t)1, a->peer, TSR_RELAXED,
-					      TSR_SCOPE_SYSTEM);
-		wrong += old < above;
-		above = old + 1;
-	}
-	perf_count(block, a->wrong, wrong);
 }
 
 /* ------------------------------------------------------------------ barrier */

@@ -17,11 +17,27 @@ typedef struct perf_move_args {
 	TSR_HEAP void *src;
 	uint64_t size_bytes, chunk_bytes, repeats;
 	int32_t src_peer, dst_peer;
+	int32_t keeps, reserved; /* load and store: PERF_KEEPS_* */
 } perf_move_args_t;
+
+enum {
+	PERF_KEEPS_NOTHING, /* only moves */
+	PERF_KEEPS_TILES,   /* for the host to verify */
+	PERF_KEEPS_SUMS     /* given by nobody */
+};
 
 TSR_KERNEL_DECLARE(perf_put);
 TSR_KERNEL_DECLARE(perf_get);
 TSR_KERNEL_DECLARE(perf_copy);
+
+/**
+ * load, store: tiles of f32 of the source to registers, registers to tiles of
+ * the destination. Rows have PERF_TILE_COLS elements; the size is that of whole
+ * rows, or of a part of one.
+ */
+enum { PERF_TILE_COLS = 128 };
+TSR_KERNEL_DECLARE(perf_load);
+TSR_KERNEL_DECLARE(perf_store);
 
 /**
  * What they are compared with on a GPU: plain 16-byte loads and stores, through
@@ -77,16 +93,25 @@ TSR_KERNEL_DECLARE(perf_put_signal);
 TSR_KERNEL_DECLARE(perf_message);
 TSR_KERNEL_DECLARE(perf_marked);
 
-/** atomic: adds 1 to `peer`'s copy of the counter `repeats` times. */
+/** atomic: makes the operation `repeats` times at `peer`'s copy of the word. */
 typedef struct perf_atomic_args {
-	TSR_HEAP uint64_t *counter;
-	/* additions whose old value was not above the one before are added here */
-	TSR_HEAP uint64_t *wrong;
-	uint64_t repeats;
+	TSR_HEAP uint64_t *word;
+	TSR_HEAP uint64_t *wrong;  /* old values that came out of order are counted here */
+	TSR_HEAP uint64_t *gained; /* the operations' differences are added here */
+	uint64_t first, repeats;   /* the first operation's number on this rank */
 	int32_t peer, reserved;
 } perf_atomic_args_t;
 
-TSR_KERNEL_DECLARE(perf_atomic);
+TSR_KERNEL_DECLARE(perf_atomic_add);
+TSR_KERNEL_DECLARE(perf_atomic_and);
+TSR_KERNEL_DECLARE(perf_atomic_or);
+TSR_KERNEL_DECLARE(perf_atomic_xor);
+TSR_KERNEL_DECLARE(perf_atomic_min);
+TSR_KERNEL_DECLARE(perf_atomic_max);
+TSR_KERNEL_DECLARE(perf_atomic_xchg);
+TSR_KERNEL_DECLARE(perf_atomic_cas);
+/** What they are compared with on a GPU: relaxed loads of the word. */
+TSR_KERNEL_DECLARE(perf_atomic_loads);
 
 /** barrier: meets all ranks `repeats` times. */
 typedef struct perf_barrier_args {

@@ -1,6 +1,6 @@
 /*
- * put, get and copy: bandwidth by size, beside memcpy, plain stores or the
- * measured limit, between the same buffers.
+ * put, get, copy, load and store: bandwidth by size, beside memcpy, plain stores
+ * or the measured limit, between the same buffers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,12 @@ perf_move_t perf_move_of(perf_run_t *run, int actor, int other)
 	case PERF_PUT:
 		move.kernel = &perf_put;
 		break;
+	case PERF_STORE:
+		move.kernel = &perf_store;
+		break;
 	case PERF_GET:
-		move.kernel = &perf_get;
+	case PERF_LOAD:
+		move.kernel = run->options->op == PERF_GET ? &perf_get : &perf_load;
 		move.from = other;
 		move.to = actor;
 		break;
@@ -157,8 +161,16 @@ static void set_args(perf_move_t *move, size_t size_bytes)
 					.dst_peer = move->to};
 }
 
+size_t perf_move_bytes(perf_op_t op, size_t size_bytes)
+{
+	const size_t row = PERF_TILE_COLS * sizeof(float);
+
+	return perf_op_tiles(op) && size_bytes > row ? size_bytes / row * row : size_bytes;
+}
+
 tsr_status_t perf_move_whole(perf_move_t *move, size_t size_bytes)
 {
+	size_bytes = perf_move_bytes(move->run->options->op, size_bytes);
 	set_args(move, size_bytes);
 	move->messages = 1;
 	PERF_TRY(share_out(move, size_bytes));
@@ -305,22 +317,35 @@ tsr_status_t perf_move_sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
+/** One move whose tiles are kept, for the host to verify. */
+static tsr_status_t keep_tiles(const perf_move_t *move)
+{
+	perf_move_args_t args = move->args;
+
+	args.keeps = PERF_KEEPS_TILES;
+	args.repeats = 1;
+	PERF_TRY(tsr_launch(move->run->stream, move->kernel, move->blocks, &args));
+	return tsr_stream_sync(move->run->stream);
+}
+
 tsr_status_t perf_move_measure(perf_move_t *move, perf_pair_t *pair_out, int64_t *wrong_out)
 {
 	perf_run_t *run = move->run;
+	const bool acts = run->rank == move->actor, tiles = perf_op_tiles(run->options->op);
 	int64_t wrong = 0;
 
 	PERF_TRY(tsr_barrier(run->world)); /* it may still be at the size before */
 	PERF_TRY(poison(move));
 	PERF_TRY(tsr_barrier(run->world));
-	if (run->rank == move->actor)
-		PERF_TRY(perf_move_warm_up(move));
+	if (acts)
+		PERF_TRY(tiles ? keep_tiles(move) : perf_move_warm_up(move));
 	PERF_TRY(tsr_barrier(run->world));
 	/* Before memcpy has been there, which would hide what the kernel left out. */
 	PERF_TRY(count_wrong(move, &wrong));
 	PERF_TRY(perf_sum(run, wrong, wrong_out));
-	return run->rank == move->actor ? perf_sample(run, false, perf_move_sample, move, pair_out)
-					: TSR_OK;
+	if (acts && tiles)
+		PERF_TRY(perf_move_warm_up(move));
+	return acts ? perf_sample(run, false, perf_move_sample, move, pair_out) : TSR_OK;
 }
 
 /* ------------------------------------------------------------------ sizes */
@@ -336,10 +361,10 @@ static tsr_status_t measure_size(perf_move_t *move, size_t size_bytes)
 	if (!run->report)
 		return TSR_OK;
 	perf_row_t row = {
-		.size_bytes = size_bytes,
+		.size_bytes = move->args.size_bytes,
 		.type = tsr_dtype_name(run->options->dtype),
 		.type_bytes = tsr_dtype_bytes(run->options->dtype),
-		.link_bytes = move->from != move->to ? size_bytes : 0,
+		.link_bytes = move->from != move->to ? move->args.size_bytes : 0,
 		.wrong = run->options->check ? wrong : -1,
 	};
 	return perf_report_row(run->report, &row, &pair);

@@ -30,6 +30,9 @@ tsr_status_t perf_move_open(perf_move_t *move, size_t size_bytes, bool checks);
 /** After `status` of what came between; gives that back, or its own. Collective. */
 tsr_status_t perf_move_close(perf_move_t *move, tsr_status_t status);
 
+/** As much of a size as the operation moves: load and store move whole rows of tiles. */
+size_t perf_move_bytes(perf_op_t op, size_t size_bytes);
+
 /** An operation of one message: its arguments, blocks, and what each block moves at a time. */
 tsr_status_t perf_move_whole(perf_move_t *move, size_t size_bytes);
 

@@ -10,81 +10,7 @@
 #include "tools/perf/perf.h"
 #include "tools/usage.h"
 
-static const char help_operations[] =
-	"usage: tessera perf OPERATION [-n RANKS] [OPTIONS]\n"
-	"\n"
-	"Measures one operation of the device API and verifies what it did. The operation\n"
-	"is repeated inside one kernel launch, so launches are not measured (except with\n"
-	"-l 1). Times are medians. Spread is the distance between the quartiles, in percent\n"
-	"of the median. If samples scatter by more than 10 %, they are taken again, up to\n"
-	"four times, and those that scatter least count. A line that other work has\n"
-	"disturbed nevertheless says so.\n"
-	"\n"
-	"operations, and the reference beside each:\n"
-	"  put         rank 0 to rank 1's memory\n"
-	"              (memcpy of the same buffers; on a GPU plain 16-byte stores)\n"
-	"  get         rank 1's memory to rank 0 (the same)\n"
-	"  copy        rank 1's memory to rank 2's, by rank 0; ranks wrap around (the same)\n"
-	"  put-signal  one way of a ping-pong of tsr_put_signal and tsr_wait between kernels\n"
-	"              of ranks 0 and 1, one block each (none)\n"
-	"  marked      the same in words that carry their own flag, by tsr_put_marked and\n"
-	"              tsr_take_marked (put-signal)\n"
-	"  signal      one way of a ping-pong of tsr_signal and tsr_wait between kernels of\n"
-	"              ranks 0 and 1 (a ping-pong of C11 atomics between the hosts of these\n"
-	"              ranks; on a GPU one of relaxed stores, which order nothing)\n"
-	"  atomic      tsr_atomic_add on one counter, by rank 0 alone and by all ranks\n"
-	"              (C11 atomic_fetch_add)\n"
-	"  barrier     tsr_barrier_ranks in kernels (the host's tsr_barrier)\n"
-	"  all-gather  tsr_all_gather in kernels of all ranks, out of place and in place; a\n"
-	"              size is what each rank has at the end (none)\n"
-	"\n";
-
-static const char help_options[] =
-	"  -n, --ranks N         ranks of the world (default 2); nccl-tests' -n is -N here\n"
-	"  -b, --minbytes SIZE   smallest size (default 8); K, M, G are powers of 1024\n"
-	"  -e, --maxbytes SIZE   largest size (default 64M; of marked 64K)\n"
-	"  -f, --stepfactor F    each size is F times the one before, F >= 2 (default 2)\n"
-	"  -i, --stepbytes SIZE  each size is SIZE larger than the one before, in place of -f\n"
-	"  -d, --datatype T      f64 f32 f16 bf16 i64 i32 i8 u8: the elements that the\n"
-	"                        columns count and #wrong count (default f32)\n"
-	"  -N, --samples N       samples for each line (default 15)\n"
-	"  -m, --agg_iters N     operations in one launch, which makes one sample (default:\n"
-	"                        about 3 ms of them)\n"
-	"  -w, --warmup_iters N  launches before the first sample (default 2)\n"
-	"  -c, --check 0|1       verify (default 1)\n"
-	"  -V, --blocks N        blocks that put, get, copy or gather, as wide as blocks can\n"
-	"                        be (default: 1 on the emulator; on a GPU one for every\n"
-	"                        8 KiB, at most one for each multiprocessor)\n"
-	"  -l, --launches 0|1    1: each put, get or copy is a launch of its own, and\n"
-	"                        launches are measured (default 0)\n"
-	"      --scope S         signal: between ranks (system, the default), between two\n"
-	"                        blocks of rank 0 (device), or between two workers of one\n"
-	"                        block (block), the last two without a reference\n"
-	"      --via HOW         put: messages by threads, by the copy engines of\n"
-	"                        multiprocessors (bulk), by the device's copy engine\n"
-	"                        (copy-engine), or by each of them in turn (all). A size is\n"
-	"                        that of a message, -b 128 -e 2M -f 4 unless you say others,\n"
-	"                        by 1, 2, 4 ... blocks, or by -V\n"
-	"      --pairs           put, get, atomic: every rank with every rank, one pair after\n"
-	"                        the other, and all at once; one size, -e (default 4M)\n"
-	"      --picture FILE    with --pairs: draw them as a heat map (SVG)\n"
-	"  -J, --json FILE       write the lines as JSON too\n"
-	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
-	"                        that has a device)\n"
-	"      --placement P     ranks as process (default) or thread\n"
-	"  -h, --help            this text\n"
-	"\n"
-	"columns, as in nccl-tests: size(B) count type time(us) algbw(GB/s) busbw(GB/s)\n"
-	"#wrong. 1 GB is 10^9 bytes. For one pair of ranks algbw and busbw are the same; for\n"
-	"an all-gather of n ranks busbw is (n-1)/n of algbw. busbw is a dash if no data\n"
-	"crosses a link (-n 1, barrier), and algbw is one too if no data is moved. #wrong\n"
-	"counts elements that differ from what was sent, in buffers poisoned before.\n"
-	"ratio: for put, get and copy, the bandwidth divided by that of memcpy or the plain\n"
-	"kernel (more is better); otherwise the time divided by the host's (less is better).\n"
-	"\n"
-	"exit code: 0 measured and right; 1 something was wrong; 2 misused\n";
-
-enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE, OPT_VIA };
+enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE, OPT_VIA, OPT_OP };
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -104,14 +30,16 @@ static const struct option long_options[] = {
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"scope", required_argument, NULL, OPT_SCOPE},
 	{"via", required_argument, NULL, OPT_VIA},
+	{"op", required_argument, NULL, OPT_OP},
 	{"pairs", no_argument, NULL, OPT_PAIRS},
 	{"picture", required_argument, NULL, OPT_PICTURE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put",    "get",    "copy",    "put-signal", "marked",
-				       "atomic", "signal", "barrier", "all-gather", NULL};
+static const char *const op_names[] = {"put",    "get",        "copy",       "load",
+				       "store",  "put-signal", "marked",     "atomic",
+				       "signal", "barrier",    "all-gather", NULL};
 
 const char *perf_op_name(perf_op_t op)
 {
@@ -120,7 +48,12 @@ const char *perf_op_name(perf_op_t op)
 
 bool perf_op_moves(perf_op_t op)
 {
-	return op == PERF_PUT || op == PERF_GET || op == PERF_COPY;
+	return op == PERF_PUT || op == PERF_GET || op == PERF_COPY || perf_op_tiles(op);
+}
+
+bool perf_op_tiles(perf_op_t op)
+{
+	return op == PERF_LOAD || op == PERF_STORE;
 }
 
 bool perf_op_sized(perf_op_t op)
@@ -153,6 +86,15 @@ const char *perf_via_name(perf_via_t via)
 	return via_names[via];
 }
 
+static const char *const atomic_names[] = {
+	[PERF_ADD] = "add", [PERF_AND] = "and", [PERF_OR] = "or",     [PERF_XOR] = "xor",
+	[PERF_MIN] = "min", [PERF_MAX] = "max", [PERF_XCHG] = "xchg", [PERF_CAS] = "cas"};
+
+const char *perf_atomic_name(perf_atomic_t atomic)
+{
+	return atomic_names[atomic];
+}
+
 void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes)
 {
 	const perf_op_t op = options->op;
@@ -175,8 +117,10 @@ void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t t
 	}
 	switch (op) {
 	case PERF_PUT:
+	case PERF_STORE:
 		snprintf(text, text_bytes, "rank 0 stores to rank %d%s", 1 % ranks, rest);
 		break;
+	case PERF_LOAD:
 	case PERF_GET:
 		snprintf(text, text_bytes, "rank 0 loads from rank %d%s", 1 % ranks, rest);
 		break;
@@ -190,8 +134,8 @@ void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t t
 		snprintf(text, text_bytes, "between ranks 0 and 1%s", rest);
 		break;
 	case PERF_ATOMIC:
-		snprintf(text, text_bytes,
-			 "rank 0 at rank %d's counter, then all ranks at rank 0's", 1 % ranks);
+		snprintf(text, text_bytes, "rank 0 at rank %d's word, then all ranks at rank 0's",
+			 1 % ranks);
 		break;
 	default:
 		snprintf(text, text_bytes, "all ranks, each with each");
@@ -211,8 +155,8 @@ static int parse_op(const char *text, perf_op_t *op_out)
 		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text,
 				   near);
 	return tool_misuse("perf",
-			   "unknown operation '%s'; there are put, get, copy, put-signal, marked, "
-			   "atomic, signal, barrier and all-gather",
+			   "unknown operation '%s'; there are put, get, copy, load, store, "
+			   "put-signal, marked, atomic, signal, barrier and all-gather",
 			   text);
 }
 
@@ -226,17 +170,35 @@ static int parse_scope(const char *text, perf_scope_t *scope_out)
 	return tool_misuse("perf", "--scope '%s' is unknown: give system, device or block", text);
 }
 
+/** A bit for the name, or for each of them where the text is "all"; 0: it is none. */
+static unsigned bits_of(const char *text, const char *const *names, unsigned count)
+{
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(names[i], text) == 0 || strcmp("all", text) == 0)
+			bits |= 1u << i;
+	return bits;
+}
+
 static int parse_via(const char *text, unsigned *vias_out)
 {
-	*vias_out = 0;
-	for (unsigned i = 0; i < PERF_VIAS; i++)
-		if (strcmp(via_names[i], text) == 0 || strcmp("all", text) == 0)
-			*vias_out |= 1u << i;
+	*vias_out = bits_of(text, via_names, PERF_VIAS);
 	return *vias_out ? TOOL_OK
 			 : tool_misuse("perf",
 				       "--via '%s' is unknown: give threads, bulk, copy-engine or "
 				       "all",
 				       text);
+}
+
+static int parse_atomic(const char *text, unsigned *atomics_out)
+{
+	*atomics_out = bits_of(text, atomic_names, PERF_ATOMICS);
+	return *atomics_out ? TOOL_OK
+			    : tool_misuse("perf",
+					  "--op '%s' is unknown: give add, and, or, xor, min, max, "
+					  "xchg, cas or all",
+					  text);
 }
 
 static int parse_size(const char *what, const char *text, size_t *size_out)
@@ -317,6 +279,8 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 	case OPT_PICTURE:
 		options->picture = text;
 		return TOOL_OK;
+	case OPT_OP:
+		return parse_atomic(text, &options->atomics);
 	case OPT_VIA:
 		return parse_via(text, &options->vias);
 	case OPT_SCOPE:
@@ -402,8 +366,8 @@ static int check_pairs(perf_options_t *options)
 		return tool_misuse("perf", "--picture draws what --pairs measures: give both");
 	if (!options->pairs)
 		return TOOL_OK;
-	if (options->op != PERF_PUT && options->op != PERF_GET && options->op != PERF_ATOMIC)
-		return tool_misuse("perf", "--pairs is for put, get and atomic");
+	if (options->op == PERF_COPY || (!perf_op_moves(options->op) && options->op != PERF_ATOMIC))
+		return tool_misuse("perf", "--pairs is for put, get, load, store and atomic");
 	if (options->max_bytes == SIZE_MAX)
 		options->max_bytes = (size_t)4 << 20;
 	options->min_bytes = options->max_bytes;
@@ -450,10 +414,25 @@ static int check_signals(const perf_options_t *options)
 	return TOOL_OK;
 }
 
+/** atomic, load and store: what they do not go with. */
+static int check_words(perf_options_t *options)
+{
+	if (options->op != PERF_ATOMIC && options->atomics)
+		return tool_misuse("perf", "--op is for the operation atomic");
+	if (options->op == PERF_ATOMIC && !options->atomics)
+		options->atomics = 1u << PERF_ADD;
+	if (perf_op_tiles(options->op) && options->dtype != TSR_F32)
+		return tool_misuse("perf", "%s moves tiles of f32: leave -d away",
+				   perf_op_name(options->op));
+	return TOOL_OK;
+}
+
 static int check_all(perf_options_t *options)
 {
 	int misused = check_signals(options);
 
+	if (!misused)
+		misused = check_words(options);
 	if (!misused)
 		misused = check_pairs(options);
 	if (!misused)
@@ -482,8 +461,7 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options,
 				     NULL)) != -1;) {
 		if (o == 'h') {
-			fputs(help_operations, stdout);
-			fputs(help_options, stdout);
+			perf_print_help();
 			*help_out = true;
 			return TOOL_OK;
 		}
@@ -493,8 +471,9 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("perf", "which operation? There are put, get, copy, put-signal, "
-					   "marked, atomic, signal, barrier and all-gather");
+		return tool_misuse("perf",
+				   "which operation? There are put, get, copy, load, store, "
+				   "put-signal, marked, atomic, signal, barrier and all-gather");
 	int misused = parse_op(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",

@@ -5,38 +5,66 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/perf/perf.h"
+#include "tools/perf/move.h"
 
-/** What has been measured: of each rank (row) with each rank (column). */
+/** One operation: a move, or one of the atomics. */
 typedef struct pairs {
 	perf_run_t *run;
-	double *value; /* GB/s, or million additions a second */
+	perf_atomic_t atomic; /* where no bytes are moved */
+	perf_heat_t *heat;
+	double *value, *share; /* the heat's */
 } pairs_t;
 
-static perf_row_t row_of(const perf_run_t *run, const char *what, bool crosses, int64_t wrong)
+static bool moves(const pairs_t *p)
 {
-	const perf_options_t *o = run->options;
-	const bool moves = perf_op_moves(o->op);
-	const size_t bytes = moves ? o->max_bytes : sizeof(uint64_t);
-	perf_row_t row = {
-		.what = what,
-		.size_bytes = bytes,
-		.type = moves ? tsr_dtype_name(o->dtype) : "u64",
-		.type_bytes = moves ? tsr_dtype_bytes(o->dtype) : sizeof(uint64_t),
-		.link_bytes = crosses ? bytes : 0,
-		.wrong = o->check ? wrong : -1,
-	};
-	return row;
+	return perf_op_moves(p->run->options->op);
 }
 
-/** Bytes a nanosecond, or additions a microsecond. */
-static double value_of(const perf_run_t *run, perf_pair_t *pair)
+static size_t bytes_of(const pairs_t *p)
+{
+	const perf_options_t *o = p->run->options;
+
+	return moves(p) ? perf_move_bytes(o->op, o->max_bytes) : sizeof(uint64_t);
+}
+
+/** Bytes a nanosecond, or operations a microsecond. */
+static double value_of(const pairs_t *p, perf_pair_t *pair)
 {
 	const double ns = perf_samples_median(&pair->kernel);
 
 	if (ns <= 0)
 		return 0;
-	return perf_op_moves(run->options->op) ? (double)run->options->max_bytes / ns : 1000 / ns;
+	return moves(p) ? (double)bytes_of(p) / ns : 1000 / ns;
+}
+
+/** How much of what the reference reaches; 0: there is none. */
+static double share_of(perf_pair_t *pair)
+{
+	const double ns = perf_samples_median(&pair->kernel);
+
+	return ns > 0 ? perf_samples_median(&pair->host) / ns : 0;
+}
+
+static tsr_status_t report(const pairs_t *p, const char *what, bool crosses, int64_t wrong,
+			   perf_pair_t *pair, bool crowded)
+{
+	const perf_options_t *o = p->run->options;
+	const size_t bytes = bytes_of(p);
+	char text[64];
+	const perf_row_t row = {
+		.what = text,
+		.atomic = moves(p) ? NULL : perf_atomic_name(p->atomic),
+		.size_bytes = bytes,
+		.type = moves(p) ? tsr_dtype_name(o->dtype) : "u64",
+		.type_bytes = moves(p) ? tsr_dtype_bytes(o->dtype) : sizeof(uint64_t),
+		.link_bytes = crosses ? bytes : 0,
+		.crowded = crowded,
+		.wrong = o->check ? wrong : -1,
+	};
+
+	snprintf(text, sizeof text, "%s%s%s", row.atomic ? row.atomic : "", row.atomic ? ", " : "",
+		 what);
+	return perf_report_row(p->run->report, &row, pair);
 }
 
 static tsr_status_t measure_pair(pairs_t *p, int actor, int other)
@@ -49,58 +77,59 @@ static tsr_status_t measure_pair(pairs_t *p, int actor, int other)
 	snprintf(what, sizeof what, "rank %d with rank %d", actor, other);
 	if (run->report)
 		tool_progress_step(&run->report->progress, "%s", what);
-	if (perf_op_moves(run->options->op))
+	if (moves(p))
 		PERF_TRY(perf_measure_move(run, actor, other, &pair, &wrong));
 	else
-		PERF_TRY(perf_measure_atomic(run, actor, other, &pair, &wrong));
+		PERF_TRY(perf_measure_atomic(run, p->atomic, actor, other, &pair, &wrong));
 	PERF_TRY(tsr_team_broadcast(tsr_world_team(run->world), &pair, sizeof pair, actor));
 	if (!run->report)
 		return TSR_OK;
-	const perf_row_t row = row_of(run, what, actor != other, wrong);
-	p->value[actor * run->size + other] = value_of(run, &pair);
-	return perf_report_row(run->report, &row, &pair);
+	p->value[actor * run->size + other] = value_of(p, &pair);
+	p->share[actor * run->size + other] = share_of(&pair);
+	return report(p, what, actor != other, wrong, &pair, false);
 }
 
 static tsr_status_t measure_together(pairs_t *p)
 {
 	perf_run_t *run = p->run;
-	const bool moves = perf_op_moves(run->options->op), alone = run->size == 1;
 	perf_pair_t pair = {.kernel = {.count = 0}};
-	int64_t wrong = -1;
+	int64_t wrong = -1; /* moves are not verified: the same move of each pair was */
 
 	if (run->report)
 		tool_progress_step(&run->report->progress, "all ranks at once");
-	if (moves)
+	if (moves(p))
 		PERF_TRY(perf_measure_moves_together(run, &pair));
 	else
-		PERF_TRY(perf_measure_atomics_together(run, &pair, &wrong));
+		PERF_TRY(perf_measure_atomics_together(run, p->atomic, &pair, &wrong));
 	if (!run->report)
 		return TSR_OK;
-	perf_row_t row = row_of(run,
-				moves ? "each rank with the next, all at once"
-				      : "all ranks at rank 0's counter, each",
-				!alone, wrong);
-	row.crowded = true;
-	if (moves)
-		row.wrong = -1; /* not verified: the same move of each pair was */
-	return perf_report_row(run->report, &row, &pair);
+	p->heat->together = value_of(p, &pair);
+	p->heat->together_share = share_of(&pair);
+	return report(p,
+		      moves(p) ? "each rank with the next, all at once"
+			       : "all ranks at rank 0's word, each",
+		      run->size > 1, wrong, &pair, true);
 }
 
-static tsr_status_t draw(const pairs_t *p)
+/** What the picture says of it. */
+static void describe(const pairs_t *p)
 {
-	const perf_options_t *o = p->run->options;
-	const bool moves = perf_op_moves(o->op);
-	char title[96];
+	const perf_run_t *run = p->run;
+	const perf_options_t *o = run->options;
+	perf_heat_t *heat = p->heat;
 
-	if (moves)
-		snprintf(title, sizeof title, "tessera perf %s of %zu bytes, %s",
-			 perf_op_name(o->op), o->max_bytes, tsr_world_backend(p->run->world));
+	heat->ranks = run->size;
+	heat->value = p->value;
+	heat->share = p->share;
+	heat->unit = moves(p) ? "GB/s" : "million operations a second";
+	heat->reference = run->report->reference;
+	if (moves(p))
+		snprintf(heat->title, sizeof heat->title, "tessera perf %s of %zu bytes, %s",
+			 perf_op_name(o->op), bytes_of(p), tsr_world_backend(run->world));
 	else
-		snprintf(title, sizeof title, "tessera perf %s, %s", perf_op_name(o->op),
-			 tsr_world_backend(p->run->world));
-	const perf_heat_t heat = {p->run->size, p->value, title,
-				  moves ? "GB/s" : "million additions a second"};
-	return perf_draw_heat(o->picture, &heat);
+		snprintf(heat->title, sizeof heat->title, "tessera perf %s --op %s, %s",
+			 perf_op_name(o->op), perf_atomic_name(p->atomic),
+			 tsr_world_backend(run->world));
 }
 
 static tsr_status_t measure_all(pairs_t *p)
@@ -111,19 +140,46 @@ static tsr_status_t measure_all(pairs_t *p)
 		for (int other = 0; other < ranks; other++)
 			PERF_TRY(measure_pair(p, actor, other));
 	PERF_TRY(measure_together(p));
-	return p->run->report && p->run->options->picture ? draw(p) : TSR_OK;
+	if (p->run->report)
+		describe(p);
+	return TSR_OK;
+}
+
+/** `figures`: room for values and shares of all operations. */
+static tsr_status_t measure_each(perf_run_t *run, perf_heat_t heats[PERF_ATOMICS], double *figures)
+{
+	const perf_options_t *o = run->options;
+	const size_t count = (size_t)run->size * (size_t)run->size;
+	/* a move is one operation */
+	const unsigned wanted = o->atomics ? o->atomics : 1;
+	int drawn = 0;
+
+	for (unsigned i = 0; i < PERF_ATOMICS; i++) {
+		double *value = figures + 2 * count * (size_t)drawn;
+		pairs_t p = {.run = run,
+			     .atomic = (perf_atomic_t)i,
+			     .heat = &heats[drawn],
+			     .value = value,
+			     .share = value + count};
+		if (!(wanted >> i & 1))
+			continue;
+		PERF_TRY(measure_all(&p));
+		drawn++;
+	}
+	return run->report && o->picture ? perf_draw_heats(o->picture, heats, drawn) : TSR_OK;
 }
 
 tsr_status_t perf_run_pairs(perf_run_t *run)
 {
 	const size_t count = (size_t)run->size * (size_t)run->size;
-	pairs_t p = {.run = run, .value = calloc(count, sizeof *p.value)};
+	perf_heat_t heats[PERF_ATOMICS] = {{.ranks = 0}};
+	double *figures = calloc(2 * count * PERF_ATOMICS, sizeof *figures);
 
-	if (!p.value)
+	if (!figures)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "no host memory for the figures of %d ranks: end other programs",
 				 run->size);
-	const tsr_status_t status = measure_all(&p);
-	free(p.value);
+	const tsr_status_t status = measure_each(run, heats, figures);
+	free(figures);
 	return status;
 }

@@ -13,6 +13,8 @@ typedef enum perf_op {
 	PERF_PUT,
 	PERF_GET,
 	PERF_COPY,
+	PERF_LOAD,
+	PERF_STORE,
 	PERF_PUT_SIGNAL,
 	PERF_MARKED,
 	PERF_ATOMIC,
@@ -23,6 +25,19 @@ typedef enum perf_op {
 
 /** signal: what is between the two that signal. */
 typedef enum perf_scope { PERF_SCOPE_SYSTEM, PERF_SCOPE_DEVICE, PERF_SCOPE_BLOCK } perf_scope_t;
+
+/** atomic: the operations. */
+typedef enum perf_atomic {
+	PERF_ADD,
+	PERF_AND,
+	PERF_OR,
+	PERF_XOR,
+	PERF_MIN,
+	PERF_MAX,
+	PERF_XCHG,
+	PERF_CAS
+} perf_atomic_t;
+enum { PERF_ATOMICS = 8 };
 
 /** put: what moves the data. */
 typedef enum perf_via {
@@ -35,7 +50,8 @@ enum { PERF_VIAS = 3 };
 typedef struct perf_options {
 	perf_op_t op;
 	perf_scope_t scope;
-	unsigned vias; /* put: a bit for each way that is compared with the others; 0: none is */
+	unsigned atomics; /* atomic: a bit for each operation that is measured */
+	unsigned vias;    /* put: a bit for each way that is compared with the others; 0: none is */
 	tsr_launcher_t launcher;
 	size_t min_bytes, max_bytes;
 	size_t factor, step_bytes; /* one of them is 0 */
@@ -56,8 +72,11 @@ enum { PERF_BLOCK_BYTES = 8 << 10 };
 
 const char *perf_op_name(perf_op_t op);
 
-/** put, get and copy move data, which other means can do too. */
+/** put, get, copy, load and store move data, which other means can do too. */
 bool perf_op_moves(perf_op_t op);
+
+/** load and store move tiles between memory and registers. */
+bool perf_op_tiles(perf_op_t op);
 
 /** These, put-signal, marked and all-gather have many sizes; the others are one word each. */
 bool perf_op_sized(perf_op_t op);
@@ -74,6 +93,9 @@ void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t t
 /** As they are typed. */
 const char *perf_scope_name(perf_scope_t scope);
 const char *perf_via_name(perf_via_t via);
+const char *perf_atomic_name(perf_atomic_t atomic);
+
+void perf_print_help(void);
 
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
@@ -126,9 +148,10 @@ typedef struct perf_row {
 	int pieces;
 	/* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
 	size_t link_bytes;
-	const char *via; /* null, or what moves the data, */
-	int blocks;      /* and how many blocks do; 0: none, or as the head of the table says */
-	bool crowded;    /* all ranks at once: no ratio is promised */
+	const char *atomic; /* null, or the operation */
+	const char *via;    /* null, or what moves the data, */
+	int blocks;         /* and how many blocks do; 0: none, or as the head of the table says */
+	bool crowded;       /* all ranks at once: no ratio is promised */
 	/* every byte is where it belongs before the operation begins: none is moved */
 	bool still;
 	int64_t wrong; /* elements; -1: not checked */
@@ -256,21 +279,25 @@ tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_
 /** All ranks at one time to, or from, the next one; the slowest rank's time. Collective. */
 tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out);
 
-/** atomic: `actor` at `owner`'s counter; all ranks at rank 0's. Collective. */
-tsr_status_t perf_measure_atomic(perf_run_t *run, int actor, int owner, perf_pair_t *pair_out,
-				 int64_t *wrong_out);
-tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_pair_t *pair_out,
-					   int64_t *wrong_out);
+/** atomic: `actor` at `owner`'s word; all ranks at rank 0's. Collective. */
+tsr_status_t perf_measure_atomic(perf_run_t *run, perf_atomic_t atomic, int actor, int owner,
+				 perf_pair_t *pair_out, int64_t *wrong_out);
+tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_atomic_t atomic,
+					   perf_pair_t *pair_out, int64_t *wrong_out);
 
-/** What a picture of pairs shows: `value[row * ranks + column]`, of rank `row` with `column`. */
+/** What a picture of pairs shows, at `[row * ranks + column]`: of rank `row` with `column`. */
 typedef struct perf_heat {
 	int ranks;
-	const double *value;
-	const char *title, *unit; /* more is better */
+	const double *value;   /* more is better */
+	const double *share;   /* of what the reference reaches: 1 is as much */
+	double together;       /* `value` of each rank when all are at it */
+	double together_share; /* and its `share` */
+	const char *unit, *reference;
+	char title[96];
 } perf_heat_t;
 
-/** Draws it as SVG. Errors: TSR_ERR_SYSTEM. */
-tsr_status_t perf_draw_heat(const char *path, const perf_heat_t *heat);
+/** Draws them as SVG, one below the other. Errors: TSR_ERR_SYSTEM. */
+tsr_status_t perf_draw_heats(const char *path, const perf_heat_t *heats, int count);
 
 /** Whether the backend has the only way that the options ask for. Errors: TSR_ERR_UNSUPPORTED. */
 tsr_status_t perf_check_vias(const perf_run_t *run);

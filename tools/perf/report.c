@@ -7,7 +7,7 @@
 #include "tools/json_rows.h"
 #include "tools/perf/perf.h"
 
-static const char no_reference[] = "none", limit[] = "limit";
+static const char no_reference[] = "none", limit[] = "limit", loads[] = "load";
 
 /** The means that the operation is compared with. */
 static const char *reference_name(const perf_options_t *options, bool on_host)
@@ -25,7 +25,9 @@ static const char *reference_name(const perf_options_t *options, bool on_host)
 		return no_reference;
 	if (op == PERF_SIGNAL)
 		return on_host ? "C11" : "relaxed";
-	return op == PERF_ATOMIC && on_host ? "C11" : no_reference;
+	if (op == PERF_ATOMIC)
+		return on_host ? "C11" : loads;
+	return no_reference;
 }
 
 static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const char *device)
@@ -44,19 +46,27 @@ static tsr_status_t begin_json(perf_report_t *report, tsr_world_t *world, const 
 					"no host memory for the report: end other programs");
 }
 
+static int bits_in(unsigned bits)
+{
+	int count = 0;
+
+	for (; bits; bits >>= 1)
+		count += (int)(bits & 1);
+	return count;
+}
+
 /** How many lines there will be, as far as the options say. */
 static int steps_of(const perf_options_t *options, int ranks)
 {
-	int sizes = 0, vias = 0;
+	const int atomics = bits_in(options->atomics), vias = bits_in(options->vias);
+	int sizes = 0;
 
 	if (options->pairs)
-		return ranks * ranks + 1;
+		return (ranks * ranks + 1) * (atomics > 0 ? atomics : 1);
 	if (!perf_op_sized(options->op))
-		return options->op == PERF_ATOMIC ? 2 : 1;
+		return atomics > 0 ? 2 * atomics : 1;
 	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s))
 		sizes++;
-	for (unsigned left = options->vias; left; left >>= 1)
-		vias += left & 1;
 	return vias > 0 ? sizes * vias : sizes;
 }
 
@@ -93,10 +103,13 @@ static void print_head(const perf_options_t *options, const tsr_world_t *world, 
 		       perf_op_name(options->op));
 }
 
-/** Whether ratios are to what the hardware carries: then they are percent of it. */
+/**
+ * Whether ratios are to what the hardware carries, or to the loads that it makes
+ * on the same way: then they are percent of it.
+ */
 static bool is_limit(const perf_report_t *report)
 {
-	return report->reference == limit;
+	return report->reference == limit || report->reference == loads;
 }
 
 static void print_columns(const perf_report_t *report)
@@ -139,7 +152,8 @@ typedef struct line {
 	const perf_row_t *row;
 	double time_ns, spread, reference_ns;
 	double algbw, busbw; /* bytes a nanosecond: GB/s */
-	/* of moves: how many times as fast as the other means; else how many times as long */
+	/* of moves, and to a limit: how many times as fast as the other means; else how many times
+	 * as long */
 	double ratio;
 	bool disturbed, reference_disturbed;
 } line_t;
@@ -149,8 +163,9 @@ static double quotient(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
-static line_t make_line(perf_op_t op, const perf_row_t *row, perf_pair_t *pair)
+static line_t make_line(const perf_report_t *report, const perf_row_t *row, perf_pair_t *pair)
 {
+	const perf_op_t op = report->options->op;
 	line_t line = {
 		.row = row,
 		.time_ns = perf_samples_median(&pair->kernel),
@@ -162,7 +177,7 @@ static line_t make_line(perf_op_t op, const perf_row_t *row, perf_pair_t *pair)
 
 	line.algbw = quotient(row->still ? 0 : (double)row->size_bytes, line.time_ns);
 	line.busbw = quotient((double)row->link_bytes, line.time_ns);
-	if (perf_op_moves(op))
+	if (perf_op_moves(op) || is_limit(report))
 		line.ratio = quotient(line.reference_ns, line.time_ns);
 	else if (op != PERF_BARRIER)
 		line.ratio = quotient(line.time_ns, line.reference_ns);
@@ -250,16 +265,16 @@ static tsr_status_t add_json(perf_report_t *report, const line_t *line)
 {
 	const perf_row_t *row = line->row;
 	json_t *object = json_pack(
-		"{s:s?, s:s?, s:i, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, "
+		"{s:s?, s:s?, s:s?, s:i, s:I, s:I, s:s, s:f, s:f, s:b, s:o, s:b, s:o, s:I, s:I, "
 		"s:o, s:o}",
-		"what", row->what, "via", row->via, "blocks", row->blocks, "size_bytes",
-		(json_int_t)row->size_bytes, "count", (json_int_t)row_count(row), "type", row->type,
-		"time_us", line->time_ns / 1e3, "spread", line->spread, "disturbed",
-		(int)line->disturbed, "reference_us", figure_json(line->reference_ns / 1e3),
-		"reference_disturbed", (int)line->reference_disturbed, "ratio",
-		figure_json(line->ratio), "wrong", (json_int_t)row->wrong, "link_bytes",
-		(json_int_t)row->link_bytes, "algbw_gbps", figure_json(line->algbw), "busbw_gbps",
-		figure_json(line->busbw));
+		"what", row->what, "atomic", row->atomic, "via", row->via, "blocks", row->blocks,
+		"size_bytes", (json_int_t)row->size_bytes, "count", (json_int_t)row_count(row),
+		"type", row->type, "time_us", line->time_ns / 1e3, "spread", line->spread,
+		"disturbed", (int)line->disturbed, "reference_us",
+		figure_json(line->reference_ns / 1e3), "reference_disturbed",
+		(int)line->reference_disturbed, "ratio", figure_json(line->ratio), "wrong",
+		(json_int_t)row->wrong, "link_bytes", (json_int_t)row->link_bytes, "algbw_gbps",
+		figure_json(line->algbw), "busbw_gbps", figure_json(line->busbw));
 
 	if (!object || json_array_append_new(json_object_get(report->json, "rows"), object) != 0)
 		return tsr_error(TSR_ERR_NO_MEMORY,
@@ -269,7 +284,7 @@ static tsr_status_t add_json(perf_report_t *report, const line_t *line)
 
 tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair)
 {
-	const line_t line = make_line(report->options->op, row, pair);
+	const line_t line = make_line(report, row, pair);
 
 	tool_progress_clear(&report->progress);
 	print_line(report, &line);

@@ -1,0 +1,70 @@
+/*
+ * load and store: tiles of f32 between memory and registers, in the layout of
+ * sums that the matrix units leave.
+ */
+#include "tessera/dev.h"
+#include "tools/perf/kernels.h"
+
+TSR_TILE(perf_tile, bf16, 64, PERF_TILE_COLS, 64);
+
+/** All that is moved: whole rows of tiles, or one row that is shorter. */
+TSR_FN tsr_view_t perf_tiles(TSR_HEAP void *data, const perf_move_args_t *a)
+{
+	const int64_t count = (int64_t)(a->size_bytes / sizeof(float)),
+		      cols = count < PERF_TILE_COLS ? count : PERF_TILE_COLS;
+	return tsr_view(data, TSR_F32, count / cols, cols, cols);
+}
+
+/*
+ * A compiler for GPUs leaves out a load whose tile nobody uses. So it is summed,
+ * and the compiler does not know that nobody keeps the sum.
+ */
+#if defined(TSR_PORT_WIDE_THREADS)
+TSR_FN float perf_sum_of(float x, float y, const void *ctx)
+{
+	(void)ctx;
+	return x + y;
+}
+#define PERF_USE(block_, sum_, x_, ctx_) tsr_frag_zip((block_), (sum_), (x_), perf_sum_of, (ctx_))
+#else
+#define PERF_USE(block_, sum_, x_, ctx_) ((void)0)
+#endif
+
+TSR_KERNEL(perf_load, perf_move_args_t, a)
+{
+	const tsr_view_t from = perf_tiles(a->src, a), to = perf_tiles(a->dst, a);
+	const int64_t step = (int64_t)tsr_block_count(block) * TSR_TILE_M(perf_tile);
+	tsr_pos_t at = {(int64_t)tsr_block_index(block) * TSR_TILE_M(perf_tile), 0};
+	const int64_t first = at.row;
+	TSR_FRAG(perf_tile, x, block);
+	TSR_FRAG(perf_tile, sum, block);
+	tsr_frag_zero(block, sum);
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (at.row = first; at.row < from.rows; at.row += step) {
+			tsr_load(block, x, from, at, a->src_peer);
+			if (a->keeps == PERF_KEEPS_TILES)
+				tsr_store(block, to, at, x, a->dst_peer);
+			else
+				PERF_USE(block, sum, x, a);
+		}
+	at.row = first;
+	if (a->keeps == PERF_KEEPS_SUMS)
+		tsr_store(block, to, at, sum, a->dst_peer);
+}
+
+/** Unless the tiles are kept, all that is stored is one tile of mine, over and over. */
+TSR_KERNEL(perf_store, perf_move_args_t, a)
+{
+	const tsr_view_t from = perf_tiles(a->src, a), to = perf_tiles(a->dst, a);
+	const int64_t step = (int64_t)tsr_block_count(block) * TSR_TILE_M(perf_tile);
+	tsr_pos_t at = {(int64_t)tsr_block_index(block) * TSR_TILE_M(perf_tile), 0};
+	const int64_t first = at.row;
+	TSR_FRAG(perf_tile, x, block);
+	tsr_load(block, x, from, at, a->src_peer);
+	for (uint64_t i = 0; i < a->repeats; i++)
+		for (at.row = first; at.row < from.rows; at.row += step) {
+			if (a->keeps == PERF_KEEPS_TILES)
+				tsr_load(block, x, from, at, a->src_peer);
+			tsr_store(block, to, at, x, a->dst_peer);
+		}
+}
