@@ -45,9 +45,12 @@ typedef struct workload_value {
  * byte.
  */
 typedef struct workload_config {
-	int64_t pattern;
+	int64_t pattern; /* its number, or WORKLOAD_FASTEST */
 	workload_value_t value[WORKLOAD_PARAMS];
 } workload_config_t;
+
+/** In place of a pattern's number: the pattern that should take least time. */
+enum { WORKLOAD_FASTEST = -1 };
 
 /** The team and the device on which a workload is to run. */
 typedef struct workload_place {
@@ -272,6 +275,11 @@ typedef struct workload {
 	 */
 	tsr_status_t (*choose)(const workload_config_t *config, const workload_place_t *place,
 			       workload_config_t *config_out);
+	/**
+	 * The pattern that should take least time. It can run the problem. Null: the workload
+	 * does not know, and takes no WORKLOAD_FASTEST. Any thread.
+	 */
+	int64_t (*fastest)(const workload_config_t *config, const workload_place_t *place);
 	/**
 	 * Writes the steps that users would run instead to `steps_out`; returns their number. Null:
 	 * there are none. Any thread.

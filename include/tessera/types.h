@@ -109,6 +109,12 @@ typedef enum tsr_hint {
 	TSR_HINT_THROUGH = 2
 } tsr_hint_t;
 
+/**
+ * How many u64 of the heap carry a message of `size_bytes` bytes as words with
+ * their own flag: tessera/dev/marked.h.
+ */
+#define TSR_MARKED_WORDS(size_bytes_) (((size_bytes_) + 3) / 4)
+
 /** In place of a rank: any rank may end the wait. */
 #define TSR_ANY_RANK (-1)
 

@@ -5,21 +5,26 @@
 #include "kernels/dev/handshake_state.h"
 #include "kernels/dev/tiling_state.h"
 
-/* How A is divided among the ranks: `along`. */
-enum { AGG_BY_ROWS = 1, AGG_BY_COLUMNS = 2 };
+/* What is divided among the ranks and gathered, and how: `along`. */
+enum {
+	AGG_BY_ROWS = 1,    /* A, by rows */
+	AGG_BY_COLUMNS = 2, /* A, by columns */
+	AGG_B_BY_ROWS = 3   /* B, by rows */
+};
 
 /* What the one block of agg_copies does: `step`. */
 enum { AGG_OPEN, AGG_SAY_ARRIVED, AGG_FINISH };
 
 typedef struct agg_args {
-	/* M x K, on every rank: A. This rank's shard is in its place. The other ranks' shards
-	 * arrive in theirs, except in pull. */
+	/* M x K, on every rank: A; or K x N: B. This rank's shard is in its place. The other
+	 * ranks' shards arrive in theirs, except in pull. */
 	tsr_view_t whole;
-	tsr_view_t b;    /* K x n: this rank's columns of B */
-	tsr_view_t c;    /* M x n: this rank's columns of C */
+	/* the other operand. K x n: this rank's columns of B; or m x K: its rows of A */
+	tsr_view_t own;
+	tsr_view_t c;    /* M x n: this rank's columns of C; or m x N: its rows */
 	tiling_t tiling; /* of c */
-	int32_t along;   /* AGG_BY_ROWS or AGG_BY_COLUMNS */
-	/* where a rank's shard begins: a row, or a column of A; behind the last rank, the end */
+	int32_t along;   /* AGG_BY_ROWS, ... */
+	/* where a rank's shard begins: a row, or a column; behind the last rank, the end */
 	int32_t begin[TSR_MAX_RANKS + 1];
 	/* where the first unit that begins in this rank's shard begins (shards.h) */
 	int32_t turn;
@@ -32,6 +37,14 @@ typedef struct agg_args {
 	/* come[source * chunks + i]: the epoch for which chunk i of rank `source` is here
 	 * (READY) */
 	TSR_HEAP uint64_t *come;
+	/* marked: rows of an inbox for one rank, and words of a row; two inboxes for each rank by
+	 * parity of the epoch, each with a token behind its rows */
+	int32_t inbox_rows, row_words, element_bytes;
+	TSR_HEAP uint64_t *words;
+	/* marked: for each chunk, how many of its rows are here; 0 after a run */
+	TSR_HEAP uint64_t *counted;
+	/* marked: the token that is put, and the place of those that are taken */
+	TSR_HEAP uint32_t *token;
 	/* by columns: for each computing block, the sums of the first part of a tile's K */
 	TSR_HEAP unsigned char *first_sums;
 	TSR_HEAP handshake_t *sync;

@@ -27,27 +27,39 @@ TSR_FN agg_arrival_t agg_arrival(const agg_args_t *a, int32_t index, int ranks)
 {
 	const agg_arrival_t by_rows = {index % a->chunks, index / a->chunks + 1};
 	const agg_arrival_t by_columns = {index / (ranks - 1), index % (ranks - 1) + 1};
-	return a->along == AGG_BY_ROWS ? by_rows : by_columns;
+	return a->along == AGG_BY_COLUMNS ? by_columns : by_rows;
 }
 
-/** The chunk that has a place of A, and where its shard has the next one. */
+/** The chunk that has a place of the operand, and where its shard has the next one. */
 typedef struct agg_place {
 	int32_t source, chunk, end;
 } agg_place_t;
 
 /**
  * The chunk that a tile whose first row is `row` needs at row, or column, `at` of
- * A. By columns, a chunk has all rows of the tile (choose.c).
+ * the operand. By columns, a chunk has all rows of the tile (choose.c).
  */
 TSR_FN agg_place_t agg_place(const agg_args_t *a, int32_t at, int32_t row)
 {
 	const int32_t source = agg_rank_with(a, at), begin = a->begin[source],
 		      shard_end = a->begin[source + 1];
-	const int by_rows = a->along == AGG_BY_ROWS;
+	const int by_rows = a->along != AGG_BY_COLUMNS;
 	const int32_t chunk = (by_rows ? at - begin : row) / a->chunk_rows,
 		      end = begin + (chunk + 1) * a->chunk_rows;
 	const agg_place_t place = {source, chunk, by_rows && end < shard_end ? end : shard_end};
 	return place;
+}
+
+/**
+ * Where a gate begins. Of B by rows, a task's chunks of K lie in several chunks of
+ * a shard: those that earlier ones have waited for are left out, too.
+ */
+TSR_FN int32_t agg_arrivals_begin(const agg_args_t *a, tsr_part_t part)
+{
+	const int32_t k0 = (int32_t)part.k0;
+	if (a->along != AGG_B_BY_ROWS || k0 == 0 || k0 == a->turn)
+		return agg_gate_begin(a, part);
+	return agg_place(a, k0 - 1, (int32_t)part.at.row).end;
 }
 
 /**
@@ -59,7 +71,7 @@ TSR_FN tsr_from_t agg_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
 {
 	const agg_run_t *run = (const agg_run_t *)ctx;
 	const agg_args_t *a = run->args;
-	for (int32_t at = agg_gate_begin(a, part); at < agg_gate_end(a, part);) {
+	for (int32_t at = agg_arrivals_begin(a, part); at < agg_gate_end(a, part);) {
 		const agg_place_t place = agg_place(a, at, (int32_t)part.at.row);
 		if (place.source != tsr_rank(loader))
 			tsr_wait(loader, agg_come(a, place.source, place.chunk), run->epoch,
@@ -70,14 +82,15 @@ TSR_FN tsr_from_t agg_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
 }
 
 /**
- * Gate: the same for chunks that blocks of this rank fetch.
- * Partner:    the signal of agg_fetch. Litmus: MP.rel.acq.sameGPU-aa.
+ * Gate: the same for chunks that blocks of this rank bring to their places.
+ * Partner:    the signal of agg_fetch, or of agg_count_row. Litmus:
+ *             MP.rel.acq.sameGPU-aa.
  */
 TSR_FN tsr_from_t agg_local_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
 {
 	const agg_run_t *run = (const agg_run_t *)ctx;
 	const agg_args_t *a = run->args;
-	for (int32_t at = agg_gate_begin(a, part); at < agg_gate_end(a, part);) {
+	for (int32_t at = agg_arrivals_begin(a, part); at < agg_gate_end(a, part);) {
 		const agg_place_t place = agg_place(a, at, (int32_t)part.at.row);
 		if (place.source != tsr_rank(loader))
 			tsr_wait_local(loader, agg_come(a, place.source, place.chunk), run->epoch,
@@ -92,7 +105,17 @@ TSR_FN void agg_multiply(tsr_coop_t *block, agg_run_t *run)
 {
 	const agg_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, a->whole, a->b, agg_tasks(run), agg_order, agg_gate, agg_store, run);
+	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(run), agg_order, agg_gate, agg_store,
+		 run);
+}
+
+/** The same, by chunks that blocks of this rank bring to their places. */
+TSR_FN void agg_multiply_local(tsr_coop_t *block, agg_run_t *run)
+{
+	const agg_args_t *a = run->args;
+	tsr_role(block, "compute");
+	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(run), agg_order, agg_local_gate,
+		 agg_store, run);
 }
 
 #endif

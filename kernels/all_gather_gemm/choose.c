@@ -1,6 +1,6 @@
 /*
- * Automatic choices: the tile, the blocks and how many of them move A, and the
- * rows of a chunk.
+ * Automatic choices: the tile, the blocks and how many of them move shards, and
+ * the rows of a chunk.
  */
 #include "kernels/all_gather_gemm/plan.h"
 #include "kernels/host/cost.h"
@@ -19,7 +19,9 @@ enum { CHUNK_ROWS = 16 };
 /** The number of tiles of a rank's part of C, the largest on any rank. */
 static int64_t most_tiles(const agg_config_t *c, tile_size_t tile, int ranks)
 {
-	return tiles_of(c->m, tile.m) * tiles_of(share_largest(c->n, ranks), tile.n);
+	const bool of_a = agg_gathered(c) == AGG_A;
+	return tiles_of(of_a ? c->m : share_largest(c->m, ranks), tile.m) *
+	       tiles_of(of_a ? share_largest(c->n, ranks) : c->n, tile.n);
 }
 
 /** A configuration whose tile is to be chosen, and where it is to run. */
@@ -33,10 +35,12 @@ static double cost_in_tiles(const void *ctx, tile_size_t tile)
 	const candidate_t *candidate = ctx;
 	const workload_place_t *place = candidate->place;
 	const agg_config_t *c = candidate->config;
-	const cost_product_t product = {.m = c->m,
+	const int ranks = place->ranks;
+	const cost_product_t product = {.m = agg_gathered(c) == AGG_A ? c->m
+								      : share_largest(c->m, ranks),
 					.k = c->k,
 					.tile = tile,
-					.tiles = most_tiles(c, tile, place->ranks),
+					.tiles = most_tiles(c, tile, ranks),
 					.parts = 1};
 	return cost_compute(place->machine, &product, place->device->resident_blocks).time;
 }
@@ -58,22 +62,20 @@ static tsr_status_t choose_tile(agg_config_t *c, const workload_place_t *place)
  */
 static void choose_chunks(agg_config_t *c, int ranks)
 {
-	const bool by_rows = c->along == AGG_BY_ROWS;
-	const int64_t rows = by_rows ? share_largest(c->m, ranks) : c->m,
-		      cols = by_rows ? c->k : share_largest(c->k, ranks),
-		      row_bytes = cols * (int64_t)tsr_dtype_bytes(c->dtype),
+	const agg_extents_t e = agg_extents(c, ranks);
+	const int64_t row_bytes = e.shard_cols * (int64_t)tsr_dtype_bytes(c->dtype),
 		      chunk_bytes = c->pattern == AGG_COPY_ENGINES ? COPY_BYTES : CHUNK_BYTES;
 	const int64_t fit = chunk_bytes / row_bytes;
 	if (c->chunk_rows == 0)
 		c->chunk_rows = fit < CHUNK_ROWS ? CHUNK_ROWS : fit;
-	if (c->chunk_rows > rows)
-		c->chunk_rows = rows;
-	if (!by_rows)
+	if (c->chunk_rows > e.shard_rows)
+		c->chunk_rows = e.shard_rows;
+	if (c->along == AGG_BY_COLUMNS)
 		c->chunk_rows = tiles_of(c->chunk_rows, c->tile.m) * c->tile.m;
 }
 
 /**
- * The number of blocks that move A: as many as fill the links, if the machine
+ * The number of blocks that move shards: as many as fill the links, if the machine
  * says so; else a sixth, as 48 of 304 in the Iris paper. No more than chunks.
  */
 static int choose_movers(const agg_config_t *c, const workload_place_t *place, int most)
@@ -82,7 +84,9 @@ static int choose_movers(const agg_config_t *c, const workload_place_t *place, i
 		return 0;
 	if (c->comm_blocks > 0)
 		return c->comm_blocks;
-	const int64_t chunks = (place->ranks - 1) * agg_most_chunks(c, place->ranks);
+	/* marked: each block takes rows */
+	const int64_t rows_each = c->pattern == AGG_MARKED ? c->chunk_rows : 1,
+		      chunks = (place->ranks - 1) * agg_most_chunks(c, place->ranks) * rows_each;
 	int wanted = cost_knows_links(place->machine)
 			     ? cost_send(place->machine, place->ranks - 1).lanes
 			     : (most + 5) / 6;
@@ -108,6 +112,34 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
 				 c->blocks, copies ? " and one that signals" : "",
 				 place->device->name, place->device->resident_blocks);
 	return TSR_OK;
+}
+
+/** Rounds of tiles, if `movers` blocks do not compute. */
+static int64_t rounds_beside(const agg_config_t *c, const workload_place_t *place, int movers)
+{
+	const int blocks = place->device->resident_blocks - movers;
+	return cost_rounds(most_tiles(c, c->tile, place->ranks), blocks > 0 ? blocks : 1);
+}
+
+/**
+ * Small shards go in words that carry their own flag: twice the bytes take less
+ * time than a signal behind them. Others are pushed by blocks, if these cost the
+ * product no round. If they do, copy engines push, once a copy is long enough to be
+ * worth its start.
+ */
+int64_t agg_fastest(const agg_config_t *asked, const workload_place_t *place)
+{
+	agg_config_t c = *asked;
+	const int64_t shard = agg_shard_bytes(&c, place->ranks);
+	c.pattern = AGG_PUSH;
+	if (place->ranks == 1 || agg_choose(&c, place) != TSR_OK)
+		return AGG_BULK_SYNCHRONOUS;
+	/* what a link moves (GB/s) while a signal travels (ns); 0 if they are not known */
+	if (shard <= AGG_MARKED_BYTES &&
+	    (double)shard < place->machine->link_pair * place->machine->signal)
+		return AGG_MARKED;
+	const bool spares = rounds_beside(&c, place, c.comm_blocks) == rounds_beside(&c, place, 0);
+	return spares || shard < COPY_BYTES ? AGG_PUSH : AGG_COPY_ENGINES;
 }
 
 tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)

@@ -2,8 +2,8 @@
 #include "kernels/all_gather_gemm/plan.h"
 #include "kernels/host/share.h"
 
-/* Largest extent of A: kernels add a tile to it, in 32 bits. */
-enum { MOST_OF_A = 1 << 30 };
+/* Largest extent of what is gathered: kernels add a tile to it, in 32 bits. */
+enum { MOST = 1 << 30 };
 
 const agg_pattern_kernels_t agg_patterns[AGG_PATTERNS] = {
 	[AGG_BULK_SYNCHRONOUS] = {"bulk-synchronous", {"agg_gather", "agg_gemm"}, false},
@@ -11,34 +11,60 @@ const agg_pattern_kernels_t agg_patterns[AGG_PATTERNS] = {
 	[AGG_STAGED_PULL] = {"staged-pull", {"agg_staged_pull", NULL}, true},
 	[AGG_PUSH] = {"push", {"agg_push", NULL}, true},
 	[AGG_COPY_ENGINES] = {"copy-engines", {"agg_beside_copies", "agg_copies"}, false},
+	[AGG_MARKED] = {"marked", {"agg_marked", NULL}, true},
 };
 
-workload_matrix_t agg_matrix(const agg_config_t *config, int matrix, int rank, int ranks)
+agg_extents_t agg_extents(const agg_config_t *c, int ranks)
 {
-	static const char *const names[AGG_MATRICES] = {"A", "B", "C", "shards of A", "whole A"};
-	static const workload_use_t uses[AGG_MATRICES] = {WORKLOAD_INPUT, WORKLOAD_INPUT,
-							  WORKLOAD_OUTPUT, WORKLOAD_BETWEEN,
-							  WORKLOAD_BETWEEN};
-	const bool is_c = matrix == AGG_C, is_b = matrix == AGG_B;
-	const int64_t rows = is_b ? config->k : config->m,
-		      cols = is_b || is_c ? config->n : config->k;
-	const share_t all_rows = {0, rows}, all_cols = {0, cols};
-	const bool rows_shared = matrix == AGG_A && config->along == AGG_BY_ROWS,
-		   cols_shared =
-			   is_b || is_c || (matrix == AGG_A && config->along == AGG_BY_COLUMNS);
-	const share_t of_rows = rows_shared ? share_of(rows, rank, ranks) : all_rows;
-	const share_t of_cols = cols_shared ? share_of(cols, rank, ranks) : all_cols;
-	return (workload_matrix_t){.name = names[matrix],
-				   .use = uses[matrix],
-				   .dtype = config->dtype,
-				   .stream = is_b,
-				   .rows = rows,
-				   .cols = cols,
-				   .first_row = of_rows.first,
-				   .part_rows = of_rows.count,
-				   .first_col = of_cols.first,
-				   .part_cols = of_cols.count,
-				   .in_place = matrix == AGG_A};
+	agg_extents_t e = {c->m, c->k, c->m, c->k};
+	if (c->along == AGG_B_BY_ROWS)
+		e = (agg_extents_t){c->k, c->n, c->k, c->n};
+	if (c->along == AGG_BY_COLUMNS)
+		e.shard_cols = share_largest(e.cols, ranks);
+	else
+		e.shard_rows = share_largest(e.rows, ranks);
+	return e;
+}
+
+/** A rank's part of matrix A, B or C. */
+static void set_part(const agg_config_t *c, workload_matrix_t *matrix, int number, int rank,
+		     int ranks)
+{
+	const bool b_gathered = agg_gathered(c) == AGG_B;
+	/* of A and B one is divided as `along` says; the other, and C, by what the rank computes */
+	const bool by_rows = number == agg_gathered(c) ? c->along != AGG_BY_COLUMNS : b_gathered;
+	const share_t rows = share_of(matrix->rows, rank, ranks),
+		      cols = share_of(matrix->cols, rank, ranks);
+	if (by_rows) {
+		matrix->first_row = rows.first;
+		matrix->part_rows = rows.count;
+	} else {
+		matrix->first_col = cols.first;
+		matrix->part_cols = cols.count;
+	}
+}
+
+workload_matrix_t agg_matrix(const agg_config_t *config, int number, int rank, int ranks)
+{
+	static const char *const names[AGG_MATRICES] = {"A", "B", "C", "shards", "whole"};
+	const bool is_between = number > AGG_C;
+	const int like = is_between ? agg_gathered(config) : number;
+	const int64_t rows = like == AGG_B ? config->k : config->m,
+		      cols = like == AGG_A ? config->k : config->n;
+	workload_matrix_t matrix = {.name = names[number],
+				    .use = is_between        ? WORKLOAD_BETWEEN
+					   : number == AGG_C ? WORKLOAD_OUTPUT
+							     : WORKLOAD_INPUT,
+				    .dtype = config->dtype,
+				    .stream = number == AGG_B,
+				    .rows = rows,
+				    .cols = cols,
+				    .part_rows = rows,
+				    .part_cols = cols,
+				    .in_place = number == agg_gathered(config)};
+	if (!is_between)
+		set_part(config, &matrix, number, rank, ranks);
+	return matrix;
 }
 
 product_t agg_product(const agg_config_t *config)
@@ -48,9 +74,24 @@ product_t agg_product(const agg_config_t *config)
 
 int64_t agg_most_chunks(const agg_config_t *config, int ranks)
 {
-	const int64_t rows =
-		config->along == AGG_BY_ROWS ? share_largest(config->m, ranks) : config->m;
-	return (rows - 1) / config->chunk_rows + 1;
+	return (agg_extents(config, ranks).shard_rows - 1) / config->chunk_rows + 1;
+}
+
+int64_t agg_shard_bytes(const agg_config_t *config, int ranks)
+{
+	const agg_extents_t e = agg_extents(config, ranks);
+	return e.shard_rows * e.shard_cols * (int64_t)tsr_dtype_bytes(config->dtype);
+}
+
+static tsr_status_t check_shards(const agg_config_t *c, int ranks)
+{
+	const int64_t bytes = agg_shard_bytes(c, ranks);
+	if (c->pattern != AGG_MARKED || bytes <= AGG_MARKED_BYTES)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "pattern %s is for shards of up to %s, and these have %s: use %s",
+			 agg_patterns[AGG_MARKED].name, TSR_SIZE(AGG_MARKED_BYTES),
+			 TSR_SIZE((size_t)bytes), agg_patterns[AGG_PUSH].name);
 }
 
 static tsr_status_t check_blocks(const agg_config_t *c, int ranks)
@@ -61,12 +102,13 @@ static tsr_status_t check_blocks(const agg_config_t *c, int ranks)
 	if (c->blocks == 1)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "pattern %s needs at least 2 blocks, one that computes and one "
-				 "that moves A; 1 was asked for",
+				 "that moves shards; 1 was asked for",
 				 pattern);
 	if (c->comm_blocks >= c->blocks)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%d of %d blocks move A, so none computes; let at most %d do it",
-				 c->comm_blocks, c->blocks, c->blocks - 1);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"%d of %d blocks move shards, so none computes; let at most %d do it",
+			c->comm_blocks, c->blocks, c->blocks - 1);
 	return TSR_OK;
 }
 
@@ -77,13 +119,17 @@ tsr_status_t agg_config_check(const agg_config_t *c, int ranks)
 				 TSR_MAX_RANKS, ranks);
 	const product_t product = agg_product(c);
 	tsr_status_t status = product_check(&product);
-	if (status == TSR_OK && (c->m > MOST_OF_A || c->k > MOST_OF_A))
+	const agg_extents_t e = agg_extents(c, ranks);
+	if (status == TSR_OK && (e.rows > MOST || e.cols > MOST))
 		status = tsr_error(TSR_ERR_ARGUMENT,
-				   "A of %lldx%lld cannot be gathered: its rows and its columns "
+				   "%s of %lldx%lld cannot be gathered: its rows and its columns "
 				   "are counted to %d",
-				   (long long)c->m, (long long)c->k, MOST_OF_A);
+				   agg_gathered(c) == AGG_A ? "A" : "B", (long long)e.rows,
+				   (long long)e.cols, MOST);
 	if (status == TSR_OK)
 		status = check_blocks(c, ranks);
+	if (status == TSR_OK)
+		status = check_shards(c, ranks);
 	return status != TSR_OK
 		       ? status
 		       : variant_check("all-gather + GEMM", agg_patterns[c->pattern].kernels[0],

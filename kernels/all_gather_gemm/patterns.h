@@ -7,6 +7,7 @@
 
 #include "kernels/all_gather_gemm/bulk_synchronous.h"
 #include "kernels/all_gather_gemm/copy_engines.h"
+#include "kernels/all_gather_gemm/marked.h"
 #include "kernels/all_gather_gemm/pull.h"
 #include "kernels/all_gather_gemm/push.h"
 #include "kernels/all_gather_gemm/staged_pull.h"

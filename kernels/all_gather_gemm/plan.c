@@ -22,21 +22,40 @@ static void words(const plan_t *plan, char words_out[PLAN_WORDS])
 	product_words(&product, words_out);
 }
 
+/** Words that carry a row of the largest shard. */
+static int64_t row_words(const agg_config_t *c, int ranks)
+{
+	return TSR_MARKED_WORDS(agg_extents(c, ranks).shard_cols *
+				(int64_t)tsr_dtype_bytes(c->dtype));
+}
+
 /** Takes the configuration, and describes the buffers. */
 static void prepare(plan_t *plan)
 {
 	const agg_config_t config = agg_config_of(&plan->config), *c = &config;
 	const int ranks = plan->ranks;
-	const int64_t cols = share_largest(c->n, ranks);
+	const agg_extents_t e = agg_extents(c, ranks);
+	const bool of_a = agg_gathered(c) == AGG_A;
+	const int64_t c_rows = of_a ? c->m : share_largest(c->m, ranks),
+		      c_cols = of_a ? share_largest(c->n, ranks) : c->n;
 	const bool has_flags = c->pattern != AGG_BULK_SYNCHRONOUS && c->pattern != AGG_PULL,
-		   has_sums = c->pattern != AGG_BULK_SYNCHRONOUS && c->along == AGG_BY_COLUMNS;
+		   has_sums = c->pattern != AGG_BULK_SYNCHRONOUS && c->along != AGG_BY_ROWS;
+	const bool is_marked = c->pattern == AGG_MARKED;
+	const size_t inbox = is_marked ? 2 * (size_t)ranks *
+						 (size_t)(agg_extents(c, ranks).shard_rows + 1) *
+						 (size_t)row_words(c, ranks)
+				       : 0;
 	const size_t flags = has_flags ? (size_t)(ranks * agg_most_chunks(c, ranks)) : 0,
 		     tile = (size_t)c->tile.m * (size_t)c->tile.n * sizeof(float),
 		     sums = has_sums ? (size_t)computing_blocks(c) : 0;
 	const buffer_t buffers[AGG_BUFFERS] = {
-		[AGG_BUFFER_A] = {.name = "A", .size_bytes = matrix_bytes(c->dtype, c->m, c->k)},
-		[AGG_BUFFER_B] = {.name = "B", .size_bytes = matrix_bytes(c->dtype, c->k, cols)},
-		[AGG_BUFFER_C] = {.name = "C", .size_bytes = matrix_bytes(c->dtype, c->m, cols)},
+		[AGG_BUFFER_WHOLE] = {.name = of_a ? "A" : "B",
+				      .size_bytes = matrix_bytes(c->dtype, e.rows, e.cols)},
+		[AGG_BUFFER_OWN] = {.name = of_a ? "B" : "A",
+				    .size_bytes = of_a ? matrix_bytes(c->dtype, c->k, c_cols)
+						       : matrix_bytes(c->dtype, c_rows, c->k)},
+		[AGG_BUFFER_C] = {.name = "C",
+				  .size_bytes = matrix_bytes(c->dtype, c_rows, c_cols)},
 		[AGG_SYNC] = {.name = "all_gather_gemm.sync",
 			      .size_bytes = sizeof(handshake_t),
 			      .is_flags = true},
@@ -45,6 +64,15 @@ static void prepare(plan_t *plan)
 			      .is_flags = true},
 		[AGG_FIRST_SUMS] = {.name = "all_gather_gemm.first_sums",
 				    .size_bytes = sums * tile},
+		[AGG_WORDS] = {.name = "all_gather_gemm.words",
+			       .size_bytes = inbox * sizeof(uint64_t),
+			       .is_flags = true},
+		[AGG_COUNTED] = {.name = "all_gather_gemm.counted",
+				 .size_bytes = is_marked ? flags * sizeof(uint64_t) : 0,
+				 .is_flags = true},
+		[AGG_TOKEN] = {.name = "all_gather_gemm.token",
+			       .size_bytes = is_marked ? 2 * sizeof(uint32_t) : 0,
+			       .is_flags = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = c->dtype;
@@ -65,8 +93,9 @@ static void set_product(plan_t *plan)
 {
 	agg_plan_t *self = plan_of(plan);
 	agg_args_t *args = &self->args;
-	args->whole = dense_view(self, AGG_WHOLE, AGG_BUFFER_A);
-	args->b = dense_view(self, AGG_B, AGG_BUFFER_B);
+	const int own = agg_gathered(&self->config) == AGG_A ? AGG_B : AGG_A;
+	args->whole = dense_view(self, AGG_WHOLE, AGG_BUFFER_WHOLE);
+	args->own = dense_view(self, own, AGG_BUFFER_OWN);
 	args->c = dense_view(self, AGG_C, AGG_BUFFER_C);
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[AGG_SYNC].data;
 	args->along = self->config.along;
@@ -93,7 +122,7 @@ static void set_exchange(plan_t *plan)
 	agg_plan_t *self = plan_of(plan);
 	const agg_config_t *c = &self->config;
 	agg_args_t *args = &self->args;
-	args->tiling = (tiling_t){.tiles_m = (uint32_t)tiles_of(c->m, c->tile.m),
+	args->tiling = (tiling_t){.tiles_m = (uint32_t)tiles_of(args->c.rows, c->tile.m),
 				  .tiles_n = (uint32_t)tiles_of(args->c.cols, c->tile.n),
 				  .group = TILING_GROUP,
 				  .blocks = computing_blocks(c),
@@ -102,15 +131,22 @@ static void set_exchange(plan_t *plan)
 	args->chunk_rows = (int32_t)c->chunk_rows;
 	args->chunks = (int32_t)agg_most_chunks(c, plan->ranks);
 	args->come = (TSR_HEAP uint64_t *)plan->buffer[AGG_COME].data;
+	args->inbox_rows = (int32_t)agg_extents(c, plan->ranks).shard_rows;
+	args->row_words = (int32_t)row_words(c, plan->ranks);
+	args->element_bytes = (int32_t)tsr_dtype_bytes(c->dtype);
+	args->words = (TSR_HEAP uint64_t *)plan->buffer[AGG_WORDS].data;
+	args->counted = (TSR_HEAP uint64_t *)plan->buffer[AGG_COUNTED].data;
+	args->token = (TSR_HEAP uint32_t *)plan->buffer[AGG_TOKEN].data;
 	args->first_sums = (TSR_HEAP unsigned char *)plan->buffer[AGG_FIRST_SUMS].data;
 }
 
 tsr_view_t agg_view(const plan_t *plan, int matrix)
 {
 	const agg_plan_t *self = plan_of(plan);
-	if (matrix != AGG_A)
-		return matrix == AGG_B ? self->args.b : self->args.c;
-	const workload_matrix_t part = agg_matrix(&self->config, AGG_A, plan->rank, plan->ranks);
+	const int gathered = agg_gathered(&self->config);
+	if (matrix != gathered)
+		return matrix == AGG_C ? self->args.c : self->args.own;
+	const workload_matrix_t part = agg_matrix(&self->config, gathered, plan->rank, plan->ranks);
 	tsr_view_t view = self->args.whole;
 	view.data = (TSR_HEAP char *)view.data + (part.first_row * view.ld + part.first_col) *
 							 (int64_t)tsr_dtype_bytes(part.dtype);

@@ -15,10 +15,11 @@ typedef enum agg_pattern {
 	AGG_PULL = 1,
 	AGG_STAGED_PULL = 2,
 	AGG_PUSH = 3,
-	AGG_COPY_ENGINES = 4
+	AGG_COPY_ENGINES = 4,
+	AGG_MARKED = 5
 } agg_pattern_t;
 
-enum { AGG_PATTERNS = 5 };
+enum { AGG_PATTERNS = 6 };
 
 /** A pattern: its name, and its kernels, of which the second may be null. */
 typedef struct agg_pattern_kernels {
@@ -30,13 +31,15 @@ typedef struct agg_pattern_kernels {
 extern const agg_pattern_kernels_t agg_patterns[AGG_PATTERNS];
 
 /**
- * What a plan is made for: C = A * B. Rank r has its share of A's rows or
- * columns, and of B's columns. It gets its share of C's columns.
+ * What a plan is made for: C = A * B. If A is gathered, rank r has its share of
+ * A's rows or columns, and of B's columns; it gets its share of C's columns. If B
+ * is gathered, rank r has its share of A's rows, and of B's rows; it gets its share
+ * of C's rows.
  */
 typedef struct agg_config {
 	int64_t m, n, k;
 	tsr_dtype_t dtype; /* of A, B and C; sums are f32 */
-	int along;         /* AGG_BY_ROWS or AGG_BY_COLUMNS */
+	int along;         /* AGG_BY_ROWS, ... */
 	agg_pattern_t pattern;
 	tile_size_t tile;   /* all 0: the tile with the shortest expected time */
 	int blocks;         /* of a run, all resident; 0: chosen */
@@ -47,6 +50,19 @@ typedef struct agg_config {
 /** Numbers of the matrices: inputs, output, and those of the baseline. */
 enum { AGG_A, AGG_B, AGG_C, AGG_PARTS, AGG_WHOLE, AGG_MATRICES };
 
+/** The operand that is gathered: AGG_A or AGG_B. */
+static inline int agg_gathered(const agg_config_t *config)
+{
+	return config->along == AGG_B_BY_ROWS ? AGG_B : AGG_A;
+}
+
+/** An extent of the operand that is gathered: all of it, and the largest shard of it. */
+typedef struct agg_extents {
+	int64_t rows, cols, shard_rows, shard_cols;
+} agg_extents_t;
+
+agg_extents_t agg_extents(const agg_config_t *config, int ranks);
+
 workload_matrix_t agg_matrix(const agg_config_t *config, int matrix, int rank, int ranks);
 
 product_t agg_product(const agg_config_t *config);
@@ -54,9 +70,16 @@ product_t agg_product(const agg_config_t *config);
 /** The number of chunks of the largest shard. `chunk_rows` is chosen. */
 int64_t agg_most_chunks(const agg_config_t *config, int ranks);
 
+/** The largest shard that marked takes: its inboxes need four times as much from each rank. */
+enum { AGG_MARKED_BYTES = 4 << 20 };
+
+/** Bytes of the largest shard. */
+int64_t agg_shard_bytes(const agg_config_t *config, int ranks);
+
 /**
  * Checks everything that can be checked without a device. Errors:
- * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND.
+ * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND, TSR_ERR_UNSUPPORTED (shards that are too
+ * large for marked).
  */
 tsr_status_t agg_config_check(const agg_config_t *config, int ranks);
 
@@ -66,14 +89,20 @@ tsr_status_t agg_config_check(const agg_config_t *config, int ranks);
  */
 tsr_status_t agg_choose(agg_config_t *config, const workload_place_t *place);
 
+/** The pattern that should take least time. */
+int64_t agg_fastest(const agg_config_t *config, const workload_place_t *place);
+
 /* The buffers of a plan. Those from AGG_EXCHANGE on depend on more than the product. */
 enum {
-	AGG_BUFFER_A, /* the whole of A */
-	AGG_BUFFER_B,
+	AGG_BUFFER_WHOLE, /* the operand that is gathered */
+	AGG_BUFFER_OWN,   /* the other one */
 	AGG_BUFFER_C,
 	AGG_SYNC,       /* the handshake */
 	AGG_COME,       /* flags of chunks */
 	AGG_FIRST_SUMS, /* by columns: sums of the first part of a tile's K */
+	AGG_WORDS,      /* marked: the inboxes, */
+	AGG_COUNTED,    /* how many rows of a chunk are here, */
+	AGG_TOKEN,      /* and a token */
 	AGG_BUFFERS,
 	AGG_EXCHANGE = AGG_COME
 };

@@ -1,6 +1,6 @@
 /*
- * Pull: one kernel, and no copy of A. The loader of the main loop reads each unit
- * of A from the rank that owns it.
+ * Pull: one kernel, and no copy of the operand. The loader of the main loop reads
+ * each unit from the rank that owns it.
  *
  * Where shards do not end at units, the unit at the end of a shard belongs to the
  * rank in whose shard it begins. Before the product, each rank puts the head of
@@ -17,7 +17,7 @@
 /** Puts the head of this rank's shard to the rank that owns the unit around it. */
 TSR_FN void agg_put_head(tsr_coop_t *block, const agg_args_t *a)
 {
-	const int me = tsr_rank(block), by_rows = a->along == AGG_BY_ROWS;
+	const int me = tsr_rank(block), by_rows = a->along != AGG_BY_COLUMNS;
 	const int32_t unit = agg_unit(a), begin = a->begin[me], shard_end = a->begin[me + 1],
 		      next = (begin + unit - 1) / unit * unit,
 		      end = next < shard_end ? next : shard_end;
@@ -47,7 +47,8 @@ TSR_FN tsr_from_t agg_pull_gate(tsr_coop_t *loader, tsr_part_t part, const void 
 		at = a->begin[source + 1];
 	}
 	const int32_t first = (int32_t)(a->along == AGG_BY_ROWS ? part.at.row : part.k0);
-	return tsr_from(agg_rank_with(a, first), tsr_rank(loader));
+	const int me = tsr_rank(loader), owner = agg_rank_with(a, first);
+	return a->along == AGG_B_BY_ROWS ? tsr_from(me, owner) : tsr_from(owner, me);
 }
 
 /* The handshake closes when all ranks have read what they need of each other's A. */
@@ -58,8 +59,8 @@ TSR_KERNEL(agg_pull, agg_args_t, a)
 	if (tsr_block_index(block) == 0)
 		agg_put_head(block, a);
 	handshake_retire(block, a->sync, run.epoch, tsr_block_index(block));
-	tsr_gemm(tile, block, a->whole, a->b, agg_tasks(&run), agg_order, agg_pull_gate, agg_store,
-		 &run);
+	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(&run), agg_order, agg_pull_gate,
+		 agg_store, &run);
 	handshake_close(block, a->sync, handshake_epoch(block, a->sync), tsr_block_count(block));
 }
 

@@ -22,11 +22,11 @@ static tsr_status_t launch_step(agg_plan_t *self, tsr_stream_t *stream, int step
 	return tsr_launch(stream, self->plan.kernels[1], 1, &args);
 }
 
-/** The part of A that is chunk `chunk` of this rank's shard. */
+/** The part of the operand that is chunk `chunk` of this rank's shard. */
 static tsr_view_t chunk_view(const agg_plan_t *self, int64_t chunk)
 {
 	const int64_t rows = self->config.chunk_rows;
-	tsr_view_t view = agg_view(&self->plan, AGG_A);
+	tsr_view_t view = agg_view(&self->plan, agg_gathered(&self->config));
 	const int64_t skip = chunk * rows, left = view.rows - skip;
 	view.data = (TSR_HEAP char *)view.data +
 		    skip * view.ld * (int64_t)tsr_dtype_bytes(self->config.dtype);

@@ -1,10 +1,10 @@
 /*
- * What all patterns have in common: the shards of A, the order in which a rank's
- * tasks need them, and the epilogue.
+ * What all patterns have in common: the shards of the operand that is gathered,
+ * the order in which a rank's tasks need them, and the epilogue.
  *
  * A unit is a row of tiles (A by rows), or the depth of an operand tile (A by
- * columns). A rank begins with the first unit that begins in its own shard. It
- * goes on to the shards of rank r+1, r+2, and so on, as they arrive. Extents of A
+ * columns, B by rows). A rank begins with the first unit that begins in its own shard. It
+ * goes on to the shards of rank r+1, r+2, and so on, as they arrive. Its extents
  * have 32 bits: divisions of 64 bits take registers from the main loop.
  */
 #ifndef ALL_GATHER_GEMM_SHARDS_H
@@ -42,7 +42,18 @@ TSR_FN int agg_rank_with(const agg_args_t *a, int32_t at)
 	return rank;
 }
 
-/** The part of A that is chunk `chunk` of rank `source`'s shard; the same on all ranks. */
+/** The operands of the product, for tsr_gemm. */
+TSR_FN tsr_view_t agg_a(const agg_args_t *a)
+{
+	return a->along == AGG_B_BY_ROWS ? a->own : a->whole;
+}
+
+TSR_FN tsr_view_t agg_b(const agg_args_t *a)
+{
+	return a->along == AGG_B_BY_ROWS ? a->whole : a->own;
+}
+
+/** The place of chunk `chunk` of rank `source`'s shard; the same on all ranks. */
 TSR_FN tsr_view_t agg_chunk(const agg_args_t *a, int source, int32_t chunk)
 {
 	const int64_t begin = a->begin[source], end = a->begin[source + 1],
@@ -60,8 +71,8 @@ TSR_FN tsr_view_t agg_chunk(const agg_args_t *a, int source, int32_t chunk)
 /* ------------------------------------------------------------ order and epilogue */
 
 /*
- * The main loop walks K upwards. So where A is divided by columns, a tile has two
- * tasks: from this rank's columns to the end of K, then the columns before them.
+ * The main loop walks K upwards. So where shards are parts of K, a tile has two
+ * tasks: from this rank's part to the end of K, then the parts before it.
  */
 
 /** This block's tasks: the tiles are assigned to the computing blocks in turn. */
@@ -121,7 +132,7 @@ TSR_FN void agg_store(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx
 
 /*
  * A gate walks over the shards from agg_gate_begin to agg_gate_end: the rows, or
- * columns, of A that this chunk of a task reads and that lie in shards which the
+ * columns, that this chunk of a task reads and that lie in shards which the
  * task's earlier chunks have not read. It keeps little in registers, because the
  * loader has few.
  */
@@ -136,7 +147,7 @@ TSR_FN int32_t agg_gate_begin(const agg_args_t *a, tsr_part_t part)
 TSR_FN int32_t agg_gate_end(const agg_args_t *a, tsr_part_t part)
 {
 	const int32_t row_end = (int32_t)part.at.row + TSR_TILE_M(tile);
-	if (a->along == AGG_BY_COLUMNS)
+	if (a->along != AGG_BY_ROWS)
 		return (int32_t)part.k1;
 	return row_end < a->whole.rows ? row_end : (int32_t)a->whole.rows;
 }

@@ -38,13 +38,10 @@ TSR_KERNEL(agg_staged_pull, agg_args_t, a)
 	const int index = tsr_block_index(block), computing = a->tiling.blocks;
 	agg_run_t run = agg_begin(block, a);
 	handshake_retire(block, a->sync, run.epoch, index);
-	if (index < computing) {
-		tsr_role(block, "compute");
-		tsr_gemm(tile, block, a->whole, a->b, agg_tasks(&run), agg_order, agg_local_gate,
-			 agg_store, &run);
-	} else {
+	if (index < computing)
+		agg_multiply_local(block, &run);
+	else
 		agg_fetch(block, &run, index - computing, tsr_block_count(block) - computing);
-	}
 	handshake_close(block, a->sync, handshake_epoch(block, a->sync), tsr_block_count(block));
 }
 

@@ -7,7 +7,7 @@
 
 WORKLOAD_REGISTER(all_gather_gemm);
 
-enum { SHAPE, DTYPE, ALONG, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS };
+enum { SHAPE, DTYPE, ALONG, OPERAND, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS };
 
 agg_config_t agg_config_of(const workload_config_t *config)
 {
@@ -16,7 +16,7 @@ agg_config_t agg_config_of(const workload_config_t *config)
 			      .n = v[SHAPE].x[1],
 			      .k = v[SHAPE].x[2],
 			      .dtype = (tsr_dtype_t)v[DTYPE].x[0],
-			      .along = (int)v[ALONG].x[0],
+			      .along = v[OPERAND].x[0] == 2 ? AGG_B_BY_ROWS : (int)v[ALONG].x[0],
 			      .pattern = (agg_pattern_t)config->pattern,
 			      .tile = {(int)v[TILE].x[0], (int)v[TILE].x[1], (int)v[TILE].x[2]},
 			      .blocks = (int)v[BLOCKS].x[0],
@@ -29,7 +29,8 @@ static workload_config_t workload_config_of(const agg_config_t *c)
 	return (workload_config_t){.pattern = c->pattern,
 				   .value = {[SHAPE] = {{c->m, c->n, c->k}},
 					     [DTYPE] = {{c->dtype}},
-					     [ALONG] = {{c->along}},
+					     [ALONG] = {{c->along == AGG_BY_COLUMNS ? 2 : 1}},
+					     [OPERAND] = {{agg_gathered(c) == AGG_B ? 2 : 1}},
 					     [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
 					     [BLOCKS] = {{c->blocks}},
 					     [COMM_BLOCKS] = {{c->comm_blocks}},
@@ -65,21 +66,29 @@ static bool try_movers(const workload_config_t *config, const workload_place_t *
 
 static const workload_param_t params[] = {
 	[SHAPE] = PRODUCT_SHAPE("shape of the whole product; rank r of W computes columns [r*N/W, "
-				"(r+1)*N/W), and has a share of A"),
+				"(r+1)*N/W), or rows with --operand 2"),
 	[DTYPE] = PRODUCT_DTYPE,
 	[ALONG] = {.name = "along",
 		   .letters = "D",
-		   .help = "how A is divided: 1: rank r has rows [r*M/W, (r+1)*M/W); 2: it has "
-			   "columns [r*K/W, (r+1)*K/W)",
+		   .help = "how the operand that is gathered is divided: 1: by rows, 2: by "
+			   "columns",
 		   .preset = "1",
-		   .least = AGG_BY_ROWS,
-		   .most = AGG_BY_COLUMNS,
+		   .least = 1,
+		   .most = 2,
 		   .problem = true},
+	[OPERAND] = {.name = "operand",
+		     .letters = "O",
+		     .help = "which operand is gathered: 1: A; 2: B, by rows, and rank r computes "
+			     "rows [r*M/W, (r+1)*M/W)",
+		     .preset = "1",
+		     .least = 1,
+		     .most = 2,
+		     .problem = true},
 	[TILE] = PRODUCT_TILE(try_tile),
 	[BLOCKS] = PRODUCT_BLOCKS(0, NULL),
 	[COMM_BLOCKS] = {.name = "comm-blocks",
 			 .letters = "C",
-			 .help = "how many of these only send or fetch A, in patterns that have "
+			 .help = "how many of these only send or fetch, in patterns that have "
 				 "such blocks (default: as many as fill the links)",
 			 .least = 1,
 			 .most = 1 << 20,
@@ -89,7 +98,7 @@ static const workload_param_t params[] = {
 			 .candidate = try_movers},
 	[CHUNK_ROWS] = {.name = "chunk-rows",
 			.letters = "R",
-			.help = "rows of the chunks in which A is sent; each has a flag (default: "
+			.help = "rows of the chunks that are sent; each has a flag (default: "
 				"512 KiB, or 4 MiB for copy engines)",
 			.least = 1,
 			.most = INT32_MAX},
@@ -101,6 +110,7 @@ static const char *const cases[] = {
 	"--shape 53x40x37 --tile 16x16x16 --blocks 3 --chunk-rows 5",
 	"--shape 53x40x37 --tile 16x16x16 --blocks 3 --chunk-rows 9 --along 2",
 	"--shape 1x100x64 --tile 16x16x16 --blocks 3 --along 2",
+	"--shape 40x53x37 --tile 16x16x16 --blocks 3 --chunk-rows 5 --operand 2",
 	"--shape 3x7x5 --tile 16x16x16 --blocks 2",
 	"--shape 97x33x131 --tile 16x16x16 --blocks 3 --comm-blocks 2 --chunk-rows 32 --along 2",
 	NULL,
@@ -114,6 +124,7 @@ static const char *const large_cases[] = {
 	"--shape 512x512x512",
 	"--shape 200x264x72 --tile 128x128x64 --blocks 7 --chunk-rows 24",
 	"--shape 520x328x2112 --tile 128x128x64 --blocks 7 --chunk-rows 100 --along 2",
+	"--shape 328x520x2112 --tile 128x128x64 --blocks 7 --chunk-rows 100 --operand 2",
 	NULL,
 };
 
@@ -130,6 +141,10 @@ static const char *kernel(int64_t number, int index)
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
 	const agg_config_t c = agg_config_of(config);
+	if (config->value[OPERAND].x[0] == 2 && config->value[ALONG].x[0] == 2)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "columns of B need not be gathered: each rank computes those that "
+				 "it has. With --operand 2, leave --along at 1");
 	return agg_config_check(&c, ranks);
 }
 
@@ -147,7 +162,7 @@ static bool matrix(const workload_config_t *config, int index, int rank, int ran
 {
 	const agg_config_t c = agg_config_of(config);
 	/* rows that lie one after the other are in their places at once */
-	const int count = c.along == AGG_BY_ROWS ? AGG_MATRICES - 1 : AGG_MATRICES;
+	const int count = c.along == AGG_BY_COLUMNS ? AGG_MATRICES : AGG_MATRICES - 1;
 	if (index >= count)
 		return false;
 	*matrix_out = agg_matrix(&c, index, rank, ranks);
@@ -164,8 +179,8 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 
 /** Meetings of all ranks in a run, by pattern: before A is moved, and at the end. */
 static const int meetings[AGG_PATTERNS] = {
-	[AGG_BULK_SYNCHRONOUS] = 2, [AGG_PULL] = 1, [AGG_STAGED_PULL] = 1, [AGG_PUSH] = 0,
-	[AGG_COPY_ENGINES] = 1,
+	[AGG_BULK_SYNCHRONOUS] = 2, [AGG_PULL] = 1,   [AGG_STAGED_PULL] = 1, [AGG_PUSH] = 0,
+	[AGG_COPY_ENGINES] = 1,     [AGG_MARKED] = 0,
 };
 
 /** Launches of a run. In copy-engines: the product, begin and end, and one for each copy. */
@@ -182,13 +197,13 @@ static int launches(const agg_config_t *c, int ranks)
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const agg_config_t c = agg_config_of(config);
-	const workload_matrix_t mine = agg_matrix(&c, AGG_A, rank, ranks);
-	const double m = (double)c.m, k = (double)c.k,
-		     cols = (double)share_of(c.n, rank, ranks).count,
+	const workload_matrix_t mine = agg_matrix(&c, agg_gathered(&c), rank, ranks),
+				of_c = agg_matrix(&c, AGG_C, rank, ranks);
+	const double m = (double)of_c.part_rows, n = (double)of_c.part_cols, k = (double)c.k,
 		     shard = (double)mine.part_rows * (double)mine.part_cols,
 		     element = (double)tsr_dtype_bytes(c.dtype);
-	return (workload_cost_t){.operations = 2.0 * m * cols * k,
-				 .memory_bytes = element * (m * k + k * cols + m * cols),
+	return (workload_cost_t){.operations = 2.0 * m * n * k,
+				 .memory_bytes = element * (m * k + k * n + m * n),
 				 .link_bytes = element * shard * (ranks - 1),
 				 .launches = launches(&c, ranks),
 				 .meetings = meetings[c.pattern]};
@@ -204,16 +219,23 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return status;
 }
 
+static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
+{
+	const agg_config_t c = agg_config_of(config);
+	return agg_fastest(&c, place);
+}
+
 /** Libraries gather shards one after the other. Columns must then be brought to their places. */
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
-	const bool by_rows = config->value[ALONG].x[0] == AGG_BY_ROWS;
-	const int whole = by_rows ? AGG_PARTS : AGG_WHOLE;
+	const agg_config_t c = agg_config_of(config);
+	const bool by_rows = c.along != AGG_BY_COLUMNS;
+	const int whole = by_rows ? AGG_PARTS : AGG_WHOLE, gathered = agg_gathered(&c);
 	int count = 0;
 	steps_out[count++] = (workload_step_t){.op = WORKLOAD_ALL_GATHER,
 					       .name = "all-gather",
 					       .what = "all-gather",
-					       .from = AGG_A,
+					       .from = gathered,
 					       .with = -1,
 					       .to = AGG_PARTS};
 	if (!by_rows)
@@ -226,8 +248,8 @@ static int baseline(const workload_config_t *config, workload_step_t steps_out[W
 	steps_out[count++] = (workload_step_t){.op = WORKLOAD_PRODUCT,
 					       .name = "product",
 					       .what = "product",
-					       .from = whole,
-					       .with = AGG_B,
+					       .from = gathered == AGG_A ? whole : AGG_A,
+					       .with = gathered == AGG_A ? AGG_B : whole,
 					       .to = AGG_C};
 	return count;
 }
@@ -242,7 +264,7 @@ const workload_t all_gather_gemm = {
 	.size = sizeof(workload_t),
 	.name = "all-gather-gemm",
 	.title = "all-gather + GEMM",
-	.summary = "C = A * B: each rank has a share of A and computes its columns of C",
+	.summary = "C = A * B: each rank has a share of A, or of B, and computes its part of C",
 	.source = "ParallelKittens, section 4.1; \"Three Taxes\", section 4.1",
 	.params = params,
 	.compute_pattern = AGG_BULK_SYNCHRONOUS,
@@ -256,6 +278,7 @@ const workload_t all_gather_gemm = {
 	.expect = expect,
 	.cost = cost,
 	.choose = choose,
+	.fastest = fastest,
 	.baseline = baseline,
 	.open = open_run,
 	PLAN_FUNCTIONS,

@@ -12,23 +12,26 @@ static plan_t *plan_of(const workload_run_t *run)
 
 /* ------------------------------------------------------------ creation */
 
-/** Makes the automatic choices and finds the kernels. Allocates nothing. */
+/** Checks the configuration, makes the automatic choices and finds the kernels. */
 static tsr_status_t decide(plan_t *plan)
 {
 	const workload_t *workload = plan->kind->workload;
-	const workload_config_t asked = plan->config;
-	const int64_t pattern = asked.pattern;
+	workload_config_t asked = plan->config;
 	tsr_device_props_t device;
 	workload_place_t place;
 	tsr_status_t status = machine_place(plan->world, &device, &place);
+	if (status == TSR_OK && asked.pattern == WORKLOAD_FASTEST && workload->fastest)
+		asked.pattern = workload->fastest(&asked, &place);
+	if (status == TSR_OK)
+		status = workload->check(&asked, plan->ranks);
 	if (status == TSR_OK)
 		status = workload->choose(&asked, &place, &plan->config);
 	if (status != TSR_OK)
 		return status;
 	plan->machine = place.machine;
 	plan->kind->prepare(plan);
-	const char *const kernels[PLAN_KERNELS] = {workload->kernel(pattern, 0),
-						   workload->kernel(pattern, 1)};
+	const char *const kernels[PLAN_KERNELS] = {workload->kernel(asked.pattern, 0),
+						   workload->kernel(asked.pattern, 1)};
 	return variants_find(kernels, plan->dtype, plan->tile, &device, plan->kernels);
 }
 
@@ -68,9 +71,6 @@ static tsr_status_t build(plan_t *plan)
 tsr_status_t plan_open(const plan_kind_t *kind, tsr_world_t *world, const workload_config_t *config,
 		       workload_run_t **run_out)
 {
-	tsr_status_t status = kind->workload->check(config, tsr_world_size(world));
-	if (status != TSR_OK)
-		return status;
 	plan_t *plan = calloc(1, kind->size_bytes);
 	if (!plan)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan; free some");
@@ -79,7 +79,7 @@ tsr_status_t plan_open(const plan_kind_t *kind, tsr_world_t *world, const worklo
 	plan->rank = tsr_world_rank(world);
 	plan->ranks = tsr_world_size(world);
 	plan->config = *config;
-	status = build(plan);
+	const tsr_status_t status = build(plan);
 	if (status != TSR_OK)
 		return plan_close((workload_run_t *)plan, status);
 	*run_out = (workload_run_t *)plan;
@@ -121,9 +121,7 @@ static tsr_status_t adapt(plan_t *plan, plan_t *next)
 {
 	const plan_kind_t *kind = plan->kind;
 	const int changed = kind->buffers - kind->kept;
-	tsr_status_t status = kind->workload->check(&next->config, plan->ranks);
-	if (status == TSR_OK)
-		status = check_problem(kind, &plan->config, &next->config);
+	tsr_status_t status = check_problem(kind, &plan->config, &next->config);
 	if (status == TSR_OK)
 		status = decide(next);
 	if (status == TSR_OK)

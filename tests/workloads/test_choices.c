@@ -112,7 +112,13 @@ static void append_choices(char *line, size_t size, const workload_t *w,
 		size_t used = strlen(line);
 		char separator = ' ';
 		(void)snprintf(line + used, size - used, " ");
-		if (w->choose(config, &place, &chosen) != TSR_OK) {
+		if (config->pattern == WORKLOAD_FASTEST) {
+			(void)snprintf(line + used, size - used, " %s",
+				       w->pattern(w->fastest(config, &place)));
+			continue;
+		}
+		if (w->check(config, worlds[n]) != TSR_OK ||
+		    w->choose(config, &place, &chosen) != TSR_OK) {
 			(void)snprintf(line + used, size - used, "  refused");
 			continue;
 		}
@@ -161,17 +167,17 @@ static uint64_t digest(uint64_t hash, const char *text)
 /** All shapes and dtypes, of one pattern on one kind of device. */
 static void collect(choices_t *choices, const workload_t *w, int64_t pattern, int device)
 {
+	const char *name = pattern == WORKLOAD_FASTEST ? "fastest" : w->pattern(pattern);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	for (int s = 0; s < SHAPES + RANDOM_SHAPES; s++)
 		for (int d = 0; d < DTYPES; d++) {
 			const workload_value_t shape = shape_at(s);
 			const workload_config_t config = config_for(w, pattern, shape, dtypes[d]);
 			line_t line;
-			cr_assert_eq(w->check(&config, 8), TSR_OK, "%s", tsr_last_error());
 			(void)snprintf(line.text, sizeof line.text,
 				       "%s %s %" PRId64 "x%" PRId64 "x%" PRId64 " %s:",
-				       backends[device], w->pattern(pattern), shape.x[0],
-				       shape.x[1], shape.x[2], tsr_dtype_name(dtypes[d]));
+				       backends[device], name, shape.x[0], shape.x[1], shape.x[2],
+				       tsr_dtype_name(dtypes[d]));
 			append_choices(line.text, sizeof line.text, w, &config, device);
 			hash = digest(hash, line.text);
 			if (s < SHAPES && dtypes[d] == TSR_BF16)
@@ -180,8 +186,8 @@ static void collect(choices_t *choices, const workload_t *w, int64_t pattern, in
 				fprintf(choices->all, "%s\n", line.text);
 		}
 	(void)snprintf(next_line(choices), sizeof(line_t),
-		       "%s %s, all %d shapes in all dtypes: %016" PRIx64, backends[device],
-		       w->pattern(pattern), SHAPES + RANDOM_SHAPES, hash);
+		       "%s %s, all %d shapes in all dtypes: %016" PRIx64, backends[device], name,
+		       SHAPES + RANDOM_SHAPES, hash);
 }
 
 /** Opens `FOLDER/NAMEending` for writing. */
@@ -248,6 +254,8 @@ static void try_workload(const workload_t *w)
 	for (int64_t pattern = 0; w->pattern(pattern); pattern++)
 		for (int device = 0; device < DEVICES; device++)
 			collect(&choices, w, pattern, device);
+	for (int device = 0; w->fastest && device < DEVICES; device++)
+		collect(&choices, w, WORKLOAD_FASTEST, device);
 	if (folder)
 		write_golden(create(folder, w, ".txt"), w, &choices);
 	else

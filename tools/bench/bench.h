@@ -26,7 +26,8 @@ typedef struct bench_options {
 	int ranks;
 	tsr_placement_t placement;
 	const char *backend;              /* null: the library's choice */
-	bool patterns[WORKLOAD_PATTERNS]; /* those to run */
+	bool patterns[WORKLOAD_PATTERNS]; /* those to run, */
+	bool fastest;                     /* or of these the one that the workload chooses */
 	workload_config_t config;         /* its pattern: each of those in turn */
 	workload_inputs_t inputs;
 	int iterations, warmup;

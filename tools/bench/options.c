@@ -72,7 +72,8 @@ static const char help_before[] =
 	"                        that has a device)\n"
 	"  -p, --placement P     process: each rank is a process (default);\n"
 	"                        thread: all ranks are threads of one process\n"
-	"      --pattern P,...   all (default), or some of the patterns below\n";
+	"      --pattern P,...   all (default), some of the patterns below, or fastest: the one\n"
+	"                        that should take least time, where the workload knows it\n";
 
 static const char help_behind[] =
 	"  -i, --iterations I    timed runs of each pattern (default 20)\n"
@@ -151,6 +152,25 @@ static tsr_status_t find_pattern(const workload_t *workload, const char *name, i
 			 near ? near : names[0]);
 }
 
+static void mark_all(const workload_t *workload, bool patterns[WORKLOAD_PATTERNS])
+{
+	for (int64_t p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
+		patterns[p] = true;
+}
+
+/** --pattern fastest: which one it is needs a device. */
+static tsr_status_t parse_fastest(bench_options_t *options)
+{
+	if (!options->workload->fastest)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s does not know which of its patterns is fastest: name one, or "
+				 "give all",
+				 options->workload->name);
+	options->fastest = true;
+	mark_all(options->workload, options->patterns);
+	return TSR_OK;
+}
+
 static tsr_status_t parse_patterns(const workload_t *workload, const char *text,
 				   bool patterns[WORKLOAD_PATTERNS])
 {
@@ -162,8 +182,7 @@ static tsr_status_t parse_patterns(const workload_t *workload, const char *text,
 		(void)snprintf(name, sizeof name, "%.*s",
 			       length < sizeof name ? (int)length : (int)sizeof name - 1, at);
 		if (strcmp(name, "all") == 0) {
-			for (int64_t p = 0; p < WORKLOAD_PATTERNS && workload->pattern(p); p++)
-				patterns[p] = true;
+			mark_all(workload, patterns);
 		} else {
 			tsr_status_t status = find_pattern(workload, name, &pattern);
 			if (status != TSR_OK)
@@ -214,7 +233,9 @@ static tsr_status_t take_value(int option, const char *value, bench_options_t *o
 {
 	switch (option) {
 	case OPT_PATTERN:
-		return parse_patterns(o->workload, value, o->patterns);
+		return strcmp(value, "fastest") == 0
+			       ? parse_fastest(o)
+			       : parse_patterns(o->workload, value, o->patterns);
 	case 'i':
 		return parse_count("--iterations", value, 1, 1000000, &o->iterations);
 	case 'w':
@@ -356,14 +377,15 @@ static bool are_all(const bench_options_t *options)
 }
 
 /**
- * Where all patterns are meant, those that are not built for the tile are left
- * out, and said to be; one has to be left.
+ * Where all patterns are meant, those that are not built for the tile, or do not
+ * take the shape, are left out, and said to be; one has to be left.
  */
 static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config)
 {
 	bench_options_t *options = &reading->options;
 	const workload_t *workload = options->workload;
-	bool built[WORKLOAD_PATTERNS] = {false}, any = false;
+	bool built[WORKLOAD_PATTERNS] = {false}, unsupported[WORKLOAD_PATTERNS] = {false},
+	     any = false;
 	const bool all = are_all(options);
 	tsr_status_t status = TSR_OK;
 	for (int p = 0; p < WORKLOAD_PATTERNS; p++) {
@@ -371,15 +393,19 @@ static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config
 		if (!options->patterns[p])
 			continue;
 		status = workload->check(config, options->ranks);
-		if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
+		if (status == TSR_ERR_UNSUPPORTED && all)
+			(void)fprintf(stderr, "tessera %s: %s is left out: %s\n", reading->command,
+				      workload->pattern(p), tsr_last_error());
+		else if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
 			return status;
+		unsupported[p] = status == TSR_ERR_UNSUPPORTED;
 		built[p] = status == TSR_OK;
 		any = any || built[p];
 	}
 	if (!any)
 		return status;
 	for (int p = 0; p < WORKLOAD_PATTERNS; p++)
-		if (options->patterns[p] && !built[p])
+		if (options->patterns[p] && !built[p] && !unsupported[p])
 			(void)fprintf(stderr,
 				      "tessera %s: %s is left out: it is not built for that tile "
 				      "and dtype\n",

@@ -30,6 +30,8 @@ static tsr_status_t begin(bench_session_t *session)
 	for (int p = WORKLOAD_PATTERNS; p-- > 0;)
 		if (options->patterns[p])
 			config.pattern = p;
+	if (options->fastest)
+		config.pattern = WORKLOAD_FASTEST;
 	tsr_status_t status = session->workload->open(session->world, &config, &session->run);
 	if (status != TSR_OK)
 		return status;
@@ -71,6 +73,15 @@ static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_res
 	return status;
 }
 
+/** Whether a pattern is to run. The session's run has the fastest one, if that is asked for. */
+static bool is_wanted(const bench_session_t *session, int pattern)
+{
+	workload_config_t chosen;
+	session->workload->chosen(session->run, &chosen);
+	return session->options->fastest ? chosen.pattern == pattern
+					 : session->options->patterns[pattern];
+}
+
 static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 {
 	const bench_options_t *options = session->options;
@@ -81,7 +92,7 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 	if (first && !options->tune)
 		bench_print_columns(session->workload, &findings->theirs);
 	for (int p = 0; status == TSR_OK && p < WORKLOAD_PATTERNS; p++) {
-		if (!options->patterns[p])
+		if (!is_wanted(session, p))
 			continue;
 		bench_result_t *result = &findings->results[findings->count++];
 		status = run_pattern(session, p, result);

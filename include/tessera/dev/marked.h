@@ -54,9 +54,6 @@
  *             in place of clearing: the same.
  */
 
-/** How many u64 carry a message of `size_bytes` bytes. */
-#define TSR_MARKED_WORDS(size_bytes_) (((size_bytes_) + 3) / 4)
-
 /**
  * Puts my `src` into `peer`'s copy of the words `dst`, with `epoch`.
  *

@@ -62,9 +62,20 @@ refuses "a shape that overflows" 2 'overflows' $gas --shape 99999999999x99999999
 refuses "an extent that overflows" 2 'overflows' $gas --shape 99999999999999999999x1x1
 refuses "a misspelt pattern" 2 "did you mean 'fused-sequential'" $gas --pattern fused-sequentail
 refuses "a pattern like none" 2 "'turbo' is unknown" $gas --pattern turbo
+refuses "the fastest pattern where none is known" 2 'does not know which' $gas --pattern fastest
 refuses "an empty pattern" 2 "'' is unknown" $gas --pattern all,
 refuses "a misspelt dtype" 2 'bf61.*bf16' $gas --dtype bf61
 refuses "a dtype that is not built" 2 'i8.*bf16' $gas --dtype i8
+agg='tessera bench all-gather-gemm -i 1 -w 0 --no-tuned'
+prints "the fastest pattern alone" '^(push|marked) .* ok$' \
+	$agg -n 3 --shape 40x20x30 --pattern fastest --verify
+seen "the fastest pattern alone: no other" ' ok$' 1
+refuses "columns of B" 2 'need not be gathered' $agg --operand 2 --along 2
+refuses "shards that are too large for marked" 2 'up to 4 MiB.*use push' \
+	$agg -n 2 --shape 2050x1x1024 --dtype f32 --pattern marked
+prints "shards that are too large for marked, in all patterns: it is left out" \
+	'marked is left out: .*up to 4 MiB' \
+	sh -c "$agg -n 2 --shape 2050x1x1024 --dtype f32 2>&1"
 prints "a tile that some patterns are not built for: which is left out" \
 	'fused-wave-specialized is left out' \
 	sh -c "$gas -n 2 --tile 128x256x64 --shape 40x30x64 --verify 2>&1"
