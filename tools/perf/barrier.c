@@ -1,7 +1,7 @@
 /* barrier: tsr_barrier_ranks in kernels, beside the host's tsr_barrier. */
 #include <string.h>
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 enum { MEETINGS = 100 };

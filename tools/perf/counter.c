@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 /** Operations at one rank's word: by all ranks, or by one rank alone. */

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 enum { MESSAGES = 64, POISON = 0xa5 };

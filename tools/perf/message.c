@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };

@@ -2,7 +2,7 @@
 #ifndef TESSERA_TOOLS_PERF_MOVE_H
 #define TESSERA_TOOLS_PERF_MOVE_H
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 /** Source and destination on every rank; one rank moves from one rank's to another's. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
 enum { MESSAGES = 64, MESSAGE_BYTES = 1024, POISON = 0xa5 };

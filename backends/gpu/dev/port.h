@@ -57,7 +57,8 @@
  * (gpu/gemm.h).
  *
  * CUDA's port also names TSR_PORT_BULK, the header of copies in bulk through
- * shared memory. No body uses them: tools/perf/bulk.c measures them.
+ * shared memory. No body uses them: tools/perf/kernels/bulk.c measures
+ * them.
  *
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.

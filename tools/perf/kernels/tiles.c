@@ -3,7 +3,7 @@
  * sums that the matrix units leave.
  */
 #include "tessera/dev.h"
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 
 TSR_TILE(perf_tile, bf16, 64, PERF_TILE_COLS, 64);
 

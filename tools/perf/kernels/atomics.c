@@ -1,6 +1,6 @@
 /* atomic: a kernel for each operation, which repeats it on one word. */
-#include "tools/perf/count.h"
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/count.h"
+#include "tools/perf/kernels/kernels.h"
 
 /** Relaxed: nothing is handed over. The host reads the word after a barrier. */
 #define PERF_RMW(name_, value_)                                                      \

@@ -2,8 +2,8 @@
  * The kernels of `tessera perf`, and what the host hands to them. Each repeats
  * its operation inside one launch.
  */
-#ifndef TESSERA_TOOLS_PERF_KERNELS_H
-#define TESSERA_TOOLS_PERF_KERNELS_H
+#ifndef TESSERA_TOOLS_PERF_KERNELS_KERNELS_H
+#define TESSERA_TOOLS_PERF_KERNELS_KERNELS_H
 
 #include "tessera/kernel.h"
 #include "tessera/types.h"

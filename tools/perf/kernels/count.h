@@ -1,6 +1,6 @@
 /* What kernels of `tessera perf` count for the host. */
-#ifndef TESSERA_TOOLS_PERF_COUNT_H
-#define TESSERA_TOOLS_PERF_COUNT_H
+#ifndef TESSERA_TOOLS_PERF_KERNELS_COUNT_H
+#define TESSERA_TOOLS_PERF_KERNELS_COUNT_H
 
 #include "tessera/dev.h"
 

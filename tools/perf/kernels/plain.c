@@ -3,7 +3,7 @@
  * threads that know their number.
  */
 #include "tessera/dev.h"
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 
 #if defined(TSR_PORT_WIDE_THREADS)
 enum { PERF_IN_FLIGHT = 8 };

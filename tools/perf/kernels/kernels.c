@@ -1,6 +1,6 @@
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 #include "tessera/dev.h"
-#include "tools/perf/count.h"
+#include "tools/perf/kernels/count.h"
 
 TSR_FN TSR_HEAP void *perf_at(TSR_HEAP void *base, uint64_t offset_bytes)
 {

@@ -4,7 +4,7 @@
  * idle. No call of the device API does this; docs/design.md says why.
  */
 #include "tessera/dev.h"
-#include "tools/perf/kernels.h"
+#include "tools/perf/kernels/kernels.h"
 
 enum { STAGES = 4, STAGE_BYTES = 32 << 10 };
 
