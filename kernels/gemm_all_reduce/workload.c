@@ -7,12 +7,14 @@
 extern const workload_t gemm_all_reduce;
 WORKLOAD_REGISTER(gemm_all_reduce);
 
+enum { OWN_CHUNK_LAST = 1 };
+
 static const splitk_pattern_t patterns[] = {
 	{.name = "bulk-synchronous", .kernels = {"gar_gemm", "gar_reduce"}, .keeps = true},
-	{.name = "own-chunk-last",
-	 .kernels = {"gar_own_chunk_last", NULL},
-	 .sends = true,
-	 .tells_tiles = true},
+	[OWN_CHUNK_LAST] = {.name = "own-chunk-last",
+			    .kernels = {"gar_own_chunk_last", NULL},
+			    .sends = true,
+			    .tells_tiles = true},
 	{.name = "communicators",
 	 .kernels = {"gar_communicators", NULL},
 	 .keeps = true,
@@ -123,6 +125,14 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return splitk_choose(&kind, config, place, config_out);
 }
 
+/** It sends sums while the product goes on, and keeps none in memory on one rank. */
+static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
+{
+	(void)config;
+	(void)place;
+	return OWN_CHUNK_LAST;
+}
+
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
@@ -166,6 +176,7 @@ const workload_t gemm_all_reduce = {
 	.expect = splitk_expect,
 	.cost = cost,
 	.choose = choose,
+	.fastest = fastest,
 	.baseline = baseline,
 	.open = open_run,
 	PLAN_FUNCTIONS,

@@ -7,9 +7,11 @@
 extern const workload_t gemm_reduce_scatter;
 WORKLOAD_REGISTER(gemm_reduce_scatter);
 
+enum { OWN_CHUNK_LAST = 1 };
+
 static const splitk_pattern_t patterns[] = {
 	{.name = "bulk-synchronous", .kernels = {"grs_gemm", "grs_reduce"}, .keeps = true},
-	{.name = "own-chunk-last",
+	[OWN_CHUNK_LAST] = {.name = "own-chunk-last",
 	 .kernels = {"grs_own_chunk_last", NULL},
 	 .sends = true,
 	 .tells_tiles = true},
@@ -102,6 +104,14 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return splitk_choose(&kind, config, place, config_out);
 }
 
+/** It sends sums while the product goes on, and keeps none in memory on one rank. */
+static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
+{
+	(void)config;
+	(void)place;
+	return OWN_CHUNK_LAST;
+}
+
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
@@ -145,6 +155,7 @@ const workload_t gemm_reduce_scatter = {
 	.expect = splitk_expect,
 	.cost = cost,
 	.choose = choose,
+	.fastest = fastest,
 	.baseline = baseline,
 	.open = open_run,
 	PLAN_FUNCTIONS,

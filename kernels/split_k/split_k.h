@@ -116,7 +116,7 @@ bool splitk_try_senders(const splitk_kind_t *kind, const workload_config_t *conf
 	{                                                                                       \
 		.name = "bands", .letters = "G",                                                \
 		.help = "bands of each rank's rows; more of them spread what is sent over the " \
-			"product (default 1)",                                                  \
+			"product (default: 8 for an all-reduce, else 1)",                       \
 		.least = 1, .most = 1 << 20, .heading = "bands", .width = 5, .stage = 1,        \
 		.candidate = (candidate_)                                                       \
 	}
