@@ -8,7 +8,7 @@
 #include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
-/** Operations at one rank's word: by all ranks, or by one rank alone. */
+/** A measurement of one operation, on one rank's word: by all ranks, or by one rank alone. */
 typedef struct counting {
 	perf_run_t *run;
 	perf_atomic_t atomic;
@@ -16,7 +16,7 @@ typedef struct counting {
 	bool all;
 	const tsr_kernel_t *kernel;
 	perf_atomic_args_t args;
-	_Atomic uint64_t *host_word; /* the host's own word there; null: it cannot reach it */
+	_Atomic uint64_t *host_word; /* the word of the hosts; null: hosts cannot reach the heap */
 	uint64_t host_first;         /* the host's next operation */
 	uint64_t repeats;            /* of a sample */
 } counting_t;
@@ -27,13 +27,13 @@ static const tsr_kernel_t *const kernels[PERF_ATOMICS] = {
 	[PERF_MIN] = &perf_atomic_min,   [PERF_MAX] = &perf_atomic_max,
 	[PERF_XCHG] = &perf_atomic_xchg, [PERF_CAS] = &perf_atomic_cas};
 
-/** What the word is before the first operation: what and and min can take away from. */
+/** The word before the first operation. "and" and "min" need one that they can lower. */
 static uint64_t first_value(perf_atomic_t atomic)
 {
 	return atomic == PERF_AND || atomic == PERF_MIN ? UINT64_MAX : 0;
 }
 
-/** C11 has no such operation: the word becomes `value`, unless it is as far already. */
+/** Minimum (`down`) or maximum of the word and `value`, which C11 has no operation for. */
 static void go_to(_Atomic uint64_t *word, uint64_t value, bool down)
 {
 	uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
@@ -79,7 +79,7 @@ static void operate(perf_atomic_t atomic, _Atomic uint64_t *word, uint64_t i)
 	}
 }
 
-/** `kernel`, or the host where it is null, `repeats` times on this rank. */
+/** Runs `repeats` operations on this rank: by `kernel`, or by the host if it is null. */
 static tsr_status_t play_mine(counting_t *c, const tsr_kernel_t *kernel, uint64_t repeats,
 			      double *ns_out)
 {
@@ -101,7 +101,7 @@ static tsr_status_t play_mine(counting_t *c, const tsr_kernel_t *kernel, uint64_
 	return TSR_OK;
 }
 
-/** All that take part begin together; the time of the slowest. Collective. */
+/** All ranks that take part begin together. Gives the time of the slowest. Collective. */
 static tsr_status_t play(counting_t *c, const tsr_kernel_t *kernel, uint64_t repeats,
 			 double *ns_out)
 {
@@ -118,7 +118,7 @@ static tsr_status_t play(counting_t *c, const tsr_kernel_t *kernel, uint64_t rep
 	return TSR_OK;
 }
 
-/** The slowest rank's time is the same on all ranks, and so is what is chosen. */
+/** All ranks know the slowest rank's time, so they choose the same number. */
 static tsr_status_t choose_repeats(counting_t *c)
 {
 	const perf_options_t *options = c->run->options;
@@ -147,8 +147,8 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 }
 
 /**
- * How many old values came out of order, and 1 more if the word has not gained
- * what all operations have.
+ * Counts the old values that came out of order, and 1 more if the word has not
+ * gained the sum of what all operations gained.
  */
 static tsr_status_t count_wrong(counting_t *c, int64_t *wrong_out)
 {
@@ -166,7 +166,7 @@ static tsr_status_t count_wrong(counting_t *c, int64_t *wrong_out)
 	return perf_sum(run, (int64_t)disorder + off, wrong_out);
 }
 
-/** The words of the kernels and the hosts. Collective. */
+/** Allocates the words of the kernels and of the hosts. Collective. */
 static tsr_status_t open_words(counting_t *c, TSR_HEAP void *words[4])
 {
 	static const char *const names[4] = {"perf word", "perf word of hosts", "perf disorder",

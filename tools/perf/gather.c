@@ -15,7 +15,7 @@ typedef struct gather {
 	uint64_t repeats; /* operations of a sample */
 } gather_t;
 
-/** What a rank gives of `size_bytes` in all: whole elements, and one at least. */
+/** Bytes that each rank gives if all give `size_bytes`: whole elements, at least one. */
 static size_t piece_of(const gather_t *g, size_t size_bytes)
 {
 	const size_t element = tsr_dtype_bytes(g->run->options->dtype),
@@ -52,7 +52,7 @@ static tsr_status_t release(gather_t *g)
 	return tsr_tensor_free(world, &g->source);
 }
 
-/** The blocks wait for each other, so all of them must find room. */
+/** Refuses more blocks than are resident at a time, because the blocks wait for each other. */
 static tsr_status_t choose_blocks(gather_t *g)
 {
 	const perf_options_t *options = g->run->options;
@@ -74,7 +74,7 @@ static tsr_status_t choose_blocks(gather_t *g)
 	return TSR_OK;
 }
 
-/** `repeats` operations on every rank, begun together. */
+/** Runs `repeats` operations on every rank; all ranks begin together. */
 static tsr_status_t gather_often(void *ctx, uint64_t repeats, double *ns_out)
 {
 	gather_t *g = ctx;
@@ -104,7 +104,7 @@ static void fill_piece(unsigned char *piece, size_t size_bytes, int rank)
 	}
 }
 
-/** Elements of rank `rank`'s piece that differ from what it gave. */
+/** Counts the elements of rank `rank`'s piece that differ from what that rank gave. */
 static tsr_status_t count_in_piece(gather_t *g, int rank, unsigned char *expected,
 				   unsigned char *found, int64_t *wrong)
 {
@@ -118,7 +118,7 @@ static tsr_status_t count_in_piece(gather_t *g, int rank, unsigned char *expecte
 	return TSR_OK;
 }
 
-/** One operation into poison: what differs on this rank, of each piece and behind them all. */
+/** Runs one operation into poisoned memory. Counts wrong elements, and bytes behind the end. */
 static tsr_status_t gather_once(gather_t *g, unsigned char *expected, unsigned char *found,
 				int64_t *wrong)
 {
@@ -166,7 +166,7 @@ static tsr_status_t count_wrong(gather_t *g, int64_t *wrong_out)
 	return perf_sum(run, wrong, wrong_out);
 }
 
-/** Calls of all ranks that were given up since the last look, samples included. */
+/** Counts the calls of all ranks that did not end well since the last look. */
 static tsr_status_t count_missed(gather_t *g, int64_t *missed_out)
 {
 	uint64_t missed = 0;

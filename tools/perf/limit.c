@@ -1,7 +1,7 @@
 /*
- * What the hardware carries, so that a measurement can say how much of it an
- * operation reaches: the fastest of plain stores, plain loads and the device's
- * copy engine, of one large size.
+ * The measured limit of a link and of memory: the fastest of plain stores, plain
+ * loads and the device's copy engine at one large size. Measurements say how
+ * many percent of it an operation reaches.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ bool perf_has_limits(const perf_options_t *options, bool on_host)
 	return !on_host && (options->vias || (options->pairs && perf_op_moves(options->op)));
 }
 
-/** The fastest so far is `*most`, in GB/s; one more way may be faster. On the rank that moves. */
+/** Measures one more way, and raises `*most` (GB/s) if it is faster. On the rank that moves. */
 static tsr_status_t try_way(perf_move_t *move, double *most)
 {
 	perf_pair_t pair;
@@ -28,7 +28,7 @@ static tsr_status_t try_way(perf_move_t *move, double *most)
 	return TSR_OK;
 }
 
-/** Plain accesses by all multiprocessors, of what is at `from` to `to`. */
+/** Measures plain accesses by all multiprocessors, from rank `from` to rank `to`. */
 static tsr_status_t try_plain(perf_move_t *move, int from, int to, double *most)
 {
 	perf_run_t *run = move->run;
@@ -57,7 +57,7 @@ static tsr_status_t try_all(perf_move_t *move, int other, double *gbps_out)
 	return tsr_team_broadcast(tsr_world_team(run->world), gbps_out, sizeof *gbps_out, 0);
 }
 
-/** Between rank 0 and `other`, which may be rank 0. Collective. */
+/** Measures the limit between rank 0 and `other`, which may be rank 0 itself. Collective. */
 static tsr_status_t measure_limit(perf_run_t *run, int other, double *gbps_out)
 {
 	perf_move_t move = {.run = run, .to = other, .messages = 1};

@@ -33,7 +33,7 @@ static tsr_status_t prepare(local_t *l)
 	return TSR_OK;
 }
 
-/** `rounds` rounds on rank 0. Collective. */
+/** Runs `rounds` rounds on rank 0. Collective. */
 static tsr_status_t play(void *ctx, uint64_t rounds, double *ns_out)
 {
 	local_t *l = ctx;
@@ -60,7 +60,7 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** Random words, each under its own signal: those that the other side did not find. */
+/** Sends random words, each under its own signal. Counts those that did not arrive. */
 static tsr_status_t compare(local_t *l, const tsr_tensor_t *kept, int64_t *wrong)
 {
 	int64_t received[MESSAGES];

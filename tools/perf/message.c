@@ -60,7 +60,7 @@ static tsr_status_t release(messages_t *m)
 	return tsr_heap_free(world, m->args.flag);
 }
 
-/** `rounds` rounds; on the ranks that play. */
+/** Runs `rounds` rounds, on the two ranks that play. */
 static tsr_status_t play_in(messages_t *m, const tsr_kernel_t *kernel, uint64_t rounds,
 			    double *ns_out)
 {
@@ -103,8 +103,8 @@ static tsr_status_t sample(void *ctx, perf_pair_t *pair)
 }
 
 /**
- * Bytes of my `box` that are not what the partner sent, and bytes behind them
- * that were touched.
+ * Counts the bytes of my `box` that differ from what the partner sent, and the
+ * bytes behind them that were overwritten.
  */
 static tsr_status_t count_in(messages_t *m, TSR_HEAP void *box, int64_t *wrong)
 {
@@ -128,8 +128,8 @@ static tsr_status_t count_in(messages_t *m, TSR_HEAP void *box, int64_t *wrong)
 }
 
 /**
- * One message more, of which rank 1's kernel keeps a copy when the signal has
- * come; and what all of them left.
+ * Sends one more message, of which rank 1's kernel keeps a copy when the signal
+ * has come. Verifies the copy and what the earlier messages have left.
  */
 static tsr_status_t count_wrong(messages_t *m, int64_t *wrong_out)
 {
@@ -156,7 +156,7 @@ static tsr_status_t count_wrong(messages_t *m, int64_t *wrong_out)
 	return perf_sum(run, wrong + (int64_t)missed, wrong_out);
 }
 
-/** One round more, of which both ranks keep what they have taken; and what came before. */
+/** Plays one more round, and verifies what both ranks have taken, then and before. */
 static tsr_status_t count_marked(messages_t *m, int64_t *wrong_out)
 {
 	perf_run_t *run = m->run;

@@ -8,7 +8,7 @@
 #include "tools/perf/move.h"
 
 enum { POISON = 0xa5, GUARD_BYTES = 64 };
-/* the most a block moves before it goes on: some rounds of its threads */
+/* the largest chunk: some rounds of a block's threads */
 enum { CHUNK_BYTES = 512 << 10 };
 enum { LINE_BYTES = 128 };
 
@@ -37,7 +37,7 @@ perf_move_t perf_move_of(perf_run_t *run, int actor, int other)
 	return move;
 }
 
-/** What rank `to` must find, and where it reads what it has got. */
+/** Makes what rank `to` must find, and room for what it has found. */
 static tsr_status_t expect(perf_move_t *move, int64_t words, size_t whole)
 {
 	move->expected = malloc(whole);
@@ -70,7 +70,7 @@ tsr_status_t perf_move_open(perf_move_t *move, size_t size_bytes, bool checks)
 
 static tsr_status_t free_heap(perf_move_t *move)
 {
-	PERF_TRY(tsr_barrier(move->run->world)); /* nobody frees what is still moved */
+	PERF_TRY(tsr_barrier(move->run->world)); /* before that, a rank may still move data */
 	PERF_TRY(tsr_heap_free(move->run->world, move->destination));
 	return tsr_tensor_free(move->run->world, &move->source);
 }
@@ -90,7 +90,7 @@ static tsr_status_t poison(perf_move_t *move)
 			       move->args.size_bytes + GUARD_BYTES);
 }
 
-/** Elements that differ from what was sent, and bytes behind them that were touched. */
+/** Counts elements that differ from what was sent, and bytes behind them that were written. */
 static tsr_status_t count_wrong(perf_move_t *move, int64_t *wrong_out)
 {
 	const size_t size_bytes = move->args.size_bytes;
@@ -111,8 +111,8 @@ static tsr_status_t count_wrong(perf_move_t *move, int64_t *wrong_out)
 }
 
 /**
- * How many blocks, and how much of the move each takes at a time: as much as
- * gives all of them the same number of turns.
+ * Chooses the number of blocks, and the chunk that a block moves at a time, so
+ * that all blocks move the same number of chunks.
  */
 static tsr_status_t share_out(perf_move_t *move, size_t size_bytes)
 {
@@ -135,8 +135,8 @@ static tsr_status_t share_out(perf_move_t *move, size_t size_bytes)
 }
 
 /**
- * The addresses that this device has for the two ends, for a kernel without the
- * library; none where the host does as well.
+ * Finds the addresses of both ends, as this device sees them, for the plain
+ * kernel. No bytes if the host's memcpy is the reference instead.
  */
 static tsr_status_t find_plain(perf_move_t *move)
 {
@@ -185,7 +185,7 @@ void perf_move_divided(perf_move_t *move, size_t message_bytes, size_t messages,
 	move->blocks = blocks;
 }
 
-/** `repeats` moves by one of the kernels. */
+/** Times `repeats` moves by one of the kernels. */
 static tsr_status_t time_kernel(const perf_move_t *move, const tsr_kernel_t *kernel,
 				perf_move_args_t args, uint64_t repeats, double *ns_out)
 {
@@ -200,7 +200,7 @@ static tsr_status_t time_kernel(const perf_move_t *move, const tsr_kernel_t *ker
 	return perf_time(move->run, kernel, move->blocks, &lead, &args, ns_out);
 }
 
-/** Queues copies of all messages `times` times: a call for each. */
+/** Queues copies of all messages, `times` times: one call of the host for each message. */
 static tsr_status_t queue_copies(const perf_move_t *move, uint64_t times)
 {
 	const size_t bytes = move->args.size_bytes / move->messages;
@@ -234,7 +234,7 @@ tsr_status_t perf_move_time(const perf_move_t *move, uint64_t repeats, double *n
 	return TSR_OK;
 }
 
-/** Operations of a first launch: a guess at a fast machine, so that launches hardly count. */
+/** Number of operations in the first launch, for a fast machine: it should outlast a launch. */
 static uint64_t guess(const perf_move_t *move)
 {
 	const double call_ns = 2000, bytes = (double)move->args.size_bytes;
@@ -260,7 +260,7 @@ tsr_status_t perf_move_warm_up(perf_move_t *move)
 	return TSR_OK;
 }
 
-/** The host's memcpy between the very buffers that the kernel uses. */
+/** Times the host's memcpy between the buffers that the kernel uses. */
 static double copy_messages(const perf_move_t *move, char *destination, const char *source,
 			    uint64_t times)
 {
@@ -286,7 +286,7 @@ double perf_move_time_memcpy(const perf_move_t *move, uint64_t repeats)
 	return copy_messages(move, destination, source, repeats);
 }
 
-/** What the other means take for a sample; 0: there are none. */
+/** Times the reference for one sample. 0: there is none. */
 static tsr_status_t time_reference(const perf_move_t *move, double *ns_out)
 {
 	const perf_limits_t *limits = &move->run->limits;
@@ -302,7 +302,7 @@ static tsr_status_t time_reference(const perf_move_t *move, double *ns_out)
 		       : TSR_OK;
 }
 
-/** One of the kernel and one of the other means: what disturbs one disturbs the other. */
+/** Samples kernel and reference in turn, so that other work disturbs both alike. */
 tsr_status_t perf_move_sample(void *ctx, perf_pair_t *pair)
 {
 	const perf_move_t *move = ctx;
@@ -317,7 +317,7 @@ tsr_status_t perf_move_sample(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-/** One move whose tiles are kept, for the host to verify. */
+/** Moves once and keeps the tiles, so that the host can verify them. */
 static tsr_status_t keep_tiles(const perf_move_t *move)
 {
 	perf_move_args_t args = move->args;
@@ -334,7 +334,7 @@ tsr_status_t perf_move_measure(perf_move_t *move, perf_pair_t *pair_out, int64_t
 	const bool acts = run->rank == move->actor, tiles = perf_op_tiles(run->options->op);
 	int64_t wrong = 0;
 
-	PERF_TRY(tsr_barrier(run->world)); /* it may still be at the size before */
+	PERF_TRY(tsr_barrier(run->world)); /* a rank may still be at the size before */
 	PERF_TRY(poison(move));
 	PERF_TRY(tsr_barrier(run->world));
 	if (acts)

@@ -5,47 +5,48 @@
 #include "tools/perf/kernels/kernels.h"
 #include "tools/perf/perf.h"
 
-/** Source and destination on every rank; one rank moves from one rank's to another's. */
+/** Every rank has a source and a destination. Rank `actor` moves from rank `from` to rank `to`. */
 typedef struct perf_move {
 	perf_run_t *run;
-	int actor; /* who moves */
+	int actor;
 	tsr_tensor_t source;
 	TSR_HEAP void *destination;
 	int from, to;
 	const tsr_kernel_t *kernel; /* null: the device's copy engine moves */
 	perf_move_args_t args;
-	perf_move_args_t plain; /* what the plain kernel gets; no bytes: it is not compared */
+	perf_move_args_t
+		plain; /* arguments of the plain kernel; no bytes: it is not the reference */
 	int blocks;
-	size_t messages;  /* of an operation, one behind the other; times are those of one */
+	size_t messages;  /* that an operation consists of; samples are times of one message */
 	uint64_t repeats; /* operations of a sample */
 	unsigned char *expected, *received; /* on rank `to`, where it verifies */
 } perf_move_t;
 
-/** The ranks and the kernel of the options' operation, by `actor` with `other`. */
+/** Chooses ranks and kernel for the options' operation, by `actor` with `other`. */
 perf_move_t perf_move_of(perf_run_t *run, int actor, int other);
 
-/** The memory on every rank; `checks`: what is moved will be verified. Collective. */
+/** Allocates the memory. `checks`: what is moved will be verified. Collective. */
 tsr_status_t perf_move_open(perf_move_t *move, size_t size_bytes, bool checks);
 
-/** After `status` of what came between; gives that back, or its own. Collective. */
+/** Frees the memory. Gives `status` back, or the error of freeing. Collective. */
 tsr_status_t perf_move_close(perf_move_t *move, tsr_status_t status);
 
-/** As much of a size as the operation moves: load and store move whole rows of tiles. */
+/** Bytes that the operation moves of a size: load and store move whole rows of tiles. */
 size_t perf_move_bytes(perf_op_t op, size_t size_bytes);
 
-/** An operation of one message: its arguments, blocks, and what each block moves at a time. */
+/** Prepares an operation of one message: arguments, number of blocks, chunks. */
 tsr_status_t perf_move_whole(perf_move_t *move, size_t size_bytes);
 
-/** An operation of `messages` messages by so many blocks: its arguments. */
+/** Prepares an operation of `messages` messages by `blocks` blocks. */
 void perf_move_divided(perf_move_t *move, size_t message_bytes, size_t messages, int blocks);
 
 /** Times `repeats` operations; not collective. */
 tsr_status_t perf_move_time(const perf_move_t *move, uint64_t repeats, double *ns_out);
 
-/** On the host, where it reaches both ends: the same by memcpy; 0 where it does not. */
+/** Times the same by the host's memcpy. 0: the host cannot reach the memory. */
 double perf_move_time_memcpy(const perf_move_t *move, uint64_t repeats);
 
-/** Warms up, and finds how many operations make a sample long enough: on the rank that moves. */
+/** Warms up, and chooses the operations of a sample. On the rank that moves. */
 tsr_status_t perf_move_warm_up(perf_move_t *move);
 
 /** A perf_sample_fn for a perf_move_t, on the rank that moves. */

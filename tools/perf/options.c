@@ -1,6 +1,6 @@
 /*
- * What may be said to tessera perf, in nccl-tests' letters where they do not
- * clash with this command's own.
+ * The options of tessera perf. Their letters are those of nccl-tests, unless
+ * these clash with letters that all commands of tessera share.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +170,7 @@ static int parse_scope(const char *text, perf_scope_t *scope_out)
 	return tool_misuse("perf", "--scope '%s' is unknown: give system, device or block", text);
 }
 
-/** A bit for the name, or for each of them where the text is "all"; 0: it is none. */
+/** The bit of a name, or all bits for "all". 0: no such name. */
 static unsigned bits_of(const char *text, const char *const *names, unsigned count)
 {
 	unsigned bits = 0;
@@ -309,7 +309,7 @@ static double needed_bytes(const perf_options_t *options)
 	return (double)options->max_bytes * (on_each * options->launcher.ranks + to_compare);
 }
 
-/** What the kernel can give to programs; all of the memory, where it does not say. */
+/** Memory that is available to programs; all memory, if the kernel does not tell. */
 static double available_bytes(void)
 {
 	unsigned long long kib;
@@ -325,7 +325,7 @@ static double available_bytes(void)
 	return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/** What can be judged only when all has been read. */
+/** Checks sizes after all options have been read. */
 static int check_sizes(perf_options_t *options)
 {
 	size_t element = tsr_dtype_bytes(options->dtype);
@@ -348,7 +348,7 @@ static int check_sizes(perf_options_t *options)
 				   "-i %zu is not a whole number of %s, which have %zu bytes each",
 				   options->step_bytes, type, element);
 
-	/* Memory that is not there would end a rank without a word. */
+	/* The kernel would kill a rank that uses more memory than there is. */
 	const double needed = needed_bytes(options), present = available_bytes();
 	if (needed > present)
 		return tool_misuse("perf",
@@ -374,7 +374,7 @@ static int check_pairs(perf_options_t *options)
 	return TOOL_OK;
 }
 
-/** --via: what it does not go with, and the sizes of messages. */
+/** --via: refuses options that contradict it, and chooses the sizes of messages. */
 static int check_vias(perf_options_t *options)
 {
 	enum { BULK_UNIT = 16 };
@@ -401,7 +401,7 @@ static int check_vias(perf_options_t *options)
 	return TOOL_OK;
 }
 
-/** signal and its like: who signals whom. */
+/** signal, put-signal and marked: they need two ranks that signal each other. */
 static int check_signals(const perf_options_t *options)
 {
 	const bool signals = options->op == PERF_SIGNAL || options->op == PERF_PUT_SIGNAL ||
@@ -414,7 +414,7 @@ static int check_signals(const perf_options_t *options)
 	return TOOL_OK;
 }
 
-/** atomic, load and store: what they do not go with. */
+/** atomic, load and store: refuses options that contradict them. */
 static int check_words(perf_options_t *options)
 {
 	if (options->op != PERF_ATOMIC && options->atomics)

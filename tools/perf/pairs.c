@@ -1,6 +1,6 @@
 /*
  * --pairs: an operation of every rank with every rank, one pair after the
- * other, and then of all ranks at once. Rank 0 tells and draws.
+ * other, and then of all ranks at once. Rank 0 reports and draws.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static double value_of(const pairs_t *p, perf_pair_t *pair)
 	return moves(p) ? (double)bytes_of(p) / ns : 1000 / ns;
 }
 
-/** How much of what the reference reaches; 0: there is none. */
+/** The rate divided by the reference's rate. 0: there is no reference. */
 static double share_of(perf_pair_t *pair)
 {
 	const double ns = perf_samples_median(&pair->kernel);
@@ -111,7 +111,7 @@ static tsr_status_t measure_together(pairs_t *p)
 		      run->size > 1, wrong, &pair, true);
 }
 
-/** What the picture says of it. */
+/** Fills in the heat map of this operation. */
 static void describe(const pairs_t *p)
 {
 	const perf_run_t *run = p->run;

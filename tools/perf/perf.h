@@ -1,4 +1,4 @@
-/* tessera perf, inside: what is measured (options), by whom (run), and how it is told (report). */
+/* What the files of tessera perf share: options, samples, the report, and the measurements. */
 #ifndef TESSERA_TOOLS_PERF_PERF_H
 #define TESSERA_TOOLS_PERF_PERF_H
 
@@ -23,7 +23,7 @@ typedef enum perf_op {
 	PERF_ALL_GATHER
 } perf_op_t;
 
-/** signal: what is between the two that signal. */
+/** signal: where the two sides of a ping-pong are. */
 typedef enum perf_scope { PERF_SCOPE_SYSTEM, PERF_SCOPE_DEVICE, PERF_SCOPE_BLOCK } perf_scope_t;
 
 /** atomic: the operations. */
@@ -62,45 +62,45 @@ typedef struct perf_options {
 	bool each;    /* every move is a launch of its own, and launches count */
 	bool check;
 	bool sized;                 /* a size, step or type was given */
-	bool pairs;                 /* put, get, atomic: every rank with every rank */
+	bool pairs;                 /* every rank with every rank */
 	const char *json, *picture; /* null: none */
 } perf_options_t;
 
 enum { PERF_MAX_SAMPLES = 999 };
-/* as much is of use to a block of a GPU, where it is not said how many there are */
+/* bytes for each block of a GPU, if the user does not choose the number of blocks */
 enum { PERF_BLOCK_BYTES = 8 << 10 };
 
 const char *perf_op_name(perf_op_t op);
 
-/** put, get, copy, load and store move data, which other means can do too. */
+/** Whether the operation is put, get, copy, load or store. */
 bool perf_op_moves(perf_op_t op);
 
-/** load and store move tiles between memory and registers. */
+/** Whether the operation is load or store, which move tiles. */
 bool perf_op_tiles(perf_op_t op);
 
-/** These, put-signal, marked and all-gather have many sizes; the others are one word each. */
+/** Whether the operation has sizes. The others move one word each. */
 bool perf_op_sized(perf_op_t op);
 
-/** These are made by as many blocks as -V says, or as the device has use for. */
+/** Whether -V chooses the number of blocks of the operation. */
 bool perf_op_blocks(perf_op_t op);
 
-/** Buffers of a message's size that each rank has. */
+/** Number of buffers of a message's size on each rank. */
 int perf_op_buffers(perf_op_t op);
 
-/** Who takes part, in words; `ranks`: of the world. */
+/** Writes which ranks take part; `ranks` is the size of the world. */
 void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes);
 
-/** As they are typed. */
+/** Names, as users type them. */
 const char *perf_scope_name(perf_scope_t scope);
 const char *perf_via_name(perf_via_t via);
 const char *perf_atomic_name(perf_atomic_t atomic);
 
 void perf_print_help(void);
 
-/** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the help was asked for and printed. */
+/** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the user asked for the help. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
 
-/** The size after `size_bytes`, or 0 where there is none. */
+/** The size after `size_bytes`; 0: it was the last. */
 size_t perf_next_size(const perf_options_t *options, size_t size_bytes);
 
 /* ------------------------------------------------------------------ samples */
@@ -115,44 +115,44 @@ typedef struct perf_samples {
 
 void perf_samples_add(perf_samples_t *samples, double ns);
 /**
- * Sorts the samples; their median, and the distance of the quartiles as a part
- * of it. 0 where there are none.
+ * Sorts the samples. Return the median, and the distance between the quartiles
+ * divided by the median; 0 if there are no samples.
  */
 double perf_samples_median(perf_samples_t *samples);
 double perf_samples_spread(perf_samples_t *samples);
 
 /**
- * Samples of an operation in a kernel, and of what the host does in its place
- * (none where it cannot), taken in turn.
+ * Samples of an operation (`kernel`) and of its reference (`host`; none if it
+ * has no reference), taken in turn.
  */
 typedef struct perf_pair {
 	perf_samples_t kernel, host;
 } perf_pair_t;
 
-/** Whether samples scatter so much that other work on the machine must have disturbed them. */
+/** Whether the samples scatter so much that other work must have disturbed them. */
 bool perf_samples_disturbed(perf_samples_t *samples);
 
-/** The larger spread of the two, and whether either was disturbed. */
+/** The larger spread of the two; whether at least one was disturbed. */
 double perf_pair_spread(perf_pair_t *pair);
 bool perf_pair_disturbed(perf_pair_t *pair);
 
 /* ------------------------------------------------------------------ report */
 
-/** One line of the table, but for its times. */
+/** One line of the table, without its times. */
 typedef struct perf_row {
 	const char *what; /* null, or which of several rows of one operation */
 	size_t size_bytes;
 	const char *type;
 	size_t type_bytes;
-	/* of all-gather: the size is that of so many, of which each rank has one; else 0 */
+	/* all-gather: the number of pieces that the size consists of, one of each rank; else 0 */
 	int pieces;
-	/* bytes of one operation that a rank's link carries; 0: nothing leaves a rank */
+	/* bytes that a rank's link carries in one operation; 0: nothing leaves a rank */
 	size_t link_bytes;
 	const char *atomic; /* null, or the operation */
-	const char *via;    /* null, or what moves the data, */
-	int blocks;         /* and how many blocks do; 0: none, or as the head of the table says */
+	const char *via;    /* null, or the way that moves the data */
+	int blocks;         /* --via: the blocks that move it; else 0 */
 	bool crowded;       /* all ranks at once: no ratio is promised */
-	/* every byte is where it belongs before the operation begins: none is moved */
+	/* every byte is already in its place, so that the operation moves none */
 	bool still;
 	int64_t wrong; /* elements; -1: not checked */
 } perf_row_t;
@@ -160,27 +160,24 @@ typedef struct perf_row {
 typedef struct perf_report {
 	const perf_options_t *options;
 	struct json_t *json;   /* null where no file is written */
-	const char *reference; /* the other means that the operation is compared with */
+	const char *reference; /* its name */
 	tool_progress_t progress;
 	int64_t wrong;
-	double worst_ratio;   /* of the rows that a promise is made for; 0: no such row */
+	double worst_ratio;   /* of the rows whose ratio is promised; 0: no such row */
 	bool worst_disturbed; /* the row with that ratio was disturbed */
 } perf_report_t;
 
-/** Prints the head of the table. The report is rank 0's alone. */
+/** Prints the head of the table. Only rank 0 has a report. */
 tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *options,
 			       tsr_world_t *world);
-/**
- * Prints a line. Its times, and whether they were disturbed, come from the
- * samples alone, for every operation alike.
- */
+/** Prints a line. Its times, and whether they were disturbed, come from the samples. */
 tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_pair_t *pair);
 /** Prints the last lines and writes the file. */
 tsr_status_t perf_report_end(perf_report_t *report);
 
 /* ------------------------------------------------------------------ run */
 
-/** What the hardware carries, as far as it was measured: GB/s. 0: it was not. */
+/** Measured limits of the hardware in GB/s; 0: not measured. */
 typedef struct perf_limits {
 	double link;   /* between ranks 0 and 1 */
 	double memory; /* between two places of a rank's memory */
@@ -198,36 +195,36 @@ typedef struct perf_run {
 } perf_run_t;
 
 /**
- * Runs `kernel` with the arguments `lead`, and at once behind it with `args`;
- * says how long the second took on the device. So the device is awake and,
- * where ranks meet in the kernel, they have met when time begins.
+ * Launches `kernel` with the arguments `lead`, then with `args`, and times the
+ * second launch on the device. When it begins, the device is awake, and ranks
+ * whose kernels meet have met.
  */
 tsr_status_t perf_time(perf_run_t *run, const tsr_kernel_t *kernel, int blocks, const void *lead,
 		       const void *args, double *ns_out);
 
-/** The same for `launches` launches with `args`, each of which is an operation. */
+/** Times `launches` launches with `args`, each of which is one operation. */
 tsr_status_t perf_time_launches(perf_run_t *run, const tsr_kernel_t *kernel, int blocks,
 				const void *args, uint64_t launches, double *ns_out);
 
 /**
- * Operations of the first launch where the second has `repeats`: enough to last
- * until the second is queued.
+ * Number of operations of the first launch if the second has `repeats`: it
+ * should run until the second is queued.
  */
 uint64_t perf_lead(uint64_t repeats);
 
 /**
- * How many operations make a sample long enough, where the fastest of some
- * launches took `ns` for `repeats` of them.
+ * Number of operations that make a sample long enough, if `repeats` of them took
+ * `ns` in the fastest launch.
  */
 uint64_t perf_enough(uint64_t repeats, double ns);
 
-/** Runs an operation `times` times on every rank; nanoseconds to `*ns_out`. */
+/** Runs an operation `times` times on every rank, and gives the nanoseconds. */
 typedef tsr_status_t (*perf_play_fn)(void *ctx, uint64_t times, double *ns_out);
 
 /**
- * How often an operation runs in a sample: as the options say, else as often as
- * rank 0 finds that it takes, which tries `first` times and tells the others.
- * Warms up on the way. Collective.
+ * Chooses how often an operation runs in a sample. If the options do not say,
+ * rank 0 chooses after runs of `first` operations, and tells the others. These
+ * runs also warm up. Collective.
  */
 tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn play, void *ctx,
 			 uint64_t *times_out);
@@ -236,56 +233,53 @@ tsr_status_t perf_choose(const perf_run_t *run, uint64_t first, perf_play_fn pla
 typedef tsr_status_t (*perf_sample_fn)(void *ctx, perf_pair_t *pair);
 
 /**
- * Takes as many samples as the options say. Where they scatter, something else
- * has disturbed them: they are taken again, a few times, and those that scatter
- * least count. `collective`: every rank calls this, and rank 0's samples
- * decide; else rank 0 alone.
+ * Takes as many samples as the options say. If they scatter, other work has
+ * disturbed them. Then it takes them again, up to four times, and keeps those
+ * that scatter least. `collective`: every rank calls this, and rank 0's samples
+ * decide; otherwise one rank calls it alone.
  */
 tsr_status_t perf_sample(perf_run_t *run, bool collective, perf_sample_fn sample, void *ctx,
 			 perf_pair_t *pair_out);
 
-/** Whether the heaps are host memory that this process maps: the emulator's. */
+/** Whether the host maps all heaps: on the emulator. */
 bool perf_on_host(const perf_run_t *run);
 
-/**
- * `rank`'s copy of my `pointer` as the host may use it; null where this
- * backend's heap is not the host's memory.
- */
+/** The host's address of `rank`'s copy of my `pointer`; null: the host maps no heaps. */
 void *perf_host_address(const perf_run_t *run, TSR_HEAP void *pointer, int rank);
 
-/** A cleared piece of heap. Collective. */
+/** Allocates heap memory that is 0. Collective. */
 tsr_status_t perf_alloc_clear(perf_run_t *run, size_t size_bytes, const char *name,
 			      TSR_HEAP void **pointer_out);
 
-/** The sum over the ranks. Collective. */
+/** Sums `mine` over all ranks. Collective. */
 tsr_status_t perf_sum(perf_run_t *run, int64_t mine, int64_t *sum_out);
 
-/** Whether a run compares with what the hardware carries: its ranks are on GPUs. */
+/** Whether the reference of a run is the measured limit; never on the emulator. */
 bool perf_has_limits(const perf_options_t *options, bool on_host);
 
 /**
  * Measures run->limits: the fastest of plain stores, plain loads and the
- * device's copy engine. Rank 0 tells. Collective.
+ * device's copy engine. Rank 0 prints them. Collective.
  */
 tsr_status_t perf_measure_limits(perf_run_t *run);
 
 /**
- * put, get, copy: `actor` moves options->max_bytes to or from `other`.
- * `*pair_out` is written on the actor. Collective.
+ * Measures how `actor` moves options->max_bytes to or from `other`. Writes
+ * `*pair_out` on the actor. Collective.
  */
 tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_t *pair_out,
 			       int64_t *wrong_out);
 
-/** All ranks at one time to, or from, the next one; the slowest rank's time. Collective. */
+/** All ranks move to or from the next rank at once. The slowest rank counts. Collective. */
 tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out);
 
-/** atomic: `actor` at `owner`'s word; all ranks at rank 0's. Collective. */
+/** Measures `actor` on `owner`'s word, or all ranks on rank 0's. Collective. */
 tsr_status_t perf_measure_atomic(perf_run_t *run, perf_atomic_t atomic, int actor, int owner,
 				 perf_pair_t *pair_out, int64_t *wrong_out);
 tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_atomic_t atomic,
 					   perf_pair_t *pair_out, int64_t *wrong_out);
 
-/** What a picture of pairs shows, at `[row * ranks + column]`: of rank `row` with `column`. */
+/** A heat map: `[row * ranks + column]` is of rank `row` with rank `column`. */
 typedef struct perf_heat {
 	int ranks;
 	const double *value;   /* more is better */
@@ -299,7 +293,7 @@ typedef struct perf_heat {
 /** Draws them as SVG, one below the other. Errors: TSR_ERR_SYSTEM. */
 tsr_status_t perf_draw_heats(const char *path, const perf_heat_t *heats, int count);
 
-/** Whether the backend has the only way that the options ask for. Errors: TSR_ERR_UNSUPPORTED. */
+/** Refuses a --via that the backend does not have. Errors: TSR_ERR_UNSUPPORTED. */
 tsr_status_t perf_check_vias(const perf_run_t *run);
 
 /* The measurements: collective; rank 0 reports. */
@@ -314,7 +308,7 @@ tsr_status_t perf_run_atomic(perf_run_t *run);
 tsr_status_t perf_run_barrier(perf_run_t *run);
 tsr_status_t perf_run_all_gather(perf_run_t *run);
 
-/** Hands an error on. */
+/** Returns an error to the caller. */
 #define PERF_TRY(call_)                             \
 	do {                                        \
 		tsr_status_t try_status_ = (call_); \

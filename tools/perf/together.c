@@ -37,7 +37,7 @@ static tsr_status_t move_together(void *ctx, uint64_t repeats, double *ns_out)
 	return slowest(move->run, mine, ns_out);
 }
 
-/** The limit, or every host at the same time; 0 where there is neither. Collective. */
+/** Times the reference: the limit, or memcpy by all hosts at once. 0: none. Collective. */
 static tsr_status_t reference_together(const perf_move_t *move, double *ns_out)
 {
 	const perf_run_t *run = move->run;

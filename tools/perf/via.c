@@ -8,11 +8,11 @@
 
 #include "tools/perf/move.h"
 
-/* Messages go to different places, as far as these many bytes have room for. */
+/* An operation's messages go to different places in a window of this size. */
 enum { WINDOW_ON_HOST = 4 << 20, WINDOW = 64 << 20 };
 enum { MESSAGES_ON_HOST = 64, MESSAGES = 4096 };
 
-/** Null, or why the backend has no such way. */
+/** Why the backend has no such way; null: it has. */
 static const char *lacks(const perf_run_t *run, perf_via_t via)
 {
 	return via == PERF_VIA_BULK && strcmp(tsr_world_backend(run->world), "cuda") != 0
@@ -20,7 +20,7 @@ static const char *lacks(const perf_run_t *run, perf_via_t via)
 		       : NULL;
 }
 
-/** How many messages an operation is made of. */
+/** Number of messages in an operation. */
 static size_t messages_of(const perf_run_t *run, size_t message_bytes)
 {
 	const bool on_host = perf_on_host(run);
@@ -87,7 +87,7 @@ static tsr_status_t measure_size(perf_move_t *move, size_t size_bytes, perf_via_
 {
 	const perf_options_t *o = move->run->options;
 	const size_t messages = messages_of(move->run, size_bytes);
-	/* a block without a message does nothing */
+	/* more blocks than messages would leave blocks idle */
 	const int most = messages < (size_t)resident ? (int)messages : resident;
 
 	if (via == PERF_VIA_COPY_ENGINE)

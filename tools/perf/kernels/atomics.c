@@ -30,17 +30,17 @@ TSR_FN uint64_t perf_any(uint64_t last)
 	return 0;
 }
 
-/** Of the values that I have put, I can only find the last. */
+/** Whether `old` is a value of mine that I have overwritten myself. */
 TSR_FN uint64_t perf_stale(uint64_t old, uint64_t last, int rank)
 {
 	return last != 0 && old >> 48 == (uint64_t)rank && old != last;
 }
 
 /**
- * Operation i finds `old_` and leaves `next_`; `last` is what the one before has
- * left, at first `start_`. `behind_`: a value that is older than that was found.
- * What all operations of all ranks have gained is what the word has gained,
- * unless one of them was lost or made twice.
+ * Operation i finds the value `old_` and leaves `next_`. `last` is what this
+ * rank's operation before has left, at first `start_`. `behind_` says that `old`
+ * is older than `last`. The gains of all operations on all ranks add up to the
+ * word's gain, unless an operation was lost or made twice.
  */
 #define PERF_ATOMIC(name_, start_, old_, next_, behind_)                      \
 	TSR_KERNEL(perf_atomic_##name_, perf_atomic_args_t, a)                \
@@ -63,18 +63,18 @@ PERF_ATOMIC(xor, 0, PERF_RMW(xor, PERF_BIT(i)), old ^ PERF_BIT(i), perf_any(last
 PERF_ATOMIC(min, UINT64_MAX, PERF_RMW(min, UINT64_MAX - i), perf_lesser(old, UINT64_MAX - i),
 	    perf_lesser(old, last) != old)
 PERF_ATOMIC(max, 0, PERF_RMW(max, i), perf_greater(old, i), old < last)
-/* no two values are alike */
+/* all values differ */
 PERF_ATOMIC(xchg, 0, PERF_RMW(xchg, PERF_MINE(i)), PERF_MINE(i),
 	    perf_stale(old, last, tsr_rank(block)))
-/* fails where another rank has come first, and at the beginning of a launch */
+/* fails if another rank came first, and at the beginning of a launch */
 PERF_ATOMIC(cas, 0, PERF_CAS(last, last + 1), old == last ? old + 1 : old, old < last)
 
-/** Loads alone: the way is the same, and nothing changes. */
+/** Loads, which take the same way as the operations and change nothing. */
 TSR_KERNEL(perf_atomic_loads, perf_atomic_args_t, a)
 {
 	for (uint64_t i = 0; i < a->repeats; i++)
 		(void)tsr_atomic_load(block, a->word, a->peer, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-	/* No partner: nothing is handed over. But a kernel that has looked at words acquires, says
-	 * ci/checks/isa. */
+	/* No partner, because nothing is handed over. ci/checks/isa demands an acquire behind the
+	 * last load at system scope. */
 	tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 }

@@ -17,12 +17,12 @@ typedef struct perf_bulk_ring {
 #if defined(TSR_PORT_BULK)
 #include TSR_PORT_BULK
 
-/** How far a block has come: the next piece, of at most a stage, of one of its messages. */
+/** The place of a block's next piece. A piece is a part of a message that fits a stage. */
 typedef struct perf_bulk_walk {
 	const perf_move_args_t *args;
-	uint64_t message, step; /* where the message begins, and how far the next one is */
-	uint64_t inside;        /* bytes of it that are behind */
-	uint64_t left;          /* times that the messages are moved, this one included */
+	uint64_t message, step; /* where the message begins; distance to the block's next one */
+	uint64_t inside;        /* where the piece begins in the message */
+	uint64_t left;          /* repetitions, the current one included */
 	uint64_t first;         /* the block's first message */
 } perf_bulk_walk_t;
 
@@ -70,19 +70,19 @@ TSR_FN void perf_bulk_load(perf_bulk_walk_t *walk, perf_bulk_ring_t *ring, uint3
 	perf_bulk_next(walk);
 }
 
-/** By one thread. A stage is loaded again when the store behind the next one is on its way. */
+/** One thread makes all calls. It loads a stage again when the store from it has been read. */
 TSR_FN void perf_bulk_move(const tsr_coop_t *block, const perf_move_args_t *a, char *dst,
 			   perf_bulk_ring_t *ring)
 {
 	perf_bulk_walk_t loads = perf_bulk_begin(block, a), stores = loads;
 	for (uint32_t stage = 0; stage < STAGES; stage++)
 		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&ring->loaded[stage]), 1);
-	tsr_cuda_before_engine(); /* it must find the barriers initialised */
+	tsr_cuda_before_engine(); /* it must see the initialised barriers */
 	for (uint32_t stage = 0; stage + 1 < STAGES; stage++)
 		perf_bulk_load(&loads, ring, stage);
 	for (uint32_t i = 0; stores.left > 0; i++) {
 		const uint32_t stage = i % STAGES;
-		/* partner: the engine, which counts down the bytes that it has brought */
+		/* partner: the engine, which completes the phase with the last byte */
 		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&ring->loaded[stage]),
 				       i / STAGES & 1);
 		tsr_cuda_bulk_store(dst + stores.message + stores.inside,
@@ -102,7 +102,7 @@ TSR_KERNEL_SHARED(perf_bulk_put, perf_bulk_ring_t, perf_move_args_t, a)
 		perf_bulk_move(block, a, dst, shared);
 }
 #else
-/* The command refuses it where a block has no such engine. */
+/* The command does not launch it on backends without such an engine. */
 TSR_KERNEL_SHARED(perf_bulk_put, perf_bulk_ring_t, perf_move_args_t, a)
 {
 }

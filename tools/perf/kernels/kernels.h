@@ -23,7 +23,7 @@ typedef struct perf_move_args {
 enum {
 	PERF_KEEPS_NOTHING, /* only moves */
 	PERF_KEEPS_TILES,   /* for the host to verify */
-	PERF_KEEPS_SUMS     /* given by nobody */
+	PERF_KEEPS_SUMS     /* never; see perf_load */
 };
 
 TSR_KERNEL_DECLARE(perf_put);
@@ -40,10 +40,9 @@ TSR_KERNEL_DECLARE(perf_load);
 TSR_KERNEL_DECLARE(perf_store);
 
 /**
- * What they are compared with on a GPU: plain 16-byte loads and stores, through
- * the addresses that the host has found. `dst` and `src` are these, aligned to
- * 16, and the size is a multiple of that; there are no chunks and no peers.
- * Does nothing on a CPU.
+ * Their reference on a GPU: plain 16-byte loads and stores. `dst` and `src` are
+ * addresses that the host has found, aligned to 16. The size is a multiple of
+ * 16; chunks and peers are not used. Does nothing on a CPU.
  */
 TSR_KERNEL_DECLARE(perf_plain);
 
@@ -110,7 +109,7 @@ TSR_KERNEL_DECLARE(perf_atomic_min);
 TSR_KERNEL_DECLARE(perf_atomic_max);
 TSR_KERNEL_DECLARE(perf_atomic_xchg);
 TSR_KERNEL_DECLARE(perf_atomic_cas);
-/** What they are compared with on a GPU: relaxed loads of the word. */
+/** Their reference on a GPU: relaxed loads of the word. */
 TSR_KERNEL_DECLARE(perf_atomic_loads);
 
 /** barrier: meets all ranks `repeats` times. */

@@ -1,6 +1,6 @@
 /*
- * What tsr_put is compared with on a GPU: the same move without the library, by
- * threads that know their number.
+ * The reference of put, get, copy, load and store on a GPU: the same move by
+ * threads, without the library.
  */
 #include "tessera/dev.h"
 #include "tools/perf/kernels/kernels.h"
@@ -38,7 +38,7 @@ TSR_KERNEL_WIDE(perf_plain, perf_move_args_t, a)
 		perf_plain_move(block, a);
 }
 #else
-/* On a CPU the heap is the host's memory, and the host's memcpy takes this one's place. */
+/* On a CPU the host's memcpy is the reference instead. */
 TSR_KERNEL_WIDE(perf_plain, perf_move_args_t, a)
 {
 }

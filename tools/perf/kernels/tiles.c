@@ -16,8 +16,8 @@ TSR_FN tsr_view_t perf_tiles(TSR_HEAP void *data, const perf_move_args_t *a)
 }
 
 /*
- * A compiler for GPUs leaves out a load whose tile nobody uses. So it is summed,
- * and the compiler does not know that nobody keeps the sum.
+ * Compilers for GPUs remove loads of tiles that nobody uses. So perf_load sums
+ * the tiles, and stores the sum if the host asks for it, which it never does.
  */
 #if defined(TSR_PORT_WIDE_THREADS)
 TSR_FN float perf_sum_of(float x, float y, const void *ctx)
@@ -52,7 +52,7 @@ TSR_KERNEL(perf_load, perf_move_args_t, a)
 		tsr_store(block, to, at, sum, a->dst_peer);
 }
 
-/** Unless the tiles are kept, all that is stored is one tile of mine, over and over. */
+/** Stores one tile over and over, unless the tiles are kept. */
 TSR_KERNEL(perf_store, perf_move_args_t, a)
 {
 	const tsr_view_t from = perf_tiles(a->src, a), to = perf_tiles(a->dst, a);
