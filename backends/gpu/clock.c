@@ -5,6 +5,7 @@
  * apart. Ranks of one host share its clock, and so their devices' clocks are
  * aligned too.
  */
+#include <math.h>
 #include <string.h>
 
 #include "gpu/gpu.h"
@@ -92,12 +93,12 @@ uint64_t tsr_gpu_clock_ns(const tsr_gpu_t *gpu, const tsr_gpu_recording_t *recor
 {
 	const tsr_gpu_moment_t *begin = &recording->begin, *end = &recording->end;
 	const uint64_t between_ns = end->host_ns - begin->host_ns;
-	const double ns_per_tick =
-		between_ns > RATE_NS && end->ticks > begin->ticks
-			? (double)between_ns / (double)(end->ticks - begin->ticks)
-			: 1e6 / gpu->launch.clock_khz;
+	const int64_t since = (int64_t)(ticks - begin->ticks);
 	if (ticks == 0)
 		return 0;
-	return begin->host_ns +
-	       (uint64_t)(int64_t)((double)(int64_t)(ticks - begin->ticks) * ns_per_tick);
+	if (between_ns < RATE_NS || end->ticks <= begin->ticks)
+		return begin->host_ns +
+		       (uint64_t)(since * 1000000 / (int64_t)gpu->launch.clock_khz);
+	const double ns_per_tick = (double)between_ns / (double)(end->ticks - begin->ticks);
+	return begin->host_ns + (uint64_t)llround((double)since * ns_per_tick);
 }

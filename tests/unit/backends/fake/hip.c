@@ -1,9 +1,12 @@
 #include "tests/unit/backends/fake/hip.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* As the plug-in declares them. */
 #define DECLARE(field_, function_, result_, parameters_) \
@@ -165,8 +168,8 @@ tsr_hip_code_t hipModuleUnload(tsr_hip_module_t module)
 tsr_hip_code_t hipModuleGetFunction(tsr_hip_function_t *function, tsr_hip_module_t module,
 				    const char *name)
 {
-	static const char *const known[] = {"tsr_gpu_check", "tsr_entry_hip_test_one",
-					    "tsr_entry_hip_test_two__v"};
+	static const char *const known[] = {"tsr_gpu_check", "tsr_gpu_clock",
+					    "tsr_entry_hip_test_one", "tsr_entry_hip_test_two__v"};
 	(void)module;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(name, known[i]) == 0) {
@@ -208,6 +211,36 @@ static void check_kernel(void **parameters)
 	seen[3] = pattern;
 }
 
+/** What tsr_gpu_clock of that file does; the clock ticks once in ten nanoseconds. */
+static void *clock_kernel(void *page)
+{
+	tsr_gpu_clock_t *clock = page;
+	clock->step = 1;
+	for (uint32_t round = 1; round <= TSR_GPU_CLOCK_ROUNDS; round++) {
+		struct timespec now;
+		/* partners: backends/gpu/clock.c */
+		while (__atomic_load_n(&clock->asked, __ATOMIC_ACQUIRE) < round)
+			sched_yield();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		clock->ticks = (uint64_t)now.tv_sec * 100000000 + (uint64_t)now.tv_nsec / 10;
+		__atomic_store_n(&clock->answered, round, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static tsr_hip_code_t tell_time(void **parameters)
+{
+	pthread_t thread;
+	void *page;
+	memcpy(&page, parameters[0], sizeof page);
+	if (fake_hip.clock_stands_still)
+		return TSR_HIP_SUCCESS;
+	if (pthread_create(&thread, NULL, clock_kernel, page) != 0)
+		return TSR_HIP_ERROR_OUT_OF_MEMORY;
+	pthread_detach(thread);
+	return TSR_HIP_SUCCESS;
+}
+
 static void expire(const tsr_gpu_context_t *context)
 {
 	tsr_gpu_note_t *note = &context->notes[0];
@@ -234,6 +267,8 @@ tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, un
 		check_kernel(parameters);
 		return TSR_HIP_SUCCESS;
 	}
+	if (strcmp(name, "tsr_gpu_clock") == 0)
+		return tell_time(parameters);
 	if (y != 1 || z != 1 || ty != 1 || tz != 1 || extra)
 		return TSR_HIP_ERROR_INVALID_VALUE;
 	fake_hip.launches++;
@@ -244,6 +279,8 @@ tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, un
 	memcpy(&fake_hip.context, parameters[0], sizeof fake_hip.context);
 	if (fake_hip.wait_expires)
 		expire(&fake_hip.context);
+	if (fake_hip.context.record.lanes && fake_hip.recorded)
+		fake_hip.recorded(&fake_hip.context);
 	return TSR_HIP_SUCCESS;
 }
 

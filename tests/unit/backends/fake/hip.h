@@ -22,11 +22,14 @@ typedef struct fake_hip {
 	tsr_hip_code_t stream; /* what a stream says when it is asked */
 	/* kernels leave the note of a wait for rank 1 at the heap's offset 64 */
 	bool wait_expires;
+	bool clock_stands_still; /* the kernel that tells the time does not answer */
+	/* what a kernel does that keeps a record; null: nothing */
+	void (*recorded)(const tsr_gpu_context_t *context);
 	/* what it has seen */
 	int current;         /* device */
 	unsigned heap_flags; /* of the last hipExtMallocWithFlags */
 	int opened;          /* mappings that have not been closed */
-	int launches;        /* but those of the check */
+	int launches;        /* but those of the library's own kernels */
 	char name[128];      /* the last launch's: entry, shape, first parameter */
 	unsigned blocks, threads, shared_bytes;
 	tsr_gpu_context_t context;
