@@ -28,7 +28,8 @@ enum {
 typedef enum workload_kind {
 	WORKLOAD_NUMBER, /* an integer */
 	WORKLOAD_SHAPE,  /* three integers: 512x512x512 */
-	WORKLOAD_DTYPE   /* the name of a tsr_dtype_t */
+	WORKLOAD_DTYPE,  /* the name of a tsr_dtype_t */
+	WORKLOAD_NAME    /* one of a list of names, by its number: from 1 on */
 } workload_kind_t;
 
 /**
@@ -77,8 +78,9 @@ typedef struct workload_param {
 	const char *name, *letters;
 	const char *help;
 	workload_kind_t kind;
-	const char *preset;  /* the default, as it is typed; null: the workload chooses */
-	int64_t least, most; /* smallest and largest number, or extent */
+	const char *preset;       /* the default, as it is typed; null: the workload chooses */
+	int64_t least, most;      /* smallest and largest number, or extent */
+	const char *const *names; /* of WORKLOAD_NAME: ends with null; then most is their number */
 	bool problem; /* true: says what is computed, equal in all patterns; false: says how */
 	/* keys of a shape in JSON: an object with these letters; null: an array */
 	const char *axes;
@@ -233,7 +235,10 @@ typedef struct workload {
 
 	/** The name of pattern `number`, from 0 on; null past the last. Any thread. */
 	const char *(*pattern)(int64_t number);
-	/** The name of kernel `index` of a pattern, from 0 on; null past the last. Any thread. */
+	/**
+	 * The name of kernel `index` of a pattern, from 0 on; null past the last, and from 0 on if
+	 * the pattern calls the library alone. Any thread.
+	 */
 	const char *(*kernel)(int64_t pattern, int index);
 	/**
 	 * The number of a pattern, for workloads that accept other spellings of a name. Null: only

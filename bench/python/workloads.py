@@ -22,3 +22,11 @@ def listed(text):
         elif section and line.strip():
             found[name][section].append(line.split()[0] if section == "patterns" else line.strip())
     return found
+
+
+def shaped(found):
+    """The names of those whose problem is a shape M x N x K, which is what curves are over."""
+    return [
+        name for name, parts in found.items()
+        if any(line.startswith("--shape ") for line in parts["parameters"])
+    ]

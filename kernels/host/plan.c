@@ -32,7 +32,8 @@ static tsr_status_t decide(plan_t *plan)
 	plan->kind->prepare(plan);
 	const char *const kernels[PLAN_KERNELS] = {workload->kernel(asked.pattern, 0),
 						   workload->kernel(asked.pattern, 1)};
-	return variants_find(kernels, plan->dtype, plan->tile, &device, plan->kernels);
+	return kernels[0] ? variants_find(kernels, plan->dtype, plan->tile, &device, plan->kernels)
+			  : TSR_OK;
 }
 
 static tsr_status_t check_heap(const plan_t *plan)

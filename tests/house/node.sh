@@ -44,7 +44,7 @@ E2
 echo : | program dot
 curves=1
 command -v gnuplot >/dev/null || curves=0
-workloads=$("$real" bench --list | grep -c '^[a-z]')
+workloads=$("$real" bench --list | grep -c '^    --shape MxNxK')
 each() { for _ in $(seq "$workloads"); do printf %s "$1"; done; }
 node
 ends "everything on the emulator" 0 \

@@ -372,7 +372,7 @@ void bench_print_trials(const workload_t *workload, const bench_trials_t *trials
  * The heads of the columns, and the row of a pattern: with ratios where the
  * baseline was measured.
  */
-void bench_print_columns(const workload_t *workload, const bench_theirs_t *theirs);
+void bench_print_columns(const bench_session_t *session, const bench_theirs_t *theirs);
 void bench_print_result(const bench_session_t *session, const bench_result_t *result,
 			const bench_theirs_t *theirs);
 /** Which rows were configured from the file; nothing where none was. */

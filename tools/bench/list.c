@@ -22,7 +22,11 @@ static void list_patterns(const workload_t *workload)
 	(void)printf("  patterns:%43s%19s\n", "lines of device code", "of communication");
 	for (int64_t p = 0; (pattern = workload->pattern(p)) != NULL; p++) {
 		const device_lines_t lines = device_lines(workload, p);
-		(void)printf("    %-28s%20d%19d\n", pattern, lines.code, lines.communication);
+		if (workload->kernel(p, 0))
+			(void)printf("    %-28s%20d%19d\n", pattern, lines.code,
+				     lines.communication);
+		else /* it calls the library alone */
+			(void)printf("    %-28s%20s%19s\n", pattern, "-", "-");
 	}
 }
 

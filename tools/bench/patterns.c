@@ -90,7 +90,7 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 	/* The table of a search stands above the row of its pattern, and so do the heads of the
 	 * columns. */
 	if (first && !options->tune)
-		bench_print_columns(session->workload, &findings->theirs);
+		bench_print_columns(session, &findings->theirs);
 	for (int p = 0; status == TSR_OK && p < WORKLOAD_PATTERNS; p++) {
 		if (!is_wanted(session, p))
 			continue;
@@ -100,7 +100,7 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 			continue;
 		if (result->trials) {
 			bench_print_trials(session->workload, result->trials);
-			bench_print_columns(session->workload, &findings->theirs);
+			bench_print_columns(session, &findings->theirs);
 		}
 		bench_print_result(session, result, &findings->theirs);
 	}

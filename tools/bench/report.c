@@ -48,6 +48,16 @@ static double tflops(double operations, uint64_t ns)
 	return ns ? operations / (double)ns * 1e-3 : 0.0;
 }
 
+/** What is computed at what rate; where nothing is, how fast rank 0's links carry it. */
+static double rate(const bench_session_t *session, const workload_config_t *config, uint64_t ns)
+{
+	const int ranks = tsr_world_size(session->world);
+	const double operations = bench_all_operations(session->workload, config, ranks);
+	if (operations > 0)
+		return tflops(operations, ns);
+	return ns ? session->workload->cost(config, 0, ranks).link_bytes / (double)ns : 0.0;
+}
+
 /** A NaN is what outputs were poisoned with: no result of the inputs is one. */
 static const char *got_text(double got, char text_out[BENCH_SHORT_TEXT])
 {
@@ -121,6 +131,8 @@ static void print_line(const bench_session_t *session, const bench_theirs_t *the
 	if (index == theirs->pair || index == theirs->all)
 		(void)printf(" %10.1f GB/s out of a rank",
 			     index == theirs->pair ? theirs->pair_gbps : theirs->all_gbps);
+	else if (index == theirs->product && bench_cost(session, config, 0).operations == 0)
+		(void)printf(" %10.3f GB/s on rank 0's links", rate(session, config, ns));
 	else if (index == theirs->product)
 		(void)printf(" %10.3f TFLOP/s on rank 0",
 			     tflops(bench_cost(session, config, 0).operations, ns));
@@ -218,13 +230,15 @@ void bench_print_tuned(const workload_t *workload, const bench_result_t *results
 
 /* ---------------------------------------------------------------- the table */
 
-void bench_print_columns(const workload_t *workload, const bench_theirs_t *theirs)
+void bench_print_columns(const bench_session_t *session, const bench_theirs_t *theirs)
 {
+	const workload_t *workload = session->workload;
+	const bool computes = bench_all_operations(workload, &session->options->config, 1) > 0;
 	(void)printf("%-27s", "pattern");
 	for (const workload_param_t *param = workload->params; param->name; param++)
 		if (param->in_row)
 			(void)printf(" %*s", param->width, param->heading);
-	(void)printf(" %9s %18s %8s ", "median ms", "spread ms", "TFLOP/s");
+	(void)printf(" %9s %18s %8s ", "median ms", "spread ms", computes ? "TFLOP/s" : "GB/s");
 	if (theirs->measured)
 		(void)printf("%9s %8s  ", "baseline", "floor");
 	else
@@ -265,8 +279,6 @@ void bench_print_result(const bench_session_t *session, const bench_result_t *re
 			const bench_theirs_t *theirs)
 {
 	const workload_t *workload = session->workload;
-	const double operations =
-		bench_all_operations(workload, &result->config, tsr_world_size(session->world));
 	const uint64_t ns = bench_median_ns(&result->times);
 	char spread[BENCH_SHORT_TEXT];
 	(void)printf("%-27s", workload->pattern(result->config.pattern));
@@ -274,7 +286,7 @@ void bench_print_result(const bench_session_t *session, const bench_result_t *re
 		if (workload->params[i].in_row)
 			print_value(&workload->params[i], &result->config.value[i]);
 	(void)printf(" %9.3f %18s %8.3f ", (double)ns * 1e-6, spread_text(&result->times, spread),
-		     tflops(operations, ns));
+		     rate(session, &result->config, ns));
 	if (theirs->measured)
 		print_ratios(theirs, ns);
 	else

@@ -45,6 +45,24 @@ static tsr_status_t parse_extents(const workload_param_t *param, const char *tex
 	return TSR_OK;
 }
 
+static tsr_status_t parse_name(const workload_param_t *param, const char *text,
+			       workload_value_t *value_out)
+{
+	const char *const *names = param->names;
+	for (int i = 0; names[i]; i++)
+		if (strcmp(text, names[i]) == 0) {
+			value_out->x[0] = i + 1;
+			return TSR_OK;
+		}
+	const char *near = tsr_nearest_name(text, names);
+	if (near)
+		return tsr_error(TSR_ERR_NOT_FOUND, "--%s '%s' is unknown; did you mean '%s'?",
+				 param->name, text, near);
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "--%s '%s' is unknown; 'tessera bench --list' says what there is",
+			 param->name, text);
+}
+
 tsr_status_t bench_value_parse(const workload_param_t *param, const char *text,
 			       workload_value_t *value_out)
 {
@@ -60,6 +78,9 @@ tsr_status_t bench_value_parse(const workload_param_t *param, const char *text,
 	case WORKLOAD_DTYPE:
 		status = tsr_dtype_parse(text, &dtype);
 		value.x[0] = status == TSR_OK ? (int64_t)dtype : 0;
+		break;
+	case WORKLOAD_NAME:
+		status = parse_name(param, text, &value);
 		break;
 	default:
 		(void)snprintf(option, sizeof option, "--%s", param->name);
@@ -81,6 +102,9 @@ const char *bench_value_text(const workload_param_t *param, const workload_value
 			       x[1], x[2]);
 	else if (param->kind == WORKLOAD_DTYPE)
 		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%s", tsr_dtype_name((tsr_dtype_t)x[0]));
+	else if (param->kind == WORKLOAD_NAME)
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%s",
+			       x[0] > 0 ? param->names[x[0] - 1] : "");
 	else
 		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%" PRId64, x[0]);
 	return text_out;

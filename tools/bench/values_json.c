@@ -7,6 +7,8 @@ json_t *bench_value_json(const workload_param_t *param, const workload_value_t *
 {
 	if (param->kind == WORKLOAD_DTYPE)
 		return json_string(tsr_dtype_name((tsr_dtype_t)value->x[0]));
+	if (param->kind == WORKLOAD_NAME)
+		return json_string(value->x[0] > 0 ? param->names[value->x[0] - 1] : "");
 	if (param->kind == WORKLOAD_NUMBER)
 		return json_integer((json_int_t)value->x[0]);
 	if (!by_axes || !param->axes)
@@ -30,6 +32,10 @@ bool bench_value_from_json(const workload_param_t *param, const json_t *json,
 		    tsr_dtype_parse(json_string_value(json), &dtype) != TSR_OK)
 			return false;
 		value.x[0] = (int64_t)dtype;
+	} else if (param->kind == WORKLOAD_NAME) {
+		if (!json_is_string(json) ||
+		    bench_value_parse(param, json_string_value(json), &value) != TSR_OK)
+			return false;
 	} else if (param->kind == WORKLOAD_NUMBER) {
 		if (!json_is_integer(json))
 			return false;

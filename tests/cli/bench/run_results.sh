@@ -36,12 +36,13 @@ rm -rf "$out"
 prints "all workloads" '^wrote ' "$run" --backend cpuemu \
 	--ranks 2 --shape 40x24x16 --dtype f32 --iterations 1 --verify --out "$out" "$BUILD"
 python3 -c "
-import glob, json, re, subprocess
-names = re.findall(
-    r'^[a-z]\S*$',
-    subprocess.run(['tessera', 'bench', '--list'], capture_output=True, text=True).stdout,
-    re.MULTILINE
-)
+import glob, json, subprocess, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, 'bench/python')
+import workloads
+names = workloads.shaped(workloads.listed(
+    subprocess.run(['tessera', 'bench', '--list'], capture_output=True, text=True).stdout
+))
 assert len(names) >= 2 and len(glob.glob('$out/*')) == 2 * len(names), names
 for name in names:
     path, = glob.glob('$out/' + name.replace('-', '_') + '-cpuemu-2-f32-*.json')
