@@ -176,8 +176,9 @@ for operation in put get load store atomic; do
 			' 0 .* rank [0-2] with rank [0-2](,.*)?$' $((ranks * ranks))
 		seen "$operation of $ranks: all at once" '(all at once|word, each)(,.*)?$' 1
 		cells=$(grep -c '%</text>' "$TAP_FILES/heat.svg")
-		test "$cells" -eq $((ranks * ranks))
-		verdict $? "$operation of $ranks: the heat map has a cell a pair" "$cells cells"
+		test "$cells" -eq $((ranks * ranks + 1))
+		verdict $? "$operation of $ranks: the heat map has a cell a pair, and one for all" \
+			"$cells cells"
 	done
 done
 for ranks in 1 3; do
@@ -212,6 +213,12 @@ refuses "a way that is none" 2 'threads, bulk, copy-engine or all' tessera perf 
 refuses "a way of what is not put" 2 'operation put' tessera perf get --via threads
 refuses "a way by pairs" 2 'leave --pairs' tessera perf put --via threads --pairs
 refuses "bulk copies of a part of 16 bytes" 2 'multiples of 16' tessera perf put --via bulk -b 8
+prints "all at once at several sizes" '^# wrong elements: 0 \(ok\)$' \
+	tessera perf store -n 3 --pairs -b 64 -e 4K -f 8 --picture "$TAP_FILES/heat.svg" $few
+seen "a line of each size" '^ +(64|512|4096) .* all at once(,.*)?$' 3
+seen "pairs at the largest" '^ +4096 .* rank [0-2] with rank [0-2](,.*)?$' 9
+[ "$(grep -cE '>(64|512|4096) B</text>' "$TAP_FILES/heat.svg")" -eq 3 ]
+verdict $? "a cell of each size in the picture"
 for ranks in 1 3; do
 	prints "each atomic on $ranks" '^# wrong elements: 0 \(ok\)$' \
 		tessera perf atomic -n $ranks --op all --pairs --picture "$TAP_FILES/heat.svg" \

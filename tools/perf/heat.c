@@ -1,4 +1,7 @@
-/* Heat maps as SVG: a cell for each rank (row) with each rank (column). */
+/*
+ * Heat maps as SVG: a cell for each rank (row) with each rank (column), and a
+ * cell for all ranks at once at each size.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +9,7 @@
 
 #include "tools/perf/perf.h"
 
-enum { LEFT = 90, TOP = 84, CELL = 58, ROW = 34, BELOW = 36, LEAST_WIDTH = 620 };
+enum { LEFT = 90, TOP = 84, CELL = 58, ROW = 34, BETWEEN = 26, BELOW = 24, LEAST_WIDTH = 620 };
 
 typedef struct drawing {
 	FILE *file;
@@ -31,50 +34,74 @@ static void draw_middle(drawing_t *d, int x, int y, const char *style, const cha
 	draw(d, "</text>\n");
 }
 
-/** White for nothing, blue for as much as the reference reaches, or more. */
-static void draw_cell(drawing_t *d, const perf_heat_t *heat, int top, int row, int column)
+/**
+ * A cell with its upper left corner at (x, y): white for nothing, blue for as
+ * much as the reference reaches, or more.
+ */
+static void draw_cell(drawing_t *d, int x, int y, perf_figures_t figures, int at)
 {
-	const int at = row * heat->ranks + column;
-	const double share = heat->share[at];
-	const int x = LEFT + column * CELL, y = top + row * ROW;
+	const double share = figures.share[at];
 	const int light = share > 1 ? 80 : (int)(255 - 175 * share);
 
 	draw(d,
 	     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"rgb(%d,%d,255)\" "
 	     "stroke=\"white\"/>\n",
 	     x, y, CELL, ROW, light, light);
-	draw_middle(d, x + CELL / 2, y + ROW / 2 - 1, "", "%.3g", heat->value[at]);
+	draw_middle(d, x + CELL / 2, y + ROW / 2 - 1, "", "%.3g", figures.value[at]);
 	draw_middle(d, x + CELL / 2, y + ROW - 5, " font-size=\"9\"", "%.0f %%", 100 * share);
+}
+
+static void draw_row_name(drawing_t *d, int y, const char *name)
+{
+	draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 8,
+	     y + ROW / 2 + 4, name);
 }
 
 static int height_of(const perf_heat_t *heat)
 {
-	return TOP + heat->ranks * ROW + BELOW;
+	return TOP + heat->ranks * ROW + BETWEEN + ROW + BELOW;
+}
+
+/** All ranks at once: a cell for each size, from `top` on. */
+static void draw_together(drawing_t *d, const perf_heat_t *heat, int top)
+{
+	draw_row_name(d, top, "all at once");
+	for (int i = 0; i < heat->sizes; i++) {
+		draw_cell(d, LEFT + i * CELL, top, heat->together, i);
+		draw(d,
+		     "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"9\">%zu "
+		     "B</text>\n",
+		     LEFT + i * CELL + CELL / 2, top - 4, heat->bytes[i]);
+	}
 }
 
 /** From `top` on. */
 static void draw_heat(drawing_t *d, const perf_heat_t *heat, int top)
 {
+	char name[16];
+
 	draw(d,
 	     "<text x=\"12\" y=\"%d\" font-size=\"15\">%s</text>\n"
 	     "<text x=\"12\" y=\"%d\" fill=\"#555\">%s, and percent of the reference (%s); row: "
 	     "who "
 	     "acts, column: with whom</text>\n",
 	     top + 22, heat->title, top + 42, heat->unit, heat->reference);
+	top += TOP;
 	for (int i = 0; i < heat->ranks; i++) {
-		draw_middle(d, LEFT + i * CELL + CELL / 2, top + TOP - 8, "", "%.0f", i);
-		draw(d, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">rank %d</text>\n", LEFT - 8,
-		     top + TOP + i * ROW + ROW / 2 + 4, i);
+		draw_middle(d, LEFT + i * CELL + CELL / 2, top - 8, "", "%.0f", i);
+		snprintf(name, sizeof name, "rank %d", i);
+		draw_row_name(d, top + i * ROW, name);
 		for (int j = 0; j < heat->ranks; j++)
-			draw_cell(d, heat, top + TOP, i, j);
+			draw_cell(d, LEFT + j * CELL, top + i * ROW, heat->pairs,
+				  i * heat->ranks + j);
 	}
-	draw(d, "<text x=\"12\" y=\"%d\">all at once, each: %.3g (%.0f %%)</text>\n",
-	     top + TOP + heat->ranks * ROW + 18, heat->together, 100 * heat->together_share);
+	draw_together(d, heat, top + heat->ranks * ROW + BETWEEN);
 }
 
 static void draw_all(drawing_t *d, const perf_heat_t *heats, int count)
 {
-	const int width = LEFT + heats[0].ranks * CELL + 20, height = height_of(&heats[0]);
+	const int cells = heats[0].ranks > heats[0].sizes ? heats[0].ranks : heats[0].sizes,
+		  width = LEFT + cells * CELL + 20, height = height_of(&heats[0]);
 
 	draw(d,
 	     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "

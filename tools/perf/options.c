@@ -359,7 +359,7 @@ static int check_sizes(perf_options_t *options)
 	return TOOL_OK;
 }
 
-/** --pairs measures one size. */
+/** --pairs measures pairs at the largest size, and all ranks at once at each size. */
 static int check_pairs(perf_options_t *options)
 {
 	if (options->picture && !options->pairs)
@@ -370,7 +370,8 @@ static int check_pairs(perf_options_t *options)
 		return tool_misuse("perf", "--pairs is for put, get, load, store and atomic");
 	if (options->max_bytes == SIZE_MAX)
 		options->max_bytes = (size_t)4 << 20;
-	options->min_bytes = options->max_bytes;
+	if (options->min_bytes == SIZE_MAX)
+		options->min_bytes = options->max_bytes;
 	return TOOL_OK;
 }
 
@@ -483,6 +484,15 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	if (!misused)
 		*options_out = options;
 	return misused;
+}
+
+int perf_sizes(const perf_options_t *options)
+{
+	int count = 0;
+
+	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s))
+		count++;
+	return count;
 }
 
 size_t perf_next_size(const perf_options_t *options, size_t size_bytes)

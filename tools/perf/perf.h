@@ -100,7 +100,8 @@ void perf_print_help(void);
 /** TOOL_OK, or TOOL_MISUSED after one sentence. `*help_out`: the user asked for the help. */
 int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool *help_out);
 
-/** The size after `size_bytes`; 0: it was the last. */
+/** Number of sizes, and the size after `size_bytes`; 0: it was the last. */
+int perf_sizes(const perf_options_t *options);
 size_t perf_next_size(const perf_options_t *options, size_t size_bytes);
 
 /* ------------------------------------------------------------------ samples */
@@ -271,7 +272,7 @@ tsr_status_t perf_measure_move(perf_run_t *run, int actor, int other, perf_pair_
 			       int64_t *wrong_out);
 
 /** All ranks move to or from the next rank at once. The slowest rank counts. Collective. */
-tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out);
+tsr_status_t perf_measure_moves_together(perf_run_t *run, size_t size_bytes, perf_pair_t *pair_out);
 
 /** Measures `actor` on `owner`'s word, or all ranks on rank 0's. Collective. */
 tsr_status_t perf_measure_atomic(perf_run_t *run, perf_atomic_t atomic, int actor, int owner,
@@ -279,13 +280,17 @@ tsr_status_t perf_measure_atomic(perf_run_t *run, perf_atomic_t atomic, int acto
 tsr_status_t perf_measure_atomics_together(perf_run_t *run, perf_atomic_t atomic,
 					   perf_pair_t *pair_out, int64_t *wrong_out);
 
-/** A heat map: `[row * ranks + column]` is of rank `row` with rank `column`. */
+/** Rates, where more is better, and the rates divided by those of the reference. */
+typedef struct perf_figures {
+	double *value, *share;
+} perf_figures_t;
+
+/** A heat map, and below it a line for all ranks at once. */
 typedef struct perf_heat {
-	int ranks;
-	const double *value;   /* more is better */
-	const double *share;   /* of what the reference reaches: 1 is as much */
-	double together;       /* `value` of each rank when all are at it */
-	double together_share; /* and its `share` */
+	int ranks, sizes;
+	perf_figures_t pairs;    /* [row * ranks + column]: of rank `row` with rank `column` */
+	perf_figures_t together; /* [size]: of each rank, if all move at once */
+	const size_t *bytes;     /* [size] */
 	const char *unit, *reference;
 	char title[96];
 } perf_heat_t;

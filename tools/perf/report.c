@@ -59,15 +59,13 @@ static int bits_in(unsigned bits)
 static int steps_of(const perf_options_t *options, int ranks)
 {
 	const int atomics = bits_in(options->atomics), vias = bits_in(options->vias);
-	int sizes = 0;
 
 	if (options->pairs)
-		return (ranks * ranks + 1) * (atomics > 0 ? atomics : 1);
+		return atomics > 0 ? (ranks * ranks + 1) * atomics
+				   : ranks * ranks + perf_sizes(options);
 	if (!perf_op_sized(options->op))
 		return atomics > 0 ? 2 * atomics : 1;
-	for (size_t s = options->min_bytes; s; s = perf_next_size(options, s))
-		sizes++;
-	return vias > 0 ? sizes * vias : sizes;
+	return perf_sizes(options) * (vias > 0 ? vias : 1);
 }
 
 /** Which blocks move, where they are chosen for the whole table. */

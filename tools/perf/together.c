@@ -64,10 +64,9 @@ static tsr_status_t sample_together(void *ctx, perf_pair_t *pair)
 	return TSR_OK;
 }
 
-static tsr_status_t measure_together(perf_move_t *move, perf_pair_t *pair_out)
+static tsr_status_t measure_together(perf_move_t *move, size_t size_bytes, perf_pair_t *pair_out)
 {
 	perf_run_t *run = move->run;
-	const size_t size_bytes = run->options->max_bytes;
 
 	PERF_TRY(perf_move_open(move, size_bytes, false)); /* nothing is verified */
 	PERF_TRY(perf_move_whole(move, size_bytes));
@@ -76,9 +75,9 @@ static tsr_status_t measure_together(perf_move_t *move, perf_pair_t *pair_out)
 	return perf_sample(run, true, sample_together, move, pair_out);
 }
 
-tsr_status_t perf_measure_moves_together(perf_run_t *run, perf_pair_t *pair_out)
+tsr_status_t perf_measure_moves_together(perf_run_t *run, size_t size_bytes, perf_pair_t *pair_out)
 {
 	perf_move_t move = perf_move_of(run, run->rank, (run->rank + 1) % run->size);
 
-	return perf_move_close(&move, measure_together(&move, pair_out));
+	return perf_move_close(&move, measure_together(&move, size_bytes, pair_out));
 }
