@@ -225,7 +225,7 @@ static int run_case(const run_t *r, tsr_stream_t *stream, const room_t *room)
 	tsr_tensor_t src = tensor_of(r, room->src, true), dst = tensor_of(r, room->dst, false);
 	const bool gets = (r->c->kind != REDUCE && r->c->kind != GATHER) || r->me == r->root;
 	const size_t bytes = MOST_ELEMENTS * sizeof *host;
-	int64_t at[MOST_DIMS];
+	int64_t at[MOST_DIMS] = {0};
 	CHECK(host);
 	if (r->in_place)
 		dst = src;
