@@ -78,7 +78,7 @@ static void draw_together(drawing_t *d, const perf_heat_t *heat, int top)
 /** From `top` on. */
 static void draw_heat(drawing_t *d, const perf_heat_t *heat, int top)
 {
-	char name[16];
+	char name[24];
 
 	draw(d,
 	     "<text x=\"12\" y=\"%d\" font-size=\"15\">%s</text>\n"
