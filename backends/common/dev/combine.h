@@ -1,60 +1,60 @@
 /*
- * Bodies of the collectives on views that combine (dev/reduction.h), tile by
- * tile. compose.h includes this header.
+ * Bodies of the collectives on views that combine (dev/reduction.h). compose.h
+ * includes this header.
+ *
+ * A port defines tsr_port_combine(coop, dst, src, op, to, apart): combines,
+ * element by element and in rank order, what all ranks have in `src`, and stores
+ * it to `dst` of rank `to`, or of all if that is TSR_ANY_RANK. The views are
+ * alike. If `apart` is not 0, `src` is what rank 0 has given, in my own memory,
+ * and what each next rank has given lies `apart` bytes behind. Meets nobody;
+ * each element is read and stored by one thread.
  */
 #ifndef TESSERA_COMMON_DEV_COMBINE_H
 #define TESSERA_COMMON_DEV_COMBINE_H
 
-#include "common/dev/combine_tiles.h"
 #include "common/dev/one_shot.h"
 #include "common/dev/rooted.h"
 
+enum { TSR_COMBINE_LINE = 64 };
+
 #define TSR_SUMS_CURE "combine f64, f32, f16, bf16, i32, i8 or u8"
 
-/** Combines every `step`-th tile, from `first` on. Returns the index behind, counted on. */
-TSR_FN int64_t tsr_combine_tiles(tsr_coop_t *block, const tsr_combine_t *c, int64_t first,
-				 int64_t step)
+/**
+ * Part `index` of `count`: whole rows, or if there are fewer, whole lines of
+ * columns, so that parts begin at multiples of sixteen bytes if the view does.
+ */
+TSR_FN tsr_view_t tsr_combine_part(tsr_view_t view, int index, int count)
 {
-	const int64_t height = TSR_TILE_M(tsr_combined_f32),
-		      width = c->src.dtype == TSR_F64 ? TSR_TILE_N(tsr_combined_f64)
-						      : TSR_TILE_N(tsr_combined_f32),
-		      across = tsr_tiles(c->src.cols, width),
-		      tiles = tsr_tiles(c->src.rows, height) * across;
-	for (; first < tiles; first += step) {
-		const tsr_pos_t at = {first / across * height, first % across * width};
-		tsr_combine_tile(block, c, at);
-	}
-	return first - tiles;
+	if (view.rows >= count)
+		return tsr_view_cut(view, TSR_DIM_ROWS, index, count);
+	const int64_t lines = tsr_tiles(view.cols, TSR_COMBINE_LINE),
+		      first = lines * index / count * TSR_COMBINE_LINE,
+		      end = lines * (index + 1) / count * TSR_COMBINE_LINE;
+	const tsr_pos_t at = {0, first};
+	return tsr_view_part(view, at, view.rows, end - first);
 }
 
 /**
- * Combines one of `count` shares of the elements, by all blocks of this rank.
- * Views without gaps are cut into lines as wide as a tile, and what is left.
+ * What this block combines of one of `count` shares of the elements. Views
+ * without gaps count as one row, whatever their shape.
  */
-TSR_FN void tsr_combine_share(tsr_coop_t *block, const tsr_combine_t *all, int share, int count)
+TSR_FN tsr_combine_t tsr_combine_mine(tsr_coop_t *block, tsr_combine_t c, int share, int count)
 {
-	const int64_t step = tsr_block_count(block), elements = all->src.rows * all->src.cols,
-		      width = TSR_TILE_N(tsr_combined_f32), lines = elements / width * width;
-	const int gaps = !tsr_view_has_no_gaps(all->dst) || !tsr_view_has_no_gaps(all->src);
-	int64_t first = tsr_block_index(block);
-	/* one loop, so that the code of a tile is laid down once */
-	for (int part = 0; part < 2; part++) {
-		const int64_t begin = part == 0 ? 0 : lines,
-			      left = part == 0 ? lines : elements - lines,
-			      cols = part == 0 ? width : elements - lines;
-		tsr_combine_t c = *all;
-		if (part == 1 && (gaps || share + 1 < count))
-			return;
-		if (!gaps) {
-			c.dst = tsr_view_flat(all->dst, begin, left, cols);
-			c.src = tsr_view_flat(all->src, begin, left, cols);
-		}
-		if (part == 0) {
-			c.dst = tsr_view_share(c.dst, share, count);
-			c.src = tsr_view_share(c.src, share, count);
-		}
-		first = tsr_combine_tiles(block, &c, first, step);
+	const int64_t elements = c.src.rows * c.src.cols;
+	const int index = tsr_block_index(block), blocks = tsr_block_count(block);
+	if (tsr_view_has_no_gaps(c.dst) && tsr_view_has_no_gaps(c.src)) {
+		c.dst = tsr_view_flat(c.dst, 0, elements, elements);
+		c.src = tsr_view_flat(c.src, 0, elements, elements);
 	}
+	c.dst = tsr_combine_part(tsr_combine_part(c.dst, share, count), index, blocks);
+	c.src = tsr_combine_part(tsr_combine_part(c.src, share, count), index, blocks);
+	return c;
+}
+
+TSR_FN void tsr_combine(tsr_coop_t *block, tsr_combine_t c)
+{
+	if (!tsr_view_is_empty(c.src))
+		tsr_port_combine(block, c.dst, c.src, c.op, c.to, c.apart);
 }
 
 /** Whether elements of this type can be combined. */
@@ -87,10 +87,23 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, part)))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_combine_share(block, &combine, 0, 1);
+		tsr_combine(block, tsr_combine_mine(block, combine, 0, 1));
 		how = tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);
+}
+
+/** The work of an all-reduce. One loop for both ways, so that its code is laid down once. */
+TSR_FN void tsr_all_reduce_mine(tsr_coop_t *block, const tsr_combine_t *c,
+				const tsr_one_shot_t *one_shot)
+{
+	const int64_t pieces = one_shot->used ? tsr_one_shot_pieces(c->src) : 1,
+		      step = one_shot->used ? tsr_block_count(block) : 1;
+	int64_t piece = one_shot->used ? tsr_block_index(block) : 0;
+	for (; piece < pieces; piece += step)
+		tsr_combine(block, one_shot->used ? tsr_one_shot_mine(one_shot, c->op, piece)
+						  : tsr_combine_mine(block, *c, tsr_rank(block),
+								     tsr_size(block)));
 }
 
 TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
@@ -98,25 +111,23 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 					      TSR_HEAP tsr_collective_state_t *state)
 {
 	tsr_collect_t c = tsr_collect(block, "tsr_all_reduce_view", state);
-	const int me = tsr_rank(block), one_shot = tsr_one_shot_suits(block, dst, src);
+	tsr_one_shot_t one_shot = tsr_one_shot_of(&c, dst, src, state);
 	const tsr_combine_t combine = {dst, src, op, TSR_ANY_RANK, 0};
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	/* calls in one step have a count of their own, and so rounds of their own */
 	TSR_COLLECTIVE(block, c.call,
-		       one_shot ? (void *)tsr_one_shot_arrived(block, state) : (void *)state,
-		       one_shot ? tsr_one_shot_left(block, state)
-				: tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
+		       one_shot.used ? (void *)tsr_one_shot_arrived(block, state) : (void *)state,
+		       one_shot.used
+			       ? tsr_one_shot_left(block, state)
+			       : tsr_gather_count(c.counts, TSR_GATHER_READY(tsr_rank(block))),
 		       TSR_GATHER_ROUND, dst.data, 1,
 		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0);
-	if (!tsr_combine_takes(&c, dst, src) || !tsr_collect_fits(&c, dst, src.rows, src.cols) ||
-	    !tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
-		return tsr_collect_return(&c, how);
-	if (one_shot)
-		return tsr_collect_return(&c, tsr_one_shot(&c, dst, src, op, state));
-	how = tsr_collect_enter(&c);
+	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
+	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
+		how = one_shot.used ? tsr_one_shot_enter(&one_shot) : tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_combine_share(block, &combine, me, tsr_size(block));
-		how = tsr_collect_leave(&c);
+		tsr_all_reduce_mine(block, &combine, &one_shot);
+		how = one_shot.used ? tsr_one_shot_leave(&one_shot) : tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);
 }
@@ -137,7 +148,7 @@ TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr
 	    tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_combine_share(block, &combine, me, tsr_size(block));
+		tsr_combine(block, tsr_combine_mine(block, combine, me, tsr_size(block)));
 		how = tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);

@@ -13,12 +13,24 @@
 #ifndef TESSERA_COMMON_DEV_ONE_SHOT_H
 #define TESSERA_COMMON_DEV_ONE_SHOT_H
 
-#include "common/dev/combine_tiles.h"
 #include "common/dev/exchange.h"
 #include "tessera/dev/marked.h"
+#include "tessera/dev/orders.h"
+#include "tessera/dev/reduction.h"
 
-/** One call in one step. */
+enum { TSR_ONE_SHOT_PIECE = 1024 }; /* elements */
+
+/** What is combined, and where it goes: to one rank, or with TSR_ANY_RANK to all. */
+typedef struct tsr_combine {
+	tsr_view_t dst, src;
+	tsr_reduce_t op;
+	int32_t to;
+	int64_t apart; /* as tsr_port_combine has it (combine.h) */
+} tsr_combine_t;
+
+/** A call that may be made in one step. */
 typedef struct tsr_one_shot {
+	int used;
 	tsr_collect_t *c;
 	TSR_HEAP uint64_t *state; /* as words */
 	tsr_view_t dst, src;      /* without gaps */
@@ -65,25 +77,20 @@ TSR_FN tsr_wait_result_t tsr_one_shot_meet(const tsr_one_shot_t *o, TSR_HEAP uin
 			     me, (uint64_t *)0);
 }
 
-/** Pieces of a message that one block moves: tiles of whole lines, and what fills no line. */
+/** The pieces of a message that one block moves: the last may be shorter. */
 TSR_FN int64_t tsr_one_shot_pieces(tsr_view_t view)
 {
-	const int64_t width = TSR_TILE_N(tsr_combined_f32), elements = view.rows * view.cols;
-	return tsr_tiles(elements / width, TSR_TILE_M(tsr_combined_f32)) + (elements % width != 0);
+	return tsr_tiles(view.rows * view.cols, TSR_ONE_SHOT_PIECE);
 }
 
 TSR_FN tsr_view_t tsr_one_shot_piece(tsr_view_t view, int64_t piece)
 {
-	const int64_t width = TSR_TILE_N(tsr_combined_f32), height = TSR_TILE_M(tsr_combined_f32),
-		      elements = view.rows * view.cols, lines = elements / width,
-		      left = lines - piece * height;
-	if (left > 0)
-		return tsr_view_flat(view, piece * height * width,
-				     (left < height ? left : height) * width, width);
-	return tsr_view_flat(view, lines * width, elements % width, elements % width);
+	const int64_t first = piece * TSR_ONE_SHOT_PIECE, left = view.rows * view.cols - first,
+		      count = left < TSR_ONE_SHOT_PIECE ? left : TSR_ONE_SHOT_PIECE;
+	return tsr_view_flat(view, first, count, count);
 }
 
-/** Where a piece lies in its message, in bytes: a multiple of 64. */
+/** Where a piece lies in its message, in bytes. */
 TSR_FN int64_t tsr_one_shot_offset(const tsr_one_shot_t *o, tsr_view_t piece)
 {
 	return (int64_t)((intptr_t)piece.data - (intptr_t)o->src.data);
@@ -137,38 +144,47 @@ TSR_FN tsr_wait_result_t tsr_one_shot_exchange(const tsr_one_shot_t *o)
 	return how;
 }
 
-/** Combines what was taken, each piece by the block that has taken it. */
-TSR_FN void tsr_one_shot_combine(const tsr_one_shot_t *o, tsr_reduce_t op)
+/** What is combined of a piece that was taken, by the block that has taken it. */
+TSR_FN tsr_combine_t tsr_one_shot_mine(const tsr_one_shot_t *o, tsr_reduce_t op, int64_t piece)
 {
 	tsr_coop_t *block = o->c->block;
-	const int64_t pieces = tsr_one_shot_pieces(o->src), step = tsr_block_count(block);
-	const tsr_pos_t top = {0, 0};
-	for (int64_t i = tsr_block_index(block); i < pieces; i += step) {
-		tsr_combine_t c = {tsr_one_shot_piece(o->dst, i), tsr_one_shot_piece(o->src, i), op,
-				   tsr_rank(block), TSR_ONE_SHOT_BYTES(tsr_size(block))};
-		c.src.data = tsr_one_shot_taken(o, c.src);
-		tsr_combine_tile(block, &c, top);
-	}
+	tsr_combine_t c = {tsr_one_shot_piece(o->dst, piece), tsr_one_shot_piece(o->src, piece), op,
+			   tsr_rank(block), TSR_ONE_SHOT_BYTES(tsr_size(block))};
+	c.src.data = tsr_one_shot_taken(o, c.src);
+	return c;
 }
 
-TSR_FN tsr_wait_result_t tsr_one_shot(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src,
-				      tsr_reduce_t op, TSR_HEAP tsr_collective_state_t *state)
+TSR_FN tsr_one_shot_t tsr_one_shot_of(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src,
+				      TSR_HEAP tsr_collective_state_t *state)
 {
-	tsr_coop_t *block = c->block;
-	tsr_one_shot_t o = {c, (TSR_HEAP uint64_t *)state, dst, src, 0, 0};
+	const tsr_one_shot_t o = {tsr_one_shot_suits(c->block, dst, src),
+				  c,
+				  (TSR_HEAP uint64_t *)state,
+				  dst,
+				  src,
+				  0,
+				  0};
+	return o;
+}
+
+/** All blocks of this rank have come, and this block's pieces of all ranks. */
+TSR_FN tsr_wait_result_t tsr_one_shot_enter(tsr_one_shot_t *o)
+{
+	tsr_coop_t *block = o->c->block;
+	TSR_HEAP tsr_collective_state_t *state = (TSR_HEAP tsr_collective_state_t *)o->state;
 	/* relaxed is enough, as in tsr_gather_target */
 	const uint64_t seen = tsr_atomic_load(block, tsr_one_shot_left(block, state),
 					      tsr_rank(block), TSR_RELAXED, TSR_SCOPE_DEVICE);
-	o.target = (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
-	o.epoch = (uint32_t)(o.target / TSR_GATHER_ROUND);
-	tsr_wait_result_t how = tsr_one_shot_meet(&o, tsr_one_shot_arrived(block, state));
-	if (how == TSR_WAIT_OK)
-		how = tsr_one_shot_exchange(&o);
-	if (how == TSR_WAIT_OK) {
-		tsr_one_shot_combine(&o, op);
-		how = tsr_one_shot_meet(&o, tsr_one_shot_left(block, state));
-	}
-	return how;
+	o->target = (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
+	o->epoch = (uint32_t)(o->target / TSR_GATHER_ROUND);
+	const tsr_wait_result_t how = tsr_one_shot_meet(o, tsr_one_shot_arrived(block, state));
+	return how == TSR_WAIT_OK ? tsr_one_shot_exchange(o) : how;
+}
+
+TSR_FN tsr_wait_result_t tsr_one_shot_leave(const tsr_one_shot_t *o)
+{
+	return tsr_one_shot_meet(o, tsr_one_shot_left(o->c->block,
+						      (TSR_HEAP tsr_collective_state_t *)o->state));
 }
 
 #endif

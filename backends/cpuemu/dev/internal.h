@@ -134,8 +134,15 @@ static inline size_t tsr_cpu_bytes(int32_t dtype)
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
 void tsr_cpu_arena_drop(tsr_coop_t *coop);
 
-/** What common/dev/combine_tiles.h asks of a port. */
-void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
-		     tsr_reduce_t op, int64_t apart);
+/**
+ * tsr_reduce if `apart` is 0; otherwise the view is of what rank 0 has given, in
+ * my own memory, and what each next rank has given lies `apart` bytes behind.
+ */
+void tsr_cpu_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		    tsr_reduce_t op, int64_t apart);
+
+/** What common/dev/combine.h asks of a port. */
+void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to,
+		      int64_t apart);
 
 #endif

@@ -60,8 +60,8 @@ void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t a
 	(void)reduce(coop, __func__, frag, view, at, op, 0);
 }
 
-void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
-		     tsr_reduce_t op, int64_t apart)
+void tsr_cpu_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+		    tsr_reduce_t op, int64_t apart)
 {
 	(void)reduce(coop, "tsr_reduce", frag, view, at, op, apart);
 }

@@ -18,6 +18,7 @@
 #include "gpu/dev/word.h"
 
 #include "gpu/dev/add.h"
+#include "gpu/dev/combine.h"
 #include "gpu/dev/fragments/rows.h"
 #include "gpu/dev/fragments/sent.h"
 #include "gpu/dev/gemm.h"

@@ -108,15 +108,15 @@ TSR_DEV bool tsr_gpu_reduces(const tsr_coop_t *coop, tsr_view_t view)
 	return view.space == TSR_SPACE_HEAP;
 }
 
-TSR_DEV_FRAG void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
-				  tsr_reduce_t op, int64_t apart)
+TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			     tsr_reduce_t op)
 {
 	static_assert((int)tsr_frag_t::role == (int)TSR_GPU_ACCUMULATOR,
 		      "reduce into an accumulator: TSR_FRAG");
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_reduces(coop, view))
 		return;
-	const tsr_gpu_ranks_t from = {coop, op, apart};
+	const tsr_gpu_ranks_t from = {coop, op, 0};
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, tsr_rank(coop));
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);
@@ -132,12 +132,6 @@ TSR_DEV_FRAG void tsr_port_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
 	}
-}
-
-TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
-			     tsr_reduce_t op)
-{
-	tsr_port_reduce(coop, frag, view, at, op, 0);
 }
 
 /*

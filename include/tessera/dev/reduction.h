@@ -13,7 +13,6 @@
 /*
  * The rules for all collectives on views (dev/collective.h) hold, and their
  * state serves these calls, too. Besides:
- *   Called by:  not in TSR_KERNEL_WIDE, whose threads hold no tiles.
  *   Views:      `src` has the same address, the same extents and the same
  *               distance between rows on all ranks. Elements are f64, f32, f16,
  *               bf16, i32, i8 or u8.
@@ -23,9 +22,10 @@
  *               bits on all ranks, in every run, with any number of blocks and
  *               on every backend. A device may treat subnormal numbers as 0.
  *               TSR_REDUCE_MAX and TSR_REDUCE_MIN as in tsr_frag_reduce_rows.
- *   Cost:       a tile of 16 x 64 elements is combined at a time. Views without
- *               gaps between rows are combined as if they were one row, so their
- *               shape does not matter.
+ *   Cost:       16 bytes at a time if rows of both views begin at multiples of
+ *               16 bytes, otherwise one element. Views without gaps between rows
+ *               are combined as if they were one row, so their shape does not
+ *               matter.
  *   Errors:     also TSR_ERR_KERNEL for elements of another type.
  */
 
