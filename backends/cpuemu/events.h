@@ -18,7 +18,7 @@ typedef struct tsr_cpu_events {
 /** The time if the worker is recorded, else 0. */
 uint64_t tsr_cpu_event_begin(const tsr_coop_t *coop);
 
-/** A wait since `begin_ns` for the word at `mem`, which member `from` was to write, is over. */
+/** A wait has ended: since `begin_ns`, for the word at `mem`, which member `from` writes. */
 void tsr_cpu_event_waited(tsr_coop_t *coop, uint64_t begin_ns, const tsr_mem_t *mem, int from,
 			  uint64_t value);
 

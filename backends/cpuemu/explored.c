@@ -1,7 +1,7 @@
 /*
- * The device where all ranks are explored in one process: blocks run as fibres,
- * and what streams and events order is told to the exploration. What is begun
- * when is decided as ever, in schedule.c.
+ * The device while all ranks are explored in one process. Blocks run as fibres,
+ * and the exploration is told the order that streams and events make. schedule.c
+ * decides when blocks begin, as in other runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ blocks */
 
-/** A worker's fibre, and what is private to it. */
+/** A worker's fibre and its private data. */
 typedef struct fibre {
 	tsr_cpu_block_t *block;
 	int index;
@@ -112,7 +112,7 @@ static void drop_edge(tsr_device_t *device, tsr_edge_t **edge)
 	*edge = NULL;
 }
 
-/** What the host has done comes before the item. */
+/** Orders the host's earlier work before the item. */
 void tsr_cpu_explore_queued(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 {
 	tsr_device_t *device = stream->device;
@@ -139,8 +139,8 @@ void tsr_cpu_explore_begins(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 }
 
 /**
- * An item is over. What follows on the stream comes after it, and after what
- * the host had done when it queued it.
+ * An item has ended. Orders it, and the host's work before it was queued, before
+ * the stream's later items.
  */
 void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 {
@@ -158,7 +158,7 @@ void tsr_cpu_explore_passed(tsr_device_stream_t *stream, tsr_cpu_item_t *item)
 	drop_edge(device, &item->after);
 }
 
-/** With its last block: what the launch did comes before what follows on its stream. */
+/** The last block has ended. Orders the launch before the stream's later items. */
 void tsr_cpu_explore_launch_ended(tsr_cpu_launch_t *launch)
 {
 	tsr_device_stream_t *stream = launch->stream;

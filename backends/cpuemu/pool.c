@@ -10,8 +10,8 @@
 #include "src/base/os/clock.h"
 
 /*
- * 1 MiB of a kernel's locals, and what calls need. Below 2 MiB, from which on
- * the system may back a stack by a huge page.
+ * 1 MiB for a kernel's local variables, and room for the library's calls. Less
+ * than 2 MiB, because the system may back larger stacks by huge pages.
  */
 enum { STACK_BYTES = 3 << 19 };
 

@@ -1,10 +1,10 @@
 /*
- * What runs when. A stream moves its items in order; a launch at its head joins
- * its unit, a whole unit joins the device's queue, and blocks are begun from
- * that queue strictly in order, as many as may be resident. Nobody overtakes,
- * so nobody starves. A copy of the copy engine's begins at the head of its
- * stream, whatever is resident.
- * All with the device's lock held.
+ * The order in which work runs. A stream processes its items in order. A launch
+ * at the head of its stream joins its unit, and a complete unit joins the
+ * device's queue. Blocks begin strictly in the order of that queue, as many as
+ * may be resident, so no launch starves. A copy by the copy engine begins when it
+ * is at the head of its stream, however many blocks are resident.
+ * The caller of each function holds the device's lock.
  */
 #include <stdlib.h>
 
@@ -93,7 +93,7 @@ static bool stream_step(tsr_device_stream_t *stream)
 	return true;
 }
 
-/** Begins what fits of the unit; true where all its blocks have begun. */
+/** Begins as many blocks of the unit as fit. True: all its blocks have begun. */
 static bool unit_admit(tsr_device_t *device, tsr_cpu_unit_t *unit)
 {
 	if (unit->together && device->resident + unit->blocks > device->props.resident_blocks)

@@ -7,13 +7,12 @@
 /* ------------------------------------------------------------------ spare buffers */
 
 /*
- * Where blocks are explored, all of them live at one time, on one thread. What
- * each kept for itself would be memory that nobody has touched yet, a page
- * fault each, in every schedule anew; so they hand on what they have given
- * back.
+ * While blocks are explored, all of them exist at one time, on one thread. If
+ * each allocated buffers of its own, each would cause page faults in every
+ * schedule. So a block reuses buffers that other blocks have freed.
  */
 
-/** One that is large enough, and not much larger: a panel is not for a fragment. */
+/** Takes a spare buffer that is large enough, and less than twice as large. */
 static bool take_spare(tsr_cpu_env_t *env, size_t bytes, tsr_cpu_slot_t *slot)
 {
 	for (int i = env->spares - 1; i >= 0; i--) {

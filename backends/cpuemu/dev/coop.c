@@ -44,7 +44,7 @@ tsr_coop_t tsr_split(tsr_coop_t *block)
 }
 
 /**
- * Opens the phase for those who wait. Partner: the acquire of `phase` in
+ * Opens the phase for the waiting workers. Partner: the acquire of `phase` in
  * meeting_over; the count as in tsr_bell_ring.
  */
 static void open_phase(tsr_cpu_block_t *block)
@@ -122,7 +122,7 @@ static bool gather(tsr_coop_t *coop, const char *call)
 
 void tsr_cpu_met(tsr_coop_t *coop)
 {
-	/* A gate's coop is another than that of the main loop, whose threads go on beside it. */
+	/* Not by a gate: the other threads of its main loop go on and do not meet here. */
 	if (tsr_cpu_exploration(coop) && coop->kind != TSR_CPU_LOADER)
 		tsr_exploration_met(tsr_cpu_exploration(coop));
 }

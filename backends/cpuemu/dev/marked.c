@@ -109,7 +109,7 @@ typedef struct taking {
 } taking_t;
 
 /**
- * Reads the word once: what has the epoch has the data. Relaxed. Partner:
+ * Reads the word once. A word with the epoch has the data too. Relaxed. Partner:
  * store_word. Litmus: LB.marked.diffGPU-ss.
  */
 static bool look_at(void *ctx)

@@ -197,8 +197,8 @@ void tsr_cpu_put_record(tsr_coop_t *coop, void *p, const void *record, size_t si
 }
 
 /**
- * Where the record cannot be reached it is all zero, so that nobody goes on
- * with what stood in the variable.
+ * If the call may not access the record, it returns zeros, so that the kernel
+ * does not continue with the variable's old content.
  */
 void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t size_bytes,
 			size_t align, int peer)
@@ -209,7 +209,8 @@ void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t si
 		memset(record, 0, size_bytes);
 		return;
 	}
-	if (tsr_cpu_leads(coop)) /* what all threads read is read once, as by a get */
+	if (tsr_cpu_leads(
+		    coop)) /* all threads read the same bytes, which count once, as in a get */
 		tsr_mem_count(coop, &mem, TSR_MEM_READ, size_bytes);
 	tsr_mem_read(&mem, record, mem.at, size_bytes);
 }

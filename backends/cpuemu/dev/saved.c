@@ -41,7 +41,7 @@ static void add_element(int32_t held, unsigned char *to, const unsigned char *x)
 		*(uint32_t *)(void *)to += *(const uint32_t *)(const void *)x;
 }
 
-/** Adds what stands in the view of my memory. */
+/** Adds the elements of a view of my memory. */
 static void add_from(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view)
 {
 	const tsr_pos_t origin = {0, 0};
@@ -64,7 +64,7 @@ void tsr_frag_add(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memor
 
 /* ------------------------------------------------------------------ sent to a peer */
 
-/** What stands before the elements: who reads otherwise than was sent is told. */
+/** A header before the elements: a receiver that reads another type or tile is told. */
 typedef struct sent_header {
 	uint32_t magic;
 	uint16_t m, n;
@@ -134,7 +134,7 @@ void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *fr
 	tsr_frag_store(coop, __func__, view, origin, frag, peer);
 }
 
-/** Whether what stands there was sent as it is to be added. False: the misuse is noted. */
+/** Whether the fragment was sent in the way that the caller adds it. False: misuse, noted. */
 static bool was_sent_so(tsr_coop_t *coop, const char *call, const TSR_HEAP void *memory,
 			const sent_header_t *expected)
 {

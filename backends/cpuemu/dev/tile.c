@@ -26,8 +26,8 @@ static void set(tsr_frag_t *frag, int64_t row, int64_t col, float x)
 }
 
 /**
- * Whether what a function gives for an element hangs on the element: one that
- * has no value may become one that it does not.
+ * Whether two results differ, where NaN equals NaN: then the function depends on
+ * the old value.
  */
 static bool differs(float a, float b)
 {
@@ -35,8 +35,8 @@ static bool differs(float a, float b)
 }
 
 /**
- * A map may be what gives a fragment its values, if its function does not look
- * at those that are there.
+ * A map may give a fragment its first values if its function ignores the old
+ * ones.
  */
 static bool map_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag, tsr_pos_t at,
 			   tsr_map_fn fn, const void *ctx)

@@ -9,7 +9,7 @@ enum { STAGE = 512 }; /* elements of a row that are converted at a time */
 /** Rows as they are in memory. */
 typedef struct stage {
 	_Alignas(64) unsigned char bytes[STAGE * 8];
-	bool whole; /* all rows of what is stored, which the next peer gets as they are */
+	bool whole; /* it holds all rows of a store, so that the next peer gets a plain copy */
 } stage_t;
 
 void tsr_mem_read_row(const tsr_mem_t *mem, int32_t held_dtype, void *held, int32_t dtype,
@@ -45,10 +45,10 @@ void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, i
 }
 
 /**
- * One access brings all elements to the end of `held`, from where they are
- * widened to its begin: those that are widened never reach those that are still
- * to come, as each is at least as wide afterwards. The last ones reach
- * themselves, and are moved aside first.
+ * Reads all elements to the end of `held` by one access, and widens them from
+ * its beginning on. A widened element never overwrites one that is still to be
+ * widened, because no element shrinks. The last elements would overwrite
+ * themselves, so they are moved aside first.
  */
 static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
 			  const tsr_mem_part_t *part)

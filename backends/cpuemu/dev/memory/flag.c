@@ -53,7 +53,7 @@ static void name_flag(const tsr_cpu_wait_t *w, char name[80])
 		snprintf(name, 80, "the flag at heap offset %zu", flag_offset(w));
 }
 
-/** What ends the world, when nobody has written the word that was waited for. */
+/** The sentence with which an expired wait for a word ends the world. */
 static void word_fail(const tsr_cpu_wait_t *w, const tsr_wait_record_t *record, const char *who,
 		      const char *name)
 {

@@ -10,8 +10,8 @@
 
 enum {
 	LOOKS = 512,        /* between two looks at the clock and at the world */
-	LOOKS_CROWDED = 64, /* where looking only delays whom we wait for */
-	/* the first do without the pause, which costs more than a flag's way */
+	LOOKS_CROWDED = 64, /* if polling takes the processor from the thread that we wait for */
+	/* polls without a pause, which would take longer than a flag takes to arrive */
 	LOOKS_BARE = 256,
 	YIELDS_CROWDED = 16, /* before the first sleep */
 	/* While every worker may have a processor of its own, a wait holds on to its processor for
@@ -19,10 +19,9 @@ enum {
 	 * processor would be left there for good: they seem to get along, and none of them has
 	 * waited long enough to be moved. */
 	AWAKE_NS = 5 * 1000 * 1000,
-	/* Some hundred looks take microseconds. Where they took so long, the processor was taken
-	 * away: the machine does other work, and who spins there waits out the turns of others, as
-	 * do those it waits for. Who sleeps is given the processor as soon as it is woken. A while
-	 * later, spinning is tried again. */
+	/* Some hundred polls take microseconds. If they took this long, the system gave the
+	 * processor to other work. Then the wait sleeps instead of spinning, because the system
+	 * runs a thread soon after it is woken. After BUSY_NS it tries to spin again. */
 	DISTURBED_NS = 300 * 1000,
 	BUSY_NS = 100 * 1000 * 1000,
 	LOST_EVERY_NS = 100 * 1000 * 1000, /* asking for a lost rank costs a system call */
@@ -71,8 +70,8 @@ TSR_CPU_UNSEEN static bool look(tsr_patience_t *p, int looks)
 }
 
 /**
- * Ends the world where a rank has died: what we wait for may never come, and
- * nobody else may notice.
+ * Ends the world if a rank has died, because the flag that we wait for may never
+ * be raised, and no other rank may notice.
  */
 static bool rank_lost(tsr_coop_t *coop)
 {

@@ -1,6 +1,6 @@
 /*
- * Patience: how a thread waits without starving those it waits for, and what it
- * leaves behind when it gives up.
+ * How a thread waits without taking the processor from the threads that it waits
+ * for, and the wait record that it leaves when its deadline expires.
  */
 #ifndef TESSERA_CPUEMU_WAIT_H
 #define TESSERA_CPUEMU_WAIT_H
