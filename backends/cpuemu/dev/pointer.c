@@ -209,8 +209,8 @@ void tsr_cpu_get_record(tsr_coop_t *coop, void *record, const void *p, size_t si
 		memset(record, 0, size_bytes);
 		return;
 	}
-	if (tsr_cpu_leads(
-		    coop)) /* all threads read the same bytes, which count once, as in a get */
+	/* all threads read the same bytes, which count once, as in a get */
+	if (tsr_cpu_leads(coop))
 		tsr_mem_count(coop, &mem, TSR_MEM_READ, size_bytes);
 	tsr_mem_read(&mem, record, mem.at, size_bytes);
 }
