@@ -150,8 +150,14 @@ typedef struct workload_cost {
 	double operations;   /* floating-point operations */
 	double memory_bytes; /* read and written in the rank's own memory */
 	double link_bytes;   /* stored to all peers, and loaded from them, together */
-	int launches;
-	int meetings; /* barriers of all ranks */
+	/* intermediates in the rank's own memory, written there by one part of a run, on whatever
+	 * rank, and read back by another: both counted. What is an output too counts when it is
+	 * read back, and operands that are read several times count once. */
+	double between_bytes;
+	int launches; /* of kernels */
+	/* how often every rank waits for flags of all others, in a team of more than one; these
+	 * flags lie in an allocation whose name ends with ".sync" */
+	int meetings;
 } workload_cost_t;
 
 /**

@@ -177,13 +177,13 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 	return product_expect(world, &product, inputs, expected_out);
 }
 
-/** Meetings of all ranks in a run, by pattern: before A is moved, and at the end. */
+/** Meetings of all ranks in a run, by pattern: before shards are moved, and at the end. */
 static const int meetings[AGG_PATTERNS] = {
-	[AGG_BULK_SYNCHRONOUS] = 2, [AGG_PULL] = 1,   [AGG_STAGED_PULL] = 1, [AGG_PUSH] = 0,
+	[AGG_BULK_SYNCHRONOUS] = 2, [AGG_PULL] = 2,   [AGG_STAGED_PULL] = 2, [AGG_PUSH] = 1,
 	[AGG_COPY_ENGINES] = 1,     [AGG_MARKED] = 0,
 };
 
-/** Launches of a run. In copy-engines: the product, begin and end, and one for each copy. */
+/** Kernels of a run. In copy-engines: the product, begin and end, and one behind each copy. */
 static int launches(const agg_config_t *c, int ranks)
 {
 	if (c->pattern == AGG_BULK_SYNCHRONOUS)
@@ -194,6 +194,15 @@ static int launches(const agg_config_t *c, int ranks)
 	return ranks > 1 ? 3 + (ranks - 1) * (int)chunks : 2;
 }
 
+/**
+ * How often what comes from peers lies in memory before it is multiplied: once
+ * in most patterns, and twice as many bytes if each word has its flag.
+ */
+static const int copies_between[AGG_PATTERNS] = {
+	[AGG_BULK_SYNCHRONOUS] = 1, [AGG_PULL] = 0,   [AGG_STAGED_PULL] = 1, [AGG_PUSH] = 1,
+	[AGG_COPY_ENGINES] = 1,     [AGG_MARKED] = 2,
+};
+
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const agg_config_t c = agg_config_of(config);
@@ -201,10 +210,12 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 				of_c = agg_matrix(&c, AGG_C, rank, ranks);
 	const double m = (double)of_c.part_rows, n = (double)of_c.part_cols, k = (double)c.k,
 		     shard = (double)mine.part_rows * (double)mine.part_cols,
+		     others = (double)mine.rows * (double)mine.cols - shard,
 		     element = (double)tsr_dtype_bytes(c.dtype);
 	return (workload_cost_t){.operations = 2.0 * m * n * k,
 				 .memory_bytes = element * (m * k + k * n + m * n),
 				 .link_bytes = element * shard * (ranks - 1),
+				 .between_bytes = 2 * element * others * copies_between[c.pattern],
 				 .launches = launches(&c, ranks),
 				 .meetings = meetings[c.pattern]};
 }

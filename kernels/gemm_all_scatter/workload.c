@@ -220,6 +220,23 @@ static tsr_status_t expect(tsr_world_t *world, const workload_config_t *config,
 	return product_expect(world, &product, inputs, expected_out);
 }
 
+/**
+ * How often a pattern reads its part of C back, to send it: once, once for each
+ * peer where copy engines send, and never from where it was computed.
+ */
+static int times_read_back(gas_pattern_t pattern, int peers)
+{
+	switch (pattern) {
+	case GAS_FUSED_SEQUENTIAL:
+	case GAS_FUSED_WAVE:
+		return 0;
+	case GAS_BANDED:
+		return peers;
+	default:
+		return peers > 0;
+	}
+}
+
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const gas_config_t c = gas_config_of(config);
@@ -230,8 +247,10 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 	return (workload_cost_t){.operations = 2.0 * m * cols * k,
 				 .memory_bytes = element * (m * k + k * cols + m * cols),
 				 .link_bytes = element * m * cols * (ranks - 1),
+				 .between_bytes =
+					 element * m * cols * times_read_back(c.pattern, ranks - 1),
 				 .launches = c.pattern == GAS_BANDED ? c.bands + 1 : kernels,
-				 .meetings = 1};
+				 .meetings = 2};
 }
 
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,

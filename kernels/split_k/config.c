@@ -147,6 +147,22 @@ tsr_status_t splitk_expect(tsr_world_t *world, const workload_config_t *config,
 
 /* ------------------------------------------------------------ costs */
 
+/**
+ * Partial sums that lie in a rank's memory before they are added up: those of
+ * all rows, those that the peers sent, or the totals.
+ */
+static double kept_elements(const splitk_kind_t *kind, const splitk_config_t *c, double rows,
+			    double peers)
+{
+	const splitk_pattern_t *pattern = &kind->patterns[c->pattern];
+	const double m = (double)c->m, n = (double)c->n;
+	if (pattern->keeps)
+		return m * n;
+	if (pattern->adds)
+		return (kind->to_all ? m : rows) * n;
+	return rows * n * peers;
+}
+
 workload_cost_t splitk_cost(const splitk_kind_t *kind, const workload_config_t *config, int rank,
 			    int ranks)
 {
@@ -166,6 +182,7 @@ workload_cost_t splitk_cost(const splitk_kind_t *kind, const workload_config_t *
 					 element * (m * k + k * n + (kind->to_all ? m : rows) * n) +
 					 sums * (adds_to_all ? m : rows) * n * peers,
 				 .link_bytes = sent,
+				 .between_bytes = 2 * sums * kept_elements(kind, &c, rows, peers),
 				 .launches = pattern->kernels[1] ? 2 : 1,
 				 .meetings = 2};
 }

@@ -202,8 +202,8 @@ static void find_floor(const bench_session_t *session, bench_theirs_t *theirs)
 
 /* ---------------------------------------------------------------- measuring */
 
-/** The workload's own computation, with the tile and split that its pattern would be run with. */
-static tsr_status_t measure_own(bench_session_t *session, bench_theirs_t *theirs)
+tsr_status_t bench_own_measure(bench_session_t *session, workload_config_t *config_out,
+			       bench_times_t *times_out)
 {
 	const workload_t *workload = session->workload;
 	const bench_sampling_t sampling = {session->options->iterations, session->options->warmup,
@@ -219,8 +219,8 @@ static tsr_status_t measure_own(bench_session_t *session, bench_theirs_t *theirs
 	if (status == TSR_OK)
 		status = workload->reconfigure(session->run, &config);
 	if (status == TSR_OK)
-		status = bench_time(session, workload->compute, &sampling, &theirs->own);
-	theirs->own_config = bench_chosen(session);
+		status = bench_time(session, workload->compute, &sampling, times_out);
+	*config_out = bench_chosen(session);
 	return status;
 }
 
@@ -233,7 +233,7 @@ static tsr_status_t measure(bench_session_t *session, bench_baseline_t *b, bench
 	if (status == TSR_OK)
 		status = judge(session, b, &theirs->judgement);
 	if (status == TSR_OK)
-		status = measure_own(session, theirs);
+		status = bench_own_measure(session, &theirs->own_config, &theirs->own);
 	find_floor(session, theirs);
 	theirs->measured = status == TSR_OK;
 	return status;

@@ -15,6 +15,8 @@
 
 /* ---------------------------------------------------------------- patterns.c */
 
+typedef struct bench_session bench_session_t;
+
 /** `tessera bench WORKLOAD`; argv[0] is its name. Returns the exit code. */
 int bench_workload(const workload_t *workload, int argc, char **argv);
 
@@ -34,7 +36,8 @@ typedef struct bench_options {
 	bool verify, record, baseline;
 	/* search what is searched; leave alone what an earlier search has found */
 	bool tune, no_tuned;
-	const char *json, *dump, *trace, *picture; /* null: none */
+	bool taxes;
+	const char *json, *dump, *trace, *picture, *taxes_picture; /* null: none */
 } bench_options_t;
 
 /**
@@ -195,6 +198,54 @@ tsr_status_t bench_write_trace(const char *path, const bench_caption_t *caption,
 tsr_status_t bench_draw_picture(const char *path, const bench_caption_t *caption,
 				const bench_recording_t *recording);
 
+/* ---------------------------------------------------------------- taxes/, the parts */
+
+/** Parts of a run, each measured by itself, before any pattern is. */
+typedef struct bench_alone {
+	bool measured;
+	uint64_t launch_ns; /* a launch that does nothing, directly behind another one */
+	/* the workload's computation without communication; 0: it cannot be told apart */
+	uint64_t compute_ns;
+	double send_gbps; /* each rank stores to each other; 0: not measured */
+} bench_alone_t;
+
+/** What a recorded run says of taxes. */
+typedef struct bench_idling {
+	bool known; /* false: no record, or events had no room; the rest is 0 */
+	int launches, meetings;
+	double idle_ns; /* in meetings; the mean over ranks */
+	/* 0 to 1: how much of the shorter of both a rank multiplied and communicated at once */
+	double overlap;
+} bench_idling_t;
+
+/**
+ * What a pattern's run consists of. The parts are measured by themselves, and
+ * not computed from the whole. Times are those of one run.
+ */
+typedef struct bench_taxes {
+	bool measured;
+	bench_idling_t idling;
+	bool met; /* the record has all meetings of the pattern */
+	int launches;
+	double between_bytes; /* intermediates that a rank writes and reads back; the most of any */
+	double send_bytes;    /* to peers and from them; the most of any rank */
+	/* negative: not known */
+	double whole_ns, launch_ns, idle_ns, between_ns, compute_ns, send_ns, overlap_ns;
+} bench_taxes_t;
+
+/** All parts, with what overlaps counted once; negative: one is not known. */
+double bench_taxes_sum(const bench_taxes_t *taxes);
+
+/** Measures what all patterns have in common; the run is left in another pattern. Collective. */
+tsr_status_t bench_alone_measure(bench_session_t *session, bench_alone_t *alone);
+
+/** Of the pattern that was just timed. Collective. */
+tsr_status_t bench_taxes_measure(bench_session_t *session, const bench_alone_t *alone,
+				 const bench_times_t *whole, bench_taxes_t *taxes_out);
+
+/** The second of two runs that one recording has. Errors: TSR_ERR_NO_MEMORY. */
+tsr_status_t bench_idling_of(const bench_recording_t *recording, bench_idling_t *idling_out);
+
 /* ---------------------------------------------------------------- verify.c */
 
 /** What outputs were found to be; the same on every rank. */
@@ -211,8 +262,6 @@ typedef struct bench_finding {
 	int run, matrix;
 	verdict_t verdict;
 } bench_finding_t;
-
-typedef struct bench_session bench_session_t;
 
 /** Makes judges of all outputs. Collective. */
 tsr_status_t bench_judges_create(bench_session_t *session);
@@ -257,6 +306,7 @@ typedef struct bench_result {
 	bench_trials_t *trials;   /* of --tune; null: none */
 	bench_times_t times;
 	bench_traffic_t traffic;
+	bench_taxes_t taxes; /* of --taxes */
 	bench_judgement_t judgement;
 } bench_result_t;
 
@@ -270,6 +320,7 @@ struct bench_session {
 	workload_expected_t *expected;      /* null: nothing is verified */
 	judge_t *judges[WORKLOAD_MATRICES]; /* of outputs; null: of others */
 	tsr_event_t *begin, *end;
+	int64_t fastest; /* the pattern that the workload chooses, where that one is asked for */
 };
 
 /** The run's configuration with everything filled in. */
@@ -299,6 +350,21 @@ tsr_status_t bench_run(bench_session_t *session, bench_result_t *result);
  * no other rank waits for it.
  */
 tsr_status_t bench_rank_0_only(tsr_world_t *world, tsr_status_t status);
+
+/* ---------------------------------------------------------------- taxes/ */
+
+/** Whether times mean something here: on the emulator only shares of the whole do. */
+bool bench_taxes_have_times(const tsr_world_t *world);
+
+/** --taxes: a row for each pattern. */
+void bench_print_taxes(const bench_session_t *session, const bench_result_t *results, int count);
+
+/** In JSON; null where nothing was measured. */
+json_t *bench_taxes_json(const tsr_world_t *world, const bench_taxes_t *taxes);
+
+/** --taxes-picture: a stacked bar for each pattern, as SVG. Errors: TSR_ERR_SYSTEM. */
+tsr_status_t bench_draw_taxes(const bench_session_t *session, const bench_result_t *results,
+			      int count);
 
 /* ---------------------------------------------------------------- tune.c, remember.c */
 
@@ -355,6 +421,14 @@ typedef struct bench_theirs {
 /** Measures it; the run is left in another pattern. Collective. */
 tsr_status_t bench_theirs_measure(bench_session_t *session, bench_theirs_t *theirs);
 void bench_theirs_free(bench_theirs_t *theirs);
+
+/**
+ * The workload's computation without communication, with the tile and split
+ * that its pattern would be run with; no times where the two cannot be told
+ * apart. The run is left in another pattern. Collective.
+ */
+tsr_status_t bench_own_measure(bench_session_t *session, workload_config_t *config_out,
+			       bench_times_t *times_out);
 
 /** What the library takes for the steps that users need; 0: not measured. */
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs);

@@ -84,8 +84,8 @@ static json_t *trials_json(const workload_t *workload, const bench_trials_t *tri
 	return array;
 }
 
-static json_t *result_json(const bench_options_t *options, const bench_result_t *result,
-			   const bench_theirs_t *theirs)
+static json_t *result_json(const tsr_world_t *world, const bench_options_t *options,
+			   const bench_result_t *result, const bench_theirs_t *theirs)
 {
 	const workload_t *workload = options->workload;
 	const uint64_t ns = bench_median_ns(&result->times);
@@ -101,6 +101,7 @@ static json_t *result_json(const bench_options_t *options, const bench_result_t 
 			  "tuned_on", result->remembered ? result->tuned_on : NULL, "trials",
 			  trials_json(workload, result->trials));
 	set_params(object, workload, &result->config, false);
+	(void)json_object_set_new(object, "taxes", bench_taxes_json(world, &result->taxes));
 	return object;
 }
 
@@ -167,7 +168,8 @@ tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *o
 {
 	json_t *patterns = json_array();
 	for (int i = 0; i < count; i++)
-		(void)json_array_append_new(patterns, result_json(options, &results[i], theirs));
+		(void)json_array_append_new(patterns,
+					    result_json(world, options, &results[i], theirs));
 	json_t *root =
 		json_pack("{s:s, s:s, s:s, s:i, s:I, s:b, s:i, s:o, s:o}", "workload",
 			  options->workload->name, "backend", tsr_world_backend(world), "placement",

@@ -29,6 +29,8 @@ enum {
 	OPT_DUMP,
 	OPT_TRACE,
 	OPT_PICTURE,
+	OPT_TAXES,
+	OPT_TAXES_PICTURE,
 	OPT_PARAM
 };
 
@@ -51,6 +53,8 @@ static const struct option common_options[] = {
 	{"dump",        required_argument, NULL, OPT_DUMP},
 	{"trace",       required_argument, NULL, OPT_TRACE},
 	{"picture",     required_argument, NULL, OPT_PICTURE},
+	{"taxes",       no_argument,       NULL, OPT_TAXES},
+	{"taxes-picture", required_argument, NULL, OPT_TAXES_PICTURE},
 	{"help",        no_argument,       NULL, 'h'},
 };
 /* clang-format on */
@@ -98,6 +102,11 @@ static const char help_behind[] =
 	"                        sent and waited in one run, over time\n"
 	"                        (of several patterns: FILE with the pattern's name before\n"
 	"                        its last dot)\n"
+	"      --taxes           also print what a run consists of, each part measured by\n"
+	"                        itself: launches, idling in meetings, intermediates in\n"
+	"                        memory, computation and communication\n"
+	"      --taxes-picture FILE\n"
+	"                        draw that as SVG, a stacked bar for each pattern\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"columns:\n"
@@ -112,7 +121,20 @@ static const char help_behind[] =
 	"  baseline, floor  with --baseline, in place of these: how many times as fast as\n"
 	"                   the libraries' steps a pattern is, and how many times as long as\n"
 	"                   the floor it takes. The floor is the larger of two times: of the\n"
-	"                   library's product, and of what is sent at the rate of one pair\n";
+	"                   library's product, and of what is sent at the rate of one pair\n"
+	"\n"
+	"columns of --taxes (on the emulator in percent of the run only):\n"
+	"  launches         of a run, and as long as launches that do nothing\n"
+	"  meetings         of all ranks, and how long a rank idled in them until the last\n"
+	"                   one arrived: the mean over ranks, from the record\n"
+	"  intermediates    bytes that one part of a run writes into memory for another one\n"
+	"                   and that are read back, and the time of a copy that moves as many\n"
+	"  compute, send    the computation without communication; what is sent, at the rate\n"
+	"                   of plain stores of each rank to each other\n"
+	"  both             how much of these two a rank does at once, from the record: it is\n"
+	"                   counted once\n"
+	"  remains, larger  the run without the first three, to be compared with the larger\n"
+	"                   of compute and send\n";
 
 static void print_help(const workload_t *w)
 {
@@ -264,6 +286,11 @@ static bool take_plain(int option, bench_options_t *o)
 		return o->no_tuned = true;
 	case OPT_RECORD:
 		return o->record = true;
+	case OPT_TAXES:
+		return o->taxes = true;
+	case OPT_TAXES_PICTURE:
+		o->taxes_picture = optarg;
+		return o->taxes = true;
 	case OPT_JSON:
 		o->json = optarg;
 		return true;
@@ -461,6 +488,8 @@ static tsr_status_t check_options(reading_t *reading)
 		status = options->workload->check_inputs(&config, &options->inputs);
 	if (status == TSR_OK && options->json)
 		status = check_writable("--json", options->json, "");
+	if (status == TSR_OK && options->taxes_picture)
+		status = check_writable("--taxes-picture", options->taxes_picture, "");
 	if (status == TSR_OK && options->dump)
 		status = check_writable("--dump", options->dump, ".json");
 	if (status == TSR_OK)

@@ -13,6 +13,7 @@ static bench_options_t line;
 /** Everything that a rank finds out. */
 typedef struct findings {
 	bench_theirs_t theirs;
+	bench_alone_t alone; /* of --taxes */
 	bench_result_t results[WORKLOAD_PATTERNS];
 	int count; /* of the results */
 } findings_t;
@@ -35,6 +36,7 @@ static tsr_status_t begin(bench_session_t *session)
 	tsr_status_t status = session->workload->open(session->world, &config, &session->run);
 	if (status != TSR_OK)
 		return status;
+	session->fastest = bench_chosen(session).pattern;
 	if (is_rank_0(session))
 		bench_print_head(session->world, options);
 	status = bench_fill(session);
@@ -47,7 +49,8 @@ static tsr_status_t begin(bench_session_t *session)
 	return status;
 }
 
-static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_result_t *result)
+static tsr_status_t run_pattern(bench_session_t *session, int pattern, const bench_alone_t *alone,
+				bench_result_t *result)
 {
 	const bench_options_t *options = session->options;
 	workload_config_t config = options->config;
@@ -66,6 +69,8 @@ static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_res
 		status = session->workload->reconfigure(session->run, &config);
 	if (status == TSR_OK)
 		status = bench_run(session, result);
+	if (status == TSR_OK && options->taxes)
+		status = bench_taxes_measure(session, alone, &result->times, &result->taxes);
 	if (status == TSR_OK && options->tune && result->judgement.wrong_rank < 0)
 		status = bench_remember(session, result);
 	if (status == TSR_OK && options->dump)
@@ -73,12 +78,10 @@ static tsr_status_t run_pattern(bench_session_t *session, int pattern, bench_res
 	return status;
 }
 
-/** Whether a pattern is to run. The session's run has the fastest one, if that is asked for. */
+/** Whether a pattern is to run. */
 static bool is_wanted(const bench_session_t *session, int pattern)
 {
-	workload_config_t chosen;
-	session->workload->chosen(session->run, &chosen);
-	return session->options->fastest ? chosen.pattern == pattern
+	return session->options->fastest ? session->fastest == pattern
 					 : session->options->patterns[pattern];
 }
 
@@ -95,7 +98,7 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 		if (!is_wanted(session, p))
 			continue;
 		bench_result_t *result = &findings->results[findings->count++];
-		status = run_pattern(session, p, result);
+		status = run_pattern(session, p, &findings->alone, result);
 		if (status != TSR_OK || !first)
 			continue;
 		if (result->trials) {
@@ -106,6 +109,8 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 	}
 	if (status == TSR_OK && first)
 		bench_print_tuned(session->workload, findings->results, findings->count);
+	if (status == TSR_OK && first && options->taxes)
+		bench_print_taxes(session, findings->results, findings->count);
 	return status;
 }
 
@@ -131,8 +136,13 @@ static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
 		status = bench_theirs_measure(&session, &findings->theirs);
 	if (status == TSR_OK && line.baseline && first)
 		bench_print_theirs(&session, &findings->theirs);
+	if (status == TSR_OK && line.taxes)
+		status = bench_alone_measure(&session, &findings->alone);
 	if (status == TSR_OK)
 		status = run_patterns(&session, findings);
+	if (status == TSR_OK && first && line.taxes_picture)
+		status = bench_rank_0_only(world, bench_draw_taxes(&session, findings->results,
+								   findings->count));
 	if (status == TSR_OK && first && line.json)
 		status = bench_rank_0_only(world,
 					   bench_write_json(world, &line, &findings->theirs,
