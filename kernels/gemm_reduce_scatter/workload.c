@@ -12,9 +12,9 @@ enum { OWN_CHUNK_LAST = 1 };
 static const splitk_pattern_t patterns[] = {
 	{.name = "bulk-synchronous", .kernels = {"grs_gemm", "grs_reduce"}, .keeps = true},
 	[OWN_CHUNK_LAST] = {.name = "own-chunk-last",
-	 .kernels = {"grs_own_chunk_last", NULL},
-	 .sends = true,
-	 .tells_tiles = true},
+			    .kernels = {"grs_own_chunk_last", NULL},
+			    .sends = true,
+			    .tells_tiles = true},
 	{.name = "ring", .kernels = {"grs_ring", NULL}, .sends = true, .tells_tiles = true},
 	{.name = "store-add", .kernels = {"grs_add", "grs_round"}, .adds = true},
 };
