@@ -26,6 +26,7 @@
 #include "tessera/program.h"
 #include "tessera/random.h"
 #include "tessera/record.h"
+#include "tessera/span.h"
 #include "tessera/status.h"
 #include "tessera/stream.h"
 #include "tessera/team.h"

@@ -80,7 +80,9 @@ tsr_status_t plan_open(const plan_kind_t *kind, tsr_world_t *world, const worklo
 	plan->rank = tsr_world_rank(world);
 	plan->ranks = tsr_world_size(world);
 	plan->config = *config;
+	tsr_span_begin("open", kind->workload->name);
 	const tsr_status_t status = build(plan);
+	tsr_span_end();
 	if (status != TSR_OK)
 		return plan_close((workload_run_t *)plan, status);
 	*run_out = (workload_run_t *)plan;

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/world/team.h"
+#include "tessera/span.h"
 
 tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char *arguments,
 				const void *mine, void *all, size_t size_bytes)
@@ -14,13 +15,14 @@ tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char
 static tsr_status_t meet(tsr_world_t *world, const tsr_team_t *team, tsr_meeting_t *meeting,
 			 const char *call)
 {
-	const tsr_status_t status = tsr_world_sync_streams(world, team);
-	if (status != TSR_OK) {
-		/* this rank never comes: the others must not wait for it */
+	tsr_span_begin(call, NULL);
+	tsr_status_t status = tsr_world_sync_streams(world, team);
+	if (status != TSR_OK) /* this rank never comes: the others must not wait for it */
 		tsr_boot_abort(world->boot, status, tsr_last_error());
-		return status;
-	}
-	return tsr_meeting_exchange(meeting, call, "", NULL, NULL, 0);
+	else
+		status = tsr_meeting_exchange(meeting, call, "", NULL, NULL, 0);
+	tsr_span_end();
+	return status;
 }
 
 tsr_status_t tsr_barrier(tsr_world_t *world)

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/world/stream.h"
+#include "tessera/span.h"
 
 tsr_status_t tsr_event_create(tsr_world_t *world, tsr_event_t **event_out)
 {
@@ -65,7 +66,11 @@ tsr_status_t tsr_event_sync(tsr_event_t *event)
 {
 	if (event == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_sync: event must not be null");
-	return tsr_world_result(event->world, event->world->backend->event->sync(event->device));
+	tsr_span_begin("tsr_event_sync", NULL);
+	const tsr_status_t status =
+		tsr_world_result(event->world, event->world->backend->event->sync(event->device));
+	tsr_span_end();
+	return status;
 }
 
 /** By intervals or by stamps, whichever the device has. */

@@ -6,6 +6,7 @@
 #include "src/base/executor.h"
 #include "src/base/sized.h"
 #include "src/world/stream.h"
+#include "tessera/span.h"
 
 tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 {
@@ -58,8 +59,12 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 {
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_sync: stream must not be null");
-	return tsr_world_result(stream->world,
-				stream->world->backend->stream->sync(stream->device));
+	tsr_span_begin("tsr_stream_sync", NULL);
+	const tsr_status_t status =
+		tsr_world_result(stream->world,
+				 stream->world->backend->stream->sync(stream->device));
+	tsr_span_end();
+	return status;
 }
 
 bool tsr_team_has_stream(const tsr_team_t *team)
@@ -142,8 +147,12 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 	const tsr_world_t *world = stream->world;
 	tsr_world_note_launch(stream->world);
 	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
-	return tsr_world_result(world, world->backend->stream->launch(world->device, &device_launch,
-								      1, false));
+	tsr_span_begin("tsr_launch", kernel->name);
+	const tsr_status_t launched =
+		tsr_world_result(world, world->backend->stream->launch(world->device,
+								       &device_launch, 1, false));
+	tsr_span_end();
+	return launched;
 }
 
 tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
@@ -211,9 +220,13 @@ static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count,
 					      launches[i].blocks, launches[i].args};
 	tsr_world_t *world = launches[0].stream->world;
 	tsr_world_note_launch(world);
-	return tsr_world_result(world,
-				world->backend->stream->launch(world->device, device_launches,
-							       count, true));
+	tsr_span_begin("tsr_launch_group", launches[0].kernel->name);
+	const tsr_status_t launched =
+		tsr_world_result(world,
+				 world->backend->stream->launch(world->device, device_launches,
+								count, true));
+	tsr_span_end();
+	return launched;
 }
 
 tsr_status_t tsr_launch_group(const tsr_launch_desc_t *launches, int count)

@@ -161,6 +161,7 @@ static tsr_status_t time_run(void *ctx, uint64_t *ns_out)
 	tsr_stream_t *stream = session->workload->stream(session->run);
 	tool_progress_step(&timing->progress, "%s", pattern_of(session));
 	tsr_status_t status = tsr_barrier(session->world);
+	tsr_span_begin("run", pattern_of(session));
 	if (status == TSR_OK)
 		status = timing->start(session->run);
 	if (status == TSR_OK)
@@ -171,6 +172,7 @@ static tsr_status_t time_run(void *ctx, uint64_t *ns_out)
 		status = tsr_event_record(session->end, stream);
 	if (status == TSR_OK)
 		status = session->workload->sync(session->run);
+	tsr_span_end();
 	return status == TSR_OK ? tsr_event_elapsed_ns(session->begin, session->end, ns_out)
 				: status;
 }
