@@ -37,8 +37,9 @@ tsr_status_t tsr_record_entry(const tsr_world_t *world, int index, tsr_record_en
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_record_entry: entry_out must not be null");
 	tsr_record_entry_t entry;
 	status = world->backend->record->entry(world->device, index, &entry);
-	return status == TSR_OK ? TSR_SIZED_GIVE(tsr_record_entry_t, events_lost, entry_out, &entry)
-				: status;
+	return status == TSR_OK
+		       ? TSR_SIZED_GIVE(tsr_record_entry_t, clock_error_ns, entry_out, &entry)
+		       : status;
 }
 
 tsr_status_t tsr_record_event(const tsr_world_t *world, int index, tsr_record_event_t *event_out)

@@ -288,7 +288,7 @@ static int sized(tsr_world_t *world, int argc, char **argv)
 	CHECK_SIZED(tsr_device_props_t, tile_depth, tsr_world_device(world, it));
 	CHECK_SIZED(tsr_heap_usage_t, allocations, tsr_heap_usage(world, it));
 	CHECK_SIZED(tsr_backend_info_t, reason, tsr_backend_at(0, it));
-	CHECK_SIZED(tsr_record_entry_t, events_lost, tsr_record_entry(world, 0, it));
+	CHECK_SIZED(tsr_record_entry_t, clock_error_ns, tsr_record_entry(world, 0, it));
 	if (tsr_world_rank(world) == 0) /* rank 1 does not come in time */
 		CHECK(tsr_barrier(world) == TSR_ERR_TIMEOUT);
 	else
