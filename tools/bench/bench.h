@@ -202,7 +202,6 @@ tsr_status_t bench_draw_picture(const char *path, const bench_caption_t *caption
 
 /** Parts of a run, each measured by itself, before any pattern is. */
 typedef struct bench_alone {
-	bool measured;
 	uint64_t launch_ns; /* a launch that does nothing, directly behind another one */
 	/* the workload's computation without communication; 0: it cannot be told apart */
 	uint64_t compute_ns;
@@ -235,9 +234,6 @@ typedef struct bench_taxes {
 
 /** All parts, with what overlaps counted once; negative: one is not known. */
 double bench_taxes_sum(const bench_taxes_t *taxes);
-
-/** Measures what all patterns have in common; the run is left in another pattern. Collective. */
-tsr_status_t bench_alone_measure(bench_session_t *session, bench_alone_t *alone);
 
 /** Of the pattern that was just timed. Collective. */
 tsr_status_t bench_taxes_measure(bench_session_t *session, const bench_alone_t *alone,
@@ -432,6 +428,13 @@ tsr_status_t bench_own_measure(bench_session_t *session, workload_config_t *conf
 
 /** What the library takes for the steps that users need; 0: not measured. */
 uint64_t bench_theirs_ns(const bench_theirs_t *theirs);
+
+/**
+ * Measures what all patterns have in common, but for what `theirs` has already;
+ * the run is left in another pattern. Collective.
+ */
+tsr_status_t bench_alone_measure(bench_session_t *session, const bench_theirs_t *theirs,
+				 bench_alone_t *alone);
 
 /** What a rank does at least. */
 workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config,

@@ -137,7 +137,7 @@ static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
 	if (status == TSR_OK && line.baseline && first)
 		bench_print_theirs(&session, &findings->theirs);
 	if (status == TSR_OK && line.taxes)
-		status = bench_alone_measure(&session, &findings->alone);
+		status = bench_alone_measure(&session, &findings->theirs, &findings->alone);
 	if (status == TSR_OK)
 		status = run_patterns(&session, findings);
 	if (status == TSR_OK && first && line.taxes_picture)

@@ -143,6 +143,25 @@ def check_alone(folder):
     )
 
 
+def check_baseline(folder):
+    """What the baseline has measured is not measured again."""
+    table, rows = measured(
+        folder, "gemm-all-scatter", "--shape", "96x96x96", "--pattern", "bulk-synchronous",
+        "--baseline"
+    )
+    with open(os.path.join(folder, "t.json"), encoding="utf-8") as file:
+        baseline = json.load(file)["baseline"]
+    row = rows["bulk-synchronous"]
+    taxes, whole = row["taxes"], row["median_ns"]
+    computed = baseline["own_product"]["median_ns"] / whole
+    sent = taxes["send_bytes"] / baseline["store_each_to_each_gbps"] / whole
+    verdict(
+        abs(taxes["compute_share"] / computed - 1) < 1e-6
+        and abs(taxes["send_share"] / sent - 1) < 1e-6,
+        "compute and send are those of the baseline", table
+    )
+
+
 def check_picture(folder):
     path = os.path.join(folder, "p.svg")
     _, rows = measured(
@@ -207,6 +226,7 @@ def main():
             check_counts(folder, name, wanted)
         check_unknown(folder)
         check_alone(folder)
+        check_baseline(folder)
         check_picture(folder)
         check_refusals(folder)
     check_fastest()

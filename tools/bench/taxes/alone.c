@@ -110,22 +110,33 @@ static tsr_status_t measure_rate(bench_session_t *session, double *gbps_out)
 	return status == TSR_OK ? closed : tsr_error(status, "%s", sentence);
 }
 
-tsr_status_t bench_alone_measure(bench_session_t *session, bench_alone_t *alone)
+/** Stores and the computation, where --baseline has not measured them. */
+static tsr_status_t measure_both(bench_session_t *session, bench_alone_t *alone)
 {
-	const perf_move_args_t nothing = {.repeats = 0};
 	workload_config_t ignored;
 	bench_times_t computing = {.count = 0};
-	double launch_ns = 0;
-	tsr_status_t status = time_launches(session, &nothing, LAUNCHES, &launch_ns);
-	alone->launch_ns = (uint64_t)launch_ns;
-	if (status == TSR_OK && tsr_world_size(session->world) > 1)
+	tsr_status_t status = TSR_OK;
+	if (tsr_world_size(session->world) > 1)
 		status = measure_rate(session, &alone->send_gbps);
 	if (status == TSR_OK)
 		status = bench_own_measure(session, &ignored, &computing);
 	alone->compute_ns = bench_median_ns(&computing);
 	bench_times_free(&computing);
-	alone->measured = status == TSR_OK;
 	return status;
+}
+
+tsr_status_t bench_alone_measure(bench_session_t *session, const bench_theirs_t *theirs,
+				 bench_alone_t *alone)
+{
+	const perf_move_args_t nothing = {.repeats = 0};
+	double launch_ns = 0;
+	const tsr_status_t status = time_launches(session, &nothing, LAUNCHES, &launch_ns);
+	alone->launch_ns = (uint64_t)launch_ns;
+	if (status != TSR_OK || !theirs->measured)
+		return status == TSR_OK ? measure_both(session, alone) : status;
+	alone->send_gbps = theirs->all_gbps;
+	alone->compute_ns = bench_median_ns(&theirs->own);
+	return TSR_OK;
 }
 
 /* ------------------------------------------------------------------ intermediates */
