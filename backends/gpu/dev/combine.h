@@ -80,7 +80,10 @@ TSR_DEV void tsr_gpu_combine_groups(const tsr_gpu_ranks_t &from,
 	}
 }
 
-/** The whole groups of all rows. A thread whose last groups are beyond the end repeats its first. */
+/**
+ * The whole groups of all rows. A thread whose last groups are beyond the end
+ * repeats its first.
+ */
 template <typename D>
 TSR_DEV void tsr_gpu_combine_packs(const tsr_gpu_ranks_t &from, const tsr_gpu_combined_t &c,
 				   int64_t groups)
