@@ -41,7 +41,10 @@ def check_one(folder, library, placement):
     rows = run(folder, library, placement=placement)
     processes = RANKS if placement == "process" else 1
     name = f"{library}, {placement}"
-    verdict(len(rows) == processes and all(row[0] for row in rows), f"{name}: each rank has spans", str(rows))
+    verdict(
+        len(rows) == processes and all(row[0] for row in rows), f"{name}: each rank has spans",
+        str(rows)
+    )
     verdict(
         all(pushed == popped and below == 0 for pushed, popped, below, _ in rows),
         f"{name}: each span that begins ends, in its thread", str(rows)

@@ -97,7 +97,8 @@ def check_counts(folder, name, wanted):
     verdict(
         all(
             row["taxes"]["launches"] == row["traffic"]["launches"]
-            for pattern, row in rows.items() if pattern not in ("banded", "copy-engines")  # copies are launches
+            for pattern, row in rows.items()
+            if pattern not in ("banded", "copy-engines")  # whose copies are launches too
         ), f"{name}: as many launches as the record has"
     )
     verdict(all(adds_up(row) for row in taxes.values()), f"{name}: the parts add up", str(taxes))
