@@ -35,18 +35,27 @@ prints "it runs" '^rank 1 of 3 received 1000' tessera run -n 3 "$TAP_FILES/hello
 PATH=$PATH:/usr/local/cuda/bin for_gpu cuda sm_90a nvcc
 for_gpu hip gfx942 clang-19
 
-# Programs of many files: each workload with its kernels, as one that starts nothing else.
+# Programs of many files: each workload with its kernels, if it has any of its own, and with what
+# workloads share. They start nothing else.
+shared=
+for room in kernels/*/; do
+	[ -e "$room/workload.c" ] || shared="$shared $(find "$room" -name '*.c')"
+done
 for folder in kernels/*/workload.c; do
 	workload=$(basename "$(dirname "$folder")")
 	name=$(echo "$workload" | tr _ -)
+	options=
+	if tessera bench "$name" --help | grep -q -e ' --tile '; then
+		options='--shape 40x48x20 --tile 16x16x16'
+	fi
 	try tessera cc tests/mutants/workload.c \
-		tools/bench/program.c tools/bench/values.c kernels/registry.c kernels/host/*.c \
+		tools/bench/program.c tools/bench/values.c kernels/registry.c $shared \
 		build/generated/kernels/host/*.c kernels/"$workload"/*.c \
-		build/generated/kernels/"$workload"/variants/*_16x16x16.c \
+		$(find build/generated/kernels/"$workload" -name '*_16x16x16.c' 2>/dev/null) \
 		-o "$TAP_FILES/$workload" -- $flags
 	made "$name in a program of its own" "$TAP_FILES/$workload"
 	prints "which runs it" '' tessera run \
-		-n 3 "$TAP_FILES/$workload" "$name" --pattern all --shape 40x48x20 --tile 16x16x16
+		-n 3 "$TAP_FILES/$workload" "$name" --pattern all $options
 done
 
 # idioms BACKEND ARCH COMPILER: a host half that is no C++ goes with kernels for a GPU, and its
