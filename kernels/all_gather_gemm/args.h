@@ -16,11 +16,12 @@ enum {
 enum { AGG_OPEN, AGG_SAY_ARRIVED, AGG_FINISH };
 
 typedef struct agg_args {
-	/* M x K, on every rank: A; or K x N: B. This rank's shard is in its place. The other
-	 * ranks' shards arrive in theirs, except in pull. */
+	/* the operands of the product: one is the whole of what is gathered, the other this
+	 * rank's own: K x n, its columns of B; or m x K, its rows of A */
+	tsr_view_t a, b;
+	/* What is gathered, on every rank: M x K, A; or K x N, B. This rank's shard is in its
+	 * place. The other ranks' shards arrive in theirs, except in pull. */
 	tsr_view_t whole;
-	/* the other operand. K x n: this rank's columns of B; or m x K: its rows of A */
-	tsr_view_t own;
 	tsr_view_t c;    /* M x n: this rank's columns of C; or m x N: its rows */
 	tiling_t tiling; /* of c */
 	int32_t along;   /* AGG_BY_ROWS, ... */

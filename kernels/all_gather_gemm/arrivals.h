@@ -105,8 +105,7 @@ TSR_FN void agg_multiply(tsr_coop_t *block, agg_run_t *run)
 {
 	const agg_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(run), agg_order, agg_gate, agg_store,
-		 run);
+	tsr_gemm(tile, block, a->a, a->b, agg_tasks(run), agg_order, agg_gate, agg_store, run);
 }
 
 /** The same, by chunks that blocks of this rank bring to their places. */
@@ -114,8 +113,8 @@ TSR_FN void agg_multiply_local(tsr_coop_t *block, agg_run_t *run)
 {
 	const agg_args_t *a = run->args;
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(run), agg_order, agg_local_gate,
-		 agg_store, run);
+	tsr_gemm(tile, block, a->a, a->b, agg_tasks(run), agg_order, agg_local_gate, agg_store,
+		 run);
 }
 
 #endif

@@ -40,8 +40,8 @@ TSR_KERNEL(agg_gemm, agg_args_t, a)
 	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),
 				   tiling_count(&a->tiling)};
 	tsr_role(block, "compute");
-	tsr_gemm(tile, block, agg_a(a), agg_b(a), tasks, agg_plain_order, TSR_NO_GATE,
-		 agg_plain_store, &run);
+	tsr_gemm(tile, block, a->a, a->b, tasks, agg_plain_order, TSR_NO_GATE, agg_plain_store,
+		 &run);
 }
 
 #endif

@@ -93,9 +93,11 @@ static void set_product(plan_t *plan)
 {
 	agg_plan_t *self = plan_of(plan);
 	agg_args_t *args = &self->args;
-	const int own = agg_gathered(&self->config) == AGG_A ? AGG_B : AGG_A;
+	const bool of_a = agg_gathered(&self->config) == AGG_A;
+	const tsr_view_t own = dense_view(self, of_a ? AGG_B : AGG_A, AGG_BUFFER_OWN);
 	args->whole = dense_view(self, AGG_WHOLE, AGG_BUFFER_WHOLE);
-	args->own = dense_view(self, own, AGG_BUFFER_OWN);
+	args->a = of_a ? args->whole : own;
+	args->b = of_a ? own : args->whole;
 	args->c = dense_view(self, AGG_C, AGG_BUFFER_C);
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[AGG_SYNC].data;
 	args->along = self->config.along;
@@ -145,7 +147,9 @@ tsr_view_t agg_view(const plan_t *plan, int matrix)
 	const agg_plan_t *self = plan_of(plan);
 	const int gathered = agg_gathered(&self->config);
 	if (matrix != gathered)
-		return matrix == AGG_C ? self->args.c : self->args.own;
+		return matrix == AGG_C   ? self->args.c
+		       : matrix == AGG_A ? self->args.a
+					 : self->args.b;
 	const workload_matrix_t part = agg_matrix(&self->config, gathered, plan->rank, plan->ranks);
 	tsr_view_t view = self->args.whole;
 	view.data = (TSR_HEAP char *)view.data + (part.first_row * view.ld + part.first_col) *

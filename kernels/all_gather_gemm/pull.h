@@ -59,8 +59,8 @@ TSR_KERNEL(agg_pull, agg_args_t, a)
 	if (tsr_block_index(block) == 0)
 		agg_put_head(block, a);
 	handshake_retire(block, a->sync, run.epoch, tsr_block_index(block));
-	tsr_gemm(tile, block, agg_a(a), agg_b(a), agg_tasks(&run), agg_order, agg_pull_gate,
-		 agg_store, &run);
+	tsr_gemm(tile, block, a->a, a->b, agg_tasks(&run), agg_order, agg_pull_gate, agg_store,
+		 &run);
 	handshake_close(block, a->sync, handshake_epoch(block, a->sync), tsr_block_count(block));
 }
 

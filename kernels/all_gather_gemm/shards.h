@@ -42,17 +42,6 @@ TSR_FN int agg_rank_with(const agg_args_t *a, int32_t at)
 	return rank;
 }
 
-/** The operands of the product, for tsr_gemm. */
-TSR_FN tsr_view_t agg_a(const agg_args_t *a)
-{
-	return a->along == AGG_B_BY_ROWS ? a->own : a->whole;
-}
-
-TSR_FN tsr_view_t agg_b(const agg_args_t *a)
-{
-	return a->along == AGG_B_BY_ROWS ? a->whole : a->own;
-}
-
 /** The place of chunk `chunk` of rank `source`'s shard; the same on all ranks. */
 TSR_FN tsr_view_t agg_chunk(const agg_args_t *a, int source, int32_t chunk)
 {
