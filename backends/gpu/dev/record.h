@@ -3,8 +3,8 @@
  * unit is compiled twice: once without TSR_RECORDED, where nothing of this is
  * left in its code, and once with it, for launches that are recorded
  * (backends/gpu/record.c). Then the thread that acts for a coop writes what the
- * coop does to the lane of its warp, in device memory, by plain accesses:
- * nobody else does, and the host reads it when the launch has ended.
+ * coop does to the lane of its warp, in device memory: nobody else does, and the
+ * host reads it when the launch has ended.
  */
 #ifndef TESSERA_GPU_DEV_RECORD_H
 #define TESSERA_GPU_DEV_RECORD_H
@@ -33,53 +33,69 @@ TSR_DEV void tsr_gpu_record_name(char *to, const char *name, int room)
 	to[i] = '\0';
 }
 
-/**
- * The place of the next event, in a new chunk where the old one is full; null if
- * all are taken, or if the lane has as many events as are kept.
- */
-TSR_DEV tsr_gpu_event_t *tsr_gpu_record_place(const tsr_coop_t *coop, tsr_gpu_lane_t *lane)
+/** Adds to a sum of the lane, and waits for nothing. Relaxed: the host reads it after the launch. */
+TSR_DEV void tsr_gpu_record_add(uint64_t *sum, uint64_t value)
 {
-	const tsr_gpu_record_t *record = &coop->context->record;
-	if (lane->events >= TSR_GPU_EVENTS_MOST)
-		return 0;
-	if (lane->room == 0) {
-		/* Relaxed: the counter only gives out chunks. */
-		const uint32_t chunk =
-			tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(record->chunks_taken, 1u);
-		if (chunk >= record->chunk_count)
-			return 0;
-		*(lane->chunk ? &lane->chunk->next : &lane->first_chunk) = chunk + 1;
-		lane->chunk = &record->chunks[chunk];
-		lane->chunk->next = 0;
-		lane->next = lane->chunk->event;
-		lane->room = TSR_GPU_EVENTS_EACH;
-	}
-	lane->room--;
-	return lane->next++;
+	(void)tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(sum, value);
 }
 
-/** A new event of the lane; null if it is lost. */
-TSR_DEV tsr_gpu_event_t *tsr_gpu_record_event(const tsr_coop_t *coop, uint32_t kind, uint64_t begin,
-					      uint64_t end)
+/** Gives the lane a new chunk, if there is one. */
+TSR_DEV bool tsr_gpu_record_chunk(const tsr_coop_t *coop, tsr_gpu_lane_t *lane,
+				  tsr_gpu_cursor_t *cursor)
+{
+	const tsr_gpu_record_t *record = &coop->context->record;
+	/* Relaxed: the counter only gives out chunks. */
+	const uint32_t number =
+		tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(record->chunks_taken, 1u);
+	if (number >= record->chunk_count)
+		return false;
+	tsr_gpu_chunk_t *chunk = &record->chunks[number];
+	*(cursor->events ? &lane->chunk->next : &lane->first_chunk) = number + 1;
+	lane->chunk = chunk;
+	chunk->next = 0;
+	cursor->next = chunk->event;
+	cursor->room = TSR_GPU_EVENTS_EACH;
+	return true;
+}
+
+/**
+ * Puts a new event of the lane at its cursor, which the caller has read; null
+ * if all places are taken. The caller adds what else belongs to this kind.
+ */
+TSR_DEV tsr_gpu_event_t *tsr_gpu_record_place(const tsr_coop_t *coop, tsr_gpu_lane_t *lane,
+					      tsr_gpu_cursor_t cursor, uint32_t kind, int32_t peer,
+					      uint64_t begin, uint64_t end)
+{
+	tsr_gpu_event_t *event = 0;
+	if (cursor.events < TSR_GPU_EVENTS_MOST &&
+	    (cursor.room > 0 || tsr_gpu_record_chunk(coop, lane, &cursor))) {
+		event = cursor.next++;
+		cursor.room--;
+		cursor.events++;
+		event->kind = kind;
+		event->peer = peer;
+		event->begin = begin;
+		event->end = end;
+		event->value = 0;
+		event->more.of.address = 0;
+		event->more.of.bytes = 0;
+		event->more.of.owner = tsr_rank(coop);
+	} else {
+		cursor.lost++;
+	}
+	cursor.sent_to = event && kind == TSR_GPU_EVENT_SEND ? peer + 1 : 0;
+	cursor.end = end;
+	lane->cursor = cursor;
+	lane->end = end;
+	return event;
+}
+
+/** A new event of the calling thread's lane; null if it is lost. */
+TSR_DEV tsr_gpu_event_t *tsr_gpu_record_event(const tsr_coop_t *coop, uint32_t kind, int32_t peer,
+					      uint64_t begin, uint64_t end)
 {
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	tsr_gpu_event_t *event = tsr_gpu_record_place(coop, lane);
-	lane->last = event;
-	lane->end = end;
-	if (!event) {
-		lane->lost++;
-		return 0;
-	}
-	lane->events++;
-	event->kind = kind;
-	event->peer = tsr_rank(coop);
-	event->begin = begin;
-	event->end = end;
-	event->value = 0;
-	event->more.of.address = 0;
-	event->more.of.bytes = 0;
-	event->more.of.owner = tsr_rank(coop);
-	return event;
+	return tsr_gpu_record_place(coop, lane, lane->cursor, kind, peer, begin, end);
 }
 
 /** The time at which something begins that is recorded when it has ended. */
@@ -88,16 +104,22 @@ TSR_DEV uint64_t tsr_gpu_record_now(void)
 	return tsr_port_clock();
 }
 
-/** The coop begins, as a worker of this number; its kernel's end ends it. */
-TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *coop, int worker)
+/** By the thread that acts for a coop: it begins, as a worker of this number; or it had begun. */
+TSR_DEV bool tsr_gpu_record_begins(const tsr_coop_t *coop, int worker)
 {
-	if (!tsr_gpu_leads(coop))
-		return;
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
 	if (lane->begin)
-		return;
+		return false;
 	lane->begin = lane->end = tsr_port_clock();
 	lane->worker = worker;
+	return true;
+}
+
+/** The coop begins; its kernel's end ends it. */
+TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *coop, int worker)
+{
+	if (tsr_gpu_leads(coop))
+		(void)tsr_gpu_record_begins(coop, worker);
 }
 
 TSR_DEV void tsr_gpu_record_close(const tsr_coop_t *coop)
@@ -118,7 +140,8 @@ TSR_DEV void tsr_gpu_record_mark(const tsr_coop_t *coop, const char *name, int64
 	if (!tsr_gpu_leads(coop))
 		return;
 	const uint64_t now = tsr_port_clock();
-	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_MARK, now, now);
+	tsr_gpu_event_t *event =
+		tsr_gpu_record_event(coop, TSR_GPU_EVENT_MARK, tsr_rank(coop), now, now);
 	if (!event)
 		return;
 	event->value = value;
@@ -130,11 +153,10 @@ TSR_DEV void tsr_gpu_record_wait(const tsr_coop_t *coop, uint64_t begin, const v
 				 int owner, int from, uint64_t value)
 {
 	const uint64_t end = tsr_port_clock();
-	tsr_gpu_lane(coop)->waited += end - begin;
-	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_WAIT, begin, end);
+	tsr_gpu_record_add(&tsr_gpu_lane(coop)->waited, end - begin);
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_WAIT, from, begin, end);
 	if (!event)
 		return;
-	event->peer = from;
 	event->value = (int64_t)value;
 	event->more.of.address = (uint64_t)(uintptr_t)flag;
 	event->more.of.owner = owner;
@@ -145,10 +167,10 @@ TSR_DEV void tsr_gpu_record_signal(const tsr_coop_t *coop, const void *flag, uin
 				   int peer)
 {
 	const uint64_t now = tsr_port_clock();
-	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SIGNAL, now, now);
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SIGNAL, peer, now, now);
 	if (!event)
 		return;
-	event->peer = event->more.of.owner = peer;
+	event->more.of.owner = peer;
 	event->value = (int64_t)value;
 	event->more.of.address = (uint64_t)(uintptr_t)flag;
 }
@@ -156,12 +178,8 @@ TSR_DEV void tsr_gpu_record_signal(const tsr_coop_t *coop, const void *flag, uin
 /** A main loop begins; and: it has read this many bytes of operands. */
 TSR_DEV void tsr_gpu_record_product(const tsr_coop_t *coop)
 {
-	if (!tsr_gpu_leads(coop))
-		return;
-	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	lane->since = tsr_port_clock();
-	if (!lane->first_product)
-		lane->first_product = lane->since;
+	if (tsr_gpu_leads(coop))
+		tsr_gpu_lane(coop)->products.since = tsr_port_clock();
 }
 
 TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_bytes)
@@ -169,11 +187,17 @@ TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_by
 	if (!tsr_gpu_leads(coop))
 		return;
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	lane->last_product = tsr_port_clock();
-	lane->products++;
-	lane->operand_bytes += operand_bytes;
-	tsr_gpu_event_t *event =
-		tsr_gpu_record_event(coop, TSR_GPU_EVENT_PRODUCT, lane->since, lane->last_product);
+	const tsr_gpu_cursor_t cursor = lane->cursor;
+	tsr_gpu_products_t products = lane->products;
+	const uint64_t now = tsr_port_clock();
+	if (!products.first)
+		products.first = products.since;
+	products.count++;
+	products.operand_bytes += operand_bytes;
+	lane->products = products;
+	lane->last_product = now;
+	tsr_gpu_event_t *event = tsr_gpu_record_place(coop, lane, cursor, TSR_GPU_EVENT_PRODUCT,
+						      tsr_rank(coop), products.since, now);
 	if (event)
 		event->more.of.bytes = operand_bytes;
 }
@@ -183,27 +207,27 @@ TSR_DEV void tsr_gpu_record_wrote(const tsr_coop_t *coop, uint64_t begin, int pe
 {
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
 	if (peer == tsr_rank(coop)) {
-		lane->local_written_bytes += bytes;
+		tsr_gpu_record_add(&lane->local_written_bytes, bytes);
 		return;
 	}
-	const uint64_t end = tsr_port_clock();
-	tsr_gpu_event_t *last = lane->last;
-	lane->remote_written_bytes += bytes;
-	if (!lane->first_remote)
+	tsr_gpu_cursor_t cursor = lane->cursor;
+	const uint64_t end = tsr_port_clock(), first = lane->first_remote;
+	tsr_gpu_record_add(&lane->remote_written_bytes, bytes);
+	if (!first)
 		lane->first_remote = begin;
 	lane->last_remote = end;
-	if (last && last->kind == TSR_GPU_EVENT_SEND && last->peer == peer &&
-	    (begin - last->end) * 1000 <
+	if (cursor.sent_to == peer + 1 &&
+	    (begin - cursor.end) * 1000 <
 		    (uint64_t)TSR_GPU_SAME_SEND_US * coop->context->clock_khz) {
-		last->end = lane->end = end;
-		last->more.of.bytes += bytes;
+		tsr_gpu_event_t *last = cursor.next - 1;
+		tsr_gpu_record_add(&last->more.of.bytes, bytes);
+		last->end = lane->cursor.end = lane->end = end;
 		return;
 	}
-	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SEND, begin, end);
-	if (!event)
-		return;
-	event->peer = peer;
-	event->more.of.bytes = bytes;
+	tsr_gpu_event_t *event =
+		tsr_gpu_record_place(coop, lane, cursor, TSR_GPU_EVENT_SEND, peer, begin, end);
+	if (event)
+		event->more.of.bytes = bytes;
 }
 
 /** The same by all threads of a coop; and of reads. */
@@ -219,7 +243,9 @@ TSR_DEV void tsr_gpu_record_read(const tsr_coop_t *coop, int peer, uint64_t byte
 	if (!tsr_gpu_leads(coop))
 		return;
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	*(peer == tsr_rank(coop) ? &lane->local_read_bytes : &lane->remote_read_bytes) += bytes;
+	tsr_gpu_record_add(peer == tsr_rank(coop) ? &lane->local_read_bytes
+						  : &lane->remote_read_bytes,
+			   bytes);
 }
 
 /** To all members from `first` on, counted from this rank. */
@@ -240,8 +266,8 @@ TSR_DEV void tsr_gpu_record_sent(const tsr_coop_t *coop, int thread, uint64_t be
 {
 	tsr_coop_t me = *coop;
 	me.thread = thread;
-	tsr_gpu_record_open(&me, TSR_GPU_WORKER_SENDER);
-	tsr_gpu_record_role(&me, "sender");
+	if (tsr_gpu_leads(&me) && tsr_gpu_record_begins(&me, TSR_GPU_WORKER_SENDER))
+		tsr_gpu_record_role(&me, "sender");
 	TSR_GPU_NO_UNROLL
 	for (int i = first; i < end; i++)
 		tsr_gpu_record_written(&me, begin, tsr_peer(coop, i), bytes);
