@@ -155,8 +155,9 @@ typedef struct workload_cost {
 	 * read back, and operands that are read several times count once. */
 	double between_bytes;
 	int launches; /* of kernels */
-	/* how often every rank waits for flags of all others, in a team of more than one; these
-	 * flags lie in an allocation whose name ends with ".sync" */
+	/* how often every rank waits for flags of all others, in a team of more than one. These
+	 * flags lie in an allocation whose name ends with ".sync", or in the state of a collective,
+	 * whose name ends with ".state". */
 	int meetings;
 } workload_cost_t;
 

@@ -129,10 +129,13 @@ tsr_view_t splitk_view(const plan_t *plan, int matrix)
 
 /* ------------------------------------------------------------ runs */
 
+/** The first kernel of the bulk-synchronous pattern, which writes a product of the dtype of C. */
 tsr_status_t splitk_compute(plan_t *plan)
 {
 	const splitk_plan_t *self = plan_of(plan);
-	return tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks, &self->args);
+	splitk_args_t args = self->args;
+	args.partial = view_of(plan, SPLITK_PARTIAL, SPLITK_KEPT, plan->dtype);
+	return tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks, &args);
 }
 
 tsr_status_t splitk_run(plan_t *plan)

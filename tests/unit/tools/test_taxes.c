@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tessera/dev/collective.h"
 #include "tools/bench/bench.h"
 
 enum { RANKS = 2, RETIRED = 16, EACH = 16 };
@@ -132,6 +133,39 @@ Test(taxes, a_meeting_has_all_ranks)
 	m.event_counts[RANKS - 1]--; /* rank 1 does not wait */
 	cr_expect_eq(idling_of(&m).meetings, 0);
 	cr_expect_eq(idling_of(&m).idle_ns, 0);
+}
+
+/** In a collective of two blocks a rank: a block arrives, or waits for the other rank's. */
+static void collect(made_t *m, int launch, int block, uint64_t at, int call)
+{
+	enum { ROUND = TSR_ALL_GATHER_MAX_BLOCKS, BEFORE = 7, COUNT = 256 };
+	const int me = m->rank, other = 1 - me;
+	tsr_record_event_t *signal = event(m, launch, TSR_RECORD_SIGNAL, at, at),
+			   *wait = event(m, launch, TSR_RECORD_WAIT, at, at + 10);
+	set_flag(signal, "c.state", other, block == 0 ? ROUND - 1 : 1);
+	signal->offset_bytes = (uint64_t)(COUNT * me);
+	set_flag(wait, "c.state", me, (int64_t)(BEFORE + call) * ROUND);
+	wait->offset_bytes = (uint64_t)(COUNT * other);
+	signal->block = wait->block = block;
+}
+
+Test(taxes, blocks_that_raise_counts_together_meet)
+{
+	static made_t m;
+	memset(&m, 0, sizeof m);
+	for (m.rank = 0; m.rank < RANKS; m.rank++) {
+		(void)entry(&m, 0);
+		(void)entry(&m, 1);
+		for (int block = 0; block < 2; block++) {
+			const uint64_t late = m.rank == 1 && block == 1 ? 300 : 0;
+			collect(&m, 1, block, 1000 + late, 1);
+			collect(&m, 1, block, 2000 + late, 2);
+		}
+	}
+	const bench_idling_t idling = idling_of(&m);
+	cr_expect_eq(idling.meetings, 2, "%d", idling.meetings);
+	/* rank 0's blocks wait 300 ns each time, rank 1's not */
+	cr_assert_float_eq(idling.idle_ns, 2 * 300.0 / RANKS, 1e-9, "%g", idling.idle_ns);
 }
 
 Test(taxes, events_that_had_no_room_make_it_unknown)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tessera/dev/collective.h"
 #include "tools/bench/bench.h"
 
 static tsr_status_t no_memory(void)
@@ -56,12 +57,13 @@ static int count_kernels(const rank_rows_t *rows)
 
 /*
  * A meeting: each rank raises a flag on each other rank, and waits for those of
- * all others. Its flags have one value, and lie side by side in one allocation,
- * in the order of the ranks that raise them (kernels/dev/handshake.h).
+ * all others. Its flags have one value, and lie equally far apart in one
+ * allocation, in the order of the ranks that raise them.
  */
 typedef struct flag_row {
 	const tsr_record_event_t *event;
 	int64_t place;    /* where rank 0's flag is */
+	int64_t value;    /* that is waited for */
 	int rank, raiser; /* whose event it is, and who raises the flag */
 } flag_row_t;
 
@@ -73,7 +75,7 @@ static int compare(int64_t a, int64_t b)
 static int by_meeting(const flag_row_t *a, const flag_row_t *b)
 {
 	const int names = strcmp(a->event->name, b->event->name);
-	const int values = compare(a->event->value, b->event->value);
+	const int values = compare(a->value, b->value);
 	return names ? names : values ? values : compare(a->place, b->place);
 }
 
@@ -95,11 +97,20 @@ static int by_meeting_and_worker(const void *a, const void *b)
 	return 0;
 }
 
-/** Whether an allocation has flags of a handshake: so named, "gemm_all_scatter.sync". */
-static bool is_handshake(const char *name)
+/* Bytes from a rank's flag to the next rank's, by what holds them. */
+enum {
+	HANDSHAKE = sizeof(uint64_t), /* kernels/dev/handshake.h */
+	COLLECTIVE = 256              /* backends/common/dev/states.h */
+};
+
+/** What an allocation holds by its name, "gemm_all_scatter.sync"; 0: no flags of meetings. */
+static int64_t flags_apart(const char *name)
 {
 	const char *dot = strrchr(name, '.');
-	return dot && strcmp(dot, ".sync") == 0;
+	return !dot                         ? 0
+	       : strcmp(dot, ".sync") == 0  ? HANDSHAKE
+	       : strcmp(dot, ".state") == 0 ? COLLECTIVE
+					    : 0;
 }
 
 /** Adds a rank's waits for flags of other ranks, and its signals to them. Returns the new count. */
@@ -108,14 +119,73 @@ static int add_flags(const rank_rows_t *rows, int rank, flag_row_t *flags, int c
 	for (int i = 0; i < rows->event_count; i++) {
 		const tsr_record_event_t *e = &rows->events[i];
 		const bool waits = e->kind == TSR_RECORD_WAIT && e->owner == rank;
+		const int64_t apart = flags_apart(e->name);
 		if (e->launch < rows->first_launch || e->peer < 0 || e->peer == rank ||
-		    (!waits && e->kind != TSR_RECORD_SIGNAL) || !is_handshake(e->name))
+		    (!waits && e->kind != TSR_RECORD_SIGNAL) || apart == 0)
 			continue;
 		const int raiser = waits ? e->peer : rank;
-		const int64_t place = (int64_t)e->offset_bytes - raiser * (int64_t)sizeof(uint64_t);
-		flags[count++] = (flag_row_t){e, place, rank, raiser};
+		flags[count++] = (flag_row_t){e, (int64_t)e->offset_bytes - raiser * apart,
+					      e->value, rank, raiser};
 	}
 	return count;
+}
+
+/*
+ * A collective's flag is a count, which the blocks of a rank raise by
+ * TSR_ALL_GATHER_MAX_BLOCKS together in each call. A wait has the value that the
+ * count is to reach, and a signal what a block adds.
+ */
+
+/** By count, signals of one rank to one other together, by time; waits first. */
+static int by_count(const void *a, const void *b)
+{
+	const flag_row_t *x = a, *y = b;
+	const tsr_record_event_t *e = x->event, *f = y->event;
+	const int names = strcmp(e->name, f->name);
+	const int64_t keys[][2] = {
+		{x->place, y->place},
+		{e->kind != TSR_RECORD_WAIT, f->kind != TSR_RECORD_WAIT},
+		{x->raiser, y->raiser},
+		{e->owner, f->owner},
+		{(int64_t)e->begin_ns, (int64_t)f->begin_ns},
+	};
+	if (names)
+		return names;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (keys[i][0] != keys[i][1])
+			return compare(keys[i][0], keys[i][1]);
+	return 0;
+}
+
+static bool is_signal(const flag_row_t *flag)
+{
+	return flag->event->kind == TSR_RECORD_SIGNAL;
+}
+
+/** Gives signals to counts the values that waits have: what the count is to reach in their call. */
+static void find_calls(flag_row_t *flags, int count)
+{
+	int64_t before = 0, sum = 0; /* before the first call of a count, and since then */
+	qsort(flags, (size_t)count, sizeof *flags, by_count);
+	for (int i = 0; i < count; i++) {
+		flag_row_t *f = &flags[i];
+		const flag_row_t *last = i > 0 ? f - 1 : NULL;
+		if (flags_apart(f->event->name) != COLLECTIVE)
+			continue;
+		const bool same = last && strcmp(last->event->name, f->event->name) == 0 &&
+				  last->place == f->place;
+		const int64_t reached = f->value - TSR_ALL_GATHER_MAX_BLOCKS;
+		if (!is_signal(f)) {
+			before = same && before < reached ? before : reached;
+			continue;
+		}
+		if (!same || !is_signal(last) || last->raiser != f->raiser ||
+		    last->event->owner != f->event->owner)
+			sum = 0;
+		sum += f->value;
+		f->value = before + (sum + TSR_ALL_GATHER_MAX_BLOCKS - 1) /
+					    TSR_ALL_GATHER_MAX_BLOCKS * TSR_ALL_GATHER_MAX_BLOCKS;
+	}
 }
 
 static bool same_worker(const flag_row_t *a, const flag_row_t *b)
@@ -199,6 +269,7 @@ static tsr_status_t find_meetings(const rank_rows_t *rows, int ranks, bench_idli
 	if (room) {
 		for (int r = 0; r < ranks; r++)
 			count = add_flags(&rows[r], r, flags, count);
+		find_calls(flags, count);
 		qsort(flags, (size_t)count, sizeof *flags, by_meeting_and_worker);
 		if (ranks > 1)
 			walk_meetings(&m, flags, count, idling);
