@@ -239,11 +239,12 @@ def DeviceReadings(env, sources):
     return made
 
 
-def NamedImage(env, kit, source, symbol):
+def NamedImage(env, kit, source, symbol, recorded=False):
     """The object of device code that the library itself uses, for one toolkit: it is found by its
     symbol, a tsr_image_t."""
     unit = unit_of(env, source)
-    return _embedded(env, kit, unit, _image(env, kit, unit, _assembly(env, kit, source)), symbol)
+    image = _image(env, kit, unit, _assembly(env, kit, source, recorded), recorded)
+    return _embedded(env, kit, unit, image, symbol, recorded)
 
 
 def DeviceProgram(env, kit, target, source):

@@ -1,7 +1,6 @@
 /*
- * The all-reduce of one tile: adds up what the ranks keep, and stores the result
- * to all. It is tsr_all_reduce with another destination: the sums stay as they
- * are, and C gets them rounded once.
+ * The all-reduce of one tile: adds up what the ranks keep, rounds the sums once,
+ * and stores them to all.
  */
 #ifndef GEMM_ALL_REDUCE_COMBINE_H
 #define GEMM_ALL_REDUCE_COMBINE_H
@@ -15,16 +14,12 @@ TSR_FN tsr_pos_t gar_own_tile(const splitk_args_t *a, int64_t index)
 	return tsr_ring_order(index, &ring, a->group).at;
 }
 
-/** Adds up the tile at `tile_at` of this rank's chunk, strip by strip, for all ranks. */
-TSR_FN void gar_combine(tsr_coop_t *block, const splitk_run_t *run, tsr_pos_t tile_at)
+/** Adds up part `index` of `count` of the tile at `tile_at` of this rank's chunk, for all ranks. */
+TSR_FN void gar_combine(tsr_coop_t *block, const splitk_run_t *run, tsr_pos_t tile_at, int index,
+			int count)
 {
-	const tsr_view_t chunk = splitk_chunk(run, run->args->c, run->me);
-	TSR_FRAG(strip, sums, block);
-	for (int64_t i = 0; i < splitk_strips(); i++) {
-		const tsr_pos_t place = splitk_strip_place(tile_at, i);
-		splitk_add_up(block, run, place, sums);
-		tsr_store_all(block, chunk, place, sums);
-	}
+	splitk_add_up(block, run, splitk_chunk(run, run->args->c, run->me), tile_at, index, count,
+		      TSR_ANY_RANK);
 }
 
 #endif

@@ -44,7 +44,7 @@ TSR_FN void gar_serve(tsr_coop_t *block, const splitk_run_t *run, int index, int
 			tsr_wait(block, splitk_come(a, source, splitk_index(a, tile_at)),
 				 run->epoch, source);
 		}
-		gar_combine(block, run, tile_at);
+		gar_combine(block, run, tile_at, 0, 1);
 	}
 }
 

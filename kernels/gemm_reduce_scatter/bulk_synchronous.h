@@ -20,20 +20,15 @@ TSR_KERNEL(grs_gemm, splitk_args_t, a)
  */
 TSR_KERNEL(grs_reduce, splitk_args_t, a)
 {
-	const int64_t strips = splitk_strips();
 	const splitk_run_t run = splitk_begin(block, a);
 	tsr_role(block, "add up");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	TSR_FRAG(strip, sums, block);
-	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * strips;
-	     task += tsr_block_count(block)) {
-		const tsr_pos_t place =
-			splitk_strip_place(tsr_grouped_order(task / strips, a->tiles_m, a->tiles_n,
-							     a->group),
-					   task % strips);
-		splitk_add_up(block, &run, place, sums);
-		tsr_tile_store(block, a->c, place, sums);
-	}
+	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * SPLITK_CUTS;
+	     task += tsr_block_count(block))
+		splitk_add_up(block, &run, a->c,
+			      tsr_grouped_order(task / SPLITK_CUTS, a->tiles_m, a->tiles_n,
+						a->group),
+			      (int)(task % SPLITK_CUTS), SPLITK_CUTS, run.me);
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

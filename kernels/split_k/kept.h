@@ -35,30 +35,30 @@ TSR_FN void splitk_multiply(tsr_coop_t *block, const splitk_args_t *a)
 		 splitk_keep, &run);
 }
 
-/** How many strips a tile has. */
-TSR_FN int64_t splitk_strips(void)
+/** What a chunk has of a tile. */
+TSR_FN tsr_view_t splitk_tile_view(tsr_view_t chunk, tsr_pos_t tile_at)
 {
-	return TSR_TILE_M(tile) / TSR_TILE_M(strip);
-}
-
-/** The position in its chunk of strip `number` of a tile. */
-TSR_FN tsr_pos_t splitk_strip_place(tsr_pos_t tile_at, int64_t number)
-{
-	tsr_pos_t place = splitk_place(tile_at);
-	place.row += number * TSR_TILE_M(strip);
-	return place;
+	const tsr_pos_t at = splitk_place(tile_at);
+	const int64_t rows = chunk.rows - at.row, cols = chunk.cols - at.col;
+	return tsr_view_part(chunk, at, rows < TSR_TILE_M(tile) ? rows : TSR_TILE_M(tile),
+			     cols < TSR_TILE_N(tile) ? cols : TSR_TILE_N(tile));
 }
 
 /**
- * Adds up all ranks' sums, in rank order, for the strip at `place` of this rank's
- * chunk. A strip is some rows of a tile: the sums of a whole tile would leave a
- * thread no registers for what it reads.
+ * Adds up all ranks' sums for some rows of a tile of this rank's chunk, part
+ * `index` of `count`, in rank order. Stores the result to `dst`, the same rows of
+ * C, on rank `to` or on all ranks.
  */
-TSR_FN void splitk_add_up(tsr_coop_t *block, const splitk_run_t *run, tsr_pos_t place,
-			  strip_frag_t *sums_out)
+TSR_FN void splitk_add_up(tsr_coop_t *block, const splitk_run_t *run, tsr_view_t dst,
+			  tsr_pos_t tile_at, int index, int count, int to)
 {
-	tsr_reduce(block, sums_out, splitk_chunk(run, run->args->partial, run->me), place,
-		   TSR_REDUCE_SUM);
+	const tsr_view_t chunk = splitk_chunk(run, run->args->partial, run->me);
+	tsr_combine(block, tsr_view_cut(splitk_tile_view(dst, tile_at), TSR_DIM_ROWS, index, count),
+		    tsr_view_cut(splitk_tile_view(chunk, tile_at), TSR_DIM_ROWS, index, count),
+		    TSR_REDUCE_SUM, to);
 }
+
+/* Where nothing else is done, a tile is cut, so that a small product has work for all blocks. */
+enum { SPLITK_CUTS = 4 };
 
 #endif

@@ -8,6 +8,9 @@
  * alike. If `apart` is not 0, `src` is what rank 0 has given, in my own memory,
  * and what each next rank has given lies `apart` bytes behind. Meets nobody;
  * each element is read and stored by one thread.
+ *
+ * And tsr_port_combine_as(coop, dst, src, op, to): the same from the ranks' own
+ * memory, where f32 may also be stored as f16 or bf16.
  */
 #ifndef TESSERA_COMMON_DEV_COMBINE_H
 #define TESSERA_COMMON_DEV_COMBINE_H
@@ -51,24 +54,51 @@ TSR_FN tsr_combine_t tsr_combine_mine(tsr_coop_t *block, tsr_combine_t c, int sh
 	return c;
 }
 
-TSR_FN void tsr_combine(tsr_coop_t *block, tsr_combine_t c)
+TSR_FN void tsr_combine_own(tsr_coop_t *block, tsr_combine_t c)
 {
 	if (!tsr_view_is_empty(c.src))
 		tsr_port_combine(block, c.dst, c.src, c.op, c.to, c.apart);
 }
 
 /** Whether elements of this type can be combined. */
-TSR_FN int tsr_combine_takes(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src)
+TSR_FN int tsr_combine_has_sums(tsr_collect_t *c, int32_t dtype)
 {
-	const int32_t dtype = src.dtype;
-	if (!tsr_collect_takes(c, dst, src))
-		return 0;
 	if (dtype == TSR_F64 || dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16 ||
 	    dtype == TSR_I32 || dtype == TSR_I8 || dtype == TSR_U8)
 		return 1;
 	TSR_REFUSE(c->block, c->call, TSR_SUMS_CURE,
 		   "of elements of dtype %d, which it does not combine", (int)dtype);
 	return 0;
+}
+
+TSR_FN int tsr_combine_takes(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src)
+{
+	return tsr_collect_takes(c, dst, src) && tsr_combine_has_sums(c, src.dtype);
+}
+
+/** Whether tsr_combine can store what it combines: as it is, or f32 as a shorter float. */
+TSR_FN int tsr_combine_rounds(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src)
+{
+	if (dst.dtype == src.dtype ||
+	    (src.dtype == TSR_F32 && (dst.dtype == TSR_F16 || dst.dtype == TSR_BF16)))
+		return 1;
+	TSR_REFUSE(c->block, c->call, "store the dtype of src; or of f32 also f16 and bf16",
+		   "from a view of dtype %d to one of dtype %d", (int)src.dtype, (int)dst.dtype);
+	return 0;
+}
+
+TSR_DEV void tsr_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to)
+{
+	tsr_collect_t c = tsr_collect(coop, "tsr_combine", 0);
+	const int heap = dst.space == TSR_SPACE_HEAP && src.space == TSR_SPACE_HEAP;
+	if (!heap)
+		TSR_REFUSE(coop, c.call, TSR_SPACE_CURE, "of a view of shared memory");
+	else if (tsr_combine_rounds(&c, dst, src) && tsr_combine_has_sums(&c, src.dtype) &&
+		 tsr_collect_fits(&c, dst, src.rows, src.cols) &&
+		 tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)) &&
+		 (to == TSR_ANY_RANK || tsr_collect_rooted(&c, to)) && !tsr_view_is_empty(src))
+		tsr_port_combine_as(coop, dst, src, op, to);
+	(void)tsr_collect_return(&c, TSR_WAIT_OK);
 }
 
 TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
@@ -87,7 +117,7 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, part)))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_combine(block, tsr_combine_mine(block, combine, 0, 1));
+		tsr_combine_own(block, tsr_combine_mine(block, combine, 0, 1));
 		how = tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);
@@ -101,9 +131,9 @@ TSR_FN void tsr_all_reduce_mine(tsr_coop_t *block, const tsr_combine_t *c,
 		      step = one_shot->used ? tsr_block_count(block) : 1;
 	int64_t piece = one_shot->used ? tsr_block_index(block) : 0;
 	for (; piece < pieces; piece += step)
-		tsr_combine(block, one_shot->used ? tsr_one_shot_mine(one_shot, c->op, piece)
-						  : tsr_combine_mine(block, *c, tsr_rank(block),
-								     tsr_size(block)));
+		tsr_combine_own(block, one_shot->used ? tsr_one_shot_mine(one_shot, c->op, piece)
+						      : tsr_combine_mine(block, *c, tsr_rank(block),
+									 tsr_size(block)));
 }
 
 TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
@@ -148,7 +178,7 @@ TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr
 	    tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_combine(block, tsr_combine_mine(block, combine, me, tsr_size(block)));
+		tsr_combine_own(block, tsr_combine_mine(block, combine, me, tsr_size(block)));
 		how = tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);

@@ -1,4 +1,4 @@
-/* tsr_port_combine (common/dev/combine.h): tile by tile. */
+/* tsr_port_combine and tsr_port_combine_as (common/dev/combine.h): tile by tile. */
 #include "common/dev/views.h"
 #include "cpuemu/dev/internal.h"
 
@@ -58,4 +58,9 @@ void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_redu
 	c.dst = tsr_view_flat(dst, lines, left, left);
 	c.src = tsr_view_flat(src, lines, left, left);
 	combine_tiles(coop, &c);
+}
+
+void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to)
+{
+	tsr_port_combine(coop, dst, src, op, to, 0);
 }

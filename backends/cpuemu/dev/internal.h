@@ -142,6 +142,7 @@ void tsr_cpu_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos
 		    tsr_reduce_t op, int64_t apart);
 
 /** What common/dev/combine.h asks of a port. */
+void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to,
 		      int64_t apart);
 

@@ -1,7 +1,8 @@
 /*
- * Body of tsr_port_combine (common/dev/combine.h). Each thread combines elements
- * of its own, sixteen bytes of each rank at a time, and stores what it has: no
- * thread waits for another.
+ * Bodies of tsr_port_combine and tsr_port_combine_as (common/dev/combine.h). Each
+ * thread combines elements of its own, sixteen bytes of each rank at a time, and
+ * stores what it has: no thread waits for another. D is how the ranks hold
+ * elements, and E how the result is stored.
  */
 #ifndef TESSERA_GPU_DEV_COMBINE_H
 #define TESSERA_GPU_DEV_COMBINE_H
@@ -22,8 +23,15 @@ typedef struct tsr_gpu_combined {
 	char *dst;
 	int64_t rows, cols, src_ld, dst_ld;
 	int32_t to;
-	bool packs; /* groups of sixteen bytes are aligned everywhere */
+	bool packs; /* groups are aligned everywhere */
 } tsr_gpu_combined_t;
+
+/** The result of a group: as many elements as sixteen bytes of D have. */
+template <typename D, typename E>
+struct __attribute__((aligned(16 / sizeof(typename D::stored_t) * sizeof(typename E::stored_t))))
+tsr_gpu_combined_group {
+	typename E::stored_t element[16 / sizeof(typename D::stored_t)];
+};
 
 TSR_DEV int tsr_gpu_combined_places(const tsr_gpu_ranks_t &from, const tsr_gpu_combined_t &c)
 {
@@ -40,28 +48,28 @@ TSR_DEV int64_t tsr_gpu_combined_offset(const tsr_gpu_ranks_t &from, const tsr_g
 }
 
 /** A few groups of all ranks, in rank order. The next rank's are in flight meanwhile. */
-template <typename D, int HELD>
+template <typename D, typename E, int HELD>
 TSR_DEV void tsr_gpu_combine_groups(const tsr_gpu_ranks_t &from,
 				    const typename D::stored_t *const (&mine)[HELD],
-				    tsr_gpu_pack<typename D::stored_t> (&result)[HELD])
+				    tsr_gpu_combined_group<D, E> (&result)[HELD])
 {
 	typedef tsr_gpu_pack<typename D::stored_t> pack_t;
 	typedef typename D::value_t value_t;
 	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
 	const int ranks = tsr_size(from.coop);
 	value_t sum[HELD][SIZE];
+	pack_t next[HELD];
 	TSR_GPU_UNROLL
 	for (int i = 0; i < HELD; i++)
-		result[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], 0);
+		next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], 0);
 	TSR_GPU_NO_UNROLL
 	for (int rank = 0; rank < ranks; rank++) {
 		pack_t pack[HELD];
 		TSR_GPU_UNROLL
 		for (int i = 0; i < HELD; i++) {
-			pack[i] = result[i];
+			pack[i] = next[i];
 			if (rank + 1 < ranks)
-				result[i] =
-					*tsr_gpu_of_rank(from, (const pack_t *)mine[i], rank + 1);
+				next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], rank + 1);
 		}
 		TSR_GPU_UNROLL
 		for (int i = 0; i < HELD; i++) {
@@ -76,7 +84,7 @@ TSR_DEV void tsr_gpu_combine_groups(const tsr_gpu_ranks_t &from,
 	for (int i = 0; i < HELD; i++) {
 		TSR_GPU_UNROLL
 		for (int j = 0; j < SIZE; j++)
-			result[i].element[j] = tsr_gpu_encode<D>(sum[i][j]);
+			result[i].element[j] = tsr_gpu_encode<E>(sum[i][j]);
 	}
 }
 
@@ -84,92 +92,146 @@ TSR_DEV void tsr_gpu_combine_groups(const tsr_gpu_ranks_t &from,
  * The whole groups of all rows. A thread whose last groups are beyond the end
  * repeats its first.
  */
-template <typename D>
+template <typename D, typename E>
 TSR_DEV void tsr_gpu_combine_packs(const tsr_gpu_ranks_t &from, const tsr_gpu_combined_t &c,
 				   int64_t groups)
 {
 	typedef typename D::stored_t stored_t;
-	typedef tsr_gpu_pack<stored_t> pack_t;
+	typedef typename E::stored_t result_t;
+	typedef tsr_gpu_combined_group<D, E> group_t;
 	constexpr int SIZE = 16 / (int)sizeof(stored_t), HELD = tsr_gpu_held<stored_t>::groups;
 	const int64_t all = c.rows * groups, step = from.coop->threads;
 	TSR_GPU_NO_UNROLL
 	for (int64_t at = from.coop->thread; at < all; at += HELD * step) {
 		const stored_t *mine[HELD];
-		stored_t *to[HELD];
-		pack_t result[HELD];
+		result_t *to[HELD];
+		group_t result[HELD];
 		TSR_GPU_UNROLL
 		for (int i = 0; i < HELD; i++) {
 			const int64_t group = at + i * step < all ? at + i * step : at,
-				      row = c.rows == 1 ? 0 : group / groups,
+				      row = c.rows == 1 ? 0 : tsr_quotient(group, groups),
 				      col = (group - row * groups) * SIZE;
 			mine[i] = (const stored_t *)c.src + row * c.src_ld + col;
-			to[i] = (stored_t *)c.dst + row * c.dst_ld + col;
+			to[i] = (result_t *)c.dst + row * c.dst_ld + col;
 		}
-		tsr_gpu_combine_groups<D, HELD>(from, mine, result);
+		tsr_gpu_combine_groups<D, E, HELD>(from, mine, result);
 		TSR_GPU_NO_UNROLL
 		for (int place = 0; place < tsr_gpu_combined_places(from, c); place++) {
 			const int64_t offset = tsr_gpu_combined_offset(from, c, place);
 			TSR_GPU_UNROLL
 			for (int i = 0; i < HELD; i++)
 				if (at + i * step < all)
-					*(pack_t *)((char *)to[i] + offset) = result[i];
+					*(group_t *)((char *)to[i] + offset) = result[i];
 		}
 	}
 }
 
 /** The columns from `first` on, one by one. */
-template <typename D>
+template <typename D, typename E>
 TSR_DEV void tsr_gpu_combine_ones(const tsr_gpu_ranks_t &from, const tsr_gpu_combined_t &c,
 				  int64_t first)
 {
 	typedef typename D::stored_t stored_t;
+	typedef typename E::stored_t result_t;
 	const int64_t cols = c.cols - first, all = c.rows * cols;
 	TSR_GPU_NO_UNROLL
 	for (int64_t at = from.coop->thread; at < all; at += from.coop->threads) {
-		const int64_t row = c.rows == 1 ? 0 : at / cols, col = first + at - row * cols;
-		const stored_t one = tsr_gpu_encode<D>(tsr_gpu_reduce_one<D, typename D::value_t>(
+		const int64_t row = c.rows == 1 ? 0 : tsr_quotient(at, cols),
+			      col = first + at - row * cols;
+		const result_t one = tsr_gpu_encode<E>(tsr_gpu_reduce_one<D, typename D::value_t>(
 			from, (const stored_t *)c.src + row * c.src_ld + col));
-		char *to = (char *)((stored_t *)c.dst + row * c.dst_ld + col);
+		char *to = (char *)((result_t *)c.dst + row * c.dst_ld + col);
 		TSR_GPU_NO_UNROLL
 		for (int place = 0; place < tsr_gpu_combined_places(from, c); place++)
-			*(stored_t *)(to + tsr_gpu_combined_offset(from, c, place)) = one;
+			*(result_t *)(to + tsr_gpu_combined_offset(from, c, place)) = one;
 	}
 }
 
-template <typename D>
+template <typename D, typename E>
 TSR_DEV void tsr_gpu_combine(const tsr_gpu_ranks_t &from, const tsr_gpu_combined_t &c)
 {
 	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
 	const int64_t groups = c.packs ? c.cols / SIZE : 0;
 	if (groups > 0)
-		tsr_gpu_combine_packs<D>(from, c, groups);
+		tsr_gpu_combine_packs<D, E>(from, c, groups);
 	if (groups * SIZE < c.cols)
-		tsr_gpu_combine_ones<D>(from, c, groups * SIZE);
+		tsr_gpu_combine_ones<D, E>(from, c, groups * SIZE);
+}
+
+/** Records what a call reads and writes. */
+TSR_DEV void tsr_gpu_record_combined(const tsr_gpu_ranks_t &from, int to, uint64_t begun,
+				     uint64_t read_bytes, uint64_t written_bytes)
+{
+#if defined(TSR_RECORDED)
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; i < tsr_size(from.coop); i++)
+		tsr_gpu_record_read(from.coop, from.apart ? tsr_rank(from.coop) : i, read_bytes);
+	if (to == TSR_ANY_RANK)
+		tsr_gpu_record_written_all(from.coop, begun, 0, written_bytes);
+	else
+		tsr_gpu_record_written(from.coop, begun, to, written_bytes);
+#else
+	(void)from, (void)to, (void)begun, (void)read_bytes, (void)written_bytes;
+#endif
+}
+
+/** Describes what is combined. False: nothing, or a view that the call may not reach. */
+TSR_DEV bool tsr_gpu_combines(tsr_coop_t *coop, tsr_gpu_combined_t *c, tsr_view_t dst,
+			      tsr_view_t src, int to, int64_t apart)
+{
+	const int me = tsr_rank(coop);
+	const int64_t read = tsr_gpu_dtype_bytes(src.dtype),
+		      written = tsr_gpu_dtype_bytes(dst.dtype),
+		      group_bytes = 16 / (read > 0 ? read : 16) * written;
+	tsr_port_settle(coop);
+	if (!tsr_gpu_reduces(coop, src) ||
+	    !tsr_gpu_accepts_view(coop, dst, to == TSR_ANY_RANK ? me : to) ||
+	    src.rows * src.cols * read <= 0)
+		return false;
+	c->src = tsr_gpu_view_address(coop, src, me);
+	c->dst = tsr_gpu_view_address(coop, dst, me);
+	c->rows = src.rows;
+	c->cols = src.cols;
+	c->src_ld = src.ld;
+	c->dst_ld = dst.ld;
+	c->to = to;
+	c->packs = (((uintptr_t)c->src | (uint64_t)apart |
+		     (uint64_t)(c->rows > 1 ? c->src_ld * read : 0)) %
+		    16) == 0 &&
+		   (((uintptr_t)c->dst | (uint64_t)(c->rows > 1 ? c->dst_ld * written : 0)) %
+		    (uint64_t)group_bytes) == 0;
+	return true;
 }
 
 TSR_DEV void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op,
 			      int to, int64_t apart)
 {
 	const tsr_gpu_ranks_t from = {coop, op, apart};
-	const int me = tsr_rank(coop);
-	const int64_t element = tsr_gpu_dtype_bytes(src.dtype),
-		      bytes = src.rows * src.cols * element;
+	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_combined_t c;
-	tsr_port_settle(coop);
-	if (!tsr_gpu_reduces(coop, src) ||
-	    !tsr_gpu_accepts_view(coop, dst, to == TSR_ANY_RANK ? me : to) || bytes <= 0)
+	if (!tsr_gpu_combines(coop, &c, dst, src, to, apart))
 		return;
-	c.src = tsr_gpu_view_address(coop, src, me);
-	c.dst = tsr_gpu_view_address(coop, dst, me);
-	c.rows = src.rows;
-	c.cols = src.cols;
-	c.src_ld = src.ld;
-	c.dst_ld = dst.ld;
-	c.to = to;
-	c.packs = (((uintptr_t)c.src | (uintptr_t)c.dst | (uint64_t)apart |
-		    (uint64_t)(c.rows > 1 ? (c.src_ld | c.dst_ld) * element : 0)) %
-		   16) == 0;
-	TSR_GPU_BY_DTYPE(src.dtype, D, (tsr_gpu_combine<D>(from, c)))
+	TSR_GPU_BY_DTYPE(src.dtype, D, (tsr_gpu_combine<D, D>(from, c)))
+	tsr_gpu_record_combined(from, to, begun, tsr_gpu_view_bytes(src), tsr_gpu_view_bytes(src));
+}
+
+TSR_DEV void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op,
+				 int to)
+{
+	const tsr_gpu_ranks_t from = {coop, op, 0};
+	const uint64_t begun = tsr_gpu_record_now();
+	tsr_gpu_combined_t c;
+	if (dst.dtype == src.dtype) {
+		tsr_port_combine(coop, dst, src, op, to, 0);
+		return;
+	}
+	if (!tsr_gpu_combines(coop, &c, dst, src, to, 0))
+		return;
+	if (dst.dtype == TSR_BF16)
+		tsr_gpu_combine<tsr_gpu_f32, tsr_gpu_bf16>(from, c);
+	else
+		tsr_gpu_combine<tsr_gpu_f32, tsr_gpu_f16>(from, c);
+	tsr_gpu_record_combined(from, to, begun, tsr_gpu_view_bytes(src), tsr_gpu_view_bytes(dst));
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Collectives inside a kernel that combine what all ranks have: sums, maxima
- * and minima of views, by all blocks of all ranks.
+ * Combining what all ranks have: sums, maxima and minima of views. By one block,
+ * which waits for nobody, and by collectives of all blocks of all ranks.
  */
 #ifndef TESSERA_DEV_REDUCTION_H
 #define TESSERA_DEV_REDUCTION_H
@@ -28,6 +28,25 @@
  *               matter.
  *   Errors:     also TSR_ERR_KERNEL for elements of another type.
  */
+
+/**
+ * Combines the `src` of all ranks, and stores the result to `dst` of rank `to`,
+ * or of every rank if that is TSR_ANY_RANK. Meets nobody. It is tsr_reduce
+ * (dev/value.h) for results that need not be held: with a group of elements a
+ * thread, many more of them are on their way than with a tile.
+ *
+ * Called by:  a block or a worker, as tsr_put.
+ * Views:      as for the collectives below, but `dst` of f32 may also be f16 or
+ *             bf16: sums are rounded once. Either may be empty; `to` is a rank
+ *             of the team.
+ * In place:   `dst` is `src`.
+ * Ordering:   none; plain accesses. The caller has waited for what the ranks put
+ *             into `src` (READY), and for `dst` (RETIRED).
+ * Completion: as of a tsr_put to these ranks.
+ * Errors:     as in tsr_put; TSR_ERR_KERNEL, if the views do not fit each other.
+ * Source:     the reduction of the Iris paper's bulk-synchronous patterns.
+ */
+TSR_DEV void tsr_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 
 /**
  * Combines the `src` of all ranks. Rank r gets part r of the result, along

@@ -75,6 +75,7 @@
 #define tsr_reduce_scatter(coop_, ...) tsr_reduce_scatter(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_all_reduce_view(coop_, ...) tsr_all_reduce_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_reduce_view(coop_, ...) tsr_reduce_view(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_combine(coop_, ...) tsr_combine(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 
 #endif

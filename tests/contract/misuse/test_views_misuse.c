@@ -17,6 +17,9 @@ typedef enum misuse {
 	GATHERED,
 	DEALT,
 	NOWHERE,
+	ROUNDED,
+	COMBINED,
+	OUTSIDE,
 	MISUSES
 } misuse_t;
 
@@ -34,6 +37,9 @@ static const char *const said[MISUSES] = {
 	"tsr_gather of 4 x 4 elements to a place of 4 x 2",                        /* GATHERED */
 	"tsr_scatter of views that share memory",                                  /* DEALT */
 	"tsr_reduce_view with root -1 of 2 ranks",                                 /* NOWHERE */
+	"tsr_combine from a view of dtype 2 to one of dtype 1",                    /* ROUNDED */
+	"tsr_combine of 4 x 4 elements to a place of 2 x 4",                       /* COMBINED */
+	"tsr_combine with root 2 of 2 ranks",                                      /* OUTSIDE */
 };
 
 typedef struct misuse_args {
@@ -85,6 +91,16 @@ TSR_KERNEL(collect_wrongly, misuse_args_t, a)
 		break;
 	case NOWHERE:
 		tsr_reduce_view(block, f32, behind, TSR_REDUCE_SUM, -1, a->state);
+		break;
+	case ROUNDED:
+		tsr_combine(block, f32, f16, TSR_REDUCE_SUM, 0);
+		break;
+	case COMBINED:
+		tsr_combine(block, tsr_view(a->heap + 64, TSR_F32, 2, 4, 4), f32, TSR_REDUCE_SUM,
+			    0);
+		break;
+	case OUTSIDE:
+		tsr_combine(block, f32, behind, TSR_REDUCE_SUM, 2);
 		break;
 	default:
 		tsr_broadcast(block, f32, behind, 2, a->state);
