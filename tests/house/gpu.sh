@@ -66,26 +66,26 @@ exit 0
 E2
 echo 'exit 0' | program dot
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b # skip no peer" >>"$report"'
-ends "success" 0 "15 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
+ends "success" 0 "17 passed, 0 failed, 1 skipped" 'skipped one::b: no peer'
 on_gpus 'echo "not ok - one::a" >"$report"; echo "ok - one::b" >>"$report"' \
 	'echo "it broke here"; exit 1'
-ends "a failure" 1 "15 passed, 1 failed, 0 skipped" 'it broke here'
+ends "a failure" 1 "17 passed, 1 failed, 0 skipped" 'it broke here'
 on_gpus 'echo "ok - one::a" >"$report"; exit 3'
-ends "a crash between two tests" 1 "15 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
+ends "a crash between two tests" 1 "17 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
-ends "a program that runs nothing" 1 "14 passed, 1 failed, 0 skipped" 'after 0 tests'
+ends "a program that runs nothing" 1 "16 passed, 1 failed, 0 skipped" 'after 0 tests'
 rm "$packed/on_gpus"
 ends "no test program" 1 \
-	"14 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
+	"16 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
 on_gpus 'echo "ok - one::a" >"$report"; sleep 1000'
 for seconds in 1 8 64; do # a busy machine may need longer for what stands before the sleep
-	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^15 not run: there was no time'
+	wanted=0 totals="1 passed, 0 failed, 0 skipped" pattern='^17 not run: there was no time'
 	gives --seconds $seconds && break
 done
 verdict $? "too little time" "exit code $code; wanted $wanted, /$pattern/ and: $totals"
 on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"; setsid sleep 1000 &'
 ends "a process that is left behind" 1 \
-	"16 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
+	"18 passed, 1 failed, 0 skipped" 'left process [0-9]+ \(sleep\) behind'
 mv "$packed/list" "$packed/no-list"
 on_gpus 'echo "ok - one::a" >"$report"'
 ends "a command that names no workload" 1 \

@@ -215,6 +215,7 @@ typedef struct bench_idling {
 	double idle_ns; /* in meetings; the mean over ranks */
 	/* 0 to 1: how much of the shorter of both a rank multiplied and communicated at once */
 	double overlap;
+	double run_ns; /* of the recorded run, by events of its stream; 0: not measured */
 } bench_idling_t;
 
 /**

@@ -82,6 +82,11 @@ def verdict_of(taxes):
     return f"parts are {100 * abs(left):.1f}% of the whole {'short' if left > 0 else 'too long'}"
 
 
+def recorded(taxes):
+    """By how much recording made the run longer."""
+    return f"{100 * (taxes['recorded_share'] - 1):+.1f}%"
+
+
 def check_counts(folder, name, wanted):
     bands = ["--bands", "2"] if name == "gemm-all-scatter" else []
     table, rows = measured(
@@ -117,20 +122,31 @@ def check_counts(folder, name, wanted):
     )
     lines = {line.split()[0]: line for line in table.splitlines()[2:]}
     verdict(
-        all(lines[pattern].endswith(verdict_of(row)) for pattern, row in taxes.items()),
-        f"{name}: each row ends with what parts and whole differ by", table
+        all(
+            lines[pattern].endswith(f"{verdict_of(row)}; recorded {recorded(row)}")
+            for pattern, row in taxes.items()
+        ), f"{name}: each row ends with what parts, record and whole differ by", table
     )
 
 
 def check_unknown(folder):
     table, rows = measured(folder, "collectives", "--bytes", "4096")
     taxes = rows["one-call"]["taxes"]
+    row = re.compile(r"^one-call +1 +[\d.]+% +\? +\? .* parts not known; recorded ", re.MULTILINE)
     verdict(
         taxes["meetings"] is None and taxes["idle_share"] is None and taxes["sum_share"] is None
-        and re.search(r"^one-call +1 +[\d.]+% +\? +\? .* parts not known$", table, re.MULTILINE),
-        "meetings that the record does not have are not known", table
+        and row.search(table), "meetings that the record does not have are not known", table
     )
     verdict(taxes["compute_share"] == 0, "what computes nothing has no computation", str(taxes))
+
+
+def check_collective(folder):
+    _, rows = measured(folder, "collectives", "--operation", "all-gather", "--bytes", "4096")
+    taxes = rows["one-call"]["taxes"]
+    verdict(
+        taxes["meetings"] == 2 and taxes["idle_share"] > 0 and adds_up(taxes),
+        "the blocks of a collective meet as it begins and as it ends", str(taxes)
+    )
 
 
 def check_alone(folder):
@@ -226,6 +242,7 @@ def main():
         for name, wanted in WANTED.items():
             check_counts(folder, name, wanted)
         check_unknown(folder)
+        check_collective(folder)
         check_alone(folder)
         check_baseline(folder)
         check_picture(folder)

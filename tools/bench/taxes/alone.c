@@ -191,25 +191,51 @@ static tsr_status_t read_recording(bench_session_t *session, bench_idling_t *idl
 	return status;
 }
 
-/** Two runs in a row, as those that are timed, in one recording. */
+/** Two runs in a row, as those that are timed. Times the second. */
+static tsr_status_t run_twice(bench_session_t *session, uint64_t *ns_out)
+{
+	const workload_t *workload = session->workload;
+	tsr_stream_t *stream = workload->stream(session->run);
+	tsr_status_t status = workload->start(session->run);
+	if (status == TSR_OK)
+		status = tsr_event_record(session->begin, stream);
+	if (status == TSR_OK)
+		status = workload->start(session->run);
+	if (status == TSR_OK)
+		status = tsr_event_record(session->end, stream);
+	if (status == TSR_OK)
+		status = workload->sync(session->run);
+	return status == TSR_OK ? tsr_event_elapsed_ns(session->begin, session->end, ns_out)
+				: status;
+}
+
+/** Two runs in one recording. */
 static tsr_status_t record_pair(bench_session_t *session, bench_idling_t *idling_out)
 {
+	uint64_t run_ns = 0;
 	*idling_out = (bench_idling_t){.known = false};
 	tsr_status_t status = tsr_record_start(session->world);
 	if (status == TSR_ERR_UNSUPPORTED)
 		return TSR_OK;
 	if (status == TSR_OK)
 		status = tsr_barrier(session->world);
-	for (int i = 0; status == TSR_OK && i < 2; i++)
-		status = session->workload->start(session->run);
 	if (status == TSR_OK)
-		status = session->workload->sync(session->run);
+		status = run_twice(session, &run_ns);
 	if (status != TSR_OK)
 		return status;
 	status = tsr_record_stop(session->world);
 	if (status == TSR_ERR_UNSUPPORTED)
 		return TSR_OK;
-	return status == TSR_OK ? read_recording(session, idling_out) : status;
+	if (status == TSR_OK)
+		status = read_recording(session, idling_out);
+	idling_out->run_ns = (double)run_ns;
+	return status;
+}
+
+static int by_run(const void *a, const void *b)
+{
+	const bench_idling_t *x = a, *y = b;
+	return (x->run_ns > y->run_ns) - (x->run_ns < y->run_ns);
 }
 
 static int by_idle(const void *a, const void *b)
@@ -218,7 +244,7 @@ static int by_idle(const void *a, const void *b)
 	return (x->idle_ns > y->idle_ns) - (x->idle_ns < y->idle_ns);
 }
 
-/** Of several recordings the one with the median idle time. */
+/** Of several recordings the one with the median idle time, and the median time of a run. */
 static tsr_status_t measure_idling(bench_session_t *session, bench_idling_t *idling_out)
 {
 	enum { RECORDINGS = 5 };
@@ -232,8 +258,11 @@ static tsr_status_t measure_idling(bench_session_t *session, bench_idling_t *idl
 			return TSR_OK;
 		}
 	}
+	qsort(all, RECORDINGS, sizeof *all, by_run);
+	const double run_ns = all[RECORDINGS / 2].run_ns;
 	qsort(all, RECORDINGS, sizeof *all, by_idle);
 	*idling_out = all[RECORDINGS / 2];
+	idling_out->run_ns = run_ns;
 	return TSR_OK;
 }
 

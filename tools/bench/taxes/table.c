@@ -27,15 +27,23 @@ static double left_of(const bench_taxes_t *t)
 	return t->whole_ns - bench_taxes_sum(t);
 }
 
+/** By how much recording made the run longer. */
+static void print_recording(const bench_taxes_t *t)
+{
+	if (t->idling.known && t->whole_ns > 0)
+		(void)printf("; recorded %+.1f%%", 100 * (t->idling.run_ns / t->whole_ns - 1));
+	(void)printf("\n");
+}
+
 static void print_left(const bench_taxes_t *t)
 {
 	const double left = t->whole_ns > 0 ? left_of(t) / t->whole_ns : 0;
 	if (bench_taxes_sum(t) < 0)
-		(void)printf("  parts not known\n");
+		(void)printf("  parts not known");
 	else if (fabs(left) <= AGREED)
-		(void)printf("  parts agree with the whole, %+.1f%%\n", -100 * left);
+		(void)printf("  parts agree with the whole, %+.1f%%", -100 * left);
 	else
-		(void)printf("  parts are %.1f%% of the whole %s\n", 100 * fabs(left),
+		(void)printf("  parts are %.1f%% of the whole %s", 100 * fabs(left),
 			     left > 0 ? "short" : "too long");
 }
 
@@ -75,6 +83,7 @@ static void print_row(const bench_session_t *session, const bench_result_t *resu
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		(void)printf(" %*s", width, part_text(t, times, parts[i], part));
 	print_left(t);
+	print_recording(t);
 }
 
 void bench_print_taxes(const bench_session_t *session, const bench_result_t *results, int count)
@@ -130,5 +139,7 @@ json_t *bench_taxes_json(const tsr_world_t *world, const bench_taxes_t *t)
 		(void)snprintf(key, sizeof key, "%s_share", parts[i].key);
 		(void)json_object_set_new(taxes, key, share_json(t, parts[i].ns));
 	}
+	(void)json_object_set_new(taxes, "recorded_share",
+				  share_json(t, t->idling.known ? t->idling.run_ns : -1));
 	return taxes;
 }
