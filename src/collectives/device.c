@@ -1,7 +1,4 @@
-/*
- * The kernels of collectives on streams: one that moves, and three that combine,
- * whose threads hold tiles.
- */
+/* The kernels of collectives on streams: one that moves, and three that combine. */
 #include "tessera/dev.h"
 
 #include "src/collectives/args.h"
@@ -39,18 +36,18 @@ TSR_KERNEL_WIDE(tsr_stream_moves, tsr_stream_collective_args_t, a)
 				 of_batch(a->src, batch, a->src_step));
 }
 
-/* A kernel each: compilers take much longer for one with the tiles of all three. */
-TSR_KERNEL(tsr_stream_all_reduces, tsr_stream_collective_args_t, a)
+/* A kernel each: compilers take much longer for one with the sums of all three. */
+TSR_KERNEL_WIDE(tsr_stream_all_reduces, tsr_stream_collective_args_t, a)
 {
 	tsr_all_reduce_view(block, a->dst, a->src, (tsr_reduce_t)a->op, a->state);
 }
 
-TSR_KERNEL(tsr_stream_reduce_scatters, tsr_stream_collective_args_t, a)
+TSR_KERNEL_WIDE(tsr_stream_reduce_scatters, tsr_stream_collective_args_t, a)
 {
 	tsr_reduce_scatter(block, a->dst, a->src, (tsr_dim_t)a->dim, (tsr_reduce_t)a->op, a->state);
 }
 
-TSR_KERNEL(tsr_stream_reduces, tsr_stream_collective_args_t, a)
+TSR_KERNEL_WIDE(tsr_stream_reduces, tsr_stream_collective_args_t, a)
 {
 	tsr_reduce_view(block, a->dst, a->src, (tsr_reduce_t)a->op, a->root, a->state);
 }

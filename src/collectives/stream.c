@@ -166,7 +166,7 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel, int64_t bytes_
 				sizeof c->args);
 }
 
-/* A block of the kernel that moves has four times the threads of one that combines. */
+/* Bytes for a block: what combines takes longer for each. */
 static tsr_status_t move(call_t *c)
 {
 	return launch(c, &tsr_stream_moves, 16 << 10);
