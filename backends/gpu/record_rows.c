@@ -106,7 +106,7 @@ static tsr_status_t add_events(const reading_t *reading, const tsr_gpu_recorded_
 {
 	tsr_gpu_recording_t *r = reading->recording;
 	uint32_t chunk = lane->first_chunk;
-	for (uint32_t i = 0; i < lane->cursor.events; i++) {
+	for (uint32_t i = 0; i < lane->events; i++) {
 		if (i > 0 && i % TSR_GPU_EVENTS_EACH == 0)
 			chunk = reading->chunks[chunk - 1].next;
 		if (chunk == 0 || chunk > reading->chunk_count)
@@ -151,8 +151,8 @@ static tsr_record_entry_t entry_of(const reading_t *reading, int number, int blo
 	entry.worker = lane->worker;
 	memcpy(entry.role, lane->role, sizeof lane->role);
 	entry.role[sizeof entry.role - 1] = '\0';
-	entry.products = lane->products.count;
-	entry.operand_bytes = lane->products.operand_bytes;
+	entry.products = lane->products;
+	entry.operand_bytes = lane->operand_bytes;
 	entry.local_written_bytes = lane->local_written_bytes;
 	entry.local_read_bytes = lane->local_read_bytes;
 	entry.remote_written_bytes = lane->remote_written_bytes;
@@ -164,11 +164,11 @@ static tsr_record_entry_t entry_of(const reading_t *reading, int number, int blo
 	entry.end_ns = ns_of(reading, lane->end);
 	entry.first_remote_ns = ns_of(reading, lane->first_remote);
 	entry.last_remote_ns = ns_of(reading, lane->last_remote);
-	entry.first_product_ns = ns_of(reading, lane->products.first);
+	entry.first_product_ns = ns_of(reading, lane->first_product);
 	entry.last_product_ns = ns_of(reading, lane->last_product);
 	entry.wait_ns = (uint64_t)((double)lane->waited * 1e6 / (double)khz);
-	entry.events = lane->cursor.events;
-	entry.events_lost = lane->cursor.lost;
+	entry.events = lane->events;
+	entry.events_lost = lane->lost;
 	return entry;
 }
 

@@ -125,39 +125,39 @@ typedef struct tsr_gpu_chunk {
 	tsr_gpu_event_t event[TSR_GPU_EVENTS_EACH];
 } tsr_gpu_chunk_t;
 
-/** Where a lane's next event goes, and what is known of the last one. */
-typedef struct tsr_gpu_cursor {
-	tsr_gpu_event_t *next;
+/**
+ * What a lane's warp knows of it, in shared memory: to read the lane itself takes
+ * a microsecond and more beside a product. 0 at first.
+ */
+typedef struct tsr_gpu_lane_state {
+	tsr_gpu_event_t *next;  /* place of the next event */
+	tsr_gpu_chunk_t *chunk; /* the chunk that is filled */
+	uint64_t end;           /* of the last event; 0: the lane has not begun */
+	uint64_t since;         /* begin of the product that runs */
+	uint64_t first_product, first_remote;
 	uint32_t room;   /* places left in the chunk */
 	uint32_t events; /* that were kept */
-	uint64_t end;    /* of the last event */
 	int32_t sent_to; /* 1 + the peer of the last event if that is a send, else 0 */
 	uint32_t lost;   /* events */
-} __attribute__((aligned(16))) tsr_gpu_cursor_t;
+} tsr_gpu_lane_state_t;
 
-/** The products of a lane. */
-typedef struct tsr_gpu_products {
-	uint64_t since; /* begin of the one that runs */
-	uint64_t first;
-	uint64_t count, operand_bytes;
-} __attribute__((aligned(16))) tsr_gpu_products_t;
+/* Lanes of a block, at most: of 1024 threads. Their states are whole KiB. */
+#define TSR_GPU_LANES_MOST 32
 
 /**
  * What one warp of one block did, or the coop that one of its threads leads.
- * One thread at a time writes it; the host reads it when the launch has ended.
- * 0 at first. Beside a product a read takes some 1000 cycles. So an event reads
- * the cursor once, before it writes anything, and sums grow by atomic additions
- * that return nothing.
+ * One thread at a time writes it, and none reads it: sums grow by atomic
+ * additions that return nothing. The host reads it when the launch has ended. 0
+ * at first.
  */
 typedef struct tsr_gpu_lane {
-	tsr_gpu_cursor_t cursor;
-	tsr_gpu_products_t products;
 	uint64_t begin, end; /* begin 0: it did nothing */
-	uint64_t last_product, first_remote, last_remote;
+	uint64_t first_product, last_product, first_remote, last_remote;
 	uint64_t waited;
+	uint64_t products, operand_bytes;
 	uint64_t local_written_bytes, local_read_bytes, remote_written_bytes, remote_read_bytes;
-	tsr_gpu_chunk_t *chunk; /* the chunk that is filled */
-	uint32_t first_chunk;   /* 1 + index; 0: none */
+	uint32_t events, lost;
+	uint32_t first_chunk; /* 1 + index; 0: none */
 	int32_t worker;
 	char role[24];
 } tsr_gpu_lane_t;

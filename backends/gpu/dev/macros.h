@@ -33,6 +33,7 @@
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                           \
 		tsr_coop_t block = tsr_gpu_block(&context, &shared, scratch, 1);        \
 		block.threads = (threads_);                                             \
+		tsr_gpu_record_enter();                                                 \
 		tsr_gpu_record_open(&block, 0);                                         \
 		TSR_GPU_BODY(name_)(&block, &args);                                     \
 		tsr_gpu_record_close(&block);                                           \
@@ -52,6 +53,7 @@
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[1];                               \
 		tsr_coop_t block = tsr_gpu_block(&context, &words, scratch, 1);             \
 		block.threads = TSR_PORT_BLOCK_THREADS(1);                                  \
+		tsr_gpu_record_enter();                                                     \
 		tsr_gpu_record_open(&block, 0);                                             \
 		TSR_GPU_BODY(name_)(&block, (shared_t_ *)tsr_port_dynamic_shared(), &args); \
 		tsr_gpu_record_close(&block);                                               \
@@ -78,6 +80,7 @@
 		TSR_PORT_SHARED tsr_gpu_scratch_t scratch[workers_];                         \
 		tsr_coop_t block = tsr_gpu_block(&context, &words, scratch, (workers_));     \
 		shared_t_ *shared = (shared_t_ *)tsr_port_dynamic_shared();                  \
+		tsr_gpu_record_enter();                                                      \
 		if ((workers_) == 1 || tsr_port_thread() < TSR_PORT_MAIN_THREADS) {          \
 			tsr_coop_t worker =                                                  \
 				tsr_gpu_worker_main(&context, &words, scratch, (workers_));  \

@@ -3,8 +3,9 @@
  * unit is compiled twice: once without TSR_RECORDED, where nothing of this is
  * left in its code, and once with it, for launches that are recorded
  * (backends/gpu/record.c). Then the thread that acts for a coop writes what the
- * coop does to the lane of its warp, in device memory: nobody else does, and the
- * host reads it when the launch has ended.
+ * coop does to the lane of its warp, in device memory, and reads nothing of it:
+ * what it must know of the lane is in shared memory. The host reads the lane when
+ * the launch has ended.
  */
 #ifndef TESSERA_GPU_DEV_RECORD_H
 #define TESSERA_GPU_DEV_RECORD_H
@@ -39,9 +40,24 @@ TSR_DEV void tsr_gpu_record_add(uint64_t *sum, uint64_t value)
 	(void)tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(sum, value);
 }
 
+/** What the warp of the calling thread knows of its lane. */
+TSR_DEV tsr_gpu_lane_state_t *tsr_gpu_lane_state(void)
+{
+	TSR_PORT_SHARED tsr_gpu_lane_state_t states[TSR_GPU_LANES_MOST];
+	return &states[tsr_port_thread() / TSR_GPU_LANE_THREADS];
+}
+
+/** All threads of a block, as its kernel begins. */
+TSR_DEV void tsr_gpu_record_enter(void)
+{
+	const tsr_gpu_lane_state_t none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	if (tsr_port_thread() % TSR_GPU_LANE_THREADS == 0)
+		*tsr_gpu_lane_state() = none;
+	tsr_port_meet_block();
+}
+
 /** Gives the lane a new chunk, if there is one. */
-TSR_DEV bool tsr_gpu_record_chunk(const tsr_coop_t *coop, tsr_gpu_lane_t *lane,
-				  tsr_gpu_cursor_t *cursor)
+TSR_DEV bool tsr_gpu_record_chunk(const tsr_coop_t *coop, tsr_gpu_lane_state_t *state)
 {
 	const tsr_gpu_record_t *record = &coop->context->record;
 	/* Relaxed: the counter only gives out chunks. */
@@ -50,52 +66,42 @@ TSR_DEV bool tsr_gpu_record_chunk(const tsr_coop_t *coop, tsr_gpu_lane_t *lane,
 	if (number >= record->chunk_count)
 		return false;
 	tsr_gpu_chunk_t *chunk = &record->chunks[number];
-	*(cursor->events ? &lane->chunk->next : &lane->first_chunk) = number + 1;
-	lane->chunk = chunk;
+	*(state->chunk ? &state->chunk->next : &tsr_gpu_lane(coop)->first_chunk) = number + 1;
 	chunk->next = 0;
-	cursor->next = chunk->event;
-	cursor->room = TSR_GPU_EVENTS_EACH;
+	state->chunk = chunk;
+	state->next = chunk->event;
+	state->room = TSR_GPU_EVENTS_EACH;
 	return true;
 }
 
 /**
- * Puts a new event of the lane at its cursor, which the caller has read; null
- * if all places are taken. The caller adds what else belongs to this kind.
+ * A new event of the calling thread's lane; null if all places are taken. The
+ * caller adds what else belongs to this kind.
  */
-TSR_DEV tsr_gpu_event_t *tsr_gpu_record_place(const tsr_coop_t *coop, tsr_gpu_lane_t *lane,
-					      tsr_gpu_cursor_t cursor, uint32_t kind, int32_t peer,
-					      uint64_t begin, uint64_t end)
-{
-	tsr_gpu_event_t *event = 0;
-	if (cursor.events < TSR_GPU_EVENTS_MOST &&
-	    (cursor.room > 0 || tsr_gpu_record_chunk(coop, lane, &cursor))) {
-		event = cursor.next++;
-		cursor.room--;
-		cursor.events++;
-		event->kind = kind;
-		event->peer = peer;
-		event->begin = begin;
-		event->end = end;
-		event->value = 0;
-		event->more.of.address = 0;
-		event->more.of.bytes = 0;
-		event->more.of.owner = tsr_rank(coop);
-	} else {
-		cursor.lost++;
-	}
-	cursor.sent_to = event && kind == TSR_GPU_EVENT_SEND ? peer + 1 : 0;
-	cursor.end = end;
-	lane->cursor = cursor;
-	lane->end = end;
-	return event;
-}
-
-/** A new event of the calling thread's lane; null if it is lost. */
 TSR_DEV tsr_gpu_event_t *tsr_gpu_record_event(const tsr_coop_t *coop, uint32_t kind, int32_t peer,
 					      uint64_t begin, uint64_t end)
 {
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	return tsr_gpu_record_place(coop, lane, lane->cursor, kind, peer, begin, end);
+	tsr_gpu_lane_state_t *state = tsr_gpu_lane_state();
+	lane->end = state->end = end;
+	state->sent_to = 0;
+	if (state->events >= TSR_GPU_EVENTS_MOST ||
+	    (state->room == 0 && !tsr_gpu_record_chunk(coop, state))) {
+		lane->lost = ++state->lost;
+		return 0;
+	}
+	tsr_gpu_event_t *event = state->next++;
+	state->room--;
+	lane->events = ++state->events;
+	event->kind = kind;
+	event->peer = peer;
+	event->begin = begin;
+	event->end = end;
+	event->value = 0;
+	event->more.of.address = 0;
+	event->more.of.bytes = 0;
+	event->more.of.owner = tsr_rank(coop);
+	return event;
 }
 
 /** The time at which something begins that is recorded when it has ended. */
@@ -108,9 +114,10 @@ TSR_DEV uint64_t tsr_gpu_record_now(void)
 TSR_DEV bool tsr_gpu_record_begins(const tsr_coop_t *coop, int worker)
 {
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	if (lane->begin)
+	tsr_gpu_lane_state_t *state = tsr_gpu_lane_state();
+	if (state->end)
 		return false;
-	lane->begin = lane->end = tsr_port_clock();
+	lane->begin = lane->end = state->end = tsr_port_clock();
 	lane->worker = worker;
 	return true;
 }
@@ -178,8 +185,12 @@ TSR_DEV void tsr_gpu_record_signal(const tsr_coop_t *coop, const void *flag, uin
 /** A main loop begins; and: it has read this many bytes of operands. */
 TSR_DEV void tsr_gpu_record_product(const tsr_coop_t *coop)
 {
-	if (tsr_gpu_leads(coop))
-		tsr_gpu_lane(coop)->products.since = tsr_port_clock();
+	if (!tsr_gpu_leads(coop))
+		return;
+	tsr_gpu_lane_state_t *state = tsr_gpu_lane_state();
+	state->since = tsr_port_clock();
+	if (!state->first_product)
+		tsr_gpu_lane(coop)->first_product = state->first_product = state->since;
 }
 
 TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_bytes)
@@ -187,17 +198,12 @@ TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_by
 	if (!tsr_gpu_leads(coop))
 		return;
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
-	const tsr_gpu_cursor_t cursor = lane->cursor;
-	tsr_gpu_products_t products = lane->products;
 	const uint64_t now = tsr_port_clock();
-	if (!products.first)
-		products.first = products.since;
-	products.count++;
-	products.operand_bytes += operand_bytes;
-	lane->products = products;
 	lane->last_product = now;
-	tsr_gpu_event_t *event = tsr_gpu_record_place(coop, lane, cursor, TSR_GPU_EVENT_PRODUCT,
-						      tsr_rank(coop), products.since, now);
+	tsr_gpu_record_add(&lane->products, 1);
+	tsr_gpu_record_add(&lane->operand_bytes, operand_bytes);
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_PRODUCT, tsr_rank(coop),
+						      tsr_gpu_lane_state()->since, now);
 	if (event)
 		event->more.of.bytes = operand_bytes;
 }
@@ -206,28 +212,29 @@ TSR_DEV void tsr_gpu_record_produced(const tsr_coop_t *coop, uint64_t operand_by
 TSR_DEV void tsr_gpu_record_wrote(const tsr_coop_t *coop, uint64_t begin, int peer, uint64_t bytes)
 {
 	tsr_gpu_lane_t *lane = tsr_gpu_lane(coop);
+	tsr_gpu_lane_state_t *state = tsr_gpu_lane_state();
 	if (peer == tsr_rank(coop)) {
 		tsr_gpu_record_add(&lane->local_written_bytes, bytes);
 		return;
 	}
-	tsr_gpu_cursor_t cursor = lane->cursor;
-	const uint64_t end = tsr_port_clock(), first = lane->first_remote;
+	const uint64_t end = tsr_port_clock();
 	tsr_gpu_record_add(&lane->remote_written_bytes, bytes);
-	if (!first)
-		lane->first_remote = begin;
+	if (!state->first_remote)
+		lane->first_remote = state->first_remote = begin;
 	lane->last_remote = end;
-	if (cursor.sent_to == peer + 1 &&
-	    (begin - cursor.end) * 1000 <
+	if (state->sent_to == peer + 1 &&
+	    (begin - state->end) * 1000 <
 		    (uint64_t)TSR_GPU_SAME_SEND_US * coop->context->clock_khz) {
-		tsr_gpu_event_t *last = cursor.next - 1;
+		tsr_gpu_event_t *last = state->next - 1;
 		tsr_gpu_record_add(&last->more.of.bytes, bytes);
-		last->end = lane->cursor.end = lane->end = end;
+		last->end = state->end = lane->end = end;
 		return;
 	}
-	tsr_gpu_event_t *event =
-		tsr_gpu_record_place(coop, lane, cursor, TSR_GPU_EVENT_SEND, peer, begin, end);
-	if (event)
-		event->more.of.bytes = bytes;
+	tsr_gpu_event_t *event = tsr_gpu_record_event(coop, TSR_GPU_EVENT_SEND, peer, begin, end);
+	if (!event)
+		return;
+	event->more.of.bytes = bytes;
+	state->sent_to = peer + 1;
 }
 
 /** The same by all threads of a coop; and of reads. */
@@ -301,6 +308,10 @@ TSR_DEV void tsr_gpu_record_take(const tsr_coop_t *coop, uint64_t begin, const u
 #else
 
 /* Without a record: nothing, so that the code is as if these calls were not there. */
+
+TSR_DEV void tsr_gpu_record_enter(void)
+{
+}
 
 TSR_DEV uint64_t tsr_gpu_record_now(void)
 {

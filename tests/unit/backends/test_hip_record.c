@@ -41,8 +41,10 @@ static void leave_record(const tsr_gpu_context_t *context)
 				 .end = now + 100,
 				 .worker = 7,
 				 .first_chunk = 1,
-				 .cursor = {.events = MARKS, .lost = 4},
-				 .products = {.count = 2, .first = now + 1},
+				 .events = MARKS,
+				 .lost = 4,
+				 .products = 2,
+				 .first_product = now + 1,
 				 .remote_written_bytes = 64,
 				 .role = "worker"};
 	record->chunks[0].next = 3;
@@ -60,7 +62,7 @@ static void leave_record(const tsr_gpu_context_t *context)
 				 .end = now + 5,
 				 .worker = 2,
 				 .first_chunk = 2,
-				 .cursor = {.events = 1},
+				 .events = 1,
 				 .waited = 3};
 	record->chunks[1].next = 0;
 	record->chunks[1].event[0] = (tsr_gpu_event_t){
