@@ -22,10 +22,10 @@ TSR_KERNEL_WIDE(gar_reduce, splitk_args_t, a)
 	const splitk_run_t run = splitk_begin(block, a);
 	tsr_role(block, "add up and send");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * SPLITK_CUTS;
+	const int cuts = splitk_cuts(block, a);
+	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * cuts;
 	     task += tsr_block_count(block))
-		gar_combine(block, &run, gar_own_tile(a, task / SPLITK_CUTS),
-			    (int)(task % SPLITK_CUTS), SPLITK_CUTS);
+		gar_combine(block, &run, gar_own_tile(a, task / cuts), (int)(task % cuts), cuts);
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

@@ -23,12 +23,12 @@ TSR_KERNEL_WIDE(grs_reduce, splitk_args_t, a)
 	const splitk_run_t run = splitk_begin(block, a);
 	tsr_role(block, "add up");
 	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * SPLITK_CUTS;
+	const int cuts = splitk_cuts(block, a);
+	for (int64_t task = tsr_block_index(block); task < a->tiles_m * a->tiles_n * cuts;
 	     task += tsr_block_count(block))
 		splitk_add_up(block, &run, a->c,
-			      tsr_grouped_order(task / SPLITK_CUTS, a->tiles_m, a->tiles_n,
-						a->group),
-			      (int)(task % SPLITK_CUTS), SPLITK_CUTS, run.me);
+			      tsr_grouped_order(task / cuts, a->tiles_m, a->tiles_n, a->group),
+			      (int)(task % cuts), cuts, run.me);
 	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
 }
 

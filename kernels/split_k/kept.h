@@ -58,7 +58,13 @@ TSR_FN void splitk_add_up(tsr_coop_t *block, const splitk_run_t *run, tsr_view_t
 		    TSR_REDUCE_SUM, to);
 }
 
-/* Where nothing else is done, a tile is cut, so that a small product has work for all blocks. */
-enum { SPLITK_CUTS = 4 };
+/** How many parts of a tile's rows blocks add up in turn: more, if there are few tiles. */
+TSR_FN int splitk_cuts(const tsr_coop_t *block, const splitk_args_t *a)
+{
+	int cuts = 1;
+	while (cuts < 8 && a->tiles_m * a->tiles_n * cuts < 2 * tsr_block_count(block))
+		cuts *= 2;
+	return cuts;
+}
 
 #endif
