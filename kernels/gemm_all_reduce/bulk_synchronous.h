@@ -17,7 +17,7 @@ TSR_KERNEL(gar_gemm, splitk_args_t, a)
  * The handshake opens when all partial sums can be read and C may be overwritten.
  * It closes when all have been read and all of C has arrived.
  */
-TSR_KERNEL_WIDE(gar_reduce, splitk_args_t, a)
+TSR_KERNEL(gar_reduce, splitk_args_t, a)
 {
 	const splitk_run_t run = splitk_begin(block, a);
 	tsr_role(block, "add up and send");

@@ -18,7 +18,7 @@ TSR_KERNEL(grs_gemm, splitk_args_t, a)
  * Here the handshake's flags have the opposite meaning: it opens when all partial
  * sums can be read, and closes when all have been read.
  */
-TSR_KERNEL_WIDE(grs_reduce, splitk_args_t, a)
+TSR_KERNEL(grs_reduce, splitk_args_t, a)
 {
 	const splitk_run_t run = splitk_begin(block, a);
 	tsr_role(block, "add up");
