@@ -30,7 +30,7 @@ LIMIT_S = 600
 
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*"
-    r"(?:tessera|scons|export|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
+    r"(?:tessera|scons|export|cc|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
 )
 
 # Commands that are not run, and why; instead their programs and options are looked for.
@@ -113,6 +113,8 @@ def prepare(folder):
     with open(os.path.join(folder, "compiler"), "w", encoding="ascii") as file:
         file.write(f'#!/bin/sh\nexec {COMPILER} {SANITIZERS.get(VARIANT, "")} "$@"\n')
     os.chmod(os.path.join(folder, "compiler"), 0o755)
+    os.mkdir(os.path.join(folder, "programs"))
+    os.symlink(os.path.join(folder, "compiler"), os.path.join(folder, "programs", "cc"))
 
 
 def meant(command):
@@ -136,7 +138,7 @@ def run(command, exports, folder):
     settings = dict(
         os.environ,
         BUILD=BUILD,
-        PATH=BUILD + ":" + os.environ["PATH"],
+        PATH=":".join([BUILD, os.path.join(folder, "programs"), os.environ["PATH"]]),
         CC=os.path.join(folder, "compiler"),
         OPENBLAS_NUM_THREADS="1",
         TESSERA_TUNE_FILE=os.path.join(folder, "tuned.json"),

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -53,14 +52,6 @@ void cc_words_add_string(cc_words_t *words, const char *name, const char *text)
 	cc_words_add(words, "-D%s=\"%s\"", name, escaped);
 }
 
-void cc_words_add_unit(cc_words_t *words, const char *name, const char *source)
-{
-	char unit[PATH_MAX];
-
-	snprintf(unit, sizeof unit, "%.*s", (int)(strlen(source) - 2), source);
-	cc_words_add_string(words, name, unit);
-}
-
 void cc_words_clear(cc_words_t *words)
 {
 	for (int i = 0; i < words->count && i < CC_MOST_WORDS; i++)
@@ -68,11 +59,35 @@ void cc_words_clear(cc_words_t *words)
 	memset(words, 0, sizeof *words);
 }
 
-static void print_command(const cc_words_t *words)
+/** Prints a word as a shell reads it: in quotes where it has more than plain letters. */
+static void print_word(const char *word, FILE *out)
 {
-	for (int i = 0; i < words->count; i++)
-		fprintf(stderr, "%s%s", i ? " " : "+ ", words->word[i]);
-	fprintf(stderr, "\n");
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "@%+=:,./_-";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+}
+
+static void print_command(const cc_words_t *words, const char *before, FILE *out)
+{
+	fputs(before, out);
+	for (int i = 0; i < words->count; i++) {
+		if (i)
+			fputc(' ', out);
+		print_word(words->word[i], out);
+	}
+	fputc('\n', out);
 }
 
 static int start_and_wait(const cc_words_t *words, pid_t group, const char *messages)
@@ -110,12 +125,12 @@ static int start_and_wait(const cc_words_t *words, pid_t group, const char *mess
 	return TOOL_FAILED;
 }
 
-int cc_run(const cc_words_t *words, pid_t group, bool verbose)
+int cc_run(const cc_words_t *words, pid_t group, cc_say_t say)
 {
-	return cc_run_into(words, group, verbose, NULL);
+	return cc_run_into(words, group, say, NULL);
 }
 
-int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages)
+int cc_run_into(const cc_words_t *words, pid_t group, cc_say_t say, const char *messages)
 {
 	if (words->count > CC_MOST_WORDS) {
 		fprintf(stderr,
@@ -124,7 +139,11 @@ int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *
 			CC_MOST_WORDS);
 		return TOOL_FAILED;
 	}
-	if (verbose)
-		print_command(words);
+	if (say == CC_SHOW) {
+		print_command(words, "", stdout);
+		return TOOL_OK;
+	}
+	if (say == CC_SAY)
+		print_command(words, "+ ", stderr);
 	return start_and_wait(words, group, messages);
 }

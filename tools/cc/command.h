@@ -2,7 +2,6 @@
 #ifndef TESSERA_TOOLS_CC_COMMAND_H
 #define TESSERA_TOOLS_CC_COMMAND_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 enum { CC_MOST_WORDS = 512 };
@@ -19,22 +18,23 @@ void cc_words_add_all(cc_words_t *words, char *const *word, int count);
 /** Adds -DNAME="text", with what C would read as something else in `text` escaped. */
 void cc_words_add_string(cc_words_t *words, const char *name, const char *text);
 
-/**
- * Adds -DNAME="unit": the unit's name, which ties a kernel to its device
- * images, is the path of its source without the suffix.
- */
-void cc_words_add_unit(cc_words_t *words, const char *name, const char *source);
-
 void cc_words_clear(cc_words_t *words);
 
+/** What happens to a command besides that it runs. */
+typedef enum cc_say {
+	CC_QUIET,
+	CC_SAY, /* it is printed on stderr before it runs */
+	CC_SHOW /* it is printed on stdout, and does not run */
+} cc_say_t;
+
 /**
- * Runs the command in process group `group` and waits for it; `verbose` prints
- * it first. Returns its exit code; 1 where it could not be started or was
- * killed, with a sentence on stderr.
+ * Runs the command in process group `group` and waits for it. What is printed
+ * of it is quoted, so that a shell reads the same words. Returns its exit code;
+ * 1 where it could not be started or was killed, with a sentence on stderr.
  */
-int cc_run(const cc_words_t *words, pid_t group, bool verbose);
+int cc_run(const cc_words_t *words, pid_t group, cc_say_t say);
 
 /** The same; what the command says on stderr goes to the file `messages`. */
-int cc_run_into(const cc_words_t *words, pid_t group, bool verbose, const char *messages);
+int cc_run_into(const cc_words_t *words, pid_t group, cc_say_t say, const char *messages);
 
 #endif

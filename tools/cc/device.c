@@ -10,10 +10,17 @@
 
 enum { MOST_FOLDERS = 128, PATH_ROOM = 160 };
 
+/** Flags whose value, the next word, goes with them. */
+static bool is_in_two_words(const char *flag)
+{
+	return !flag[2] || strcmp(flag, "-isystem") == 0 || strcmp(flag, "-include") == 0;
+}
+
 /** Flags that say what the source is, rather than how the C compiler works. */
 static bool is_for_devices(const char *flag)
 {
-	return flag[0] == '-' && (flag[1] == 'D' || flag[1] == 'U' || flag[1] == 'I');
+	return flag[0] == '-' && (flag[1] == 'D' || flag[1] == 'U' || flag[1] == 'I' ||
+				  strcmp(flag, "-isystem") == 0 || strcmp(flag, "-include") == 0);
 }
 
 static void add_flags(const cc_device_t *device, cc_words_t *words)
@@ -22,7 +29,7 @@ static void add_flags(const cc_device_t *device, cc_words_t *words)
 		if (!is_for_devices(device->flags[i]))
 			continue;
 		cc_words_add(words, "%s", device->flags[i]);
-		if (!device->flags[i][2] && i + 1 < device->flag_count) /* "-I folder", two words */
+		if (is_in_two_words(device->flags[i]) && i + 1 < device->flag_count)
 			cc_words_add(words, "%s", device->flags[++i]);
 	}
 }
@@ -43,20 +50,44 @@ static int list_folders(const cc_device_t *device, const char *folders[MOST_FOLD
 	return count;
 }
 
-/**
- * Writes the half to a file. A source that does not come apart is no error: the
- * compiler is given all of it.
- */
-static bool write_half(const cc_device_t *device, const char *path)
+bool cc_device_write_half(const cc_device_t *device, FILE *out, const char **why_out)
 {
-	const char *folders[MOST_FOLDERS], *why = NULL;
-	FILE *out = fopen(path, "w");
+	const char *folders[MOST_FOLDERS];
+
+	return device_half_write(device->source, folders, list_folders(device, folders), out,
+				 why_out);
+}
+
+void cc_device_show_half(const cc_device_t *device)
+{
+	cc_words_t words = {.count = 0};
+	char self[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+
+	cc_words_add(&words, "%.*s", length > 0 ? (int)length : 7, length > 0 ? self : "tessera");
+	cc_words_add(&words, "cc");
+	cc_words_add(&words, "--device-half");
+	add_flags(device, &words);
+	cc_words_add(&words, "%s", device->source);
+	cc_words_add(&words, "-o");
+	cc_words_add(&words, "%s", device->half);
+	(void)cc_run(&words, 0, CC_SHOW);
+	cc_words_clear(&words);
+}
+
+/**
+ * Writes the half to its file. A source that does not come apart is no error:
+ * the compiler is given all of it.
+ */
+static bool write_half(const cc_device_t *device)
+{
+	const char *why = NULL;
+	FILE *out = fopen(device->half, "w");
 
 	if (!out)
 		return false;
-	bool written = device_half_write(device->source, folders, list_folders(device, folders),
-					 out, &why);
-	if (!written && device->verbose)
+	bool written = cc_device_write_half(device, out, &why);
+	if (!written && device->say == CC_SAY)
 		fprintf(stderr, "tessera cc: device compilers read all of %s: %s\n", device->source,
 			why);
 	written = written && !ferror(out);
@@ -73,13 +104,13 @@ static int compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const
 	cc_words_t words = {.count = 0};
 
 	cc_toolkit_compile(toolkit, &words);
-	cc_words_add_unit(&words, "TSR_UNIT", device->source);
+	cc_words_add_string(&words, "TSR_UNIT", device->unit);
 	add_flags(device, &words);
 	cc_place_add_includes(device->place, &words);
 	cc_words_add(&words, "%s", file);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", image);
-	int code = cc_run_into(&words, device->group, device->verbose, messages);
+	int code = cc_run_into(&words, device->group, device->say, messages);
 	cc_words_clear(&words);
 	return code;
 }
@@ -110,22 +141,24 @@ static void explain(const cc_device_t *device, const cc_toolkit_t *toolkit)
 
 int cc_device_compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const char *image)
 {
-	char half[PATH_ROOM], messages[PATH_ROOM], whole_messages[PATH_ROOM];
-	const char *told = messages;
-	int code = TOOL_FAILED;
+	char messages[2][PATH_ROOM];
+	const char *files[2] = {device->cxx ? device->source : device->half,
+				device->cxx ? device->half : device->source};
+	int code = TOOL_FAILED, first = 0, told = 0;
 
-	snprintf(half, sizeof half, "%s/half.c", device->temp);
-	snprintf(messages, sizeof messages, "%s/messages", device->temp);
-	snprintf(whole_messages, sizeof whole_messages, "%s/whole-messages", device->temp);
-	const bool halved = write_half(device, half);
-	if (halved)
-		code = compile(device, toolkit, half, image, messages);
-	if (code) {
-		code = compile(device, toolkit, device->source, image, whole_messages);
-		told = code && halved ? messages : whole_messages;
+	if (device->say == CC_SHOW)
+		return compile(device, toolkit, files[0], image, NULL);
+	if (!write_half(device)) { /* the whole alone */
+		files[0] = files[1] = device->source;
+		first = 1;
+	}
+	for (int i = first; i < 2 && code; i++) {
+		snprintf(messages[i], sizeof messages[i], "%s/messages-%d", device->temp, i);
+		code = compile(device, toolkit, files[i], image, messages[i]);
+		told = i;
 	}
 	if (code)
 		explain(device, toolkit);
-	print_messages(told);
+	print_messages(messages[code ? first : told]);
 	return code;
 }

@@ -52,8 +52,17 @@ static int find_root(const char *asked, const char *beside, char *root)
 	return TOOL_FAILED;
 }
 
-int cc_place_find(const char *root, cc_place_t *place_out)
+static bool has_library(const char *folder, const char *name)
 {
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof file, "%s/%s", folder, name) < (int)sizeof file &&
+	       access(file, R_OK) == 0;
+}
+
+int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out)
+{
+	const char *library = dynamic ? "libtessera.so" : "libtessera.a";
 	cc_place_t place;
 	char beside[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
@@ -67,15 +76,13 @@ int cc_place_find(const char *root, cc_place_t *place_out)
 	go_up(beside);
 	if (find_root(root, beside, place.root))
 		return TOOL_FAILED;
-	if (snprintf(place.library, sizeof place.library, "%s/libtessera.a", beside) >=
-		    (int)sizeof place.library ||
-	    access(place.library, R_OK) != 0) {
+	if (!has_library(beside, library)) {
 		fprintf(stderr,
-			"tessera cc: no libtessera.a in %s, beside this executable; `scons` makes "
-			"both\n",
-			beside);
+			"tessera cc: no %s in %s, beside this executable; `scons` makes both\n",
+			library, beside);
 		return TOOL_FAILED;
 	}
+	strcpy(place.library, beside);
 	*place_out = place;
 	return TOOL_OK;
 }
@@ -85,6 +92,22 @@ void cc_place_add_includes(const cc_place_t *place, cc_words_t *words)
 	cc_words_add(words, "-I%s/include", place->root);
 	cc_words_add(words, "-I%s/backends", place->root);
 	cc_words_add(words, "-I%s", place->root);
+}
+
+void cc_place_add_library(const cc_place_t *place, bool dynamic, cc_words_t *words)
+{
+	/* What the library stands on: the same as in SConstruct. */
+	static const char *const libraries[] = {"-lsodium", "-lm", "-ldl", "-pthread"};
+
+	if (dynamic) {
+		cc_words_add(words, "-L%s", place->library);
+		cc_words_add(words, "-ltessera");
+		cc_words_add(words, "-Wl,-rpath,%s", place->library);
+		return;
+	}
+	cc_words_add(words, "%s/libtessera.a", place->library);
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+		cc_words_add(words, "%s", libraries[i]);
 }
 
 /* ------------------------------------------------------------------ device compilers */
@@ -157,6 +180,7 @@ void cc_toolkit_compile(const cc_toolkit_t *toolkit, cc_words_t *words)
 		/* The shorthand -arch=sm_90a fails; this works. */
 		cc_words_add(words, "-gencode=arch=compute_90a,code=%s", toolkit->arch);
 		cc_words_add(words, "-cubin");
+		cc_words_add(words, "-lineinfo"); /* the same instructions, and their lines */
 		cc_words_add(words, "-x");
 		cc_words_add(words, "cu");
 	} else {
@@ -165,6 +189,7 @@ void cc_toolkit_compile(const cc_toolkit_t *toolkit, cc_words_t *words)
 		cc_words_add(words, "--no-gpu-bundle-output");
 		cc_words_add(words, "-nogpulib");
 		cc_words_add(words, "-nogpuinc");
+		cc_words_add(words, "-gline-tables-only"); /* likewise */
 		cc_words_add(words, "-x");
 		cc_words_add(words, "hip");
 	}

@@ -10,18 +10,21 @@
 /** Where headers and library are. */
 typedef struct cc_place {
 	char root[PATH_MAX];    /* has include/, backends/ and tools/embed.S */
-	char library[PATH_MAX]; /* libtessera.a */
+	char library[PATH_MAX]; /* the folder of libtessera.a and libtessera.so */
 } cc_place_t;
 
 /**
  * Finds them: `root` where that is not null, else upwards from this executable,
- * beside which the library is. Prints its sentence and returns TOOL_FAILED
- * where they are not there.
+ * beside which the library is, the shared one where `dynamic` is true. Prints
+ * its sentence and returns TOOL_FAILED where they are not there.
  */
-int cc_place_find(const char *root, cc_place_t *place_out);
+int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out);
 
 /** Adds where headers are looked for. */
 void cc_place_add_includes(const cc_place_t *place, cc_words_t *words);
+
+/** Adds the library, shared or as an archive, and what that stands on. */
+void cc_place_add_library(const cc_place_t *place, bool dynamic, cc_words_t *words);
 
 /** One device compiler and what it compiles for. */
 typedef struct cc_toolkit {

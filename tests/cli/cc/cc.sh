@@ -1,7 +1,7 @@
 #!/bin/sh
 # tessera cc: programs for the CPU, and for the GPUs whose toolkits are here;
 # what it refuses, and that it leaves nothing behind.
-. "$(dirname "$0")/tap"
+. "$(dirname "$0")/../tap"
 export TMPDIR="$TAP_FILES"
 variant=${BUILD##*/}
 export CC="${variant%-*}"
