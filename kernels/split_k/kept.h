@@ -40,8 +40,9 @@ TSR_FN tsr_view_t splitk_tile_view(tsr_view_t chunk, tsr_pos_t tile_at)
 {
 	const tsr_pos_t at = splitk_place(tile_at);
 	const int64_t rows = chunk.rows - at.row, cols = chunk.cols - at.col;
-	return tsr_view_part(chunk, at, rows < TSR_TILE_M(tile) ? rows : TSR_TILE_M(tile),
-			     cols < TSR_TILE_N(tile) ? cols : TSR_TILE_N(tile));
+	const int64_t tile_rows = TSR_TILE_M(tile), tile_cols = TSR_TILE_N(tile);
+	return tsr_view_part(chunk, at, rows < tile_rows ? rows : tile_rows,
+			     cols < tile_cols ? cols : tile_cols);
 }
 
 /**
