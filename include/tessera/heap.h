@@ -66,6 +66,26 @@ TSR_API tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP
 					int rank, TSR_HEAP void **peer_out);
 
 /**
+ * My `pointer` as `rank`'s device or another library takes it: the address of
+ * `rank`'s copy in this process, without the mark of heap pointers. `rank` may
+ * be this rank. On the emulator the host may read and write there. On a GPU it
+ * is an address of this rank's device, for kernels of the program's own, for
+ * cuBLAS or for a framework; hosts cannot read there. Such accesses are outside
+ * of the API: they have the order that the program's own device code gives
+ * them, a stream of Tessera orders them before and after its work, and no
+ * report or record contains them. The address is valid as long as the
+ * allocation.
+ *
+ * Called by:  any thread.
+ * @return     null, if there is no such address; tsr_last_error says why: a
+ *             rank outside the world, a pointer outside my heap, a heap that is
+ *             not mapped here, or a run of `tessera check`, which must see each
+ *             access.
+ * Source:     NVSHMEM, nvshmem_ptr.
+ */
+TSR_API void *tsr_native_pointer(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank);
+
+/**
  * How much of a heap is in use, in bytes. The same on every rank. Initialise it
  * with `tsr_heap_usage_t usage = {.size = sizeof usage};`.
  */

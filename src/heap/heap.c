@@ -224,10 +224,10 @@ TSR_HEAP void *tsr_heap_base(const tsr_world_t *world, int rank)
 	return (TSR_HEAP void *)world->heap_bases[rank];
 }
 
-tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank,
-				TSR_HEAP void **peer_out)
+/** The address of `rank`'s copy of `pointer`, for the call of this name. */
+static tsr_status_t translate(const char *call, const tsr_world_t *world,
+			      const TSR_HEAP void *pointer, int rank, void **peer_out)
 {
-	static const char call[] = "tsr_heap_translate";
 	size_t offset;
 	if (!world)
 		return no_world(call);
@@ -246,8 +246,31 @@ tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *p
 				 "the heap of rank %d is not mapped on rank %d; reach it with put "
 				 "and signal",
 				 rank, world->rank);
-	*peer_out = (TSR_HEAP void *)((char *)world->heap_bases[rank] + offset);
+	*peer_out = (char *)world->heap_bases[rank] + offset;
 	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank,
+				TSR_HEAP void **peer_out)
+{
+	void *peer;
+	const tsr_status_t status = translate("tsr_heap_translate", world, pointer, rank, &peer);
+	if (status == TSR_OK)
+		*peer_out = (TSR_HEAP void *)peer;
+	return status;
+}
+
+void *tsr_native_pointer(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank)
+{
+	void *peer = NULL;
+	if (translate("tsr_native_pointer", world, pointer, rank, &peer) != TSR_OK)
+		return NULL;
+	if (!world->host.exploration)
+		return peer;
+	(void)tsr_error(TSR_ERR_UNSUPPORTED,
+			"tsr_native_pointer gives no address under tessera check, which must see "
+			"each access: use tsr_memcpy_to_heap and tsr_memcpy_from_heap there");
+	return NULL;
 }
 
 tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *usage_out)

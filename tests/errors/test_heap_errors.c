@@ -238,6 +238,10 @@ static int addresses_body(tsr_world_t *world, int argc, char **argv)
 	      TSR_ERR_ARGUMENT);
 	CHECK(says("outside the heap"));
 	CHECK(peer == NULL, "written on failure");
+	CHECK(tsr_native_pointer(world, pointer, size) == NULL);
+	CHECK(says("tsr_native_pointer|0 to"));
+	CHECK(tsr_native_pointer(world, (TSR_HEAP void *)(uintptr_t)outside, 0) == NULL);
+	CHECK(says("outside the heap"));
 	CHECK(tsr_memcpy_to_heap(world, pointer, host, 101) == TSR_ERR_ARGUMENT);
 	CHECK(says("\"short\"|100|101"));
 	CHECK(tsr_memcpy_to_heap(world, pointer + 50, host, 51) == TSR_ERR_ARGUMENT);

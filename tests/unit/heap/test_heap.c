@@ -154,6 +154,7 @@ static int questions_body(tsr_world_t *world, int argc, char **argv)
 	}
 	CHECK(tsr_heap_translate(world, pointer, rank, &peer) == TSR_OK);
 	CHECK(peer == pointer, "my own copy is where my pointer points");
+	CHECK(tsr_native_pointer(world, pointer, rank) == (void *)(uintptr_t)pointer);
 	CHECK(tsr_heap_base(world, -1) == NULL && tsr_heap_base(world, size) == NULL);
 	return 0;
 }
@@ -179,6 +180,7 @@ static int sharing_body(tsr_world_t *world, int argc, char **argv)
 		CHECK(tsr_heap_translate(world, pointer, r, &peer) == TSR_OK);
 		memcpy(&found, (const void *)(uintptr_t)peer, sizeof found);
 		CHECK(found == r, "found %d in the heap of rank %d", found, r);
+		CHECK(tsr_native_pointer(world, pointer, r) == (void *)(uintptr_t)peer);
 	}
 	return tsr_barrier(world) == TSR_OK ? 0 : 1;
 }
