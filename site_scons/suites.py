@@ -34,6 +34,9 @@ TABLE = {
     "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands"
     " contract/test_pure contract/tiles/test_large contract/tiles/test_value":
                             ("debug asan release",      "tsan memcheck"),
+    # Ranks are processes there, which ThreadSanitizer does not see.
+    "contract/worlds/test_unique_id contract/worlds/test_mpi":
+                            ("debug asan",              "release memcheck"),
     "errors":               ("debug asan",              "release tsan memcheck"),
     "fuzz":                 ("debug asan",              "release tsan"),
     "fuzz/commands":        ("debug",                   ""),

@@ -12,6 +12,7 @@
 #include "tessera/collective.h"
 #include "tessera/status.h"
 #include "tessera/stream.h"
+#include "tessera/unique_id.h"
 #include "tessera/visibility.h"
 
 #ifdef __cplusplus
@@ -41,6 +42,7 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 	tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
 
 #define tsr_init(...) TSR_SITED(tsr_init, __VA_ARGS__)
+#define tsr_world_create_by_id(...) TSR_SITED(tsr_world_create_by_id, __VA_ARGS__)
 #define tsr_finalize(...) TSR_SITED(tsr_finalize, __VA_ARGS__)
 #define tsr_barrier(...) TSR_SITED(tsr_barrier, __VA_ARGS__)
 

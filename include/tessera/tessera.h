@@ -32,6 +32,7 @@
 #include "tessera/team.h"
 #include "tessera/tensor.h"
 #include "tessera/types.h"
+#include "tessera/unique_id.h"
 #include "tessera/version.h"
 #include "tessera/visibility.h"
 #include "tessera/world.h"

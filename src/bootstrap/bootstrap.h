@@ -26,7 +26,9 @@ typedef struct tsr_job {
 	/* derived from what all processes of the job know and others can hardly know
 	 * (launchers.h) */
 	tsr_key_t key;
-	const char *launcher; /* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "none" */
+	/* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "unique id", "none" */
+	const char *launcher;
+	bool by_id; /* ranks join by tsr_world_create_by_id, and not by tsr_init */
 } tsr_job_t;
 
 /**
@@ -80,6 +82,9 @@ void tsr_boot_leave(tsr_boot_t *boot);
  * at once.
  */
 void tsr_boot_quiesce(tsr_boot_t *boot);
+
+/** The call by which ranks join, for sentences: "tsr_init". */
+const char *tsr_boot_call(const tsr_boot_t *boot);
 
 int tsr_boot_rank(const tsr_boot_t *boot);
 int tsr_boot_size(const tsr_boot_t *boot);

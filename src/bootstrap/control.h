@@ -131,6 +131,7 @@ typedef struct tsr_control {
 struct tsr_boot {
 	tsr_control_t *control;
 	int rank, size;
+	bool by_id; /* as in tsr_job_t */
 	bool in_threads;
 	uint64_t deadline_ns;
 	tsr_meeting_t world;                 /* the meeting of all ranks */
@@ -149,6 +150,8 @@ struct tsr_boot {
 	int sockets[TSR_MAX_RANKS];
 	/* rank 0: processes of the ranks that have been let in */
 	uint64_t processes[TSR_MAX_RANKS];
+	/* rank 0: their process numbers, and its own, as its PID namespace has them; 0: unknown */
+	pid_t pids[TSR_MAX_RANKS];
 };
 
 /**
@@ -165,6 +168,9 @@ tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out);
 
 /** Maps the segment behind `fd`, or (-1) new memory of this process. */
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out);
+
+/** Ends a sentence about two worlds that look like one: how to tell them apart. */
+const char *tsr_boot_own_name(const tsr_boot_t *boot);
 
 /** Announces this rank: from now on its end is noticed. */
 tsr_status_t tsr_boot_arrive(tsr_boot_t *boot);

@@ -126,6 +126,7 @@ void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job)
 	job->rank = found->size > 0 ? found->rank : 0;
 	job->size = found->size > 0 ? found->size : 1;
 	job->launcher = found->launcher;
+	job->by_id = false;
 	job->key = key_of(found, secret);
 	name_job(found, job);
 }

@@ -169,6 +169,17 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	free(boot);
 }
 
+const char *tsr_boot_call(const tsr_boot_t *boot)
+{
+	return boot->by_id ? "tsr_world_create_by_id" : "tsr_init";
+}
+
+const char *tsr_boot_own_name(const tsr_boot_t *boot)
+{
+	return boot->by_id ? "each world its own id (tsr_unique_id_get)"
+			   : "each job its own name (TESSERA_JOB)";
+}
+
 int tsr_boot_rank(const tsr_boot_t *boot)
 {
 	return boot->rank;
@@ -374,9 +385,9 @@ static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64
 	if (absent)
 		return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
 				    "%s of %d never arrived within %s: all ranks of the job must "
-				    "start and call tsr_init (TESSERA_DEADLINE "
+				    "start and call %s (TESSERA_DEADLINE "
 				    "sets how long the others wait)",
-				    ranks, boot->size, deadline);
+				    ranks, boot->size, deadline, tsr_boot_call(boot));
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
 			    "%s of %d did not come to %s within %s, where rank %d waited: every "
 			    "rank must make the same collective calls "

@@ -50,9 +50,8 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 				 job->name, (long)answer.uid);
 	return tsr_error(TSR_ERR_CONFIG,
 			 "another process is rank 0 of the job '%s' already: give each rank its "
-			 "own number and each job "
-			 "its own name (TESSERA_JOB)",
-			 job->name);
+			 "own number and %s",
+			 job->name, tsr_boot_own_name(boot));
 }
 
 static tsr_status_t make_control(tsr_boot_t *boot)
@@ -86,10 +85,28 @@ static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 	if (known && (hello->rank == 0 || boot->processes[hello->rank] != hello->process))
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
 				    "two processes say that they are rank %d of the same job: give "
-				    "each rank its own number and "
-				    "each job its own "
-				    "name (TESSERA_JOB)",
-				    hello->rank);
+				    "each rank its own number and %s",
+				    hello->rank, tsr_boot_own_name(boot));
+	return TSR_OK;
+}
+
+/**
+ * Judges the newcomer's process: locks by which ranks notice each other's end
+ * belong to processes, so each rank must be one.
+ */
+static tsr_status_t judge_process(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket)
+{
+	const pid_t pid = tsr_wire_peer_pid(socket);
+	boot->pids[0] = getpid();
+	for (int r = 0; pid > 0 && r < boot->size; r++)
+		if (r != hello->rank && boot->pids[r] == pid)
+			return tsr_boot_end(
+				boot, TSR_ERR_CONFIG,
+				"ranks %d and %d are in one process: start a process for each "
+				"rank, or let TSR_MAIN start ranks as threads "
+				"(TESSERA_PLACEMENT=thread)",
+				r, hello->rank);
+	boot->pids[hello->rank] = pid;
 	return TSR_OK;
 }
 
@@ -138,7 +155,9 @@ static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int so
 			 uint64_t end_ns)
 {
 	const bool ended = hello->kind == TSR_HELLO_ENDED;
-	const tsr_status_t status = ended ? hear_of_end(boot, hello) : judge(boot, hello);
+	tsr_status_t status = ended ? hear_of_end(boot, hello) : judge(boot, hello);
+	if (status == TSR_OK && !ended)
+		status = judge_process(boot, hello, socket);
 	if (status == TSR_OK && !ended)
 		return admit(boot, hello, socket, end_ns);
 	char sentence[TSR_SENTENCE_LENGTH];
@@ -247,8 +266,8 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 	case TSR_KNOCK_SHUT:
 		return tsr_error(TSR_ERR_PEER_LOST,
 				 "rank 0 of %d is lost: its process ended before it let rank %d in "
-				 "(noticed in tsr_init)",
-				 boot->size, boot->rank);
+				 "(noticed in %s)",
+				 boot->size, boot->rank, tsr_boot_call(boot));
 	case TSR_KNOCK_WAITS:
 	case TSR_KNOCK_BUSY:
 		return tsr_error(TSR_ERR_PEER_LOST,
@@ -259,10 +278,9 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 	default:
 		return tsr_error(TSR_ERR_PEER_LOST,
 				 "rank 0 of %d never arrived within %s: all ranks of the job must "
-				 "start and call tsr_init "
-				 "(TESSERA_DEADLINE sets how "
-				 "long the others wait)",
-				 boot->size, deadline);
+				 "start and call %s (TESSERA_DEADLINE sets how long the others "
+				 "wait)",
+				 boot->size, deadline, tsr_boot_call(boot));
 	}
 }
 
@@ -351,6 +369,7 @@ tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_
 		return tsr_error(
 			TSR_ERR_NO_MEMORY,
 			"the host has no memory for a rank's membership in its world; free some");
+	boot->by_id = job->by_id;
 	const tsr_status_t status = join(boot, job);
 	if (status != TSR_OK) {
 		discard(boot);

@@ -23,7 +23,7 @@ static tsr_status_t meet(tsr_world_t *world)
 		 world->options.backend != NULL ? world->options.backend : "not set",
 		 TSR_SIZE(world->options.heap_bytes),
 		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline));
-	return tsr_world_exchange(world, "tsr_init", arguments, NULL, NULL, 0);
+	return tsr_world_exchange(world, tsr_boot_call(world->boot), arguments, NULL, NULL, 0);
 }
 
 static tsr_status_t choose_backend(tsr_world_t *world)
@@ -57,8 +57,8 @@ static tsr_status_t map_heaps(tsr_world_t *world, const tsr_heap_export_t *mine)
 	int fds[TSR_MAX_RANKS];
 	char arguments[64];
 	snprintf(arguments, sizeof arguments, "heap of backend %s", world->backend->name);
-	tsr_status_t status =
-		tsr_world_exchange(world, "tsr_init", arguments, mine, exports, sizeof *mine);
+	tsr_status_t status = tsr_world_exchange(world, tsr_boot_call(world->boot), arguments, mine,
+						 exports, sizeof *mine);
 	for (int r = 0; r < world->size; r++)
 		fds[r] = -1; /* threads have each other's heaps at their own addresses */
 	if (status == TSR_OK && !tsr_boot_in_threads(world->boot))
@@ -108,7 +108,8 @@ static tsr_status_t build(tsr_world_t *world)
 	if (status == TSR_OK)
 		status = tsr_world_make_team(world);
 	if (status == TSR_OK)
-		status = tsr_world_exchange(world, "tsr_init", "ready", NULL, NULL, 0);
+		status = tsr_world_exchange(world, tsr_boot_call(world->boot), "ready", NULL, NULL,
+					    0);
 	return status;
 }
 
@@ -161,13 +162,25 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	return TSR_OK;
 }
 
+tsr_status_t tsr_world_join(const tsr_job_t *job, const tsr_options_t *options,
+			    tsr_world_t **world_out)
+{
+	tsr_boot_t *boot;
+	tsr_status_t status = tsr_boot_join(job, options->deadline_ns, &boot);
+	if (status != TSR_OK)
+		return status;
+	status = tsr_world_open(boot, options, world_out);
+	if (status != TSR_OK)
+		tsr_boot_leave(boot);
+	return status;
+}
+
 tsr_status_t tsr_init(tsr_world_t **world_out)
 {
 	if (world_out == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_init: world_out must not be null");
 	tsr_options_t options;
 	tsr_job_t job;
-	tsr_boot_t *boot;
 	tsr_status_t status = tsr_options_read(&options);
 	if (status == TSR_OK)
 		status = tsr_job_detect(&job);
@@ -177,14 +190,7 @@ tsr_status_t tsr_init(tsr_world_t **world_out)
 				 "%d in this process: programs "
 				 "with TSR_MAIN have them, others need TESSERA_PLACEMENT=process",
 				 job.size);
-	if (status == TSR_OK)
-		status = tsr_boot_join(&job, options.deadline_ns, &boot);
-	if (status != TSR_OK)
-		return status;
-	status = tsr_world_open(boot, &options, world_out);
-	if (status != TSR_OK)
-		tsr_boot_leave(boot);
-	return status;
+	return status == TSR_OK ? tsr_world_join(&job, &options, world_out) : status;
 }
 
 /** Streams that the program has not destroyed; their work has ended. */

@@ -47,6 +47,10 @@ struct tsr_world {
 tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options,
 			    tsr_world_t **world_out);
 
+/** Joins `job`, of which this process is a rank, and opens its world. */
+tsr_status_t tsr_world_join(const tsr_job_t *job, const tsr_options_t *options,
+			    tsr_world_t **world_out);
+
 /**
  * The collective of src/bootstrap; on failure with the sentence that ended this
  * world.

@@ -59,3 +59,10 @@ bool tsr_wire_same_user(int socket, uid_t *uid_out)
 	errno = 0;
 	return peer.uid == geteuid();
 }
+
+pid_t tsr_wire_peer_pid(int socket)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
+}

@@ -87,4 +87,10 @@ socklen_t tsr_wire_address(const tsr_job_t *job, struct sockaddr_un *address_out
  */
 bool tsr_wire_same_user(int socket, uid_t *uid_out);
 
+/**
+ * The process at the other end of `socket`, as this PID namespace numbers it; 0
+ * if it has no number here.
+ */
+pid_t tsr_wire_peer_pid(int socket);
+
 #endif
