@@ -34,7 +34,7 @@ TSR_DEV void tsr_gpu_record_name(char *to, const char *name, int room)
 	to[i] = '\0';
 }
 
-/** Adds to a sum of the lane, and waits for nothing. Relaxed: the host reads it after the launch. */
+/** Adds to a sum of the lane and waits for nothing. Relaxed: the host reads it after the launch. */
 TSR_DEV void tsr_gpu_record_add(uint64_t *sum, uint64_t value)
 {
 	(void)tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(sum, value);
