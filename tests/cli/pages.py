@@ -7,12 +7,14 @@ Whatever is neither fails, and so does an excuse that no page needs.
 
 Times and line numbers may differ from the page's; words, shapes, sizes, counts
 and the columns of tables may not. A line "..." of a page stands for any lines.
-C in fences has to stand in a file of examples/. Links lead to files, and paths
-in backquotes are those of files.
+C in fences has to stand in a file of examples/. Links lead to files, paths in
+backquotes are those of files, and names in backquotes (`tsr_...`) are those of
+the source.
 """
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,8 @@ LIMIT_S = 600
 
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*"
-    r"(?:tessera|scons|export|cc|nvcc|clang-\d+|(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
+    r"(?:tessera|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
+    r"(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
 )
 
 # Commands that are not run, and why; instead their programs and options are looked for.
@@ -60,7 +63,7 @@ SMALLER = [
 ]
 PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "kernel.c"}
 # bugs are planted there, so that there is something to find
-EXITS = {r"tessera check .*\./unsynchronised": 1}
+EXITS = {r"tessera check .*\./(unsynchronised|broken|silent)": 1, r".*tessera run .*\./silent": 1}
 KERNEL = """#include "tessera/dev.h"
 typedef struct wait_args {
 	TSR_HEAP uint64_t *flag;
@@ -70,6 +73,8 @@ TSR_KERNEL(wait, wait_args_t, a)
 	tsr_wait(block, a->flag, 1, 0);
 }
 """
+NAME = re.compile(r"\b(?:tsr|TSR)_\w+")
+PASTED = {"tsr_body_"}  # TSR_KERNEL puts the kernel's name behind it
 needed = set()  # the excuses that a page needs
 
 
@@ -127,6 +132,8 @@ def meant(command):
             r"export (\S+=\S+)\nexec build/\S+?/(tessera .*) \"\$@\"", text
         ).expand(r"\1 \2")
         command = command.replace('"$workload"', re.search(r"workload=(\w\S*) ;;", text)[1])
+    # scons man, a line before it, is excused
+    command = re.sub(r"^(?=man -M build/man )", "man/generate build/man && ", command)
     for word, place in PLACES.items():
         command = re.sub(rf"\b{word}\b", place, command)
     return command + next(
@@ -163,6 +170,11 @@ def cannot_run(command):
         and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode
     ):
         return "no nvcc"
+    reader = re.search(r"\b(gdb|valgrind|man) -", command)
+    if reader and not shutil.which(reader.group(1)):
+        return f"no {reader.group(1)}"
+    if reader and VARIANT in SANITIZERS and reader.group(1) != "man":
+        return f"{reader.group(1)} does not run a program with a sanitizer"
     if program.startswith(("tests/system/", "tests/fuzz/commands")) and VARIANT != "debug":
         return "it runs in the debug variant alone"
     if VARIANT == "tsan" and command.startswith("tessera check"):
@@ -205,10 +217,13 @@ def faults_of_excused(command):
 
 
 def steady(line):
-    """A line without what differs from run to run, and from edit to edit: times, progress, numbers
-    of lines and of schedules."""
+    """A line without what differs from run to run, and from edit to edit: times, progress,
+    addresses, numbers of lines and of schedules."""
     line = re.sub(r"(\d+ of \d+|yes|no)(?= +(?:ok|wrong)$)", "EARLY", line.rstrip())
-    line = re.sub(r"(?<=\.c:)\d+|(?<=--replay )\d+|(?<=with seed )\d+", "N", line)
+    line = re.sub(r"^(tessera: rank )\d+(?=, block)", r"\1N", line)  # the first to give up
+    line = re.sub(
+        r"(?<=\.c:)\d+|(?<=--replay )\d+|(?<=with seed )\d+|\b0x[0-9a-f]+", "N", line
+    )
     return " ".join(re.sub(r"(?<![\w.])\d+\.\d+(?=x?(?:\s|$))", "TIME", line).split())
 
 
@@ -300,6 +315,31 @@ def missing_files(page, text):
     return [name for name, path in found if not os.path.exists(path) and not glob.glob(path + ".*")]
 
 
+def names_of_code():
+    """Every word of the sources that looks like a call, a type or a constant of Tessera."""
+    listed = subprocess.run(
+        ["ci/list-files", "*.h", "*.c", "SConstruct", "man/generate"], cwd=ROOT,
+        capture_output=True, text=True, check=True
+    ).stdout.split()
+    return {
+        name
+        for path in listed
+        for name in NAME.findall(open(os.path.join(ROOT, path), encoding="utf-8").read())
+    }
+
+
+def unknown_names(text, known):
+    """The calls, types and constants in a page's backquotes that no source has. A name may be the
+    beginning of others (`tsr_atomic_*`), or one that a macro pastes together."""
+    named = {name for quoted in re.findall(r"`([^`\n]+)`", text) for name in NAME.findall(quoted)}
+    return sorted(
+        name
+        for name in named - known
+        if not (name.endswith("_") and any(each.startswith(name) for each in known))
+        and not any(each.endswith("_") and name.startswith(each) for each in PASTED & known)
+    )
+
+
 PLANTED = {
     "a command that nobody knows": "\n    frobnicate --all\n",
     "a block that nobody needs": (
@@ -328,7 +368,7 @@ def main():
         for path in glob.glob(os.path.join(ROOT, "**", "*.md"), recursive=True)
         if not path.startswith(os.path.join(ROOT, "build") + "/")
     ]
-    blocks = 0
+    blocks, known = 0, names_of_code()
     for path in sorted(pages):
         with tempfile.TemporaryDirectory() as folder, open(path, encoding="utf-8") as file:
             prepare(folder)
@@ -339,6 +379,11 @@ def main():
             missing = missing_files(page, text)
             tap.verdict(
                 not missing, f"{page}: the files that it names are there", "\n".join(missing)
+            )
+            # the changelog also says what calls were called before
+            unknown = [] if page == "CHANGELOG.md" else unknown_names(text, known)
+            tap.verdict(
+                not unknown, f"{page}: the calls that it names are there", "\n".join(unknown)
             )
     tap.verdict(blocks >= 30, "the blocks are found", f"{blocks} only")
     unneeded = (EXCUSES.keys() | TEXTS.keys()) - needed
@@ -357,6 +402,10 @@ def main():
         tap.verdict(
             wrong == ["sheep.md", "src/base/sheep.c"], "planted: files that are not there are told",
             wrong
+        )
+        wrong = unknown_names("`tsr_put(block)`, `tsr_sheep`, `tsr_wool_*`, `tsr_wait_*`", known)
+        tap.verdict(
+            wrong == ["tsr_sheep", "tsr_wool_"], "planted: calls that are not there are told", wrong
         )
     with open(os.path.join(ROOT, "examples", "README.md"), encoding="utf-8") as file:
         page = file.read()
