@@ -37,14 +37,15 @@ HIP_PLATFORMS = ("amd", "nvidia")
 TILES = ("all", "few")
 
 
-def variables(arguments):
+def variables(arguments, installs):
+    """Those of the command line; `installs`: it asks for an installation."""
     opts = Variables(None, arguments)
     opts.Add(
         "variant",
         "flavour of the build: "
         + ", ".join(VARIANTS)
         + " (asan is with ubsan; fuzz, by clang alone, has tests/fuzz and no other test)",
-        "debug"
+        "release" if installs else "debug"
     )
     opts.Add("CC", "C compiler, such as gcc or clang-19", "gcc")
     opts.Add(
@@ -94,6 +95,10 @@ def variables(arguments):
         " empty",
         ""
     )
+    opts.Add("PREFIX", "folder that scons install puts library and command below", "/usr/local")
+    opts.Add("DESTDIR", "what is put before PREFIX, for makers of packages", "")
+    opts.Add("LIBDIR", "folder of the libraries below PREFIX, such as lib64", "lib")
+    opts.Add(BoolVariable("strip", "install without debug information", True))
     opts.Add(BoolVariable("verbose", "print whole command lines", False))
     return opts
 

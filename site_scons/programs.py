@@ -97,6 +97,19 @@ def shared_library(env, target, objects):
     return made
 
 
+def install_aliases(env, names, built):
+    """`scons install` and `scons uninstall`: install/install with this build's files."""
+    keep = "" if env["strip"] else " --no-strip"
+    run = (
+        "@install/install --build $BUILD_PATH --prefix '$PREFIX' --destdir '$DESTDIR' --libdir"
+        f" '$LIBDIR'{keep}"
+    )
+    local = env.Clone(BUILD_PATH=env.Dir("$BUILD").path)
+    install, uninstall = names
+    env.AlwaysBuild(local.Alias(install, built, run))
+    env.AlwaysBuild(local.Alias(uninstall, [], run + " --remove"))
+
+
 def write_lines(target, source, env):
     with open(target[0].path, "w", encoding="ascii") as file:
         file.writelines(f"{line.read()}\n" for line in source)

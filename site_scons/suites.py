@@ -42,6 +42,7 @@ TABLE = {
     "fuzz/commands":        ("debug",                   ""),
     "fuzz/search":          ("fuzz",                    ""),
     "house":                ("debug",                   ""),
+    "install":              ("debug",                   "release"),
     "litmus":               ("debug asan",              "release tsan"),
     "litmus/test_operations litmus/test_blocks":
                             ("debug asan tsan",         "release"),

@@ -9,7 +9,8 @@ Times and line numbers may differ from the page's; words, shapes, sizes, counts
 and the columns of tables may not. A line "..." of a page stands for any lines.
 C in fences has to stand in a file of examples/. Links lead to files, paths in
 backquotes are those of files, and names in backquotes (`tsr_...`) are those of
-the source.
+the source. Files of make, CMake and Meson in fences stand, part by part, in
+those of a project that CI builds.
 """
 import glob
 import os
@@ -53,6 +54,13 @@ TEXTS = {
     (
         "docs/order-in-a-block.md", "tsr_get(block, tmp, source, bytes, next);"
     ): "C, with a line that it is about"
+}
+# Fences in other languages, and the files that their parts have to stand in.
+PROJECT = {
+    language: f"tests/install/project/{name}"
+    for language, name in (
+        ("make", "Makefile"), ("cmake", "CMakeLists.txt"), ("meson", "meson.build")
+    )
 }
 # Put behind commands that would take long; options given later win.
 SMALLER = [
@@ -271,6 +279,13 @@ def verdicts_on(page, text, folder):
             yield " ".join("".join(block).split()) in " ".join(
                 examples.replace("\n", "").split()
             ), f"{page}: {block[0]}", "not in examples/"
+        elif kind in PROJECT:
+            with open(os.path.join(ROOT, PROJECT[kind]), encoding="ascii") as file:
+                held = file.read()
+            parts = "\n".join(block).split("\n\n")
+            yield all(part.strip() in held for part in parts), f"{page}: {block[0]}", (
+                f"not in {PROJECT[kind]}"
+            )
         elif (page, block[0]) in TEXTS:
             needed.add((page, block[0]))
         elif commands:
@@ -359,6 +374,7 @@ PLANTED = {
         "\n    build/clang-19-fuzz/tests/fuzz/fuzz_sheep FILE\n"
     ),
     "C that is in no example": "```c\nint sheep;\n```\n",
+    "a part of a Makefile that is in no project": "```make\nsheep: wool\n```\n",
 }
 
 

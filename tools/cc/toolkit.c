@@ -52,6 +52,23 @@ static int find_root(const char *asked, const char *beside, char *root)
 	return TOOL_FAILED;
 }
 
+/**
+ * An installed command is in bin/, and what it builds with is in lib/tessera/
+ * beside that: headers, and a link to the archive, which tells the folder of
+ * both libraries.
+ */
+static bool find_installed(const char *beside, cc_place_t *place)
+{
+	static const char room[] = "/../lib/tessera", archive[] = "/libtessera.a";
+	char path[PATH_MAX + sizeof room + sizeof archive];
+
+	snprintf(path, sizeof path, "%s%s", beside, room);
+	if (!realpath(path, place->root) || !is_root(place->root))
+		return false;
+	snprintf(path, sizeof path, "%s%s", place->root, archive);
+	return realpath(path, place->library) && go_up(place->library);
+}
+
 static bool has_library(const char *folder, const char *name)
 {
 	char file[PATH_MAX];
@@ -74,15 +91,18 @@ int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out)
 	}
 	beside[length] = '\0';
 	go_up(beside);
-	if (find_root(root, beside, place.root))
-		return TOOL_FAILED;
-	if (!has_library(beside, library)) {
+	if (root || !find_installed(beside, &place)) {
+		if (find_root(root, beside, place.root))
+			return TOOL_FAILED;
+		strcpy(place.library, beside);
+	}
+	if (!has_library(place.library, library)) {
 		fprintf(stderr,
-			"tessera cc: no %s in %s, beside this executable; `scons` makes both\n",
-			library, beside);
+			"tessera cc: no %s in %s, where this executable looks for it; `scons` "
+			"makes both\n",
+			library, place.library);
 		return TOOL_FAILED;
 	}
-	strcpy(place.library, beside);
 	*place_out = place;
 	return TOOL_OK;
 }

@@ -14,9 +14,11 @@ typedef struct cc_place {
 } cc_place_t;
 
 /**
- * Finds them: `root` where that is not null, else upwards from this executable,
- * beside which the library is, the shared one where `dynamic` is true. Prints
- * its sentence and returns TOOL_FAILED where they are not there.
+ * Finds them: `root` where that is not null, else where this executable was
+ * installed with them, else upwards from it. The library is in the installed
+ * folder of libraries, or else beside the executable; it is the shared one
+ * where `dynamic` is true. Prints its sentence and returns TOOL_FAILED where
+ * they are not there.
  */
 int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out);
 
