@@ -43,6 +43,17 @@ static const char *nearest_option(const char *text, const struct option *options
 	return tsr_nearest_name(text, names);
 }
 
+/** A letter that is no option: an option of several letters that begins with it may be meant. */
+static int misused_letter(const char *command, const struct option *options)
+{
+	for (const struct option *o = options; o->name; o++) {
+		if (o->name[0] == optopt)
+			return tool_misuse(command, "unknown option '-%c'; did you mean '--%s'?",
+					   optopt, o->name);
+	}
+	return tool_misuse(command, "unknown option '-%c'", optopt);
+}
+
 int tool_bad_option(const char *command, int code, char **argv, const struct option *options)
 {
 	const char *word = argv[optind - 1];
@@ -50,7 +61,7 @@ int tool_bad_option(const char *command, int code, char **argv, const struct opt
 	if (code == ':')
 		return tool_misuse(command, "option '%s' needs a value", word);
 	if (strncmp(word, "--", 2) != 0)
-		return tool_misuse(command, "unknown option '-%c'", optopt);
+		return misused_letter(command, options);
 
 	char name[64];
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -110,7 +121,7 @@ int tool_parse_placement(const char *command, const char *text, tsr_placement_t 
 	return TOOL_OK;
 }
 
-static bool is_program(const char *name)
+bool tool_is_program(const char *name)
 {
 	if (strchr(name, '/'))
 		return access(name, X_OK) == 0;
@@ -131,7 +142,7 @@ static bool is_program(const char *name)
 
 int tool_check_program(const char *command, const char *name)
 {
-	if (is_program(name))
+	if (tool_is_program(name))
 		return TOOL_OK;
 	if (!strchr(name, '/') && access(name, X_OK) == 0)
 		return tool_misuse(command, "'%s' is not on PATH; did you mean './%s'?", name,

@@ -3,6 +3,7 @@
 #define TESSERA_TOOLS_USAGE_H
 
 #include <getopt.h>
+#include <stdbool.h>
 
 #include "tessera/launcher.h"
 
@@ -32,7 +33,10 @@ int tool_parse_ranks(const char *command, const char *text, int *ranks_out);
 int tool_parse_backend(const char *command, const char *text, const char **backend_out);
 int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out);
 
-/** Whether execvp would find the program: better said once, here, than by every rank. */
+/** Whether execvp would find the program. */
+bool tool_is_program(const char *name);
+
+/** Refuses a program that is not there: better said once, here, than by every rank. */
 int tool_check_program(const char *command, const char *name);
 
 #endif

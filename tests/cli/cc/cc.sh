@@ -26,7 +26,7 @@ for_gpu() {
 	[ "$(grep -ac "$2" "$TAP_FILES/hello-$1")" -gt 0 ]
 	verdict $? "it holds code for $2" "no $2 in the program"
 	prints "it runs without the toolkit's runtime" '^rank 2 of 3 received 1001' \
-		tessera run -n 3 -b cpuemu "$TAP_FILES/hello-$1"
+		tessera run -n 3 --backend cpuemu "$TAP_FILES/hello-$1"
 }
 
 try tessera cc examples/hello.c -o "$TAP_FILES/hello" -- $flags
@@ -73,7 +73,7 @@ idioms() {
 		[ "$asked" -eq 1 ] && ! grep -q 'error:' "$TAP_FILES/err"
 	verdict $? "C's idioms beside kernels for $2" "exit code $code; $3 was asked $asked times"
 	prints "and the program runs" '^rank 2: ok' \
-		tessera run -n 3 -b cpuemu "$TAP_FILES/idioms-$1"
+		tessera run -n 3 --backend cpuemu "$TAP_FILES/idioms-$1"
 }
 PATH=$PATH:/usr/local/cuda/bin idioms cuda sm_90a nvcc
 idioms hip gfx942 clang-19
