@@ -253,7 +253,7 @@ static tsr_status_t translate(const char *call, const tsr_world_t *world,
 tsr_status_t tsr_heap_translate(const tsr_world_t *world, const TSR_HEAP void *pointer, int rank,
 				TSR_HEAP void **peer_out)
 {
-	void *peer;
+	void *peer = NULL;
 	const tsr_status_t status = translate("tsr_heap_translate", world, pointer, rank, &peer);
 	if (status == TSR_OK)
 		*peer_out = (TSR_HEAP void *)peer;
