@@ -5,6 +5,7 @@ tests that are run.
 import glob
 import os
 import re
+import subprocess
 
 import variants
 
@@ -95,6 +96,17 @@ def shared_library(env, target, objects):
     made = env.SharedLibrary(target, objects, SHLIBVERSION=version, SONAME=f"libtessera.so.{kept}")
     env.Depends(made, "#include/tessera/version.h")
     return made
+
+
+def commit():
+    """The commit that is built, with -dirty where files of it were changed; "unknown" outside of a
+    clone."""
+    words = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        told = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return told.stdout.strip() or "unknown"
 
 
 def install_aliases(env, names, built):

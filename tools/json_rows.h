@@ -1,4 +1,4 @@
-/* JSON files that people read too: a row of measurements is a line. */
+/* Tables as files: JSON that people read too, where a row is a line, and CSV. */
 #ifndef TESSERA_TOOLS_JSON_ROWS_H
 #define TESSERA_TOOLS_JSON_ROWS_H
 
@@ -13,5 +13,18 @@
  * Returns 0, or -1 with errno set where the system gave a cause.
  */
 int json_rows_dump_file(const json_t *root, const char *path, size_t flags);
+
+/**
+ * Writes a table as CSV (RFC 4180, lines end in a line feed). Its rows are the
+ * objects of the array `root`, or with `rows` of that member of it; then each
+ * row begins with the other members of `root`. Columns are the members of all
+ * rows, in the order in which they come. A member of an object has a column of
+ * its own, called "traffic.launches"; an array of plain values is one value,
+ * joined by ";". Arrays of objects and what nests deeper have no column, and
+ * null is empty.
+ *
+ * Returns as json_rows_dump_file does.
+ */
+int csv_rows_dump_file(const json_t *root, const char *rows, const char *path);
 
 #endif

@@ -38,7 +38,7 @@ static void print_help(void)
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
 	printf("\nExit code: 0 done and right; 1 failed; 2 misused.\n"
-	       "'tessera info -e' lists the settings.\n");
+	       "'tessera info settings' lists the settings.\n");
 }
 
 static const command_t *find_command(const char *name)

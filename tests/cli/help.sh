@@ -8,6 +8,10 @@ for command in run bench perf litmus check info cc; do
 	prints "help $command is the same" "^usage: tessera $command" tessera help $command
 done
 prints "the version" '^tessera [0-9]+\.[0-9]+\.[0-9]+$' tessera --version
+changelog=$(dirname "$0")/../../CHANGELOG.md
+version=$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' "$changelog" | head -1)
+[ "$(cat "$TAP_FILES/out")" = "tessera $version" ]
+verdict $? "it is that of the changelog" "the changelog's first version is '$version'"
 refuses "no command" 2 'which command' tessera
 refuses "a misspelt command" 2 "unknown command 'pref'; did you mean 'perf'\?" tessera pref
 refuses "a command of two lines" 2 "unknown command" tessera "x

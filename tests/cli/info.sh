@@ -15,14 +15,68 @@ seen "what hip lacks" \
 	'^  hip +([1-9] device|no device: (the backend .hip. is not part|there is no (HIP|driver of AMD)|HIP.s NVIDIA platform|the HIP runtime|(HIP|ROCR|CUDA)_VISIBLE|the GPU))'
 seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
 seen "a kernel without variants" '^  perf_put '
-prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info -e
+prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info settings
 prints "a secret is not printed" '^TESSERA_SECRET +\(set\)' \
-	env TESSERA_SECRET=do-not-say-it tessera info -e
+	env TESSERA_SECRET=do-not-say-it tessera info settings
 grep -q 'do-not-say-it' "$TAP_FILES/out"
 [ $? -eq 1 ]
 verdict $? "nor anywhere else"
 prints "properties that were set" ' 17 resident blocks' \
 	env TESSERA_CPUEMU_RESIDENT_BLOCKS=17 tessera info
-refuses "an argument" 2 "unexpected argument 'x'" tessera info x
-refuses "a misspelt option" 2 "did you mean '--environment'" tessera info --enviroment
+
+# ---- sections, filters, and files
+
+try tessera info build
+seen "the build" '^  version +[0-9]+\.[0-9]+\.[0-9]+$' 1
+seen "its commit" "^  commit +([0-9a-f]{12}(-dirty)?|unknown)$" 1
+seen "its name" "^  build +${BUILD##*/}$" 1
+seen "its compiler" '^  compiler +(gcc|clang) [0-9]+\.' 1
+seen "where headers are" '^  prefix +/' 1
+prefix=$(sed -n 's/^  prefix *//p' "$TAP_FILES/out")
+[ -e "$prefix/include/tessera/tessera.h" ]
+verdict $? "and they are there" "no include/tessera/tessera.h in '$prefix'"
+seen "nothing of other sections" '^(backends|kernels):' 0
+prints "a section alone" '^backends:$' tessera info backends
+seen "without others" '^(build|kernels)' 0
+prints "two sections" '^backends:$' tessera info backends build
+seen "each once" '^(build|backends):$' 2
+prints "rows of a word, in any case" '^  perf_put ' tessera info kernels --filter PERF_PUT
+seen "and no others" '^  ' "$(grep -ci perf_put "$TAP_FILES/out")"
+prints "a filter on settings" '^TESSERA_HEAP_SIZE ' tessera info settings --filter heap_size
+seen "which are few" '^TESSERA_' 1
+prints "a word that is nowhere" '' tessera info --filter no-such-word
+[ ! -s "$TAP_FILES/out" ]
+verdict $? "prints nothing" "$(cat "$TAP_FILES/out")"
+prints "JSON" '' env TESSERA_SECRET=do-not-say-it tessera info --json - \
+	build backends kernels settings
+python3 - "$TAP_FILES/out" <<'END'
+import json, sys
+all = json.load(open(sys.argv[1]))
+assert list(all) == ["build", "backends", "kernels", "settings"], list(all)
+cpu = next(row for row in all["backends"] if row["name"] == "cpuemu")
+assert cpu["devices"] == 1 and cpu["resident_blocks"] > 0 and cpu["figures"] == "cpuemu", cpu
+put = [row for row in all["kernels"] if row["name"] == "perf_put"]
+assert len(put) == 1 and put[0]["code"][0] == "cpu", put
+secret = next(row for row in all["settings"] if row["name"] == "TESSERA_SECRET")
+assert secret["set"] and secret["value"] == "(set)", secret
+assert "do-not-say-it" not in open(sys.argv[1]).read()
+END
+verdict $? "holds all of it, and no secret"
+prints "CSV beside the text" '^kernels: ' tessera info kernels --csv "$TAP_FILES/kernels.csv"
+python3 - "$TAP_FILES/kernels.csv" <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert list(rows[0]) == ["name", "variant", "workers", "shared_bytes", "unit", "code"], rows[0]
+assert [row for row in rows if row["name"] == "perf_put" and row["code"].startswith("cpu")]
+END
+verdict $? "is a table"
+prints "what CSV would misread" '^TESSERA_SECRET,.*,"a word that .*, so that ' \
+	tessera info settings --csv -
+
+refuses "an unknown section" 2 "did you mean 'kernels'" tessera info kernel
+refuses "one like none" 2 'there are build, backends' tessera info xyzzyxyzzy
+refuses "a table of several sections" 2 'name one section' tessera info --csv -
+refuses "a file that cannot be written" 1 "none/info.json' cannot be written: No such" \
+	tessera info build --json "$TAP_FILES/none/info.json" --csv - 
+refuses "a misspelt option" 2 "did you mean '--filter'" tessera info --fliter x
 finish

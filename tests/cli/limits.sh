@@ -9,7 +9,7 @@ case ${BUILD-} in
 		"sanitizers take terabytes"
 	;;
 *)
-	for words in --version --help "info -e" "litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" \
+	for words in --version --help "info settings" "litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" \
 		"bench --help"; do
 		timeout 60 sh -c 'ulimit -v 150000; exec tessera $0' \
 			"$words" >"$TAP_FILES/out" 2>"$TAP_FILES/err"

@@ -27,7 +27,7 @@ done
 processes=2 # a rank tells of each backend
 lost info tessera info
 processes=1
-lost "info -e" tessera info -e
+lost "info settings" tessera info settings
 lost litmus tessera litmus $litmus
 lost perf tessera perf signal -n 2 -N 2 -m 100 -w 0
 lost bench tessera bench gemm-all-scatter -n 2 -i 1 -w 0 --shape 16x16x16

@@ -77,20 +77,47 @@ static bool has_library(const char *folder, const char *name)
 	       access(file, R_OK) == 0;
 }
 
+/** The folder of this executable. */
+static bool find_self(char folder[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+
+	if (length < 0)
+		return false;
+	folder[length] = '\0';
+	return go_up(folder);
+}
+
+bool cc_place_look(cc_place_t *place_out)
+{
+	char beside[PATH_MAX];
+	cc_place_t place;
+
+	if (!find_self(beside))
+		return false;
+	if (!find_installed(beside, &place)) {
+		strcpy(place.library, beside);
+		strcpy(place.root, beside);
+		while (!is_root(place.root)) {
+			if (!go_up(place.root))
+				return false;
+		}
+	}
+	*place_out = place;
+	return true;
+}
+
 int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out)
 {
 	const char *library = dynamic ? "libtessera.so" : "libtessera.a";
 	cc_place_t place;
 	char beside[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
 
-	if (length < 0) {
+	if (!find_self(beside)) {
 		fprintf(stderr,
 			"tessera cc: cannot tell where this executable is: /proc is not mounted\n");
 		return TOOL_FAILED;
 	}
-	beside[length] = '\0';
-	go_up(beside);
 	if (root || !find_installed(beside, &place)) {
 		if (find_root(root, beside, place.root))
 			return TOOL_FAILED;

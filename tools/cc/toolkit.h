@@ -22,6 +22,9 @@ typedef struct cc_place {
  */
 int cc_place_find(const char *root, bool dynamic, cc_place_t *place_out);
 
+/** The same in silence, of any library, for who only wants to say where it is. */
+bool cc_place_look(cc_place_t *place_out);
+
 /** Adds where headers are looked for. */
 void cc_place_add_includes(const cc_place_t *place, cc_words_t *words);
 

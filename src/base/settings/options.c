@@ -217,7 +217,7 @@ static tsr_status_t check_name(const char *entry)
 		return tsr_error(TSR_ERR_CONFIG, "there is no setting %s: did you mean %s?", name,
 				 nearest);
 	return tsr_error(TSR_ERR_CONFIG,
-			 "there is no setting %s: unset it; tessera info -e lists the settings",
+			 "there is no setting %s: unset it; 'tessera info settings' lists them",
 			 name);
 }
 
@@ -247,14 +247,28 @@ tsr_status_t tsr_options_read(tsr_options_t *options_out)
 	return TSR_OK;
 }
 
+bool tsr_setting_at(size_t index, tsr_setting_t *setting_out)
+{
+	if (index >= COUNT)
+		return false;
+	const option_t *option = &table[index];
+	const char *value = getenv(option->name);
+	const bool set = value != NULL;
+	if (set && option->read == read_secret)
+		value = "(set)";
+	*setting_out = (tsr_setting_t){.name = option->name,
+				       .meaning = option->meaning,
+				       .value = set ? value : option->fallback,
+				       .fallback = option->fallback,
+				       .set = set};
+	return true;
+}
+
 void tsr_options_print(FILE *out)
 {
-	for (size_t i = 0; i < COUNT; i++) {
-		const char *value = getenv(table[i].name);
-		if (value != NULL && table[i].read == read_secret)
-			value = "(set)";
-		const char *fallback = table[i].fallback != NULL ? table[i].fallback : "not set";
-		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", table[i].name,
-			value != NULL ? value : fallback, fallback, table[i].meaning);
-	}
+	tsr_setting_t setting;
+	for (size_t i = 0; tsr_setting_at(i, &setting); i++)
+		fprintf(out, "%-31s %-10s (default: %s)\n    %s\n", setting.name,
+			setting.value != NULL ? setting.value : "not set",
+			setting.fallback != NULL ? setting.fallback : "not set", setting.meaning);
 }

@@ -40,10 +40,18 @@ typedef struct tsr_options {
  */
 tsr_status_t tsr_options_read(tsr_options_t *options_out);
 
-/**
- * Prints name, value, default and meaning of every variable, for
- * `tessera info -e`.
- */
+/** A variable as people see it. */
+typedef struct tsr_setting {
+	const char *name, *meaning;
+	const char *value;    /* as set, or the default; "(set)" of a secret; null: not set */
+	const char *fallback; /* null: none */
+	bool set;
+} tsr_setting_t;
+
+/** The variable of an index from 0 on. False past the last one. */
+bool tsr_setting_at(size_t index, tsr_setting_t *setting_out);
+
+/** Prints name, value, default and meaning of every variable. */
 void tsr_options_print(FILE *out);
 
 #endif

@@ -81,7 +81,8 @@ def main():
         print("ok - a debugger on a terminal # skip sanitizers and gdb both want to trace")
         return tap.exit_code()
     tries = ["gdb", "-q", "-batch", "-ex", "run", "--args", "true"]
-    if not shutil.which("gdb") or subprocess.run(tries, capture_output=True, check=False).returncode:
+    gdb = shutil.which("gdb")
+    if not gdb or subprocess.run(tries, capture_output=True, check=False).returncode:
         print("ok - a debugger on a terminal # skip no gdb here that may trace")
         return tap.exit_code()
     with tempfile.TemporaryDirectory() as folder:
