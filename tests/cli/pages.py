@@ -178,7 +178,7 @@ def cannot_run(command):
         and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode
     ):
         return "no nvcc"
-    reader = re.search(r"\b(gdb|valgrind|man) -", command)
+    reader = re.search(r"\b(gdb|valgrind|man)(?: -|=)", command)
     if reader and not shutil.which(reader.group(1)):
         return f"no {reader.group(1)}"
     if reader and VARIANT in SANITIZERS and reader.group(1) != "man":
@@ -239,7 +239,7 @@ def alike(printed, wanted):
     """Whether the lines are the same, with any lines at `...`, and the lines of ranks in any
     order."""
     printed, wanted = [steady(line) for line in printed], [steady(line) for line in wanted]
-    if all(line.startswith("rank ") for line in printed + wanted):
+    if all(re.match(r"(\[\d+\] )?rank ", line) for line in printed + wanted):
         return sorted(printed) == sorted(wanted)
     pattern = "".join(
         r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in wanted
