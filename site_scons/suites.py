@@ -50,6 +50,8 @@ TABLE = {
     "multi":                ("debug asan tsan release", "memcheck"),
     "multi/test_backends_agree multi/test_*_plan":
                             ("debug",                   "asan tsan release memcheck"),
+    "python":               ("debug",                   "release"),
+    "python/declarations":  ("debug",                   ""),
     "system":               ("debug",                   ""),
     "system/faults_commands":
                             ("",                        "debug"),

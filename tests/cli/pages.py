@@ -7,10 +7,10 @@ Whatever is neither fails, and so does an excuse that no page needs.
 
 Times and line numbers may differ from the page's; words, shapes, sizes, counts
 and the columns of tables may not. A line "..." of a page stands for any lines.
-C in fences has to stand in a file of examples/. Links lead to files, paths in
-backquotes are those of files, and names in backquotes (`tsr_...`) are those of
-the source. Files of make, CMake and Meson in fences stand, part by part, in
-those of a project that CI builds.
+C and Python in fences have to stand in a file of examples/. Links lead to
+files, paths in backquotes are those of files, and names in backquotes
+(`tsr_...`) are those of the source. Files of make, CMake and Meson in fences
+stand, part by part, in those of a project that CI builds.
 """
 import glob
 import os
@@ -23,23 +23,26 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "harness"))
+import python_ranks  # noqa: E402
 import tap  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 BUILD = os.path.abspath(os.environ["BUILD"])
 COMPILER, VARIANT = re.match(r"(.+)-(\w+)$", os.path.basename(BUILD)).groups()
 SANITIZERS = {"asan": "-fsanitize=address,undefined", "tsan": "-fsanitize=thread"}
+PYTHON = python_ranks.interpreter_with("numpy")
 LIMIT_S = 600
 
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*"
-    r"(?:tessera|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
+    r"(?:tessera|python|pip|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
     r"(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
 )
 
 # Commands that are not run, and why; instead their programs and options are looked for.
 EXCUSES = {
     r"ci/install-deps": "installs packages",
+    r"pip install": "tests/python/wheel.py does it, in an environment of its own",
     r"scons ": "builds: CI does it before this test",
     r"ci/test": "runs this test",
     r"ci/mutants ": "ci/test and ci/nightly run it",
@@ -49,6 +52,7 @@ EXCUSES = {
     r"build/clang-19-fuzz/": "needs the fuzzers' build: tests/fuzz/search.py runs it there",
     r"tests/system/faults_worlds.py --most": "takes minutes: ci/test runs it with fewer calls",
 }
+NOT_OURS = ("pip", )
 # Blocks that are neither commands nor output: page and first line.
 TEXTS = {
     (
@@ -128,6 +132,12 @@ def prepare(folder):
     os.chmod(os.path.join(folder, "compiler"), 0o755)
     os.mkdir(os.path.join(folder, "programs"))
     os.symlink(os.path.join(folder, "compiler"), os.path.join(folder, "programs", "cc"))
+    with open(os.path.join(folder, "programs", "python"), "w", encoding="ascii") as file:
+        file.write(
+            f"#!/bin/sh\nexport PYTHONPATH={ROOT}/python TSR_LIBRARY={BUILD}/libtessera.so"
+            f' PYTHONDONTWRITEBYTECODE=1\nunset PYTHONUNBUFFERED\nexec {PYTHON} "$@"\n'
+        )
+    os.chmod(os.path.join(folder, "programs", "python"), 0o755)
 
 
 def meant(command):
@@ -178,6 +188,10 @@ def cannot_run(command):
         and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode
     ):
         return "no nvcc"
+    if program == "python" and not PYTHON:
+        return "no NumPy: run ci/install-deps"
+    if program == "python" and not os.path.exists(os.path.join(BUILD, "libtessera.so")):
+        return "this variant has no shared library"
     reader = re.search(r"\b(gdb|valgrind|man)(?: -|=)", command)
     if reader and not shutil.which(reader.group(1)):
         return f"no {reader.group(1)}"
@@ -206,6 +220,8 @@ def faults_of_excused(command):
             if tried.returncode
             else ""
         )
+    if words[0] in NOT_OURS:
+        return ""
     program = os.path.join(ROOT, words[0])
     if words[0].startswith("build/"):  # of another build, made of a source of this name
         program = program.replace(os.path.join(ROOT, *words[0].split("/")[:2]), ROOT) + ".c"
@@ -271,11 +287,11 @@ def verdicts_on(page, text, folder):
     with_output, printed, exports = "", None, []
     examples = "".join(
         open(path, encoding="utf-8").read()
-        for path in glob.glob(os.path.join(ROOT, "examples", "*.c"))
+        for path in glob.glob(os.path.join(ROOT, "examples", "**", "*.[cp]*"), recursive=True)
     )
     for kind, block in blocks_of(text):
         commands = commands_of(block)
-        if kind == "c":
+        if kind in ("c", "python"):
             yield " ".join("".join(block).split()) in " ".join(
                 examples.replace("\n", "").split()
             ), f"{page}: {block[0]}", "not in examples/"
@@ -333,7 +349,7 @@ def missing_files(page, text):
 def names_of_code():
     """Every word of the sources that looks like a call, a type or a constant of Tessera."""
     listed = subprocess.run(
-        ["ci/list-files", "*.h", "*.c", "SConstruct", "man/generate"], cwd=ROOT,
+        ["ci/list-files", "*.h", "*.c", "python/*.py", "SConstruct", "man/generate"], cwd=ROOT,
         capture_output=True, text=True, check=True
     ).stdout.split()
     return {
@@ -374,6 +390,7 @@ PLANTED = {
         "\n    build/clang-19-fuzz/tests/fuzz/fuzz_sheep FILE\n"
     ),
     "C that is in no example": "```c\nint sheep;\n```\n",
+    "Python that is in no example": "```python\nsheep = 1\n```\n",
     "a part of a Makefile that is in no project": "```make\nsheep: wool\n```\n",
 }
 

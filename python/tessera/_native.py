@@ -1,0 +1,60 @@
+"""
+The shared library, and calls of it: a status becomes an exception, and reports
+of the library name the Python line that made the call.
+"""
+
+import ctypes
+import glob
+import os
+import sys
+
+from . import _declarations, errors
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_kept = {}  # strings that the library got: it keeps the pointers
+
+
+def _load():
+    """Loads the library that TSR_LIBRARY names, or else that of the wheel."""
+    # What libtessera.so needs lies beside it in a wheel. The loader takes what is loaded already.
+    for needed in sorted(glob.glob(os.path.join(_HERE, "lib", "needed", "*.so*"))):
+        ctypes.CDLL(needed)
+    path = os.environ.get("TSR_LIBRARY") or os.path.join(_HERE, "lib", "libtessera.so")
+    try:
+        loaded = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # libraries of kernels call it
+        _declarations.declare(loaded)
+    except (OSError, AttributeError) as error:
+        raise ImportError(
+            f"tessera cannot use its library ({error}): install the wheel, or set TSR_LIBRARY to"
+            " the libtessera.so of the same version"
+        ) from None
+    return loaded
+
+
+lib = _load()
+
+
+def check(status):
+    """Raises the exception of a status that is not TSR_OK, with the library's sentence."""
+    if status != 0:
+        raise errors.BY_STATUS[status](lib.tsr_last_error().decode("utf-8", "replace"))
+
+
+def _caller():
+    """File and line of the innermost frame outside of this package."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    name = frame.f_code.co_filename
+    file = _kept.get(name)
+    if file is None:
+        file = _kept.setdefault(name, os.path.relpath(name).encode("utf-8", "replace"))
+    return file, frame.f_lineno
+
+
+def call(name, *arguments):
+    """Calls a function that returns a status."""
+    function = getattr(lib, name)
+    file, line = _caller()
+    lib.tsr_site_begin(_kept.setdefault(name, name.encode("ascii")), file, line)
+    check(lib.tsr_site_end(function(*arguments)))

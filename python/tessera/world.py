@@ -1,0 +1,421 @@
+"""
+The world: its ranks, its heap, its end.
+"""
+
+import ctypes
+import os
+import weakref
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _declarations, _dlpack, dtypes, errors
+from ._native import call, lib
+from .stream import Event, Kernel, Stream
+from .team import Team
+from .tensor import Allocation, Tensor, leases_of
+
+Shape = Union[int, Sequence[int]]
+
+
+class Device(NamedTuple):
+    """The properties of a rank's device. `ordinal` is its number among those that the vendor's
+    runtime shows to this process, -1 on the emulator; `shared_bytes` is shared memory of a
+    block."""
+
+    name: str
+    ordinal: int
+    resident_blocks: int
+    workers_per_block: int
+    shared_bytes: int
+    tile_depth: int
+
+
+class HeapUsage(NamedTuple):
+    """How much of a rank's heap is in use, in bytes. The same on every rank. `largest_bytes` is the
+    largest allocation that would succeed now."""
+
+    heap_bytes: int
+    free_bytes: int
+    largest_bytes: int
+    allocations: int
+
+
+class World:
+    """
+    N ranks, each a process with one device and one heap. tessera.init makes it.
+
+    As a context manager it is closed at the end of the block. If the block ends by an exception,
+    the world is aborted instead, so that no rank waits for this one: the other ranks get an
+    AbortedError whose sentence quotes the exception.
+
+    A process that was forked from a rank is no rank: calls of the world fail there.
+    """
+
+    def __init__(self, handle: ctypes.c_void_p):
+        self._handle, self._end = handle, ""
+        self.allocations: Dict[int, Allocation] = {}  # by address; those that no rank has freed
+        self.rank: int = lib.tsr_world_rank(handle)
+        self.size: int = lib.tsr_world_size(handle)
+        self.backend: str = lib.tsr_world_backend(handle).decode()
+        self.team = Team(self, lib.tsr_world_team(handle))
+        self.dlpack_device = (_dlpack.DEVICES[self.backend], max(self.device().ordinal, 0))
+        _worlds.add(self)
+
+    def __repr__(self) -> str:
+        end = f", {self._end}" if self._end else ""
+        return f"tessera.World(rank {self.rank} of {self.size} on {self.backend}{end})"
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """The tsr_world_t. Raises ArgumentError after close()."""
+        if self._end:
+            raise errors.ArgumentError(f"this world {self._end}: join another with tessera.init()")
+        return self._handle
+
+    def device(self) -> Device:
+        """This rank's device. Any thread."""
+        props = _declarations.DeviceProps(size=ctypes.sizeof(_declarations.DeviceProps))
+        call("tsr_world_device", self.handle, ctypes.byref(props))
+        return Device(
+            props.name.decode(), props.ordinal, props.resident_blocks, props.workers_per_block,
+            props.shared_bytes, props.tile_depth
+        )
+
+    @property
+    def deadline_ns(self) -> int:
+        """The default deadline of every wait, in nanoseconds (TESSERA_DEADLINE)."""
+        return lib.tsr_world_deadline_ns(self.handle)
+
+    def heap_usage(self) -> HeapUsage:
+        """How much of this rank's heap is in use (not collective)."""
+        usage = _declarations.HeapUsage(size=ctypes.sizeof(_declarations.HeapUsage))
+        call("tsr_heap_usage", self.handle, ctypes.byref(usage))
+        return HeapUsage(
+            usage.heap_bytes, usage.free_bytes, usage.largest_bytes, usage.allocations
+        )
+
+    # ---------------------------------------------------------------- together
+
+    def barrier(self) -> None:
+        """
+        Waits for all of this rank's streams, then for every rank. What any rank did before it
+        happens before what any rank does after it, on hosts and on devices.
+
+        Called by:  every rank, one thread a rank (collective).
+        Raises:     DeadlineError and PeerLostError (both name the ranks that did not come),
+                    MismatchError (another rank made another collective call), KernelError,
+                    AbortedError.
+        """
+        call("tsr_barrier", self.handle)
+
+    def abort(self, sentence: str) -> None:
+        """
+        Ends the world for a reason of the program's own: the waits of every rank return, and later
+        collective calls raise AbortedError with `sentence`. Any thread (not collective).
+        """
+        lib.tsr_abort(self.handle, sentence.encode())
+
+    def refuse_while_in_use(self, allocations: Sequence[Allocation], what: str) -> None:
+        """Collective: raises InUseError on all ranks if arrays on these allocations live on any."""
+        counts = self._counts(allocations)
+        if any(counts):
+            users = ", ".join(
+                f"rank {rank} has {count}" for rank, count in enumerate(counts) if count
+            )
+            raise errors.InUseError(
+                f"{what} while arrays on this memory live ({users}): drop them on every rank, such"
+                " as by del, and call this again"
+            )
+
+    def _counts(self, allocations: Sequence[Allocation]) -> Sequence[int]:
+        mine = leases_of(allocations).to_bytes(8, "little")
+        return [int.from_bytes(count, "little") for count in self.team.gather_all(mine)]
+
+    def close(self) -> None:
+        """
+        Leaves the world: waits for this rank's streams and for every rank, unmaps the heaps, closes
+        the device. Afterwards calls of the world, its tensors and its streams raise ArgumentError.
+        A second call does nothing.
+
+        If arrays of NumPy or PyTorch on the heap live on any rank, the memory stays mapped on all
+        ranks until their processes end, so that no array loses its memory.
+
+        Called by:  every rank (collective).
+        Raises:     MismatchError, PeerLostError, DeadlineError, AbortedError. The world is closed
+                    even then.
+        """
+        if self._end:
+            return
+        handle, self._end = self.handle, "is closed"
+        live = leases_of(list(self.allocations.values()))
+        try:
+            others = self.team.gather_all_on(live.to_bytes(8, "little"))
+        except errors.TesseraError:
+            if not live:
+                lib.tsr_finalize(handle)  # releases what is local
+            raise
+        if any(any(count) for count in others):
+            call("tsr_barrier", handle)
+        else:
+            call("tsr_finalize", handle)
+
+    def __enter__(self) -> "World":
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if kind is None:
+            self.close()
+            return
+        if self._end:
+            return
+        if not issubclass(kind, errors.WorldLostError):
+            self.abort(f"rank {self.rank} ended by {kind.__name__}: {value}")
+        # The frames of the exception hold arrays: what they refer to stays mapped.
+        self._end = "was aborted"
+
+    # ---------------------------------------------------------------- the heap
+
+    def alloc(self, size_bytes: int, align_bytes: int = 0, name: Optional[str] = None) -> Tensor:
+        """
+        Allocates `size_bytes` at the same offset on every rank, as a tensor of u8. `align_bytes` is
+        a power of two, at most 2 MiB; 0 means 256. The memory is not initialised, as in empty().
+
+        Called by:  every rank (collective), with the same arguments.
+        Raises:     ArgumentError, NoMemoryError (the world goes on), MismatchError, and those of
+                    barrier().
+        """
+        out = ctypes.c_void_p()
+        called = name.encode() if name else None
+        call("tsr_heap_alloc", self.handle, size_bytes, align_bytes, called, ctypes.byref(out))
+        allocation = Allocation(self, out.value, size_bytes, name or "unnamed")
+        self.allocations[out.value] = allocation
+        return Tensor(allocation, out.value, "u8", (size_bytes, ), (1, ))
+
+    def _made(self, call_name: str, dtype: Any, *arguments: Any) -> Tensor:
+        """A constructor of the library: its arguments stand between the dtype and the result."""
+        made = _declarations.Tensor()
+        number = dtypes.NUMBERS[dtypes.name_of(dtype)]
+        call(call_name, self.handle, number, *arguments, ctypes.byref(made))
+        shape = tuple(made.shape[: made.dims])
+        name = f"{dtypes.NAMES[made.dtype]} [{', '.join(map(str, shape))}]"
+        size_bytes = lib.tsr_dtype_bytes(made.dtype)
+        for extent in shape:
+            size_bytes *= extent
+        allocation = Allocation(self, made.data, size_bytes, name)
+        self.allocations[made.data] = allocation
+        return Tensor(
+            allocation, made.data, dtypes.NAMES[made.dtype], shape,
+            tuple(made.stride[: made.dims])
+        )
+
+    # All constructors allocate, so they are collective: every rank calls them with the same dtype
+    # and shape; values may differ. They raise ArgumentError, NoMemoryError (the world goes on),
+    # MismatchError, and the errors of barrier(). They succeed on all ranks or on none.
+
+    def empty(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+        """A tensor that is not initialised: its first 16 MiB are the byte 0xFF (NaN, or -1).
+        Collective."""
+        return self._made("tsr_tensor_empty", dtype, *_extents(shape))
+
+    def zeros(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+        """A tensor of 0. Collective."""
+        return self._made("tsr_tensor_zeros", dtype, *_extents(shape))
+
+    def ones(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+        """A tensor of 1. Collective."""
+        return self._made("tsr_tensor_ones", dtype, *_extents(shape))
+
+    def full(self, shape: Shape, value: float, dtype: Any = "f32") -> Tensor:
+        """A tensor of `value`, which ranks may choose for themselves. Collective."""
+        return self._made("tsr_tensor_full", dtype, *_extents(shape), value)
+
+    def arange(self, begin: float, end: float, step: float = 1, dtype: Any = "f32") -> Tensor:
+        """begin, begin + step, ..., without end: one dimension. Collective."""
+        return self._made("tsr_tensor_arange", dtype, begin, end, step)
+
+    def linspace(self, begin: float, end: float, count: int, dtype: Any = "f32") -> Tensor:
+        """`count` values from begin to end, both included: one dimension. Collective."""
+        return self._made("tsr_tensor_linspace", dtype, begin, end, count)
+
+    def rand(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
+        """Uniform in [0, 1); the same seed gives the same values on every backend. Collective."""
+        return self._made("tsr_tensor_rand", dtype, *_extents(shape), seed)
+
+    def uniform(
+        self, shape: Shape, low: float, high: float, seed: int, dtype: Any = "f32"
+    ) -> Tensor:
+        """Uniform in [low, high). Collective."""
+        return self._made("tsr_tensor_uniform", dtype, *_extents(shape), low, high, seed)
+
+    def randn(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
+        """Normal with mean 0 and deviation 1. Collective."""
+        return self._made("tsr_tensor_randn", dtype, *_extents(shape), seed)
+
+    def randint(
+        self, shape: Shape, low: int, high: int, seed: int, dtype: Any = "i64"
+    ) -> Tensor:
+        """Integers in [low, high). Collective."""
+        return self._made("tsr_tensor_randint", dtype, *_extents(shape), low, high, seed)
+
+    def array(self, values: Any, dtype: Any = None) -> Tensor:
+        """
+        A tensor that holds a copy of `values`: an array of the same shape on every rank, or what
+        NumPy makes one of. `dtype` is that of the values by default.
+
+        Called by:  every rank (collective).
+        """
+        import numpy
+
+        values = numpy.asarray(values)
+        tensor = self.empty(values.shape, values.dtype if dtype is None else dtype)
+        tensor.write(values)
+        return tensor
+
+    def from_dlpack(self, array: Any) -> Tensor:
+        """
+        The tensor on the memory of an array that lies in the heap: of what numpy() or torch() made,
+        of a part of it, or of a transpose. Nothing is copied. A tensor that lies in the heap is
+        returned as it is.
+
+        Called by:  any rank (not collective).
+        Raises:     NotFoundError (the memory is outside the heap).
+        """
+        if isinstance(array, Tensor):
+            return array
+        pointer, dtype, shape, stride = _dlpack.describe(array)
+        offset = ctypes.c_size_t()
+        if lib.tsr_heap_find(self.handle, pointer, None, ctypes.byref(offset)) != 0:
+            raise errors.NotFoundError(
+                f"this {type(array).__name__} lies outside the symmetric heap, where other ranks"
+                " cannot reach it: make it with World.empty(...).numpy() or .torch(), or copy it"
+                " with World.array"
+            )
+        allocation = self.allocations[pointer - offset.value]
+        return Tensor(allocation, pointer, dtype, shape, stride)
+
+    # ---------------------------------------------------------------- streams
+
+    def stream(self, collectives: bool = True) -> Stream:
+        """
+        A stream of all ranks. For its collectives it allocates their state in the heap, some
+        kilobytes.
+
+        Called by:  every rank (collective); with `collectives` False any rank by itself.
+        Raises:     NoMemoryError, SystemFailure, and those of barrier().
+        """
+        state = self.collective_state() if collectives else None
+        return Stream(self.team, state, owns_state=collectives)
+
+    def collective_state(self, team_size: Optional[int] = None) -> Tensor:
+        """
+        The state of collectives of a team with at most `team_size` ranks; by default, of any team.
+        It serves one collective at a time, always in the same team: give each stream its own.
+
+        Called by:  every rank (collective).
+        """
+        size_bytes = lib.tsr_collective_state_bytes(team_size or self.size)
+        state = self.alloc(size_bytes, 128, "state of collectives")
+        call("tsr_memset_heap", self.handle, state.data, 0, size_bytes)
+        self.barrier()  # a peer writes there as soon as its own call returns
+        return state
+
+    def event(self) -> Event:
+        """An event, which marks a point in a stream (not collective)."""
+        return Event(self)
+
+    def kernel(self, name: str, variant: str = "") -> Kernel:
+        """
+        A kernel by its name, and its variant if it has several: of a shared library that
+        tessera.load_kernels has loaded.
+
+        Called by:  any rank (not collective).
+        Raises:     NotFoundError.
+        """
+        return Kernel(name, variant)
+
+
+def _extents(shape: Shape) -> Tuple[int, Any]:
+    """dims and shape as the library takes them."""
+    extents = (shape, ) if isinstance(shape, int) else tuple(shape)
+    return len(extents), (ctypes.c_int64 * max(len(extents), 1))(*extents)
+
+
+_worlds: "weakref.WeakSet[World]" = weakref.WeakSet()
+
+
+def _forget_worlds() -> None:
+    """In a forked process: sockets and threads of the library are the parent's."""
+    for world in _worlds:
+        world._end = world._end or "belongs to the process that was forked"
+
+
+os.register_at_fork(after_in_child=_forget_worlds)
+
+
+@contextmanager
+def _environment(values: Dict[str, Any]) -> Iterator[None]:
+    """Variables for the time of a call; those that are None stay as they are."""
+    given = {name: str(value) for name, value in values.items() if value is not None}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is not None:
+                os.environ[name] = value
+            else:
+                os.environ.pop(name, None)
+
+
+def unique_id() -> bytes:
+    """
+    A new id for a world that no launcher describes: one process makes it and sends it to all ranks,
+    and each passes it to init. It is a secret too: a process of the same user that has it can join.
+
+    Called by:  one process, which need not become a rank.
+    """
+    made = _declarations.UniqueId()
+    call("tsr_unique_id_get", ctypes.byref(made))
+    return bytes(made.bytes)
+
+
+def init(
+    rank: Optional[int] = None, size: Optional[int] = None, unique_id: Optional[bytes] = None, *,
+    backend: Optional[str] = None, heap_size: Union[int, str, None] = None
+) -> World:
+    """
+    Joins the world that the environment describes: torchrun, `tessera run`, `python -m tessera`,
+    Open MPI, PMI or Slurm. Without any of them the world has one rank. By hand: every process
+    passes its `rank`, the number of ranks in `size`, and the bytes that one of them got of
+    tessera.unique_id().
+
+    `backend` is "cpuemu", "cuda" or "hip" (TESSERA_BACKEND; default: the best one that has a
+    device). `heap_size` is a number of bytes or a text such as "2G" (TESSERA_HEAP_SIZE).
+
+    Called by:  every rank, once for each world (collective).
+    Raises:     ConfigError, NotFoundError (backend), NoDeviceError, PeerLostError (names the ranks
+                that never joined), MismatchError (ranks have different settings), SystemFailure.
+    """
+    given = [value is not None for value in (rank, size, unique_id)]
+    if any(given) and not all(given):
+        raise errors.ArgumentError(
+            "tessera.init takes rank, size and unique_id together, or none of them: then the"
+            " environment names the rank"
+        )
+    handle = ctypes.c_void_p()
+    with _environment({"TESSERA_BACKEND": backend, "TESSERA_HEAP_SIZE": heap_size}):
+        if unique_id is None:
+            call("tsr_init", ctypes.byref(handle))
+        else:
+            made = _declarations.UniqueId()
+            if len(unique_id) != len(made.bytes):
+                raise errors.ArgumentError(
+                    f"unique_id has {len(unique_id)} bytes: pass the {len(made.bytes)} that"
+                    " tessera.unique_id() returned"
+                )
+            made.bytes[:] = unique_id
+            call(
+                "tsr_world_create_by_id", ctypes.byref(made), rank, size, ctypes.byref(handle)
+            )
+    return World(handle)

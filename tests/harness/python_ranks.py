@@ -1,0 +1,56 @@
+"""
+For tests of the Python package: an interpreter that has a package such as
+NumPy, and programs that each rank of a world runs.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+LIMIT_S = 300
+
+
+def environment(**more):
+    """That of a process which uses the package of the clone, on the library of this build."""
+    return {
+        **os.environ, "PYTHONPATH": os.path.join(ROOT, "python"), "PYTHONDONTWRITEBYTECODE": "1",
+        "TSR_LIBRARY": os.path.join(os.environ["BUILD"], "libtessera.so"),
+        "TESSERA_BACKEND": "cpuemu", "TESSERA_HEAP_SIZE": "64M", "OMP_NUM_THREADS": "1", **more
+    }
+
+
+def interpreter_with(package):
+    """The first interpreter that can import a package: the one that TSR_PYTHON names, this one, the
+    system's. None if none can."""
+    for python in (os.environ.get("TSR_PYTHON"), sys.executable, "/usr/bin/python3"):
+        if python and shutil.which(python):
+            done = subprocess.run(
+                [python, "-c", f"import {package}"], capture_output=True, check=False,
+                stdin=subprocess.DEVNULL
+            )
+            if done.returncode == 0:
+                return python
+    return None
+
+
+def run(command, **more):
+    """Runs a command to its end. Returns its exit code and all that it printed."""
+    done = subprocess.run(
+        command, env=environment(**more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S, check=False
+    )
+    return done.returncode, done.stdout
+
+
+def in_world(python, ranks, program, *arguments, **more):
+    """The same of a program that each rank runs."""
+    return run([python, "-m", "tessera", "-n", str(ranks), program, *arguments], **more)
+
+
+def says(name, *matches):
+    """A check within a rank: `matches` are pairs of an exception's text and a pattern."""
+    for text, pattern in matches:
+        if not re.search(pattern, str(text)):
+            raise AssertionError(f"{name}: '{text}' does not match '{pattern}'")
