@@ -305,6 +305,11 @@ typedef struct workload {
 	tsr_status_t (*open)(tsr_world_t *world, const workload_config_t *config,
 			     workload_run_t **run_out);
 	/**
+	 * The kind of its plans, for products that a program brings its own matrices to
+	 * (kernels/host/plan.h). Null: there are none.
+	 */
+	const struct plan_kind *plan;
+	/**
 	 * Changes the pattern or parameters of `run`, for the same problem. Inputs are kept. Waits
 	 * for earlier runs. Collective.
 	 */

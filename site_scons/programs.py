@@ -81,19 +81,22 @@ def RunAlias(env, name, tests, needs, options=""):
     env.AlwaysBuild(alias)
 
 
-def shared_library(env, target, objects):
+def shared_library(env, target, objects, **overrides):
     """
     libtessera.so, and the name that programs keep of it: libtessera.so.1, and before version 1.0.0
     libtessera.so.0.1, because there each minor version may break what was. The version stands in
     include/tessera/version.h.
     """
+    name = os.path.basename(target)
     with open(env.File("#include/tessera/version.h").abspath, encoding="ascii") as file:
         number = dict(
             re.findall(r"#define TSR_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", file.read(), re.MULTILINE)
         )
     kept = number["MAJOR"] if number["MAJOR"] != "0" else f"0.{number['MINOR']}"
     version = "{MAJOR}.{MINOR}.{PATCH}".format(**number)
-    made = env.SharedLibrary(target, objects, SHLIBVERSION=version, SONAME=f"libtessera.so.{kept}")
+    made = env.SharedLibrary(
+        target, objects, SHLIBVERSION=version, SONAME=f"lib{name}.so.{kept}", **overrides
+    )
     env.Depends(made, "#include/tessera/version.h")
     return made
 
@@ -120,6 +123,37 @@ def install_aliases(env, names, built):
     install, uninstall = names
     env.AlwaysBuild(local.Alias(install, built, run))
     env.AlwaysBuild(local.Alias(uninstall, [], run + " --remove"))
+
+
+def kernels_library(env, kernels, shared):
+    """
+    libtessera-kernels, as archive and, in the variants that have libtessera.so, as shared library:
+    the workloads with their kernels and images, behind the calls of tessera/products.h. The archive
+    holds one object: only the section of descriptors refers to most units, and a linker takes from
+    an archive what is referred to. What is hidden is made local in it, so that it clashes with no
+    name of a program.
+    """
+    objects = kernels.objects + kernels.images
+    whole = env.Command(
+        "$BUILD/kernels/whole.o", objects,
+        env.Action(
+            [
+                "$CC -r -nostdlib -o $TARGET $SOURCES",
+                "objcopy --localize-hidden $TARGET",
+            ],
+            "  link    $TARGET",
+        )
+    )
+    flags = ["-Wl,-rpath,'$$ORIGIN'", "-Wl,-z,start-stop-visibility=hidden"]
+    archive = env.StaticLibrary("$BUILD/tessera-kernels", whole)
+    return archive + (
+        shared_library(
+            env, "$BUILD/tessera-kernels", objects, LIBS=[shared[0]] + env["LIBS"],
+            SHLINKFLAGS=env["SHLINKFLAGS"] + flags
+        )
+        if shared
+        else []
+    )
 
 
 def write_lines(target, source, env):

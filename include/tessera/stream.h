@@ -31,6 +31,9 @@ typedef struct tsr_event tsr_event_t;
  */
 TSR_API tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out);
 
+/** The team of a stream. Any thread. */
+TSR_API tsr_team_t *tsr_stream_team(const tsr_stream_t *stream);
+
 /**
  * Waits for the stream's work, then destroys the stream. Null is TSR_OK.
  *

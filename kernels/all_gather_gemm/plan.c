@@ -159,6 +159,15 @@ tsr_view_t agg_view(const plan_t *plan, int matrix)
 	return view;
 }
 
+static void place(plan_t *plan, int matrix, tsr_view_t view)
+{
+	agg_plan_t *self = plan_of(plan);
+	agg_args_t *args = &self->args;
+	*(matrix == AGG_A ? &args->a : matrix == AGG_B ? &args->b : &args->c) = view;
+	if (matrix == agg_gathered(&self->config))
+		args->whole = view;
+}
+
 int agg_copiers(const agg_config_t *config, int ranks)
 {
 	if (config->pattern != AGG_COPY_ENGINES)
@@ -185,4 +194,5 @@ const plan_kind_t agg_plan_kind = {
 	.run = agg_run,
 	.compute = agg_compute,
 	.view = agg_view,
+	.place = place,
 };

@@ -292,5 +292,6 @@ const workload_t all_gather_gemm = {
 	.fastest = fastest,
 	.baseline = baseline,
 	.open = open_run,
+	.plan = &agg_plan_kind,
 	PLAN_FUNCTIONS,
 };

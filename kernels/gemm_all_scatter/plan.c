@@ -136,6 +136,12 @@ static tsr_view_t view(const plan_t *plan, int matrix)
 	return matrix == GAS_A ? args->a : matrix == GAS_B ? args->b : args->c;
 }
 
+static void place(plan_t *plan, int matrix, tsr_view_t view)
+{
+	gas_args_t *args = &plan_of(plan)->args;
+	*(matrix == GAS_A ? &args->a : matrix == GAS_B ? &args->b : &args->c) = view;
+}
+
 const plan_kind_t gas_plan_kind = {
 	.workload = &gemm_all_scatter,
 	.size_bytes = sizeof(gas_plan_t),
@@ -149,6 +155,7 @@ const plan_kind_t gas_plan_kind = {
 	.run = gas_run,
 	.compute = gas_compute,
 	.view = view,
+	.place = place,
 };
 
 /* ------------------------------------------------------------ plans for C programs */

@@ -320,5 +320,6 @@ const workload_t gemm_all_scatter = {
 	.choose = choose,
 	.baseline = baseline,
 	.open = open_run,
+	.plan = &gas_plan_kind,
 	PLAN_FUNCTIONS,
 };

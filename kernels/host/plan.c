@@ -12,6 +12,21 @@ static plan_t *plan_of(const workload_run_t *run)
 
 /* ------------------------------------------------------------ creation */
 
+/** A matrix that the caller brings has no buffer. Buffers of matrices have their names. */
+static void leave_out_given(plan_t *plan)
+{
+	workload_matrix_t matrix;
+	for (int m = 0; plan->given >> m != 0; m++) {
+		if ((plan->given >> m & 1) == 0 ||
+		    !plan->kind->workload->matrix(&plan->config, m, plan->rank, plan->ranks,
+						  &matrix))
+			continue;
+		for (int i = 0; i < plan->kind->kept; i++)
+			if (strcmp(plan->buffer[i].name, matrix.name) == 0)
+				plan->buffer[i].size_bytes = 0;
+	}
+}
+
 /** Checks the configuration, makes the automatic choices and finds the kernels. */
 static tsr_status_t decide(plan_t *plan)
 {
@@ -30,6 +45,7 @@ static tsr_status_t decide(plan_t *plan)
 		return status;
 	plan->machine = place.machine;
 	plan->kind->prepare(plan);
+	leave_out_given(plan);
 	const char *const kernels[PLAN_KERNELS] = {workload->kernel(asked.pattern, 0),
 						   workload->kernel(asked.pattern, 1)};
 	return kernels[0] ? variants_find(kernels, plan->dtype, plan->tile, &device, plan->kernels)
@@ -72,11 +88,19 @@ static tsr_status_t build(plan_t *plan)
 tsr_status_t plan_open(const plan_kind_t *kind, tsr_world_t *world, const workload_config_t *config,
 		       workload_run_t **run_out)
 {
+	return plan_open_with(kind, world, config, 0, run_out);
+}
+
+tsr_status_t plan_open_with(const plan_kind_t *kind, tsr_world_t *world,
+			    const workload_config_t *config, unsigned given,
+			    workload_run_t **run_out)
+{
 	plan_t *plan = calloc(1, kind->size_bytes);
 	if (!plan)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a plan; free some");
 	plan->kind = kind;
 	plan->world = world;
+	plan->given = given;
 	plan->rank = tsr_world_rank(world);
 	plan->ranks = tsr_world_size(world);
 	plan->config = *config;
@@ -162,6 +186,22 @@ tsr_status_t plan_start(workload_run_t *run)
 {
 	plan_t *plan = plan_of(run);
 	return plan->kind->run(plan);
+}
+
+void plan_place(workload_run_t *run, int matrix, tsr_view_t view)
+{
+	plan_t *plan = plan_of(run);
+	plan->kind->place(plan, matrix, view);
+}
+
+tsr_status_t plan_start_on(workload_run_t *run, tsr_stream_t *stream)
+{
+	plan_t *plan = plan_of(run);
+	tsr_stream_t *own = plan->streams.main;
+	plan->streams.main = stream;
+	const tsr_status_t status = plan->kind->run(plan);
+	plan->streams.main = own;
+	return status;
 }
 
 tsr_status_t plan_compute(workload_run_t *run)

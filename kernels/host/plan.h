@@ -31,6 +31,8 @@ typedef struct plan {
 	int rank, ranks;
 	workload_config_t config; /* everything is chosen */
 	const machine_t *machine; /* the figures of the rank's device */
+	/* bit m: the caller brings matrix m of the workload to each run, and it has no buffer */
+	unsigned given;
 	/* the variant of the kernels */
 	tsr_dtype_t dtype;
 	tile_size_t tile;
@@ -68,6 +70,8 @@ struct plan_kind {
 	tsr_status_t (*compute)(plan_t *plan);
 	/** The place of this rank's part of an input or output. */
 	tsr_view_t (*view)(const plan_t *plan, int matrix);
+	/** Sets the place of matrix 0, 1 or 2 in the kernels' arguments: of all its memory. */
+	void (*place)(plan_t *plan, int matrix, tsr_view_t view);
 };
 
 /**
@@ -78,6 +82,22 @@ struct plan_kind {
  */
 tsr_status_t plan_open(const plan_kind_t *kind, tsr_world_t *world, const workload_config_t *config,
 		       workload_run_t **run_out);
+
+/**
+ * The same, where the caller brings the matrices in `given` (bit m: matrix m, of
+ * 0, 1 and 2) to each run: they get no buffer. plan_place says where they are
+ * before a run.
+ */
+tsr_status_t plan_open_with(const plan_kind_t *kind, tsr_world_t *world,
+			    const workload_config_t *config, unsigned given,
+			    workload_run_t **run_out);
+void plan_place(workload_run_t *run, int matrix, tsr_view_t view);
+
+/**
+ * plan_start on a stream of the caller's in place of the main stream. Runs on
+ * different streams are ordered by the caller.
+ */
+tsr_status_t plan_start_on(workload_run_t *run, tsr_stream_t *stream);
 
 /* The other functions of a workload_t, which describes them. */
 tsr_status_t plan_reconfigure(workload_run_t *run, const workload_config_t *config);

@@ -127,6 +127,12 @@ tsr_view_t splitk_view(const plan_t *plan, int matrix)
 	return matrix == SPLITK_A ? args->a : matrix == SPLITK_B ? args->b : args->c;
 }
 
+void splitk_place(plan_t *plan, int matrix, tsr_view_t view)
+{
+	splitk_args_t *args = &plan_of(plan)->args;
+	*(matrix == SPLITK_A ? &args->a : matrix == SPLITK_B ? &args->b : &args->c) = view;
+}
+
 /* ------------------------------------------------------------ runs */
 
 /** The first kernel of the bulk-synchronous pattern, which writes a product of the dtype of C. */

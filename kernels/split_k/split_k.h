@@ -150,6 +150,7 @@ void splitk_set_exchange(plan_t *plan);
 tsr_status_t splitk_run(plan_t *plan);
 tsr_status_t splitk_compute(plan_t *plan);
 tsr_view_t splitk_view(const plan_t *plan, int matrix);
+void splitk_place(plan_t *plan, int matrix, tsr_view_t view);
 
 /** The plan_kind_t of such a workload. */
 #define SPLITK_PLAN(workload_)                                                                     \
@@ -158,7 +159,7 @@ tsr_view_t splitk_view(const plan_t *plan, int matrix);
 		.buffers = SPLITK_BUFFERS, .kept = SPLITK_EXCHANGE, .words = splitk_words,         \
 		.prepare = splitk_prepare, .set_problem = splitk_set_product,                      \
 		.set_exchange = splitk_set_exchange, .run = splitk_run, .compute = splitk_compute, \
-		.view = splitk_view                                                                \
+		.view = splitk_view, .place = splitk_place                                         \
 	}
 
 #endif

@@ -93,6 +93,6 @@ static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config
 	.compute_pattern = 0, .large_cases = large_cases, .pattern = pattern, .kernel = kernel, \
 	.check = check, .check_inputs = splitk_check_inputs, .matrix = matrix,                  \
 	.expect = splitk_expect, .cost = cost, .choose = choose, .fastest = fastest,            \
-	.open = open_run, PLAN_FUNCTIONS
+	.open = open_run, .plan = &kind.plan, PLAN_FUNCTIONS
 
 #endif

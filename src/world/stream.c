@@ -37,6 +37,11 @@ tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 	return TSR_OK;
 }
 
+tsr_team_t *tsr_stream_team(const tsr_stream_t *stream)
+{
+	return stream->team;
+}
+
 tsr_status_t tsr_stream_destroy(tsr_stream_t *stream)
 {
 	if (stream == NULL)

@@ -81,6 +81,18 @@ else
 	skip "completion for zsh" "no zsh"
 fi
 
+# Products: from the archive, from the shared library, and by pkg-config.
+mkdir -p "$TAP_FILES/product" && cd "$TAP_FILES/product" || exit 1
+example=$there/share/doc/tessera/examples/product.c
+for flag in '' --dynamic; do
+	try tessera cc $flag "$example" -ltessera-kernels -o product
+	prints "a product is linked ($flag)" ' 0 wrong: ok$' tessera run -n 2 ./product
+done
+flags=$(PKG_CONFIG_PATH=$there/lib/pkgconfig pkg-config --cflags --libs tessera-kernels)
+try gcc -std=gnu11 "$example" -DTSR_UNIT='"product"' $flags -Wl,-rpath,"$there/lib" -o plain
+prints "and by pkg-config" ' 0 wrong: ok$' tessera run -n 2 ./plain
+cd - >/dev/null || exit 1
+
 prints "it is taken away" '^removed' $installs --remove
 try find "$there" -not -type d -o -iname '*tessera*'
 seen "whole" . 0

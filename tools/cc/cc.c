@@ -52,15 +52,30 @@ static const char help[] =
 
 /* ------------------------------------------------------------------ a program or a library */
 
+/**
+ * Objects and libraries. -ltessera-kernels is the archive where the library is:
+ * its shared library would bring a second libtessera.
+ */
+static void add_objects(const cc_job_t *job, bool dynamic, cc_words_t *words)
+{
+	for (int i = 0; i < job->objects.count; i++) {
+		const bool kernels = strcmp(job->objects.word[i], "-ltessera-kernels") == 0;
+		cc_words_add(words, "%s",
+			     kernels && !dynamic ? "-l:libtessera-kernels.a"
+						 : job->objects.word[i]);
+	}
+}
+
 static int link_all(const cc_job_t *job)
 {
+	const bool dynamic = job->shared || job->dynamic;
 	cc_words_t words = {.count = 0};
 
 	cc_words_add(&words, "%s", cc_compiler(cc_count_sources(job, CC_CXX) ? CC_CXX : CC_C));
 	cc_words_add(&words, "-pthread");
 	cc_words_add_all(&words, job->flags.word, job->flags.count);
-	cc_words_add_all(&words, job->objects.word, job->objects.count);
-	cc_place_add_library(&job->place, job->shared || job->dynamic, &words);
+	add_objects(job, dynamic, &words);
+	cc_place_add_library(&job->place, dynamic, &words);
 	cc_words_add(&words, "-o");
 	cc_words_add(&words, "%s", job->output ? job->output : "a.out");
 	int code = cc_run(&words, job->temp.keeper, job->say);

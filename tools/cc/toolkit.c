@@ -146,8 +146,8 @@ void cc_place_add_library(const cc_place_t *place, bool dynamic, cc_words_t *wor
 	/* What the library stands on: the same as in SConstruct. */
 	static const char *const libraries[] = {"-lsodium", "-lm", "-ldl", "-pthread"};
 
+	cc_words_add(words, "-L%s", place->library);
 	if (dynamic) {
-		cc_words_add(words, "-L%s", place->library);
 		cc_words_add(words, "-ltessera");
 		cc_words_add(words, "-Wl,-rpath,%s", place->library);
 		return;
