@@ -87,7 +87,7 @@ static int run_command(int argc, char **argv)
 		fprintf(stderr, "tessera: which command? ('tessera --help' lists what there is)\n");
 		return TOOL_MISUSED;
 	}
-	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+	if (strcmp(name, "--version") == 0) {
 		printf("tessera %s\n", tsr_version_text());
 		return TOOL_OK;
 	}

@@ -1,9 +1,10 @@
-/* How every command says that it was misused: one sentence on stderr, exit code 2. */
+/* What commands have in common: how they say that they were misused, and their help. */
 #ifndef TESSERA_TOOLS_USAGE_H
 #define TESSERA_TOOLS_USAGE_H
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "tessera/launcher.h"
 
@@ -32,6 +33,24 @@ int tool_bad_option(const char *command, int code, char **argv, const struct opt
 int tool_parse_ranks(const char *command, const char *text, int *ranks_out);
 int tool_parse_backend(const char *command, const char *text, const char **backend_out);
 int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out);
+
+/**
+ * Prints a help. A line of more than 80 columns goes on below where its text
+ * begins, together with the lines that go on there.
+ */
+void tool_print_help(const char *text);
+
+/** The same for a help that is made of parts. */
+typedef struct tool_help {
+	FILE *out;
+	char *text;
+	size_t size;
+} tool_help_t;
+
+void tool_help_begin(tool_help_t *help);
+void tool_help_add(tool_help_t *help, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void tool_help_end(tool_help_t *help);
 
 /** Whether execvp would find the program. */
 bool tool_is_program(const char *name);

@@ -28,7 +28,7 @@ static const char help[] =
 int tsr_cmd_workload(int argc, char **argv)
 {
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		(void)fputs(help, stdout);
+		tool_print_help(help);
 		return TOOL_OK;
 	}
 	if (argc < 2)

@@ -9,7 +9,8 @@ case ${BUILD-} in
 		"sanitizers take terabytes"
 	;;
 *)
-	for words in --version --help "info settings" "litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" \
+	for words in --version --help "info settings" \
+		"litmus tests/litmus/2+2W.fsc.sameGPU-aa.litmus" \
 		"bench --help"; do
 		timeout 60 sh -c 'ulimit -v 150000; exec tessera $0' \
 			"$words" >"$TAP_FILES/out" 2>"$TAP_FILES/err"
@@ -23,7 +24,7 @@ esac
 if command -v cc >/dev/null; then
 	cc -shared -o "$TAP_FILES/libopenblas.so.0" -x c /dev/null
 	try env LD_LIBRARY_PATH="$TAP_FILES" \
-		tessera bench gemm-all-scatter -n 1 -i 1 -w 0 --shape 16x16x16
+		tessera bench gemm-all-scatter -n 1 --iterations 1 -w 0 --shape 16x16x16
 	[ "$code" -eq 1 ] && [ "$(wc -l <"$TAP_FILES/err")" -eq 1 ] &&
 		grep -q 'needs OpenBLAS.*install it' "$TAP_FILES/err"
 	verdict $? "an OpenBLAS that is none is said to be missing" "exit code $code"
@@ -40,7 +41,8 @@ pipe=$TAP_FILES/pipe
 mkfifo "$pipe"
 refuses "a pipe that nobody writes to, as a litmus test" 1 'No data available' \
 	tessera litmus "$pipe"
-try env TESSERA_TUNE_FILE="$pipe" tessera bench gemm-all-scatter -n 1 -i 1 -w 0 --shape 16x16x16
+try env TESSERA_TUNE_FILE="$pipe" \
+	tessera bench gemm-all-scatter -n 1 --iterations 1 -w 0 --shape 16x16x16
 [ "$code" -eq 0 ] && grep -q 'No data available; going on without' "$TAP_FILES/err"
 verdict $? "as a tuning file" "exit code $code"
 refuses "as a schedule" 2 'No data available' tessera check -n 1 --script "$pipe" true

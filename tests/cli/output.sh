@@ -30,7 +30,7 @@ processes=1
 lost "info settings" tessera info settings
 lost litmus tessera litmus $litmus
 lost perf tessera perf signal -n 2 -N 2 -m 100 -w 0
-lost bench tessera bench gemm-all-scatter -n 2 -i 1 -w 0 --shape 16x16x16
+lost bench tessera bench gemm-all-scatter -n 2 --iterations 1 -w 0 --shape 16x16x16
 lost "a program of tessera run" tessera run -n 1 "$hello"
 lost "a program by itself" "$hello"
 case ${BUILD-} in
@@ -49,7 +49,7 @@ written() {
 
 written "perf --json" tessera perf signal -n 2 -N 2 -m 100 -w 0 --json /dev/full
 written "bench --json" tessera bench gemm-all-scatter \
-	-n 2 -i 1 -w 0 --shape 16x16x16 --json /dev/full
+	-n 2 --iterations 1 -w 0 --shape 16x16x16 --json /dev/full
 written "litmus --json" tessera litmus $litmus --json /dev/full
 case ${BUILD-} in
 *tsan*) ;;

@@ -68,8 +68,8 @@ PROJECT = {
 }
 # Put behind commands that would take long; options given later win.
 SMALLER = [
-    (r"bench .*--(baseline|tune)", "--shape 96x80x64 -i 2 -w 0"),
-    (r"bench ", "-i 2 -w 0"),
+    (r"bench .*--(baseline|tune)", "--shape 96x80x64 --iterations 2 -w 0"),
+    (r"bench ", "--iterations 2 -w 0"),
     (r"perf put", "-e 64K -N 2 -w 0"),
     (r"perf signal", "-N 2 -w 0"),
 ]

@@ -23,7 +23,8 @@ def run(folder, *libraries, placement="process"):
     done = subprocess.run(
         [
             "tessera", "bench", "gemm-all-scatter", "-n", str(RANKS), "-p", placement, "--pattern",
-            "bulk-synchronous", "--shape", "32x32x16", "-i", str(RUNS), "-w", "0", "--no-tuned"
+            "bulk-synchronous", "--shape", "32x32x16", "--iterations", str(RUNS),
+            "-w", "0", "--no-tuned"
         ], env={**os.environ, "LD_LIBRARY_PATH": path, "FAKE_RANGES": told},
         capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False
     )

@@ -31,8 +31,10 @@ LIMIT_S = 60  # of one command, on a busy machine
 # A command; what keeps what it does small (options given later win); and what it works on.
 COMMANDS = {
     "run": ("", ["true", "false", "no-such-program", HELLO]),
-    "bench": ("", ["gemm-all-scatter --shape 64x64x32 -i 1 -w 0", "gemm", ""]),
-    "bench gemm-all-scatter": ("-n 2 --shape 64x64x32 -i 1 -w 0 --pattern banded --no-tuned", [""]),
+    "bench": ("", ["gemm-all-scatter --shape 64x64x32 --iterations 1 -w 0", "gemm", ""]),
+    "bench gemm-all-scatter": (
+        "-n 2 --shape 64x64x32 --iterations 1 -w 0 --pattern banded --no-tuned", [""]
+    ),
     "perf": (
         "-n 2 -e 8 -N 1 -m 1 -w 0",
         [

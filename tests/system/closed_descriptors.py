@@ -18,8 +18,8 @@ import tap
 HELLO = os.path.join(lane.BUILD, "examples", "hello")
 LITMUS = os.path.join(lane.ROOT, "tests", "litmus", "MP.rel.acq.diffGPU-ss.litmus")
 PRODUCT = (
-    "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 -i 1 -w 0 --verify"
-    " --no-tuned --json".split()
+    "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 --iterations 1 -w 0"
+    " --verify --no-tuned --json".split()
 )
 
 # What leaves its results in a file, and the file. The standard output may be closed: then the

@@ -16,8 +16,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TESSERA = os.path.join(sweep.BUILD, "tessera")
 HELLO = os.path.join(sweep.BUILD, "examples", "hello")
 PRODUCT = (
-    "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 --dtype f32 -i 1"
-    " -w 0".split()
+    "bench gemm-all-scatter -n 2 --pattern fused-sequential --shape 128x128x64 --dtype f32"
+    " --iterations 1 -w 0".split()
 )
 
 

@@ -41,8 +41,8 @@ def try_case(workload, pattern, case, number):
         placement = ["--placement", "thread"] if (number + index) % 2 else []
         done = run(
             [
-                workload, "-n", str(ranks), "--pattern", pattern, "--verify", "-i", "1", "-w", "0",
-                "--no-tuned"
+                workload, "-n", str(ranks), "--pattern", pattern, "--verify", "--iterations=1",
+                "-w", "0", "--no-tuned"
             ]
             + inputs
             + placement

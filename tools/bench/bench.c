@@ -9,14 +9,19 @@
 static void print_help(void)
 {
 	const workload_t *workload;
-	(void)printf("usage: tessera bench WORKLOAD [OPTIONS]\n"
-		     "       tessera bench --list\n\n"
-		     "Runs a workload in its patterns, verifies the results, and measures the "
-		     "time.\n\nworkloads:\n");
+	tool_help_t help;
+	tool_help_begin(&help);
+	tool_help_add(&help,
+		      "usage: tessera bench WORKLOAD [OPTIONS]\n"
+		      "       tessera bench --list\n\n"
+		      "Runs a workload in its patterns, verifies the results, and measures the "
+		      "time.\n\nworkloads:\n");
 	for (int i = 0; (workload = workload_at(i)) != NULL; i++)
-		(void)printf("  %-22s %s\n", workload->name, workload->summary);
-	(void)printf("\n'tessera bench WORKLOAD --help' lists the options of one workload,\n"
-		     "'tessera bench --list' the patterns and parameters of all.\n");
+		tool_help_add(&help, "  %-22s %s\n", workload->name, workload->summary);
+	tool_help_add(&help,
+		      "\n'tessera bench WORKLOAD --help' lists the options of one workload,\n"
+		      "'tessera bench --list' the patterns and parameters of all.\n");
+	tool_help_end(&help);
 }
 
 int tsr_cmd_bench(int argc, char **argv)

@@ -37,7 +37,7 @@ typedef struct bench_options {
 	/* search what is searched; leave alone what an earlier search has found */
 	bool tune, no_tuned;
 	bool taxes;
-	const char *json, *dump, *trace, *picture, *taxes_picture; /* null: none */
+	const char *json, *csv, *dump, *trace, *picture, *taxes_picture; /* null: none */
 } bench_options_t;
 
 /**
@@ -462,7 +462,7 @@ const char *bench_bytes_text(uint64_t bytes, char text_out[BENCH_SHORT_TEXT]);
 
 /* ---------------------------------------------------------------- json.c */
 
-/** Writes the results to options->json. Errors: TSR_ERR_SYSTEM. */
+/** Writes the results to options->json and options->csv. Errors: TSR_ERR_SYSTEM. */
 tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *options,
 			      const bench_theirs_t *theirs, const bench_result_t *results,
 			      int count);

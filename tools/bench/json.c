@@ -184,10 +184,14 @@ tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *o
 	}
 	set_params(root, options->workload, &options->config, true);
 	errno = 0;
-	int failed = json_rows_dump_file(root, options->json, 0);
+	const char *bad = NULL, *file = NULL;
+	if (options->json && json_rows_dump_file(root, file = options->json, 0) != 0)
+		bad = "--json";
+	else if (options->csv && csv_rows_dump_file(root, "patterns", file = options->csv) != 0)
+		bad = "--csv";
 	json_decref(root);
-	if (failed)
-		return tsr_error(TSR_ERR_SYSTEM, "--json: '%s' cannot be written: %s",
-				 options->json, errno ? strerror(errno) : "unknown error");
+	if (bad)
+		return tsr_error(TSR_ERR_SYSTEM, "%s: '%s' cannot be written: %s", bad, file,
+				 errno ? strerror(errno) : "unknown error");
 	return TSR_OK;
 }

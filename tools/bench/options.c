@@ -26,6 +26,7 @@ enum {
 	OPT_NO_TUNED,
 	OPT_RECORD,
 	OPT_JSON,
+	OPT_CSV,
 	OPT_DUMP,
 	OPT_TRACE,
 	OPT_PICTURE,
@@ -50,6 +51,7 @@ static const struct option common_options[] = {
 	{"no-tuned",    no_argument,       NULL, OPT_NO_TUNED},
 	{"record",      no_argument,       NULL, OPT_RECORD},
 	{"json",        required_argument, NULL, OPT_JSON},
+	{"csv",         required_argument, NULL, OPT_CSV},
 	{"dump",        required_argument, NULL, OPT_DUMP},
 	{"trace",       required_argument, NULL, OPT_TRACE},
 	{"picture",     required_argument, NULL, OPT_PICTURE},
@@ -72,7 +74,7 @@ typedef struct reading {
 
 static const char help_before[] =
 	"  -n, --ranks N         ranks of the world (default 8)\n"
-	"  -b, --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
+	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
 	"  -p, --placement P     process: each rank is a process (default);\n"
 	"                        thread: all ranks are threads of one process\n"
@@ -80,7 +82,7 @@ static const char help_before[] =
 	"                        that should take least time, where the workload knows it\n";
 
 static const char help_behind[] =
-	"  -i, --iterations I    timed runs of each pattern (default 20)\n"
+	"      --iterations I    timed runs of each pattern (default 20)\n"
 	"  -w, --warmup W        runs before them (default 2)\n"
 	"      --verify          compare every element on every rank with a result in double\n"
 	"                        precision\n"
@@ -95,6 +97,7 @@ static const char help_behind[] =
 	"      --no-tuned        ignore what an earlier --tune has remembered\n"
 	"      --record          print what each worker of each block did in one run\n"
 	"      --json FILE       write the results as JSON\n"
+	"      --csv FILE        write them as CSV, a line for each pattern\n"
 	"      --dump FILE       write inputs and the outputs of each pattern as raw arrays;\n"
 	"                        FILE.json describes them\n"
 	"      --trace FILE      write what each worker did in one run, for ui.perfetto.dev\n"
@@ -139,21 +142,27 @@ static const char help_behind[] =
 static void print_help(const workload_t *w)
 {
 	const char *pattern;
-	(void)printf("usage: tessera bench %s [OPTIONS]\n\n%s.\n"
-		     "Prints one line for each pattern. The exit code is 0 only if everything ran\n"
-		     "and every verified element is right.\n\n%s",
-		     w->name, w->summary, help_before);
+	tool_help_t help;
+	tool_help_begin(&help);
+	tool_help_add(
+		&help,
+		"usage: tessera bench %s [OPTIONS]\n\n%s.\n"
+		"Prints one line for each pattern. The exit code is 0 only if everything ran\n"
+		"and every verified element is right.\n\n%s",
+		w->name, w->summary, help_before);
 	for (const workload_param_t *param = w->params; param->name; param++) {
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
-		(void)printf("      %-17s %s%s%s%s\n", option, param->help,
-			     param->preset ? " (default " : "", param->preset ? param->preset : "",
-			     param->preset ? ")" : "");
+		tool_help_add(&help, "      %-17s %s%s%s%s\n", option, param->help,
+			      param->preset ? " (default " : "", param->preset ? param->preset : "",
+			      param->preset ? ")" : "");
 	}
-	(void)printf("%s\npatterns:\n", help_behind);
+	tool_help_add(&help, "%s\npatterns:\n", help_behind);
 	for (int64_t p = 0; (pattern = w->pattern(p)) != NULL; p++)
-		(void)printf("  %s\n", pattern);
-	(void)printf("\nexample:\n  tessera bench %s -n 8 --pattern all --verify\n", w->name);
+		tool_help_add(&help, "  %s\n", pattern);
+	tool_help_add(&help, "\nexample:\n  tessera bench %s -n 8 --pattern all --verify\n",
+		      w->name);
+	tool_help_end(&help);
 }
 
 /* ---------------------------------------------------------------- values */
@@ -294,6 +303,9 @@ static bool take_plain(int option, bench_options_t *o)
 	case OPT_JSON:
 		o->json = optarg;
 		return true;
+	case OPT_CSV:
+		o->csv = optarg;
+		return true;
 	case OPT_DUMP:
 		o->dump = optarg;
 		return true;
@@ -335,7 +347,7 @@ static int read_line(int argc, char **argv, reading_t *reading, bool *help_out)
 {
 	int misused = TOOL_OK;
 	optind = 0; /* glibc: begin anew, whoever called getopt before */
-	for (int option; !misused && (option = getopt_long(argc, argv, ":n:b:p:i:w:h",
+	for (int option; !misused && (option = getopt_long(argc, argv, ":n:p:w:h",
 							   reading->long_options, NULL)) != -1;) {
 		if (option == 'h') {
 			*help_out = true;
@@ -488,6 +500,8 @@ static tsr_status_t check_options(reading_t *reading)
 		status = options->workload->check_inputs(&config, &options->inputs);
 	if (status == TSR_OK && options->json)
 		status = check_writable("--json", options->json, "");
+	if (status == TSR_OK && options->csv)
+		status = check_writable("--csv", options->csv, "");
 	if (status == TSR_OK && options->taxes_picture)
 		status = check_writable("--taxes-picture", options->taxes_picture, "");
 	if (status == TSR_OK && options->dump)

@@ -143,7 +143,7 @@ static tsr_status_t run_all(tsr_world_t *world, findings_t *findings)
 	if (status == TSR_OK && first && line.taxes_picture)
 		status = bench_rank_0_only(world, bench_draw_taxes(&session, findings->results,
 								   findings->count));
-	if (status == TSR_OK && first && line.json)
+	if (status == TSR_OK && first && (line.json || line.csv))
 		status = bench_rank_0_only(world,
 					   bench_write_json(world, &line, &findings->theirs,
 							    findings->results, findings->count));

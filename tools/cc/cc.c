@@ -201,7 +201,7 @@ int tsr_cmd_cc(int argc, char **argv)
 	}
 	int code = cc_options_read(argc, argv, job);
 	if (!code && job->help)
-		fputs(help, stdout);
+		tool_print_help(help);
 	else if (!code)
 		code = job->goal == CC_HALF ? print_half(job) : build(job);
 	cc_words_clear(&job->flags);

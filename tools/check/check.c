@@ -486,6 +486,11 @@ static int report(check_t *check)
 		fprintf(stderr, "tessera check: %s\n", tsr_last_error());
 		written = false;
 	}
+	if (check->options->csv != NULL &&
+	    check_write_csv(&result, check->options->csv) != TSR_OK) {
+		fprintf(stderr, "tessera check: %s\n", tsr_last_error());
+		written = false;
+	}
 	return result.code == TOOL_OK && !written ? CHECK_UNKNOWN : result.code;
 }
 

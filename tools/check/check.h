@@ -47,7 +47,7 @@ typedef struct check_options {
 	check_worlds_t worlds;
 	bool replay; /* one schedule, whose program may print */
 	bool shrink;
-	const char *trace, *json; /* files; null: none */
+	const char *trace, *json, *csv; /* files; null: none */
 	int jobs;
 	uint64_t time_limit_ns;  /* of all; 0: none */
 	uint64_t quiet_limit_ns; /* between two lines of the program */
@@ -321,6 +321,9 @@ void check_print_summary(const check_result_t *result, FILE *out);
 
 /** Errors: TSR_ERR_SYSTEM, TSR_ERR_NO_MEMORY. */
 tsr_status_t check_write_json(const check_result_t *result, const char *path);
+
+/** Writes the table of worlds as CSV. Errors: TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM. */
+tsr_status_t check_write_csv(const check_result_t *result, const char *path);
 
 /* ---------------------------------------------------------------- shrinking */
 

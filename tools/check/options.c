@@ -47,6 +47,7 @@ static const char help[] =
 	"      --trace FILE             write a timeline for Perfetto, of the schedule that\n"
 	"                               is replayed or of the first finding\n"
 	"      --json FILE              write findings and counts as JSON\n"
+	"      --csv FILE               write the counts of each world as CSV\n"
 	"  -j, --jobs J                 run the program J times in parallel, and divide\n"
 	"                               the seeds among the runs (default: 1)\n"
 	"      --time-limit D           end after D, such as 5m, and report what was found\n"
@@ -63,7 +64,7 @@ static const char help[] =
 
 void check_options_help(void)
 {
-	fputs(help, stdout);
+	tool_print_help(help);
 }
 
 enum {
@@ -78,6 +79,7 @@ enum {
 	SHRINK,
 	TRACE,
 	JSON,
+	CSV,
 	TIME_LIMIT,
 	QUIET_LIMIT,
 	MAX_FINDINGS,
@@ -100,6 +102,7 @@ static const struct option table[] = {
 	{"shrink", no_argument, NULL, SHRINK},
 	{"trace", required_argument, NULL, TRACE},
 	{"json", required_argument, NULL, JSON},
+	{"csv", required_argument, NULL, CSV},
 	{"jobs", required_argument, NULL, 'j'},
 	{"time-limit", required_argument, NULL, TIME_LIMIT},
 	{"quiet-limit", required_argument, NULL, QUIET_LIMIT},
@@ -190,6 +193,9 @@ static tsr_status_t read_own(int code, const char *text, check_options_t *o, che
 		break;
 	case JSON:
 		o->json = text;
+		break;
+	case CSV:
+		o->csv = text;
 		break;
 	case 'j':
 		return parse_int("--jobs", text, 1, CHECK_MOST_JOBS, &o->jobs);

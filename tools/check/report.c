@@ -11,6 +11,7 @@
 #include "tools/check/check.h"
 #include "tools/check/finding_json.h"
 #include "tools/check/finding_text.h"
+#include "tools/json_rows.h"
 
 check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 {
@@ -400,6 +401,21 @@ tsr_status_t check_write_json(const check_result_t *result, const char *path)
 	json_decref(root);
 	if (failed)
 		return tsr_error(TSR_ERR_SYSTEM, "--json: '%s' cannot be written: %s", path,
+				 errno ? strerror(errno) : "unknown error");
+	return TSR_OK;
+}
+
+tsr_status_t check_write_csv(const check_result_t *result, const char *path)
+{
+	json_t *worlds = worlds_json(result->tally);
+	if (worlds == NULL)
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the counts as CSV; free some");
+	errno = 0;
+	const int failed = csv_rows_dump_file(worlds, NULL, path);
+	json_decref(worlds);
+	if (failed)
+		return tsr_error(TSR_ERR_SYSTEM, "--csv: '%s' cannot be written: %s", path,
 				 errno ? strerror(errno) : "unknown error");
 	return TSR_OK;
 }

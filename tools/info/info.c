@@ -223,7 +223,7 @@ int tsr_cmd_info(int argc, char **argv)
 			job.csv = optarg;
 			break;
 		case 'h':
-			fputs(help, stdout);
+			tool_print_help(help);
 			return TOOL_OK;
 		default:
 			return tool_bad_option("info", o, argv, options);

@@ -1,4 +1,5 @@
 /* The command: each test is read, shown to a witness, judged and told about. */
+#include "tools/json_rows.h"
 #include "tools/litmus/suite.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 typedef struct suite {
 	const suite_options_t *options;
 	json_t *table; /* of --expect, or null */
-	json_t *json;  /* of --json, or null */
+	json_t *json;  /* of --json and --csv, or null */
 	litmus_test_t test;
 	litmus_result_t result;
 	int judged, agree, unjudged, failed, shared;
@@ -206,13 +207,19 @@ static void show_batch(suite_t *suite)
 	}
 }
 
-static bool write_json(const suite_t *suite)
+static bool write_files(const suite_t *suite)
 {
-	if (!suite->json || json_dump_file(suite->json, suite->options->json, JSON_INDENT(1)) == 0)
-		return true;
-	fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", suite->options->json,
-		strerror(errno));
-	return false;
+	const suite_options_t *options = suite->options;
+	const char *bad = NULL;
+
+	errno = 0;
+	if (options->json && json_dump_file(suite->json, options->json, JSON_INDENT(1)) != 0)
+		bad = options->json;
+	else if (options->csv && csv_rows_dump_file(suite->json, NULL, options->csv) != 0)
+		bad = options->csv;
+	if (bad)
+		fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", bad, strerror(errno));
+	return !bad;
 }
 
 static int run_suite(suite_t *suite)
@@ -222,7 +229,7 @@ static int run_suite(suite_t *suite)
 	for (char **path = suite->options->paths; *path; path++)
 		fine &= suite_visit(*path, visit, suite);
 	show_batch(suite);
-	fine &= write_json(suite);
+	fine &= write_files(suite);
 	if (suite->options->witness == &litmus_views &&
 	    suite->views.tests[0] + suite->views.tests[1] > 1)
 		suite_print_views(&suite->views);
@@ -261,7 +268,7 @@ int tsr_cmd_litmus(int argc, char **argv)
 	options.litmus.progress_context = &suite;
 	if (options.expect && !(suite.table = suite_read_table(options.expect)))
 		return TOOL_FAILED;
-	if (options.json)
+	if (options.json || options.csv)
 		suite.json = json_array();
 	int code = run_suite(&suite);
 	litmus_result_free(&suite.result);

@@ -48,6 +48,7 @@ static const char help[] =
 	"      --seed N          seed for witnesses that choose at random (default 1)\n"
 	"  -v, --verbose         also print tests that are as expected\n"
 	"      --json FILE       write what was found as JSON too\n"
+	"      --csv FILE        write it as CSV too, a line for each test\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"If a test or an oracle has the right answer, only tests that differ are printed,\n"
@@ -67,7 +68,8 @@ enum {
 	OPT_SEED,
 	OPT_THROUGH,
 	OPT_WEAK,
-	OPT_JSON
+	OPT_JSON,
+	OPT_CSV
 };
 
 static const struct option long_options[] = {
@@ -82,6 +84,7 @@ static const struct option long_options[] = {
 	{"through", required_argument, NULL, OPT_THROUGH},
 	{"weak", required_argument, NULL, OPT_WEAK},
 	{"json", required_argument, NULL, OPT_JSON},
+	{"csv", required_argument, NULL, OPT_CSV},
 	{"verbose", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -104,7 +107,10 @@ static void print_help(void)
 	for (int i = 0; axioms_variants[i].name; i++)
 		add_line(variants, sizeof variants, axioms_variants[i].name,
 			 axioms_variants[i].summary);
-	printf(help, witnesses, variants);
+	tool_help_t text;
+	tool_help_begin(&text);
+	tool_help_add(&text, help, witnesses, variants);
+	tool_help_end(&text);
 }
 
 static int parse_witness(const char *text, const litmus_witness_t **witness_out)
@@ -208,6 +214,9 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		return parse_weak(text, options);
 	case OPT_JSON:
 		options->json = text;
+		break;
+	case OPT_CSV:
+		options->csv = text;
 		break;
 	default:
 		options->verbose = true;

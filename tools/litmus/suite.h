@@ -19,7 +19,7 @@ typedef struct suite_options {
 	bool why, verbose, interleaved;
 	const char *drawing; /* a file that ends in .dot or .svg, or null */
 	const char *through; /* lanes or api, or null: not said */
-	const char *json;
+	const char *json, *csv;
 	const char *expect; /* a table of verdicts, or null */
 } suite_options_t;
 

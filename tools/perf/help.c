@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tools/perf/perf.h"
+#include "tools/usage.h"
 
 static const char help_operations[] =
 	"usage: tessera perf OPERATION [-n RANKS] [OPTIONS]\n"
@@ -45,7 +46,7 @@ static const char help_options[] =
 	"  -N, --samples N       samples for each line (default 15)\n"
 	"  -m, --agg_iters N     operations in one launch, which makes one sample (default:\n"
 	"                        about 3 ms of them)\n"
-	"  -w, --warmup_iters N  launches before the first sample (default 2)\n"
+	"  -w, --warmup N        launches before the first sample (default 2)\n"
 	"  -c, --check 0|1       verify (default 1)\n"
 	"  -V, --blocks N        blocks that put, get, copy or gather, as wide as blocks can\n"
 	"                        be (default: 1 on the emulator; on a GPU one for every\n"
@@ -67,6 +68,7 @@ static const char help_options[] =
 	"                        then all at once, at each size from -b (default -e) on\n"
 	"      --picture FILE    with --pairs: draw them as heat maps (SVG)\n"
 	"  -J, --json FILE       write the lines as JSON too\n"
+	"      --csv FILE        write them as CSV too\n"
 	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
 	"      --placement P     ranks as process (default) or thread\n"
@@ -84,6 +86,6 @@ static const char help_options[] =
 
 void perf_print_help(void)
 {
-	fputs(help_operations, stdout);
-	fputs(help_options, stdout);
+	tool_print_help(help_operations);
+	tool_print_help(help_options);
 }

@@ -10,7 +10,16 @@
 #include "tools/perf/perf.h"
 #include "tools/usage.h"
 
-enum { OPT_BACKEND = 256, OPT_PLACEMENT, OPT_SCOPE, OPT_PAIRS, OPT_PICTURE, OPT_VIA, OPT_OP };
+enum {
+	OPT_BACKEND = 256,
+	OPT_PLACEMENT,
+	OPT_SCOPE,
+	OPT_PAIRS,
+	OPT_PICTURE,
+	OPT_VIA,
+	OPT_OP,
+	OPT_CSV
+};
 
 static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, 'n'},
@@ -21,9 +30,11 @@ static const struct option long_options[] = {
 	{"datatype", required_argument, NULL, 'd'},
 	{"samples", required_argument, NULL, 'N'},
 	{"agg_iters", required_argument, NULL, 'm'},
-	{"warmup_iters", required_argument, NULL, 'w'},
+	{"warmup", required_argument, NULL, 'w'},
+	{"warmup_iters", required_argument, NULL, 'w'}, /* as nccl-tests call it */
 	{"check", required_argument, NULL, 'c'},
 	{"json", required_argument, NULL, 'J'},
+	{"csv", required_argument, NULL, OPT_CSV},
 	{"blocks", required_argument, NULL, 'V'},
 	{"launches", required_argument, NULL, 'l'},
 	{"backend", required_argument, NULL, OPT_BACKEND},
@@ -264,6 +275,9 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 		return misused;
 	case 'J':
 		options->json = text;
+		return TOOL_OK;
+	case OPT_CSV:
+		options->csv = text;
 		return TOOL_OK;
 	case 'V':
 		return parse_number("-V", text, 1, 65536, &options->blocks);

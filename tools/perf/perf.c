@@ -207,22 +207,47 @@ static void make_room(const perf_options_t *options)
 	setenv("TESSERA_HEAP_SIZE", text, 0);
 }
 
+/**
+ * Whether a file can be written, said before anything is measured; `*new_out`:
+ * it was not there.
+ */
+static int check_file(const char *path, bool *new_out)
+{
+	if (!path)
+		return TOOL_OK;
+	*new_out = access(path, F_OK) != 0;
+	FILE *file = fopen(path, "a");
+	if (!file)
+		return tool_misuse("perf", "cannot write '%s': %s", path, strerror(errno));
+	fclose(file);
+	return TOOL_OK;
+}
+
+/** Removes a file that was made for nothing. */
+static void remove_empty(const char *path)
+{
+	FILE *file = tool_fopen_input(path);
+	bool empty = file && fgetc(file) == EOF;
+
+	if (file)
+		fclose(file);
+	if (empty)
+		unlink(path);
+}
+
 int tsr_cmd_perf(int argc, char **argv)
 {
-	bool help, new_file = false;
+	bool help, new_json = false, new_csv = false;
 
 	int misused = perf_options_parse(argc, argv, &perf_options, &help);
 	if (misused || help)
 		return misused;
-	if (perf_options.json) {
-		new_file = access(perf_options.json, F_OK) != 0;
-		FILE *file = fopen(perf_options.json, "a");
-		if (!file)
-			return tool_misuse("perf", "cannot write '%s': %s", perf_options.json,
-					   strerror(errno));
-		fclose(file);
-	}
-	if (perf_options.picture) { /* before anything is measured */
+	misused = check_file(perf_options.json, &new_json);
+	if (!misused)
+		misused = check_file(perf_options.csv, &new_csv);
+	if (misused)
+		return misused;
+	if (perf_options.picture) {
 		FILE *file = fopen(perf_options.picture, "w");
 		if (!file)
 			return tool_misuse("perf", "cannot write '%s': %s", perf_options.picture,
@@ -231,13 +256,9 @@ int tsr_cmd_perf(int argc, char **argv)
 	}
 	make_room(&perf_options);
 	int code = tsr_launch_world(&perf_options.launcher, argc, argv, rank_main);
-	if (code == TOOL_FAILED && new_file && perf_options.json) {
-		FILE *file = tool_fopen_input(perf_options.json);
-		bool empty = file && fgetc(file) == EOF;
-		if (file)
-			fclose(file);
-		if (empty)
-			unlink(perf_options.json);
-	}
+	if (code == TOOL_FAILED && new_json)
+		remove_empty(perf_options.json);
+	if (code == TOOL_FAILED && new_csv)
+		remove_empty(perf_options.csv);
 	return code;
 }

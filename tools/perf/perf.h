@@ -61,9 +61,9 @@ typedef struct perf_options {
 	long repeats; /* operations in one sample; 0: as many as make it long enough */
 	bool each;    /* every move is a launch of its own, and launches count */
 	bool check;
-	bool sized;                 /* a size, step or type was given */
-	bool pairs;                 /* every rank with every rank */
-	const char *json, *picture; /* null: none */
+	bool sized;                       /* a size, step or type was given */
+	bool pairs;                       /* every rank with every rank */
+	const char *json, *csv, *picture; /* null: none */
 } perf_options_t;
 
 enum { PERF_MAX_SAMPLES = 999 };
@@ -160,7 +160,7 @@ typedef struct perf_row {
 
 typedef struct perf_report {
 	const perf_options_t *options;
-	struct json_t *json;   /* null where no file is written */
+	struct json_t *json;   /* null where no file of lines is written */
 	const char *reference; /* its name */
 	tool_progress_t progress;
 	int64_t wrong;

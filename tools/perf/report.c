@@ -135,7 +135,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	report->reference = reference_name(options, on_host);
 	report->progress.steps = steps_of(options, tsr_world_size(world));
 	PERF_TRY(tsr_world_device(world, &props));
-	if (options->json)
+	if (options->json || options->csv)
 		PERF_TRY(begin_json(report, world, props.name));
 	print_head(options, world, props.name, on_host);
 	print_columns(report);
@@ -291,6 +291,23 @@ tsr_status_t perf_report_row(perf_report_t *report, const perf_row_t *row, perf_
 	return report->json ? add_json(report, &line) : TSR_OK;
 }
 
+/** The lines as files. */
+static tsr_status_t write_files(perf_report_t *report)
+{
+	const char *json = report->options->json, *csv = report->options->csv, *bad = NULL;
+
+	errno = 0;
+	if (json && json_rows_dump_file(report->json, json, JSON_REAL_PRECISION(9)) != 0)
+		bad = json;
+	else if (csv && csv_rows_dump_file(report->json, "rows", csv) != 0)
+		bad = csv;
+	json_decref(report->json);
+	report->json = NULL;
+	if (bad)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", bad, strerror(errno));
+	return TSR_OK;
+}
+
 tsr_status_t perf_report_end(perf_report_t *report)
 {
 	const perf_options_t *options = report->options;
@@ -310,13 +327,5 @@ tsr_status_t perf_report_end(perf_report_t *report)
 					       : "");
 	}
 	fflush(stdout);
-	if (!report->json)
-		return TSR_OK;
-	int failed = json_rows_dump_file(report->json, options->json, JSON_REAL_PRECISION(9));
-	json_decref(report->json);
-	report->json = NULL;
-	if (failed)
-		return tsr_error(TSR_ERR_SYSTEM, "cannot write '%s': %s", options->json,
-				 strerror(errno));
-	return TSR_OK;
+	return report->json ? write_files(report) : TSR_OK;
 }

@@ -124,7 +124,7 @@ int tsr_cmd_run(int argc, char **argv)
 			misused = wish_debugger(optarg, &all, &wishes);
 			break;
 		case 'h':
-			fputs(help, stdout);
+			tool_print_help(help);
 			return TOOL_OK;
 		default:
 			misused = tool_bad_option("run", o, argv, options);

@@ -2,7 +2,7 @@
 # tessera bench gemm-all-scatter: all patterns in several worlds, and what it
 # refuses: one sentence, before any rank starts.
 . "$(dirname "$0")/../tap"
-gas='tessera bench gemm-all-scatter -i 2 -w 1'
+gas='tessera bench gemm-all-scatter --iterations 2 -w 1'
 odd='--shape 91x73x37 --verify'
 ok=' ok$'
 
@@ -66,7 +66,7 @@ refuses "the fastest pattern where none is known" 2 'does not know which' $gas -
 refuses "an empty pattern" 2 "'' is unknown" $gas --pattern all,
 refuses "a misspelt dtype" 2 'bf61.*bf16' $gas --dtype bf61
 refuses "a dtype that is not built" 2 'i8.*bf16' $gas --dtype i8
-agg='tessera bench all-gather-gemm -i 1 -w 0 --no-tuned'
+agg='tessera bench all-gather-gemm --iterations 1 -w 0 --no-tuned'
 prints "the fastest pattern alone" '^(push|marked) .* ok$' \
 	$agg -n 3 --shape 40x20x30 --pattern fastest --verify
 seen "the fastest pattern alone: no other" ' ok$' 1
@@ -90,7 +90,7 @@ refuses "ranks that are no number" 2 'eight' $gas -n eight
 refuses "a misspelt backend" 2 "did you mean 'cpuemu'" $gas --backend cpuem
 refuses "an unknown backend" 2 'quantum' $gas --backend quantum
 refuses "an unknown placement" 2 'fibre' $gas -p fibre
-refuses "no iteration" 2 '\b0\b' $gas -i 0
+refuses "no iteration" 2 '\b0\b' $gas --iterations 0
 refuses "no block" 2 '\b0\b' $gas --blocks 0
 refuses "a block too few for the pattern" 2 'at least 2 blocks' \
 	$gas --pattern producer-consumer --blocks 1

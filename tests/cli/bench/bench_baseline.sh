@@ -2,7 +2,7 @@
 # tessera bench --baseline on the emulator: what is measured beside the
 # patterns, and that the parts agree with each other.
 . "$(dirname "$0")/../tap"
-gas='tessera bench gemm-all-scatter -i 3 -w 1 --no-tuned --baseline'
+gas='tessera bench gemm-all-scatter --iterations 3 -w 1 --no-tuned --baseline'
 odd='--shape 91x73x37 --verify'
 json=$TAP_FILES/bench.json
 
@@ -28,7 +28,7 @@ prints "one rank has no link" \
 	'^  plain stores, rank 0 to 1, .* - +a world of one rank has no link$' $gas -n 1 $odd
 seen "one rank: the floor is the product" '^  floor: [0-9.]+ ms' 1
 # where the product is not the first step
-agg='tessera bench all-gather-gemm -n 3 -i 3 -w 1 --no-tuned --baseline --dtype f32'
+agg='tessera bench all-gather-gemm -n 3 --iterations 3 -w 1 --no-tuned --baseline --dtype f32'
 agg="$agg --pattern push"
 prints "gathered rows: the product beside ours" \
 	'^  product by Tessera, .* of the library.s$' $agg $odd

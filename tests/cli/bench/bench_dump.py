@@ -26,7 +26,7 @@ FORMATS = {"bf16": (2, 8), "f16": (2, 11), "f32": (4, 24)}
 
 
 def tessera(*arguments):
-    command = ["tessera", "bench", "gemm-all-scatter", "-i", "2", "-w", "0", *arguments]
+    command = ["tessera", "bench", "gemm-all-scatter", "--iterations=2", "-w", "0", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL
     )

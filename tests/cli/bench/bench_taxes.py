@@ -48,7 +48,8 @@ WANTED = {
 
 
 def bench(name, *arguments, ranks=RANKS):
-    command = ["tessera", "bench", name, "-n", str(ranks), "-i", "2", "-w", "0", "--no-tuned"]
+    words = f"bench {name} -n {ranks} --iterations 2 -w 0 --no-tuned"
+    command = ["tessera", *words.split()]
     return subprocess.run(
         [*command, *arguments], capture_output=True, text=True, timeout=600,
         stdin=subprocess.DEVNULL, check=False

@@ -22,7 +22,8 @@ ROUNDING_US = 0.01
 
 
 def bench(*arguments, name="gemm-all-scatter"):
-    command = ["tessera", "bench", name, "-n", str(RANKS), "-i", "2", "-w", "0", "--no-tuned"]
+    words = f"bench {name} -n {RANKS} --iterations 2 -w 0 --no-tuned"
+    command = ["tessera", *words.split()]
     return subprocess.run(
         [*command, *arguments], capture_output=True, text=True, timeout=600,
         stdin=subprocess.DEVNULL

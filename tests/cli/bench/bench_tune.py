@@ -27,7 +27,8 @@ def verdict(good, name, run=None):
 
 
 def command(*arguments):
-    return ["tessera", "bench", "gemm-all-scatter", "-i", "3", "-w", "0", "-n", "3", *arguments]
+    words = "tessera bench gemm-all-scatter --iterations 3 -w 0 -n 3"
+    return [*words.split(), *arguments]
 
 
 def bench(*arguments, path=None, **environment):

@@ -90,7 +90,7 @@ def main():
     tap.verdict(json_rows.text(VALUE) == TEXT, "a line for each row", json_rows.text(VALUE))
     tap.verdict(json.loads(json_rows.text(VALUE)) == VALUE, "which is the same JSON")
     with tempfile.TemporaryDirectory() as folder:
-        few = ("gemm-all-scatter", "-n", "2", "--shape", "64x64x32", "-i", "2", "-w", "0")
+        few = ("gemm-all-scatter", "-n", "2", "--shape", "64x64x32", "--iterations=2", "-w", "0")
         text = written(folder, "bench", "bench", *few, "--baseline")
         tap.verdict(
             lines(text, r'^ *\{"pattern": .*"times_ns": \[\d+, \d+\].*\},?$') == 7,

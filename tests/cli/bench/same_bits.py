@@ -38,7 +38,7 @@ def outputs(folder, workload, ranks, dtype, blocks, options):
     done = subprocess.run(
         [
             "tessera", "bench", workload, "-n", ranks, "--shape", SHAPE, "--tile", "16x16x16",
-            "--dtype", dtype, "--sums", dtype, "--blocks", blocks, "-i", "3", "-w", "0",
+            "--dtype", dtype, "--sums", dtype, "--blocks", blocks, "--iterations=3", "-w", "0",
             "--dump", prefix, *options
         ],
         capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL

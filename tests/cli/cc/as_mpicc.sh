@@ -29,7 +29,8 @@ made() {
 	shift
 	missing=
 	for file in "$@"; do [ -s "$file" ] || missing="$missing $file"; done
-	[ "$code" -eq 0 ] && [ -z "$missing" ] && [ ! -s err ] && ! ls -d tessera-cc-* >&2 2>/dev/null
+	[ "$code" -eq 0 ] && [ -z "$missing" ] && [ ! -s err ] &&
+		! ls -d tessera-cc-* >&2 2>/dev/null
 	verdict $? "$name" "exit code $code; missing:$missing"
 }
 

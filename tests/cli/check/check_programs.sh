@@ -28,7 +28,8 @@ prints "the slowdown of a real program" \
 	'^slowdown: [0-9.]+: a schedule takes [0-9.]+ ms, the parallel executor [0-9.]+ ms on ' \
 	tessera check -n 3 --seeds 5 $gas --pattern all --shape 48x48x32
 prints "of one that starts its ranks itself" '^slowdown: [0-9.]+: ' \
-	tessera check -n 2 --seeds 5 tessera bench gemm-all-scatter -n 2 --shape 32x32x32 -i 1 -w 0
+	tessera check -n 2 --seeds 5 \
+	tessera bench gemm-all-scatter -n 2 --shape 32x32x32 --iterations 1 -w 0
 prints "nothing is left out" '^no finding$' \
 	tessera check -n 2 --strategy exhaustive "$BUILD/examples/hello"
 

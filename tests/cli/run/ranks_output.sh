@@ -14,7 +14,8 @@ seen "output" '^\[[01]\] out$' 2
 seen "a last line without its end" '^\[[01]\] end$' 2
 [ "$(sort "$TAP_FILES/err" | tr '\n' ' ')" = '[0] err [1] err ' ]
 verdict $? "errors stay errors" "$(cat "$TAP_FILES/err")"
-try tessera run -n 5 --tag sh -c 'i=0; while [ $i -lt 300 ]; do echo "$i is a line"; i=$((i+1)); done'
+try tessera run -n 5 --tag \
+	sh -c 'i=0; while [ $i -lt 300 ]; do echo "$i is a line"; i=$((i+1)); done'
 seen "lines of several ranks do not mix" '^\[[0-4]\] [0-9]+ is a line$' 1500
 seen "and none is lost" '' 1500
 try tessera run -n 1 --tag sh -c 'head -c 3000000 /dev/zero | tr "\0" x; echo'
@@ -28,8 +29,8 @@ seen "a process that a rank leaves behind is not waited for" '^\[[01]\] done$' 2
 echo 'a word' >"$TAP_FILES/in"
 tessera run -n 2 --tag cat <"$TAP_FILES/in" >"$TAP_FILES/out" 2>"$TAP_FILES/err"
 seen "rank 0 reads the input" '^\[0\] a word$' 1
-timeout 60 sh -c 'tessera run -n 2 --tag yes; echo $? >"$1"' sh "$TAP_FILES/code" 2>"$TAP_FILES/err" |
-	head -1 >"$TAP_FILES/out"
+timeout 60 sh -c 'tessera run -n 2 --tag yes; echo $? >"$1"' sh "$TAP_FILES/code" \
+	2>"$TAP_FILES/err" | head -1 >"$TAP_FILES/out"
 [ "$(cat "$TAP_FILES/code")" -eq 141 ] && [ ! -s "$TAP_FILES/err" ]
 verdict $? "ranks end quietly when nobody reads" "exit code $(cat "$TAP_FILES/code"), wanted 141"
 if [ -e /dev/full ]; then

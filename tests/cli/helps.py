@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""
+What all commands have in common: a help of 80 columns at most, one meaning for
+a letter, and JSON and CSV wherever there is a table.
+"""
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "harness"))
+import tap  # noqa: E402
+
+BUILD = os.path.abspath(os.environ["BUILD"])
+TESSERA = os.path.join(BUILD, "tessera")
+COLUMNS = 80
+TEST = "tests/litmus/2+2W.fsc.sameGPU-aa.litmus"
+# Commands that print a table, and the member of their JSON that holds its rows.
+TABLES = {
+    "bench gemm-all-scatter": (
+        "-n 2 --shape 64x64x64 --pattern banded,bulk-synchronous --iterations 1 -w 0", "patterns"
+    ),
+    "perf": ("put -n 2 -b 8 -e 16 -N 2 -w 0", "rows"),
+    "litmus": (TEST, None),
+    "check": (f"--worlds 1-2 --seeds 2 --no-slowdown {BUILD}/examples/hello", "worlds"),
+    "info": ("kernels --filter perf_put", "kernels"),
+}
+
+
+def run(words, *more):
+    return subprocess.run([TESSERA, *words.split(), *more], capture_output=True, text=True,
+                          timeout=300, check=False)  # fmt: skip
+
+
+def help_of(command):
+    return run(command, "--help").stdout
+
+
+def section(text, head):
+    """The names that a section of a help lists."""
+    listed = re.search(rf"^{head}:\n((?:  .*\n)+)", text, re.MULTILINE)
+    return re.findall(r"^  ([a-z][\w-]*) ", listed[1], re.MULTILINE) if listed else []
+
+
+def too_wide(helps):
+    return [
+        f"{command}: {line}"
+        for command, text in helps.items()
+        for line in text.split("\n")
+        if len(line.expandtabs()) > COLUMNS
+    ]
+
+
+def conflicts(helps):
+    """Letters that stand for options of different names."""
+    meanings = {}
+    for command, text in helps.items():
+        for letter, name in re.findall(r"^ {2,6}-(\w), --([\w-]+)", text, re.MULTILINE):
+            meanings.setdefault(letter, {}).setdefault(name, []).append(command)
+    return [f"-{letter} is {names}" for letter, names in meanings.items() if len(names) > 1]
+
+
+def check_helps():
+    helps = {"tessera": help_of("")}
+    for command in section(helps["tessera"], "commands"):
+        helps[command] = help_of(command)
+    for workload in section(helps["bench"], "workloads"):
+        helps[f"bench {workload}"] = help_of(f"bench {workload}")
+    empty = [command for command, text in helps.items() if not text.startswith(("usage", "tess"))]
+    tap.verdict(len(helps) > 12 and not empty, "every command has a help", f"{len(helps)}, {empty}")
+    wide = too_wide(helps)
+    tap.verdict(not wide, f"helps have {COLUMNS} columns at most", "\n".join(wide))
+    differ = conflicts(helps)
+    tap.verdict(not differ, "a letter has one meaning in all commands", "\n".join(differ))
+    planted = {**helps, "planted": "  -n, --nodes N   number\n" + " " * COLUMNS + "x\n"}
+    tap.verdict(
+        len(conflicts(planted)) == 1 and len(too_wide(planted)) == 1,
+        "a letter of two meanings and a wide line would be found"
+    )
+    lack = [
+        f"{command} {option}"
+        for command in TABLES
+        for option in ("--json", "--csv")
+        if not re.search(rf"{option} FILE ", helps[command])
+    ]
+    tap.verdict(not lack, "commands that print tables write JSON and CSV", f"not: {lack}")
+
+
+def text_of(value):
+    """A plain value as CSV has it."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ";".join(text_of(part) for part in value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def is_plain(value):
+    """Whether it has a column of its own."""
+    parts = value if isinstance(value, list) else [value]
+    return not any(isinstance(part, (dict, list)) for part in parts)
+
+
+def same(value, text):
+    return text == text_of(value) or (
+        isinstance(value, float) and abs(float(text) - value) <= 1e-6 * abs(value)
+    )
+
+
+def check_table(command, words, member, folder):
+    """CSV has the rows of JSON, with all plain members of theirs."""
+    files = [os.path.join(folder, "table." + suffix) for suffix in ("json", "csv")]
+    done = run(f"{command} {words}", "--json", files[0], "--csv", files[1])
+    if command == "check":  # options stand before the program
+        first, program = words.rsplit(" ", 1)
+        done = run(f"{command} {first}", "--json", files[0], "--csv", files[1], program)
+    try:
+        with open(files[0], encoding="utf-8") as file:
+            root = json.load(file)
+        with open(files[1], encoding="utf-8", newline="") as file:
+            table = list(csv.DictReader(file))
+    except (OSError, ValueError) as error:
+        tap.verdict(False, f"{command}: CSV and JSON", f"{error}\n{done.stdout}{done.stderr}")
+        return
+    rows = root[member] if member else root
+    plain = [
+        (value, line.get(key))
+        for row, line in zip(rows, table)
+        for key, value in row.items()
+        if is_plain(value)
+    ]
+    wrong = [pair for pair in plain if pair[1] is None or not same(*pair)]
+    tap.verdict(
+        done.returncode == 0 and rows and len(rows) == len(table) and not wrong,
+        f"{command}: CSV has the rows of JSON",
+        f"exit code {done.returncode}, {len(rows)} and {len(table)} rows, {wrong}\n{done.stderr}"
+    )
+
+
+def main():
+    check_helps()
+    with tempfile.TemporaryDirectory() as folder:
+        for command, (words, member) in TABLES.items():
+            if command == "check" and BUILD.endswith("-tsan"):
+                continue  # explores nothing there
+            check_table(command, words, member, folder)
+        for command, (words, _) in TABLES.items():
+            if command in ("check", "info"):
+                continue
+            done = run(f"{command} {words}", "--csv", os.path.join(folder, "none", "table.csv"))
+            tap.verdict(
+                done.returncode in (1, 2) and "none/table.csv'" in done.stderr,
+                f"{command}: CSV that cannot be written",
+                f"exit code {done.returncode}\n{done.stderr}"
+            )
+    return tap.exit_code()
+
+
+sys.exit(main())
