@@ -45,6 +45,12 @@ def build(title, *arguments):
         counts["passed"] += 1
 
 
+def build_torch():
+    """What the tests with PyTorch need, which are skipped without it."""
+    if _timed("PyTorch", ["ci/install-torch"]):
+        skip("PyTorch", "ci/install-torch could not install it")
+
+
 def tests(title, tally, *command):
     """What leaves its counts in a file. Where it leaves none, one test has failed."""
     if os.path.exists(tally):

@@ -52,6 +52,7 @@ TABLE = {
                             ("debug",                   "asan tsan release memcheck"),
     "python":               ("debug",                   "release"),
     "python/declarations":  ("debug",                   ""),
+    "python/torch_arrays":  ("",                        "debug"),
     "system":               ("debug",                   ""),
     "system/faults_commands":
                             ("",                        "debug"),

@@ -21,6 +21,7 @@ import ctypes
 from . import errors
 from ._native import lib as _lib
 from .errors import TesseraError
+from .product import Part, Product
 from .stream import Event, Kernel, Stream
 from .team import Team
 from .tensor import Tensor
@@ -28,8 +29,8 @@ from .world import Device, HeapUsage, World, init, unique_id
 
 __version__ = _lib.tsr_version_text().decode()
 __all__ = [
-    "Device", "Event", "HeapUsage", "Kernel", "Stream", "Team", "Tensor", "TesseraError", "World",
-    "errors", "init", "load_kernels", "unique_id"
+    "Device", "Event", "HeapUsage", "Kernel", "Part", "Product", "Stream", "Team", "Tensor",
+    "TesseraError", "World", "errors", "init", "load_kernels", "unique_id"
 ]
 
 

@@ -54,12 +54,45 @@ class Launcher(ctypes.Structure):
     ]
 
 
+class View(ctypes.Structure):
+    """tsr_view_t"""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64),
+        ("ld", ctypes.c_int64), ("dtype", ctypes.c_int32), ("space", ctypes.c_int32)
+    ]
+
+
+class ProductDesc(ctypes.Structure):
+    """tsr_product_desc_t"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("kind", ctypes.c_int), ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64), ("k", ctypes.c_int64), ("dtype", ctypes.c_int),
+        ("given", ctypes.c_uint), ("gather", ctypes.c_int), ("sums", ctypes.c_int),
+        ("pattern", ctypes.c_char_p)
+    ]
+
+
+class ProductPart(ctypes.Structure):
+    """tsr_product_part_t"""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64),
+        ("first_row", ctypes.c_int64), ("first_col", ctypes.c_int64),
+        ("part_rows", ctypes.c_int64), ("part_cols", ctypes.c_int64), ("in_place", ctypes.c_int)
+    ]
+
+
 STRUCTURES = {
     "tsr_tensor_t": Tensor,
     "tsr_unique_id_t": UniqueId,
     "tsr_device_props_t": DeviceProps,
     "tsr_heap_usage_t": HeapUsage,
     "tsr_launcher_t": Launcher,
+    "tsr_view_t": View,
+    "tsr_product_desc_t": ProductDesc,
+    "tsr_product_part_t": ProductPart,
 }
 
 # Values of enumerations, and other constants.
@@ -92,6 +125,16 @@ CONSTANTS = {
     "TSR_REDUCE_MAX": 1,
     "TSR_REDUCE_MIN": 2,
     "TSR_NO_TEAM": -1,
+    "TSR_PRODUCT_GEMM_ALL_SCATTER": 1,
+    "TSR_PRODUCT_ALL_GATHER_GEMM": 2,
+    "TSR_PRODUCT_GEMM_REDUCE_SCATTER": 3,
+    "TSR_PRODUCT_GEMM_ALL_REDUCE": 4,
+    "TSR_PRODUCT_A": 1,
+    "TSR_PRODUCT_B": 2,
+    "TSR_PRODUCT_C": 4,
+    "TSR_GATHER_A_BY_ROWS": 0,
+    "TSR_GATHER_A_BY_COLUMNS": 1,
+    "TSR_GATHER_B_BY_ROWS": 2,
 }
 
 # As `gcc -aux-info` writes them. A line that begins with blanks goes on.
@@ -157,6 +200,7 @@ tsr_status_t tsr_tensor_randint (tsr_world_t *, tsr_dtype_t, int, const int64_t 
     int64_t, uint64_t, tsr_tensor_t *)
 tsr_status_t tsr_tensor_read (tsr_world_t *, const tsr_tensor_t *, void *)
 tsr_status_t tsr_tensor_write (tsr_world_t *, const tsr_tensor_t *, const void *)
+tsr_status_t tsr_tensor_view (const tsr_tensor_t *, tsr_view_t *)
 
 const tsr_kernel_t *tsr_kernel_find (const char *, const char *)
 tsr_status_t tsr_stream_create (tsr_team_t *, tsr_stream_t **)
@@ -188,6 +232,17 @@ tsr_status_t tsr_stream_scatter (tsr_stream_t *, const tsr_tensor_t *, const tsr
     int, tsr_collective_state_t *)
 """
 
+# Those of libtessera-kernels.
+PRODUCTS = """
+tsr_status_t tsr_product_create (tsr_world_t *, const tsr_product_desc_t *, tsr_product_t **)
+tsr_status_t tsr_product_part (const tsr_product_t *, tsr_product_matrix_t, tsr_product_part_t *)
+tsr_status_t tsr_product_view (const tsr_product_t *, tsr_product_matrix_t, tsr_view_t *)
+const char *tsr_product_pattern (const tsr_product_t *)
+tsr_status_t tsr_product_run (tsr_product_t *, tsr_stream_t *, const tsr_view_t *,
+    const tsr_view_t *, const tsr_view_t *)
+tsr_status_t tsr_product_destroy (tsr_product_t *)
+"""
+
 _VALUES = {
     "int": ctypes.c_int,
     "double": ctypes.c_double,
@@ -197,6 +252,7 @@ _VALUES = {
     "tsr_status_t": ctypes.c_int,
     "tsr_dtype_t": ctypes.c_int,
     "tsr_reduce_t": ctypes.c_int,
+    "tsr_product_matrix_t": ctypes.c_int,
     "void": None,
 }
 
@@ -212,18 +268,18 @@ def _type_of(text):
     return ctypes.c_void_p
 
 
-def functions():
+def functions(text):
     """(name, result, arguments) of each function: types of C, as text."""
-    for line in FUNCTIONS.replace("\n    ", " ").split("\n"):
+    for line in text.replace("\n    ", " ").split("\n"):
         if line:
             before, _, arguments = line[:-1].partition(" (")
             end = max(before.rfind(" "), before.rfind("*")) + 1
             yield before[end:], before[:end].strip(), arguments.split(", ")
 
 
-def declare(library):
-    """Gives each function of the library its types."""
-    for name, result, arguments in functions():
+def declare(library, text):
+    """Gives each of these functions of the library its types."""
+    for name, result, arguments in functions(text):
         function = getattr(library, name)
         function.restype = _type_of(result)
         function.argtypes = [_type_of(argument) for argument in arguments if argument != "void"]

@@ -4,6 +4,7 @@ of the library name the Python line that made the call.
 """
 
 import ctypes
+import functools
 import glob
 import os
 import sys
@@ -14,15 +15,17 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _kept = {}  # strings that the library got: it keeps the pointers
 
 
-def _load():
-    """Loads the library that TSR_LIBRARY names, or else that of the wheel."""
-    # What libtessera.so needs lies beside it in a wheel. The loader takes what is loaded already.
-    for needed in sorted(glob.glob(os.path.join(_HERE, "lib", "needed", "*.so*"))):
-        ctypes.CDLL(needed)
-    path = os.environ.get("TSR_LIBRARY") or os.path.join(_HERE, "lib", "libtessera.so")
+def _path(name):
+    """libtessera.so that TSR_LIBRARY names, or that of the wheel, or a library beside it."""
+    library = os.environ.get("TSR_LIBRARY") or os.path.join(_HERE, "lib", "libtessera.so")
+    return library if name == "libtessera.so" else os.path.join(os.path.dirname(library), name)
+
+
+def _load(name, functions):
     try:
-        loaded = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # libraries of kernels call it
-        _declarations.declare(loaded)
+        # global, as libraries of kernels call it
+        loaded = ctypes.CDLL(_path(name), mode=ctypes.RTLD_GLOBAL)
+        _declarations.declare(loaded, functions)
     except (OSError, AttributeError) as error:
         raise ImportError(
             f"tessera cannot use its library ({error}): install the wheel, or set TSR_LIBRARY to"
@@ -31,7 +34,16 @@ def _load():
     return loaded
 
 
-lib = _load()
+# What libtessera.so needs lies beside it in a wheel. The loader takes what is loaded already.
+for _needed in sorted(glob.glob(os.path.join(_HERE, "lib", "needed", "*.so*"))):
+    ctypes.CDLL(_needed)
+lib = _load("libtessera.so", _declarations.FUNCTIONS)
+
+
+@functools.lru_cache(maxsize=None)
+def products():
+    """The library of products, loaded where the first is made."""
+    return _load("libtessera-kernels.so", _declarations.PRODUCTS)
 
 
 def check(status):
@@ -52,9 +64,9 @@ def _caller():
     return file, frame.f_lineno
 
 
-def call(name, *arguments):
+def call(name, *arguments, library=lib):
     """Calls a function that returns a status."""
-    function = getattr(lib, name)
+    function = getattr(library, name)
     file, line = _caller()
     lib.tsr_site_begin(_kept.setdefault(name, name.encode("ascii")), file, line)
     check(lib.tsr_site_end(function(*arguments)))

@@ -28,15 +28,18 @@ class Lease:
 
 
 class Allocation:
-    """One allocation of the heap. The world keeps it until a rank frees it."""
+    """One allocation of the heap. The world keeps it until a rank frees it. `owner` is what frees
+    it, if that is no tensor."""
 
-    def __init__(self, world: "World", pointer: int, size_bytes: int, name: str):
-        self.world, self.pointer, self.size_bytes, self.name = world, pointer, size_bytes, name
+    def __init__(self, world: "World", pointer: int, name: str, owner: str = ""):
+        self.world, self.pointer, self.name, self.owner = world, pointer, name, owner
         self.leases: "weakref.WeakSet[Lease]" = weakref.WeakSet()
         self.freed = False
 
     def free(self) -> None:
         """Collective: Tensor.free says what it does."""
+        if self.owner:
+            raise errors.ArgumentError(f"'{self.name}' belongs to {self.owner}, which frees it")
         self.world.refuse_while_in_use([self], f"'{self.name}' cannot be freed")
         call("tsr_heap_free", self.world.handle, self.pointer)
         self.freed = True
@@ -58,7 +61,7 @@ class Tensor:
         self, allocation: Allocation, pointer: int, dtype: str, shape: Tuple[int, ...],
         stride: Tuple[int, ...]
     ):
-        self._allocation, self._pointer = allocation, pointer
+        self.allocation, self._pointer = allocation, pointer
         self.dtype, self.shape, self.stride = dtype, shape, stride
         self._struct = _declarations.Tensor(
             data=pointer, dtype=dtypes.NUMBERS[dtype], dims=len(shape)
@@ -69,12 +72,12 @@ class Tensor:
     @property
     def world(self) -> "World":
         """The world in whose heap it lies."""
-        return self._allocation.world
+        return self.allocation.world
 
     @property
     def name(self) -> str:
         """The name of its allocation in reports."""
-        return self._allocation.name
+        return self.allocation.name
 
     @property
     def size(self) -> int:
@@ -93,13 +96,13 @@ class Tensor:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        state = ", freed" if self._allocation.freed else ""
+        state = ", freed" if self.allocation.freed else ""
         return f"tessera.Tensor({self.dtype} {list(self.shape)}, '{self.name}'{state})"
 
     def struct(self) -> "ctypes.Structure":
         """The tsr_tensor_t that C calls get. Raises ArgumentError after free()."""
         self.world.handle  # raises where the world is closed
-        if self._allocation.freed:
+        if self.allocation.freed:
             raise errors.ArgumentError(f"'{self.name}' has been freed: allocate another tensor")
         return self._struct
 
@@ -137,13 +140,13 @@ class Tensor:
                     Also MismatchError, and the errors of World.barrier.
         """
         self.struct()
-        self._allocation.free()
+        self.allocation.free()
 
     def __enter__(self) -> "Tensor":
         return self
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        if kind is None and not self._allocation.freed:
+        if kind is None and not self.allocation.freed:
             self.free()
 
     # ---------------------------------------------------------------- other packages, no copy
@@ -173,7 +176,7 @@ class Tensor:
             )
         pointer = self.pointer()
         return _dlpack.capsule_of(
-            Lease(self._allocation), self.__dlpack_device__(), pointer, self.dtype, self.shape,
+            Lease(self.allocation), self.__dlpack_device__(), pointer, self.dtype, self.shape,
             self.stride, max_version
         )
 
@@ -200,7 +203,7 @@ class Tensor:
             "strides": tuple(step * stride for stride in self.stride),
             "typestr": dtypes.typestr_of(self.dtype)
         }
-        return numpy.asarray(Lease(self._allocation, interface))
+        return numpy.asarray(Lease(self.allocation, interface))
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> "numpy.ndarray":
         """numpy.asarray(tensor) is tensor.numpy()."""

@@ -6,10 +6,11 @@ import ctypes
 import os
 import weakref
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations, _dlpack, dtypes, errors
 from ._native import call, lib
+from .product import Product
 from .stream import Event, Kernel, Stream
 from .team import Team
 from .tensor import Allocation, Tensor, leases_of
@@ -54,6 +55,7 @@ class World:
     def __init__(self, handle: ctypes.c_void_p):
         self._handle, self._end = handle, ""
         self.allocations: Dict[int, Allocation] = {}  # by address; those that no rank has freed
+        self.products: List[Product] = []  # those that are not closed
         self.rank: int = lib.tsr_world_rank(handle)
         self.size: int = lib.tsr_world_size(handle)
         self.backend: str = lib.tsr_world_backend(handle).decode()
@@ -157,6 +159,8 @@ class World:
         if any(any(count) for count in others):
             call("tsr_barrier", handle)
         else:
+            for product in self.products:
+                product.destroy()
             call("tsr_finalize", handle)
 
     def __enter__(self) -> "World":
@@ -187,7 +191,7 @@ class World:
         out = ctypes.c_void_p()
         called = name.encode() if name else None
         call("tsr_heap_alloc", self.handle, size_bytes, align_bytes, called, ctypes.byref(out))
-        allocation = Allocation(self, out.value, size_bytes, name or "unnamed")
+        allocation = Allocation(self, out.value, name or "unnamed")
         self.allocations[out.value] = allocation
         return Tensor(allocation, out.value, "u8", (size_bytes, ), (1, ))
 
@@ -198,10 +202,7 @@ class World:
         call(call_name, self.handle, number, *arguments, ctypes.byref(made))
         shape = tuple(made.shape[: made.dims])
         name = f"{dtypes.NAMES[made.dtype]} [{', '.join(map(str, shape))}]"
-        size_bytes = lib.tsr_dtype_bytes(made.dtype)
-        for extent in shape:
-            size_bytes *= extent
-        allocation = Allocation(self, made.data, size_bytes, name)
+        allocation = Allocation(self, made.data, name)
         self.allocations[made.data] = allocation
         return Tensor(
             allocation, made.data, dtypes.NAMES[made.dtype], shape,
@@ -284,13 +285,14 @@ class World:
             return array
         pointer, dtype, shape, stride = _dlpack.describe(array)
         offset = ctypes.c_size_t()
-        if lib.tsr_heap_find(self.handle, pointer, None, ctypes.byref(offset)) != 0:
+        found = lib.tsr_heap_find(self.handle, pointer, None, ctypes.byref(offset)) == 0
+        allocation = self.allocations.get(pointer - offset.value) if found else None
+        if allocation is None:
             raise errors.NotFoundError(
                 f"this {type(array).__name__} lies outside the symmetric heap, where other ranks"
                 " cannot reach it: make it with World.empty(...).numpy() or .torch(), or copy it"
                 " with World.array"
             )
-        allocation = self.allocations[pointer - offset.value]
         return Tensor(allocation, pointer, dtype, shape, stride)
 
     # ---------------------------------------------------------------- streams
@@ -318,6 +320,22 @@ class World:
         call("tsr_memset_heap", self.handle, state.data, 0, size_bytes)
         self.barrier()  # a peer writes there as soon as its own call returns
         return state
+
+    def product(
+        self, kind: str, m: int, n: int, k: int, dtype: Any = "bf16", **options: Any
+    ) -> Product:
+        """
+        A matrix product over the ranks, ready to be run: Product says which kinds and options there
+        are.
+
+        Called by:  every rank (collective), with the same arguments.
+        Raises:     ArgumentError, NotFoundError (no such pattern; the sentence lists all),
+                    MismatchError, NoMemoryError, UnsupportedError, ResidencyError, and those of
+                    barrier().
+        """
+        product = Product(self, kind, m, n, k, dtype, **options)
+        self.products.append(product)
+        return product
 
     def event(self) -> Event:
         """An event, which marks a point in a stream (not collective)."""

@@ -35,7 +35,7 @@ LIMIT_S = 600
 
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*"
-    r"(?:tessera|python|pip|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
+    r"(?:tessera|python|pip|torchrun|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
     r"(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
 )
 
@@ -43,6 +43,7 @@ COMMAND = re.compile(
 EXCUSES = {
     r"ci/install-deps": "installs packages",
     r"pip install": "tests/python/wheel.py does it, in an environment of its own",
+    r"torchrun ": "needs PyTorch: tests/python/torch_arrays.py runs the example",
     r"scons ": "builds: CI does it before this test",
     r"ci/test": "runs this test",
     r"ci/mutants ": "ci/test and ci/nightly run it",
@@ -52,7 +53,7 @@ EXCUSES = {
     r"build/clang-19-fuzz/": "needs the fuzzers' build: tests/fuzz/search.py runs it there",
     r"tests/system/faults_worlds.py --most": "takes minutes: ci/test runs it with fewer calls",
 }
-NOT_OURS = ("pip", )
+NOT_OURS = ("pip", "torchrun")
 # Blocks that are neither commands nor output: page and first line.
 TEXTS = {
     (

@@ -23,8 +23,9 @@ def environment(**more):
 
 def interpreter_with(package):
     """The first interpreter that can import a package: the one that TSR_PYTHON names, this one, the
-    system's. None if none can."""
-    for python in (os.environ.get("TSR_PYTHON"), sys.executable, "/usr/bin/python3"):
+    system's, that of ci/install-torch. None if none can."""
+    torch = os.path.join(ROOT, "build", "torch", "bin", "python")
+    for python in (os.environ.get("TSR_PYTHON"), sys.executable, "/usr/bin/python3", torch):
         if python and shutil.which(python):
             done = subprocess.run(
                 [python, "-c", f"import {package}"], capture_output=True, check=False,

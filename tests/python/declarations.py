@@ -17,7 +17,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 from tap import exit_code, verdict  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
-HEADERS = '#include <stddef.h>\n#include "tessera/tessera.h"\n#include "tessera/launcher.h"\n'
+HEADERS = "#include <stddef.h>\n" + "".join(
+    f'#include "tessera/{name}.h"\n' for name in ("tessera", "launcher", "products")
+)
 COMPILER = ["gcc", "-std=c11", "-D_GNU_SOURCE", f"-I{ROOT}", f"-I{ROOT}/include", "-x", "c", "-"]
 
 
@@ -63,7 +65,7 @@ def layout_of(name, structure):
 def main():
     module, known = declarations(), declared()
     verdict(len(known) > 50, "the headers declare functions", known)
-    for name, result, arguments in module.functions():
+    for name, result, arguments in module.functions(module.FUNCTIONS + module.PRODUCTS):
         verdict(
             known.get(name) == (result, arguments), f"{name} is declared alike",
             f"Python: {result} {arguments}\nC: {known.get(name)}"

@@ -246,6 +246,68 @@ def refusals(world):
     world.barrier()  # the world goes on
 
 
+def products(world):
+    """Each kind, with matrices of its own and with given ones, whole numbers, odd shapes."""
+    import numpy
+
+    import tessera
+
+    m, n, k = 33, 40, 52
+    random = numpy.random.default_rng(3)
+    a, b = random.integers(-3, 4, (m, k)), random.integers(-3, 4, (k, n))
+    wholes = {"a": a, "b": b, "c": a @ b}
+    before = world.heap_usage()
+    for kind in tessera.product.KINDS:
+        for given in ("", "abc", "a"):
+            with world.stream() as stream, world.product(
+                kind, m, n, k, "f32", given=given
+            ) as product:
+                run_product(world, stream, product, wholes)
+            if "c" not in given:
+                raises(ValueError, lambda: product.c.numpy(), "has been freed")
+            raises(ValueError, lambda: product.part("a"), "product is closed")
+    for tensor in run_product.given:
+        tensor.free()
+    assert world.heap_usage() == before
+    raises(ValueError, lambda: world.product("gemm", m, n, k), "'gemm' is no product: gemm-all-")
+    raises(
+        world.errors.NotFoundError,
+        lambda: world.product("gemm-all-reduce", m, n, k, "f32", pattern="sheep"), "ring|own-chunk"
+    )
+    product = world.product("gemm-all-reduce", m, n, k, "f32")  # the world ends it
+    held = product.c.numpy()
+    raises(world.errors.InUseError, product.close, "a product cannot be closed")
+    raises(ValueError, world.from_dlpack(held).free, "belongs to a product")
+
+
+def run_product(world, stream, product, wholes):
+    import numpy
+
+    matrices = {}
+    for letter, whole in wholes.items():
+        part = product.part(letter)
+        rows = slice(part.first_row, part.first_row + part.part_rows)
+        cols = slice(part.first_col, part.first_col + part.part_cols)
+        if letter in product.given:
+            # all ranks allocate the same, for parts that differ
+            room = world.empty(part.rows * part.cols)
+            run_product.given.append(room)
+            matrix = room.numpy()[:part.shape[0] * part.shape[1]].reshape(part.shape)
+        else:
+            matrix = getattr(product, letter).numpy()
+        mine = matrix[rows, cols] if part.in_place else matrix
+        mine[:] = whole[rows, cols] if letter != "c" else -1
+        matrices[letter] = matrix
+    world.barrier()
+    product(stream, **{letter: matrices[letter] for letter in product.given})
+    stream.sync()
+    assert numpy.array_equal(mine, wholes["c"][rows, cols]), product
+    world.barrier()  # peers may still read
+
+
+run_product.given = []
+
+
 def kernels(world):
     import tessera
 
@@ -263,7 +325,7 @@ def kernels(world):
 
 
 BODIES = (
-    constructors, bf16, arrays, collectives, events, teams, lifetimes, refusals, kernels
+    constructors, bf16, arrays, collectives, events, teams, lifetimes, refusals, kernels, products
 )
 
 # ---------------------------------------------------------------- and who starts the ranks
