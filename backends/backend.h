@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 2u
+#define TSR_BACKEND_ABI 3u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -199,6 +199,14 @@ typedef struct tsr_stream_ops {
 	 * resident blocks.
 	 */
 	tsr_status_t (*copy)(tsr_device_stream_t *stream, const tsr_device_copy_t *copy);
+	/**
+	 * As create, of a stream of the vendor's runtime that the caller has made and destroys.
+	 * `destroy` leaves it alone. Errors: TSR_ERR_UNSUPPORTED (the backend has no such streams).
+	 */
+	tsr_status_t (*adopt)(tsr_device_t *device, const tsr_device_team_t *team, void *native,
+			      tsr_device_stream_t **stream_out);
+	/** The vendor's stream behind a stream. Errors: as adopt. */
+	tsr_status_t (*native)(const tsr_device_stream_t *stream, void **native_out);
 } tsr_stream_ops_t;
 
 typedef struct tsr_event_ops {

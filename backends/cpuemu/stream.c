@@ -55,6 +55,26 @@ static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t 
 	return TSR_OK;
 }
 
+static tsr_status_t no_native(void)
+{
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "the emulator runs on the CPU and has no streams of CUDA or HIP: make one "
+			 "with tsr_stream_create, or set TESSERA_BACKEND");
+}
+
+static tsr_status_t stream_adopt(tsr_device_t *device, const tsr_device_team_t *team, void *native,
+				 tsr_device_stream_t **stream_out)
+{
+	(void)device, (void)team, (void)native, (void)stream_out;
+	return no_native();
+}
+
+static tsr_status_t stream_native(const tsr_device_stream_t *stream, void **native_out)
+{
+	(void)stream, (void)native_out;
+	return no_native();
+}
+
 static void stream_destroy(tsr_device_stream_t *stream)
 {
 	tsr_device_t *device = stream->device;
@@ -337,4 +357,6 @@ const tsr_stream_ops_t tsr_cpu_stream_ops = {
 	.sync = stream_sync,
 	.wait_event = stream_wait_event,
 	.copy = stream_copy,
+	.adopt = stream_adopt,
+	.native = stream_native,
 };

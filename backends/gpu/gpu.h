@@ -122,6 +122,7 @@ struct tsr_device_stream {
 	tsr_device_t *device;
 	tsr_gpu_track_t track;
 	void *stream; /* the vendor's */
+	bool adopted; /* the program made the vendor's stream, and destroys it */
 };
 
 struct tsr_device_event {

@@ -10,13 +10,42 @@ static const tsr_gpu_calls_t *calls_of(const tsr_device_t *device)
 	return tsr_gpu_of(device)->vendor->calls;
 }
 
+static tsr_status_t no_memory(void)
+{
+	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a stream; free some");
+}
+
+/**
+ * Asks the driver nothing: the stream may be one that is being captured into a
+ * graph, where a question would end the capture.
+ */
+static tsr_status_t stream_adopt(tsr_device_t *device, const tsr_device_team_t *team, void *native,
+				 tsr_device_stream_t **stream_out)
+{
+	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
+	if (!stream)
+		return no_memory();
+	stream->device = device;
+	stream->stream = native;
+	stream->adopted = true;
+	tsr_gpu_stream_add(tsr_gpu_of(device), &stream->track, team);
+	*stream_out = stream;
+	return TSR_OK;
+}
+
+static tsr_status_t stream_native(const tsr_device_stream_t *stream, void **native_out)
+{
+	*native_out = stream->stream;
+	return TSR_OK;
+}
+
 static tsr_status_t stream_create(tsr_device_t *device, const tsr_device_team_t *team,
 				  tsr_device_stream_t **stream_out)
 {
 	int before;
 	tsr_device_stream_t *stream = calloc(1, sizeof *stream);
 	if (!stream)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for a stream; free some");
+		return no_memory();
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status == TSR_OK) {
 		status =
@@ -41,7 +70,7 @@ static void stream_destroy(tsr_device_stream_t *stream)
 	tsr_device_t *device = stream->device;
 	int before;
 	tsr_gpu_stream_remove(tsr_gpu_of(device), &stream->track);
-	if (tsr_gpu_enter(device, &before) == TSR_OK) {
+	if (!stream->adopted && tsr_gpu_enter(device, &before) == TSR_OK) {
 		(void)calls_of(device)->stream_destroy(device, stream->stream);
 		tsr_gpu_leave(device, before);
 	}
@@ -103,4 +132,6 @@ const tsr_stream_ops_t tsr_gpu_stream_ops = {
 	.sync = stream_sync,
 	.wait_event = stream_wait_event,
 	.copy = stream_copy,
+	.adopt = stream_adopt,
+	.native = stream_native,
 };

@@ -75,6 +75,7 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_tensor_write(...) TSR_SITED(tsr_tensor_write, __VA_ARGS__)
 
 #define tsr_stream_create(...) TSR_SITED(tsr_stream_create, __VA_ARGS__)
+#define tsr_stream_from_native(...) TSR_SITED(tsr_stream_from_native, __VA_ARGS__)
 #define tsr_stream_destroy(...) TSR_SITED(tsr_stream_destroy, __VA_ARGS__)
 #define tsr_stream_sync(...) TSR_SITED(tsr_stream_sync, __VA_ARGS__)
 #define tsr_launch(stream_, kernel_, blocks_, ...)                                                \

@@ -13,6 +13,23 @@
 extern "C" {
 #endif
 
+/*
+ * CUDA graphs: launches, groups, copies, collectives, events and waits for
+ * events may be captured from a stream (tsr_stream_native) and replayed. They
+ * make no other call of the driver, and what advances from run to run (epochs,
+ * the flags of barriers and collectives) is in device memory.
+ *   - Launch each kernel once before it is captured: the first launch loads its
+ *     code, which a capture forbids.
+ *   - Replays are collective as the launches are: every rank replays equally
+ *     often.
+ *   - No call that waits or allocates belongs into a capture: tsr_stream_sync,
+ *     tsr_barrier, tsr_heap_alloc and their like.
+ *   - Capture nothing while a record is on (tsr_record_start). It contains no
+ *     replay.
+ *   - A failure of a replay is reported as one of the captured launch. If 4096
+ *     launches followed that one, the report cannot name the kernel.
+ */
+
 /**
  * A queue of launches and copies of one rank. Each begins when the one before
  * it has ended. Different streams are not ordered among each other. A stream
@@ -30,6 +47,34 @@ typedef struct tsr_event tsr_event_t;
  * Errors:     TSR_ERR_ARGUMENT, TSR_ERR_NO_MEMORY, TSR_ERR_SYSTEM.
  */
 TSR_API tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out);
+
+/**
+ * Makes a stream of one that the program or a framework has: `native` is a
+ * cudaStream_t or CUstream, or a hipStream_t, of this rank's device
+ * (tsr_device_props_t.ordinal) and its primary context; null is the vendor's
+ * default stream. Work that the program queues there and work of Tessera are in
+ * one order. The program keeps its stream: it must live longer than this one,
+ * which tsr_stream_destroy ends without it.
+ *
+ * tsr_stream_sync, tsr_stream_destroy, tsr_barrier and the other calls that
+ * wait for this rank's streams wait for the program's work there too.
+ *
+ * Called by:  any thread of the rank (not collective). Makes no call of the
+ *             vendor's, so the stream may be one that is being captured.
+ * Errors:     those of tsr_stream_create; TSR_ERR_UNSUPPORTED on the emulator,
+ *             which has no such streams. A stream of another device is refused
+ *             by the first launch on it.
+ */
+TSR_API tsr_status_t tsr_stream_from_native(tsr_team_t *team, void *native,
+					    tsr_stream_t **stream_out);
+
+/**
+ * The vendor's stream behind a stream, for calls of other libraries: a
+ * cudaStream_t or a hipStream_t. Valid as long as the stream. Any thread.
+ *
+ * Errors:     TSR_ERR_ARGUMENT (null), TSR_ERR_UNSUPPORTED (the emulator).
+ */
+TSR_API tsr_status_t tsr_stream_native(const tsr_stream_t *stream, void **native_out);
 
 /** The team of a stream. Any thread. */
 TSR_API tsr_team_t *tsr_stream_team(const tsr_stream_t *stream);

@@ -8,12 +8,15 @@
 #include "src/world/stream.h"
 #include "tessera/span.h"
 
-tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
+/** Makes a stream; with `adopts`, of the vendor's stream `native`. */
+static tsr_status_t create(const char *call, tsr_team_t *team, bool adopts, void *native,
+			   tsr_stream_t **stream_out)
 {
 	if (team == NULL || stream_out == NULL)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "tsr_stream_create: team and stream_out must not be null");
+		return tsr_error(TSR_ERR_ARGUMENT, "%s: team and stream_out must not be null",
+				 call);
 	tsr_world_t *world = team->world;
+	const tsr_stream_ops_t *ops = world->backend->stream;
 	tsr_stream_t *stream = calloc(1, sizeof *stream);
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY,
@@ -22,7 +25,8 @@ tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 	stream->team = team;
 	pthread_mutex_lock(&world->streams_lock);
 	const tsr_status_t status =
-		world->backend->stream->create(world->device, team->device, &stream->device);
+		adopts ? ops->adopt(world->device, team->device, native, &stream->device)
+		       : ops->create(world->device, team->device, &stream->device);
 	if (status == TSR_OK) {
 		stream->next = world->streams;
 		world->streams = stream;
@@ -35,6 +39,24 @@ tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
 	}
 	*stream_out = stream;
 	return TSR_OK;
+}
+
+tsr_status_t tsr_stream_create(tsr_team_t *team, tsr_stream_t **stream_out)
+{
+	return create("tsr_stream_create", team, false, NULL, stream_out);
+}
+
+tsr_status_t tsr_stream_from_native(tsr_team_t *team, void *native, tsr_stream_t **stream_out)
+{
+	return create("tsr_stream_from_native", team, true, native, stream_out);
+}
+
+tsr_status_t tsr_stream_native(const tsr_stream_t *stream, void **native_out)
+{
+	if (stream == NULL || native_out == NULL)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_stream_native: stream and native_out must not be null");
+	return stream->world->backend->stream->native(stream->device, native_out);
 }
 
 tsr_team_t *tsr_stream_team(const tsr_stream_t *stream)

@@ -180,6 +180,30 @@ Test(hip, launches_carry_what_a_kernel_needs)
 	close_ranks(ranks);
 }
 
+Test(hip, streams_of_the_program_are_used_and_left_to_it)
+{
+	fake_hip_t *fake = load_fake();
+	rank_t ranks[2];
+	void *bases[2], *native = NULL;
+	char theirs;
+	tsr_device_stream_t *adopted;
+	make_heaps(ranks);
+	cr_assert_eq(map(ranks, 1, bases), TSR_OK);
+	tsr_device_stream_t *own = make_stream(&ranks[1]);
+	cr_assert_eq(hip->stream->adopt(ranks[1].device, ranks[1].team, &theirs, &adopted), TSR_OK);
+	const tsr_device_launch_t launch = {.stream = adopted, .kernel = &two, .blocks = 1};
+	cr_assert_eq(hip->stream->launch(ranks[1].device, &launch, 1, false), TSR_OK);
+	cr_expect(fake->launched_on == (tsr_hip_stream_t)(void *)&theirs);
+	cr_expect_eq(hip->stream->native(adopted, &native), TSR_OK);
+	cr_expect(native == &theirs);
+	cr_expect_eq(hip->stream->sync(adopted), TSR_OK);
+	hip->stream->destroy(adopted);
+	cr_expect_eq(fake->destroyed, 0);
+	hip->stream->destroy(own);
+	cr_expect_eq(fake->destroyed, 1);
+	close_ranks(ranks);
+}
+
 /** A number for each byte of a heap that is nobody else's. */
 static unsigned char byte_of(int rank, size_t i)
 {

@@ -262,7 +262,6 @@ tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, un
 				     void **parameters, void **extra)
 {
 	const char *name = (const char *)(uintptr_t)function;
-	(void)stream;
 	if (strcmp(name, "tsr_gpu_check") == 0) {
 		check_kernel(parameters);
 		return TSR_HIP_SUCCESS;
@@ -271,6 +270,7 @@ tsr_hip_code_t hipModuleLaunchKernel(tsr_hip_function_t function, unsigned x, un
 		return tell_time(parameters);
 	if (y != 1 || z != 1 || ty != 1 || tz != 1 || extra)
 		return TSR_HIP_ERROR_INVALID_VALUE;
+	fake_hip.launched_on = stream;
 	fake_hip.launches++;
 	snprintf(fake_hip.name, sizeof fake_hip.name, "%s", name);
 	fake_hip.blocks = x;
@@ -295,6 +295,7 @@ tsr_hip_code_t hipStreamCreateWithFlags(tsr_hip_stream_t *stream, unsigned flags
 tsr_hip_code_t hipStreamDestroy(tsr_hip_stream_t stream)
 {
 	free(stream);
+	fake_hip.destroyed++;
 	return TSR_HIP_SUCCESS;
 }
 

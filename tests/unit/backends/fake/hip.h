@@ -32,6 +32,8 @@ typedef struct fake_hip {
 	int launches;        /* but those of the library's own kernels */
 	char name[128];      /* the last launch's: entry, shape, first parameter */
 	unsigned blocks, threads, shared_bytes;
+	tsr_hip_stream_t launched_on;
+	int destroyed; /* streams */
 	tsr_gpu_context_t context;
 } fake_hip_t;
 
