@@ -113,14 +113,18 @@ def commit():
 
 
 def install_aliases(env, names, built):
-    """`scons install` and `scons uninstall`: install/install with this build's files."""
+    """
+    `scons install` and `scons uninstall`: install/install with this build's files. `scons
+    installation` makes these alone.
+    """
     keep = "" if env["strip"] else " --no-strip"
     run = (
         "@install/install --build $BUILD_PATH --prefix '$PREFIX' --destdir '$DESTDIR' --libdir"
         f" '$LIBDIR'{keep}"
     )
     local = env.Clone(BUILD_PATH=env.Dir("$BUILD").path)
-    install, uninstall = names
+    install, uninstall, installation = names
+    env.Alias(installation, built)
     env.AlwaysBuild(local.Alias(install, built, run))
     env.AlwaysBuild(local.Alias(uninstall, [], run + " --remove"))
 

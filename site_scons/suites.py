@@ -43,6 +43,8 @@ TABLE = {
     "fuzz/search":          ("fuzz",                    ""),
     "house":                ("debug",                   ""),
     "install":              ("debug",                   "release"),
+    "install/source_package":
+                            ("",                        "debug"),
     "litmus":               ("debug asan",              "release tsan"),
     "litmus/test_operations litmus/test_blocks":
                             ("debug asan tsan",         "release"),
