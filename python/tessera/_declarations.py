@@ -204,6 +204,8 @@ tsr_status_t tsr_tensor_view (const tsr_tensor_t *, tsr_view_t *)
 
 const tsr_kernel_t *tsr_kernel_find (const char *, const char *)
 tsr_status_t tsr_stream_create (tsr_team_t *, tsr_stream_t **)
+tsr_status_t tsr_stream_from_native (tsr_team_t *, void *, tsr_stream_t **)
+tsr_status_t tsr_stream_native (const tsr_stream_t *, void **)
 tsr_status_t tsr_stream_destroy (tsr_stream_t *)
 tsr_status_t tsr_stream_sync (tsr_stream_t *)
 tsr_status_t tsr_launch_sized (tsr_stream_t *, const tsr_kernel_t *, int, const void *, size_t)

@@ -3,7 +3,7 @@ Matrix products over ranks: communication and computation in one kernel.
 """
 
 import ctypes
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Sequence
 
 from . import _declarations, dtypes, errors
 from ._native import call, products
@@ -25,6 +25,7 @@ GATHERS = {
     "a-by-columns": _CONSTANTS["TSR_GATHER_A_BY_COLUMNS"],
     "b-by-rows": _CONSTANTS["TSR_GATHER_B_BY_ROWS"],
 }
+VIEWS_KEPT = 64
 _MATRICES = {name: _CONSTANTS["TSR_PRODUCT_" + name.upper()] for name in "abc"}
 
 
@@ -80,6 +81,7 @@ class Product:
                 raise errors.ArgumentError(f"{text!r} is no {what}: {', '.join(known)} are")
         self.world, self.kind, self.given = world, kind, given
         self._library = products()
+        self._views: Dict[Any, Any] = {}
         self._handle = ctypes.c_void_p()
         desc = _declarations.ProductDesc(
             size=ctypes.sizeof(_declarations.ProductDesc), kind=KINDS[kind], m=m, n=n, k=k,
@@ -168,15 +170,33 @@ class Product:
         Called by:  every rank, equally often, on a stream of the world.
         Raises:     ArgumentError, AbortedError, UnsupportedError.
         """
-        views = []
-        for array in (a, b, c):
-            view = None
-            if array is not None:
-                view = _declarations.View()
-                struct = self.world.from_dlpack(array).struct()
-                call("tsr_tensor_view", ctypes.byref(struct), ctypes.byref(view))
-            views.append(None if view is None else ctypes.byref(view))
-        self._call("tsr_product_run", self.handle, stream.handle, *views)
+        call(
+            "tsr_product_run", self.handle, stream.handle, self._view_of(a), self._view_of(b),
+            self._view_of(c), library=self._library
+        )
+
+    def _view_of(self, array: Any) -> Any:
+        """
+        A reference to the view of a given matrix; None for None. Those of PyTorch's tensors are
+        kept, because making one takes longer than the call: while such a tensor lives, its memory
+        is not freed, so what was true of its address still is.
+        """
+        if array is None:
+            return None
+        key = None
+        if hasattr(array, "data_ptr"):
+            key = (array.data_ptr(), array.shape, array.stride(), array.dtype)
+            kept = self._views.get(key)
+            if kept is not None:
+                return kept
+        view = _declarations.View()
+        struct = self.world.from_dlpack(array).struct()
+        call("tsr_tensor_view", ctypes.byref(struct), ctypes.byref(view))
+        if key is not None:
+            if len(self._views) >= VIEWS_KEPT:
+                self._views.clear()
+            self._views[key] = ctypes.byref(view)
+        return ctypes.byref(view)
 
     def close(self) -> None:
         """

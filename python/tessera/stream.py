@@ -85,11 +85,17 @@ class Stream:
     """
 
     def __init__(
-        self, team: "Team", state: Optional["Tensor"] = None, owns_state: bool = False
+        self, team: "Team", state: Optional["Tensor"] = None, owns_state: bool = False,
+        native: Any = None
     ):
         self.team, self._state, self._owns_state = team, state, owns_state
         self._handle = ctypes.c_void_p()
-        call("tsr_stream_create", team.handle, ctypes.byref(self._handle))
+        self._native = native  # which must live as long as this
+        if native is None:
+            call("tsr_stream_create", team.handle, ctypes.byref(self._handle))
+        else:
+            pointer = getattr(native, "cuda_stream", native)
+            call("tsr_stream_from_native", team.handle, pointer, ctypes.byref(self._handle))
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -98,6 +104,14 @@ class Stream:
         if not self._handle:
             raise errors.ArgumentError("this stream is closed: make another with World.stream")
         return self._handle
+
+    @property
+    def native(self) -> int:
+        """The cudaStream_t or hipStream_t behind the stream, for other libraries, such as for
+        torch.cuda.ExternalStream. Raises UnsupportedError on the emulator."""
+        out = ctypes.c_void_p()
+        call("tsr_stream_native", self.handle, ctypes.byref(out))
+        return out.value or 0
 
     def sync(self) -> None:
         """

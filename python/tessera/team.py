@@ -3,7 +3,7 @@ Teams: ordered subsets of the world's ranks.
 """
 
 import ctypes
-from typing import TYPE_CHECKING, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence
 
 from . import _declarations
 from ._native import call, lib
@@ -120,12 +120,13 @@ class Team:
             buffer.raw[rank * len(data):(rank + 1) * len(data)] for rank in range(self.size)
         ]
 
-    def stream(self, state: Optional[Tensor] = None) -> Stream:
+    def stream(self, state: Optional[Tensor] = None, native: Any = None) -> Stream:
         """
         A stream of this team. Its collectives need a `state`, which World.collective_state
-        allocates on all ranks of the world, and which no other stream uses.
+        allocates on all ranks of the world, and which no other stream uses. `native` is as in
+        World.stream.
 
         Called by:  any member (not collective).
-        Raises:     NoMemoryError, SystemFailure.
+        Raises:     NoMemoryError, SystemFailure, UnsupportedError (`native` on the emulator).
         """
-        return Stream(self, state)
+        return Stream(self, state, native=native)

@@ -297,16 +297,19 @@ class World:
 
     # ---------------------------------------------------------------- streams
 
-    def stream(self, collectives: bool = True) -> Stream:
+    def stream(self, collectives: bool = True, native: Any = None) -> Stream:
         """
         A stream of all ranks. For its collectives it allocates their state in the heap, some
-        kilobytes.
+        kilobytes. `native` is a stream that there is already, such as torch.cuda.current_stream():
+        what is queued there and work of Tessera are in one order. It is a stream of PyTorch, or the
+        address of a cudaStream_t or hipStream_t.
 
         Called by:  every rank (collective); with `collectives` False any rank by itself.
-        Raises:     NoMemoryError, SystemFailure, and those of barrier().
+        Raises:     NoMemoryError, SystemFailure, UnsupportedError (`native` on the emulator), and
+                    those of barrier().
         """
         state = self.collective_state() if collectives else None
-        return Stream(self.team, state, owns_state=collectives)
+        return Stream(self.team, state, owns_state=collectives, native=native)
 
     def collective_state(self, team_size: Optional[int] = None) -> Tensor:
         """

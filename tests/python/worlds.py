@@ -160,8 +160,13 @@ def events(world):
         end.sync()
         assert 0 < begin.elapsed_ns(end) < 60e9
         assert (x.read() == world.size**2).all()
+        raises(world.errors.UnsupportedError, lambda: first.native, "emulator|cpuemu")
         begin.close()
         raises(ValueError, begin.sync, "event is closed")
+    raises(
+        world.errors.UnsupportedError, lambda: world.stream(collectives=False, native=4096),
+        "emulator|cpuemu"
+    )
 
 
 def teams(world):
