@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 
 /*
  * The one piece of mutable state of the library that no handle owns: an error
@@ -36,6 +37,7 @@ tsr_status_t tsr_error(tsr_status_t status, const char *format, ...)
 	tsr_error_slot_t *here = tsr_error_here();
 	memcpy(here->sentence, sentence, sizeof sentence);
 	here->printed = false;
+	tsr_log(TSR_LOG_DEBUG, "%s: %s", tsr_status_name(status), sentence);
 	return status;
 }
 

@@ -12,12 +12,14 @@
 enum { TSR_ERROR_BYTES = 1024 }; /* of a sentence, including the final 0 */
 
 struct tsr_world;
+struct tsr_log;
 
 /** The last error of a thread or a fibre. Zero at first. */
 typedef struct tsr_error_slot {
 	char sentence[TSR_ERROR_BYTES]; /* the last sentence */
 	bool printed;                   /* another process has printed it */
 	struct tsr_world *world;        /* the world that this thread is a rank of; null: none */
+	const struct tsr_log *log;      /* that rank's (log.h); null: none */
 } tsr_error_slot_t;
 
 /**

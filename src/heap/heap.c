@@ -166,6 +166,7 @@ tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_
 		request.verdict = tsr_error(TSR_ERR_ARGUMENT,
 					    "tsr_heap_alloc(%s) was given no place for the pointer",
 					    arguments);
+	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
 	return tsr_heap_take(world, &request, pointer_out);
 }
 
@@ -203,6 +204,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	size_t offset = 0;
 	char arguments[ARGUMENTS_TEXT];
 	tsr_status_t mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
+	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
 	if (mine == TSR_OK)
 		mine = tsr_world_sync_streams(world, NULL);
 	tsr_status_t status = agree(world, call, arguments, mine);

@@ -7,6 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/base/executor.h"
+#include "src/base/log.h"
 #include "src/world/host.h"
 #include "src/world/program.h"
 
@@ -23,6 +24,7 @@ static int report(tsr_boot_t *boot)
 	if (boot != NULL)
 		tsr_boot_await_burial(boot);
 	const char *sentence = tsr_last_error();
+	tsr_log(TSR_LOG_ERROR, "fails: %s", sentence);
 	if (boot == NULL ? !tsr_error_is_printed() : tsr_boot_claim_report(boot, sentence))
 		fprintf(stderr, "tessera: %s\n",
 			*sentence != '\0' ? sentence

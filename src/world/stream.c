@@ -174,6 +174,8 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 	const tsr_world_t *world = stream->world;
 	tsr_world_note_launch(stream->world);
 	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
+	tsr_log_to(world->log, TSR_LOG_DEBUG, "launches %s%s%s on %d blocks", kernel->name,
+		   *kernel->variant ? " " : "", kernel->variant, blocks);
 	tsr_span_begin("tsr_launch", kernel->name);
 	const tsr_status_t launched =
 		tsr_world_result(world, world->backend->stream->launch(world->device,
@@ -247,6 +249,10 @@ static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count,
 					      launches[i].blocks, launches[i].args};
 	tsr_world_t *world = launches[0].stream->world;
 	tsr_world_note_launch(world);
+	for (int i = 0; i < count; i++)
+		tsr_log_to(world->log, TSR_LOG_DEBUG, "launches %s%s%s on %d blocks, %d of %d",
+			   launches[i].kernel->name, *launches[i].kernel->variant ? " " : "",
+			   launches[i].kernel->variant, launches[i].blocks, i + 1, count);
 	tsr_span_begin("tsr_launch_group", launches[0].kernel->name);
 	const tsr_status_t launched =
 		tsr_world_result(world,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/heap/allocator.h"
 #include "src/registry/registry.h"
@@ -38,9 +39,8 @@ static tsr_status_t choose_backend(tsr_world_t *world)
 				 "the backend %s cannot have ranks as threads: use "
 				 "TESSERA_PLACEMENT=process",
 				 world->backend->name);
-	if (world->options.verbose && world->rank == 0)
-		fprintf(stderr,
-			"tessera: backend %s, because %s; %d rank%s as %s, heap of %s each\n",
+	if (world->rank == 0)
+		tsr_log(TSR_LOG_INFO, "backend %s, because %s; %d rank%s as %s, heap of %s each",
 			world->backend->name, why, world->size, world->size == 1 ? "" : "s",
 			tsr_boot_in_threads(world->boot) ? "threads" : "processes",
 			TSR_SIZE(world->options.heap_bytes));
@@ -96,9 +96,19 @@ static tsr_status_t make_heap(tsr_world_t *world)
 	return status;
 }
 
+static tsr_status_t begin_log(tsr_world_t *world)
+{
+	const tsr_status_t status =
+		tsr_log_open(&world->options.log, world->rank, world->size, &world->log);
+	tsr_log(TSR_LOG_DEBUG, "has joined as process %d", (int)getpid());
+	return status;
+}
+
 static tsr_status_t build(tsr_world_t *world)
 {
 	tsr_status_t status = meet(world);
+	if (status == TSR_OK)
+		status = begin_log(world);
 	if (status == TSR_OK)
 		status = choose_backend(world);
 	if (status == TSR_OK)
@@ -130,6 +140,7 @@ static void release(tsr_world_t *world, bool agreed)
 		tsr_allocator_destroy(world->allocator);
 	pthread_mutex_destroy(&world->allocator_lock);
 	pthread_mutex_destroy(&world->streams_lock);
+	tsr_log_close(world->log);
 	free(world);
 }
 
@@ -152,6 +163,7 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	if (status != TSR_OK) {
 		char sentence[1024];
 		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
+		tsr_log(TSR_LOG_ERROR, "cannot join the world: %s", sentence);
 		/* the others wait for this rank in one of the steps */
 		tsr_boot_abort(boot, status, sentence);
 		release(world, false);
@@ -205,6 +217,10 @@ tsr_status_t tsr_world_close(tsr_world_t *world, tsr_status_t status)
 	char sentence[1024];
 	snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
 	destroy_streams(world);
+	if (status != TSR_OK)
+		tsr_log(TSR_LOG_ERROR, "leaves a world that has failed: %s", sentence);
+	else if (world->rank == 0)
+		tsr_log(TSR_LOG_INFO, "the world has ended well");
 	if (tsr_error_here()->world == world)
 		tsr_error_here()->world = NULL;
 	release(world, status == TSR_OK);

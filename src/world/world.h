@@ -18,6 +18,7 @@ struct tsr_allocator; /* src/heap/allocator.h */
 struct tsr_world {
 	tsr_boot_t *boot;
 	tsr_options_t options;
+	tsr_log_t *log; /* null: quiet; this rank's; tsr_log finds it by the thread */
 	const tsr_backend_t *backend;
 	tsr_host_t host; /* the backend keeps a pointer to it */
 	tsr_device_t *device;

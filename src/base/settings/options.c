@@ -44,7 +44,7 @@ static tsr_status_t read_placement(const char *name, const char *text, tsr_optio
 
 static tsr_status_t read_log(const char *name, const char *text, tsr_options_t *options)
 {
-	return read_word(name, text, "quiet", "info", &options->verbose);
+	return tsr_log_read(name, text, &options->log);
 }
 
 static tsr_status_t read_cuda_heap(const char *name, const char *text, tsr_options_t *options)
@@ -194,7 +194,9 @@ static const option_t table[] = {
 	 "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},
 	{"TESSERA_CHECK", NULL, "what tessera check asks of this program; set by it", read_check},
-	{"TESSERA_LOG", "quiet", "quiet, or info: one line says which backend is used and why",
+	{"TESSERA_LOG", "quiet",
+	 "quiet, error, info (which backend is used and why) or debug; :FILE may follow, with %r "
+	 "for the rank and %p for the process",
 	 read_log},
 };
 enum { COUNT = sizeof table / sizeof *table };

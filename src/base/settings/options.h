@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/base/log.h"
 #include "tessera/program.h"
 
 /** All settings, read and checked. Strings live as long as the process. */
@@ -27,9 +28,7 @@ typedef struct tsr_options {
 	const char *tune_file; /* TESSERA_TUNE_FILE; null if not set; read by the command */
 	/* TESSERA_CHECK; null if not set; read by src/explore/wire/options.h */
 	const char *check;
-	/* TESSERA_LOG=quiet|info; info prints one line that names the backend and says why it was
-	 * chosen */
-	bool verbose;
+	tsr_log_wish_t log; /* TESSERA_LOG=LEVEL or LEVEL:FILE; default quiet */
 } tsr_options_t;
 
 /**

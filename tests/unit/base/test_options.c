@@ -14,7 +14,12 @@ static const bad_t bad_values[] = {
 	{"TESSERA_PLACEMENT", "fibre", "'process' or 'thread'"},
 	{"TESSERA_CUDA_HEAP", "fd", "'vmm' or 'ipc'"},
 	{"TESSERA_HIP_HEAP", "coarse", "'fine' or 'uncached'"},
-	{"TESSERA_LOG", "loud", "'quiet' or 'info'"},
+	{"TESSERA_LOG", "loud", "quiet, error, info or debug, and :FILE"},
+	{"TESSERA_LOG", "info:", "the name of a file"},
+	{"TESSERA_LOG", "debug:log-%x", "no other % is"},
+	{"TESSERA_LOG", "debug:log-%", "no other % is"},
+	{"TESSERA_LOG", ":file", "quiet, error, info or debug"},
+	{"TESSERA_LOG", "inf", "quiet, error, info or debug"},
 	{"TESSERA_RANK", "-1", "0 to 255"},
 	{"TESSERA_RANK", "one", "0 to 255"},
 	{"TESSERA_RANK", "256", "0 to 255"},
@@ -111,7 +116,7 @@ Test(options, defaults)
 	clean_environment();
 	cr_assert_eq(tsr_options_read(&options), TSR_OK);
 	cr_expect(options.backend == NULL && options.job == NULL);
-	cr_expect(!options.threads && !options.verbose);
+	cr_expect(!options.threads && options.log.level == TSR_LOG_QUIET);
 	cr_expect(options.rank == -1 && options.size == -1);
 	cr_expect_eq(options.heap_bytes, (size_t)1 << 30);
 	cr_expect_eq(options.deadline_ns, 30000000000u);
@@ -128,11 +133,12 @@ Test(options, every_setting_is_read)
 			"TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
 			"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms "
 			"TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
-			"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_LOG=info");
+			"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_LOG=info:log-%r");
 	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
 	cr_assert_str_eq(options.backend, "cpuemu");
 	cr_assert_str_eq(options.job, "a.b-c");
-	cr_expect(options.threads && options.verbose);
+	cr_expect(options.threads && options.log.level == TSR_LOG_INFO);
+	cr_expect_str_eq(options.log.file, "log-%r");
 	cr_expect(options.rank == 3 && options.size == 5);
 	cr_expect_eq(options.heap_bytes, (size_t)1536 * 1024);
 	cr_expect_eq(options.deadline_ns, 500000000u);

@@ -163,13 +163,16 @@ Test(foreign, ranks_with_different_settings_say_so_once)
 		  "%s", output);
 }
 
-Test(foreign, one_line_says_which_backend_and_why)
+Test(foreign, the_log_says_which_backend_and_why)
 {
 	char output[4096];
 	begin();
 	const int code = run("TESSERA_LOG=info FOREIGN_RANK=1 $SELF 2>&1", output, sizeof output);
 	cr_expect_eq(code, 0);
-	cr_expect(strncmp(output, "tessera: backend cpuemu, because ", 33) == 0 &&
-			  strstr(output + 1, "tessera:") == NULL,
+	cr_expect(strstr(output, "tessera: rank 0 of 1: info: backend cpuemu, because ") ==
+				  output &&
+			  strstr(output,
+				 "\ntessera: rank 0 of 1: info: the world has ended well\n") &&
+			  strstr(strstr(output + 1, "tessera:") + 1, "tessera:") == NULL,
 		  "%s", output);
 }
