@@ -20,7 +20,6 @@ enum plan { PLAIN = '-', BATCH = 'b', TERMINAL = 't', BESIDE = 's' };
 
 static const char batch_script[] = "set pagination off\n"
 				   "set confirm off\n"
-				   "set startup-with-shell off\n"
 				   "set print inferior-events off\n"
 				   "set print thread-events off\n"
 				   "handle SIGPIPE nostop noprint pass\n"

@@ -95,7 +95,12 @@ if [ -e "$BUILD/libtessera.so" ]; then
 	cat >count.c <<'END'
 #include <stdio.h>
 #include "tessera/tessera.h"
-TSR_MAIN(world, argc, argv) { return tsr_kernel_at(0) ? puts(tsr_kernel_at(0)->name) < 0 : 3; }
+TSR_MAIN(world, argc, argv)
+{
+	for (int i = 0; tsr_kernel_at(i); i++)
+		puts(tsr_kernel_at(i)->name);
+	return 0;
+}
 END
 	try tessera cc --dynamic $flags count.c -Wl,--no-as-needed -Llib -lkernel \
 		-Wl,-rpath,"$TAP_FILES/lib" -o count
