@@ -3,6 +3,7 @@ The options of the build: what may be said on the command line, and a clear
 sentence for what may not.
 """
 import difflib
+import platform
 import shutil
 from collections import namedtuple
 
@@ -115,7 +116,13 @@ def builds(env):
 
 
 def check(env, opts):
-    """Ends the build with a sentence where an option or its value is unknown."""
+    """Ends the build with a sentence where an option or its value is unknown, and elsewhere than on
+    Linux."""
+    if platform.system() != "Linux":
+        _fail(
+            f"Tessera runs on Linux, and this is {platform.system()}: ranks share memory by"
+            " Linux's memfd and futex; build in a Linux container or a virtual machine"
+        )
     for name in opts.UnknownVariables():
         _refuse(f"unknown option '{name}'", name, opts.keys())
     if env["tiles"] not in TILES:

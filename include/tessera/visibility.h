@@ -2,6 +2,10 @@
 #ifndef TESSERA_VISIBILITY_H
 #define TESSERA_VISIBILITY_H
 
+#if defined(__APPLE__) || defined(_WIN32)
+#error "Tessera runs on Linux: ranks share memory by memfd and futex; use a Linux container"
+#endif
+
 /**
  * Marks a function that programs may call. The shared library exports these
  * functions and nothing else; all their names begin with `tsr_`.

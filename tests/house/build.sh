@@ -17,4 +17,19 @@ denies "an unknown platform of hip" \
 	"unknown hip_platform 'nvidea': did you mean 'nvidia'\?" hip_platform=nvidea
 denies "an unknown backend" "unknown backend 'cudda': did you mean 'cuda'\?" backends=cudda
 denies "a compiler that is not there" "no such program on PATH" CC=no-such-compiler
+
+mkdir "$TAP_FILES/elsewhere"
+printf 'import platform\nplatform.system = lambda: "Darwin"\n' \
+	>"$TAP_FILES/elsewhere/sitecustomize.py"
+export PYTHONPATH="$TAP_FILES/elsewhere"
+denies "macOS" 'runs on Linux, and this is Darwin: .* container' -Q
+unset PYTHONPATH
+for system in __APPLE__ _WIN32; do
+	for header in tessera.h dev.h; do
+		echo "#include \"tessera/$header\"" >"$TAP_FILES/include.c"
+		try gcc -D$system -fsyntax-only -Iinclude -Ibackends "$TAP_FILES/include.c"
+		[ "$code" -ne 0 ] && grep -q 'error "Tessera runs on Linux' "$TAP_FILES/err"
+		verdict $? "$header refuses a compiler that defines $system"
+	done
+done
 finish
