@@ -46,6 +46,7 @@ EXCUSES = {
     r"torchrun ": "needs PyTorch: tests/python/torch_arrays.py runs the example",
     r"scons ": "builds: CI does it before this test",
     r"ci/test": "runs this test",
+    r"ci/arm64": "takes minutes: ci/nightly runs it",
     r"ci/mutants ": "ci/test and ci/nightly run it",
     r"tests/mutants/run": "takes minutes: ci/test runs a part of it, ci/nightly all",
     r"ci/litmus-gpu": "needs a GPU",
