@@ -25,7 +25,8 @@ typedef struct tsr_world tsr_world_t;
  * environment describes a job of N ranks that cannot be joined, the call fails;
  * it never makes N worlds of one. Chooses the backend (TESSERA_BACKEND, or the
  * best one present), opens its device, maps every rank's heap and checks each
- * mapping.
+ * mapping. tsr_world_create_by_id (tessera/unique_id.h) joins a world without
+ * these variables.
  *
  * Called by:  every rank, once (collective). TSR_MAIN makes this call for its
  *             programs.
