@@ -71,27 +71,39 @@ static char *make_list(const run_wishes_t *wishes, const run_collector_t *collec
 char **run_rank_command(const run_wishes_t *wishes, const run_collector_t *collector,
 			char **program)
 {
-	static char self[] = "/proc/self/exe", run[] = "run", mark[] = "--as-rank", none[] = "-";
+	static char self[] = "/proc/self/exe", run[] = "run", mark[] = "--as-rank";
+	const bool files = wishes->folder && !wishes->tag;
 	int words = 0;
 
 	while (program[words])
 		words++;
 	char **command = calloc((size_t)words + PROGRAM + 2, sizeof *command);
-	char *plan = make_plan(wishes), *list = make_list(wishes, collector);
-	if (!command || !plan || !list)
+	if (!command)
 		return NULL;
 	command[0] = self;
 	command[1] = run;
 	command[1 + MARK] = mark;
-	command[1 + PLAN] = plan;
-	command[1 + FDS] = list;
-	command[1 + FOLDER] = none;
-	if (wishes->folder && !wishes->tag && !(command[1 + FOLDER] = strdup(wishes->folder)))
+	command[1 + PLAN] = make_plan(wishes);
+	command[1 + FDS] = make_list(wishes, collector);
+	command[1 + FOLDER] = strdup(files ? wishes->folder : "-");
+	if (!command[1 + PLAN] || !command[1 + FDS] || !command[1 + FOLDER]) {
+		run_rank_command_free(command);
 		return NULL;
+	}
 	memcpy(command + 1 + PROGRAM, program, (size_t)words * sizeof *program);
 	if (wishes->debug_count > 0) /* who looks at a rank makes its peers wait */
 		setenv("TESSERA_DEADLINE", "168h", 0);
 	return command;
+}
+
+void run_rank_command_free(char **command)
+{
+	if (!command)
+		return;
+	free(command[1 + PLAN]);
+	free(command[1 + FDS]);
+	free(command[1 + FOLDER]);
+	free(command);
 }
 
 void run_take_terminal(const run_wishes_t *wishes)

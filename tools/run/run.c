@@ -48,6 +48,7 @@ static int launch(const tsr_launcher_t *launcher, const run_wishes_t *wishes, ch
 		code = tsr_launch_program(launcher, command);
 	else
 		fprintf(stderr, "tessera run: no host memory: end other programs\n");
+	run_rank_command_free(command);
 	run_take_terminal(wishes);
 	return run_collector_end(&collector, code);
 }

@@ -55,10 +55,11 @@ void run_file_name(const char *folder, int rank, char *name_out, size_t room);
 /**
  * The command that each rank executes in place of the program: it sets up the
  * rank, and executes the program or its debugger. Null-terminated; null: no
- * memory. Lives as long as the process.
+ * memory. The program's own words in it stay the caller's.
  */
 char **run_rank_command(const run_wishes_t *wishes, const run_collector_t *collector,
 			char **program);
+void run_rank_command_free(char **command);
 
 /** What that command does. */
 int run_as_rank(int argc, char **argv);
