@@ -9,6 +9,8 @@ torch.distributed computes the same, to compare with.
 
     torchrun --nproc-per-node 4 examples/python/linear.py
 """
+import sys
+
 import torch
 import torch.distributed as dist
 
@@ -30,7 +32,7 @@ def main():
     dist.init_process_group("gloo")
     with tessera.init() as world, world.stream() as stream:
         torch.manual_seed(world.rank)
-        dtype = torch.float32 if world.backend == "cpuemu" else torch.bfloat16
+        dtype = torch.bfloat16 if "--bf16" in sys.argv else torch.float32
         tokens, hidden = TOKENS_EACH * world.size, HIDDEN_EACH * world.size
         gather = world.product("all-gather-gemm", tokens, hidden, FEATURES, dtype)
         # Its A is what the first layer makes.

@@ -20,7 +20,7 @@ UNIT = (
     " bootstrap/test_foreign_launchers bootstrap/test_launcher bootstrap/test_lost"
     " heap/test_allocator heap/test_heap registry/test_registry tensor/test_tensor world/test_world"
 ).split()
-CLI = "bench/bench.sh bench/bench_tune.py cc.sh examples.sh help.sh info.sh run/run.sh".split()
+CLI = "bench/bench.sh bench/bench_tune.py cc/cc.sh examples.sh help.sh info.sh run/run.sh".split()
 
 
 def limit_files():
