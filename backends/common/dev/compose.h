@@ -147,6 +147,7 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 	return how;
 }
 
+#include "common/dev/collect.h"
 #include "common/dev/combine.h"
 #include "common/dev/exchange.h"
 #include "common/dev/one_shot.h"

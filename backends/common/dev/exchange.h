@@ -1,152 +1,61 @@
 /*
- * Bodies of the collectives on views that move data (dev/collective.h), and
- * what those that reduce share with them. compose.h includes this header.
+ * Bodies of the collectives on views that move data between all ranks
+ * (dev/collective.h). compose.h includes this header.
  */
 #ifndef TESSERA_COMMON_DEV_EXCHANGE_H
 #define TESSERA_COMMON_DEV_EXCHANGE_H
 
-#include "common/dev/views.h"
-
-#define TSR_VIEWS_CURE "look up in its contract how src is cut, and what dst then has"
-#define TSR_SHARED_CURE "give src and dst memory of their own, or call it in place as it allows"
-#define TSR_SPACE_CURE "make views of the heap by tsr_view"
-
-/** One call, as its entry and its end need it. */
-typedef struct tsr_collect {
-	tsr_coop_t *block;
-	const char *call;
-	TSR_HEAP tsr_all_gather_state_t *counts; /* of a collective: the same counts */
-	uint64_t target;
-} tsr_collect_t;
-
-TSR_FN tsr_collect_t tsr_collect(tsr_coop_t *block, const char *call,
-				 TSR_HEAP tsr_collective_state_t *state)
-{
-	tsr_collect_t c = {block, call, (TSR_HEAP tsr_all_gather_state_t *)state, 0};
-	TSR_PART_OF(block, call);
-	return c;
-}
-
-TSR_FN tsr_wait_result_t tsr_collect_return(tsr_collect_t *c, tsr_wait_result_t how)
-{
-	(void)c;
-	TSR_PART_OF(c->block, TSR_PART_OF_NONE);
-	return how;
-}
-
-/** Whether the views can be of one call; one that cannot ends the world. */
-TSR_FN int tsr_collect_takes(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src)
-{
-	if (dst.space != TSR_SPACE_HEAP || src.space != TSR_SPACE_HEAP)
-		TSR_REFUSE(c->block, c->call, TSR_SPACE_CURE, "of a view of shared memory");
-	else if (dst.dtype != src.dtype)
-		TSR_REFUSE(c->block, c->call, "pass views of one dtype",
-			   "from a view of dtype %d to one of dtype %d", (int)src.dtype,
-			   (int)dst.dtype);
-	else
-		return 1;
-	return 0;
-}
-
-/** Whether a place has the extents of the piece that goes there. */
-TSR_FN int tsr_collect_fits(tsr_collect_t *c, tsr_view_t place, int64_t rows, int64_t cols)
-{
-	if ((place.rows == rows && place.cols == cols) ||
-	    (tsr_view_is_empty(place) && (rows < 1 || cols < 1)))
-		return 1;
-	TSR_REFUSE(c->block, c->call, TSR_VIEWS_CURE,
-		   "of %lld x %lld elements to a place of %lld x %lld", (long long)rows,
-		   (long long)cols, (long long)place.rows, (long long)place.cols);
-	return 0;
-}
-
-/** Whether `dst` and `src` share no memory, or the call is in place. */
-TSR_FN int tsr_collect_apart(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, int in_place)
-{
-	if (in_place || !tsr_views_share_memory(dst, src))
-		return 1;
-	TSR_REFUSE(c->block, c->call, TSR_SHARED_CURE,
-		   "of views that share memory, in a way that is not in place");
-	return 0;
-}
-
-/** Bytes of a matrix, which all ranks pass alike. */
-TSR_FN size_t tsr_collect_bytes(int64_t rows, int64_t cols, int32_t dtype)
-{
-	return (size_t)(rows * cols * tsr_element_bytes(dtype));
-}
-
-/**
- * Tells all ranks that this block has arrived, and waits for all blocks of all
- * ranks. Then every `src` is written and every `dst` no longer used.
- */
-TSR_FN tsr_wait_result_t tsr_collect_enter(tsr_collect_t *c)
-{
-	tsr_coop_t *block = c->block;
-	tsr_wait_result_t how = TSR_WAIT_OK;
-	c->target = tsr_gather_target(block, c->counts);
-	/* READY of src and RETIRED of dst. Partner: the waits below on every rank. Litmus:
-	 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
-	tsr_signal_all(block, tsr_gather_count(c->counts, TSR_GATHER_RETIRED(tsr_rank(block))),
-		       tsr_gather_share(block), TSR_SIGNAL_ADD);
-	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
-		const int from = tsr_peer(block, i);
-		/* Partner: the signal above, of all blocks of `from`. Litmus:
-		 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
-		how = tsr_wait(block, tsr_gather_count(c->counts, TSR_GATHER_RETIRED(from)),
-			       c->target, from);
-	}
-	return how;
-}
-
-/**
- * Tells all ranks that this block has moved its part, and waits for all blocks
- * of all ranks. Then every `dst` is there and every `src` has been read.
- */
-TSR_FN tsr_wait_result_t tsr_collect_leave(tsr_collect_t *c)
-{
-	tsr_coop_t *block = c->block;
-	tsr_wait_result_t how = TSR_WAIT_OK;
-	/* READY of dst and RETIRED of src. Partner: the waits below on every rank. Litmus:
-	 * MP.mcast.diffGPU-sss, LB.retired.diffGPU-ss. */
-	tsr_signal_all(block, tsr_gather_count(c->counts, TSR_GATHER_READY(tsr_rank(block))),
-		       tsr_gather_share(block), TSR_SIGNAL_ADD);
-	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
-		const int from = tsr_peer(block, i);
-		/* Partner: the signal above, of all blocks of `from`. Litmus:
-		 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
-		how = tsr_wait(block, tsr_gather_count(c->counts, TSR_GATHER_READY(from)),
-			       c->target, from);
-	}
-	return how;
-}
-
-/** This block's share of a view. */
-TSR_FN tsr_view_t tsr_collect_mine(const tsr_collect_t *c, tsr_view_t view)
-{
-	return tsr_view_share(view, tsr_block_index(c->block), tsr_block_count(c->block));
-}
+#include "common/dev/one_shot.h"
 
 /* ------------------------------------------------------------------ gather */
+
+/** Puts `src` to all in words, and stores those of the others when all ranks have begun. */
+TSR_FN tsr_wait_result_t tsr_gather_in_one(tsr_one_shot_t *o, tsr_view_t dst, tsr_view_t src,
+					   tsr_dim_t dim, int in_place)
+{
+	const int me = tsr_rank(o->c->block), ranks = tsr_size(o->c->block);
+	tsr_wait_result_t how = tsr_one_shot_arrive(o);
+	if (how != TSR_WAIT_OK)
+		return how;
+	tsr_one_shot_tell(o);
+	tsr_one_shot_put(o, src, TSR_ANY_RANK, 0);
+	how = tsr_one_shot_hear(o);
+	if (how == TSR_WAIT_OK && !in_place)
+		tsr_put_2d(o->c->block, tsr_collect_mine(o->c, tsr_view_cut(dst, dim, me, ranks)),
+			   tsr_collect_mine(o->c, src), me);
+	for (int i = 1; i < ranks && how == TSR_WAIT_OK; i++) {
+		const int from = tsr_peer(o->c->block, i);
+		how = tsr_one_shot_take(o, tsr_view_cut(dst, dim, from, ranks), from, i);
+	}
+	return how == TSR_WAIT_OK ? tsr_one_shot_leave(o) : how;
+}
+
+TSR_FN tsr_wait_result_t tsr_gather_in_two(tsr_collect_t *c, tsr_view_t place, tsr_view_t src)
+{
+	const tsr_wait_result_t how = tsr_collect_enter(c);
+	if (how != TSR_WAIT_OK)
+		return how;
+	tsr_put_all_2d(c->block, tsr_collect_mine(c, place), tsr_collect_mine(c, src));
+	return tsr_collect_leave(c);
+}
 
 TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
 					      tsr_dim_t dim, TSR_HEAP tsr_collective_state_t *state)
 {
 	tsr_collect_t c = tsr_collect(block, "tsr_all_gather_view", state);
 	const tsr_view_t place = tsr_view_cut(dst, dim, tsr_rank(block), tsr_size(block));
-	const int in_place = tsr_views_are_one(place, src);
+	const int in_place = tsr_views_are_one(place, src), by_rows = dim == TSR_DIM_ROWS;
+	tsr_one_shot_t one = tsr_one_shot_of(&c, state,
+					     tsr_one_shot_suits(block, dst.rows, dst.cols,
+								dst.dtype, by_rows, !by_rows));
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(block, c.call, state,
-		       tsr_gather_count(c.counts, TSR_GATHER_READY(tsr_rank(block))),
+	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
 		       TSR_GATHER_ROUND, dst.data, 0,
 		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), 0);
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, place, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place))
-		how = tsr_collect_enter(&c);
-	if (how == TSR_WAIT_OK) {
-		tsr_put_all_2d(block, tsr_collect_mine(&c, place), tsr_collect_mine(&c, src));
-		how = tsr_collect_leave(&c);
-	}
+		how = one.used ? tsr_gather_in_one(&one, dst, src, dim, in_place)
+			       : tsr_gather_in_two(&c, place, src);
 	return tsr_collect_return(&c, how);
 }
 
@@ -188,12 +97,62 @@ TSR_FN int tsr_exchange_fits(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, t
 }
 
 /** The matrix of which all ranks have a part, or the `src` that each has. */
-TSR_FN size_t tsr_exchange_bytes(tsr_view_t dst, tsr_view_t src, tsr_dim_t split, tsr_dim_t place)
+TSR_FN tsr_view_t tsr_exchange_whole(tsr_view_t dst, tsr_view_t src, tsr_dim_t split,
+				     tsr_dim_t place)
 {
-	if (split == place)
-		return tsr_collect_bytes(src.rows, src.cols, src.dtype);
-	return place == TSR_DIM_ROWS ? tsr_collect_bytes(dst.rows, src.cols, src.dtype)
-				     : tsr_collect_bytes(src.rows, dst.cols, src.dtype);
+	if (split != place && place == TSR_DIM_ROWS)
+		src.rows = dst.rows;
+	else if (split != place)
+		src.cols = dst.cols;
+	return src;
+}
+
+/** What one rank gets from this one, or from all, and where that lies. */
+typedef struct tsr_exchange {
+	tsr_view_t dst, src;
+	tsr_dim_t split, place;
+} tsr_exchange_t;
+
+/** Puts this block's share of the piece for `peer` to it. */
+TSR_FN void tsr_exchange_put(const tsr_collect_t *c, const tsr_exchange_t *x, int peer)
+{
+	const int me = tsr_rank(c->block), ranks = tsr_size(c->block);
+	const tsr_view_t piece = tsr_view_cut(x->src, x->split, peer, ranks),
+			 to = tsr_exchange_place(x->dst, x->split, x->place, piece, me, ranks);
+	tsr_put_2d(c->block, tsr_collect_mine(c, to), tsr_collect_mine(c, piece), peer);
+}
+
+/** Puts every rank its piece in words, and stores what has come when all have begun. */
+TSR_FN tsr_wait_result_t tsr_exchange_in_one(tsr_one_shot_t *o, const tsr_exchange_t *x)
+{
+	tsr_coop_t *block = o->c->block;
+	const int ranks = tsr_size(block);
+	tsr_wait_result_t how = tsr_one_shot_arrive(o);
+	if (how != TSR_WAIT_OK)
+		return how;
+	tsr_one_shot_tell(o);
+	for (int i = 1; i < ranks; i++) {
+		const int peer = tsr_peer(block, i);
+		tsr_one_shot_put(o, tsr_view_cut(x->src, x->split, peer, ranks), peer, i);
+	}
+	how = tsr_one_shot_hear(o);
+	if (how == TSR_WAIT_OK)
+		tsr_exchange_put(o->c, x, tsr_rank(block));
+	for (int i = 1; i < ranks && how == TSR_WAIT_OK; i++) {
+		const int from = tsr_peer(block, i);
+		how = tsr_one_shot_take(o, tsr_view_cut(x->dst, x->place, from, ranks), from, i);
+	}
+	return how == TSR_WAIT_OK ? tsr_one_shot_leave(o) : how;
+}
+
+TSR_FN tsr_wait_result_t tsr_exchange_in_two(tsr_collect_t *c, const tsr_exchange_t *x)
+{
+	const tsr_wait_result_t how = tsr_collect_enter(c);
+	if (how != TSR_WAIT_OK)
+		return how;
+	for (int i = 0; i < tsr_size(c->block); i++)
+		tsr_exchange_put(c, x, tsr_peer(c->block, i));
+	return tsr_collect_leave(c);
 }
 
 TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
@@ -201,25 +160,21 @@ TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_
 					 TSR_HEAP tsr_collective_state_t *state)
 {
 	tsr_collect_t c = tsr_collect(block, "tsr_all_to_all", state);
-	const int me = tsr_rank(block), ranks = tsr_size(block);
+	const tsr_exchange_t x = {dst, src, split, place};
+	const tsr_view_t whole = tsr_exchange_whole(dst, src, split, place);
+	tsr_one_shot_t one =
+		tsr_one_shot_of(&c, state,
+				tsr_one_shot_suits(block, whole.rows, whole.cols, whole.dtype,
+						   split == TSR_DIM_ROWS || place == TSR_DIM_ROWS,
+						   split == TSR_DIM_COLS || place == TSR_DIM_COLS));
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
-		       TSR_GATHER_ROUND, dst.data, 0, tsr_exchange_bytes(dst, src, split, place),
-		       0);
+	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
+		       TSR_GATHER_ROUND, dst.data, 0,
+		       tsr_collect_bytes(whole.rows, whole.cols, whole.dtype), 0);
 	if (tsr_collect_takes(&c, dst, src) && tsr_exchange_fits(&c, dst, src, split, place) &&
 	    tsr_collect_apart(&c, dst, src, 0))
-		how = tsr_collect_enter(&c);
-	if (how != TSR_WAIT_OK)
-		return tsr_collect_return(&c, how);
-	for (int i = 0; i < ranks; i++) {
-		const int peer = tsr_peer(block, i);
-		const tsr_view_t piece = tsr_view_cut(src, split, peer, ranks);
-		tsr_put_2d(block,
-			   tsr_collect_mine(&c, tsr_exchange_place(dst, split, place, piece, me,
-								   ranks)),
-			   tsr_collect_mine(&c, piece), peer);
-	}
-	return tsr_collect_return(&c, tsr_collect_leave(&c));
+		how = one.used ? tsr_exchange_in_one(&one, &x) : tsr_exchange_in_two(&c, &x);
+	return tsr_collect_return(&c, how);
 }
 
 #endif

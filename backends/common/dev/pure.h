@@ -107,12 +107,6 @@ TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)
 	return extent <= 0 ? 0 : (extent - 1) / size + 1;
 }
 
-/** n / d. GPUs divide 32-bit words many times faster than 64-bit words. */
-TSR_FN int64_t tsr_quotient(int64_t n, int64_t d)
-{
-	return (n | d) >> 32 ? n / d : (int64_t)((uint32_t)n / (uint32_t)d);
-}
-
 TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tiles_n, int64_t group)
 {
 	tsr_pos_t at = {0, 0};

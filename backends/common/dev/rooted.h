@@ -5,7 +5,7 @@
 #ifndef TESSERA_COMMON_DEV_ROOTED_H
 #define TESSERA_COMMON_DEV_ROOTED_H
 
-#include "common/dev/exchange.h"
+#include "common/dev/collect.h"
 
 #define TSR_ROOT_CURE "ranks begin at 0 and end before the size of the stream's team"
 

@@ -30,14 +30,17 @@
 
 /*
  * The collectives on views have the counts of an all-gather, and behind them
- * what the all-reduce in one step needs. Two counts of this rank's blocks: those
- * that have arrived, and those that have left. Two inboxes by parity of the
- * round, each with the words that each rank puts: twice the bytes that they
- * carry. And what was taken of each rank.
+ * what calls in one step need. Two counts of this rank's blocks: those that have
+ * arrived, and those that have left. A word for each rank: the last round that
+ * it has begun. Two inboxes by parity of the round, each with the words that
+ * each rank puts: twice the bytes that they carry. And what was taken of each
+ * rank.
  */
 #define TSR_ONE_SHOT_ARRIVED(ranks_) TSR_GATHER_WORDS(ranks_)
 #define TSR_ONE_SHOT_LEFT(ranks_) (TSR_ONE_SHOT_ARRIVED(ranks_) + TSR_GATHER_LINE_WORDS)
-#define TSR_ONE_SHOT_INBOX(ranks_) (TSR_ONE_SHOT_LEFT(ranks_) + TSR_GATHER_LINE_WORDS)
+#define TSR_ONE_SHOT_BEGUN(ranks_, rank_) \
+	(TSR_ONE_SHOT_LEFT(ranks_) + (1 + (rank_)) * TSR_GATHER_LINE_WORDS)
+#define TSR_ONE_SHOT_INBOX(ranks_) TSR_ONE_SHOT_BEGUN(ranks_, ranks_)
 #define TSR_ONE_SHOT_TAKEN(ranks_) \
 	(TSR_ONE_SHOT_INBOX(ranks_) + 4 * TSR_ONE_SHOT_ROOM / (int64_t)sizeof(uint64_t))
 #define TSR_COLLECTIVE_WORDS(ranks_) \
@@ -45,13 +48,15 @@
 
 /*
  * The elements of all ranks that one step takes, and those of each, in bytes, in
- * whole lines of 128. With one step each rank sends 2 (n - 1) S bytes, for words
- * carry their own flag, and with two it sends 2 (n - 1) / n S, but signals once
- * more, behind a fence. On H200s a signal takes 1443 ns, a fence 586, and a link
- * carries 345 GB/s (model/perf/machines/h200.json: signal, fence, link_all). So
- * both take as long if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4
- * and 8 ranks. The room below gives 128, 64 and 32 KiB. It is less, because a
- * few blocks do not fill a link with words of 8 bytes.
+ * whole lines of 128. With one step of an all-reduce each rank sends
+ * 2 (n - 1) S bytes, for words carry their own flag, and with two it sends
+ * 2 (n - 1) / n S, but signals once more, behind a fence. On H200s a signal takes
+ * 1443 ns, a fence 586, and a link carries 345 GB/s
+ * (model/perf/machines/h200.json: signal, fence, link_all). So both take as long
+ * if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4 and 8 ranks. The
+ * room below gives 128, 64 and 32 KiB. It is less, because a few blocks do not
+ * fill a link with words of 8 bytes. The other calls send half as much with two
+ * steps as with one, so they could take more.
  */
 #define TSR_ONE_SHOT_ROOM ((int64_t)256 << 10)
 #define TSR_ONE_SHOT_BYTES(ranks_) (TSR_ONE_SHOT_ROOM / (ranks_) / 128 * 128)

@@ -1,5 +1,6 @@
-/* tsr_port_combine and tsr_port_combine_as (common/dev/combine.h): tile by tile. */
+/* What common/dev/combine.h and one_shot.h ask of a port that combines: tile by tile. */
 #include "common/dev/views.h"
+#include "common/dev/words.h"
 #include "cpuemu/dev/internal.h"
 
 TSR_TILE(combined_f32, f32, 16, 64, 16);
@@ -43,11 +44,10 @@ static void combine_tiles(tsr_coop_t *coop, const combined_t *c)
 }
 
 /** One row is cut into lines, which fill tiles, and what is left. */
-void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to,
-		      int64_t apart)
+static void combine_view(tsr_coop_t *coop, combined_t c)
 {
+	const tsr_view_t dst = c.dst, src = c.src;
 	const int64_t lines = src.cols / WIDTH * WIDTH, left = src.cols - lines;
-	combined_t c = {dst, src, op, to, apart};
 	if (src.rows != 1) {
 		combine_tiles(coop, &c);
 		return;
@@ -60,7 +60,33 @@ void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_redu
 	combine_tiles(coop, &c);
 }
 
+void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to)
+{
+	combine_view(coop, (combined_t){dst, src, op, to, 0});
+}
+
 void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to)
 {
-	tsr_port_combine(coop, dst, src, op, to, 0);
+	tsr_port_combine(coop, dst, src, op, to);
+}
+
+/** All messages are taken to the room, as they lie in the words, and combined from there. */
+tsr_wait_result_t tsr_port_combine_words(tsr_coop_t *coop, tsr_view_t dst,
+					 tsr_one_shot_words_t words, uint32_t epoch,
+					 tsr_reduce_t op)
+{
+	const int64_t apart = 4 * words.apart;
+	combined_t c = {dst, dst, op, tsr_rank(coop), apart};
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	c.src.data = words.room;
+	c.src.ld = 4 * words.row_words / tsr_element_bytes(dst.dtype);
+	for (int from = 0; from < tsr_size(coop) && how == TSR_WAIT_OK; from++) {
+		tsr_view_t place = c.src;
+		place.data = (TSR_HEAP unsigned char *)place.data + from * apart;
+		how = tsr_port_take_words(coop, place, words.first + from * words.apart,
+					  words.row_words, epoch, from);
+	}
+	if (how == TSR_WAIT_OK)
+		combine_view(coop, c);
+	return how;
 }

@@ -142,8 +142,18 @@ void tsr_cpu_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos
 		    tsr_reduce_t op, int64_t apart);
 
 /** What common/dev/combine.h asks of a port. */
+void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
-void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to,
-		      int64_t apart);
+
+/** What common/dev/one_shot.h asks of a port. */
+void tsr_port_put_words(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, int64_t row_words, tsr_view_t src,
+			uint32_t epoch, int peer);
+tsr_wait_result_t tsr_port_take_words(tsr_coop_t *coop, tsr_view_t dst,
+				      const TSR_HEAP uint64_t *src, int64_t row_words,
+				      uint32_t epoch, int from);
+struct tsr_one_shot_words;
+tsr_wait_result_t tsr_port_combine_words(tsr_coop_t *coop, tsr_view_t dst,
+					 struct tsr_one_shot_words words, uint32_t epoch,
+					 tsr_reduce_t op);
 
 #endif

@@ -25,6 +25,7 @@
 #include "gpu/dev/reduce.h"
 #include "gpu/dev/tile.h"
 #include "gpu/dev/value.h"
+#include "gpu/dev/words.h"
 
 #include "common/dev/compose.h"
 

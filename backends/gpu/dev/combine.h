@@ -165,7 +165,7 @@ TSR_DEV void tsr_gpu_record_combined(const tsr_gpu_ranks_t &from, int to, uint64
 #if defined(TSR_RECORDED)
 	TSR_GPU_NO_UNROLL
 	for (int i = 0; i < tsr_size(from.coop); i++)
-		tsr_gpu_record_read(from.coop, from.apart ? tsr_rank(from.coop) : i, read_bytes);
+		tsr_gpu_record_read(from.coop, i, read_bytes);
 	if (to == TSR_ANY_RANK)
 		tsr_gpu_record_written_all(from.coop, begun, 0, written_bytes);
 	else
@@ -177,7 +177,7 @@ TSR_DEV void tsr_gpu_record_combined(const tsr_gpu_ranks_t &from, int to, uint64
 
 /** Describes what is combined. False: nothing, or a view that the call may not reach. */
 TSR_DEV bool tsr_gpu_combines(tsr_coop_t *coop, tsr_gpu_combined_t *c, tsr_view_t dst,
-			      tsr_view_t src, int to, int64_t apart)
+			      tsr_view_t src, int to)
 {
 	const int me = tsr_rank(coop);
 	const int64_t read = tsr_gpu_dtype_bytes(src.dtype),
@@ -195,21 +195,20 @@ TSR_DEV bool tsr_gpu_combines(tsr_coop_t *coop, tsr_gpu_combined_t *c, tsr_view_
 	c->src_ld = src.ld;
 	c->dst_ld = dst.ld;
 	c->to = to;
-	c->packs = (((uintptr_t)c->src | (uint64_t)apart |
-		     (uint64_t)(c->rows > 1 ? c->src_ld * read : 0)) %
-		    16) == 0 &&
-		   (((uintptr_t)c->dst | (uint64_t)(c->rows > 1 ? c->dst_ld * written : 0)) %
-		    (uint64_t)group_bytes) == 0;
+	c->packs =
+		(((uintptr_t)c->src | (uint64_t)(c->rows > 1 ? c->src_ld * read : 0)) % 16) == 0 &&
+		(((uintptr_t)c->dst | (uint64_t)(c->rows > 1 ? c->dst_ld * written : 0)) %
+		 (uint64_t)group_bytes) == 0;
 	return true;
 }
 
 TSR_DEV void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op,
-			      int to, int64_t apart)
+			      int to)
 {
-	const tsr_gpu_ranks_t from = {coop, op, apart};
+	const tsr_gpu_ranks_t from = {coop, op};
 	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_combined_t c;
-	if (!tsr_gpu_combines(coop, &c, dst, src, to, apart))
+	if (!tsr_gpu_combines(coop, &c, dst, src, to))
 		return;
 	TSR_GPU_BY_DTYPE(src.dtype, D, (tsr_gpu_combine<D, D>(from, c)))
 	tsr_gpu_record_combined(from, to, begun, tsr_gpu_view_bytes(src), tsr_gpu_view_bytes(src));
@@ -218,14 +217,14 @@ TSR_DEV void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, 
 TSR_DEV void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op,
 				 int to)
 {
-	const tsr_gpu_ranks_t from = {coop, op, 0};
+	const tsr_gpu_ranks_t from = {coop, op};
 	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_combined_t c;
 	if (dst.dtype == src.dtype) {
-		tsr_port_combine(coop, dst, src, op, to, 0);
+		tsr_port_combine(coop, dst, src, op, to);
 		return;
 	}
-	if (!tsr_gpu_combines(coop, &c, dst, src, to, 0))
+	if (!tsr_gpu_combines(coop, &c, dst, src, to))
 		return;
 	if (dst.dtype == TSR_BF16)
 		tsr_gpu_combine<tsr_gpu_f32, tsr_gpu_bf16>(from, c);

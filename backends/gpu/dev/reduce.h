@@ -7,21 +7,18 @@
 
 #include "gpu/dev/tile.h"
 
-/** Where the ranks' elements are: in their own memories, or `apart` bytes apart in mine. */
+/** The ranks whose elements are combined, and how. */
 typedef struct tsr_gpu_ranks {
 	const tsr_coop_t *coop;
 	tsr_reduce_t op;
-	int64_t apart; /* 0: in their own memories */
 } tsr_gpu_ranks_t;
 
-/** The address of what a rank has for `mine`: its copy, or what lies behind it. */
+/** The address of a rank's copy of `mine`. */
 template <typename T>
 TSR_DEV const T *tsr_gpu_of_rank(const tsr_gpu_ranks_t &ranks, const T *mine, int rank)
 {
 	return (const T *)((const char *)mine +
-			   (ranks.apart
-				    ? rank * ranks.apart
-				    : tsr_port_constant(ranks.coop->context->peer_offset + rank)));
+			   tsr_port_constant(ranks.coop->context->peer_offset + rank));
 }
 
 /**
@@ -116,7 +113,7 @@ TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_reduces(coop, view))
 		return;
-	const tsr_gpu_ranks_t from = {coop, op, 0};
+	const tsr_gpu_ranks_t from = {coop, op};
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, tsr_rank(coop));
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);

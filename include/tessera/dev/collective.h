@@ -58,9 +58,9 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 /**
  * The state of the collectives on views, of those below and of dev/reduction.h:
  * tsr_collective_state_bytes(ranks) bytes of the heap (more than a MiB, for the
- * messages of small all-reduces), aligned to 128. Clear it
- * before the first use, and never again. It serves one call at a time, of any
- * kind, always in the same team.
+ * messages of small calls), aligned to 128. Clear it before the first use, and
+ * never again. It serves one call at a time, of any kind, always in the same
+ * team.
  */
 typedef struct tsr_collective_state tsr_collective_state_t;
 
@@ -87,11 +87,21 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               block may read the earlier contents of `dst` until it makes the
  *               call. Calls may follow each other with nothing in between.
  *   Completion: on TSR_WAIT_OK all of `dst` is there, for every block, and `src`
- *               may be written again.
+ *               may be written again. That is said of my own `dst`. A peer's is
+ *               there behind a signal of that peer.
  *   Progress:   each block waits until all blocks of all ranks have arrived.
  *               Their arrival says that `src` is written (READY) and `dst` no
  *               longer used (RETIRED). Then it moves its part, and waits until
  *               all blocks have moved theirs.
+ *   One step:   all-gather, all-to-all, reduce-scatter and all-reduce of small
+ *               matrices do not wait at their end for what others have moved.
+ *               Messages travel in words that carry their own flag
+ *               (dev/marked.h), each row beginning with a new word. A call takes
+ *               one step if the message to each rank has at most 256 KiB divided
+ *               by the number of ranks (in whole lines of 128 bytes), counted in
+ *               words of four bytes. All ranks find the same. What is promised
+ *               here does not hang on it. Messages take twice their bytes on the
+ *               link, and there is one meeting of all ranks less.
  *   Errors:     TSR_WAIT_ABORTED if the world has ended, or a rank has not
  *               arrived within the world's deadline; the wait record names it.
  *               TSR_ERR_KERNEL, if the views do not fit the call, or share
@@ -99,7 +109,9 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               `tessera check` also compares what the ranks pass
  *               (collective-mismatch). For memory as in tsr_put.
  *   Litmus:     MP.count.diffGPU-sss (READY), LB.retired.diffGPU-ss (RETIRED),
- *               MP.reuse.diffGPU-ss (both).
+ *               MP.reuse.diffGPU-ss (both). In one step: MP.mcast.diffGPU-sss
+ *               (what came before the call), LB.marked.diffGPU-ss (the words'
+ *               reuse).
  */
 
 /**
@@ -107,8 +119,10 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  * everybody's `dst`, along `dim`. So `src` is as large as my part of `dst`.
  *
  * In place:   `src` is my part of `dst`.
- * Cost:       on each link the bytes of `src` to every other rank.
- * Source:     ParallelKittens, appendix B (all-gather along either dimension).
+ * Cost:       on each link the bytes of `src` to every other rank; in one step
+ *             twice them.
+ * Source:     ParallelKittens, appendix B (all-gather along either dimension);
+ *             one step: NCCL's protocol LL.
  */
 TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
 					      tsr_dim_t dim,
@@ -125,9 +139,10 @@ TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst,
  *             along it `dst` has as many pieces as the team has ranks, each as
  *             large as my part of `src`.
  * In place:   never.
- * Cost:       on each link the bytes of a part to every other rank.
+ * Cost:       on each link the bytes of a part to every other rank; in one step
+ *             twice them.
  * Source:     ParallelKittens, appendix B (all-to-all of sequence and heads);
- *             DeepSpeed-Ulysses.
+ *             DeepSpeed-Ulysses; one step: NCCL's protocol LL.
  */
 TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src,
 					 tsr_dim_t split, tsr_dim_t place,

@@ -44,7 +44,6 @@
  *             into `src` (READY), and for `dst` (RETIRED).
  * Completion: as of a tsr_put to these ranks.
  * Errors:     as in tsr_put; TSR_ERR_KERNEL, if the views do not fit each other.
- * Source:     the reduction of the Iris paper's bulk-synchronous patterns.
  */
 TSR_DEV void tsr_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 
@@ -53,8 +52,10 @@ TSR_DEV void tsr_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_r
  * `dim`, in its `dst`, which is as large as my part of `src`. Each rank reads
  * its part of every rank's `src`.
  *
+ * One step:   each rank puts every rank its part, and combines what it takes.
  * In place:   `dst` is my part of `src`.
- * Cost:       on each link a part's bytes from every other rank.
+ * Cost:       on each link a part's bytes from every other rank; in one step
+ *             twice them.
  * Source:     ParallelKittens, appendix B (reduce-scatter along either
  *             dimension).
  */
@@ -67,21 +68,16 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
  * which has the same address and extents on all ranks. The bits are the same in
  * one step and in two.
  *
- * One step:   views without gaps between rows, of at most 256 KiB divided by the
- *             number of ranks (in whole lines of 128 bytes): each rank puts its
- *             elements to all in words that carry their own flag (dev/marked.h),
- *             and combines what it takes. Each rank stores its own `dst`, so a
- *             peer's `dst` is there only behind a signal of that peer. With two
- *             H200s both ways would take as long at 700 KB, with eight at 57 KB;
+ * One step:   each rank puts its elements to all, and combines what it takes.
+ *             Views without gaps between rows count as one row. With two H200s
+ *             both ways would take as long at 700 KB, with eight at 57 KB;
  *             backends/common/dev/states.h says of which figures this is made.
  * Two steps:  each rank combines its share of the elements, and stores it to
  *             all.
  * In place:   `dst` is `src`.
- * Cost:       one step: on each link twice the bytes of `src`, and no signal.
- *             Two steps: on each link twice the bytes of a share, for every
- *             other rank.
- * Litmus:     MP.frel.facq.diffGPU-ss (words that carry what came before the
- *             call), LB.marked.diffGPU-ss (the words' reuse).
+ * Cost:       one step: on each link twice the bytes of `src`, and a signal. Two
+ *             steps: on each link twice the bytes of a share, for every other
+ *             rank.
  * Source:     ParallelKittens, appendix C (all_reduce), which uses the fabric's
  *             own reductions; one step: NCCL's protocol LL.
  */

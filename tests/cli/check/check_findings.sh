@@ -152,7 +152,8 @@ for ranks in 2 3; do
 		blocks:tsr_all_gather:'the first has parts of [0-9]+ bytes' \
 		to:tsr_all_gather:"the first reaches 'all'\\+[0-9]+ of other ranks, the second 'all'\\+[0-9]+" \
 		root:tsr_broadcast:'the first has root [01], the second root [01]$' \
-		call:'tsr_(broadcast|all_gather_view)':'the first is tsr_[a-z_]+, the second tsr_' \
+		call:'tsr_(broadcast|gather)':'the first is tsr_[a-z_]+, the second tsr_' \
+		steps:'tsr_(broadcast|all_gather_view)':'each waits for the rank of the other' \
 		states:tsr_barrier_ranks:'each waits for the rank of the other' \
 		crossed:'tsr_(all_gather|barrier_ranks)':'each waits' \
 		missing:'tsr_(all_gather|barrier_ranks)':'each waits'; do

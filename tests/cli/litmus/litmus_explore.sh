@@ -128,10 +128,12 @@ done
 prints "and those of tensors on streams, by chance" '^no finding$' \
 	tessera check -n 3 --seeds 6 "$streams" \
 	--filter stream_collectives/bring_what_the_ranks_gave
-for memory in "" "--weak cache"; do
-	prints "an all-reduce in one step is a barrier, by chance $memory" '^no finding$' \
-		tessera check -n 3 --seeds 20 $memory "$one_shot" \
-		--filter one_shot/is_a_barrier_of_all_blocks
+for collective in all_reduce reduce_scatter all_gather all_to_all; do
+	for memory in "" "--weak cache"; do
+		prints "$collective in one step is a barrier, by chance $memory" '^no finding$' \
+			tessera check -n 3 --seeds 20 $memory "$one_shot" \
+			--filter "one_shot/${collective}_is_a_barrier"
+	done
 done
 
 prints "what sibling blocks have written is gathered in place, by chance" '^no finding$' \

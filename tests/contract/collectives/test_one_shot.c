@@ -1,8 +1,11 @@
 /*
- * tsr_all_reduce_view of what is small enough for one step, and of what just is
- * not, in turn; by numbers of blocks that differ between ranks and launches. And
- * that it is a barrier then too: it orders memory that is not its own.
+ * Collectives in one step. tsr_all_reduce_view of what is small enough for it,
+ * and of what just is not, in turn; by numbers of blocks that differ between
+ * ranks and launches. And that each such call is a barrier: it orders memory that
+ * is not its own, and stores nothing that a rank may still read.
  */
+#include <stdlib.h>
+
 #include "tests/contract/contract_test.h"
 
 enum { CALLS = 7, LAUNCHES = 2, MOST_BLOCKS = 3, OFFSET = 3 };
@@ -109,28 +112,89 @@ Test(one_shot, sums_what_is_small_and_what_is_not)
 
 /* ------------------------------------------------------------------ a barrier */
 
-enum { ROUNDS = 5 };
+enum { ROUNDS = 5, MOST_RANKS = 8 };
+typedef enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL, KINDS } kind_t;
 
 typedef struct barrier_args {
 	TSR_HEAP uint64_t *put; /* a word for each round and block, from the rank before */
-	TSR_HEAP int32_t *word; /* what is reduced */
+	TSR_HEAP int32_t *src,
+		*dst; /* an element for each rank; dst: twice, by parity of the round */
 	TSR_HEAP tsr_collective_state_t *state;
 	TSR_HEAP uint64_t *bad;
+	int32_t kind;
 } barrier_args_t;
 
-/** Each block puts a word to the next rank, where another block reads it behind the call. */
-TSR_KERNEL(tell_and_sum, barrier_args_t, a)
+/** What a rank gives for another in a round. */
+TSR_FN int32_t element_of(int round, int rank, int peer)
 {
-	const int me = tsr_rank(block), next = (me + 1) % tsr_size(block),
-		  index = tsr_block_index(block), blocks = tsr_block_count(block);
-	const tsr_view_t word = tsr_view(a->word, TSR_I32, 1, 1, 1);
+	return round * 1000 + rank * 10 + peer;
+}
+
+/** Element `i` of the dst of a rank behind a round. */
+TSR_FN int32_t result_of(int32_t kind, int round, int rank, int i, int ranks)
+{
+	switch ((kind_t)kind) {
+	case ALL_REDUCE: /* the largest */
+		return element_of(round, ranks - 1, i);
+	case REDUCE_SCATTER:
+		return element_of(round, ranks - 1, rank);
+	case ALL_GATHER:
+		return element_of(round, i, 0);
+	default:
+		return element_of(round, i, rank);
+	}
+}
+
+TSR_FN int extent_of(int32_t kind, int ranks)
+{
+	return kind == REDUCE_SCATTER ? 1 : ranks;
+}
+
+TSR_FN tsr_wait_result_t call_once(tsr_coop_t *block, const barrier_args_t *a, TSR_HEAP int32_t *to)
+{
+	const int n = tsr_size(block);
+	const tsr_view_t src = tsr_view(a->src, TSR_I32, 1, n, n),
+			 dst = tsr_view(to, TSR_I32, 1, n, n),
+			 first = tsr_view(a->src, TSR_I32, 1, 1, 1),
+			 one = tsr_view(to, TSR_I32, 1, 1, 1);
+	switch ((kind_t)a->kind) {
+	case ALL_REDUCE:
+		return tsr_all_reduce_view(block, dst, src, TSR_REDUCE_MAX, a->state);
+	case REDUCE_SCATTER:
+		return tsr_reduce_scatter(block, one, src, TSR_DIM_COLS, TSR_REDUCE_MAX, a->state);
+	case ALL_GATHER:
+		return tsr_all_gather_view(block, dst, first, TSR_DIM_COLS, a->state);
+	default:
+		return tsr_all_to_all(block, dst, src, TSR_DIM_COLS, TSR_DIM_COLS, a->state);
+	}
+}
+
+/**
+ * Before the call each block puts a word to the next rank, where another block
+ * reads it behind the call. And it reads the next rank's dst, which that has
+ * stored two rounds ago and may not store to yet.
+ */
+TSR_KERNEL(tell_and_call, barrier_args_t, a)
+{
+	const int me = tsr_rank(block), ranks = tsr_size(block), next = (me + 1) % ranks,
+		  index = tsr_block_index(block), blocks = tsr_block_count(block),
+		  at = index % extent_of(a->kind, ranks);
 	uint64_t bad = 0;
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 1; round <= ROUNDS; round++) {
 		TSR_HEAP uint64_t *row = a->put + (int64_t)round * blocks;
-		tsr_put_value(block, row + index, (uint64_t)round + 1, next);
-		bad += tsr_all_reduce_view(block, word, word, TSR_REDUCE_MAX, a->state) !=
-		       TSR_WAIT_OK;
-		bad += tsr_get_value(block, row + (index + 1) % blocks, me) != (uint64_t)round + 1;
+		TSR_HEAP int32_t *dst = a->dst + round % 2 * MOST_RANKS;
+		if (index == blocks - 1)
+			for (int peer = 0; peer < ranks; peer++)
+				tsr_put_value(block, a->src + peer, element_of(round, me, peer),
+					      me);
+		tsr_put_value(block, row + index, (uint64_t)round, next);
+		if (round > 2)
+			bad += tsr_get_value(block, dst + at, next) !=
+			       result_of(a->kind, round - 2, next, at, ranks);
+		bad += call_once(block, a, dst) != TSR_WAIT_OK;
+		bad += tsr_get_value(block, row + (index + 1) % blocks, me) != (uint64_t)round;
+		bad += tsr_get_value(block, dst + at, me) !=
+		       result_of(a->kind, round, me, at, ranks);
 	}
 	tsr_atomic_add(block, a->bad, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
@@ -138,26 +202,45 @@ TSR_KERNEL(tell_and_sum, barrier_args_t, a)
 static int barrier_body(tsr_world_t *world, int argc, char **argv)
 {
 	const int ranks = tsr_world_size(world);
-	const int32_t mine = 40 - tsr_world_rank(world);
-	int32_t most;
 	uint64_t bad;
 	barrier_args_t a = {
-		zeroed(world, ROUNDS * MOST_BLOCKS * sizeof(uint64_t), "put"),
-		(TSR_HEAP int32_t *)poisoned(world, sizeof(int32_t), "word"),
+		zeroed(world, (ROUNDS + 1) * MOST_BLOCKS * sizeof(uint64_t), "put"),
+		(TSR_HEAP int32_t *)poisoned(world, MOST_RANKS * sizeof(int32_t), "src"),
+		(TSR_HEAP int32_t *)poisoned(world, 2 * MOST_RANKS * sizeof(int32_t), "dst"),
 		zeroed(world, tsr_collective_state_bytes(ranks), "state"),
 		zeroed(world, sizeof(uint64_t), "bad"),
+		argc > 1 ? atoi(argv[1]) : ALL_REDUCE,
 	};
-	(void)argc, (void)argv;
-	CHECK(a.put && a.word && a.state && a.bad);
-	CHECK(tsr_memcpy_to_heap(world, a.word, &mine, sizeof mine) == TSR_OK);
+	CHECK(a.put && a.src && a.dst && a.state && a.bad);
 	CHECK(tsr_barrier(world) == TSR_OK);
-	CHECK(run_kernel(world, &tell_and_sum, MOST_BLOCKS, &a) == TSR_OK);
-	CHECK(tsr_memcpy_from_heap(world, &most, a.word, sizeof most) == TSR_OK && most == 40);
+	CHECK(run_kernel(world, &tell_and_call, MOST_BLOCKS, &a) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, &bad, a.bad, sizeof bad) == TSR_OK && bad == 0);
 	return 0;
 }
 
-Test(one_shot, is_a_barrier_of_all_blocks)
+static void barrier_of(kind_t kind)
 {
-	world_each(barrier_body, NULL);
+	char number[12];
+	snprintf(number, sizeof number, "%d", (int)kind);
+	world_each(barrier_body, number);
+}
+
+Test(one_shot, all_reduce_is_a_barrier)
+{
+	barrier_of(ALL_REDUCE);
+}
+
+Test(one_shot, reduce_scatter_is_a_barrier)
+{
+	barrier_of(REDUCE_SCATTER);
+}
+
+Test(one_shot, all_gather_is_a_barrier)
+{
+	barrier_of(ALL_GATHER);
+}
+
+Test(one_shot, all_to_all_is_a_barrier)
+{
+	barrier_of(ALL_TO_ALL);
 }

@@ -1,9 +1,12 @@
 /*
  * The collectives on views: matrices of any shape, whole or in parts that no
  * number of ranks divides, by any number of blocks, call after call with
- * nothing in between. Shapes are drawn anew in each run; set TSR_SEED to the
- * seed that a failure names to draw them again.
+ * nothing in between. Most are small and take one step; tall ones are about as
+ * large as one step takes (dev/collective.h), so some of them take two. Shapes
+ * are drawn anew in each run; set TSR_SEED to the seed that a failure names to
+ * draw them again.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,8 +15,9 @@
 #include "tessera/dtype.h"
 #include "tessera/random.h"
 
-enum { CALLS = 3, MOST_BLOCKS = 3, MOST_ROWS = 21, MOST_COLS = 40, CASES = 36 };
-enum { OFFSET = 5, GUARD = 11 }; /* elements before and behind a matrix */
+enum { CALLS = 3, MOST_BLOCKS = 3, MOST_ROWS = 21, MOST_COLS = 40, CASES = 36, TALL_EACH = 9 };
+enum { ONE_STEP_WORDS = (256 << 10) / 4 }; /* of all ranks' messages (dev/collective.h) */
+enum { OFFSET = 5, GUARD = 11 };           /* elements before and behind a matrix */
 
 typedef enum kind {
 	ALL_GATHER,
@@ -113,6 +117,25 @@ static bool combines(kind_t kind)
 	return kind == REDUCE_SCATTER || kind == ALL_REDUCE || kind == REDUCE;
 }
 
+/**
+ * Rows of a few bytes, each of which takes a word: about as many as one step
+ * takes, and in three of four cases a few more or fewer.
+ */
+static void draw_tall(views_case_t *c, uint64_t drawn)
+{
+	const int near = (int)tsr_random_int(drawn, 14, 0, 9) - 4,
+		  by_cols = (int)c->split == TSR_DIM_COLS ||
+			    (c->kind == ALL_TO_ALL && (int)c->place == TSR_DIM_COLS),
+		  by_rows = (int)c->split == TSR_DIM_ROWS ||
+			    (c->kind == ALL_TO_ALL && (int)c->place == TSR_DIM_ROWS);
+	const bool whole =
+		c->kind != ALL_TO_ALL && c->kind != ALL_GATHER && c->kind != REDUCE_SCATTER;
+	c->dtype = c->seed % 2 ? TSR_U8 : TSR_I8;
+	c->cols = whole || !by_cols ? (int)tsr_random_int(drawn, 15, 1, 5) : c->ranks;
+	c->rows = ONE_STEP_WORDS / (whole || !by_rows ? c->ranks : 1) + near;
+	c->src_ld = c->dst_ld = c->cols + 1;
+}
+
 static views_case_t draw(uint64_t seed, int ranks)
 {
 	static const tsr_dtype_t dtypes[] = {TSR_I64,  TSR_F64, TSR_F32, TSR_F16,
@@ -136,6 +159,9 @@ static views_case_t draw(uint64_t seed, int ranks)
 	c.src_ld = c.in_place ? c.dst_ld : c.cols + (int)tsr_random_int(drawn, 11, 1, 9);
 	if (c.kind != ALL_TO_ALL && tsr_random_int(drawn, 13, 0, 3) == 0)
 		c.src_ld = c.dst_ld = c.cols > 0 ? c.cols : 1; /* rows without gaps */
+	/* tools that watch each word take long for them */
+	if (seed % TALL_EACH == 0 && !UNDER_TSAN && !under_valgrind() && !getenv("TESSERA_CHECK"))
+		draw_tall(&c, drawn);
 	return c;
 }
 
@@ -331,15 +357,20 @@ typedef struct room {
 } room_t;
 
 enum { MOST_RANKS = 8, MOST_LD = MOST_COLS + MOST_RANKS + 9 };
-enum { HOME_BYTES = (OFFSET + (MOST_ROWS + MOST_RANKS) * MOST_LD + GUARD) * 8 };
-enum { SRC_BYTES = CALLS * (MOST_ROWS + 1) * MOST_LD * 8 };
+enum { TALL_BYTES = (ONE_STEP_WORDS + 5) * (MOST_RANKS + 1) }; /* rows, with what is between them */
+enum { HOME_BYTES = TALL_BYTES + OFFSET + MOST_RANKS * (MOST_RANKS + 1) + GUARD };
+enum { SRC_BYTES = CALLS * (TALL_BYTES + MOST_RANKS + 1) };
+static_assert(HOME_BYTES >= (OFFSET + (MOST_ROWS + MOST_RANKS) * MOST_LD + GUARD) * 8 &&
+		      SRC_BYTES >= CALLS * (MOST_ROWS + 1) * MOST_LD * 8,
+	      "there is room for small cases, too");
 
 /** What the rank gives in all calls, and poison where anything may be written. */
 static int fill(const room_t *room, const views_case_t *c, int me)
 {
 	tsr_world_t *world = room->world;
 	const int each = (c->rows + 1) * c->src_ld;
-	const size_t element = tsr_dtype_bytes(c->dtype), bytes = (size_t)(CALLS * each) * element;
+	const size_t element = tsr_dtype_bytes(c->dtype), bytes = (size_t)(CALLS * each) * element,
+		     home = (size_t)home_elements(c) * element;
 	const box_t box = given(c, me);
 	unsigned char *host = (unsigned char *)malloc(bytes);
 	CHECK(host);
@@ -352,9 +383,8 @@ static int fill(const room_t *room, const views_case_t *c, int me)
 					     element);
 	CHECK(tsr_memcpy_to_heap(world, room->src, host, bytes) == TSR_OK);
 	free(host);
-	CHECK(tsr_memset_heap(world, room->dst, POISON, HOME_BYTES) == TSR_OK);
-	CHECK(tsr_memset_heap(world, room->kept, POISON, MOST_BLOCKS * CALLS * HOME_BYTES) ==
-	      TSR_OK);
+	CHECK(tsr_memset_heap(world, room->dst, POISON, home) == TSR_OK);
+	CHECK(tsr_memset_heap(world, room->kept, POISON, MOST_BLOCKS * CALLS * home) == TSR_OK);
 	return 0;
 }
 

@@ -11,7 +11,8 @@
  *     crossed   gathers before it meets
  *     missing   does not meet
  *     root      broadcasts from another rank
- *     call      gathers where the others broadcast
+ *     call      gathers to a root where the others broadcast
+ *     steps     gathers in one step where the others broadcast, which takes two
  *     right     nothing else, though its numbers are elsewhere, and in a launch
  *               of its own it gathers more, as all do
  */
@@ -21,9 +22,9 @@
 #include "tessera/tessera.h"
 #include "tests/planted/planted.h"
 
-enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, ROOT, CALL, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"size",    "blocks",  "to",   "behind", "states",
-					 "crossed", "missing", "root", "call",   "right"};
+enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, ROOT, CALL, STEPS, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"size",    "blocks", "to",   "behind", "states", "crossed",
+					 "missing", "root",   "call", "steps",  "right"};
 
 enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
 
@@ -52,12 +53,12 @@ TSR_FN void gather(tsr_coop_t *block, const collective_args_t *a, int odd)
 
 TSR_FN void share(tsr_coop_t *block, const collective_args_t *a, int odd)
 {
-	const tsr_view_t word = tsr_view(a->all, TSR_I64, 1, 1, 1);
+	const tsr_view_t word = tsr_view(a->all, TSR_I64, 1, 1, 1),
+			 mine = tsr_view_cut(word, TSR_DIM_ROWS, tsr_rank(block), tsr_size(block));
 	if (odd && a->kind == CALL)
-		tsr_all_gather_view(block, word,
-				    tsr_view_cut(word, TSR_DIM_ROWS, tsr_rank(block),
-						 tsr_size(block)),
-				    TSR_DIM_ROWS, a->sharing);
+		tsr_gather(block, word, mine, TSR_DIM_ROWS, 0, a->sharing);
+	else if (odd && a->kind == STEPS)
+		tsr_all_gather_view(block, word, mine, TSR_DIM_ROWS, a->sharing);
 	else
 		tsr_broadcast(block, word, word, odd && a->kind == ROOT ? 1 : 0, a->sharing);
 }
