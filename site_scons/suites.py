@@ -55,6 +55,7 @@ TABLE = {
     "python":               ("debug",                   "release"),
     "python/declarations":  ("debug",                   ""),
     "python/torch_arrays":  ("",                        "debug"),
+    "python/torch_gpu":     ("",                        ""),  # ci/gpu's
     "system":               ("debug",                   ""),
     "system/faults_commands":
                             ("",                        "debug"),

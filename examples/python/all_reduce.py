@@ -9,4 +9,4 @@ with tessera.init() as world, world.stream() as stream:
     x = world.full(4, world.rank + 1)
     stream.all_reduce(x, x)
     stream.sync()
-    print(f"rank {world.rank} has {x.numpy()}")
+    print(f"rank {world.rank} has {x.read()}")

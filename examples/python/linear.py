@@ -28,9 +28,20 @@ def by_torch(x, up, down):
     return y.chunk(dist.get_world_size())[dist.get_rank()]
 
 
+def stream_of(world):
+    """One on which PyTorch works, too, if there is a GPU."""
+    device = world.empty(1).torch().device
+    if device.type == "cpu":
+        return world.stream()
+    devices = getattr(torch, device.type)
+    devices.set_device(device)
+    devices.set_stream(devices.Stream())
+    return world.stream(native=devices.current_stream())
+
+
 def main():
     dist.init_process_group("gloo")
-    with tessera.init() as world, world.stream() as stream:
+    with tessera.init() as world, stream_of(world) as stream:
         torch.manual_seed(world.rank)
         dtype = torch.bfloat16 if "--bf16" in sys.argv else torch.float32
         tokens, hidden = TOKENS_EACH * world.size, HIDDEN_EACH * world.size

@@ -3,9 +3,10 @@ Matrix products over ranks: communication and computation in one kernel.
 """
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
 from . import _declarations, dtypes, errors
+from ._kept import Kept
 from ._native import call, products
 from .tensor import Allocation, Tensor
 
@@ -25,7 +26,6 @@ GATHERS = {
     "a-by-columns": _CONSTANTS["TSR_GATHER_A_BY_COLUMNS"],
     "b-by-rows": _CONSTANTS["TSR_GATHER_B_BY_ROWS"],
 }
-VIEWS_KEPT = 64
 _MATRICES = {name: _CONSTANTS["TSR_PRODUCT_" + name.upper()] for name in "abc"}
 
 
@@ -81,7 +81,7 @@ class Product:
                 raise errors.ArgumentError(f"{text!r} is no {what}: {', '.join(known)} are")
         self.world, self.kind, self.given = world, kind, given
         self._library = products()
-        self._views: Dict[Any, Any] = {}
+        self._views = Kept(self._make_view)
         self._handle = ctypes.c_void_p()
         desc = _declarations.ProductDesc(
             size=ctypes.sizeof(_declarations.ProductDesc), kind=KINDS[kind], m=m, n=n, k=k,
@@ -176,26 +176,13 @@ class Product:
         )
 
     def _view_of(self, array: Any) -> Any:
-        """
-        A reference to the view of a given matrix; None for None. Those of PyTorch's tensors are
-        kept, because making one takes longer than the call: while such a tensor lives, its memory
-        is not freed, so what was true of its address still is.
-        """
-        if array is None:
-            return None
-        key = None
-        if hasattr(array, "data_ptr"):
-            key = (array.data_ptr(), array.shape, array.stride(), array.dtype)
-            kept = self._views.get(key)
-            if kept is not None:
-                return kept
+        """A reference to the view of a given matrix; None for None."""
+        return None if array is None else self._views.get(array)
+
+    def _make_view(self, array: Any) -> Any:
         view = _declarations.View()
         struct = self.world.from_dlpack(array).struct()
         call("tsr_tensor_view", ctypes.byref(struct), ctypes.byref(view))
-        if key is not None:
-            if len(self._views) >= VIEWS_KEPT:
-                self._views.clear()
-            self._views[key] = ctypes.byref(view)
         return ctypes.byref(view)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _declarations, errors
+from ._kept import Kept
 from ._native import call, lib
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Stream:
     ):
         self.team, self._state, self._owns_state = team, state, owns_state
         self._handle = ctypes.c_void_p()
+        self._structs = Kept(self._make_struct)
         self._native = native  # which must live as long as this
         if native is None:
             call("tsr_stream_create", team.handle, ctypes.byref(self._handle))
@@ -174,10 +176,13 @@ class Stream:
                 "this stream has no state for collectives: make it with World.stream(), or with"
                 " Team.stream(World.collective_state())"
             )
-        tensors = [
-            ctypes.byref(self.team.world.from_dlpack(array).struct()) for array in (dst, src)
-        ]
-        call(name, self.handle, *tensors, *arguments, self._state.data)
+        call(
+            name, self.handle, self._structs.get(dst), self._structs.get(src), *arguments,
+            self._state.data
+        )
+
+    def _make_struct(self, array: Any) -> Any:
+        return ctypes.byref(self.team.world.from_dlpack(array).struct())
 
     def all_reduce(self, dst: Any, src: Any, op: str = "sum") -> None:
         """Combines the elements of all members' `src` into every member's `dst`: "sum", "max" or
