@@ -1,5 +1,7 @@
 #include "kernels/host/inputs.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "kernels/host/matrices.h"
@@ -16,16 +18,63 @@ static double element(const workload_inputs_t *inputs, uint64_t stream, int64_t 
 	return 2.0 * (double)tsr_random_f32(seed, (uint64_t)index) - 1.0;
 }
 
-void inputs_make(const workload_inputs_t *inputs, const workload_matrix_t *matrix, void *dense_out)
+/** Some rows of a part, which one thread makes. */
+typedef struct slice {
+	const workload_inputs_t *inputs;
+	const workload_matrix_t *matrix;
+	void *dense;
+	int64_t first_row, end_row;
+	pthread_t thread;
+	bool is_running;
+} slice_t;
+
+static void *make_slice(void *argument)
 {
-	for (int64_t row = 0; row < matrix->part_rows; row++)
+	const slice_t *slice = argument;
+	const workload_matrix_t *matrix = slice->matrix;
+	for (int64_t row = slice->first_row; row < slice->end_row; row++)
 		for (int64_t col = 0; col < matrix->part_cols; col++) {
 			const int64_t place =
 				(matrix->first_row + row) * matrix->cols + matrix->first_col + col;
-			tsr_dtype_set(matrix->dtype, dense_out,
+			tsr_dtype_set(matrix->dtype, slice->dense,
 				      (size_t)(row * matrix->part_cols + col),
-				      element(inputs, matrix->stream, place));
+				      element(slice->inputs, matrix->stream, place));
 		}
+	return NULL;
+}
+
+enum { MOST_SLICES = 32, SLICE_ELEMENTS = 1 << 20 };
+
+/** How many threads make a part: no more than processors, each with enough to do. */
+static int64_t slices_of(const workload_matrix_t *matrix)
+{
+	cpu_set_t set;
+	const int64_t processors =
+		sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	const int64_t wanted = matrix->part_rows * matrix->part_cols / SLICE_ELEMENTS;
+	const int64_t most = processors < MOST_SLICES ? processors : MOST_SLICES;
+	return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+void inputs_make(const workload_inputs_t *inputs, const workload_matrix_t *matrix, void *dense_out)
+{
+	slice_t slices[MOST_SLICES];
+	const int64_t count = slices_of(matrix);
+	for (int64_t i = 0; i < count; i++) {
+		slices[i] = (slice_t){.inputs = inputs,
+				      .matrix = matrix,
+				      .dense = dense_out,
+				      .first_row = matrix->part_rows * i / count,
+				      .end_row = matrix->part_rows * (i + 1) / count};
+		/* the last slice is this thread's, and so is each for which there is no thread */
+		slices[i].is_running = i + 1 < count && pthread_create(&slices[i].thread, NULL,
+								       make_slice, &slices[i]) == 0;
+		if (!slices[i].is_running)
+			(void)make_slice(&slices[i]);
+	}
+	for (int64_t i = 0; i < count; i++)
+		if (slices[i].is_running)
+			(void)pthread_join(slices[i].thread, NULL);
 }
 
 tsr_status_t inputs_fill(tsr_world_t *world, const workload_inputs_t *inputs,

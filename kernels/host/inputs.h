@@ -8,8 +8,8 @@
 enum { INPUTS_LARGEST_INTEGER = 4 };
 
 /**
- * Writes a rank's part of a matrix to host memory, row-major and dense. Any
- * thread.
+ * Writes a rank's part of a matrix to host memory, row-major and dense. A large
+ * part is made by several threads. Any thread.
  */
 void inputs_make(const workload_inputs_t *inputs, const workload_matrix_t *matrix, void *dense_out);
 
