@@ -12,7 +12,9 @@
 #ifndef TESSERA_CUDA_GEMM_H
 #define TESSERA_CUDA_GEMM_H
 
+#include "cuda/dev/bulk_rows.h"
 #include "cuda/dev/load.h"
+#include "cuda/dev/senders.h"
 
 /* ------------------------------------------------------------ the threads */
 
@@ -328,7 +330,7 @@ TSR_DEV void tsr_cuda_consume(tsr_coop_t *me, const tsr_cuda_operands_t *operand
 		EPILOGUE(me, &acc, at, ctx);
 	}
 	tsr_port_settle(me);
-	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0};
+	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(me, none);
 }
 
@@ -367,6 +369,7 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
 		tsr_coop_t me = tsr_cuda_consumers(coop, pipeline->told[0], ring.scratch);
+		me.has_senders = 1;
 		tsr_cuda_consume<F, ORDER, GATE, EPILOGUE>(&me, &operands, &ring, tasks, ctx);
 		tsr_cuda_join_registers(coop, true);
 	} else {

@@ -4,7 +4,8 @@
  * read by its sends. If the same tile also goes to a peer or to all, they post
  * it: three warps read it back, once, and send it while the consumers multiply
  * the next tile. A tile that goes to a peer only is stored by the consumers
- * themselves.
+ * themselves. Partial sums for a peer are kept in the workspace and posted too,
+ * and so is a signal behind what was posted.
  *
  * Why not by the copy engine: row by row it takes some fifty cycles for each
  * row, during which loads wait; product and remote stores then took the sum of
@@ -64,6 +65,33 @@ TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 		tsr_cuda_await_send(number - TSR_CUDA_SENDS_MOST);
 	pipeline->sends[place] = send;
 	tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->posted[place]));
+}
+
+/**
+ * Posts a signal behind the sends that the coop has posted. It releases what the
+ * whole coop has done before: all have met, and the sender that raises the flag
+ * has waited for the post.
+ */
+TSR_DEV bool tsr_port_signal_later(tsr_coop_t *coop, uint64_t *flag, uint64_t value,
+				   tsr_signal_op_t op, int peer)
+{
+	if (!coop->unended)
+		return false;
+	tsr_cuda_send_t send;
+	send.from = (const char *)flag;
+	send.pitch_bytes = 0;
+	send.rows = 1;
+	send.row_bytes = 0;
+	send.stamp = 0;
+	send.first = (uint16_t)op;
+	send.end = (uint16_t)peer;
+	send.away = (int64_t)value;
+	if (tsr_gpu_leads(coop) && !tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
+		send.first = TSR_CUDA_NO_OP;
+	coop->kept = 0;
+	tsr_gpu_meet(coop);
+	tsr_cuda_post(coop, send);
+	return true;
 }
 
 /* ---- the consumers: storing from registers */
@@ -298,10 +326,11 @@ TSR_DEV tsr_cuda_send_t tsr_cuda_send_of(const tsr_cuda_kept_t &tile, int first,
 	send.from = tile.at;
 	send.pitch_bytes = (uint32_t)tile.ld * 2;
 	send.rows = (uint16_t)tile.extent;
-	send.row_bytes = (uint16_t)((tile.extent >> 16) * 2);
-	send.stamp = tile.stamp;
+	send.row_bytes = (uint32_t)((tile.extent >> 16) * 2);
+	send.stamp = (uint16_t)tile.stamp;
 	send.first = (uint16_t)first;
 	send.end = (uint16_t)end;
+	send.away = 0;
 	return send;
 }
 
@@ -434,167 +463,51 @@ TSR_DEV bool tsr_port_send_stored(tsr_coop_t *coop)
 	return true;
 }
 
-/* ---- the senders */
+/* ---- the consumers: partial sums for a peer */
 
 /**
- * The progress of a tile's stores to peers, and its limit: a share for each
- * chunk that the loader has requested since.
+ * Where the coop writes what it sends to `peer` (tsr_port_send_staged), or null:
+ * it then stores to the peer itself. The memory is this block's while its main
+ * loop runs, because such a block fills a multiprocessor.
  */
-typedef struct tsr_cuda_pace {
-	int32_t stamp; /* of the tile */
-	uint32_t begin, share_bytes, sent_bytes;
-} tsr_cuda_pace_t;
-
-/**
- * Pauses before send `number` sends `bytes` more, unless consumers wait for it
- * or everything has been loaded.
- */
-TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
+template <typename F> TSR_DEV char *tsr_port_stage(const tsr_coop_t *coop, int peer)
 {
-	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
-	pace->sent_bytes += bytes;
-	while (tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->awaited) <= number) {
-		uint32_t loaded = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
-		if (loaded == TSR_CUDA_LOADED_ALL ||
-		    (uint64_t)(loaded - pace->begin + 1) * pace->share_bytes >= pace->sent_bytes)
-			return;
-		__nanosleep(100);
-	}
-}
-
-/** Bytes of a row before its first whole 16-byte unit. */
-TSR_DEV int tsr_cuda_row_head(const char *row)
-{
-	return (int)(-(uint32_t)(uintptr_t)row & 15u);
+	const tsr_gpu_context_t *context = coop->context;
+	const tsr_cuda_workspace_t *workspace = (const tsr_cuda_workspace_t *)context->workspace;
+	uint32_t multiprocessor;
+	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+	if (!coop->has_senders || !tsr_port_layout<F>::dealt ||
+	    !tsr_port_layout<F>::of_consumers(coop->threads) || !workspace ||
+	    multiprocessor >= context->workspace_parts || peer == tsr_rank(coop))
+		return 0;
+	char *behind = (char *)(workspace->place +
+				(size_t)context->workspace_parts * context->workspace_each);
+	return behind + (size_t)multiprocessor * TSR_CUDA_STAGED_BYTES;
 }
 
 /**
- * Sends the bytes of each row before its first and behind its last whole
- * 16-byte unit, to the same place `peer_offset` away.
+ * Posts the send of what all threads of the coop have written there. Senders see
+ * it as rows of the tile, with twice as many rows if elements have 32 bits.
  */
-TSR_DEV void tsr_cuda_send_row_ends(int thread, const tsr_cuda_send_t &send, int64_t peer_offset)
+template <typename F>
+TSR_DEV void tsr_port_send_staged(tsr_coop_t *coop, const F *frag, const char *staged, char *to,
+				  int element_bytes, int peer)
 {
-	for (int row = thread; row < send.rows; row += TSR_CUDA_SENDER_THREADS) {
-		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
-		const int head = tsr_cuda_row_head(from),
-			  tail = head + (send.row_bytes - head) / 16 * 16;
-		for (int byte = 0; byte < send.row_bytes; byte += 2)
-			if (byte < head || byte >= tail)
-				*(uint16_t *)(from + peer_offset + byte) =
-					*(const uint16_t *)(from + byte);
-			else
-				byte = tail - 2;
-	}
-}
-
-/**
- * If rows begin anywhere: sends each row's 16-byte units, then the bytes beside
- * them.
- */
-TSR_DEV void tsr_cuda_send_rows_anywhere(int thread, const tsr_cuda_send_t &send,
-					 const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
-					 uint32_t number)
-{
-	const int units = send.row_bytes / 16,
-		  step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
-	const int first = units > 0 ? thread / units : 0, unit = thread - first * units;
-	TSR_GPU_NO_UNROLL
-	for (int row = first; first < step && row < send.rows; row += step) {
-		const char *from = send.from + (uint32_t)row * send.pitch_bytes;
-		const int byte = tsr_cuda_row_head(from) + unit * 16;
-		tsr_cuda_keep_pace(pace, number,
-				   (uint32_t)(step * units * 16 * (send.end - send.first)));
-		if (byte + 16 > send.row_bytes)
-			continue;
-		const uint4 held = *(const uint4 *)(from + byte);
-		TSR_GPU_NO_UNROLL
-		for (int i = send.first; i < send.end; i++)
-			*(uint4 *)((char *)from + byte + tsr_gpu_peer_offset(ranks, i)) = held;
-	}
-	for (int i = send.first; i < send.end; i++)
-		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
-}
-
-/**
- * Sends whole rows, each sender in its column of 16 bytes; then the rows' last
- * bytes. `thread` numbers the senders. T: the tile.
- */
-template <typename T>
-TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
-				const tsr_gpu_every_rank_t &ranks, tsr_cuda_pace_t *pace,
-				uint32_t number)
-{
-	enum { at_once = 3, usual_units = (int)T::N / 8 };
-	const int units = send.row_bytes / 16,
-		  step = units > 0 ? TSR_CUDA_SENDER_THREADS / units : 0;
-	const int first = units == usual_units ? thread / usual_units
-			  : units > 0          ? thread / units
-					       : 0;
-	/* registers are scarce: TSR_CUDA_PITCH_MOST */
-	const uint32_t step_bytes = (uint32_t)step * send.pitch_bytes;
-	const char *from = send.from + ((uint32_t)first * send.pitch_bytes +
-					(uint32_t)(thread - first * units) * 16u);
-	TSR_GPU_NO_UNROLL
-	for (int row = first; first < step && row < send.rows; row += at_once * step) {
-		uint4 unit[at_once];
-		tsr_cuda_keep_pace(pace, number,
-				   (uint32_t)(at_once * step * units * 16 *
-					      (send.end - send.first)));
-		TSR_GPU_UNROLL
-		for (int j = 0; j < at_once; j++)
-			if (row + j * step < send.rows)
-				unit[j] = *(const uint4 *)(from + (uint32_t)j * step_bytes);
-		TSR_GPU_NO_UNROLL
-		for (int i = send.first; i < send.end; i++) {
-			char *to = (char *)from + tsr_gpu_peer_offset(ranks, i);
-			TSR_GPU_UNROLL
-			for (int j = 0; j < at_once; j++)
-				if (row + j * step < send.rows)
-					*(uint4 *)(to + (uint32_t)j * step_bytes) = unit[j];
-		}
-		from += at_once * step_bytes;
-	}
-	for (int i = send.first; units * 16 < send.row_bytes && i < send.end; i++)
-		tsr_cuda_send_row_ends(thread, send, tsr_gpu_peer_offset(ranks, i));
-}
-
-/**
- * The senders' loop, until the consumers have nothing more. `chunks`: chunks of
- * a tile.
- */
-template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int thread, int chunks)
-{
-	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
-	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
-	const uint32_t bytes = (uint32_t)(T::M * T::N * 2) * (uint32_t)(tsr_size(coop) - 1);
-	tsr_cuda_pace_t pace = {0, 0, bytes / (uint32_t)(chunks > 0 ? chunks : 1) + 1, 0};
-	TSR_GPU_NO_UNROLL
-	for (uint32_t number = 0;; number++) {
-		uint32_t place = number % TSR_CUDA_SENDS_MOST;
-		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
-		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]),
-				       number / TSR_CUDA_SENDS_MOST % 2);
-		const tsr_cuda_send_t send = pipeline->sends[place];
-		if (send.rows == 0)
-			return;
-		if (send.stamp != pace.stamp) {
-			pace.stamp = send.stamp;
-			pace.begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&pipeline->loaded);
-			pace.sent_bytes = 0;
-		}
-		const uint64_t begun = tsr_gpu_record_now();
-		if (((uint32_t)(uintptr_t)send.from | send.pitch_bytes) % 16 == 0)
-			tsr_cuda_send_rows<T>(thread, send, ranks, &pace, number);
-		else
-			tsr_cuda_send_rows_anywhere(thread, send, ranks, &pace, number);
-		tsr_gpu_record_sent(coop, thread, begun, send.first, send.end,
-				    (uint64_t)send.rows * send.row_bytes);
-		/* The warp's stores are ordered before its arrival. Partner: tsr_cuda_await_send.
-		 * Litmus: MP.rel.acq.sameWG-ww. */
-		__syncwarp();
-		if (thread % 32 == 0)
-			tsr_cuda_mbarrier_arrive(tsr_cuda_shared_address(&pipeline->ended[place]));
-	}
+	static_assert((int)F::rows * (int)F::cols * 4 <= TSR_CUDA_STAGED_BYTES ||
+			      !tsr_port_layout<F>::dealt,
+		      "the sums of a tile have no room in the workspace");
+	const int first = tsr_gpu_ranks_after(coop, peer);
+	tsr_cuda_send_t send;
+	send.from = staged;
+	send.pitch_bytes = (uint32_t)F::cols * 2;
+	send.rows = (uint16_t)((int)F::rows * element_bytes / 2);
+	send.row_bytes = (uint32_t)F::cols * 2;
+	send.stamp = (uint16_t)frag->stamp;
+	send.first = (uint16_t)first;
+	send.end = (uint16_t)(first + 1);
+	send.away = to - staged;
+	tsr_gpu_meet(coop);
+	tsr_cuda_post(coop, send);
 }
 
 #endif

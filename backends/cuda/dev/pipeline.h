@@ -11,26 +11,30 @@
 
 enum {
 	TSR_CUDA_STAGES_MOST = 8,
-	TSR_CUDA_SENDS_MOST = 8,       /* sends of a tile to seven peers, and the end mark */
+	TSR_CUDA_SENDS_MOST = 8, /* sends of a tile to seven peers, and a signal or the end mark */
 	TSR_CUDA_LOADED_ALL = 1 << 30, /* more than any number of chunks */
 	/* limit for consumers' stores: bytes of a row fit into 31 bits */
 	TSR_CUDA_LD_MOST = 1 << 30,
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* limit for sends: rows of a tile fit into 32 bits */
 	/* alignment of the copy engine's boxes in shared memory */
 	TSR_CUDA_SHARED_ALIGN = 1024,
-	TSR_CUDA_NO_TASK = -1 /* in place of chunks: no task is left */
+	TSR_CUDA_NO_TASK = -1,  /* in place of chunks: no task is left */
+	TSR_CUDA_NO_OP = 0xffff /* in place of a signal's operation: a wrong flag, not raised */
 };
 
 /**
  * A request to the senders: send rows of a tile in my own memory to the same
- * place of other ranks.
+ * place of other ranks; or other rows, or partial sums, to a place of one rank.
+ * Or, if rows have no bytes, raise a flag: `from` is its address here, `away` the
+ * value, `first` the tsr_signal_op_t, and `end` the rank.
  */
 typedef struct tsr_cuda_send {
 	const char *from;
-	uint32_t pitch_bytes;
-	uint16_t rows, row_bytes; /* no rows: nothing is left to send */
-	int32_t stamp;            /* stamp of the tile */
-	uint16_t first, end;      /* the ranks from `first` to before `end` after mine */
+	int64_t away; /* bytes from here to that place; 0: the same place of the ranks */
+	uint32_t pitch_bytes, row_bytes;
+	uint16_t rows;       /* 0: nothing is left to send */
+	uint16_t first, end; /* the ranks from `first` to before `end` after mine */
+	uint16_t stamp;      /* the lower half of the tile's */
 } tsr_cuda_send_t;
 
 /**
@@ -87,7 +91,7 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	tsr_cuda_kept_t kept; /* written by the consumers' leader */
 	/* number of the task, if consumers ask the order themselves; written by their leader */
 	int64_t number;
-	unsigned char unused[120];
+	unsigned char unused[56];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES,
 	      "the host knows a kernel with a pipeline by this size");

@@ -166,6 +166,14 @@ TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 	return x;
 }
 
+/** To nearest, ties to even. */
+TSR_DEV uint16_t tsr_port_round_bf16(float x)
+{
+	uint16_t bits;
+	__asm__("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+	return bits;
+}
+
 TSR_DEV uint16_t tsr_port_round_f16(float x)
 {
 	uint16_t bits;

@@ -9,6 +9,9 @@
 
 #define TSR_CUDA_MAP_BYTES 128
 
+/* The sums of the largest tile, 128 x 256, in f32. */
+#define TSR_CUDA_STAGED_BYTES (128 * 256 * 4)
+
 /** A tensor map, and the matrix for which it was made. */
 typedef struct tsr_cuda_place {
 	unsigned char map[TSR_CUDA_MAP_BYTES];
@@ -22,7 +25,9 @@ typedef struct tsr_cuda_place {
  * make their maps by changing the first, which is the host's; each
  * multiprocessor keeps what its blocks have made (one block with a main loop
  * fills it), for every rank's A and B, and for the stack of B that grouped
- * products choose from.
+ * products choose from. Behind all places each multiprocessor has
+ * TSR_CUDA_STAGED_BYTES, in which its block keeps partial sums while they are
+ * sent.
  */
 enum { TSR_CUDA_PLACE_A, TSR_CUDA_PLACE_B, TSR_CUDA_PLACE_STACK, TSR_CUDA_PLACES_EACH };
 

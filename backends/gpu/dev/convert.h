@@ -109,17 +109,6 @@ TSR_DEV float tsr_gpu_float(uint32_t bits)
 }
 
 /**
- * Rounds to nearest, ties to even. Overflow gives infinity, NaN a quiet NaN.
- */
-TSR_DEV uint16_t tsr_gpu_round_bf16(float x)
-{
-	uint32_t bits = tsr_gpu_bits(x);
-	uint32_t quiet = bits >> 16 | 0x40u;
-	uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-}
-
-/**
  * Rounds to odd: towards zero, with the last bit set if that is not exact.
  * Rounding the result to 16 bits gives the same as rounding `x` once.
  */
@@ -173,7 +162,7 @@ template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V 
 {
 	typedef typename D::stored_t stored_t;
 	if constexpr (D::code == TSR_BF16)
-		return tsr_gpu_round_bf16(tsr_gpu_for_half(x));
+		return tsr_port_round_bf16(tsr_gpu_for_half(x));
 	else if constexpr (D::code == TSR_F16)
 		return tsr_port_round_f16(tsr_gpu_for_half(x));
 	else if constexpr (!tsr_gpu_is_integer<stored_t>)

@@ -19,6 +19,7 @@ TSR_DEV tsr_coop_t tsr_gpu_block(const tsr_gpu_context_t *context, tsr_gpu_share
 	block.turn = 0;
 	block.posted = 0;
 	block.unended = 0;
+	block.has_senders = 0;
 	block.kept = 0;
 	block.stamps = 0;
 	block.file = "";
@@ -64,6 +65,10 @@ TSR_DEV tsr_coop_t tsr_gpu_worker_mover(const tsr_gpu_context_t *context, tsr_gp
  * (gpu/dev/port.h).
  */
 TSR_DEV void tsr_port_settle(tsr_coop_t *coop);
+
+/* Raises a flag behind such stores, if there are any: whether it did, or will. */
+TSR_DEV bool tsr_port_signal_later(tsr_coop_t *coop, uint64_t *flag, uint64_t value,
+				   tsr_signal_op_t op, int peer);
 
 /** A meeting of the coop's threads. */
 TSR_DEV void tsr_gpu_meet(const tsr_coop_t *coop)

@@ -5,6 +5,9 @@
 #include "gpu/dev/memory.h"
 #include "gpu/dev/record.h"
 
+/* Copies rows in the port's own way, where the block can and it pays: whether it did. */
+TSR_DEV bool tsr_port_copy_in_bulk(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes_t job);
+
 TSR_DEV tsr_gpu_rows_of_bytes_t tsr_gpu_row(char *dst, const char *src, size_t size_bytes)
 {
 	const int64_t bytes = (int64_t)size_bytes;
@@ -115,7 +118,9 @@ TSR_DEV void tsr_gpu_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr
 	const tsr_gpu_rows_of_bytes_t job = tsr_gpu_overlap(coop, dst, dst_peer, src, src_peer);
 	const uint64_t bytes = (uint64_t)(job.rows * job.row_bytes), begun = tsr_gpu_record_now();
 	if (job.rows > 0 && job.row_bytes > 0) {
-		tsr_gpu_copy_rows(coop, there, job);
+		if (HINT != TSR_HINT_NONE || src.space != TSR_SPACE_HEAP ||
+		    dst.space != TSR_SPACE_HEAP || !tsr_port_copy_in_bulk(coop, job))
+			tsr_gpu_copy_rows(coop, there, job);
 		tsr_gpu_record_read(coop, src_peer, src.space == TSR_SPACE_HEAP ? bytes : 0);
 		tsr_gpu_record_written(coop, begun, dst_peer,
 				       dst.space == TSR_SPACE_HEAP ? bytes : 0);

@@ -44,8 +44,14 @@
  * end later; until then they read what the coop has stored in its own memory.
  * All the coop's threads call tsr_port_settle(coop) before anything later in
  * program order that accesses memory: it waits until these stores have ended,
- * and clears coop->kept. tsr_port_send_stored(coop) sends what the coop has
+ * and clears coop->kept. tsr_port_signal_later(coop, flag, value, op, peer) makes a
+ * tsr_signal part of them, behind those that there are, and returns whether it
+ * did. tsr_port_send_stored(coop) sends what the coop has
  * just stored in its own memory to all other ranks, and returns whether it did.
+ * tsr_port_stage<F>(coop, peer) returns memory in which the coop may leave the
+ * elements of an accumulator F, up to 4 bytes each, that are for `peer`;
+ * tsr_port_send_staged(coop, frag, staged, to, element_bytes, peer) sends them to
+ * `to`, perhaps later. Null: the coop stores to the peer itself.
  *
  * TSR_PORT_ADD has tsr_port_add_pack<D>(at, pack), tsr_port_add_pair<D>(at,
  * pair) and tsr_port_add_one<D>(at, x). They add to global memory; each element
@@ -56,9 +62,11 @@
  * TSR_PORT_GEMM has tsr_port_gemm, with the parameters of tsr_gpu_gemm
  * (gpu/gemm.h).
  *
+ * TSR_PORT_GEMM also has tsr_port_copy_in_bulk(coop, job), which copies rows of
+ * bytes in the port's own way, and returns whether it did.
+ *
  * CUDA's port also names TSR_PORT_BULK, the header of copies in bulk through
- * shared memory. No body uses them: tools/perf/kernels/bulk.c measures
- * them.
+ * shared memory, for tools/perf/kernels/bulk.c, which measures them.
  *
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.
@@ -96,7 +104,9 @@
  *   float or double tsr_port_read_here(value)
  *     The same value. The compiler computes nothing from it before this call.
  *     May do nothing.
- *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float)
+ *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float),
+ *   uint16_t tsr_port_round_bf16(float)
+ *     Roundings are to nearest, ties to even; overflow gives infinity.
  *   void tsr_port_fence<order, scope>()
  *     Each thread's own fence, complete when it returns.
  *   void tsr_port_drain<scope>()
@@ -176,6 +186,7 @@ typedef struct tsr_coop {
 	int turn;            /* the word of `told` to use next */
 	uint32_t posted;     /* stores so far that the port makes in its own way */
 	int unended;         /* some of them may not have ended */
+	int has_senders;     /* other threads make such stores: TSR_PORT_OUTGOING */
 	/* the last store was to my own memory, and a store to a peer can be copied from there */
 	int kept;
 	/* stamps given to fragments so far; each change of a fragment gives it a new one */

@@ -42,6 +42,8 @@ TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr
 TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
 			tsr_signal_op_t op, int peer)
 {
+	if (tsr_port_signal_later(coop, flag, value, op, peer))
+		return;
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
 	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
 		tsr_gpu_raise<TSR_RELEASE>(coop, flag, value, op, peer);

@@ -10,12 +10,17 @@
 #include "gpu/dev/add.h"
 #include "gpu/dev/tile.h"
 
+template <typename F> TSR_DEV char *tsr_port_stage(const tsr_coop_t *coop, int peer);
+template <typename F>
+TSR_DEV void tsr_port_send_staged(tsr_coop_t *coop, const F *frag, const char *staged, char *to,
+				  int element_bytes, int peer);
+
 template <typename D, typename F>
-TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *slot, const F *frag)
+TSR_DEV void tsr_gpu_send_as(const tsr_coop_t *coop, char *elements, const F *frag)
 {
 	typedef typename D::stored_t stored_t;
 	const int together = tsr_gpu_saved_together<F, stored_t>(coop);
-	stored_t *sent = (stored_t *)(slot + TSR_GPU_SENT_HEADER_BYTES);
+	stored_t *sent = (stored_t *)elements;
 	TSR_GPU_UNROLL
 	for (int i = 0; i < F::capacity && i < tsr_gpu_most<F>(coop); i += together) {
 		stored_t *to = sent + tsr_gpu_saved_at<F>(coop, i, together);
@@ -133,12 +138,19 @@ TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 	tsr_port_settle(coop);
 	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, peer))
 		return;
+	const int element_bytes = as == TSR_F32 ? 4 : 2;
 	char *slot = tsr_gpu_heap_address(coop, tsr_port_global((char *)memory), peer);
+	char *to = slot + TSR_GPU_SENT_HEADER_BYTES,
+	     *staged = tsr_port_stage<tsr_frag_t>(coop, peer);
 	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_send_header<tsr_frag_t>(coop, slot, as);
-	TSR_GPU_BY_ADDED(as, D, (tsr_gpu_send_as<D>(coop, slot, frag)))
-	tsr_gpu_record_written(coop, begun, peer,
-			       (uint64_t)tsr_frag_t::elements * (as == TSR_F32 ? 4 : 2));
+	TSR_GPU_BY_ADDED(as, D,
+			 (tsr_gpu_send_as<D>(coop, tsr_port_global(staged ? staged : to), frag)))
+	if (staged)
+		tsr_port_send_staged(coop, frag, staged, to, element_bytes, peer);
+	else
+		tsr_gpu_record_written(coop, begun, peer,
+				       (uint64_t)tsr_frag_t::elements * (uint64_t)element_bytes);
 }
 
 TSR_DEV_FRAG void tsr_frag_add_sent(tsr_coop_t *coop, tsr_frag_t *frag, const TSR_HEAP void *memory,

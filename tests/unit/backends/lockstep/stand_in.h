@@ -106,6 +106,15 @@ TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 	return (float)__builtin_bit_cast(_Float16, bits);
 }
 
+TSR_DEV uint16_t tsr_port_round_bf16(float x)
+{
+	uint32_t bits;
+	__builtin_memcpy(&bits, &x, sizeof bits);
+	const uint32_t quiet = bits >> 16 | 0x40u,
+		       rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
 TSR_DEV uint16_t tsr_port_round_f16(float x)
 {
 	return __builtin_bit_cast(uint16_t, (_Float16)x);
