@@ -166,10 +166,10 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel, int64_t bytes_
 				sizeof c->args);
 }
 
-/* Bytes for a block: what combines takes longer for each. */
+/* Bytes for a block. */
 static tsr_status_t move(call_t *c)
 {
-	return launch(c, &tsr_stream_moves, 16 << 10);
+	return launch(c, &tsr_stream_moves, 4 << 10);
 }
 
 static tsr_status_t combine(call_t *c, const tsr_kernel_t *kernel)

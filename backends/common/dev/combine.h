@@ -36,8 +36,8 @@ TSR_FN tsr_view_t tsr_combine_part(tsr_view_t view, int index, int count)
 	if (view.rows >= count)
 		return tsr_view_cut(view, TSR_DIM_ROWS, index, count);
 	const int64_t lines = tsr_tiles(view.cols, TSR_COMBINE_LINE),
-		      first = lines * index / count * TSR_COMBINE_LINE,
-		      end = lines * (index + 1) / count * TSR_COMBINE_LINE;
+		      first = tsr_quotient(lines * index, count) * TSR_COMBINE_LINE,
+		      end = tsr_quotient(lines * (index + 1), count) * TSR_COMBINE_LINE;
 	const tsr_pos_t at = {0, first};
 	return tsr_view_part(view, at, view.rows, end - first);
 }

@@ -85,7 +85,8 @@ TSR_FN int tsr_exchange_fits(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, t
 	const int me = tsr_rank(c->block), ranks = tsr_size(c->block);
 	const int64_t split_extent = split == TSR_DIM_ROWS ? src.rows : src.cols;
 	/* also where `src` is empty, because this rank has none of the matrix yet */
-	const int64_t mine = split_extent * (me + 1) / ranks - split_extent * me / ranks;
+	const int64_t mine = tsr_quotient(split_extent * (me + 1), ranks) -
+			     tsr_quotient(split_extent * me, ranks);
 	const tsr_view_t held = tsr_view_cut(dst, place, me, ranks);
 	if (split == place)
 		return place == TSR_DIM_ROWS ? tsr_collect_fits(c, dst, mine * ranks, src.cols)

@@ -81,11 +81,11 @@ TSR_DEV tsr_view_t tsr_view_cut(tsr_view_t view, tsr_dim_t dim, int part, int pa
 	tsr_pos_t at = {0, 0};
 	int64_t rows = view.rows, cols = view.cols;
 	if (dim == TSR_DIM_ROWS) {
-		at.row = view.rows * part / parts;
-		rows = view.rows * (part + 1) / parts - at.row;
+		at.row = tsr_quotient(view.rows * part, parts);
+		rows = tsr_quotient(view.rows * (part + 1), parts) - at.row;
 	} else {
-		at.col = view.cols * part / parts;
-		cols = view.cols * (part + 1) / parts - at.col;
+		at.col = tsr_quotient(view.cols * part, parts);
+		cols = tsr_quotient(view.cols * (part + 1), parts) - at.col;
 	}
 	return tsr_view_part(view, at, rows, cols);
 }
@@ -104,7 +104,7 @@ TSR_DEV tsr_from_t tsr_from(int a, int b)
 
 TSR_DEV int64_t tsr_tiles(int64_t extent, int64_t size)
 {
-	return extent <= 0 ? 0 : (extent - 1) / size + 1;
+	return extent <= 0 ? 0 : tsr_quotient(extent - 1, size) + 1;
 }
 
 TSR_DEV tsr_pos_t tsr_grouped_order(int64_t index, int64_t tiles_m, int64_t tiles_n, int64_t group)
