@@ -29,7 +29,7 @@ typedef struct agg_args {
 	int32_t begin[TSR_MAX_RANKS + 1];
 	/* where the first unit that begins in this rank's shard begins (shards.h) */
 	int32_t turn;
-	int32_t tasks_of_tile; /* 2: by columns, if turn is not 0; else 1 */
+	int32_t divides_first; /* shards are parts of K, and turn is not 0: see agg_tasks */
 	int32_t chunk_rows;    /* rows of a shard's chunks; the last one may have fewer */
 	int32_t chunks;        /* number of chunks of the largest shard */
 	int32_t step;          /* copy-engines: AGG_OPEN, ..., */
@@ -46,7 +46,7 @@ typedef struct agg_args {
 	TSR_HEAP uint64_t *counted;
 	/* marked: the token that is put, and the place of those that are taken */
 	TSR_HEAP uint32_t *token;
-	/* by columns: for each computing block, the sums of the first part of a tile's K */
+	/* where shards are parts of K: for each computing block, the sums of its first task */
 	TSR_HEAP unsigned char *first_sums;
 	TSR_HEAP handshake_t *sync;
 } agg_args_t;

@@ -115,7 +115,7 @@ static void set_turn(agg_plan_t *self)
 	const int unit = by_rows ? self->config.tile.m : self->config.tile.k;
 	const int64_t turn = tiles_of(args->begin[self->plan.rank], unit) * unit;
 	args->turn = turn < args->begin[self->plan.ranks] ? (int32_t)turn : 0;
-	args->tasks_of_tile = !by_rows && args->turn > 0 ? 2 : 1;
+	args->divides_first = !by_rows && args->turn > 0;
 }
 
 /** Sets the others: tiles, chunks, and what ranks and blocks exchange. */

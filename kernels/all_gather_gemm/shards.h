@@ -14,17 +14,21 @@
 #include "kernels/dev/handshake.h"
 #include "kernels/dev/tiling.h"
 
-/** One launch. `done` belongs to the epilogue: the number of its calls so far. */
+/**
+ * One launch. `divided` belongs to the epilogue: how many tasks are left of the
+ * tile that has two.
+ */
 typedef struct agg_run {
 	const agg_args_t *args;
 	uint64_t epoch;
 	int32_t block; /* the block's index; those that compute come first */
-	int32_t done;
+	int32_t divided;
 } agg_run_t;
 
 TSR_FN agg_run_t agg_begin(tsr_coop_t *block, const agg_args_t *a)
 {
-	const agg_run_t run = {a, handshake_epoch(block, a->sync), tsr_block_index(block), 0};
+	const agg_run_t run = {a, handshake_epoch(block, a->sync), tsr_block_index(block),
+			       a->divides_first ? 2 : 0};
 	return run;
 }
 
@@ -60,8 +64,10 @@ TSR_FN tsr_view_t agg_chunk(const agg_args_t *a, int source, int32_t chunk)
 /* ------------------------------------------------------------ order and epilogue */
 
 /*
- * The main loop walks K upwards. So where shards are parts of K, a tile has two
- * tasks: from this rank's part to the end of K, then the parts before it.
+ * The main loop walks K upwards. So where shards are parts of K, a block's first
+ * tile has two tasks: from this rank's part to the end of K, then the parts
+ * before it. Its other tiles have one task each, because by then the other ranks'
+ * shards are here, or soon will be.
  */
 
 /** This block's tasks: the tiles are assigned to the computing blocks in turn. */
@@ -70,7 +76,7 @@ TSR_FN tsr_tasks_t agg_tasks(const agg_run_t *run)
 	const agg_args_t *a = run->args;
 	const int64_t after = tiling_count(&a->tiling) - run->block,
 		      tiles = after > 0 ? tsr_tiles(after, a->tiling.blocks) : 0;
-	const tsr_tasks_t tasks = {0, 1, tiles * a->tasks_of_tile};
+	const tsr_tasks_t tasks = {0, 1, tiles + (tiles > 0 && a->divides_first)};
 	return tasks;
 }
 
@@ -79,35 +85,35 @@ TSR_FN tsr_part_t agg_order(int64_t task, const void *ctx)
 {
 	const agg_run_t *run = (const agg_run_t *)ctx;
 	const agg_args_t *a = run->args;
-	const int32_t two = a->tasks_of_tile - 1;
-	tsr_pos_t at = tiling_at(&a->tiling, run->block + (task >> two) * a->tiling.blocks);
+	const int64_t tile_number = task - (task > 0 && a->divides_first);
+	tsr_pos_t at = tiling_at(&a->tiling, run->block + tile_number * a->tiling.blocks);
 	if (a->along == AGG_BY_ROWS) {
 		const int64_t rows = (int64_t)a->tiling.tiles_m * TSR_TILE_M(tile);
 		at.row += a->turn;
 		at.row -= at.row >= rows ? rows : 0;
 	}
 	tsr_part_t part = tsr_whole(at);
-	if (two && task % 2 == 0)
+	if (a->divides_first && task == 0)
 		part.k0 = a->turn;
-	else if (two)
+	else if (a->divides_first && task == 1)
 		part.k1 = a->turn;
 	return part;
 }
 
 /**
- * Epilogue: stores a tile. Of the two tasks of a tile, the first leaves its sums
- * in memory and the second adds them. Both are this block's, so the fence orders
- * the block's own threads only.
+ * Epilogue: stores a tile. Of the two tasks of a divided tile, the first leaves
+ * its sums in memory and the second adds them. Both are this block's, so the
+ * fence orders the block's own threads only.
  */
 TSR_FN void agg_store(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
 {
 	agg_run_t *run = (agg_run_t *)ctx;
 	const agg_args_t *a = run->args;
-	if (a->tasks_of_tile == 2) {
+	if (run->divided > 0) {
 		TSR_HEAP unsigned char *first_sums =
 			a->first_sums + tsr_block_index(me) * (int64_t)TSR_FRAG_BYTES(tile);
-		run->done ^= 1;
-		if (run->done) {
+		run->divided--;
+		if (run->divided > 0) {
 			tsr_frag_save(me, first_sums, sums);
 			tsr_fence(me, TSR_ACQ_REL, TSR_SCOPE_BLOCK);
 			return;
