@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 3u
+#define TSR_BACKEND_ABI 4u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -144,6 +144,32 @@ typedef struct tsr_heap_ops {
 	tsr_status_t (*fill)(tsr_device_t *device, void *heap, int byte, size_t size_bytes);
 } tsr_heap_ops_t;
 
+/**
+ * The calls on windows: memory of the program's that becomes a part of this
+ * rank's heap (tessera/window.h).
+ */
+typedef struct tsr_window_ops {
+	size_t size;
+	/** What memory of a window begins and ends at a multiple of; 0: there are no windows. */
+	size_t (*unit_bytes)(const tsr_device_t *device);
+	/**
+	 * Whether `size_bytes`, a multiple of the unit, from `memory` on can become a window.
+	 * Errors: TSR_ERR_ARGUMENT, TSR_ERR_UNSUPPORTED, TSR_ERR_SYSTEM.
+	 */
+	tsr_status_t (*check)(tsr_device_t *device, const void *memory, size_t size_bytes);
+	/**
+	 * From now on the bytes at `memory` and those at `heap`, an address of this rank's heap
+	 * that is a multiple of the unit, are the same: those that were at `memory`. After an
+	 * error they are as before.
+	 */
+	tsr_status_t (*open)(tsr_device_t *device, void *heap, void *memory, size_t size_bytes);
+	/**
+	 * Undoes that: `memory` keeps its bytes. After an error `memory` is as before. Errors:
+	 * TSR_ERR_ARGUMENT (the program has unmapped it), TSR_ERR_SYSTEM.
+	 */
+	tsr_status_t (*close)(tsr_device_t *device, void *heap, void *memory, size_t size_bytes);
+} tsr_window_ops_t;
+
 /** One launch, on a stream of the backend. */
 typedef struct tsr_device_launch {
 	tsr_device_stream_t *stream;
@@ -247,6 +273,7 @@ typedef struct tsr_backend {
 	bool thread_ranks; /* ranks may be threads of one process */
 	const tsr_device_ops_t *device;
 	const tsr_heap_ops_t *heap;
+	const tsr_window_ops_t *window;
 	const tsr_team_ops_t *team;
 	const tsr_stream_ops_t *stream;
 	const tsr_event_ops_t *event;

@@ -80,6 +80,7 @@ const tsr_backend_t tsr_backend_cpuemu = {
 	.thread_ranks = true,
 	.device = &device_ops,
 	.heap = &tsr_cpu_heap_ops,
+	.window = &tsr_cpu_window_ops,
 	.team = &tsr_cpu_team_ops,
 	.stream = &tsr_cpu_stream_ops,
 	.event = &tsr_cpu_event_ops,

@@ -219,6 +219,7 @@ void tsr_cpu_explore_sync_stream(tsr_device_stream_t *stream, uint64_t all);
 void tsr_cpu_explore_sync_event(tsr_device_event_t *event, uint64_t mark);
 
 extern const tsr_heap_ops_t tsr_cpu_heap_ops;
+extern const tsr_window_ops_t tsr_cpu_window_ops;
 extern const tsr_team_ops_t tsr_cpu_team_ops;
 extern const tsr_stream_ops_t tsr_cpu_stream_ops;
 extern const tsr_event_ops_t tsr_cpu_event_ops;

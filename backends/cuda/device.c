@@ -187,6 +187,7 @@ const tsr_backend_t tsr_backend_cuda = {
 	.thread_ranks = false,
 	.device = &device_ops,
 	.heap = &tsr_gpu_heap_ops,
+	.window = &tsr_gpu_window_ops,
 	.team = &tsr_gpu_team_ops,
 	.stream = &tsr_gpu_stream_ops,
 	.event = &tsr_gpu_event_ops,

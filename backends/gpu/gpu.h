@@ -210,6 +210,7 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count);
 extern const tsr_stream_ops_t tsr_gpu_stream_ops;
 extern const tsr_event_ops_t tsr_gpu_event_ops;
 extern const tsr_heap_ops_t tsr_gpu_heap_ops;
+extern const tsr_window_ops_t tsr_gpu_window_ops;
 extern const tsr_team_ops_t tsr_gpu_team_ops;
 extern const tsr_record_ops_t tsr_gpu_record_ops;
 

@@ -14,6 +14,7 @@
 #include "tessera/stream.h"
 #include "tessera/unique_id.h"
 #include "tessera/visibility.h"
+#include "tessera/window.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,6 +59,9 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_memcpy_to_heap(...) TSR_SITED(tsr_memcpy_to_heap, __VA_ARGS__)
 #define tsr_memcpy_from_heap(...) TSR_SITED(tsr_memcpy_from_heap, __VA_ARGS__)
 #define tsr_memset_heap(...) TSR_SITED(tsr_memset_heap, __VA_ARGS__)
+
+#define tsr_window_register(...) TSR_SITED(tsr_window_register, __VA_ARGS__)
+#define tsr_window_release(...) TSR_SITED(tsr_window_release, __VA_ARGS__)
 
 #define tsr_tensor_empty(...) TSR_SITED(tsr_tensor_empty, __VA_ARGS__)
 #define tsr_tensor_zeros(...) TSR_SITED(tsr_tensor_zeros, __VA_ARGS__)

@@ -35,6 +35,7 @@
 #include "tessera/unique_id.h"
 #include "tessera/version.h"
 #include "tessera/visibility.h"
+#include "tessera/window.h"
 #include "tessera/world.h"
 
 #include "tessera/site.h"

@@ -61,6 +61,15 @@ void tsr_exploration_join(tsr_exploration_t *exploration, tsr_edge_t *into, cons
 tsr_status_t tsr_exploration_add_heap(tsr_exploration_t *exploration, int rank, unsigned char *base,
 				      unsigned char *values, size_t bytes);
 
+/**
+ * The program has given `bytes` at `memory`, which is inaccessible from now on,
+ * to be the bytes of its heap at `heap`: whoever dereferences an address there
+ * is reported as with an address of the heap. `end_window` takes that back.
+ */
+tsr_status_t tsr_exploration_add_window(tsr_exploration_t *exploration, const void *heap,
+					const void *memory, size_t bytes);
+void tsr_exploration_end_window(tsr_exploration_t *exploration, const void *memory);
+
 /* ------------------------------------------------------------ blocks */
 
 /** A worker of a block. The kernel's name lives as long as the process. */

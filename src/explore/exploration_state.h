@@ -289,6 +289,7 @@ struct tsr_exploration {
 	tsr_area_t *areas; /* the heaps first, by rank */
 	int area_count, area_room;
 	int last_area;
+	struct tsr_shown *windows; /* list: guard.c */
 	tsr_slab_rows_t *slabs;
 	int slab_count, slab_room;
 	tsr_last_signal_t *signals; /* TSR_SIGNALS entries, by object */

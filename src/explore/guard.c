@@ -27,7 +27,8 @@ typedef struct fault {
 	const void *code;        /* by which instruction; null: not known on this processor */
 	const unsigned char *stack;
 	tsr_finding_kind_t kind;
-	bool overflow; /* it left the task's stack: the two below are not known */
+	bool overflow; /* it left the task's stack: what is below is not known */
+	bool window;   /* it used the program's own address of a window */
 	int area;
 	size_t offset;
 } fault_t;
@@ -45,6 +46,51 @@ struct tsr_guard {
  * run on one thread, which is this one.
  */
 static _Thread_local tsr_guard_t *here;
+
+/* ------------------------------------------------------------------ windows */
+
+/** Memory of the program's that is a part of its heap, and inaccessible. */
+typedef struct tsr_shown {
+	struct tsr_shown *next;
+	uintptr_t memory, heap;
+	size_t bytes;
+} shown_t;
+
+tsr_status_t tsr_exploration_add_window(tsr_exploration_t *x, const void *heap, const void *memory,
+					size_t bytes)
+{
+	shown_t *shown = malloc(sizeof *shown);
+	if (!shown)
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "no host memory for the books of a window; free some");
+	*shown = (shown_t){x->windows, (uintptr_t)memory, (uintptr_t)heap, bytes};
+	x->windows = shown;
+	return TSR_OK;
+}
+
+void tsr_exploration_end_window(tsr_exploration_t *x, const void *memory)
+{
+	for (shown_t **at = &x->windows; *at; at = &(*at)->next)
+		if ((*at)->memory == (uintptr_t)memory) {
+			shown_t *shown = *at;
+			*at = shown->next;
+			free(shown);
+			return;
+		}
+}
+
+/** The heap's address of an address in a window; any other is left as it is. */
+static const unsigned char *through_window(const tsr_exploration_t *x, const unsigned char *at,
+					   bool *window_out)
+{
+	for (const shown_t *shown = x->windows; shown; shown = shown->next)
+		if ((uintptr_t)at - shown->memory < shown->bytes) {
+			*window_out = true;
+			return (const unsigned char *)(shown->heap +
+						       ((uintptr_t)at - shown->memory));
+		}
+	return at;
+}
 
 /* ------------------------------------------------------------------ the signal */
 
@@ -80,6 +126,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	fault_t fault = {.at = info->si_addr};
 	sigjmp_buf *begin = task == TSR_NO_TASK ? NULL : guard->x->actors[task].begin;
 	ask_processor(context, &fault);
+	fault.at = through_window(guard->x, fault.at, &fault.window);
 	fault.overflow = begin && tsr_explorer_overflows(guard->x->explorer, fault.stack, fault.at);
 	if (begin &&
 	    (fault.overflow || tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset))) {
@@ -137,11 +184,16 @@ static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
 	tsr_finding_access_t *access = &finding.access[0];
 	place_of(fault->code, place, sizeof place);
-	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into the heap itself%s",
-		 who->kernel ? "kernel" : "host", place);
-	finding.change = who->kernel ? "hand the pointer to a call of the device API, such as "
-				       "tsr_get, tsr_load or tsr_atomic_load"
-				     : "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
+	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into %s itself%s",
+		 who->kernel ? "kernel" : "host",
+		 fault->window ? "the memory of a window" : "the heap", place);
+	finding.change =
+		who->kernel ? "hand the pointer to a call of the device API, such as "
+			      "tsr_get, tsr_load or tsr_atomic_load"
+		: fault->window
+			? "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap as long as "
+			  "the window is registered, so that tessera check sees it"
+			: "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
 	*access = TSR_FINDING_NOWHERE;
 	access->who = tsr_who_found(who);
 	access->call = "an access that is no call of Tessera";

@@ -3,6 +3,7 @@
  * ranks come out of it alike.
  */
 #include "src/heap/heap.h"
+#include "src/heap/window.h"
 #include "src/world/team.h"
 
 #include <inttypes.h>
@@ -170,11 +171,19 @@ tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_
 	return tsr_heap_take(world, &request, pointer_out);
 }
 
+void tsr_heap_give(tsr_world_t *world, TSR_HEAP void *pointer)
+{
+	size_t offset;
+	if (offset_of(world, pointer, &offset) && release_here(world, offset) == TSR_OK &&
+	    world->host.exploration)
+		tsr_executor.freed(world->host.exploration, world->rank, offset);
+}
+
 /*
  * What a rank asks to release, as text that is equal where it is the same
  * allocation. An error where it is not of the heap at all.
  */
-static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP void *pointer,
+static tsr_status_t describe_release(tsr_world_t *world, const TSR_HEAP void *pointer,
 				     size_t *offset_out, char *text, size_t text_bytes)
 {
 	const char *name;
@@ -190,6 +199,11 @@ static tsr_status_t describe_release(const tsr_world_t *world, const TSR_HEAP vo
 				 tsr_heap_raw(pointer));
 	} else if (tsr_heap_find(world, pointer, &name, &inside) == TSR_OK) {
 		snprintf(text, text_bytes, "\"%s\" at offset %zu", name, *offset_out);
+		if (tsr_window_is_at(world, pointer))
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "tsr_heap_free was given the window \"%s\"; release it by "
+					 "tsr_window_release",
+					 name);
 	} else {
 		snprintf(text, text_bytes, "nothing at offset %zu", *offset_out);
 	}

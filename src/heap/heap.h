@@ -46,6 +46,12 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 			   TSR_HEAP void **pointer_out);
 
 /**
+ * Releases an allocation on this rank. All ranks do so, because they have agreed
+ * on it, and nobody uses it any more.
+ */
+void tsr_heap_give(tsr_world_t *world, TSR_HEAP void *pointer);
+
+/**
  * Checks that `size_bytes` from `heap` on are in one allocation of this rank.
  * `call` is for the sentence. Errors: TSR_ERR_ARGUMENT.
  */

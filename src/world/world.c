@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/heap/allocator.h"
+#include "src/heap/window.h"
 #include "src/registry/registry.h"
 #include "src/world/host.h"
 #include "src/world/team.h"
@@ -132,6 +133,7 @@ static void release(tsr_world_t *world, bool agreed)
 	if (!agreed)
 		tsr_boot_quiesce(world->boot); /* ranks as threads share their heaps' memory */
 	tsr_world_drop_teams(world);
+	tsr_windows_drop(world);
 	if (world->heap_made)
 		world->backend->heap->unmap(world->device);
 	if (world->device != NULL)

@@ -31,6 +31,7 @@ struct tsr_world {
 	size_t heap_bytes;
 	bool heap_made; /* the backend's heap exists and must be unmapped */
 	struct tsr_allocator *allocator;
+	struct tsr_window *windows; /* list; guarded by allocator_lock */
 	/* needed because the backend looks up allocations from its own threads */
 	pthread_mutex_t allocator_lock;
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# ThreadSanitizer and a planted bug: a signal without its release is reported,
-# and the right signal is not.
+# ThreadSanitizer and planted bugs: a signal without its release is reported, and
+# the right signal is not; so is a wait that is missing in a window.
 . "$(dirname "$0")/../tap"
+window=$BUILD/tests/planted/memory/window
 program=$BUILD/tests/planted/order/missing_release
 case $BUILD in
 *-tsan) ;;
@@ -18,4 +19,10 @@ try tessera run -n 2 --placement thread "$program" planted
 [ "$code" -ne 0 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
 	grep -q 'missing_release.c' "$TAP_FILES/err"
 verdict $? "a planted missing release is reported, with the kernel's line" "exit code $code"
+prints "a window that is waited for raises no report" '' \
+	tessera run -n 2 --placement thread "$window" right
+try tessera run -n 2 --placement thread "$window" early
+[ "$code" -ne 0 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
+	grep -q 'window.c' "$TAP_FILES/err"
+verdict $? "a race in a window is reported, with the kernel's line" "exit code $code"
 finish
