@@ -14,6 +14,7 @@ from .product import Product
 from .stream import Event, Kernel, Stream
 from .team import Team
 from .tensor import Allocation, Tensor, leases_of
+from .window import register
 
 Shape = Union[int, Sequence[int]]
 
@@ -270,6 +271,27 @@ class World:
         values = numpy.asarray(values)
         tensor = self.empty(values.shape, values.dtype if dtype is None else dtype)
         tensor.write(values)
+        return tensor
+
+    def window(self, array: Any, name: str = "window") -> Tensor:
+        """
+        The tensor on the memory of an array that lies outside the heap: nothing is copied, and
+        kernels and collectives of all ranks work on the array's own memory. Tensor.free ends that
+        (so does the end of the world), and the array goes on with what was written to it last.
+
+        Each rank passes an array of its own, dense and row-major, of the same size, and whose
+        memory begins at a page and has whole pages to itself: tessera.pages makes such arrays.
+        Until the window is freed the array must not be resized; the tensor keeps it alive. Order is
+        that of arrays on the heap: before reading what a stream writes, call Stream.sync.
+
+        Called by:  every rank (collective), with the same name.
+        Raises:     ArgumentError (memory that is no whole pages, is shared with other processes, or
+                    is part of another window), UnsupportedError (on GPUs, which have no windows
+                    yet), NoMemoryError (the heap has no room for it), MismatchError (other sizes),
+                    and those of barrier().
+        """
+        tensor = register(self, array, name)
+        self.allocations[tensor.data] = tensor.allocation
         return tensor
 
     def from_dlpack(self, array: Any) -> Tensor:
