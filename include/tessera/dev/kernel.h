@@ -11,7 +11,8 @@
  *     tsr_coop_t *block   the block
  *     const args_t *a     the launch's arguments
  *   The macro also defines `const tsr_kernel_t name` for the host; pass it to
- *   tsr_launch.
+ *   tsr_launch. Other source files declare it by TSR_KERNEL_DECLARE(name)
+ *   (tessera/kernel.h), which C++ needs: the descriptor has a name of C.
  *   `args_t` is a plain struct with the same layout in C and C++ (fixed-width
  *   integers, TSR_HEAP pointers, views).
  *

@@ -18,6 +18,6 @@ typedef struct squares_args {
 	TSR_HEAP squares_t *mine;
 } squares_args_t;
 
-TSR_EXTERN const tsr_kernel_t add_squares;
+TSR_KERNEL_DECLARE(add_squares);
 
 #endif
