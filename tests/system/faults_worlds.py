@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Worlds of 1, 2 and 3 ranks, as processes and as threads, with one system call
-failing at a time. tests/faults/README.md says how.
+Worlds of 1, 2 and 3 ranks, as processes and as threads, and windows on the
+program's memory, with one system call failing at a time. tests/faults/README.md says how.
 """
 import os
 import sys
@@ -22,17 +22,19 @@ def right(ranks):
     return judge
 
 
-def world(ranks, placement):
-    program = os.path.join(sweep.BUILD, "tests", "faults", "world")
+def world(ranks, placement, name="world"):
+    program = os.path.join(sweep.BUILD, "tests", "faults", name)
     command = [
         os.path.join(sweep.BUILD, "tessera"), "run", "-n", str(ranks), "--placement", placement,
         program
     ]
-    return sweep.Run(f"{ranks} as {placement}", command, right(ranks))
+    what = f"{ranks} as {placement}" if name == "world" else f"{name}, {ranks} as {placement}"
+    return sweep.Run(what, command, right(ranks))
 
 
 sys.exit(
     sweep.main(
         [world(ranks, placement) for placement in ("process", "thread") for ranks in (1, 2, 3)]
+        + [world(2, placement, "windowed") for placement in ("process", "thread")]
     )
 )
