@@ -50,6 +50,8 @@ typedef struct tsr_host {
 	tsr_shared_words_t *words;
 	/* null, or the exploration that runs the ranks as fibres: src/base/executor.h */
 	struct tsr_exploration *exploration;
+	/* settings of one backend: TESSERA_CUDA_HEAP=ipc, TESSERA_HIP_HEAP=uncached */
+	bool cuda_ipc, hip_uncached;
 
 	/**
 	 * Ends the world with a status and one sentence. The first call wins; `words->aborted`
@@ -279,6 +281,17 @@ typedef struct tsr_backend {
 	const tsr_event_ops_t *event;
 	const tsr_record_ops_t *record;
 } tsr_backend_t;
+
+/**
+ * What a plug-in shows, under the name tsr_backend_plugin: a shared library that
+ * holds one backend, for the same version of libtessera.so
+ * (src/registry/plugins.h).
+ */
+typedef struct tsr_plugin {
+	uint32_t abi;        /* TSR_BACKEND_ABI; whatever follows has the shape of that number */
+	const char *version; /* of the library that it was built with, such as "0.1.0" */
+	const tsr_backend_t *backend;
+} tsr_plugin_t;
 
 extern const tsr_backend_t tsr_backend_cpuemu;
 extern const tsr_backend_t tsr_backend_cuda, tsr_backend_hip; /* only if the build includes them */

@@ -101,6 +101,27 @@ def shared_library(env, target, objects, **overrides):
     return made
 
 
+# What a GPU's backend uses of the library and the shared one does not show: no state is in it.
+PRIVATE_TO_PLUGINS = ["src/base/os/descriptor", "src/base/settings/visible"]
+
+
+def plugin(env, name, objects, shared):
+    """
+    libtessera-NAME.so: a backend that libtessera.so loads (src/registry/plugins.c). What it needs
+    of that library is what this shows to all, and copies of some objects. It is looked for nowhere,
+    because it is there when a plug-in is loaded.
+    """
+    entry = env.Object(
+        f"$BUILD/plugins/{name}", "#backends/gpu/plugin/entry.c",
+        CPPDEFINES=env["CPPDEFINES"] + [("TSR_PLUGIN_BACKEND", f"tsr_backend_{name}")]
+    )
+    copies = [env.File(f"$BUILD/{path}.o") for path in PRIVATE_TO_PLUGINS]
+    return env.SharedLibrary(
+        f"$BUILD/plugins/tessera-{name}", objects + entry + copies,
+        LIBS=[shared[0], "m", "dl"], SHLINKFLAGS=env["SHLINKFLAGS"] + ["-Wl,-z,defs"]
+    )[0]
+
+
 def commit():
     """The commit that is built, with -dirty where files of it were changed; "unknown" outside of a
     clone."""
@@ -120,7 +141,7 @@ def install_aliases(env, names, built):
     keep = "" if env["strip"] else " --no-strip"
     run = (
         "@install/install --build $BUILD_PATH --prefix '$PREFIX' --destdir '$DESTDIR' --libdir"
-        f" '$LIBDIR'{keep}"
+        f" '$LIBDIR' --plugins '{','.join(env['HOSTED'])}'{keep}"
     )
     local = env.Clone(BUILD_PATH=env.Dir("$BUILD").path)
     install, uninstall, installation = names

@@ -6,7 +6,6 @@
 #include "cuda/dev/threads.h"
 #include "cuda/device.h"
 #include "src/base/error.h"
-#include "src/base/settings/options.h"
 
 CUresult tsr_cuda_capability(const tsr_cuda_driver_t *driver, int ordinal, int *major_out,
 			     int *minor_out)
@@ -152,16 +151,12 @@ static const tsr_gpu_vendor_t vendor = {
 
 static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_out)
 {
-	tsr_options_t options;
-	tsr_status_t status = tsr_options_read(&options);
-	if (status != TSR_OK)
-		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
 	if (!device)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "no host memory for rank %d's CUDA device; free some", host->rank);
-	device->sharing = options.cuda_ipc ? &tsr_cuda_ipc : &tsr_cuda_vmm;
-	status = tsr_gpu_device_open(device, &vendor, host);
+	device->sharing = host->cuda_ipc ? &tsr_cuda_ipc : &tsr_cuda_vmm;
+	const tsr_status_t status = tsr_gpu_device_open(device, &vendor, host);
 	if (status == TSR_OK)
 		*device_out = device;
 	return status;

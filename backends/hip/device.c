@@ -5,7 +5,6 @@
 
 #include "hip/device.h"
 #include "src/base/error.h"
-#include "src/base/settings/options.h"
 
 static tsr_status_t read_properties(tsr_device_t *device)
 {
@@ -105,16 +104,12 @@ static const tsr_gpu_vendor_t vendor = {
 
 static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_out)
 {
-	tsr_options_t options;
-	tsr_status_t status = tsr_options_read(&options);
-	if (status != TSR_OK)
-		return status;
 	tsr_device_t *device = calloc(1, sizeof *device);
 	if (!device)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "no host memory for rank %d's HIP device; free some", host->rank);
-	device->uncached = options.hip_uncached;
-	status = tsr_gpu_device_open(device, &vendor, host);
+	device->uncached = host->hip_uncached;
+	const tsr_status_t status = tsr_gpu_device_open(device, &vendor, host);
 	if (status == TSR_OK)
 		*device_out = device;
 	return status;

@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/settings/options.h"
+#include "src/registry/plugins.h"
 #include "src/registry/registry.h"
 
 typedef struct entry {
@@ -11,7 +12,10 @@ typedef struct entry {
 	const tsr_backend_t *backend; /* null: not part of this build */
 } entry_t;
 
-/* The build says which it has; cpuemu is always there. */
+/*
+ * The build says which the archive has; cpuemu is always there. The shared
+ * library has no other, and loads plug-ins.
+ */
 #if defined(TSR_WITH_CUDA)
 #define CUDA &tsr_backend_cuda
 #else
@@ -29,6 +33,12 @@ static const entry_t entries[] = {
 	{"cpuemu", "a C compiler", &tsr_backend_cpuemu},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
+
+#if defined(TSR_WITH_PLUGINS)
+enum { PLUGINS = 1 };
+#else
+enum { PLUGINS = 0 };
+#endif
 
 const char *tsr_backend_name_at(int index, const tsr_backend_t **backend_out)
 {
@@ -58,9 +68,11 @@ static tsr_status_t not_found(const char *name)
 			 nearest != NULL ? "?)" : "", list);
 }
 
-/** Whether this library has the backend; the sentence says why not. */
-static tsr_status_t check_built(const entry_t *entry)
+/** The backend, if this library has it or a plug-in does; the sentence says why not. */
+static tsr_status_t find_backend(const entry_t *entry, const tsr_backend_t **backend_out)
 {
+	if (entry->backend == NULL && PLUGINS)
+		return tsr_plugin_load(entry->name, backend_out);
 	if (entry->backend == NULL)
 		return tsr_error(
 			TSR_ERR_NO_DEVICE,
@@ -73,6 +85,7 @@ static tsr_status_t check_built(const entry_t *entry)
 			TSR_ERR_UNSUPPORTED,
 			"the backend '%s' was built for plug-in contract %u, not %u: build it anew",
 			entry->name, entry->backend->abi, TSR_BACKEND_ABI);
+	*backend_out = entry->backend;
 	return TSR_OK;
 }
 
@@ -81,13 +94,14 @@ static tsr_status_t choose_best(const tsr_backend_t **backend_out)
 	tsr_status_t status = TSR_ERR_NO_DEVICE;
 	for (int i = 0; i < ENTRIES; i++) {
 		int devices;
-		status = check_built(&entries[i]);
+		const tsr_backend_t *backend = NULL;
+		status = find_backend(&entries[i], &backend);
 		if (status == TSR_OK)
-			status = entries[i].backend->device->probe(&devices);
+			status = backend->device->probe(&devices);
 		if (status == TSR_OK) {
 			/* why others were passed over is no error of the caller's */
 			(void)tsr_error(TSR_OK, "%s", "");
-			*backend_out = entries[i].backend;
+			*backend_out = backend;
 			return TSR_OK;
 		}
 	}
@@ -106,9 +120,8 @@ tsr_status_t tsr_backend_choose(const char *name, const tsr_backend_t **backend_
 	for (int i = 0; i < ENTRIES; i++) {
 		if (strcmp(entries[i].name, name) != 0)
 			continue;
-		const tsr_status_t status = check_built(&entries[i]);
+		const tsr_status_t status = find_backend(&entries[i], backend_out);
 		if (status == TSR_OK) {
-			*backend_out = entries[i].backend;
 			*why_out = "TESSERA_BACKEND names it";
 		}
 		return status;

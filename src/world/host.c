@@ -54,6 +54,8 @@ void tsr_world_make_host(tsr_world_t *world)
 		.deadline_ns = world->options.deadline_ns,
 		.words = tsr_boot_words(world->boot),
 		.exploration = tsr_boot_exploration(world->boot),
+		.cuda_ipc = world->options.cuda_ipc,
+		.hip_uncached = world->options.hip_uncached,
 		.abort_world = abort_world,
 		.keep_wait_record = keep_wait_record,
 		.lost_rank = lost_rank,

@@ -13,6 +13,10 @@ seen "what cuda lacks" \
 	'^  cuda +([1-9] device|no device: (the backend .cuda. is not part|there is no NVIDIA|the NVIDIA driver|CUDA_VISIBLE|the GPU))'
 seen "what hip lacks" \
 	'^  hip +([1-9] device|no device: (the backend .hip. is not part|there is no (HIP|driver of AMD)|HIP.s NVIDIA platform|the HIP runtime|(HIP|ROCR|CUDA)_VISIBLE|the GPU))'
+if [ -e "$BUILD/libtessera.so" ]; then
+	seen "what the shared library loads, or why not" \
+		'^  plug-in (cuda|hip) +([1-9] device|no device: (the backend .(cuda|hip). is a plug-in, and there is no /|there is no|the NVIDIA driver|HIP.s NVIDIA|the HIP runtime|(CUDA|HIP|ROCR)_VISIBLE|the GPU))' 2
+fi
 seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
 seen "a kernel without variants" '^  perf_put '
 prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info settings
@@ -48,11 +52,12 @@ prints "a word that is nowhere" '' tessera info --filter no-such-word
 [ ! -s "$TAP_FILES/out" ]
 verdict $? "prints nothing" "$(cat "$TAP_FILES/out")"
 prints "JSON" '' env TESSERA_SECRET=do-not-say-it tessera info --json - \
-	build backends kernels settings
+	build backends plugins kernels settings
 python3 - "$TAP_FILES/out" <<'END'
 import json, sys
 all = json.load(open(sys.argv[1]))
-assert list(all) == ["build", "backends", "kernels", "settings"], list(all)
+assert list(all) == ["build", "backends", "plugins", "kernels", "settings"], list(all)
+assert [row["name"] for row in all["plugins"]] in ([], ["cuda", "hip"]), all["plugins"]
 cpu = next(row for row in all["backends"] if row["name"] == "cpuemu")
 assert cpu["devices"] == 1 and cpu["resident_blocks"] > 0 and cpu["figures"] == "cpuemu", cpu
 put = [row for row in all["kernels"] if row["name"] == "perf_put"]

@@ -9,7 +9,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 }
 command -v dh >/dev/null || { skip "Debian packages" "no debhelper"; finish; }
 build=$(cd "$BUILD" && pwd)
-packages='libtessera0.1 libtessera-kernels0.1 libtessera-dev tessera-tools'
+packages='libtessera0.1 libtessera-kernels0.1 libtessera-dev tessera-tools' profile=
+[ ! -e "$build/plugins/libtessera-cuda.so" ] || {
+	packages="$packages tessera-backend-cuda" profile=pkg.tessera.cuda
+}
 
 mkdir "$TAP_FILES/source" && cd "$root" || exit 1
 ci/list-files '*' | tar -cf - -T - | tar -xf - -C "$TAP_FILES/source"
@@ -19,7 +22,7 @@ version=$("$build/tessera" --version | sed 's/^tessera //')
 verdict $? "debian/changelog has the library's version" "$(dpkg-parsechangelog -S Version)"
 
 : >"$TAP_FILES/out" 2>"$TAP_FILES/err"
-try env TESSERA_BUILD="$build" DEB_BUILD_OPTIONS=noautodbgsym \
+try env TESSERA_BUILD="$build" DEB_BUILD_OPTIONS=noautodbgsym DEB_BUILD_PROFILES="$profile" \
 	dpkg-buildpackage --no-sign --build=binary
 verdict "$code" "dpkg-buildpackage makes them" "exit code $code"
 cd "$TAP_FILES" && rm -r source

@@ -56,6 +56,12 @@ def python_with_venv():
     return None
 
 
+def plugins():
+    """The backends that the build has as plug-ins."""
+    paths = glob.glob(os.path.join(os.environ["BUILD"], "plugins", "libtessera-*.so"))
+    return [re.search(r"-(\w+)\.so$", path)[1] for path in sorted(paths)]
+
+
 def try_wheel(wheel, folder):
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
@@ -64,7 +70,8 @@ def try_wheel(wheel, folder):
         "the wheel has what its library needs", names
     )
     ours = {"tessera/lib/libtessera.so", "tessera/lib/libtessera-kernels.so"}
-    verdict(ours <= set(names), "the wheel has the libraries", names)
+    ours |= {f"tessera/lib/tessera/plugins/libtessera-{name}.so" for name in plugins()}
+    verdict(ours <= set(names), "the wheel has the libraries, and plug-ins", names)
     environment = os.path.join(folder, "environment")
     code, output = without_clone([python_with_venv(), "-m", "venv", environment], folder)
     verdict(code == 0, "a fresh environment", output)
@@ -97,7 +104,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = os.path.realpath(folder)
         build = os.path.join(python_ranks.ROOT, "python", "build")
-        code, output = python_ranks.run([build, os.environ["BUILD"], "--output", folder])
+        command = [build, os.environ["BUILD"], "--plugins", ",".join(plugins()), "--output", folder]
+        code, output = python_ranks.run(command)
         wheels = glob.glob(os.path.join(folder, "*.whl"))
         verdict(code == 0 and len(wheels) == 1, "python/build makes a wheel", output)
         if wheels:

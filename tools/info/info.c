@@ -16,11 +16,13 @@ static const char help[] =
 	"\n"
 	"Shows what this build and this machine offer.\n"
 	"\n"
-	"sections (without one: build, backends and kernels):\n"
+	"sections (without one: build, backends, plugins and kernels):\n"
 	"  build      version, commit, compiler, and where headers and libraries are\n"
 	"  backends   the backends with their devices, or why they have none; the\n"
 	"             properties of a device, and the machine by whose figures workloads\n"
 	"             choose tiles and blocks\n"
+	"  plugins    the same for libtessera.so, which loads backends of GPUs when a\n"
+	"             program runs: which it found, and why one was not\n"
 	"  kernels    the kernels in this executable with their variants and device code\n"
 	"  settings   the environment variables that the library reads, with values,\n"
 	"             defaults and meanings\n"
@@ -45,7 +47,7 @@ typedef struct section {
 } section_t;
 
 typedef struct job {
-	section_t sections[5]; /* the last one has no name */
+	section_t sections[6]; /* the last one has no name */
 	const char *filter, *json, *csv;
 	int asked;
 } job_t;
@@ -173,8 +175,8 @@ static int ask(job_t *job, const char *name)
 	const char *near = tsr_nearest_name(name, names);
 	return near ? tool_misuse("info", "unknown section '%s'; did you mean '%s'?", name, near)
 		    : tool_misuse("info",
-				  "unknown section '%s'; there are build, backends, kernels and "
-				  "settings",
+				  "unknown section '%s'; there are build, backends, plugins, "
+				  "kernels and settings",
 				  name);
 }
 
@@ -207,6 +209,7 @@ int tsr_cmd_info(int argc, char **argv)
 	job_t job = {.sections = {
 			     {"build", info_build, info_print_build, .unasked = true},
 			     {"backends", info_backends, info_print_backends, .unasked = true},
+			     {"plugins", info_plugins, info_print_plugins, .unasked = true},
 			     {"kernels", info_kernels, info_print_kernels, .unasked = true},
 			     {"settings", info_settings, info_print_settings, .unasked = false},
 		     }};

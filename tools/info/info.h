@@ -12,12 +12,14 @@
  */
 json_t *info_build(bool *failed);
 json_t *info_backends(bool *failed);
+json_t *info_plugins(bool *failed);
 json_t *info_kernels(bool *failed);
 json_t *info_settings(bool *failed);
 
 /** Print rows as text, as people read them. */
 void info_print_build(const json_t *rows);
 void info_print_backends(const json_t *rows);
+void info_print_plugins(const json_t *rows);
 void info_print_kernels(const json_t *rows);
 void info_print_settings(const json_t *rows);
 
