@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cpuemu/device.h"
+#include "cpuemu/watched.h"
 #include "src/base/error.h"
 #include "src/base/os/descriptor.h"
 
@@ -14,6 +15,7 @@ typedef struct heap_tail {
 	uint64_t rank, process, size_bytes;
 	_Atomic uint64_t mapped;         /* how many ranks have mapped it */
 	uint64_t pattern[TSR_MAX_RANKS]; /* pattern[r]: written and read back by rank r */
+	tsr_watched_window_t windows[TSR_WATCHED_WINDOWS];
 } heap_tail_t;
 
 static const char magic[16] = "tessera heap 1";
@@ -30,6 +32,14 @@ static size_t page_round(size_t size_bytes)
 static heap_tail_t *tail_of(void *base, size_t size_bytes)
 {
 	return (heap_tail_t *)(void *)((unsigned char *)base + page_round(size_bytes));
+}
+
+tsr_watched_window_t *tsr_cpu_watched(const tsr_cpu_env_t *env, int rank)
+{
+	if (!env->base[rank])
+		return NULL;
+	heap_tail_t *tail = tail_of(env->base[rank], env->heap_bytes);
+	return tail->process == env->host->process ? tail->windows : NULL;
 }
 
 /**

@@ -5,11 +5,14 @@
  * heap, and the heap's pages are mapped at the memory's address as well.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cpuemu/dev/memory/scoped.h"
 #include "cpuemu/device.h"
+#include "cpuemu/watched.h"
 #include "src/base/error.h"
 #include "src/base/os/maps.h"
 
@@ -127,6 +130,33 @@ static tsr_status_t cannot_move(const void *memory, size_t size_bytes, const cha
 				: "free memory, or raise the limit of mappings (vm.max_map_count)");
 }
 
+/** Notes a window (`memory` null: its end) for ThreadSanitizer, or for nobody. */
+static void note_watched(tsr_device_t *device, const void *heap, const void *memory,
+			 size_t size_bytes)
+{
+	tsr_watched_window_t *windows =
+		TSR_CPU_TSAN ? tsr_cpu_watched(&device->env, device->env.rank) : NULL;
+	const uint64_t begin =
+		(uint64_t)((const unsigned char *)heap - device->env.base[device->env.rank]);
+	for (int i = 0; windows && i < TSR_WATCHED_WINDOWS; i++) {
+		tsr_watched_window_t *w = &windows[i];
+		/* Relaxed, here and below: they order nothing, so that no race is hidden. No kernel
+		 * uses the window yet, or any more. */
+		const uint64_t bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed);
+		if (!memory && bytes > 0 &&
+		    atomic_load_explicit(&w->begin, memory_order_relaxed) == begin) {
+			atomic_store_explicit(&w->bytes, 0, memory_order_relaxed);
+			return;
+		}
+		if (!memory || bytes > 0)
+			continue;
+		atomic_store_explicit(&w->begin, begin, memory_order_relaxed);
+		atomic_store_explicit(&w->memory, (uintptr_t)memory, memory_order_relaxed);
+		atomic_store_explicit(&w->bytes, size_bytes, memory_order_relaxed);
+		return;
+	}
+}
+
 /*
  * With an old size of 0, mremap maps the pages a second time and leaves the
  * first mapping alone.
@@ -196,14 +226,20 @@ static tsr_status_t close_explored(tsr_device_t *device, void *heap, void *memor
 
 static tsr_status_t open_window(tsr_device_t *device, void *heap, void *memory, size_t size_bytes)
 {
-	return tsr_cpu_explored(device) ? open_explored(device, heap, memory, size_bytes)
-					: open_moved(heap, memory, size_bytes);
+	if (tsr_cpu_explored(device))
+		return open_explored(device, heap, memory, size_bytes);
+	const tsr_status_t status = open_moved(heap, memory, size_bytes);
+	if (status == TSR_OK)
+		note_watched(device, heap, memory, size_bytes);
+	return status;
 }
 
 static tsr_status_t close_window(tsr_device_t *device, void *heap, void *memory, size_t size_bytes)
 {
-	return tsr_cpu_explored(device) ? close_explored(device, heap, memory, size_bytes)
-					: close_moved(heap, memory, size_bytes);
+	if (tsr_cpu_explored(device))
+		return close_explored(device, heap, memory, size_bytes);
+	note_watched(device, heap, NULL, size_bytes);
+	return close_moved(heap, memory, size_bytes);
 }
 
 const tsr_window_ops_t tsr_cpu_window_ops = {

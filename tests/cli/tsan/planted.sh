@@ -25,4 +25,8 @@ try tessera run -n 2 --placement thread "$window" early
 [ "$code" -ne 0 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
 	grep -q 'window.c' "$TAP_FILES/err"
 verdict $? "a race in a window is reported, with the kernel's line" "exit code $code"
+try tessera run -n 2 --placement thread "$window" slept
+[ "$code" -ne 0 ] && grep -q 'WARNING: ThreadSanitizer: data race' "$TAP_FILES/err" &&
+	grep -q 'run_in_window' "$TAP_FILES/err" && grep -q 'keep_number' "$TAP_FILES/err"
+verdict $? "so is the host's own read of it before the kernel's end" "exit code $code"
 finish

@@ -7,18 +7,20 @@
  *     early     wrong: it does not wait for the number
  *     host      wrong: the host reads what is kept at the memory's own address
  *               before it has waited for the kernel
+ *     slept     wrong: the same a while later, when the kernel has kept it
  *     kernel    wrong: the kernel reads its number at the memory's own address
  *     released  wrong: a second kernel puts into a window that was released
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
 #include "tests/planted/planted.h"
 
-enum { RIGHT, EARLY, HOST, KERNEL, RELEASED, KINDS };
-static const char *const kinds[KINDS] = {"right", "early", "host", "kernel", "released"};
+enum { RIGHT, EARLY, HOST, SLEPT, KERNEL, RELEASED, KINDS };
+static const char *const kinds[KINDS] = {"right", "early", "host", "slept", "kernel", "released"};
 
 typedef struct window_cells {
 	uint64_t number, got, kept, flag;
@@ -59,7 +61,9 @@ static int run_in_window(tsr_world_t *world, window_args_t *args, window_cells_t
 	args->own = memory;
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_launch(stream, &keep_number, 1, args));
-	if (args->kind == HOST)
+	if (args->kind == SLEPT)
+		(void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	if (args->kind == HOST || args->kind == SLEPT)
 		kept = args->own->kept;
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_memcpy_from_heap(world, &kept, &args->cells->kept, sizeof kept));
@@ -77,7 +81,7 @@ TSR_MAIN(world, argc, argv)
 {
 	window_args_t args = {.kind = planted_kind(argc, argv, kinds, KINDS)};
 	if (args.kind == KINDS) {
-		fprintf(stderr, "usage: window right|early|host|kernel|released\n");
+		fprintf(stderr, "usage: window right|early|host|slept|kernel|released\n");
 		return 2;
 	}
 	const size_t unit = tsr_window_unit_bytes(world);

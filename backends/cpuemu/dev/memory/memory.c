@@ -2,22 +2,35 @@
 #include "cpuemu/dev/memory/memory.h"
 
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/watched.h"
 #include "src/base/convert.h"
+
+/** Shows an access to ThreadSanitizer; the build without it leaves this out. */
+static inline void watch(const tsr_mem_t *mem, const unsigned char *at, size_t bytes, size_t rows,
+			 size_t pitch, bool write)
+{
+	if (TSR_CPU_TSAN && mem->env)
+		tsr_cpu_watch(mem->env, at, (tsr_watched_rows_t){bytes, rows, pitch}, write);
+}
 
 void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *from, size_t bytes)
 {
-	if (mem->explored)
+	if (mem->explored) {
 		tsr_explored_read(mem, private_to, from, bytes, bytes, 1);
-	else
-		memcpy(private_to, from, bytes);
+		return;
+	}
+	watch(mem, from, bytes, 1, 0, false);
+	memcpy(private_to, from, bytes);
 }
 
 void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes)
 {
-	if (mem->explored)
+	if (mem->explored) {
 		tsr_explored_write(mem, to, bytes, private_from, bytes, 1);
-	else
-		memcpy(to, private_from, bytes);
+		return;
+	}
+	watch(mem, to, bytes, 1, 0, true);
+	memcpy(to, private_from, bytes);
 }
 
 void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
@@ -27,6 +40,8 @@ void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
 		tsr_explored_copy(mem, to, to_pitch, from, from_pitch, bytes, rows);
 		return;
 	}
+	watch(mem, from, bytes, rows, from_pitch, false);
+	watch(mem, to, bytes, rows, to_pitch, true);
 	if (to_pitch == bytes && from_pitch == bytes) {
 		memmove(to, from, rows * bytes);
 		return;
@@ -37,10 +52,12 @@ void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
 
 void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 {
-	if (mem->explored)
+	if (mem->explored) {
 		tsr_explored_clear(mem, to, bytes);
-	else
-		memset(to, 0, bytes);
+		return;
+	}
+	watch(mem, to, bytes, 1, 0, true);
+	memset(to, 0, bytes);
 }
 
 /*

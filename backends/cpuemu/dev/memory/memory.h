@@ -21,6 +21,7 @@ typedef struct tsr_mem {
 	/* Explored: beginning of the memory that was passed to the call, at this rank. All accesses
 	 * of the call must be in the allocation that holds it. */
 	const unsigned char *owner;
+	const tsr_cpu_env_t *env; /* ThreadSanitizer: where windows are found; else null */
 } tsr_mem_t;
 
 void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes);
@@ -31,6 +32,7 @@ static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *m
 	mem->explored = coop->block->env->host->exploration ? coop : NULL;
 	mem->call = call;
 	mem->owner = mem->at;
+	mem->env = TSR_CPU_TSAN ? coop->block->env : NULL;
 }
 
 /**
