@@ -126,7 +126,7 @@ static tsr_status_t cannot_move(const void *memory, size_t size_bytes, const cha
 	return tsr_error(
 		TSR_ERR_SYSTEM, "moving the memory of a window of %s at %p %s failed: %s; %s",
 		TSR_SIZE(size_bytes), memory, where, strerror(cause),
-		cause == EINVAL ? "valgrind and huge pages do not allow it"
+		cause == EINVAL ? "valgrind, qemu and huge pages do not allow it"
 				: "free memory, or raise the limit of mappings (vm.max_map_count)");
 }
 
