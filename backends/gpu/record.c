@@ -114,7 +114,7 @@ tsr_status_t tsr_gpu_record_launch(tsr_gpu_t *gpu, const tsr_device_launch_t *l,
 				   const tsr_gpu_function_t *f, tsr_gpu_record_t *record_out)
 {
 	tsr_gpu_recording_t *r = gpu->recording;
-	*record_out = (tsr_gpu_record_t){NULL};
+	*record_out = (tsr_gpu_record_t){0};
 	if (!r || !r->on)
 		return TSR_OK;
 	const int each = (f->threads + TSR_GPU_LANE_THREADS - 1) / TSR_GPU_LANE_THREADS;
