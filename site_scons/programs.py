@@ -98,6 +98,7 @@ def shared_library(env, target, objects, **overrides):
         target, objects, SHLIBVERSION=version, SONAME=f"lib{name}.so.{kept}", **overrides
     )
     env.Depends(made, "#include/tessera/version.h")
+    env.NoCache(made)  # out of a cache it would come without its links
     return made
 
 
