@@ -33,6 +33,8 @@
  *   dev/lock.h        locks between coops of all ranks
  *   dev/tile.h        tiles in registers, arithmetic on them
  *   dev/gemm.h        the main loop of a matrix product
+ *   dev/attend.h      the main loop of attention, and the merge of its partial
+ *                     results
  *   dev/orders.h      orders of tiles and blocks
  *   dev/collective.h  all-gather, all-to-all, broadcast, gather and scatter, by
  *                     all blocks of all ranks
@@ -51,6 +53,7 @@
 #include "tessera/dev/port.h"
 
 #include "tessera/dev/atomic.h"
+#include "tessera/dev/attend.h"
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"

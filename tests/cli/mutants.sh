@@ -16,8 +16,8 @@ verdict $? "workloads have cases" "$cases"
 
 for ranks in 1 2 3 5 8; do
 	for program in pair lock ticket locked one_shot_all_reduce ring_all_gather counter \
-		split_put relay row_counts gemm_beside_put pulled within added sent reduced \
-		marked windowed; do
+		split_put relay row_counts gemm_beside_put attend_beside_put pulled within added \
+		sent reduced marked windowed; do
 		prints "$program on $ranks" '' \
 			tessera run -n $ranks --placement thread "$programs/$program"
 	done

@@ -21,6 +21,15 @@ TSR_API void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, t
 			  tsr_tasks_t tasks, tsr_order_fn order, tsr_gate_fn gate,
 			  tsr_cpu_epilogue_fn epilogue, void *ctx);
 
+TSR_API tsr_state_t tsr_cpu_state_take(tsr_coop_t *coop, tsr_cpu_tile_t tile);
+TSR_API void tsr_cpu_state_drop(tsr_state_t *state);
+
+typedef void (*tsr_cpu_state_fn)(tsr_coop_t *coop, tsr_state_t *state, tsr_span_t span, void *ctx);
+TSR_API void tsr_cpu_attend(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t q, tsr_view_t k,
+			    tsr_view_t v, float scale, tsr_tasks_t tasks, tsr_span_fn span,
+			    tsr_keys_gate_fn gate, tsr_cpu_state_fn start,
+			    tsr_cpu_state_fn epilogue, void *ctx);
+
 /**
  * Every atomic but compare-and-swap; the value is ignored by loads. Orders and
  * scopes have been checked by the macros.

@@ -11,6 +11,7 @@
 #include "cpuemu/block.h"
 #include "src/base/text.h"
 #include "tessera/dev/atomic.h"
+#include "tessera/dev/attend.h"
 #include "tessera/dev/collective.h"
 #include "tessera/dev/coop.h"
 #include "tessera/dev/gemm.h"

@@ -20,6 +20,8 @@
 #define TSR_DEV_ROWS TSR_DEV
 #define TSR_DEV_FRAG_DOT TSR_DEV
 #define TSR_DEV_FRAG_DOT_BT TSR_DEV
+#define TSR_DEV_STATE TSR_DEV
+#define TSR_DEV_STATE_FRAG TSR_DEV
 #define TSR_PORT_BODIES "cpuemu/dev/bodies.h"
 
 /* ------------------------------------------------------------------ who calls */
@@ -270,6 +272,33 @@ enum {
 #define tsr_gemm(cfg_, coop_, a_, b_, tasks_, order_, gate_, epilogue_, ctx_)                    \
 	tsr_cpu_gemm(TSR_AT(coop_), TSR_CPU_TILE(cfg_), (a_), (b_), (tasks_), (order_), (gate_), \
 		     (epilogue_), (ctx_))
+
+/* ------------------------------------------------------------------ attention (dev/attend.h) */
+
+/** A state: O, the maxima in base 2 and the sums of M queries, in the thread's arena. */
+typedef struct tsr_state {
+	tsr_frag_t *o;
+	tsr_rows_t *top, *sum;
+} tsr_state_t;
+
+enum { TSR_CPU_ATTENDS_f32 = 4, TSR_CPU_ATTENDS_f16 = 4, TSR_CPU_ATTENDS_bf16 = 4 };
+
+/* As a configuration of products: P (M x N keys) times V (N keys x D). */
+#define TSR_ATTEND_TILE(cfg_, dtype_, m_, n_, d_) \
+	TSR_TILE(cfg_, dtype_, m_, d_, n_);       \
+	typedef tsr_state_t cfg_##_state_t;       \
+	enum { cfg_##_state_bytes = (m_) * ((d_) + 2) * (int)TSR_CPU_ATTENDS_##dtype_ }
+#define TSR_ATTEND_KEYS(cfg_) cfg_##_tile_k
+#define TSR_STATE_BYTES(cfg_) ((size_t)cfg_##_state_bytes)
+#define TSR_STATE(cfg_, name_, coop_)                                                        \
+	__attribute__((cleanup(tsr_cpu_state_drop), unused)) tsr_state_t name_##_fragments = \
+		tsr_cpu_state_take(TSR_AT(coop_), TSR_CPU_TILE(cfg_));                       \
+	__attribute__((unused)) tsr_state_t *const name_ = &name_##_fragments
+
+#define TSR_NO_START ((tsr_cpu_state_fn)0)
+#define tsr_attend(cfg_, coop_, q_, k_, v_, scale_, tasks_, span_, gate_, start_, epilogue_, ctx_) \
+	tsr_cpu_attend(TSR_AT(coop_), TSR_CPU_TILE(cfg_), (q_), (k_), (v_), (scale_), (tasks_),    \
+		       (span_), (gate_), (start_), (epilogue_), (ctx_))
 
 /* -------------------------------------------------------------- ordered accesses (dev/atomic.h) */
 

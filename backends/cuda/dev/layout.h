@@ -247,6 +247,26 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 		TSR_CUDA_BY_WARPS(threads, deal, deal::piece(p, j), 0);
 	}
 
+	/* A main loop's consumers keep what belongs to a row: two rows of each band, which four
+	 * lanes share. */
+	enum { row_slots = dealt && !flat ? 2 * bands : 0 };
+	TSR_DEV bool keeps_rows(int threads)
+	{
+		return row_slots > 0 && of_consumers(threads);
+	}
+	TSR_DEV int slot(int i)
+	{
+		return i / band_elements * 2 + i / 2 % 2;
+	}
+	TSR_DEV int slot_row(const tsr_coop_t *coop, int slot)
+	{
+		return block_row(coop, slot / 2, coop->thread % 32 / 4 + slot % 2 * 8);
+	}
+	TSR_DEV bool owns_rows(const tsr_coop_t *coop)
+	{
+		return coop->thread % 4 == 0;
+	}
+
 	/* For sums: a warp's blocks of 16 by 8, and the place of row `row` and column `col` of
 	 * them. If turned, blocks are of the transposed product, whose rows are the tile's
 	 * columns. */

@@ -33,6 +33,7 @@
 #define TSR_PORT_ADD "cuda/dev/add.h"
 #define TSR_PORT_DOT "cuda/dev/dot.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
+#define TSR_PORT_ATTEND "cuda/dev/attend.h"
 #define TSR_PORT_BULK "cuda/dev/bulk.h"
 
 #define TSR_RELAXED __NV_ATOMIC_RELAXED
@@ -157,6 +158,20 @@ template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t
 TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
 {
 	return __ldcs((const uint4 *)at);
+}
+
+TSR_DEV float tsr_port_exp2(float x)
+{
+	float y;
+	__asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+
+TSR_DEV float tsr_port_log2(float x)
+{
+	float y;
+	__asm__("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
 }
 
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)

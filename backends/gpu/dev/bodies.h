@@ -18,11 +18,13 @@
 #include "gpu/dev/word.h"
 
 #include "gpu/dev/add.h"
+#include "gpu/dev/attend.h"
 #include "gpu/dev/combine.h"
 #include "gpu/dev/fragments/rows.h"
 #include "gpu/dev/fragments/sent.h"
 #include "gpu/dev/gemm.h"
 #include "gpu/dev/reduce.h"
+#include "gpu/dev/state.h"
 #include "gpu/dev/tile.h"
 #include "gpu/dev/value.h"
 #include "gpu/dev/words.h"

@@ -199,4 +199,18 @@
 	tsr_port_gemm<cfg_##_frag_t, order_, gate_, epilogue_>(TSR_AT(coop_), (a_), (b_), \
 							       (tasks_), (ctx_))
 
+/* ---- dev/attend.h: as a configuration of tiles of M x D; K is that of the main loop's tiles */
+
+#define TSR_ATTEND_TILE(cfg_, dtype_, M_, N_, D_) \
+	TSR_TILE(cfg_, dtype_, M_, D_, 64);       \
+	typedef tsr_gpu_state<cfg_##_tile_t, (N_)> cfg_##_state_t
+#define TSR_ATTEND_KEYS(cfg_) ((int)cfg_##_state_t::keys)
+#define TSR_STATE_BYTES(cfg_) ((size_t)cfg_##_state_t::bytes)
+#define TSR_STATE(cfg_, name_, coop_) TSR_GPU_FRAG(cfg_##_state_t, name_, coop_)
+#define TSR_NO_START nullptr
+#define tsr_attend(cfg_, coop_, q_, k_, v_, scale_, tasks_, span_, gate_, start_, epilogue_, ctx_) \
+	tsr_port_attend<cfg_##_state_t, span_, gate_, start_, epilogue_>(TSR_AT(coop_), (q_),      \
+									 (k_), (v_), (scale_),     \
+									 (tasks_), (ctx_))
+
 #endif

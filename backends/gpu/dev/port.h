@@ -19,7 +19,7 @@
  *   TSR_RELAXED ... TSR_SEQ_CST, TSR_SCOPE_*   constants for the compiler's
  *     atomics
  *
- * and names five headers.
+ * and names six headers.
  *
  * TSR_PORT_LAYOUT has struct tsr_port_layout<F>, the distribution of fragments
  * of type F over a coop's threads. together(threads) is 0 if a coop of this
@@ -32,7 +32,11 @@
  * it belongs to this one. evenly(threads): no element is held twice, and all
  * threads hold the same number. length(threads) elements are adjacent in a row
  * of the tile: element j of the thread's p-th such unit is its piece(threads,
- * p, j). 0: the port does not move them itself.
+ * p, j). 0: the port does not move them itself. Of accumulators,
+ * keeps_rows(threads) says that a thread's elements lie in at most `row_slots`
+ * rows: element i in its slot(i), which is row slot_row(coop, slot) of the tile.
+ * Several threads may have a row; owns_rows(coop) says that those of this thread
+ * belong to it.
  *
  * TSR_PORT_DOT has two products by the port's matrix unit; each returns whether
  * it computed the product. tsr_port_dot(coop, acc, a, b) multiplies fragments
@@ -64,6 +68,9 @@
  *
  * TSR_PORT_GEMM also has tsr_port_copy_in_bulk(coop, job), which copies rows of
  * bytes in the port's own way, and returns whether it did.
+ *
+ * TSR_PORT_ATTEND has tsr_port_attend, with the parameters of tsr_gpu_attend
+ * (gpu/attend.h), but for three views and a scale in place of the second.
  *
  * CUDA's port also names TSR_PORT_BULK, the header of copies in bulk through
  * shared memory, for tools/perf/kernels/bulk.c, which measures them.
@@ -104,6 +111,8 @@
  *   float or double tsr_port_read_here(value)
  *     The same value. The compiler computes nothing from it before this call.
  *     May do nothing.
+ *   float tsr_port_exp2(float), tsr_port_log2(float)
+ *     To some units in the last place; 2^0 is exactly 1, and 2^-inf is 0.
  *   float tsr_port_widen_f16(bits), uint16_t tsr_port_round_f16(float),
  *   uint16_t tsr_port_round_bf16(float)
  *     Roundings are to nearest, ties to even; overflow gives infinity.
@@ -141,6 +150,9 @@
 	template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_b_t> TSR_DEV
 #define TSR_DEV_FRAG_DOT_BT \
 	template <typename tsr_frag_t, typename tsr_frag_a_t, typename tsr_frag_bt_t> TSR_DEV
+#define TSR_DEV_STATE template <typename tsr_state_t> TSR_DEV
+#define TSR_DEV_STATE_FRAG \
+	template <typename tsr_state_t, typename tsr_frag_t, typename tsr_rows_t> TSR_DEV
 
 /** Whether an order releases, and whether it acquires. */
 template <int ORDER>

@@ -168,6 +168,24 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	{
 		return p * length(threads) + j;
 	}
+	/* Row values are distributed in turn. */
+	enum { row_slots = 0 };
+	TSR_DEV bool keeps_rows(int)
+	{
+		return false;
+	}
+	TSR_DEV int slot(int)
+	{
+		return 0;
+	}
+	TSR_DEV int slot_row(const tsr_coop_t *, int)
+	{
+		return 0;
+	}
+	TSR_DEV bool owns_rows(const tsr_coop_t *)
+	{
+		return true;
+	}
 };
 
 #endif

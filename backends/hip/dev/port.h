@@ -38,6 +38,7 @@
 #define TSR_PORT_ADD "hip/dev/add.h"
 #define TSR_PORT_DOT "hip/dev/dot.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
+#define TSR_PORT_ATTEND "hip/dev/attend.h"
 
 #define TSR_PORT_MEET_SHARED(coop_) tsr_hip_meet_shared((coop_)->whole)
 
@@ -186,6 +187,16 @@ template <int HINT> TSR_DEV void tsr_port_write_hinted(void *at, tsr_port_unit_t
 TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
 {
 	return __builtin_nontemporal_load((const tsr_port_unit_t *)at);
+}
+
+TSR_DEV float tsr_port_exp2(float x)
+{
+	return __builtin_amdgcn_exp2f(x);
+}
+
+TSR_DEV float tsr_port_log2(float x)
+{
+	return __builtin_amdgcn_logf(x);
 }
 
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)

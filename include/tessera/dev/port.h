@@ -15,6 +15,9 @@
  *   TSR_DEV_FRAG_DOT_BT
  *                     the same for `tsr_frag_t`, `tsr_frag_a_t` and
  *                     `tsr_frag_bt_t`
+ *   TSR_DEV_STATE     the same for `tsr_state_t`
+ *   TSR_DEV_STATE_FRAG
+ *                     the same for `tsr_state_t`, `tsr_frag_t` and `tsr_rows_t`
  *   TSR_AT(coop)      the coop; a port that keeps call sites notes the file
  *                     and line in it
  *   TSR_PART_OF(coop, "tsr_...")
@@ -37,7 +40,8 @@
  *                     less
  *
  *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h,
- *   dev/atomic.h, dev/signal.h, dev/word.h and dev/gemm.h describe
+ *   dev/atomic.h, dev/signal.h, dev/word.h, dev/gemm.h and dev/attend.h
+ *   describe
  *
  *   TSR_PORT_BODIES   the header with the bodies, read after the contracts
  *

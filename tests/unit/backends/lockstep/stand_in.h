@@ -101,6 +101,16 @@ TSR_DEV tsr_port_unit_t tsr_port_read_streaming(const void *at)
 	return *(const tsr_port_unit_t *)at;
 }
 
+TSR_DEV float tsr_port_exp2(float x)
+{
+	return __builtin_exp2f(x);
+}
+
+TSR_DEV float tsr_port_log2(float x)
+{
+	return __builtin_log2f(x);
+}
+
 TSR_DEV float tsr_port_widen_f16(uint16_t bits)
 {
 	return (float)__builtin_bit_cast(_Float16, bits);

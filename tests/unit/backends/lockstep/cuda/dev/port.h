@@ -22,6 +22,7 @@
 #define TSR_PORT_ADD "hip/dev/add.h"           /* by compare-and-swap */
 #define TSR_PORT_DOT "cuda/dev/dot.h"
 #define TSR_PORT_GEMM "cuda/dev/gemm.h"
+#define TSR_PORT_ATTEND "cuda/dev/attend.h"
 
 typedef unsigned __int128 tsr_port_unit_t;
 

@@ -28,6 +28,7 @@
 #define TSR_PORT_ADD "hip/dev/add.h"
 #define TSR_PORT_DOT "hip/dev/dot.h"
 #define TSR_PORT_GEMM "hip/dev/gemm.h"
+#define TSR_PORT_ATTEND "hip/dev/attend.h"
 
 typedef uint32_t tsr_port_unit_t __attribute__((ext_vector_type(4)));
 
