@@ -66,6 +66,19 @@ TSR_DEV void tsr_cuda_mbarrier_arrive(uint32_t barrier)
 	__asm__ volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+/**
+ * Arrives if `does`. One predicated instruction, because ptxas would end products
+ * in flight at a branch.
+ */
+TSR_DEV void tsr_cuda_mbarrier_arrive_if(uint32_t barrier, bool does)
+{
+	__asm__ volatile("{\n\t.reg .pred does;\n\t"
+			 "setp.ne.u32 does, %1, 0;\n\t"
+			 "@does mbarrier.arrive.shared::cta.b64 _, [%0];\n\t}" ::"r"(barrier),
+			 "r"((uint32_t)does)
+			 : "memory");
+}
+
 /** Arrives, and announces the bytes that the copy engine will bring. */
 TSR_DEV void tsr_cuda_mbarrier_expect(uint32_t barrier, uint32_t bytes)
 {

@@ -29,7 +29,16 @@ typedef struct tsr_cuda_place {
  * TSR_CUDA_STAGED_BYTES, in which its block keeps partial sums while they are
  * sent.
  */
-enum { TSR_CUDA_PLACE_A, TSR_CUDA_PLACE_B, TSR_CUDA_PLACE_STACK, TSR_CUDA_PLACES_EACH };
+enum {
+	TSR_CUDA_PLACE_A,
+	TSR_CUDA_PLACE_B,
+	TSR_CUDA_PLACE_STACK,
+	/* stacks too: Q, K and V of attention */
+	TSR_CUDA_PLACE_Q,
+	TSR_CUDA_PLACE_K,
+	TSR_CUDA_PLACE_V,
+	TSR_CUDA_PLACES_EACH
+};
 
 typedef struct tsr_cuda_workspace {
 	/* a matrix of 16-bit elements, in boxes of 64 by 64 with the 128-byte swizzle */

@@ -130,4 +130,28 @@ TSR_CUDA_WGMMA_TYPES(192, TSR_CUDA_R96, 96, 97, 98, 99);
 TSR_CUDA_WGMMA_TYPES(224, TSR_CUDA_R112, 112, 113, 114, 115);
 TSR_CUDA_WGMMA_TYPES(256, TSR_CUDA_R128, 128, 129, 130, 131);
 
+/**
+ * The same with 64 x 16 of A in registers, rounded to D: as the sums of another
+ * product are laid out, in pairs. B's columns run along the 128 bytes. N
+ * columns.
+ */
+template <int N, typename D> struct tsr_cuda_wgmma_held;
+
+#define TSR_CUDA_WGMMA_HELD(n_, dtype_, type_, sums_, a0_, a1_, a2_, a3_, b_)                     \
+	template <> struct tsr_cuda_wgmma_held<n_, tsr_gpu_##dtype_> {                            \
+		TSR_DEV void add(float *sum, const uint32_t *a, uint64_t b)                       \
+		{                                                                                 \
+			__asm__ volatile("wgmma.mma_async.sync.aligned.m64n" #n_ "k16.f32." type_ \
+					 "." type_ " {" TSR_CUDA_N##n_                            \
+					 "}, {%" #a0_ ", %" #a1_ ", %" #a2_ ", %" #a3_ "}, %" #b_ \
+					 ", 1, 1, 1, 1;"                                          \
+					 : sums_("+f", sum)                                       \
+					 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));   \
+		}                                                                                 \
+	}
+TSR_CUDA_WGMMA_HELD(64, bf16, "bf16", TSR_CUDA_R32, 32, 33, 34, 35, 36);
+TSR_CUDA_WGMMA_HELD(64, f16, "f16", TSR_CUDA_R32, 32, 33, 34, 35, 36);
+TSR_CUDA_WGMMA_HELD(128, bf16, "bf16", TSR_CUDA_R64, 64, 65, 66, 67, 68);
+TSR_CUDA_WGMMA_HELD(128, f16, "f16", TSR_CUDA_R64, 64, 65, 66, 67, 68);
+
 #endif

@@ -50,7 +50,8 @@ typedef enum tsr_mask {
 /**
  * What one task computes: M rows of Q with keys k0 .. k1-1. A view may hold
  * many heads and many sequences, beside and below each other; the span says
- * where those of the task begin. No row of Q, K or V outside the span is read,
+ * where those of the task begin. Rows, columns and numbers of keys are below
+ * 2^31. No row of Q, K or V outside the span is read,
  * so what stands there may be anything.
  */
 typedef struct tsr_span {
