@@ -134,7 +134,8 @@ typedef struct workload_inputs {
  * The expected outputs. A workload's `expect` makes one; kernels/host/product.h
  * makes that of a product. Element (row, first_col + i) of the whole output
  * `matrix` must be within bound[i] of value[i]. With integer inputs it must
- * equal value[i], rounded once to the output's dtype, bit for bit.
+ * equal value[i], rounded once to the output's dtype, bit for bit, unless the
+ * workload's results are rounded on the way (workload_t.rounds).
  */
 typedef struct workload_expected workload_expected_t;
 struct workload_expected {
@@ -234,6 +235,8 @@ typedef struct workload {
 
 	const workload_param_t *params; /* ends with a null name */
 	int compute_pattern;            /* the pattern in which `compute` works, or -1 */
+	/* true: results of integers are rounded too, and compared within bounds */
+	bool rounds;
 	/* option lists beside the pattern, such as "--shape 32x100x16"; small, so that the emulator
 	 * is fast; ends with null */
 	const char *const *cases;

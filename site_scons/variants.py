@@ -12,12 +12,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GENERATED = "build/generated"
 STRIP_ROWS = 32  # divide every tile's rows
 LINE = re.compile(
-    r"(?P<dtypes>\w+(,\w+)*) +(?P<tile>\d+x\d+x\d+) +(?P<patterns>\w+\.h)( +(?P<few>few))?"
+    r"(?P<dtypes>\w+(,\w+)*) +(?P<attends>attend +)?(?P<tile>\d+x\d+x\d+)"
+    r" +(?P<patterns>\w+\.h)( +(?P<few>few))?"
 )
 
 # unit: its path from the top, without the suffix; patterns: the header of its kernels; few: a build
-# with tiles=few has it for GPUs.
-Variant = namedtuple("Variant", "unit dtype tile patterns few")
+# with tiles=few has it for GPUs; attends: the tile is an attention's, of queries x keys x columns of
+# a head.
+Variant = namedtuple("Variant", "unit dtype tile patterns few attends")
 
 
 def listed():
@@ -39,13 +41,14 @@ def _read(path):
             match = LINE.fullmatch(words)
             if not match:
                 raise SystemExit(
-                    f"{os.path.relpath(path, ROOT)}:{number}: not `dtype,... MxNxK patterns.h"
-                    " [few]`"
+                    f"{os.path.relpath(path, ROOT)}:{number}: not `dtype,... [attend] MxNxK"
+                    " patterns.h [few]`"
                 )
             for dtype in match["dtypes"].split(","):
                 unit = f"{folder}/variants/{dtype}_{match['tile']}"
                 yield Variant(
-                    unit, dtype, match["tile"], f"{folder}/{match['patterns']}", bool(match["few"])
+                    unit, dtype, match["tile"], f"{folder}/{match['patterns']}", bool(match["few"]),
+                    bool(match["attends"])
                 )
 
 
@@ -56,14 +59,19 @@ def source(variant):
 
 def text(variant):
     m, n, k = variant.tile.split("x")
+    tiles = (
+        f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n"
+        "/* rows of a tile, for kernels that hold no sums of a main loop */\n"
+        f"TSR_TILE(strip, {variant.dtype}, {min(int(m), STRIP_ROWS)}, {n}, {k});\n\n"
+    )
+    if variant.attends:
+        tiles = f"TSR_ATTEND_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n\n"
     return (
         f"/* Made by the build from {os.path.dirname(os.path.dirname(variant.unit))}/variants.list."
         " */\n"
         f"#define TSR_VARIANT {variant.dtype}_{variant.tile}\n"
         '#include "tessera/dev.h"\n\n'
-        f"TSR_TILE(tile, {variant.dtype}, {m}, {n}, {k});\n"
-        "/* rows of a tile, for kernels that hold no sums of a main loop */\n"
-        f"TSR_TILE(strip, {variant.dtype}, {min(int(m), STRIP_ROWS)}, {n}, {k});\n\n"
+        f"{tiles}"
         f'#include "{variant.patterns}"\n'
     )
 

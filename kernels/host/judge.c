@@ -145,9 +145,10 @@ static void judge_row(const judge_t *judge, const void *dense, int64_t row, verd
 		const double expected = judge->value[col],
 			     got = tsr_dtype_get(part->dtype, dense, index);
 		const double bound = judge->integers ? 0.0 : judge->bound[col];
-		/* The comparison fails for a NaN too. */
-		const bool right = judge->integers ? is_exactly(part->dtype, dense, index, expected)
-						   : fabs(got - expected) <= bound;
+		/* The comparison fails for a NaN too; the first one is for infinities. */
+		const bool right = judge->integers
+					   ? is_exactly(part->dtype, dense, index, expected)
+					   : got == expected || fabs(got - expected) <= bound;
 		if (!right && verdict->wrong++ == 0) {
 			verdict->row = part->first_row + row;
 			verdict->col = part->first_col + col;

@@ -103,7 +103,7 @@ static tsr_status_t prepare(tsr_world_t *world, const workload_t *workload,
 		if (matrix.use == WORKLOAD_INPUT)
 			status = inputs_fill(world, &inputs, &matrix, workload->view(run, i));
 		else if (matrix.use == WORKLOAD_OUTPUT)
-			status = judge_create(expected, i, &matrix, true, &judges[i]);
+			status = judge_create(expected, i, &matrix, !workload->rounds, &judges[i]);
 	}
 	return status;
 }

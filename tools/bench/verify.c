@@ -20,8 +20,10 @@ tsr_status_t bench_judges_create(bench_session_t *session)
 							&options->inputs, &session->expected);
 	for (int i = 0; status == TSR_OK && bench_matrix(session, i, &matrix); i++)
 		if (matrix.use == WORKLOAD_OUTPUT)
-			status = judge_create(session->expected, i, &matrix,
-					      options->inputs.integers, &session->judges[i]);
+			status =
+				judge_create(session->expected, i, &matrix,
+					     options->inputs.integers && !session->workload->rounds,
+					     &session->judges[i]);
 	return status;
 }
 
