@@ -17,8 +17,7 @@ LINE = re.compile(
 )
 
 # unit: its path from the top, without the suffix; patterns: the header of its kernels; few: a build
-# with tiles=few has it for GPUs; attends: the tile is an attention's, of queries x keys x columns of
-# a head.
+# with tiles=few has it for GPUs; attends: the tile is an attention's, of queries x keys x columns.
 Variant = namedtuple("Variant", "unit dtype tile patterns few attends")
 
 
