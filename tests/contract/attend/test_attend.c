@@ -122,38 +122,53 @@ TSR_FN int64_t heads_number(int64_t task, const heads_run_t *run)
 		if (a->c.how != HOW_CONTINUED)                                                     \
 			tsr_signal_local(me, a->ready + number, 1, TSR_SCOPE_DEVICE);              \
 	}                                                                                          \
-	TSR_KERNEL(attend_##name_, heads_args_t, a)                                                \
+	TSR_FN void run_##name_(tsr_coop_t *coop, const heads_args_t *a)                           \
 	{                                                                                          \
 		heads_run_t run = {a,                                                              \
 				   m_,                                                             \
 				   n_,                                                             \
 				   tsr_tiles(a->c.queries, m_),                                    \
-				   tsr_block_index(block),                                         \
-				   tsr_block_count(block),                                         \
+				   tsr_block_index(coop),                                          \
+				   tsr_block_count(coop),                                          \
 				   0,                                                              \
 				   0};                                                             \
 		const int64_t all = run.tiles * a->c.heads, mine = all - run.first;                \
 		tsr_tasks_t tasks = {0, 1,                                                         \
 				     mine > 0 ? tsr_tiles(mine, run.stride) * a->c.parts : 0};     \
 		if (a->c.gated)                                                                    \
-			tsr_signal_all(block, a->flags + tsr_rank(block), 1, TSR_SIGNAL_SET);      \
+			tsr_signal_all(coop, a->flags + tsr_rank(coop), 1, TSR_SIGNAL_SET);        \
 		if (a->c.gated)                                                                    \
-			tsr_attend(name_, block, a->q, a->k, a->v, a->scale, tasks, heads_span,    \
+			tsr_attend(name_, coop, a->q, a->k, a->v, a->scale, tasks, heads_span,     \
 				   heads_gate, start_##name_, keep_##name_, &run);                 \
 		else if (a->c.parts > 1)                                                           \
-			tsr_attend(name_, block, a->q, a->k, a->v, a->scale, tasks, heads_span,    \
+			tsr_attend(name_, coop, a->q, a->k, a->v, a->scale, tasks, heads_span,     \
 				   TSR_NO_KEYS_GATE, start_##name_, keep_##name_, &run);           \
 		else                                                                               \
 			for (int time = 0; time < 2;                                               \
 			     time++) /* in shared memory that another loop has left */             \
-				tsr_attend(name_, block, a->q, a->k, a->v, a->scale, tasks,        \
+				tsr_attend(name_, coop, a->q, a->k, a->v, a->scale, tasks,         \
 					   heads_span, TSR_NO_KEYS_GATE, TSR_NO_START,             \
 					   keep_##name_, &run);                                    \
+	}                                                                                          \
+	TSR_KERNEL(attend_##name_, heads_args_t, a)                                                \
+	{                                                                                          \
+		run_##name_(block, a);                                                             \
 	}
 ATTEND(small, f32, 16, 16, 16)
 ATTEND(odd, f16, 64, 32, 64)
 ATTEND(wide, bf16, 128, 128, 128) /* these two are what tensor cores take */
 ATTEND(narrow, f16, 128, 64, 64)
+
+typedef struct nothing {
+	int32_t nothing;
+} nothing_t;
+
+/* The first of two workers attends. */
+TSR_KERNEL_SPLIT(attend_split, 2, nothing_t, heads_args_t, a)
+{
+	if (tsr_worker_index(worker) == 0)
+		run_small(worker, a);
+}
 
 /** What P and O are rounded by, relative (dev/attend.h). */
 static double roundings(tsr_dtype_t dtype)
@@ -299,8 +314,9 @@ static void heads_each(tsr_main_fn body)
 		{&attend_small, TSR_F32, 16, 16, 16}, {&attend_odd, TSR_F16, 64, 32, 64}, \
 			{&attend_wide, TSR_BF16, 128, 128, 128},                          \
 			{&attend_narrow, TSR_F16, 128, 64, 64},                           \
+			{&attend_split, TSR_F32, 16, 16, 16},                             \
 	}
-enum { TILES_COUNT = 4 };
+enum { TILES_COUNT = 5 };
 
 /* heads, share, queries, keys, rows, group, mask, diagonal, parts, how, gated, content */
 static int cases_run(tsr_world_t *world, int argc, char **argv, const heads_case_t *cases,
@@ -310,7 +326,7 @@ static int cases_run(tsr_world_t *world, int argc, char **argv, const heads_case
 	for (int i = 0; i < count; i++)
 		for (int t = 0; t < TILES_COUNT; t++)
 			/* the emulator: the small tile, and of the others one at a time */
-			if ((t == 0 || t == 1 + i % 3 || !world_has_threads()) &&
+			if ((t == 0 || t == 1 + i % 4 || !world_has_threads()) &&
 			    heads_one(world, &tiles[t], &cases[i],
 				      heads_seed(argc, argv) + (uint64_t)i, 1 + (i + t) % 3))
 				return 1;
