@@ -354,7 +354,7 @@ TSR_DEV void tsr_cuda_attend_task(tsr_coop_t *coop, tsr_cuda_attender_t *me, S *
 {
 	const tsr_span_t span = tsr_gpu_span<S, SPAN>(a, task, (const void *)ctx);
 	tsr_gpu_start<S, START>(coop, state, span, ctx);
-	if (tsr_cuda_panels() == 0) {
+	if (!tsr_cuda_has_panels(coop)) {
 		tsr_coop_t seldom = tsr_gpu_seldom(coop);
 		tsr_gpu_attend_span<S, GATE>(&seldom, state, a, span, (const void *)ctx);
 		tsr_gpu_seldom_end(coop, &seldom);
@@ -377,8 +377,9 @@ TSR_DEV void tsr_cuda_attend_tasks(tsr_coop_t *coop, int group, const tsr_gpu_at
 	S state;
 	tsr_cuda_attender_t me = {tsr_cuda_panels(), coop->thread % 32, group, 0, 0};
 	tsr_gpu_state_clear(coop, &state);
+	tasks = tsr_cuda_tasks(tasks);
 	TSR_GPU_NO_UNROLL
-	for (int64_t task = tsr_cuda_first_task(); task < tasks.end; task += tasks.step) {
+	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		coop->kept = 0; /* start and products overwrite the fragment */
 		tsr_cuda_attend_task<S, SPAN, GATE, START>(coop, &me, &state, a, task, ctx);
 		/* computed anew: it would not stay in registers beside the task's sums */
@@ -420,7 +421,7 @@ TSR_DEV void tsr_cuda_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr
 	tsr_cuda_before_engine();
 	if (coop->thread < TSR_CUDA_WARP_THREADS)
 		tsr_cuda_panels_open(pipeline, coop->thread,
-				     pipelined ? tsr_cuda_shared_address(memory) : 0, tasks.first);
+				     pipelined ? tsr_cuda_shared_address(memory) : 0, tasks);
 	tsr_gpu_meet(coop);
 	if (consumer) {
 		tsr_cuda_split_registers(coop, true);
@@ -434,7 +435,7 @@ TSR_DEV void tsr_cuda_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr
 		if (!loads)
 			tsr_cuda_senders<tile_t>(&loader, loader.thread - TSR_CUDA_LOADER_THREADS,
 						 1);
-		else if (tsr_cuda_panels() != 0)
+		else if (tsr_cuda_has_panels(coop))
 			tsr_cuda_read<S, SPAN, GATE>(&loader, &reader, a, tasks, (const void *)ctx);
 		tsr_cuda_join_registers(coop, false);
 	}

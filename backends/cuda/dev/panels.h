@@ -68,7 +68,7 @@ TSR_DEV uint32_t tsr_cuda_parity_of(uint32_t n)
  * `empty` each warp that multiplies, for queries those of one warpgroup.
  */
 TSR_DEV void tsr_cuda_panels_open(tsr_cuda_pipeline_t *pipeline, int lane, uint32_t panels,
-				  int64_t first)
+				  tsr_tasks_t tasks)
 {
 	if (lane < TSR_CUDA_BARRIERS) {
 		const uint32_t warps = (lane < TSR_CUDA_BARRIER_Q ? 2u : 1u) * TSR_CUDA_GROUP_WARPS;
@@ -84,7 +84,8 @@ TSR_DEV void tsr_cuda_panels_open(tsr_cuda_pipeline_t *pipeline, int lane, uint3
 		pipeline->loaded = TSR_CUDA_LOADED_ALL; /* senders need not pace themselves */
 		pipeline->awaited = 0;
 		pipeline->panels = panels;
-		pipeline->number = first;
+		pipeline->number = tasks.first;
+		pipeline->end = tasks.end;
 	}
 	tsr_cuda_mbarrier_publish();
 }
@@ -92,16 +93,24 @@ TSR_DEV void tsr_cuda_panels_open(tsr_cuda_pipeline_t *pipeline, int lane, uint3
 /*
  * What the threads of both sides need to know, in shared memory, so that it
  * takes no register before the registers are divided: the panels' shared
- * address, 0 if they are not used, and the first task's number.
+ * address, 0 if they are not used, and the tasks. `step` is the same as before.
  */
 TSR_DEV uint32_t tsr_cuda_panels(void)
 {
 	return (uint32_t)tsr_cuda_pipeline()->panels;
 }
 
-TSR_DEV int64_t tsr_cuda_first_task(void)
+/** Beside another worker there are none, and the compiler knows it. */
+TSR_DEV bool tsr_cuda_has_panels(const tsr_coop_t *coop)
 {
-	return tsr_cuda_pipeline()->number;
+	return coop->workers == 1 && tsr_cuda_panels() != 0;
+}
+
+TSR_DEV tsr_tasks_t tsr_cuda_tasks(tsr_tasks_t tasks)
+{
+	tasks.first = tsr_cuda_pipeline()->number;
+	tasks.end = tsr_cuda_pipeline()->end;
+	return tasks;
 }
 
 /** Called by one warp, after the block has met. */
@@ -251,7 +260,9 @@ TSR_DEV int tsr_cuda_pass_keys(tsr_coop_t *loader, const tsr_gpu_attention_t &a,
 	tsr_span_t run = span;
 	run.k0 = span.k0 + from_first;
 	run.k1 = tsr_gpu_least(run.k0 + (int)S::keys, span.k1);
-	const int from = tsr_cuda_accepted(loader, a.k, GATE(loader, run, ctx));
+	int from = GATE(loader, run, ctx);
+	from = tsr_cuda_accepted(loader, a.k, from);
+	from = tsr_cuda_accepted(loader, a.v, from);
 	tsr_cuda_acquired_to_engine();
 	return from;
 }
@@ -302,8 +313,9 @@ TSR_DEV void tsr_cuda_read_tasks(tsr_coop_t *loader, tsr_cuda_reader_t *reader,
 	if (GATE == TSR_NO_KEYS_GATE || tsr_cuda_elected())
 		reader->q =
 			tsr_cuda_rows_map(loader, reader, a.q, tsr_rank(loader), TSR_CUDA_PLACE_Q);
+	tasks = tsr_cuda_tasks(tasks);
 	TSR_GPU_NO_UNROLL
-	for (int64_t task = tsr_cuda_first_task(); task < tasks.end; task += tasks.step)
+	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step)
 		tsr_cuda_read_span<S, GATE>(loader, tsr_cuda_panels(), reader, a,
 					    tsr_gpu_span<S, SPAN>(a, task, ctx), ctx);
 }

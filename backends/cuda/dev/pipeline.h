@@ -91,10 +91,10 @@ typedef struct __attribute__((aligned(128))) tsr_cuda_pipeline {
 	tsr_cuda_kept_t kept; /* written by the consumers' leader */
 	/* number of the task, if consumers ask the order themselves; written by their leader */
 	int64_t number;
-	/* attention: shared address of the panels (dev/panels.h), 0 if they are not used; `number`
-	 * is the first task's */
-	int64_t panels;
-	unsigned char unused[48];
+	/* attention: shared address of the panels (dev/panels.h), 0 if they are not used; the end
+	 * of the tasks, of which `number` is the first */
+	int64_t panels, end;
+	unsigned char unused[40];
 } tsr_cuda_pipeline_t;
 static_assert(sizeof(tsr_cuda_pipeline_t) == TSR_GPU_LOOP_BYTES,
 	      "the host knows a kernel with a pipeline by this size");
