@@ -9,10 +9,11 @@
 
 #include "kernels/attention/args.h"
 
+/** Counts of tiles fit into 32 bits, which GPUs divide many times faster. */
 typedef struct attention_run {
 	attention_args_t args;
-	int64_t tiles, pairs; /* of a head; the middle tile of an odd number has no partner */
-	int64_t first, step;  /* pairs of this block: of all heads, counted head by head */
+	uint32_t tiles, pairs; /* of a head; the middle tile of an odd number has no partner */
+	uint32_t first, step;  /* pairs of this block: of all heads, counted head by head */
 } attention_run_t;
 
 /** Tasks 2 i and 2 i + 1 are the block's i-th pair. A missing partner has no queries. */
@@ -20,12 +21,13 @@ TSR_FN tsr_span_t attention_span(int64_t task, const void *ctx)
 {
 	const attention_run_t *run = (const attention_run_t *)ctx;
 	const attention_args_t *a = &run->args;
-	const int64_t pair = run->first + task / 2 * run->step, head = pair / run->pairs,
-		      low = pair % run->pairs, high = run->tiles - 1 - low;
-	const int64_t row = (task % 2 == 0 ? high : low) * TSR_TILE_M(tile);
+	const uint32_t pair = run->first + (uint32_t)task / 2 * run->step, low = pair % run->pairs,
+		       high = run->tiles - 1 - low;
+	const int64_t head = pair / run->pairs,
+		      row = (int64_t)(task % 2 == 0 ? high : low) * TSR_TILE_M(tile);
 	const int is_missing = task % 2 == 1 && low == high;
 	tsr_span_t span = {{head * a->queries + row, 0},
-			   {head / a->share * a->keys, 0},
+			   {(uint32_t)head / (uint32_t)a->share * a->keys, 0},
 			   is_missing ? 0 : a->queries - row,
 			   0,
 			   is_missing ? 0 : a->keys,
@@ -53,12 +55,13 @@ TSR_KERNEL(attention_heads, attention_args_t, a)
 {
 	attention_run_t run;
 	run.args = *a;
-	run.tiles = tsr_tiles(a->queries, TSR_TILE_M(tile));
+	run.tiles = (uint32_t)tsr_tiles(a->queries, TSR_TILE_M(tile));
 	run.pairs = (run.tiles + 1) / 2;
-	run.first = tsr_block_index(block);
-	run.step = tsr_block_count(block);
-	const int64_t mine = run.pairs * a->heads - run.first;
-	const tsr_tasks_t tasks = {0, 1, mine > 0 ? 2 * tsr_tiles(mine, run.step) : 0};
+	run.first = (uint32_t)tsr_block_index(block);
+	run.step = (uint32_t)tsr_block_count(block);
+	const uint32_t all = run.pairs * (uint32_t)a->heads,
+		       mine = all > run.first ? (all - run.first - 1) / run.step + 1 : 0;
+	const tsr_tasks_t tasks = {0, 1, 2 * (int64_t)mine};
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, attention_span, TSR_NO_KEYS_GATE,
 		   TSR_NO_START, attention_store, &run);
 }

@@ -116,6 +116,7 @@ template <typename S> struct tsr_cuda_step {
 	float s[scores];
 	uint32_t p[scores / 2];
 	float top[2], sum[2], shrink[2], base[2];
+	float early; /* a sum of row 0's first factors */
 };
 
 /**
@@ -148,6 +149,8 @@ template <typename S> TSR_DEV void tsr_cuda_soften(tsr_cuda_step<S> *x, int r, f
 		x->s[i + 1] = tsr_port_exp2(tsr_gpu_fma(x->s[i + 1], scale, -x->base[r]));
 		even += x->s[i];
 		odd += x->s[i + 1];
+		if (r == 0 && i == tsr_cuda_step<S>::scores / 2)
+			x->early = even;
 	}
 	x->sum[r] = tsr_gpu_fma(x->sum[r], x->shrink[r], even + odd);
 }
@@ -208,12 +211,12 @@ TSR_DEV void tsr_cuda_free_panel(const tsr_cuda_attender_t *me, uint32_t barrier
 }
 
 /**
- * True, but ptxas does not know it: no factor has these bits. What depends on it
+ * True, but ptxas does not know it: no sum has these bits. What depends on it
  * comes behind some of the factors.
  */
 template <typename S> TSR_DEV bool tsr_cuda_is_softened(const tsr_cuda_step<S> *x)
 {
-	return __float_as_uint(x->s[tsr_cuda_step<S>::scores / 2]) != 0xffffffffu;
+	return __float_as_uint(x->early) != 0xffffffffu;
 }
 
 /**
@@ -270,7 +273,7 @@ TSR_DEV void tsr_cuda_next_step(tsr_cuda_attender_t *me, float *o, tsr_cuda_step
 	tsr_cuda_raise_tops<MASKED>(x, scale);
 	tsr_cuda_soften(x, 0, scale);
 	/* ptxas would wait for O in front of all exponentials. The arrivals, which stay in front of
-	 * the wait, keep it behind about half of them. */
+	 * the wait, keep it behind a third of them or more. */
 	const bool softened = tsr_cuda_is_softened(x);
 	tsr_cuda_free_panel(me, TSR_CUDA_BARRIER_K + next, softened);
 	tsr_cuda_free_panel(me, (uint32_t)(TSR_CUDA_BARRIER_Q + me->group), softened && last);
