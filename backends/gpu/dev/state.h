@@ -162,6 +162,8 @@ TSR_DEV_STATE void tsr_state_save(tsr_coop_t *coop, TSR_HEAP void *memory, const
 	if (!tsr_gpu_accepts(coop, memory, tsr_state_t::bytes, tsr_rank(coop)))
 		return;
 	tsr_port_settle(coop);
+	if (tsr_gpu_keeps_rows<tsr_state_t>(coop))
+		tsr_gpu_meet(coop); /* other threads than their owner may be loading these rows */
 	TSR_GPU_EACH_SLOT(tsr_state_t, coop, slot, row)
 	{
 		if (!tsr_gpu_owns_rows<tsr_state_t>(coop))
@@ -169,7 +171,7 @@ TSR_DEV_STATE void tsr_state_save(tsr_coop_t *coop, TSR_HEAP void *memory, const
 		rows[row] = state->top[slot];
 		rows[tsr_state_t::tile_t::M + row] = state->sum[slot];
 	}
-	tsr_frag_save(coop, memory, &state->o);
+	tsr_frag_save(coop, memory, &state->o); /* which meets: a load finds these rows too */
 }
 
 TSR_DEV_STATE void tsr_state_load(tsr_coop_t *coop, tsr_state_t *state, const TSR_HEAP void *memory)

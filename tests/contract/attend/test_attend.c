@@ -90,15 +90,20 @@ TSR_FN int64_t heads_number(int64_t task, const heads_run_t *run)
 	{                                                                                          \
 		for (int64_t part = 0; part + 1 < a->c.parts; part++) {                            \
 			const int64_t from = number - a->c.parts + 1 + part;                       \
-			const tsr_pos_t at = {span.q.row + part * a->q.rows, 0};                   \
+			const tsr_pos_t at = {span.q.row + part * a->q.rows, 0}, none = {0, 0};    \
 			tsr_wait_local(me, a->ready + from, 1, TSR_SCOPE_DEVICE);                  \
 			if (a->c.how == HOW_MERGED)                                                \
 				tsr_state_merge_saved(                                             \
 					me, state,                                                 \
 					a->saved + from * (int64_t)TSR_STATE_BYTES(name_));        \
 			else                                                                       \
-				tsr_state_merge_output(me, state, a->part_o, at, a->part_lse, at,  \
-						       tsr_rank(me));                              \
+				tsr_state_merge_output(me, state,                                  \
+						       tsr_view_part(a->part_o, at, span.queries,  \
+								     a->part_o.cols),              \
+						       none,                                       \
+						       tsr_view_part(a->part_lse, at,              \
+								     span.queries, 1),             \
+						       none, tsr_rank(me));                        \
 		}                                                                                  \
 	}                                                                                          \
 	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t span,          \
@@ -135,7 +140,7 @@ TSR_FN int64_t heads_number(int64_t task, const heads_run_t *run)
 		const int64_t all = run.tiles * a->c.heads, mine = all - run.first;                \
 		tsr_tasks_t tasks = {0, 1,                                                         \
 				     mine > 0 ? tsr_tiles(mine, run.stride) * a->c.parts : 0};     \
-		if (a->c.gated)                                                                    \
+		if (a->c.gated && tsr_block_index(coop) == 0)                                      \
 			tsr_signal_all(coop, a->flags + tsr_rank(coop), 1, TSR_SIGNAL_SET);        \
 		if (a->c.gated)                                                                    \
 			tsr_attend(name_, coop, a->q, a->k, a->v, a->scale, tasks, heads_span,     \
