@@ -391,7 +391,7 @@ TSR_DEV void tsr_cuda_attend_tasks(tsr_coop_t *coop, int group, const tsr_gpu_at
 		EPILOGUE(coop, &state, tsr_gpu_span<S, SPAN>(a, same, (const void *)ctx), ctx);
 	}
 	tsr_port_settle(coop);
-	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0};
+	tsr_cuda_send_t none = {0, 0, 0, 0, 0, 0, 0, 0};
 	tsr_cuda_post(coop, none);
 }
 

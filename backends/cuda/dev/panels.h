@@ -188,14 +188,22 @@ TSR_DEV void tsr_cuda_read_from(const tsr_coop_t *loader, tsr_cuda_reader_t *rea
 
 /* ---- loads. Rows and columns are the engine's coordinates, of 32 bits. */
 
-/** One thread: 64 rows from `row` on, of which the first `count` are read; others are zeros. */
+/**
+ * One thread: 64 rows of a panel, which begins at `row`: those from `first` on, as
+ * far as `count` goes; the others are zeros. Behind the last row the panel's own
+ * first row stands for them, because an H100 calls a box without any row of its
+ * matrix an illegal address. No result depends on it: no query is stored from
+ * there, and the factors of such keys are 0.
+ */
 template <int BOXES>
-TSR_DEV void tsr_cuda_load_rows(uint32_t to, uint32_t apart, const void *map, int row, int col,
-				int count, uint32_t barrier)
+TSR_DEV void tsr_cuda_load_rows(uint32_t to, uint32_t apart, const void *map, int row, int first,
+				int col, int count, uint32_t barrier)
 {
-	const int rows = count < 0                     ? 0
-			 : count < TSR_CUDA_PANEL_ROWS ? count
+	const int left = count - first, rows = left < 1 ? 1
+					       : left < TSR_CUDA_PANEL_ROWS
+						       ? left
 						       : (int)TSR_CUDA_PANEL_ROWS;
+	row += left < 1 ? 0 : first;
 	TSR_GPU_UNROLL
 	for (int box = 0; box < BOXES; box++)
 		tsr_cuda_load_box_of(to + (uint32_t)box * apart, map, col + box * 64,
@@ -224,8 +232,8 @@ TSR_DEV void tsr_cuda_load_queries(uint32_t panels, tsr_cuda_reader_t *reader,
 		tsr_cuda_mbarrier_wait(tsr_cuda_panel_empty(barrier), (reader->turns & 1) ^ 1);
 		tsr_cuda_mbarrier_expect(full, bytes::q);
 		tsr_cuda_load_rows<bytes::boxes>(panels + (uint32_t)(group * bytes::q),
-						 TSR_CUDA_BOX_BYTES, reader->q, row + first, col,
-						 queries - first, full);
+						 TSR_CUDA_BOX_BYTES, reader->q, row, first, col,
+						 queries, full);
 	}
 	reader->turns++;
 }
@@ -248,8 +256,8 @@ TSR_DEV void tsr_cuda_load_keys(uint32_t stages, uint32_t first, const void *map
 	tsr_cuda_mbarrier_expect(full, bytes::stage);
 	TSR_GPU_UNROLL
 	for (int key = 0; key < (int)S::keys; key += TSR_CUDA_PANEL_ROWS)
-		tsr_cuda_load_rows<bytes::boxes>(to + (uint32_t)(key * 128), bytes::half, map,
-						 row + key, col, count - key, full);
+		tsr_cuda_load_rows<bytes::boxes>(to + (uint32_t)(key * 128), bytes::half, map, row,
+						 key, col, count, full);
 }
 
 /** The warp: calls the gate of a step; returns the rank to read from. */
