@@ -170,32 +170,21 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
 	return TSR_OK;
 }
 
-/** Rounds of tiles, if `movers` blocks do not compute. */
-static int64_t rounds_beside(const agg_config_t *c, const workload_place_t *place, int movers)
-{
-	const int blocks = place->device->resident_blocks - movers;
-	return cost_rounds(most_tiles(c, c->tile, place->ranks), blocks > 0 ? blocks : 1);
-}
-
 /**
  * Small shards go in words that carry their own flag: twice the bytes take less
- * time than a signal behind them. Others are pushed by blocks, if these cost the
- * product no round. If they do, copy engines push, once a copy is long enough to be
- * worth its start.
+ * time than a signal behind them. Others are pushed by blocks: on two H100s copy
+ * engines were faster at few shapes, and by little.
  */
-int64_t agg_fastest(const agg_config_t *asked, const workload_place_t *place)
+int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 {
-	agg_config_t c = *asked;
-	const int64_t shard = agg_shard_bytes(&c, place->ranks);
-	c.pattern = AGG_PUSH;
-	if (place->ranks == 1 || agg_choose(&c, place) != TSR_OK)
+	const int64_t shard = agg_shard_bytes(c, place->ranks);
+	if (place->ranks == 1)
 		return AGG_BULK_SYNCHRONOUS;
 	/* what a link moves (GB/s) while a signal travels (ns); 0 if they are not known */
-	if (shard <= AGG_MARKED_BYTES &&
-	    (double)shard < place->machine->link_pair * place->machine->signal)
-		return AGG_MARKED;
-	const bool spares = rounds_beside(&c, place, c.comm_blocks) == rounds_beside(&c, place, 0);
-	return spares || shard < COPY_BYTES ? AGG_PUSH : AGG_COPY_ENGINES;
+	return shard <= AGG_MARKED_BYTES &&
+			       (double)shard < place->machine->link_pair * place->machine->signal
+		       ? AGG_MARKED
+		       : AGG_PUSH;
 }
 
 tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)
