@@ -29,8 +29,8 @@ tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device)
 	_Static_assert(sizeof(CUtensorMap) == TSR_CUDA_MAP_BYTES, "a tensor map has another size");
 	const size_t places =
 		2 + (size_t)device->gpu.sms * (size_t)device->gpu.host->size * TSR_CUDA_PLACES_EACH;
-	const size_t bytes = places * sizeof(tsr_cuda_place_t) +
-			     (size_t)device->gpu.sms * TSR_CUDA_STAGED_BYTES;
+	const size_t bytes =
+		places * sizeof(tsr_cuda_place_t) + (size_t)device->gpu.sms * TSR_CUDA_STAGED_BYTES;
 	tsr_cuda_workspace_t begin = {0};
 	CUtensorMap first, stack;
 	CUresult code = device->cu.mem_alloc(&device->workspace, bytes);
