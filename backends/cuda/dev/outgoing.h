@@ -68,26 +68,21 @@ TSR_DEV void tsr_cuda_post(tsr_coop_t *coop, tsr_cuda_send_t send)
 }
 
 /**
- * Posts a signal behind the sends that the coop has posted. It releases what the
- * whole coop has done before: all have met, and the sender that raises the flag
- * has waited for the post.
+ * Posts a signal that sets a flag, behind the sends that the coop has posted. It
+ * releases what the whole coop has done before: all have met, and the sender that
+ * raises the flag has waited for the post. Its time in a record is that of the
+ * post.
  */
 TSR_DEV bool tsr_port_signal_later(tsr_coop_t *coop, uint64_t *flag, uint64_t value,
 				   tsr_signal_op_t op, int peer)
 {
-	if (!coop->unended)
+	if (!coop->unended || op != TSR_SIGNAL_SET)
 		return false;
-	tsr_cuda_send_t send;
-	send.from = (const char *)flag;
-	send.pitch_bytes = 0;
-	send.rows = 1;
-	send.row_bytes = 0;
-	send.stamp = 0;
-	send.first = (uint16_t)op;
-	send.end = (uint16_t)peer;
-	send.away = (int64_t)value;
-	if (tsr_gpu_leads(coop) && !tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
-		send.first = TSR_CUDA_NO_OP;
+	tsr_cuda_send_t send = {0, (int64_t)value, 0, 0, 1, 0, 0, 0};
+	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer)) {
+		send.from = (const char *)tsr_gpu_heap_address(coop, tsr_port_global(flag), peer);
+		tsr_gpu_record_signal(coop, flag, value, peer);
+	}
 	coop->kept = 0;
 	tsr_gpu_meet(coop);
 	tsr_cuda_post(coop, send);

@@ -18,15 +18,14 @@ enum {
 	TSR_CUDA_PITCH_MOST = 1 << 24, /* limit for sends: rows of a tile fit into 32 bits */
 	/* alignment of the copy engine's boxes in shared memory */
 	TSR_CUDA_SHARED_ALIGN = 1024,
-	TSR_CUDA_NO_TASK = -1,  /* in place of chunks: no task is left */
-	TSR_CUDA_NO_OP = 0xffff /* in place of a signal's operation: a wrong flag, not raised */
+	TSR_CUDA_NO_TASK = -1 /* in place of chunks: no task is left */
 };
 
 /**
  * A request to the senders: send rows of a tile in my own memory to the same
  * place of other ranks; or other rows, or partial sums, to a place of one rank.
- * Or, if rows have no bytes, raise a flag: `from` is its address here, `away` the
- * value, `first` the tsr_signal_op_t, and `end` the rank.
+ * Or, if rows have no bytes, raise a flag: `from` is its address on the rank that
+ * owns it, or null, and `away` the value.
  */
 typedef struct tsr_cuda_send {
 	const char *from;

@@ -42,17 +42,18 @@ TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t
 	}
 }
 
-/** Begins the pace of a tile's stores: they may take as long as a product. */
+/**
+ * Begins the pace of a tile's stores. `share_bytes`: of a tile of 16-bit elements
+ * to one rank, for each chunk. Sums of 32 bits have twice as many rows.
+ */
 template <typename T>
-TSR_DEV void tsr_cuda_pace_begin(tsr_cuda_pace_t *pace, const tsr_cuda_send_t &send, int others,
-				 int chunks)
+TSR_DEV void tsr_cuda_pace_begin(const tsr_coop_t *coop, tsr_cuda_pace_t *pace,
+				 const tsr_cuda_send_t &send, uint32_t share_bytes)
 {
-	const uint32_t bytes = send.away ? send.rows * send.row_bytes
-					 : (uint32_t)(T::M * T::N * 2) * (uint32_t)others;
 	pace->stamp = send.stamp;
 	pace->begin = tsr_port_load<TSR_RELAXED, TSR_SCOPE_BLOCK>(&tsr_cuda_pipeline()->loaded);
-	/* three quarters of the product: a signal behind the tile has left when consumers need it */
-	pace->share_bytes = bytes / (uint32_t)(chunks > 1 ? chunks - chunks / 4 : 1) + 1;
+	pace->share_bytes = share_bytes * (send.away ? (uint32_t)send.rows / (uint32_t)T::M
+						     : (uint32_t)(tsr_size(coop) - 1));
 	pace->sent_bytes = 0;
 }
 
@@ -163,22 +164,18 @@ TSR_DEV void tsr_cuda_send_rows(int thread, const tsr_cuda_send_t &send,
 /**
  * Raises a flag behind the stores of all senders' warps, and behind what the
  * consumers had done when they posted it. Partner of the wait: the arrivals in
- * tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww. Partner of the signal:
+ * tsr_cuda_senders. Litmus: MP.rel.acq.sameWG-ww. Partner of the store:
  * tsr_gpu_poll on the rank that owns the flag. Litmus: MP.rel.acq.diffGPU-ss.
  */
-TSR_DEV void tsr_cuda_send_signal(const tsr_coop_t *coop, int thread, const tsr_cuda_send_t &send,
-				  uint32_t number)
+TSR_DEV void tsr_cuda_send_signal(int thread, const tsr_cuda_send_t &send, uint32_t number)
 {
 	const uint32_t before = number - 1;
-	if (thread != 0 || send.first == TSR_CUDA_NO_OP)
+	if (thread != 0 || !send.from)
 		return;
 	tsr_cuda_mbarrier_wait(
 		tsr_cuda_shared_address(&tsr_cuda_pipeline()->ended[before % TSR_CUDA_SENDS_MOST]),
 		before / TSR_CUDA_SENDS_MOST % 2);
-	tsr_coop_t me = *coop;
-	me.thread = 0;
-	tsr_gpu_raise<TSR_RELEASE>(&me, (uint64_t *)send.from, (uint64_t)send.away,
-				   (tsr_signal_op_t)send.first, send.end);
+	tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>((uint64_t *)send.from, (uint64_t)send.away);
 }
 
 /** Sends the rows of a tile, or partial sums. */
@@ -204,20 +201,24 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_cuda_pace_t pace = {0, 0, 0, 0};
+	/* three quarters of the product: a signal behind the tile has left when consumers need it */
+	const uint32_t share_bytes =
+		(uint32_t)(T::M * T::N * 2) / (uint32_t)(chunks > 1 ? chunks - chunks / 4 : 1) + 1;
 	TSR_GPU_NO_UNROLL
 	for (uint32_t number = 0;; number++) {
 		uint32_t place = number % TSR_CUDA_SENDS_MOST;
 		/* Partner: the arrival in tsr_cuda_post. Litmus: MP.rel.acq.sameWG-ww. */
 		tsr_cuda_mbarrier_wait(tsr_cuda_shared_address(&pipeline->posted[place]),
 				       number / TSR_CUDA_SENDS_MOST % 2);
-		const tsr_cuda_send_t send = pipeline->sends[place];
+		/* read in shared memory, where it takes no register */
+		const tsr_cuda_send_t &send = pipeline->sends[place];
 		if (send.rows == 0)
 			return;
 		if (send.row_bytes == 0) {
-			tsr_cuda_send_signal(coop, thread, send, number);
+			tsr_cuda_send_signal(thread, send, number);
 		} else {
 			if (send.stamp != pace.stamp || pace.share_bytes == 0 || send.away)
-				tsr_cuda_pace_begin<T>(&pace, send, tsr_size(coop) - 1, chunks);
+				tsr_cuda_pace_begin<T>(coop, &pace, send, share_bytes);
 			tsr_cuda_send_tile<T>(coop, thread, send, &pace, number);
 		}
 		/* The warp's stores are ordered before its arrival. Partner: tsr_cuda_await_send.
