@@ -45,7 +45,7 @@ for folder in kernels/*/workload.c; do
 	workload=$(basename "$(dirname "$folder")")
 	name=$(echo "$workload" | tr _ -)
 	options=
-	if tessera bench "$name" --help | grep -q -e ' --tile '; then
+	if tessera bench "$name" --help | grep -q -e ' --shape '; then
 		options='--shape 40x48x20 --tile 16x16x16'
 	fi
 	try tessera cc tests/mutants/workload.c \

@@ -216,7 +216,7 @@ static int heads_check(tsr_world_t *world, const heads_tile_t *t, const heads_ca
 {
 	const int64_t ld = t->d + MARGIN;
 	double *room = (double *)malloc((size_t)(2 * t->d + c->keys + 1) * sizeof(double));
-	heads_values_t values;
+	heads_values_t values = {{0}, {0}};
 	int failed = !room || heads_values_make(world, t, c, seed, &values);
 	for (int64_t i = 0; !failed && i < c->heads * c->queries; i++) {
 		const int64_t row = i % c->queries;
