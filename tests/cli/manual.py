@@ -35,6 +35,13 @@ def options_of(words):
     return {option for pair in listed for option in pair if option}
 
 
+def workloads():
+    done = subprocess.run(
+        [TESSERA, "bench", "--list"], capture_output=True, text=True, check=True
+    )
+    return re.findall(r"^[a-z][a-z-]*$", done.stdout, re.MULTILINE)
+
+
 def options_of_page(text):
     """The options that a page has as items of a list."""
     items = re.findall(r"^\.It (Fl .*)$", text, re.MULTILINE)
@@ -71,8 +78,8 @@ def main():
             len(page) > 1 and not differ, f"man tessera-{command} has the options of its help",
             f"in one of them alone: {sorted(differ)}"
         )
-    helps["bench"] |= options_of(["bench", "gemm-reduce-scatter"])
-    helps["bench"] |= options_of(["bench", "all-gather-gemm"])
+    for workload in workloads():
+        helps["bench"] |= options_of(["bench", workload])
     helps["check"] |= helps["bench"]  # explores workloads too
     lines = [
         (path, line)
