@@ -201,7 +201,7 @@ template <typename T> TSR_DEV void tsr_cuda_senders(const tsr_coop_t *coop, int 
 {
 	tsr_cuda_pipeline_t *pipeline = tsr_cuda_pipeline();
 	tsr_cuda_pace_t pace = {0, 0, 0, 0};
-	/* three quarters of the product: a signal behind the tile has left when consumers need it */
+	/* three quarters of a product: then a signal has left when consumers wait for it */
 	const uint32_t share_bytes =
 		(uint32_t)(T::M * T::N * 2) / (uint32_t)(chunks > 1 ? chunks - chunks / 4 : 1) + 1;
 	TSR_GPU_NO_UNROLL
