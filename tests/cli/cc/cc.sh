@@ -45,8 +45,9 @@ for folder in kernels/*/workload.c; do
 	workload=$(basename "$(dirname "$folder")")
 	name=$(echo "$workload" | tr _ -)
 	# its first case
-	options=$(tessera bench --list |
-		awk -v name="$name" '$1 == name && NF == 1 { on = 1 } on && /^  cases:/ { getline; print; exit }')
+	options=$(tessera bench --list | awk -v name="$name" '
+		$1 == name && NF == 1 { on = 1 }
+		on && /^  cases:/ { getline; print; exit }')
 	try tessera cc tests/mutants/workload.c \
 		tools/bench/program.c tools/bench/values.c kernels/registry.c $shared \
 		build/generated/kernels/host/*.c kernels/"$workload"/*.c \
