@@ -105,7 +105,7 @@ Test(hip, memory_of_the_heap_can_be_uncached)
 {
 	fake_hip_t *fake = load_fake();
 	rank_t ranks[2];
-	setenv("TESSERA_HIP_HEAP", "uncached", 1);
+	wants_uncached = true;
 	make_heaps(ranks);
 	cr_expect_eq(fake->heap_flags, TSR_HIP_MEMORY_UNCACHED);
 	close_ranks(ranks);

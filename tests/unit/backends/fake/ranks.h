@@ -100,12 +100,16 @@ static inline bool find_allocation(void *ctx, size_t heap_offset, char name_out[
 
 static const tsr_backend_t *const hip = &tsr_backend_hip;
 
+/* Whether ranks ask for heaps that no cache keeps, as the world's settings may say. */
+static bool wants_uncached;
+
 static inline void open_rank(rank_t *rank, int index)
 {
 	*rank = (rank_t){.host = {.ctx = rank,
 				  .rank = index,
 				  .size = 2,
 				  .deadline_ns = 1000000,
+				  .hip_uncached = wants_uncached,
 				  .words = &words}};
 	rank->host.abort_world = abort_world;
 	rank->host.keep_wait_record = keep_wait_record;
