@@ -143,18 +143,19 @@ static int64_t bytes_of(const tsr_matrices_t *m)
  * As many blocks as have something to do, and half of what the device holds: a
  * collective on another stream has room, too.
  */
-static int blocks_for(const call_t *c, int64_t bytes_each)
+static int blocks_for(const call_t *c)
 {
+	enum { BLOCK_BYTES = 4 << 10 };
 	tsr_device_props_t props = {.size = sizeof props};
 	const int64_t to = bytes_of(&c->to), from = bytes_of(&c->from);
-	int64_t blocks = (to > from ? to : from) / bytes_each;
+	int64_t blocks = (to > from ? to : from) / BLOCK_BYTES;
 	if (tsr_world_device(c->stream->world, &props) == TSR_OK &&
 	    blocks > props.resident_blocks / 2)
 		blocks = props.resident_blocks / 2;
 	return blocks > 1 ? (int)blocks : 1;
 }
 
-static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel, int64_t bytes_each)
+static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel)
 {
 	const int64_t element = (int64_t)tsr_dtype_bytes(c->dst.tensor->dtype);
 	c->args.dst = c->to.first;
@@ -162,14 +163,7 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel, int64_t bytes_
 	c->args.batches = c->to.count;
 	c->args.dst_step = c->to.step * element;
 	c->args.src_step = c->from.step * element;
-	return tsr_launch_sized(c->stream, kernel, blocks_for(c, bytes_each), &c->args,
-				sizeof c->args);
-}
-
-/* Bytes for a block. */
-static tsr_status_t move(call_t *c)
-{
-	return launch(c, &tsr_stream_moves, 4 << 10);
+	return tsr_launch_sized(c->stream, kernel, blocks_for(c), &c->args, sizeof c->args);
 }
 
 static tsr_status_t combine(call_t *c, const tsr_kernel_t *kernel)
@@ -184,7 +178,7 @@ static tsr_status_t combine(call_t *c, const tsr_kernel_t *kernel)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%s by operation %d: there are TSR_REDUCE_SUM, _MAX and _MIN",
 				 c->name, (int)c->args.op);
-	return launch(c, kernel, 4 << 10);
+	return launch(c, kernel);
 }
 
 /** Both tensors as one matrix each, element by element. */
@@ -281,7 +275,7 @@ tsr_status_t tsr_stream_all_gather(tsr_stream_t *stream, const tsr_tensor_t *dst
 				    src, 0, state);
 	if (status == TSR_OK)
 		status = take_part(&c, c.dst, c.src, dim);
-	return status == TSR_OK ? move(&c) : status;
+	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;
 }
 
 tsr_status_t tsr_stream_broadcast(tsr_stream_t *stream, const tsr_tensor_t *dst,
@@ -293,7 +287,7 @@ tsr_status_t tsr_stream_broadcast(tsr_stream_t *stream, const tsr_tensor_t *dst,
 				    src, root, state);
 	if (status == TSR_OK)
 		status = take_whole(&c);
-	return status == TSR_OK ? move(&c) : status;
+	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;
 }
 
 tsr_status_t tsr_stream_gather(tsr_stream_t *stream, const tsr_tensor_t *dst,
@@ -305,7 +299,7 @@ tsr_status_t tsr_stream_gather(tsr_stream_t *stream, const tsr_tensor_t *dst,
 		begin(&c, "tsr_stream_gather", TSR_STREAM_GATHER, stream, dst, src, root, state);
 	if (status == TSR_OK)
 		status = take_part(&c, c.dst, c.src, dim);
-	return status == TSR_OK ? move(&c) : status;
+	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;
 }
 
 tsr_status_t tsr_stream_scatter(tsr_stream_t *stream, const tsr_tensor_t *dst,
@@ -317,7 +311,7 @@ tsr_status_t tsr_stream_scatter(tsr_stream_t *stream, const tsr_tensor_t *dst,
 		begin(&c, "tsr_stream_scatter", TSR_STREAM_SCATTER, stream, dst, src, root, state);
 	if (status == TSR_OK)
 		status = take_part(&c, c.src, c.dst, dim);
-	return status == TSR_OK ? move(&c) : status;
+	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;
 }
 
 /** Of an all-to-all: what I have along `place` is a part, and what I get along `split`. */
@@ -365,5 +359,5 @@ tsr_status_t tsr_stream_all_to_all(tsr_stream_t *stream, const tsr_tensor_t *dst
 		status = tsr_tensor_matrices(stream->world, c.src, row, col, &c.from);
 	c.args.dim = split >= col;
 	c.args.place = place >= col;
-	return status == TSR_OK ? move(&c) : status;
+	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;
 }
