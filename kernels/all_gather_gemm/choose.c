@@ -38,18 +38,23 @@ typedef struct candidate {
 	const workload_place_t *place;
 } candidate_t;
 
+/** A rank's product in tiles, the largest on any rank. */
+static cost_product_t product_in(const agg_config_t *c, tile_size_t tile, int ranks)
+{
+	return (cost_product_t){.m = agg_gathered(c) == AGG_A ? c->m : share_largest(c->m, ranks),
+				.k = c->k,
+				.tile = tile,
+				.tiles = most_tiles(c, tile, ranks),
+				.parts = 1};
+}
+
 static double cost_in_tiles(const void *ctx, tile_size_t tile)
 {
 	const candidate_t *candidate = ctx;
 	const workload_place_t *place = candidate->place;
 	const agg_config_t *c = candidate->config;
 	const int ranks = place->ranks;
-	const cost_product_t product = {.m = agg_gathered(c) == AGG_A ? c->m
-								      : share_largest(c->m, ranks),
-					.k = c->k,
-					.tile = tile,
-					.tiles = most_tiles(c, tile, ranks),
-					.parts = 1};
+	const cost_product_t product = product_in(c, tile, ranks);
 	const double time =
 		cost_compute(place->machine, &product, place->device->resident_blocks).time;
 	const bool waits = c->pattern != AGG_BULK_SYNCHRONOUS && ranks > 1;
@@ -105,12 +110,7 @@ static double moving(const agg_config_t *c, const workload_place_t *place, int m
 static double time_beside(const agg_config_t *c, const workload_place_t *place, int most,
 			  int movers)
 {
-	const bool of_a = agg_gathered(c) == AGG_A;
-	const cost_product_t product = {.m = of_a ? c->m : share_largest(c->m, place->ranks),
-					.k = c->k,
-					.tile = c->tile,
-					.tiles = most_tiles(c, c->tile, place->ranks),
-					.parts = 1};
+	const cost_product_t product = product_in(c, c->tile, place->ranks);
 	const double computing = cost_compute(place->machine, &product, most - movers).time,
 		     moved = moving(c, place, movers) + cost_whole_tile(place->machine, &product);
 	return computing > moved ? computing : moved;
