@@ -16,13 +16,13 @@ typedef struct tsr_cuda_pace {
 	uint32_t begin, share_bytes, sent_bytes;
 } tsr_cuda_pace_t;
 
-/* Pauses without a chunk that is loaded, after which the loader is taken to wait for others. */
+/* After so many pauses in a row, the loader is taken to wait for other ranks. */
 enum { TSR_CUDA_PAUSES_MOST = 200 };
 
 /**
  * Pauses before send `number` sends `bytes` more, unless consumers wait for it or
- * everything has been loaded. If the loader does not move, its gate may wait for a
- * rank that waits for this send: then the rest of the tile is sent without pauses.
+ * everything has been loaded. If the pauses do not end, the loader's gate may wait
+ * for a rank that waits for this send: then the rest of the tile is sent at once.
  */
 TSR_DEV void tsr_cuda_keep_pace(tsr_cuda_pace_t *pace, uint32_t number, uint32_t bytes)
 {
