@@ -39,7 +39,7 @@ TSR_KERNEL(perf_load, perf_move_args_t, a)
 	TSR_FRAG(perf_tile, x, block);
 	TSR_FRAG(perf_tile, sum, block);
 	tsr_frag_zero(block, sum);
-	for (uint64_t i = 0; i < a->repeats; i++)
+	for (uint64_t i = 0; i < a->repeats; i++) {
 		for (at.row = first; at.row < from.rows; at.row += step) {
 			tsr_load(block, x, from, at, a->src_peer);
 			if (a->keeps == PERF_KEEPS_TILES)
@@ -47,6 +47,10 @@ TSR_KERNEL(perf_load, perf_move_args_t, a)
 			else
 				PERF_USE(block, sum, x, a);
 		}
+		/* Nothing is acquired. Without it a GPU would load the tiles once for all repeats,
+		 * or again from a multiprocessor's own cache. */
+		tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_DEVICE);
+	}
 	at.row = first;
 	if (a->keeps == PERF_KEEPS_SUMS)
 		tsr_store(block, to, at, sum, a->dst_peer);
