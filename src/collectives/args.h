@@ -2,17 +2,20 @@
 #ifndef TESSERA_COLLECTIVES_ARGS_H
 #define TESSERA_COLLECTIVES_ARGS_H
 
+#include "common/dev/short_call.h"
 #include "tessera/kernel.h"
 #include "tessera/types.h"
 
-/** What moves. Those that combine have a kernel each. */
+/** Which call it is. Those that combine have a kernel each. */
 enum tsr_stream_collective {
 	TSR_STREAM_ALL_GATHER,
 	TSR_STREAM_ALL_TO_ALL,
 	TSR_STREAM_BROADCAST,
 	TSR_STREAM_GATHER,
 	TSR_STREAM_SCATTER,
-	TSR_STREAM_COMBINES
+	TSR_STREAM_ALL_REDUCE,
+	TSR_STREAM_REDUCE_SCATTER,
+	TSR_STREAM_REDUCE
 };
 
 typedef struct tsr_stream_collective_args {

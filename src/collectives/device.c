@@ -1,4 +1,7 @@
-/* The kernels of collectives on streams: one that moves, and three that combine. */
+/*
+ * The kernels of collectives on streams: one that moves, and three that combine;
+ * and of those with short messages one each.
+ */
 #include "tessera/dev.h"
 
 #include "src/collectives/args.h"
@@ -50,4 +53,14 @@ TSR_KERNEL_WIDE(tsr_stream_reduce_scatters, tsr_stream_collective_args_t, a)
 TSR_KERNEL_WIDE(tsr_stream_reduces, tsr_stream_collective_args_t, a)
 {
 	tsr_reduce_view(block, a->dst, a->src, (tsr_reduce_t)a->op, a->root, a->state);
+}
+
+TSR_KERNEL_WIDE(tsr_stream_short_moves, tsr_short_call_t, a)
+{
+	tsr_short_move(block, a);
+}
+
+TSR_KERNEL_WIDE(tsr_stream_short_combines, tsr_short_call_t, a)
+{
+	tsr_short_combine(block, a);
 }

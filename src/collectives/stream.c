@@ -8,6 +8,7 @@
 #include "src/base/error.h"
 #include "src/collectives/args.h"
 #include "src/collectives/matrix.h"
+#include "src/collectives/short.h"
 #include "src/heap/heap.h"
 #include "src/world/stream.h"
 #include "tessera/collective.h"
@@ -16,6 +17,8 @@ TSR_KERNEL_DECLARE(tsr_stream_moves);
 TSR_KERNEL_DECLARE(tsr_stream_all_reduces);
 TSR_KERNEL_DECLARE(tsr_stream_reduce_scatters);
 TSR_KERNEL_DECLARE(tsr_stream_reduces);
+TSR_KERNEL_DECLARE(tsr_stream_short_moves);
+TSR_KERNEL_DECLARE(tsr_stream_short_combines);
 
 /*
  * The images of those kernels: an archive's objects are linked only where
@@ -158,12 +161,19 @@ static int blocks_for(const call_t *c)
 static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel)
 {
 	const int64_t element = (int64_t)tsr_dtype_bytes(c->dst.tensor->dtype);
+	const int blocks = blocks_for(c);
+	tsr_short_call_t brief;
 	c->args.dst = c->to.first;
 	c->args.src = c->from.first;
 	c->args.batches = c->to.count;
 	c->args.dst_step = c->to.step * element;
 	c->args.src_step = c->from.step * element;
-	return tsr_launch_sized(c->stream, kernel, blocks_for(c), &c->args, sizeof c->args);
+	if (tsr_collective_is_short(&c->args, c->me, c->ranks, blocks, &brief))
+		return tsr_launch_sized(c->stream,
+					kernel == &tsr_stream_moves ? &tsr_stream_short_moves
+								    : &tsr_stream_short_combines,
+					blocks, &brief, sizeof brief);
+	return tsr_launch_sized(c->stream, kernel, blocks, &c->args, sizeof c->args);
 }
 
 static tsr_status_t combine(call_t *c, const tsr_kernel_t *kernel)
@@ -232,8 +242,8 @@ tsr_status_t tsr_stream_all_reduce(tsr_stream_t *stream, const tsr_tensor_t *dst
 				   TSR_HEAP tsr_collective_state_t *state)
 {
 	call_t c;
-	tsr_status_t status =
-		begin(&c, "tsr_stream_all_reduce", TSR_STREAM_COMBINES, stream, dst, src, 0, state);
+	tsr_status_t status = begin(&c, "tsr_stream_all_reduce", TSR_STREAM_ALL_REDUCE, stream, dst,
+				    src, 0, state);
 	c.args.op = (int32_t)op;
 	if (status == TSR_OK)
 		status = take_whole(&c);
@@ -246,7 +256,7 @@ tsr_status_t tsr_stream_reduce(tsr_stream_t *stream, const tsr_tensor_t *dst,
 {
 	call_t c;
 	tsr_status_t status =
-		begin(&c, "tsr_stream_reduce", TSR_STREAM_COMBINES, stream, dst, src, root, state);
+		begin(&c, "tsr_stream_reduce", TSR_STREAM_REDUCE, stream, dst, src, root, state);
 	c.args.op = (int32_t)op;
 	if (status == TSR_OK)
 		status = take_whole(&c);
@@ -258,8 +268,8 @@ tsr_status_t tsr_stream_reduce_scatter(tsr_stream_t *stream, const tsr_tensor_t 
 				       TSR_HEAP tsr_collective_state_t *state)
 {
 	call_t c;
-	tsr_status_t status = begin(&c, "tsr_stream_reduce_scatter", TSR_STREAM_COMBINES, stream,
-				    dst, src, 0, state);
+	tsr_status_t status = begin(&c, "tsr_stream_reduce_scatter", TSR_STREAM_REDUCE_SCATTER,
+				    stream, dst, src, 0, state);
 	c.args.op = (int32_t)op;
 	if (status == TSR_OK)
 		status = take_part(&c, c.src, c.dst, dim);

@@ -152,6 +152,7 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 #include "common/dev/exchange.h"
 #include "common/dev/one_shot.h"
 #include "common/dev/rooted.h"
+#include "common/dev/short.h"
 
 /* ------------------------------------------------------------------ locks */
 

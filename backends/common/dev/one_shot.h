@@ -110,14 +110,20 @@ TSR_FN tsr_wait_result_t tsr_one_shot_meet(const tsr_one_shot_t *o, TSR_HEAP uin
 			     me, (uint64_t *)0);
 }
 
-/** All blocks of this rank have come. */
-TSR_FN tsr_wait_result_t tsr_one_shot_arrive(tsr_one_shot_t *o)
+/** Numbers the round. */
+TSR_FN void tsr_one_shot_number(tsr_one_shot_t *o)
 {
 	/* relaxed is enough, as in tsr_gather_target */
 	const uint64_t seen = tsr_atomic_load(o->c->block, tsr_one_shot_left(o),
 					      tsr_rank(o->c->block), TSR_RELAXED, TSR_SCOPE_DEVICE);
 	o->target = (seen / TSR_GATHER_ROUND + 1) * TSR_GATHER_ROUND;
 	o->epoch = (uint32_t)(o->target / TSR_GATHER_ROUND);
+}
+
+/** All blocks of this rank have come. */
+TSR_FN tsr_wait_result_t tsr_one_shot_arrive(tsr_one_shot_t *o)
+{
+	tsr_one_shot_number(o);
 	return tsr_one_shot_meet(o, tsr_one_shot_arrived(o));
 }
 
@@ -197,21 +203,19 @@ TSR_FN TSR_HEAP uint64_t *tsr_one_shot_inbox(const tsr_one_shot_t *o, int from)
 	return o->state + TSR_ONE_SHOT_INBOX(ranks) + inbox * (TSR_ONE_SHOT_BYTES(ranks) / 4);
 }
 
-/** Puts this block's share of a message to one rank, or to all with TSR_ANY_RANK. */
-TSR_FN void tsr_one_shot_put(const tsr_one_shot_t *o, tsr_view_t message, int peer, int turn)
+/** Puts a share of a message to one rank, or to all with TSR_ANY_RANK. */
+TSR_FN void tsr_one_shot_put_share(const tsr_one_shot_t *o, tsr_one_shot_share_t share, int peer)
 {
-	const tsr_one_shot_share_t share = tsr_one_shot_share(o, message, turn);
 	if (!tsr_view_is_empty(share.view))
 		tsr_port_put_words(o->c->block,
 				   tsr_one_shot_inbox(o, tsr_rank(o->c->block)) + share.first,
 				   share.row_words, share.view, o->epoch, peer);
 }
 
-/** Takes this block's share of the message of one rank to `place`. */
-TSR_FN tsr_wait_result_t tsr_one_shot_take(const tsr_one_shot_t *o, tsr_view_t place, int from,
-					   int turn)
+/** Takes a share of the message of one rank. */
+TSR_FN tsr_wait_result_t tsr_one_shot_take_share(const tsr_one_shot_t *o,
+						 tsr_one_shot_share_t share, int from)
 {
-	const tsr_one_shot_share_t share = tsr_one_shot_share(o, place, turn);
 	if (tsr_view_is_empty(share.view))
 		return TSR_WAIT_OK;
 	return tsr_port_take_words(o->c->block, share.view,
@@ -219,12 +223,11 @@ TSR_FN tsr_wait_result_t tsr_one_shot_take(const tsr_one_shot_t *o, tsr_view_t p
 				   o->epoch, from);
 }
 
-/** Takes this block's share of the messages of all ranks, and combines them to `dst`. */
-TSR_FN tsr_wait_result_t tsr_one_shot_combine(const tsr_one_shot_t *o, tsr_view_t dst,
-					      tsr_reduce_t op)
+/** Takes a share of the messages of all ranks, and combines them there. */
+TSR_FN tsr_wait_result_t tsr_one_shot_combine_share(const tsr_one_shot_t *o,
+						    tsr_one_shot_share_t share, tsr_reduce_t op)
 {
 	const int ranks = tsr_size(o->c->block);
-	const tsr_one_shot_share_t share = tsr_one_shot_share(o, dst, 0);
 	const tsr_one_shot_words_t words = {
 		tsr_one_shot_inbox(o, 0) + share.first, share.row_words,
 		TSR_ONE_SHOT_BYTES(ranks) / 4,
@@ -232,6 +235,26 @@ TSR_FN tsr_wait_result_t tsr_one_shot_combine(const tsr_one_shot_t *o, tsr_view_
 	if (tsr_view_is_empty(share.view))
 		return TSR_WAIT_OK;
 	return tsr_port_combine_words(o->c->block, share.view, words, o->epoch, op);
+}
+
+/** Puts this block's share of a message. */
+TSR_FN void tsr_one_shot_put(const tsr_one_shot_t *o, tsr_view_t message, int peer, int turn)
+{
+	tsr_one_shot_put_share(o, tsr_one_shot_share(o, message, turn), peer);
+}
+
+/** Takes this block's share of the message of one rank to `place`. */
+TSR_FN tsr_wait_result_t tsr_one_shot_take(const tsr_one_shot_t *o, tsr_view_t place, int from,
+					   int turn)
+{
+	return tsr_one_shot_take_share(o, tsr_one_shot_share(o, place, turn), from);
+}
+
+/** Takes this block's share of the messages of all ranks, and combines them to `dst`. */
+TSR_FN tsr_wait_result_t tsr_one_shot_combine(const tsr_one_shot_t *o, tsr_view_t dst,
+					      tsr_reduce_t op)
+{
+	return tsr_one_shot_combine_share(o, tsr_one_shot_share(o, dst, 0), op);
 }
 
 #endif

@@ -15,6 +15,7 @@
 
 #define TSR_FN __attribute__((unused)) static inline
 #define TSR_DEV TSR_EXTERN TSR_API
+#define TSR_DEV_OWN TSR_EXTERN
 #define TSR_DEV_FRAG TSR_DEV
 #define TSR_DEV_FRAG_ROWS TSR_DEV
 #define TSR_DEV_ROWS TSR_DEV

@@ -142,6 +142,7 @@
 #define _Bool bool
 
 #define TSR_DEV static inline __attribute__((always_inline, unused)) TSR_PORT_DEVICE
+#define TSR_DEV_OWN TSR_DEV
 #define TSR_FN TSR_DEV
 #define TSR_DEV_FRAG template <typename tsr_frag_t> TSR_DEV
 #define TSR_DEV_FRAG_ROWS template <typename tsr_frag_t, typename tsr_rows_t> TSR_DEV

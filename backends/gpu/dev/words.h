@@ -232,10 +232,14 @@ template <typename D> struct tsr_gpu_summand {
 	};
 };
 
-/** Combines the elements of some words of all ranks, in rank order. They have come. */
+/**
+ * Combines the elements of a thread's words of all ranks, in rank order, as they
+ * come. False: one has not.
+ */
 template <typename D>
-TSR_DEV void tsr_gpu_combine_word(const tsr_gpu_ranks_t &from, const tsr_gpu_rows_t &r,
-				  const tsr_gpu_row_word_t &first, int64_t apart)
+TSR_DEV bool tsr_gpu_combine_word(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
+				  const tsr_gpu_rows_t &r, const tsr_gpu_row_word_t &first,
+				  int64_t apart)
 {
 	typedef tsr_gpu_summand<D> summand_t;
 	typedef typename D::value_t value_t;
@@ -243,11 +247,11 @@ TSR_DEV void tsr_gpu_combine_word(const tsr_gpu_ranks_t &from, const tsr_gpu_row
 	typename summand_t::bits unit;
 	TSR_GPU_NO_UNROLL
 	for (int rank = 0; rank < tsr_size(from.coop); rank++) {
-		uint64_t *words = r.words + rank * apart + first.word;
 		TSR_GPU_UNROLL
 		for (int i = 0; i < summand_t::words; i++)
-			unit.word[i] =
-				(uint32_t)tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(words + i);
+			if (!tsr_gpu_row_take(t, r.words, rank * apart + first.word + i, r.mark,
+					      &unit.word[i]))
+				return false;
 		TSR_GPU_UNROLL
 		for (int i = 0; i < summand_t::elements; i++) {
 			const value_t x = tsr_gpu_decode<value_t, D>(unit.element[i]);
@@ -262,21 +266,19 @@ TSR_DEV void tsr_gpu_combine_word(const tsr_gpu_ranks_t &from, const tsr_gpu_row
 		const tsr_gpu_row_word_t w = {first.at + 4 * i, first.word + i, first.left - 4 * i};
 		tsr_gpu_row_write(r, w, unit.word[i]);
 	}
+	return true;
 }
 
-/** Waits for a thread's words of all ranks: each loads them again when it combines them. */
-TSR_DEV bool tsr_gpu_unit_take(tsr_gpu_row_taking_t *t, const tsr_gpu_rows_t &r, int32_t word,
-			       int32_t count, int64_t apart)
+/** Combines a thread's words, until one has not come. */
+template <typename D>
+TSR_DEV void tsr_gpu_combine_rows(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
+				  const tsr_gpu_rows_t &r, int64_t apart)
 {
-	uint32_t bits;
+	enum { UNIT = tsr_gpu_summand<D>::words };
 	TSR_GPU_NO_UNROLL
-	for (int rank = 0; rank < tsr_size(t->coop); rank++) {
-		TSR_GPU_NO_UNROLL
-		for (int32_t i = 0; i < count; i++)
-			if (!tsr_gpu_row_take(t, r.words, rank * apart + word + i, r.mark, &bits))
-				return false;
-	}
-	return true;
+	for (int32_t i = from.coop->thread * UNIT; i < r.count; i += from.coop->threads * UNIT)
+		if (!tsr_gpu_combine_word<D>(t, from, r, tsr_gpu_row_word(r, i), apart))
+			return;
 }
 
 TSR_DEV tsr_wait_result_t tsr_port_combine_words(tsr_coop_t *coop, tsr_view_t dst,
@@ -285,7 +287,6 @@ TSR_DEV tsr_wait_result_t tsr_port_combine_words(tsr_coop_t *coop, tsr_view_t ds
 {
 	const tsr_gpu_ranks_t from = {coop, op};
 	const tsr_gpu_rows_t r = tsr_gpu_rows(dst, words.first, words.row_words, epoch);
-	const int32_t unit = tsr_gpu_dtype_bytes(dst.dtype) > 4 ? 2 : 1;
 	tsr_gpu_row_taking_t t = {
 		coop, {coop->context->deadline_ns, TSR_ANY_RANK, 1}, {0, 0}, tsr_gpu_taken};
 	tsr_port_settle(coop);
@@ -293,13 +294,7 @@ TSR_DEV tsr_wait_result_t tsr_port_combine_words(tsr_coop_t *coop, tsr_view_t ds
 		return TSR_WAIT_ABORTED;
 	uint64_t *told = tsr_gpu_row_taking_begin(coop);
 	const uint64_t begun = tsr_gpu_record_now();
-	TSR_GPU_NO_UNROLL
-	for (int32_t i = coop->thread * unit; i < r.count; i += coop->threads * unit) {
-		const tsr_gpu_row_word_t w = tsr_gpu_row_word(r, i);
-		if (!tsr_gpu_unit_take(&t, r, w.word, unit, words.apart))
-			break;
-		TSR_GPU_BY_DTYPE(dst.dtype, D, (tsr_gpu_combine_word<D>(from, r, w, words.apart)))
-	}
+	TSR_GPU_BY_DTYPE(dst.dtype, D, (tsr_gpu_combine_rows<D>(&t, from, r, words.apart)))
 	const tsr_wait_result_t how =
 		tsr_gpu_row_taking_end(coop, told, t, r.words, r.mark, words.apart);
 	TSR_GPU_NO_UNROLL

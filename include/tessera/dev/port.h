@@ -6,6 +6,7 @@
  * A port's port.h defines the following before any contract is read:
  *   TSR_FN            a kernel author's own device function
  *   TSR_DEV           a function of this API
+ *   TSR_DEV_OWN       a function for kernels of the library's own
  *   TSR_DEV_FRAG      one that takes fragments of any configuration: it may
  *                     make `tsr_frag_t` a template parameter
  *   TSR_DEV_FRAG_ROWS the same for `tsr_frag_t` and `tsr_rows_t`

@@ -45,6 +45,13 @@ static const stream_case_t cases[] = {
 	{ALL_TO_ALL, 2, {9, 14}, 1, 0, 1},
 	{ALL_TO_ALL, 4, {2, 9, -2, 3}, 2, 1, 1}, /* batch, sequence, heads, depth */
 	{ALL_TO_ALL, 4, {2, 9, -2, 3}, 1, 2, 1}, /* and back */
+	/* of several blocks, and with gaps */
+	{ALL_REDUCE, 1, {4000}, 0, 0, 0},
+	{REDUCE_SCATTER, 1, {-450}, 0, 0, 0},
+	{ALL_GATHER, 2, {-30, 13}, 0, 0, 0},
+	{ALL_GATHER, 2, {6, -70}, 1, 0, 1},
+	{ALL_TO_ALL, 1, {-450}, 0, 0, 0},
+	{ALL_TO_ALL, 2, {-30, 9}, 0, 0, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
