@@ -79,7 +79,7 @@ static tsr_status_t blame_late(tsr_boot_t *boot)
 	find_late(boot, late);
 	(void)tsr_boot_list_ranks(late, boot->size, ranks, sizeof ranks);
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "%s of %d did not pass on the descriptors of the heaps within %s, "
+			    "%s of %d did not pass on the descriptors of memory within %s, "
 			    "where rank %d waited: is it stopped? "
 			    "(TESSERA_DEADLINE sets how long a wait lasts)",
 			    ranks, boot->size,
@@ -139,7 +139,7 @@ static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, con
 		    (error == ETOOMANYREFS && tsr_now_ns() - begin_ns > boot->deadline_ns))
 			return tsr_boot_end(
 				boot, TSR_ERR_SYSTEM,
-				"rank %d cannot send the descriptors of heaps to rank %d: %s",
+				"rank %d cannot send descriptors of memory to rank %d: %s",
 				boot->rank, rank, tsr_message_fault(error));
 		const tsr_status_t status = look_around(boot, begin_ns);
 		if (status != TSR_OK)
@@ -172,9 +172,10 @@ static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns,
 		if (post == TSR_POST_CLOSED)
 			return tsr_boot_end_closed(boot, rank, call);
 		if (post == TSR_POST_FAILED)
-			return tsr_boot_end(boot, TSR_ERR_SYSTEM,
-					    "rank %d cannot take the descriptors of %d heaps: %s",
-					    boot->rank, boot->size, tsr_message_fault(error));
+			return tsr_boot_end(
+				boot, TSR_ERR_SYSTEM,
+				"rank %d cannot take the descriptors of memory of %d ranks: %s",
+				boot->rank, boot->size, tsr_message_fault(error));
 		const tsr_status_t status = look_around(boot, begin_ns);
 		if (status != TSR_OK)
 			return status;
@@ -197,7 +198,7 @@ static tsr_status_t receive_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, 
 		tsr_fd_close(present, (size_t)presents);
 		return tsr_boot_end(
 			boot, TSR_ERR_SYSTEM,
-			"rank %d took %d descriptors of heaps, of %d: build all ranks alike",
+			"rank %d took %d descriptors of memory, of %d: build all ranks alike",
 			boot->rank, presents, wanted);
 	}
 	for (int r = 0, next = 0; r < count; r++)
