@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 4u
+#define TSR_BACKEND_ABI 5u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -101,6 +101,9 @@ typedef struct tsr_heap_export {
 	uint64_t process;
 	uint64_t address; /* address of the heap in the exporting process */
 	uint64_t size_bytes;
+	/* addresses behind the heap that this rank keeps for windows, as offsets from the heap's
+	 * base; equal: none */
+	uint64_t window_begin, window_end;
 	unsigned char bytes[64]; /* the vendor's handle */
 } tsr_heap_export_t;
 
@@ -146,6 +149,12 @@ typedef struct tsr_heap_ops {
 	tsr_status_t (*fill)(tsr_device_t *device, void *heap, int byte, size_t size_bytes);
 } tsr_heap_ops_t;
 
+/** A part of a window's memory as it is exported to the peers: what one descriptor names. */
+typedef struct tsr_window_part {
+	int fd;
+	uint64_t begin, size_bytes; /* where it lies in the window */
+} tsr_window_part_t;
+
 /**
  * The calls on windows: memory of the program's that becomes a part of this
  * rank's heap (tessera/window.h).
@@ -155,21 +164,51 @@ typedef struct tsr_window_ops {
 	/** What memory of a window begins and ends at a multiple of; 0: there are no windows. */
 	size_t (*unit_bytes)(const tsr_device_t *device);
 	/**
-	 * Whether `size_bytes`, a multiple of the unit, from `memory` on can become a window.
-	 * Errors: TSR_ERR_ARGUMENT, TSR_ERR_UNSUPPORTED, TSR_ERR_SYSTEM.
+	 * The addresses behind every rank's heap that windows are mapped to, as offsets from the
+	 * heap's base, equal on all ranks; known when the heaps are mapped. Equal offsets: windows
+	 * take room in the heap.
 	 */
-	tsr_status_t (*check)(tsr_device_t *device, const void *memory, size_t size_bytes);
+	void (*room)(const tsr_device_t *device, size_t *begin_out, size_t *end_out);
 	/**
-	 * From now on the bytes at `memory` and those at `heap`, an address of this rank's heap
-	 * that is a multiple of the unit, are the same: those that were at `memory`. After an
-	 * error they are as before.
+	 * Whether `size_bytes`, a multiple of the unit, from `memory` on can become a window, and
+	 * how many bytes of addresses it takes: as many, or more units. Errors: TSR_ERR_ARGUMENT,
+	 * TSR_ERR_UNSUPPORTED, TSR_ERR_SYSTEM.
+	 */
+	tsr_status_t (*check)(tsr_device_t *device, const void *memory, size_t size_bytes,
+			      size_t *room_bytes_out);
+	/**
+	 * From now on the bytes at `memory` and those at `heap`, an address of this rank's heap or
+	 * of the room behind it that is a multiple of the unit, are the same: those that were at
+	 * `memory`. After an error they are as before.
 	 */
 	tsr_status_t (*open)(tsr_device_t *device, void *heap, void *memory, size_t size_bytes);
 	/**
-	 * Undoes that: `memory` keeps its bytes. After an error `memory` is as before. Errors:
-	 * TSR_ERR_ARGUMENT (the program has unmapped it), TSR_ERR_SYSTEM.
+	 * Undoes that, and what import_part did for this window: `memory` keeps its bytes. After an
+	 * error `memory` is as before. Errors: TSR_ERR_ARGUMENT (the program has unmapped it),
+	 * TSR_ERR_SYSTEM.
 	 */
 	tsr_status_t (*close)(tsr_device_t *device, void *heap, void *memory, size_t size_bytes);
+	/**
+	 * Exports the part that begins at byte `begin` of the open window `heap`; the next one
+	 * begins where it ends. The caller closes its fd. Null, and import_part too: what open does
+	 * reaches all ranks.
+	 */
+	tsr_status_t (*export_part)(tsr_device_t *device, void *heap, size_t begin,
+				    tsr_window_part_t *part_out);
+	/**
+	 * Maps a part of `rank`'s window where it belongs behind that rank's heap. `heap` is the
+	 * window on this rank. The caller closes the fd.
+	 */
+	tsr_status_t (*import_part)(tsr_device_t *device, void *heap, int rank,
+				    const tsr_window_part_t *part);
+	/**
+	 * Allocates memory that `check` takes, of the device whose tsr_device_props_t.ordinal this
+	 * is; no device need be open. `size_bytes` is rounded up to whole units. Errors:
+	 * TSR_ERR_NO_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_SYSTEM.
+	 */
+	tsr_status_t (*alloc)(int ordinal, size_t size_bytes, void **memory_out);
+	/** Frees it; `size_bytes` as it was asked for. */
+	tsr_status_t (*release)(int ordinal, void *memory, size_t size_bytes);
 } tsr_window_ops_t;
 
 /** One launch, on a stream of the backend. */

@@ -67,6 +67,9 @@ TABLE = {
     " unit/explore/test_strategy unit/explore/test_stuck unit/tensor/test_random"
     " unit/tensor/test_tensor unit/tools/test_litmus_ptx":
                             ("debug asan",              "release tsan memcheck"),
+    # Ranks are processes that map gigabytes of addresses.
+    "unit/backends/test_cuda_windows":
+                            ("debug asan",              "release"),
     # Those that tests/system runs as another user too.
     "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange"
     " unit/bootstrap/test_foreign_launchers unit/bootstrap/test_lost unit/heap/test_allocator"

@@ -22,6 +22,45 @@ static size_t unit_bytes(const tsr_device_t *device)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/** Windows are in the heap. */
+static void room(const tsr_device_t *device, size_t *begin_out, size_t *end_out)
+{
+	(void)device;
+	*begin_out = *end_out = 0;
+}
+
+/* ------------------------------------------------------------------ memory of whole pages */
+
+static size_t whole_pages(size_t size_bytes)
+{
+	const size_t page = unit_bytes(NULL);
+	return (size_bytes + page - 1) / page * page;
+}
+
+static tsr_status_t alloc(int ordinal, size_t size_bytes, void **memory_out)
+{
+	(void)ordinal;
+	void *memory = mmap(NULL, whole_pages(size_bytes), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory of %s for a window: %s; free some",
+				 TSR_SIZE(size_bytes), strerror(errno));
+	*memory_out = memory;
+	return TSR_OK;
+}
+
+static tsr_status_t release(int ordinal, void *memory, size_t size_bytes)
+{
+	(void)ordinal;
+	if (munmap(memory, whole_pages(size_bytes)) == 0)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_SYSTEM,
+			 "freeing %s of memory for windows at %p failed: %s; was it unmapped "
+			 "already?",
+			 TSR_SIZE(size_bytes), memory, strerror(errno));
+}
+
 /* ------------------------------------------------------------------ what is mapped there */
 
 /** What a walk over the mappings of some memory looks for. */
@@ -53,9 +92,11 @@ static tsr_status_t no_list(void)
 			 strerror(errno));
 }
 
-static tsr_status_t check(tsr_device_t *device, const void *memory, size_t size_bytes)
+static tsr_status_t check(tsr_device_t *device, const void *memory, size_t size_bytes,
+			  size_t *room_bytes_out)
 {
 	(void)device;
+	*room_bytes_out = size_bytes;
 	const uintptr_t begin = (uintptr_t)memory, end = begin + size_bytes;
 	inspection_t inspection = {.next = begin};
 	if (!tsr_mappings_each(begin, end, look_private, &inspection))
@@ -245,7 +286,10 @@ static tsr_status_t close_window(tsr_device_t *device, void *heap, void *memory,
 const tsr_window_ops_t tsr_cpu_window_ops = {
 	.size = sizeof(tsr_window_ops_t),
 	.unit_bytes = unit_bytes,
+	.room = room,
 	.check = check,
 	.open = open_window,
 	.close = close_window,
+	.alloc = alloc,
+	.release = release,
 };

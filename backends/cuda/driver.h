@@ -58,6 +58,10 @@
 	X(vmm_map, cuMemMap)                                      \
 	X(vmm_unmap, cuMemUnmap)                                  \
 	X(vmm_access, cuMemSetAccess)                             \
+	X(vmm_retain, cuMemRetainAllocationHandle)                \
+	X(vmm_properties, cuMemGetAllocationPropertiesFromHandle) \
+	X(address_range, cuMemGetAddressRange)                    \
+	X(pointer_attribute, cuPointerGetAttribute)               \
 	X(stream_create, cuStreamCreate)                          \
 	X(stream_destroy, cuStreamDestroy)                        \
 	X(stream_query, cuStreamQuery)                            \

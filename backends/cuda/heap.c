@@ -10,6 +10,8 @@ tsr_status_t tsr_cuda_heap_make(tsr_device_t *device, tsr_heap_export_t *export)
 					.mine = true};
 	const tsr_status_t status = device->sharing->create(device, mapping, export);
 	device->gpu.base[rank] = (void *)(uintptr_t)mapping->base;
+	export->window_begin = device->slice_bytes > 0 ? mapping->bytes : 0;
+	export->window_end = device->slice_bytes;
 	return status;
 }
 

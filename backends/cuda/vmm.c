@@ -1,6 +1,7 @@
 /*
  * Heaps by virtual memory management: memory is an object with a descriptor,
- * which travels and is mapped (the default).
+ * which travels and is mapped (the default). Addresses for all ranks' heaps are
+ * reserved at once, with room for windows behind each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,33 +13,74 @@
 
 enum { ALIGN = 2 << 20 };
 
+/*
+ * Of addresses for windows a rank wants twice as many as its GPU has memory: a
+ * window is memory of the GPU, and twice as much leaves room beside windows of
+ * other sizes that were released. All ranks together take a quarter of the 128
+ * TiB that a process has, at most. Addresses take no memory. Where the driver or
+ * a limit of the process gives fewer (ulimit -v), half as many will do; below the
+ * least there are no windows.
+ */
+#define ROOM_OF_ALL ((size_t)32 << 40)
+#define ROOM_LEAST ((size_t)64 << 20)
+
 static const char other_way[] =
 	"set TESSERA_CUDA_HEAP=ipc, or run on GPUs that reach each other (nvidia-smi topo -p2p rw)";
 
-static CUmemAllocationProp properties_of(const tsr_device_t *device)
+CUmemAllocationProp tsr_cuda_exported(CUdevice id)
 {
 	CUmemAllocationProp prop;
 	memset(&prop, 0, sizeof prop);
 	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
 	prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-	prop.location.id = device->id;
+	prop.location.id = id;
 	return prop;
 }
 
-/** Gives the object an address, and this device access to it. */
-static CUresult map_object(tsr_device_t *device, tsr_cuda_mapping_t *mapping)
+CUresult tsr_cuda_allow(const tsr_cuda_driver_t *driver, CUdevice id, CUdeviceptr at, size_t bytes)
+{
+	const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = id},
+					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	return driver->vmm_access(at, bytes, &access, 1);
+}
+
+/** The room for windows that a rank wants; 0: none. */
+static size_t wanted_room(const tsr_device_t *device)
+{
+	const size_t most = ROOM_OF_ALL / (size_t)device->gpu.host->size;
+	size_t unused = 0, total = 0;
+	if (device->cu.mem_info(&unused, &total) != CUDA_SUCCESS)
+		return 0;
+	return 2 * total < most ? 2 * total : most;
+}
+
+static CUresult reserve_slices(tsr_device_t *device, size_t heap_bytes)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
-	const CUmemAccessDesc access = {
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->id},
-		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	CUresult code = cu->vmm_reserve(&mapping->base, mapping->bytes, ALIGN, 0, 0);
-	mapping->reserved = code == CUDA_SUCCESS;
-	if (code == CUDA_SUCCESS)
-		code = cu->vmm_map(mapping->base, mapping->bytes, 0, mapping->handle, 0);
+	size_t room = wanted_room(device);
+	for (;; room /= 2) {
+		room = room < ROOM_LEAST ? 0 : room / ALIGN * ALIGN;
+		device->slice_bytes = heap_bytes + room;
+		const CUresult code =
+			cu->vmm_reserve(&device->slices,
+					(size_t)device->gpu.host->size * device->slice_bytes, ALIGN,
+					0, 0);
+		if (code == CUDA_SUCCESS || room == 0) {
+			device->slices = code == CUDA_SUCCESS ? device->slices : 0;
+			return code;
+		}
+	}
+}
+
+/** Gives the object its rank's address, and this device access to it. */
+static CUresult map_object(tsr_device_t *device, tsr_cuda_mapping_t *mapping, int rank)
+{
+	const tsr_cuda_driver_t *cu = &device->cu;
+	mapping->base = device->slices + (CUdeviceptr)rank * device->slice_bytes;
+	const CUresult code = cu->vmm_map(mapping->base, mapping->bytes, 0, mapping->handle, 0);
 	mapping->mapped = code == CUDA_SUCCESS;
-	return code == CUDA_SUCCESS ? cu->vmm_access(mapping->base, mapping->bytes, &access, 1)
+	return code == CUDA_SUCCESS ? tsr_cuda_allow(cu, device->id, mapping->base, mapping->bytes)
 				    : code;
 }
 
@@ -64,7 +106,7 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 			       tsr_heap_export_t *export_out)
 {
 	const tsr_cuda_driver_t *cu = &device->cu;
-	const CUmemAllocationProp prop = properties_of(device);
+	const CUmemAllocationProp prop = tsr_cuda_exported(device->id);
 	size_t granularity = ALIGN;
 	int fd = -1;
 	tsr_status_t status = check_support(device);
@@ -76,7 +118,9 @@ static tsr_status_t vmm_create(tsr_device_t *device, tsr_cuda_mapping_t *mapping
 		code = cu->vmm_create(&mapping->handle, mapping->bytes, &prop, 0);
 	mapping->created = code == CUDA_SUCCESS;
 	if (code == CUDA_SUCCESS)
-		code = map_object(device, mapping);
+		code = reserve_slices(device, mapping->bytes);
+	if (code == CUDA_SUCCESS)
+		code = map_object(device, mapping, device->gpu.host->rank);
 	if (code == CUDA_SUCCESS)
 		code = cu->vmm_export(&fd, mapping->handle,
 				      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -109,10 +153,23 @@ static tsr_status_t vmm_open(tsr_device_t *device, tsr_cuda_mapping_t *mapping,
 				       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	mapping->created = code == CUDA_SUCCESS;
 	if (code == CUDA_SUCCESS)
-		code = map_object(device, mapping);
+		code = map_object(device, mapping, rank);
 	return tsr_cuda_check(cu, code, other_way,
 			      "mapping rank %d's heap on the GPU of rank %d (%s)", rank,
 			      device->gpu.host->rank, device->gpu.props.name);
+}
+
+/** The addresses are given back with the last heap. */
+static void release_slices(tsr_device_t *device)
+{
+	for (int r = 0; r < device->gpu.host->size; r++)
+		if (device->heap[r].mapped)
+			return;
+	if (device->slices)
+		(void)device->cu.vmm_unreserve(device->slices, (size_t)device->gpu.host->size *
+								       device->slice_bytes);
+	device->slices = 0;
+	device->slice_bytes = 0;
 }
 
 static void vmm_close(tsr_device_t *device, tsr_cuda_mapping_t *mapping)
@@ -120,11 +177,10 @@ static void vmm_close(tsr_device_t *device, tsr_cuda_mapping_t *mapping)
 	const tsr_cuda_driver_t *cu = &device->cu;
 	if (mapping->mapped)
 		(void)cu->vmm_unmap(mapping->base, mapping->bytes);
-	if (mapping->reserved)
-		(void)cu->vmm_unreserve(mapping->base, mapping->bytes);
 	if (mapping->created)
 		(void)cu->vmm_release(mapping->handle);
 	memset(mapping, 0, sizeof *mapping);
+	release_slices(device);
 }
 
 const tsr_cuda_sharing_t tsr_cuda_vmm = {

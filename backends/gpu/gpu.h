@@ -79,8 +79,9 @@ typedef struct tsr_gpu_vendor {
 	 */
 	tsr_status_t (*load)(tsr_device_t *device, tsr_gpu_module_t *m);
 	/**
-	 * `heap_make` allocates memory of tsr_gpu_whole_bytes that peers can map, and writes its
-	 * handle to the export, whose other members are set. `heap_open` maps a peer's memory. Both
+	 * `heap_make` allocates memory of tsr_gpu_whole_bytes that peers can map, and writes to the
+	 * export its handle and what room it keeps for windows; the other members are set.
+	 * `heap_open` maps a peer's memory. Both
 	 * leave the address in tsr_gpu_t.base. `heap_close` undoes either, even after a failure.
 	 */
 	tsr_status_t (*heap_make)(tsr_device_t *device, tsr_heap_export_t *export);
@@ -156,8 +157,10 @@ typedef struct tsr_gpu {
 	void *notes_taken; /* device memory */
 	tsr_gpu_page_t *page;
 	uint64_t page_on_device;
-	void *base[TSR_MAX_RANKS]; /* address here of every rank's heap; null: not mapped */
-	tsr_gpu_context_t launch;  /* the part that all launches share */
+	void *base[TSR_MAX_RANKS];       /* address here of every rank's heap; null: not mapped */
+	size_t window_begin, window_end; /* tsr_window_ops_t.room */
+	unsigned char window_mark;       /* of the window that was opened last: window.c */
+	tsr_gpu_context_t launch;        /* the part that all launches share */
 	/* bytes from my heap to every rank's heap, after they are mapped */
 	int64_t peer_offset[TSR_MAX_RANKS];
 
@@ -205,12 +208,11 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count);
 
 /*
  * The tables of operations, equal for all vendors (stream.c, event.c, heap.c,
- * team.c, record.c).
+ * team.c, record.c). Windows are a vendor's own.
  */
 extern const tsr_stream_ops_t tsr_gpu_stream_ops;
 extern const tsr_event_ops_t tsr_gpu_event_ops;
 extern const tsr_heap_ops_t tsr_gpu_heap_ops;
-extern const tsr_window_ops_t tsr_gpu_window_ops;
 extern const tsr_team_ops_t tsr_gpu_team_ops;
 extern const tsr_record_ops_t tsr_gpu_record_ops;
 
@@ -294,6 +296,27 @@ void tsr_gpu_notes_read(tsr_gpu_t *gpu);
 
 /** TSR_ERR_ABORTED if the world has ended. */
 tsr_status_t tsr_gpu_world_status(const tsr_gpu_t *gpu);
+
+/* ------------------------------------------------------- windows (window.c) */
+
+/**
+ * With the device current, when all heaps are mapped: the room that every rank
+ * keeps for windows, and the table of what is there for kernels of debug
+ * builds. Errors: those of allocation and copies.
+ */
+tsr_status_t tsr_gpu_windows_make(tsr_device_t *device, const tsr_heap_export_t *exports,
+				  int count);
+void tsr_gpu_windows_drop(tsr_device_t *device);
+
+/** With the device current: kernels may access the window at `heap`, or (closed) not any more. */
+tsr_status_t tsr_gpu_window_opened(tsr_device_t *device, const void *heap, size_t size_bytes);
+tsr_status_t tsr_gpu_window_closed(tsr_device_t *device, const void *heap, size_t size_bytes);
+
+/** tsr_window_ops_t.room */
+void tsr_gpu_window_room(const tsr_device_t *device, size_t *begin_out, size_t *end_out);
+
+/** The offset of an address from this rank's heap base. False: outside heap and windows' room. */
+bool tsr_gpu_offset(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out);
 
 /* ---------------------------- the check of a mapping (check.c, dev/check.c) */
 

@@ -84,6 +84,8 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 		return status;
 	for (int r = 0; r < count && status == TSR_OK; r++)
 		status = map_rank(device, &exports[r], r);
+	if (status == TSR_OK)
+		status = tsr_gpu_windows_make(device, exports, count);
 	tsr_gpu_leave(device, before);
 	if (status != TSR_OK)
 		return status;
@@ -99,6 +101,7 @@ static void heap_unmap(tsr_device_t *device)
 	int before;
 	if (tsr_gpu_enter(device, &before) != TSR_OK)
 		return;
+	tsr_gpu_windows_drop(device);
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		gpu->vendor->heap_close(device, r);
 	tsr_gpu_leave(device, before);

@@ -45,21 +45,12 @@ static const char *name_me(const tsr_gpu_t *gpu, const told_t *told, char text[T
 			    told->team ? told->team->name : NULL, text);
 }
 
-static bool in_heap(const tsr_gpu_t *gpu, uint64_t address, size_t *offset_out)
-{
-	const uint64_t base = (uint64_t)(uintptr_t)gpu->launch.heap;
-	if (address < base || address - base >= gpu->launch.heap_bytes)
-		return false;
-	*offset_out = (size_t)(address - base);
-	return true;
-}
-
 static void name_flag(const tsr_gpu_t *gpu, uint64_t address, char name[80])
 {
 	const tsr_host_t *host = gpu->host;
 	char allocation[32];
 	size_t heap_offset, offset;
-	if (!in_heap(gpu, address, &heap_offset))
+	if (!tsr_gpu_offset(gpu, address, &heap_offset))
 		snprintf(name, 80, "a flag in shared memory");
 	else if (host->find_allocation(host->ctx, heap_offset, allocation, &offset))
 		snprintf(name, 80, "'%s'+%zu", allocation, offset);
@@ -124,7 +115,7 @@ static tsr_status_t tell_wait(const tsr_gpu_t *gpu, const told_t *told, char sen
 				    .from = rank_of(told, note->peer),
 				    .team_from = note->peer,
 				    .waited_ns = note->waited_ns};
-	const bool heap = in_heap(gpu, note->address, &offset);
+	const bool heap = tsr_gpu_offset(gpu, note->address, &offset);
 	if (!heap)
 		snprintf(record.allocation, sizeof record.allocation, "shared memory");
 	snprintf(record.team, sizeof record.team, "%s", told->team ? told->team->name : "");
@@ -185,7 +176,13 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 			 "take, or with views that overlap; its contract says which it takes, and "
 			 "a run on cpuemu says which of these it is",
 			 told->place);
-	else if (in_heap(gpu, note->address, &offset))
+	else if (tsr_gpu_offset(gpu, note->address, &offset) && offset >= gpu->window_begin &&
+		 gpu->window_begin > 0)
+		snprintf(what, sizeof what,
+			 "a call of %llu bytes that no window holds as a whole at %s; check the "
+			 "size of the transfer, and whether the window was released",
+			 (unsigned long long)note->size_bytes, told->place);
+	else if (tsr_gpu_offset(gpu, note->address, &offset))
 		snprintf(what, sizeof what,
 			 "a call of %llu bytes from offset %zu of a heap of %llu bytes at %s; "
 			 "check the size of the transfer",

@@ -62,17 +62,16 @@ static void name_flag(const reading_t *reading, const tsr_gpu_event_t *from,
 		      tsr_record_event_t *event)
 {
 	const tsr_gpu_t *gpu = reading->gpu;
-	const uint64_t offset = from->more.of.address - (uint64_t)(uintptr_t)gpu->launch.heap;
-	size_t in_allocation;
-	event->offset_bytes = offset;
-	if (offset >= gpu->launch.heap_bytes) {
+	size_t offset, in_allocation;
+	if (!tsr_gpu_offset(gpu, from->more.of.address, &offset)) {
 		/* as the device counts it: the address's lower bits */
 		event->offset_bytes = from->more.of.address & 0xffffffu;
 		snprintf(event->name, sizeof event->name, "shared memory");
-	} else if (gpu->host->find_allocation(gpu->host->ctx, (size_t)offset, event->name,
-					      &in_allocation)) {
-		event->offset_bytes = in_allocation;
+		return;
 	}
+	event->offset_bytes = offset;
+	if (gpu->host->find_allocation(gpu->host->ctx, offset, event->name, &in_allocation))
+		event->offset_bytes = in_allocation;
 }
 
 static tsr_record_event_t event_of(const reading_t *reading, const tsr_gpu_recorded_t *launch,

@@ -85,6 +85,7 @@ tsr_status_t tsr_hip_probe(int *count_out);
 /* ------------------------------------------------------------------ the device */
 
 extern const tsr_gpu_calls_t tsr_hip_calls;
+extern const tsr_window_ops_t tsr_hip_window_ops;
 
 /* tsr_gpu_vendor_t */
 bool tsr_hip_runs(const tsr_device_t *device, const tsr_image_t *image);

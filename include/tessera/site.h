@@ -60,6 +60,8 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_memcpy_from_heap(...) TSR_SITED(tsr_memcpy_from_heap, __VA_ARGS__)
 #define tsr_memset_heap(...) TSR_SITED(tsr_memset_heap, __VA_ARGS__)
 
+#define tsr_window_alloc(...) TSR_SITED(tsr_window_alloc, __VA_ARGS__)
+#define tsr_window_free(...) TSR_SITED(tsr_window_free, __VA_ARGS__)
 #define tsr_window_register(...) TSR_SITED(tsr_window_register, __VA_ARGS__)
 #define tsr_window_release(...) TSR_SITED(tsr_window_release, __VA_ARGS__)
 

@@ -201,19 +201,27 @@ static tsr_status_t check_request(size_t size_bytes, size_t align_bytes, const c
 tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes,
 				const char *name, size_t *offset_out)
 {
+	return tsr_allocator_take_room(allocator, size_bytes, size_bytes, align_bytes, name,
+				       offset_out);
+}
+
+tsr_status_t tsr_allocator_take_room(tsr_allocator_t *allocator, size_t size_bytes,
+				     size_t room_bytes, size_t align_bytes, const char *name,
+				     size_t *offset_out)
+{
 	if (!name)
 		name = "unnamed";
 	tsr_status_t status = check_request(size_bytes, align_bytes, name);
 	if (status != TSR_OK)
 		return status;
 	size_t align = align_bytes > TSR_ALLOCATOR_GRANULE ? align_bytes : TSR_ALLOCATOR_GRANULE;
-	if (size_bytes > allocator->size_bytes) /* before it is rounded up, which could overflow */
-		return no_room(allocator, size_bytes, align, name);
+	if (room_bytes > allocator->size_bytes) /* before it is rounded up, which could overflow */
+		return no_room(allocator, room_bytes, align, name);
 	tsr_pieces_t *pieces = &allocator->pieces;
 	size_t length;
-	tsr_piece_id_t id = find_room(allocator, size_bytes, align, &length);
+	tsr_piece_id_t id = find_room(allocator, room_bytes, align, &length);
 	if (id == 0)
-		return no_room(allocator, size_bytes, align, name);
+		return no_room(allocator, room_bytes, align, name);
 
 	char *copy = strdup(name);
 	/* what is before and behind the allocation */

@@ -50,6 +50,13 @@ void tsr_allocator_keep_apart(tsr_allocator_t *allocator, size_t most_bytes);
 tsr_status_t tsr_allocator_take(tsr_allocator_t *allocator, size_t size_bytes, size_t align_bytes,
 				const char *name, size_t *offset_out);
 /**
+ * The same with more room than the allocation has bytes: what is behind them, up
+ * to `room_bytes`, belongs to it too, and tsr_allocator_find does not find it.
+ */
+tsr_status_t tsr_allocator_take_room(tsr_allocator_t *allocator, size_t size_bytes,
+				     size_t room_bytes, size_t align_bytes, const char *name,
+				     size_t *offset_out);
+/**
  * Releases an allocation. Errors: TSR_ERR_NOT_FOUND (`offset` is not the
  * beginning of an allocation; the sentence says what it is).
  */

@@ -12,7 +12,7 @@
 #include "src/base/error.h"
 #include "src/base/executor.h"
 #include "src/base/sized.h"
-#include "src/heap/allocator.h"
+#include "src/heap/rooms.h"
 
 /*
  * Room for what ranks compare of a call: numbers and a name. Of a longer name
@@ -38,14 +38,10 @@ static tsr_status_t no_world(const char *call)
 		"%s was called without a world; pass the one that tsr_init or TSR_MAIN gave", call);
 }
 
-/* Address in my heap as an offset. False: outside. */
+/* Address in my heap, or in a window behind it, as an offset. False: outside. */
 static bool offset_of(const tsr_world_t *world, const TSR_HEAP void *pointer, size_t *offset_out)
 {
-	uintptr_t base = (uintptr_t)world->heap_bases[world->rank], address = (uintptr_t)pointer;
-	if (address < base || address - base >= world->heap_bytes)
-		return false;
-	*offset_out = address - base;
-	return true;
+	return tsr_heap_offset(world, (uintptr_t)pointer, offset_out);
 }
 
 /*
@@ -72,30 +68,51 @@ static tsr_status_t agree(tsr_world_t *world, const char *call, const char *argu
 
 /* ------------------------------------------------------------------ take and release */
 
+static tsr_room_t room_of(const tsr_world_t *world, const tsr_heap_request_t *request)
+{
+	return request->window_bytes > 0 ? tsr_room_of_windows(world) : tsr_room_of_heap(world);
+}
+
 static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *request,
 			      size_t *offset_out)
 {
 	if (request->verdict != TSR_OK)
 		return request->verdict;
+	const tsr_room_t room = room_of(world, request);
+	tsr_heap_usage_t usage;
+	const size_t bytes =
+		request->window_bytes > 0 ? request->window_bytes : request->size_bytes;
+	size_t offset = 0;
 	lock(world);
-	tsr_status_t status = tsr_allocator_take(world->allocator, request->size_bytes,
-						 request->align_bytes, request->name, offset_out);
+	tsr_status_t status = tsr_allocator_take_room(room.allocator, request->size_bytes, bytes,
+						      request->align_bytes, request->name, &offset);
+	tsr_allocator_usage(room.allocator, &usage);
 	unlock(world);
+	*offset_out = room.begin + offset;
+	if (status == TSR_ERR_NO_MEMORY && room.begin > 0 && usage.largest_bytes < bytes)
+		return tsr_error(status,
+				 "the addresses for windows have no room for %s (\"%s\"): of %s %s "
+				 "are free, the largest piece is %s; release windows",
+				 TSR_SIZE(bytes), request->name, TSR_SIZE(usage.heap_bytes),
+				 TSR_SIZE(usage.free_bytes), TSR_SIZE(usage.largest_bytes));
 	return status;
 }
 
 /** The call has failed somewhere. */
-static void undo_here(tsr_world_t *world, const size_t *offset)
+static void undo_here(tsr_world_t *world, const tsr_heap_request_t *request, const size_t *offset)
 {
+	const tsr_room_t room = room_of(world, request);
+	const size_t inside = offset ? *offset - room.begin : 0;
 	lock(world);
-	tsr_allocator_undo(world->allocator, offset);
+	tsr_allocator_undo(room.allocator, offset ? &inside : NULL);
 	unlock(world);
 }
 
 static tsr_status_t release_here(tsr_world_t *world, size_t offset)
 {
+	const tsr_room_t room = tsr_room_at(world, offset);
 	lock(world);
-	tsr_status_t status = tsr_allocator_release(world->allocator, offset);
+	tsr_status_t status = tsr_allocator_release(room.allocator, offset - room.begin);
 	unlock(world);
 	return status;
 }
@@ -140,7 +157,7 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 
 	tsr_status_t status = agree(world, request->call, request->arguments, mine);
 	if (status != TSR_OK) {
-		undo_here(world, taken ? &offset : NULL);
+		undo_here(world, request, taken ? &offset : NULL);
 		return status;
 	}
 	*pointer_out = (TSR_HEAP void *)memory;
@@ -315,7 +332,7 @@ tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointe
 				 "gave to this rank",
 				 tsr_heap_raw(pointer));
 	lock(world);
-	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &size_bytes);
+	bool found = tsr_heap_allocation(world, offset, &name, &begin, &size_bytes);
 	unlock(world);
 	if (!found)
 		return tsr_error(TSR_ERR_NOT_FOUND,
@@ -342,7 +359,7 @@ tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call,
 				 "tsr_heap_alloc gave to this rank",
 				 call, tsr_heap_raw(heap));
 	lock(world);
-	bool found = tsr_allocator_find(world->allocator, offset, &name, &begin, &allocated);
+	bool found = tsr_heap_allocation(world, offset, &name, &begin, &allocated);
 	unlock(world);
 	if (!found)
 		return tsr_error(TSR_ERR_ARGUMENT,

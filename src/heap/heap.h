@@ -29,6 +29,8 @@ typedef struct tsr_heap_request {
 	const char *arguments; /* its arguments as text, equal on all ranks */
 	const char *name;
 	size_t size_bytes, align_bytes;
+	/* not 0: of a window, which takes so many bytes where windows have their room */
+	size_t window_bytes;
 	/* result of the caller's own checks; if not TSR_OK, the call fails on all ranks alike */
 	tsr_status_t verdict;
 	tsr_heap_fill_fn fill; /* null: poison */

@@ -1,6 +1,7 @@
 /*
- * Windows: allocations of the heap whose bytes are the program's memory. Each
- * call is a few exchanges, so that all ranks come out of it alike.
+ * Windows: allocations whose bytes are the program's memory, in the heap or in
+ * the room behind it. Each call is a few exchanges, so that all ranks come out
+ * of it alike.
  */
 #include "src/heap/window.h"
 
@@ -14,20 +15,14 @@
 /* of what ranks compare of a call; a longer name is cut there, and only there */
 enum { ARGUMENTS_TEXT = 512 };
 
-typedef struct tsr_window {
-	struct tsr_window *next;
-	TSR_HEAP void *heap;
-	void *memory;
-	size_t size_bytes;
-} tsr_window_t;
-
 /** What each rank tells of the memory that it gives. */
 typedef struct claim {
 	int32_t verdict; /* tsr_status_t of its own checks */
 	uint64_t process, address;
+	uint64_t room_bytes; /* addresses that it takes: those of the window, or more */
 } claim_t;
 
-static tsr_status_t no_world(const char *call)
+tsr_status_t tsr_window_no_world(const char *call)
 {
 	return tsr_error(
 		TSR_ERR_ARGUMENT,
@@ -99,21 +94,35 @@ size_t tsr_window_unit_bytes(const tsr_world_t *world)
 	return world ? world->backend->window->unit_bytes(world->device) : 0;
 }
 
+const tsr_window_t *tsr_window_on(const tsr_world_t *world, const void *memory, size_t size_bytes)
+{
+	const uintptr_t begin = (uintptr_t)memory;
+	const tsr_window_t *w = world->windows;
+	while (w && (begin >= (uintptr_t)w->memory + w->size_bytes ||
+		     (uintptr_t)w->memory >= begin + size_bytes))
+		w = w->next;
+	return w;
+}
+
+/** Bytes from a heap's base that Tessera has: the heap, and on GPUs the windows behind it. */
+static size_t bytes_taken(const tsr_world_t *world)
+{
+	return world->window_end > world->heap_bytes ? world->window_end : world->heap_bytes;
+}
+
 /** The memory is no part of a window or a heap of this rank. */
 static tsr_status_t check_apart(const tsr_world_t *world, void *memory, size_t size_bytes)
 {
 	const uint64_t begin = (uintptr_t)memory;
-	for (const tsr_window_t *w = world->windows; w; w = w->next)
-		if (begin < (uintptr_t)w->memory + w->size_bytes &&
-		    (uintptr_t)w->memory < begin + size_bytes)
-			return tsr_error(
-				TSR_ERR_ARGUMENT,
-				"tsr_window_register: the memory of %s at %p overlaps that "
-				"of a window of %s at %p; release that one first",
-				TSR_SIZE(size_bytes), memory, TSR_SIZE(w->size_bytes), w->memory);
+	const tsr_window_t *w = tsr_window_on(world, memory, size_bytes);
+	if (w)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_window_register: the memory of %s at %p overlaps that "
+				 "of a window of %s at %p; release that one first",
+				 TSR_SIZE(size_bytes), memory, TSR_SIZE(w->size_bytes), w->memory);
 	for (int r = 0; r < world->size; r++)
 		if (world->heap_bases[r] &&
-		    begin < (uintptr_t)world->heap_bases[r] + world->heap_bytes &&
+		    begin < (uintptr_t)world->heap_bases[r] + bytes_taken(world) &&
 		    (uintptr_t)world->heap_bases[r] < begin + size_bytes)
 			return tsr_error(TSR_ERR_ARGUMENT,
 					 "tsr_window_register: the memory at %p is in the heap of "
@@ -122,37 +131,45 @@ static tsr_status_t check_apart(const tsr_world_t *world, void *memory, size_t s
 	return TSR_OK;
 }
 
+/** How to have memory of whole units. */
+static const char *whole_units(const tsr_world_t *world)
+{
+	return world->window_allocator
+		       ? ": allocate it by tsr_window_alloc (tessera.torch_pool in Python)"
+		       : ", which is a page: allocate whole pages (tsr_window_alloc, "
+			 "aligned_alloc, tessera.pages in Python)";
+}
+
 static tsr_status_t check_here(tsr_world_t *world, void *memory, size_t size_bytes,
-			       TSR_HEAP void **pointer_out)
+			       TSR_HEAP void **pointer_out, size_t *room_bytes_out)
 {
 	static const char call[] = "tsr_window_register";
 	const size_t unit_bytes = tsr_window_unit_bytes(world);
 	if (unit_bytes == 0) /* its own sentence says why */
-		return world->backend->window->check(world->device, memory, size_bytes);
+		return world->backend->window->check(world->device, memory, size_bytes,
+						     room_bytes_out);
 	if (!memory || !pointer_out)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s was given null for %s", call,
 				 memory ? "the place of the pointer" : "the memory");
 	if (size_bytes == 0 || size_bytes % unit_bytes != 0 ||
 	    size_bytes > UINTPTR_MAX - (uintptr_t)memory)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given %s; a window has a multiple of %s, which is a page: "
-				 "allocate whole pages (aligned_alloc, tessera.pages in Python)",
-				 call, TSR_SIZE(size_bytes), TSR_SIZE(unit_bytes));
+				 "%s was given %s; a window has a multiple of %s%s", call,
+				 TSR_SIZE(size_bytes), TSR_SIZE(unit_bytes), whole_units(world));
 	if ((uintptr_t)memory % unit_bytes != 0)
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%s was given memory at %p; a window begins at a multiple of %s, "
-				 "which is a page: allocate whole pages (aligned_alloc, "
-				 "tessera.pages in Python)",
-				 call, memory, TSR_SIZE(unit_bytes));
+				 "%s was given memory at %p; a window begins at a multiple of %s%s",
+				 call, memory, TSR_SIZE(unit_bytes), whole_units(world));
 	const tsr_status_t status = check_apart(world, memory, size_bytes);
-	return status == TSR_OK ? world->backend->window->check(world->device, memory, size_bytes)
+	return status == TSR_OK ? world->backend->window->check(world->device, memory, size_bytes,
+								room_bytes_out)
 				: status;
 }
 
 /* ------------------------------------------------------------------ agreement */
 
-static tsr_status_t failed_elsewhere(const char *call, const char *arguments, int rank,
-				     tsr_status_t status)
+tsr_status_t tsr_window_undone(const char *call, const char *arguments, int rank,
+			       tsr_status_t status)
 {
 	return tsr_error(status,
 			 "%s(%s) was undone on every rank because rank %d failed with %s; see the "
@@ -162,16 +179,17 @@ static tsr_status_t failed_elsewhere(const char *call, const char *arguments, in
 
 /** Every rank learns what each one gives, and judges alike. */
 static tsr_status_t compare_claims(tsr_world_t *world, const char *call, const char *arguments,
-				   const claim_t *mine, size_t size_bytes)
+				   const claim_t *mine, size_t size_bytes, size_t *room_bytes_out)
 {
 	claim_t all[TSR_MAX_RANKS];
+	size_t most = 0;
 	const tsr_status_t status =
 		tsr_world_exchange(world, call, arguments, mine, all, sizeof *mine);
 	if (status != TSR_OK || mine->verdict != TSR_OK)
 		return status != TSR_OK ? status : (tsr_status_t)mine->verdict;
 	for (int r = 0; r < world->size; r++)
 		if (all[r].verdict != TSR_OK)
-			return failed_elsewhere(call, arguments, r, (tsr_status_t)all[r].verdict);
+			return tsr_window_undone(call, arguments, r, (tsr_status_t)all[r].verdict);
 	for (int r = 1; r < world->size; r++)
 		for (int s = 0; s < r; s++)
 			if (all[r].process == all[s].process &&
@@ -182,6 +200,9 @@ static tsr_status_t compare_claims(tsr_world_t *world, const char *call, const c
 					"process, gave memory that overlaps; each rank "
 					"gives its own",
 					call, arguments, s, r);
+	for (int r = 0; r < world->size; r++)
+		most = all[r].room_bytes > most ? (size_t)all[r].room_bytes : most;
+	*room_bytes_out = most;
 	return TSR_OK;
 }
 
@@ -196,7 +217,7 @@ static tsr_status_t agree(tsr_world_t *world, const char *call, const char *argu
 		return status != TSR_OK ? status : mine;
 	for (int r = 0; r < world->size; r++)
 		if (all[r] != TSR_OK)
-			return failed_elsewhere(call, arguments, r, (tsr_status_t)all[r]);
+			return tsr_window_undone(call, arguments, r, (tsr_status_t)all[r]);
 	return TSR_OK;
 }
 
@@ -248,29 +269,33 @@ tsr_status_t tsr_window_register(tsr_world_t *world, void *memory, size_t size_b
 {
 	static const char call[] = "tsr_window_register";
 	if (!world)
-		return no_world(call);
+		return tsr_window_no_world(call);
 	if (!name)
 		name = "unnamed";
 	char arguments[ARGUMENTS_TEXT];
 	snprintf(arguments, sizeof arguments, "%s, \"%s\"", TSR_SIZE(size_bytes), name);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
-	const claim_t mine = {.verdict = check_here(world, memory, size_bytes, pointer_out),
-			      .process = tsr_boot_process(world->boot),
-			      .address = (uintptr_t)memory};
-	const size_t unit_bytes = tsr_window_unit_bytes(world);
-	const tsr_heap_request_t request = {.call = call,
-					    .arguments = arguments,
-					    .name = name,
-					    .size_bytes = size_bytes,
-					    .align_bytes = unit_bytes,
-					    .fill = leave_unfilled};
+	size_t room_bytes = size_bytes;
+	claim_t mine = {.process = tsr_boot_process(world->boot), .address = (uintptr_t)memory};
+	mine.verdict = check_here(world, memory, size_bytes, pointer_out, &room_bytes);
+	mine.room_bytes = room_bytes;
+	tsr_heap_request_t request = {.call = call,
+				      .arguments = arguments,
+				      .name = name,
+				      .size_bytes = size_bytes,
+				      .align_bytes = tsr_window_unit_bytes(world),
+				      .fill = leave_unfilled};
 	TSR_HEAP void *heap = NULL;
-	tsr_status_t status = compare_claims(world, call, arguments, &mine, size_bytes);
+	tsr_status_t status =
+		compare_claims(world, call, arguments, &mine, size_bytes, &request.window_bytes);
 	if (status == TSR_OK)
 		status = tsr_heap_take(world, &request, &heap);
 	if (status != TSR_OK)
 		return status;
 	status = agree(world, call, arguments, open_window(world, heap, memory, size_bytes));
+	if (status == TSR_OK && world->backend->window->export_part && world->size > 1)
+		status = agree(world, call, arguments,
+			       tsr_window_share(world, call, arguments, heap, size_bytes));
 	if (status != TSR_OK) {
 		char sentence[TSR_ERROR_BYTES];
 		snprintf(sentence, sizeof sentence, "%s", tsr_last_error());
@@ -307,7 +332,7 @@ tsr_status_t tsr_window_release(tsr_world_t *world, TSR_HEAP void *pointer)
 {
 	static const char call[] = "tsr_window_release";
 	if (!world)
-		return no_world(call);
+		return tsr_window_no_world(call);
 	char arguments[ARGUMENTS_TEXT];
 	tsr_status_t mine = describe_release(world, pointer, arguments, sizeof arguments);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);

@@ -3,7 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/sized.h"
-#include "src/heap/allocator.h"
+#include "src/heap/rooms.h"
 #include "src/world/host.h"
 
 static void abort_world(void *ctx, tsr_status_t status, const char *sentence)
@@ -18,7 +18,7 @@ static bool find_allocation(void *ctx, size_t heap_offset, char name_out[32], si
 	const char *name;
 	size_t begin, size;
 	pthread_mutex_lock(&world->allocator_lock);
-	const bool found = tsr_allocator_find(world->allocator, heap_offset, &name, &begin, &size);
+	const bool found = tsr_heap_allocation(world, heap_offset, &name, &begin, &size);
 	if (found) {
 		snprintf(name_out, 32, "%s", name);
 		*offset_out = heap_offset - begin;
@@ -30,10 +30,9 @@ static bool find_allocation(void *ctx, size_t heap_offset, char name_out[32], si
 static void keep_wait_record(void *ctx, tsr_wait_record_t *record, const void *flag)
 {
 	tsr_world_t *world = ctx;
-	const uintptr_t base = (uintptr_t)world->heap_bases[world->rank], address = (uintptr_t)flag;
-	size_t offset;
-	if (flag != NULL && address >= base && address - base < world->heap_bytes &&
-	    find_allocation(ctx, address - base, record->allocation, &offset))
+	size_t heap_offset, offset;
+	if (flag != NULL && tsr_heap_offset(world, (uintptr_t)flag, &heap_offset) &&
+	    find_allocation(ctx, heap_offset, record->allocation, &offset))
 		record->offset_bytes = offset;
 	tsr_boot_keep_wait_record(world->boot, record);
 }

@@ -1,7 +1,19 @@
 /* Copies to peers on streams: argument checks, then the backend. */
 #include "src/base/error.h"
 #include "src/base/place.h"
+#include "src/heap/rooms.h"
 #include "src/world/stream.h"
+
+/** Nothing is mapped between windows. */
+static bool lies_in_window(const tsr_world_t *world, size_t offset, size_t bytes)
+{
+	const char *name;
+	size_t begin, size;
+	pthread_mutex_lock((pthread_mutex_t *)&world->allocator_lock);
+	const bool found = tsr_heap_allocation(world, offset, &name, &begin, &size);
+	pthread_mutex_unlock((pthread_mutex_t *)&world->allocator_lock);
+	return found && bytes <= begin + size - offset;
+}
 
 /** Whether a view that has elements lies in my heap with all of them, and no row in the next. */
 static bool lies_in_heap(const tsr_world_t *world, const tsr_view_t *view)
@@ -9,14 +21,16 @@ static bool lies_in_heap(const tsr_world_t *world, const tsr_view_t *view)
 	const size_t element = tsr_dtype_bytes((tsr_dtype_t)view->dtype);
 	const uintptr_t base = (uintptr_t)world->heap_bases[world->rank],
 			at = (uintptr_t)view->data;
-	size_t rows, bytes;
+	size_t rows, bytes, offset;
 	if (view->space != TSR_SPACE_HEAP || element == 0 || view->rows < 1 || view->cols < 1 ||
 	    at < base || (view->rows > 1 && view->ld < view->cols) ||
 	    __builtin_mul_overflow((size_t)view->rows - 1, (size_t)view->ld, &rows) ||
 	    __builtin_add_overflow(rows, (size_t)view->cols, &bytes) ||
 	    __builtin_mul_overflow(bytes, element, &bytes))
 		return false;
-	return at - base <= world->heap_bytes && bytes <= world->heap_bytes - (at - base);
+	const tsr_room_t room = tsr_room_at(world, at - base);
+	return tsr_heap_offset(world, at, &offset) && bytes <= room.end - offset &&
+	       (room.begin == 0 || lies_in_window(world, offset, bytes));
 }
 
 /** Bytes from one row to the next. One row has no next, so its pitch may be anything. */

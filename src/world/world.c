@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/heap/allocator.h"
+#include "src/heap/rooms.h"
 #include "src/heap/window.h"
 #include "src/registry/registry.h"
 #include "src/world/host.h"
@@ -94,7 +95,7 @@ static tsr_status_t make_heap(tsr_world_t *world)
 	status = map_heaps(world, &mine);
 	if (mine.fd >= 0)
 		close(mine.fd);
-	return status;
+	return status == TSR_OK ? tsr_rooms_make(world) : status;
 }
 
 static tsr_status_t begin_log(tsr_world_t *world)
@@ -134,12 +135,14 @@ static void release(tsr_world_t *world, bool agreed)
 		tsr_boot_quiesce(world->boot); /* ranks as threads share their heaps' memory */
 	tsr_world_drop_teams(world);
 	tsr_windows_drop(world);
+	tsr_window_memory_drop(world);
 	if (world->heap_made)
 		world->backend->heap->unmap(world->device);
 	if (world->device != NULL)
 		world->backend->device->close(world->device);
 	if (world->allocator != NULL)
 		tsr_allocator_destroy(world->allocator);
+	tsr_allocator_destroy(world->window_allocator);
 	pthread_mutex_destroy(&world->allocator_lock);
 	pthread_mutex_destroy(&world->streams_lock);
 	tsr_log_close(world->log);

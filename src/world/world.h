@@ -31,7 +31,12 @@ struct tsr_world {
 	size_t heap_bytes;
 	bool heap_made; /* the backend's heap exists and must be unmapped */
 	struct tsr_allocator *allocator;
-	struct tsr_window *windows; /* list; guarded by allocator_lock */
+	/* addresses behind every rank's heap that windows are mapped to, as offsets from the heap's
+	 * base; equal, with a null allocator: windows take room in the heap */
+	size_t window_begin, window_end;
+	struct tsr_allocator *window_allocator;
+	struct tsr_window *windows;              /* list; guarded by allocator_lock */
+	struct tsr_window_memory *window_memory; /* what tsr_window_alloc gave; the same */
 	/* needed because the backend looks up allocations from its own threads */
 	pthread_mutex_t allocator_lock;
 

@@ -129,6 +129,45 @@ Test(window_errors, memory_that_is_not_the_programs_own)
 		world_each(mappings_body, NULL);
 }
 
+/* ------------------------------------------------------------------ memory of the library's */
+
+static int alloc_body(tsr_world_t *world, int argc, char **argv)
+{
+	const size_t unit = tsr_window_unit_bytes(world);
+	tsr_heap_usage_t before = {.size = sizeof before};
+	TSR_HEAP void *window;
+	void *memory = NULL;
+	(void)argc, (void)argv;
+	CHECK(tsr_heap_usage(world, &before) == TSR_OK);
+	CHECK(tsr_window_alloc(NULL, unit, &memory) == TSR_ERR_ARGUMENT && says("without a world"));
+	CHECK(tsr_window_alloc(world, unit, NULL) == TSR_ERR_ARGUMENT && says("no place"));
+	CHECK(tsr_window_alloc(world, 0, &memory) == TSR_ERR_ARGUMENT && says("0 bytes"));
+	CHECK(tsr_window_alloc(world, SIZE_MAX, &memory) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_window_alloc(world, (size_t)1 << 60, &memory) == TSR_ERR_NO_MEMORY);
+	CHECK(says("for a window|free some") && memory == NULL);
+	CHECK(tsr_window_alloc(world, 2 * unit - 1, &memory) == TSR_OK && memory != NULL);
+	unsigned char *bytes = memory;
+	for (size_t i = 0; i < 2 * unit; i++)
+		CHECK(bytes[i] == 0, "byte %zu is %d", i, bytes[i]);
+	CHECK(tsr_window_register(world, bytes + unit, unit, "second", &window) == TSR_OK);
+	CHECK(tsr_window_free(world, memory) == TSR_ERR_ARGUMENT);
+	CHECK(says("memory of a window|tsr_window_release first"));
+	CHECK(tsr_window_free(world, bytes + unit) == TSR_ERR_NOT_FOUND);
+	CHECK(says("did not give to this rank"));
+	CHECK(tsr_window_release(world, window) == TSR_OK);
+	CHECK(tsr_window_free(world, memory) == TSR_OK);
+	CHECK(tsr_window_free(world, memory) == TSR_ERR_NOT_FOUND && says("freed already"));
+	CHECK(tsr_window_free(world, NULL) == TSR_OK);
+	CHECK(tsr_window_free(NULL, memory) == TSR_ERR_ARGUMENT && says("without a world"));
+	return goes_on(world, &before);
+}
+
+Test(window_errors, memory_that_is_asked_for_or_freed_in_a_wrong_way)
+{
+	if (!skipped())
+		world_each(alloc_body, NULL);
+}
+
 /* ------------------------------------------------------------------ windows that meet */
 
 static int overlap_body(tsr_world_t *world, int argc, char **argv)
@@ -310,6 +349,8 @@ Test(window_errors, memory_that_was_unmapped_before_its_release)
 
 /* What each rank, a thread of this process, leaves registered. */
 static unsigned char *left[8];
+static unsigned char *given[8]; /* and what it has of tsr_window_alloc, with GIVEN in it */
+enum { GIVEN = 77 };
 
 static int leave_body(tsr_world_t *world, int argc, char **argv)
 {
@@ -322,14 +363,17 @@ static int leave_body(tsr_world_t *world, int argc, char **argv)
 	left[me][0] = (unsigned char)(20 + me);
 	CHECK(tsr_window_register(world, left[me], unit, "left", &window) == TSR_OK);
 	CHECK(tsr_memset_heap(world, (TSR_HEAP char *)window + 1, 30 + me, 1) == TSR_OK);
+	CHECK(tsr_window_alloc(world, unit, (void **)&given[me]) == TSR_OK);
+	given[me][0] = GIVEN;
+	CHECK(tsr_window_register(world, given[me], unit, "given", &window) == TSR_OK);
 	return argc > 1 ? 3 : 0; /* a rank that fails ends the world for all */
 }
 
-static bool is_private(const void *memory)
+/** How the mapping that holds an address may be used, such as "rw-p"; "": there is none. */
+static const char *access_of(const void *memory, char access[5])
 {
 	char line[512];
 	unsigned long begin, end;
-	char access[5] = "";
 	bool found = false;
 	FILE *maps = fopen("/proc/self/maps", "r");
 	while (maps && !found && fgets(line, sizeof line, maps))
@@ -337,15 +381,19 @@ static bool is_private(const void *memory)
 			begin <= (uintptr_t)memory && (uintptr_t)memory < end;
 	if (maps)
 		(void)fclose(maps);
-	return found && access[3] == 'p';
+	return found ? access : "";
 }
 
 static void end_with_windows(int code, const char *argument)
 {
+	char access[5];
 	cr_expect(world_start(3, TSR_PLACE_THREAD, leave_body, argument) == code);
 	for (int r = 0; r < 3; r++) {
 		cr_expect(left[r][0] == 20 + r && left[r][1] == 30 + r, "rank %d", r);
-		cr_expect(is_private(left[r]), "rank %d's memory is still shared", r);
+		cr_expect(strcmp(access_of(left[r], access), "rw-p") == 0,
+			  "rank %d's memory is still shared", r);
+		cr_expect(strcmp(access_of(given[r], access), "rw-p") != 0 || given[r][0] != GIVEN,
+			  "rank %d has left memory of the library's", r);
 		munmap(left[r], 1);
 	}
 }

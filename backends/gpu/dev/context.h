@@ -172,6 +172,17 @@ typedef struct tsr_gpu_record {
 } tsr_gpu_record_t;
 
 /**
+ * The addresses behind every rank's heap that windows are mapped to, as offsets
+ * from the heap's base. Behind this struct is a byte for each unit of them: 0 if
+ * nothing is mapped there, equal in all units of a window, and different in the
+ * next one. Memory of this device, which kernels of debug builds read.
+ */
+typedef struct tsr_gpu_windows {
+	uint64_t begin, end;
+} tsr_gpu_windows_t;
+enum { TSR_GPU_WINDOW_UNIT = 2 << 20 };
+
+/**
  * How the host asks for the time of a device's clock: mapped host memory. The
  * host raises `asked`, and the kernel answers with the clock's ticks.
  */
@@ -209,6 +220,7 @@ typedef struct tsr_gpu_context {
 	/* memory of this device: bytes from `heap` to each member's heap, as this device sees it; 0
 	 * for this rank. Constant while the team exists */
 	const int64_t *peer_offset;
+	const tsr_gpu_windows_t *windows; /* null: the backend has none */
 /*
  * Last, and unknown to kernels that keep no record: drivers copy as many bytes
  * of a parameter as the kernel has.

@@ -27,20 +27,46 @@ template <typename T> TSR_DEV T *tsr_gpu_heap_address(const tsr_coop_t *coop, T 
 	return tsr_port_global(tsr_gpu_peer_address(coop, tsr_port_global(p), peer));
 }
 
+#if defined(TSR_DEBUG)
+/** Whether `size_bytes`, of which there is one at least, from an offset on are in one window. */
+TSR_DEV bool tsr_gpu_in_window(const tsr_gpu_windows_t *windows, uint64_t offset,
+			       uint64_t size_bytes)
+{
+	if (!windows || offset < windows->begin || offset >= windows->end ||
+	    size_bytes > windows->end - offset)
+		return false;
+	const unsigned char *const window = (const unsigned char *)(windows + 1);
+	const uint64_t first = (offset - windows->begin) / TSR_GPU_WINDOW_UNIT,
+		       last = (offset - windows->begin + size_bytes - 1) / TSR_GPU_WINDOW_UNIT;
+	for (uint64_t unit = first; unit <= last; unit++)
+		if (window[unit] == 0 || window[unit] != window[first])
+			return false;
+	return true;
+}
+
+/** Whether they are in the heap or in a window. */
+TSR_DEV bool tsr_gpu_is_shared(const tsr_gpu_context_t *context, const void *p, uint64_t size_bytes)
+{
+	const uint64_t offset = (uint64_t)((const char *)p - context->heap);
+	if (offset <= context->heap_bytes)
+		return size_bytes <= context->heap_bytes - offset;
+	return tsr_gpu_in_window(context->windows, offset, size_bytes > 0 ? size_bytes : 1);
+}
+#endif
+
 /**
- * Whether a call may access `size_bytes` at `peer`'s copy of `p`, in the heap.
+ * Whether a call may access `size_bytes` at `peer`'s copy of `p`, in the heap or
+ * in a window.
  * Debug builds note a mistake; the call then does nothing.
  */
 TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t size_bytes, int peer)
 {
 #if defined(TSR_DEBUG)
-	const tsr_gpu_context_t *context = coop->context;
-	uint64_t offset = (uint64_t)((const char *)p - context->heap);
-	if (peer < 0 || peer >= context->size) {
+	if (peer < 0 || peer >= coop->context->size) {
 		tsr_gpu_fault(coop, TSR_GPU_NOTE_RANK, p, size_bytes, peer);
 		return false;
 	}
-	if (offset > context->heap_bytes || size_bytes > context->heap_bytes - offset) {
+	if (!tsr_gpu_is_shared(coop->context, p, size_bytes)) {
 		tsr_gpu_fault(coop, TSR_GPU_NOTE_POINTER, p, size_bytes, peer);
 		return false;
 	}

@@ -2,92 +2,7 @@
  * Windows: kernels of all ranks work on memory of the program's own, which the
  * host reads and writes at its own address.
  */
-#include "moving_pages.h"
-#include "tests/contract/contract_test.h"
-
-#include <unistd.h>
-
-/** This rank's memory, and what it is in the heap. */
-typedef struct piece {
-	unsigned char *memory;
-	TSR_HEAP unsigned char *heap;
-	size_t bytes;
-} piece_t;
-
-/** `tessera check` must see all accesses, so the host makes calls there. */
-static bool by_calls(void)
-{
-	return getenv("TESSERA_CHECK") != NULL;
-}
-
-/** Whole pages of the program's, with nothing but POISON in them. */
-static int own_pages(tsr_world_t *world, size_t pages, piece_t *piece)
-{
-	const size_t unit = tsr_window_unit_bytes(world);
-	CHECK(unit >= 4096 && (unit & (unit - 1)) == 0, "%zu", unit);
-	piece->bytes = pages * unit;
-	piece->memory = (unsigned char *)aligned_alloc(unit, piece->bytes);
-	CHECK(piece->memory != NULL);
-	memset(piece->memory, POISON, piece->bytes);
-	return 0;
-}
-
-static int register_piece(tsr_world_t *world, const char *name, piece_t *piece)
-{
-	TSR_HEAP void *heap = NULL;
-	CHECK(tsr_window_register(world, piece->memory, piece->bytes, name, &heap) == TSR_OK);
-	CHECK(heap != NULL);
-	piece->heap = (TSR_HEAP unsigned char *)heap;
-	return 0;
-}
-
-static int release_piece(tsr_world_t *world, piece_t *piece)
-{
-	CHECK(tsr_window_release(world, piece->heap) == TSR_OK);
-	free(piece->memory);
-	return 0;
-}
-
-static int write_piece(tsr_world_t *world, const piece_t *piece, size_t at, const void *from,
-		       size_t bytes)
-{
-	if (by_calls())
-		return tsr_memcpy_to_heap(world, piece->heap + at, from, bytes) == TSR_OK ? 0 : 1;
-	memcpy(piece->memory + at, from, bytes);
-	return 0;
-}
-
-static int read_piece(tsr_world_t *world, const piece_t *piece, size_t at, void *to, size_t bytes)
-{
-	if (by_calls())
-		return tsr_memcpy_from_heap(world, to, piece->heap + at, bytes) == TSR_OK ? 0 : 1;
-	memcpy(to, piece->memory + at, bytes);
-	return 0;
-}
-
-/** Runs a body in every world, where pages can move. */
-static void each_world(tsr_main_fn body)
-{
-	if (!pages_move())
-		cr_skip_test("pages cannot be mapped a second time here");
-	world_each(body, NULL);
-}
-
-/** GPUs have none yet, and say so. True: this world is one of those. */
-static bool has_none(tsr_world_t *world)
-{
-	return tsr_window_unit_bytes(world) == 0;
-}
-
-static int check_none(tsr_world_t *world)
-{
-	unsigned char memory[64];
-	TSR_HEAP void *heap = NULL;
-	CHECK(tsr_window_register(world, memory, sizeof memory, "none", &heap) ==
-	      TSR_ERR_UNSUPPORTED);
-	CHECK(strstr(tsr_last_error(), "GPUs") != NULL && heap == NULL);
-	return tsr_barrier(world) == TSR_OK ? 0 : 1;
-}
+#include "tests/contract/windows/window_piece.h"
 
 /* ------------------------------------------------------------------ puts, gets, signals */
 
@@ -153,10 +68,14 @@ static int go_around(tsr_world_t *world, const piece_t *piece, int rank, int siz
 /** Everything but the flags and the three parts is as it was. */
 static int check_beside(tsr_world_t *world, const piece_t *piece)
 {
+	unsigned char *found = (unsigned char *)malloc(piece->bytes);
+	CHECK(found != NULL);
+	CHECK(read_memory(world, piece, 0, found, piece->bytes) == 0);
 	for (size_t i = 0; i < piece->bytes; i++)
 		CHECK((i >= FLAG_AT && i < FLAG_AT + 16) || (i >= AT && i < AT + 3 * PART) ||
-			      piece->memory[i] == POISON,
-		      "byte %zu is %d", i, piece->memory[i]);
+			      found[i] == POISON,
+		      "byte %zu is %d", i, found[i]);
+	free(found);
 	return 0;
 }
 
@@ -168,14 +87,13 @@ static int ring_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (has_none(world))
 		return check_none(world);
-	CHECK(own_pages(world, 2, &piece) == 0);
-	memset(piece.memory + FLAG_AT, 0, sizeof zeros);
+	CHECK(own_units(world, 2, &piece) == 0);
+	CHECK(write_memory(world, &piece, FLAG_AT, zeros, sizeof zeros) == 0);
 	CHECK(register_piece(world, "ring", &piece) == 0);
-	CHECK(go_around(world, &piece, me, size, by_calls() ? 1 : 5) == 0);
+	CHECK(go_around(world, &piece, me, size, getenv("TESSERA_CHECK") ? 1 : 5) == 0);
 	CHECK(tsr_window_release(world, piece.heap) == TSR_OK);
 	CHECK(check_beside(world, &piece) == 0); /* the program's again: no call is needed */
-	free(piece.memory);
-	return 0;
+	return free_piece(world, &piece);
 }
 
 Test(windows, puts_gets_and_signals_reach_the_programs_memory)
@@ -233,14 +151,14 @@ static float factor(int matrix, int row, int col, int rank)
 enum { A_AT = 0, B_AT = A_AT + M * K, C_AT = B_AT + K * N, COPY_AT = C_AT + M * N };
 enum { PRODUCT_ELEMENTS = COPY_AT + M * N };
 
-static int fill_factors(const piece_t *piece, int me)
+static int fill_factors(tsr_world_t *world, const piece_t *piece, int me)
 {
-	float *elements = (float *)(void *)piece->memory;
+	float elements[C_AT];
 	for (int i = 0; i < M * K; i++)
 		elements[A_AT + i] = factor(0, i / K, i % K, me);
 	for (int i = 0; i < K * N; i++)
 		elements[B_AT + i] = factor(1, i / N, i % N, me);
-	return 0;
+	return write_memory(world, piece, 0, elements, sizeof elements);
 }
 
 static int check_product(tsr_world_t *world, const float *found, int mine, int next)
@@ -274,9 +192,8 @@ static int product_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (has_none(world))
 		return check_none(world);
-	const size_t unit = tsr_window_unit_bytes(world);
-	CHECK(own_pages(world, (PRODUCT_ELEMENTS * sizeof(float) + unit - 1) / unit, &piece) == 0);
-	CHECK(fill_factors(&piece, me) == 0);
+	CHECK(own_bytes(world, PRODUCT_ELEMENTS * sizeof(float), &piece) == 0);
+	CHECK(fill_factors(world, &piece, me) == 0);
 	CHECK(register_piece(world, "product", &piece) == 0);
 	const product_args_t args = {view_at(&piece, A_AT, M, K), view_at(&piece, B_AT, K, N),
 				     view_at(&piece, C_AT, M, N), view_at(&piece, COPY_AT, M, N)};
@@ -311,10 +228,10 @@ static int team_body(tsr_world_t *world, int argc, char **argv)
 		return check_none(world);
 	CHECK(tsr_team_split(tsr_world_team(world), rank % 2, -rank, "half", &team) == TSR_OK);
 	const int me = tsr_team_rank(team), size = tsr_team_size(team);
-	CHECK(own_pages(world, 3, &piece) == 0);
-	memset(piece.memory + FLAG_AT, 0, sizeof zeros);
+	CHECK(own_units(world, 3, &piece) == 0);
+	CHECK(write_memory(world, &piece, FLAG_AT, zeros, sizeof zeros) == 0);
 	make_part(part, rank, 1);
-	memcpy(piece.memory + AT, part, PART);
+	CHECK(write_memory(world, &piece, AT, part, PART) == 0);
 	CHECK(register_piece(world, "halves", &piece) == 0);
 	CHECK(tsr_stream_create(team, &stream) == TSR_OK);
 	const ring_args_t args = {piece.heap, 1};
@@ -345,9 +262,10 @@ static int stream_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	if (has_none(world))
 		return check_none(world);
-	CHECK(own_pages(world, 1, &piece) == 0);
+	CHECK(own_units(world, 1, &piece) == 0);
 	for (int i = 0; i < SUMMED; i++)
-		((float *)(void *)piece.memory)[i] = (float)(i + me);
+		found[i] = (float)(i + me);
+	CHECK(write_memory(world, &piece, 0, found, SUMMED * sizeof(float)) == 0);
 	CHECK(register_piece(world, "sums", &piece) == 0);
 	any_heap_t state = zeroed(world, tsr_collective_state_bytes(size), "state");
 	CHECK((TSR_HEAP void *)state != NULL && tsr_barrier(world) == TSR_OK);
@@ -402,13 +320,15 @@ TSR_KERNEL(window_go, late_args_t, a)
 static int late_body(tsr_world_t *world, int argc, char **argv)
 {
 	const int me = tsr_world_rank(world), size = tsr_world_size(world);
+	unsigned char found[100];
 	tsr_stream_t *streams[2];
 	piece_t piece;
 	(void)argc, (void)argv;
 	if (has_none(world))
 		return check_none(world);
-	CHECK(own_pages(world, 2, &piece) == 0);
-	memset(piece.memory + 128, 64 + me, 100);
+	CHECK(own_units(world, 2, &piece) == 0);
+	memset(found, 64 + me, sizeof found);
+	CHECK(write_memory(world, &piece, 128, found, sizeof found) == 0);
 	CHECK(register_piece(world, "late", &piece) == 0);
 	late_args_t args = {piece.heap, zeroed(world, sizeof(uint64_t), "go")};
 	CHECK(args.go != NULL && tsr_barrier(world) == TSR_OK);
@@ -418,13 +338,14 @@ static int late_body(tsr_world_t *world, int argc, char **argv)
 	CHECK(tsr_launch(streams[1], &window_go, 1, &args) == TSR_OK);
 	/* the kernels run: release waits for all of them, on all ranks */
 	CHECK(tsr_window_release(world, piece.heap) == TSR_OK);
-	for (int peer = 0; peer < size; peer++)
+	for (int peer = 0; peer < size; peer++) {
+		CHECK(read_memory(world, &piece, 256 * (size_t)peer, found, sizeof found) == 0);
 		for (int i = 0; i < 100; i++)
-			CHECK(piece.memory[256 * peer + i] == 64 + peer, "rank %d, byte %d: %d",
-			      peer, i, piece.memory[256 * peer + i]);
+			CHECK(found[i] == 64 + peer, "rank %d, byte %d: %d", peer, i, found[i]);
+	}
 	for (int i = 0; i < 2; i++)
 		CHECK(tsr_stream_destroy(streams[i]) == TSR_OK);
-	free(piece.memory);
+	CHECK(free_piece(world, &piece) == 0);
 	return tsr_heap_free(world, args.go) == TSR_OK ? 0 : 1;
 }
 
@@ -433,43 +354,58 @@ Test(windows, release_waits_for_the_kernels_of_all_ranks)
 	each_world(late_body);
 }
 
-/** After its release the memory is the program's alone, and the heap's room is free again. */
+/** What byte of this rank's memory is where. */
+static int check_byte(tsr_world_t *world, const piece_t *piece, size_t at, int wanted)
+{
+	unsigned char found;
+	CHECK(read_memory(world, piece, at, &found, 1) == 0);
+	CHECK(found == wanted, "byte %zu is %d, not %d", at, found, wanted);
+	return 0;
+}
+
+/** Both are windows for a while, and released in another order each time. */
+static int register_twice(tsr_world_t *world, piece_t pieces[2], int time)
+{
+	const int me = tsr_world_rank(world);
+	const char *name;
+	size_t offset;
+	for (int i = 0; i < 2; i++) {
+		CHECK(set_memory(world, &pieces[i], 16 * (i + 1) + me + time) == 0);
+		CHECK(register_piece(world, i ? "large" : "small", &pieces[i]) == 0);
+	}
+	CHECK(tsr_heap_find(world, pieces[1].heap + 77, &name, &offset) == TSR_OK);
+	CHECK(strcmp(name, "large") == 0 && offset == 77);
+	CHECK(tsr_memset_heap(world, pieces[1].heap + 4000, 99, 200) == TSR_OK);
+	for (int i = 0; i < 2; i++)
+		CHECK(tsr_window_release(world, pieces[(i + time) % 2].heap) == TSR_OK);
+	for (size_t at = 3999; at <= 4200; at++)
+		if (at < 4001 || at > 4198)
+			CHECK(check_byte(world, &pieces[1], at,
+					 at < 4000 || at > 4199 ? 32 + me + time : 99) == 0);
+	return check_byte(world, &pieces[0], 0, 16 + me + time);
+}
+
+/** After its release the memory is the program's alone, and its room is free again. */
 static int again_body(tsr_world_t *world, int argc, char **argv)
 {
 	const int me = tsr_world_rank(world);
 	tsr_heap_usage_t before = {.size = sizeof before}, after = {.size = sizeof after};
 	piece_t pieces[2];
-	TSR_HEAP unsigned char *former[2];
-	const char *name;
-	size_t offset;
 	(void)argc, (void)argv;
 	if (has_none(world))
 		return check_none(world);
-	CHECK(own_pages(world, 1, &pieces[0]) == 0 && own_pages(world, 5, &pieces[1]) == 0);
+	CHECK(own_units(world, 1, &pieces[0]) == 0 && own_units(world, 5, &pieces[1]) == 0);
 	CHECK(tsr_heap_usage(world, &before) == TSR_OK);
-	for (int time = 0; time < 3; time++) {
-		for (int i = 0; i < 2; i++) {
-			memset(pieces[i].memory, 16 * (i + 1) + me + time, pieces[i].bytes);
-			CHECK(register_piece(world, i ? "large" : "small", &pieces[i]) == 0);
-			former[i] = pieces[i].heap;
-		}
-		CHECK(tsr_heap_find(world, pieces[1].heap + 77, &name, &offset) == TSR_OK);
-		CHECK(strcmp(name, "large") == 0 && offset == 77);
-		CHECK(tsr_memset_heap(world, pieces[1].heap + 4000, 99, 200) == TSR_OK);
-		for (int i = 0; i < 2; i++) /* in another order each time */
-			CHECK(tsr_window_release(world, former[(i + time) % 2]) == TSR_OK);
-		CHECK(pieces[1].memory[3999] == 32 + me + time && pieces[1].memory[4000] == 99 &&
-		      pieces[1].memory[4199] == 99 && pieces[1].memory[4200] == 32 + me + time);
-		CHECK(pieces[0].memory[0] == 16 + me + time);
-	}
+	for (int time = 0; time < 3; time++)
+		CHECK(register_twice(world, pieces, time) == 0);
 	CHECK(tsr_heap_usage(world, &after) == TSR_OK);
 	CHECK(after.free_bytes == before.free_bytes && after.allocations == before.allocations);
 	/* what has its place in the heap now is not the program's memory */
 	any_heap_t later = poisoned(world, pieces[0].bytes + pieces[1].bytes, "later");
 	CHECK((TSR_HEAP void *)later != NULL);
-	CHECK(pieces[0].memory[0] == 16 + me + 2 && pieces[1].memory[0] == 32 + me + 2);
-	free(pieces[0].memory);
-	free(pieces[1].memory);
+	CHECK(check_byte(world, &pieces[0], 0, 16 + me + 2) == 0);
+	CHECK(check_byte(world, &pieces[1], 0, 32 + me + 2) == 0);
+	CHECK(free_piece(world, &pieces[0]) == 0 && free_piece(world, &pieces[1]) == 0);
 	return tsr_heap_free(world, (TSR_HEAP void *)later) == TSR_OK ? 0 : 1;
 }
 

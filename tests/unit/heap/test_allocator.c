@@ -275,6 +275,32 @@ Test(allocator, undone_ranks_are_alike)
 	tsr_allocator_destroy(b);
 }
 
+Test(allocator, keeps_room_behind_an_allocation)
+{
+	tsr_allocator_t *allocator = tsr_allocator_create(HEAP_BYTES);
+	const size_t all = HEAP_BYTES, asked = 3 * GRANULE - 7, room = 9 * GRANULE;
+	size_t first, next, begin = 1, size = 1;
+	const char *name;
+	tsr_heap_usage_t usage;
+	cr_assert_eq(tsr_allocator_take_room(allocator, asked, room, 0, "first", &first), TSR_OK);
+	cr_assert_eq(tsr_allocator_take(allocator, GRANULE, 0, "next", &next), TSR_OK);
+	cr_expect_eq(next, first + room);
+	cr_expect(tsr_allocator_find(allocator, first + asked - 1, &name, &begin, &size));
+	cr_expect(begin == first && size == asked && strcmp(name, "first") == 0);
+	cr_expect(!tsr_allocator_find(allocator, first + asked, &name, &begin, &size));
+	cr_expect(!tsr_allocator_find(allocator, first + room - 1, &name, &begin, &size));
+	cr_expect_eq(tsr_allocator_release(allocator, first + asked), TSR_ERR_NOT_FOUND);
+	tsr_allocator_usage(allocator, &usage);
+	cr_expect_eq(usage.free_bytes, all - room - GRANULE);
+	cr_expect_eq(tsr_allocator_take_room(allocator, 1, all, 0, "large", &begin),
+		     TSR_ERR_NO_MEMORY);
+	cr_assert_eq(tsr_allocator_release(allocator, first), TSR_OK);
+	cr_assert_eq(tsr_allocator_release(allocator, next), TSR_OK);
+	tsr_allocator_usage(allocator, &usage);
+	cr_expect(usage.free_bytes == all && usage.largest_bytes == all && usage.allocations == 0);
+	tsr_allocator_destroy(allocator);
+}
+
 Test(allocator, aligns_up_to_two_mebibytes_and_no_further)
 {
 	const size_t mib = (size_t)1 << 20;
