@@ -6,7 +6,7 @@
 for ranks in 1 2 3 5 8; do
 	for placement in process thread; do
 		for example in message_passing_load_store message_passing_put_signal sum_tiles \
-			product; do
+			product window; do
 			prints "$example on $ranks as $placement" ': ok$' \
 				tessera run -n $ranks \
 				--placement $placement "$BUILD/examples/$example"
