@@ -25,13 +25,13 @@ from .product import Part, Product
 from .stream import Event, Kernel, Stream
 from .team import Team
 from .tensor import Tensor
-from .window import pages
+from .window import pages, torch_pool
 from .world import Device, HeapUsage, World, init, unique_id
 
 __version__ = _lib.tsr_version_text().decode()
 __all__ = [
     "Device", "Event", "HeapUsage", "Kernel", "Part", "Product", "Stream", "Team", "Tensor",
-    "TesseraError", "World", "errors", "init", "load_kernels", "pages", "unique_id"
+    "TesseraError", "World", "errors", "init", "load_kernels", "pages", "torch_pool", "unique_id"
 ]
 
 

@@ -178,6 +178,7 @@ void *tsr_native_pointer (const tsr_world_t *, const void *, int)
 tsr_status_t tsr_heap_usage (const tsr_world_t *, tsr_heap_usage_t *)
 tsr_status_t tsr_heap_find (const tsr_world_t *, const void *, const char **, size_t *)
 tsr_status_t tsr_memset_heap (tsr_world_t *, void *, int, size_t)
+size_t tsr_window_unit_bytes (const tsr_world_t *)
 tsr_status_t tsr_window_register (tsr_world_t *, void *, size_t, const char *, void **)
 tsr_status_t tsr_window_release (tsr_world_t *, void *)
 

@@ -34,6 +34,7 @@ def _load(name, functions):
     return loaded
 
 
+library_path = _path("libtessera.so")
 # What libtessera.so needs lies beside it in a wheel. The loader takes what is loaded already.
 for _needed in sorted(glob.glob(os.path.join(_HERE, "lib", "needed", "*.so*"))):
     ctypes.CDLL(_needed)

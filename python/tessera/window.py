@@ -4,11 +4,12 @@ copy.
 """
 
 import ctypes
+import functools
 import mmap
 from typing import TYPE_CHECKING, Any, Sequence, Union
 
 from . import _dlpack, dtypes, errors
-from ._native import call
+from ._native import call, lib, library_path
 from .tensor import Allocation, Tensor
 
 if TYPE_CHECKING:
@@ -37,8 +38,43 @@ def pages(shape: Union[int, Sequence[int]], dtype: Any = "f32") -> "numpy.ndarra
     return room[first : first + size_bytes].view(host).reshape(extents)
 
 
-def _whole_pages(size_bytes: int) -> int:
-    return -(-max(size_bytes, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+def _whole_pages(size_bytes: int, unit: int = mmap.PAGESIZE) -> int:
+    return -(-max(size_bytes, 1) // unit) * unit
+
+
+@functools.lru_cache(maxsize=None)
+def _torch_allocator() -> Any:
+    """One for the process, and for good: pools do not keep it."""
+    import torch
+
+    if not torch.version.cuda:
+        raise errors.UnsupportedError(
+            "this PyTorch is not for CUDA: on AMD's GPUs there are no windows, so make tensors by"
+            " World.empty; on the emulator arrays by tessera.pages"
+        )
+    return torch.cuda.memory.CUDAPluggableAllocator(
+        library_path, "tsr_pool_alloc", "tsr_pool_free"
+    )
+
+
+def torch_pool() -> Any:
+    """
+    A pool of PyTorch (torch.cuda.MemPool) whose memory World.window takes:
+
+        pool = tessera.torch_pool()
+        with torch.cuda.use_mem_pool(pool):
+            weights = torch.empty(4096, 4096, dtype=torch.bfloat16, device="cuda")
+
+    PyTorch cuts tensors out of larger pieces. A window begins where a piece does: the first tensor
+    of a pool does so, and each tensor of 10 MiB or more that finds nothing free in it. For many
+    small ones take views of one tensor. Keep the pool as long as its tensors.
+
+    Called by:  any process (not collective); no world need be there.
+    Raises:     ImportError (no PyTorch), UnsupportedError (PyTorch without CUDA).
+    """
+    import torch
+
+    return torch.cuda.MemPool(_torch_allocator().allocator())
 
 
 class Window(Allocation):
@@ -54,6 +90,16 @@ class Window(Allocation):
         call("tsr_window_release", self.world.handle, self.pointer)
         self.freed = True
         del self.world.allocations[self.pointer]
+
+
+def _window_bytes(world: "World", array: Any, pointer: int, size_bytes: int) -> int:
+    """Whole units, where the array's memory has as many. That of a GPU is mapped in such units."""
+    unit = lib.tsr_window_unit_bytes(world.handle)
+    if unit == 0:
+        return size_bytes  # there are no windows, and the call says why
+    whole = _whole_pages(size_bytes, unit)
+    on_gpu = world.backend != "cpuemu"
+    return whole if on_gpu or _owned_bytes(array, pointer, size_bytes) >= whole else size_bytes
 
 
 def _owned_bytes(array: Any, pointer: int, size_bytes: int) -> int:
@@ -78,8 +124,7 @@ def register(world: "World", array: Any, name: str) -> Tensor:
             f"this array of shape {list(shape)} is not dense and row-major, so it is no window:"
             " register the array that it is a part of"
         )
-    if _owned_bytes(array, pointer, size_bytes) >= _whole_pages(size_bytes):
-        size_bytes = _whole_pages(size_bytes)
+    size_bytes = _window_bytes(world, array, pointer, size_bytes)
     out = ctypes.c_void_p()
     call(
         "tsr_window_register", world.handle, pointer, size_bytes, name.encode(), ctypes.byref(out)

@@ -279,16 +279,20 @@ class World:
         kernels and collectives of all ranks work on the array's own memory. Tensor.free ends that
         (so does the end of the world), and the array goes on with what was written to it last.
 
-        Each rank passes an array of its own, dense and row-major, of the same size, and whose
-        memory begins at a page and has whole pages to itself: tessera.pages makes such arrays.
-        Until the window is freed the array must not be resized; the tensor keeps it alive. Order is
-        that of arrays on the heap: before reading what a stream writes, call Stream.sync.
+        Each rank passes an array of its own, dense and row-major, and of the same size. On the
+        emulator its memory begins at a page and has whole pages to itself: tessera.pages makes such
+        arrays. On CUDA it is a tensor of PyTorch on this rank's GPU, out of a pool of
+        tessera.torch_pool; the window has whole units of 2 MiB. In calls of this package the tensor
+        that is returned takes the array's place, because it has an address of its own. Until the
+        window is freed the array must not be resized; the tensor keeps it alive. Order is that of
+        arrays on the heap: before reading what a stream writes, call Stream.sync.
 
         Called by:  every rank (collective), with the same name.
         Raises:     ArgumentError (memory that is no whole pages, is shared with other processes, or
-                    is part of another window), UnsupportedError (on GPUs, which have no windows
-                    yet), NoMemoryError (the heap has no room for it), MismatchError (other sizes),
-                    and those of barrier().
+                    is part of another window; on CUDA that of PyTorch's own pool, or that begins
+                    inside of what a pool has allocated at once), UnsupportedError (on AMD's GPUs,
+                    and with TESSERA_CUDA_HEAP=ipc), NoMemoryError (the heap has no room for it),
+                    MismatchError (other sizes), and those of barrier().
         """
         tensor = register(self, array, name)
         self.allocations[tensor.data] = tensor.allocation

@@ -107,6 +107,63 @@ def products(world, stream):
         product.close()
 
 
+def windows(world, stream):
+    """Tensors of a pool are reduced where they are, by kernels of all ranks, and stay PyTorch's."""
+    assert not torch.version.hip, "AMD's GPUs have no windows"
+    pool = tessera.torch_pool()
+    with torch.cuda.use_mem_pool(pool):
+        mine = torch.empty((1000, 333), device="cuda")  # the first of the pool
+    values = torch.arange(mine.numel(), device="cuda").reshape(mine.shape) % 1001
+    for turn in range(2):
+        mine.copy_(values + world.rank + turn)
+        with world.window(mine, "activations") as window:
+            seen = window.torch()
+            assert seen.data_ptr() != mine.data_ptr() and torch.equal(seen, mine)
+            stream.all_reduce(window, window)
+            whole = world.empty((1000 * world.size, 333)).torch()
+            stream.all_gather(whole, window)
+            expected = world.size * (values + turn) + world.size * (world.size - 1) // 2
+            assert torch.equal(mine, expected.float()), f"turn {turn}"
+            assert torch.equal(whole, expected.float().repeat(world.size, 1)), f"turn {turn}"
+            mine.add_(1)  # both ways
+            assert torch.equal(seen, mine)
+            del seen, whole
+        assert torch.equal(mine, expected.float() + 1)
+    product_in_windows(world, stream)
+    for tensor in (torch.zeros(1 << 22, device="cuda"), mine[500:]):  # PyTorch's own; not the begin
+        try:
+            world.window(tensor)
+        except tessera.errors.ArgumentError as error:
+            assert "tessera.torch_pool" in str(error), error
+        else:
+            raise AssertionError("a window on memory that peers cannot map")
+
+
+def product_in_windows(world, stream):
+    """GEMM + all-reduce whose operands are tensors of PyTorch's, each in a window."""
+    pools = [tessera.torch_pool() for _ in "ab"]
+    tensors = []
+    product = world.product("gemm-all-reduce", M, N, K, torch.bfloat16, given="ab")
+    for salt, (name, pool) in enumerate(zip("ab", pools)):
+        part = product.part(name)
+        with torch.cuda.use_mem_pool(pool):
+            tensors.append(torch.empty((part.part_rows, part.part_cols), dtype=torch.bfloat16,
+                                       device="cuda"))
+        tensors[-1].copy_(given(part, world.rank, salt))
+    expected = (tensors[0].cpu().double() @ tensors[1].cpu().double())
+    dist.all_reduce(expected)
+    windows_of = [world.window(tensor, name) for tensor, name in zip(tensors, "ab")]
+    torch.cuda.current_stream().synchronize()
+    world.barrier()
+    product(stream, a=windows_of[0], b=windows_of[1])
+    found = product.c.torch().cpu().double()
+    close = (found - expected).abs() <= expected.abs() / 64 + 1
+    assert close.all(), "the product in windows is wrong"
+    product.close()
+    for window in windows_of:
+        window.free()
+
+
 def host_us(call):
     """Microseconds of the host for a call, when the stream is not full."""
     best = []
@@ -141,7 +198,7 @@ def main():
         torch.cuda.set_device(world.empty(1).torch().device)
         native = torch.cuda.Stream()
         with world.stream(native=native) as stream, torch.cuda.stream(native):
-            for body in (both_ways, collectives, products, overhead):
+            for body in (both_ways, collectives, products, windows, overhead):
                 body(world, stream)
                 world.barrier()
                 print(f"rank {world.rank}: done {body.__name__}", flush=True)

@@ -112,7 +112,10 @@ def torch_tensors(world):
     try:
         import torch
     except ImportError:
+        raises(ImportError, tessera.torch_pool, "torch")
         return
+    if not torch.version.cuda:
+        raises(world.errors.UnsupportedError, tessera.torch_pool, "is not for CUDA")
     tensor = torch.from_numpy(tessera.pages((8, 128)))
     tensor.fill_(world.rank + 1)
     with world.stream() as stream, world.window(tensor) as window:
