@@ -20,9 +20,6 @@ enum {
 	ATT_BLOCKS
 };
 
-/** The values of the parameter `mask`. */
-enum { ATT_FULL = 1, ATT_CAUSAL };
-
 /** Numbers of the matrices. Heads lie below each other. */
 enum { ATT_Q, ATT_K, ATT_V, ATT_O, ATT_LSE, ATT_MATRICES };
 

@@ -1,6 +1,7 @@
 /* What can be said of a configuration without a device. */
 #include <math.h>
 
+#include "kernels/attend/params.h"
 #include "kernels/attention/attention.h"
 
 att_config_t att_config_of(const workload_config_t *config)
@@ -15,7 +16,7 @@ att_config_t att_config_of(const workload_config_t *config)
 			      .keys = value[ATT_KEYS].x[0] > 0 ? value[ATT_KEYS].x[0]
 							       : value[ATT_QUERIES].x[0],
 			      .dim = value[ATT_DIM].x[0],
-			      .causal = value[ATT_MASK].x[0] == ATT_CAUSAL,
+			      .causal = value[ATT_MASK].x[0] == ATTEND_CAUSAL,
 			      .dtype = (tsr_dtype_t)value[ATT_DTYPE].x[0],
 			      .tile = {(int)tile[0], (int)tile[1], (int)tile[2]},
 			      .blocks = (int)value[ATT_BLOCKS].x[0]};

@@ -1,36 +1,26 @@
-/*
- * Attention of this rank's heads, by persistent blocks. Tiles of queries are
- * dealt in pairs, the n-th from the end with the n-th from the beginning of a
- * head, so that with a causal mask each block has about the same to do. Blocks
- * next to each other have tiles of one head, whose keys they find in the cache.
- */
+/* Attention of this rank's heads, by persistent blocks. */
 #ifndef ATTENTION_HEADS_H
 #define ATTENTION_HEADS_H
 
+#include "kernels/attend/deal.h"
 #include "kernels/attention/args.h"
 
-/** Counts of tiles fit into 32 bits, which GPUs divide many times faster. */
 typedef struct attention_run {
 	attention_args_t args;
-	uint32_t tiles, pairs; /* of a head; the middle tile of an odd number has no partner */
-	uint32_t first, step;  /* pairs of this block: of all heads, counted head by head */
+	attend_deal_t deal;
 } attention_run_t;
 
-/** Tasks 2 i and 2 i + 1 are the block's i-th pair. A missing partner has no queries. */
 TSR_FN tsr_span_t attention_span(int64_t task, const void *ctx)
 {
 	const attention_run_t *run = (const attention_run_t *)ctx;
 	const attention_args_t *a = &run->args;
-	const uint32_t pair = run->first + (uint32_t)task / 2 * run->step, low = pair % run->pairs,
-		       high = run->tiles - 1 - low;
-	const int64_t head = pair / run->pairs,
-		      row = (int64_t)(task % 2 == 0 ? high : low) * TSR_TILE_M(tile);
-	const int is_missing = task % 2 == 1 && low == high;
-	tsr_span_t span = {{head * a->queries + row, 0},
-			   {(uint32_t)head / (uint32_t)a->share * a->keys, 0},
-			   is_missing ? 0 : a->queries - row,
+	const attend_dealt_t dealt = attend_dealt(&run->deal, (uint32_t)task);
+	const int64_t row = (int64_t)dealt.tile * TSR_TILE_M(tile);
+	tsr_span_t span = {{dealt.head * a->queries + row, 0},
+			   {dealt.head / (uint32_t)a->share * a->keys, 0},
+			   dealt.is_missing ? 0 : a->queries - row,
 			   0,
-			   is_missing ? 0 : a->keys,
+			   dealt.is_missing ? 0 : a->keys,
 			   a->causal ? (int32_t)TSR_MASK_CAUSAL : (int32_t)TSR_MASK_NONE,
 			   1,
 			   row,
@@ -55,13 +45,10 @@ TSR_KERNEL(attention_heads, attention_args_t, a)
 {
 	attention_run_t run;
 	run.args = *a;
-	run.tiles = (uint32_t)tsr_tiles(a->queries, TSR_TILE_M(tile));
-	run.pairs = (run.tiles + 1) / 2;
-	run.first = (uint32_t)tsr_block_index(block);
-	run.step = (uint32_t)tsr_block_count(block);
-	const uint32_t all = run.pairs * (uint32_t)a->heads,
-		       mine = all > run.first ? (all - run.first - 1) / run.step + 1 : 0;
-	const tsr_tasks_t tasks = {0, 1, 2 * (int64_t)mine};
+	run.deal = attend_deal((uint32_t)tsr_tiles(a->queries, TSR_TILE_M(tile)),
+			       (uint32_t)a->heads, 1, tsr_block_index(block),
+			       tsr_block_count(block));
+	const tsr_tasks_t tasks = {0, 1, run.deal.count};
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, attention_span, TSR_NO_KEYS_GATE,
 		   TSR_NO_START, attention_store, &run);
 }

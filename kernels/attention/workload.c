@@ -3,75 +3,36 @@
 
 #include <inttypes.h>
 
+#include "kernels/attend/params.h"
+#include "kernels/attend/tiles.h"
 #include "kernels/attention/attention.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/plan.h"
-#include "kernels/host/product_params.h"
 
 extern const workload_t attention;
 WORKLOAD_REGISTER(attention);
 
 #define KERNEL "attention_heads"
-enum { MOST = 1 << 30 }; /* of an extent: rows of all heads are counted in 32 bits on GPUs */
-
-static const char *const mask_names[] = {"full", "causal", NULL};
 
 static bool try_tile(const workload_config_t *config, const workload_place_t *place, int index,
 		     workload_value_t *value_out)
 {
 	const att_config_t c = att_config_of(config);
-	tile_size_t tile;
-	int at = 0;
 	(void)place;
-	while (variant_at(&at, KERNEL, c.dtype, &tile))
-		if (tile.k == c.dim && index-- == 0) {
-			*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
-			return true;
-		}
-	return false;
+	return attend_try_tile(KERNEL, c.dtype, c.dim, index, value_out);
 }
 
-#define EXTENT(name_, letters_, least_, preset_, help_)                                       \
-	{                                                                                     \
-		.name = (name_), .letters = (letters_), .help = (help_), .preset = (preset_), \
-		.least = (least_), .most = MOST, .problem = true                              \
-	}
-
 static const workload_param_t params[] = {
-	[ATT_BATCH] = EXTENT("batch", "B", 1, "1", "sequences"),
-	[ATT_HEADS] = EXTENT("heads", "H", 1, "16", "heads of Q; ranks divide batch and heads"),
-	[ATT_KEY_HEADS] = EXTENT("key-heads", "H", 0, "0",
+	[ATT_BATCH] = ATTEND_EXTENT("batch", "B", 1, "1", "sequences"),
+	[ATT_HEADS] = ATTEND_EXTENT("heads", "H", 1, "16", "heads of Q; ranks divide batch and heads"),
+	[ATT_KEY_HEADS] = ATTEND_EXTENT("key-heads", "H", 0, "0",
 				 "heads of K and V, a divisor of heads; 0: as many"),
-	[ATT_QUERIES] = EXTENT("queries", "N", 1, "1024", "queries of a head"),
-	[ATT_KEYS] = EXTENT("keys", "N", 0, "0", "keys of a head; 0: as many as queries"),
-	[ATT_DIM] = EXTENT("dim", "D", 1, "128", "columns of a head"),
-	[ATT_MASK] = {.name = "mask",
-		      .letters = "NAME",
-		      .help = "full or causal; causal: the last query sees the last key",
-		      .kind = WORKLOAD_NAME,
-		      .preset = "full",
-		      .least = 1,
-		      .most = ATT_CAUSAL,
-		      .names = mask_names,
-		      .problem = true},
-	[ATT_DTYPE] = {.name = "dtype",
-		       .letters = "D",
-		       .help = "element type of Q, K, V and O: bf16, f16 or f32; sums are f32",
-		       .kind = WORKLOAD_DTYPE,
-		       .preset = "bf16",
-		       .problem = true},
-	[ATT_TILE] = {.name = "tile",
-		      .letters = "MxNxD",
-		      .help = "queries of a tile, keys of a step, columns of a head: one that is "
-			      "built (default: the largest)",
-		      .kind = WORKLOAD_SHAPE,
-		      .least = 1,
-		      .most = INT32_MAX,
-		      .heading = "tile",
-		      .width = 12,
-		      .in_row = true,
-		      .stage = 1,
-		      .candidate = try_tile},
+	[ATT_QUERIES] = ATTEND_EXTENT("queries", "N", 1, "1024", "queries of a head"),
+	[ATT_KEYS] = ATTEND_EXTENT("keys", "N", 0, "0", "keys of a head; 0: as many as queries"),
+	[ATT_DIM] = ATTEND_EXTENT("dim", "D", 1, "128", "columns of a head"),
+	[ATT_MASK] = ATTEND_MASK,
+	[ATT_DTYPE] = ATTEND_DTYPE,
+	[ATT_TILE] = ATTEND_TILE(try_tile),
 	[ATT_BLOCKS] = PRODUCT_BLOCKS(0, NULL),
 	{.name = NULL},
 };
@@ -103,21 +64,6 @@ static const char *kernel(int64_t number, int index)
 	return number == 0 && index == 0 ? KERNEL : NULL;
 }
 
-/** Checks that a tile is built for the head's columns. */
-static tsr_status_t check_tile(const workload_config_t *config, const att_config_t *c)
-{
-	workload_value_t built;
-	for (int index = 0; try_tile(config, NULL, index, &built); index++)
-		if (tile_is_automatic(c->tile) ||
-		    (built.x[0] == c->tile.m && built.x[1] == c->tile.n))
-			return TSR_OK;
-	return tsr_error(TSR_ERR_NOT_FOUND,
-			 "attention is not built for this tile, %" PRId64
-			 " columns a head and dtype %s; heads have 16, 64 or 128 columns, and "
-			 "without --tile the largest tile is taken",
-			 c->dim, tsr_dtype_name(c->dtype));
-}
-
 static tsr_status_t check(const workload_config_t *config, int ranks)
 {
 	const att_config_t c = att_config_of(config);
@@ -131,13 +77,13 @@ static tsr_status_t check(const workload_config_t *config, int ranks)
 				 " key heads: take a divisor",
 				 c.heads, c.key_heads);
 	for (int i = 0; att_matrix(config, i, 0, 1, &whole); i++)
-		if (c.batch > MOST / c.heads || whole.rows / (c.batch * c.heads) > MOST ||
-		    whole.rows > MOST || !matrix_fits(whole.dtype, whole.rows, whole.cols))
+		if (c.batch > ATTEND_MOST / c.heads || whole.rows / (c.batch * c.heads) > ATTEND_MOST ||
+		    whole.rows > ATTEND_MOST || !matrix_fits(whole.dtype, whole.rows, whole.cols))
 			return tsr_error(TSR_ERR_ARGUMENT,
 					 "%s of %" PRId64 " rows is too large: all heads together "
 					 "have 2^30 rows at most",
 					 whole.name, whole.rows);
-	return check_tile(config, &c);
+	return attend_check_tile("attention", KERNEL, c.dtype, c.dim, c.tile);
 }
 
 static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)
@@ -167,14 +113,13 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 static tsr_status_t choose(const workload_config_t *config, const workload_place_t *place,
 			   workload_config_t *config_out)
 {
-	workload_value_t tile = config->value[ATT_TILE], built;
-	for (int index = 0; tile.x[0] == 0 && try_tile(config, place, index, &built); index++)
-		config_out->value[ATT_TILE] = built; /* the list ends with the largest */
-	const workload_value_t largest = config_out->value[ATT_TILE];
+	att_config_t c = att_config_of(config);
 	*config_out = *config;
-	if (tile.x[0] == 0)
-		config_out->value[ATT_TILE] = largest;
-	const att_config_t c = att_config_of(config_out);
+	if (tile_is_automatic(c.tile)) {
+		c.tile = attend_largest_tile(KERNEL, c.dtype, c.dim);
+		config_out->value[ATT_TILE] =
+			(workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
+	}
 	const int64_t heads = share_largest(c.batch * c.key_heads, place->ranks) * att_group(&c),
 		      pairs = (tiles_of(c.queries, c.tile.m) + 1) / 2,
 		      resident = place->device->resident_blocks;

@@ -1,0 +1,42 @@
+#include "kernels/attend/tiles.h"
+
+#include <inttypes.h>
+
+#include "kernels/attend/params.h"
+
+const char *const attend_mask_names[] = {"full", "causal", NULL};
+
+bool attend_try_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim, int index,
+		     workload_value_t *value_out)
+{
+	tile_size_t tile;
+	int at = 0;
+	while (variant_at(&at, kernel, dtype, &tile))
+		if (tile.k == dim && index-- == 0) {
+			*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
+			return true;
+		}
+	return false;
+}
+
+tsr_status_t attend_check_tile(const char *workload, const char *kernel, tsr_dtype_t dtype,
+			       int64_t dim, tile_size_t tile)
+{
+	workload_value_t built;
+	for (int index = 0; attend_try_tile(kernel, dtype, dim, index, &built); index++)
+		if (tile_is_automatic(tile) || (built.x[0] == tile.m && built.x[1] == tile.n))
+			return TSR_OK;
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "%s is not built for this tile, %" PRId64
+			 " columns a head and dtype %s; heads have 16, 64 or 128 columns, and "
+			 "without --tile the largest tile is taken",
+			 workload, dim, tsr_dtype_name(dtype));
+}
+
+tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim)
+{
+	workload_value_t built, largest = {{0, 0, 0}};
+	for (int index = 0; attend_try_tile(kernel, dtype, dim, index, &built); index++)
+		largest = built; /* the list ends with it */
+	return (tile_size_t){(int)largest.x[0], (int)largest.x[1], (int)largest.x[2]};
+}
