@@ -16,7 +16,7 @@
 #define ALL_GATHER_GEMM_MARKED_H
 
 #include "kernels/all_gather_gemm/arrivals.h"
-#include "kernels/all_gather_gemm/push.h"
+#include "kernels/dev/leave.h"
 
 /** The number of rows of rank `source`'s shard. */
 TSR_FN int32_t agg_shard_rows(const agg_args_t *a, int source)
@@ -134,7 +134,7 @@ TSR_KERNEL(agg_marked, agg_args_t, a)
 		agg_put_rows(block, &run, index - computing, senders);
 		agg_take_rows(block, &run, index - computing, senders);
 	}
-	agg_leave(block, a->sync);
+	handshake_leave(block, a->sync, run.epoch);
 }
 
 #endif

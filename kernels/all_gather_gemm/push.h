@@ -14,6 +14,7 @@
 #define ALL_GATHER_GEMM_PUSH_H
 
 #include "kernels/all_gather_gemm/arrivals.h"
+#include "kernels/dev/leave.h"
 
 /**
  * Sending block `index` of `count`: puts chunks in the order in which the other
@@ -38,21 +39,6 @@ TSR_FN void agg_send(tsr_coop_t *block, const agg_run_t *run, int index, int cou
 	}
 }
 
-/**
- * Ends a block's run without a meeting of the ranks. The last of this rank's
- * blocks that makes the call advances the epoch. The atomic adds are partners of
- * each other: each block has loaded the old epoch before the last one stores the
- * new. Litmus: LB.ra.sameGPU-aa.
- */
-TSR_FN void agg_leave(tsr_coop_t *block, TSR_HEAP handshake_t *state)
-{
-	const uint64_t epoch = handshake_epoch(block, state);
-	uint64_t before = tsr_atomic_add(block, &state->finished, (uint64_t)1, tsr_rank(block),
-					 TSR_ACQ_REL, TSR_SCOPE_DEVICE);
-	if (before + 1 == (uint64_t)tsr_block_count(block))
-		handshake_advance(block, state, epoch);
-}
-
 TSR_KERNEL(agg_push, agg_args_t, a)
 {
 	const int index = tsr_block_index(block), computing = a->tiling.blocks;
@@ -62,7 +48,7 @@ TSR_KERNEL(agg_push, agg_args_t, a)
 		agg_multiply(block, &run);
 	else
 		agg_send(block, &run, index - computing, tsr_block_count(block) - computing);
-	agg_leave(block, a->sync);
+	handshake_leave(block, a->sync, run.epoch);
 }
 
 #endif

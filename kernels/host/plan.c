@@ -162,8 +162,10 @@ static tsr_status_t adapt(plan_t *plan, plan_t *next)
 	if (status != TSR_OK)
 		return status;
 	kind->set_exchange(next);
+	if (kind->carry)
+		status = kind->carry(plan, next);
 	memcpy(plan, next, kind->size_bytes);
-	status = create_streams(plan);
+	status = error_first(status, create_streams(plan));
 	/* buffers_free waits for every rank, so the new flags are zero on all ranks. */
 	return error_first(status, buffers_free(plan->world, before + kind->kept, changed));
 }

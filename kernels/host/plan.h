@@ -62,6 +62,11 @@ struct plan_kind {
 	void (*set_problem)(plan_t *plan);
 	/** Sets the others. Called after set_problem, and after each reconfiguration. */
 	void (*set_exchange)(plan_t *plan);
+	/**
+	 * Copies the inputs that lie in buffers which are not kept, when a plan gets another
+	 * configuration; no run is in flight. Null: there are none.
+	 */
+	tsr_status_t (*carry)(const plan_t *before, plan_t *next);
 	/** How many side streams and marks the configuration needs. Null: none. */
 	void (*count_streams)(const plan_t *plan, int *sides_out, int *marks_out);
 	/** Starts a run, and returns without waiting. */

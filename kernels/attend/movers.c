@@ -1,0 +1,42 @@
+#include "kernels/attend/movers.h"
+
+#include "kernels/host/cost.h"
+
+/*
+ * What attention reaches of the tensor cores' rate: 621 of 989 TFLOP/s, measured
+ * on one H100 with 1536 keys and heads of 128 columns (docs/performance.md).
+ */
+static const double ATTEND_OF_PEAK = 0.62;
+
+/** Seconds of a run in which `movers` of `blocks` blocks move. */
+static double time_beside(const workload_place_t *place, const attend_work_t *work, int blocks,
+			  int movers)
+{
+	const machine_t *m = place->machine;
+	const double rate = ATTEND_OF_PEAK * 1e12 * m->tensor_rate / m->multiprocessors,
+		     rounds = (double)cost_rounds(work->tasks, blocks - movers),
+		     attending = rounds * work->operations / (double)work->tasks / rate,
+		     by_blocks = (work->link_bytes + work->own_bytes) /
+				 (1e9 * m->block_rate * movers),
+		     link = place->ranks > 2 ? m->link_all : m->link_pair,
+		     by_links = work->link_bytes / (1e9 * link),
+		     moving = by_blocks > by_links ? by_blocks : by_links;
+	return attending > moving ? attending : moving;
+}
+
+int attend_movers(const workload_place_t *place, const attend_work_t *work, int blocks)
+{
+	int best = 1;
+	const int64_t most = work->chunks < blocks - 1 ? work->chunks : blocks - 1;
+	if (work->tasks == 0 || most < 2)
+		return 1;
+	if (!cost_knows_links(place->machine)) {
+		best = (blocks + 5) / 6;
+		return best < most ? best : (int)most;
+	}
+	for (int movers = 2; movers <= most; movers++)
+		if (time_beside(place, work, blocks, movers) <
+		    time_beside(place, work, blocks, best))
+			best = movers;
+	return best;
+}

@@ -1,0 +1,89 @@
+/* Automatic choices: the tile, the blocks, how many of them move shards, and the chunks. */
+#include "kernels/attend/movers.h"
+#include "kernels/attend/tiles.h"
+#include "kernels/ring_attention/ring.h"
+
+/*
+ * Bytes of a chunk of keys, and of values. A block takes about 11 us to put both
+ * (45 GB/s on H200), ten times as long as to signal them.
+ */
+enum { CHUNK_BYTES = 256 << 10 };
+
+/** Tasks of the rank with the most: pairs of tiles if they are causal. */
+static int64_t most_tasks(const ring_config_t *c, int ranks)
+{
+	int64_t most = 0;
+	for (int rank = 0; rank < ranks; rank++) {
+		const int64_t tiles = ring_tiles(c, rank, ranks),
+			      each = c->causal ? (tiles + 1) / 2 : tiles;
+		most = each > most ? each : most;
+	}
+	return most * ring_all_heads(c);
+}
+
+static void choose_chunks(ring_config_t *c, int ranks)
+{
+	const int64_t rows = ring_most_rows(c, ranks),
+		      fit = CHUNK_BYTES / (c->dim * (int64_t)tsr_dtype_bytes(c->dtype));
+	if (c->chunk_rows == 0)
+		c->chunk_rows = fit;
+	if (c->chunk_rows > rows)
+		c->chunk_rows = rows;
+}
+
+/** Blocks that only move: none in bulk-synchronous, in which all blocks do first. */
+static int choose_movers(const ring_config_t *c, const workload_place_t *place, int most)
+{
+	const int ranks = place->ranks;
+	const double rows = (double)ring_most_rows(c, ranks), s = (double)c->sequence,
+		     seen = c->causal ? s / 2 : s,
+		     queries = (double)ring_most_positions(c, ranks) * (double)ring_all_heads(c);
+	const attend_work_t work = {
+		.operations = 4 * queries * seen * (double)c->dim,
+		.tasks = most_tasks(c, ranks),
+		.link_bytes = 2 * rows * (double)c->dim * (double)tsr_dtype_bytes(c->dtype) *
+			      (ranks - 1),
+		.chunks = ring_chunks(c, ranks) * (c->pattern == RING_GATHER ? ranks - 1 : 1)};
+	if (ranks == 1 || c->pattern == RING_BULK_SYNCHRONOUS)
+		return 0;
+	return c->comm_blocks > 0 ? c->comm_blocks : attend_movers(place, &work, most);
+}
+
+static tsr_status_t choose_blocks(ring_config_t *c, const workload_place_t *place)
+{
+	const int most = place->device->resident_blocks;
+	const int64_t tasks = most_tasks(c, place->ranks);
+	c->comm_blocks = choose_movers(c, place, c->blocks > 0 ? c->blocks : most);
+	if (c->blocks == 0) {
+		const int left = most > c->comm_blocks ? most - c->comm_blocks : 1;
+		c->blocks = c->comm_blocks + (tasks < left ? (int)tasks : left);
+	}
+	if (c->blocks > most)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "%d blocks wait for each other, and %s holds %d at one time; "
+				 "launch fewer blocks",
+				 c->blocks, place->device->name, most);
+	if (c->comm_blocks >= c->blocks)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%d of %d blocks move shards, and none computes: take more blocks",
+				 c->comm_blocks, c->blocks);
+	return TSR_OK;
+}
+
+tsr_status_t ring_choose(const workload_config_t *config, const workload_place_t *place,
+			 workload_config_t *config_out)
+{
+	ring_config_t c = ring_config_of(config);
+	if (tile_is_automatic(c.tile))
+		c.tile = attend_largest_tile(ring_patterns[c.pattern].kernels[0], c.dtype, c.dim);
+	choose_chunks(&c, place->ranks);
+	const tsr_status_t status = choose_blocks(&c, place);
+	if (status != TSR_OK)
+		return status;
+	*config_out = *config;
+	config_out->value[RING_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
+	config_out->value[RING_BLOCKS] = (workload_value_t){{c.blocks}};
+	config_out->value[RING_COMM_BLOCKS] = (workload_value_t){{c.comm_blocks}};
+	config_out->value[RING_CHUNK_ROWS] = (workload_value_t){{c.chunk_rows}};
+	return TSR_OK;
+}

@@ -1,0 +1,223 @@
+/* The memory and arguments of a plan, and its launches. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/attend/state.h"
+#include "kernels/host/matrices.h"
+#include "kernels/ring_attention/ring.h"
+
+/*
+ * The buffers of a plan. Those from BUFFER_K on depend on more than the problem:
+ * where shards are gathered, K and V have room for all of them.
+ */
+enum {
+	BUFFER_Q,
+	BUFFER_O,
+	BUFFER_LSE,
+	BUFFER_SYNC, /* the handshake */
+	BUFFER_K,
+	BUFFER_V,
+	BUFFER_COME,    /* flags of chunks */
+	BUFFER_K_SLOTS, /* rotate: places for two shards, */
+	BUFFER_V_SLOTS,
+	BUFFER_STATES, /* for the states of tiles, */
+	BUFFER_PASSED, /* and what places are free */
+	BUFFERS
+};
+
+typedef struct ring_plan {
+	plan_t plan;
+	ring_config_t config;
+	ring_args_t args;
+} ring_plan_t;
+
+static ring_plan_t *plan_of(const plan_t *plan)
+{
+	return (ring_plan_t *)plan;
+}
+
+static void words(const plan_t *plan, char words_out[PLAN_WORDS])
+{
+	const ring_config_t *c = &plan_of(plan)->config;
+	(void)snprintf(words_out, PLAN_WORDS,
+		       "attention of %" PRId64 " x %" PRId64 " heads over %" PRId64
+		       " positions in %s",
+		       c->batch, c->heads, c->sequence, tsr_dtype_name(c->dtype));
+}
+
+/* ------------------------------------------------------------ memory */
+
+static int computing_blocks(const ring_config_t *c)
+{
+	return c->blocks - c->comm_blocks;
+}
+
+/** Bytes of the states of all tiles of a rank, if it computes with so many blocks. */
+static size_t state_bytes(const ring_config_t *c, int ranks)
+{
+	int64_t most = 0;
+	for (int rank = 0; rank < ranks; rank++) {
+		const int64_t tiles = ring_tiles(c, rank, ranks), blocks = computing_blocks(c),
+			      in_turn = c->causal ? 2 : 1,
+			      dealt = ring_all_heads(c) * ((tiles + in_turn - 1) / in_turn),
+			      each = (dealt + blocks - 1) / blocks;
+		most = in_turn * each * blocks > most ? in_turn * each * blocks : most;
+	}
+	return (size_t)most * (size_t)ATTEND_STATE_BYTES(c->tile.m, c->tile.k);
+}
+
+/** Takes the configuration, and describes the buffers. */
+static void prepare(plan_t *plan)
+{
+	const ring_config_t config = ring_config_of(&plan->config), *c = &config;
+	const int ranks = plan->ranks;
+	const bool rotates = c->pattern == RING_ROTATE && ranks > 1;
+	const int64_t queries = ring_all_heads(c) * ring_most_positions(c, ranks),
+		      shard = ring_most_rows(c, ranks),
+		      keys = c->pattern == RING_ROTATE ? shard
+						       : ring_all_key_heads(c) * c->sequence;
+	const size_t slots = rotates ? 2 * matrix_bytes(c->dtype, shard, c->dim) : 0,
+		     flags = (size_t)ranks * (size_t)ring_chunks(c, ranks);
+	const buffer_t buffers[BUFFERS] = {
+		[BUFFER_Q] = {.name = "Q", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
+		[BUFFER_O] = {.name = "O", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
+		[BUFFER_LSE] = {.name = "L", .size_bytes = matrix_bytes(TSR_F32, queries, 1)},
+		[BUFFER_SYNC] = {.name = "ring_attention.sync",
+				 .size_bytes = sizeof(handshake_t),
+				 .is_flags = true},
+		[BUFFER_K] = {.name = "K", .size_bytes = matrix_bytes(c->dtype, keys, c->dim)},
+		[BUFFER_V] = {.name = "V", .size_bytes = matrix_bytes(c->dtype, keys, c->dim)},
+		[BUFFER_COME] = {.name = "ring_attention.come",
+				 .size_bytes = flags * sizeof(uint64_t),
+				 .is_flags = true},
+		[BUFFER_K_SLOTS] = {.name = "ring_attention.k_slots", .size_bytes = slots},
+		[BUFFER_V_SLOTS] = {.name = "ring_attention.v_slots", .size_bytes = slots},
+		[BUFFER_STATES] = {.name = "ring_attention.states",
+				   .size_bytes = rotates ? state_bytes(c, ranks) : 0},
+		[BUFFER_PASSED] = {.name = "ring_attention.passed",
+				   .size_bytes = 2 * (size_t)ranks * sizeof(uint64_t),
+				   .is_flags = true},
+	};
+	memcpy(plan->buffer, buffers, sizeof buffers);
+	plan->dtype = c->dtype;
+	plan->tile = c->tile;
+	plan_of(plan)->config = config;
+}
+
+static tsr_view_t view(const plan_t *plan, int matrix)
+{
+	static const int buffers[RING_MATRICES] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_O,
+						   BUFFER_LSE};
+	workload_matrix_t part;
+	(void)ring_matrix(&plan->config, matrix, plan->rank, plan->ranks, &part);
+	tsr_view_t view = matrix_view(plan->buffer[buffers[matrix]].data, part.dtype,
+				      part.part_rows, part.part_cols);
+	const bool of_keys = matrix == RING_K || matrix == RING_V;
+	if (of_keys && plan_of(plan)->config.pattern != RING_ROTATE) /* in its place */
+		view.data = (TSR_HEAP char *)view.data +
+			    part.first_row * view.ld * (int64_t)tsr_dtype_bytes(part.dtype);
+	return view;
+}
+
+/** Sets the arguments that depend on the problem alone. */
+static void set_problem(plan_t *plan)
+{
+	ring_plan_t *self = plan_of(plan);
+	const ring_config_t *c = &self->config;
+	ring_args_t *args = &self->args;
+	args->q = view(plan, RING_Q);
+	args->o = view(plan, RING_O);
+	args->lse = view(plan, RING_LSE);
+	args->scale = (float)ring_scale(c);
+	args->causal = c->causal;
+	args->heads = (int32_t)ring_all_heads(c);
+	args->key_heads = (int32_t)ring_all_key_heads(c);
+	args->share = (int32_t)(c->heads / c->key_heads);
+	for (int rank = 0; rank < plan->ranks; rank++) {
+		const ring_share_t share = ring_share(c, rank, plan->ranks);
+		args->first[rank] = (int32_t)share.first;
+		args->early[rank] = (int32_t)share.early;
+	}
+	args->first[plan->ranks] = (int32_t)c->sequence;
+	args->sync = (TSR_HEAP handshake_t *)plan->buffer[BUFFER_SYNC].data;
+}
+
+/** The view of the keys, or values, that kernels read: of all ranks, or this rank's. */
+static tsr_view_t keys_view(const plan_t *plan, int matrix, int buffer)
+{
+	const ring_config_t *c = &plan_of(plan)->config;
+	return c->pattern == RING_ROTATE
+		       ? view(plan, matrix)
+		       : matrix_view(plan->buffer[buffer].data, c->dtype,
+				     ring_all_key_heads(c) * c->sequence, c->dim);
+}
+
+/** Sets the others: where keys are, chunks, and what ranks and blocks exchange. */
+static void set_exchange(plan_t *plan)
+{
+	ring_plan_t *self = plan_of(plan);
+	const ring_config_t *c = &self->config;
+	ring_args_t *args = &self->args;
+	const buffer_t *buffer = plan->buffer;
+	args->k = keys_view(plan, RING_K, BUFFER_K);
+	args->v = keys_view(plan, RING_V, BUFFER_V);
+	args->computing = computing_blocks(c);
+	args->chunk_rows = (int32_t)c->chunk_rows;
+	args->chunks = (int32_t)ring_chunks(c, plan->ranks);
+	args->slot_rows = ring_most_rows(c, plan->ranks);
+	args->row_bytes = args->k.ld * (int64_t)tsr_dtype_bytes(c->dtype);
+	args->come = (TSR_HEAP uint64_t *)buffer[BUFFER_COME].data;
+	args->k_slots = (TSR_HEAP unsigned char *)buffer[BUFFER_K_SLOTS].data;
+	args->v_slots = (TSR_HEAP unsigned char *)buffer[BUFFER_V_SLOTS].data;
+	args->states = (TSR_HEAP unsigned char *)buffer[BUFFER_STATES].data;
+	args->passed = (TSR_HEAP uint64_t *)buffer[BUFFER_PASSED].data;
+	args->left = args->passed + plan->ranks;
+}
+
+/** Keys and values have other memory in another pattern. */
+static tsr_status_t carry(const plan_t *before, plan_t *next)
+{
+	tsr_stream_t *stream = before->streams.main;
+	tsr_status_t status = TSR_OK;
+	for (int matrix = RING_K; status == TSR_OK && matrix <= RING_V; matrix++)
+		status = tsr_stream_put_2d(stream, view(next, matrix), view(before, matrix),
+					   next->rank);
+	return status == TSR_OK ? tsr_stream_sync(stream) : status;
+}
+
+/* ------------------------------------------------------------ runs */
+
+/** The second kernel of the bulk-synchronous pattern. */
+static tsr_status_t compute(plan_t *plan)
+{
+	const ring_plan_t *self = plan_of(plan);
+	return tsr_launch(plan->streams.main, plan->kernels[1], self->config.blocks, &self->args);
+}
+
+/** In a world of one rank nothing is gathered. */
+static tsr_status_t run(plan_t *plan)
+{
+	const ring_plan_t *self = plan_of(plan);
+	const bool is_bulk = self->config.pattern == RING_BULK_SYNCHRONOUS;
+	tsr_status_t status = TSR_OK;
+	if (!is_bulk || plan->ranks > 1)
+		status = tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks,
+				    &self->args);
+	return status == TSR_OK && is_bulk ? compute(plan) : status;
+}
+
+const plan_kind_t ring_plan_kind = {
+	.workload = &ring_attention,
+	.size_bytes = sizeof(ring_plan_t),
+	.buffers = BUFFERS,
+	.kept = BUFFER_K,
+	.words = words,
+	.prepare = prepare,
+	.set_problem = set_problem,
+	.set_exchange = set_exchange,
+	.carry = carry,
+	.run = run,
+	.compute = compute,
+	.view = view,
+};
