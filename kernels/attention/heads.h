@@ -7,14 +7,14 @@
 
 typedef struct attention_run {
 	attention_args_t args;
-	attend_deal_t deal;
+	uint32_t block;
 } attention_run_t;
 
 TSR_FN tsr_span_t attention_span(int64_t task, const void *ctx)
 {
 	const attention_run_t *run = (const attention_run_t *)ctx;
 	const attention_args_t *a = &run->args;
-	const attend_dealt_t dealt = attend_dealt(&run->deal, (uint32_t)task);
+	const attend_dealt_t dealt = attend_dealt(&a->deal, run->block, (uint32_t)task);
 	const int64_t row = (int64_t)dealt.tile * TSR_TILE_M(tile);
 	tsr_span_t span = {{dealt.head * a->queries + row, 0},
 			   {dealt.head / (uint32_t)a->share * a->keys, 0},
@@ -45,10 +45,8 @@ TSR_KERNEL(attention_heads, attention_args_t, a)
 {
 	attention_run_t run;
 	run.args = *a;
-	run.deal = attend_deal((uint32_t)tsr_tiles(a->queries, TSR_TILE_M(tile)),
-			       (uint32_t)a->heads, 1, tsr_block_index(block),
-			       tsr_block_count(block));
-	const tsr_tasks_t tasks = {0, 1, run.deal.count};
+	run.block = (uint32_t)tsr_block_index(block);
+	const tsr_tasks_t tasks = {0, 1, attend_count(&a->deal, run.block)};
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, attention_span, TSR_NO_KEYS_GATE,
 		   TSR_NO_START, attention_store, &run);
 }

@@ -67,8 +67,6 @@ static void set_problem(plan_t *plan)
 					.v = view(plan, ATT_V),
 					.o = view(plan, ATT_O),
 					.lse = view(plan, ATT_LSE),
-					.heads = att_share(c, plan->rank, plan->ranks).count *
-						 att_group(c),
 					.share = att_group(c),
 					.queries = c->queries,
 					.keys = c->keys,
@@ -79,13 +77,16 @@ static void set_problem(plan_t *plan)
 
 static void set_exchange(plan_t *plan)
 {
-	(void)plan; /* nothing but the problem decides */
+	att_plan_t *self = plan_of(plan);
+	const att_config_t *c = &self->config;
+	const int64_t heads = att_share(c, plan->rank, plan->ranks).count * att_group(c);
+	self->args.deal = attend_deal(tiles_of(c->queries, c->tile.m), heads, true, c->blocks);
 }
 
 static tsr_status_t run(plan_t *plan)
 {
 	const att_plan_t *self = plan_of(plan);
-	if (self->args.heads == 0)
+	if (self->args.deal.all == 0)
 		return TSR_OK; /* a rank more than there are heads */
 	return tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks, &self->args);
 }

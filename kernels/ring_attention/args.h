@@ -2,6 +2,7 @@
 #ifndef RING_ATTENTION_ARGS_H
 #define RING_ATTENTION_ARGS_H
 
+#include "kernels/attend/deal_state.h"
 #include "kernels/dev/handshake_state.h"
 #include "tessera/types.h"
 
@@ -11,14 +12,15 @@ typedef struct ring_args {
 	tsr_view_t q, o;
 	tsr_view_t lse; /* one column */
 	/* Keys and values, shard below shard in the order of ranks; each on every rank in the same
-	 * place. In rotate: this rank's shard alone. */
+	 * place. In rotate: this rank's shard, then places for two others. */
 	tsr_view_t k, v;
-	int64_t key_rows; /* rows of k and v on every rank together */
+	attend_deal_t deal;  /* of this rank's tiles to its computing blocks */
+	int32_t me, ranks;   /* this rank, and their number */
+	uint32_t early_tiles; /* of a head of q: those of the early piece; they come first */
 	float scale;
 	int32_t causal;
-	int32_t heads, key_heads; /* of all sequences */
+	int32_t key_heads; /* of all sequences */
 	int32_t share;            /* so many heads in turn have one key head */
-	int32_t computing;        /* number of blocks that compute; the others move shards */
 	int32_t chunk_rows;       /* of a shard of keys, and of values; the last may have fewer */
 	int32_t chunks;           /* number of chunks of the largest shard */
 	/* for each rank: how many positions the ranks before it have, and how many its early piece
@@ -26,9 +28,9 @@ typedef struct ring_args {
 	int32_t first[TSR_MAX_RANKS + 1], early[TSR_MAX_RANKS];
 	/* come[source * chunks + i]: the epoch for which chunk i of rank `source` is here (READY) */
 	TSR_HEAP uint64_t *come;
-	/* rotate: two places for shards, of `slot_rows` rows each */
-	TSR_HEAP unsigned char *k_slots, *v_slots;
-	int64_t slot_rows, row_bytes;
+	int64_t row_bytes;
+	int32_t place_rows; /* rotate: rows of the places for shards */
+	int32_t reserved;   /* 0 */
 	TSR_HEAP unsigned char *states; /* rotate: one for each of this rank's tiles */
 	/* rotate: passed[s]: the epoch in which the next rank has no more use for what it held at
 	 * step s (RETIRED); left[s]: how many of this rank's blocks have none */

@@ -11,23 +11,21 @@
 TSR_KERNEL(ring_gather_shards, ring_args_t, a)
 {
 	const uint64_t epoch = handshake_epoch(block, a->sync);
-	const int me = tsr_rank(block);
-	const int64_t shard = ring_shard_row(a, me) * a->row_bytes;
+	TSR_HEAP unsigned char *k = (TSR_HEAP unsigned char *)a->k.data,
+			       *v = (TSR_HEAP unsigned char *)a->v.data;
 	tsr_role(block, "send");
 	handshake_open(block, a->sync, epoch, tsr_block_index(block));
 	for (int i = tsr_block_index(block); i < a->chunks; i += tsr_block_count(block)) {
-		const ring_chunk_t chunk = ring_chunk(a, me, i);
-		TSR_HEAP unsigned char *k = (TSR_HEAP unsigned char *)a->k.data + shard + chunk.skip,
-				       *v = (TSR_HEAP unsigned char *)a->v.data + shard + chunk.skip;
-		tsr_put_all(block, k, k, chunk.size_bytes);
-		tsr_put_all(block, v, v, chunk.size_bytes);
+		const ring_rows_t chunk = ring_chunk(a, a->me, i, ring_shard_row(a, a->me));
+		tsr_put_all(block, k + chunk.skip, k + chunk.skip, chunk.size_bytes);
+		tsr_put_all(block, v + chunk.skip, v + chunk.skip, chunk.size_bytes);
 	}
 	handshake_close(block, a->sync, epoch, tsr_block_count(block));
 }
 
 TSR_KERNEL(ring_attend, ring_args_t, a)
 {
-	ring_run_t run = ring_begin(block, a, tsr_block_count(block));
+	ring_run_t run = {a, 0, (uint32_t)tsr_block_index(block), 0, 0};
 	tsr_role(block, "compute");
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, ring_gather_tasks(&run),
 		   ring_gather_span, TSR_NO_KEYS_GATE, ring_gather_start, ring_gather_end, &run);

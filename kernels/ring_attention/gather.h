@@ -17,19 +17,19 @@
 #include "kernels/ring_attention/shards.h"
 
 /** The first row of rank `source`'s shard in k and v. */
-TSR_FN int64_t ring_shard_row(const ring_args_t *a, int source)
+TSR_FN int32_t ring_shard_row(const ring_args_t *a, int source)
 {
-	return (int64_t)a->key_heads * a->first[source];
+	return a->key_heads * a->first[source];
 }
 
 /** A tile has a task for each shard, one after the other. */
 TSR_FN tsr_span_t ring_gather_span(int64_t task, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
-	const uint32_t ranks = (uint32_t)run->ranks, number = (uint32_t)task / ranks;
-	const int source =
-		ring_source(run->me, run->ranks, (int)((uint32_t)task - number * ranks));
-	return ring_meet(run, number, source, ring_shard_row(run->args, source));
+	const ring_args_t *a = run->args;
+	const uint32_t ranks = (uint32_t)a->ranks, number = (uint32_t)task / ranks;
+	const int source = ring_source(a, (int)((uint32_t)task - number * ranks));
+	return ring_meet(run, number, source, ring_shard_row(a, source));
 }
 
 /** A tile's first task begins with nothing, and the others go on. */
@@ -46,7 +46,7 @@ TSR_FN void ring_gather_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span
 {
 	ring_run_t *run = (ring_run_t *)ctx;
 	run->number++;
-	if (run->number < (uint32_t)run->ranks)
+	if (run->number < (uint32_t)run->args->ranks)
 		return;
 	run->number = 0;
 	ring_store(me, state, span, run->args);
@@ -56,18 +56,19 @@ TSR_FN void ring_gather_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span
 TSR_FN int ring_gather_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
+	const ring_args_t *a = run->args;
 	int source = 0;
-	while (ring_shard_row(run->args, source + 1) <= keys.kv.row)
+	while (ring_shard_row(a, source + 1) <= (int32_t)keys.kv.row)
 		source++;
-	if (source != run->me)
-		ring_await(loader, run, source, source,
-			   keys.kv.row - ring_shard_row(run->args, source), keys);
-	return run->me;
+	if (source != a->me)
+		ring_await(loader, run, source, source, ring_shard_row(a, source), keys);
+	return a->me;
 }
 
 TSR_FN tsr_tasks_t ring_gather_tasks(const ring_run_t *run)
 {
-	const tsr_tasks_t tasks = {0, 1, (int64_t)run->deal.count * run->ranks};
+	const ring_args_t *a = run->args;
+	const tsr_tasks_t tasks = {0, 1, (int64_t)attend_count(&a->deal, run->block) * a->ranks};
 	return tasks;
 }
 
@@ -82,25 +83,23 @@ TSR_FN tsr_tasks_t ring_gather_tasks(const ring_run_t *run)
 TSR_FN void ring_send(tsr_coop_t *block, const ring_run_t *run, int index, int count)
 {
 	const ring_args_t *a = run->args;
-	const int64_t shard = ring_shard_row(a, run->me) * a->row_bytes;
+	const int32_t shard = ring_shard_row(a, a->me);
 	tsr_role(block, "send");
-	for (int i = index; i < (run->ranks - 1) * a->chunks; i += count) {
-		const int32_t number = i / (run->ranks - 1);
-		const int peer = tsr_peer(block, 1 + i % (run->ranks - 1));
-		const ring_chunk_t chunk = ring_chunk(a, run->me, number);
-		TSR_HEAP unsigned char *k = (TSR_HEAP unsigned char *)a->k.data + shard + chunk.skip,
-				       *v = (TSR_HEAP unsigned char *)a->v.data + shard + chunk.skip;
+	for (int i = index; i < (a->ranks - 1) * a->chunks; i += count) {
+		const int32_t number = i / (a->ranks - 1);
+		const int peer = tsr_peer(block, 1 + i % (a->ranks - 1));
+		const ring_rows_t chunk = ring_chunk(a, a->me, number, shard);
 		tsr_wait(block, &a->sync->retired[peer], run->epoch, peer);
-		tsr_put(block, k, k, chunk.size_bytes, peer);
-		tsr_put(block, v, v, chunk.size_bytes, peer);
-		tsr_signal(block, ring_come(a, run->me, number), run->epoch, TSR_SIGNAL_SET, peer);
+		ring_put(block, a->k, chunk, chunk.skip, peer);
+		ring_put(block, a->v, chunk, chunk.skip, peer);
+		tsr_signal(block, ring_come(a, a->me, number), run->epoch, TSR_SIGNAL_SET, peer);
 	}
 }
 
 TSR_KERNEL(ring_gather, ring_args_t, a)
 {
-	const int index = tsr_block_index(block), computing = a->computing;
-	ring_run_t run = ring_begin(block, a, computing);
+	const int index = tsr_block_index(block), computing = (int)a->deal.step;
+	ring_run_t run = ring_begin(block, a);
 	handshake_retire(block, a->sync, run.epoch, index);
 	if (index < computing) {
 		tsr_role(block, "compute");

@@ -9,7 +9,8 @@
 
 /*
  * The buffers of a plan. Those from BUFFER_K on depend on more than the problem:
- * where shards are gathered, K and V have room for all of them.
+ * where shards are gathered, K and V have room for all of them, and in rotate for
+ * two beside this rank's.
  */
 enum {
 	BUFFER_Q,
@@ -18,11 +19,9 @@ enum {
 	BUFFER_SYNC, /* the handshake */
 	BUFFER_K,
 	BUFFER_V,
-	BUFFER_COME,    /* flags of chunks */
-	BUFFER_K_SLOTS, /* rotate: places for two shards, */
-	BUFFER_V_SLOTS,
-	BUFFER_STATES, /* for the states of tiles, */
-	BUFFER_PASSED, /* and what places are free */
+	BUFFER_COME,   /* flags of chunks */
+	BUFFER_STATES, /* rotate: the states of tiles, */
+	BUFFER_PASSED, /* and which places are free */
 	BUFFERS
 };
 
@@ -53,18 +52,27 @@ static int computing_blocks(const ring_config_t *c)
 	return c->blocks - c->comm_blocks;
 }
 
-/** Bytes of the states of all tiles of a rank, if it computes with so many blocks. */
+/** Bytes of the states of all tiles of a rank: as many on every rank. */
 static size_t state_bytes(const ring_config_t *c, int ranks)
 {
 	int64_t most = 0;
 	for (int rank = 0; rank < ranks; rank++) {
-		const int64_t tiles = ring_tiles(c, rank, ranks), blocks = computing_blocks(c),
-			      in_turn = c->causal ? 2 : 1,
-			      dealt = ring_all_heads(c) * ((tiles + in_turn - 1) / in_turn),
-			      each = (dealt + blocks - 1) / blocks;
-		most = in_turn * each * blocks > most ? in_turn * each * blocks : most;
+		const attend_deal_t deal =
+			attend_deal(ring_tiles(c, rank, ranks), ring_all_heads(c), c->causal,
+				    computing_blocks(c));
+		const int64_t in_turn = c->causal ? 2 : 1, /* a state for each that a block takes */
+			tiles = in_turn * tiles_of(deal.all, (int)deal.step) * deal.step;
+		most = tiles > most ? tiles : most;
 	}
 	return (size_t)most * (size_t)ATTEND_STATE_BYTES(c->tile.m, c->tile.k);
+}
+
+/** Rows of keys in memory, and of values: as many on every rank. */
+static int64_t key_rows(const ring_config_t *c, int ranks)
+{
+	if (c->pattern != RING_ROTATE)
+		return ring_all_key_heads(c) * c->sequence;
+	return (ranks > 1 ? 3 : 1) * ring_most_rows(c, ranks);
 }
 
 /** Takes the configuration, and describes the buffers. */
@@ -74,11 +82,8 @@ static void prepare(plan_t *plan)
 	const int ranks = plan->ranks;
 	const bool rotates = c->pattern == RING_ROTATE && ranks > 1;
 	const int64_t queries = ring_all_heads(c) * ring_most_positions(c, ranks),
-		      shard = ring_most_rows(c, ranks),
-		      keys = c->pattern == RING_ROTATE ? shard
-						       : ring_all_key_heads(c) * c->sequence;
-	const size_t slots = rotates ? 2 * matrix_bytes(c->dtype, shard, c->dim) : 0,
-		     flags = (size_t)ranks * (size_t)ring_chunks(c, ranks);
+		      keys = key_rows(c, ranks);
+	const size_t flags = (size_t)ranks * (size_t)ring_chunks(c, ranks);
 	const buffer_t buffers[BUFFERS] = {
 		[BUFFER_Q] = {.name = "Q", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
 		[BUFFER_O] = {.name = "O", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
@@ -91,8 +96,6 @@ static void prepare(plan_t *plan)
 		[BUFFER_COME] = {.name = "ring_attention.come",
 				 .size_bytes = flags * sizeof(uint64_t),
 				 .is_flags = true},
-		[BUFFER_K_SLOTS] = {.name = "ring_attention.k_slots", .size_bytes = slots},
-		[BUFFER_V_SLOTS] = {.name = "ring_attention.v_slots", .size_bytes = slots},
 		[BUFFER_STATES] = {.name = "ring_attention.states",
 				   .size_bytes = rotates ? state_bytes(c, ranks) : 0},
 		[BUFFER_PASSED] = {.name = "ring_attention.passed",
@@ -131,7 +134,6 @@ static void set_problem(plan_t *plan)
 	args->lse = view(plan, RING_LSE);
 	args->scale = (float)ring_scale(c);
 	args->causal = c->causal;
-	args->heads = (int32_t)ring_all_heads(c);
 	args->key_heads = (int32_t)ring_all_key_heads(c);
 	args->share = (int32_t)(c->heads / c->key_heads);
 	for (int rank = 0; rank < plan->ranks; rank++) {
@@ -140,17 +142,9 @@ static void set_problem(plan_t *plan)
 		args->early[rank] = (int32_t)share.early;
 	}
 	args->first[plan->ranks] = (int32_t)c->sequence;
+	args->me = plan->rank;
+	args->ranks = plan->ranks;
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[BUFFER_SYNC].data;
-}
-
-/** The view of the keys, or values, that kernels read: of all ranks, or this rank's. */
-static tsr_view_t keys_view(const plan_t *plan, int matrix, int buffer)
-{
-	const ring_config_t *c = &plan_of(plan)->config;
-	return c->pattern == RING_ROTATE
-		       ? view(plan, matrix)
-		       : matrix_view(plan->buffer[buffer].data, c->dtype,
-				     ring_all_key_heads(c) * c->sequence, c->dim);
 }
 
 /** Sets the others: where keys are, chunks, and what ranks and blocks exchange. */
@@ -160,16 +154,17 @@ static void set_exchange(plan_t *plan)
 	const ring_config_t *c = &self->config;
 	ring_args_t *args = &self->args;
 	const buffer_t *buffer = plan->buffer;
-	args->k = keys_view(plan, RING_K, BUFFER_K);
-	args->v = keys_view(plan, RING_V, BUFFER_V);
-	args->computing = computing_blocks(c);
+	const int64_t rows = key_rows(c, plan->ranks);
+	args->k = matrix_view(buffer[BUFFER_K].data, c->dtype, rows, c->dim);
+	args->v = matrix_view(buffer[BUFFER_V].data, c->dtype, rows, c->dim);
+	args->deal = attend_deal(ring_tiles(c, plan->rank, plan->ranks), ring_all_heads(c),
+				 c->causal, computing_blocks(c));
+	args->early_tiles = (uint32_t)tiles_of(args->early[plan->rank], c->tile.m);
 	args->chunk_rows = (int32_t)c->chunk_rows;
 	args->chunks = (int32_t)ring_chunks(c, plan->ranks);
-	args->slot_rows = ring_most_rows(c, plan->ranks);
+	args->place_rows = (int32_t)ring_most_rows(c, plan->ranks);
 	args->row_bytes = args->k.ld * (int64_t)tsr_dtype_bytes(c->dtype);
 	args->come = (TSR_HEAP uint64_t *)buffer[BUFFER_COME].data;
-	args->k_slots = (TSR_HEAP unsigned char *)buffer[BUFFER_K_SLOTS].data;
-	args->v_slots = (TSR_HEAP unsigned char *)buffer[BUFFER_V_SLOTS].data;
 	args->states = (TSR_HEAP unsigned char *)buffer[BUFFER_STATES].data;
 	args->passed = (TSR_HEAP uint64_t *)buffer[BUFFER_PASSED].data;
 	args->left = args->passed + plan->ranks;

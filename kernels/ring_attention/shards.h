@@ -8,6 +8,9 @@
  * diagonal: of a rank before this one its early piece; of a rank behind it
  * nothing, or, for tiles of the late piece, all of it. In its own shard a tile
  * sees what lies before it.
+ *
+ * Rows are counted in 32 bits. What does not change in a launch is in the
+ * arguments: the main loop needs the registers.
  */
 #ifndef RING_ATTENTION_SHARDS_H
 #define RING_ATTENTION_SHARDS_H
@@ -19,13 +22,18 @@
 /** One launch. `number` belongs to start and epilogue: how many tasks have ended. */
 typedef struct ring_run {
 	const ring_args_t *args;
-	attend_deal_t deal;
 	uint64_t epoch;
-	int32_t me, ranks;
-	uint32_t early_tiles; /* of a head: those of the early piece */
-	int32_t step;         /* rotate: the step, which is the same for all tasks of a loop */
+	uint32_t block; /* the block's index; those that compute come first */
 	uint32_t number;
+	int32_t step; /* rotate: the step, which is the same for all tasks of a loop */
 } ring_run_t;
+
+TSR_FN ring_run_t ring_begin(tsr_coop_t *block, const ring_args_t *a)
+{
+	const ring_run_t run = {a, handshake_epoch(block, a->sync),
+				(uint32_t)tsr_block_index(block), 0, 0};
+	return run;
+}
 
 /** The number of positions of rank `rank`. */
 TSR_FN int32_t ring_positions(const ring_args_t *a, int rank)
@@ -33,56 +41,41 @@ TSR_FN int32_t ring_positions(const ring_args_t *a, int rank)
 	return a->first[rank + 1] - a->first[rank];
 }
 
-/** Begins a launch in which the first `computing` blocks compute. */
-TSR_FN ring_run_t ring_begin(tsr_coop_t *block, const ring_args_t *a, int computing)
-{
-	ring_run_t run;
-	run.args = a;
-	run.me = tsr_rank(block);
-	run.ranks = tsr_size(block);
-	run.epoch = handshake_epoch(block, a->sync);
-	run.step = 0;
-	run.number = 0;
-	const int32_t late = ring_positions(a, run.me) - a->early[run.me];
-	run.early_tiles = (uint32_t)tsr_tiles(a->early[run.me], TSR_TILE_M(tile));
-	run.deal = attend_deal(run.early_tiles + (uint32_t)tsr_tiles(late, TSR_TILE_M(tile)),
-			       (uint32_t)a->heads, a->causal, tsr_block_index(block), computing);
-	return run;
-}
-
 /** The rank whose shard this rank meets at step `step`: its own, then those before it. */
-TSR_FN int ring_source(int me, int ranks, int step)
+TSR_FN int ring_source(const ring_args_t *a, int step)
 {
-	return step > me ? me - step + ranks : me - step;
+	return step > a->me ? a->me - step + a->ranks : a->me - step;
 }
 
 /* ------------------------------------------------------------ tasks */
 
+/** How many positions of rank `source` a tile sees, whose queries are of a late piece or not. */
+TSR_FN int32_t ring_seen(const ring_args_t *a, int source, int is_late)
+{
+	if (!a->causal || source == a->me || (source > a->me && is_late))
+		return ring_positions(a, source);
+	return source < a->me ? a->early[source] : 0;
+}
+
 /**
- * A tile of queries and the shard of rank `source`, which begins at row `shard`
- * of k and v.
+ * The block's `number`-th tile of queries and the shard of rank `source`, which
+ * begins at row `shard` of k and v.
  */
-TSR_FN tsr_span_t ring_meet(const ring_run_t *run, uint32_t number, int source, int64_t shard)
+TSR_FN tsr_span_t ring_meet(const ring_run_t *run, uint32_t number, int source, int32_t shard)
 {
 	const ring_args_t *a = run->args;
-	const attend_dealt_t dealt = attend_dealt(&run->deal, number);
-	const int is_late = dealt.tile >= run->early_tiles;
-	const int32_t mine = ring_positions(a, run->me), theirs = ring_positions(a, source),
-		      early = a->early[run->me],
-		      row = is_late ? early + (int32_t)(dealt.tile - run->early_tiles) *
-						      TSR_TILE_M(tile)
-				    : (int32_t)dealt.tile * TSR_TILE_M(tile),
-		      end = is_late ? mine : early;
-	int32_t seen = theirs;
-	if (a->causal && source != run->me)
-		seen = source < run->me ? a->early[source] : is_late ? theirs : 0;
-	tsr_span_t span = {{(int64_t)dealt.head * mine + row, 0},
-			   {shard + (int64_t)(dealt.head / (uint32_t)a->share) * theirs, 0},
-			   dealt.is_missing ? 0 : end - row,
+	const attend_dealt_t dealt = attend_dealt(&a->deal, run->block, number);
+	const int is_late = dealt.tile >= a->early_tiles, is_causal = a->causal && source == a->me;
+	const int32_t early = a->early[a->me], mine = ring_positions(a, a->me),
+		      tile_number = (int32_t)(is_late ? dealt.tile - a->early_tiles : dealt.tile),
+		      row = tile_number * TSR_TILE_M(tile) + (is_late ? early : 0),
+		      key_head = (int32_t)(dealt.head / (uint32_t)a->share);
+	tsr_span_t span = {{(int32_t)dealt.head * mine + row, 0},
+			   {shard + key_head * ring_positions(a, source), 0},
+			   dealt.is_missing ? 0 : (is_late ? mine : early) - row,
 			   0,
-			   dealt.is_missing ? 0 : seen,
-			   a->causal && source == run->me ? (int32_t)TSR_MASK_CAUSAL
-							  : (int32_t)TSR_MASK_NONE,
+			   dealt.is_missing ? 0 : ring_seen(a, source, is_late),
+			   is_causal ? (int32_t)TSR_MASK_CAUSAL : (int32_t)TSR_MASK_NONE,
 			   1,
 			   row,
 			   0};
@@ -110,36 +103,44 @@ TSR_FN TSR_HEAP uint64_t *ring_come(const ring_args_t *a, int source, int32_t ch
 	return a->come + (int64_t)source * a->chunks + chunk;
 }
 
-/** A chunk of a shard: where it begins in the shard, and its size. */
-typedef struct ring_chunk {
-	int64_t skip;
+/** Rows of keys, or of values, in memory. */
+typedef struct ring_rows {
+	int64_t skip; /* bytes before them */
 	size_t size_bytes;
-} ring_chunk_t;
+} ring_rows_t;
 
-/** Chunk `chunk` of rank `source`'s shard of keys, or of values. It may be empty. */
-TSR_FN ring_chunk_t ring_chunk(const ring_args_t *a, int source, int32_t chunk)
+/** Chunk `chunk` of rank `source`'s shard, which begins at row `shard`. It may be empty. */
+TSR_FN ring_rows_t ring_chunk(const ring_args_t *a, int source, int32_t chunk, int32_t shard)
 {
 	const int64_t rows = (int64_t)a->key_heads * ring_positions(a, source),
 		      skip = (int64_t)chunk * a->chunk_rows, left = rows > skip ? rows - skip : 0;
-	const ring_chunk_t found = {
-		skip * a->row_bytes,
+	const ring_rows_t found = {
+		(shard + skip) * a->row_bytes,
 		(size_t)((left < a->chunk_rows ? left : a->chunk_rows) * a->row_bytes)};
 	return found;
 }
 
+/** Puts rows of a matrix to a place in the same matrix of `peer`. */
+TSR_FN void ring_put(tsr_coop_t *block, tsr_view_t matrix, ring_rows_t from, int64_t to_skip,
+		     int peer)
+{
+	TSR_HEAP unsigned char *data = (TSR_HEAP unsigned char *)matrix.data;
+	tsr_put(block, data + to_skip, data + from.skip, from.size_bytes, peer);
+}
+
 /**
- * Waits for the chunks that a run of keys reads and the runs before it did not:
- * keys k0 .. k1-1 behind row `row` of rank `source`'s shard. `from` is the rank
- * that puts them here.
+ * Waits for the chunks that a run of keys reads and the runs before it did not, of
+ * rank `source`'s shard, which begins at row `shard`. `from` is the rank that puts
+ * them here.
  * Partner:    the signals of ring_send and ring_pass_on on that rank. Litmus:
  *             MP.rel.acq.diffGPU-ss.
  */
-TSR_FN void ring_await(tsr_coop_t *loader, const ring_run_t *run, int source, int from, int64_t row,
-		       tsr_span_t keys)
+TSR_FN void ring_await(tsr_coop_t *loader, const ring_run_t *run, int source, int from,
+		       int32_t shard, tsr_span_t keys)
 {
 	const ring_args_t *a = run->args;
-	const int32_t begin = (int32_t)(row + keys.k0), end = (int32_t)(row + keys.k1),
-		      last = (end - 1) / a->chunk_rows;
+	const int32_t row = (int32_t)keys.kv.row - shard, begin = row + (int32_t)keys.k0,
+		      last = (row + (int32_t)keys.k1 - 1) / a->chunk_rows;
 	int32_t chunk = keys.k0 > 0 ? (begin - 1) / a->chunk_rows + 1 : begin / a->chunk_rows;
 	for (; chunk <= last; chunk++)
 		tsr_wait(loader, ring_come(a, source, chunk), run->epoch, from);

@@ -11,30 +11,29 @@
 #include "kernels/ulysses/heads.h"
 
 /** Puts the results of this rank's heads to the rank that has their positions. */
-TSR_FN void uly_put_out(tsr_coop_t *block, const uly_run_t *run, uly_chunk_t chunk)
+TSR_FN void uly_put_out(tsr_coop_t *block, const uly_args_t *a, uly_chunk_t chunk)
 {
-	const uly_args_t *a = run->args;
 	const int32_t columns = uly_columns(a, ULY_OF_Q);
 	const uly_chunk_t back = {chunk.sequence, chunk.group, chunk.rows, chunk.target,
 				  chunk.source};
 	const tsr_view_t to = uly_by_positions(a, back, a->o, columns);
-	tsr_put_2d(block, to, uly_by_heads(a, back, a->result, columns, run->ranks), back.source);
+	tsr_put_2d(block, to, uly_by_heads(a, back, a->result, columns), back.source);
 }
 
 TSR_KERNEL(uly_exchange, uly_args_t, a)
 {
-	const uly_run_t run = uly_begin(block, a, tsr_block_count(block));
+	const uint64_t epoch = handshake_epoch(block, a->sync);
 	tsr_role(block, "exchange");
-	handshake_open(block, a->sync, run.epoch, tsr_block_index(block));
-	for (int32_t i = tsr_block_index(block); i < uly_chunk_count(a, run.ranks);
+	handshake_open(block, a->sync, epoch, tsr_block_index(block));
+	for (int32_t i = tsr_block_index(block); i < uly_chunk_count(a);
 	     i += tsr_block_count(block)) {
-		const uly_chunk_t chunk = uly_chunk_at(a, i, run.me, run.ranks);
+		const uly_chunk_t chunk = uly_chunk_at(a, i);
 		if (a->step == ULY_IN)
-			uly_put_in(block, &run, chunk);
+			uly_put_in(block, a, chunk);
 		else
-			uly_put_out(block, &run, chunk);
+			uly_put_out(block, a, chunk);
 	}
-	handshake_close(block, a->sync, run.epoch, tsr_block_count(block));
+	handshake_close(block, a->sync, epoch, tsr_block_count(block));
 }
 
 /** Epilogue: stores a tile's result where this rank's heads are. */
@@ -51,7 +50,7 @@ TSR_FN void uly_store_here(tsr_coop_t *me, tile_state_t *state, tsr_span_t span,
 
 TSR_KERNEL(uly_attend, uly_args_t, a)
 {
-	uly_run_t run = uly_begin(block, a, tsr_block_count(block));
+	uly_run_t run = {a, 0, (uint32_t)tsr_block_index(block)};
 	tsr_role(block, "compute");
 	tsr_attend(tile, block, a->heads[ULY_OF_Q], a->heads[ULY_OF_K], a->heads[ULY_OF_V], a->scale,
 		   uly_tasks(&run), uly_span, TSR_NO_KEYS_GATE, TSR_NO_START, uly_store_here, &run);

@@ -46,14 +46,14 @@ TSR_FN int uly_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const uly_run_t *run = (const uly_run_t *)ctx;
 	const uly_args_t *a = run->args;
-	const int32_t sequence = (int32_t)((uint32_t)keys.kv.row / (uint32_t)a->position[run->ranks]),
+	const int32_t sequence = (int32_t)((uint32_t)keys.kv.row / (uint32_t)a->position[a->ranks]),
 		      group = (int32_t)((uint32_t)keys.kv.col / (uint32_t)(a->dim * a->group)),
 		      first = (int32_t)keys.first, left = (int32_t)keys.queries;
 	if (keys.k0 == 0)
 		uly_await(loader, run, sequence, group, first,
 			  first + (left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile)), 0);
 	uly_await(loader, run, sequence, group, (int32_t)keys.k0, (int32_t)keys.k1, keys.k0 > 0);
-	return run->me;
+	return a->me;
 }
 
 /**
@@ -71,10 +71,10 @@ TSR_FN void uly_store_to_owner(tsr_coop_t *me, tile_state_t *state, tsr_span_t s
 	if (span.queries <= 0)
 		return;
 	const int owner = uly_rank_with(a, (int32_t)span.first);
-	const int64_t sequence = (uint32_t)span.kv.row / (uint32_t)a->position[run->ranks];
+	const int64_t sequence = (uint32_t)span.kv.row / (uint32_t)a->position[a->ranks];
 	const tsr_pos_t place = {sequence * uly_positions(a, owner) + span.first -
 					 a->position[owner],
-				 (int64_t)a->key_head[run->me] * a->share * a->dim + span.q.col};
+				 (int64_t)a->key_head[a->me] * a->share * a->dim + span.q.col};
 	uly_finish(me, state, o);
 	tsr_store(me, tsr_view_part(a->o, place, span.queries, a->dim), at, o, owner);
 }
@@ -89,19 +89,19 @@ TSR_FN void uly_send(tsr_coop_t *block, const uly_run_t *run, int index, int cou
 {
 	const uly_args_t *a = run->args;
 	tsr_role(block, "send");
-	for (int32_t i = index; i < uly_chunk_count(a, run->ranks); i += count) {
-		const uly_chunk_t chunk = uly_chunk_at(a, i, run->me, run->ranks);
-		uly_put_in(block, run, chunk);
+	for (int32_t i = index; i < uly_chunk_count(a); i += count) {
+		const uly_chunk_t chunk = uly_chunk_at(a, i);
+		uly_put_in(block, a, chunk);
 		tsr_signal(block,
-			   uly_come(a, run->me, chunk.sequence, chunk.group, chunk.rows),
+			   uly_come(a, a->me, chunk.sequence, chunk.group, chunk.rows),
 			   run->epoch, TSR_SIGNAL_SET, chunk.target);
 	}
 }
 
 TSR_KERNEL(uly_fused, uly_args_t, a)
 {
-	const int index = tsr_block_index(block), computing = a->computing;
-	uly_run_t run = uly_begin(block, a, computing);
+	const int index = tsr_block_index(block), computing = (int)a->deal.step;
+	uly_run_t run = uly_begin(block, a);
 	if (index < computing) {
 		tsr_role(block, "compute and store");
 		tsr_attend(tile, block, a->heads[ULY_OF_Q], a->heads[ULY_OF_K], a->heads[ULY_OF_V],

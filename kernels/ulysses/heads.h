@@ -16,10 +16,16 @@
 /** One launch. */
 typedef struct uly_run {
 	const uly_args_t *args;
-	attend_deal_t deal;
 	uint64_t epoch;
-	int32_t me, ranks;
+	uint32_t block; /* the block's index; those that compute come first */
 } uly_run_t;
+
+TSR_FN uly_run_t uly_begin(tsr_coop_t *block, const uly_args_t *a)
+{
+	const uly_run_t run = {a, handshake_epoch(block, a->sync),
+			       (uint32_t)tsr_block_index(block)};
+	return run;
+}
 
 /** The number of positions, and of key heads, that rank `rank` has. */
 TSR_FN int32_t uly_positions(const uly_args_t *a, int rank)
@@ -32,36 +38,22 @@ TSR_FN int32_t uly_key_heads(const uly_args_t *a, int rank)
 	return a->key_head[rank + 1] - a->key_head[rank];
 }
 
-/** Begins a launch in which the first `computing` blocks compute. */
-TSR_FN uly_run_t uly_begin(tsr_coop_t *block, const uly_args_t *a, int computing)
-{
-	uly_run_t run;
-	run.args = a;
-	run.me = tsr_rank(block);
-	run.ranks = tsr_size(block);
-	run.epoch = handshake_epoch(block, a->sync);
-	const int32_t heads = a->batch * uly_key_heads(a, run.me) * a->share;
-	run.deal = attend_deal((uint32_t)(a->tiles * run.ranks), (uint32_t)heads, a->causal,
-			       tsr_block_index(block), computing);
-	return run;
-}
-
 /* ------------------------------------------------------------ tiles */
 
 TSR_FN tsr_span_t uly_span(int64_t task, const void *ctx)
 {
 	const uly_run_t *run = (const uly_run_t *)ctx;
 	const uly_args_t *a = run->args;
-	const attend_dealt_t dealt = attend_dealt(&run->deal, (uint32_t)task);
-	const uint32_t heads = (uint32_t)(uly_key_heads(a, run->me) * a->share),
-		       sequence = dealt.head / heads, head = dealt.head - sequence * heads,
+	const attend_dealt_t dealt = attend_dealt(&a->deal, run->block, (uint32_t)task);
+	const uint32_t heads = (uint32_t)a->heads_here, sequence = dealt.head / heads,
+		       head = dealt.head - sequence * heads,
 		       source = dealt.tile / (uint32_t)a->tiles;
 	const int32_t skip = (int32_t)(dealt.tile - source * (uint32_t)a->tiles) * TSR_TILE_M(tile),
 		      left = dealt.is_missing ? 0 : uly_positions(a, (int)source) - skip,
-		      all = a->position[run->ranks], first = a->position[source] + skip;
-	const int64_t row = (int64_t)sequence * all;
-	tsr_span_t span = {{row + first, (int64_t)head * a->dim},
-			   {row, (int64_t)(head / (uint32_t)a->share) * a->dim},
+		      all = a->position[a->ranks], first = a->position[source] + skip,
+		      row = (int32_t)sequence * all;
+	tsr_span_t span = {{row + first, (int32_t)head * a->dim},
+			   {row, (int32_t)(head / (uint32_t)a->share) * a->dim},
 			   left,
 			   0,
 			   left > 0 ? all : 0,
@@ -74,7 +66,7 @@ TSR_FN tsr_span_t uly_span(int64_t task, const void *ctx)
 
 TSR_FN tsr_tasks_t uly_tasks(const uly_run_t *run)
 {
-	const tsr_tasks_t tasks = {0, 1, run->deal.count};
+	const tsr_tasks_t tasks = {0, 1, attend_count(&run->args->deal, run->block)};
 	return tasks;
 }
 
@@ -106,19 +98,19 @@ typedef struct uly_chunk {
  * The `index`-th chunk that a rank sends: first those of the first heads, to each
  * rank in turn, beginning with the next one and ending with this one.
  */
-TSR_FN uly_chunk_t uly_chunk_at(const uly_args_t *a, int32_t index, int me, int ranks)
+TSR_FN uly_chunk_t uly_chunk_at(const uly_args_t *a, int32_t index)
 {
-	const int32_t place = index / ranks, above = place / a->row_chunks;
-	const int after = me + 1 + index % ranks;
-	const uly_chunk_t chunk = {above / a->groups, above % a->groups, place % a->row_chunks, me,
+	const int32_t ranks = a->ranks, place = index / ranks, above = place / a->row_chunks;
+	const int after = a->me + 1 + index % ranks;
+	const uly_chunk_t chunk = {above / a->groups, above % a->groups, place % a->row_chunks, a->me,
 				   after < ranks ? after : after - ranks};
 	return chunk;
 }
 
 /** How many chunks a rank sends. Some may be empty. */
-TSR_FN int32_t uly_chunk_count(const uly_args_t *a, int ranks)
+TSR_FN int32_t uly_chunk_count(const uly_args_t *a)
 {
-	return a->batch * a->groups * a->row_chunks * ranks;
+	return a->batch * a->groups * a->row_chunks * a->ranks;
 }
 
 /** The flag of a chunk on the rank that gets it; the same address on all ranks. */
@@ -143,10 +135,9 @@ TSR_FN tsr_view_t uly_by_positions(const uly_args_t *a, uly_chunk_t c, tsr_view_
 }
 
 /** and on the side where heads are. The view has columns for the most heads of any rank. */
-TSR_FN tsr_view_t uly_by_heads(const uly_args_t *a, uly_chunk_t c, tsr_view_t view, int32_t columns,
-			       int ranks)
+TSR_FN tsr_view_t uly_by_heads(const uly_args_t *a, uly_chunk_t c, tsr_view_t view, int32_t columns)
 {
-	const tsr_pos_t at = {(int64_t)c.sequence * a->position[ranks] + a->position[c.source] +
+	const tsr_pos_t at = {(int64_t)c.sequence * a->position[a->ranks] + a->position[c.source] +
 				      c.rows * a->chunk_rows,
 			      (int64_t)c.group * a->group * columns};
 	return tsr_view_part(view, at, a->chunk_rows, (int64_t)a->group * columns);
@@ -159,12 +150,11 @@ TSR_FN int32_t uly_columns(const uly_args_t *a, int input)
 }
 
 /** Puts a chunk of Q, K and V to the rank that has its heads. A put moves the smaller extents. */
-TSR_FN void uly_put_in(tsr_coop_t *block, const uly_run_t *run, uly_chunk_t chunk)
+TSR_FN void uly_put_in(tsr_coop_t *block, const uly_args_t *a, uly_chunk_t chunk)
 {
-	const uly_args_t *a = run->args;
 	for (int i = 0; i < ULY_INPUTS; i++) {
 		const int32_t columns = uly_columns(a, i);
-		tsr_put_2d(block, uly_by_heads(a, chunk, a->heads[i], columns, run->ranks),
+		tsr_put_2d(block, uly_by_heads(a, chunk, a->heads[i], columns),
 			   uly_by_positions(a, chunk, a->given[i], columns), chunk.target);
 	}
 }

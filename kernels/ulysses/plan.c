@@ -116,6 +116,10 @@ static void set_problem(plan_t *plan)
 		args->position[rank] = (int32_t)uly_positions_of(c, rank, plan->ranks).first;
 		args->key_head[rank] = (int32_t)uly_key_heads_of(c, rank, plan->ranks).first;
 	}
+	args->me = plan->rank;
+	args->ranks = plan->ranks;
+	args->heads_here =
+		(int32_t)(uly_key_heads_of(c, plan->rank, plan->ranks).count * uly_share(c));
 	args->position[plan->ranks] = (int32_t)c->sequence;
 	args->key_head[plan->ranks] = (int32_t)c->key_heads;
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[BUFFER_SYNC].data;
@@ -140,12 +144,14 @@ static void set_exchange(plan_t *plan)
 	for (int i = 0; i < ULY_INPUTS; i++)
 		args->heads[i] = heads_view(plan, i);
 	args->result = heads_view(plan, ULY_O);
-	args->computing = c->blocks - c->comm_blocks;
 	args->chunk_rows = (int32_t)c->chunk_rows;
 	args->group = (int32_t)c->group;
 	args->row_chunks = (int32_t)uly_row_chunks(c, plan->ranks);
 	args->groups = (int32_t)uly_groups(c, plan->ranks);
 	args->tiles = (int32_t)uly_tiles(c, plan->ranks);
+	args->deal = attend_deal(plan->ranks * uly_tiles(c, plan->ranks),
+				 c->batch * args->heads_here, c->causal,
+				 c->blocks - c->comm_blocks);
 	args->come = (TSR_HEAP uint64_t *)plan->buffer[BUFFER_COME].data;
 }
 
