@@ -11,15 +11,10 @@
 TSR_KERNEL(ring_gather_shards, ring_args_t, a)
 {
 	const uint64_t epoch = handshake_epoch(block, a->sync);
-	TSR_HEAP unsigned char *k = (TSR_HEAP unsigned char *)a->k.data,
-			       *v = (TSR_HEAP unsigned char *)a->v.data;
 	tsr_role(block, "send");
 	handshake_open(block, a->sync, epoch, tsr_block_index(block));
-	for (int i = tsr_block_index(block); i < a->chunks; i += tsr_block_count(block)) {
-		const ring_rows_t chunk = ring_chunk(a, a->me, i, ring_shard_row(a, a->me));
-		tsr_put_all(block, k + chunk.skip, k + chunk.skip, chunk.size_bytes);
-		tsr_put_all(block, v + chunk.skip, v + chunk.skip, chunk.size_bytes);
-	}
+	for (int32_t i = tsr_block_index(block); i < ring_parcels(a); i += tsr_block_count(block))
+		ring_put_parcel(block, a, ring_parcel_at(a, i));
 	handshake_close(block, a->sync, epoch, tsr_block_count(block));
 }
 
@@ -28,7 +23,7 @@ TSR_KERNEL(ring_attend, ring_args_t, a)
 	ring_run_t run = {a, 0, (uint32_t)tsr_block_index(block), 0, 0};
 	tsr_role(block, "compute");
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, ring_gather_tasks(&run),
-		   ring_gather_span, TSR_NO_KEYS_GATE, ring_gather_start, ring_gather_end, &run);
+		   ring_gather_span, TSR_NO_KEYS_GATE, TSR_NO_START, ring_store, &run);
 }
 
 #endif

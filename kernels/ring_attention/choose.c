@@ -23,7 +23,7 @@ static int64_t most_tasks(const ring_config_t *c, int ranks)
 
 static void choose_chunks(ring_config_t *c, int ranks)
 {
-	const int64_t rows = ring_most_rows(c, ranks),
+	const int64_t rows = ring_most_positions(c, ranks),
 		      fit = CHUNK_BYTES / (c->dim * (int64_t)tsr_dtype_bytes(c->dtype));
 	if (c->chunk_rows == 0)
 		c->chunk_rows = fit;
@@ -35,15 +35,18 @@ static void choose_chunks(ring_config_t *c, int ranks)
 static int choose_movers(const ring_config_t *c, const workload_place_t *place, int most)
 {
 	const int ranks = place->ranks;
-	const double rows = (double)ring_most_rows(c, ranks), s = (double)c->sequence,
-		     seen = c->causal ? s / 2 : s,
-		     queries = (double)ring_most_positions(c, ranks) * (double)ring_all_heads(c);
+	const double s = (double)c->sequence, seen = c->causal ? s / 2 : s,
+		     positions = (double)ring_most_positions(c, ranks),
+		     /* of a rank before this one, early pieces alone are sent */
+		     sent = c->causal && c->pattern == RING_GATHER ? 0.75 : 1,
+		     keys = 2 * positions * (double)(ring_all_key_heads(c) * c->dim);
+	const int64_t chunks = ring_all_key_heads(c) * ring_head_chunks(c, ranks);
 	const attend_work_t work = {
-		.operations = 4 * queries * seen * (double)c->dim,
+		.operations =
+			4 * positions * (double)ring_all_heads(c) * seen * (double)c->dim,
 		.tasks = most_tasks(c, ranks),
-		.link_bytes = 2 * rows * (double)c->dim * (double)tsr_dtype_bytes(c->dtype) *
-			      (ranks - 1),
-		.chunks = ring_chunks(c, ranks) * (c->pattern == RING_GATHER ? ranks - 1 : 1)};
+		.link_bytes = sent * keys * (double)tsr_dtype_bytes(c->dtype) * (ranks - 1),
+		.chunks = chunks * (c->pattern == RING_GATHER ? ranks - 1 : 1)};
 	if (ranks == 1 || c->pattern == RING_BULK_SYNCHRONOUS)
 		return 0;
 	return c->comm_blocks > 0 ? c->comm_blocks : attend_movers(place, &work, most);

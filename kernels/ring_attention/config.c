@@ -78,15 +78,26 @@ int64_t ring_all_key_heads(const ring_config_t *c)
 	return c->batch * c->key_heads;
 }
 
-int64_t ring_most_rows(const ring_config_t *c, int ranks)
+int64_t ring_head_chunks(const ring_config_t *c, int ranks)
 {
-	return ring_all_key_heads(c) * ring_most_positions(c, ranks);
+	const int64_t rows = ring_most_positions(c, ranks);
+	return rows / c->chunk_rows + (rows % c->chunk_rows != 0);
 }
 
-int64_t ring_chunks(const ring_config_t *c, int ranks)
+int64_t ring_head_rows(const ring_config_t *c, int ranks)
 {
-	const int64_t rows = ring_most_rows(c, ranks);
-	return rows / c->chunk_rows + (rows % c->chunk_rows != 0);
+	const int64_t rows = c->pattern == RING_ROTATE ? ring_most_positions(c, ranks)
+						       : c->sequence;
+	return matrix_pitch(c->dtype, rows * c->dim) / c->dim;
+}
+
+/** With a causal mask behind the shards of the ranks after it, and the early pieces before it. */
+int64_t ring_own_row(const ring_config_t *c, int rank, int ranks)
+{
+	const ring_share_t share = ring_share(c, rank, ranks);
+	return c->causal && c->pattern != RING_ROTATE
+		       ? c->sequence - share.first - share.count + share.at
+		       : 0;
 }
 
 double ring_scale(const ring_config_t *c)
@@ -96,7 +107,29 @@ double ring_scale(const ring_config_t *c)
 
 /* ------------------------------------------------------------ matrices */
 
-/** The ranks' parts are below each other; in each the heads are. */
+/** Q, O and L: the ranks' parts are below each other, and in each the heads are. */
+static workload_matrix_t of_queries(const ring_config_t *c, ring_share_t share, int64_t cols)
+{
+	const int64_t heads = ring_all_heads(c);
+	return (workload_matrix_t){.rows = heads * c->sequence,
+				   .cols = cols,
+				   .first_row = heads * share.first,
+				   .part_rows = heads * share.count,
+				   .part_cols = cols};
+}
+
+/** K and V: a row is a head, in which the ranks' parts are beside each other. */
+static workload_matrix_t of_keys(const ring_config_t *c, ring_share_t share)
+{
+	const int64_t heads = ring_all_key_heads(c);
+	return (workload_matrix_t){.rows = heads,
+				   .cols = c->sequence * c->dim,
+				   .part_rows = heads,
+				   .first_col = share.first * c->dim,
+				   .part_cols = share.count * c->dim,
+				   .in_place = true};
+}
+
 bool ring_matrix(const workload_config_t *config, int index, int rank, int ranks,
 		 workload_matrix_t *matrix_out)
 {
@@ -105,18 +138,13 @@ bool ring_matrix(const workload_config_t *config, int index, int rank, int ranks
 	const ring_share_t share = ring_share(&c, rank, ranks);
 	if (index < 0 || index >= RING_MATRICES)
 		return false;
-	const int64_t heads = index == RING_K || index == RING_V ? ring_all_key_heads(&c)
-								 : ring_all_heads(&c),
-		      cols = index == RING_LSE ? 1 : c.dim;
-	*matrix_out = (workload_matrix_t){.name = names[index],
-					  .use = index < RING_O ? WORKLOAD_INPUT : WORKLOAD_OUTPUT,
-					  .dtype = index == RING_LSE ? TSR_F32 : c.dtype,
-					  .stream = (uint64_t)index,
-					  .rows = heads * c.sequence,
-					  .cols = cols,
-					  .first_row = heads * share.first,
-					  .part_rows = heads * share.count,
-					  .part_cols = cols};
+	*matrix_out = index == RING_K || index == RING_V
+			      ? of_keys(&c, share)
+			      : of_queries(&c, share, index == RING_LSE ? 1 : c.dim);
+	matrix_out->name = names[index];
+	matrix_out->use = index < RING_O ? WORKLOAD_INPUT : WORKLOAD_OUTPUT;
+	matrix_out->dtype = index == RING_LSE ? TSR_F32 : c.dtype;
+	matrix_out->stream = (uint64_t)index;
 	return true;
 }
 
@@ -129,12 +157,14 @@ static tsr_status_t check_sizes(const workload_config_t *config, const ring_conf
 				 " key heads: take a divisor",
 				 c->heads, c->key_heads);
 	for (int i = 0; ring_matrix(config, i, 0, 1, &whole); i++)
-		if (c->batch > ATTEND_MOST / c->heads || c->sequence > ATTEND_MOST ||
-		    whole.rows > ATTEND_MOST || !matrix_fits(whole.dtype, whole.rows, whole.cols))
+		if (c->batch > ATTEND_MOST / c->heads ||
+		    c->sequence > ATTEND_MOST / (c->batch * c->heads) ||
+		    !matrix_fits(whole.dtype, whole.rows, whole.cols))
 			return tsr_error(TSR_ERR_ARGUMENT,
-					 "%s of %" PRId64 " rows is too large: all heads together "
-					 "have 2^30 rows at most",
-					 whole.name, whole.rows);
+					 "%s of %" PRId64 " x %" PRId64 " heads and %" PRId64
+					 " positions is too large: all heads together have 2^30 "
+					 "positions at most",
+					 whole.name, c->batch, c->heads, c->sequence);
 	return TSR_OK;
 }
 

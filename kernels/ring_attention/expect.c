@@ -41,7 +41,7 @@ static tsr_pos_t key_of(const workload_config_t *config, int ranks, int64_t key_
 	int rank = 0;
 	const int64_t own = own_number(&c, ranks, key, &rank);
 	const ring_share_t share = ring_share(&c, rank, ranks);
-	return (tsr_pos_t){ring_all_key_heads(&c) * share.first + key_head * share.count + own, 0};
+	return (tsr_pos_t){key_head, (share.first + own) * c.dim};
 }
 
 tsr_status_t ring_expect(tsr_world_t *world, const workload_config_t *config,

@@ -70,9 +70,8 @@ static size_t state_bytes(const ring_config_t *c, int ranks)
 /** Rows of keys in memory, and of values: as many on every rank. */
 static int64_t key_rows(const ring_config_t *c, int ranks)
 {
-	if (c->pattern != RING_ROTATE)
-		return ring_all_key_heads(c) * c->sequence;
-	return (ranks > 1 ? 3 : 1) * ring_most_rows(c, ranks);
+	const int64_t shards = c->pattern == RING_ROTATE && ranks > 1 ? 3 : 1;
+	return shards * ring_all_key_heads(c) * ring_head_rows(c, ranks);
 }
 
 /** Takes the configuration, and describes the buffers. */
@@ -83,7 +82,7 @@ static void prepare(plan_t *plan)
 	const bool rotates = c->pattern == RING_ROTATE && ranks > 1;
 	const int64_t queries = ring_all_heads(c) * ring_most_positions(c, ranks),
 		      keys = key_rows(c, ranks);
-	const size_t flags = (size_t)ranks * (size_t)ring_chunks(c, ranks);
+	const size_t flags = (size_t)(ranks * ring_all_key_heads(c) * ring_head_chunks(c, ranks));
 	const buffer_t buffers[BUFFERS] = {
 		[BUFFER_Q] = {.name = "Q", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
 		[BUFFER_O] = {.name = "O", .size_bytes = matrix_bytes(c->dtype, queries, c->dim)},
@@ -108,19 +107,29 @@ static void prepare(plan_t *plan)
 	plan_of(plan)->config = config;
 }
 
+/** Rows of heads, in the buffers of keys and of values. */
+static tsr_view_t keys_view(const plan_t *plan, const workload_matrix_t *part, int buffer)
+{
+	const ring_config_t *c = &plan_of(plan)->config;
+	tsr_view_t view = matrix_view(plan->buffer[buffer].data, part->dtype, part->part_rows,
+				      part->part_cols);
+	view.ld = ring_head_rows(c, plan->ranks) * c->dim;
+	view.data = (TSR_HEAP char *)view.data + ring_own_row(c, plan->rank, plan->ranks) * c->dim *
+							 (int64_t)tsr_dtype_bytes(part->dtype);
+	return view;
+}
+
 static tsr_view_t view(const plan_t *plan, int matrix)
 {
-	static const int buffers[RING_MATRICES] = {BUFFER_Q, BUFFER_K, BUFFER_V, BUFFER_O,
-						   BUFFER_LSE};
 	workload_matrix_t part;
 	(void)ring_matrix(&plan->config, matrix, plan->rank, plan->ranks, &part);
-	tsr_view_t view = matrix_view(plan->buffer[buffers[matrix]].data, part.dtype,
-				      part.part_rows, part.part_cols);
-	const bool of_keys = matrix == RING_K || matrix == RING_V;
-	if (of_keys && plan_of(plan)->config.pattern != RING_ROTATE) /* in its place */
-		view.data = (TSR_HEAP char *)view.data +
-			    part.first_row * view.ld * (int64_t)tsr_dtype_bytes(part.dtype);
-	return view;
+	if (matrix == RING_K || matrix == RING_V)
+		return keys_view(plan, &part, matrix == RING_K ? BUFFER_K : BUFFER_V);
+	return matrix_view(plan->buffer[matrix == RING_Q   ? BUFFER_Q
+					: matrix == RING_O ? BUFFER_O
+							   : BUFFER_LSE]
+				   .data,
+			   part.dtype, part.part_rows, part.part_cols);
 }
 
 /** Sets the arguments that depend on the problem alone. */
@@ -138,10 +147,9 @@ static void set_problem(plan_t *plan)
 	args->share = (int32_t)(c->heads / c->key_heads);
 	for (int rank = 0; rank < plan->ranks; rank++) {
 		const ring_share_t share = ring_share(c, rank, plan->ranks);
-		args->first[rank] = (int32_t)share.first;
-		args->early[rank] = (int32_t)share.early;
+		args->first[rank + 1] = (int32_t)(share.first + share.count);
+		args->early[rank + 1] = (int32_t)(args->early[rank] + share.early);
 	}
-	args->first[plan->ranks] = (int32_t)c->sequence;
 	args->me = plan->rank;
 	args->ranks = plan->ranks;
 	args->sync = (TSR_HEAP handshake_t *)plan->buffer[BUFFER_SYNC].data;
@@ -159,11 +167,11 @@ static void set_exchange(plan_t *plan)
 	args->v = matrix_view(buffer[BUFFER_V].data, c->dtype, rows, c->dim);
 	args->deal = attend_deal(ring_tiles(c, plan->rank, plan->ranks), ring_all_heads(c),
 				 c->causal, computing_blocks(c));
-	args->early_tiles = (uint32_t)tiles_of(args->early[plan->rank], c->tile.m);
+	args->early_tiles = (uint32_t)tiles_of(ring_share(c, plan->rank, plan->ranks).early, c->tile.m);
 	args->chunk_rows = (int32_t)c->chunk_rows;
-	args->chunks = (int32_t)ring_chunks(c, plan->ranks);
-	args->place_rows = (int32_t)ring_most_rows(c, plan->ranks);
-	args->row_bytes = args->k.ld * (int64_t)tsr_dtype_bytes(c->dtype);
+	args->head_chunks = (int32_t)ring_head_chunks(c, plan->ranks);
+	args->head_rows = (int32_t)ring_head_rows(c, plan->ranks);
+	args->row_bytes = (int32_t)(args->k.ld * (int64_t)tsr_dtype_bytes(c->dtype));
 	args->come = (TSR_HEAP uint64_t *)buffer[BUFFER_COME].data;
 	args->states = (TSR_HEAP unsigned char *)buffer[BUFFER_STATES].data;
 	args->passed = (TSR_HEAP uint64_t *)buffer[BUFFER_PASSED].data;

@@ -48,7 +48,7 @@ typedef struct ring_config {
 	tile_size_t tile;   /* queries, keys of a step, columns of a head; all 0: the largest */
 	int blocks;         /* of a run, all resident; 0: chosen */
 	int comm_blocks;    /* number of these that only move shards; 0: chosen */
-	int64_t chunk_rows; /* of a shard of keys, and of values; 0: chosen by their bytes */
+	int64_t chunk_rows; /* of a head of a shard; 0: chosen by their bytes */
 } ring_config_t;
 
 ring_config_t ring_config_of(const workload_config_t *config);
@@ -74,9 +74,15 @@ int64_t ring_tiles(const ring_config_t *c, int rank, int ranks);
 int64_t ring_all_heads(const ring_config_t *c);
 int64_t ring_all_key_heads(const ring_config_t *c);
 
-/** Rows of the largest shard of keys, and its number of chunks. `chunk_rows` is chosen. */
-int64_t ring_most_rows(const ring_config_t *c, int ranks);
-int64_t ring_chunks(const ring_config_t *c, int ranks);
+/** Chunks of a head of the largest shard. `chunk_rows` is chosen. */
+int64_t ring_head_chunks(const ring_config_t *c, int ranks);
+
+/**
+ * Rows of memory for each head of K, and of V: room for what a rank sees of all
+ * shards; in rotate for the largest one. And where a rank's own begin there.
+ */
+int64_t ring_head_rows(const ring_config_t *c, int ranks);
+int64_t ring_own_row(const ring_config_t *c, int rank, int ranks);
 
 double ring_scale(const ring_config_t *c);
 

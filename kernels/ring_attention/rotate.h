@@ -17,29 +17,56 @@
 #include "kernels/attend/state.h"
 #include "kernels/ring_attention/shards.h"
 
-/** The first row of the shard that a rank holds at step `step`: its own, or one of two places. */
-TSR_FN int32_t ring_held(const ring_args_t *a, int step)
+/** The rank whose shard this rank holds at step `step`: its own, then those before it. */
+TSR_FN int ring_source(const ring_args_t *a, int step)
 {
-	return step == 0 ? 0 : (1 + step % 2) * a->place_rows;
+	return step > a->me ? a->me - step + a->ranks : a->me - step;
 }
 
-/* ------------------------------------------------------------ tasks of a step */
+/** The first row of the shard that it holds: its own, or one of two places. */
+TSR_FN int32_t ring_held(const ring_args_t *a, int step)
+{
+	return step == 0 ? 0 : (1 + step % 2) * a->key_heads * a->head_rows;
+}
 
+/* ------------------------------------------------------------ tasks */
+
+/**
+ * Step after step, all tiles of the block. Without a mask nobody reads `diagonal`:
+ * there it is the rank whose shard it is, for the gate.
+ */
 TSR_FN tsr_span_t ring_rotate_span(int64_t task, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
 	const ring_args_t *a = run->args;
-	return ring_meet(run, (uint32_t)task, ring_source(a, run->step), ring_held(a, run->step));
+	const uint32_t count = attend_count(&a->deal, run->block), step = (uint32_t)task / count;
+	const ring_tile_t t = ring_tile_at(run, (uint32_t)task - step * count);
+	const int source = ring_source(a, (int)step), is_causal = a->causal && step == 0,
+		  sees_none = a->causal && source > a->me && !t.is_late;
+	return ring_span(a, t, ring_held(a, (int)step) + t.key_head * a->head_rows, 0,
+			 sees_none ? 0 : ring_seen(a, a->me, source), is_causal,
+			 is_causal ? 0 : source);
 }
 
-/** Gate: waits for the chunks of another rank's shard. Partner and litmus: ring_await. */
+/**
+ * Gate: waits for the chunks of another rank's shard that a run of keys reads, and
+ * the run before it did not.
+ * Partner:    the signal of ring_pass_on on the rank before. Litmus:
+ *             MP.rel.acq.diffGPU-ss.
+ */
 TSR_FN int ring_rotate_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
 	const ring_args_t *a = run->args;
-	if (run->step > 0)
-		ring_await(loader, run, ring_source(a, run->step), ring_source(a, 1),
-			   ring_held(a, run->step), keys);
+	const int source = (int)keys.diagonal,
+		  is_own = keys.mask == TSR_MASK_CAUSAL || source == a->me;
+	const uint32_t head = (uint32_t)keys.kv.row / (uint32_t)a->head_rows;
+	const int32_t key_head = (int32_t)(head % (uint32_t)a->key_heads),
+		      begin = (int32_t)keys.k0, last = ((int32_t)keys.k1 - 1) / a->chunk_rows;
+	int32_t chunk = begin > 0 ? (begin - 1) / a->chunk_rows + 1 : 0;
+	for (; !is_own && chunk <= last; chunk++)
+		tsr_wait(loader, ring_come(a, source, key_head, chunk), run->epoch,
+			 ring_source(a, 1));
 	return a->me;
 }
 
@@ -72,16 +99,6 @@ TSR_FN void ring_rotate_start(tsr_coop_t *me, tile_state_t *state, tsr_span_t sp
 		tsr_state_load(me, state, ring_state(run));
 }
 
-TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
-{
-	ring_run_t *run = (ring_run_t *)ctx;
-	if (run->step == run->args->ranks - 1)
-		ring_store(me, state, span, run->args);
-	else if (!ring_passes(run, span))
-		tsr_state_save(me, ring_state(run), state);
-	run->number++;
-}
-
 /* ------------------------------------------------------------ between ranks */
 
 /**
@@ -106,45 +123,60 @@ TSR_FN void ring_release(tsr_coop_t *block, const ring_run_t *run, int step)
 	tsr_signal(block, &a->passed[step], run->epoch, TSR_SIGNAL_SET, ring_source(a, 1));
 }
 
+/** Epilogue: keeps a tile's state, and ends a step behind its last tile. */
+TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
+{
+	ring_run_t *run = (ring_run_t *)ctx;
+	const ring_args_t *a = run->args;
+	if (run->step == a->ranks - 1)
+		ring_store(me, state, span, ctx);
+	else if (!ring_passes(run, span))
+		tsr_state_save(me, ring_state(run), state);
+	run->number++;
+	if (run->number < attend_count(&a->deal, run->block))
+		return;
+	ring_release(me, run, run->step);
+	run->number = 0;
+	run->step++;
+}
+
 /**
  * Moving block `index` of `count`, at step `step`: puts the shard that this rank
  * holds to the next one, and signals each chunk. The first wait is for the chunk
  * to arrive here; its partner is this signal on the rank before (litmus:
  * MP.rel.acq.diffGPU-ss). The second is for the place; its partners on the next
  * rank are the signal that begins its run, and ring_release
- * (LB.retired.diffGPU-ss). This signal's partner is ring_await, and the first
- * wait, on the next rank.
+ * (LB.retired.diffGPU-ss). This signal's partners are ring_rotate_gate, and the
+ * first wait, on the next rank.
  */
 TSR_FN void ring_pass_on(tsr_coop_t *block, const ring_run_t *run, int step, int index, int count)
 {
 	const ring_args_t *a = run->args;
 	const int source = ring_source(a, step), next = tsr_peer(block, 1);
-	const int64_t ahead = (int64_t)(ring_held(a, step + 1) - ring_held(a, step)) * a->row_bytes;
-	for (int32_t number = index; number < a->chunks; number += count) {
-		const ring_rows_t chunk = ring_chunk(a, source, number, ring_held(a, step));
+	for (int32_t i = index; i < a->key_heads * a->head_chunks; i += count) {
+		const int32_t key_head = i / a->head_chunks, chunk = i % a->head_chunks,
+			      skip = chunk * a->chunk_rows, row = key_head * a->head_rows + skip;
+		TSR_HEAP uint64_t *come = ring_come(a, source, key_head, chunk);
 		if (step > 0)
-			tsr_wait(block, ring_come(a, source, number), run->epoch,
-				 ring_source(a, 1));
+			tsr_wait(block, come, run->epoch, ring_source(a, 1));
 		tsr_wait(block, &a->passed[step > 1 ? step - 1 : 0], run->epoch, next);
-		ring_put(block, a->k, chunk, chunk.skip + ahead, next);
-		ring_put(block, a->v, chunk, chunk.skip + ahead, next);
-		tsr_signal(block, ring_come(a, source, number), run->epoch, TSR_SIGNAL_SET, next);
+		ring_put(block, a, ring_held(a, step + 1) + row, ring_held(a, step) + row,
+			 ring_positions(a, source) - skip, next);
+		tsr_signal(block, come, run->epoch, TSR_SIGNAL_SET, next);
 	}
 }
 
-/** A computing block's steps. */
+/** A computing block's steps. One without tiles says so at once. */
 TSR_FN void ring_turn(tsr_coop_t *block, ring_run_t *run)
 {
 	const ring_args_t *a = run->args;
-	const tsr_tasks_t tasks = {0, 1, attend_count(&a->deal, run->block)};
+	const uint32_t count = attend_count(&a->deal, run->block);
+	const tsr_tasks_t tasks = {0, 1, (int64_t)count * a->ranks};
 	tsr_role(block, "compute");
-	for (int step = 0; step < a->ranks; step++) {
-		run->step = step;
-		run->number = 0;
-		tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, ring_rotate_span,
-			   ring_rotate_gate, ring_rotate_start, ring_rotate_end, run);
+	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, ring_rotate_span,
+		   ring_rotate_gate, ring_rotate_start, ring_rotate_end, run);
+	for (int step = 0; count == 0 && step < a->ranks; step++)
 		ring_release(block, run, step);
-	}
 }
 
 /**

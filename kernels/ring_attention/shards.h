@@ -1,6 +1,6 @@
 /*
- * What all patterns have in common: the shards of keys and values, which tiles of
- * queries meet which of them, and how results are stored.
+ * What all patterns have in common: the shards of keys and values, the tiles of
+ * queries, and how results are stored.
  *
  * A rank has one piece of the sequence, or with a causal mask two: of 2 W pieces
  * rank r has r and 2 W - 1 - r, so that all ranks have about the same to do
@@ -9,7 +9,7 @@
  * nothing, or, for tiles of the late piece, all of it. In its own shard a tile
  * sees what lies before it.
  *
- * Rows are counted in 32 bits. What does not change in a launch is in the
+ * Rows are counted in 32 bits, and what does not change in a launch is in the
  * arguments: the main loop needs the registers.
  */
 #ifndef RING_ATTENTION_SHARDS_H
@@ -19,13 +19,14 @@
 #include "kernels/dev/leave.h"
 #include "kernels/ring_attention/args.h"
 
-/** One launch. `number` belongs to start and epilogue: how many tasks have ended. */
+/** One launch. */
 typedef struct ring_run {
 	const ring_args_t *args;
 	uint64_t epoch;
 	uint32_t block; /* the block's index; those that compute come first */
+	/* rotate, for start and epilogue: the step, and how many of its tasks have ended */
+	int32_t step;
 	uint32_t number;
-	int32_t step; /* rotate: the step, which is the same for all tasks of a loop */
 } ring_run_t;
 
 TSR_FN ring_run_t ring_begin(tsr_coop_t *block, const ring_args_t *a)
@@ -35,56 +36,68 @@ TSR_FN ring_run_t ring_begin(tsr_coop_t *block, const ring_args_t *a)
 	return run;
 }
 
-/** The number of positions of rank `rank`. */
+/** The number of positions of a rank, and of those of its early piece. */
 TSR_FN int32_t ring_positions(const ring_args_t *a, int rank)
 {
 	return a->first[rank + 1] - a->first[rank];
 }
 
-/** The rank whose shard this rank meets at step `step`: its own, then those before it. */
-TSR_FN int ring_source(const ring_args_t *a, int step)
+TSR_FN int32_t ring_early(const ring_args_t *a, int rank)
 {
-	return step > a->me ? a->me - step + a->ranks : a->me - step;
+	return a->early[rank + 1] - a->early[rank];
 }
 
-/* ------------------------------------------------------------ tasks */
-
-/** How many positions of rank `source` a tile sees, whose queries are of a late piece or not. */
-TSR_FN int32_t ring_seen(const ring_args_t *a, int source, int is_late)
+/** How many positions of rank `source` any tile of rank `rank` sees, from its first one on. */
+TSR_FN int32_t ring_seen(const ring_args_t *a, int rank, int source)
 {
-	if (!a->causal || source == a->me || (source > a->me && is_late))
-		return ring_positions(a, source);
-	return source < a->me ? a->early[source] : 0;
+	return a->causal && source < rank ? ring_early(a, source) : ring_positions(a, source);
 }
 
-/**
- * The block's `number`-th tile of queries and the shard of rank `source`, which
- * begins at row `shard` of k and v.
- */
-TSR_FN tsr_span_t ring_meet(const ring_run_t *run, uint32_t number, int source, int32_t shard)
+/* ------------------------------------------------------------ tiles */
+
+/** A tile of queries. */
+typedef struct ring_tile {
+	int32_t head, key_head;
+	int32_t row;     /* the first, of its head */
+	int32_t queries; /* rows from there on to the end of its piece; 0: there is no tile */
+	int32_t is_late; /* they are of the late piece */
+} ring_tile_t;
+
+/** The block's `number`-th. */
+TSR_FN ring_tile_t ring_tile_at(const ring_run_t *run, uint32_t number)
 {
 	const ring_args_t *a = run->args;
 	const attend_dealt_t dealt = attend_dealt(&a->deal, run->block, number);
-	const int is_late = dealt.tile >= a->early_tiles, is_causal = a->causal && source == a->me;
-	const int32_t early = a->early[a->me], mine = ring_positions(a, a->me),
-		      tile_number = (int32_t)(is_late ? dealt.tile - a->early_tiles : dealt.tile),
-		      row = tile_number * TSR_TILE_M(tile) + (is_late ? early : 0),
-		      key_head = (int32_t)(dealt.head / (uint32_t)a->share);
-	tsr_span_t span = {{(int32_t)dealt.head * mine + row, 0},
-			   {shard + key_head * ring_positions(a, source), 0},
-			   dealt.is_missing ? 0 : (is_late ? mine : early) - row,
-			   0,
-			   dealt.is_missing ? 0 : ring_seen(a, source, is_late),
-			   is_causal ? (int32_t)TSR_MASK_CAUSAL : (int32_t)TSR_MASK_NONE,
-			   1,
-			   row,
-			   0};
+	const int is_late = dealt.tile >= a->early_tiles;
+	const int32_t early = ring_early(a, a->me),
+		      end = is_late ? ring_positions(a, a->me) : early,
+		      within = (int32_t)(is_late ? dealt.tile - a->early_tiles : dealt.tile),
+		      row = within * TSR_TILE_M(tile) + (is_late ? early : 0);
+	const ring_tile_t t = {(int32_t)dealt.head, (int32_t)(dealt.head / (uint32_t)a->share), row,
+			       dealt.is_missing ? 0 : end - row, is_late};
+	return t;
+}
+
+/** The span of a tile with keys k0 .. k1-1 from row `key_row` of k and v on. */
+TSR_FN tsr_span_t ring_span(const ring_args_t *a, ring_tile_t t, int32_t key_row, int32_t k0,
+			    int32_t k1, int is_causal, int32_t diagonal)
+{
+	const tsr_span_t span = {{t.head * ring_positions(a, a->me) + t.row, 0},
+				 {key_row, 0},
+				 t.queries,
+				 k0,
+				 t.queries > 0 ? k1 : k0,
+				 is_causal ? (int32_t)TSR_MASK_CAUSAL : (int32_t)TSR_MASK_NONE,
+				 1,
+				 t.row,
+				 diagonal};
 	return span;
 }
 
-/** Stores the result of a tile that has met all shards. */
-TSR_FN void ring_store(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, const ring_args_t *a)
+/** Stores the result of a tile that has met all that it sees. */
+TSR_FN void ring_store(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
 {
+	const ring_args_t *a = ((const ring_run_t *)ctx)->args;
 	const tsr_pos_t at = {0, 0};
 	TSR_FRAG(tile, o, me);
 	TSR_FRAG_ROWS(tile, lse, me);
@@ -97,53 +110,35 @@ TSR_FN void ring_store(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, con
 
 /* ------------------------------------------------------------ chunks */
 
-/** The flag of chunk `chunk` of rank `source`'s shard; the same address on all ranks. */
-TSR_FN TSR_HEAP uint64_t *ring_come(const ring_args_t *a, int source, int32_t chunk)
+/** The flag of a chunk of rank `source`'s shard; the same address on all ranks. */
+TSR_FN TSR_HEAP uint64_t *ring_come(const ring_args_t *a, int source, int32_t key_head,
+				    int32_t chunk)
 {
-	return a->come + (int64_t)source * a->chunks + chunk;
+	const int64_t head = (int64_t)source * a->key_heads + key_head;
+	return a->come + head * a->head_chunks + chunk;
 }
 
-/** Rows of keys, or of values, in memory. */
-typedef struct ring_rows {
-	int64_t skip; /* bytes before them */
-	size_t size_bytes;
-} ring_rows_t;
-
-/** Chunk `chunk` of rank `source`'s shard, which begins at row `shard`. It may be empty. */
-TSR_FN ring_rows_t ring_chunk(const ring_args_t *a, int source, int32_t chunk, int32_t shard)
+/** Bytes of rows of k, or of v, and of so many of them as a chunk has, of `rows` from it on. */
+TSR_FN int64_t ring_bytes(const ring_args_t *a, int32_t rows)
 {
-	const int64_t rows = (int64_t)a->key_heads * ring_positions(a, source),
-		      skip = (int64_t)chunk * a->chunk_rows, left = rows > skip ? rows - skip : 0;
-	const ring_rows_t found = {
-		(shard + skip) * a->row_bytes,
-		(size_t)((left < a->chunk_rows ? left : a->chunk_rows) * a->row_bytes)};
-	return found;
+	return (int64_t)rows * a->row_bytes;
 }
 
-/** Puts rows of a matrix to a place in the same matrix of `peer`. */
-TSR_FN void ring_put(tsr_coop_t *block, tsr_view_t matrix, ring_rows_t from, int64_t to_skip,
-		     int peer)
+TSR_FN size_t ring_chunk_bytes(const ring_args_t *a, int32_t rows)
 {
-	TSR_HEAP unsigned char *data = (TSR_HEAP unsigned char *)matrix.data;
-	tsr_put(block, data + to_skip, data + from.skip, from.size_bytes, peer);
+	const int32_t most = rows < a->chunk_rows ? rows : a->chunk_rows;
+	return most > 0 ? (size_t)ring_bytes(a, most) : 0;
 }
 
-/**
- * Waits for the chunks that a run of keys reads and the runs before it did not, of
- * rank `source`'s shard, which begins at row `shard`. `from` is the rank that puts
- * them here.
- * Partner:    the signals of ring_send and ring_pass_on on that rank. Litmus:
- *             MP.rel.acq.diffGPU-ss.
- */
-TSR_FN void ring_await(tsr_coop_t *loader, const ring_run_t *run, int source, int from,
-		       int32_t shard, tsr_span_t keys)
+/** Puts a chunk of keys, and of values: from row `from` to `peer`'s row `to`, of `rows`. */
+TSR_FN void ring_put(tsr_coop_t *block, const ring_args_t *a, int32_t to, int32_t from,
+		     int32_t rows, int peer)
 {
-	const ring_args_t *a = run->args;
-	const int32_t row = (int32_t)keys.kv.row - shard, begin = row + (int32_t)keys.k0,
-		      last = (row + (int32_t)keys.k1 - 1) / a->chunk_rows;
-	int32_t chunk = keys.k0 > 0 ? (begin - 1) / a->chunk_rows + 1 : begin / a->chunk_rows;
-	for (; chunk <= last; chunk++)
-		tsr_wait(loader, ring_come(a, source, chunk), run->epoch, from);
+	TSR_HEAP unsigned char *k = (TSR_HEAP unsigned char *)a->k.data,
+			       *v = (TSR_HEAP unsigned char *)a->v.data;
+	const size_t size_bytes = ring_chunk_bytes(a, rows);
+	tsr_put(block, k + ring_bytes(a, to), k + ring_bytes(a, from), size_bytes, peer);
+	tsr_put(block, v + ring_bytes(a, to), v + ring_bytes(a, from), size_bytes, peer);
 }
 
 #endif

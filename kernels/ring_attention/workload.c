@@ -55,8 +55,8 @@ static const workload_param_t params[] = {
 			      .candidate = try_movers},
 	[RING_CHUNK_ROWS] = {.name = "chunk-rows",
 			     .letters = "R",
-			     .help = "rows of the chunks of keys, and of values, that are sent; "
-				     "each pair has a flag (default: 256 KiB)",
+			     .help = "positions of the chunks of a key head, of keys and of values, "
+				     "that are sent; each has a flag (default: 256 KiB of keys)",
 			     .least = 1,
 			     .most = INT32_MAX},
 	{.name = NULL},
@@ -121,15 +121,31 @@ static double shard_of(const ring_config_t *c, int rank, int ranks)
 	       (double)c->dim;
 }
 
-/** What a rank puts to others: its own shard to all, or to one all but that one's. */
+/** What a rank puts to others: what they see of its shard; or to one, all but that one's. */
 static double sent_of(const ring_config_t *c, int rank, int ranks)
 {
+	const double unit = (double)ring_all_key_heads(c) * (double)c->dim;
+	const ring_share_t own = ring_share(c, rank, ranks);
 	double elements = 0;
-	if (c->pattern != RING_ROTATE)
-		return shard_of(c, rank, ranks) * (ranks - 1);
+	if (c->pattern != RING_ROTATE) /* of ranks behind it, all see its early piece alone */
+		return unit * ((double)rank * (double)own.count +
+			       (double)(ranks - 1 - rank) * (double)own.early);
 	for (int step = 0; step + 1 < ranks; step++)
 		elements += shard_of(c, (rank - step + ranks) % ranks, ranks);
 	return elements;
+}
+
+/** What other ranks put to this one. */
+static double come_of(const ring_config_t *c, int rank, int ranks)
+{
+	double elements = 0;
+	for (int source = 0; source < ranks; source++) {
+		const ring_share_t share = ring_share(c, source, ranks);
+		const bool is_cut = source < rank && c->pattern != RING_ROTATE;
+		if (source != rank)
+			elements += (double)(is_cut ? share.early : share.count);
+	}
+	return elements * (double)ring_all_key_heads(c) * (double)c->dim;
 }
 
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
@@ -141,7 +157,7 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 			       (double)ring_all_heads(&c),
 		     element = (double)tsr_dtype_bytes(c.dtype),
 		     keys = (double)c.sequence * (double)ring_all_key_heads(&c) * (double)c.dim,
-		     others = keys - shard_of(&c, rank, ranks),
+		     others = come_of(&c, rank, ranks),
 		     states = c.pattern == RING_ROTATE
 				      ? queries * (double)(c.dim + 2) * sizeof(float) * (ranks - 1)
 				      : 0;
