@@ -123,7 +123,11 @@ TSR_FN void ring_release(tsr_coop_t *block, const ring_run_t *run, int step)
 	tsr_signal(block, &a->passed[step], run->epoch, TSR_SIGNAL_SET, ring_source(a, 1));
 }
 
-/** Epilogue: keeps a tile's state, and ends a step behind its last tile. */
+/**
+ * Epilogue: keeps a tile's state, and ends a step behind its last tile. What this
+ * block has saved it loads at the next step, so the fence orders the block's own
+ * threads only.
+ */
 TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
 {
 	ring_run_t *run = (ring_run_t *)ctx;
@@ -135,6 +139,7 @@ TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span
 	run->number++;
 	if (run->number < attend_count(&a->deal, run->block))
 		return;
+	tsr_fence(me, TSR_ACQ_REL, TSR_SCOPE_BLOCK);
 	ring_release(me, run, run->step);
 	run->number = 0;
 	run->step++;
